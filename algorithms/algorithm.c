@@ -1,0 +1,95 @@
+/* The table of algorithms; the contract is in algorithm.h. */
+#include "algorithms/algorithm.h"
+
+#include <string.h>
+
+#include "algorithms/algorithm_files.h"
+#include "algorithms/private.h"
+
+#define USER (1u << PCOLL_PATH_USER)
+#define TEMP (1u << PCOLL_PATH_TEMP)
+
+/* name, collective, description, generate, cost, temp_bytes, paths, radix, segment */
+const struct pcoll_algorithm pcoll_algorithms[] = {
+    {"butterfly", PCOLL_BARRIER, "weighted butterfly, one message a round", pcoll_barrier_butterfly,
+     pcoll_barrier_butterfly_cost, pcoll_no_temp, TEMP, 0, 0},
+    {"dissemination", PCOLL_BARRIER, "weighted dissemination in base radix",
+     pcoll_barrier_dissemination, pcoll_barrier_dissemination_cost, pcoll_no_temp, TEMP, 1, 0},
+
+    {"eager", PCOLL_BCAST, "k-nomial tree through communication buffers, no rendezvous",
+     pcoll_bcast_eager, pcoll_bcast_eager_cost, pcoll_bcast_eager_temp, TEMP, 1, 1},
+    {"binomial_get", PCOLL_BCAST, "binomial tree, children read from the user buffer",
+     pcoll_bcast_knomial_get, pcoll_bcast_knomial_get_cost, pcoll_no_temp, USER, 0, 0},
+    {"binomial_put", PCOLL_BCAST, "binomial tree, parents write to the user buffer",
+     pcoll_bcast_knomial_put, pcoll_bcast_knomial_put_cost, pcoll_no_temp, USER, 0, 0},
+    {"knomial_get", PCOLL_BCAST, "k-nomial tree, children read from the user buffer",
+     pcoll_bcast_knomial_get, pcoll_bcast_knomial_get_cost, pcoll_no_temp, USER, 1, 0},
+    {"knomial_put", PCOLL_BCAST, "k-nomial tree, parents write to the user buffer",
+     pcoll_bcast_knomial_put, pcoll_bcast_knomial_put_cost, pcoll_no_temp, USER, 1, 0},
+    {"chain", PCOLL_BCAST, "pipelined chain between user buffers", pcoll_bcast_chain,
+     pcoll_bcast_chain_cost, pcoll_no_temp, USER, 0, 1},
+
+    {"direct", PCOLL_ALLGATHER, "everybody reaches everybody", pcoll_allgather_direct,
+     pcoll_allgather_direct_cost, pcoll_allgather_direct_temp, USER | TEMP, 0, 1},
+    {"butterfly", PCOLL_ALLGATHER, "recursive doubling on a weighted butterfly",
+     pcoll_allgather_butterfly, pcoll_allgather_butterfly_cost, pcoll_allgather_butterfly_temp,
+     USER | TEMP, 0, 0},
+    {"ring", PCOLL_ALLGATHER, "blocks passed round a ring of user buffers", pcoll_allgather_ring,
+     pcoll_allgather_ring_cost, pcoll_no_temp, USER, 0, 0},
+    {0}};
+
+const struct pcoll_algorithm *pcoll_algorithm_find(enum pcoll_coll coll, const char *name)
+{
+    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++)
+        if (row->coll == coll && strcmp(row->name, name) == 0)
+            return row;
+    return NULL;
+}
+
+static enum pcoll_result check(const struct pcoll_algorithm *algorithm,
+                               const struct pcoll_signature *signature, int rank,
+                               const struct pcoll_params *params)
+{
+    if (signature->nranks < 1 || rank < 0 || rank >= signature->nranks || signature->root < 0 ||
+        signature->root >= signature->nranks || signature->coll != algorithm->coll ||
+        params->radix < 0 || params->radix == 1)
+        return PCOLL_ERR_INVALID;
+    if (params->path != PCOLL_PATH_AUTO && !(algorithm->paths & 1u << params->path))
+        return PCOLL_UNSUPPORTED;
+    return PCOLL_OK;
+}
+
+/* A group of one, or nothing to move. */
+static enum pcoll_result generate_trivial(const struct pcoll_algorithm *algorithm,
+                                          const struct pcoll_signature *signature, int rank,
+                                          struct pcoll_plan **plan_p)
+{
+    enum pcoll_result result = pcoll_plan_create(signature, rank, algorithm->name, 0, 1, plan_p);
+
+    if (result != PCOLL_OK)
+        return result;
+    pcoll_plan_open(*plan_p, 0);
+    if (signature->coll == PCOLL_ALLGATHER && signature->bytes > 0 && !signature->in_place)
+        pcoll_plan_add(*plan_p, pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0),
+                                                 pcoll_at(PCOLL_RECV, 0), signature->bytes));
+    return pcoll_plan_seal(plan_p);
+}
+
+enum pcoll_result pcoll_generate(const struct pcoll_algorithm *algorithm,
+                                 const struct pcoll_signature *signature, int rank,
+                                 const struct pcoll_params *params, struct pcoll_plan **plan_p)
+{
+    struct pcoll_params own = *params;
+    enum pcoll_result result = check(algorithm, signature, rank, params);
+
+    if (result != PCOLL_OK)
+        return result;
+    if (signature->nranks == 1 || (signature->coll != PCOLL_BARRIER && signature->bytes == 0))
+        return generate_trivial(algorithm, signature, rank, plan_p);
+    if (!algorithm->uses_radix)
+        own.radix = 0;
+    result = algorithm->generate(signature, rank, &own, plan_p);
+    if (result == PCOLL_OK)
+        (*plan_p)->algorithm = algorithm->name;
+    return result;
+}

@@ -1,0 +1,76 @@
+/*
+ * The table of algorithms.  To add one: write its file, add its row in algorithm.c and its line in
+ * sources.mk.
+ */
+#ifndef PCOLL_ALGORITHM_H
+#define PCOLL_ALGORITHM_H
+
+#include "algorithms/plan.h"
+
+/* How a path moves data between user buffers. */
+enum pcoll_path {
+    PCOLL_PATH_AUTO, /* the algorithm's default */
+    PCOLL_PATH_USER, /* straight between user buffers: rendezvous, no copy */
+    PCOLL_PATH_TEMP  /* through communication buffers: no rendezvous, a copy */
+};
+
+/* Free parameters.  0 means the algorithm's default; an algorithm ignores what it has not. */
+struct pcoll_params {
+    int radix;        /* fan-out of a tree, base of a dissemination; >= 2 */
+    uint64_t segment; /* bytes of a pipeline segment */
+    enum pcoll_path path;
+    int paper; /* single-instance form as printed in document 001: one phase, no
+                * protection against run-ahead; for printing only */
+};
+
+/* What the cost functions know of a machine: LogGP (document 002 section 4) for one level plus
+ * the rates of the node.  Times in microseconds, rates in microseconds per byte. */
+struct pcoll_machine {
+    double L;    /* latency of a pour or a small put */
+    double o;    /* processor time to fire an entry */
+    double g;    /* gap between two messages of one rank */
+    double G;    /* per byte, straight between user buffers (RMA, CMA) */
+    double rma;  /* fixed cost of one RMA operation on user buffers */
+    double copy; /* per byte, memory copy within or through shared memory */
+    double call; /* start and wait of an empty plan */
+    double turn; /* a rank without a core waits this long for its turn */
+    int cores;   /* cores that the ranks share; 0: one for each rank */
+};
+
+struct pcoll_algorithm {
+    const char *name; /* as in CVARs, info keys and the tuning table */
+    enum pcoll_coll coll;
+    const char *description; /* one line */
+
+    /* Make the plan of `rank`.  PCOLL_UNSUPPORTED when the signature or parameters do not suit;
+     * the answer depends on signature and params only, so that all ranks give the same. */
+    enum pcoll_result (*generate)(const struct pcoll_signature *signature, int rank,
+                                  const struct pcoll_params *params, struct pcoll_plan **plan_p);
+
+    /* Estimated time in microseconds of one Start+Wait, O(log nranks) work at most. */
+    double (*cost)(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine);
+
+    /* Upper bound of TEMP of any rank, in bytes. */
+    uint64_t (*temp_bytes)(const struct pcoll_signature *signature,
+                           const struct pcoll_params *params);
+
+    unsigned paths;               /* bit (1 << path) for each that generate accepts */
+    int uses_radix, uses_segment; /* which parameters mean something */
+};
+
+/* All rows, ended by one with name NULL. */
+extern const struct pcoll_algorithm pcoll_algorithms[];
+
+/* The row of that name for that collective, or NULL. */
+const struct pcoll_algorithm *pcoll_algorithm_find(enum pcoll_coll coll, const char *name);
+
+/* Make the plan of one rank by `algorithm`; checks the signature and parameters first
+ * (PCOLL_ERR_INVALID: nranks < 1, root or rank out of range).  nranks == 1 and zero bytes are
+ * handled here for all algorithms: a plan with one COPY or no entry at all. */
+enum pcoll_result pcoll_generate(const struct pcoll_algorithm *algorithm,
+                                 const struct pcoll_signature *signature, int rank,
+                                 const struct pcoll_params *params,
+                                 struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
+
+#endif /* PCOLL_ALGORITHM_H */

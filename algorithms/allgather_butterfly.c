@@ -1,0 +1,253 @@
+/*
+ * Allgather by recursive doubling on a weighted butterfly.
+ *
+ * Idea: in each round two ranks exchange all they have.  Path user: a rank says "ready to receive"
+ * (RTR), the peer answers with the data (DAT) and "ready to exit" (RTE), which is the pour of the
+ * put.  Each of RTR and RTE of each round has a power of two as weight, falling in the order in
+ * which they are needed, so one counter tells them apart in any order of arrival.  As every round
+ * writes another part of the receive buffer, all RTR may be sent at once at the start; the paper's
+ * own table sends each at the beginning of its round.  Path temp: into communication buffers, which
+ * need no RTR, and one copy at the end.
+ *
+ * Source: document 001 (Morie et al.), section 4.2.4, tables 5 and 6.  A count that is no power of
+ * two folds in: with m = 2^n <= N, rank e >= m gives its block to e - m in an additional first
+ * round and gets all others in an additional last one.  Rank p < m then stands for p and p + m.
+ *
+ *      N = 5, m = 4:   4 -> 0 | 0<->1 2<->3 | 0<->2 1<->3 | 0 -> 4
+ *
+ * Cost: n (n + 2) times (2 L + o) + (N - 1) M G, one counter, two banks.  When: many ranks.
+ * Condition: completing k needs everybody's start of k, so two banks of counters and buffers keep
+ * instances apart.  Where a message is cut in two (N no power of two), its parts arrive in order.
+ */
+#include "algorithms/private.h"
+
+#include "algorithms/algorithm_files.h"
+
+struct state {
+    struct pcoll_plan *plan;
+    enum pcoll_path path;
+    int paper;
+    int bank, m, n;
+    uint64_t level;  /* what my tank holds when all so far is in */
+    uint64_t weight; /* of the next pour */
+};
+
+struct range {
+    int first, end; /* blocks */
+};
+
+static uint64_t block(const struct state *s, int i)
+{
+    return (uint64_t)i * s->plan->signature.bytes;
+}
+
+/* Where block i is gathered. */
+static struct pcoll_place gathered(const struct state *s, int i)
+{
+    uint64_t bank = s->path == PCOLL_PATH_TEMP ? block(s, s->bank * s->plan->signature.nranks) : 0;
+
+    return pcoll_at(s->path == PCOLL_PATH_TEMP ? PCOLL_TEMP : PCOLL_RECV, bank + block(s, i));
+}
+
+static int trigger(const struct state *s, uint64_t threshold)
+{
+    return threshold ? s->bank : PCOLL_NONE;
+}
+
+/* Tell `peer` that its data of this round may come. */
+static void add_rtr(struct state *s, int peer, int early)
+{
+    uint64_t threshold = early ? 0 : s->level;
+    struct pcoll_entry rtr = pcoll_entry_add(trigger(s, threshold), threshold);
+
+    if (s->path == PCOLL_PATH_USER)
+        pcoll_plan_add(s->plan, pcoll_entry_pour(rtr, peer, s->bank, s->weight));
+}
+
+/* Put a range of gathered blocks at the same place of `peer`; pours `add` if not 0. */
+static void add_range(struct state *s, int peer, struct range range, uint64_t add)
+{
+    struct pcoll_entry put =
+        pcoll_entry_put(trigger(s, s->level), s->level, gathered(s, range.first), peer,
+                        gathered(s, range.first), block(s, range.end - range.first));
+
+    if (add)
+        put = pcoll_entry_pour(put, peer, s->bank, add);
+    pcoll_plan_add(s->plan, put);
+}
+
+static void add_data(struct state *s, int peer, struct range a, struct range b, uint64_t add)
+{
+    if (a.first < a.end && b.first < b.end)
+        add_range(s, peer, a, 0);
+    add_range(s, peer, b.first < b.end ? b : a, add);
+}
+
+/* Move on to the weight after this one; path temp has no RTR and so no weight for it. */
+static uint64_t next_weight(struct state *s)
+{
+    uint64_t weight = s->weight;
+
+    s->weight /= 2;
+    return weight;
+}
+
+static uint64_t rtr_weight(struct state *s)
+{
+    return s->path == PCOLL_PATH_USER ? next_weight(s) : 0;
+}
+
+/* Exchange with the butterfly peer of round i all blocks that the group of 2^i has. */
+static void add_exchange(struct state *s, int i)
+{
+    int rank = s->plan->rank, nranks = s->plan->signature.nranks, peer = rank ^ (1 << i);
+    int group = rank >> i << i, end = group + (1 << i);
+    struct range own = {group, end};
+    struct range extra = {group + s->m, end + s->m < nranks ? end + s->m : nranks};
+
+    add_rtr(s, peer, !s->paper);
+    s->level += rtr_weight(s);
+    add_data(s, peer, own, extra, s->weight);
+    s->level += next_weight(s);
+}
+
+static void build_core(struct state *s)
+{
+    int rank = s->plan->rank, nranks = s->plan->signature.nranks, partner = rank + s->m;
+
+    if (partner < nranks)
+        add_rtr(s, partner, 1);
+    if (s->m < nranks) {
+        rtr_weight(s);
+        s->level += partner < nranks ? s->weight : 0;
+        next_weight(s);
+    }
+    for (int i = 0; i < s->n; i++)
+        add_exchange(s, i);
+    if (partner < nranks) {
+        s->level += rtr_weight(s);
+        add_data(s, partner, (struct range){0, partner}, (struct range){partner + 1, nranks},
+                 s->weight);
+    }
+}
+
+/* Rank e >= m: the first round out, the last round in. */
+static void build_extra(struct state *s)
+{
+    int rank = s->plan->rank, partner = rank - s->m;
+    struct pcoll_entry put;
+
+    s->level = rtr_weight(s);
+    put = pcoll_entry_put(trigger(s, s->level), s->level, pcoll_at(PCOLL_SEND, 0), partner,
+                          gathered(s, rank), block(s, 1));
+    pcoll_plan_add(s->plan, pcoll_entry_pour(put, partner, s->bank, s->weight));
+    s->weight = s->path == PCOLL_PATH_USER ? 2 : 1;
+    add_rtr(s, partner, 1);
+    rtr_weight(s);
+    s->level += s->weight;
+}
+
+/* The own block: to the receive buffer, and to where the butterfly sends it from. */
+static void add_own_copies(struct state *s, uint64_t weight)
+{
+    int rank = s->plan->rank;
+    struct pcoll_place own = pcoll_at(PCOLL_SEND, 0);
+    struct pcoll_entry to_recv =
+        pcoll_entry_copy(PCOLL_NONE, 0, own, pcoll_at(PCOLL_RECV, block(s, rank)), block(s, 1));
+    struct pcoll_entry to_temp =
+        pcoll_entry_copy(PCOLL_NONE, 0, own, gathered(s, rank), block(s, 1));
+
+    if (s->path == PCOLL_PATH_TEMP && rank < s->m)
+        pcoll_plan_add(s->plan, pcoll_entry_done(to_temp, s->bank, weight));
+    else if (s->path == PCOLL_PATH_USER && rank < s->m && !s->plan->signature.in_place)
+        pcoll_plan_add(s->plan, pcoll_entry_done(to_recv, s->bank, weight));
+    else
+        weight = 0;
+    s->level += weight;
+    if ((s->path == PCOLL_PATH_TEMP || rank >= s->m) && !s->plan->signature.in_place)
+        pcoll_plan_add(s->plan, to_recv);
+}
+
+static void add_copy_out(struct state *s, int first, int end)
+{
+    if (first < end)
+        pcoll_plan_add(s->plan, pcoll_entry_copy(s->bank, s->level, gathered(s, first),
+                                                 pcoll_at(PCOLL_RECV, block(s, first)),
+                                                 block(s, end - first)));
+}
+
+static void build_phase(struct state *s)
+{
+    int nranks = s->plan->signature.nranks, rank = s->plan->rank;
+    int rounds = s->m == nranks ? s->n : s->n + 2;
+    int pours = s->path == PCOLL_PATH_USER ? 2 * rounds : rounds;
+    uint64_t top = (uint64_t)1 << pours, copied;
+
+    pcoll_plan_open(s->plan, s->bank);
+    s->level = 0;
+    s->weight = top / 2;
+    add_own_copies(s, top);
+    copied = s->level;
+    if (rank >= s->m) {
+        build_extra(s);
+        s->level += copied;
+    } else {
+        build_core(s);
+    }
+    if (s->path == PCOLL_PATH_TEMP) {
+        add_copy_out(s, 0, rank);
+        add_copy_out(s, rank + 1, nranks);
+    } else {
+        pcoll_plan_add(s->plan, pcoll_entry_wait(s->bank, s->level));
+    }
+    s->plan->lift[s->bank] = s->level;
+}
+
+static enum pcoll_path path_of(const struct pcoll_params *params)
+{
+    return params->path == PCOLL_PATH_TEMP ? PCOLL_PATH_TEMP : PCOLL_PATH_USER;
+}
+
+enum pcoll_result pcoll_allgather_butterfly(const struct pcoll_signature *signature, int rank,
+                                            const struct pcoll_params *params,
+                                            struct pcoll_plan **plan_p)
+{
+    int banks = pcoll_banks(params), n = pcoll_log2_floor(signature->nranks);
+    struct state s = {.path = path_of(params), .paper = params->paper, .m = 1 << n, .n = n};
+    enum pcoll_result result =
+        pcoll_plan_create(signature, rank, "butterfly", banks, banks, &s.plan);
+
+    if (result != PCOLL_OK)
+        return result;
+    s.plan->ordered = s.m != signature->nranks;
+    s.plan->temp_bytes = pcoll_allgather_butterfly_temp(signature, params);
+    for (s.bank = 0; s.bank < banks; s.bank++)
+        build_phase(&s);
+    *plan_p = s.plan;
+    return pcoll_plan_seal(plan_p);
+}
+
+uint64_t pcoll_allgather_butterfly_temp(const struct pcoll_signature *signature,
+                                        const struct pcoll_params *params)
+{
+    if (path_of(params) == PCOLL_PATH_USER)
+        return 0;
+    return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
+}
+
+double pcoll_allgather_butterfly_cost(const struct pcoll_signature *signature,
+                                      const struct pcoll_params *params,
+                                      const struct pcoll_machine *machine)
+{
+    int n = pcoll_log2_floor(signature->nranks), user = path_of(params) == PCOLL_PATH_USER;
+    int rounds = 1 << n == signature->nranks ? n : n + 2;
+    double bytes = (double)signature->bytes * (signature->nranks - 1);
+    double own = (double)signature->bytes * machine->copy;
+    double crowd = pcoll_cost_crowd(signature, machine);
+
+    if (user)
+        return pcoll_cost_waves(signature, machine, rounds + 1, 2) +
+               crowd * (rounds * machine->rma + bytes * machine->G + own);
+    return pcoll_cost_waves(signature, machine, rounds, 1) +
+           crowd * (2 * bytes * machine->copy + 2 * own);
+}

@@ -1,0 +1,230 @@
+/*
+ * Allgather in which every rank reaches every other one directly.
+ *
+ * Idea: in shared memory all pairs are equally near, so nothing is forwarded.  Three forms:
+ *
+ *   cells  (path temp, N * M <= PCOLL_CELL_BYTES) put my block beside every peer's counter; when
+ *          all N - 1 are in, copy them out.
+ *   temp   (path temp) copy my block to my communication buffer, tell everybody, and when all have
+ *          told me, get theirs.  Long blocks go in segments through two buffers used in turn.
+ *   user   (path user) tell everybody that my send buffer is ready; get the others' blocks from
+ *          theirs; tell them "done", as the buffer must not change before.
+ *
+ * Source: the spread-out algorithm of Bruck et al. (1997); counters as in document 001.
+ *
+ *      N = 5:   rank 0 reads from 1, 2, 3, 4; rank 1 from 2, 3, 4, 0; ...
+ *
+ * Cost: L + N o + N M copy (cells), L + N (o + M copy) + M copy (temp), 2 L + N (o + rma + M G)
+ * (user); one counter, two banks (temp in segments: one more counter).  When: inside a node.
+ * Condition: completing (a segment of) k needs everybody's start of it, which comes after everybody
+ * completed the one before: buffers and counters used in turn cannot collide.
+ */
+#include "algorithms/private.h"
+
+#include "algorithms/algorithm_files.h"
+
+#define DEFAULT_SEGMENT (64 * 1024)
+
+enum form { CELLS, TEMP, USER };
+
+struct state {
+    struct pcoll_plan *plan;
+    enum form form;
+    uint64_t nsegments;  /* of one instance: 1 or even */
+    uint64_t slot_bytes; /* of one communication buffer */
+};
+
+enum { SEQUENCE = 2 }; /* counter of own segments done, form TEMP with nsegments > 1 */
+
+static enum form form_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
+{
+    uint64_t all = signature->bytes * (uint64_t)signature->nranks;
+
+    if (params->path == PCOLL_PATH_USER)
+        return USER;
+    return all <= PCOLL_CELL_BYTES ? CELLS : TEMP;
+}
+
+static uint64_t nsegments_of(const struct pcoll_signature *signature,
+                             const struct pcoll_params *params)
+{
+    uint64_t n = pcoll_segment_count(signature->bytes, params->segment, DEFAULT_SEGMENT);
+
+    return n == 1 ? 1 : (n + 1) / 2 * 2;
+}
+
+static int peer_of(const struct state *s, int i)
+{
+    int nranks = s->plan->signature.nranks;
+
+    return (s->plan->rank + 1 + i) % nranks;
+}
+
+static int npeers(const struct state *s)
+{
+    return s->plan->signature.nranks - 1;
+}
+
+static uint64_t block(const struct state *s, int rank)
+{
+    return (uint64_t)rank * s->plan->signature.bytes;
+}
+
+static void add_own_copy(const struct state *s, int trigger, uint64_t threshold)
+{
+    if (!s->plan->signature.in_place)
+        pcoll_plan_add(s->plan, pcoll_entry_copy(trigger, threshold, pcoll_at(PCOLL_SEND, 0),
+                                                 pcoll_at(PCOLL_RECV, block(s, s->plan->rank)),
+                                                 s->plan->signature.bytes));
+}
+
+/* Add `weight` to the tank of every peer when `trigger` reaches `threshold`. */
+static void add_tell_all(const struct state *s, int trigger, uint64_t threshold, int bank,
+                         uint64_t weight)
+{
+    for (int i = 0; i < npeers(s); i++)
+        pcoll_plan_add(s->plan, pcoll_entry_pour(pcoll_entry_add(trigger, threshold), peer_of(s, i),
+                                                 bank, weight));
+}
+
+static struct pcoll_place cell(const struct state *s, int bank, int rank)
+{
+    return pcoll_at(PCOLL_CELL, (uint64_t)bank * PCOLL_CELL_BYTES + block(s, rank));
+}
+
+static void add_cells_copy_out(const struct state *s, int bank, int first, int end)
+{
+    if (first < end)
+        pcoll_plan_add(s->plan, pcoll_entry_copy(bank, (uint64_t)npeers(s), cell(s, bank, first),
+                                                 pcoll_at(PCOLL_RECV, block(s, first)),
+                                                 block(s, end - first)));
+}
+
+static void build_cells(const struct state *s, int bank)
+{
+    int rank = s->plan->rank;
+
+    for (int i = 0; i < npeers(s); i++) {
+        struct pcoll_entry put =
+            pcoll_entry_put(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0), peer_of(s, i),
+                            cell(s, bank, rank), s->plan->signature.bytes);
+
+        pcoll_plan_add(s->plan, pcoll_entry_pour(put, peer_of(s, i), bank, 1));
+    }
+    add_own_copy(s, PCOLL_NONE, 0);
+    add_cells_copy_out(s, bank, 0, rank);
+    add_cells_copy_out(s, bank, rank + 1, s->plan->signature.nranks);
+    s->plan->lift[bank] += (uint64_t)npeers(s);
+}
+
+static void build_user(const struct state *s, int bank)
+{
+    uint64_t nranks = (uint64_t)s->plan->signature.nranks, ready = nranks * (nranks - 1);
+
+    add_tell_all(s, PCOLL_NONE, 0, bank, nranks);
+    add_own_copy(s, PCOLL_NONE, 0);
+    for (int i = 0; i < npeers(s); i++) {
+        int peer = peer_of(s, i);
+        struct pcoll_entry get =
+            pcoll_entry_get(bank, ready, peer, pcoll_at(PCOLL_SEND, 0),
+                            pcoll_at(PCOLL_RECV, block(s, peer)), s->plan->signature.bytes);
+
+        pcoll_plan_add(s->plan, pcoll_entry_pour(get, peer, bank, 1));
+    }
+    pcoll_plan_add(s->plan, pcoll_entry_wait(bank, ready + nranks - 1));
+    s->plan->lift[bank] += ready + nranks - 1;
+}
+
+/* Segment i of an instance, through communication buffer and tank `bank`.  My own copy weighs N, so
+ * that the N - 1 pours of the peers cannot stand in for it. */
+static void add_temp_segment(const struct state *s, int bank, uint64_t i)
+{
+    uint64_t base = s->plan->lift[bank], own = base + (uint64_t)npeers(s) + 1;
+    struct pcoll_segment part = pcoll_segment_of(s->plan->signature.bytes, s->nsegments, i);
+    struct pcoll_place temp = pcoll_at(PCOLL_TEMP, (uint64_t)bank * s->slot_bytes);
+    struct pcoll_entry copy = pcoll_entry_copy(i ? SEQUENCE : PCOLL_NONE, i * (uint64_t)npeers(s),
+                                               pcoll_at(PCOLL_SEND, part.first), temp, part.count);
+
+    pcoll_plan_add(s->plan, pcoll_entry_done(copy, bank, own - base));
+    add_tell_all(s, bank, own, bank, 1);
+    if (i == 0)
+        add_own_copy(s, bank, own);
+    s->plan->lift[bank] = own + (uint64_t)npeers(s);
+    for (int j = 0; j < npeers(s); j++) {
+        int peer = peer_of(s, j);
+        struct pcoll_place to = pcoll_at(PCOLL_RECV, block(s, peer) + part.first);
+        struct pcoll_entry get =
+            pcoll_entry_get(bank, s->plan->lift[bank], peer, temp, to, part.count);
+
+        pcoll_plan_add(s->plan, s->nsegments > 1 ? pcoll_entry_done(get, SEQUENCE, 1) : get);
+    }
+}
+
+static void build_temp(const struct state *s, int phase)
+{
+    for (uint64_t i = 0; i < s->nsegments; i++)
+        add_temp_segment(s, (phase + (int)(i % 2)) % 2, i);
+    if (s->nsegments > 1)
+        s->plan->lift[SEQUENCE] = s->nsegments * (uint64_t)npeers(s);
+}
+
+static void build_phase(const struct state *s, int phase)
+{
+    pcoll_plan_open(s->plan, phase);
+    if (s->form == CELLS)
+        build_cells(s, phase);
+    else if (s->form == USER)
+        build_user(s, phase);
+    else
+        build_temp(s, phase);
+}
+
+enum pcoll_result pcoll_allgather_direct(const struct pcoll_signature *signature, int rank,
+                                         const struct pcoll_params *params,
+                                         struct pcoll_plan **plan_p)
+{
+    struct state s = {.form = form_of(signature, params), .nsegments = 1};
+    enum pcoll_result result;
+
+    if (s.form == TEMP)
+        s.nsegments = nsegments_of(signature, params);
+    result = pcoll_plan_create(signature, rank, "direct", s.nsegments > 1 ? 3 : 2,
+                               s.nsegments > 1 ? 1 : 2, &s.plan);
+    if (result != PCOLL_OK)
+        return result;
+    s.plan->temp_bytes = pcoll_allgather_direct_temp(signature, params);
+    s.slot_bytes = s.plan->temp_bytes / 2;
+    for (int phase = 0; phase < s.plan->nphases; phase++)
+        build_phase(&s, phase);
+    *plan_p = s.plan;
+    return pcoll_plan_seal(plan_p);
+}
+
+uint64_t pcoll_allgather_direct_temp(const struct pcoll_signature *signature,
+                                     const struct pcoll_params *params)
+{
+    uint64_t largest;
+
+    if (form_of(signature, params) != TEMP)
+        return 0;
+    largest = (signature->bytes - 1) / nsegments_of(signature, params) + 1;
+    return 2 * ((largest + 63) / 64 * 64);
+}
+
+double pcoll_allgather_direct_cost(const struct pcoll_signature *signature,
+                                   const struct pcoll_params *params,
+                                   const struct pcoll_machine *machine)
+{
+    int peers = signature->nranks - 1;
+    enum form form = form_of(signature, params);
+    double block = (double)signature->bytes, own = block * machine->copy;
+    double crowd = pcoll_cost_crowd(signature, machine), segments;
+
+    if (form == USER)
+        return pcoll_cost_waves(signature, machine, 2, peers) +
+               crowd * (peers * (machine->rma + block * machine->G) + own);
+    if (form == CELLS)
+        return pcoll_cost_waves(signature, machine, 1, peers) + crowd * (peers + 1) * own;
+    segments = (double)nsegments_of(signature, params);
+    return pcoll_cost_waves(signature, machine, (int)segments, peers) + crowd * (peers + 2) * own;
+}

@@ -1,0 +1,78 @@
+/*
+ * Allgather round a ring, by put straight into the user buffers.
+ *
+ * Idea: in step s rank p passes block p - s on to p + 1, which it got from p - 1 in the step
+ * before. All links carry one block in every step and nobody moves a byte twice.  The successor's
+ * "ready" weighs N, more than the N - 1 blocks that come in, so step s waits for N + s.
+ *
+ * Source: Chan et al., "Collective communication: theory, practice, and experience" (2007),
+ * bucket algorithm; the tank of document 001 section 4.1.2.
+ *
+ *      N = 5:   0 -> 1 -> 2 -> 3 -> 4 -> 0
+ *
+ * Cost: (N - 1) (L + rma + M G), one counter, two banks.  When: long blocks, links between
+ * neighbours.  Condition: blocks of the predecessor arrive in order (PCOLL_NEED_ORDER);
+ * completing k needs everybody's start of k, so two banks keep instances apart.
+ */
+#include "algorithms/private.h"
+
+#include "algorithms/algorithm_files.h"
+
+static void add_step(struct pcoll_plan *plan, int bank, int step)
+{
+    const struct pcoll_signature *sig = &plan->signature;
+    int nranks = sig->nranks, next = (plan->rank + 1) % nranks;
+    int index = (plan->rank - step + nranks) % nranks;
+    struct pcoll_place to = pcoll_at(PCOLL_RECV, (uint64_t)index * sig->bytes);
+    struct pcoll_place from = step == 0 ? pcoll_at(PCOLL_SEND, 0) : to;
+    struct pcoll_entry put =
+        pcoll_entry_put(bank, (uint64_t)(nranks + step), from, next, to, sig->bytes);
+
+    pcoll_plan_add(plan, pcoll_entry_pour(put, next, bank, 1));
+}
+
+static void build_phase(struct pcoll_plan *plan, int bank)
+{
+    const struct pcoll_signature *sig = &plan->signature;
+    int nranks = sig->nranks, previous = (plan->rank + nranks - 1) % nranks;
+    struct pcoll_place own = pcoll_at(PCOLL_RECV, (uint64_t)plan->rank * sig->bytes);
+
+    pcoll_plan_open(plan, bank);
+    pcoll_plan_add(
+        plan, pcoll_entry_pour(pcoll_entry_add(PCOLL_NONE, 0), previous, bank, (uint64_t)nranks));
+    if (!sig->in_place)
+        pcoll_plan_add(plan,
+                       pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0), own, sig->bytes));
+    for (int step = 0; step < nranks - 1; step++)
+        add_step(plan, bank, step);
+    plan->lift[bank] = (uint64_t)(2 * nranks - 1);
+    pcoll_plan_add(plan, pcoll_entry_wait(bank, plan->lift[bank]));
+}
+
+enum pcoll_result pcoll_allgather_ring(const struct pcoll_signature *signature, int rank,
+                                       const struct pcoll_params *params,
+                                       struct pcoll_plan **plan_p)
+{
+    int banks = pcoll_banks(params);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, "ring", banks, banks, plan_p);
+
+    if (result != PCOLL_OK)
+        return result;
+    (*plan_p)->ordered = 1;
+    for (int bank = 0; bank < banks; bank++)
+        build_phase(*plan_p, bank);
+    return pcoll_plan_seal(plan_p);
+}
+
+double pcoll_allgather_ring_cost(const struct pcoll_signature *signature,
+                                 const struct pcoll_params *params,
+                                 const struct pcoll_machine *machine)
+{
+    int steps = signature->nranks - 1;
+    double bytes = (double)signature->bytes;
+    double work = steps * (machine->rma + bytes * machine->G) + bytes * machine->copy;
+
+    (void)params;
+    return pcoll_cost_waves(signature, machine, steps + 1, 1) +
+           pcoll_cost_crowd(signature, machine) * work;
+}

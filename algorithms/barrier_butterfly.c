@@ -1,0 +1,93 @@
+/*
+ * Weighted butterfly barrier.
+ *
+ * Idea: in round r, rank p tells rank p XOR 2^(r-1) that it and all it has heard of have arrived.
+ * Arrivals of different rounds overtake each other, so round r pours 2^(R-r) of R rounds and waits
+ * for the sum of all weights of earlier rounds: a sum of distinct powers of two is reached only
+ * when each of them is in, as all later ones together are less than the smallest of them.
+ *
+ * Source: document 001 (Morie et al.), sections 4.2.1 to 4.2.3, table 4; Brooks, "The butterfly
+ * barrier" (1986).  A count that is no power of two folds in: with m = 2^n <= N, rank e >= m pours
+ * on e - m in an additional first round and is told the end by it in an additional last one.
+ *
+ *      N = 5, m = 4:   4 -> 0 | 0<->1 2<->3 | 0<->2 1<->3 | 0 -> 4
+ *
+ * Cost: n (n + 2) times L + o, one counter, two banks.  When: few rounds of one message each are
+ * wanted, as between nodes.  Condition: a rank completes instance k only after all have started
+ * it, so nobody is two instances ahead and two banks of counters keep instances apart.
+ */
+#include "algorithms/private.h"
+
+#include "algorithms/algorithm_files.h"
+
+struct state {
+    struct pcoll_plan *plan;
+    int bank;
+    uint64_t level;  /* what my tank holds when all rounds so far are in */
+    uint64_t weight; /* of the present round */
+};
+
+static void send_round(struct state *s, int peer)
+{
+    struct pcoll_entry entry = pcoll_entry_add(s->level ? s->bank : PCOLL_NONE, s->level);
+
+    pcoll_plan_add(s->plan, pcoll_entry_pour(entry, peer, s->bank, s->weight));
+}
+
+static void build_core(struct state *s, int rank, int nranks, int n)
+{
+    int m = 1 << n, extra = rank + m < nranks;
+
+    if (m < nranks) {
+        s->level = extra ? s->weight : 0;
+        s->weight /= 2;
+    }
+    for (int r = 0; r < n; r++, s->weight /= 2) {
+        send_round(s, rank ^ (1 << r));
+        s->level += s->weight;
+    }
+    if (extra)
+        send_round(s, rank + m);
+}
+
+static void build_phase(struct pcoll_plan *plan, int bank)
+{
+    int nranks = plan->signature.nranks, n = pcoll_log2_floor(nranks), m = 1 << n;
+    int rounds = m == nranks ? n : n + 2;
+    struct state s = {plan, bank, 0, (uint64_t)1 << (rounds - 1)};
+
+    pcoll_plan_open(plan, bank);
+    if (plan->rank >= m) {
+        send_round(&s, plan->rank - m);
+        s.level = 1;
+    } else {
+        build_core(&s, plan->rank, nranks, n);
+    }
+    pcoll_plan_add(plan, pcoll_entry_wait(bank, s.level));
+    plan->lift[bank] = s.level;
+}
+
+enum pcoll_result pcoll_barrier_butterfly(const struct pcoll_signature *signature, int rank,
+                                          const struct pcoll_params *params,
+                                          struct pcoll_plan **plan_p)
+{
+    int banks = pcoll_banks(params);
+    enum pcoll_result result =
+        pcoll_plan_create(signature, rank, "butterfly", banks, banks, plan_p);
+
+    if (result != PCOLL_OK)
+        return result;
+    for (int bank = 0; bank < banks; bank++)
+        build_phase(*plan_p, bank);
+    return pcoll_plan_seal(plan_p);
+}
+
+double pcoll_barrier_butterfly_cost(const struct pcoll_signature *signature,
+                                    const struct pcoll_params *params,
+                                    const struct pcoll_machine *machine)
+{
+    int n = pcoll_log2_floor(signature->nranks);
+
+    (void)params;
+    return pcoll_cost_waves(signature, machine, 1 << n == signature->nranks ? n : n + 2, 1);
+}

@@ -1,0 +1,89 @@
+/*
+ * Broadcast down a k-nomial tree by get, straight between the user buffers.
+ *
+ * Idea: a parent that has the message tells all its children at once; each gets it and tells the
+ * parent "done".  The reads of siblings overlap.
+ *
+ * Source: document 003 (Sugiyama, Nanri), section 4.3 and equation (2), get.  Radix 2 is its
+ * binomial tree.
+ *
+ *      N = 5, radix 2:   0 -> 4, 2, 1    2 -> 3
+ *
+ * Cost: log_k N times (L + rma + M G) + L, 2 counters, one bank.  When: long messages in shared
+ * memory, where the readers' cores do the copying.  Condition: a rank completes k only after the
+ * "done" of all its children, so neither its buffer nor the counts of k can be disturbed by k + 1.
+ */
+#include "algorithms/private.h"
+
+#include "algorithms/algorithm_files.h"
+
+enum { TANK, ACKS };
+
+static int radix_of(const struct pcoll_params *params)
+{
+    return params->radix ? params->radix : 2;
+}
+
+/* Read from the parent as soon as it has announced the message. */
+static void add_get(struct pcoll_plan *plan, struct pcoll_tree tree, int v, int fanout)
+{
+    const struct pcoll_signature *sig = &plan->signature;
+    int up = pcoll_tree_parent(tree, v);
+    int parent = pcoll_absolute(up, sig->root, sig->nranks);
+    struct pcoll_place from = pcoll_at(up == 0 ? PCOLL_SEND : PCOLL_RECV, 0);
+    struct pcoll_entry get =
+        pcoll_entry_get(TANK, 1, parent, from, pcoll_at(PCOLL_RECV, 0), sig->bytes);
+
+    get = pcoll_entry_pour(get, parent, ACKS, 1);
+    if (fanout > 0)
+        get = pcoll_entry_done(get, TANK, 1);
+    pcoll_plan_add(plan, get);
+}
+
+static void build(struct pcoll_plan *plan, struct pcoll_tree tree)
+{
+    const struct pcoll_signature *sig = &plan->signature;
+    int v = pcoll_relative(plan->rank, sig->root, sig->nranks);
+    int fanout = pcoll_tree_nchildren(tree, v);
+    struct pcoll_entry tell = v == 0 ? pcoll_entry_add(PCOLL_NONE, 0) : pcoll_entry_add(TANK, 2);
+
+    pcoll_plan_open(plan, 0);
+    if (v != 0)
+        add_get(plan, tree, v, fanout);
+    for (int i = 0; i < fanout; i++) {
+        int child = pcoll_absolute(pcoll_tree_child(tree, v, i), sig->root, sig->nranks);
+
+        pcoll_plan_add(plan, pcoll_entry_pour(tell, child, TANK, 1));
+    }
+    if (fanout > 0)
+        pcoll_plan_add(plan, pcoll_entry_wait(ACKS, (uint64_t)fanout));
+    plan->lift[TANK] = v == 0 ? 0 : fanout > 0 ? 2 : 1;
+    plan->lift[ACKS] = (uint64_t)fanout;
+}
+
+enum pcoll_result pcoll_bcast_knomial_get(const struct pcoll_signature *signature, int rank,
+                                          const struct pcoll_params *params,
+                                          struct pcoll_plan **plan_p)
+{
+    struct pcoll_tree tree = {signature->nranks, radix_of(params)};
+    enum pcoll_result result = pcoll_plan_create(signature, rank, "knomial_get", 2, 1, plan_p);
+
+    if (result != PCOLL_OK)
+        return result;
+    build(*plan_p, tree);
+    return pcoll_plan_seal(plan_p);
+}
+
+double pcoll_bcast_knomial_get_cost(const struct pcoll_signature *signature,
+                                    const struct pcoll_params *params,
+                                    const struct pcoll_machine *machine)
+{
+    int radix = radix_of(params) < signature->nranks ? radix_of(params) : signature->nranks;
+    int depth = pcoll_log_ceil(signature->nranks, radix);
+    double one = machine->rma + (double)signature->bytes * machine->G;
+    double crowd = pcoll_cost_crowd(signature, machine);
+
+    /* All reads together take the cores crowd * one, however the tree spreads them. */
+    return pcoll_cost_waves(signature, machine, depth + 1, radix - 1) +
+           (crowd > depth ? crowd : depth) * one;
+}

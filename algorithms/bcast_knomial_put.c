@@ -1,0 +1,95 @@
+/*
+ * Broadcast down a k-nomial tree by put, straight into the user buffers.
+ *
+ * Idea: a child tells its parent "ready"; a parent that has the message and all its children's
+ * "ready" puts it to each of them.  The branch is the tank of document 001 section 4.1.1: arrival
+ * lifts the tank by 1, an add of the fan-out f lifts it to f + 1, where the puts fire.  The paper
+ * lets the arrival trigger the add; here the children's "ready" do, counted on a second counter,
+ * so that nothing is written to a child that has not entered the instance.
+ *
+ * Source: document 003 (Sugiyama, Nanri), section 4.3 and equation (1), put; document 001 table 2.
+ * Radix 2 is the binomial tree of both.
+ *
+ *      N = 5, radix 2:   0 -> 4, 2, 1    2 -> 3
+ *
+ * Cost: log_k N times ((k-1) (rma + M G) + L) + L, 2 counters, one bank.  When: medium and long
+ * messages where the sender's side drives.  Condition: a child completes k only after its parent
+ * had all "ready" of k, so no "ready" of k + 1 can stand in for a missing one of k.
+ */
+#include "algorithms/private.h"
+
+#include "algorithms/algorithm_files.h"
+
+enum { TANK, READY };
+
+static int radix_of(const struct pcoll_params *params)
+{
+    return params->radix ? params->radix : 2;
+}
+
+/* The messages to all children, fired when `trigger` reaches `threshold`. */
+static void add_puts(struct pcoll_plan *plan, struct pcoll_tree tree, int v, int trigger,
+                     uint64_t threshold)
+{
+    const struct pcoll_signature *sig = &plan->signature;
+    struct pcoll_place from = pcoll_at(v == 0 ? PCOLL_SEND : PCOLL_RECV, 0);
+
+    for (int i = 0; i < pcoll_tree_nchildren(tree, v); i++) {
+        int child = pcoll_absolute(pcoll_tree_child(tree, v, i), sig->root, sig->nranks);
+        struct pcoll_entry put =
+            pcoll_entry_put(trigger, threshold, from, child, pcoll_at(PCOLL_RECV, 0), sig->bytes);
+
+        pcoll_plan_add(plan, pcoll_entry_pour(put, child, TANK, 1));
+    }
+}
+
+static void build(struct pcoll_plan *plan, struct pcoll_tree tree, int paper)
+{
+    const struct pcoll_signature *sig = &plan->signature;
+    int v = pcoll_relative(plan->rank, sig->root, sig->nranks);
+    uint64_t fanout = (uint64_t)pcoll_tree_nchildren(tree, v);
+
+    pcoll_plan_open(plan, 0);
+    plan->lift[READY] = fanout;
+    if (v == 0) {
+        add_puts(plan, tree, v, READY, fanout);
+        return;
+    }
+    int parent = pcoll_absolute(pcoll_tree_parent(tree, v), sig->root, sig->nranks);
+
+    pcoll_plan_add(plan, pcoll_entry_pour(pcoll_entry_add(PCOLL_NONE, 0), parent, READY, 1));
+    if (fanout > 0) {
+        struct pcoll_entry gate = paper ? pcoll_entry_add(TANK, 1) : pcoll_entry_add(READY, fanout);
+
+        pcoll_plan_add(plan, pcoll_entry_done(gate, TANK, fanout));
+    }
+    add_puts(plan, tree, v, TANK, fanout + 1);
+    if (fanout == 0)
+        pcoll_plan_add(plan, pcoll_entry_wait(TANK, 1));
+    plan->lift[TANK] = fanout + 1;
+}
+
+enum pcoll_result pcoll_bcast_knomial_put(const struct pcoll_signature *signature, int rank,
+                                          const struct pcoll_params *params,
+                                          struct pcoll_plan **plan_p)
+{
+    struct pcoll_tree tree = {signature->nranks, radix_of(params)};
+    enum pcoll_result result = pcoll_plan_create(signature, rank, "knomial_put", 2, 1, plan_p);
+
+    if (result != PCOLL_OK)
+        return result;
+    build(*plan_p, tree, params->paper);
+    return pcoll_plan_seal(plan_p);
+}
+
+double pcoll_bcast_knomial_put_cost(const struct pcoll_signature *signature,
+                                    const struct pcoll_params *params,
+                                    const struct pcoll_machine *machine)
+{
+    int radix = radix_of(params) < signature->nranks ? radix_of(params) : signature->nranks;
+    int depth = pcoll_log_ceil(signature->nranks, radix);
+    double one = machine->rma + (double)signature->bytes * machine->G;
+    double level = (radix - 1) * one * (depth > 1 ? pcoll_cost_crowd(signature, machine) : 1);
+
+    return pcoll_cost_waves(signature, machine, depth + 1, 1) + depth * level;
+}

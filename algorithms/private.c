@@ -1,0 +1,115 @@
+/* Shared by the algorithm files; the contract is in private.h. */
+#include "algorithms/private.h"
+
+#include <assert.h>
+
+int pcoll_log2_floor(int value)
+{
+    int n = 0;
+
+    assert(value >= 1);
+    while (value >>= 1)
+        n++;
+    return n;
+}
+
+int pcoll_log_ceil(int value, int radix)
+{
+    int n = 0;
+
+    for (int64_t reach = 1; reach < value; reach *= radix)
+        n++;
+    return n;
+}
+
+/* The place value radix^j of the lowest digit of v that is not zero; for 0, the first place
+ * beyond all ranks. */
+static int64_t lowest_place(struct pcoll_tree tree, int v)
+{
+    int64_t place = 1;
+
+    while (place < tree.nranks && (v / place) % tree.radix == 0)
+        place *= tree.radix;
+    return place;
+}
+
+int pcoll_tree_parent(struct pcoll_tree tree, int v)
+{
+    int64_t place = lowest_place(tree, v);
+
+    return v == 0 ? PCOLL_NONE : (int)(v - (v / place) % tree.radix * place);
+}
+
+int pcoll_tree_nchildren(struct pcoll_tree tree, int v)
+{
+    int n = 0;
+
+    for (int64_t place = lowest_place(tree, v) / tree.radix; place >= 1; place /= tree.radix) {
+        int64_t fit = (tree.nranks - 1 - v) / place;
+
+        n += (int)(fit < tree.radix - 1 ? fit : tree.radix - 1);
+    }
+    return n;
+}
+
+int pcoll_tree_child(struct pcoll_tree tree, int v, int i)
+{
+    for (int64_t place = lowest_place(tree, v) / tree.radix; place >= 1; place /= tree.radix) {
+        int64_t fit = (tree.nranks - 1 - v) / place;
+        int here = (int)(fit < tree.radix - 1 ? fit : tree.radix - 1);
+
+        if (i < here)
+            return (int)(v + (i + 1) * place);
+        i -= here;
+    }
+    assert(!"no such child");
+    return PCOLL_NONE;
+}
+
+int pcoll_tree_depth(struct pcoll_tree tree)
+{
+    return pcoll_log_ceil(tree.nranks, tree.radix);
+}
+
+uint64_t pcoll_segment_count(uint64_t bytes, uint64_t segment, uint64_t fallback)
+{
+    uint64_t n = (bytes - 1) / (segment ? segment : fallback) + 1;
+
+    return n < PCOLL_MAX_SEGMENTS ? n : PCOLL_MAX_SEGMENTS;
+}
+
+struct pcoll_segment pcoll_segment_of(uint64_t bytes, uint64_t nsegments, uint64_t i)
+{
+    uint64_t size = bytes / nsegments, longer = bytes % nsegments;
+    struct pcoll_segment segment = {
+        .first = i * size + (i < longer ? i : longer),
+        .count = size + (i < longer),
+    };
+
+    return segment;
+}
+
+double pcoll_cost_crowd(const struct pcoll_signature *signature,
+                        const struct pcoll_machine *machine)
+{
+    if (machine->cores <= 0 || signature->nranks <= machine->cores)
+        return 1;
+    return (double)signature->nranks / machine->cores;
+}
+
+double pcoll_cost_waves(const struct pcoll_signature *signature,
+                        const struct pcoll_machine *machine, int waves, double messages)
+{
+    double crowd = pcoll_cost_crowd(signature, machine);
+    double turn = crowd > 1 ? crowd * machine->turn : 0;
+    double gap = machine->g > machine->o ? machine->g : machine->o;
+
+    return machine->call + waves * (machine->L + turn + messages * gap * crowd);
+}
+
+uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pcoll_params *params)
+{
+    (void)signature;
+    (void)params;
+    return 0;
+}

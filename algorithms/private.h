@@ -1,0 +1,69 @@
+/*
+ * Shared by the algorithm files: banks, trees, cost terms.  Not for use outside algorithms/.
+ */
+#ifndef PCOLL_ALGORITHMS_PRIVATE_H
+#define PCOLL_ALGORITHMS_PRIVATE_H
+
+#include "algorithms/algorithm.h"
+
+/* Ranks renumbered so that the root is 0. */
+static inline int pcoll_relative(int rank, int root, int nranks)
+{
+    return (rank - root + nranks) % nranks;
+}
+
+static inline int pcoll_absolute(int relative, int root, int nranks)
+{
+    return (relative + root) % nranks;
+}
+
+/* Two banks of counters, used in turn, or the single one of document 001. */
+static inline int pcoll_banks(const struct pcoll_params *params)
+{
+    return params->paper ? 1 : 2;
+}
+
+/* Largest n with 2^n <= value, value >= 1. */
+int pcoll_log2_floor(int value);
+
+/* Smallest n with radix^n >= value. */
+int pcoll_log_ceil(int value, int radix);
+
+/*
+ * The k-nomial tree over ranks 0 .. nranks - 1, rooted at 0: written in base `radix`, the parent
+ * of v is v with its lowest digit that is not zero set to zero.  radix >= nranks gives a star.
+ * Children come in the order of falling subtree size.
+ */
+struct pcoll_tree {
+    int nranks, radix;
+};
+
+int pcoll_tree_parent(struct pcoll_tree tree, int v); /* PCOLL_NONE for 0 */
+int pcoll_tree_nchildren(struct pcoll_tree tree, int v);
+int pcoll_tree_child(struct pcoll_tree tree, int v, int i); /* 0 <= i < nchildren */
+int pcoll_tree_depth(struct pcoll_tree tree);
+
+/* Bytes [first, first + count) of a message cut in `nsegments` nearly equal parts. */
+struct pcoll_segment {
+    uint64_t first, count;
+};
+
+/* How many segments of at most `segment` bytes (0: `fallback`) make up a message of bytes > 0; not
+ * more than PCOLL_MAX_SEGMENTS, however small the segments were wished. */
+#define PCOLL_MAX_SEGMENTS 4096
+uint64_t pcoll_segment_count(uint64_t bytes, uint64_t segment, uint64_t fallback);
+
+struct pcoll_segment pcoll_segment_of(uint64_t bytes, uint64_t nsegments, uint64_t i);
+
+/* Time of `waves` dependent steps in each of which a rank fires `messages` entries: with more ranks
+ * than cores, a wave is over when every rank has had its turn. */
+double pcoll_cost_waves(const struct pcoll_signature *signature,
+                        const struct pcoll_machine *machine, int waves, double messages);
+
+/* How many ranks share one core, at least 1. */
+double pcoll_cost_crowd(const struct pcoll_signature *signature,
+                        const struct pcoll_machine *machine);
+
+uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pcoll_params *params);
+
+#endif /* PCOLL_ALGORITHMS_PRIVATE_H */

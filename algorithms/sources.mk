@@ -1,0 +1,20 @@
+# The sources of this folder, for both builds: ours and MPICH's.
+pcoll_sources += \
+    %D%/plan.h %D%/plan.c \
+    %D%/plan_print.c \
+    %D%/algorithm.h %D%/algorithm.c %D%/algorithm_files.h \
+    %D%/private.h %D%/private.c \
+    %D%/barrier_butterfly.c \
+    %D%/barrier_dissemination.c \
+    %D%/bcast_eager.c \
+    %D%/bcast_knomial_put.c \
+    %D%/bcast_knomial_get.c \
+    %D%/bcast_chain.c \
+    %D%/allgather_butterfly.c \
+    %D%/allgather_ring.c \
+    %D%/allgather_direct.c
+
+# Only for tests and tools.
+pcoll_tool_sources += \
+    %D%/plan_check.h %D%/plan_check.c %D%/plan_check_private.h \
+    %D%/plan_order.c %D%/plan_flow.c %D%/plan_meaning.c

@@ -1,0 +1,168 @@
+/*
+ * Instructions of one operation.  Time changes with the machine's mood, instructions do not, if
+ * the counting rank never waits: it comes last on purpose.
+ */
+#include "bench.h"
+
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WARM_UP = 20, TRIES = 50 };
+
+static int counter_open(void)
+{
+    struct perf_event_attr attr = {
+        .type = PERF_TYPE_HARDWARE,
+        .size = sizeof attr,
+        .config = PERF_COUNT_HW_INSTRUCTIONS,
+        .exclude_kernel = 1,
+        .exclude_hv = 1,
+    };
+    return (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+}
+
+static double counter_read(int counter)
+{
+    uint64_t value = 0;
+    if (read(counter, &value, sizeof value) != (ssize_t)sizeof value)
+        return 0;
+    return (double)value;
+}
+
+static void come_late(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+}
+
+/* The cheapest of several operations of the late rank; infinite on the others. */
+static double fewest_when_late(struct subject *subject, int counter, int late)
+{
+    struct job *job = subject->op.job;
+    double fewest = 1e300;
+    for (int i = 0; i < TRIES; i++) {
+        job_barrier(job);
+        if (job->rank == late)
+            come_late();
+        double empty = counter_read(counter);
+        double begin = counter_read(counter);
+        subject_perform(subject, 1);
+        double count = counter_read(counter) - begin - (begin - empty);
+        if (job->rank == late && count < fewest)
+            fewest = count;
+    }
+    return fewest;
+}
+
+static double count_own(struct subject *subject, int counter)
+{
+    const struct job *job = subject->op.job;
+    double own = 0;
+    for (int late = 0; late < job->nranks; late++) {
+        double fewest = fewest_when_late(subject, counter, late);
+        own = job->rank == late ? fewest : own;
+    }
+    return own;
+}
+
+static void print_line(const struct subject *subject, double own)
+{
+    double range[2] = {-own, own};
+    char size[16];
+    MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    size_text(size, sizeof size, subject->op.size);
+    if (subject->op.job->rank == 0)
+        printf("%-10s %6s  %-24s %10.0f %10.0f\n", collective_name(subject->op.coll), size,
+               subject->variant->name, -range[0], range[1]);
+}
+
+static void count_one(struct subject *subject, int counter)
+{
+    print_line(subject, count_own(subject, counter));
+}
+
+/* The name is known to maint/instructions. */
+void pcoll_bench_loop(struct subject *subject);
+
+__attribute__((noinline)) void pcoll_bench_loop(struct subject *subject)
+{
+    subject_perform(subject, 1);
+}
+
+static void loop_one(struct subject *subject, const struct options *opts)
+{
+    struct job *job = subject->op.job;
+    for (int i = 0; i < opts->loop; i++) {
+        job_barrier(job);
+        if (job->rank == opts->late)
+            come_late();
+        pcoll_bench_loop(subject);
+    }
+    if (job->rank == 0)
+        printf("loop %s %zu %s\n", collective_name(subject->op.coll), subject->op.size,
+               subject->variant->name);
+}
+
+/* Either is done for every operation in every variant. */
+static void count_or_loop(struct operation op, const struct variant *variant,
+                          const struct options *opts, int counter)
+{
+    struct subject subject = {.op = op, .variant = variant};
+    subject_open(&subject);
+    subject_perform(&subject, WARM_UP);
+    if (opts->loop)
+        loop_one(&subject, opts);
+    else
+        count_one(&subject, counter);
+    subject_close(&subject);
+}
+
+static void for_all(struct job *job, const struct options *opts, const struct variant *variants,
+                    int num_variants, int counter)
+{
+    struct operation ops[MAX_OPERATIONS];
+    int n = list_operations(job, opts, ops);
+    for (int i = 0; i < n; i++)
+        for (int v = 0; v < num_variants; v++)
+            count_or_loop(ops[i], &variants[v], opts, counter);
+}
+
+void instructions_loop(struct job *job, const struct options *opts, const struct variant *variants,
+                       int num_variants)
+{
+    for_all(job, opts, variants, num_variants, -1);
+}
+
+static bool counters_everywhere(int counter)
+{
+    int right = counter >= 0;
+    MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return right != 0;
+}
+
+static void explain(const struct job *job)
+{
+    if (job->rank == 0)
+        fputs("pcoll-bench: the kernel does not count instructions here (perf_event_open).\n"
+              "maint/instructions counts them under valgrind --tool=callgrind.\n",
+              stderr);
+}
+
+bool instructions_table(struct job *job, const struct options *opts, const struct variant *variants,
+                        int num_variants)
+{
+    int counter = counter_open();
+    bool right = counters_everywhere(counter);
+    if (!right)
+        explain(job);
+    else if (job->rank == 0)
+        printf("User-mode instructions of one operation, where the rank need not wait\n"
+               "collective   size  variant                  least rank  most rank\n");
+    if (right)
+        for_all(job, opts, variants, num_variants, counter);
+    if (counter >= 0)
+        close(counter);
+    return right;
+}

@@ -1,0 +1,239 @@
+/*
+ * The ranks of the job: their processors, shared lines, buffers, and a barrier that all leave
+ * closely together.
+ */
+#include "bench.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+double job_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int job_last_or(const struct job *job, int root)
+{
+    return root < 0 ? job->nranks + root : root;
+}
+
+static bool on_one_node(int nranks)
+{
+    MPI_Comm node;
+    int node_ranks;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &node_ranks);
+    MPI_Comm_free(&node);
+    return node_ranks == nranks;
+}
+
+/* The processors that any rank may use; `own_p` says how many this rank may. */
+static cpu_set_t usable_cpus(int *own_p)
+{
+    cpu_set_t own, all;
+    CPU_ZERO(&own);
+    sched_getaffinity(0, sizeof own, &own);
+    *own_p = CPU_COUNT(&own);
+    MPI_Allreduce(&own, &all, (int)sizeof own, MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+    return all;
+}
+
+static void pin_to_nth(const cpu_set_t *all, int n)
+{
+    cpu_set_t one;
+    size_t cpu = 0;
+    for (int seen = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, all) && seen++ == n)
+            break;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    if (sched_setaffinity(0, sizeof one, &one) != 0)
+        perror("pcoll-bench: cannot pin a rank to its processor");
+}
+
+/* One rank a core, unless the launcher has done it or there are too few. */
+static void place(struct job *job, bool pin)
+{
+    int own;
+    job->cpus = usable_cpus(&own);
+    job->cores = CPU_COUNT(&job->cpus);
+    job->crowded = job->nranks > job->cores;
+    if (pin && job->one_node && !job->crowded && own > 1)
+        pin_to_nth(&job->cpus, job->rank);
+    usable_cpus(&own);
+    MPI_Allreduce(MPI_IN_PLACE, &own, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    job->pinned = own == 1 && !job->crowded;
+}
+
+static void die(const char *what)
+{
+    perror(what);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+static void *map_shared(const char *name, int flags, size_t bytes)
+{
+    int file = shm_open(name, flags, 0600);
+    if (file < 0 || ((flags & O_CREAT) && ftruncate(file, (off_t)bytes) != 0))
+        die("pcoll-bench: shm_open");
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (at == MAP_FAILED)
+        die("pcoll-bench: mmap");
+    close(file);
+    return at;
+}
+
+static size_t lines_of(const struct job *job)
+{
+    return 4 + 2 * (size_t)job->nranks;
+}
+
+static void share_lines(struct job *job)
+{
+    char name[64];
+    size_t bytes = lines_of(job) * sizeof(struct line);
+    struct line *lines = NULL;
+    snprintf(name, sizeof name, "/pcoll-bench-%ld", (long)getpid());
+    MPI_Bcast(name, (int)sizeof name, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (job->rank == 0)
+        lines = map_shared(name, O_CREAT | O_EXCL | O_RDWR, bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (job->rank != 0)
+        lines = map_shared(name, O_RDWR, bytes);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (job->rank == 0)
+        shm_unlink(name);
+    job->gate = lines;
+    job->flag = lines + 2;
+    job->arrived = lines + 4;
+    job->word = job->arrived + job->nranks;
+}
+
+static void share_pids(struct job *job)
+{
+    pid_t pid = getpid();
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* where Yama is on; a refusal shows up later */
+    job->pids = calloc((size_t)job->nranks, sizeof *job->pids);
+    if (!job->pids)
+        die("pcoll-bench: calloc");
+    MPI_Allgather(&pid, (int)sizeof pid, MPI_BYTE, job->pids, (int)sizeof pid, MPI_BYTE,
+                  MPI_COMM_WORLD);
+}
+
+static char *page_aligned(size_t bytes)
+{
+    void *at = NULL;
+    if (posix_memalign(&at, 4096, bytes ? bytes : 1) != 0)
+        die("pcoll-bench: not enough memory");
+    memset(at, 1, bytes);
+    return at;
+}
+
+static void make_buffers(struct job *job, const struct options *opts)
+{
+    size_t most = 0;
+    for (int i = 0; i < opts->num_sizes; i++)
+        most = opts->sizes[i] > most ? opts->sizes[i] : most;
+    size_t blocks = opts->coll[ALLGATHER] ? (size_t)job->nranks : 1;
+    job->send = page_aligned(most);
+    job->recv = page_aligned(most * blocks);
+}
+
+void job_init(struct job *job_p, const struct options *opts)
+{
+    *job_p = (struct job){0};
+    MPI_Comm_rank(MPI_COMM_WORLD, &job_p->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &job_p->nranks);
+    job_p->one_node = on_one_node(job_p->nranks);
+    place(job_p, opts->pin);
+    if (job_p->one_node)
+        share_lines(job_p);
+    share_pids(job_p);
+    make_buffers(job_p, opts);
+}
+
+void job_fini(struct job *job)
+{
+    if (job->gate)
+        munmap(job->gate, lines_of(job) * sizeof(struct line));
+    free(job->pids);
+    free(job->send);
+    free(job->recv);
+}
+
+/* Ranks without a core of their own sleep, so that they disturb nobody.  MPI is driven on, since
+ * others may need this rank to finish what it has begun. */
+static void wait_a_little(const struct job *job, int turn)
+{
+    int flag;
+    bool sleepy = job->crowded && turn > 64;
+    if (sleepy || turn % 256 == 0)
+        MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    if (sleepy)
+        nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+}
+
+void job_barrier(struct job *job)
+{
+    if (!job->one_node) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        return;
+    }
+    _Atomic uint64_t *arrived = &job->gate[0].value, *generation = &job->gate[1].value;
+    uint64_t now = atomic_load(generation);
+    if (atomic_fetch_add(arrived, 1) + 1 == (uint64_t)job->nranks) {
+        atomic_store(arrived, 0);
+        atomic_store(generation, now + 1);
+        return;
+    }
+    for (int turn = 1; atomic_load_explicit(generation, memory_order_acquire) == now; turn++)
+        wait_a_little(job, turn);
+}
+
+/* Doubles that are not negative are ordered like their bits. */
+static uint64_t largest_bits(const struct job *job)
+{
+    uint64_t largest = 0;
+    for (int rank = 0; rank < job->nranks; rank++) {
+        uint64_t bits = atomic_load(&job->word[rank].value);
+        largest = bits > largest ? bits : largest;
+    }
+    return largest;
+}
+
+double job_max(struct job *job, double value)
+{
+    uint64_t bits;
+    if (!job->one_node) {
+        MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        return value;
+    }
+    memcpy(&bits, &value, sizeof bits);
+    atomic_store(&job->word[job->rank].value, bits);
+    job_barrier(job);
+    bits = largest_bits(job);
+    job_barrier(job);
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+void job_pin_apart(struct job *job)
+{
+    if (job->crowded && job->cores > 1)
+        pin_to_nth(&job->cpus, job->rank % job->cores);
+}
+
+void job_unpin(struct job *job)
+{
+    if (job->crowded && job->cores > 1)
+        sched_setaffinity(0, sizeof job->cpus, &job->cpus);
+}

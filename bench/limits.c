@@ -1,0 +1,90 @@
+/*
+ * What the machine allows: a bare exchange of two flags, and a bare process_vm_readv between the
+ * very buffers that the collective uses.
+ */
+#include "bench.h"
+
+#include <stdlib.h>
+#include <sys/uio.h>
+
+/* Spin, but let others run if the other rank seems to be away. */
+static void await(const _Atomic uint64_t *flag, uint64_t round)
+{
+    for (int turn = 1; atomic_load_explicit(flag, memory_order_acquire) < round; turn++)
+        if (turn % 65536 == 0)
+            sched_yield();
+}
+
+static double exchange_flags(struct job *job, int count)
+{
+    _Atomic uint64_t *own = &job->flag[job->rank].value, *other = &job->flag[!job->rank].value;
+    double begin = job_now();
+    for (int i = 0; i < count; i++) {
+        uint64_t round = ++job->flag_round;
+        atomic_store_explicit(other, round, memory_order_release);
+        await(own, round);
+    }
+    return job_now() - begin;
+}
+
+/* Ranks 0 and 1 each write the other's line and spin on their own; the others only look on. */
+double limit_flag(struct subject *self, int count)
+{
+    struct job *job = self->op.job;
+    if (job->rank > 1)
+        return 0;
+    job_pin_apart(job);
+    double seconds = exchange_flags(job, count);
+    job_unpin(job);
+    return seconds;
+}
+
+static bool read_block(const struct subject *self, int from, char *to)
+{
+    struct iovec local = {to, self->op.size};
+    struct iovec remote = {(void *)(uintptr_t)self->remote[from], self->op.size};
+    return process_vm_readv(self->op.job->pids[from], &local, 1, &remote, 1, 0) ==
+           (ssize_t)self->op.size;
+}
+
+static bool read_all(const struct subject *self)
+{
+    const struct operation *op = &self->op;
+    const struct job *job = op->job;
+    bool right = true;
+    if (op->coll == BCAST)
+        return job->rank == op->root || read_block(self, op->root, job->recv);
+    for (int step = 1; step < job->nranks; step++) {
+        int from = (job->rank + step) % job->nranks;
+        right &= read_block(self, from, job->recv + op->size * (size_t)from);
+    }
+    return right;
+}
+
+/* A broadcast's readers read from the root; in an allgather everyone reads from everyone. */
+double limit_readv(struct subject *self, int count)
+{
+    double begin = job_now();
+    for (int i = 0; i < count; i++)
+        read_all(self);
+    return job_now() - begin;
+}
+
+bool limit_readv_open(struct subject *self)
+{
+    const struct job *job = self->op.job;
+    uint64_t own = (uint64_t)(uintptr_t)(self->op.coll == BCAST ? job->recv : job->send);
+    self->remote = calloc((size_t)job->nranks, sizeof *self->remote);
+    if (!self->remote)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    MPI_Allgather(&own, 1, MPI_UINT64_T, self->remote, 1, MPI_UINT64_T, MPI_COMM_WORLD);
+    int right = read_all(self);
+    MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    return right != 0;
+}
+
+void limit_readv_close(struct subject *self)
+{
+    free(self->remote);
+    self->remote = NULL;
+}

@@ -1,0 +1,114 @@
+/*
+ * Timing in turn: one batch of every subject, then the next of every subject, so that a machine
+ * that changes its mood does it to all of them alike.
+ */
+#include "bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { FEWEST_BATCHES = 5 };
+
+static double one_batch(struct job *job, struct subject *subject, int count)
+{
+    job_barrier(job);
+    return subject->batch(subject, count);
+}
+
+/* How long a batch keeps the ranks busy, at best: the first tries warm up, and others may have
+ * had the core. */
+static double shortest_of_three(struct job *job, struct subject *subject, int count)
+{
+    double shortest = 1e9;
+    for (int i = 0; i < 3; i++) {
+        job_barrier(job);
+        double begin = job_now();
+        subject->batch(subject, count);
+        shortest = fmin(shortest, job_max(job, job_now() - begin));
+    }
+    return shortest;
+}
+
+static int limited(const struct subject *subject, double count)
+{
+    double most = subject->max_iterations ? subject->max_iterations : 1e8;
+    return (int)fmax(1, fmin(count, most));
+}
+
+/* Find how many operations fill a batch. */
+static int calibrate(struct job *job, struct subject *subject, const struct options *opts)
+{
+    if (opts->iterations)
+        return limited(subject, opts->iterations);
+    int count = 1;
+    double seconds = shortest_of_three(job, subject, count);
+    while (seconds < opts->batch_seconds / 4 && count < limited(subject, count * 4.0)) {
+        count = limited(subject, count * 4.0);
+        seconds = shortest_of_three(job, subject, count);
+    }
+    return limited(subject, count * opts->batch_seconds / fmax(seconds, 1e-9));
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double quantile(const double *sorted, int n, double q)
+{
+    double place = q * (n - 1);
+    int below = (int)place;
+    int above = below + 1 < n ? below + 1 : below;
+    return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
+}
+
+/* A batch takes as long as on the rank where it takes longest. */
+static void summarize(struct subject *subject, int batches)
+{
+    struct summary *summary = &subject->summary;
+    MPI_Allreduce(MPI_IN_PLACE, subject->samples, batches, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    for (int i = 0; i < batches; i++)
+        subject->samples[i] /= summary->iterations;
+    qsort(subject->samples, (size_t)batches, sizeof *subject->samples, by_value);
+    summary->batches = batches;
+    summary->median = quantile(subject->samples, batches, 0.5);
+    summary->low = quantile(subject->samples, batches, 0.1);
+    summary->high = quantile(subject->samples, batches, 0.9);
+}
+
+/* Rank 0 decides for all. */
+static bool goes_on(struct job *job, int batch, double begin, const struct options *opts)
+{
+    bool on = batch < opts->batches;
+    if (batch >= FEWEST_BATCHES && job_now() - begin > opts->row_seconds)
+        on = false;
+    return job_max(job, job->rank == 0 && on) > 0;
+}
+
+static void take_turns(struct job *job, struct subject *subjects, int n, int batch)
+{
+    for (int i = 0; i < n; i++) {
+        struct subject *subject = &subjects[(i + batch) % n];
+        subject->samples[batch] = one_batch(job, subject, subject->summary.iterations);
+    }
+}
+
+void measure(struct job *job, struct subject *subjects, int n, const struct options *opts)
+{
+    double *samples = calloc((size_t)n * (size_t)opts->batches, sizeof *samples);
+    if (!samples)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    for (int i = 0; i < n; i++) {
+        subjects[i].samples = samples + (size_t)i * (size_t)opts->batches;
+        subjects[i].summary.iterations = calibrate(job, &subjects[i], opts);
+    }
+    int batch = 0;
+    for (double begin = job_now(); goes_on(job, batch, begin, opts); batch++)
+        take_turns(job, subjects, n, batch);
+    for (int i = 0; i < n; i++) {
+        summarize(&subjects[i], batch);
+        subjects[i].samples = NULL;
+    }
+    free(samples);
+}

@@ -1,0 +1,266 @@
+/*
+ * The collectives in every way of calling them: making the request, running a batch, and checking
+ * what arrived.
+ */
+#include "bench.h"
+#include "persistent.h"
+
+#include <string.h>
+#include <time.h>
+
+int list_operations(struct job *job, const struct options *opts, struct operation *ops)
+{
+    int n = 0, root = job_last_or(job, opts->root);
+    if (opts->coll[BARRIER])
+        ops[n++] = (struct operation){job, BARRIER, 0, 0};
+    for (enum collective coll = BCAST; coll < NUM_COLLECTIVES; coll++)
+        for (int i = 0; opts->coll[coll] && i < opts->num_sizes; i++)
+            ops[n++] = (struct operation){job, coll, opts->sizes[i], coll == BCAST ? root : 0};
+    return n;
+}
+
+bool way_is_persistent(enum way way)
+{
+    return way == OFFLOAD || way == STOCK;
+}
+
+static void make_request(const struct operation *op, MPI_Info info, MPI_Request *request_p)
+{
+    const struct job *job = op->job;
+    int count = (int)op->size;
+    switch (op->coll) {
+        case BARRIER:
+            MPI_Barrier_init(MPI_COMM_WORLD, info, request_p);
+            break;
+        case BCAST:
+            MPI_Bcast_init(job->recv, count, MPI_BYTE, op->root, MPI_COMM_WORLD, info, request_p);
+            break;
+        default:
+            MPI_Allgather_init(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE,
+                               MPI_COMM_WORLD, info, request_p);
+            break;
+    }
+}
+
+static void call_blocking(const struct operation *op)
+{
+    const struct job *job = op->job;
+    int count = (int)op->size;
+    switch (op->coll) {
+        case BARRIER:
+            MPI_Barrier(MPI_COMM_WORLD);
+            break;
+        case BCAST:
+            MPI_Bcast(job->recv, count, MPI_BYTE, op->root, MPI_COMM_WORLD);
+            break;
+        default:
+            MPI_Allgather(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD);
+            break;
+    }
+}
+
+static void call_nonblocking(const struct operation *op)
+{
+    const struct job *job = op->job;
+    int count = (int)op->size;
+    MPI_Request request;
+    switch (op->coll) {
+        case BARRIER:
+            MPI_Ibarrier(MPI_COMM_WORLD, &request);
+            break;
+        case BCAST:
+            MPI_Ibcast(job->recv, count, MPI_BYTE, op->root, MPI_COMM_WORLD, &request);
+            break;
+        default:
+            MPI_Iallgather(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD,
+                           &request);
+            break;
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static MPI_Info algorithm_info(const struct variant *variant)
+{
+    MPI_Info info = MPI_INFO_NULL;
+    if (variant->algorithm) {
+        MPI_Info_create(&info);
+        MPI_Info_set(info, variant->info_key, variant->algorithm);
+    }
+    return info;
+}
+
+static void enter_variant(const struct subject *self)
+{
+    const struct operation *op = &self->op;
+    cvars_enter(op->coll, self->variant->way, op->size * (size_t)op->job->nranks);
+}
+
+void subject_open(struct subject *self)
+{
+    self->request = MPI_REQUEST_NULL;
+    if (!way_is_persistent(self->variant->way))
+        return;
+    MPI_Info info = algorithm_info(self->variant);
+    enter_variant(self);
+    make_request(&self->op, info, &self->request);
+    cvars_leave();
+    if (info != MPI_INFO_NULL)
+        MPI_Info_free(&info);
+}
+
+void subject_close(struct subject *self)
+{
+    if (self->request != MPI_REQUEST_NULL)
+        MPI_Request_free(&self->request);
+}
+
+static void run_persistent(MPI_Request *request, int count)
+{
+    for (int i = 0; i < count; i++) {
+        MPI_Start(request);
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+    }
+}
+
+static void run_calls(const struct operation *op, enum way way, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (way == BLOCKING)
+            call_blocking(op);
+        else
+            call_nonblocking(op);
+    }
+}
+
+void subject_perform(struct subject *self, int count)
+{
+    if (way_is_persistent(self->variant->way))
+        run_persistent(&self->request, count);
+    else
+        run_calls(&self->op, self->variant->way, count);
+}
+
+double subject_run(struct subject *self, int count)
+{
+    double begin = job_now();
+    subject_perform(self, count);
+    return job_now() - begin;
+}
+
+/* MPI_Start alone.  Reading the clock is part of each interval, so it is measured and taken off. */
+double subject_start(struct subject *self, int count)
+{
+    MPI_Request request = self->timed->request;
+    double sum = 0;
+    for (int i = 0; i < count; i++) {
+        double empty = job_now();
+        double begin = job_now();
+        MPI_Start(&request);
+        sum += job_now() - begin - (begin - empty);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return sum > 0 ? sum : 0;
+}
+
+/* Making and freeing the request. */
+double subject_init(struct subject *self, int count)
+{
+    MPI_Request request;
+    MPI_Info info = algorithm_info(self->variant);
+    enter_variant(self);
+    double begin = job_now();
+    for (int i = 0; i < count; i++) {
+        make_request(&self->op, info, &request);
+        MPI_Request_free(&request);
+    }
+    double seconds = job_now() - begin;
+    cvars_leave();
+    if (info != MPI_INFO_NULL)
+        MPI_Info_free(&info);
+    return seconds;
+}
+
+/* ---- verification ---------------------------------------------------------------------------- */
+
+/* Word i of the block that `rank` sends in `round`: no two blocks or rounds agree. */
+static uint64_t pattern_word(uint64_t round, int rank, size_t i)
+{
+    uint64_t block = round * 4099 + (uint64_t)rank + 1;
+    return (block << 32 ^ (uint64_t)i) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static void pattern_fill(char *at, size_t size, uint64_t round, int rank)
+{
+    for (size_t done = 0; done < size; done += sizeof(uint64_t)) {
+        uint64_t word = pattern_word(round, rank, done);
+        size_t part = size - done < sizeof word ? size - done : sizeof word;
+        memcpy(at + done, &word, part);
+    }
+}
+
+static bool pattern_is(const char *at, size_t size, uint64_t round, int rank)
+{
+    for (size_t done = 0; done < size; done += sizeof(uint64_t)) {
+        uint64_t word = pattern_word(round, rank, done);
+        size_t part = size - done < sizeof word ? size - done : sizeof word;
+        if (memcmp(at + done, &word, part) != 0)
+            return false;
+    }
+    return true;
+}
+
+static size_t recv_bytes(const struct operation *op)
+{
+    if (op->coll == BARRIER)
+        return 0;
+    return op->coll == ALLGATHER ? op->size * (size_t)op->job->nranks : op->size;
+}
+
+/* New data to send, poison to receive, another rank late each time. */
+static void prepare_round(const struct operation *op, uint64_t round)
+{
+    const struct job *job = op->job;
+    memset(job->recv, 0xEE, recv_bytes(op));
+    if (op->coll == BCAST && job->rank == op->root)
+        pattern_fill(job->recv, op->size, round, op->root);
+    if (op->coll == ALLGATHER)
+        pattern_fill(job->send, op->size, round, job->rank);
+    if (round % (uint64_t)job->nranks == (uint64_t)job->rank)
+        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    if (job->one_node)
+        atomic_store(&job->arrived[job->rank].value, round);
+}
+
+/* Nobody leaves a barrier before the last has come. */
+static bool all_arrived(const struct job *job, uint64_t round)
+{
+    for (int rank = 0; job->one_node && rank < job->nranks; rank++)
+        if (atomic_load(&job->arrived[rank].value) < round)
+            return false;
+    return true;
+}
+
+static bool round_is_right(const struct operation *op, uint64_t round)
+{
+    const struct job *job = op->job;
+    bool right = true;
+    if (op->coll == BARRIER)
+        return all_arrived(job, round);
+    if (op->coll == BCAST)
+        return pattern_is(job->recv, op->size, round, op->root);
+    for (int rank = 0; rank < job->nranks; rank++)
+        right &= pattern_is(job->recv + op->size * (size_t)rank, op->size, round, rank);
+    return right;
+}
+
+bool subject_verify(struct subject *self, int rounds)
+{
+    bool wrong = false;
+    for (int i = 0; i < rounds; i++) {
+        uint64_t round = ++self->op.job->verify_round;
+        prepare_round(&self->op, round);
+        subject_perform(self, 1);
+        wrong |= !round_is_right(&self->op, round);
+    }
+    return job_max(self->op.job, wrong) <= 0;
+}

@@ -1,0 +1,308 @@
+/*
+ * The command line.
+ */
+#include "bench.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const collective_names[NUM_COLLECTIVES] = {"barrier", "bcast", "allgather"};
+static const char *const way_names[NUM_WAYS] = {"offload", "stock", "blocking", "nonblocking"};
+
+static const char help[] =
+    "Usage: mpiexec -n RANKS pcoll-bench [OPTION]...\n"
+    "Time persistent collectives (MPI_Start + MPI_Wait) beside stock ones, the blocking and\n"
+    "nonblocking calls and the limits of the machine, batch by batch in turn; verify all data.\n"
+    "\n"
+    "What to run\n"
+    "  --coll=LIST         of barrier,bcast,allgather (all)\n"
+    "  --sizes=LIST        bytes, with K or M; for allgather: of each rank\n"
+    "                      (8,64,1K,8K,64K,512K,1M,4M; --quick: 8,64K,4M)\n"
+    "  --variants=LIST     of offload,stock,blocking,nonblocking (all); offload is the backend,\n"
+    "                      stock the persistent collectives that the library has without it\n"
+    "  --algorithm=LIST    the backend's algorithm; one goes by MPIR_CVAR_<X>_INIT_ALGORITHM,\n"
+    "                      several run side by side through the info key\n"
+    "  --info-key=KEY      that key (pcoll_algorithm)\n"
+    "  --root=N            root of broadcasts (0); -1 is the last rank\n"
+    "\n"
+    "How long\n"
+    "  --quick             fewer sizes, fewer and shorter batches\n"
+    "  --batches=N         at most N batches for each row and variant (41; --quick: 11)\n"
+    "  --iterations=N      operations in a batch (as many as take 1.5 ms; 10 ms when there are\n"
+    "                      more ranks than cores)\n"
+    "  --row-seconds=S     end a row after S seconds, but not before 5 batches (10; --quick: 3)\n"
+    "  --no-pin            leave the ranks where the launcher put them; otherwise each gets a\n"
+    "                      core of its own if there are enough\n"
+    "\n"
+    "What to print\n"
+    "  --json              JSON in place of the tables\n"
+    "  -o, --output=FILE   the JSON to FILE, beside the tables\n"
+    "  --progress          show progress on stderr, also if that is no terminal\n"
+    "  --instructions      user-mode instructions of an operation in place of its time\n"
+    "  --loop=N[,RANK]     only run N operations of each, every one in a call of the function\n"
+    "                      pcoll_bench_loop, for callgrind (see maint/instructions); rank RANK\n"
+    "                      (0) comes last to each, so that it need not wait\n"
+    "  -h, --help          this text\n"
+    "\n"
+    "The exit status is 0, or 1 if any data was wrong, or 2 for a bad command line.\n";
+
+void options_help(void)
+{
+    fputs(help, stdout);
+}
+
+const char *collective_name(enum collective coll)
+{
+    return collective_names[coll];
+}
+
+const char *way_name(enum way way)
+{
+    return way_names[way];
+}
+
+static int find_name(const char *const *names, int n, const char *name)
+{
+    for (int i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+static bool read_names(const char *const *names, int n, bool *chosen, char *list)
+{
+    memset(chosen, 0, (size_t)n * sizeof *chosen);
+    for (char *item = strtok(list, ","); item; item = strtok(NULL, ",")) {
+        int found = find_name(names, n, item);
+        if (found < 0)
+            return false;
+        chosen[found] = true;
+    }
+    return true;
+}
+
+static bool read_size(const char *text, size_t *size_p)
+{
+    char *end;
+    unsigned long long size = strtoull(text, &end, 10);
+    if (end == text || *text == '-' || size > INT_MAX)
+        return false;
+    if (*end == 'K' || *end == 'k')
+        size <<= 10, end++;
+    else if (*end == 'M' || *end == 'm')
+        size <<= 20, end++;
+    *size_p = (size_t)size;
+    return *end == '\0' && size <= INT_MAX;
+}
+
+static bool read_sizes(struct options *opts, char *list)
+{
+    opts->num_sizes = 0;
+    for (char *item = strtok(list, ","); item; item = strtok(NULL, ",")) {
+        if (opts->num_sizes == MAX_SIZES || !read_size(item, &opts->sizes[opts->num_sizes]))
+            return false;
+        opts->num_sizes++;
+    }
+    return opts->num_sizes > 0;
+}
+
+static bool read_algorithms(struct options *opts, char *list)
+{
+    opts->num_algorithms = 0;
+    for (char *item = strtok(list, ","); item; item = strtok(NULL, ",")) {
+        if (opts->num_algorithms == MAX_ALGORITHMS || strlen(item) > NAME_LENGTH - 16)
+            return false;
+        opts->algorithms[opts->num_algorithms++] = item;
+    }
+    return opts->num_algorithms > 0;
+}
+
+static bool read_int(const char *text, int least, int *value_p)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+    *value_p = (int)value;
+    return end != text && *end == '\0' && value >= least && value <= INT_MAX;
+}
+
+static bool read_seconds(const char *text, double *value_p)
+{
+    char *end;
+    *value_p = strtod(text, &end);
+    return end != text && *end == '\0' && *value_p > 0;
+}
+
+static bool read_loop(struct options *opts, char *text)
+{
+    char *count = strtok(text, ","), *late = strtok(NULL, ",");
+    return count && read_int(count, 1, &opts->loop) && (!late || read_int(late, 0, &opts->late));
+}
+
+static void set_defaults(struct options *opts)
+{
+    static const size_t sizes[] = {8, 64, 1024, 8192, 65536, 524288, 1048576, 4194304};
+    *opts = (struct options){.batches = 0, .info_key = "pcoll_algorithm", .pin = true};
+    for (int i = 0; i < NUM_COLLECTIVES; i++)
+        opts->coll[i] = true;
+    for (int i = 0; i < NUM_WAYS; i++)
+        opts->way[i] = true;
+    memcpy(opts->sizes, sizes, sizeof sizes);
+    opts->progress = isatty(STDERR_FILENO);
+}
+
+static void finish_defaults(struct options *opts, bool sizes_given)
+{
+    static const size_t quick[] = {8, 65536, 4194304};
+    if (!sizes_given) {
+        opts->num_sizes = opts->quick ? 3 : 8;
+        if (opts->quick)
+            memcpy(opts->sizes, quick, sizeof quick);
+    }
+    if (opts->batches == 0)
+        opts->batches = opts->quick ? 11 : 41;
+    if (opts->row_seconds <= 0)
+        opts->row_seconds = opts->quick ? 3 : 10;
+}
+
+enum {
+    OPT_COLL = 256,
+    OPT_SIZES,
+    OPT_VARIANTS,
+    OPT_ALGORITHM,
+    OPT_INFO_KEY,
+    OPT_ROOT,
+    OPT_QUICK,
+    OPT_BATCHES,
+    OPT_ITERATIONS,
+    OPT_ROW_SECONDS,
+    OPT_NO_PIN,
+    OPT_JSON,
+    OPT_PROGRESS,
+    OPT_INSTRUCTIONS,
+    OPT_LOOP
+};
+
+static const struct option long_options[] = {
+    {"coll", required_argument, NULL, OPT_COLL},
+    {"sizes", required_argument, NULL, OPT_SIZES},
+    {"variants", required_argument, NULL, OPT_VARIANTS},
+    {"algorithm", required_argument, NULL, OPT_ALGORITHM},
+    {"info-key", required_argument, NULL, OPT_INFO_KEY},
+    {"root", required_argument, NULL, OPT_ROOT},
+    {"quick", no_argument, NULL, OPT_QUICK},
+    {"batches", required_argument, NULL, OPT_BATCHES},
+    {"iterations", required_argument, NULL, OPT_ITERATIONS},
+    {"row-seconds", required_argument, NULL, OPT_ROW_SECONDS},
+    {"no-pin", no_argument, NULL, OPT_NO_PIN},
+    {"json", no_argument, NULL, OPT_JSON},
+    {"output", required_argument, NULL, 'o'},
+    {"progress", no_argument, NULL, OPT_PROGRESS},
+    {"instructions", no_argument, NULL, OPT_INSTRUCTIONS},
+    {"loop", required_argument, NULL, OPT_LOOP},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static bool read_what(struct options *opts, int option, char *value)
+{
+    switch (option) {
+        case OPT_COLL:
+            return read_names(collective_names, NUM_COLLECTIVES, opts->coll, value);
+        case OPT_SIZES:
+            return read_sizes(opts, value);
+        case OPT_VARIANTS:
+            return read_names(way_names, NUM_WAYS, opts->way, value);
+        case OPT_ALGORITHM:
+            return read_algorithms(opts, value);
+        case OPT_INFO_KEY:
+            opts->info_key = value;
+            return true;
+        case OPT_ROOT:
+            return read_int(value, INT_MIN, &opts->root);
+        default:
+            return read_loop(opts, value);
+    }
+}
+
+static bool read_how(struct options *opts, int option, const char *value)
+{
+    switch (option) {
+        case OPT_BATCHES:
+            return read_int(value, 1, &opts->batches);
+        case OPT_ITERATIONS:
+            return read_int(value, 1, &opts->iterations);
+        case OPT_ROW_SECONDS:
+            return read_seconds(value, &opts->row_seconds);
+        default:
+            opts->output = value;
+            return true;
+    }
+}
+
+static void read_flag(struct options *opts, int option)
+{
+    opts->quick |= option == OPT_QUICK;
+    opts->json |= option == OPT_JSON;
+    opts->progress |= option == OPT_PROGRESS;
+    opts->instructions |= option == OPT_INSTRUCTIONS;
+    opts->pin &= option != OPT_NO_PIN;
+}
+
+static bool read_option(struct options *opts, int option, char *value)
+{
+    switch (option) {
+        case OPT_COLL:
+        case OPT_SIZES:
+        case OPT_VARIANTS:
+        case OPT_ALGORITHM:
+        case OPT_INFO_KEY:
+        case OPT_ROOT:
+        case OPT_LOOP:
+            return read_what(opts, option, value);
+        case OPT_BATCHES:
+        case OPT_ITERATIONS:
+        case OPT_ROW_SECONDS:
+        case 'o':
+            return read_how(opts, option, value);
+        default:
+            read_flag(opts, option);
+            return option != '?';
+    }
+}
+
+static enum options_result bad(struct options *opts_p, const char *what, const char *value)
+{
+    snprintf(opts_p->complaint, sizeof opts_p->complaint, "%s %s", what, value);
+    return OPTIONS_BAD;
+}
+
+/* The value is changed while it is read, so the complaint is made up before. */
+static bool read_or_complain(struct options *opts, int option, char *value, const char *name)
+{
+    if (option == '?')
+        bad(opts, "bad option", name);
+    else
+        bad(opts, "bad value for an option:", value ? value : name);
+    return read_option(opts, option, value);
+}
+
+enum options_result options_parse(struct options *opts_p, int argc, char **argv)
+{
+    int option;
+    bool sizes_given = false;
+    set_defaults(opts_p);
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "o:h", long_options, NULL)) != -1) {
+        if (option == 'h')
+            return OPTIONS_HELP;
+        if (!read_or_complain(opts_p, option, optarg, argv[optind - 1]))
+            return OPTIONS_BAD;
+        sizes_given |= option == OPT_SIZES;
+    }
+    finish_defaults(opts_p, sizes_given);
+    return optind < argc ? bad(opts_p, "unexpected argument", argv[optind]) : OPTIONS_RUN;
+}

@@ -1,0 +1,281 @@
+/*
+ * pcoll-bench: time persistent collectives beside what else could do the same.
+ */
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    VERIFY_ROUNDS = 5,
+    SPOT_ROUNDS = 2,
+    MOST_INITS = 20,
+    MAX_VARIANTS = NUM_WAYS + MAX_ALGORITHMS
+};
+
+/* Below this a copy through shared memory is faster than a system call. */
+static const size_t smallest_readv = 4096;
+
+/* ---- the variants ---------------------------------------------------------------------------- */
+
+static int add_offload(const struct options *opts, struct variant *variants)
+{
+    if (opts->num_algorithms < 2) {
+        variants[0] = (struct variant){.name = "offload", .way = OFFLOAD};
+        return 1;
+    }
+    for (int i = 0; i < opts->num_algorithms; i++) {
+        variants[i] = (struct variant){
+            .way = OFFLOAD, .algorithm = opts->algorithms[i], .info_key = opts->info_key};
+        snprintf(variants[i].name, NAME_LENGTH, "offload:%s", opts->algorithms[i]);
+    }
+    return opts->num_algorithms;
+}
+
+static int list_variants(const struct options *opts, struct variant *variants)
+{
+    int n = 0;
+    if (opts->way[STOCK])
+        variants[n++] = (struct variant){.name = "stock", .way = STOCK};
+    if (opts->way[OFFLOAD] && cvars_have_offload())
+        n += add_offload(opts, variants + n);
+    for (enum way way = BLOCKING; way < NUM_WAYS; way++) {
+        if (!opts->way[way])
+            continue;
+        variants[n] = (struct variant){.way = way};
+        snprintf(variants[n++].name, NAME_LENGTH, "%s", way_name(way));
+    }
+    return n;
+}
+
+/* String variables cannot be written through MPI_T in MPICH 4.0, so this is done before MPI_Init.
+ */
+static void set_algorithm(const struct options *opts)
+{
+    static const char *const names[] = {"MPIR_CVAR_BARRIER_INIT_ALGORITHM",
+                                        "MPIR_CVAR_BCAST_INIT_ALGORITHM",
+                                        "MPIR_CVAR_ALLGATHER_INIT_ALGORITHM"};
+    if (opts->num_algorithms != 1)
+        return;
+    for (enum collective coll = BARRIER; coll < NUM_COLLECTIVES; coll++)
+        if (opts->coll[coll])
+            setenv(names[coll], opts->algorithms[0], 1);
+}
+
+/* ---- one row --------------------------------------------------------------------------------- */
+
+static bool verify_with_root(struct subject *subject, int root)
+{
+    struct subject other = *subject;
+    other.op.root = root;
+    subject_open(&other);
+    bool right = subject_verify(&other, VERIFY_ROUNDS);
+    subject_close(&other);
+    return right;
+}
+
+/* A separate pass, for the wanted root, the first and the last. */
+static void verify_fully(struct subject *subject)
+{
+    int last = subject->op.job->nranks - 1, root = subject->op.root;
+    bool right = verify_with_root(subject, root);
+    if (subject->op.coll == BCAST && root != 0)
+        right &= verify_with_root(subject, 0);
+    if (subject->op.coll == BCAST && root != last)
+        right &= verify_with_root(subject, last);
+    subject->wrong = !right;
+}
+
+static struct subject *add(struct row *row, struct subject *subjects, const char *name)
+{
+    struct subject *subject = &subjects[row->num_subjects++];
+    *subject = (struct subject){.op = row->op, .request = MPI_REQUEST_NULL};
+    snprintf(subject->name, sizeof subject->name, "%.47s", name);
+    return subject;
+}
+
+static void add_variants(struct row *row, struct subject *subjects, const struct variant *variants,
+                         int n)
+{
+    for (int i = 0; i < n; i++) {
+        struct subject *subject = add(row, subjects, variants[i].name);
+        subject->batch = subject_run;
+        subject->variant = &variants[i];
+        verify_fully(subject);
+        subject_open(subject);
+    }
+}
+
+static void add_limits(struct row *row, struct subject *subjects)
+{
+    const struct job *job = row->op.job;
+    if (!job->one_node || job->nranks < 2)
+        return;
+    add(row, subjects, "flag")->batch = limit_flag;
+    if (row->op.coll == BARRIER || row->op.size < smallest_readv)
+        return;
+    struct subject *readv = add(row, subjects, "readv");
+    readv->batch = limit_readv;
+    if (!limit_readv_open(readv)) {
+        limit_readv_close(readv);
+        row->num_subjects--;
+    }
+}
+
+static void add_cost(struct row *row, struct subject *subjects, const struct subject *timed,
+                     const char *what, double (*batch)(struct subject *, int))
+{
+    char name[NAME_LENGTH + 8];
+    snprintf(name, sizeof name, "%s.%s", timed->variant->name, what);
+    struct subject *subject = add(row, subjects, name);
+    subject->batch = batch;
+    subject->variant = timed->variant;
+    subject->timed = timed;
+    subject->max_iterations = batch == subject_init ? MOST_INITS : 0;
+}
+
+static void add_costs(struct row *row, struct subject *subjects, int num_variants)
+{
+    for (int i = 0; i < num_variants; i++) {
+        if (!way_is_persistent(subjects[i].variant->way))
+            continue;
+        add_cost(row, subjects, &subjects[i], "start", subject_start);
+        add_cost(row, subjects, &subjects[i], "init", subject_init);
+    }
+}
+
+/* The costs of init and start have their own, shorter turn. */
+static void time_costs(struct job *job, struct subject *subjects, int n, const struct options *opts)
+{
+    struct options brief = *opts;
+    brief.batches = opts->batches / 3 + 1;
+    brief.row_seconds = opts->row_seconds / 3;
+    measure(job, subjects, n, &brief);
+}
+
+static void close_row(struct row *row, struct subject *subjects, int num_variants)
+{
+    row->verified = true;
+    for (int i = 0; i < num_variants; i++) {
+        subjects[i].wrong |= !subject_verify(&subjects[i], SPOT_ROUNDS);
+        row->verified &= !subjects[i].wrong;
+        subject_close(&subjects[i]);
+    }
+    for (int i = num_variants; i < row->num_subjects; i++)
+        if (subjects[i].remote)
+            limit_readv_close(&subjects[i]);
+}
+
+static bool run_row(struct operation op, const struct options *opts, const struct variant *variants,
+                    int num_variants)
+{
+    struct subject subjects[MAX_SUBJECTS];
+    struct row row = {.op = op, .subjects = subjects};
+    add_variants(&row, subjects, variants, num_variants);
+    add_limits(&row, subjects);
+    int timed = row.num_subjects;
+    measure(op.job, subjects, timed, opts);
+    add_costs(&row, subjects, num_variants);
+    if (row.num_subjects > timed)
+        time_costs(op.job, subjects + timed, row.num_subjects - timed, opts);
+    close_row(&row, subjects, num_variants);
+    if (op.job->rank == 0)
+        report_row(&row);
+    return row.verified;
+}
+
+/* ---- all rows -------------------------------------------------------------------------------- */
+
+static void show_progress(const struct operation *op, int done, int all, double begin)
+{
+    char size[16], left[40] = "";
+    double passed = job_now() - begin;
+    size_text(size, sizeof size, op->size);
+    if (done > 0)
+        snprintf(left, sizeof left, ", about %.0f s left", passed / done * (all - done));
+    fprintf(stderr, "[%3d %%] %s %s%s\n", 100 * done / all, collective_name(op->coll), size, left);
+}
+
+static bool run_rows(struct job *job, const struct options *opts, const struct variant *variants,
+                     int num_variants)
+{
+    struct operation ops[MAX_OPERATIONS];
+    int n = list_operations(job, opts, ops);
+    bool right = true;
+    double begin = job_now();
+    if (job->rank == 0)
+        report_begin(job, opts, variants, num_variants);
+    for (int i = 0; i < n; i++) {
+        if (opts->progress && job->rank == 0)
+            show_progress(&ops[i], i, n, begin);
+        right &= run_row(ops[i], opts, variants, num_variants);
+    }
+    if (job->rank == 0)
+        report_end(right);
+    return right;
+}
+
+static int run(struct job *job, struct options *opts)
+{
+    struct variant variants[MAX_VARIANTS];
+    int n = list_variants(opts, variants);
+    if (n == 0) {
+        if (job->rank == 0)
+            fputs("pcoll-bench: nothing to run: this library has no offload backend\n", stderr);
+        return 2;
+    }
+    opts->batch_seconds = (job->crowded ? 10e-3 : 1.5e-3) / (opts->quick ? 2 : 1);
+    if (opts->loop) {
+        instructions_loop(job, opts, variants, n);
+        return 0;
+    }
+    if (opts->instructions)
+        return instructions_table(job, opts, variants, n) ? 0 : 2;
+    return run_rows(job, opts, variants, n) ? 0 : 1;
+}
+
+static bool root_exists(const struct job *job, const struct options *opts)
+{
+    int root = job_last_or(job, opts->root);
+    bool exists = root >= 0 && root < job->nranks;
+    if (!exists && job->rank == 0)
+        fprintf(stderr, "pcoll-bench: no rank %d among %d\n", opts->root, job->nranks);
+    return exists;
+}
+
+static int run_job(struct options *opts)
+{
+    struct job job;
+    job_init(&job, opts);
+    cvars_init();
+    int status = root_exists(&job, opts) ? run(&job, opts) : 2;
+    cvars_fini();
+    job_fini(&job);
+    return status;
+}
+
+static int run_or_tell(struct options *opts, enum options_result result)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (result == OPTIONS_RUN)
+        return run_job(opts);
+    if (rank == 0 && result == OPTIONS_HELP)
+        options_help();
+    if (rank == 0 && result == OPTIONS_BAD)
+        fprintf(stderr, "pcoll-bench: %s; see --help\n", opts->complaint);
+    return result == OPTIONS_BAD ? 2 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct options opts;
+    enum options_result result = options_parse(&opts, argc, argv);
+    if (result == OPTIONS_RUN)
+        set_algorithm(&opts);
+    MPI_Init(NULL, NULL);
+    int status = run_or_tell(&opts, result);
+    MPI_Finalize();
+    return status;
+}

@@ -1,0 +1,324 @@
+/*
+ * The tables for people and the JSON for programs.
+ */
+#include "bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { COSTS_LENGTH = 1024 };
+
+static struct {
+    const struct job *job;
+    const struct options *opts;
+    const struct variant *variants;
+    int num_variants, num_rows;
+    FILE *json; /* rows so far */
+    char *json_text;
+    size_t json_length;
+    char costs[MAX_OPERATIONS][COSTS_LENGTH]; /* second table, printed last */
+} report;
+
+void size_text(char *text, size_t length, size_t size)
+{
+    if (size >= 1048576 && size % 1048576 == 0)
+        snprintf(text, length, "%zuM", size >> 20);
+    else if (size >= 1024 && size % 1024 == 0)
+        snprintf(text, length, "%zuK", size >> 10);
+    else
+        snprintf(text, length, "%zu", size);
+}
+
+static void copy_line(char *to, size_t length, const char *from, const char *ends)
+{
+    size_t n = strcspn(from, ends);
+    n = n < length - 1 ? n : length - 1;
+    for (size_t i = 0; i < n; i++)
+        to[i] = from[i] < ' ' || from[i] == '"' || from[i] == '\\' ? ' ' : from[i];
+    to[n] = '\0';
+}
+
+/* "MPICH 4.0.2 ch4:ofi" or "Open MPI v4.1.4" from the long text that libraries give. */
+void library_text(char *text, size_t length)
+{
+    char all[MPI_MAX_LIBRARY_VERSION_STRING], version[64], device[64];
+    int n;
+    MPI_Get_library_version(all, &n);
+    const char *mpich = strstr(all, "MPICH Version:"), *at = strstr(all, "MPICH Device:");
+    if (!mpich || !at) {
+        copy_line(text, length, all, ",\n");
+        return;
+    }
+    mpich += strlen("MPICH Version:");
+    at += strlen("MPICH Device:");
+    copy_line(version, sizeof version, mpich + strspn(mpich, " \t"), "\n");
+    copy_line(device, sizeof device, at + strspn(at, " \t"), "\n");
+    snprintf(text, length, "MPICH %s %s", version, device);
+}
+
+static const struct subject *find(const struct row *row, const char *name)
+{
+    for (int i = 0; i < row->num_subjects; i++)
+        if (strcmp(row->subjects[i].name, name) == 0)
+            return &row->subjects[i];
+    return NULL;
+}
+
+/* Three significant digits from 10 ns to seconds, in microseconds. */
+static void time_text(char *text, size_t length, double seconds)
+{
+    double us = seconds * 1e6;
+    int digits = us < 10 ? 2 : us < 100 ? 1 : 0;
+    snprintf(text, length, "%.*f", digits, us);
+}
+
+static void median_text(char *text, size_t length, const struct subject *subject)
+{
+    if (subject)
+        time_text(text, length, subject->summary.median);
+    else
+        snprintf(text, length, "-");
+}
+
+static const struct subject *first_offload(const struct row *row)
+{
+    for (int i = 0; i < row->num_subjects; i++) {
+        const struct subject *subject = &row->subjects[i];
+        if (subject->variant && subject->variant->way == OFFLOAD && subject->batch == subject_run)
+            return subject;
+    }
+    return NULL;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static int column_width(const struct variant *variant)
+{
+    int length = (int)strlen(variant->name);
+    return length > 11 ? length : 11;
+}
+
+static void print_titles(void)
+{
+    printf("%-10s %6s", "collective", "size");
+    for (int i = 0; i < report.num_variants; i++)
+        printf(" %*s", column_width(&report.variants[i]), report.variants[i].name);
+    printf(" %8s %9s %9s  %-15s %s\n", "ratio", "flag", "readv", "10%..90%", "verified");
+}
+
+static void print_header(void)
+{
+    const struct job *job = report.job;
+    char library[128];
+    library_text(library, sizeof library);
+    printf("pcoll-bench: %s, %d rank%s on %d cores%s\n", library, job->nranks,
+           job->nranks == 1 ? "" : "s", job->cores,
+           job->pinned    ? ", one each"
+           : job->crowded ? ", more ranks than cores"
+                          : "");
+    printf("Microseconds per operation; median of batches, all variants in turn\n\n");
+    print_titles();
+}
+
+static void ratio_text(char *text, size_t length, const struct row *row)
+{
+    const struct subject *stock = find(row, "stock"), *ours = first_offload(row);
+    if (stock && ours && ours->summary.median > 0)
+        snprintf(text, length, "%.2fx", stock->summary.median / ours->summary.median);
+    else
+        snprintf(text, length, "-");
+}
+
+static void spread_text(char *text, size_t length, const struct row *row)
+{
+    const struct subject *subject = first_offload(row);
+    char low[24], high[24];
+    subject = subject ? subject : &row->subjects[0];
+    time_text(low, sizeof low, subject->summary.low);
+    time_text(high, sizeof high, subject->summary.high);
+    snprintf(text, length, "%s..%s", low, high);
+}
+
+static void print_verdict(const struct row *row)
+{
+    if (row->verified) {
+        printf("yes\n");
+        return;
+    }
+    printf("NO:");
+    for (int i = 0; i < row->num_subjects; i++)
+        if (row->subjects[i].wrong)
+            printf(" %s", row->subjects[i].name);
+    printf("\n");
+}
+
+static void print_row(const struct row *row, const char *size)
+{
+    char text[64];
+    printf("%-10s %6s", collective_name(row->op.coll), size);
+    for (int i = 0; i < report.num_variants; i++) {
+        median_text(text, sizeof text, find(row, report.variants[i].name));
+        printf(" %*s", column_width(&report.variants[i]), text);
+    }
+    ratio_text(text, sizeof text, row);
+    printf(" %8s", text);
+    median_text(text, sizeof text, find(row, "flag"));
+    printf(" %9s", text);
+    median_text(text, sizeof text, find(row, "readv"));
+    printf(" %9s", text);
+    spread_text(text, sizeof text, row);
+    printf("  %-15s ", text);
+    print_verdict(row);
+    fflush(stdout);
+}
+
+static int cost_width(const struct variant *variant)
+{
+    return (int)strlen(variant->name) + (int)strlen(".start");
+}
+
+/* The cost of init and start of each persistent variant, for the second table. */
+static void keep_costs(const struct row *row, const char *size)
+{
+    char *line = report.costs[report.num_rows];
+    int n = snprintf(line, COSTS_LENGTH, "%-10s %6s", collective_name(row->op.coll), size);
+    for (int i = 0; i < row->num_subjects && n < COSTS_LENGTH - 2 * NAME_LENGTH; i++) {
+        const struct subject *subject = &row->subjects[i];
+        char text[24];
+        if (subject->batch != subject_init && subject->batch != subject_start)
+            continue;
+        time_text(text, sizeof text, subject->summary.median);
+        n += snprintf(line + n, (size_t)(COSTS_LENGTH - n), " %*s", cost_width(subject->variant),
+                      text);
+    }
+}
+
+static void print_cost_titles(void)
+{
+    printf("\nMicroseconds of MPI_Start alone, and of init and free together\n\n%-10s %6s",
+           "collective", "size");
+    for (int i = 0; i < report.num_variants; i++) {
+        const struct variant *variant = &report.variants[i];
+        if (way_is_persistent(variant->way))
+            printf(" %s.start  %s.init", variant->name, variant->name);
+    }
+    printf("\n");
+}
+
+static void print_costs(void)
+{
+    if (!report.opts->way[STOCK] && !report.opts->way[OFFLOAD])
+        return;
+    print_cost_titles();
+    for (int i = 0; i < report.num_rows; i++)
+        printf("%s\n", report.costs[i]);
+}
+
+static void print_notes(bool all_right)
+{
+    printf(
+        "\nratio = stock / offload; 10%%..90%% is the spread of offload (of the first column if\n"
+        "there is none); limits: flag = bare exchange of two flags between two ranks,\n"
+        "readv = bare process_vm_readv of the same data.\n");
+    if (!cvars_have_offload())
+        printf("This library has no offload backend: stock is its own persistent collective.\n");
+    if (cvars_force_allgather())
+        printf("Stock allgather is made to run sched_brucks (below 80 KiB in all) or sched_ring:\n"
+               "MPICH 4.0.2's own choice gives wrong data from the second start on.\n");
+    if (!all_right)
+        printf("WRONG DATA: see the column \"verified\".\n");
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void json_subject(FILE *to, const struct subject *subject, bool first)
+{
+    const struct summary *summary = &subject->summary;
+    fprintf(to,
+            "%s\n      \"%s\": {\"us\": %.4f, \"p10\": %.4f, \"p90\": %.4f, \"batches\": %d, "
+            "\"iterations\": %d, \"right\": %s}",
+            first ? "" : ",", subject->name, summary->median * 1e6, summary->low * 1e6,
+            summary->high * 1e6, summary->batches, summary->iterations,
+            subject->wrong ? "false" : "true");
+}
+
+static void json_row(FILE *to, const struct row *row)
+{
+    fprintf(to, "%s\n    {\"collective\": \"%s\", \"size\": %zu, \"root\": %d, \"verified\": %s,",
+            report.num_rows ? "," : "", collective_name(row->op.coll), row->op.size, row->op.root,
+            row->verified ? "true" : "false");
+    fprintf(to, " \"results\": {");
+    for (int i = 0; i < row->num_subjects; i++)
+        json_subject(to, &row->subjects[i], i == 0);
+    fprintf(to, "}}");
+}
+
+static void json_print(FILE *to, bool all_right)
+{
+    const struct job *job = report.job;
+    char library[128];
+    library_text(library, sizeof library);
+    fflush(report.json);
+    fprintf(to,
+            "{\"library\": \"%s\", \"ranks\": %d, \"cores\": %d, \"pinned\": %s,\n"
+            "  \"offload\": %s, \"stock_allgather_forced\": %s, \"verified\": %s,\n"
+            "  \"rows\": [%s]}\n",
+            library, job->nranks, job->cores, job->pinned ? "true" : "false",
+            cvars_have_offload() ? "true" : "false", cvars_force_allgather() ? "true" : "false",
+            all_right ? "true" : "false", report.json_text);
+}
+
+static void json_write(const char *path, bool all_right)
+{
+    FILE *file = fopen(path, "w");
+    if (!file) {
+        perror(path);
+        return;
+    }
+    json_print(file, all_right);
+    if (fclose(file) != 0)
+        perror(path);
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+void report_begin(const struct job *job, const struct options *opts, const struct variant *variants,
+                  int num_variants)
+{
+    report.job = job;
+    report.opts = opts;
+    report.variants = variants;
+    report.num_variants = num_variants;
+    report.json = open_memstream(&report.json_text, &report.json_length);
+    if (!report.json)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    if (!opts->json)
+        print_header();
+}
+
+void report_row(const struct row *row)
+{
+    char size[16] = "-";
+    if (row->op.coll != BARRIER)
+        size_text(size, sizeof size, row->op.size);
+    json_row(report.json, row);
+    if (!report.opts->json)
+        print_row(row, size);
+    keep_costs(row, size);
+    report.num_rows++;
+}
+
+void report_end(bool all_right)
+{
+    if (report.opts->json) {
+        json_print(stdout, all_right);
+    } else {
+        print_costs();
+        print_notes(all_right);
+    }
+    if (report.opts->output)
+        json_write(report.opts->output, all_right);
+    fclose(report.json);
+    free(report.json_text);
+}

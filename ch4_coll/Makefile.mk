@@ -1,0 +1,24 @@
+## Part of MPICH's Makefile.am once grafted: this folder is src/mpid/ch4/ch4_coll there.
+
+if BUILD_CH4_COLL_OFFLOAD
+
+AM_CPPFLAGS += -I$(top_srcdir)/src/mpid/ch4/ch4_coll
+
+pcoll_sources = \
+    %D%/pcoll.h \
+    %D%/fallback.h %D%/fallback.c \
+    %D%/settings.c \
+    %D%/comm.c \
+    %D%/data.c \
+    %D%/init.c \
+    %D%/run.c
+## Sources that only tests and tools need; not built here.
+pcoll_tool_sources =
+include $(top_srcdir)/src/mpid/ch4/ch4_coll/algorithms/sources.mk
+include $(top_srcdir)/src/mpid/ch4/ch4_coll/offload/sources.mk
+include $(top_srcdir)/src/mpid/ch4/ch4_coll/tuning/sources.mk
+
+## tuning/default_json.c holds tuning/default.json as a string; the graft writes it.
+mpi_core_sources += $(pcoll_sources) src/mpid/ch4/ch4_coll/tuning/default_json.c
+
+endif BUILD_CH4_COLL_OFFLOAD

@@ -1,0 +1,391 @@
+/* Persistent collectives on MPICH's own schedules, for what the backend does not run.
+ *
+ * Most go to MPIR_X_init_impl as they are. In 4.0.x three schedules are good for one
+ * start at most, so whatever would use them takes another one of MPICH's:
+ *
+ *   schedule                        what goes wrong                    used by (stock)
+ *   Iallgather recursive doubling   a block count grows from start to  Allgather
+ *                                   start; a datatype reference is
+ *                                   dropped at each start
+ *   Igather binomial                user data copied at init, and      Gather, Allgather (inter)
+ *                                   never again
+ *   Iscatter binomial               the root's block count is used     Scatter,
+ *                                   up by the first start              Reduce_scatter_block (inter)
+ *
+ * None of the replacements keeps state between starts. Nor may a CVAR or a tuning file
+ * bring the wrong ones back, so the algorithms are named here; the tree and ring forms
+ * (tsp_*) are no choice either, since they misplace data in the user's buffers when a
+ * datatype was resized to less than its true extent, and tsp_tree gathers nothing on
+ * one rank. */
+
+#include "fallback.h"
+
+unsigned long MPIDI_PCOLL_fallback_count = 0;
+
+/* Ends every init: a request as made by MPICH has cc 1, so that waiting for it before
+ * its first start would not end, and in the device part what its previous owner left,
+ * where MPID_Startall looks for MPI_PROC_NULL. */
+static int settle(int mpi_errno, MPIR_Request **request)
+{
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+
+    MPIR_Request *preq = *request;
+    MPIR_Assert(preq->u.persist_coll.real_request == NULL);
+    MPIR_cc_set(&preq->cc, 0);
+    preq->cc_ptr = &preq->cc;
+    MPIDI_PREQUEST(preq, rank) = 0;
+    __atomic_fetch_add(&MPIDI_PCOLL_fallback_count, 1, __ATOMIC_RELAXED);
+    return MPI_SUCCESS;
+}
+
+/* Schedules named here: open, fill by one of MPICH's MPIR_IX functions, close. */
+
+static int schedule_open(MPIR_Comm *comm, MPIR_Sched_t *sched_p)
+{
+    int tag;
+    int mpi_errno = MPIR_Sched_next_tag(comm, &tag);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Sched_create(sched_p, MPIR_SCHED_KIND_PERSISTENT);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Sched_set_tag(*sched_p, tag);
+
+fn_fail:
+    return mpi_errno;
+}
+
+/* mpi_errno is that of filling the schedule, which now belongs to *request, or is gone. */
+static int schedule_close(int mpi_errno, MPIR_Sched_t sched, MPIR_Comm *comm,
+                          MPIR_Request **request)
+{
+    MPIR_ERR_CHECK(mpi_errno);
+
+    MPIR_Request *preq = MPIR_Request_create(MPIR_REQUEST_KIND__PREQUEST_COLL);
+    MPIR_ERR_CHKANDJUMP(!preq, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    MPIR_Comm_add_ref(comm);
+    preq->comm = comm;
+    preq->u.persist_coll.real_request = NULL;
+    preq->u.persist_coll.sched_type = MPIR_SCHED_NORMAL;
+    preq->u.persist_coll.sched = sched;
+    *request = preq;
+    return settle(MPI_SUCCESS, request);
+
+fn_fail:
+    MPIR_Sched_free(sched);
+    return mpi_errno;
+}
+
+/* n blocks of equal count in a row, as the vector collectives describe them. */
+struct blocks {
+    MPI_Aint *counts;
+    MPI_Aint *displs;
+};
+
+static int blocks_init(struct blocks *blocks, int n, MPI_Aint count)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    blocks->counts = MPL_malloc(2 * (size_t)n * sizeof(MPI_Aint), MPL_MEM_COLL);
+    MPIR_ERR_CHKANDJUMP(!blocks->counts, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    blocks->displs = blocks->counts + n;
+    for (int i = 0; i < n; i++) {
+        blocks->counts[i] = count;
+        blocks->displs[i] = i * count;
+    }
+
+fn_fail:
+    return mpi_errno;
+}
+
+static void blocks_fini(struct blocks *blocks)
+{
+    MPL_free(blocks->counts);
+}
+
+/* The linear schedules leave out a message by its count alone, while a count of empty
+ * elements on one side may face 0 elements on the other. */
+static MPI_Aint count_if_not_empty(MPI_Aint count, MPI_Datatype datatype)
+{
+    MPI_Aint size;
+    MPIR_Datatype_get_size_macro(datatype, size);
+    return size ? count : 0;
+}
+
+static bool is_root(const MPIR_Comm *comm, int root)
+{
+    return root == (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM ? comm->rank : MPI_ROOT);
+}
+
+/* Broadcast and barrier. */
+
+int MPIDI_PCOLL_fallback_barrier(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    return settle(MPIR_Barrier_init_impl(comm, info, request), request);
+}
+
+int MPIDI_PCOLL_fallback_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                               MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    return settle(MPIR_Bcast_init_impl(buffer, count, datatype, root, comm, info, request),
+                  request);
+}
+
+/* Allgather: Bruck's or the ring on one group, as an allgatherv between two. */
+
+static int add_allgather_intra(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                               MPIR_Comm *comm, MPIR_Sched_t sched)
+{
+    MPI_Aint size;
+    MPIR_Datatype_get_size_macro(recvtype, size);
+
+    if (size * recvcount * comm->local_size < MPIR_CVAR_ALLGATHER_SHORT_MSG_SIZE)
+        return MPIR_Iallgather_intra_sched_brucks(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                                  recvtype, comm, sched);
+    return MPIR_Iallgather_intra_sched_ring(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                            recvtype, comm, sched);
+}
+
+static int add_allgather_inter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                               MPIR_Comm *comm, MPIR_Sched_t sched)
+{
+    struct blocks blocks;
+    int mpi_errno =
+        blocks_init(&blocks, comm->remote_size, count_if_not_empty(recvcount, recvtype));
+    MPIR_ERR_CHECK(mpi_errno);
+
+    mpi_errno = MPIR_Iallgatherv_inter_sched_remote_gather_local_bcast(
+        sendbuf, count_if_not_empty(sendcount, sendtype), sendtype, recvbuf, blocks.counts,
+        blocks.displs, recvtype, comm, sched);
+    blocks_fini(&blocks);
+
+fn_fail:
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_fallback_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                                   void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                                   MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    MPIR_Sched_t sched;
+    (void)info;
+    int mpi_errno = schedule_open(comm, &sched);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    if (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM)
+        mpi_errno = add_allgather_intra(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                        comm, sched);
+    else
+        mpi_errno = add_allgather_inter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
+                                        comm, sched);
+    return schedule_close(mpi_errno, sched, comm, request);
+
+fn_fail:
+    return mpi_errno;
+}
+
+/* Gather and scatter: linear, as gatherv and scatterv of equal blocks. */
+
+static int add_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype, void *recvbuf,
+                      MPI_Aint recvcount, MPI_Datatype recvtype, int root, MPIR_Comm *comm,
+                      MPIR_Sched_t sched)
+{
+    struct blocks blocks = {NULL, NULL};
+    int mpi_errno = MPI_SUCCESS;
+
+    if (is_root(comm, root)) {
+        recvcount = count_if_not_empty(recvcount, recvtype);
+        mpi_errno = blocks_init(&blocks, comm->remote_size, recvcount);
+        MPIR_ERR_CHECK(mpi_errno);
+    } else if (root != MPI_PROC_NULL) {
+        sendcount = count_if_not_empty(sendcount, sendtype);
+    }
+    mpi_errno =
+        MPIR_Igatherv_allcomm_sched_linear(sendbuf, sendcount, sendtype, recvbuf, blocks.counts,
+                                           blocks.displs, recvtype, root, comm, sched);
+    blocks_fini(&blocks);
+
+fn_fail:
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_Gather_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                            MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    MPIR_Sched_t sched;
+    (void)info;
+    int mpi_errno = schedule_open(comm, &sched);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    mpi_errno =
+        add_gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, sched);
+    return schedule_close(mpi_errno, sched, comm, request);
+
+fn_fail:
+    return mpi_errno;
+}
+
+static int add_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                       void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                       MPIR_Comm *comm, MPIR_Sched_t sched)
+{
+    struct blocks blocks = {NULL, NULL};
+    int mpi_errno = MPI_SUCCESS;
+
+    if (is_root(comm, root)) {
+        sendcount = count_if_not_empty(sendcount, sendtype);
+        mpi_errno = blocks_init(&blocks, comm->remote_size, sendcount);
+        MPIR_ERR_CHECK(mpi_errno);
+    } else if (root != MPI_PROC_NULL) {
+        recvcount = count_if_not_empty(recvcount, recvtype);
+    }
+    mpi_errno =
+        MPIR_Iscatterv_allcomm_sched_linear(sendbuf, blocks.counts, blocks.displs, sendtype,
+                                            recvbuf, recvcount, recvtype, root, comm, sched);
+    blocks_fini(&blocks);
+
+fn_fail:
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_Scatter_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                             MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    MPIR_Sched_t sched;
+    (void)info;
+    int mpi_errno = schedule_open(comm, &sched);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    mpi_errno =
+        add_scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, sched);
+    return schedule_close(mpi_errno, sched, comm, request);
+
+fn_fail:
+    return mpi_errno;
+}
+
+/* Reduce_scatter_block: between two groups, as a reduce_scatter of equal blocks. */
+
+static int reduce_scatter_block_inter(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
+                                      MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                                      MPIR_Info *info, MPIR_Request **request)
+{
+    struct blocks blocks;
+    int mpi_errno = blocks_init(&blocks, comm->local_size, count_if_not_empty(recvcount, datatype));
+    MPIR_ERR_CHECK(mpi_errno);
+
+    mpi_errno = MPIR_Reduce_scatter_init_impl(sendbuf, recvbuf, blocks.counts, datatype, op, comm,
+                                              info, request);
+    blocks_fini(&blocks);
+
+fn_fail:
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
+                                          MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                                          MPIR_Info *info, MPIR_Request **request)
+{
+    int mpi_errno;
+
+    if (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM)
+        mpi_errno = MPIR_Reduce_scatter_block_init_impl(sendbuf, recvbuf, recvcount, datatype, op,
+                                                        comm, info, request);
+    else
+        mpi_errno = reduce_scatter_block_inter(sendbuf, recvbuf, recvcount, datatype, op, comm,
+                                               info, request);
+    return settle(mpi_errno, request);
+}
+
+/* The others take MPICH's own choice; one macro for each set of parameters. */
+
+#define FORWARD(NAME, PARAMETERS, ARGUMENTS)                                                       \
+    int MPIDI_PCOLL_##NAME##_init PARAMETERS                                                       \
+    {                                                                                              \
+        return settle(MPIR_##NAME##_init_impl ARGUMENTS, request);                                 \
+    }
+
+#define FORWARD_BLOCKS(NAME)                                                                       \
+    FORWARD(NAME,                                                                                  \
+            (const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype, void *recvbuf,        \
+             MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Info *info,          \
+             MPIR_Request **request),                                                              \
+            (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request))
+
+#define FORWARD_ALLGATHERV(NAME)                                                                   \
+    FORWARD(NAME,                                                                                  \
+            (const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype, void *recvbuf,        \
+             const MPI_Aint recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,          \
+             MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request),                            \
+            (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info,      \
+             request))
+
+#define FORWARD_ALLTOALLV(NAME)                                                                    \
+    FORWARD(NAME,                                                                                  \
+            (const void *sendbuf, const MPI_Aint sendcounts[], const MPI_Aint sdispls[],           \
+             MPI_Datatype sendtype, void *recvbuf, const MPI_Aint recvcounts[],                    \
+             const MPI_Aint rdispls[], MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Info *info,    \
+             MPIR_Request **request),                                                              \
+            (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, \
+             info, request))
+
+#define FORWARD_ALLTOALLW(NAME)                                                                    \
+    FORWARD(NAME,                                                                                  \
+            (const void *sendbuf, const MPI_Aint sendcounts[], const MPI_Aint sdispls[],           \
+             const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Aint recvcounts[],           \
+             const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPIR_Comm *comm,            \
+             MPIR_Info *info, MPIR_Request **request),                                             \
+            (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,     \
+             comm, info, request))
+
+#define FORWARD_REDUCTION(NAME)                                                                    \
+    FORWARD(NAME,                                                                                  \
+            (const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op, \
+             MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request),                            \
+            (sendbuf, recvbuf, count, datatype, op, comm, info, request))
+
+/* clang-format off */
+FORWARD_BLOCKS(Alltoall)
+FORWARD_BLOCKS(Neighbor_allgather)
+FORWARD_BLOCKS(Neighbor_alltoall)
+
+FORWARD_ALLGATHERV(Allgatherv)
+FORWARD_ALLGATHERV(Neighbor_allgatherv)
+
+FORWARD_ALLTOALLV(Alltoallv)
+FORWARD_ALLTOALLV(Neighbor_alltoallv)
+
+FORWARD_ALLTOALLW(Alltoallw)
+FORWARD_ALLTOALLW(Neighbor_alltoallw)
+
+FORWARD_REDUCTION(Allreduce)
+FORWARD_REDUCTION(Scan)
+FORWARD_REDUCTION(Exscan)
+
+FORWARD(Reduce,
+        (const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op,
+         int root, MPIR_Comm * comm, MPIR_Info * info, MPIR_Request ** request),
+        (sendbuf, recvbuf, count, datatype, op, root, comm, info, request))
+
+FORWARD(Reduce_scatter,
+        (const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[], MPI_Datatype datatype,
+         MPI_Op op, MPIR_Comm * comm, MPIR_Info * info, MPIR_Request ** request),
+        (sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request))
+
+FORWARD(Gatherv,
+        (const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype, void *recvbuf,
+         const MPI_Aint recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root,
+         MPIR_Comm * comm, MPIR_Info * info, MPIR_Request ** request),
+        (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info,
+         request))
+
+FORWARD(Scatterv,
+        (const void *sendbuf, const MPI_Aint sendcounts[], const MPI_Aint displs[],
+         MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+         MPIR_Comm * comm, MPIR_Info * info, MPIR_Request ** request),
+        (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info,
+         request))
+/* clang-format on */

@@ -1,0 +1,268 @@
+/* MPI_Barrier_init, MPI_Bcast_init, MPI_Allgather_init: from the call to a bound plan.
+ *
+ * One exchange over the communicator settles everything that ranks could see differently: whether
+ * each of them can take part, and what rank 0 proposes. Whatever is declined is declined by all
+ * ranks alike and goes to MPICH's own path. */
+
+#include "pcoll.h"
+
+#include "fallback.h"
+
+/* One call, before it is a plan. */
+struct call {
+    struct pcoll_signature signature;
+    MPIR_Comm *comm;
+    MPIR_Info *info;
+    struct MPIDI_PCOLL_data in, out;
+    bool eligible; /* as far as this rank alone can tell */
+};
+
+/* What each rank tells the others. */
+struct card {
+    struct MPIDI_PCOLL_proposal proposal; /* rank 0's counts */
+    uint64_t bytes;
+    int32_t eligible;
+    int32_t in_place;
+};
+
+static struct call call_make(enum pcoll_coll coll, int root, MPIR_Comm *comm, MPIR_Info *info)
+{
+    struct call call = {
+        .signature = {.coll = coll, .nranks = comm->local_size, .root = root},
+        .comm = comm,
+        .info = info,
+        .eligible = true,
+    };
+
+    return call;
+}
+
+/* The rank's description of its data; what it cannot handle makes it ineligible. */
+static void add_data(struct call *call, struct MPIDI_PCOLL_data *data, const void *user,
+                     MPI_Aint count, MPI_Datatype type, void *outer)
+{
+    if (MPIR_GPU_query_pointer_is_dev(user) ||
+        MPIDI_PCOLL_data_init(data, (void *)user, count, type, outer) != MPI_SUCCESS)
+        call->eligible = false;
+}
+
+/* Settle eligibility and choice. *proposal is rank 0's; its row is PCOLL_NONE when declined. */
+static int agree(struct call *call, const struct MPIDI_PCOLL_comm *state,
+                 struct MPIDI_PCOLL_proposal *proposal)
+{
+    unsigned provides = MPIDI_PCOLL_allowed(MPIDI_PCOLL_medium->group_provides(state->group));
+    struct card mine = {.bytes = call->signature.bytes,
+                        .eligible = call->eligible,
+                        .in_place = call->signature.in_place};
+    const struct pcoll_bootstrap *bootstrap = &state->bootstrap;
+    struct card *all;
+    int mpi_errno = MPI_SUCCESS;
+
+    if (bootstrap->rank == 0)
+        MPIDI_PCOLL_propose(&call->signature, call->info, provides, &mine.proposal);
+    all = MPL_malloc(bootstrap->nranks * sizeof(*all), MPL_MEM_COLL);
+    MPIR_ERR_CHKANDJUMP(!all, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    if (bootstrap->allgather(bootstrap->context, &mine, all, sizeof(mine)) != PCOLL_OK)
+        MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    *proposal = all[0].proposal;
+    for (int i = 0; i < bootstrap->nranks; i++) {
+        if (!all[i].eligible || all[i].bytes != mine.bytes)
+            proposal->row = PCOLL_NONE;
+        call->signature.in_place &= all[i].in_place;
+    }
+    MPL_free(all);
+
+fn_fail:
+    return mpi_errno;
+}
+
+static enum pcoll_result generate(const struct call *call,
+                                  const struct MPIDI_PCOLL_proposal *proposal,
+                                  struct pcoll_plan **plan_p)
+{
+    struct pcoll_params params = {
+        .radix = proposal->radix,
+        .segment = proposal->segment,
+        .path = (enum pcoll_path)proposal->path,
+    };
+
+    return pcoll_generate(&pcoll_algorithms[proposal->row], &call->signature, call->comm->rank,
+                          &params, plan_p);
+}
+
+static void print_choice(const struct MPIDI_PCOLL_plan *plan,
+                         const struct MPIDI_PCOLL_proposal *proposal)
+{
+    static const char *const paths[] = {"", ", user buffers", ", communication buffers"};
+    const struct pcoll_signature *sig = &plan->plan->signature;
+    struct pcoll_account account = pcoll_plan_account(plan->plan);
+    const struct pcoll_algorithm *row = &pcoll_algorithms[proposal->row];
+    char line[300], radix[24] = "", segment[40] = "";
+
+    if (row->uses_radix && proposal->radix)
+        snprintf(radix, sizeof(radix), " radix %d", proposal->radix);
+    if (row->uses_segment && proposal->segment)
+        snprintf(segment, sizeof(segment), " segment %llu", (unsigned long long)proposal->segment);
+    snprintf(line, sizeof(line),
+             "%s %llu B on %d ranks: %s%s%s%s (%s), predicted %.2f us; "
+             "%d counters, %d entries, %llu B of state",
+             pcoll_coll_name(sig->coll), (unsigned long long)sig->bytes, sig->nranks, row->name,
+             radix, segment, paths[proposal->path], proposal->reason, proposal->predicted_us,
+             account.counters, account.entries, (unsigned long long)account.state_bytes);
+    fprintf(stderr, "[%d] pcoll: %s\n", MPIR_Process.rank, line);
+    if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)
+        pcoll_plan_print(plan->plan, stderr);
+}
+
+/* Generate and bind. *plan_p stays NULL when that is declined, by all ranks. A rank that cannot
+ * even generate still takes part in what all others wait for. */
+static int make_plan(struct call *call, struct MPIDI_PCOLL_comm *state,
+                     const struct MPIDI_PCOLL_proposal *proposal, struct MPIDI_PCOLL_plan **plan_p)
+{
+    struct pcoll_memory memory = {MPIDI_PCOLL_data_address(&call->in),
+                                  MPIDI_PCOLL_data_address(&call->out)};
+    struct MPIDI_PCOLL_plan *plan = MPL_calloc(1, sizeof(*plan), MPL_MEM_COLL);
+    struct pcoll_plan *raw = NULL;
+    enum pcoll_result result = plan ? generate(call, proposal, &raw) : PCOLL_ERR_NOMEM;
+
+    result =
+        MPIDI_PCOLL_medium->bind(state->group, &state->bootstrap, result == PCOLL_OK ? raw : NULL,
+                                 &memory, plan ? &plan->bound : NULL);
+    if (result != PCOLL_OK) {
+        pcoll_plan_destroy(raw);
+        MPL_free(plan);
+        return MPI_SUCCESS;
+    }
+    plan->plan = raw;
+    plan->in = call->in;
+    plan->out = call->out;
+    plan->state = state;
+    state->refs++;
+    if (state->bootstrap.rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
+        print_choice(plan, proposal);
+    *plan_p = plan;
+    return MPI_SUCCESS;
+}
+
+/* *request stays NULL when the call is declined. */
+static int try_init(struct call *call, struct MPIDI_PCOLL_comm *state, MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_proposal proposal = {.row = PCOLL_NONE};
+    struct MPIDI_PCOLL_plan *plan = NULL;
+    int mpi_errno = agree(call, state, &proposal);
+
+    MPIR_ERR_CHECK(mpi_errno);
+    if (proposal.row != PCOLL_NONE)
+        mpi_errno = make_plan(call, state, &proposal, &plan);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!plan)
+        goto fn_fail;
+    mpi_errno = MPIDI_PCOLL_request_create(plan, request);
+    if (mpi_errno != MPI_SUCCESS)
+        MPIDI_PCOLL_plan_destroy(plan);
+    return mpi_errno;
+
+fn_fail:
+    MPIDI_PCOLL_data_fini(&call->in);
+    MPIDI_PCOLL_data_fini(&call->out);
+    return mpi_errno;
+}
+
+/* The communicator's state; NULL when the backend does not serve it. */
+static int find_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
+{
+    int mpi_errno = MPIDI_PCOLL_run_init();
+
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDI_PCOLL_comm_get(comm, state_p);
+
+fn_fail:
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_Barrier_init(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_comm *state = NULL;
+    struct call call = call_make(PCOLL_BARRIER, 0, comm, info);
+    int mpi_errno = find_state(comm, &state);
+
+    *request = NULL;
+    if (mpi_errno == MPI_SUCCESS && state)
+        mpi_errno = try_init(&call, state, request);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno = MPIDI_PCOLL_fallback_barrier(comm, info, request);
+    return mpi_errno;
+}
+
+static int try_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, struct call *call,
+                     struct MPIDI_PCOLL_comm *state, MPIR_Request **request)
+{
+    bool is_root = call->comm->rank == call->signature.root;
+    struct MPIDI_PCOLL_data *data = is_root ? &call->in : &call->out;
+
+    add_data(call, data, buffer, count, datatype, NULL);
+    call->signature.bytes = (uint64_t)data->bytes;
+    return try_init(call, state, request);
+}
+
+int MPIDI_PCOLL_Bcast_init(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                           MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_comm *state = NULL;
+    struct call call = call_make(PCOLL_BCAST, root, comm, info);
+    int mpi_errno = find_state(comm, &state);
+
+    *request = NULL;
+    if (mpi_errno == MPI_SUCCESS && state)
+        mpi_errno = try_bcast(buffer, count, datatype, &call, state, request);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno = MPIDI_PCOLL_fallback_bcast(buffer, count, datatype, root, comm, info, request);
+    return mpi_errno;
+}
+
+/* The own block where it lies in the receive buffer, for MPI_IN_PLACE. */
+static void add_own_block(struct call *call, void *recvbuf, MPI_Aint recvcount,
+                          MPI_Datatype recvtype)
+{
+    MPI_Aint extent, bytes = call->out.bytes / call->comm->local_size;
+    int rank = call->comm->rank;
+    char *packed = call->out.packed;
+
+    MPIR_Datatype_get_extent_macro(recvtype, extent);
+    add_data(call, &call->in, (char *)recvbuf + rank * recvcount * extent, recvcount, recvtype,
+             packed ? packed + rank * bytes : NULL);
+}
+
+static int try_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                         void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                         struct call *call, struct MPIDI_PCOLL_comm *state, MPIR_Request **request)
+{
+    add_data(call, &call->out, recvbuf, recvcount * call->comm->local_size, recvtype, NULL);
+    call->signature.in_place = sendbuf == MPI_IN_PLACE;
+    if (sendbuf == MPI_IN_PLACE)
+        add_own_block(call, recvbuf, recvcount, recvtype);
+    else
+        add_data(call, &call->in, sendbuf, sendcount, sendtype, NULL);
+    call->signature.bytes = (uint64_t)call->in.bytes;
+    if (call->in.bytes * call->comm->local_size != call->out.bytes)
+        call->eligible = false;
+    return try_init(call, state, request);
+}
+
+int MPIDI_PCOLL_Allgather_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                               MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_comm *state = NULL;
+    struct call call = call_make(PCOLL_ALLGATHER, 0, comm, info);
+    int mpi_errno = find_state(comm, &state);
+
+    *request = NULL;
+    if (mpi_errno == MPI_SUCCESS && state)
+        mpi_errno = try_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &call,
+                                  state, request);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno = MPIDI_PCOLL_fallback_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                                   recvtype, comm, info, request);
+    return mpi_errno;
+}

@@ -1,0 +1,237 @@
+/* Start, progress and completion of plans.
+ *
+ * A request of ours has a partner, `real`, for life. Its references: the plan's, and from start on
+ * the user's (dropped by MPI_Wait and its kin) and the instance's (dropped by
+ * MPIR_Request_complete, which is the last touch of an instance: another thread may start or free
+ * the request at once). */
+
+#include "pcoll.h"
+
+#include "fallback.h"
+#include "mpir_coll_offload_hooks.h"
+
+#include <sched.h>
+
+#define POLLS_WITH_CORE 100   /* a core of its own: polls between two looks at the rest of MPI */
+#define POLLS_CROWDED 4       /* more ranks than cores: give the core away soon */
+#define LOOKS_BEFORE_YIELD 20 /* rounds of polls without yielding, with a core of its own */
+#define YIELDS_PER_LOOK 8     /* crowded: yields between two looks at the rest of MPI */
+#define ROUNDS_BEFORE_SLEEP 4000
+#define SLEEP_USEC 50
+#define IDLE_HOOKS_WITH_CORE 2000 /* passes of the progress engine before it yields */
+#define IDLE_HOOKS_CROWDED 4
+
+static struct MPIDI_PCOLL_plan *active_plans = NULL;
+static int hook_id = -1;
+static unsigned idle_hooks = 0;
+static bool crowded = false;
+static unsigned long PVAR_COUNTER_coll_offload_plans = 0;
+
+void MPIDI_PCOLL_plan_destroy(struct MPIDI_PCOLL_plan *plan)
+{
+    if (plan->bound)
+        MPIDI_PCOLL_medium->unbind(plan->bound);
+    pcoll_plan_destroy(plan->plan);
+    MPIDI_PCOLL_data_fini(&plan->in);
+    MPIDI_PCOLL_data_fini(&plan->out);
+    if (plan->real)
+        MPIR_Request_free(plan->real);
+    if (plan->state)
+        MPIDI_PCOLL_comm_release(plan->state);
+    MPL_free(plan);
+}
+
+static void deactivate(struct MPIDI_PCOLL_plan *plan)
+{
+    plan->active = false;
+    DL_DELETE(active_plans, plan);
+    if (!active_plans)
+        MPIR_Progress_hook_deactivate(hook_id);
+}
+
+static int error_of(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (result == PCOLL_OK)
+        return MPIDI_PCOLL_data_unpack(&plan->out);
+    plan->failed = true;
+    MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    return mpi_errno;
+}
+
+/* The instance is over: well, or with an error that the wait call returns. */
+static void complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
+{
+    MPIR_Request *real = plan->real;
+
+    if (plan->active)
+        deactivate(plan);
+    real->status.MPI_ERROR = error_of(plan, result);
+    if (plan->doomed)
+        MPIDI_PCOLL_plan_destroy(plan);
+    MPIR_Request_complete(real);
+}
+
+static int progress_hook(int *made_progress)
+{
+    struct MPIDI_PCOLL_plan *plan, *next;
+    int done = 0;
+
+    DL_FOREACH_SAFE(active_plans, plan, next)
+    {
+        enum pcoll_result result = MPIDI_PCOLL_medium->progress(plan->bound);
+
+        if (result != PCOLL_PENDING) {
+            complete(plan, result);
+            done = 1;
+        }
+    }
+    *made_progress = done;
+    if (done)
+        idle_hooks = 0;
+    else if (++idle_hooks > (crowded ? IDLE_HOOKS_CROWDED : IDLE_HOOKS_WITH_CORE))
+        sched_yield();
+    return MPI_SUCCESS;
+}
+
+int MPIDI_PCOLL_start(MPIR_Request *preq)
+{
+    struct MPIDI_PCOLL_plan *plan = preq->u.persist_coll.sched;
+    MPIR_Request *real = plan->real;
+    enum pcoll_result result;
+    int mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_CHKANDJUMP(plan->failed, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    mpi_errno = MPIDI_PCOLL_data_pack(&plan->in);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_cc_set(&real->cc, 1);
+    MPIR_Request_add_ref(real);
+    MPIR_Request_add_ref(real);
+    preq->u.persist_coll.real_request = real;
+    result = MPIDI_PCOLL_medium->start(plan->bound);
+    if (result != PCOLL_PENDING) {
+        complete(plan, result);
+        goto fn_exit;
+    }
+    if (!active_plans)
+        MPIR_Progress_hook_activate(hook_id);
+    plan->active = true;
+    idle_hooks = 0;
+    DL_APPEND(active_plans, plan);
+
+fn_exit:
+    return mpi_errno;
+fn_fail:
+    goto fn_exit;
+}
+
+/* Waiting on this plan alone: poll its counters from near, look at the rest of MPI now and then,
+ * and let others have the core in time. Threads wait in MPICH's own loop, which passes on the lock.
+ */
+void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
+{
+    struct MPIDI_PCOLL_plan *plan = preq->u.persist_coll.sched;
+    unsigned polls = crowded ? POLLS_CROWDED : POLLS_WITH_CORE;
+
+    if (MPIR_ThreadInfo.isThreaded)
+        return;
+    for (unsigned round = 1; plan->active; round++) {
+        enum pcoll_result result = MPIDI_PCOLL_medium->spin(plan->bound, polls);
+
+        if (result != PCOLL_PENDING) {
+            complete(plan, result);
+            return;
+        }
+        if (!crowded || round % YIELDS_PER_LOOK == 0)
+            MPID_Progress_test(NULL);
+        if (plan->active && (crowded || round > LOOKS_BEFORE_YIELD))
+            MPIDI_PCOLL_medium->rest(plan->bound, round > ROUNDS_BEFORE_SLEEP ? SLEEP_USEC : 0);
+    }
+}
+
+void MPIDI_PCOLL_free(MPIR_Request *preq)
+{
+    struct MPIDI_PCOLL_plan *plan = preq->u.persist_coll.sched;
+
+    preq->comm = NULL; /* named, but never referenced */
+    DL_DELETE_NP(plan->state->plans, plan, sibling_next, sibling_prev);
+    if (plan->active)
+        plan->doomed = true;
+    else
+        MPIDI_PCOLL_plan_destroy(plan);
+}
+
+int MPIDI_PCOLL_request_create(struct MPIDI_PCOLL_plan *plan, MPIR_Request **request)
+{
+    MPIR_Request *preq = NULL;
+    int mpi_errno = MPI_SUCCESS;
+
+    plan->real = MPIR_Request_create(MPIR_REQUEST_KIND__COLL);
+    MPIR_ERR_CHKANDJUMP(!plan->real, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    MPIR_Status_set_empty(&plan->real->status);
+    plan->real->status.MPI_ERROR = MPI_SUCCESS;
+    MPIR_cc_set(&plan->real->cc, 0);
+    preq = MPIR_Request_create(MPIR_REQUEST_KIND__PREQUEST_COLL);
+    MPIR_ERR_CHKANDJUMP(!preq, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    preq->comm = plan->state->comm;
+    preq->u.persist_coll.real_request = NULL;
+    preq->u.persist_coll.sched_type = MPIDI_PCOLL_SCHED;
+    preq->u.persist_coll.sched = plan;
+    MPIR_cc_set(&preq->cc, 0);
+    MPIDI_PREQUEST(preq, rank) = 0; /* MPID_Startall looks here for MPI_PROC_NULL */
+    plan->preq = preq;
+    DL_APPEND_NP(plan->state->plans, plan, sibling_next, sibling_prev);
+    PVAR_COUNTER_coll_offload_plans++;
+    *request = preq;
+
+fn_exit:
+    return mpi_errno;
+fn_fail:
+    goto fn_exit;
+}
+
+void MPIDI_PCOLL_pvars_init(void)
+{
+    static bool done = false;
+
+    if (done)
+        return;
+    done = true;
+    MPIR_T_PVAR_COUNTER_REGISTER_STATIC_impl(
+        MPI_UNSIGNED_LONG, coll_offload_plans, MPI_T_VERBOSITY_USER_BASIC, MPI_T_BIND_NO_OBJECT,
+        MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, "COLLECTIVE",
+        "persistent collectives that run as plans");
+    MPIR_T_PVAR_COUNTER_REGISTER_DYNAMIC_impl(
+        MPI_UNSIGNED_LONG, coll_offload_fallbacks, &MPIDI_PCOLL_fallback_count, 1,
+        MPI_T_VERBOSITY_USER_BASIC, MPI_T_BIND_NO_OBJECT,
+        MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, NULL, NULL, "COLLECTIVE",
+        "persistent collectives on MPICH's own schedules");
+}
+
+static int finalize(void *extra)
+{
+    MPIR_Progress_hook_deregister(hook_id);
+    hook_id = -1;
+    MPIDI_PCOLL_comm_free_keyval();
+    MPIDI_PCOLL_settings_free();
+    return 0;
+}
+
+int MPIDI_PCOLL_run_init(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (hook_id >= 0)
+        goto fn_exit;
+    MPIDI_PCOLL_pvars_init();
+    mpi_errno = MPIR_Progress_hook_register(progress_hook, &hook_id);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Add_finalize(finalize, NULL, 7);
+    crowded = MPIR_Process.local_size > MPIDI_PCOLL_cores();
+
+fn_exit:
+    return mpi_errno;
+fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,299 @@
+/* What the user can set: CVARs, info keys, the tuning table; and what rank 0 makes of it. */
+
+#include "pcoll.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_BARRIER_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        How MPI_Barrier_init runs with --with-coll=offload: auto (the cost model decides),
+        butterfly, dissemination, or mpich (MPICH's own schedule).
+
+    - name        : MPIR_CVAR_BCAST_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        How MPI_Bcast_init runs with --with-coll=offload: auto (the cost model decides), eager,
+        binomial_get, binomial_put, knomial_get, knomial_put, chain, or mpich (MPICH's own
+        schedule).
+
+    - name        : MPIR_CVAR_ALLGATHER_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        How MPI_Allgather_init runs with --with-coll=offload: auto (the cost model decides),
+        direct, butterfly, ring, or mpich (MPICH's own schedule).
+
+    - name        : MPIR_CVAR_COLL_OFFLOAD_RADIX
+      category    : COLLECTIVE
+      type        : int
+      default     : 0
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Fan-out of trees and base of the dissemination barrier in persistent collectives, at least
+        2. 0 lets the cost model choose.
+
+    - name        : MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE
+      category    : COLLECTIVE
+      type        : int
+      default     : 0
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Bytes of a pipeline segment in persistent collectives. 0 lets the cost model choose.
+
+    - name        : MPIR_CVAR_COLL_OFFLOAD_CMA
+      category    : COLLECTIVE
+      type        : boolean
+      default     : true
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Let persistent collectives copy between the user buffers of two processes of a node
+        (process_vm_readv, process_vm_writev) where the kernel permits it. If false, all data goes
+        through shared memory.
+
+    - name        : MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD
+      category    : COLLECTIVE
+      type        : int
+      default     : 4096
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Persistent collectives of fewer bytes (a broadcast's message, an allgather's block) go
+        through shared memory even where copying between user buffers is possible.
+
+    - name        : MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP
+      category    : COLLECTIVE
+      type        : int
+      default     : 4194304
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Most bytes of shared memory that one rank may use as communication buffers of one persistent
+        collective.
+
+    - name        : MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE
+      category    : COLLECTIVE
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        JSON tuning table for persistent collectives, read by rank 0 of a communicator. Unset: the
+        table that is compiled in.
+
+    - name        : MPIR_CVAR_COLL_OFFLOAD_VERBOSE
+      category    : COLLECTIVE
+      type        : int
+      default     : 0
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        1: rank 0 prints one line per persistent collective: what was chosen, its predicted time and
+        what it holds. 2: and the plan of rank 0, entry by entry.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+static struct pcoll_table *table = NULL;
+static char *last_report = NULL;
+
+void MPIDI_PCOLL_report(const char *message)
+{
+    char *copy;
+
+    if (last_report && strcmp(last_report, message) == 0)
+        return;
+    fprintf(stderr, "[%d] pcoll: %s\n", MPIR_Process.rank, message);
+    fflush(stderr);
+    copy = MPL_strdup(message);
+    MPL_free(last_report);
+    last_report = copy;
+}
+
+/* Hand what was written to a memory stream to the user, line by line. */
+static void report_lines(char *text)
+{
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+        MPIDI_PCOLL_report(line);
+}
+
+int MPIDI_PCOLL_cores(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n > 0 ? (int)n : 1;
+}
+
+unsigned MPIDI_PCOLL_allowed(unsigned provides)
+{
+    return MPIR_CVAR_COLL_OFFLOAD_CMA ? provides : provides & ~(unsigned)PCOLL_NEED_USER_RMA;
+}
+
+/* The user's table if there is a good one, else the one compiled in. */
+static struct pcoll_table *load_table(FILE *out)
+{
+    const char *path = MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE;
+    struct pcoll_table *loaded = NULL;
+    char *text = NULL;
+
+    if (path && *path && pcoll_table_read(path, out, &text) == PCOLL_OK) {
+        if (pcoll_table_parse(path, text, out, &loaded) == PCOLL_OK) {
+            free(text);
+            return loaded;
+        }
+        free(text);
+    }
+    if (path && *path)
+        fprintf(out, "MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE: using the built-in table instead\n");
+    if (pcoll_table_parse("built-in table", pcoll_tuning_default_json, out, &loaded) != PCOLL_OK)
+        return NULL;
+    return loaded;
+}
+
+void MPIDI_PCOLL_settings_free(void)
+{
+    pcoll_table_destroy(table);
+    table = NULL;
+    MPL_free(last_report);
+    last_report = NULL;
+}
+
+/* A number from an info key; 0 when it is not given. */
+static uint64_t info_number(MPIR_Info *info, const char *key, int fallback, FILE *out)
+{
+    char value[64] = "", *end = value;
+    unsigned long long number;
+    int found = 0;
+
+    if (info)
+        MPIR_Info_get_impl(info, key, sizeof(value) - 1, value, &found);
+    if (!found)
+        return (uint64_t)(fallback > 0 ? fallback : 0);
+    number = strtoull(value, &end, 10);
+    if (end != value && *end == '\0' && value[0] != '-')
+        return number;
+    fprintf(out, "info key %s: '%s' is not a number (allowed: 0, 1, 2, ...); ignored\n", key,
+            value);
+    return (uint64_t)(fallback > 0 ? fallback : 0);
+}
+
+static void check_cvar(const char *name, int value, int least, FILE *out)
+{
+    if (value < least)
+        fprintf(out, "%s: %d is not allowed (at least %d); ignored\n", name, value, least);
+}
+
+struct names {
+    const char *cvar, *value;
+};
+
+static struct names names_of(enum pcoll_coll coll)
+{
+    struct names all[PCOLL_NUM_COLLS] = {
+        [PCOLL_BARRIER] = {"MPIR_CVAR_BARRIER_INIT_ALGORITHM", MPIR_CVAR_BARRIER_INIT_ALGORITHM},
+        [PCOLL_BCAST] = {"MPIR_CVAR_BCAST_INIT_ALGORITHM", MPIR_CVAR_BCAST_INIT_ALGORITHM},
+        [PCOLL_ALLGATHER] = {"MPIR_CVAR_ALLGATHER_INIT_ALGORITHM",
+                             MPIR_CVAR_ALLGATHER_INIT_ALGORITHM},
+    };
+
+    return all[coll];
+}
+
+static const char *const KEY = "coll_offload_algorithm";
+
+static struct pcoll_wish wish_of(enum pcoll_coll coll, MPIR_Info *info, char *value, int length,
+                                 FILE *out)
+{
+    struct names names = names_of(coll);
+    struct pcoll_wish wish = {.algorithm = names.value, .origin = names.cvar};
+    uint64_t radix = info_number(info, "coll_offload_radix", MPIR_CVAR_COLL_OFFLOAD_RADIX, out);
+    int found = 0;
+
+    check_cvar("MPIR_CVAR_COLL_OFFLOAD_RADIX", MPIR_CVAR_COLL_OFFLOAD_RADIX, 0, out);
+    check_cvar("MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE", MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE, 0, out);
+    check_cvar("MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD", MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD, 0,
+               out);
+    check_cvar("MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP", MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP, 0, out);
+    wish.radix = radix > INT_MAX ? INT_MAX : (int)radix;
+    wish.segment =
+        info_number(info, "coll_offload_segment_size", MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE, out);
+    if (info)
+        MPIR_Info_get_impl(info, KEY, length - 1, value, &found);
+    if (found) {
+        wish.algorithm = value;
+        wish.origin = "info key coll_offload_algorithm";
+    }
+    return wish;
+}
+
+static void choose(const struct pcoll_signature *signature, MPIR_Info *info, unsigned provides,
+                   struct MPIDI_PCOLL_proposal *proposal, FILE *out)
+{
+    char value[MPI_MAX_INFO_VAL + 1] = "";
+    struct pcoll_wish wish = wish_of(signature->coll, info, value, sizeof(value), out);
+    int threshold = MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD, temp = MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP;
+    struct pcoll_ability ability = {
+        .medium = MPIDI_PCOLL_medium->name,
+        .provides = provides,
+        .user_rma_threshold = threshold > 0 ? (uint64_t)threshold : 0,
+        .max_temp = temp > 0 ? (uint64_t)temp : 0,
+        .cores = MPIDI_PCOLL_cores(),
+    };
+    struct pcoll_choice choice;
+
+    if (wish.algorithm && strcmp(wish.algorithm, "mpich") == 0)
+        return;
+    if (!table)
+        table = load_table(out);
+    if (!table || pcoll_choose(table, signature, &ability, &wish, out, &choice) != PCOLL_OK)
+        return;
+    proposal->row = (int32_t)(choice.algorithm - pcoll_algorithms);
+    proposal->radix = choice.params.radix;
+    proposal->path = choice.params.path;
+    proposal->segment = choice.params.segment;
+    proposal->predicted_us = choice.predicted_us;
+    proposal->reason = choice.reason;
+}
+
+void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, MPIR_Info *info,
+                         unsigned provides, struct MPIDI_PCOLL_proposal *proposal)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    memset(proposal, 0, sizeof(*proposal));
+    proposal->row = PCOLL_NONE;
+    if (!out)
+        return;
+    choose(signature, info, provides, proposal, out);
+    fclose(out);
+    report_lines(text);
+    free(text);
+}

@@ -1,0 +1,71 @@
+# Common to the scripts of this folder; sourced by bash with `set -eu`.
+
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$repo/build
+logs=$build/log
+cache=${PCOLL_CACHE:-$HOME/.cache/pcoll}
+jobs=$(nproc)
+
+# Objects compiled in one clone are found again in another: paths below the clone
+# count as relative, and the folder in which the compiler runs does not count.
+export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
+export CCACHE_BASEDIR=$repo
+export CCACHE_NOHASHDIR=1
+export CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime
+
+die() {
+    echo "${0##*/}: $*" >&2
+    exit 1
+}
+
+# step NAME LOG COMMAND...: run it, its output in build/log/LOG.log; one line of progress.
+step() {
+    local name=$1 log=$logs/$2.log start=$SECONDS
+    shift 2
+    mkdir -p "$logs"
+    printf '%-42s' "$name ..."
+    if ! "$@" >"$log" 2>&1; then
+        printf ' failed after %d s\n' $((SECONDS - start))
+        tail -n 25 "$log"
+        die "$name failed; all of it is in $log"
+    fi
+    printf '%5d s\n' $((SECONDS - start))
+}
+
+# hash_of FILE...: one word for the contents of all.
+hash_of() {
+    cat "$@" | sha256sum | cut -c1-16
+}
+
+# packages GROUP...: names listed in maint/packages.
+packages() {
+    local group
+    for group in "$@"; do
+        awk -v group="$group" '$1 == group { print $2 }' "$repo/maint/packages"
+    done
+}
+
+missing_packages() {
+    local name
+    for name in $(packages "$@"); do
+        dpkg-query -W -f '${Status}\n' "$name" 2>/dev/null | grep -q ' installed$' || echo "$name"
+    done
+}
+
+# install_packages GROUP...: the missing ones, or say which they are.
+install_packages() {
+    local missing
+    if ! command -v dpkg-query >/dev/null; then
+        echo "no dpkg here; taken for granted: $(packages "$@" | paste -sd ' ')"
+        return
+    fi
+    missing=$(missing_packages "$@" | paste -sd ' ')
+    [ -n "$missing" ] || return 0
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+        die "please install these packages first: $missing"
+    fi
+    step "packages: update" apt-update apt-get update
+    # shellcheck disable=SC2086
+    step "packages: $(wc -w <<<"$missing") to install" apt-install \
+        env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing
+}

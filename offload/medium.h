@@ -1,0 +1,64 @@
+/*
+ * A medium runs plans: it moves bytes and lifts counters.
+ *
+ * It is one table of functions, every slot filled.  Binding is collective over the ranks of the
+ * group and exchanges all addresses; from then on only plan entries communicate.  Unbinding is
+ * local.
+ */
+#ifndef PCOLL_MEDIUM_H
+#define PCOLL_MEDIUM_H
+
+#include <stddef.h>
+
+#include "algorithms/plan.h"
+
+/* How the ranks of a group reach each other before the medium works.  Collective; every rank gives
+ * `bytes` bytes at `mine`, and gets those of rank r at `all` + r * bytes. */
+struct pcoll_bootstrap {
+    int rank, nranks;
+    void *context;
+    enum pcoll_result (*allgather)(void *context, const void *mine, void *all, size_t bytes);
+    void (*report)(void *context, const char *message); /* to the user, one line */
+};
+
+/* User memory of this rank.  Must stay valid while the plan is bound. */
+struct pcoll_memory {
+    void *send, *recv;
+};
+
+struct pcoll_group; /* what a medium keeps per communicator */
+struct pcoll_bound; /* a plan bound to memory and peers */
+
+struct pcoll_medium {
+    const char *name;
+
+    /* Collective.  PCOLL_UNSUPPORTED or an error is the same on all ranks. */
+    enum pcoll_result (*group_create)(const struct pcoll_bootstrap *bootstrap,
+                                      struct pcoll_group **group_p);
+    void (*group_destroy)(struct pcoll_group *group); /* local; no plan is bound any more */
+    unsigned (*group_provides)(const struct pcoll_group *group); /* enum pcoll_need */
+
+    /* Collective.  `plan` must outlive *bound_p; a rank that could not make its plan passes NULL,
+     * and all ranks get an error.  Answers agree. */
+    enum pcoll_result (*bind)(struct pcoll_group *group, const struct pcoll_bootstrap *bootstrap,
+                              const struct pcoll_plan *plan, const struct pcoll_memory *memory,
+                              struct pcoll_bound **bound_p);
+    void (*unbind)(struct pcoll_bound *bound); /* local; the plan is not active */
+
+    /* Start the next instance and do what can be done at once.  Allocates nothing; O(entries of
+     * the phase).  Result as that of progress. */
+    enum pcoll_result (*start)(struct pcoll_bound *bound);
+
+    /* Do what can be done now.  PCOLL_OK: the instance is complete.  PCOLL_PENDING: not yet.
+     * Anything else: it failed, and the plan cannot be used any more. */
+    enum pcoll_result (*progress)(struct pcoll_bound *bound);
+
+    /* As progress, but stays up to `spins` polls. */
+    enum pcoll_result (*spin)(struct pcoll_bound *bound, unsigned spins);
+
+    /* Nothing has moved for a while: give the core away, sleeping at most `usec` if a counter of
+     * this plan does not move before. */
+    void (*rest)(struct pcoll_bound *bound, unsigned usec);
+};
+
+#endif /* PCOLL_MEDIUM_H */

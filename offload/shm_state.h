@@ -1,0 +1,97 @@
+/*
+ * What a group and a bound plan of the shared-memory medium consist of.  Private to shm*.c.
+ */
+#ifndef PCOLL_SHM_STATE_H
+#define PCOLL_SHM_STATE_H
+
+#include <sys/types.h>
+
+#include "offload/shm.h"
+#include "offload/shm_arena.h"
+
+/* A counter and its cell.  `value` is all that the polling rank looks at. */
+struct pcoll_shm_line {
+    _Atomic uint64_t value;
+    _Atomic uint32_t pourers;  /* ranks whose plans pour here; fixed when bound */
+    _Atomic uint32_t sleepers; /* ranks asleep on value (futex) */
+    unsigned char cell[PCOLL_CELL_BYTES];
+};
+
+_Static_assert(sizeof(struct pcoll_shm_line) == PCOLL_SHM_LINE, "a counter fills its cache line");
+
+struct pcoll_group {
+    struct pcoll_shm_arena arena;
+    unsigned provides;
+};
+
+/* A counter that this rank pours on. */
+struct pcoll_shm_target {
+    struct pcoll_shm_line *line;
+    uint64_t poured; /* its value, as long as nobody else pours */
+    int alone;
+};
+
+enum pcoll_shm_kind {
+    PCOLL_SHM_NOTHING,
+    PCOLL_SHM_COPY, /* memory to memory, both mapped here */
+    PCOLL_SHM_READ, /* from the memory of process `pid` */
+    PCOLL_SHM_WRITE /* to the memory of process `pid` */
+};
+
+/* An entry with all addresses resolved. */
+struct pcoll_shm_step {
+    uint64_t threshold; /* absolute, for the next use; raised by lift at each */
+    uint64_t lift;
+    struct pcoll_shm_target *done, *peer; /* or NULL */
+    uint64_t done_add, peer_add;
+    enum pcoll_shm_kind kind;
+    pid_t pid;
+    void *to;
+    const void *from;
+    size_t bytes;
+};
+
+/* Steps of a phase that wait for the same counter, by rising threshold. */
+struct pcoll_shm_queue {
+    struct pcoll_shm_line *line; /* NULL: fire at start */
+    struct pcoll_shm_step *first, *end;
+};
+
+struct pcoll_shm_phase {
+    struct pcoll_shm_queue *queues;
+    int nqueues;
+};
+
+struct pcoll_bound {
+    /* What every start and poll touches comes first. */
+    struct pcoll_shm_queue *pending; /* [npending]: what is left of the running phase */
+    int npending;
+    int phase, nphases;
+    struct pcoll_shm_phase *phases;
+    struct pcoll_shm_block *block;
+    int rank;
+
+    struct pcoll_shm_step *steps;
+    struct pcoll_shm_queue *queues; /* of all phases, then room for `pending` */
+    struct pcoll_shm_target *targets;
+    int ntargets;
+    struct pcoll_bootstrap bootstrap; /* for reports only */
+};
+
+/* shm_bind.c */
+enum pcoll_result pcoll_shm_bind(struct pcoll_group *group, const struct pcoll_bootstrap *bootstrap,
+                                 const struct pcoll_plan *plan, const struct pcoll_memory *memory,
+                                 struct pcoll_bound **bound_p);
+void pcoll_shm_unbind(struct pcoll_bound *bound);
+
+/* shm_group.c */
+enum pcoll_result pcoll_shm_group_create(const struct pcoll_bootstrap *bootstrap,
+                                         struct pcoll_group **group_p);
+void pcoll_shm_group_destroy(struct pcoll_group *group);
+unsigned pcoll_shm_group_provides(const struct pcoll_group *group);
+
+/* shm_cma.c: move bytes between this process and process `pid`.  0, or an errno. */
+int pcoll_cma_read(pid_t pid, void *to, const void *from, size_t bytes);
+int pcoll_cma_write(pid_t pid, void *to, const void *from, size_t bytes);
+
+#endif /* PCOLL_SHM_STATE_H */

@@ -1,0 +1,11 @@
+# The sources of this folder, for both builds: ours and MPICH's.
+pcoll_sources += \
+    %D%/medium.h \
+    %D%/shm.h %D%/shm.c \
+    %D%/shm_state.h %D%/shm_group.c %D%/shm_bind.c %D%/shm_cma.c \
+    %D%/shm_arena.h %D%/shm_arena.c
+
+# Only for tests and tools.
+pcoll_tool_sources += \
+    %D%/sim.h %D%/sim_state.h \
+    %D%/sim.c %D%/sim_data.c %D%/sim_event.c %D%/sim_explore.c %D%/sim_layout.c

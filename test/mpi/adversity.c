@@ -1,0 +1,122 @@
+#include "adversity.h"
+#include "check.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The rank that the launcher gave us: MPI is not there yet. */
+static const char *launcher_rank(void)
+{
+    const char *rank = getenv("PMI_RANK");
+
+    rank = rank != NULL ? rank : getenv("OMPI_COMM_WORLD_RANK");
+    return rank != NULL ? rank : "0";
+}
+
+static int meant(const char *who)
+{
+    return who != NULL && (strcmp(who, "all") == 0 || strcmp(who, launcher_rank()) == 0);
+}
+
+static void deny_cma(void)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_process_vm_readv, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_process_vm_writev, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+        check_fail(__FILE__, __LINE__, "seccomp: %s", strerror(errno));
+}
+
+static void deny_growth(void)
+{
+    struct rlimit none = {4096, 4096};
+
+    signal(SIGXFSZ, SIG_IGN);
+    if (setrlimit(RLIMIT_FSIZE, &none) != 0)
+        check_fail(__FILE__, __LINE__, "setrlimit: %s", strerror(errno));
+}
+
+/* Rank 0 makes a mount namespace with a small /dev/shm, the others join it, so that
+ * they still see each other's files there. */
+static int make_namespace(void)
+{
+    return unshare(CLONE_NEWNS) == 0 && mount("none", "/", "", MS_REC | MS_PRIVATE, "") == 0 &&
+           mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=8k") == 0;
+}
+
+static int join_namespace(long thread)
+{
+    char path[64];
+    int fd, ok;
+
+    snprintf(path, sizeof(path), "/proc/%ld/ns/mnt", thread);
+    fd = open(path, O_RDONLY);
+    if (fd < 0)
+        return 0;
+    ok = unshare(CLONE_FS) == 0 && setns(fd, CLONE_NEWNS) == 0;
+    close(fd);
+    return ok;
+}
+
+static void shrink_shm(MPI_Comm comm)
+{
+    char here[4096];
+    const char *back = getcwd(here, sizeof(here));
+    long thread = syscall(SYS_gettid);
+    int rank, ok = 1;
+
+    MPI_Comm_rank(comm, &rank);
+    if (rank == 0)
+        ok = make_namespace();
+    MPI_Bcast(&ok, 1, MPI_INT, 0, comm);
+    MPI_Bcast(&thread, 1, MPI_LONG, 0, comm);
+    if (!ok) {
+        check_note("no small /dev/shm: needs root");
+        return;
+    }
+    if (rank != 0 && !join_namespace(thread))
+        check_fail(__FILE__, __LINE__, "setns: %s", strerror(errno));
+    if (back == NULL || chdir(back) != 0)
+        check_note("lost the working directory");
+    MPI_Barrier(comm);
+}
+
+/* This rank alone gets an empty /dev/shm: what others make there it cannot open. */
+static void leave_shm(void)
+{
+    char here[4096];
+    const char *back = getcwd(here, sizeof(here));
+
+    if (!make_namespace() || back == NULL || chdir(back) != 0)
+        check_note("no /dev/shm of its own: needs root");
+}
+
+void adversity_before_init(const char *cma)
+{
+    if (meant(cma))
+        deny_cma();
+}
+
+void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm, int tiny_shm)
+{
+    if (tiny_shm)
+        shrink_shm(comm);
+    if (meant(own_shm))
+        leave_shm();
+    if (meant(no_shm))
+        deny_growth();
+}

@@ -1,0 +1,12 @@
+/* Takes from this process what the backend would like to use. `who` is "all", the
+ * number of one rank of the job, or NULL for nobody. */
+
+#ifndef ADVERSITY_H_INCLUDED
+#define ADVERSITY_H_INCLUDED
+
+#include <mpi.h>
+
+void adversity_before_init(const char *deny_cma);
+void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm, int tiny_shm);
+
+#endif /* ADVERSITY_H_INCLUDED */

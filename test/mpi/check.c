@@ -1,0 +1,366 @@
+#include "check.h"
+#include "adversity.h"
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <unistd.h>
+
+enum { GUARD = 64, SHOWN = 10, EXPECTED = 8 };
+
+struct check check;
+
+static int option_count;
+static char **options;
+static char phase[256] = "start";
+static unsigned long total_errors;
+static int real_stderr = STDERR_FILENO;
+static int captured = -1; /* pipe that holds this rank's stderr */
+static long long most_plans = -1, fallbacks = -1;
+
+/* ---- options and messages ---- */
+
+static const char *option_value(const char *argument, const char *name)
+{
+    size_t length = strlen(name);
+
+    if (argument[0] != '-' || strncmp(argument + 1, name, length) != 0)
+        return NULL;
+    argument += 1 + length;
+    return *argument == '=' ? argument + 1 : *argument == '\0' ? argument : NULL;
+}
+
+const char *check_option(const char *name)
+{
+    const char *value = NULL;
+
+    for (int i = 1; i < option_count && value == NULL; i++)
+        value = option_value(options[i], name);
+    return value;
+}
+
+long check_number(const char *name, long otherwise)
+{
+    const char *value = check_option(name);
+
+    return value != NULL ? strtol(value, NULL, 0) : otherwise;
+}
+
+void check_phase(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(phase, sizeof(phase), format, args);
+    va_end(args);
+}
+
+void check_fail(const char *file, int line, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    if (__atomic_fetch_add(&check.errors, 1, __ATOMIC_RELAXED) >= SHOWN)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    dprintf(real_stderr, "rank %d of %d: %s:%d: %s: %s\n", check.rank, check.size, file, line,
+            phase, text);
+}
+
+void check_note(const char *format, ...)
+{
+    va_list args;
+
+    if (!check.verbose || check.rank != 0)
+        return;
+    va_start(args, format);
+    printf("# ");
+    vprintf(format, args);
+    printf("\n");
+    va_end(args);
+    fflush(stdout);
+}
+
+static void on_alarm(int signal)
+{
+    (void)signal;
+    dprintf(real_stderr, "rank %d of %d: no end in sight: %s\n", check.rank, check.size, phase);
+    _exit(3);
+}
+
+/* ---- stderr under -expect ---- */
+
+static void capture_stderr(void)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_NONBLOCK | O_CLOEXEC) != 0) {
+        perror("pipe2");
+        exit(2);
+    }
+    real_stderr = dup(STDERR_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[1]);
+    captured = ends[0];
+}
+
+static void read_captured(char *text, size_t size)
+{
+    size_t length = 0;
+    ssize_t n;
+
+    fflush(stderr);
+    while (length + 1 < size && (n = read(captured, text + length, size - 1 - length)) > 0)
+        length += (size_t)n;
+    text[length] = '\0';
+}
+
+/* What was captured is lost unless somebody shows it when the program ends early. */
+static void show_captured(void)
+{
+    static char text[1 << 16];
+
+    if (captured < 0)
+        return;
+    read_captured(text, sizeof(text));
+    dprintf(real_stderr, "%s", text);
+}
+
+static void look_for_expected(MPI_Comm comm)
+{
+    static char text[1 << 16];
+    int missing = 0;
+
+    read_captured(text, sizeof(text));
+    for (int i = 1; i < option_count; i++) {
+        const char *wanted = option_value(options[i], "expect");
+        int found, anywhere;
+
+        if (wanted == NULL)
+            continue;
+        found = strstr(text, wanted) != NULL;
+        MPI(MPI_Allreduce(&found, &anywhere, 1, MPI_INT, MPI_LOR, comm));
+        if (!anywhere && check.rank == 0)
+            check_fail(__FILE__, __LINE__, "no \"%s\" on any rank's stderr", wanted);
+        missing |= !anywhere;
+    }
+    if (missing || check.verbose)
+        dprintf(real_stderr, "%s", text);
+    close(captured);
+    captured = -1;
+}
+
+/* ---- begin and end ---- */
+
+void check_begin(int argc, char **argv)
+{
+    option_count = argc;
+    options = argv;
+    check.verbose = check_option("v") != NULL;
+    signal(SIGALRM, on_alarm);
+    alarm((unsigned)check_number("timeout", 150));
+    if (check_option("expect") != NULL) {
+        capture_stderr();
+        atexit(show_captured);
+    }
+    adversity_before_init(check_option("deny-cma"));
+}
+
+void check_attach(MPI_Comm comm)
+{
+    uint64_t seed = (uint64_t)check_number("seed", 1);
+
+    MPI_Comm_rank(comm, &check.rank);
+    MPI_Comm_size(comm, &check.size);
+    check.shared = seed * 0x9E3779B97F4A7C15u;
+    check.local = check.shared ^ ((uint64_t)(check.rank + 1) << 32);
+    adversity_after_init(comm, check_option("no-shm"), check_option("own-shm"),
+                         check_option("tiny-shm") != NULL);
+    if (check_option("want") != NULL) {
+        fallbacks = check_pvar("coll_offload_fallbacks");
+        most_plans = check_pvar("coll_offload_plans");
+    }
+}
+
+void check_init(int *argc, char ***argv, int level)
+{
+    int provided;
+
+    check_begin(*argc, *argv);
+    MPI_Init_thread(argc, argv, level, &provided);
+    check_attach(MPI_COMM_WORLD);
+    if (provided < level)
+        check_fail(__FILE__, __LINE__, "thread level %d, wanted %d", provided, level);
+}
+
+void check_want(void)
+{
+    long long plans;
+
+    if (check_option("want") == NULL)
+        return;
+    plans = check_pvar("coll_offload_plans");
+    most_plans = plans > most_plans ? plans : most_plans;
+}
+
+static void judge_want(const char *want)
+{
+    long long now = check_pvar("coll_offload_fallbacks");
+
+    if (most_plans < 0 || now < 0 || fallbacks < 0)
+        check_fail(__FILE__, __LINE__, "coll_offload_plans or _fallbacks is missing");
+    else if (strcmp(want, "plans") == 0 && (most_plans == 0 || now != fallbacks))
+        check_fail(__FILE__, __LINE__, "%lld plans, %lld fallbacks: wanted plans", most_plans,
+                   now - fallbacks);
+    else if (strcmp(want, "mpich") == 0 && (most_plans != 0 || now == fallbacks))
+        check_fail(__FILE__, __LINE__, "%lld plans, %lld fallbacks: wanted fallbacks", most_plans,
+                   now - fallbacks);
+}
+
+void check_sum(MPI_Comm comm)
+{
+    if (captured >= 0)
+        look_for_expected(comm);
+    if (check_option("want") != NULL)
+        judge_want(check_option("want"));
+    MPI_Allreduce(&check.errors, &total_errors, 1, MPI_UNSIGNED_LONG, MPI_SUM, comm);
+}
+
+int check_end(void)
+{
+    if (check.rank == 0 && total_errors == 0)
+        printf(" No Errors\n");
+    else if (check.rank == 0)
+        printf(" Found %lu errors\n", total_errors);
+    fflush(stdout);
+    return total_errors != 0;
+}
+
+int check_done(void)
+{
+    check_phase("finalize");
+    check_sum(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return check_end();
+}
+
+/* ---- random numbers and data ---- */
+
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+uint64_t check_random(uint64_t *state)
+{
+    *state += 0x9E3779B97F4A7C15u;
+    return mix(*state);
+}
+
+void check_delay(void)
+{
+    uint64_t dice = check_random(&check.local);
+
+    if (dice % 64 == 0)
+        usleep(1000);
+    else if (dice % 8 == 0)
+        usleep((useconds_t)(dice >> 32) % 100);
+    else if (dice % 8 < 3)
+        for (volatile unsigned i = (unsigned)(dice >> 32) % 2000; i > 0; i--)
+            ;
+}
+
+void *check_alloc(size_t bytes)
+{
+    char *memory = malloc(bytes + 2 * GUARD);
+
+    if (memory == NULL) {
+        perror("malloc");
+        MPI_Abort(MPI_COMM_WORLD, 2);
+        exit(2);
+    }
+    memset(memory, 0x5A, GUARD);
+    memcpy(memory, &bytes, sizeof(bytes));
+    memset(memory + GUARD + bytes, 0x5A, GUARD);
+    check_poison(memory + GUARD, bytes);
+    return memory + GUARD;
+}
+
+void check_free(void *buffer)
+{
+    char *memory, *behind;
+    size_t bytes;
+    int wrong = 0;
+
+    if (buffer == NULL)
+        return;
+    memory = (char *)buffer - GUARD;
+    memcpy(&bytes, memory, sizeof(bytes));
+    behind = (char *)buffer + bytes;
+    for (size_t i = sizeof(bytes); i < GUARD; i++)
+        wrong += memory[i] != 0x5A;
+    for (size_t i = 0; i < GUARD; i++)
+        wrong += behind[i] != 0x5A;
+    if (wrong)
+        check_fail(__FILE__, __LINE__, "%d bytes written around a buffer of %zu", wrong, bytes);
+    free(memory);
+}
+
+uint64_t check_key(uint64_t tag, uint64_t step, int rank)
+{
+    return mix(tag * 0x9E3779B97F4A7C15u + mix(step + 1) + mix(((uint64_t)rank + 1) << 40));
+}
+
+/* Cheap per word and different in each byte; mix() keeps keys apart. */
+static uint64_t word(uint64_t key, uint64_t i)
+{
+    uint64_t z = key + i * 0xD1342543DE82EF95u;
+
+    return z ^ (z >> 29);
+}
+
+void check_fill(void *buffer, size_t bytes, uint64_t key)
+{
+    char *to = buffer;
+    size_t i = 0;
+
+    for (; (i + 1) * 8 <= bytes; i++) {
+        uint64_t value = word(key, i);
+        memcpy(to + i * 8, &value, 8);
+    }
+    if (i * 8 < bytes) {
+        uint64_t value = word(key, i);
+        memcpy(to + i * 8, &value, bytes - i * 8);
+    }
+}
+
+void check_poison(void *buffer, size_t bytes)
+{
+    memset(buffer, 0xA5, bytes);
+}
+
+static size_t first_wrong(const char *data, size_t bytes, uint64_t key)
+{
+    for (size_t i = 0; i * 8 < bytes; i++) {
+        uint64_t value = word(key, i);
+        size_t length = bytes - i * 8 < 8 ? bytes - i * 8 : 8;
+
+        for (size_t b = 0; memcmp(data + i * 8, &value, length) != 0 && b < length; b++)
+            if (data[i * 8 + b] != ((const char *)&value)[b])
+                return i * 8 + b;
+    }
+    return bytes;
+}
+
+void check_compare(const void *buffer, size_t bytes, uint64_t key)
+{
+    const unsigned char *data = buffer;
+    size_t at = first_wrong(buffer, bytes, key);
+
+    if (at < bytes)
+        check_fail(__FILE__, __LINE__, "byte %zu of %zu is wrong%s", at, bytes,
+                   data[at] == 0xA5 ? " (never written?)" : "");
+}

@@ -1,0 +1,63 @@
+/* Barrier, broadcast and allgather deliver the right data: sizes around the borders
+ * between protocols, every root, in place, several starts of every plan.
+ *
+ *   -max=BYTES (4 MiB)   -starts=N (4)   -only=barrier|bcast|allgather */
+
+#include "trial.h"
+
+static const size_t sizes[] = {0,     1,     3,     8,      31,     47,      48,      49,
+                               55,    56,    57,    63,     64,     65,      127,     1000,
+                               4032,  4095,  4096,  4097,   8191,   8192,    8193,    16385,
+                               65535, 65536, 65537, 131072, 200001, 1048575, 1048577, 4194304};
+
+static int starts;
+
+static int wanted(enum trial_kind kind)
+{
+    const char *only = check_option("only");
+
+    return only == NULL || strncmp(only, trial_name(kind), strlen(only)) == 0;
+}
+
+static void try(enum trial_kind kind, size_t bytes, int root)
+{
+    int times = bytes > 200001 && starts > 2 ? 2 : starts;
+    struct trial t;
+
+    if (!wanted(kind))
+        return;
+    check_phase("%s of %zu bytes, root %d", trial_name(kind), bytes, root);
+    trial_init(&t, kind, bytes, root, bytes + (uint64_t)root, MPI_COMM_WORLD, MPI_INFO_NULL);
+    trial_run(&t, times);
+    trial_free(&t);
+}
+
+/* All roots when that is cheap, else one that changes with the size. */
+static void try_roots(size_t bytes)
+{
+    if (bytes <= 8193)
+        for (int root = 0; root < check.size; root++)
+            try(TRIAL_BCAST, bytes, root);
+    else
+        try(TRIAL_BCAST, bytes, (int)(bytes % 7) % check.size);
+    try(TRIAL_BCAST, bytes, check.size - 1);
+}
+
+int main(int argc, char **argv)
+{
+    size_t max;
+
+    check_init(&argc, &argv, MPI_THREAD_SINGLE);
+    starts = (int)check_number("starts", 4);
+    max = (size_t)check_number("max", 4 << 20);
+    try(TRIAL_BARRIER, 0, 0);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && sizes[i] <= max; i++) {
+        try_roots(sizes[i]);
+        /* the result of an allgather: at most twice the size that was asked for */
+        if (sizes[i] * (size_t)check.size > 2 * max && i > 0)
+            continue;
+        try(TRIAL_ALLGATHER, sizes[i], 0);
+        try(TRIAL_ALLGATHER_IN_PLACE, sizes[i], 0);
+    }
+    return check_done();
+}

@@ -1,0 +1,119 @@
+/* Info keys on the init calls: whatever they say, right or wrong, known or not, the same
+ * on all ranks or not, the data is right. Messages about wrong ones go to stderr (-expect).
+ *
+ *   -wrong   wrong values (default: right ones)
+ *   -mixed   ranks disagree */
+
+#include "trial.h"
+
+struct setting {
+    const char *key, *value;
+};
+
+static const struct setting right[] = {{"coll_offload_algorithm", "auto"},
+                                       {"coll_offload_algorithm", "mpich"},
+                                       {"coll_offload_algorithm", "butterfly"},
+                                       {"coll_offload_algorithm", "dissemination"},
+                                       {"coll_offload_algorithm", "binomial_put"},
+                                       {"coll_offload_algorithm", "binomial_get"},
+                                       {"coll_offload_algorithm", "knomial_put"},
+                                       {"coll_offload_algorithm", "knomial_get"},
+                                       {"coll_offload_algorithm", "eager"},
+                                       {"coll_offload_algorithm", "chain"},
+                                       {"coll_offload_algorithm", "ring"},
+                                       {"coll_offload_algorithm", "direct"},
+                                       {"coll_offload_radix", "2"},
+                                       {"coll_offload_radix", "3"},
+                                       {"coll_offload_radix", "8"},
+                                       {"coll_offload_segment_size", "1024"},
+                                       {"coll_offload_segment_size", "8192"},
+                                       {"coll_offload_segment_size", "65536"},
+                                       {"some_other_key", "some value"},
+                                       {NULL, NULL}};
+
+static const struct setting wrong[] = {{"coll_offload_algorithm", "nonsense"},
+                                       {"coll_offload_algorithm", ""},
+                                       {"coll_offload_algorithm", "%s%n%s"},
+                                       {"coll_offload_radix", "0"},
+                                       {"coll_offload_radix", "1"},
+                                       {"coll_offload_radix", "-4"},
+                                       {"coll_offload_radix", "two"},
+                                       {"coll_offload_radix", "99999999999999999999"},
+                                       {"coll_offload_segment_size", "0"},
+                                       {"coll_offload_segment_size", "-1"},
+                                       {"coll_offload_segment_size", "7"},
+                                       {"coll_offload_segment_size", "64k?"},
+                                       {"coll_offload_segment_size", "99999999999999999999"},
+                                       {NULL, NULL}};
+
+static MPI_Info make(const struct setting *s, const char *algorithm)
+{
+    MPI_Info info;
+
+    MPI(MPI_Info_create(&info));
+    if (algorithm != NULL)
+        MPI(MPI_Info_set(info, "coll_offload_algorithm", algorithm));
+    /* the standard leaves open whether a value may be empty */
+    if (s->value[0] != '\0')
+        MPI(MPI_Info_set(info, s->key, s->value));
+    return info;
+}
+
+/* The info object may go as soon as the init calls are over, or change. */
+static void try(const struct setting *s, const char *algorithm)
+{
+    static const size_t sizes[] = {1, 600, 20001, 100000};
+    struct trial trials[TRIAL_KINDS];
+
+    for (int i = 0; i < 4; i++) {
+        MPI_Info info = make(s, algorithm);
+
+        check_phase("%s=%s, %s, %zu bytes", s->key, s->value, algorithm ? algorithm : "-",
+                    sizes[i]);
+        for (int k = 0; k < TRIAL_KINDS; k++)
+            trial_init(&trials[k], (enum trial_kind)k, sizes[i], i % check.size, (uint64_t)k,
+                       MPI_COMM_WORLD, info);
+        MPI(MPI_Info_free(&info));
+        for (int k = 0; k < TRIAL_KINDS; k++)
+            trial_run(&trials[k], 3);
+        for (int k = 0; k < TRIAL_KINDS; k++)
+            trial_free(&trials[k]);
+    }
+}
+
+/* Radix and segment size count for some algorithms only. */
+static void try_each(const struct setting *settings)
+{
+    for (const struct setting *s = settings; s->key != NULL; s++) {
+        try(s, NULL);
+        if (strcmp(s->key, "coll_offload_radix") == 0) {
+            try(s, "knomial_put");
+            try(s, "knomial_get");
+        } else if (strcmp(s->key, "coll_offload_segment_size") == 0) {
+            try(s, "chain");
+        }
+    }
+}
+
+/* Each rank asks for something else, some for nothing: one choice for all must come of it. */
+static void try_mixed(void)
+{
+    enum { RIGHT = sizeof(right) / sizeof(right[0]) - 1 };
+    static const struct setting nothing = {"some_other_key", "x"};
+
+    for (int i = 0; i < RIGHT; i++) {
+        int mine = (i + 5 * check.rank) % RIGHT;
+
+        try(check.rank == i % check.size ? &nothing : &right[mine], NULL);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    check_init(&argc, &argv, MPI_THREAD_SINGLE);
+    if (check_option("mixed") != NULL)
+        try_mixed();
+    else
+        try_each(check_option("wrong") != NULL ? wrong : right);
+    return check_done();
+}

@@ -1,0 +1,95 @@
+/* The tool interface: our control variables are listed, our performance variables count. */
+
+#include "trial.h"
+
+static int listed(const char *wanted)
+{
+    int count = 0;
+
+    MPI_T_cvar_get_num(&count);
+    for (int i = 0; i < count; i++) {
+        char name[128];
+        int length = sizeof(name), none = 0, verbosity, binding, scope;
+        MPI_Datatype type;
+        MPI_T_enum values;
+
+        if (MPI_T_cvar_get_info(i, name, &length, &verbosity, &type, &values, NULL, &none, &binding,
+                                &scope) == MPI_SUCCESS &&
+            strcmp(name, wanted) == 0)
+            return 1;
+    }
+    return 0;
+}
+
+static void control_variables(void)
+{
+    static const char *const names[] = {
+        "MPIR_CVAR_BARRIER_INIT_ALGORITHM", "MPIR_CVAR_BCAST_INIT_ALGORITHM",
+        "MPIR_CVAR_ALLGATHER_INIT_ALGORITHM", "MPIR_CVAR_COLL_OFFLOAD_CMA",
+        "MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE"};
+
+    for (int i = 0; i < 5; i++)
+        if (!listed(names[i]))
+            check_fail(__FILE__, __LINE__, "no control variable %s", names[i]);
+}
+
+static long long plans(void)
+{
+    return check_pvar("coll_offload_plans");
+}
+
+static long long fallbacks(void)
+{
+    return check_pvar("coll_offload_fallbacks");
+}
+
+static void counts_plans(void)
+{
+    long long plans_before = plans(), fallbacks_before = fallbacks();
+    struct trial trials[TRIAL_KINDS];
+
+    check_phase("plans");
+    CHECK(plans_before >= 0 && fallbacks_before >= 0);
+    for (int k = 0; k < TRIAL_KINDS; k++) {
+        trial_init(&trials[k], (enum trial_kind)k, 100, 0, 1, MPI_COMM_WORLD, MPI_INFO_NULL);
+        CHECK(plans() == plans_before + k + 1);
+    }
+    for (int k = 0; k < TRIAL_KINDS; k++)
+        trial_run(&trials[k], 3);
+    CHECK(plans() == plans_before + TRIAL_KINDS && fallbacks() == fallbacks_before);
+    for (int k = 0; k < TRIAL_KINDS; k++)
+        trial_free(&trials[k]);
+}
+
+static void counts_fallbacks(void)
+{
+    long long plans_before = plans(), fallbacks_before = fallbacks();
+    int one = 1, sum;
+    MPI_Request request;
+    MPI_Info info;
+
+    check_phase("fallbacks");
+    MPI(MPI_Reduce_init(&one, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                        &request));
+    MPI(MPI_Request_free(&request));
+    CHECK(fallbacks() == fallbacks_before + 1);
+    MPI(MPI_Info_create(&info));
+    MPI(MPI_Info_set(info, "coll_offload_algorithm", "mpich"));
+    trial_all_kinds(100, 0, 1, 3, MPI_COMM_WORLD, info);
+    MPI(MPI_Info_free(&info));
+    CHECK(fallbacks() == fallbacks_before + 1 + TRIAL_KINDS);
+    CHECK(plans() <= plans_before);
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+
+    check_init(&argc, &argv, MPI_THREAD_SINGLE);
+    MPI(MPI_T_init_thread(MPI_THREAD_SINGLE, &provided));
+    control_variables();
+    counts_plans();
+    counts_fallbacks();
+    MPI(MPI_T_finalize());
+    return check_done();
+}

@@ -1,0 +1,149 @@
+/* Several plans in flight on one communicator, started and completed in another order
+ * on every rank, with every completion call. */
+
+#include "trial.h"
+
+enum { PLANS = 9, ROUNDS = 60 };
+
+static struct trial trials[PLANS];
+static MPI_Request requests[PLANS];
+
+static void shuffle(int order[PLANS])
+{
+    for (int i = 0; i < PLANS; i++) {
+        int j = (int)(check_random(&check.local) % (unsigned)(i + 1));
+
+        order[i] = order[j];
+        order[j] = i;
+    }
+}
+
+static void start_one_by_one(const int order[PLANS])
+{
+    for (int i = 0; i < PLANS; i++) {
+        check_delay();
+        MPI(MPI_Start(&requests[order[i]]));
+    }
+}
+
+static void start_all(const int order[PLANS])
+{
+    MPI_Request permuted[PLANS];
+
+    for (int i = 0; i < PLANS; i++)
+        permuted[i] = requests[order[i]];
+    MPI(MPI_Startall(4, permuted));
+    check_delay();
+    MPI(MPI_Startall(PLANS - 4, permuted + 4));
+    for (int i = 0; i < PLANS; i++)
+        CHECK(permuted[i] == requests[order[i]]);
+}
+
+static void finish_wait(const int order[PLANS])
+{
+    for (int i = 0; i < PLANS; i++) {
+        MPI(MPI_Wait(&requests[order[i]], MPI_STATUS_IGNORE));
+        trial_verify(&trials[order[i]]);
+    }
+}
+
+static void finish_test(const int order[PLANS])
+{
+    for (int i = 0; i < PLANS; i++) {
+        int flag = 0;
+
+        while (!flag)
+            MPI(MPI_Test(&requests[order[i]], &flag, MPI_STATUS_IGNORE));
+        trial_verify(&trials[order[i]]);
+    }
+}
+
+static void finish_waitany(const int order[PLANS])
+{
+    (void)order;
+    for (int i = 0; i < PLANS; i++) {
+        int index = MPI_UNDEFINED;
+
+        MPI(MPI_Waitany(PLANS, requests, &index, MPI_STATUS_IGNORE));
+        CHECK(index >= 0 && index < PLANS);
+        if (index >= 0 && index < PLANS)
+            trial_verify(&trials[index]);
+    }
+}
+
+static void finish_some(const int order[PLANS])
+{
+    int done = 0, count, indices[PLANS], seen[PLANS] = {0};
+
+    (void)order;
+    while (done < PLANS) {
+        count = 0;
+        if (done % 2)
+            MPI(MPI_Testsome(PLANS, requests, &count, indices, MPI_STATUSES_IGNORE));
+        else
+            MPI(MPI_Waitsome(PLANS, requests, &count, indices, MPI_STATUSES_IGNORE));
+        CHECK(count != MPI_UNDEFINED);
+        for (int i = 0; i < count; i++) {
+            CHECK(seen[indices[i]]++ == 0);
+            trial_verify(&trials[indices[i]]);
+        }
+        done += count != MPI_UNDEFINED ? count : PLANS;
+    }
+}
+
+static void verify_all(void)
+{
+    for (int i = 0; i < PLANS; i++)
+        trial_verify(&trials[i]);
+}
+
+static void finish_waitall(const int order[PLANS])
+{
+    (void)order;
+    MPI(MPI_Waitall(PLANS, requests, MPI_STATUSES_IGNORE));
+    verify_all();
+}
+
+static void finish_testall(const int order[PLANS])
+{
+    MPI_Status statuses[PLANS];
+    int flag = 0, failed = 0;
+
+    (void)order;
+    while (!flag && !failed) {
+        int rc = MPI_Testall(PLANS, requests, &flag, statuses);
+
+        failed = rc != MPI_SUCCESS;
+        if (failed)
+            check_fail(__FILE__, __LINE__, "MPI_Testall returned %d", rc);
+    }
+    verify_all();
+}
+
+int main(int argc, char **argv)
+{
+    static void (*const finish[])(const int *) = {finish_wait,    finish_test, finish_waitall,
+                                                  finish_waitany, finish_some, finish_testall};
+    static const size_t sizes[PLANS] = {0, 4, 0, 3000, 40, 6000, 100000, 1, 150000};
+    int order[PLANS];
+
+    check_init(&argc, &argv, MPI_THREAD_SINGLE);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < PLANS; i++) {
+        trial_init(&trials[i], (enum trial_kind)(i == 2 ? 0 : i % TRIAL_KINDS), sizes[i],
+                   i % check.size, (uint64_t)i, MPI_COMM_WORLD, MPI_INFO_NULL);
+        requests[i] = trials[i].request;
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        check_phase("round %d, completion call %d", round, round % 6);
+        for (int i = 0; i < PLANS; i++)
+            trial_prepare(&trials[i]);
+        shuffle(order);
+        (round % 4 == 3 ? start_all : start_one_by_one)(order);
+        shuffle(order);
+        finish[round % 6](order);
+    }
+    for (int i = 0; i < PLANS; i++)
+        trial_free(&trials[i]);
+    return check_done();
+}

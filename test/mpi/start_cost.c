@@ -1,0 +1,70 @@
+/* A thousand plans alive at a time, all of which work; -v shows what MPI_Start and
+ * MPI_Wait cost beside no other plan and beside 999 of them. */
+
+#include "trial.h"
+
+enum { STARTS = 2000 };
+
+static struct trial *trials;
+
+/* Microseconds for start and for start + wait, the least of several batches. */
+static void measure(struct trial *t, const char *how)
+{
+    double best_start = 1, best_both = 1;
+
+    for (int batch = 0; batch < 10; batch++) {
+        double in_start = 0, begin = MPI_Wtime(), end;
+
+        for (int i = 0; i < STARTS / 10; i++) {
+            double before = MPI_Wtime();
+
+            MPI(MPI_Start(&t->request));
+            in_start += MPI_Wtime() - before;
+            MPI(MPI_Wait(&t->request, MPI_STATUS_IGNORE));
+        }
+        end = MPI_Wtime();
+        in_start /= STARTS / 10;
+        best_start = in_start < best_start ? in_start : best_start;
+        best_both =
+            (end - begin) / (STARTS / 10) < best_both ? (end - begin) / (STARTS / 10) : best_both;
+    }
+    check_note("%-9s %-15s start %6.3f us, start and wait %6.3f us", trial_name(t->kind), how,
+               best_start * 1e6, best_both * 1e6);
+}
+
+/* Barrier plans keep count on their board, which a bare start does not do. */
+static void measure_kinds(const char *how, uint64_t tag)
+{
+    for (int k = 0; k < TRIAL_KINDS; k++) {
+        struct trial t;
+
+        trial_init(&t, (enum trial_kind)k, 8, 0, tag, MPI_COMM_WORLD, MPI_INFO_NULL);
+        measure(&t, how);
+        trial_free(&t);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int plans;
+
+    check_init(&argc, &argv, MPI_THREAD_SINGLE);
+    plans = (int)check_number("plans", 1000);
+    trials = malloc((size_t)plans * sizeof(*trials));
+    measure_kinds("alone", 1);
+    check_phase("%d plans", plans);
+    for (int i = 0; i < plans; i++)
+        trial_init(&trials[i], (enum trial_kind)(i % TRIAL_KINDS), (size_t)(i % 300),
+                   i % check.size, (uint64_t)i, MPI_COMM_WORLD, MPI_INFO_NULL);
+    measure_kinds("beside others", 2);
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < plans; i++)
+            trial_start(&trials[i]);
+        for (int i = plans - 1; i >= 0; i--)
+            trial_wait(&trials[i]);
+    }
+    for (int i = 0; i < plans; i++)
+        trial_free(&trials[i]);
+    free(trials);
+    return check_done();
+}

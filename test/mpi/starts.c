@@ -1,0 +1,53 @@
+/* A thousand starts of one plan, each with new data and completed by MPI_Wait, while
+ * ranks stop at random and the others run ahead as far as they are let. */
+
+#include "trial.h"
+
+static void many(enum trial_kind kind, size_t bytes, int root, int times)
+{
+    struct trial t;
+
+    check_phase("%d starts of %s, %zu bytes, root %d", times, trial_name(kind), bytes, root);
+    trial_init(&t, kind, bytes, root, 1, MPI_COMM_WORLD, MPI_INFO_NULL);
+    trial_run(&t, times);
+    trial_free(&t);
+}
+
+/* The root of a broadcast does nothing else, the others are late each time. */
+static void run_ahead(size_t bytes, int root)
+{
+    struct trial t;
+
+    check_phase("root %d ahead, %zu bytes", root, bytes);
+    trial_init(&t, TRIAL_BCAST, bytes, root, 2, MPI_COMM_WORLD, MPI_INFO_NULL);
+    for (int i = 0; i < 200; i++) {
+        if (t.rank != root)
+            check_delay();
+        trial_start(&t);
+        if (t.rank != root)
+            check_delay();
+        trial_wait(&t);
+    }
+    trial_free(&t);
+}
+
+int main(int argc, char **argv)
+{
+    static const size_t sizes[] = {8, 49, 5000, 70000};
+    int times, last;
+
+    check_init(&argc, &argv, MPI_THREAD_SINGLE);
+    times = (int)check_number("times", 1000);
+    last = check.size - 1;
+    many(TRIAL_BARRIER, 0, 0, times);
+    for (int i = 0; i < 4; i++) {
+        int fewer = sizes[i] < 50 ? times : times / 5;
+
+        many(TRIAL_BCAST, sizes[i], last, fewer);
+        many(TRIAL_ALLGATHER, sizes[i], 0, fewer);
+        many(TRIAL_ALLGATHER_IN_PLACE, sizes[i], 0, fewer / 2);
+        run_ahead(sizes[i], 0);
+        run_ahead(sizes[i], last);
+    }
+    return check_done();
+}

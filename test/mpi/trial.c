@@ -1,0 +1,179 @@
+#include "trial.h"
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+const char *trial_name(enum trial_kind kind)
+{
+    static const char *const names[TRIAL_KINDS] = {"barrier", "bcast", "allgather",
+                                                   "allgather in place"};
+
+    return names[kind];
+}
+
+/* ---- the board on which ranks of one host show the step they have entered ---- */
+
+static uint32_t *map_board(int fd, int size)
+{
+    void *board =
+        mmap(NULL, (size_t)size * sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    close(fd);
+    return board == MAP_FAILED ? NULL : board;
+}
+
+static uint32_t *open_board(int rank, int size, MPI_Comm comm)
+{
+    char path[] = "/tmp/board-XXXXXX";
+    uint32_t *board;
+    int fd = -1;
+
+    if (rank == 0) {
+        fd = mkstemp(path);
+        if (fd < 0 || ftruncate(fd, (off_t)((size_t)size * sizeof(uint32_t))) != 0)
+            check_fail(__FILE__, __LINE__, "no file in /tmp");
+    }
+    MPI_Bcast(path, sizeof(path), MPI_CHAR, 0, comm);
+    if (rank != 0)
+        fd = open(path, O_RDWR);
+    board = map_board(fd, size);
+    if (board == NULL) {
+        check_fail(__FILE__, __LINE__, "cannot map %s", path);
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    MPI_Barrier(comm);
+    if (rank == 0)
+        unlink(path);
+    return board;
+}
+
+static void verify_board(const struct trial *t)
+{
+    for (int r = 0; r < t->size; r++) {
+        uint32_t entered = __atomic_load_n(&t->board[r], __ATOMIC_ACQUIRE);
+
+        /* Nobody is behind, and nobody can have left the next barrier without us. */
+        if (entered != (uint32_t)t->step && entered != (uint32_t)t->step + 1)
+            check_fail(__FILE__, __LINE__, "rank %d is at barrier %u, this one is %u", r, entered,
+                       (uint32_t)t->step);
+    }
+}
+
+/* ---- one trial ---- */
+
+static void init_bcast(struct trial *t, MPI_Comm comm, MPI_Info info)
+{
+    t->receive = check_alloc(t->bytes);
+    MPI(MPI_Bcast_init(t->receive, (int)t->bytes, MPI_BYTE, t->root, comm, info, &t->request));
+}
+
+static void init_allgather(struct trial *t, MPI_Comm comm, MPI_Info info)
+{
+    int count = (int)t->bytes;
+
+    t->receive = check_alloc(t->bytes * (size_t)t->size);
+    t->send = check_alloc(t->bytes);
+    if (t->kind == TRIAL_ALLGATHER)
+        MPI(MPI_Allgather_init(t->send, count, MPI_BYTE, t->receive, count, MPI_BYTE, comm, info,
+                               &t->request));
+    else
+        MPI(MPI_Allgather_init(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, t->receive, count, MPI_BYTE,
+                               comm, info, &t->request));
+}
+
+void trial_init(struct trial *t, enum trial_kind kind, size_t bytes, int root, uint64_t tag,
+                MPI_Comm comm, MPI_Info info)
+{
+    *t = (struct trial){.kind = kind, .bytes = bytes, .root = root, .tag = tag};
+    MPI_Comm_rank(comm, &t->rank);
+    MPI_Comm_size(comm, &t->size);
+    t->request = MPI_REQUEST_NULL;
+    if (kind == TRIAL_BARRIER) {
+        t->board = open_board(t->rank, t->size, comm);
+        MPI(MPI_Barrier_init(comm, info, &t->request));
+    } else if (kind == TRIAL_BCAST) {
+        init_bcast(t, comm, info);
+    } else {
+        init_allgather(t, comm, info);
+    }
+    check_want();
+}
+
+static char *block(const struct trial *t, int rank)
+{
+    return t->receive + (size_t)rank * t->bytes;
+}
+
+void trial_prepare(struct trial *t)
+{
+    uint64_t mine = check_key(t->tag, ++t->step, t->rank);
+
+    if (t->kind == TRIAL_BARRIER) {
+        __atomic_store_n(&t->board[t->rank], (uint32_t)t->step, __ATOMIC_RELEASE);
+    } else if (t->kind == TRIAL_BCAST) {
+        check_poison(t->receive, t->bytes);
+        if (t->rank == t->root)
+            check_fill(t->receive, t->bytes, mine);
+    } else {
+        check_poison(t->receive, t->bytes * (size_t)t->size);
+        check_fill(t->kind == TRIAL_ALLGATHER ? t->send : block(t, t->rank), t->bytes, mine);
+    }
+}
+
+void trial_start(struct trial *t)
+{
+    trial_prepare(t);
+    MPI(MPI_Start(&t->request));
+}
+
+void trial_verify(const struct trial *t)
+{
+    if (t->kind == TRIAL_BARRIER) {
+        verify_board(t);
+    } else if (t->kind == TRIAL_BCAST) {
+        check_compare(t->receive, t->bytes, check_key(t->tag, t->step, t->root));
+    } else {
+        for (int r = 0; r < t->size; r++)
+            check_compare(block(t, r), t->bytes, check_key(t->tag, t->step, r));
+        if (t->kind == TRIAL_ALLGATHER)
+            check_compare(t->send, t->bytes, check_key(t->tag, t->step, t->rank));
+    }
+}
+
+void trial_wait(struct trial *t)
+{
+    MPI(MPI_Wait(&t->request, MPI_STATUS_IGNORE));
+    CHECK(t->request != MPI_REQUEST_NULL);
+    trial_verify(t);
+}
+
+void trial_run(struct trial *t, int times)
+{
+    for (int i = 0; i < times; i++) {
+        check_delay();
+        trial_start(t);
+        check_delay();
+        trial_wait(t);
+    }
+}
+
+void trial_free(struct trial *t)
+{
+    MPI(MPI_Request_free(&t->request));
+    CHECK(t->request == MPI_REQUEST_NULL);
+    check_free(t->send);
+    check_free(t->receive);
+    if (t->board != NULL)
+        munmap(t->board, (size_t)t->size * sizeof(uint32_t));
+}
+
+void trial_all_kinds(size_t bytes, int root, uint64_t tag, int times, MPI_Comm comm, MPI_Info info)
+{
+    for (int kind = 0; kind < TRIAL_KINDS; kind++) {
+        struct trial t;
+
+        trial_init(&t, (enum trial_kind)kind, bytes, root, tag, comm, info);
+        trial_run(&t, times);
+        trial_free(&t);
+    }
+}

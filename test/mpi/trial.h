@@ -1,0 +1,48 @@
+/* A trial: one persistent collective under test, with its buffers and the knowledge
+ * of what it must deliver. Every start gets new data and poisoned receive buffers. */
+
+#ifndef TRIAL_H_INCLUDED
+#define TRIAL_H_INCLUDED
+
+#include "check.h"
+
+enum trial_kind {
+    TRIAL_BARRIER,
+    TRIAL_BCAST,
+    TRIAL_ALLGATHER,
+    TRIAL_ALLGATHER_IN_PLACE,
+    TRIAL_KINDS
+};
+
+struct trial {
+    enum trial_kind kind;
+    size_t bytes; /* of the broadcast, of one rank's block of the allgather */
+    int root;
+    uint64_t tag;  /* the same on all ranks; tells trials apart */
+    uint64_t step; /* number of starts so far */
+    int rank, size;
+    char *send, *receive;
+    uint32_t *board; /* barrier: the step that each rank has entered */
+    MPI_Request request;
+};
+
+const char *trial_name(enum trial_kind kind);
+
+/* Collective over `comm`, an intracommunicator that may be freed afterwards. */
+void trial_init(struct trial *t, enum trial_kind kind, size_t bytes, int root, uint64_t tag,
+                MPI_Comm comm, MPI_Info info);
+/* prepare: new data, to be followed by MPI_Start[all]; start does both. */
+void trial_prepare(struct trial *t);
+void trial_start(struct trial *t);
+/* verify: to follow completion, before the next prepare; wait does both. */
+void trial_verify(const struct trial *t);
+void trial_wait(struct trial *t);
+/* Starts and waits `times` times, with random delays on random ranks. */
+void trial_run(struct trial *t, int times);
+/* Local; the request must be inactive. */
+void trial_free(struct trial *t);
+
+/* init, run, free of all kinds with the given size and root. */
+void trial_all_kinds(size_t bytes, int root, uint64_t tag, int times, MPI_Comm comm, MPI_Info info);
+
+#endif /* TRIAL_H_INCLUDED */

@@ -1,0 +1,33 @@
+/*
+ * Ranks of a test meet here: threads or forked processes of one program.
+ */
+#ifndef PCOLL_TEST_MEETING_H
+#define PCOLL_TEST_MEETING_H
+
+#include "offload/medium.h"
+
+#define MEETING_MAX_RANKS 16
+
+struct meeting; /* in shared memory */
+
+struct meeting *meeting_create(int nranks);
+void meeting_destroy(struct meeting *meeting);
+
+/* What a rank hands to a medium; `attendee` must live as long. */
+struct attendee {
+    struct meeting *meeting;
+    int rank;
+    int reports; /* messages so far; they are printed as TAP comments */
+};
+
+struct pcoll_bootstrap meeting_bootstrap(struct attendee *attendee);
+void meeting_barrier(struct meeting *meeting);
+
+/* Run `rank_main` once for each rank, as threads or as processes; the number of ranks that did not
+ * return 0. */
+int meeting_run_threads(int nranks, int (*rank_main)(struct meeting *, int rank, void *argument),
+                        void *argument);
+int meeting_run_processes(int nranks, int (*rank_main)(struct meeting *, int rank, void *argument),
+                          void *argument);
+
+#endif /* PCOLL_TEST_MEETING_H */

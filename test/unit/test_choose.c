@@ -1,0 +1,523 @@
+/* The choice of algorithm and parameters: model, rules, wishes, and what each falls back on. */
+#include "tuning/choose.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "test/unit/tap.h"
+
+#define ALL_NEEDS (PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_USER_RMA | PCOLL_NEED_ORDER)
+#define NO_RMA (ALL_NEEDS & ~(unsigned)PCOLL_NEED_USER_RMA)
+#define HEAD "{\"pcoll_tuning\": 1, \"media\": {\"shm\": "
+
+/* Where nothing costs anything; where only reaching user buffers, or only copying, does. */
+#define FREE "{\"L\":0,\"o\":0,\"g\":0,\"G\":0,\"rma\":0,\"copy\":0,\"call\":0,\"turn\":0}}"
+#define SLOW_RMA                                                                                   \
+    "{\"L\":1,\"o\":1,\"g\":1,\"G\":1e-4,\"rma\":1e6,\"copy\":1e-4,\"call\":1,\"turn\":1}}"
+#define SLOW_COPY                                                                                  \
+    "{\"L\":1,\"o\":1,\"g\":1,\"G\":1e-4,\"rma\":1,\"copy\":1e6,\"call\":1,\"turn\":1}}"
+
+static const struct pcoll_ability able = {
+    .medium = "shm",
+    .provides = ALL_NEEDS,
+    .user_rma_threshold = 4096,
+    .max_temp = 64 << 20,
+};
+
+/* One call of pcoll_choose and what came of it. */
+struct trial {
+    const char *json; /* NULL: the default table */
+    struct pcoll_signature signature;
+    struct pcoll_ability ability;
+    struct pcoll_wish wish;
+    enum pcoll_result result;
+    struct pcoll_choice choice;
+    char *message; /* the one who reads it last frees it */
+};
+
+static struct trial trial_of(enum pcoll_coll coll, int nranks, uint64_t bytes)
+{
+    struct trial trial = {
+        .signature = {.coll = coll, .nranks = nranks, .bytes = bytes},
+        .ability = able,
+    };
+
+    return trial;
+}
+
+static void run(struct trial *trial)
+{
+    const char *json = trial->json ? trial->json : pcoll_tuning_default_json;
+    struct pcoll_table *table = NULL;
+    size_t size;
+    FILE *report = open_memstream(&trial->message, &size);
+
+    trial->result = pcoll_table_parse("t.json", json, report, &table);
+    if (trial->result == PCOLL_OK)
+        trial->result = pcoll_choose(table, &trial->signature, &trial->ability, &trial->wish,
+                                     report, &trial->choice);
+    fclose(report);
+    pcoll_table_destroy(table);
+}
+
+static const char *chosen(const struct trial *trial)
+{
+    return trial->choice.algorithm ? trial->choice.algorithm->name : "nothing";
+}
+
+static int is(const struct trial *trial, const char *algorithm, const char *reason)
+{
+    return trial->result == PCOLL_OK && strcmp(chosen(trial), algorithm) == 0 &&
+           strcmp(trial->choice.reason, reason) == 0;
+}
+
+/* Run, check algorithm, reason and message (which must contain `message`; NULL: be empty). */
+static void expect(struct trial *trial, const char *algorithm, const char *reason,
+                   const char *message, const char *what)
+{
+    int heard;
+
+    run(trial);
+    heard = message ? strstr(trial->message, message) != NULL : trial->message[0] == '\0';
+    if (!tap_ok(is(trial, algorithm, reason) && heard, "%s", what))
+        printf("# got %s by %s: %s\n", chosen(trial), trial->choice.reason, trial->message);
+    free(trial->message);
+}
+
+/* ---- the model ---- */
+
+static double least_of_row(const struct trial *trial, const struct pcoll_algorithm *row,
+                           const struct pcoll_machine *machine, enum pcoll_path path)
+{
+    const struct pcoll_signature *signature = &trial->signature;
+    double least = -1;
+
+    for (int radix = 2; radix <= signature->nranks || radix == 2; radix++) {
+        if (radix != 2 && radix != 3 && radix != 4 && radix != 8 && radix != signature->nranks)
+            continue;
+        for (uint64_t segment = 4096; segment <= 1 << 20; segment *= 2) {
+            const struct pcoll_params params = {.radix = radix, .segment = segment, .path = path};
+            const double cost = row->cost(signature, &params, machine);
+
+            if (row->temp_bytes(signature, &params) <= trial->ability.max_temp &&
+                (least < 0 || cost < least))
+                least = cost;
+        }
+    }
+    return least;
+}
+
+/* The cost of the best candidate, by looking at all of them; negative: none. */
+static double least_cost(const struct trial *trial, const struct pcoll_machine *machine)
+{
+    const struct pcoll_ability *ability = &trial->ability;
+    const int user = ability->provides & PCOLL_NEED_USER_RMA &&
+                     trial->signature.bytes >= ability->user_rma_threshold;
+    double least = -1;
+
+    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+        for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++) {
+            double cost;
+
+            if (row->coll != trial->signature.coll || !(row->paths >> path & 1) ||
+                (path == PCOLL_PATH_USER && !user))
+                continue;
+            cost = least_of_row(trial, row, machine, (enum pcoll_path)path);
+            if (cost >= 0 && (least < 0 || cost < least))
+                least = cost;
+        }
+    }
+    return least;
+}
+
+/* Whether every rank can make the plan, and it keeps within the medium's ability. */
+static int can_be_made(const struct trial *trial)
+{
+    for (int rank = 0; rank < trial->signature.nranks; rank++) {
+        struct pcoll_plan *plan;
+        int fits;
+
+        if (pcoll_generate(trial->choice.algorithm, &trial->signature, rank, &trial->choice.params,
+                           &plan) != PCOLL_OK)
+            return 0;
+        fits = (plan->needs & ~trial->ability.provides) == 0 &&
+               plan->temp_bytes <= trial->ability.max_temp;
+        pcoll_plan_destroy(plan);
+        if (!fits)
+            return 0;
+    }
+    return 1;
+}
+
+static int is_best(struct trial *trial, const struct pcoll_machine *machine)
+{
+    double least = least_cost(trial, machine);
+    int good;
+
+    run(trial);
+    free(trial->message);
+    good = least < 0 ? trial->result == PCOLL_UNSUPPORTED
+                     : trial->result == PCOLL_OK && trial->choice.predicted_us == least &&
+                           can_be_made(trial);
+    if (!good)
+        printf("# %s of %d ranks, %llu bytes, provides %x: %s at %g us, best is %g us\n",
+               pcoll_coll_name(trial->signature.coll), trial->signature.nranks,
+               (unsigned long long)trial->signature.bytes, trial->ability.provides, chosen(trial),
+               trial->choice.predicted_us, least);
+    return good;
+}
+
+static void test_best(void)
+{
+    static const int nranks[] = {2, 3, 5, 8, 16, 33};
+    static const uint64_t bytes[] = {1, 8, 4095, 4096, 65536, 100000, 4 << 20};
+    static const unsigned provides[] = {ALL_NEEDS, NO_RMA};
+    struct pcoll_table *table;
+    struct pcoll_machine machine;
+    int good = pcoll_table_parse("default", pcoll_tuning_default_json, stdout, &table) == PCOLL_OK;
+
+    machine = *pcoll_table_machine(table, "shm");
+    pcoll_table_destroy(table);
+    for (int i = 0; i < PCOLL_NUM_COLLS * 6 * 7 * 2 * 2; i++) {
+        struct trial trial =
+            trial_of((enum pcoll_coll)(i % PCOLL_NUM_COLLS), nranks[i / 3 % 6], bytes[i / 18 % 7]);
+
+        if (trial.signature.coll == PCOLL_BARRIER)
+            trial.signature.bytes = 0;
+        trial.ability.provides = provides[i / 126 % 2];
+        trial.ability.cores = machine.cores = i / 252 * 2;
+        good = is_best(&trial, &machine) && good;
+    }
+    tap_ok(good, "the cheapest candidate is chosen, and can be made");
+}
+
+static void test_ties(void)
+{
+    struct trial trial = trial_of(PCOLL_BCAST, 8, 65536);
+
+    trial.json = HEAD FREE "}";
+    run(&trial);
+    tap_ok(trial.choice.algorithm == pcoll_algorithm_find(PCOLL_BCAST, chosen(&trial)) &&
+               trial.choice.predicted_us == 0,
+           "a choice where all is free");
+    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+        if (row->coll != PCOLL_BCAST)
+            continue;
+        tap_ok(strcmp(row->name, chosen(&trial)) == 0, "equal costs go to the first row");
+        break;
+    }
+    free(trial.message);
+}
+
+static void test_paths(void)
+{
+    struct trial trial = trial_of(PCOLL_BCAST, 8, 65536);
+
+    trial.json = HEAD SLOW_RMA "}";
+    expect(&trial, "eager", "model", NULL, "user buffers are left alone where that is slow");
+    tap_ok(trial.choice.params.path == PCOLL_PATH_TEMP, "by path temp");
+    trial.json = HEAD SLOW_COPY "}";
+    run(&trial);
+    free(trial.message);
+    tap_ok(trial.choice.params.path == PCOLL_PATH_USER, "and used where copying is slow");
+    trial.signature.bytes = 4095;
+    expect(&trial, "eager", "model", NULL, "but not below the threshold");
+    trial.signature.bytes = 4096;
+    trial.ability.provides = NO_RMA;
+    expect(&trial, "eager", "model", NULL, "nor where they are out of reach");
+}
+
+static void test_unsupported(void)
+{
+    struct trial trial = trial_of(PCOLL_ALLGATHER, 8, 65536);
+
+    trial.ability.provides = NO_RMA;
+    trial.ability.max_temp = 1000;
+    run(&trial);
+    tap_ok(trial.result == PCOLL_UNSUPPORTED && !trial.choice.algorithm && !trial.message[0],
+           "no candidate: unsupported");
+    free(trial.message);
+    trial.ability = able;
+    trial.ability.medium = "ofi";
+    run(&trial);
+    tap_ok(trial.result == PCOLL_UNSUPPORTED && strstr(trial.message, "lacks medium 'ofi'"),
+           "no such medium: unsupported, with a message");
+    free(trial.message);
+}
+
+static void test_trivial(void)
+{
+    static const struct pcoll_signature signatures[] = {
+        {PCOLL_BARRIER, 1, 0, 0, 0},   {PCOLL_BCAST, 1, 0, 1 << 20, 0},
+        {PCOLL_BCAST, 8, 0, 0, 0},     {PCOLL_ALLGATHER, 1, 0, 1 << 20, 0},
+        {PCOLL_ALLGATHER, 8, 0, 0, 0},
+    };
+
+    for (size_t i = 0; i < sizeof(signatures) / sizeof(signatures[0]); i++) {
+        struct trial trial = trial_of(0, 0, 0);
+
+        trial.signature = signatures[i];
+        trial.ability.max_temp = 0;
+        run(&trial);
+        free(trial.message);
+        tap_ok(trial.result == PCOLL_OK && trial.choice.predicted_us == 0.1 && can_be_made(&trial),
+               "%s of %d ranks, %llu bytes", pcoll_coll_name(signatures[i].coll),
+               signatures[i].nranks, (unsigned long long)signatures[i].bytes);
+    }
+}
+
+/* ---- wishes ---- */
+
+static void test_wish_names(void)
+{
+    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+        struct trial trial = trial_of(row->coll, 8, row->coll == PCOLL_BARRIER ? 0 : 64);
+
+        trial.wish.algorithm = row->name;
+        expect(&trial, row->name, "wish", NULL, row->name);
+        tap_ok(row->paths >> trial.choice.params.path & 1 && can_be_made(&trial) &&
+                   (trial.choice.params.radix != 0) == row->uses_radix &&
+                   (trial.choice.params.segment != 0) == row->uses_segment,
+               "%s %s: what it has is filled in", pcoll_coll_name(row->coll), row->name);
+    }
+}
+
+static void test_wish_unknown(void)
+{
+    struct trial open = trial_of(PCOLL_ALLGATHER, 4, 65536), trial = open;
+
+    run(&open);
+    free(open.message);
+    trial.wish.origin = "MPIR_CVAR_X";
+    trial.wish.algorithm = "eager";
+    expect(&trial, chosen(&open), "model",
+           "MPIR_CVAR_X: no allgather algorithm 'eager' (allowed: "
+           "auto, direct, butterfly, ring, mpich); using auto\n",
+           "a wish for an unknown name");
+    trial.wish.algorithm = "\n\x80";
+    expect(&trial, chosen(&open), "model", "algorithm '?\?' (", "a wish for garbage");
+    trial.wish.algorithm = "";
+    expect(&trial, chosen(&open), "model", "algorithm '' (", "a wish for an empty name");
+    trial.wish.algorithm = "auto";
+    expect(&trial, chosen(&open), "model", NULL, "a wish for auto");
+    tap_ok(trial.choice.predicted_us == open.choice.predicted_us, "which costs the same");
+}
+
+static void test_wish_impossible(void)
+{
+    struct trial trial = trial_of(PCOLL_BCAST, 4, 65536);
+
+    trial.wish.origin = "MPIR_CVAR_X";
+    trial.wish.algorithm = "chain";
+    trial.ability.provides = NO_RMA;
+    expect(&trial, "eager", "model",
+           "MPIR_CVAR_X: algorithm 'chain' needs access to the user "
+           "buffers",
+           "a wish for user buffers out of reach");
+    trial = trial_of(PCOLL_BCAST, 4, 65536);
+    trial.wish.algorithm = "eager";
+    trial.wish.segment = 65536;
+    trial.ability.max_temp = 65536;
+    run(&trial);
+    tap_ok(trial.result == PCOLL_OK && trial.choice.params.path == PCOLL_PATH_USER &&
+               strcmp(trial.choice.reason, "model") == 0 &&
+               strstr(trial.message, "wish: algorithm 'eager' needs too large a communication"),
+           "a wish for a buffer too large");
+    free(trial.message);
+}
+
+static void test_wish_params(void)
+{
+    struct trial trial = trial_of(PCOLL_BCAST, 16, 65536);
+
+    trial.wish.algorithm = "eager";
+    trial.wish.radix = 5;
+    trial.wish.segment = 1000;
+    expect(&trial, "eager", "wish", NULL, "radix and segment wished");
+    tap_ok(trial.choice.params.radix == 5 && trial.choice.params.segment == 1000, "and had");
+    trial.wish.algorithm = "chain";
+    expect(&trial, "chain", "wish", "wish: algorithm 'chain' has no radix; ignored\n",
+           "radix wished of one that has none");
+    tap_ok(trial.choice.params.radix == 0 && trial.choice.params.segment == 1000, "not had");
+    trial.wish.algorithm = "knomial_put";
+    expect(&trial, "knomial_put", "wish", "algorithm 'knomial_put' has no segment; ignored\n",
+           "segment wished of one that has none");
+    trial.wish = (struct pcoll_wish){.algorithm = "eager", .radix = 1};
+    expect(&trial, "eager", "wish", "no radix 1 (allowed: 2 and more, 0 for auto); ignored\n",
+           "radix 1 wished");
+    trial.wish.radix = -7;
+    expect(&trial, "eager", "wish", "no radix -7 (allowed", "radix -7 wished");
+    tap_ok(trial.choice.params.radix >= 2, "not had");
+    trial.json = HEAD SLOW_RMA "}";
+    trial.wish = (struct pcoll_wish){.radix = 5, .segment = 1000};
+    expect(&trial, "eager", "model", NULL, "radix and segment wished, algorithm open");
+    tap_ok(trial.choice.params.radix == 5 && trial.choice.params.segment == 1000, "and had");
+    trial = trial_of(PCOLL_BCAST, 4, 1 << 30);
+    trial.ability.provides = NO_RMA;
+    trial.wish.segment = 1 << 30;
+    expect(&trial, "eager", "model",
+           "wish: no algorithm can run with radix 0, segment 1073741824; "
+           "ignored",
+           "a segment with which nothing can run");
+}
+
+/* ---- rules ---- */
+
+#define RULES                                                                                      \
+    HEAD SLOW_RMA                                                                                  \
+        ", \"rules\": ["                                                                           \
+        "{\"coll\": \"allgather\", \"algorithm\": \"ring\"},"                                      \
+        "{\"coll\": \"bcast\", \"ranks\": [4, 8], \"bytes\": [8192, 65536], \"algorithm\": "       \
+        "\"chain\","                                                                               \
+        " \"segment\": 8192},"                                                                     \
+        "{\"coll\": \"bcast\", \"bytes\": [0, 65536], \"algorithm\": \"eager\", \"radix\": 3},"    \
+        "{\"coll\": \"bcast\", \"bytes\": [0, 65536], \"algorithm\": \"knomial_get\"}]}"
+
+static void test_rule_match(void)
+{
+    static const struct {
+        int nranks;
+        uint64_t bytes;
+        const char *algorithm, *reason;
+    } cases[] = {
+        {4, 8192, "chain", "rule"}, {8, 65536, "chain", "rule"}, {3, 8192, "eager", "rule"},
+        {9, 8192, "eager", "rule"}, {4, 8191, "eager", "rule"},  {4, 65537, "eager", "model"},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct trial trial = trial_of(PCOLL_BCAST, cases[i].nranks, cases[i].bytes);
+
+        trial.json = RULES;
+        expect(&trial, cases[i].algorithm, cases[i].reason, NULL, "the first rule that matches");
+        tap_ok(strcmp(trial.choice.reason, "model") == 0 ||
+                   (trial.choice.params.segment == 8192 && trial.choice.params.radix == 0) ||
+                   (trial.choice.params.segment > 0 && trial.choice.params.radix == 3),
+               "its parameters, the rest filled in");
+    }
+}
+
+static void test_rule_passed_over(void)
+{
+    struct trial trial = trial_of(PCOLL_BCAST, 4, 8192);
+
+    trial.json = RULES;
+    trial.ability.provides = NO_RMA;
+    expect(&trial, "eager", "rule", NULL, "a rule that cannot run gives way to the next");
+    trial = trial_of(PCOLL_ALLGATHER, 4, 64);
+    trial.json = RULES;
+    expect(&trial, "ring", "rule", NULL, "a rule goes below the threshold");
+    trial.ability.provides = NO_RMA;
+    run(&trial);
+    tap_ok(trial.result == PCOLL_OK && strcmp(trial.choice.reason, "model") == 0,
+           "no rule can run: the model decides");
+    free(trial.message);
+}
+
+static void test_rule_and_wish(void)
+{
+    struct trial trial = trial_of(PCOLL_BCAST, 4, 8192);
+
+    trial.json = RULES;
+    trial.wish.algorithm = "knomial_put";
+    expect(&trial, "knomial_put", "wish", NULL, "a wish is stronger than a rule");
+    trial.wish = (struct pcoll_wish){.segment = 1024};
+    expect(&trial, "chain", "rule", NULL, "a wish for a segment leaves the rule its algorithm");
+    tap_ok(trial.choice.params.segment == 1024, "but not its segment");
+    trial.wish = (struct pcoll_wish){.algorithm = "nonsense"};
+    expect(&trial, "chain", "rule", "no bcast algorithm 'nonsense'", "no such wish: the rule");
+}
+
+static void test_rule_path(void)
+{
+    struct trial trial = trial_of(PCOLL_ALLGATHER, 4, 64);
+
+    trial.json = HEAD SLOW_RMA ", \"rules\": [{\"coll\": \"allgather\", \"algorithm\": \"direct\","
+                               " \"path\": \"user\"}]}";
+    expect(&trial, "direct", "rule", NULL, "a rule with a path");
+    tap_ok(trial.choice.params.path == PCOLL_PATH_USER, "has it, slow and small as it may be");
+}
+
+/* ---- all of it ---- */
+
+static void test_silence(void)
+{
+    const struct pcoll_wish wish = {.algorithm = "nonsense", .radix = 1};
+    struct trial trial = trial_of(PCOLL_BARRIER, 4, 0);
+    struct pcoll_table *table;
+    int good = pcoll_table_parse("default", pcoll_tuning_default_json, NULL, &table) == PCOLL_OK;
+
+    good =
+        good && pcoll_choose(table, &trial.signature, &able, NULL, NULL, &trial.choice) == PCOLL_OK;
+    good = good &&
+           pcoll_choose(table, &trial.signature, &able, &wish, NULL, &trial.choice) == PCOLL_OK;
+    pcoll_table_destroy(table);
+    tap_ok(good, "no wish, nobody to report to");
+}
+
+static void test_agreement(void)
+{
+    struct trial one = trial_of(PCOLL_BCAST, 64, 100000), other;
+    int same = 1;
+
+    for (int i = 0; i < 20; i++) {
+        char *noise = malloc((size_t)4096 << i % 4);
+
+        other = one;
+        other.signature.bytes = one.signature.bytes = 1000u << i % 10;
+        run(&one);
+        free(noise);
+        run(&other);
+        same = same && one.choice.algorithm == other.choice.algorithm &&
+               one.choice.params.radix == other.choice.params.radix &&
+               one.choice.params.segment == other.choice.params.segment &&
+               one.choice.params.path == other.choice.params.path &&
+               one.choice.predicted_us == other.choice.predicted_us;
+        free(one.message);
+        free(other.message);
+    }
+    tap_ok(same, "the same question gets the same answer");
+}
+
+static void show_speed(void)
+{
+    const int rounds = 1000;
+    struct trial trial = trial_of(PCOLL_BCAST, 64, 8 << 20);
+    struct pcoll_table *table;
+    struct timespec begin, end;
+    int good = pcoll_table_parse("default", pcoll_tuning_default_json, stdout, &table) == PCOLL_OK;
+
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (int i = 0; i < rounds; i++)
+        good =
+            pcoll_choose(table, &trial.signature, &able, NULL, NULL, &trial.choice) == PCOLL_OK &&
+            good;
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    pcoll_table_destroy(table);
+    tap_ok(good, "choose often");
+    printf(
+        "# %.2f us for each choice of a long broadcast\n",
+        ((double)(end.tv_sec - begin.tv_sec) * 1e6 + (double)(end.tv_nsec - begin.tv_nsec) / 1e3) /
+            rounds);
+}
+
+int main(void)
+{
+    test_best();
+    test_ties();
+    test_paths();
+    test_unsupported();
+    test_trivial();
+    test_wish_names();
+    test_wish_unknown();
+    test_wish_impossible();
+    test_wish_params();
+    test_rule_match();
+    test_rule_passed_over();
+    test_rule_and_wish();
+    test_rule_path();
+    test_silence();
+    test_agreement();
+    show_speed();
+    return tap_done();
+}

@@ -1,0 +1,170 @@
+/* Plans as the source papers print them, and the counts that the papers claim. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/algorithm.h"
+#include "test/unit/tap.h"
+
+static struct pcoll_plan *make(enum pcoll_coll coll, const char *name, int nranks, int rank,
+                               struct pcoll_params params)
+{
+    struct pcoll_signature signature = {coll, nranks, 0, coll != PCOLL_BARRIER, 1};
+    struct pcoll_plan *plan = NULL;
+
+    signature.in_place = coll == PCOLL_ALLGATHER;
+    if (pcoll_generate(pcoll_algorithm_find(coll, name), &signature, rank, &params, &plan) !=
+        PCOLL_OK)
+        abort();
+    return plan;
+}
+
+static void check_table(struct pcoll_plan *plan, const char *expected, const char *what)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    pcoll_plan_print_paper(plan, out);
+    fclose(out);
+    if (!tap_ok(strcmp(text, expected) == 0, "%s comes out literally", what))
+        printf("# got:\n%s", text);
+    free(text);
+    pcoll_plan_destroy(plan);
+}
+
+static const struct pcoll_params paper = {.paper = 1};
+
+static const char table2[] = "Rq\tTh\tOt\tCl\tCr\n"
+                             "0\t0\tFI_OP_WRITE\t-\t1\n"
+                             "1\t1\tFI_OP_CNTR_ADD\t2\t-\n"
+                             "2\t3\tFI_OP_WRITE\t-\t1\n"
+                             "3\t3\tFI_OP_WRITE\t-\t1\n";
+
+static const char table4[] = "r\tTh\tOt\tIv\tPq\tCi\n"
+                             "1\t0\tFI_OP_REMOTE_CNTR_ADD\t4\t1\tC_bb\n"
+                             "2\t4\tFI_OP_REMOTE_CNTR_ADD\t2\t2\tC_bb\n"
+                             "3\t6\tFI_OP_REMOTE_CNTR_ADD\t1\t4\tC_bb\n"
+                             "C\t7\tFI_OP_REMOTE_CNTR_ADD\t-7\t0\tC_bb\n";
+
+static const char table5[] = "Mn\tr\tR\tTh\tOt\tIv\tPq\n"
+                             "RTR_1\t1\t1\t0\tot1\t32\t1\n"
+                             "DAT_1\t1\t2\t32\tot2\t0\t1\n"
+                             "RTE_1\t1\t2\t32\tot1\t16\t1\n"
+                             "RTR_2\t2\t3\t48\tot1\t8\t2\n"
+                             "DAT_2\t2\t4\t56\tot2\t0\t2\n"
+                             "RTE_2\t2\t4\t56\tot1\t4\t2\n"
+                             "RTR_3\t3\t5\t60\tot1\t2\t4\n"
+                             "DAT_3\t3\t6\t62\tot2\t0\t4\n"
+                             "RTE_3\t3\t6\t62\tot1\t1\t4\n"
+                             "FIN_C\tC\t7\t63\tot1\t-63\t0\n";
+
+static void check_papers_tables(void)
+{
+    /* In the binomial tree of 8, rank 4 is an inner rank with two children. */
+    check_table(make(PCOLL_BCAST, "binomial_put", 8, 4, paper), table2, "document 001 table 2");
+    check_table(make(PCOLL_BARRIER, "butterfly", 8, 0, paper), table4, "document 001 table 4");
+    check_table(make(PCOLL_ALLGATHER, "butterfly", 8, 0, paper), table5, "document 001 table 5");
+}
+
+/* Each real round has a power of two for its pour, the first the largest. */
+static int real_rounds(const struct pcoll_plan *plan)
+{
+    uint64_t largest = 0;
+    int rounds = 0;
+
+    for (int i = 0; i < plan->nentries; i++)
+        if (plan->entries[i].peer_add > largest)
+            largest = plan->entries[i].peer_add;
+    for (; largest > 0; largest /= 2)
+        rounds++;
+    return rounds;
+}
+
+static void check_table6(int nranks, int logical, int real)
+{
+    /* Rank 0 stands for an extra rank: it has all rounds. */
+    struct pcoll_plan *one = make(PCOLL_ALLGATHER, "butterfly", nranks, 0, paper);
+    struct pcoll_plan *two =
+        make(PCOLL_ALLGATHER, "butterfly", nranks, 0, (struct pcoll_params){0});
+
+    tap_ok(one->ncounters == 1, "document 001 table 6: 1 counter at %d ranks", nranks);
+    tap_ok(two->ncounters == 2, "2 counters in the form safe against run-ahead at %d ranks",
+           nranks);
+    tap_ok(real_rounds(two) == real && real == 2 * logical,
+           "document 001 table 6: %d = 2 x %d real rounds at %d ranks", real, logical, nranks);
+    tap_ok(two->nentries <= 2 * 6 * logical, "%d entries at %d ranks: O(log N)", two->nentries,
+           nranks);
+    pcoll_plan_destroy(one);
+    pcoll_plan_destroy(two);
+}
+
+static void check_counters_do_not_grow(void)
+{
+    for (uint64_t segment = 4096; segment <= 1048576; segment *= 16) {
+        struct pcoll_signature signature = {PCOLL_BCAST, 5, 0, 128 << 20, 0};
+        struct pcoll_params params = {.segment = segment};
+        struct pcoll_plan *chain = NULL, *eager = NULL;
+
+        if (pcoll_generate(pcoll_algorithm_find(PCOLL_BCAST, "chain"), &signature, 2, &params,
+                           &chain) != PCOLL_OK ||
+            pcoll_generate(pcoll_algorithm_find(PCOLL_BCAST, "eager"), &signature, 2, &params,
+                           &eager) != PCOLL_OK)
+            abort();
+        tap_ok(chain->ncounters == 1 && eager->ncounters == 10,
+               "128 MiB in %d entries: 1 counter for the chain, 10 for eager", chain->nentries);
+        pcoll_plan_destroy(chain);
+        pcoll_plan_destroy(eager);
+    }
+}
+
+static void check_refusals(void)
+{
+    const struct pcoll_algorithm *ring = pcoll_algorithm_find(PCOLL_ALLGATHER, "ring");
+    struct pcoll_signature signature = {PCOLL_ALLGATHER, 4, 0, 8, 0};
+    struct pcoll_params temp = {.path = PCOLL_PATH_TEMP}, none = {0}, radix = {.radix = 1};
+    struct pcoll_plan *plan = NULL;
+
+    tap_ok(pcoll_generate(ring, &signature, 0, &temp, &plan) == PCOLL_UNSUPPORTED,
+           "a path that the algorithm has not is unsupported");
+    tap_ok(pcoll_generate(ring, &signature, 4, &none, &plan) == PCOLL_ERR_INVALID,
+           "a rank out of range is invalid");
+    tap_ok(pcoll_generate(ring, &signature, 0, &radix, &plan) == PCOLL_ERR_INVALID,
+           "radix 1 is invalid");
+    signature.coll = PCOLL_BCAST;
+    tap_ok(pcoll_generate(ring, &signature, 0, &none, &plan) == PCOLL_ERR_INVALID && plan == NULL,
+           "a signature of another collective is invalid");
+    tap_ok(pcoll_algorithm_find(PCOLL_BCAST, "ring") == NULL, "names belong to a collective");
+}
+
+/* Every line of the printed plan of a rank names what it does; here that all rows can be printed.
+ */
+static void check_printing(void)
+{
+    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+        struct pcoll_plan *plan = make(row->coll, row->name, 5, 1, (struct pcoll_params){0});
+        char *text = NULL;
+        size_t size = 0;
+        FILE *out = open_memstream(&text, &size);
+        int lines = 0;
+
+        pcoll_plan_print(plan, out);
+        fclose(out);
+        for (const char *c = text; *c; c++)
+            lines += *c == '\n';
+        tap_ok(lines == 3 + plan->nphases + plan->nentries && strstr(text, row->name),
+               "%s %s prints one line an entry", pcoll_coll_name(row->coll), row->name);
+        free(text);
+        pcoll_plan_destroy(plan);
+    }
+}
+
+int main(void)
+{
+    check_papers_tables();
+    check_table6(82944, 18, 36);
+    check_table6(1000000, 21, 42);
+    check_counters_do_not_grow();
+    check_refusals();
+    check_printing();
+    return tap_done();
+}

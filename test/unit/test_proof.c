@@ -1,0 +1,112 @@
+/*
+ * Every algorithm is proven right, for every order of arrivals, in many shapes of small jobs.
+ */
+#include "algorithms/plan_check.h"
+#include "test/unit/job.h"
+#include "test/unit/tap.h"
+
+enum { SMALL = 9, LARGE = 16, ALL_ROOTS = 5 };
+
+static const uint64_t sizes[] = {1, 5, 40, 100}; /* below and above a cell */
+
+struct tally {
+    int jobs, failed;
+};
+
+static void prove(struct tally *tally, struct job *job)
+{
+    tally->jobs++;
+    if (job_make(job) != PCOLL_OK) {
+        tally->failed++;
+        printf("# %s: no plans\n", job_name(job));
+        return;
+    }
+    if (pcoll_plan_check(job->plans, job->signature.nranks, stdout) != PCOLL_OK) {
+        tally->failed++;
+        printf("# %s\n", job_name(job));
+    }
+    job_destroy(job);
+}
+
+/* In one part, in a few, and in more than an eager broadcast has slots. */
+static void prove_segments(struct tally *tally, struct job *job)
+{
+    const uint64_t parts[] = {0, 3, 10};
+    uint64_t bytes = job->signature.bytes;
+
+    for (int i = 0; i < (job->algorithm->uses_segment ? 3 : 1); i++) {
+        job->params.segment = parts[i] ? (bytes - 1) / parts[i] + 1 : 0;
+        prove(tally, job);
+    }
+}
+
+static void prove_sizes(struct tally *tally, struct job *job)
+{
+    int nsizes = sizeof(sizes) / sizeof(sizes[0]);
+
+    if (job->signature.coll == PCOLL_BARRIER) {
+        prove(tally, job);
+        return;
+    }
+    for (int i = 0; i < nsizes; i++) {
+        job->signature.bytes = sizes[i];
+        for (int in_place = 0; in_place <= (job->signature.coll == PCOLL_ALLGATHER); in_place++) {
+            job->signature.in_place = in_place;
+            prove_segments(tally, job);
+        }
+    }
+    job->signature.in_place = 0;
+    job->signature.bytes = 0;
+    prove(tally, job);
+}
+
+static void prove_all(const struct pcoll_algorithm *algorithm, int nranks)
+{
+    struct pcoll_params params[JOB_VARIANTS];
+    struct tally tally = {0};
+    struct job job = {.algorithm = algorithm, .signature = {algorithm->coll, nranks, 0, 0, 0}};
+    int nvariants = job_variants(algorithm, nranks, params);
+    int nroots = algorithm->coll == PCOLL_BCAST && nranks <= ALL_ROOTS ? nranks : 1;
+
+    for (int variant = 0; variant < nvariants; variant++) {
+        for (int root = 0; root < nroots; root++) {
+            job.signature.root = root;
+            job.params = params[variant];
+            prove_sizes(&tally, &job);
+        }
+    }
+    tap_ok(tally.failed == 0 && tally.jobs > 0, "%s %s: %d plans for %d ranks are right",
+           pcoll_coll_name(algorithm->coll), algorithm->name, tally.jobs, nranks);
+}
+
+static void prove_algorithms(void)
+{
+    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+        for (int nranks = 1; nranks <= SMALL; nranks++)
+            prove_all(row, nranks);
+        prove_all(row, LARGE);
+    }
+}
+
+static void prove_one(enum pcoll_coll coll, const char *name, int nranks)
+{
+    struct job job = {
+        .algorithm = pcoll_algorithm_find(coll, name),
+        .signature = {coll, nranks, 0, coll == PCOLL_BARRIER ? 0 : 8, 0},
+    };
+    struct tally tally = {0};
+
+    prove(&tally, &job);
+    tap_ok(tally.failed == 0, "%s %s for %d ranks is right", pcoll_coll_name(coll), name, nranks);
+}
+
+int main(void)
+{
+    prove_algorithms();
+    prove_one(PCOLL_BARRIER, "butterfly", 64);
+    prove_one(PCOLL_BARRIER, "dissemination", 64);
+    prove_one(PCOLL_BCAST, "eager", 64);
+    prove_one(PCOLL_BCAST, "chain", 64);
+    prove_one(PCOLL_ALLGATHER, "butterfly", 64);
+    return tap_done();
+}

@@ -1,0 +1,161 @@
+/*
+ * Every algorithm on the simulator, in order and in random orders, for many shapes of jobs.
+ */
+#include <stdlib.h>
+
+#include "offload/sim.h"
+#include "test/unit/job.h"
+#include "test/unit/tap.h"
+
+enum { SEGMENT = 16, MAX_SIZES = 16, MAX_REPORTS = 3 };
+
+struct size {
+    uint64_t bytes, segment;
+};
+
+struct tally {
+    int jobs, runs, failures;
+};
+
+static void report(struct tally *t, const struct job *job, const char *how, const char *why)
+{
+    if (t->failures++ < MAX_REPORTS)
+        printf("# %s, %s: %s\n", job_name(job), how, why);
+}
+
+/* Enough to use every phase twice, and 4 to 6 instances. */
+static int instances(const struct job *job, int seed)
+{
+    const int least = job->plans[0]->nphases + 2;
+
+    return least > 4 + seed % 3 ? least : 4 + seed % 3;
+}
+
+static void run_seeds(struct tally *t, const struct job *job, struct pcoll_sim *sim, int seed,
+                      int nseeds)
+{
+    char how[40];
+
+    t->runs += 1 + nseeds;
+    if (pcoll_sim_run_inorder(sim) != PCOLL_OK)
+        report(t, job, "in order", pcoll_sim_why(sim));
+    for (int i = 0; i < nseeds; i++)
+        if (pcoll_sim_run_random(sim, (uint64_t)(seed + i)) != PCOLL_OK) {
+            snprintf(how, sizeof(how), "seed %d", seed + i);
+            report(t, job, how, pcoll_sim_why(sim));
+        }
+}
+
+/* Ranks run ahead by up to 3 instances, or as far as the plans let them, and some jobs have
+ * counters that wrap around. */
+static void test_job(struct tally *t, struct job *job, int nseeds)
+{
+    const int seed = 100 * t->jobs++;
+    struct pcoll_sim_options options = {.first_cycle = t->jobs % 3 ? 0 : (uint64_t)-2};
+    struct pcoll_sim *sim;
+
+    if (job_make(job) != PCOLL_OK) {
+        report(t, job, "generate", "failed");
+        return;
+    }
+    options.instances = instances(job, t->jobs);
+    options.ahead = t->jobs % 2 ? 3 : options.instances;
+    if (pcoll_sim_create(job->plans, job->signature.nranks, &options, &sim) != PCOLL_OK) {
+        report(t, job, "create", "failed");
+    } else {
+        run_seeds(t, job, sim, seed, nseeds);
+        pcoll_sim_destroy(sim);
+    }
+    job_destroy(job);
+}
+
+/* 64 KiB and 3 bytes; less where many ranks would move too much. */
+static uint64_t large(enum pcoll_coll coll, int nranks)
+{
+    const uint64_t n = (uint64_t)nranks, bytes = 64 * 1024 + 3;
+    const uint64_t most = (1 << 21) / (coll == PCOLL_ALLGATHER ? n * n : n) | 1;
+
+    return bytes < most ? bytes : most;
+}
+
+static int sizes(const struct pcoll_algorithm *algorithm, int nranks, struct size *size)
+{
+    const uint64_t most = large(algorithm->coll, nranks);
+    const struct size always[] = {
+        {0, 0}, {1, 0}, {13, 0}, {PCOLL_CELL_BYTES, 0}, {PCOLL_CELL_BYTES + 1, 0}, {most, 0}};
+    const struct size cut[] = {{SEGMENT - 1, SEGMENT},
+                               {SEGMENT, SEGMENT},
+                               {SEGMENT + 1, SEGMENT},
+                               {5 * SEGMENT + 1, SEGMENT},
+                               {13, 1},
+                               {most, most / 3}};
+    int count = 0;
+
+    if (algorithm->coll == PCOLL_BARRIER) {
+        size[0] = always[0];
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); i++)
+        size[count++] = always[i];
+    for (size_t i = 0; algorithm->uses_segment && i < sizeof(cut) / sizeof(cut[0]); i++)
+        size[count++] = cut[i];
+    return count;
+}
+
+/* All roots of small jobs; of others the first two and the last. */
+static int is_root_to_test(const struct pcoll_algorithm *algorithm, int nranks, int root)
+{
+    if (algorithm->coll != PCOLL_BCAST)
+        return root == 0;
+    return nranks <= 9 || root <= 1 || root == nranks - 1;
+}
+
+static int seeds_for(int nranks)
+{
+    return nranks <= 9 ? 6 : nranks <= 17 ? 3 : 2;
+}
+
+static void test_params(struct tally *t, const struct pcoll_algorithm *algorithm, int nranks,
+                        struct pcoll_params params)
+{
+    struct size size[MAX_SIZES];
+    const int nsizes = sizes(algorithm, nranks, size);
+
+    for (int i = 0; i < nsizes; i++)
+        for (int root = 0; root < nranks; root++)
+            for (int in_place = 0; in_place <= (algorithm->coll == PCOLL_ALLGATHER); in_place++) {
+                struct job job = {
+                    .algorithm = algorithm,
+                    .signature = {algorithm->coll, nranks, root, size[i].bytes, in_place},
+                    .params = params,
+                };
+
+                if (!is_root_to_test(algorithm, nranks, root))
+                    continue;
+                job.params.segment = size[i].segment;
+                test_job(t, &job, seeds_for(nranks));
+            }
+}
+
+static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks)
+{
+    struct pcoll_params params[JOB_VARIANTS];
+    const int nparams = job_variants(algorithm, nranks, params);
+    struct tally t = {0};
+
+    for (int i = 0; i < nparams; i++)
+        test_params(&t, algorithm, nranks, params[i]);
+    tap_ok(t.failures == 0 && t.runs > 0, "%s/%s N=%d: %d jobs, %d runs, %d wrong",
+           pcoll_coll_name(algorithm->coll), algorithm->name, nranks, t.jobs, t.runs, t.failures);
+}
+
+int main(void)
+{
+    static const int nranks[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,
+                                 12, 13, 14, 15, 16, 17, 31, 32, 33, 64};
+
+    for (const struct pcoll_algorithm *a = pcoll_algorithms; a->name; a++)
+        for (size_t i = 0; i < sizeof(nranks) / sizeof(nranks[0]); i++)
+            test_algorithm(a, nranks[i]);
+    return tap_done();
+}

@@ -1,0 +1,315 @@
+#include "tuning/choose.h"
+
+#include "tuning/text.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#define MIN_SEGMENT (UINT64_C(4) << 10)
+#define MAX_SEGMENT (UINT64_C(1) << 20)
+#define MAX_CANDIDATES 16 /* values of one parameter */
+
+/* Why a candidate fell out. */
+enum { NO_USER_RMA = 1 << 0, TOO_MUCH_TEMP = 1 << 1, NO_COST = 1 << 2 };
+
+struct search {
+    const struct pcoll_signature *signature;
+    const struct pcoll_ability *ability;
+    struct pcoll_machine machine;
+    struct pcoll_params fixed; /* not 0: the only value */
+    int below_threshold;       /* PCOLL_PATH_USER whatever the size */
+    unsigned refusals;
+    struct pcoll_choice best; /* algorithm NULL: none yet */
+};
+
+__attribute__((format(printf, 3, 4))) static void say(FILE *report, const char *origin,
+                                                      const char *format, ...)
+{
+    va_list arguments;
+
+    if (!report)
+        return;
+    fprintf(report, "%s: ", origin ? origin : "wish");
+    va_start(arguments, format);
+    vfprintf(report, format, arguments);
+    va_end(arguments);
+    fputc('\n', report);
+}
+
+/* ---- candidates ---- */
+
+/* As in pcoll_generate: what every algorithm does alike, and the rows need not know. */
+static int is_trivial(const struct pcoll_signature *signature)
+{
+    return signature->nranks == 1 || (signature->coll != PCOLL_BARRIER && signature->bytes == 0);
+}
+
+/* Negative: no candidate. */
+static double cost_of(struct search *search, const struct pcoll_algorithm *algorithm,
+                      const struct pcoll_params *params)
+{
+    double cost;
+
+    if (is_trivial(search->signature))
+        return search->machine.call;
+    if (algorithm->temp_bytes(search->signature, params) > search->ability->max_temp) {
+        search->refusals |= TOO_MUCH_TEMP;
+        return -1;
+    }
+    cost = algorithm->cost(search->signature, params, &search->machine);
+    if (!isfinite(cost) || cost < 0) {
+        search->refusals |= NO_COST;
+        return -1;
+    }
+    return cost;
+}
+
+static void weigh(struct search *search, const struct pcoll_algorithm *algorithm,
+                  const struct pcoll_params *params)
+{
+    const double cost = cost_of(search, algorithm, params);
+
+    if (cost < 0 || (search->best.algorithm && search->best.predicted_us <= cost))
+        return;
+    search->best.algorithm = algorithm;
+    search->best.params = *params;
+    search->best.predicted_us = cost;
+}
+
+/* Fills values[0 .. return). */
+static int radix_candidates(const struct search *search, const struct pcoll_algorithm *algorithm,
+                            int *values)
+{
+    static const int usual[] = {2, 3, 4, 8};
+    const int most = search->signature->nranks > 2 ? search->signature->nranks : 2;
+    int count = 0;
+
+    values[0] = 0;
+    if (!algorithm->uses_radix)
+        return 1;
+    values[0] = search->fixed.radix;
+    if (search->fixed.radix != 0)
+        return 1;
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]) && usual[i] < most; i++)
+        values[count++] = usual[i];
+    values[count++] = most;
+    return count;
+}
+
+/* Fills values[0 .. return).  Of the segments that hold the whole message only the smallest. */
+static int segment_candidates(const struct search *search, const struct pcoll_algorithm *algorithm,
+                              uint64_t *values)
+{
+    int count = 0;
+
+    values[0] = 0;
+    if (!algorithm->uses_segment)
+        return 1;
+    values[0] = search->fixed.segment;
+    if (search->fixed.segment != 0)
+        return 1;
+    for (uint64_t segment = MIN_SEGMENT; segment <= MAX_SEGMENT; segment *= 2) {
+        values[count++] = segment;
+        if (segment >= search->signature->bytes)
+            break;
+    }
+    return count;
+}
+
+/* PCOLL_PATH_AUTO is a candidate only of an algorithm that knows no other. */
+static int path_suits(struct search *search, const struct pcoll_algorithm *algorithm,
+                      enum pcoll_path path)
+{
+    const unsigned named = 1u << PCOLL_PATH_USER | 1u << PCOLL_PATH_TEMP;
+    const struct pcoll_ability *ability = search->ability;
+
+    if (path == PCOLL_PATH_AUTO)
+        return !(algorithm->paths & named);
+    if (!(algorithm->paths >> path & 1))
+        return 0;
+    if (search->fixed.path != PCOLL_PATH_AUTO && search->fixed.path != path)
+        return 0;
+    if (path != PCOLL_PATH_USER)
+        return 1;
+    if (!(ability->provides & PCOLL_NEED_USER_RMA)) {
+        search->refusals |= NO_USER_RMA;
+        return 0;
+    }
+    return search->below_threshold || search->signature->bytes >= ability->user_rma_threshold;
+}
+
+static void weigh_path(struct search *search, const struct pcoll_algorithm *algorithm,
+                       enum pcoll_path path)
+{
+    int radixes[MAX_CANDIDATES];
+    uint64_t segments[MAX_CANDIDATES];
+    const int nradixes = radix_candidates(search, algorithm, radixes);
+    const int nsegments = segment_candidates(search, algorithm, segments);
+
+    for (int r = 0; r < nradixes; r++) {
+        for (int s = 0; s < nsegments; s++) {
+            const struct pcoll_params params = {
+                .radix = radixes[r], .segment = segments[s], .path = path};
+            weigh(search, algorithm, &params);
+        }
+    }
+}
+
+static void weigh_algorithm(struct search *search, const struct pcoll_algorithm *algorithm)
+{
+    static const enum pcoll_path paths[] = {PCOLL_PATH_AUTO, PCOLL_PATH_USER, PCOLL_PATH_TEMP};
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+        if (path_suits(search, algorithm, paths[i]))
+            weigh_path(search, algorithm, paths[i]);
+}
+
+/* ---- whose word it is ---- */
+
+static int found(struct search *search, const char *reason)
+{
+    search->best.reason = reason;
+    return search->best.algorithm != NULL;
+}
+
+/* An algorithm that was asked for may go below the threshold where it has no other way. */
+static int search_within(struct search *search, const struct pcoll_algorithm *algorithm,
+                         const char *reason)
+{
+    search->refusals = 0;
+    search->below_threshold = search->fixed.path == PCOLL_PATH_USER;
+    weigh_algorithm(search, algorithm);
+    if (!search->best.algorithm) {
+        search->below_threshold = 1;
+        weigh_algorithm(search, algorithm);
+    }
+    search->below_threshold = 0;
+    return found(search, reason);
+}
+
+static int search_model(struct search *search)
+{
+    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++)
+        if (row->coll == search->signature->coll)
+            weigh_algorithm(search, row);
+    return found(search, "model");
+}
+
+static int rule_matches(const struct pcoll_rule *rule, const struct pcoll_signature *signature)
+{
+    const uint64_t nranks = (uint64_t)signature->nranks;
+
+    return rule->coll == signature->coll && nranks >= rule->ranks[0] && nranks <= rule->ranks[1] &&
+           signature->bytes >= rule->bytes[0] && signature->bytes <= rule->bytes[1];
+}
+
+static int search_rules(struct search *search, const struct pcoll_table *table)
+{
+    const struct pcoll_params wished = search->fixed;
+    size_t count;
+    const struct pcoll_rule *rules = pcoll_table_rules(table, &count);
+    int done = 0;
+
+    for (size_t i = 0; i < count && !done; i++) {
+        if (!rule_matches(&rules[i], search->signature))
+            continue;
+        search->fixed = rules[i].params;
+        if (wished.radix != 0)
+            search->fixed.radix = wished.radix;
+        if (wished.segment != 0)
+            search->fixed.segment = wished.segment;
+        done = search_within(search, rules[i].algorithm, "rule");
+    }
+    search->fixed = wished;
+    return done;
+}
+
+static void report_unsuitable(const struct search *search, const struct pcoll_wish *wish,
+                              FILE *report)
+{
+    const char *reason = "does not suit this call";
+
+    if (search->refusals & NO_USER_RMA)
+        reason = "needs access to the user buffers of other ranks, which is not to be had here";
+    else if (search->refusals & TOO_MUCH_TEMP)
+        reason = "needs too large a communication buffer";
+    say(report, wish->origin, "algorithm '%s' %s; using auto", wish->algorithm, reason);
+}
+
+static void report_unused(const struct search *search, const struct pcoll_algorithm *algorithm,
+                          const char *origin, FILE *report)
+{
+    if (search->fixed.radix != 0 && !algorithm->uses_radix)
+        say(report, origin, "algorithm '%s' has no radix; ignored", algorithm->name);
+    if (search->fixed.segment != 0 && !algorithm->uses_segment)
+        say(report, origin, "algorithm '%s' has no segment; ignored", algorithm->name);
+}
+
+static int search_wish(struct search *search, const struct pcoll_wish *wish, FILE *report)
+{
+    const enum pcoll_coll coll = search->signature->coll;
+    const struct pcoll_algorithm *algorithm;
+    char name[64], names[256];
+
+    if (!wish->algorithm || strcmp(wish->algorithm, "auto") == 0)
+        return 0;
+    algorithm = pcoll_algorithm_find(coll, wish->algorithm);
+    if (!algorithm) {
+        pcoll_text_quote(name, sizeof(name), wish->algorithm, sizeof(name));
+        pcoll_text_names(coll, names, sizeof(names));
+        say(report, wish->origin, "no %s algorithm '%s' (allowed: auto, %s%smpich); using auto",
+            pcoll_coll_name(coll), name, names, names[0] ? ", " : "");
+        return 0;
+    }
+    report_unused(search, algorithm, wish->origin, report);
+    if (search_within(search, algorithm, "wish"))
+        return 1;
+    report_unsuitable(search, wish, report);
+    return 0;
+}
+
+static void take_params(struct search *search, const struct pcoll_wish *wish, FILE *report)
+{
+    search->fixed.segment = wish->segment;
+    if (wish->radix >= 2)
+        search->fixed.radix = wish->radix;
+    else if (wish->radix != 0)
+        say(report, wish->origin, "no radix %d (allowed: 2 and more, 0 for auto); ignored",
+            wish->radix);
+}
+
+static int search_without_params(struct search *search, const struct pcoll_wish *wish, FILE *report)
+{
+    if (search->fixed.radix == 0 && search->fixed.segment == 0)
+        return 0;
+    say(report, wish->origin, "no algorithm can run with radix %d, segment %llu; ignored",
+        search->fixed.radix, (unsigned long long)search->fixed.segment);
+    search->fixed = (struct pcoll_params){0};
+    return search_model(search);
+}
+
+enum pcoll_result pcoll_choose(const struct pcoll_table *table,
+                               const struct pcoll_signature *signature,
+                               const struct pcoll_ability *ability, const struct pcoll_wish *wish,
+                               FILE *report, struct pcoll_choice *choice_p)
+{
+    static const struct pcoll_wish open = {0};
+    const struct pcoll_machine *machine = pcoll_table_machine(table, ability->medium);
+    struct search search = {.signature = signature, .ability = ability};
+
+    if (!wish)
+        wish = &open;
+    if (!machine) {
+        say(report, wish->origin, "the tuning table lacks medium '%s'", ability->medium);
+        return PCOLL_UNSUPPORTED;
+    }
+    search.machine = *machine;
+    search.machine.cores = ability->cores;
+    take_params(&search, wish, report);
+    if (!search_wish(&search, wish, report) && !search_rules(&search, table) &&
+        !search_model(&search) && !search_without_params(&search, wish, report))
+        return PCOLL_UNSUPPORTED;
+    *choice_p = search.best;
+    return PCOLL_OK;
+}

@@ -1,0 +1,51 @@
+/*
+ * Which algorithm, with which parameters.  In order of strength: a wish (MPI_Info key, then CVAR),
+ * a rule of the tuning table, the cost model.
+ */
+#ifndef PCOLL_CHOOSE_H
+#define PCOLL_CHOOSE_H
+
+#include "algorithms/algorithm.h"
+#include "tuning/table.h"
+
+/* What the user asks for on one call.  Empty fields leave the choice open. */
+struct pcoll_wish {
+    const char *algorithm; /* NULL or "auto": open; a name of the table for that collective */
+    const char *origin;    /* for messages: "MPIR_CVAR_BCAST_INIT_ALGORITHM", "info key ..." */
+    int radix;             /* 0: open */
+    uint64_t segment;      /* 0: open */
+};
+
+/* What the medium can do.  The same on all ranks. */
+struct pcoll_ability {
+    const char *medium;          /* level of the table: "shm" */
+    unsigned provides;           /* enum pcoll_need */
+    uint64_t user_rma_threshold; /* PCOLL_PATH_USER only from this many bytes on (unless
+                                  * wished) */
+    uint64_t max_temp;           /* largest TEMP of one rank; larger plans are not candidates */
+    int cores;                   /* as in struct pcoll_machine */
+};
+
+struct pcoll_choice {
+    const struct pcoll_algorithm *algorithm;
+    struct pcoll_params params;
+    double predicted_us;
+    const char *reason; /* "wish", "rule", "model", static */
+};
+
+/* Choose for one call; a pure function of its arguments, so that all ranks agree.  `wish` and
+ * `report` may be NULL: no wish, no messages.
+ *
+ * A candidate is a row of the algorithm table with its free parameters set.  One whose cost is
+ * negative or not finite does not suit: so a cost function says that `generate` would answer
+ * PCOLL_UNSUPPORTED.  Equal costs go to the earlier row.
+ *
+ * A wish that does not exist or does not suit gives a message to `report` (with the names that
+ * would), and the choice is made as if it were open.  A rule that cannot run here is passed over.
+ * PCOLL_UNSUPPORTED when no candidate is left, or the table lacks the medium (message). */
+enum pcoll_result pcoll_choose(const struct pcoll_table *table,
+                               const struct pcoll_signature *signature,
+                               const struct pcoll_ability *ability, const struct pcoll_wish *wish,
+                               FILE *report, struct pcoll_choice *choice_p) PCOLL_MUST_CHECK;
+
+#endif /* PCOLL_CHOOSE_H */

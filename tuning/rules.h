@@ -1,0 +1,19 @@
+/*
+ * The rules of the tuning table, from JSON.
+ */
+#ifndef PCOLL_RULES_H
+#define PCOLL_RULES_H
+
+#include "tuning/reader.h"
+#include "tuning/table.h"
+
+struct pcoll_rules {
+    struct pcoll_rule *rules; /* the caller ends it with free(), after a failure too */
+    size_t count;
+};
+
+/* A pcoll_read: array of rules to struct pcoll_rules. */
+enum pcoll_result pcoll_rules_read(struct pcoll_reader *reader, struct json_object *value,
+                                   void *to) PCOLL_MUST_CHECK;
+
+#endif /* PCOLL_RULES_H */

@@ -1,0 +1,234 @@
+#include "tuning/table.h"
+
+#include "tuning/reader.h"
+#include "tuning/rules.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VERSION 1
+#define MAX_DEPTH 16
+#define MAX_PARAMETER 1e9 /* us, us/byte */
+#define NAME_BYTES 32
+
+struct medium {
+    char name[NAME_BYTES];
+    struct pcoll_machine machine;
+};
+
+struct pcoll_table {
+    struct medium *media;
+    size_t nmedia;
+    struct pcoll_rules rules;
+};
+
+/* ---- media ---- */
+
+static enum pcoll_result read_parameter(struct pcoll_reader *reader, struct json_object *value,
+                                        void *to)
+{
+    return pcoll_reader_number(reader, value, MAX_PARAMETER, to);
+}
+
+#define PARAMETER(name)                                                                            \
+    {                                                                                              \
+#name, read_parameter, offsetof(struct pcoll_machine, name), 1                             \
+    }
+
+static const struct pcoll_field machine_fields[] = {
+    PARAMETER(L),    PARAMETER(o),    PARAMETER(g),    PARAMETER(G),      PARAMETER(rma),
+    PARAMETER(copy), PARAMETER(call), PARAMETER(turn), {NULL, NULL, 0, 0}};
+
+static enum pcoll_result read_medium(struct pcoll_reader *reader, struct json_object *value,
+                                     void *to)
+{
+    struct pcoll_table *table = to;
+    struct medium *medium = &table->media[table->nmedia];
+    struct pcoll_record record = {.fields = machine_fields, .to = &medium->machine};
+    const size_t length = strlen(reader->key);
+
+    if (length == 0 || length >= NAME_BYTES)
+        return pcoll_reader_refuse(reader, "the name of a medium has 1 to %d bytes",
+                                   NAME_BYTES - 1);
+    memcpy(medium->name, reader->key, length + 1);
+    table->nmedia++;
+    return pcoll_reader_fields(reader, value, &record);
+}
+
+static enum pcoll_result read_media(struct pcoll_reader *reader, struct json_object *value,
+                                    void *to)
+{
+    struct pcoll_table *table = to;
+    int count;
+
+    if (!json_object_is_type(value, json_type_object))
+        return pcoll_reader_refuse(reader, "must be an object");
+    count = json_object_object_length(value);
+    if (count == 0)
+        return pcoll_reader_refuse(reader, "must name one medium at least");
+    table->media = calloc((size_t)count, sizeof(*table->media));
+    if (!table->media)
+        return pcoll_reader_no_memory(reader);
+    return pcoll_reader_members(reader, value, read_medium, table);
+}
+
+/* ---- the whole ---- */
+
+static enum pcoll_result read_version(struct pcoll_reader *reader, struct json_object *value,
+                                      void *to)
+{
+    int64_t version;
+
+    (void)to;
+    return pcoll_reader_integer(reader, value, VERSION, VERSION, &version);
+}
+
+static enum pcoll_result read_description(struct pcoll_reader *reader, struct json_object *value,
+                                          void *to)
+{
+    const char *description;
+
+    (void)to;
+    return pcoll_reader_string(reader, value, &description);
+}
+
+static const struct pcoll_field table_fields[] = {
+    {"pcoll_tuning", read_version, 0, 1},
+    {"description", read_description, 0, 0},
+    {"media", read_media, 0, 1},
+    {"rules", pcoll_rules_read, offsetof(struct pcoll_table, rules), 0},
+    {NULL, NULL, 0, 0}};
+
+/* The objects of `text`, to be ended with json_object_put(); NULL is JSON's null. */
+static enum pcoll_result parse_json(struct pcoll_reader *reader, const char *text,
+                                    struct json_object **value_p)
+{
+    const size_t length = strnlen(text, PCOLL_TABLE_MAX_BYTES + 1);
+    struct json_tokener *tokener;
+    enum json_tokener_error error;
+
+    if (length > PCOLL_TABLE_MAX_BYTES)
+        return pcoll_reader_refuse(reader, "too long (allowed: %u bytes)", PCOLL_TABLE_MAX_BYTES);
+    tokener = json_tokener_new_ex(MAX_DEPTH);
+    if (!tokener)
+        return pcoll_reader_no_memory(reader);
+    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+    *value_p = json_tokener_parse_ex(tokener, text, (int)length + 1);
+    error = json_tokener_get_error(tokener);
+    pcoll_text_advance(&reader->text, json_tokener_get_parse_end(tokener));
+    json_tokener_free(tokener);
+    if (error == json_tokener_success)
+        return PCOLL_OK;
+    reader->line = reader->text.line;
+    return pcoll_reader_refuse(reader, "%s",
+                               error == json_tokener_continue ? "ends too early"
+                                                              : json_tokener_error_desc(error));
+}
+
+static enum pcoll_result read_table(struct pcoll_reader *reader, struct json_object *value,
+                                    struct pcoll_table **table_p)
+{
+    struct pcoll_table *table = calloc(1, sizeof(*table));
+    struct pcoll_record record = {.fields = table_fields, .to = table};
+    enum pcoll_result result;
+
+    if (!table)
+        return pcoll_reader_no_memory(reader);
+    result = pcoll_reader_fields(reader, value, &record);
+    if (result == PCOLL_OK)
+        *table_p = table;
+    else
+        pcoll_table_destroy(table);
+    return result;
+}
+
+enum pcoll_result pcoll_table_parse(const char *name, const char *text, FILE *report,
+                                    struct pcoll_table **table_p)
+{
+    const struct pcoll_text start = {.at = text, .line = 1};
+    struct pcoll_reader reader = {.name = name, .report = report, .text = start, .line = 1};
+    struct json_object *value = NULL;
+    enum pcoll_result result = parse_json(&reader, text, &value);
+
+    if (result != PCOLL_OK)
+        return result;
+    reader.text = start;
+    result = read_table(&reader, value, table_p);
+    json_object_put(value);
+    return result;
+}
+
+void pcoll_table_destroy(struct pcoll_table *table)
+{
+    if (!table)
+        return;
+    free(table->media);
+    free(table->rules.rules);
+    free(table);
+}
+
+const struct pcoll_machine *pcoll_table_machine(const struct pcoll_table *table, const char *medium)
+{
+    for (size_t i = 0; i < table->nmedia; i++)
+        if (strcmp(table->media[i].name, medium) == 0)
+            return &table->media[i].machine;
+    return NULL;
+}
+
+const struct pcoll_rule *pcoll_table_rules(const struct pcoll_table *table, size_t *count_p)
+{
+    *count_p = table->rules.count;
+    return table->rules.rules;
+}
+
+/* ---- the file ---- */
+
+static enum pcoll_result read_stream(const char *path, FILE *file, FILE *report, char *text)
+{
+    const size_t length = fread(text, 1, PCOLL_TABLE_MAX_BYTES + 1, file);
+    enum pcoll_result result = PCOLL_ERR_INVALID;
+    const char *wrong;
+
+    if (ferror(file)) {
+        wrong = strerror(errno);
+        result = PCOLL_ERR_SYSTEM;
+    } else if (length > PCOLL_TABLE_MAX_BYTES) {
+        wrong = "too long";
+    } else if (memchr(text, '\0', length)) {
+        wrong = "holds a NUL, so it is no JSON";
+    } else {
+        text[length] = '\0';
+        return PCOLL_OK;
+    }
+    if (report)
+        fprintf(report, "%s: %s\n", path, wrong);
+    return result;
+}
+
+enum pcoll_result pcoll_table_read(const char *path, FILE *report, char **text_p)
+{
+    FILE *file = fopen(path, "rb");
+    enum pcoll_result result;
+    char *text;
+
+    if (!file) {
+        if (report)
+            fprintf(report, "%s: %s\n", path, strerror(errno));
+        return PCOLL_ERR_SYSTEM;
+    }
+    text = malloc(PCOLL_TABLE_MAX_BYTES + 1);
+    if (text) {
+        result = read_stream(path, file, report, text);
+    } else {
+        result = PCOLL_ERR_NOMEM;
+        if (report)
+            fprintf(report, "%s: out of memory\n", path);
+    }
+    fclose(file);
+    if (result == PCOLL_OK)
+        *text_p = text;
+    else
+        free(text);
+    return result;
+}

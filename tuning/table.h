@@ -1,0 +1,48 @@
+/*
+ * The tuning table: machine parameters per medium and optional rules, from JSON
+ * (schema: tuning/README.md; a default is compiled in).
+ */
+#ifndef PCOLL_TABLE_H
+#define PCOLL_TABLE_H
+
+#include "algorithms/algorithm.h"
+
+#include <stddef.h>
+
+struct pcoll_table;
+
+#define PCOLL_TABLE_MAX_BYTES (1u << 20) /* of the text */
+
+/* For calls of `coll` with this many ranks and bytes (as in struct pcoll_signature; both ends
+ * included): this algorithm.  Parameters that are 0 stay open. */
+struct pcoll_rule {
+    enum pcoll_coll coll;
+    uint64_t ranks[2], bytes[2];
+    const struct pcoll_algorithm *algorithm;
+    struct pcoll_params params;
+};
+
+/* Parse `text` (the content of file `name`, which is used in messages only).  On failure one line
+ * with file, line and key goes to `report` (NULL: silent) and *table_p is left alone:
+ * PCOLL_ERR_INVALID, PCOLL_ERR_NOMEM.  The caller owns *table_p and ends it with
+ * pcoll_table_destroy. */
+enum pcoll_result pcoll_table_parse(const char *name, const char *text, FILE *report,
+                                    struct pcoll_table **table_p) PCOLL_MUST_CHECK;
+void pcoll_table_destroy(struct pcoll_table *table); /* NULL is fine */
+
+/* The parameters of a medium ("shm"), or NULL when the table has none. */
+const struct pcoll_machine *pcoll_table_machine(const struct pcoll_table *table,
+                                                const char *medium);
+
+/* The rules in the order of the file. */
+const struct pcoll_rule *pcoll_table_rules(const struct pcoll_table *table, size_t *count_p);
+
+/* Read the file at `path` into *text_p, to be ended with free(); for one rank, which then hands
+ * the text to all.  One line to `report` and PCOLL_ERR_SYSTEM when it cannot be read,
+ * PCOLL_ERR_INVALID when it is too long or holds a NUL; then *text_p is left alone. */
+enum pcoll_result pcoll_table_read(const char *path, FILE *report, char **text_p) PCOLL_MUST_CHECK;
+
+/* The JSON text that is compiled in. */
+extern const char pcoll_tuning_default_json[];
+
+#endif /* PCOLL_TABLE_H */
