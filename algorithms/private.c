@@ -62,7 +62,7 @@ int pcoll_tree_child(struct pcoll_tree tree, int v, int i)
             return (int)(v + (i + 1) * place);
         i -= here;
     }
-    assert(!"no such child");
+    assert(0 && "no such child");
     return PCOLL_NONE;
 }
 

@@ -2,7 +2,7 @@
 
 if BUILD_CH4_COLL_OFFLOAD
 
-AM_CPPFLAGS += -I$(top_srcdir)/src/mpid/ch4/ch4_coll
+AM_CPPFLAGS += -D_GNU_SOURCE -I$(top_srcdir)/src/mpid/ch4/ch4_coll
 
 pcoll_sources = \
     %D%/pcoll.h \

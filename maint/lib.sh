@@ -18,13 +18,28 @@ die() {
     exit 1
 }
 
+# run_logged LOG COMMAND...: in a shell of its own that ends at the first error; sets status.
+# Not to be called where bash ignores `set -e`: behind if, && or ||.
+run_logged() {
+    local log=$1
+    shift
+    set +e
+    (
+        set -e
+        "$@"
+    ) >"$log" 2>&1
+    status=$?
+    set -e
+}
+
 # step NAME LOG COMMAND...: run it, its output in build/log/LOG.log; one line of progress.
 step() {
     local name=$1 log=$logs/$2.log start=$SECONDS
     shift 2
     mkdir -p "$logs"
     printf '%-42s' "$name ..."
-    if ! "$@" >"$log" 2>&1; then
+    run_logged "$log" "$@"
+    if [ "$status" != 0 ]; then
         printf ' failed after %d s\n' $((SECONDS - start))
         tail -n 25 "$log"
         die "$name failed; all of it is in $log"

@@ -175,6 +175,15 @@ static bool attempt_slot(struct explorer *x, int slot, const struct sim_event * 
     return true;
 }
 
+/* It is an entry, of an instance that has begun, and something is still to happen to it. */
+static bool is_in_play(const struct pcoll_sim *sim, int slot)
+{
+    const struct sim_slot *s = &sim->slot[slot];
+
+    return s->entry && s->instance < sim->progress[s->rank].started &&
+           sim->happened[slot] != s->all;
+}
+
 /* Run all that is silent (dry: everything but `not`) to the end.  False: a check failed. */
 static bool settle(struct explorer *x, const struct sim_event * not )
 {
@@ -184,7 +193,7 @@ static bool settle(struct explorer *x, const struct sim_event * not )
     do {
         moved = false;
         for (int i = 0; i < sim->nslots; i++)
-            if (sim->slot[i].entry && !attempt_slot(x, i, not, &moved))
+            if (is_in_play(sim, i) && !attempt_slot(x, i, not, &moved))
                 return false;
         for (int r = 0; r < sim->nranks; r++) {
             if (!attempt(x, (struct sim_event){SIM_COMPLETE, r}, not, &moved))
@@ -289,7 +298,7 @@ static void list_choices(struct explorer *x, struct frame *frame)
 
     frame->count = 0;
     for (int i = 0; i < sim->nslots; i++) {
-        if (!sim->slot[i].entry)
+        if (!is_in_play(sim, i))
             continue;
         add_choice(x, frame, SIM_WRITE, i);
         add_choice(x, frame, SIM_READ, i);

@@ -122,6 +122,17 @@ static int chain(struct pcoll_sim *sim, int index, int number, int last)
     return slot->next >= 0 ? last : index;
 }
 
+static uint8_t all_events(const struct pcoll_entry *entry)
+{
+    unsigned all = 1 << SIM_FIRE | 1 << SIM_DONE;
+
+    if (pcoll_sim_moves(entry))
+        all |= 1 << SIM_READ | 1 << SIM_WRITE;
+    if (pcoll_sim_pours(entry))
+        all |= 1 << SIM_POUR;
+    return (uint8_t)all;
+}
+
 static void lay_slot(struct pcoll_sim *sim, int rank, int instance, int number)
 {
     const struct pcoll_entry *entry = &sim->rank[rank].plan->entries[number];
@@ -132,6 +143,7 @@ static void lay_slot(struct pcoll_sim *sim, int rank, int instance, int number)
         .entry = entry,
         .data = pcoll_sim_moves(entry) ? take(sim, entry->bytes) : 0,
         .pair = entry->peer == PCOLL_NONE ? -1 : rank * sim->nranks + entry->peer,
+        .all = all_events(entry),
     };
 }
 

@@ -36,6 +36,7 @@ struct sim_slot {
     size_t data;        /* where the bytes on their way lie in the block */
     int previous, next; /* on the same trigger and instance, or -1 */
     int pair;           /* rank * nranks + peer, or -1 */
+    uint8_t all;        /* what happens to it: bits 1 << kind */
 };
 
 struct sim_region {   /* with in_place, SEND is the own block of RECV */

@@ -1,0 +1,121 @@
+/*
+ * Every algorithm on the simulator in every order, for up to 4 ranks, several instances in flight;
+ * and for a few more ranks with the stronger reduction alone.
+ */
+#include "offload/sim.h"
+#include "test/unit/job.h"
+#include "test/unit/tap.h"
+
+enum { ALL_ORDERS = 4, LARGEST = 7 };
+enum { STATES_INSTANCES = 3, STATES_LIMIT = 100000 };
+
+struct tally {
+    int jobs, wrong, incomplete;
+    uint64_t states, branches;
+};
+
+static void explore(struct tally *t, const struct job *job, enum pcoll_sim_reduction reduction,
+                    int instances)
+{
+    const struct pcoll_sim_options options = {.instances = instances, .ahead = instances};
+    const struct pcoll_sim_limits limits = {
+        .reduction = reduction,
+        .states = STATES_LIMIT,
+    };
+    struct pcoll_sim_stats stats;
+    struct pcoll_sim *sim;
+
+    t->jobs++;
+    if (pcoll_sim_create(job->plans, job->signature.nranks, &options, &sim) != PCOLL_OK) {
+        t->wrong++;
+        return;
+    }
+    if (pcoll_sim_explore(sim, &limits, &stats) != PCOLL_OK) {
+        t->wrong++;
+        printf("# %s: %s\n", job_name(job), pcoll_sim_why(sim));
+    } else if (!stats.complete) {
+        t->incomplete++;
+    }
+    t->states += stats.states;
+    t->branches += stats.branches;
+    pcoll_sim_destroy(sim);
+}
+
+/* Traces: each phase three times, so that its counters and buffers are used again by ranks that run
+ * ahead.  States (may be NULL): fewer instances, and up to the limit. */
+static void explore_job(struct tally *states, struct tally *traces, struct job *job)
+{
+    const int nranks = job->signature.nranks;
+    int all;
+
+    if (job_make(job) != PCOLL_OK) {
+        traces->wrong++;
+        return;
+    }
+    all = 3 * job->plans[0]->nphases;
+    explore(traces, job, PCOLL_SIM_TRACES, all < 4 ? 4 : all);
+    if (states && nranks < ALL_ORDERS)
+        explore(states, job, PCOLL_SIM_STATES, STATES_INSTANCES);
+    else if (states && nranks == ALL_ORDERS)
+        explore(states, job, PCOLL_SIM_STATES, STATES_INSTANCES - 1);
+    job_destroy(job);
+}
+
+/* One segment, two, more than an eager broadcast has slots; through cells and TEMP.  The first
+ * without segments or with more ranks; the first STATES_SIZES in all orders. */
+static const struct {
+    uint64_t bytes, segment;
+} sizes[] = {{1, 0}, {2, 1}, {9, 1}, {50, 0}, {100, 50}};
+
+enum { STATES_SIZES = 2, NSIZES = sizeof(sizes) / sizeof(sizes[0]) };
+
+static void explore_params(struct tally *states, struct tally *traces,
+                           const struct pcoll_algorithm *algorithm, int nranks,
+                           struct pcoll_params params)
+{
+    const int nsizes = algorithm->uses_segment && nranks <= ALL_ORDERS ? NSIZES : 1;
+    const int nroots = algorithm->coll == PCOLL_BCAST ? nranks : 1;
+
+    for (int size = 0; size < nsizes; size++)
+        for (int root = 0; root < nroots; root++)
+            for (int in_place = 0; in_place <= (algorithm->coll == PCOLL_ALLGATHER); in_place++) {
+                struct job job = {
+                    .algorithm = algorithm,
+                    .signature = {algorithm->coll, nranks, root, sizes[size].bytes, in_place},
+                    .params = params,
+                };
+
+                if (root > 1 && size > 0)
+                    continue;
+                job.params.segment = sizes[size].segment;
+                explore_job(root == 0 && size < STATES_SIZES ? states : NULL, traces, &job);
+            }
+}
+
+static void explore_algorithm(const struct pcoll_algorithm *algorithm, int nranks)
+{
+    struct pcoll_params params[JOB_VARIANTS];
+    const int nparams = job_variants(algorithm, nranks, params);
+    struct tally states = {0}, traces = {0};
+
+    for (int i = 0; i < nparams; i++)
+        explore_params(&states, &traces, algorithm, nranks, params[i]);
+    tap_ok(traces.jobs > 0 && traces.wrong == 0 && traces.incomplete == 0,
+           "%s/%s N=%d: all orders that differ, %d jobs, %llu states, %llu branches",
+           pcoll_coll_name(algorithm->coll), algorithm->name, nranks, traces.jobs,
+           (unsigned long long)traces.states, (unsigned long long)traces.branches);
+    if (nranks <= ALL_ORDERS)
+        tap_ok(states.jobs > 0 && states.wrong == 0,
+               "%s/%s N=%d: all orders, %d instances, %d jobs (%d to the end), %llu states",
+               pcoll_coll_name(algorithm->coll), algorithm->name, nranks,
+               nranks < ALL_ORDERS ? STATES_INSTANCES : STATES_INSTANCES - 1, states.jobs,
+               states.jobs - states.incomplete, (unsigned long long)states.states);
+}
+
+int main(void)
+{
+    for (const struct pcoll_algorithm *a = pcoll_algorithms; a->name; a++)
+        for (int n = 2; n <= LARGEST; n++)
+            explore_algorithm(a, n);
+    return tap_done();
+}

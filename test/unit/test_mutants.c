@@ -1,0 +1,423 @@
+/*
+ * The test of the tests: plans with one thing wrong, which the simulator must catch.
+ *
+ * Of every small job: each entry left out, each threshold lower by one, the second bank of counters
+ * and buffers taken away, and (where the plan needs it) the order of messages.  What is not caught
+ * has been run in every order that differs, so it is right as well; the reasons are given below,
+ * and a survivor without one fails the test.  With an argument: names each survivor.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/sim.h"
+#include "test/unit/job.h"
+#include "test/unit/mutate.h"
+#include "test/unit/tap.h"
+
+enum { MAX_RANKS = 4, SEEDS = 8, STATES_LIMIT = 30000 };
+
+enum kind { DROP, LOWER, COLLAPSE, UNORDER, NUM_KINDS };
+
+static const char *const kind_name[NUM_KINDS] = {"entry dropped", "threshold lowered",
+                                                 "second bank removed", "order withdrawn"};
+
+struct mutant {
+    enum kind kind;
+    const struct job *job;
+    int rank, entry; /* DROP, LOWER */
+};
+
+/* Why a plan is right without what was taken away.  Fields that are 0 match all. */
+struct excuse {
+    enum kind kind;
+    enum pcoll_coll coll;
+    const char *algorithm;
+    unsigned paths; /* bits, 0: all */
+    unsigned ops;   /* bits */
+    int most_ranks;
+    int cut; /* the message is cut in segments */
+    const char *reason;
+};
+
+#define BIT(x) (1u << (x))
+
+static const struct excuse excuses[] = {
+    {.kind = COLLAPSE,
+     .coll = PCOLL_BARRIER,
+     .reason = "who pours for the next barrier has completed this one, so all have started it"},
+    {.kind = COLLAPSE,
+     .coll = PCOLL_ALLGATHER,
+     .paths = BIT(PCOLL_PATH_USER),
+     .most_ranks = 3,
+     .reason = "with one partner a round, its next 'ready' says that it has all of this instance"},
+    {.kind = COLLAPSE,
+     .coll = PCOLL_BCAST,
+     .algorithm = "eager",
+     .cut = 1,
+     .reason = "with a gate at every slot, a ring of the slots of one instance is enough"},
+    {.kind = LOWER,
+     .coll = PCOLL_BARRIER,
+     .algorithm = "dissemination",
+     .ops = BIT(PCOLL_OP_ADD),
+     .reason = "N is no power of the radix: messages of two rounds tell of the same rank"},
+    {.kind = LOWER,
+     .coll = PCOLL_BCAST,
+     .algorithm = "eager",
+     .ops = BIT(PCOLL_OP_COPY),
+     .reason = "the own copy does not need the children's credit"},
+    {.kind = LOWER,
+     .coll = PCOLL_BCAST,
+     .algorithm = "eager",
+     .ops = BIT(PCOLL_OP_ADD),
+     .reason = "puts that are done have passed the gate"},
+    {.kind = LOWER,
+     .coll = PCOLL_BCAST,
+     .algorithm = "eager",
+     .ops = BIT(PCOLL_OP_PUT),
+     .cut = 1,
+     .reason = "an earlier instance on this half waited for the same credit"},
+    {.kind = LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .paths = BIT(PCOLL_PATH_USER),
+     .ops = BIT(PCOLL_OP_GET) | BIT(PCOLL_OP_PUT),
+     .reason = "the peer's later message, or its block come round, says that it is ready too"},
+    {.kind = LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .algorithm = "butterfly",
+     .paths = BIT(PCOLL_PATH_TEMP),
+     .ops = BIT(PCOLL_OP_COPY),
+     .reason = "the blocks copied have come in the other rounds"},
+    {.kind = LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .algorithm = "direct",
+     .ops = BIT(PCOLL_OP_COPY),
+     .reason = "the own copy waits just to let the messages go first"},
+};
+
+enum { NEXCUSES = sizeof(excuses) / sizeof(excuses[0]), NFAULTS = PCOLL_SIM_FAULT_LEFTOVER + 1 };
+
+struct tally {
+    int mutants, failures;
+    int caught[NFAULTS];
+    int same;              /* no different from the original */
+    int excused[NEXCUSES]; /* right for another reason */
+    int compared;          /* by both reductions */
+};
+
+static int verbose;
+
+static const struct pcoll_entry *entry_of(const struct mutant *m)
+{
+    return &m->job->plans[m->rank]->entries[m->entry];
+}
+
+/* --- plans that are no different --- */
+
+enum { WINDOW = 4096 };
+
+/* Mark the values that `value` can become when `add` comes or does not. */
+static void spread(char *reachable, uint64_t add)
+{
+    for (uint64_t v = WINDOW; v-- > add;)
+        reachable[v] |= reachable[v - add];
+}
+
+/* Mark all sums of pours in one cycle on that counter. */
+static void spread_cycle(const struct job *job, int rank, int counter, char *reachable)
+{
+    for (int r = 0; r < job->signature.nranks; r++)
+        for (int i = 0; i < job->plans[r]->nentries; i++) {
+            const struct pcoll_entry *entry = &job->plans[r]->entries[i];
+
+            if (r == rank && entry->done == counter)
+                spread(reachable, entry->done_add);
+            if (entry->peer == rank && entry->peer_counter == counter)
+                spread(reachable, entry->peer_add);
+        }
+}
+
+/* Can the counter ever stand one below the threshold?  Peers may be a cycle ahead; of the cycles
+ * before nothing is missing, if the thresholds of this one wait for all that comes. */
+static int one_less_is_reachable(const struct mutant *m)
+{
+    const struct pcoll_plan *plan = m->job->plans[m->rank];
+    const int counter = entry_of(m)->trigger;
+    static char reachable[WINDOW];
+    uint64_t highest = 0;
+
+    for (int i = 0; i < plan->nentries; i++)
+        if (plan->entries[i].trigger == counter && plan->entries[i].threshold > highest)
+            highest = plan->entries[i].threshold;
+    if (highest < plan->lift[counter] || plan->lift[counter] >= WINDOW)
+        return 1;
+    memset(reachable, 0, sizeof(reachable));
+    reachable[0] = 1;
+    spread_cycle(m->job, m->rank, counter, reachable);
+    spread_cycle(m->job, m->rank, counter, reachable);
+    return reachable[entry_of(m)->threshold - 1];
+}
+
+/* A WAIT beside another entry of the phase that waits for as much. */
+static int wait_is_redundant(const struct mutant *m)
+{
+    const struct pcoll_plan *plan = m->job->plans[m->rank];
+
+    if (entry_of(m)->op != PCOLL_OP_WAIT)
+        return 0;
+    for (int p = 0; p < plan->nphases; p++) {
+        const int first = plan->phases[p].first, end = first + plan->phases[p].count;
+
+        for (int i = first; m->entry >= first && m->entry < end && i < end; i++)
+            if (i != m->entry && plan->entries[i].trigger == entry_of(m)->trigger &&
+                plan->entries[i].threshold >= entry_of(m)->threshold)
+                return 1;
+    }
+    return 0;
+}
+
+static int is_same(const struct mutant *m)
+{
+    if (m->kind == LOWER)
+        return !one_less_is_reachable(m);
+    return m->kind == DROP && wait_is_redundant(m);
+}
+
+static const struct excuse *find_excuse(const struct mutant *m)
+{
+    const struct pcoll_plan *plan = m->job->plans[0];
+
+    for (int i = 0; i < NEXCUSES; i++) {
+        const struct excuse *e = &excuses[i];
+
+        if (e->kind == m->kind && e->coll == plan->signature.coll &&
+            (!e->algorithm || strcmp(e->algorithm, plan->algorithm) == 0) &&
+            (!e->paths || e->paths >> m->job->params.path & 1) &&
+            (!e->ops || e->ops >> entry_of(m)->op & 1) && (!e->cut || m->job->params.segment) &&
+            (!e->most_ranks || plan->signature.nranks <= e->most_ranks))
+            return e;
+    }
+    return NULL;
+}
+
+/* --- running a mutant --- */
+
+/* As the other tests would find it: in order, at random, in every order. */
+static enum pcoll_result hunt(struct pcoll_sim *sim, int *complete)
+{
+    const struct pcoll_sim_limits limits = {PCOLL_SIM_TRACES, STATES_LIMIT};
+    struct pcoll_sim_stats stats;
+    enum pcoll_result result = pcoll_sim_run_inorder(sim);
+
+    for (uint64_t seed = 0; result == PCOLL_OK && seed < SEEDS; seed++)
+        result = pcoll_sim_run_random(sim, seed);
+    *complete = 1;
+    if (result == PCOLL_OK) {
+        result = pcoll_sim_explore(sim, &limits, &stats);
+        *complete = stats.complete;
+    }
+    return result;
+}
+
+/* Both reductions must give the same verdict, where both come to an end. */
+static void compare(struct tally *t, const struct mutant *m, struct pcoll_sim *sim)
+{
+    const struct pcoll_sim_limits all = {PCOLL_SIM_STATES, STATES_LIMIT};
+    const struct pcoll_sim_limits traces = {PCOLL_SIM_TRACES, STATES_LIMIT};
+    struct pcoll_sim_stats a, b;
+    const enum pcoll_result one = pcoll_sim_explore(sim, &all, &a);
+    const enum pcoll_result other = pcoll_sim_explore(sim, &traces, &b);
+
+    if ((one == PCOLL_OK && !a.complete) || (other == PCOLL_OK && !b.complete))
+        return;
+    t->compared++;
+    if (one != other) {
+        t->failures++;
+        printf("# %s, rank %d, entry %d, %s: the reductions disagree\n", job_name(m->job), m->rank,
+               m->entry, kind_name[m->kind]);
+    }
+}
+
+static void judge(struct tally *t, const struct mutant *m, enum pcoll_result result, int complete,
+                  enum pcoll_sim_fault fault)
+{
+    const struct excuse *excuse = find_excuse(m);
+
+    if (result != PCOLL_OK) {
+        t->caught[fault]++;
+    } else if (!complete) {
+        t->failures++;
+        printf("# %s, rank %d, entry %d, %s: not caught up to the limit\n", job_name(m->job),
+               m->rank, m->entry, kind_name[m->kind]);
+    } else if (is_same(m)) {
+        t->same++;
+    } else if (excuse) {
+        t->excused[excuse - excuses]++;
+    } else {
+        t->failures++;
+    }
+    if (result == PCOLL_OK && complete && !is_same(m) && (verbose || !excuse))
+        printf("# %s, rank %d, entry %d, %s: right all the same: %s\n", job_name(m->job), m->rank,
+               m->entry, kind_name[m->kind], excuse ? excuse->reason : "why?");
+}
+
+/* Each phase three times: the counters are used again, and again by who runs ahead. */
+static void run_mutant(struct tally *t, const struct mutant *m, struct pcoll_plan *const *plans)
+{
+    const int nphases = plans[0]->nphases, nranks = m->job->signature.nranks;
+    const struct pcoll_sim_options options = {
+        .instances = nphases == 1 ? 4 : 3 * nphases,
+        .ahead = 3 * nphases + 1,
+        .order = m->kind == UNORDER ? PCOLL_SIM_UNORDERED : PCOLL_SIM_AS_NEEDED,
+    };
+    struct pcoll_sim *sim;
+    enum pcoll_result result;
+    int complete;
+
+    t->mutants++;
+    if (pcoll_sim_create(plans, nranks, &options, &sim) != PCOLL_OK) {
+        t->failures++;
+        return;
+    }
+    result = hunt(sim, &complete);
+    judge(t, m, result, complete, pcoll_sim_fault(sim));
+    if (nphases <= 2 && nranks <= (m->job->signature.coll == PCOLL_ALLGATHER ? 2 : 3))
+        compare(t, m, sim);
+    pcoll_sim_destroy(sim);
+}
+
+/* One rank has the mutant in place of its plan.  Takes the mutant. */
+static void run_one(struct tally *t, const struct mutant *m, struct pcoll_plan *changed)
+{
+    struct pcoll_plan *plans[MAX_RANKS];
+
+    memcpy(plans, m->job->plans, (size_t)m->job->signature.nranks * sizeof(plans[0]));
+    plans[m->rank] = changed;
+    if (changed)
+        run_mutant(t, m, plans);
+    else
+        t->failures++;
+    pcoll_plan_destroy(changed);
+}
+
+static void run_collapsed(struct tally *t, const struct job *job)
+{
+    const struct mutant m = {COLLAPSE, job, 0, 0};
+    struct pcoll_plan *plans[MAX_RANKS];
+
+    if (!mutate_collapse(job->plans, job->signature.nranks, plans)) {
+        t->failures++;
+        return;
+    }
+    run_mutant(t, &m, plans);
+    for (int r = 0; r < job->signature.nranks; r++)
+        pcoll_plan_destroy(plans[r]);
+}
+
+static void run_mutants_of_rank(struct tally *t, const struct job *job, int rank)
+{
+    const struct pcoll_plan *plan = job->plans[rank];
+
+    for (int i = 0; i < plan->nentries; i++) {
+        const struct mutant drop = {DROP, job, rank, i}, lower = {LOWER, job, rank, i};
+
+        run_one(t, &drop, mutate_drop(plan, i));
+        if (mutate_can_lower(plan, i))
+            run_one(t, &lower, mutate_lower(plan, i));
+    }
+}
+
+static void run_mutants(struct tally *t, struct job *job)
+{
+    if (job_make(job) != PCOLL_OK) {
+        t->failures++;
+        return;
+    }
+    if (job->plans[0]->nphases > 1)
+        run_collapsed(t, job);
+    for (int r = 0; r < job->signature.nranks; r++)
+        run_mutants_of_rank(t, job, r);
+    job_destroy(job);
+}
+
+static void print_tally(const struct pcoll_algorithm *algorithm, int nranks, const struct tally *t)
+{
+    int excused = 0;
+
+    for (int i = 0; i < NEXCUSES; i++) {
+        excused += t->excused[i];
+        if (t->excused[i])
+            printf("# %d of %s, right all the same: %s\n", t->excused[i],
+                   kind_name[excuses[i].kind], excuses[i].reason);
+    }
+    tap_ok(t->failures == 0 && t->mutants > 0,
+           "%s/%s N=%d: %d mutants: %d wrong result, %d user memory, %d deadlock, %d left over; %d "
+           "the same as before, %d right all the same; %d compared",
+           pcoll_coll_name(algorithm->coll), algorithm->name, nranks, t->mutants,
+           t->caught[PCOLL_SIM_FAULT_RESULT], t->caught[PCOLL_SIM_FAULT_MEMORY],
+           t->caught[PCOLL_SIM_FAULT_DEADLOCK], t->caught[PCOLL_SIM_FAULT_LEFTOVER], t->same,
+           excused, t->compared);
+}
+
+/* Through cells; in two segments; through TEMP in one segment and in two. */
+static const struct {
+    uint64_t bytes, segment;
+} sizes[] = {{1, 0}, {2, 1}, {50, 0}, {100, 50}};
+
+static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks)
+{
+    struct pcoll_params params[JOB_VARIANTS];
+    const int nparams = job_variants(algorithm, nranks, params);
+    const int is_allgather = algorithm->coll == PCOLL_ALLGATHER;
+    struct tally t = {0};
+
+    for (int i = 0; i < nparams; i++)
+        for (int size = 0; size < (algorithm->uses_segment ? 4 : 1); size++)
+            for (int in_place = 0; in_place <= is_allgather; in_place++) {
+                struct job job = {
+                    .algorithm = algorithm,
+                    .signature = {algorithm->coll, nranks, 0, sizes[size].bytes, in_place},
+                    .params = params[i],
+                };
+
+                job.params.segment = sizes[size].segment;
+                run_mutants(&t, &job);
+            }
+    print_tally(algorithm, nranks, &t);
+}
+
+/* A plan that asks for order, on a medium that does not keep it. */
+static void test_order(const struct pcoll_algorithm *algorithm, enum pcoll_path path)
+{
+    struct job job = {
+        .algorithm = algorithm,
+        .signature = {algorithm->coll, 3, 0, 9, 0},
+        .params = {.segment = 3, .path = path},
+    };
+    const struct mutant m = {UNORDER, &job, 0, 0};
+    struct tally t = {0};
+
+    if (!(algorithm->paths >> path & 1))
+        return;
+    if (job_make(&job) != PCOLL_OK) {
+        tap_ok(0, "%s", job_name(&job));
+        return;
+    }
+    if (job.plans[0]->needs & PCOLL_NEED_ORDER) {
+        run_mutant(&t, &m, job.plans);
+        tap_ok(t.failures == 0, "%s: needs the order it asks for", job_name(&job));
+    }
+    job_destroy(&job);
+}
+
+int main(int argc, char **argv)
+{
+    (void)argv;
+    verbose = argc > 1;
+    for (const struct pcoll_algorithm *a = pcoll_algorithms; a->name; a++) {
+        for (int n = 2; n <= MAX_RANKS; n++)
+            test_algorithm(a, n);
+        test_order(a, PCOLL_PATH_USER);
+        test_order(a, PCOLL_PATH_TEMP);
+    }
+    return tap_done();
+}
