@@ -26,7 +26,7 @@ static const char help[] =
     "                      stock the persistent collectives that the library has without it\n"
     "  --algorithm=LIST    the backend's algorithm; one goes by MPIR_CVAR_<X>_INIT_ALGORITHM,\n"
     "                      several run side by side through the info key\n"
-    "  --info-key=KEY      that key (pcoll_algorithm)\n"
+    "  --info-key=KEY      that key (coll_offload_algorithm)\n"
     "  --root=N            root of broadcasts (0); -1 is the last rank\n"
     "\n"
     "How long\n"
@@ -145,7 +145,7 @@ static bool read_loop(struct options *opts, char *text)
 static void set_defaults(struct options *opts)
 {
     static const size_t sizes[] = {8, 64, 1024, 8192, 65536, 524288, 1048576, 4194304};
-    *opts = (struct options){.batches = 0, .info_key = "pcoll_algorithm", .pin = true};
+    *opts = (struct options){.batches = 0, .info_key = "coll_offload_algorithm", .pin = true};
     for (int i = 0; i < NUM_COLLECTIVES; i++)
         opts->coll[i] = true;
     for (int i = 0; i < NUM_WAYS; i++)

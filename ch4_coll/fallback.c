@@ -20,8 +20,6 @@
 
 #include "fallback.h"
 
-#include "pcoll.h"
-
 unsigned long MPIDI_PCOLL_fallback_count = 0;
 
 /* Ends every init: a request as made by MPICH has cc 1, so that waiting for it before
@@ -37,7 +35,6 @@ static int settle(int mpi_errno, MPIR_Request **request)
     MPIR_cc_set(&preq->cc, 0);
     preq->cc_ptr = &preq->cc;
     MPIDI_PREQUEST(preq, rank) = 0;
-    MPIDI_PCOLL_pvars_init();
     __atomic_fetch_add(&MPIDI_PCOLL_fallback_count, 1, __ATOMIC_RELAXED);
     return MPI_SUCCESS;
 }

@@ -23,6 +23,11 @@ void MPIDI_PCOLL_free(MPIR_Request *preq);
  * progress loop: may complete it, need not. */
 void MPIDI_PCOLL_wait_hint(MPIR_Request *preq);
 
+/* Makes the MPI_T performance variables known; at every MPI initialisation. */
+void MPIDI_PCOLL_pvars_init(void);
+
+#define MPIR_COLL_OFFLOAD_INIT() MPIDI_PCOLL_pvars_init()
+
 /* In MPIR_Persist_coll_start: needs its label fn_fail. */
 #define MPIR_COLL_OFFLOAD_START(preq, mpi_errno)                                                   \
     do {                                                                                           \
@@ -52,6 +57,7 @@ void MPIDI_PCOLL_wait_hint(MPIR_Request *preq);
 #else
 
 #define MPIR_COLL_OFFLOAD_START(preq, mpi_errno) MPIR_Assert(0)
+#define MPIR_COLL_OFFLOAD_INIT() do { } while (0)
 #define MPIR_COLL_OFFLOAD_FREE(preq) MPIR_Assert(0)
 #define MPIR_COLL_OFFLOAD_WAIT(preq)                                                               \
     do {                                                                                           \

@@ -94,7 +94,5 @@ int MPIDI_PCOLL_run_init(void);
 /* A new inactive request for a bound plan, which it owns from then on. */
 int MPIDI_PCOLL_request_create(struct MPIDI_PCOLL_plan *plan, MPIR_Request **request);
 void MPIDI_PCOLL_plan_destroy(struct MPIDI_PCOLL_plan *plan);
-/* Make the MPI_T performance variables known, at the first call. */
-void MPIDI_PCOLL_pvars_init(void);
 
 #endif /* PCOLL_H_INCLUDED */

@@ -224,7 +224,6 @@ int MPIDI_PCOLL_run_init(void)
 
     if (hook_id >= 0)
         goto fn_exit;
-    MPIDI_PCOLL_pvars_init();
     mpi_errno = MPIR_Progress_hook_register(progress_hook, &hook_id);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Add_finalize(finalize, NULL, 7);

@@ -5,9 +5,9 @@
  * happens.  In order, keys count up.  At random, they are drawn, and some events are late: their
  * key is greater than that of all others, so that they happen when nothing else can.
  */
-#include <stdlib.h>
-
 #include "offload/sim_state.h"
+
+#include <stdlib.h>
 
 struct keyed {
     uint64_t key;
@@ -196,7 +196,7 @@ static enum pcoll_result run(struct scheduler *s)
     const size_t events = (size_t)s->sim->nslots + (size_t)s->sim->nranks;
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
-    s->heap = malloc(events * SIM_NUM_KINDS * sizeof(*s->heap));
+    s->heap = calloc(events * SIM_NUM_KINDS, sizeof(*s->heap));
     s->offered = calloc(events, sizeof(*s->offered));
     s->waiting = malloc((s->sim->ncounters + 1) * sizeof(*s->waiting));
     if (s->heap && s->offered && s->waiting)

@@ -4,9 +4,9 @@
  * A byte that is somebody's data depends on rank, instance and position and lies in 1..251; all
  * other bytes have a value of their own above that, which tells where they came from.
  */
-#include <string.h>
-
 #include "offload/sim_state.h"
+
+#include <string.h>
 
 enum {
     PERIOD = 251,

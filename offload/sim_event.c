@@ -1,9 +1,9 @@
 /*
  * `sim`: when an event may happen and what it does.
  */
-#include <string.h>
-
 #include "offload/sim_state.h"
+
+#include <string.h>
 
 static const char *const kind_name[SIM_NUM_KINDS] = {"start", "fire", "read",    "write",
                                                      "done",  "pour", "complete"};

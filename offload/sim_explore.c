@@ -32,10 +32,10 @@
  *
  * The space is finite and has no cycles, since every event happens once.
  */
+#include "offload/sim_state.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "offload/sim_state.h"
 
 struct hash {
     uint64_t a, b;
@@ -46,12 +46,11 @@ struct visited {
     uint64_t mask, count;
 };
 
-/* What is kept for one state on the way from the beginning to the present one. */
+/* A state on the way from the beginning to the present one, and what to try there. */
 struct frame {
     unsigned char *block;
     struct sim_event *choice;
     int count;
-    struct sim_event taken;
 };
 
 struct explorer {
@@ -59,8 +58,8 @@ struct explorer {
     const struct pcoll_sim_limits *limits;
     struct pcoll_sim_stats *stats;
     struct visited visited;
-    int nframes;
-    struct frame *frame;
+    struct sim_event *path; /* taken to the present state */
+    int path_length;
     unsigned char *control;     /* saved while running dry */
     struct sim_event *happened; /* in a dry run */
     int nhappened;
@@ -319,16 +318,26 @@ static void reduce_choices(struct explorer *x, struct frame *frame)
         }
 }
 
-static enum pcoll_result prepare_frame(struct explorer *x, struct frame *frame)
+static void free_frame(struct frame *frame)
+{
+    free(frame->block);
+    free(frame->choice);
+}
+
+static enum pcoll_result fill_frame(struct explorer *x, struct frame *frame)
 {
     const struct pcoll_sim *sim = x->sim;
     const size_t most = 3 * (size_t)sim->nslots + (size_t)sim->nranks;
 
-    if (!frame->block)
-        frame->block = malloc(sim->block_bytes);
-    if (!frame->choice)
-        frame->choice = malloc(most * sizeof(*frame->choice));
-    return frame->block && frame->choice ? PCOLL_OK : PCOLL_ERR_NOMEM;
+    frame->block = malloc(sim->block_bytes);
+    frame->choice = malloc(most * sizeof(*frame->choice));
+    if (!frame->block || !frame->choice)
+        return PCOLL_ERR_NOMEM;
+    memcpy(frame->block, sim->block, sim->block_bytes);
+    list_choices(x, frame);
+    if (x->limits->reduction == PCOLL_SIM_TRACES && frame->count > 1)
+        reduce_choices(x, frame);
+    return PCOLL_OK;
 }
 
 static bool is_over_limit(const struct explorer *x)
@@ -336,37 +345,45 @@ static bool is_over_limit(const struct explorer *x)
     return x->limits->states > 0 && x->visited.count >= x->limits->states;
 }
 
-/* Visit the present state, `depth` choices from the beginning, and all after it. */
-static enum pcoll_result visit(struct explorer *x, int depth)
+static enum pcoll_result visit(struct explorer *x, int depth);
+
+/* Try all choices of a state. */
+static enum pcoll_result try_choices(struct explorer *x, struct frame *frame, int depth)
 {
     struct pcoll_sim *sim = x->sim;
-    struct frame *frame = &x->frame[depth];
     enum pcoll_result result = PCOLL_OK;
-    bool is_new;
 
-    frame->taken = (struct sim_event){SIM_NUM_KINDS, 0};
-    if (!settle(x, NULL))
-        return PCOLL_ERR_INVALID;
-    if (remember(x, &is_new) != PCOLL_OK || prepare_frame(x, frame) != PCOLL_OK)
-        return PCOLL_ERR_NOMEM;
-    if (!is_new || is_over_limit(x))
-        return PCOLL_OK;
-    list_choices(x, frame);
     if (frame->count == 0)
         return pcoll_sim_end(sim) ? PCOLL_OK : PCOLL_ERR_INVALID;
-    if (x->limits->reduction == PCOLL_SIM_TRACES && frame->count > 1)
-        reduce_choices(x, frame);
-
     x->stats->branches += frame->count > 1;
     if (depth + 1 > x->stats->depth)
         x->stats->depth = depth + 1;
-    memcpy(frame->block, sim->block, sim->block_bytes);
     for (int i = 0; i < frame->count && result == PCOLL_OK; i++) {
-        if (i > 0)
-            memcpy(sim->block, frame->block, sim->block_bytes);
-        frame->taken = frame->choice[i];
-        result = pcoll_sim_apply(sim, frame->taken) ? visit(x, depth + 1) : PCOLL_ERR_INVALID;
+        memcpy(sim->block, frame->block, sim->block_bytes);
+        x->path[depth] = frame->choice[i];
+        x->path_length = depth + 1;
+        result = pcoll_sim_apply(sim, frame->choice[i]) ? visit(x, depth + 1) : PCOLL_ERR_INVALID;
     }
+    return result;
+}
+
+/* Visit the present state, `depth` choices from the beginning, and all after it. */
+static enum pcoll_result visit(struct explorer *x, int depth)
+{
+    struct frame frame = {0};
+    enum pcoll_result result;
+    bool is_new;
+
+    if (!settle(x, NULL))
+        return PCOLL_ERR_INVALID;
+    if (remember(x, &is_new) != PCOLL_OK)
+        return PCOLL_ERR_NOMEM;
+    if (!is_new || is_over_limit(x))
+        return PCOLL_OK;
+    result = fill_frame(x, &frame);
+    if (result == PCOLL_OK)
+        result = try_choices(x, &frame, depth);
+    free_frame(&frame);
     return result;
 }
 
@@ -379,8 +396,8 @@ static void replay(struct explorer *x, FILE *trace)
     pcoll_sim_reset(sim);
     sim->options.trace = trace;
     ok = settle(x, NULL);
-    for (int i = 0; ok && x->frame[i].taken.kind != SIM_NUM_KINDS; i++)
-        ok = pcoll_sim_apply(sim, x->frame[i].taken) && settle(x, NULL);
+    for (int i = 0; ok && i < x->path_length; i++)
+        ok = pcoll_sim_apply(sim, x->path[i]) && settle(x, NULL);
     if (ok)
         ok = pcoll_sim_end(sim);
     fprintf(trace, "%s\n", sim->why);
@@ -411,16 +428,12 @@ enum pcoll_result pcoll_sim_explore(struct pcoll_sim *sim, const struct pcoll_si
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
     *stats = (struct pcoll_sim_stats){0};
-    x.frame = calloc(events, sizeof(*x.frame));
+    x.path = malloc(events * sizeof(*x.path));
     x.control = malloc(sim->control_bytes);
     x.happened = malloc(events * sizeof(*x.happened));
-    if (x.frame && x.control && x.happened)
+    if (x.path && x.control && x.happened)
         result = explore(&x);
-    for (size_t i = 0; x.frame && i < events; i++) {
-        free(x.frame[i].block);
-        free(x.frame[i].choice);
-    }
-    free(x.frame);
+    free(x.path);
     free(x.control);
     free(x.happened);
     free(x.visited.table);

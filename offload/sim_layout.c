@@ -1,11 +1,11 @@
 /*
  * `sim`: create and destroy a job; where everything lies in its block.
  */
+#include "offload/sim_state.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "offload/sim_state.h"
 
 static uint64_t buffer_bytes(const struct pcoll_plan *plan, enum pcoll_buffer buffer)
 {

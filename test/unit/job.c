@@ -1,7 +1,7 @@
+#include "test/unit/job.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "test/unit/job.h"
 
 enum pcoll_result job_make(struct job *job)
 {

@@ -1,13 +1,15 @@
+#include "test/unit/mutate.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "test/unit/mutate.h"
 
 static void *duplicate(const void *from, size_t bytes)
 {
     void *to = malloc(bytes + 1);
 
-    if (to && bytes > 0)
+    if (!to)
+        return NULL;
+    if (bytes > 0)
         memcpy(to, from, bytes);
     return to;
 }

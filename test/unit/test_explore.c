@@ -6,7 +6,7 @@
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 
-enum { ALL_ORDERS = 4, LARGEST = 7 };
+enum { ALL_ORDERS = 4, LARGEST = 8, LARGE = 16 };
 enum { STATES_INSTANCES = 3, STATES_LIMIT = 100000 };
 
 struct tally {
@@ -85,7 +85,7 @@ static void explore_params(struct tally *states, struct tally *traces,
                     .params = params,
                 };
 
-                if (root > 1 && size > 0)
+                if (root > 1 && (size > 0 || nranks > ALL_ORDERS))
                     continue;
                 job.params.segment = sizes[size].segment;
                 explore_job(root == 0 && size < STATES_SIZES ? states : NULL, traces, &job);
@@ -114,8 +114,10 @@ static void explore_algorithm(const struct pcoll_algorithm *algorithm, int nrank
 
 int main(void)
 {
-    for (const struct pcoll_algorithm *a = pcoll_algorithms; a->name; a++)
+    for (const struct pcoll_algorithm *a = pcoll_algorithms; a->name; a++) {
         for (int n = 2; n <= LARGEST; n++)
             explore_algorithm(a, n);
+        explore_algorithm(a, LARGE);
+    }
     return tap_done();
 }
