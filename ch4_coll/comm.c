@@ -5,6 +5,8 @@
 
 #include "offload/shm.h"
 
+#include <sched.h>
+
 const struct pcoll_medium *const MPIDI_PCOLL_medium = &pcoll_medium_shm;
 
 static int keyval = MPI_KEYVAL_INVALID;
@@ -22,6 +24,15 @@ static enum pcoll_result allgather(void *context, const void *mine, void *all, s
     mpi_errno =
         MPIR_Allgather_fallback(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm, &errflag);
     return mpi_errno == MPI_SUCCESS && errflag == MPIR_ERR_NONE ? PCOLL_OK : PCOLL_ERR_SYSTEM;
+}
+
+/* Waiting at init: what others need of this process must go on, and so must they. */
+static void idle(void *context)
+{
+    MPID_Progress_test(NULL);
+    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    if (MPIDI_PCOLL_crowded())
+        sched_yield();
 }
 
 static void report(void *context, const char *message)
@@ -72,21 +83,22 @@ static int attach_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm *state)
 
 static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
 {
+    struct pcoll_bootstrap bootstrap = {
+        .rank = comm->rank,
+        .nranks = comm->local_size,
+        .context = comm,
+        .allgather = allgather,
+        .idle = idle,
+        .report = report,
+    };
     struct MPIDI_PCOLL_comm *state;
     int mpi_errno = MPI_SUCCESS;
-    enum pcoll_result result;
 
     state = MPL_calloc(1, sizeof(*state), MPL_MEM_COLL);
     MPIR_ERR_CHKANDJUMP(!state, mpi_errno, MPI_ERR_OTHER, "**nomem");
     state->refs = 1;
     state->comm = comm;
-    state->bootstrap.rank = comm->rank;
-    state->bootstrap.nranks = comm->local_size;
-    state->bootstrap.context = comm;
-    state->bootstrap.allgather = allgather;
-    state->bootstrap.report = report;
-    result = MPIDI_PCOLL_medium->group_create(&state->bootstrap, &state->group);
-    if (result != PCOLL_OK)
+    if (MPIDI_PCOLL_medium->group_create(&bootstrap, &state->group) != PCOLL_OK)
         state->group = NULL;
     mpi_errno = attach_state(comm, state);
     if (mpi_errno != MPI_SUCCESS)

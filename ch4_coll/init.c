@@ -17,7 +17,7 @@ struct call {
     bool eligible; /* as far as this rank alone can tell */
 };
 
-/* What each rank tells the others. */
+/* What each rank tells the others, in one exchange. */
 struct card {
     struct MPIDI_PCOLL_proposal proposal; /* rank 0's counts */
     uint64_t bytes;
@@ -47,25 +47,25 @@ static void add_data(struct call *call, struct MPIDI_PCOLL_data *data, const voi
 }
 
 /* Settle eligibility and choice. *proposal is rank 0's; its row is PCOLL_NONE when declined. */
-static int agree(struct call *call, const struct MPIDI_PCOLL_comm *state,
+static int agree(struct call *call, struct MPIDI_PCOLL_comm *state,
                  struct MPIDI_PCOLL_proposal *proposal)
 {
     unsigned provides = MPIDI_PCOLL_allowed(MPIDI_PCOLL_medium->group_provides(state->group));
     struct card mine = {.bytes = call->signature.bytes,
                         .eligible = call->eligible,
                         .in_place = call->signature.in_place};
-    const struct pcoll_bootstrap *bootstrap = &state->bootstrap;
+    int nranks = call->comm->local_size;
     struct card *all;
     int mpi_errno = MPI_SUCCESS;
 
-    if (bootstrap->rank == 0)
+    if (call->comm->rank == 0)
         MPIDI_PCOLL_propose(&call->signature, call->info, provides, &mine.proposal);
-    all = MPL_malloc(bootstrap->nranks * sizeof(*all), MPL_MEM_COLL);
+    all = MPL_malloc(nranks * sizeof(*all), MPL_MEM_COLL);
     MPIR_ERR_CHKANDJUMP(!all, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    if (bootstrap->allgather(bootstrap->context, &mine, all, sizeof(mine)) != PCOLL_OK)
+    if (MPIDI_PCOLL_medium->exchange(state->group, &mine, all, sizeof(mine)) != PCOLL_OK)
         MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     *proposal = all[0].proposal;
-    for (int i = 0; i < bootstrap->nranks; i++) {
+    for (int i = 0; i < nranks; i++) {
         if (!all[i].eligible || all[i].bytes != mine.bytes)
             proposal->row = PCOLL_NONE;
         call->signature.in_place &= all[i].in_place;
@@ -125,9 +125,8 @@ static int make_plan(struct call *call, struct MPIDI_PCOLL_comm *state,
     struct pcoll_plan *raw = NULL;
     enum pcoll_result result = plan ? generate(call, proposal, &raw) : PCOLL_ERR_NOMEM;
 
-    result =
-        MPIDI_PCOLL_medium->bind(state->group, &state->bootstrap, result == PCOLL_OK ? raw : NULL,
-                                 &memory, plan ? &plan->bound : NULL);
+    result = MPIDI_PCOLL_medium->bind(state->group, result == PCOLL_OK ? raw : NULL, &memory,
+                                      plan ? &plan->bound : NULL);
     if (result != PCOLL_OK) {
         pcoll_plan_destroy(raw);
         MPL_free(plan);
@@ -138,7 +137,7 @@ static int make_plan(struct call *call, struct MPIDI_PCOLL_comm *state,
     plan->out = call->out;
     plan->state = state;
     state->refs++;
-    if (state->bootstrap.rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
+    if (call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
         print_choice(plan, proposal);
     *plan_p = plan;
     return MPI_SUCCESS;

@@ -37,7 +37,6 @@ int MPIDI_PCOLL_data_unpack(const struct MPIDI_PCOLL_data *data);
 struct MPIDI_PCOLL_comm {
     int refs;
     MPIR_Comm *comm; /* NULL when the communicator is gone */
-    struct pcoll_bootstrap bootstrap;
     struct pcoll_group *group;      /* NULL: the backend cannot serve this communicator */
     struct MPIDI_PCOLL_plan *plans; /* those whose request names the communicator */
 };
@@ -66,9 +65,11 @@ struct MPIDI_PCOLL_proposal {
 void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, MPIR_Info *info,
                          unsigned provides, struct MPIDI_PCOLL_proposal *proposal);
 void MPIDI_PCOLL_settings_free(void);
-/* One line on stderr; a line equal to the last one is left out. */
+/* One line on stderr; what was said lately is left out. */
 void MPIDI_PCOLL_report(const char *message);
 int MPIDI_PCOLL_cores(void);
+/* More ranks on this node than cores: who waits should give its core away. */
+bool MPIDI_PCOLL_crowded(void);
 /* `provides` less what CVARs forbid. */
 unsigned MPIDI_PCOLL_allowed(unsigned provides);
 

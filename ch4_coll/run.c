@@ -227,7 +227,7 @@ int MPIDI_PCOLL_run_init(void)
     mpi_errno = MPIR_Progress_hook_register(progress_hook, &hook_id);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Add_finalize(finalize, NULL, 7);
-    crowded = MPIR_Process.local_size > MPIDI_PCOLL_cores();
+    crowded = MPIDI_PCOLL_crowded();
 
 fn_exit:
     return mpi_errno;

@@ -121,19 +121,24 @@ cvars:
 */
 
 static struct pcoll_table *table = NULL;
-static char *last_report = NULL;
+
+/* What was said lately is not said again. */
+enum { MAX_REPORTS = 16 };
+static char *reports[MAX_REPORTS];
+static unsigned nreports = 0;
 
 void MPIDI_PCOLL_report(const char *message)
 {
     char *copy;
 
-    if (last_report && strcmp(last_report, message) == 0)
-        return;
+    for (int i = 0; i < MAX_REPORTS && reports[i]; i++)
+        if (strcmp(reports[i], message) == 0)
+            return;
     fprintf(stderr, "[%d] pcoll: %s\n", MPIR_Process.rank, message);
     fflush(stderr);
     copy = MPL_strdup(message);
-    MPL_free(last_report);
-    last_report = copy;
+    MPL_free(reports[nreports % MAX_REPORTS]);
+    reports[nreports++ % MAX_REPORTS] = copy;
 }
 
 /* Hand what was written to a memory stream to the user, line by line. */
@@ -148,6 +153,15 @@ int MPIDI_PCOLL_cores(void)
     long n = sysconf(_SC_NPROCESSORS_ONLN);
 
     return n > 0 ? (int)n : 1;
+}
+
+bool MPIDI_PCOLL_crowded(void)
+{
+    static int cores = 0;
+
+    if (cores == 0)
+        cores = MPIDI_PCOLL_cores();
+    return MPIR_Process.local_size > cores;
 }
 
 unsigned MPIDI_PCOLL_allowed(unsigned provides)
@@ -180,8 +194,11 @@ void MPIDI_PCOLL_settings_free(void)
 {
     pcoll_table_destroy(table);
     table = NULL;
-    MPL_free(last_report);
-    last_report = NULL;
+    for (int i = 0; i < MAX_REPORTS; i++) {
+        MPL_free(reports[i]);
+        reports[i] = NULL;
+    }
+    nreports = 0;
 }
 
 /* A number from an info key; 0 when it is not given. */

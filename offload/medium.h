@@ -18,8 +18,11 @@ struct pcoll_bootstrap {
     int rank, nranks;
     void *context;
     enum pcoll_result (*allgather)(void *context, const void *mine, void *all, size_t bytes);
+    void (*idle)(void *context); /* called again and again while waiting for others */
     void (*report)(void *context, const char *message); /* to the user, one line */
 };
+
+#define PCOLL_EXCHANGE_BYTES 128 /* most that a rank can give to `exchange` */
 
 /* User memory of this rank.  Must stay valid while the plan is bound. */
 struct pcoll_memory {
@@ -32,17 +35,22 @@ struct pcoll_bound; /* a plan bound to memory and peers */
 struct pcoll_medium {
     const char *name;
 
-    /* Collective.  PCOLL_UNSUPPORTED or an error is the same on all ranks. */
+    /* Collective.  PCOLL_UNSUPPORTED or an error is the same on all ranks.  The group keeps a copy
+     * of *bootstrap, but uses its `allgather` here only. */
     enum pcoll_result (*group_create)(const struct pcoll_bootstrap *bootstrap,
                                       struct pcoll_group **group_p);
     void (*group_destroy)(struct pcoll_group *group); /* local; no plan is bound any more */
     unsigned (*group_provides)(const struct pcoll_group *group); /* enum pcoll_need */
 
-    /* Collective.  `plan` must outlive *bound_p; a rank that could not make its plan passes NULL,
-     * and all ranks get an error.  Answers agree. */
-    enum pcoll_result (*bind)(struct pcoll_group *group, const struct pcoll_bootstrap *bootstrap,
-                              const struct pcoll_plan *plan, const struct pcoll_memory *memory,
-                              struct pcoll_bound **bound_p);
+    /* Collective: as the bootstrap's allgather, through the medium itself; bytes at most
+     * PCOLL_EXCHANGE_BYTES. */
+    enum pcoll_result (*exchange)(struct pcoll_group *group, const void *mine, void *all,
+                                  size_t bytes);
+
+    /* Collective.  `plan` must outlive *bound_p; a rank that could not make its plan passes NULL, and
+     * all ranks get an error.  Answers agree. */
+    enum pcoll_result (*bind)(struct pcoll_group *group, const struct pcoll_plan *plan,
+                              const struct pcoll_memory *memory, struct pcoll_bound **bound_p);
     void (*unbind)(struct pcoll_bound *bound); /* local; the plan is not active */
 
     /* Start the next instance and do what can be done at once.  Allocates nothing; O(entries of

@@ -75,7 +75,7 @@ static enum pcoll_result fail(struct pcoll_bound *bound, const struct pcoll_shm_
     snprintf(text, sizeof(text), "shared memory: %s of %zu bytes %s process %ld: %s",
              step->kind == PCOLL_SHM_READ ? "process_vm_readv" : "process_vm_writev", step->bytes,
              step->kind == PCOLL_SHM_READ ? "from" : "to", (long)step->pid, strerror(error));
-    bound->bootstrap.report(bound->bootstrap.context, text);
+    bound->group->report(bound->group->context, text);
     atomic_store_explicit(&bound->block->failed, 1 + (uint32_t)bound->rank, memory_order_release);
     return PCOLL_ERR_SYSTEM;
 }
@@ -214,6 +214,7 @@ const struct pcoll_medium pcoll_medium_shm = {
     .group_create = pcoll_shm_group_create,
     .group_destroy = pcoll_shm_group_destroy,
     .group_provides = pcoll_shm_group_provides,
+    .exchange = pcoll_shm_exchange,
     .bind = pcoll_shm_bind,
     .unbind = pcoll_shm_unbind,
     .start = shm_start,

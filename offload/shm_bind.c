@@ -224,10 +224,10 @@ static enum pcoll_result connect_ranks(struct binding *b, struct pcoll_group *gr
     return result;
 }
 
-enum pcoll_result pcoll_shm_bind(struct pcoll_group *group, const struct pcoll_bootstrap *bootstrap,
-                                 const struct pcoll_plan *plan, const struct pcoll_memory *memory,
-                                 struct pcoll_bound **bound_p)
+enum pcoll_result pcoll_shm_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
+                                 const struct pcoll_memory *memory, struct pcoll_bound **bound_p)
 {
+    const struct pcoll_bootstrap *bootstrap = &group->bootstrap;
     struct binding b = {.plan = plan, .memory = memory, .nranks = bootstrap->nranks};
     enum pcoll_result result;
     int have;
@@ -245,7 +245,7 @@ enum pcoll_result pcoll_shm_bind(struct pcoll_group *group, const struct pcoll_b
         pcoll_shm_unbind(b.bound);
         return result;
     }
-    b.bound->bootstrap = *bootstrap;
+    b.bound->group = group;
     *bound_p = b.bound;
     return PCOLL_OK;
 }

@@ -19,8 +19,23 @@ struct pcoll_shm_line {
 
 _Static_assert(sizeof(struct pcoll_shm_line) == PCOLL_SHM_LINE, "a counter fills its cache line");
 
+/* Where the ranks of a group meet: two sets of slots, used in turn.  A rank can be one meeting ahead
+ * of another, not two. */
+struct pcoll_shm_meeting {
+    _Atomic uint64_t arrived; /* ranks, in all meetings so far */
+    char pad[PCOLL_SHM_LINE - sizeof(uint64_t)];
+    char slots[]; /* [2][nranks][PCOLL_EXCHANGE_BYTES] */
+};
+
 struct pcoll_group {
     struct pcoll_shm_arena arena;
+    struct pcoll_bootstrap bootstrap; /* its allgather is `exchange` of this group */
+    void *context;                    /* what idle and report want */
+    void (*idle)(void *context);
+    void (*report)(void *context, const char *message);
+    struct pcoll_shm_block *block; /* of the meeting */
+    struct pcoll_shm_meeting *meeting;
+    uint64_t meetings; /* so far */
     unsigned provides;
 };
 
@@ -75,13 +90,12 @@ struct pcoll_bound {
     struct pcoll_shm_queue *queues; /* of all phases, then room for `pending` */
     struct pcoll_shm_target *targets;
     int ntargets;
-    struct pcoll_bootstrap bootstrap; /* for reports only */
+    struct pcoll_group *group; /* for reports only */
 };
 
 /* shm_bind.c */
-enum pcoll_result pcoll_shm_bind(struct pcoll_group *group, const struct pcoll_bootstrap *bootstrap,
-                                 const struct pcoll_plan *plan, const struct pcoll_memory *memory,
-                                 struct pcoll_bound **bound_p);
+enum pcoll_result pcoll_shm_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
+                                 const struct pcoll_memory *memory, struct pcoll_bound **bound_p);
 void pcoll_shm_unbind(struct pcoll_bound *bound);
 
 /* shm_group.c */
@@ -89,6 +103,8 @@ enum pcoll_result pcoll_shm_group_create(const struct pcoll_bootstrap *bootstrap
                                          struct pcoll_group **group_p);
 void pcoll_shm_group_destroy(struct pcoll_group *group);
 unsigned pcoll_shm_group_provides(const struct pcoll_group *group);
+enum pcoll_result pcoll_shm_exchange(struct pcoll_group *group, const void *mine, void *all,
+                                     size_t bytes);
 
 /* shm_cma.c: move bytes between this process and process `pid`.  0, or an errno. */
 int pcoll_cma_read(pid_t pid, void *to, const void *from, size_t bytes);

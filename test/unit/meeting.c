@@ -71,6 +71,12 @@ static void meeting_report(void *context, const char *message)
     fflush(stdout);
 }
 
+static void meeting_idle(void *context)
+{
+    (void)context;
+    sched_yield();
+}
+
 struct pcoll_bootstrap meeting_bootstrap(struct attendee *attendee)
 {
     struct pcoll_bootstrap bootstrap = {
@@ -78,6 +84,7 @@ struct pcoll_bootstrap meeting_bootstrap(struct attendee *attendee)
         .nranks = attendee->meeting->nranks,
         .context = attendee,
         .allgather = meeting_allgather,
+        .idle = meeting_idle,
         .report = meeting_report,
     };
 

@@ -114,7 +114,7 @@ static int run_plan(struct part *p)
 }
 
 /* Bind and run twice: the second time in the block that the first gave back. */
-static int run_part(struct part *p, const struct pcoll_bootstrap *bootstrap)
+static int run_part(struct part *p)
 {
     struct pcoll_memory memory = {p->send, p->recv};
     int wrong = 0;
@@ -122,7 +122,7 @@ static int run_part(struct part *p, const struct pcoll_bootstrap *bootstrap)
     for (int round = 0; round < 2 && !wrong; round++) {
         atomic_store(&p->starts[p->rank], 0);
         meeting_barrier(p->meeting);
-        if (shm->bind(p->group, bootstrap, p->plan, &memory, &p->bound) != PCOLL_OK)
+        if (shm->bind(p->group, p->plan, &memory, &p->bound) != PCOLL_OK)
             return 1;
         wrong = run_plan(p);
         shm->unbind(p->bound);
@@ -153,7 +153,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     p.send = trial->in_place ? p.recv + (uint64_t)rank * trial->bytes : malloc(trial->bytes + 1);
     if (p.recv && p.send && shm->group_create(&bootstrap, &p.group) == PCOLL_OK) {
         if (pcoll_generate(trial->row, &p.signature, rank, &trial->params, &p.plan) == PCOLL_OK)
-            wrong = p.plan->needs & ~shm->group_provides(p.group) ? 0 : run_part(&p, &bootstrap);
+            wrong = p.plan->needs & ~shm->group_provides(p.group) ? 0 : run_part(&p);
         meeting_barrier(meeting);
         if (rank == 0)
             meeting_barrier(meeting); /* threads share rank 0's mapping: it goes last */
