@@ -57,7 +57,9 @@ void MPIDI_PCOLL_pvars_init(void);
 #else
 
 #define MPIR_COLL_OFFLOAD_START(preq, mpi_errno) MPIR_Assert(0)
-#define MPIR_COLL_OFFLOAD_INIT() do { } while (0)
+#define MPIR_COLL_OFFLOAD_INIT()                                                                   \
+    do {                                                                                           \
+    } while (0)
 #define MPIR_COLL_OFFLOAD_FREE(preq) MPIR_Assert(0)
 #define MPIR_COLL_OFFLOAD_WAIT(preq)                                                               \
     do {                                                                                           \

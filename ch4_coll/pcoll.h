@@ -36,7 +36,7 @@ int MPIDI_PCOLL_data_unpack(const struct MPIDI_PCOLL_data *data);
 /* Lives as long as the communicator or any of its plans. */
 struct MPIDI_PCOLL_comm {
     int refs;
-    MPIR_Comm *comm; /* NULL when the communicator is gone */
+    MPIR_Comm *comm;                /* NULL when the communicator is gone */
     struct pcoll_group *group;      /* NULL: the backend cannot serve this communicator */
     struct MPIDI_PCOLL_plan *plans; /* those whose request names the communicator */
 };

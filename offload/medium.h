@@ -47,8 +47,8 @@ struct pcoll_medium {
     enum pcoll_result (*exchange)(struct pcoll_group *group, const void *mine, void *all,
                                   size_t bytes);
 
-    /* Collective.  `plan` must outlive *bound_p; a rank that could not make its plan passes NULL, and
-     * all ranks get an error.  Answers agree. */
+    /* Collective.  `plan` must outlive *bound_p; a rank that could not make its plan passes NULL,
+     * and all ranks get an error.  Answers agree. */
     enum pcoll_result (*bind)(struct pcoll_group *group, const struct pcoll_plan *plan,
                               const struct pcoll_memory *memory, struct pcoll_bound **bound_p);
     void (*unbind)(struct pcoll_bound *bound); /* local; the plan is not active */

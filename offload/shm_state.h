@@ -19,8 +19,8 @@ struct pcoll_shm_line {
 
 _Static_assert(sizeof(struct pcoll_shm_line) == PCOLL_SHM_LINE, "a counter fills its cache line");
 
-/* Where the ranks of a group meet: two sets of slots, used in turn.  A rank can be one meeting ahead
- * of another, not two. */
+/* Where the ranks of a group meet: two sets of slots, used in turn.  A rank can be one meeting
+ * ahead of another, not two. */
 struct pcoll_shm_meeting {
     _Atomic uint64_t arrived; /* ranks, in all meetings so far */
     char pad[PCOLL_SHM_LINE - sizeof(uint64_t)];
