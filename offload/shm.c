@@ -63,7 +63,7 @@ static inline void copy(void *to, const void *from, size_t bytes)
     if (bytes == 8)
         memcpy(to, from, 8);
     else
-        memcpy(to, from, bytes);
+        pcoll_shm_copy(to, from, bytes);
 }
 
 /* Others may wait for this rank for ever: tell them, once, through the block. */

@@ -106,6 +106,9 @@ unsigned pcoll_shm_group_provides(const struct pcoll_group *group);
 enum pcoll_result pcoll_shm_exchange(struct pcoll_group *group, const void *mine, void *all,
                                      size_t bytes);
 
+/* shm_copy.c: memory that does not overlap, both mapped here */
+void pcoll_shm_copy(void *to, const void *from, size_t bytes);
+
 /* shm_cma.c: move bytes between this process and process `pid`.  0, or an errno. */
 int pcoll_cma_read(pid_t pid, void *to, const void *from, size_t bytes);
 int pcoll_cma_write(pid_t pid, void *to, const void *from, size_t bytes);

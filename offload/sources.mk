@@ -2,7 +2,7 @@
 pcoll_sources += \
     %D%/medium.h \
     %D%/shm.h %D%/shm.c \
-    %D%/shm_state.h %D%/shm_group.c %D%/shm_bind.c %D%/shm_cma.c \
+    %D%/shm_state.h %D%/shm_group.c %D%/shm_bind.c %D%/shm_cma.c %D%/shm_copy.c \
     %D%/shm_arena.h %D%/shm_arena.c
 
 # Only for tests and tools.
