@@ -51,7 +51,8 @@ struct pcoll_signature {
 
 /* The memory of a rank that an entry can name.
  *
- *   SEND  barrier: none.  broadcast: the root's message.  allgather: own block (bytes)
+ *   SEND  barrier: none.  broadcast: the root's message.  allgather: own block (bytes);
+ *         with in_place, SEND is the own block of RECV
  *   RECV  broadcast: the message on all ranks but the root.  allgather: nranks * bytes
  *   TEMP  communication buffer of the plan, temp_bytes
  *   CELL  PCOLL_CELL_BYTES beside each counter, offset = counter * PCOLL_CELL_BYTES + byte;

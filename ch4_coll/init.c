@@ -167,16 +167,14 @@ fn_fail:
     return mpi_errno;
 }
 
-/* The communicator's state; NULL when the backend does not serve it. */
+/* The communicator's state; NULL when the backend does not serve it. Without a free slot for the
+ * progress hook it serves none; that is so on all ranks, as they run the same build. */
 static int find_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
 {
-    int mpi_errno = MPIDI_PCOLL_run_init();
-
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_PCOLL_comm_get(comm, state_p);
-
-fn_fail:
-    return mpi_errno;
+    if (MPIDI_PCOLL_run_init() == MPI_SUCCESS)
+        return MPIDI_PCOLL_comm_get(comm, state_p);
+    MPIDI_PCOLL_report("no progress hook is free; persistent collectives go to MPICH's path");
+    return MPI_SUCCESS;
 }
 
 int MPIDI_PCOLL_Barrier_init(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
