@@ -157,6 +157,8 @@ static int is_best(struct trial *trial, const struct pcoll_machine *machine)
 
     run(trial);
     free(trial->message);
+    if (trial->result == PCOLL_OK && strcmp(trial->choice.reason, "rule") == 0)
+        return can_be_made(trial); /* the default table knows better */
     good = least < 0 ? trial->result == PCOLL_UNSUPPORTED
                      : trial->result == PCOLL_OK && trial->choice.predicted_us == least &&
                            can_be_made(trial);
