@@ -118,8 +118,6 @@ int MPIDI_PCOLL_comm_get(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
     int found = 0, mpi_errno = MPI_SUCCESS;
 
     *state_p = NULL;
-    if (!is_served(comm))
-        goto fn_exit;
     if (keyval == MPI_KEYVAL_INVALID) {
         mpi_errno =
             MPIR_Comm_create_keyval_impl(MPI_COMM_NULL_COPY_FN, delete_state, &keyval, NULL);
@@ -127,6 +125,8 @@ int MPIDI_PCOLL_comm_get(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
     }
     mpi_errno = MPIR_Comm_get_attr_impl(comm, keyval, &state, &found, MPIR_ATTR_PTR);
     MPIR_ERR_CHECK(mpi_errno);
+    if (!found && !is_served(comm))
+        goto fn_exit;
     if (!found)
         mpi_errno = create_state(comm, &state);
     MPIR_ERR_CHECK(mpi_errno);
