@@ -38,6 +38,7 @@ static int add_round(struct pcoll_plan *plan, int bank, int radix, int64_t dista
         int peer = (int)((plan->rank + i * distance) % nranks);
 
         pcoll_plan_add(plan, pcoll_entry_pour(entry, peer, bank, weight));
+        pcoll_plan_neighbor(plan, (int)((plan->rank + nranks - i * distance) % nranks));
     }
     return sent;
 }

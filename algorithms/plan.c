@@ -49,6 +49,7 @@ void pcoll_plan_destroy(struct pcoll_plan *plan)
     if (plan == NULL)
         return;
     free(plan->entries);
+    free(plan->neighbors);
     free(plan->lift);
     free(plan->phases);
     free(plan);
@@ -82,6 +83,49 @@ void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry entry)
         return;
     plan->entries[plan->nentries++] = entry;
     plan->phases[plan->open_phase].count++;
+}
+
+void pcoll_plan_neighbor(struct pcoll_plan *plan, int rank)
+{
+    int n = plan->nneighbors;
+
+    /* The room is a power of two: full when their number is one. */
+    if ((n & (n - 1)) == 0) {
+        size_t room = n ? 2 * (size_t)n : 1;
+        int *neighbors = realloc(plan->neighbors, room * sizeof(*neighbors));
+
+        if (neighbors == NULL) {
+            plan->failed = 1;
+            return;
+        }
+        plan->neighbors = neighbors;
+    }
+    plan->neighbors[plan->nneighbors++] = rank;
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void collect_neighbors(struct pcoll_plan *plan)
+{
+    int n = 0, last = PCOLL_NONE;
+
+    for (int i = 0; i < plan->nentries; i++) {
+        if (plan->entries[i].peer != last && plan->entries[i].peer != PCOLL_NONE)
+            pcoll_plan_neighbor(plan, plan->entries[i].peer);
+        last = plan->entries[i].peer;
+    }
+    if (plan->nneighbors == 0)
+        return;
+    qsort(plan->neighbors, (size_t)plan->nneighbors, sizeof(*plan->neighbors), compare_ranks);
+    for (int i = 0; i < plan->nneighbors; i++)
+        if (n == 0 || plan->neighbors[i] != plan->neighbors[n - 1])
+            plan->neighbors[n++] = plan->neighbors[i];
+    plan->nneighbors = n;
 }
 
 static unsigned entry_needs(const struct pcoll_entry *entry)
@@ -136,6 +180,7 @@ enum pcoll_result pcoll_plan_seal(struct pcoll_plan **plan_p)
     struct pcoll_plan *plan = *plan_p;
     struct pcoll_entry *scratch = malloc(((size_t)plan->nentries + 1) * sizeof(*scratch));
 
+    collect_neighbors(plan);
     if (plan->failed || scratch == NULL) {
         free(scratch);
         pcoll_plan_destroy(plan);
@@ -234,6 +279,7 @@ struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan)
         .temp_bytes = plan->temp_bytes,
         .state_bytes = sizeof(*plan) + (uint64_t)plan->nentries * sizeof(*plan->entries) +
                        (uint64_t)plan->nphases * sizeof(*plan->phases) +
+                       (uint64_t)plan->nneighbors * sizeof(*plan->neighbors) +
                        (uint64_t)plan->ncounters * (sizeof(*plan->lift) + 64) + plan->temp_bytes,
     };
 

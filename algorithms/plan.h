@@ -40,6 +40,14 @@ enum pcoll_result {
 
 enum pcoll_coll { PCOLL_BARRIER, PCOLL_BCAST, PCOLL_ALLGATHER, PCOLL_NUM_COLLS };
 
+/* Where the ranks of a communicator are.  Belongs to it and outlives all its plans. */
+struct pcoll_topology {
+    int nnodes;
+    const int *node;  /* [nranks]: the node of each rank, 0 .. nnodes - 1 */
+    const int *first; /* [nnodes + 1]: members[first[i] .. first[i + 1]) are the ranks of node i */
+    const int *members; /* [nranks]: of each node, the rank that best leads it comes first */
+};
+
 /* What is asked for.  The same on all ranks of the communicator. */
 struct pcoll_signature {
     enum pcoll_coll coll;
@@ -47,6 +55,7 @@ struct pcoll_signature {
     int root;       /* broadcast only, else 0 */
     uint64_t bytes; /* broadcast: the message; allgather: the block of one rank */
     int in_place;   /* allgather: own block is in the receive buffer already */
+    const struct pcoll_topology *topology; /* NULL: all ranks on one node */
 };
 
 /* The memory of a rank that an entry can name.
@@ -115,6 +124,8 @@ struct pcoll_plan {
     uint64_t *lift; /* [ncounters] */
     int nentries;
     struct pcoll_entry *entries;
+    int nneighbors;
+    int *neighbors; /* by rising rank: who touches my memory or counters, or whose I touch */
     uint64_t temp_bytes;
     unsigned needs;                   /* enum pcoll_need; filled by pcoll_plan_seal */
     int ordered;                      /* set by the generator: implies PCOLL_NEED_ORDER */
@@ -148,8 +159,12 @@ void pcoll_plan_open(struct pcoll_plan *plan, int phase);
  * pcoll_plan_seal, so generators need not look. */
 void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry entry);
 
-/* End generation: derive `needs`, sort each phase by (trigger, threshold) keeping the order of
- * equals, entries without trigger first.  On failure the plan is destroyed and *plan_p NULL. */
+/* Say that `rank` touches this rank.  Not needed for those that entries of this plan touch. */
+void pcoll_plan_neighbor(struct pcoll_plan *plan, int rank);
+
+/* End generation: derive `needs` and `neighbors`, sort each phase by (trigger, threshold) keeping
+ * the order of equals, entries without trigger first.  On failure the plan is destroyed and *plan_p
+ * NULL. */
 enum pcoll_result pcoll_plan_seal(struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
 
 /* Entries for the common cases; all leave `done` and what is not named empty. */

@@ -225,6 +225,33 @@ static enum pcoll_result check_head(const struct pcoll_check *check, int rank)
     return PCOLL_OK;
 }
 
+static int has_neighbor(const struct pcoll_plan *plan, int rank)
+{
+    for (int i = 0; i < plan->nneighbors; i++)
+        if (plan->neighbors[i] == rank)
+            return 1;
+    return 0;
+}
+
+/* Who touches whom is known on both sides. */
+static enum pcoll_result check_neighbors(const struct pcoll_check *check, int rank)
+{
+    const struct pcoll_plan *plan = check->plans[rank];
+
+    for (int i = 0; i < plan->nneighbors; i++) {
+        int other = plan->neighbors[i];
+
+        if (other < 0 || other >= check->nranks || !has_neighbor(check->plans[other], rank))
+            return pcoll_check_fail(check, rank, PCOLL_NONE, PCOLL_NONE,
+                                    "has neighbor %d, which knows nothing of it", other);
+    }
+    for (int i = 0; i < plan->nentries; i++)
+        if (plan->entries[i].peer != PCOLL_NONE && !has_neighbor(plan, plan->entries[i].peer))
+            return pcoll_check_fail(check, rank, PCOLL_NONE, i, "reaches %d, no neighbor",
+                                    plan->entries[i].peer);
+    return PCOLL_OK;
+}
+
 static enum pcoll_result check_phases(const struct pcoll_check *check, int rank)
 {
     const struct pcoll_plan *plan = check->plans[rank];
@@ -298,7 +325,7 @@ static enum pcoll_result check_lifts(const struct pcoll_check *check, int rank)
 static enum pcoll_result check_form(const struct pcoll_check *check)
 {
     static enum pcoll_result (*const parts[])(const struct pcoll_check *, int) = {
-        check_head, check_phases, check_entries, check_lifts};
+        check_head, check_phases, check_entries, check_lifts, check_neighbors};
 
     for (size_t part = 0; part < sizeof(parts) / sizeof(parts[0]); part++) {
         for (int rank = 0; rank < check->nranks; rank++) {

@@ -19,7 +19,8 @@
  * On this relation it checks
  *
  *   - form: every pour has a target, every counter's pours in a cycle sum up to its lift, every
- *     place lies inside its buffer, entries are sorted, no entry is outside the phases;
+ *     place lies inside its buffer, entries are sorted, no entry is outside the phases, who is
+ *     touched knows by whom (neighbors);
  *   - life: each rank completes as many instances as all have started;
  *   - hazards: of two accesses to a byte, one of them a write, one has ended before the other
  *     begins, and that of the earlier instance is the first; user buffers are touched between

@@ -23,8 +23,10 @@ struct pcoll_plan *mutate_copy(const struct pcoll_plan *plan)
     copy->phases = duplicate(plan->phases, (size_t)plan->nphases * sizeof(*plan->phases));
     copy->lift = duplicate(plan->lift, (size_t)plan->ncounters * sizeof(*plan->lift));
     copy->entries = duplicate(plan->entries, (size_t)plan->nentries * sizeof(*plan->entries));
+    copy->neighbors =
+        duplicate(plan->neighbors, (size_t)plan->nneighbors * sizeof(*plan->neighbors));
     copy->capacity = plan->nentries;
-    if (copy->phases && copy->lift && copy->entries)
+    if (copy->phases && copy->lift && copy->entries && copy->neighbors)
         return copy;
     pcoll_plan_destroy(copy);
     return NULL;

@@ -325,6 +325,11 @@ static void miscount(struct pcoll_plan **plans)
     plans[0]->lift[0]++;
 }
 
+static void forget_neighbor(struct pcoll_plan **plans)
+{
+    plans[0]->nneighbors--;
+}
+
 struct mutation {
     const char *what;
     void (*mutate)(struct pcoll_plan **plans);
@@ -337,6 +342,7 @@ struct mutation {
 };
 
 #define BARRIER PCOLL_BARRIER, "butterfly", 0, 0, PCOLL_PATH_AUTO
+#define DISSEMINATION PCOLL_BARRIER, "dissemination", 0, 0, PCOLL_PATH_AUTO
 #define EAGER PCOLL_BCAST, "eager", 8, 0, PCOLL_PATH_AUTO
 #define CHAIN PCOLL_BCAST, "chain", 8, 2, PCOLL_PATH_AUTO
 #define BY_PUT PCOLL_BCAST, "binomial_put", 8, 0, PCOLL_PATH_AUTO
@@ -370,6 +376,8 @@ static const struct mutation mutations[] = {
     {"input written", write_input, DIRECT, "writes input in SEND", 0},
     {"another signature", other_root, BY_PUT, "signature differs", 0},
     {"a lift miscounted", miscount, BARRIER, "has lift", 1},
+    {"an own neighbor forgotten", forget_neighbor, BY_PUT, "no neighbor", 0},
+    {"a pourer forgotten", forget_neighbor, DISSEMINATION, "which knows nothing of it", 0},
     {"nothing wrong with it", nothing, GATHER, NULL, 0},
 };
 
@@ -378,7 +386,7 @@ static void check_mutation(const struct mutation *m)
     enum { NRANKS = 4 };
     struct job job = {
         .algorithm = pcoll_algorithm_find(m->coll, m->algorithm),
-        .signature = {m->coll, NRANKS, 0, m->bytes, 0},
+        .signature = {.coll = m->coll, .nranks = NRANKS, .bytes = m->bytes},
         .params = {.segment = m->segment, .path = m->path},
     };
     char what[200];
