@@ -18,32 +18,51 @@
 
 #include "algorithms/algorithm_files.h"
 
+#define OWN_PIECE (512 * 1024) /* fits a cache of the second level */
+
+/* The own block, piece by piece to the successor and to the own receive buffer: the second move
+ * finds it in the cache. */
+static void add_own_block(struct pcoll_plan *plan, int bank)
+{
+    const struct pcoll_signature *sig = &plan->signature;
+    int next = (plan->rank + 1) % sig->nranks;
+    uint64_t first = (uint64_t)plan->rank * sig->bytes, threshold = (uint64_t)sig->nranks;
+    uint64_t n = sig->in_place ? 1 : pcoll_segment_count(sig->bytes, 0, OWN_PIECE);
+
+    for (uint64_t i = 0; i < n; i++) {
+        struct pcoll_segment part = pcoll_segment_of(sig->bytes, n, i);
+        struct pcoll_place from = pcoll_at(PCOLL_SEND, part.first);
+        struct pcoll_place to = pcoll_at(PCOLL_RECV, first + part.first);
+        struct pcoll_entry put = pcoll_entry_put(bank, threshold, from, next, to, part.count);
+
+        if (!sig->in_place)
+            pcoll_plan_add(plan, pcoll_entry_copy(bank, threshold, from, to, part.count));
+        pcoll_plan_add(plan, i == n - 1 ? pcoll_entry_pour(put, next, bank, 1) : put);
+    }
+}
+
+/* Pass on the block that came in with step - 1. */
 static void add_step(struct pcoll_plan *plan, int bank, int step)
 {
     const struct pcoll_signature *sig = &plan->signature;
     int nranks = sig->nranks, next = (plan->rank + 1) % nranks;
     int index = (plan->rank - step + nranks) % nranks;
-    struct pcoll_place to = pcoll_at(PCOLL_RECV, (uint64_t)index * sig->bytes);
-    struct pcoll_place from = step == 0 ? pcoll_at(PCOLL_SEND, 0) : to;
+    struct pcoll_place block = pcoll_at(PCOLL_RECV, (uint64_t)index * sig->bytes);
     struct pcoll_entry put =
-        pcoll_entry_put(bank, (uint64_t)(nranks + step), from, next, to, sig->bytes);
+        pcoll_entry_put(bank, (uint64_t)(nranks + step), block, next, block, sig->bytes);
 
     pcoll_plan_add(plan, pcoll_entry_pour(put, next, bank, 1));
 }
 
 static void build_phase(struct pcoll_plan *plan, int bank)
 {
-    const struct pcoll_signature *sig = &plan->signature;
-    int nranks = sig->nranks, previous = (plan->rank + nranks - 1) % nranks;
-    struct pcoll_place own = pcoll_at(PCOLL_RECV, (uint64_t)plan->rank * sig->bytes);
+    int nranks = plan->signature.nranks, previous = (plan->rank + nranks - 1) % nranks;
+    struct pcoll_entry ready = pcoll_entry_add(PCOLL_NONE, 0);
 
     pcoll_plan_open(plan, bank);
-    pcoll_plan_add(
-        plan, pcoll_entry_pour(pcoll_entry_add(PCOLL_NONE, 0), previous, bank, (uint64_t)nranks));
-    if (!sig->in_place)
-        pcoll_plan_add(plan,
-                       pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0), own, sig->bytes));
-    for (int step = 0; step < nranks - 1; step++)
+    pcoll_plan_add(plan, pcoll_entry_pour(ready, previous, bank, (uint64_t)nranks));
+    add_own_block(plan, bank);
+    for (int step = 1; step < nranks - 1; step++)
         add_step(plan, bank, step);
     plan->lift[bank] = (uint64_t)(2 * nranks - 1);
     pcoll_plan_add(plan, pcoll_entry_wait(bank, plan->lift[bank]));
