@@ -35,7 +35,7 @@ const struct pcoll_algorithm pcoll_algorithms[] = {
      pcoll_allgather_butterfly, pcoll_allgather_butterfly_cost, pcoll_allgather_butterfly_temp,
      USER | TEMP, 0, 0},
     {"ring", PCOLL_ALLGATHER, "blocks passed round a ring of user buffers", pcoll_allgather_ring,
-     pcoll_allgather_ring_cost, pcoll_no_temp, USER, 0, 0},
+     pcoll_allgather_ring_cost, pcoll_no_temp, USER, 0, 1},
     {0}};
 
 const struct pcoll_algorithm *pcoll_algorithm_find(enum pcoll_coll coll, const char *name)

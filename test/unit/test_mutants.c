@@ -92,6 +92,11 @@ static const struct excuse excuses[] = {
      .algorithm = "direct",
      .ops = BIT(PCOLL_OP_COPY),
      .reason = "the own copy waits just to let the messages go first"},
+    {.kind = LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .algorithm = "ring",
+     .ops = BIT(PCOLL_OP_COPY),
+     .reason = "the own copy waits just to have its data in the cache for the put"},
 };
 
 enum { NEXCUSES = sizeof(excuses) / sizeof(excuses[0]), NFAULTS = PCOLL_SIM_FAULT_LEFTOVER + 1 };
