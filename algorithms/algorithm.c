@@ -9,33 +9,35 @@
 #define USER (1u << PCOLL_PATH_USER)
 #define TEMP (1u << PCOLL_PATH_TEMP)
 
-/* name, collective, description, generate, cost, temp_bytes, paths, radix, segment */
+/* name, collective, description, generate, cost, temp_bytes, paths, radix, segment, slots */
 const struct pcoll_algorithm pcoll_algorithms[] = {
     {"butterfly", PCOLL_BARRIER, "weighted butterfly, one message a round", pcoll_barrier_butterfly,
-     pcoll_barrier_butterfly_cost, pcoll_no_temp, TEMP, 0, 0},
+     pcoll_barrier_butterfly_cost, pcoll_no_temp, TEMP, 0, 0, 0},
     {"dissemination", PCOLL_BARRIER, "weighted dissemination in base radix",
-     pcoll_barrier_dissemination, pcoll_barrier_dissemination_cost, pcoll_no_temp, TEMP, 1, 0},
+     pcoll_barrier_dissemination, pcoll_barrier_dissemination_cost, pcoll_no_temp, TEMP, 1, 0, 0},
 
     {"eager", PCOLL_BCAST, "k-nomial tree through communication buffers, no rendezvous",
-     pcoll_bcast_eager, pcoll_bcast_eager_cost, pcoll_bcast_eager_temp, TEMP, 1, 1},
+     pcoll_bcast_eager, pcoll_bcast_eager_cost, pcoll_bcast_eager_temp, TEMP, 1, 1, 1},
+    {"shared", PCOLL_BCAST, "all read the root's communication buffers", pcoll_bcast_shared,
+     pcoll_bcast_shared_cost, pcoll_bcast_shared_temp, TEMP, 0, 1, 1},
     {"binomial_get", PCOLL_BCAST, "binomial tree, children read from the user buffer",
-     pcoll_bcast_knomial_get, pcoll_bcast_knomial_get_cost, pcoll_no_temp, USER, 0, 0},
+     pcoll_bcast_knomial_get, pcoll_bcast_knomial_get_cost, pcoll_no_temp, USER, 0, 0, 0},
     {"binomial_put", PCOLL_BCAST, "binomial tree, parents write to the user buffer",
-     pcoll_bcast_knomial_put, pcoll_bcast_knomial_put_cost, pcoll_no_temp, USER, 0, 0},
+     pcoll_bcast_knomial_put, pcoll_bcast_knomial_put_cost, pcoll_no_temp, USER, 0, 0, 0},
     {"knomial_get", PCOLL_BCAST, "k-nomial tree, children read from the user buffer",
-     pcoll_bcast_knomial_get, pcoll_bcast_knomial_get_cost, pcoll_no_temp, USER, 1, 0},
+     pcoll_bcast_knomial_get, pcoll_bcast_knomial_get_cost, pcoll_no_temp, USER, 1, 0, 0},
     {"knomial_put", PCOLL_BCAST, "k-nomial tree, parents write to the user buffer",
-     pcoll_bcast_knomial_put, pcoll_bcast_knomial_put_cost, pcoll_no_temp, USER, 1, 0},
+     pcoll_bcast_knomial_put, pcoll_bcast_knomial_put_cost, pcoll_no_temp, USER, 1, 0, 0},
     {"chain", PCOLL_BCAST, "pipelined chain between user buffers", pcoll_bcast_chain,
-     pcoll_bcast_chain_cost, pcoll_no_temp, USER, 0, 1},
+     pcoll_bcast_chain_cost, pcoll_no_temp, USER, 0, 1, 0},
 
     {"direct", PCOLL_ALLGATHER, "everybody reaches everybody", pcoll_allgather_direct,
-     pcoll_allgather_direct_cost, pcoll_allgather_direct_temp, USER | TEMP, 0, 1},
+     pcoll_allgather_direct_cost, pcoll_allgather_direct_temp, USER | TEMP, 0, 1, 0},
     {"butterfly", PCOLL_ALLGATHER, "recursive doubling on a weighted butterfly",
      pcoll_allgather_butterfly, pcoll_allgather_butterfly_cost, pcoll_allgather_butterfly_temp,
-     USER | TEMP, 0, 0},
+     USER | TEMP, 0, 0, 0},
     {"ring", PCOLL_ALLGATHER, "blocks passed round a ring of user buffers", pcoll_allgather_ring,
-     pcoll_allgather_ring_cost, pcoll_no_temp, USER, 0, 1},
+     pcoll_allgather_ring_cost, pcoll_no_temp, USER, 0, 1, 0},
     {0}};
 
 const struct pcoll_algorithm *pcoll_algorithm_find(enum pcoll_coll coll, const char *name)
@@ -52,7 +54,8 @@ static enum pcoll_result check(const struct pcoll_algorithm *algorithm,
 {
     if (signature->nranks < 1 || rank < 0 || rank >= signature->nranks || signature->root < 0 ||
         signature->root >= signature->nranks || signature->coll != algorithm->coll ||
-        params->radix < 0 || params->radix == 1)
+        params->radix < 0 || params->radix == 1 || params->slots < 0 || params->slots == 1 ||
+        (params->slots & (params->slots - 1)) != 0)
         return PCOLL_ERR_INVALID;
     if (params->path != PCOLL_PATH_AUTO && !(algorithm->paths & 1u << params->path))
         return PCOLL_UNSUPPORTED;

@@ -18,6 +18,7 @@ enum pcoll_path {
 struct pcoll_params {
     int radix;        /* fan-out of a tree, base of a dissemination; >= 2 */
     uint64_t segment; /* bytes of a pipeline segment */
+    int slots;        /* communication buffers of a ring, a power of two >= 2 */
     enum pcoll_path path;
     int paper; /* single-instance form as printed in document 001: one phase, no
                 * protection against run-ahead; for printing only */
@@ -55,8 +56,8 @@ struct pcoll_algorithm {
     uint64_t (*temp_bytes)(const struct pcoll_signature *signature,
                            const struct pcoll_params *params);
 
-    unsigned paths;               /* bit (1 << path) for each that generate accepts */
-    int uses_radix, uses_segment; /* which parameters mean something */
+    unsigned paths;                           /* bit (1 << path) for each that generate accepts */
+    int uses_radix, uses_segment, uses_slots; /* which parameters mean something */
 };
 
 /* All rows, ended by one with name NULL. */

@@ -17,6 +17,7 @@
 PCOLL_DECLARE_ALGORITHM(pcoll_barrier_butterfly);
 PCOLL_DECLARE_ALGORITHM(pcoll_barrier_dissemination);
 PCOLL_DECLARE_ALGORITHM(pcoll_bcast_eager);
+PCOLL_DECLARE_ALGORITHM(pcoll_bcast_shared);
 PCOLL_DECLARE_ALGORITHM(pcoll_bcast_knomial_put);
 PCOLL_DECLARE_ALGORITHM(pcoll_bcast_knomial_get);
 PCOLL_DECLARE_ALGORITHM(pcoll_bcast_chain);

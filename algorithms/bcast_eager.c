@@ -1,7 +1,7 @@
 /*
  * Broadcast down a k-nomial tree through communication buffers.
  *
- * Idea: every rank but the root owns a ring of SLOTS slots, each with a counter, into which its
+ * Idea: every rank but the root owns a ring of slots, each with a counter, into which its
  * parent puts without asking.  The receiver passes the slot on to its children and copies it to
  * the user buffer.  No "ready" message, so a rank that runs ahead does not wait; instead a parent
  * may use a slot again only when its children gave it back.  They do so for half a ring at a time
@@ -12,103 +12,69 @@
  *
  *      N = 5, radix 2:   0 -> 4, 2, 1    2 -> 3
  *
- * A message that fits a cell (PCOLL_CELL_BYTES) travels beside its counter.  A message of S > 1
- * segments takes S slots of an instance one after the other: the two-copy pipeline for long
- * messages where user buffers of peers are out of reach.  S is rounded up so that it divides the
- * ring or is a multiple of it; a cycle of the plan is one turn or more of the ring.
+ * A message that fits a cell (PCOLL_CELL_BYTES) travels beside its counter.  One of several
+ * segments goes through the ring (ring.h) segment by segment: the two-copy pipeline for long
+ * messages where user buffers of peers are out of reach.
  *
  * What counter data[slot] receives for one use: 1 from the gate that the children's credit opens
  * (where there is one), 2 from the parent's put, 4 from each piece of work done on the slot (where
  * the credit for the parent waits for them).
  *
- * Cost: log_k N times (L + (k-1) (o + M copy)) + M copy, SLOTS + 2 counters.  When: small messages;
+ * Cost: log_k N times (L + (k-1) (o + M copy)) + M copy, slots + 2 counters.  When: small messages;
  * any size without access to user buffers.  Condition: credit[h] counts the same number of pours
  * of each child for each use of half h, so the sum is complete only if each child's are; a slot is
  * given back only when everything on it, and on the slots before it in its half, has been done.
  */
-#include "algorithms/private.h"
-
 #include "algorithms/algorithm_files.h"
+#include "algorithms/ring.h"
 
 #define DEFAULT_SEGMENT (32 * 1024)
 
-enum { SLOTS = 8, HALF = SLOTS / 2, CREDIT = SLOTS, NCOUNTERS = SLOTS + 2 };
 enum { GATE = 1, DATA = 2, WORK = 4 };
-
-struct shape {
-    struct pcoll_tree tree;
-    uint64_t nsegments;  /* of one instance */
-    uint64_t slot_bytes; /* 0: cells */
-};
 
 struct state {
     struct pcoll_plan *plan;
-    struct shape shape;
+    struct pcoll_tree tree;
+    struct pcoll_ring ring;
     int v, parent, nchildren; /* v relative to the root; parent absolute */
 };
 
 /* One use of one slot. */
 struct use {
-    struct pcoll_segment part;
-    int slot, half;
+    struct pcoll_ring_use at;
     int gated, returned; /* waits for the children's credit, gives credit to the parent */
     uint64_t base;       /* level of data[slot] before this use */
     uint64_t credit;     /* level of credit[half] that opens the gate */
 };
 
-static uint64_t round_segments(uint64_t n)
+static struct pcoll_tree tree_of(const struct pcoll_signature *signature,
+                                 const struct pcoll_params *params)
 {
-    uint64_t divisor = 1;
-
-    if (n > SLOTS)
-        return (n + SLOTS - 1) / SLOTS * SLOTS;
-    while (divisor < n)
-        divisor *= 2;
-    return divisor;
+    return (struct pcoll_tree){signature->nranks, params->radix ? params->radix : 2};
 }
 
-static struct shape shape_of(const struct pcoll_signature *signature,
-                             const struct pcoll_params *params)
+static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
+                                 const struct pcoll_params *params)
 {
-    uint64_t nsegments =
-        round_segments(pcoll_segment_count(signature->bytes, params->segment, DEFAULT_SEGMENT));
-    uint64_t largest = (signature->bytes - 1) / nsegments + 1;
-    struct shape shape = {
-        .tree = {signature->nranks, params->radix ? params->radix : 2},
-        .nsegments = nsegments,
-        .slot_bytes = largest <= PCOLL_CELL_BYTES ? 0 : (largest + 63) / 64 * 64,
-    };
-
-    return shape;
+    return pcoll_ring_make(signature, params, DEFAULT_SEGMENT);
 }
 
-static struct pcoll_place slot_place(const struct state *s, int slot)
+static int credit_of(const struct state *s, const struct use *use)
 {
-    if (s->shape.slot_bytes == 0)
-        return pcoll_at(PCOLL_CELL, (uint64_t)slot * PCOLL_CELL_BYTES);
-    return pcoll_at(PCOLL_TEMP, (uint64_t)slot * s->shape.slot_bytes);
+    return pcoll_ring_credit(&s->ring, use->at.half);
 }
 
-/* With one segment, the phases before the last of a half have completed when it starts, so one
- * credit speaks for all four slots and one gate guards them.  With several, segments of an
- * instance may overtake each other and each slot has its own. */
-static struct use use_of(const struct state *s, uint64_t phase, uint64_t i)
+static struct use use_of(const struct state *s, int phase, uint64_t i)
 {
-    uint64_t n = s->shape.nsegments, q = phase * n + i, turn = q / SLOTS;
-    struct use use = {
-        .part = pcoll_segment_of(s->plan->signature.bytes, n, i),
-        .slot = (int)(q % SLOTS),
-        .half = (int)(q % SLOTS) / HALF,
-    };
-    uint64_t per_use = n > 1 ? HALF : 1;
+    struct use use = {.at = pcoll_ring_use(&s->ring, s->plan->signature.bytes, phase, i)};
 
-    use.gated = s->nchildren > 0 && (n > 1 || use.slot % HALF == 0);
-    use.returned = s->v != 0 && (n > 1 || use.slot % HALF == HALF - 1);
-    use.credit = turn * per_use * (uint64_t)s->nchildren;
+    use.gated = s->nchildren > 0 && use.at.opens;
+    use.returned = s->v != 0 && use.at.closes;
+    use.credit = use.at.credits * (uint64_t)s->nchildren;
     if (s->v != 0) {
         uint64_t work = use.returned && s->nchildren > 0 ? (uint64_t)s->nchildren + 1 : 0;
 
-        use.base = turn * ((use.gated ? 1u : 0u) * GATE + DATA + work * WORK);
+        use.base = use.at.turn * ((use.gated ? 1u : 0u) * GATE + DATA + work * WORK);
     }
     return use;
 }
@@ -118,36 +84,36 @@ static void add_puts(const struct state *s, const struct use *use, int trigger, 
 {
     const struct pcoll_signature *sig = &s->plan->signature;
     struct pcoll_place from =
-        s->v ? slot_place(s, use->slot) : pcoll_at(PCOLL_SEND, use->part.first);
+        s->v ? pcoll_ring_place(&s->ring, use->at.slot) : pcoll_at(PCOLL_SEND, use->at.part.first);
 
     for (int i = 0; i < s->nchildren; i++) {
-        int child =
-            pcoll_absolute(pcoll_tree_child(s->shape.tree, s->v, i), sig->root, sig->nranks);
-        struct pcoll_entry put = pcoll_entry_put(trigger, threshold, from, child,
-                                                 slot_place(s, use->slot), use->part.count);
+        int child = pcoll_absolute(pcoll_tree_child(s->tree, s->v, i), sig->root, sig->nranks);
+        struct pcoll_entry put =
+            pcoll_entry_put(trigger, threshold, from, child,
+                            pcoll_ring_place(&s->ring, use->at.slot), use->at.part.count);
 
-        put = pcoll_entry_pour(put, child, use->slot, DATA);
+        put = pcoll_entry_pour(put, child, use->at.slot, DATA);
         if (done)
-            put = pcoll_entry_done(put, use->slot, done);
+            put = pcoll_entry_done(put, use->at.slot, done);
         pcoll_plan_add(s->plan, put);
     }
 }
 
 static void add_root_use(const struct state *s, const struct use *use)
 {
-    add_puts(s, use, use->gated ? CREDIT + use->half : PCOLL_NONE, use->credit, 0);
+    add_puts(s, use, use->gated ? credit_of(s, use) : PCOLL_NONE, use->credit, 0);
 }
 
 static void add_leaf_use(const struct state *s, const struct use *use)
 {
     struct pcoll_entry copy =
-        pcoll_entry_copy(use->slot, use->base + DATA, slot_place(s, use->slot),
-                         pcoll_at(PCOLL_RECV, use->part.first), use->part.count);
+        pcoll_entry_copy(use->at.slot, use->base + DATA, pcoll_ring_place(&s->ring, use->at.slot),
+                         pcoll_at(PCOLL_RECV, use->at.part.first), use->at.part.count);
 
     if (use->returned)
-        copy = pcoll_entry_pour(copy, s->parent, CREDIT + use->half, 1);
+        copy = pcoll_entry_pour(copy, s->parent, credit_of(s, use), 1);
     pcoll_plan_add(s->plan, copy);
-    s->plan->lift[use->slot] += DATA;
+    s->plan->lift[use->at.slot] += DATA;
 }
 
 static void add_inner_use(const struct state *s, const struct use *use)
@@ -155,20 +121,20 @@ static void add_inner_use(const struct state *s, const struct use *use)
     uint64_t ready = use->base + DATA + (use->gated ? GATE : 0);
     uint64_t done = use->returned ? WORK : 0, all = ready + done * ((uint64_t)s->nchildren + 1);
     struct pcoll_entry copy =
-        pcoll_entry_copy(use->slot, ready, slot_place(s, use->slot),
-                         pcoll_at(PCOLL_RECV, use->part.first), use->part.count);
+        pcoll_entry_copy(use->at.slot, ready, pcoll_ring_place(&s->ring, use->at.slot),
+                         pcoll_at(PCOLL_RECV, use->at.part.first), use->at.part.count);
 
     if (use->gated) {
-        struct pcoll_entry gate = pcoll_entry_add(CREDIT + use->half, use->credit);
+        struct pcoll_entry gate = pcoll_entry_add(credit_of(s, use), use->credit);
 
-        pcoll_plan_add(s->plan, pcoll_entry_done(gate, use->slot, GATE));
+        pcoll_plan_add(s->plan, pcoll_entry_done(gate, use->at.slot, GATE));
     }
-    add_puts(s, use, use->slot, ready, done);
-    pcoll_plan_add(s->plan, done ? pcoll_entry_done(copy, use->slot, done) : copy);
+    add_puts(s, use, use->at.slot, ready, done);
+    pcoll_plan_add(s->plan, done ? pcoll_entry_done(copy, use->at.slot, done) : copy);
     if (use->returned)
-        pcoll_plan_add(s->plan, pcoll_entry_pour(pcoll_entry_add(use->slot, all), s->parent,
-                                                 CREDIT + use->half, 1));
-    s->plan->lift[use->slot] += all - use->base;
+        pcoll_plan_add(s->plan, pcoll_entry_pour(pcoll_entry_add(use->at.slot, all), s->parent,
+                                                 credit_of(s, use), 1));
+    s->plan->lift[use->at.slot] += all - use->base;
 }
 
 static void add_use(const struct state *s, const struct use *use)
@@ -183,37 +149,35 @@ static void add_use(const struct state *s, const struct use *use)
 
 static void build(struct state *s)
 {
-    uint64_t n = s->shape.nsegments, turns = n > SLOTS ? n / SLOTS : 1;
-
     for (int phase = 0; phase < s->plan->nphases; phase++) {
         pcoll_plan_open(s->plan, phase);
-        for (uint64_t i = 0; i < n; i++) {
-            struct use use = use_of(s, (uint64_t)phase, i);
+        for (uint64_t i = 0; i < s->ring.nsegments; i++) {
+            struct use use = use_of(s, phase, i);
 
             add_use(s, &use);
         }
     }
     for (int half = 0; half < 2; half++)
-        s->plan->lift[CREDIT + half] = turns * (n > 1 ? HALF : 1) * (uint64_t)s->nchildren;
-    s->plan->temp_bytes = s->v ? s->shape.slot_bytes * SLOTS : 0;
+        s->plan->lift[pcoll_ring_credit(&s->ring, half)] =
+            pcoll_ring_credits(&s->ring) * (uint64_t)s->nchildren;
+    s->plan->temp_bytes = s->v ? pcoll_ring_bytes(&s->ring) : 0;
 }
 
 enum pcoll_result pcoll_bcast_eager(const struct pcoll_signature *signature, int rank,
                                     const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
-    struct shape shape = shape_of(signature, params);
-    int nphases = shape.nsegments < SLOTS ? SLOTS / (int)shape.nsegments : 1;
-    struct state s = {.shape = shape,
+    struct state s = {.tree = tree_of(signature, params),
+                      .ring = ring_of(signature, params),
                       .v = pcoll_relative(rank, signature->root, signature->nranks)};
-    enum pcoll_result result =
-        pcoll_plan_create(signature, rank, "eager", NCOUNTERS, nphases, &s.plan);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, "eager", s.ring.slots + 2,
+                                                 pcoll_ring_phases(&s.ring), &s.plan);
 
     if (result != PCOLL_OK)
         return result;
-    s.nchildren = pcoll_tree_nchildren(shape.tree, s.v);
+    s.nchildren = pcoll_tree_nchildren(s.tree, s.v);
     if (s.v != 0)
         s.parent =
-            pcoll_absolute(pcoll_tree_parent(shape.tree, s.v), signature->root, signature->nranks);
+            pcoll_absolute(pcoll_tree_parent(s.tree, s.v), signature->root, signature->nranks);
     build(&s);
     *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
@@ -222,20 +186,24 @@ enum pcoll_result pcoll_bcast_eager(const struct pcoll_signature *signature, int
 uint64_t pcoll_bcast_eager_temp(const struct pcoll_signature *signature,
                                 const struct pcoll_params *params)
 {
-    return shape_of(signature, params).slot_bytes * SLOTS;
+    struct pcoll_ring ring = ring_of(signature, params);
+
+    return pcoll_ring_bytes(&ring);
 }
 
 double pcoll_bcast_eager_cost(const struct pcoll_signature *signature,
                               const struct pcoll_params *params,
                               const struct pcoll_machine *machine)
 {
-    struct shape shape = shape_of(signature, params);
-    int radix = shape.tree.radix < signature->nranks ? shape.tree.radix : signature->nranks;
+    struct pcoll_tree tree = tree_of(signature, params);
+    struct pcoll_ring ring = ring_of(signature, params);
+    struct pcoll_machine own = pcoll_ring_machine(&ring, machine);
+    int radix = tree.radix < signature->nranks ? tree.radix : signature->nranks;
     int depth = pcoll_log_ceil(signature->nranks, radix);
-    double segments = (double)shape.nsegments, crowd = pcoll_cost_crowd(signature, machine);
+    double segments = (double)ring.nsegments, crowd = pcoll_cost_crowd(signature, machine);
     double one = (double)signature->bytes / segments * machine->copy + machine->o;
     double steps = depth + segments - 1;
 
-    return pcoll_cost_waves(signature, machine, depth, radix - 1) +
+    return pcoll_cost_waves(signature, &own, depth, radix - 1) +
            steps * (radix * one + (segments > 1 ? machine->L : 0)) * crowd;
 }

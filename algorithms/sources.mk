@@ -4,9 +4,11 @@ pcoll_sources += \
     %D%/plan_print.c \
     %D%/algorithm.h %D%/algorithm.c %D%/algorithm_files.h \
     %D%/private.h %D%/private.c \
+    %D%/ring.h %D%/ring.c \
     %D%/barrier_butterfly.c \
     %D%/barrier_dissemination.c \
     %D%/bcast_eager.c \
+    %D%/bcast_shared.c \
     %D%/bcast_knomial_put.c \
     %D%/bcast_knomial_get.c \
     %D%/bcast_chain.c \

@@ -82,6 +82,7 @@ static enum pcoll_result generate(const struct call *call,
 {
     struct pcoll_params params = {
         .radix = proposal->radix,
+        .slots = proposal->slots,
         .segment = proposal->segment,
         .path = (enum pcoll_path)proposal->path,
     };
@@ -97,17 +98,19 @@ static void print_choice(const struct MPIDI_PCOLL_plan *plan,
     const struct pcoll_signature *sig = &plan->plan->signature;
     struct pcoll_account account = pcoll_plan_account(plan->plan);
     const struct pcoll_algorithm *row = &pcoll_algorithms[proposal->row];
-    char line[300], radix[24] = "", segment[40] = "";
+    char line[300], radix[24] = "", segment[40] = "", slots[24] = "";
 
     if (row->uses_radix && proposal->radix)
         snprintf(radix, sizeof(radix), " radix %d", proposal->radix);
     if (row->uses_segment && proposal->segment)
         snprintf(segment, sizeof(segment), " segment %llu", (unsigned long long)proposal->segment);
+    if (row->uses_slots && proposal->slots)
+        snprintf(slots, sizeof(slots), " slots %d", proposal->slots);
     snprintf(line, sizeof(line),
-             "%s %llu B on %d ranks: %s%s%s%s (%s), predicted %.2f us; "
+             "%s %llu B on %d ranks: %s%s%s%s%s (%s), predicted %.2f us; "
              "%d counters, %d entries, %llu B of state",
              pcoll_coll_name(sig->coll), (unsigned long long)sig->bytes, sig->nranks, row->name,
-             radix, segment, paths[proposal->path], proposal->reason, proposal->predicted_us,
+             radix, segment, slots, paths[proposal->path], proposal->reason, proposal->predicted_us,
              account.counters, account.entries, (unsigned long long)account.state_bytes);
     fprintf(stderr, "[%d] pcoll: %s\n", MPIR_Process.rank, line);
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)

@@ -55,8 +55,8 @@ void MPIDI_PCOLL_comm_free_keyval(void);
 struct MPIDI_PCOLL_proposal {
     int32_t row;
     int32_t radix;
+    int32_t slots;
     int32_t path;
-    int32_t pad;
     uint64_t segment;
     double predicted_us;
     const char *reason; /* valid on rank 0 only */

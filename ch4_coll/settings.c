@@ -26,7 +26,7 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         How MPI_Bcast_init runs with --with-coll=offload: auto (the cost model decides), eager,
-        binomial_get, binomial_put, knomial_get, knomial_put, chain, or mpich (MPICH's own
+        shared, binomial_get, binomial_put, knomial_get, knomial_put, chain, or mpich (MPICH's own
         schedule).
 
     - name        : MPIR_CVAR_ALLGATHER_INIT_ALGORITHM
@@ -292,6 +292,7 @@ static void choose(const struct pcoll_signature *signature, MPIR_Info *info, uns
         return;
     proposal->row = (int32_t)(choice.algorithm - pcoll_algorithms);
     proposal->radix = choice.params.radix;
+    proposal->slots = choice.params.slots;
     proposal->path = choice.params.path;
     proposal->segment = choice.params.segment;
     proposal->predicted_us = choice.predicted_us;

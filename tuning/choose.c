@@ -8,7 +8,8 @@
 
 #define MIN_SEGMENT (UINT64_C(4) << 10)
 #define MAX_SEGMENT (UINT64_C(1) << 20)
-#define MAX_CANDIDATES 16 /* values of one parameter */
+#define MAX_RING_SEGMENT (UINT64_C(1) << 16) /* the ring should stay in the cache */
+#define MAX_CANDIDATES 16                    /* values of one parameter */
 
 /* Why a candidate fell out. */
 enum { NO_USER_RMA = 1 << 0, TOO_MUCH_TEMP = 1 << 1, NO_COST = 1 << 2 };
@@ -101,6 +102,7 @@ static int radix_candidates(const struct search *search, const struct pcoll_algo
 static int segment_candidates(const struct search *search, const struct pcoll_algorithm *algorithm,
                               uint64_t *values)
 {
+    const uint64_t most = algorithm->uses_slots ? MAX_RING_SEGMENT : MAX_SEGMENT;
     int count = 0;
 
     values[0] = 0;
@@ -109,12 +111,23 @@ static int segment_candidates(const struct search *search, const struct pcoll_al
     values[0] = search->fixed.segment;
     if (search->fixed.segment != 0)
         return 1;
-    for (uint64_t segment = MIN_SEGMENT; segment <= MAX_SEGMENT; segment *= 2) {
+    for (uint64_t segment = MIN_SEGMENT; segment <= most; segment *= 2) {
         values[count++] = segment;
         if (segment >= search->signature->bytes)
             break;
     }
     return count;
+}
+
+/* Fills values[0 .. return). */
+static int slots_candidates(const struct search *search, const struct pcoll_algorithm *algorithm,
+                            struct pcoll_params params, int *values)
+{
+    values[0] = 0;
+    if (!algorithm->uses_slots)
+        return 1;
+    params.slots = values[1] = PCOLL_LONG_RING;
+    return algorithm->temp_bytes(search->signature, &params) <= PCOLL_LONG_RING_BYTES ? 2 : 1;
 }
 
 /* PCOLL_PATH_AUTO is a candidate only of an algorithm that knows no other. */
@@ -139,6 +152,18 @@ static int path_suits(struct search *search, const struct pcoll_algorithm *algor
     return search->below_threshold || search->signature->bytes >= ability->user_rma_threshold;
 }
 
+static void weigh_rings(struct search *search, const struct pcoll_algorithm *algorithm,
+                        struct pcoll_params params)
+{
+    int slots[2];
+    const int nslots = slots_candidates(search, algorithm, params, slots);
+
+    for (int i = 0; i < nslots; i++) {
+        params.slots = slots[i];
+        weigh(search, algorithm, &params);
+    }
+}
+
 static void weigh_path(struct search *search, const struct pcoll_algorithm *algorithm,
                        enum pcoll_path path)
 {
@@ -151,7 +176,7 @@ static void weigh_path(struct search *search, const struct pcoll_algorithm *algo
         for (int s = 0; s < nsegments; s++) {
             const struct pcoll_params params = {
                 .radix = radixes[r], .segment = segments[s], .path = path};
-            weigh(search, algorithm, &params);
+            weigh_rings(search, algorithm, params);
         }
     }
 }

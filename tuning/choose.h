@@ -26,6 +26,12 @@ struct pcoll_ability {
     int cores;                   /* as in struct pcoll_machine */
 };
 
+/* Beside the default length of a ring of communication buffers, this many slots are a candidate:
+ * with fewer cores than ranks, who fills the ring runs further ahead before it must wait for its
+ * turn.  It must not push everything else out of the cache, so TEMP has a limit. */
+#define PCOLL_LONG_RING 256
+#define PCOLL_LONG_RING_BYTES (UINT64_C(1) << 18)
+
 struct pcoll_choice {
     const struct pcoll_algorithm *algorithm;
     struct pcoll_params params;

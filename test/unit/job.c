@@ -39,10 +39,10 @@ const char *job_name(const struct job *job)
     static const char *const path[] = {"", " path=user", " path=temp"};
     const struct pcoll_signature *s = &job->signature;
 
-    snprintf(name, sizeof(name), "%s/%s N=%d root=%d bytes=%llu%s%s radix=%d segment=%llu",
+    snprintf(name, sizeof(name), "%s/%s N=%d root=%d bytes=%llu%s%s radix=%d segment=%llu slots=%d",
              pcoll_coll_name(s->coll), job->algorithm->name, s->nranks, s->root,
              (unsigned long long)s->bytes, s->in_place ? " in place" : "", path[job->params.path],
-             job->params.radix, (unsigned long long)job->params.segment);
+             job->params.radix, (unsigned long long)job->params.segment, job->params.slots);
     return name;
 }
 
@@ -62,6 +62,8 @@ int job_variants(const struct pcoll_algorithm *algorithm, int nranks, struct pco
                 .path = (enum pcoll_path)path,
             };
         }
+        if (algorithm->uses_slots)
+            params[count++] = (struct pcoll_params){.path = (enum pcoll_path)path, .slots = 2};
     }
     return count;
 }

@@ -24,7 +24,8 @@ void job_destroy(struct job *job);
 const char *job_name(const struct job *job);
 
 /* The parameters to test an algorithm with for `nranks` ranks: each path it has, and radix 2, 3, 4
- * and nranks if it uses one.  Writes at most JOB_VARIANTS and returns how many. */
+ * and nranks if it uses one, and a short ring.  Writes at most JOB_VARIANTS and returns how many.
+ */
 enum { JOB_VARIANTS = 8 };
 int job_variants(const struct pcoll_algorithm *algorithm, int nranks, struct pcoll_params *params);
 

@@ -87,22 +87,43 @@ static void expect(struct trial *trial, const char *algorithm, const char *reaso
 
 /* ---- the model ---- */
 
+/* Negative: none. */
+static double lesser(double a, double b)
+{
+    if (a < 0 || b < 0)
+        return a < 0 ? b : a;
+    return a < b ? a : b;
+}
+
+static double cost_within(const struct trial *trial, const struct pcoll_algorithm *row,
+                          const struct pcoll_params *params, const struct pcoll_machine *machine,
+                          uint64_t max_temp)
+{
+    return row->temp_bytes(&trial->signature, params) <= max_temp
+               ? row->cost(&trial->signature, params, machine)
+               : -1;
+}
+
 static double least_of_row(const struct trial *trial, const struct pcoll_algorithm *row,
                            const struct pcoll_machine *machine, enum pcoll_path path)
 {
     const struct pcoll_signature *signature = &trial->signature;
+    const uint64_t most = row->uses_slots ? 65536 : 1 << 20;
     double least = -1;
 
     for (int radix = 2; radix <= signature->nranks || radix == 2; radix++) {
         if (radix != 2 && radix != 3 && radix != 4 && radix != 8 && radix != signature->nranks)
             continue;
-        for (uint64_t segment = 4096; segment <= 1 << 20; segment *= 2) {
-            const struct pcoll_params params = {.radix = radix, .segment = segment, .path = path};
-            const double cost = row->cost(signature, &params, machine);
+        for (uint64_t segment = 4096; segment <= most; segment *= 2) {
+            struct pcoll_params params = {.radix = radix, .segment = segment, .path = path};
+            const double plain = cost_within(trial, row, &params, machine, trial->ability.max_temp);
+            double cost;
 
-            if (row->temp_bytes(signature, &params) <= trial->ability.max_temp &&
-                (least < 0 || cost < least))
-                least = cost;
+            params.slots = PCOLL_LONG_RING;
+            cost = row->uses_slots
+                       ? cost_within(trial, row, &params, machine, PCOLL_LONG_RING_BYTES)
+                       : plain;
+            least = lesser(least, lesser(plain, cost));
         }
     }
     return least;
@@ -118,14 +139,10 @@ static double least_cost(const struct trial *trial, const struct pcoll_machine *
 
     for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
         for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++) {
-            double cost;
-
             if (row->coll != trial->signature.coll || !(row->paths >> path & 1) ||
                 (path == PCOLL_PATH_USER && !user))
                 continue;
-            cost = least_of_row(trial, row, machine, (enum pcoll_path)path);
-            if (cost >= 0 && (least < 0 || cost < least))
-                least = cost;
+            least = lesser(least, least_of_row(trial, row, machine, (enum pcoll_path)path));
         }
     }
     return least;
@@ -217,17 +234,17 @@ static void test_paths(void)
     struct trial trial = trial_of(PCOLL_BCAST, 8, 65536);
 
     trial.json = HEAD SLOW_RMA "}";
-    expect(&trial, "eager", "model", NULL, "user buffers are left alone where that is slow");
+    expect(&trial, "shared", "model", NULL, "user buffers are left alone where that is slow");
     tap_ok(trial.choice.params.path == PCOLL_PATH_TEMP, "by path temp");
     trial.json = HEAD SLOW_COPY "}";
     run(&trial);
     free(trial.message);
     tap_ok(trial.choice.params.path == PCOLL_PATH_USER, "and used where copying is slow");
     trial.signature.bytes = 4095;
-    expect(&trial, "eager", "model", NULL, "but not below the threshold");
+    expect(&trial, "shared", "model", NULL, "but not below the threshold");
     trial.signature.bytes = 4096;
     trial.ability.provides = NO_RMA;
-    expect(&trial, "eager", "model", NULL, "nor where they are out of reach");
+    expect(&trial, "shared", "model", NULL, "nor where they are out of reach");
 }
 
 static void test_unsupported(void)
@@ -353,8 +370,9 @@ static void test_wish_params(void)
     tap_ok(trial.choice.params.radix >= 2, "not had");
     trial.json = HEAD SLOW_RMA "}";
     trial.wish = (struct pcoll_wish){.radix = 5, .segment = 1000};
-    expect(&trial, "eager", "model", NULL, "radix and segment wished, algorithm open");
-    tap_ok(trial.choice.params.radix == 5 && trial.choice.params.segment == 1000, "and had");
+    expect(&trial, "shared", "model", NULL, "radix and segment wished, algorithm open");
+    tap_ok(trial.choice.params.radix == 0 && trial.choice.params.segment == 1000,
+           "and had where the algorithm has them");
     trial = trial_of(PCOLL_BCAST, 4, 1 << 30);
     trial.ability.provides = NO_RMA;
     trial.wish.segment = 1 << 30;
@@ -384,7 +402,7 @@ static void test_rule_match(void)
         const char *algorithm, *reason;
     } cases[] = {
         {4, 8192, "chain", "rule"}, {8, 65536, "chain", "rule"}, {3, 8192, "eager", "rule"},
-        {9, 8192, "eager", "rule"}, {4, 8191, "eager", "rule"},  {4, 65537, "eager", "model"},
+        {9, 8192, "eager", "rule"}, {4, 8191, "eager", "rule"},  {4, 65537, "shared", "model"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -35,7 +35,8 @@ struct excuse {
     unsigned paths; /* bits, 0: all */
     unsigned ops;   /* bits */
     int most_ranks;
-    int cut; /* the message is cut in segments */
+    int cut;   /* the message is cut in segments */
+    int gated; /* each slot of the ring is waited for by itself: cut, or a ring of two */
     const char *reason;
 };
 
@@ -52,8 +53,7 @@ static const struct excuse excuses[] = {
      .reason = "with one partner a round, its next 'ready' says that it has all of this instance"},
     {.kind = COLLAPSE,
      .coll = PCOLL_BCAST,
-     .algorithm = "eager",
-     .cut = 1,
+     .gated = 1,
      .reason = "with a gate at every slot, a ring of the slots of one instance is enough"},
     {.kind = LOWER,
      .coll = PCOLL_BARRIER,
@@ -198,6 +198,7 @@ static const struct excuse *find_excuse(const struct mutant *m)
             (!e->algorithm || strcmp(e->algorithm, plan->algorithm) == 0) &&
             (!e->paths || e->paths >> m->job->params.path & 1) &&
             (!e->ops || e->ops >> entry_of(m)->op & 1) && (!e->cut || m->job->params.segment) &&
+            (!e->gated || m->job->params.segment || m->job->params.slots == 2) &&
             (!e->most_ranks || plan->signature.nranks <= e->most_ranks))
             return e;
     }
