@@ -243,11 +243,12 @@ double pcoll_allgather_butterfly_cost(const struct pcoll_signature *signature,
     int rounds = 1 << n == signature->nranks ? n : n + 2;
     double bytes = (double)signature->bytes * (signature->nranks - 1);
     double own = (double)signature->bytes * machine->copy;
+    double moved = bytes * pcoll_cost_forward(signature, machine);
     double crowd = pcoll_cost_crowd(signature, machine);
 
     if (user)
         return pcoll_cost_waves(signature, machine, rounds + 1, 2) +
-               crowd * (rounds * machine->rma + bytes * machine->G + own);
+               crowd * (rounds * machine->rma + moved + own);
     return pcoll_cost_waves(signature, machine, rounds, 1) +
            crowd * (2 * bytes * machine->copy + 2 * own);
 }

@@ -93,8 +93,8 @@ double pcoll_allgather_ring_cost(const struct pcoll_signature *signature,
     double nsegments =
         (double)pcoll_segment_count(signature->bytes, params->segment, DEFAULT_SEGMENT);
     double cached = bytes / nsegments <= DEFAULT_SEGMENT ? 0.5 : 1;
-    double work =
-        (steps - 1 + nsegments) * rma + steps * bytes * machine->G + cached * bytes * machine->copy;
+    double moved = steps * bytes * pcoll_cost_forward(signature, machine);
+    double work = (steps - 1 + nsegments) * rma + moved + cached * bytes * machine->copy;
 
     return pcoll_cost_waves(signature, machine, steps + 1, 1) +
            pcoll_cost_crowd(signature, machine) * work;

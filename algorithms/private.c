@@ -107,6 +107,12 @@ double pcoll_cost_waves(const struct pcoll_signature *signature,
     return machine->call + waves * (machine->L + turn + messages * gap * crowd);
 }
 
+double pcoll_cost_forward(const struct pcoll_signature *signature,
+                          const struct pcoll_machine *machine)
+{
+    return pcoll_cost_crowd(signature, machine) > 1 ? machine->G + machine->copy / 2 : machine->G;
+}
+
 uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
     (void)signature;

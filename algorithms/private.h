@@ -64,6 +64,11 @@ double pcoll_cost_waves(const struct pcoll_signature *signature,
 double pcoll_cost_crowd(const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine);
 
+/* Time per byte that moves between user buffers, most of it passed on by ranks that got it before:
+ * in turn on one core, they find it gone from the cache. */
+double pcoll_cost_forward(const struct pcoll_signature *signature,
+                          const struct pcoll_machine *machine);
+
 uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pcoll_params *params);
 
 #endif /* PCOLL_ALGORITHMS_PRIVATE_H */

@@ -8,7 +8,7 @@
 
 #define MIN_SEGMENT (UINT64_C(4) << 10)
 #define MAX_SEGMENT (UINT64_C(1) << 20)
-#define MAX_RING_SEGMENT (UINT64_C(1) << 16) /* the ring should stay in the cache */
+#define MAX_TEMP_SEGMENT (UINT64_C(1) << 16) /* communication buffers should stay in the cache */
 #define MAX_CANDIDATES 16                    /* values of one parameter */
 
 /* Why a candidate fell out. */
@@ -100,9 +100,9 @@ static int radix_candidates(const struct search *search, const struct pcoll_algo
 
 /* Fills values[0 .. return).  Of the segments that hold the whole message only the smallest. */
 static int segment_candidates(const struct search *search, const struct pcoll_algorithm *algorithm,
-                              uint64_t *values)
+                              enum pcoll_path path, uint64_t *values)
 {
-    const uint64_t most = algorithm->uses_slots ? MAX_RING_SEGMENT : MAX_SEGMENT;
+    const uint64_t most = path == PCOLL_PATH_TEMP ? MAX_TEMP_SEGMENT : MAX_SEGMENT;
     int count = 0;
 
     values[0] = 0;
@@ -170,7 +170,7 @@ static void weigh_path(struct search *search, const struct pcoll_algorithm *algo
     int radixes[MAX_CANDIDATES];
     uint64_t segments[MAX_CANDIDATES];
     const int nradixes = radix_candidates(search, algorithm, radixes);
-    const int nsegments = segment_candidates(search, algorithm, segments);
+    const int nsegments = segment_candidates(search, algorithm, path, segments);
 
     for (int r = 0; r < nradixes; r++) {
         for (int s = 0; s < nsegments; s++) {

@@ -108,7 +108,7 @@ static double least_of_row(const struct trial *trial, const struct pcoll_algorit
                            const struct pcoll_machine *machine, enum pcoll_path path)
 {
     const struct pcoll_signature *signature = &trial->signature;
-    const uint64_t most = row->uses_slots ? 65536 : 1 << 20;
+    const uint64_t most = path == PCOLL_PATH_TEMP ? 65536 : 1 << 20;
     double least = -1;
 
     for (int radix = 2; radix <= signature->nranks || radix == 2; radix++) {
