@@ -79,7 +79,9 @@ struct pcoll_machine pcoll_ring_machine(const struct pcoll_ring *ring,
                                         const struct pcoll_machine *machine)
 {
     struct pcoll_machine own = *machine;
+    double waits = 2 * (double)ring->nsegments / ring->slots;
 
-    own.turn *= 2 * (double)ring->nsegments / ring->slots;
+    own.L *= 1 + waits;
+    own.turn *= waits;
     return own;
 }

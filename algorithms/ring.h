@@ -59,8 +59,8 @@ static inline uint64_t pcoll_ring_bytes(const struct pcoll_ring *ring)
     return (uint64_t)ring->slots * ring->slot_bytes;
 }
 
-/* The machine as who fills the ring sees it: short of cores, a rank waits for its turn once for
- * half a ring. */
+/* The machine as who fills the ring sees it: it waits for credit, and short of cores for its turn,
+ * once for half a ring. */
 struct pcoll_machine pcoll_ring_machine(const struct pcoll_ring *ring,
                                         const struct pcoll_machine *machine);
 

@@ -123,10 +123,13 @@ static int segment_candidates(const struct search *search, const struct pcoll_al
 static int slots_candidates(const struct search *search, const struct pcoll_algorithm *algorithm,
                             struct pcoll_params params, int *values)
 {
+    const int cores = search->ability->cores, nranks = search->signature->nranks;
+
     values[0] = 0;
     if (!algorithm->uses_slots)
         return 1;
-    params.slots = values[1] = PCOLL_LONG_RING;
+    values[1] = cores > 0 && nranks > cores ? PCOLL_LONG_RING_CROWDED : PCOLL_LONG_RING;
+    params.slots = values[1];
     return algorithm->temp_bytes(search->signature, &params) <= PCOLL_LONG_RING_BYTES ? 2 : 1;
 }
 

@@ -27,9 +27,10 @@ struct pcoll_ability {
 };
 
 /* Beside the default length of a ring of communication buffers, this many slots are a candidate:
- * with fewer cores than ranks, who fills the ring runs further ahead before it must wait for its
- * turn.  It must not push everything else out of the cache, so TEMP has a limit. */
-#define PCOLL_LONG_RING 256
+ * who fills the ring waits for credit once for half a ring, and with fewer cores than ranks for its
+ * turn as well.  A long ring must not push everything else out of the cache. */
+#define PCOLL_LONG_RING 64
+#define PCOLL_LONG_RING_CROWDED 256
 #define PCOLL_LONG_RING_BYTES (UINT64_C(1) << 18)
 
 struct pcoll_choice {

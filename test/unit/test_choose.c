@@ -109,6 +109,7 @@ static double least_of_row(const struct trial *trial, const struct pcoll_algorit
 {
     const struct pcoll_signature *signature = &trial->signature;
     const uint64_t most = path == PCOLL_PATH_TEMP ? 65536 : 1 << 20;
+    const int crowded = machine->cores > 0 && signature->nranks > machine->cores;
     double least = -1;
 
     for (int radix = 2; radix <= signature->nranks || radix == 2; radix++) {
@@ -119,7 +120,7 @@ static double least_of_row(const struct trial *trial, const struct pcoll_algorit
             const double plain = cost_within(trial, row, &params, machine, trial->ability.max_temp);
             double cost;
 
-            params.slots = PCOLL_LONG_RING;
+            params.slots = crowded ? PCOLL_LONG_RING_CROWDED : PCOLL_LONG_RING;
             cost = row->uses_slots
                        ? cost_within(trial, row, &params, machine, PCOLL_LONG_RING_BYTES)
                        : plain;
