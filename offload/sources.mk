@@ -7,7 +7,10 @@ pcoll_sources += \
 
 # Only where there is libfabric.
 pcoll_ofi_sources = \
-    %D%/ofi_endpoint.h %D%/ofi_endpoint.c %D%/ofi_select.c
+    %D%/ofi_endpoint.h %D%/ofi_endpoint.c %D%/ofi_select.c \
+    %D%/ofi_trigger.h %D%/ofi_trigger.c %D%/ofi_trigger_state.h \
+    %D%/ofi_trigger_group.c %D%/ofi_trigger_open.c %D%/ofi_trigger_bind.c \
+    %D%/ofi_trigger_work.c
 
 # Only for tests and tools.
 pcoll_tool_sources += \

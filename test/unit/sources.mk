@@ -11,7 +11,8 @@ check_PROGRAMS += \
     %D%/test_table
 if HAVE_LIBFABRIC
 check_PROGRAMS += \
-    %D%/test_ofi_endpoint
+    %D%/test_ofi_endpoint \
+    %D%/test_ofi_trigger
 endif HAVE_LIBFABRIC
 
 # What the tests share.
