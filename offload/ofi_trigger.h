@@ -25,20 +25,22 @@
 #include "offload/medium.h"
 
 struct pcoll_ofi_trigger_settings {
-    const char *provider, *interface; /* as in ofi_endpoint.h; NULL: the first that can */
-    int counters;                     /* most open in this process */
+    int counters;      /* most open in this process */
     int works;         /* most queued at once; `sockets` loses works when one event fires more than
                         * about 2500 */
     uint64_t capacity; /* no counter rises above this before it is set back by its owner */
 };
 
-/* What holds for groups created and plans bound from now on.  The strings are borrowed. */
+/* What holds for plans bound from now on. */
 extern struct pcoll_ofi_trigger_settings pcoll_ofi_trigger_settings;
 
+/* Uses bootstrap->provider and ->interface, the same on all ranks of a group.  The bootstrap must
+ * stay valid as long as the group: bind and exchange use it. */
 extern const struct pcoll_medium pcoll_medium_ofi_trigger;
 
-/* End what this process still has: late pours of peers may come until here.  All groups are
- * destroyed, on all ranks (behind a barrier of another kind, as in MPI_Finalize). */
-void pcoll_ofi_trigger_finish(void);
+/* A plan that was unbound stays until all that peers pour on it has come.  End what is left: when
+ * no rank will start, or wait for, any plan (behind a barrier of another kind, as in
+ * MPI_Finalize). */
+void pcoll_ofi_trigger_finalize(void);
 
 #endif /* PCOLL_OFI_TRIGGER_H */

@@ -161,9 +161,8 @@ static enum pcoll_result probe(struct pcoll_ofi_endpoint *endpoint,
 
 static enum pcoll_result open_group(struct pcoll_group *group)
 {
-    const struct pcoll_ofi_trigger_settings *s = &pcoll_ofi_trigger_settings;
-    struct pcoll_ofi_options options = {.provider = s->provider,
-                                        .interface = s->interface,
+    struct pcoll_ofi_options options = {.provider = group->bootstrap.provider,
+                                        .interface = group->bootstrap.interface,
                                         .caps = FI_TRIGGER | FI_RMA_EVENT,
                                         .progress = FI_PROGRESS_AUTO,
                                         .event = on_event};
@@ -220,7 +219,7 @@ enum pcoll_result pcoll_trigger_exchange(struct pcoll_group *group, const void *
     return group->bootstrap.allgather(group->bootstrap.context, mine, all, bytes);
 }
 
-void pcoll_ofi_trigger_finish(void)
+void pcoll_ofi_trigger_finalize(void)
 {
     pcoll_trigger_sweep(1);
     pcoll_ofi_close(pcoll_trigger_process.endpoint);

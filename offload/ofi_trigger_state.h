@@ -78,7 +78,7 @@ struct pcoll_bound {
 
 /* Of this process. */
 struct trigger_process {
-    struct pcoll_ofi_endpoint *endpoint; /* kept open until finish */
+    struct pcoll_ofi_endpoint *endpoint; /* kept open until finalize */
     struct pcoll_bound *late;            /* unbound, but peers may still pour */
     int counters, works;                 /* taken from the budget */
 };

@@ -2,7 +2,6 @@
  * The medium that lets the provider run plans: every algorithm on processes over `sockets`, ranks
  * that run ahead and that do not look, plans side by side; and what cannot be is told.
  */
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "offload/ofi_trigger_state.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
+#include "test/unit/trial.h"
 
 static const struct pcoll_medium *const medium = &pcoll_medium_ofi_trigger;
 
@@ -24,16 +24,6 @@ struct trial {
     int root, instances;
 };
 
-/* A plan of one rank, bound. */
-struct part {
-    struct pcoll_signature signature;
-    struct pcoll_plan *plan;
-    struct pcoll_bound *bound;
-    unsigned char *send, *recv;
-    int rank, instance;
-    unsigned seed;
-};
-
 /* A rank. */
 struct party {
     struct meeting *meeting;
@@ -42,18 +32,15 @@ struct party {
     struct pcoll_group *group;
 };
 
-static _Atomic int *shared; /* [rank]: starts, for barriers; other uses say so */
-
-static unsigned char byte_of(int rank, int instance, uint64_t i)
-{
-    return (unsigned char)((uint64_t)rank * 37 + (uint64_t)instance * 101 + i * 7 + i / 256 + 1);
-}
+static _Atomic int *shared; /* [rank]: starts, as trial.h wants; [WITNESS], see below */
 
 static int open_party(struct party *p, struct meeting *meeting, int rank)
 {
     p->meeting = meeting;
     p->attendee = (struct attendee){meeting, rank, 0};
     p->bootstrap = meeting_bootstrap(&p->attendee);
+    p->bootstrap.provider = "sockets";
+    p->bootstrap.interface = "127.0.0.1";
     return medium->group_create(&p->bootstrap, &p->group) == PCOLL_OK;
 }
 
@@ -61,106 +48,25 @@ static void close_party(struct party *p)
 {
     meeting_barrier(p->meeting);
     medium->group_destroy(p->group);
-    pcoll_ofi_trigger_finish();
+    pcoll_ofi_trigger_finalize();
 }
 
 static int make_part(struct part *p, const struct trial *t, const struct party *party)
 {
-    int rank = party->bootstrap.rank, nranks = party->bootstrap.nranks;
-    struct pcoll_signature sig = {t->row->coll, nranks, 0, t->bytes, 0, NULL};
+    struct pcoll_signature sig = {.coll = t->row->coll,
+                                  .nranks = party->bootstrap.nranks,
+                                  .root = t->root % party->bootstrap.nranks,
+                                  .bytes = t->bytes};
 
-    if (sig.coll == PCOLL_BCAST)
-        sig.root = t->root % nranks;
-    *p = (struct part){.signature = sig, .rank = rank, .seed = (unsigned)rank + 1};
-    p->send = malloc(t->bytes + 1);
-    p->recv = malloc(t->bytes * (uint64_t)nranks + 1);
-    return pcoll_generate(t->row, &sig, rank, &t->params, &p->plan) == PCOLL_OK &&
-           pcoll_lower(t->row, &t->params, &p->plan) == PCOLL_OK;
-}
-
-static void end_part(struct part *p)
-{
-    pcoll_plan_destroy(p->plan);
-    free(p->send);
-    free(p->recv);
-}
-
-static enum pcoll_result bind_part(struct part *p, const struct party *party)
-{
-    struct pcoll_memory memory = {p->send, p->recv};
-
-    return medium->bind(party->group, p->plan, &memory, &p->bound);
-}
-
-static enum pcoll_result start(struct part *p, int instance)
-{
-    uint64_t blocks = p->signature.coll == PCOLL_ALLGATHER ? (uint64_t)p->signature.nranks : 1;
-
-    p->instance = instance;
-    memset(p->recv, 0xee, blocks * p->signature.bytes);
-    for (uint64_t i = 0; i < p->signature.bytes; i++)
-        p->send[i] = byte_of(p->rank, instance, i);
-    atomic_fetch_add(&shared[p->rank], 1);
-    return medium->start(p->bound);
-}
-
-static enum pcoll_result wait_for(struct part *p, enum pcoll_result result)
-{
-    for (int polls = 0; result == PCOLL_PENDING; polls++) {
-        result = polls % 2 ? medium->progress(p->bound) : medium->spin(p->bound, 2);
-        if (result == PCOLL_PENDING)
-            medium->rest(p->bound, polls > 4 ? 30 : 0);
-    }
-    return result;
-}
-
-static int wrong_bytes(const unsigned char *got, int owner, int instance, uint64_t bytes)
-{
-    for (uint64_t i = 0; i < bytes; i++)
-        if (got[i] != byte_of(owner, instance, i)) {
-            printf("# byte %lu from rank %d in instance %d: %02x, not %02x\n", (unsigned long)i,
-                   owner, instance, got[i], byte_of(owner, instance, i));
-            return 1;
-        }
-    return 0;
-}
-
-static int wrong_result(const struct part *p)
-{
-    const struct pcoll_signature *sig = &p->signature;
-    int wrong = 0;
-
-    if (sig->coll == PCOLL_BCAST && p->rank != sig->root)
-        return wrong_bytes(p->recv, sig->root, p->instance, sig->bytes);
-    for (int r = 0; sig->coll == PCOLL_ALLGATHER && r < sig->nranks; r++)
-        wrong += wrong_bytes(p->recv + (uint64_t)r * sig->bytes, r, p->instance, sig->bytes);
-    for (int r = 0; sig->coll == PCOLL_BARRIER && r < sig->nranks; r++)
-        wrong += atomic_load(&shared[r]) <= p->instance;
-    return wrong;
-}
-
-/* Now and then, a few time slices. */
-static void dawdle(struct part *p)
-{
-    for (int n = rand_r(&p->seed) % 8 == 0 ? rand_r(&p->seed) % 20 : 0; n > 0; n--)
-        sched_yield();
-    if (rand_r(&p->seed) % 50 == 0)
-        usleep(1000);
-}
-
-static int run_part(struct part *p, int instances)
-{
-    int wrong = 0;
-
-    for (int i = 0; i < instances && !wrong; i++) {
-        enum pcoll_result result = start(p, i);
-
-        dawdle(p);
-        wrong = wait_for(p, result) != PCOLL_OK || wrong_result(p);
-        memset(p->send, 0x55, p->signature.bytes);
-        dawdle(p);
-    }
-    return wrong;
+    if (sig.coll != PCOLL_BCAST)
+        sig.root = 0;
+    *p = (struct part){.medium = medium,
+                       .group = party->group,
+                       .signature = sig,
+                       .rank = party->bootstrap.rank,
+                       .seed = (unsigned)party->bootstrap.rank + 1,
+                       .starts = shared};
+    return part_init(p, t->row, &t->params) == PCOLL_OK;
 }
 
 /* --- every algorithm --- */
@@ -177,14 +83,11 @@ static int run_trial(struct party *party, const struct trial *t)
 
     for (int round = 0; round < ROUNDS && !wrong; round++) {
         meeting_barrier(party->meeting); /* nobody looks at the starts of the last round */
-        atomic_store(&shared[p.rank], 0);
-        meeting_barrier(party->meeting);
-        wrong = bind_part(&p, party) != PCOLL_OK || run_part(&p, t->instances);
+        wrong = part_bind(&p) != PCOLL_OK || part_run(&p, t->instances);
         if (p.bound)
-            medium->unbind(p.bound);
-        p.bound = NULL;
+            part_unbind(&p);
     }
-    end_part(&p);
+    part_fini(&p);
     if (wrong)
         printf("# rank %d: %s %s, %lu bytes, root %d: wrong\n", p.rank,
                pcoll_coll_name(t->row->coll), t->row->name, (unsigned long)t->bytes, t->root);
@@ -294,21 +197,18 @@ static int run_side_by_side(struct meeting *meeting, int rank, void *argument)
 
     alarm(PATIENCE);
     for (int i = 0; i < SIDE_BY_SIDE && !wrong; i++)
-        wrong =
-            !make_part(&parts[i], &trials[i], &party) || bind_part(&parts[i], &party) != PCOLL_OK;
+        wrong = !make_part(&parts[i], &trials[i], &party) || part_bind(&parts[i]) != PCOLL_OK;
     for (int instance = 0; instance < 20 && !wrong; instance++) {
-        enum pcoll_result results[SIDE_BY_SIDE];
-
-        for (int i = 0; i < SIDE_BY_SIDE; i++)
-            results[i] = start(&parts[i], instance);
+        for (int i = 0; i < SIDE_BY_SIDE && !wrong; i++)
+            wrong = part_start(&parts[i]);
         for (int i = SIDE_BY_SIDE - 1; i >= 0 && !wrong; i--)
-            wrong = wait_for(&parts[i], results[i]) != PCOLL_OK || wrong_result(&parts[i]);
+            wrong = part_wait(&parts[i]);
     }
     if (wrong)
         return 1;
     for (int i = 0; i < SIDE_BY_SIDE; i++) {
-        medium->unbind(parts[i].bound);
-        end_part(&parts[i]);
+        part_unbind(&parts[i]);
+        part_fini(&parts[i]);
     }
     close_party(&party);
     return 0;
@@ -343,24 +243,24 @@ static int run_absent(struct meeting *meeting, int rank, void *argument)
     alarm(PATIENCE);
     own.root = 0;
     nranks = party.bootstrap.nranks;
-    wrong = wrong || !make_part(&p, &own, &party) || bind_part(&p, &party) != PCOLL_OK;
+    wrong = wrong || !make_part(&p, &own, &party) || part_bind(&p) != PCOLL_OK;
     for (int i = 0; i < t->instances && !wrong; i++) {
         volatile int *released = (volatile int *)(uintptr_t)&shared[WITNESS];
-        enum pcoll_result result = start(&p, i);
 
+        wrong = part_start(&p);
         meeting_barrier(meeting); /* all have started */
         while (rank == absent && *released < (i + 1) * (nranks - 1))
             if (i % 2)
                 usleep(100);
-        wrong = wait_for(&p, result) != PCOLL_OK || wrong_result(&p);
+        wrong = part_wait(&p) || wrong;
         if (rank != absent)
             atomic_fetch_add(&shared[WITNESS], 1);
         meeting_barrier(meeting);
     }
     if (wrong)
         return 1;
-    medium->unbind(p.bound);
-    end_part(&p);
+    part_unbind(&p);
+    part_fini(&p);
     close_party(&party);
     return 0;
 }
@@ -389,11 +289,11 @@ static int run_refused(struct meeting *meeting, int rank, void *argument)
     struct party party = {.meeting = meeting, .attendee = {meeting, rank, 0}};
 
     /* One rank alone has the wrong provider: all must be told. */
-    pcoll_ofi_trigger_settings.provider = rank == 1 ? argument : "sockets";
     party.bootstrap = meeting_bootstrap(&party.attendee);
+    party.bootstrap.provider = rank == 1 ? argument : "sockets";
     if (medium->group_create(&party.bootstrap, &party.group) != PCOLL_UNSUPPORTED)
         return 1;
-    pcoll_ofi_trigger_finish();
+    pcoll_ofi_trigger_finalize();
     return rank == 1 && party.attendee.reports == 0;
 }
 
@@ -410,18 +310,18 @@ static int run_budget(struct meeting *meeting, int rank, void *argument)
     if (rank == 2 && !argument)
         pcoll_ofi_trigger_settings.works = 7;
     if (!open_party(&party, meeting, rank) || !make_part(&p, &t, &party) ||
-        !make_part(&other, &t, &party) || bind_part(&p, &party) != PCOLL_OK)
+        !make_part(&other, &t, &party) || part_bind(&p) != PCOLL_OK)
         return 1;
-    wrong = bind_part(&other, &party) != PCOLL_UNSUPPORTED ||
-            (rank == 2 && party.attendee.reports == 0) || run_part(&p, t.instances);
-    medium->unbind(p.bound);
+    wrong = part_bind(&other) != PCOLL_UNSUPPORTED || (rank == 2 && party.attendee.reports == 0) ||
+            part_run(&p, t.instances);
+    part_unbind(&p);
     /* Behind a barrier of all, nothing is late: what was taken is there again. */
     meeting_barrier(meeting);
-    if (wrong || bind_part(&other, &party) != PCOLL_OK)
+    if (wrong || part_bind(&other) != PCOLL_OK)
         return 1;
-    medium->unbind(other.bound);
-    end_part(&p);
-    end_part(&other);
+    part_unbind(&other);
+    part_fini(&p);
+    part_fini(&other);
     close_party(&party);
     return 0;
 }
@@ -437,14 +337,14 @@ static int run_bad_key(struct meeting *meeting, int rank, void *argument)
     (void)argument;
     alarm(PATIENCE);
     if (!open_party(&party, meeting, rank) || !make_part(&p, &t, &party) ||
-        bind_part(&p, &party) != PCOLL_OK)
+        part_bind(&p) != PCOLL_OK)
         return 1;
     for (int i = 0; i < p.plan->nentries; i++)
         p.bound->works[i].remote.key += 1000000;
-    wrong = wait_for(&p, start(&p, 0)) != PCOLL_ERR_SYSTEM || party.attendee.reports == 0 ||
+    wrong = part_start(&p) || !part_wait(&p) || party.attendee.reports == 0 ||
             medium->start(p.bound) != PCOLL_ERR_SYSTEM;
-    medium->unbind(p.bound);
-    end_part(&p);
+    part_unbind(&p);
+    part_fini(&p);
     close_party(&party);
     return wrong;
 }
@@ -460,15 +360,15 @@ static int run_not_lowered(struct meeting *meeting, int rank, void *argument)
     if (!open_party(&party, meeting, rank) || !make_part(&p, &t, &party))
         return 1;
     p.plan->lowered = rank != 1;
-    wrong = bind_part(&p, &party) != PCOLL_ERR_INVALID;
+    wrong = part_bind(&p) != PCOLL_ERR_INVALID;
     if (rank == 0)
         pcoll_plan_destroy(p.plan);
     if (rank == 0)
         p.plan = NULL;
     else
         p.plan->lowered = 1;
-    wrong = wrong || bind_part(&p, &party) != PCOLL_ERR_INVALID;
-    end_part(&p);
+    wrong = wrong || part_bind(&p) != PCOLL_ERR_INVALID;
+    part_fini(&p);
     close_party(&party);
     return wrong;
 }
@@ -494,8 +394,6 @@ int main(void)
     struct meeting *page = meeting_create(0); /* any shared page will do */
 
     shared = (_Atomic int *)(void *)page;
-    pcoll_ofi_trigger_settings.provider = "sockets";
-    pcoll_ofi_trigger_settings.interface = "127.0.0.1";
     check_refusals();
     check_absent(PCOLL_BARRIER, "butterfly", 0, 1);
     check_absent(PCOLL_BARRIER, "dissemination", 0, 2);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/lower.h"
+
 static unsigned char byte_of(int rank, int instance, uint64_t i)
 {
     return (unsigned char)((uint64_t)rank * 37 + (uint64_t)instance * 101 + i * 7 + i / 256 + 1);
@@ -22,6 +24,8 @@ enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
     if (p->recv == NULL || p->send == NULL)
         return PCOLL_ERR_NOMEM;
     result = pcoll_generate(row, sig, p->rank, params, &p->plan);
+    if (result == PCOLL_OK && !(p->medium->group_provides(p->group) & PCOLL_NEED_WEIGHTS))
+        result = pcoll_lower(row, params, &p->plan);
     if (result == PCOLL_OK && p->plan->needs & ~p->medium->group_provides(p->group))
         result = PCOLL_UNSUPPORTED;
     return result;

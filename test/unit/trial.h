@@ -24,8 +24,8 @@ struct part {
     int active;
 };
 
-/* Make the plan and the buffers; the caller has set the fields above `plan`.  PCOLL_UNSUPPORTED
- * when the medium cannot run it. */
+/* Make the plan and the buffers; the caller has set the fields above `plan`.  The plan is lowered
+ * for a medium without weights.  PCOLL_UNSUPPORTED when the medium cannot run it. */
 enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
                             const struct pcoll_params *params) PCOLL_MUST_CHECK;
 void part_fini(struct part *p);
