@@ -5,6 +5,8 @@ pcoll_sources += \
     %D%/algorithm.h %D%/algorithm.c %D%/algorithm_files.h \
     %D%/private.h %D%/private.c \
     %D%/ring.h %D%/ring.c \
+    %D%/lower.h %D%/lower.c %D%/lower_private.h \
+    %D%/lower_split.c %D%/lower_pours.c %D%/lower_layout.c %D%/lower_stages.c \
     %D%/barrier_butterfly.c \
     %D%/barrier_dissemination.c \
     %D%/bcast_eager.c \

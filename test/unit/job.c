@@ -3,6 +3,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "algorithms/lower.h"
+
+static enum pcoll_result make_plan(struct job *job, int rank)
+{
+    enum pcoll_result result =
+        pcoll_generate(job->algorithm, &job->signature, rank, &job->params, &job->plans[rank]);
+
+    if (result == PCOLL_OK && job->lowered)
+        result = pcoll_lower(job->algorithm, &job->params, &job->plans[rank]);
+    return result;
+}
+
 enum pcoll_result job_make(struct job *job)
 {
     const int nranks = job->signature.nranks;
@@ -12,8 +24,7 @@ enum pcoll_result job_make(struct job *job)
     if (!job->plans)
         return PCOLL_ERR_NOMEM;
     for (int r = 0; r < nranks; r++) {
-        enum pcoll_result result =
-            pcoll_generate(job->algorithm, &job->signature, r, &job->params, &job->plans[r]);
+        enum pcoll_result result = make_plan(job, r);
 
         if (r == 0)
             first = result;
@@ -39,10 +50,12 @@ const char *job_name(const struct job *job)
     static const char *const path[] = {"", " path=user", " path=temp"};
     const struct pcoll_signature *s = &job->signature;
 
-    snprintf(name, sizeof(name), "%s/%s N=%d root=%d bytes=%llu%s%s radix=%d segment=%llu slots=%d",
+    snprintf(name, sizeof(name),
+             "%s/%s N=%d root=%d bytes=%llu%s%s radix=%d segment=%llu slots=%d%s",
              pcoll_coll_name(s->coll), job->algorithm->name, s->nranks, s->root,
              (unsigned long long)s->bytes, s->in_place ? " in place" : "", path[job->params.path],
-             job->params.radix, (unsigned long long)job->params.segment, job->params.slots);
+             job->params.radix, (unsigned long long)job->params.segment, job->params.slots,
+             job->lowered ? " lowered" : "");
     return name;
 }
 

@@ -12,6 +12,7 @@ struct job {
     const struct pcoll_algorithm *algorithm;
     struct pcoll_signature signature;
     struct pcoll_params params;
+    int lowered;               /* make lowered plans */
     struct pcoll_plan **plans; /* of signature.nranks ranks */
 };
 

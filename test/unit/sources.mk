@@ -9,6 +9,12 @@ check_PROGRAMS += \
     %D%/test_shm \
     %D%/test_sim \
     %D%/test_table
+if HAVE_LIBFABRIC
+check_PROGRAMS += \
+    %D%/test_ofi \
+    %D%/test_ofi_endpoint \
+    %D%/test_ofi_trigger
+endif HAVE_LIBFABRIC
 
 # What the tests share.
 check_LIBRARIES += %D%/libunit.a
@@ -16,5 +22,6 @@ check_LIBRARIES += %D%/libunit.a
     %D%/tap.h \
     %D%/job.h %D%/job.c \
     %D%/meeting.h %D%/meeting.c \
-    %D%/mutate.h %D%/mutate.c
+    %D%/mutate.h %D%/mutate.c \
+    %D%/trial.h %D%/trial.c
 LDADD += %D%/libunit.a

@@ -71,7 +71,7 @@ enum { STATES_SIZES = 2, NSIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 static void explore_params(struct tally *states, struct tally *traces,
                            const struct pcoll_algorithm *algorithm, int nranks,
-                           struct pcoll_params params)
+                           struct pcoll_params params, int lowered)
 {
     const int nsizes = algorithm->uses_segment && nranks <= ALL_ORDERS ? NSIZES : 1;
     const int nroots = algorithm->coll == PCOLL_BCAST ? nranks : 1;
@@ -83,6 +83,7 @@ static void explore_params(struct tally *states, struct tally *traces,
                     .algorithm = algorithm,
                     .signature = {algorithm->coll, nranks, root, sizes[size].bytes, in_place},
                     .params = params,
+                    .lowered = lowered,
                 };
 
                 if (root > 1 && (size > 0 || nranks > ALL_ORDERS))
@@ -92,22 +93,23 @@ static void explore_params(struct tally *states, struct tally *traces,
             }
 }
 
-static void explore_algorithm(const struct pcoll_algorithm *algorithm, int nranks)
+static void explore_algorithm(const struct pcoll_algorithm *algorithm, int nranks, int lowered)
 {
+    const char *form = lowered ? ", lowered" : "";
     struct pcoll_params params[JOB_VARIANTS];
     const int nparams = job_variants(algorithm, nranks, params);
     struct tally states = {0}, traces = {0};
 
     for (int i = 0; i < nparams; i++)
-        explore_params(&states, &traces, algorithm, nranks, params[i]);
+        explore_params(&states, &traces, algorithm, nranks, params[i], lowered);
     tap_ok(traces.jobs > 0 && traces.wrong == 0 && traces.incomplete == 0,
-           "%s/%s N=%d: all orders that differ, %d jobs, %llu states, %llu branches",
-           pcoll_coll_name(algorithm->coll), algorithm->name, nranks, traces.jobs,
+           "%s/%s N=%d%s: all orders that differ, %d jobs, %llu states, %llu branches",
+           pcoll_coll_name(algorithm->coll), algorithm->name, nranks, form, traces.jobs,
            (unsigned long long)traces.states, (unsigned long long)traces.branches);
     if (nranks <= ALL_ORDERS)
         tap_ok(states.jobs > 0 && states.wrong == 0,
-               "%s/%s N=%d: all orders, %d instances, %d jobs (%d to the end), %llu states",
-               pcoll_coll_name(algorithm->coll), algorithm->name, nranks,
+               "%s/%s N=%d%s: all orders, %d instances, %d jobs (%d to the end), %llu states",
+               pcoll_coll_name(algorithm->coll), algorithm->name, nranks, form,
                nranks < ALL_ORDERS ? STATES_INSTANCES : STATES_INSTANCES - 1, states.jobs,
                states.jobs - states.incomplete, (unsigned long long)states.states);
 }
@@ -116,8 +118,10 @@ int main(void)
 {
     for (const struct pcoll_algorithm *a = pcoll_algorithms; a->name; a++) {
         for (int n = 2; n <= LARGEST; n++)
-            explore_algorithm(a, n);
-        explore_algorithm(a, LARGE);
+            explore_algorithm(a, n, 0);
+        explore_algorithm(a, LARGE, 0);
+        for (int n = 2; n <= ALL_ORDERS; n++)
+            explore_algorithm(a, n, 1);
     }
     return tap_done();
 }

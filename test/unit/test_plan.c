@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "algorithms/algorithm.h"
+#include "algorithms/lower.h"
 #include "test/unit/tap.h"
 
 static struct pcoll_plan *make(enum pcoll_coll coll, const char *name, int nranks, int rank,
@@ -117,6 +118,94 @@ static void check_counters_do_not_grow(void)
     }
 }
 
+/* Works that one start queues: all entries but WAIT. */
+static int works_of(const struct pcoll_plan *plan)
+{
+    int works = 0;
+
+    for (int i = 0; i < plan->phases[0].count; i++)
+        works += plan->entries[plan->phases[0].first + i].op != PCOLL_OP_WAIT;
+    return works;
+}
+
+/* n rounds: n counters in each bank and n - 1 gates between n pours. */
+static void check_lowered_barrier(int nranks, int n)
+{
+    struct pcoll_params none = {0};
+    struct pcoll_plan *plan = make(PCOLL_BARRIER, "butterfly", nranks, 0, none);
+    int before = plan->ncounters, works = works_of(plan);
+
+    tap_ok(before == 2 && works == n && plan->needs & PCOLL_NEED_WEIGHTS,
+           "barrier of %d ranks: 2 counters and %d works a start", nranks, works);
+    if (pcoll_lower(pcoll_algorithm_find(PCOLL_BARRIER, "butterfly"), &none, &plan) != PCOLL_OK)
+        abort();
+    tap_ok(plan->ncounters == 2 * n && works_of(plan) == 2 * n - 1 && plan->needs == 0,
+           "lowered: %d counters and %d works a start", plan->ncounters, works_of(plan));
+    for (int c = 0; c < plan->ncounters; c++)
+        if (plan->lift[c] > 2)
+            tap_ok(0, "lowered: counter %d gains more than 2 a cycle", c);
+    pcoll_plan_destroy(plan);
+}
+
+/* A lowered plan is what lower.h says, whatever it was made from. */
+static int is_lowered(const struct pcoll_plan *plan)
+{
+    int right = plan->lowered && !(plan->needs & PCOLL_NEED_WEIGHTS);
+
+    for (int i = 0; i < plan->nentries; i++) {
+        const struct pcoll_entry *entry = &plan->entries[i];
+        int pours = entry->peer_counter != PCOLL_NONE, has_done = entry->done != PCOLL_NONE;
+        int is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
+
+        right = right && (!pours || entry->peer_add == 1) &&
+                (!is_move || !has_done || entry->done_add == 1);
+        right = right && !(pours && entry->op == PCOLL_OP_GET) &&
+                !(pours && has_done && entry->op == PCOLL_OP_ADD);
+        right = right && !(has_done && entry->done == entry->trigger);
+        for (int j = 0; is_move && has_done && j < plan->nentries; j++)
+            right = right &&
+                    (plan->entries[j].done != entry->done || plan->entries[j].op == PCOLL_OP_PUT ||
+                     plan->entries[j].op == PCOLL_OP_GET);
+    }
+    return right;
+}
+
+static void check_lowered_form(void)
+{
+    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++)
+        for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++) {
+            struct pcoll_params params = {.path = (enum pcoll_path)path, .segment = 1};
+            int right = 1;
+
+            if (!(row->paths & 1u << path))
+                continue;
+            for (int rank = 0; rank < 13; rank++) {
+                struct pcoll_plan *plan = make(row->coll, row->name, 13, rank, params);
+
+                right = right && pcoll_lower(row, &params, &plan) == PCOLL_OK && is_lowered(plan);
+                pcoll_plan_destroy(plan);
+            }
+            tap_ok(right, "%s %s, path %s: one entry is one deferred work",
+                   pcoll_coll_name(row->coll), row->name,
+                   path == PCOLL_PATH_USER ? "user" : "temp");
+        }
+}
+
+/* An ADD to its own trigger becomes a stage. */
+static void check_lowered_circle(void)
+{
+    struct pcoll_params once = paper;
+    struct pcoll_plan *plan = make(PCOLL_BCAST, "binomial_put", 8, 4, paper);
+    int circle = plan->entries[1].done == plan->entries[1].trigger;
+
+    tap_ok(circle &&
+               pcoll_lower(pcoll_algorithm_find(PCOLL_BCAST, "binomial_put"), &once, &plan) ==
+                   PCOLL_OK &&
+               is_lowered(plan),
+           "a counter that lifts itself is lowered to two");
+    pcoll_plan_destroy(plan);
+}
+
 static void check_refusals(void)
 {
     const struct pcoll_algorithm *ring = pcoll_algorithm_find(PCOLL_ALLGATHER, "ring");
@@ -164,6 +253,11 @@ int main(void)
     check_table6(82944, 18, 36);
     check_table6(1000000, 21, 42);
     check_counters_do_not_grow();
+    check_lowered_barrier(8, 3);
+    check_lowered_barrier(64, 6);
+    check_lowered_barrier(1024, 10);
+    check_lowered_form();
+    check_lowered_circle();
     check_refusals();
     check_printing();
     return tap_done();

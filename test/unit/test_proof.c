@@ -60,11 +60,13 @@ static void prove_sizes(struct tally *tally, struct job *job)
     prove(tally, job);
 }
 
-static void prove_all(const struct pcoll_algorithm *algorithm, int nranks)
+static void prove_all(const struct pcoll_algorithm *algorithm, int nranks, int lowered)
 {
     struct pcoll_params params[JOB_VARIANTS];
     struct tally tally = {0};
-    struct job job = {.algorithm = algorithm, .signature = {algorithm->coll, nranks, 0, 0, 0}};
+    struct job job = {.algorithm = algorithm,
+                      .signature = {algorithm->coll, nranks, 0, 0, 0},
+                      .lowered = lowered};
     int nvariants = job_variants(algorithm, nranks, params);
     int nroots = algorithm->coll == PCOLL_BCAST && nranks <= ALL_ROOTS ? nranks : 1;
 
@@ -75,38 +77,43 @@ static void prove_all(const struct pcoll_algorithm *algorithm, int nranks)
             prove_sizes(&tally, &job);
         }
     }
-    tap_ok(tally.failed == 0 && tally.jobs > 0, "%s %s: %d plans for %d ranks are right",
-           pcoll_coll_name(algorithm->coll), algorithm->name, tally.jobs, nranks);
+    tap_ok(tally.failed == 0 && tally.jobs > 0, "%s %s%s: %d plans for %d ranks are right",
+           pcoll_coll_name(algorithm->coll), algorithm->name, lowered ? ", lowered" : "",
+           tally.jobs, nranks);
 }
 
-static void prove_algorithms(void)
+static void prove_algorithms(int lowered)
 {
     for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
         for (int nranks = 1; nranks <= SMALL; nranks++)
-            prove_all(row, nranks);
-        prove_all(row, LARGE);
+            prove_all(row, nranks, lowered);
+        prove_all(row, LARGE, lowered);
     }
 }
 
-static void prove_one(enum pcoll_coll coll, const char *name, int nranks)
+static void prove_one(enum pcoll_coll coll, const char *name, int nranks, int lowered)
 {
     struct job job = {
         .algorithm = pcoll_algorithm_find(coll, name),
         .signature = {coll, nranks, 0, coll == PCOLL_BARRIER ? 0 : 8, 0},
+        .lowered = lowered,
     };
     struct tally tally = {0};
 
     prove(&tally, &job);
-    tap_ok(tally.failed == 0, "%s %s for %d ranks is right", pcoll_coll_name(coll), name, nranks);
+    tap_ok(tally.failed == 0, "%s %s%s for %d ranks is right", pcoll_coll_name(coll), name,
+           lowered ? ", lowered," : "", nranks);
 }
 
 int main(void)
 {
-    prove_algorithms();
-    prove_one(PCOLL_BARRIER, "butterfly", 64);
-    prove_one(PCOLL_BARRIER, "dissemination", 64);
-    prove_one(PCOLL_BCAST, "eager", 64);
-    prove_one(PCOLL_BCAST, "chain", 64);
-    prove_one(PCOLL_ALLGATHER, "butterfly", 64);
+    for (int lowered = 0; lowered <= 1; lowered++) {
+        prove_algorithms(lowered);
+        prove_one(PCOLL_BARRIER, "butterfly", 64, lowered);
+        prove_one(PCOLL_BARRIER, "dissemination", 64, lowered);
+        prove_one(PCOLL_BCAST, "eager", 64, lowered);
+        prove_one(PCOLL_BCAST, "chain", 64, lowered);
+        prove_one(PCOLL_ALLGATHER, "butterfly", 64, lowered);
+    }
     return tap_done();
 }

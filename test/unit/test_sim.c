@@ -116,7 +116,7 @@ static int seeds_for(int nranks)
 }
 
 static void test_params(struct tally *t, const struct pcoll_algorithm *algorithm, int nranks,
-                        struct pcoll_params params)
+                        struct pcoll_params params, int lowered)
 {
     struct size size[MAX_SIZES];
     const int nsizes = sizes(algorithm, nranks, size);
@@ -128,6 +128,7 @@ static void test_params(struct tally *t, const struct pcoll_algorithm *algorithm
                     .algorithm = algorithm,
                     .signature = {algorithm->coll, nranks, root, size[i].bytes, in_place},
                     .params = params,
+                    .lowered = lowered,
                 };
 
                 if (!is_root_to_test(algorithm, nranks, root))
@@ -137,16 +138,17 @@ static void test_params(struct tally *t, const struct pcoll_algorithm *algorithm
             }
 }
 
-static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks)
+static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks, int lowered)
 {
     struct pcoll_params params[JOB_VARIANTS];
     const int nparams = job_variants(algorithm, nranks, params);
     struct tally t = {0};
 
     for (int i = 0; i < nparams; i++)
-        test_params(&t, algorithm, nranks, params[i]);
-    tap_ok(t.failures == 0 && t.runs > 0, "%s/%s N=%d: %d jobs, %d runs, %d wrong",
-           pcoll_coll_name(algorithm->coll), algorithm->name, nranks, t.jobs, t.runs, t.failures);
+        test_params(&t, algorithm, nranks, params[i], lowered);
+    tap_ok(t.failures == 0 && t.runs > 0, "%s/%s N=%d%s: %d jobs, %d runs, %d wrong",
+           pcoll_coll_name(algorithm->coll), algorithm->name, nranks, lowered ? ", lowered" : "",
+           t.jobs, t.runs, t.failures);
 }
 
 int main(void)
@@ -156,6 +158,7 @@ int main(void)
 
     for (const struct pcoll_algorithm *a = pcoll_algorithms; a->name; a++)
         for (size_t i = 0; i < sizeof(nranks) / sizeof(nranks[0]); i++)
-            test_algorithm(a, nranks[i]);
+            for (int lowered = 0; lowered <= (nranks[i] <= 9); lowered++)
+                test_algorithm(a, nranks[i], lowered);
     return tap_done();
 }
