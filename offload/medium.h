@@ -12,12 +12,21 @@
 
 #include "algorithms/plan.h"
 
-/* How the ranks of a group reach each other before the medium works.  Collective; every rank gives
- * `bytes` bytes at `mine`, and gets those of rank r at `all` + r * bytes. */
+/* How the ranks of a group reach each other before the medium works. */
 struct pcoll_bootstrap {
     int rank, nranks;
+    const struct pcoll_topology *topology; /* NULL: all on one node */
     void *context;
+
+    /* Collective; every rank gives `bytes` bytes at `mine`, and gets those of rank r at
+     * `all` + r * bytes. */
     enum pcoll_result (*allgather)(void *context, const void *mine, void *all, size_t bytes);
+
+    /* Give the `bytes` bytes at `mine` + i * bytes to each ranks[i], which are n others, and get
+     * theirs at `theirs` + i * bytes.  Every rank calls it, with n == 0 too; if a names b, b names
+     * a, and gives as many bytes. */
+    enum pcoll_result (*swap)(void *context, const int *ranks, int n, const void *mine,
+                              void *theirs, size_t bytes);
     void (*idle)(void *context); /* called again and again while waiting for others */
     void (*report)(void *context, const char *message); /* to the user, one line */
 };
@@ -36,7 +45,7 @@ struct pcoll_medium {
     const char *name;
 
     /* Collective.  PCOLL_UNSUPPORTED or an error is the same on all ranks.  The group keeps a copy
-     * of *bootstrap, but uses its `allgather` here only. */
+     * of *bootstrap; whether it is used later than here, in bind and exchange, the medium says. */
     enum pcoll_result (*group_create)(const struct pcoll_bootstrap *bootstrap,
                                       struct pcoll_group **group_p);
     void (*group_destroy)(struct pcoll_group *group); /* local; no plan is bound any more */

@@ -5,6 +5,10 @@ pcoll_sources += \
     %D%/shm_state.h %D%/shm_group.c %D%/shm_bind.c %D%/shm_cma.c %D%/shm_copy.c \
     %D%/shm_arena.h %D%/shm_arena.c
 
+# Only where there is libfabric.
+pcoll_ofi_sources = \
+    %D%/ofi_endpoint.h %D%/ofi_endpoint.c %D%/ofi_select.c
+
 # Only for tests and tools.
 pcoll_tool_sources += \
     %D%/sim.h %D%/sim_state.h \

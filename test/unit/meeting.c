@@ -12,11 +12,13 @@
 #include <unistd.h>
 
 #define SLOT_BYTES 256
+#define MAIL_BYTES 8192
 
 struct meeting {
     int nranks;
     _Atomic int arrived, generation;
     char slots[MEETING_MAX_RANKS][SLOT_BYTES];
+    char mail[MEETING_MAX_RANKS][MEETING_MAX_RANKS][MAIL_BYTES]; /* [to][from] */
 };
 
 struct meeting *meeting_create(int nranks)
@@ -62,6 +64,24 @@ static enum pcoll_result meeting_allgather(void *context, const void *mine, void
     return PCOLL_OK;
 }
 
+static enum pcoll_result meeting_swap(void *context, const int *ranks, int n, const void *mine,
+                                      void *theirs, size_t bytes)
+{
+    struct attendee *attendee = context;
+    struct meeting *meeting = attendee->meeting;
+
+    if (bytes > MAIL_BYTES)
+        abort();
+    for (int i = 0; i < n; i++)
+        memcpy(meeting->mail[ranks[i]][attendee->rank], (const char *)mine + (size_t)i * bytes,
+               bytes);
+    meeting_barrier(meeting);
+    for (int i = 0; i < n; i++)
+        memcpy((char *)theirs + (size_t)i * bytes, meeting->mail[attendee->rank][ranks[i]], bytes);
+    meeting_barrier(meeting);
+    return PCOLL_OK;
+}
+
 static void meeting_report(void *context, const char *message)
 {
     struct attendee *attendee = context;
@@ -84,6 +104,7 @@ struct pcoll_bootstrap meeting_bootstrap(struct attendee *attendee)
         .nranks = attendee->meeting->nranks,
         .context = attendee,
         .allgather = meeting_allgather,
+        .swap = meeting_swap,
         .idle = meeting_idle,
         .report = meeting_report,
     };

@@ -9,6 +9,10 @@ check_PROGRAMS += \
     %D%/test_shm \
     %D%/test_sim \
     %D%/test_table
+if HAVE_LIBFABRIC
+check_PROGRAMS += \
+    %D%/test_ofi_endpoint
+endif HAVE_LIBFABRIC
 
 # What the tests share.
 check_LIBRARIES += %D%/libunit.a
