@@ -16,6 +16,9 @@
 struct pcoll_bootstrap {
     int rank, nranks;
     const struct pcoll_topology *topology; /* NULL: all on one node */
+    const char *provider;                  /* of libfabric; NULL: its choice */
+    const char *interface; /* the provider's domain, or a network interface, or an address of it;
+                            * NULL: the provider's choice */
     void *context;
 
     /* Collective; every rank gives `bytes` bytes at `mine`, and gets those of rank r at
@@ -23,8 +26,8 @@ struct pcoll_bootstrap {
     enum pcoll_result (*allgather)(void *context, const void *mine, void *all, size_t bytes);
 
     /* Give the `bytes` bytes at `mine` + i * bytes to each ranks[i], which are n others, and get
-     * theirs at `theirs` + i * bytes.  Every rank calls it, with n == 0 too; if a names b, b names
-     * a, and gives as many bytes. */
+     * theirs at `theirs` + i * bytes.  If a names b, b names a, and gives as many bytes; the k-th
+     * time that it names a meets the k-th time that a names it. */
     enum pcoll_result (*swap)(void *context, const int *ranks, int n, const void *mine,
                               void *theirs, size_t bytes);
     void (*idle)(void *context); /* called again and again while waiting for others */

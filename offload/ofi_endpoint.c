@@ -144,7 +144,7 @@ static void read_promises(struct pcoll_ofi_endpoint *e)
     const struct fi_tx_attr *tx = e->info->tx_attr;
 
     e->ordered = (tx->msg_order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW)) != 0 &&
-                 e->info->ep_attr->max_order_waw_size == SIZE_MAX;
+                 e->info->ep_attr->max_order_waw_size >= e->info->ep_attr->max_msg_size;
     e->stream = is_stream(e->info->fabric_attr->prov_name);
     e->inject = tx->inject_size;
 }
@@ -333,6 +333,12 @@ int pcoll_ofi_poll(struct pcoll_ofi_endpoint *e)
     for (ssize_t i = 0; i < n; i++)
         e->options.event(entries[i].op_context, NULL);
     return (int)n;
+}
+
+void pcoll_ofi_poll_all(void)
+{
+    for (struct pcoll_ofi_endpoint *e = all; e != NULL; e = e->next)
+        pcoll_ofi_poll(e);
 }
 
 int pcoll_ofi_sleep(struct pcoll_ofi_endpoint *e, unsigned usec)

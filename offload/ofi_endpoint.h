@@ -109,6 +109,8 @@ void pcoll_ofi_unregister(struct pcoll_ofi_region *region); /* zeroes it */
 /* Read the completion queue, which also drives the provider; the number of completions. */
 int pcoll_ofi_poll(struct pcoll_ofi_endpoint *endpoint);
 
+void pcoll_ofi_poll_all(void); /* all endpoints of the process */
+
 /* Sleep until there may be something to poll, at most `usec`.  0: could not sleep, as there may be
  * something now, or the provider has no means to. */
 int pcoll_ofi_sleep(struct pcoll_ofi_endpoint *endpoint, unsigned usec);

@@ -18,57 +18,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "offload/shm_state.h"
+#include "offload/shm_run.h"
 
-static inline void relax(void)
+void pcoll_shm_wake(struct pcoll_shm_line *line)
 {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
-/* The futex word is the half of the counter that changes with every pour. */
-static uint32_t *futex_word(struct pcoll_shm_line *line)
-{
-    uint32_t *halves = (uint32_t *)(void *)&line->value;
-
-    return halves + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-}
-
-static void wake(struct pcoll_shm_line *line)
-{
-    syscall(SYS_futex, futex_word(line), FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-}
-
-/* A store that nobody else competes with needs no lock, and looks for no sleeper, as that would
- * wait for the line to arrive; sleepers wake up by themselves soon enough (see shm_rest). */
-static inline void pour(struct pcoll_shm_target *target, uint64_t add)
-{
-    struct pcoll_shm_line *line = target->line;
-
-    if (target->alone) {
-        target->poured += add;
-        atomic_store_explicit(&line->value, target->poured, memory_order_release);
-        return;
-    }
-    atomic_fetch_add_explicit(&line->value, add, memory_order_seq_cst);
-    if (__builtin_expect(atomic_load_explicit(&line->sleepers, memory_order_relaxed) != 0, 0))
-        wake(line);
-}
-
-static inline void copy(void *to, const void *from, size_t bytes)
-{
-    if (bytes == 8)
-        memcpy(to, from, 8);
-    else
-        pcoll_shm_copy(to, from, bytes);
+    syscall(SYS_futex, pcoll_shm_futex_word(line), FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 /* Others may wait for this rank for ever: tell them, once, through the block. */
-static enum pcoll_result fail(struct pcoll_bound *bound, const struct pcoll_shm_step *step,
-                              int error)
+enum pcoll_result pcoll_shm_fail(struct pcoll_bound *bound, const struct pcoll_shm_step *step,
+                                 int error)
 {
     char text[200];
 
@@ -80,34 +39,6 @@ static enum pcoll_result fail(struct pcoll_bound *bound, const struct pcoll_shm_
     return PCOLL_ERR_SYSTEM;
 }
 
-static inline enum pcoll_result move_data(struct pcoll_bound *bound,
-                                          const struct pcoll_shm_step *step)
-{
-    int error = 0;
-
-    if (step->kind == PCOLL_SHM_COPY)
-        copy(step->to, step->from, step->bytes);
-    else if (step->kind == PCOLL_SHM_READ)
-        error = pcoll_cma_read(step->pid, step->to, step->from, step->bytes);
-    else if (step->kind == PCOLL_SHM_WRITE)
-        error = pcoll_cma_write(step->pid, step->to, step->from, step->bytes);
-    return error == 0 ? PCOLL_OK : fail(bound, step, error);
-}
-
-static inline enum pcoll_result fire(struct pcoll_bound *bound, struct pcoll_shm_step *step)
-{
-    enum pcoll_result result = move_data(bound, step);
-
-    if (__builtin_expect(result != PCOLL_OK, 0))
-        return result;
-    step->threshold += step->lift;
-    if (step->done != NULL)
-        pour(step->done, step->done_add);
-    if (step->peer != NULL)
-        pour(step->peer, step->peer_add);
-    return PCOLL_OK;
-}
-
 /* Fire what the counter of a queue allows; *moved_p is set when something was. */
 static inline enum pcoll_result drain(struct pcoll_bound *bound, struct pcoll_shm_queue *queue,
                                       int *moved_p)
@@ -115,7 +46,7 @@ static inline enum pcoll_result drain(struct pcoll_bound *bound, struct pcoll_sh
     uint64_t value = atomic_load_explicit(&queue->line->value, memory_order_acquire);
 
     while (queue->first != queue->end && (int64_t)(value - queue->first->threshold) >= 0) {
-        enum pcoll_result result = fire(bound, queue->first);
+        enum pcoll_result result = pcoll_shm_fire(bound, queue->first);
 
         if (__builtin_expect(result != PCOLL_OK, 0))
             return result;
@@ -153,7 +84,7 @@ static enum pcoll_result shm_start(struct pcoll_bound *bound)
     if (phase->nqueues > 0 && phase->queues[0].line == NULL) {
         for (struct pcoll_shm_step *step = phase->queues[0].first; step != phase->queues[0].end;
              step++) {
-            enum pcoll_result result = fire(bound, step);
+            enum pcoll_result result = pcoll_shm_fire(bound, step);
 
             if (__builtin_expect(result != PCOLL_OK, 0))
                 return result;
@@ -185,13 +116,13 @@ static enum pcoll_result shm_spin(struct pcoll_bound *bound, unsigned spins)
     enum pcoll_result result = progress(bound);
 
     while (result == PCOLL_PENDING && spins-- > 0) {
-        relax();
+        pcoll_shm_relax();
         result = progress(bound);
     }
     return result == PCOLL_PENDING ? check_failed(bound) : result;
 }
 
-static void shm_rest(struct pcoll_bound *bound, unsigned usec)
+void pcoll_shm_rest(struct pcoll_bound *bound, unsigned usec)
 {
     struct timespec limit = {0, (long)usec * 1000};
     struct pcoll_shm_line *line;
@@ -205,7 +136,8 @@ static void shm_rest(struct pcoll_bound *bound, unsigned usec)
     atomic_fetch_add_explicit(&line->sleepers, 1, memory_order_seq_cst);
     value = atomic_load_explicit(&line->value, memory_order_seq_cst);
     if ((int64_t)(value - bound->pending[0].first->threshold) < 0)
-        syscall(SYS_futex, futex_word(line), FUTEX_WAIT, (uint32_t)value, &limit, NULL, 0);
+        syscall(SYS_futex, pcoll_shm_futex_word(line), FUTEX_WAIT, (uint32_t)value, &limit, NULL,
+                0);
     atomic_fetch_sub_explicit(&line->sleepers, 1, memory_order_relaxed);
 }
 
@@ -220,5 +152,5 @@ const struct pcoll_medium pcoll_medium_shm = {
     .start = shm_start,
     .progress = shm_progress,
     .spin = shm_spin,
-    .rest = shm_rest,
+    .rest = pcoll_shm_rest,
 };

@@ -6,44 +6,50 @@
 #include "offload/shm_state.h"
 
 /* What each rank tells all others. */
-struct card {
+struct pcoll_shm_card {
     int64_t pid;
     uint64_t send, recv; /* addresses at the owner */
     uint64_t ncounters, temp_bytes;
 };
 
-/* While binding. */
-struct binding {
-    const struct pcoll_plan *plan;
-    const struct pcoll_memory *memory;
-    struct pcoll_bound *bound;
-    struct card *cards; /* [nranks] */
-    size_t *areas;      /* [nranks]: offset of a rank's counters, then its TEMP */
-    int nranks;
-};
-
-static size_t area_bytes(const struct card *card)
+static size_t area_bytes(const struct pcoll_shm_card *card)
 {
     size_t temp = (size_t)(card->temp_bytes + PCOLL_SHM_LINE - 1) / PCOLL_SHM_LINE;
 
     return ((size_t)card->ncounters + temp) * PCOLL_SHM_LINE;
 }
 
-static char *area(const struct binding *b, int rank)
+static int number(const struct pcoll_shm_binding *b, int rank)
 {
-    return (char *)b->bound->block + PCOLL_SHM_LINE + b->areas[rank];
+    return b->local ? b->local[rank] : rank;
 }
 
-static struct pcoll_shm_line *counter(const struct binding *b, int rank, int index)
+static const struct pcoll_shm_card *card_of(const struct pcoll_shm_binding *b, int rank)
+{
+    return &b->cards[number(b, rank)];
+}
+
+static char *area(const struct pcoll_shm_binding *b, int rank)
+{
+    return (char *)b->bound->block + PCOLL_SHM_LINE + b->areas[number(b, rank)];
+}
+
+char *pcoll_shm_own_area(const struct pcoll_shm_binding *b, size_t *bytes_p)
+{
+    *bytes_p = area_bytes(card_of(b, b->plan->rank));
+    return area(b, b->plan->rank);
+}
+
+static struct pcoll_shm_line *counter(const struct pcoll_shm_binding *b, int rank, int index)
 {
     return (struct pcoll_shm_line *)(void *)area(b, rank) + index;
 }
 
 /* TEMP and CELL of any rank, which are mapped here. */
-static char *shared_place(const struct binding *b, int rank, struct pcoll_place place)
+static char *shared_place(const struct pcoll_shm_binding *b, int rank, struct pcoll_place place)
 {
     if (place.buffer == PCOLL_TEMP)
-        return area(b, rank) + b->cards[rank].ncounters * PCOLL_SHM_LINE + place.offset;
+        return area(b, rank) + card_of(b, rank)->ncounters * PCOLL_SHM_LINE + place.offset;
     return (char *)counter(b, rank, (int)(place.offset / PCOLL_CELL_BYTES))->cell +
            place.offset % PCOLL_CELL_BYTES;
 }
@@ -53,7 +59,7 @@ static int is_shared(struct pcoll_place place)
     return place.buffer == PCOLL_TEMP || place.buffer == PCOLL_CELL;
 }
 
-static char *own_place(const struct binding *b, struct pcoll_place place)
+char *pcoll_shm_own_place(const struct pcoll_shm_binding *b, struct pcoll_place place)
 {
     if (is_shared(place))
         return shared_place(b, b->plan->rank, place);
@@ -61,23 +67,23 @@ static char *own_place(const struct binding *b, struct pcoll_place place)
 }
 
 /* An address in the peer's memory, or here when it is shared. */
-static char *peer_place(const struct binding *b, int peer, struct pcoll_place place)
+static char *peer_place(const struct pcoll_shm_binding *b, int peer, struct pcoll_place place)
 {
-    const struct card *card = &b->cards[peer];
+    const struct pcoll_shm_card *card = card_of(b, peer);
 
     if (is_shared(place))
         return shared_place(b, peer, place);
     return (char *)(uintptr_t)(place.buffer == PCOLL_SEND ? card->send : card->recv) + place.offset;
 }
 
-static void resolve_move(const struct binding *b, const struct pcoll_entry *entry,
+static void resolve_move(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry,
                          struct pcoll_shm_step *step)
 {
     int get = entry->op == PCOLL_OP_GET;
-    char *local = own_place(b, entry->local), *remote;
+    char *local = pcoll_shm_own_place(b, entry->local), *remote;
 
     if (entry->op == PCOLL_OP_COPY)
-        remote = own_place(b, entry->remote);
+        remote = pcoll_shm_own_place(b, entry->remote);
     else
         remote = peer_place(b, entry->peer, entry->remote);
     step->bytes = (size_t)entry->bytes;
@@ -86,7 +92,7 @@ static void resolve_move(const struct binding *b, const struct pcoll_entry *entr
     step->kind = PCOLL_SHM_COPY;
     if (entry->op != PCOLL_OP_COPY && !is_shared(entry->remote)) {
         step->kind = get ? PCOLL_SHM_READ : PCOLL_SHM_WRITE;
-        step->pid = (pid_t)b->cards[entry->peer].pid;
+        step->pid = (pid_t)card_of(b, entry->peer)->pid;
     }
     /* Equal addresses mean the same memory within this process only. */
     if (entry->bytes == 0 || (step->kind == PCOLL_SHM_COPY && step->from == step->to))
@@ -94,7 +100,7 @@ static void resolve_move(const struct binding *b, const struct pcoll_entry *entr
 }
 
 /* The target for a counter; the first mention counts this rank among its pourers. */
-static struct pcoll_shm_target *target(const struct binding *b, int rank, int index)
+struct pcoll_shm_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int rank, int index)
 {
     struct pcoll_shm_line *line = counter(b, rank, index);
     struct pcoll_bound *bound = b->bound;
@@ -107,25 +113,32 @@ static struct pcoll_shm_target *target(const struct binding *b, int rank, int in
     return &bound->targets[bound->ntargets++];
 }
 
-static void resolve_entry(const struct binding *b, const struct pcoll_entry *entry,
+static int is_away(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry)
+{
+    return entry->peer != PCOLL_NONE && number(b, entry->peer) == PCOLL_NONE;
+}
+
+static void resolve_entry(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry,
                           struct pcoll_shm_step *step)
 {
     memset(step, 0, sizeof(*step));
     step->threshold = entry->threshold;
     if (entry->trigger != PCOLL_NONE)
         step->lift = b->plan->lift[entry->trigger];
-    if (entry->op != PCOLL_OP_ADD && entry->op != PCOLL_OP_WAIT)
+    if (is_away(b, entry))
+        step->kind = PCOLL_SHM_AWAY;
+    else if (entry->op != PCOLL_OP_ADD && entry->op != PCOLL_OP_WAIT)
         resolve_move(b, entry, step);
     step->done_add = entry->done_add;
     step->peer_add = entry->peer_add;
     if (entry->done != PCOLL_NONE)
-        step->done = target(b, b->plan->rank, entry->done);
-    if (entry->peer_counter != PCOLL_NONE)
-        step->peer = target(b, entry->peer, entry->peer_counter);
+        step->done = pcoll_shm_target(b, b->plan->rank, entry->done);
+    if (entry->peer_counter != PCOLL_NONE && step->kind != PCOLL_SHM_AWAY)
+        step->peer = pcoll_shm_target(b, entry->peer, entry->peer_counter);
 }
 
 /* Cut the steps of a phase into queues of one trigger each; the plan is sorted by trigger. */
-static int cut_queues(const struct binding *b, int phase, struct pcoll_shm_queue *queues)
+static int cut_queues(const struct pcoll_shm_binding *b, int phase, struct pcoll_shm_queue *queues)
 {
     const struct pcoll_phase *p = &b->plan->phases[phase];
     int n = 0;
@@ -144,7 +157,7 @@ static int cut_queues(const struct binding *b, int phase, struct pcoll_shm_queue
     return n;
 }
 
-static void resolve_plan(const struct binding *b)
+void pcoll_shm_resolve(const struct pcoll_shm_binding *b)
 {
     struct pcoll_bound *bound = b->bound;
     struct pcoll_shm_queue *queues = bound->queues;
@@ -159,31 +172,51 @@ static void resolve_plan(const struct binding *b)
     bound->pending = queues;
 }
 
-/* Each entry names two targets at most; each phase has as many queues as entries at most, and no
- * more are pending than one phase has. */
-static struct pcoll_bound *allocate(const struct pcoll_plan *plan)
+/* Each entry names two targets at most, and who carries pours to its own counters for others names
+ * these; each phase has as many queues as entries at most, and no more are pending than one phase
+ * has. */
+enum pcoll_result pcoll_shm_bound_init(struct pcoll_bound *bound, const struct pcoll_plan *plan)
 {
-    struct pcoll_bound *bound = calloc(1, sizeof(*bound));
     size_t n = (size_t)plan->nentries + 1;
 
-    if (bound == NULL)
-        return NULL;
     bound->steps = calloc(n, sizeof(*bound->steps));
     bound->queues = calloc(2 * n, sizeof(*bound->queues));
-    bound->targets = calloc(2 * n, sizeof(*bound->targets));
+    bound->targets = calloc(2 * n + (size_t)plan->ncounters, sizeof(*bound->targets));
     bound->phases = calloc((size_t)plan->nphases, sizeof(*bound->phases));
     bound->nphases = plan->nphases;
     bound->rank = plan->rank;
     if (bound->steps && bound->queues && bound->targets && bound->phases)
-        return bound;
-    pcoll_shm_unbind(bound);
-    return NULL;
+        return PCOLL_OK;
+    return PCOLL_ERR_NOMEM;
 }
 
-static enum pcoll_result exchange_cards(struct binding *b, const struct pcoll_bootstrap *bootstrap,
-                                        size_t *bytes_p)
+void pcoll_shm_bound_fini(struct pcoll_bound *bound)
 {
-    struct card own = {
+    if (bound->block != NULL)
+        pcoll_shm_release(bound->block);
+    free(bound->steps);
+    free(bound->queues);
+    free(bound->targets);
+    free(bound->phases);
+}
+
+enum pcoll_result pcoll_shm_binding_init(struct pcoll_shm_binding *b)
+{
+    b->cards = malloc((size_t)b->nlocal * sizeof(*b->cards));
+    b->areas = malloc((size_t)b->nlocal * sizeof(*b->areas));
+    return b->cards && b->areas ? PCOLL_OK : PCOLL_ERR_NOMEM;
+}
+
+void pcoll_shm_binding_fini(struct pcoll_shm_binding *b)
+{
+    free(b->cards);
+    free(b->areas);
+}
+
+static enum pcoll_result exchange_cards(struct pcoll_shm_binding *b,
+                                        const struct pcoll_bootstrap *bootstrap, size_t *bytes_p)
+{
+    struct pcoll_shm_card own = {
         .pid = getpid(),
         .send = (uint64_t)(uintptr_t)b->memory->send,
         .recv = (uint64_t)(uintptr_t)b->memory->recv,
@@ -196,51 +229,64 @@ static enum pcoll_result exchange_cards(struct binding *b, const struct pcoll_bo
     if (result != PCOLL_OK)
         return result;
     *bytes_p = 0;
-    for (int i = 0; i < b->nranks; i++) {
+    for (int i = 0; i < b->nlocal; i++) {
         b->areas[i] = *bytes_p;
         *bytes_p += area_bytes(&b->cards[i]);
     }
     return PCOLL_OK;
 }
 
-/* Between the two agreements all ranks count themselves as pourers; behind the second, the counts
- * are final. */
-static enum pcoll_result connect_ranks(struct binding *b, struct pcoll_group *group,
-                                       const struct pcoll_bootstrap *bootstrap)
+enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcoll_group *group)
 {
-    struct pcoll_bound *bound = b->bound;
     size_t bytes;
-    enum pcoll_result result = exchange_cards(b, bootstrap, &bytes);
+    enum pcoll_result result = exchange_cards(b, &group->bootstrap, &bytes);
 
-    if (result == PCOLL_OK)
-        result = pcoll_shm_carve(&group->arena, bootstrap, bytes, &bound->block);
     if (result != PCOLL_OK)
         return result;
-    resolve_plan(b);
-    result = pcoll_shm_agree(bootstrap, PCOLL_OK);
+    return pcoll_shm_carve(&group->arena, &group->bootstrap, bytes, &b->bound->block);
+}
+
+void pcoll_shm_find_alone(struct pcoll_bound *bound)
+{
     for (int i = 0; i < bound->ntargets; i++)
         bound->targets[i].alone =
             atomic_load_explicit(&bound->targets[i].line->pourers, memory_order_relaxed) == 1;
+}
+
+/* Between the two agreements all ranks count themselves as pourers; behind the second, the counts
+ * are final. */
+static enum pcoll_result connect_ranks(struct pcoll_shm_binding *b, struct pcoll_group *group)
+{
+    enum pcoll_result result = pcoll_shm_carve_block(b, group);
+
+    if (result != PCOLL_OK)
+        return result;
+    pcoll_shm_resolve(b);
+    result = pcoll_shm_agree(&group->bootstrap, PCOLL_OK);
+    pcoll_shm_find_alone(b->bound);
     return result;
+}
+
+static enum pcoll_result allocate(struct pcoll_shm_binding *b)
+{
+    if (b->plan == NULL)
+        return PCOLL_ERR_NOMEM;
+    b->bound = calloc(1, sizeof(*b->bound));
+    if (b->bound == NULL || pcoll_shm_bound_init(b->bound, b->plan) != PCOLL_OK)
+        return PCOLL_ERR_NOMEM;
+    return pcoll_shm_binding_init(b);
 }
 
 enum pcoll_result pcoll_shm_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
                                  const struct pcoll_memory *memory, struct pcoll_bound **bound_p)
 {
-    const struct pcoll_bootstrap *bootstrap = &group->bootstrap;
-    struct binding b = {.plan = plan, .memory = memory, .nranks = bootstrap->nranks};
-    enum pcoll_result result;
-    int have;
+    struct pcoll_shm_binding b = {
+        .plan = plan, .memory = memory, .nlocal = group->bootstrap.nranks};
+    enum pcoll_result result = pcoll_shm_agree(&group->bootstrap, allocate(&b));
 
-    b.bound = plan ? allocate(plan) : NULL;
-    b.cards = malloc((size_t)b.nranks * sizeof(*b.cards));
-    b.areas = malloc((size_t)b.nranks * sizeof(*b.areas));
-    have = b.bound && b.cards && b.areas;
-    result = pcoll_shm_agree(bootstrap, have ? PCOLL_OK : PCOLL_ERR_NOMEM);
     if (result == PCOLL_OK)
-        result = connect_ranks(&b, group, bootstrap);
-    free(b.cards);
-    free(b.areas);
+        result = connect_ranks(&b, group);
+    pcoll_shm_binding_fini(&b);
     if (result != PCOLL_OK) {
         pcoll_shm_unbind(b.bound);
         return result;
@@ -254,11 +300,6 @@ void pcoll_shm_unbind(struct pcoll_bound *bound)
 {
     if (bound == NULL)
         return;
-    if (bound->block != NULL)
-        pcoll_shm_release(bound->block);
-    free(bound->steps);
-    free(bound->queues);
-    free(bound->targets);
-    free(bound->phases);
+    pcoll_shm_bound_fini(bound);
     free(bound);
 }

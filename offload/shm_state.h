@@ -1,5 +1,6 @@
 /*
- * What a group and a bound plan of the shared-memory medium consist of.  Private to shm*.c.
+ * What a group and a bound plan of the shared-memory medium consist of.  Private to shm*.c, and to
+ * media that run their ranks of one node in the same way.
  */
 #ifndef PCOLL_SHM_STATE_H
 #define PCOLL_SHM_STATE_H
@@ -48,9 +49,10 @@ struct pcoll_shm_target {
 
 enum pcoll_shm_kind {
     PCOLL_SHM_NOTHING,
-    PCOLL_SHM_COPY, /* memory to memory, both mapped here */
-    PCOLL_SHM_READ, /* from the memory of process `pid` */
-    PCOLL_SHM_WRITE /* to the memory of process `pid` */
+    PCOLL_SHM_COPY,  /* memory to memory, both mapped here */
+    PCOLL_SHM_READ,  /* from the memory of process `pid` */
+    PCOLL_SHM_WRITE, /* to the memory of process `pid` */
+    PCOLL_SHM_AWAY   /* the peer is not on this node: move and pour are another medium's */
 };
 
 /* An entry with all addresses resolved. */
@@ -93,10 +95,47 @@ struct pcoll_bound {
     struct pcoll_group *group; /* for reports only */
 };
 
+/* While binding. */
+struct pcoll_shm_binding {
+    const struct pcoll_plan *plan;
+    const struct pcoll_memory *memory;
+    struct pcoll_bound *bound;
+    struct pcoll_shm_card *cards; /* [nlocal] */
+    size_t *areas;                /* [nlocal]: offset of a rank's counters, then its TEMP */
+    int nlocal;                   /* ranks of the shared-memory group */
+    const int *local;             /* [rank of the plan]: its number in the group, or PCOLL_NONE;
+                                   * NULL: the ranks of the plan are those of the group */
+};
+
+/* shm.c */
+void pcoll_shm_wake(struct pcoll_shm_line *line);
+enum pcoll_result pcoll_shm_fail(struct pcoll_bound *bound, const struct pcoll_shm_step *step,
+                                 int error);
+void pcoll_shm_rest(struct pcoll_bound *bound, unsigned usec);
+
 /* shm_bind.c */
 enum pcoll_result pcoll_shm_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
                                  const struct pcoll_memory *memory, struct pcoll_bound **bound_p);
 void pcoll_shm_unbind(struct pcoll_bound *bound);
+
+/* Its parts.  Fini takes what init left, also when it failed. */
+enum pcoll_result pcoll_shm_bound_init(struct pcoll_bound *bound, const struct pcoll_plan *plan);
+void pcoll_shm_bound_fini(struct pcoll_bound *bound);
+enum pcoll_result pcoll_shm_binding_init(struct pcoll_shm_binding *b);
+void pcoll_shm_binding_fini(struct pcoll_shm_binding *b);
+
+/* Collective over `bootstrap`: make the block of all ranks; then resolve, each for itself; then
+ * agree; then see where a rank pours alone. */
+enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcoll_group *group);
+void pcoll_shm_resolve(const struct pcoll_shm_binding *b);
+void pcoll_shm_find_alone(struct pcoll_bound *bound);
+
+/* An address in this rank's memory; this rank's counters, then its TEMP, and how many bytes. */
+char *pcoll_shm_own_place(const struct pcoll_shm_binding *b, struct pcoll_place place);
+char *pcoll_shm_own_area(const struct pcoll_shm_binding *b, size_t *bytes_p);
+
+/* What pours on a counter of `rank`, which is on this node: for this rank to use. */
+struct pcoll_shm_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int rank, int index);
 
 /* shm_group.c */
 enum pcoll_result pcoll_shm_group_create(const struct pcoll_bootstrap *bootstrap,

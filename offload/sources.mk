@@ -2,12 +2,15 @@
 pcoll_sources += \
     %D%/medium.h \
     %D%/shm.h %D%/shm.c \
-    %D%/shm_state.h %D%/shm_group.c %D%/shm_bind.c %D%/shm_cma.c %D%/shm_copy.c \
+    %D%/shm_state.h %D%/shm_run.h %D%/shm_group.c %D%/shm_bind.c %D%/shm_cma.c %D%/shm_copy.c \
     %D%/shm_arena.h %D%/shm_arena.c
 
 # Only where there is libfabric.
 pcoll_ofi_sources = \
-    %D%/ofi_endpoint.h %D%/ofi_endpoint.c %D%/ofi_select.c
+    %D%/ofi_endpoint.h %D%/ofi_endpoint.c %D%/ofi_select.c \
+    %D%/ofi_rma.h %D%/ofi_rma.c \
+    %D%/ofi_rma_state.h %D%/ofi_rma_group.c %D%/ofi_rma_bind.c %D%/ofi_rma_net.c \
+    %D%/ofi_rma_leave.c
 
 # Only for tests and tools.
 pcoll_tool_sources += \

@@ -3,23 +3,39 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define SLOT_BYTES 256
 #define MAIL_BYTES 8192
 
+struct mail {
+    _Atomic int full;
+    char text[MAIL_BYTES];
+};
+
 struct meeting {
     int nranks;
     _Atomic int arrived, generation;
     char slots[MEETING_MAX_RANKS][SLOT_BYTES];
-    char mail[MEETING_MAX_RANKS][MEETING_MAX_RANKS][MAIL_BYTES]; /* [to][from] */
+    struct mail mail[MEETING_MAX_RANKS][MEETING_MAX_RANKS]; /* [to][from] */
 };
+
+void (*meeting_on_wait)(void);
+
+static void wait_a_moment(void)
+{
+    if (meeting_on_wait != NULL)
+        meeting_on_wait();
+    sched_yield();
+}
 
 struct meeting *meeting_create(int nranks)
 {
@@ -46,7 +62,7 @@ void meeting_barrier(struct meeting *meeting)
         atomic_fetch_add(&meeting->generation, 1);
     }
     while (atomic_load(&meeting->generation) == generation)
-        sched_yield();
+        wait_a_moment();
 }
 
 static enum pcoll_result meeting_allgather(void *context, const void *mine, void *all, size_t bytes)
@@ -72,13 +88,22 @@ static enum pcoll_result meeting_swap(void *context, const int *ranks, int n, co
 
     if (bytes > MAIL_BYTES)
         abort();
-    for (int i = 0; i < n; i++)
-        memcpy(meeting->mail[ranks[i]][attendee->rank], (const char *)mine + (size_t)i * bytes,
-               bytes);
-    meeting_barrier(meeting);
-    for (int i = 0; i < n; i++)
-        memcpy((char *)theirs + (size_t)i * bytes, meeting->mail[attendee->rank][ranks[i]], bytes);
-    meeting_barrier(meeting);
+    for (int i = 0; i < n; i++) {
+        struct mail *mail = &meeting->mail[ranks[i]][attendee->rank];
+
+        while (atomic_load(&mail->full))
+            wait_a_moment();
+        memcpy(mail->text, (const char *)mine + (size_t)i * bytes, bytes);
+        atomic_store(&mail->full, 1);
+    }
+    for (int i = 0; i < n; i++) {
+        struct mail *mail = &meeting->mail[attendee->rank][ranks[i]];
+
+        while (!atomic_load(&mail->full))
+            wait_a_moment();
+        memcpy((char *)theirs + (size_t)i * bytes, mail->text, bytes);
+        atomic_store(&mail->full, 0);
+    }
     return PCOLL_OK;
 }
 
@@ -94,7 +119,7 @@ static void meeting_report(void *context, const char *message)
 static void meeting_idle(void *context)
 {
     (void)context;
-    sched_yield();
+    wait_a_moment();
 }
 
 struct pcoll_bootstrap meeting_bootstrap(struct attendee *attendee)
@@ -161,6 +186,7 @@ int meeting_run_processes(int nranks, int (*rank_main)(struct meeting *, int, vo
         if (child < 0)
             abort();
         if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
             int result = rank_main(meeting, i, argument);
 
             fflush(stdout);

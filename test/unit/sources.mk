@@ -11,6 +11,7 @@ check_PROGRAMS += \
     %D%/test_table
 if HAVE_LIBFABRIC
 check_PROGRAMS += \
+    %D%/test_ofi \
     %D%/test_ofi_endpoint
 endif HAVE_LIBFABRIC
 
@@ -20,5 +21,6 @@ check_LIBRARIES += %D%/libunit.a
     %D%/tap.h \
     %D%/job.h %D%/job.c \
     %D%/meeting.h %D%/meeting.c \
-    %D%/mutate.h %D%/mutate.c
+    %D%/mutate.h %D%/mutate.c \
+    %D%/trial.h %D%/trial.c
 LDADD += %D%/libunit.a

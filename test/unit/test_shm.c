@@ -2,7 +2,6 @@
  * The shared-memory medium: every algorithm on ranks that are threads, then processes; ranks run
  * ahead, delay at random, and change and poison their buffers between instances.
  */
-#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "offload/shm_state.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
+#include "test/unit/trial.h"
 
 struct trial {
     const struct pcoll_algorithm *row;
@@ -22,111 +22,20 @@ struct trial {
     int as_threads;
 };
 
-/* One rank's part in a trial. */
-struct part {
-    const struct trial *trial;
-    struct meeting *meeting;
-    struct pcoll_signature signature;
-    struct pcoll_group *group;
-    struct pcoll_plan *plan;
-    struct pcoll_bound *bound;
-    unsigned char *send, *recv;
-    int rank;
-    unsigned seed;
-    _Atomic int *starts; /* barrier: how often each rank started */
-};
-
 static const struct pcoll_medium *const shm = &pcoll_medium_shm;
 
-static unsigned char byte_of(int rank, int instance, uint64_t i)
-{
-    return (unsigned char)((uint64_t)rank * 37 + (uint64_t)instance * 101 + i * 7 + i / 256 + 1);
-}
-
-static void fill(struct part *p, int instance)
-{
-    uint64_t blocks = p->signature.coll == PCOLL_ALLGATHER ? (uint64_t)p->signature.nranks : 1;
-
-    memset(p->recv, 0xee, blocks * p->signature.bytes);
-    for (uint64_t i = 0; i < p->signature.bytes; i++)
-        p->send[i] = byte_of(p->rank, instance, i);
-}
-
-static int wrong_bytes(const unsigned char *got, int owner, int instance, uint64_t bytes)
-{
-    for (uint64_t i = 0; i < bytes; i++)
-        if (got[i] != byte_of(owner, instance, i)) {
-            printf("# byte %lu from rank %d in instance %d: %02x, not %02x\n", (unsigned long)i,
-                   owner, instance, got[i], byte_of(owner, instance, i));
-            return 1;
-        }
-    return 0;
-}
-
-static int check(const struct part *p, int instance)
-{
-    const struct pcoll_signature *sig = &p->signature;
-    int wrong = 0;
-
-    if (sig->coll == PCOLL_BCAST && p->rank != sig->root)
-        return wrong_bytes(p->recv, sig->root, instance, sig->bytes);
-    if (sig->coll == PCOLL_ALLGATHER)
-        for (int r = 0; r < sig->nranks; r++)
-            wrong += wrong_bytes(p->recv + (uint64_t)r * sig->bytes, r, instance, sig->bytes);
-    if (sig->coll == PCOLL_BARRIER)
-        for (int r = 0; r < sig->nranks; r++)
-            wrong += atomic_load(&p->starts[r]) <= instance;
-    return wrong;
-}
-
-static void dawdle(struct part *p)
-{
-    for (int n = rand_r(&p->seed) % 8 == 0 ? rand_r(&p->seed) % 20 : 0; n > 0; n--)
-        sched_yield();
-}
-
-static enum pcoll_result run_instance(struct part *p, int instance)
-{
-    enum pcoll_result result;
-
-    fill(p, instance);
-    atomic_fetch_add(&p->starts[p->rank], 1);
-    result = shm->start(p->bound);
-    dawdle(p);
-    for (int polls = 0; result == PCOLL_PENDING; polls++) {
-        result = polls % 2 ? shm->progress(p->bound) : shm->spin(p->bound, 5);
-        if (result == PCOLL_PENDING)
-            shm->rest(p->bound, polls > 50 ? 100 : 0);
-    }
-    return result;
-}
-
-static int run_plan(struct part *p)
-{
-    int wrong = 0;
-
-    for (int instance = 0; instance < p->trial->instances && !wrong; instance++) {
-        wrong = run_instance(p, instance) != PCOLL_OK || check(p, instance);
-        memset(p->send, 0x55, p->signature.bytes);
-        dawdle(p);
-    }
-    return wrong;
-}
-
 /* Bind and run twice: the second time in the block that the first gave back. */
-static int run_part(struct part *p)
+static int run_twice(struct meeting *meeting, struct part *p, int instances)
 {
-    struct pcoll_memory memory = {p->send, p->recv};
     int wrong = 0;
 
     for (int round = 0; round < 2 && !wrong; round++) {
-        atomic_store(&p->starts[p->rank], 0);
-        meeting_barrier(p->meeting);
-        if (shm->bind(p->group, p->plan, &memory, &p->bound) != PCOLL_OK)
+        meeting_barrier(meeting);
+        if (part_bind(p) != PCOLL_OK)
             return 1;
-        wrong = run_plan(p);
-        shm->unbind(p->bound);
-        meeting_barrier(p->meeting);
+        wrong = part_run(p, instances);
+        part_unbind(p);
+        meeting_barrier(meeting);
     }
     return wrong;
 }
@@ -138,33 +47,30 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     const struct trial *trial = argument;
     struct attendee attendee = {meeting, rank, 0};
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
-    struct part p = {.trial = trial,
-                     .meeting = meeting,
-                     .rank = rank,
-                     .seed = (unsigned)rank + 1,
-                     .starts = starts_in_shared_memory};
+    struct part p = {
+        .medium = shm,
+        .signature = {trial->row->coll, trial->nranks, 0, trial->bytes, trial->in_place},
+        .rank = rank,
+        .seed = (unsigned)rank + 1,
+        .starts = starts_in_shared_memory,
+    };
+    enum pcoll_result made;
     int wrong = 1;
 
-    p.signature =
-        (struct pcoll_signature){trial->row->coll, trial->nranks, 0, trial->bytes, trial->in_place};
     if (trial->row->coll == PCOLL_BCAST)
         p.signature.root = trial->nranks / 2;
-    p.recv = malloc(trial->bytes * (uint64_t)trial->nranks + 1);
-    p.send = trial->in_place ? p.recv + (uint64_t)rank * trial->bytes : malloc(trial->bytes + 1);
-    if (p.recv && p.send && shm->group_create(&bootstrap, &p.group) == PCOLL_OK) {
-        if (pcoll_generate(trial->row, &p.signature, rank, &trial->params, &p.plan) == PCOLL_OK)
-            wrong = p.plan->needs & ~shm->group_provides(p.group) ? 0 : run_part(&p);
+    if (shm->group_create(&bootstrap, &p.group) != PCOLL_OK)
+        return 1;
+    made = part_init(&p, trial->row, &trial->params);
+    if (made == PCOLL_OK || made == PCOLL_UNSUPPORTED)
+        wrong = made == PCOLL_OK ? run_twice(meeting, &p, trial->instances) : 0;
+    meeting_barrier(meeting);
+    if (rank == 0)
+        meeting_barrier(meeting); /* threads share rank 0's mapping: it goes last */
+    shm->group_destroy(p.group);
+    if (rank != 0)
         meeting_barrier(meeting);
-        if (rank == 0)
-            meeting_barrier(meeting); /* threads share rank 0's mapping: it goes last */
-        shm->group_destroy(p.group);
-        if (rank != 0)
-            meeting_barrier(meeting);
-    }
-    pcoll_plan_destroy(p.plan);
-    if (!trial->in_place)
-        free(p.send);
-    free(p.recv);
+    part_fini(&p);
     return wrong;
 }
 
@@ -228,7 +134,7 @@ static void check_long_copies(void)
     int wrong = from == NULL || to == NULL;
 
     for (size_t i = 0; !wrong && i < room; i++)
-        from[i] = byte_of(3, 1, i);
+        from[i] = (unsigned char)(i * 7 + i / 256);
     for (size_t shift = 0; !wrong && shift < 130; shift += 13) {
         memset(to, 0xee, room);
         pcoll_shm_copy(to + shift, from + shift / 2, mega + shift);

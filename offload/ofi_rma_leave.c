@@ -1,0 +1,68 @@
+/*
+ * Unbinding.  It is local, but a neighbor that has not yet unbound the plan may still write credits
+ * here, or read communication buffers.  So an unbound plan says farewell to its neighbors on other
+ * nodes, and its memory is kept, registered, until they have all said so too.
+ */
+#include "offload/ofi_rma_state.h"
+
+static struct pcoll_ofi_bound *leaving;
+
+static int is_gone(struct pcoll_ofi_bound *bound)
+{
+    int gone = pcoll_ofi_say_farewell(bound, PCOLL_OFI_LEFT);
+
+    pcoll_ofi_poll(bound->endpoint);
+    for (int i = 0; i < bound->nlinks; i++)
+        gone &= pcoll_ofi_farewell_of(&bound->links[i]) != PCOLL_OFI_HERE;
+    return gone && bound->inflight == 0;
+}
+
+void pcoll_ofi_leave_some(void)
+{
+    struct pcoll_ofi_bound **link = &leaving;
+
+    while (*link != NULL) {
+        struct pcoll_ofi_bound *bound = *link;
+
+        if (is_gone(bound)) {
+            *link = bound->next_leaving;
+            pcoll_ofi_bound_destroy(bound);
+        } else {
+            link = &bound->next_leaving;
+        }
+    }
+}
+
+/* User memory is the user's again; what peers could still want of it they have had. */
+void pcoll_ofi_rma_unbind(struct pcoll_bound *shm)
+{
+    struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(shm);
+
+    if (bound == NULL)
+        return;
+    pcoll_ofi_unregister(&bound->send_region);
+    pcoll_ofi_unregister(&bound->recv_region);
+    bound->next_leaving = leaving;
+    leaving = bound;
+    pcoll_ofi_leave_some();
+}
+
+void pcoll_ofi_rma_poll(void)
+{
+    pcoll_ofi_poll_all();
+    pcoll_ofi_leave_some();
+}
+
+/* The endpoint goes first: it may still have operations of these plans. */
+void pcoll_ofi_rma_finalize(void)
+{
+    for (int i = 0; i < 100 && leaving != NULL; i++)
+        pcoll_ofi_leave_some();
+    while (leaving != NULL) {
+        struct pcoll_ofi_bound *bound = leaving;
+
+        leaving = bound->next_leaving;
+        if (bound->inflight == 0)
+            pcoll_ofi_bound_destroy(bound);
+    }
+}

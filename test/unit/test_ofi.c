@@ -1,0 +1,301 @@
+/*
+ * The RMA medium: every algorithm between processes that are on nodes of their own, or partly on
+ * the same, over providers that work on one host.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "offload/ofi_rma.h"
+#include "test/unit/job.h"
+#include "test/unit/meeting.h"
+#include "test/unit/tap.h"
+#include "test/unit/trial.h"
+
+#define LIMIT_SECONDS 300 /* of a scene; one rank's failure leaves the others waiting */
+#define BIG ((uint64_t)1 << 20)
+
+static const struct pcoll_medium *const medium = &pcoll_medium_ofi_rma;
+
+/* The nodes of up to 8 ranks, as a digit each. */
+struct layout {
+    const char *name, *nodes;
+};
+
+static const struct layout all_away = {"each on a node of its own", "01234567"};
+static const struct layout mixes[] = {
+    {"2 nodes of 2", "0011"},
+    {"nodes of 3 and 1", "0001"},
+    {"round robin", "01010"},
+    {"one node", "0000"},
+};
+
+struct scene {
+    const char *provider;
+    const struct layout *layout;
+    int nranks;
+    int (*play)(struct scene *scene, struct meeting *meeting, struct part *part);
+    _Atomic int *starts;
+};
+
+static struct pcoll_topology make_topology(const struct layout *layout, int nranks, int *node)
+{
+    struct pcoll_topology topology = {.node = node};
+
+    for (int r = 0; r < nranks; r++) {
+        node[r] = layout->nodes[r] - '0';
+        topology.nnodes = node[r] >= topology.nnodes ? node[r] + 1 : topology.nnodes;
+    }
+    return topology;
+}
+
+static int rank_main(struct meeting *meeting, int rank, void *argument)
+{
+    struct scene *scene = argument;
+    int node[MEETING_MAX_RANKS], wrong = 1;
+    struct pcoll_topology topology = make_topology(scene->layout, scene->nranks, node);
+    struct attendee attendee = {meeting, rank, 0};
+    struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    struct part part = {
+        .medium = medium, .rank = rank, .seed = (unsigned)rank + 1, .starts = scene->starts};
+
+    alarm(LIMIT_SECONDS);
+    meeting_on_wait = pcoll_ofi_rma_poll;
+    bootstrap.topology = &topology;
+    bootstrap.provider = scene->provider;
+    if (medium->group_create(&bootstrap, &part.group) == PCOLL_OK)
+        wrong = scene->play(scene, meeting, &part);
+    meeting_barrier(meeting);
+    medium->group_destroy(part.group);
+    meeting_barrier(meeting);
+    pcoll_ofi_rma_finalize();
+    return wrong;
+}
+
+static int perform(struct scene scene)
+{
+    static _Atomic int *shared;
+
+    if (shared == NULL)
+        shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    scene.starts = shared;
+    return meeting_run_processes(scene.nranks, rank_main, &scene);
+}
+
+/* ---- every algorithm ----------------------------------------------------------------- */
+
+static int try_one(struct meeting *meeting, const struct part *model, const struct job *job,
+                   int instances)
+{
+    struct part p = *model;
+    enum pcoll_result made;
+    int wrong = 1;
+
+    p.signature = job->signature;
+    made = part_init(&p, job->algorithm, &job->params);
+    meeting_barrier(meeting);
+    if (made == PCOLL_UNSUPPORTED) {
+        wrong = 0;
+    } else if (made == PCOLL_OK && part_bind(&p) == PCOLL_OK) {
+        wrong = part_run(&p, instances);
+        part_unbind(&p);
+    }
+    part_fini(&p);
+    if (wrong)
+        printf("# rank %d: %s\n", p.rank, job_name(job));
+    return wrong;
+}
+
+static int try_sizes(struct meeting *meeting, const struct part *part, struct job *job)
+{
+    static const uint64_t sizes[] = {8, 0, 1, 48, 49, 1000, 65537, BIG};
+    int n = job->signature.nranks;
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        if (sizes[i] == BIG && n > 4)
+            continue;
+        job->signature.bytes = job->signature.coll == PCOLL_BARRIER ? 0 : sizes[i];
+        job->signature.root = job->signature.coll == PCOLL_BCAST ? (int)(i * 3) % n : 0;
+        job->signature.in_place = job->signature.coll == PCOLL_ALLGATHER && i % 2;
+        if (try_one(meeting, part, job, sizes[i] > 1000 ? 5 : 20))
+            return 1;
+        if (job->signature.coll == PCOLL_BARRIER)
+            break;
+    }
+    return 0;
+}
+
+static int play_all(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+        struct pcoll_params params[JOB_VARIANTS];
+        int n = job_variants(row, scene->nranks, params);
+
+        for (int i = 0; i < n; i++) {
+            struct job job = {.algorithm = row,
+                              .signature = {.coll = row->coll, .nranks = scene->nranks},
+                              .params = params[i]};
+
+            job.params.segment = row->uses_segment ? 8192 : 0;
+            if (try_sizes(meeting, part, &job))
+                return 1;
+        }
+    }
+    return 0;
+}
+
+/* ---- several plans, several groups --------------------------------------------------- */
+
+static const struct pcoll_params no_params;
+
+static int init_of(struct part *p, enum pcoll_coll coll, const char *name, uint64_t bytes, int n)
+{
+    p->signature = (struct pcoll_signature){.coll = coll, .nranks = n, .bytes = bytes};
+    return part_init(p, pcoll_algorithm_find(coll, name), &no_params) != PCOLL_OK ||
+           part_bind(p) != PCOLL_OK;
+}
+
+/* Three plans of two groups under way at once, completed in changing order. */
+static int play_interleaved(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    struct attendee attendee = {meeting, part->rank, 0};
+    struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    struct part parts[3] = {*part, *part, *part};
+    int wrong = 0, node[MEETING_MAX_RANKS];
+    struct pcoll_topology topology = make_topology(&all_away, scene->nranks, node);
+
+    bootstrap.topology = &topology;
+    bootstrap.provider = scene->provider;
+    if (medium->group_create(&bootstrap, &parts[1].group) != PCOLL_OK)
+        return 1;
+    for (int i = 0; i < 3; i++)
+        parts[i].starts += 16 * i;
+    wrong = init_of(&parts[0], PCOLL_BARRIER, "dissemination", 0, scene->nranks) ||
+            init_of(&parts[1], PCOLL_ALLGATHER, "direct", 8, scene->nranks) ||
+            init_of(&parts[2], PCOLL_BCAST, "eager", 5000, scene->nranks);
+    meeting_barrier(meeting);
+    for (int k = 0; k < 100 && !wrong; k++) {
+        for (int i = 0; i < 3; i++)
+            wrong |= part_start(&parts[i]);
+        for (int i = 0; i < 3; i++)
+            wrong |= part_wait(&parts[(i + k) % 3]);
+    }
+    for (int i = 0; i < 3; i++) {
+        part_unbind(&parts[i]);
+        part_fini(&parts[i]);
+    }
+    medium->group_destroy(parts[1].group);
+    return wrong;
+}
+
+/* A root that runs ahead gives its memory back while the credits of others are still to come;
+ * then the next plan must not see them. */
+static int play_rebind(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    int wrong = 0;
+
+    (void)meeting;
+    for (int round = 0; round < 60 && !wrong; round++) {
+        struct part p = *part;
+
+        wrong = init_of(&p, PCOLL_BCAST, round % 2 ? "eager" : "binomial_get", round % 3 ? 8 : 9000,
+                        scene->nranks);
+        if (!wrong)
+            wrong = part_run(&p, 1 + round % 5);
+        part_unbind(&p);
+        part_fini(&p);
+    }
+    return wrong;
+}
+
+/* ---- failures ------------------------------------------------------------------------ */
+
+/* One rank's buffer cannot be registered; no rank gets a plan, and the next one works. */
+static int play_refused(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    struct part p = *part;
+    struct pcoll_memory memory = {p.send, p.recv};
+    enum pcoll_result result;
+
+    p.signature = (struct pcoll_signature){
+        .coll = PCOLL_BCAST, .nranks = scene->nranks, .bytes = (uint64_t)1 << 20};
+    if (part_init(&p, pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"), &no_params) != PCOLL_OK)
+        return 1;
+    memory = (struct pcoll_memory){p.send, p.recv};
+    result = medium->bind(p.group, part->rank == 1 ? NULL : p.plan, &memory, &p.bound);
+    if (result == PCOLL_OK || part_bind(&p) != PCOLL_OK)
+        return 1;
+    meeting_barrier(meeting);
+    if (part_run(&p, 3))
+        return 1;
+    part_unbind(&p);
+    part_fini(&p);
+    return 0;
+}
+
+/* Rank 1 dies between two instances; the others get an error, or wait for what can never come. */
+static int play_death(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    struct part p = *part;
+    enum pcoll_result result = PCOLL_PENDING;
+
+    if (init_of(&p, PCOLL_BARRIER, "dissemination", 0, scene->nranks) || part_run(&p, 5))
+        return 1;
+    meeting_barrier(meeting);
+    if (p.rank == 1)
+        kill(getpid(), SIGKILL);
+    for (int k = 0; k < 10 && result == PCOLL_PENDING; k++) {
+        result = medium->start(p.bound);
+        for (int i = 0; i < 2000 && result == PCOLL_PENDING; i++) {
+            result = medium->progress(p.bound);
+            medium->rest(p.bound, 100);
+        }
+        if (result == PCOLL_PENDING)
+            break;
+        result = result == PCOLL_OK ? PCOLL_PENDING : result;
+    }
+    printf("# rank %d after the death of rank 1: %s\n", p.rank, pcoll_result_text(result));
+    fflush(stdout);
+    _exit(0);
+}
+
+static void check_provider(const char *provider)
+{
+    struct scene scene = {.provider = provider, .layout = &all_away};
+
+    for (scene.nranks = 1; scene.nranks <= 8; scene.nranks += 1 + (scene.nranks > 5) * 1) {
+        scene.play = play_all;
+        tap_ok(perform(scene) == 0, "%s, %d ranks, %s", provider, scene.nranks, all_away.name);
+    }
+    for (size_t i = 0; i < sizeof(mixes) / sizeof(mixes[0]); i++) {
+        scene.layout = &mixes[i];
+        scene.nranks = (int)strlen(mixes[i].nodes);
+        scene.play = play_all;
+        tap_ok(perform(scene) == 0, "%s, %d ranks, %s", provider, scene.nranks, mixes[i].name);
+        scene.play = play_interleaved;
+        tap_ok(perform(scene) == 0, "%s, plans and groups interleaved, %s", provider,
+               mixes[i].name);
+    }
+    scene.layout = &all_away;
+    scene.nranks = 4;
+    scene.play = play_rebind;
+    tap_ok(perform(scene) == 0, "%s, binding again and again", provider);
+    scene.play = play_refused;
+    tap_ok(perform(scene) == 0, "%s, a rank cannot bind", provider);
+    scene.nranks = 3;
+    scene.play = play_death;
+    tap_ok(perform(scene) == 1, "%s, a rank dies, the others do not", provider);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) {
+        check_provider(argv[1]);
+    } else {
+        check_provider("tcp;ofi_rxm");
+        check_provider("sockets");
+    }
+    return tap_done();
+}

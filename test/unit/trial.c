@@ -1,0 +1,132 @@
+/* A rank's part in a trial; the contract is in trial.h. */
+#include "test/unit/trial.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned char byte_of(int rank, int instance, uint64_t i)
+{
+    return (unsigned char)((uint64_t)rank * 37 + (uint64_t)instance * 101 + i * 7 + i / 256 + 1);
+}
+
+enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
+                            const struct pcoll_params *params)
+{
+    const struct pcoll_signature *sig = &p->signature;
+    enum pcoll_result result;
+
+    p->recv = malloc(sig->bytes * (uint64_t)sig->nranks + 1);
+    p->send = sig->in_place ? p->recv + (uint64_t)p->rank * sig->bytes : malloc(sig->bytes + 1);
+    if (p->recv == NULL || p->send == NULL)
+        return PCOLL_ERR_NOMEM;
+    result = pcoll_generate(row, sig, p->rank, params, &p->plan);
+    if (result == PCOLL_OK && p->plan->needs & ~p->medium->group_provides(p->group))
+        result = PCOLL_UNSUPPORTED;
+    return result;
+}
+
+void part_fini(struct part *p)
+{
+    pcoll_plan_destroy(p->plan);
+    if (!p->signature.in_place)
+        free(p->send);
+    free(p->recv);
+}
+
+enum pcoll_result part_bind(struct part *p)
+{
+    struct pcoll_memory memory = {p->send, p->recv};
+
+    p->instance = 0;
+    atomic_store(&p->starts[p->rank], 0);
+    return p->medium->bind(p->group, p->plan, &memory, &p->bound);
+}
+
+void part_unbind(struct part *p)
+{
+    p->medium->unbind(p->bound);
+    p->bound = NULL;
+}
+
+static void fill(struct part *p)
+{
+    uint64_t blocks = p->signature.coll == PCOLL_ALLGATHER ? (uint64_t)p->signature.nranks : 1;
+
+    memset(p->recv, 0xee, blocks * p->signature.bytes);
+    for (uint64_t i = 0; i < p->signature.bytes; i++)
+        p->send[i] = byte_of(p->rank, p->instance, i);
+}
+
+static int wrong_bytes(const unsigned char *got, int owner, int instance, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < bytes; i++)
+        if (got[i] != byte_of(owner, instance, i)) {
+            printf("# byte %lu from rank %d in instance %d: %02x, not %02x\n", (unsigned long)i,
+                   owner, instance, got[i], byte_of(owner, instance, i));
+            return 1;
+        }
+    return 0;
+}
+
+static int check(const struct part *p)
+{
+    const struct pcoll_signature *sig = &p->signature;
+    int wrong = 0;
+
+    if (sig->coll == PCOLL_BCAST && p->rank != sig->root)
+        return wrong_bytes(p->recv, sig->root, p->instance, sig->bytes);
+    if (sig->coll == PCOLL_ALLGATHER)
+        for (int r = 0; r < sig->nranks; r++)
+            wrong += wrong_bytes(p->recv + (uint64_t)r * sig->bytes, r, p->instance, sig->bytes);
+    if (sig->coll == PCOLL_BARRIER)
+        for (int r = 0; r < sig->nranks; r++)
+            wrong += atomic_load(&p->starts[r]) <= p->instance;
+    return wrong;
+}
+
+static void dawdle(struct part *p)
+{
+    for (int n = rand_r(&p->seed) % 8 == 0 ? rand_r(&p->seed) % 20 : 0; n > 0; n--)
+        sched_yield();
+}
+
+int part_start(struct part *p)
+{
+    enum pcoll_result result;
+
+    fill(p);
+    atomic_fetch_add(&p->starts[p->rank], 1);
+    result = p->medium->start(p->bound);
+    p->active = result == PCOLL_PENDING;
+    dawdle(p);
+    return result != PCOLL_OK && result != PCOLL_PENDING;
+}
+
+int part_wait(struct part *p)
+{
+    enum pcoll_result result = p->active ? PCOLL_PENDING : PCOLL_OK;
+    int wrong;
+
+    for (int polls = 0; result == PCOLL_PENDING; polls++) {
+        result = polls % 2 ? p->medium->progress(p->bound) : p->medium->spin(p->bound, 5);
+        if (result == PCOLL_PENDING)
+            p->medium->rest(p->bound, polls > 50 ? 100 : 0);
+    }
+    p->active = 0;
+    wrong = result != PCOLL_OK || check(p);
+    p->instance++;
+    memset(p->send, 0x55, p->signature.bytes);
+    dawdle(p);
+    return wrong;
+}
+
+int part_run(struct part *p, int instances)
+{
+    int wrong = 0;
+
+    for (int i = 0; i < instances && !wrong; i++)
+        wrong = part_start(p) || part_wait(p);
+    return wrong;
+}

@@ -1,0 +1,43 @@
+/*
+ * One rank's part in a trial of a medium: instances of a plan with data that differ from one to the
+ * next, poisoned buffers, random delays and no barrier, so that ranks run ahead.
+ */
+#ifndef PCOLL_TEST_TRIAL_H
+#define PCOLL_TEST_TRIAL_H
+
+#include <stdatomic.h>
+
+#include "algorithms/algorithm.h"
+#include "offload/medium.h"
+
+struct part {
+    const struct pcoll_medium *medium;
+    struct pcoll_group *group;
+    struct pcoll_signature signature;
+    int rank;
+    unsigned seed;
+    _Atomic int *starts; /* [nranks], in shared memory: how often each rank started */
+    struct pcoll_plan *plan;
+    struct pcoll_bound *bound;
+    unsigned char *send, *recv;
+    int instance; /* the next one */
+    int active;
+};
+
+/* Make the plan and the buffers; the caller has set the fields above `plan`.  PCOLL_UNSUPPORTED
+ * when the medium cannot run it. */
+enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
+                            const struct pcoll_params *params) PCOLL_MUST_CHECK;
+void part_fini(struct part *p);
+
+enum pcoll_result part_bind(struct part *p) PCOLL_MUST_CHECK; /* also begins at instance 0 */
+void part_unbind(struct part *p);
+
+/* Start the next instance; wait for it; both return whether something went wrong. */
+int part_start(struct part *p);
+int part_wait(struct part *p);
+
+/* Run so many instances, one after another. */
+int part_run(struct part *p, int instances);
+
+#endif /* PCOLL_TEST_TRIAL_H */
