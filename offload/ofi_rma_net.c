@@ -74,6 +74,13 @@ static enum pcoll_result judge(struct pcoll_ofi_request *request, ssize_t error)
     return fail(request, fi_strerror((int)-error));
 }
 
+/* Without order a put must have arrived before something later may: the pour behind data, the
+ * farewell behind pours. */
+static uint64_t must_arrive(const struct pcoll_ofi_bound *bound)
+{
+    return bound->endpoint->ordered ? 0 : FI_DELIVERY_COMPLETE;
+}
+
 static enum pcoll_result issue_piece(struct pcoll_ofi_bound *bound, struct pcoll_ofi_step *step)
 {
     const struct pcoll_ofi_endpoint *e = bound->endpoint;
@@ -81,18 +88,16 @@ static enum pcoll_result issue_piece(struct pcoll_ofi_bound *bound, struct pcoll
     size_t piece = left < most ? left : most;
     enum pcoll_result result;
 
-    result =
-        judge(&step->move,
-              issue(&step->move, (struct transfer){
-                                     .peer = step->link->address,
-                                     .local = step->local + step->moved,
-                                     .desc = step->desc,
-                                     .bytes = piece,
-                                     .remote = step->remote + step->moved,
-                                     .key = step->key,
-                                     .flags = step->get || e->ordered ? 0 : FI_DELIVERY_COMPLETE,
-                                     .get = step->get,
-                                 }));
+    result = judge(&step->move, issue(&step->move, (struct transfer){
+                                                       .peer = step->link->address,
+                                                       .local = step->local + step->moved,
+                                                       .desc = step->desc,
+                                                       .bytes = piece,
+                                                       .remote = step->remote + step->moved,
+                                                       .key = step->key,
+                                                       .flags = step->get ? 0 : must_arrive(bound),
+                                                       .get = step->get,
+                                                   }));
     if (result == PCOLL_OK)
         step->moved += piece;
     return result;
@@ -107,6 +112,8 @@ static enum pcoll_result issue_pour(struct pcoll_ofi_bound *bound, struct pcoll_
     uint64_t sum = channel->sum + (channel->counter == PCOLL_NONE ? 1 : step->shm->peer_add);
     enum pcoll_result result;
 
+    if (channel->is_busy)
+        return PCOLL_PENDING;
     atomic_store_explicit(&step->outgoing->sum, sum, memory_order_relaxed);
     atomic_store_explicit(&step->outgoing->check, ~sum, memory_order_relaxed);
     result = judge(&step->pour, issue(&step->pour, (struct transfer){
@@ -116,10 +123,13 @@ static enum pcoll_result issue_pour(struct pcoll_ofi_bound *bound, struct pcoll_
                                                        .bytes = cell + 2 * sizeof(sum),
                                                        .remote = step->slot + first,
                                                        .key = step->link->inbox_key,
+                                                       .flags = must_arrive(bound),
                                                    }));
-    if (result == PCOLL_OK)
-        channel->sum = sum;
-    return result;
+    if (result != PCOLL_OK)
+        return result;
+    channel->sum = sum;
+    channel->is_busy = !bound->endpoint->ordered;
+    return PCOLL_OK;
 }
 
 static inline void add_done(const struct pcoll_ofi_step *step)
@@ -204,6 +214,8 @@ void pcoll_ofi_rma_event(void *context, const char *error)
         fail(request, error);
     else if (request->is_move)
         end_move(request->bound, request->step);
+    else
+        request->step->channel->is_busy = 0;
 }
 
 /* The sum in a slot, if it has landed whole and is new. */

@@ -55,6 +55,7 @@ struct pcoll_ofi_channel {
     int counter, cell; /* of the peer; or PCOLL_NONE */
     int offset, bytes; /* in the cell */
     uint64_t sum;
+    int is_busy; /* without order: the last pour has not yet arrived, the next must not overtake */
 };
 
 enum pcoll_ofi_stage {

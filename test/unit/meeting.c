@@ -193,8 +193,12 @@ int meeting_run_processes(int nranks, int (*rank_main)(struct meeting *, int, vo
             _exit(result != 0);
         }
     }
-    for (int i = 0; i < nranks; i++)
+    for (int i = 0; i < nranks; i++) {
         failed += wait(&status) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+        if (WIFSIGNALED(status))
+            printf("# a rank was ended by signal %d\n", WTERMSIG(status));
+        fflush(stdout);
+    }
     meeting_destroy(meeting);
     return failed;
 }

@@ -8,7 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "offload/ofi_rma.h"
+#include <rdma/fi_errno.h>
+
+#include "offload/ofi_rma_state.h"
 #include "test/unit/job.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
@@ -32,11 +34,28 @@ static const struct layout mixes[] = {
     {"one node", "0000"},
 };
 
+/* A provider that promises less. */
+struct promise {
+    const char *name;
+    int ordered, stream;
+    size_t max_message;
+    int can_cma;
+};
+
+static const struct promise promises[] = {
+    {"writes in order, bytes in any", 1, 0, SIZE_MAX, 1},
+    {"no order at all", 0, 0, SIZE_MAX, 1},
+    {"messages of at most 1000 bytes", 1, 1, 1000, 1},
+    {"no order, short messages", 0, 0, 5000, 1},
+    {"no access to the processes of the node", 1, 1, SIZE_MAX, 0},
+};
+
 struct scene {
     const char *provider;
     const struct layout *layout;
     int nranks;
     int (*play)(struct scene *scene, struct meeting *meeting, struct part *part);
+    const struct promise *promise; /* NULL: what the provider has */
     _Atomic int *starts;
 };
 
@@ -51,12 +70,36 @@ static struct pcoll_topology make_topology(const struct layout *layout, int nran
     return topology;
 }
 
+static struct pcoll_ofi_endpoint *open_again(const struct scene *scene,
+                                             const struct pcoll_bootstrap *bootstrap)
+{
+    struct pcoll_ofi_options options = {.provider = scene->provider, .event = pcoll_ofi_rma_event};
+    struct pcoll_ofi_endpoint *e;
+
+    return pcoll_ofi_open(&options, bootstrap, &e) == PCOLL_OK ? e : NULL;
+}
+
+/* The group will find this endpoint. */
+static struct pcoll_ofi_endpoint *weaken(const struct scene *scene,
+                                         const struct pcoll_bootstrap *bootstrap)
+{
+    struct pcoll_ofi_endpoint *e = open_again(scene, bootstrap);
+
+    if (e != NULL && scene->promise != NULL) {
+        e->ordered = scene->promise->ordered;
+        e->stream = scene->promise->stream;
+        e->info->ep_attr->max_msg_size = scene->promise->max_message;
+    }
+    return e;
+}
+
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
     struct scene *scene = argument;
     int node[MEETING_MAX_RANKS], wrong = 1;
     struct pcoll_topology topology = make_topology(scene->layout, scene->nranks, node);
     struct attendee attendee = {meeting, rank, 0};
+    struct pcoll_ofi_endpoint *endpoint;
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     struct part part = {
         .medium = medium, .rank = rank, .seed = (unsigned)rank + 1, .starts = scene->starts};
@@ -65,12 +108,17 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     meeting_on_wait = pcoll_ofi_rma_poll;
     bootstrap.topology = &topology;
     bootstrap.provider = scene->provider;
-    if (medium->group_create(&bootstrap, &part.group) == PCOLL_OK)
+    endpoint = weaken(scene, &bootstrap);
+    if (endpoint != NULL && medium->group_create(&bootstrap, &part.group) == PCOLL_OK) {
+        if (scene->promise != NULL && !scene->promise->can_cma)
+            pcoll_ofi_group_of(part.group)->can_cma = 0;
         wrong = scene->play(scene, meeting, &part);
+    }
     meeting_barrier(meeting);
     medium->group_destroy(part.group);
     meeting_barrier(meeting);
     pcoll_ofi_rma_finalize();
+    pcoll_ofi_close(endpoint);
     return wrong;
 }
 
@@ -212,27 +260,45 @@ static int play_rebind(struct scene *scene, struct meeting *meeting, struct part
 
 /* ---- failures ------------------------------------------------------------------------ */
 
-/* One rank's buffer cannot be registered; no rank gets a plan, and the next one works. */
+static int refusals;
+
+static int refuse(struct fid *fid, const void *buffer, size_t bytes, uint64_t access,
+                  uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr, void *context)
+{
+    (void)fid, (void)buffer, (void)bytes, (void)access, (void)offset, (void)key, (void)flags;
+    (void)mr, (void)context;
+    refusals++;
+    return -FI_ENOMEM;
+}
+
+/* Rank 1's provider refuses to register, or it has no plan: no rank gets a bound plan, and the
+ * next one works. */
 static int play_refused(struct scene *scene, struct meeting *meeting, struct part *part)
 {
+    struct pcoll_ofi_endpoint *e = pcoll_ofi_group_of(part->group)->endpoint;
+    struct fi_ops_mr *granting = e->domain->mr, refusing = *granting;
     struct part p = *part;
-    struct pcoll_memory memory = {p.send, p.recv};
-    enum pcoll_result result;
+    int wrong = 0;
 
     p.signature = (struct pcoll_signature){
         .coll = PCOLL_BCAST, .nranks = scene->nranks, .bytes = (uint64_t)1 << 20};
     if (part_init(&p, pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"), &no_params) != PCOLL_OK)
         return 1;
-    memory = (struct pcoll_memory){p.send, p.recv};
-    result = medium->bind(p.group, part->rank == 1 ? NULL : p.plan, &memory, &p.bound);
-    if (result == PCOLL_OK || part_bind(&p) != PCOLL_OK)
+    refusing.reg = refuse;
+    if (part->rank == 1)
+        e->domain->mr = &refusing;
+    wrong = part_bind(&p) != PCOLL_ERR_SYSTEM || refusals != (part->rank == 1);
+    e->domain->mr = granting;
+    if (medium->bind(p.group, part->rank == 1 ? NULL : p.plan, &(struct pcoll_memory){0, 0},
+                     &p.bound) != PCOLL_ERR_NOMEM)
+        return 1;
+    if (wrong || part_bind(&p) != PCOLL_OK)
         return 1;
     meeting_barrier(meeting);
-    if (part_run(&p, 3))
-        return 1;
+    wrong = part_run(&p, 3);
     part_unbind(&p);
     part_fini(&p);
-    return 0;
+    return wrong;
 }
 
 /* Rank 1 dies between two instances; the others get an error, or wait for what can never come. */
@@ -278,6 +344,14 @@ static void check_provider(const char *provider)
         tap_ok(perform(scene) == 0, "%s, plans and groups interleaved, %s", provider,
                mixes[i].name);
     }
+    for (size_t i = 0; i < sizeof(promises) / sizeof(promises[0]); i++) {
+        scene.layout = promises[i].can_cma ? &all_away : &mixes[0];
+        scene.nranks = promises[i].can_cma ? 3 : 4;
+        scene.promise = &promises[i];
+        scene.play = play_all;
+        tap_ok(perform(scene) == 0, "%s, %d ranks, %s", provider, scene.nranks, promises[i].name);
+    }
+    scene.promise = NULL;
     scene.layout = &all_away;
     scene.nranks = 4;
     scene.play = play_rebind;
