@@ -4,6 +4,7 @@ pcoll_sources += \
     %D%/plan_print.c \
     %D%/algorithm.h %D%/algorithm.c %D%/algorithm_files.h \
     %D%/private.h %D%/private.c \
+    %D%/topology.h %D%/topology.c \
     %D%/barrier_butterfly.c \
     %D%/barrier_dissemination.c \
     %D%/bcast_eager.c \

@@ -8,7 +8,8 @@ check_PROGRAMS += \
     %D%/test_proof \
     %D%/test_shm \
     %D%/test_sim \
-    %D%/test_table
+    %D%/test_table \
+    %D%/test_topology
 
 # What the tests share.
 check_LIBRARIES += %D%/libunit.a
