@@ -28,6 +28,14 @@ const struct pcoll_algorithm pcoll_algorithms[] = {
      pcoll_bcast_knomial_put, pcoll_bcast_knomial_put_cost, pcoll_no_temp, USER, 1, 0},
     {"chain", PCOLL_BCAST, "pipelined chain between user buffers", pcoll_bcast_chain,
      pcoll_bcast_chain_cost, pcoll_no_temp, USER, 0, 1},
+    {"binary", PCOLL_BCAST, "pipelined binary tree between user buffers", pcoll_bcast_kary,
+     pcoll_bcast_kary_cost, pcoll_no_temp, USER, 0, 1},
+    {"kary", PCOLL_BCAST, "pipelined k-ary tree between user buffers", pcoll_bcast_kary,
+     pcoll_bcast_kary_cost, pcoll_no_temp, USER, 1, 1},
+    {"two_tree", PCOLL_BCAST, "two pipelined binary trees, half the message in each",
+     pcoll_bcast_two_tree, pcoll_bcast_two_tree_cost, pcoll_no_temp, USER, 0, 1},
+    {"trinaryx3", PCOLL_BCAST, "three pipelined ternary trees, a third of the message in each",
+     pcoll_bcast_trinaryx3, pcoll_bcast_trinaryx3_cost, pcoll_no_temp, USER, 0, 1},
 
     {"direct", PCOLL_ALLGATHER, "everybody reaches everybody", pcoll_allgather_direct,
      pcoll_allgather_direct_cost, pcoll_allgather_direct_temp, USER | TEMP, 0, 1},
@@ -52,7 +60,7 @@ static enum pcoll_result check(const struct pcoll_algorithm *algorithm,
 {
     if (signature->nranks < 1 || rank < 0 || rank >= signature->nranks || signature->root < 0 ||
         signature->root >= signature->nranks || signature->coll != algorithm->coll ||
-        params->radix < 0 || params->radix == 1)
+        params->radix < 0 || params->radix == 1 || params->rails < 0)
         return PCOLL_ERR_INVALID;
     if (params->path != PCOLL_PATH_AUTO && !(algorithm->paths & 1u << params->path))
         return PCOLL_UNSUPPORTED;

@@ -12,6 +12,9 @@
  *
  *      N = 5, radix 2:   0 -> 4, 2, 1    2 -> 3
  *
+ * Where ranks share nodes, the tree is one between the leaders of nodes and one in each node below
+ * its leader (topology.h): one message a node crosses the network.
+ *
  * A message that fits a cell (PCOLL_CELL_BYTES) travels beside its counter.  A message of S > 1
  * segments takes S slots of an instance one after the other: the two-copy pipeline for long
  * messages where user buffers of peers are out of reach.  S is rounded up so that it divides the
@@ -26,9 +29,8 @@
  * of each child for each use of half h, so the sum is complete only if each child's are; a slot is
  * given back only when everything on it, and on the slots before it in its half, has been done.
  */
-#include "algorithms/private.h"
-
 #include "algorithms/algorithm_files.h"
+#include "algorithms/private.h"
 
 #define DEFAULT_SEGMENT (32 * 1024)
 
@@ -36,7 +38,7 @@ enum { SLOTS = 8, HALF = SLOTS / 2, CREDIT = SLOTS, NCOUNTERS = SLOTS + 2 };
 enum { GATE = 1, DATA = 2, WORK = 4 };
 
 struct shape {
-    struct pcoll_tree tree;
+    int radix;
     uint64_t nsegments;  /* of one instance */
     uint64_t slot_bytes; /* 0: cells */
 };
@@ -44,7 +46,8 @@ struct shape {
 struct state {
     struct pcoll_plan *plan;
     struct shape shape;
-    int v, parent, nchildren; /* v relative to the root; parent absolute */
+    struct pcoll_teams teams;
+    int parent, nchildren; /* parent of the root: PCOLL_NONE */
 };
 
 /* One use of one slot. */
@@ -55,6 +58,64 @@ struct use {
     uint64_t base;       /* level of data[slot] before this use */
     uint64_t credit;     /* level of credit[half] that opens the gate */
 };
+
+static int is_root(const struct state *s)
+{
+    return s->parent == PCOLL_NONE;
+}
+
+/* ---- the tree between leaders, and that of each team ---- */
+
+static struct pcoll_tree between(const struct pcoll_teams *teams, int radix)
+{
+    return (struct pcoll_tree){teams->count, radix};
+}
+
+static struct pcoll_tree within(const struct pcoll_teams *teams, int team, int radix)
+{
+    return (struct pcoll_tree){pcoll_team_size(teams, team), radix};
+}
+
+static int parent_of(const struct pcoll_teams *teams, int radix, int rank)
+{
+    int team = pcoll_team_of(teams, rank), member = pcoll_team_member(teams, rank);
+
+    if (member > 0)
+        return pcoll_team_rank(teams, team, pcoll_tree_parent(within(teams, team, radix), member));
+    if (team > 0)
+        return pcoll_team_rank(teams, pcoll_tree_parent(between(teams, radix), team), 0);
+    return PCOLL_NONE;
+}
+
+/* Children in other teams, which come first. */
+static int nchildren_outside(const struct pcoll_teams *teams, int radix, int rank)
+{
+    if (pcoll_team_member(teams, rank) > 0)
+        return 0;
+    return pcoll_tree_nchildren(between(teams, radix), pcoll_team_of(teams, rank));
+}
+
+static int nchildren_of(const struct pcoll_teams *teams, int radix, int rank)
+{
+    int team = pcoll_team_of(teams, rank), member = pcoll_team_member(teams, rank);
+
+    return nchildren_outside(teams, radix, rank) +
+           pcoll_tree_nchildren(within(teams, team, radix), member);
+}
+
+static int child_of(const struct state *s, int i)
+{
+    const struct pcoll_teams *teams = &s->teams;
+    int radix = s->shape.radix, rank = s->plan->rank, team = pcoll_team_of(teams, rank);
+    int member = pcoll_team_member(teams, rank), outside = nchildren_outside(teams, radix, rank);
+
+    if (i < outside)
+        return pcoll_team_rank(teams, pcoll_tree_child(between(teams, radix), team, i), 0);
+    member = pcoll_tree_child(within(teams, team, radix), member, i - outside);
+    return pcoll_team_rank(teams, team, member);
+}
+
+/* ---- slots ---- */
 
 static uint64_t round_segments(uint64_t n)
 {
@@ -74,7 +135,7 @@ static struct shape shape_of(const struct pcoll_signature *signature,
         round_segments(pcoll_segment_count(signature->bytes, params->segment, DEFAULT_SEGMENT));
     uint64_t largest = (signature->bytes - 1) / nsegments + 1;
     struct shape shape = {
-        .tree = {signature->nranks, params->radix ? params->radix : 2},
+        .radix = params->radix ? params->radix : 2,
         .nsegments = nsegments,
         .slot_bytes = largest <= PCOLL_CELL_BYTES ? 0 : (largest + 63) / 64 * 64,
     };
@@ -103,9 +164,9 @@ static struct use use_of(const struct state *s, uint64_t phase, uint64_t i)
     uint64_t per_use = n > 1 ? HALF : 1;
 
     use.gated = s->nchildren > 0 && (n > 1 || use.slot % HALF == 0);
-    use.returned = s->v != 0 && (n > 1 || use.slot % HALF == HALF - 1);
+    use.returned = !is_root(s) && (n > 1 || use.slot % HALF == HALF - 1);
     use.credit = turn * per_use * (uint64_t)s->nchildren;
-    if (s->v != 0) {
+    if (!is_root(s)) {
         uint64_t work = use.returned && s->nchildren > 0 ? (uint64_t)s->nchildren + 1 : 0;
 
         use.base = turn * ((use.gated ? 1u : 0u) * GATE + DATA + work * WORK);
@@ -118,11 +179,10 @@ static void add_puts(const struct state *s, const struct use *use, int trigger, 
 {
     const struct pcoll_signature *sig = &s->plan->signature;
     struct pcoll_place from =
-        s->v ? slot_place(s, use->slot) : pcoll_at(PCOLL_SEND, use->part.first);
+        is_root(s) ? pcoll_at(PCOLL_SEND, use->part.first) : slot_place(s, use->slot);
 
     for (int i = 0; i < s->nchildren; i++) {
-        int child =
-            pcoll_absolute(pcoll_tree_child(s->shape.tree, s->v, i), sig->root, sig->nranks);
+        int child = child_of(s, i);
         struct pcoll_entry put = pcoll_entry_put(trigger, threshold, from, child,
                                                  slot_place(s, use->slot), use->part.count);
 
@@ -173,7 +233,7 @@ static void add_inner_use(const struct state *s, const struct use *use)
 
 static void add_use(const struct state *s, const struct use *use)
 {
-    if (s->v == 0)
+    if (is_root(s))
         add_root_use(s, use);
     else if (s->nchildren == 0)
         add_leaf_use(s, use);
@@ -195,7 +255,7 @@ static void build(struct state *s)
     }
     for (int half = 0; half < 2; half++)
         s->plan->lift[CREDIT + half] = turns * (n > 1 ? HALF : 1) * (uint64_t)s->nchildren;
-    s->plan->temp_bytes = s->v ? s->shape.slot_bytes * SLOTS : 0;
+    s->plan->temp_bytes = is_root(s) ? 0 : s->shape.slot_bytes * SLOTS;
 }
 
 enum pcoll_result pcoll_bcast_eager(const struct pcoll_signature *signature, int rank,
@@ -203,17 +263,18 @@ enum pcoll_result pcoll_bcast_eager(const struct pcoll_signature *signature, int
 {
     struct shape shape = shape_of(signature, params);
     int nphases = shape.nsegments < SLOTS ? SLOTS / (int)shape.nsegments : 1;
-    struct state s = {.shape = shape,
-                      .v = pcoll_relative(rank, signature->root, signature->nranks)};
+    struct pcoll_teams teams = pcoll_teams_of(signature);
+    struct state s = {
+        .shape = shape,
+        .teams = teams,
+        .parent = parent_of(&teams, shape.radix, rank),
+        .nchildren = nchildren_of(&teams, shape.radix, rank),
+    };
     enum pcoll_result result =
         pcoll_plan_create(signature, rank, "eager", NCOUNTERS, nphases, &s.plan);
 
     if (result != PCOLL_OK)
         return result;
-    s.nchildren = pcoll_tree_nchildren(shape.tree, s.v);
-    if (s.v != 0)
-        s.parent =
-            pcoll_absolute(pcoll_tree_parent(shape.tree, s.v), signature->root, signature->nranks);
     build(&s);
     *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
@@ -225,17 +286,30 @@ uint64_t pcoll_bcast_eager_temp(const struct pcoll_signature *signature,
     return shape_of(signature, params).slot_bytes * SLOTS;
 }
 
-double pcoll_bcast_eager_cost(const struct pcoll_signature *signature,
-                              const struct pcoll_params *params,
-                              const struct pcoll_machine *machine)
+/* Of the tree over n ranks or nodes, at `byte` for each byte sent. */
+static double cost_of_tree(const struct pcoll_signature *signature, const struct shape *shape,
+                           int n, const struct pcoll_machine *machine, double byte)
 {
-    struct shape shape = shape_of(signature, params);
-    int radix = shape.tree.radix < signature->nranks ? shape.tree.radix : signature->nranks;
-    int depth = pcoll_log_ceil(signature->nranks, radix);
-    double segments = (double)shape.nsegments, crowd = pcoll_cost_crowd(signature, machine);
-    double one = (double)signature->bytes / segments * machine->copy + machine->o;
+    int radix = shape->radix < n ? shape->radix : n, depth = pcoll_log_ceil(n, radix);
+    double segments = (double)shape->nsegments, crowd = pcoll_cost_crowd(signature, machine);
+    double one = (double)signature->bytes / segments * byte + machine->o;
     double steps = depth + segments - 1;
 
     return pcoll_cost_waves(signature, machine, depth, radix - 1) +
            steps * (radix * one + (segments > 1 ? machine->L : 0)) * crowd;
+}
+
+double pcoll_bcast_eager_cost(const struct pcoll_signature *signature,
+                              const struct pcoll_params *params,
+                              const struct pcoll_machine *machine)
+{
+    const struct pcoll_machine node = pcoll_cost_node(machine);
+    struct pcoll_teams teams = pcoll_teams_of(signature);
+    struct shape shape = shape_of(signature, params);
+    double cost =
+        cost_of_tree(signature, &shape, teams.count, machine, pcoll_cost_temp(signature, machine));
+
+    if (teams.topology)
+        cost += cost_of_tree(signature, &shape, pcoll_ranks_per_node(signature), &node, node.copy);
+    return cost;
 }

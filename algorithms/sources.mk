@@ -10,7 +10,10 @@ pcoll_sources += \
     %D%/bcast_eager.c \
     %D%/bcast_knomial_put.c \
     %D%/bcast_knomial_get.c \
-    %D%/bcast_chain.c \
+    %D%/bcast_pipeline.h %D%/bcast_pipeline.c \
+    %D%/bcast_kary.c \
+    %D%/bcast_two_tree.c \
+    %D%/bcast_trinaryx3.c \
     %D%/allgather_butterfly.c \
     %D%/allgather_ring.c \
     %D%/allgather_direct.c
