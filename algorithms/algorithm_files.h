@@ -20,7 +20,9 @@ PCOLL_DECLARE_ALGORITHM(pcoll_bcast_eager);
 PCOLL_DECLARE_ALGORITHM(pcoll_bcast_knomial_put);
 PCOLL_DECLARE_ALGORITHM(pcoll_bcast_knomial_get);
 PCOLL_DECLARE_ALGORITHM(pcoll_bcast_chain);
+PCOLL_DECLARE_ALGORITHM(pcoll_bcast_scatter_ring);
 PCOLL_DECLARE_ALGORITHM(pcoll_allgather_butterfly);
+PCOLL_DECLARE_ALGORITHM(pcoll_allgather_bruck);
 PCOLL_DECLARE_ALGORITHM(pcoll_allgather_ring);
 PCOLL_DECLARE_ALGORITHM(pcoll_allgather_direct);
 

@@ -5,13 +5,16 @@ pcoll_sources += \
     %D%/algorithm.h %D%/algorithm.c %D%/algorithm_files.h \
     %D%/private.h %D%/private.c \
     %D%/topology.h %D%/topology.c \
+    %D%/barrier_team.c \
     %D%/barrier_butterfly.c \
     %D%/barrier_dissemination.c \
     %D%/bcast_eager.c \
     %D%/bcast_knomial_put.c \
     %D%/bcast_knomial_get.c \
     %D%/bcast_chain.c \
+    %D%/bcast_scatter_ring.c \
     %D%/allgather_butterfly.c \
+    %D%/allgather_bruck.c \
     %D%/allgather_ring.c \
     %D%/allgather_direct.c
 

@@ -70,7 +70,7 @@ static const struct {
 enum { STATES_SIZES = 2, NSIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 static void explore_params(struct tally *states, struct tally *traces,
-                           const struct pcoll_algorithm *algorithm, int nranks,
+                           const struct pcoll_algorithm *algorithm, int nranks, enum job_map map,
                            struct pcoll_params params)
 {
     const int nsizes = algorithm->uses_segment && nranks <= ALL_ORDERS ? NSIZES : 1;
@@ -85,6 +85,7 @@ static void explore_params(struct tally *states, struct tally *traces,
                     .params = params,
                 };
 
+                job.signature.topology = job_topology(map, nranks);
                 if (root > 1 && (size > 0 || nranks > ALL_ORDERS))
                     continue;
                 job.params.segment = sizes[size].segment;
@@ -98,8 +99,10 @@ static void explore_algorithm(const struct pcoll_algorithm *algorithm, int nrank
     const int nparams = job_variants(algorithm, nranks, params);
     struct tally states = {0}, traces = {0};
 
-    for (int i = 0; i < nparams; i++)
-        explore_params(&states, &traces, algorithm, nranks, params[i]);
+    for (enum job_map map = 0; map < JOB_NUM_MAPS; map++)
+        for (int i = 0; job_map_matters(algorithm, map, nranks) && i < nparams; i++)
+            explore_params(map == JOB_ONE_NODE || nranks == 3 ? &states : NULL, &traces, algorithm,
+                           nranks, map, params[i]);
     tap_ok(traces.jobs > 0 && traces.wrong == 0 && traces.incomplete == 0,
            "%s/%s N=%d: all orders that differ, %d jobs, %llu states, %llu branches",
            pcoll_coll_name(algorithm->coll), algorithm->name, nranks, traces.jobs,

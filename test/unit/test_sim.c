@@ -116,7 +116,7 @@ static int seeds_for(int nranks)
 }
 
 static void test_params(struct tally *t, const struct pcoll_algorithm *algorithm, int nranks,
-                        struct pcoll_params params)
+                        enum job_map map, struct pcoll_params params)
 {
     struct size size[MAX_SIZES];
     const int nsizes = sizes(algorithm, nranks, size);
@@ -130,6 +130,7 @@ static void test_params(struct tally *t, const struct pcoll_algorithm *algorithm
                     .params = params,
                 };
 
+                job.signature.topology = job_topology(map, nranks);
                 if (!is_root_to_test(algorithm, nranks, root))
                     continue;
                 job.params.segment = size[i].segment;
@@ -143,8 +144,9 @@ static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks)
     const int nparams = job_variants(algorithm, nranks, params);
     struct tally t = {0};
 
-    for (int i = 0; i < nparams; i++)
-        test_params(&t, algorithm, nranks, params[i]);
+    for (enum job_map map = 0; map < JOB_NUM_MAPS; map++)
+        for (int i = 0; job_map_matters(algorithm, map, nranks) && i < nparams; i++)
+            test_params(&t, algorithm, nranks, map, params[i]);
     tap_ok(t.failures == 0 && t.runs > 0, "%s/%s N=%d: %d jobs, %d runs, %d wrong",
            pcoll_coll_name(algorithm->coll), algorithm->name, nranks, t.jobs, t.runs, t.failures);
 }
