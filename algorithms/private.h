@@ -75,6 +75,20 @@ double pcoll_cost_temp(const struct pcoll_signature *signature,
 /* The level inside a node, as a machine whose plans start in no time. */
 struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine);
 
+/*
+ * The ends of a hierarchical barrier: members other than the leader pour `weight` on its counter
+ * `bank` and wait to be released (pcoll_barrier_follow).  The leader of `team` has
+ * pcoll_barrier_gathered there when all have come; when its counter has reached `level`, the sum of
+ * all that it gets in an instance, all ranks have started, and it releases its members.
+ */
+uint64_t pcoll_barrier_gathered(const struct pcoll_teams *teams, int team, uint64_t weight);
+void pcoll_barrier_follow(struct pcoll_plan *plan, const struct pcoll_teams *teams, int bank,
+                          uint64_t weight);
+void pcoll_barrier_release(struct pcoll_plan *plan, const struct pcoll_teams *teams, int bank,
+                           uint64_t level);
+double pcoll_cost_barrier_team(const struct pcoll_signature *signature,
+                               const struct pcoll_machine *machine);
+
 uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pcoll_params *params);
 
 #endif /* PCOLL_ALGORITHMS_PRIVATE_H */

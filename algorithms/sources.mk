@@ -5,6 +5,7 @@ pcoll_sources += \
     %D%/algorithm.h %D%/algorithm.c %D%/algorithm_files.h \
     %D%/private.h %D%/private.c \
     %D%/topology.h %D%/topology.c \
+    %D%/barrier_team.c \
     %D%/barrier_butterfly.c \
     %D%/barrier_dissemination.c \
     %D%/bcast_eager.c \
@@ -14,7 +15,9 @@ pcoll_sources += \
     %D%/bcast_kary.c \
     %D%/bcast_two_tree.c \
     %D%/bcast_trinaryx3.c \
+    %D%/bcast_scatter_ring.c \
     %D%/allgather_butterfly.c \
+    %D%/allgather_bruck.c \
     %D%/allgather_ring.c \
     %D%/allgather_direct.c
 

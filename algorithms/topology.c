@@ -230,3 +230,22 @@ int pcoll_teams_place(const struct pcoll_teams *teams, int rank)
 {
     return pcoll_team_place(teams, pcoll_team_of(teams, rank)) + pcoll_team_member(teams, rank);
 }
+
+struct pcoll_run pcoll_teams_run(const struct pcoll_teams *teams, int place, int end)
+{
+    struct pcoll_run run = {place, pcoll_teams_rank(teams, place), 1};
+
+    while (place + run.count < end &&
+           pcoll_teams_rank(teams, place + run.count) == run.rank + run.count)
+        run.count++;
+    return run;
+}
+
+struct pcoll_run pcoll_run_apart(struct pcoll_run run, int rank)
+{
+    if (run.rank == rank)
+        run.count = 1;
+    else if (run.rank < rank && rank < run.rank + run.count)
+        run.count = rank - run.rank;
+    return run;
+}

@@ -44,4 +44,15 @@ int pcoll_team_place(const struct pcoll_teams *teams, int team); /* of its leade
 int pcoll_teams_rank(const struct pcoll_teams *teams, int place);
 int pcoll_teams_place(const struct pcoll_teams *teams, int rank);
 
+/* Ranks that follow each other there too: rank + i is at place + i, i < count. */
+struct pcoll_run {
+    int place, rank, count;
+};
+
+/* The longest one that begins at `place` and ends before `end`, place < end. */
+struct pcoll_run pcoll_teams_run(const struct pcoll_teams *teams, int place, int end);
+
+/* The part of the run from its beginning in which `rank` is alone or not at all. */
+struct pcoll_run pcoll_run_apart(struct pcoll_run run, int rank);
+
 #endif /* PCOLL_TOPOLOGY_H */

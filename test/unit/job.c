@@ -139,6 +139,8 @@ int job_map_matters(const struct pcoll_algorithm *algorithm, enum job_map map, i
 
     if (map == JOB_ONE_NODE)
         return 1;
+    if (map == JOB_LAST_ALONE && nranks <= 3)
+        return 0; /* as pairs */
     job.signature.topology = job_topology(map, nranks);
     return !same_plans(&flat, &job);
 }

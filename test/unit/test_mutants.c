@@ -77,6 +77,11 @@ static const struct excuse excuses[] = {
      .cut = 1,
      .reason = "an earlier instance on this half waited for the same credit"},
     {.kind = LOWER,
+     .coll = PCOLL_BCAST,
+     .algorithm = "scatter_ring",
+     .ops = BIT(PCOLL_OP_PUT),
+     .reason = "v is odd: what its parent, v - 1, scatters comes before what it passes on"},
+    {.kind = LOWER,
      .coll = PCOLL_ALLGATHER,
      .paths = BIT(PCOLL_PATH_USER),
      .ops = BIT(PCOLL_OP_GET) | BIT(PCOLL_OP_PUT),
@@ -87,6 +92,17 @@ static const struct excuse excuses[] = {
      .paths = BIT(PCOLL_PATH_TEMP),
      .ops = BIT(PCOLL_OP_COPY),
      .reason = "the blocks copied have come in the other rounds"},
+    {.kind = LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .algorithm = "bruck",
+     .ops = BIT(PCOLL_OP_COPY),
+     .reason = "the blocks copied have come in the rounds before the last"},
+    {.kind = LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .algorithm = "bruck",
+     .ops = BIT(PCOLL_OP_PUT),
+     .most_ranks = 3,
+     .reason = "N is no power of two: the last round sends blocks that were there before"},
     {.kind = LOWER,
      .coll = PCOLL_ALLGATHER,
      .algorithm = "direct",
@@ -175,24 +191,23 @@ static int wait_is_redundant(const struct mutant *m)
     return 0;
 }
 
-/* Entries of one trigger fire in the order of the list: the one before waits for as much. */
-static int stands_in_line(const struct mutant *m)
+/* In a plan that needs order, entries of one trigger fire in the order of the list. */
+static int fires_behind_its_like(const struct mutant *m)
 {
     const struct pcoll_plan *plan = m->job->plans[m->rank];
-    const struct pcoll_entry *entry = entry_of(m);
 
     for (int p = 0; p < plan->nphases; p++)
-        if (m->entry == plan->phases[p].first)
+        if (plan->phases[p].first == m->entry)
             return 0;
-    return plan->ordered && entry[-1].trigger == entry->trigger &&
-           entry[-1].threshold == entry->threshold;
+    return plan->needs & PCOLL_NEED_ORDER && entry_of(m)->trigger == entry_of(m)[-1].trigger &&
+           entry_of(m)->threshold == entry_of(m)[-1].threshold;
 }
 
 static int is_same(const struct mutant *m)
 {
-    if (m->kind == LOWER)
-        return !one_less_is_reachable(m) || stands_in_line(m);
-    return m->kind == DROP && wait_is_redundant(m);
+    if (m->kind == LOWER && (fires_behind_its_like(m) || !one_less_is_reachable(m)))
+        return 1;
+    return (m->kind == LOWER || m->kind == DROP) && wait_is_redundant(m);
 }
 
 static const struct excuse *find_excuse(const struct mutant *m)
@@ -374,7 +389,7 @@ static void print_tally(const struct pcoll_algorithm *algorithm, int nranks, con
 /* Through cells; in two segments; through TEMP in one segment and in two. */
 static const struct {
     uint64_t bytes, segment;
-} sizes[] = {{1, 0}, {2, 1}, {50, 0}, {100, 50}};
+} sizes[] = {{4, 0}, {2, 1}, {50, 0}, {100, 50}};
 
 static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, int nranks,
                      enum job_map map)

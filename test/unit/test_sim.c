@@ -117,7 +117,7 @@ static int is_to_test(const struct job *job)
 {
     const int nranks = job->signature.nranks;
 
-    if (job_is_variation(job) &&
+    if (job_is_variation(job) && job->algorithm->uses_segment &&
         ((nranks != 4 && nranks != 7 && nranks != 13) || job->signature.bytes > 100))
         return 0;
     return is_root_to_test(job);
