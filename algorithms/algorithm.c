@@ -11,9 +11,9 @@
 
 /* name, collective, description, generate, cost, temp_bytes, paths, radix, segment, slots */
 const struct pcoll_algorithm pcoll_algorithms[] = {
-    {"butterfly", PCOLL_BARRIER, "weighted butterfly, one message a round", pcoll_barrier_butterfly,
+    {"butterfly", PCOLL_BARRIER, "weighted butterfly of node leaders", pcoll_barrier_butterfly,
      pcoll_barrier_butterfly_cost, pcoll_no_temp, TEMP, 0, 0, 0},
-    {"dissemination", PCOLL_BARRIER, "weighted dissemination in base radix",
+    {"dissemination", PCOLL_BARRIER, "weighted dissemination in base radix by node leaders",
      pcoll_barrier_dissemination, pcoll_barrier_dissemination_cost, pcoll_no_temp, TEMP, 1, 0, 0},
 
     {"eager", PCOLL_BCAST, "k-nomial tree through communication buffers, no rendezvous",
@@ -30,14 +30,26 @@ const struct pcoll_algorithm pcoll_algorithms[] = {
      pcoll_bcast_knomial_put, pcoll_bcast_knomial_put_cost, pcoll_no_temp, USER, 1, 0, 0},
     {"chain", PCOLL_BCAST, "pipelined chain between user buffers", pcoll_bcast_chain,
      pcoll_bcast_chain_cost, pcoll_no_temp, USER, 0, 1, 0},
+    {"binary", PCOLL_BCAST, "pipelined binary tree between user buffers", pcoll_bcast_kary,
+     pcoll_bcast_kary_cost, pcoll_no_temp, USER, 0, 1, 0},
+    {"kary", PCOLL_BCAST, "pipelined k-ary tree between user buffers", pcoll_bcast_kary,
+     pcoll_bcast_kary_cost, pcoll_no_temp, USER, 1, 1, 0},
+    {"two_tree", PCOLL_BCAST, "two pipelined binary trees, half the message in each",
+     pcoll_bcast_two_tree, pcoll_bcast_two_tree_cost, pcoll_no_temp, USER, 0, 1, 0},
+    {"trinaryx3", PCOLL_BCAST, "three pipelined ternary trees, a third of the message in each",
+     pcoll_bcast_trinaryx3, pcoll_bcast_trinaryx3_cost, pcoll_no_temp, USER, 0, 1, 0},
+    {"scatter_ring", PCOLL_BCAST, "parts scattered, then passed round a ring",
+     pcoll_bcast_scatter_ring, pcoll_bcast_scatter_ring_cost, pcoll_no_temp, USER, 0, 0, 0},
 
     {"direct", PCOLL_ALLGATHER, "everybody reaches everybody", pcoll_allgather_direct,
      pcoll_allgather_direct_cost, pcoll_allgather_direct_temp, USER | TEMP, 0, 1, 0},
     {"butterfly", PCOLL_ALLGATHER, "recursive doubling on a weighted butterfly",
      pcoll_allgather_butterfly, pcoll_allgather_butterfly_cost, pcoll_allgather_butterfly_temp,
      USER | TEMP, 0, 0, 0},
-    {"ring", PCOLL_ALLGATHER, "blocks passed round a ring of user buffers", pcoll_allgather_ring,
-     pcoll_allgather_ring_cost, pcoll_no_temp, USER, 0, 1, 0},
+    {"bruck", PCOLL_ALLGATHER, "Bruck, between node leaders", pcoll_allgather_bruck,
+     pcoll_allgather_bruck_cost, pcoll_allgather_bruck_temp, TEMP, 0, 0, 0},
+    {"ring", PCOLL_ALLGATHER, "blocks passed round a ring of node leaders", pcoll_allgather_ring,
+     pcoll_allgather_ring_cost, pcoll_allgather_ring_temp, USER | TEMP, 0, 1, 0},
     {0}};
 
 const struct pcoll_algorithm *pcoll_algorithm_find(enum pcoll_coll coll, const char *name)
@@ -54,8 +66,8 @@ static enum pcoll_result check(const struct pcoll_algorithm *algorithm,
 {
     if (signature->nranks < 1 || rank < 0 || rank >= signature->nranks || signature->root < 0 ||
         signature->root >= signature->nranks || signature->coll != algorithm->coll ||
-        params->radix < 0 || params->radix == 1 || params->slots < 0 || params->slots == 1 ||
-        (params->slots & (params->slots - 1)) != 0)
+        params->radix < 0 || params->radix == 1 || params->rails < 0 || params->slots < 0 ||
+        params->slots == 1 || (params->slots & (params->slots - 1)) != 0)
         return PCOLL_ERR_INVALID;
     if (params->path != PCOLL_PATH_AUTO && !(algorithm->paths & 1u << params->path))
         return PCOLL_UNSUPPORTED;

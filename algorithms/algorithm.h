@@ -20,12 +20,13 @@ struct pcoll_params {
     uint64_t segment; /* bytes of a pipeline segment */
     int slots;        /* communication buffers of a ring, a power of two >= 2 */
     enum pcoll_path path;
+    int rails; /* pipelined broadcasts stripe the message over so many, see plan.h */
     int paper; /* single-instance form as printed in document 001: one phase, no
                 * protection against run-ahead; for printing only */
 };
 
-/* What the cost functions know of a machine: LogGP (document 002 section 4) for one level plus
- * the rates of the node.  Times in microseconds, rates in microseconds per byte. */
+/* What the cost functions know of a machine: LogGP (document 002 section 4) plus the rates of the
+ * node, for one level or (`node`) two.  Times in microseconds, rates in microseconds per byte. */
 struct pcoll_machine {
     double L;    /* latency of a pour or a small put */
     double o;    /* processor time to fire an entry */
@@ -35,7 +36,8 @@ struct pcoll_machine {
     double copy; /* per byte, memory copy within or through shared memory */
     double call; /* start and wait of an empty plan */
     double turn; /* a rank without a core waits this long for its turn */
-    int cores;   /* cores that the ranks share; 0: one for each rank */
+    int cores;   /* cores that the ranks of a node share; 0: one for each rank */
+    const struct pcoll_machine *node; /* inside a node, where this is between nodes; NULL: alike */
 };
 
 struct pcoll_algorithm {

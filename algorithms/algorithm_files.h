@@ -21,7 +21,12 @@ PCOLL_DECLARE_ALGORITHM(pcoll_bcast_shared);
 PCOLL_DECLARE_ALGORITHM(pcoll_bcast_knomial_put);
 PCOLL_DECLARE_ALGORITHM(pcoll_bcast_knomial_get);
 PCOLL_DECLARE_ALGORITHM(pcoll_bcast_chain);
+PCOLL_DECLARE_ALGORITHM(pcoll_bcast_kary);
+PCOLL_DECLARE_ALGORITHM(pcoll_bcast_two_tree);
+PCOLL_DECLARE_ALGORITHM(pcoll_bcast_trinaryx3);
+PCOLL_DECLARE_ALGORITHM(pcoll_bcast_scatter_ring);
 PCOLL_DECLARE_ALGORITHM(pcoll_allgather_butterfly);
+PCOLL_DECLARE_ALGORITHM(pcoll_allgather_bruck);
 PCOLL_DECLARE_ALGORITHM(pcoll_allgather_ring);
 PCOLL_DECLARE_ALGORITHM(pcoll_allgather_direct);
 

@@ -1,72 +1,343 @@
 /*
- * Allgather round a ring, by put straight into the user buffers.
+ * Allgather round a ring, straight between user buffers or through communication buffers.
  *
- * Idea: in step s rank p passes block p - s on to p + 1, which it got from p - 1 in the step
- * before. All links carry one block in every step and nobody moves a byte twice.  The successor's
- * "ready" weighs N, more than the N - 1 blocks that come in, so step s waits for N + s.  In step 0
- * the own block goes to the successor and to the own receive buffer segment by segment, so that
- * the second move finds it in the cache.
+ * Idea: in step t rank p passes block p - t on to p + 1, which it got from p - 1 in the step
+ * before. All links carry one block in every step and nobody moves a byte twice.
+ *
+ * In a flat ring a block travels whole: there is nothing to overlap it with.  Only the first move of
+ * the own block, to the successor, goes segment by segment together with its copy to the own receive
+ * buffer, so that the second move finds it in the cache (path user).
+ *
+ * On several nodes the ring is one of their leaders, and a block is that of a node: the leader's
+ * and those that the other members have put beside it (path user: into its receive buffer, when it
+ * has told them that it is ready).  A block travels in segments.  As each comes in, the leader
+ * passes it on and tells its members, who read it from the leader's buffer while the next is on its
+ * way; so the stages inside nodes cost what the first and the last segment take.  The blocks of a
+ * node that do not follow each other are moved one by one (path temp: only from the communication
+ * buffer to the user's).
  *
  * Source: Chan et al., "Collective communication: theory, practice, and experience" (2007),
  * bucket algorithm; the tank of document 001 section 4.1.2.
  *
  *      N = 5:   0 -> 1 -> 2 -> 3 -> 4 -> 0
  *
- * Cost: (N - 1) (L + rma + M G) + M copy, one counter, two banks.  When: long blocks, links between
- * neighbours.  Condition: blocks of the predecessor arrive in order (PCOLL_NEED_ORDER);
- * completing k needs everybody's start of k, so two banks keep instances apart.
+ * What the tank of a leader receives, of S segments in all that come round: of each member
+ * 2 (S + 1) with its block; of the successor S + 1 for "ready" (path user); of the predecessor 1
+ * with each segment, in order; of each member 1 for "done" (path user), not before it has been told
+ * of the last.  Path temp knows neither "ready" nor "done"; the own copy is that of a member.  What
+ * the tank of a member receives: of the leader one unit for "ready" and one for the own node and
+ * for each segment; 1 from each read that is done.  A unit is more than all the reads.
+ *
+ * Cost: (N - 1) (L + rma + M G), one counter, two banks.  When: long blocks, links between
+ * neighbours.  Condition: segments of the predecessor, and what the leader tells, arrive in order
+ * (PCOLL_NEED_ORDER); completing k needs everybody's start of k, so two banks of counters and
+ * buffers keep instances apart.  A leader's user buffer is its own again when all are "done".
  */
 #include "algorithms/private.h"
 
 #include "algorithms/algorithm_files.h"
 
-#define DEFAULT_SEGMENT (512 * 1024) /* fits a cache of the second level */
+#define DEFAULT_SEGMENT (128 * 1024)
+#define OWN_SEGMENT (512 * 1024) /* fits a cache of the second level */
 
-/* Step 0, and the copy of the own block. */
-static void add_own_block(struct pcoll_plan *plan, int bank, uint64_t segment)
+struct state {
+    struct pcoll_plan *plan;
+    struct pcoll_teams teams;
+    int team, member, leader; /* mine; N and p above are their count and mine */
+    int is_user;              /* the path */
+    int bank;
+    uint64_t nsegments; /* of the block of one team */
+    uint64_t nown;      /* segments of the own block in step 0 of a flat ring; 0: one move */
+    uint64_t incoming;  /* S: all segments that come to a leader */
+    uint64_t unit;      /* of a member's tank */
+    uint64_t nreads;    /* of a member */
+};
+
+/* Bytes [first, end) of all blocks in the order of their places. */
+struct stretch {
+    uint64_t first, end;
+};
+
+/* The part of a stretch that is in one piece in receive buffers too. */
+struct piece {
+    int rank; /* of the first block */
+    uint64_t at, recv, bytes;
+};
+
+static uint64_t nsegments_of(const struct pcoll_signature *signature,
+                             const struct pcoll_params *params)
 {
-    const struct pcoll_signature *sig = &plan->signature;
-    int next = (plan->rank + 1) % sig->nranks;
-    uint64_t first = (uint64_t)plan->rank * sig->bytes, threshold = (uint64_t)sig->nranks;
-    uint64_t n = sig->in_place ? 1 : pcoll_segment_count(sig->bytes, segment, DEFAULT_SEGMENT);
+    const struct pcoll_teams teams = pcoll_teams_of(signature);
+    uint64_t bytes = (uint64_t)pcoll_ranks_per_node(signature) * signature->bytes, n, most;
 
-    for (uint64_t i = 0; i < n; i++) {
-        struct pcoll_segment part = pcoll_segment_of(sig->bytes, n, i);
-        struct pcoll_place from = pcoll_at(PCOLL_SEND, part.first);
-        struct pcoll_place to = pcoll_at(PCOLL_RECV, first + part.first);
-        struct pcoll_entry put = pcoll_entry_put(bank, threshold, from, next, to, part.count);
+    if (teams.topology == NULL)
+        return 1;
+    n = pcoll_segment_count(bytes, params->segment, DEFAULT_SEGMENT);
+    most = PCOLL_MAX_SEGMENTS / (uint64_t)teams.count + 1;
+    if (most > signature->bytes)
+        most = signature->bytes; /* no segment of the smallest team is empty */
+    return n < most ? n : most;
+}
 
-        if (!sig->in_place)
-            pcoll_plan_add(plan, pcoll_entry_copy(bank, threshold, from, to, part.count));
-        pcoll_plan_add(plan, i == n - 1 ? pcoll_entry_pour(put, next, bank, 1) : put);
+static uint64_t nown_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
+{
+    if (pcoll_teams_of(signature).topology || params->path == PCOLL_PATH_TEMP ||
+        signature->in_place)
+        return 0;
+    return pcoll_segment_count(signature->bytes, params->segment, OWN_SEGMENT);
+}
+
+static uint64_t block(const struct state *s)
+{
+    return s->plan->signature.bytes;
+}
+
+static struct stretch segment(const struct state *s, int team, uint64_t nsegments, uint64_t i)
+{
+    uint64_t first = (uint64_t)pcoll_team_place(&s->teams, team) * block(s);
+    uint64_t bytes = (uint64_t)pcoll_team_size(&s->teams, team) * block(s);
+    struct pcoll_segment part = pcoll_segment_of(bytes, nsegments, i);
+
+    return (struct stretch){first + part.first, first + part.first + part.count};
+}
+
+/* My own block and the leader's are pieces of their own. */
+static struct piece piece_at(const struct state *s, struct stretch stretch)
+{
+    uint64_t inside = stretch.first % block(s), length = stretch.end - stretch.first;
+    int end = (int)((stretch.end - 1) / block(s)) + 1;
+    struct pcoll_run run = pcoll_teams_run(&s->teams, (int)(stretch.first / block(s)), end);
+    uint64_t bytes;
+
+    run = pcoll_run_apart(pcoll_run_apart(run, s->plan->rank), s->leader);
+    bytes = (uint64_t)run.count * block(s) - inside;
+    return (struct piece){
+        .rank = run.rank,
+        .at = stretch.first,
+        .recv = (uint64_t)run.rank * block(s) + inside,
+        .bytes = bytes < length ? bytes : length,
+    };
+}
+
+/* Where a leader has it. */
+static struct pcoll_place temp_at(const struct state *s, uint64_t at)
+{
+    return pcoll_at(PCOLL_TEMP, (uint64_t)(s->bank * s->teams.nranks) * block(s) + at);
+}
+
+static struct pcoll_place held(const struct state *s, const struct piece *piece)
+{
+    if (!s->is_user)
+        return temp_at(s, piece->at);
+    if (piece->rank == s->leader)
+        return pcoll_at(PCOLL_SEND, piece->at % block(s));
+    return pcoll_at(PCOLL_RECV, piece->recv);
+}
+
+static void add_own_copy(const struct state *s)
+{
+    struct pcoll_place to = pcoll_at(PCOLL_RECV, (uint64_t)s->plan->rank * block(s));
+
+    if (!s->plan->signature.in_place)
+        pcoll_plan_add(s->plan,
+                       pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0), to, block(s)));
+}
+
+/* ---- leaders ---- */
+
+/* Pass a stretch on to the next leader; its last piece pours. */
+static void add_send(const struct state *s, uint64_t level, struct stretch stretch)
+{
+    int next = pcoll_team_rank(&s->teams, (s->team + 1) % s->teams.count, 0);
+    struct pcoll_entry put =
+        pcoll_entry_put(s->bank, level, temp_at(s, stretch.first), next, temp_at(s, stretch.first),
+                        stretch.end - stretch.first);
+
+    while (s->is_user) {
+        struct piece piece = piece_at(s, stretch);
+
+        put = pcoll_entry_put(s->bank, level, held(s, &piece), next,
+                              pcoll_at(PCOLL_RECV, piece.recv), piece.bytes);
+        stretch.first += piece.bytes;
+        if (stretch.first == stretch.end)
+            break;
+        pcoll_plan_add(s->plan, put);
+    }
+    pcoll_plan_add(s->plan, pcoll_entry_pour(put, next, s->bank, 1));
+}
+
+static void add_tell(const struct state *s, int trigger, uint64_t level)
+{
+    for (int i = 1; i < pcoll_team_size(&s->teams, s->team); i++)
+        pcoll_plan_add(s->plan,
+                       pcoll_entry_pour(pcoll_entry_add(trigger, level),
+                                        pcoll_team_rank(&s->teams, s->team, i), s->bank, s->unit));
+}
+
+/* From the leader's communication buffer to its receive buffer. */
+static void add_copies(const struct state *s, uint64_t level, struct stretch stretch)
+{
+    while (!s->is_user && stretch.first < stretch.end) {
+        struct piece piece = piece_at(s, stretch);
+
+        if (piece.rank != s->plan->rank)
+            pcoll_plan_add(s->plan,
+                           pcoll_entry_copy(s->bank, level, held(s, &piece),
+                                            pcoll_at(PCOLL_RECV, piece.recv), piece.bytes));
+        stretch.first += piece.bytes;
     }
 }
 
-/* Pass on the block that came in with step - 1. */
-static void add_step(struct pcoll_plan *plan, int bank, int step)
+/* Step 0 of a flat ring, and the copy of the own block. */
+static void add_own_block(const struct state *s, uint64_t base)
 {
-    const struct pcoll_signature *sig = &plan->signature;
-    int nranks = sig->nranks, next = (plan->rank + 1) % nranks;
-    int index = (plan->rank - step + nranks) % nranks;
-    struct pcoll_place block = pcoll_at(PCOLL_RECV, (uint64_t)index * sig->bytes);
-    struct pcoll_entry put =
-        pcoll_entry_put(bank, (uint64_t)(nranks + step), block, next, block, sig->bytes);
+    int next = pcoll_team_rank(&s->teams, (s->team + 1) % s->teams.count, 0);
+    uint64_t first = (uint64_t)s->plan->rank * block(s);
 
-    pcoll_plan_add(plan, pcoll_entry_pour(put, next, bank, 1));
+    for (uint64_t i = 0; i < s->nown; i++) {
+        struct pcoll_segment part = pcoll_segment_of(block(s), s->nown, i);
+        struct pcoll_place from = pcoll_at(PCOLL_SEND, part.first);
+        struct pcoll_place to = pcoll_at(PCOLL_RECV, first + part.first);
+        struct pcoll_entry put = pcoll_entry_put(s->bank, base, from, next, to, part.count);
+
+        pcoll_plan_add(s->plan, pcoll_entry_copy(s->bank, base, from, to, part.count));
+        pcoll_plan_add(s->plan,
+                       i == s->nown - 1 ? pcoll_entry_pour(put, next, s->bank, 1) : put);
+    }
 }
 
-static void build_phase(struct pcoll_plan *plan, int bank, uint64_t segment)
+static void add_step(const struct state *s, uint64_t base, int step)
 {
-    int nranks = plan->signature.nranks, previous = (plan->rank + nranks - 1) % nranks;
-    struct pcoll_entry ready = pcoll_entry_add(PCOLL_NONE, 0);
+    int team = (s->team - step + s->teams.count) % s->teams.count;
 
-    pcoll_plan_open(plan, bank);
-    pcoll_plan_add(plan, pcoll_entry_pour(ready, previous, bank, (uint64_t)nranks));
-    add_own_block(plan, bank, segment);
-    for (int step = 1; step < nranks - 1; step++)
-        add_step(plan, bank, step);
-    plan->lift[bank] = (uint64_t)(2 * nranks - 1);
-    pcoll_plan_add(plan, pcoll_entry_wait(bank, plan->lift[bank]));
+    if (step == 0 && s->nown > 0) {
+        add_own_block(s, base);
+        return;
+    }
+    for (uint64_t i = 0; i < s->nsegments; i++) {
+        struct stretch part = segment(s, team, s->nsegments, i);
+        uint64_t level = step ? base + (uint64_t)(step - 1) * s->nsegments + i + 1 : base;
+
+        if (step < s->teams.count - 1)
+            add_send(s, level, part);
+        if (step > 0 || i == 0)
+            add_tell(s, s->bank, level);
+        add_copies(s, level, part);
+    }
+}
+
+static uint64_t ready_weight(const struct state *s)
+{
+    return s->is_user ? s->incoming + 1 : 0;
+}
+
+static uint64_t member_weight(const struct state *s)
+{
+    return s->incoming + 1 + ready_weight(s);
+}
+
+/* My part of what the leaders' tanks get at the start.  Returns how much of it mine gets. */
+static uint64_t add_leader_start(const struct state *s)
+{
+    int size = pcoll_team_size(&s->teams, s->team);
+    int previous = pcoll_team_rank(&s->teams, (s->team + s->teams.count - 1) % s->teams.count, 0);
+    struct pcoll_place temp = temp_at(s, (uint64_t)pcoll_team_place(&s->teams, s->team) * block(s));
+    struct pcoll_entry own =
+        pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0), temp, block(s));
+
+    pcoll_plan_neighbor(s->plan, previous);
+    if (!s->is_user) {
+        pcoll_plan_add(s->plan, pcoll_entry_done(own, s->bank, member_weight(s)));
+        return (uint64_t)size * member_weight(s);
+    }
+    pcoll_plan_add(s->plan, pcoll_entry_pour(pcoll_entry_add(PCOLL_NONE, 0), previous, s->bank,
+                                             ready_weight(s)));
+    add_tell(s, PCOLL_NONE, 0);
+    return (uint64_t)(size - 1) * member_weight(s) + ready_weight(s);
+}
+
+static void build_leader(struct state *s)
+{
+    uint64_t base = add_leader_start(s), all = base + s->incoming;
+
+    for (int step = 0; step < s->teams.count; step++)
+        add_step(s, base, step);
+    if (s->is_user) {
+        all += (uint64_t)pcoll_team_size(&s->teams, s->team) - 1;
+        pcoll_plan_add(s->plan, pcoll_entry_wait(s->bank, all));
+    }
+    s->plan->lift[s->bank] = all;
+}
+
+/* ---- other members ---- */
+
+/* Read a stretch, all but my own block, from the leader. */
+static void add_reads(struct state *s, uint64_t level, struct stretch stretch)
+{
+    while (stretch.first < stretch.end) {
+        struct piece piece = piece_at(s, stretch);
+        struct pcoll_entry get = pcoll_entry_get(s->bank, level, s->leader, held(s, &piece),
+                                                 pcoll_at(PCOLL_RECV, piece.recv), piece.bytes);
+
+        stretch.first += piece.bytes;
+        if (piece.rank == s->plan->rank)
+            continue;
+        pcoll_plan_add(s->plan, s->is_user ? pcoll_entry_done(get, s->bank, 1) : get);
+        s->nreads++;
+    }
+}
+
+/* Returns what my tank holds when the leader has told me all. */
+static uint64_t add_all_reads(struct state *s)
+{
+    uint64_t level = s->is_user ? 2 * s->unit : s->unit;
+
+    s->nreads = 0;
+    add_reads(s, level, segment(s, s->team, 1, 0));
+    for (int step = 1; step < s->teams.count; step++)
+        for (uint64_t i = 0; i < s->nsegments; i++) {
+            int team = (s->team - step + s->teams.count) % s->teams.count;
+
+            level += s->unit;
+            add_reads(s, level, segment(s, team, s->nsegments, i));
+        }
+    return level;
+}
+
+static void build_member(struct state *s)
+{
+    uint64_t place = (uint64_t)pcoll_teams_place(&s->teams, s->plan->rank), level;
+    struct pcoll_place to = pcoll_at(PCOLL_RECV, (uint64_t)s->plan->rank * block(s));
+    struct pcoll_entry put = pcoll_entry_put(
+        s->is_user ? s->bank : PCOLL_NONE, s->is_user ? s->unit : 0, pcoll_at(PCOLL_SEND, 0),
+        s->leader, s->is_user ? to : temp_at(s, place * block(s)), block(s));
+
+    pcoll_plan_add(s->plan, pcoll_entry_pour(put, s->leader, s->bank, member_weight(s)));
+    level = add_all_reads(s);
+    if (s->is_user) {
+        level += s->nreads;
+        pcoll_plan_add(s->plan,
+                       pcoll_entry_pour(pcoll_entry_add(s->bank, level), s->leader, s->bank, 1));
+    }
+    s->plan->lift[s->bank] = level;
+}
+
+/* ---- the plan ---- */
+
+static enum pcoll_path path_of(const struct pcoll_params *params)
+{
+    return params->path == PCOLL_PATH_TEMP ? PCOLL_PATH_TEMP : PCOLL_PATH_USER;
+}
+
+static void build_phase(struct state *s)
+{
+    pcoll_plan_open(s->plan, s->bank);
+    if (s->member == 0)
+        build_leader(s);
+    else
+        build_member(s);
+    if (s->nown == 0)
+        add_own_copy(s);
 }
 
 enum pcoll_result pcoll_allgather_ring(const struct pcoll_signature *signature, int rank,
@@ -74,28 +345,80 @@ enum pcoll_result pcoll_allgather_ring(const struct pcoll_signature *signature, 
                                        struct pcoll_plan **plan_p)
 {
     int banks = pcoll_banks(params);
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "ring", banks, banks, plan_p);
+    struct state s = {.teams = pcoll_teams_of(signature),
+                      .is_user = path_of(params) == PCOLL_PATH_USER,
+                      .nsegments = nsegments_of(signature, params),
+                      .nown = nown_of(signature, params)};
+    enum pcoll_result result = pcoll_plan_create(signature, rank, "ring", banks, banks, &s.plan);
 
     if (result != PCOLL_OK)
         return result;
-    (*plan_p)->ordered = 1;
-    for (int bank = 0; bank < banks; bank++)
-        build_phase(*plan_p, bank, params->segment);
+    s.plan->ordered = 1;
+    s.team = pcoll_team_of(&s.teams, rank);
+    s.member = pcoll_team_member(&s.teams, rank);
+    s.leader = pcoll_team_rank(&s.teams, s.team, 0);
+    s.incoming = (uint64_t)(s.teams.count - 1) * s.nsegments;
+    s.unit = s.is_user ? (uint64_t)signature->nranks + s.incoming + 4 : 1;
+    if (s.member == 0)
+        s.plan->temp_bytes = pcoll_allgather_ring_temp(signature, params);
+    for (s.bank = 0; s.bank < banks; s.bank++)
+        build_phase(&s);
+    *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
+}
+
+uint64_t pcoll_allgather_ring_temp(const struct pcoll_signature *signature,
+                                   const struct pcoll_params *params)
+{
+    if (path_of(params) == PCOLL_PATH_USER)
+        return 0;
+    return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
+}
+
+static double cost_flat(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                        const struct pcoll_machine *machine)
+{
+    int is_user = path_of(params) == PCOLL_PATH_USER, steps = signature->nranks - 1;
+    double own = (double)signature->bytes, moved = steps * own, work;
+    double nown = (double)nown_of(signature, params);
+
+    if (is_user) {
+        double cached = own <= nown * OWN_SEGMENT ? 0.5 : 1;
+
+        work = (steps - 1 + (nown > 1 ? nown : 1)) * machine->rma + cached * own * machine->copy +
+               moved * pcoll_cost_forward(signature, machine);
+    } else {
+        work = steps * machine->o + moved * pcoll_cost_temp(signature, machine) +
+               (moved + 2 * own) * machine->copy;
+    }
+    return pcoll_cost_waves(signature, machine, steps + 1, 1) +
+           pcoll_cost_crowd(signature, machine) * work;
+}
+
+static double cost_of_levels(const struct pcoll_signature *signature,
+                             const struct pcoll_params *params, const struct pcoll_machine *machine)
+{
+    const struct pcoll_teams teams = pcoll_teams_of(signature);
+    const struct pcoll_machine node = pcoll_cost_node(machine);
+    int is_user = path_of(params) == PCOLL_PATH_USER, members = pcoll_ranks_per_node(signature);
+    double steps = teams.count - 1, parts = steps * (double)nsegments_of(signature, params);
+    double own = (double)signature->bytes, all = own * signature->nranks;
+    double rate = is_user ? machine->G : pcoll_cost_temp(signature, machine);
+    double crowd = pcoll_cost_crowd(signature, machine);
+    double between = parts * (is_user ? machine->rma : machine->o) + steps * own * members * rate;
+    double inside = parts * (is_user ? node.rma : node.o) + all * (is_user ? node.G : node.copy);
+    double last = crowd * inside / parts;
+
+    return pcoll_cost_waves(signature, machine, teams.count, 1) +
+           pcoll_cost_waves(signature, &node, 1 + is_user, 1) + crowd * own * node.copy +
+           pcoll_cost_waves(signature, &node, 1, members - 1) + last +
+           (between > crowd * inside ? between : crowd * inside);
 }
 
 double pcoll_allgather_ring_cost(const struct pcoll_signature *signature,
                                  const struct pcoll_params *params,
                                  const struct pcoll_machine *machine)
 {
-    int steps = signature->nranks - 1;
-    double bytes = (double)signature->bytes, rma = machine->rma;
-    double nsegments =
-        (double)pcoll_segment_count(signature->bytes, params->segment, DEFAULT_SEGMENT);
-    double cached = bytes / nsegments <= DEFAULT_SEGMENT ? 0.5 : 1;
-    double moved = steps * bytes * pcoll_cost_forward(signature, machine);
-    double work = (steps - 1 + nsegments) * rma + moved + cached * bytes * machine->copy;
-
-    return pcoll_cost_waves(signature, machine, steps + 1, 1) +
-           pcoll_cost_crowd(signature, machine) * work;
+    return pcoll_teams_of(signature).topology ? cost_of_levels(signature, params, machine)
+                                              : cost_flat(signature, params, machine);
 }

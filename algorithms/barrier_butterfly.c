@@ -6,15 +6,19 @@
  * for the sum of all weights of earlier rounds: a sum of distinct powers of two is reached only
  * when each of them is in, as all later ones together are less than the smallest of them.
  *
+ * On several nodes the butterfly is one of their leaders.  Other members pour on their leader
+ * first, each 2^R, more than all rounds together; the leader tells them the end.
+ *
  * Source: document 001 (Morie et al.), sections 4.2.1 to 4.2.3, table 4; Brooks, "The butterfly
  * barrier" (1986).  A count that is no power of two folds in: with m = 2^n <= N, rank e >= m pours
  * on e - m in an additional first round and is told the end by it in an additional last one.
  *
  *      N = 5, m = 4:   4 -> 0 | 0<->1 2<->3 | 0<->2 1<->3 | 0 -> 4
  *
- * Cost: n (n + 2) times L + o, one counter, two banks.  When: few rounds of one message each are
- * wanted, as between nodes.  Condition: a rank completes instance k only after all have started
- * it, so nobody is two instances ahead and two banks of counters keep instances apart.
+ * Cost: n (n + 2) times L + o, and inside nodes of s ranks 2 L + s o; one counter, two banks. When:
+ * few rounds of one message each are wanted, as between nodes.  Condition: a rank completes
+ * instance k only after all have started it, so nobody is two instances ahead and two banks of
+ * counters keep instances apart.
  */
 #include "algorithms/private.h"
 
@@ -22,49 +26,62 @@
 
 struct state {
     struct pcoll_plan *plan;
+    struct pcoll_teams teams; /* N is their count, p is the team that I lead */
     int bank;
     uint64_t level;  /* what my tank holds when all rounds so far are in */
     uint64_t weight; /* of the present round */
 };
 
-static void send_round(struct state *s, int peer)
+static void send_round(struct state *s, int team)
 {
     struct pcoll_entry entry = pcoll_entry_add(s->level ? s->bank : PCOLL_NONE, s->level);
+    int peer = pcoll_team_rank(&s->teams, team, 0);
 
     pcoll_plan_add(s->plan, pcoll_entry_pour(entry, peer, s->bank, s->weight));
 }
 
-static void build_core(struct state *s, int rank, int nranks, int n)
+static void build_core(struct state *s, int p, int n)
 {
-    int m = 1 << n, extra = rank + m < nranks;
+    int m = 1 << n, extra = p + m < s->teams.count;
 
-    if (m < nranks) {
-        s->level = extra ? s->weight : 0;
+    if (m < s->teams.count) {
+        s->level += extra ? s->weight : 0;
         s->weight /= 2;
     }
     for (int r = 0; r < n; r++, s->weight /= 2) {
-        send_round(s, rank ^ (1 << r));
+        send_round(s, p ^ (1 << r));
         s->level += s->weight;
     }
     if (extra)
-        send_round(s, rank + m);
+        send_round(s, p + m);
+}
+
+static void build_leader(struct state *s, int p, int n)
+{
+    uint64_t top = s->weight;
+
+    s->level = pcoll_barrier_gathered(&s->teams, p, top);
+    s->weight = top / 2;
+    if (p >= 1 << n) {
+        send_round(s, p - (1 << n));
+        s->level += 1;
+    } else {
+        build_core(s, p, n);
+    }
+    pcoll_barrier_release(s->plan, &s->teams, s->bank, s->level);
 }
 
 static void build_phase(struct pcoll_plan *plan, int bank)
 {
-    int nranks = plan->signature.nranks, n = pcoll_log2_floor(nranks), m = 1 << n;
-    int rounds = m == nranks ? n : n + 2;
-    struct state s = {plan, bank, 0, (uint64_t)1 << (rounds - 1)};
+    struct state s = {.plan = plan, .teams = pcoll_teams_of(&plan->signature), .bank = bank};
+    int n = pcoll_log2_floor(s.teams.count), rounds = 1 << n == s.teams.count ? n : n + 2;
 
+    s.weight = (uint64_t)1 << rounds;
     pcoll_plan_open(plan, bank);
-    if (plan->rank >= m) {
-        send_round(&s, plan->rank - m);
-        s.level = 1;
-    } else {
-        build_core(&s, plan->rank, nranks, n);
-    }
-    pcoll_plan_add(plan, pcoll_entry_wait(bank, s.level));
-    plan->lift[bank] = s.level;
+    if (pcoll_team_member(&s.teams, plan->rank) > 0)
+        pcoll_barrier_follow(plan, &s.teams, bank, s.weight);
+    else
+        build_leader(&s, pcoll_team_of(&s.teams, plan->rank), n);
 }
 
 enum pcoll_result pcoll_barrier_butterfly(const struct pcoll_signature *signature, int rank,
@@ -86,8 +103,9 @@ double pcoll_barrier_butterfly_cost(const struct pcoll_signature *signature,
                                     const struct pcoll_params *params,
                                     const struct pcoll_machine *machine)
 {
-    int n = pcoll_log2_floor(signature->nranks);
+    int count = pcoll_teams_of(signature).count, n = pcoll_log2_floor(count);
 
     (void)params;
-    return pcoll_cost_waves(signature, machine, 1 << n == signature->nranks ? n : n + 2, 1);
+    return pcoll_cost_waves(signature, machine, 1 << n == count ? n : n + 2, 1) +
+           pcoll_cost_barrier_team(signature, machine);
 }

@@ -7,56 +7,77 @@
  * earlier weights is reached only when each of them is in (the scheme of document 001 section 4.2.1
  * in base k).  k >= N is a single round in which everybody tells everybody.
  *
+ * On several nodes it is their leaders who disseminate.  Other members pour on their leader first,
+ * each k^R, more than all rounds together; the leader tells them the end.
+ *
  * Source: Hensgen, Finkel, Manber (1988), base k as in Hoefler et al., "Fast barrier
  * synchronization for InfiniBand" (2006).
  *
  *      N = 5, k = 2:  +1 | +2 | +4          N = 5, k = 5:  +1 +2 +3 +4
  *
- * Cost: R times (L + (k-1) max(o, g)), one counter, two banks.  When: any count of ranks; with more
- * ranks than cores the single round wins, as every round costs each rank a turn on its core.
- * Condition: as for the butterfly, nobody is two instances ahead.
+ * Cost: R times (L + (k-1) max(o, g)), and inside nodes of s ranks 2 L + s o; one counter, two
+ * banks.  When: any count of ranks; with more ranks than cores the single round wins, as every
+ * round costs each rank a turn on its core.  Condition: as for the butterfly, nobody is two
+ * instances ahead.
  */
 #include "algorithms/private.h"
 
 #include "algorithms/algorithm_files.h"
 
+struct state {
+    struct pcoll_plan *plan;
+    struct pcoll_teams teams; /* N is their count, p is the team that I lead */
+    int bank, radix;
+    uint64_t level;  /* what my tank holds when all rounds so far are in */
+    uint64_t weight; /* of the present round */
+};
+
 static int radix_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
-    int radix = params->radix ? params->radix : 2;
+    int radix = params->radix ? params->radix : 2, count = pcoll_teams_of(signature).count;
 
-    return radix < signature->nranks ? radix : signature->nranks;
+    return radix < count ? radix : count;
 }
 
-/* Pours of one round; as many come in as go out.  Returns their number. */
-static int add_round(struct pcoll_plan *plan, int bank, int radix, int64_t distance, uint64_t level,
-                     uint64_t weight)
+/* Pours of one round; as many come in as go out. */
+static void add_round(struct state *s, int p, int64_t distance)
 {
-    int nranks = plan->signature.nranks, sent = 0;
+    int count = s->teams.count;
+    uint64_t sent = 0;
 
-    for (int i = 1; i < radix && i * distance < nranks; i++, sent++) {
-        struct pcoll_entry entry = pcoll_entry_add(level ? bank : PCOLL_NONE, level);
-        int peer = (int)((plan->rank + i * distance) % nranks);
+    for (int i = 1; i < s->radix && i * distance < count; i++, sent++) {
+        struct pcoll_entry entry = pcoll_entry_add(s->level ? s->bank : PCOLL_NONE, s->level);
+        int to = (int)((p + i * distance) % count);
+        int from = (int)((p + count - i * distance) % count);
 
-        pcoll_plan_add(plan, pcoll_entry_pour(entry, peer, bank, weight));
-        pcoll_plan_neighbor(plan, (int)((plan->rank + nranks - i * distance) % nranks));
+        pcoll_plan_add(s->plan, pcoll_entry_pour(entry, pcoll_team_rank(&s->teams, to, 0), s->bank,
+                                                 s->weight));
+        pcoll_plan_neighbor(s->plan, pcoll_team_rank(&s->teams, from, 0));
     }
-    return sent;
+    s->level += s->weight * sent;
+}
+
+static void build_leader(struct state *s, int p)
+{
+    s->level = pcoll_barrier_gathered(&s->teams, p, s->weight);
+    for (int64_t distance = 1; distance < s->teams.count; distance *= s->radix) {
+        s->weight /= (uint64_t)s->radix;
+        add_round(s, p, distance);
+    }
+    pcoll_barrier_release(s->plan, &s->teams, s->bank, s->level);
 }
 
 static void build_phase(struct pcoll_plan *plan, int bank, int radix)
 {
-    int nranks = plan->signature.nranks;
-    uint64_t level = 0, weight = 1;
+    struct state s = {plan, pcoll_teams_of(&plan->signature), bank, radix, 0, 1};
 
-    for (int64_t reach = radix; reach < nranks; reach *= radix)
-        weight *= (uint64_t)radix;
+    for (int64_t reach = 1; reach < s.teams.count; reach *= radix)
+        s.weight *= (uint64_t)radix;
     pcoll_plan_open(plan, bank);
-    for (int64_t distance = 1; distance < nranks; distance *= radix) {
-        level += weight * (uint64_t)add_round(plan, bank, radix, distance, level, weight);
-        weight /= (uint64_t)radix;
-    }
-    pcoll_plan_add(plan, pcoll_entry_wait(bank, level));
-    plan->lift[bank] = level;
+    if (pcoll_team_member(&s.teams, plan->rank) > 0)
+        pcoll_barrier_follow(plan, &s.teams, bank, s.weight);
+    else
+        build_leader(&s, pcoll_team_of(&s.teams, plan->rank));
 }
 
 enum pcoll_result pcoll_barrier_dissemination(const struct pcoll_signature *signature, int rank,
@@ -78,8 +99,8 @@ double pcoll_barrier_dissemination_cost(const struct pcoll_signature *signature,
                                         const struct pcoll_params *params,
                                         const struct pcoll_machine *machine)
 {
-    int radix = radix_of(signature, params);
+    int radix = radix_of(signature, params), count = pcoll_teams_of(signature).count;
 
-    return pcoll_cost_waves(signature, machine, pcoll_log_ceil(signature->nranks, radix),
-                            radix - 1);
+    return pcoll_cost_waves(signature, machine, pcoll_log_ceil(count, radix), radix - 1) +
+           pcoll_cost_barrier_team(signature, machine);
 }

@@ -12,6 +12,9 @@
  *
  *      N = 5, radix 2:   0 -> 4, 2, 1    2 -> 3
  *
+ * Where ranks share nodes, the tree is one between the leaders of nodes and one in each node below
+ * its leader (topology.h): one message a node crosses the network.
+ *
  * A message that fits a cell (PCOLL_CELL_BYTES) travels beside its counter.  One of several
  * segments goes through the ring (ring.h) segment by segment: the two-copy pipeline for long
  * messages where user buffers of peers are out of reach.
@@ -34,9 +37,10 @@ enum { GATE = 1, DATA = 2, WORK = 4 };
 
 struct state {
     struct pcoll_plan *plan;
-    struct pcoll_tree tree;
+    struct pcoll_teams teams;
     struct pcoll_ring ring;
-    int v, parent, nchildren; /* v relative to the root; parent absolute */
+    int radix;
+    int parent, nchildren; /* parent of the root: PCOLL_NONE */
 };
 
 /* One use of one slot. */
@@ -47,11 +51,68 @@ struct use {
     uint64_t credit;     /* level of credit[half] that opens the gate */
 };
 
-static struct pcoll_tree tree_of(const struct pcoll_signature *signature,
-                                 const struct pcoll_params *params)
+static int radix_of(const struct pcoll_params *params)
 {
-    return (struct pcoll_tree){signature->nranks, params->radix ? params->radix : 2};
+    return params->radix ? params->radix : 2;
 }
+
+static int is_root(const struct state *s)
+{
+    return s->parent == PCOLL_NONE;
+}
+
+/* ---- the tree between leaders, and that of each team ---- */
+
+static struct pcoll_tree between(const struct pcoll_teams *teams, int radix)
+{
+    return (struct pcoll_tree){teams->count, radix};
+}
+
+static struct pcoll_tree within(const struct pcoll_teams *teams, int team, int radix)
+{
+    return (struct pcoll_tree){pcoll_team_size(teams, team), radix};
+}
+
+static int parent_of(const struct pcoll_teams *teams, int radix, int rank)
+{
+    int team = pcoll_team_of(teams, rank), member = pcoll_team_member(teams, rank);
+
+    if (member > 0)
+        return pcoll_team_rank(teams, team, pcoll_tree_parent(within(teams, team, radix), member));
+    if (team > 0)
+        return pcoll_team_rank(teams, pcoll_tree_parent(between(teams, radix), team), 0);
+    return PCOLL_NONE;
+}
+
+/* Children in other teams, which come first. */
+static int nchildren_outside(const struct pcoll_teams *teams, int radix, int rank)
+{
+    if (pcoll_team_member(teams, rank) > 0)
+        return 0;
+    return pcoll_tree_nchildren(between(teams, radix), pcoll_team_of(teams, rank));
+}
+
+static int nchildren_of(const struct pcoll_teams *teams, int radix, int rank)
+{
+    int team = pcoll_team_of(teams, rank), member = pcoll_team_member(teams, rank);
+
+    return nchildren_outside(teams, radix, rank) +
+           pcoll_tree_nchildren(within(teams, team, radix), member);
+}
+
+static int child_of(const struct state *s, int i)
+{
+    const struct pcoll_teams *teams = &s->teams;
+    int radix = s->radix, rank = s->plan->rank, team = pcoll_team_of(teams, rank);
+    int member = pcoll_team_member(teams, rank), outside = nchildren_outside(teams, radix, rank);
+
+    if (i < outside)
+        return pcoll_team_rank(teams, pcoll_tree_child(between(teams, radix), team, i), 0);
+    member = pcoll_tree_child(within(teams, team, radix), member, i - outside);
+    return pcoll_team_rank(teams, team, member);
+}
+
+/* ---- slots ---- */
 
 static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
                                  const struct pcoll_params *params)
@@ -69,9 +130,9 @@ static struct use use_of(const struct state *s, int phase, uint64_t i)
     struct use use = {.at = pcoll_ring_use(&s->ring, s->plan->signature.bytes, phase, i)};
 
     use.gated = s->nchildren > 0 && use.at.opens;
-    use.returned = s->v != 0 && use.at.closes;
+    use.returned = !is_root(s) && use.at.closes;
     use.credit = use.at.credits * (uint64_t)s->nchildren;
-    if (s->v != 0) {
+    if (!is_root(s)) {
         uint64_t work = use.returned && s->nchildren > 0 ? (uint64_t)s->nchildren + 1 : 0;
 
         use.base = use.at.turn * ((use.gated ? 1u : 0u) * GATE + DATA + work * WORK);
@@ -82,12 +143,12 @@ static struct use use_of(const struct state *s, int phase, uint64_t i)
 static void add_puts(const struct state *s, const struct use *use, int trigger, uint64_t threshold,
                      uint64_t done)
 {
-    const struct pcoll_signature *sig = &s->plan->signature;
     struct pcoll_place from =
-        s->v ? pcoll_ring_place(&s->ring, use->at.slot) : pcoll_at(PCOLL_SEND, use->at.part.first);
+        is_root(s) ? pcoll_at(PCOLL_SEND, use->at.part.first)
+                   : pcoll_ring_place(&s->ring, use->at.slot);
 
     for (int i = 0; i < s->nchildren; i++) {
-        int child = pcoll_absolute(pcoll_tree_child(s->tree, s->v, i), sig->root, sig->nranks);
+        int child = child_of(s, i);
         struct pcoll_entry put =
             pcoll_entry_put(trigger, threshold, from, child,
                             pcoll_ring_place(&s->ring, use->at.slot), use->at.part.count);
@@ -139,7 +200,7 @@ static void add_inner_use(const struct state *s, const struct use *use)
 
 static void add_use(const struct state *s, const struct use *use)
 {
-    if (s->v == 0)
+    if (is_root(s))
         add_root_use(s, use);
     else if (s->nchildren == 0)
         add_leaf_use(s, use);
@@ -160,24 +221,26 @@ static void build(struct state *s)
     for (int half = 0; half < 2; half++)
         s->plan->lift[pcoll_ring_credit(&s->ring, half)] =
             pcoll_ring_credits(&s->ring) * (uint64_t)s->nchildren;
-    s->plan->temp_bytes = s->v ? pcoll_ring_bytes(&s->ring) : 0;
+    s->plan->temp_bytes = is_root(s) ? 0 : pcoll_ring_bytes(&s->ring);
 }
 
 enum pcoll_result pcoll_bcast_eager(const struct pcoll_signature *signature, int rank,
                                     const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
-    struct state s = {.tree = tree_of(signature, params),
-                      .ring = ring_of(signature, params),
-                      .v = pcoll_relative(rank, signature->root, signature->nranks)};
+    struct pcoll_teams teams = pcoll_teams_of(signature);
+    int radix = radix_of(params);
+    struct state s = {
+        .teams = teams,
+        .ring = ring_of(signature, params),
+        .radix = radix,
+        .parent = parent_of(&teams, radix, rank),
+        .nchildren = nchildren_of(&teams, radix, rank),
+    };
     enum pcoll_result result = pcoll_plan_create(signature, rank, "eager", s.ring.slots + 2,
                                                  pcoll_ring_phases(&s.ring), &s.plan);
 
     if (result != PCOLL_OK)
         return result;
-    s.nchildren = pcoll_tree_nchildren(s.tree, s.v);
-    if (s.v != 0)
-        s.parent =
-            pcoll_absolute(pcoll_tree_parent(s.tree, s.v), signature->root, signature->nranks);
     build(&s);
     *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
@@ -191,19 +254,32 @@ uint64_t pcoll_bcast_eager_temp(const struct pcoll_signature *signature,
     return pcoll_ring_bytes(&ring);
 }
 
-double pcoll_bcast_eager_cost(const struct pcoll_signature *signature,
-                              const struct pcoll_params *params,
-                              const struct pcoll_machine *machine)
+/* Of the tree over n ranks or nodes, at `byte` for each byte sent. */
+static double cost_of_tree(const struct pcoll_signature *signature,
+                           const struct pcoll_params *params, int n,
+                           const struct pcoll_machine *machine, double byte)
 {
-    struct pcoll_tree tree = tree_of(signature, params);
     struct pcoll_ring ring = ring_of(signature, params);
     struct pcoll_machine own = pcoll_ring_machine(&ring, machine);
-    int radix = tree.radix < signature->nranks ? tree.radix : signature->nranks;
-    int depth = pcoll_log_ceil(signature->nranks, radix);
+    int radix = radix_of(params) < n ? radix_of(params) : n, depth = pcoll_log_ceil(n, radix);
     double segments = (double)ring.nsegments, crowd = pcoll_cost_crowd(signature, machine);
-    double one = (double)signature->bytes / segments * machine->copy + machine->o;
+    double one = (double)signature->bytes / segments * byte + machine->o;
     double steps = depth + segments - 1;
 
     return pcoll_cost_waves(signature, &own, depth, radix - 1) +
            steps * (radix * one + (segments > 1 ? machine->L : 0)) * crowd;
+}
+
+double pcoll_bcast_eager_cost(const struct pcoll_signature *signature,
+                              const struct pcoll_params *params,
+                              const struct pcoll_machine *machine)
+{
+    const struct pcoll_machine node = pcoll_cost_node(machine);
+    struct pcoll_teams teams = pcoll_teams_of(signature);
+    double cost =
+        cost_of_tree(signature, params, teams.count, machine, pcoll_cost_temp(signature, machine));
+
+    if (teams.topology)
+        cost += cost_of_tree(signature, params, pcoll_ranks_per_node(signature), &node, node.copy);
+    return cost;
 }

@@ -94,6 +94,7 @@ struct pcoll_entry {
     int done;           /* my counter, or PCOLL_NONE */
     uint64_t done_add;
     int peer;         /* rank, or PCOLL_NONE */
+    int rail;         /* which of several ways to the peer, from 0: see PCOLL_NEED_ORDER */
     int peer_counter; /* counter of `peer`, or PCOLL_NONE */
     uint64_t peer_add;
     uint64_t bytes;
@@ -105,8 +106,12 @@ enum pcoll_need {
     PCOLL_NEED_WEIGHTS = 1 << 0, /* adds other than 1 on a peer's counter */
     PCOLL_NEED_GET = 1 << 1,
     PCOLL_NEED_USER_RMA = 1 << 2, /* reach SEND or RECV of a peer */
-    PCOLL_NEED_ORDER = 1 << 3     /* what a rank does to one peer takes effect in the order fired */
+    PCOLL_NEED_ORDER = 1 << 3     /* what a rank does to one peer on one rail takes effect in the
+                                   * order fired */
 };
+
+/* Rails.  A medium that has n endpoints sends the entries of rail r through endpoint r mod n, so a
+ * plan made for several rails runs on one endpoint too. */
 
 /* A phase: entries[first .. first + count).  It is complete when all of them have fired and what
  * they moved is done. */

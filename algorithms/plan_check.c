@@ -169,6 +169,8 @@ static enum pcoll_result check_pours(const struct pcoll_check *check, int rank, 
 
     if (entry->peer < PCOLL_NONE || entry->peer >= check->nranks)
         return pcoll_check_fail(check, rank, phase, i, "unknown peer %d", entry->peer);
+    if (entry->rail < 0)
+        return pcoll_check_fail(check, rank, phase, i, "unknown rail %d", entry->rail);
     if (entry->peer != PCOLL_NONE)
         peer = check->plans[entry->peer];
     result = check_pour(check, rank, phase, i, plan, entry->done, entry->done_add);

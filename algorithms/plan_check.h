@@ -6,10 +6,10 @@
  * fire in any order.  An entry that has fired reads its source, then adds done_add; an instance
  * completes when all its entries have come so far.  The data of a get or copy have landed by then,
  * those of a put land at any time after the read.  The peer's counter is lifted at any time after
- * the data have landed.  If plan->ordered is set, puts and adds of one rank to one peer land and
- * pour in the order fired, which is known for entries of one trigger (list order) and for entries
- * of different instances.  Nothing else is in any order, and every rank runs ahead as far as the
- * plans let it.
+ * the data have landed.  If plan->ordered is set, puts and adds of one rank to one peer on one rail
+ * land and pour in the order fired, which is known for entries of one trigger (list order) and for
+ * entries of different instances.  Nothing else is in any order, and every rank runs ahead as far
+ * as the plans let it.
  *
  * The relation.  Event X precedes event Y exactly if Y does not happen in a run in which X is held
  * back and everything else takes effect at once: adds are positive and nothing is undone, so any

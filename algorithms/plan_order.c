@@ -102,7 +102,8 @@ static int is_behind(const struct pcoll_order *order, struct pcoll_event arrival
     if (held->kind != PCOLL_FIRE && held->kind != PCOLL_ARRIVE)
         return 0;
     first = &plan->entries[held->entry];
-    if (!keeps_order(first) || !keeps_order(second) || first->peer != second->peer)
+    if (!keeps_order(first) || !keeps_order(second) || first->peer != second->peer ||
+        first->rail != second->rail)
         return 0;
     return arrival.instance > held->instance ||
            (arrival.instance == held->instance && first->trigger == second->trigger &&

@@ -42,6 +42,8 @@ static void print_entry(FILE *out, int index, const struct pcoll_entry *entry)
         fprintf(out, ", c%d += %" PRIu64, entry->done, entry->done_add);
     if (entry->peer_counter != PCOLL_NONE)
         fprintf(out, ", %d:c%d += %" PRIu64, entry->peer, entry->peer_counter, entry->peer_add);
+    if (entry->rail != 0)
+        fprintf(out, ", rail %d", entry->rail);
     fprintf(out, "\n");
 }
 

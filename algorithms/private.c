@@ -3,6 +3,13 @@
 
 #include <assert.h>
 
+int pcoll_ranks_per_node(const struct pcoll_signature *signature)
+{
+    int nnodes = signature->topology ? signature->topology->nnodes : 1;
+
+    return (signature->nranks + nnodes - 1) / nnodes;
+}
+
 int pcoll_log2_floor(int value)
 {
     int n = 0;
@@ -92,9 +99,25 @@ struct pcoll_segment pcoll_segment_of(uint64_t bytes, uint64_t nsegments, uint64
 double pcoll_cost_crowd(const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine)
 {
-    if (machine->cores <= 0 || signature->nranks <= machine->cores)
+    int nranks = pcoll_ranks_per_node(signature);
+
+    if (machine->cores <= 0 || nranks <= machine->cores)
         return 1;
-    return (double)signature->nranks / machine->cores;
+    return (double)nranks / machine->cores;
+}
+
+double pcoll_cost_temp(const struct pcoll_signature *signature, const struct pcoll_machine *machine)
+{
+    return signature->topology && signature->topology->nnodes > 1 ? machine->G : machine->copy;
+}
+
+struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine)
+{
+    struct pcoll_machine node = machine->node ? *machine->node : *machine;
+
+    node.cores = machine->cores;
+    node.call = 0;
+    return node;
 }
 
 double pcoll_cost_waves(const struct pcoll_signature *signature,

@@ -5,6 +5,7 @@
 #define PCOLL_ALGORITHMS_PRIVATE_H
 
 #include "algorithms/algorithm.h"
+#include "algorithms/topology.h"
 
 /* Ranks renumbered so that the root is 0. */
 static inline int pcoll_relative(int rank, int root, int nranks)
@@ -22,6 +23,9 @@ static inline int pcoll_banks(const struct pcoll_params *params)
 {
     return params->paper ? 1 : 2;
 }
+
+/* How many ranks a node has, on average and rounded up. */
+int pcoll_ranks_per_node(const struct pcoll_signature *signature);
 
 /* Largest n with 2^n <= value, value >= 1. */
 int pcoll_log2_floor(int value);
@@ -68,6 +72,26 @@ double pcoll_cost_crowd(const struct pcoll_signature *signature,
  * in turn on one core, they find it gone from the cache. */
 double pcoll_cost_forward(const struct pcoll_signature *signature,
                           const struct pcoll_machine *machine);
+/* Time per byte that a rank sends through communication buffers to others anywhere. */
+double pcoll_cost_temp(const struct pcoll_signature *signature,
+                       const struct pcoll_machine *machine);
+
+/* The level inside a node, as a machine whose plans start in no time. */
+struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine);
+
+/*
+ * The ends of a hierarchical barrier: members other than the leader pour `weight` on its counter
+ * `bank` and wait to be released (pcoll_barrier_follow).  The leader of `team` has
+ * pcoll_barrier_gathered there when all have come; when its counter has reached `level`, the sum of
+ * all that it gets in an instance, all ranks have started, and it releases its members.
+ */
+uint64_t pcoll_barrier_gathered(const struct pcoll_teams *teams, int team, uint64_t weight);
+void pcoll_barrier_follow(struct pcoll_plan *plan, const struct pcoll_teams *teams, int bank,
+                          uint64_t weight);
+void pcoll_barrier_release(struct pcoll_plan *plan, const struct pcoll_teams *teams, int bank,
+                           uint64_t level);
+double pcoll_cost_barrier_team(const struct pcoll_signature *signature,
+                               const struct pcoll_machine *machine);
 
 uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pcoll_params *params);
 

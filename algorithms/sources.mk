@@ -7,14 +7,21 @@ pcoll_sources += \
     %D%/ring.h %D%/ring.c \
     %D%/lower.h %D%/lower.c %D%/lower_private.h \
     %D%/lower_split.c %D%/lower_pours.c %D%/lower_layout.c %D%/lower_stages.c \
+    %D%/topology.h %D%/topology.c \
+    %D%/barrier_team.c \
     %D%/barrier_butterfly.c \
     %D%/barrier_dissemination.c \
     %D%/bcast_eager.c \
     %D%/bcast_shared.c \
     %D%/bcast_knomial_put.c \
     %D%/bcast_knomial_get.c \
-    %D%/bcast_chain.c \
+    %D%/bcast_pipeline.h %D%/bcast_pipeline.c \
+    %D%/bcast_kary.c \
+    %D%/bcast_two_tree.c \
+    %D%/bcast_trinaryx3.c \
+    %D%/bcast_scatter_ring.c \
     %D%/allgather_butterfly.c \
+    %D%/allgather_bruck.c \
     %D%/allgather_ring.c \
     %D%/allgather_direct.c
 

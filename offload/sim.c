@@ -116,11 +116,11 @@ static void offer_triggered(struct scheduler *s, int rank, int counter)
         *waiting = s->sim->slot[*waiting].next;
 }
 
-/* What comes next from this rank to this peer, if that is on its way already. */
-static void offer_next_of_pair(struct scheduler *s, int pair)
+/* What comes next after this slot from its rank to its peer, if that is on its way already. */
+static void offer_next_of_pair(struct scheduler *s, const struct sim_slot *slot)
 {
     const struct pcoll_sim *sim = s->sim;
-    const int rank = pair / sim->nranks;
+    const int rank = slot->rank, pair = slot->pair;
     const int end = rank + 1 < sim->nranks ? sim->rank[rank + 1].first_slot : sim->nslots;
 
     for (int i = sim->rank[rank].first_slot; i < end; i++)
@@ -166,7 +166,7 @@ static void offer_after_step(struct scheduler *s, struct sim_event event)
     if (event.kind == SIM_POUR)
         offer_triggered(s, slot->entry->peer, slot->entry->peer_counter);
     if (s->sim->ordered && slot->pair >= 0 && (event.kind == SIM_POUR || event.kind == SIM_WRITE))
-        offer_next_of_pair(s, slot->pair);
+        offer_next_of_pair(s, slot);
 }
 
 static bool run_events(struct scheduler *s)

@@ -25,8 +25,8 @@
  *   - ADD: `done` and the pour any time after firing.
  *
  * With PCOLL_NEED_ORDER the entries on one trigger fire in list order, and what PUT and ADD do to
- * one peer arrives in the order fired.  Reads are not ordered: a GET pours behind what its rank
- * fired towards that peer before the data landed.
+ * one peer on one rail arrives in the order fired.  Reads are not ordered: a GET pours behind what
+ * its rank fired towards that peer before the data landed.
  */
 #ifndef PCOLL_SIM_H
 #define PCOLL_SIM_H

@@ -24,8 +24,8 @@
  * one dry run, which moves counters but no data, finds exactly that.  Dependent are: two accesses
  * to the same byte, one of them a write; an access to user memory and the start or completion of
  * its owner; a start of a barrier and a completion of the same instance; two events that take a
- * turn from the same rank to the same peer.  In any run t can be moved to the front then, and no
- * check sees a difference.
+ * turn from the same rank to the same peer on the same rail.  In any run t can be moved to the
+ * front then, and no check sees a difference.
  *
  *    A plan without races is explored in one run this way, and that is a proof: every two events
  *    that could make a difference are ordered by counters.

@@ -46,7 +46,8 @@ static bool entry_is_valid(struct pcoll_plan *const *plans, int nranks, int rank
     const struct pcoll_plan *mine = plans[rank];
     const bool remote = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
 
-    if (entry->op >= PCOLL_NUM_OPS || entry->peer < PCOLL_NONE || entry->peer >= nranks)
+    if (entry->op >= PCOLL_NUM_OPS || entry->peer < PCOLL_NONE || entry->peer >= nranks ||
+        entry->rail < 0)
         return false;
     if (entry->peer == PCOLL_NONE && (remote || entry->peer_counter != PCOLL_NONE))
         return false;
@@ -133,6 +134,13 @@ static uint8_t all_events(const struct pcoll_entry *entry)
     return (uint8_t)all;
 }
 
+static int pair_of(const struct pcoll_sim *sim, int rank, const struct pcoll_entry *entry)
+{
+    if (entry->peer == PCOLL_NONE)
+        return -1;
+    return (rank * sim->nranks + entry->peer) * sim->nrails + entry->rail;
+}
+
 static void lay_slot(struct pcoll_sim *sim, int rank, int instance, int number)
 {
     const struct pcoll_entry *entry = &sim->rank[rank].plan->entries[number];
@@ -142,7 +150,7 @@ static void lay_slot(struct pcoll_sim *sim, int rank, int instance, int number)
         .instance = instance,
         .entry = entry,
         .data = pcoll_sim_moves(entry) ? take(sim, entry->bytes) : 0,
-        .pair = entry->peer == PCOLL_NONE ? -1 : rank * sim->nranks + entry->peer,
+        .pair = pair_of(sim, rank, entry),
         .all = all_events(entry),
     };
 }
@@ -193,7 +201,7 @@ static void lay_buffers(struct pcoll_sim *sim, int rank)
 static enum pcoll_result lay_control(struct pcoll_sim *sim)
 {
     const size_t n = (size_t)sim->nranks;
-    const size_t pairs = sim->ordered ? n * n : 0;
+    const size_t pairs = sim->ordered ? n * n * (size_t)sim->nrails : 0;
     size_t nslots = 0;
     size_t counter, progress, ticket, issued, delivered, happened;
 
@@ -233,6 +241,17 @@ static enum pcoll_result lay_control(struct pcoll_sim *sim)
     return PCOLL_OK;
 }
 
+static int count_rails(struct pcoll_plan *const *plans, int nranks)
+{
+    int highest = 0;
+
+    for (int r = 0; r < nranks; r++)
+        for (int i = 0; i < plans[r]->nentries; i++)
+            if (plans[r]->entries[i].rail > highest)
+                highest = plans[r]->entries[i].rail;
+    return highest + 1;
+}
+
 static bool is_ordered(struct pcoll_plan *const *plans, int nranks, enum pcoll_sim_order order)
 {
     if (order != PCOLL_SIM_AS_NEEDED)
@@ -256,6 +275,7 @@ enum pcoll_result pcoll_sim_create(struct pcoll_plan *const *plans, int nranks,
         return PCOLL_ERR_NOMEM;
     sim->options = *options;
     sim->nranks = nranks;
+    sim->nrails = count_rails(plans, nranks);
     sim->ordered = is_ordered(plans, nranks, options->order);
     sim->rank = calloc((size_t)nranks, sizeof(*sim->rank));
     if (!sim->rank)

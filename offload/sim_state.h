@@ -35,7 +35,7 @@ struct sim_slot {
     const struct pcoll_entry *entry;
     size_t data;        /* where the bytes on their way lie in the block */
     int previous, next; /* on the same trigger and instance, or -1 */
-    int pair;           /* rank * nranks + peer, or -1 */
+    int pair;           /* (rank * nranks + peer) * nrails + rail, or -1 */
     uint8_t all;        /* what happens to it: bits 1 << kind */
 };
 
@@ -58,7 +58,7 @@ struct sim_progress {
 
 struct pcoll_sim {
     struct pcoll_sim_options options;
-    int nranks;
+    int nranks, nrails;
     bool ordered;
     bool dry; /* move no data and check nothing: control only */
     struct sim_rank *rank;

@@ -177,8 +177,10 @@ static void weigh_path(struct search *search, const struct pcoll_algorithm *algo
 
     for (int r = 0; r < nradixes; r++) {
         for (int s = 0; s < nsegments; s++) {
-            const struct pcoll_params params = {
-                .radix = radixes[r], .segment = segments[s], .path = path};
+            const struct pcoll_params params = {.radix = radixes[r],
+                                                .segment = segments[s],
+                                                .path = path,
+                                                .rails = search->ability->rails};
             weigh_rings(search, algorithm, params);
         }
     }
@@ -325,6 +327,7 @@ enum pcoll_result pcoll_choose(const struct pcoll_table *table,
     static const struct pcoll_wish open = {0};
     const struct pcoll_machine *machine = pcoll_table_machine(table, ability->medium);
     struct search search = {.signature = signature, .ability = ability};
+    struct pcoll_machine node;
 
     if (!wish)
         wish = &open;
@@ -334,6 +337,11 @@ enum pcoll_result pcoll_choose(const struct pcoll_table *table,
     }
     search.machine = *machine;
     search.machine.cores = ability->cores;
+    if (ability->node_medium && pcoll_table_machine(table, ability->node_medium)) {
+        node = *pcoll_table_machine(table, ability->node_medium);
+        node.cores = ability->cores;
+        search.machine.node = &node;
+    }
     take_params(&search, wish, report);
     if (!search_wish(&search, wish, report) && !search_rules(&search, table) &&
         !search_model(&search) && !search_without_params(&search, wish, report))

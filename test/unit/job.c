@@ -2,8 +2,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "algorithms/lower.h"
+#include "algorithms/topology.h"
 
 static enum pcoll_result make_plan(struct job *job, int rank)
 {
@@ -44,19 +46,124 @@ void job_destroy(struct job *job)
     job->plans = NULL;
 }
 
+/* " nodes=0,0,1", of the first ranks. */
+static void nodes_name(const struct pcoll_signature *s, char *name, size_t size)
+{
+    size_t used = 0;
+
+    name[0] = '\0';
+    for (int r = 0; s->topology && r < s->nranks && used + 16 < size; r++)
+        used += (size_t)snprintf(name + used, size - used, "%s%d",
+                                 r ? "," : " nodes=", s->topology->node[r]);
+}
+
 const char *job_name(const struct job *job)
 {
-    static char name[200];
+    static char name[300], nodes[100];
     static const char *const path[] = {"", " path=user", " path=temp"};
     const struct pcoll_signature *s = &job->signature;
 
+    nodes_name(s, nodes, sizeof(nodes));
     snprintf(name, sizeof(name),
-             "%s/%s N=%d root=%d bytes=%llu%s%s radix=%d segment=%llu slots=%d%s",
-             pcoll_coll_name(s->coll), job->algorithm->name, s->nranks, s->root,
+             "%s/%s N=%d%s root=%d bytes=%llu%s%s radix=%d segment=%llu slots=%d rails=%d%s",
+             pcoll_coll_name(s->coll), job->algorithm->name, s->nranks, nodes, s->root,
              (unsigned long long)s->bytes, s->in_place ? " in place" : "", path[job->params.path],
              job->params.radix, (unsigned long long)job->params.segment, job->params.slots,
-             job->lowered ? " lowered" : "");
+             job->params.rails, job->lowered ? " lowered" : "");
     return name;
+}
+
+static int node_of(enum job_map map, int rank, int nranks)
+{
+    static const int unequal[] = {0, 1, 1, 1, 1, 2, 2};
+
+    switch (map) {
+        case JOB_PAIRS:
+            return rank / 2;
+        case JOB_LAST_ALONE:
+            return rank == nranks - 1;
+        case JOB_UNEQUAL:
+            return rank / 7 * 3 + unequal[rank % 7];
+        case JOB_ROUND_ROBIN:
+            return rank % (nranks < 6 ? 2 : 3);
+        default:
+            return rank;
+    }
+}
+
+enum { MOST_RANKS = 100 };
+
+const struct pcoll_topology *job_topology(enum job_map map, int nranks)
+{
+    static struct pcoll_topology *made[JOB_NUM_MAPS][MOST_RANKS];
+    int ids[MOST_RANKS], distance[MOST_RANKS];
+
+    if (map == JOB_ONE_NODE || nranks >= MOST_RANKS)
+        return NULL;
+    for (int r = 0; r < nranks; r++) {
+        ids[r] = node_of(map, r, nranks);
+        distance[r] = map == JOB_ROUND_ROBIN ? -r : 0;
+    }
+    if (!made[map][nranks] &&
+        pcoll_topology_create(ids, distance, nranks, &made[map][nranks]) != PCOLL_OK)
+        abort();
+    return made[map][nranks];
+}
+
+/* Printed alike: entries hold bytes between their fields that nobody sets. */
+static int same_plan(const struct pcoll_plan *a, const struct pcoll_plan *b)
+{
+    const struct pcoll_plan *plans[] = {a, b};
+    char *text[2];
+    size_t size;
+    int same;
+
+    for (int i = 0; i < 2; i++) {
+        FILE *out = open_memstream(&text[i], &size);
+
+        pcoll_plan_print(plans[i], out);
+        fclose(out);
+    }
+    same = strcmp(text[0], text[1]) == 0;
+    free(text[0]);
+    free(text[1]);
+    return same;
+}
+
+/* Are the plans of both jobs the same? */
+static int same_plans(struct job *a, struct job *b)
+{
+    int same = 1;
+
+    if (job_make(a) != PCOLL_OK || job_make(b) != PCOLL_OK)
+        abort();
+    for (int r = 0; r < a->signature.nranks; r++)
+        same = same && same_plan(a->plans[r], b->plans[r]);
+    job_destroy(a);
+    job_destroy(b);
+    return same;
+}
+
+int job_map_matters(const struct pcoll_algorithm *algorithm, enum job_map map, int nranks)
+{
+    struct job flat = {.algorithm = algorithm, .signature = {algorithm->coll, nranks, 0, 1, 0}};
+    struct job job = flat;
+
+    if (map == JOB_ONE_NODE)
+        return 1;
+    if (map == JOB_LAST_ALONE && nranks <= 3)
+        return 0; /* as pairs */
+    job.signature.topology = job_topology(map, nranks);
+    return !same_plans(&flat, &job);
+}
+
+static int rails_matter(const struct pcoll_algorithm *algorithm, int nranks, int rails)
+{
+    struct job one = {.algorithm = algorithm, .signature = {algorithm->coll, nranks, 0, 100, 0}};
+    struct job more = one;
+
+    more.params.rails = rails;
+    return !same_plans(&one, &more);
 }
 
 int job_variants(const struct pcoll_algorithm *algorithm, int nranks, struct pcoll_params *params)
@@ -78,5 +185,15 @@ int job_variants(const struct pcoll_algorithm *algorithm, int nranks, struct pco
         if (algorithm->uses_slots)
             params[count++] = (struct pcoll_params){.path = (enum pcoll_path)path, .slots = 2};
     }
+    for (int rails = 2; rails <= 3; rails++)
+        if (rails_matter(algorithm, nranks, rails)) {
+            params[count] = params[0];
+            params[count++].rails = rails;
+        }
     return count;
+}
+
+int job_is_variation(const struct job *job)
+{
+    return job->signature.topology != NULL || job->params.rails > 1;
 }

@@ -6,9 +6,11 @@ check_PROGRAMS += \
     %D%/test_plan \
     %D%/test_plan_check \
     %D%/test_proof \
+    %D%/test_shapes \
     %D%/test_shm \
     %D%/test_sim \
-    %D%/test_table
+    %D%/test_table \
+    %D%/test_topology
 if HAVE_LIBFABRIC
 check_PROGRAMS += \
     %D%/test_ofi \

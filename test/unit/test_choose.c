@@ -313,7 +313,7 @@ static void test_wish_unknown(void)
     trial.wish.algorithm = "eager";
     expect(&trial, chosen(&open), "model",
            "MPIR_CVAR_X: no allgather algorithm 'eager' (allowed: "
-           "auto, direct, butterfly, ring, mpich); using auto\n",
+           "auto, direct, butterfly, bruck, ring, mpich); using auto\n",
            "a wish for an unknown name");
     trial.wish.algorithm = "\n\x80";
     expect(&trial, chosen(&open), "model", "algorithm '?\?' (", "a wish for garbage");
@@ -388,7 +388,7 @@ static void test_wish_params(void)
 #define RULES                                                                                      \
     HEAD SLOW_RMA                                                                                  \
         ", \"rules\": ["                                                                           \
-        "{\"coll\": \"allgather\", \"algorithm\": \"ring\"},"                                      \
+        "{\"coll\": \"allgather\", \"algorithm\": \"ring\", \"path\": \"user\"},"                  \
         "{\"coll\": \"bcast\", \"ranks\": [4, 8], \"bytes\": [8192, 65536], \"algorithm\": "       \
         "\"chain\","                                                                               \
         " \"segment\": 8192},"                                                                     \

@@ -6,7 +6,7 @@
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 
-enum { ALL_ORDERS = 4, LARGEST = 8, LARGE = 16 };
+enum { ALL_ORDERS = 4, LARGEST = 8, LARGE = 16, FEW = 4 /* with several nodes or rails */ };
 enum { STATES_INSTANCES = 3, STATES_LIMIT = 100000 };
 
 struct tally {
@@ -70,7 +70,7 @@ static const struct {
 enum { STATES_SIZES = 2, NSIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
 static void explore_params(struct tally *states, struct tally *traces,
-                           const struct pcoll_algorithm *algorithm, int nranks,
+                           const struct pcoll_algorithm *algorithm, int nranks, enum job_map map,
                            struct pcoll_params params, int lowered)
 {
     const int nsizes = algorithm->uses_segment && nranks <= ALL_ORDERS ? NSIZES : 1;
@@ -86,10 +86,14 @@ static void explore_params(struct tally *states, struct tally *traces,
                     .lowered = lowered,
                 };
 
+                job.signature.topology = job_topology(map, nranks);
                 if (root > 1 && (size > 0 || nranks > ALL_ORDERS))
                     continue;
+                if (algorithm->uses_segment && job_is_variation(&job) && nranks > FEW)
+                    continue;
                 job.params.segment = sizes[size].segment;
-                explore_job(root == 0 && size < STATES_SIZES ? states : NULL, traces, &job);
+                explore_job(root == 0 && size < STATES_SIZES && params.rails <= 1 ? states : NULL,
+                            traces, &job);
             }
 }
 
@@ -100,8 +104,10 @@ static void explore_algorithm(const struct pcoll_algorithm *algorithm, int nrank
     const int nparams = job_variants(algorithm, nranks, params);
     struct tally states = {0}, traces = {0};
 
-    for (int i = 0; i < nparams; i++)
-        explore_params(&states, &traces, algorithm, nranks, params[i], lowered);
+    for (enum job_map map = 0; map < (lowered ? JOB_LAST_ALONE : JOB_NUM_MAPS); map++)
+        for (int i = 0; job_map_matters(algorithm, map, nranks) && i < nparams; i++)
+            explore_params(map == JOB_ONE_NODE || nranks == 3 ? &states : NULL, &traces, algorithm,
+                           nranks, map, params[i], lowered);
     tap_ok(traces.jobs > 0 && traces.wrong == 0 && traces.incomplete == 0,
            "%s/%s N=%d%s: all orders that differ, %d jobs, %llu states, %llu branches",
            pcoll_coll_name(algorithm->coll), algorithm->name, nranks, form, traces.jobs,

@@ -78,6 +78,11 @@ static const struct excuse excuses[] = {
      .cut = 1,
      .reason = "an earlier instance on this half waited for the same credit"},
     {.kind = LOWER,
+     .coll = PCOLL_BCAST,
+     .algorithm = "scatter_ring",
+     .ops = BIT(PCOLL_OP_PUT),
+     .reason = "v is odd: what its parent, v - 1, scatters comes before what it passes on"},
+    {.kind = LOWER,
      .coll = PCOLL_ALLGATHER,
      .paths = BIT(PCOLL_PATH_USER),
      .ops = BIT(PCOLL_OP_GET) | BIT(PCOLL_OP_PUT),
@@ -88,6 +93,17 @@ static const struct excuse excuses[] = {
      .paths = BIT(PCOLL_PATH_TEMP),
      .ops = BIT(PCOLL_OP_COPY),
      .reason = "the blocks copied have come in the other rounds"},
+    {.kind = LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .algorithm = "bruck",
+     .ops = BIT(PCOLL_OP_COPY),
+     .reason = "the blocks copied have come in the rounds before the last"},
+    {.kind = LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .algorithm = "bruck",
+     .ops = BIT(PCOLL_OP_PUT),
+     .most_ranks = 3,
+     .reason = "N is no power of two: the last round sends blocks that were there before"},
     {.kind = LOWER,
      .coll = PCOLL_ALLGATHER,
      .algorithm = "direct",
@@ -199,9 +215,13 @@ static int wait_is_redundant(const struct mutant *m)
 /* In order, it fires after the entry before it on the same trigger, which waits for as much. */
 static int stands_in_line(const struct mutant *m)
 {
+    const struct pcoll_plan *plan = m->job->plans[m->rank];
     const struct pcoll_entry *entry = entry_of(m);
 
-    return m->job->plans[m->rank]->ordered && m->entry > 0 && entry[-1].trigger == entry->trigger &&
+    for (int p = 0; p < plan->nphases; p++)
+        if (plan->phases[p].first == m->entry)
+            return 0;
+    return plan->ordered && entry[-1].trigger == entry->trigger &&
            entry[-1].threshold >= entry->threshold;
 }
 
@@ -395,14 +415,14 @@ static void print_tally(const struct pcoll_algorithm *algorithm, int nranks, int
 /* Through cells; in two segments; through TEMP in one segment and in two. */
 static const struct {
     uint64_t bytes, segment;
-} sizes[] = {{1, 0}, {2, 1}, {50, 0}, {100, 50}};
+} sizes[] = {{4, 0}, {2, 1}, {50, 0}, {100, 50}};
 
-static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks, int lowered)
+static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, int nranks,
+                     enum job_map map, int lowered)
 {
     struct pcoll_params params[JOB_VARIANTS];
     const int nparams = job_variants(algorithm, nranks, params);
     const int is_allgather = algorithm->coll == PCOLL_ALLGATHER;
-    struct tally t = {0};
 
     for (int i = 0; i < nparams; i++)
         for (int size = 0; size < (algorithm->uses_segment ? 4 : 1); size++)
@@ -415,8 +435,18 @@ static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks, 
                 };
 
                 job.params.segment = sizes[size].segment;
-                run_mutants(&t, &job);
+                job.signature.topology = job_topology(map, nranks);
+                run_mutants(t, &job);
             }
+}
+
+static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks, int lowered)
+{
+    struct tally t = {0};
+
+    for (enum job_map map = 0; map < (lowered ? JOB_LAST_ALONE : JOB_NUM_MAPS); map++)
+        if (job_map_matters(algorithm, map, nranks))
+            test_map(&t, algorithm, nranks, map, lowered);
     print_tally(algorithm, nranks, lowered, &t);
 }
 
@@ -425,7 +455,7 @@ static void test_order(const struct pcoll_algorithm *algorithm, enum pcoll_path 
 {
     struct job job = {
         .algorithm = algorithm,
-        .signature = {algorithm->coll, 3, 0, 9, 0},
+        .signature = {algorithm->coll, 4, 0, 18, 0},
         .params = {.segment = 3, .path = path},
     };
     const struct mutant m = {UNORDER, &job, 0, 0};

@@ -209,11 +209,12 @@ static void check_lowered_circle(void)
 static void check_refusals(void)
 {
     const struct pcoll_algorithm *ring = pcoll_algorithm_find(PCOLL_ALLGATHER, "ring");
+    const struct pcoll_algorithm *bruck = pcoll_algorithm_find(PCOLL_ALLGATHER, "bruck");
     struct pcoll_signature signature = {PCOLL_ALLGATHER, 4, 0, 8, 0};
-    struct pcoll_params temp = {.path = PCOLL_PATH_TEMP}, none = {0}, radix = {.radix = 1};
+    struct pcoll_params user = {.path = PCOLL_PATH_USER}, none = {0}, radix = {.radix = 1};
     struct pcoll_plan *plan = NULL;
 
-    tap_ok(pcoll_generate(ring, &signature, 0, &temp, &plan) == PCOLL_UNSUPPORTED,
+    tap_ok(pcoll_generate(bruck, &signature, 0, &user, &plan) == PCOLL_UNSUPPORTED,
            "a path that the algorithm has not is unsupported");
     tap_ok(pcoll_generate(ring, &signature, 4, &none, &plan) == PCOLL_ERR_INVALID,
            "a rank out of range is invalid");

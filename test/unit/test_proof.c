@@ -60,23 +60,33 @@ static void prove_sizes(struct tally *tally, struct job *job)
     prove(tally, job);
 }
 
-static void prove_all(const struct pcoll_algorithm *algorithm, int nranks, int lowered)
+static void prove_map(struct tally *tally, const struct pcoll_algorithm *algorithm, int nranks,
+                      enum job_map map, int lowered)
 {
     struct pcoll_params params[JOB_VARIANTS];
-    struct tally tally = {0};
     struct job job = {.algorithm = algorithm,
                       .signature = {algorithm->coll, nranks, 0, 0, 0},
                       .lowered = lowered};
     int nvariants = job_variants(algorithm, nranks, params);
     int nroots = algorithm->coll == PCOLL_BCAST && nranks <= ALL_ROOTS ? nranks : 1;
 
+    job.signature.topology = job_topology(map, nranks);
     for (int variant = 0; variant < nvariants; variant++) {
         for (int root = 0; root < nroots; root++) {
             job.signature.root = root;
             job.params = params[variant];
-            prove_sizes(&tally, &job);
+            prove_sizes(tally, &job);
         }
     }
+}
+
+static void prove_all(const struct pcoll_algorithm *algorithm, int nranks, int lowered)
+{
+    struct tally tally = {0};
+
+    for (enum job_map map = 0; map < (lowered ? JOB_LAST_ALONE : JOB_NUM_MAPS); map++)
+        if (job_map_matters(algorithm, map, nranks))
+            prove_map(&tally, algorithm, nranks, map, lowered);
     tap_ok(tally.failed == 0 && tally.jobs > 0, "%s %s%s: %d plans for %d ranks are right",
            pcoll_coll_name(algorithm->coll), algorithm->name, lowered ? ", lowered" : "",
            tally.jobs, nranks);

@@ -103,20 +103,35 @@ static int sizes(const struct pcoll_algorithm *algorithm, int nranks, struct siz
 }
 
 /* All roots of small jobs; of others the first two and the last. */
-static int is_root_to_test(const struct pcoll_algorithm *algorithm, int nranks, int root)
+static int is_root_to_test(const struct job *job)
 {
-    if (algorithm->coll != PCOLL_BCAST)
+    const int nranks = job->signature.nranks, root = job->signature.root;
+
+    if (job->signature.coll != PCOLL_BCAST)
         return root == 0;
-    return nranks <= 9 || root <= 1 || root == nranks - 1;
+    return (nranks <= 9 && !job_is_variation(job)) || root <= 1 || root == nranks - 1;
 }
 
-static int seeds_for(int nranks)
+/* Some sizes of jobs and messages are enough to see that nodes and rails fit together. */
+static int is_to_test(const struct job *job)
 {
-    return nranks <= 9 ? 6 : nranks <= 17 ? 3 : 2;
+    const int nranks = job->signature.nranks;
+
+    if (job_is_variation(job) && job->algorithm->uses_segment &&
+        ((nranks != 4 && nranks != 7 && nranks != 13) || job->signature.bytes > 100))
+        return 0;
+    return is_root_to_test(job);
+}
+
+static int seeds_for(const struct job *job)
+{
+    const int nranks = job->signature.nranks;
+
+    return job_is_variation(job) ? 2 : nranks <= 9 ? 6 : nranks <= 17 ? 3 : 2;
 }
 
 static void test_params(struct tally *t, const struct pcoll_algorithm *algorithm, int nranks,
-                        struct pcoll_params params, int lowered)
+                        enum job_map map, struct pcoll_params params, int lowered)
 {
     struct size size[MAX_SIZES];
     const int nsizes = sizes(algorithm, nranks, size);
@@ -131,10 +146,10 @@ static void test_params(struct tally *t, const struct pcoll_algorithm *algorithm
                     .lowered = lowered,
                 };
 
-                if (!is_root_to_test(algorithm, nranks, root))
-                    continue;
+                job.signature.topology = job_topology(map, nranks);
                 job.params.segment = size[i].segment;
-                test_job(t, &job, seeds_for(nranks));
+                if (is_to_test(&job))
+                    test_job(t, &job, seeds_for(&job));
             }
 }
 
@@ -144,8 +159,9 @@ static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks, 
     const int nparams = job_variants(algorithm, nranks, params);
     struct tally t = {0};
 
-    for (int i = 0; i < nparams; i++)
-        test_params(&t, algorithm, nranks, params[i], lowered);
+    for (enum job_map map = 0; map < (lowered ? JOB_LAST_ALONE : JOB_NUM_MAPS); map++)
+        for (int i = 0; job_map_matters(algorithm, map, nranks) && i < nparams; i++)
+            test_params(&t, algorithm, nranks, map, params[i], lowered);
     tap_ok(t.failures == 0 && t.runs > 0, "%s/%s N=%d%s: %d jobs, %d runs, %d wrong",
            pcoll_coll_name(algorithm->coll), algorithm->name, nranks, lowered ? ", lowered" : "",
            t.jobs, t.runs, t.failures);

@@ -1,0 +1,203 @@
+/*
+ * Allgather by the algorithm of Bruck through communication buffers.
+ *
+ * Idea: rank p gathers the blocks in the order p, p + 1 .. from its own on, going round.  In round
+ * r = 0 .. R-1 it has the first 2^r and sends them (in the last round as many as are wanted) to
+ * p - 2^r, where they go behind those that are there.  After R = ceil(log2 N) rounds all are in
+ * and are copied out to their places.  Round r pours 2^(R-1-r) and the own block 2^R: falling
+ * powers of two tell the arrivals apart in any order (document 001 section 4.2.1).
+ *
+ * On several nodes it is their leaders who exchange the blocks of their nodes, in the order of the
+ * topology.  Other members put their block beside the leader's, each pouring 2^R; when the leader
+ * has all it tells them, and they read from its buffer.
+ *
+ * Source: Bruck et al., "Efficient algorithms for all-to-all communications in multiport
+ * message-passing systems" (1997), concatenation.
+ *
+ *      N = 5:   p -> p - 1: 1 block | p -> p - 2: 2 blocks | p -> p - 4: 1 block
+ *
+ * Up to PCOLL_CELL_BYTES in all are gathered in the cell of the counter.
+ *
+ * Cost: R L + N M (G + copy), and inside nodes of s ranks 2 L + s (o + M copy); one counter, two
+ * banks.  When: short blocks, any count of ranks.  Two copies of the result, if the members of
+ * nodes follow each other; else more, up to one for each block.  Condition: completing k needs
+ * everybody's start of k, so two banks of counters and buffers keep instances apart.
+ */
+#include "algorithms/private.h"
+
+#include "algorithms/algorithm_files.h"
+
+struct state {
+    struct pcoll_plan *plan;
+    struct pcoll_teams teams;
+    int team, member, leader; /* mine; N and p above are their count and mine */
+    int bank;
+    uint64_t level;  /* what my tank holds when all so far is in */
+    uint64_t weight; /* of the next round's pour, or before them of a member's */
+};
+
+static int fits_cell(const struct pcoll_signature *signature)
+{
+    return signature->bytes * (uint64_t)signature->nranks <= PCOLL_CELL_BYTES;
+}
+
+static uint64_t blocks(const struct state *s, int count)
+{
+    return (uint64_t)count * s->plan->signature.bytes;
+}
+
+/* Block i of those that a leader gathers. */
+static struct pcoll_place gathered(const struct state *s, int i)
+{
+    uint64_t bank = (uint64_t)s->bank;
+
+    if (fits_cell(&s->plan->signature))
+        return pcoll_at(PCOLL_CELL, bank * PCOLL_CELL_BYTES + blocks(s, i));
+    return pcoll_at(PCOLL_TEMP, bank * blocks(s, s->teams.nranks) + blocks(s, i));
+}
+
+/* How many ranks are in the `count` teams from `team` on, going round; count < teams.count. */
+static int ranks_of(const struct state *s, int team, int count)
+{
+    int first = pcoll_team_place(&s->teams, team);
+    int end = pcoll_team_place(&s->teams, (team + count) % s->teams.count);
+
+    return (end - first + s->teams.nranks) % s->teams.nranks;
+}
+
+static void add_own_copy(const struct state *s)
+{
+    if (!s->plan->signature.in_place)
+        pcoll_plan_add(s->plan, pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0),
+                                                 pcoll_at(PCOLL_RECV, blocks(s, s->plan->rank)),
+                                                 blocks(s, 1)));
+}
+
+static void add_result(const struct state *s, int i, struct pcoll_run run)
+{
+    struct pcoll_place to = pcoll_at(PCOLL_RECV, blocks(s, run.rank));
+    uint64_t bytes = blocks(s, run.count);
+
+    if (s->member == 0)
+        pcoll_plan_add(s->plan, pcoll_entry_copy(s->bank, s->level, gathered(s, i), to, bytes));
+    else
+        pcoll_plan_add(s->plan,
+                       pcoll_entry_get(s->bank, s->level, s->leader, gathered(s, i), to, bytes));
+}
+
+/* From what the leader has gathered to my receive buffer, all but my own block. */
+static void add_results(const struct state *s)
+{
+    int nranks = s->teams.nranks, first = pcoll_team_place(&s->teams, s->team);
+    struct pcoll_run run;
+
+    for (int i = 0; i < nranks; i += run.count) {
+        int place = (first + i) % nranks, end = place < first ? first : nranks;
+
+        run = pcoll_run_apart(pcoll_teams_run(&s->teams, place, end), s->plan->rank);
+        if (run.rank != s->plan->rank)
+            add_result(s, i, run);
+    }
+}
+
+static void add_round(struct state *s, int distance)
+{
+    int count = s->teams.count;
+    int to = (s->team + count - distance) % count, from = (s->team + distance) % count;
+    int wanted = distance < count - distance ? distance : count - distance;
+    int peer = pcoll_team_rank(&s->teams, to, 0);
+    struct pcoll_entry put = pcoll_entry_put(s->bank, s->level, gathered(s, 0), peer,
+                                             gathered(s, ranks_of(s, to, distance)),
+                                             blocks(s, ranks_of(s, s->team, wanted)));
+
+    s->weight /= 2;
+    pcoll_plan_add(s->plan, pcoll_entry_pour(put, peer, s->bank, s->weight));
+    pcoll_plan_neighbor(s->plan, pcoll_team_rank(&s->teams, from, 0));
+    s->level += s->weight;
+}
+
+static void build_leader(struct state *s)
+{
+    int size = pcoll_team_size(&s->teams, s->team);
+    struct pcoll_entry own =
+        pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0), gathered(s, 0), blocks(s, 1));
+
+    pcoll_plan_add(s->plan, pcoll_entry_done(own, s->bank, s->weight));
+    s->level = (uint64_t)size * s->weight;
+    for (int distance = 1; distance < s->teams.count; distance *= 2)
+        add_round(s, distance);
+    for (int i = 1; i < size; i++)
+        pcoll_plan_add(s->plan,
+                       pcoll_entry_pour(pcoll_entry_add(s->bank, s->level),
+                                        pcoll_team_rank(&s->teams, s->team, i), s->bank, 1));
+}
+
+static void build_member(struct state *s)
+{
+    struct pcoll_entry put = pcoll_entry_put(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0), s->leader,
+                                             gathered(s, s->member), blocks(s, 1));
+
+    pcoll_plan_add(s->plan, pcoll_entry_pour(put, s->leader, s->bank, s->weight));
+    s->level = 1;
+}
+
+static void build_phase(struct state *s)
+{
+    pcoll_plan_open(s->plan, s->bank);
+    s->weight = (uint64_t)1 << pcoll_log_ceil(s->teams.count, 2);
+    if (s->member == 0)
+        build_leader(s);
+    else
+        build_member(s);
+    add_own_copy(s);
+    add_results(s);
+    s->plan->lift[s->bank] = s->level;
+}
+
+enum pcoll_result pcoll_allgather_bruck(const struct pcoll_signature *signature, int rank,
+                                        const struct pcoll_params *params,
+                                        struct pcoll_plan **plan_p)
+{
+    int banks = pcoll_banks(params);
+    struct state s = {.teams = pcoll_teams_of(signature)};
+    enum pcoll_result result = pcoll_plan_create(signature, rank, "bruck", banks, banks, &s.plan);
+
+    if (result != PCOLL_OK)
+        return result;
+    s.team = pcoll_team_of(&s.teams, rank);
+    s.member = pcoll_team_member(&s.teams, rank);
+    s.leader = pcoll_team_rank(&s.teams, s.team, 0);
+    if (s.member == 0)
+        s.plan->temp_bytes = pcoll_allgather_bruck_temp(signature, params);
+    for (s.bank = 0; s.bank < banks; s.bank++)
+        build_phase(&s);
+    *plan_p = s.plan;
+    return pcoll_plan_seal(plan_p);
+}
+
+uint64_t pcoll_allgather_bruck_temp(const struct pcoll_signature *signature,
+                                    const struct pcoll_params *params)
+{
+    if (fits_cell(signature))
+        return 0;
+    return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
+}
+
+double pcoll_allgather_bruck_cost(const struct pcoll_signature *signature,
+                                  const struct pcoll_params *params,
+                                  const struct pcoll_machine *machine)
+{
+    const struct pcoll_teams teams = pcoll_teams_of(signature);
+    const struct pcoll_machine node = pcoll_cost_node(machine);
+    int members = pcoll_ranks_per_node(signature), has_levels = teams.topology != NULL;
+    double own = (double)signature->bytes, all = own * signature->nranks;
+    double crowd = pcoll_cost_crowd(signature, machine), ends = 0;
+
+    (void)params;
+    if (has_levels)
+        ends = pcoll_cost_waves(signature, &node, 1, 1) + own * node.copy +
+               pcoll_cost_waves(signature, &node, 1, members - 1);
+    return ends + pcoll_cost_waves(signature, machine, pcoll_log_ceil(teams.count, 2), 1) +
+           all * pcoll_cost_temp(signature, machine) * (has_levels ? 1 : crowd) +
+           crowd * (2 * own + all) * node.copy;
+}

@@ -1,0 +1,364 @@
+/*
+ * The engine of the pipelined broadcasts; the contract is in bcast_pipeline.h.
+ *
+ * Idea: the message is cut in lanes, one for each tree of the shape, and a lane in S segments.  A
+ * rank forwards each segment to its children in the tree as it arrives, straight between user
+ * buffers.  A lane has one tank whatever S is: segment i is forwarded at threshold i + 1 (document
+ * 001 section 4.1.2).  The "ready" of each of the c children (their buffers may be written) pours S
+ * on the same tank: more than the segments still to come while one "ready" is missing, so segment i
+ * goes at c S + i + 1, "ready" of all and i + 1 segments.
+ *
+ *      lane 0 with c = 2, S = 3:   0 ... ready 3, ready 6, segments 7, 8, 9
+ *
+ * Root: it has all segments from the start and sends segment i of all lanes before segment i + 1 of
+ * any, so that all trees run at once where they share a port.  It has one tank for all lanes.
+ *
+ * Rails: for R endpoints a shape of T trees has lcm(T, R) lanes; lane l belongs to tree l mod T and
+ * has rail l, that is endpoint l mod R, so each tree and each endpoint carries as much as the
+ * others, and nothing need be in order but the segments of one lane.  A lane is a contiguous part
+ * of the message.
+ *
+ * Nodes with several ranks (topology.h): the trees are between the leaders.  A leader announces
+ * each segment to its followers, which get it from the leader's buffer, all at the same time, while
+ * the leader sends on.  An announcement weighs S + 1 on the follower's tank (1 if S = 1), a get
+ * that is done 1; when all are, the follower reports to the leader, on one more counter.  The root
+ * announces the whole message at once.
+ *
+ * Source: document 001 section 4.1 for tank and pipeline; credits as "ready" of document 003.
+ *
+ * Cost, per segment of a lane: one entry for each child, one for each follower.  Depth * (L + hop
+ * segments) until the last rank has the first segment, then (S - 1) times what the busiest port
+ * sends for one segment of all lanes.
+ *
+ * Condition: segments of one lane arrive in order (PCOLL_NEED_ORDER).  One bank is enough: a child
+ * completes k only after its parent had put all of it, which needed the "ready" of all its children
+ * for k, so no "ready" of k + 1 can stand in for one of k; a leader completes k only after the
+ * reports of all its followers, and these get nothing before it announces it in k.  (Reports on the
+ * tank of a lane would not do: a child that is in k + 1 already could stand in for them.)
+ */
+#include "algorithms/bcast_pipeline.h"
+
+#include "algorithms/private.h"
+
+#define DEFAULT_SEGMENT (128 * 1024)
+
+struct pipeline {
+    const struct pcoll_shape *shape;
+    const struct pcoll_signature *signature;
+    struct pcoll_teams teams;
+    struct pcoll_trees trees;
+    int nlanes, nrails;
+    uint64_t segment;
+};
+
+struct lane {
+    int number; /* and counter, but for the root; and rail */
+    int tree;
+    struct pcoll_segment part;
+    uint64_t nsegments;
+};
+
+static int lowest_common_multiple(int a, int b)
+{
+    int x = a, y = b;
+
+    while (y != 0) {
+        int rest = x % y;
+
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+static struct pipeline pipeline_of(const struct pcoll_shape *shape, int radix,
+                                   const struct pcoll_signature *signature,
+                                   const struct pcoll_params *params)
+{
+    int nrails = params->rails > 1 ? params->rails : 1;
+    int nlanes = lowest_common_multiple(shape->ntrees, nrails);
+    struct pcoll_teams teams = pcoll_teams_of(signature);
+    int first = pcoll_team_rank(&teams, 0, 0);
+
+    return (struct pipeline){
+        .shape = shape,
+        .signature = signature,
+        .teams = teams,
+        .trees = {teams.count, teams.topology ? teams.topology->node[first] : first, radix},
+        .nlanes = (uint64_t)nlanes < signature->bytes ? nlanes : (int)signature->bytes,
+        .nrails = nrails,
+        .segment = params->segment,
+    };
+}
+
+static struct lane lane_of(const struct pipeline *line, int number)
+{
+    struct lane lane = {
+        .number = number,
+        .tree = number % line->shape->ntrees,
+        .part = pcoll_segment_of(line->signature->bytes, (uint64_t)line->nlanes, (uint64_t)number),
+    };
+
+    lane.nsegments = pcoll_segment_count(lane.part.count, line->segment, DEFAULT_SEGMENT);
+    return lane;
+}
+
+static struct pcoll_segment segment_of(const struct lane *lane, uint64_t i)
+{
+    struct pcoll_segment segment = pcoll_segment_of(lane->part.count, lane->nsegments, i);
+
+    segment.first += lane->part.first;
+    return segment;
+}
+
+static int leader_of(const struct pipeline *line, int team)
+{
+    return pcoll_team_rank(&line->teams, team, 0);
+}
+
+static int nfollowers_of(const struct pipeline *line, int team)
+{
+    return pcoll_team_size(&line->teams, team) - 1;
+}
+
+static int nchildren_of(const struct pipeline *line, const struct lane *lane, int team)
+{
+    int n = 0;
+
+    while (line->shape->child(&line->trees, lane->tree, team, n) != PCOLL_NONE)
+        n++;
+    return n;
+}
+
+static uint64_t announcement(const struct lane *lane)
+{
+    return lane->nsegments > 1 ? lane->nsegments + 1 : 1;
+}
+
+/* Tanks of each rank of a team; the counter after them is for the reports to the leader. */
+static int ntanks_of(const struct pipeline *line, int team)
+{
+    return team == 0 ? 1 : line->nlanes;
+}
+
+/* Segment i to all children, when counter `trigger` reaches `threshold`. */
+static void add_puts(struct pcoll_plan *plan, const struct pipeline *line, const struct lane *lane,
+                     uint64_t i, int trigger, uint64_t threshold)
+{
+    const struct pcoll_signature *sig = line->signature;
+    struct pcoll_segment segment = segment_of(lane, i);
+    enum pcoll_buffer from = plan->rank == sig->root ? PCOLL_SEND : PCOLL_RECV;
+    int team = pcoll_team_of(&line->teams, plan->rank), to;
+
+    for (int j = 0; (to = line->shape->child(&line->trees, lane->tree, team, j)) != PCOLL_NONE;
+         j++) {
+        int child = leader_of(line, to);
+        struct pcoll_entry put =
+            pcoll_entry_put(trigger, threshold, pcoll_at(from, segment.first), child,
+                            pcoll_at(PCOLL_RECV, segment.first), segment.count);
+
+        put.rail = lane->number;
+        pcoll_plan_add(plan, pcoll_entry_pour(put, child, lane->number, 1));
+    }
+}
+
+/* Tell the followers that one more segment is there. */
+static void add_announcements(struct pcoll_plan *plan, const struct pipeline *line, int counter,
+                              struct pcoll_entry when, uint64_t weight)
+{
+    int team = pcoll_team_of(&line->teams, plan->rank);
+
+    for (int j = 1; j <= nfollowers_of(line, team); j++)
+        pcoll_plan_add(
+            plan, pcoll_entry_pour(when, pcoll_team_rank(&line->teams, team, j), counter, weight));
+}
+
+/* ---- the root ---- */
+
+/* Segment i of each lane that has so many; 0: no lane has. */
+static int add_root_round(struct pcoll_plan *plan, const struct pipeline *line, uint64_t i,
+                          uint64_t threshold)
+{
+    int some = 0;
+
+    for (int number = 0; number < line->nlanes; number++) {
+        struct lane lane = lane_of(line, number);
+
+        if (i < lane.nsegments) {
+            add_puts(plan, line, &lane, i, 0, threshold);
+            some = 1;
+        }
+    }
+    return some;
+}
+
+static void build_root(struct pcoll_plan *plan, const struct pipeline *line)
+{
+    uint64_t ready = 0, i = 0;
+
+    for (int number = 0; number < line->nlanes; number++) {
+        struct lane lane = lane_of(line, number);
+
+        ready += (uint64_t)nchildren_of(line, &lane, 0);
+    }
+    add_announcements(plan, line, 0, pcoll_entry_add(PCOLL_NONE, 0), 1);
+    while (add_root_round(plan, line, i, ready))
+        i++;
+    plan->lift[0] = ready;
+}
+
+/* ---- the other leaders ---- */
+
+static void add_ready(struct pcoll_plan *plan, const struct pipeline *line, const struct lane *lane,
+                      int team)
+{
+    int up = line->shape->parent(&line->trees, lane->tree, team), parent = leader_of(line, up);
+    struct pcoll_entry ready = pcoll_entry_add(PCOLL_NONE, 0);
+
+    ready.rail = lane->number;
+    if (up == 0)
+        ready = pcoll_entry_pour(ready, parent, 0, 1);
+    else
+        ready = pcoll_entry_pour(ready, parent, lane->number, lane->nsegments);
+    pcoll_plan_add(plan, ready);
+}
+
+static void build_leader(struct pcoll_plan *plan, const struct pipeline *line,
+                         const struct lane *lane)
+{
+    int team = pcoll_team_of(&line->teams, plan->rank);
+    uint64_t ready = (uint64_t)nchildren_of(line, lane, team) * lane->nsegments;
+
+    add_ready(plan, line, lane, team);
+    for (uint64_t i = 0; i < lane->nsegments; i++) {
+        struct pcoll_entry here = pcoll_entry_add(lane->number, ready + i + 1);
+
+        add_puts(plan, line, lane, i, here.trigger, here.threshold);
+        add_announcements(plan, line, lane->number, here, announcement(lane));
+    }
+    plan->lift[lane->number] = ready + lane->nsegments;
+    if (ready == 0 && nfollowers_of(line, team) == 0)
+        pcoll_plan_add(plan, pcoll_entry_wait(lane->number, lane->nsegments));
+}
+
+/* ---- followers ---- */
+
+/* `leader` of the root's team has the message in SEND. */
+static void build_follower(struct pcoll_plan *plan, const struct lane *lane, int leader,
+                           int reports)
+{
+    enum pcoll_buffer from = leader == plan->signature.root ? PCOLL_SEND : PCOLL_RECV;
+    uint64_t all = announcement(lane) * lane->nsegments;
+
+    for (uint64_t i = 0; i < lane->nsegments; i++) {
+        struct pcoll_segment segment = segment_of(lane, i);
+        struct pcoll_entry get = pcoll_entry_get(
+            lane->number, announcement(lane) * (i + 1), leader, pcoll_at(from, segment.first),
+            pcoll_at(PCOLL_RECV, segment.first), segment.count);
+
+        get.rail = lane->number;
+        if (lane->nsegments == 1)
+            pcoll_plan_add(plan, pcoll_entry_pour(get, leader, reports, 1));
+        else
+            pcoll_plan_add(plan, pcoll_entry_done(get, lane->number, 1));
+    }
+    if (lane->nsegments > 1) {
+        all += lane->nsegments;
+        pcoll_plan_add(plan,
+                       pcoll_entry_pour(pcoll_entry_add(lane->number, all), leader, reports, 1));
+    }
+    plan->lift[lane->number] = all;
+}
+
+/* ---- all ---- */
+
+/* The message as a follower of the root gets it. */
+static struct lane whole(const struct pipeline *line)
+{
+    return (struct lane){.part = {0, line->signature->bytes}, .nsegments = 1};
+}
+
+static void build_lanes(struct pcoll_plan *plan, const struct pipeline *line, int team)
+{
+    int leader = leader_of(line, team);
+
+    for (int number = 0; number < line->nlanes; number++) {
+        struct lane lane = lane_of(line, number);
+
+        if (leader == plan->rank)
+            build_leader(plan, line, &lane);
+        else
+            build_follower(plan, &lane, leader, ntanks_of(line, team));
+    }
+}
+
+static void build(struct pcoll_plan *plan, const struct pipeline *line)
+{
+    int team = pcoll_team_of(&line->teams, plan->rank), leader = leader_of(line, team);
+    struct lane lane = whole(line);
+
+    plan->ordered = 1;
+    pcoll_plan_open(plan, 0);
+    if (team > 0)
+        build_lanes(plan, line, team);
+    else if (leader == plan->rank)
+        build_root(plan, line);
+    else
+        build_follower(plan, &lane, leader, ntanks_of(line, team));
+    if (leader == plan->rank && nfollowers_of(line, team) > 0) {
+        int reports = ntanks_of(line, team);
+
+        plan->lift[reports] = (uint64_t)(nfollowers_of(line, team) * reports);
+        pcoll_plan_add(plan, pcoll_entry_wait(reports, plan->lift[reports]));
+    }
+}
+
+enum pcoll_result pcoll_pipeline(const struct pcoll_shape *shape, int radix,
+                                 const struct pcoll_signature *signature, int rank,
+                                 const struct pcoll_params *params, struct pcoll_plan **plan_p)
+{
+    struct pipeline line = pipeline_of(shape, radix, signature, params);
+    int team = pcoll_team_of(&line.teams, rank);
+    int has_followers = rank == leader_of(&line, team) && nfollowers_of(&line, team) > 0;
+    enum pcoll_result result = pcoll_plan_create(signature, rank, "pipeline",
+                                                 ntanks_of(&line, team) + has_followers, 1, plan_p);
+
+    if (result != PCOLL_OK)
+        return result;
+    build(*plan_p, &line);
+    return pcoll_plan_seal(plan_p);
+}
+
+/* ---- cost ---- */
+
+/* Followers read while the leader sends; what they take beyond it, and the last segment, count. */
+static double cost_of_levels(const struct pipeline *line, const struct pcoll_machine *machine,
+                             const struct lane *lane, double sending)
+{
+    const struct pcoll_signature *sig = line->signature;
+    const struct pcoll_machine node = pcoll_cost_node(machine);
+    double crowd = pcoll_cost_crowd(sig, &node);
+    double bytes = (double)lane->part.count / (double)lane->nsegments;
+    double one = (node.rma + node.o + bytes * node.G) * crowd;
+    double reading = one * (double)lane->nsegments * line->nlanes;
+
+    return (reading > sending ? reading - sending : 0) + one + pcoll_cost_waves(sig, &node, 2, 1);
+}
+
+double pcoll_pipeline_cost(const struct pcoll_shape *shape, int radix,
+                           const struct pcoll_signature *signature,
+                           const struct pcoll_params *params, const struct pcoll_machine *machine)
+{
+    struct pipeline line = pipeline_of(shape, radix, signature, params);
+    struct lane lane = lane_of(&line, 0);
+    int levels = line.teams.topology != NULL, depth = shape->depth(&line.trees);
+    double n = (double)lane.nsegments, rounds = (double)line.nlanes / line.nrails;
+    double one = machine->rma + machine->o + (double)lane.part.count / n * machine->G;
+    double fan = shape->hop(&line.trees), per_tree = fan / shape->ntrees;
+    double steps = (n - 1) * (per_tree > 1 ? per_tree : 1) * rounds + depth * fan;
+    double work = (levels ? 1 : pcoll_cost_crowd(signature, machine)) * n * rounds;
+    double sending = (work > steps ? work : steps) * one;
+
+    return pcoll_cost_waves(signature, machine, depth + 1, 1) + sending +
+           (levels ? cost_of_levels(&line, machine, &lane, sending) : 0);
+}

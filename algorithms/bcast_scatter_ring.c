@@ -1,0 +1,159 @@
+/*
+ * Broadcast by scatter and ring allgather, straight between user buffers.
+ *
+ * Idea: the message is cut in N parts.  Down a binomial tree each rank v gets from its parent the
+ * parts of its subtree, v and those behind it.  Then the parts go round: v passes on to v + 1 its
+ * own part, and then those that come from v - 1, which began with v - 1, v - 2 and so on going
+ * round.  The last of these are in the subtree of v + 1, which has them, and are left out.  Rank v
+ * is the v-th in the order of the nodes, so that each link between nodes is passed once in a step.
+ *
+ * Source: Barnett, Gupta, Payne, Shuler, van de Geijn, Watts, "Interprocessor collective
+ * communication library (InterCom)" (1994); document 001 section 4.1.2 for the tank of the ring.
+ *
+ *      N = 5:   0 -> 4 (part 4), 2 (2, 3), 1 (1)   2 -> 3 (3)   |   0 -> 1 -> 2 -> 3 -> 4
+ *
+ * What the tank of a rank receives, of A parts that come round to it: A + 1 with the parts of its
+ * subtree; A + 1 from the gate that opens when all its children have said "ready", which are
+ * counted on another counter; 1 with each part, in order.  Rank v need not hear from v + 1: the
+ * parent of v + 1 is v or has v in its subtree, and v gets nothing before that one has heard from v
+ * + 1.
+ *
+ * Cost: (log2 N + N - 1) (L + rma) + 2 M G, 2 counters, one bank.  When: long messages, few ranks.
+ * Condition: parts of one sender arrive in order (PCOLL_NEED_ORDER).  A rank completes k only after
+ * its parent had all "ready" of k, so none of k + 1 can stand in for a missing one.
+ */
+#include "algorithms/private.h"
+
+#include "algorithms/algorithm_files.h"
+
+enum { TANK, READY, NCOUNTERS };
+
+struct state {
+    struct pcoll_plan *plan;
+    struct pcoll_teams teams;
+    struct pcoll_tree tree;
+    int v, trigger; /* `trigger` at `base`: the parts of my subtree are in, the gate is open */
+    uint64_t base;
+};
+
+/* Parts [v, subtree_end) are those of the subtree of v. */
+static int subtree_end(struct pcoll_tree tree, int v)
+{
+    int64_t end = (int64_t)v + (v & -v);
+
+    return v == 0 || end > tree.nranks ? tree.nranks : (int)end;
+}
+
+/* How many parts come round to v. */
+static int arrivals_of(struct pcoll_tree tree, int v)
+{
+    return v == 0 ? 0 : tree.nranks - (subtree_end(tree, v) - v);
+}
+
+static uint64_t subtree_weight(struct pcoll_tree tree, int v)
+{
+    return (uint64_t)arrivals_of(tree, v) + 1;
+}
+
+/* Parts [first, end) to the same place of rank `to`.  Short messages have empty parts. */
+static void add_parts(const struct state *s, uint64_t threshold, int first, int end, int to,
+                      uint64_t add)
+{
+    uint64_t bytes = s->plan->signature.bytes, n = (uint64_t)s->tree.nranks;
+    uint64_t from = pcoll_segment_of(bytes, n, (uint64_t)first).first;
+    struct pcoll_segment last = pcoll_segment_of(bytes, n, (uint64_t)end - 1);
+    struct pcoll_place source = pcoll_at(s->v == 0 ? PCOLL_SEND : PCOLL_RECV, from);
+    struct pcoll_entry entry = pcoll_entry_add(s->trigger, threshold);
+    int peer = pcoll_teams_rank(&s->teams, to);
+
+    if (last.first + last.count > from)
+        entry = pcoll_entry_put(s->trigger, threshold, source, peer, pcoll_at(PCOLL_RECV, from),
+                                last.first + last.count - from);
+    pcoll_plan_add(s->plan, pcoll_entry_pour(entry, peer, TANK, add));
+}
+
+static void add_scatter(const struct state *s)
+{
+    for (int i = 0; i < pcoll_tree_nchildren(s->tree, s->v); i++) {
+        int child = pcoll_tree_child(s->tree, s->v, i);
+
+        add_parts(s, s->base, child, subtree_end(s->tree, child), child,
+                  subtree_weight(s->tree, child));
+    }
+}
+
+/* Part v - i is the i-th that comes round, or in my subtree: then all have come. */
+static void add_ring(const struct state *s)
+{
+    int n = s->tree.nranks, arrivals = arrivals_of(s->tree, s->v);
+
+    for (int i = 0; s->v + 1 < n && i < arrivals_of(s->tree, s->v + 1); i++) {
+        int part = (s->v - i + n) % n;
+
+        add_parts(s, s->base + (uint64_t)(i < arrivals ? i : arrivals), part, part + 1, s->v + 1,
+                  1);
+    }
+}
+
+/* Say "ready"; open the gate when all children have said it to me. */
+static void add_start(struct state *s)
+{
+    int parent = pcoll_teams_rank(&s->teams, pcoll_tree_parent(s->tree, s->v));
+    uint64_t weight = subtree_weight(s->tree, s->v), nready = s->plan->lift[READY];
+
+    s->base = weight;
+    pcoll_plan_add(s->plan, pcoll_entry_pour(pcoll_entry_add(PCOLL_NONE, 0), parent, READY, 1));
+    pcoll_plan_neighbor(s->plan, pcoll_teams_rank(&s->teams, s->v - 1));
+    if (nready > 0) {
+        pcoll_plan_add(s->plan, pcoll_entry_done(pcoll_entry_add(READY, nready), TANK, weight));
+        s->base += weight;
+    }
+    s->plan->lift[TANK] = s->base + (uint64_t)arrivals_of(s->tree, s->v);
+    pcoll_plan_add(s->plan, pcoll_entry_wait(TANK, s->plan->lift[TANK]));
+}
+
+static void build(struct state *s)
+{
+    pcoll_plan_open(s->plan, 0);
+    s->plan->lift[READY] = (uint64_t)pcoll_tree_nchildren(s->tree, s->v);
+    if (s->v == 0) {
+        s->trigger = READY;
+        s->base = s->plan->lift[READY];
+    } else {
+        s->trigger = TANK;
+        add_start(s);
+    }
+    add_scatter(s);
+    add_ring(s);
+}
+
+enum pcoll_result pcoll_bcast_scatter_ring(const struct pcoll_signature *signature, int rank,
+                                           const struct pcoll_params *params,
+                                           struct pcoll_plan **plan_p)
+{
+    struct state s = {.teams = pcoll_teams_of(signature), .tree = {signature->nranks, 2}};
+    enum pcoll_result result =
+        pcoll_plan_create(signature, rank, "scatter_ring", NCOUNTERS, 1, &s.plan);
+
+    (void)params;
+    if (result != PCOLL_OK)
+        return result;
+    s.v = pcoll_teams_place(&s.teams, rank);
+    s.plan->ordered = 1;
+    build(&s);
+    *plan_p = s.plan;
+    return pcoll_plan_seal(plan_p);
+}
+
+double pcoll_bcast_scatter_ring_cost(const struct pcoll_signature *signature,
+                                     const struct pcoll_params *params,
+                                     const struct pcoll_machine *machine)
+{
+    int depth = pcoll_log_ceil(signature->nranks, 2), steps = signature->nranks - 1;
+    double message = (double)signature->bytes * machine->G;
+    double round = message * steps / signature->nranks + steps * machine->rma;
+
+    (void)params;
+    return pcoll_cost_waves(signature, machine, depth + steps + 1, 1) + message +
+           depth * machine->rma + pcoll_cost_crowd(signature, machine) * round;
+}
