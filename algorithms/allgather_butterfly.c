@@ -244,10 +244,11 @@ double pcoll_allgather_butterfly_cost(const struct pcoll_signature *signature,
     double bytes = (double)signature->bytes * (signature->nranks - 1);
     double own = (double)signature->bytes * machine->copy;
     double crowd = pcoll_cost_crowd(signature, machine);
+    double rate = pcoll_cost_rate(signature, machine, path_of(params));
 
     if (user)
         return pcoll_cost_waves(signature, machine, rounds + 1, 2) +
-               crowd * (rounds * machine->rma + bytes * machine->G + own);
+               crowd * (rounds * machine->rma + bytes * rate + own);
     return pcoll_cost_waves(signature, machine, rounds, 1) +
-           crowd * (2 * bytes * machine->copy + 2 * own);
+           crowd * (bytes * (rate + machine->copy) + 2 * own);
 }

@@ -348,7 +348,7 @@ double pcoll_allgather_ring_cost(const struct pcoll_signature *signature,
     int is_user = path_of(params) == PCOLL_PATH_USER, members = pcoll_ranks_per_node(signature);
     double steps = teams.count - 1, parts = steps * (double)nsegments_of(signature, params);
     double own = (double)signature->bytes, all = own * signature->nranks;
-    double rate = is_user ? machine->G : pcoll_cost_temp(signature, machine);
+    double rate = pcoll_cost_rate(signature, machine, path_of(params));
     double crowd = pcoll_cost_crowd(signature, machine);
     double around = pcoll_cost_waves(signature, machine, teams.count, 1);
     double between = parts * (is_user ? machine->rma : machine->o), inside, last;
@@ -356,7 +356,7 @@ double pcoll_allgather_ring_cost(const struct pcoll_signature *signature,
     if (teams.topology == NULL)
         return around + crowd * (between + steps * own * rate + own * machine->copy +
                                  (is_user ? 0 : all * machine->copy));
-    between += steps * own * members * rate;
+    between += steps * own * members * machine->G;
     inside = parts * (is_user ? node.rma : node.o) + all * (is_user ? node.G : node.copy);
     last = crowd * inside / parts;
     return around + pcoll_cost_waves(signature, &node, 1 + is_user, 1) + crowd * own * node.copy +

@@ -106,9 +106,12 @@ double pcoll_cost_crowd(const struct pcoll_signature *signature,
     return (double)nranks / machine->cores;
 }
 
-double pcoll_cost_temp(const struct pcoll_signature *signature, const struct pcoll_machine *machine)
+double pcoll_cost_rate(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
+                       enum pcoll_path path)
 {
-    return signature->topology && signature->topology->nnodes > 1 ? machine->G : machine->copy;
+    if (signature->topology && signature->topology->nnodes > 1)
+        return machine->G * pcoll_ranks_per_node(signature);
+    return path == PCOLL_PATH_TEMP ? machine->copy : machine->G;
 }
 
 struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine)

@@ -68,9 +68,9 @@ double pcoll_cost_waves(const struct pcoll_signature *signature,
 double pcoll_cost_crowd(const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine);
 
-/* Time per byte that a rank sends through communication buffers to others anywhere. */
-double pcoll_cost_temp(const struct pcoll_signature *signature,
-                       const struct pcoll_machine *machine);
+/* Time per byte that every rank sends to others anywhere: ranks of a node share its link. */
+double pcoll_cost_rate(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
+                       enum pcoll_path path);
 
 /* The level inside a node, as a machine whose plans start in no time. */
 struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine);
