@@ -192,12 +192,13 @@ double pcoll_allgather_bruck_cost(const struct pcoll_signature *signature,
     int members = pcoll_ranks_per_node(signature), has_levels = teams.topology != NULL;
     double own = (double)signature->bytes, all = own * signature->nranks;
     double crowd = pcoll_cost_crowd(signature, machine), ends = 0;
+    double rate =
+        has_levels ? machine->G : crowd * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
 
     (void)params;
     if (has_levels)
         ends = pcoll_cost_waves(signature, &node, 1, 1) + own * node.copy +
                pcoll_cost_waves(signature, &node, 1, members - 1);
     return ends + pcoll_cost_waves(signature, machine, pcoll_log_ceil(teams.count, 2), 1) +
-           all * pcoll_cost_temp(signature, machine) * (has_levels ? 1 : crowd) +
-           crowd * (2 * own + all) * node.copy;
+           all * rate + crowd * (2 * own + all) * node.copy;
 }

@@ -245,10 +245,11 @@ double pcoll_allgather_butterfly_cost(const struct pcoll_signature *signature,
     double own = (double)signature->bytes * machine->copy;
     double moved = bytes * pcoll_cost_forward(signature, machine);
     double crowd = pcoll_cost_crowd(signature, machine);
+    double rate = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
 
     if (user)
         return pcoll_cost_waves(signature, machine, rounds + 1, 2) +
                crowd * (rounds * machine->rma + moved + own);
     return pcoll_cost_waves(signature, machine, rounds, 1) +
-           crowd * (2 * bytes * machine->copy + 2 * own);
+           crowd * (bytes * (rate + machine->copy) + 2 * own);
 }

@@ -219,12 +219,15 @@ double pcoll_allgather_direct_cost(const struct pcoll_signature *signature,
     enum form form = form_of(signature, params);
     double block = (double)signature->bytes, own = block * machine->copy;
     double crowd = pcoll_cost_crowd(signature, machine), segments;
+    double others =
+        peers * block *
+        pcoll_cost_rate(signature, machine, form == USER ? PCOLL_PATH_USER : PCOLL_PATH_TEMP);
 
     if (form == USER)
         return pcoll_cost_waves(signature, machine, 2, peers) +
-               crowd * (peers * (machine->rma + block * machine->G) + own);
+               crowd * (peers * machine->rma + others + own);
     if (form == CELLS)
-        return pcoll_cost_waves(signature, machine, 1, peers) + crowd * (peers + 1) * own;
+        return pcoll_cost_waves(signature, machine, 1, peers) + crowd * (others + own);
     segments = (double)nsegments_of(signature, params);
-    return pcoll_cost_waves(signature, machine, (int)segments, peers) + crowd * (peers + 2) * own;
+    return pcoll_cost_waves(signature, machine, (int)segments, peers) + crowd * (others + 2 * own);
 }

@@ -388,7 +388,7 @@ static double cost_flat(const struct pcoll_signature *signature, const struct pc
         work = (steps - 1 + (nown > 1 ? nown : 1)) * machine->rma + cached * own * machine->copy +
                moved * pcoll_cost_forward(signature, machine);
     } else {
-        work = steps * machine->o + moved * pcoll_cost_temp(signature, machine) +
+        work = steps * machine->o + moved * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP) +
                (moved + 2 * own) * machine->copy;
     }
     return pcoll_cost_waves(signature, machine, steps + 1, 1) +
@@ -403,9 +403,8 @@ static double cost_of_levels(const struct pcoll_signature *signature,
     int is_user = path_of(params) == PCOLL_PATH_USER, members = pcoll_ranks_per_node(signature);
     double steps = teams.count - 1, parts = steps * (double)nsegments_of(signature, params);
     double own = (double)signature->bytes, all = own * signature->nranks;
-    double rate = is_user ? machine->G : pcoll_cost_temp(signature, machine);
     double crowd = pcoll_cost_crowd(signature, machine);
-    double between = parts * (is_user ? machine->rma : machine->o) + steps * own * members * rate;
+    double between = parts * (is_user ? machine->rma : machine->o) + steps * own * members * machine->G;
     double inside = parts * (is_user ? node.rma : node.o) + all * (is_user ? node.G : node.copy);
     double last = crowd * inside / parts;
 

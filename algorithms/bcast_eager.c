@@ -276,8 +276,9 @@ double pcoll_bcast_eager_cost(const struct pcoll_signature *signature,
 {
     const struct pcoll_machine node = pcoll_cost_node(machine);
     struct pcoll_teams teams = pcoll_teams_of(signature);
-    double cost =
-        cost_of_tree(signature, params, teams.count, machine, pcoll_cost_temp(signature, machine));
+    int is_one_node = !signature->topology || signature->topology->nnodes == 1;
+    double cost = cost_of_tree(signature, params, teams.count, machine,
+                               is_one_node ? machine->copy : machine->G);
 
     if (teams.topology)
         cost += cost_of_tree(signature, params, pcoll_ranks_per_node(signature), &node, node.copy);

@@ -106,9 +106,12 @@ double pcoll_cost_crowd(const struct pcoll_signature *signature,
     return (double)nranks / machine->cores;
 }
 
-double pcoll_cost_temp(const struct pcoll_signature *signature, const struct pcoll_machine *machine)
+double pcoll_cost_rate(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
+                       enum pcoll_path path)
 {
-    return signature->topology && signature->topology->nnodes > 1 ? machine->G : machine->copy;
+    if (signature->topology && signature->topology->nnodes > 1)
+        return machine->G * pcoll_ranks_per_node(signature);
+    return path == PCOLL_PATH_TEMP ? machine->copy : machine->G;
 }
 
 struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine)
@@ -133,7 +136,9 @@ double pcoll_cost_waves(const struct pcoll_signature *signature,
 double pcoll_cost_forward(const struct pcoll_signature *signature,
                           const struct pcoll_machine *machine)
 {
-    return pcoll_cost_crowd(signature, machine) > 1 ? machine->G + machine->copy / 2 : machine->G;
+    double rate = pcoll_cost_rate(signature, machine, PCOLL_PATH_USER);
+
+    return pcoll_cost_crowd(signature, machine) > 1 ? rate + machine->copy / 2 : rate;
 }
 
 uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pcoll_params *params)

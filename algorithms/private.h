@@ -68,13 +68,14 @@ double pcoll_cost_waves(const struct pcoll_signature *signature,
 double pcoll_cost_crowd(const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine);
 
-/* Time per byte that moves between user buffers, most of it passed on by ranks that got it before:
- * in turn on one core, they find it gone from the cache. */
+/* Time per byte that every rank sends to others anywhere: ranks of a node share its link. */
+double pcoll_cost_rate(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
+                       enum pcoll_path path);
+
+/* The same between user buffers when most of it is passed on by ranks that got it before: in turn
+ * on one core, they find it gone from the cache. */
 double pcoll_cost_forward(const struct pcoll_signature *signature,
                           const struct pcoll_machine *machine);
-/* Time per byte that a rank sends through communication buffers to others anywhere. */
-double pcoll_cost_temp(const struct pcoll_signature *signature,
-                       const struct pcoll_machine *machine);
 
 /* The level inside a node, as a machine whose plans start in no time. */
 struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine);

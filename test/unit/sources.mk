@@ -2,6 +2,7 @@
 check_PROGRAMS += \
     %D%/test_choose \
     %D%/test_explore \
+    %D%/test_levels \
     %D%/test_mutants \
     %D%/test_plan \
     %D%/test_plan_check \

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "algorithms/topology.h"
 #include "test/unit/tap.h"
 
 #define ALL_NEEDS (PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_USER_RMA | PCOLL_NEED_ORDER)
@@ -500,6 +501,29 @@ static void test_agreement(void)
     tap_ok(same, "the same question gets the same answer");
 }
 
+/* 48 ranks on 6 nodes. */
+static void test_nodes(void)
+{
+    int ids[48];
+    struct trial barrier = trial_of(PCOLL_BARRIER, 48, 0);
+    struct trial small = trial_of(PCOLL_ALLGATHER, 48, 16);
+    struct trial large = trial_of(PCOLL_ALLGATHER, 48, 1 << 20);
+    struct pcoll_topology *topology;
+
+    for (int r = 0; r < 48; r++)
+        ids[r] = r / 8;
+    if (pcoll_topology_create(ids, NULL, 48, &topology) != PCOLL_OK)
+        abort();
+    barrier.json = small.json = large.json =
+        HEAD "{\"L\":2,\"o\":0.2,\"g\":0.5,\"G\":1e-3,\"rma\":1,\"copy\":1e-4,\"call\":0.1,"
+             "\"turn\":1}}}";
+    barrier.signature.topology = small.signature.topology = large.signature.topology = topology;
+    expect(&barrier, "dissemination", "model", NULL, "barrier of 6 nodes");
+    expect(&small, "bruck", "model", NULL, "short allgather of 6 nodes");
+    expect(&large, "ring", "model", NULL, "long allgather of 6 nodes");
+    pcoll_topology_destroy(topology);
+}
+
 static void show_speed(void)
 {
     const int rounds = 1000;
@@ -539,6 +563,7 @@ int main(void)
     test_rule_path();
     test_silence();
     test_agreement();
+    test_nodes();
     show_speed();
     return tap_done();
 }
