@@ -8,7 +8,7 @@
 
 #define MIN_SEGMENT (UINT64_C(4) << 10)
 #define MAX_SEGMENT (UINT64_C(1) << 20)
-#define MAX_TEMP_SEGMENT (UINT64_C(1) << 16) /* communication buffers should stay in the cache */
+#define MAX_TEMP_SEGMENT (UINT64_C(1) << 17) /* communication buffers should stay in the cache */
 #define MAX_CANDIDATES 16                    /* values of one parameter */
 
 /* Why a candidate fell out. */

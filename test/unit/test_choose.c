@@ -109,7 +109,7 @@ static double least_of_row(const struct trial *trial, const struct pcoll_algorit
                            const struct pcoll_machine *machine, enum pcoll_path path)
 {
     const struct pcoll_signature *signature = &trial->signature;
-    const uint64_t most = path == PCOLL_PATH_TEMP ? 65536 : 1 << 20;
+    const uint64_t most = path == PCOLL_PATH_TEMP ? 1 << 17 : 1 << 20;
     const int crowded = machine->cores > 0 && signature->nranks > machine->cores;
     double least = -1;
 
