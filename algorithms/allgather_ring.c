@@ -4,9 +4,9 @@
  * Idea: in step t rank p passes block p - t on to p + 1, which it got from p - 1 in the step
  * before. All links carry one block in every step and nobody moves a byte twice.
  *
- * In a flat ring a block travels whole: there is nothing to overlap it with.  Only the first move of
- * the own block, to the successor, goes segment by segment together with its copy to the own receive
- * buffer, so that the second move finds it in the cache (path user).
+ * In a flat ring a block travels whole: there is nothing to overlap it with.  Only the first move
+ * of the own block, to the successor, goes segment by segment together with its copy to the own
+ * receive buffer, so that the second move finds it in the cache (path user).
  *
  * On several nodes the ring is one of their leaders, and a block is that of a node: the leader's
  * and those that the other members have put beside it (path user: into its receive buffer, when it
@@ -201,8 +201,7 @@ static void add_own_block(const struct state *s, uint64_t base)
         struct pcoll_entry put = pcoll_entry_put(s->bank, base, from, next, to, part.count);
 
         pcoll_plan_add(s->plan, pcoll_entry_copy(s->bank, base, from, to, part.count));
-        pcoll_plan_add(s->plan,
-                       i == s->nown - 1 ? pcoll_entry_pour(put, next, s->bank, 1) : put);
+        pcoll_plan_add(s->plan, i == s->nown - 1 ? pcoll_entry_pour(put, next, s->bank, 1) : put);
     }
 }
 
@@ -404,7 +403,8 @@ static double cost_of_levels(const struct pcoll_signature *signature,
     double steps = teams.count - 1, parts = steps * (double)nsegments_of(signature, params);
     double own = (double)signature->bytes, all = own * signature->nranks;
     double crowd = pcoll_cost_crowd(signature, machine);
-    double between = parts * (is_user ? machine->rma : machine->o) + steps * own * members * machine->G;
+    double between =
+        parts * (is_user ? machine->rma : machine->o) + steps * own * members * machine->G;
     double inside = parts * (is_user ? node.rma : node.o) + all * (is_user ? node.G : node.copy);
     double last = crowd * inside / parts;
 

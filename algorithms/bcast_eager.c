@@ -143,9 +143,8 @@ static struct use use_of(const struct state *s, int phase, uint64_t i)
 static void add_puts(const struct state *s, const struct use *use, int trigger, uint64_t threshold,
                      uint64_t done)
 {
-    struct pcoll_place from =
-        is_root(s) ? pcoll_at(PCOLL_SEND, use->at.part.first)
-                   : pcoll_ring_place(&s->ring, use->at.slot);
+    struct pcoll_place from = is_root(s) ? pcoll_at(PCOLL_SEND, use->at.part.first)
+                                         : pcoll_ring_place(&s->ring, use->at.slot);
 
     for (int i = 0; i < s->nchildren; i++) {
         int child = child_of(s, i);

@@ -25,8 +25,8 @@ void job_destroy(struct job *job);
 const char *job_name(const struct job *job);
 
 /* The parameters to test an algorithm with for `nranks` ranks: each path it has, radix 2, 3, 4 and
- * nranks if it uses one, a short ring, and 2 and 3 rails if that makes a difference.  Writes at most
- * JOB_VARIANTS and returns how many. */
+ * nranks if it uses one, a short ring, and 2 and 3 rails if that makes a difference.  Writes at
+ * most JOB_VARIANTS and returns how many. */
 enum { JOB_VARIANTS = 12 };
 int job_variants(const struct pcoll_algorithm *algorithm, int nranks, struct pcoll_params *params);
 
