@@ -38,6 +38,8 @@ struct excuse {
     int cut;   /* the message is cut in segments */
     int gated; /* each slot of the ring is waited for by itself: cut, or a ring of two */
     int lowered;
+    int pipelined; /* in order, all instances on the same counters */
+    int lanes;     /* the peer gets several lanes by that counter */
     const char *reason;
 };
 
@@ -77,6 +79,19 @@ static const struct excuse excuses[] = {
      .ops = BIT(PCOLL_OP_PUT),
      .cut = 1,
      .reason = "an earlier instance on this half waited for the same credit"},
+    {.kind = LOWER,
+     .coll = PCOLL_BCAST,
+     .ops = BIT(PCOLL_OP_PUT),
+     .pipelined = 1,
+     .lanes = 1,
+     .reason = "a child is ready for all its lanes at once: without one 'ready' there is another"},
+    {.kind = LOWER,
+     .coll = PCOLL_BCAST,
+     .ops = BIT(PCOLL_OP_GET),
+     .cut = 1,
+     .pipelined = 1,
+     .reason =
+         "all reads weigh less than one announcement, and the last is not done before itself"},
     {.kind = LOWER,
      .coll = PCOLL_BCAST,
      .algorithm = "scatter_ring",
@@ -124,6 +139,11 @@ static const struct excuse excuses[] = {
      .ops = BIT(PCOLL_OP_ADD),
      .lowered = 1,
      .reason = "what the gate waits for, others wait for before the instance can complete"},
+    {.kind = LOWER,
+     .coll = PCOLL_BCAST,
+     .ops = BIT(PCOLL_OP_ADD),
+     .lowered = 1,
+     .reason = "the last add by that counter waits for all that this one does"},
     {.kind = COLLAPSE,
      .coll = PCOLL_ALLGATHER,
      .paths = BIT(PCOLL_PATH_USER),
@@ -232,6 +252,22 @@ static int is_same(const struct mutant *m)
     return m->kind <= LOWER && wait_is_redundant(m);
 }
 
+/* Is there another put by that counter to the same peer, on another rail? */
+static int has_lanes(const struct mutant *m)
+{
+    const struct pcoll_plan *plan = m->job->plans[m->rank];
+    const struct pcoll_entry *entry = entry_of(m);
+
+    for (int i = 0; i < plan->nentries; i++) {
+        const struct pcoll_entry *other = &plan->entries[i];
+
+        if (other->op == PCOLL_OP_PUT && other->trigger == entry->trigger &&
+            other->peer == entry->peer && other->rail != entry->rail)
+            return 1;
+    }
+    return 0;
+}
+
 static const struct excuse *find_excuse(const struct mutant *m)
 {
     const struct pcoll_plan *plan = m->job->plans[0];
@@ -244,7 +280,8 @@ static const struct excuse *find_excuse(const struct mutant *m)
             (!e->paths || e->paths >> m->job->params.path & 1) &&
             (!e->ops || e->ops >> entry_of(m)->op & 1) && (!e->cut || m->job->params.segment) &&
             (!e->gated || m->job->params.segment || m->job->params.slots == 2) &&
-            (!e->lowered || m->job->lowered) &&
+            (!e->lowered || m->job->lowered) && (!e->lanes || has_lanes(m)) &&
+            (!e->pipelined || (plan->ordered && plan->nphases == 1)) &&
             (!e->most_ranks || plan->signature.nranks <= e->most_ranks))
             return e;
     }
