@@ -9,6 +9,7 @@ pcoll_sources = \
     %D%/fallback.h %D%/fallback.c \
     %D%/settings.c \
     %D%/comm.c \
+    %D%/medium.c \
     %D%/data.c \
     %D%/init.c \
     %D%/run.c
@@ -19,6 +20,9 @@ include $(top_srcdir)/src/mpid/ch4/ch4_coll/offload/sources.mk
 include $(top_srcdir)/src/mpid/ch4/ch4_coll/tuning/sources.mk
 
 ## tuning/default_json.c holds tuning/default.json as a string; the graft writes it.
+if BUILD_CH4_COLL_LIBFABRIC
+pcoll_sources += $(pcoll_ofi_sources)
+endif BUILD_CH4_COLL_LIBFABRIC
 mpi_core_sources += $(pcoll_sources) src/mpid/ch4/ch4_coll/tuning/default_json.c
 
 endif BUILD_CH4_COLL_OFFLOAD

@@ -3,13 +3,10 @@
 
 #include "pcoll.h"
 
-#include "offload/shm.h"
-
 #include <sched.h>
 
-const struct pcoll_medium *const MPIDI_PCOLL_medium = &pcoll_medium_shm;
-
 static int keyval = MPI_KEYVAL_INVALID;
+static struct MPIDI_PCOLL_comm *all_states = NULL;
 
 static enum pcoll_result allgather(void *context, const void *mine, void *all, size_t bytes)
 {
@@ -23,6 +20,32 @@ static enum pcoll_result allgather(void *context, const void *mine, void *all, s
     }
     mpi_errno =
         MPIR_Allgather_fallback(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm, &errflag);
+    return mpi_errno == MPI_SUCCESS && errflag == MPIR_ERR_NONE ? PCOLL_OK : PCOLL_ERR_SYSTEM;
+}
+
+enum { SWAP_TAG = MPIR_ALLTOALL_TAG };
+
+/* Between blocking collectives of the communicator, on its collective context. */
+static enum pcoll_result swap(void *context, const int *ranks, int n, const void *mine,
+                              void *theirs, size_t bytes)
+{
+    MPIR_Comm *comm = context;
+    MPIR_Request **requests = MPL_malloc(2 * (n + 1) * sizeof(*requests), MPL_MEM_COLL);
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    int count = 0, mpi_errno = MPI_SUCCESS;
+
+    MPIR_ERR_CHKANDJUMP(!requests, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (int i = 0; i < n && mpi_errno == MPI_SUCCESS; i++)
+        mpi_errno = MPIC_Irecv((char *)theirs + i * bytes, bytes, MPI_BYTE, ranks[i], SWAP_TAG,
+                               comm, &requests[count++]);
+    for (int i = 0; i < n && mpi_errno == MPI_SUCCESS; i++)
+        mpi_errno = MPIC_Isend((const char *)mine + i * bytes, bytes, MPI_BYTE, ranks[i], SWAP_TAG,
+                               comm, &requests[count++], &errflag);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIC_Waitall(count, requests, MPI_STATUSES_IGNORE, &errflag);
+
+fn_fail:
+    MPL_free(requests);
     return mpi_errno == MPI_SUCCESS && errflag == MPIR_ERR_NONE ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 
@@ -40,11 +63,11 @@ static void report(void *context, const char *message)
     MPIDI_PCOLL_report(message);
 }
 
-/* Known to all ranks alike: one group of processes of one MPI_COMM_WORLD on one node, and no
- * threads that our single lock, MPICH's global one, would not keep apart. */
+/* Known to all ranks alike: one group of processes of one MPI_COMM_WORLD, and no threads that our
+ * single lock, MPICH's global one, would not keep apart. */
 static bool is_served(MPIR_Comm *comm)
 {
-    int node, first;
+    int node;
 
     if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM)
         return false;
@@ -52,13 +75,12 @@ static bool is_served(MPIR_Comm *comm)
     if (MPIR_ThreadInfo.isThreaded)
         return false;
 #endif
-    MPID_Get_node_id(comm, 0, &first);
-    for (int i = 1; i < comm->local_size; i++) {
+    for (int i = 0; i < comm->local_size; i++) {
         MPID_Get_node_id(comm, i, &node);
-        if (node != first)
+        if (node < 0)
             return false;
     }
-    return first >= 0;
+    return true;
 }
 
 /* The communicator goes; its plans may stay. Their requests must not name it any more. */
@@ -81,34 +103,115 @@ static int attach_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm *state)
     return MPIR_Comm_set_attr_impl(comm, keyval_ptr, state, MPIR_ATTR_PTR);
 }
 
+/* What ranks tell each other at first: rank 0's medium counts. */
+struct greeting {
+    int32_t medium;
+    int32_t distance; /* from the network, as in pcoll_topology_create */
+};
+
+static int count_nodes(const int *nodes, int n)
+{
+    int highest = 0, count = 0;
+
+    for (int i = 0; i < n; i++)
+        highest = nodes[i] > highest ? nodes[i] : highest;
+    for (int id = 0; id <= highest; id++) {
+        int found = 0;
+
+        for (int i = 0; i < n && !found; i++)
+            found = nodes[i] == id;
+        count += found;
+    }
+    return count;
+}
+
+/* A rank bound to cores near the network's device is a better leader of its node. */
+static int distance_from_network(void)
+{
+    const char *device = MPIDI_PCOLL_interface();
+
+    return device && !MPIR_hwtopo_is_dev_close_by_name(device);
+}
+
+static enum pcoll_result greet(const struct pcoll_bootstrap *bootstrap, int nnodes,
+                               struct greeting *all)
+{
+    struct greeting mine = {.medium = MPIDI_PCOLL_medium_wish(nnodes)};
+
+    if (nnodes > 1)
+        mine.distance = distance_from_network();
+    return bootstrap->allgather(bootstrap->context, &mine, all, sizeof(mine));
+}
+
+/* The nodes of the ranks, and what carries plans between them. */
+static enum pcoll_result meet(struct MPIDI_PCOLL_comm *state, int *nodes, struct greeting *all)
+{
+    struct pcoll_bootstrap *bootstrap = &state->bootstrap;
+    int n = bootstrap->nranks, nnodes, number;
+    enum pcoll_result result;
+
+    for (int i = 0; i < n; i++)
+        MPID_Get_node_id(state->comm, i, &nodes[i]);
+    nnodes = count_nodes(nodes, n);
+    result = greet(bootstrap, nnodes, all);
+    number = all[0].medium;
+    if (result == PCOLL_OK && nnodes > 1) {
+        int *distances = &nodes[n];
+
+        for (int i = 0; i < n; i++)
+            distances[i] = all[i].distance;
+        result = pcoll_topology_create(nodes, distances, n, &state->topology);
+        bootstrap->topology = state->topology;
+    }
+    for (; result == PCOLL_OK && number != PCOLL_NONE;
+         number = MPIDI_PCOLL_medium_next(number, nnodes)) {
+        state->medium = MPIDI_PCOLL_medium(number);
+        if (MPIDI_PCOLL_is_network(state->medium))
+            MPIDI_PCOLL_run_network();
+        if (state->medium->group_create(bootstrap, &state->group) == PCOLL_OK)
+            return PCOLL_OK;
+        state->group = NULL;
+    }
+    return PCOLL_UNSUPPORTED;
+}
+
 static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
 {
-    struct pcoll_bootstrap bootstrap = {
+    int n = comm->local_size, mpi_errno = MPI_SUCCESS;
+    struct MPIDI_PCOLL_comm *state = MPL_calloc(1, sizeof(*state), MPL_MEM_COLL);
+    int *nodes = MPL_malloc(2 * n * sizeof(*nodes), MPL_MEM_COLL);
+    struct greeting *greetings = MPL_malloc(n * sizeof(*greetings), MPL_MEM_COLL);
+
+    MPIR_ERR_CHKANDJUMP(!state || !nodes || !greetings, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    state->refs = 1;
+    state->comm = comm;
+    state->bootstrap = (struct pcoll_bootstrap){
         .rank = comm->rank,
-        .nranks = comm->local_size,
+        .nranks = n,
+        .provider = MPIDI_PCOLL_provider(),
+        .interface = MPIDI_PCOLL_interface(),
         .context = comm,
         .allgather = allgather,
+        .swap = swap,
         .idle = idle,
         .report = report,
     };
-    struct MPIDI_PCOLL_comm *state;
-    int mpi_errno = MPI_SUCCESS;
-
-    state = MPL_calloc(1, sizeof(*state), MPL_MEM_COLL);
-    MPIR_ERR_CHKANDJUMP(!state, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    state->refs = 1;
-    state->comm = comm;
-    if (MPIDI_PCOLL_medium->group_create(&bootstrap, &state->group) != PCOLL_OK)
-        state->group = NULL;
+    meet(state, nodes, greetings);
+    DL_APPEND(all_states, state);
     mpi_errno = attach_state(comm, state);
     if (mpi_errno != MPI_SUCCESS)
         MPIDI_PCOLL_comm_release(state);
     MPIR_ERR_CHECK(mpi_errno);
     *state_p = state;
+    state = NULL;
 
 fn_exit:
+    MPL_free(nodes);
+    MPL_free(greetings);
     return mpi_errno;
 fn_fail:
+    if (!nodes || !greetings)
+        MPL_free(state);
     goto fn_exit;
 }
 
@@ -143,8 +246,26 @@ void MPIDI_PCOLL_comm_release(struct MPIDI_PCOLL_comm *state)
 {
     if (--state->refs > 0)
         return;
-    MPIDI_PCOLL_medium->group_destroy(state->group);
+    DL_DELETE(all_states, state);
+    if (state->group)
+        state->medium->group_destroy(state->group);
+    pcoll_topology_destroy(state->topology);
     MPL_free(state);
+}
+
+void MPIDI_PCOLL_comm_unbind_all(void)
+{
+    struct MPIDI_PCOLL_comm *state;
+    struct MPIDI_PCOLL_plan *plan;
+
+    DL_FOREACH(all_states, state)
+    {
+        for (plan = state->plans; plan; plan = plan->sibling_next) {
+            if (plan->bound)
+                state->medium->unbind(plan->bound);
+            plan->bound = NULL;
+        }
+    }
 }
 
 void MPIDI_PCOLL_comm_free_keyval(void)

@@ -8,6 +8,8 @@
 
 #include "fallback.h"
 
+#include "algorithms/lower.h"
+
 /* One call, before it is a plan. */
 struct call {
     struct pcoll_signature signature;
@@ -50,7 +52,6 @@ static void add_data(struct call *call, struct MPIDI_PCOLL_data *data, const voi
 static int agree(struct call *call, struct MPIDI_PCOLL_comm *state,
                  struct MPIDI_PCOLL_proposal *proposal)
 {
-    unsigned provides = MPIDI_PCOLL_allowed(MPIDI_PCOLL_medium->group_provides(state->group));
     struct card mine = {.bytes = call->signature.bytes,
                         .eligible = call->eligible,
                         .in_place = call->signature.in_place};
@@ -59,10 +60,10 @@ static int agree(struct call *call, struct MPIDI_PCOLL_comm *state,
     int mpi_errno = MPI_SUCCESS;
 
     if (call->comm->rank == 0)
-        MPIDI_PCOLL_propose(&call->signature, call->info, provides, &mine.proposal);
+        MPIDI_PCOLL_propose(&call->signature, call->info, state, &mine.proposal);
     all = MPL_malloc(nranks * sizeof(*all), MPL_MEM_COLL);
     MPIR_ERR_CHKANDJUMP(!all, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    if (MPIDI_PCOLL_medium->exchange(state->group, &mine, all, sizeof(mine)) != PCOLL_OK)
+    if (state->medium->exchange(state->group, &mine, all, sizeof(mine)) != PCOLL_OK)
         MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     *proposal = all[0].proposal;
     for (int i = 0; i < nranks; i++) {
@@ -76,19 +77,24 @@ fn_fail:
     return mpi_errno;
 }
 
-static enum pcoll_result generate(const struct call *call,
+/* Lowered if the medium cannot take it as it is. */
+static enum pcoll_result generate(const struct call *call, const struct MPIDI_PCOLL_comm *state,
                                   const struct MPIDI_PCOLL_proposal *proposal,
                                   struct pcoll_plan **plan_p)
 {
+    const struct pcoll_algorithm *row = &pcoll_algorithms[proposal->row];
     struct pcoll_params params = {
         .radix = proposal->radix,
         .slots = proposal->slots,
         .segment = proposal->segment,
         .path = (enum pcoll_path)proposal->path,
     };
+    enum pcoll_result result =
+        pcoll_generate(row, &call->signature, call->comm->rank, &params, plan_p);
 
-    return pcoll_generate(&pcoll_algorithms[proposal->row], &call->signature, call->comm->rank,
-                          &params, plan_p);
+    if (result == PCOLL_OK && !(state->medium->group_provides(state->group) & PCOLL_NEED_WEIGHTS))
+        result = pcoll_lower(row, &params, plan_p);
+    return result;
 }
 
 static void print_choice(const struct MPIDI_PCOLL_plan *plan,
@@ -98,8 +104,10 @@ static void print_choice(const struct MPIDI_PCOLL_plan *plan,
     const struct pcoll_signature *sig = &plan->plan->signature;
     struct pcoll_account account = pcoll_plan_account(plan->plan);
     const struct pcoll_algorithm *row = &pcoll_algorithms[proposal->row];
-    char line[300], radix[24] = "", segment[40] = "", slots[24] = "";
+    char line[300], radix[24] = "", segment[40] = "", slots[24] = "", nodes[24] = "";
 
+    if (sig->topology)
+        snprintf(nodes, sizeof(nodes), " of %d nodes", sig->topology->nnodes);
     if (row->uses_radix && proposal->radix)
         snprintf(radix, sizeof(radix), " radix %d", proposal->radix);
     if (row->uses_segment && proposal->segment)
@@ -107,11 +115,12 @@ static void print_choice(const struct MPIDI_PCOLL_plan *plan,
     if (row->uses_slots && proposal->slots)
         snprintf(slots, sizeof(slots), " slots %d", proposal->slots);
     snprintf(line, sizeof(line),
-             "%s %llu B on %d ranks: %s%s%s%s%s (%s), predicted %.2f us; "
-             "%d counters, %d entries, %llu B of state",
-             pcoll_coll_name(sig->coll), (unsigned long long)sig->bytes, sig->nranks, row->name,
-             radix, segment, slots, paths[proposal->path], proposal->reason, proposal->predicted_us,
-             account.counters, account.entries, (unsigned long long)account.state_bytes);
+             "%s %llu B on %d ranks%s: %s%s%s%s%s on %s (%s), predicted %.2f us; "
+             "%d counters, %d entries, %d messages, %llu B of state",
+             pcoll_coll_name(sig->coll), (unsigned long long)sig->bytes, sig->nranks, nodes,
+             row->name, radix, segment, slots, paths[proposal->path], plan->medium->name,
+             proposal->reason, proposal->predicted_us, account.counters, account.entries,
+             account.messages, (unsigned long long)account.state_bytes);
     fprintf(stderr, "[%d] pcoll: %s\n", MPIR_Process.rank, line);
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)
         pcoll_plan_print(plan->plan, stderr);
@@ -126,15 +135,16 @@ static int make_plan(struct call *call, struct MPIDI_PCOLL_comm *state,
                                   MPIDI_PCOLL_data_address(&call->out)};
     struct MPIDI_PCOLL_plan *plan = MPL_calloc(1, sizeof(*plan), MPL_MEM_COLL);
     struct pcoll_plan *raw = NULL;
-    enum pcoll_result result = plan ? generate(call, proposal, &raw) : PCOLL_ERR_NOMEM;
+    enum pcoll_result result = plan ? generate(call, state, proposal, &raw) : PCOLL_ERR_NOMEM;
 
-    result = MPIDI_PCOLL_medium->bind(state->group, result == PCOLL_OK ? raw : NULL, &memory,
-                                      plan ? &plan->bound : NULL);
+    result = state->medium->bind(state->group, result == PCOLL_OK ? raw : NULL, &memory,
+                                 plan ? &plan->bound : NULL);
     if (result != PCOLL_OK) {
         pcoll_plan_destroy(raw);
         MPL_free(plan);
         return MPI_SUCCESS;
     }
+    plan->medium = state->medium;
     plan->plan = raw;
     plan->in = call->in;
     plan->out = call->out;
@@ -151,8 +161,10 @@ static int try_init(struct call *call, struct MPIDI_PCOLL_comm *state, MPIR_Requ
 {
     struct MPIDI_PCOLL_proposal proposal = {.row = PCOLL_NONE};
     struct MPIDI_PCOLL_plan *plan = NULL;
-    int mpi_errno = agree(call, state, &proposal);
+    int mpi_errno;
 
+    call->signature.topology = state->topology;
+    mpi_errno = agree(call, state, &proposal);
     MPIR_ERR_CHECK(mpi_errno);
     if (proposal.row != PCOLL_NONE)
         mpi_errno = make_plan(call, state, &proposal, &plan);

@@ -6,6 +6,7 @@
 #include "mpidimpl.h"
 
 #include "algorithms/algorithm.h"
+#include "algorithms/topology.h"
 #include "offload/medium.h"
 #include "tuning/choose.h"
 
@@ -36,18 +37,46 @@ int MPIDI_PCOLL_data_unpack(const struct MPIDI_PCOLL_data *data);
 /* Lives as long as the communicator or any of its plans. */
 struct MPIDI_PCOLL_comm {
     int refs;
-    MPIR_Comm *comm;                /* NULL when the communicator is gone */
-    struct pcoll_group *group;      /* NULL: the backend cannot serve this communicator */
-    struct MPIDI_PCOLL_plan *plans; /* those whose request names the communicator */
+    MPIR_Comm *comm;                      /* NULL when the communicator is gone */
+    const struct pcoll_medium *medium;    /* of the group */
+    struct pcoll_group *group;            /* NULL: the backend cannot serve this communicator */
+    struct pcoll_topology *topology;      /* NULL: all on one node */
+    struct pcoll_bootstrap bootstrap;     /* the group's, valid as long as it */
+    struct MPIDI_PCOLL_plan *plans;       /* those whose request was not freed */
+    struct MPIDI_PCOLL_comm *prev, *next; /* all there are */
 };
-
-extern const struct pcoll_medium *const MPIDI_PCOLL_medium;
 
 /* Collective over comm at its first call. *state_p is NULL when the backend does not serve
  * it, alike on all ranks. */
 int MPIDI_PCOLL_comm_get(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p);
 void MPIDI_PCOLL_comm_release(struct MPIDI_PCOLL_comm *state);
 void MPIDI_PCOLL_comm_free_keyval(void);
+/* Before the end: unbind the plans that the user did not free. */
+void MPIDI_PCOLL_comm_unbind_all(void);
+
+/* ---- medium.c: what carries plans ---- */
+
+enum { MPIDI_PCOLL_MEDIUM_SHM, MPIDI_PCOLL_MEDIUM_RMA, MPIDI_PCOLL_MEDIUM_TRIGGER };
+
+/* NULL: not in this build. */
+const struct pcoll_medium *MPIDI_PCOLL_medium(int number);
+/* The medium for ranks on so many nodes; PCOLL_NONE: MPICH's path. As this rank sees it. */
+int MPIDI_PCOLL_medium_wish(int nnodes);
+/* What to try when medium `number` is not to be had; PCOLL_NONE: MPICH's path. */
+int MPIDI_PCOLL_medium_next(int number, int nnodes);
+bool MPIDI_PCOLL_is_network(const struct pcoll_medium *medium);
+/* For libfabric; NULL: its own choice. */
+const char *MPIDI_PCOLL_provider(void);
+const char *MPIDI_PCOLL_interface(void);
+
+/* From the first group of a network medium on, its progress must go on whenever this process waits
+ * for anything. */
+void MPIDI_PCOLL_network_opened(void);
+bool MPIDI_PCOLL_network_used(void);
+void MPIDI_PCOLL_network_poll(void);
+/* Have all plans that were unbound here been left by their peers, too? */
+bool MPIDI_PCOLL_network_left(void);
+void MPIDI_PCOLL_network_close(void);
 
 /* ---- settings.c: CVARs, info keys, tuning table ---- */
 
@@ -63,19 +92,19 @@ struct MPIDI_PCOLL_proposal {
 };
 
 void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, MPIR_Info *info,
-                         unsigned provides, struct MPIDI_PCOLL_proposal *proposal);
+                         const struct MPIDI_PCOLL_comm *state,
+                         struct MPIDI_PCOLL_proposal *proposal);
 void MPIDI_PCOLL_settings_free(void);
 /* One line on stderr; what was said lately is left out. */
 void MPIDI_PCOLL_report(const char *message);
 int MPIDI_PCOLL_cores(void);
 /* More ranks on this node than cores: who waits should give its core away. */
 bool MPIDI_PCOLL_crowded(void);
-/* `provides` less what CVARs forbid. */
-unsigned MPIDI_PCOLL_allowed(unsigned provides);
 
 /* ---- run.c: start, progress, completion ---- */
 
 struct MPIDI_PCOLL_plan {
+    const struct pcoll_medium *medium;
     struct pcoll_bound *bound;
     MPIR_Request *real;              /* what MPI_Wait looks at; lives as long as the plan */
     struct MPIDI_PCOLL_data in, out; /* packed at start, unpacked at completion */
@@ -92,6 +121,8 @@ struct MPIDI_PCOLL_plan {
 
 /* Register what running needs, once per MPI initialisation. */
 int MPIDI_PCOLL_run_init(void);
+/* Keep the progress hook active, from now on. */
+void MPIDI_PCOLL_run_network(void);
 /* A new inactive request for a bound plan, which it owns from then on. */
 int MPIDI_PCOLL_request_create(struct MPIDI_PCOLL_plan *plan, MPIR_Request **request);
 void MPIDI_PCOLL_plan_destroy(struct MPIDI_PCOLL_plan *plan);

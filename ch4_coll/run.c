@@ -30,7 +30,7 @@ static unsigned long PVAR_COUNTER_coll_offload_plans = 0;
 void MPIDI_PCOLL_plan_destroy(struct MPIDI_PCOLL_plan *plan)
 {
     if (plan->bound)
-        MPIDI_PCOLL_medium->unbind(plan->bound);
+        plan->medium->unbind(plan->bound);
     pcoll_plan_destroy(plan->plan);
     MPIDI_PCOLL_data_fini(&plan->in);
     MPIDI_PCOLL_data_fini(&plan->out);
@@ -45,7 +45,7 @@ static void deactivate(struct MPIDI_PCOLL_plan *plan)
 {
     plan->active = false;
     DL_DELETE(active_plans, plan);
-    if (!active_plans)
+    if (!active_plans && !MPIDI_PCOLL_network_used())
         MPIR_Progress_hook_deactivate(hook_id);
 }
 
@@ -78,9 +78,11 @@ static int progress_hook(int *made_progress)
     struct MPIDI_PCOLL_plan *plan, *next;
     int done = 0;
 
+    if (MPIDI_PCOLL_network_used())
+        MPIDI_PCOLL_network_poll();
     DL_FOREACH_SAFE(active_plans, plan, next)
     {
-        enum pcoll_result result = MPIDI_PCOLL_medium->progress(plan->bound);
+        enum pcoll_result result = plan->medium->progress(plan->bound);
 
         if (result != PCOLL_PENDING) {
             complete(plan, result);
@@ -88,7 +90,7 @@ static int progress_hook(int *made_progress)
         }
     }
     *made_progress = done;
-    if (done)
+    if (done || !active_plans)
         idle_hooks = 0;
     else if (++idle_hooks > (crowded ? IDLE_HOOKS_CROWDED : IDLE_HOOKS_WITH_CORE))
         sched_yield();
@@ -109,7 +111,7 @@ int MPIDI_PCOLL_start(MPIR_Request *preq)
     MPIR_Request_add_ref(real);
     MPIR_Request_add_ref(real);
     preq->u.persist_coll.real_request = real;
-    result = MPIDI_PCOLL_medium->start(plan->bound);
+    result = plan->medium->start(plan->bound);
     if (result != PCOLL_PENDING) {
         complete(plan, result);
         goto fn_exit;
@@ -137,7 +139,7 @@ void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
     if (MPIR_ThreadInfo.isThreaded)
         return;
     for (unsigned round = 1; plan->active; round++) {
-        enum pcoll_result result = MPIDI_PCOLL_medium->spin(plan->bound, polls);
+        enum pcoll_result result = plan->medium->spin(plan->bound, polls);
 
         if (result != PCOLL_PENDING) {
             complete(plan, result);
@@ -146,7 +148,7 @@ void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
         if (!crowded || round % YIELDS_PER_LOOK == 0)
             MPID_Progress_test(NULL);
         if (plan->active && (crowded || round > LOOKS_BEFORE_YIELD))
-            MPIDI_PCOLL_medium->rest(plan->bound, round > ROUNDS_BEFORE_SLEEP ? SLEEP_USEC : 0);
+            plan->medium->rest(plan->bound, round > ROUNDS_BEFORE_SLEEP ? SLEEP_USEC : 0);
     }
 }
 
@@ -209,12 +211,39 @@ void MPIDI_PCOLL_pvars_init(void)
         "persistent collectives on MPICH's own schedules");
 }
 
+void MPIDI_PCOLL_run_network(void)
+{
+    MPIDI_PCOLL_network_opened();
+    MPIR_Progress_hook_activate(hook_id);
+}
+
+/* Peers may still read and write here until they have unbound their plans as well. */
+static void leave_network(void)
+{
+    if (!MPIDI_PCOLL_network_used())
+        return;
+    MPIDI_PCOLL_comm_unbind_all();
+    for (unsigned round = 0; !MPIDI_PCOLL_network_left(); round++) {
+        MPID_Progress_test(NULL);
+        if (round > LOOKS_BEFORE_YIELD)
+            usleep(round > ROUNDS_BEFORE_SLEEP ? SLEEP_USEC : 0);
+    }
+}
+
 static int finalize(void *extra)
 {
+    leave_network();
     MPIR_Progress_hook_deregister(hook_id);
     hook_id = -1;
     MPIDI_PCOLL_comm_free_keyval();
     MPIDI_PCOLL_settings_free();
+    return 0;
+}
+
+/* After MPID_Finalize. */
+static int finalize_late(void *extra)
+{
+    MPIDI_PCOLL_network_close();
     return 0;
 }
 
@@ -227,6 +256,7 @@ int MPIDI_PCOLL_run_init(void)
     mpi_errno = MPIR_Progress_hook_register(progress_hook, &hook_id);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Add_finalize(finalize, NULL, 7);
+    MPIR_Add_finalize(finalize_late, NULL, 2);
     crowded = MPIDI_PCOLL_crowded();
 
 fn_exit:

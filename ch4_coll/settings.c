@@ -164,9 +164,14 @@ bool MPIDI_PCOLL_crowded(void)
     return MPIR_Process.local_size > cores;
 }
 
-unsigned MPIDI_PCOLL_allowed(unsigned provides)
+/* What the medium offers, less what CVARs forbid. */
+static unsigned allowed(const struct MPIDI_PCOLL_comm *state)
 {
-    return MPIR_CVAR_COLL_OFFLOAD_CMA ? provides : provides & ~(unsigned)PCOLL_NEED_USER_RMA;
+    unsigned provides = state->medium->group_provides(state->group);
+
+    if (!MPIR_CVAR_COLL_OFFLOAD_CMA && !MPIDI_PCOLL_is_network(state->medium))
+        provides &= ~(unsigned)PCOLL_NEED_USER_RMA;
+    return provides;
 }
 
 /* The user's table if there is a good one, else the one compiled in. */
@@ -269,15 +274,25 @@ static struct pcoll_wish wish_of(enum pcoll_coll coll, MPIR_Info *info, char *va
     return wish;
 }
 
-static void choose(const struct pcoll_signature *signature, MPIR_Info *info, unsigned provides,
-                   struct MPIDI_PCOLL_proposal *proposal, FILE *out)
+/* ofi_rma goes through shared memory inside a node, ofi_trigger through the network everywhere. */
+static const char *medium_in_node(const struct MPIDI_PCOLL_comm *state)
+{
+    return state->medium == MPIDI_PCOLL_medium(MPIDI_PCOLL_MEDIUM_RMA)
+               ? MPIDI_PCOLL_medium(MPIDI_PCOLL_MEDIUM_SHM)->name
+               : NULL;
+}
+
+static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
+                   const struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal,
+                   FILE *out)
 {
     char value[MPI_MAX_INFO_VAL + 1] = "";
     struct pcoll_wish wish = wish_of(signature->coll, info, value, sizeof(value), out);
     int threshold = MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD, temp = MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP;
     struct pcoll_ability ability = {
-        .medium = MPIDI_PCOLL_medium->name,
-        .provides = provides,
+        .medium = state->medium->name,
+        .node_medium = medium_in_node(state),
+        .provides = allowed(state),
         .user_rma_threshold = threshold > 0 ? (uint64_t)threshold : 0,
         .max_temp = temp > 0 ? (uint64_t)temp : 0,
         .cores = MPIDI_PCOLL_cores(),
@@ -300,7 +315,8 @@ static void choose(const struct pcoll_signature *signature, MPIR_Info *info, uns
 }
 
 void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, MPIR_Info *info,
-                         unsigned provides, struct MPIDI_PCOLL_proposal *proposal)
+                         const struct MPIDI_PCOLL_comm *state,
+                         struct MPIDI_PCOLL_proposal *proposal)
 {
     char *text = NULL;
     size_t size = 0;
@@ -310,7 +326,7 @@ void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, MPIR_Info *inf
     proposal->row = PCOLL_NONE;
     if (!out)
         return;
-    choose(signature, info, provides, proposal, out);
+    choose(signature, info, state, proposal, out);
     fclose(out);
     report_lines(text);
     free(text);

@@ -14,6 +14,9 @@ AC_DEFUN([PAC_SUBCFG_PREREQ_]PAC_SUBCFG_AUTO_SUFFIX,[
         [AC_MSG_WARN([--with-coll=offload needs --with-device=ch4; ignored for $device_name])
          with_coll=no])
     AM_CONDITIONAL([BUILD_CH4_COLL_OFFLOAD], [test "$with_coll" = "offload"])
+    dnl libfabric is there where it is MPICH's own network.
+    AM_CONDITIONAL([BUILD_CH4_COLL_LIBFABRIC],
+        [test "$with_coll" = "offload" && echo " $ch4_netmods " | grep -q " ofi "])
     AM_COND_IF([BUILD_CH4_COLL_OFFLOAD],
         [AC_DEFINE([MPIDI_CH4_COLL_OFFLOAD], [1],
                    [Define to run persistent collectives as plans of deferred work])])
@@ -23,6 +26,9 @@ AC_DEFUN([PAC_SUBCFG_BODY_]PAC_SUBCFG_AUTO_SUFFIX,[
     AM_COND_IF([BUILD_CH4_COLL_OFFLOAD],
         [AC_MSG_NOTICE([Persistent collectives: plans of deferred work (--with-coll=offload)])
          AC_CHECK_FUNCS([process_vm_readv process_vm_writev])])
+    AM_COND_IF([BUILD_CH4_COLL_LIBFABRIC],
+        [AC_DEFINE([MPIDI_PCOLL_HAVE_LIBFABRIC], [1],
+                   [Define if plans can go through libfabric])])
 ])
 
 [#] end of __file__

@@ -223,6 +223,26 @@ void pcoll_ofi_close(struct pcoll_ofi_endpoint *e)
     destroy(e);
 }
 
+void pcoll_ofi_keep(struct pcoll_ofi_endpoint *e)
+{
+    e->refs += !e->kept;
+    e->kept = 1;
+}
+
+void pcoll_ofi_close_kept(void)
+{
+    struct pcoll_ofi_endpoint *next;
+
+    for (struct pcoll_ofi_endpoint *e = all; e != NULL; e = next) {
+        int kept = e->kept;
+
+        next = e->next;
+        e->kept = 0;
+        if (kept)
+            pcoll_ofi_close(e);
+    }
+}
+
 static const struct pcoll_ofi_peer *known_peer(const struct pcoll_ofi_endpoint *e,
                                                const struct pcoll_ofi_name *name)
 {

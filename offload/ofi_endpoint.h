@@ -62,7 +62,7 @@ struct pcoll_ofi_endpoint {
     /* Private to ofi_endpoint.c. */
     struct pcoll_ofi_endpoint *next;
     struct pcoll_ofi_options options; /* its strings are owned */
-    int refs;
+    int refs, kept;
     int wait_fd; /* readable when the completion queue has something; or -1 */
     uint64_t next_key;
     struct pcoll_ofi_peer *peers;
@@ -91,6 +91,10 @@ enum pcoll_result pcoll_ofi_open(const struct pcoll_ofi_options *options,
 /* The last close ends the endpoint: only when no peer will write here any more, and all that this
  * process wrote has arrived (behind a barrier of another kind, as in MPI_Finalize). */
 void pcoll_ofi_close(struct pcoll_ofi_endpoint *endpoint);
+
+/* Do not end the endpoint at its last close but at pcoll_ofi_close_kept, if that is later. */
+void pcoll_ofi_keep(struct pcoll_ofi_endpoint *endpoint);
+void pcoll_ofi_close_kept(void);
 
 /* The handle of a peer; the same name has the same handle.  It stays until the endpoint ends. */
 enum pcoll_result pcoll_ofi_peer(struct pcoll_ofi_endpoint *endpoint,

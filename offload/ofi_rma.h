@@ -44,7 +44,8 @@
  * stay valid as long as the group. */
 extern const struct pcoll_medium pcoll_medium_ofi_rma;
 
-void pcoll_ofi_rma_poll(void);
+/* Returns how many unbound plans are still here, see below. */
+int pcoll_ofi_rma_poll(void);
 
 /* A plan that was unbound here stays in memory until its neighbors on other nodes have unbound it
  * too, as they may still read and write there.  End what is left: when no rank will start, or wait

@@ -90,7 +90,11 @@ static enum pcoll_result open_network(struct pcoll_ofi_group *g)
         .event = pcoll_ofi_rma_event,
     };
 
-    return pcoll_ofi_open(&options, &g->bootstrap, &g->endpoint);
+    enum pcoll_result result = pcoll_ofi_open(&options, &g->bootstrap, &g->endpoint);
+
+    if (result == PCOLL_OK)
+        pcoll_ofi_keep(g->endpoint);
+    return result;
 }
 
 /* The ranks' views of the way between them; the group has what all of them have. */

@@ -47,10 +47,15 @@ void pcoll_ofi_rma_unbind(struct pcoll_bound *shm)
     pcoll_ofi_leave_some();
 }
 
-void pcoll_ofi_rma_poll(void)
+int pcoll_ofi_rma_poll(void)
 {
+    int n = 0;
+
     pcoll_ofi_poll_all();
     pcoll_ofi_leave_some();
+    for (const struct pcoll_ofi_bound *bound = leaving; bound != NULL; bound = bound->next_leaving)
+        n++;
+    return n;
 }
 
 /* The endpoint goes first: it may still have operations of these plans. */
@@ -65,4 +70,5 @@ void pcoll_ofi_rma_finalize(void)
         if (bound->inflight == 0)
             pcoll_ofi_bound_destroy(bound);
     }
+    pcoll_ofi_close_kept();
 }

@@ -38,7 +38,11 @@ extern struct pcoll_ofi_trigger_settings pcoll_ofi_trigger_settings;
  * stay valid as long as the group: bind and exchange use it. */
 extern const struct pcoll_medium pcoll_medium_ofi_trigger;
 
-/* A plan that was unbound stays until all that peers pour on it has come.  End what is left: when
+/* A plan that was unbound stays until all that peers pour on it has come.  Ends those for which it
+ * has; returns how many stay. */
+int pcoll_ofi_trigger_leave(void);
+
+/* End what is left: when
  * no rank will start, or wait for, any plan (behind a barrier of another kind, as in
  * MPI_Finalize). */
 void pcoll_ofi_trigger_finalize(void);

@@ -219,6 +219,16 @@ enum pcoll_result pcoll_trigger_exchange(struct pcoll_group *group, const void *
     return group->bootstrap.allgather(group->bootstrap.context, mine, all, bytes);
 }
 
+int pcoll_ofi_trigger_leave(void)
+{
+    int n = 0;
+
+    pcoll_trigger_sweep(0);
+    for (const struct pcoll_bound *b = pcoll_trigger_process.late; b; b = b->next)
+        n++;
+    return n;
+}
+
 void pcoll_ofi_trigger_finalize(void)
 {
     pcoll_trigger_sweep(1);
