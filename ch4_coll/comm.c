@@ -83,10 +83,21 @@ static bool is_served(MPIR_Comm *comm)
     return true;
 }
 
+/* A peer that has not yet looked at its last instance may still read here. */
+static void leave_together(struct MPIDI_PCOLL_comm *state)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+
+    if (state->group && MPIDI_PCOLL_is_network(state->medium))
+        MPIR_Barrier_fallback(state->comm, &errflag);
+}
+
 /* The communicator goes; its plans may stay. Their requests must not name it any more. */
 static int delete_state(MPI_Comm comm, int key, void *value, void *extra)
 {
     struct MPIDI_PCOLL_comm *state = value;
+
+    leave_together(state);
 
     for (struct MPIDI_PCOLL_plan *plan = state->plans; plan; plan = plan->sibling_next)
         plan->preq->comm = NULL;

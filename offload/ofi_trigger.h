@@ -39,7 +39,8 @@ extern struct pcoll_ofi_trigger_settings pcoll_ofi_trigger_settings;
 extern const struct pcoll_medium pcoll_medium_ofi_trigger;
 
 /* A plan that was unbound stays until all that peers pour on it has come.  Ends those for which it
- * has; returns how many stay. */
+ * has; returns for how many it is still to come.  Those that peers read from are not counted: they
+ * stay until the end. */
 int pcoll_ofi_trigger_leave(void);
 
 /* End what is left: when

@@ -225,7 +225,7 @@ int pcoll_ofi_trigger_leave(void)
 
     pcoll_trigger_sweep(0);
     for (const struct pcoll_bound *b = pcoll_trigger_process.late; b; b = b->next)
-        n++;
+        n += !b->is_read && !b->failed;
     return n;
 }
 

@@ -129,6 +129,8 @@ static int slots_candidates(const struct search *search, const struct pcoll_algo
     if (!algorithm->uses_slots)
         return 1;
     values[1] = cores > 0 && nranks > cores ? PCOLL_LONG_RING_CROWDED : PCOLL_LONG_RING;
+    if (search->ability->max_ring > 0 && values[1] > search->ability->max_ring)
+        return 1;
     params.slots = values[1];
     return algorithm->temp_bytes(search->signature, &params) <= PCOLL_LONG_RING_BYTES ? 2 : 1;
 }

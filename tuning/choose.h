@@ -25,8 +25,9 @@ struct pcoll_ability {
     unsigned provides;           /* enum pcoll_need */
     uint64_t user_rma_threshold; /* PCOLL_PATH_USER only from this many bytes on (unless
                                   * wished) */
-    uint64_t max_temp;           /* largest TEMP of one rank; larger plans are not candidates */
-    int cores;                   /* as in struct pcoll_machine */
+    int max_ring;      /* no long rings beyond so many slots: counters are scarce; 0: any */
+    uint64_t max_temp; /* largest TEMP of one rank; larger plans are not candidates */
+    int cores;         /* as in struct pcoll_machine */
 };
 
 /* Beside the default length of a ring of communication buffers, this many slots are a candidate:
