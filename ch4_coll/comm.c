@@ -120,20 +120,12 @@ struct greeting {
     int32_t distance; /* from the network, as in pcoll_topology_create */
 };
 
-static int count_nodes(const int *nodes, int n)
+static bool have_one_node(const int *nodes, int n)
 {
-    int highest = 0, count = 0;
-
-    for (int i = 0; i < n; i++)
-        highest = nodes[i] > highest ? nodes[i] : highest;
-    for (int id = 0; id <= highest; id++) {
-        int found = 0;
-
-        for (int i = 0; i < n && !found; i++)
-            found = nodes[i] == id;
-        count += found;
-    }
-    return count;
+    for (int i = 1; i < n; i++)
+        if (nodes[i] != nodes[0])
+            return false;
+    return true;
 }
 
 /* A rank bound to cores near the network's device is a better leader of its node. */
@@ -144,61 +136,73 @@ static int distance_from_network(void)
     return device && !MPIR_hwtopo_is_dev_close_by_name(device);
 }
 
-static enum pcoll_result greet(const struct pcoll_bootstrap *bootstrap, int nnodes,
-                               struct greeting *all)
+/* Fills distances[0 .. nranks) and *medium_p. */
+static enum pcoll_result greet(const struct pcoll_bootstrap *bootstrap, bool one_node,
+                               int *distances, int *medium_p)
 {
-    struct greeting mine = {.medium = MPIDI_PCOLL_medium_wish(nnodes)};
+    struct greeting mine = {.medium = MPIDI_PCOLL_medium_wish(one_node)};
+    struct greeting *all = MPL_malloc(bootstrap->nranks * sizeof(*all), MPL_MEM_COLL);
+    enum pcoll_result result = PCOLL_ERR_NOMEM;
 
-    if (nnodes > 1)
+    if (!one_node)
         mine.distance = distance_from_network();
-    return bootstrap->allgather(bootstrap->context, &mine, all, sizeof(mine));
+    if (all)
+        result = bootstrap->allgather(bootstrap->context, &mine, all, sizeof(mine));
+    for (int i = 0; result == PCOLL_OK && i < bootstrap->nranks; i++)
+        distances[i] = all[i].distance;
+    if (result == PCOLL_OK)
+        *medium_p = all[0].medium;
+    MPL_free(all);
+    return result;
 }
 
-/* The nodes of the ranks, and what carries plans between them. */
-static enum pcoll_result meet(struct MPIDI_PCOLL_comm *state, int *nodes, struct greeting *all)
+/* The first medium that is to be had, from `number` on; state->group stays NULL if none is. */
+static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node)
 {
-    struct pcoll_bootstrap *bootstrap = &state->bootstrap;
-    int n = bootstrap->nranks, nnodes, number;
-    enum pcoll_result result;
-
-    for (int i = 0; i < n; i++)
-        MPID_Get_node_id(state->comm, i, &nodes[i]);
-    nnodes = count_nodes(nodes, n);
-    result = greet(bootstrap, nnodes, all);
-    number = all[0].medium;
-    if (result == PCOLL_OK && nnodes > 1) {
-        int *distances = &nodes[n];
-
-        for (int i = 0; i < n; i++)
-            distances[i] = all[i].distance;
-        result = pcoll_topology_create(nodes, distances, n, &state->topology);
-        bootstrap->topology = state->topology;
-    }
-    for (; result == PCOLL_OK && number != PCOLL_NONE;
-         number = MPIDI_PCOLL_medium_next(number, nnodes)) {
+    for (; number != PCOLL_NONE; number = MPIDI_PCOLL_medium_next(number, one_node)) {
         state->medium = MPIDI_PCOLL_medium(number);
         if (MPIDI_PCOLL_is_network(state->medium))
             MPIDI_PCOLL_run_network();
-        if (state->medium->group_create(bootstrap, &state->group) == PCOLL_OK)
-            return PCOLL_OK;
+        if (state->medium->group_create(&state->bootstrap, &state->group) == PCOLL_OK)
+            return;
         state->group = NULL;
     }
-    return PCOLL_UNSUPPORTED;
+}
+
+/* The nodes of the ranks, and what carries plans between them. */
+static void meet(struct MPIDI_PCOLL_comm *state)
+{
+    int n = state->bootstrap.nranks, number;
+    int *nodes = MPL_malloc(2 * n * sizeof(*nodes), MPL_MEM_COLL), *distances = nodes + n;
+    enum pcoll_result result = PCOLL_ERR_NOMEM;
+    bool one_node = true;
+
+    if (nodes) {
+        for (int i = 0; i < n; i++)
+            MPID_Get_node_id(state->comm, i, &nodes[i]);
+        one_node = have_one_node(nodes, n);
+        result = greet(&state->bootstrap, one_node, distances, &number);
+    }
+    if (result == PCOLL_OK && !one_node)
+        result = pcoll_topology_create(nodes, distances, n, &state->topology);
+    state->bootstrap.topology = state->topology;
+    if (result == PCOLL_OK)
+        open_group(state, number, one_node);
+    MPL_free(nodes);
 }
 
 static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
 {
-    int n = comm->local_size, mpi_errno = MPI_SUCCESS;
-    struct MPIDI_PCOLL_comm *state = MPL_calloc(1, sizeof(*state), MPL_MEM_COLL);
-    int *nodes = MPL_malloc(2 * n * sizeof(*nodes), MPL_MEM_COLL);
-    struct greeting *greetings = MPL_malloc(n * sizeof(*greetings), MPL_MEM_COLL);
+    struct MPIDI_PCOLL_comm *state;
+    int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(!state || !nodes || !greetings, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    state = MPL_calloc(1, sizeof(*state), MPL_MEM_COLL);
+    MPIR_ERR_CHKANDJUMP(!state, mpi_errno, MPI_ERR_OTHER, "**nomem");
     state->refs = 1;
     state->comm = comm;
     state->bootstrap = (struct pcoll_bootstrap){
         .rank = comm->rank,
-        .nranks = n,
+        .nranks = comm->local_size,
         .provider = MPIDI_PCOLL_provider(),
         .interface = MPIDI_PCOLL_interface(),
         .context = comm,
@@ -207,22 +211,17 @@ static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
         .idle = idle,
         .report = report,
     };
-    meet(state, nodes, greetings);
+    meet(state);
     DL_APPEND(all_states, state);
     mpi_errno = attach_state(comm, state);
     if (mpi_errno != MPI_SUCCESS)
         MPIDI_PCOLL_comm_release(state);
     MPIR_ERR_CHECK(mpi_errno);
     *state_p = state;
-    state = NULL;
 
 fn_exit:
-    MPL_free(nodes);
-    MPL_free(greetings);
     return mpi_errno;
 fn_fail:
-    if (!nodes || !greetings)
-        MPL_free(state);
     goto fn_exit;
 }
 

@@ -140,7 +140,7 @@ static void report_names(const char *name)
     MPIDI_PCOLL_report(line);
 }
 
-int MPIDI_PCOLL_medium_wish(int nnodes)
+int MPIDI_PCOLL_medium_wish(bool one_node)
 {
     const char *name = MPIR_CVAR_COLL_OFFLOAD_MEDIUM;
     int number;
@@ -151,23 +151,23 @@ int MPIDI_PCOLL_medium_wish(int nnodes)
         number = find_medium(name);
         if (number == PCOLL_NONE)
             report_names(name);
-        else if (number != MPIDI_PCOLL_MEDIUM_SHM || nnodes == 1)
+        else if (number != MPIDI_PCOLL_MEDIUM_SHM || one_node)
             return number;
         else
             MPIDI_PCOLL_report("MPIR_CVAR_COLL_OFFLOAD_MEDIUM: 'shm' does not reach other nodes; "
                                "using auto");
     }
-    if (nnodes == 1)
+    if (one_node)
         return MPIDI_PCOLL_MEDIUM_SHM;
     number = network_runs_plans() ? MPIDI_PCOLL_MEDIUM_TRIGGER : MPIDI_PCOLL_MEDIUM_RMA;
     return number < NMEDIA ? number : PCOLL_NONE;
 }
 
-int MPIDI_PCOLL_medium_next(int number, int nnodes)
+int MPIDI_PCOLL_medium_next(int number, bool one_node)
 {
     if (number == MPIDI_PCOLL_MEDIUM_TRIGGER)
         return MPIDI_PCOLL_MEDIUM_RMA;
-    if (number == MPIDI_PCOLL_MEDIUM_RMA && nnodes == 1)
+    if (number == MPIDI_PCOLL_MEDIUM_RMA && one_node)
         return MPIDI_PCOLL_MEDIUM_SHM;
     return PCOLL_NONE;
 }
