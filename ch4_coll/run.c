@@ -11,11 +11,17 @@
 #include "mpir_coll_offload_hooks.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 
 #define POLLS_WITH_CORE 100   /* a core of its own: polls between two looks at the rest of MPI */
 #define POLLS_CROWDED 4       /* more ranks than cores: give the core away soon */
 #define LOOKS_BEFORE_YIELD 20 /* rounds of polls without yielding, with a core of its own */
-#define YIELDS_PER_LOOK 8     /* crowded: yields between two looks at the rest of MPI */
+#define POLLS_OF_NETWORK 10   /* a poll asks the kernel; the answer takes long, and others may have
+                               * to run for it: yield after each round, */
+#define ROUNDS_IF_CONTENDED 4 /* and sleep soon if others want the core: a yield may not let
+                               * processes of another session have it */
+#define CALM_WAITS 4          /* without being interrupted: nobody wants the core any more */
+#define YIELDS_PER_LOOK 8     /* who yields does so between two looks at the rest of MPI */
 #define ROUNDS_BEFORE_SLEEP 4000
 #define SLEEP_USEC 50
 #define IDLE_HOOKS_WITH_CORE 2000 /* passes of the progress engine before it yields */
@@ -128,13 +134,30 @@ fn_fail:
     goto fn_exit;
 }
 
+/* Does the kernel take the core from us now and then, to give it to others? On several hosts of one
+ * machine, as for tests, the number of ranks does not tell. */
+static bool is_contended(void)
+{
+    static long interrupted = 0;
+    static unsigned calm = CALM_WAITS;
+    struct rusage usage;
+
+    if (getrusage(RUSAGE_THREAD, &usage) != 0)
+        return false;
+    calm = usage.ru_nivcsw == interrupted ? calm + 1 : 0;
+    interrupted = usage.ru_nivcsw;
+    return calm < CALM_WAITS;
+}
+
 /* Waiting on this plan alone: poll its counters from near, look at the rest of MPI now and then,
  * and let others have the core in time. Threads wait in MPICH's own loop, which passes on the lock.
  */
 void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
 {
     struct MPIDI_PCOLL_plan *plan = preq->u.persist_coll.sched;
-    unsigned polls = crowded ? POLLS_CROWDED : POLLS_WITH_CORE;
+    const bool network = MPIDI_PCOLL_is_network(plan->medium);
+    unsigned patience = ROUNDS_BEFORE_SLEEP;
+    unsigned polls = crowded ? POLLS_CROWDED : network ? POLLS_OF_NETWORK : POLLS_WITH_CORE;
 
     if (MPIR_ThreadInfo.isThreaded)
         return;
@@ -145,10 +168,12 @@ void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
             complete(plan, result);
             return;
         }
-        if (!crowded || round % YIELDS_PER_LOOK == 0)
+        if ((!crowded && !network) || round % YIELDS_PER_LOOK == 0)
             MPID_Progress_test(NULL);
-        if (plan->active && (crowded || round > LOOKS_BEFORE_YIELD))
-            plan->medium->rest(plan->bound, round > ROUNDS_BEFORE_SLEEP ? SLEEP_USEC : 0);
+        if (network && round == ROUNDS_IF_CONTENDED && is_contended())
+            patience = round;
+        if (plan->active && (crowded || network || round > LOOKS_BEFORE_YIELD))
+            plan->medium->rest(plan->bound, round > patience ? SLEEP_USEC : 0);
     }
 }
 

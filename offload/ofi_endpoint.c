@@ -136,7 +136,8 @@ static int get_name(struct pcoll_ofi_endpoint *e)
 /* Providers over TCP deliver a message through a byte stream. */
 static int is_stream(const char *provider)
 {
-    return strncmp(provider, "tcp", 3) == 0 || strncmp(provider, "sockets", 7) == 0;
+    return strncmp(provider, "tcp", 3) == 0 || strncmp(provider, "net", 3) == 0 ||
+           strncmp(provider, "sockets", 7) == 0;
 }
 
 static void read_promises(struct pcoll_ofi_endpoint *e)

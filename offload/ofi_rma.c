@@ -8,6 +8,7 @@
 #include "offload/ofi_rma.h"
 
 #include <sched.h>
+#include <unistd.h>
 #include <stdio.h>
 
 #include "offload/ofi_rma_state.h"
@@ -147,7 +148,6 @@ static enum pcoll_result ofi_spin(struct pcoll_bound *shm, unsigned spins)
     return result == PCOLL_PENDING ? ofi_progress(shm) : result;
 }
 
-/* Sleep where what is waited for will arrive, as far as one can know. */
 static void ofi_rest(struct pcoll_bound *shm, unsigned usec)
 {
     struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(shm);
@@ -157,8 +157,8 @@ static void ofi_rest(struct pcoll_bound *shm, unsigned usec)
         sched_yield();
     else if (bound->nlinks == 0 && shm->npending > 0)
         pcoll_shm_rest(shm, usec);
-    else if (!pcoll_ofi_sleep(bound->endpoint, usec))
-        sched_yield();
+    else
+        usleep(usec); /* not in poll(2): what wakes it is often nothing that could be used */
 }
 
 const struct pcoll_medium pcoll_medium_ofi_rma = {
