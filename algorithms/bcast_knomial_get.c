@@ -80,7 +80,9 @@ double pcoll_bcast_knomial_get_cost(const struct pcoll_signature *signature,
 {
     int radix = radix_of(params) < signature->nranks ? radix_of(params) : signature->nranks;
     int depth = pcoll_log_ceil(signature->nranks, radix);
-    double one = machine->rma + (double)signature->bytes * machine->G;
+    int is_one_node = !signature->topology || signature->topology->nnodes == 1;
+    int readers = is_one_node ? 1 : radix - 1; /* that share the parent's link */
+    double one = machine->rma + readers * (double)signature->bytes * machine->G;
     double crowd = pcoll_cost_crowd(signature, machine);
 
     /* All reads together take the cores crowd * one, however the tree spreads them. */

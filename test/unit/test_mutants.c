@@ -460,9 +460,10 @@ static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, i
     struct pcoll_params params[JOB_VARIANTS];
     const int nparams = job_variants(algorithm, nranks, params);
     const int is_allgather = algorithm->coll == PCOLL_ALLGATHER;
+    const int most = map == JOB_ONE_NODE && !lowered ? 4 : 2;
 
     for (int i = 0; i < nparams; i++)
-        for (int size = 0; size < (algorithm->uses_segment ? 4 : 1); size++)
+        for (int size = 0; size < (algorithm->uses_segment ? most : 1); size++)
             for (int in_place = 0; in_place <= is_allgather; in_place++) {
                 struct job job = {
                     .algorithm = algorithm,
