@@ -99,18 +99,30 @@ static void resolve_move(const struct pcoll_shm_binding *b, const struct pcoll_e
         step->kind = PCOLL_SHM_NOTHING;
 }
 
+/* Where in the index the target for `line` is, or is to be: lines are found by their number in the
+ * block, scattered by a multiplication (Knuth, TAOCP 3, 6.4), then one place after the other. */
+static struct pcoll_shm_target **find_target(const struct pcoll_shm_binding *b,
+                                             const struct pcoll_shm_line *line)
+{
+    size_t i = (size_t)(line - (struct pcoll_shm_line *)b->bound->block) * 2654435761u;
+
+    while (b->index[i & b->index_mask] != NULL && b->index[i & b->index_mask]->line != line)
+        i++;
+    return &b->index[i & b->index_mask];
+}
+
 /* The target for a counter; the first mention counts this rank among its pourers. */
 struct pcoll_shm_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int rank, int index)
 {
     struct pcoll_shm_line *line = counter(b, rank, index);
-    struct pcoll_bound *bound = b->bound;
+    struct pcoll_shm_target **found = find_target(b, line);
 
-    for (int i = 0; i < bound->ntargets; i++)
-        if (bound->targets[i].line == line)
-            return &bound->targets[i];
-    bound->targets[bound->ntargets].line = line;
-    atomic_fetch_add_explicit(&line->pourers, 1, memory_order_relaxed);
-    return &bound->targets[bound->ntargets++];
+    if (*found == NULL) {
+        *found = &b->bound->targets[b->bound->ntargets++];
+        (*found)->line = line;
+        atomic_fetch_add_explicit(&line->pourers, 1, memory_order_relaxed);
+    }
+    return *found;
 }
 
 static int is_away(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry)
@@ -173,15 +185,20 @@ void pcoll_shm_resolve(const struct pcoll_shm_binding *b)
 }
 
 /* Each entry names two targets at most, and who carries pours to its own counters for others names
- * these; each phase has as many queues as entries at most, and no more are pending than one phase
- * has. */
+ * these. */
+static size_t most_targets(const struct pcoll_plan *plan)
+{
+    return 2 * (size_t)plan->nentries + (size_t)plan->ncounters;
+}
+
+/* Each phase has as many queues as entries at most, and no more are pending than one phase has. */
 enum pcoll_result pcoll_shm_bound_init(struct pcoll_bound *bound, const struct pcoll_plan *plan)
 {
     size_t n = (size_t)plan->nentries + 1;
 
     bound->steps = calloc(n, sizeof(*bound->steps));
     bound->queues = calloc(2 * n, sizeof(*bound->queues));
-    bound->targets = calloc(2 * n + (size_t)plan->ncounters, sizeof(*bound->targets));
+    bound->targets = calloc(most_targets(plan) + 1, sizeof(*bound->targets));
     bound->phases = calloc((size_t)plan->nphases, sizeof(*bound->phases));
     bound->nphases = plan->nphases;
     bound->rank = plan->rank;
@@ -202,15 +219,22 @@ void pcoll_shm_bound_fini(struct pcoll_bound *bound)
 
 enum pcoll_result pcoll_shm_binding_init(struct pcoll_shm_binding *b)
 {
+    size_t places = 2;
+
+    while (places < 2 * most_targets(b->plan))
+        places *= 2;
     b->cards = malloc((size_t)b->nlocal * sizeof(*b->cards));
     b->areas = malloc((size_t)b->nlocal * sizeof(*b->areas));
-    return b->cards && b->areas ? PCOLL_OK : PCOLL_ERR_NOMEM;
+    b->index = calloc(places, sizeof(struct pcoll_shm_target *));
+    b->index_mask = places - 1;
+    return b->cards && b->areas && b->index ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
 void pcoll_shm_binding_fini(struct pcoll_shm_binding *b)
 {
     free(b->cards);
     free(b->areas);
+    free(b->index);
 }
 
 static enum pcoll_result exchange_cards(struct pcoll_shm_binding *b,

@@ -100,11 +100,13 @@ struct pcoll_shm_binding {
     const struct pcoll_plan *plan;
     const struct pcoll_memory *memory;
     struct pcoll_bound *bound;
-    struct pcoll_shm_card *cards; /* [nlocal] */
-    size_t *areas;                /* [nlocal]: offset of a rank's counters, then its TEMP */
-    int nlocal;                   /* ranks of the shared-memory group */
-    const int *local;             /* [rank of the plan]: its number in the group, or PCOLL_NONE;
-                                   * NULL: the ranks of the plan are those of the group */
+    struct pcoll_shm_card *cards;    /* [nlocal] */
+    size_t *areas;                   /* [nlocal]: offset of a rank's counters, then its TEMP */
+    struct pcoll_shm_target **index; /* [index_mask + 1]: by counter, NULL where none is */
+    size_t index_mask;
+    int nlocal;       /* ranks of the shared-memory group */
+    const int *local; /* [rank of the plan]: its number in the group, or PCOLL_NONE;
+                       * NULL: the ranks of the plan are those of the group */
 };
 
 /* shm.c */
