@@ -69,15 +69,11 @@ static enum pcoll_result drain_all(struct pcoll_ofi_bound *bound)
     return PCOLL_OK;
 }
 
-static enum pcoll_result progress(struct pcoll_ofi_bound *bound)
+/* Fire what can be fired without asking the network what is new. */
+static enum pcoll_result fire_all(struct pcoll_ofi_bound *bound)
 {
-    enum pcoll_result result;
+    enum pcoll_result result = pcoll_ofi_flush(bound);
 
-    if (bound->nlinks > 0) {
-        pcoll_ofi_poll(bound->endpoint);
-        pcoll_ofi_read_inbox(bound);
-    }
-    result = pcoll_ofi_flush(bound);
     if (result == PCOLL_OK || result == PCOLL_PENDING)
         result = drain_all(bound);
     if (bound->failed)
@@ -88,17 +84,30 @@ static enum pcoll_result progress(struct pcoll_ofi_bound *bound)
                                                                                     : PCOLL_PENDING;
 }
 
+static enum pcoll_result progress(struct pcoll_ofi_bound *bound)
+{
+    if (bound->nlinks > 0) {
+        pcoll_ofi_poll(bound->endpoint);
+        pcoll_ofi_read_inbox(bound);
+    }
+    return fire_all(bound);
+}
+
+/* What can be sent at once goes before the first look at the network, which takes time. */
 static enum pcoll_result ofi_start(struct pcoll_bound *shm)
 {
     struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(shm);
     const struct pcoll_shm_phase *phase = &shm->phases[shm->phase];
+    enum pcoll_result result;
 
     if (bound->failed)
         return PCOLL_ERR_SYSTEM;
     shm->phase = shm->phase + 1 == shm->nphases ? 0 : shm->phase + 1;
     for (shm->npending = 0; shm->npending < phase->nqueues; shm->npending++)
         shm->pending[shm->npending] = phase->queues[shm->npending];
-    return progress(bound);
+    pcoll_ofi_read_inbox(bound);
+    result = fire_all(bound);
+    return result == PCOLL_PENDING ? progress(bound) : result;
 }
 
 /* Not there yet: has a peer given up? */

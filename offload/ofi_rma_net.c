@@ -57,10 +57,11 @@ static ssize_t issue(struct pcoll_ofi_request *request, struct transfer t)
         .context = request,
     };
     struct fid_ep *ep = request->bound->endpoint->ep;
-    uint64_t flags = t.flags | FI_COMPLETION;
+    uint64_t flags = t.flags | (t.flags & FI_INJECT ? 0 : FI_COMPLETION);
     ssize_t error = t.get ? fi_readmsg(ep, &message, flags) : fi_writemsg(ep, &message, flags);
 
-    request->bound->inflight += error == 0;
+    request->is_injected = (flags & FI_INJECT) != 0;
+    request->bound->inflight += error == 0 && !request->is_injected;
     return error;
 }
 
@@ -79,6 +80,14 @@ static enum pcoll_result judge(struct pcoll_ofi_request *request, ssize_t error)
 static uint64_t must_arrive(const struct pcoll_ofi_bound *bound)
 {
     return bound->endpoint->ordered ? 0 : FI_DELIVERY_COMPLETE;
+}
+
+/* What is small is copied by the provider: nothing need be waited for, if the order tells when it
+ * has arrived. */
+static uint64_t small_flags(const struct pcoll_ofi_bound *bound, size_t bytes)
+{
+    return bound->endpoint->ordered && bytes <= bound->endpoint->inject ? FI_INJECT
+                                                                        : must_arrive(bound);
 }
 
 static enum pcoll_result issue_piece(struct pcoll_ofi_bound *bound, struct pcoll_ofi_step *step)
@@ -108,7 +117,7 @@ static enum pcoll_result issue_pour(struct pcoll_ofi_bound *bound, struct pcoll_
 {
     struct pcoll_ofi_channel *channel = step->channel;
     size_t cell = step->bytes == 0 ? (size_t)channel->bytes : 0;
-    size_t first = PCOLL_CELL_BYTES - cell;
+    size_t first = PCOLL_CELL_BYTES - cell, bytes = cell + 2 * sizeof(channel->sum);
     uint64_t sum = channel->sum + (channel->counter == PCOLL_NONE ? 1 : step->shm->peer_add);
     enum pcoll_result result;
 
@@ -120,10 +129,10 @@ static enum pcoll_result issue_pour(struct pcoll_ofi_bound *bound, struct pcoll_
                                                        .peer = step->link->address,
                                                        .local = step->outgoing->cell + first,
                                                        .desc = bound->mail_region.desc,
-                                                       .bytes = cell + 2 * sizeof(sum),
+                                                       .bytes = bytes,
                                                        .remote = step->slot + first,
                                                        .key = step->link->inbox_key,
-                                                       .flags = must_arrive(bound),
+                                                       .flags = small_flags(bound, bytes),
                                                    }));
     if (result != PCOLL_OK)
         return result;
@@ -200,14 +209,14 @@ enum pcoll_result pcoll_ofi_flush(struct pcoll_ofi_bound *bound)
     return PCOLL_OK;
 }
 
-/* Our operations all have a context. */
+/* Our operations all have a context.  What was injected comes here only if it failed. */
 void pcoll_ofi_rma_event(void *context, const char *error)
 {
     struct pcoll_ofi_request *request = context;
 
     if (request == NULL)
         return;
-    request->bound->inflight--;
+    request->bound->inflight -= !(request->is_injected && error != NULL);
     if (request->step == NULL)
         return;
     if (error != NULL)

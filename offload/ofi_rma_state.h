@@ -48,6 +48,7 @@ struct pcoll_ofi_request {
     struct pcoll_ofi_bound *bound;
     struct pcoll_ofi_step *step; /* NULL: a farewell */
     int is_move;
+    int is_injected; /* completes without an event */
 };
 
 struct pcoll_ofi_channel {

@@ -7,6 +7,7 @@ check_PROGRAMS += \
     %D%/test_plan \
     %D%/test_plan_check \
     %D%/test_proof \
+    %D%/test_resources \
     %D%/test_shapes \
     %D%/test_shm \
     %D%/test_sim \
