@@ -28,7 +28,8 @@
  *
  * Cost, per segment of a lane: one entry for each child, one for each follower.  Depth * (L + hop
  * segments) until the last rank has the first segment, then (S - 1) times what the busiest port
- * sends for one segment of all lanes.
+ * sends for one segment of all lanes.  Rails send at the same time; the processor fires for one
+ * after another.
  *
  * Condition: segments of one lane arrive in order (PCOLL_NEED_ORDER).  One bank is enough: a child
  * completes k only after its parent had put all of it, which needed the "ready" of all its children
@@ -353,7 +354,8 @@ double pcoll_pipeline_cost(const struct pcoll_shape *shape, int radix,
     struct lane lane = lane_of(&line, 0);
     int levels = line.teams.topology != NULL, depth = shape->depth(&line.trees);
     double n = (double)lane.nsegments, rounds = (double)line.nlanes / line.nrails;
-    double one = machine->rma + machine->o + (double)lane.part.count / n * machine->G;
+    double firing = line.nrails * (machine->rma + machine->o);
+    double one = firing + (double)lane.part.count / n * machine->G;
     double fan = shape->hop(&line.trees), per_tree = fan / shape->ntrees;
     double steps = (n - 1) * (per_tree > 1 ? per_tree : 1) * rounds + depth * fan;
     double work = (levels ? 1 : pcoll_cost_crowd(signature, machine)) * n * rounds;
