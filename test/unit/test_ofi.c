@@ -314,6 +314,35 @@ static int play_fewer(struct scene *scene, struct meeting *meeting, struct part 
            rails_of(part, "chain", no_params) != 1 || play_rails(scene, meeting, part);
 }
 
+/* Who has unbound a plan says so on every rail that it uses. */
+static int play_farewells(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    const struct pcoll_params params = {.rails = 3};
+    struct part p = *part;
+    const struct pcoll_ofi_bound *bound;
+    int said;
+
+    p.signature =
+        (struct pcoll_signature){.coll = PCOLL_BCAST, .nranks = scene->nranks, .bytes = 1000};
+    if (part_init(&p, pcoll_algorithm_find(PCOLL_BCAST, "chain"), &params) != PCOLL_OK ||
+        part_bind(&p) != PCOLL_OK || part_run(&p, 3))
+        return 1;
+    bound = pcoll_ofi_bound_of(p.bound);
+    if (p.rank == 0)
+        part_unbind(&p);
+    do {
+        pcoll_ofi_rma_poll();
+        said = 0;
+        for (int i = 0; p.rank == 1 && i < bound->nways; i++)
+            said += pcoll_ofi_farewell_of(&bound->ways[i]) == PCOLL_OFI_LEFT;
+    } while (said < 3 && p.rank == 1);
+    meeting_barrier(meeting);
+    if (p.rank == 1)
+        part_unbind(&p);
+    part_fini(&p);
+    return 0;
+}
+
 static void check_rails(const char *provider)
 {
     struct scene scene = {.provider = provider, .interfaces = THREE_RAILS};
@@ -322,6 +351,10 @@ static void check_rails(const char *provider)
     scene.play = play_rails;
     for (scene.nranks = 2; scene.nranks <= 5; scene.nranks++)
         tap_ok(perform(scene) == 0, "%s, %d ranks, 3 rails", provider, scene.nranks);
+    scene.nranks = 2;
+    scene.play = play_farewells;
+    tap_ok(perform(scene) == 0, "%s, farewells on 3 rails", provider);
+    scene.play = play_rails;
     scene.layout = &mixes[1];
     scene.nranks = 4;
     tap_ok(perform(scene) == 0, "%s, 3 rails, %s", provider, scene.layout->name);
