@@ -128,12 +128,18 @@ static bool have_one_node(const int *nodes, int n)
     return true;
 }
 
-/* A rank bound to cores near the network's device is a better leader of its node. */
+/* A rank bound to cores near the network's devices is a better leader of its node: how many of
+ * them are not near? */
 static int distance_from_network(void)
 {
-    const char *device = MPIDI_PCOLL_interface();
+    const char *list = MPIDI_PCOLL_interface();
+    char *names = list ? MPL_strdup(list) : NULL, *rest = names, *device;
+    int far = 0;
 
-    return device && !MPIR_hwtopo_is_dev_close_by_name(device);
+    while ((device = strsep(&rest, ",")) != NULL)
+        far += *device && !MPIR_hwtopo_is_dev_close_by_name(device);
+    MPL_free(names);
+    return far;
 }
 
 /* Fills distances[0 .. nranks) and *medium_p. */

@@ -232,6 +232,7 @@ const struct pcoll_medium pcoll_medium_ofi_trigger = {
     .group_create = pcoll_trigger_group_create,
     .group_destroy = pcoll_trigger_group_destroy,
     .group_provides = pcoll_trigger_group_provides,
+    .group_rails = pcoll_one_rail,
     .exchange = pcoll_trigger_exchange,
     .bind = pcoll_trigger_bind,
     .unbind = pcoll_trigger_unbind,

@@ -159,10 +159,10 @@ static enum pcoll_result probe(struct pcoll_ofi_endpoint *endpoint,
     return PCOLL_UNSUPPORTED;
 }
 
-static enum pcoll_result open_group(struct pcoll_group *group)
+static enum pcoll_result open_on(struct pcoll_group *group, const char *interface)
 {
     struct pcoll_ofi_options options = {.provider = group->bootstrap.provider,
-                                        .interface = group->bootstrap.interface,
+                                        .interface = interface,
                                         .caps = FI_TRIGGER | FI_RMA_EVENT,
                                         .progress = FI_PROGRESS_AUTO,
                                         .event = on_event};
@@ -176,6 +176,17 @@ static enum pcoll_result open_group(struct pcoll_group *group)
     result = probe(group->endpoint, &group->bootstrap);
     if (result == PCOLL_OK && process->endpoint == NULL)
         result = pcoll_ofi_open(&options, &group->bootstrap, &process->endpoint);
+    return result;
+}
+
+static enum pcoll_result open_group(struct pcoll_group *group)
+{
+    struct pcoll_ofi_interfaces interfaces;
+    enum pcoll_result result = pcoll_ofi_interfaces(&group->bootstrap, &interfaces);
+
+    if (result == PCOLL_OK)
+        result = open_on(group, interfaces.names[0]);
+    pcoll_ofi_interfaces_free(&interfaces);
     return result;
 }
 

@@ -21,7 +21,7 @@ struct pcoll_ability {
     const char *medium;          /* level of the table: "shm" */
     const char *node_medium;     /* its level inside a node, where medium is that between nodes;
                                   * NULL: medium */
-    int rails;                   /* endpoints of the medium that a plan can use; 0: 1 */
+    int rails;                   /* endpoints of the medium to stripe over; 0: 1 */
     unsigned provides;           /* enum pcoll_need */
     uint64_t user_rma_threshold; /* PCOLL_PATH_USER only from this many bytes on (unless
                                   * wished) */
