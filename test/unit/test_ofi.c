@@ -8,11 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <rdma/fi_errno.h>
-
 #include "offload/ofi_rma_state.h"
 #include "test/unit/job.h"
 #include "test/unit/meeting.h"
+#include "test/unit/refuse.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
 
@@ -98,7 +97,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     struct scene *scene = argument;
     int node[MEETING_MAX_RANKS], wrong = 1;
     struct pcoll_topology topology = make_topology(scene->layout, scene->nranks, node);
-    struct attendee attendee = {meeting, rank, 0};
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
     struct pcoll_ofi_endpoint *endpoint;
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     struct part part = {
@@ -208,7 +207,7 @@ static int init_of(struct part *p, enum pcoll_coll coll, const char *name, uint6
 /* Three plans of two groups under way at once, completed in changing order. */
 static int play_interleaved(struct scene *scene, struct meeting *meeting, struct part *part)
 {
-    struct attendee attendee = {meeting, part->rank, 0};
+    struct attendee attendee = {.meeting = meeting, .rank = part->rank};
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     struct part parts[3] = {*part, *part, *part};
     int wrong = 0, node[MEETING_MAX_RANKS];
@@ -260,37 +259,35 @@ static int play_rebind(struct scene *scene, struct meeting *meeting, struct part
 
 /* ---- failures ------------------------------------------------------------------------ */
 
-static int refusals;
-
-static int refuse(struct fid *fid, const void *buffer, size_t bytes, uint64_t access,
-                  uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr, void *context)
-{
-    (void)fid, (void)buffer, (void)bytes, (void)access, (void)offset, (void)key, (void)flags;
-    (void)mr, (void)context;
-    refusals++;
-    return -FI_ENOMEM;
-}
-
-/* Rank 1's provider refuses to register, or it has no plan: no rank gets a bound plan, and the
- * next one works. */
+/* Rank 1's provider refuses the n-th registration, for every n, or it has no plan: no rank gets a
+ * bound plan, rank 1 says why, and the next one works. */
 static int play_refused(struct scene *scene, struct meeting *meeting, struct part *part)
 {
-    struct pcoll_ofi_endpoint *e = pcoll_ofi_group_of(part->group)->endpoint;
-    struct fi_ops_mr *granting = e->domain->mr, refusing = *granting;
+    struct pcoll_ofi_group *g = pcoll_ofi_group_of(part->group);
+    const struct attendee *attendee = g->bootstrap.context;
+    struct fid_domain *domain = g->endpoint->domain;
+    enum pcoll_result result = PCOLL_ERR_SYSTEM;
     struct part p = *part;
-    int wrong = 0;
+    int is_short = part->rank == 1, wrong = 0, n = 0;
 
     p.signature = (struct pcoll_signature){
         .coll = PCOLL_BCAST, .nranks = scene->nranks, .bytes = (uint64_t)1 << 20};
     if (part_init(&p, pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"), &no_params) != PCOLL_OK)
         return 1;
-    refusing.reg = refuse;
-    if (part->rank == 1)
-        e->domain->mr = &refusing;
-    wrong = part_bind(&p) != PCOLL_ERR_SYSTEM || refusals != (part->rank == 1);
-    e->domain->mr = granting;
-    if (medium->bind(p.group, part->rank == 1 ? NULL : p.plan, &(struct pcoll_memory){0, 0},
-                     &p.bound) != PCOLL_ERR_NOMEM)
+    while (result == PCOLL_ERR_SYSTEM && ++n < 20) {
+        if (is_short)
+            refuse_begin(domain, n);
+        result = part_bind(&p);
+        if (is_short)
+            refuse_end(domain);
+        wrong |= is_short && refused != (result != PCOLL_OK);
+    }
+    wrong |= result != PCOLL_OK || n < 3;
+    wrong |= is_short && strstr(attendee->said, "cannot register") == NULL;
+    part_unbind(&p);
+    meeting_barrier(meeting);
+    if (medium->bind(p.group, is_short ? NULL : p.plan, &(struct pcoll_memory){0, 0}, &p.bound) !=
+        PCOLL_ERR_NOMEM)
         return 1;
     if (wrong || part_bind(&p) != PCOLL_OK)
         return 1;
