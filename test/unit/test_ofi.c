@@ -2,6 +2,7 @@
  * The RMA medium: every algorithm between processes that are on nodes of their own, or partly on
  * the same, over providers that work on one host.
  */
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,6 +260,43 @@ static int play_rebind(struct scene *scene, struct meeting *meeting, struct part
 
 /* ---- failures ------------------------------------------------------------------------ */
 
+/* The kernel has no port for a connection, the first times or always. */
+static struct fi_ops_rma *connecting, unconnecting;
+static int unconnected;
+
+static ssize_t connect_later(struct fid_ep *ep, const struct fi_msg_rma *message, uint64_t flags)
+{
+    if (unconnected-- > 0)
+        return -FI_EADDRNOTAVAIL;
+    return connecting->writemsg(ep, message, flags);
+}
+
+/* Rank 0 has no port for its first puts, which are made again; then none at all, and gives up. */
+static int play_no_port(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    struct fid_ep *ep = pcoll_ofi_group_of(part->group)->endpoint->ep;
+    struct part p = *part;
+    int wrong;
+
+    if (init_of(&p, PCOLL_BARRIER, "dissemination", 0, scene->nranks))
+        return 1;
+    connecting = ep->rma;
+    unconnecting = *connecting;
+    unconnecting.writemsg = connect_later;
+    unconnected = 50;
+    if (part->rank == 0)
+        ep->rma = &unconnecting;
+    wrong = part_run(&p, 5);
+    meeting_barrier(meeting);
+    unconnected = INT_MAX;
+    wrong |= part->rank == 0 && !part_run(&p, 1);
+    ep->rma = connecting;
+    meeting_barrier(meeting);
+    part_unbind(&p);
+    part_fini(&p);
+    return wrong;
+}
+
 /* Rank 1's provider refuses the n-th registration, for every n, or it has no plan: no rank gets a
  * bound plan, rank 1 says why, and the next one works. */
 static int play_refused(struct scene *scene, struct meeting *meeting, struct part *part)
@@ -355,6 +393,8 @@ static void check_provider(const char *provider)
     tap_ok(perform(scene) == 0, "%s, binding again and again", provider);
     scene.play = play_refused;
     tap_ok(perform(scene) == 0, "%s, a rank cannot bind", provider);
+    scene.play = play_no_port;
+    tap_ok(perform(scene) == 0, "%s, no port for a connection", provider);
     scene.nranks = 3;
     scene.play = play_death;
     tap_ok(perform(scene) == 1, "%s, a rank dies, the others do not", provider);
