@@ -2,7 +2,7 @@
  * on every rank, with every completion call.
  *
  *   -rounds=N (60)    N starts of each of 9 plans
- *   -two              every other plan on a second communicator, with the ranks in reverse */
+ *   -two              half of the plans on a second communicator, with the ranks in reverse */
 
 #include "trial.h"
 
