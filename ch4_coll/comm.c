@@ -92,17 +92,19 @@ static void leave_together(struct MPIDI_PCOLL_comm *state)
         MPIR_Barrier_fallback(state->comm, &errflag);
 }
 
-/* The communicator goes; its plans may stay. Their requests must not name it any more. */
+/* The communicator goes; its plans may stay. Their requests must not name it any more. MPICH calls
+ * this without its lock, as user functions want it. */
 static int delete_state(MPI_Comm comm, int key, void *value, void *extra)
 {
     struct MPIDI_PCOLL_comm *state = value;
 
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     leave_together(state);
-
     for (struct MPIDI_PCOLL_plan *plan = state->plans; plan; plan = plan->sibling_next)
         plan->preq->comm = NULL;
     state->comm = NULL;
     MPIDI_PCOLL_comm_release(state);
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     return MPI_SUCCESS;
 }
 

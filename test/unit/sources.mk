@@ -23,6 +23,7 @@ endif HAVE_LIBFABRIC
 # What the tests share.
 check_LIBRARIES += %D%/libunit.a
 %C%_libunit_a_SOURCES = \
+    %D%/refuse.h \
     %D%/tap.h \
     %D%/job.h %D%/job.c \
     %D%/meeting.h %D%/meeting.c \

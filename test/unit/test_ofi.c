@@ -2,17 +2,17 @@
  * The RMA medium: every algorithm between processes that are on nodes of their own, or partly on
  * the same, over providers that work on one host.
  */
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <rdma/fi_errno.h>
-
 #include "offload/ofi_rma_state.h"
 #include "test/unit/job.h"
 #include "test/unit/meeting.h"
+#include "test/unit/refuse.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
 
@@ -101,7 +101,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     struct scene *scene = argument;
     int node[MEETING_MAX_RANKS], wrong = 1;
     struct pcoll_topology topology = make_topology(scene->layout, scene->nranks, node);
-    struct attendee attendee = {meeting, rank, 0};
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
     struct pcoll_ofi_endpoint *endpoints[PCOLL_OFI_MAX_RAILS + 1];
     int nendpoints;
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
@@ -214,7 +214,7 @@ static int init_of(struct part *p, enum pcoll_coll coll, const char *name, uint6
 /* Three plans of two groups under way at once, completed in changing order. */
 static int play_interleaved(struct scene *scene, struct meeting *meeting, struct part *part)
 {
-    struct attendee attendee = {meeting, part->rank, 0};
+    struct attendee attendee = {.meeting = meeting, .rank = part->rank};
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     struct part parts[3] = {*part, *part, *part};
     int wrong = 0, node[MEETING_MAX_RANKS];
@@ -374,37 +374,72 @@ static void check_rails(const char *provider)
 
 /* ---- failures ------------------------------------------------------------------------ */
 
-static int refusals;
+/* The kernel has no port for a connection, the first times or always. */
+static struct fi_ops_rma *connecting, unconnecting;
+static int unconnected;
 
-static int refuse(struct fid *fid, const void *buffer, size_t bytes, uint64_t access,
-                  uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr, void *context)
+static ssize_t connect_later(struct fid_ep *ep, const struct fi_msg_rma *message, uint64_t flags)
 {
-    (void)fid, (void)buffer, (void)bytes, (void)access, (void)offset, (void)key, (void)flags;
-    (void)mr, (void)context;
-    refusals++;
-    return -FI_ENOMEM;
+    if (unconnected-- > 0)
+        return -FI_EADDRNOTAVAIL;
+    return connecting->writemsg(ep, message, flags);
 }
 
-/* Rank 1's provider refuses to register, or it has no plan: no rank gets a bound plan, and the
- * next one works. */
+/* Rank 0 has no port for its first puts, which are made again; then none at all, and gives up. */
+static int play_no_port(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    struct fid_ep *ep = pcoll_ofi_group_of(part->group)->endpoints[0]->ep;
+    struct part p = *part;
+    int wrong;
+
+    if (init_of(&p, PCOLL_BARRIER, "dissemination", 0, scene->nranks))
+        return 1;
+    connecting = ep->rma;
+    unconnecting = *connecting;
+    unconnecting.writemsg = connect_later;
+    unconnected = 50;
+    if (part->rank == 0)
+        ep->rma = &unconnecting;
+    wrong = part_run(&p, 5);
+    meeting_barrier(meeting);
+    unconnected = INT_MAX;
+    wrong |= part->rank == 0 && !part_run(&p, 1);
+    ep->rma = connecting;
+    meeting_barrier(meeting);
+    part_unbind(&p);
+    part_fini(&p);
+    return wrong;
+}
+
+/* Rank 1's provider refuses the n-th registration, for every n, or it has no plan: no rank gets a
+ * bound plan, rank 1 says why, and the next one works. */
 static int play_refused(struct scene *scene, struct meeting *meeting, struct part *part)
 {
-    struct pcoll_ofi_endpoint *e = pcoll_ofi_group_of(part->group)->endpoints[0];
-    struct fi_ops_mr *granting = e->domain->mr, refusing = *granting;
+    struct pcoll_ofi_group *g = pcoll_ofi_group_of(part->group);
+    const struct attendee *attendee = g->bootstrap.context;
+    struct fid_domain *domain = g->endpoints[0]->domain;
+    enum pcoll_result result = PCOLL_ERR_SYSTEM;
     struct part p = *part;
-    int wrong = 0;
+    int is_short = part->rank == 1, wrong = 0, n = 0;
 
     p.signature = (struct pcoll_signature){
         .coll = PCOLL_BCAST, .nranks = scene->nranks, .bytes = (uint64_t)1 << 20};
     if (part_init(&p, pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"), &no_params) != PCOLL_OK)
         return 1;
-    refusing.reg = refuse;
-    if (part->rank == 1)
-        e->domain->mr = &refusing;
-    wrong = part_bind(&p) != PCOLL_ERR_SYSTEM || refusals != (part->rank == 1);
-    e->domain->mr = granting;
-    if (medium->bind(p.group, part->rank == 1 ? NULL : p.plan, &(struct pcoll_memory){0, 0},
-                     &p.bound) != PCOLL_ERR_NOMEM)
+    while (result == PCOLL_ERR_SYSTEM && ++n < 20) {
+        if (is_short)
+            refuse_begin(domain, n);
+        result = part_bind(&p);
+        if (is_short)
+            refuse_end(domain);
+        wrong |= is_short && refused != (result != PCOLL_OK);
+    }
+    wrong |= result != PCOLL_OK || n < 3;
+    wrong |= is_short && strstr(attendee->said, "cannot register") == NULL;
+    part_unbind(&p);
+    meeting_barrier(meeting);
+    if (medium->bind(p.group, is_short ? NULL : p.plan, &(struct pcoll_memory){0, 0}, &p.bound) !=
+        PCOLL_ERR_NOMEM)
         return 1;
     if (wrong || part_bind(&p) != PCOLL_OK)
         return 1;
@@ -472,6 +507,8 @@ static void check_provider(const char *provider)
     tap_ok(perform(scene) == 0, "%s, binding again and again", provider);
     scene.play = play_refused;
     tap_ok(perform(scene) == 0, "%s, a rank cannot bind", provider);
+    scene.play = play_no_port;
+    tap_ok(perform(scene) == 0, "%s, no port for a connection", provider);
     scene.nranks = 3;
     scene.play = play_death;
     tap_ok(perform(scene) == 1, "%s, a rank dies, the others do not", provider);

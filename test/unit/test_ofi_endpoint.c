@@ -105,7 +105,7 @@ static int write_round(struct party *p, uint64_t value)
 
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
-    struct attendee attendee = {meeting, rank, 0};
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
     struct party *p = calloc(1, sizeof(*p));
     struct pcoll_ofi_endpoint *again = NULL;
     int wrong = 1;
