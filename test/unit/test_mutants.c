@@ -472,6 +472,8 @@ static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, i
                     .lowered = lowered,
                 };
 
+                if (job.params.rails > 1) /* lanes as long as the message on one rail */
+                    job.signature.bytes *= (uint64_t)job.params.rails;
                 job.params.segment = sizes[size].segment;
                 job.signature.topology = job_topology(map, nranks);
                 run_mutants(t, &job);
