@@ -16,14 +16,15 @@
 #define POLLS_WITH_CORE 100   /* a core of its own: polls between two looks at the rest of MPI */
 #define POLLS_CROWDED 4       /* more ranks than cores: give the core away soon */
 #define LOOKS_BEFORE_YIELD 20 /* rounds of polls without yielding, with a core of its own */
-#define POLLS_OF_NETWORK                                                                           \
-    10 /* a poll asks the kernel; the answer takes long, and others may have                       \
-        * to run for it: yield after each round, */
-#define ROUNDS_IF_CONTENDED                                                                        \
-    4                     /* and sleep soon if others want the core: a yield may not let           \
-                           * processes of another session have it */
-#define CALM_WAITS 4      /* without being interrupted: nobody wants the core any more */
-#define YIELDS_PER_LOOK 8 /* who yields does so between two looks at the rest of MPI */
+#define YIELDS_PER_LOOK 8     /* who yields does so between two looks at the rest of MPI */
+
+/* A poll of the network asks the kernel; the answer takes long, and others may have to run for it:
+ * yield after each round of polls, and sleep after a few if others want the core, as a yield may
+ * not let processes of another session have it. */
+#define POLLS_OF_NETWORK 10
+#define ROUNDS_IF_CONTENDED 4
+#define CALM_WAITS 4 /* without being interrupted: nobody wants the core any more */
+
 #define ROUNDS_BEFORE_SLEEP 4000
 #define SLEEP_USEC 50
 #define IDLE_HOOKS_WITH_CORE 2000 /* passes of the progress engine before it yields */

@@ -2,11 +2,9 @@
 #include "offload/ofi_endpoint.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
@@ -70,18 +68,10 @@ static void destroy(struct pcoll_ofi_endpoint *e)
     free(e);
 }
 
-/* A queue that one can sleep on, if the provider has it. */
 static int open_cq(struct pcoll_ofi_endpoint *e)
 {
-    struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_FD};
-    int error = fi_cq_open(e->domain, &attr, &e->cq, NULL);
+    struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_NONE};
 
-    e->wait_fd = -1;
-    if (error == 0 && fi_control(&e->cq->fid, FI_GETWAIT, &e->wait_fd) != 0)
-        e->wait_fd = -1;
-    if (error == 0)
-        return 0;
-    attr.wait_obj = FI_WAIT_NONE;
     return fi_cq_open(e->domain, &attr, &e->cq, NULL);
 }
 
@@ -360,16 +350,4 @@ void pcoll_ofi_poll_all(void)
 {
     for (struct pcoll_ofi_endpoint *e = all; e != NULL; e = e->next)
         pcoll_ofi_poll(e);
-}
-
-int pcoll_ofi_sleep(struct pcoll_ofi_endpoint *e, unsigned usec)
-{
-    struct timespec limit = {usec / 1000000, (long)(usec % 1000000) * 1000};
-    struct pollfd fd = {.fd = e->wait_fd, .events = POLLIN};
-    struct fid *fids[] = {&e->cq->fid};
-
-    if (e->wait_fd < 0 || fi_trywait(e->fabric, fids, 1) != FI_SUCCESS)
-        return 0;
-    ppoll(&fd, 1, &limit, NULL);
-    return 1;
 }

@@ -63,7 +63,6 @@ struct pcoll_ofi_endpoint {
     struct pcoll_ofi_endpoint *next;
     struct pcoll_ofi_options options; /* its strings are owned */
     int refs, kept;
-    int wait_fd; /* readable when the completion queue has something; or -1 */
     uint64_t next_key;
     struct pcoll_ofi_peer *peers;
     int npeers;
@@ -114,10 +113,6 @@ void pcoll_ofi_unregister(struct pcoll_ofi_region *region); /* zeroes it */
 int pcoll_ofi_poll(struct pcoll_ofi_endpoint *endpoint);
 
 void pcoll_ofi_poll_all(void); /* all endpoints of the process */
-
-/* Sleep until there may be something to poll, at most `usec`.  0: could not sleep, as there may be
- * something now, or the provider has no means to. */
-int pcoll_ofi_sleep(struct pcoll_ofi_endpoint *endpoint, unsigned usec);
 
 #define PCOLL_OFI_MAX_RAILS 8
 

@@ -7,8 +7,6 @@
 #include "offload/ofi_rma_state.h"
 #include "offload/shm_run.h"
 
-#define NO_PORT_TRIES 10000
-
 static const char *name_of(const struct pcoll_ofi_request *request)
 {
     if (!request->is_move)
@@ -67,19 +65,12 @@ static ssize_t issue(struct pcoll_ofi_request *request, struct transfer t)
     return error;
 }
 
-/* A provider over TCP connects at the first operation.  The kernel may have no port for that just
- * now; for ever is another matter. */
-static int has_no_port(struct pcoll_ofi_bound *bound, ssize_t error)
-{
-    return error == -FI_EADDRNOTAVAIL && bound->no_port++ < NO_PORT_TRIES;
-}
-
 /* PCOLL_OK: it is under way; PCOLL_PENDING: try again. */
 static enum pcoll_result judge(struct pcoll_ofi_request *request, ssize_t error)
 {
     if (__builtin_expect(error == 0, 1))
         return PCOLL_OK;
-    if (error == -FI_EAGAIN || has_no_port(request->bound, error))
+    if (error == -FI_EAGAIN)
         return PCOLL_PENDING;
     return fail(request, fi_strerror((int)-error));
 }
@@ -227,7 +218,7 @@ void pcoll_ofi_rma_event(void *context, const char *error)
 
     if (request == NULL)
         return;
-    request->bound->inflight -= !(request->is_injected && error != NULL);
+    request->bound->inflight -= !request->is_injected;
     if (request->step == NULL)
         return;
     if (error != NULL)

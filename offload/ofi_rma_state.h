@@ -126,7 +126,6 @@ struct pcoll_ofi_bound {
     int ordered;  /* the plan wants order */
     int inflight; /* operations not completed */
     int failed;
-    int no_port; /* how often the kernel had no port for a connection */
     struct pcoll_ofi_step *ready, **ready_end;
 
     struct pcoll_ofi_source *sources;

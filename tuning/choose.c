@@ -123,7 +123,9 @@ static int segment_candidates(const struct search *search, const struct pcoll_al
 static int slots_candidates(const struct search *search, const struct pcoll_algorithm *algorithm,
                             struct pcoll_params params, int *values)
 {
-    const int cores = search->ability->cores, nranks = search->signature->nranks;
+    const struct pcoll_topology *topology = search->signature->topology;
+    const int cores = search->ability->cores;
+    const int nranks = search->signature->nranks / (topology ? topology->nnodes : 1);
 
     values[0] = 0;
     if (!algorithm->uses_slots)

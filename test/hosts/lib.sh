@@ -22,8 +22,8 @@ hosts() {
     "$repo/maint/hosts" "$@"
 }
 
-carried() { # bytes, both ways, by the first link of HOST
-    (cd "/sys/class/net/$1-1/statistics" && echo $(($(cat rx_bytes) + $(cat tx_bytes))))
+carried() { # HOST [LINK]: bytes, both ways
+    (cd "/sys/class/net/$1-${2:-1}/statistics" && echo $(($(cat rx_bytes) + $(cat tx_bytes))))
 }
 
 processes_left() {

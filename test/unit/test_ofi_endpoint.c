@@ -94,7 +94,7 @@ static int write_round(struct party *p, uint64_t value)
     for (int i = 1; i < n; i++)
         wrong |= write_word(p, (p->bootstrap.rank + i) % n, value);
     while (!wrong && (arrived < n - 1 || completions < expected)) {
-        if (pcoll_ofi_poll(p->endpoint) == 0 && pcoll_ofi_sleep(p->endpoint, 1000) == 0)
+        if (pcoll_ofi_poll(p->endpoint) == 0)
             sched_yield();
         arrived = 0;
         for (int r = 0; r < n; r++)
