@@ -164,7 +164,7 @@ static void measure_here(const struct tune_cell *cell, MPI_Comm *comm, double se
     if (opened == PCOLL_OK)
         fprintf(stderr, "] %.1f s\n", tune_now() - begin);
     else
-        fprintf(stderr, "] %s\n", pcoll_result_text(opened));
+        fprintf(stderr, "] %s here\n", pcoll_result_text(opened));
 }
 
 /* Two ranks measure, the others sleep; all get the result. */

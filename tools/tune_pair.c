@@ -20,6 +20,7 @@
 
 #include "algorithms/lower.h"
 #include "algorithms/topology.h"
+#include "offload/ofi_trigger.h"
 #include "offload/shm.h"
 #include "tools/probes.h"
 
@@ -385,6 +386,12 @@ static void sit(struct pair *pair, struct tune_result *result)
 
 /* ---- before and after ---- */
 
+static void say_nothing(void *context, const char *message)
+{
+    (void)context;
+    (void)message;
+}
+
 static enum pcoll_result open_pair(struct pair *pair)
 {
     static const int apart[2] = {0, 1};
@@ -423,6 +430,8 @@ enum pcoll_result tune_pair(MPI_Comm *comm, const struct pcoll_medium *medium,
     enum pcoll_result opened;
 
     pair.many = pair.in_node ? MANY_IN_NODE : MANY_BETWEEN;
+    if (!options->media && medium == &pcoll_medium_ofi_trigger)
+        pair.bootstrap.report = say_nothing; /* few networks have it */
     opened = open_pair(&pair);
     if (opened == PCOLL_OK) {
         sit(&pair, result);

@@ -157,7 +157,6 @@ enum pcoll_result pcoll_table_set(struct pcoll_table *table, const char *medium,
             return PCOLL_ERR_NOMEM;
         table->media.media = media;
         found = &media[table->media.count++];
-        memset(found, 0, sizeof(*found));
         memcpy(found->name, medium, strlen(medium) + 1);
     }
     memcpy(found->figures, figures, sizeof(found->figures));

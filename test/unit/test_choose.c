@@ -594,6 +594,30 @@ static int has_every_algorithm(struct trial *trial, const struct pcoll_table *ta
     return good;
 }
 
+static int has_path(const struct pcoll_choice *list, int count, const char *algorithm,
+                    enum pcoll_path path)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(list[i].algorithm->name, algorithm) == 0 && list[i].params.path == path)
+            return 1;
+    return 0;
+}
+
+static void test_both_paths(void)
+{
+    const struct pcoll_signature signature = {.coll = PCOLL_ALLGATHER, .nranks = 8, .bytes = 8192};
+    struct pcoll_choice list[PCOLL_MAX_CANDIDATES];
+    struct pcoll_table *table;
+    int count = 0;
+
+    if (pcoll_table_parse("default", pcoll_tuning_default_json, stdout, &table) == PCOLL_OK)
+        count = pcoll_candidates(table, &signature, &able, list, PCOLL_MAX_CANDIDATES);
+    pcoll_table_destroy(table);
+    tap_ok(has_path(list, count, "direct", PCOLL_PATH_USER) &&
+               has_path(list, count, "direct", PCOLL_PATH_TEMP),
+           "an algorithm is a candidate by each of its paths");
+}
+
 static void test_candidates(void)
 {
     static const int nranks[] = {2, 5, 8, 64};
@@ -733,6 +757,7 @@ int main(void)
     test_nodes();
     test_level();
     test_candidates();
+    test_both_paths();
     test_text();
     test_work();
     show_speed();

@@ -385,6 +385,15 @@ static void test_identity(void)
                pcoll_identity_compare(&(struct pcoll_identity){.cores = 0}, &other, "t.json",
                                       stdout) == 0,
            "none where they are the same, or not known");
+    here = (struct pcoll_identity){.provider = "tcp;ofi_rxm"};
+    tap_ok(pcoll_identity_compare(&other, &here, "t.json", stdout) == 0,
+           "a provider is the same with a layer upon it");
+    pcoll_identity_text(here.provider, "tcp2");
+    report = fopen("/dev/null", "w");
+    tap_ok(pcoll_identity_compare(&other, &here, "t.json", report) == 1 &&
+               pcoll_identity_compare(&here, &other, "t.json", report) == 1,
+           "but not as one whose name goes on");
+    fclose(report);
     pcoll_table_destroy(table);
 }
 
