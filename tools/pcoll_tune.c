@@ -39,19 +39,17 @@ static void usage(FILE *out)
           "  --interface=NAME    its domain, network interface or address\n"
           "                      (MPIR_CVAR_COLL_OFFLOAD_INTERFACE)\n"
           "  --base=FILE         table that holds what is not measured, and rules (built-in)\n"
+          "  --plot=DIR          then draw time over size of every candidate there, by gnuplot\n"
           "Exit status: 0, 1 if it failed, 2 for a bad command line.\n",
           out);
 }
 
-static const struct option long_options[] = {{"output", required_argument, NULL, 'o'},
-                                             {"quick", no_argument, NULL, 'q'},
-                                             {"seconds", required_argument, NULL, 's'},
-                                             {"media", required_argument, NULL, 'm'},
-                                             {"provider", required_argument, NULL, 'p'},
-                                             {"interface", required_argument, NULL, 'i'},
-                                             {"base", required_argument, NULL, 'b'},
-                                             {"help", no_argument, NULL, 'h'},
-                                             {NULL, 0, NULL, 0}};
+static const struct option long_options[] = {
+    {"output", required_argument, NULL, 'o'},   {"quick", no_argument, NULL, 'q'},
+    {"seconds", required_argument, NULL, 's'},  {"media", required_argument, NULL, 'm'},
+    {"provider", required_argument, NULL, 'p'}, {"interface", required_argument, NULL, 'i'},
+    {"base", required_argument, NULL, 'b'},     {"plot", required_argument, NULL, 'P'},
+    {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
 
 /* 0: not a number of seconds. */
 static double seconds_of(const char *text)
@@ -91,6 +89,9 @@ static int take_option(struct tune_options *options, int option)
             return -1;
         case 'b':
             options->base = optarg;
+            return -1;
+        case 'P':
+            options->plot = optarg;
             return -1;
         case 'h':
             usage(stdout);
@@ -392,6 +393,9 @@ static int run(const struct tune_options *options)
         print_outcome(&outcome);
         good = is_anything(&outcome) && write_outcome(&outcome, table, options);
     }
+    tune_bcast(&good, sizeof(good), 0, MPI_COMM_WORLD);
+    if (good && options->plot)
+        good = tune_plot(options, table);
     tune_bcast(&good, sizeof(good), 0, MPI_COMM_WORLD);
     pcoll_table_destroy(table);
     tune_meet(MPI_COMM_WORLD);

@@ -6,6 +6,7 @@ pcoll_info_LDADD = libpcoll.a $(JSON_LIBS)
 # What pcoll-tune consists of and needs no MPI for.
 check_LIBRARIES += %D%/libtools.a
 %C%_libtools_a_SOURCES = \
+    %D%/draw.h %D%/draw.c \
     %D%/probes.h %D%/probes.c \
     %D%/robust.h %D%/robust.c
 if HAVE_HWLOC

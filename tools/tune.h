@@ -16,6 +16,7 @@ struct tune_options {
     const char *media;     /* names separated by commas; NULL: all */
     const char *provider;  /* of libfabric; NULL: its choice */
     const char *interface; /* NULL: the provider's choice */
+    const char *plot;      /* folder for pictures; NULL: none */
     double seconds;        /* for all measurements together */
 };
 
@@ -66,9 +67,17 @@ struct tune_cell {
 /* Collective.  The cells that this job can measure, the same on all ranks; at most `most`. */
 int tune_cells(const struct tune_options *options, struct tune_cell *cells, int most);
 
-int tune_nodes(void);         /* collective: how many nodes take part */
+/* Collective: the node of each rank, as its lowest rank; the caller frees it.  How many. */
+int *tune_find_nodes(void);
+int tune_nodes(void);
+
 int tune_sit(int unit);       /* on one processing unit; 0: could not */
 void tune_sit_anywhere(void); /* as before */
 int tune_sockets(void);
+
+/* ---- tune_plot.c: candidates, measured and predicted ---- */
+
+/* Collective over all ranks; rank 0 has the table.  0: it failed. */
+int tune_plot(const struct tune_options *options, const struct pcoll_table *table);
 
 #endif /* PCOLL_TUNE_H */

@@ -63,18 +63,24 @@ int tune_sockets(void)
 
 /* ---- nodes ---- */
 
-/* The node of each rank, as the lowest rank on it. */
-static int *find_nodes(int *nranks_p)
+static int count_ranks(void)
+{
+    int nranks;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &nranks);
+    return nranks;
+}
+
+int *tune_find_nodes(void)
 {
     MPI_Comm node;
     int rank, lowest, *nodes;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, nranks_p);
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Allreduce(&rank, &lowest, 1, MPI_INT, MPI_MIN, node);
     MPI_Comm_free(&node);
-    nodes = malloc((size_t)*nranks_p * sizeof(*nodes));
+    nodes = malloc((size_t)count_ranks() * sizeof(*nodes));
     if (!nodes)
         MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Allgather(&lowest, 1, MPI_INT, nodes, 1, MPI_INT, MPI_COMM_WORLD);
@@ -83,7 +89,8 @@ static int *find_nodes(int *nranks_p)
 
 int tune_nodes(void)
 {
-    int nranks, count = 0, *nodes = find_nodes(&nranks);
+    const int nranks = count_ranks();
+    int count = 0, *nodes = tune_find_nodes();
 
     for (int i = 0; i < nranks; i++)
         count += nodes[i] == i;
@@ -170,7 +177,8 @@ int tune_cells(const struct tune_options *options, struct tune_cell *list, int m
 {
     static const int anywhere[2] = {-1, -1};
     struct cells cells = {.options = options, .list = list, .most = most};
-    int nranks, rank, *nodes = find_nodes(&nranks);
+    const int nranks = count_ranks();
+    int rank, *nodes = tune_find_nodes();
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (find_pair(nodes, nranks, 1, cells.ranks)) {
