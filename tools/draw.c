@@ -72,7 +72,7 @@ static void write_script(const struct drawing *drawing, FILE *out)
     fprintf(out,
             "set title '%s: measured (solid), predicted (dashed)' noenhanced\n"
             "set logscale x 2\nset logscale y\nset grid\nset key outside right noenhanced\n"
-            "set xlabel 'bytes'\nset ylabel 'us'\n",
+            "set format x '%%.0b %%BB'\nset ylabel 'us'\n",
             drawing->title);
     for (int i = 0; i < 2; i++) {
         fprintf(out, "set terminal %s\nset output '%s.%s'\n", terminals[i][0], drawing->name,

@@ -1,10 +1,13 @@
-/* What pcoll-tune is made of: its statistics, and the plans it measures with. */
+/* What pcoll-tune is made of: its statistics, the plans it measures with, its pictures. */
+#include "tools/draw.h"
 #include "tools/probes.h"
 #include "tools/robust.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "algorithms/plan_check.h"
 #include "offload/shm.h"
@@ -227,6 +230,90 @@ static void test_run(enum probe probe)
     tap_ok(to_first && to_second, "%s moves what it says", probe_rows[probe].name);
 }
 
+/* ---- pictures ---- */
+
+static int size_of(const char *folder, const char *name)
+{
+    char path[200];
+    struct stat status;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return stat(path, &status) == 0 ? (int)status.st_size : -1;
+}
+
+static int holds(const char *folder, const char *name, const char *expected)
+{
+    char path[200], text[1000] = "";
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    file = fopen(path, "r");
+    if (!file)
+        return 0;
+    text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+    fclose(file);
+    return strcmp(text, expected) == 0;
+}
+
+static void remove_all(const char *folder)
+{
+    static const char *const names[] = {"p.dat", "p.gp", "p.svg", "p.png"};
+    char path[200];
+
+    for (int i = 0; i < 4; i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+}
+
+static void test_series(void)
+{
+    static struct drawing drawing;
+    struct draw_series *first = drawing_series(&drawing, "a");
+    char label[8];
+
+    tap_ok(first && drawing_series(&drawing, "b") == first + 1 &&
+               drawing_series(&drawing, "a") == first && drawing.nseries == 2,
+           "a series for each label");
+    for (int i = 2; i < DRAW_SERIES; i++) {
+        snprintf(label, sizeof(label), "%d", i);
+        drawing_series(&drawing, label);
+    }
+    tap_ok(!drawing_series(&drawing, "one more"), "as many as there is room for");
+}
+
+static void test_drawing(void)
+{
+    static struct drawing drawing = {
+        .name = "p", .title = "a title", .nsizes = 2, .sizes = {8, 4096}, .chosen = {0, -1}};
+    char parent[] = "/tmp/pcoll_test_tune.XXXXXX", folder[64];
+    const int has_gnuplot = system("gnuplot --version >/dev/null 2>&1") == 0;
+    struct draw_series *ring = drawing_series(&drawing, "ring");
+
+    ring->measured[0] = 1.5;
+    ring->predicted[0] = 2;
+    ring->measured[1] = 30;
+    ring->predicted[1] = 20;
+    drawing_series(&drawing, "direct")->measured[1] = 0.25;
+    if (!mkdtemp(parent))
+        abort();
+    snprintf(folder, sizeof(folder), "%s/a folder", parent);
+    tap_ok(drawing_write(&drawing, folder) == (has_gnuplot ? 1 : 2), "a drawing is written");
+    tap_ok(holds(folder, "p.dat",
+                 "# ring: bytes, measured us, predicted us\n8 1.5 2\n4096 30 20\n\n\n"
+                 "# direct: bytes, measured us, predicted us\n4096 0.25 0\n\n\n"
+                 "# chosen\n8 1.5 2\n"),
+           "its data");
+    if (has_gnuplot)
+        tap_ok(size_of(folder, "p.svg") > 1000 && size_of(folder, "p.png") > 1000, "its pictures");
+    else
+        tap_ok(1, "its pictures # skip no gnuplot");
+    remove_all(folder);
+    tap_ok(drawing_write(&drawing, "/nonexistent/folder") == 0, "no such folder");
+    rmdir(parent);
+}
+
 int main(void)
 {
     test_estimate();
@@ -242,5 +329,7 @@ int main(void)
     test_other_sizes();
     for (int probe = 0; probe < NUM_PROBES; probe++)
         test_run((enum probe)probe);
+    test_series();
+    test_drawing();
     return tap_done();
 }
