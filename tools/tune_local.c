@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLES = 200, HANDOVERS = 200, COPY_BYTES = 64 << 10, BLOCK = 8 };
+enum { SAMPLES = 200, HANDOVERS = 25, COPY_BYTES = 64 << 10, BLOCK = 8 };
 
 #define SHORT_REGION ((size_t)64 << 10)
 #define LONG_REGION ((size_t)1 << 20)

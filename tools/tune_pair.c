@@ -4,8 +4,8 @@
  * A shot is a probe of some length, bound and ready to start; a round fires a batch of every shot,
  * one after the other, so that a machine that changes its mood does it to all alike.  A parameter
  * is a difference of two shots: what they have in common (start, wait, the answer) falls out.  Each
- * round gives one sample of every parameter.  After a third of the time the shots are made anew
- * (sittings), as much depends on where memory happens to lie.
+ * round gives one sample of every parameter.  After a third of the time group and shots are made
+ * anew (sittings), as much depends on where memory happens to lie.
  *
  *   hop   ping        one ring and its answer, halved
  *   o     stream      a further entry in `start`
@@ -349,7 +349,7 @@ static int goes_on(struct pair *pair, double begin, double seconds)
     return on;
 }
 
-static void sit_once(struct pair *pair, struct tune_result *result)
+static void sit_down(struct pair *pair, struct tune_result *result)
 {
     const double begin = tune_now();
 
@@ -366,13 +366,22 @@ static void sit_once(struct pair *pair, struct tune_result *result)
             result->estimates[i] = estimate_parameter(pair, i);
 }
 
-static void sit(struct pair *pair, struct tune_result *result)
+/* The group's memory differs from sitting to sitting. */
+static enum pcoll_result sit(struct pair *pair, struct tune_result *result)
 {
-    struct tune_result sittings[SITTINGS] = {{.given = 0}};
+    const enum pcoll_result opened = pair->medium->group_create(&pair->bootstrap, &pair->group);
 
-    for (int i = 0; i < SITTINGS; i++)
-        sit_once(pair, &sittings[i]);
-    result->given = pair->given;
+    if (opened != PCOLL_OK)
+        return opened;
+    sit_down(pair, result);
+    tune_meet(pair->comm);
+    pair->medium->group_destroy(pair->group);
+    return PCOLL_OK;
+}
+
+static void join_sittings(const struct tune_result *sittings, struct tune_result *result)
+{
+    result->given = sittings[SITTINGS - 1].given;
     for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++) {
         struct estimate all[SITTINGS];
 
@@ -380,8 +389,22 @@ static void sit(struct pair *pair, struct tune_result *result)
             all[k] = sittings[k].estimates[i];
         result->estimates[i] = estimate_join(all, SITTINGS);
     }
+}
+
+static enum pcoll_result sit_often(struct pair *pair, struct tune_result *result)
+{
+    struct tune_result sittings[SITTINGS] = {{.given = 0}};
+
+    for (int i = 0; i < SITTINGS; i++) {
+        const enum pcoll_result sat = sit(pair, &sittings[i]);
+
+        if (sat != PCOLL_OK)
+            return sat;
+    }
+    join_sittings(sittings, result);
     if (pair->bootstrap.rank == 0)
         draw_bar(pair, 1);
+    return PCOLL_OK;
 }
 
 /* ---- before and after ---- */
@@ -392,9 +415,10 @@ static void say_nothing(void *context, const char *message)
     (void)message;
 }
 
-static enum pcoll_result open_pair(struct pair *pair)
+static enum pcoll_result prepare(struct pair *pair)
 {
     static const int apart[2] = {0, 1};
+    enum pcoll_result result = PCOLL_OK;
 
     pair->samples = calloc(PCOLL_NUM_PARAMETERS, sizeof(*pair->samples));
     pair->memory.send = calloc(1, MOST_BYTES);
@@ -405,14 +429,10 @@ static enum pcoll_result open_pair(struct pair *pair)
     }
     memset(pair->memory.send, 1, MOST_BYTES);
     memset(pair->memory.recv, 2, 2 * MOST_BYTES);
-    if (!pair->in_node) {
-        const enum pcoll_result result = pcoll_topology_create(apart, NULL, 2, &pair->topology);
-
-        if (result != PCOLL_OK)
-            return result;
-    }
+    if (!pair->in_node)
+        result = pcoll_topology_create(apart, NULL, 2, &pair->topology);
     pair->bootstrap.topology = pair->topology;
-    return pair->medium->group_create(&pair->bootstrap, &pair->group);
+    return result;
 }
 
 enum pcoll_result tune_pair(MPI_Comm *comm, const struct pcoll_medium *medium,
@@ -427,20 +447,17 @@ enum pcoll_result tune_pair(MPI_Comm *comm, const struct pcoll_medium *medium,
         .begin = tune_now(),
         .seconds = seconds,
     };
-    enum pcoll_result opened;
+    enum pcoll_result measured;
 
     pair.many = pair.in_node ? MANY_IN_NODE : MANY_BETWEEN;
     if (!options->media && medium == &pcoll_medium_ofi_trigger)
         pair.bootstrap.report = say_nothing; /* few networks have it */
-    opened = open_pair(&pair);
-    if (opened == PCOLL_OK) {
-        sit(&pair, result);
-        tune_meet(*comm);
-        medium->group_destroy(pair.group);
-    }
+    measured = prepare(&pair);
+    if (measured == PCOLL_OK)
+        measured = sit_often(&pair, result);
     pcoll_topology_destroy(pair.topology);
     free(pair.memory.send);
     free(pair.memory.recv);
     free(pair.samples);
-    return opened;
+    return measured;
 }
