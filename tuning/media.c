@@ -155,6 +155,15 @@ void pcoll_medium_derive(struct pcoll_table_medium *medium)
     }
 }
 
+/* json-c lets them pass, though JSON does not. */
+static int has_control(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ')
+            return 1;
+    return 0;
+}
+
 static enum pcoll_result read_medium(struct pcoll_reader *reader, struct json_object *value,
                                      void *to)
 {
@@ -166,6 +175,8 @@ static enum pcoll_result read_medium(struct pcoll_reader *reader, struct json_ob
     if (length == 0 || length >= PCOLL_MEDIUM_NAME_BYTES)
         return pcoll_reader_refuse(reader, "the name of a medium has 1 to %d bytes",
                                    PCOLL_MEDIUM_NAME_BYTES - 1);
+    if (has_control(reader->key))
+        return pcoll_reader_refuse(reader, "a name cannot hold control characters");
     memcpy(medium->name, reader->key, length + 1);
     media->count++;
     result = read_figures(reader, value, medium_fields, medium->figures);
