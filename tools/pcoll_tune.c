@@ -21,6 +21,8 @@ enum { MAX_CELLS = 8 };
 
 #define SECONDS 60
 #define QUICK_SECONDS 15
+#define NOISE 0.25
+#define NOISE_US 1e-5 /* so little is no matter */
 
 static int world_rank;
 
@@ -60,6 +62,38 @@ static double seconds_of(const char *text)
     return *text != '\0' && *end == '\0' && seconds >= 0.1 && seconds <= 86400 ? seconds : 0;
 }
 
+static const char *const media[] = {"shm", "ofi_rma", "ofi_trigger"};
+
+enum { NMEDIA = sizeof(media) / sizeof(media[0]) };
+
+static int is_medium(const char *name, size_t length)
+{
+    for (int i = 0; i < NMEDIA; i++)
+        if (strlen(media[i]) == length && memcmp(media[i], name, length) == 0)
+            return 1;
+    return 0;
+}
+
+/* Is it a list of media? */
+static int are_media(const char *list)
+{
+    for (;; list++) {
+        const size_t length = strcspn(list, ",");
+
+        if (!is_medium(list, length)) {
+            if (world_rank == 0)
+                fprintf(stderr,
+                        "pcoll-tune: --media: no medium '%.*s' (allowed: shm, ofi_rma, "
+                        "ofi_trigger)\n",
+                        (int)length, list);
+            return 0;
+        }
+        list += length;
+        if (*list == '\0')
+            return 1;
+    }
+}
+
 /* Answers the exit status, or -1 to go on. */
 static int take_option(struct tune_options *options, int option)
 {
@@ -80,7 +114,7 @@ static int take_option(struct tune_options *options, int option)
             return 2;
         case 'm':
             options->media = optarg;
-            return -1;
+            return are_media(optarg) ? -1 : 2;
         case 'p':
             options->provider = optarg;
             return -1;
@@ -322,14 +356,24 @@ static int write_table(const struct pcoll_table *table, const char *path)
     return good;
 }
 
+/* To be known before a minute of measurements. */
+static int can_write(const char *path)
+{
+    FILE *out = path ? fopen(path, "a") : NULL;
+
+    if (path && !out)
+        fprintf(stderr, "pcoll-tune: %s: %s\n", path, strerror(errno));
+    if (out)
+        fclose(out);
+    return !path || out;
+}
+
 static int write_outcome(struct outcome *outcome, struct pcoll_table *table,
                          const struct tune_options *options)
 {
-    static const char *const names[] = {"shm", "ofi_rma", "ofi_trigger"};
-
     set_identity(outcome);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        set_medium(table, outcome, names[i]);
+    for (int i = 0; i < NMEDIA; i++)
+        set_medium(table, outcome, media[i]);
     *pcoll_table_identity(table) = outcome->identity;
     if (pcoll_table_describe(table,
                              "Measured by pcoll-tune. An interval holds the medians of three "
@@ -356,6 +400,21 @@ static void print_result(const char *name, const struct tune_result *result)
             print_estimate(pcoll_parameter_names[i], &result->estimates[i]);
 }
 
+/* What is known to less than NOISE of itself. */
+static void warn_of_noise(const char *name, const struct tune_result *result)
+{
+    int count = 0;
+
+    for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++) {
+        if (!(result->given & pcoll_parameter_bit((enum pcoll_parameter)i)) ||
+            estimate_is_tight(&result->estimates[i], NOISE, NOISE_US))
+            continue;
+        fprintf(stderr, "%s%s", count++ ? ", " : "noisy: ", pcoll_parameter_names[i]);
+    }
+    if (count > 0)
+        fprintf(stderr, " of %s: better measure again when nothing else runs\n", name);
+}
+
 static void print_outcome(const struct outcome *outcome)
 {
     char name[64];
@@ -366,6 +425,7 @@ static void print_outcome(const struct outcome *outcome)
     for (int i = 0; i < outcome->ncells; i++) {
         name_cell(&outcome->cells[i], name, sizeof(name));
         print_result(name, &outcome->results[i]);
+        warn_of_noise(name, &outcome->results[i]);
     }
 }
 
@@ -374,7 +434,8 @@ static int is_anything(const struct outcome *outcome)
     for (int i = 0; i < outcome->ncells; i++)
         if (outcome->results[i].given != 0)
             return 1;
-    fputs("pcoll-tune: nothing could be measured (two ranks or more are needed)\n", stderr);
+    fputs("pcoll-tune: nothing could be measured (two ranks of a node, or on two, are needed)\n",
+          stderr);
     return 0;
 }
 
@@ -382,7 +443,8 @@ static int run(const struct tune_options *options)
 {
     static struct outcome outcome;
     struct pcoll_table *table = NULL;
-    int good = world_rank != 0 || load_base(options->base, &table) == PCOLL_OK;
+    int good = world_rank != 0 ||
+               (load_base(options->base, &table) == PCOLL_OK && can_write(options->output));
 
     tune_bcast(&good, sizeof(good), 0, MPI_COMM_WORLD);
     if (!good)
