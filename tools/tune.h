@@ -20,6 +20,15 @@ struct tune_options {
     double seconds;        /* for all measurements together */
 };
 
+/* ---- tune_options.c ---- */
+
+enum { TUNE_MEDIA = 3 };
+
+extern const char *const tune_media[TUNE_MEDIA]; /* names */
+
+/* Collective.  Answers an exit status, or -1 to go on; the first rank says what is wrong. */
+int tune_take_options(struct tune_options *options, int count, char **values);
+
 /* What was measured: `given` says which. */
 struct tune_result {
     unsigned given;
