@@ -20,7 +20,7 @@ struct pcoll_params {
     uint64_t segment; /* bytes of a pipeline segment */
     int slots;        /* communication buffers of a ring, a power of two >= 2 */
     enum pcoll_path path;
-    int rails; /* pipelined broadcasts stripe the message over so many, see plan.h */
+    int rails; /* pipelined broadcasts and rings stripe over so many, see plan.h */
     int paper; /* single-instance form as printed in document 001: one phase, no
                 * protection against run-ahead; for printing only */
 };

@@ -16,6 +16,9 @@
  * node that do not follow each other are moved one by one (path temp: only from the communication
  * buffer to the user's).
  *
+ * Rails: every block is cut in as many lanes, each of which goes its own way round the ring, on a
+ * tank of its own.
+ *
  * Source: Chan et al., "Collective communication: theory, practice, and experience" (2007),
  * bucket algorithm; the tank of document 001 section 4.1.2.
  *
@@ -28,9 +31,9 @@
  * the tank of a member receives: of the leader one unit for "ready" and one for the own node and
  * for each segment; 1 from each read that is done.  A unit is more than all the reads.
  *
- * Cost: (N - 1) (L + rma + M G), one counter, two banks.  When: long blocks, links between
- * neighbours.  Condition: segments of the predecessor, and what the leader tells, arrive in order
- * (PCOLL_NEED_ORDER); completing k needs everybody's start of k, so two banks of counters and
+ * Cost: (N - 1) (L + rma + M G), one counter (for each rail), two banks.  When: long blocks, links
+ * between neighbours.  Condition: segments of the predecessor, and what the leader tells, arrive in
+ * order (PCOLL_NEED_ORDER); completing k needs everybody's start of k, so two banks of counters and
  * buffers keep instances apart.  A leader's user buffer is its own again when all are "done".
  */
 #include "algorithms/private.h"
@@ -45,15 +48,17 @@ struct state {
     struct pcoll_teams teams;
     int team, member, leader; /* mine; N and p above are their count and mine */
     int is_user;              /* the path */
-    int bank;
-    uint64_t nsegments; /* of the block of one team */
-    uint64_t nown;      /* segments of the own block in step 0 of a flat ring; 0: one move */
-    uint64_t incoming;  /* S: all segments that come to a leader */
-    uint64_t unit;      /* of a member's tank */
-    uint64_t nreads;    /* of a member */
+    int bank, nlanes;
+    struct pcoll_segment lane; /* of every block; all below is about this lane */
+    int tank;                  /* its counter */
+    uint64_t nsegments;        /* of the block of one team */
+    uint64_t nown;             /* segments of the own block in step 0 of a flat ring; 0: one move */
+    uint64_t incoming;         /* S: all segments that come to a leader */
+    uint64_t unit;             /* of a member's tank */
+    uint64_t nreads;           /* of a member */
 };
 
-/* Bytes [first, end) of all blocks in the order of their places. */
+/* Bytes [first, end) of the lanes of all blocks in the order of their places. */
 struct stretch {
     uint64_t first, end;
 };
@@ -65,31 +70,43 @@ struct piece {
 };
 
 static uint64_t nsegments_of(const struct pcoll_signature *signature,
-                             const struct pcoll_params *params)
+                             const struct pcoll_params *params, uint64_t block)
 {
     const struct pcoll_teams teams = pcoll_teams_of(signature);
-    uint64_t bytes = (uint64_t)pcoll_ranks_per_node(signature) * signature->bytes, n, most;
+    uint64_t bytes = (uint64_t)pcoll_ranks_per_node(signature) * block, n, most;
 
     if (teams.topology == NULL)
         return 1;
     n = pcoll_segment_count(bytes, params->segment, DEFAULT_SEGMENT);
     most = PCOLL_MAX_SEGMENTS / (uint64_t)teams.count + 1;
-    if (most > signature->bytes)
-        most = signature->bytes; /* no segment of the smallest team is empty */
+    if (most > block)
+        most = block; /* no segment of the smallest team is empty */
     return n < most ? n : most;
 }
 
-static uint64_t nown_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
+static uint64_t nown_of(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                        uint64_t block)
 {
     if (pcoll_teams_of(signature).topology || params->path == PCOLL_PATH_TEMP ||
         signature->in_place)
         return 0;
-    return pcoll_segment_count(signature->bytes, params->segment, OWN_SEGMENT);
+    return pcoll_segment_count(block, params->segment, OWN_SEGMENT);
 }
 
 static uint64_t block(const struct state *s)
 {
-    return s->plan->signature.bytes;
+    return s->lane.count;
+}
+
+static struct pcoll_place send_at(const struct state *s, uint64_t at)
+{
+    return pcoll_at(PCOLL_SEND, s->lane.first + at);
+}
+
+/* Byte `at` of the lane of a rank's block. */
+static uint64_t recv_offset(const struct state *s, int rank, uint64_t at)
+{
+    return (uint64_t)rank * s->plan->signature.bytes + s->lane.first + at;
 }
 
 static struct stretch segment(const struct state *s, int team, uint64_t nsegments, uint64_t i)
@@ -110,11 +127,13 @@ static struct piece piece_at(const struct state *s, struct stretch stretch)
     uint64_t bytes;
 
     run = pcoll_run_apart(pcoll_run_apart(run, s->plan->rank), s->leader);
+    if (s->nlanes > 1)
+        run.count = 1;
     bytes = (uint64_t)run.count * block(s) - inside;
     return (struct piece){
         .rank = run.rank,
         .at = stretch.first,
-        .recv = (uint64_t)run.rank * block(s) + inside,
+        .recv = recv_offset(s, run.rank, inside),
         .bytes = bytes < length ? bytes : length,
     };
 }
@@ -122,7 +141,9 @@ static struct piece piece_at(const struct state *s, struct stretch stretch)
 /* Where a leader has it. */
 static struct pcoll_place temp_at(const struct state *s, uint64_t at)
 {
-    return pcoll_at(PCOLL_TEMP, (uint64_t)(s->bank * s->teams.nranks) * block(s) + at);
+    uint64_t nranks = (uint64_t)s->teams.nranks, bank = (uint64_t)s->bank * nranks;
+
+    return pcoll_at(PCOLL_TEMP, bank * s->plan->signature.bytes + nranks * s->lane.first + at);
 }
 
 static struct pcoll_place held(const struct state *s, const struct piece *piece)
@@ -130,17 +151,16 @@ static struct pcoll_place held(const struct state *s, const struct piece *piece)
     if (!s->is_user)
         return temp_at(s, piece->at);
     if (piece->rank == s->leader)
-        return pcoll_at(PCOLL_SEND, piece->at % block(s));
+        return send_at(s, piece->at % block(s));
     return pcoll_at(PCOLL_RECV, piece->recv);
 }
 
 static void add_own_copy(const struct state *s)
 {
-    struct pcoll_place to = pcoll_at(PCOLL_RECV, (uint64_t)s->plan->rank * block(s));
+    struct pcoll_place to = pcoll_at(PCOLL_RECV, recv_offset(s, s->plan->rank, 0));
 
     if (!s->plan->signature.in_place)
-        pcoll_plan_add(s->plan,
-                       pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0), to, block(s)));
+        pcoll_plan_add(s->plan, pcoll_entry_copy(PCOLL_NONE, 0, send_at(s, 0), to, block(s)));
 }
 
 /* ---- leaders ---- */
@@ -150,20 +170,20 @@ static void add_send(const struct state *s, uint64_t level, struct stretch stret
 {
     int next = pcoll_team_rank(&s->teams, (s->team + 1) % s->teams.count, 0);
     struct pcoll_entry put =
-        pcoll_entry_put(s->bank, level, temp_at(s, stretch.first), next, temp_at(s, stretch.first),
+        pcoll_entry_put(s->tank, level, temp_at(s, stretch.first), next, temp_at(s, stretch.first),
                         stretch.end - stretch.first);
 
     while (s->is_user) {
         struct piece piece = piece_at(s, stretch);
 
-        put = pcoll_entry_put(s->bank, level, held(s, &piece), next,
+        put = pcoll_entry_put(s->tank, level, held(s, &piece), next,
                               pcoll_at(PCOLL_RECV, piece.recv), piece.bytes);
         stretch.first += piece.bytes;
         if (stretch.first == stretch.end)
             break;
         pcoll_plan_add(s->plan, put);
     }
-    pcoll_plan_add(s->plan, pcoll_entry_pour(put, next, s->bank, 1));
+    pcoll_plan_add(s->plan, pcoll_entry_pour(put, next, s->tank, 1));
 }
 
 static void add_tell(const struct state *s, int trigger, uint64_t level)
@@ -171,7 +191,7 @@ static void add_tell(const struct state *s, int trigger, uint64_t level)
     for (int i = 1; i < pcoll_team_size(&s->teams, s->team); i++)
         pcoll_plan_add(s->plan,
                        pcoll_entry_pour(pcoll_entry_add(trigger, level),
-                                        pcoll_team_rank(&s->teams, s->team, i), s->bank, s->unit));
+                                        pcoll_team_rank(&s->teams, s->team, i), s->tank, s->unit));
 }
 
 /* From the leader's communication buffer to its receive buffer. */
@@ -182,7 +202,7 @@ static void add_copies(const struct state *s, uint64_t level, struct stretch str
 
         if (piece.rank != s->plan->rank)
             pcoll_plan_add(s->plan,
-                           pcoll_entry_copy(s->bank, level, held(s, &piece),
+                           pcoll_entry_copy(s->tank, level, held(s, &piece),
                                             pcoll_at(PCOLL_RECV, piece.recv), piece.bytes));
         stretch.first += piece.bytes;
     }
@@ -192,16 +212,16 @@ static void add_copies(const struct state *s, uint64_t level, struct stretch str
 static void add_own_block(const struct state *s, uint64_t base)
 {
     int next = pcoll_team_rank(&s->teams, (s->team + 1) % s->teams.count, 0);
-    uint64_t first = (uint64_t)s->plan->rank * block(s);
+    uint64_t first = recv_offset(s, s->plan->rank, 0);
 
     for (uint64_t i = 0; i < s->nown; i++) {
         struct pcoll_segment part = pcoll_segment_of(block(s), s->nown, i);
-        struct pcoll_place from = pcoll_at(PCOLL_SEND, part.first);
+        struct pcoll_place from = send_at(s, part.first);
         struct pcoll_place to = pcoll_at(PCOLL_RECV, first + part.first);
-        struct pcoll_entry put = pcoll_entry_put(s->bank, base, from, next, to, part.count);
+        struct pcoll_entry put = pcoll_entry_put(s->tank, base, from, next, to, part.count);
 
-        pcoll_plan_add(s->plan, pcoll_entry_copy(s->bank, base, from, to, part.count));
-        pcoll_plan_add(s->plan, i == s->nown - 1 ? pcoll_entry_pour(put, next, s->bank, 1) : put);
+        pcoll_plan_add(s->plan, pcoll_entry_copy(s->tank, base, from, to, part.count));
+        pcoll_plan_add(s->plan, i == s->nown - 1 ? pcoll_entry_pour(put, next, s->tank, 1) : put);
     }
 }
 
@@ -220,7 +240,7 @@ static void add_step(const struct state *s, uint64_t base, int step)
         if (step < s->teams.count - 1)
             add_send(s, level, part);
         if (step > 0 || i == 0)
-            add_tell(s, s->bank, level);
+            add_tell(s, s->tank, level);
         add_copies(s, level, part);
     }
 }
@@ -241,15 +261,14 @@ static uint64_t add_leader_start(const struct state *s)
     int size = pcoll_team_size(&s->teams, s->team);
     int previous = pcoll_team_rank(&s->teams, (s->team + s->teams.count - 1) % s->teams.count, 0);
     struct pcoll_place temp = temp_at(s, (uint64_t)pcoll_team_place(&s->teams, s->team) * block(s));
-    struct pcoll_entry own =
-        pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0), temp, block(s));
+    struct pcoll_entry own = pcoll_entry_copy(PCOLL_NONE, 0, send_at(s, 0), temp, block(s));
 
     pcoll_plan_neighbor(s->plan, previous);
     if (!s->is_user) {
-        pcoll_plan_add(s->plan, pcoll_entry_done(own, s->bank, member_weight(s)));
+        pcoll_plan_add(s->plan, pcoll_entry_done(own, s->tank, member_weight(s)));
         return (uint64_t)size * member_weight(s);
     }
-    pcoll_plan_add(s->plan, pcoll_entry_pour(pcoll_entry_add(PCOLL_NONE, 0), previous, s->bank,
+    pcoll_plan_add(s->plan, pcoll_entry_pour(pcoll_entry_add(PCOLL_NONE, 0), previous, s->tank,
                                              ready_weight(s)));
     add_tell(s, PCOLL_NONE, 0);
     return (uint64_t)(size - 1) * member_weight(s) + ready_weight(s);
@@ -263,9 +282,9 @@ static void build_leader(struct state *s)
         add_step(s, base, step);
     if (s->is_user) {
         all += (uint64_t)pcoll_team_size(&s->teams, s->team) - 1;
-        pcoll_plan_add(s->plan, pcoll_entry_wait(s->bank, all));
+        pcoll_plan_add(s->plan, pcoll_entry_wait(s->tank, all));
     }
-    s->plan->lift[s->bank] = all;
+    s->plan->lift[s->tank] = all;
 }
 
 /* ---- other members ---- */
@@ -275,13 +294,13 @@ static void add_reads(struct state *s, uint64_t level, struct stretch stretch)
 {
     while (stretch.first < stretch.end) {
         struct piece piece = piece_at(s, stretch);
-        struct pcoll_entry get = pcoll_entry_get(s->bank, level, s->leader, held(s, &piece),
+        struct pcoll_entry get = pcoll_entry_get(s->tank, level, s->leader, held(s, &piece),
                                                  pcoll_at(PCOLL_RECV, piece.recv), piece.bytes);
 
         stretch.first += piece.bytes;
         if (piece.rank == s->plan->rank)
             continue;
-        pcoll_plan_add(s->plan, s->is_user ? pcoll_entry_done(get, s->bank, 1) : get);
+        pcoll_plan_add(s->plan, s->is_user ? pcoll_entry_done(get, s->tank, 1) : get);
         s->nreads++;
     }
 }
@@ -306,19 +325,19 @@ static uint64_t add_all_reads(struct state *s)
 static void build_member(struct state *s)
 {
     uint64_t place = (uint64_t)pcoll_teams_place(&s->teams, s->plan->rank), level;
-    struct pcoll_place to = pcoll_at(PCOLL_RECV, (uint64_t)s->plan->rank * block(s));
-    struct pcoll_entry put = pcoll_entry_put(
-        s->is_user ? s->bank : PCOLL_NONE, s->is_user ? s->unit : 0, pcoll_at(PCOLL_SEND, 0),
-        s->leader, s->is_user ? to : temp_at(s, place * block(s)), block(s));
+    struct pcoll_place to = pcoll_at(PCOLL_RECV, recv_offset(s, s->plan->rank, 0));
+    struct pcoll_entry put =
+        pcoll_entry_put(s->is_user ? s->tank : PCOLL_NONE, s->is_user ? s->unit : 0, send_at(s, 0),
+                        s->leader, s->is_user ? to : temp_at(s, place * block(s)), block(s));
 
-    pcoll_plan_add(s->plan, pcoll_entry_pour(put, s->leader, s->bank, member_weight(s)));
+    pcoll_plan_add(s->plan, pcoll_entry_pour(put, s->leader, s->tank, member_weight(s)));
     level = add_all_reads(s);
     if (s->is_user) {
         level += s->nreads;
         pcoll_plan_add(s->plan,
-                       pcoll_entry_pour(pcoll_entry_add(s->bank, level), s->leader, s->bank, 1));
+                       pcoll_entry_pour(pcoll_entry_add(s->tank, level), s->leader, s->tank, 1));
     }
-    s->plan->lift[s->bank] = level;
+    s->plan->lift[s->tank] = level;
 }
 
 /* ---- the plan ---- */
@@ -328,15 +347,24 @@ static enum pcoll_path path_of(const struct pcoll_params *params)
     return params->path == PCOLL_PATH_TEMP ? PCOLL_PATH_TEMP : PCOLL_PATH_USER;
 }
 
-static void build_phase(struct state *s)
+static void build_lane(struct state *s, const struct pcoll_params *params, int lane)
 {
-    pcoll_plan_open(s->plan, s->bank);
+    const struct pcoll_signature *signature = &s->plan->signature;
+    int first = s->plan->nentries;
+
+    s->lane = pcoll_segment_of(signature->bytes, (uint64_t)s->nlanes, (uint64_t)lane);
+    s->tank = s->bank * s->nlanes + lane;
+    s->nsegments = nsegments_of(signature, params, block(s));
+    s->nown = nown_of(signature, params, block(s));
+    s->incoming = (uint64_t)(s->teams.count - 1) * s->nsegments;
+    s->unit = s->is_user ? (uint64_t)signature->nranks + s->incoming + 4 : 1;
     if (s->member == 0)
         build_leader(s);
     else
         build_member(s);
     if (s->nown == 0)
         add_own_copy(s);
+    pcoll_lane_rail(s->plan, first, lane);
 }
 
 enum pcoll_result pcoll_allgather_ring(const struct pcoll_signature *signature, int rank,
@@ -346,9 +374,9 @@ enum pcoll_result pcoll_allgather_ring(const struct pcoll_signature *signature, 
     int banks = pcoll_banks(params);
     struct state s = {.teams = pcoll_teams_of(signature),
                       .is_user = path_of(params) == PCOLL_PATH_USER,
-                      .nsegments = nsegments_of(signature, params),
-                      .nown = nown_of(signature, params)};
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "ring", banks, banks, &s.plan);
+                      .nlanes = pcoll_lanes(params, signature->bytes)};
+    enum pcoll_result result =
+        pcoll_plan_create(signature, rank, "ring", banks * s.nlanes, banks, &s.plan);
 
     if (result != PCOLL_OK)
         return result;
@@ -356,12 +384,13 @@ enum pcoll_result pcoll_allgather_ring(const struct pcoll_signature *signature, 
     s.team = pcoll_team_of(&s.teams, rank);
     s.member = pcoll_team_member(&s.teams, rank);
     s.leader = pcoll_team_rank(&s.teams, s.team, 0);
-    s.incoming = (uint64_t)(s.teams.count - 1) * s.nsegments;
-    s.unit = s.is_user ? (uint64_t)signature->nranks + s.incoming + 4 : 1;
     if (s.member == 0)
         s.plan->temp_bytes = pcoll_allgather_ring_temp(signature, params);
-    for (s.bank = 0; s.bank < banks; s.bank++)
-        build_phase(&s);
+    for (s.bank = 0; s.bank < banks; s.bank++) {
+        pcoll_plan_open(s.plan, s.bank);
+        for (int lane = 0; lane < s.nlanes; lane++)
+            build_lane(&s, params, lane);
+    }
     *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
 }
@@ -378,16 +407,19 @@ static double cost_flat(const struct pcoll_signature *signature, const struct pc
                         const struct pcoll_machine *machine)
 {
     int is_user = path_of(params) == PCOLL_PATH_USER, steps = signature->nranks - 1;
+    int nlanes = pcoll_lanes(params, signature->bytes);
     double own = (double)signature->bytes, moved = steps * own, work;
-    double nown = (double)nown_of(signature, params);
+    double nown = (double)nown_of(signature, params, signature->bytes / (uint64_t)nlanes);
 
     if (is_user) {
-        double cached = own <= nown * OWN_SEGMENT ? 0.5 : 1;
+        double cached = own <= nlanes * nown * OWN_SEGMENT ? 0.5 : 1;
 
-        work = (steps - 1 + (nown > 1 ? nown : 1)) * machine->rma + cached * own * machine->copy +
-               moved * pcoll_cost_forward(signature, machine);
+        work = nlanes * (steps - 1 + (nown > 1 ? nown : 1)) * machine->rma +
+               cached * own * machine->copy +
+               moved * pcoll_cost_forward(signature, machine) / nlanes;
     } else {
-        work = steps * machine->o + moved * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP) +
+        work = nlanes * steps * machine->o +
+               moved * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP) / nlanes +
                (moved + 2 * own) * machine->copy;
     }
     return pcoll_cost_waves(signature, machine, steps + 1, 1) +
@@ -400,11 +432,14 @@ static double cost_of_levels(const struct pcoll_signature *signature,
     const struct pcoll_teams teams = pcoll_teams_of(signature);
     const struct pcoll_machine node = pcoll_cost_node(machine);
     int is_user = path_of(params) == PCOLL_PATH_USER, members = pcoll_ranks_per_node(signature);
-    double steps = teams.count - 1, parts = steps * (double)nsegments_of(signature, params);
+    int nlanes = pcoll_lanes(params, signature->bytes);
+    uint64_t lane = signature->bytes / (uint64_t)nlanes;
+    double steps = teams.count - 1;
+    double parts = nlanes * steps * (double)nsegments_of(signature, params, lane);
     double own = (double)signature->bytes, all = own * signature->nranks;
     double crowd = pcoll_cost_crowd(signature, machine);
     double between =
-        parts * (is_user ? machine->rma : machine->o) + steps * own * members * machine->G;
+        parts * (is_user ? machine->rma : machine->o) + steps * own * members * machine->G / nlanes;
     double inside = parts * (is_user ? node.rma : node.o) + all * (is_user ? node.G : node.copy);
     double last = crowd * inside / parts;
 

@@ -12,7 +12,7 @@
  *
  * Cost: a rank with children forwards k messages, depth log_k N (the chain: one, depth N - 1).
  * When: chain for very long messages on few ranks; binary and kary where the latency of the depth
- * counts more than bytes.  One counter.
+ * counts more than bytes.  One counter for each rail.
  */
 #include "algorithms/algorithm_files.h"
 #include "algorithms/bcast_pipeline.h"

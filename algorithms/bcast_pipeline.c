@@ -13,10 +13,10 @@
  * Root: it has all segments from the start and sends segment i of all lanes before segment i + 1 of
  * any, so that all trees run at once where they share a port.  It has one tank for all lanes.
  *
- * Rails: for R endpoints a shape of T trees has lcm(T, R) lanes; lane l belongs to tree l mod T and
- * has rail l, that is endpoint l mod R, so each tree and each endpoint carries as much as the
- * others, and nothing need be in order but the segments of one lane.  A lane is a contiguous part
- * of the message.
+ * Rails: for R endpoints a shape of T trees has T R lanes; lane l belongs to tree l mod T and goes
+ * by rail l div T.  So every rank puts as much on each of its rails as on the others, also where it
+ * has children in one tree only, and nothing need be in order but the segments of one lane.  A lane
+ * is a contiguous part of the message.
  *
  * Nodes with several ranks (topology.h): the trees are between the leaders.  A leader announces
  * each segment to its followers, which get it from the leader's buffer, all at the same time, while
@@ -28,7 +28,8 @@
  *
  * Cost, per segment of a lane: one entry for each child, one for each follower.  Depth * (L + hop
  * segments) until the last rank has the first segment, then (S - 1) times what the busiest port
- * sends for one segment of all lanes.
+ * sends for one segment of all lanes.  Rails send at the same time; the processor fires for one
+ * after another.
  *
  * Condition: segments of one lane arrive in order (PCOLL_NEED_ORDER).  One bank is enough: a child
  * completes k only after its parent had put all of it, which needed the "ready" of all its children
@@ -52,31 +53,18 @@ struct pipeline {
 };
 
 struct lane {
-    int number; /* and counter, but for the root; and rail */
-    int tree;
+    int number; /* and counter, but for the root */
+    int tree, rail;
     struct pcoll_segment part;
     uint64_t nsegments;
 };
-
-static int lowest_common_multiple(int a, int b)
-{
-    int x = a, y = b;
-
-    while (y != 0) {
-        int rest = x % y;
-
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
-}
 
 static struct pipeline pipeline_of(const struct pcoll_shape *shape, int radix,
                                    const struct pcoll_signature *signature,
                                    const struct pcoll_params *params)
 {
     int nrails = params->rails > 1 ? params->rails : 1;
-    int nlanes = lowest_common_multiple(shape->ntrees, nrails);
+    int nlanes = shape->ntrees * nrails;
     struct pcoll_teams teams = pcoll_teams_of(signature);
     int first = pcoll_team_rank(&teams, 0, 0);
 
@@ -96,6 +84,7 @@ static struct lane lane_of(const struct pipeline *line, int number)
     struct lane lane = {
         .number = number,
         .tree = number % line->shape->ntrees,
+        .rail = number / line->shape->ntrees,
         .part = pcoll_segment_of(line->signature->bytes, (uint64_t)line->nlanes, (uint64_t)number),
     };
 
@@ -157,7 +146,7 @@ static void add_puts(struct pcoll_plan *plan, const struct pipeline *line, const
             pcoll_entry_put(trigger, threshold, pcoll_at(from, segment.first), child,
                             pcoll_at(PCOLL_RECV, segment.first), segment.count);
 
-        put.rail = lane->number;
+        put.rail = lane->rail;
         pcoll_plan_add(plan, pcoll_entry_pour(put, child, lane->number, 1));
     }
 }
@@ -215,7 +204,7 @@ static void add_ready(struct pcoll_plan *plan, const struct pipeline *line, cons
     int up = line->shape->parent(&line->trees, lane->tree, team), parent = leader_of(line, up);
     struct pcoll_entry ready = pcoll_entry_add(PCOLL_NONE, 0);
 
-    ready.rail = lane->number;
+    ready.rail = lane->rail;
     if (up == 0)
         ready = pcoll_entry_pour(ready, parent, 0, 1);
     else
@@ -256,7 +245,7 @@ static void build_follower(struct pcoll_plan *plan, const struct lane *lane, int
             lane->number, announcement(lane) * (i + 1), leader, pcoll_at(from, segment.first),
             pcoll_at(PCOLL_RECV, segment.first), segment.count);
 
-        get.rail = lane->number;
+        get.rail = lane->rail;
         if (lane->nsegments == 1)
             pcoll_plan_add(plan, pcoll_entry_pour(get, leader, reports, 1));
         else
@@ -353,7 +342,8 @@ double pcoll_pipeline_cost(const struct pcoll_shape *shape, int radix,
     struct lane lane = lane_of(&line, 0);
     int levels = line.teams.topology != NULL, depth = shape->depth(&line.trees);
     double n = (double)lane.nsegments, rounds = (double)line.nlanes / line.nrails;
-    double one = machine->rma + machine->o + (double)lane.part.count / n * machine->G;
+    double firing = line.nrails * (machine->rma + machine->o);
+    double one = firing + (double)lane.part.count / n * machine->G;
     double fan = shape->hop(&line.trees), per_tree = fan / shape->ntrees;
     double steps = (n - 1) * (per_tree > 1 ? per_tree : 1) * rounds + depth * fan;
     double work = (levels ? 1 : pcoll_cost_crowd(signature, machine)) * n * rounds;

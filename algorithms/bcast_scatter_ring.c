@@ -12,15 +12,18 @@
  *
  *      N = 5:   0 -> 4 (part 4), 2 (2, 3), 1 (1)   2 -> 3 (3)   |   0 -> 1 -> 2 -> 3 -> 4
  *
+ * Rails: the message is cut in as many lanes, each of which goes this way on counters of its own.
+ *
  * What the tank of a rank receives, of A parts that come round to it: A + 1 with the parts of its
  * subtree; A + 1 from the gate that opens when all its children have said "ready", which are
  * counted on another counter; 1 with each part, in order.  Rank v need not hear from v + 1: the
  * parent of v + 1 is v or has v in its subtree, and v gets nothing before that one has heard from v
  * + 1.
  *
- * Cost: (log2 N + N - 1) (L + rma) + 2 M G, 2 counters, one bank.  When: long messages, few ranks.
- * Condition: parts of one sender arrive in order (PCOLL_NEED_ORDER).  A rank completes k only after
- * its parent had all "ready" of k, so none of k + 1 can stand in for a missing one.
+ * Cost: (log2 N + N - 1) (L + rma) + 2 M G, 2 counters (for each rail), one bank.  When: long
+ * messages, few ranks. Condition: parts of one sender arrive in order (PCOLL_NEED_ORDER).  A rank
+ * completes k only after its parent had all "ready" of k, so none of k + 1 can stand in for a
+ * missing one.
  */
 #include "algorithms/private.h"
 
@@ -32,6 +35,8 @@ struct state {
     struct pcoll_plan *plan;
     struct pcoll_teams teams;
     struct pcoll_tree tree;
+    struct pcoll_segment lane; /* of the message */
+    int tank, ready;           /* its counters */
     int v, trigger; /* `trigger` at `base`: the parts of my subtree are in, the gate is open */
     uint64_t base;
 };
@@ -59,17 +64,17 @@ static uint64_t subtree_weight(struct pcoll_tree tree, int v)
 static void add_parts(const struct state *s, uint64_t threshold, int first, int end, int to,
                       uint64_t add)
 {
-    uint64_t bytes = s->plan->signature.bytes, n = (uint64_t)s->tree.nranks;
-    uint64_t from = pcoll_segment_of(bytes, n, (uint64_t)first).first;
+    uint64_t bytes = s->lane.count, n = (uint64_t)s->tree.nranks;
+    uint64_t from = pcoll_segment_of(bytes, n, (uint64_t)first).first, at = s->lane.first + from;
     struct pcoll_segment last = pcoll_segment_of(bytes, n, (uint64_t)end - 1);
-    struct pcoll_place source = pcoll_at(s->v == 0 ? PCOLL_SEND : PCOLL_RECV, from);
+    struct pcoll_place source = pcoll_at(s->v == 0 ? PCOLL_SEND : PCOLL_RECV, at);
     struct pcoll_entry entry = pcoll_entry_add(s->trigger, threshold);
     int peer = pcoll_teams_rank(&s->teams, to);
 
     if (last.first + last.count > from)
-        entry = pcoll_entry_put(s->trigger, threshold, source, peer, pcoll_at(PCOLL_RECV, from),
+        entry = pcoll_entry_put(s->trigger, threshold, source, peer, pcoll_at(PCOLL_RECV, at),
                                 last.first + last.count - from);
-    pcoll_plan_add(s->plan, pcoll_entry_pour(entry, peer, TANK, add));
+    pcoll_plan_add(s->plan, pcoll_entry_pour(entry, peer, s->tank, add));
 }
 
 static void add_scatter(const struct state *s)
@@ -99,32 +104,38 @@ static void add_ring(const struct state *s)
 static void add_start(struct state *s)
 {
     int parent = pcoll_teams_rank(&s->teams, pcoll_tree_parent(s->tree, s->v));
-    uint64_t weight = subtree_weight(s->tree, s->v), nready = s->plan->lift[READY];
+    uint64_t weight = subtree_weight(s->tree, s->v), nready = s->plan->lift[s->ready];
 
     s->base = weight;
-    pcoll_plan_add(s->plan, pcoll_entry_pour(pcoll_entry_add(PCOLL_NONE, 0), parent, READY, 1));
+    pcoll_plan_add(s->plan, pcoll_entry_pour(pcoll_entry_add(PCOLL_NONE, 0), parent, s->ready, 1));
     pcoll_plan_neighbor(s->plan, pcoll_teams_rank(&s->teams, s->v - 1));
     if (nready > 0) {
-        pcoll_plan_add(s->plan, pcoll_entry_done(pcoll_entry_add(READY, nready), TANK, weight));
+        pcoll_plan_add(s->plan,
+                       pcoll_entry_done(pcoll_entry_add(s->ready, nready), s->tank, weight));
         s->base += weight;
     }
-    s->plan->lift[TANK] = s->base + (uint64_t)arrivals_of(s->tree, s->v);
-    pcoll_plan_add(s->plan, pcoll_entry_wait(TANK, s->plan->lift[TANK]));
+    s->plan->lift[s->tank] = s->base + (uint64_t)arrivals_of(s->tree, s->v);
+    pcoll_plan_add(s->plan, pcoll_entry_wait(s->tank, s->plan->lift[s->tank]));
 }
 
-static void build(struct state *s)
+static void build(struct state *s, int lane, int nlanes)
 {
-    pcoll_plan_open(s->plan, 0);
-    s->plan->lift[READY] = (uint64_t)pcoll_tree_nchildren(s->tree, s->v);
+    int first = s->plan->nentries;
+
+    s->lane = pcoll_segment_of(s->plan->signature.bytes, (uint64_t)nlanes, (uint64_t)lane);
+    s->tank = lane * NCOUNTERS + TANK;
+    s->ready = lane * NCOUNTERS + READY;
+    s->plan->lift[s->ready] = (uint64_t)pcoll_tree_nchildren(s->tree, s->v);
     if (s->v == 0) {
-        s->trigger = READY;
-        s->base = s->plan->lift[READY];
+        s->trigger = s->ready;
+        s->base = s->plan->lift[s->ready];
     } else {
-        s->trigger = TANK;
+        s->trigger = s->tank;
         add_start(s);
     }
     add_scatter(s);
     add_ring(s);
+    pcoll_lane_rail(s->plan, first, lane);
 }
 
 enum pcoll_result pcoll_bcast_scatter_ring(const struct pcoll_signature *signature, int rank,
@@ -132,15 +143,17 @@ enum pcoll_result pcoll_bcast_scatter_ring(const struct pcoll_signature *signatu
                                            struct pcoll_plan **plan_p)
 {
     struct state s = {.teams = pcoll_teams_of(signature), .tree = {signature->nranks, 2}};
+    int nlanes = pcoll_lanes(params, signature->bytes);
     enum pcoll_result result =
-        pcoll_plan_create(signature, rank, "scatter_ring", NCOUNTERS, 1, &s.plan);
+        pcoll_plan_create(signature, rank, "scatter_ring", NCOUNTERS * nlanes, 1, &s.plan);
 
-    (void)params;
     if (result != PCOLL_OK)
         return result;
     s.v = pcoll_teams_place(&s.teams, rank);
     s.plan->ordered = 1;
-    build(&s);
+    pcoll_plan_open(s.plan, 0);
+    for (int lane = 0; lane < nlanes; lane++)
+        build(&s, lane, nlanes);
     *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
 }
@@ -150,10 +163,10 @@ double pcoll_bcast_scatter_ring_cost(const struct pcoll_signature *signature,
                                      const struct pcoll_machine *machine)
 {
     int depth = pcoll_log_ceil(signature->nranks, 2), steps = signature->nranks - 1;
-    double message = (double)signature->bytes * machine->G;
-    double round = message * steps / signature->nranks + steps * machine->rma;
+    int nlanes = pcoll_lanes(params, signature->bytes);
+    double message = (double)signature->bytes * machine->G / nlanes, rma = machine->rma * nlanes;
+    double round = message * steps / signature->nranks + steps * rma;
 
-    (void)params;
-    return pcoll_cost_waves(signature, machine, depth + steps + 1, 1) + message +
-           depth * machine->rma + pcoll_cost_crowd(signature, machine) * round;
+    return pcoll_cost_waves(signature, machine, depth + steps + 1, 1) + message + depth * rma +
+           pcoll_cost_crowd(signature, machine) * round;
 }

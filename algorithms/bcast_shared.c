@@ -113,8 +113,10 @@ double pcoll_bcast_shared_cost(const struct pcoll_signature *signature,
     double fetch = fill + machine->L, move = part * machine->G;
     int is_one_node = !signature->topology || signature->topology->nnodes == 1;
 
-    if (!is_one_node)
-        move *= signature->nranks - 1; /* all through the root's link */
+    if (!is_one_node) {
+        move *= signature->nranks - 1;      /* all through the root's link */
+        fetch += machine->rma + machine->L; /* there and back */
+    }
 
     /* Ranks in turn on one core find the data in its cache; others must move it to theirs. */
     return pcoll_cost_waves(signature, &own, 1, signature->nranks - 1) +

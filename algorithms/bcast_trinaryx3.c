@@ -35,7 +35,7 @@
  * the properties told of it.
  *
  * Cost: as bcast_pipeline.c; to look for the torus takes sqrt(N) steps.  When: a torus, or three
- * ports.  Three counters, also on three rails.
+ * ports.  Three counters for each rail.
  */
 #include "algorithms/algorithm_files.h"
 #include "algorithms/bcast_pipeline.h"

@@ -20,7 +20,7 @@
  * that has something to send never waits for its turn, so no slots need to be agreed upon.
  *
  * Cost: as bcast_pipeline.c, depth <= 1 + log2 P, at most one message forwarded.  When: long
- * messages on any network that is no torus.  Two counters.
+ * messages on any network that is no torus.  Two counters for each rail.
  */
 #include "algorithms/algorithm_files.h"
 #include "algorithms/bcast_pipeline.h"

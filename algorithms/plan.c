@@ -276,6 +276,7 @@ struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan)
         .counters = plan->ncounters,
         .entries = plan->nentries,
         .phases = plan->nphases,
+        .rails = 1,
         .temp_bytes = plan->temp_bytes,
         .state_bytes = sizeof(*plan) + (uint64_t)plan->nentries * sizeof(*plan->entries) +
                        (uint64_t)plan->nphases * sizeof(*plan->phases) +
@@ -287,6 +288,8 @@ struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan)
         const struct pcoll_entry *entry = &plan->entries[i];
 
         account.messages += entry->peer != PCOLL_NONE;
+        if (entry->rail >= account.rails)
+            account.rails = entry->rail + 1;
         if (entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET)
             account.bytes_moved += entry->bytes;
         else if (entry->op == PCOLL_OP_COPY)

@@ -144,6 +144,7 @@ struct pcoll_account {
     int entries;
     int phases;
     int messages;         /* entries that touch a peer */
+    int rails;            /* ways that entries name */
     uint64_t bytes_moved; /* put and got, of all phases */
     uint64_t bytes_copied;
     uint64_t temp_bytes;

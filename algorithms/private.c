@@ -141,6 +141,19 @@ double pcoll_cost_forward(const struct pcoll_signature *signature,
     return pcoll_cost_crowd(signature, machine) > 1 ? rate + machine->copy / 2 : rate;
 }
 
+int pcoll_lanes(const struct pcoll_params *params, uint64_t bytes)
+{
+    uint64_t most = params->rails > 1 ? (uint64_t)params->rails : 1;
+
+    return (int)(most < bytes ? most : bytes);
+}
+
+void pcoll_lane_rail(struct pcoll_plan *plan, int first, int rail)
+{
+    for (int i = first; i < plan->nentries; i++)
+        plan->entries[i].rail = rail;
+}
+
 uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
     (void)signature;

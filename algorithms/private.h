@@ -94,6 +94,12 @@ void pcoll_barrier_release(struct pcoll_plan *plan, const struct pcoll_teams *te
 double pcoll_cost_barrier_team(const struct pcoll_signature *signature,
                                const struct pcoll_machine *machine);
 
+/* How many lanes stripe blocks of `bytes` bytes over the rails of `params`. */
+int pcoll_lanes(const struct pcoll_params *params, uint64_t bytes);
+
+/* Put the entries from `first` on, which are those of one lane, on its rail. */
+void pcoll_lane_rail(struct pcoll_plan *plan, int first, int rail);
+
 uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pcoll_params *params);
 
 #endif /* PCOLL_ALGORITHMS_PRIVATE_H */

@@ -44,7 +44,7 @@ struct options {
     int iterations; /* 0: as many as fill batch_seconds */
     double batch_seconds;
     double row_seconds; /* a row ends after this time even with fewer batches */
-    bool quick, json, progress, pin, instructions;
+    bool quick, json, progress, pin, instructions, overlap;
     const char *output; /* file for the JSON, or NULL */
     int loop, late;     /* operations to run for callgrind, or 0; the rank that comes last */
     char complaint[256];
@@ -67,8 +67,9 @@ struct line {
 
 struct job {
     int rank, nranks, cores;
-    bool one_node; /* else no shared lines and no limits */
-    bool crowded;  /* more ranks than cores */
+    bool one_node;       /* else no shared lines and no limits */
+    bool counts_packets; /* this rank, for all of its node */
+    bool crowded;        /* more ranks than cores */
     bool pinned;
     struct line *gate;    /* two lines: ranks arrived, generation */
     struct line *flag;    /* two lines of the bare flag exchange */
@@ -88,6 +89,10 @@ double job_now(void);
 void job_barrier(struct job *job);
 /* The largest of all ranks' values, which are not negative. */
 double job_max(struct job *job, double value);
+/* Network packets that this job's nodes have sent, if this rank counts them; with all
+ * acknowledgments, and with whatever else the nodes send. */
+double job_packets(const struct job *job);
+double job_sum(const struct job *job, double value); /* of all ranks */
 /* Give ranks 0 and 1 different cores for a while. */
 void job_pin_apart(struct job *job);
 void job_unpin(struct job *job);
@@ -142,6 +147,7 @@ struct subject {
     MPI_Request request;
     uint64_t *remote;   /* readv: where the other ranks' buffers lie */
     int max_iterations; /* 0: no limit */
+    double packets;     /* of an operation, on all nodes; negative: not counted */
     bool wrong;
     double *samples;
     struct summary summary;
@@ -154,6 +160,11 @@ void subject_perform(struct subject *self, int count);
 double subject_run(struct subject *self, int count);
 double subject_start(struct subject *self, int count);
 double subject_init(struct subject *self, int count);
+/* What is left of an operation for a rank that is away from MPI, for as long as the operation
+ * takes, between beginning and waiting. */
+double subject_overlap(struct subject *self, int count);
+/* Count the packets of an operation. */
+void subject_count_packets(struct subject *self);
 /* Run `rounds` checked operations; true on all ranks if the data was right on all. */
 bool subject_verify(struct subject *self, int rounds);
 

@@ -26,14 +26,17 @@ int job_last_or(const struct job *job, int root)
     return root < 0 ? job->nranks + root : root;
 }
 
-static bool on_one_node(int nranks)
+/* One rank of each node counts packets, where there are several nodes. */
+static void find_nodes(struct job *job)
 {
     MPI_Comm node;
-    int node_ranks;
+    int node_ranks, node_rank;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_size(node, &node_ranks);
+    MPI_Comm_rank(node, &node_rank);
     MPI_Comm_free(&node);
-    return node_ranks == nranks;
+    job->one_node = node_ranks == job->nranks;
+    job->counts_packets = !job->one_node && node_rank == 0;
 }
 
 /* The processors that any rank may use; `own_p` says how many this rank may. */
@@ -153,7 +156,7 @@ void job_init(struct job *job_p, const struct options *opts)
     *job_p = (struct job){0};
     MPI_Comm_rank(MPI_COMM_WORLD, &job_p->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job_p->nranks);
-    job_p->one_node = on_one_node(job_p->nranks);
+    find_nodes(job_p);
     place(job_p, opts->pin);
     if (job_p->one_node)
         share_lines(job_p);
@@ -182,10 +185,28 @@ static void wait_a_little(const struct job *job, int turn)
         nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 }
 
+/* MPI_Wait would spin. */
+static void finish(const struct job *job, MPI_Request *request)
+{
+    int done = 0;
+    for (int turn = 1; !done; turn++) {
+        MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (!done)
+            wait_a_little(job, turn);
+    }
+}
+
+static void barrier_of_nodes(const struct job *job)
+{
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    finish(job, &request);
+}
+
 void job_barrier(struct job *job)
 {
     if (!job->one_node) {
-        MPI_Barrier(MPI_COMM_WORLD);
+        barrier_of_nodes(job);
         return;
     }
     _Atomic uint64_t *arrived = &job->gate[0].value, *generation = &job->gate[1].value;
@@ -210,13 +231,19 @@ static uint64_t largest_bits(const struct job *job)
     return largest;
 }
 
+static double reduce(const struct job *job, double value, MPI_Op op)
+{
+    MPI_Request request;
+    MPI_Iallreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, op, MPI_COMM_WORLD, &request);
+    finish(job, &request);
+    return value;
+}
+
 double job_max(struct job *job, double value)
 {
     uint64_t bits;
-    if (!job->one_node) {
-        MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-        return value;
-    }
+    if (!job->one_node)
+        return reduce(job, value, MPI_MAX);
     memcpy(&bits, &value, sizeof bits);
     atomic_store(&job->word[job->rank].value, bits);
     job_barrier(job);
@@ -224,6 +251,29 @@ double job_max(struct job *job, double value)
     job_barrier(job);
     memcpy(&value, &bits, sizeof value);
     return value;
+}
+
+double job_sum(const struct job *job, double value)
+{
+    return reduce(job, value, MPI_SUM);
+}
+
+/* /proc/net/dev: two lines of titles, then for each interface "name:", 8 figures of what it has
+ * received, bytes and packets sent. */
+double job_packets(const struct job *job)
+{
+    char line[512], name[64];
+    unsigned long long sum = 0, packets;
+    FILE *file = job->counts_packets ? fopen("/proc/net/dev", "r") : NULL;
+    if (!file)
+        return 0;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, " %63[^:]: %*u %*u %*u %*u %*u %*u %*u %*u %*u %llu", name, &packets) ==
+                2 &&
+            strcmp(name, "lo") != 0)
+            sum += packets;
+    fclose(file);
+    return (double)sum;
 }
 
 void job_pin_apart(struct job *job)

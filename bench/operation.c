@@ -5,6 +5,7 @@
 #include "bench.h"
 #include "persistent.h"
 
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -59,7 +60,7 @@ static void call_blocking(const struct operation *op)
     }
 }
 
-static void call_nonblocking(const struct operation *op)
+static MPI_Request begin_nonblocking(const struct operation *op)
 {
     const struct job *job = op->job;
     int count = (int)op->size;
@@ -76,6 +77,12 @@ static void call_nonblocking(const struct operation *op)
                            &request);
             break;
     }
+    return request;
+}
+
+static void call_nonblocking(const struct operation *op)
+{
+    MPI_Request request = begin_nonblocking(op);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
@@ -178,6 +185,53 @@ double subject_init(struct subject *self, int count)
     if (info != MPI_INFO_NULL)
         MPI_Info_free(&info);
     return seconds;
+}
+
+/* How long it was.  Computing; but where there are more ranks than cores sleeping, since computing
+ * would take from the others the core that they need. */
+static double be_away(const struct job *job, double seconds)
+{
+    double begin = job_now();
+    if (job->crowded)
+        nanosleep(&(struct timespec){(time_t)seconds, (long)(fmod(seconds, 1) * 1e9)}, NULL);
+    while (job_now() - begin < seconds)
+        continue;
+    return job_now() - begin;
+}
+
+double subject_overlap(struct subject *self, int count)
+{
+    bool persistent = way_is_persistent(self->variant->way);
+    MPI_Request request = self->timed->request;
+    double begin = job_now(), away = 0;
+    for (int i = 0; i < count; i++) {
+        if (persistent)
+            MPI_Start(&request);
+        else
+            request = begin_nonblocking(&self->op);
+        away += be_away(self->op.job, self->timed->summary.median);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return job_now() - begin - away;
+}
+
+/* Between two barriers, which others have not left when this rank looks. */
+static double packets_of(struct subject *self, int count)
+{
+    struct job *job = self->op.job;
+    job_barrier(job);
+    double before = job_packets(job);
+    subject_perform(self, count);
+    job_barrier(job);
+    return job_sum(job, job_packets(job) - before);
+}
+
+/* As many packets as the barriers alone make come off. */
+void subject_count_packets(struct subject *self)
+{
+    int count = self->summary.iterations;
+    double barriers = packets_of(self, 0), all = packets_of(self, count);
+    self->packets = fmax(0, all - barriers) / count;
 }
 
 /* ---- verification ---------------------------------------------------------------------------- */

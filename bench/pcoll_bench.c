@@ -90,7 +90,7 @@ static void verify_fully(struct subject *subject)
 static struct subject *add(struct row *row, struct subject *subjects, const char *name)
 {
     struct subject *subject = &subjects[row->num_subjects++];
-    *subject = (struct subject){.op = row->op, .request = MPI_REQUEST_NULL};
+    *subject = (struct subject){.op = row->op, .request = MPI_REQUEST_NULL, .packets = -1};
     snprintf(subject->name, sizeof subject->name, "%.47s", name);
     return subject;
 }
@@ -135,9 +135,11 @@ static void add_cost(struct row *row, struct subject *subjects, const struct sub
     subject->max_iterations = batch == subject_init ? MOST_INITS : 0;
 }
 
-static void add_costs(struct row *row, struct subject *subjects, int num_variants)
+static void add_costs(struct row *row, struct subject *subjects, int num_variants, bool overlap)
 {
     for (int i = 0; i < num_variants; i++) {
+        if (overlap && subjects[i].variant->way != BLOCKING)
+            add_cost(row, subjects, &subjects[i], "overlap", subject_overlap);
         if (!way_is_persistent(subjects[i].variant->way))
             continue;
         add_cost(row, subjects, &subjects[i], "start", subject_start);
@@ -176,7 +178,10 @@ static bool run_row(struct operation op, const struct options *opts, const struc
     add_limits(&row, subjects);
     int timed = row.num_subjects;
     measure(op.job, subjects, timed, opts);
-    add_costs(&row, subjects, num_variants);
+    if (!op.job->one_node)
+        for (int i = 0; i < num_variants; i++)
+            subject_count_packets(&subjects[i]);
+    add_costs(&row, subjects, num_variants, opts->overlap);
     if (row.num_subjects > timed)
         time_costs(op.job, subjects + timed, row.num_subjects - timed, opts);
     close_row(&row, subjects, num_variants);

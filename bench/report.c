@@ -17,6 +17,7 @@ static struct {
     FILE *json; /* rows so far */
     char *json_text;
     size_t json_length;
+    char cost_titles[COSTS_LENGTH];
     char costs[MAX_OPERATIONS][COSTS_LENGTH]; /* second table, printed last */
 } report;
 
@@ -173,44 +174,74 @@ static void print_row(const struct row *row, const char *size)
     fflush(stdout);
 }
 
-static int cost_width(const struct variant *variant)
+/* ---- the second table ------------------------------------------------------------------------ */
+
+static void append_cost(char *line, const struct subject *subject, const char *what,
+                        const char *text)
 {
-    return (int)strlen(variant->name) + (int)strlen(".start");
+    size_t used = strlen(line);
+    int width = (int)(strlen(subject->name) + strlen(what)) + 1;
+    snprintf(line + used, COSTS_LENGTH - used, " %*s", width, text);
 }
 
-/* The cost of init and start of each persistent variant, for the second table. */
+static void append_title(char *line, const struct subject *subject, const char *what)
+{
+    char title[2 * NAME_LENGTH];
+    snprintf(title, sizeof title, "%s.%s", subject->name, what);
+    append_cost(line, subject, what, title);
+}
+
+/* The share of the operation that is hidden. */
+static void overlap_text(char *text, size_t length, const struct subject *exposed)
+{
+    double share = 1 - exposed->summary.median / exposed->timed->summary.median;
+    snprintf(text, length, "%.0f%%", share > 0 ? share * 100 : 0);
+}
+
+/* What belongs to one variant. */
+static void append_costs(char *titles, char *line, const struct row *row,
+                         const struct subject *timed)
+{
+    static const char *const whats[] = {"start", "init", "overlap"};
+    char text[24];
+    for (int i = 0; i < 3; i++) {
+        char name[2 * NAME_LENGTH];
+        snprintf(name, sizeof name, "%s.%s", timed->name, whats[i]);
+        const struct subject *cost = find(row, name);
+        if (!cost)
+            continue;
+        if (cost->batch == subject_overlap)
+            overlap_text(text, sizeof text, cost);
+        else
+            time_text(text, sizeof text, cost->summary.median);
+        append_title(titles, timed, whats[i]);
+        append_cost(line, timed, whats[i], text);
+    }
+    if (timed->packets >= 0) {
+        snprintf(text, sizeof text, "%.1f", timed->packets);
+        append_title(titles, timed, "packets");
+        append_cost(line, timed, "packets", text);
+    }
+}
+
 static void keep_costs(const struct row *row, const char *size)
 {
     char *line = report.costs[report.num_rows];
-    int n = snprintf(line, COSTS_LENGTH, "%-10s %6s", collective_name(row->op.coll), size);
-    for (int i = 0; i < row->num_subjects && n < COSTS_LENGTH - 2 * NAME_LENGTH; i++) {
-        const struct subject *subject = &row->subjects[i];
-        char text[24];
-        if (subject->batch != subject_init && subject->batch != subject_start)
-            continue;
-        time_text(text, sizeof text, subject->summary.median);
-        n += snprintf(line + n, (size_t)(COSTS_LENGTH - n), " %*s", cost_width(subject->variant),
-                      text);
-    }
-}
-
-static void print_cost_titles(void)
-{
-    printf("\nMicroseconds of MPI_Start alone, and of init and free together\n\n%-10s %6s",
-           "collective", "size");
-    for (int i = 0; i < report.num_variants; i++) {
-        const struct variant *variant = &report.variants[i];
-        if (way_is_persistent(variant->way))
-            printf(" %s.start  %s.init", variant->name, variant->name);
-    }
-    printf("\n");
+    report.cost_titles[0] = '\0';
+    snprintf(line, COSTS_LENGTH, "%-10s %6s", collective_name(row->op.coll), size);
+    for (int i = 0; i < row->num_subjects; i++)
+        if (row->subjects[i].batch == subject_run)
+            append_costs(report.cost_titles, line, row, &row->subjects[i]);
 }
 
 static void print_costs(void)
 {
-    if (!report.opts->way[STOCK] && !report.opts->way[OFFLOAD])
+    if (report.cost_titles[0] == '\0')
         return;
-    print_cost_titles();
+    printf("\nMicroseconds of MPI_Start alone, and of init and free together; the share of an\n"
+           "operation that computing hides; packets sent by all nodes for one operation\n\n"
+           "%-10s %6s%s\n",
+           "collective", "size", report.cost_titles);
     for (int i = 0; i < report.num_rows; i++)
         printf("%s\n", report.costs[i]);
 }
@@ -237,10 +268,13 @@ static void json_subject(FILE *to, const struct subject *subject, bool first)
     const struct summary *summary = &subject->summary;
     fprintf(to,
             "%s\n      \"%s\": {\"us\": %.4f, \"p10\": %.4f, \"p90\": %.4f, \"batches\": %d, "
-            "\"iterations\": %d, \"right\": %s}",
+            "\"iterations\": %d, \"right\": %s",
             first ? "" : ",", subject->name, summary->median * 1e6, summary->low * 1e6,
             summary->high * 1e6, summary->batches, summary->iterations,
             subject->wrong ? "false" : "true");
+    if (subject->packets >= 0)
+        fprintf(to, ", \"packets\": %.1f", subject->packets);
+    fprintf(to, "}");
 }
 
 static void json_row(FILE *to, const struct row *row)

@@ -92,17 +92,19 @@ static void leave_together(struct MPIDI_PCOLL_comm *state)
         MPIR_Barrier_fallback(state->comm, &errflag);
 }
 
-/* The communicator goes; its plans may stay. Their requests must not name it any more. */
+/* The communicator goes; its plans may stay. Their requests must not name it any more. MPICH calls
+ * this without its lock, as user functions want it. */
 static int delete_state(MPI_Comm comm, int key, void *value, void *extra)
 {
     struct MPIDI_PCOLL_comm *state = value;
 
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     leave_together(state);
-
     for (struct MPIDI_PCOLL_plan *plan = state->plans; plan; plan = plan->sibling_next)
         plan->preq->comm = NULL;
     state->comm = NULL;
     MPIDI_PCOLL_comm_release(state);
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     return MPI_SUCCESS;
 }
 
@@ -128,12 +130,18 @@ static bool have_one_node(const int *nodes, int n)
     return true;
 }
 
-/* A rank bound to cores near the network's device is a better leader of its node. */
+/* A rank bound to cores near the network's devices is a better leader of its node: how many of
+ * them are not near? */
 static int distance_from_network(void)
 {
-    const char *device = MPIDI_PCOLL_interface();
+    const char *list = MPIDI_PCOLL_interface();
+    char *names = list ? MPL_strdup(list) : NULL, *rest = names, *device;
+    int far = 0;
 
-    return device && !MPIR_hwtopo_is_dev_close_by_name(device);
+    while ((device = strsep(&rest, ",")) != NULL)
+        far += *device && !MPIR_hwtopo_is_dev_close_by_name(device);
+    MPL_free(names);
+    return far;
 }
 
 /* Fills distances[0 .. nranks) and *medium_p. */

@@ -88,6 +88,7 @@ static enum pcoll_result generate(const struct call *call, const struct MPIDI_PC
         .slots = proposal->slots,
         .segment = proposal->segment,
         .path = (enum pcoll_path)proposal->path,
+        .rails = proposal->rails,
     };
     enum pcoll_result result =
         pcoll_generate(row, &call->signature, call->comm->rank, &params, plan_p);
@@ -105,6 +106,8 @@ static void print_choice(const struct MPIDI_PCOLL_plan *plan,
     struct pcoll_account account = pcoll_plan_account(plan->plan);
     const struct pcoll_algorithm *row = &pcoll_algorithms[proposal->row];
     char line[300], radix[24] = "", segment[40] = "", slots[24] = "", nodes[24] = "";
+    char rails[24] = "";
+    int nrails = MPL_MIN(account.rails, plan->medium->group_rails(plan->state->group));
 
     if (sig->topology)
         snprintf(nodes, sizeof(nodes), " of %d nodes", sig->topology->nnodes);
@@ -114,11 +117,13 @@ static void print_choice(const struct MPIDI_PCOLL_plan *plan,
         snprintf(segment, sizeof(segment), " segment %llu", (unsigned long long)proposal->segment);
     if (row->uses_slots && proposal->slots)
         snprintf(slots, sizeof(slots), " slots %d", proposal->slots);
+    if (nrails > 1)
+        snprintf(rails, sizeof(rails), " on %d rails", nrails);
     snprintf(line, sizeof(line),
-             "%s %llu B on %d ranks%s: %s%s%s%s%s on %s (%s), predicted %.2f us; "
+             "%s %llu B on %d ranks%s: %s%s%s%s%s%s on %s (%s), predicted %.2f us; "
              "%d counters, %d entries, %d messages, %llu B of state",
              pcoll_coll_name(sig->coll), (unsigned long long)sig->bytes, sig->nranks, nodes,
-             row->name, radix, segment, slots, paths[proposal->path], plan->medium->name,
+             row->name, radix, segment, slots, rails, paths[proposal->path], plan->medium->name,
              proposal->reason, proposal->predicted_us, account.counters, account.entries,
              account.messages, (unsigned long long)account.state_bytes);
     fprintf(stderr, "[%d] pcoll: %s\n", MPIR_Process.rank, line);

@@ -47,8 +47,10 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Domain, network interface or address of it that persistent collectives use between nodes.
-        Unset: that of MPICH, or the provider's choice if MPIR_CVAR_COLL_OFFLOAD_PROVIDER is set.
+        Domain, network interface or address of it that persistent collectives use between nodes, or
+        a list of up to 8 (link1,link2) to stripe long messages over; the i-th of each process talk
+        to each other. Unset: that of MPICH, or the provider's choice if
+        MPIR_CVAR_COLL_OFFLOAD_PROVIDER is set.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */

@@ -65,7 +65,7 @@ int MPIDI_PCOLL_medium_wish(bool one_node);
 /* What to try when medium `number` is not to be had; PCOLL_NONE: MPICH's path. */
 int MPIDI_PCOLL_medium_next(int number, bool one_node);
 bool MPIDI_PCOLL_is_network(const struct pcoll_medium *medium);
-/* For libfabric; NULL: its own choice. */
+/* For libfabric; NULL: its own choice.  The interface may be a list. */
 const char *MPIDI_PCOLL_provider(void);
 const char *MPIDI_PCOLL_interface(void);
 
@@ -86,6 +86,7 @@ struct MPIDI_PCOLL_proposal {
     int32_t radix;
     int32_t slots;
     int32_t path;
+    int32_t rails;
     uint64_t segment;
     double predicted_us;
     const char *reason; /* valid on rank 0 only */

@@ -325,6 +325,7 @@ static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
     struct pcoll_ability ability = {
         .medium = state->medium->name,
         .node_medium = medium_in_node(state),
+        .rails = state->medium->group_rails(state->group),
         .provides = allowed(state),
         .max_ring = state->medium == MPIDI_PCOLL_medium(MPIDI_PCOLL_MEDIUM_TRIGGER) ? 8 : 0,
         .user_rma_threshold = threshold > 0 ? (uint64_t)threshold : 0,
@@ -345,6 +346,7 @@ static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
     proposal->radix = choice.params.radix;
     proposal->slots = choice.params.slots;
     proposal->path = choice.params.path;
+    proposal->rails = choice.params.rails;
     proposal->segment = choice.params.segment;
     proposal->predicted_us = choice.predicted_us;
     proposal->reason = choice.reason;

@@ -17,8 +17,8 @@ struct pcoll_bootstrap {
     int rank, nranks;
     const struct pcoll_topology *topology; /* NULL: all on one node */
     const char *provider;                  /* of libfabric; NULL: its choice */
-    const char *interface; /* the provider's domain, or a network interface, or an address of it;
-                            * NULL: the provider's choice */
+    const char *interface; /* the provider's domain, or a network interface, or an address of it,
+                            * or a list `a,b,c` of such; NULL: the provider's choice */
     void *context;
 
     /* Collective; every rank gives `bytes` bytes at `mine`, and gets those of rank r at
@@ -53,6 +53,8 @@ struct pcoll_medium {
                                       struct pcoll_group **group_p);
     void (*group_destroy)(struct pcoll_group *group); /* local; no plan is bound any more */
     unsigned (*group_provides)(const struct pcoll_group *group); /* enum pcoll_need */
+    /* Endpoints to spread the rails of a plan over (plan.h); the same on all ranks. */
+    int (*group_rails)(const struct pcoll_group *group);
 
     /* Collective: as the bootstrap's allgather, through the medium itself; bytes at most
      * PCOLL_EXCHANGE_BYTES. */
@@ -80,5 +82,12 @@ struct pcoll_medium {
      * this plan does not move before. */
     void (*rest)(struct pcoll_bound *bound, unsigned usec);
 };
+
+/* Of media with one endpoint. */
+static inline int pcoll_one_rail(const struct pcoll_group *group)
+{
+    (void)group;
+    return 1;
+}
 
 #endif /* PCOLL_MEDIUM_H */

@@ -119,6 +119,21 @@ void pcoll_ofi_poll_all(void); /* all endpoints of the process */
  * something now, or the provider has no means to. */
 int pcoll_ofi_sleep(struct pcoll_ofi_endpoint *endpoint, unsigned usec);
 
+#define PCOLL_OFI_MAX_RAILS 8
+
+/* What the list `a,b,c` in bootstrap->interface names. */
+struct pcoll_ofi_interfaces {
+    int n;                                  /* at least 1 */
+    const char *names[PCOLL_OFI_MAX_RAILS]; /* [n]; NULL, the only one: the provider's choice */
+    char *text;                             /* that they point into */
+};
+
+/* ofi_select.c: take the list apart.  A name that is empty, or was there already, or is one too
+ * many is left out, with a message.  Ended by pcoll_ofi_interfaces_free. */
+enum pcoll_result pcoll_ofi_interfaces(const struct pcoll_bootstrap *bootstrap,
+                                       struct pcoll_ofi_interfaces *list) PCOLL_MUST_CHECK;
+void pcoll_ofi_interfaces_free(struct pcoll_ofi_interfaces *list);
+
 /* ofi_select.c: what the provider offers for the options; the caller frees it by fi_freeinfo. */
 enum pcoll_result pcoll_ofi_select(const struct pcoll_ofi_options *options,
                                    const struct pcoll_bootstrap *bootstrap,

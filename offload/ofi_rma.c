@@ -19,7 +19,7 @@
 static enum pcoll_result fire_away(struct pcoll_ofi_bound *bound, struct pcoll_shm_step *shm)
 {
     struct pcoll_ofi_step *step = shm->to;
-    enum pcoll_result result = pcoll_ofi_advance(bound, step);
+    enum pcoll_result result = pcoll_ofi_advance(step);
 
     step->is_queued = bound->ordered;
     if (result == PCOLL_PENDING && step->stage == PCOLL_OFI_MOVING && !bound->ordered)
@@ -69,15 +69,11 @@ static enum pcoll_result drain_all(struct pcoll_ofi_bound *bound)
     return PCOLL_OK;
 }
 
-static enum pcoll_result progress(struct pcoll_ofi_bound *bound)
+/* Fire what can be fired without asking the network what is new. */
+static enum pcoll_result fire_all(struct pcoll_ofi_bound *bound)
 {
-    enum pcoll_result result;
+    enum pcoll_result result = pcoll_ofi_flush(bound);
 
-    if (bound->nlinks > 0) {
-        pcoll_ofi_poll(bound->endpoint);
-        pcoll_ofi_read_inbox(bound);
-    }
-    result = pcoll_ofi_flush(bound);
     if (result == PCOLL_OK || result == PCOLL_PENDING)
         result = drain_all(bound);
     if (bound->failed)
@@ -88,17 +84,30 @@ static enum pcoll_result progress(struct pcoll_ofi_bound *bound)
                                                                                     : PCOLL_PENDING;
 }
 
+static enum pcoll_result progress(struct pcoll_ofi_bound *bound)
+{
+    if (bound->nlinks > 0) {
+        pcoll_ofi_poll_rails(bound);
+        pcoll_ofi_read_inbox(bound);
+    }
+    return fire_all(bound);
+}
+
+/* What can be sent at once goes before the first look at the network, which takes time. */
 static enum pcoll_result ofi_start(struct pcoll_bound *shm)
 {
     struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(shm);
     const struct pcoll_shm_phase *phase = &shm->phases[shm->phase];
+    enum pcoll_result result;
 
     if (bound->failed)
         return PCOLL_ERR_SYSTEM;
     shm->phase = shm->phase + 1 == shm->nphases ? 0 : shm->phase + 1;
     for (shm->npending = 0; shm->npending < phase->nqueues; shm->npending++)
         shm->pending[shm->npending] = phase->queues[shm->npending];
-    return progress(bound);
+    pcoll_ofi_read_inbox(bound);
+    result = fire_all(bound);
+    return result == PCOLL_PENDING ? progress(bound) : result;
 }
 
 /* Not there yet: has a peer given up? */
@@ -109,9 +118,9 @@ static enum pcoll_result check_failed(struct pcoll_ofi_bound *bound)
 
     if (atomic_load_explicit(&bound->shm.block->failed, memory_order_relaxed))
         bound->failed = 1;
-    for (int i = 0; i < bound->nlinks && !bound->failed; i++)
-        if (pcoll_ofi_farewell_of(&bound->links[i]) == PCOLL_OFI_FAILED) {
-            snprintf(text, sizeof(text), "libfabric: rank %d gave up", bound->links[i].rank);
+    for (int i = 0; i < bound->nways && !bound->failed; i++)
+        if (pcoll_ofi_farewell_of(&bound->ways[i]) == PCOLL_OFI_FAILED) {
+            snprintf(text, sizeof(text), "libfabric: rank %d gave up", bound->ways[i].rank);
             bootstrap->report(bootstrap->context, text);
             atomic_store_explicit(&bound->shm.block->failed, 1 + (uint32_t)bound->shm.rank,
                                   memory_order_release);
@@ -123,7 +132,16 @@ static enum pcoll_result check_failed(struct pcoll_ofi_bound *bound)
     return PCOLL_ERR_SYSTEM;
 }
 
-/* A plan within the node polls the network now and then for others: they may still read here. */
+/* Now and then poll for others what this plan does not use, which is all rails if it stays within
+ * the node: they may still read here. */
+static void poll_for_others(struct pcoll_ofi_bound *bound)
+{
+    const struct pcoll_ofi_group *group = bound->group;
+
+    for (int i = bound->nlinks > 0 ? bound->nrails : 0; i < group->nrails; i++)
+        pcoll_ofi_poll(group->endpoints[i]);
+}
+
 static enum pcoll_result ofi_progress(struct pcoll_bound *shm)
 {
     struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(shm);
@@ -131,8 +149,7 @@ static enum pcoll_result ofi_progress(struct pcoll_bound *shm)
 
     if (result != PCOLL_PENDING)
         return result;
-    if (bound->nlinks == 0)
-        pcoll_ofi_poll(bound->endpoint);
+    poll_for_others(bound);
     return check_failed(bound);
 }
 
@@ -166,6 +183,7 @@ const struct pcoll_medium pcoll_medium_ofi_rma = {
     .group_create = pcoll_ofi_rma_group_create,
     .group_destroy = pcoll_ofi_rma_group_destroy,
     .group_provides = pcoll_ofi_rma_group_provides,
+    .group_rails = pcoll_ofi_rma_group_rails,
     .exchange = pcoll_ofi_rma_exchange,
     .bind = pcoll_ofi_rma_bind,
     .unbind = pcoll_ofi_rma_unbind,

@@ -26,6 +26,8 @@
  *     with FI_ORDER_WAW only): the slots of an inbox are read as a snapshot, twice the same, so
  *     that no later pour is seen without an earlier one; in an ordered plan nothing overtakes an
  *     operation that must be waited for;
+ *   - rails (an endpoint for each interface of a list) share nothing but counters: a channel is of
+ *     one rail, so that its sums arrive in order, and data precede their sum on the same one;
  *   - a slot's cell is not written again before the owner has consumed it: that is a hazard of the
  *     plan, which plan_check.h excludes.
  *

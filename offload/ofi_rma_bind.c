@@ -3,7 +3,11 @@
  *
  * Init messages: two allgathers of a few bytes (is everybody able, did anybody fail), what the
  * ranks of a node exchange in their shared memory, and one swap with the neighbors on other nodes:
- * address, keys, where the neighbor's slots are here, and which channels I shall use there.
+ * addresses and keys of each rail, where the neighbor's slots are here, and which channels I shall
+ * use there.
+ *
+ * An entry of rail r goes by rail r mod n of the group's n.  The plan uses as many of these as its
+ * entries name, on any rank, and its memory is registered with no more.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,12 +23,15 @@ struct channel_card {
     int32_t counter, cell, offset, bytes; /* counter of the neighbor, or PCOLL_NONE */
 };
 
-struct card {
+struct rail_card {
     struct pcoll_ofi_name name;
     struct where send, recv, area, inbox; /* inbox: the slots for the neighbor */
+};
+
+struct card {
     uint64_t ncounters;
     uint64_t nchannels;
-    struct channel_card channels[]; /* most of any rank, on all ranks */
+    struct rail_card rails[]; /* then the channels: room for the most of any rank, on all ranks */
 };
 
 /* While binding. */
@@ -36,6 +43,7 @@ struct binding {
     const struct pcoll_memory *memory;
     int *ranks; /* [nlinks] */
     int most;   /* channels from one rank to one neighbor */
+    size_t mail_bytes;
     char *mine, *theirs;
     size_t card_bytes;
 };
@@ -45,11 +53,17 @@ static struct card *card(const struct binding *b, char *cards, int link)
     return (struct card *)(void *)(cards + (size_t)link * b->card_bytes);
 }
 
+static struct channel_card *channels_of(const struct binding *b, struct card *c)
+{
+    return (struct channel_card *)(void *)(c->rails + b->bound->nrails);
+}
+
 /* What all must agree on before they bind. */
 struct offer {
     int32_t result;
     uint32_t needs;
     int32_t most;
+    int32_t nrails;
 };
 
 static int is_cell_put(const struct pcoll_entry *entry)
@@ -61,14 +75,22 @@ static int is_cell_put(const struct pcoll_entry *entry)
 
 static int is_channel(const struct pcoll_ofi_channel *a, const struct pcoll_ofi_channel *b)
 {
-    return a->link == b->link && a->counter == b->counter && a->cell == b->cell &&
-           a->offset == b->offset && a->bytes == b->bytes;
+    return a->link == b->link && a->rail == b->rail && a->counter == b->counter &&
+           a->cell == b->cell && a->offset == b->offset && a->bytes == b->bytes;
 }
 
-static struct pcoll_ofi_channel describe(const struct pcoll_entry *entry, int link)
+static int rail_of(const struct binding *b, const struct pcoll_entry *entry)
 {
-    struct pcoll_ofi_channel channel = {
-        .link = link, .counter = entry->peer_counter, .cell = PCOLL_NONE};
+    return entry->rail % b->group->nrails;
+}
+
+static struct pcoll_ofi_channel describe(const struct binding *b, const struct pcoll_entry *entry,
+                                         int link)
+{
+    struct pcoll_ofi_channel channel = {.link = link,
+                                        .rail = rail_of(b, entry),
+                                        .counter = entry->peer_counter,
+                                        .cell = PCOLL_NONE};
 
     if (is_cell_put(entry)) {
         channel.cell = (int)(entry->remote.offset / PCOLL_CELL_BYTES);
@@ -79,9 +101,10 @@ static struct pcoll_ofi_channel describe(const struct pcoll_entry *entry, int li
 }
 
 /* The number of an entry's channel; room must suffice. */
-static int channel_of(struct pcoll_ofi_bound *bound, const struct pcoll_entry *entry, int link)
+static int channel_of(const struct binding *b, const struct pcoll_entry *entry, int link)
 {
-    struct pcoll_ofi_channel wanted = describe(entry, link);
+    struct pcoll_ofi_bound *bound = b->bound;
+    struct pcoll_ofi_channel wanted = describe(b, entry, link);
 
     for (int i = 0; i < bound->nchannels; i++)
         if (is_channel(&bound->channels[i], &wanted))
@@ -126,7 +149,7 @@ static enum pcoll_result allocate(struct binding *b)
 {
     const struct pcoll_plan *plan = b->plan;
     struct pcoll_ofi_bound *bound;
-    size_t n;
+    size_t n, nrails = (size_t)b->group->nrails;
 
     if (plan == NULL)
         return PCOLL_ERR_NOMEM;
@@ -135,20 +158,21 @@ static enum pcoll_result allocate(struct binding *b)
     if (bound == NULL || pcoll_shm_bound_init(&bound->shm, plan) != PCOLL_OK)
         return PCOLL_ERR_NOMEM;
     b->shm.bound = &bound->shm;
-    bound->endpoint = b->group->endpoint;
     bound->ordered = plan->ordered;
     bound->ready_end = &bound->ready;
     bound->links = calloc(n, sizeof(*bound->links));
-    bound->byes = calloc(n, sizeof(*bound->byes));
+    bound->ways = calloc(n * nrails, sizeof(*bound->ways));
+    bound->rails = calloc(nrails, sizeof(*bound->rails));
     bound->channels = calloc((size_t)plan->nentries + 1, sizeof(*bound->channels));
     bound->steps = calloc((size_t)plan->nentries + 1, sizeof(*bound->steps));
     b->ranks = calloc(n, sizeof(*b->ranks));
-    if (!bound->links || !bound->byes || !bound->channels || !bound->steps || !b->ranks)
+    if (!bound->links || !bound->ways || !bound->rails || !bound->channels || !bound->steps ||
+        !b->ranks)
         return PCOLL_ERR_NOMEM;
     return pcoll_shm_binding_init(&b->shm);
 }
 
-/* Links and channels to the neighbors that `local` says are away. */
+/* Links and channels to the neighbors that `local` says are away, and the rails to them. */
 static void find_links(struct binding *b, const int *local)
 {
     struct pcoll_ofi_bound *bound = b->bound;
@@ -157,6 +181,7 @@ static void find_links(struct binding *b, const int *local)
     bound->nlinks = 0;
     bound->nchannels = 0;
     bound->nsteps = 0;
+    bound->nrails = 1;
     for (int i = 0; i < plan->nneighbors; i++)
         if (local[plan->neighbors[i]] == PCOLL_NONE) {
             b->ranks[bound->nlinks] = plan->neighbors[i];
@@ -165,9 +190,13 @@ static void find_links(struct binding *b, const int *local)
     for (int i = 0; i < plan->nentries; i++) {
         int link = link_of(bound, plan->entries[i].peer);
 
-        bound->nsteps += link != PCOLL_NONE;
-        if (link != PCOLL_NONE && has_channel(&plan->entries[i]))
-            channel_of(bound, &plan->entries[i], link);
+        if (link == PCOLL_NONE)
+            continue;
+        bound->nsteps++;
+        if (rail_of(b, &plan->entries[i]) >= bound->nrails)
+            bound->nrails = rail_of(b, &plan->entries[i]) + 1;
+        if (has_channel(&plan->entries[i]))
+            channel_of(b, &plan->entries[i], link);
     }
 }
 
@@ -183,6 +212,7 @@ static enum pcoll_result agree_on_offer(struct binding *b, enum pcoll_result min
         find_links(b, b->group->alone);
         own.needs = b->plan->needs;
         own.most = count_most(b->bound);
+        own.nrails = b->bound->nrails;
     }
     all = malloc((size_t)bootstrap->nranks * sizeof(*all));
     if (all == NULL)
@@ -192,6 +222,7 @@ static enum pcoll_result agree_on_offer(struct binding *b, enum pcoll_result min
         own.result = all[r].result > own.result ? all[r].result : own.result;
         needs |= all[r].needs;
         b->most = all[r].most > b->most ? all[r].most : b->most;
+        own.nrails = all[r].nrails > own.nrails ? all[r].nrails : own.nrails;
     }
     free(all);
     if (mine != PCOLL_OK || own.result != PCOLL_OK)
@@ -199,6 +230,7 @@ static enum pcoll_result agree_on_offer(struct binding *b, enum pcoll_result min
     b->shm.local =
         needs & PCOLL_NEED_USER_RMA && !b->group->can_cma ? b->group->alone : b->group->local;
     find_links(b, b->shm.local);
+    b->bound->nrails = own.nrails;
     return PCOLL_OK;
 }
 
@@ -206,66 +238,98 @@ static enum pcoll_result agree_on_offer(struct binding *b, enum pcoll_result min
 
 static size_t inbox_slots(const struct binding *b)
 {
-    return (size_t)b->bound->nlinks * ((size_t)b->most + 1);
+    return (size_t)b->bound->nlinks * (size_t)(b->most + b->bound->nrails);
+}
+
+/* By way of each rail to each neighbor. */
+static void make_ways(struct binding *b, struct pcoll_ofi_slot *outgoing)
+{
+    struct pcoll_ofi_bound *bound = b->bound;
+
+    bound->nways = bound->nlinks * bound->nrails;
+    for (int i = 0; i < bound->nways; i++) {
+        struct pcoll_ofi_link *link = &bound->links[i / bound->nrails];
+        int rail = i % bound->nrails;
+
+        bound->ways[i] = (struct pcoll_ofi_way){
+            .rank = link->rank,
+            .rail = &bound->rails[rail],
+            .arrived = &link->slots[rail],
+            .outgoing = outgoing + i,
+            .bye = {.bound = bound},
+        };
+        link->ways = &bound->ways[i - rail];
+    }
 }
 
 static enum pcoll_result make_mailbox(struct binding *b)
 {
     struct pcoll_ofi_bound *bound = b->bound;
-    size_t slots = inbox_slots(b) + (size_t)bound->nsteps + (size_t)bound->nlinks;
-    size_t bytes = slots * sizeof(*bound->mailbox);
+    size_t steps_end = inbox_slots(b) + (size_t)bound->nsteps;
     void *memory = NULL;
 
-    if (posix_memalign(&memory, 4096, bytes) != 0)
+    b->mail_bytes = (steps_end + (size_t)(bound->nlinks * bound->nrails)) * sizeof(*bound->mailbox);
+    if (posix_memalign(&memory, 4096, b->mail_bytes) != 0)
         return PCOLL_ERR_NOMEM;
-    memset(memory, 0, bytes);
+    memset(memory, 0, b->mail_bytes);
     bound->mailbox = memory;
-    bound->bye_slots = bound->mailbox + slots - bound->nlinks;
     bound->sources = calloc(inbox_slots(b), sizeof(*bound->sources));
     if (bound->sources == NULL)
         return PCOLL_ERR_NOMEM;
-    for (int i = 0; i < bound->nlinks; i++) {
-        bound->links[i].slots = bound->mailbox + (size_t)i * ((size_t)b->most + 1);
-        bound->byes[i].bound = bound;
-    }
-    return pcoll_ofi_register(bound->endpoint, &b->group->bootstrap, "a plan's inbox", memory,
-                              bytes, NULL, &bound->mail_region);
+    for (int i = 0; i < bound->nlinks; i++)
+        bound->links[i].slots = bound->mailbox + i * (b->most + bound->nrails);
+    make_ways(b, bound->mailbox + steps_end);
+    return PCOLL_OK;
 }
 
-static enum pcoll_result register_user(struct binding *b, const char *what, void *address,
-                                       uint64_t bytes, struct pcoll_ofi_region *region)
+static enum pcoll_result register_some(const struct binding *b, struct pcoll_ofi_rail *rail,
+                                       const char *what, void *address, uint64_t bytes,
+                                       struct pcoll_ofi_region *region)
 {
     if (bytes == 0)
         return PCOLL_OK;
-    return pcoll_ofi_register(b->bound->endpoint, &b->group->bootstrap, what, address,
-                              (size_t)bytes, NULL, region);
+    return pcoll_ofi_register(rail->endpoint, &b->group->bootstrap, what, address, (size_t)bytes,
+                              NULL, region);
 }
 
 /* What entries may name, here or at neighbors. */
-static enum pcoll_result register_memory(struct binding *b)
+static enum pcoll_result register_with(const struct binding *b, struct pcoll_ofi_rail *rail)
 {
     const struct pcoll_signature *sig = &b->plan->signature;
-    struct pcoll_ofi_bound *bound = b->bound;
     uint64_t send = 0, recv = 0;
     enum pcoll_result result;
     size_t bytes;
     char *area = pcoll_shm_own_area(&b->shm, &bytes);
 
-    if (bound->nlinks == 0)
-        return PCOLL_OK;
     if (sig->coll == PCOLL_ALLGATHER || (sig->coll == PCOLL_BCAST && b->plan->rank == sig->root))
         send = sig->bytes;
     if (sig->coll == PCOLL_ALLGATHER)
         recv = sig->bytes * (uint64_t)sig->nranks;
     else if (sig->coll == PCOLL_BCAST && b->plan->rank != sig->root)
         recv = sig->bytes;
+    result =
+        register_some(b, rail, "a plan's inbox", b->bound->mailbox, b->mail_bytes, &rail->mail);
+    if (result == PCOLL_OK)
+        result = register_some(b, rail, "communication buffers", area, bytes, &rail->area);
+    if (result == PCOLL_OK)
+        result = register_some(b, rail, "the send buffer", b->memory->send, send, &rail->send);
+    if (result == PCOLL_OK)
+        result = register_some(b, rail, "the receive buffer", b->memory->recv, recv, &rail->recv);
+    return result;
+}
+
+static enum pcoll_result register_memory(struct binding *b)
+{
+    struct pcoll_ofi_bound *bound = b->bound;
+    enum pcoll_result result;
+
+    for (int i = 0; i < bound->nrails; i++)
+        bound->rails[i].endpoint = b->group->endpoints[i];
+    if (bound->nlinks == 0)
+        return PCOLL_OK;
     result = make_mailbox(b);
-    if (result == PCOLL_OK)
-        result = register_user(b, "communication buffers", area, bytes, &bound->area_region);
-    if (result == PCOLL_OK)
-        result = register_user(b, "the send buffer", b->memory->send, send, &bound->send_region);
-    if (result == PCOLL_OK)
-        result = register_user(b, "the receive buffer", b->memory->recv, recv, &bound->recv_region);
+    for (int i = 0; i < bound->nrails && result == PCOLL_OK; i++)
+        result = register_with(b, &bound->rails[i]);
     return result;
 }
 
@@ -282,35 +346,38 @@ static void write_card(const struct binding *b, int link)
     struct card *c = card(b, b->mine, link);
     size_t offset = (size_t)((char *)bound->links[link].slots - (char *)bound->mailbox);
 
-    c->name = bound->endpoint->name;
-    c->send = where_is(&bound->send_region);
-    c->recv = where_is(&bound->recv_region);
-    c->area = where_is(&bound->area_region);
-    c->inbox = where_is(&bound->mail_region);
-    c->inbox.base += offset;
+    for (int i = 0; i < bound->nrails; i++) {
+        const struct pcoll_ofi_rail *rail = &bound->rails[i];
+
+        c->rails[i] = (struct rail_card){
+            .name = rail->endpoint->name,
+            .send = where_is(&rail->send),
+            .recv = where_is(&rail->recv),
+            .area = where_is(&rail->area),
+            .inbox = {rail->mail.base + offset, rail->mail.key},
+        };
+    }
     c->ncounters = (uint64_t)b->plan->ncounters;
     for (int i = 0; i < bound->nchannels; i++) {
         const struct pcoll_ofi_channel *channel = &bound->channels[i];
 
         if (channel->link == link)
-            c->channels[c->nchannels++] = (struct channel_card){channel->counter, channel->cell,
-                                                                channel->offset, channel->bytes};
+            channels_of(b, c)[c->nchannels++] = (struct channel_card){
+                channel->counter, channel->cell, channel->offset, channel->bytes};
     }
 }
 
 /* A neighbor's channels become sources here. */
-static void read_card(const struct binding *b, int link)
+static void read_channels(const struct binding *b, int link)
 {
     struct pcoll_ofi_bound *bound = b->bound;
-    const struct card *c = card(b, b->theirs, link);
+    struct card *c = card(b, b->theirs, link);
 
-    bound->links[link].inbox = c->inbox.base;
-    bound->links[link].inbox_key = c->inbox.key;
     for (uint64_t i = 0; i < c->nchannels; i++) {
-        const struct channel_card *channel = &c->channels[i];
+        const struct channel_card *channel = &channels_of(b, c)[i];
         struct pcoll_ofi_source *source = &bound->sources[bound->nsources++];
 
-        source->slot = bound->links[link].slots + 1 + i;
+        source->slot = bound->links[link].slots + bound->nrails + i;
         source->bytes = (size_t)channel->bytes;
         if (channel->counter != PCOLL_NONE)
             source->target = pcoll_shm_target(&b->shm, b->plan->rank, channel->counter);
@@ -319,6 +386,29 @@ static void read_card(const struct binding *b, int link)
                 &b->shm, pcoll_at(PCOLL_CELL, (uint64_t)channel->cell * PCOLL_CELL_BYTES +
                                                   (uint64_t)channel->offset));
     }
+}
+
+/* A rank that has failed has sent nothing. */
+static enum pcoll_result read_card(const struct binding *b, int link)
+{
+    struct pcoll_ofi_bound *bound = b->bound;
+    const struct card *c = card(b, b->theirs, link);
+    enum pcoll_result result = PCOLL_OK;
+
+    for (int i = 0; i < bound->nrails && result == PCOLL_OK; i++) {
+        const struct rail_card *rail = &c->rails[i];
+        struct pcoll_ofi_way *way = &bound->links[link].ways[i];
+
+        way->inbox = rail->inbox.base;
+        way->inbox_key = rail->inbox.key;
+        way->farewell = way->inbox + (uint64_t)i * sizeof(struct pcoll_ofi_slot) +
+                        offsetof(struct pcoll_ofi_slot, sum);
+        if (rail->name.bytes > 0)
+            result = pcoll_ofi_peer(bound->rails[i].endpoint, &b->group->bootstrap, &rail->name,
+                                    &way->address);
+    }
+    read_channels(b, link);
+    return result;
 }
 
 /* Collective among neighbors.  A rank that has failed takes part all the same. */
@@ -334,28 +424,24 @@ static enum pcoll_result swap_cards(struct binding *b, enum pcoll_result mine)
                              b->card_bytes);
     if (mine != PCOLL_OK || result != PCOLL_OK)
         return mine != PCOLL_OK ? mine : result;
-    for (int i = 0; i < bound->nlinks && result == PCOLL_OK; i++) {
-        read_card(b, i);
-        if (card(b, b->theirs, i)->name.bytes > 0)
-            result = pcoll_ofi_peer(bound->endpoint, bootstrap, &card(b, b->theirs, i)->name,
-                                    &bound->links[i].address);
-    }
+    for (int i = 0; i < bound->nlinks && result == PCOLL_OK; i++)
+        result = read_card(b, i);
     return result;
 }
 
 /* ---- steps --------------------------------------------------------------------------- */
 
-static uint64_t remote_address(const struct binding *b, int link, struct pcoll_place place,
-                               uint64_t *key_p)
+static uint64_t remote_address(const struct binding *b, int link, int rail,
+                               struct pcoll_place place, uint64_t *key_p)
 {
     const struct card *c = card(b, b->theirs, link);
-    struct where where = c->area;
+    struct where where = c->rails[rail].area;
     uint64_t offset = place.offset;
 
     if (place.buffer == PCOLL_SEND)
-        where = c->send;
+        where = c->rails[rail].send;
     else if (place.buffer == PCOLL_RECV)
-        where = c->recv;
+        where = c->rails[rail].recv;
     else if (place.buffer == PCOLL_TEMP)
         offset += c->ncounters * PCOLL_SHM_LINE;
     else
@@ -365,11 +451,11 @@ static uint64_t remote_address(const struct binding *b, int link, struct pcoll_p
     return where.base + offset;
 }
 
-static void *desc_of(const struct pcoll_ofi_bound *bound, enum pcoll_buffer buffer)
+static void *desc_of(const struct pcoll_ofi_rail *rail, enum pcoll_buffer buffer)
 {
     if (buffer == PCOLL_SEND)
-        return bound->send_region.desc;
-    return buffer == PCOLL_RECV ? bound->recv_region.desc : bound->area_region.desc;
+        return rail->send.desc;
+    return buffer == PCOLL_RECV ? rail->recv.desc : rail->area.desc;
 }
 
 static void resolve_move(const struct binding *b, const struct pcoll_entry *entry,
@@ -378,8 +464,8 @@ static void resolve_move(const struct binding *b, const struct pcoll_entry *entr
     step->get = entry->op == PCOLL_OP_GET;
     step->bytes = (size_t)entry->bytes;
     step->local = pcoll_shm_own_place(&b->shm, entry->local);
-    step->desc = desc_of(b->bound, entry->local.buffer);
-    step->remote = remote_address(b, link, entry->remote, &step->key);
+    step->desc = desc_of(step->way->rail, entry->local.buffer);
+    step->remote = remote_address(b, link, rail_of(b, entry), entry->remote, &step->key);
 }
 
 /* A copy here, and a pour there when it is done. */
@@ -396,29 +482,31 @@ static void resolve_copy(const struct binding *b, const struct pcoll_entry *entr
 static void resolve_cell(const struct binding *b, const struct pcoll_entry *entry,
                          struct pcoll_ofi_step *step)
 {
+    const struct pcoll_ofi_rail *rail = step->way->rail;
     size_t first = PCOLL_CELL_BYTES - (size_t)entry->bytes;
 
     step->copy_from = pcoll_shm_own_place(&b->shm, entry->local);
     step->copy_to = step->outgoing->cell + first;
     step->copy_bytes = (size_t)entry->bytes;
-    if (b->bound->endpoint->stream)
+    if (rail->endpoint->stream)
         return;
     step->bytes = (size_t)entry->bytes;
     step->local = step->copy_to;
-    step->desc = b->bound->mail_region.desc;
+    step->desc = rail->mail.desc;
     step->remote = step->slot + first;
-    step->key = step->link->inbox_key;
+    step->key = step->way->inbox_key;
 }
 
-/* The number of a channel among those to the same neighbor: its slot there, behind the farewell. */
-static uint64_t slot_of(const struct pcoll_ofi_bound *bound, int channel)
+/* The number of a channel among those to the same neighbor: its slot there, behind the farewells.
+ */
+static uint64_t slot_of(const struct pcoll_ofi_bound *bound, int channel,
+                        const struct pcoll_ofi_way *way)
 {
-    const struct pcoll_ofi_link *link = &bound->links[bound->channels[channel].link];
-    uint64_t number = 1;
+    uint64_t number = (uint64_t)bound->nrails;
 
     for (int i = 0; i < channel; i++)
         number += bound->channels[i].link == bound->channels[channel].link;
-    return link->inbox + number * sizeof(struct pcoll_ofi_slot);
+    return way->inbox + number * sizeof(struct pcoll_ofi_slot);
 }
 
 static void resolve_step(const struct binding *b, int index, struct pcoll_ofi_step *step)
@@ -429,14 +517,14 @@ static void resolve_step(const struct binding *b, int index, struct pcoll_ofi_st
 
     step->shm = &bound->shm.steps[index];
     step->shm->to = step;
-    step->link = &bound->links[link];
+    step->way = &bound->links[link].ways[rail_of(b, entry)];
     step->move = (struct pcoll_ofi_request){.bound = bound, .step = step, .is_move = 1};
     step->pour = (struct pcoll_ofi_request){.bound = bound, .step = step};
     if (has_channel(entry)) {
-        int channel = channel_of(bound, entry, link);
+        int channel = channel_of(b, entry, link);
 
         step->channel = &bound->channels[channel];
-        step->slot = slot_of(bound, channel);
+        step->slot = slot_of(bound, channel, step->way);
     }
     if (is_cell_put(entry))
         resolve_cell(b, entry, step);
@@ -468,7 +556,8 @@ static enum pcoll_result connect_ranks(struct binding *b)
     enum pcoll_result result = pcoll_shm_carve_block(&b->shm, node), agreed;
     size_t nlinks = (size_t)b->bound->nlinks + 1;
 
-    b->card_bytes = sizeof(struct card) + (size_t)b->most * sizeof(struct channel_card);
+    b->card_bytes = sizeof(struct card) + (size_t)b->bound->nrails * sizeof(struct rail_card) +
+                    (size_t)b->most * sizeof(struct channel_card);
     b->mine = calloc(nlinks, b->card_bytes);
     b->theirs = calloc(nlinks, b->card_bytes);
     if (result == PCOLL_OK) {
@@ -524,17 +613,20 @@ void pcoll_ofi_bound_destroy(struct pcoll_ofi_bound *bound)
 
     if (bound == NULL)
         return;
-    pcoll_ofi_unregister(&bound->mail_region);
-    pcoll_ofi_unregister(&bound->area_region);
-    pcoll_ofi_unregister(&bound->send_region);
-    pcoll_ofi_unregister(&bound->recv_region);
+    for (int i = 0; bound->rails != NULL && i < bound->nrails; i++) {
+        pcoll_ofi_unregister(&bound->rails[i].mail);
+        pcoll_ofi_unregister(&bound->rails[i].area);
+        pcoll_ofi_unregister(&bound->rails[i].send);
+        pcoll_ofi_unregister(&bound->rails[i].recv);
+    }
     pcoll_shm_bound_fini(&bound->shm);
     free(bound->mailbox);
     free(bound->sources);
     free(bound->steps);
     free(bound->channels);
     free(bound->links);
-    free(bound->byes);
+    free(bound->ways);
+    free(bound->rails);
     free(bound);
     if (group != NULL)
         pcoll_ofi_group_release(group);

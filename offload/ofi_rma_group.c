@@ -1,4 +1,5 @@
-/* A group whose ranks are on several nodes: an endpoint, and a shared-memory group of each node. */
+/* A group whose ranks are on several nodes: endpoints, and a shared-memory group of each node. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,37 +82,70 @@ static enum pcoll_result open_node(struct pcoll_ofi_group *g)
     return pcoll_shm_group_create(&bootstrap, &g->node);
 }
 
+/* A rail for each interface. */
 static enum pcoll_result open_network(struct pcoll_ofi_group *g)
 {
     struct pcoll_ofi_options options = {
         .provider = g->bootstrap.provider,
-        .interface = g->bootstrap.interface,
         .progress = FI_PROGRESS_UNSPEC,
         .event = pcoll_ofi_rma_event,
     };
+    struct pcoll_ofi_interfaces interfaces;
+    enum pcoll_result result = pcoll_ofi_interfaces(&g->bootstrap, &interfaces);
 
-    enum pcoll_result result = pcoll_ofi_open(&options, &g->bootstrap, &g->endpoint);
-
-    if (result == PCOLL_OK)
-        pcoll_ofi_keep(g->endpoint);
+    while (result == PCOLL_OK && g->nrails < interfaces.n) {
+        options.interface = interfaces.names[g->nrails];
+        result = pcoll_ofi_open(&options, &g->bootstrap, &g->endpoints[g->nrails]);
+        g->nrails += result == PCOLL_OK;
+    }
+    pcoll_ofi_interfaces_free(&interfaces);
     return result;
 }
 
 /* The ranks' views of the way between them; the group has what all of them have. */
 struct view {
-    int32_t result, can_cma, ordered;
+    int32_t result, can_cma, ordered, nrails;
 };
+
+static struct view view_of(const struct pcoll_ofi_group *g, enum pcoll_result result)
+{
+    struct view view = {.result = (int32_t)result, .ordered = 1, .nrails = g->nrails};
+
+    if (result == PCOLL_OK)
+        view.can_cma = (pcoll_shm_group_provides(g->node) & PCOLL_NEED_USER_RMA) != 0;
+    for (int i = 0; i < g->nrails; i++)
+        view.ordered &= g->endpoints[i]->ordered;
+    return view;
+}
+
+/* Rail i is the i-th interface of every rank: no more than the rank with the fewest has. */
+static void settle_rails(struct pcoll_ofi_group *g, const struct view *all)
+{
+    const struct pcoll_bootstrap *bootstrap = &g->bootstrap;
+    int few = 0, many = 0;
+    char text[160];
+
+    for (int r = 1; r < bootstrap->nranks; r++) {
+        few = all[r].nrails < all[few].nrails ? r : few;
+        many = all[r].nrails > all[many].nrails ? r : many;
+    }
+    if (few != many && bootstrap->rank == 0) {
+        snprintf(text, sizeof(text), "rank %d has %d interfaces, rank %d has %d; all use %d", many,
+                 all[many].nrails, few, all[few].nrails, all[few].nrails);
+        bootstrap->report(bootstrap->context, text);
+    }
+    while (g->nrails > all[few].nrails)
+        pcoll_ofi_close(g->endpoints[--g->nrails]);
+    for (int i = 0; i < g->nrails; i++)
+        pcoll_ofi_keep(g->endpoints[i]);
+}
 
 static enum pcoll_result agree(struct pcoll_ofi_group *g, enum pcoll_result mine)
 {
     const struct pcoll_bootstrap *bootstrap = &g->bootstrap;
-    struct view own = {(int32_t)mine, 0, 0}, *all;
+    struct view own = view_of(g, mine), *all;
     int ordered = 1;
 
-    if (mine == PCOLL_OK) {
-        own.can_cma = (pcoll_shm_group_provides(g->node) & PCOLL_NEED_USER_RMA) != 0;
-        own.ordered = g->endpoint->ordered;
-    }
     all = malloc((size_t)bootstrap->nranks * sizeof(*all));
     if (all == NULL)
         return PCOLL_ERR_NOMEM;
@@ -122,6 +156,8 @@ static enum pcoll_result agree(struct pcoll_ofi_group *g, enum pcoll_result mine
         ordered &= all[r].ordered;
         own.result = all[r].result > own.result ? all[r].result : own.result;
     }
+    if (mine == PCOLL_OK && own.result == PCOLL_OK)
+        settle_rails(g, all);
     free(all);
     g->provides = PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_USER_RMA;
     if (ordered)
@@ -161,7 +197,8 @@ void pcoll_ofi_group_release(struct pcoll_ofi_group *g)
     if (--g->refs > 0)
         return;
     pcoll_shm_group_destroy(g->node);
-    pcoll_ofi_close(g->endpoint);
+    for (int i = 0; i < g->nrails; i++)
+        pcoll_ofi_close(g->endpoints[i]);
     free(g->node_ranks);
     free(g->local);
     free(g->alone);
@@ -179,6 +216,11 @@ void pcoll_ofi_rma_group_destroy(struct pcoll_group *group)
 unsigned pcoll_ofi_rma_group_provides(const struct pcoll_group *group)
 {
     return ((const struct pcoll_ofi_group *)(const void *)group)->provides;
+}
+
+int pcoll_ofi_rma_group_rails(const struct pcoll_group *group)
+{
+    return ((const struct pcoll_ofi_group *)(const void *)group)->nrails;
 }
 
 enum pcoll_result pcoll_ofi_rma_exchange(struct pcoll_group *group, const void *mine, void *all,

@@ -1,7 +1,8 @@
 /*
  * Unbinding.  It is local, but a neighbor that has not yet unbound the plan may still write credits
  * here, or read communication buffers.  So an unbound plan says farewell to its neighbors on other
- * nodes, and its memory is kept, registered, until they have all said so too.
+ * nodes, and its memory is kept, registered, until they have all said so too: by every rail, since
+ * the farewell on one tells nothing of what is still on its way on another.
  */
 #include "offload/ofi_rma_state.h"
 
@@ -11,9 +12,9 @@ static int is_gone(struct pcoll_ofi_bound *bound)
 {
     int gone = pcoll_ofi_say_farewell(bound, PCOLL_OFI_LEFT);
 
-    pcoll_ofi_poll(bound->endpoint);
-    for (int i = 0; i < bound->nlinks; i++)
-        gone &= pcoll_ofi_farewell_of(&bound->links[i]) != PCOLL_OFI_HERE;
+    pcoll_ofi_poll_rails(bound);
+    for (int i = 0; i < bound->nways; i++)
+        gone &= pcoll_ofi_farewell_of(&bound->ways[i]) != PCOLL_OFI_HERE;
     return gone && bound->inflight == 0;
 }
 
@@ -40,8 +41,10 @@ void pcoll_ofi_rma_unbind(struct pcoll_bound *shm)
 
     if (bound == NULL)
         return;
-    pcoll_ofi_unregister(&bound->send_region);
-    pcoll_ofi_unregister(&bound->recv_region);
+    for (int i = 0; i < bound->nrails; i++) {
+        pcoll_ofi_unregister(&bound->rails[i].send);
+        pcoll_ofi_unregister(&bound->rails[i].recv);
+    }
     bound->next_leaving = leaving;
     leaving = bound;
     pcoll_ofi_leave_some();

@@ -7,6 +7,8 @@
 #include "offload/ofi_rma_state.h"
 #include "offload/shm_run.h"
 
+#define NO_PORT_TRIES 10000
+
 static const char *name_of(const struct pcoll_ofi_request *request)
 {
     if (!request->is_move)
@@ -19,14 +21,14 @@ static enum pcoll_result fail(struct pcoll_ofi_request *request, const char *why
 {
     struct pcoll_ofi_bound *bound = request->bound;
     const struct pcoll_bootstrap *bootstrap = &bound->group->bootstrap;
+    const struct fi_info *info = request->step->way->rail->endpoint->info;
     char text[400];
 
     if (bound->failed)
         return PCOLL_ERR_SYSTEM;
     bound->failed = 1;
-    snprintf(text, sizeof(text), "libfabric: %s: %s rank %d: %s",
-             bound->endpoint->info->fabric_attr->prov_name, name_of(request),
-             request->step->link->rank, why);
+    snprintf(text, sizeof(text), "libfabric: %s (%s): %s rank %d: %s", info->fabric_attr->prov_name,
+             info->domain_attr->name, name_of(request), request->step->way->rank, why);
     bootstrap->report(bootstrap->context, text);
     atomic_store_explicit(&bound->shm.block->failed, 1 + (uint32_t)bound->shm.rank,
                           memory_order_release);
@@ -35,7 +37,7 @@ static enum pcoll_result fail(struct pcoll_ofi_request *request, const char *why
 }
 
 struct transfer {
-    fi_addr_t peer;
+    const struct pcoll_ofi_way *way;
     void *local, *desc;
     size_t bytes;
     uint64_t remote, key, flags;
@@ -51,17 +53,25 @@ static ssize_t issue(struct pcoll_ofi_request *request, struct transfer t)
         .msg_iov = &iov,
         .desc = &t.desc,
         .iov_count = 1,
-        .addr = t.peer,
+        .addr = t.way->address,
         .rma_iov = &remote,
         .rma_iov_count = 1,
         .context = request,
     };
-    struct fid_ep *ep = request->bound->endpoint->ep;
-    uint64_t flags = t.flags | FI_COMPLETION;
+    struct fid_ep *ep = t.way->rail->endpoint->ep;
+    uint64_t flags = t.flags | (t.flags & FI_INJECT ? 0 : FI_COMPLETION);
     ssize_t error = t.get ? fi_readmsg(ep, &message, flags) : fi_writemsg(ep, &message, flags);
 
-    request->bound->inflight += error == 0;
+    request->is_injected = (flags & FI_INJECT) != 0;
+    request->bound->inflight += error == 0 && !request->is_injected;
     return error;
+}
+
+/* A provider over TCP connects at the first operation.  The kernel may have no port for that just
+ * now; for ever is another matter. */
+static int has_no_port(struct pcoll_ofi_bound *bound, ssize_t error)
+{
+    return error == -FI_EADDRNOTAVAIL && bound->no_port++ < NO_PORT_TRIES;
 }
 
 /* PCOLL_OK: it is under way; PCOLL_PENDING: try again. */
@@ -69,46 +79,56 @@ static enum pcoll_result judge(struct pcoll_ofi_request *request, ssize_t error)
 {
     if (__builtin_expect(error == 0, 1))
         return PCOLL_OK;
-    if (error == -FI_EAGAIN)
+    if (error == -FI_EAGAIN || has_no_port(request->bound, error))
         return PCOLL_PENDING;
     return fail(request, fi_strerror((int)-error));
 }
 
 /* Without order a put must have arrived before something later may: the pour behind data, the
  * farewell behind pours. */
-static uint64_t must_arrive(const struct pcoll_ofi_bound *bound)
+static uint64_t must_arrive(const struct pcoll_ofi_way *way)
 {
-    return bound->endpoint->ordered ? 0 : FI_DELIVERY_COMPLETE;
+    return way->rail->endpoint->ordered ? 0 : FI_DELIVERY_COMPLETE;
 }
 
-static enum pcoll_result issue_piece(struct pcoll_ofi_bound *bound, struct pcoll_ofi_step *step)
+/* What is small is copied by the provider: nothing need be waited for, if the order tells when it
+ * has arrived. */
+static uint64_t small_flags(const struct pcoll_ofi_way *way, size_t bytes)
 {
-    const struct pcoll_ofi_endpoint *e = bound->endpoint;
+    const struct pcoll_ofi_endpoint *e = way->rail->endpoint;
+
+    return e->ordered && bytes <= e->inject ? FI_INJECT : must_arrive(way);
+}
+
+static enum pcoll_result issue_piece(struct pcoll_ofi_step *step)
+{
+    const struct pcoll_ofi_endpoint *e = step->way->rail->endpoint;
     size_t most = e->info->ep_attr->max_msg_size, left = step->bytes - step->moved;
     size_t piece = left < most ? left : most;
     enum pcoll_result result;
 
-    result = judge(&step->move, issue(&step->move, (struct transfer){
-                                                       .peer = step->link->address,
-                                                       .local = step->local + step->moved,
-                                                       .desc = step->desc,
-                                                       .bytes = piece,
-                                                       .remote = step->remote + step->moved,
-                                                       .key = step->key,
-                                                       .flags = step->get ? 0 : must_arrive(bound),
-                                                       .get = step->get,
-                                                   }));
+    result =
+        judge(&step->move, issue(&step->move, (struct transfer){
+                                                  .way = step->way,
+                                                  .local = step->local + step->moved,
+                                                  .desc = step->desc,
+                                                  .bytes = piece,
+                                                  .remote = step->remote + step->moved,
+                                                  .key = step->key,
+                                                  .flags = step->get ? 0 : must_arrive(step->way),
+                                                  .get = step->get,
+                                              }));
     if (result == PCOLL_OK)
         step->moved += piece;
     return result;
 }
 
 /* The data of a cell that travel with the sum end where it begins. */
-static enum pcoll_result issue_pour(struct pcoll_ofi_bound *bound, struct pcoll_ofi_step *step)
+static enum pcoll_result issue_pour(struct pcoll_ofi_step *step)
 {
     struct pcoll_ofi_channel *channel = step->channel;
     size_t cell = step->bytes == 0 ? (size_t)channel->bytes : 0;
-    size_t first = PCOLL_CELL_BYTES - cell;
+    size_t first = PCOLL_CELL_BYTES - cell, bytes = cell + 2 * sizeof(channel->sum);
     uint64_t sum = channel->sum + (channel->counter == PCOLL_NONE ? 1 : step->shm->peer_add);
     enum pcoll_result result;
 
@@ -117,18 +137,18 @@ static enum pcoll_result issue_pour(struct pcoll_ofi_bound *bound, struct pcoll_
     atomic_store_explicit(&step->outgoing->sum, sum, memory_order_relaxed);
     atomic_store_explicit(&step->outgoing->check, ~sum, memory_order_relaxed);
     result = judge(&step->pour, issue(&step->pour, (struct transfer){
-                                                       .peer = step->link->address,
+                                                       .way = step->way,
                                                        .local = step->outgoing->cell + first,
-                                                       .desc = bound->mail_region.desc,
-                                                       .bytes = cell + 2 * sizeof(sum),
+                                                       .desc = step->way->rail->mail.desc,
+                                                       .bytes = bytes,
                                                        .remote = step->slot + first,
-                                                       .key = step->link->inbox_key,
-                                                       .flags = must_arrive(bound),
+                                                       .key = step->way->inbox_key,
+                                                       .flags = small_flags(step->way, bytes),
                                                    }));
     if (result != PCOLL_OK)
         return result;
     channel->sum = sum;
-    channel->is_busy = !bound->endpoint->ordered;
+    channel->is_busy = !step->way->rail->endpoint->ordered;
     return PCOLL_OK;
 }
 
@@ -138,18 +158,18 @@ static inline void add_done(const struct pcoll_ofi_step *step)
         pcoll_shm_pour(step->shm->done, step->shm->done_add);
 }
 
-enum pcoll_result pcoll_ofi_advance(struct pcoll_ofi_bound *bound, struct pcoll_ofi_step *step)
+enum pcoll_result pcoll_ofi_advance(struct pcoll_ofi_step *step)
 {
     enum pcoll_result result = PCOLL_OK;
 
     if (step->stage == PCOLL_OFI_READY && step->copy_bytes > 0)
         pcoll_shm_copy_any(step->copy_to, step->copy_from, step->copy_bytes);
     if (step->stage == PCOLL_OFI_READY && step->bytes > 0) {
-        result = issue_piece(bound, step);
+        result = issue_piece(step);
         if (result != PCOLL_OK)
             return result;
         step->stage = PCOLL_OFI_MOVING;
-        if (!step->get && bound->endpoint->ordered && step->moved == step->bytes)
+        if (!step->get && step->way->rail->endpoint->ordered && step->moved == step->bytes)
             step->stage = PCOLL_OFI_POUR;
     } else if (step->stage == PCOLL_OFI_READY) {
         step->stage = PCOLL_OFI_POUR;
@@ -158,7 +178,7 @@ enum pcoll_result pcoll_ofi_advance(struct pcoll_ofi_bound *bound, struct pcoll_
     if (step->stage == PCOLL_OFI_MOVING)
         return PCOLL_PENDING;
     if (step->channel != NULL)
-        result = issue_pour(bound, step);
+        result = issue_pour(step);
     if (result != PCOLL_OK)
         return result;
     step->stage = PCOLL_OFI_READY;
@@ -189,7 +209,7 @@ enum pcoll_result pcoll_ofi_flush(struct pcoll_ofi_bound *bound)
 {
     while (bound->ready != NULL) {
         struct pcoll_ofi_step *step = bound->ready;
-        enum pcoll_result result = pcoll_ofi_advance(bound, step);
+        enum pcoll_result result = pcoll_ofi_advance(step);
 
         if (result != PCOLL_OK && !(result == PCOLL_PENDING && step->stage == PCOLL_OFI_MOVING))
             return result;
@@ -200,14 +220,14 @@ enum pcoll_result pcoll_ofi_flush(struct pcoll_ofi_bound *bound)
     return PCOLL_OK;
 }
 
-/* Our operations all have a context. */
+/* Our operations all have a context.  What was injected comes here only if it failed. */
 void pcoll_ofi_rma_event(void *context, const char *error)
 {
     struct pcoll_ofi_request *request = context;
 
     if (request == NULL)
         return;
-    request->bound->inflight--;
+    request->bound->inflight -= !(request->is_injected && error != NULL);
     if (request->step == NULL)
         return;
     if (error != NULL)
@@ -263,37 +283,43 @@ int pcoll_ofi_read_inbox(struct pcoll_ofi_bound *bound)
     return 1;
 }
 
+void pcoll_ofi_poll_rails(struct pcoll_ofi_bound *bound)
+{
+    for (int i = 0; i < bound->nrails; i++)
+        pcoll_ofi_poll(bound->rails[i].endpoint);
+}
+
 int pcoll_ofi_say_farewell(struct pcoll_ofi_bound *bound, enum pcoll_ofi_farewell farewell)
 {
     int all = 1;
 
-    for (int i = 0; i < bound->nlinks; i++) {
-        struct pcoll_ofi_link *link = &bound->links[i];
-        struct pcoll_ofi_slot *slot = &bound->bye_slots[i];
+    for (int i = 0; i < bound->nways; i++) {
+        struct pcoll_ofi_way *way = &bound->ways[i];
+        struct pcoll_ofi_slot *slot = way->outgoing;
         ssize_t error;
 
-        if (link->bye_sent)
+        if (way->bye_sent)
             continue;
         atomic_store_explicit(&slot->sum, (uint64_t)farewell, memory_order_relaxed);
         atomic_store_explicit(&slot->check, ~(uint64_t)farewell, memory_order_relaxed);
-        error = issue(&bound->byes[i], (struct transfer){
-                                           .peer = link->address,
-                                           .local = &slot->sum,
-                                           .desc = bound->mail_region.desc,
-                                           .bytes = 2 * sizeof(uint64_t),
-                                           .remote = link->inbox + PCOLL_CELL_BYTES,
-                                           .key = link->inbox_key,
-                                       });
-        link->bye_sent = error != -FI_EAGAIN;
-        all &= link->bye_sent;
+        error = issue(&way->bye, (struct transfer){
+                                     .way = way,
+                                     .local = &slot->sum,
+                                     .desc = way->rail->mail.desc,
+                                     .bytes = 2 * sizeof(uint64_t),
+                                     .remote = way->farewell,
+                                     .key = way->inbox_key,
+                                 });
+        way->bye_sent = error != -FI_EAGAIN;
+        all &= way->bye_sent;
     }
     return all;
 }
 
-enum pcoll_ofi_farewell pcoll_ofi_farewell_of(const struct pcoll_ofi_link *link)
+enum pcoll_ofi_farewell pcoll_ofi_farewell_of(const struct pcoll_ofi_way *way)
 {
-    uint64_t check = atomic_load_explicit(&link->slots->check, memory_order_acquire);
-    uint64_t sum = atomic_load_explicit(&link->slots->sum, memory_order_acquire);
+    uint64_t check = atomic_load_explicit(&way->arrived->check, memory_order_acquire);
+    uint64_t sum = atomic_load_explicit(&way->arrived->sum, memory_order_acquire);
 
     return sum == ~check ? (enum pcoll_ofi_farewell)sum : PCOLL_OFI_HERE;
 }

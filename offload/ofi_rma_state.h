@@ -16,12 +16,14 @@ struct pcoll_ofi_slot {
 
 _Static_assert(sizeof(struct pcoll_ofi_slot) == PCOLL_SHM_LINE, "a slot fills a cache line");
 
-/* In the first slot of each neighbor: what it has come to. */
+/* In the first slots of each neighbor, one for each rail: what it has come to.  A farewell
+ * overtakes nothing on its own rail. */
 enum pcoll_ofi_farewell { PCOLL_OFI_HERE, PCOLL_OFI_LEFT, PCOLL_OFI_FAILED };
 
 struct pcoll_ofi_group {
     struct pcoll_bootstrap bootstrap;
-    struct pcoll_ofi_endpoint *endpoint;
+    struct pcoll_ofi_endpoint *endpoints[PCOLL_OFI_MAX_RAILS]; /* [nrails] */
+    int nrails;                                                /* as many as every rank has */
     struct pcoll_group *node; /* the shared-memory group of this node's ranks */
     int *node_ranks;          /* [nnode] */
     int nnode;
@@ -32,26 +34,46 @@ struct pcoll_ofi_group {
     int refs; /* the user's and those of bound plans */
 };
 
-/* A neighbor on another node. */
-struct pcoll_ofi_link {
-    int rank;
-    fi_addr_t address;
-    uint64_t inbox, inbox_key;     /* my slots there; the first is for the farewell */
-    struct pcoll_ofi_slot *slots;  /* its slots here */
-    struct pcoll_ofi_request *bye; /* under way, or NULL */
-    int bye_sent;
-};
-
 /* An operation of the provider; the context must come first. */
 struct pcoll_ofi_request {
     struct fi_context2 context;
     struct pcoll_ofi_bound *bound;
     struct pcoll_ofi_step *step; /* NULL: a farewell */
     int is_move;
+    int is_injected; /* completes without an event */
 };
 
+/* An endpoint, and the plan's memory as it is known there. */
+struct pcoll_ofi_rail {
+    struct pcoll_ofi_endpoint *endpoint;
+    struct pcoll_ofi_region mail, area, send, recv;
+};
+
+/* To a neighbor on another node by one rail. */
+struct pcoll_ofi_way {
+    int rank;
+    const struct pcoll_ofi_rail *rail;
+    fi_addr_t address;
+    uint64_t inbox, inbox_key;            /* my slots there */
+    uint64_t farewell;                    /* where mine goes */
+    const struct pcoll_ofi_slot *arrived; /* the neighbor's farewell */
+    struct pcoll_ofi_slot *outgoing;      /* mine */
+    struct pcoll_ofi_request bye;
+    int bye_sent;
+};
+
+/* A neighbor on another node. */
+struct pcoll_ofi_link {
+    int rank;
+    struct pcoll_ofi_way *ways;   /* [nrails] */
+    struct pcoll_ofi_slot *slots; /* its slots here: the farewells, then its channels */
+};
+
+/* The pours on one rail arrive in order, where that is promised: a sum is never less than the one
+ * before it.  So each rail has channels of its own. */
 struct pcoll_ofi_channel {
-    int link;          /* number of the neighbor */
+    int link; /* number of the neighbor */
+    int rail;
     int counter, cell; /* of the peer; or PCOLL_NONE */
     int offset, bytes; /* in the cell */
     uint64_t sum;
@@ -67,7 +89,7 @@ enum pcoll_ofi_stage {
 /* An entry whose peer is on another node. */
 struct pcoll_ofi_step {
     struct pcoll_shm_step *shm; /* what it has in common with others */
-    struct pcoll_ofi_link *link;
+    const struct pcoll_ofi_way *way;
     struct pcoll_ofi_channel *channel; /* or NULL: no pour */
     struct pcoll_ofi_slot *outgoing;   /* what is put there */
     uint64_t slot;                     /* its address at the peer */
@@ -97,10 +119,12 @@ struct pcoll_ofi_source {
 struct pcoll_ofi_bound {
     struct pcoll_bound shm; /* first: the parts that are as in shared memory */
     struct pcoll_ofi_group *group;
-    struct pcoll_ofi_endpoint *endpoint;
+    struct pcoll_ofi_rail *rails; /* [nrails]: those of the group that the plan uses */
+    int nrails;
     int ordered;  /* the plan wants order */
     int inflight; /* operations not completed */
     int failed;
+    int no_port; /* how often the kernel had no port for a connection */
     struct pcoll_ofi_step *ready, **ready_end;
 
     struct pcoll_ofi_source *sources;
@@ -111,10 +135,9 @@ struct pcoll_ofi_bound {
     int nlinks;
     struct pcoll_ofi_channel *channels;
     int nchannels;
-    struct pcoll_ofi_request *byes;   /* [nlinks] */
-    struct pcoll_ofi_slot *mailbox;   /* inbox, then what goes out; registered */
-    struct pcoll_ofi_slot *bye_slots; /* [nlinks], in it */
-    struct pcoll_ofi_region mail_region, area_region, send_region, recv_region;
+    struct pcoll_ofi_way *ways; /* [nlinks * nrails] */
+    int nways;
+    struct pcoll_ofi_slot *mailbox; /* inbox, then what goes out; registered */
     struct pcoll_ofi_bound *next_leaving;
 };
 
@@ -133,6 +156,7 @@ enum pcoll_result pcoll_ofi_rma_group_create(const struct pcoll_bootstrap *boots
                                              struct pcoll_group **group_p);
 void pcoll_ofi_rma_group_destroy(struct pcoll_group *group);
 unsigned pcoll_ofi_rma_group_provides(const struct pcoll_group *group);
+int pcoll_ofi_rma_group_rails(const struct pcoll_group *group);
 enum pcoll_result pcoll_ofi_rma_exchange(struct pcoll_group *group, const void *mine, void *all,
                                          size_t bytes);
 void pcoll_ofi_group_release(struct pcoll_ofi_group *group);
@@ -146,15 +170,17 @@ void pcoll_ofi_bound_destroy(struct pcoll_ofi_bound *bound);
 /* ofi_rma_net.c */
 
 /* Go on with a step: PCOLL_OK: all its operations are issued; PCOLL_PENDING: not yet. */
-enum pcoll_result pcoll_ofi_advance(struct pcoll_ofi_bound *bound, struct pcoll_ofi_step *step);
+enum pcoll_result pcoll_ofi_advance(struct pcoll_ofi_step *step);
 /* Take up what completions have set free. */
 enum pcoll_result pcoll_ofi_flush(struct pcoll_ofi_bound *bound);
 /* Carry pours from the inbox to the counters; was there any? */
 int pcoll_ofi_read_inbox(struct pcoll_ofi_bound *bound);
 pcoll_ofi_event pcoll_ofi_rma_event;
-/* Send a farewell to the links that have none yet; could all be sent? */
+/* Read the completion queues of all rails of the plan. */
+void pcoll_ofi_poll_rails(struct pcoll_ofi_bound *bound);
+/* Send a farewell by the ways that had none yet; could all be sent? */
 int pcoll_ofi_say_farewell(struct pcoll_ofi_bound *bound, enum pcoll_ofi_farewell farewell);
-enum pcoll_ofi_farewell pcoll_ofi_farewell_of(const struct pcoll_ofi_link *link);
+enum pcoll_ofi_farewell pcoll_ofi_farewell_of(const struct pcoll_ofi_way *way);
 
 /* ofi_rma_leave.c */
 void pcoll_ofi_rma_unbind(struct pcoll_bound *bound);

@@ -18,6 +18,7 @@
 #include "offload/ofi_trigger.h"
 
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -90,7 +91,11 @@ static enum pcoll_result queue(struct pcoll_bound *b, int i, uint64_t threshold)
     if (error == -FI_EAGAIN)
         return PCOLL_PENDING;
     if (error != 0) {
-        b->group->bootstrap.report(b->group->bootstrap.context, fi_strerror(-error));
+        char text[200];
+
+        snprintf(text, sizeof(text), "libfabric: %s: cannot queue deferred work: %s",
+                 b->endpoint->info->fabric_attr->prov_name, fi_strerror(-error));
+        b->group->bootstrap.report(b->group->bootstrap.context, text);
         return fail(b);
     }
     return PCOLL_OK;
@@ -232,6 +237,7 @@ const struct pcoll_medium pcoll_medium_ofi_trigger = {
     .group_create = pcoll_trigger_group_create,
     .group_destroy = pcoll_trigger_group_destroy,
     .group_provides = pcoll_trigger_group_provides,
+    .group_rails = pcoll_one_rail,
     .exchange = pcoll_trigger_exchange,
     .bind = pcoll_trigger_bind,
     .unbind = pcoll_trigger_unbind,

@@ -16,6 +16,8 @@
  * found out by doing it, as providers claim what they have not.  Of libfabric's own, `cxi` and
  * `sockets` have.  All ranks go through it, those of one node too.
  *
+ * A group has one endpoint, on the first interface of a list: all rails of a plan go through it.
+ *
  * Counters and works are scarce on NICs, so a process has a budget of both.  A plan that does not
  * fit is PCOLL_UNSUPPORTED on all ranks, when it is bound.
  */

@@ -1,5 +1,6 @@
 /* Groups, and whether the provider can do what this medium is made of. */
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -39,16 +40,30 @@ enum pcoll_result pcoll_trigger_agree(const struct pcoll_bootstrap *bootstrap,
     return outcome == PCOLL_OK ? (enum pcoll_result)mine.result : outcome;
 }
 
+static void report_error(const struct trigger_work *w, const char *error)
+{
+    const struct pcoll_bound *b = w->bound;
+    const struct pcoll_bootstrap *bootstrap = &b->group->bootstrap;
+    char text[300];
+
+    snprintf(text, sizeof(text), "libfabric: %s: deferred %s rank %d: %s",
+             b->endpoint->info->fabric_attr->prov_name,
+             w->work.op_type == FI_OP_READ ? "get from" : "put to",
+             b->plan->entries[w - b->works].peer, error);
+    bootstrap->report(bootstrap->context, text);
+}
+
 /* An error of an operation: its plan fails. */
 static void on_event(void *context, const char *error)
 {
     struct trigger_work *work = context;
+    struct pcoll_bound *b = work ? work->bound : NULL;
 
-    if (error == NULL || work == NULL || work->bound == NULL || work->bound->failed)
+    if (error == NULL || b == NULL || b->failed)
         return;
-    work->bound->failed = 1;
-    if (work->bound->group)
-        work->bound->group->bootstrap.report(work->bound->group->bootstrap.context, error);
+    b->failed = 1;
+    if (b->group && b->plan)
+        report_error(work, error);
 }
 
 /* What the probe is made of: counter `from` triggers a write to our own memory, which `to` counts;
@@ -159,10 +174,10 @@ static enum pcoll_result probe(struct pcoll_ofi_endpoint *endpoint,
     return PCOLL_UNSUPPORTED;
 }
 
-static enum pcoll_result open_group(struct pcoll_group *group)
+static enum pcoll_result open_on(struct pcoll_group *group, const char *interface)
 {
     struct pcoll_ofi_options options = {.provider = group->bootstrap.provider,
-                                        .interface = group->bootstrap.interface,
+                                        .interface = interface,
                                         .caps = FI_TRIGGER | FI_RMA_EVENT,
                                         .progress = FI_PROGRESS_AUTO,
                                         .event = on_event};
@@ -176,6 +191,17 @@ static enum pcoll_result open_group(struct pcoll_group *group)
     result = probe(group->endpoint, &group->bootstrap);
     if (result == PCOLL_OK && process->endpoint == NULL)
         result = pcoll_ofi_open(&options, &group->bootstrap, &process->endpoint);
+    return result;
+}
+
+static enum pcoll_result open_group(struct pcoll_group *group)
+{
+    struct pcoll_ofi_interfaces interfaces;
+    enum pcoll_result result = pcoll_ofi_interfaces(&group->bootstrap, &interfaces);
+
+    if (result == PCOLL_OK)
+        result = open_on(group, interfaces.names[0]);
+    pcoll_ofi_interfaces_free(&interfaces);
     return result;
 }
 

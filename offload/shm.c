@@ -146,6 +146,7 @@ const struct pcoll_medium pcoll_medium_shm = {
     .group_create = pcoll_shm_group_create,
     .group_destroy = pcoll_shm_group_destroy,
     .group_provides = pcoll_shm_group_provides,
+    .group_rails = pcoll_one_rail,
     .exchange = pcoll_shm_exchange,
     .bind = pcoll_shm_bind,
     .unbind = pcoll_shm_unbind,

@@ -86,6 +86,7 @@ static const struct option options[] = {{"table", required_argument, NULL, 't'},
                                         {"ranks", required_argument, NULL, 'n'},
                                         {"nodes", required_argument, NULL, 'm'},
                                         {"cores", required_argument, NULL, 'c'},
+                                        {"rails", required_argument, NULL, 'r'},
                                         {"medium", required_argument, NULL, 'M'},
                                         {"level", required_argument, NULL, 'l'},
                                         {"no-cma", no_argument, NULL, 'u'},
@@ -113,6 +114,9 @@ static void take_option(struct settings *settings, int option, const char *value
             break;
         case 'c':
             ability->cores = (int)number("cores", value, 0, 1 << 24);
+            break;
+        case 'r':
+            ability->rails = (int)number("rails", value, 1, 64);
             break;
         case 'M':
             ability->medium = value;

@@ -238,6 +238,7 @@ static void set_ability(struct stage *stage)
     stage->ability = (struct pcoll_ability){
         .medium = stage->medium->name,
         .node_medium = stage->topology ? pcoll_medium_shm.name : NULL,
+        .rails = stage->medium->group_rails(stage->group),
         .provides = stage->medium->group_provides(stage->group),
         .user_rma_threshold = 4096,
         .max_temp = 4 << 20,

@@ -28,6 +28,8 @@ void pcoll_choice_text(const struct pcoll_choice *choice, char text[PCOLL_CHOICE
         append(text, "segment", params->segment);
     if (algorithm->uses_slots)
         append(text, "slots", (unsigned long long)params->slots);
+    if (params->rails > 1)
+        append(text, "rails", (unsigned long long)params->rails);
 }
 
 int pcoll_choice_same(const struct pcoll_choice *a, const struct pcoll_choice *b)

@@ -192,6 +192,18 @@ static void weigh_rings(struct search *search, const struct pcoll_algorithm *alg
     }
 }
 
+/* Over all rails, or none: short messages gain nothing from being striped. */
+static void weigh_rails(struct search *search, const struct pcoll_algorithm *algorithm,
+                        struct pcoll_params params)
+{
+    params.rails = search->ability->rails;
+    weigh_rings(search, algorithm, params);
+    if (params.rails > 1) {
+        params.rails = 1;
+        weigh_rings(search, algorithm, params);
+    }
+}
+
 static void weigh_path(struct search *search, const struct pcoll_algorithm *algorithm,
                        enum pcoll_path path)
 {
@@ -202,11 +214,9 @@ static void weigh_path(struct search *search, const struct pcoll_algorithm *algo
 
     for (int r = 0; r < nradixes; r++) {
         for (int s = 0; s < nsegments; s++) {
-            const struct pcoll_params params = {.radix = radixes[r],
-                                                .segment = segments[s],
-                                                .path = path,
-                                                .rails = search->ability->rails};
-            weigh_rings(search, algorithm, params);
+            const struct pcoll_params params = {
+                .radix = radixes[r], .segment = segments[s], .path = path};
+            weigh_rails(search, algorithm, params);
         }
     }
 }

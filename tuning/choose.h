@@ -22,7 +22,7 @@ struct pcoll_ability {
     const char *node_medium; /* inside a node, where medium is that between nodes; NULL: medium */
     enum pcoll_level level;  /* how far its ranks are from each other; between nodes those of
                               * one node */
-    int rails;               /* endpoints of the medium that a plan can use; 0: 1 */
+    int rails;               /* endpoints of the medium to stripe over; 0: 1 */
     unsigned provides;       /* enum pcoll_need */
     uint64_t user_rma_threshold; /* PCOLL_PATH_USER only from this many bytes on (unless
                                   * wished) */

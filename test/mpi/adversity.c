@@ -111,8 +111,11 @@ void adversity_before_init(const char *cma)
         deny_cma();
 }
 
-void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm, int tiny_shm)
+void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm, int tiny_shm,
+                          const char *no_mr)
 {
+    if (meant(no_mr))
+        deny_registration();
     if (tiny_shm)
         shrink_shm(comm);
     if (meant(own_shm))

@@ -7,6 +7,10 @@
 #include <mpi.h>
 
 void adversity_before_init(const char *deny_cma);
-void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm, int tiny_shm);
+void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm, int tiny_shm,
+                          const char *no_mr);
+
+/* unregistered.c: libfabric will not register memory in domains that this process opens later. */
+void deny_registration(void);
 
 #endif /* ADVERSITY_H_INCLUDED */

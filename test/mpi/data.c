@@ -12,19 +12,12 @@ static const size_t sizes[] = {0,     1,     3,     8,      31,     47,      48,
 
 static int starts;
 
-static int wanted(enum trial_kind kind)
-{
-    const char *only = check_option("only");
-
-    return only == NULL || strncmp(only, trial_name(kind), strlen(only)) == 0;
-}
-
 static void try(enum trial_kind kind, size_t bytes, int root)
 {
     int times = bytes > 200001 && starts > 2 ? 2 : starts;
     struct trial t;
 
-    if (!wanted(kind))
+    if (!trial_wanted(kind))
         return;
     check_phase("%s of %zu bytes, root %d", trial_name(kind), bytes, root);
     trial_init(&t, kind, bytes, root, bytes + (uint64_t)root, MPI_COMM_WORLD, MPI_INFO_NULL);

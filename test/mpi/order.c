@@ -1,9 +1,12 @@
 /* Several plans in flight on one communicator, started and completed in another order
- * on every rank, with every completion call. */
+ * on every rank, with every completion call.
+ *
+ *   -rounds=N (60)    N starts of each of 9 plans
+ *   -two              half of the plans on a second communicator, with the ranks in reverse */
 
 #include "trial.h"
 
-enum { PLANS = 9, ROUNDS = 60 };
+enum { PLANS = 9 };
 
 static struct trial trials[PLANS];
 static MPI_Request requests[PLANS];
@@ -120,30 +123,56 @@ static void finish_testall(const int order[PLANS])
     verify_all();
 }
 
-int main(int argc, char **argv)
+static void init_trials(MPI_Comm second)
+{
+    static const size_t sizes[PLANS] = {0, 4, 0, 3000, 40, 6000, 100000, 1, 150000};
+
+    for (int i = 0; i < PLANS; i++) {
+        trial_init(&trials[i], (enum trial_kind)(i == 2 ? 0 : i % TRIAL_KINDS), sizes[i],
+                   i % check.size, (uint64_t)i, i % 4 < 2 ? MPI_COMM_WORLD : second, MPI_INFO_NULL);
+        requests[i] = trials[i].request;
+    }
+}
+
+static MPI_Comm second_comm(void)
+{
+    MPI_Comm reverse = MPI_COMM_WORLD;
+
+    if (check_option("two") != NULL)
+        MPI(MPI_Comm_split(MPI_COMM_WORLD, 0, -check.rank, &reverse));
+    return reverse;
+}
+
+static void play_round(int round)
 {
     static void (*const finish[])(const int *) = {finish_wait,    finish_test, finish_waitall,
                                                   finish_waitany, finish_some, finish_testall};
-    static const size_t sizes[PLANS] = {0, 4, 0, 3000, 40, 6000, 100000, 1, 150000};
     int order[PLANS];
+
+    check_phase("round %d, completion call %d", round, round % 6);
+    for (int i = 0; i < PLANS; i++)
+        trial_prepare(&trials[i]);
+    shuffle(order);
+    (round % 4 == 3 ? start_all : start_one_by_one)(order);
+    shuffle(order);
+    finish[round % 6](order);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm second;
+    int rounds;
 
     check_init(&argc, &argv, MPI_THREAD_SINGLE);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    for (int i = 0; i < PLANS; i++) {
-        trial_init(&trials[i], (enum trial_kind)(i == 2 ? 0 : i % TRIAL_KINDS), sizes[i],
-                   i % check.size, (uint64_t)i, MPI_COMM_WORLD, MPI_INFO_NULL);
-        requests[i] = trials[i].request;
-    }
-    for (int round = 0; round < ROUNDS; round++) {
-        check_phase("round %d, completion call %d", round, round % 6);
-        for (int i = 0; i < PLANS; i++)
-            trial_prepare(&trials[i]);
-        shuffle(order);
-        (round % 4 == 3 ? start_all : start_one_by_one)(order);
-        shuffle(order);
-        finish[round % 6](order);
-    }
+    rounds = (int)check_number("rounds", 60);
+    second = second_comm();
+    init_trials(second);
+    for (int round = 0; round < rounds; round++)
+        play_round(round);
     for (int i = 0; i < PLANS; i++)
         trial_free(&trials[i]);
+    if (second != MPI_COMM_WORLD)
+        MPI(MPI_Comm_free(&second));
     return check_done();
 }

@@ -1,5 +1,9 @@
 /* A thousand starts of one plan, each with new data and completed by MPI_Wait, while
- * ranks stop at random and the others run ahead as far as they are let. */
+ * ranks stop at random and the others run ahead as far as they are let. Nothing but the
+ * plan keeps the ranks together.
+ *
+ *   -times=N (1000)   -only=barrier|bcast|allgather
+ *   -few              one plan of a kind and two of the broadcast, N starts of each */
 
 #include "trial.h"
 
@@ -7,6 +11,8 @@ static void many(enum trial_kind kind, size_t bytes, int root, int times)
 {
     struct trial t;
 
+    if (!trial_wanted(kind))
+        return;
     check_phase("%d starts of %s, %zu bytes, root %d", times, trial_name(kind), bytes, root);
     trial_init(&t, kind, bytes, root, 1, MPI_COMM_WORLD, MPI_INFO_NULL);
     trial_run(&t, times);
@@ -18,6 +24,8 @@ static void run_ahead(size_t bytes, int root)
 {
     struct trial t;
 
+    if (!trial_wanted(TRIAL_BCAST))
+        return;
     check_phase("root %d ahead, %zu bytes", root, bytes);
     trial_init(&t, TRIAL_BCAST, bytes, root, 2, MPI_COMM_WORLD, MPI_INFO_NULL);
     for (int i = 0; i < 200; i++) {
@@ -31,14 +39,18 @@ static void run_ahead(size_t bytes, int root)
     trial_free(&t);
 }
 
-int main(int argc, char **argv)
+static void few_plans(int times, int last)
+{
+    many(TRIAL_BARRIER, 0, 0, times);
+    many(TRIAL_BCAST, 8, 0, times);
+    many(TRIAL_BCAST, 20000, last, times);
+    many(TRIAL_ALLGATHER, 40, 0, times);
+}
+
+static void many_plans(int times, int last)
 {
     static const size_t sizes[] = {8, 49, 5000, 70000};
-    int times, last;
 
-    check_init(&argc, &argv, MPI_THREAD_SINGLE);
-    times = (int)check_number("times", 1000);
-    last = check.size - 1;
     many(TRIAL_BARRIER, 0, 0, times);
     for (int i = 0; i < 4; i++) {
         int fewer = sizes[i] < 50 ? times : times / 5;
@@ -49,5 +61,14 @@ int main(int argc, char **argv)
         run_ahead(sizes[i], 0);
         run_ahead(sizes[i], last);
     }
+}
+
+int main(int argc, char **argv)
+{
+    int times;
+
+    check_init(&argc, &argv, MPI_THREAD_SINGLE);
+    times = (int)check_number("times", 1000);
+    (check_option("few") != NULL ? few_plans : many_plans)(times, check.size - 1);
     return check_done();
 }

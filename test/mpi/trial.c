@@ -11,32 +11,40 @@ const char *trial_name(enum trial_kind kind)
     return names[kind];
 }
 
-/* ---- the board on which ranks of one host show the step they have entered ---- */
+int trial_wanted(enum trial_kind kind)
+{
+    const char *only = check_option("only");
 
-static uint32_t *map_board(int fd, int size)
+    return only == NULL || strncmp(only, trial_name(kind), strlen(only)) == 0;
+}
+
+/* ---- the board ---- */
+
+static uint32_t *map_board(int fd, int words)
 {
     void *board =
-        mmap(NULL, (size_t)size * sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        mmap(NULL, (size_t)words * sizeof(uint32_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
     close(fd);
     return board == MAP_FAILED ? NULL : board;
 }
 
-static uint32_t *open_board(int rank, int size, MPI_Comm comm)
+uint32_t *trial_board(int words, MPI_Comm comm)
 {
     char path[] = "/tmp/board-XXXXXX";
     uint32_t *board;
-    int fd = -1;
+    int rank, fd = -1;
 
+    MPI_Comm_rank(comm, &rank);
     if (rank == 0) {
         fd = mkstemp(path);
-        if (fd < 0 || ftruncate(fd, (off_t)((size_t)size * sizeof(uint32_t))) != 0)
+        if (fd < 0 || ftruncate(fd, (off_t)((size_t)words * sizeof(uint32_t))) != 0)
             check_fail(__FILE__, __LINE__, "no file in /tmp");
     }
     MPI_Bcast(path, sizeof(path), MPI_CHAR, 0, comm);
     if (rank != 0)
         fd = open(path, O_RDWR);
-    board = map_board(fd, size);
+    board = map_board(fd, words);
     if (board == NULL) {
         check_fail(__FILE__, __LINE__, "cannot map %s", path);
         MPI_Abort(MPI_COMM_WORLD, 2);
@@ -45,6 +53,12 @@ static uint32_t *open_board(int rank, int size, MPI_Comm comm)
     if (rank == 0)
         unlink(path);
     return board;
+}
+
+void trial_board_free(uint32_t *board, int words)
+{
+    if (board != NULL)
+        munmap(board, (size_t)words * sizeof(uint32_t));
 }
 
 static void verify_board(const struct trial *t)
@@ -89,7 +103,7 @@ void trial_init(struct trial *t, enum trial_kind kind, size_t bytes, int root, u
     MPI_Comm_size(comm, &t->size);
     t->request = MPI_REQUEST_NULL;
     if (kind == TRIAL_BARRIER) {
-        t->board = open_board(t->rank, t->size, comm);
+        t->board = trial_board(t->size, comm);
         MPI(MPI_Barrier_init(comm, info, &t->request));
     } else if (kind == TRIAL_BCAST) {
         init_bcast(t, comm, info);
@@ -163,8 +177,7 @@ void trial_free(struct trial *t)
     CHECK(t->request == MPI_REQUEST_NULL);
     check_free(t->send);
     check_free(t->receive);
-    if (t->board != NULL)
-        munmap(t->board, (size_t)t->size * sizeof(uint32_t));
+    trial_board_free(t->board, t->size);
 }
 
 void trial_all_kinds(size_t bytes, int root, uint64_t tag, int times, MPI_Comm comm, MPI_Info info)

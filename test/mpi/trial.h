@@ -27,6 +27,11 @@ struct trial {
 };
 
 const char *trial_name(enum trial_kind kind);
+int trial_wanted(enum trial_kind kind); /* by option -only=barrier|bcast|allgather */
+
+/* Words, 0 at first, that all ranks of `comm` share: they are on one machine. Collective. */
+uint32_t *trial_board(int words, MPI_Comm comm);
+void trial_board_free(uint32_t *board, int words); /* local */
 
 /* Collective over `comm`, an intracommunicator that may be freed afterwards. */
 void trial_init(struct trial *t, enum trial_kind kind, size_t bytes, int root, uint64_t tag,

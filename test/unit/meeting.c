@@ -112,6 +112,7 @@ static void meeting_report(void *context, const char *message)
     struct attendee *attendee = context;
 
     attendee->reports++;
+    snprintf(attendee->said, sizeof(attendee->said), "%s", message);
     printf("# rank %d: %s\n", attendee->rank, message);
     fflush(stdout);
 }

@@ -20,7 +20,8 @@ void meeting_destroy(struct meeting *meeting);
 struct attendee {
     struct meeting *meeting;
     int rank;
-    int reports; /* messages so far; they are printed as TAP comments */
+    int reports;    /* messages so far; they are printed as TAP comments */
+    char said[200]; /* the last of them */
 };
 
 struct pcoll_bootstrap meeting_bootstrap(struct attendee *attendee);

@@ -7,6 +7,7 @@ check_PROGRAMS += \
     %D%/test_plan \
     %D%/test_plan_check \
     %D%/test_proof \
+    %D%/test_resources \
     %D%/test_shapes \
     %D%/test_shm \
     %D%/test_sim \
@@ -29,6 +30,7 @@ endif HAVE_HWLOC
 # What the tests share.
 check_LIBRARIES += %D%/libunit.a
 %C%_libunit_a_SOURCES = \
+    %D%/refuse.h \
     %D%/tap.h \
     %D%/job.h %D%/job.c \
     %D%/meeting.h %D%/meeting.c \

@@ -524,6 +524,48 @@ static void test_nodes(void)
     pcoll_topology_destroy(topology);
 }
 
+static struct trial on_rails(enum pcoll_coll coll, const char *algorithm, uint64_t bytes, int rails,
+                             const struct pcoll_topology *topology)
+{
+    struct trial trial = trial_of(coll, 8, bytes);
+
+    trial.signature.topology = topology;
+    trial.ability.medium = "ofi_rma";
+    trial.ability.rails = rails;
+    trial.wish.algorithm = algorithm;
+    run(&trial);
+    free(trial.message);
+    return trial;
+}
+
+/* A third of a long message goes by each of 3 links; a short one gains nothing. */
+static void test_rails(void)
+{
+    static const struct {
+        enum pcoll_coll coll;
+        const char *name;
+    } striped[] = {{PCOLL_BCAST, "chain"},        {PCOLL_BCAST, "two_tree"},
+                   {PCOLL_BCAST, "trinaryx3"},    {PCOLL_BCAST, "kary"},
+                   {PCOLL_BCAST, "scatter_ring"}, {PCOLL_ALLGATHER, "ring"}};
+    static const int ids[] = {0, 1, 2, 3, 4, 5, 6, 7};
+    struct pcoll_topology *topology;
+
+    if (pcoll_topology_create(ids, NULL, 8, &topology) != PCOLL_OK)
+        abort();
+    for (size_t i = 0; i < sizeof(striped) / sizeof(striped[0]); i++) {
+        enum pcoll_coll coll = striped[i].coll;
+        struct trial one = on_rails(coll, striped[i].name, 32 << 20, 1, topology);
+        struct trial three = on_rails(coll, striped[i].name, 32 << 20, 3, topology);
+        struct trial few = on_rails(coll, striped[i].name, 1000, 3, topology);
+        double share = three.choice.predicted_us / one.choice.predicted_us;
+
+        tap_ok(three.choice.params.rails == 3 && share > 0.3 && share < 0.45,
+               "%s: 3 rails take %.2f of the time of 1 for 32 MiB", striped[i].name, share);
+        tap_ok(few.choice.params.rails == 1, "%s: 1000 B are not striped", striped[i].name);
+    }
+    pcoll_topology_destroy(topology);
+}
+
 /* ---- levels ---- */
 
 #define TWO_LEVELS                                                                                 \
@@ -755,6 +797,7 @@ int main(void)
     test_silence();
     test_agreement();
     test_nodes();
+    test_rails();
     test_level();
     test_candidates();
     test_both_paths();

@@ -2,17 +2,17 @@
  * The RMA medium: every algorithm between processes that are on nodes of their own, or partly on
  * the same, over providers that work on one host.
  */
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <rdma/fi_errno.h>
-
 #include "offload/ofi_rma_state.h"
 #include "test/unit/job.h"
 #include "test/unit/meeting.h"
+#include "test/unit/refuse.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
 
@@ -51,7 +51,8 @@ static const struct promise promises[] = {
 };
 
 struct scene {
-    const char *provider;
+    const char *provider, *interfaces;
+    const char *fewer; /* of rank 1; NULL: the same */
     const struct layout *layout;
     int nranks;
     int (*play)(struct scene *scene, struct meeting *meeting, struct part *part);
@@ -70,27 +71,29 @@ static struct pcoll_topology make_topology(const struct layout *layout, int nran
     return topology;
 }
 
-static struct pcoll_ofi_endpoint *open_again(const struct scene *scene,
-                                             const struct pcoll_bootstrap *bootstrap)
+/* The group will find these endpoints.  How many could be opened? */
+static int open_weakened(const struct scene *scene, const struct pcoll_bootstrap *bootstrap,
+                         struct pcoll_ofi_endpoint **endpoints)
 {
     struct pcoll_ofi_options options = {.provider = scene->provider, .event = pcoll_ofi_rma_event};
-    struct pcoll_ofi_endpoint *e;
+    struct pcoll_ofi_interfaces interfaces;
+    int n = 0;
 
-    return pcoll_ofi_open(&options, bootstrap, &e) == PCOLL_OK ? e : NULL;
-}
+    if (pcoll_ofi_interfaces(bootstrap, &interfaces) != PCOLL_OK)
+        return 0;
+    for (options.interface = interfaces.names[0];
+         n < interfaces.n && pcoll_ofi_open(&options, bootstrap, &endpoints[n]) == PCOLL_OK;
+         options.interface = interfaces.names[n]) {
+        struct pcoll_ofi_endpoint *e = endpoints[n++];
 
-/* The group will find this endpoint. */
-static struct pcoll_ofi_endpoint *weaken(const struct scene *scene,
-                                         const struct pcoll_bootstrap *bootstrap)
-{
-    struct pcoll_ofi_endpoint *e = open_again(scene, bootstrap);
-
-    if (e != NULL && scene->promise != NULL) {
-        e->ordered = scene->promise->ordered;
-        e->stream = scene->promise->stream;
-        e->info->ep_attr->max_msg_size = scene->promise->max_message;
+        if (scene->promise != NULL) {
+            e->ordered = scene->promise->ordered;
+            e->stream = scene->promise->stream;
+            e->info->ep_attr->max_msg_size = scene->promise->max_message;
+        }
     }
-    return e;
+    pcoll_ofi_interfaces_free(&interfaces);
+    return n;
 }
 
 static int rank_main(struct meeting *meeting, int rank, void *argument)
@@ -98,8 +101,9 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     struct scene *scene = argument;
     int node[MEETING_MAX_RANKS], wrong = 1;
     struct pcoll_topology topology = make_topology(scene->layout, scene->nranks, node);
-    struct attendee attendee = {meeting, rank, 0};
-    struct pcoll_ofi_endpoint *endpoint;
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    struct pcoll_ofi_endpoint *endpoints[PCOLL_OFI_MAX_RAILS + 1];
+    int nendpoints;
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     struct part part = {
         .medium = medium, .rank = rank, .seed = (unsigned)rank + 1, .starts = scene->starts};
@@ -108,8 +112,9 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     meeting_on_wait = pcoll_ofi_rma_poll;
     bootstrap.topology = &topology;
     bootstrap.provider = scene->provider;
-    endpoint = weaken(scene, &bootstrap);
-    if (endpoint != NULL && medium->group_create(&bootstrap, &part.group) == PCOLL_OK) {
+    bootstrap.interface = rank == 1 && scene->fewer ? scene->fewer : scene->interfaces;
+    nendpoints = open_weakened(scene, &bootstrap, endpoints);
+    if (nendpoints > 0 && medium->group_create(&bootstrap, &part.group) == PCOLL_OK) {
         if (scene->promise != NULL && !scene->promise->can_cma)
             pcoll_ofi_group_of(part.group)->can_cma = 0;
         wrong = scene->play(scene, meeting, &part);
@@ -118,7 +123,8 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     medium->group_destroy(part.group);
     meeting_barrier(meeting);
     pcoll_ofi_rma_finalize();
-    pcoll_ofi_close(endpoint);
+    while (nendpoints > 0)
+        pcoll_ofi_close(endpoints[--nendpoints]);
     return wrong;
 }
 
@@ -208,7 +214,7 @@ static int init_of(struct part *p, enum pcoll_coll coll, const char *name, uint6
 /* Three plans of two groups under way at once, completed in changing order. */
 static int play_interleaved(struct scene *scene, struct meeting *meeting, struct part *part)
 {
-    struct attendee attendee = {meeting, part->rank, 0};
+    struct attendee attendee = {.meeting = meeting, .rank = part->rank};
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     struct part parts[3] = {*part, *part, *part};
     int wrong = 0, node[MEETING_MAX_RANKS];
@@ -258,39 +264,182 @@ static int play_rebind(struct scene *scene, struct meeting *meeting, struct part
     return wrong;
 }
 
-/* ---- failures ------------------------------------------------------------------------ */
+/* ---- rails --------------------------------------------------------------------------- */
 
-static int refusals;
+#define THREE_RAILS "lo,127.0.0.1,127.0.0.2"
 
-static int refuse(struct fid *fid, const void *buffer, size_t bytes, uint64_t access,
-                  uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr, void *context)
+/* Every plan that stripes, on fewer rails than it was made for, as many, and more. */
+static int play_rails(struct scene *scene, struct meeting *meeting, struct part *part)
 {
-    (void)fid, (void)buffer, (void)bytes, (void)access, (void)offset, (void)key, (void)flags;
-    (void)mr, (void)context;
-    refusals++;
-    return -FI_ENOMEM;
+    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+        struct pcoll_params params[JOB_VARIANTS];
+        int n = job_variants(row, scene->nranks, params);
+
+        for (int i = 0; i < n; i++) {
+            struct job job = {.algorithm = row,
+                              .signature = {.coll = row->coll, .nranks = scene->nranks},
+                              .params = params[i]};
+
+            job.params.segment = row->uses_segment ? 8192 : 0;
+            if (params[i].rails > 1 && try_sizes(meeting, part, &job))
+                return 1;
+        }
+    }
+    return play_rebind(scene, meeting, part);
 }
 
-/* Rank 1's provider refuses to register, or it has no plan: no rank gets a bound plan, and the
- * next one works. */
+static int rails_of(const struct part *part, const char *name, struct pcoll_params params)
+{
+    struct part p = *part;
+    int n = 0;
+
+    p.signature.bytes = 1000;
+    if (part_init(&p, pcoll_algorithm_find(p.signature.coll, name), &params) == PCOLL_OK &&
+        part_bind(&p) == PCOLL_OK) {
+        n = pcoll_ofi_bound_of(p.bound)->nrails;
+        part_unbind(&p);
+    }
+    part_fini(&p);
+    return n;
+}
+
+/* As many rails as the rank with the fewest has, and no more than the plan names. */
+static int play_fewer(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    struct attendee *attendee = pcoll_ofi_group_of(part->group)->bootstrap.context;
+
+    part->signature = (struct pcoll_signature){.coll = PCOLL_BCAST, .nranks = scene->nranks};
+    return medium->group_rails(part->group) != 2 || attendee->reports != (part->rank == 0) ||
+           rails_of(part, "chain", (struct pcoll_params){.rails = 3}) != 2 ||
+           rails_of(part, "chain", no_params) != 1 || play_rails(scene, meeting, part);
+}
+
+/* Who has unbound a plan says so on every rail that it uses. */
+static int play_farewells(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    const struct pcoll_params params = {.rails = 3};
+    struct part p = *part;
+    const struct pcoll_ofi_bound *bound;
+    int said;
+
+    p.signature =
+        (struct pcoll_signature){.coll = PCOLL_BCAST, .nranks = scene->nranks, .bytes = 1000};
+    if (part_init(&p, pcoll_algorithm_find(PCOLL_BCAST, "chain"), &params) != PCOLL_OK ||
+        part_bind(&p) != PCOLL_OK || part_run(&p, 3))
+        return 1;
+    bound = pcoll_ofi_bound_of(p.bound);
+    if (p.rank == 0)
+        part_unbind(&p);
+    do {
+        pcoll_ofi_rma_poll();
+        said = 0;
+        for (int i = 0; p.rank == 1 && i < bound->nways; i++)
+            said += pcoll_ofi_farewell_of(&bound->ways[i]) == PCOLL_OFI_LEFT;
+    } while (said < 3 && p.rank == 1);
+    meeting_barrier(meeting);
+    if (p.rank == 1)
+        part_unbind(&p);
+    part_fini(&p);
+    return 0;
+}
+
+static void check_rails(const char *provider)
+{
+    struct scene scene = {.provider = provider, .interfaces = THREE_RAILS};
+
+    scene.layout = &all_away;
+    scene.play = play_rails;
+    for (scene.nranks = 2; scene.nranks <= 5; scene.nranks++)
+        tap_ok(perform(scene) == 0, "%s, %d ranks, 3 rails", provider, scene.nranks);
+    scene.nranks = 2;
+    scene.play = play_farewells;
+    tap_ok(perform(scene) == 0, "%s, farewells on 3 rails", provider);
+    scene.play = play_rails;
+    scene.layout = &mixes[1];
+    scene.nranks = 4;
+    tap_ok(perform(scene) == 0, "%s, 3 rails, %s", provider, scene.layout->name);
+    scene.layout = &all_away;
+    scene.play = play_fewer;
+    scene.fewer = "127.0.0.1,lo";
+    tap_ok(perform(scene) == 0, "%s, a rank has 2 of 3 rails", provider);
+    scene.interfaces = "lo,127.0.0.1";
+    scene.fewer = NULL;
+    scene.play = play_all;
+    scene.nranks = 3;
+    for (size_t i = 0; promises[i].can_cma; i++) {
+        scene.promise = &promises[i];
+        tap_ok(perform(scene) == 0, "%s, 2 rails, %s", provider, promises[i].name);
+    }
+}
+
+/* ---- failures ------------------------------------------------------------------------ */
+
+/* The kernel has no port for a connection, the first times or always. */
+static struct fi_ops_rma *connecting, unconnecting;
+static int unconnected;
+
+static ssize_t connect_later(struct fid_ep *ep, const struct fi_msg_rma *message, uint64_t flags)
+{
+    if (unconnected-- > 0)
+        return -FI_EADDRNOTAVAIL;
+    return connecting->writemsg(ep, message, flags);
+}
+
+/* Rank 0 has no port for its first puts, which are made again; then none at all, and gives up. */
+static int play_no_port(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    struct fid_ep *ep = pcoll_ofi_group_of(part->group)->endpoints[0]->ep;
+    struct part p = *part;
+    int wrong;
+
+    if (init_of(&p, PCOLL_BARRIER, "dissemination", 0, scene->nranks))
+        return 1;
+    connecting = ep->rma;
+    unconnecting = *connecting;
+    unconnecting.writemsg = connect_later;
+    unconnected = 50;
+    if (part->rank == 0)
+        ep->rma = &unconnecting;
+    wrong = part_run(&p, 5);
+    meeting_barrier(meeting);
+    unconnected = INT_MAX;
+    wrong |= part->rank == 0 && !part_run(&p, 1);
+    ep->rma = connecting;
+    meeting_barrier(meeting);
+    part_unbind(&p);
+    part_fini(&p);
+    return wrong;
+}
+
+/* Rank 1's provider refuses the n-th registration, for every n, or it has no plan: no rank gets a
+ * bound plan, rank 1 says why, and the next one works. */
 static int play_refused(struct scene *scene, struct meeting *meeting, struct part *part)
 {
-    struct pcoll_ofi_endpoint *e = pcoll_ofi_group_of(part->group)->endpoint;
-    struct fi_ops_mr *granting = e->domain->mr, refusing = *granting;
+    struct pcoll_ofi_group *g = pcoll_ofi_group_of(part->group);
+    const struct attendee *attendee = g->bootstrap.context;
+    struct fid_domain *domain = g->endpoints[0]->domain;
+    enum pcoll_result result = PCOLL_ERR_SYSTEM;
     struct part p = *part;
-    int wrong = 0;
+    int is_short = part->rank == 1, wrong = 0, n = 0;
 
     p.signature = (struct pcoll_signature){
         .coll = PCOLL_BCAST, .nranks = scene->nranks, .bytes = (uint64_t)1 << 20};
     if (part_init(&p, pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"), &no_params) != PCOLL_OK)
         return 1;
-    refusing.reg = refuse;
-    if (part->rank == 1)
-        e->domain->mr = &refusing;
-    wrong = part_bind(&p) != PCOLL_ERR_SYSTEM || refusals != (part->rank == 1);
-    e->domain->mr = granting;
-    if (medium->bind(p.group, part->rank == 1 ? NULL : p.plan, &(struct pcoll_memory){0, 0},
-                     &p.bound) != PCOLL_ERR_NOMEM)
+    while (result == PCOLL_ERR_SYSTEM && ++n < 20) {
+        if (is_short)
+            refuse_begin(domain, n);
+        result = part_bind(&p);
+        if (is_short)
+            refuse_end(domain);
+        wrong |= is_short && refused != (result != PCOLL_OK);
+    }
+    wrong |= result != PCOLL_OK || n < 3;
+    wrong |= is_short && strstr(attendee->said, "cannot register") == NULL;
+    part_unbind(&p);
+    meeting_barrier(meeting);
+    if (medium->bind(p.group, is_short ? NULL : p.plan, &(struct pcoll_memory){0, 0}, &p.bound) !=
+        PCOLL_ERR_NOMEM)
         return 1;
     if (wrong || part_bind(&p) != PCOLL_OK)
         return 1;
@@ -358,18 +507,24 @@ static void check_provider(const char *provider)
     tap_ok(perform(scene) == 0, "%s, binding again and again", provider);
     scene.play = play_refused;
     tap_ok(perform(scene) == 0, "%s, a rank cannot bind", provider);
+    scene.play = play_no_port;
+    tap_ok(perform(scene) == 0, "%s, no port for a connection", provider);
     scene.nranks = 3;
     scene.play = play_death;
     tap_ok(perform(scene) == 1, "%s, a rank dies, the others do not", provider);
 }
 
+/* test_ofi [PROVIDER [rails]] */
 int main(int argc, char **argv)
 {
-    if (argc > 1) {
-        check_provider(argv[1]);
-    } else {
-        check_provider("tcp;ofi_rxm");
-        check_provider("sockets");
+    static const char *const usual[] = {"tcp;ofi_rxm", "sockets"};
+
+    for (int i = 0; i < (argc > 1 ? 1 : 2); i++) {
+        const char *provider = argc > 1 ? argv[1] : usual[i];
+
+        if (argc <= 2)
+            check_provider(provider);
+        check_rails(provider);
     }
     return tap_done();
 }

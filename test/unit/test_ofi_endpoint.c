@@ -105,7 +105,7 @@ static int write_round(struct party *p, uint64_t value)
 
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
-    struct attendee attendee = {meeting, rank, 0};
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
     struct party *p = calloc(1, sizeof(*p));
     struct pcoll_ofi_endpoint *again = NULL;
     int wrong = 1;
@@ -180,8 +180,45 @@ static void check_environment(void)
     unsetenv("FI_PROVIDER");
 }
 
+struct list {
+    const char *text;
+    int n;
+    const char *last; /* of the names */
+    const char *said; /* about the last flaw; "" if there is none */
+};
+
+static const struct list lists[] = {
+    {NULL, 1, NULL, ""},
+    {"lo", 1, "lo", ""},
+    {"link1,link2,link3", 3, "link3", ""},
+    {"a,,b", 2, "b", "interfaces 'a,,b': an empty name"},
+    {"a,b,", 2, "b", "an empty name"},
+    {"link1,b,link1", 2, "b", "'link1' is there twice"},
+    {"a,b,c,d,e,f,g,h", 8, "h", ""},
+    {"a,b,c,d,e,f,g,h,link9", 8, "h", "'link9' is one too many"},
+    {",", 1, NULL, "none is named"},
+};
+
+static void check_list(const struct list *list)
+{
+    struct pcoll_bootstrap bootstrap = {.interface = list->text, .report = remember};
+    struct pcoll_ofi_interfaces taken;
+    const char *last;
+    int right;
+
+    told[0] = '\0';
+    right = pcoll_ofi_interfaces(&bootstrap, &taken) == PCOLL_OK && taken.n == list->n;
+    last = right ? taken.names[taken.n - 1] : NULL;
+    right = right && (last && list->last ? strcmp(last, list->last) == 0 : last == list->last) &&
+            strstr(told, list->said) != NULL && (told[0] == '\0') == (list->said[0] == '\0');
+    pcoll_ofi_interfaces_free(&taken);
+    tap_ok(right, "list of interfaces: %s", list->text ? list->text : "none");
+}
+
 int main(void)
 {
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        check_list(&lists[i]);
     check_writes("tcp;ofi_rxm", NULL, FI_PROGRESS_UNSPEC);
     check_writes("tcp;ofi_rxm", "lo", FI_PROGRESS_UNSPEC);
     check_writes("tcp;ofi_rxm", "127.0.0.1", FI_PROGRESS_UNSPEC);

@@ -10,6 +10,7 @@
 #include "algorithms/lower.h"
 #include "offload/ofi_trigger_state.h"
 #include "test/unit/meeting.h"
+#include "test/unit/refuse.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
 
@@ -37,7 +38,7 @@ static _Atomic int *shared; /* [rank]: starts, as trial.h wants; [WITNESS], see 
 static int open_party(struct party *p, struct meeting *meeting, int rank)
 {
     p->meeting = meeting;
-    p->attendee = (struct attendee){meeting, rank, 0};
+    p->attendee = (struct attendee){.meeting = meeting, .rank = rank};
     p->bootstrap = meeting_bootstrap(&p->attendee);
     p->bootstrap.provider = "sockets";
     p->bootstrap.interface = "127.0.0.1";
@@ -286,7 +287,7 @@ static void check_absent(enum pcoll_coll coll, const char *name, uint64_t bytes,
 
 static int run_refused(struct meeting *meeting, int rank, void *argument)
 {
-    struct party party = {.meeting = meeting, .attendee = {meeting, rank, 0}};
+    struct party party = {.meeting = meeting, .attendee = {.meeting = meeting, .rank = rank}};
 
     /* One rank alone has the wrong provider: all must be told. */
     party.bootstrap = meeting_bootstrap(&party.attendee);
@@ -326,6 +327,37 @@ static int run_budget(struct meeting *meeting, int rank, void *argument)
     return 0;
 }
 
+/* One rank's provider refuses the n-th registration, for every n: no rank has a bound plan, until
+ * all are granted. */
+static int run_unregistered(struct meeting *meeting, int rank, void *argument)
+{
+    struct trial t = {.row = row_of(PCOLL_BCAST, "binomial_put"), .bytes = 9000, .instances = 3};
+    int is_short = rank == 1, wrong = 0, n = 0;
+    enum pcoll_result result = PCOLL_ERR_SYSTEM;
+    struct party party;
+    struct part p;
+
+    (void)argument;
+    alarm(PATIENCE);
+    if (!open_party(&party, meeting, rank) || !make_part(&p, &t, &party))
+        return 1;
+    while (result == PCOLL_ERR_SYSTEM && ++n < 20) {
+        if (is_short)
+            refuse_begin(party.group->endpoint->domain, n);
+        result = part_bind(&p);
+        if (is_short)
+            refuse_end(party.group->endpoint->domain);
+        wrong |= is_short && refused != (result != PCOLL_OK);
+    }
+    wrong |= is_short && strstr(party.attendee.said, "cannot register") == NULL;
+    if (wrong || result != PCOLL_OK || n < 3 || part_run(&p, t.instances))
+        return 1;
+    part_unbind(&p);
+    part_fini(&p);
+    close_party(&party);
+    return 0;
+}
+
 /* A key that nobody has: the error comes back, the plan fails, nobody hangs. */
 static int run_bad_key(struct meeting *meeting, int rank, void *argument)
 {
@@ -341,7 +373,7 @@ static int run_bad_key(struct meeting *meeting, int rank, void *argument)
         return 1;
     for (int i = 0; i < p.plan->nentries; i++)
         p.bound->works[i].remote.key += 1000000;
-    wrong = part_start(&p) || !part_wait(&p) || party.attendee.reports == 0 ||
+    wrong = part_start(&p) || !part_wait(&p) || strstr(party.attendee.said, " rank ") == NULL ||
             medium->start(p.bound) != PCOLL_ERR_SYSTEM;
     part_unbind(&p);
     part_fini(&p);
@@ -384,7 +416,10 @@ static void check_refusals(void)
     tap_ok(meeting_run_processes(4, run_budget, without) == 0,
            "no counters left on one rank is unsupported on all, until some are given back");
     tap_ok(meeting_run_processes(4, run_budget, NULL) == 0, "no works left, likewise");
-    tap_ok(meeting_run_processes(3, run_bad_key, NULL) == 0, "a refused write fails the plan");
+    tap_ok(meeting_run_processes(4, run_unregistered, NULL) == 0,
+           "a refused registration on one rank is an error on all, and the next one works");
+    tap_ok(meeting_run_processes(3, run_bad_key, NULL) == 0,
+           "a refused write fails the plan and names the peer");
     tap_ok(meeting_run_processes(3, run_not_lowered, NULL) == 0,
            "a plan that is not lowered, or is missing, is an error on all ranks");
 }

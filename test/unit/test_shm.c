@@ -45,7 +45,7 @@ static _Atomic int *starts_in_shared_memory;
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
     const struct trial *trial = argument;
-    struct attendee attendee = {meeting, rank, 0};
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     struct part p = {
         .medium = shm,
