@@ -13,10 +13,10 @@
  * Root: it has all segments from the start and sends segment i of all lanes before segment i + 1 of
  * any, so that all trees run at once where they share a port.  It has one tank for all lanes.
  *
- * Rails: for R endpoints a shape of T trees has T R lanes; lane l belongs to tree l mod T and goes
- * by rail l div T.  So every rank puts as much on each of its rails as on the others, also where it
- * has children in one tree only, and nothing need be in order but the segments of one lane.  A lane
- * is a contiguous part of the message.
+ * Rails: for R endpoints a shape of T trees has T R lanes; lane l belongs to tree l div R and has
+ * rail l, that is endpoint l mod R.  So every rank puts as much on each endpoint as on the others,
+ * also where it has children in one tree only, and nothing need be in order but the segments of one
+ * lane.  A lane is a contiguous part of the message.
  *
  * Nodes with several ranks (topology.h): the trees are between the leaders.  A leader announces
  * each segment to its followers, which get it from the leader's buffer, all at the same time, while
@@ -53,8 +53,8 @@ struct pipeline {
 };
 
 struct lane {
-    int number; /* and counter, but for the root */
-    int tree, rail;
+    int number; /* and counter, but for the root; and rail */
+    int tree;
     struct pcoll_segment part;
     uint64_t nsegments;
 };
@@ -83,8 +83,7 @@ static struct lane lane_of(const struct pipeline *line, int number)
 {
     struct lane lane = {
         .number = number,
-        .tree = number % line->shape->ntrees,
-        .rail = number / line->shape->ntrees,
+        .tree = number / line->nrails,
         .part = pcoll_segment_of(line->signature->bytes, (uint64_t)line->nlanes, (uint64_t)number),
     };
 
@@ -146,7 +145,7 @@ static void add_puts(struct pcoll_plan *plan, const struct pipeline *line, const
             pcoll_entry_put(trigger, threshold, pcoll_at(from, segment.first), child,
                             pcoll_at(PCOLL_RECV, segment.first), segment.count);
 
-        put.rail = lane->rail;
+        put.rail = lane->number;
         pcoll_plan_add(plan, pcoll_entry_pour(put, child, lane->number, 1));
     }
 }
@@ -204,7 +203,7 @@ static void add_ready(struct pcoll_plan *plan, const struct pipeline *line, cons
     int up = line->shape->parent(&line->trees, lane->tree, team), parent = leader_of(line, up);
     struct pcoll_entry ready = pcoll_entry_add(PCOLL_NONE, 0);
 
-    ready.rail = lane->rail;
+    ready.rail = lane->number;
     if (up == 0)
         ready = pcoll_entry_pour(ready, parent, 0, 1);
     else
@@ -245,7 +244,7 @@ static void build_follower(struct pcoll_plan *plan, const struct lane *lane, int
             lane->number, announcement(lane) * (i + 1), leader, pcoll_at(from, segment.first),
             pcoll_at(PCOLL_RECV, segment.first), segment.count);
 
-        get.rail = lane->rail;
+        get.rail = lane->number;
         if (lane->nsegments == 1)
             pcoll_plan_add(plan, pcoll_entry_pour(get, leader, reports, 1));
         else

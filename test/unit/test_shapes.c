@@ -286,7 +286,7 @@ static int lanes_are_spread(const char *name, int rails, int counters)
         if (pcoll_generate(algorithm, &signature, rank, &params, &plan) != PCOLL_OK)
             abort();
         for (int i = 0; i < plan->nentries; i++)
-            bytes[plan->entries[i].rail] += plan->entries[i].bytes;
+            bytes[plan->entries[i].rail % rails] += plan->entries[i].bytes;
         for (int rail = 1; rail < rails; rail++)
             even = even && bytes[rail] == bytes[0];
         most = plan->ncounters > most ? plan->ncounters : most;
