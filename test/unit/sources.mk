@@ -1,7 +1,9 @@
 # One program a line; each is built from the source of its name and prints TAP.
 check_PROGRAMS += \
     %D%/test_choose \
+    %D%/test_discrete \
     %D%/test_explore \
+    %D%/test_goal \
     %D%/test_levels \
     %D%/test_mutants \
     %D%/test_plan \
