@@ -9,139 +9,55 @@
 
 #include "tuning/table.h"
 
-static const char help[] =
-    "Usage: pcoll-sim [OPTION]... COLLECTIVE ALGORITHM[,ALGORITHM]...\n"
-    "Run the plans of all ranks of a job under LogGP, in one process and without MPI.\n"
-    "COLLECTIVE is barrier, bcast or allgather; ALGORITHM may be `all'.\n"
-    "\n"
-    "The job; a LIST is 8,64,1K or 64..1M (doubling), numbers with K, M or G\n"
-    "  --ranks=LIST        (64)\n"
-    "  --bytes=LIST        bcast: the message; allgather: the block of a rank (8)\n"
-    "  --ppn=N             ranks of a node, one after the other (1); 0: all on one node\n"
-    "  --root=N            of a broadcast (0)\n"
-    "  --radix=N --slots=N --path=user|temp --rails=N    parameters; rails: as many as ports\n"
-    "  --segment=BYTES     or `best': the best power of two, tried\n"
-    "  --lower             plans for media without weighted pours\n"
-    "\n"
-    "The machine, times in us, rates in us per byte\n"
-    "  --table=FILE        tuning table (the built-in one)\n"
-    "  --medium=NAME       its parameters between nodes (ofi_rma; shm with --ppn=0)\n"
-    "  --node-medium=NAME  its parameters in a node (shm)\n"
-    "  --L= --o= --g= --G= --rma= --copy= --call= --turn= --cores=    in place of the table's\n"
-    "  --network=NET       flat, torus:AxBxC, fat_tree:DOWN:UP (flat)\n"
-    "  --hop=US            from switch to switch (0)\n"
-    "  --link-G=RATE       of a link (as --G)\n"
-    "  --ports=LIST        of a node (1)\n"
-    "  --host-driven       receivers pay o + (s - 1) G too, as in LogGOPSim\n"
-    "\n"
-    "The run\n"
-    "  --instances=N       one after another, without barrier (1)\n"
-    "  --skew=US           ranks start up to so late, at random (0)\n"
-    "  --noise=US          each entry is late by this on average, at random (0)\n"
-    "  --seed=N            of both (1)\n"
-    "  --verify            move symbolic data, check each result\n"
-    "  --memory=BYTES      refuse jobs whose plans take more (6G)\n"
-    "\n"
-    "The output\n"
-    "  --json              in place of the table\n"
-    "  --plot=STEM         STEM.dat, STEM.gp, and by gnuplot STEM.svg and STEM.png: time and\n"
-    "                      counters over ranks, or time over bytes\n"
-    "  --goal=FILE         the plans as a GOAL schedule for LogGOPSim, no simulation\n"
-    "  --resources         what a rank holds, as plan and with send and receive\n"
-    "  -h, --help          this text\n"
-    "\n"
-    "Exit status: 0; 1 if a run failed or a result was wrong; 2 for a bad command line.\n";
+/* How an option is read, and where it goes in struct options. */
+enum form { LIST, INT, NUMBER, REAL, TEXT, FLAG };
 
-enum {
-    RANKS = 256,
-    BYTES,
-    PPN,
-    ROOT,
-    RADIX,
-    SLOTS,
-    PATH,
-    RAILS,
-    SEGMENT,
-    LOWER,
-    TABLE,
-    MEDIUM,
-    NODE_MEDIUM,
-    NETWORK,
-    HOP,
-    LINK_G,
-    PORTS,
-    HOST_DRIVEN,
-    INSTANCES,
-    SKEW,
-    NOISE,
-    SEED,
-    VERIFY,
-    MEMORY,
-    JSON,
-    PLOT,
-    GOAL,
-    RESOURCES,
-    CORES,
-    MACHINE /* and after it the index in machine_fields */
-};
-
-static const struct machine_field {
+static const struct setting {
     const char *name;
+    enum form form;
     size_t offset;
-} machine_fields[] = {
-    {"L", offsetof(struct pcoll_machine, L)},       {"o", offsetof(struct pcoll_machine, o)},
-    {"g", offsetof(struct pcoll_machine, g)},       {"G", offsetof(struct pcoll_machine, G)},
-    {"rma", offsetof(struct pcoll_machine, rma)},   {"copy", offsetof(struct pcoll_machine, copy)},
-    {"call", offsetof(struct pcoll_machine, call)}, {"turn", offsetof(struct pcoll_machine, turn)},
+    uint64_t least, most; /* LIST, INT */
+} settings[] = {
+    {"ranks", LIST, offsetof(struct options, ranks), 1, 1 << 24},
+    {"bytes", LIST, offsetof(struct options, bytes), 0, UINT64_C(1) << 40},
+    {"ports", LIST, offsetof(struct options, ports), 1, 1024},
+    {"ppn", INT, offsetof(struct options, ppn), 0, 1 << 24},
+    {"root", INT, offsetof(struct options, root), 0, 1 << 24},
+    {"radix", INT, offsetof(struct options, params.radix), 2, INT_MAX},
+    {"slots", INT, offsetof(struct options, params.slots), 2, 1 << 16},
+    {"rails", INT, offsetof(struct options, params.rails), 1, 1024},
+    {"path", TEXT, offsetof(struct options, path), 0, 0},
+    {"segment", TEXT, offsetof(struct options, segment), 0, 0},
+    {"lower", FLAG, offsetof(struct options, lowered), 0, 0},
+    {"table", TEXT, offsetof(struct options, table), 0, 0},
+    {"medium", TEXT, offsetof(struct options, medium), 0, 0},
+    {"node-medium", TEXT, offsetof(struct options, node_medium), 0, 0},
+    {"L", REAL, offsetof(struct options, wanted.L), 0, 0},
+    {"o", REAL, offsetof(struct options, wanted.o), 0, 0},
+    {"g", REAL, offsetof(struct options, wanted.g), 0, 0},
+    {"G", REAL, offsetof(struct options, wanted.G), 0, 0},
+    {"rma", REAL, offsetof(struct options, wanted.rma), 0, 0},
+    {"copy", REAL, offsetof(struct options, wanted.copy), 0, 0},
+    {"call", REAL, offsetof(struct options, wanted.call), 0, 0},
+    {"turn", REAL, offsetof(struct options, wanted.turn), 0, 0},
+    {"cores", INT, offsetof(struct options, wanted.cores), 0, 1 << 20},
+    {"network", TEXT, offsetof(struct options, network), 0, 0},
+    {"hop", REAL, offsetof(struct options, engine.network.hop), 0, 0},
+    {"link-G", REAL, offsetof(struct options, engine.network.G), 0, 0},
+    {"host-driven", FLAG, offsetof(struct options, engine.host_driven), 0, 0},
+    {"instances", INT, offsetof(struct options, engine.instances), 1, 1 << 20},
+    {"skew", REAL, offsetof(struct options, engine.skew), 0, 0},
+    {"noise", REAL, offsetof(struct options, engine.noise), 0, 0},
+    {"seed", NUMBER, offsetof(struct options, engine.seed), 0, 0},
+    {"verify", FLAG, offsetof(struct options, engine.verify), 0, 0},
+    {"memory", NUMBER, offsetof(struct options, engine.most_memory), 0, 0},
+    {"json", FLAG, offsetof(struct options, json), 0, 0},
+    {"plot", TEXT, offsetof(struct options, plot), 0, 0},
+    {"goal", TEXT, offsetof(struct options, goal), 0, 0},
+    {"resources", FLAG, offsetof(struct options, resources), 0, 0},
 };
 
-static const struct option long_options[] = {{"ranks", 1, NULL, RANKS},
-                                             {"bytes", 1, NULL, BYTES},
-                                             {"ppn", 1, NULL, PPN},
-                                             {"root", 1, NULL, ROOT},
-                                             {"radix", 1, NULL, RADIX},
-                                             {"slots", 1, NULL, SLOTS},
-                                             {"path", 1, NULL, PATH},
-                                             {"rails", 1, NULL, RAILS},
-                                             {"segment", 1, NULL, SEGMENT},
-                                             {"lower", 0, NULL, LOWER},
-                                             {"table", 1, NULL, TABLE},
-                                             {"medium", 1, NULL, MEDIUM},
-                                             {"node-medium", 1, NULL, NODE_MEDIUM},
-                                             {"network", 1, NULL, NETWORK},
-                                             {"hop", 1, NULL, HOP},
-                                             {"link-G", 1, NULL, LINK_G},
-                                             {"ports", 1, NULL, PORTS},
-                                             {"host-driven", 0, NULL, HOST_DRIVEN},
-                                             {"instances", 1, NULL, INSTANCES},
-                                             {"skew", 1, NULL, SKEW},
-                                             {"noise", 1, NULL, NOISE},
-                                             {"seed", 1, NULL, SEED},
-                                             {"verify", 0, NULL, VERIFY},
-                                             {"memory", 1, NULL, MEMORY},
-                                             {"json", 0, NULL, JSON},
-                                             {"plot", 1, NULL, PLOT},
-                                             {"goal", 1, NULL, GOAL},
-                                             {"resources", 0, NULL, RESOURCES},
-                                             {"help", 0, NULL, 'h'},
-                                             {"cores", 1, NULL, CORES},
-                                             {"L", 1, NULL, MACHINE},
-                                             {"o", 1, NULL, MACHINE + 1},
-                                             {"g", 1, NULL, MACHINE + 2},
-                                             {"G", 1, NULL, MACHINE + 3},
-                                             {"rma", 1, NULL, MACHINE + 4},
-                                             {"copy", 1, NULL, MACHINE + 5},
-                                             {"call", 1, NULL, MACHINE + 6},
-                                             {"turn", 1, NULL, MACHINE + 7},
-                                             {0}};
-
-/* What is put together when all options are read. */
-struct reading {
-    struct options *options;
-    const char *table, *medium, *node_medium, *network;
-    double machine[sizeof(machine_fields) / sizeof(machine_fields[0])]; /* < 0: not given */
-    int cores;
-};
+enum { NUM_SETTINGS = sizeof(settings) / sizeof(settings[0]), FIRST_SETTING = 256 };
 
 /* ---- values ---- */
 
@@ -198,155 +114,80 @@ static int read_list(const char *text, uint64_t least, uint64_t most, struct val
     return at[-1] == '\0';
 }
 
-static int read_int(const char *option, const char *text, int least, int most, int *value)
-{
-    uint64_t number;
-    const char *end = read_number(text, &number);
-
-    if (end == NULL || *end || number < (uint64_t)least || number > (uint64_t)most) {
-        fprintf(stderr, "pcoll-sim: --%s=%s: a number from %d to %d is wanted\n", option, text,
-                least, most);
-        return 2;
-    }
-    *value = (int)number;
-    return 0;
-}
-
-static int read_u64(const char *option, const char *text, uint64_t *value)
+static int read_number_only(const struct setting *setting, const char *text, uint64_t *value)
 {
     const char *end = read_number(text, value);
 
-    return end == NULL || *end ? wrong(option, text, "a number is wanted") : 0;
+    return end == NULL || *end ? wrong(setting->name, text, "a number is wanted") : 0;
 }
 
-static int read_time(const char *option, const char *text, double *value)
+static int read_int(const struct setting *setting, const char *text, int *value)
+{
+    uint64_t number;
+    int result = read_number_only(setting, text, &number);
+
+    if (result == 0 && (number < setting->least || number > setting->most)) {
+        fprintf(stderr, "pcoll-sim: %s `%s': a number from %llu to %llu is wanted\n", setting->name,
+                text, (unsigned long long)setting->least, (unsigned long long)setting->most);
+        return 2;
+    }
+    *value = (int)number;
+    return result;
+}
+
+static int read_real(const struct setting *setting, const char *text, double *value)
 {
     char *end;
 
     *value = strtod(text, &end);
     if (end == text || *end || !(*value >= 0 && *value <= 1e9))
-        return wrong(option, text, "a number from 0 to 1e9 is wanted");
+        return wrong(setting->name, text, "a number from 0 to 1e9 is wanted");
     return 0;
 }
 
-/* ---- options ---- */
-
-static int read_segment(struct options *options, const char *text)
+static int read_setting(struct options *options, const struct setting *setting, const char *text)
 {
-    options->best_segment = strcmp(text, "best") == 0;
-    return options->best_segment ? 0 : read_u64("segment", text, &options->params.segment);
+    void *to = (char *)options + setting->offset;
+
+    switch (setting->form) {
+        case LIST:
+            if (read_list(text, setting->least, setting->most, to))
+                return 0;
+            return wrong(setting->name, text, "a list like 8,64,1K or 64..1M is wanted");
+        case INT:
+            return read_int(setting, text, to);
+        case NUMBER:
+            return read_number_only(setting, text, to);
+        case REAL:
+            return read_real(setting, text, to);
+        case TEXT:
+            *(const char **)to = text;
+            return 0;
+        default:
+            *(int *)to = 1;
+            return 0;
+    }
 }
 
-static int read_path(struct options *options, const char *text)
+/* Those that are words or numbers. */
+static int read_words(struct options *options)
 {
-    if (strcmp(text, "user") == 0)
+    const struct setting segment = {.name = "segment"};
+    const char *path = options->path;
+
+    if (path != NULL && strcmp(path, "user") == 0)
         options->params.path = PCOLL_PATH_USER;
-    else if (strcmp(text, "temp") == 0)
+    else if (path != NULL && strcmp(path, "temp") == 0)
         options->params.path = PCOLL_PATH_TEMP;
-    else
-        return wrong("path", text, "user or temp is wanted");
+    else if (path != NULL)
+        return wrong("path", path, "user or temp is wanted");
+    if (pcoll_network_parse(options->network, &options->engine.network) != PCOLL_OK)
+        return wrong("network", options->network,
+                     "flat, torus:AxBxC or fat_tree:DOWN:UP is wanted");
+    options->best_segment = options->segment && strcmp(options->segment, "best") == 0;
+    if (options->segment && !options->best_segment)
+        return read_number_only(&segment, options->segment, &options->params.segment);
     return 0;
-}
-
-static int read_values(const char *option, const char *text, uint64_t least, uint64_t most,
-                       struct values *values)
-{
-    if (read_list(text, least, most, values))
-        return 0;
-    return wrong(option, text, "a list like 8,64,1K or 64..1M is wanted");
-}
-
-static int read_job_option(struct options *options, int option, const char *text)
-{
-    switch (option) {
-        case RANKS:
-            return read_values("ranks", text, 1, 1 << 24, &options->ranks);
-        case BYTES:
-            return read_values("bytes", text, 0, UINT64_C(1) << 40, &options->bytes);
-        case PPN:
-            return read_int("ppn", text, 0, 1 << 24, &options->ppn);
-        case ROOT:
-            return read_int("root", text, 0, 1 << 24, &options->root);
-        case RADIX:
-            return read_int("radix", text, 2, INT_MAX, &options->params.radix);
-        case SLOTS:
-            return read_int("slots", text, 2, 1 << 16, &options->params.slots);
-        case PATH:
-            return read_path(options, text);
-        case RAILS:
-            return read_int("rails", text, 1, 1024, &options->params.rails);
-        case SEGMENT:
-            return read_segment(options, text);
-        default:
-            options->lowered = 1;
-            return 0;
-    }
-}
-
-static int read_run_option(struct options *options, int option, const char *text)
-{
-    struct pcoll_engine_options *engine = &options->engine;
-
-    switch (option) {
-        case HOP:
-            return read_time("hop", text, &engine->network.hop);
-        case LINK_G:
-            return read_time("link-G", text, &engine->network.G);
-        case PORTS:
-            return read_values("ports", text, 1, 1024, &options->ports);
-        case INSTANCES:
-            return read_int("instances", text, 1, 1 << 20, &engine->instances);
-        case SKEW:
-            return read_time("skew", text, &engine->skew);
-        case NOISE:
-            return read_time("noise", text, &engine->noise);
-        case SEED:
-            return read_u64("seed", text, &engine->seed);
-        case MEMORY:
-            return read_u64("memory", text, &engine->most_memory);
-        default:
-            return 0;
-    }
-}
-
-static void read_flag(struct options *options, int option, const char *text)
-{
-    options->engine.host_driven |= option == HOST_DRIVEN;
-    options->engine.verify |= option == VERIFY;
-    options->json |= option == JSON;
-    options->resources |= option == RESOURCES;
-    if (option == PLOT)
-        options->plot = text;
-    if (option == GOAL)
-        options->goal = text;
-}
-
-static int read_option(struct reading *reading, int option, const char *text)
-{
-    if (option >= MACHINE)
-        return read_time(machine_fields[option - MACHINE].name, text,
-                         &reading->machine[option - MACHINE]);
-    if (option <= LOWER)
-        return read_job_option(reading->options, option, text);
-    switch (option) {
-        case TABLE:
-            reading->table = text;
-            return 0;
-        case MEDIUM:
-            reading->medium = text;
-            return 0;
-        case NODE_MEDIUM:
-            reading->node_medium = text;
-            return 0;
-        case NETWORK:
-            reading->network = text;
-            return 0;
-        case CORES:
-            return read_int("cores", text, 0, 1 << 20, &reading->cores);
-        default:
-            read_flag(reading->options, option, text);
-            return read_run_option(reading->options, option, text);
-    }
 }
 
 /* ---- the machine ---- */
@@ -362,39 +203,54 @@ static int find_machine(const struct pcoll_table *table, const char *medium,
     return 0;
 }
 
-static int read_table(struct reading *reading, struct pcoll_table **table_p)
+static int read_table(const char *name, struct pcoll_table **table_p)
 {
-    const char *name = reading->table ? reading->table : "built-in table";
     char *text = NULL;
     int failed;
 
-    if (reading->table && pcoll_table_read(reading->table, stderr, &text) != PCOLL_OK)
+    if (name && pcoll_table_read(name, stderr, &text) != PCOLL_OK)
         return 2;
-    failed = pcoll_table_parse(name, text ? text : pcoll_tuning_default_json, stderr, table_p) !=
-             PCOLL_OK;
+    failed =
+        pcoll_table_parse(name ? name : "built-in table", text ? text : pcoll_tuning_default_json,
+                          stderr, table_p) != PCOLL_OK;
     free(text);
     return failed ? 2 : 0;
 }
 
-static int make_machine(struct reading *reading)
+static void override(double *value, double wanted)
 {
-    struct options *options = reading->options;
+    if (wanted >= 0)
+        *value = wanted;
+}
+
+static void override_all(struct pcoll_machine *machine, const struct pcoll_machine *wanted)
+{
+    override(&machine->L, wanted->L);
+    override(&machine->o, wanted->o);
+    override(&machine->g, wanted->g);
+    override(&machine->G, wanted->G);
+    override(&machine->rma, wanted->rma);
+    override(&machine->copy, wanted->copy);
+    override(&machine->call, wanted->call);
+    override(&machine->turn, wanted->turn);
+    machine->cores = wanted->cores;
+}
+
+static int make_machine(struct options *options)
+{
     struct pcoll_machine *machine = &options->engine.machine;
     const char *usual = options->ppn == 0 ? "shm" : "ofi_rma";
     struct pcoll_table *table;
-    int result = read_table(reading, &table);
+    int result = read_table(options->table, &table);
 
     if (result != 0)
         return result;
-    result = find_machine(table, reading->medium ? reading->medium : usual, machine);
+    result = find_machine(table, options->medium ? options->medium : usual, machine);
     if (result == 0)
-        result = find_machine(table, reading->node_medium ? reading->node_medium : "shm",
+        result = find_machine(table, options->node_medium ? options->node_medium : "shm",
                               &options->node);
     pcoll_table_destroy(table);
-    for (size_t i = 0; i < sizeof(machine_fields) / sizeof(machine_fields[0]); i++)
-        if (reading->machine[i] >= 0)
-            *(double *)((char *)machine + machine_fields[i].offset) = reading->machine[i];
-    machine->cores = reading->cores;
+    override_all(machine, &options->wanted);
     machine->node = options->ppn == 0 ? NULL : &options->node;
     if (options->engine.network.G < 0)
         options->engine.network.G = machine->G;
@@ -431,6 +287,8 @@ static int read_what(struct options *options, char **words)
             break;
     if (options->coll == PCOLL_NUM_COLLS)
         return wrong("collective", words[0], "barrier, bcast or allgather is wanted");
+    if (words[1][0] == '\0')
+        result = wrong("algorithm", words[1], "a list of names, or all, is wanted");
     for (char *name = strtok(words[1], ","); name && result == 0; name = strtok(NULL, ","))
         result = add_algorithm(options, name);
     if (options->coll == PCOLL_BARRIER)
@@ -444,9 +302,19 @@ static int count_rows(const struct options *options)
            options->ports.count;
 }
 
-static int finish(struct reading *reading, int argc, char **argv)
+static int check_root(const struct options *options)
 {
-    struct options *options = reading->options;
+    for (int i = 0; i < options->ranks.count; i++)
+        if ((uint64_t)options->root >= options->ranks.list[i]) {
+            fprintf(stderr, "pcoll-sim: root %d is none of %llu ranks\n", options->root,
+                    (unsigned long long)options->ranks.list[i]);
+            return 2;
+        }
+    return 0;
+}
+
+static int finish(struct options *options, int argc, char **argv)
+{
     int result;
 
     if (argc != 2) {
@@ -454,34 +322,46 @@ static int finish(struct reading *reading, int argc, char **argv)
         return 2;
     }
     result = read_what(options, argv);
-    if (result == 0 && pcoll_network_parse(reading->network, &options->engine.network) != PCOLL_OK)
-        result =
-            wrong("network", reading->network, "flat, torus:AxBxC or fat_tree:DOWN:UP is wanted");
+    if (result == 0)
+        result = read_words(options);
+    if (result == 0)
+        result = check_root(options);
     if (result == 0 && options->goal && count_rows(options) > 1)
         result = wrong("goal", options->goal, "one algorithm, one number of ranks and bytes");
-    return result == 0 ? make_machine(reading) : result;
+    return result == 0 ? make_machine(options) : result;
 }
 
-int options_read(struct options *options, int argc, char **argv)
+static struct options usual_options(void)
 {
-    struct reading reading = {.options = options, .network = "flat"};
-    int option, result = 0;
-
-    *options = (struct options){
+    return (struct options){
         .ranks = {{64}, 1},
         .bytes = {{8}, 1},
         .ports = {{1}, 1},
         .ppn = 1,
+        .network = "flat",
+        .wanted =
+            {.L = -1, .o = -1, .g = -1, .G = -1, .rma = -1, .copy = -1, .call = -1, .turn = -1},
         .engine = {.seed = 1, .most_memory = UINT64_C(6) << 30, .why = stderr, .network.G = -1},
     };
-    for (size_t i = 0; i < sizeof(machine_fields) / sizeof(machine_fields[0]); i++)
-        reading.machine[i] = -1;
-    while (result == 0 && (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+}
+
+int options_read(struct options *options, int argc, char **argv)
+{
+    struct option known[NUM_SETTINGS + 2] = {{"help", no_argument, NULL, 'h'}};
+    int option, result = 0;
+
+    for (int i = 0; i < NUM_SETTINGS; i++)
+        known[i + 1] = (struct option){settings[i].name,
+                                       settings[i].form == FLAG ? no_argument : required_argument,
+                                       NULL, FIRST_SETTING + i};
+    *options = usual_options();
+    while (result == 0 && (option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
         if (option == 'h') {
-            fputs(help, stdout);
+            fputs(options_help, stdout);
             return 1;
         }
-        result = option == '?' ? 2 : read_option(&reading, option, optarg);
+        result =
+            option == '?' ? 2 : read_setting(options, &settings[option - FIRST_SETTING], optarg);
     }
-    return result ? result : finish(&reading, argc - optind, argv + optind);
+    return result ? result : finish(options, argc - optind, argv + optind);
 }

@@ -27,6 +27,10 @@ struct options {
     struct pcoll_machine node;          /* engine.machine.node points here */
     int json, resources;
     const char *plot, *goal;
+
+    /* as given, before they are understood */
+    const char *path, *segment, *network, *table, *medium, *node_medium;
+    struct pcoll_machine wanted; /* negative: as the table says */
 };
 
 /* One line of the result. */
@@ -37,6 +41,8 @@ struct row {
     struct pcoll_engine_result result;
     double seconds; /* that the simulation took */
 };
+
+extern const char options_help[];
 
 /* 0: all right; 1: help was asked for and given; 2: wrong, a message was given. */
 int options_read(struct options *options, int argc, char **argv);

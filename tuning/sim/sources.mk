@@ -9,11 +9,13 @@ libpcoll_a_SOURCES += \
     %D%/queue.h %D%/queue.c \
     %D%/resources.h %D%/resources.c \
     %D%/schedule.h %D%/schedule.c \
-    %D%/symbol.h %D%/symbol.c
+    %D%/symbol.h %D%/symbol.c \
+    %D%/walk.h %D%/walk.c
 
 bin_PROGRAMS += %D%/pcoll-sim
 %C%_pcoll_sim_SOURCES = \
     %D%/options.h %D%/options.c \
+    %D%/help.c \
     %D%/plot.c \
     %D%/report.c \
     %D%/pcoll_sim.c
