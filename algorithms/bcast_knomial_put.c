@@ -86,10 +86,9 @@ double pcoll_bcast_knomial_put_cost(const struct pcoll_signature *signature,
                                     const struct pcoll_params *params,
                                     const struct pcoll_machine *machine)
 {
-    int radix = radix_of(params) < signature->nranks ? radix_of(params) : signature->nranks;
-    int depth = pcoll_log_ceil(signature->nranks, radix);
-    double one = machine->rma + (double)signature->bytes * machine->G;
-    double level = (radix - 1) * one * (depth > 1 ? pcoll_cost_crowd(signature, machine) : 1);
+    struct pcoll_tree tree = {signature->nranks, radix_of(params)};
+    struct pcoll_hop hop = pcoll_cost_hop(signature, machine, (double)signature->bytes);
+    double ready = (pcoll_tree_nchildren(tree, 0) - 1) * hop.in;
 
-    return pcoll_cost_waves(signature, machine, depth + 1, 1) + depth * level;
+    return pcoll_cost_waves(signature, machine, 1, 1) + ready + pcoll_cost_knomial(tree, hop);
 }

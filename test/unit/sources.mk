@@ -13,7 +13,8 @@ check_PROGRAMS += \
     %D%/test_shm \
     %D%/test_sim \
     %D%/test_table \
-    %D%/test_topology
+    %D%/test_topology \
+    %D%/test_walk
 if HAVE_LIBFABRIC
 check_PROGRAMS += \
     %D%/test_ofi \
