@@ -118,7 +118,8 @@ static enum pcoll_result lower(struct pcoll_family *family, int rank, struct pco
     struct pcoll_layout layout;
     enum pcoll_result result = PCOLL_OK;
 
-    memcpy(entries, split->entries, (size_t)split->nentries * sizeof(*entries));
+    if (split->nentries > 0)
+        memcpy(entries, split->entries, (size_t)split->nentries * sizeof(*entries));
     for (int i = 0; result == PCOLL_OK && i < split->nneighbors; i++)
         result = redirect(family, split->neighbors[i], split, entries);
     if (result == PCOLL_OK)
