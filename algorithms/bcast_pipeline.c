@@ -360,6 +360,7 @@ static double cost_of_sending(const struct pipeline *line, const struct pcoll_ma
     return crowd > 1 && work > steps ? work : steps;
 }
 
+/* Rails send at the same time; the processor fires for one after another. */
 double pcoll_pipeline_cost(const struct pcoll_shape *shape, int radix,
                            const struct pcoll_signature *signature,
                            const struct pcoll_params *params, const struct pcoll_machine *machine)
@@ -368,14 +369,18 @@ double pcoll_pipeline_cost(const struct pcoll_shape *shape, int radix,
     struct lane lane = lane_of(&line, 0);
     struct pcoll_machine own = *machine;
     int depth = shape->depth(&line.trees), levels = line.teams.topology != NULL;
-    double fan = shape->hop(&line.trees), n = (double)lane.nsegments, sending, children;
+    double fan = shape->hop(&line.trees), n = (double)lane.nsegments;
+    int is_wire = signature->topology && signature->topology->nnodes > 1;
+    double sending, children, firing;
     struct pcoll_hop hop;
 
     own.cores = 0; /* what has to wait for cores is in `work` */
     hop = pcoll_cost_hop(signature, &own, (double)lane.part.count / n);
+    firing = is_wire ? machine->o + machine->rma : hop.gap;
+    hop.gap = line.nrails * firing > hop.gap ? line.nrails * firing : hop.gap;
     sending = cost_of_sending(&line, machine, hop, n, depth, fan);
     children = shape->ntrees > 1 ? (double)line.nlanes / line.nrails : fan; /* of the root */
     return machine->call + (depth + 1) * pcoll_cost_wave(signature, machine, 1, 1) +
-           (children - 1) * hop.in + sending +
+           (children - 1) * hop.in + (line.nrails - 1) * (machine->o + firing) + sending +
            (levels ? cost_of_levels(&line, machine, &lane, sending) : 0);
 }

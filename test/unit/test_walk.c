@@ -85,9 +85,9 @@ static void check(enum pcoll_coll coll, const char *name, struct pcoll_params pa
 
     compare_all(pcoll_algorithm_find(coll, name), &params, powers_only, &range);
     tap_ok(range.least > 1 - allowed && range.most < 1 + allowed,
-           "%s%s, radix %d, segment %d: closed form is %.3f to %.3f of the walk", name,
-           powers_only ? " of powers of two" : "", params.radix, (int)params.segment, range.least,
-           range.most);
+           "%s%s, radix %d, segment %d, rails %d: closed form is %.3f to %.3f of the walk", name,
+           powers_only ? " of powers of two" : "", params.radix, (int)params.segment, params.rails,
+           range.least, range.most);
 }
 
 int main(void)
@@ -103,6 +103,7 @@ int main(void)
     check(PCOLL_BARRIER, "butterfly", (struct pcoll_params){0}, 0, 0.15);
     check(PCOLL_BCAST, "chain", (struct pcoll_params){.segment = 8192}, 0, 0.05);
     check(PCOLL_BCAST, "chain", (struct pcoll_params){.segment = 65536}, 0, 0.05);
+    check(PCOLL_BCAST, "chain", (struct pcoll_params){.segment = 8192, .rails = 3}, 0, 0.05);
     check(PCOLL_ALLGATHER, "butterfly", (struct pcoll_params){.path = PCOLL_PATH_USER}, 1, 0.1);
     return tap_done();
 }
