@@ -346,13 +346,15 @@ static double cost_of_levels(const struct pipeline *line, const struct pcoll_mac
 }
 
 /* What the levels of the trees, of `fan` children each, and the busiest port add to the bare way of
- * a pour, which is in `hop` too. */
+ * a pour, which is in `hop` too.  A level less may be filled with last children. */
 static double cost_of_sending(const struct pipeline *line, const struct pcoll_machine *machine,
                               struct pcoll_hop hop, double nsegments, int depth, double fan)
 {
     double rounds = (double)line->nlanes / line->nrails, per_tree = fan / line->shape->ntrees;
-    double level = (fan - 1) * hop.gap + hop.first - machine->L - machine->o;
-    double steps = depth * level + (rounds - 1) * hop.gap +
+    double level = hop.first - machine->L - machine->o;
+    double deepest = depth * level + line->shape->late(&line->trees) * hop.gap;
+    double fuller = (depth - 1) * (level + (fan - 1) * hop.gap) - machine->L - machine->o;
+    double steps = (deepest > fuller ? deepest : fuller) + (rounds - 1) * hop.gap +
                    (nsegments - 1) * (per_tree > 1 ? per_tree : 1) * rounds * hop.gap;
     double crowd = line->teams.topology ? 1 : pcoll_cost_crowd(line->signature, machine);
     double work = crowd * nsegments * rounds * hop.gap; /* of all ranks that share a core */

@@ -98,12 +98,15 @@ int main(void)
         check(PCOLL_BARRIER, "dissemination", params, 0, 0.05);
         check(PCOLL_BCAST, "knomial_put", params, 0, 0.05);
         check(PCOLL_BCAST, "knomial_get", params, 0, 0.05);
+        params.segment = 16384;
+        check(PCOLL_BCAST, "kary", params, 0, 0.05);
     }
     check(PCOLL_BARRIER, "butterfly", (struct pcoll_params){0}, 1, 0.05);
     check(PCOLL_BARRIER, "butterfly", (struct pcoll_params){0}, 0, 0.15);
     check(PCOLL_BCAST, "chain", (struct pcoll_params){.segment = 8192}, 0, 0.05);
     check(PCOLL_BCAST, "chain", (struct pcoll_params){.segment = 65536}, 0, 0.05);
     check(PCOLL_BCAST, "chain", (struct pcoll_params){.segment = 8192, .rails = 3}, 0, 0.05);
+    check(PCOLL_BCAST, "two_tree", (struct pcoll_params){.segment = 8192}, 1, 0.1);
     check(PCOLL_ALLGATHER, "butterfly", (struct pcoll_params){.path = PCOLL_PATH_USER}, 1, 0.1);
     return tap_done();
 }
