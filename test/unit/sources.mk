@@ -1,7 +1,9 @@
 # One program a line; each is built from the source of its name and prints TAP.
 check_PROGRAMS += \
     %D%/test_choose \
+    %D%/test_discrete \
     %D%/test_explore \
+    %D%/test_goal \
     %D%/test_levels \
     %D%/test_mutants \
     %D%/test_plan \
@@ -13,7 +15,8 @@ check_PROGRAMS += \
     %D%/test_sim \
     %D%/test_table \
     %D%/test_topology \
-    %D%/test_tune
+    %D%/test_tune \
+    %D%/test_walk
 if HAVE_LIBFABRIC
 check_PROGRAMS += \
     %D%/test_ofi \
