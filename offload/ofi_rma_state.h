@@ -65,6 +65,7 @@ struct pcoll_ofi_way {
 /* A neighbor on another node. */
 struct pcoll_ofi_link {
     int rank;
+    int nchannels;                /* to it */
     struct pcoll_ofi_way *ways;   /* [nrails] */
     struct pcoll_ofi_slot *slots; /* its slots here: the farewells, then its channels */
 };
@@ -76,6 +77,7 @@ struct pcoll_ofi_channel {
     int rail;
     int counter, cell; /* of the peer; or PCOLL_NONE */
     int offset, bytes; /* in the cell */
+    int number;        /* among those to the same neighbor: its slot there, behind the farewells */
     uint64_t sum;
     int is_busy; /* without order: the last pour has not yet arrived, the next must not overtake */
 };

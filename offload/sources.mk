@@ -9,8 +9,8 @@ pcoll_sources += \
 pcoll_ofi_sources = \
     %D%/ofi_endpoint.h %D%/ofi_endpoint.c %D%/ofi_select.c \
     %D%/ofi_rma.h %D%/ofi_rma.c \
-    %D%/ofi_rma_state.h %D%/ofi_rma_group.c %D%/ofi_rma_bind.c %D%/ofi_rma_net.c \
-    %D%/ofi_rma_leave.c \
+    %D%/ofi_rma_state.h %D%/ofi_rma_group.c %D%/ofi_rma_net.c %D%/ofi_rma_leave.c \
+    %D%/ofi_rma_binding.h %D%/ofi_rma_bind.c %D%/ofi_rma_swap.c %D%/ofi_rma_resolve.c \
     %D%/ofi_trigger.h %D%/ofi_trigger.c %D%/ofi_trigger_state.h \
     %D%/ofi_trigger_group.c %D%/ofi_trigger_open.c %D%/ofi_trigger_bind.c \
     %D%/ofi_trigger_work.c
