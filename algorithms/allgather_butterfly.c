@@ -235,21 +235,23 @@ uint64_t pcoll_allgather_butterfly_temp(const struct pcoll_signature *signature,
     return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
 }
 
+/* Who has an extra rank sends it all blocks once more. */
 double pcoll_allgather_butterfly_cost(const struct pcoll_signature *signature,
                                       const struct pcoll_params *params,
                                       const struct pcoll_machine *machine)
 {
     int n = pcoll_log2_floor(signature->nranks), user = path_of(params) == PCOLL_PATH_USER;
-    int rounds = 1 << n == signature->nranks ? n : n + 2;
+    int has_extra = 1 << n != signature->nranks, rounds = has_extra ? n + 2 : n;
     double bytes = (double)signature->bytes * (signature->nranks - 1);
+    double sent = bytes * (1 + has_extra);
     double own = (double)signature->bytes * machine->copy;
-    double moved = bytes * pcoll_cost_forward(signature, machine);
+    double moved = sent * pcoll_cost_forward(signature, machine);
     double crowd = pcoll_cost_crowd(signature, machine);
     double rate = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
 
     if (user)
-        return pcoll_cost_waves(signature, machine, rounds + 1, 2) +
+        return pcoll_cost_waves(signature, machine, rounds + 1, 1) +
                crowd * (rounds * machine->rma + moved + own);
     return pcoll_cost_waves(signature, machine, rounds, 1) +
-           crowd * (bytes * (rate + machine->copy) + 2 * own);
+           crowd * (sent * rate + bytes * machine->copy + 2 * own);
 }

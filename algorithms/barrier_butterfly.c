@@ -99,13 +99,16 @@ enum pcoll_result pcoll_barrier_butterfly(const struct pcoll_signature *signatur
     return pcoll_plan_seal(plan_p);
 }
 
+/* As long as half of the core have no extra rank, what these send does not wait for the first of
+ * the two additional rounds, but comes together with it. */
 double pcoll_barrier_butterfly_cost(const struct pcoll_signature *signature,
                                     const struct pcoll_params *params,
                                     const struct pcoll_machine *machine)
 {
     int count = pcoll_teams_of(signature).count, n = pcoll_log2_floor(count);
+    int extra = count - (1 << n), rounds = n + (extra > 0) + (2 * extra > 1 << n);
 
     (void)params;
-    return pcoll_cost_waves(signature, machine, 1 << n == count ? n : n + 2, 1) +
+    return pcoll_cost_waves(signature, machine, rounds, 1) + (extra > 0 ? machine->g : 0) +
            pcoll_cost_barrier_team(signature, machine);
 }

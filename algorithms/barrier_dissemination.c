@@ -95,12 +95,19 @@ enum pcoll_result pcoll_barrier_dissemination(const struct pcoll_signature *sign
     return pcoll_plan_seal(plan_p);
 }
 
+/* The last round has as many messages as there are ranks left to tell. */
 double pcoll_barrier_dissemination_cost(const struct pcoll_signature *signature,
                                         const struct pcoll_params *params,
                                         const struct pcoll_machine *machine)
 {
-    int radix = radix_of(signature, params), count = pcoll_teams_of(signature).count;
+    int64_t radix = radix_of(signature, params), count = pcoll_teams_of(signature).count;
+    double cost = machine->call;
 
-    return pcoll_cost_waves(signature, machine, pcoll_log_ceil(count, radix), radix - 1) +
-           pcoll_cost_barrier_team(signature, machine);
+    for (int64_t distance = 1; distance < count; distance *= radix) {
+        int is_last = distance * radix >= count;
+        int64_t messages = is_last ? (count - 1) / distance : radix - 1;
+
+        cost += pcoll_cost_wave(signature, machine, (double)messages, is_last);
+    }
+    return cost + pcoll_cost_barrier_team(signature, machine);
 }

@@ -50,7 +50,27 @@ static int hop(const struct pcoll_trees *trees)
     return trees->radix < trees->count ? trees->radix : trees->count - 1;
 }
 
-const struct pcoll_shape pcoll_shape_kary = {1, parent, child, depth, hop};
+/* The way to the last team, and, where that is not a first child, those that turn off before it and
+ * then go by last children. */
+static int late(const struct pcoll_trees *trees)
+{
+    int most = 0, before = 0, place[32], levels = 0;
+
+    if (trees->radix == 1)
+        return 0;
+    for (int team = trees->count - 1; team > 0; team = (team - 1) / trees->radix)
+        place[levels++] = (team - 1) % trees->radix;
+    while (levels-- > 0) {
+        int turned = before + place[levels] - 1 + levels * (trees->radix - 1);
+
+        if (place[levels] > 0 && turned > most)
+            most = turned;
+        before += place[levels];
+    }
+    return before > most ? before : most;
+}
+
+const struct pcoll_shape pcoll_shape_kary = {1, parent, child, depth, hop, late};
 
 enum pcoll_result pcoll_bcast_chain(const struct pcoll_signature *signature, int rank,
                                     const struct pcoll_params *params, struct pcoll_plan **plan_p)

@@ -9,9 +9,10 @@
  *
  *      N = 5, radix 2:   0 -> 4, 2, 1    2 -> 3
  *
- * Cost: log_k N times (L + rma + M G) + L, 2 counters, one bank.  When: long messages in shared
- * memory, where the readers' cores do the copying.  Condition: a rank completes k only after the
- * "done" of all its children, so neither its buffer nor the counts of k can be disturbed by k + 1.
+ * Cost: log_k N times (L + rma + M G), between nodes 2 L more for request and answer, + L; 2
+ * counters, one bank.  When: long messages in shared memory, where the readers' cores do the
+ * copying.  Condition: a rank completes k only after the "done" of all its children, so neither its
+ * buffer nor the counts of k can be disturbed by k + 1.
  */
 #include "algorithms/private.h"
 
@@ -74,18 +75,64 @@ enum pcoll_result pcoll_bcast_knomial_get(const struct pcoll_signature *signatur
     return pcoll_plan_seal(plan_p);
 }
 
+/* From one rank's telling its children to theirs.  On the wire a get is request and answer, and
+ * what several children get shares the port. */
+static struct pcoll_hop hop_of(const struct pcoll_signature *signature,
+                               const struct pcoll_machine *machine)
+{
+    int is_wire = signature->topology && signature->topology->nnodes > 1;
+    double length = (double)signature->bytes * pcoll_cost_rate(signature, machine, PCOLL_PATH_USER);
+    double tell = machine->g > machine->o ? machine->g : machine->o;
+    double answer = is_wire ? machine->g + length : 0;
+
+    return (struct pcoll_hop){
+        .first = machine->o + machine->L + machine->o + machine->rma + length +
+                 (is_wire ? 2 * machine->L : 0),
+        .gap = answer > tell ? answer : tell,
+    };
+}
+
+/* What a rank tells all its children leaves its port before the first answer. */
+static double cost_of_telling(struct pcoll_tree tree, const struct pcoll_machine *machine)
+{
+    double request = 2 * (machine->L + machine->o) + machine->rma, cost = 0;
+    int most = pcoll_tree_nchildren(tree, 0);
+
+    for (int depth = 1; depth <= pcoll_tree_depth(tree); depth++) {
+        int children = depth * (tree.radix - 1) < most ? depth * (tree.radix - 1) : most;
+        double telling = children * machine->g;
+
+        cost += telling > request ? telling - request : 0;
+    }
+    return cost;
+}
+
+/* Ranks that share cores: all reads together take them crowd * one, however the tree spreads them.
+ */
+static double cost_of_crowd(const struct pcoll_signature *signature, struct pcoll_tree tree,
+                            const struct pcoll_machine *machine, double crowd)
+{
+    int depth = pcoll_tree_depth(tree);
+    int is_one_node = !signature->topology || signature->topology->nnodes == 1;
+    int readers = is_one_node ? 1 : tree.radix - 1; /* that share the parent's link */
+    double one = machine->rma + readers * (double)signature->bytes * machine->G;
+
+    return pcoll_cost_waves(signature, machine, depth + 1, tree.radix - 1) +
+           (crowd > depth ? crowd : depth) * one;
+}
+
 double pcoll_bcast_knomial_get_cost(const struct pcoll_signature *signature,
                                     const struct pcoll_params *params,
                                     const struct pcoll_machine *machine)
 {
     int radix = radix_of(params) < signature->nranks ? radix_of(params) : signature->nranks;
-    int depth = pcoll_log_ceil(signature->nranks, radix);
-    int is_one_node = !signature->topology || signature->topology->nnodes == 1;
-    int readers = is_one_node ? 1 : radix - 1; /* that share the parent's link */
-    double one = machine->rma + readers * (double)signature->bytes * machine->G;
+    struct pcoll_tree tree = {signature->nranks, radix};
     double crowd = pcoll_cost_crowd(signature, machine);
+    int is_wire = signature->topology && signature->topology->nnodes > 1;
 
-    /* All reads together take the cores crowd * one, however the tree spreads them. */
-    return pcoll_cost_waves(signature, machine, depth + 1, radix - 1) +
-           (crowd > depth ? crowd : depth) * one;
+    if (crowd > 1)
+        return cost_of_crowd(signature, tree, machine, crowd);
+    return pcoll_cost_waves(signature, machine, 1, 1) +
+           (is_wire ? cost_of_telling(tree, machine) : 0) +
+           pcoll_cost_knomial(tree, hop_of(signature, machine));
 }

@@ -82,14 +82,28 @@ enum pcoll_result pcoll_bcast_knomial_put(const struct pcoll_signature *signatur
     return pcoll_plan_seal(plan_p);
 }
 
+/* Ranks that share cores: those of a star only wait, so the root has its core for itself. */
+static double cost_of_crowd(const struct pcoll_signature *signature, struct pcoll_tree tree,
+                            const struct pcoll_machine *machine, double crowd)
+{
+    int depth = pcoll_tree_depth(tree);
+    double one = machine->rma + (double)signature->bytes * machine->G;
+    double level = (tree.radix - 1) * one * (depth > 1 ? crowd : 1);
+
+    return pcoll_cost_waves(signature, machine, depth + 1, 1) + depth * level;
+}
+
 double pcoll_bcast_knomial_put_cost(const struct pcoll_signature *signature,
                                     const struct pcoll_params *params,
                                     const struct pcoll_machine *machine)
 {
     int radix = radix_of(params) < signature->nranks ? radix_of(params) : signature->nranks;
-    int depth = pcoll_log_ceil(signature->nranks, radix);
-    double one = machine->rma + (double)signature->bytes * machine->G;
-    double level = (radix - 1) * one * (depth > 1 ? pcoll_cost_crowd(signature, machine) : 1);
+    struct pcoll_tree tree = {signature->nranks, radix};
+    struct pcoll_hop hop = pcoll_cost_hop(signature, machine, (double)signature->bytes);
+    double ready = (pcoll_tree_nchildren(tree, 0) - 1) * hop.in;
+    double crowd = pcoll_cost_crowd(signature, machine);
 
-    return pcoll_cost_waves(signature, machine, depth + 1, 1) + depth * level;
+    if (crowd > 1)
+        return cost_of_crowd(signature, tree, machine, crowd);
+    return pcoll_cost_waves(signature, machine, 1, 1) + ready + pcoll_cost_knomial(tree, hop);
 }

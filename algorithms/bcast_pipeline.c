@@ -333,21 +333,44 @@ static double cost_of_levels(const struct pipeline *line, const struct pcoll_mac
     return (reading > sending ? reading - sending : 0) + one + pcoll_cost_waves(sig, &node, 2, 1);
 }
 
+/* What the levels of the trees, of `fan` children each, and the busiest port add to the bare way of
+ * a pour, which is in `hop` too.  A level less may be filled with last children. */
+static double cost_of_sending(const struct pipeline *line, const struct pcoll_machine *machine,
+                              struct pcoll_hop hop, double nsegments, int depth, double fan)
+{
+    double rounds = (double)line->nlanes / line->nrails, per_tree = fan / line->shape->ntrees;
+    double level = hop.first - machine->L - machine->o;
+    double deepest = depth * level + line->shape->late(&line->trees) * hop.gap;
+    double fuller = (depth - 1) * (level + (fan - 1) * hop.gap) - machine->L - machine->o;
+    double steps = (deepest > fuller ? deepest : fuller) + (rounds - 1) * hop.gap +
+                   (nsegments - 1) * (per_tree > 1 ? per_tree : 1) * rounds * hop.gap;
+    double crowd = line->teams.topology ? 1 : pcoll_cost_crowd(line->signature, machine);
+    double work = crowd * nsegments * rounds * hop.gap; /* of all ranks that share a core */
+
+    return crowd > 1 && work > steps ? work : steps;
+}
+
+/* Rails send at the same time; the processor fires for one after another. */
 double pcoll_pipeline_cost(const struct pcoll_shape *shape, int radix,
                            const struct pcoll_signature *signature,
                            const struct pcoll_params *params, const struct pcoll_machine *machine)
 {
     struct pipeline line = pipeline_of(shape, radix, signature, params);
     struct lane lane = lane_of(&line, 0);
-    int levels = line.teams.topology != NULL, depth = shape->depth(&line.trees);
-    double n = (double)lane.nsegments, rounds = (double)line.nlanes / line.nrails;
-    double firing = line.nrails * (machine->rma + machine->o);
-    double one = firing + (double)lane.part.count / n * machine->G;
-    double fan = shape->hop(&line.trees), per_tree = fan / shape->ntrees;
-    double steps = (n - 1) * (per_tree > 1 ? per_tree : 1) * rounds + depth * fan;
-    double work = (levels ? 1 : pcoll_cost_crowd(signature, machine)) * n * rounds;
-    double sending = (work > steps ? work : steps) * one;
+    struct pcoll_machine own = *machine;
+    int depth = shape->depth(&line.trees), levels = line.teams.topology != NULL;
+    double fan = shape->hop(&line.trees), n = (double)lane.nsegments;
+    int is_wire = signature->topology && signature->topology->nnodes > 1;
+    double sending, children, firing;
+    struct pcoll_hop hop;
 
-    return pcoll_cost_waves(signature, machine, depth + 1, 1) + sending +
+    own.cores = 0; /* what has to wait for cores is in `work` */
+    hop = pcoll_cost_hop(signature, &own, (double)lane.part.count / n);
+    firing = is_wire ? machine->o + machine->rma : hop.gap;
+    hop.gap = line.nrails * firing > hop.gap ? line.nrails * firing : hop.gap;
+    sending = cost_of_sending(&line, machine, hop, n, depth, fan);
+    children = shape->ntrees > 1 ? (double)line.nlanes / line.nrails : fan; /* of the root */
+    return machine->call + (depth + 1) * pcoll_cost_wave(signature, machine, 1, 1) +
+           (children - 1) * hop.in + (line.nrails - 1) * (machine->o + firing) + sending +
            (levels ? cost_of_levels(&line, machine, &lane, sending) : 0);
 }

@@ -22,6 +22,8 @@ struct pcoll_shape {
     int (*child)(const struct pcoll_trees *trees, int tree, int team, int i);
     int (*depth)(const struct pcoll_trees *trees); /* that no tree exceeds */
     int (*hop)(const struct pcoll_trees *trees);   /* usual children of a team that has some */
+    int (*late)(const struct pcoll_trees *trees);  /* earlier siblings of all along a way of `depth`
+                                                    * teams: of the latest one */
 };
 
 /* As the slots of struct pcoll_algorithm; radix is for the shape. */

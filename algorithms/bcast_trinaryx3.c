@@ -245,7 +245,15 @@ static int hop(const struct pcoll_trees *trees)
     return trees->count > ARITY + 1 ? ARITY : trees->count > 2 ? trees->count - 2 : 1;
 }
 
-const struct pcoll_shape pcoll_shape_trinaryx3 = {TREES, parent, child, depth, hop};
+/* On the torus a way turns once into each axis; in a heap it goes by last children. */
+static int late(const struct pcoll_trees *trees)
+{
+    int side[3];
+
+    return pcoll_trinaryx3_torus(trees->count, side) ? 3 : (ARITY - 1) * (depth(trees) - 1);
+}
+
+const struct pcoll_shape pcoll_shape_trinaryx3 = {TREES, parent, child, depth, hop, late};
 
 enum pcoll_result pcoll_bcast_trinaryx3(const struct pcoll_signature *signature, int rank,
                                         const struct pcoll_params *params,

@@ -107,7 +107,13 @@ static int hop(const struct pcoll_trees *trees)
     return trees->count > 3 ? 2 : 1;
 }
 
-const struct pcoll_shape pcoll_shape_two_tree = {2, parent, child, depth, hop};
+/* By second children, from the only one of the root. */
+static int late(const struct pcoll_trees *trees)
+{
+    return depth(trees) - 1;
+}
+
+const struct pcoll_shape pcoll_shape_two_tree = {2, parent, child, depth, hop, late};
 
 enum pcoll_result pcoll_bcast_two_tree(const struct pcoll_signature *signature, int rank,
                                        const struct pcoll_params *params,

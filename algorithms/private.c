@@ -123,14 +123,84 @@ struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine)
     return node;
 }
 
+/* Without core, each rank waits for the turns of all that share it. */
+static double turns(const struct pcoll_signature *signature, const struct pcoll_machine *machine)
+{
+    double crowd = pcoll_cost_crowd(signature, machine);
+
+    return crowd > 1 ? crowd * machine->turn : 0;
+}
+
+double pcoll_cost_wave(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
+                       double messages, int is_last)
+{
+    double crowd = pcoll_cost_crowd(signature, machine);
+    double gap = machine->g > machine->o ? machine->g : machine->o;
+    double firing = messages > 1 ? machine->o + (messages - 1) * gap : messages * machine->o;
+    double one = machine->L + turns(signature, machine) + firing * crowd;
+
+    return is_last || one > messages * gap * crowd ? one : messages * gap * crowd;
+}
+
 double pcoll_cost_waves(const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine, int waves, double messages)
 {
-    double crowd = pcoll_cost_crowd(signature, machine);
-    double turn = crowd > 1 ? crowd * machine->turn : 0;
-    double gap = machine->g > machine->o ? machine->g : machine->o;
+    if (waves == 0)
+        return machine->call;
+    return machine->call + (waves - 1) * pcoll_cost_wave(signature, machine, messages, 0) +
+           pcoll_cost_wave(signature, machine, messages, 1);
+}
 
-    return machine->call + waves * (machine->L + turn + messages * gap * crowd);
+struct pcoll_hop pcoll_cost_hop(const struct pcoll_signature *signature,
+                                const struct pcoll_machine *machine, double bytes)
+{
+    double crowd = pcoll_cost_crowd(signature, machine);
+    double length = bytes * pcoll_cost_rate(signature, machine, PCOLL_PATH_USER);
+    double work = machine->rma + machine->o + length;
+    double port =
+        machine->rma + (machine->g + length > machine->o ? machine->g + length : machine->o);
+    int is_wire = signature->topology && signature->topology->nnodes > 1;
+
+    return (struct pcoll_hop){
+        .first = machine->L + turns(signature, machine) + work * crowd,
+        .gap = (is_wire             ? port
+                : work > machine->g ? work
+                                    : machine->g) *
+               crowd,
+        .in = is_wire ? machine->g : 0,
+    };
+}
+
+/* From a rank with the message to the last of radix^depth that it leads.  A child of the first
+ * digit begins with one digit less when the last of its kind has its message; or, where the port is
+ * the limit, the rank itself goes on. */
+static double cost_of_full(struct pcoll_hop hop, double radix, int depth)
+{
+    double others = (radix - 2) * hop.gap, next = hop.first > hop.gap ? hop.first : hop.gap;
+
+    return depth == 0 ? 0 : others + hop.first + (depth - 1) * (others + next);
+}
+
+/* c children of the first digit, the last of which leads what is left. */
+double pcoll_cost_knomial(struct pcoll_tree tree, struct pcoll_hop hop)
+{
+    int64_t n = tree.nranks, radix = tree.radix;
+    double full, most, last;
+    int64_t place = 1, c;
+    int depth = 0;
+
+    if (n <= 1)
+        return 0;
+    for (; place * radix < n; place *= radix)
+        depth++;
+    c = (n - 1) / place;
+    full = cost_of_full(hop, (double)radix, depth);
+    most = depth > 0 ? (double)c * hop.gap + full : 0;
+    if (c > 1 && (double)(c - 2) * hop.gap + hop.first + full > most)
+        most = (double)(c - 2) * hop.gap + hop.first + full;
+    last = (double)(c - 1) * hop.gap + hop.first +
+           pcoll_cost_knomial((struct pcoll_tree){(int)(n - c * place), tree.radix}, hop);
+    return last > most ? last : most;
 }
 
 double pcoll_cost_forward(const struct pcoll_signature *signature,

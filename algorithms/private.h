@@ -59,10 +59,28 @@ uint64_t pcoll_segment_count(uint64_t bytes, uint64_t segment, uint64_t fallback
 
 struct pcoll_segment pcoll_segment_of(uint64_t bytes, uint64_t nsegments, uint64_t i);
 
-/* Time of `waves` dependent steps in each of which a rank fires `messages` entries: with more ranks
- * than cores, a wave is over when every rank has had its turn. */
+/* Time of one step in which a rank fires `messages` entries and waits for as many: with more ranks
+ * than cores, it is over when every rank has had its turn.  If another step follows, it cannot
+ * begin before the port is free for it. */
+double pcoll_cost_wave(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
+                       double messages, int is_last);
+
+/* Time of start, wait, and `waves` such steps one after the other. */
 double pcoll_cost_waves(const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine, int waves, double messages);
+
+/* What it takes to send `bytes` bytes between user buffers: `first` from firing the entry until the
+ * pour is seen, `gap` until the next can follow, and `in`, how far apart pours that several ranks
+ * send to one are seen. */
+struct pcoll_hop {
+    double first, gap, in;
+};
+struct pcoll_hop pcoll_cost_hop(const struct pcoll_signature *signature,
+                                const struct pcoll_machine *machine, double bytes);
+
+/* Time until the last rank of the tree has a message that each sends to its children by such hops,
+ * in their order. */
+double pcoll_cost_knomial(struct pcoll_tree tree, struct pcoll_hop hop);
 
 /* How many ranks share one core, at least 1. */
 double pcoll_cost_crowd(const struct pcoll_signature *signature,

@@ -115,7 +115,8 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         1: rank 0 prints one line per persistent collective: what was chosen, its predicted time and
-        what it holds. 2: and the plan of rank 0, entry by entry.
+        what it holds. 2: and the candidates that were not chosen, with their predicted times, and
+        the plan of rank 0, entry by entry.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -174,8 +175,20 @@ static unsigned allowed(const struct MPIDI_PCOLL_comm *state)
     return provides;
 }
 
+/* The provider matters to who uses it. */
+static void warn_of_other_machine(struct pcoll_table *loaded, const struct MPIDI_PCOLL_comm *state,
+                                  const char *path, FILE *out)
+{
+    struct pcoll_identity here = pcoll_identity_here();
+    const char *provider = MPIDI_PCOLL_is_network(state->medium) ? MPIDI_PCOLL_provider() : NULL;
+
+    if (provider)
+        pcoll_identity_text(here.provider, provider);
+    pcoll_identity_compare(pcoll_table_identity(loaded), &here, path, out);
+}
+
 /* The user's table if there is a good one, else the one compiled in. */
-static struct pcoll_table *load_table(FILE *out)
+static struct pcoll_table *load_table(const struct MPIDI_PCOLL_comm *state, FILE *out)
 {
     const char *path = MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE;
     struct pcoll_table *loaded = NULL;
@@ -183,6 +196,7 @@ static struct pcoll_table *load_table(FILE *out)
 
     if (path && *path && pcoll_table_read(path, out, &text) == PCOLL_OK) {
         if (pcoll_table_parse(path, text, out, &loaded) == PCOLL_OK) {
+            warn_of_other_machine(loaded, state, path, out);
             free(text);
             return loaded;
         }
@@ -282,6 +296,25 @@ static const char *medium_in_node(const struct MPIDI_PCOLL_comm *state)
                : NULL;
 }
 
+/* What the model would have had beside the choice. */
+static void print_losers(const struct pcoll_signature *signature,
+                         const struct pcoll_ability *ability, const struct pcoll_choice *choice)
+{
+    struct pcoll_choice list[PCOLL_MAX_CANDIDATES];
+    const int count = pcoll_candidates(table, signature, ability, list, PCOLL_MAX_CANDIDATES);
+    char text[PCOLL_CHOICE_BYTES];
+
+    for (int i = 0; i < count; i++) {
+        if (pcoll_choice_same(&list[i], choice))
+            continue;
+        pcoll_choice_text(&list[i], text);
+        fprintf(stderr, "[%d] pcoll: %s %llu B on %d ranks: not chosen: %s, predicted %.2f us\n",
+                MPIR_Process.rank, pcoll_coll_name(signature->coll),
+                (unsigned long long)signature->bytes, signature->nranks, text,
+                list[i].predicted_us);
+    }
+}
+
 static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
                    const struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal,
                    FILE *out)
@@ -304,9 +337,11 @@ static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
     if (wish.algorithm && strcmp(wish.algorithm, "mpich") == 0)
         return;
     if (!table)
-        table = load_table(out);
+        table = load_table(state, out);
     if (!table || pcoll_choose(table, signature, &ability, &wish, out, &choice) != PCOLL_OK)
         return;
+    if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)
+        print_losers(signature, &ability, &choice);
     proposal->row = (int32_t)(choice.algorithm - pcoll_algorithms);
     proposal->radix = choice.params.radix;
     proposal->slots = choice.params.slots;

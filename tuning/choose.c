@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MIN_SEGMENT (UINT64_C(4) << 10)
@@ -22,6 +23,9 @@ struct search {
     int below_threshold;       /* PCOLL_PATH_USER whatever the size */
     unsigned refusals;
     struct pcoll_choice best; /* algorithm NULL: none yet */
+    int weighed;
+    struct pcoll_choice *list; /* the best of each algorithm and path; NULL: not wanted */
+    int listed, most;
 };
 
 __attribute__((format(printf, 3, 4))) static void say(FILE *report, const char *origin,
@@ -66,16 +70,35 @@ static double cost_of(struct search *search, const struct pcoll_algorithm *algor
     return cost;
 }
 
+/* Candidates of one algorithm and path come one after the other. */
+static void list_candidate(struct search *search, const struct pcoll_choice *candidate)
+{
+    struct pcoll_choice *last = search->listed > 0 ? &search->list[search->listed - 1] : NULL;
+
+    if (last && last->algorithm == candidate->algorithm &&
+        last->params.path == candidate->params.path) {
+        if (candidate->predicted_us < last->predicted_us)
+            *last = *candidate;
+    } else if (search->listed < search->most) {
+        search->list[search->listed++] = *candidate;
+    }
+}
+
 static void weigh(struct search *search, const struct pcoll_algorithm *algorithm,
                   const struct pcoll_params *params)
 {
-    const double cost = cost_of(search, algorithm, params);
+    const struct pcoll_choice candidate = {.algorithm = algorithm,
+                                           .params = *params,
+                                           .predicted_us = cost_of(search, algorithm, params),
+                                           .reason = "model"};
 
-    if (cost < 0 || (search->best.algorithm && search->best.predicted_us <= cost))
+    search->weighed++;
+    if (candidate.predicted_us < 0)
         return;
-    search->best.algorithm = algorithm;
-    search->best.params = *params;
-    search->best.predicted_us = cost;
+    if (search->list)
+        list_candidate(search, &candidate);
+    if (!search->best.algorithm || candidate.predicted_us < search->best.predicted_us)
+        search->best = candidate;
 }
 
 /* Fills values[0 .. return). */
@@ -333,33 +356,71 @@ static int search_without_params(struct search *search, const struct pcoll_wish 
     return search_model(search);
 }
 
+/* Fills search->machine, and *node which it may point to.  0: the table lacks the medium. */
+static int find_machine(struct search *search, const struct pcoll_table *table,
+                        struct pcoll_machine *node)
+{
+    const struct pcoll_ability *ability = search->ability;
+    const enum pcoll_level between = ability->node_medium ? PCOLL_LEVEL_ANY : ability->level;
+    const struct pcoll_machine *machine = pcoll_table_level(table, ability->medium, between);
+
+    if (!machine)
+        return 0;
+    search->machine = *machine;
+    search->machine.cores = ability->cores;
+    machine = ability->node_medium ? pcoll_table_level(table, ability->node_medium, ability->level)
+                                   : NULL;
+    if (machine) {
+        *node = *machine;
+        node->cores = ability->cores;
+        search->machine.node = node;
+    }
+    return 1;
+}
+
 enum pcoll_result pcoll_choose(const struct pcoll_table *table,
                                const struct pcoll_signature *signature,
                                const struct pcoll_ability *ability, const struct pcoll_wish *wish,
                                FILE *report, struct pcoll_choice *choice_p)
 {
     static const struct pcoll_wish open = {0};
-    const struct pcoll_machine *machine = pcoll_table_machine(table, ability->medium);
     struct search search = {.signature = signature, .ability = ability};
     struct pcoll_machine node;
 
     if (!wish)
         wish = &open;
-    if (!machine) {
+    if (!find_machine(&search, table, &node)) {
         say(report, wish->origin, "the tuning table lacks medium '%s'", ability->medium);
         return PCOLL_UNSUPPORTED;
-    }
-    search.machine = *machine;
-    search.machine.cores = ability->cores;
-    if (ability->node_medium && pcoll_table_machine(table, ability->node_medium)) {
-        node = *pcoll_table_machine(table, ability->node_medium);
-        node.cores = ability->cores;
-        search.machine.node = &node;
     }
     take_params(&search, wish, report);
     if (!search_wish(&search, wish, report) && !search_rules(&search, table) &&
         !search_model(&search) && !search_without_params(&search, wish, report))
         return PCOLL_UNSUPPORTED;
     *choice_p = search.best;
+    choice_p->weighed = search.weighed;
     return PCOLL_OK;
+}
+
+/* ---- those that lost ---- */
+
+static int by_cost(const void *left, const void *right)
+{
+    const struct pcoll_choice *a = left, *b = right;
+
+    if (a->predicted_us == b->predicted_us)
+        return a->algorithm < b->algorithm ? -1 : a->algorithm > b->algorithm;
+    return a->predicted_us < b->predicted_us ? -1 : 1;
+}
+
+int pcoll_candidates(const struct pcoll_table *table, const struct pcoll_signature *signature,
+                     const struct pcoll_ability *ability, struct pcoll_choice *list, int most)
+{
+    struct search search = {.signature = signature, .ability = ability, .list = list, .most = most};
+    struct pcoll_machine node;
+
+    if (find_machine(&search, table, &node))
+        search_model(&search);
+    qsort(list, (size_t)search.listed, sizeof(*list), by_cost);
+    return search.listed;
 }

@@ -18,11 +18,12 @@ struct pcoll_wish {
 
 /* What the medium can do.  The same on all ranks. */
 struct pcoll_ability {
-    const char *medium;          /* level of the table: "shm" */
-    const char *node_medium;     /* its level inside a node, where medium is that between nodes;
-                                  * NULL: medium */
-    int rails;                   /* endpoints of the medium to stripe over; 0: 1 */
-    unsigned provides;           /* enum pcoll_need */
+    const char *medium;      /* of the table: "shm" */
+    const char *node_medium; /* inside a node, where medium is that between nodes; NULL: medium */
+    enum pcoll_level level;  /* how far its ranks are from each other; between nodes those of
+                              * one node */
+    int rails;               /* endpoints of the medium to stripe over; 0: 1 */
+    unsigned provides;       /* enum pcoll_need */
     uint64_t user_rma_threshold; /* PCOLL_PATH_USER only from this many bytes on (unless
                                   * wished) */
     int max_ring;      /* no long rings beyond so many slots: counters are scarce; 0: any */
@@ -42,7 +43,11 @@ struct pcoll_choice {
     struct pcoll_params params;
     double predicted_us;
     const char *reason; /* "wish", "rule", "model", static */
+    int weighed;        /* costs computed to find it: no more for more ranks */
 };
+
+/* What pcoll_choice_text writes at most. */
+#define PCOLL_CHOICE_BYTES 160
 
 /* Choose for one call; a pure function of its arguments, so that all ranks agree.  `wish` and
  * `report` may be NULL: no wish, no messages.
@@ -58,5 +63,20 @@ enum pcoll_result pcoll_choose(const struct pcoll_table *table,
                                const struct pcoll_signature *signature,
                                const struct pcoll_ability *ability, const struct pcoll_wish *wish,
                                FILE *report, struct pcoll_choice *choice_p) PCOLL_MUST_CHECK;
+
+/* The candidates of the model for one call, as if nothing were wished and there were no rules: of
+ * each algorithm and path the one with the cheapest parameters.  Fills list[0 .. return), at most
+ * `most`, cheapest first.  0 when the table lacks the medium. */
+int pcoll_candidates(const struct pcoll_table *table, const struct pcoll_signature *signature,
+                     const struct pcoll_ability *ability, struct pcoll_choice *list, int most);
+
+/* More than there can be of one collective. */
+#define PCOLL_MAX_CANDIDATES 32
+
+/* "knomial_put, user buffers, radix 4": algorithm, path and parameters, for people. */
+void pcoll_choice_text(const struct pcoll_choice *choice, char text[PCOLL_CHOICE_BYTES]);
+
+/* Are they the same but for the predicted time? */
+int pcoll_choice_same(const struct pcoll_choice *a, const struct pcoll_choice *b);
 
 #endif /* PCOLL_CHOOSE_H */

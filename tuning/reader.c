@@ -163,7 +163,7 @@ static enum pcoll_result read_field(struct pcoll_reader *reader, struct json_obj
                                     void *to)
 {
     struct pcoll_record *record = to;
-    char names[128];
+    char names[256];
     size_t used = 0;
 
     for (const struct pcoll_field *field = record->fields; field->name; field++) {

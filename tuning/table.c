@@ -1,7 +1,6 @@
 #include "tuning/table.h"
 
-#include "tuning/reader.h"
-#include "tuning/rules.h"
+#include "tuning/table_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,70 +8,6 @@
 
 #define VERSION 1
 #define MAX_DEPTH 16
-#define MAX_PARAMETER 1e9 /* us, us/byte */
-#define NAME_BYTES 32
-
-struct medium {
-    char name[NAME_BYTES];
-    struct pcoll_machine machine;
-};
-
-struct pcoll_table {
-    struct medium *media;
-    size_t nmedia;
-    struct pcoll_rules rules;
-};
-
-/* ---- media ---- */
-
-static enum pcoll_result read_parameter(struct pcoll_reader *reader, struct json_object *value,
-                                        void *to)
-{
-    return pcoll_reader_number(reader, value, MAX_PARAMETER, to);
-}
-
-#define PARAMETER(name)                                                                            \
-    {                                                                                              \
-#name, read_parameter, offsetof(struct pcoll_machine, name), 1                             \
-    }
-
-static const struct pcoll_field machine_fields[] = {
-    PARAMETER(L),    PARAMETER(o),    PARAMETER(g),    PARAMETER(G),      PARAMETER(rma),
-    PARAMETER(copy), PARAMETER(call), PARAMETER(turn), {NULL, NULL, 0, 0}};
-
-static enum pcoll_result read_medium(struct pcoll_reader *reader, struct json_object *value,
-                                     void *to)
-{
-    struct pcoll_table *table = to;
-    struct medium *medium = &table->media[table->nmedia];
-    struct pcoll_record record = {.fields = machine_fields, .to = &medium->machine};
-    const size_t length = strlen(reader->key);
-
-    if (length == 0 || length >= NAME_BYTES)
-        return pcoll_reader_refuse(reader, "the name of a medium has 1 to %d bytes",
-                                   NAME_BYTES - 1);
-    memcpy(medium->name, reader->key, length + 1);
-    table->nmedia++;
-    return pcoll_reader_fields(reader, value, &record);
-}
-
-static enum pcoll_result read_media(struct pcoll_reader *reader, struct json_object *value,
-                                    void *to)
-{
-    struct pcoll_table *table = to;
-    int count;
-
-    if (!json_object_is_type(value, json_type_object))
-        return pcoll_reader_refuse(reader, "must be an object");
-    count = json_object_object_length(value);
-    if (count == 0)
-        return pcoll_reader_refuse(reader, "must name one medium at least");
-    table->media = calloc((size_t)count, sizeof(*table->media));
-    if (!table->media)
-        return pcoll_reader_no_memory(reader);
-    return pcoll_reader_members(reader, value, read_medium, table);
-}
-
 /* ---- the whole ---- */
 
 static enum pcoll_result read_version(struct pcoll_reader *reader, struct json_object *value,
@@ -88,15 +23,24 @@ static enum pcoll_result read_description(struct pcoll_reader *reader, struct js
                                           void *to)
 {
     const char *description;
+    const enum pcoll_result result = pcoll_reader_string(reader, value, &description);
+    char *copy;
 
-    (void)to;
-    return pcoll_reader_string(reader, value, &description);
+    if (result != PCOLL_OK)
+        return result;
+    copy = strdup(description);
+    if (!copy)
+        return pcoll_reader_no_memory(reader);
+    *(char **)to = copy;
+    return PCOLL_OK;
 }
 
 static const struct pcoll_field table_fields[] = {
     {"pcoll_tuning", read_version, 0, 1},
-    {"description", read_description, 0, 0},
-    {"media", read_media, 0, 1},
+    {"description", read_description, offsetof(struct pcoll_table, description), 0},
+    {"machine", pcoll_identity_read_machine, offsetof(struct pcoll_table, identity), 0},
+    {"library", pcoll_identity_read_library, offsetof(struct pcoll_table, identity), 0},
+    {"media", pcoll_media_read, offsetof(struct pcoll_table, media), 1},
     {"rules", pcoll_rules_read, offsetof(struct pcoll_table, rules), 0},
     {NULL, NULL, 0, 0}};
 
@@ -163,17 +107,77 @@ void pcoll_table_destroy(struct pcoll_table *table)
 {
     if (!table)
         return;
-    free(table->media);
+    free(table->description);
+    free(table->media.media);
     free(table->rules.rules);
     free(table);
 }
 
+/* ---- what is in it ---- */
+
+static struct pcoll_table_medium *find_medium(const struct pcoll_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->media.count; i++)
+        if (strcmp(table->media.media[i].name, name) == 0)
+            return &table->media.media[i];
+    return NULL;
+}
+
 const struct pcoll_machine *pcoll_table_machine(const struct pcoll_table *table, const char *medium)
 {
-    for (size_t i = 0; i < table->nmedia; i++)
-        if (strcmp(table->media[i].name, medium) == 0)
-            return &table->media[i].machine;
-    return NULL;
+    return pcoll_table_level(table, medium, PCOLL_LEVEL_ANY);
+}
+
+const struct pcoll_machine *pcoll_table_level(const struct pcoll_table *table, const char *medium,
+                                              enum pcoll_level level)
+{
+    const struct pcoll_table_medium *found = find_medium(table, medium);
+
+    return found ? &found->machine[level] : NULL;
+}
+
+const struct pcoll_figures *pcoll_table_figures(const struct pcoll_table *table, const char *medium,
+                                                enum pcoll_level level)
+{
+    const struct pcoll_table_medium *found = find_medium(table, medium);
+
+    return found && found->figures[level].given != 0 ? &found->figures[level] : NULL;
+}
+
+enum pcoll_result pcoll_table_set(struct pcoll_table *table, const char *medium,
+                                  const struct pcoll_figures figures[PCOLL_NUM_LEVELS])
+{
+    struct pcoll_table_medium *found = find_medium(table, medium), *media = table->media.media;
+
+    if (!found) {
+        if (strlen(medium) == 0 || strlen(medium) >= PCOLL_MEDIUM_NAME_BYTES)
+            return PCOLL_ERR_INVALID;
+        media = realloc(media, (table->media.count + 1) * sizeof(*media));
+        if (!media)
+            return PCOLL_ERR_NOMEM;
+        table->media.media = media;
+        found = &media[table->media.count++];
+        memcpy(found->name, medium, strlen(medium) + 1);
+    }
+    memcpy(found->figures, figures, sizeof(found->figures));
+    pcoll_medium_derive(found);
+    return PCOLL_OK;
+}
+
+struct pcoll_identity *pcoll_table_identity(struct pcoll_table *table)
+{
+    return &table->identity;
+}
+
+enum pcoll_result pcoll_table_describe(struct pcoll_table *table, const char *description)
+{
+    char *copy = strdup(description);
+
+    if (!copy)
+        return PCOLL_ERR_NOMEM;
+    free(table->description);
+    table->description = copy;
+    return PCOLL_OK;
 }
 
 const struct pcoll_rule *pcoll_table_rules(const struct pcoll_table *table, size_t *count_p)

@@ -1,13 +1,12 @@
 /*
- * The tuning table: machine parameters per medium and optional rules, from JSON
- * (schema: tuning/README.md; a default is compiled in).
+ * The tuning table: machine parameters per medium and level, optional rules, from JSON
+ * (tuning/schema.json, tuning/README.md; a default is compiled in).
  */
 #ifndef PCOLL_TABLE_H
 #define PCOLL_TABLE_H
 
-#include "algorithms/algorithm.h"
-
-#include <stddef.h>
+#include "tuning/figures.h"
+#include "tuning/identity.h"
 
 struct pcoll_table;
 
@@ -34,6 +33,25 @@ void pcoll_table_destroy(struct pcoll_table *table); /* NULL is fine */
 const struct pcoll_machine *pcoll_table_machine(const struct pcoll_table *table,
                                                 const char *medium);
 
+/* The same at a level: what the table does not tell of it is the medium's own. */
+const struct pcoll_machine *pcoll_table_level(const struct pcoll_table *table, const char *medium,
+                                              enum pcoll_level level);
+
+/* What the table itself says of a medium (PCOLL_LEVEL_ANY) or one of its levels; NULL: nothing. */
+const struct pcoll_figures *pcoll_table_figures(const struct pcoll_table *table, const char *medium,
+                                                enum pcoll_level level);
+
+/* Give a medium these figures in place of what it had, or add it.  A level of which nothing is
+ * given is left out; of the medium itself all that is required must be given. */
+enum pcoll_result
+pcoll_table_set(struct pcoll_table *table, const char *medium,
+                const struct pcoll_figures figures[PCOLL_NUM_LEVELS]) PCOLL_MUST_CHECK;
+
+/* What it was made for; to be changed as well. */
+struct pcoll_identity *pcoll_table_identity(struct pcoll_table *table);
+enum pcoll_result pcoll_table_describe(struct pcoll_table *table,
+                                       const char *description) PCOLL_MUST_CHECK;
+
 /* The rules in the order of the file. */
 const struct pcoll_rule *pcoll_table_rules(const struct pcoll_table *table, size_t *count_p);
 
@@ -41,6 +59,10 @@ const struct pcoll_rule *pcoll_table_rules(const struct pcoll_table *table, size
  * the text to all.  One line to `report` and PCOLL_ERR_SYSTEM when it cannot be read,
  * PCOLL_ERR_INVALID when it is too long or holds a NUL; then *text_p is left alone. */
 enum pcoll_result pcoll_table_read(const char *path, FILE *report, char **text_p) PCOLL_MUST_CHECK;
+
+/* Write it as JSON that pcoll_table_parse reads back to the same.  PCOLL_ERR_SYSTEM: errno of the
+ * stream. */
+enum pcoll_result pcoll_table_write(const struct pcoll_table *table, FILE *out) PCOLL_MUST_CHECK;
 
 /* The JSON text that is compiled in. */
 extern const char pcoll_tuning_default_json[];

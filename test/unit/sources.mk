@@ -1,7 +1,9 @@
 # One program a line; each is built from the source of its name and prints TAP.
 check_PROGRAMS += \
     %D%/test_choose \
+    %D%/test_discrete \
     %D%/test_explore \
+    %D%/test_goal \
     %D%/test_levels \
     %D%/test_mutants \
     %D%/test_plan \
@@ -12,13 +14,21 @@ check_PROGRAMS += \
     %D%/test_shm \
     %D%/test_sim \
     %D%/test_table \
-    %D%/test_topology
+    %D%/test_topology \
+    %D%/test_tune \
+    %D%/test_walk
 if HAVE_LIBFABRIC
 check_PROGRAMS += \
     %D%/test_ofi \
     %D%/test_ofi_endpoint \
     %D%/test_ofi_trigger
 endif HAVE_LIBFABRIC
+
+if HAVE_HWLOC
+check_PROGRAMS += %D%/test_places
+%C%_test_places_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
+%C%_test_places_LDADD = $(LDADD) $(HWLOC_LIBS)
+endif HAVE_HWLOC
 
 # What the tests share.
 check_LIBRARIES += %D%/libunit.a

@@ -566,26 +566,217 @@ static void test_rails(void)
     pcoll_topology_destroy(topology);
 }
 
+/* ---- levels ---- */
+
+#define TWO_LEVELS                                                                                 \
+    HEAD "{\"L\":1,\"o\":1,\"g\":1,\"G\":1e-4,\"rma\":1e6,\"copy\":1e-4,\"call\":1,\"turn\":1,"    \
+         "\"levels\": {\"other_socket\": {\"rma\": 1, \"copy\": 1e6}}}}}"
+
+static void test_level(void)
+{
+    struct trial trial = trial_of(PCOLL_BCAST, 8, 65536);
+
+    trial.json = TWO_LEVELS;
+    run(&trial);
+    free(trial.message);
+    tap_ok(trial.choice.params.path == PCOLL_PATH_TEMP, "the medium's own parameters count");
+    trial.ability.level = PCOLL_LEVEL_OTHER_SOCKET;
+    run(&trial);
+    free(trial.message);
+    tap_ok(trial.choice.params.path == PCOLL_PATH_USER, "and those of the level, where known");
+}
+
+/* ---- those that lost ---- */
+
+static int is_listed(const struct pcoll_choice *list, int count, const struct pcoll_choice *choice)
+{
+    for (int i = 0; i < count; i++)
+        if (pcoll_choice_same(&list[i], choice) && list[i].predicted_us == choice->predicted_us)
+            return 1;
+    return 0;
+}
+
+/* The list is in order, holds no algorithm and path twice, and what `choose` takes is its head. */
+static int is_good_list(struct trial *trial, const struct pcoll_table *table)
+{
+    struct pcoll_choice list[PCOLL_MAX_CANDIDATES];
+    const int count =
+        pcoll_candidates(table, &trial->signature, &trial->ability, list, PCOLL_MAX_CANDIDATES);
+    int good = count > 0 && count < PCOLL_MAX_CANDIDATES;
+
+    for (int i = 1; i < count; i++) {
+        good = good && list[i - 1].predicted_us <= list[i].predicted_us;
+        for (int k = 0; k < i; k++)
+            good = good && (list[k].algorithm != list[i].algorithm ||
+                            list[k].params.path != list[i].params.path);
+    }
+    run(trial);
+    free(trial->message);
+    return good && trial->choice.predicted_us == list[0].predicted_us &&
+           is_listed(list, count, &trial->choice);
+}
+
+/* Each that a wish for its algorithm would get, is in the list. */
+static int has_every_algorithm(struct trial *trial, const struct pcoll_table *table)
+{
+    struct pcoll_choice list[PCOLL_MAX_CANDIDATES];
+    const int count =
+        pcoll_candidates(table, &trial->signature, &trial->ability, list, PCOLL_MAX_CANDIDATES);
+    int good = 1;
+
+    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+        if (row->coll != trial->signature.coll)
+            continue;
+        trial->wish.algorithm = row->name;
+        run(trial);
+        free(trial->message);
+        if (is(trial, row->name, "wish"))
+            good = good && is_listed(list, count, &trial->choice);
+    }
+    return good;
+}
+
+static int has_path(const struct pcoll_choice *list, int count, const char *algorithm,
+                    enum pcoll_path path)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(list[i].algorithm->name, algorithm) == 0 && list[i].params.path == path)
+            return 1;
+    return 0;
+}
+
+static void test_both_paths(void)
+{
+    const struct pcoll_signature signature = {.coll = PCOLL_ALLGATHER, .nranks = 8, .bytes = 8192};
+    struct pcoll_choice list[PCOLL_MAX_CANDIDATES];
+    struct pcoll_table *table;
+    int count = 0;
+
+    if (pcoll_table_parse("default", pcoll_tuning_default_json, stdout, &table) == PCOLL_OK)
+        count = pcoll_candidates(table, &signature, &able, list, PCOLL_MAX_CANDIDATES);
+    pcoll_table_destroy(table);
+    tap_ok(has_path(list, count, "direct", PCOLL_PATH_USER) &&
+               has_path(list, count, "direct", PCOLL_PATH_TEMP),
+           "an algorithm is a candidate by each of its paths");
+}
+
+static void test_candidates(void)
+{
+    static const int nranks[] = {2, 5, 8, 64};
+    static const uint64_t bytes[] = {8, 65536, 4 << 20};
+    struct pcoll_table *table;
+    struct pcoll_choice one;
+    int good = pcoll_table_parse("default", pcoll_tuning_default_json, stdout, &table) == PCOLL_OK;
+    int complete = good;
+
+    for (int i = 0; i < PCOLL_NUM_COLLS * 4 * 3; i++) {
+        struct trial trial =
+            trial_of((enum pcoll_coll)(i % PCOLL_NUM_COLLS), nranks[i / 3 % 4], bytes[i / 12]);
+
+        trial.json = HEAD "{\"L\":1,\"o\":1,\"g\":1,\"G\":1e-4,\"rma\":2,\"copy\":2e-4,\"call\":1,"
+                          "\"turn\":1}}}";
+        if (trial.signature.coll == PCOLL_BARRIER)
+            trial.signature.bytes = 0;
+        pcoll_table_destroy(table);
+        if (pcoll_table_parse("t.json", trial.json, stdout, &table) != PCOLL_OK)
+            abort();
+        good = is_good_list(&trial, table) && good;
+        if (trial.signature.bytes == 0 || trial.signature.bytes >= 4096)
+            complete = has_every_algorithm(&trial, table) && complete;
+    }
+    tap_ok(good, "candidates come in order, the choice first");
+    tap_ok(complete, "every algorithm that can run is a candidate");
+    tap_ok(pcoll_candidates(table, &(struct pcoll_signature){PCOLL_BCAST, 8, 0, 8, 0}, &able, &one,
+                            1) == 1,
+           "no more than there is room for");
+    tap_ok(pcoll_candidates(table, &(struct pcoll_signature){PCOLL_BCAST, 8, 0, 8, 0},
+                            &(struct pcoll_ability){.medium = "ofi"}, &one, 1) == 0,
+           "none of a medium that the table lacks");
+    pcoll_table_destroy(table);
+}
+
+static void test_text(void)
+{
+    struct pcoll_choice choice = {.algorithm = pcoll_algorithm_find(PCOLL_BCAST, "eager"),
+                                  .params = {.radix = 4,
+                                             .segment = 8192,
+                                             .slots = 64,
+                                             .path = PCOLL_PATH_TEMP}},
+                        other = choice;
+    char text[PCOLL_CHOICE_BYTES];
+
+    pcoll_choice_text(&choice, text);
+    tap_ok(strcmp(text, "eager, communication buffers, radix 4, segment 8192, slots 64") == 0,
+           "a choice in words: %s", text);
+    tap_ok(pcoll_choice_same(&choice, &other), "a choice is the same as itself");
+    other.params.segment++;
+    tap_ok(!pcoll_choice_same(&choice, &other), "not as one with another segment");
+    choice.algorithm = pcoll_algorithm_find(PCOLL_BARRIER, "butterfly");
+    choice.params = (struct pcoll_params){0};
+    pcoll_choice_text(&choice, text);
+    tap_ok(strcmp(text, "butterfly") == 0, "a choice without parameters: %s", text);
+}
+
+/* ---- what choosing costs ---- */
+
+/* Of 64 ranks and of a million the same. */
+static void test_work(void)
+{
+    static const int nranks[] = {64, 1000, 65536, 1 << 20};
+    static const uint64_t bytes[] = {1, 64, 65536, 64 << 20};
+    int same = 1;
+
+    for (int i = 0; i < PCOLL_NUM_COLLS * 4; i++) {
+        int weighed = -1;
+
+        for (int k = 0; k < 4; k++) {
+            struct trial trial =
+                trial_of((enum pcoll_coll)(i % PCOLL_NUM_COLLS), nranks[k], bytes[i / 3]);
+
+            if (trial.signature.coll == PCOLL_BARRIER)
+                trial.signature.bytes = 0;
+            trial.ability.max_temp = UINT64_MAX;
+            run(&trial);
+            free(trial.message);
+            if (weighed >= 0 && trial.choice.weighed > weighed)
+                same = 0;
+            weighed = trial.choice.weighed;
+        }
+    }
+    tap_ok(same, "more ranks are no more work");
+}
+
+static double seconds_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
 static void show_speed(void)
 {
+    static const int nranks[] = {64, 1 << 20};
     const int rounds = 1000;
-    struct trial trial = trial_of(PCOLL_BCAST, 64, 8 << 20);
     struct pcoll_table *table;
-    struct timespec begin, end;
     int good = pcoll_table_parse("default", pcoll_tuning_default_json, stdout, &table) == PCOLL_OK;
 
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    for (int i = 0; i < rounds; i++)
-        good =
-            pcoll_choose(table, &trial.signature, &able, NULL, NULL, &trial.choice) == PCOLL_OK &&
-            good;
-    clock_gettime(CLOCK_MONOTONIC, &end);
+    for (int i = 0; i < PCOLL_NUM_COLLS * 2; i++) {
+        struct trial trial =
+            trial_of((enum pcoll_coll)(i % PCOLL_NUM_COLLS), nranks[i / 3], 8 << 20);
+        const double begin = seconds_now();
+
+        trial.ability.max_temp = UINT64_MAX;
+        for (int round = 0; round < rounds; round++)
+            good = pcoll_choose(table, &trial.signature, &trial.ability, NULL, NULL,
+                                &trial.choice) == PCOLL_OK &&
+                   good;
+        printf("# %.2f us for each choice of a long %s on %d ranks, %d candidates\n",
+               (seconds_now() - begin) / rounds * 1e6, pcoll_coll_name(trial.signature.coll),
+               trial.signature.nranks, trial.choice.weighed);
+    }
     pcoll_table_destroy(table);
     tap_ok(good, "choose often");
-    printf(
-        "# %.2f us for each choice of a long broadcast\n",
-        ((double)(end.tv_sec - begin.tv_sec) * 1e6 + (double)(end.tv_nsec - begin.tv_nsec) / 1e3) /
-            rounds);
 }
 
 int main(void)
@@ -607,6 +798,11 @@ int main(void)
     test_agreement();
     test_nodes();
     test_rails();
+    test_level();
+    test_candidates();
+    test_both_paths();
+    test_text();
+    test_work();
     show_speed();
     return tap_done();
 }

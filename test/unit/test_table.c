@@ -7,10 +7,12 @@
 
 #include "test/unit/tap.h"
 
-#define SHM                                                                                        \
+#define SHM_OPEN                                                                                   \
     "\"shm\": {\"L\": 0.5, \"o\": 0.25, \"g\": 2, \"G\": 1e-4, \"rma\": 1.5,\n"                    \
-    "\"copy\": 0.125, \"call\": 0, \"turn\": 3}"
+    "\"copy\": 0.125, \"call\": 0, \"turn\": 3"
+#define SHM SHM_OPEN "}"
 #define HEAD "{\"pcoll_tuning\": 1,\n\"media\": {" SHM "}"
+#define MORE(text) "{\"pcoll_tuning\": 1, \"media\": {" SHM_OPEN text "}}}"
 #define RULES(text) HEAD ",\n\"rules\": [\n" text "]}"
 
 /* `*message_p` is what was reported; the caller frees it. */
@@ -48,7 +50,8 @@ static const struct mistake mistakes[] = {
      "t.json:2: pcoll_tuning: must be an integer (allowed: 1 to 1)"},
     {"version no integer", "{\"pcoll_tuning\": 1.0}", "t.json:1: pcoll_tuning: must be an integer"},
     {"unknown key", HEAD ",\n\n\"rulez\": []}",
-     "t.json:5: rulez: unknown key (allowed: pcoll_tuning, description, media, rules)"},
+     "t.json:5: rulez: unknown key (allowed: pcoll_tuning, description, machine, library, media, "
+     "rules)"},
     {"unprintable key", HEAD ",\n\"a\xc3\n\x01\": 1}", "t.json:4: a???: unknown key"},
     {"long key",
      HEAD ",\n\"kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"
@@ -73,13 +76,18 @@ static const struct mistake mistakes[] = {
      "t.json:2: media.shm: must be an object"},
     {"medium without a name", "{\"pcoll_tuning\": 1, \"media\": {\n\"\": {}}}",
      "t.json:2: media.: the name of a medium has 1 to 31 bytes"},
+    {"control character in the name of a medium",
+     "{\"pcoll_tuning\": 1, \"media\": {\"s\x19h\": {}}}",
+     "t.json:1: media.s?h: a name cannot hold control characters"},
     {"medium with a long name",
      "{\"pcoll_tuning\": 1, \"media\": {\"a2345678901234567890123456789012\": {}}}",
      "t.json:1: media.a2345678901234567890123456789012: the name of a medium"},
     {"parameter missing", "{\"pcoll_tuning\": 1, \"media\": {\n\"shm\": {\"L\": 1,\n\"o\": 2}}}",
      "t.json:2: media.shm.g: missing"},
     {"parameter unknown", "{\"pcoll_tuning\": 1, \"media\": {\n\"shm\": {\"L\": 1,\n\"l\": 2}}}",
-     "t.json:3: media.shm.l: unknown key (allowed: L, o, g, G, rma, copy, call, turn)"},
+     "t.json:3: media.shm.l: unknown key (allowed: L, o, g, G, rma, copy, call, turn, pack, "
+     "reduce, "
+     "register, pin, intervals, levels)"},
     {"parameter no number", "{\"pcoll_tuning\": 1, \"media\": {\"shm\": {\n\"L\": \"1\"}}}",
      "t.json:2: media.shm.L: must be a number (allowed: 0 to 1e+09)"},
     {"parameter null", "{\"pcoll_tuning\": 1, \"media\": {\"shm\": {\n\"L\": null}}}",
@@ -95,6 +103,37 @@ static const struct mistake mistakes[] = {
     {"parameter huge",
      "{\"pcoll_tuning\": 1, \"media\": {\"shm\": {\"L\": 99999999999999999999999999999}}}",
      "t.json:1: media.shm.L: must be a number"},
+    {"unknown level", MORE(", \"levels\": {\n\"any\": {}}"),
+     "t.json:3: media.shm.levels.any: unknown key (allowed: same_cache, other_cache, "},
+    {"levels within levels", MORE(", \"levels\": {\"same_cache\": {\n\"levels\": {}}}"),
+     "t.json:3: media.shm.levels.same_cache.levels: unknown key (allowed: L, "},
+    {"parameter of a level negative", MORE(", \"levels\": {\"same_cache\": {\n\"L\": -1}}"),
+     "t.json:3: media.shm.levels.same_cache.L: must be a number"},
+    {"interval of nothing known", MORE(",\n\"intervals\": {\"x\": [1, 2]}"),
+     "t.json:3: media.shm.intervals.x: unknown key (allowed: names of parameters)"},
+    {"interval no array", MORE(",\n\"intervals\": {\"L\": 1}"),
+     "t.json:3: media.shm.intervals.L: must be [low, high]"},
+    {"interval of three", MORE(",\n\"intervals\": {\"L\": [1, 2, 3]}"),
+     "t.json:3: media.shm.intervals.L: must be [low, high]"},
+    {"interval negative", MORE(",\n\"intervals\": {\"L\": [-1, 2]}"),
+     "t.json:3: media.shm.intervals.L[0]: must be a number"},
+    {"interval below its value", MORE(",\n\"intervals\": {\"L\": [0.1, 0.4]}"),
+     "t.json:3: media.shm.intervals: L is not within its own (allowed: low <= L <= high)"},
+    {"interval above its value", MORE(",\n\"intervals\": {\"L\": [0.6, 1]}"),
+     "t.json:3: media.shm.intervals: L is not within its own"},
+    {"interval of what is not given", MORE(",\n\"intervals\": {\"pack\": [0, 1]}"),
+     "t.json:3: media.shm.intervals: of pack, which is not given"},
+    {"machine no object", HEAD ",\n\"machine\": []}", "t.json:4: machine: must be an object"},
+    {"machine with an unknown key", HEAD ",\n\"machine\": {\"name\": \"x\"}}",
+     "t.json:4: machine.name: unknown key (allowed: processor, cores, sockets, hosts, provider)"},
+    {"no cores", HEAD ",\n\"machine\": {\"cores\": 0}}",
+     "t.json:4: machine.cores: must be an integer (allowed: 1 to 2147483647)"},
+    {"a long processor",
+     HEAD ",\n\"machine\": {\"processor\": \"0123456789012345678901234567890123456789"
+          "012345678901234567890123\"}}",
+     "t.json:4: machine.processor: too long (allowed: 63 bytes)"},
+    {"library with an unknown key", HEAD ",\n\"library\": {\"ucx\": \"x\"}}",
+     "t.json:4: library.ucx: unknown key (allowed: pcoll, mpi, libfabric)"},
     {"rules no array", HEAD ",\n\"rules\": {}}", "t.json:4: rules: must be an array"},
     {"rule no object", RULES("1"), "t.json:5: rules[0]: must be an object"},
     {"rule with an unknown key", RULES("{\"coll\": \"bcast\",\n\"size\": 1}"),
@@ -280,6 +319,210 @@ static void test_rules(void)
     free(message);
 }
 
+#define LEVELS                                                                                     \
+    ", \"pack\": 7, \"intervals\": {\"L\": [0.25, 1], \"pack\": [7, 7]}, \"levels\": {"            \
+    "\"same_cache\": {\"L\": 0.125, \"intervals\": {\"L\": [0, 0.125]}}, "                         \
+    "\"other_socket\": {\"rma\": 9}}"
+
+static void test_levels(void)
+{
+    struct pcoll_table *table = NULL;
+    const struct pcoll_machine *near;
+    const struct pcoll_figures *own, *level;
+    char *message;
+
+    tap_ok(parse(MORE(LEVELS), &table, &message) == PCOLL_OK && message[0] == '\0',
+           "a table with levels and intervals");
+    free(message);
+    near = pcoll_table_level(table, "shm", PCOLL_LEVEL_SAME_CACHE);
+    tap_ok(near && near->L == 0.125 && near->o == 0.25 && near->turn == 3,
+           "a level inherits what it does not give");
+    tap_ok(pcoll_table_machine(table, "shm")->L == 0.5 &&
+               pcoll_table_level(table, "shm", PCOLL_LEVEL_OTHER_HOST)->L == 0.5 &&
+               !pcoll_table_level(table, "ofi", PCOLL_LEVEL_SAME_CACHE),
+           "a level that is not there is the medium's own");
+    own = pcoll_table_figures(table, "shm", PCOLL_LEVEL_ANY);
+    level = pcoll_table_figures(table, "shm", PCOLL_LEVEL_SAME_CACHE);
+    tap_ok(own->given == (1u << (PCOLL_PARAMETER_PACK + 1)) - 1 &&
+               own->sure == (1u << PCOLL_PARAMETER_L | 1u << PCOLL_PARAMETER_PACK) &&
+               own->low[PCOLL_PARAMETER_L] == 0.25 && own->high[PCOLL_PARAMETER_L] == 1 &&
+               own->value[PCOLL_PARAMETER_PACK] == 7 && level->given == 1 && level->sure == 1 &&
+               level->low[PCOLL_PARAMETER_L] == 0 && level->high[PCOLL_PARAMETER_L] == 0.125 &&
+               !pcoll_table_figures(table, "shm", PCOLL_LEVEL_OTHER_CACHE),
+           "what is given and how sure it is");
+    pcoll_table_destroy(table);
+}
+
+/* ---- whose it is ---- */
+
+static void test_identity(void)
+{
+    struct pcoll_table *table = NULL;
+    struct pcoll_identity here = pcoll_identity_here(), other;
+    char *message;
+    size_t size;
+    FILE *report;
+
+    tap_ok(strcmp(PCOLL_VERSION, PACKAGE_VERSION) == 0, "one version");
+    tap_ok(here.cores > 0, "cores of this machine");
+    tap_ok(parse(HEAD
+                 ", \"machine\": {\"processor\": \"Z80\", \"cores\": 7, \"provider\": \"tcp\"},"
+                 " \"library\": {\"pcoll\": \"9\", \"mpi\": \"M\"}}",
+                 &table, &message) == PCOLL_OK,
+           "a table for a machine");
+    free(message);
+    other = *pcoll_table_identity(table);
+    tap_ok(strcmp(other.processor, "Z80") == 0 && other.cores == 7 && other.hosts == 0 &&
+               strcmp(other.provider, "tcp") == 0 && strcmp(other.mpi, "M") == 0 &&
+               !other.libfabric[0],
+           "its identity");
+    report = open_memstream(&message, &size);
+    here = (struct pcoll_identity){.processor = "6502", .cores = 1, .pcoll = "9"};
+    tap_ok(pcoll_identity_compare(&other, &here, "t.json", report) == 2, "two differences");
+    fclose(report);
+    tap_ok(strcmp(message, "t.json: made for processor 'Z80', this is '6502'; used all the same\n"
+                           "t.json: made for 7 cores, these are 1; used all the same\n") == 0,
+           "each has its line");
+    free(message);
+    tap_ok(pcoll_identity_compare(&other, &other, "t.json", stdout) == 0 &&
+               pcoll_identity_compare(&(struct pcoll_identity){.cores = 0}, &other, "t.json",
+                                      stdout) == 0,
+           "none where they are the same, or not known");
+    here = (struct pcoll_identity){.provider = "tcp;ofi_rxm"};
+    tap_ok(pcoll_identity_compare(&other, &here, "t.json", stdout) == 0,
+           "a provider is the same with a layer upon it");
+    pcoll_identity_text(here.provider, "tcp2");
+    report = fopen("/dev/null", "w");
+    tap_ok(pcoll_identity_compare(&other, &here, "t.json", report) == 1 &&
+               pcoll_identity_compare(&here, &other, "t.json", report) == 1,
+           "but not as one whose name goes on");
+    fclose(report);
+    pcoll_table_destroy(table);
+}
+
+/* ---- what is written ---- */
+
+static char *written(const struct pcoll_table *table)
+{
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    int good = pcoll_table_write(table, out) == PCOLL_OK;
+
+    fclose(out);
+    if (good)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static int same_figures(const struct pcoll_table *a, const struct pcoll_table *b,
+                        const char *medium)
+{
+    int same = 1;
+
+    for (int i = 0; i < PCOLL_NUM_LEVELS; i++) {
+        const struct pcoll_figures *x = pcoll_table_figures(a, medium, (enum pcoll_level)i);
+        const struct pcoll_figures *y = pcoll_table_figures(b, medium, (enum pcoll_level)i);
+
+        same = same && !x == !y && (!x || memcmp(x, y, sizeof(*x)) == 0);
+    }
+    return same;
+}
+
+static int same_rules(const struct pcoll_table *a, const struct pcoll_table *b)
+{
+    size_t na, nb;
+    const struct pcoll_rule *x = pcoll_table_rules(a, &na), *y = pcoll_table_rules(b, &nb);
+    int same = na == nb;
+
+    for (size_t i = 0; same && i < na; i++)
+        same = x[i].coll == y[i].coll && x[i].algorithm == y[i].algorithm &&
+               memcmp(x[i].ranks, y[i].ranks, sizeof(x[i].ranks)) == 0 &&
+               memcmp(x[i].bytes, y[i].bytes, sizeof(x[i].bytes)) == 0 &&
+               x[i].params.radix == y[i].params.radix &&
+               x[i].params.segment == y[i].params.segment && x[i].params.path == y[i].params.path;
+    return same;
+}
+
+/* Write, read, write: the same values, the same text. */
+static void test_round_trip(const char *what, struct pcoll_table *table)
+{
+    struct pcoll_table *again = NULL;
+    char *message = NULL, *first = written(table), *second;
+
+    if (!tap_ok(first && parse(first, &again, &message) == PCOLL_OK, "%s: written and read", what))
+        printf("# %s\n", message ? message : "not written");
+    free(message);
+    second = again ? written(again) : NULL;
+    tap_ok(second && strcmp(first, second) == 0, "%s: the same text", what);
+    tap_ok(again && same_figures(table, again, "shm") && same_figures(table, again, "ofi_rma") &&
+               same_rules(table, again) &&
+               memcmp(pcoll_table_identity(table), pcoll_table_identity(again),
+                      sizeof(struct pcoll_identity)) == 0,
+           "%s: the same values", what);
+    free(first);
+    free(second);
+    pcoll_table_destroy(again);
+}
+
+static void test_written(const char *what, const char *text)
+{
+    struct pcoll_table *table = NULL;
+    char *message;
+
+    if (parse(text, &table, &message) != PCOLL_OK)
+        printf("# %s\n", message);
+    free(message);
+    test_round_trip(what, table);
+    pcoll_table_destroy(table);
+}
+
+/* A table whose every value is of our own. */
+static void test_made(void)
+{
+    struct pcoll_figures figures[PCOLL_NUM_LEVELS] = {{.given = 0}};
+    const struct pcoll_figures *now;
+    struct pcoll_table *table = NULL;
+    char *message;
+    int good;
+
+    for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
+        for (int level = 0; level < PCOLL_NUM_LEVELS; level += 2)
+            pcoll_figures_set(&figures[level], (enum pcoll_parameter)i, 1.0 / (3 + i + level),
+                              1e-300 * i, 1e6 / (7 + level));
+    good = parse(pcoll_tuning_default_json, &table, &message) == PCOLL_OK;
+    free(message);
+    good = good && pcoll_table_set(table, "shm", figures) == PCOLL_OK &&
+           pcoll_table_set(table, "new", figures) == PCOLL_OK &&
+           pcoll_table_describe(table, "tab\there \"quoted\" back\\slash \xc3\xbc\n") == PCOLL_OK;
+    *pcoll_table_identity(table) = pcoll_identity_here();
+    tap_ok(good && pcoll_table_machine(table, "new")->L == 1.0 / 3 &&
+               pcoll_table_level(table, "shm", PCOLL_LEVEL_OTHER_CACHE)->o == 1.0 / 6 &&
+               pcoll_table_machine(table, "ofi_rma"),
+           "a medium changed, another added");
+    now = pcoll_table_figures(table, "shm", PCOLL_LEVEL_ANY);
+    tap_ok(now && memcmp(now, figures, sizeof(*now)) == 0, "as given");
+    tap_ok(pcoll_table_set(table, "", figures) == PCOLL_ERR_INVALID, "a medium without a name");
+    test_round_trip("a made table", table);
+    pcoll_table_destroy(table);
+}
+
+static void test_full_stream(void)
+{
+    struct pcoll_table *table = NULL;
+    FILE *device = fopen("/dev/full", "w");
+    char *message;
+    int good = parse(pcoll_tuning_default_json, &table, &message) == PCOLL_OK;
+
+    tap_ok(good && device && pcoll_table_write(table, device) == PCOLL_ERR_SYSTEM,
+           "no room for the table");
+    if (device)
+        fclose(device);
+    free(message);
+    pcoll_table_destroy(table);
+}
+
 static void test_default(void)
 {
     struct pcoll_table *table = NULL;
@@ -347,6 +590,13 @@ int main(void)
     test_damage();
     test_machine();
     test_rules();
+    test_levels();
+    test_identity();
+    test_written("the default table", pcoll_tuning_default_json);
+    test_written("a table with rules", full);
+    test_written("a table with levels", MORE(LEVELS));
+    test_made();
+    test_full_stream();
     test_default();
     test_files();
     return tap_done();

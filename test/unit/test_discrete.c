@@ -1,0 +1,525 @@
+/*
+ * The discrete-event engine: against closed forms of LogP and LogGP, and with symbolic data.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/topology.h"
+#include "test/unit/job.h"
+#include "test/unit/tap.h"
+#include "tuning/sim/engine.h"
+#include "tuning/sim/queue.h"
+#include "tuning/sim/symbol.h"
+
+static const struct pcoll_machine machine = {.L = 5, .o = 0.5, .g = 0.75, .G = 0.001, .rma = 1};
+
+/* Each rank on a node of its own; made once. */
+static const struct pcoll_topology *apart(int nranks)
+{
+    static struct pcoll_topology *made[64];
+    int *nodes, i = 0;
+
+    while (made[i] != NULL && made[i]->nnodes != nranks)
+        i++;
+    if (made[i] != NULL)
+        return made[i];
+    nodes = malloc((size_t)nranks * sizeof(*nodes));
+    for (int r = 0; nodes != NULL && r < nranks; r++)
+        nodes[r] = r;
+    if (nodes == NULL || pcoll_topology_create(nodes, NULL, nranks, &made[i]) != PCOLL_OK)
+        abort();
+    free(nodes);
+    return made[i];
+}
+
+static struct pcoll_job job_of(enum pcoll_coll coll, const char *name, int nranks, uint64_t bytes)
+{
+    return (struct pcoll_job){
+        .algorithm = pcoll_algorithm_find(coll, name),
+        .signature = {.coll = coll, .nranks = nranks, .bytes = bytes, .topology = apart(nranks)},
+    };
+}
+
+static struct pcoll_engine_options options_of(struct pcoll_machine m)
+{
+    return (struct pcoll_engine_options){.machine = m, .verify = 1, .why = stdout};
+}
+
+static double time_of(const struct pcoll_job *job, const struct pcoll_engine_options *options)
+{
+    struct pcoll_engine_result result;
+
+    return pcoll_engine_run(job, options, &result) == PCOLL_OK ? result.first : -1;
+}
+
+static int is_close(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fabs(b);
+}
+
+/* ---- the queue ---- */
+
+static void check_queue(void)
+{
+    struct pcoll_queue queue;
+    struct pcoll_event event = {0};
+    double last = 0;
+    int32_t last_number = -1;
+    int right = 1, taken = 0;
+
+    pcoll_queue_init(&queue, 0);
+    srand(1);
+    for (int32_t i = 0; i < 20000; i++) {
+        event = (struct pcoll_event){.time = last + rand() % 8 * 0.125, .from = i};
+        pcoll_queue_put(&queue, &event);
+        if (rand() % 2 && pcoll_queue_take(&queue, &event)) {
+            right = right && event.time >= last && (event.time > last || event.from > last_number);
+            last = event.time;
+            last_number = event.from;
+            taken++;
+        }
+    }
+    while (pcoll_queue_take(&queue, &event)) {
+        right = right && (event.time > last || (event.time == last && event.from > last_number));
+        last = event.time;
+        last_number = event.from;
+        taken++;
+    }
+    pcoll_queue_fini(&queue);
+    tap_ok(right && taken == 20000, "events come by time, equal times as they were put");
+}
+
+/* ---- symbolic data ---- */
+
+/* Two blocks of 10 bytes in RECV of rank 0, read in these instances and put at these places. */
+static int gathers(const int instance[2], const uint64_t place[2])
+{
+    const struct pcoll_signature signature = {.coll = PCOLL_ALLGATHER, .nranks = 2, .bytes = 10};
+    struct pcoll_symbols *symbols;
+    uint32_t load[2];
+    int right;
+
+    if (pcoll_symbols_create(&signature, &symbols) != PCOLL_OK)
+        abort();
+    for (int r = 0; r < 2; r++) {
+        pcoll_symbols_start(symbols, r, instance[r]);
+        load[r] = pcoll_symbols_read(symbols, r, pcoll_at(PCOLL_SEND, 0), 10);
+    }
+    pcoll_symbols_start(symbols, 0, 3);
+    for (int r = 0; r < 2; r++)
+        pcoll_symbols_write(symbols, 0, pcoll_at(PCOLL_RECV, place[r]), 10, load[r]);
+    right = pcoll_symbols_complete(symbols, 0, 3);
+    pcoll_symbols_destroy(symbols);
+    return right;
+}
+
+/* Ten bytes of the root's message, from that byte on. */
+static int arrives(uint64_t first)
+{
+    const struct pcoll_signature signature = {.coll = PCOLL_BCAST, .nranks = 2, .bytes = 10};
+    struct pcoll_symbols *symbols;
+    int right;
+
+    if (pcoll_symbols_create(&signature, &symbols) != PCOLL_OK)
+        abort();
+    pcoll_symbols_start(symbols, 0, 0);
+    pcoll_symbols_start(symbols, 1, 0);
+    pcoll_symbols_write(symbols, 1, pcoll_at(PCOLL_RECV, 0), 10,
+                        pcoll_symbols_read(symbols, 0, pcoll_at(PCOLL_SEND, first), 10));
+    right = pcoll_symbols_complete(symbols, 1, 0);
+    pcoll_symbols_destroy(symbols);
+    return right;
+}
+
+static void check_symbols(void)
+{
+    tap_ok(arrives(0) && !arrives(1), "a message is the result, not if it is shifted");
+    tap_ok(gathers((int[]){3, 3}, (uint64_t[]){0, 10}), "two blocks are the result");
+    tap_ok(!gathers((int[]){3, 3}, (uint64_t[]){10, 0}), "not if they changed places");
+    tap_ok(!gathers((int[]){3, 3}, (uint64_t[]){0, 9}), "not if one covers a byte of the other");
+    tap_ok(!gathers((int[]){3, 2}, (uint64_t[]){0, 10}), "not if one is of another instance");
+    tap_ok(!gathers((int[]){2, 2}, (uint64_t[]){0, 10}), "not if both are");
+}
+
+/* ---- closed forms ---- */
+
+static void check_barriers(void)
+{
+    struct pcoll_engine_options options = options_of(machine);
+
+    for (int nranks = 2; nranks <= 1024; nranks *= 8)
+        for (int host = 0; host <= 1; host++) {
+            struct pcoll_job job = job_of(PCOLL_BARRIER, "butterfly", nranks, 0);
+            double expected = log2(nranks) * (machine.L + (1 + host) * machine.o);
+
+            options.host_driven = host;
+            tap_ok(is_close(time_of(&job, &options), expected),
+                   "butterfly of %d ranks: log2 N (L + %d o)", nranks, 1 + host);
+        }
+}
+
+/* Base k, N = k^R: R rounds of k - 1 messages, a gap apart. */
+static void check_dissemination(void)
+{
+    struct pcoll_engine_options options = options_of(machine);
+
+    for (int k = 2; k <= 5; k++) {
+        struct pcoll_job job = job_of(PCOLL_BARRIER, "dissemination", k * k * k, 0);
+        double round = (k - 2) * machine.g + machine.o + machine.L;
+
+        job.params.radix = k;
+        tap_ok(is_close(time_of(&job, &options), 3 * round),
+               "dissemination of %d ranks in base %d: 3 ((k - 2) g + o + L)", k * k * k, k);
+    }
+}
+
+/* One put of s bytes on idle ports, and what it holds its port for. */
+static double put_of(double s)
+{
+    return machine.o + machine.rma + machine.L + (s - 1) * machine.G;
+}
+
+static double gap_of(double s)
+{
+    return fmax(machine.o + machine.rma, machine.rma + machine.g + (s - 1) * machine.G);
+}
+
+static void check_chain(void)
+{
+    struct pcoll_engine_options options = options_of(machine);
+
+    for (int nranks = 2; nranks <= 33; nranks += 31)
+        for (int segments = 1; segments <= 64; segments *= 8) {
+            struct pcoll_job job = job_of(PCOLL_BCAST, "chain", nranks, (uint64_t)segments * 4096);
+            double expected =
+                machine.o + machine.L + (nranks - 1) * put_of(4096) + (segments - 1) * gap_of(4096);
+
+            job.params.segment = 4096;
+            tap_ok(is_close(time_of(&job, &options), expected),
+                   "chain of %d ranks, %d segments: ready, N - 1 puts, S - 1 gaps", nranks,
+                   segments);
+        }
+}
+
+/* A rank with the message and d subtrees of 2^(d-1) .. 1 ranks. */
+static double binomial(int d, double s)
+{
+    double most = 0;
+
+    for (int i = 1; i <= d; i++)
+        most = fmax(most, (i - 1) * gap_of(s) + put_of(s) + binomial(d - i, s));
+    return most;
+}
+
+static void check_binomial(void)
+{
+    struct pcoll_engine_options options = options_of(machine);
+
+    for (int d = 1; d <= 10; d += 3)
+        for (int bytes = 8; bytes <= 80000; bytes *= 100) {
+            struct pcoll_job job = job_of(PCOLL_BCAST, "binomial_put", 1 << d, (uint64_t)bytes);
+            double ready = machine.o + machine.L + (d - 1) * machine.g;
+
+            tap_ok(is_close(time_of(&job, &options), ready + binomial(d, bytes)),
+                   "binomial tree of %d ranks, %d bytes: the recursion of LogGP", 1 << d, bytes);
+        }
+}
+
+/* A star of n children: all ask at once, the root's port answers one after another. */
+static void check_star_of_gets(void)
+{
+    struct pcoll_engine_options options = options_of(machine);
+    struct pcoll_job job = job_of(PCOLL_BCAST, "knomial_get", 9, 1000);
+    double length = 999 * machine.G, tell = 7 * machine.g + machine.o + machine.L;
+    double request = machine.o + machine.rma + machine.L, answer = machine.L + length;
+
+    job.params.radix = 9;
+    tap_ok(is_close(time_of(&job, &options),
+                    tell + request + fmax(0, 7 * (length - 0)) + answer + machine.o + machine.L),
+           "a star of gets: the answers share the root's port");
+}
+
+static void check_closed_forms(void)
+{
+    check_barriers();
+    check_dissemination();
+    check_chain();
+    check_binomial();
+    check_star_of_gets();
+}
+
+/* ---- in a node ---- */
+
+static void check_node(void)
+{
+    struct pcoll_machine m = {.L = 0.1, .o = 0.02, .copy = 0.0001, .turn = 2, .cores = 1};
+    struct pcoll_engine_options options = options_of(m);
+    struct pcoll_job job = job_of(PCOLL_BARRIER, "butterfly", 2, 0);
+
+    job.signature.topology = NULL;
+    options.machine.cores = 0;
+    tap_ok(is_close(time_of(&job, &options), m.o + m.L), "two ranks of a node: o + L");
+    options.machine.cores = 1;
+    /* Rank 1 runs second; then rank 0 has its turn to see the end. */
+    tap_ok(time_of(&job, &options) >= 2 * m.turn, "on one core they take turns");
+}
+
+/* ---- the network ---- */
+
+static int way_length(const struct pcoll_network *network, int nnodes, int from, int to)
+{
+    int hops = 0;
+
+    while (pcoll_network_link(network, nnodes, from, to, hops) != PCOLL_NONE)
+        hops++;
+    return hops;
+}
+
+/* Link after link on a torus of 3 x 4 x 5, from `from`: where the way ends. */
+static int way_end(const struct pcoll_network *network, int from, int to)
+{
+    const int side[] = {3, 4, 5}, stride[] = {1, 3, 12};
+    int at = from;
+    int64_t link;
+
+    for (int hop = 0; (link = pcoll_network_link(network, 60, from, to, hop)) != PCOLL_NONE;
+         hop++) {
+        int axis = (int)(link / 2 % 3), place = at / stride[axis] % side[axis];
+        int next = (place + (link % 2 ? side[axis] - 1 : 1)) % side[axis];
+
+        if (link / 6 != at)
+            return PCOLL_NONE;
+        at += (next - place) * stride[axis];
+    }
+    return at;
+}
+
+static int ring_distance(int a, int b, int side)
+{
+    int d = abs(a - b);
+
+    return d < side - d ? d : side - d;
+}
+
+static void check_torus_ways(void)
+{
+    struct pcoll_network network;
+    int right = pcoll_network_parse("torus:3x4x5", &network) == PCOLL_OK;
+
+    for (int a = 0; a < 60; a++)
+        for (int b = 0; b < 60; b++) {
+            int expected = ring_distance(a % 3, b % 3, 3) + ring_distance(a / 3 % 4, b / 3 % 4, 4) +
+                           ring_distance(a / 12, b / 12, 5);
+
+            right = right && way_length(&network, 60, a, b) == expected;
+            right = right && way_end(&network, a, b) == b;
+        }
+    tap_ok(right, "ways on a torus of 3 x 4 x 5 are shortest ones, link after link");
+    right = pcoll_network_parse("fat_tree:4:2", &network) == PCOLL_OK;
+    right = right && way_length(&network, 16, 0, 3) == 0 && way_length(&network, 16, 0, 4) == 2;
+    right = right &&
+            pcoll_network_link(&network, 16, 0, 4, 0) != pcoll_network_link(&network, 16, 0, 5, 0);
+    tap_ok(right, "a fat tree: two links between leaves, by the spine of the receiver");
+    tap_ok(pcoll_network_parse("torus:3x4", &network) == PCOLL_ERR_INVALID &&
+               pcoll_network_parse("fat_tree:0:1", &network) == PCOLL_ERR_INVALID &&
+               pcoll_network_parse("flat ", &network) == PCOLL_ERR_INVALID,
+           "what is no network is refused");
+}
+
+static double waited_on_torus(const char *name)
+{
+    struct pcoll_job job = job_of(PCOLL_BCAST, name, 64, 1 << 18);
+    struct pcoll_engine_options options = options_of(machine);
+    struct pcoll_engine_result result;
+
+    job.params.segment = 4096;
+    options.network =
+        (struct pcoll_network){.kind = PCOLL_TORUS, .side = {4, 4, 4}, .hop = 0.1, .G = machine.G};
+    return pcoll_engine_run(&job, &options, &result) == PCOLL_OK ? result.waited : -1;
+}
+
+static void check_neighbors(void)
+{
+    tap_ok(waited_on_torus("trinaryx3") == 0,
+           "trinaryx3 sends to neighbors only: no head waits on its torus");
+    tap_ok(waited_on_torus("two_tree") > 0, "heads of two_tree do");
+}
+
+/* Four nodes of a leaf send to four of another over one link. */
+static void check_fat_tree(void)
+{
+    struct pcoll_job job = job_of(PCOLL_ALLGATHER, "direct", 8, 100000);
+    struct pcoll_engine_options options = options_of(machine);
+    double wide, narrow;
+
+    options.network =
+        (struct pcoll_network){.kind = PCOLL_FAT_TREE, .down = 4, .up = 4, .G = machine.G};
+    wide = time_of(&job, &options);
+    options.network.up = 1;
+    narrow = time_of(&job, &options);
+    tap_ok(narrow > 2 * wide, "a thin fat tree: all gather over one link");
+}
+
+/* ---- all algorithms ---- */
+
+static int runs(struct pcoll_job *job, struct pcoll_engine_options *options)
+{
+    struct pcoll_engine_result result;
+    enum pcoll_result outcome = pcoll_engine_run(job, options, &result);
+
+    return outcome == PCOLL_OK || outcome == PCOLL_UNSUPPORTED;
+}
+
+static void check_row(const struct pcoll_algorithm *row, enum job_map map)
+{
+    struct pcoll_params params[JOB_VARIANTS];
+    struct pcoll_engine_options options = options_of(machine);
+    int right = 1;
+
+    options.instances = 19;
+    options.skew = 20;
+    options.noise = 2;
+    for (int nranks = 2; nranks <= 17; nranks += 5)
+        for (int v = job_variants(row, nranks, params); v-- > 0;) {
+            struct pcoll_job job = {.algorithm = row,
+                                    .params = params[v],
+                                    .signature = {.coll = row->coll,
+                                                  .nranks = nranks,
+                                                  .root = row->coll == PCOLL_BCAST ? nranks / 2 : 0,
+                                                  .bytes = row->coll == PCOLL_BARRIER ? 0 : 1001,
+                                                  .topology = job_topology(map, nranks)}};
+
+            options.seed++;
+            options.ports = 1 + v % 2;
+            right = right && runs(&job, &options);
+        }
+    tap_ok(right, "%s %s on nodes of kind %d: results right, ranks late at random",
+           pcoll_coll_name(row->coll), row->name, map);
+}
+
+static void check_all(void)
+{
+    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+        check_row(row, JOB_ONE_NODE);
+        check_row(row, JOB_APART);
+        check_row(row, JOB_ROUND_ROBIN);
+    }
+}
+
+static void check_lowered(void)
+{
+    struct pcoll_engine_options options = options_of(machine);
+    struct pcoll_job job = job_of(PCOLL_BARRIER, "butterfly", 13, 0);
+
+    job.lowered = 1;
+    options.instances = 6;
+    tap_ok(runs(&job, &options), "a lowered barrier");
+    job = job_of(PCOLL_ALLGATHER, "butterfly", 13, 100);
+    job.lowered = 1;
+    tap_ok(runs(&job, &options), "a lowered allgather");
+}
+
+/* ---- what is wrong is seen ---- */
+
+static int broken_rank, broken_how;
+
+/* The butterfly allgather with one rank's plan broken. */
+static enum pcoll_result generate_broken(const struct pcoll_signature *signature, int rank,
+                                         const struct pcoll_params *params,
+                                         struct pcoll_plan **plan_p)
+{
+    const struct pcoll_algorithm *row = pcoll_algorithm_find(
+        signature->coll, signature->coll == PCOLL_BARRIER ? "butterfly" : "ring");
+    enum pcoll_result result = row->generate(signature, rank, params, plan_p);
+
+    if (result != PCOLL_OK || rank != broken_rank)
+        return result;
+    for (int i = 0; i < (*plan_p)->nentries; i++) {
+        struct pcoll_entry *entry = &(*plan_p)->entries[i];
+
+        if (broken_how == 0 && entry->op == PCOLL_OP_PUT)
+            entry->local.offset = 0;
+        if (broken_how == 1 && entry->trigger != PCOLL_NONE)
+            entry->threshold = 0;
+        if (broken_how == 2 && entry->peer_counter != PCOLL_NONE)
+            entry->peer_add = 0;
+    }
+    return result;
+}
+
+static void check_broken(enum pcoll_coll coll, int how, const char *what)
+{
+    struct pcoll_algorithm row =
+        *pcoll_algorithm_find(coll, coll == PCOLL_BARRIER ? "butterfly" : "ring");
+    struct pcoll_job job = job_of(coll, row.name, 8, coll == PCOLL_BARRIER ? 0 : 100);
+    struct pcoll_engine_options options = options_of(machine);
+    struct pcoll_engine_result result;
+
+    options.why = NULL;
+    options.instances = 4;
+    row.generate = generate_broken;
+    job.algorithm = &row;
+    broken_rank = 3;
+    broken_how = how;
+    tap_ok(pcoll_engine_run(&job, &options, &result) == PCOLL_ERR_INVALID, "%s is seen", what);
+}
+
+static void check_wrong(void)
+{
+    check_broken(PCOLL_ALLGATHER, 0, "wrong data");
+    check_broken(PCOLL_ALLGATHER, 1, "data passed on too early");
+    check_broken(PCOLL_ALLGATHER, 2, "a deadlock");
+    check_broken(PCOLL_BARRIER, 1, "a barrier that lets through");
+    check_broken(PCOLL_BARRIER, 2, "a barrier that never ends");
+}
+
+static void check_seeds(void)
+{
+    struct pcoll_job job = job_of(PCOLL_BARRIER, "dissemination", 32, 0);
+    struct pcoll_engine_options options = options_of(machine);
+    double quiet = time_of(&job, &options), first, again;
+
+    options.skew = 50;
+    options.noise = 1;
+    options.seed = 7;
+    first = time_of(&job, &options);
+    again = time_of(&job, &options);
+    options.seed = 8;
+    tap_ok(first == again && first != time_of(&job, &options) && first > quiet,
+           "equal seeds give equal runs, others do not");
+}
+
+/* ---- large ---- */
+
+static void check_large(enum pcoll_coll coll, const char *name, int nranks)
+{
+    struct pcoll_job job = job_of(coll, name, nranks, coll == PCOLL_BARRIER ? 0 : 8);
+    struct pcoll_engine_options options = options_of(machine);
+    struct pcoll_engine_result result;
+
+    tap_ok(pcoll_engine_run(&job, &options, &result) == PCOLL_OK && result.kinds < 100,
+           "%s of %d ranks: %llu different entries", name, nranks,
+           (unsigned long long)result.kinds);
+    options.most_memory = 100;
+    tap_ok(pcoll_engine_run(&job, &options, &result) == PCOLL_ERR_NOMEM,
+           "%s of %d ranks does not fit 100 bytes", name, nranks);
+}
+
+int main(void)
+{
+    check_queue();
+    check_symbols();
+    check_closed_forms();
+    check_node();
+    check_torus_ways();
+    check_neighbors();
+    check_fat_tree();
+    check_all();
+    check_lowered();
+    check_wrong();
+    check_seeds();
+    check_large(PCOLL_BARRIER, "butterfly", 1 << 17);
+    check_large(PCOLL_BCAST, "eager", 1 << 17);
+    return tap_done();
+}

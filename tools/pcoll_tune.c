@@ -1,0 +1,342 @@
+/*
+ * pcoll-tune: measures a machine and writes its tuning table.
+ *
+ * An MPI program that uses any MPI only to meet; what it measures are the media of this library,
+ * linked in.  A cell is a medium at a level; two ranks measure it while the others sleep.
+ */
+#include "tools/tune.h"
+
+#include "offload/ofi_rma.h"
+#include "offload/ofi_trigger.h"
+
+#include <errno.h>
+#include <math.h>
+#include <rdma/fabric.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_CELLS = 8 };
+
+#define NOISE 0.25
+#define NOISE_US 1e-5 /* so little is no matter */
+
+static int world_rank;
+
+/* ---- measuring ---- */
+
+struct outcome {
+    struct tune_cell cells[MAX_CELLS];
+    struct tune_result results[MAX_CELLS];
+    int ncells;
+    struct tune_result host, network;
+    struct pcoll_identity identity;
+};
+
+/* "shm, same_cache" */
+static void name_cell(const struct tune_cell *cell, char *text, size_t size)
+{
+    snprintf(text, size, "%s, %s", cell->medium->name,
+             cell->level == PCOLL_LEVEL_ANY ? "one core" : pcoll_level_names[cell->level]);
+}
+
+static void measure_here(const struct tune_cell *cell, MPI_Comm *comm, double seconds,
+                         const struct tune_options *options, struct tune_result *result)
+{
+    const int place = world_rank == cell->ranks[1];
+    const double begin = tune_now();
+    char name[64];
+    enum pcoll_result opened;
+
+    name_cell(cell, name, sizeof(name));
+    if (place == 0)
+        fprintf(stderr, "%-26s [", name);
+    if (cell->units[place] >= 0)
+        tune_sit(cell->units[place]);
+    opened = tune_pair(comm, cell->medium, options, seconds, result);
+    tune_sit_anywhere();
+    if (place != 0)
+        return;
+    if (opened == PCOLL_OK)
+        fprintf(stderr, "] %.1f s\n", tune_now() - begin);
+    else
+        fprintf(stderr, "] %s here\n", pcoll_result_text(opened));
+}
+
+/* Two ranks measure, the others sleep; all get the result. */
+static void measure_cell(const struct tune_cell *cell, double seconds,
+                         const struct tune_options *options, struct tune_result *result)
+{
+    const int takes_part = world_rank == cell->ranks[0] || world_rank == cell->ranks[1];
+    MPI_Comm comm;
+
+    MPI_Comm_split(MPI_COMM_WORLD, takes_part ? 0 : MPI_UNDEFINED, world_rank, &comm);
+    if (takes_part)
+        measure_here(cell, &comm, seconds, options, result);
+    tune_meet(MPI_COMM_WORLD);
+    tune_bcast(result, sizeof(*result), cell->ranks[0], MPI_COMM_WORLD);
+    if (takes_part)
+        MPI_Comm_free(&comm);
+}
+
+static int is_network(const struct tune_cell *cell)
+{
+    return cell->level == PCOLL_LEVEL_OTHER_HOST;
+}
+
+static void measure_network(struct outcome *outcome, const struct tune_options *options)
+{
+    MPI_Comm self = MPI_COMM_SELF;
+    char *provider = outcome->identity.provider;
+    int leader = -1;
+
+    for (int i = 0; i < outcome->ncells && leader < 0; i++)
+        if (is_network(&outcome->cells[i]))
+            leader = outcome->cells[i].ranks[0];
+    if (leader < 0)
+        return;
+    if (world_rank == leader)
+        tune_network(&self, options, &outcome->network, provider);
+    tune_meet(MPI_COMM_WORLD);
+    tune_bcast(&outcome->network, sizeof(outcome->network), leader, MPI_COMM_WORLD);
+    tune_bcast(provider, PCOLL_IDENTITY_BYTES, leader, MPI_COMM_WORLD);
+}
+
+static void measure_all(struct outcome *outcome, const struct tune_options *options)
+{
+    outcome->ncells = tune_cells(options, outcome->cells, MAX_CELLS);
+    if (world_rank == 0)
+        tune_host(&outcome->host);
+    tune_meet(MPI_COMM_WORLD);
+    measure_network(outcome, options);
+    for (int i = 0; i < outcome->ncells; i++)
+        measure_cell(&outcome->cells[i], options->seconds / outcome->ncells, options,
+                     &outcome->results[i]);
+}
+
+/* ---- the table ---- */
+
+/* To `digits` digits, as the rest is noise. */
+static double rounded(double number, int digits)
+{
+    char text[40];
+
+    snprintf(text, sizeof(text), "%.*g", digits, number);
+    return strtod(text, NULL);
+}
+
+static void set_parameter(struct pcoll_figures *figures, enum pcoll_parameter parameter,
+                          const struct estimate *estimate)
+{
+    const double value = fmax(0, rounded(estimate->value, 4));
+    const double low = fmin(value, fmax(0, rounded(estimate->low, 4)));
+    const double high = fmax(value, rounded(estimate->high, 4));
+
+    pcoll_figures_set(figures, parameter, value, low, high);
+}
+
+static void set_parameters(struct pcoll_figures *figures, const struct tune_result *result)
+{
+    for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
+        if (result->given & pcoll_parameter_bit((enum pcoll_parameter)i))
+            set_parameter(figures, (enum pcoll_parameter)i, &result->estimates[i]);
+}
+
+/* The medium's own parameters are those of the farthest level; then what a rank measured alone;
+ * the rest is what the base says. */
+static void set_medium(struct pcoll_table *table, const struct outcome *outcome, const char *name)
+{
+    struct pcoll_figures figures[PCOLL_NUM_LEVELS] = {{.given = 0}}, rest = {.given = 0};
+    const struct pcoll_figures *base = pcoll_table_figures(table, name, PCOLL_LEVEL_ANY);
+    int level = PCOLL_LEVEL_ANY;
+
+    for (int i = 0; i < outcome->ncells; i++) {
+        if (strcmp(outcome->cells[i].medium->name, name) != 0 || outcome->results[i].given == 0)
+            continue;
+        level = outcome->cells[i].level;
+        set_parameters(&figures[level], &outcome->results[i]);
+    }
+    if (figures[level].given == 0)
+        return;
+    figures[PCOLL_LEVEL_ANY] = figures[level];
+    set_parameters(&rest, &outcome->host);
+    if (level == PCOLL_LEVEL_OTHER_HOST)
+        set_parameters(&rest, &outcome->network);
+    pcoll_figures_inherit(&figures[PCOLL_LEVEL_ANY], &rest);
+    if (base)
+        pcoll_figures_inherit(&figures[PCOLL_LEVEL_ANY], base);
+    if (pcoll_table_set(table, name, figures) != PCOLL_OK)
+        fprintf(stderr, "pcoll-tune: %s: no room\n", name);
+}
+
+static void set_identity(struct outcome *outcome)
+{
+    struct pcoll_identity *identity = &outcome->identity;
+    const struct pcoll_identity here = pcoll_identity_here();
+    char version[MPI_MAX_LIBRARY_VERSION_STRING], text[PCOLL_IDENTITY_BYTES];
+    const uint32_t fabric = fi_version();
+    int length;
+
+    memcpy(identity->processor, here.processor, sizeof(identity->processor));
+    memcpy(identity->pcoll, here.pcoll, sizeof(identity->pcoll));
+    identity->cores = here.cores;
+    identity->sockets = tune_sockets();
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, "\n")] = '\0';
+    for (char *at = version; *at; at++)
+        if (*at == '\t')
+            *at = ' ';
+    pcoll_identity_text(identity->mpi, version);
+    snprintf(text, sizeof(text), "%u.%u", FI_MAJOR(fabric), FI_MINOR(fabric));
+    pcoll_identity_text(identity->libfabric, text);
+}
+
+static enum pcoll_result load_base(const char *path, struct pcoll_table **table_p)
+{
+    char *text = NULL;
+    enum pcoll_result result;
+
+    if (!path)
+        return pcoll_table_parse("built-in table", pcoll_tuning_default_json, stderr, table_p);
+    result = pcoll_table_read(path, stderr, &text);
+    if (result == PCOLL_OK)
+        result = pcoll_table_parse(path, text, stderr, table_p);
+    free(text);
+    return result;
+}
+
+static int write_table(const struct pcoll_table *table, const char *path)
+{
+    FILE *out = path ? fopen(path, "w") : stdout;
+    int good = out && pcoll_table_write(table, out) == PCOLL_OK;
+
+    if (out && path)
+        good = fclose(out) == 0 && good;
+    if (!good)
+        fprintf(stderr, "pcoll-tune: %s: %s\n", path ? path : "standard output", strerror(errno));
+    return good;
+}
+
+/* To be known before a minute of measurements. */
+static int can_write(const char *path)
+{
+    FILE *out = path ? fopen(path, "a") : NULL;
+
+    if (path && !out)
+        fprintf(stderr, "pcoll-tune: %s: %s\n", path, strerror(errno));
+    if (out)
+        fclose(out);
+    return !path || out;
+}
+
+static int write_outcome(struct outcome *outcome, struct pcoll_table *table,
+                         const struct tune_options *options)
+{
+    set_identity(outcome);
+    for (int i = 0; i < TUNE_MEDIA; i++)
+        set_medium(table, outcome, tune_media[i]);
+    *pcoll_table_identity(table) = outcome->identity;
+    if (pcoll_table_describe(table,
+                             "Measured by pcoll-tune. An interval holds the medians of three "
+                             "sittings; what has none was not measured.") != PCOLL_OK)
+        return 0;
+    return write_table(table, options->output);
+}
+
+/* ---- main ---- */
+
+static void print_estimate(const char *name, const struct estimate *estimate)
+{
+    fprintf(stderr, "  %-9s %12.5g  %.5g .. %.5g  (%d samples, %d rejected)\n", name,
+            estimate->value, estimate->low, estimate->high, estimate->used, estimate->rejected);
+}
+
+static void print_result(const char *name, const struct tune_result *result)
+{
+    if (result->given == 0)
+        return;
+    fprintf(stderr, "%s\n", name);
+    for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
+        if (result->given & pcoll_parameter_bit((enum pcoll_parameter)i))
+            print_estimate(pcoll_parameter_names[i], &result->estimates[i]);
+}
+
+/* What is known to less than NOISE of itself. */
+static void warn_of_noise(const char *name, const struct tune_result *result)
+{
+    int count = 0;
+
+    for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++) {
+        if (!(result->given & pcoll_parameter_bit((enum pcoll_parameter)i)) ||
+            estimate_is_tight(&result->estimates[i], NOISE, NOISE_US))
+            continue;
+        fprintf(stderr, "%s%s", count++ ? ", " : "noisy: ", pcoll_parameter_names[i]);
+    }
+    if (count > 0)
+        fprintf(stderr, " of %s: better measure again when nothing else runs\n", name);
+}
+
+static void print_outcome(const struct outcome *outcome)
+{
+    char name[64];
+
+    fputs("us, us/byte; interval\n", stderr);
+    print_result("host", &outcome->host);
+    print_result("network", &outcome->network);
+    for (int i = 0; i < outcome->ncells; i++) {
+        name_cell(&outcome->cells[i], name, sizeof(name));
+        print_result(name, &outcome->results[i]);
+        warn_of_noise(name, &outcome->results[i]);
+    }
+}
+
+static int is_anything(const struct outcome *outcome)
+{
+    for (int i = 0; i < outcome->ncells; i++)
+        if (outcome->results[i].given != 0)
+            return 1;
+    fputs("pcoll-tune: nothing could be measured (two ranks of a node, or on two, are needed)\n",
+          stderr);
+    return 0;
+}
+
+static int run(const struct tune_options *options)
+{
+    static struct outcome outcome;
+    struct pcoll_table *table = NULL;
+    int good = world_rank != 0 ||
+               (load_base(options->base, &table) == PCOLL_OK && can_write(options->output));
+
+    tune_bcast(&good, sizeof(good), 0, MPI_COMM_WORLD);
+    if (!good)
+        return 1;
+    outcome.identity.hosts = tune_nodes();
+    measure_all(&outcome, options);
+    if (world_rank == 0) {
+        print_outcome(&outcome);
+        good = is_anything(&outcome) && write_outcome(&outcome, table, options);
+    }
+    tune_bcast(&good, sizeof(good), 0, MPI_COMM_WORLD);
+    if (good && options->plot)
+        good = tune_plot(options, table);
+    tune_bcast(&good, sizeof(good), 0, MPI_COMM_WORLD);
+    pcoll_table_destroy(table);
+    tune_meet(MPI_COMM_WORLD);
+    pcoll_ofi_rma_finalize();
+    pcoll_ofi_trigger_finalize();
+    return !good;
+}
+
+int main(int argc, char **argv)
+{
+    struct tune_options options = {0};
+    int status;
+
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    status = tune_take_options(&options, argc, argv);
+    if (status < 0)
+        status = run(&options);
+    MPI_Finalize();
+    return status;
+}

@@ -1,0 +1,15 @@
+# Programs beside the library.  pcoll-tune is an MPI program, which maint/build makes.
+bin_PROGRAMS += pcoll-info
+pcoll_info_SOURCES = %D%/pcoll_info.c
+pcoll_info_LDADD = libpcoll.a $(JSON_LIBS)
+
+# What pcoll-tune consists of and needs no MPI for.
+check_LIBRARIES += %D%/libtools.a
+%C%_libtools_a_SOURCES = \
+    %D%/draw.h %D%/draw.c \
+    %D%/probes.h %D%/probes.c \
+    %D%/robust.h %D%/robust.c
+if HAVE_HWLOC
+%C%_libtools_a_SOURCES += %D%/places.h %D%/places.c
+endif HAVE_HWLOC
+%C%_libtools_a_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)

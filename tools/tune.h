@@ -1,0 +1,92 @@
+/*
+ * pcoll-tune: what its files share.
+ */
+#ifndef PCOLL_TUNE_H
+#define PCOLL_TUNE_H
+
+#include <mpi.h>
+
+#include "offload/medium.h"
+#include "tools/robust.h"
+#include "tuning/table.h"
+
+struct tune_options {
+    const char *output;    /* file; NULL: stdout */
+    const char *base;      /* table that holds what is not measured; NULL: built-in */
+    const char *media;     /* names separated by commas; NULL: all */
+    const char *provider;  /* of libfabric; NULL: its choice */
+    const char *interface; /* NULL: the provider's choice */
+    const char *plot;      /* folder for pictures; NULL: none */
+    double seconds;        /* for all measurements together */
+};
+
+/* ---- tune_options.c ---- */
+
+enum { TUNE_MEDIA = 3 };
+
+extern const char *const tune_media[TUNE_MEDIA]; /* names */
+
+/* Collective.  Answers an exit status, or -1 to go on; the first rank says what is wrong. */
+int tune_take_options(struct tune_options *options, int count, char **values);
+
+/* What was measured: `given` says which. */
+struct tune_result {
+    unsigned given;
+    struct estimate estimates[PCOLL_NUM_PARAMETERS];
+};
+
+/* ---- tune_wait.c: waiting through MPI ---- */
+
+double tune_now(void); /* seconds */
+
+/* The media need their progress while a rank waits for others; who waits for long sleeps, as others
+ * measure meanwhile. */
+void tune_wait(MPI_Request *request, int sleeps);
+void tune_bcast(void *data, int bytes, int root, MPI_Comm comm);
+void tune_meet(MPI_Comm comm); /* barrier, asleep */
+
+/* `comm` must stay where it is as long as what is made with the bootstrap. */
+struct pcoll_bootstrap tune_bootstrap(MPI_Comm *comm, const struct tune_options *options);
+
+/* ---- tune_pair.c: two ranks measure a medium ---- */
+
+/* Collective over `comm` of two ranks; rank 0 gets the result, and prints a bar as it goes on.
+ * PCOLL_UNSUPPORTED: the medium is not to be had, on both. */
+enum pcoll_result tune_pair(MPI_Comm *comm, const struct pcoll_medium *medium,
+                            const struct tune_options *options, double seconds,
+                            struct tune_result *result) PCOLL_MUST_CHECK;
+
+/* ---- tune_local.c: what a rank can measure alone ---- */
+
+void tune_host(struct tune_result *result); /* turn, copy, pack, reduce */
+
+/* Memory registration; fills the provider's name too.  Nothing if there is no network. */
+void tune_network(MPI_Comm *comm, const struct tune_options *options, struct tune_result *result,
+                  char provider[PCOLL_IDENTITY_BYTES]);
+
+/* ---- tune_levels.c: who measures whom, and where ---- */
+
+struct tune_cell {
+    const struct pcoll_medium *medium;
+    enum pcoll_level level; /* PCOLL_LEVEL_ANY: two ranks on one core */
+    int ranks[2];           /* of MPI_COMM_WORLD */
+    int units[2];           /* processing units to sit on, or -1: anywhere */
+};
+
+/* Collective.  The cells that this job can measure, the same on all ranks; at most `most`. */
+int tune_cells(const struct tune_options *options, struct tune_cell *cells, int most);
+
+/* Collective: the node of each rank, as its lowest rank; the caller frees it.  How many. */
+int *tune_find_nodes(void);
+int tune_nodes(void);
+
+int tune_sit(int unit);       /* on one processing unit; 0: could not */
+void tune_sit_anywhere(void); /* as before */
+int tune_sockets(void);
+
+/* ---- tune_plot.c: candidates, measured and predicted ---- */
+
+/* Collective over all ranks; rank 0 has the table.  0: it failed. */
+int tune_plot(const struct tune_options *options, const struct pcoll_table *table);
+
+#endif /* PCOLL_TUNE_H */

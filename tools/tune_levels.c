@@ -1,0 +1,197 @@
+/* Who measures whom, and where they sit meanwhile. */
+#include "tools/tune.h"
+
+#include "offload/ofi_rma.h"
+#include "offload/ofi_trigger.h"
+#include "offload/shm.h"
+#include "tools/places.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- sitting ---- */
+
+static cpu_set_t everywhere;
+static int is_seated;
+
+int tune_sit(int unit)
+{
+    cpu_set_t set;
+
+    if (unit < 0 || unit >= CPU_SETSIZE)
+        return 0;
+    if (!is_seated && sched_getaffinity(0, sizeof(everywhere), &everywhere) != 0)
+        return 0;
+    is_seated = 1;
+    CPU_ZERO(&set);
+    CPU_SET((size_t)unit, &set);
+    return sched_setaffinity(0, sizeof(set), &set) == 0;
+}
+
+void tune_sit_anywhere(void)
+{
+    if (is_seated)
+        sched_setaffinity(0, sizeof(everywhere), &everywhere);
+}
+
+/* ---- the machine ---- */
+
+static int with_topology(int (*look)(hwloc_topology_t topology, void *argument), void *argument)
+{
+    hwloc_topology_t topology;
+    int seen = 0;
+
+    if (hwloc_topology_init(&topology) != 0)
+        return 0;
+    if (hwloc_topology_load(topology) == 0)
+        seen = look(topology, argument);
+    hwloc_topology_destroy(topology);
+    return seen;
+}
+
+static int count_sockets(hwloc_topology_t topology, void *argument)
+{
+    (void)argument;
+    return places_sockets(topology);
+}
+
+int tune_sockets(void)
+{
+    return with_topology(count_sockets, NULL);
+}
+
+/* ---- nodes ---- */
+
+static int count_ranks(void)
+{
+    int nranks;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &nranks);
+    return nranks;
+}
+
+int *tune_find_nodes(void)
+{
+    MPI_Comm node;
+    int rank, lowest, *nodes;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Allreduce(&rank, &lowest, 1, MPI_INT, MPI_MIN, node);
+    MPI_Comm_free(&node);
+    nodes = malloc((size_t)count_ranks() * sizeof(*nodes));
+    if (!nodes)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Allgather(&lowest, 1, MPI_INT, nodes, 1, MPI_INT, MPI_COMM_WORLD);
+    return nodes;
+}
+
+int tune_nodes(void)
+{
+    const int nranks = count_ranks();
+    int count = 0, *nodes = tune_find_nodes();
+
+    for (int i = 0; i < nranks; i++)
+        count += nodes[i] == i;
+    free(nodes);
+    return count;
+}
+
+/* The first rank that has a later one on its node, or on another; 0: there is none. */
+static int find_pair(const int *nodes, int nranks, int on_one_node, int ranks[2])
+{
+    for (int i = 0; i < nranks; i++) {
+        for (int k = i + 1; k < nranks; k++) {
+            if ((nodes[i] == nodes[k]) != on_one_node)
+                continue;
+            ranks[0] = i;
+            ranks[1] = k;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* ---- cells ---- */
+
+struct cells {
+    const struct tune_options *options;
+    struct tune_cell *list;
+    int count, most;
+    int ranks[2];
+};
+
+/* In a list "a,b". */
+static int is_wanted(const struct tune_options *options, const char *name)
+{
+    const size_t length = strlen(name);
+
+    if (!options->media)
+        return 1;
+    for (const char *at = options->media; *at;) {
+        const size_t part = strcspn(at, ",");
+
+        if (part == length && memcmp(at, name, part) == 0)
+            return 1;
+        at += part + (at[part] == ',');
+    }
+    return 0;
+}
+
+static void add_cell(struct cells *cells, const struct pcoll_medium *medium, enum pcoll_level level,
+                     const int units[2])
+{
+    if (cells->count == cells->most || !is_wanted(cells->options, medium->name))
+        return;
+    cells->list[cells->count++] = (struct tune_cell){
+        .medium = medium,
+        .level = level,
+        .ranks = {cells->ranks[0], cells->ranks[1]},
+        .units = {units[0], units[1]},
+    };
+}
+
+static int add_levels(hwloc_topology_t topology, void *argument)
+{
+    struct cells *cells = argument;
+    int units[2];
+
+    for (int level = PCOLL_LEVEL_SAME_CACHE; level <= PCOLL_LEVEL_OTHER_SOCKET; level++)
+        if (places_find(topology, (enum pcoll_level)level, units))
+            add_cell(cells, &pcoll_medium_shm, (enum pcoll_level)level, units);
+    return 1;
+}
+
+/* Only there is the machine known; the medium is a pointer, which others have their own of. */
+static void share_cells(struct cells *cells)
+{
+    tune_bcast(&cells->count, sizeof(cells->count), cells->ranks[0], MPI_COMM_WORLD);
+    tune_bcast(cells->list, cells->count * (int)sizeof(*cells->list), cells->ranks[0],
+               MPI_COMM_WORLD);
+    for (int i = 0; i < cells->count; i++)
+        cells->list[i].medium = &pcoll_medium_shm;
+}
+
+int tune_cells(const struct tune_options *options, struct tune_cell *list, int most)
+{
+    static const int anywhere[2] = {-1, -1};
+    struct cells cells = {.options = options, .list = list, .most = most};
+    const int nranks = count_ranks();
+    int rank, *nodes = tune_find_nodes();
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (find_pair(nodes, nranks, 1, cells.ranks)) {
+        if (rank == cells.ranks[0])
+            with_topology(add_levels, &cells);
+        if (rank == cells.ranks[0] && cells.count == 0)
+            add_cell(&cells, &pcoll_medium_shm, PCOLL_LEVEL_ANY, anywhere);
+        share_cells(&cells);
+    }
+    if (find_pair(nodes, nranks, 0, cells.ranks)) {
+        add_cell(&cells, &pcoll_medium_ofi_rma, PCOLL_LEVEL_OTHER_HOST, anywhere);
+        add_cell(&cells, &pcoll_medium_ofi_trigger, PCOLL_LEVEL_OTHER_HOST, anywhere);
+    }
+    free(nodes);
+    return cells.count;
+}

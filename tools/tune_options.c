@@ -1,0 +1,145 @@
+/* The command line of pcoll-tune. */
+#include "tools/tune.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECONDS 60
+#define QUICK_SECONDS 15
+
+const char *const tune_media[TUNE_MEDIA] = {"shm", "ofi_rma", "ofi_trigger"};
+
+static int world_rank; /* the first one speaks */
+
+static void usage(FILE *out)
+{
+    if (world_rank != 0)
+        return;
+    fputs("usage: mpiexec -n N pcoll-tune [options]   two ranks or more\n"
+          "  -o, --output=FILE   the tuning table (standard output)\n"
+          "  --quick             15 seconds of measurements in place of 60\n"
+          "  --seconds=S         so many, at most\n"
+          "  --media=A,B         only these (shm,ofi_rma,ofi_trigger)\n"
+          "  --provider=NAME     of libfabric (MPIR_CVAR_COLL_OFFLOAD_PROVIDER, FI_PROVIDER)\n"
+          "  --interface=NAME    its domain, network interface or address\n"
+          "                      (MPIR_CVAR_COLL_OFFLOAD_INTERFACE)\n"
+          "  --base=FILE         table that holds what is not measured, and rules (built-in)\n"
+          "  --plot=DIR          then draw time over size of every candidate there, by gnuplot\n"
+          "Exit status: 0, 1 if it failed, 2 for a bad command line.\n",
+          out);
+}
+
+static const struct option long_options[] = {
+    {"output", required_argument, NULL, 'o'},   {"quick", no_argument, NULL, 'q'},
+    {"seconds", required_argument, NULL, 's'},  {"media", required_argument, NULL, 'm'},
+    {"provider", required_argument, NULL, 'p'}, {"interface", required_argument, NULL, 'i'},
+    {"base", required_argument, NULL, 'b'},     {"plot", required_argument, NULL, 'P'},
+    {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
+
+/* 0: not a number of seconds. */
+static double seconds_of(const char *text)
+{
+    char *end = NULL;
+    const double seconds = strtod(text, &end);
+
+    return *text != '\0' && *end == '\0' && seconds >= 0.1 && seconds <= 86400 ? seconds : 0;
+}
+
+static int is_medium(const char *name, size_t length)
+{
+    for (int i = 0; i < TUNE_MEDIA; i++)
+        if (strlen(tune_media[i]) == length && memcmp(tune_media[i], name, length) == 0)
+            return 1;
+    return 0;
+}
+
+/* Is it a list of media? */
+static int are_media(const char *list)
+{
+    for (;; list++) {
+        const size_t length = strcspn(list, ",");
+
+        if (!is_medium(list, length)) {
+            if (world_rank == 0)
+                fprintf(stderr,
+                        "pcoll-tune: --media: no medium '%.*s' (allowed: shm, ofi_rma, "
+                        "ofi_trigger)\n",
+                        (int)length, list);
+            return 0;
+        }
+        list += length;
+        if (*list == '\0')
+            return 1;
+    }
+}
+
+/* Answers the exit status, or -1 to go on. */
+static int take_option(struct tune_options *options, int option)
+{
+    switch (option) {
+        case 'o':
+            options->output = optarg;
+            return -1;
+        case 'q':
+            options->seconds = QUICK_SECONDS;
+            return -1;
+        case 's':
+            options->seconds = seconds_of(optarg);
+            if (options->seconds > 0)
+                return -1;
+            if (world_rank == 0)
+                fprintf(stderr, "pcoll-tune: --seconds: '%s' is not allowed (0.1 to 86400)\n",
+                        optarg);
+            return 2;
+        case 'm':
+            options->media = optarg;
+            return are_media(optarg) ? -1 : 2;
+        case 'p':
+            options->provider = optarg;
+            return -1;
+        case 'i':
+            options->interface = optarg;
+            return -1;
+        case 'b':
+            options->base = optarg;
+            return -1;
+        case 'P':
+            options->plot = optarg;
+            return -1;
+        case 'h':
+            usage(stdout);
+            return 0;
+        default:
+            usage(stderr);
+            return 2;
+    }
+}
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+int tune_take_options(struct tune_options *options, int count, char **values)
+{
+    int option, status = -1;
+
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    options->seconds = SECONDS;
+    options->provider = variable("MPIR_CVAR_COLL_OFFLOAD_PROVIDER");
+    if (!options->provider)
+        options->provider = variable("FI_PROVIDER");
+    options->interface = variable("MPIR_CVAR_COLL_OFFLOAD_INTERFACE");
+    opterr = world_rank == 0;
+    while (status < 0 && (option = getopt_long(count, values, "o:", long_options, NULL)) != -1)
+        status = take_option(options, option);
+    if (status < 0 && optind < count) {
+        usage(stderr);
+        status = 2;
+    }
+    return status;
+}

@@ -1,0 +1,31 @@
+/*
+ * Equal rows of words kept once.
+ */
+#ifndef PCOLL_SIM_INTERN_H
+#define PCOLL_SIM_INTERN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct pcoll_intern {
+    uint64_t *words; /* all rows, each with its length in front */
+    size_t nwords, room;
+    uint32_t *table; /* where rows begin in words, plus 1; 0: free */
+    size_t slots, nrows;
+};
+
+void pcoll_intern_init(struct pcoll_intern *intern);
+void pcoll_intern_fini(struct pcoll_intern *intern);
+
+#define PCOLL_INTERN_FAILED UINT32_MAX
+
+/* The handle of the row that is equal to the n words at `row`; PCOLL_INTERN_FAILED: out of memory.
+ */
+uint32_t pcoll_intern_row(struct pcoll_intern *intern, const void *row, size_t n);
+
+static inline const void *pcoll_intern_at(const struct pcoll_intern *intern, uint32_t handle)
+{
+    return intern->words + handle + 1;
+}
+
+#endif /* PCOLL_SIM_INTERN_H */

@@ -1,0 +1,59 @@
+/*
+ * pcoll-sim: the command line, and what a run is.
+ */
+#ifndef PCOLL_SIM_OPTIONS_H
+#define PCOLL_SIM_OPTIONS_H
+
+#include "tuning/sim/engine.h"
+#include "tuning/sim/resources.h"
+
+enum { MAX_VALUES = 64, MAX_ROWS = 4096 };
+
+struct values {
+    uint64_t list[MAX_VALUES];
+    int count;
+};
+
+struct options {
+    enum pcoll_coll coll;
+    const struct pcoll_algorithm *algorithms[MAX_VALUES];
+    int nalgorithms;
+    struct values ranks, bytes, ports;
+    int ppn, root;
+    struct pcoll_params params;
+    int best_segment; /* of those tried */
+    int lowered;
+    struct pcoll_engine_options engine; /* ports are set for each row */
+    struct pcoll_machine node;          /* engine.machine.node points here */
+    int json, resources;
+    const char *plot, *goal;
+
+    /* as given, before they are understood */
+    const char *path, *segment, *network, *table, *medium, *node_medium;
+    struct pcoll_machine wanted; /* negative: as the table says */
+};
+
+/* One line of the result. */
+struct row {
+    const struct pcoll_algorithm *algorithm;
+    int nranks, ports;
+    uint64_t bytes, segment;
+    struct pcoll_engine_result result;
+    double seconds; /* that the simulation took */
+};
+
+extern const char options_help[];
+
+/* 0: all right; 1: help was asked for and given; 2: wrong, a message was given. */
+int options_read(struct options *options, int argc, char **argv);
+
+/* report.c */
+void report_head(const struct options *options, FILE *out);
+void report_resources(const struct pcoll_job *job, const struct pcoll_resources *most, FILE *out);
+void report_row(const struct options *options, const struct row *row, FILE *out);
+void report_json(const struct options *options, const struct row *rows, int count, FILE *out);
+
+/* Write STEM.dat and STEM.gp and let gnuplot draw STEM.svg and STEM.png. */
+int plot_rows(const struct options *options, const struct row *rows, int count);
+
+#endif /* PCOLL_SIM_OPTIONS_H */

@@ -1,0 +1,206 @@
+/*
+ * pcoll-sim: what a plan does at a scale that nobody has on the desk.  See engine.h for the model
+ * and options.c for the command line.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "algorithms/topology.h"
+#include "tuning/sim/goal.h"
+#include "tuning/sim/options.h"
+#include "tuning/sim/resources.h"
+
+/* Of `best': powers of two between these, and at most so many segments. */
+enum { LEAST_SEGMENT = 1024, MOST_SEGMENTS = 1024 };
+
+/* Ranks 0 .. ppn - 1 on node 0, and so on; NULL: all on one. */
+static enum pcoll_result make_topology(int nranks, int ppn, struct pcoll_topology **topology_p)
+{
+    enum pcoll_result result;
+    int *nodes;
+
+    *topology_p = NULL;
+    if (ppn == 0)
+        return PCOLL_OK;
+    nodes = malloc((size_t)nranks * sizeof(*nodes));
+    if (nodes == NULL)
+        return PCOLL_ERR_NOMEM;
+    for (int r = 0; r < nranks; r++)
+        nodes[r] = r / ppn;
+    result = pcoll_topology_create(nodes, NULL, nranks, topology_p);
+    free(nodes);
+    return result;
+}
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static enum pcoll_result run_once(const struct options *options, const struct pcoll_job *job,
+                                  struct row *row)
+{
+    struct pcoll_engine_options engine = options->engine;
+    const double begin = now();
+    enum pcoll_result result;
+
+    engine.ports = row->ports;
+    result = pcoll_engine_run(job, &engine, &row->result);
+    row->seconds = now() - begin;
+    row->segment = job->params.segment;
+    return result;
+}
+
+static enum pcoll_result run_best(const struct options *options, struct pcoll_job *job,
+                                  struct row *row)
+{
+    struct row best = *row;
+    enum pcoll_result result = PCOLL_UNSUPPORTED;
+
+    for (uint64_t segment = LEAST_SEGMENT; segment < 2 * row->bytes; segment *= 2) {
+        if (row->bytes / segment > MOST_SEGMENTS)
+            continue;
+        job->params.segment = segment;
+        result = run_once(options, job, row);
+        if (result != PCOLL_OK)
+            return result;
+        if (best.segment == 0 || row->result.first < best.result.first)
+            best = *row;
+    }
+    *row = best;
+    return result;
+}
+
+/* What a line of the result asks for; topology is to be destroyed. */
+static enum pcoll_result make_job(const struct options *options, const struct row *row,
+                                  struct pcoll_topology **topology_p, struct pcoll_job *job)
+{
+    enum pcoll_result result = make_topology(row->nranks, options->ppn, topology_p);
+
+    *job = (struct pcoll_job){.algorithm = row->algorithm,
+                              .params = options->params,
+                              .lowered = options->lowered,
+                              .signature = {.coll = options->coll,
+                                            .nranks = row->nranks,
+                                            .root = options->root,
+                                            .bytes = row->bytes,
+                                            .topology = *topology_p}};
+    if (job->params.rails == 0)
+        job->params.rails = row->ports;
+    return result;
+}
+
+static enum pcoll_result write_goal(const struct options *options, const struct pcoll_job *job)
+{
+    FILE *file = fopen(options->goal, "w");
+    enum pcoll_result result;
+
+    if (file == NULL) {
+        perror(options->goal);
+        return PCOLL_ERR_SYSTEM;
+    }
+    result = pcoll_goal_write(job, &options->engine.machine, file);
+    fclose(file);
+    return result;
+}
+
+/* Most of each, of any rank; of many ranks, of the first and the last. */
+static enum pcoll_result print_resources(const struct pcoll_job *job)
+{
+    enum { FEW = 1024 };
+    const int nranks = job->signature.nranks, step = nranks <= FEW ? 1 : nranks - 1;
+    struct pcoll_resources most = {0}, one;
+
+    for (int r = 0; r < nranks; r += step) {
+        enum pcoll_result result = pcoll_resources_of(job, r, &one);
+
+        if (result != PCOLL_OK)
+            return result;
+        pcoll_resources_most(&most, &one);
+    }
+    report_resources(job, &most, stdout);
+    return PCOLL_OK;
+}
+
+static enum pcoll_result run_row(const struct options *options, struct row *row)
+{
+    struct pcoll_topology *topology;
+    struct pcoll_job job;
+    enum pcoll_result result = make_job(options, row, &topology, &job);
+
+    if (result != PCOLL_OK)
+        return result;
+    if (options->goal)
+        result = write_goal(options, &job);
+    else if (options->resources)
+        result = print_resources(&job);
+    else if (options->best_segment && row->algorithm->uses_segment &&
+             row->bytes > LEAST_SEGMENT / 2)
+        result = run_best(options, &job, row);
+    else
+        result = run_once(options, &job, row);
+    pcoll_topology_destroy(topology);
+    return result;
+}
+
+static int is_simulation(const struct options *options)
+{
+    return !options->goal && !options->resources;
+}
+
+/* Run one and keep it, if it could be run. */
+static int run_and_report(const struct options *options, struct row row, struct row *rows,
+                          int *count)
+{
+    const enum pcoll_result result = run_row(options, &row);
+
+    if (result != PCOLL_OK) {
+        fprintf(stderr, "pcoll-sim: %s, %d ranks, %llu bytes: %s\n", row.algorithm->name,
+                row.nranks, (unsigned long long)row.bytes, pcoll_result_text(result));
+        return result != PCOLL_UNSUPPORTED;
+    }
+    if (is_simulation(options) && !options->json)
+        report_row(options, &row, stdout);
+    rows[(*count)++] = row;
+    return 0;
+}
+
+static int run_all(const struct options *options, struct row *rows, int *count)
+{
+    int failed = 0;
+
+    for (int a = 0; a < options->nalgorithms; a++)
+        for (int p = 0; p < options->ports.count; p++)
+            for (int n = 0; n < options->ranks.count; n++)
+                for (int b = 0; b < options->bytes.count && *count < MAX_ROWS; b++) {
+                    const struct row row = {.algorithm = options->algorithms[a],
+                                            .nranks = (int)options->ranks.list[n],
+                                            .ports = (int)options->ports.list[p],
+                                            .bytes = options->bytes.list[b]};
+
+                    failed |= run_and_report(options, row, rows, count);
+                }
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    static struct row rows[MAX_ROWS];
+    struct options options;
+    int count = 0, failed = options_read(&options, argc, argv);
+
+    if (failed)
+        return failed == 1 ? 0 : failed;
+    if (!options.json && !options.goal)
+        report_head(&options, stdout);
+    failed = run_all(&options, rows, &count);
+    if (is_simulation(&options) && options.json)
+        report_json(&options, rows, count, stdout);
+    if (is_simulation(&options) && options.plot)
+        failed |= plot_rows(&options, rows, count);
+    return failed;
+}

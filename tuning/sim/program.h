@@ -1,0 +1,84 @@
+/*
+ * The plans of all ranks, made one after the other and kept small.
+ *
+ * What an entry does is the same for many ranks (their trees, rounds and thresholds are alike): it
+ * is kept once, as a *kind*.  A *step*, an entry of a rank, is then a kind and a peer, 8 bytes, and
+ * what ranks have in counters and phases is a *shape*, kept once too.  A million ranks of a barrier
+ * take 168 bytes each.
+ */
+#ifndef PCOLL_SIM_PROGRAM_H
+#define PCOLL_SIM_PROGRAM_H
+
+#include "algorithms/algorithm.h"
+#include "tuning/sim/intern.h"
+
+struct pcoll_kind {
+    uint64_t threshold, done_add, peer_add, bytes;
+    uint64_t local_at, remote_at; /* offsets; 0 if places are not kept */
+    int32_t trigger, done, peer_counter;
+    uint16_t rail;
+    uint8_t op;
+    uint8_t buffers; /* local + 16 * remote */
+};
+
+struct pcoll_step {
+    uint32_t kind;
+    int32_t peer;
+};
+
+/* Which plans. */
+struct pcoll_job {
+    const struct pcoll_algorithm *algorithm;
+    struct pcoll_signature signature;
+    struct pcoll_params params;
+    int lowered;
+};
+
+struct pcoll_program {
+    int nranks;
+    struct pcoll_intern kinds, shapes;
+    struct pcoll_program_rank {
+        uint64_t first_step, first_counter;
+        uint32_t shape;
+    } * ranks;
+    struct pcoll_step *steps;
+    uint64_t nsteps, ncounters; /* of all ranks */
+    struct pcoll_account most;  /* of each kind, of any rank */
+};
+
+/* The first `nphases` phases of all plans; with `places`, where entries read and write is kept.
+ * More than `most_steps` steps are refused: PCOLL_ERR_NOMEM.  What the generator refuses is
+ * returned as it says. */
+enum pcoll_result pcoll_program_create(const struct pcoll_job *job, int nphases, int places,
+                                       uint64_t most_steps,
+                                       struct pcoll_program *program) PCOLL_MUST_CHECK;
+void pcoll_program_destroy(struct pcoll_program *program);
+
+/* The plan of one rank, as the program has it. */
+enum pcoll_result pcoll_job_plan(const struct pcoll_job *job, int rank,
+                                 struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
+
+static inline const struct pcoll_kind *pcoll_kind_at(const struct pcoll_program *program,
+                                                     uint32_t kind)
+{
+    return (const struct pcoll_kind *)pcoll_intern_at(&program->kinds, kind);
+}
+
+/* A shape is a row of words: phases, counters, steps of each kept phase, lift of each counter. */
+struct pcoll_shape_view {
+    int nphases, kept, ncounters;
+    const uint64_t *counts, *lifts;
+};
+struct pcoll_shape_view pcoll_program_shape(const struct pcoll_program *program, int rank);
+
+static inline enum pcoll_buffer pcoll_kind_local(const struct pcoll_kind *kind)
+{
+    return (enum pcoll_buffer)(kind->buffers & 15);
+}
+
+static inline enum pcoll_buffer pcoll_kind_remote(const struct pcoll_kind *kind)
+{
+    return (enum pcoll_buffer)(kind->buffers >> 4);
+}
+
+#endif /* PCOLL_SIM_PROGRAM_H */

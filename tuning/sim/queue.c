@@ -1,0 +1,114 @@
+/* The queue of events; idea and contract are in queue.h. */
+#include "tuning/sim/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The bits of doubles that are not negative stand in the order of the doubles. */
+static uint64_t bits_of(double time)
+{
+    uint64_t bits;
+
+    time += 0.0; /* -0.0 would be the greatest */
+    memcpy(&bits, &time, sizeof(bits));
+    return bits;
+}
+
+static int bucket_of(const struct pcoll_queue *queue, double time)
+{
+    uint64_t differ = bits_of(time) ^ queue->present;
+
+    return differ == 0 ? 0 : 64 - __builtin_clzll(differ);
+}
+
+void pcoll_queue_init(struct pcoll_queue *queue, int by_ticket)
+{
+    memset(queue, 0, sizeof(*queue));
+    queue->by_ticket = by_ticket;
+}
+
+void pcoll_queue_fini(struct pcoll_queue *queue)
+{
+    for (int b = 0; b < 65; b++)
+        free(queue->buckets[b].events);
+}
+
+static int grow(struct pcoll_bucket *bucket)
+{
+    size_t room = bucket->room ? 2 * bucket->room : 64;
+    struct pcoll_event *events = realloc(bucket->events, room * sizeof(*events));
+
+    if (events == NULL)
+        return 0;
+    bucket->events = events;
+    bucket->room = room;
+    return 1;
+}
+
+void pcoll_queue_put(struct pcoll_queue *queue, const struct pcoll_event *event)
+{
+    struct pcoll_bucket *bucket = &queue->buckets[bucket_of(queue, event->time)];
+
+    if (bucket->count == bucket->room && !grow(bucket)) {
+        queue->failed = 1;
+        return;
+    }
+    bucket->events[bucket->count] = *event;
+    if (event->ticket == 0)
+        bucket->events[bucket->count].ticket = ++queue->tickets;
+    bucket->count++;
+}
+
+/* The first bucket that is not empty; NULL: none. */
+static struct pcoll_bucket *next_bucket(struct pcoll_queue *queue)
+{
+    for (int b = 1; b < 65; b++)
+        if (queue->buckets[b].count > 0)
+            return &queue->buckets[b];
+    return NULL;
+}
+
+/* Make its earliest time the present; its events go to the buckets before it, in their order. */
+static void spread(struct pcoll_queue *queue, struct pcoll_bucket *bucket)
+{
+    double least = bucket->events[0].time;
+    size_t count = bucket->count;
+
+    for (size_t i = 1; i < count; i++)
+        if (bucket->events[i].time < least)
+            least = bucket->events[i].time;
+    queue->present = bits_of(least);
+    bucket->count = 0;
+    for (size_t i = 0; i < count; i++)
+        pcoll_queue_put(queue, &bucket->events[i]);
+}
+
+/* By insertion: few are out of order. */
+static void sort_by_ticket(struct pcoll_bucket *bucket)
+{
+    for (size_t i = 1; i < bucket->count; i++) {
+        const struct pcoll_event event = bucket->events[i];
+        size_t to = i;
+
+        for (; to > 0 && bucket->events[to - 1].ticket > event.ticket; to--)
+            bucket->events[to] = bucket->events[to - 1];
+        bucket->events[to] = event;
+    }
+}
+
+int pcoll_queue_take(struct pcoll_queue *queue, struct pcoll_event *event_p)
+{
+    struct pcoll_bucket *first = &queue->buckets[0], *next;
+
+    if (queue->head == first->count) {
+        queue->head = first->count = 0;
+        next = next_bucket(queue);
+        if (next == NULL)
+            return 0;
+        spread(queue, next);
+        if (queue->by_ticket)
+            sort_by_ticket(first);
+    }
+    *event_p = first->events[queue->head++];
+    return 1;
+}

@@ -1,0 +1,339 @@
+/* Symbolic data; the contract is in symbol.h. */
+#include "tuning/sim/symbol.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes [at, at + bytes) are bytes from `from` on of the message of `instance`. */
+struct extent {
+    uint64_t at, bytes, from;
+    int64_t instance;
+};
+
+/* By rising `at`, no two overlap. */
+struct extents {
+    struct extent *list;
+    uint32_t count, room;
+};
+
+struct load {
+    struct extents data;
+    uint32_t next_free;
+};
+
+struct pcoll_symbols {
+    struct pcoll_signature signature;
+    struct extents (*buffers)[PCOLL_NUM_BUFFERS]; /* of a rank; of a barrier: RECV is known ranks */
+    int32_t *instance;                            /* that runs in the rank */
+    struct load *loads;                           /* number 0 is not used */
+    uint32_t nloads, room, free;
+    int failed;
+};
+
+/* ---- lists of extents ---- */
+
+static int extents_room(struct extents *extents, uint32_t more)
+{
+    uint32_t room = extents->room ? 2 * extents->room : 2;
+    struct extent *list;
+
+    if (extents->count + more <= extents->room)
+        return 1;
+    while (room < extents->count + more)
+        room *= 2;
+    list = realloc(extents->list, room * sizeof(*list));
+    if (list == NULL)
+        return 0;
+    extents->list = list;
+    extents->room = room;
+    return 1;
+}
+
+/* The first that ends behind `at`. */
+static uint32_t extents_find(const struct extents *extents, uint64_t at)
+{
+    uint32_t low = 0, high = extents->count;
+
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+
+        if (extents->list[middle].at + extents->list[middle].bytes <= at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void open_gap(struct extents *extents, uint32_t i)
+{
+    memmove(extents->list + i + 1, extents->list + i,
+            (extents->count - i) * sizeof(*extents->list));
+    extents->count++;
+}
+
+static void close_gap(struct extents *extents, uint32_t i, uint32_t n)
+{
+    memmove(extents->list + i, extents->list + i + n,
+            (extents->count - i - n) * sizeof(*extents->list));
+    extents->count -= n;
+}
+
+static void drop_front(struct extent *extent, uint64_t bytes)
+{
+    extent->at += bytes;
+    extent->from += bytes;
+    extent->bytes -= bytes;
+}
+
+/* Take away what lies in [at, end); returns where something that begins at `at` belongs.  There is
+ * room for one more. */
+static uint32_t extents_clear(struct extents *extents, uint64_t at, uint64_t end)
+{
+    uint32_t i = extents_find(extents, at), last;
+
+    if (i < extents->count && extents->list[i].at < at) {
+        open_gap(extents, i);
+        extents->list[i].bytes = at - extents->list[i].at;
+        drop_front(&extents->list[i + 1], extents->list[i].bytes);
+        i++;
+    }
+    last = i;
+    while (last < extents->count && extents->list[last].at + extents->list[last].bytes <= end)
+        last++;
+    close_gap(extents, i, last - i);
+    if (i < extents->count && extents->list[i].at < end)
+        drop_front(&extents->list[i], end - extents->list[i].at);
+    return i;
+}
+
+static int continues(const struct extent *a, const struct extent *b)
+{
+    return a->at + a->bytes == b->at && a->from + a->bytes == b->from && a->instance == b->instance;
+}
+
+/* Let list[i] grow together with the one behind it. */
+static void extents_merge(struct extents *extents, uint32_t i)
+{
+    if (i + 1 >= extents->count || !continues(&extents->list[i], &extents->list[i + 1]))
+        return;
+    extents->list[i].bytes += extents->list[i + 1].bytes;
+    close_gap(extents, i + 1, 1);
+}
+
+static int extents_put(struct extents *extents, struct extent extent)
+{
+    uint32_t i;
+
+    if (extent.bytes == 0)
+        return 1;
+    if (!extents_room(extents, 2))
+        return 0;
+    i = extents_clear(extents, extent.at, extent.at + extent.bytes);
+    open_gap(extents, i);
+    extents->list[i] = extent;
+    extents_merge(extents, i);
+    if (i > 0)
+        extents_merge(extents, i - 1);
+    return 1;
+}
+
+/* Copy what lies in [at, at + bytes) to `to`, where it begins at 0. */
+static int extents_get(const struct extents *extents, uint64_t at, uint64_t bytes,
+                       struct extents *to)
+{
+    for (uint32_t i = extents_find(extents, at); i < extents->count; i++) {
+        struct extent one = extents->list[i];
+
+        if (one.at >= at + bytes)
+            break;
+        if (one.at < at)
+            drop_front(&one, at - one.at);
+        if (one.at + one.bytes > at + bytes)
+            one.bytes = at + bytes - one.at;
+        one.at -= at;
+        if (!extents_put(to, one))
+            return 0;
+    }
+    return 1;
+}
+
+/* ---- loads ---- */
+
+static uint32_t load_create(struct pcoll_symbols *symbols)
+{
+    uint32_t load = symbols->free;
+
+    if (load != 0) {
+        symbols->free = symbols->loads[load].next_free;
+        symbols->loads[load].data.count = 0;
+        return load;
+    }
+    if (symbols->nloads == symbols->room) {
+        uint32_t room = symbols->room ? 2 * symbols->room : 64;
+        struct load *loads = realloc(symbols->loads, room * sizeof(*loads));
+
+        if (loads == NULL)
+            return 0;
+        symbols->loads = loads;
+        symbols->room = room;
+    }
+    memset(&symbols->loads[symbols->nloads], 0, sizeof(*symbols->loads));
+    return symbols->nloads++;
+}
+
+static void load_destroy(struct pcoll_symbols *symbols, uint32_t load)
+{
+    symbols->loads[load].next_free = symbols->free;
+    symbols->free = load;
+}
+
+/* ---- ranks ---- */
+
+enum pcoll_result pcoll_symbols_create(const struct pcoll_signature *signature,
+                                       struct pcoll_symbols **symbols_p)
+{
+    struct pcoll_symbols *symbols = calloc(1, sizeof(*symbols));
+    size_t n = (size_t)signature->nranks;
+
+    if (symbols == NULL)
+        return PCOLL_ERR_NOMEM;
+    symbols->signature = *signature;
+    symbols->buffers = calloc(n, sizeof(*symbols->buffers));
+    symbols->instance = calloc(n, sizeof(*symbols->instance));
+    if (symbols->buffers == NULL || symbols->instance == NULL || load_create(symbols) != 0 ||
+        symbols->nloads != 1) {
+        pcoll_symbols_destroy(symbols);
+        return PCOLL_ERR_NOMEM;
+    }
+    *symbols_p = symbols;
+    return PCOLL_OK;
+}
+
+void pcoll_symbols_destroy(struct pcoll_symbols *symbols)
+{
+    if (symbols == NULL)
+        return;
+    for (int r = 0; symbols->buffers != NULL && r < symbols->signature.nranks; r++)
+        for (int b = 0; b < PCOLL_NUM_BUFFERS; b++)
+            free(symbols->buffers[r][b].list);
+    for (uint32_t i = 0; i < symbols->nloads; i++)
+        free(symbols->loads[i].data.list);
+    free(symbols->loads);
+    free(symbols->instance);
+    free(symbols->buffers);
+    free(symbols);
+}
+
+/* A start is known under instance * nranks + rank. */
+static uint64_t start_of(const struct pcoll_symbols *symbols, int rank, int instance)
+{
+    return (uint64_t)instance * (uint64_t)symbols->signature.nranks + (uint64_t)rank;
+}
+
+void pcoll_symbols_start(struct pcoll_symbols *symbols, int rank, int instance)
+{
+    const struct pcoll_signature *sig = &symbols->signature;
+    struct extents *recv = &symbols->buffers[rank][PCOLL_RECV];
+    const uint64_t own = (uint64_t)rank * sig->bytes, first = start_of(symbols, 0, instance);
+    int put = 1;
+
+    symbols->instance[rank] = instance;
+    if (sig->coll == PCOLL_BARRIER) {
+        put = extents_room(recv, 1);
+        if (put)
+            extents_clear(recv, 0, first);
+        put = put && extents_put(recv, (struct extent){.at = first + (uint64_t)rank,
+                                                       .bytes = 1,
+                                                       .from = first + (uint64_t)rank});
+    } else {
+        recv->count = 0;
+        if (sig->coll == PCOLL_ALLGATHER && sig->in_place)
+            put = extents_put(recv, (struct extent){own, sig->bytes, own, instance});
+    }
+    symbols->failed |= !put;
+}
+
+/* SEND is not kept: it holds the rank's part of the message while the instance runs. */
+static int read_send(const struct pcoll_symbols *symbols, int rank, uint64_t at, uint64_t bytes,
+                     struct extents *to)
+{
+    const struct pcoll_signature *sig = &symbols->signature;
+    uint64_t own = sig->coll == PCOLL_ALLGATHER ? (uint64_t)rank * sig->bytes : 0;
+
+    return extents_put(to, (struct extent){0, bytes, own + at, symbols->instance[rank]});
+}
+
+uint32_t pcoll_symbols_read(struct pcoll_symbols *symbols, int rank, struct pcoll_place place,
+                            uint64_t bytes)
+{
+    const struct extents *known = &symbols->buffers[rank][PCOLL_RECV];
+    uint32_t load = load_create(symbols);
+    struct extents *to = &symbols->loads[load].data;
+    int got;
+
+    if (load == 0) {
+        symbols->failed = 1;
+        return 0;
+    }
+    if (symbols->signature.coll == PCOLL_BARRIER)
+        got = extents_get(known, 0, UINT64_MAX, to);
+    else if (place.buffer == PCOLL_SEND)
+        got = read_send(symbols, rank, place.offset, bytes, to);
+    else
+        got = extents_get(&symbols->buffers[rank][place.buffer], place.offset, bytes, to);
+    symbols->failed |= !got;
+    return load;
+}
+
+void pcoll_symbols_write(struct pcoll_symbols *symbols, int rank, struct pcoll_place place,
+                         uint64_t bytes, uint32_t load)
+{
+    const int is_barrier = symbols->signature.coll == PCOLL_BARRIER;
+    const struct extents *data = &symbols->loads[load].data;
+    struct extents *to = &symbols->buffers[rank][is_barrier ? PCOLL_RECV : place.buffer];
+    int put = 1;
+
+    if (load == 0)
+        return;
+    if (!is_barrier && bytes > 0 && extents_room(to, 1))
+        extents_clear(to, place.offset, place.offset + bytes);
+    for (uint32_t i = 0; i < data->count; i++) {
+        struct extent one = data->list[i];
+
+        one.at += is_barrier ? 0 : place.offset;
+        put &= extents_put(to, one);
+    }
+    symbols->failed |= !put;
+    load_destroy(symbols, load);
+}
+
+/* Of a barrier, extents that grow together are only those of known ranks. */
+static int holds(const struct extents *extents, struct extent whole)
+{
+    uint32_t i = extents_find(extents, whole.at);
+    const struct extent *one = &extents->list[i];
+
+    return i < extents->count && one->at <= whole.at &&
+           one->at + one->bytes >= whole.at + whole.bytes &&
+           one->from - one->at == whole.from - whole.at && one->instance == whole.instance;
+}
+
+int pcoll_symbols_complete(const struct pcoll_symbols *symbols, int rank, int instance)
+{
+    const struct pcoll_signature *sig = &symbols->signature;
+    const struct extents *recv = &symbols->buffers[rank][PCOLL_RECV];
+    const uint64_t n = (uint64_t)sig->nranks, first = start_of(symbols, 0, instance);
+
+    if (sig->coll == PCOLL_BARRIER)
+        return holds(recv, (struct extent){first, n, first, 0});
+    if (sig->bytes == 0 || (sig->coll == PCOLL_BCAST && rank == sig->root))
+        return 1;
+    return holds(recv, (struct extent){0, sig->coll == PCOLL_BCAST ? sig->bytes : n * sig->bytes, 0,
+                                       instance});
+}
+
+int pcoll_symbols_failed(const struct pcoll_symbols *symbols)
+{
+    return symbols->failed;
+}

@@ -1,0 +1,40 @@
+/*
+ * Symbolic data: which bytes of whose message lie where.
+ *
+ * A buffer is a list of extents, each of which says: here lie these bytes of the message of that
+ * instance.  The message of a broadcast is the root's, that of an allgather all blocks in a row, so
+ * in a correct run the extents of RECV grow together to one, and a rank needs a few of them however
+ * long the message is.  In a barrier every pour carries the ranks whose start its sender knows of,
+ * ranges of ranks likewise; who completes must know of all.  That proves this run, not all runs:
+ * plan_check.h does that for small jobs.
+ */
+#ifndef PCOLL_SIM_SYMBOL_H
+#define PCOLL_SIM_SYMBOL_H
+
+#include "algorithms/plan.h"
+
+struct pcoll_symbols;
+
+enum pcoll_result pcoll_symbols_create(const struct pcoll_signature *signature,
+                                       struct pcoll_symbols **symbols_p) PCOLL_MUST_CHECK;
+void pcoll_symbols_destroy(struct pcoll_symbols *symbols);
+
+/* The rank starts an instance: SEND holds its message, RECV nothing. */
+void pcoll_symbols_start(struct pcoll_symbols *symbols, int rank, int instance);
+
+/* What lies there, to be carried away; 0: nothing (or no memory).  Of a barrier, what the rank
+ * knows, whatever the place. */
+uint32_t pcoll_symbols_read(struct pcoll_symbols *symbols, int rank, struct pcoll_place place,
+                            uint64_t bytes);
+
+/* Put it there; of a barrier, learn it.  Ends the load. */
+void pcoll_symbols_write(struct pcoll_symbols *symbols, int rank, struct pcoll_place place,
+                         uint64_t bytes, uint32_t load);
+
+/* Is the result of the rank's instance there? */
+int pcoll_symbols_complete(const struct pcoll_symbols *symbols, int rank, int instance);
+
+/* Memory ran out: nothing is proved. */
+int pcoll_symbols_failed(const struct pcoll_symbols *symbols);
+
+#endif /* PCOLL_SIM_SYMBOL_H */
