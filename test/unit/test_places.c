@@ -1,5 +1,5 @@
 /* Levels of a machine, on machines that hwloc makes up. */
-#include "tools/places.h"
+#include "tuning/tools/places.h"
 
 #include "test/unit/tap.h"
 

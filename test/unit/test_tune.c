@@ -1,7 +1,7 @@
 /* What pcoll-tune is made of: its statistics, the plans it measures with, its pictures. */
-#include "tools/draw.h"
-#include "tools/probes.h"
-#include "tools/robust.h"
+#include "tuning/tools/draw.h"
+#include "tuning/tools/probes.h"
+#include "tuning/tools/robust.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /*
  * What a rank can measure alone: its turn on a core, copies and arithmetic, memory registration.
  */
-#include "tools/tune.h"
+#include "tuning/tools/tune.h"
 
 #include "offload/ofi_endpoint.h"
 

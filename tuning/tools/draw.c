@@ -1,4 +1,4 @@
-#include "tools/draw.h"
+#include "tuning/tools/draw.h"
 
 #include <errno.h>
 #include <spawn.h>

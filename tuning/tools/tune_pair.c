@@ -16,13 +16,13 @@
  *   copy  ping_copy   a further byte, which is copied twice on its way
  *   call  a plan without entries
  */
-#include "tools/tune.h"
+#include "tuning/tools/tune.h"
 
 #include "algorithms/lower.h"
 #include "algorithms/topology.h"
 #include "offload/ofi_trigger.h"
 #include "offload/shm.h"
-#include "tools/probes.h"
+#include "tuning/tools/probes.h"
 
 #include <math.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 /* Waiting through MPI while the media go on. */
-#include "tools/tune.h"
+#include "tuning/tools/tune.h"
 
 #include "offload/ofi_rma.h"
 #include "offload/ofi_trigger.h"

@@ -1,5 +1,5 @@
 /* The command line of pcoll-tune. */
-#include "tools/tune.h"
+#include "tuning/tools/tune.h"
 
 #include <getopt.h>
 #include <stdio.h>

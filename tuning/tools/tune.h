@@ -7,7 +7,7 @@
 #include <mpi.h>
 
 #include "offload/medium.h"
-#include "tools/robust.h"
+#include "tuning/tools/robust.h"
 #include "tuning/table.h"
 
 struct tune_options {

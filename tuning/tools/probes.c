@@ -1,4 +1,4 @@
-#include "tools/probes.h"
+#include "tuning/tools/probes.h"
 
 enum { BELL, COPIED, TWO_COUNTERS };
 

@@ -1,10 +1,10 @@
 /* Who measures whom, and where they sit meanwhile. */
-#include "tools/tune.h"
+#include "tuning/tools/tune.h"
 
 #include "offload/ofi_rma.h"
 #include "offload/ofi_trigger.h"
 #include "offload/shm.h"
-#include "tools/places.h"
+#include "tuning/tools/places.h"
 
 #include <sched.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "tools/robust.h"
+#include "tuning/tools/robust.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,13 +2,13 @@
  * pcoll-tune --plot: all ranks run every candidate at several sizes, to be seen beside what the
  * model predicts and chooses.
  */
-#include "tools/tune.h"
+#include "tuning/tools/tune.h"
 
 #include "algorithms/lower.h"
 #include "algorithms/topology.h"
 #include "offload/ofi_rma.h"
 #include "offload/shm.h"
-#include "tools/draw.h"
+#include "tuning/tools/draw.h"
 #include "tuning/choose.h"
 
 #include <math.h>

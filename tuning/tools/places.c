@@ -1,4 +1,4 @@
-#include "tools/places.h"
+#include "tuning/tools/places.h"
 
 static enum pcoll_level level_of(hwloc_topology_t topology, hwloc_obj_t a, hwloc_obj_t b)
 {

@@ -4,7 +4,7 @@
  * An MPI program that uses any MPI only to meet; what it measures are the media of this library,
  * linked in.  A cell is a medium at a level; two ranks measure it while the others sleep.
  */
-#include "tools/tune.h"
+#include "tuning/tools/tune.h"
 
 #include "offload/ofi_rma.h"
 #include "offload/ofi_trigger.h"
