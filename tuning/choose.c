@@ -1,5 +1,6 @@
 #include "tuning/choose.h"
 
+#include "tuning/correction.h"
 #include "tuning/text.h"
 
 #include <math.h>
@@ -18,7 +19,9 @@ enum { NO_USER_RMA = 1 << 0, TOO_MUCH_TEMP = 1 << 1, NO_COST = 1 << 2 };
 struct search {
     const struct pcoll_signature *signature;
     const struct pcoll_ability *ability;
+    const struct pcoll_table *table;
     struct pcoll_machine machine;
+    double factor;             /* of the algorithm and path that are weighed */
     struct pcoll_params fixed; /* not 0: the only value */
     int below_threshold;       /* PCOLL_PATH_USER whatever the size */
     unsigned refusals;
@@ -62,7 +65,7 @@ static double cost_of(struct search *search, const struct pcoll_algorithm *algor
         search->refusals |= TOO_MUCH_TEMP;
         return -1;
     }
-    cost = algorithm->cost(search->signature, params, &search->machine);
+    cost = search->factor * algorithm->cost(search->signature, params, &search->machine);
     if (!isfinite(cost) || cost < 0) {
         search->refusals |= NO_COST;
         return -1;
@@ -206,6 +209,20 @@ static void weigh_rails(struct search *search, const struct pcoll_algorithm *alg
     }
 }
 
+/* What was measured on communicators of this shape. */
+static double factor_of(const struct search *search, const struct pcoll_algorithm *algorithm,
+                        enum pcoll_path path)
+{
+    const struct pcoll_topology *topology = search->signature->topology;
+    struct pcoll_correction about = {.algorithm = algorithm,
+                                     .path = path,
+                                     .nranks = search->signature->nranks,
+                                     .nnodes = topology ? topology->nnodes : 1};
+
+    snprintf(about.medium, sizeof(about.medium), "%s", search->ability->medium);
+    return pcoll_table_factor(search->table, &about, search->signature->bytes);
+}
+
 static void weigh_path(struct search *search, const struct pcoll_algorithm *algorithm,
                        enum pcoll_path path)
 {
@@ -214,6 +231,7 @@ static void weigh_path(struct search *search, const struct pcoll_algorithm *algo
     const int nradixes = radix_candidates(search, algorithm, radixes);
     const int nsegments = segment_candidates(search, algorithm, path, segments);
 
+    search->factor = factor_of(search, algorithm, path);
     for (int r = 0; r < nradixes; r++) {
         for (int s = 0; s < nsegments; s++) {
             const struct pcoll_params params = {
@@ -384,7 +402,7 @@ enum pcoll_result pcoll_choose(const struct pcoll_table *table,
                                FILE *report, struct pcoll_choice *choice_p)
 {
     static const struct pcoll_wish open = {0};
-    struct search search = {.signature = signature, .ability = ability};
+    struct search search = {.signature = signature, .ability = ability, .table = table};
     struct pcoll_machine node;
 
     if (!wish)
@@ -416,7 +434,8 @@ static int by_cost(const void *left, const void *right)
 int pcoll_candidates(const struct pcoll_table *table, const struct pcoll_signature *signature,
                      const struct pcoll_ability *ability, struct pcoll_choice *list, int most)
 {
-    struct search search = {.signature = signature, .ability = ability, .list = list, .most = most};
+    struct search search = {
+        .signature = signature, .ability = ability, .table = table, .list = list, .most = most};
     struct pcoll_machine node;
 
     if (find_machine(&search, table, &node))

@@ -6,7 +6,7 @@
 
 /* A rule as written. */
 struct draft {
-    const char *coll, *algorithm, *path;
+    struct pcoll_subject subject;
     int64_t ranks[2], bytes[2], radix, segment;
 };
 
@@ -62,17 +62,17 @@ static enum pcoll_result read_segment(struct pcoll_reader *reader, struct json_o
 }
 
 static const struct pcoll_field rule_fields[] = {
-    {"coll", pcoll_reader_string, offsetof(struct draft, coll), 1},
+    {"coll", pcoll_reader_string, offsetof(struct draft, subject.coll), 1},
     {"ranks", read_ranks, offsetof(struct draft, ranks), 0},
     {"bytes", read_bytes, offsetof(struct draft, bytes), 0},
-    {"algorithm", pcoll_reader_string, offsetof(struct draft, algorithm), 1},
+    {"algorithm", pcoll_reader_string, offsetof(struct draft, subject.algorithm), 1},
     {"radix", read_radix, offsetof(struct draft, radix), 0},
     {"segment", read_segment, offsetof(struct draft, segment), 0},
-    {"path", pcoll_reader_string, offsetof(struct draft, path), 0},
+    {"path", pcoll_reader_string, offsetof(struct draft, subject.path), 0},
     {NULL, NULL, 0, 0}};
 
 static enum pcoll_result find_coll(struct pcoll_reader *reader, const struct pcoll_record *record,
-                                   const struct draft *draft, struct pcoll_rule *rule)
+                                   const struct pcoll_subject *subject, struct pcoll_rule *rule)
 {
     char names[64];
     size_t used = 0;
@@ -81,7 +81,7 @@ static enum pcoll_result find_coll(struct pcoll_reader *reader, const struct pco
         const char *name = pcoll_coll_name((enum pcoll_coll)coll);
 
         rule->coll = (enum pcoll_coll)coll;
-        if (strcmp(name, draft->coll) == 0)
+        if (strcmp(name, subject->coll) == 0)
             return PCOLL_OK;
         if (used < sizeof(names))
             used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
@@ -92,14 +92,15 @@ static enum pcoll_result find_coll(struct pcoll_reader *reader, const struct pco
 
 static enum pcoll_result find_algorithm(struct pcoll_reader *reader,
                                         const struct pcoll_record *record,
-                                        const struct draft *draft, struct pcoll_rule *rule)
+                                        const struct pcoll_subject *subject,
+                                        struct pcoll_rule *rule)
 {
     char name[32], names[256];
 
-    rule->algorithm = pcoll_algorithm_find(rule->coll, draft->algorithm);
+    rule->algorithm = pcoll_algorithm_find(rule->coll, subject->algorithm);
     if (rule->algorithm)
         return PCOLL_OK;
-    pcoll_text_quote(name, sizeof(name), draft->algorithm, sizeof(name));
+    pcoll_text_quote(name, sizeof(name), subject->algorithm, sizeof(name));
     pcoll_text_names(rule->coll, names, sizeof(names));
     return pcoll_reader_refuse_field(reader, record, "algorithm",
                                      "no %s algorithm '%s' "
@@ -108,16 +109,16 @@ static enum pcoll_result find_algorithm(struct pcoll_reader *reader,
 }
 
 static enum pcoll_result find_path(struct pcoll_reader *reader, const struct pcoll_record *record,
-                                   const struct draft *draft, struct pcoll_rule *rule)
+                                   const struct pcoll_subject *subject, struct pcoll_rule *rule)
 {
     const int user = rule->algorithm->paths >> PCOLL_PATH_USER & 1;
     const int temp = rule->algorithm->paths >> PCOLL_PATH_TEMP & 1;
 
-    if (!draft->path)
+    if (!subject->path)
         return PCOLL_OK;
-    if (user && strcmp(draft->path, "user") == 0)
+    if (user && strcmp(subject->path, "user") == 0)
         rule->params.path = PCOLL_PATH_USER;
-    else if (temp && strcmp(draft->path, "temp") == 0)
+    else if (temp && strcmp(subject->path, "temp") == 0)
         rule->params.path = PCOLL_PATH_TEMP;
     else
         return pcoll_reader_refuse_field(reader, record, "path",
@@ -131,15 +132,21 @@ static enum pcoll_result find_path(struct pcoll_reader *reader, const struct pco
     return PCOLL_OK;
 }
 
+enum pcoll_result pcoll_subject_find(struct pcoll_reader *reader, const struct pcoll_record *record,
+                                     const struct pcoll_subject *subject, struct pcoll_rule *rule)
+{
+    enum pcoll_result result = find_coll(reader, record, subject, rule);
+
+    if (result == PCOLL_OK)
+        result = find_algorithm(reader, record, subject, rule);
+    return result == PCOLL_OK ? find_path(reader, record, subject, rule) : result;
+}
+
 static enum pcoll_result finish_rule(struct pcoll_reader *reader, const struct pcoll_record *record,
                                      const struct draft *draft, struct pcoll_rule *rule)
 {
-    enum pcoll_result result = find_coll(reader, record, draft, rule);
+    const enum pcoll_result result = pcoll_subject_find(reader, record, &draft->subject, rule);
 
-    if (result == PCOLL_OK)
-        result = find_algorithm(reader, record, draft, rule);
-    if (result == PCOLL_OK)
-        result = find_path(reader, record, draft, rule);
     if (result != PCOLL_OK)
         return result;
     if (draft->radix && !rule->algorithm->uses_radix)

@@ -2,6 +2,7 @@
 # default.json by maint/text-to-c.
 pcoll_sources += \
     %D%/choose.h %D%/choose.c %D%/choice.c \
+    %D%/correction.h %D%/correction.c \
     %D%/table.h %D%/table.c %D%/table_state.h \
     %D%/figures.h %D%/figures.c \
     %D%/identity.h %D%/identity.c %D%/identity_read.h %D%/identity_read.c \

@@ -8,6 +8,7 @@
 
 #define VERSION 1
 #define MAX_DEPTH 16
+
 /* ---- the whole ---- */
 
 static enum pcoll_result read_version(struct pcoll_reader *reader, struct json_object *value,
@@ -42,6 +43,7 @@ static const struct pcoll_field table_fields[] = {
     {"library", pcoll_identity_read_library, offsetof(struct pcoll_table, identity), 0},
     {"media", pcoll_media_read, offsetof(struct pcoll_table, media), 1},
     {"rules", pcoll_rules_read, offsetof(struct pcoll_table, rules), 0},
+    {"corrections", pcoll_corrections_read, offsetof(struct pcoll_table, corrections), 0},
     {NULL, NULL, 0, 0}};
 
 /* The objects of `text`, to be ended with json_object_put(); NULL is JSON's null. */
@@ -110,6 +112,7 @@ void pcoll_table_destroy(struct pcoll_table *table)
     free(table->description);
     free(table->media.media);
     free(table->rules.rules);
+    free(table->corrections.list);
     free(table);
 }
 
@@ -184,6 +187,39 @@ const struct pcoll_rule *pcoll_table_rules(const struct pcoll_table *table, size
 {
     *count_p = table->rules.count;
     return table->rules.rules;
+}
+
+void pcoll_table_drop_rules(struct pcoll_table *table)
+{
+    table->rules.count = 0;
+}
+
+double pcoll_table_factor(const struct pcoll_table *table, const struct pcoll_correction *about,
+                          uint64_t bytes)
+{
+    for (size_t i = 0; i < table->corrections.count; i++)
+        if (pcoll_correction_same(&table->corrections.list[i], about))
+            return pcoll_correction_at(&table->corrections.list[i], bytes);
+    return 1;
+}
+
+enum pcoll_result pcoll_table_correct(struct pcoll_table *table,
+                                      const struct pcoll_correction *correction)
+{
+    struct pcoll_correction *list = table->corrections.list;
+    size_t i = 0;
+
+    while (i < table->corrections.count && !pcoll_correction_same(&list[i], correction))
+        i++;
+    if (i == table->corrections.count) {
+        list = realloc(list, (i + 1) * sizeof(*list));
+        if (!list)
+            return PCOLL_ERR_NOMEM;
+        table->corrections.list = list;
+        table->corrections.count++;
+    }
+    list[i] = *correction;
+    return PCOLL_OK;
 }
 
 /* ---- the file ---- */

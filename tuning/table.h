@@ -1,6 +1,6 @@
 /*
- * The tuning table: machine parameters per medium and level, optional rules, from JSON
- * (tuning/schema.json, tuning/README.md; a default is compiled in).
+ * The tuning table: machine parameters per medium and level, optional rules and corrections, from
+ * JSON (tuning/schema.json, tuning/README.md; a default is compiled in).
  */
 #ifndef PCOLL_TABLE_H
 #define PCOLL_TABLE_H
@@ -9,6 +9,7 @@
 #include "tuning/identity.h"
 
 struct pcoll_table;
+struct pcoll_correction; /* tuning/correction.h */
 
 #define PCOLL_TABLE_MAX_BYTES (1u << 20) /* of the text */
 
@@ -54,6 +55,17 @@ enum pcoll_result pcoll_table_describe(struct pcoll_table *table,
 
 /* The rules in the order of the file. */
 const struct pcoll_rule *pcoll_table_rules(const struct pcoll_table *table, size_t *count_p);
+
+void pcoll_table_drop_rules(struct pcoll_table *table);
+
+/* What a predicted time is to be multiplied by; 1 when nobody measured.  Of `about` all but the
+ * points counts. */
+double pcoll_table_factor(const struct pcoll_table *table, const struct pcoll_correction *about,
+                          uint64_t bytes);
+
+/* Add a correction, or put it in place of the one of the same candidate and shape. */
+enum pcoll_result pcoll_table_correct(struct pcoll_table *table,
+                                      const struct pcoll_correction *correction) PCOLL_MUST_CHECK;
 
 /* Read the file at `path` into *text_p, to be ended with free(); for one rank, which then hands
  * the text to all.  One line to `report` and PCOLL_ERR_SYSTEM when it cannot be read,

@@ -4,6 +4,7 @@
 #ifndef PCOLL_TABLE_STATE_H
 #define PCOLL_TABLE_STATE_H
 
+#include "tuning/correction.h"
 #include "tuning/identity_read.h"
 #include "tuning/media.h"
 #include "tuning/rules.h"
@@ -13,6 +14,7 @@ struct pcoll_table {
     struct pcoll_identity identity;
     struct pcoll_media media;
     struct pcoll_rules rules;
+    struct pcoll_corrections corrections;
 };
 
 #endif /* PCOLL_TABLE_STATE_H */

@@ -175,6 +175,12 @@ static void write_range(struct writer *writer, const char *name, const uint64_t 
             (unsigned long long)ends[1]);
 }
 
+static void write_path(struct writer *writer, enum pcoll_path path)
+{
+    if (path != PCOLL_PATH_AUTO)
+        fprintf(writer->out, ", \"path\": \"%s\"", path == PCOLL_PATH_USER ? "user" : "temp");
+}
+
 static void write_rule(struct writer *writer, const struct pcoll_rule *rule)
 {
     begin_line(writer);
@@ -186,9 +192,7 @@ static void write_rule(struct writer *writer, const struct pcoll_rule *rule)
         fprintf(writer->out, ", \"radix\": %d", rule->params.radix);
     if (rule->params.segment)
         fprintf(writer->out, ", \"segment\": %llu", (unsigned long long)rule->params.segment);
-    if (rule->params.path != PCOLL_PATH_AUTO)
-        fprintf(writer->out, ", \"path\": \"%s\"",
-                rule->params.path == PCOLL_PATH_USER ? "user" : "temp");
+    write_path(writer, rule->params.path);
     fputs(" }", writer->out);
 }
 
@@ -199,6 +203,38 @@ static void write_rules(struct writer *writer, const struct pcoll_rules *rules)
     enter(writer, "rules", '[');
     for (size_t i = 0; i < rules->count; i++)
         write_rule(writer, &rules->rules[i]);
+    leave(writer, ']');
+}
+
+/* ---- corrections ---- */
+
+static void write_correction(struct writer *writer, const struct pcoll_correction *correction)
+{
+    begin_line(writer);
+    fputs("{ \"medium\": ", writer->out);
+    write_text(writer, correction->medium);
+    fprintf(writer->out, ", \"coll\": \"%s\", \"algorithm\": \"%s\"",
+            pcoll_coll_name(correction->algorithm->coll), correction->algorithm->name);
+    write_path(writer, correction->path);
+    fprintf(writer->out, ", \"ranks\": %d, \"nodes\": %d,\n%*s  \"bytes\": [", correction->nranks,
+            correction->nnodes, 4 * writer->depth, "");
+    for (int i = 0; i < correction->npoints; i++)
+        fprintf(writer->out, "%s%llu", i ? ", " : "", (unsigned long long)correction->bytes[i]);
+    fprintf(writer->out, "],\n%*s  \"factor\": [", 4 * writer->depth, "");
+    for (int i = 0; i < correction->npoints; i++) {
+        fputs(i ? ", " : "", writer->out);
+        write_number(writer, correction->factor[i]);
+    }
+    fputs("] }", writer->out);
+}
+
+static void write_corrections(struct writer *writer, const struct pcoll_corrections *corrections)
+{
+    if (corrections->count == 0)
+        return;
+    enter(writer, "corrections", '[');
+    for (size_t i = 0; i < corrections->count; i++)
+        write_correction(writer, &corrections->list[i]);
     leave(writer, ']');
 }
 
@@ -216,6 +252,7 @@ enum pcoll_result pcoll_table_write(const struct pcoll_table *table, FILE *out)
     write_identity(&writer, &table->identity);
     write_media(&writer, &table->media);
     write_rules(&writer, &table->rules);
+    write_corrections(&writer, &table->corrections);
     leave(&writer, '}');
     fputc('\n', out);
     return fflush(out) != 0 || ferror(out) ? PCOLL_ERR_SYSTEM : PCOLL_OK;

@@ -86,6 +86,8 @@ static void expect(struct trial *trial, const char *algorithm, const char *reaso
     free(trial->message);
 }
 
+#define EVEN "{\"L\":1,\"o\":1,\"g\":1,\"G\":1e-4,\"rma\":2,\"copy\":2e-4,\"call\":1,\"turn\":1}"
+
 /* ---- the model ---- */
 
 /* Negative: none. */
@@ -673,8 +675,7 @@ static void test_candidates(void)
         struct trial trial =
             trial_of((enum pcoll_coll)(i % PCOLL_NUM_COLLS), nranks[i / 3 % 4], bytes[i / 12]);
 
-        trial.json = HEAD "{\"L\":1,\"o\":1,\"g\":1,\"G\":1e-4,\"rma\":2,\"copy\":2e-4,\"call\":1,"
-                          "\"turn\":1}}}";
+        trial.json = HEAD EVEN "}}";
         if (trial.signature.coll == PCOLL_BARRIER)
             trial.signature.bytes = 0;
         pcoll_table_destroy(table);
@@ -693,6 +694,29 @@ static void test_candidates(void)
                             &(struct pcoll_ability){.medium = "ofi"}, &one, 1) == 0,
            "none of a medium that the table lacks");
     pcoll_table_destroy(table);
+}
+
+/* What was measured on a communicator of that shape counts, there only. */
+static void test_correction(void)
+{
+    static const char json[] =
+        HEAD EVEN "}, \"corrections\": [{\"medium\": \"shm\", \"coll\": \"bcast\","
+                  " \"algorithm\": \"shared\", \"path\": \"temp\", \"ranks\": 8,"
+                  " \"bytes\": [8, 16], \"factor\": [1e3, 1]}]}";
+    struct trial trial = trial_of(PCOLL_BCAST, 8, 16);
+    double model;
+
+    trial.json = json;
+    expect(&trial, "shared", "model", NULL, "a correction of 1");
+    model = trial.choice.predicted_us;
+    trial.signature.bytes = 8;
+    expect(&trial, "eager", "model", NULL, "what is 1000 times slower than predicted");
+    trial.wish.algorithm = "shared";
+    expect(&trial, "shared", "wish", NULL, "and wished");
+    tap_ok(trial.choice.predicted_us > 900 * model, "is said to take so long");
+    trial.wish.algorithm = NULL;
+    trial.signature.nranks = 7;
+    expect(&trial, "shared", "model", NULL, "one rank less");
 }
 
 static void test_text(void)
@@ -801,6 +825,7 @@ int main(void)
     test_level();
     test_candidates();
     test_both_paths();
+    test_correction();
     test_text();
     test_work();
     show_speed();

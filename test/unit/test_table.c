@@ -1,11 +1,13 @@
 /* The tuning table: what is read, and how every kind of mistake is refused. */
 #include "tuning/table.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "test/unit/tap.h"
+#include "tuning/correction.h"
 
 #define SHM_OPEN                                                                                   \
     "\"shm\": {\"L\": 0.5, \"o\": 0.25, \"g\": 2, \"G\": 1e-4, \"rma\": 1.5,\n"                    \
@@ -14,6 +16,9 @@
 #define HEAD "{\"pcoll_tuning\": 1,\n\"media\": {" SHM "}"
 #define MORE(text) "{\"pcoll_tuning\": 1, \"media\": {" SHM_OPEN text "}}}"
 #define RULES(text) HEAD ",\n\"rules\": [\n" text "]}"
+#define CORRECTIONS(text) HEAD ",\n\"corrections\": [\n" text "]}"
+#define ABOUT "{\"medium\": \"shm\", \"coll\": \"bcast\", \"algorithm\": \"eager\", \"ranks\": 4"
+#define POINTS(bytes, factor) ", \"bytes\": [" bytes "],\n\"factor\": [" factor "]}"
 
 /* `*message_p` is what was reported; the caller frees it. */
 static enum pcoll_result parse(const char *text, struct pcoll_table **table_p, char **message_p)
@@ -51,7 +56,7 @@ static const struct mistake mistakes[] = {
     {"version no integer", "{\"pcoll_tuning\": 1.0}", "t.json:1: pcoll_tuning: must be an integer"},
     {"unknown key", HEAD ",\n\n\"rulez\": []}",
      "t.json:5: rulez: unknown key (allowed: pcoll_tuning, description, machine, library, media, "
-     "rules)"},
+     "rules, corrections)"},
     {"unprintable key", HEAD ",\n\"a\xc3\n\x01\": 1}", "t.json:4: a???: unknown key"},
     {"long key",
      HEAD ",\n\"kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"
@@ -135,6 +140,33 @@ static const struct mistake mistakes[] = {
     {"library with an unknown key", HEAD ",\n\"library\": {\"ucx\": \"x\"}}",
      "t.json:4: library.ucx: unknown key (allowed: pcoll, mpi, libfabric)"},
     {"rules no array", HEAD ",\n\"rules\": {}}", "t.json:4: rules: must be an array"},
+    {"corrections no array", HEAD ",\n\"corrections\": {}}",
+     "t.json:4: corrections: must be an array"},
+    {"correction of nothing", CORRECTIONS("{}"), "t.json:5: corrections[0].medium: missing"},
+    {"correction of no algorithm",
+     CORRECTIONS(
+         "{\"medium\": \"shm\", \"coll\": \"bcast\",\n\"algorithm\": \"ring\", \"ranks\": 4" POINTS(
+             "8", "1")),
+     "t.json:6: corrections[0].algorithm: no bcast algorithm 'ring' (allowed: eager, "},
+    {"correction of another path", CORRECTIONS(ABOUT ", \"path\": \"user\"" POINTS("8", "1")),
+     "t.json:5: corrections[0].path: not a path of 'eager' (allowed: temp)"},
+    {"correction of no medium",
+     CORRECTIONS(
+         "{\"medium\": \"\", \"coll\": \"bcast\", \"algorithm\": \"eager\", \"ranks\": 4" POINTS(
+             "8", "1")),
+     "t.json:5: corrections[0].medium: no name of a medium"},
+    {"correction of more nodes than ranks", CORRECTIONS(ABOUT ", \"nodes\": 5" POINTS("8", "1")),
+     "t.json:5: corrections[0].nodes: more nodes than ranks"},
+    {"sizes that fall", CORRECTIONS(ABOUT POINTS("8, 8", "1, 1")),
+     "t.json:5: corrections[0].bytes[1]: must be an integer (allowed: 9 to "},
+    {"no sizes", CORRECTIONS(ABOUT POINTS("", "")),
+     "t.json:5: corrections[0].bytes: must be an array (allowed: 1 to 16 numbers)"},
+    {"too many sizes", CORRECTIONS(ABOUT POINTS("1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "1")),
+     "t.json:5: corrections[0].bytes: must be an array (allowed: 1 to 16 numbers)"},
+    {"factors missing", CORRECTIONS(ABOUT POINTS("8, 9", "1")),
+     "t.json:6: corrections[0].factor: 1 factors for 2 sizes"},
+    {"factor 0", CORRECTIONS(ABOUT POINTS("8", "0")),
+     "t.json:6: corrections[0].factor[0]: too small (allowed: 1e-06 to 1e+06)"},
     {"rule no object", RULES("1"), "t.json:5: rules[0]: must be an object"},
     {"rule with an unknown key", RULES("{\"coll\": \"bcast\",\n\"size\": 1}"),
      "t.json:6: rules[0].size: unknown key (allowed: coll, ranks, bytes, algorithm, radix, "
@@ -317,6 +349,49 @@ static void test_rules(void)
            "everything left open");
     pcoll_table_destroy(table);
     free(message);
+}
+
+/* Linear in the logarithms of size + 1: 63 is halfway from 0 to 4095. */
+static void test_corrections(void)
+{
+    struct pcoll_table *table = NULL;
+    struct pcoll_correction about = {.medium = "shm",
+                                     .algorithm = pcoll_algorithm_find(PCOLL_BCAST, "eager"),
+                                     .nranks = 4,
+                                     .nnodes = 1},
+                            other = about;
+    char *message;
+
+    tap_ok(parse(CORRECTIONS(ABOUT POINTS(
+                     "0, 4095", "1, 4") ",\n" ABOUT
+                                        ", \"nodes\": 2, \"path\": \"temp\"" POINTS("7", "5")),
+                 &table, &message) == PCOLL_OK &&
+               message[0] == '\0',
+           "a table with corrections");
+    free(message);
+    tap_ok(pcoll_table_factor(table, &about, 0) == 1 &&
+               fabs(pcoll_table_factor(table, &about, 63) - 2) < 1e-9 &&
+               pcoll_table_factor(table, &about, 4095) == 4 &&
+               pcoll_table_factor(table, &about, UINT64_MAX) == 4,
+           "between and beyond the sizes");
+    other.nnodes = 2;
+    tap_ok(pcoll_table_factor(table, &other, 7) == 1, "another path");
+    other.path = PCOLL_PATH_TEMP;
+    tap_ok(pcoll_table_factor(table, &other, 1) == 5, "another shape");
+    other.nranks = 5;
+    tap_ok(pcoll_table_factor(table, &other, 7) == 1, "a shape that nobody measured");
+    other = about;
+    strcpy(other.medium, "ofi_rma");
+    tap_ok(pcoll_table_factor(table, &other, 4095) == 1, "another medium");
+    other.npoints = about.npoints = 1;
+    other.factor[0] = 7;
+    about.factor[0] = 8;
+    tap_ok(pcoll_table_correct(table, &other) == PCOLL_OK &&
+               pcoll_table_correct(table, &about) == PCOLL_OK &&
+               pcoll_table_factor(table, &other, 1) == 7 &&
+               pcoll_table_factor(table, &about, 4095) == 8,
+           "one added, one replaced");
+    pcoll_table_destroy(table);
 }
 
 #define LEVELS                                                                                     \
@@ -590,11 +665,15 @@ int main(void)
     test_damage();
     test_machine();
     test_rules();
+    test_corrections();
     test_levels();
     test_identity();
     test_written("the default table", pcoll_tuning_default_json);
     test_written("a table with rules", full);
     test_written("a table with levels", MORE(LEVELS));
+    test_written("a table with corrections",
+                 CORRECTIONS(ABOUT ", \"nodes\": 2, \"path\": \"temp\"" POINTS(
+                     "7", "5") "," ABOUT POINTS("0, 4095", "0.25, 1e3")));
     test_made();
     test_full_stream();
     test_default();

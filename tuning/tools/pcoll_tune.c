@@ -229,18 +229,15 @@ static int can_write(const char *path)
     return !path || out;
 }
 
-static int write_outcome(struct outcome *outcome, struct pcoll_table *table,
-                         const struct tune_options *options)
+static int fill_table(struct outcome *outcome, struct pcoll_table *table)
 {
     set_identity(outcome);
     for (int i = 0; i < TUNE_MEDIA; i++)
         set_medium(table, outcome, tune_media[i]);
     *pcoll_table_identity(table) = outcome->identity;
-    if (pcoll_table_describe(table,
-                             "Measured by pcoll-tune. An interval holds the medians of three "
-                             "sittings; what has none was not measured.") != PCOLL_OK)
-        return 0;
-    return write_table(table, options->output);
+    return pcoll_table_describe(table,
+                                "Measured by pcoll-tune. An interval holds the medians of three "
+                                "sittings; what has none was not measured.") == PCOLL_OK;
 }
 
 /* ---- main ---- */
@@ -300,26 +297,56 @@ static int is_anything(const struct outcome *outcome)
     return 0;
 }
 
-static int run(const struct tune_options *options)
+/* The first rank's word for all. */
+static int agree(int good)
+{
+    tune_bcast(&good, sizeof(good), 0, MPI_COMM_WORLD);
+    return good;
+}
+
+/* Rules that nobody has measured would beat corrections that somebody has. */
+static int correct(const struct tune_options *options, struct pcoll_table *table)
+{
+    if (table && !options->base)
+        pcoll_table_drop_rules(table);
+    return agree(tune_correct(options, table));
+}
+
+static int measure_parameters(const struct tune_options *options, struct pcoll_table *table)
 {
     static struct outcome outcome;
-    struct pcoll_table *table = NULL;
-    int good = world_rank != 0 ||
-               (load_base(options->base, &table) == PCOLL_OK && can_write(options->output));
+    int good = 1;
 
-    tune_bcast(&good, sizeof(good), 0, MPI_COMM_WORLD);
-    if (!good)
-        return 1;
     outcome.identity.hosts = tune_nodes();
     measure_all(&outcome, options);
     if (world_rank == 0) {
         print_outcome(&outcome);
-        good = is_anything(&outcome) && write_outcome(&outcome, table, options);
+        good = is_anything(&outcome) && fill_table(&outcome, table);
     }
-    tune_bcast(&good, sizeof(good), 0, MPI_COMM_WORLD);
+    return agree(good);
+}
+
+static int calibrate(const struct tune_options *options, struct pcoll_table *table)
+{
+    int good = options->seconds == 0 || measure_parameters(options, table);
+
+    if (good && options->correct)
+        good = correct(options, table);
+    return agree(good && (world_rank != 0 || write_table(table, options->output)));
+}
+
+static int run(const struct tune_options *options)
+{
+    struct pcoll_table *table = NULL;
+    int good = world_rank != 0 ||
+               (load_base(options->base, &table) == PCOLL_OK && can_write(options->output));
+
+    if (!agree(good))
+        return 1;
+    good = options->judge ? tune_judge(options, table) : calibrate(options, table);
+    good = agree(good);
     if (good && options->plot)
-        good = tune_plot(options, table);
-    tune_bcast(&good, sizeof(good), 0, MPI_COMM_WORLD);
+        good = agree(tune_plot(options, table));
     pcoll_table_destroy(table);
     tune_meet(MPI_COMM_WORLD);
     pcoll_ofi_rma_finalize();

@@ -1,7 +1,7 @@
 # Programs beside the library.  pcoll-tune is an MPI program, which maint/build makes.
 bin_PROGRAMS += pcoll-info
 pcoll_info_SOURCES = %D%/pcoll_info.c
-pcoll_info_LDADD = libpcoll.a $(JSON_LIBS)
+pcoll_info_LDADD = libpcoll.a $(JSON_LIBS) -lm
 
 # What pcoll-tune consists of and needs no MPI for.
 check_LIBRARIES += %D%/libtools.a

@@ -10,14 +10,21 @@
 #include "tuning/tools/robust.h"
 #include "tuning/table.h"
 
+enum { TUNE_SIZES = 16 };
+
 struct tune_options {
-    const char *output;    /* file; NULL: stdout */
-    const char *base;      /* table that holds what is not measured; NULL: built-in */
-    const char *media;     /* names separated by commas; NULL: all */
-    const char *provider;  /* of libfabric; NULL: its choice */
-    const char *interface; /* NULL: the provider's choice */
-    const char *plot;      /* folder for pictures; NULL: none */
-    double seconds;        /* for all measurements together */
+    const char *output;     /* file; NULL: stdout */
+    const char *base;       /* table that holds what is not measured; NULL: built-in */
+    const char *media;      /* names separated by commas; NULL: all */
+    const char *provider;   /* of libfabric; NULL: its choice */
+    const char *interface;  /* NULL: the provider's choice */
+    const char *plot;       /* folder for pictures; NULL: none */
+    double seconds;         /* for all measurements together */
+    int correct;            /* the table gets corrections for this communicator */
+    const char *judge;      /* file for how well the base table does; NULL: no judgement */
+    const char *algorithms; /* only these run, as a list; NULL: all */
+    int nsizes;             /* that they run at; 0: the usual ones */
+    uint64_t sizes[TUNE_SIZES];
 };
 
 /* ---- tune_options.c ---- */
@@ -84,9 +91,43 @@ int tune_sit(int unit);       /* on one processing unit; 0: could not */
 void tune_sit_anywhere(void); /* as before */
 int tune_sockets(void);
 
-/* ---- tune_plot.c: candidates, measured and predicted ---- */
+/* ---- tune_race.c: all ranks run all candidates ---- */
+
+enum { TUNE_RUNNERS = 32 };
+
+struct tune_stage; /* a medium between all ranks */
+
+struct tune_runner {
+    int row; /* of pcoll_algorithms */
+    struct pcoll_params params;
+    double predicted;         /* us */
+    struct estimate measured; /* us; none used: the medium cannot hold it */
+};
+
+/* Collective over all ranks; rank 0 has the table.  NULL, on all: no medium. */
+struct tune_stage *tune_stage_open(const struct tune_options *options,
+                                   const struct pcoll_table *table);
+void tune_stage_close(struct tune_stage *stage);
+const char *tune_stage_medium(const struct tune_stage *stage);
+int tune_stage_nnodes(const struct tune_stage *stage);
+
+/* Collective.  Run the candidates for one call, or of them those with these names (NULL: all), also
+ * where `auto` would not have them.  Fills runners[0 .. return) alike on all ranks; what would be
+ * chosen comes first. */
+int tune_race(const struct tune_stage *stage, enum pcoll_coll coll, uint64_t bytes,
+              const char *names, struct tune_runner runners[TUNE_RUNNERS]);
+
+const char *tune_runner_label(const struct tune_runner *runner); /* "chain, user"; static */
+
+/* The sizes to run at, rising.  How many. */
+int tune_sizes(const struct tune_options *options, enum pcoll_coll coll, int nranks,
+               uint64_t sizes[TUNE_SIZES]);
+
+/* ---- tune_plot.c, tune_correct.c: what comes of races ---- */
 
 /* Collective over all ranks; rank 0 has the table.  0: it failed. */
 int tune_plot(const struct tune_options *options, const struct pcoll_table *table);
+int tune_correct(const struct tune_options *options, struct pcoll_table *table);
+int tune_judge(const struct tune_options *options, const struct pcoll_table *table);
 
 #endif /* PCOLL_TUNE_H */

@@ -17,18 +17,25 @@ static void usage(FILE *out)
 {
     if (world_rank != 0)
         return;
-    fputs("usage: mpiexec -n N pcoll-tune [options]   two ranks or more\n"
-          "  -o, --output=FILE   the tuning table (standard output)\n"
-          "  --quick             15 seconds of measurements in place of 60\n"
-          "  --seconds=S         so many, at most\n"
-          "  --media=A,B         only these (shm,ofi_rma,ofi_trigger)\n"
-          "  --provider=NAME     of libfabric (MPIR_CVAR_COLL_OFFLOAD_PROVIDER, FI_PROVIDER)\n"
-          "  --interface=NAME    its domain, network interface or address\n"
-          "                      (MPIR_CVAR_COLL_OFFLOAD_INTERFACE)\n"
-          "  --base=FILE         table that holds what is not measured, and rules (built-in)\n"
-          "  --plot=DIR          then draw time over size of every candidate there, by gnuplot\n"
-          "Exit status: 0, 1 if it failed, 2 for a bad command line.\n",
-          out);
+    fputs(
+        "usage: mpiexec -n N pcoll-tune [options]   two ranks or more\n"
+        "  -o, --output=FILE   the tuning table (standard output)\n"
+        "  --quick             15 seconds of measurements in place of 60\n"
+        "  --seconds=S         so many, at most; 0: the base table's parameters stay\n"
+        "  --media=A,B         only these (shm,ofi_rma,ofi_trigger)\n"
+        "  --provider=NAME     of libfabric (MPIR_CVAR_COLL_OFFLOAD_PROVIDER, FI_PROVIDER)\n"
+        "  --interface=NAME    its domain, network interface or address\n"
+        "                      (MPIR_CVAR_COLL_OFFLOAD_INTERFACE)\n"
+        "  --base=FILE         table that holds what is not measured, and rules (built-in)\n"
+        "  --correct           then run every candidate on all ranks; the table gets what the\n"
+        "                      model is off by for this number of ranks and nodes\n"
+        "  --judge=FILE        measure nothing; run every candidate, and write how well the base\n"
+        "                      table predicts and chooses: a line of JSON for each call\n"
+        "  --sizes=LIST        bytes to run them at, rising, with K or M\n"
+        "  --algorithms=LIST   only these\n"
+        "  --plot=DIR          then draw time over size of every candidate there, by gnuplot\n"
+        "Exit status: 0, 1 if it failed, 2 for a bad command line.\n",
+        out);
 }
 
 static const struct option long_options[] = {
@@ -36,15 +43,17 @@ static const struct option long_options[] = {
     {"seconds", required_argument, NULL, 's'},  {"media", required_argument, NULL, 'm'},
     {"provider", required_argument, NULL, 'p'}, {"interface", required_argument, NULL, 'i'},
     {"base", required_argument, NULL, 'b'},     {"plot", required_argument, NULL, 'P'},
+    {"correct", no_argument, NULL, 'c'},        {"judge", required_argument, NULL, 'j'},
+    {"sizes", required_argument, NULL, 'S'},    {"algorithms", required_argument, NULL, 'a'},
     {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
 
-/* 0: not a number of seconds. */
+/* Negative: not a number of seconds. */
 static double seconds_of(const char *text)
 {
     char *end = NULL;
     const double seconds = strtod(text, &end);
 
-    return *text != '\0' && *end == '\0' && seconds >= 0.1 && seconds <= 86400 ? seconds : 0;
+    return *text != '\0' && *end == '\0' && seconds >= 0 && seconds <= 86400 ? seconds : -1;
 }
 
 static int is_medium(const char *name, size_t length)
@@ -75,6 +84,34 @@ static int are_media(const char *list)
     }
 }
 
+/* 0: not rising sizes. */
+static int take_sizes(struct tune_options *options, const char *list)
+{
+    const char *at = list;
+
+    for (options->nsizes = 0; options->nsizes < TUNE_SIZES; at++) {
+        char *end = NULL;
+        uint64_t size = strtoull(at, &end, 10);
+        const uint64_t unit = *end == 'K' ? 1 << 10 : *end == 'M' ? 1 << 20 : 1;
+
+        if (end == at || *at == '-' || size == 0 || size > UINT64_C(1) << 30)
+            break;
+        size *= unit;
+        at = end + (unit > 1);
+        if (options->nsizes > 0 && size <= options->sizes[options->nsizes - 1])
+            break;
+        options->sizes[options->nsizes++] = size;
+        if (*at == '\0')
+            return 1;
+        if (*at != ',')
+            break;
+    }
+    if (world_rank == 0)
+        fprintf(stderr, "pcoll-tune: --sizes: '%s' is not allowed (up to %d rising sizes)\n", list,
+                TUNE_SIZES);
+    return 0;
+}
+
 /* Answers the exit status, or -1 to go on. */
 static int take_option(struct tune_options *options, int option)
 {
@@ -87,10 +124,10 @@ static int take_option(struct tune_options *options, int option)
             return -1;
         case 's':
             options->seconds = seconds_of(optarg);
-            if (options->seconds > 0)
+            if (options->seconds >= 0)
                 return -1;
             if (world_rank == 0)
-                fprintf(stderr, "pcoll-tune: --seconds: '%s' is not allowed (0.1 to 86400)\n",
+                fprintf(stderr, "pcoll-tune: --seconds: '%s' is not allowed (0 to 86400)\n",
                         optarg);
             return 2;
         case 'm':
@@ -107,6 +144,17 @@ static int take_option(struct tune_options *options, int option)
             return -1;
         case 'P':
             options->plot = optarg;
+            return -1;
+        case 'c':
+            options->correct = 1;
+            return -1;
+        case 'j':
+            options->judge = optarg;
+            return -1;
+        case 'S':
+            return take_sizes(options, optarg) ? -1 : 2;
+        case 'a':
+            options->algorithms = optarg;
             return -1;
         case 'h':
             usage(stdout);

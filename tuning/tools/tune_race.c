@@ -1,0 +1,406 @@
+/*
+ * A race: all ranks run every candidate for one call, in turns.
+ *
+ * All are bound at once; each round gives one sample of each, so that a machine that changes its
+ * mood does it to all alike.  A sample is a batch of starts and waits, begun together; it takes as
+ * long as on the rank where it takes longest.  After some rounds all is bound anew, to other memory
+ * (a sitting), as much depends on where memory happens to lie.
+ */
+#include "tuning/tools/tune.h"
+
+#include "algorithms/lower.h"
+#include "algorithms/topology.h"
+#include "offload/ofi_rma.h"
+#include "offload/shm.h"
+#include "tuning/choose.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SITTINGS = 3, ROUNDS = 5, FEWEST_ROUNDS = 2, MAX_BATCH = 1000, SPINS = 1000 };
+
+#define BATCH_US 3e3
+#define CROWDED_BATCH_US 1e4 /* some of the scheduler's time slices */
+#define RUNNER_US 2e5        /* then FEWEST_ROUNDS of one sitting are enough */
+#define HOPELESS 2           /* so many times the best: likewise */
+
+struct tune_stage {
+    MPI_Comm comm;
+    const struct pcoll_medium *medium;
+    struct pcoll_bootstrap bootstrap;
+    struct pcoll_topology *topology;
+    struct pcoll_group *group;
+    struct pcoll_ability ability;
+    const struct pcoll_table *table; /* rank 0 */
+    int is_crowded;
+};
+
+struct lane {
+    struct pcoll_plan *plan;
+    struct pcoll_bound *bound; /* NULL: the medium cannot hold it, on all ranks */
+    int times, nsamples, nsittings;
+    int is_done; /* with this sitting */
+    int is_out;  /* of all others as well */
+    double samples[ROUNDS], spent;
+    struct estimate sittings[SITTINGS];
+};
+
+/* ---- the stage ---- */
+
+static void set_ability(struct tune_stage *stage)
+{
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    stage->ability = (struct pcoll_ability){
+        .medium = stage->medium->name,
+        .node_medium = stage->topology ? pcoll_medium_shm.name : NULL,
+        .rails = stage->medium->group_rails(stage->group),
+        .provides = stage->medium->group_provides(stage->group),
+        .user_rma_threshold = 4096,
+        .max_temp = 4 << 20,
+        .cores = cores > 0 ? (int)cores : 1,
+    };
+}
+
+static enum pcoll_result open_group(struct tune_stage *stage, int nnodes)
+{
+    enum pcoll_result result = PCOLL_OK;
+    int *nodes;
+
+    stage->medium = nnodes == 1 ? &pcoll_medium_shm : &pcoll_medium_ofi_rma;
+    if (nnodes > 1) {
+        nodes = tune_find_nodes();
+        result = pcoll_topology_create(nodes, NULL, stage->bootstrap.nranks, &stage->topology);
+        free(nodes);
+    }
+    stage->bootstrap.topology = stage->topology;
+    return result == PCOLL_OK ? stage->medium->group_create(&stage->bootstrap, &stage->group)
+                              : result;
+}
+
+/* Two ranks on one core for a moment are a measurement for ever: a core for each on one node, if
+ * there are enough and the launcher has not seated them. */
+static void take_seats(const struct tune_stage *stage)
+{
+    cpu_set_t all;
+    int unit = -1;
+
+    if (stage->is_crowded || sched_getaffinity(0, sizeof(all), &all) != 0 ||
+        CPU_COUNT(&all) < stage->ability.cores)
+        return;
+    for (int i = 0; i <= stage->bootstrap.rank; i++)
+        do {
+            unit++;
+        } while (unit < CPU_SETSIZE && !CPU_ISSET((size_t)unit, &all));
+    tune_sit(unit);
+}
+
+struct tune_stage *tune_stage_open(const struct tune_options *options,
+                                   const struct pcoll_table *table)
+{
+    struct tune_stage *stage = calloc(1, sizeof(*stage));
+    const int nnodes = tune_nodes();
+
+    if (!stage) {
+        fputs("pcoll-tune: out of memory\n", stderr);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        return NULL;
+    }
+    stage->comm = MPI_COMM_WORLD;
+    stage->table = table;
+    stage->bootstrap = tune_bootstrap(&stage->comm, options);
+    if (open_group(stage, nnodes) != PCOLL_OK) {
+        tune_stage_close(stage);
+        return NULL;
+    }
+    set_ability(stage);
+    stage->is_crowded = nnodes > 1 || stage->bootstrap.nranks > stage->ability.cores;
+    take_seats(stage);
+    return stage;
+}
+
+void tune_stage_close(struct tune_stage *stage)
+{
+    tune_sit_anywhere();
+    if (stage->group)
+        stage->medium->group_destroy(stage->group);
+    pcoll_topology_destroy(stage->topology);
+    free(stage);
+}
+
+const char *tune_stage_medium(const struct tune_stage *stage)
+{
+    return stage->medium->name;
+}
+
+int tune_stage_nnodes(const struct tune_stage *stage)
+{
+    return stage->topology ? stage->topology->nnodes : 1;
+}
+
+/* ---- running ---- */
+
+static void play(const struct tune_stage *stage, struct pcoll_bound *bound, int times)
+{
+    for (int i = 0; i < times; i++) {
+        enum pcoll_result result = stage->medium->start(bound);
+
+        while (result == PCOLL_PENDING) {
+            result = stage->medium->spin(bound, stage->is_crowded ? 1 : SPINS);
+            if (result == PCOLL_PENDING)
+                stage->medium->rest(bound, 0);
+        }
+        if (result != PCOLL_OK) {
+            fprintf(stderr, "pcoll-tune: %s: %s\n", stage->medium->name, pcoll_result_text(result));
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+    }
+}
+
+/* us of one instance on the rank where it takes longest; the same on all. */
+static double time_batch(const struct tune_stage *stage, struct pcoll_bound *bound, int times)
+{
+    MPI_Request request;
+    double mine, longest;
+
+    MPI_Ibarrier(stage->comm, &request);
+    tune_wait(&request, 0);
+    mine = tune_now();
+    play(stage, bound, times);
+    mine = tune_now() - mine;
+    MPI_Iallreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, stage->comm, &request);
+    tune_wait(&request, 0);
+    return longest / times * 1e6;
+}
+
+static void bind_lane(const struct tune_stage *stage, const struct tune_runner *runner,
+                      const struct pcoll_signature *signature, const struct pcoll_memory *memory,
+                      struct lane *lane)
+{
+    const struct pcoll_algorithm *row = &pcoll_algorithms[runner->row];
+    enum pcoll_result result =
+        pcoll_generate(row, signature, stage->bootstrap.rank, &runner->params, &lane->plan);
+
+    if (result == PCOLL_OK && !(stage->ability.provides & PCOLL_NEED_WEIGHTS))
+        result = pcoll_lower(row, &runner->params, &lane->plan);
+    result = stage->medium->bind(stage->group, result == PCOLL_OK ? lane->plan : NULL, memory,
+                                 &lane->bound);
+    lane->is_done = lane->is_out = result != PCOLL_OK;
+}
+
+/* How many starts make a batch. */
+static void warm_up(const struct tune_stage *stage, struct lane *lane)
+{
+    const double batch = stage->is_crowded ? CROWDED_BATCH_US : BATCH_US;
+    double one = time_batch(stage, lane->bound, 1);
+
+    if (one < batch / 4)
+        one = time_batch(stage, lane->bound, 10);
+    lane->times = (int)fmax(1, fmin(MAX_BATCH, batch / fmax(one, 1e-3)));
+}
+
+/* All ranks see the same samples, so they agree. */
+static void judge_lane(struct lane *lane, double best)
+{
+    double sorted[ROUNDS];
+
+    if (lane->is_done || lane->nsamples < FEWEST_ROUNDS)
+        return;
+    memcpy(sorted, lane->samples, sizeof(sorted));
+    lane->sittings[lane->nsittings] = estimate_of(sorted, lane->nsamples);
+    lane->is_out =
+        lane->spent > RUNNER_US || lane->sittings[lane->nsittings].value > HOPELESS * best;
+    lane->is_done = lane->is_out || lane->nsamples == ROUNDS;
+}
+
+static void run_rounds(const struct tune_stage *stage, struct lane *lanes, int count)
+{
+    double best = 1e12;
+
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < count; i++) {
+            struct lane *lane = &lanes[i];
+            double sample;
+
+            if (lane->is_done)
+                continue;
+            sample = time_batch(stage, lane->bound, lane->times);
+            lane->samples[lane->nsamples++] = sample;
+            lane->spent += sample * lane->times;
+            best = fmin(best, sample);
+        }
+        for (int i = 0; i < count; i++)
+            judge_lane(&lanes[i], best);
+    }
+}
+
+/* ---- who runs ---- */
+
+static void add_choice(struct tune_runner *runners, int *count, const struct pcoll_choice *choice)
+{
+    if (*count == TUNE_RUNNERS)
+        return;
+    runners[*count].row = (int)(choice->algorithm - pcoll_algorithms);
+    runners[*count].params = choice->params;
+    runners[(*count)++].predicted = choice->predicted_us;
+}
+
+/* Those of a list of names. */
+static int list_named(const struct tune_stage *stage, const struct pcoll_signature *signature,
+                      const char *names, struct tune_runner runners[TUNE_RUNNERS])
+{
+    int count = 0;
+
+    for (const char *at = names; *at; at += strcspn(at, ","), at += *at == ',') {
+        char name[64];
+        const struct pcoll_wish wish = {.algorithm = name};
+        struct pcoll_choice choice;
+
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
+        if (pcoll_algorithm_find(signature->coll, name) &&
+            pcoll_choose(stage->table, signature, &stage->ability, &wish, NULL, &choice) ==
+                PCOLL_OK &&
+            strcmp(choice.reason, "wish") == 0)
+            add_choice(runners, &count, &choice);
+    }
+    for (int i = 1; i < count; i++)
+        if (runners[i].predicted < runners[0].predicted) {
+            const struct tune_runner best = runners[i];
+
+            runners[i] = runners[0];
+            runners[0] = best;
+        }
+    return count;
+}
+
+static int is_choice(const struct tune_runner *runner, const struct pcoll_choice *choice)
+{
+    return &pcoll_algorithms[runner->row] == choice->algorithm &&
+           memcmp(&runner->params, &choice->params, sizeof(choice->params)) == 0;
+}
+
+/* What `auto` takes, which may be by a rule, then the others. */
+static int list_all(const struct tune_stage *stage, const struct pcoll_signature *signature,
+                    struct tune_runner *runners)
+{
+    struct pcoll_choice choices[PCOLL_MAX_CANDIDATES], chosen;
+    const int n =
+        pcoll_candidates(stage->table, signature, &stage->ability, choices, PCOLL_MAX_CANDIDATES);
+    int count = 0;
+
+    if (pcoll_choose(stage->table, signature, &stage->ability, NULL, NULL, &chosen) != PCOLL_OK)
+        return 0;
+    add_choice(runners, &count, &chosen);
+    for (int i = 0; i < n; i++)
+        if (!is_choice(&runners[0], &choices[i]))
+            add_choice(runners, &count, &choices[i]);
+    return count;
+}
+
+static int list_runners(const struct tune_stage *stage, const struct pcoll_signature *signature,
+                        const char *names, struct tune_runner runners[TUNE_RUNNERS])
+{
+    int count = 0;
+
+    memset(runners, 0, TUNE_RUNNERS * sizeof(*runners));
+    if (stage->bootstrap.rank == 0)
+        count = names ? list_named(stage, signature, names, runners)
+                      : list_all(stage, signature, runners);
+    tune_bcast(&count, sizeof(count), 0, stage->comm);
+    tune_bcast(runners, TUNE_RUNNERS * (int)sizeof(*runners), 0, stage->comm);
+    return count;
+}
+
+/* ---- the race ---- */
+
+static void *allocate(uint64_t bytes)
+{
+    void *memory = calloc(1, bytes > 0 ? bytes : 1);
+
+    if (!memory) {
+        fputs("pcoll-tune: out of memory\n", stderr);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return memory;
+}
+
+static void sit(const struct tune_stage *stage, const struct pcoll_signature *signature,
+                const struct tune_runner *runners, struct lane *lanes, int count)
+{
+    const uint64_t blocks = signature->coll == PCOLL_ALLGATHER ? (uint64_t)signature->nranks : 1;
+    const struct pcoll_memory memory = {.send = allocate(signature->bytes),
+                                        .recv = allocate(blocks * signature->bytes)};
+
+    for (int i = 0; i < count; i++) {
+        lanes[i].is_done = lanes[i].is_out;
+        lanes[i].nsamples = 0;
+        if (!lanes[i].is_out)
+            bind_lane(stage, &runners[i], signature, &memory, &lanes[i]);
+        if (!lanes[i].is_done)
+            warm_up(stage, &lanes[i]);
+    }
+    run_rounds(stage, lanes, count);
+    tune_meet(stage->comm);
+    for (int i = 0; i < count; i++) {
+        if (lanes[i].bound)
+            stage->medium->unbind(lanes[i].bound);
+        pcoll_plan_destroy(lanes[i].plan);
+        lanes[i].nsittings += lanes[i].nsamples > 0;
+        lanes[i].bound = NULL;
+        lanes[i].plan = NULL;
+    }
+    free((void *)memory.send);
+    free(memory.recv);
+}
+
+int tune_race(const struct tune_stage *stage, enum pcoll_coll coll, uint64_t bytes,
+              const char *names, struct tune_runner runners[TUNE_RUNNERS])
+{
+    const struct pcoll_signature signature = {.coll = coll,
+                                              .nranks = stage->bootstrap.nranks,
+                                              .bytes = bytes,
+                                              .topology = stage->topology};
+    struct lane lanes[TUNE_RUNNERS] = {{.times = 0}};
+    const int count = list_runners(stage, &signature, names, runners);
+
+    for (int i = 0; i < SITTINGS; i++)
+        sit(stage, &signature, runners, lanes, count);
+    for (int i = 0; i < count; i++)
+        if (lanes[i].nsittings > 0)
+            runners[i].measured = estimate_join(lanes[i].sittings, lanes[i].nsittings);
+    return count;
+}
+
+const char *tune_runner_label(const struct tune_runner *runner)
+{
+    static char label[96];
+    static const char *const paths[] = {"", ", user", ", temp"};
+
+    snprintf(label, sizeof(label), "%s%s", pcoll_algorithms[runner->row].name,
+             paths[runner->params.path]);
+    return label;
+}
+
+int tune_sizes(const struct tune_options *options, enum pcoll_coll coll, int nranks,
+               uint64_t sizes[TUNE_SIZES])
+{
+    static const uint64_t usual[] = {8,        32,        128,     512,      1 << 10,
+                                     2 << 10,  4 << 10,   8 << 10, 16 << 10, 32 << 10,
+                                     64 << 10, 256 << 10, 1 << 20, 4 << 20,  8 << 20};
+    const uint64_t most =
+        coll == PCOLL_ALLGATHER ? (UINT64_C(16) << 20) / (uint64_t)nranks : UINT64_C(16) << 20;
+    const uint64_t *from = options->nsizes > 0 ? options->sizes : usual;
+    const int n = options->nsizes > 0 ? options->nsizes : (int)(sizeof(usual) / sizeof(usual[0]));
+    int count = 0;
+
+    if (coll == PCOLL_BARRIER)
+        sizes[count++] = 0;
+    for (int i = 0; i < n && coll != PCOLL_BARRIER; i++)
+        if (from[i] <= most)
+            sizes[count++] = from[i];
+    return count;
+}
