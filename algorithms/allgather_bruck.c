@@ -190,15 +190,17 @@ double pcoll_allgather_bruck_cost(const struct pcoll_signature *signature,
     const struct pcoll_teams teams = pcoll_teams_of(signature);
     const struct pcoll_machine node = pcoll_cost_node(machine);
     int members = pcoll_ranks_per_node(signature), has_levels = teams.topology != NULL;
+    int rounds = pcoll_log_ceil(teams.count, 2);
     double own = (double)signature->bytes, all = own * signature->nranks;
     double crowd = pcoll_cost_crowd(signature, machine), ends = 0;
+    double sent = all - own * (has_levels ? members : 1);
     double rate =
         has_levels ? machine->G : crowd * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
+    double copies = (rounds > 1 ? 4 : 3) * machine->o + (own + all) * node.copy;
 
     (void)params;
     if (has_levels)
         ends = pcoll_cost_waves(signature, &node, 1, 1) + own * node.copy +
                pcoll_cost_waves(signature, &node, 1, members - 1);
-    return ends + pcoll_cost_waves(signature, machine, pcoll_log_ceil(teams.count, 2), 1) +
-           all * rate + crowd * (2 * own + all) * node.copy;
+    return ends + pcoll_cost_waves(signature, machine, rounds, 1) + sent * rate + crowd * copies;
 }

@@ -253,5 +253,6 @@ double pcoll_allgather_butterfly_cost(const struct pcoll_signature *signature,
         return pcoll_cost_waves(signature, machine, rounds + 1, 1) +
                crowd * (rounds * machine->rma + moved + own);
     return pcoll_cost_waves(signature, machine, rounds, 1) +
-           crowd * (sent * rate + bytes * machine->copy + 2 * own);
+           crowd *
+               (sent * rate + bytes * machine->copy + 2 * own + (rounds > 1 ? 4 : 3) * machine->o);
 }

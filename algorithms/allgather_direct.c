@@ -211,23 +211,65 @@ uint64_t pcoll_allgather_direct_temp(const struct pcoll_signature *signature,
     return 2 * ((largest + 63) / 64 * 64);
 }
 
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Over a network: after telling each other, each rank gets one block after the other, a request and
+ * its answer.  While few come, a rank waits for its own gets; with many, its port is also busy with
+ * what the others get from it.  Between user buffers it costs `rma` to get and `o` to say thanks.
+ */
+static double cost_of_gets(const struct pcoll_signature *signature,
+                           const struct pcoll_machine *machine, int is_user, double bytes)
+{
+    double peers = signature->nranks - 1, rma = is_user ? machine->rma : 0;
+    double length = bytes * pcoll_cost_rate(signature, machine, PCOLL_PATH_USER);
+    double copying = is_user ? 0 : bytes * machine->copy;
+    double o = machine->o, g = machine->g, L = machine->L;
+    double first = (is_user ? 4 : 3) * L + 3 * o + rma + length;
+    double few = larger(2 * o + rma, larger(o, 2 * g) + length);
+    double many =
+        larger((is_user ? 3 : 2) * o + rma, larger(o, (is_user ? 4 : 3) * g) + rma + length);
+
+    return copying + larger(first + (peers - 1) * few, 2 * L + o + peers * many);
+}
+
+static double cost_over_wire(const struct pcoll_signature *signature, enum form form,
+                             const struct pcoll_machine *machine, double segments)
+{
+    double own = (double)signature->bytes * machine->copy;
+    double waiting = larger(0, own + machine->o - machine->L);
+
+    return machine->call + waiting +
+           segments *
+               cost_of_gets(signature, machine, form == USER, (double)signature->bytes / segments);
+}
+
 double pcoll_allgather_direct_cost(const struct pcoll_signature *signature,
                                    const struct pcoll_params *params,
                                    const struct pcoll_machine *machine)
 {
     int peers = signature->nranks - 1;
     enum form form = form_of(signature, params);
-    double block = (double)signature->bytes, own = block * machine->copy;
-    double crowd = pcoll_cost_crowd(signature, machine), segments;
+    int is_wire = signature->topology && signature->topology->nnodes > 1;
+    double own = (double)signature->bytes * machine->copy;
+    double crowd = pcoll_cost_crowd(signature, machine);
+    double segments = form == TEMP ? (double)nsegments_of(signature, params) : 1;
     double others =
-        peers * block *
+        peers * (double)signature->bytes *
         pcoll_cost_rate(signature, machine, form == USER ? PCOLL_PATH_USER : PCOLL_PATH_TEMP);
+    double idle = larger(0, machine->L - machine->o); /* until the others tell */
 
+    if (form == CELLS)
+        return pcoll_cost_waves(signature, machine, 1, peers) +
+               crowd * (others + own + (peers > 1 ? 2 : 1) * machine->o);
+    if (is_wire)
+        return crowd * cost_over_wire(signature, form, machine, segments);
     if (form == USER)
         return pcoll_cost_waves(signature, machine, 2, peers) +
                crowd * (peers * machine->rma + others + own);
-    if (form == CELLS)
-        return pcoll_cost_waves(signature, machine, 1, peers) + crowd * (others + own);
-    segments = (double)nsegments_of(signature, params);
-    return pcoll_cost_waves(signature, machine, (int)segments, peers) + crowd * (others + 2 * own);
+    return pcoll_cost_waves(signature, machine, (int)segments, peers) +
+           crowd * (others + 2 * own + segments * signature->nranks * machine->o) -
+           (own < idle ? own : idle);
 }

@@ -403,27 +403,49 @@ uint64_t pcoll_allgather_ring_temp(const struct pcoll_signature *signature,
     return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
 }
 
+static int is_over_wire(const struct pcoll_signature *signature)
+{
+    return signature->topology && signature->topology->nnodes > 1;
+}
+
+/* Between user buffers: of its own block a rank waits for the copy of the first segment only. */
+static double cost_user(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                        const struct pcoll_machine *machine)
+{
+    int steps = signature->nranks - 1, nlanes = pcoll_lanes(params, signature->bytes);
+    uint64_t nown = nown_of(signature, params, signature->bytes / (uint64_t)nlanes);
+    double own = (double)signature->bytes, segments = nown > 1 ? (double)nown : 1;
+    double cached = own <= nlanes * (double)nown * OWN_SEGMENT ? 0.5 : 1;
+    double copying = is_over_wire(signature) ? machine->o + own * machine->copy / segments
+                                             : cached * own * machine->copy;
+    double work = nlanes * (steps - 1 + segments) * machine->rma + copying +
+                  steps * own * pcoll_cost_forward(signature, machine) / nlanes;
+
+    return pcoll_cost_waves(signature, machine, steps + 1, 1) +
+           pcoll_cost_crowd(signature, machine) * work;
+}
+
+/* Through communication buffers: while a block is on its way, the one before is copied out. */
+static double cost_temp(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                        const struct pcoll_machine *machine)
+{
+    int steps = signature->nranks - 1, nlanes = pcoll_lanes(params, signature->bytes);
+    double own = (double)signature->bytes, crowd = pcoll_cost_crowd(signature, machine);
+    double copy = crowd * own * machine->copy, o = crowd * nlanes * machine->o;
+    double sent = own * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP) / nlanes;
+    double latency = pcoll_cost_wave(signature, machine, 0, 1); /* of who fires nothing */
+    double flight = is_over_wire(signature) ? latency + sent : latency;
+    double step =
+        o + (is_over_wire(signature) ? 0 : crowd * sent) + (flight > copy + o ? flight : copy + o);
+
+    return machine->call + latency + 4 * o + crowd * sent + 3 * copy + (steps - 1) * step;
+}
+
 static double cost_flat(const struct pcoll_signature *signature, const struct pcoll_params *params,
                         const struct pcoll_machine *machine)
 {
-    int is_user = path_of(params) == PCOLL_PATH_USER, steps = signature->nranks - 1;
-    int nlanes = pcoll_lanes(params, signature->bytes);
-    double own = (double)signature->bytes, moved = steps * own, work;
-    double nown = (double)nown_of(signature, params, signature->bytes / (uint64_t)nlanes);
-
-    if (is_user) {
-        double cached = own <= nlanes * nown * OWN_SEGMENT ? 0.5 : 1;
-
-        work = nlanes * (steps - 1 + (nown > 1 ? nown : 1)) * machine->rma +
-               cached * own * machine->copy +
-               moved * pcoll_cost_forward(signature, machine) / nlanes;
-    } else {
-        work = nlanes * steps * machine->o +
-               moved * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP) / nlanes +
-               (moved + 2 * own) * machine->copy;
-    }
-    return pcoll_cost_waves(signature, machine, steps + 1, 1) +
-           pcoll_cost_crowd(signature, machine) * work;
+    return path_of(params) == PCOLL_PATH_USER ? cost_user(signature, params, machine)
+                                              : cost_temp(signature, params, machine);
 }
 
 static double cost_of_levels(const struct pcoll_signature *signature,

@@ -253,20 +253,51 @@ uint64_t pcoll_bcast_eager_temp(const struct pcoll_signature *signature,
     return pcoll_ring_bytes(&ring);
 }
 
-/* Of the tree over n ranks or nodes, at `byte` for each byte sent. */
-static double cost_of_tree(const struct pcoll_signature *signature,
-                           const struct pcoll_params *params, int n,
-                           const struct pcoll_machine *machine, double byte)
+/* Between nodes, or in one where each rank has a core, at `byte` for each byte sent: the root sends
+ * one segment after the other to each child, then the last one travels down the tree, and is copied
+ * out.  A root that runs ahead waits for credit for half a ring, if that takes longer than to fill
+ * the other half. */
+static double cost_of_tree(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                           struct pcoll_tree tree, const struct pcoll_machine *machine, double byte,
+                           double copy)
 {
-    struct pcoll_ring ring = ring_of(signature, params);
-    struct pcoll_machine own = pcoll_ring_machine(&ring, machine);
-    int radix = radix_of(params) < n ? radix_of(params) : n, depth = pcoll_log_ceil(n, radix);
-    double segments = (double)ring.nsegments, crowd = pcoll_cost_crowd(signature, machine);
-    double one = (double)signature->bytes / segments * byte + machine->o;
-    double steps = depth + segments - 1;
+    struct pcoll_machine own = *machine;
+    double segments = (double)ring->nsegments, part = (double)signature->bytes / segments;
+    double copying = machine->o + part * copy, sending, credit;
+    struct pcoll_hop hop;
 
-    return pcoll_cost_waves(signature, &own, depth, radix - 1) +
-           steps * (radix * one + (segments > 1 ? machine->L : 0)) * crowd;
+    own.G = byte;
+    own.rma = 0;
+    own.cores = 0;
+    hop = pcoll_cost_hop(signature, &own, part);
+    sending = pcoll_tree_nchildren(tree, 0) * hop.gap;
+    credit = machine->L - (double)ring->slots / 2 * sending;
+    return (segments - 1) * (sending > copying ? sending : copying) +
+           pcoll_cost_knomial(tree, hop) + copying +
+           (tree.nranks > 1 && credit > 0 ? 2 * segments / ring->slots * credit : 0);
+}
+
+/* Ranks that share cores never wait for each other, but run ahead: what counts is what all do
+ * together, to send and to copy out. */
+static double cost_crowded(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                           const struct pcoll_machine *machine)
+{
+    struct pcoll_machine own = pcoll_ring_machine(ring, machine);
+    double segments = (double)ring->nsegments, part = (double)signature->bytes / segments;
+    double others = pcoll_ranks_per_node(signature) - 1;
+
+    return pcoll_cost_crowd(signature, machine) * own.turn +
+           2 * others * segments * (machine->o + part * machine->copy) / machine->cores;
+}
+
+static double cost_in_node(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                           int radix, const struct pcoll_machine *node)
+{
+    struct pcoll_tree tree = {pcoll_ranks_per_node(signature), radix};
+
+    return pcoll_cost_crowd(signature, node) > 1
+               ? cost_crowded(signature, ring, node)
+               : cost_of_tree(signature, ring, tree, node, node->copy, node->copy);
 }
 
 double pcoll_bcast_eager_cost(const struct pcoll_signature *signature,
@@ -274,12 +305,13 @@ double pcoll_bcast_eager_cost(const struct pcoll_signature *signature,
                               const struct pcoll_machine *machine)
 {
     const struct pcoll_machine node = pcoll_cost_node(machine);
+    struct pcoll_ring ring = ring_of(signature, params);
     struct pcoll_teams teams = pcoll_teams_of(signature);
-    int is_one_node = !signature->topology || signature->topology->nnodes == 1;
-    double cost = cost_of_tree(signature, params, teams.count, machine,
-                               is_one_node ? machine->copy : machine->G);
+    struct pcoll_tree tree = {teams.count, radix_of(params)};
+    double cost = machine->call;
 
-    if (teams.topology)
-        cost += cost_of_tree(signature, params, pcoll_ranks_per_node(signature), &node, node.copy);
-    return cost;
+    if (!signature->topology || signature->topology->nnodes == 1)
+        return cost + cost_in_node(signature, &ring, radix_of(params), machine);
+    cost += cost_of_tree(signature, &ring, tree, machine, machine->G, node.copy);
+    return teams.topology ? cost + cost_in_node(signature, &ring, radix_of(params), &node) : cost;
 }

@@ -333,15 +333,17 @@ static double cost_of_levels(const struct pipeline *line, const struct pcoll_mac
     return (reading > sending ? reading - sending : 0) + one + pcoll_cost_waves(sig, &node, 2, 1);
 }
 
-/* What the levels of the trees, of `fan` children each, and the busiest port add to the bare way of
- * a pour, which is in `hop` too.  A level less may be filled with last children. */
+/* What the levels of the trees, of `fan` children each (of several trees, one below the root), and
+ * the busiest port add to the bare way of a pour, which is in `hop` too.  A level less may be
+ * filled with last children. */
 static double cost_of_sending(const struct pipeline *line, const struct pcoll_machine *machine,
                               struct pcoll_hop hop, double nsegments, int depth, double fan)
 {
     double rounds = (double)line->nlanes / line->nrails, per_tree = fan / line->shape->ntrees;
     double level = hop.first - machine->L - machine->o;
     double deepest = depth * level + line->shape->late(&line->trees) * hop.gap;
-    double fuller = (depth - 1) * (level + (fan - 1) * hop.gap) - machine->L - machine->o;
+    double above = depth - 1 - (line->shape->ntrees > 1); /* levels with siblings */
+    double fuller = (depth - 1) * level + above * (fan - 1) * hop.gap - machine->L - machine->o;
     double steps = (deepest > fuller ? deepest : fuller) + (rounds - 1) * hop.gap +
                    (nsegments - 1) * (per_tree > 1 ? per_tree : 1) * rounds * hop.gap;
     double crowd = line->teams.topology ? 1 : pcoll_cost_crowd(line->signature, machine);

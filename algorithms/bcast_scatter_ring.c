@@ -164,9 +164,11 @@ double pcoll_bcast_scatter_ring_cost(const struct pcoll_signature *signature,
 {
     int depth = pcoll_log_ceil(signature->nranks, 2), steps = signature->nranks - 1;
     int nlanes = pcoll_lanes(params, signature->bytes);
+    int is_wire = signature->topology && signature->topology->nnodes > 1;
     double message = (double)signature->bytes * machine->G / nlanes, rma = machine->rma * nlanes;
-    double round = message * steps / signature->nranks + steps * rma;
+    double part = message * steps / signature->nranks; /* of either half */
+    double scatter = depth * (machine->o + rma) + (is_wire ? (depth - 1) * machine->g : 0) + part;
 
-    return pcoll_cost_waves(signature, machine, depth + steps + 1, 1) + message + depth * rma +
-           pcoll_cost_crowd(signature, machine) * round;
+    return pcoll_cost_waves(signature, machine, steps + 1, 1) + scatter +
+           pcoll_cost_crowd(signature, machine) * (part + steps * rma);
 }

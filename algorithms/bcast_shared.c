@@ -101,24 +101,36 @@ uint64_t pcoll_bcast_shared_temp(const struct pcoll_signature *signature,
     return pcoll_ring_bytes(&ring);
 }
 
+/* With fewer cores than ranks these never wait for each other, but run ahead: what counts is what
+ * all do together.  With a core for each, others must move the data to their cache. */
+static double cost_in_node(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                           const struct pcoll_machine *machine)
+{
+    struct pcoll_machine own = pcoll_ring_machine(ring, machine);
+    double segments = (double)ring->nsegments, crowd = pcoll_cost_crowd(signature, machine);
+    double part = (double)signature->bytes / segments, others = signature->nranks - 1;
+    double fill = part * machine->copy + machine->o;
+
+    if (crowd > 1)
+        return machine->call + crowd * own.turn +
+               segments * (others * (fill + machine->o) + fill) / machine->cores;
+    return pcoll_cost_waves(signature, &own, 1, others) + fill +
+           segments * (fill + machine->L + part * machine->G);
+}
+
 double pcoll_bcast_shared_cost(const struct pcoll_signature *signature,
                                const struct pcoll_params *params,
                                const struct pcoll_machine *machine)
 {
     struct pcoll_ring ring = ring_of(signature, params);
     struct pcoll_machine own = pcoll_ring_machine(&ring, machine);
-    double segments = (double)ring.nsegments, crowd = pcoll_cost_crowd(signature, machine);
-    double part = (double)signature->bytes / segments;
+    double segments = (double)ring.nsegments, part = (double)signature->bytes / segments;
     double fill = part * machine->copy + machine->o;
-    double fetch = fill + machine->L, move = part * machine->G;
-    int is_one_node = !signature->topology || signature->topology->nnodes == 1;
+    double get = machine->rma + 2 * machine->L;                /* there and back */
+    double move = part * machine->G * (signature->nranks - 1); /* all through the root's link */
 
-    if (!is_one_node) {
-        move *= signature->nranks - 1;      /* all through the root's link */
-        fetch += machine->rma + machine->L; /* there and back */
-    }
-
-    /* Ranks in turn on one core find the data in its cache; others must move it to theirs. */
-    return pcoll_cost_waves(signature, &own, 1, signature->nranks - 1) +
-           (crowd > 1 && is_one_node ? crowd * segments * fetch : fill + segments * (fetch + move));
+    if (!signature->topology || signature->topology->nnodes == 1)
+        return cost_in_node(signature, &ring, machine);
+    return pcoll_cost_waves(signature, &own, 1, signature->nranks - 1) + fill +
+           segments * (fill + get + move);
 }

@@ -245,12 +245,36 @@ static int hop(const struct pcoll_trees *trees)
     return trees->count > ARITY + 1 ? ARITY : trees->count > 2 ? trees->count - 2 : 1;
 }
 
-/* On the torus a way turns once into each axis; in a heap it goes by last children. */
+/* In the last level of a heap the places are numbers to the base of 3, as many digits as levels
+ * below the first, and each digit counts the earlier siblings: the largest sum of digits of 0 ..
+ * last. */
+static int late_in_heap(int count)
+{
+    int64_t level = 1, above = 0;
+    int digits = 0, most = 0, sum = 0;
+
+    for (; above + level < count - 1; level *= ARITY, digits++)
+        above += level;
+    for (int64_t last = count - 2 - above, place = level / ARITY; digits > 0; place /= ARITY) {
+        int digit = (int)(last / place % ARITY);
+
+        digits--;
+        if (digit > 0 && sum + digit - 1 + digits * (ARITY - 1) > most)
+            most = sum + digit - 1 + digits * (ARITY - 1);
+        sum += digit;
+    }
+    return sum > most ? sum : most;
+}
+
+/* On the torus, where a longer way has fewer earlier siblings, what they come to: found by trial.
+ */
 static int late(const struct pcoll_trees *trees)
 {
     int side[3];
 
-    return pcoll_trinaryx3_torus(trees->count, side) ? 3 : (ARITY - 1) * (depth(trees) - 1);
+    if (pcoll_trinaryx3_torus(trees->count, side))
+        return 1 + (2 * (side[0] + side[1] + side[2] - 6) + 2) / 3;
+    return trees->count > 2 ? late_in_heap(trees->count) : 0;
 }
 
 const struct pcoll_shape pcoll_shape_trinaryx3 = {TREES, parent, child, depth, hop, late};

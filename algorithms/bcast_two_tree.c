@@ -107,10 +107,12 @@ static int hop(const struct pcoll_trees *trees)
     return trees->count > 3 ? 2 : 1;
 }
 
-/* By second children, from the only one of the root. */
+/* By second children, from the only one of the root; the last of them may be missing. */
 static int late(const struct pcoll_trees *trees)
 {
-    return depth(trees) - 1;
+    int is_full = (trees->count & (trees->count - 1)) == 0;
+
+    return depth(trees) - 1 - !is_full;
 }
 
 const struct pcoll_shape pcoll_shape_two_tree = {2, parent, child, depth, hop, late};
