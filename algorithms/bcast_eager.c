@@ -253,20 +253,17 @@ uint64_t pcoll_bcast_eager_temp(const struct pcoll_signature *signature,
     return pcoll_ring_bytes(&ring);
 }
 
-/* Between nodes, or in one where each rank has a core, at `byte` for each byte sent: the root sends
- * one segment after the other to each child, then the last one travels down the tree, and is copied
- * out.  A root that runs ahead waits for credit for half a ring, if that takes longer than to fill
- * the other half. */
-static double cost_of_tree(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
-                           struct pcoll_tree tree, const struct pcoll_machine *machine, double byte,
-                           double copy)
+/* Between nodes: the root sends one segment after the other to each child, then the last one
+ * travels down the tree, and is copied out.  A root that runs ahead waits for credit for half a
+ * ring, if that takes longer than to fill the other half. */
+static double cost_between(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                           struct pcoll_tree tree, const struct pcoll_machine *machine, double copy)
 {
     struct pcoll_machine own = *machine;
     double segments = (double)ring->nsegments, part = (double)signature->bytes / segments;
     double copying = machine->o + part * copy, sending, credit;
     struct pcoll_hop hop;
 
-    own.G = byte;
     own.rma = 0;
     own.cores = 0;
     hop = pcoll_cost_hop(signature, &own, part);
@@ -275,6 +272,22 @@ static double cost_of_tree(const struct pcoll_signature *signature, const struct
     return (segments - 1) * (sending > copying ? sending : copying) +
            pcoll_cost_knomial(tree, hop) + copying +
            (tree.nranks > 1 && credit > 0 ? 2 * segments / ring->slots * credit : 0);
+}
+
+/* Where each rank has a core, who copies a segment out fetches what another core has just written:
+ * the two hardly overlap, so that segments gain less than the walk says. */
+static double cost_of_cores(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                            struct pcoll_tree tree, const struct pcoll_machine *machine)
+{
+    struct pcoll_machine own = pcoll_ring_machine(ring, machine);
+    int radix = tree.radix < tree.nranks ? tree.radix : tree.nranks;
+    int depth = pcoll_log_ceil(tree.nranks, radix);
+    double segments = (double)ring->nsegments, steps = depth + segments - 1;
+    double one = (double)signature->bytes / segments * machine->copy + machine->o;
+
+    own.call = 0;
+    return pcoll_cost_waves(signature, &own, depth, radix - 1) +
+           steps * (radix * one + (segments > 1 ? machine->L : 0));
 }
 
 /* Ranks that share cores never wait for each other, but run ahead: what counts is what all do
@@ -295,9 +308,8 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
 {
     struct pcoll_tree tree = {pcoll_ranks_per_node(signature), radix};
 
-    return pcoll_cost_crowd(signature, node) > 1
-               ? cost_crowded(signature, ring, node)
-               : cost_of_tree(signature, ring, tree, node, node->copy, node->copy);
+    return pcoll_cost_crowd(signature, node) > 1 ? cost_crowded(signature, ring, node)
+                                                 : cost_of_cores(signature, ring, tree, node);
 }
 
 double pcoll_bcast_eager_cost(const struct pcoll_signature *signature,
@@ -312,6 +324,6 @@ double pcoll_bcast_eager_cost(const struct pcoll_signature *signature,
 
     if (!signature->topology || signature->topology->nnodes == 1)
         return cost + cost_in_node(signature, &ring, radix_of(params), machine);
-    cost += cost_of_tree(signature, &ring, tree, machine, machine->G, node.copy);
+    cost += cost_between(signature, &ring, tree, machine, node.copy);
     return teams.topology ? cost + cost_in_node(signature, &ring, radix_of(params), &node) : cost;
 }

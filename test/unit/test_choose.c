@@ -406,7 +406,7 @@ static void test_rule_match(void)
         const char *algorithm, *reason;
     } cases[] = {
         {4, 8192, "chain", "rule"}, {8, 65536, "chain", "rule"}, {3, 8192, "eager", "rule"},
-        {9, 8192, "eager", "rule"}, {4, 8191, "eager", "rule"},  {4, 65537, "eager", "model"},
+        {9, 8192, "eager", "rule"}, {4, 8191, "eager", "rule"},  {4, 65537, "shared", "model"},
     };
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -701,22 +701,22 @@ static void test_correction(void)
 {
     static const char json[] =
         HEAD EVEN "}, \"corrections\": [{\"medium\": \"shm\", \"coll\": \"bcast\","
-                  " \"algorithm\": \"eager\", \"path\": \"temp\", \"ranks\": 8,"
+                  " \"algorithm\": \"shared\", \"path\": \"temp\", \"ranks\": 8,"
                   " \"bytes\": [8, 16], \"factor\": [1e3, 1]}]}";
     struct trial trial = trial_of(PCOLL_BCAST, 8, 16);
     double model;
 
     trial.json = json;
-    expect(&trial, "eager", "model", NULL, "a correction of 1");
+    expect(&trial, "shared", "model", NULL, "a correction of 1");
     model = trial.choice.predicted_us;
     trial.signature.bytes = 8;
-    expect(&trial, "shared", "model", NULL, "what is 1000 times slower than predicted");
-    trial.wish.algorithm = "eager";
-    expect(&trial, "eager", "wish", NULL, "and wished");
+    expect(&trial, "eager", "model", NULL, "what is 1000 times slower than predicted");
+    trial.wish.algorithm = "shared";
+    expect(&trial, "shared", "wish", NULL, "and wished");
     tap_ok(trial.choice.predicted_us > 900 * model, "is said to take so long");
     trial.wish.algorithm = NULL;
     trial.signature.nranks = 7;
-    expect(&trial, "eager", "model", NULL, "one rank less");
+    expect(&trial, "shared", "model", NULL, "one rank less");
 }
 
 static void test_text(void)

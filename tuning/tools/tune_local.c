@@ -123,6 +123,7 @@ void tune_host(struct tune_result *result)
     if (tune_sit(handover.unit))
         repeat(result, PCOLL_PARAMETER_TURN, measure_turn, &handover);
     if (buffers.from && buffers.to) {
+        memset(buffers.from, 1, 2 * COPY_BYTES); /* else all of it is one page of zeros */
         MPI_Type_vector(COPY_BYTES / BLOCK, BLOCK, 2 * BLOCK, MPI_BYTE, &buffers.strided);
         MPI_Type_commit(&buffers.strided);
         repeat(result, PCOLL_PARAMETER_COPY, measure_copy, &buffers);
