@@ -214,7 +214,7 @@ enum pcoll_result pcoll_reader_number(const struct pcoll_reader *reader, struct 
 
     if (!is_number || !isfinite(number) || number < 0 || number > most)
         return pcoll_reader_refuse(reader, "must be a number (allowed: 0 to %g)", most);
-    *to = number;
+    *to = fabs(number); /* -0 is 0 */
     return PCOLL_OK;
 }
 
