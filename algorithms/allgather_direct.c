@@ -223,10 +223,11 @@ static double larger(double a, double b)
 static double cost_of_gets(const struct pcoll_signature *signature,
                            const struct pcoll_machine *machine, int is_user, double bytes)
 {
-    double peers = signature->nranks - 1, rma = is_user ? machine->rma : 0;
+    double peers = signature->nranks - 1, crowd = pcoll_cost_crowd(signature, machine);
+    double o = crowd * machine->o, rma = is_user ? crowd * machine->rma : 0;
     double length = bytes * pcoll_cost_rate(signature, machine, PCOLL_PATH_USER);
-    double copying = is_user ? 0 : bytes * machine->copy;
-    double o = machine->o, g = machine->g, L = machine->L;
+    double copying = is_user ? 0 : crowd * bytes * machine->copy, g = machine->g;
+    double L = pcoll_cost_wave(signature, machine, 0, 1); /* of who fires nothing */
     double first = (is_user ? 4 : 3) * L + 3 * o + rma + length;
     double few = larger(2 * o + rma, larger(o, 2 * g) + length);
     double many =
@@ -238,7 +239,7 @@ static double cost_of_gets(const struct pcoll_signature *signature,
 static double cost_over_wire(const struct pcoll_signature *signature, enum form form,
                              const struct pcoll_machine *machine, double segments)
 {
-    double own = (double)signature->bytes * machine->copy;
+    double own = pcoll_cost_crowd(signature, machine) * (double)signature->bytes * machine->copy;
     double waiting = larger(0, own + machine->o - machine->L);
 
     return machine->call + waiting +
@@ -252,7 +253,6 @@ double pcoll_allgather_direct_cost(const struct pcoll_signature *signature,
 {
     int peers = signature->nranks - 1;
     enum form form = form_of(signature, params);
-    int is_wire = signature->topology && signature->topology->nnodes > 1;
     double own = (double)signature->bytes * machine->copy;
     double crowd = pcoll_cost_crowd(signature, machine);
     double segments = form == TEMP ? (double)nsegments_of(signature, params) : 1;
@@ -264,8 +264,8 @@ double pcoll_allgather_direct_cost(const struct pcoll_signature *signature,
     if (form == CELLS)
         return pcoll_cost_waves(signature, machine, 1, peers) +
                crowd * (others + own + (peers > 1 ? 2 : 1) * machine->o);
-    if (is_wire)
-        return crowd * cost_over_wire(signature, form, machine, segments);
+    if (pcoll_is_over_wire(signature))
+        return cost_over_wire(signature, form, machine, segments);
     if (form == USER)
         return pcoll_cost_waves(signature, machine, 2, peers) +
                crowd * (peers * machine->rma + others + own);

@@ -403,11 +403,6 @@ uint64_t pcoll_allgather_ring_temp(const struct pcoll_signature *signature,
     return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
 }
 
-static int is_over_wire(const struct pcoll_signature *signature)
-{
-    return signature->topology && signature->topology->nnodes > 1;
-}
-
 /* Between user buffers: of its own block a rank waits for the copy of the first segment only. */
 static double cost_user(const struct pcoll_signature *signature, const struct pcoll_params *params,
                         const struct pcoll_machine *machine)
@@ -416,8 +411,8 @@ static double cost_user(const struct pcoll_signature *signature, const struct pc
     uint64_t nown = nown_of(signature, params, signature->bytes / (uint64_t)nlanes);
     double own = (double)signature->bytes, segments = nown > 1 ? (double)nown : 1;
     double cached = own <= nlanes * (double)nown * OWN_SEGMENT ? 0.5 : 1;
-    double copying = is_over_wire(signature) ? machine->o + own * machine->copy / segments
-                                             : cached * own * machine->copy;
+    double copying = pcoll_is_over_wire(signature) ? machine->o + own * machine->copy / segments
+                                                   : cached * own * machine->copy;
     double work = nlanes * (steps - 1 + segments) * machine->rma + copying +
                   steps * own * pcoll_cost_forward(signature, machine) / nlanes;
 
@@ -434,9 +429,9 @@ static double cost_temp(const struct pcoll_signature *signature, const struct pc
     double copy = crowd * own * machine->copy, o = crowd * nlanes * machine->o;
     double sent = own * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP) / nlanes;
     double latency = pcoll_cost_wave(signature, machine, 0, 1); /* of who fires nothing */
-    double flight = is_over_wire(signature) ? latency + sent : latency;
-    double step =
-        o + (is_over_wire(signature) ? 0 : crowd * sent) + (flight > copy + o ? flight : copy + o);
+    double flight = pcoll_is_over_wire(signature) ? latency + sent : latency;
+    double step = o + (pcoll_is_over_wire(signature) ? 0 : crowd * sent) +
+                  (flight > copy + o ? flight : copy + o);
 
     return machine->call + latency + 4 * o + crowd * sent + 3 * copy + (steps - 1) * step;
 }

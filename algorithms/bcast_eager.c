@@ -323,7 +323,7 @@ double pcoll_bcast_eager_cost(const struct pcoll_signature *signature,
     struct pcoll_tree tree = {teams.count, radix_of(params)};
     double cost = machine->call;
 
-    if (!signature->topology || signature->topology->nnodes == 1)
+    if (!pcoll_is_over_wire(signature))
         return cost + cost_in_node(signature, &ring, radix_of(params), machine);
     cost += cost_between(signature, &ring, tree, machine, node.copy);
     return teams.topology ? cost + cost_in_node(signature, &ring, radix_of(params), &node) : cost;

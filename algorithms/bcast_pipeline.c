@@ -362,7 +362,7 @@ double pcoll_pipeline_cost(const struct pcoll_shape *shape, int radix,
     struct pcoll_machine own = *machine;
     int depth = shape->depth(&line.trees), levels = line.teams.topology != NULL;
     double fan = shape->hop(&line.trees), n = (double)lane.nsegments;
-    int is_wire = signature->topology && signature->topology->nnodes > 1;
+    int is_wire = pcoll_is_over_wire(signature);
     double sending, children, firing;
     struct pcoll_hop hop;
 

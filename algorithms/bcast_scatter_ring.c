@@ -164,7 +164,7 @@ double pcoll_bcast_scatter_ring_cost(const struct pcoll_signature *signature,
 {
     int depth = pcoll_log_ceil(signature->nranks, 2), steps = signature->nranks - 1;
     int nlanes = pcoll_lanes(params, signature->bytes);
-    int is_wire = signature->topology && signature->topology->nnodes > 1;
+    int is_wire = pcoll_is_over_wire(signature);
     double message = (double)signature->bytes * machine->G / nlanes, rma = machine->rma * nlanes;
     double part = message * steps / signature->nranks; /* of either half */
     double scatter = depth * (machine->o + rma) + (is_wire ? (depth - 1) * machine->g : 0) + part;

@@ -129,7 +129,7 @@ double pcoll_bcast_shared_cost(const struct pcoll_signature *signature,
     double get = machine->rma + 2 * machine->L;                /* there and back */
     double move = part * machine->G * (signature->nranks - 1); /* all through the root's link */
 
-    if (!signature->topology || signature->topology->nnodes == 1)
+    if (!pcoll_is_over_wire(signature))
         return cost_in_node(signature, &ring, machine);
     return pcoll_cost_waves(signature, &own, 1, signature->nranks - 1) + fill +
            segments * (fill + get + move);

@@ -10,6 +10,11 @@ int pcoll_ranks_per_node(const struct pcoll_signature *signature)
     return (signature->nranks + nnodes - 1) / nnodes;
 }
 
+int pcoll_is_over_wire(const struct pcoll_signature *signature)
+{
+    return signature->topology && signature->topology->nnodes > 1;
+}
+
 int pcoll_log2_floor(int value)
 {
     int n = 0;
@@ -109,7 +114,7 @@ double pcoll_cost_crowd(const struct pcoll_signature *signature,
 double pcoll_cost_rate(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
                        enum pcoll_path path)
 {
-    if (signature->topology && signature->topology->nnodes > 1)
+    if (pcoll_is_over_wire(signature))
         return machine->G * pcoll_ranks_per_node(signature);
     return path == PCOLL_PATH_TEMP ? machine->copy : machine->G;
 }
@@ -159,7 +164,7 @@ struct pcoll_hop pcoll_cost_hop(const struct pcoll_signature *signature,
     double work = machine->rma + machine->o + length;
     double port =
         machine->rma + (machine->g + length > machine->o ? machine->g + length : machine->o);
-    int is_wire = signature->topology && signature->topology->nnodes > 1;
+    int is_wire = pcoll_is_over_wire(signature);
 
     return (struct pcoll_hop){
         .first = machine->L + turns(signature, machine) + work * crowd,

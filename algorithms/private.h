@@ -27,6 +27,9 @@ static inline int pcoll_banks(const struct pcoll_params *params)
 /* How many ranks a node has, on average and rounded up. */
 int pcoll_ranks_per_node(const struct pcoll_signature *signature);
 
+/* Do its ranks sit on several nodes? */
+int pcoll_is_over_wire(const struct pcoll_signature *signature);
+
 /* Largest n with 2^n <= value, value >= 1. */
 int pcoll_log2_floor(int value);
 

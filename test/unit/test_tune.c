@@ -64,6 +64,7 @@ static void test_noise(void)
                estimate.rejected == 50,
            "noise is no matter: %g (%g .. %g), %d rejected", estimate.value, estimate.low,
            estimate.high, estimate.rejected);
+    tap_ok(estimate_round(1.23456) == 1.235 && estimate_round(0) == 0, "four digits");
     tap_ok(estimate_is_tight(&estimate, 0.05, 0) && !estimate_is_tight(&estimate, 1e-4, 0) &&
                estimate_is_tight(&estimate, 0, 5),
            "tight or not");

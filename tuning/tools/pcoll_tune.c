@@ -116,21 +116,12 @@ static void measure_all(struct outcome *outcome, const struct tune_options *opti
 
 /* ---- the table ---- */
 
-/* To `digits` digits, as the rest is noise. */
-static double rounded(double number, int digits)
-{
-    char text[40];
-
-    snprintf(text, sizeof(text), "%.*g", digits, number);
-    return strtod(text, NULL);
-}
-
 static void set_parameter(struct pcoll_figures *figures, enum pcoll_parameter parameter,
                           const struct estimate *estimate)
 {
-    const double value = fmax(0, rounded(estimate->value, 4));
-    const double low = fmin(value, fmax(0, rounded(estimate->low, 4)));
-    const double high = fmax(value, rounded(estimate->high, 4));
+    const double value = fmax(0, estimate_round(estimate->value));
+    const double low = fmin(value, fmax(0, estimate_round(estimate->low)));
+    const double high = fmax(value, estimate_round(estimate->high));
 
     pcoll_figures_set(figures, parameter, value, low, high);
 }

@@ -1,6 +1,7 @@
 #include "tuning/tools/robust.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define FAR 5          /* median distances */
@@ -83,4 +84,12 @@ int estimate_is_tight(const struct estimate *estimate, double relative, double a
     const double half = (estimate->high - estimate->low) / 2;
 
     return half <= absolute || half <= relative * fabs(estimate->value);
+}
+
+double estimate_round(double number)
+{
+    char text[40];
+
+    snprintf(text, sizeof(text), "%.4g", number);
+    return strtod(text, NULL);
 }

@@ -25,4 +25,7 @@ struct estimate estimate_join(const struct estimate *sittings, int n);
 /* Is half the interval within `relative` of the value, or within `absolute`? */
 int estimate_is_tight(const struct estimate *estimate, double relative, double absolute);
 
+/* To four digits, as the rest is noise. */
+double estimate_round(double number);
+
 #endif /* PCOLL_ROBUST_H */

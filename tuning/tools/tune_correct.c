@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- corrections ---- */
@@ -35,15 +34,6 @@ static struct pcoll_correction *find(struct ledger *ledger, const struct tune_ru
     return &ledger->list[ledger->count++];
 }
 
-/* To four digits, as the rest is noise. */
-static double short_number(double number)
-{
-    char text[40];
-
-    snprintf(text, sizeof(text), "%.4g", number);
-    return strtod(text, NULL);
-}
-
 static void enter(struct ledger *ledger, const struct tune_runner *runner, uint64_t bytes)
 {
     struct pcoll_correction *correction;
@@ -55,7 +45,7 @@ static void enter(struct ledger *ledger, const struct tune_runner *runner, uint6
         return;
     correction->bytes[correction->npoints] = bytes;
     correction->factor[correction->npoints++] =
-        short_number(fmin(1e6, fmax(1e-6, runner->measured.value / runner->predicted)));
+        estimate_round(fmin(1e6, fmax(1e-6, runner->measured.value / runner->predicted)));
 }
 
 static int correct_coll(const struct tune_options *options, struct ledger *ledger,
@@ -83,23 +73,19 @@ static int correct_coll(const struct tune_options *options, struct ledger *ledge
 int tune_correct(const struct tune_options *options, struct pcoll_table *table)
 {
     struct tune_stage *stage = tune_stage_open(options, table);
-    struct ledger *ledger = calloc(1, sizeof(*ledger));
+    struct ledger ledger = {.stage = stage};
     int good = 1;
 
-    if (!stage || !ledger) {
-        free(ledger);
+    if (!stage)
         return 0;
-    }
-    ledger->stage = stage;
-    MPI_Comm_size(MPI_COMM_WORLD, &ledger->nranks);
+    MPI_Comm_size(MPI_COMM_WORLD, &ledger.nranks);
     if (table)
         fprintf(stderr, "%-26s [", "corrections");
     for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)
-        good &= correct_coll(options, ledger, (enum pcoll_coll)coll, table);
+        good &= correct_coll(options, &ledger, (enum pcoll_coll)coll, table);
     if (table)
         fputs("]\n", stderr);
     tune_stage_close(stage);
-    free(ledger);
     return good;
 }
 

@@ -31,7 +31,8 @@ static void usage(FILE *out)
         "                      model is off by for this number of ranks and nodes\n"
         "  --judge=FILE        measure nothing; run every candidate, and write how well the base\n"
         "                      table predicts and chooses: a line of JSON for each call\n"
-        "  --sizes=LIST        bytes to run them at, rising, with K or M\n"
+        "  --sizes=LIST        bytes to run them at, rising, with K or M; those beyond 16M, of an\n"
+        "                      allgather 16M for all ranks together, are left out\n"
         "  --algorithms=LIST   only these\n"
         "  --plot=DIR          then draw time over size of every candidate there, by gnuplot\n"
         "Exit status: 0, 1 if it failed, 2 for a bad command line.\n",
@@ -56,29 +57,38 @@ static double seconds_of(const char *text)
     return *text != '\0' && *end == '\0' && seconds >= 0 && seconds <= 86400 ? seconds : -1;
 }
 
-static int is_medium(const char *name, size_t length)
+static int is_medium(const char *name)
 {
     for (int i = 0; i < TUNE_MEDIA; i++)
-        if (strlen(tune_media[i]) == length && memcmp(tune_media[i], name, length) == 0)
+        if (strcmp(tune_media[i], name) == 0)
             return 1;
     return 0;
 }
 
-/* Is it a list of media? */
-static int are_media(const char *list)
+/* Of any collective. */
+static int is_algorithm(const char *name)
+{
+    for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)
+        if (pcoll_algorithm_find((enum pcoll_coll)coll, name))
+            return 1;
+    return 0;
+}
+
+/* Does a list consist of such names? */
+static int are_all(int (*is_one)(const char *name), const char *option, const char *list,
+                   const char *allowed)
 {
     for (;; list++) {
-        const size_t length = strcspn(list, ",");
+        char name[64];
 
-        if (!is_medium(list, length)) {
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(list, ","), list);
+        if (!is_one(name)) {
             if (world_rank == 0)
-                fprintf(stderr,
-                        "pcoll-tune: --media: no medium '%.*s' (allowed: shm, ofi_rma, "
-                        "ofi_trigger)\n",
-                        (int)length, list);
+                fprintf(stderr, "pcoll-tune: %s: '%s' is not allowed (%s)\n", option, name,
+                        allowed);
             return 0;
         }
-        list += length;
+        list += strcspn(list, ",");
         if (*list == '\0')
             return 1;
     }
@@ -132,7 +142,7 @@ static int take_option(struct tune_options *options, int option)
             return 2;
         case 'm':
             options->media = optarg;
-            return are_media(optarg) ? -1 : 2;
+            return are_all(is_medium, "--media", optarg, "shm, ofi_rma, ofi_trigger") ? -1 : 2;
         case 'p':
             options->provider = optarg;
             return -1;
@@ -155,7 +165,8 @@ static int take_option(struct tune_options *options, int option)
             return take_sizes(options, optarg) ? -1 : 2;
         case 'a':
             options->algorithms = optarg;
-            return -1;
+            return are_all(is_algorithm, "--algorithms", optarg, "see pcoll-info --algorithms") ? -1
+                                                                                                : 2;
         case 'h':
             usage(stdout);
             return 0;

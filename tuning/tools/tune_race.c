@@ -104,6 +104,7 @@ struct tune_stage *tune_stage_open(const struct tune_options *options,
 {
     struct tune_stage *stage = calloc(1, sizeof(*stage));
     const int nnodes = tune_nodes();
+    enum pcoll_result result;
 
     if (!stage) {
         fputs("pcoll-tune: out of memory\n", stderr);
@@ -113,7 +114,10 @@ struct tune_stage *tune_stage_open(const struct tune_options *options,
     stage->comm = MPI_COMM_WORLD;
     stage->table = table;
     stage->bootstrap = tune_bootstrap(&stage->comm, options);
-    if (open_group(stage, nnodes) != PCOLL_OK) {
+    result = open_group(stage, nnodes);
+    if (result != PCOLL_OK) {
+        if (table)
+            fprintf(stderr, "pcoll-tune: %s: %s\n", stage->medium->name, pcoll_result_text(result));
         tune_stage_close(stage);
         return NULL;
     }
@@ -277,12 +281,6 @@ static int list_named(const struct tune_stage *stage, const struct pcoll_signatu
     return count;
 }
 
-static int is_choice(const struct tune_runner *runner, const struct pcoll_choice *choice)
-{
-    return &pcoll_algorithms[runner->row] == choice->algorithm &&
-           memcmp(&runner->params, &choice->params, sizeof(choice->params)) == 0;
-}
-
 /* What `auto` takes, which may be by a rule, then the others. */
 static int list_all(const struct tune_stage *stage, const struct pcoll_signature *signature,
                     struct tune_runner *runners)
@@ -296,7 +294,7 @@ static int list_all(const struct tune_stage *stage, const struct pcoll_signature
         return 0;
     add_choice(runners, &count, &chosen);
     for (int i = 0; i < n; i++)
-        if (!is_choice(&runners[0], &choices[i]))
+        if (!pcoll_choice_same(&chosen, &choices[i]))
             add_choice(runners, &count, &choices[i]);
     return count;
 }
