@@ -3,6 +3,8 @@
 
 #include "pcoll.h"
 
+#include "tuning/seats.h"
+
 #include <sched.h>
 
 static int keyval = MPI_KEYVAL_INVALID;
@@ -120,6 +122,7 @@ static int attach_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm *state)
 struct greeting {
     int32_t medium;
     int32_t distance; /* from the network, as in pcoll_topology_create */
+    struct pcoll_seat seat;
 };
 
 static bool have_one_node(const int *nodes, int n)
@@ -144,23 +147,52 @@ static int distance_from_network(void)
     return far;
 }
 
-/* Fills distances[0 .. nranks) and *medium_p. */
-static enum pcoll_result greet(const struct pcoll_bootstrap *bootstrap, bool one_node,
-                               int *distances, int *medium_p)
+/* Of the objects of that type the one that has all cores this process is bound to. */
+static int32_t own_object(MPIR_hwtopo_type_e type)
 {
-    struct greeting mine = {.medium = MPIDI_PCOLL_medium_wish(one_node)};
-    struct greeting *all = MPL_malloc(bootstrap->nranks * sizeof(*all), MPL_MEM_COLL);
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
+    MPIR_hwtopo_gid_t gid = MPIR_hwtopo_get_obj_by_type(type);
+
+    return gid == MPIR_HWTOPO_GID_ROOT ? PCOLL_NONE : gid;
+}
+
+static struct pcoll_seat own_seat(void)
+{
+    struct pcoll_seat seat = {own_object(MPIR_HWTOPO_TYPE__PACKAGE), PCOLL_NONE};
+
+    for (int type = MPIR_HWTOPO_TYPE__L5CACHE;
+         type >= MPIR_HWTOPO_TYPE__L1CACHE && seat.cache == PCOLL_NONE; type--)
+        seat.cache = own_object(type);
+    return seat;
+}
+
+static struct greeting own_greeting(bool one_node)
+{
+    struct greeting mine = {.medium = MPIDI_PCOLL_medium_wish(one_node), .seat = own_seat()};
 
     if (!one_node)
         mine.distance = distance_from_network();
-    if (all)
-        result = bootstrap->allgather(bootstrap->context, &mine, all, sizeof(mine));
-    for (int i = 0; result == PCOLL_OK && i < bootstrap->nranks; i++)
+    return mine;
+}
+
+/* Where the ranks are: fills state->topology and state->level. */
+static enum pcoll_result see_places(struct MPIDI_PCOLL_comm *state, const struct greeting *all,
+                                    const int *nodes, bool one_node)
+{
+    int n = state->bootstrap.nranks;
+    struct pcoll_seat *seats = MPL_malloc(n * sizeof(*seats), MPL_MEM_COLL);
+    int *distances = MPL_malloc(n * sizeof(*distances), MPL_MEM_COLL);
+    enum pcoll_result result = seats && distances ? PCOLL_OK : PCOLL_ERR_NOMEM;
+
+    for (int i = 0; result == PCOLL_OK && i < n; i++) {
+        seats[i] = all[i].seat;
         distances[i] = all[i].distance;
+    }
+    if (result == PCOLL_OK && !one_node)
+        result = pcoll_topology_create(nodes, distances, n, &state->topology);
     if (result == PCOLL_OK)
-        *medium_p = all[0].medium;
-    MPL_free(all);
+        state->level = pcoll_level_of_seats(seats, n, state->topology);
+    MPL_free(seats);
+    MPL_free(distances);
     return result;
 }
 
@@ -180,23 +212,26 @@ static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node
 /* The nodes of the ranks, and what carries plans between them. */
 static void meet(struct MPIDI_PCOLL_comm *state)
 {
-    int n = state->bootstrap.nranks, number;
-    int *nodes = MPL_malloc(2 * n * sizeof(*nodes), MPL_MEM_COLL), *distances = nodes + n;
+    int n = state->bootstrap.nranks;
+    int *nodes = MPL_malloc(n * sizeof(*nodes), MPL_MEM_COLL);
+    struct greeting mine, *all = MPL_malloc(n * sizeof(*all), MPL_MEM_COLL);
     enum pcoll_result result = PCOLL_ERR_NOMEM;
     bool one_node = true;
 
-    if (nodes) {
+    if (nodes && all) {
         for (int i = 0; i < n; i++)
             MPID_Get_node_id(state->comm, i, &nodes[i]);
         one_node = have_one_node(nodes, n);
-        result = greet(&state->bootstrap, one_node, distances, &number);
+        mine = own_greeting(one_node);
+        result = state->bootstrap.allgather(state->comm, &mine, all, sizeof(mine));
     }
-    if (result == PCOLL_OK && !one_node)
-        result = pcoll_topology_create(nodes, distances, n, &state->topology);
+    if (result == PCOLL_OK)
+        result = see_places(state, all, nodes, one_node);
     state->bootstrap.topology = state->topology;
     if (result == PCOLL_OK)
-        open_group(state, number, one_node);
+        open_group(state, all[0].medium, one_node);
     MPL_free(nodes);
+    MPL_free(all);
 }
 
 static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)

@@ -41,6 +41,7 @@ struct MPIDI_PCOLL_comm {
     const struct pcoll_medium *medium;    /* of the group */
     struct pcoll_group *group;            /* NULL: the backend cannot serve this communicator */
     struct pcoll_topology *topology;      /* NULL: all on one node */
+    enum pcoll_level level;               /* how far ranks of a node are from each other */
     struct pcoll_bootstrap bootstrap;     /* the group's, valid as long as it */
     struct MPIDI_PCOLL_plan *plans;       /* those whose request was not freed */
     struct MPIDI_PCOLL_comm *prev, *next; /* all there are */

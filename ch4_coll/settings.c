@@ -325,6 +325,7 @@ static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
     struct pcoll_ability ability = {
         .medium = state->medium->name,
         .node_medium = medium_in_node(state),
+        .level = state->level,
         .rails = state->medium->group_rails(state->group),
         .provides = allowed(state),
         .max_ring = state->medium == MPIDI_PCOLL_medium(MPIDI_PCOLL_MEDIUM_TRIGGER) ? 8 : 0,

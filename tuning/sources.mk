@@ -8,6 +8,7 @@ pcoll_sources += \
     %D%/identity.h %D%/identity.c %D%/identity_read.h %D%/identity_read.c \
     %D%/media.h %D%/media.c \
     %D%/rules.h %D%/rules.c \
+    %D%/seats.h %D%/seats.c \
     %D%/reader.h %D%/reader.c \
     %D%/text.h %D%/text.c
 pcoll_tool_sources += \

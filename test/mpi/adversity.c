@@ -105,8 +105,25 @@ static void leave_shm(void)
         check_note("no /dev/shm of its own: needs root");
 }
 
-void adversity_before_init(const char *cma)
+static void bind_to_first(void)
 {
+    cpu_set_t allowed, one;
+    size_t core = 0;
+
+    CPU_ZERO(&one);
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+        check_fail(__FILE__, __LINE__, "sched_getaffinity: %s", strerror(errno));
+    while (core < CPU_SETSIZE - 1 && !CPU_ISSET(core, &allowed))
+        core++;
+    CPU_SET(core, &one);
+    if (sched_setaffinity(0, sizeof(one), &one) != 0)
+        check_fail(__FILE__, __LINE__, "sched_setaffinity: %s", strerror(errno));
+}
+
+void adversity_before_init(const char *cma, int one_core)
+{
+    if (one_core)
+        bind_to_first();
     if (meant(cma))
         deny_cma();
 }

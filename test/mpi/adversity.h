@@ -6,7 +6,7 @@
 
 #include <mpi.h>
 
-void adversity_before_init(const char *deny_cma);
+void adversity_before_init(const char *deny_cma, int one_core);
 void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm, int tiny_shm,
                           const char *no_mr);
 

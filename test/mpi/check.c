@@ -164,7 +164,7 @@ void check_begin(int argc, char **argv)
         capture_stderr();
         atexit(show_captured);
     }
-    adversity_before_init(check_option("deny-cma"));
+    adversity_before_init(check_option("deny-cma"), check_option("one-core") != NULL);
 }
 
 void check_attach(MPI_Comm comm)

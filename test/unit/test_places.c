@@ -1,7 +1,9 @@
-/* Levels of a machine, on machines that hwloc makes up. */
+/* Levels of a machine, on machines that hwloc makes up, and of ranks that sit there. */
 #include "tuning/tools/places.h"
 
+#include "algorithms/topology.h"
 #include "test/unit/tap.h"
+#include "tuning/seats.h"
 
 static hwloc_topology_t make(const char *description)
 {
@@ -56,9 +58,51 @@ static void test_small(void)
     hwloc_topology_destroy(one);
 }
 
+/* Four ranks, on two nodes if `topology`. */
+static void expect_level(const struct pcoll_topology *topology, const struct pcoll_seat seats[4],
+                         enum pcoll_level level, const char *what)
+{
+    const enum pcoll_level found = pcoll_level_of_seats(seats, 4, topology);
+
+    if (!tap_ok(found == level, "four ranks, %s: %s", what, pcoll_level_names[level]))
+        printf("# got %s\n", pcoll_level_names[found]);
+}
+
+static void test_seats(void)
+{
+    static const int alternating[4] = {7, 3, 7, 3}, apart[4] = {0, 1, 2, 3};
+    struct pcoll_topology *two, *four;
+
+    if (!tap_ok(pcoll_topology_create(alternating, NULL, 4, &two) == PCOLL_OK &&
+                    pcoll_topology_create(apart, NULL, 4, &four) == PCOLL_OK,
+                "two and four nodes"))
+        return;
+    expect_level(NULL, (struct pcoll_seat[]){{1, 2}, {1, 2}, {1, 2}, {1, 2}},
+                 PCOLL_LEVEL_SAME_CACHE, "all under one cache");
+    expect_level(NULL, (struct pcoll_seat[]){{1, 2}, {1, 2}, {1, 2}, {1, 4}},
+                 PCOLL_LEVEL_OTHER_CACHE, "the last under another cache");
+    expect_level(NULL, (struct pcoll_seat[]){{1, 2}, {1, 2}, {1, -1}, {1, 2}},
+                 PCOLL_LEVEL_OTHER_CACHE, "one bound to several caches");
+    expect_level(NULL, (struct pcoll_seat[]){{1, -1}, {1, -1}, {1, -1}, {1, -1}},
+                 PCOLL_LEVEL_OTHER_CACHE, "all bound to several caches");
+    expect_level(NULL, (struct pcoll_seat[]){{1, 2}, {1, 4}, {2, 5}, {1, 2}},
+                 PCOLL_LEVEL_OTHER_SOCKET, "one in another socket");
+    expect_level(NULL, (struct pcoll_seat[]){{1, 2}, {2, 3}, {-1, -1}, {1, 2}}, PCOLL_LEVEL_ANY,
+                 "one bound to several sockets");
+    expect_level(two, (struct pcoll_seat[]){{1, 2}, {2, 3}, {1, 2}, {2, 3}}, PCOLL_LEVEL_SAME_CACHE,
+                 "each node under one cache");
+    expect_level(two, (struct pcoll_seat[]){{1, 2}, {1, 2}, {1, 2}, {2, 3}},
+                 PCOLL_LEVEL_OTHER_SOCKET, "the second node in two sockets");
+    expect_level(four, (struct pcoll_seat[]){{1, 2}, {2, 3}, {-1, -1}, {2, 3}}, PCOLL_LEVEL_ANY,
+                 "each on its own node");
+    pcoll_topology_destroy(two);
+    pcoll_topology_destroy(four);
+}
+
 int main(void)
 {
     test_big();
     test_small();
+    test_seats();
     return tap_done();
 }
