@@ -235,24 +235,148 @@ uint64_t pcoll_allgather_butterfly_temp(const struct pcoll_signature *signature,
     return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
 }
 
+/* ---- cost ---- */
+
+/* One exchange of a rank: `blocks` blocks in `puts` parts. */
+struct parcel {
+    double blocks;
+    int puts;
+};
+
+struct rates {
+    double part, block; /* work of each put, and of each block; of all that share a core */
+    double wave;        /* from firing until the pour is seen, beside that work */
+    int is_wire;
+};
+
+/* Ranks of a group that exchange in the same rounds: when the last of them has all blocks of the
+ * group, of all, and of those with an extra rank (0: none has one); and when these have sent
+ * theirs. */
+struct front {
+    double all, paired, sent;
+    struct parcel parcel; /* what each of them sends next */
+};
+
+static double later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* How long it keeps the sender's port busy. */
+static double sending(const struct rates *rates, struct parcel parcel)
+{
+    return parcel.puts * rates->part + parcel.blocks * rates->block;
+}
+
+static double arrival(const struct rates *rates, struct parcel parcel)
+{
+    return rates->wave + sending(rates, parcel);
+}
+
+/* `theirs` is in since `since`, or on its way: what comes in until `time` beside it is late. */
+static double hindered(const struct rates *rates, double time, double since, struct parcel theirs)
+{
+    double early = time - since - rates->wave, length = theirs.blocks * rates->block;
+
+    if (early <= 0 || !rates->is_wire)
+        return time;
+    return time + (early < length ? early : length);
+}
+
+static struct front receive(const struct rates *rates, struct front ours, struct front theirs)
+{
+    double in = theirs.all + arrival(rates, theirs.parcel);
+    struct front next = ours;
+
+    next.all = later(ours.all, in);
+    next.sent = 0;
+    if (ours.paired > 0) {
+        next.sent = later(ours.paired, ours.sent) + sending(rates, ours.parcel);
+        next.paired = later(ours.paired, in);
+    }
+    return next;
+}
+
+/* Two groups exchange, the ranks of `lower` being those more of which have extra ones. */
+static struct front exchange(const struct rates *rates, struct front lower, struct front upper)
+{
+    struct front down = receive(rates, lower, upper), up = receive(rates, upper, lower);
+
+    return (struct front){
+        .all = later(down.all, up.all),
+        .paired = later(down.paired, up.paired),
+        .sent = later(down.sent, up.sent),
+        .parcel = {lower.parcel.blocks + upper.parcel.blocks, lower.parcel.puts},
+    };
+}
+
+/* The same where the upper group is earlier. */
+static struct front exchange_with_early(const struct rates *rates, struct front lower,
+                                        struct front upper)
+{
+    struct front late = lower;
+
+    late.all = hindered(rates, lower.all, upper.all, upper.parcel);
+    if (late.paired > 0)
+        late.paired = hindered(rates, lower.paired, upper.all, upper.parcel);
+    return exchange(rates, late, upper);
+}
+
+/* The core of m = 2^n ranks, of which the first `extra` have an extra rank: they have two blocks
+ * from time `paired` on, the others theirs from `start` on.  In each round all groups are alike
+ * whose ranks all have one, and those none of which has; at most one group is `mixed`. */
+static struct front cost_of_core(const struct rates *rates, double start, double paired, int n,
+                                 int extra)
+{
+    struct front none = {start, 0, 0, {1, 1}}, full = {paired, paired, 0, {2, 2}}, mixed = none;
+    int has_mixed = 0;
+
+    for (int i = 0; i < n; i++) {
+        int is_odd = extra >> i & 1;
+
+        if (is_odd && i == 0)
+            mixed = exchange(rates, full, none);
+        else if (is_odd || has_mixed)
+            mixed = exchange_with_early(rates, is_odd ? full : mixed,
+                                        is_odd && has_mixed ? mixed : none);
+        has_mixed = has_mixed || is_odd;
+        none = exchange(rates, none, none);
+        full = exchange(rates, full, full);
+    }
+    return has_mixed ? mixed : none;
+}
+
 /* Who has an extra rank sends it all blocks once more. */
 double pcoll_allgather_butterfly_cost(const struct pcoll_signature *signature,
                                       const struct pcoll_params *params,
                                       const struct pcoll_machine *machine)
 {
     int n = pcoll_log2_floor(signature->nranks), user = path_of(params) == PCOLL_PATH_USER;
-    int has_extra = 1 << n != signature->nranks, rounds = has_extra ? n + 2 : n;
-    double bytes = (double)signature->bytes * (signature->nranks - 1);
-    double sent = bytes * (1 + has_extra);
+    int extra = signature->nranks - (1 << n);
     double own = (double)signature->bytes * machine->copy;
-    double moved = sent * pcoll_cost_forward(signature, machine);
     double crowd = pcoll_cost_crowd(signature, machine);
-    double rate = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
+    double gap = later(machine->g, machine->o);
+    double rate = user ? pcoll_cost_forward(signature, machine)
+                       : pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
+    struct rates rates = {
+        .part = crowd * ((user ? machine->rma : 0) + gap),
+        .block = crowd * (double)signature->bytes * rate,
+        .wave = pcoll_cost_wave(signature, machine, 1, 1) - crowd * gap,
+        .is_wire = pcoll_is_over_wire(signature),
+    };
+    double blocks = signature->nranks - 1;
+    double start = machine->call, paired, end;
+    struct front core;
 
     if (user)
-        return pcoll_cost_waves(signature, machine, rounds + 1, 1) +
-               crowd * (rounds * machine->rma + moved + own);
-    return pcoll_cost_waves(signature, machine, rounds, 1) +
-           crowd *
-               (sent * rate + bytes * machine->copy + 2 * own + (rounds > 1 ? 4 : 3) * machine->o);
+        start += pcoll_cost_wave(signature, machine, 1, 1) + crowd * (machine->o + own);
+    else
+        start += crowd * (2 * own + (signature->nranks > 3 ? 4 : 3) * machine->o);
+    paired = start - (user ? 0 : crowd * own) + arrival(&rates, (struct parcel){1, 1});
+    core = cost_of_core(&rates, start, later(start, paired), n, extra);
+    end = core.all;
+    if (extra > 0)
+        end = later(end, later(core.paired, core.sent) +
+                             arrival(&rates, (struct parcel){blocks, extra > 1 ? 2 : 1}));
+    return end + (user ? 0 : crowd * blocks * (double)signature->bytes * machine->copy);
 }

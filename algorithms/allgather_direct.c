@@ -226,14 +226,17 @@ static double cost_of_gets(const struct pcoll_signature *signature,
     double peers = signature->nranks - 1, crowd = pcoll_cost_crowd(signature, machine);
     double o = crowd * machine->o, rma = is_user ? crowd * machine->rma : 0;
     double length = bytes * pcoll_cost_rate(signature, machine, PCOLL_PATH_USER);
-    double copying = is_user ? 0 : crowd * bytes * machine->copy, g = machine->g;
+    double copying = is_user ? 0 : crowd * bytes * machine->copy;
+    double g = machine->g * pcoll_cost_share(signature);
     double L = pcoll_cost_wave(signature, machine, 0, 1); /* of who fires nothing */
     double first = (is_user ? 4 : 3) * L + 3 * o + rma + length;
     double few = larger(2 * o + rma, larger(o, 2 * g) + length);
-    double many =
-        larger((is_user ? 3 : 2) * o + rma, larger(o, (is_user ? 4 : 3) * g) + rma + length);
+    double sent = larger(o, (is_user ? 4 : 3) * g) + rma + length; /* of the port */
+    double many = larger((is_user ? 3 : 2) * o + rma, sent);
+    double ahead = 2 + L / (o + rma); /* requests gone before one of another is in their way */
+    double late = rma > 0 && peers > ahead && sent > few ? (peers - ahead) * (sent - few) : 0;
 
-    return copying + larger(first + (peers - 1) * few, 2 * L + o + peers * many);
+    return copying + larger(first + (peers - 1) * few + late, 2 * L + o + peers * many);
 }
 
 static double cost_over_wire(const struct pcoll_signature *signature, enum form form,

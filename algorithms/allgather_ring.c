@@ -455,15 +455,16 @@ static double cost_of_levels(const struct pcoll_signature *signature,
     double parts = nlanes * steps * (double)nsegments_of(signature, params, lane);
     double own = (double)signature->bytes, all = own * signature->nranks;
     double crowd = pcoll_cost_crowd(signature, machine);
-    double between =
-        parts * (is_user ? machine->rma : machine->o) + steps * own * members * machine->G / nlanes;
+    double firing = is_user ? parts * machine->rma : (parts - steps) * machine->o;
+    double between = firing + steps * own * members * machine->G / nlanes;
     double inside = parts * (is_user ? node.rma : node.o) + all * (is_user ? node.G : node.copy);
     double last = crowd * inside / parts;
 
-    return pcoll_cost_waves(signature, machine, teams.count, 1) +
-           pcoll_cost_waves(signature, &node, 1 + is_user, 1) + crowd * own * node.copy +
+    between += pcoll_cost_waves(signature, machine, teams.count - !is_user, 1);
+    inside = crowd * inside + pcoll_cost_waves(signature, machine, 1, 1);
+    return pcoll_cost_waves(signature, &node, 1 + is_user, 1) + crowd * own * node.copy +
            pcoll_cost_waves(signature, &node, 1, members - 1) + last +
-           (between > crowd * inside ? between : crowd * inside);
+           (between > inside ? between : inside);
 }
 
 double pcoll_allgather_ring_cost(const struct pcoll_signature *signature,

@@ -107,8 +107,11 @@ double pcoll_barrier_butterfly_cost(const struct pcoll_signature *signature,
 {
     int count = pcoll_teams_of(signature).count, n = pcoll_log2_floor(count);
     int extra = count - (1 << n), rounds = n + (extra > 0) + (2 * extra > 1 << n);
+    double gap = machine->g > machine->o ? machine->g : machine->o;
+    double late = (extra > 0 && pcoll_is_over_wire(signature) ? machine->g : 0) +
+                  (2 * extra == 1 << n ? gap : 0); /* for whom a rank sends to two */
 
     (void)params;
-    return pcoll_cost_waves(signature, machine, rounds, 1) + (extra > 0 ? machine->g : 0) +
+    return pcoll_cost_waves(signature, machine, rounds, 1) + late +
            pcoll_cost_barrier_team(signature, machine);
 }

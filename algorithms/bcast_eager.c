@@ -264,7 +264,7 @@ static double cost_between(const struct pcoll_signature *signature, const struct
     double copying = machine->o + part * copy, sending, credit;
     struct pcoll_hop hop;
 
-    own.G /= pcoll_ranks_per_node(signature); /* only leaders send */
+    own.G /= pcoll_cost_share(signature); /* only leaders send */
     own.rma = 0;
     own.cores = 0;
     hop = pcoll_cost_hop(signature, &own, part);

@@ -335,7 +335,8 @@ static double cost_of_levels(const struct pipeline *line, const struct pcoll_mac
 
 /* What the levels of the trees, of `fan` children each (of several trees, one below the root), and
  * the busiest port add to the bare way of a pour, which is in `hop` too.  A level less may be
- * filled with last children. */
+ * filled with last children.  At every level a segment meets one of each other tree at the port:
+ * half of them do, and wait for half of its length. */
 static double cost_of_sending(const struct pipeline *line, const struct pcoll_machine *machine,
                               struct pcoll_hop hop, double nsegments, int depth, double fan)
 {
@@ -346,9 +347,11 @@ static double cost_of_sending(const struct pipeline *line, const struct pcoll_ma
     double fuller = (depth - 1) * level + above * (fan - 1) * hop.gap - machine->L - machine->o;
     double steps = (deepest > fuller ? deepest : fuller) + (rounds - 1) * hop.gap +
                    (nsegments - 1) * (per_tree > 1 ? per_tree : 1) * rounds * hop.gap;
+    int meet = nsegments > 1 && pcoll_is_over_wire(line->signature) ? line->shape->ntrees - 1 : 0;
     double crowd = line->teams.topology ? 1 : pcoll_cost_crowd(line->signature, machine);
     double work = crowd * nsegments * rounds * hop.gap; /* of all ranks that share a core */
 
+    steps += meet * (nsegments - 1 < depth ? nsegments - 1 : depth) * hop.gap / 4;
     return crowd > 1 && work > steps ? work : steps;
 }
 
@@ -363,16 +366,19 @@ double pcoll_pipeline_cost(const struct pcoll_shape *shape, int radix,
     int depth = shape->depth(&line.trees), levels = line.teams.topology != NULL;
     double fan = shape->hop(&line.trees), n = (double)lane.nsegments;
     int is_wire = pcoll_is_over_wire(signature);
-    double sending, children, firing;
+    double gap = machine->g > machine->o ? machine->g : machine->o;
+    double sending, ready, firing; /* ready: to say so in all trees, or to hear it in one */
     struct pcoll_hop hop;
 
     own.cores = 0; /* what has to wait for cores is in `work` */
+    if (is_wire)
+        own.G /= pcoll_cost_share(signature); /* only leaders send */
     hop = pcoll_cost_hop(signature, &own, (double)lane.part.count / n);
     firing = is_wire ? machine->o + machine->rma : hop.gap;
     hop.gap = line.nrails * firing > hop.gap ? line.nrails * firing : hop.gap;
     sending = cost_of_sending(&line, machine, hop, n, depth, fan);
-    children = shape->ntrees > 1 ? (double)line.nlanes / line.nrails : fan; /* of the root */
-    return machine->call + (depth + 1) * pcoll_cost_wave(signature, machine, 1, 1) +
-           (children - 1) * hop.in + (line.nrails - 1) * (machine->o + firing) + sending +
+    ready = shape->ntrees > 1 ? ((double)line.nlanes / line.nrails - 1) * gap : (fan - 1) * hop.in;
+    return machine->call + (depth + 1) * pcoll_cost_wave(signature, machine, 1, 1) + ready +
+           (line.nrails - 1) * (machine->o + firing) + sending +
            (levels ? cost_of_levels(&line, machine, &lane, sending) : 0);
 }

@@ -158,17 +158,39 @@ enum pcoll_result pcoll_bcast_scatter_ring(const struct pcoll_signature *signatu
     return pcoll_plan_seal(plan_p);
 }
 
+/* One link after the other: `steps` times round, `depth` times down the tree, where a pour is fired
+ * for each lane. */
+static double cost_of_links(const struct pcoll_signature *signature,
+                            const struct pcoll_machine *machine, int nlanes, int steps, int depth)
+{
+    double rma = machine->rma * nlanes;
+    double firing = machine->o + rma > machine->g ? machine->o + rma : machine->g;
+
+    return steps * (pcoll_cost_wave(signature, machine, 1, 1) +
+                    pcoll_cost_crowd(signature, machine) * rma) +
+           depth * firing;
+}
+
+/* Ranks of a node follow each other, in the tree as in the ring. */
 double pcoll_bcast_scatter_ring_cost(const struct pcoll_signature *signature,
                                      const struct pcoll_params *params,
                                      const struct pcoll_machine *machine)
 {
-    int depth = pcoll_log_ceil(signature->nranks, 2), steps = signature->nranks - 1;
+    const struct pcoll_machine node = pcoll_cost_node(machine);
+    int n = signature->nranks, is_wire = pcoll_is_over_wire(signature);
+    int far = is_wire ? signature->topology->nnodes : n; /* ranks, or nodes */
+    int nparts = signature->bytes < (uint64_t)n ? (int)signature->bytes : n;
+    int depth = pcoll_log_ceil(nparts, 2); /* of the ranks that get something */
+    int above = pcoll_log_ceil(far < nparts ? far : nparts, 2);
     int nlanes = pcoll_lanes(params, signature->bytes);
-    int is_wire = pcoll_is_over_wire(signature);
-    double message = (double)signature->bytes * machine->G / nlanes, rma = machine->rma * nlanes;
-    double part = message * steps / signature->nranks; /* of either half */
-    double scatter = depth * (machine->o + rma) + (is_wire ? (depth - 1) * machine->g : 0) + part;
+    double lane = (double)signature->bytes / nlanes;
+    double between = lane * machine->G * (far - 1) / far; /* of either half */
+    double inside = lane * node.G * (n - 1) / n, passed = between > inside ? between : inside;
 
-    return pcoll_cost_waves(signature, machine, steps + 1, 1) + scatter +
-           pcoll_cost_crowd(signature, machine) * (part + steps * rma);
+    return machine->call + pcoll_cost_wave(signature, machine, 1, 1) +
+           cost_of_links(signature, machine, nlanes, far - 1, above) +
+           cost_of_links(signature, &node, nlanes, n - far, depth - above) +
+           (is_wire && above > 1 ? (above - 1) * machine->g : 0) + between +
+           lane * node.G * (n - far) / n / far +
+           pcoll_cost_crowd(signature, machine) * (far < n ? passed : between);
 }

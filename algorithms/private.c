@@ -111,11 +111,18 @@ double pcoll_cost_crowd(const struct pcoll_signature *signature,
     return (double)nranks / machine->cores;
 }
 
+double pcoll_cost_share(const struct pcoll_signature *signature)
+{
+    int n = signature->nranks, members = pcoll_ranks_per_node(signature);
+
+    return n > members ? (double)members * (n - members) / (n - 1) : members;
+}
+
 double pcoll_cost_rate(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
                        enum pcoll_path path)
 {
     if (pcoll_is_over_wire(signature))
-        return machine->G * pcoll_ranks_per_node(signature);
+        return machine->G * pcoll_cost_share(signature);
     return path == PCOLL_PATH_TEMP ? machine->copy : machine->G;
 }
 

@@ -89,7 +89,11 @@ double pcoll_cost_knomial(struct pcoll_tree tree, struct pcoll_hop hop);
 double pcoll_cost_crowd(const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine);
 
-/* Time per byte that every rank sends to others anywhere: ranks of a node share its link. */
+/* Of what every rank sends to others anywhere, how much goes through the port of its node, which
+ * all its ranks share: 1 where each rank has a node. */
+double pcoll_cost_share(const struct pcoll_signature *signature);
+
+/* Time per byte that every rank sends to others anywhere. */
 double pcoll_cost_rate(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
                        enum pcoll_path path);
 
