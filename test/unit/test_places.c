@@ -28,6 +28,35 @@ static void expect(hwloc_topology_t topology, enum pcoll_level level, int first,
         printf("# got %d and %d\n", units[0], units[1]);
 }
 
+/* Two ranks, bound to these lists of processing units. */
+static void expect_binding(hwloc_topology_t topology, const char *first, const char *second,
+                           enum pcoll_level level)
+{
+    hwloc_bitmap_t units = hwloc_bitmap_alloc();
+    struct pcoll_seat seats[2];
+
+    for (int i = 0; i < 2; i++) {
+        hwloc_bitmap_list_sscanf(units, i == 0 ? first : second);
+        seats[i] = places_seat(topology, units);
+    }
+    hwloc_bitmap_free(units);
+    tap_ok(pcoll_level_of_seats(seats, 2, NULL) == level, "bound to %s and %s: %s", first, second,
+           pcoll_level_names[level]);
+}
+
+static void test_bindings(hwloc_topology_t topology)
+{
+    expect_binding(topology, "0", "1", PCOLL_LEVEL_SAME_CACHE);
+    expect_binding(topology, "0", "2", PCOLL_LEVEL_SAME_CACHE);
+    expect_binding(topology, "0-3", "2", PCOLL_LEVEL_SAME_CACHE);
+    expect_binding(topology, "0", "4", PCOLL_LEVEL_OTHER_CACHE);
+    expect_binding(topology, "0-7", "0", PCOLL_LEVEL_OTHER_CACHE);
+    expect_binding(topology, "0-7", "0-7", PCOLL_LEVEL_OTHER_CACHE);
+    expect_binding(topology, "0", "8", PCOLL_LEVEL_OTHER_SOCKET);
+    expect_binding(topology, "0-7", "8-15", PCOLL_LEVEL_OTHER_SOCKET);
+    expect_binding(topology, "0-15", "0-15", PCOLL_LEVEL_ANY);
+}
+
 static void test_big(void)
 {
     hwloc_topology_t topology = make("pack:2 l3:2 l2:2 core:1 pu:2");
@@ -38,6 +67,7 @@ static void test_big(void)
     expect(topology, PCOLL_LEVEL_OTHER_SOCKET, 0, 8, "two sockets");
     expect(topology, PCOLL_LEVEL_OTHER_HOST, -1, -1, "two sockets");
     tap_ok(places_sockets(topology) == 2, "two sockets: counted");
+    test_bindings(topology);
     hwloc_topology_destroy(topology);
 }
 

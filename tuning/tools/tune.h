@@ -7,8 +7,9 @@
 #include <mpi.h>
 
 #include "offload/medium.h"
-#include "tuning/tools/robust.h"
+#include "tuning/seats.h"
 #include "tuning/table.h"
+#include "tuning/tools/robust.h"
 
 enum { TUNE_SIZES = 16 };
 
@@ -90,6 +91,7 @@ int tune_nodes(void);
 int tune_sit(int unit);       /* on one processing unit; 0: could not */
 void tune_sit_anywhere(void); /* as before */
 int tune_sockets(void);
+struct pcoll_seat tune_seat(void); /* where this process is bound */
 
 /* ---- tune_race.c: all ranks run all candidates ---- */
 

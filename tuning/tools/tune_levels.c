@@ -61,6 +61,25 @@ int tune_sockets(void)
     return with_topology(count_sockets, NULL);
 }
 
+static int look_for_seat(hwloc_topology_t topology, void *seat)
+{
+    hwloc_cpuset_t units = hwloc_bitmap_alloc();
+    const int known = units && hwloc_get_cpubind(topology, units, 0) == 0;
+
+    if (known)
+        *(struct pcoll_seat *)seat = places_seat(topology, units);
+    hwloc_bitmap_free(units);
+    return known;
+}
+
+struct pcoll_seat tune_seat(void)
+{
+    struct pcoll_seat seat = {PCOLL_NONE, PCOLL_NONE};
+
+    with_topology(look_for_seat, &seat);
+    return seat;
+}
+
 /* ---- nodes ---- */
 
 static int count_ranks(void)

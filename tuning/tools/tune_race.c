@@ -99,6 +99,23 @@ static void take_seats(const struct tune_stage *stage)
     tune_sit(unit);
 }
 
+/* How far the ranks of a node are from each other, as they sit now. */
+static void find_level(struct tune_stage *stage)
+{
+    const int nranks = stage->bootstrap.nranks;
+    const struct pcoll_seat own = tune_seat();
+    struct pcoll_seat *seats = malloc((size_t)nranks * sizeof(*seats));
+
+    if (!seats) {
+        fputs("pcoll-tune: out of memory\n", stderr);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+        return;
+    }
+    MPI_Allgather(&own, sizeof(own), MPI_BYTE, seats, sizeof(own), MPI_BYTE, stage->comm);
+    stage->ability.level = pcoll_level_of_seats(seats, nranks, stage->topology);
+    free(seats);
+}
+
 struct tune_stage *tune_stage_open(const struct tune_options *options,
                                    const struct pcoll_table *table)
 {
@@ -124,6 +141,7 @@ struct tune_stage *tune_stage_open(const struct tune_options *options,
     set_ability(stage);
     stage->is_crowded = nnodes > 1 || stage->bootstrap.nranks > stage->ability.cores;
     take_seats(stage);
+    find_level(stage);
     return stage;
 }
 
