@@ -27,6 +27,7 @@ enum { SITTINGS = 3, ROUNDS = 5, FEWEST_ROUNDS = 2, MAX_BATCH = 1000, SPINS = 10
 #define CROWDED_BATCH_US 1e4 /* some of the scheduler's time slices */
 #define RUNNER_US 2e5        /* then FEWEST_ROUNDS of one sitting are enough */
 #define HOPELESS 2           /* so many times the best: likewise */
+#define ALIKE 1.25
 
 struct tune_stage {
     MPI_Comm comm;
@@ -225,18 +226,22 @@ static void warm_up(const struct tune_stage *stage, struct lane *lane)
     lane->times = (int)fmax(1, fmin(MAX_BATCH, batch / fmax(one, 1e-3)));
 }
 
-/* All ranks see the same samples, so they agree. */
+/* All ranks see the same samples, so they agree.  Few samples are enough only where they are alike:
+ * a network may stall for longer than all else takes. */
 static void judge_lane(struct lane *lane, double best)
 {
-    double sorted[ROUNDS];
+    double sorted[ROUNDS], fastest, slowest;
 
     if (lane->is_done || lane->nsamples < FEWEST_ROUNDS)
         return;
     memcpy(sorted, lane->samples, sizeof(sorted));
     lane->sittings[lane->nsittings] = estimate_of(sorted, lane->nsamples);
-    lane->is_out =
-        lane->spent > RUNNER_US || lane->sittings[lane->nsittings].value > HOPELESS * best;
-    lane->is_done = lane->is_out || lane->nsamples == ROUNDS;
+    fastest = sorted[0];
+    slowest = sorted[lane->nsamples - 1];
+    lane->is_done =
+        lane->nsamples == ROUNDS ||
+        (slowest <= ALIKE * fastest && (lane->spent > RUNNER_US || fastest > HOPELESS * best));
+    lane->is_out = lane->is_done && (lane->spent > RUNNER_US || fastest > HOPELESS * best);
 }
 
 static void run_rounds(const struct tune_stage *stage, struct lane *lanes, int count)
