@@ -76,13 +76,14 @@ cvars:
     - name        : MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD
       category    : COLLECTIVE
       type        : int
-      default     : 4096
+      default     : 0
       class       : none
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         Persistent collectives of fewer bytes (a broadcast's message, an allgather's block) go
-        through shared memory even where copying between user buffers is possible.
+        through shared memory even where copying between user buffers is possible. 0: the model
+        chooses.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP
       category    : COLLECTIVE

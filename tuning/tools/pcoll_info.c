@@ -372,7 +372,6 @@ int main(int argc, char **argv)
         .candidates = -1,
         .ability = {.provides = PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_USER_RMA |
                                 PCOLL_NEED_ORDER,
-                    .user_rma_threshold = 4096,
                     .max_temp = 4 << 20},
     };
     int status = 1;

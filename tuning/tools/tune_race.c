@@ -61,7 +61,6 @@ static void set_ability(struct tune_stage *stage)
         .node_medium = stage->topology ? pcoll_medium_shm.name : NULL,
         .rails = stage->medium->group_rails(stage->group),
         .provides = stage->medium->group_provides(stage->group),
-        .user_rma_threshold = 4096,
         .max_temp = 4 << 20,
         .cores = cores > 0 ? (int)cores : 1,
     };
