@@ -257,11 +257,6 @@ struct front {
     struct parcel parcel; /* what each of them sends next */
 };
 
-static double later(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* How long it keeps the sender's port busy. */
 static double sending(const struct rates *rates, struct parcel parcel)
 {
@@ -288,11 +283,11 @@ static struct front receive(const struct rates *rates, struct front ours, struct
     double in = theirs.all + arrival(rates, theirs.parcel);
     struct front next = ours;
 
-    next.all = later(ours.all, in);
+    next.all = pcoll_larger(ours.all, in);
     next.sent = 0;
     if (ours.paired > 0) {
-        next.sent = later(ours.paired, ours.sent) + sending(rates, ours.parcel);
-        next.paired = later(ours.paired, in);
+        next.sent = pcoll_larger(ours.paired, ours.sent) + sending(rates, ours.parcel);
+        next.paired = pcoll_larger(ours.paired, in);
     }
     return next;
 }
@@ -303,9 +298,9 @@ static struct front exchange(const struct rates *rates, struct front lower, stru
     struct front down = receive(rates, lower, upper), up = receive(rates, upper, lower);
 
     return (struct front){
-        .all = later(down.all, up.all),
-        .paired = later(down.paired, up.paired),
-        .sent = later(down.sent, up.sent),
+        .all = pcoll_larger(down.all, up.all),
+        .paired = pcoll_larger(down.paired, up.paired),
+        .sent = pcoll_larger(down.sent, up.sent),
         .parcel = {lower.parcel.blocks + upper.parcel.blocks, lower.parcel.puts},
     };
 }
@@ -355,7 +350,7 @@ double pcoll_allgather_butterfly_cost(const struct pcoll_signature *signature,
     int extra = signature->nranks - (1 << n);
     double own = (double)signature->bytes * machine->copy;
     double crowd = pcoll_cost_crowd(signature, machine);
-    double gap = later(machine->g, machine->o);
+    double gap = pcoll_larger(machine->g, machine->o);
     double rate = user ? pcoll_cost_forward(signature, machine)
                        : pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
     struct rates rates = {
@@ -373,10 +368,10 @@ double pcoll_allgather_butterfly_cost(const struct pcoll_signature *signature,
     else
         start += crowd * (2 * own + (signature->nranks > 3 ? 4 : 3) * machine->o);
     paired = start - (user ? 0 : crowd * own) + arrival(&rates, (struct parcel){1, 1});
-    core = cost_of_core(&rates, start, later(start, paired), n, extra);
+    core = cost_of_core(&rates, start, pcoll_larger(start, paired), n, extra);
     end = core.all;
     if (extra > 0)
-        end = later(end, later(core.paired, core.sent) +
-                             arrival(&rates, (struct parcel){blocks, extra > 1 ? 2 : 1}));
+        end = pcoll_larger(end, pcoll_larger(core.paired, core.sent) +
+                                    arrival(&rates, (struct parcel){blocks, extra > 1 ? 2 : 1}));
     return end + (user ? 0 : crowd * blocks * (double)signature->bytes * machine->copy);
 }

@@ -211,11 +211,6 @@ uint64_t pcoll_allgather_direct_temp(const struct pcoll_signature *signature,
     return 2 * ((largest + 63) / 64 * 64);
 }
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
 /* Over a network: after telling each other, each rank gets one block after the other, a request and
  * its answer.  While few come, a rank waits for its own gets; with many, its port is also busy with
  * what the others get from it.  Between user buffers it costs `rma` to get and `o` to say thanks.
@@ -230,20 +225,20 @@ static double cost_of_gets(const struct pcoll_signature *signature,
     double g = machine->g * pcoll_cost_share(signature);
     double L = pcoll_cost_wave(signature, machine, 0, 1); /* of who fires nothing */
     double first = (is_user ? 4 : 3) * L + 3 * o + rma + length;
-    double few = larger(2 * o + rma, larger(o, 2 * g) + length);
-    double sent = larger(o, (is_user ? 4 : 3) * g) + rma + length; /* of the port */
-    double many = larger((is_user ? 3 : 2) * o + rma, sent);
+    double few = pcoll_larger(2 * o + rma, pcoll_larger(o, 2 * g) + length);
+    double sent = pcoll_larger(o, (is_user ? 4 : 3) * g) + rma + length; /* of the port */
+    double many = pcoll_larger((is_user ? 3 : 2) * o + rma, sent);
     double ahead = 2 + L / (o + rma); /* requests gone before one of another is in their way */
     double late = rma > 0 && peers > ahead && sent > few ? (peers - ahead) * (sent - few) : 0;
 
-    return copying + larger(first + (peers - 1) * few + late, 2 * L + o + peers * many);
+    return copying + pcoll_larger(first + (peers - 1) * few + late, 2 * L + o + peers * many);
 }
 
 static double cost_over_wire(const struct pcoll_signature *signature, enum form form,
                              const struct pcoll_machine *machine, double segments)
 {
     double own = pcoll_cost_crowd(signature, machine) * (double)signature->bytes * machine->copy;
-    double waiting = larger(0, own + machine->o - machine->L);
+    double waiting = pcoll_larger(0, own + machine->o - machine->L);
 
     return machine->call + waiting +
            segments *
@@ -262,7 +257,7 @@ double pcoll_allgather_direct_cost(const struct pcoll_signature *signature,
     double others =
         peers * (double)signature->bytes *
         pcoll_cost_rate(signature, machine, form == USER ? PCOLL_PATH_USER : PCOLL_PATH_TEMP);
-    double idle = larger(0, machine->L - machine->o); /* until the others tell */
+    double idle = pcoll_larger(0, machine->L - machine->o); /* until the others tell */
 
     if (form == CELLS)
         return pcoll_cost_waves(signature, machine, 1, peers) +

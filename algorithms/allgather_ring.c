@@ -464,7 +464,7 @@ static double cost_of_levels(const struct pcoll_signature *signature,
     inside = crowd * inside + pcoll_cost_waves(signature, machine, 1, 1);
     return pcoll_cost_waves(signature, &node, 1 + is_user, 1) + crowd * own * node.copy +
            pcoll_cost_waves(signature, &node, 1, members - 1) + last +
-           (between > inside ? between : inside);
+           pcoll_larger(between, inside);
 }
 
 double pcoll_allgather_ring_cost(const struct pcoll_signature *signature,

@@ -107,7 +107,7 @@ double pcoll_barrier_butterfly_cost(const struct pcoll_signature *signature,
 {
     int count = pcoll_teams_of(signature).count, n = pcoll_log2_floor(count);
     int extra = count - (1 << n), rounds = n + (extra > 0) + (2 * extra > 1 << n);
-    double gap = machine->g > machine->o ? machine->g : machine->o;
+    double gap = pcoll_larger(machine->g, machine->o);
     double late = (extra > 0 && pcoll_is_over_wire(signature) ? machine->g : 0) +
                   (2 * extra == 1 << n ? gap : 0); /* for whom a rank sends to two */
 

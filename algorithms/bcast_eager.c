@@ -259,14 +259,12 @@ uint64_t pcoll_bcast_eager_temp(const struct pcoll_signature *signature,
 static double cost_between(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
                            struct pcoll_tree tree, const struct pcoll_machine *machine, double copy)
 {
-    struct pcoll_machine own = *machine;
+    struct pcoll_machine own = pcoll_cost_leaders(signature, machine);
     double segments = (double)ring->nsegments, part = (double)signature->bytes / segments;
     double copying = machine->o + part * copy, sending, credit;
     struct pcoll_hop hop;
 
-    own.G /= pcoll_cost_share(signature); /* only leaders send */
     own.rma = 0;
-    own.cores = 0;
     hop = pcoll_cost_hop(signature, &own, part);
     sending = pcoll_tree_nchildren(tree, 0) * hop.gap;
     credit = machine->L - (double)ring->slots / 2 * sending;

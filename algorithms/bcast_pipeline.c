@@ -362,17 +362,15 @@ double pcoll_pipeline_cost(const struct pcoll_shape *shape, int radix,
 {
     struct pipeline line = pipeline_of(shape, radix, signature, params);
     struct lane lane = lane_of(&line, 0);
-    struct pcoll_machine own = *machine;
+    const struct pcoll_machine own =
+        pcoll_cost_leaders(signature, machine); /* what has to wait for cores is in the sending */
     int depth = shape->depth(&line.trees), levels = line.teams.topology != NULL;
     double fan = shape->hop(&line.trees), n = (double)lane.nsegments;
     int is_wire = pcoll_is_over_wire(signature);
-    double gap = machine->g > machine->o ? machine->g : machine->o;
+    double gap = pcoll_larger(machine->g, machine->o);
     double sending, ready, firing; /* ready: to say so in all trees, or to hear it in one */
     struct pcoll_hop hop;
 
-    own.cores = 0; /* what has to wait for cores is in `work` */
-    if (is_wire)
-        own.G /= pcoll_cost_share(signature); /* only leaders send */
     hop = pcoll_cost_hop(signature, &own, (double)lane.part.count / n);
     firing = is_wire ? machine->o + machine->rma : hop.gap;
     hop.gap = line.nrails * firing > hop.gap ? line.nrails * firing : hop.gap;

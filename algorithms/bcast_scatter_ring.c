@@ -164,7 +164,7 @@ static double cost_of_links(const struct pcoll_signature *signature,
                             const struct pcoll_machine *machine, int nlanes, int steps, int depth)
 {
     double rma = machine->rma * nlanes;
-    double firing = machine->o + rma > machine->g ? machine->o + rma : machine->g;
+    double firing = pcoll_larger(machine->o + rma, machine->g);
 
     return steps * (pcoll_cost_wave(signature, machine, 1, 1) +
                     pcoll_cost_crowd(signature, machine) * rma) +
@@ -185,12 +185,13 @@ double pcoll_bcast_scatter_ring_cost(const struct pcoll_signature *signature,
     int nlanes = pcoll_lanes(params, signature->bytes);
     double lane = (double)signature->bytes / nlanes;
     double between = lane * machine->G * (far - 1) / far; /* of either half */
-    double inside = lane * node.G * (n - 1) / n, passed = between > inside ? between : inside;
+    double inside = lane * node.G * (n - 1) / n;
 
     return machine->call + pcoll_cost_wave(signature, machine, 1, 1) +
            cost_of_links(signature, machine, nlanes, far - 1, above) +
            cost_of_links(signature, &node, nlanes, n - far, depth - above) +
            (is_wire && above > 1 ? (above - 1) * machine->g : 0) + between +
            lane * node.G * (n - far) / n / far +
-           pcoll_cost_crowd(signature, machine) * (far < n ? passed : between);
+           pcoll_cost_crowd(signature, machine) *
+               (far < n ? pcoll_larger(between, inside) : between);
 }

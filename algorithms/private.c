@@ -115,7 +115,7 @@ double pcoll_cost_share(const struct pcoll_signature *signature)
 {
     int n = signature->nranks, members = pcoll_ranks_per_node(signature);
 
-    return n > members ? (double)members * (n - members) / (n - 1) : members;
+    return (double)members * (n - members) / (n - 1);
 }
 
 double pcoll_cost_rate(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
@@ -124,6 +124,17 @@ double pcoll_cost_rate(const struct pcoll_signature *signature, const struct pco
     if (pcoll_is_over_wire(signature))
         return machine->G * pcoll_cost_share(signature);
     return path == PCOLL_PATH_TEMP ? machine->copy : machine->G;
+}
+
+struct pcoll_machine pcoll_cost_leaders(const struct pcoll_signature *signature,
+                                        const struct pcoll_machine *machine)
+{
+    struct pcoll_machine own = *machine;
+
+    own.cores = 0;
+    if (pcoll_is_over_wire(signature))
+        own.G /= pcoll_cost_share(signature);
+    return own;
 }
 
 struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine)
@@ -147,7 +158,7 @@ double pcoll_cost_wave(const struct pcoll_signature *signature, const struct pco
                        double messages, int is_last)
 {
     double crowd = pcoll_cost_crowd(signature, machine);
-    double gap = machine->g > machine->o ? machine->g : machine->o;
+    double gap = pcoll_larger(machine->g, machine->o);
     double firing = messages > 1 ? machine->o + (messages - 1) * gap : messages * machine->o;
     double one = machine->L + turns(signature, machine) + firing * crowd;
 

@@ -24,6 +24,11 @@ static inline int pcoll_banks(const struct pcoll_params *params)
     return params->paper ? 1 : 2;
 }
 
+static inline double pcoll_larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 /* How many ranks a node has, on average and rounded up. */
 int pcoll_ranks_per_node(const struct pcoll_signature *signature);
 
@@ -89,8 +94,8 @@ double pcoll_cost_knomial(struct pcoll_tree tree, struct pcoll_hop hop);
 double pcoll_cost_crowd(const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine);
 
-/* Of what every rank sends to others anywhere, how much goes through the port of its node, which
- * all its ranks share: 1 where each rank has a node. */
+/* With several nodes: of what every rank sends to others anywhere, how much goes through the port
+ * of its node, which all its ranks share.  1 where each rank has a node. */
 double pcoll_cost_share(const struct pcoll_signature *signature);
 
 /* Time per byte that every rank sends to others anywhere. */
@@ -101,6 +106,11 @@ double pcoll_cost_rate(const struct pcoll_signature *signature, const struct pco
  * on one core, they find it gone from the cache. */
 double pcoll_cost_forward(const struct pcoll_signature *signature,
                           const struct pcoll_machine *machine);
+
+/* The machine for terms of those who have a port and a core for themselves, though others sit on
+ * their node: the leaders, where only they send to other nodes. */
+struct pcoll_machine pcoll_cost_leaders(const struct pcoll_signature *signature,
+                                        const struct pcoll_machine *machine);
 
 /* The level inside a node, as a machine whose plans start in no time. */
 struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine);

@@ -22,13 +22,13 @@ enum { NUM_NETWORKS = sizeof(networks) / sizeof(networks[0]) };
 static const int sizes[] = {2, 3, 4, 5, 7, 8, 12, 16, 27, 31, 36, 64, 100};
 static const uint64_t messages[] = {8, 1024, 16384, 1 << 18, 4 << 20};
 
-static struct pcoll_topology *apart(int nranks)
+static struct pcoll_topology *spread(int nranks, int members)
 {
     struct pcoll_topology *topology;
     int *nodes = malloc((size_t)nranks * sizeof(*nodes));
 
     for (int r = 0; nodes != NULL && r < nranks; r++)
-        nodes[r] = r;
+        nodes[r] = r / members;
     if (nodes == NULL || pcoll_topology_create(nodes, NULL, nranks, &topology) != PCOLL_OK)
         abort();
     free(nodes);
@@ -58,7 +58,7 @@ static void compare_all(const struct pcoll_algorithm *row, const struct pcoll_pa
 {
     for (size_t n = 0; n < sizeof(sizes) / sizeof(sizes[0]); n++) {
         const int nranks = sizes[n];
-        struct pcoll_topology *topology = apart(nranks);
+        struct pcoll_topology *topology = spread(nranks, 1);
 
         for (size_t m = 0; m < sizeof(messages) / sizeof(messages[0]); m++) {
             struct pcoll_signature signature = {.coll = row->coll, .nranks = nranks};
@@ -98,6 +98,39 @@ static void check(enum pcoll_coll coll, const char *name, struct pcoll_params pa
     report(coll, name, params, powers_only, 1, allowed);
 }
 
+/* On nodes of `members` ranks, which they fill. */
+static void check_nodes(enum pcoll_coll coll, const char *name, struct pcoll_params params,
+                        int members, double allowed)
+{
+    static const int nodes[] = {2, 3, 4, 8, 16};
+    const struct pcoll_algorithm *row = pcoll_algorithm_find(coll, name);
+    const int barrier = coll == PCOLL_BARRIER;
+    struct range range = {1, 1};
+
+    for (size_t n = 0; n < sizeof(nodes) / sizeof(nodes[0]); n++) {
+        const int nranks = nodes[n] * members;
+        struct pcoll_topology *topology = spread(nranks, members);
+
+        for (size_t m = 0; m < (barrier ? 1 : sizeof(messages) / sizeof(messages[0])); m++) {
+            const struct pcoll_signature signature = {.coll = coll,
+                                                      .nranks = nranks,
+                                                      .bytes = barrier ? 0 : messages[m],
+                                                      .topology = topology};
+
+            for (int i = 0; i < NUM_NETWORKS; i++) {
+                struct pcoll_machine machine = networks[i];
+
+                machine.node = &memory;
+                compare(row, &signature, &params, &machine, &range);
+            }
+        }
+        pcoll_topology_destroy(topology);
+    }
+    tap_ok(range.least > 1 - allowed && range.most < 1 + allowed,
+           "%s, path %d, on nodes of %d: closed form is %.3f to %.3f of the walk", name,
+           (int)params.path, members, range.least, range.most);
+}
+
 int main(void)
 {
     for (int radix = 2; radix <= 8; radix *= 2) {
@@ -129,5 +162,17 @@ int main(void)
     check(PCOLL_ALLGATHER, "butterfly", (struct pcoll_params){.path = PCOLL_PATH_USER}, 0, 0.15);
     check(PCOLL_ALLGATHER, "butterfly", (struct pcoll_params){.path = PCOLL_PATH_TEMP}, 0, 0.15);
     check(PCOLL_ALLGATHER, "butterfly", (struct pcoll_params){.path = PCOLL_PATH_TEMP}, 1, 0.05);
+    for (int members = 2; members <= 4; members *= 2) {
+        check_nodes(PCOLL_BARRIER, "butterfly", (struct pcoll_params){0}, members, 0.05);
+        check_nodes(PCOLL_BARRIER, "dissemination", (struct pcoll_params){.radix = 4}, members,
+                    0.05);
+        check_nodes(PCOLL_BCAST, "chain", (struct pcoll_params){.segment = 8192}, members, 0.4);
+        check_nodes(PCOLL_BCAST, "two_tree", (struct pcoll_params){.segment = 8192}, members, 0.4);
+        check_nodes(PCOLL_BCAST, "scatter_ring", (struct pcoll_params){0}, members, 0.4);
+        check_nodes(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_USER},
+                    members, 0.65);
+        check_nodes(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_TEMP},
+                    members, 0.65);
+    }
     return tap_done();
 }

@@ -27,7 +27,7 @@ enum { SITTINGS = 3, ROUNDS = 5, FEWEST_ROUNDS = 2, MAX_BATCH = 1000, SPINS = 10
 #define CROWDED_BATCH_US 1e4 /* some of the scheduler's time slices */
 #define RUNNER_US 2e5        /* then FEWEST_ROUNDS of one sitting are enough */
 #define HOPELESS 2           /* so many times the best: likewise */
-#define ALIKE 1.25
+#define ALIKE 1.25           /* so many times the fastest sample, the slowest */
 
 struct tune_stage {
     MPI_Comm comm;
@@ -229,18 +229,17 @@ static void warm_up(const struct tune_stage *stage, struct lane *lane)
  * a network may stall for longer than all else takes. */
 static void judge_lane(struct lane *lane, double best)
 {
-    double sorted[ROUNDS], fastest, slowest;
+    double sorted[ROUNDS];
+    int is_enough, are_alike;
 
     if (lane->is_done || lane->nsamples < FEWEST_ROUNDS)
         return;
     memcpy(sorted, lane->samples, sizeof(sorted));
     lane->sittings[lane->nsittings] = estimate_of(sorted, lane->nsamples);
-    fastest = sorted[0];
-    slowest = sorted[lane->nsamples - 1];
-    lane->is_done =
-        lane->nsamples == ROUNDS ||
-        (slowest <= ALIKE * fastest && (lane->spent > RUNNER_US || fastest > HOPELESS * best));
-    lane->is_out = lane->is_done && (lane->spent > RUNNER_US || fastest > HOPELESS * best);
+    is_enough = lane->spent > RUNNER_US || sorted[0] > HOPELESS * best;
+    are_alike = sorted[lane->nsamples - 1] <= ALIKE * sorted[0];
+    lane->is_done = lane->nsamples == ROUNDS || (is_enough && are_alike);
+    lane->is_out = lane->is_done && is_enough;
 }
 
 static void run_rounds(const struct tune_stage *stage, struct lane *lanes, int count)
