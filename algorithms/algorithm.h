@@ -5,7 +5,7 @@
 #ifndef PCOLL_ALGORITHM_H
 #define PCOLL_ALGORITHM_H
 
-#include "algorithms/plan.h"
+#include "algorithms/plan/plan.h"
 
 /* How a path moves data between user buffers. */
 enum pcoll_path {

@@ -4,7 +4,7 @@
 #ifndef PCOLL_TOPOLOGY_H
 #define PCOLL_TOPOLOGY_H
 
-#include "algorithms/plan.h"
+#include "algorithms/plan/plan.h"
 
 /* From the node of each rank, node_ids[0 .. nranks), nranks >= 1: any numbers, equal for ranks of
  * one node.  Nodes are numbered by their lowest rank.  distance[rank], which may be NULL for all

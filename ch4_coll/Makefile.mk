@@ -19,7 +19,7 @@ include $(top_srcdir)/src/mpid/ch4/ch4_coll/algorithms/sources.mk
 include $(top_srcdir)/src/mpid/ch4/ch4_coll/offload/sources.mk
 include $(top_srcdir)/src/mpid/ch4/ch4_coll/tuning/sources.mk
 
-## tuning/default_json.c holds tuning/default.json as a string; the graft writes it.
+## tuning/default_json.c holds tuning/data/default.json as a string; the graft writes it.
 if BUILD_CH4_COLL_LIBFABRIC
 pcoll_sources += $(pcoll_ofi_sources)
 endif BUILD_CH4_COLL_LIBFABRIC

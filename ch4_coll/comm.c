@@ -3,7 +3,7 @@
 
 #include "pcoll.h"
 
-#include "tuning/seats.h"
+#include "tuning/locality.h"
 
 #include <sched.h>
 

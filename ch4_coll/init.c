@@ -8,7 +8,7 @@
 
 #include "fallback.h"
 
-#include "algorithms/lower.h"
+#include "algorithms/lower/lower.h"
 
 /* One call, before it is a plan. */
 struct call {

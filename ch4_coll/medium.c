@@ -3,10 +3,10 @@
 
 #include "pcoll.h"
 
-#include "offload/shm.h"
+#include "offload/shm/shm.h"
 #ifdef MPIDI_PCOLL_HAVE_LIBFABRIC
-#include "offload/ofi_rma.h"
-#include "offload/ofi_trigger.h"
+#include "offload/ofi_rma/ofi_rma.h"
+#include "offload/ofi_trigger/ofi_trigger.h"
 #endif
 #ifdef HAVE_CH4_NETMOD_OFI
 #include "../netmod/ofi/ofi_impl.h"

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "algorithms/plan.h"
+#include "algorithms/plan/plan.h"
 
 /* How the ranks of a group reach each other before the medium works. */
 struct pcoll_bootstrap {

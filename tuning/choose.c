@@ -1,7 +1,7 @@
 #include "tuning/choose.h"
 
-#include "tuning/correction.h"
-#include "tuning/text.h"
+#include "tuning/table/correction.h"
+#include "tuning/table/text.h"
 
 #include <math.h>
 #include <stdarg.h>

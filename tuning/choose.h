@@ -6,7 +6,7 @@
 #define PCOLL_CHOOSE_H
 
 #include "algorithms/algorithm.h"
-#include "tuning/table.h"
+#include "tuning/table/table.h"
 
 /* What the user asks for on one call.  Empty fields leave the choice open. */
 struct pcoll_wish {

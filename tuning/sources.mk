@@ -2,14 +2,14 @@
 # default.json by maint/text-to-c.
 pcoll_sources += \
     %D%/choose.h %D%/choose.c %D%/choice.c \
-    %D%/correction.h %D%/correction.c \
-    %D%/table.h %D%/table.c %D%/table_state.h \
-    %D%/figures.h %D%/figures.c \
-    %D%/identity.h %D%/identity.c %D%/identity_read.h %D%/identity_read.c \
-    %D%/media.h %D%/media.c \
-    %D%/rules.h %D%/rules.c \
-    %D%/seats.h %D%/seats.c \
-    %D%/reader.h %D%/reader.c \
-    %D%/text.h %D%/text.c
+    %D%/table/correction.h %D%/table/correction.c \
+    %D%/table/table.h %D%/table/table.c %D%/table/state.h \
+    %D%/table/parameters.h %D%/table/parameters.c \
+    %D%/table/identity.h %D%/table/identity.c %D%/table/identity_read.h %D%/table/identity_read.c \
+    %D%/table/media.h %D%/table/media.c \
+    %D%/table/rules.h %D%/table/rules.c \
+    %D%/locality.h %D%/locality.c \
+    %D%/table/reader.h %D%/table/reader.c \
+    %D%/table/text.h %D%/table/text.c
 pcoll_tool_sources += \
-    %D%/write.c
+    %D%/table/write.c

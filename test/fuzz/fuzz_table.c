@@ -2,7 +2,7 @@
  * libFuzzer: any text at all is read as a tuning table or refused with one line; what is read is
  * written and read back to the same text.
  */
-#include "tuning/table.h"
+#include "tuning/table/table.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/lower.h"
+#include "algorithms/lower/lower.h"
 #include "algorithms/topology.h"
 
 static enum pcoll_result make_plan(struct job *job, int rank)

@@ -5,7 +5,7 @@
 #ifndef PCOLL_TEST_MUTATE_H
 #define PCOLL_TEST_MUTATE_H
 
-#include "algorithms/plan.h"
+#include "algorithms/plan/plan.h"
 
 struct pcoll_plan *mutate_copy(const struct pcoll_plan *plan);
 

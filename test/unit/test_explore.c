@@ -2,7 +2,7 @@
  * Every algorithm on the simulator in every order, for up to 4 ranks, several instances in flight;
  * and for a few more ranks with the stronger reduction alone.
  */
-#include "offload/sim.h"
+#include "offload/explore/explore.h"
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offload/sim.h"
+#include "offload/explore/explore.h"
 #include "test/unit/job.h"
 #include "test/unit/mutate.h"
 #include "test/unit/tap.h"

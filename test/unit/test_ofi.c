@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "offload/ofi_rma_state.h"
+#include "offload/ofi_rma/state.h"
 #include "test/unit/job.h"
 #include "test/unit/meeting.h"
 #include "test/unit/refuse.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offload/ofi_endpoint.h"
+#include "offload/ofi/endpoint.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 

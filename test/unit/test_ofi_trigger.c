@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "algorithms/lower.h"
-#include "offload/ofi_trigger_state.h"
+#include "algorithms/lower/lower.h"
+#include "offload/ofi_trigger/state.h"
 #include "test/unit/meeting.h"
 #include "test/unit/refuse.h"
 #include "test/unit/tap.h"

@@ -3,7 +3,7 @@
 
 #include "algorithms/topology.h"
 #include "test/unit/tap.h"
-#include "tuning/seats.h"
+#include "tuning/locality.h"
 
 static hwloc_topology_t make(const char *description)
 {

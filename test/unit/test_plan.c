@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "algorithms/algorithm.h"
-#include "algorithms/lower.h"
+#include "algorithms/lower/lower.h"
 #include "test/unit/tap.h"
 
 static struct pcoll_plan *make(enum pcoll_coll coll, const char *name, int nranks, int rank,

@@ -1,7 +1,7 @@
 /*
  * The plan check: accepts correct plans, and names what is wrong with others.
  */
-#include "algorithms/plan_check.h"
+#include "algorithms/proof/check.h"
 
 #include <stdlib.h>
 #include <string.h>

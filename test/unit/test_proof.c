@@ -1,7 +1,7 @@
 /*
  * Every algorithm is proven right, for every order of arrivals, in many shapes of small jobs.
  */
-#include "algorithms/plan_check.h"
+#include "algorithms/proof/check.h"
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 

@@ -2,7 +2,7 @@
  * entries, state and messages at init (one to each neighbor) that grow as log N at most. */
 #include <stdlib.h>
 
-#include "algorithms/lower.h"
+#include "algorithms/lower/lower.h"
 #include "test/unit/tap.h"
 
 #define MESSAGE (1 << 20)

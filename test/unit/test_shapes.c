@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/bcast_pipeline.h"
+#include "algorithms/shape/pipeline.h"
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 

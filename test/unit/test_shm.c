@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "algorithms/algorithm.h"
-#include "offload/shm_state.h"
+#include "offload/shm/state.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"

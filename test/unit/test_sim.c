@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "offload/sim.h"
+#include "offload/explore/explore.h"
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 

@@ -1,5 +1,5 @@
 /* The tuning table: what is read, and how every kind of mistake is refused. */
-#include "tuning/table.h"
+#include "tuning/table/table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "test/unit/tap.h"
-#include "tuning/correction.h"
+#include "tuning/table/correction.h"
 
 #define SHM_OPEN                                                                                   \
     "\"shm\": {\"L\": 0.5, \"o\": 0.25, \"g\": 2, \"G\": 1e-4, \"rma\": 1.5,\n"                    \

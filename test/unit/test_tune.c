@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "algorithms/plan_check.h"
-#include "offload/shm.h"
+#include "algorithms/proof/check.h"
+#include "offload/shm/shm.h"
 #include "test/unit/job.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/lower.h"
+#include "algorithms/lower/lower.h"
 
 static unsigned char byte_of(int rank, int instance, uint64_t i)
 {

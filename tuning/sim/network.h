@@ -2,7 +2,7 @@
  * What lies between the nodes.
  *
  *   flat      every message by itself; only the ports of the nodes are shared (LogGP)
- *   torus     a x b x c nodes, numbered as in bcast_pipeline.h, x fastest; a link from each to its
+ *   torus     a x b x c nodes, numbered as in shape/pipeline.h, x fastest; a link from each to its
  *             six neighbors; messages go the shorter way round, on x, then y, then z
  *   fat tree  `down` nodes on a leaf switch, `up` links from each leaf, one to each spine switch;
  *             a message to node d goes by spine d mod up
@@ -15,7 +15,7 @@
 
 #include <stdio.h>
 
-#include "algorithms/plan.h"
+#include "algorithms/plan/plan.h"
 
 enum pcoll_network_kind { PCOLL_FLAT, PCOLL_TORUS, PCOLL_FAT_TREE };
 

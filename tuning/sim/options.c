@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tuning/table.h"
+#include "tuning/table/table.h"
 
 /* How an option is read, and where it goes in struct options. */
 enum form { LIST, INT, NUMBER, REAL, TEXT, FLAG };

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/lower.h"
+#include "algorithms/lower/lower.h"
 
 enum { KIND_WORDS = sizeof(struct pcoll_kind) / sizeof(uint64_t), SHAPE_FIXED = 3 };
 

@@ -12,7 +12,7 @@
 #ifndef PCOLL_SIM_SCHEDULE_H
 #define PCOLL_SIM_SCHEDULE_H
 
-#include "algorithms/plan.h"
+#include "algorithms/plan/plan.h"
 
 enum pcoll_schedule_type { PCOLL_SCHEDULE_SEND, PCOLL_SCHEDULE_RECV, PCOLL_SCHEDULE_CALC };
 

@@ -6,12 +6,12 @@
  * in a correct run the extents of RECV grow together to one, and a rank needs a few of them however
  * long the message is.  In a barrier every pour carries the ranks whose start its sender knows of,
  * ranges of ranks likewise; who completes must know of all.  That proves this run, not all runs:
- * plan_check.h does that for small jobs.
+ * proof/check.h does that for small jobs.
  */
 #ifndef PCOLL_SIM_SYMBOL_H
 #define PCOLL_SIM_SYMBOL_H
 
-#include "algorithms/plan.h"
+#include "algorithms/plan/plan.h"
 
 struct pcoll_symbols;
 

@@ -6,8 +6,8 @@
  */
 #include "tuning/tools/tune.h"
 
-#include "offload/ofi_rma.h"
-#include "offload/ofi_trigger.h"
+#include "offload/ofi_rma/ofi_rma.h"
+#include "offload/ofi_trigger/ofi_trigger.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 
 #include <hwloc.h>
 
-#include "tuning/seats.h"
+#include "tuning/locality.h"
 
 /* Two processing units (as the operating system numbers them) of different cores, the first such
  * pair: that share a cache; in one socket without a shared cache; in different sockets.  0: there

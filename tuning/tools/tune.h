@@ -7,8 +7,8 @@
 #include <mpi.h>
 
 #include "offload/medium.h"
-#include "tuning/seats.h"
-#include "tuning/table.h"
+#include "tuning/locality.h"
+#include "tuning/table/table.h"
 #include "tuning/tools/robust.h"
 
 enum { TUNE_SIZES = 16 };

@@ -2,7 +2,7 @@
  * pcoll-tune --judge: how well a table does, at sizes that it has not seen. */
 #include "tuning/tools/tune.h"
 
-#include "tuning/correction.h"
+#include "tuning/table/correction.h"
 
 #include <errno.h>
 #include <math.h>

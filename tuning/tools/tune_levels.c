@@ -1,9 +1,9 @@
 /* Who measures whom, and where they sit meanwhile. */
 #include "tuning/tools/tune.h"
 
-#include "offload/ofi_rma.h"
-#include "offload/ofi_trigger.h"
-#include "offload/shm.h"
+#include "offload/ofi_rma/ofi_rma.h"
+#include "offload/ofi_trigger/ofi_trigger.h"
+#include "offload/shm/shm.h"
 #include "tuning/tools/places.h"
 
 #include <sched.h>

@@ -3,7 +3,7 @@
  */
 #include "tuning/tools/tune.h"
 
-#include "offload/ofi_endpoint.h"
+#include "offload/ofi/endpoint.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -18,10 +18,10 @@
  */
 #include "tuning/tools/tune.h"
 
-#include "algorithms/lower.h"
+#include "algorithms/lower/lower.h"
 #include "algorithms/topology.h"
-#include "offload/ofi_trigger.h"
-#include "offload/shm.h"
+#include "offload/ofi_trigger/ofi_trigger.h"
+#include "offload/shm/shm.h"
 #include "tuning/tools/probes.h"
 
 #include <math.h>

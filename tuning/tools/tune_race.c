@@ -8,10 +8,10 @@
  */
 #include "tuning/tools/tune.h"
 
-#include "algorithms/lower.h"
+#include "algorithms/lower/lower.h"
 #include "algorithms/topology.h"
-#include "offload/ofi_rma.h"
-#include "offload/shm.h"
+#include "offload/ofi_rma/ofi_rma.h"
+#include "offload/shm/shm.h"
 #include "tuning/choose.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Waiting through MPI while the media go on. */
 #include "tuning/tools/tune.h"
 
-#include "offload/ofi_rma.h"
-#include "offload/ofi_trigger.h"
+#include "offload/ofi_rma/ofi_rma.h"
+#include "offload/ofi_trigger/ofi_trigger.h"
 
 #include <sched.h>
 #include <stdio.h>

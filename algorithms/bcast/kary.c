@@ -1,0 +1,103 @@
+/*
+ * Broadcast down one pipelined k-ary tree, by put straight into the user buffers.
+ *
+ * Idea: team v gets the message from (v - 1) / k and passes each segment on to its up to k
+ * children as it arrives (shape/pipeline.c).  The rows of the table: chain (k = 1), binary (k = 2),
+ * kary (any k).
+ *
+ *      N = 5, k = 2:   0 -> 1, 2    1 -> 3, 4           N = 5, k = 1:   0 -> 1 -> 2 -> 3 -> 4
+ *
+ * Source: document 001 section 4.1; Bar-Noy, Kipnis, "Designing broadcasting algorithms in the
+ * postal model" (1994), for the trade of fan-out against depth.
+ *
+ * Cost: a rank with children forwards k messages, depth log_k N (the chain: one, depth N - 1).
+ * When: chain for very long messages on few ranks; binary and kary where the latency of the depth
+ * counts more than bytes.  One counter for each rail.
+ */
+#include "algorithms/algorithm_files.h"
+#include "algorithms/shape/pipeline.h"
+#include "algorithms/private.h"
+
+static int parent(const struct pcoll_trees *trees, int tree, int team)
+{
+    (void)tree;
+    return team == 0 ? PCOLL_NONE : (team - 1) / trees->radix;
+}
+
+static int child(const struct pcoll_trees *trees, int tree, int team, int i)
+{
+    int64_t to = (int64_t)team * trees->radix + 1 + i;
+
+    (void)tree;
+    return i < trees->radix && to < trees->count ? (int)to : PCOLL_NONE;
+}
+
+static int depth(const struct pcoll_trees *trees)
+{
+    int levels = 0;
+
+    if (trees->radix == 1)
+        return trees->count - 1;
+    for (int64_t all = 1, level = 1; all < trees->count; all += level) {
+        level *= trees->radix;
+        levels++;
+    }
+    return levels;
+}
+
+static int hop(const struct pcoll_trees *trees)
+{
+    return trees->radix < trees->count ? trees->radix : trees->count - 1;
+}
+
+/* The way to the last team, and, where that is not a first child, those that turn off before it and
+ * then go by last children. */
+static int late(const struct pcoll_trees *trees)
+{
+    int most = 0, before = 0, place[32], levels = 0;
+
+    if (trees->radix == 1)
+        return 0;
+    for (int team = trees->count - 1; team > 0; team = (team - 1) / trees->radix)
+        place[levels++] = (team - 1) % trees->radix;
+    while (levels-- > 0) {
+        int turned = before + place[levels] - 1 + levels * (trees->radix - 1);
+
+        if (place[levels] > 0 && turned > most)
+            most = turned;
+        before += place[levels];
+    }
+    return before > most ? before : most;
+}
+
+const struct pcoll_shape pcoll_shape_kary = {1, parent, child, depth, hop, late};
+
+enum pcoll_result pcoll_bcast_chain(const struct pcoll_signature *signature, int rank,
+                                    const struct pcoll_params *params, struct pcoll_plan **plan_p)
+{
+    return pcoll_pipeline(&pcoll_shape_kary, 1, signature, rank, params, plan_p);
+}
+
+double pcoll_bcast_chain_cost(const struct pcoll_signature *signature,
+                              const struct pcoll_params *params,
+                              const struct pcoll_machine *machine)
+{
+    return pcoll_pipeline_cost(&pcoll_shape_kary, 1, signature, params, machine);
+}
+
+static int radix_of(const struct pcoll_params *params)
+{
+    return params->radix ? params->radix : 2;
+}
+
+enum pcoll_result pcoll_bcast_kary(const struct pcoll_signature *signature, int rank,
+                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
+{
+    return pcoll_pipeline(&pcoll_shape_kary, radix_of(params), signature, rank, params, plan_p);
+}
+
+double pcoll_bcast_kary_cost(const struct pcoll_signature *signature,
+                             const struct pcoll_params *params, const struct pcoll_machine *machine)
+{
+    return pcoll_pipeline_cost(&pcoll_shape_kary, radix_of(params), signature, params, machine);
+}

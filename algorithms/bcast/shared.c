@@ -1,0 +1,136 @@
+/*
+ * Broadcast out of the root's communication buffers, which all others read.
+ *
+ * Idea: the root owns a ring of slots.  It copies the message into the next one and tells all
+ * others, who copy it from there to their user buffers.  Against bcast/eager.c, where the root
+ * writes to each receiver, the root moves the message once whatever the number of ranks; against a
+ * read from its user buffer, it need not wait until all have read, but may run ahead by the ring.
+ *
+ * Source: Graham and Shipman, "MPI support for multi-core architectures: optimized shared memory
+ * collectives" (2008), the fan-out through shared segments; the ring and its credits are those of
+ * bcast/eager.c.
+ *
+ *      N = 5:   0 -> TEMP of 0 -> 1, 2, 3, 4
+ *
+ * On the root, data[slot] is lifted by its own copy and triggers the word to all others; on these
+ * it is lifted by that word and triggers the read.
+ *
+ * Cost: M copy at the root, L + M (copy + G) at each other; slots + 2 counters.  When: more
+ * ranks than cores, where waiting for each other costs turns; inside a node only.  Condition: a
+ * slot is given back after it has been read by all (ring.h).
+ */
+#include "algorithms/algorithm_files.h"
+#include "algorithms/shape/ring.h"
+
+#define DEFAULT_SEGMENT (64 * 1024)
+
+static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
+                                 const struct pcoll_params *params)
+{
+    return pcoll_ring_make(signature, params, DEFAULT_SEGMENT);
+}
+
+static void add_root_use(struct pcoll_plan *plan, const struct pcoll_ring *ring,
+                         const struct pcoll_ring_use *use)
+{
+    const struct pcoll_signature *sig = &plan->signature;
+    uint64_t others = (uint64_t)sig->nranks - 1;
+    struct pcoll_entry copy = pcoll_entry_copy(
+        use->opens ? pcoll_ring_credit(ring, use->half) : PCOLL_NONE,
+        use->opens ? use->credits * others : 0, pcoll_at(PCOLL_SEND, use->part.first),
+        pcoll_ring_place(ring, use->slot), use->part.count);
+
+    pcoll_plan_add(plan, pcoll_entry_done(copy, use->slot, 1));
+    for (int i = 1; i < sig->nranks; i++)
+        pcoll_plan_add(plan, pcoll_entry_pour(pcoll_entry_add(use->slot, use->turn + 1),
+                                              (sig->root + i) % sig->nranks, use->slot, 1));
+}
+
+static void add_other_use(struct pcoll_plan *plan, const struct pcoll_ring *ring,
+                          const struct pcoll_ring_use *use)
+{
+    int root = plan->signature.root;
+    struct pcoll_entry get =
+        pcoll_entry_get(use->slot, use->turn + 1, root, pcoll_ring_place(ring, use->slot),
+                        pcoll_at(PCOLL_RECV, use->part.first), use->part.count);
+
+    if (use->closes)
+        get = pcoll_entry_pour(get, root, pcoll_ring_credit(ring, use->half), 1);
+    pcoll_plan_add(plan, get);
+}
+
+static void build(struct pcoll_plan *plan, const struct pcoll_ring *ring)
+{
+    const struct pcoll_signature *sig = &plan->signature;
+    int is_root = plan->rank == sig->root;
+
+    for (int phase = 0; phase < plan->nphases; phase++) {
+        pcoll_plan_open(plan, phase);
+        for (uint64_t i = 0; i < ring->nsegments; i++) {
+            struct pcoll_ring_use use = pcoll_ring_use(ring, sig->bytes, phase, i);
+
+            (is_root ? add_root_use : add_other_use)(plan, ring, &use);
+        }
+    }
+    for (int slot = 0; slot < ring->slots; slot++)
+        plan->lift[slot] = pcoll_ring_turns(ring);
+    for (int half = 0; half < 2 && is_root; half++)
+        plan->lift[pcoll_ring_credit(ring, half)] =
+            pcoll_ring_credits(ring) * ((uint64_t)sig->nranks - 1);
+    plan->temp_bytes = is_root ? pcoll_ring_bytes(ring) : 0;
+}
+
+enum pcoll_result pcoll_bcast_shared(const struct pcoll_signature *signature, int rank,
+                                     const struct pcoll_params *params, struct pcoll_plan **plan_p)
+{
+    struct pcoll_ring ring = ring_of(signature, params);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, "shared", ring.slots + 2,
+                                                 pcoll_ring_phases(&ring), plan_p);
+
+    if (result != PCOLL_OK)
+        return result;
+    build(*plan_p, &ring);
+    return pcoll_plan_seal(plan_p);
+}
+
+uint64_t pcoll_bcast_shared_temp(const struct pcoll_signature *signature,
+                                 const struct pcoll_params *params)
+{
+    struct pcoll_ring ring = ring_of(signature, params);
+
+    return pcoll_ring_bytes(&ring);
+}
+
+/* With fewer cores than ranks these never wait for each other, but run ahead: what counts is what
+ * all do together.  With a core for each, others must move the data to their cache. */
+static double cost_in_node(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                           const struct pcoll_machine *machine)
+{
+    struct pcoll_machine own = pcoll_ring_machine(ring, machine);
+    double segments = (double)ring->nsegments, crowd = pcoll_cost_crowd(signature, machine);
+    double part = (double)signature->bytes / segments, others = signature->nranks - 1;
+    double fill = part * machine->copy + machine->o;
+
+    if (crowd > 1)
+        return machine->call + crowd * own.turn +
+               segments * (others * (fill + machine->o) + fill) / machine->cores;
+    return pcoll_cost_waves(signature, &own, 1, others) + fill +
+           segments * (fill + machine->L + part * machine->G);
+}
+
+double pcoll_bcast_shared_cost(const struct pcoll_signature *signature,
+                               const struct pcoll_params *params,
+                               const struct pcoll_machine *machine)
+{
+    struct pcoll_ring ring = ring_of(signature, params);
+    struct pcoll_machine own = pcoll_ring_machine(&ring, machine);
+    double segments = (double)ring.nsegments, part = (double)signature->bytes / segments;
+    double fill = part * machine->copy + machine->o;
+    double get = machine->rma + 2 * machine->L;                /* there and back */
+    double move = part * machine->G * (signature->nranks - 1); /* all through the root's link */
+
+    if (!pcoll_is_over_wire(signature))
+        return cost_in_node(signature, &ring, machine);
+    return pcoll_cost_waves(signature, &own, 1, signature->nranks - 1) + fill +
+           segments * (fill + get + move);
+}

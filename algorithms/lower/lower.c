@@ -1,0 +1,174 @@
+/* Lowering: the way through, and the new plan; the contract is in lower.h. */
+#include "algorithms/lower/lower.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/lower/private.h"
+
+enum pcoll_result pcoll_lower_like(const struct pcoll_plan *plan, int ncounters,
+                                   struct pcoll_plan **like_p)
+{
+    enum pcoll_result result = pcoll_plan_create(&plan->signature, plan->rank, plan->algorithm,
+                                                 ncounters, plan->nphases, like_p);
+
+    if (result != PCOLL_OK)
+        return result;
+    (*like_p)->temp_bytes = plan->temp_bytes;
+    (*like_p)->ordered = plan->ordered;
+    memcpy((*like_p)->lift, plan->lift, (size_t)plan->ncounters * sizeof(*plan->lift));
+    for (int i = 0; i < plan->nneighbors; i++)
+        pcoll_plan_neighbor(*like_p, plan->neighbors[i]);
+    return PCOLL_OK;
+}
+
+/* Let the entries that pour on `peer` do so where its lowered plan has the counter. */
+static enum pcoll_result redirect(struct pcoll_family *family, int peer,
+                                  const struct pcoll_plan *split, struct pcoll_entry *entries)
+{
+    struct pcoll_layout layout;
+    enum pcoll_result result = pcoll_layout_create(family, peer, &layout);
+
+    if (result != PCOLL_OK)
+        return result;
+    for (int i = 0; i < split->nentries; i++) {
+        const struct pcoll_entry *entry = &split->entries[i];
+        const struct pcoll_pour *pour;
+
+        if (entry->peer != peer || entry->peer_counter == PCOLL_NONE)
+            continue;
+        pour = pcoll_layout_pour(&layout, entry->peer_counter, split->rank, i, 0);
+        entries[i].peer_counter = pour->to;
+        entries[i].peer_add = pour->to_add;
+    }
+    pcoll_layout_destroy(&layout);
+    return PCOLL_OK;
+}
+
+/* Move triggers and `done` of an entry to the new counters. */
+static void move_own(const struct pcoll_layout *layout, int i, struct pcoll_entry *entry)
+{
+    pcoll_layout_trigger(layout, entry);
+    if (entry->done != PCOLL_NONE) {
+        const struct pcoll_pour *pour =
+            pcoll_layout_pour(layout, entry->done, layout->plan->rank, i, 1);
+
+        entry->done = pour->to;
+        entry->done_add = pour->to_add;
+    }
+}
+
+/* Do ADDs lift counters in a circle?  depth[c]: the longest chain of ADDs that ends at c. */
+static int has_circle(const struct pcoll_plan *plan, int *depth)
+{
+    for (int pass = 0, rising = 1; rising; pass++) {
+        rising = 0;
+        for (int i = 0; i < plan->nentries; i++) {
+            const struct pcoll_entry *entry = &plan->entries[i];
+
+            if (entry->op != PCOLL_OP_ADD || entry->trigger == PCOLL_NONE ||
+                entry->done == PCOLL_NONE || depth[entry->done] > depth[entry->trigger])
+                continue;
+            depth[entry->done] = depth[entry->trigger] + 1;
+            rising = 1;
+        }
+        if (pass > plan->ncounters)
+            return 1;
+    }
+    return 0;
+}
+
+static enum pcoll_result check_circles(const struct pcoll_plan *plan)
+{
+    int *depth = calloc((size_t)plan->ncounters + 1, sizeof(*depth)), circle;
+
+    if (depth == NULL)
+        return PCOLL_ERR_NOMEM;
+    circle = has_circle(plan, depth);
+    free(depth);
+    return circle ? PCOLL_UNSUPPORTED : PCOLL_OK;
+}
+
+/* Make the lowered plan of the layout's rank; `entries` pour on peers as they should. */
+static enum pcoll_result build(const struct pcoll_layout *layout, struct pcoll_entry *entries,
+                               struct pcoll_plan **plan_p)
+{
+    enum pcoll_result result = pcoll_lower_like(layout->plan, layout->ncounters, plan_p);
+
+    if (result != PCOLL_OK)
+        return result;
+    (*plan_p)->lowered = 1;
+    for (int p = 0; p < layout->plan->nphases; p++) {
+        const struct pcoll_phase *phase = &layout->plan->phases[p];
+
+        pcoll_plan_open(*plan_p, p);
+        pcoll_layout_add(layout, p, *plan_p);
+        for (int i = phase->first; i < phase->first + phase->count; i++) {
+            move_own(layout, i, &entries[i]);
+            pcoll_plan_add(*plan_p, entries[i]);
+        }
+    }
+    return pcoll_plan_seal(plan_p);
+}
+
+static enum pcoll_result lower(struct pcoll_family *family, int rank, struct pcoll_entry *entries,
+                               struct pcoll_plan **plan_p)
+{
+    const struct pcoll_plan *split = family->plans[rank];
+    struct pcoll_layout layout;
+    enum pcoll_result result = PCOLL_OK;
+
+    if (split->nentries > 0)
+        memcpy(entries, split->entries, (size_t)split->nentries * sizeof(*entries));
+    for (int i = 0; result == PCOLL_OK && i < split->nneighbors; i++)
+        result = redirect(family, split->neighbors[i], split, entries);
+    if (result == PCOLL_OK)
+        result = pcoll_layout_create(family, rank, &layout);
+    if (result != PCOLL_OK)
+        return result;
+    result = build(&layout, entries, plan_p);
+    pcoll_layout_destroy(&layout);
+    return result;
+}
+
+static enum pcoll_result lower_in_family(struct pcoll_family *family, int rank,
+                                         struct pcoll_plan **plan_p)
+{
+    const struct pcoll_plan *split;
+    struct pcoll_entry *entries;
+    enum pcoll_result result = pcoll_family_plan(family, rank, &split);
+
+    if (result != PCOLL_OK)
+        return result;
+    entries = malloc(((size_t)split->nentries + 1) * sizeof(*entries));
+    if (entries == NULL)
+        return PCOLL_ERR_NOMEM;
+    result = lower(family, rank, entries, plan_p);
+    free(entries);
+    if (result == PCOLL_OK)
+        result = check_circles(*plan_p);
+    return result;
+}
+
+enum pcoll_result pcoll_lower(const struct pcoll_algorithm *algorithm,
+                              const struct pcoll_params *params, struct pcoll_plan **plan_p)
+{
+    const int rank = (*plan_p)->rank, nranks = (*plan_p)->signature.nranks;
+    struct pcoll_family family = {algorithm, params, (*plan_p)->signature, NULL};
+    struct pcoll_plan *lowered = NULL;
+    enum pcoll_result result = PCOLL_ERR_NOMEM;
+
+    pcoll_plan_destroy(*plan_p);
+    *plan_p = NULL;
+    family.plans = calloc((size_t)nranks, sizeof(struct pcoll_plan *));
+    if (family.plans)
+        result = lower_in_family(&family, rank, &lowered);
+    for (int r = 0; family.plans && r < nranks; r++)
+        pcoll_plan_destroy(family.plans[r]);
+    free(family.plans);
+    if (result == PCOLL_OK)
+        *plan_p = lowered;
+    else
+        pcoll_plan_destroy(lowered);
+    return result;
+}

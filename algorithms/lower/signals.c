@@ -1,0 +1,110 @@
+/* Who pours on a rank, from the plans of its neighbors; the contract is in lower/private.h. */
+#include <stdlib.h>
+
+#include "algorithms/lower/private.h"
+
+enum pcoll_result pcoll_family_plan(struct pcoll_family *family, int rank,
+                                    const struct pcoll_plan **plan_p)
+{
+    struct pcoll_plan **plan = &family->plans[rank];
+    enum pcoll_result result = PCOLL_OK;
+
+    if (*plan == NULL) {
+        result = pcoll_generate(family->algorithm, &family->signature, rank, family->params, plan);
+        if (result == PCOLL_OK)
+            result = pcoll_lower_split(plan);
+    }
+    *plan_p = *plan;
+    return result;
+}
+
+struct list {
+    struct pcoll_pour *pours;
+    int n, room, failed;
+};
+
+static void append(struct list *list, struct pcoll_pour pour)
+{
+    if (list->n == list->room) {
+        int room = list->room ? 2 * list->room : 16;
+        struct pcoll_pour *pours = realloc(list->pours, (size_t)room * sizeof(*pours));
+
+        list->failed |= pours == NULL;
+        if (pours == NULL)
+            return;
+        list->pours = pours;
+        list->room = room;
+    }
+    list->pours[list->n++] = pour;
+}
+
+/* What the entries of `plan` pour on `rank`. */
+static void append_of(struct list *list, const struct pcoll_plan *plan, int rank)
+{
+    for (int phase = 0; phase < plan->nphases; phase++)
+        for (int i = 0; i < plan->phases[phase].count; i++) {
+            int index = plan->phases[phase].first + i;
+            const struct pcoll_entry *entry = &plan->entries[index];
+            struct pcoll_pour pour = {.source = plan->rank, .entry = index, .phase = phase};
+
+            if (entry->peer == rank && entry->peer_counter != PCOLL_NONE) {
+                pour.counter = entry->peer_counter;
+                pour.add = entry->peer_add;
+                append(list, pour);
+            }
+            if (plan->rank == rank && entry->done != PCOLL_NONE) {
+                pour.counter = entry->done;
+                pour.add = entry->done_add;
+                pour.is_done = 1;
+                append(list, pour);
+            }
+        }
+}
+
+static int rank_order(int a, int b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_pours(const void *left, const void *right)
+{
+    const struct pcoll_pour *a = left, *b = right;
+
+    if (a->counter != b->counter)
+        return rank_order(a->counter, b->counter);
+    if (a->phase != b->phase)
+        return rank_order(a->phase, b->phase);
+    if (a->source != b->source)
+        return rank_order(a->source, b->source);
+    return a->entry != b->entry ? rank_order(a->entry, b->entry)
+                                : rank_order(a->is_done, b->is_done);
+}
+
+enum pcoll_result pcoll_pours(struct pcoll_family *family, int rank, struct pcoll_pour **pours_p,
+                              int *npours_p)
+{
+    const struct pcoll_plan *own, *plan;
+    struct list list = {0};
+    enum pcoll_result result = pcoll_family_plan(family, rank, &own);
+
+    if (result == PCOLL_OK)
+        append_of(&list, own, rank);
+    for (int i = 0; result == PCOLL_OK && i < own->nneighbors; i++) {
+        if (own->neighbors[i] == rank)
+            continue;
+        result = pcoll_family_plan(family, own->neighbors[i], &plan);
+        if (result == PCOLL_OK)
+            append_of(&list, plan, rank);
+    }
+    if (result == PCOLL_OK && list.failed)
+        result = PCOLL_ERR_NOMEM;
+    if (result != PCOLL_OK) {
+        free(list.pours);
+        return result;
+    }
+    if (list.n > 0)
+        qsort(list.pours, (size_t)list.n, sizeof(*list.pours), compare_pours);
+    *pours_p = list.pours;
+    *npours_p = list.n;
+    return PCOLL_OK;
+}

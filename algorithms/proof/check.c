@@ -1,0 +1,361 @@
+/* Form of a set of plans, and the way through the whole check; the contract is in proof/check.h. */
+#include "algorithms/proof/private.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+/* Larger thresholds, adds and lifts are taken for mistakes; keeps sums below 2^63. */
+#define LARGEST ((uint64_t)1 << 40)
+
+static const char *op_name(enum pcoll_op op)
+{
+    static const char *const names[PCOLL_NUM_OPS] = {"add", "put", "get", "copy", "wait"};
+
+    return (unsigned)op < PCOLL_NUM_OPS ? names[op] : "?";
+}
+
+const char *pcoll_check_buffer_name(enum pcoll_buffer buffer)
+{
+    static const char *const names[PCOLL_NUM_BUFFERS] = {"SEND", "RECV", "TEMP", "CELL"};
+
+    return (unsigned)buffer < PCOLL_NUM_BUFFERS ? names[buffer] : "?";
+}
+
+enum pcoll_result pcoll_check_fail(const struct pcoll_check *check, int rank, int phase, int entry,
+                                   const char *format, ...)
+{
+    const struct pcoll_plan *plan = check->plans[rank];
+    va_list args;
+
+    if (check->why == NULL)
+        return PCOLL_ERR_INVALID;
+    fprintf(check->why, "%s %s of %d: rank %d", pcoll_coll_name(plan->signature.coll),
+            plan->algorithm ? plan->algorithm : "?", check->nranks, rank);
+    if (phase != PCOLL_NONE)
+        fprintf(check->why, " phase %d", phase);
+    if (entry != PCOLL_NONE)
+        fprintf(check->why, " entry %d (%s)", entry, op_name(plan->entries[entry].op));
+    fputs(": ", check->why);
+    va_start(args, format);
+    vfprintf(check->why, format, args);
+    va_end(args);
+    fputc('\n', check->why);
+    return PCOLL_ERR_INVALID;
+}
+
+int pcoll_check_is_input(const struct pcoll_check *check, int rank, enum pcoll_buffer buffer,
+                         uint64_t at)
+{
+    const struct pcoll_signature *sig = &check->plans[rank]->signature;
+
+    if (buffer == PCOLL_RECV && sig->coll == PCOLL_ALLGATHER && sig->in_place)
+        return at / sig->bytes == (uint64_t)rank;
+    return buffer == PCOLL_SEND;
+}
+
+static uint64_t send_bytes(const struct pcoll_signature *sig, int rank)
+{
+    if (sig->coll == PCOLL_BCAST)
+        return rank == sig->root ? sig->bytes : 0;
+    return sig->coll == PCOLL_ALLGATHER ? sig->bytes : 0;
+}
+
+static uint64_t recv_bytes(const struct pcoll_signature *sig, int rank)
+{
+    if (sig->coll == PCOLL_BCAST)
+        return rank == sig->root ? 0 : sig->bytes;
+    return sig->coll == PCOLL_ALLGATHER ? (uint64_t)sig->nranks * sig->bytes : 0;
+}
+
+static uint64_t buffer_bytes(const struct pcoll_plan *plan, enum pcoll_buffer buffer)
+{
+    switch (buffer) {
+        case PCOLL_SEND:
+            return send_bytes(&plan->signature, plan->rank);
+        case PCOLL_RECV:
+            return recv_bytes(&plan->signature, plan->rank);
+        case PCOLL_TEMP:
+            return plan->temp_bytes;
+        default:
+            return (uint64_t)plan->ncounters * PCOLL_CELL_BYTES;
+    }
+}
+
+static int inside(const struct pcoll_plan *owner, struct pcoll_place place, uint64_t bytes)
+{
+    uint64_t size = buffer_bytes(owner, place.buffer);
+
+    return place.offset <= size && bytes <= size - place.offset;
+}
+
+/* A cell lies beside its counter, apart from the next one. */
+static int inside_cell(struct pcoll_place place, uint64_t bytes)
+{
+    return place.offset % PCOLL_CELL_BYTES + bytes <= PCOLL_CELL_BYTES;
+}
+
+/* `what` is "from" or "to". */
+static enum pcoll_result check_place(const struct pcoll_check *check, int rank, int phase, int i,
+                                     int owner, struct pcoll_place place, const char *what)
+{
+    uint64_t bytes = check->plans[rank]->entries[i].bytes;
+    const char *name = pcoll_check_buffer_name(place.buffer);
+
+    if ((unsigned)place.buffer >= PCOLL_NUM_BUFFERS)
+        return pcoll_check_fail(check, rank, phase, i, "moves %s an unknown buffer", what);
+    if (!inside(check->plans[owner], place, bytes))
+        return pcoll_check_fail(
+            check, rank, phase, i, "moves %s bytes %llu+%llu outside %s of rank %d", what,
+            (unsigned long long)place.offset, (unsigned long long)bytes, name, owner);
+    if (place.buffer == PCOLL_CELL && !inside_cell(place, bytes))
+        return pcoll_check_fail(check, rank, phase, i, "moves %s more than one cell", what);
+    return PCOLL_OK;
+}
+
+static enum pcoll_result check_move(const struct pcoll_check *check, int rank, int phase, int i)
+{
+    const struct pcoll_entry *entry = &check->plans[rank]->entries[i];
+    int get = entry->op == PCOLL_OP_GET;
+    int remote_owner = entry->op == PCOLL_OP_COPY ? rank : entry->peer;
+    enum pcoll_result result;
+
+    if (remote_owner == PCOLL_NONE)
+        return pcoll_check_fail(check, rank, phase, i, "has no peer");
+    result = check_place(check, rank, phase, i, rank, entry->local, get ? "to" : "from");
+    if (result != PCOLL_OK)
+        return result;
+    return check_place(check, rank, phase, i, remote_owner, entry->remote, get ? "from" : "to");
+}
+
+static enum pcoll_result check_trigger(const struct pcoll_check *check, int rank, int phase, int i)
+{
+    const struct pcoll_plan *plan = check->plans[rank];
+    const struct pcoll_entry *entry = &plan->entries[i], *previous = entry - 1;
+
+    if (entry->trigger < PCOLL_NONE || entry->trigger >= plan->ncounters)
+        return pcoll_check_fail(check, rank, phase, i, "unknown trigger %d", entry->trigger);
+    if (entry->threshold > LARGEST)
+        return pcoll_check_fail(check, rank, phase, i, "threshold beyond reason");
+    if (entry->trigger == PCOLL_NONE && entry->threshold != 0)
+        return pcoll_check_fail(check, rank, phase, i, "threshold without trigger");
+    if (i > plan->phases[phase].first &&
+        (entry->trigger < previous->trigger ||
+         (entry->trigger == previous->trigger && entry->threshold < previous->threshold)))
+        return pcoll_check_fail(check, rank, phase, i, "not sorted by trigger and threshold");
+    return PCOLL_OK;
+}
+
+/* `target` is the plan whose counter it is, NULL if the entry names none. */
+static enum pcoll_result check_pour(const struct pcoll_check *check, int rank, int phase, int i,
+                                    const struct pcoll_plan *target, int counter, uint64_t add)
+{
+    if (counter == PCOLL_NONE)
+        return add == 0 ? PCOLL_OK
+                        : pcoll_check_fail(check, rank, phase, i, "pours without a target");
+    if (target == NULL || counter < 0 || counter >= target->ncounters)
+        return pcoll_check_fail(check, rank, phase, i, "pours on unknown counter %d", counter);
+    if (add == 0 || add > LARGEST)
+        return pcoll_check_fail(check, rank, phase, i, "pours nothing or too much on counter %d",
+                                counter);
+    return PCOLL_OK;
+}
+
+static enum pcoll_result check_pours(const struct pcoll_check *check, int rank, int phase, int i)
+{
+    const struct pcoll_plan *plan = check->plans[rank];
+    const struct pcoll_entry *entry = &plan->entries[i];
+    const struct pcoll_plan *peer = NULL;
+    enum pcoll_result result;
+
+    if (entry->peer < PCOLL_NONE || entry->peer >= check->nranks)
+        return pcoll_check_fail(check, rank, phase, i, "unknown peer %d", entry->peer);
+    if (entry->rail < 0)
+        return pcoll_check_fail(check, rank, phase, i, "unknown rail %d", entry->rail);
+    if (entry->peer != PCOLL_NONE)
+        peer = check->plans[entry->peer];
+    result = check_pour(check, rank, phase, i, plan, entry->done, entry->done_add);
+    if (result != PCOLL_OK)
+        return result;
+    return check_pour(check, rank, phase, i, peer, entry->peer_counter, entry->peer_add);
+}
+
+static enum pcoll_result check_entry(const struct pcoll_check *check, int rank, int phase, int i)
+{
+    const struct pcoll_entry *entry = &check->plans[rank]->entries[i];
+    int moves = entry->op != PCOLL_OP_ADD && entry->op != PCOLL_OP_WAIT;
+    int pours = entry->done != PCOLL_NONE || entry->peer_counter != PCOLL_NONE;
+    enum pcoll_result result;
+
+    if ((unsigned)entry->op >= PCOLL_NUM_OPS)
+        return pcoll_check_fail(check, rank, phase, i, "unknown operation");
+    if (!moves && entry->bytes != 0)
+        return pcoll_check_fail(check, rank, phase, i, "does not move, but has bytes");
+    if (entry->op == PCOLL_OP_ADD && !pours)
+        return pcoll_check_fail(check, rank, phase, i, "pours on no counter");
+    if (entry->op == PCOLL_OP_WAIT && (pours || entry->trigger == PCOLL_NONE))
+        return pcoll_check_fail(check, rank, phase, i, "pours, or waits for nothing");
+    result = check_trigger(check, rank, phase, i);
+    if (result == PCOLL_OK)
+        result = check_pours(check, rank, phase, i);
+    if (result == PCOLL_OK && moves && entry->bytes > 0)
+        result = check_move(check, rank, phase, i);
+    return result;
+}
+
+static int same_signature(const struct pcoll_signature *a, const struct pcoll_signature *b)
+{
+    return a->coll == b->coll && a->nranks == b->nranks && a->root == b->root &&
+           a->bytes == b->bytes && a->in_place == b->in_place;
+}
+
+static enum pcoll_result check_head(const struct pcoll_check *check, int rank)
+{
+    const struct pcoll_plan *plan = check->plans[rank];
+    const struct pcoll_signature *sig = &plan->signature;
+
+    if (plan->rank != rank)
+        return pcoll_check_fail(check, rank, PCOLL_NONE, PCOLL_NONE, "plan of rank %d", plan->rank);
+    if (!same_signature(sig, &check->plans[0]->signature))
+        return pcoll_check_fail(check, rank, PCOLL_NONE, PCOLL_NONE,
+                                "signature differs from that of rank 0");
+    if ((unsigned)sig->coll >= PCOLL_NUM_COLLS || sig->nranks != check->nranks || sig->root < 0 ||
+        sig->root >= sig->nranks)
+        return pcoll_check_fail(check, rank, PCOLL_NONE, PCOLL_NONE, "bad signature");
+    if (plan->nphases < 1 || plan->nphases != check->nphases)
+        return pcoll_check_fail(check, rank, PCOLL_NONE, PCOLL_NONE, "%d phases, not %d as rank 0",
+                                plan->nphases, check->nphases);
+    return PCOLL_OK;
+}
+
+static int has_neighbor(const struct pcoll_plan *plan, int rank)
+{
+    for (int i = 0; i < plan->nneighbors; i++)
+        if (plan->neighbors[i] == rank)
+            return 1;
+    return 0;
+}
+
+/* Who touches whom is known on both sides. */
+static enum pcoll_result check_neighbors(const struct pcoll_check *check, int rank)
+{
+    const struct pcoll_plan *plan = check->plans[rank];
+
+    for (int i = 0; i < plan->nneighbors; i++) {
+        int other = plan->neighbors[i];
+
+        if (other < 0 || other >= check->nranks || !has_neighbor(check->plans[other], rank))
+            return pcoll_check_fail(check, rank, PCOLL_NONE, PCOLL_NONE,
+                                    "has neighbor %d, which knows nothing of it", other);
+    }
+    for (int i = 0; i < plan->nentries; i++)
+        if (plan->entries[i].peer != PCOLL_NONE && !has_neighbor(plan, plan->entries[i].peer))
+            return pcoll_check_fail(check, rank, PCOLL_NONE, i, "reaches %d, no neighbor",
+                                    plan->entries[i].peer);
+    return PCOLL_OK;
+}
+
+static enum pcoll_result check_phases(const struct pcoll_check *check, int rank)
+{
+    const struct pcoll_plan *plan = check->plans[rank];
+    int next = 0;
+
+    for (int p = 0; p < plan->nphases; p++) {
+        const struct pcoll_phase *phase = &plan->phases[p];
+
+        if (phase->first != next || phase->count < 0 || phase->count > plan->nentries - next)
+            return pcoll_check_fail(check, rank, p, PCOLL_NONE, "entries overlap or are left out");
+        next += phase->count;
+    }
+    if (next != plan->nentries)
+        return pcoll_check_fail(check, rank, PCOLL_NONE, PCOLL_NONE,
+                                "entries left after the last phase");
+    return PCOLL_OK;
+}
+
+static enum pcoll_result check_entries(const struct pcoll_check *check, int rank)
+{
+    const struct pcoll_plan *plan = check->plans[rank];
+
+    for (int p = 0; p < plan->nphases; p++) {
+        int first = plan->phases[p].first;
+
+        for (int i = first; i < first + plan->phases[p].count; i++) {
+            enum pcoll_result result = check_entry(check, rank, p, i);
+
+            if (result != PCOLL_OK)
+                return result;
+        }
+    }
+    return PCOLL_OK;
+}
+
+/* What all entries of all ranks pour on that counter in a cycle. */
+static uint64_t poured(const struct pcoll_check *check, int rank, int counter)
+{
+    uint64_t sum = 0;
+
+    for (int r = 0; r < check->nranks; r++) {
+        const struct pcoll_plan *plan = check->plans[r];
+
+        for (int i = 0; i < plan->nentries; i++) {
+            const struct pcoll_entry *entry = &plan->entries[i];
+
+            if (r == rank && entry->done == counter)
+                sum += entry->done_add;
+            if (entry->peer == rank && entry->peer_counter == counter)
+                sum += entry->peer_add;
+        }
+    }
+    return sum;
+}
+
+static enum pcoll_result check_lifts(const struct pcoll_check *check, int rank)
+{
+    const struct pcoll_plan *plan = check->plans[rank];
+
+    for (int c = 0; c < plan->ncounters; c++) {
+        uint64_t sum = poured(check, rank, c);
+
+        if (sum != plan->lift[c] || sum > LARGEST)
+            return pcoll_check_fail(check, rank, PCOLL_NONE, PCOLL_NONE,
+                                    "counter %d has lift %llu, but %llu is poured", c,
+                                    (unsigned long long)plan->lift[c], (unsigned long long)sum);
+    }
+    return PCOLL_OK;
+}
+
+static enum pcoll_result check_form(const struct pcoll_check *check)
+{
+    static enum pcoll_result (*const parts[])(const struct pcoll_check *, int) = {
+        check_head, check_phases, check_entries, check_lifts, check_neighbors};
+
+    for (size_t part = 0; part < sizeof(parts) / sizeof(parts[0]); part++) {
+        for (int rank = 0; rank < check->nranks; rank++) {
+            enum pcoll_result result = parts[part](check, rank);
+
+            if (result != PCOLL_OK)
+                return result;
+        }
+    }
+    return PCOLL_OK;
+}
+
+enum pcoll_result pcoll_plan_check(struct pcoll_plan *const *plans, int nranks, FILE *why)
+{
+    struct pcoll_check check = {plans, nranks, plans[0]->nphases, why};
+    struct pcoll_order *order;
+    enum pcoll_result result = check_form(&check);
+
+    if (result != PCOLL_OK)
+        return result;
+    result = pcoll_order_create(&check, &order);
+    if (result != PCOLL_OK)
+        return result;
+    result = pcoll_order_check_live(order);
+    if (result == PCOLL_OK)
+        result = pcoll_flow_check(&check, order);
+    if (pcoll_order_failed(order))
+        result = PCOLL_ERR_NOMEM;
+    pcoll_order_destroy(order);
+    return result;
+}

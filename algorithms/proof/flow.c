@@ -1,0 +1,242 @@
+/*
+ * Hazards: two accesses to the same bytes, one of them a write, must come in one certain order.
+ *
+ * Within an instance any order will do; an access of a later instance must come later.  It is
+ * enough to look one cycle ahead: an entry that writes is compared with itself in the next cycle,
+ * so all its writes are in line, and what follows the next one follows this one.  User buffers need
+ * no look ahead: they are touched between start and completion of their owner only.
+ */
+#include "algorithms/proof/private.h"
+
+#include <stdlib.h>
+
+static struct pcoll_event fire_of(const struct pcoll_access *access)
+{
+    return (struct pcoll_event){PCOLL_FIRE, access->rank, access->phase, access->entry};
+}
+
+/* The rank's own side of the move if is_local, else the other one. */
+static void add_access(struct pcoll_flow *flow, int rank, int phase, int i, int is_local)
+{
+    const struct pcoll_entry *entry = &flow->check->plans[rank]->entries[i];
+    struct pcoll_place place = is_local ? entry->local : entry->remote;
+    struct pcoll_access *access = &flow->accesses[flow->naccesses++];
+
+    *access = (struct pcoll_access){
+        .owner = is_local || entry->op == PCOLL_OP_COPY ? rank : entry->peer,
+        .buffer = place.buffer,
+        .first = place.offset,
+        .end = place.offset + entry->bytes,
+        .is_write = is_local == (entry->op == PCOLL_OP_GET),
+        .rank = rank,
+        .phase = phase,
+        .entry = i,
+    };
+    access->begins = access->ends = fire_of(access);
+    if (entry->op == PCOLL_OP_PUT && access->is_write)
+        access->ends.kind = PCOLL_ARRIVE;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct pcoll_access *a = left, *b = right;
+
+    if (a->owner != b->owner)
+        return a->owner < b->owner ? -1 : 1;
+    if (a->buffer != b->buffer)
+        return a->buffer < b->buffer ? -1 : 1;
+    return (a->first > b->first) - (a->first < b->first);
+}
+
+static void collect(struct pcoll_flow *flow)
+{
+    const struct pcoll_check *check = flow->check;
+    int at = 0;
+
+    for (int rank = 0; rank < check->nranks; rank++) {
+        const struct pcoll_plan *plan = check->plans[rank];
+
+        for (int phase = 0; phase < plan->nphases; phase++) {
+            int first = plan->phases[phase].first;
+
+            for (int i = first; i < first + plan->phases[phase].count; i++) {
+                if (plan->entries[i].bytes > 0) {
+                    add_access(flow, rank, phase, i, 1);
+                    add_access(flow, rank, phase, i, 0);
+                }
+            }
+        }
+    }
+    qsort(flow->accesses, (size_t)flow->naccesses, sizeof(*flow->accesses), compare);
+    for (int group = 0; group <= check->nranks * PCOLL_NUM_BUFFERS; group++) {
+        while (at < flow->naccesses &&
+               flow->accesses[at].owner * PCOLL_NUM_BUFFERS + (int)flow->accesses[at].buffer <
+                   group)
+            at++;
+        flow->first[group] = at;
+    }
+}
+
+int pcoll_flow_buffer(const struct pcoll_flow *flow, int owner, enum pcoll_buffer buffer,
+                      const struct pcoll_access **accesses_p)
+{
+    const int *first = &flow->first[owner * PCOLL_NUM_BUFFERS + (int)buffer];
+
+    *accesses_p = flow->accesses + first[0];
+    return first[1] - first[0];
+}
+
+int pcoll_flow_before(const struct pcoll_flow *flow, const struct pcoll_access *a,
+                      const struct pcoll_access *b)
+{
+    return pcoll_order_before(flow->order, a->ends, b->begins);
+}
+
+/* Does a end before b begins in the next instance that has b? */
+static int before_next(const struct pcoll_flow *flow, const struct pcoll_access *a,
+                       const struct pcoll_access *b)
+{
+    struct pcoll_event begins = b->begins;
+
+    if (b->phase <= a->phase)
+        begins.instance += flow->check->nphases;
+    return pcoll_order_before(flow->order, a->ends, begins);
+}
+
+static const char *verb(const struct pcoll_access *access)
+{
+    return access->is_write ? "writes" : "reads";
+}
+
+/* `relation` says how `other` stands to `access`. */
+static enum pcoll_result fail(const struct pcoll_flow *flow, const struct pcoll_access *access,
+                              const char *relation, const struct pcoll_access *other)
+{
+    return pcoll_check_fail(flow->check, access->rank, access->phase, access->entry,
+                            "%s %s of rank %d from %llu on, but %s rank %d phase %d entry %d, "
+                            "which %s there",
+                            verb(access), pcoll_check_buffer_name(access->buffer), access->owner,
+                            (unsigned long long)access->first, relation, other->rank, other->phase,
+                            other->entry, verb(other));
+}
+
+static int is_user(enum pcoll_buffer buffer)
+{
+    return buffer == PCOLL_SEND || buffer == PCOLL_RECV;
+}
+
+/* A user buffer is the plan's between start and completion of its owner. */
+static enum pcoll_result check_owner(const struct pcoll_flow *flow, const struct pcoll_access *a)
+{
+    const char *name = pcoll_check_buffer_name(a->buffer);
+    struct pcoll_event start = {PCOLL_START, a->owner, a->phase, 0};
+    struct pcoll_event end = {PCOLL_COMPLETE, a->owner, a->phase, 0};
+
+    if (!is_user(a->buffer))
+        return PCOLL_OK;
+    if (a->is_write && (pcoll_check_is_input(flow->check, a->owner, a->buffer, a->first) ||
+                        pcoll_check_is_input(flow->check, a->owner, a->buffer, a->end - 1)))
+        return pcoll_check_fail(flow->check, a->rank, a->phase, a->entry,
+                                "writes input in %s of rank %d", name, a->owner);
+    if (!pcoll_order_before(flow->order, start, a->begins))
+        return pcoll_check_fail(flow->check, a->rank, a->phase, a->entry,
+                                "%s %s of rank %d perhaps before its start", verb(a), name,
+                                a->owner);
+    if (!pcoll_order_before(flow->order, a->ends, end))
+        return pcoll_check_fail(flow->check, a->rank, a->phase, a->entry,
+                                "%s %s of rank %d perhaps after its completion", verb(a), name,
+                                a->owner);
+    return PCOLL_OK;
+}
+
+/* Two accesses in the same instance. */
+static enum pcoll_result check_together(const struct pcoll_flow *flow, const struct pcoll_access *a,
+                                        const struct pcoll_access *b)
+{
+    if (a == b || a->phase != b->phase)
+        return PCOLL_OK;
+    if (a->buffer == PCOLL_RECV && a->is_write && b->is_write)
+        return fail(flow, a, "in the same instance as", b);
+    if ((a->rank == b->rank && a->entry == b->entry) ||
+        (!pcoll_flow_before(flow, a, b) && !pcoll_flow_before(flow, b, a)))
+        return fail(flow, a, "in no certain order with", b);
+    return PCOLL_OK;
+}
+
+/* Two accesses, or one with itself, in different instances. */
+static enum pcoll_result check_apart(const struct pcoll_flow *flow, const struct pcoll_access *a,
+                                     const struct pcoll_access *b)
+{
+    if (is_user(a->buffer))
+        return PCOLL_OK;
+    if (!before_next(flow, a, b))
+        return fail(flow, a, "perhaps not before a later instance of", b);
+    if (!before_next(flow, b, a))
+        return fail(flow, b, "perhaps not before a later instance of", a);
+    return PCOLL_OK;
+}
+
+typedef enum pcoll_result check_fn(const struct pcoll_flow *flow, const struct pcoll_access *a,
+                                   const struct pcoll_access *b);
+
+/* All pairs with a byte in common and a write among them, within one buffer. */
+static enum pcoll_result check_pairs(const struct pcoll_flow *flow, check_fn *check, int first,
+                                     int end)
+{
+    const struct pcoll_access *accesses = flow->accesses;
+
+    for (int i = first; i < end; i++) {
+        for (int j = i; j < end && accesses[j].first < accesses[i].end; j++) {
+            enum pcoll_result result = PCOLL_OK;
+
+            if (accesses[i].is_write || accesses[j].is_write)
+                result = check(flow, &accesses[i], &accesses[j]);
+            if (result != PCOLL_OK)
+                return result;
+        }
+    }
+    return PCOLL_OK;
+}
+
+static enum pcoll_result check_all_pairs(const struct pcoll_flow *flow, check_fn *check)
+{
+    enum pcoll_result result = PCOLL_OK;
+
+    for (int i = 0; i < flow->check->nranks * PCOLL_NUM_BUFFERS && result == PCOLL_OK; i++)
+        result = check_pairs(flow, check, flow->first[i], flow->first[i + 1]);
+    return result;
+}
+
+static enum pcoll_result check_hazards(const struct pcoll_flow *flow)
+{
+    enum pcoll_result result = PCOLL_OK;
+
+    for (int i = 0; i < flow->naccesses && result == PCOLL_OK; i++)
+        result = check_owner(flow, &flow->accesses[i]);
+    if (result == PCOLL_OK)
+        result = check_all_pairs(flow, check_together);
+    if (result == PCOLL_OK)
+        result = check_all_pairs(flow, check_apart);
+    return result;
+}
+
+enum pcoll_result pcoll_flow_check(const struct pcoll_check *check, struct pcoll_order *order)
+{
+    struct pcoll_flow flow = {.check = check, .order = order};
+    enum pcoll_result result = PCOLL_ERR_NOMEM;
+    size_t nentries = 0;
+
+    for (int rank = 0; rank < check->nranks; rank++)
+        nentries += (size_t)check->plans[rank]->nentries;
+    flow.accesses = malloc((2 * nentries + 1) * sizeof(*flow.accesses));
+    flow.first = malloc(((size_t)check->nranks * PCOLL_NUM_BUFFERS + 1) * sizeof(*flow.first));
+    if (flow.accesses && flow.first) {
+        collect(&flow);
+        result = check_hazards(&flow);
+        if (result == PCOLL_OK)
+            result = pcoll_meaning_check(&flow);
+    }
+    free(flow.first);
+    free(flow.accesses);
+    return result;
+}

@@ -1,0 +1,414 @@
+/*
+ * Which event must precede which: X precedes Y exactly if Y does not happen while X is held back.
+ *
+ * Counters only rise and a fired entry stays fired, so whatever happens can only help others to
+ * happen: of all runs without X there is a greatest one, in which everything else takes effect at
+ * once.  An event outside it is impossible before X; one inside it is possible.  So a run of the
+ * plans with X held back decides, for all Y and all orders of arrivals together.
+ *
+ * One cycle stands for all.  X in cycle j disturbs no earlier cycle, as by the check for life these
+ * complete without it; they leave every counter at j * lift, which is the start of cycle 0 shifted.
+ * The run knows no last instance: it ends when nothing more can happen.  Only a rank that has run
+ * ahead beyond any distance that the others' buffers and credits could explain is taken to run for
+ * ever and to pour without end.  That can only make more events possible, so that at worst a
+ * correct plan is refused.
+ */
+#include "algorithms/proof/private.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ENDLESS (INT64_MAX / 2)
+
+/* The state of all ranks in a run. */
+struct run {
+    const struct pcoll_event *held; /* may be NULL */
+    int limit;                      /* instances that a rank may start */
+    int is_endless;                 /* a rank at the limit goes on for ever */
+    uint64_t *seen;                 /* bits of the events of cycles 0 and 1, may be NULL */
+    int *instance, *left;           /* [rank]; -1 before the first start; entries still to fire */
+    int64_t *value;                 /* [counter] */
+    int *next;                      /* [counter] its next entry in the present phase */
+    int *risen, nrisen;             /* counters to look at, each at most once */
+    char *is_risen;
+    int *idle, nidle; /* ranks to start */
+};
+
+/* Counters of all ranks are numbered through. */
+struct pcoll_order {
+    const struct pcoll_check *check;
+    int nevents;       /* of a cycle */
+    int *event_base;   /* [rank * nphases + phase] */
+    int *counter_base; /* [rank] */
+    int *counter_rank;
+    int *group_base; /* [rank * nphases + phase]: place in groups */
+    int *groups;     /* [group base + counter + 1]: first entry of that trigger */
+    uint64_t **rows; /* [event of cycle 0]: what happens without it, NULL: not yet run */
+    int failed;
+    void *owned[16]; /* what array() gave */
+    int nowned;
+    struct run run;
+};
+
+static const struct pcoll_plan *plan_of(const struct pcoll_order *order, int rank)
+{
+    return order->check->plans[rank];
+}
+
+static int event_number(const struct pcoll_order *order, struct pcoll_event event)
+{
+    int nphases = order->check->nphases, phase = event.instance % nphases;
+    int number = order->event_base[event.rank * nphases + phase] + (int)event.kind;
+
+    if (event.kind == PCOLL_FIRE || event.kind == PCOLL_ARRIVE)
+        number += 2 * (event.entry - plan_of(order, event.rank)->phases[phase].first);
+    return number + event.instance / nphases * order->nevents;
+}
+
+static void see(struct pcoll_order *order, struct pcoll_event event)
+{
+    if (order->run.seen && event.instance < 2 * order->check->nphases) {
+        int number = event_number(order, event);
+
+        order->run.seen[number / 64] |= (uint64_t)1 << number % 64;
+    }
+}
+
+static int is_held(const struct run *run, struct pcoll_event event)
+{
+    const struct pcoll_event *held = run->held;
+
+    return held && held->rank == event.rank && held->instance == event.instance &&
+           held->kind == event.kind && held->entry == event.entry;
+}
+
+/* Effects of a get or a copy on the peer wait for the operation, so they are in no order. */
+static int keeps_order(const struct pcoll_entry *entry)
+{
+    return entry->peer != PCOLL_NONE && (entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_ADD);
+}
+
+/* Does the held event keep back this arrival too, because it stands in line behind it?  Entries of
+ * one trigger fire in the order of the list, and those of an instance before those of the next. */
+static int is_behind(const struct pcoll_order *order, struct pcoll_event arrival)
+{
+    const struct pcoll_event *held = order->run.held;
+    const struct pcoll_plan *plan = plan_of(order, arrival.rank);
+    const struct pcoll_entry *first, *second = &plan->entries[arrival.entry];
+
+    if (!held || held->rank != arrival.rank || !plan->ordered)
+        return 0;
+    if (held->kind != PCOLL_FIRE && held->kind != PCOLL_ARRIVE)
+        return 0;
+    first = &plan->entries[held->entry];
+    if (!keeps_order(first) || !keeps_order(second) || first->peer != second->peer ||
+        first->rail != second->rail)
+        return 0;
+    return arrival.instance > held->instance ||
+           (arrival.instance == held->instance && first->trigger == second->trigger &&
+            arrival.entry > held->entry);
+}
+
+static void pour(struct pcoll_order *order, int rank, int counter, int64_t add)
+{
+    struct run *run = &order->run;
+    int c;
+
+    if (counter == PCOLL_NONE)
+        return;
+    c = order->counter_base[rank] + counter;
+    run->value[c] = add == ENDLESS ? ENDLESS : run->value[c] + add;
+    if (!run->is_risen[c])
+        run->risen[run->nrisen++] = c;
+    run->is_risen[c] = 1;
+}
+
+/* The effects on the peer, unless held back. */
+static void arrive(struct pcoll_order *order, int rank, int instance, int i, int64_t add)
+{
+    const struct pcoll_entry *entry = &plan_of(order, rank)->entries[i];
+    struct pcoll_event event = {PCOLL_ARRIVE, rank, instance, i};
+
+    if (is_held(&order->run, event) || is_behind(order, event))
+        return;
+    see(order, event);
+    pour(order, entry->peer, entry->peer_counter, add);
+}
+
+static void complete(struct pcoll_order *order, int rank)
+{
+    see(order, (struct pcoll_event){PCOLL_COMPLETE, rank, order->run.instance[rank], 0});
+    order->run.idle[order->run.nidle++] = rank;
+}
+
+static void fire(struct pcoll_order *order, int rank, int i)
+{
+    const struct pcoll_entry *entry = &plan_of(order, rank)->entries[i];
+    struct pcoll_event event = {PCOLL_FIRE, rank, order->run.instance[rank], i};
+
+    if (is_held(&order->run, event))
+        return;
+    see(order, event);
+    pour(order, rank, entry->done, (int64_t)entry->done_add);
+    arrive(order, rank, event.instance, i, (int64_t)entry->peer_add);
+    if (--order->run.left[rank] == 0)
+        complete(order, rank);
+}
+
+/* Entries of `counter` (or PCOLL_NONE) in the present phase: [group[0], group[1]). */
+static const int *group_of(const struct pcoll_order *order, int rank, int counter)
+{
+    int nphases = order->check->nphases, phase = order->run.instance[rank] % nphases;
+
+    return &order->groups[order->group_base[rank * nphases + phase] + counter + 1];
+}
+
+/* Fire what waited for this counter and need wait no more. */
+static void release(struct pcoll_order *order, int c)
+{
+    struct run *run = &order->run;
+    int rank = order->counter_rank[c], counter = c - order->counter_base[rank];
+    const struct pcoll_plan *plan = plan_of(order, rank);
+    int64_t raised;
+
+    if (run->instance[rank] < 0)
+        return;
+    raised = run->instance[rank] / plan->nphases * (int64_t)plan->lift[counter];
+    for (int end = group_of(order, rank, counter)[1]; run->next[c] < end;) {
+        if (run->value[c] < (int64_t)plan->entries[run->next[c]].threshold + raised)
+            return;
+        fire(order, rank, run->next[c]++);
+    }
+}
+
+/* The rank goes on for ever: its pours reach any threshold. */
+static void pour_endlessly(struct pcoll_order *order, int rank)
+{
+    const struct pcoll_plan *plan = plan_of(order, rank);
+
+    for (int i = 0; i < plan->nentries; i++) {
+        pour(order, rank, plan->entries[i].done, ENDLESS);
+        arrive(order, rank, order->run.limit, i, ENDLESS);
+    }
+}
+
+static void start(struct pcoll_order *order, int rank)
+{
+    struct run *run = &order->run;
+    const struct pcoll_plan *plan = plan_of(order, rank);
+    struct pcoll_event event = {PCOLL_START, rank, run->instance[rank] + 1, 0};
+    const int *group;
+
+    if (is_held(run, event))
+        return;
+    if (event.instance == run->limit) {
+        if (run->is_endless)
+            pour_endlessly(order, rank);
+        return;
+    }
+    run->instance[rank] = event.instance;
+    run->left[rank] = plan->phases[event.instance % plan->nphases].count;
+    see(order, event);
+    for (int c = 0; c < plan->ncounters; c++) {
+        run->next[order->counter_base[rank] + c] = group_of(order, rank, c)[0];
+        pour(order, rank, c, 0);
+    }
+    if (run->left[rank] == 0)
+        complete(order, rank);
+    group = group_of(order, rank, PCOLL_NONE);
+    for (int i = group[0]; i < group[1]; i++)
+        fire(order, rank, i);
+}
+
+/* Run until nothing more can happen. */
+static void run_all(struct pcoll_order *order)
+{
+    struct run *run = &order->run;
+    int nranks = order->check->nranks, ncounters = order->counter_base[nranks];
+
+    memset(run->value, 0, (size_t)ncounters * sizeof(*run->value));
+    for (int rank = 0; rank < nranks; rank++) {
+        run->instance[rank] = -1;
+        run->idle[run->nidle++] = rank;
+    }
+    while (run->nidle > 0 || run->nrisen > 0) {
+        if (run->nidle > 0) {
+            start(order, run->idle[--run->nidle]);
+        } else {
+            int c = run->risen[--run->nrisen];
+
+            run->is_risen[c] = 0;
+            release(order, c);
+        }
+    }
+}
+
+static size_t row_words(const struct pcoll_order *order)
+{
+    return (2 * (size_t)order->nevents + 63) / 64;
+}
+
+static uint64_t *run_without(struct pcoll_order *order, struct pcoll_event held)
+{
+    const struct pcoll_check *check = order->check;
+    uint64_t *row = calloc(row_words(order), sizeof(*row));
+
+    if (row == NULL) {
+        order->failed = 1;
+        return NULL;
+    }
+    order->run.held = &held;
+    order->run.limit = check->nphases * (check->nranks + 2);
+    order->run.is_endless = 1;
+    order->run.seen = row;
+    run_all(order);
+    order->run.held = NULL;
+    return row;
+}
+
+int pcoll_order_before(struct pcoll_order *order, struct pcoll_event earlier,
+                       struct pcoll_event later)
+{
+    int from = event_number(order, earlier), to = event_number(order, later);
+
+    assert(from < order->nevents && to < 2 * order->nevents);
+    if (order->rows[from] == NULL)
+        order->rows[from] = run_without(order, earlier);
+    if (order->rows[from] == NULL)
+        return 0;
+    return !(order->rows[from][to / 64] >> to % 64 & 1);
+}
+
+int pcoll_order_failed(const struct pcoll_order *order)
+{
+    return order->failed;
+}
+
+/* Name the first entry that a rank still waits for. */
+static enum pcoll_result report_stuck(const struct pcoll_order *order, int rank)
+{
+    const struct pcoll_plan *plan = plan_of(order, rank);
+    const struct run *run = &order->run;
+    int instance = run->instance[rank];
+
+    for (int counter = 0; counter < plan->ncounters; counter++) {
+        int c = order->counter_base[rank] + counter;
+
+        if (run->next[c] < group_of(order, rank, counter)[1])
+            return pcoll_check_fail(order->check, rank, instance % plan->nphases, run->next[c],
+                                    "never fires: counter %d stays at %lld", counter,
+                                    (long long)run->value[c]);
+    }
+    assert(0); /* a stuck rank waits for something */
+    return PCOLL_ERR_INVALID;
+}
+
+enum pcoll_result pcoll_order_check_live(struct pcoll_order *order)
+{
+    const struct pcoll_check *check = order->check;
+
+    for (int limit = 1; limit <= check->nphases; limit++) {
+        order->run.limit = limit;
+        order->run.is_endless = 0;
+        order->run.seen = NULL;
+        run_all(order);
+        for (int rank = 0; rank < check->nranks; rank++) {
+            if (order->run.left[rank] > 0)
+                return report_stuck(order, rank);
+        }
+    }
+    return PCOLL_OK;
+}
+
+/* Array of n elements, zeroed, freed with the order; a failure is remembered. */
+static void *array(struct pcoll_order *order, int n, size_t size)
+{
+    void *memory = calloc((size_t)n + 1, size);
+
+    assert(order->nowned < (int)(sizeof(order->owned) / sizeof(order->owned[0])));
+    if (memory == NULL)
+        order->failed = 1;
+    order->owned[order->nowned++] = memory;
+    return memory;
+}
+
+/* Number the events and the entries' groups of one phase. */
+static int lay_out_phase(struct pcoll_order *order, int rank, int phase, int group)
+{
+    const struct pcoll_plan *plan = plan_of(order, rank);
+    int i = plan->phases[phase].first, end = i + plan->phases[phase].count;
+
+    order->event_base[rank * plan->nphases + phase] = order->nevents;
+    order->nevents += 2 + 2 * plan->phases[phase].count;
+    order->group_base[rank * plan->nphases + phase] = group;
+    for (int c = PCOLL_NONE; c <= plan->ncounters; c++) {
+        while (i < end && plan->entries[i].trigger < c)
+            i++;
+        order->groups[group++] = i;
+    }
+    return group;
+}
+
+static int lay_out(struct pcoll_order *order)
+{
+    const struct pcoll_check *check = order->check;
+    int group = 0, counter = 0;
+
+    for (int rank = 0; rank < check->nranks; rank++) {
+        order->counter_base[rank] = counter;
+        for (int c = 0; c < plan_of(order, rank)->ncounters; c++)
+            order->counter_rank[counter++] = rank;
+        for (int phase = 0; phase < check->nphases; phase++)
+            group = lay_out_phase(order, rank, phase, group);
+    }
+    order->counter_base[check->nranks] = counter;
+    order->rows = array(order, order->nevents, sizeof(*order->rows));
+    return !order->failed;
+}
+
+static int allocate(struct pcoll_order *order)
+{
+    const struct pcoll_check *check = order->check;
+    int nphases = check->nphases, nranks = check->nranks, ncounters = 0;
+
+    for (int rank = 0; rank < nranks; rank++)
+        ncounters += plan_of(order, rank)->ncounters;
+    order->event_base = array(order, nranks * nphases, sizeof(int));
+    order->counter_base = array(order, nranks, sizeof(int));
+    order->counter_rank = array(order, ncounters, sizeof(int));
+    order->group_base = array(order, nranks * nphases, sizeof(int));
+    order->groups = array(order, (ncounters + 2 * nranks) * nphases, sizeof(int));
+    order->run.instance = array(order, nranks, sizeof(int));
+    order->run.left = array(order, nranks, sizeof(int));
+    order->run.idle = array(order, nranks, sizeof(int));
+    order->run.value = array(order, ncounters, sizeof(int64_t));
+    order->run.next = array(order, ncounters, sizeof(int));
+    order->run.risen = array(order, ncounters, sizeof(int));
+    order->run.is_risen = array(order, ncounters, sizeof(char));
+    return !order->failed;
+}
+
+enum pcoll_result pcoll_order_create(const struct pcoll_check *check, struct pcoll_order **order_p)
+{
+    struct pcoll_order *order = calloc(1, sizeof(*order));
+
+    if (order == NULL)
+        return PCOLL_ERR_NOMEM;
+    order->check = check;
+    if (!allocate(order) || !lay_out(order)) {
+        pcoll_order_destroy(order);
+        return PCOLL_ERR_NOMEM;
+    }
+    *order_p = order;
+    return PCOLL_OK;
+}
+
+void pcoll_order_destroy(struct pcoll_order *order)
+{
+    for (int i = 0; order->rows && i < order->nevents; i++)
+        free(order->rows[i]);
+    for (int i = 0; i < order->nowned; i++)
+        free(order->owned[i]);
+    free(order);
+}

@@ -1,0 +1,87 @@
+/* The ring of communication buffers; the contract is in ring.h. */
+#include "algorithms/shape/ring.h"
+
+#define DEFAULT_SLOTS 8
+
+/* So many that they divide the ring or are a multiple of it. */
+static uint64_t round_segments(uint64_t n, uint64_t slots)
+{
+    uint64_t divisor = 1;
+
+    if (n > slots)
+        return (n + slots - 1) / slots * slots;
+    while (divisor < n)
+        divisor *= 2;
+    return divisor;
+}
+
+struct pcoll_ring pcoll_ring_make(const struct pcoll_signature *signature,
+                                  const struct pcoll_params *params, uint64_t default_segment)
+{
+    int slots = params->slots ? params->slots : DEFAULT_SLOTS;
+    uint64_t wanted = pcoll_segment_count(signature->bytes, params->segment, default_segment);
+    uint64_t nsegments = round_segments(wanted, (uint64_t)slots);
+    uint64_t largest = (signature->bytes - 1) / nsegments + 1;
+    struct pcoll_ring ring = {
+        .slots = slots,
+        .nsegments = nsegments,
+        .slot_bytes = largest <= PCOLL_CELL_BYTES ? 0 : (largest + 63) / 64 * 64,
+    };
+
+    return ring;
+}
+
+int pcoll_ring_phases(const struct pcoll_ring *ring)
+{
+    uint64_t slots = (uint64_t)ring->slots;
+
+    return ring->nsegments < slots ? (int)(slots / ring->nsegments) : 1;
+}
+
+struct pcoll_ring_use pcoll_ring_use(const struct pcoll_ring *ring, uint64_t bytes, int phase,
+                                     uint64_t i)
+{
+    int half = ring->slots / 2, many = ring->nsegments > 1;
+    uint64_t q = (uint64_t)phase * ring->nsegments + i, slots = (uint64_t)ring->slots;
+    struct pcoll_ring_use use = {
+        .part = pcoll_segment_of(bytes, ring->nsegments, i),
+        .slot = (int)(q % slots),
+        .half = (int)(q % slots) / half,
+        .turn = q / slots,
+    };
+
+    use.opens = many || use.slot % half == 0;
+    use.closes = many || use.slot % half == half - 1;
+    use.credits = use.turn * (many ? (uint64_t)half : 1);
+    return use;
+}
+
+uint64_t pcoll_ring_turns(const struct pcoll_ring *ring)
+{
+    uint64_t slots = (uint64_t)ring->slots;
+
+    return ring->nsegments > slots ? ring->nsegments / slots : 1;
+}
+
+uint64_t pcoll_ring_credits(const struct pcoll_ring *ring)
+{
+    return pcoll_ring_turns(ring) * (ring->nsegments > 1 ? (uint64_t)ring->slots / 2 : 1);
+}
+
+struct pcoll_place pcoll_ring_place(const struct pcoll_ring *ring, int slot)
+{
+    if (ring->slot_bytes == 0)
+        return pcoll_at(PCOLL_CELL, (uint64_t)slot * PCOLL_CELL_BYTES);
+    return pcoll_at(PCOLL_TEMP, (uint64_t)slot * ring->slot_bytes);
+}
+
+struct pcoll_machine pcoll_ring_machine(const struct pcoll_ring *ring,
+                                        const struct pcoll_machine *machine)
+{
+    struct pcoll_machine own = *machine;
+    double waits = 2 * (double)ring->nsegments / ring->slots;
+
+    own.L *= 1 + waits;
+    own.turn *= waits;
+    return own;
+}

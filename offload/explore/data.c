@@ -1,0 +1,141 @@
+/*
+ * `sim`: what the user does with SEND and RECV, and what ought to be in them.
+ *
+ * A byte that is somebody's data depends on rank, instance and position and lies in 1..251; all
+ * other bytes have a value of their own above that, which tells where they came from.
+ */
+#include "offload/explore/state.h"
+
+#include <string.h>
+
+enum {
+    PERIOD = 251,
+    POISON_RECV = 252, /* at start */
+    POISON_USER = 253, /* while the plan is inactive */
+    POISON_OTHER = 254 /* TEMP and CELL in the beginning */
+};
+
+/* The pattern repeats after PERIOD bytes with another phase; this is it twice. */
+static const unsigned char *pattern(uint64_t phase)
+{
+    static unsigned char twice[2 * PERIOD];
+
+    if (twice[0] == 0)
+        for (unsigned i = 0; i < 2 * PERIOD; i++)
+            twice[i] = (unsigned char)(i % PERIOD + 1);
+    return twice + phase % PERIOD;
+}
+
+/* Different for all ranks < 8, bytes < 7 and instances < 4, and for most beyond. */
+static uint64_t phase_of(int rank, int instance, size_t byte)
+{
+    return 7 * (uint64_t)rank + 61 * (uint64_t)instance + byte / PERIOD * 3;
+}
+
+static size_t piece(size_t left)
+{
+    return left < PERIOD ? left : PERIOD;
+}
+
+static void fill_block(unsigned char *to, size_t bytes, int rank, int instance)
+{
+    for (size_t at = 0; at < bytes; at += PERIOD)
+        memcpy(to + at, pattern(phase_of(rank, instance, at)), piece(bytes - at));
+}
+
+/* Position of the first byte that is not right, or `bytes`. */
+static size_t first_wrong(const unsigned char *is, size_t bytes, int rank, int instance)
+{
+    for (size_t at = 0; at < bytes; at += PERIOD) {
+        const unsigned char *ought = pattern(phase_of(rank, instance, at));
+
+        if (memcmp(is + at, ought, piece(bytes - at)) != 0)
+            for (size_t i = 0;; i++)
+                if (is[at + i] != ought[i])
+                    return at + i;
+    }
+    return bytes;
+}
+
+static unsigned char *memory(struct pcoll_sim *sim, int rank, enum pcoll_buffer buffer)
+{
+    return sim->block + sim->rank[rank].buffer[buffer].at;
+}
+
+static void set_all(struct pcoll_sim *sim, int rank, enum pcoll_buffer buffer, int value)
+{
+    memset(memory(sim, rank, buffer), value, sim->rank[rank].buffer[buffer].bytes);
+}
+
+void pcoll_sim_fill(struct pcoll_sim *sim, int rank, int instance)
+{
+    set_all(sim, rank, PCOLL_RECV, POISON_RECV);
+    fill_block(memory(sim, rank, PCOLL_SEND), sim->rank[rank].buffer[PCOLL_SEND].bytes, rank,
+               instance);
+}
+
+void pcoll_sim_scribble(struct pcoll_sim *sim, int rank)
+{
+    set_all(sim, rank, PCOLL_SEND, POISON_USER);
+    set_all(sim, rank, PCOLL_RECV, POISON_USER);
+}
+
+static bool verify_block(struct pcoll_sim *sim, int rank, int instance, int from, size_t at)
+{
+    const size_t bytes = sim->rank[rank].plan->signature.bytes;
+    const unsigned char *is = memory(sim, rank, PCOLL_RECV) + at;
+    const size_t wrong = first_wrong(is, bytes, from, instance);
+
+    if (wrong == bytes)
+        return true;
+    return pcoll_sim_fail(sim, PCOLL_SIM_FAULT_RESULT,
+                          "rank %d completes instance %d with RECV[%zu] = %d%s, not byte %zu of "
+                          "rank %d",
+                          rank, instance, at + wrong, is[wrong],
+                          is[wrong] == POISON_RECV    ? " (never written)"
+                          : is[wrong] == POISON_USER  ? " (inactive user memory)"
+                          : is[wrong] == POISON_OTHER ? " (TEMP or CELL never written)"
+                                                      : "",
+                          wrong, from);
+}
+
+static bool verify_barrier(struct pcoll_sim *sim, int rank, int instance)
+{
+    for (int r = 0; r < sim->nranks; r++)
+        if (sim->progress[r].started <= instance)
+            return pcoll_sim_fail(sim, PCOLL_SIM_FAULT_RESULT,
+                                  "rank %d completes barrier %d, which rank %d has not started",
+                                  rank, instance, r);
+    return true;
+}
+
+bool pcoll_sim_verify(struct pcoll_sim *sim, int rank, int instance)
+{
+    const struct pcoll_signature *s = &sim->rank[rank].plan->signature;
+
+    if (s->coll == PCOLL_BARRIER)
+        return verify_barrier(sim, rank, instance);
+    if (s->coll == PCOLL_BCAST)
+        return rank == s->root || verify_block(sim, rank, instance, s->root, 0);
+    for (int r = 0; r < sim->nranks; r++)
+        if (!verify_block(sim, rank, instance, r, (size_t)r * s->bytes))
+            return false;
+    return true;
+}
+
+void pcoll_sim_reset(struct pcoll_sim *sim)
+{
+    memset(sim->block, 0, sim->block_bytes);
+    for (int r = 0; r < sim->nranks; r++) {
+        const struct sim_rank *mine = &sim->rank[r];
+
+        for (int c = 0; c < mine->plan->ncounters; c++)
+            sim->counter[mine->first_counter + (size_t)c] =
+                sim->options.first_cycle * mine->plan->lift[c];
+        pcoll_sim_scribble(sim, r);
+        set_all(sim, r, PCOLL_TEMP, POISON_OTHER);
+        set_all(sim, r, PCOLL_CELL, POISON_OTHER);
+    }
+    sim->fault = PCOLL_SIM_FAULT_NONE;
+    sim->why[0] = '\0';
+}

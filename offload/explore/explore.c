@@ -1,0 +1,441 @@
+/*
+ * `sim`: run a job in every order.
+ *
+ * A depth-first search over states.  Equal states are visited once; a visited state is remembered
+ * by a 128-bit hash of the whole block, so with 10^7 states the chance to miss one is below 10^-24.
+ * Of the events of explore/state.h only some are tried in all orders.
+ *
+ * 1. Silent events happen at once: firing (except below), done, pour, complete.
+ *
+ *    Counters only grow and an event that is possible stays possible, so an event that only adds
+ *    to counters can be moved to the front of any run: the others remain possible, touch the same
+ *    memory in the same order, and the run fails the same check or an earlier one.  The same holds
+ *    for completion, which only makes the checks stricter the earlier it comes.  Firing does
+ *    nothing by itself: an entry that fires late is one that reads late.
+ *    In order (PCOLL_NEED_ORDER), an ADD that fires earlier takes an earlier turn; being a silent
+ *    event it does not hold up those behind it.  A PUT may, so its firing is not silent then.
+ *
+ * 2. What remains are starts, reads and writes (and fires of ordered PUTs).  PCOLL_SIM_STATES
+ *    tries all of these that are possible, in every state.
+ *
+ * 3. PCOLL_SIM_TRACES tries just one event, t, in a state where t is independent of all that can
+ *    happen before it ({t} is a persistent set: Godefroid, LNCS 1032).  As nothing is ever
+ * disabled, what can happen before t is what happens if all but t runs until nothing is possible;
+ * one dry run, which moves counters but no data, finds exactly that.  Dependent are: two accesses
+ * to the same byte, one of them a write; an access to user memory and the start or completion of
+ * its owner; a start of a barrier and a completion of the same instance; two events that take a
+ * turn from the same rank to the same peer on the same rail.  In any run t can be moved to the
+ * front then, and no check sees a difference.
+ *
+ *    A plan without races is explored in one run this way, and that is a proof: every two events
+ *    that could make a difference are ordered by counters.
+ *
+ * The space is finite and has no cycles, since every event happens once.
+ */
+#include "offload/explore/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct hash {
+    uint64_t a, b;
+};
+
+struct visited {
+    struct hash *table; /* empty: {0, 0} */
+    uint64_t mask, count;
+};
+
+/* A state on the way from the beginning to the present one, and what to try there. */
+struct frame {
+    unsigned char *block;
+    struct sim_event *choice;
+    int count;
+};
+
+struct explorer {
+    struct pcoll_sim *sim;
+    const struct pcoll_sim_limits *limits;
+    struct pcoll_sim_stats *stats;
+    struct visited visited;
+    struct sim_event *path; /* taken to the present state */
+    int path_length;
+    unsigned char *control;     /* saved while running dry */
+    struct sim_event *happened; /* in a dry run */
+    int nhappened;
+    int furthest; /* most instances completed by a rank at its end */
+};
+
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ z >> 32) * 0xd6e8feb86659fd93u;
+    z = (z ^ z >> 32) * 0xd6e8feb86659fd93u;
+    return z ^ z >> 32;
+}
+
+static struct hash hash_block(const unsigned char *block, size_t bytes)
+{
+    struct hash h = {0x243f6a8885a308d3u, 0x13198a2e03707344u};
+
+    for (size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
+        uint64_t word;
+
+        memcpy(&word, block + i, sizeof(word));
+        h.a = (h.a ^ word) * 0x9e3779b97f4a7c15u;
+        h.a ^= h.a >> 29;
+        h.b = (h.b + word) * 0xbf58476d1ce4e5b9u;
+        h.b ^= h.b >> 31;
+    }
+    return (struct hash){mix(h.a) | 1, mix(h.b)};
+}
+
+static struct hash *find(const struct visited *v, struct hash h)
+{
+    uint64_t i = h.b & v->mask;
+
+    while (v->table[i].a != 0 && (v->table[i].a != h.a || v->table[i].b != h.b))
+        i = (i + 1) & v->mask;
+    return &v->table[i];
+}
+
+static enum pcoll_result grow(struct visited *v)
+{
+    const uint64_t size = v->table ? 2 * (v->mask + 1) : 1024;
+    struct visited bigger = {
+        .table = calloc(size, sizeof(struct hash)),
+        .mask = size - 1,
+        .count = v->count,
+    };
+
+    if (!bigger.table)
+        return PCOLL_ERR_NOMEM;
+    for (uint64_t i = 0; v->table && i <= v->mask; i++)
+        if (v->table[i].a != 0)
+            *find(&bigger, v->table[i]) = v->table[i];
+    free(v->table);
+    *v = bigger;
+    return PCOLL_OK;
+}
+
+/* Sets *is_new_p if the present state had not been seen. */
+static enum pcoll_result remember(struct explorer *x, bool *is_new_p)
+{
+    struct visited *v = &x->visited;
+    const struct hash h = hash_block(x->sim->block, x->sim->block_bytes);
+    struct hash *place;
+
+    if (2 * (v->count + 1) > v->mask && grow(v) != PCOLL_OK)
+        return PCOLL_ERR_NOMEM;
+    place = find(v, h);
+    *is_new_p = place->a == 0;
+    v->count += *is_new_p;
+    *place = h;
+    return PCOLL_OK;
+}
+
+/* A PUT that takes its turn when it fires; see 1. */
+static bool fire_is_silent(const struct pcoll_sim *sim, int slot)
+{
+    const struct pcoll_entry *entry = sim->slot[slot].entry;
+
+    return !sim->ordered || entry->op != PCOLL_OP_PUT || !pcoll_sim_moves(entry);
+}
+
+static bool same(struct sim_event a, struct sim_event b)
+{
+    return a.kind == b.kind && a.index == b.index;
+}
+
+/* Let the event happen if it can and is not `not`.  Returns false if a check failed. */
+static bool attempt(struct explorer *x, struct sim_event event, const struct sim_event * not,
+                    bool *moved)
+{
+    if (!pcoll_sim_can(x->sim, event) || (not &&same(event, *not )))
+        return true;
+    *moved = true;
+    if (x->sim->dry)
+        x->happened[x->nhappened++] = event;
+    return pcoll_sim_apply(x->sim, event);
+}
+
+static bool attempt_slot(struct explorer *x, int slot, const struct sim_event * not, bool *moved)
+{
+    static const enum sim_kind silent[] = {SIM_FIRE, SIM_DONE, SIM_POUR};
+    static const enum sim_kind loud[] = {SIM_FIRE, SIM_READ, SIM_WRITE};
+
+    for (int i = 0; x->sim->dry && i < 3; i++)
+        attempt(x, (struct sim_event){loud[i], slot}, not, moved);
+    for (int i = 0; i < 3; i++) {
+        if (silent[i] == SIM_FIRE && !fire_is_silent(x->sim, slot))
+            continue;
+        if (!attempt(x, (struct sim_event){silent[i], slot}, not, moved))
+            return false;
+    }
+    return true;
+}
+
+/* It is an entry, of an instance that has begun, and something is still to happen to it. */
+static bool is_in_play(const struct pcoll_sim *sim, int slot)
+{
+    const struct sim_slot *s = &sim->slot[slot];
+
+    return s->entry && s->instance < sim->progress[s->rank].started &&
+           sim->happened[slot] != s->all;
+}
+
+/* Run all that is silent (dry: everything but `not`) to the end.  False: a check failed. */
+static bool settle(struct explorer *x, const struct sim_event * not )
+{
+    struct pcoll_sim *sim = x->sim;
+    bool moved;
+
+    do {
+        moved = false;
+        for (int i = 0; i < sim->nslots; i++)
+            if (is_in_play(sim, i) && !attempt_slot(x, i, not, &moved))
+                return false;
+        for (int r = 0; r < sim->nranks; r++) {
+            if (!attempt(x, (struct sim_event){SIM_COMPLETE, r}, not, &moved))
+                return false;
+            if (sim->dry)
+                attempt(x, (struct sim_event){SIM_START, r}, not, &moved);
+        }
+    } while (moved);
+    return true;
+}
+
+/* Everything that could happen before t. */
+static void run_dry_without(struct explorer *x, struct sim_event t)
+{
+    struct pcoll_sim *sim = x->sim;
+
+    memcpy(x->control, sim->block, sim->control_bytes);
+    sim->dry = true;
+    x->nhappened = 0;
+    settle(x, &t);
+    sim->dry = false;
+    x->furthest = 0;
+    for (int r = 0; r < sim->nranks; r++)
+        if (sim->progress[r].completed > x->furthest)
+            x->furthest = sim->progress[r].completed;
+    memcpy(sim->block, x->control, sim->control_bytes);
+}
+
+static bool is_access(struct sim_event event)
+{
+    return event.kind == SIM_READ || event.kind == SIM_WRITE;
+}
+
+static bool accesses_depend(const struct pcoll_sim *sim, struct sim_event t, struct sim_event u)
+{
+    const struct sim_access a = pcoll_sim_access(sim, t), b = pcoll_sim_access(sim, u);
+
+    return (t.kind == SIM_WRITE || u.kind == SIM_WRITE) && a.at < b.at + b.bytes &&
+           b.at < a.at + a.bytes;
+}
+
+static bool access_to_user(const struct pcoll_sim *sim, struct sim_event event, int owner)
+{
+    const struct sim_access access = pcoll_sim_access(sim, event);
+
+    return access.owner == owner && (access.buffer == PCOLL_SEND || access.buffer == PCOLL_RECV);
+}
+
+static bool takes_turn(const struct pcoll_sim *sim, struct sim_event event)
+{
+    return sim->ordered && (event.kind == SIM_FIRE || event.kind == SIM_WRITE) &&
+           pcoll_sim_queues_at(sim->slot[event.index].entry, event.kind);
+}
+
+static bool is_of_rank(struct sim_event event)
+{
+    return event.kind == SIM_START || event.kind == SIM_COMPLETE;
+}
+
+/* t is to be tried, u can happen before. */
+static bool depend(const struct pcoll_sim *sim, struct sim_event t, struct sim_event u)
+{
+    if (is_access(t) && is_access(u) && accesses_depend(sim, t, u))
+        return true;
+    if (is_access(t) && is_of_rank(u))
+        return access_to_user(sim, t, u.index);
+    if (is_of_rank(t) && is_access(u))
+        return access_to_user(sim, u, t.index);
+    return takes_turn(sim, t) && takes_turn(sim, u) &&
+           sim->slot[t.index].pair == sim->slot[u.index].pair;
+}
+
+/* Does a rank complete the instance of the barrier that t is to start? */
+static bool slips_through(const struct explorer *x, struct sim_event t)
+{
+    return t.kind == SIM_START && x->sim->rank[0].plan->signature.coll == PCOLL_BARRIER &&
+           x->furthest > x->sim->progress[t.index].started;
+}
+
+static bool is_independent(struct explorer *x, struct sim_event t)
+{
+    run_dry_without(x, t);
+    if (slips_through(x, t))
+        return false;
+    for (int i = 0; i < x->nhappened; i++)
+        if (depend(x->sim, t, x->happened[i]))
+            return false;
+    return true;
+}
+
+static void add_choice(struct explorer *x, struct frame *frame, enum sim_kind kind, int index)
+{
+    const struct sim_event event = {kind, index};
+
+    if (pcoll_sim_can(x->sim, event))
+        frame->choice[frame->count++] = event;
+}
+
+static void list_choices(struct explorer *x, struct frame *frame)
+{
+    const struct pcoll_sim *sim = x->sim;
+
+    frame->count = 0;
+    for (int i = 0; i < sim->nslots; i++) {
+        if (!is_in_play(sim, i))
+            continue;
+        add_choice(x, frame, SIM_WRITE, i);
+        add_choice(x, frame, SIM_READ, i);
+        if (!fire_is_silent(sim, i))
+            add_choice(x, frame, SIM_FIRE, i);
+    }
+    for (int r = 0; r < sim->nranks; r++)
+        add_choice(x, frame, SIM_START, r);
+}
+
+static void reduce_choices(struct explorer *x, struct frame *frame)
+{
+    for (int i = 0; i < frame->count; i++)
+        if (is_independent(x, frame->choice[i])) {
+            frame->choice[0] = frame->choice[i];
+            frame->count = 1;
+            return;
+        }
+}
+
+static void free_frame(struct frame *frame)
+{
+    free(frame->block);
+    free(frame->choice);
+}
+
+static enum pcoll_result fill_frame(struct explorer *x, struct frame *frame)
+{
+    const struct pcoll_sim *sim = x->sim;
+    const size_t most = 3 * (size_t)sim->nslots + (size_t)sim->nranks;
+
+    frame->block = malloc(sim->block_bytes);
+    frame->choice = malloc(most * sizeof(*frame->choice));
+    if (!frame->block || !frame->choice)
+        return PCOLL_ERR_NOMEM;
+    memcpy(frame->block, sim->block, sim->block_bytes);
+    list_choices(x, frame);
+    if (x->limits->reduction == PCOLL_SIM_TRACES && frame->count > 1)
+        reduce_choices(x, frame);
+    return PCOLL_OK;
+}
+
+static bool is_over_limit(const struct explorer *x)
+{
+    return x->limits->states > 0 && x->visited.count >= x->limits->states;
+}
+
+static enum pcoll_result visit(struct explorer *x, int depth);
+
+/* Try all choices of a state. */
+static enum pcoll_result try_choices(struct explorer *x, struct frame *frame, int depth)
+{
+    struct pcoll_sim *sim = x->sim;
+    enum pcoll_result result = PCOLL_OK;
+
+    if (frame->count == 0)
+        return pcoll_sim_end(sim) ? PCOLL_OK : PCOLL_ERR_INVALID;
+    x->stats->branches += frame->count > 1;
+    if (depth + 1 > x->stats->depth)
+        x->stats->depth = depth + 1;
+    for (int i = 0; i < frame->count && result == PCOLL_OK; i++) {
+        memcpy(sim->block, frame->block, sim->block_bytes);
+        x->path[depth] = frame->choice[i];
+        x->path_length = depth + 1;
+        result = pcoll_sim_apply(sim, frame->choice[i]) ? visit(x, depth + 1) : PCOLL_ERR_INVALID;
+    }
+    return result;
+}
+
+/* Visit the present state, `depth` choices from the beginning, and all after it. */
+static enum pcoll_result visit(struct explorer *x, int depth)
+{
+    struct frame frame = {0};
+    enum pcoll_result result;
+    bool is_new;
+
+    if (!settle(x, NULL))
+        return PCOLL_ERR_INVALID;
+    if (remember(x, &is_new) != PCOLL_OK)
+        return PCOLL_ERR_NOMEM;
+    if (!is_new || is_over_limit(x))
+        return PCOLL_OK;
+    result = fill_frame(x, &frame);
+    if (result == PCOLL_OK)
+        result = try_choices(x, &frame, depth);
+    free_frame(&frame);
+    return result;
+}
+
+/* Show the run that ended in the failure, once more from the beginning. */
+static void replay(struct explorer *x, FILE *trace)
+{
+    struct pcoll_sim *sim = x->sim;
+    bool ok;
+
+    pcoll_sim_reset(sim);
+    sim->options.trace = trace;
+    ok = settle(x, NULL);
+    for (int i = 0; ok && i < x->path_length; i++)
+        ok = pcoll_sim_apply(sim, x->path[i]) && settle(x, NULL);
+    if (ok)
+        ok = pcoll_sim_end(sim);
+    fprintf(trace, "%s\n", sim->why);
+}
+
+static enum pcoll_result explore(struct explorer *x)
+{
+    FILE *trace = x->sim->options.trace;
+    enum pcoll_result result;
+
+    pcoll_sim_reset(x->sim);
+    x->sim->options.trace = NULL;
+    result = visit(x, 0);
+    if (result == PCOLL_ERR_INVALID && trace)
+        replay(x, trace);
+    x->sim->options.trace = trace;
+    x->stats->states = x->visited.count;
+    x->stats->complete = result == PCOLL_OK && !is_over_limit(x);
+    return result;
+}
+
+enum pcoll_result pcoll_sim_explore(struct pcoll_sim *sim, const struct pcoll_sim_limits *limits,
+                                    struct pcoll_sim_stats *stats)
+{
+    const size_t ranks = (size_t)sim->nranks * (size_t)sim->options.instances;
+    const size_t events = (size_t)sim->nslots * SIM_NUM_KINDS + 2 * ranks + 2;
+    struct explorer x = {.sim = sim, .limits = limits, .stats = stats};
+    enum pcoll_result result = PCOLL_ERR_NOMEM;
+
+    *stats = (struct pcoll_sim_stats){0};
+    x.path = malloc(events * sizeof(*x.path));
+    x.control = malloc(sim->control_bytes);
+    x.happened = malloc(events * sizeof(*x.happened));
+    if (x.path && x.control && x.happened)
+        result = explore(&x);
+    free(x.path);
+    free(x.control);
+    free(x.happened);
+    free(x.visited.table);
+    return result;
+}

@@ -1,0 +1,353 @@
+/* Opening an endpoint, and what it does for the media; the contract is in ofi/endpoint.h. */
+#include "offload/ofi/endpoint.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_errno.h>
+
+#define BATCH 16 /* completions read at once */
+
+struct pcoll_ofi_peer {
+    struct pcoll_ofi_name name;
+    fi_addr_t address;
+};
+
+static struct pcoll_ofi_endpoint *all; /* of this process */
+
+static enum pcoll_result complain(const struct pcoll_ofi_endpoint *e,
+                                  const struct pcoll_bootstrap *bootstrap, const char *what,
+                                  long error)
+{
+    char text[300];
+
+    snprintf(text, sizeof(text), "libfabric: %s (%s): %s: %s", e->info->fabric_attr->prov_name,
+             e->info->domain_attr->name, what, fi_strerror((int)(error < 0 ? -error : error)));
+    bootstrap->report(bootstrap->context, text);
+    return PCOLL_ERR_SYSTEM;
+}
+
+static int is_same(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static struct pcoll_ofi_endpoint *find(const struct pcoll_ofi_options *o)
+{
+    struct pcoll_ofi_endpoint *e = all;
+
+    while (e != NULL &&
+           !(is_same(e->options.provider, o->provider) &&
+             is_same(e->options.interface, o->interface) && e->options.caps == o->caps &&
+             e->options.progress == o->progress && e->options.event == o->event))
+        e = e->next;
+    return e;
+}
+
+static void close_fid(void *fid)
+{
+    if (fid != NULL)
+        fi_close(fid);
+}
+
+static void destroy(struct pcoll_ofi_endpoint *e)
+{
+    close_fid(e->ep);
+    close_fid(e->cq);
+    close_fid(e->av);
+    close_fid(e->domain);
+    close_fid(e->fabric);
+    if (e->info != NULL)
+        fi_freeinfo(e->info);
+    free((char *)(uintptr_t)e->options.provider);
+    free((char *)(uintptr_t)e->options.interface);
+    free(e->peers);
+    free(e);
+}
+
+static int open_cq(struct pcoll_ofi_endpoint *e)
+{
+    struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_NONE};
+
+    return fi_cq_open(e->domain, &attr, &e->cq, NULL);
+}
+
+static int open_endpoint(struct pcoll_ofi_endpoint *e)
+{
+    int error = fi_endpoint(e->domain, e->info, &e->ep, NULL);
+
+    if (error == 0)
+        error = fi_ep_bind(e->ep, &e->av->fid, 0);
+    if (error == 0)
+        error = fi_ep_bind(e->ep, &e->cq->fid, FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION);
+    if (error == 0)
+        error = fi_enable(e->ep);
+    return error;
+}
+
+static int open_objects(struct pcoll_ofi_endpoint *e, const char **what_p)
+{
+    struct fi_av_attr av = {.type = e->info->domain_attr->av_type};
+    int error;
+
+    *what_p = "open the fabric";
+    error = fi_fabric(e->info->fabric_attr, &e->fabric, NULL);
+    if (error != 0)
+        return error;
+    *what_p = "open the domain";
+    error = fi_domain(e->fabric, e->info, &e->domain, NULL);
+    if (error != 0)
+        return error;
+    *what_p = "open an address vector";
+    error = fi_av_open(e->domain, &av, &e->av, NULL);
+    if (error != 0)
+        return error;
+    *what_p = "open a completion queue";
+    error = open_cq(e);
+    if (error != 0)
+        return error;
+    *what_p = "open an endpoint";
+    return open_endpoint(e);
+}
+
+static int get_name(struct pcoll_ofi_endpoint *e)
+{
+    size_t bytes = sizeof(e->name.name);
+    int error = fi_getname(&e->ep->fid, e->name.name, &bytes);
+
+    e->name.format = e->info->addr_format;
+    e->name.bytes = (uint32_t)bytes;
+    return error;
+}
+
+/* Providers over TCP deliver a message through a byte stream. */
+static int is_stream(const char *provider)
+{
+    return strncmp(provider, "tcp", 3) == 0 || strncmp(provider, "net", 3) == 0 ||
+           strncmp(provider, "sockets", 7) == 0;
+}
+
+static void read_promises(struct pcoll_ofi_endpoint *e)
+{
+    const struct fi_tx_attr *tx = e->info->tx_attr;
+
+    e->ordered = (tx->msg_order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW)) != 0 &&
+                 e->info->ep_attr->max_order_waw_size >= e->info->ep_attr->max_msg_size;
+    e->stream = is_stream(e->info->fabric_attr->prov_name);
+    e->inject = tx->inject_size;
+}
+
+static enum pcoll_result set_up(struct pcoll_ofi_endpoint *e,
+                                const struct pcoll_bootstrap *bootstrap)
+{
+    const struct pcoll_ofi_options *o = &e->options;
+    enum pcoll_result result;
+    const char *what;
+    int error;
+
+    result = pcoll_ofi_select(o, bootstrap, &e->info);
+    if (result != PCOLL_OK)
+        return result;
+    error = open_objects(e, &what);
+    if (error != 0)
+        return complain(e, bootstrap, what, error);
+    error = get_name(e);
+    if (error != 0)
+        return complain(e, bootstrap, "get the endpoint's address", error);
+    read_promises(e);
+    return PCOLL_OK;
+}
+
+static char *copy_text(const char *text, int *failed)
+{
+    char *copy = text ? strdup(text) : NULL;
+
+    *failed |= text != NULL && copy == NULL;
+    return copy;
+}
+
+enum pcoll_result pcoll_ofi_open(const struct pcoll_ofi_options *options,
+                                 const struct pcoll_bootstrap *bootstrap,
+                                 struct pcoll_ofi_endpoint **endpoint_p)
+{
+    struct pcoll_ofi_endpoint *e = find(options);
+    enum pcoll_result result = PCOLL_ERR_NOMEM;
+    int failed = 0;
+
+    if (e != NULL) {
+        e->refs++;
+        *endpoint_p = e;
+        return PCOLL_OK;
+    }
+    e = calloc(1, sizeof(*e));
+    if (e == NULL)
+        return PCOLL_ERR_NOMEM;
+    setenv("FI_SOCKETS_PE_WAITTIME", "0", 0);
+    e->options = *options;
+    e->options.provider = copy_text(options->provider, &failed);
+    e->options.interface = copy_text(options->interface, &failed);
+    if (!failed)
+        result = set_up(e, bootstrap);
+    if (result != PCOLL_OK) {
+        destroy(e);
+        return result;
+    }
+    e->refs = 1;
+    e->next = all;
+    all = e;
+    *endpoint_p = e;
+    return PCOLL_OK;
+}
+
+void pcoll_ofi_close(struct pcoll_ofi_endpoint *e)
+{
+    struct pcoll_ofi_endpoint **link = &all;
+
+    if (e == NULL || --e->refs > 0)
+        return;
+    while (*link != e)
+        link = &(*link)->next;
+    *link = e->next;
+    destroy(e);
+}
+
+void pcoll_ofi_keep(struct pcoll_ofi_endpoint *e)
+{
+    e->refs += !e->kept;
+    e->kept = 1;
+}
+
+void pcoll_ofi_close_kept(void)
+{
+    struct pcoll_ofi_endpoint *next;
+
+    for (struct pcoll_ofi_endpoint *e = all; e != NULL; e = next) {
+        int kept = e->kept;
+
+        next = e->next;
+        e->kept = 0;
+        if (kept)
+            pcoll_ofi_close(e);
+    }
+}
+
+static const struct pcoll_ofi_peer *known_peer(const struct pcoll_ofi_endpoint *e,
+                                               const struct pcoll_ofi_name *name)
+{
+    for (int i = 0; i < e->npeers; i++)
+        if (e->peers[i].name.bytes == name->bytes &&
+            memcmp(e->peers[i].name.name, name->name, name->bytes) == 0)
+            return &e->peers[i];
+    return NULL;
+}
+
+enum pcoll_result pcoll_ofi_peer(struct pcoll_ofi_endpoint *e,
+                                 const struct pcoll_bootstrap *bootstrap,
+                                 const struct pcoll_ofi_name *name, fi_addr_t *peer_p)
+{
+    const struct pcoll_ofi_peer *known = known_peer(e, name);
+    struct pcoll_ofi_peer *peers;
+    int inserted;
+
+    if (known != NULL) {
+        *peer_p = known->address;
+        return PCOLL_OK;
+    }
+    if (name->format != e->name.format)
+        return complain(e, bootstrap, "a peer's address is of another kind", FI_EADDRNOTAVAIL);
+    peers = realloc(e->peers, (size_t)(e->npeers + 1) * sizeof(*peers));
+    if (peers == NULL)
+        return PCOLL_ERR_NOMEM;
+    e->peers = peers;
+    inserted = fi_av_insert(e->av, name->name, 1, peer_p, 0, NULL);
+    if (inserted != 1)
+        return complain(e, bootstrap, "insert a peer's address", inserted ? inserted : FI_EINVAL);
+    peers[e->npeers++] = (struct pcoll_ofi_peer){*name, *peer_p};
+    return PCOLL_OK;
+}
+
+/* Some regions must be bound to the endpoint or a counter before they can be used. */
+static int enable(const struct pcoll_ofi_endpoint *e, struct fid_cntr *counter, struct fid_mr *mr)
+{
+    int mode = e->info->domain_attr->mr_mode, error = 0;
+
+    if (mode & FI_MR_ENDPOINT)
+        error = fi_mr_bind(mr, &e->ep->fid, 0);
+    if (error == 0 && counter != NULL)
+        error = fi_mr_bind(mr, &counter->fid, FI_REMOTE_WRITE);
+    if (error == 0 && (mode & FI_MR_ENDPOINT || (mode & FI_MR_RMA_EVENT && counter != NULL)))
+        error = fi_mr_enable(mr);
+    return error;
+}
+
+enum pcoll_result pcoll_ofi_register(struct pcoll_ofi_endpoint *e,
+                                     const struct pcoll_bootstrap *bootstrap, const char *what,
+                                     void *address, size_t bytes, struct fid_cntr *counter,
+                                     struct pcoll_ofi_region *region)
+{
+    uint64_t access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+    struct fid_mr *mr = NULL;
+    char text[120];
+    int error;
+
+    error = fi_mr_reg(e->domain, address, bytes, access, 0, e->next_key++,
+                      counter ? FI_RMA_EVENT : 0, &mr, NULL);
+    if (error == 0)
+        error = enable(e, counter, mr);
+    if (error != 0) {
+        close_fid(mr);
+        snprintf(text, sizeof(text), "cannot register %zu bytes of %s", bytes, what);
+        return complain(e, bootstrap, text, error);
+    }
+    region->mr = mr;
+    region->desc = fi_mr_desc(mr);
+    region->key = fi_mr_key(mr);
+    region->base = 0;
+    if (e->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR)
+        region->base = (uint64_t)(uintptr_t)address;
+    return PCOLL_OK;
+}
+
+void pcoll_ofi_unregister(struct pcoll_ofi_region *region)
+{
+    close_fid(region->mr);
+    *region = (struct pcoll_ofi_region){0};
+}
+
+static void report_error(struct pcoll_ofi_endpoint *e)
+{
+    struct fi_cq_err_entry entry = {0};
+    char detail[120] = "", text[200];
+    const char *of_provider;
+
+    if (fi_cq_readerr(e->cq, &entry, 0) != 1)
+        return;
+    of_provider = fi_cq_strerror(e->cq, entry.prov_errno, entry.err_data, detail, sizeof(detail));
+    snprintf(text, sizeof(text), "%s (%s)", fi_strerror(entry.err), of_provider ? of_provider : "");
+    e->options.event(entry.op_context, text);
+}
+
+int pcoll_ofi_poll(struct pcoll_ofi_endpoint *e)
+{
+    struct fi_cq_entry entries[BATCH];
+    ssize_t n = fi_cq_read(e->cq, entries, BATCH);
+
+    if (__builtin_expect(n == -FI_EAGAIN, 1))
+        return 0;
+    if (n < 0) {
+        report_error(e);
+        return 1;
+    }
+    for (ssize_t i = 0; i < n; i++)
+        e->options.event(entries[i].op_context, NULL);
+    return (int)n;
+}
+
+void pcoll_ofi_poll_all(void)
+{
+    for (struct pcoll_ofi_endpoint *e = all; e != NULL; e = e->next)
+        pcoll_ofi_poll(e);
+}

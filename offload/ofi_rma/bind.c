@@ -1,0 +1,274 @@
+/*
+ * Binding: what the ranks agree on, memory, and all of it in order.
+ *
+ * Init messages: two allgathers of a few bytes (is everybody able, did anybody fail), what the
+ * ranks of a node exchange in their shared memory, and one swap with the neighbors on other nodes:
+ * addresses and keys of each rail, where the neighbor's slots are here, and which channels I shall
+ * use there.
+ *
+ * An entry of rail r goes by rail r mod n of the group's n.  The plan uses as many of these as its
+ * entries name, on any rank, and its memory is registered with no more.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/ofi_rma/binding.h"
+
+/* What all must agree on before they bind. */
+struct offer {
+    int32_t result;
+    uint32_t needs;
+    int32_t most;
+    int32_t nrails;
+};
+
+/* ---- what can be made alone ---------------------------------------------------------- */
+
+/* As if all other ranks were far away; ranks of the node are taken out once it is known whether
+ * this plan may treat them as such. */
+static enum pcoll_result allocate(struct pcoll_ofi_binding *b)
+{
+    const struct pcoll_plan *plan = b->plan;
+    struct pcoll_ofi_bound *bound;
+    size_t n, nrails = (size_t)b->group->nrails;
+
+    if (plan == NULL)
+        return PCOLL_ERR_NOMEM;
+    n = (size_t)plan->nneighbors + 1;
+    bound = b->bound = calloc(1, sizeof(*bound));
+    if (bound == NULL || pcoll_shm_bound_init(&bound->shm, plan) != PCOLL_OK)
+        return PCOLL_ERR_NOMEM;
+    b->shm.bound = &bound->shm;
+    bound->ordered = plan->ordered;
+    bound->ready_end = &bound->ready;
+    bound->links = calloc(n, sizeof(*bound->links));
+    bound->ways = calloc(n * nrails, sizeof(*bound->ways));
+    bound->rails = calloc(nrails, sizeof(*bound->rails));
+    bound->channels = calloc((size_t)plan->nentries + 1, sizeof(*bound->channels));
+    bound->steps = calloc((size_t)plan->nentries + 1, sizeof(*bound->steps));
+    b->ranks = calloc(n, sizeof(*b->ranks));
+    b->index_mask = 1;
+    while (b->index_mask < 2 * (size_t)plan->nentries)
+        b->index_mask = 2 * b->index_mask + 1;
+    b->index = calloc(b->index_mask + 1, sizeof(*b->index));
+    if (!bound->links || !bound->ways || !bound->rails || !bound->channels || !bound->steps ||
+        !b->ranks || !b->index)
+        return PCOLL_ERR_NOMEM;
+    return pcoll_shm_binding_init(&b->shm);
+}
+
+/* Collective: is everybody ready, and do the ranks of a node reach each other's user memory as far
+ * as any of them wants to?  If not, all go by the network. */
+static enum pcoll_result agree_on_offer(struct pcoll_ofi_binding *b, enum pcoll_result mine)
+{
+    const struct pcoll_bootstrap *bootstrap = &b->group->bootstrap;
+    struct offer own = {.result = (int32_t)mine}, *all;
+    unsigned needs = 0;
+
+    if (mine == PCOLL_OK) {
+        pcoll_ofi_find_links(b, b->group->alone);
+        own.needs = b->plan->needs;
+        own.most = pcoll_ofi_most_channels(b);
+        own.nrails = b->bound->nrails;
+    }
+    all = malloc((size_t)bootstrap->nranks * sizeof(*all));
+    if (all == NULL)
+        return PCOLL_ERR_NOMEM;
+    mine = bootstrap->allgather(bootstrap->context, &own, all, sizeof(own));
+    for (int r = 0; mine == PCOLL_OK && r < bootstrap->nranks; r++) {
+        own.result = all[r].result > own.result ? all[r].result : own.result;
+        needs |= all[r].needs;
+        b->most = all[r].most > b->most ? all[r].most : b->most;
+        own.nrails = all[r].nrails > own.nrails ? all[r].nrails : own.nrails;
+    }
+    free(all);
+    if (mine != PCOLL_OK || own.result != PCOLL_OK)
+        return mine != PCOLL_OK ? mine : (enum pcoll_result)own.result;
+    b->shm.local =
+        needs & PCOLL_NEED_USER_RMA && !b->group->can_cma ? b->group->alone : b->group->local;
+    pcoll_ofi_find_links(b, b->shm.local);
+    b->bound->nrails = own.nrails;
+    return PCOLL_OK;
+}
+
+/* ---- memory -------------------------------------------------------------------------- */
+
+/* By way of each rail to each neighbor. */
+static void make_ways(struct pcoll_ofi_binding *b, struct pcoll_ofi_slot *outgoing)
+{
+    struct pcoll_ofi_bound *bound = b->bound;
+
+    bound->nways = bound->nlinks * bound->nrails;
+    for (int i = 0; i < bound->nways; i++) {
+        struct pcoll_ofi_link *link = &bound->links[i / bound->nrails];
+        int rail = i % bound->nrails;
+
+        bound->ways[i] = (struct pcoll_ofi_way){
+            .rank = link->rank,
+            .rail = &bound->rails[rail],
+            .arrived = &link->slots[rail],
+            .outgoing = outgoing + i,
+            .bye = {.bound = bound},
+        };
+        link->ways = &bound->ways[i - rail];
+    }
+}
+
+static enum pcoll_result make_mailbox(struct pcoll_ofi_binding *b)
+{
+    struct pcoll_ofi_bound *bound = b->bound;
+    size_t steps_end = pcoll_ofi_inbox_slots(b) + (size_t)bound->nsteps;
+    void *memory = NULL;
+
+    b->mail_bytes = (steps_end + (size_t)(bound->nlinks * bound->nrails)) * sizeof(*bound->mailbox);
+    if (posix_memalign(&memory, 4096, b->mail_bytes) != 0)
+        return PCOLL_ERR_NOMEM;
+    memset(memory, 0, b->mail_bytes);
+    bound->mailbox = memory;
+    bound->sources = calloc(pcoll_ofi_inbox_slots(b), sizeof(*bound->sources));
+    if (bound->sources == NULL)
+        return PCOLL_ERR_NOMEM;
+    for (int i = 0; i < bound->nlinks; i++)
+        bound->links[i].slots = bound->mailbox + i * (b->most + bound->nrails);
+    make_ways(b, bound->mailbox + steps_end);
+    return PCOLL_OK;
+}
+
+static enum pcoll_result register_some(const struct pcoll_ofi_binding *b,
+                                       struct pcoll_ofi_rail *rail, const char *what, void *address,
+                                       uint64_t bytes, struct pcoll_ofi_region *region)
+{
+    if (bytes == 0)
+        return PCOLL_OK;
+    return pcoll_ofi_register(rail->endpoint, &b->group->bootstrap, what, address, (size_t)bytes,
+                              NULL, region);
+}
+
+/* What entries may name, here or at neighbors. */
+static enum pcoll_result register_with(const struct pcoll_ofi_binding *b,
+                                       struct pcoll_ofi_rail *rail)
+{
+    const struct pcoll_signature *sig = &b->plan->signature;
+    uint64_t send = 0, recv = 0;
+    enum pcoll_result result;
+    size_t bytes;
+    char *area = pcoll_shm_own_area(&b->shm, &bytes);
+
+    if (sig->coll == PCOLL_ALLGATHER || (sig->coll == PCOLL_BCAST && b->plan->rank == sig->root))
+        send = sig->bytes;
+    if (sig->coll == PCOLL_ALLGATHER)
+        recv = sig->bytes * (uint64_t)sig->nranks;
+    else if (sig->coll == PCOLL_BCAST && b->plan->rank != sig->root)
+        recv = sig->bytes;
+    result =
+        register_some(b, rail, "a plan's inbox", b->bound->mailbox, b->mail_bytes, &rail->mail);
+    if (result == PCOLL_OK)
+        result = register_some(b, rail, "communication buffers", area, bytes, &rail->area);
+    if (result == PCOLL_OK)
+        result = register_some(b, rail, "the send buffer", b->memory->send, send, &rail->send);
+    if (result == PCOLL_OK)
+        result = register_some(b, rail, "the receive buffer", b->memory->recv, recv, &rail->recv);
+    return result;
+}
+
+static enum pcoll_result register_memory(struct pcoll_ofi_binding *b)
+{
+    struct pcoll_ofi_bound *bound = b->bound;
+    enum pcoll_result result;
+
+    for (int i = 0; i < bound->nrails; i++)
+        bound->rails[i].endpoint = b->group->endpoints[i];
+    if (bound->nlinks == 0)
+        return PCOLL_OK;
+    result = make_mailbox(b);
+    for (int i = 0; i < bound->nrails && result == PCOLL_OK; i++)
+        result = register_with(b, &bound->rails[i]);
+    return result;
+}
+
+/* ---- all together -------------------------------------------------------------------- */
+
+/* Between the block and the last agreement all ranks of a node count themselves as pourers. */
+static enum pcoll_result connect_ranks(struct pcoll_ofi_binding *b)
+{
+    struct pcoll_group *node = b->group->node;
+    enum pcoll_result result = pcoll_shm_carve_block(&b->shm, node), agreed;
+    size_t nlinks = (size_t)b->bound->nlinks + 1;
+
+    b->card_bytes = sizeof(struct pcoll_ofi_card) +
+                    (size_t)b->bound->nrails * sizeof(struct pcoll_ofi_rail_card) +
+                    (size_t)b->most * sizeof(struct pcoll_ofi_channel_card);
+    b->mine = calloc(nlinks, b->card_bytes);
+    b->theirs = calloc(nlinks, b->card_bytes);
+    if (result == PCOLL_OK) {
+        pcoll_shm_resolve(&b->shm);
+        result = register_memory(b);
+    }
+    if (b->mine != NULL && b->theirs != NULL)
+        result = pcoll_ofi_swap_cards(b, result);
+    else
+        result = PCOLL_ERR_NOMEM;
+    if (result == PCOLL_OK)
+        pcoll_ofi_resolve_steps(b);
+    agreed = pcoll_shm_agree(&b->group->bootstrap, result);
+    pcoll_shm_find_alone(&b->bound->shm);
+    return agreed;
+}
+
+enum pcoll_result pcoll_ofi_rma_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
+                                     const struct pcoll_memory *memory,
+                                     struct pcoll_bound **bound_p)
+{
+    struct pcoll_ofi_group *g = pcoll_ofi_group_of(group);
+    struct pcoll_ofi_binding b = {
+        .shm = {.plan = plan, .memory = memory, .nlocal = g->nnode},
+        .group = g,
+        .plan = plan,
+        .memory = memory,
+    };
+    enum pcoll_result result;
+
+    pcoll_ofi_leave_some();
+    result = agree_on_offer(&b, allocate(&b));
+    if (result == PCOLL_OK)
+        result = connect_ranks(&b);
+    pcoll_shm_binding_fini(&b.shm);
+    free(b.ranks);
+    free(b.index);
+    free(b.mine);
+    free(b.theirs);
+    if (result != PCOLL_OK) {
+        pcoll_ofi_bound_destroy(b.bound);
+        return result;
+    }
+    b.bound->group = g;
+    b.bound->shm.group = g->node;
+    g->refs++;
+    *bound_p = &b.bound->shm;
+    return PCOLL_OK;
+}
+
+void pcoll_ofi_bound_destroy(struct pcoll_ofi_bound *bound)
+{
+    struct pcoll_ofi_group *group = bound ? bound->group : NULL;
+
+    if (bound == NULL)
+        return;
+    for (int i = 0; bound->rails != NULL && i < bound->nrails; i++) {
+        pcoll_ofi_unregister(&bound->rails[i].mail);
+        pcoll_ofi_unregister(&bound->rails[i].area);
+        pcoll_ofi_unregister(&bound->rails[i].send);
+        pcoll_ofi_unregister(&bound->rails[i].recv);
+    }
+    pcoll_shm_bound_fini(&bound->shm);
+    free(bound->mailbox);
+    free(bound->sources);
+    free(bound->steps);
+    free(bound->channels);
+    free(bound->links);
+    free(bound->ways);
+    free(bound->rails);
+    free(bound);
+    if (group != NULL)
+        pcoll_ofi_group_release(group);
+}

@@ -1,0 +1,228 @@
+/* Binding: links to the neighbors on other nodes, channels to them, and from entries to steps. */
+#include <string.h>
+
+#include "offload/ofi_rma/binding.h"
+
+static int is_cell_put(const struct pcoll_entry *entry)
+{
+    return entry->op == PCOLL_OP_PUT && entry->remote.buffer == PCOLL_CELL && entry->bytes > 0;
+}
+
+/* ---- links and channels -------------------------------------------------------------- */
+
+static int is_channel(const struct pcoll_ofi_channel *a, const struct pcoll_ofi_channel *b)
+{
+    return a->link == b->link && a->rail == b->rail && a->counter == b->counter &&
+           a->cell == b->cell && a->offset == b->offset && a->bytes == b->bytes;
+}
+
+static int rail_of(const struct pcoll_ofi_binding *b, const struct pcoll_entry *entry)
+{
+    return entry->rail % b->group->nrails;
+}
+
+static struct pcoll_ofi_channel describe(const struct pcoll_ofi_binding *b,
+                                         const struct pcoll_entry *entry, int link)
+{
+    struct pcoll_ofi_channel channel = {.link = link,
+                                        .rail = rail_of(b, entry),
+                                        .counter = entry->peer_counter,
+                                        .cell = PCOLL_NONE};
+
+    if (is_cell_put(entry)) {
+        channel.cell = (int)(entry->remote.offset / PCOLL_CELL_BYTES);
+        channel.offset = (int)(entry->remote.offset % PCOLL_CELL_BYTES);
+        channel.bytes = (int)entry->bytes;
+    }
+    return channel;
+}
+
+/* Where in the index the channel is, or is to be (Knuth, TAOCP 3, 6.4). */
+static int *find_channel(const struct pcoll_ofi_binding *b, const struct pcoll_ofi_channel *wanted)
+{
+    const size_t parts[] = {(size_t)wanted->link, (size_t)wanted->rail, (size_t)wanted->counter,
+                            (size_t)wanted->cell, (size_t)wanted->offset};
+    size_t i = (size_t)wanted->bytes;
+
+    for (int part = 0; part < 5; part++)
+        i = (i + parts[part]) * 2654435761u;
+    i ^= i >> 15;
+    while (b->index[i & b->index_mask] != 0 &&
+           !is_channel(&b->bound->channels[b->index[i & b->index_mask] - 1], wanted))
+        i++;
+    return &b->index[i & b->index_mask];
+}
+
+/* An entry's channel; room must suffice. */
+static struct pcoll_ofi_channel *channel_of(const struct pcoll_ofi_binding *b,
+                                            const struct pcoll_entry *entry, int link)
+{
+    struct pcoll_ofi_bound *bound = b->bound;
+    struct pcoll_ofi_channel wanted = describe(b, entry, link);
+    int *found = find_channel(b, &wanted);
+
+    if (*found == 0) {
+        wanted.number = bound->links[link].nchannels++;
+        bound->channels[bound->nchannels] = wanted;
+        *found = ++bound->nchannels;
+    }
+    return &bound->channels[*found - 1];
+}
+
+static int has_channel(const struct pcoll_entry *entry)
+{
+    return entry->peer_counter != PCOLL_NONE || is_cell_put(entry);
+}
+
+static int link_of(const struct pcoll_ofi_bound *bound, int rank)
+{
+    int i = 0;
+
+    while (i < bound->nlinks && bound->links[i].rank != rank)
+        i++;
+    return i < bound->nlinks ? i : PCOLL_NONE;
+}
+
+void pcoll_ofi_find_links(struct pcoll_ofi_binding *b, const int *local)
+{
+    struct pcoll_ofi_bound *bound = b->bound;
+    const struct pcoll_plan *plan = b->plan;
+
+    bound->nlinks = 0;
+    bound->nchannels = 0;
+    bound->nsteps = 0;
+    bound->nrails = 1;
+    memset(b->index, 0, (b->index_mask + 1) * sizeof(*b->index));
+    for (int i = 0; i < plan->nneighbors; i++)
+        if (local[plan->neighbors[i]] == PCOLL_NONE) {
+            b->ranks[bound->nlinks] = plan->neighbors[i];
+            bound->links[bound->nlinks].nchannels = 0;
+            bound->links[bound->nlinks++].rank = plan->neighbors[i];
+        }
+    for (int i = 0; i < plan->nentries; i++) {
+        int link = link_of(bound, plan->entries[i].peer);
+
+        if (link == PCOLL_NONE)
+            continue;
+        bound->nsteps++;
+        if (rail_of(b, &plan->entries[i]) >= bound->nrails)
+            bound->nrails = rail_of(b, &plan->entries[i]) + 1;
+        if (has_channel(&plan->entries[i]))
+            channel_of(b, &plan->entries[i], link);
+    }
+}
+
+int pcoll_ofi_most_channels(const struct pcoll_ofi_binding *b)
+{
+    int most = 0;
+
+    for (int l = 0; l < b->bound->nlinks; l++)
+        if (b->bound->links[l].nchannels > most)
+            most = b->bound->links[l].nchannels;
+    return most;
+}
+
+/* ---- steps --------------------------------------------------------------------------- */
+
+static uint64_t remote_address(const struct pcoll_ofi_binding *b, int link, int rail,
+                               struct pcoll_place place, uint64_t *key_p)
+{
+    const struct pcoll_ofi_card *c = pcoll_ofi_card(b, b->theirs, link);
+    struct pcoll_ofi_where where = c->rails[rail].area;
+    uint64_t offset = place.offset;
+
+    if (place.buffer == PCOLL_SEND)
+        where = c->rails[rail].send;
+    else if (place.buffer == PCOLL_RECV)
+        where = c->rails[rail].recv;
+    else if (place.buffer == PCOLL_TEMP)
+        offset += c->ncounters * PCOLL_SHM_LINE;
+    else
+        offset = place.offset / PCOLL_CELL_BYTES * PCOLL_SHM_LINE +
+                 offsetof(struct pcoll_shm_line, cell) + place.offset % PCOLL_CELL_BYTES;
+    *key_p = where.key;
+    return where.base + offset;
+}
+
+static void *desc_of(const struct pcoll_ofi_rail *rail, enum pcoll_buffer buffer)
+{
+    if (buffer == PCOLL_SEND)
+        return rail->send.desc;
+    return buffer == PCOLL_RECV ? rail->recv.desc : rail->area.desc;
+}
+
+static void resolve_move(const struct pcoll_ofi_binding *b, const struct pcoll_entry *entry,
+                         struct pcoll_ofi_step *step, int link)
+{
+    step->get = entry->op == PCOLL_OP_GET;
+    step->bytes = (size_t)entry->bytes;
+    step->local = pcoll_shm_own_place(&b->shm, entry->local);
+    step->desc = desc_of(step->way->rail, entry->local.buffer);
+    step->remote = remote_address(b, link, rail_of(b, entry), entry->remote, &step->key);
+}
+
+/* A copy here, and a pour there when it is done. */
+static void resolve_copy(const struct pcoll_ofi_binding *b, const struct pcoll_entry *entry,
+                         struct pcoll_ofi_step *step)
+{
+    step->copy_from = pcoll_shm_own_place(&b->shm, entry->local);
+    step->copy_to = pcoll_shm_own_place(&b->shm, entry->remote);
+    if (step->copy_from != step->copy_to)
+        step->copy_bytes = (size_t)entry->bytes;
+}
+
+/* Data for a cell go with the sum, or in front of it. */
+static void resolve_cell(const struct pcoll_ofi_binding *b, const struct pcoll_entry *entry,
+                         struct pcoll_ofi_step *step)
+{
+    const struct pcoll_ofi_rail *rail = step->way->rail;
+    size_t first = PCOLL_CELL_BYTES - (size_t)entry->bytes;
+
+    step->copy_from = pcoll_shm_own_place(&b->shm, entry->local);
+    step->copy_to = step->outgoing->cell + first;
+    step->copy_bytes = (size_t)entry->bytes;
+    if (rail->endpoint->stream)
+        return;
+    step->bytes = (size_t)entry->bytes;
+    step->local = step->copy_to;
+    step->desc = rail->mail.desc;
+    step->remote = step->slot + first;
+    step->key = step->way->inbox_key;
+}
+
+static void resolve_step(const struct pcoll_ofi_binding *b, int index, struct pcoll_ofi_step *step)
+{
+    const struct pcoll_entry *entry = &b->plan->entries[index];
+    struct pcoll_ofi_bound *bound = b->bound;
+    int link = link_of(bound, entry->peer);
+
+    step->shm = &bound->shm.steps[index];
+    step->shm->to = step;
+    step->way = &bound->links[link].ways[rail_of(b, entry)];
+    step->move = (struct pcoll_ofi_request){.bound = bound, .step = step, .is_move = 1};
+    step->pour = (struct pcoll_ofi_request){.bound = bound, .step = step};
+    if (has_channel(entry)) {
+        step->channel = channel_of(b, entry, link);
+        step->slot = step->way->inbox + (uint64_t)(bound->nrails + step->channel->number) *
+                                            sizeof(struct pcoll_ofi_slot);
+    }
+    if (is_cell_put(entry))
+        resolve_cell(b, entry, step);
+    else if (entry->op == PCOLL_OP_COPY)
+        resolve_copy(b, entry, step);
+    else if (entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET)
+        resolve_move(b, entry, step, link);
+}
+
+void pcoll_ofi_resolve_steps(const struct pcoll_ofi_binding *b)
+{
+    struct pcoll_ofi_bound *bound = b->bound;
+    int n = 0;
+
+    for (int i = 0; i < b->plan->nentries; i++)
+        if (bound->shm.steps[i].kind == PCOLL_SHM_AWAY) {
+            bound->steps[n].outgoing = bound->mailbox + pcoll_ofi_inbox_slots(b) + n;
+            resolve_step(b, i, &bound->steps[n]);
+            n++;
+        }
+}

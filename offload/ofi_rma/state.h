@@ -1,0 +1,190 @@
+/*
+ * What a group and a bound plan of the RMA medium consist of.  Private to ofi_rma*.c.
+ */
+#ifndef PCOLL_OFI_RMA_STATE_H
+#define PCOLL_OFI_RMA_STATE_H
+
+#include "offload/ofi/endpoint.h"
+#include "offload/ofi_rma/ofi_rma.h"
+#include "offload/shm/state.h"
+
+/* Where one channel's pours arrive.  The data of the cell end at `sum`. */
+struct pcoll_ofi_slot {
+    unsigned char cell[PCOLL_CELL_BYTES];
+    _Atomic uint64_t sum, check; /* check == ~sum when all has landed */
+};
+
+_Static_assert(sizeof(struct pcoll_ofi_slot) == PCOLL_SHM_LINE, "a slot fills a cache line");
+
+/* In the first slots of each neighbor, one for each rail: what it has come to.  A farewell
+ * overtakes nothing on its own rail. */
+enum pcoll_ofi_farewell { PCOLL_OFI_HERE, PCOLL_OFI_LEFT, PCOLL_OFI_FAILED };
+
+struct pcoll_ofi_group {
+    struct pcoll_bootstrap bootstrap;
+    struct pcoll_ofi_endpoint *endpoints[PCOLL_OFI_MAX_RAILS]; /* [nrails] */
+    int nrails;                                                /* as many as every rank has */
+    struct pcoll_group *node; /* the shared-memory group of this node's ranks */
+    int *node_ranks;          /* [nnode] */
+    int nnode;
+    int *local;  /* [nranks]: number within the node, or PCOLL_NONE */
+    int *alone;  /* [nranks]: the same, as if every other rank were on another node */
+    int can_cma; /* on all nodes */
+    unsigned provides;
+    int refs; /* the user's and those of bound plans */
+};
+
+/* An operation of the provider; the context must come first. */
+struct pcoll_ofi_request {
+    struct fi_context2 context;
+    struct pcoll_ofi_bound *bound;
+    struct pcoll_ofi_step *step; /* NULL: a farewell */
+    int is_move;
+    int is_injected; /* completes without an event */
+};
+
+/* An endpoint, and the plan's memory as it is known there. */
+struct pcoll_ofi_rail {
+    struct pcoll_ofi_endpoint *endpoint;
+    struct pcoll_ofi_region mail, area, send, recv;
+};
+
+/* To a neighbor on another node by one rail. */
+struct pcoll_ofi_way {
+    int rank;
+    const struct pcoll_ofi_rail *rail;
+    fi_addr_t address;
+    uint64_t inbox, inbox_key;            /* my slots there */
+    uint64_t farewell;                    /* where mine goes */
+    const struct pcoll_ofi_slot *arrived; /* the neighbor's farewell */
+    struct pcoll_ofi_slot *outgoing;      /* mine */
+    struct pcoll_ofi_request bye;
+    int bye_sent;
+};
+
+/* A neighbor on another node. */
+struct pcoll_ofi_link {
+    int rank;
+    int nchannels;                /* to it */
+    struct pcoll_ofi_way *ways;   /* [nrails] */
+    struct pcoll_ofi_slot *slots; /* its slots here: the farewells, then its channels */
+};
+
+/* The pours on one rail arrive in order, where that is promised: a sum is never less than the one
+ * before it.  So each rail has channels of its own. */
+struct pcoll_ofi_channel {
+    int link; /* number of the neighbor */
+    int rail;
+    int counter, cell; /* of the peer; or PCOLL_NONE */
+    int offset, bytes; /* in the cell */
+    int number;        /* among those to the same neighbor: its slot there, behind the farewells */
+    uint64_t sum;
+    int is_busy; /* without order: the last pour has not yet arrived, the next must not overtake */
+};
+
+enum pcoll_ofi_stage {
+    PCOLL_OFI_READY,  /* the next piece of data can go */
+    PCOLL_OFI_MOVING, /* its completion must be waited for */
+    PCOLL_OFI_POUR    /* data are gone, the pour can go */
+};
+
+/* An entry whose peer is on another node. */
+struct pcoll_ofi_step {
+    struct pcoll_shm_step *shm; /* what it has in common with others */
+    const struct pcoll_ofi_way *way;
+    struct pcoll_ofi_channel *channel; /* or NULL: no pour */
+    struct pcoll_ofi_slot *outgoing;   /* what is put there */
+    uint64_t slot;                     /* its address at the peer */
+    void *copy_to;                     /* to copy here first: `copy_bytes`, or 0 */
+    const void *copy_from;
+    size_t copy_bytes;
+    int get;
+    char *local; /* data to move on their own: `bytes`, or 0 */
+    void *desc;
+    size_t bytes, moved;
+    uint64_t remote, key;
+    enum pcoll_ofi_stage stage;
+    int is_queued;                     /* still at the head of its queue */
+    struct pcoll_ofi_step *next_ready; /* taken up again by progress */
+    struct pcoll_ofi_request move, pour;
+};
+
+/* A slot that is polled. */
+struct pcoll_ofi_source {
+    struct pcoll_ofi_slot *slot;
+    uint64_t seen, sum;
+    struct pcoll_shm_target *target; /* or NULL */
+    unsigned char *cell;             /* where the data belong */
+    size_t bytes;
+};
+
+struct pcoll_ofi_bound {
+    struct pcoll_bound shm; /* first: the parts that are as in shared memory */
+    struct pcoll_ofi_group *group;
+    struct pcoll_ofi_rail *rails; /* [nrails]: those of the group that the plan uses */
+    int nrails;
+    int ordered;  /* the plan wants order */
+    int inflight; /* operations not completed */
+    int failed;
+    struct pcoll_ofi_step *ready, **ready_end;
+
+    struct pcoll_ofi_source *sources;
+    int nsources;
+    struct pcoll_ofi_step *steps;
+    int nsteps;
+    struct pcoll_ofi_link *links;
+    int nlinks;
+    struct pcoll_ofi_channel *channels;
+    int nchannels;
+    struct pcoll_ofi_way *ways; /* [nlinks * nrails] */
+    int nways;
+    struct pcoll_ofi_slot *mailbox; /* inbox, then what goes out; registered */
+    struct pcoll_ofi_bound *next_leaving;
+};
+
+static inline struct pcoll_ofi_bound *pcoll_ofi_bound_of(struct pcoll_bound *bound)
+{
+    return (struct pcoll_ofi_bound *)(void *)bound;
+}
+
+static inline struct pcoll_ofi_group *pcoll_ofi_group_of(struct pcoll_group *group)
+{
+    return (struct pcoll_ofi_group *)(void *)group;
+}
+
+/* ofi_rma/group.c */
+enum pcoll_result pcoll_ofi_rma_group_create(const struct pcoll_bootstrap *bootstrap,
+                                             struct pcoll_group **group_p);
+void pcoll_ofi_rma_group_destroy(struct pcoll_group *group);
+unsigned pcoll_ofi_rma_group_provides(const struct pcoll_group *group);
+int pcoll_ofi_rma_group_rails(const struct pcoll_group *group);
+enum pcoll_result pcoll_ofi_rma_exchange(struct pcoll_group *group, const void *mine, void *all,
+                                         size_t bytes);
+void pcoll_ofi_group_release(struct pcoll_ofi_group *group);
+
+/* ofi_rma/bind.c */
+enum pcoll_result pcoll_ofi_rma_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
+                                     const struct pcoll_memory *memory,
+                                     struct pcoll_bound **bound_p);
+void pcoll_ofi_bound_destroy(struct pcoll_ofi_bound *bound);
+
+/* ofi_rma/net.c */
+
+/* Go on with a step: PCOLL_OK: all its operations are issued; PCOLL_PENDING: not yet. */
+enum pcoll_result pcoll_ofi_advance(struct pcoll_ofi_step *step);
+/* Take up what completions have set free. */
+enum pcoll_result pcoll_ofi_flush(struct pcoll_ofi_bound *bound);
+/* Carry pours from the inbox to the counters; was there any? */
+int pcoll_ofi_read_inbox(struct pcoll_ofi_bound *bound);
+pcoll_ofi_event pcoll_ofi_rma_event;
+/* Read the completion queues of all rails of the plan. */
+void pcoll_ofi_poll_rails(struct pcoll_ofi_bound *bound);
+/* Send a farewell by the ways that had none yet; could all be sent? */
+int pcoll_ofi_say_farewell(struct pcoll_ofi_bound *bound, enum pcoll_ofi_farewell farewell);
+enum pcoll_ofi_farewell pcoll_ofi_farewell_of(const struct pcoll_ofi_way *way);
+
+/* ofi_rma/unbind.c */
+void pcoll_ofi_rma_unbind(struct pcoll_bound *bound);
+void pcoll_ofi_leave_some(void); /* end the unbound plans that nobody touches any more */
+
+#endif /* PCOLL_OFI_RMA_STATE_H */

@@ -1,0 +1,384 @@
+/*
+ * Binding: ranks ask their neighbors for what they will write to or read, and get the keys.
+ *
+ * All take the same steps, whatever has failed at some of them; they agree before the first message
+ * and after the last.
+ *
+ * Unbinding is local, but a peer may be behind and still pour.  So a plan is put on a list and ends
+ * when its counters have got all that the instances it has started bring.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/ofi_trigger/state.h"
+
+/* Something of a neighbor that this rank's entries write to or read. */
+struct place {
+    int32_t buffer;  /* PCOLL_NONE: the doorbell of `counter` */
+    int32_t counter; /* which the writes lift, or PCOLL_NONE */
+    int32_t is_read;
+};
+
+struct want {
+    struct place place;
+    uint32_t pours[]; /* [nphases] */
+};
+
+struct letter {
+    struct pcoll_ofi_name name;
+    int32_t nwants;
+    int32_t pad;
+    /* then the wants */
+};
+
+struct key {
+    uint64_t key, base;
+};
+
+struct binding {
+    struct pcoll_bound *bound;
+    const struct pcoll_plan *plan;
+    size_t want_bytes, letter_bytes, keys_bytes;
+    int most;                   /* wants of any rank of any neighbor */
+    char *own, *theirs;         /* [neighbor]: letters */
+    struct key *given, *got;    /* [neighbor][most] */
+    int *neighbor_of, *want_of; /* [entry] */
+};
+
+static struct letter *letter(const struct binding *b, char *letters, int neighbor)
+{
+    return (struct letter *)(void *)(letters + (size_t)neighbor * b->letter_bytes);
+}
+
+static struct want *want_at(const struct binding *b, struct letter *l, int i)
+{
+    return (struct want *)(void *)((char *)(l + 1) + (size_t)i * b->want_bytes);
+}
+
+static int neighbor_index(const struct pcoll_plan *plan, int rank)
+{
+    int low = 0, high = plan->nneighbors - 1;
+
+    while (low < high) {
+        int middle = (low + high) / 2;
+
+        if (plan->neighbors[middle] < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    assert(plan->neighbors[low] == rank);
+    return low;
+}
+
+static struct place place_of(const struct pcoll_entry *entry)
+{
+    int is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
+
+    return (struct place){.buffer = is_move ? (int32_t)entry->remote.buffer : PCOLL_NONE,
+                          .counter = entry->peer_counter,
+                          .is_read = entry->op == PCOLL_OP_GET};
+}
+
+/* Do two entries want the same of the same peer? */
+static int same_want(const struct pcoll_entry *a, const struct pcoll_entry *b)
+{
+    struct place x = place_of(a), y = place_of(b);
+
+    return a->peer == b->peer && x.buffer == y.buffer && x.counter == y.counter &&
+           x.is_read == y.is_read;
+}
+
+/* Number the wants of each neighbor: want_of[entry]; returns the most of one neighbor. */
+static int number_wants(struct binding *b, int *count)
+{
+    const struct pcoll_plan *plan = b->plan;
+    int most = 0;
+
+    for (int i = 0; i < plan->nentries; i++) {
+        int first = 0, n;
+
+        b->want_of[i] = PCOLL_NONE;
+        if (plan->entries[i].peer == PCOLL_NONE)
+            continue;
+        while (!same_want(&plan->entries[first], &plan->entries[i]))
+            first++;
+        n = b->neighbor_of[i] = neighbor_index(plan, plan->entries[i].peer);
+        b->want_of[i] = first < i ? b->want_of[first] : count[n]++;
+        if (count[n] > most)
+            most = count[n];
+    }
+    return most;
+}
+
+static void write_letters(struct binding *b)
+{
+    const struct pcoll_plan *plan = b->plan;
+
+    for (int n = 0; n < plan->nneighbors; n++)
+        letter(b, b->own, n)->name = b->bound->endpoint->name;
+    for (int p = 0; p < plan->nphases; p++)
+        for (int i = plan->phases[p].first; i < plan->phases[p].first + plan->phases[p].count;
+             i++) {
+            struct letter *l;
+            struct want *want;
+
+            if (b->want_of[i] == PCOLL_NONE)
+                continue;
+            l = letter(b, b->own, b->neighbor_of[i]);
+            want = want_at(b, l, b->want_of[i]);
+            want->place = place_of(&plan->entries[i]);
+            want->pours[p] += want->place.counter != PCOLL_NONE;
+            if (l->nwants <= b->want_of[i])
+                l->nwants = b->want_of[i] + 1;
+        }
+}
+
+static enum pcoll_result give_doorbell(struct pcoll_bound *bound, int counter,
+                                       const struct pcoll_ofi_region **region_p)
+{
+    struct trigger_counter *c = &bound->counters[counter];
+    enum pcoll_result result = PCOLL_OK;
+
+    if (c->doorbell.mr == NULL)
+        result = pcoll_ofi_register(bound->endpoint, &bound->group->bootstrap, "a doorbell",
+                                    bound->bells, sizeof(bound->bells[0]), c->cntr, &c->doorbell);
+    *region_p = &c->doorbell;
+    return result;
+}
+
+static enum pcoll_result give_window(struct pcoll_bound *bound, const struct place *place,
+                                     const struct pcoll_ofi_region **region_p)
+{
+    struct trigger_window *window = bound->windows;
+
+    while (window < bound->windows + bound->nwindows &&
+           !(window->buffer == place->buffer && window->counter == place->counter))
+        window++;
+    *region_p = &window->region;
+    if (window < bound->windows + bound->nwindows)
+        return PCOLL_OK;
+    bound->nwindows++;
+    window->buffer = place->buffer;
+    window->counter = place->counter;
+    return pcoll_ofi_register(bound->endpoint, &bound->group->bootstrap, "a buffer",
+                              bound->buffers[place->buffer], bound->sizes[place->buffer],
+                              place->counter == PCOLL_NONE ? NULL
+                                                           : bound->counters[place->counter].cntr,
+                              &window->region);
+}
+
+static int is_valid(const struct pcoll_bound *bound, const struct place *place)
+{
+    return place->buffer >= PCOLL_NONE && place->buffer < PCOLL_NUM_BUFFERS &&
+           place->counter >= PCOLL_NONE && place->counter < bound->ncounters &&
+           (place->counter != PCOLL_NONE || place->buffer != PCOLL_NONE) &&
+           (place->buffer == PCOLL_NONE || bound->sizes[place->buffer] > 0);
+}
+
+static enum pcoll_result give(struct binding *b, const struct want *want, struct key *key)
+{
+    struct pcoll_bound *bound = b->bound;
+    const struct place *place = &want->place;
+    const struct pcoll_ofi_region *region = NULL;
+    enum pcoll_result result = PCOLL_ERR_INVALID;
+
+    if (is_valid(bound, place))
+        result = place->buffer == PCOLL_NONE ? give_doorbell(bound, place->counter, &region)
+                                             : give_window(bound, place, &region);
+    if (result != PCOLL_OK)
+        return result;
+    *key = (struct key){region->key, region->base};
+    bound->is_read |= place->is_read && place->buffer >= PCOLL_TEMP;
+    for (int p = 0, sum = 0; place->counter != PCOLL_NONE && p < bound->nphases; p++) {
+        sum += (int)want->pours[p];
+        bound->total[p * bound->ncounters + place->counter] += (uint64_t)sum;
+    }
+    return PCOLL_OK;
+}
+
+/* Register what the neighbors wish. */
+static enum pcoll_result give_all(struct binding *b)
+{
+    int n = b->plan->nneighbors;
+    enum pcoll_result result = PCOLL_OK;
+
+    b->bound->windows = calloc((size_t)n * (size_t)b->most + 1, sizeof(*b->bound->windows));
+    if (b->bound->windows == NULL)
+        return PCOLL_ERR_NOMEM;
+    for (int i = 0; i < n; i++) {
+        struct letter *l = letter(b, b->theirs, i);
+
+        for (int w = 0; result == PCOLL_OK && w < l->nwants; w++)
+            result = give(b, want_at(b, l, w), &b->given[i * b->most + w]);
+    }
+    return result;
+}
+
+static enum pcoll_result make_works(struct binding *b)
+{
+    const struct pcoll_plan *plan = b->plan;
+    enum pcoll_result result = PCOLL_OK;
+
+    for (int i = 0; result == PCOLL_OK && i < plan->nentries; i++) {
+        struct trigger_target target;
+        const struct key *key;
+
+        if (b->want_of[i] == PCOLL_NONE) {
+            if (plan->entries[i].op == PCOLL_OP_ADD)
+                pcoll_trigger_work(b->bound, i, NULL);
+            continue;
+        }
+        key = &b->got[b->neighbor_of[i] * b->most + b->want_of[i]];
+        target.key = key->key;
+        target.base = key->base;
+        result = pcoll_ofi_peer(b->bound->endpoint, &b->bound->group->bootstrap,
+                                &letter(b, b->theirs, b->neighbor_of[i])->name, &target.peer);
+        if (result == PCOLL_OK)
+            pcoll_trigger_work(b->bound, i, &target);
+    }
+    return result;
+}
+
+/* Wishes out, keys back.  A rank that has failed still answers. */
+static enum pcoll_result talk(struct binding *b)
+{
+    const struct pcoll_bootstrap *boot = &b->bound->group->bootstrap;
+    const int *neighbors = b->plan->neighbors;
+    int n = b->plan->nneighbors;
+    enum pcoll_result outcome, result;
+
+    write_letters(b);
+    outcome = boot->swap(boot->context, neighbors, n, b->own, b->theirs, b->letter_bytes);
+    result = outcome == PCOLL_OK ? give_all(b) : outcome;
+    outcome = boot->swap(boot->context, neighbors, n, b->given, b->got, b->keys_bytes);
+    if (result == PCOLL_OK)
+        result = outcome;
+    return result == PCOLL_OK ? make_works(b) : result;
+}
+
+static enum pcoll_result get_letters(struct binding *b)
+{
+    size_t n = (size_t)b->plan->nneighbors + 1;
+
+    b->letter_bytes = sizeof(struct letter) + (size_t)b->most * b->want_bytes;
+    b->letter_bytes = (b->letter_bytes + 7) / 8 * 8;
+    b->keys_bytes = (size_t)b->most * sizeof(struct key);
+    b->own = calloc(n, b->letter_bytes);
+    b->theirs = calloc(n, b->letter_bytes);
+    b->given = calloc(n, b->keys_bytes + 1);
+    b->got = calloc(n, b->keys_bytes + 1);
+    return b->own && b->theirs && b->given && b->got ? PCOLL_OK : PCOLL_ERR_NOMEM;
+}
+
+/* Before the first message: everything that this rank can do alone. */
+static enum pcoll_result prepare(struct binding *b, const struct pcoll_memory *memory)
+{
+    int *count;
+    enum pcoll_result result;
+
+    if (b->bound == NULL)
+        return PCOLL_ERR_NOMEM;
+    if (b->plan == NULL)
+        return PCOLL_ERR_INVALID;
+    result = pcoll_trigger_open(b->bound, b->plan, memory);
+    count = calloc((size_t)b->plan->nneighbors + 1, sizeof(*count));
+    b->want_of = calloc((size_t)b->plan->nentries + 1, sizeof(*b->want_of));
+    b->neighbor_of = calloc((size_t)b->plan->nentries + 1, sizeof(*b->neighbor_of));
+    b->want_bytes = sizeof(struct want) + (size_t)b->plan->nphases * sizeof(uint32_t);
+    if (result == PCOLL_OK && !(count && b->want_of && b->neighbor_of))
+        result = PCOLL_ERR_NOMEM;
+    if (result == PCOLL_OK)
+        b->most = number_wants(b, count);
+    free(count);
+    return result;
+}
+
+static void release(struct binding *b)
+{
+    free(b->own);
+    free(b->theirs);
+    free(b->given);
+    free(b->got);
+    free(b->want_of);
+    free(b->neighbor_of);
+}
+
+/* The size of letters is agreed on first; who cannot even hold them tells by a second vote. */
+static enum pcoll_result bind_together(struct binding *b, const struct pcoll_bootstrap *boot,
+                                       const struct pcoll_memory *memory)
+{
+    enum pcoll_result result = prepare(b, memory);
+
+    result = pcoll_trigger_agree(boot, result, &b->most);
+    if (result != PCOLL_OK)
+        return result;
+    result = pcoll_trigger_agree(boot, get_letters(b), NULL);
+    if (result != PCOLL_OK)
+        return result;
+    return pcoll_trigger_agree(boot, talk(b), NULL);
+}
+
+enum pcoll_result pcoll_trigger_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
+                                     const struct pcoll_memory *memory,
+                                     struct pcoll_bound **bound_p)
+{
+    struct binding b = {.bound = calloc(1, sizeof(*b.bound)), .plan = plan};
+    enum pcoll_result result;
+
+    pcoll_trigger_sweep(0);
+    if (b.bound) {
+        b.bound->group = group;
+        b.bound->endpoint = group->endpoint;
+    }
+    result = bind_together(&b, &group->bootstrap, memory);
+    release(&b);
+    if (result == PCOLL_OK)
+        *bound_p = b.bound;
+    else if (b.bound)
+        pcoll_trigger_close(b.bound);
+    return result;
+}
+
+/* Has all come that the instances started bring?  The provider's thread may still hold a counter:
+ * who adds 0 waits for it. */
+static int is_quiet(struct pcoll_bound *b)
+{
+    const uint64_t *total = b->total + (size_t)b->phase * (size_t)b->ncounters;
+
+    if (b->is_read || b->failed)
+        return 0;
+    if (b->starts == 0)
+        return 1;
+    for (int c = 0; c < b->ncounters; c++)
+        if (!trigger_reached(&b->counters[c], total[c]))
+            return 0;
+    for (int c = 0; c <= b->ncounters; c++)
+        fi_cntr_add(b->counters[c].cntr, 0);
+    return 1;
+}
+
+void pcoll_trigger_sweep(int all)
+{
+    struct pcoll_bound **link = &pcoll_trigger_process.late;
+
+    while (*link) {
+        struct pcoll_bound *b = *link;
+
+        if (!all && !is_quiet(b)) {
+            link = &b->next;
+            continue;
+        }
+        *link = b->next;
+        pcoll_trigger_close(b);
+    }
+}
+
+void pcoll_trigger_unbind(struct pcoll_bound *b)
+{
+    b->plan = NULL;
+    b->next = pcoll_trigger_process.late;
+    pcoll_trigger_process.late = b;
+    pcoll_trigger_sweep(0);
+}

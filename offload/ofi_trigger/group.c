@@ -1,0 +1,263 @@
+/* Groups, and whether the provider can do what this medium is made of. */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rdma/fi_errno.h>
+
+#include "offload/ofi_trigger/state.h"
+
+#define PROBE_SECONDS 5 /* what takes longer than this will never come */
+
+struct trigger_process pcoll_trigger_process;
+
+/* For ranks to agree. */
+struct vote {
+    int result, value;
+};
+
+enum pcoll_result pcoll_trigger_agree(const struct pcoll_bootstrap *bootstrap,
+                                      enum pcoll_result result, int *value)
+{
+    struct vote mine = {(int)result, value ? *value : 0};
+    struct vote *all = malloc((size_t)bootstrap->nranks * sizeof(*all));
+    enum pcoll_result outcome;
+
+    if (all == NULL)
+        return PCOLL_ERR_NOMEM;
+    outcome = bootstrap->allgather(bootstrap->context, &mine, all, sizeof(mine));
+    for (int r = 0; outcome == PCOLL_OK && r < bootstrap->nranks; r++) {
+        if (all[r].result > mine.result)
+            mine.result = all[r].result;
+        if (all[r].value > mine.value)
+            mine.value = all[r].value;
+    }
+    free(all);
+    if (value)
+        *value = mine.value;
+    return outcome == PCOLL_OK ? (enum pcoll_result)mine.result : outcome;
+}
+
+static void report_error(const struct trigger_work *w, const char *error)
+{
+    const struct pcoll_bound *b = w->bound;
+    const struct pcoll_bootstrap *bootstrap = &b->group->bootstrap;
+    char text[300];
+
+    snprintf(text, sizeof(text), "libfabric: %s: deferred %s rank %d: %s",
+             b->endpoint->info->fabric_attr->prov_name,
+             w->work.op_type == FI_OP_READ ? "get from" : "put to",
+             b->plan->entries[w - b->works].peer, error);
+    bootstrap->report(bootstrap->context, text);
+}
+
+/* An error of an operation: its plan fails. */
+static void on_event(void *context, const char *error)
+{
+    struct trigger_work *work = context;
+    struct pcoll_bound *b = work ? work->bound : NULL;
+
+    if (error == NULL || b == NULL || b->failed)
+        return;
+    b->failed = 1;
+    if (b->group && b->plan)
+        report_error(work, error);
+}
+
+/* What the probe is made of: counter `from` triggers a write to our own memory, which `to` counts;
+ * `done` counts the write itself. */
+struct probe {
+    struct pcoll_ofi_endpoint *endpoint;
+    const struct pcoll_bootstrap *bootstrap;
+    struct fid_cntr *from, *to, *done;
+    struct pcoll_ofi_region region;
+    struct trigger_work work;
+    uint64_t words[2];
+};
+
+static int open_counters(struct probe *p)
+{
+    struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP};
+    int error = fi_cntr_open(p->endpoint->domain, &attr, &p->from, NULL);
+
+    if (error == 0)
+        error = fi_cntr_open(p->endpoint->domain, &attr, &p->to, NULL);
+    if (error == 0)
+        error = fi_cntr_open(p->endpoint->domain, &attr, &p->done, NULL);
+    return error;
+}
+
+static int queue_probe(struct probe *p, fi_addr_t self)
+{
+    struct trigger_work *w = &p->work;
+
+    w->local = (struct iovec){&p->words[0], sizeof(p->words[0])};
+    w->desc = p->region.desc;
+    w->remote = (struct fi_rma_iov){p->region.base + sizeof(p->words[0]), sizeof(p->words[1]),
+                                    p->region.key};
+    w->rma.ep = p->endpoint->ep;
+    w->rma.msg = (struct fi_msg_rma){.msg_iov = &w->local,
+                                     .desc = &w->desc,
+                                     .iov_count = 1,
+                                     .addr = self,
+                                     .rma_iov = &w->remote,
+                                     .rma_iov_count = 1,
+                                     .context = &w->work};
+    w->work.threshold = 1;
+    w->work.triggering_cntr = p->from;
+    w->work.completion_cntr = p->done;
+    w->work.op_type = FI_OP_WRITE;
+    w->work.op.rma = &w->rma;
+    return fi_control(&p->endpoint->domain->fid, FI_QUEUE_WORK, &w->work);
+}
+
+/* Nothing before the trigger, the data and both counts after it. */
+static int is_done(struct probe *p)
+{
+    time_t end = time(NULL) + PROBE_SECONDS;
+
+    if (fi_cntr_read(p->to) != 0)
+        return 0;
+    fi_cntr_add(p->from, 1);
+    while (fi_cntr_read(p->to) != 1 || fi_cntr_read(p->done) != 1) {
+        pcoll_ofi_poll(p->endpoint);
+        sched_yield();
+        if (time(NULL) > end)
+            return 0;
+    }
+    return p->words[1] == p->words[0];
+}
+
+/* NULL, or what the provider cannot do. */
+static const char *try_probe(struct probe *p)
+{
+    fi_addr_t self;
+
+    if (open_counters(p) != 0)
+        return "it has no counters";
+    if (pcoll_ofi_register(p->endpoint, p->bootstrap, "the probe", p->words, sizeof(p->words),
+                           p->to, &p->region) != PCOLL_OK)
+        return "it cannot count writes to registered memory";
+    if (pcoll_ofi_peer(p->endpoint, p->bootstrap, &p->endpoint->name, &self) != PCOLL_OK)
+        return "it cannot reach itself";
+    p->words[0] = 42;
+    if (queue_probe(p, self) != 0)
+        return "it does not take deferred work";
+    return is_done(p) ? NULL : "its deferred work is not done";
+}
+
+static enum pcoll_result probe(struct pcoll_ofi_endpoint *endpoint,
+                               const struct pcoll_bootstrap *bootstrap)
+{
+    struct probe *p = calloc(1, sizeof(*p));
+    struct fid_cntr **counters[] = {&p->from, &p->to, &p->done};
+    const char *lack;
+    char text[160];
+
+    if (p == NULL)
+        return PCOLL_ERR_NOMEM;
+    p->endpoint = endpoint;
+    p->bootstrap = bootstrap;
+    lack = try_probe(p);
+    pcoll_ofi_unregister(&p->region);
+    for (int i = 0; i < 3; i++)
+        if (*counters[i])
+            fi_close(&(*counters[i])->fid);
+    free(p);
+    if (lack == NULL)
+        return PCOLL_OK;
+    snprintf(text, sizeof(text), "libfabric: %s cannot run plans by itself: %s",
+             endpoint->info->fabric_attr->prov_name, lack);
+    bootstrap->report(bootstrap->context, text);
+    return PCOLL_UNSUPPORTED;
+}
+
+static enum pcoll_result open_on(struct pcoll_group *group, const char *interface)
+{
+    struct pcoll_ofi_options options = {.provider = group->bootstrap.provider,
+                                        .interface = interface,
+                                        .caps = FI_TRIGGER | FI_RMA_EVENT,
+                                        .progress = FI_PROGRESS_AUTO,
+                                        .event = on_event};
+    struct trigger_process *process = &pcoll_trigger_process;
+    enum pcoll_result result = pcoll_ofi_open(&options, &group->bootstrap, &group->endpoint);
+
+    if (result != PCOLL_OK)
+        return result == PCOLL_ERR_NOMEM ? result : PCOLL_UNSUPPORTED;
+    if (process->endpoint == group->endpoint)
+        return PCOLL_OK;
+    result = probe(group->endpoint, &group->bootstrap);
+    if (result == PCOLL_OK && process->endpoint == NULL)
+        result = pcoll_ofi_open(&options, &group->bootstrap, &process->endpoint);
+    return result;
+}
+
+static enum pcoll_result open_group(struct pcoll_group *group)
+{
+    struct pcoll_ofi_interfaces interfaces;
+    enum pcoll_result result = pcoll_ofi_interfaces(&group->bootstrap, &interfaces);
+
+    if (result == PCOLL_OK)
+        result = open_on(group, interfaces.names[0]);
+    pcoll_ofi_interfaces_free(&interfaces);
+    return result;
+}
+
+enum pcoll_result pcoll_trigger_group_create(const struct pcoll_bootstrap *bootstrap,
+                                             struct pcoll_group **group_p)
+{
+    struct pcoll_group *group = calloc(1, sizeof(*group));
+    enum pcoll_result result = PCOLL_ERR_NOMEM;
+
+    if (group) {
+        group->bootstrap = *bootstrap;
+        result = open_group(group);
+    }
+    result = pcoll_trigger_agree(bootstrap, result, NULL);
+    if (result == PCOLL_OK)
+        *group_p = group;
+    else
+        pcoll_trigger_group_destroy(group);
+    return result;
+}
+
+void pcoll_trigger_group_destroy(struct pcoll_group *group)
+{
+    if (group == NULL)
+        return;
+    for (struct pcoll_bound *b = pcoll_trigger_process.late; b; b = b->next)
+        if (b->group == group)
+            b->group = NULL;
+    pcoll_ofi_close(group->endpoint);
+    free(group);
+}
+
+unsigned pcoll_trigger_group_provides(const struct pcoll_group *group)
+{
+    return PCOLL_NEED_GET | PCOLL_NEED_USER_RMA | (group->endpoint->ordered ? PCOLL_NEED_ORDER : 0);
+}
+
+enum pcoll_result pcoll_trigger_exchange(struct pcoll_group *group, const void *mine, void *all,
+                                         size_t bytes)
+{
+    return group->bootstrap.allgather(group->bootstrap.context, mine, all, bytes);
+}
+
+int pcoll_ofi_trigger_leave(void)
+{
+    int n = 0;
+
+    pcoll_trigger_sweep(0);
+    for (const struct pcoll_bound *b = pcoll_trigger_process.late; b; b = b->next)
+        n += !b->is_read && !b->failed;
+    return n;
+}
+
+void pcoll_ofi_trigger_finalize(void)
+{
+    pcoll_trigger_sweep(1);
+    pcoll_ofi_close(pcoll_trigger_process.endpoint);
+    pcoll_trigger_process.endpoint = NULL;
+}

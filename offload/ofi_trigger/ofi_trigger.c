@@ -1,0 +1,248 @@
+/*
+ * Start and progress of the medium `ofi_trigger`.
+ *
+ * Deferred work is done once, so each start queues the works of its phase again, with thresholds
+ * that are higher by what the counters have gained.  Works of one counter are queued by rising
+ * threshold, as `sockets` does them in the order queued.
+ *
+ * A work whose threshold has been reached when it is queued is done on the spot, and may overtake
+ * one queued before it that the provider's thread is just about to do.  A plan that needs order
+ * therefore holds its counters down while it queues: thresholds are higher by an `arm` that is more
+ * than all peers can pour in the meantime, and which the start adds last.  Then the provider finds
+ * all works in their order.
+ *
+ * A counter has 31 bits on `sockets`.  When one has come far its owner sets it back by adding a
+ * negative value, between instances: no work is queued then, and pours that come are +1 wherever
+ * it stands.
+ */
+#include "offload/ofi_trigger/ofi_trigger.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <rdma/fi_errno.h>
+
+#include "offload/ofi_trigger/state.h"
+
+struct pcoll_ofi_trigger_settings pcoll_ofi_trigger_settings = {
+    .counters = 1024,
+    .works = 2000,
+    .capacity = (uint64_t)1 << 30,
+};
+
+static const struct pcoll_phase *phase_of(const struct pcoll_bound *b)
+{
+    return &b->plan->phases[b->phase];
+}
+
+static uint64_t row(const struct pcoll_bound *b, const uint64_t *rows, int counter)
+{
+    return rows[(size_t)b->phase * (size_t)b->ncounters + (size_t)counter];
+}
+
+static int is_armed(const struct pcoll_bound *b, int counter)
+{
+    return b->armed[b->phase * b->ncounters + counter];
+}
+
+static enum pcoll_result fail(struct pcoll_bound *b)
+{
+    b->failed = 1;
+    return PCOLL_ERR_SYSTEM;
+}
+
+static void set_back(struct trigger_counter *counter, uint64_t capacity)
+{
+    if (counter->base <= capacity)
+        return;
+    fi_cntr_add(counter->cntr, -counter->base);
+    counter->base = 0;
+}
+
+/* Move on to the phase of this start; what the counters gained in the last cycle is past. */
+static void turn(struct pcoll_bound *b)
+{
+    b->phase = (int)(b->starts % (uint64_t)b->nphases);
+    for (int c = 0; c < b->ncounters; c++) {
+        if (b->phase == 0 && b->starts > 0)
+            b->counters[c].base += b->plan->lift[c];
+        set_back(&b->counters[c], b->capacity);
+        if (is_armed(b, c))
+            b->counters[c].base += b->counters[c].arm;
+    }
+    set_back(&b->counters[b->ncounters], b->capacity);
+    b->counters[b->ncounters].base += (uint64_t)b->data[b->phase];
+    b->starts++;
+    b->queued = 0;
+    b->waiting = 0;
+    b->ncopies = 0;
+}
+
+static enum pcoll_result queue(struct pcoll_bound *b, int i, uint64_t threshold)
+{
+    struct trigger_work *w = &b->works[i];
+    int error;
+
+    w->work.threshold = threshold;
+    error = fi_control(&b->endpoint->domain->fid, FI_QUEUE_WORK, &w->work);
+    if (error == -FI_EAGAIN)
+        return PCOLL_PENDING;
+    if (error != 0) {
+        char text[200];
+
+        snprintf(text, sizeof(text), "libfabric: %s: cannot queue deferred work: %s",
+                 b->endpoint->info->fabric_attr->prov_name, fi_strerror(-error));
+        b->group->bootstrap.report(b->group->bootstrap.context, text);
+        return fail(b);
+    }
+    return PCOLL_OK;
+}
+
+static enum pcoll_result queue_entry(struct pcoll_bound *b, int i)
+{
+    const struct pcoll_entry *entry = &b->plan->entries[i];
+    uint64_t threshold = 0;
+
+    if (entry->op == PCOLL_OP_COPY) {
+        b->copies[b->ncopies++] = i;
+        return PCOLL_OK;
+    }
+    if (!b->works[i].exists)
+        return PCOLL_OK;
+    if (entry->trigger != PCOLL_NONE)
+        threshold = b->counters[entry->trigger].base + entry->threshold;
+    return queue(b, i, threshold);
+}
+
+/* Queue what is not yet queued; PCOLL_PENDING if the provider is full for now. */
+static enum pcoll_result queue_phase(struct pcoll_bound *b)
+{
+    const struct pcoll_phase *phase = phase_of(b);
+    enum pcoll_result result = PCOLL_OK;
+
+    if (b->queued == phase->count)
+        return PCOLL_OK;
+    while (result == PCOLL_OK && b->queued < phase->count) {
+        result = queue_entry(b, phase->first + b->queued);
+        b->queued += result == PCOLL_OK;
+    }
+    for (int c = 0; result == PCOLL_OK && c < b->ncounters; c++)
+        if (is_armed(b, c))
+            fi_cntr_add(b->counters[c].cntr, b->counters[c].arm);
+    return result;
+}
+
+/* Copy within own memory, then pour.  PCOLL_PENDING: not yet. */
+static enum pcoll_result copy(struct pcoll_bound *b, int i)
+{
+    const struct pcoll_entry *entry = &b->plan->entries[i];
+
+    if (entry->trigger != PCOLL_NONE &&
+        !trigger_reached(&b->counters[entry->trigger], entry->threshold))
+        return PCOLL_PENDING;
+    memmove(b->buffers[entry->remote.buffer] + entry->remote.offset,
+            b->buffers[entry->local.buffer] + entry->local.offset, entry->bytes);
+    if (b->works[i].exists) {
+        enum pcoll_result result = queue(b, i, 0);
+
+        if (result != PCOLL_OK)
+            return result;
+    }
+    if (entry->done != PCOLL_NONE)
+        fi_cntr_add(b->counters[entry->done].cntr, entry->done_add);
+    return PCOLL_OK;
+}
+
+static enum pcoll_result copy_all(struct pcoll_bound *b)
+{
+    int left = 0;
+
+    for (int i = 0; i < b->ncopies; i++) {
+        enum pcoll_result result = copy(b, b->copies[i]);
+
+        if (result == PCOLL_PENDING)
+            b->copies[left++] = b->copies[i];
+        else if (result != PCOLL_OK)
+            return result;
+    }
+    b->ncopies = left;
+    return left ? PCOLL_PENDING : PCOLL_OK;
+}
+
+/* Have all triggers been reached and all works been done? */
+static int is_reached(struct pcoll_bound *b)
+{
+    for (; b->waiting < b->ncounters; b->waiting++)
+        if (row(b, b->need, b->waiting) &&
+            !trigger_reached(&b->counters[b->waiting], row(b, b->need, b->waiting)))
+            return 0;
+    return trigger_reached(&b->counters[b->ncounters], 0);
+}
+
+static enum pcoll_result trigger_progress(struct pcoll_bound *b)
+{
+    enum pcoll_result result;
+
+    if (!b->active)
+        return PCOLL_OK;
+    pcoll_ofi_poll(b->endpoint);
+    if (b->failed)
+        return PCOLL_ERR_SYSTEM;
+    result = queue_phase(b);
+    if (result == PCOLL_OK)
+        result = copy_all(b);
+    if (result != PCOLL_OK)
+        return result;
+    if (!is_reached(b))
+        return PCOLL_PENDING;
+    b->active = 0;
+    return PCOLL_OK;
+}
+
+static enum pcoll_result trigger_start(struct pcoll_bound *b)
+{
+    if (b->failed)
+        return PCOLL_ERR_SYSTEM;
+    turn(b);
+    b->active = 1;
+    return trigger_progress(b);
+}
+
+static enum pcoll_result trigger_spin(struct pcoll_bound *b, unsigned spins)
+{
+    enum pcoll_result result = trigger_progress(b);
+
+    while (result == PCOLL_PENDING && spins-- > 0)
+        result = trigger_progress(b);
+    return result;
+}
+
+/* The provider's thread wants the core more than we do. */
+static void trigger_rest(struct pcoll_bound *b, unsigned usec)
+{
+    const struct timespec time = {usec / 1000000, (long)(usec % 1000000) * 1000};
+
+    (void)b;
+    if (usec == 0)
+        sched_yield();
+    else
+        nanosleep(&time, NULL);
+}
+
+const struct pcoll_medium pcoll_medium_ofi_trigger = {
+    .name = "ofi_trigger",
+    .group_create = pcoll_trigger_group_create,
+    .group_destroy = pcoll_trigger_group_destroy,
+    .group_provides = pcoll_trigger_group_provides,
+    .group_rails = pcoll_one_rail,
+    .exchange = pcoll_trigger_exchange,
+    .bind = pcoll_trigger_bind,
+    .unbind = pcoll_trigger_unbind,
+    .start = trigger_start,
+    .progress = trigger_progress,
+    .spin = trigger_spin,
+    .rest = trigger_rest,
+};

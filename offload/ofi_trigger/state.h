@@ -1,0 +1,130 @@
+/*
+ * The state of the medium `ofi_trigger`; the idea is told in ofi_trigger.h.  Not for use outside
+ * ofi_trigger*.c and its test.
+ */
+#ifndef PCOLL_OFI_TRIGGER_STATE_H
+#define PCOLL_OFI_TRIGGER_STATE_H
+
+#include <rdma/fi_trigger.h>
+
+#include "offload/ofi/endpoint.h"
+#include "offload/ofi_trigger/ofi_trigger.h"
+
+struct pcoll_group {
+    struct pcoll_bootstrap bootstrap;
+    struct pcoll_ofi_endpoint *endpoint;
+};
+
+/* A counter of the plan. */
+struct trigger_counter {
+    struct fid_cntr *cntr;
+    uint64_t base; /* its value where the present cycle began, as far as this rank has started */
+    uint64_t arm;  /* what a start adds when all works are queued; see ofi_trigger.c */
+    struct pcoll_ofi_region doorbell; /* if a peer asked for it */
+};
+
+/* A buffer of this rank as peers see it: registered with a counter that their puts lift, or with
+ * none. */
+struct trigger_window {
+    int buffer, counter;
+    struct pcoll_ofi_region region;
+};
+
+/* One entry, ready to be queued.  The provider has it until it is done. */
+struct trigger_work {
+    struct fi_deferred_work work; /* first: the queue of completions gives its address back */
+    struct pcoll_bound *bound;
+    struct fi_op_rma rma;
+    struct fi_op_cntr add;
+    struct iovec local;
+    struct fi_rma_iov remote;
+    void *desc;
+    int exists; /* WAIT has none, COPY only if it pours on a peer */
+};
+
+struct pcoll_bound {
+    struct pcoll_group *group;
+    struct pcoll_bound *next; /* of those that still wait for late pours */
+    const struct pcoll_plan *plan;
+    struct pcoll_ofi_endpoint *endpoint;
+    int nphases, ncounters;
+
+    struct trigger_counter *counters; /* [ncounters + 1]: the last counts works that are done */
+    struct trigger_work *works;       /* [nentries] */
+    struct trigger_window *windows;
+    int nwindows;
+    struct pcoll_ofi_region local[PCOLL_NUM_BUFFERS]; /* for this rank's own works */
+    struct pcoll_ofi_region bell_region;
+    uint64_t bells[2]; /* rung by peers, and what this rank rings theirs with */
+    char *buffers[PCOLL_NUM_BUFFERS];
+    uint64_t sizes[PCOLL_NUM_BUFFERS];
+
+    /* [nphases * ncounters]: what an instance waits for, and what the counter has gained from all
+     * ranks, from the start of the cycle to the end of the phase. */
+    uint64_t *need, *total;
+    int *data;   /* [nphases]: works that the last counter counts */
+    char *armed; /* [nphases * ncounters]: held down while works are queued? */
+    int *copies; /* entries to copy in this instance, [ncopies] */
+    int ncopies;
+
+    uint64_t starts;
+    int phase, active, failed;
+    int queued;  /* entries of the phase that are queued */
+    int waiting; /* counter that is looked at */
+    int is_read; /* peers get from memory that belongs to the plan, and nothing tells when */
+    int reserved_counters, reserved_works;
+    uint64_t capacity;
+};
+
+/* Of this process. */
+struct trigger_process {
+    struct pcoll_ofi_endpoint *endpoint; /* kept open until finalize */
+    struct pcoll_bound *late;            /* unbound, but peers may still pour */
+    int counters, works;                 /* taken from the budget */
+};
+extern struct trigger_process pcoll_trigger_process;
+
+static inline struct fid_cntr *trigger_data_counter(const struct pcoll_bound *bound)
+{
+    return bound->counters[bound->ncounters].cntr;
+}
+
+static inline int trigger_reached(const struct trigger_counter *counter, uint64_t level)
+{
+    return (int64_t)(fi_cntr_read(counter->cntr) - (counter->base + level)) >= 0;
+}
+
+/* ofi_trigger/group.c */
+enum pcoll_result pcoll_trigger_group_create(const struct pcoll_bootstrap *bootstrap,
+                                             struct pcoll_group **group_p);
+void pcoll_trigger_group_destroy(struct pcoll_group *group);
+unsigned pcoll_trigger_group_provides(const struct pcoll_group *group);
+enum pcoll_result pcoll_trigger_exchange(struct pcoll_group *group, const void *mine, void *all,
+                                         size_t bytes);
+
+/* The worst result of all ranks, and the largest of their values. */
+enum pcoll_result pcoll_trigger_agree(const struct pcoll_bootstrap *bootstrap,
+                                      enum pcoll_result result, int *value) PCOLL_MUST_CHECK;
+
+/* ofi_trigger/bind.c */
+enum pcoll_result pcoll_trigger_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
+                                     const struct pcoll_memory *memory,
+                                     struct pcoll_bound **bound_p);
+void pcoll_trigger_unbind(struct pcoll_bound *bound);
+
+/* End those of the late whose pours have all come; with `all`, the others too. */
+void pcoll_trigger_sweep(int all);
+
+/* ofi_trigger/open.c: what a plan needs here, before and after the peers have been asked. */
+enum pcoll_result pcoll_trigger_open(struct pcoll_bound *bound, const struct pcoll_plan *plan,
+                                     const struct pcoll_memory *memory) PCOLL_MUST_CHECK;
+void pcoll_trigger_close(struct pcoll_bound *bound);
+
+/* ofi_trigger/work.c: the work of an entry; the peer's address and key must be known. */
+struct trigger_target {
+    fi_addr_t peer;
+    uint64_t key, base;
+};
+void pcoll_trigger_work(struct pcoll_bound *bound, int entry, const struct trigger_target *target);
+
+#endif /* PCOLL_OFI_TRIGGER_STATE_H */

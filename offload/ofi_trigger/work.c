@@ -1,0 +1,68 @@
+/* From an entry to a struct fi_deferred_work. */
+#include "offload/ofi_trigger/state.h"
+
+static void make_add(struct pcoll_bound *bound, struct trigger_work *w,
+                     const struct pcoll_entry *entry)
+{
+    w->add.cntr = bound->counters[entry->done].cntr;
+    w->add.value = entry->done_add;
+    w->work.op_type = FI_OP_CNTR_ADD;
+    w->work.op.cntr = &w->add;
+}
+
+/* Where an RMA operation begins here, and the registration that covers it. */
+static void set_local(struct pcoll_bound *bound, struct trigger_work *w,
+                      const struct pcoll_entry *entry)
+{
+    if (entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET) {
+        w->local.iov_base = bound->buffers[entry->local.buffer] + entry->local.offset;
+        w->local.iov_len = entry->bytes;
+        w->desc = bound->local[entry->local.buffer].desc;
+    } else {
+        w->local.iov_base = &bound->bells[1];
+        w->local.iov_len = sizeof(bound->bells[1]);
+        w->desc = bound->bell_region.desc;
+    }
+}
+
+static void make_rma(struct pcoll_bound *bound, struct trigger_work *w,
+                     const struct pcoll_entry *entry, const struct trigger_target *target)
+{
+    int is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
+
+    set_local(bound, w, entry);
+    w->remote.addr = target->base + (is_move ? entry->remote.offset : 0);
+    w->remote.len = w->local.iov_len;
+    w->remote.key = target->key;
+    w->rma.ep = bound->endpoint->ep;
+    w->rma.msg = (struct fi_msg_rma){.msg_iov = &w->local,
+                                     .desc = &w->desc,
+                                     .iov_count = 1,
+                                     .addr = target->peer,
+                                     .rma_iov = &w->remote,
+                                     .rma_iov_count = 1,
+                                     .context = &w->work};
+    w->work.completion_cntr = is_move && entry->done != PCOLL_NONE
+                                  ? bound->counters[entry->done].cntr
+                                  : trigger_data_counter(bound);
+    w->work.op_type = entry->op == PCOLL_OP_GET ? FI_OP_READ : FI_OP_WRITE;
+    w->work.op.rma = &w->rma;
+}
+
+/* At start: by the counter of works that are done, which is never below 0.  The pour of a copy is
+ * queued when the copy is done. */
+void pcoll_trigger_work(struct pcoll_bound *bound, int i, const struct trigger_target *target)
+{
+    const struct pcoll_entry *entry = &bound->plan->entries[i];
+    struct trigger_work *w = &bound->works[i];
+    int at_once = entry->trigger == PCOLL_NONE || entry->op == PCOLL_OP_COPY;
+
+    w->bound = bound;
+    w->exists = 1;
+    w->work.triggering_cntr =
+        at_once ? trigger_data_counter(bound) : bound->counters[entry->trigger].cntr;
+    if (target)
+        make_rma(bound, w, entry, target);
+    else
+        make_add(bound, w, entry);
+}

@@ -1,0 +1,30 @@
+#include "tuning/locality.h"
+
+static enum pcoll_level level_of(struct pcoll_seat a, struct pcoll_seat b)
+{
+    if (a.package == PCOLL_NONE || b.package == PCOLL_NONE)
+        return PCOLL_LEVEL_ANY;
+    if (a.package != b.package)
+        return PCOLL_LEVEL_OTHER_SOCKET;
+    return a.cache == PCOLL_NONE || a.cache != b.cache ? PCOLL_LEVEL_OTHER_CACHE
+                                                       : PCOLL_LEVEL_SAME_CACHE;
+}
+
+/* Ranks that are all as near to the first as can be are so to each other. */
+enum pcoll_level pcoll_level_of_seats(const struct pcoll_seat *seats, int nranks,
+                                      const struct pcoll_topology *topology)
+{
+    enum pcoll_level most = PCOLL_LEVEL_ANY;
+
+    for (int rank = 0; rank < nranks; rank++) {
+        int first = topology ? topology->members[topology->first[topology->node[rank]]] : 0;
+        enum pcoll_level level = level_of(seats[first], seats[rank]);
+
+        if (rank == first)
+            continue;
+        if (level == PCOLL_LEVEL_ANY)
+            return level;
+        most = level > most ? level : most;
+    }
+    return most;
+}

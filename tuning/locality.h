@@ -1,0 +1,21 @@
+/*
+ * Where in their node the ranks of a communicator sit, and so how far they are from each other.
+ */
+#ifndef PCOLL_SEATS_H
+#define PCOLL_SEATS_H
+
+#include "tuning/table/parameters.h"
+
+/* Numbers that are equal where ranks of one node have the same; PCOLL_NONE: not known, or none. */
+struct pcoll_seat {
+    int32_t package; /* socket */
+    int32_t cache;   /* the largest data cache that all its cores share */
+};
+
+/* How far the ranks are from those of their own node: of the two that are farthest apart.  Seat i
+ * is of rank i; topology NULL: all ranks are on one node.  PCOLL_LEVEL_ANY: not known, or no node
+ * has two ranks. */
+enum pcoll_level pcoll_level_of_seats(const struct pcoll_seat *seats, int nranks,
+                                      const struct pcoll_topology *topology);
+
+#endif /* PCOLL_SEATS_H */

@@ -1,0 +1,88 @@
+#include "tuning/table/identity.h"
+
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+void pcoll_identity_text(char to[PCOLL_IDENTITY_BYTES], const char *from)
+{
+    const size_t length = strlen(from);
+    const size_t fits = length < PCOLL_IDENTITY_BYTES ? length : PCOLL_IDENTITY_BYTES - 1;
+
+    memcpy(to, from, fits);
+    to[fits] = '\0';
+}
+
+/* ---- here ---- */
+
+/* "model name : Intel(R) ..." of x86; others have "cpu", "Processor" or nothing. */
+static int is_name_of_processor(const char *line)
+{
+    return strncmp(line, "model name", 10) == 0 || strncmp(line, "cpu\t", 4) == 0 ||
+           strncmp(line, "Processor", 9) == 0;
+}
+
+static void read_processor(char to[PCOLL_IDENTITY_BYTES])
+{
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    char line[256];
+
+    if (!file)
+        return;
+    while (fgets(line, sizeof(line), file)) {
+        char *colon = strchr(line, ':');
+
+        if (!colon || !is_name_of_processor(line))
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        pcoll_identity_text(to, colon[1] == ' ' ? colon + 2 : colon + 1);
+        break;
+    }
+    fclose(file);
+}
+
+struct pcoll_identity pcoll_identity_here(void)
+{
+    struct pcoll_identity here = {.pcoll = PCOLL_VERSION};
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    read_processor(here.processor);
+    here.cores = cores > 0 && cores < INT_MAX ? (int)cores : 0;
+    return here;
+}
+
+/* ---- there and here ---- */
+
+static int differs(const char *table, const char *here, const char *what, const char *name,
+                   FILE *report)
+{
+    if (!table[0] || !here[0] || strcmp(table, here) == 0)
+        return 0;
+    fprintf(report, "%s: made for %s '%s', this is '%s'; used all the same\n", name, what, table,
+            here);
+    return 1;
+}
+
+/* "tcp;ofi_rxm" is tcp with a layer upon it. */
+static int differs_in_provider(const char *table, const char *here, const char *name, FILE *report)
+{
+    const size_t length = strcspn(table, ";");
+
+    if (length == strcspn(here, ";") && memcmp(table, here, length) == 0)
+        return 0;
+    return differs(table, here, "provider", name, report);
+}
+
+int pcoll_identity_compare(const struct pcoll_identity *table, const struct pcoll_identity *here,
+                           const char *name, FILE *report)
+{
+    int count = differs(table->processor, here->processor, "processor", name, report) +
+                differs_in_provider(table->provider, here->provider, name, report) +
+                differs(table->pcoll, here->pcoll, "version", name, report);
+
+    if (table->cores == 0 || here->cores == 0 || table->cores == here->cores)
+        return count;
+    fprintf(report, "%s: made for %d cores, these are %d; used all the same\n", name, table->cores,
+            here->cores);
+    return count + 1;
+}

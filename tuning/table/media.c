@@ -1,0 +1,201 @@
+#include "tuning/table/media.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum pcoll_result read_parameter(struct pcoll_reader *reader, struct json_object *value,
+                                        void *to)
+{
+    return pcoll_reader_number(reader, value, PCOLL_MAX_PARAMETER, to);
+}
+
+/* ---- intervals ---- */
+
+struct bounds {
+    double ends[2];
+    int count;
+};
+
+static enum pcoll_result read_bound(struct pcoll_reader *reader, struct json_object *value,
+                                    void *to)
+{
+    struct bounds *bounds = to;
+
+    return read_parameter(reader, value, &bounds->ends[bounds->count++]);
+}
+
+static int find_parameter(const char *name)
+{
+    for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
+        if (strcmp(pcoll_parameter_names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+static enum pcoll_result read_interval(struct pcoll_reader *reader, struct json_object *value,
+                                       void *to)
+{
+    struct pcoll_figures *figures = to;
+    const int parameter = find_parameter(reader->key);
+    struct bounds bounds = {.count = 0};
+    enum pcoll_result result;
+
+    if (parameter < 0)
+        return pcoll_reader_refuse(reader, "unknown key (allowed: names of parameters)");
+    if (!json_object_is_type(value, json_type_array) || json_object_array_length(value) != 2)
+        return pcoll_reader_refuse(reader, "must be [low, high]");
+    result = pcoll_reader_elements(reader, value, read_bound, &bounds);
+    if (result != PCOLL_OK)
+        return result;
+    figures->sure |= pcoll_parameter_bit((enum pcoll_parameter)parameter);
+    figures->low[parameter] = bounds.ends[0];
+    figures->high[parameter] = bounds.ends[1];
+    return PCOLL_OK;
+}
+
+static enum pcoll_result read_intervals(struct pcoll_reader *reader, struct json_object *value,
+                                        void *to)
+{
+    return pcoll_reader_members(reader, value, read_interval, to);
+}
+
+static enum pcoll_result check_intervals(struct pcoll_reader *reader,
+                                         const struct pcoll_record *record,
+                                         const struct pcoll_figures *figures)
+{
+    for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++) {
+        const unsigned bit = pcoll_parameter_bit((enum pcoll_parameter)i);
+
+        if (!(figures->sure & bit))
+            continue;
+        if (!(figures->given & bit))
+            return pcoll_reader_refuse_field(reader, record, "intervals",
+                                             "of %s, which is not given", pcoll_parameter_names[i]);
+        if (figures->low[i] > figures->value[i] || figures->value[i] > figures->high[i])
+            return pcoll_reader_refuse_field(reader, record, "intervals",
+                                             "%s is not within its own (allowed: low <= %s "
+                                             "<= high)",
+                                             pcoll_parameter_names[i], pcoll_parameter_names[i]);
+    }
+    return PCOLL_OK;
+}
+
+/* ---- media and levels ---- */
+
+static enum pcoll_result read_levels(struct pcoll_reader *reader, struct json_object *value,
+                                     void *to);
+
+/* In the order of enum pcoll_parameter; then what a level has, then what a medium has too. */
+#define PARAMETER(name, number, required)                                                          \
+    {                                                                                              \
+        name, read_parameter, offsetof(struct pcoll_figures, value) + (number) * sizeof(double),   \
+            required                                                                               \
+    }
+#define PARAMETERS(required)                                                                       \
+    PARAMETER("L", PCOLL_PARAMETER_L, required), PARAMETER("o", PCOLL_PARAMETER_O, required),      \
+        PARAMETER("g", PCOLL_PARAMETER_GAP, required),                                             \
+        PARAMETER("G", PCOLL_PARAMETER_G, required),                                               \
+        PARAMETER("rma", PCOLL_PARAMETER_RMA, required),                                           \
+        PARAMETER("copy", PCOLL_PARAMETER_COPY, required),                                         \
+        PARAMETER("call", PCOLL_PARAMETER_CALL, required),                                         \
+        PARAMETER("turn", PCOLL_PARAMETER_TURN, required),                                         \
+        PARAMETER("pack", PCOLL_PARAMETER_PACK, 0),                                                \
+        PARAMETER("reduce", PCOLL_PARAMETER_REDUCE, 0),                                            \
+        PARAMETER("register", PCOLL_PARAMETER_REGISTER, 0),                                        \
+        PARAMETER("pin", PCOLL_PARAMETER_PIN, 0),                                                  \
+    {                                                                                              \
+        "intervals", read_intervals, 0, 0                                                          \
+    }
+
+static const struct pcoll_field level_fields[] = {PARAMETERS(0), {NULL, NULL, 0, 0}};
+static const struct pcoll_field medium_fields[] = {
+    PARAMETERS(1), {"levels", read_levels, 0, 0}, {NULL, NULL, 0, 0}};
+
+static enum pcoll_result read_figures(struct pcoll_reader *reader, struct json_object *value,
+                                      const struct pcoll_field *fields,
+                                      struct pcoll_figures *figures)
+{
+    struct pcoll_record record = {.fields = fields, .to = figures};
+    const enum pcoll_result result = pcoll_reader_fields(reader, value, &record);
+
+    if (result != PCOLL_OK)
+        return result;
+    for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
+        if (record.lines[i] != 0)
+            figures->given |= pcoll_parameter_bit((enum pcoll_parameter)i);
+    return check_intervals(reader, &record, figures);
+}
+
+/* `to` is the figures of all levels; the first of them are the medium's own. */
+static enum pcoll_result read_level(struct pcoll_reader *reader, struct json_object *value,
+                                    void *to)
+{
+    const int level = pcoll_level_find(reader->key);
+    struct pcoll_figures *figures = to;
+
+    if (level <= PCOLL_LEVEL_ANY)
+        return pcoll_reader_refuse(reader, "unknown key (allowed: same_cache, other_cache, "
+                                           "other_socket, other_host)");
+    return read_figures(reader, value, level_fields, &figures[level]);
+}
+
+static enum pcoll_result read_levels(struct pcoll_reader *reader, struct json_object *value,
+                                     void *to)
+{
+    return pcoll_reader_members(reader, value, read_level, to);
+}
+
+void pcoll_medium_derive(struct pcoll_table_medium *medium)
+{
+    for (int i = 0; i < PCOLL_NUM_LEVELS; i++) {
+        struct pcoll_figures figures = medium->figures[i];
+
+        pcoll_figures_inherit(&figures, &medium->figures[PCOLL_LEVEL_ANY]);
+        medium->machine[i] = pcoll_figures_machine(&figures);
+    }
+}
+
+/* json-c lets them pass, though JSON does not. */
+static int has_control(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ')
+            return 1;
+    return 0;
+}
+
+static enum pcoll_result read_medium(struct pcoll_reader *reader, struct json_object *value,
+                                     void *to)
+{
+    struct pcoll_media *media = to;
+    struct pcoll_table_medium *medium = &media->media[media->count];
+    const size_t length = strlen(reader->key);
+    enum pcoll_result result;
+
+    if (length == 0 || length >= PCOLL_MEDIUM_NAME_BYTES)
+        return pcoll_reader_refuse(reader, "the name of a medium has 1 to %d bytes",
+                                   PCOLL_MEDIUM_NAME_BYTES - 1);
+    if (has_control(reader->key))
+        return pcoll_reader_refuse(reader, "a name cannot hold control characters");
+    memcpy(medium->name, reader->key, length + 1);
+    media->count++;
+    result = read_figures(reader, value, medium_fields, medium->figures);
+    pcoll_medium_derive(medium);
+    return result;
+}
+
+enum pcoll_result pcoll_media_read(struct pcoll_reader *reader, struct json_object *value, void *to)
+{
+    struct pcoll_media *media = to;
+    int count;
+
+    if (!json_object_is_type(value, json_type_object))
+        return pcoll_reader_refuse(reader, "must be an object");
+    count = json_object_object_length(value);
+    if (count == 0)
+        return pcoll_reader_refuse(reader, "must name one medium at least");
+    media->media = calloc((size_t)count, sizeof(*media->media));
+    if (!media->media)
+        return pcoll_reader_no_memory(reader);
+    return pcoll_reader_members(reader, value, read_medium, media);
+}

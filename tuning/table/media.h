@@ -1,0 +1,31 @@
+/*
+ * The media of the tuning table, from JSON.
+ */
+#ifndef PCOLL_MEDIA_H
+#define PCOLL_MEDIA_H
+
+#include "tuning/table/parameters.h"
+#include "tuning/table/reader.h"
+
+#define PCOLL_MEDIUM_NAME_BYTES 32
+#define PCOLL_MAX_PARAMETER 1e9 /* us, us/byte */
+
+struct pcoll_table_medium {
+    char name[PCOLL_MEDIUM_NAME_BYTES];
+    struct pcoll_figures figures[PCOLL_NUM_LEVELS]; /* as written */
+    struct pcoll_machine machine[PCOLL_NUM_LEVELS]; /* with what a level inherits */
+};
+
+struct pcoll_media {
+    struct pcoll_table_medium *media; /* the caller ends it with free(), after a failure too */
+    size_t count;
+};
+
+/* A pcoll_read: object of media to struct pcoll_media. */
+enum pcoll_result pcoll_media_read(struct pcoll_reader *reader, struct json_object *value,
+                                   void *to) PCOLL_MUST_CHECK;
+
+/* Derive `machine` from `figures`. */
+void pcoll_medium_derive(struct pcoll_table_medium *medium);
+
+#endif /* PCOLL_MEDIA_H */

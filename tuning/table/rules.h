@@ -1,0 +1,29 @@
+/*
+ * The rules of the tuning table, from JSON.
+ */
+#ifndef PCOLL_RULES_H
+#define PCOLL_RULES_H
+
+#include "tuning/table/reader.h"
+#include "tuning/table/table.h"
+
+struct pcoll_rules {
+    struct pcoll_rule *rules; /* the caller ends it with free(), after a failure too */
+    size_t count;
+};
+
+/* What a rule or a correction is about, as written. */
+struct pcoll_subject {
+    const char *coll, *algorithm, *path; /* path may be NULL */
+};
+
+/* Fill rule->coll, ->algorithm and ->params.path; refuses what does not exist. */
+enum pcoll_result pcoll_subject_find(struct pcoll_reader *reader, const struct pcoll_record *record,
+                                     const struct pcoll_subject *subject,
+                                     struct pcoll_rule *rule) PCOLL_MUST_CHECK;
+
+/* A pcoll_read: array of rules to struct pcoll_rules. */
+enum pcoll_result pcoll_rules_read(struct pcoll_reader *reader, struct json_object *value,
+                                   void *to) PCOLL_MUST_CHECK;
+
+#endif /* PCOLL_RULES_H */
