@@ -28,7 +28,7 @@ struct pcoll_params {
 /* What the cost functions know of a machine: LogGP (document 002 section 4) plus the rates of the
  * node, for one level or (`node`) two.  Times in microseconds, rates in microseconds per byte. */
 struct pcoll_machine {
-    double L;    /* latency of a pour or a small put */
+    double L;    /* latency of a signal or a small put */
     double o;    /* processor time to fire an entry */
     double g;    /* gap between two messages of one rank */
     double G;    /* per byte, straight between user buffers (RMA, CMA) */

@@ -61,7 +61,7 @@ struct pcoll_segment {
 };
 
 /* How many segments of at most `segment` bytes (0: `fallback`) make up a message of bytes > 0; not
- * more than PCOLL_MAX_SEGMENTS, however small the segments were wished. */
+ * more than PCOLL_MAX_SEGMENTS, however small the segments were requested. */
 #define PCOLL_MAX_SEGMENTS 4096
 uint64_t pcoll_segment_count(uint64_t bytes, uint64_t segment, uint64_t fallback);
 
@@ -78,8 +78,8 @@ double pcoll_cost_waves(const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine, int waves, double messages);
 
 /* What it takes to send `bytes` bytes between user buffers: `first` from firing the entry until the
- * pour is seen, `gap` until the next can follow, and `in`, how far apart pours that several ranks
- * send to one are seen. */
+ * signal is seen, `gap` until the next can follow, and `in`, how far apart signals that several
+ * ranks send to one are seen. */
 struct pcoll_hop {
     double first, gap, in;
 };
@@ -116,7 +116,7 @@ struct pcoll_machine pcoll_cost_leaders(const struct pcoll_signature *signature,
 struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine);
 
 /*
- * The ends of a hierarchical barrier: members other than the leader pour `weight` on its counter
+ * The ends of a hierarchical barrier: members other than the leader signal `weight` on its counter
  * `bank` and wait to be released (pcoll_barrier_follow).  The leader of `team` has
  * pcoll_barrier_gathered there when all have come; when its counter has reached `level`, the sum of
  * all that it gets in an instance, all ranks have started, and it releases its members.

@@ -4,14 +4,14 @@
 #include <assert.h>
 #include <stdlib.h>
 
-struct seat {
+struct locality {
     int node_id, distance, rank;
     int lowest; /* rank of the node */
 };
 
 static int by_node(const void *left, const void *right)
 {
-    const struct seat *a = left, *b = right;
+    const struct locality *a = left, *b = right;
 
     if (a->node_id != b->node_id)
         return a->node_id < b->node_id ? -1 : 1;
@@ -20,7 +20,7 @@ static int by_node(const void *left, const void *right)
 
 static int by_member(const void *left, const void *right)
 {
-    const struct seat *a = left, *b = right;
+    const struct locality *a = left, *b = right;
 
     if (a->lowest != b->lowest)
         return a->lowest < b->lowest ? -1 : 1;
@@ -30,43 +30,44 @@ static int by_member(const void *left, const void *right)
 }
 
 /* The ranks in the order in which the topology lists them. */
-static void sort_seats(struct seat *seats, const int *node_ids, const int *distance, int nranks)
+static void sort_localities(struct locality *localities, const int *node_ids, const int *distance,
+                            int nranks)
 {
     for (int r = 0; r < nranks; r++)
-        seats[r] = (struct seat){node_ids[r], distance ? distance[r] : 0, r, r};
-    qsort(seats, (size_t)nranks, sizeof(*seats), by_node);
+        localities[r] = (struct locality){node_ids[r], distance ? distance[r] : 0, r, r};
+    qsort(localities, (size_t)nranks, sizeof(*localities), by_node);
     for (int i = 1; i < nranks; i++)
-        if (seats[i].node_id == seats[i - 1].node_id)
-            seats[i].lowest = seats[i - 1].lowest;
-    qsort(seats, (size_t)nranks, sizeof(*seats), by_member);
+        if (localities[i].node_id == localities[i - 1].node_id)
+            localities[i].lowest = localities[i - 1].lowest;
+    qsort(localities, (size_t)nranks, sizeof(*localities), by_member);
 }
 
 enum pcoll_result pcoll_topology_create(const int *node_ids, const int *distance, int nranks,
                                         struct pcoll_topology **topology_p)
 {
     const size_t n = (size_t)nranks;
-    struct seat *seats = malloc(n * sizeof(*seats));
+    struct locality *localities = malloc(n * sizeof(*localities));
     struct pcoll_topology *topology = malloc(sizeof(*topology) + (3 * n + 1) * sizeof(int));
     int *node, *first, *members, nnodes = 0;
 
     assert(nranks >= 1);
-    if (seats == NULL || topology == NULL) {
-        free(seats);
+    if (localities == NULL || topology == NULL) {
+        free(localities);
         free(topology);
         return PCOLL_ERR_NOMEM;
     }
     node = (int *)(topology + 1);
     members = node + n;
     first = members + n;
-    sort_seats(seats, node_ids, distance, nranks);
+    sort_localities(localities, node_ids, distance, nranks);
     for (int i = 0; i < nranks; i++) {
-        if (i == 0 || seats[i].node_id != seats[i - 1].node_id)
+        if (i == 0 || localities[i].node_id != localities[i - 1].node_id)
             first[nnodes++] = i;
-        node[seats[i].rank] = nnodes - 1;
-        members[i] = seats[i].rank;
+        node[localities[i].rank] = nnodes - 1;
+        members[i] = localities[i].rank;
     }
     first[nnodes] = nranks;
-    free(seats);
+    free(localities);
     *topology = (struct pcoll_topology){nnodes, node, first, members};
     *topology_p = topology;
     return PCOLL_OK;

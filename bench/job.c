@@ -258,7 +258,7 @@ double job_sum(const struct job *job, double value)
     return reduce(job, value, MPI_SUM);
 }
 
-/* /proc/net/dev: two lines of titles, then for each interface "name:", 8 figures of what it has
+/* /proc/net/dev: two lines of titles, then for each interface "name:", 8 estimates of what it has
  * received, bytes and packets sent. */
 double job_packets(const struct job *job)
 {

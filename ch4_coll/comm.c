@@ -122,7 +122,7 @@ static int attach_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm *state)
 struct greeting {
     int32_t medium;
     int32_t distance; /* from the network, as in pcoll_topology_create */
-    struct pcoll_seat seat;
+    struct pcoll_locality locality;
 };
 
 static bool have_one_node(const int *nodes, int n)
@@ -155,19 +155,20 @@ static int32_t own_object(MPIR_hwtopo_type_e type)
     return gid == MPIR_HWTOPO_GID_ROOT ? PCOLL_NONE : gid;
 }
 
-static struct pcoll_seat own_seat(void)
+static struct pcoll_locality own_locality(void)
 {
-    struct pcoll_seat seat = {own_object(MPIR_HWTOPO_TYPE__PACKAGE), PCOLL_NONE};
+    struct pcoll_locality locality = {own_object(MPIR_HWTOPO_TYPE__PACKAGE), PCOLL_NONE};
 
     for (int type = MPIR_HWTOPO_TYPE__L5CACHE;
-         type >= MPIR_HWTOPO_TYPE__L1CACHE && seat.cache == PCOLL_NONE; type--)
-        seat.cache = own_object(type);
-    return seat;
+         type >= MPIR_HWTOPO_TYPE__L1CACHE && locality.cache == PCOLL_NONE; type--)
+        locality.cache = own_object(type);
+    return locality;
 }
 
 static struct greeting own_greeting(bool one_node)
 {
-    struct greeting mine = {.medium = MPIDI_PCOLL_medium_wish(one_node), .seat = own_seat()};
+    struct greeting mine = {.medium = MPIDI_PCOLL_medium_hint(one_node),
+                            .locality = own_locality()};
 
     if (!one_node)
         mine.distance = distance_from_network();
@@ -179,19 +180,19 @@ static enum pcoll_result see_places(struct MPIDI_PCOLL_comm *state, const struct
                                     const int *nodes, bool one_node)
 {
     int n = state->bootstrap.nranks;
-    struct pcoll_seat *seats = MPL_malloc(n * sizeof(*seats), MPL_MEM_COLL);
+    struct pcoll_locality *localities = MPL_malloc(n * sizeof(*localities), MPL_MEM_COLL);
     int *distances = MPL_malloc(n * sizeof(*distances), MPL_MEM_COLL);
-    enum pcoll_result result = seats && distances ? PCOLL_OK : PCOLL_ERR_NOMEM;
+    enum pcoll_result result = localities && distances ? PCOLL_OK : PCOLL_ERR_NOMEM;
 
     for (int i = 0; result == PCOLL_OK && i < n; i++) {
-        seats[i] = all[i].seat;
+        localities[i] = all[i].locality;
         distances[i] = all[i].distance;
     }
     if (result == PCOLL_OK && !one_node)
         result = pcoll_topology_create(nodes, distances, n, &state->topology);
     if (result == PCOLL_OK)
-        state->level = pcoll_level_of_seats(seats, n, state->topology);
-    MPL_free(seats);
+        state->level = pcoll_level_of(localities, n, state->topology);
+    MPL_free(localities);
     MPL_free(distances);
     return result;
 }

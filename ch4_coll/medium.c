@@ -96,17 +96,17 @@ static const char *mpich_interface(void)
 
 const char *MPIDI_PCOLL_provider(void)
 {
-    const char *wish = MPIR_CVAR_COLL_OFFLOAD_PROVIDER;
+    const char *hint = MPIR_CVAR_COLL_OFFLOAD_PROVIDER;
 
-    return is_set(wish) ? wish : mpich_provider();
+    return is_set(hint) ? hint : mpich_provider();
 }
 
 const char *MPIDI_PCOLL_interface(void)
 {
-    const char *wish = MPIR_CVAR_COLL_OFFLOAD_INTERFACE;
+    const char *hint = MPIR_CVAR_COLL_OFFLOAD_INTERFACE;
 
-    if (is_set(wish))
-        return wish;
+    if (is_set(hint))
+        return hint;
     return is_set(MPIR_CVAR_COLL_OFFLOAD_PROVIDER) ? NULL : mpich_interface();
 }
 
@@ -142,7 +142,7 @@ static void report_names(const char *name)
     MPIDI_PCOLL_report(line);
 }
 
-int MPIDI_PCOLL_medium_wish(bool one_node)
+int MPIDI_PCOLL_medium_hint(bool one_node)
 {
     const char *name = MPIR_CVAR_COLL_OFFLOAD_MEDIUM;
     int number;

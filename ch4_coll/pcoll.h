@@ -62,7 +62,7 @@ enum { MPIDI_PCOLL_MEDIUM_SHM, MPIDI_PCOLL_MEDIUM_RMA, MPIDI_PCOLL_MEDIUM_TRIGGE
 /* NULL: not in this build. */
 const struct pcoll_medium *MPIDI_PCOLL_medium(int number);
 /* What the settings of this rank ask for; PCOLL_NONE: MPICH's path. */
-int MPIDI_PCOLL_medium_wish(bool one_node);
+int MPIDI_PCOLL_medium_hint(bool one_node);
 /* What to try when medium `number` is not to be had; PCOLL_NONE: MPICH's path. */
 int MPIDI_PCOLL_medium_next(int number, bool one_node);
 bool MPIDI_PCOLL_is_network(const struct pcoll_medium *medium);

@@ -264,11 +264,11 @@ static struct names names_of(enum pcoll_coll coll)
 
 static const char *const KEY = "coll_offload_algorithm";
 
-static struct pcoll_wish wish_of(enum pcoll_coll coll, MPIR_Info *info, char *value, int length,
+static struct pcoll_hint hint_of(enum pcoll_coll coll, MPIR_Info *info, char *value, int length,
                                  FILE *out)
 {
     struct names names = names_of(coll);
-    struct pcoll_wish wish = {.algorithm = names.value, .origin = names.cvar};
+    struct pcoll_hint hint = {.algorithm = names.value, .origin = names.cvar};
     uint64_t radix = info_number(info, "coll_offload_radix", MPIR_CVAR_COLL_OFFLOAD_RADIX, out);
     int found = 0;
 
@@ -277,16 +277,16 @@ static struct pcoll_wish wish_of(enum pcoll_coll coll, MPIR_Info *info, char *va
     check_cvar("MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD", MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD, 0,
                out);
     check_cvar("MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP", MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP, 0, out);
-    wish.radix = radix > INT_MAX ? INT_MAX : (int)radix;
-    wish.segment =
+    hint.radix = radix > INT_MAX ? INT_MAX : (int)radix;
+    hint.segment =
         info_number(info, "coll_offload_segment_size", MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE, out);
     if (info)
         MPIR_Info_get_impl(info, KEY, length - 1, value, &found);
     if (found) {
-        wish.algorithm = value;
-        wish.origin = "info key coll_offload_algorithm";
+        hint.algorithm = value;
+        hint.origin = "info key coll_offload_algorithm";
     }
-    return wish;
+    return hint;
 }
 
 /* ofi_rma goes through shared memory inside a node, ofi_trigger through the network everywhere. */
@@ -298,11 +298,11 @@ static const char *medium_in_node(const struct MPIDI_PCOLL_comm *state)
 }
 
 /* What the model would have had beside the choice. */
-static void print_losers(const struct pcoll_signature *signature,
-                         const struct pcoll_ability *ability, const struct pcoll_choice *choice)
+static void print_losers(const struct pcoll_signature *signature, const struct pcoll_caps *caps,
+                         const struct pcoll_choice *choice)
 {
     struct pcoll_choice list[PCOLL_MAX_CANDIDATES];
-    const int count = pcoll_candidates(table, signature, ability, list, PCOLL_MAX_CANDIDATES);
+    const int count = pcoll_candidates(table, signature, caps, list, PCOLL_MAX_CANDIDATES);
     char text[PCOLL_CHOICE_BYTES];
 
     for (int i = 0; i < count; i++) {
@@ -321,9 +321,9 @@ static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
                    FILE *out)
 {
     char value[MPI_MAX_INFO_VAL + 1] = "";
-    struct pcoll_wish wish = wish_of(signature->coll, info, value, sizeof(value), out);
+    struct pcoll_hint hint = hint_of(signature->coll, info, value, sizeof(value), out);
     int threshold = MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD, temp = MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP;
-    struct pcoll_ability ability = {
+    struct pcoll_caps caps = {
         .medium = state->medium->name,
         .node_medium = medium_in_node(state),
         .level = state->level,
@@ -336,14 +336,14 @@ static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
     };
     struct pcoll_choice choice;
 
-    if (wish.algorithm && strcmp(wish.algorithm, "mpich") == 0)
+    if (hint.algorithm && strcmp(hint.algorithm, "mpich") == 0)
         return;
     if (!table)
         table = load_table(state, out);
-    if (!table || pcoll_choose(table, signature, &ability, &wish, out, &choice) != PCOLL_OK)
+    if (!table || pcoll_choose(table, signature, &caps, &hint, out, &choice) != PCOLL_OK)
         return;
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)
-        print_losers(signature, &ability, &choice);
+        print_losers(signature, &caps, &choice);
     proposal->row = (int32_t)(choice.algorithm - pcoll_algorithms);
     proposal->radix = choice.params.radix;
     proposal->slots = choice.params.slots;

@@ -1,5 +1,5 @@
 /*
- * A medium runs plans: it moves bytes and lifts counters.
+ * A medium runs plans: it moves bytes and gains counters.
  *
  * It is one table of functions, every slot filled.  Binding is collective over the ranks of the
  * group and exchanges all addresses; from then on only plan entries communicate.  Unbinding is

@@ -18,7 +18,7 @@ enum { NO_USER_RMA = 1 << 0, TOO_MUCH_TEMP = 1 << 1, NO_COST = 1 << 2 };
 
 struct search {
     const struct pcoll_signature *signature;
-    const struct pcoll_ability *ability;
+    const struct pcoll_caps *caps;
     const struct pcoll_table *table;
     struct pcoll_machine machine;
     double factor;             /* of the algorithm and path that are weighed */
@@ -38,7 +38,7 @@ __attribute__((format(printf, 3, 4))) static void say(FILE *report, const char *
 
     if (!report)
         return;
-    fprintf(report, "%s: ", origin ? origin : "wish");
+    fprintf(report, "%s: ", origin ? origin : "hint");
     va_start(arguments, format);
     vfprintf(report, format, arguments);
     va_end(arguments);
@@ -61,7 +61,7 @@ static double cost_of(struct search *search, const struct pcoll_algorithm *algor
 
     if (is_trivial(search->signature))
         return search->machine.call;
-    if (algorithm->temp_bytes(search->signature, params) > search->ability->max_temp) {
+    if (algorithm->temp_bytes(search->signature, params) > search->caps->max_temp) {
         search->refusals |= TOO_MUCH_TEMP;
         return -1;
     }
@@ -150,14 +150,14 @@ static int slots_candidates(const struct search *search, const struct pcoll_algo
                             struct pcoll_params params, int *values)
 {
     const struct pcoll_topology *topology = search->signature->topology;
-    const int cores = search->ability->cores;
+    const int cores = search->caps->cores;
     const int nranks = search->signature->nranks / (topology ? topology->nnodes : 1);
 
     values[0] = 0;
     if (!algorithm->uses_slots)
         return 1;
     values[1] = cores > 0 && nranks > cores ? PCOLL_LONG_RING_CROWDED : PCOLL_LONG_RING;
-    if (search->ability->max_ring > 0 && values[1] > search->ability->max_ring)
+    if (search->caps->max_ring > 0 && values[1] > search->caps->max_ring)
         return 1;
     params.slots = values[1];
     return algorithm->temp_bytes(search->signature, &params) <= PCOLL_LONG_RING_BYTES ? 2 : 1;
@@ -168,7 +168,7 @@ static int path_suits(struct search *search, const struct pcoll_algorithm *algor
                       enum pcoll_path path)
 {
     const unsigned named = 1u << PCOLL_PATH_USER | 1u << PCOLL_PATH_TEMP;
-    const struct pcoll_ability *ability = search->ability;
+    const struct pcoll_caps *caps = search->caps;
 
     if (path == PCOLL_PATH_AUTO)
         return !(algorithm->paths & named);
@@ -178,11 +178,11 @@ static int path_suits(struct search *search, const struct pcoll_algorithm *algor
         return 0;
     if (path != PCOLL_PATH_USER)
         return 1;
-    if (!(ability->provides & PCOLL_NEED_USER_RMA)) {
+    if (!(caps->provides & PCOLL_NEED_USER_RMA)) {
         search->refusals |= NO_USER_RMA;
         return 0;
     }
-    return search->below_threshold || search->signature->bytes >= ability->user_rma_threshold;
+    return search->below_threshold || search->signature->bytes >= caps->user_rma_threshold;
 }
 
 static void weigh_rings(struct search *search, const struct pcoll_algorithm *algorithm,
@@ -201,7 +201,7 @@ static void weigh_rings(struct search *search, const struct pcoll_algorithm *alg
 static void weigh_rails(struct search *search, const struct pcoll_algorithm *algorithm,
                         struct pcoll_params params)
 {
-    params.rails = search->ability->rails;
+    params.rails = search->caps->rails;
     weigh_rings(search, algorithm, params);
     if (params.rails > 1) {
         params.rails = 1;
@@ -219,7 +219,7 @@ static double factor_of(const struct search *search, const struct pcoll_algorith
                                      .nranks = search->signature->nranks,
                                      .nnodes = topology ? topology->nnodes : 1};
 
-    snprintf(about.medium, sizeof(about.medium), "%s", search->ability->medium);
+    snprintf(about.medium, sizeof(about.medium), "%s", search->caps->medium);
     return pcoll_table_factor(search->table, &about, search->signature->bytes);
 }
 
@@ -291,7 +291,7 @@ static int rule_matches(const struct pcoll_rule *rule, const struct pcoll_signat
 
 static int search_rules(struct search *search, const struct pcoll_table *table)
 {
-    const struct pcoll_params wished = search->fixed;
+    const struct pcoll_params requested = search->fixed;
     size_t count;
     const struct pcoll_rule *rules = pcoll_table_rules(table, &count);
     int done = 0;
@@ -300,17 +300,17 @@ static int search_rules(struct search *search, const struct pcoll_table *table)
         if (!rule_matches(&rules[i], search->signature))
             continue;
         search->fixed = rules[i].params;
-        if (wished.radix != 0)
-            search->fixed.radix = wished.radix;
-        if (wished.segment != 0)
-            search->fixed.segment = wished.segment;
+        if (requested.radix != 0)
+            search->fixed.radix = requested.radix;
+        if (requested.segment != 0)
+            search->fixed.segment = requested.segment;
         done = search_within(search, rules[i].algorithm, "rule");
     }
-    search->fixed = wished;
+    search->fixed = requested;
     return done;
 }
 
-static void report_unsuitable(const struct search *search, const struct pcoll_wish *wish,
+static void report_unsuitable(const struct search *search, const struct pcoll_hint *hint,
                               FILE *report)
 {
     const char *reason = "does not suit this call";
@@ -319,7 +319,7 @@ static void report_unsuitable(const struct search *search, const struct pcoll_wi
         reason = "needs access to the user buffers of other ranks, which is not to be had here";
     else if (search->refusals & TOO_MUCH_TEMP)
         reason = "needs too large a communication buffer";
-    say(report, wish->origin, "algorithm '%s' %s; using auto", wish->algorithm, reason);
+    say(report, hint->origin, "algorithm '%s' %s; using auto", hint->algorithm, reason);
 }
 
 static void report_unused(const struct search *search, const struct pcoll_algorithm *algorithm,
@@ -331,44 +331,44 @@ static void report_unused(const struct search *search, const struct pcoll_algori
         say(report, origin, "algorithm '%s' has no segment; ignored", algorithm->name);
 }
 
-static int search_wish(struct search *search, const struct pcoll_wish *wish, FILE *report)
+static int search_hint(struct search *search, const struct pcoll_hint *hint, FILE *report)
 {
     const enum pcoll_coll coll = search->signature->coll;
     const struct pcoll_algorithm *algorithm;
     char name[64], names[256];
 
-    if (!wish->algorithm || strcmp(wish->algorithm, "auto") == 0)
+    if (!hint->algorithm || strcmp(hint->algorithm, "auto") == 0)
         return 0;
-    algorithm = pcoll_algorithm_find(coll, wish->algorithm);
+    algorithm = pcoll_algorithm_find(coll, hint->algorithm);
     if (!algorithm) {
-        pcoll_text_quote(name, sizeof(name), wish->algorithm, sizeof(name));
+        pcoll_text_quote(name, sizeof(name), hint->algorithm, sizeof(name));
         pcoll_text_names(coll, names, sizeof(names));
-        say(report, wish->origin, "no %s algorithm '%s' (allowed: auto, %s%smpich); using auto",
+        say(report, hint->origin, "no %s algorithm '%s' (allowed: auto, %s%smpich); using auto",
             pcoll_coll_name(coll), name, names, names[0] ? ", " : "");
         return 0;
     }
-    report_unused(search, algorithm, wish->origin, report);
-    if (search_within(search, algorithm, "wish"))
+    report_unused(search, algorithm, hint->origin, report);
+    if (search_within(search, algorithm, "hint"))
         return 1;
-    report_unsuitable(search, wish, report);
+    report_unsuitable(search, hint, report);
     return 0;
 }
 
-static void take_params(struct search *search, const struct pcoll_wish *wish, FILE *report)
+static void take_params(struct search *search, const struct pcoll_hint *hint, FILE *report)
 {
-    search->fixed.segment = wish->segment;
-    if (wish->radix >= 2)
-        search->fixed.radix = wish->radix;
-    else if (wish->radix != 0)
-        say(report, wish->origin, "no radix %d (allowed: 2 and more, 0 for auto); ignored",
-            wish->radix);
+    search->fixed.segment = hint->segment;
+    if (hint->radix >= 2)
+        search->fixed.radix = hint->radix;
+    else if (hint->radix != 0)
+        say(report, hint->origin, "no radix %d (allowed: 2 and more, 0 for auto); ignored",
+            hint->radix);
 }
 
-static int search_without_params(struct search *search, const struct pcoll_wish *wish, FILE *report)
+static int search_without_params(struct search *search, const struct pcoll_hint *hint, FILE *report)
 {
     if (search->fixed.radix == 0 && search->fixed.segment == 0)
         return 0;
-    say(report, wish->origin, "no algorithm can run with radix %d, segment %llu; ignored",
+    say(report, hint->origin, "no algorithm can run with radix %d, segment %llu; ignored",
         search->fixed.radix, (unsigned long long)search->fixed.segment);
     search->fixed = (struct pcoll_params){0};
     return search_model(search);
@@ -378,19 +378,18 @@ static int search_without_params(struct search *search, const struct pcoll_wish 
 static int find_machine(struct search *search, const struct pcoll_table *table,
                         struct pcoll_machine *node)
 {
-    const struct pcoll_ability *ability = search->ability;
-    const enum pcoll_level between = ability->node_medium ? PCOLL_LEVEL_ANY : ability->level;
-    const struct pcoll_machine *machine = pcoll_table_level(table, ability->medium, between);
+    const struct pcoll_caps *caps = search->caps;
+    const enum pcoll_level between = caps->node_medium ? PCOLL_LEVEL_ANY : caps->level;
+    const struct pcoll_machine *machine = pcoll_table_level(table, caps->medium, between);
 
     if (!machine)
         return 0;
     search->machine = *machine;
-    search->machine.cores = ability->cores;
-    machine = ability->node_medium ? pcoll_table_level(table, ability->node_medium, ability->level)
-                                   : NULL;
+    search->machine.cores = caps->cores;
+    machine = caps->node_medium ? pcoll_table_level(table, caps->node_medium, caps->level) : NULL;
     if (machine) {
         *node = *machine;
-        node->cores = ability->cores;
+        node->cores = caps->cores;
         search->machine.node = node;
     }
     return 1;
@@ -398,22 +397,22 @@ static int find_machine(struct search *search, const struct pcoll_table *table,
 
 enum pcoll_result pcoll_choose(const struct pcoll_table *table,
                                const struct pcoll_signature *signature,
-                               const struct pcoll_ability *ability, const struct pcoll_wish *wish,
+                               const struct pcoll_caps *caps, const struct pcoll_hint *hint,
                                FILE *report, struct pcoll_choice *choice_p)
 {
-    static const struct pcoll_wish open = {0};
-    struct search search = {.signature = signature, .ability = ability, .table = table};
+    static const struct pcoll_hint open = {0};
+    struct search search = {.signature = signature, .caps = caps, .table = table};
     struct pcoll_machine node;
 
-    if (!wish)
-        wish = &open;
+    if (!hint)
+        hint = &open;
     if (!find_machine(&search, table, &node)) {
-        say(report, wish->origin, "the tuning table lacks medium '%s'", ability->medium);
+        say(report, hint->origin, "the tuning table lacks medium '%s'", caps->medium);
         return PCOLL_UNSUPPORTED;
     }
-    take_params(&search, wish, report);
-    if (!search_wish(&search, wish, report) && !search_rules(&search, table) &&
-        !search_model(&search) && !search_without_params(&search, wish, report))
+    take_params(&search, hint, report);
+    if (!search_hint(&search, hint, report) && !search_rules(&search, table) &&
+        !search_model(&search) && !search_without_params(&search, hint, report))
         return PCOLL_UNSUPPORTED;
     *choice_p = search.best;
     choice_p->weighed = search.weighed;
@@ -432,10 +431,10 @@ static int by_cost(const void *left, const void *right)
 }
 
 int pcoll_candidates(const struct pcoll_table *table, const struct pcoll_signature *signature,
-                     const struct pcoll_ability *ability, struct pcoll_choice *list, int most)
+                     const struct pcoll_caps *caps, struct pcoll_choice *list, int most)
 {
     struct search search = {
-        .signature = signature, .ability = ability, .table = table, .list = list, .most = most};
+        .signature = signature, .caps = caps, .table = table, .list = list, .most = most};
     struct pcoll_machine node;
 
     if (find_machine(&search, table, &node))

@@ -1,6 +1,6 @@
 #include "tuning/locality.h"
 
-static enum pcoll_level level_of(struct pcoll_seat a, struct pcoll_seat b)
+static enum pcoll_level level_of(struct pcoll_locality a, struct pcoll_locality b)
 {
     if (a.package == PCOLL_NONE || b.package == PCOLL_NONE)
         return PCOLL_LEVEL_ANY;
@@ -11,14 +11,14 @@ static enum pcoll_level level_of(struct pcoll_seat a, struct pcoll_seat b)
 }
 
 /* Ranks that are all as near to the first as can be are so to each other. */
-enum pcoll_level pcoll_level_of_seats(const struct pcoll_seat *seats, int nranks,
-                                      const struct pcoll_topology *topology)
+enum pcoll_level pcoll_level_of(const struct pcoll_locality *localities, int nranks,
+                                const struct pcoll_topology *topology)
 {
     enum pcoll_level most = PCOLL_LEVEL_ANY;
 
     for (int rank = 0; rank < nranks; rank++) {
         int first = topology ? topology->members[topology->first[topology->node[rank]]] : 0;
-        enum pcoll_level level = level_of(seats[first], seats[rank]);
+        enum pcoll_level level = level_of(localities[first], localities[rank]);
 
         if (rank == first)
             continue;

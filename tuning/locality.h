@@ -4,10 +4,10 @@
 #ifndef PCOLL_SEATS_H
 #define PCOLL_SEATS_H
 
-#include "tuning/table/parameters.h"
+#include "tuning/table/estimates.h"
 
 /* Numbers that are equal where ranks of one node have the same; PCOLL_NONE: not known, or none. */
-struct pcoll_seat {
+struct pcoll_locality {
     int32_t package; /* socket */
     int32_t cache;   /* the largest data cache that all its cores share */
 };
@@ -15,7 +15,7 @@ struct pcoll_seat {
 /* How far the ranks are from those of their own node: of the two that are farthest apart.  Seat i
  * is of rank i; topology NULL: all ranks are on one node.  PCOLL_LEVEL_ANY: not known, or no node
  * has two ranks. */
-enum pcoll_level pcoll_level_of_seats(const struct pcoll_seat *seats, int nranks,
-                                      const struct pcoll_topology *topology);
+enum pcoll_level pcoll_level_of(const struct pcoll_locality *localities, int nranks,
+                                const struct pcoll_topology *topology);
 
 #endif /* PCOLL_SEATS_H */

@@ -4,7 +4,7 @@ pcoll_sources += \
     %D%/choose.h %D%/choose.c %D%/choice.c \
     %D%/table/correction.h %D%/table/correction.c \
     %D%/table/table.h %D%/table/table.c %D%/table/state.h \
-    %D%/table/parameters.h %D%/table/parameters.c \
+    %D%/table/estimates.h %D%/table/estimates.c \
     %D%/table/identity.h %D%/table/identity.c %D%/table/identity_read.h %D%/table/identity_read.c \
     %D%/table/media.h %D%/table/media.c \
     %D%/table/rules.h %D%/table/rules.c \

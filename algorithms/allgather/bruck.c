@@ -4,11 +4,11 @@
  * Idea: rank p gathers the blocks in the order p, p + 1 .. from its own on, going round.  In round
  * r = 0 .. R-1 it has the first 2^r and sends them (in the last round as many as are wanted) to
  * p - 2^r, where they go behind those that are there.  After R = ceil(log2 N) rounds all are in
- * and are copied out to their places.  Round r pours 2^(R-1-r) and the own block 2^R: falling
+ * and are copied out to their places.  Round r adds 2^(R-1-r) and the own block 2^R: falling
  * powers of two tell the arrivals apart in any order (document 001 section 4.2.1).
  *
  * On several nodes it is their leaders who exchange the blocks of their nodes, in the order of the
- * topology.  Other members put their block beside the leader's, each pouring 2^R; when the leader
+ * topology.  Other members put their block beside the leader's, each signaling 2^R; when the leader
  * has all it tells them, and they read from its buffer.
  *
  * Source: Bruck et al., "Efficient algorithms for all-to-all communications in multiport
@@ -33,7 +33,7 @@ struct state {
     int team, member, leader; /* mine; N and p above are their count and mine */
     int bank;
     uint64_t level;  /* what my tank holds when all so far is in */
-    uint64_t weight; /* of the next round's pour, or before them of a member's */
+    uint64_t weight; /* of the next round's signal, or before them of a member's */
 };
 
 static int fits_cell(const struct pcoll_signature *signature)
@@ -111,7 +111,7 @@ static void add_round(struct state *s, int distance)
                                              blocks(s, ranks_of(s, s->team, wanted)));
 
     s->weight /= 2;
-    pcoll_plan_add(s->plan, pcoll_entry_pour(put, peer, s->bank, s->weight));
+    pcoll_plan_add(s->plan, pcoll_entry_signal(put, peer, s->bank, s->weight));
     pcoll_plan_neighbor(s->plan, pcoll_team_rank(&s->teams, from, 0));
     s->level += s->weight;
 }
@@ -128,8 +128,8 @@ static void build_leader(struct state *s)
         add_round(s, distance);
     for (int i = 1; i < size; i++)
         pcoll_plan_add(s->plan,
-                       pcoll_entry_pour(pcoll_entry_add(s->bank, s->level),
-                                        pcoll_team_rank(&s->teams, s->team, i), s->bank, 1));
+                       pcoll_entry_signal(pcoll_entry_add(s->bank, s->level),
+                                          pcoll_team_rank(&s->teams, s->team, i), s->bank, 1));
 }
 
 static void build_member(struct state *s)
@@ -137,7 +137,7 @@ static void build_member(struct state *s)
     struct pcoll_entry put = pcoll_entry_put(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0), s->leader,
                                              gathered(s, s->member), blocks(s, 1));
 
-    pcoll_plan_add(s->plan, pcoll_entry_pour(put, s->leader, s->bank, s->weight));
+    pcoll_plan_add(s->plan, pcoll_entry_signal(put, s->leader, s->bank, s->weight));
     s->level = 1;
 }
 
@@ -151,7 +151,7 @@ static void build_phase(struct state *s)
         build_member(s);
     add_own_copy(s);
     add_results(s);
-    s->plan->lift[s->bank] = s->level;
+    s->plan->gain[s->bank] = s->level;
 }
 
 enum pcoll_result pcoll_allgather_bruck(const struct pcoll_signature *signature, int rank,

@@ -2,7 +2,7 @@
  * Allgather by recursive doubling on a weighted butterfly.
  *
  * Idea: in each round two ranks exchange all they have.  Path user: a rank says "ready to receive"
- * (RTR), the peer answers with the data (DAT) and "ready to exit" (RTE), which is the pour of the
+ * (RTR), the peer answers with the data (DAT) and "ready to exit" (RTE), which is the signal of the
  * put.  Each of RTR and RTE of each round has a power of two as weight, falling in the order in
  * which they are needed, so one counter tells them apart in any order of arrival.  As every round
  * writes another part of the receive buffer, all RTR may be sent at once at the start; the paper's
@@ -29,7 +29,7 @@ struct state {
     int paper;
     int bank, m, n;
     uint64_t level;  /* what my tank holds when all so far is in */
-    uint64_t weight; /* of the next pour */
+    uint64_t weight; /* of the next signal */
 };
 
 struct range {
@@ -61,10 +61,10 @@ static void add_rtr(struct state *s, int peer, int early)
     struct pcoll_entry rtr = pcoll_entry_add(trigger(s, threshold), threshold);
 
     if (s->path == PCOLL_PATH_USER)
-        pcoll_plan_add(s->plan, pcoll_entry_pour(rtr, peer, s->bank, s->weight));
+        pcoll_plan_add(s->plan, pcoll_entry_signal(rtr, peer, s->bank, s->weight));
 }
 
-/* Put a range of gathered blocks at the same place of `peer`; pours `add` if not 0. */
+/* Put a range of gathered blocks at the same place of `peer`; signals `add` if not 0. */
 static void add_range(struct state *s, int peer, struct range range, uint64_t add)
 {
     struct pcoll_entry put =
@@ -72,7 +72,7 @@ static void add_range(struct state *s, int peer, struct range range, uint64_t ad
                         gathered(s, range.first), block(s, range.end - range.first));
 
     if (add)
-        put = pcoll_entry_pour(put, peer, s->bank, add);
+        put = pcoll_entry_signal(put, peer, s->bank, add);
     pcoll_plan_add(s->plan, put);
 }
 
@@ -140,7 +140,7 @@ static void build_extra(struct state *s)
     s->level = rtr_weight(s);
     put = pcoll_entry_put(trigger(s, s->level), s->level, pcoll_at(PCOLL_SEND, 0), partner,
                           gathered(s, rank), block(s, 1));
-    pcoll_plan_add(s->plan, pcoll_entry_pour(put, partner, s->bank, s->weight));
+    pcoll_plan_add(s->plan, pcoll_entry_signal(put, partner, s->bank, s->weight));
     s->weight = s->path == PCOLL_PATH_USER ? 2 : 1;
     add_rtr(s, partner, 1);
     rtr_weight(s);
@@ -180,8 +180,8 @@ static void build_phase(struct state *s)
 {
     int nranks = s->plan->signature.nranks, rank = s->plan->rank;
     int rounds = s->m == nranks ? s->n : s->n + 2;
-    int pours = s->path == PCOLL_PATH_USER ? 2 * rounds : rounds;
-    uint64_t top = (uint64_t)1 << pours, copied;
+    int signals = s->path == PCOLL_PATH_USER ? 2 * rounds : rounds;
+    uint64_t top = (uint64_t)1 << signals, copied;
 
     pcoll_plan_open(s->plan, s->bank);
     s->level = 0;
@@ -200,7 +200,7 @@ static void build_phase(struct state *s)
     } else {
         pcoll_plan_add(s->plan, pcoll_entry_wait(s->bank, s->level));
     }
-    s->plan->lift[s->bank] = s->level;
+    s->plan->gain[s->bank] = s->level;
 }
 
 static enum pcoll_path path_of(const struct pcoll_params *params)
@@ -245,7 +245,7 @@ struct parcel {
 
 struct rates {
     double part, block; /* work of each put, and of each block; of all that share a core */
-    double wave;        /* from firing until the pour is seen, beside that work */
+    double wave;        /* from firing until the signal is seen, beside that work */
     int is_wire;
 };
 

@@ -83,8 +83,8 @@ static void add_tell_all(const struct state *s, int trigger, uint64_t threshold,
                          uint64_t weight)
 {
     for (int i = 0; i < npeers(s); i++)
-        pcoll_plan_add(s->plan, pcoll_entry_pour(pcoll_entry_add(trigger, threshold), peer_of(s, i),
-                                                 bank, weight));
+        pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(trigger, threshold),
+                                                   peer_of(s, i), bank, weight));
 }
 
 static struct pcoll_place cell(const struct state *s, int bank, int rank)
@@ -109,12 +109,12 @@ static void build_cells(const struct state *s, int bank)
             pcoll_entry_put(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0), peer_of(s, i),
                             cell(s, bank, rank), s->plan->signature.bytes);
 
-        pcoll_plan_add(s->plan, pcoll_entry_pour(put, peer_of(s, i), bank, 1));
+        pcoll_plan_add(s->plan, pcoll_entry_signal(put, peer_of(s, i), bank, 1));
     }
     add_own_copy(s, PCOLL_NONE, 0);
     add_cells_copy_out(s, bank, 0, rank);
     add_cells_copy_out(s, bank, rank + 1, s->plan->signature.nranks);
-    s->plan->lift[bank] += (uint64_t)npeers(s);
+    s->plan->gain[bank] += (uint64_t)npeers(s);
 }
 
 static void build_user(const struct state *s, int bank)
@@ -129,17 +129,17 @@ static void build_user(const struct state *s, int bank)
             pcoll_entry_get(bank, ready, peer, pcoll_at(PCOLL_SEND, 0),
                             pcoll_at(PCOLL_RECV, block(s, peer)), s->plan->signature.bytes);
 
-        pcoll_plan_add(s->plan, pcoll_entry_pour(get, peer, bank, 1));
+        pcoll_plan_add(s->plan, pcoll_entry_signal(get, peer, bank, 1));
     }
     pcoll_plan_add(s->plan, pcoll_entry_wait(bank, ready + nranks - 1));
-    s->plan->lift[bank] += ready + nranks - 1;
+    s->plan->gain[bank] += ready + nranks - 1;
 }
 
 /* Segment i of an instance, through communication buffer and tank `bank`.  My own copy weighs N, so
- * that the N - 1 pours of the peers cannot stand in for it. */
+ * that the N - 1 signals of the peers cannot stand in for it. */
 static void add_temp_segment(const struct state *s, int bank, uint64_t i)
 {
-    uint64_t base = s->plan->lift[bank], own = base + (uint64_t)npeers(s) + 1;
+    uint64_t base = s->plan->gain[bank], own = base + (uint64_t)npeers(s) + 1;
     struct pcoll_segment part = pcoll_segment_of(s->plan->signature.bytes, s->nsegments, i);
     struct pcoll_place temp = pcoll_at(PCOLL_TEMP, (uint64_t)bank * s->slot_bytes);
     struct pcoll_entry copy = pcoll_entry_copy(i ? SEQUENCE : PCOLL_NONE, i * (uint64_t)npeers(s),
@@ -149,12 +149,12 @@ static void add_temp_segment(const struct state *s, int bank, uint64_t i)
     add_tell_all(s, bank, own, bank, 1);
     if (i == 0)
         add_own_copy(s, bank, own);
-    s->plan->lift[bank] = own + (uint64_t)npeers(s);
+    s->plan->gain[bank] = own + (uint64_t)npeers(s);
     for (int j = 0; j < npeers(s); j++) {
         int peer = peer_of(s, j);
         struct pcoll_place to = pcoll_at(PCOLL_RECV, block(s, peer) + part.first);
         struct pcoll_entry get =
-            pcoll_entry_get(bank, s->plan->lift[bank], peer, temp, to, part.count);
+            pcoll_entry_get(bank, s->plan->gain[bank], peer, temp, to, part.count);
 
         pcoll_plan_add(s->plan, s->nsegments > 1 ? pcoll_entry_done(get, SEQUENCE, 1) : get);
     }
@@ -165,7 +165,7 @@ static void build_temp(const struct state *s, int phase)
     for (uint64_t i = 0; i < s->nsegments; i++)
         add_temp_segment(s, (phase + (int)(i % 2)) % 2, i);
     if (s->nsegments > 1)
-        s->plan->lift[SEQUENCE] = s->nsegments * (uint64_t)npeers(s);
+        s->plan->gain[SEQUENCE] = s->nsegments * (uint64_t)npeers(s);
 }
 
 static void build_phase(const struct state *s, int phase)

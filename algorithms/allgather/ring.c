@@ -165,7 +165,7 @@ static void add_own_copy(const struct state *s)
 
 /* ---- leaders ---- */
 
-/* Pass a stretch on to the next leader; its last piece pours. */
+/* Pass a stretch on to the next leader; its last piece signals. */
 static void add_send(const struct state *s, uint64_t level, struct stretch stretch)
 {
     int next = pcoll_team_rank(&s->teams, (s->team + 1) % s->teams.count, 0);
@@ -183,15 +183,15 @@ static void add_send(const struct state *s, uint64_t level, struct stretch stret
             break;
         pcoll_plan_add(s->plan, put);
     }
-    pcoll_plan_add(s->plan, pcoll_entry_pour(put, next, s->tank, 1));
+    pcoll_plan_add(s->plan, pcoll_entry_signal(put, next, s->tank, 1));
 }
 
 static void add_tell(const struct state *s, int trigger, uint64_t level)
 {
     for (int i = 1; i < pcoll_team_size(&s->teams, s->team); i++)
-        pcoll_plan_add(s->plan,
-                       pcoll_entry_pour(pcoll_entry_add(trigger, level),
-                                        pcoll_team_rank(&s->teams, s->team, i), s->tank, s->unit));
+        pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(trigger, level),
+                                                   pcoll_team_rank(&s->teams, s->team, i), s->tank,
+                                                   s->unit));
 }
 
 /* From the leader's communication buffer to its receive buffer. */
@@ -221,7 +221,7 @@ static void add_own_block(const struct state *s, uint64_t base)
         struct pcoll_entry put = pcoll_entry_put(s->tank, base, from, next, to, part.count);
 
         pcoll_plan_add(s->plan, pcoll_entry_copy(s->tank, base, from, to, part.count));
-        pcoll_plan_add(s->plan, i == s->nown - 1 ? pcoll_entry_pour(put, next, s->tank, 1) : put);
+        pcoll_plan_add(s->plan, i == s->nown - 1 ? pcoll_entry_signal(put, next, s->tank, 1) : put);
     }
 }
 
@@ -268,8 +268,8 @@ static uint64_t add_leader_start(const struct state *s)
         pcoll_plan_add(s->plan, pcoll_entry_done(own, s->tank, member_weight(s)));
         return (uint64_t)size * member_weight(s);
     }
-    pcoll_plan_add(s->plan, pcoll_entry_pour(pcoll_entry_add(PCOLL_NONE, 0), previous, s->tank,
-                                             ready_weight(s)));
+    pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), previous, s->tank,
+                                               ready_weight(s)));
     add_tell(s, PCOLL_NONE, 0);
     return (uint64_t)(size - 1) * member_weight(s) + ready_weight(s);
 }
@@ -284,7 +284,7 @@ static void build_leader(struct state *s)
         all += (uint64_t)pcoll_team_size(&s->teams, s->team) - 1;
         pcoll_plan_add(s->plan, pcoll_entry_wait(s->tank, all));
     }
-    s->plan->lift[s->tank] = all;
+    s->plan->gain[s->tank] = all;
 }
 
 /* ---- other members ---- */
@@ -330,14 +330,14 @@ static void build_member(struct state *s)
         pcoll_entry_put(s->is_user ? s->tank : PCOLL_NONE, s->is_user ? s->unit : 0, send_at(s, 0),
                         s->leader, s->is_user ? to : temp_at(s, place * block(s)), block(s));
 
-    pcoll_plan_add(s->plan, pcoll_entry_pour(put, s->leader, s->tank, member_weight(s)));
+    pcoll_plan_add(s->plan, pcoll_entry_signal(put, s->leader, s->tank, member_weight(s)));
     level = add_all_reads(s);
     if (s->is_user) {
         level += s->nreads;
         pcoll_plan_add(s->plan,
-                       pcoll_entry_pour(pcoll_entry_add(s->tank, level), s->leader, s->tank, 1));
+                       pcoll_entry_signal(pcoll_entry_add(s->tank, level), s->leader, s->tank, 1));
     }
-    s->plan->lift[s->tank] = level;
+    s->plan->gain[s->tank] = level;
 }
 
 /* ---- the plan ---- */

@@ -2,16 +2,17 @@
  * Weighted butterfly barrier.
  *
  * Idea: in round r, rank p tells rank p XOR 2^(r-1) that it and all it has heard of have arrived.
- * Arrivals of different rounds overtake each other, so round r pours 2^(R-r) of R rounds and waits
+ * Arrivals of different rounds overtake each other, so round r adds 2^(R-r) of R rounds and waits
  * for the sum of all weights of earlier rounds: a sum of distinct powers of two is reached only
  * when each of them is in, as all later ones together are less than the smallest of them.
  *
- * On several nodes the butterfly is one of their leaders.  Other members pour on their leader
+ * On several nodes the butterfly is one of their leaders.  Other members signal their leader
  * first, each 2^R, more than all rounds together; the leader tells them the end.
  *
  * Source: document 001 (Morie et al.), sections 4.2.1 to 4.2.3, table 4; Brooks, "The butterfly
- * barrier" (1986).  A count that is no power of two folds in: with m = 2^n <= N, rank e >= m pours
- * on e - m in an additional first round and is told the end by it in an additional last one.
+ * barrier" (1986).  A count that is no power of two folds in: with m = 2^n <= N, rank e >= m
+ * signals e - m in an additional first round and is told the end by it in an additional last
+ * one.
  *
  *      N = 5, m = 4:   4 -> 0 | 0<->1 2<->3 | 0<->2 1<->3 | 0 -> 4
  *
@@ -37,7 +38,7 @@ static void send_round(struct state *s, int team)
     struct pcoll_entry entry = pcoll_entry_add(s->level ? s->bank : PCOLL_NONE, s->level);
     int peer = pcoll_team_rank(&s->teams, team, 0);
 
-    pcoll_plan_add(s->plan, pcoll_entry_pour(entry, peer, s->bank, s->weight));
+    pcoll_plan_add(s->plan, pcoll_entry_signal(entry, peer, s->bank, s->weight));
 }
 
 static void build_core(struct state *s, int p, int n)

@@ -2,12 +2,12 @@
  * Weighted dissemination barrier of any base.
  *
  * Idea: in round r = 0 .. R-1 rank p tells ranks p + i k^r (i = 1 .. k-1, i k^r < N) that it and
- * all it has heard of have arrived; R = ceil(log_k N).  The pours of round r weigh k^(R-1-r): the
- * k-1 pours of each later round together stay below one of an earlier round, so the sum of all
+ * all it has heard of have arrived; R = ceil(log_k N).  The signals of round r weigh k^(R-1-r): the
+ * k-1 signals of each later round together stay below one of an earlier round, so the sum of all
  * earlier weights is reached only when each of them is in (the scheme of document 001 section 4.2.1
  * in base k).  k >= N is a single round in which everybody tells everybody.
  *
- * On several nodes it is their leaders who disseminate.  Other members pour on their leader first,
+ * On several nodes it is their leaders who disseminate.  Other members signal their leader first,
  * each k^R, more than all rounds together; the leader tells them the end.
  *
  * Source: Hensgen, Finkel, Manber (1988), base k as in Hoefler et al., "Fast barrier
@@ -39,7 +39,7 @@ static int radix_of(const struct pcoll_signature *signature, const struct pcoll_
     return radix < count ? radix : count;
 }
 
-/* Pours of one round; as many come in as go out. */
+/* Signals of one round; as many come in as go out. */
 static void add_round(struct state *s, int p, int64_t distance)
 {
     int count = s->teams.count;
@@ -50,8 +50,8 @@ static void add_round(struct state *s, int p, int64_t distance)
         int to = (int)((p + i * distance) % count);
         int from = (int)((p + count - i * distance) % count);
 
-        pcoll_plan_add(s->plan, pcoll_entry_pour(entry, pcoll_team_rank(&s->teams, to, 0), s->bank,
-                                                 s->weight));
+        pcoll_plan_add(s->plan, pcoll_entry_signal(entry, pcoll_team_rank(&s->teams, to, 0),
+                                                   s->bank, s->weight));
         pcoll_plan_neighbor(s->plan, pcoll_team_rank(&s->teams, from, 0));
     }
     s->level += s->weight * sent;

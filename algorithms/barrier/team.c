@@ -15,9 +15,9 @@ void pcoll_barrier_follow(struct pcoll_plan *plan, const struct pcoll_teams *tea
 {
     const int leader = pcoll_team_rank(teams, pcoll_team_of(teams, plan->rank), 0);
 
-    pcoll_plan_add(plan, pcoll_entry_pour(pcoll_entry_add(PCOLL_NONE, 0), leader, bank, weight));
+    pcoll_plan_add(plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), leader, bank, weight));
     pcoll_plan_add(plan, pcoll_entry_wait(bank, 1));
-    plan->lift[bank] = 1;
+    plan->gain[bank] = 1;
 }
 
 void pcoll_barrier_release(struct pcoll_plan *plan, const struct pcoll_teams *teams, int bank,
@@ -27,10 +27,10 @@ void pcoll_barrier_release(struct pcoll_plan *plan, const struct pcoll_teams *te
     const struct pcoll_entry tell = pcoll_entry_add(bank, level);
 
     for (int i = 1; i < size; i++)
-        pcoll_plan_add(plan, pcoll_entry_pour(tell, pcoll_team_rank(teams, team, i), bank, 1));
+        pcoll_plan_add(plan, pcoll_entry_signal(tell, pcoll_team_rank(teams, team, i), bank, 1));
     if (size == 1)
         pcoll_plan_add(plan, pcoll_entry_wait(bank, level));
-    plan->lift[bank] = level;
+    plan->gain[bank] = level;
 }
 
 double pcoll_cost_barrier_team(const struct pcoll_signature *signature,

@@ -24,7 +24,7 @@
  * the credit for the parent waits for them).
  *
  * Cost: log_k N times (L + (k-1) (o + M copy)) + M copy, slots + 2 counters.  When: small messages;
- * any size without access to user buffers.  Condition: credit[h] counts the same number of pours
+ * any size without access to user buffers.  Condition: credit[h] counts the same number of signals
  * of each child for each use of half h, so the sum is complete only if each child's are; a slot is
  * given back only when everything on it, and on the slots before it in its half, has been done.
  */
@@ -152,7 +152,7 @@ static void add_puts(const struct state *s, const struct use *use, int trigger, 
             pcoll_entry_put(trigger, threshold, from, child,
                             pcoll_ring_place(&s->ring, use->at.slot), use->at.part.count);
 
-        put = pcoll_entry_pour(put, child, use->at.slot, DATA);
+        put = pcoll_entry_signal(put, child, use->at.slot, DATA);
         if (done)
             put = pcoll_entry_done(put, use->at.slot, done);
         pcoll_plan_add(s->plan, put);
@@ -171,9 +171,9 @@ static void add_leaf_use(const struct state *s, const struct use *use)
                          pcoll_at(PCOLL_RECV, use->at.part.first), use->at.part.count);
 
     if (use->returned)
-        copy = pcoll_entry_pour(copy, s->parent, credit_of(s, use), 1);
+        copy = pcoll_entry_signal(copy, s->parent, credit_of(s, use), 1);
     pcoll_plan_add(s->plan, copy);
-    s->plan->lift[use->at.slot] += DATA;
+    s->plan->gain[use->at.slot] += DATA;
 }
 
 static void add_inner_use(const struct state *s, const struct use *use)
@@ -192,9 +192,9 @@ static void add_inner_use(const struct state *s, const struct use *use)
     add_puts(s, use, use->at.slot, ready, done);
     pcoll_plan_add(s->plan, done ? pcoll_entry_done(copy, use->at.slot, done) : copy);
     if (use->returned)
-        pcoll_plan_add(s->plan, pcoll_entry_pour(pcoll_entry_add(use->at.slot, all), s->parent,
-                                                 credit_of(s, use), 1));
-    s->plan->lift[use->at.slot] += all - use->base;
+        pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(use->at.slot, all), s->parent,
+                                                   credit_of(s, use), 1));
+    s->plan->gain[use->at.slot] += all - use->base;
 }
 
 static void add_use(const struct state *s, const struct use *use)
@@ -218,7 +218,7 @@ static void build(struct state *s)
         }
     }
     for (int half = 0; half < 2; half++)
-        s->plan->lift[pcoll_ring_credit(&s->ring, half)] =
+        s->plan->gain[pcoll_ring_credit(&s->ring, half)] =
             pcoll_ring_credits(&s->ring) * (uint64_t)s->nchildren;
     s->plan->temp_bytes = is_root(s) ? 0 : pcoll_ring_bytes(&s->ring);
 }

@@ -35,7 +35,7 @@ static void add_get(struct pcoll_plan *plan, struct pcoll_tree tree, int v, int 
     struct pcoll_entry get =
         pcoll_entry_get(TANK, 1, parent, from, pcoll_at(PCOLL_RECV, 0), sig->bytes);
 
-    get = pcoll_entry_pour(get, parent, ACKS, 1);
+    get = pcoll_entry_signal(get, parent, ACKS, 1);
     if (fanout > 0)
         get = pcoll_entry_done(get, TANK, 1);
     pcoll_plan_add(plan, get);
@@ -54,12 +54,12 @@ static void build(struct pcoll_plan *plan, struct pcoll_tree tree)
     for (int i = 0; i < fanout; i++) {
         int child = pcoll_absolute(pcoll_tree_child(tree, v, i), sig->root, sig->nranks);
 
-        pcoll_plan_add(plan, pcoll_entry_pour(tell, child, TANK, 1));
+        pcoll_plan_add(plan, pcoll_entry_signal(tell, child, TANK, 1));
     }
     if (fanout > 0)
         pcoll_plan_add(plan, pcoll_entry_wait(ACKS, (uint64_t)fanout));
-    plan->lift[TANK] = v == 0 ? 0 : fanout > 0 ? 2 : 1;
-    plan->lift[ACKS] = (uint64_t)fanout;
+    plan->gain[TANK] = v == 0 ? 0 : fanout > 0 ? 2 : 1;
+    plan->gain[ACKS] = (uint64_t)fanout;
 }
 
 enum pcoll_result pcoll_bcast_knomial_get(const struct pcoll_signature *signature, int rank,

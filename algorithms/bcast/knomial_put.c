@@ -3,7 +3,7 @@
  *
  * Idea: a child tells its parent "ready"; a parent that has the message and all its children's
  * "ready" puts it to each of them.  The branch is the tank of document 001 section 4.1.1: arrival
- * lifts the tank by 1, an add of the fan-out f lifts it to f + 1, where the puts fire.  The paper
+ * raises the tank by 1, an add of the fan-out f raises it to f + 1, where the puts fire.  The paper
  * lets the arrival trigger the add; here the children's "ready" do, counted on a second counter,
  * so that nothing is written to a child that has not entered the instance.
  *
@@ -39,7 +39,7 @@ static void add_puts(struct pcoll_plan *plan, struct pcoll_tree tree, int v, int
         struct pcoll_entry put =
             pcoll_entry_put(trigger, threshold, from, child, pcoll_at(PCOLL_RECV, 0), sig->bytes);
 
-        pcoll_plan_add(plan, pcoll_entry_pour(put, child, TANK, 1));
+        pcoll_plan_add(plan, pcoll_entry_signal(put, child, TANK, 1));
     }
 }
 
@@ -50,14 +50,14 @@ static void build(struct pcoll_plan *plan, struct pcoll_tree tree, int paper)
     uint64_t fanout = (uint64_t)pcoll_tree_nchildren(tree, v);
 
     pcoll_plan_open(plan, 0);
-    plan->lift[READY] = fanout;
+    plan->gain[READY] = fanout;
     if (v == 0) {
         add_puts(plan, tree, v, READY, fanout);
         return;
     }
     int parent = pcoll_absolute(pcoll_tree_parent(tree, v), sig->root, sig->nranks);
 
-    pcoll_plan_add(plan, pcoll_entry_pour(pcoll_entry_add(PCOLL_NONE, 0), parent, READY, 1));
+    pcoll_plan_add(plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), parent, READY, 1));
     if (fanout > 0) {
         struct pcoll_entry gate = paper ? pcoll_entry_add(TANK, 1) : pcoll_entry_add(READY, fanout);
 
@@ -66,7 +66,7 @@ static void build(struct pcoll_plan *plan, struct pcoll_tree tree, int paper)
     add_puts(plan, tree, v, TANK, fanout + 1);
     if (fanout == 0)
         pcoll_plan_add(plan, pcoll_entry_wait(TANK, 1));
-    plan->lift[TANK] = fanout + 1;
+    plan->gain[TANK] = fanout + 1;
 }
 
 enum pcoll_result pcoll_bcast_knomial_put(const struct pcoll_signature *signature, int rank,

@@ -74,7 +74,7 @@ static void add_parts(const struct state *s, uint64_t threshold, int first, int 
     if (last.first + last.count > from)
         entry = pcoll_entry_put(s->trigger, threshold, source, peer, pcoll_at(PCOLL_RECV, at),
                                 last.first + last.count - from);
-    pcoll_plan_add(s->plan, pcoll_entry_pour(entry, peer, s->tank, add));
+    pcoll_plan_add(s->plan, pcoll_entry_signal(entry, peer, s->tank, add));
 }
 
 static void add_scatter(const struct state *s)
@@ -104,18 +104,19 @@ static void add_ring(const struct state *s)
 static void add_start(struct state *s)
 {
     int parent = pcoll_teams_rank(&s->teams, pcoll_tree_parent(s->tree, s->v));
-    uint64_t weight = subtree_weight(s->tree, s->v), nready = s->plan->lift[s->ready];
+    uint64_t weight = subtree_weight(s->tree, s->v), nready = s->plan->gain[s->ready];
 
     s->base = weight;
-    pcoll_plan_add(s->plan, pcoll_entry_pour(pcoll_entry_add(PCOLL_NONE, 0), parent, s->ready, 1));
+    pcoll_plan_add(s->plan,
+                   pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), parent, s->ready, 1));
     pcoll_plan_neighbor(s->plan, pcoll_teams_rank(&s->teams, s->v - 1));
     if (nready > 0) {
         pcoll_plan_add(s->plan,
                        pcoll_entry_done(pcoll_entry_add(s->ready, nready), s->tank, weight));
         s->base += weight;
     }
-    s->plan->lift[s->tank] = s->base + (uint64_t)arrivals_of(s->tree, s->v);
-    pcoll_plan_add(s->plan, pcoll_entry_wait(s->tank, s->plan->lift[s->tank]));
+    s->plan->gain[s->tank] = s->base + (uint64_t)arrivals_of(s->tree, s->v);
+    pcoll_plan_add(s->plan, pcoll_entry_wait(s->tank, s->plan->gain[s->tank]));
 }
 
 static void build(struct state *s, int lane, int nlanes)
@@ -125,10 +126,10 @@ static void build(struct state *s, int lane, int nlanes)
     s->lane = pcoll_segment_of(s->plan->signature.bytes, (uint64_t)nlanes, (uint64_t)lane);
     s->tank = lane * NCOUNTERS + TANK;
     s->ready = lane * NCOUNTERS + READY;
-    s->plan->lift[s->ready] = (uint64_t)pcoll_tree_nchildren(s->tree, s->v);
+    s->plan->gain[s->ready] = (uint64_t)pcoll_tree_nchildren(s->tree, s->v);
     if (s->v == 0) {
         s->trigger = s->ready;
-        s->base = s->plan->lift[s->ready];
+        s->base = s->plan->gain[s->ready];
     } else {
         s->trigger = s->tank;
         add_start(s);
@@ -158,8 +159,8 @@ enum pcoll_result pcoll_bcast_scatter_ring(const struct pcoll_signature *signatu
     return pcoll_plan_seal(plan_p);
 }
 
-/* One link after the other: `steps` times round, `depth` times down the tree, where a pour is fired
- * for each lane. */
+/* One link after the other: `steps` times round, `depth` times down the tree, where a signal is
+ * fired for each lane. */
 static double cost_of_links(const struct pcoll_signature *signature,
                             const struct pcoll_machine *machine, int nlanes, int steps, int depth)
 {

@@ -12,8 +12,8 @@
  *
  *      N = 5:   0 -> TEMP of 0 -> 1, 2, 3, 4
  *
- * On the root, data[slot] is lifted by its own copy and triggers the word to all others; on these
- * it is lifted by that word and triggers the read.
+ * On the root, data[slot] is raised by its own copy and triggers the word to all others; on these
+ * it is raised by that word and triggers the read.
  *
  * Cost: M copy at the root, L + M (copy + G) at each other; slots + 2 counters.  When: more
  * ranks than cores, where waiting for each other costs turns; inside a node only.  Condition: a
@@ -42,8 +42,8 @@ static void add_root_use(struct pcoll_plan *plan, const struct pcoll_ring *ring,
 
     pcoll_plan_add(plan, pcoll_entry_done(copy, use->slot, 1));
     for (int i = 1; i < sig->nranks; i++)
-        pcoll_plan_add(plan, pcoll_entry_pour(pcoll_entry_add(use->slot, use->turn + 1),
-                                              (sig->root + i) % sig->nranks, use->slot, 1));
+        pcoll_plan_add(plan, pcoll_entry_signal(pcoll_entry_add(use->slot, use->turn + 1),
+                                                (sig->root + i) % sig->nranks, use->slot, 1));
 }
 
 static void add_other_use(struct pcoll_plan *plan, const struct pcoll_ring *ring,
@@ -55,7 +55,7 @@ static void add_other_use(struct pcoll_plan *plan, const struct pcoll_ring *ring
                         pcoll_at(PCOLL_RECV, use->part.first), use->part.count);
 
     if (use->closes)
-        get = pcoll_entry_pour(get, root, pcoll_ring_credit(ring, use->half), 1);
+        get = pcoll_entry_signal(get, root, pcoll_ring_credit(ring, use->half), 1);
     pcoll_plan_add(plan, get);
 }
 
@@ -73,9 +73,9 @@ static void build(struct pcoll_plan *plan, const struct pcoll_ring *ring)
         }
     }
     for (int slot = 0; slot < ring->slots; slot++)
-        plan->lift[slot] = pcoll_ring_turns(ring);
+        plan->gain[slot] = pcoll_ring_turns(ring);
     for (int half = 0; half < 2 && is_root; half++)
-        plan->lift[pcoll_ring_credit(ring, half)] =
+        plan->gain[pcoll_ring_credit(ring, half)] =
             pcoll_ring_credits(ring) * ((uint64_t)sig->nranks - 1);
     plan->temp_bytes = is_root ? pcoll_ring_bytes(ring) : 0;
 }

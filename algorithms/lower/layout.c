@@ -1,19 +1,19 @@
 /*
- * Second part of lowering: which new counters a rank gets, and what is poured on them.  The
+ * Second part of lowering: which new counters a rank gets, and what signals them.  The
  * contract is in lower/private.h.
  *
- * A counter on which peers pour more than 1 becomes one of two things.
+ * A counter on which peers signal more than 1 becomes one of two things.
  *
- * Stages.  Where each threshold is reached only when certain pours are in, all of them, it is a
- * conjunction and needs no weights.  Then the pours that the first threshold waits for have a
+ * Stages.  Where each threshold is reached only when certain signals are in, all of them, it is a
+ * conjunction and needs no weights.  Then the signals that the first threshold waits for have a
  * counter of their own and add 1 each, those that come to them for the second threshold the next
- * one, and so on; each counter that is full lifts the next by 1:
+ * one, and so on; each counter that is full raises the next by 1:
  *
  *      weights 4, 2, 1 on c         c (round 1) >= 1: c' += 1
  *      thresholds 4, 6, 7           c' (round 2) >= 2: c" += 1    c" (round 3) >= 2
  *
- * Doorbells.  Always right, since they only delay pours: a counter for each weight, which gets 1
- * for each pour of that weight, and for each of them an ADD of the weight to the old counter.
+ * Doorbells.  Always right, since they only delay signals: a counter for each weight, which gets 1
+ * for each signal of that weight, and for each of them an ADD of the weight to the old counter.
  *
  * What takes fewer counters is chosen, stages where both take as many: their counters rise more
  * slowly, and a counter may have 31 bits.
@@ -23,20 +23,20 @@
 
 #include "algorithms/lower/private.h"
 
-static int needs_doorbell(const struct pcoll_pour *pour)
+static int needs_doorbell(const struct pcoll_signal *signal)
 {
-    return !pour->is_done && pour->add != 1;
+    return !signal->is_done && signal->add != 1;
 }
 
 /* The largest weight below `below` that needs a doorbell; 0 if there is none. */
 static uint64_t next_weight(const struct pcoll_layout *layout, int counter, uint64_t below)
 {
-    const struct pcoll_pour *pours = pcoll_layout_pours(layout, counter);
+    const struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
     uint64_t weight = 0;
 
     for (int i = 0; i < layout->vessels[counter].count; i++)
-        if (needs_doorbell(&pours[i]) && pours[i].add < below && pours[i].add > weight)
-            weight = pours[i].add;
+        if (needs_doorbell(&signals[i]) && signals[i].add < below && signals[i].add > weight)
+            weight = signals[i].add;
     return weight;
 }
 
@@ -51,24 +51,24 @@ static int count_doorbells(const struct pcoll_layout *layout, int counter)
 }
 
 /* Is there an ADD to the counter that triggers it? */
-static int lifts_itself(const struct pcoll_layout *layout, int counter)
+static int raises_itself(const struct pcoll_layout *layout, int counter)
 {
-    const struct pcoll_pour *pours = pcoll_layout_pours(layout, counter);
+    const struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
 
     for (int i = 0; i < layout->vessels[counter].count; i++)
-        if (pours[i].is_done && pcoll_layout_entry(layout, &pours[i])->op == PCOLL_OP_ADD &&
-            pcoll_layout_entry(layout, &pours[i])->trigger == counter)
+        if (signals[i].is_done && pcoll_layout_entry(layout, &signals[i])->op == PCOLL_OP_ADD &&
+            pcoll_layout_entry(layout, &signals[i])->trigger == counter)
             return 1;
     return 0;
 }
 
 static void place_plain(struct pcoll_layout *layout, int counter)
 {
-    struct pcoll_pour *pours = pcoll_layout_pours(layout, counter);
+    struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
 
     for (int i = 0; i < layout->vessels[counter].count; i++) {
-        pours[i].to = counter;
-        pours[i].to_add = pours[i].add;
+        signals[i].to = counter;
+        signals[i].to_add = signals[i].add;
     }
 }
 
@@ -79,33 +79,33 @@ static int counter_of_stage(const struct pcoll_vessel *vessel, int counter, int 
 
 static void place_stages(struct pcoll_layout *layout, int counter)
 {
-    struct pcoll_pour *pours = pcoll_layout_pours(layout, counter);
+    struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
 
     for (int i = 0; i < layout->vessels[counter].count; i++) {
-        pours[i].to = counter_of_stage(&layout->vessels[counter], counter, pours[i].to);
-        pours[i].to_add = 1;
+        signals[i].to = counter_of_stage(&layout->vessels[counter], counter, signals[i].to);
+        signals[i].to_add = 1;
     }
 }
 
 static void place_doorbells(struct pcoll_layout *layout, int counter)
 {
-    struct pcoll_pour *pours = pcoll_layout_pours(layout, counter);
+    struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
     int doorbell = layout->vessels[counter].extra;
     uint64_t weight = UINT64_MAX;
 
     place_plain(layout, counter);
     for (; (weight = next_weight(layout, counter, weight)) > 0; doorbell++)
         for (int i = 0; i < layout->vessels[counter].count; i++)
-            if (needs_doorbell(&pours[i]) && pours[i].add == weight) {
-                pours[i].to = doorbell;
-                pours[i].to_add = 1;
+            if (needs_doorbell(&signals[i]) && signals[i].add == weight) {
+                signals[i].to = doorbell;
+                signals[i].to_add = 1;
             }
 }
 
 static void lay_out(struct pcoll_layout *layout, int counter)
 {
     struct pcoll_vessel *vessel = &layout->vessels[counter];
-    int doorbells = count_doorbells(layout, counter), circle = lifts_itself(layout, counter);
+    int doorbells = count_doorbells(layout, counter), circle = raises_itself(layout, counter);
     int stages = 0;
 
     vessel->extra = layout->ncounters;
@@ -129,18 +129,18 @@ enum pcoll_result pcoll_layout_create(struct pcoll_family *family, int rank,
     enum pcoll_result result = pcoll_family_plan(family, rank, &layout->plan);
 
     if (result == PCOLL_OK)
-        result = pcoll_pours(family, rank, &layout->pours, &layout->npours);
+        result = pcoll_signals(family, rank, &layout->signals, &layout->nsignals);
     if (result != PCOLL_OK)
         return result;
     layout->ncounters = layout->plan->ncounters;
     layout->vessels = calloc((size_t)layout->ncounters + 1, sizeof(*layout->vessels));
     if (layout->vessels == NULL) {
-        free(layout->pours);
+        free(layout->signals);
         return PCOLL_ERR_NOMEM;
     }
-    for (int i = layout->npours - 1; i >= 0; i--) {
-        layout->vessels[layout->pours[i].counter].first = i;
-        layout->vessels[layout->pours[i].counter].count++;
+    for (int i = layout->nsignals - 1; i >= 0; i--) {
+        layout->vessels[layout->signals[i].counter].first = i;
+        layout->vessels[layout->signals[i].counter].count++;
     }
     for (int c = 0; c < layout->plan->ncounters; c++)
         lay_out(layout, c);
@@ -150,22 +150,22 @@ enum pcoll_result pcoll_layout_create(struct pcoll_family *family, int rank,
 void pcoll_layout_destroy(struct pcoll_layout *layout)
 {
     free(layout->vessels);
-    free(layout->pours);
+    free(layout->signals);
 }
 
-const struct pcoll_pour *pcoll_layout_pour(const struct pcoll_layout *layout, int counter,
-                                           int source, int entry, int is_done)
+const struct pcoll_signal *pcoll_layout_signal(const struct pcoll_layout *layout, int counter,
+                                               int source, int entry, int is_done)
 {
-    const struct pcoll_pour *pour = pcoll_layout_pours(layout, counter);
+    const struct pcoll_signal *signal = pcoll_layout_signals(layout, counter);
 
-    while (pour->source != source || pour->entry != entry || pour->is_done != is_done) {
-        pour++;
-        assert(pour < pcoll_layout_pours(layout, counter) + layout->vessels[counter].count);
+    while (signal->source != source || signal->entry != entry || signal->is_done != is_done) {
+        signal++;
+        assert(signal < pcoll_layout_signals(layout, counter) + layout->vessels[counter].count);
     }
-    return pour;
+    return signal;
 }
 
-/* What a stage counter gains in a cycle: its pours, and one from the stage before. */
+/* What a stage counter gains in a cycle: its signals, and one from the stage before. */
 static uint64_t full(const struct pcoll_layout *layout, int counter, int stage)
 {
     const struct pcoll_vessel *vessel = &layout->vessels[counter];
@@ -173,11 +173,11 @@ static uint64_t full(const struct pcoll_layout *layout, int counter, int stage)
     uint64_t n = stage > 0;
 
     for (int i = 0; i < vessel->count; i++)
-        n += pcoll_layout_pours(layout, counter)[i].to == to;
+        n += pcoll_layout_signals(layout, counter)[i].to == to;
     return n;
 }
 
-/* The weights of the pours of a stage together. */
+/* The weights of the signals of a stage together. */
 static uint64_t weight_of_stage(const struct pcoll_layout *layout, int counter, int stage)
 {
     const struct pcoll_vessel *vessel = &layout->vessels[counter];
@@ -185,8 +185,8 @@ static uint64_t weight_of_stage(const struct pcoll_layout *layout, int counter, 
     uint64_t sum = 0;
 
     for (int i = 0; i < vessel->count; i++)
-        if (pcoll_layout_pours(layout, counter)[i].to == to)
-            sum += pcoll_layout_pours(layout, counter)[i].add;
+        if (pcoll_layout_signals(layout, counter)[i].to == to)
+            sum += pcoll_layout_signals(layout, counter)[i].add;
     return sum;
 }
 
@@ -208,7 +208,7 @@ void pcoll_layout_trigger(const struct pcoll_layout *layout, struct pcoll_entry 
     assert(!"every threshold has its stage");
 }
 
-/* Each stage that is full lifts the next. */
+/* Each stage that is full raises the next. */
 static void add_stages(const struct pcoll_layout *layout, int counter, int phase,
                        struct pcoll_plan *plan)
 {
@@ -218,32 +218,32 @@ static void add_stages(const struct pcoll_layout *layout, int counter, int phase
         int c = counter_of_stage(vessel, counter, stage);
         uint64_t all = full(layout, counter, stage);
 
-        plan->lift[c] = all;
-        if (stage < vessel->nextra && pcoll_layout_pours(layout, counter)[0].phase == phase)
+        plan->gain[c] = all;
+        if (stage < vessel->nextra && pcoll_layout_signals(layout, counter)[0].phase == phase)
             pcoll_plan_add(plan, pcoll_entry_done(pcoll_entry_add(c, all),
                                                   counter_of_stage(vessel, counter, stage + 1), 1));
     }
 }
 
-/* Each ring of a doorbell pours its weight. */
+/* Each ring of a doorbell signals its weight. */
 static void add_doorbells(const struct pcoll_layout *layout, int counter, int phase,
                           struct pcoll_plan *plan)
 {
     const struct pcoll_vessel *vessel = &layout->vessels[counter];
-    const struct pcoll_pour *pours = pcoll_layout_pours(layout, counter);
+    const struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
 
     for (int doorbell = vessel->extra; doorbell < vessel->extra + vessel->nextra; doorbell++) {
         uint64_t rings = 0;
 
         for (int i = 0; i < vessel->count; i++) {
-            if (pours[i].to != doorbell)
+            if (signals[i].to != doorbell)
                 continue;
             rings++;
-            if (pours[i].phase == phase)
+            if (signals[i].phase == phase)
                 pcoll_plan_add(plan, pcoll_entry_done(pcoll_entry_add(doorbell, rings), counter,
-                                                      pours[i].add));
+                                                      signals[i].add));
         }
-        plan->lift[doorbell] = rings;
+        plan->gain[doorbell] = rings;
     }
 }
 

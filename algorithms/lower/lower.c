@@ -16,13 +16,13 @@ enum pcoll_result pcoll_lower_like(const struct pcoll_plan *plan, int ncounters,
         return result;
     (*like_p)->temp_bytes = plan->temp_bytes;
     (*like_p)->ordered = plan->ordered;
-    memcpy((*like_p)->lift, plan->lift, (size_t)plan->ncounters * sizeof(*plan->lift));
+    memcpy((*like_p)->gain, plan->gain, (size_t)plan->ncounters * sizeof(*plan->gain));
     for (int i = 0; i < plan->nneighbors; i++)
         pcoll_plan_neighbor(*like_p, plan->neighbors[i]);
     return PCOLL_OK;
 }
 
-/* Let the entries that pour on `peer` do so where its lowered plan has the counter. */
+/* Let the entries that signal `peer` do so where its lowered plan has the counter. */
 static enum pcoll_result redirect(struct pcoll_family *family, int peer,
                                   const struct pcoll_plan *split, struct pcoll_entry *entries)
 {
@@ -33,13 +33,13 @@ static enum pcoll_result redirect(struct pcoll_family *family, int peer,
         return result;
     for (int i = 0; i < split->nentries; i++) {
         const struct pcoll_entry *entry = &split->entries[i];
-        const struct pcoll_pour *pour;
+        const struct pcoll_signal *signal;
 
         if (entry->peer != peer || entry->peer_counter == PCOLL_NONE)
             continue;
-        pour = pcoll_layout_pour(&layout, entry->peer_counter, split->rank, i, 0);
-        entries[i].peer_counter = pour->to;
-        entries[i].peer_add = pour->to_add;
+        signal = pcoll_layout_signal(&layout, entry->peer_counter, split->rank, i, 0);
+        entries[i].peer_counter = signal->to;
+        entries[i].peer_add = signal->to_add;
     }
     pcoll_layout_destroy(&layout);
     return PCOLL_OK;
@@ -50,15 +50,15 @@ static void move_own(const struct pcoll_layout *layout, int i, struct pcoll_entr
 {
     pcoll_layout_trigger(layout, entry);
     if (entry->done != PCOLL_NONE) {
-        const struct pcoll_pour *pour =
-            pcoll_layout_pour(layout, entry->done, layout->plan->rank, i, 1);
+        const struct pcoll_signal *signal =
+            pcoll_layout_signal(layout, entry->done, layout->plan->rank, i, 1);
 
-        entry->done = pour->to;
-        entry->done_add = pour->to_add;
+        entry->done = signal->to;
+        entry->done_add = signal->to_add;
     }
 }
 
-/* Do ADDs lift counters in a circle?  depth[c]: the longest chain of ADDs that ends at c. */
+/* Do ADDs raise counters in a circle?  depth[c]: the longest chain of ADDs that ends at c. */
 static int has_circle(const struct pcoll_plan *plan, int *depth)
 {
     for (int pass = 0, rising = 1; rising; pass++) {
@@ -89,7 +89,7 @@ static enum pcoll_result check_circles(const struct pcoll_plan *plan)
     return circle ? PCOLL_UNSUPPORTED : PCOLL_OK;
 }
 
-/* Make the lowered plan of the layout's rank; `entries` pour on peers as they should. */
+/* Make the lowered plan of the layout's rank; `entries` signal peers as they should. */
 static enum pcoll_result build(const struct pcoll_layout *layout, struct pcoll_entry *entries,
                                struct pcoll_plan **plan_p)
 {

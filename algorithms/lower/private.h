@@ -1,6 +1,6 @@
 /*
  * Shared by the parts of lowering: lower.c, lower/split.c (one entry, one deferred work),
- * lower/signals.c (who pours on me), lower/layout.c and lower/stages.c (new counters).  Not for use
+ * lower/signals.c (who signals me), lower/layout.c and lower/stages.c (new counters).  Not for use
  * elsewhere.
  */
 #ifndef PCOLL_LOWER_PRIVATE_H
@@ -20,7 +20,7 @@ struct pcoll_family {
 enum pcoll_result pcoll_family_plan(struct pcoll_family *family, int rank,
                                     const struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
 
-/* An empty plan like `plan` with so many counters; lifts and neighbors are copied, entries not. */
+/* An empty plan like `plan` with so many counters; gains and neighbors are copied, entries not. */
 enum pcoll_result pcoll_lower_like(const struct pcoll_plan *plan, int ncounters,
                                    struct pcoll_plan **like_p) PCOLL_MUST_CHECK;
 
@@ -28,8 +28,8 @@ enum pcoll_result pcoll_lower_like(const struct pcoll_plan *plan, int ncounters,
  * *plan_p NULL. */
 enum pcoll_result pcoll_lower_split(struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
 
-/* One pour on a counter in one cycle, by a peer's entry or as `done` of an own one. */
-struct pcoll_pour {
+/* One signal to a counter in one cycle, by a peer's entry or as `done` of an own one. */
+struct pcoll_signal {
     int counter;
     int source, entry; /* index in the split plan of rank `source` */
     int is_done;
@@ -39,19 +39,19 @@ struct pcoll_pour {
     uint64_t to_add;
 };
 
-/* All pours on the counters of `rank` in a cycle, by rising counter, phase, source and entry.  The
- * caller frees *pours_p. */
-enum pcoll_result pcoll_pours(struct pcoll_family *family, int rank, struct pcoll_pour **pours_p,
-                              int *npours_p) PCOLL_MUST_CHECK;
+/* All signals to the counters of `rank` in a cycle, by rising counter, phase, source and entry. The
+ * caller frees *signals_p. */
+enum pcoll_result pcoll_signals(struct pcoll_family *family, int rank,
+                                struct pcoll_signal **signals_p, int *nsignals_p) PCOLL_MUST_CHECK;
 
 /* How the counters of a rank are lowered. */
 struct pcoll_layout {
     const struct pcoll_plan *plan; /* split, of that rank */
-    int npours;
-    struct pcoll_pour *pours;
+    int nsignals;
+    struct pcoll_signal *signals;
     struct pcoll_vessel {
         enum { PCOLL_PLAIN, PCOLL_STAGES, PCOLL_DOORBELLS } form;
-        int first, count; /* its pours */
+        int first, count; /* its signals */
         int extra;        /* new counters for it: extra .. extra + nextra - 1 */
         int nextra;
     } * vessels;   /* [plan->ncounters] */
@@ -62,25 +62,26 @@ enum pcoll_result pcoll_layout_create(struct pcoll_family *family, int rank,
                                       struct pcoll_layout *layout) PCOLL_MUST_CHECK;
 void pcoll_layout_destroy(struct pcoll_layout *layout);
 
-static inline struct pcoll_pour *pcoll_layout_pours(const struct pcoll_layout *layout, int counter)
+static inline struct pcoll_signal *pcoll_layout_signals(const struct pcoll_layout *layout,
+                                                        int counter)
 {
-    return layout->pours + layout->vessels[counter].first;
+    return layout->signals + layout->vessels[counter].first;
 }
 
-/* The entry of a pour of this rank. */
+/* The entry of a signal of this rank. */
 static inline const struct pcoll_entry *pcoll_layout_entry(const struct pcoll_layout *layout,
-                                                           const struct pcoll_pour *pour)
+                                                           const struct pcoll_signal *signal)
 {
-    return &layout->plan->entries[pour->entry];
+    return &layout->plan->entries[signal->entry];
 }
 
-/* Try to sort the pours of a counter into at most `most` stages; sets `to` of each to its stage.
+/* Try to sort the signals of a counter into at most `most` stages; sets `to` of each to its stage.
  * Returns how many stages, 0 if it cannot be done. */
 int pcoll_layout_stages(const struct pcoll_layout *layout, int counter, int most);
 
-/* The pour of that entry; it is there. */
-const struct pcoll_pour *pcoll_layout_pour(const struct pcoll_layout *layout, int counter,
-                                           int source, int entry, int is_done);
+/* The signal of that entry; it is there. */
+const struct pcoll_signal *pcoll_layout_signal(const struct pcoll_layout *layout, int counter,
+                                               int source, int entry, int is_done);
 
 /* Turn trigger and threshold of an entry into those of the lowered plan. */
 void pcoll_layout_trigger(const struct pcoll_layout *layout, struct pcoll_entry *entry);

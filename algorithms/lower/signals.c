@@ -1,4 +1,4 @@
-/* Who pours on a rank, from the plans of its neighbors; the contract is in lower/private.h. */
+/* Who signals a rank, from the plans of its neighbors; the contract is in lower/private.h. */
 #include <stdlib.h>
 
 #include "algorithms/lower/private.h"
@@ -19,44 +19,44 @@ enum pcoll_result pcoll_family_plan(struct pcoll_family *family, int rank,
 }
 
 struct list {
-    struct pcoll_pour *pours;
+    struct pcoll_signal *signals;
     int n, room, failed;
 };
 
-static void append(struct list *list, struct pcoll_pour pour)
+static void append(struct list *list, struct pcoll_signal signal)
 {
     if (list->n == list->room) {
         int room = list->room ? 2 * list->room : 16;
-        struct pcoll_pour *pours = realloc(list->pours, (size_t)room * sizeof(*pours));
+        struct pcoll_signal *signals = realloc(list->signals, (size_t)room * sizeof(*signals));
 
-        list->failed |= pours == NULL;
-        if (pours == NULL)
+        list->failed |= signals == NULL;
+        if (signals == NULL)
             return;
-        list->pours = pours;
+        list->signals = signals;
         list->room = room;
     }
-    list->pours[list->n++] = pour;
+    list->signals[list->n++] = signal;
 }
 
-/* What the entries of `plan` pour on `rank`. */
+/* What the entries of `plan` signal `rank`. */
 static void append_of(struct list *list, const struct pcoll_plan *plan, int rank)
 {
     for (int phase = 0; phase < plan->nphases; phase++)
         for (int i = 0; i < plan->phases[phase].count; i++) {
             int index = plan->phases[phase].first + i;
             const struct pcoll_entry *entry = &plan->entries[index];
-            struct pcoll_pour pour = {.source = plan->rank, .entry = index, .phase = phase};
+            struct pcoll_signal signal = {.source = plan->rank, .entry = index, .phase = phase};
 
             if (entry->peer == rank && entry->peer_counter != PCOLL_NONE) {
-                pour.counter = entry->peer_counter;
-                pour.add = entry->peer_add;
-                append(list, pour);
+                signal.counter = entry->peer_counter;
+                signal.add = entry->peer_add;
+                append(list, signal);
             }
             if (plan->rank == rank && entry->done != PCOLL_NONE) {
-                pour.counter = entry->done;
-                pour.add = entry->done_add;
-                pour.is_done = 1;
-                append(list, pour);
+                signal.counter = entry->done;
+                signal.add = entry->done_add;
+                signal.is_done = 1;
+                append(list, signal);
             }
         }
 }
@@ -66,9 +66,9 @@ static int rank_order(int a, int b)
     return (a > b) - (a < b);
 }
 
-static int compare_pours(const void *left, const void *right)
+static int compare_signals(const void *left, const void *right)
 {
-    const struct pcoll_pour *a = left, *b = right;
+    const struct pcoll_signal *a = left, *b = right;
 
     if (a->counter != b->counter)
         return rank_order(a->counter, b->counter);
@@ -80,8 +80,8 @@ static int compare_pours(const void *left, const void *right)
                                 : rank_order(a->is_done, b->is_done);
 }
 
-enum pcoll_result pcoll_pours(struct pcoll_family *family, int rank, struct pcoll_pour **pours_p,
-                              int *npours_p)
+enum pcoll_result pcoll_signals(struct pcoll_family *family, int rank,
+                                struct pcoll_signal **signals_p, int *nsignals_p)
 {
     const struct pcoll_plan *own, *plan;
     struct list list = {0};
@@ -99,12 +99,12 @@ enum pcoll_result pcoll_pours(struct pcoll_family *family, int rank, struct pcol
     if (result == PCOLL_OK && list.failed)
         result = PCOLL_ERR_NOMEM;
     if (result != PCOLL_OK) {
-        free(list.pours);
+        free(list.signals);
         return result;
     }
     if (list.n > 0)
-        qsort(list.pours, (size_t)list.n, sizeof(*list.pours), compare_pours);
-    *pours_p = list.pours;
-    *npours_p = list.n;
+        qsort(list.signals, (size_t)list.n, sizeof(*list.signals), compare_signals);
+    *signals_p = list.signals;
+    *nsignals_p = list.n;
     return PCOLL_OK;
 }

@@ -33,7 +33,7 @@ static int is_move(const struct pcoll_entry *entry)
     return entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
 }
 
-static int pours(const struct pcoll_entry *entry)
+static int signals(const struct pcoll_entry *entry)
 {
     return entry->peer != PCOLL_NONE && entry->peer_counter != PCOLL_NONE;
 }
@@ -41,7 +41,7 @@ static int pours(const struct pcoll_entry *entry)
 static int has_sequel(const struct pcoll_entry *entry)
 {
     return is_move(entry) &&
-           (entry->done != PCOLL_NONE || (entry->op == PCOLL_OP_GET && pours(entry)));
+           (entry->done != PCOLL_NONE || (entry->op == PCOLL_OP_GET && signals(entry)));
 }
 
 static struct sequel sequel_of(const struct pcoll_entry *entry)
@@ -50,7 +50,7 @@ static struct sequel sequel_of(const struct pcoll_entry *entry)
 
     if (entry->done != PCOLL_NONE)
         sequel.done_add = entry->done_add;
-    if (entry->op == PCOLL_OP_GET && pours(entry)) {
+    if (entry->op == PCOLL_OP_GET && signals(entry)) {
         sequel.peer = entry->peer;
         sequel.peer_counter = entry->peer_counter;
         sequel.peer_add = entry->peer_add;
@@ -98,13 +98,13 @@ static void add_move(struct pcoll_plan *plan, struct pcoll_entry move, struct se
         pcoll_plan_add(plan, pcoll_entry_done(after, sequel->done, sequel->done_add));
     if (sequel->peer != PCOLL_NONE)
         pcoll_plan_add(
-            plan, pcoll_entry_pour(after, sequel->peer, sequel->peer_counter, sequel->peer_add));
+            plan, pcoll_entry_signal(after, sequel->peer, sequel->peer_counter, sequel->peer_add));
 }
 
 /* An ADD on both sides is two. */
 static void add_other(struct pcoll_plan *plan, struct pcoll_entry entry)
 {
-    if (entry.op == PCOLL_OP_ADD && entry.done != PCOLL_NONE && pours(&entry)) {
+    if (entry.op == PCOLL_OP_ADD && entry.done != PCOLL_NONE && signals(&entry)) {
         struct pcoll_entry own = pcoll_entry_add(entry.trigger, entry.threshold);
 
         pcoll_plan_add(plan, pcoll_entry_done(own, entry.done, entry.done_add));
@@ -127,7 +127,7 @@ static void add_entries(struct split *s, struct pcoll_plan *plan)
         }
     }
     for (int k = 0; k < s->nsequels; k++)
-        plan->lift[s->sequels[k].counter] = s->sequels[k].uses;
+        plan->gain[s->sequels[k].counter] = s->sequels[k].uses;
 }
 
 enum pcoll_result pcoll_lower_split(struct pcoll_plan **plan_p)

@@ -1,30 +1,30 @@
 /*
- * Stages: which pours each threshold of a counter waits for.  What stages are is told in
+ * Stages: which signals each threshold of a counter waits for.  What stages are is told in
  * lower/layout.c.
  *
- * The pours of a threshold t are the largest that make up t, if all others together are less than
+ * The signals of a threshold t are the largest that make up t, if all others together are less than
  * the smallest of them, as in the tanks of document 001: then t is reached exactly when they are
- * all in.  Pours that come only after t has been reached do not count among the others.
+ * all in.  Signals that come only after t has been reached do not count among the others.
  */
 #include "algorithms/lower/private.h"
 
 enum { DEEP = 4 }; /* links of a chain of causes that are looked at */
 
-/* Does this pour come only after `counter` has reached t?  It does if the entry waits for that, or
- * for a counter all of whose pours do. */
-static int comes_after(const struct pcoll_layout *layout, const struct pcoll_pour *pour,
+/* Does this signal come only after `counter` has reached t?  It does if the entry waits for that,
+ * or for a counter all of whose signals do. */
+static int comes_after(const struct pcoll_layout *layout, const struct pcoll_signal *signal,
                        int counter, uint64_t t, int depth)
 {
-    const struct pcoll_entry *entry = pcoll_layout_entry(layout, pour);
+    const struct pcoll_entry *entry = pcoll_layout_entry(layout, signal);
     const struct pcoll_vessel *vessel;
 
-    if (pour->source != layout->plan->rank || entry->trigger == PCOLL_NONE || depth == 0)
+    if (signal->source != layout->plan->rank || entry->trigger == PCOLL_NONE || depth == 0)
         return 0;
     if (entry->trigger == counter)
         return entry->threshold >= t;
     vessel = &layout->vessels[entry->trigger];
     for (int i = 0; i < vessel->count; i++)
-        if (!comes_after(layout, &layout->pours[vessel->first + i], counter, t, depth - 1))
+        if (!comes_after(layout, &layout->signals[vessel->first + i], counter, t, depth - 1))
             return 0;
     return vessel->count > 0 && entry->threshold > 0;
 }
@@ -41,24 +41,25 @@ static uint64_t next_threshold(const struct pcoll_plan *plan, int counter, uint6
     return next;
 }
 
-/* Find the pours that threshold t waits for, and give those that no earlier one does to stage
- * `stage`.  `to` of a pour is its stage here, PCOLL_NONE if it has none yet. */
+/* Find the signals that threshold t waits for, and give those that no earlier one does to stage
+ * `stage`.  `to` of a signal is its stage here, PCOLL_NONE if it has none yet. */
 static int fill_stage(const struct pcoll_layout *layout, int counter, uint64_t t, int stage)
 {
-    struct pcoll_pour *pours = pcoll_layout_pours(layout, counter);
+    struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
     int n = layout->vessels[counter].count, fresh = 0;
     uint64_t rest = 0, sum = 0, smallest = UINT64_MAX;
 
     for (int i = 0; i < n; i++)
-        if (pours[i].to != PCOLL_NONE || !comes_after(layout, &pours[i], counter, t, DEEP))
-            rest += pours[i].add;
+        if (signals[i].to != PCOLL_NONE || !comes_after(layout, &signals[i], counter, t, DEEP))
+            rest += signals[i].add;
     while (sum < t) {
-        struct pcoll_pour *largest = NULL;
+        struct pcoll_signal *largest = NULL;
 
         for (int i = 0; i < n; i++)
-            if (pours[i].to_add == 0 && (!largest || pours[i].add > largest->add) &&
-                (pours[i].to != PCOLL_NONE || !comes_after(layout, &pours[i], counter, t, DEEP)))
-                largest = &pours[i];
+            if (signals[i].to_add == 0 && (!largest || signals[i].add > largest->add) &&
+                (signals[i].to != PCOLL_NONE ||
+                 !comes_after(layout, &signals[i], counter, t, DEEP)))
+                largest = &signals[i];
         if (!largest)
             return 0;
         largest->to_add = 1;
@@ -67,13 +68,13 @@ static int fill_stage(const struct pcoll_layout *layout, int counter, uint64_t t
         rest -= largest->add;
     }
     for (int i = 0; i < n; i++) {
-        if (pours[i].to != PCOLL_NONE && pours[i].to_add == 0)
+        if (signals[i].to != PCOLL_NONE && signals[i].to_add == 0)
             return 0;
-        if (pours[i].to == PCOLL_NONE && pours[i].to_add) {
-            pours[i].to = stage;
+        if (signals[i].to == PCOLL_NONE && signals[i].to_add) {
+            signals[i].to = stage;
             fresh++;
         }
-        pours[i].to_add = 0;
+        signals[i].to_add = 0;
     }
     return sum == t && rest < smallest && fresh > 0;
 }
@@ -82,11 +83,11 @@ static int fill_stage(const struct pcoll_layout *layout, int counter, uint64_t t
 static int is_of_one_phase(const struct pcoll_layout *layout, int counter)
 {
     const struct pcoll_plan *plan = layout->plan;
-    const struct pcoll_pour *pours = pcoll_layout_pours(layout, counter);
-    const struct pcoll_phase *phase = &plan->phases[pours[0].phase];
+    const struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
+    const struct pcoll_phase *phase = &plan->phases[signals[0].phase];
 
     for (int i = 0; i < layout->vessels[counter].count; i++)
-        if (pours[i].phase != pours[0].phase)
+        if (signals[i].phase != signals[0].phase)
             return 0;
     for (int i = 0; i < plan->nentries; i++)
         if (plan->entries[i].trigger == counter &&
@@ -98,21 +99,21 @@ static int is_of_one_phase(const struct pcoll_layout *layout, int counter)
 
 int pcoll_layout_stages(const struct pcoll_layout *layout, int counter, int most)
 {
-    struct pcoll_pour *pours = pcoll_layout_pours(layout, counter);
+    struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
     int n = layout->vessels[counter].count, stages = 0;
     uint64_t t = 0;
 
     if (!is_of_one_phase(layout, counter))
         return 0;
     for (int i = 0; i < n; i++) {
-        pours[i].to = PCOLL_NONE;
-        pours[i].to_add = 0;
+        signals[i].to = PCOLL_NONE;
+        signals[i].to_add = 0;
     }
     while ((t = next_threshold(layout->plan, counter, t)) > 0)
         if (stages == most || !fill_stage(layout, counter, t, stages++))
             return 0;
     for (int i = 0; i < n; i++)
-        if (pours[i].to == PCOLL_NONE)
+        if (signals[i].to == PCOLL_NONE)
             return 0;
     return stages;
 }

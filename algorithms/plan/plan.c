@@ -35,8 +35,8 @@ enum pcoll_result pcoll_plan_create(const struct pcoll_signature *signature, int
     plan->nphases = nphases;
     plan->ncounters = ncounters;
     plan->phases = calloc((size_t)nphases, sizeof(*plan->phases));
-    plan->lift = calloc((size_t)ncounters + 1, sizeof(*plan->lift));
-    if (plan->phases == NULL || plan->lift == NULL) {
+    plan->gain = calloc((size_t)ncounters + 1, sizeof(*plan->gain));
+    if (plan->phases == NULL || plan->gain == NULL) {
         pcoll_plan_destroy(plan);
         return PCOLL_ERR_NOMEM;
     }
@@ -50,7 +50,7 @@ void pcoll_plan_destroy(struct pcoll_plan *plan)
         return;
     free(plan->entries);
     free(plan->neighbors);
-    free(plan->lift);
+    free(plan->gain);
     free(plan->phases);
     free(plan);
 }
@@ -254,7 +254,7 @@ struct pcoll_entry pcoll_entry_copy(int trigger, uint64_t threshold, struct pcol
     return entry_move(PCOLL_OP_COPY, trigger, threshold, from, to, bytes);
 }
 
-struct pcoll_entry pcoll_entry_pour(struct pcoll_entry entry, int peer, int counter, uint64_t add)
+struct pcoll_entry pcoll_entry_signal(struct pcoll_entry entry, int peer, int counter, uint64_t add)
 {
     assert(entry.peer == PCOLL_NONE || entry.peer == peer);
     entry.peer = peer;
@@ -281,7 +281,7 @@ struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan)
         .state_bytes = sizeof(*plan) + (uint64_t)plan->nentries * sizeof(*plan->entries) +
                        (uint64_t)plan->nphases * sizeof(*plan->phases) +
                        (uint64_t)plan->nneighbors * sizeof(*plan->neighbors) +
-                       (uint64_t)plan->ncounters * (sizeof(*plan->lift) + 64) + plan->temp_bytes,
+                       (uint64_t)plan->ncounters * (sizeof(*plan->gain) + 64) + plan->temp_bytes,
     };
 
     for (int i = 0; i < plan->nentries; i++) {

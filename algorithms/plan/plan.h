@@ -14,8 +14,8 @@
  * Morie et al., "Design and evaluation of MPI persistent collectives with the OFI offload API"
  * (document 001), section 4.2.2.
  *
- * Counters start at 0 and are never reset.  `lift` is what a counter gains in one cycle from all
- * ranks together; in cycle j every threshold is raised by j * lift.  Values wrap around at 2^64,
+ * Counters start at 0 and are never reset.  `gain` is what a counter gains in one cycle from all
+ * ranks together; in cycle j every threshold is raised by j * gain.  Values wrap around at 2^64,
  * so they are compared by their signed difference.
  *
  * A plan holds no pointer, no network address and no MPI handle: it can be printed, compared,
@@ -126,7 +126,7 @@ struct pcoll_plan {
     int nphases;
     struct pcoll_phase *phases;
     int ncounters;  /* of this rank; counters are numbered from 0 */
-    uint64_t *lift; /* [ncounters] */
+    uint64_t *gain; /* [ncounters] */
     int nentries;
     struct pcoll_entry *entries;
     int nneighbors;
@@ -151,7 +151,7 @@ struct pcoll_account {
     uint64_t state_bytes; /* of the plan and its counters */
 };
 
-/* Make an empty plan with `ncounters` counters of lift 0 and `nphases` empty phases.
+/* Make an empty plan with `ncounters` counters of gain 0 and `nphases` empty phases.
  * The caller owns *plan_p and ends it with pcoll_plan_destroy. */
 enum pcoll_result pcoll_plan_create(const struct pcoll_signature *signature, int rank,
                                     const char *algorithm, int ncounters, int nphases,
@@ -184,8 +184,9 @@ struct pcoll_entry pcoll_entry_copy(int trigger, uint64_t threshold, struct pcol
                                     struct pcoll_place to, uint64_t bytes);
 struct pcoll_entry pcoll_entry_wait(int trigger, uint64_t threshold);
 
-/* Give an entry its pours: on a peer's counter, on an own counter. */
-struct pcoll_entry pcoll_entry_pour(struct pcoll_entry entry, int peer, int counter, uint64_t add);
+/* Give an entry its signals: on a peer's counter, on an own counter. */
+struct pcoll_entry pcoll_entry_signal(struct pcoll_entry entry, int peer, int counter,
+                                      uint64_t add);
 struct pcoll_entry pcoll_entry_done(struct pcoll_entry entry, int counter, uint64_t add);
 
 static inline struct pcoll_place pcoll_at(enum pcoll_buffer buffer, uint64_t offset)

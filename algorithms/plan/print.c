@@ -70,9 +70,9 @@ void pcoll_plan_print(const struct pcoll_plan *plan, FILE *out)
             account.counters, account.entries, account.phases, account.messages,
             account.bytes_moved, account.bytes_copied, account.temp_bytes, account.state_bytes);
     print_needs(out, plan->needs);
-    fprintf(out, "\n  lift per cycle:");
+    fprintf(out, "\n  gain per cycle:");
     for (int c = 0; c < plan->ncounters; c++)
-        fprintf(out, " c%d %" PRIu64, c, plan->lift[c]);
+        fprintf(out, " c%d %" PRIu64, c, plan->gain[c]);
     fprintf(out, "\n");
     for (int p = 0; p < plan->nphases; p++) {
         fprintf(out, " phase %d\n", p);
@@ -120,7 +120,7 @@ static void print_table_barrier(const struct pcoll_plan *plan, FILE *out)
 
         if (entry->op == PCOLL_OP_WAIT)
             fprintf(out, "C\t%" PRIu64 "\tFI_OP_REMOTE_CNTR_ADD\t-%" PRIu64 "\t%d\tC_bb\n",
-                    entry->threshold, plan->lift[entry->trigger], plan->rank);
+                    entry->threshold, plan->gain[entry->trigger], plan->rank);
         else
             fprintf(out, "%d\t%" PRIu64 "\tFI_OP_REMOTE_CNTR_ADD\t%" PRIu64 "\t%d\tC_bb\n", ++round,
                     entry->threshold, entry->peer_add, entry->peer);
@@ -128,7 +128,7 @@ static void print_table_barrier(const struct pcoll_plan *plan, FILE *out)
 }
 
 /* Table 5: message, logical round r, real round R, Th, operation, Iv, Pq.  A put is two rows there,
- * its data and its pour. */
+ * its data and its signal. */
 static void print_table_allgather(const struct pcoll_plan *plan, FILE *out)
 {
     int round = 0, real = 0;
@@ -149,7 +149,7 @@ static void print_table_allgather(const struct pcoll_plan *plan, FILE *out)
                     entry->threshold, entry->peer_add, entry->peer);
         } else if (entry->op == PCOLL_OP_WAIT) {
             fprintf(out, "FIN_C\tC\t%d\t%" PRIu64 "\tot1\t-%" PRIu64 "\t%d\n", real,
-                    entry->threshold, plan->lift[entry->trigger], plan->rank);
+                    entry->threshold, plan->gain[entry->trigger], plan->rank);
         }
     }
 }

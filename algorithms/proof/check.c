@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
-/* Larger thresholds, adds and lifts are taken for mistakes; keeps sums below 2^63. */
+/* Larger thresholds, adds and gains are taken for mistakes; keeps sums below 2^63. */
 #define LARGEST ((uint64_t)1 << 40)
 
 static const char *op_name(enum pcoll_op op)
@@ -146,21 +146,21 @@ static enum pcoll_result check_trigger(const struct pcoll_check *check, int rank
 }
 
 /* `target` is the plan whose counter it is, NULL if the entry names none. */
-static enum pcoll_result check_pour(const struct pcoll_check *check, int rank, int phase, int i,
-                                    const struct pcoll_plan *target, int counter, uint64_t add)
+static enum pcoll_result check_signal(const struct pcoll_check *check, int rank, int phase, int i,
+                                      const struct pcoll_plan *target, int counter, uint64_t add)
 {
     if (counter == PCOLL_NONE)
         return add == 0 ? PCOLL_OK
-                        : pcoll_check_fail(check, rank, phase, i, "pours without a target");
+                        : pcoll_check_fail(check, rank, phase, i, "signals without a target");
     if (target == NULL || counter < 0 || counter >= target->ncounters)
-        return pcoll_check_fail(check, rank, phase, i, "pours on unknown counter %d", counter);
+        return pcoll_check_fail(check, rank, phase, i, "signals unknown counter %d", counter);
     if (add == 0 || add > LARGEST)
-        return pcoll_check_fail(check, rank, phase, i, "pours nothing or too much on counter %d",
+        return pcoll_check_fail(check, rank, phase, i, "signals nothing or too much on counter %d",
                                 counter);
     return PCOLL_OK;
 }
 
-static enum pcoll_result check_pours(const struct pcoll_check *check, int rank, int phase, int i)
+static enum pcoll_result check_signals(const struct pcoll_check *check, int rank, int phase, int i)
 {
     const struct pcoll_plan *plan = check->plans[rank];
     const struct pcoll_entry *entry = &plan->entries[i];
@@ -173,30 +173,30 @@ static enum pcoll_result check_pours(const struct pcoll_check *check, int rank, 
         return pcoll_check_fail(check, rank, phase, i, "unknown rail %d", entry->rail);
     if (entry->peer != PCOLL_NONE)
         peer = check->plans[entry->peer];
-    result = check_pour(check, rank, phase, i, plan, entry->done, entry->done_add);
+    result = check_signal(check, rank, phase, i, plan, entry->done, entry->done_add);
     if (result != PCOLL_OK)
         return result;
-    return check_pour(check, rank, phase, i, peer, entry->peer_counter, entry->peer_add);
+    return check_signal(check, rank, phase, i, peer, entry->peer_counter, entry->peer_add);
 }
 
 static enum pcoll_result check_entry(const struct pcoll_check *check, int rank, int phase, int i)
 {
     const struct pcoll_entry *entry = &check->plans[rank]->entries[i];
     int moves = entry->op != PCOLL_OP_ADD && entry->op != PCOLL_OP_WAIT;
-    int pours = entry->done != PCOLL_NONE || entry->peer_counter != PCOLL_NONE;
+    int signals = entry->done != PCOLL_NONE || entry->peer_counter != PCOLL_NONE;
     enum pcoll_result result;
 
     if ((unsigned)entry->op >= PCOLL_NUM_OPS)
         return pcoll_check_fail(check, rank, phase, i, "unknown operation");
     if (!moves && entry->bytes != 0)
         return pcoll_check_fail(check, rank, phase, i, "does not move, but has bytes");
-    if (entry->op == PCOLL_OP_ADD && !pours)
-        return pcoll_check_fail(check, rank, phase, i, "pours on no counter");
-    if (entry->op == PCOLL_OP_WAIT && (pours || entry->trigger == PCOLL_NONE))
-        return pcoll_check_fail(check, rank, phase, i, "pours, or waits for nothing");
+    if (entry->op == PCOLL_OP_ADD && !signals)
+        return pcoll_check_fail(check, rank, phase, i, "signals no counter");
+    if (entry->op == PCOLL_OP_WAIT && (signals || entry->trigger == PCOLL_NONE))
+        return pcoll_check_fail(check, rank, phase, i, "signals, or waits for nothing");
     result = check_trigger(check, rank, phase, i);
     if (result == PCOLL_OK)
-        result = check_pours(check, rank, phase, i);
+        result = check_signals(check, rank, phase, i);
     if (result == PCOLL_OK && moves && entry->bytes > 0)
         result = check_move(check, rank, phase, i);
     return result;
@@ -289,8 +289,8 @@ static enum pcoll_result check_entries(const struct pcoll_check *check, int rank
     return PCOLL_OK;
 }
 
-/* What all entries of all ranks pour on that counter in a cycle. */
-static uint64_t poured(const struct pcoll_check *check, int rank, int counter)
+/* What all entries of all ranks signal that counter in a cycle. */
+static uint64_t signaled(const struct pcoll_check *check, int rank, int counter)
 {
     uint64_t sum = 0;
 
@@ -309,17 +309,17 @@ static uint64_t poured(const struct pcoll_check *check, int rank, int counter)
     return sum;
 }
 
-static enum pcoll_result check_lifts(const struct pcoll_check *check, int rank)
+static enum pcoll_result check_gains(const struct pcoll_check *check, int rank)
 {
     const struct pcoll_plan *plan = check->plans[rank];
 
     for (int c = 0; c < plan->ncounters; c++) {
-        uint64_t sum = poured(check, rank, c);
+        uint64_t sum = signaled(check, rank, c);
 
-        if (sum != plan->lift[c] || sum > LARGEST)
+        if (sum != plan->gain[c] || sum > LARGEST)
             return pcoll_check_fail(check, rank, PCOLL_NONE, PCOLL_NONE,
-                                    "counter %d has lift %llu, but %llu is poured", c,
-                                    (unsigned long long)plan->lift[c], (unsigned long long)sum);
+                                    "counter %d has gain %llu, but %llu is signaled", c,
+                                    (unsigned long long)plan->gain[c], (unsigned long long)sum);
     }
     return PCOLL_OK;
 }
@@ -327,7 +327,7 @@ static enum pcoll_result check_lifts(const struct pcoll_check *check, int rank)
 static enum pcoll_result check_form(const struct pcoll_check *check)
 {
     static enum pcoll_result (*const parts[])(const struct pcoll_check *, int) = {
-        check_head, check_phases, check_entries, check_lifts, check_neighbors};
+        check_head, check_phases, check_entries, check_gains, check_neighbors};
 
     for (size_t part = 0; part < sizeof(parts) / sizeof(parts[0]); part++) {
         for (int rank = 0; rank < check->nranks; rank++) {

@@ -5,11 +5,11 @@
  * entry fires at any time after the start and after its trigger has reached its threshold; entries
  * fire in any order.  An entry that has fired reads its source, then adds done_add; an instance
  * completes when all its entries have come so far.  The data of a get or copy have landed by then,
- * those of a put land at any time after the read.  The peer's counter is lifted at any time after
+ * those of a put land at any time after the read.  The peer's counter is raised at any time after
  * the data have landed.  If plan->ordered is set, puts and adds of one rank to one peer on one rail
- * land and pour in the order fired, which is known for entries of one trigger (list order) and for
- * entries of different instances.  Nothing else is in any order, and every rank runs ahead as far
- * as the plans let it.
+ * land and signal in the order fired, which is known for entries of one trigger (list order) and
+ * for entries of different instances.  Nothing else is in any order, and every rank runs ahead as
+ * far as the plans let it.
  *
  * The relation.  Event X precedes event Y exactly if Y does not happen in a run in which X is held
  * back and everything else takes effect at once: adds are positive and nothing is undone, so any
@@ -18,7 +18,7 @@
  *
  * On this relation it checks
  *
- *   - form: every pour has a target, every counter's pours in a cycle sum up to its lift, every
+ *   - form: every signal has a target, every counter's signals in a cycle sum up to its gain, every
  *     place lies inside its buffer, entries are sorted, no entry is outside the phases, who is
  *     touched knows by whom (neighbors);
  *   - life: each rank completes as many instances as all have started;
@@ -30,7 +30,7 @@
  *     instance, from the right byte of SEND of the right rank, and has been written once in it.
  *     With in_place, SEND and the own block of RECV are the same input.
  *
- * What it cannot see: counters that wrap around (adds, thresholds and lifts above 2^40 are
+ * What it cannot see: counters that wrap around (adds, thresholds and gains above 2^40 are
  * refused), and memory that a medium shares between plans.
  */
 #ifndef PCOLL_PLAN_CHECK_H

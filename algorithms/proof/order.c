@@ -7,10 +7,10 @@
  * plans with X held back decides, for all Y and all orders of arrivals together.
  *
  * One cycle stands for all.  X in cycle j disturbs no earlier cycle, as by the check for life these
- * complete without it; they leave every counter at j * lift, which is the start of cycle 0 shifted.
+ * complete without it; they leave every counter at j * gain, which is the start of cycle 0 shifted.
  * The run knows no last instance: it ends when nothing more can happen.  Only a rank that has run
  * ahead beyond any distance that the others' buffers and credits could explain is taken to run for
- * ever and to pour without end.  That can only make more events possible, so that at worst a
+ * ever and to signal without end.  That can only make more events possible, so that at worst a
  * correct plan is refused.
  */
 #include "algorithms/proof/private.h"
@@ -110,7 +110,7 @@ static int is_behind(const struct pcoll_order *order, struct pcoll_event arrival
             arrival.entry > held->entry);
 }
 
-static void pour(struct pcoll_order *order, int rank, int counter, int64_t add)
+static void signal(struct pcoll_order *order, int rank, int counter, int64_t add)
 {
     struct run *run = &order->run;
     int c;
@@ -133,7 +133,7 @@ static void arrive(struct pcoll_order *order, int rank, int instance, int i, int
     if (is_held(&order->run, event) || is_behind(order, event))
         return;
     see(order, event);
-    pour(order, entry->peer, entry->peer_counter, add);
+    signal(order, entry->peer, entry->peer_counter, add);
 }
 
 static void complete(struct pcoll_order *order, int rank)
@@ -150,7 +150,7 @@ static void fire(struct pcoll_order *order, int rank, int i)
     if (is_held(&order->run, event))
         return;
     see(order, event);
-    pour(order, rank, entry->done, (int64_t)entry->done_add);
+    signal(order, rank, entry->done, (int64_t)entry->done_add);
     arrive(order, rank, event.instance, i, (int64_t)entry->peer_add);
     if (--order->run.left[rank] == 0)
         complete(order, rank);
@@ -174,7 +174,7 @@ static void release(struct pcoll_order *order, int c)
 
     if (run->instance[rank] < 0)
         return;
-    raised = run->instance[rank] / plan->nphases * (int64_t)plan->lift[counter];
+    raised = run->instance[rank] / plan->nphases * (int64_t)plan->gain[counter];
     for (int end = group_of(order, rank, counter)[1]; run->next[c] < end;) {
         if (run->value[c] < (int64_t)plan->entries[run->next[c]].threshold + raised)
             return;
@@ -182,13 +182,13 @@ static void release(struct pcoll_order *order, int c)
     }
 }
 
-/* The rank goes on for ever: its pours reach any threshold. */
-static void pour_endlessly(struct pcoll_order *order, int rank)
+/* The rank goes on for ever: its signals reach any threshold. */
+static void signal_endlessly(struct pcoll_order *order, int rank)
 {
     const struct pcoll_plan *plan = plan_of(order, rank);
 
     for (int i = 0; i < plan->nentries; i++) {
-        pour(order, rank, plan->entries[i].done, ENDLESS);
+        signal(order, rank, plan->entries[i].done, ENDLESS);
         arrive(order, rank, order->run.limit, i, ENDLESS);
     }
 }
@@ -204,7 +204,7 @@ static void start(struct pcoll_order *order, int rank)
         return;
     if (event.instance == run->limit) {
         if (run->is_endless)
-            pour_endlessly(order, rank);
+            signal_endlessly(order, rank);
         return;
     }
     run->instance[rank] = event.instance;
@@ -212,7 +212,7 @@ static void start(struct pcoll_order *order, int rank)
     see(order, event);
     for (int c = 0; c < plan->ncounters; c++) {
         run->next[order->counter_base[rank] + c] = group_of(order, rank, c)[0];
-        pour(order, rank, c, 0);
+        signal(order, rank, c, 0);
     }
     if (run->left[rank] == 0)
         complete(order, rank);

@@ -26,7 +26,7 @@ int pcoll_check_is_input(const struct pcoll_check *check, int rank, enum pcoll_b
                          uint64_t at);
 
 /* A point in the run of a rank.  What an entry does to its own rank, and every read, begins and
- * ends at FIRE; the data of a put lands, and a peer's counter is lifted, by ARRIVE. */
+ * ends at FIRE; the data of a put lands, and a peer's counter is raised, by ARRIVE. */
 struct pcoll_event {
     enum { PCOLL_START, PCOLL_COMPLETE, PCOLL_FIRE, PCOLL_ARRIVE } kind;
     int rank, instance;

@@ -4,9 +4,9 @@
  * Idea: the message is cut in lanes, one for each tree of the shape, and a lane in S segments.  A
  * rank forwards each segment to its children in the tree as it arrives, straight between user
  * buffers.  A lane has one tank whatever S is: segment i is forwarded at threshold i + 1 (document
- * 001 section 4.1.2).  The "ready" of each of the c children (their buffers may be written) pours S
- * on the same tank: more than the segments still to come while one "ready" is missing, so segment i
- * goes at c S + i + 1, "ready" of all and i + 1 segments.
+ * 001 section 4.1.2).  The "ready" of each of the c children (their buffers may be written) signals
+ * S on the same tank: more than the segments still to come while one "ready" is missing, so segment
+ * i goes at c S + i + 1, "ready" of all and i + 1 segments.
  *
  *      lane 0 with c = 2, S = 3:   0 ... ready 3, ready 6, segments 7, 8, 9
  *
@@ -146,7 +146,7 @@ static void add_puts(struct pcoll_plan *plan, const struct pipeline *line, const
                             pcoll_at(PCOLL_RECV, segment.first), segment.count);
 
         put.rail = lane->number;
-        pcoll_plan_add(plan, pcoll_entry_pour(put, child, lane->number, 1));
+        pcoll_plan_add(plan, pcoll_entry_signal(put, child, lane->number, 1));
     }
 }
 
@@ -157,8 +157,8 @@ static void add_announcements(struct pcoll_plan *plan, const struct pipeline *li
     int team = pcoll_team_of(&line->teams, plan->rank);
 
     for (int j = 1; j <= nfollowers_of(line, team); j++)
-        pcoll_plan_add(
-            plan, pcoll_entry_pour(when, pcoll_team_rank(&line->teams, team, j), counter, weight));
+        pcoll_plan_add(plan, pcoll_entry_signal(when, pcoll_team_rank(&line->teams, team, j),
+                                                counter, weight));
 }
 
 /* ---- the root ---- */
@@ -192,7 +192,7 @@ static void build_root(struct pcoll_plan *plan, const struct pipeline *line)
     add_announcements(plan, line, 0, pcoll_entry_add(PCOLL_NONE, 0), 1);
     while (add_root_round(plan, line, i, ready))
         i++;
-    plan->lift[0] = ready;
+    plan->gain[0] = ready;
 }
 
 /* ---- the other leaders ---- */
@@ -205,9 +205,9 @@ static void add_ready(struct pcoll_plan *plan, const struct pipeline *line, cons
 
     ready.rail = lane->number;
     if (up == 0)
-        ready = pcoll_entry_pour(ready, parent, 0, 1);
+        ready = pcoll_entry_signal(ready, parent, 0, 1);
     else
-        ready = pcoll_entry_pour(ready, parent, lane->number, lane->nsegments);
+        ready = pcoll_entry_signal(ready, parent, lane->number, lane->nsegments);
     pcoll_plan_add(plan, ready);
 }
 
@@ -224,7 +224,7 @@ static void build_leader(struct pcoll_plan *plan, const struct pipeline *line,
         add_puts(plan, line, lane, i, here.trigger, here.threshold);
         add_announcements(plan, line, lane->number, here, announcement(lane));
     }
-    plan->lift[lane->number] = ready + lane->nsegments;
+    plan->gain[lane->number] = ready + lane->nsegments;
     if (ready == 0 && nfollowers_of(line, team) == 0)
         pcoll_plan_add(plan, pcoll_entry_wait(lane->number, lane->nsegments));
 }
@@ -246,16 +246,16 @@ static void build_follower(struct pcoll_plan *plan, const struct lane *lane, int
 
         get.rail = lane->number;
         if (lane->nsegments == 1)
-            pcoll_plan_add(plan, pcoll_entry_pour(get, leader, reports, 1));
+            pcoll_plan_add(plan, pcoll_entry_signal(get, leader, reports, 1));
         else
             pcoll_plan_add(plan, pcoll_entry_done(get, lane->number, 1));
     }
     if (lane->nsegments > 1) {
         all += lane->nsegments;
         pcoll_plan_add(plan,
-                       pcoll_entry_pour(pcoll_entry_add(lane->number, all), leader, reports, 1));
+                       pcoll_entry_signal(pcoll_entry_add(lane->number, all), leader, reports, 1));
     }
-    plan->lift[lane->number] = all;
+    plan->gain[lane->number] = all;
 }
 
 /* ---- all ---- */
@@ -296,8 +296,8 @@ static void build(struct pcoll_plan *plan, const struct pipeline *line)
     if (leader == plan->rank && nfollowers_of(line, team) > 0) {
         int reports = ntanks_of(line, team);
 
-        plan->lift[reports] = (uint64_t)(nfollowers_of(line, team) * reports);
-        pcoll_plan_add(plan, pcoll_entry_wait(reports, plan->lift[reports]));
+        plan->gain[reports] = (uint64_t)(nfollowers_of(line, team) * reports);
+        pcoll_plan_add(plan, pcoll_entry_wait(reports, plan->gain[reports]));
     }
 }
 
@@ -334,7 +334,7 @@ static double cost_of_levels(const struct pipeline *line, const struct pcoll_mac
 }
 
 /* What the levels of the trees, of `fan` children each (of several trees, one below the root), and
- * the busiest port add to the bare way of a pour, which is in `hop` too.  A level less may be
+ * the busiest port add to the bare way of a signal, which is in `hop` too.  A level less may be
  * filled with last children.  At every level a segment meets one of each other tree at the port:
  * half of them do, and wait for half of its length. */
 static double cost_of_sending(const struct pipeline *line, const struct pcoll_machine *machine,

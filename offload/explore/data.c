@@ -1,5 +1,5 @@
 /*
- * `sim`: what the user does with SEND and RECV, and what ought to be in them.
+ * `explore`: what the user does with SEND and RECV, and what ought to be in them.
  *
  * A byte that is somebody's data depends on rank, instance and position and lies in 1..251; all
  * other bytes have a value of their own above that, which tells where they came from.
@@ -57,85 +57,86 @@ static size_t first_wrong(const unsigned char *is, size_t bytes, int rank, int i
     return bytes;
 }
 
-static unsigned char *memory(struct pcoll_sim *sim, int rank, enum pcoll_buffer buffer)
+static unsigned char *memory(struct pcoll_explore *explore, int rank, enum pcoll_buffer buffer)
 {
-    return sim->block + sim->rank[rank].buffer[buffer].at;
+    return explore->block + explore->rank[rank].buffer[buffer].at;
 }
 
-static void set_all(struct pcoll_sim *sim, int rank, enum pcoll_buffer buffer, int value)
+static void set_all(struct pcoll_explore *explore, int rank, enum pcoll_buffer buffer, int value)
 {
-    memset(memory(sim, rank, buffer), value, sim->rank[rank].buffer[buffer].bytes);
+    memset(memory(explore, rank, buffer), value, explore->rank[rank].buffer[buffer].bytes);
 }
 
-void pcoll_sim_fill(struct pcoll_sim *sim, int rank, int instance)
+void pcoll_explore_fill(struct pcoll_explore *explore, int rank, int instance)
 {
-    set_all(sim, rank, PCOLL_RECV, POISON_RECV);
-    fill_block(memory(sim, rank, PCOLL_SEND), sim->rank[rank].buffer[PCOLL_SEND].bytes, rank,
-               instance);
+    set_all(explore, rank, PCOLL_RECV, POISON_RECV);
+    fill_block(memory(explore, rank, PCOLL_SEND), explore->rank[rank].buffer[PCOLL_SEND].bytes,
+               rank, instance);
 }
 
-void pcoll_sim_scribble(struct pcoll_sim *sim, int rank)
+void pcoll_explore_scribble(struct pcoll_explore *explore, int rank)
 {
-    set_all(sim, rank, PCOLL_SEND, POISON_USER);
-    set_all(sim, rank, PCOLL_RECV, POISON_USER);
+    set_all(explore, rank, PCOLL_SEND, POISON_USER);
+    set_all(explore, rank, PCOLL_RECV, POISON_USER);
 }
 
-static bool verify_block(struct pcoll_sim *sim, int rank, int instance, int from, size_t at)
+static bool verify_block(struct pcoll_explore *explore, int rank, int instance, int from, size_t at)
 {
-    const size_t bytes = sim->rank[rank].plan->signature.bytes;
-    const unsigned char *is = memory(sim, rank, PCOLL_RECV) + at;
+    const size_t bytes = explore->rank[rank].plan->signature.bytes;
+    const unsigned char *is = memory(explore, rank, PCOLL_RECV) + at;
     const size_t wrong = first_wrong(is, bytes, from, instance);
 
     if (wrong == bytes)
         return true;
-    return pcoll_sim_fail(sim, PCOLL_SIM_FAULT_RESULT,
-                          "rank %d completes instance %d with RECV[%zu] = %d%s, not byte %zu of "
-                          "rank %d",
-                          rank, instance, at + wrong, is[wrong],
-                          is[wrong] == POISON_RECV    ? " (never written)"
-                          : is[wrong] == POISON_USER  ? " (inactive user memory)"
-                          : is[wrong] == POISON_OTHER ? " (TEMP or CELL never written)"
-                                                      : "",
-                          wrong, from);
+    return pcoll_explore_fail(
+        explore, PCOLL_EXPLORE_FAULT_RESULT,
+        "rank %d completes instance %d with RECV[%zu] = %d%s, not byte %zu of "
+        "rank %d",
+        rank, instance, at + wrong, is[wrong],
+        is[wrong] == POISON_RECV    ? " (never written)"
+        : is[wrong] == POISON_USER  ? " (inactive user memory)"
+        : is[wrong] == POISON_OTHER ? " (TEMP or CELL never written)"
+                                    : "",
+        wrong, from);
 }
 
-static bool verify_barrier(struct pcoll_sim *sim, int rank, int instance)
+static bool verify_barrier(struct pcoll_explore *explore, int rank, int instance)
 {
-    for (int r = 0; r < sim->nranks; r++)
-        if (sim->progress[r].started <= instance)
-            return pcoll_sim_fail(sim, PCOLL_SIM_FAULT_RESULT,
-                                  "rank %d completes barrier %d, which rank %d has not started",
-                                  rank, instance, r);
+    for (int r = 0; r < explore->nranks; r++)
+        if (explore->progress[r].started <= instance)
+            return pcoll_explore_fail(explore, PCOLL_EXPLORE_FAULT_RESULT,
+                                      "rank %d completes barrier %d, which rank %d has not started",
+                                      rank, instance, r);
     return true;
 }
 
-bool pcoll_sim_verify(struct pcoll_sim *sim, int rank, int instance)
+bool pcoll_explore_verify(struct pcoll_explore *explore, int rank, int instance)
 {
-    const struct pcoll_signature *s = &sim->rank[rank].plan->signature;
+    const struct pcoll_signature *s = &explore->rank[rank].plan->signature;
 
     if (s->coll == PCOLL_BARRIER)
-        return verify_barrier(sim, rank, instance);
+        return verify_barrier(explore, rank, instance);
     if (s->coll == PCOLL_BCAST)
-        return rank == s->root || verify_block(sim, rank, instance, s->root, 0);
-    for (int r = 0; r < sim->nranks; r++)
-        if (!verify_block(sim, rank, instance, r, (size_t)r * s->bytes))
+        return rank == s->root || verify_block(explore, rank, instance, s->root, 0);
+    for (int r = 0; r < explore->nranks; r++)
+        if (!verify_block(explore, rank, instance, r, (size_t)r * s->bytes))
             return false;
     return true;
 }
 
-void pcoll_sim_reset(struct pcoll_sim *sim)
+void pcoll_explore_reset(struct pcoll_explore *explore)
 {
-    memset(sim->block, 0, sim->block_bytes);
-    for (int r = 0; r < sim->nranks; r++) {
-        const struct sim_rank *mine = &sim->rank[r];
+    memset(explore->block, 0, explore->block_bytes);
+    for (int r = 0; r < explore->nranks; r++) {
+        const struct explore_rank *mine = &explore->rank[r];
 
         for (int c = 0; c < mine->plan->ncounters; c++)
-            sim->counter[mine->first_counter + (size_t)c] =
-                sim->options.first_cycle * mine->plan->lift[c];
-        pcoll_sim_scribble(sim, r);
-        set_all(sim, r, PCOLL_TEMP, POISON_OTHER);
-        set_all(sim, r, PCOLL_CELL, POISON_OTHER);
+            explore->counter[mine->first_counter + (size_t)c] =
+                explore->options.first_cycle * mine->plan->gain[c];
+        pcoll_explore_scribble(explore, r);
+        set_all(explore, r, PCOLL_TEMP, POISON_OTHER);
+        set_all(explore, r, PCOLL_CELL, POISON_OTHER);
     }
-    sim->fault = PCOLL_SIM_FAULT_NONE;
-    sim->why[0] = '\0';
+    explore->fault = PCOLL_EXPLORE_FAULT_NONE;
+    explore->why[0] = '\0';
 }

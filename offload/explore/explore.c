@@ -1,11 +1,11 @@
 /*
- * `sim`: run a job in every order.
+ * `explore`: run a job in every order.
  *
  * A depth-first search over states.  Equal states are visited once; a visited state is remembered
  * by a 128-bit hash of the whole block, so with 10^7 states the chance to miss one is below 10^-24.
  * Of the events of explore/state.h only some are tried in all orders.
  *
- * 1. Silent events happen at once: firing (except below), done, pour, complete.
+ * 1. Silent events happen at once: firing (except below), done, signal, complete.
  *
  *    Counters only grow and an event that is possible stays possible, so an event that only adds
  *    to counters can be moved to the front of any run: the others remain possible, touch the same
@@ -15,11 +15,11 @@
  *    In order (PCOLL_NEED_ORDER), an ADD that fires earlier takes an earlier turn; being a silent
  *    event it does not hold up those behind it.  A PUT may, so its firing is not silent then.
  *
- * 2. What remains are starts, reads and writes (and fires of ordered PUTs).  PCOLL_SIM_STATES
+ * 2. What remains are starts, reads and writes (and fires of ordered PUTs).  PCOLL_EXPLORE_STATES
  *    tries all of these that are possible, in every state.
  *
- * 3. PCOLL_SIM_TRACES tries just one event, t, in a state where t is independent of all that can
- *    happen before it ({t} is a persistent set: Godefroid, LNCS 1032).  As nothing is ever
+ * 3. PCOLL_EXPLORE_TRACES tries just one event, t, in a state where t is independent of all that
+ * can happen before it ({t} is a persistent set: Godefroid, LNCS 1032).  As nothing is ever
  * disabled, what can happen before t is what happens if all but t runs until nothing is possible;
  * one dry run, which moves counters but no data, finds exactly that.  Dependent are: two accesses
  * to the same byte, one of them a write; an access to user memory and the start or completion of
@@ -49,19 +49,19 @@ struct visited {
 /* A state on the way from the beginning to the present one, and what to try there. */
 struct frame {
     unsigned char *block;
-    struct sim_event *choice;
+    struct explore_event *choice;
     int count;
 };
 
 struct explorer {
-    struct pcoll_sim *sim;
-    const struct pcoll_sim_limits *limits;
-    struct pcoll_sim_stats *stats;
+    struct pcoll_explore *explore;
+    const struct pcoll_explore_limits *limits;
+    struct pcoll_explore_stats *stats;
     struct visited visited;
-    struct sim_event *path; /* taken to the present state */
+    struct explore_event *path; /* taken to the present state */
     int path_length;
-    unsigned char *control;     /* saved while running dry */
-    struct sim_event *happened; /* in a dry run */
+    unsigned char *control;         /* saved while running dry */
+    struct explore_event *happened; /* in a dry run */
     int nhappened;
     int furthest; /* most instances completed by a rank at its end */
 };
@@ -121,7 +121,7 @@ static enum pcoll_result grow(struct visited *v)
 static enum pcoll_result remember(struct explorer *x, bool *is_new_p)
 {
     struct visited *v = &x->visited;
-    const struct hash h = hash_block(x->sim->block, x->sim->block_bytes);
+    const struct hash h = hash_block(x->explore->block, x->explore->block_bytes);
     struct hash *place;
 
     if (2 * (v->count + 1) > v->mask && grow(v) != PCOLL_OK)
@@ -134,178 +134,183 @@ static enum pcoll_result remember(struct explorer *x, bool *is_new_p)
 }
 
 /* A PUT that takes its turn when it fires; see 1. */
-static bool fire_is_silent(const struct pcoll_sim *sim, int slot)
+static bool fire_is_silent(const struct pcoll_explore *explore, int slot)
 {
-    const struct pcoll_entry *entry = sim->slot[slot].entry;
+    const struct pcoll_entry *entry = explore->slot[slot].entry;
 
-    return !sim->ordered || entry->op != PCOLL_OP_PUT || !pcoll_sim_moves(entry);
+    return !explore->ordered || entry->op != PCOLL_OP_PUT || !pcoll_explore_moves(entry);
 }
 
-static bool same(struct sim_event a, struct sim_event b)
+static bool same(struct explore_event a, struct explore_event b)
 {
     return a.kind == b.kind && a.index == b.index;
 }
 
 /* Let the event happen if it can and is not `not`.  Returns false if a check failed. */
-static bool attempt(struct explorer *x, struct sim_event event, const struct sim_event * not,
-                    bool *moved)
+static bool attempt(struct explorer *x, struct explore_event event,
+                    const struct explore_event * not, bool *moved)
 {
-    if (!pcoll_sim_can(x->sim, event) || (not &&same(event, *not )))
+    if (!pcoll_explore_can(x->explore, event) || (not &&same(event, *not )))
         return true;
     *moved = true;
-    if (x->sim->dry)
+    if (x->explore->dry)
         x->happened[x->nhappened++] = event;
-    return pcoll_sim_apply(x->sim, event);
+    return pcoll_explore_apply(x->explore, event);
 }
 
-static bool attempt_slot(struct explorer *x, int slot, const struct sim_event * not, bool *moved)
+static bool attempt_slot(struct explorer *x, int slot, const struct explore_event * not,
+                         bool *moved)
 {
-    static const enum sim_kind silent[] = {SIM_FIRE, SIM_DONE, SIM_POUR};
-    static const enum sim_kind loud[] = {SIM_FIRE, SIM_READ, SIM_WRITE};
+    static const enum explore_kind silent[] = {EXPLORE_FIRE, EXPLORE_DONE, EXPLORE_SIGNAL};
+    static const enum explore_kind loud[] = {EXPLORE_FIRE, EXPLORE_READ, EXPLORE_WRITE};
 
-    for (int i = 0; x->sim->dry && i < 3; i++)
-        attempt(x, (struct sim_event){loud[i], slot}, not, moved);
+    for (int i = 0; x->explore->dry && i < 3; i++)
+        attempt(x, (struct explore_event){loud[i], slot}, not, moved);
     for (int i = 0; i < 3; i++) {
-        if (silent[i] == SIM_FIRE && !fire_is_silent(x->sim, slot))
+        if (silent[i] == EXPLORE_FIRE && !fire_is_silent(x->explore, slot))
             continue;
-        if (!attempt(x, (struct sim_event){silent[i], slot}, not, moved))
+        if (!attempt(x, (struct explore_event){silent[i], slot}, not, moved))
             return false;
     }
     return true;
 }
 
 /* It is an entry, of an instance that has begun, and something is still to happen to it. */
-static bool is_in_play(const struct pcoll_sim *sim, int slot)
+static bool is_in_play(const struct pcoll_explore *explore, int slot)
 {
-    const struct sim_slot *s = &sim->slot[slot];
+    const struct explore_slot *s = &explore->slot[slot];
 
-    return s->entry && s->instance < sim->progress[s->rank].started &&
-           sim->happened[slot] != s->all;
+    return s->entry && s->instance < explore->progress[s->rank].started &&
+           explore->happened[slot] != s->all;
 }
 
 /* Run all that is silent (dry: everything but `not`) to the end.  False: a check failed. */
-static bool settle(struct explorer *x, const struct sim_event * not )
+static bool settle(struct explorer *x, const struct explore_event * not )
 {
-    struct pcoll_sim *sim = x->sim;
+    struct pcoll_explore *explore = x->explore;
     bool moved;
 
     do {
         moved = false;
-        for (int i = 0; i < sim->nslots; i++)
-            if (is_in_play(sim, i) && !attempt_slot(x, i, not, &moved))
+        for (int i = 0; i < explore->nslots; i++)
+            if (is_in_play(explore, i) && !attempt_slot(x, i, not, &moved))
                 return false;
-        for (int r = 0; r < sim->nranks; r++) {
-            if (!attempt(x, (struct sim_event){SIM_COMPLETE, r}, not, &moved))
+        for (int r = 0; r < explore->nranks; r++) {
+            if (!attempt(x, (struct explore_event){EXPLORE_COMPLETE, r}, not, &moved))
                 return false;
-            if (sim->dry)
-                attempt(x, (struct sim_event){SIM_START, r}, not, &moved);
+            if (explore->dry)
+                attempt(x, (struct explore_event){EXPLORE_START, r}, not, &moved);
         }
     } while (moved);
     return true;
 }
 
 /* Everything that could happen before t. */
-static void run_dry_without(struct explorer *x, struct sim_event t)
+static void run_dry_without(struct explorer *x, struct explore_event t)
 {
-    struct pcoll_sim *sim = x->sim;
+    struct pcoll_explore *explore = x->explore;
 
-    memcpy(x->control, sim->block, sim->control_bytes);
-    sim->dry = true;
+    memcpy(x->control, explore->block, explore->control_bytes);
+    explore->dry = true;
     x->nhappened = 0;
     settle(x, &t);
-    sim->dry = false;
+    explore->dry = false;
     x->furthest = 0;
-    for (int r = 0; r < sim->nranks; r++)
-        if (sim->progress[r].completed > x->furthest)
-            x->furthest = sim->progress[r].completed;
-    memcpy(sim->block, x->control, sim->control_bytes);
+    for (int r = 0; r < explore->nranks; r++)
+        if (explore->progress[r].completed > x->furthest)
+            x->furthest = explore->progress[r].completed;
+    memcpy(explore->block, x->control, explore->control_bytes);
 }
 
-static bool is_access(struct sim_event event)
+static bool is_access(struct explore_event event)
 {
-    return event.kind == SIM_READ || event.kind == SIM_WRITE;
+    return event.kind == EXPLORE_READ || event.kind == EXPLORE_WRITE;
 }
 
-static bool accesses_depend(const struct pcoll_sim *sim, struct sim_event t, struct sim_event u)
+static bool accesses_depend(const struct pcoll_explore *explore, struct explore_event t,
+                            struct explore_event u)
 {
-    const struct sim_access a = pcoll_sim_access(sim, t), b = pcoll_sim_access(sim, u);
+    const struct explore_access a = pcoll_explore_access(explore, t),
+                                b = pcoll_explore_access(explore, u);
 
-    return (t.kind == SIM_WRITE || u.kind == SIM_WRITE) && a.at < b.at + b.bytes &&
+    return (t.kind == EXPLORE_WRITE || u.kind == EXPLORE_WRITE) && a.at < b.at + b.bytes &&
            b.at < a.at + a.bytes;
 }
 
-static bool access_to_user(const struct pcoll_sim *sim, struct sim_event event, int owner)
+static bool access_to_user(const struct pcoll_explore *explore, struct explore_event event,
+                           int owner)
 {
-    const struct sim_access access = pcoll_sim_access(sim, event);
+    const struct explore_access access = pcoll_explore_access(explore, event);
 
     return access.owner == owner && (access.buffer == PCOLL_SEND || access.buffer == PCOLL_RECV);
 }
 
-static bool takes_turn(const struct pcoll_sim *sim, struct sim_event event)
+static bool takes_turn(const struct pcoll_explore *explore, struct explore_event event)
 {
-    return sim->ordered && (event.kind == SIM_FIRE || event.kind == SIM_WRITE) &&
-           pcoll_sim_queues_at(sim->slot[event.index].entry, event.kind);
+    return explore->ordered && (event.kind == EXPLORE_FIRE || event.kind == EXPLORE_WRITE) &&
+           pcoll_explore_queues_at(explore->slot[event.index].entry, event.kind);
 }
 
-static bool is_of_rank(struct sim_event event)
+static bool is_of_rank(struct explore_event event)
 {
-    return event.kind == SIM_START || event.kind == SIM_COMPLETE;
+    return event.kind == EXPLORE_START || event.kind == EXPLORE_COMPLETE;
 }
 
 /* t is to be tried, u can happen before. */
-static bool depend(const struct pcoll_sim *sim, struct sim_event t, struct sim_event u)
+static bool depend(const struct pcoll_explore *explore, struct explore_event t,
+                   struct explore_event u)
 {
-    if (is_access(t) && is_access(u) && accesses_depend(sim, t, u))
+    if (is_access(t) && is_access(u) && accesses_depend(explore, t, u))
         return true;
     if (is_access(t) && is_of_rank(u))
-        return access_to_user(sim, t, u.index);
+        return access_to_user(explore, t, u.index);
     if (is_of_rank(t) && is_access(u))
-        return access_to_user(sim, u, t.index);
-    return takes_turn(sim, t) && takes_turn(sim, u) &&
-           sim->slot[t.index].pair == sim->slot[u.index].pair;
+        return access_to_user(explore, u, t.index);
+    return takes_turn(explore, t) && takes_turn(explore, u) &&
+           explore->slot[t.index].pair == explore->slot[u.index].pair;
 }
 
 /* Does a rank complete the instance of the barrier that t is to start? */
-static bool slips_through(const struct explorer *x, struct sim_event t)
+static bool slips_through(const struct explorer *x, struct explore_event t)
 {
-    return t.kind == SIM_START && x->sim->rank[0].plan->signature.coll == PCOLL_BARRIER &&
-           x->furthest > x->sim->progress[t.index].started;
+    return t.kind == EXPLORE_START && x->explore->rank[0].plan->signature.coll == PCOLL_BARRIER &&
+           x->furthest > x->explore->progress[t.index].started;
 }
 
-static bool is_independent(struct explorer *x, struct sim_event t)
+static bool is_independent(struct explorer *x, struct explore_event t)
 {
     run_dry_without(x, t);
     if (slips_through(x, t))
         return false;
     for (int i = 0; i < x->nhappened; i++)
-        if (depend(x->sim, t, x->happened[i]))
+        if (depend(x->explore, t, x->happened[i]))
             return false;
     return true;
 }
 
-static void add_choice(struct explorer *x, struct frame *frame, enum sim_kind kind, int index)
+static void add_choice(struct explorer *x, struct frame *frame, enum explore_kind kind, int index)
 {
-    const struct sim_event event = {kind, index};
+    const struct explore_event event = {kind, index};
 
-    if (pcoll_sim_can(x->sim, event))
+    if (pcoll_explore_can(x->explore, event))
         frame->choice[frame->count++] = event;
 }
 
 static void list_choices(struct explorer *x, struct frame *frame)
 {
-    const struct pcoll_sim *sim = x->sim;
+    const struct pcoll_explore *explore = x->explore;
 
     frame->count = 0;
-    for (int i = 0; i < sim->nslots; i++) {
-        if (!is_in_play(sim, i))
+    for (int i = 0; i < explore->nslots; i++) {
+        if (!is_in_play(explore, i))
             continue;
-        add_choice(x, frame, SIM_WRITE, i);
-        add_choice(x, frame, SIM_READ, i);
-        if (!fire_is_silent(sim, i))
-            add_choice(x, frame, SIM_FIRE, i);
+        add_choice(x, frame, EXPLORE_WRITE, i);
+        add_choice(x, frame, EXPLORE_READ, i);
+        if (!fire_is_silent(explore, i))
+            add_choice(x, frame, EXPLORE_FIRE, i);
     }
-    for (int r = 0; r < sim->nranks; r++)
-        add_choice(x, frame, SIM_START, r);
+    for (int r = 0; r < explore->nranks; r++)
+        add_choice(x, frame, EXPLORE_START, r);
 }
 
 static void reduce_choices(struct explorer *x, struct frame *frame)
@@ -326,16 +331,16 @@ static void free_frame(struct frame *frame)
 
 static enum pcoll_result fill_frame(struct explorer *x, struct frame *frame)
 {
-    const struct pcoll_sim *sim = x->sim;
-    const size_t most = 3 * (size_t)sim->nslots + (size_t)sim->nranks;
+    const struct pcoll_explore *explore = x->explore;
+    const size_t most = 3 * (size_t)explore->nslots + (size_t)explore->nranks;
 
-    frame->block = malloc(sim->block_bytes);
+    frame->block = malloc(explore->block_bytes);
     frame->choice = malloc(most * sizeof(*frame->choice));
     if (!frame->block || !frame->choice)
         return PCOLL_ERR_NOMEM;
-    memcpy(frame->block, sim->block, sim->block_bytes);
+    memcpy(frame->block, explore->block, explore->block_bytes);
     list_choices(x, frame);
-    if (x->limits->reduction == PCOLL_SIM_TRACES && frame->count > 1)
+    if (x->limits->reduction == PCOLL_EXPLORE_TRACES && frame->count > 1)
         reduce_choices(x, frame);
     return PCOLL_OK;
 }
@@ -350,19 +355,20 @@ static enum pcoll_result visit(struct explorer *x, int depth);
 /* Try all choices of a state. */
 static enum pcoll_result try_choices(struct explorer *x, struct frame *frame, int depth)
 {
-    struct pcoll_sim *sim = x->sim;
+    struct pcoll_explore *explore = x->explore;
     enum pcoll_result result = PCOLL_OK;
 
     if (frame->count == 0)
-        return pcoll_sim_end(sim) ? PCOLL_OK : PCOLL_ERR_INVALID;
+        return pcoll_explore_end(explore) ? PCOLL_OK : PCOLL_ERR_INVALID;
     x->stats->branches += frame->count > 1;
     if (depth + 1 > x->stats->depth)
         x->stats->depth = depth + 1;
     for (int i = 0; i < frame->count && result == PCOLL_OK; i++) {
-        memcpy(sim->block, frame->block, sim->block_bytes);
+        memcpy(explore->block, frame->block, explore->block_bytes);
         x->path[depth] = frame->choice[i];
         x->path_length = depth + 1;
-        result = pcoll_sim_apply(sim, frame->choice[i]) ? visit(x, depth + 1) : PCOLL_ERR_INVALID;
+        result = pcoll_explore_apply(explore, frame->choice[i]) ? visit(x, depth + 1)
+                                                                : PCOLL_ERR_INVALID;
     }
     return result;
 }
@@ -390,49 +396,50 @@ static enum pcoll_result visit(struct explorer *x, int depth)
 /* Show the run that ended in the failure, once more from the beginning. */
 static void replay(struct explorer *x, FILE *trace)
 {
-    struct pcoll_sim *sim = x->sim;
+    struct pcoll_explore *explore = x->explore;
     bool ok;
 
-    pcoll_sim_reset(sim);
-    sim->options.trace = trace;
+    pcoll_explore_reset(explore);
+    explore->options.trace = trace;
     ok = settle(x, NULL);
     for (int i = 0; ok && i < x->path_length; i++)
-        ok = pcoll_sim_apply(sim, x->path[i]) && settle(x, NULL);
+        ok = pcoll_explore_apply(explore, x->path[i]) && settle(x, NULL);
     if (ok)
-        ok = pcoll_sim_end(sim);
-    fprintf(trace, "%s\n", sim->why);
+        ok = pcoll_explore_end(explore);
+    fprintf(trace, "%s\n", explore->why);
 }
 
-static enum pcoll_result explore(struct explorer *x)
+static enum pcoll_result search(struct explorer *x)
 {
-    FILE *trace = x->sim->options.trace;
+    FILE *trace = x->explore->options.trace;
     enum pcoll_result result;
 
-    pcoll_sim_reset(x->sim);
-    x->sim->options.trace = NULL;
+    pcoll_explore_reset(x->explore);
+    x->explore->options.trace = NULL;
     result = visit(x, 0);
     if (result == PCOLL_ERR_INVALID && trace)
         replay(x, trace);
-    x->sim->options.trace = trace;
+    x->explore->options.trace = trace;
     x->stats->states = x->visited.count;
     x->stats->complete = result == PCOLL_OK && !is_over_limit(x);
     return result;
 }
 
-enum pcoll_result pcoll_sim_explore(struct pcoll_sim *sim, const struct pcoll_sim_limits *limits,
-                                    struct pcoll_sim_stats *stats)
+enum pcoll_result pcoll_explore_all(struct pcoll_explore *explore,
+                                    const struct pcoll_explore_limits *limits,
+                                    struct pcoll_explore_stats *stats)
 {
-    const size_t ranks = (size_t)sim->nranks * (size_t)sim->options.instances;
-    const size_t events = (size_t)sim->nslots * SIM_NUM_KINDS + 2 * ranks + 2;
-    struct explorer x = {.sim = sim, .limits = limits, .stats = stats};
+    const size_t ranks = (size_t)explore->nranks * (size_t)explore->options.instances;
+    const size_t events = (size_t)explore->nslots * EXPLORE_NUM_KINDS + 2 * ranks + 2;
+    struct explorer x = {.explore = explore, .limits = limits, .stats = stats};
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
-    *stats = (struct pcoll_sim_stats){0};
+    *stats = (struct pcoll_explore_stats){0};
     x.path = malloc(events * sizeof(*x.path));
-    x.control = malloc(sim->control_bytes);
+    x.control = malloc(explore->control_bytes);
     x.happened = malloc(events * sizeof(*x.happened));
     if (x.path && x.control && x.happened)
-        result = explore(&x);
+        result = search(&x);
     free(x.path);
     free(x.control);
     free(x.happened);

@@ -1,5 +1,5 @@
 /*
- * `sim`: create and destroy a job; where everything lies in its block.
+ * `explore`: create and destroy a job; where everything lies in its block.
  */
 #include "offload/explore/state.h"
 
@@ -55,7 +55,7 @@ static bool entry_is_valid(struct pcoll_plan *const *plans, int nranks, int rank
         return false;
     if (entry->peer != PCOLL_NONE && !is_counter(plans[entry->peer], entry->peer_counter))
         return false;
-    if (!pcoll_sim_moves(entry))
+    if (!pcoll_explore_moves(entry))
         return true;
     return inside(mine, entry->local, entry->bytes) &&
            inside(remote ? plans[entry->peer] : mine, entry->remote, entry->bytes);
@@ -67,7 +67,7 @@ static bool plans_are_valid(struct pcoll_plan *const *plans, int nranks)
         for (int i = 0; i < plans[r]->nentries; i++)
             if (!entry_is_valid(plans, nranks, r, &plans[r]->entries[i])) {
                 fprintf(stderr,
-                        "sim: %s, rank %d, entry %d: a rank, counter or memory that is "
+                        "explore: %s, rank %d, entry %d: a rank, counter or memory that is "
                         "not there\n",
                         plans[r]->algorithm, r, i);
                 return false;
@@ -75,89 +75,90 @@ static bool plans_are_valid(struct pcoll_plan *const *plans, int nranks)
     return true;
 }
 
-static int cycles(const struct pcoll_sim *sim, int rank)
+static int cycles(const struct pcoll_explore *explore, int rank)
 {
-    int nphases = sim->rank[rank].plan->nphases;
+    int nphases = explore->rank[rank].plan->nphases;
 
-    return (sim->options.instances + nphases - 1) / nphases;
+    return (explore->options.instances + nphases - 1) / nphases;
 }
 
 /* Take `bytes` bytes of the block, in whole words. */
-static size_t take(struct pcoll_sim *sim, size_t bytes)
+static size_t take(struct pcoll_explore *explore, size_t bytes)
 {
-    size_t at = sim->block_bytes;
+    size_t at = explore->block_bytes;
 
-    sim->block_bytes += (bytes + 7) & ~(size_t)7;
+    explore->block_bytes += (bytes + 7) & ~(size_t)7;
     return at;
 }
 
-static int *head_of(const struct pcoll_sim *sim, int rank, int instance, int trigger)
+static int *head_of(const struct pcoll_explore *explore, int rank, int instance, int trigger)
 {
-    const struct pcoll_plan *plan = sim->rank[rank].plan;
+    const struct pcoll_plan *plan = explore->rank[rank].plan;
 
-    return &sim->rank[rank].head[instance % plan->nphases * (plan->ncounters + 1) + trigger + 1];
+    return &explore->rank[rank]
+                .head[instance % plan->nphases * (plan->ncounters + 1) + trigger + 1];
 }
 
 /* Chain the slot to those on the same trigger, of which `last` is the last so far; returns the new
  * last one.  A plan is sorted already, unless a test changed it. */
-static int chain(struct pcoll_sim *sim, int index, int number, int last)
+static int chain(struct pcoll_explore *explore, int index, int number, int last)
 {
-    struct sim_slot *slot = &sim->slot[index];
+    struct explore_slot *slot = &explore->slot[index];
     int before = last;
 
-    while (!sim->ordered && before >= 0 &&
-           sim->slot[before].entry->threshold > slot->entry->threshold)
-        before = sim->slot[before].previous;
+    while (!explore->ordered && before >= 0 &&
+           explore->slot[before].entry->threshold > slot->entry->threshold)
+        before = explore->slot[before].previous;
     slot->previous = before;
     if (before >= 0) {
-        slot->next = sim->slot[before].next;
-        sim->slot[before].next = index;
+        slot->next = explore->slot[before].next;
+        explore->slot[before].next = index;
     } else {
-        int *head = head_of(sim, slot->rank, slot->instance, slot->entry->trigger);
+        int *head = head_of(explore, slot->rank, slot->instance, slot->entry->trigger);
 
-        slot->next = last < 0 ? -1 : pcoll_sim_slot(sim, slot->rank, slot->instance, *head);
+        slot->next = last < 0 ? -1 : pcoll_explore_slot(explore, slot->rank, slot->instance, *head);
         *head = number;
     }
     if (slot->next >= 0)
-        sim->slot[slot->next].previous = index;
+        explore->slot[slot->next].previous = index;
     return slot->next >= 0 ? last : index;
 }
 
 static uint8_t all_events(const struct pcoll_entry *entry)
 {
-    unsigned all = 1 << SIM_FIRE | 1 << SIM_DONE;
+    unsigned all = 1 << EXPLORE_FIRE | 1 << EXPLORE_DONE;
 
-    if (pcoll_sim_moves(entry))
-        all |= 1 << SIM_READ | 1 << SIM_WRITE;
-    if (pcoll_sim_pours(entry))
-        all |= 1 << SIM_POUR;
+    if (pcoll_explore_moves(entry))
+        all |= 1 << EXPLORE_READ | 1 << EXPLORE_WRITE;
+    if (pcoll_explore_signals(entry))
+        all |= 1 << EXPLORE_SIGNAL;
     return (uint8_t)all;
 }
 
-static int pair_of(const struct pcoll_sim *sim, int rank, const struct pcoll_entry *entry)
+static int pair_of(const struct pcoll_explore *explore, int rank, const struct pcoll_entry *entry)
 {
     if (entry->peer == PCOLL_NONE)
         return -1;
-    return (rank * sim->nranks + entry->peer) * sim->nrails + entry->rail;
+    return (rank * explore->nranks + entry->peer) * explore->nrails + entry->rail;
 }
 
-static void lay_slot(struct pcoll_sim *sim, int rank, int instance, int number)
+static void lay_slot(struct pcoll_explore *explore, int rank, int instance, int number)
 {
-    const struct pcoll_entry *entry = &sim->rank[rank].plan->entries[number];
+    const struct pcoll_entry *entry = &explore->rank[rank].plan->entries[number];
 
-    sim->slot[pcoll_sim_slot(sim, rank, instance, number)] = (struct sim_slot){
+    explore->slot[pcoll_explore_slot(explore, rank, instance, number)] = (struct explore_slot){
         .rank = rank,
         .instance = instance,
         .entry = entry,
-        .data = pcoll_sim_moves(entry) ? take(sim, entry->bytes) : 0,
-        .pair = pair_of(sim, rank, entry),
+        .data = pcoll_explore_moves(entry) ? take(explore, entry->bytes) : 0,
+        .pair = pair_of(explore, rank, entry),
         .all = all_events(entry),
     };
 }
 
-static enum pcoll_result lay_rank_slots(struct pcoll_sim *sim, int rank)
+static enum pcoll_result lay_rank_slots(struct pcoll_explore *explore, int rank)
 {
-    struct sim_rank *mine = &sim->rank[rank];
+    struct explore_rank *mine = &explore->rank[rank];
     const size_t ntriggers = (size_t)mine->plan->ncounters + 1;
     int *last = malloc(ntriggers * sizeof(int));
 
@@ -167,77 +168,77 @@ static enum pcoll_result lay_rank_slots(struct pcoll_sim *sim, int rank)
         return PCOLL_ERR_NOMEM;
     }
     memset(mine->head, -1, (size_t)mine->plan->nphases * ntriggers * sizeof(int));
-    for (int k = 0; k < sim->options.instances; k++) {
-        const struct pcoll_phase *phase = pcoll_sim_phase(sim, rank, k);
+    for (int k = 0; k < explore->options.instances; k++) {
+        const struct pcoll_phase *phase = pcoll_explore_phase(explore, rank, k);
 
         memset(last, -1, ntriggers * sizeof(int));
         for (int i = phase->first; i < phase->first + phase->count; i++) {
             int *last_on = &last[mine->plan->entries[i].trigger + 1];
 
-            lay_slot(sim, rank, k, i);
-            *last_on = chain(sim, pcoll_sim_slot(sim, rank, k, i), i, *last_on);
+            lay_slot(explore, rank, k, i);
+            *last_on = chain(explore, pcoll_explore_slot(explore, rank, k, i), i, *last_on);
         }
     }
     free(last);
     return PCOLL_OK;
 }
 
-static void lay_buffers(struct pcoll_sim *sim, int rank)
+static void lay_buffers(struct pcoll_explore *explore, int rank)
 {
-    struct sim_rank *mine = &sim->rank[rank];
+    struct explore_rank *mine = &explore->rank[rank];
     const struct pcoll_signature *s = &mine->plan->signature;
 
     for (int b = 0; b < PCOLL_NUM_BUFFERS; b++) {
         size_t bytes = (size_t)buffer_bytes(mine->plan, (enum pcoll_buffer)b);
         const bool is_alias = b == PCOLL_SEND && s->in_place;
 
-        mine->buffer[b] = (struct sim_region){is_alias ? 0 : take(sim, bytes), bytes};
+        mine->buffer[b] = (struct explore_region){is_alias ? 0 : take(explore, bytes), bytes};
     }
     if (s->in_place)
         mine->buffer[PCOLL_SEND].at = mine->buffer[PCOLL_RECV].at + (size_t)rank * s->bytes;
 }
 
 /* What steers comes first: see control_bytes. */
-static enum pcoll_result lay_control(struct pcoll_sim *sim)
+static enum pcoll_result lay_control(struct pcoll_explore *explore)
 {
-    const size_t n = (size_t)sim->nranks;
-    const size_t pairs = sim->ordered ? n * n * (size_t)sim->nrails : 0;
+    const size_t n = (size_t)explore->nranks;
+    const size_t pairs = explore->ordered ? n * n * (size_t)explore->nrails : 0;
     size_t nslots = 0;
     size_t counter, progress, ticket, issued, delivered, happened;
 
-    for (int r = 0; r < sim->nranks; r++) {
-        sim->rank[r].first_counter = sim->ncounters;
-        sim->rank[r].first_slot = (int)nslots;
-        sim->ncounters += (size_t)sim->rank[r].plan->ncounters;
-        nslots += (size_t)cycles(sim, r) * (size_t)sim->rank[r].plan->nentries;
+    for (int r = 0; r < explore->nranks; r++) {
+        explore->rank[r].first_counter = explore->ncounters;
+        explore->rank[r].first_slot = (int)nslots;
+        explore->ncounters += (size_t)explore->rank[r].plan->ncounters;
+        nslots += (size_t)cycles(explore, r) * (size_t)explore->rank[r].plan->nentries;
     }
-    sim->nslots = (int)nslots;
-    sim->slot = calloc(nslots + 1, sizeof(*sim->slot));
-    if (!sim->slot)
+    explore->nslots = (int)nslots;
+    explore->slot = calloc(nslots + 1, sizeof(*explore->slot));
+    if (!explore->slot)
         return PCOLL_ERR_NOMEM;
-    counter = take(sim, sim->ncounters * sizeof(uint64_t));
-    progress = take(sim, n * sizeof(struct sim_progress));
-    ticket = take(sim, sim->ordered ? nslots * sizeof(uint32_t) : 0);
-    issued = take(sim, pairs * sizeof(uint32_t));
-    delivered = take(sim, pairs * sizeof(uint32_t));
-    happened = take(sim, nslots);
-    sim->control_bytes = sim->block_bytes;
+    counter = take(explore, explore->ncounters * sizeof(uint64_t));
+    progress = take(explore, n * sizeof(struct explore_progress));
+    ticket = take(explore, explore->ordered ? nslots * sizeof(uint32_t) : 0);
+    issued = take(explore, pairs * sizeof(uint32_t));
+    delivered = take(explore, pairs * sizeof(uint32_t));
+    happened = take(explore, nslots);
+    explore->control_bytes = explore->block_bytes;
 
-    for (int r = 0; r < sim->nranks; r++)
-        lay_buffers(sim, r);
-    for (int r = 0; r < sim->nranks; r++)
-        if (lay_rank_slots(sim, r) != PCOLL_OK)
+    for (int r = 0; r < explore->nranks; r++)
+        lay_buffers(explore, r);
+    for (int r = 0; r < explore->nranks; r++)
+        if (lay_rank_slots(explore, r) != PCOLL_OK)
             return PCOLL_ERR_NOMEM;
 
-    sim->block = malloc(sim->block_bytes);
-    if (!sim->block)
+    explore->block = malloc(explore->block_bytes);
+    if (!explore->block)
         return PCOLL_ERR_NOMEM;
-    sim->counter = (uint64_t *)(void *)(sim->block + counter);
-    sim->progress = (struct sim_progress *)(void *)(sim->block + progress);
-    sim->ticket = (uint32_t *)(void *)(sim->block + ticket);
-    sim->issued = (uint32_t *)(void *)(sim->block + issued);
-    sim->delivered = (uint32_t *)(void *)(sim->block + delivered);
-    sim->happened = sim->block + happened;
+    explore->counter = (uint64_t *)(void *)(explore->block + counter);
+    explore->progress = (struct explore_progress *)(void *)(explore->block + progress);
+    explore->ticket = (uint32_t *)(void *)(explore->block + ticket);
+    explore->issued = (uint32_t *)(void *)(explore->block + issued);
+    explore->delivered = (uint32_t *)(void *)(explore->block + delivered);
+    explore->happened = explore->block + happened;
     return PCOLL_OK;
 }
 
@@ -252,98 +253,100 @@ static int count_rails(struct pcoll_plan *const *plans, int nranks)
     return highest + 1;
 }
 
-static bool is_ordered(struct pcoll_plan *const *plans, int nranks, enum pcoll_sim_order order)
+static bool is_ordered(struct pcoll_plan *const *plans, int nranks, enum pcoll_explore_order order)
 {
-    if (order != PCOLL_SIM_AS_NEEDED)
-        return order == PCOLL_SIM_ORDERED;
+    if (order != PCOLL_EXPLORE_AS_NEEDED)
+        return order == PCOLL_EXPLORE_ORDERED;
     for (int r = 0; r < nranks; r++)
         if (plans[r]->needs & PCOLL_NEED_ORDER)
             return true;
     return false;
 }
 
-enum pcoll_result pcoll_sim_create(struct pcoll_plan *const *plans, int nranks,
-                                   const struct pcoll_sim_options *options,
-                                   struct pcoll_sim **sim_p)
+enum pcoll_result pcoll_explore_create(struct pcoll_plan *const *plans, int nranks,
+                                       const struct pcoll_explore_options *options,
+                                       struct pcoll_explore **explore_p)
 {
-    struct pcoll_sim *sim;
+    struct pcoll_explore *explore;
 
     if (nranks < 1 || options->instances < 1 || !plans_are_valid(plans, nranks))
         return PCOLL_ERR_INVALID;
-    sim = calloc(1, sizeof(*sim));
-    if (!sim)
+    explore = calloc(1, sizeof(*explore));
+    if (!explore)
         return PCOLL_ERR_NOMEM;
-    sim->options = *options;
-    sim->nranks = nranks;
-    sim->nrails = count_rails(plans, nranks);
-    sim->ordered = is_ordered(plans, nranks, options->order);
-    sim->rank = calloc((size_t)nranks, sizeof(*sim->rank));
-    if (!sim->rank)
+    explore->options = *options;
+    explore->nranks = nranks;
+    explore->nrails = count_rails(plans, nranks);
+    explore->ordered = is_ordered(plans, nranks, options->order);
+    explore->rank = calloc((size_t)nranks, sizeof(*explore->rank));
+    if (!explore->rank)
         goto destroy;
     for (int r = 0; r < nranks; r++)
-        sim->rank[r].plan = plans[r];
-    if (lay_control(sim) != PCOLL_OK)
+        explore->rank[r].plan = plans[r];
+    if (lay_control(explore) != PCOLL_OK)
         goto destroy;
-    pcoll_sim_reset(sim);
-    *sim_p = sim;
+    pcoll_explore_reset(explore);
+    *explore_p = explore;
     return PCOLL_OK;
 
 destroy:
-    pcoll_sim_destroy(sim);
+    pcoll_explore_destroy(explore);
     return PCOLL_ERR_NOMEM;
 }
 
-void pcoll_sim_destroy(struct pcoll_sim *sim)
+void pcoll_explore_destroy(struct pcoll_explore *explore)
 {
-    if (!sim)
+    if (!explore)
         return;
-    for (int r = 0; sim->rank && r < sim->nranks; r++)
-        free(sim->rank[r].head);
-    free(sim->rank);
-    free(sim->slot);
-    free(sim->block);
-    free(sim);
+    for (int r = 0; explore->rank && r < explore->nranks; r++)
+        free(explore->rank[r].head);
+    free(explore->rank);
+    free(explore->slot);
+    free(explore->block);
+    free(explore);
 }
 
-const struct pcoll_phase *pcoll_sim_phase(const struct pcoll_sim *sim, int rank, int instance)
+const struct pcoll_phase *pcoll_explore_phase(const struct pcoll_explore *explore, int rank,
+                                              int instance)
 {
-    const struct pcoll_plan *plan = sim->rank[rank].plan;
+    const struct pcoll_plan *plan = explore->rank[rank].plan;
 
     return &plan->phases[instance % plan->nphases];
 }
 
-int pcoll_sim_slot(const struct pcoll_sim *sim, int rank, int instance, int entry)
+int pcoll_explore_slot(const struct pcoll_explore *explore, int rank, int instance, int entry)
 {
-    const struct sim_rank *mine = &sim->rank[rank];
+    const struct explore_rank *mine = &explore->rank[rank];
 
     return mine->first_slot + instance / mine->plan->nphases * mine->plan->nentries + entry;
 }
 
-int pcoll_sim_first_on(const struct pcoll_sim *sim, int rank, int trigger)
+int pcoll_explore_first_on(const struct pcoll_explore *explore, int rank, int trigger)
 {
-    const int instance = sim->progress[rank].completed;
-    const int number = *head_of(sim, rank, instance, trigger);
+    const int instance = explore->progress[rank].completed;
+    const int number = *head_of(explore, rank, instance, trigger);
 
-    return number < 0 ? -1 : pcoll_sim_slot(sim, rank, instance, number);
+    return number < 0 ? -1 : pcoll_explore_slot(explore, rank, instance, number);
 }
 
-bool pcoll_sim_fail(struct pcoll_sim *sim, enum pcoll_sim_fault fault, const char *format, ...)
+bool pcoll_explore_fail(struct pcoll_explore *explore, enum pcoll_explore_fault fault,
+                        const char *format, ...)
 {
     va_list arguments;
 
-    sim->fault = fault;
+    explore->fault = fault;
     va_start(arguments, format);
-    vsnprintf(sim->why, sizeof(sim->why), format, arguments);
+    vsnprintf(explore->why, sizeof(explore->why), format, arguments);
     va_end(arguments);
     return false;
 }
 
-const char *pcoll_sim_why(const struct pcoll_sim *sim)
+const char *pcoll_explore_why(const struct pcoll_explore *explore)
 {
-    return sim->why;
+    return explore->why;
 }
 
-enum pcoll_sim_fault pcoll_sim_fault(const struct pcoll_sim *sim)
+enum pcoll_explore_fault pcoll_explore_fault(const struct pcoll_explore *explore)
 {
-    return sim->fault;
+    return explore->fault;
 }

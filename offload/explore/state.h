@@ -1,12 +1,12 @@
 /*
- * Inside `sim`: the state of a job and its events.
+ * Inside `explore`: the state of a job and its events.
  *
  * Everything that changes lies in one block of memory, so that the explorer can save, restore and
  * hash it: first what steers (counters, flags), then the data.  A slot is one entry in one
  * instance of one rank.
  */
-#ifndef PCOLL_SIM_STATE_H
-#define PCOLL_SIM_STATE_H
+#ifndef PCOLL_EXPLORE_STATE_H
+#define PCOLL_EXPLORE_STATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,23 +14,23 @@
 #include "offload/explore/explore.h"
 
 /* The index of START and COMPLETE is a rank, of the others a slot. */
-enum sim_kind {
-    SIM_START,
-    SIM_FIRE,
-    SIM_READ,  /* the source, into the slot */
-    SIM_WRITE, /* the slot to the target */
-    SIM_DONE,  /* local completion, and the add on the own counter */
-    SIM_POUR,  /* the add on the peer's counter */
-    SIM_COMPLETE,
-    SIM_NUM_KINDS
+enum explore_kind {
+    EXPLORE_START,
+    EXPLORE_FIRE,
+    EXPLORE_READ,   /* the source, into the slot */
+    EXPLORE_WRITE,  /* the slot to the target */
+    EXPLORE_DONE,   /* local completion, and the add on the own counter */
+    EXPLORE_SIGNAL, /* the add on the peer's counter */
+    EXPLORE_COMPLETE,
+    EXPLORE_NUM_KINDS
 };
 
-struct sim_event {
-    enum sim_kind kind;
+struct explore_event {
+    enum explore_kind kind;
     int index;
 };
 
-struct sim_slot {
+struct explore_slot {
     int rank, instance;
     const struct pcoll_entry *entry;
     size_t data;        /* where the bytes on their way lie in the block */
@@ -39,94 +39,97 @@ struct sim_slot {
     uint8_t all;        /* what happens to it: bits 1 << kind */
 };
 
-struct sim_region {   /* with in_place, SEND is the own block of RECV */
-    size_t at, bytes; /* in the block */
+struct explore_region { /* with in_place, SEND is the own block of RECV */
+    size_t at, bytes;   /* in the block */
 };
 
-struct sim_rank {
+struct explore_rank {
     const struct pcoll_plan *plan;
     int first_slot;
     size_t first_counter;
-    int *head; /* first entry by phase and trigger, see pcoll_sim_first_on */
-    struct sim_region buffer[PCOLL_NUM_BUFFERS];
+    int *head; /* first entry by phase and trigger, see pcoll_explore_first_on */
+    struct explore_region buffer[PCOLL_NUM_BUFFERS];
 };
 
-struct sim_progress {
+struct explore_progress {
     int32_t started, completed; /* instances */
     int32_t left;               /* entries of the running one that are not done */
 };
 
-struct pcoll_sim {
-    struct pcoll_sim_options options;
+struct pcoll_explore {
+    struct pcoll_explore_options options;
     int nranks, nrails;
     bool ordered;
     bool dry; /* move no data and check nothing: control only */
-    struct sim_rank *rank;
+    struct explore_rank *rank;
     size_t ncounters; /* of all ranks */
     int nslots;
-    struct sim_slot *slot;
+    struct explore_slot *slot;
 
     unsigned char *block;
     size_t block_bytes, control_bytes;
     /* in the block */
     uint64_t *counter;
-    struct sim_progress *progress;
+    struct explore_progress *progress;
     uint32_t *ticket;             /* of a slot: its place in the order of its pair, from 1 */
     uint32_t *issued, *delivered; /* tickets of a pair */
     uint8_t *happened;            /* to a slot: bits 1 << kind */
 
-    enum pcoll_sim_fault fault;
+    enum pcoll_explore_fault fault;
     char why[320];
 };
 
 /* Put the job back to its beginning. */
-void pcoll_sim_reset(struct pcoll_sim *sim);
+void pcoll_explore_reset(struct pcoll_explore *explore);
 
 /* User memory at start (SEND filled, RECV poisoned) and at completion: true if RECV is right. */
-void pcoll_sim_fill(struct pcoll_sim *sim, int rank, int instance);
-bool pcoll_sim_verify(struct pcoll_sim *sim, int rank, int instance);
-void pcoll_sim_scribble(struct pcoll_sim *sim, int rank);
+void pcoll_explore_fill(struct pcoll_explore *explore, int rank, int instance);
+bool pcoll_explore_verify(struct pcoll_explore *explore, int rank, int instance);
+void pcoll_explore_scribble(struct pcoll_explore *explore, int rank);
 
 /* May this event happen now?  Once true it stays true until the event happens. */
-bool pcoll_sim_can(const struct pcoll_sim *sim, struct sim_event event);
+bool pcoll_explore_can(const struct pcoll_explore *explore, struct explore_event event);
 
 /* Let it happen.  False: a check failed. */
-bool pcoll_sim_apply(struct pcoll_sim *sim, struct sim_event event);
+bool pcoll_explore_apply(struct pcoll_explore *explore, struct explore_event event);
 
 /* No event is possible any more: is that the proper end?  False: deadlock or something left. */
-bool pcoll_sim_end(struct pcoll_sim *sim);
+bool pcoll_explore_end(struct pcoll_explore *explore);
 
 /* The slot of entry number `entry` of the plan in that instance. */
-int pcoll_sim_slot(const struct pcoll_sim *sim, int rank, int instance, int entry);
+int pcoll_explore_slot(const struct pcoll_explore *explore, int rank, int instance, int entry);
 
 /* Slot of the first entry of the running phase of `rank` on counter `trigger`, or -1.  The others
  * follow by `next`: in order in list order, else by threshold; each can fire only if those before
  * it can. */
-int pcoll_sim_first_on(const struct pcoll_sim *sim, int rank, int trigger);
+int pcoll_explore_first_on(const struct pcoll_explore *explore, int rank, int trigger);
 
-const struct pcoll_phase *pcoll_sim_phase(const struct pcoll_sim *sim, int rank, int instance);
+const struct pcoll_phase *pcoll_explore_phase(const struct pcoll_explore *explore, int rank,
+                                              int instance);
 
-/* Does the entry move bytes, does it pour on a peer, does it take its turn among what its rank
+/* Does the entry move bytes, does it signal a peer, does it take its turn among what its rank
  * does to the peer, already when it fires or only when its data has landed? */
-bool pcoll_sim_moves(const struct pcoll_entry *entry);
-bool pcoll_sim_pours(const struct pcoll_entry *entry);
-bool pcoll_sim_queues_at(const struct pcoll_entry *entry, enum sim_kind kind);
+bool pcoll_explore_moves(const struct pcoll_entry *entry);
+bool pcoll_explore_signals(const struct pcoll_entry *entry);
+bool pcoll_explore_queues_at(const struct pcoll_entry *entry, enum explore_kind kind);
 
 /* The memory that READ or WRITE of a slot touches. */
-struct sim_access {
+struct explore_access {
     int owner;
     enum pcoll_buffer buffer;
     size_t at, bytes; /* in the block */
 };
-struct sim_access pcoll_sim_access(const struct pcoll_sim *sim, struct sim_event event);
+struct explore_access pcoll_explore_access(const struct pcoll_explore *explore,
+                                           struct explore_event event);
 
 /* Fail a check; returns false. */
-bool pcoll_sim_fail(struct pcoll_sim *sim, enum pcoll_sim_fault fault, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+bool pcoll_explore_fail(struct pcoll_explore *explore, enum pcoll_explore_fault fault,
+                        const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-static inline bool pcoll_sim_has(const struct pcoll_sim *sim, int slot, enum sim_kind kind)
+static inline bool pcoll_explore_has(const struct pcoll_explore *explore, int slot,
+                                     enum explore_kind kind)
 {
-    return sim->happened[slot] >> kind & 1;
+    return explore->happened[slot] >> kind & 1;
 }
 
-#endif /* PCOLL_SIM_STATE_H */
+#endif /* PCOLL_EXPLORE_STATE_H */

@@ -1,4 +1,4 @@
-/* Which provider and interface: from the caller's wishes to a fi_info, or to a message. */
+/* Which provider and interface: from the caller's wants to a fi_info, or to a message. */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
@@ -220,7 +220,7 @@ static void list_providers(char *text, size_t room)
     fi_freeinfo(all);
 }
 
-/* Say which of the wishes cannot be met. */
+/* Say which of the hints cannot be met. */
 static void explain(const struct pcoll_ofi_options *options,
                     const struct pcoll_bootstrap *bootstrap)
 {
@@ -250,13 +250,13 @@ static void explain(const struct pcoll_ofi_options *options,
 enum pcoll_result pcoll_ofi_select(const struct pcoll_ofi_options *options,
                                    const struct pcoll_bootstrap *bootstrap, struct fi_info **info_p)
 {
-    struct pcoll_ofi_options wishes = *options;
-    struct question q = {.options = &wishes, .caps = FI_RMA | options->caps};
+    struct pcoll_ofi_options hints = *options;
+    struct question q = {.options = &hints, .caps = FI_RMA | options->caps};
     struct fi_info *info = NULL;
 
-    if (wishes.progress == FI_PROGRESS_UNSPEC)
-        wishes.progress = FI_PROGRESS_MANUAL;
-    if (wishes.provider == NULL) {
+    if (hints.progress == FI_PROGRESS_UNSPEC)
+        hints.progress = FI_PROGRESS_MANUAL;
+    if (hints.provider == NULL) {
         q.caps |= FI_REMOTE_COMM; /* not one that stays within the node */
         info = ask_interface(q);
         q.caps &= ~FI_REMOTE_COMM;
@@ -264,7 +264,7 @@ enum pcoll_result pcoll_ofi_select(const struct pcoll_ofi_options *options,
     if (info == NULL)
         info = ask_interface(q);
     if (info == NULL) {
-        wishes.progress = options->progress;
+        hints.progress = options->progress;
         info = ask_interface(q);
     }
     if (info == NULL) {

@@ -188,7 +188,7 @@ static enum pcoll_result register_memory(struct pcoll_ofi_binding *b)
 
 /* ---- all together -------------------------------------------------------------------- */
 
-/* Between the block and the last agreement all ranks of a node count themselves as pourers. */
+/* Between the block and the last agreement all ranks of a node count themselves as signalers. */
 static enum pcoll_result connect_ranks(struct pcoll_ofi_binding *b)
 {
     struct pcoll_group *node = b->group->node;

@@ -1,4 +1,4 @@
-/* One step's operations on the network, one after another, and pours that arrive. */
+/* One step's operations on the network, one after another, and signals that arrive. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 static const char *name_of(const struct pcoll_ofi_request *request)
 {
     if (!request->is_move)
-        return "pour to";
+        return "signal to";
     return request->step->get ? "get from" : "put to";
 }
 
@@ -75,8 +75,8 @@ static enum pcoll_result judge(struct pcoll_ofi_request *request, ssize_t error)
     return fail(request, fi_strerror((int)-error));
 }
 
-/* Without order a put must have arrived before something later may: the pour behind data, the
- * farewell behind pours. */
+/* Without order a put must have arrived before something later may: the signal behind data, the
+ * farewell behind signals. */
 static uint64_t must_arrive(const struct pcoll_ofi_way *way)
 {
     return way->rail->endpoint->ordered ? 0 : FI_DELIVERY_COMPLETE;
@@ -115,7 +115,7 @@ static enum pcoll_result issue_piece(struct pcoll_ofi_step *step)
 }
 
 /* The data of a cell that travel with the sum end where it begins. */
-static enum pcoll_result issue_pour(struct pcoll_ofi_step *step)
+static enum pcoll_result issue_signal(struct pcoll_ofi_step *step)
 {
     struct pcoll_ofi_channel *channel = step->channel;
     size_t cell = step->bytes == 0 ? (size_t)channel->bytes : 0;
@@ -127,15 +127,15 @@ static enum pcoll_result issue_pour(struct pcoll_ofi_step *step)
         return PCOLL_PENDING;
     atomic_store_explicit(&step->outgoing->sum, sum, memory_order_relaxed);
     atomic_store_explicit(&step->outgoing->check, ~sum, memory_order_relaxed);
-    result = judge(&step->pour, issue(&step->pour, (struct transfer){
-                                                       .way = step->way,
-                                                       .local = step->outgoing->cell + first,
-                                                       .desc = step->way->rail->mail.desc,
-                                                       .bytes = bytes,
-                                                       .remote = step->slot + first,
-                                                       .key = step->way->inbox_key,
-                                                       .flags = small_flags(step->way, bytes),
-                                                   }));
+    result = judge(&step->signal, issue(&step->signal, (struct transfer){
+                                                           .way = step->way,
+                                                           .local = step->outgoing->cell + first,
+                                                           .desc = step->way->rail->mail.desc,
+                                                           .bytes = bytes,
+                                                           .remote = step->slot + first,
+                                                           .key = step->way->inbox_key,
+                                                           .flags = small_flags(step->way, bytes),
+                                                       }));
     if (result != PCOLL_OK)
         return result;
     channel->sum = sum;
@@ -146,7 +146,7 @@ static enum pcoll_result issue_pour(struct pcoll_ofi_step *step)
 static inline void add_done(const struct pcoll_ofi_step *step)
 {
     if (step->shm->done != NULL)
-        pcoll_shm_pour(step->shm->done, step->shm->done_add);
+        pcoll_shm_signal(step->shm->done, step->shm->done_add);
 }
 
 enum pcoll_result pcoll_ofi_advance(struct pcoll_ofi_step *step)
@@ -161,15 +161,15 @@ enum pcoll_result pcoll_ofi_advance(struct pcoll_ofi_step *step)
             return result;
         step->stage = PCOLL_OFI_MOVING;
         if (!step->get && step->way->rail->endpoint->ordered && step->moved == step->bytes)
-            step->stage = PCOLL_OFI_POUR;
+            step->stage = PCOLL_OFI_SIGNAL;
     } else if (step->stage == PCOLL_OFI_READY) {
-        step->stage = PCOLL_OFI_POUR;
+        step->stage = PCOLL_OFI_SIGNAL;
         add_done(step);
     }
     if (step->stage == PCOLL_OFI_MOVING)
         return PCOLL_PENDING;
     if (step->channel != NULL)
-        result = issue_pour(step);
+        result = issue_signal(step);
     if (result != PCOLL_OK)
         return result;
     step->stage = PCOLL_OFI_READY;
@@ -187,7 +187,7 @@ static void end_move(struct pcoll_ofi_bound *bound, struct pcoll_ofi_step *step)
     } else {
         add_done(step);
         if (is_waiting)
-            step->stage = PCOLL_OFI_POUR;
+            step->stage = PCOLL_OFI_SIGNAL;
     }
     if (is_waiting && !step->is_queued) {
         step->next_ready = NULL;
@@ -269,7 +269,7 @@ int pcoll_ofi_read_inbox(struct pcoll_ofi_bound *bound)
             memcpy(source->cell, source->slot->cell + PCOLL_CELL_BYTES - source->bytes,
                    source->bytes);
         if (source->target != NULL)
-            pcoll_shm_pour(source->target, risen);
+            pcoll_shm_signal(source->target, risen);
     }
     return 1;
 }

@@ -25,7 +25,7 @@ static enum pcoll_result fire_away(struct pcoll_ofi_bound *bound, struct pcoll_s
     if (result == PCOLL_PENDING && step->stage == PCOLL_OFI_MOVING && !bound->ordered)
         result = PCOLL_OK;
     if (result == PCOLL_OK)
-        shm->threshold += shm->lift;
+        shm->threshold += shm->gain;
     return result;
 }
 

@@ -8,13 +8,13 @@
  *   (a long payload is put before it)                v cell to the counter's line, then add
  *                                              counter line <--- atomic adds of ranks of its node
  *
- * A counter is a word of shared memory of its node.  A pour from another node is a put of 16 bytes,
- * the cumulative sum of one channel and its complement, into a slot of the owner's inbox which that
- * channel alone writes; so no atomic operations of the network are needed, and a sum that was
- * overtaken by its successor is no loss.  A channel is what one rank pours on one counter with one
- * range of its cell; the data of the cell travel in front of the sum, in the same put, where the
- * provider is a byte stream, else in a put of their own.  The owner polls its slots whenever it
- * waits.
+ * A counter is a word of shared memory of its node.  A signal from another node is a put of 16
+ * bytes, the cumulative sum of one channel and its complement, into a slot of the owner's inbox
+ * which that channel alone writes; so no atomic operations of the network are needed, and a sum
+ * that was overtaken by its successor is no loss.  A channel is what one rank signals one counter
+ * with one range of its cell; the data of the cell travel in front of the sum, in the same put,
+ * where the provider is a byte stream, else in a put of their own.  The owner polls its slots
+ * whenever it waits.
  *
  * Correct, because
  *   - the check lands last (byte stream), or the 16 bytes may land in any order: as long as not all
@@ -24,7 +24,7 @@
  *     is known to have been delivered (FI_DELIVERY_COMPLETE);
  *   - what one rank does to one peer takes effect in the order fired (PCOLL_NEED_ORDER, offered
  *     with FI_ORDER_WAW only): the slots of an inbox are read as a snapshot, twice the same, so
- *     that no later pour is seen without an earlier one; in an ordered plan nothing overtakes an
+ *     that no later signal is seen without an earlier one; in an ordered plan nothing overtakes an
  *     operation that must be waited for;
  *   - rails (an endpoint for each interface of a list) share nothing but counters: a channel is of
  *     one rail, so that its sums arrive in order, and data precede their sum on the same one;

@@ -161,7 +161,7 @@ static void resolve_move(const struct pcoll_ofi_binding *b, const struct pcoll_e
     step->remote = remote_address(b, link, rail_of(b, entry), entry->remote, &step->key);
 }
 
-/* A copy here, and a pour there when it is done. */
+/* A copy here, and a signal there when it is done. */
 static void resolve_copy(const struct pcoll_ofi_binding *b, const struct pcoll_entry *entry,
                          struct pcoll_ofi_step *step)
 {
@@ -200,7 +200,7 @@ static void resolve_step(const struct pcoll_ofi_binding *b, int index, struct pc
     step->shm->to = step;
     step->way = &bound->links[link].ways[rail_of(b, entry)];
     step->move = (struct pcoll_ofi_request){.bound = bound, .step = step, .is_move = 1};
-    step->pour = (struct pcoll_ofi_request){.bound = bound, .step = step};
+    step->signal = (struct pcoll_ofi_request){.bound = bound, .step = step};
     if (has_channel(entry)) {
         step->channel = channel_of(b, entry, link);
         step->slot = step->way->inbox + (uint64_t)(bound->nrails + step->channel->number) *

@@ -8,7 +8,7 @@
 #include "offload/ofi_rma/ofi_rma.h"
 #include "offload/shm/state.h"
 
-/* Where one channel's pours arrive.  The data of the cell end at `sum`. */
+/* Where one channel's signals arrive.  The data of the cell end at `sum`. */
 struct pcoll_ofi_slot {
     unsigned char cell[PCOLL_CELL_BYTES];
     _Atomic uint64_t sum, check; /* check == ~sum when all has landed */
@@ -70,7 +70,7 @@ struct pcoll_ofi_link {
     struct pcoll_ofi_slot *slots; /* its slots here: the farewells, then its channels */
 };
 
-/* The pours on one rail arrive in order, where that is promised: a sum is never less than the one
+/* The signals one rail arrive in order, where that is promised: a sum is never less than the one
  * before it.  So each rail has channels of its own. */
 struct pcoll_ofi_channel {
     int link; /* number of the neighbor */
@@ -79,20 +79,21 @@ struct pcoll_ofi_channel {
     int offset, bytes; /* in the cell */
     int number;        /* among those to the same neighbor: its slot there, behind the farewells */
     uint64_t sum;
-    int is_busy; /* without order: the last pour has not yet arrived, the next must not overtake */
+    int is_busy; /* without order: the last signal has not yet arrived, the next must not overtake
+                  */
 };
 
 enum pcoll_ofi_stage {
     PCOLL_OFI_READY,  /* the next piece of data can go */
     PCOLL_OFI_MOVING, /* its completion must be waited for */
-    PCOLL_OFI_POUR    /* data are gone, the pour can go */
+    PCOLL_OFI_SIGNAL  /* data are gone, the signal can go */
 };
 
 /* An entry whose peer is on another node. */
 struct pcoll_ofi_step {
     struct pcoll_shm_step *shm; /* what it has in common with others */
     const struct pcoll_ofi_way *way;
-    struct pcoll_ofi_channel *channel; /* or NULL: no pour */
+    struct pcoll_ofi_channel *channel; /* or NULL: no signal */
     struct pcoll_ofi_slot *outgoing;   /* what is put there */
     uint64_t slot;                     /* its address at the peer */
     void *copy_to;                     /* to copy here first: `copy_bytes`, or 0 */
@@ -106,7 +107,7 @@ struct pcoll_ofi_step {
     enum pcoll_ofi_stage stage;
     int is_queued;                     /* still at the head of its queue */
     struct pcoll_ofi_step *next_ready; /* taken up again by progress */
-    struct pcoll_ofi_request move, pour;
+    struct pcoll_ofi_request move, signal;
 };
 
 /* A slot that is polled. */
@@ -174,7 +175,7 @@ void pcoll_ofi_bound_destroy(struct pcoll_ofi_bound *bound);
 enum pcoll_result pcoll_ofi_advance(struct pcoll_ofi_step *step);
 /* Take up what completions have set free. */
 enum pcoll_result pcoll_ofi_flush(struct pcoll_ofi_bound *bound);
-/* Carry pours from the inbox to the counters; was there any? */
+/* Carry signals from the inbox to the counters; was there any? */
 int pcoll_ofi_read_inbox(struct pcoll_ofi_bound *bound);
 pcoll_ofi_event pcoll_ofi_rma_event;
 /* Read the completion queues of all rails of the plan. */

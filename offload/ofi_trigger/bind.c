@@ -4,8 +4,8 @@
  * All take the same steps, whatever has failed at some of them; they agree before the first message
  * and after the last.
  *
- * Unbinding is local, but a peer may be behind and still pour.  So a plan is put on a list and ends
- * when its counters have got all that the instances it has started bring.
+ * Unbinding is local, but a peer may be behind and still signal.  So a plan is put on a list and
+ * ends when its counters have got all that the instances it has started bring.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -16,13 +16,13 @@
 /* Something of a neighbor that this rank's entries write to or read. */
 struct place {
     int32_t buffer;  /* PCOLL_NONE: the doorbell of `counter` */
-    int32_t counter; /* which the writes lift, or PCOLL_NONE */
+    int32_t counter; /* which the writes raise, or PCOLL_NONE */
     int32_t is_read;
 };
 
 struct want {
     struct place place;
-    uint32_t pours[]; /* [nphases] */
+    uint32_t signals[]; /* [nphases] */
 };
 
 struct letter {
@@ -129,7 +129,7 @@ static void write_letters(struct binding *b)
             l = letter(b, b->own, b->neighbor_of[i]);
             want = want_at(b, l, b->want_of[i]);
             want->place = place_of(&plan->entries[i]);
-            want->pours[p] += want->place.counter != PCOLL_NONE;
+            want->signals[p] += want->place.counter != PCOLL_NONE;
             if (l->nwants <= b->want_of[i])
                 l->nwants = b->want_of[i] + 1;
         }
@@ -192,13 +192,13 @@ static enum pcoll_result give(struct binding *b, const struct want *want, struct
     *key = (struct key){region->key, region->base};
     bound->is_read |= place->is_read && place->buffer >= PCOLL_TEMP;
     for (int p = 0, sum = 0; place->counter != PCOLL_NONE && p < bound->nphases; p++) {
-        sum += (int)want->pours[p];
+        sum += (int)want->signals[p];
         bound->total[p * bound->ncounters + place->counter] += (uint64_t)sum;
     }
     return PCOLL_OK;
 }
 
-/* Register what the neighbors wish. */
+/* Register what the neighbors hint. */
 static enum pcoll_result give_all(struct binding *b)
 {
     int n = b->plan->nneighbors;

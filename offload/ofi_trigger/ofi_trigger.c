@@ -8,11 +8,11 @@
  * A work whose threshold has been reached when it is queued is done on the spot, and may overtake
  * one queued before it that the provider's thread is just about to do.  A plan that needs order
  * therefore holds its counters down while it queues: thresholds are higher by an `arm` that is more
- * than all peers can pour in the meantime, and which the start adds last.  Then the provider finds
- * all works in their order.
+ * than all peers can signal in the meantime, and which the start adds last.  Then the provider
+ * finds all works in their order.
  *
  * A counter has 31 bits on `sockets`.  When one has come far its owner sets it back by adding a
- * negative value, between instances: no work is queued then, and pours that come are +1 wherever
+ * negative value, between instances: no work is queued then, and signals that come are +1 wherever
  * it stands.
  */
 #include "offload/ofi_trigger/ofi_trigger.h"
@@ -68,7 +68,7 @@ static void turn(struct pcoll_bound *b)
     b->phase = (int)(b->starts % (uint64_t)b->nphases);
     for (int c = 0; c < b->ncounters; c++) {
         if (b->phase == 0 && b->starts > 0)
-            b->counters[c].base += b->plan->lift[c];
+            b->counters[c].base += b->plan->gain[c];
         set_back(&b->counters[c], b->capacity);
         if (is_armed(b, c))
             b->counters[c].base += b->counters[c].arm;
@@ -135,7 +135,7 @@ static enum pcoll_result queue_phase(struct pcoll_bound *b)
     return result;
 }
 
-/* Copy within own memory, then pour.  PCOLL_PENDING: not yet. */
+/* Copy within own memory, then signal.  PCOLL_PENDING: not yet. */
 static enum pcoll_result copy(struct pcoll_bound *b, int i)
 {
     const struct pcoll_entry *entry = &b->plan->entries[i];

@@ -6,11 +6,12 @@
  * looks or not.  What stays for the processor: to queue the works, to copy within its own memory,
  * and to see that all is done.
  *
- * A counter of the plan is a fid_cntr.  Peers lift it by writing to memory that is registered with
- * it (FI_RMA_EVENT): to a doorbell of 8 bytes, or, where a put pours, to the target buffer itself,
- * registered once for each counter that puts to it pour on.  Such a counter moves only after the
- * payload is in memory, so data needs no flag.  It moves by 1 for each write; plans must be lowered
- * (algorithms/lower/lower.h).  Counters are never set back; a start lifts all thresholds (plan.h).
+ * A counter of the plan is a fid_cntr.  Peers raise it by writing to memory that is registered with
+ * it (FI_RMA_EVENT): to a doorbell of 8 bytes, or, where a put signals, to the target buffer
+ * itself, registered once for each counter that puts to it signal.  Such a counter moves only after
+ * the payload is in memory, so data needs no flag.  It moves by 1 for each write; plans must be
+ * lowered (algorithms/lower/lower.h).  Counters are never set back; a start raises all thresholds
+ * (plan.h).
  *
  * Needs of the provider: FI_QUEUE_WORK and counters of registered memory.  Whether it has them is
  * found out by doing it, as providers claim what they have not.  Of libfabric's own, `cxi` and
@@ -40,7 +41,7 @@ extern struct pcoll_ofi_trigger_settings pcoll_ofi_trigger_settings;
  * stay valid as long as the group: bind and exchange use it. */
 extern const struct pcoll_medium pcoll_medium_ofi_trigger;
 
-/* A plan that was unbound stays until all that peers pour on it has come.  Ends those for which it
+/* A plan that was unbound stays until all that peers signal it has come.  Ends those for which it
  * has; returns for how many it is still to come.  Those that peers read from are not counted: they
  * stay until the end. */
 int pcoll_ofi_trigger_leave(void);

@@ -155,7 +155,7 @@ static void find_levels(struct pcoll_bound *b, int p)
 static enum pcoll_result find_arms(struct pcoll_bound *b)
 {
     for (int c = 0; c < b->ncounters; c++) {
-        uint64_t arm = 4 * b->plan->lift[c] + 1;
+        uint64_t arm = 4 * b->plan->gain[c] + 1;
 
         b->counters[c].arm = b->plan->ordered ? arm : 0;
         if (4 * arm > b->capacity) {

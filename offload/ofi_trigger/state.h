@@ -23,7 +23,7 @@ struct trigger_counter {
     struct pcoll_ofi_region doorbell; /* if a peer asked for it */
 };
 
-/* A buffer of this rank as peers see it: registered with a counter that their puts lift, or with
+/* A buffer of this rank as peers see it: registered with a counter that their puts raise, or with
  * none. */
 struct trigger_window {
     int buffer, counter;
@@ -39,12 +39,12 @@ struct trigger_work {
     struct iovec local;
     struct fi_rma_iov remote;
     void *desc;
-    int exists; /* WAIT has none, COPY only if it pours on a peer */
+    int exists; /* WAIT has none, COPY only if it signals a peer */
 };
 
 struct pcoll_bound {
     struct pcoll_group *group;
-    struct pcoll_bound *next; /* of those that still wait for late pours */
+    struct pcoll_bound *next; /* of those that still wait for late signals */
     const struct pcoll_plan *plan;
     struct pcoll_ofi_endpoint *endpoint;
     int nphases, ncounters;
@@ -79,7 +79,7 @@ struct pcoll_bound {
 /* Of this process. */
 struct trigger_process {
     struct pcoll_ofi_endpoint *endpoint; /* kept open until finalize */
-    struct pcoll_bound *late;            /* unbound, but peers may still pour */
+    struct pcoll_bound *late;            /* unbound, but peers may still signal */
     int counters, works;                 /* taken from the budget */
 };
 extern struct trigger_process pcoll_trigger_process;
@@ -112,7 +112,7 @@ enum pcoll_result pcoll_trigger_bind(struct pcoll_group *group, const struct pco
                                      struct pcoll_bound **bound_p);
 void pcoll_trigger_unbind(struct pcoll_bound *bound);
 
-/* End those of the late whose pours have all come; with `all`, the others too. */
+/* End those of the late whose signals have all come; with `all`, the others too. */
 void pcoll_trigger_sweep(int all);
 
 /* ofi_trigger/open.c: what a plan needs here, before and after the peers have been asked. */

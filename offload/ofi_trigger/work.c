@@ -49,7 +49,7 @@ static void make_rma(struct pcoll_bound *bound, struct trigger_work *w,
     w->work.op.rma = &w->rma;
 }
 
-/* At start: by the counter of works that are done, which is never below 0.  The pour of a copy is
+/* At start: by the counter of works that are done, which is never below 0.  The signal of a copy is
  * queued when the copy is done. */
 void pcoll_trigger_work(struct pcoll_bound *bound, int i, const struct trigger_target *target)
 {

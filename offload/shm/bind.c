@@ -111,7 +111,7 @@ static struct pcoll_shm_target **find_target(const struct pcoll_shm_binding *b,
     return &b->index[i & b->index_mask];
 }
 
-/* The target for a counter; the first mention counts this rank among its pourers. */
+/* The target for a counter; the first mention counts this rank among its signalers. */
 struct pcoll_shm_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int rank, int index)
 {
     struct pcoll_shm_line *line = counter(b, rank, index);
@@ -120,7 +120,7 @@ struct pcoll_shm_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int
     if (*found == NULL) {
         *found = &b->bound->targets[b->bound->ntargets++];
         (*found)->line = line;
-        atomic_fetch_add_explicit(&line->pourers, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&line->signalers, 1, memory_order_relaxed);
     }
     return *found;
 }
@@ -136,7 +136,7 @@ static void resolve_entry(const struct pcoll_shm_binding *b, const struct pcoll_
     memset(step, 0, sizeof(*step));
     step->threshold = entry->threshold;
     if (entry->trigger != PCOLL_NONE)
-        step->lift = b->plan->lift[entry->trigger];
+        step->gain = b->plan->gain[entry->trigger];
     if (is_away(b, entry))
         step->kind = PCOLL_SHM_AWAY;
     else if (entry->op != PCOLL_OP_ADD && entry->op != PCOLL_OP_WAIT)
@@ -184,8 +184,8 @@ void pcoll_shm_resolve(const struct pcoll_shm_binding *b)
     bound->pending = queues;
 }
 
-/* Each entry names two targets at most, and who carries pours to its own counters for others names
- * these. */
+/* Each entry names two targets at most, and who carries signals to its own counters for others
+ * names these. */
 static size_t most_targets(const struct pcoll_plan *plan)
 {
     return 2 * (size_t)plan->nentries + (size_t)plan->ncounters;
@@ -274,10 +274,10 @@ void pcoll_shm_find_alone(struct pcoll_bound *bound)
 {
     for (int i = 0; i < bound->ntargets; i++)
         bound->targets[i].alone =
-            atomic_load_explicit(&bound->targets[i].line->pourers, memory_order_relaxed) == 1;
+            atomic_load_explicit(&bound->targets[i].line->signalers, memory_order_relaxed) == 1;
 }
 
-/* Between the two agreements all ranks count themselves as pourers; behind the second, the counts
+/* Between the two agreements all ranks count themselves as signalers; behind the second, the counts
  * are final. */
 static enum pcoll_result connect_ranks(struct pcoll_shm_binding *b, struct pcoll_group *group)
 {

@@ -18,7 +18,7 @@ static inline void pcoll_shm_relax(void)
 #endif
 }
 
-/* The futex word is the half of the counter that changes with every pour. */
+/* The futex word is the half of the counter that changes with every signal. */
 static inline uint32_t *pcoll_shm_futex_word(struct pcoll_shm_line *line)
 {
     uint32_t *halves = (uint32_t *)(void *)&line->value;
@@ -28,13 +28,13 @@ static inline uint32_t *pcoll_shm_futex_word(struct pcoll_shm_line *line)
 
 /* A store that nobody else competes with needs no lock, and looks for no sleeper, as that would
  * wait for the line to arrive; sleepers wake up by themselves soon enough (see pcoll_shm_rest). */
-static inline void pcoll_shm_pour(struct pcoll_shm_target *target, uint64_t add)
+static inline void pcoll_shm_signal(struct pcoll_shm_target *target, uint64_t add)
 {
     struct pcoll_shm_line *line = target->line;
 
     if (target->alone) {
-        target->poured += add;
-        atomic_store_explicit(&line->value, target->poured, memory_order_release);
+        target->signaled += add;
+        atomic_store_explicit(&line->value, target->signaled, memory_order_release);
         return;
     }
     atomic_fetch_add_explicit(&line->value, add, memory_order_seq_cst);
@@ -71,11 +71,11 @@ static inline enum pcoll_result pcoll_shm_fire(struct pcoll_bound *bound,
 
     if (__builtin_expect(result != PCOLL_OK, 0))
         return result;
-    step->threshold += step->lift;
+    step->threshold += step->gain;
     if (step->done != NULL)
-        pcoll_shm_pour(step->done, step->done_add);
+        pcoll_shm_signal(step->done, step->done_add);
     if (step->peer != NULL)
-        pcoll_shm_pour(step->peer, step->peer_add);
+        pcoll_shm_signal(step->peer, step->peer_add);
     return PCOLL_OK;
 }
 

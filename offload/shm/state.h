@@ -13,8 +13,8 @@
 /* A counter and its cell.  `value` is all that the polling rank looks at. */
 struct pcoll_shm_line {
     _Atomic uint64_t value;
-    _Atomic uint32_t pourers;  /* ranks whose plans pour here; fixed when bound */
-    _Atomic uint32_t sleepers; /* ranks asleep on value (futex) */
+    _Atomic uint32_t signalers; /* ranks whose plans signal here; fixed when bound */
+    _Atomic uint32_t sleepers;  /* ranks asleep on value (futex) */
     unsigned char cell[PCOLL_CELL_BYTES];
 };
 
@@ -40,10 +40,10 @@ struct pcoll_group {
     unsigned provides;
 };
 
-/* A counter that this rank pours on. */
+/* A counter that this rank signals. */
 struct pcoll_shm_target {
     struct pcoll_shm_line *line;
-    uint64_t poured; /* its value, as long as nobody else pours */
+    uint64_t signaled; /* its value, as long as nobody else signals */
     int alone;
 };
 
@@ -52,13 +52,13 @@ enum pcoll_shm_kind {
     PCOLL_SHM_COPY,  /* memory to memory, both mapped here */
     PCOLL_SHM_READ,  /* from the memory of process `pid` */
     PCOLL_SHM_WRITE, /* to the memory of process `pid` */
-    PCOLL_SHM_AWAY   /* the peer is not on this node: move and pour are another medium's */
+    PCOLL_SHM_AWAY   /* the peer is not on this node: move and signal are another medium's */
 };
 
 /* An entry with all addresses resolved. */
 struct pcoll_shm_step {
-    uint64_t threshold; /* absolute, for the next use; raised by lift at each */
-    uint64_t lift;
+    uint64_t threshold; /* absolute, for the next use; raised by gain at each */
+    uint64_t gain;
     struct pcoll_shm_target *done, *peer; /* or NULL */
     uint64_t done_add, peer_add;
     enum pcoll_shm_kind kind;
@@ -127,7 +127,7 @@ enum pcoll_result pcoll_shm_binding_init(struct pcoll_shm_binding *b);
 void pcoll_shm_binding_fini(struct pcoll_shm_binding *b);
 
 /* Collective over `bootstrap`: make the block of all ranks; then resolve, each for itself; then
- * agree; then see where a rank pours alone. */
+ * agree; then see where a rank signals alone. */
 enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcoll_group *group);
 void pcoll_shm_resolve(const struct pcoll_shm_binding *b);
 void pcoll_shm_find_alone(struct pcoll_bound *bound);
@@ -136,7 +136,7 @@ void pcoll_shm_find_alone(struct pcoll_bound *bound);
 char *pcoll_shm_own_place(const struct pcoll_shm_binding *b, struct pcoll_place place);
 char *pcoll_shm_own_area(const struct pcoll_shm_binding *b, size_t *bytes_p);
 
-/* What pours on a counter of `rank`, which is on this node: for this rank to use. */
+/* What signals a counter of `rank`, which is on this node: for this rank to use. */
 struct pcoll_shm_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int rank, int index);
 
 /* shm/group.c */

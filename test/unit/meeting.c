@@ -138,7 +138,7 @@ struct pcoll_bootstrap meeting_bootstrap(struct attendee *attendee)
     return bootstrap;
 }
 
-struct seat {
+struct locality {
     struct meeting *meeting;
     int rank, result;
     int (*rank_main)(struct meeting *, int, void *);
@@ -146,29 +146,29 @@ struct seat {
     pthread_t thread;
 };
 
-static void *run_seat(void *argument)
+static void *run_locality(void *argument)
 {
-    struct seat *seat = argument;
+    struct locality *locality = argument;
 
-    seat->result = seat->rank_main(seat->meeting, seat->rank, seat->argument);
+    locality->result = locality->rank_main(locality->meeting, locality->rank, locality->argument);
     return NULL;
 }
 
 int meeting_run_threads(int nranks, int (*rank_main)(struct meeting *, int, void *), void *argument)
 {
-    struct seat seats[MEETING_MAX_RANKS];
+    struct locality localities[MEETING_MAX_RANKS];
     struct meeting *meeting = meeting_create(nranks);
     int failed = 0;
 
     for (int i = 0; i < nranks; i++) {
-        seats[i] = (struct seat){
+        localities[i] = (struct locality){
             .meeting = meeting, .rank = i, .rank_main = rank_main, .argument = argument};
-        if (pthread_create(&seats[i].thread, NULL, run_seat, &seats[i]) != 0)
+        if (pthread_create(&localities[i].thread, NULL, run_locality, &localities[i]) != 0)
             abort();
     }
     for (int i = 0; i < nranks; i++) {
-        pthread_join(seats[i].thread, NULL);
-        failed += seats[i].result != 0;
+        pthread_join(localities[i].thread, NULL);
+        failed += localities[i].result != 0;
     }
     meeting_destroy(meeting);
     return failed;

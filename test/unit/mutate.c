@@ -21,12 +21,12 @@ struct pcoll_plan *mutate_copy(const struct pcoll_plan *plan)
     if (!copy)
         return NULL;
     copy->phases = duplicate(plan->phases, (size_t)plan->nphases * sizeof(*plan->phases));
-    copy->lift = duplicate(plan->lift, (size_t)plan->ncounters * sizeof(*plan->lift));
+    copy->gain = duplicate(plan->gain, (size_t)plan->ncounters * sizeof(*plan->gain));
     copy->entries = duplicate(plan->entries, (size_t)plan->nentries * sizeof(*plan->entries));
     copy->neighbors =
         duplicate(plan->neighbors, (size_t)plan->nneighbors * sizeof(*plan->neighbors));
     copy->capacity = plan->nentries;
-    if (copy->phases && copy->lift && copy->entries && copy->neighbors)
+    if (copy->phases && copy->gain && copy->entries && copy->neighbors)
         return copy;
     pcoll_plan_destroy(copy);
     return NULL;
@@ -66,12 +66,12 @@ struct pcoll_plan *mutate_lower(const struct pcoll_plan *plan, int entry)
     return copy;
 }
 
-static void add_lift(struct pcoll_plan **plans, int rank, const struct pcoll_entry *entry)
+static void add_gain(struct pcoll_plan **plans, int rank, const struct pcoll_entry *entry)
 {
     if (entry->done != PCOLL_NONE)
-        plans[rank]->lift[entry->done] += entry->done_add;
+        plans[rank]->gain[entry->done] += entry->done_add;
     if (entry->peer != PCOLL_NONE && entry->peer_counter != PCOLL_NONE)
-        plans[entry->peer]->lift[entry->peer_counter] += entry->peer_add;
+        plans[entry->peer]->gain[entry->peer_counter] += entry->peer_add;
 }
 
 int mutate_collapse(struct pcoll_plan *const *plans, int nranks, struct pcoll_plan **to)
@@ -85,10 +85,10 @@ int mutate_collapse(struct pcoll_plan *const *plans, int nranks, struct pcoll_pl
         }
         to[r]->nphases = 1;
         to[r]->nentries = to[r]->phases[0].first + to[r]->phases[0].count;
-        memset(to[r]->lift, 0, (size_t)to[r]->ncounters * sizeof(*to[r]->lift));
+        memset(to[r]->gain, 0, (size_t)to[r]->ncounters * sizeof(*to[r]->gain));
     }
     for (int r = 0; r < nranks; r++)
         for (int i = to[r]->phases[0].first; i < to[r]->nentries; i++)
-            add_lift(to, r, &to[r]->entries[i]);
+            add_gain(to, r, &to[r]->entries[i]);
     return 1;
 }

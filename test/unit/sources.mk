@@ -12,7 +12,7 @@ check_PROGRAMS += \
     %D%/test_resources \
     %D%/test_shapes \
     %D%/test_shm \
-    %D%/test_sim \
+    %D%/test_order \
     %D%/test_table \
     %D%/test_topology \
     %D%/test_tune \

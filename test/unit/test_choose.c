@@ -1,4 +1,4 @@
-/* The choice of algorithm and parameters: model, rules, wishes, and what each falls back on. */
+/* The choice of algorithm and parameters: model, rules, hints, and what each falls back on. */
 #include "tuning/choose.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #define SLOW_COPY                                                                                  \
     "{\"L\":1,\"o\":1,\"g\":1,\"G\":1e-4,\"rma\":1,\"copy\":1e6,\"call\":1,\"turn\":1}}"
 
-static const struct pcoll_ability able = {
+static const struct pcoll_caps able = {
     .medium = "shm",
     .provides = ALL_NEEDS,
     .user_rma_threshold = 4096,
@@ -30,8 +30,8 @@ static const struct pcoll_ability able = {
 struct trial {
     const char *json; /* NULL: the default table */
     struct pcoll_signature signature;
-    struct pcoll_ability ability;
-    struct pcoll_wish wish;
+    struct pcoll_caps caps;
+    struct pcoll_hint hint;
     enum pcoll_result result;
     struct pcoll_choice choice;
     char *message; /* the one who reads it last frees it */
@@ -41,7 +41,7 @@ static struct trial trial_of(enum pcoll_coll coll, int nranks, uint64_t bytes)
 {
     struct trial trial = {
         .signature = {.coll = coll, .nranks = nranks, .bytes = bytes},
-        .ability = able,
+        .caps = able,
     };
 
     return trial;
@@ -56,8 +56,8 @@ static void run(struct trial *trial)
 
     trial->result = pcoll_table_parse("t.json", json, report, &table);
     if (trial->result == PCOLL_OK)
-        trial->result = pcoll_choose(table, &trial->signature, &trial->ability, &trial->wish,
-                                     report, &trial->choice);
+        trial->result = pcoll_choose(table, &trial->signature, &trial->caps, &trial->hint, report,
+                                     &trial->choice);
     fclose(report);
     pcoll_table_destroy(table);
 }
@@ -120,7 +120,7 @@ static double least_of_row(const struct trial *trial, const struct pcoll_algorit
             continue;
         for (uint64_t segment = 4096; segment <= most; segment *= 2) {
             struct pcoll_params params = {.radix = radix, .segment = segment, .path = path};
-            const double plain = cost_within(trial, row, &params, machine, trial->ability.max_temp);
+            const double plain = cost_within(trial, row, &params, machine, trial->caps.max_temp);
             double cost;
 
             params.slots = crowded ? PCOLL_LONG_RING_CROWDED : PCOLL_LONG_RING;
@@ -136,9 +136,9 @@ static double least_of_row(const struct trial *trial, const struct pcoll_algorit
 /* The cost of the best candidate, by looking at all of them; negative: none. */
 static double least_cost(const struct trial *trial, const struct pcoll_machine *machine)
 {
-    const struct pcoll_ability *ability = &trial->ability;
-    const int user = ability->provides & PCOLL_NEED_USER_RMA &&
-                     trial->signature.bytes >= ability->user_rma_threshold;
+    const struct pcoll_caps *caps = &trial->caps;
+    const int user =
+        caps->provides & PCOLL_NEED_USER_RMA && trial->signature.bytes >= caps->user_rma_threshold;
     double least = -1;
 
     for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
@@ -152,7 +152,7 @@ static double least_cost(const struct trial *trial, const struct pcoll_machine *
     return least;
 }
 
-/* Whether every rank can make the plan, and it keeps within the medium's ability. */
+/* Whether every rank can make the plan, and it keeps within the medium's caps. */
 static int can_be_made(const struct trial *trial)
 {
     for (int rank = 0; rank < trial->signature.nranks; rank++) {
@@ -162,8 +162,8 @@ static int can_be_made(const struct trial *trial)
         if (pcoll_generate(trial->choice.algorithm, &trial->signature, rank, &trial->choice.params,
                            &plan) != PCOLL_OK)
             return 0;
-        fits = (plan->needs & ~trial->ability.provides) == 0 &&
-               plan->temp_bytes <= trial->ability.max_temp;
+        fits =
+            (plan->needs & ~trial->caps.provides) == 0 && plan->temp_bytes <= trial->caps.max_temp;
         pcoll_plan_destroy(plan);
         if (!fits)
             return 0;
@@ -186,7 +186,7 @@ static int is_best(struct trial *trial, const struct pcoll_machine *machine)
     if (!good)
         printf("# %s of %d ranks, %llu bytes, provides %x: %s at %g us, best is %g us\n",
                pcoll_coll_name(trial->signature.coll), trial->signature.nranks,
-               (unsigned long long)trial->signature.bytes, trial->ability.provides, chosen(trial),
+               (unsigned long long)trial->signature.bytes, trial->caps.provides, chosen(trial),
                trial->choice.predicted_us, least);
     return good;
 }
@@ -208,8 +208,8 @@ static void test_best(void)
 
         if (trial.signature.coll == PCOLL_BARRIER)
             trial.signature.bytes = 0;
-        trial.ability.provides = provides[i / 126 % 2];
-        trial.ability.cores = machine.cores = i / 252 * 2;
+        trial.caps.provides = provides[i / 126 % 2];
+        trial.caps.cores = machine.cores = i / 252 * 2;
         good = is_best(&trial, &machine) && good;
     }
     tap_ok(good, "the cheapest candidate is chosen, and can be made");
@@ -247,7 +247,7 @@ static void test_paths(void)
     trial.signature.bytes = 4095;
     expect(&trial, "shared", "model", NULL, "but not below the threshold");
     trial.signature.bytes = 4096;
-    trial.ability.provides = NO_RMA;
+    trial.caps.provides = NO_RMA;
     expect(&trial, "shared", "model", NULL, "nor where they are out of reach");
 }
 
@@ -255,14 +255,14 @@ static void test_unsupported(void)
 {
     struct trial trial = trial_of(PCOLL_ALLGATHER, 8, 65536);
 
-    trial.ability.provides = NO_RMA;
-    trial.ability.max_temp = 1000;
+    trial.caps.provides = NO_RMA;
+    trial.caps.max_temp = 1000;
     run(&trial);
     tap_ok(trial.result == PCOLL_UNSUPPORTED && !trial.choice.algorithm && !trial.message[0],
            "no candidate: unsupported");
     free(trial.message);
-    trial.ability = able;
-    trial.ability.medium = "ofi";
+    trial.caps = able;
+    trial.caps.medium = "ofi";
     run(&trial);
     tap_ok(trial.result == PCOLL_UNSUPPORTED && strstr(trial.message, "lacks medium 'ofi'"),
            "no such medium: unsupported, with a message");
@@ -281,7 +281,7 @@ static void test_trivial(void)
         struct trial trial = trial_of(0, 0, 0);
 
         trial.signature = signatures[i];
-        trial.ability.max_temp = 0;
+        trial.caps.max_temp = 0;
         run(&trial);
         free(trial.message);
         tap_ok(trial.result == PCOLL_OK && trial.choice.predicted_us == 0.1 && can_be_made(&trial),
@@ -290,15 +290,15 @@ static void test_trivial(void)
     }
 }
 
-/* ---- wishes ---- */
+/* ---- hints ---- */
 
-static void test_wish_names(void)
+static void test_hint_names(void)
 {
     for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
         struct trial trial = trial_of(row->coll, 8, row->coll == PCOLL_BARRIER ? 0 : 64);
 
-        trial.wish.algorithm = row->name;
-        expect(&trial, row->name, "wish", NULL, row->name);
+        trial.hint.algorithm = row->name;
+        expect(&trial, row->name, "hint", NULL, row->name);
         tap_ok(row->paths >> trial.choice.params.path & 1 && can_be_made(&trial) &&
                    (trial.choice.params.radix != 0) == row->uses_radix &&
                    (trial.choice.params.segment != 0) == row->uses_segment,
@@ -306,82 +306,82 @@ static void test_wish_names(void)
     }
 }
 
-static void test_wish_unknown(void)
+static void test_hint_unknown(void)
 {
     struct trial open = trial_of(PCOLL_ALLGATHER, 4, 65536), trial = open;
 
     run(&open);
     free(open.message);
-    trial.wish.origin = "MPIR_CVAR_X";
-    trial.wish.algorithm = "eager";
+    trial.hint.origin = "MPIR_CVAR_X";
+    trial.hint.algorithm = "eager";
     expect(&trial, chosen(&open), "model",
            "MPIR_CVAR_X: no allgather algorithm 'eager' (allowed: "
            "auto, direct, butterfly, bruck, ring, mpich); using auto\n",
-           "a wish for an unknown name");
-    trial.wish.algorithm = "\n\x80";
-    expect(&trial, chosen(&open), "model", "algorithm '?\?' (", "a wish for garbage");
-    trial.wish.algorithm = "";
-    expect(&trial, chosen(&open), "model", "algorithm '' (", "a wish for an empty name");
-    trial.wish.algorithm = "auto";
-    expect(&trial, chosen(&open), "model", NULL, "a wish for auto");
+           "a hint for an unknown name");
+    trial.hint.algorithm = "\n\x80";
+    expect(&trial, chosen(&open), "model", "algorithm '?\?' (", "a hint for garbage");
+    trial.hint.algorithm = "";
+    expect(&trial, chosen(&open), "model", "algorithm '' (", "a hint for an empty name");
+    trial.hint.algorithm = "auto";
+    expect(&trial, chosen(&open), "model", NULL, "a hint for auto");
     tap_ok(trial.choice.predicted_us == open.choice.predicted_us, "which costs the same");
 }
 
-static void test_wish_impossible(void)
+static void test_hint_impossible(void)
 {
     struct trial trial = trial_of(PCOLL_BCAST, 4, 65536);
 
-    trial.wish.origin = "MPIR_CVAR_X";
-    trial.wish.algorithm = "chain";
-    trial.ability.provides = NO_RMA;
+    trial.hint.origin = "MPIR_CVAR_X";
+    trial.hint.algorithm = "chain";
+    trial.caps.provides = NO_RMA;
     expect(&trial, "eager", "model",
            "MPIR_CVAR_X: algorithm 'chain' needs access to the user "
            "buffers",
-           "a wish for user buffers out of reach");
+           "a hint for user buffers out of reach");
     trial = trial_of(PCOLL_BCAST, 4, 65536);
-    trial.wish.algorithm = "eager";
-    trial.wish.segment = 65536;
-    trial.ability.max_temp = 65536;
+    trial.hint.algorithm = "eager";
+    trial.hint.segment = 65536;
+    trial.caps.max_temp = 65536;
     run(&trial);
     tap_ok(trial.result == PCOLL_OK && trial.choice.params.path == PCOLL_PATH_USER &&
                strcmp(trial.choice.reason, "model") == 0 &&
-               strstr(trial.message, "wish: algorithm 'eager' needs too large a communication"),
-           "a wish for a buffer too large");
+               strstr(trial.message, "hint: algorithm 'eager' needs too large a communication"),
+           "a hint for a buffer too large");
     free(trial.message);
 }
 
-static void test_wish_params(void)
+static void test_hint_params(void)
 {
     struct trial trial = trial_of(PCOLL_BCAST, 16, 65536);
 
-    trial.wish.algorithm = "eager";
-    trial.wish.radix = 5;
-    trial.wish.segment = 1000;
-    expect(&trial, "eager", "wish", NULL, "radix and segment wished");
+    trial.hint.algorithm = "eager";
+    trial.hint.radix = 5;
+    trial.hint.segment = 1000;
+    expect(&trial, "eager", "hint", NULL, "radix and segment requested");
     tap_ok(trial.choice.params.radix == 5 && trial.choice.params.segment == 1000, "and had");
-    trial.wish.algorithm = "chain";
-    expect(&trial, "chain", "wish", "wish: algorithm 'chain' has no radix; ignored\n",
-           "radix wished of one that has none");
+    trial.hint.algorithm = "chain";
+    expect(&trial, "chain", "hint", "hint: algorithm 'chain' has no radix; ignored\n",
+           "radix requested of one that has none");
     tap_ok(trial.choice.params.radix == 0 && trial.choice.params.segment == 1000, "not had");
-    trial.wish.algorithm = "knomial_put";
-    expect(&trial, "knomial_put", "wish", "algorithm 'knomial_put' has no segment; ignored\n",
-           "segment wished of one that has none");
-    trial.wish = (struct pcoll_wish){.algorithm = "eager", .radix = 1};
-    expect(&trial, "eager", "wish", "no radix 1 (allowed: 2 and more, 0 for auto); ignored\n",
-           "radix 1 wished");
-    trial.wish.radix = -7;
-    expect(&trial, "eager", "wish", "no radix -7 (allowed", "radix -7 wished");
+    trial.hint.algorithm = "knomial_put";
+    expect(&trial, "knomial_put", "hint", "algorithm 'knomial_put' has no segment; ignored\n",
+           "segment requested of one that has none");
+    trial.hint = (struct pcoll_hint){.algorithm = "eager", .radix = 1};
+    expect(&trial, "eager", "hint", "no radix 1 (allowed: 2 and more, 0 for auto); ignored\n",
+           "radix 1 requested");
+    trial.hint.radix = -7;
+    expect(&trial, "eager", "hint", "no radix -7 (allowed", "radix -7 requested");
     tap_ok(trial.choice.params.radix >= 2, "not had");
     trial.json = HEAD SLOW_RMA "}";
-    trial.wish = (struct pcoll_wish){.radix = 5, .segment = 1000};
-    expect(&trial, "shared", "model", NULL, "radix and segment wished, algorithm open");
+    trial.hint = (struct pcoll_hint){.radix = 5, .segment = 1000};
+    expect(&trial, "shared", "model", NULL, "radix and segment requested, algorithm open");
     tap_ok(trial.choice.params.radix == 0 && trial.choice.params.segment == 1000,
            "and had where the algorithm has them");
     trial = trial_of(PCOLL_BCAST, 4, 1 << 30);
-    trial.ability.provides = NO_RMA;
-    trial.wish.segment = 1 << 30;
+    trial.caps.provides = NO_RMA;
+    trial.hint.segment = 1 << 30;
     expect(&trial, "eager", "model",
-           "wish: no algorithm can run with radix 0, segment 1073741824; "
+           "hint: no algorithm can run with radix 0, segment 1073741824; "
            "ignored",
            "a segment with which nothing can run");
 }
@@ -426,30 +426,30 @@ static void test_rule_passed_over(void)
     struct trial trial = trial_of(PCOLL_BCAST, 4, 8192);
 
     trial.json = RULES;
-    trial.ability.provides = NO_RMA;
+    trial.caps.provides = NO_RMA;
     expect(&trial, "eager", "rule", NULL, "a rule that cannot run gives way to the next");
     trial = trial_of(PCOLL_ALLGATHER, 4, 64);
     trial.json = RULES;
     expect(&trial, "ring", "rule", NULL, "a rule goes below the threshold");
-    trial.ability.provides = NO_RMA;
+    trial.caps.provides = NO_RMA;
     run(&trial);
     tap_ok(trial.result == PCOLL_OK && strcmp(trial.choice.reason, "model") == 0,
            "no rule can run: the model decides");
     free(trial.message);
 }
 
-static void test_rule_and_wish(void)
+static void test_rule_and_hint(void)
 {
     struct trial trial = trial_of(PCOLL_BCAST, 4, 8192);
 
     trial.json = RULES;
-    trial.wish.algorithm = "knomial_put";
-    expect(&trial, "knomial_put", "wish", NULL, "a wish is stronger than a rule");
-    trial.wish = (struct pcoll_wish){.segment = 1024};
-    expect(&trial, "chain", "rule", NULL, "a wish for a segment leaves the rule its algorithm");
+    trial.hint.algorithm = "knomial_put";
+    expect(&trial, "knomial_put", "hint", NULL, "a hint is stronger than a rule");
+    trial.hint = (struct pcoll_hint){.segment = 1024};
+    expect(&trial, "chain", "rule", NULL, "a hint for a segment leaves the rule its algorithm");
     tap_ok(trial.choice.params.segment == 1024, "but not its segment");
-    trial.wish = (struct pcoll_wish){.algorithm = "nonsense"};
-    expect(&trial, "chain", "rule", "no bcast algorithm 'nonsense'", "no such wish: the rule");
+    trial.hint = (struct pcoll_hint){.algorithm = "nonsense"};
+    expect(&trial, "chain", "rule", "no bcast algorithm 'nonsense'", "no such hint: the rule");
 }
 
 static void test_rule_path(void)
@@ -466,7 +466,7 @@ static void test_rule_path(void)
 
 static void test_silence(void)
 {
-    const struct pcoll_wish wish = {.algorithm = "nonsense", .radix = 1};
+    const struct pcoll_hint hint = {.algorithm = "nonsense", .radix = 1};
     struct trial trial = trial_of(PCOLL_BARRIER, 4, 0);
     struct pcoll_table *table;
     int good = pcoll_table_parse("default", pcoll_tuning_default_json, NULL, &table) == PCOLL_OK;
@@ -474,9 +474,9 @@ static void test_silence(void)
     good =
         good && pcoll_choose(table, &trial.signature, &able, NULL, NULL, &trial.choice) == PCOLL_OK;
     good = good &&
-           pcoll_choose(table, &trial.signature, &able, &wish, NULL, &trial.choice) == PCOLL_OK;
+           pcoll_choose(table, &trial.signature, &able, &hint, NULL, &trial.choice) == PCOLL_OK;
     pcoll_table_destroy(table);
-    tap_ok(good, "no wish, nobody to report to");
+    tap_ok(good, "no hint, nobody to report to");
 }
 
 static void test_agreement(void)
@@ -532,9 +532,9 @@ static struct trial on_rails(enum pcoll_coll coll, const char *algorithm, uint64
     struct trial trial = trial_of(coll, 8, bytes);
 
     trial.signature.topology = topology;
-    trial.ability.medium = "ofi_rma";
-    trial.ability.rails = rails;
-    trial.wish.algorithm = algorithm;
+    trial.caps.medium = "ofi_rma";
+    trial.caps.rails = rails;
+    trial.hint.algorithm = algorithm;
     run(&trial);
     free(trial.message);
     return trial;
@@ -582,7 +582,7 @@ static void test_level(void)
     run(&trial);
     free(trial.message);
     tap_ok(trial.choice.params.path == PCOLL_PATH_TEMP, "the medium's own parameters count");
-    trial.ability.level = PCOLL_LEVEL_OTHER_SOCKET;
+    trial.caps.level = PCOLL_LEVEL_OTHER_SOCKET;
     run(&trial);
     free(trial.message);
     tap_ok(trial.choice.params.path == PCOLL_PATH_USER, "and those of the level, where known");
@@ -603,7 +603,7 @@ static int is_good_list(struct trial *trial, const struct pcoll_table *table)
 {
     struct pcoll_choice list[PCOLL_MAX_CANDIDATES];
     const int count =
-        pcoll_candidates(table, &trial->signature, &trial->ability, list, PCOLL_MAX_CANDIDATES);
+        pcoll_candidates(table, &trial->signature, &trial->caps, list, PCOLL_MAX_CANDIDATES);
     int good = count > 0 && count < PCOLL_MAX_CANDIDATES;
 
     for (int i = 1; i < count; i++) {
@@ -618,21 +618,21 @@ static int is_good_list(struct trial *trial, const struct pcoll_table *table)
            is_listed(list, count, &trial->choice);
 }
 
-/* Each that a wish for its algorithm would get, is in the list. */
+/* Each that a hint for its algorithm would get, is in the list. */
 static int has_every_algorithm(struct trial *trial, const struct pcoll_table *table)
 {
     struct pcoll_choice list[PCOLL_MAX_CANDIDATES];
     const int count =
-        pcoll_candidates(table, &trial->signature, &trial->ability, list, PCOLL_MAX_CANDIDATES);
+        pcoll_candidates(table, &trial->signature, &trial->caps, list, PCOLL_MAX_CANDIDATES);
     int good = 1;
 
     for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
         if (row->coll != trial->signature.coll)
             continue;
-        trial->wish.algorithm = row->name;
+        trial->hint.algorithm = row->name;
         run(trial);
         free(trial->message);
-        if (is(trial, row->name, "wish"))
+        if (is(trial, row->name, "hint"))
             good = good && is_listed(list, count, &trial->choice);
     }
     return good;
@@ -691,7 +691,7 @@ static void test_candidates(void)
                             1) == 1,
            "no more than there is room for");
     tap_ok(pcoll_candidates(table, &(struct pcoll_signature){PCOLL_BCAST, 8, 0, 8, 0},
-                            &(struct pcoll_ability){.medium = "ofi"}, &one, 1) == 0,
+                            &(struct pcoll_caps){.medium = "ofi"}, &one, 1) == 0,
            "none of a medium that the table lacks");
     pcoll_table_destroy(table);
 }
@@ -711,10 +711,10 @@ static void test_correction(void)
     model = trial.choice.predicted_us;
     trial.signature.bytes = 8;
     expect(&trial, "eager", "model", NULL, "what is 1000 times slower than predicted");
-    trial.wish.algorithm = "shared";
-    expect(&trial, "shared", "wish", NULL, "and wished");
+    trial.hint.algorithm = "shared";
+    expect(&trial, "shared", "hint", NULL, "and requested");
     tap_ok(trial.choice.predicted_us > 900 * model, "is said to take so long");
-    trial.wish.algorithm = NULL;
+    trial.hint.algorithm = NULL;
     trial.signature.nranks = 7;
     expect(&trial, "shared", "model", NULL, "one rank less");
 }
@@ -759,7 +759,7 @@ static void test_work(void)
 
             if (trial.signature.coll == PCOLL_BARRIER)
                 trial.signature.bytes = 0;
-            trial.ability.max_temp = UINT64_MAX;
+            trial.caps.max_temp = UINT64_MAX;
             run(&trial);
             free(trial.message);
             if (weighed >= 0 && trial.choice.weighed > weighed)
@@ -790,10 +790,10 @@ static void show_speed(void)
             trial_of((enum pcoll_coll)(i % PCOLL_NUM_COLLS), nranks[i / 3], 8 << 20);
         const double begin = seconds_now();
 
-        trial.ability.max_temp = UINT64_MAX;
+        trial.caps.max_temp = UINT64_MAX;
         for (int round = 0; round < rounds; round++)
-            good = pcoll_choose(table, &trial.signature, &trial.ability, NULL, NULL,
-                                &trial.choice) == PCOLL_OK &&
+            good = pcoll_choose(table, &trial.signature, &trial.caps, NULL, NULL, &trial.choice) ==
+                       PCOLL_OK &&
                    good;
         printf("# %.2f us for each choice of a long %s on %d ranks, %d candidates\n",
                (seconds_now() - begin) / rounds * 1e6, pcoll_coll_name(trial.signature.coll),
@@ -810,13 +810,13 @@ int main(void)
     test_paths();
     test_unsupported();
     test_trivial();
-    test_wish_names();
-    test_wish_unknown();
-    test_wish_impossible();
-    test_wish_params();
+    test_hint_names();
+    test_hint_unknown();
+    test_hint_impossible();
+    test_hint_params();
     test_rule_match();
     test_rule_passed_over();
-    test_rule_and_wish();
+    test_rule_and_hint();
     test_rule_path();
     test_silence();
     test_agreement();

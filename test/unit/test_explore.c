@@ -14,31 +14,31 @@ struct tally {
     uint64_t states, branches;
 };
 
-static void explore(struct tally *t, const struct job *job, enum pcoll_sim_reduction reduction,
+static void explore(struct tally *t, const struct job *job, enum pcoll_explore_reduction reduction,
                     int instances)
 {
-    const struct pcoll_sim_options options = {.instances = instances, .ahead = instances};
-    const struct pcoll_sim_limits limits = {
+    const struct pcoll_explore_options options = {.instances = instances, .ahead = instances};
+    const struct pcoll_explore_limits limits = {
         .reduction = reduction,
         .states = STATES_LIMIT,
     };
-    struct pcoll_sim_stats stats;
-    struct pcoll_sim *sim;
+    struct pcoll_explore_stats stats;
+    struct pcoll_explore *explore;
 
     t->jobs++;
-    if (pcoll_sim_create(job->plans, job->signature.nranks, &options, &sim) != PCOLL_OK) {
+    if (pcoll_explore_create(job->plans, job->signature.nranks, &options, &explore) != PCOLL_OK) {
         t->wrong++;
         return;
     }
-    if (pcoll_sim_explore(sim, &limits, &stats) != PCOLL_OK) {
+    if (pcoll_explore_all(explore, &limits, &stats) != PCOLL_OK) {
         t->wrong++;
-        printf("# %s: %s\n", job_name(job), pcoll_sim_why(sim));
+        printf("# %s: %s\n", job_name(job), pcoll_explore_why(explore));
     } else if (!stats.complete) {
         t->incomplete++;
     }
     t->states += stats.states;
     t->branches += stats.branches;
-    pcoll_sim_destroy(sim);
+    pcoll_explore_destroy(explore);
 }
 
 /* Traces: each phase three times, so that its counters and buffers are used again by ranks that run
@@ -53,11 +53,11 @@ static void explore_job(struct tally *states, struct tally *traces, struct job *
         return;
     }
     all = 3 * job->plans[0]->nphases;
-    explore(traces, job, PCOLL_SIM_TRACES, all < 4 ? 4 : all);
+    explore(traces, job, PCOLL_EXPLORE_TRACES, all < 4 ? 4 : all);
     if (states && nranks < ALL_ORDERS)
-        explore(states, job, PCOLL_SIM_STATES, STATES_INSTANCES);
+        explore(states, job, PCOLL_EXPLORE_STATES, STATES_INSTANCES);
     else if (states && nranks == ALL_ORDERS)
-        explore(states, job, PCOLL_SIM_STATES, STATES_INSTANCES - 1);
+        explore(states, job, PCOLL_EXPLORE_STATES, STATES_INSTANCES - 1);
     job_destroy(job);
 }
 

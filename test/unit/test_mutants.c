@@ -48,7 +48,7 @@ struct excuse {
 static const struct excuse excuses[] = {
     {.kind = COLLAPSE,
      .coll = PCOLL_BARRIER,
-     .reason = "who pours for the next barrier has completed this one, so all have started it"},
+     .reason = "who signals for the next barrier has completed this one, so all have started it"},
     {.kind = COLLAPSE,
      .coll = PCOLL_ALLGATHER,
      .paths = BIT(PCOLL_PATH_USER),
@@ -148,10 +148,13 @@ static const struct excuse excuses[] = {
      .coll = PCOLL_ALLGATHER,
      .paths = BIT(PCOLL_PATH_USER),
      .lowered = 1,
-     .reason = "pours of different rounds, and so of different ranks, have their own counters"},
+     .reason = "signals of different rounds, and so of different ranks, have their own counters"},
 };
 
-enum { NEXCUSES = sizeof(excuses) / sizeof(excuses[0]), NFAULTS = PCOLL_SIM_FAULT_LEFTOVER + 1 };
+enum {
+    NEXCUSES = sizeof(excuses) / sizeof(excuses[0]),
+    NFAULTS = PCOLL_EXPLORE_FAULT_LEFTOVER + 1
+};
 
 struct tally {
     int mutants, failures;
@@ -179,7 +182,7 @@ static void spread(char *reachable, uint64_t add)
         reachable[v] |= reachable[v - add];
 }
 
-/* Mark all sums of pours in one cycle on that counter. */
+/* Mark all sums of signals in one cycle on that counter. */
 static void spread_cycle(const struct job *job, int rank, int counter, char *reachable)
 {
     for (int r = 0; r < job->signature.nranks; r++)
@@ -205,7 +208,7 @@ static int one_less_is_reachable(const struct mutant *m)
     for (int i = 0; i < plan->nentries; i++)
         if (plan->entries[i].trigger == counter && plan->entries[i].threshold > highest)
             highest = plan->entries[i].threshold;
-    if (highest < plan->lift[counter] || plan->lift[counter] >= WINDOW)
+    if (highest < plan->gain[counter] || plan->gain[counter] >= WINDOW)
         return 1;
     memset(reachable, 0, sizeof(reachable));
     reachable[0] = 1;
@@ -291,30 +294,30 @@ static const struct excuse *find_excuse(const struct mutant *m)
 /* --- running a mutant --- */
 
 /* As the other tests would find it: in order, at random, in every order. */
-static enum pcoll_result hunt(struct pcoll_sim *sim, int *complete)
+static enum pcoll_result hunt(struct pcoll_explore *explore, int *complete)
 {
-    const struct pcoll_sim_limits limits = {PCOLL_SIM_TRACES, STATES_LIMIT};
-    struct pcoll_sim_stats stats;
-    enum pcoll_result result = pcoll_sim_run_inorder(sim);
+    const struct pcoll_explore_limits limits = {PCOLL_EXPLORE_TRACES, STATES_LIMIT};
+    struct pcoll_explore_stats stats;
+    enum pcoll_result result = pcoll_explore_run_inorder(explore);
 
     for (uint64_t seed = 0; result == PCOLL_OK && seed < SEEDS; seed++)
-        result = pcoll_sim_run_random(sim, seed);
+        result = pcoll_explore_run_random(explore, seed);
     *complete = 1;
     if (result == PCOLL_OK) {
-        result = pcoll_sim_explore(sim, &limits, &stats);
+        result = pcoll_explore_all(explore, &limits, &stats);
         *complete = stats.complete;
     }
     return result;
 }
 
 /* Both reductions must give the same verdict, where both come to an end. */
-static void compare(struct tally *t, const struct mutant *m, struct pcoll_sim *sim)
+static void compare(struct tally *t, const struct mutant *m, struct pcoll_explore *explore)
 {
-    const struct pcoll_sim_limits all = {PCOLL_SIM_STATES, STATES_LIMIT};
-    const struct pcoll_sim_limits traces = {PCOLL_SIM_TRACES, STATES_LIMIT};
-    struct pcoll_sim_stats a, b;
-    const enum pcoll_result one = pcoll_sim_explore(sim, &all, &a);
-    const enum pcoll_result other = pcoll_sim_explore(sim, &traces, &b);
+    const struct pcoll_explore_limits all = {PCOLL_EXPLORE_STATES, STATES_LIMIT};
+    const struct pcoll_explore_limits traces = {PCOLL_EXPLORE_TRACES, STATES_LIMIT};
+    struct pcoll_explore_stats a, b;
+    const enum pcoll_result one = pcoll_explore_all(explore, &all, &a);
+    const enum pcoll_result other = pcoll_explore_all(explore, &traces, &b);
 
     if ((one == PCOLL_OK && !a.complete) || (other == PCOLL_OK && !b.complete))
         return;
@@ -327,7 +330,7 @@ static void compare(struct tally *t, const struct mutant *m, struct pcoll_sim *s
 }
 
 static void judge(struct tally *t, const struct mutant *m, enum pcoll_result result, int complete,
-                  enum pcoll_sim_fault fault)
+                  enum pcoll_explore_fault fault)
 {
     const struct excuse *excuse = find_excuse(m);
 
@@ -353,25 +356,25 @@ static void judge(struct tally *t, const struct mutant *m, enum pcoll_result res
 static void run_mutant(struct tally *t, const struct mutant *m, struct pcoll_plan *const *plans)
 {
     const int nphases = plans[0]->nphases, nranks = m->job->signature.nranks;
-    const struct pcoll_sim_options options = {
+    const struct pcoll_explore_options options = {
         .instances = nphases == 1 ? 4 : 3 * nphases,
         .ahead = 3 * nphases + 1,
-        .order = m->kind == UNORDER ? PCOLL_SIM_UNORDERED : PCOLL_SIM_AS_NEEDED,
+        .order = m->kind == UNORDER ? PCOLL_EXPLORE_UNORDERED : PCOLL_EXPLORE_AS_NEEDED,
     };
-    struct pcoll_sim *sim;
+    struct pcoll_explore *explore;
     enum pcoll_result result;
     int complete;
 
     t->mutants++;
-    if (pcoll_sim_create(plans, nranks, &options, &sim) != PCOLL_OK) {
+    if (pcoll_explore_create(plans, nranks, &options, &explore) != PCOLL_OK) {
         t->failures++;
         return;
     }
-    result = hunt(sim, &complete);
-    judge(t, m, result, complete, pcoll_sim_fault(sim));
+    result = hunt(explore, &complete);
+    judge(t, m, result, complete, pcoll_explore_fault(explore));
     if (nphases <= 2 && nranks <= (m->job->signature.coll == PCOLL_ALLGATHER ? 2 : 3))
-        compare(t, m, sim);
-    pcoll_sim_destroy(sim);
+        compare(t, m, explore);
+    pcoll_explore_destroy(explore);
 }
 
 /* One rank has the mutant in place of its plan.  Takes the mutant. */
@@ -444,9 +447,9 @@ static void print_tally(const struct pcoll_algorithm *algorithm, int nranks, int
         "%s/%s N=%d%s: %d mutants: %d wrong result, %d user memory, %d deadlock, %d left over; %d "
         "the same as before, %d right all the same; %d compared",
         pcoll_coll_name(algorithm->coll), algorithm->name, nranks, lowered ? ", lowered" : "",
-        t->mutants, t->caught[PCOLL_SIM_FAULT_RESULT], t->caught[PCOLL_SIM_FAULT_MEMORY],
-        t->caught[PCOLL_SIM_FAULT_DEADLOCK], t->caught[PCOLL_SIM_FAULT_LEFTOVER], t->same, excused,
-        t->compared);
+        t->mutants, t->caught[PCOLL_EXPLORE_FAULT_RESULT], t->caught[PCOLL_EXPLORE_FAULT_MEMORY],
+        t->caught[PCOLL_EXPLORE_FAULT_DEADLOCK], t->caught[PCOLL_EXPLORE_FAULT_LEFTOVER], t->same,
+        excused, t->compared);
 }
 
 /* Through cells; in two segments; through TEMP in one segment and in two. */

@@ -1,5 +1,5 @@
 /*
- * The libfabric endpoint: processes that write to each other, and what a wrong wish is told.
+ * The libfabric endpoint: processes that write to each other, and what a wrong hint is told.
  */
 #include <sched.h>
 #include <stdlib.h>

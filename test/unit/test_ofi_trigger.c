@@ -76,7 +76,7 @@ static int make_part(struct part *p, const struct trial *t, const struct party *
  * message costs time slices: few instances of large jobs. */
 enum { SMALL_JOB = 3, ROUNDS = 2 };
 
-/* Bind, run, unbind, twice: late pours of the first may come in the second. */
+/* Bind, run, unbind, twice: late signals of the first may come in the second. */
 static int run_trial(struct party *party, const struct trial *t)
 {
     struct part p;

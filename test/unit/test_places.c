@@ -33,14 +33,14 @@ static void expect_binding(hwloc_topology_t topology, const char *first, const c
                            enum pcoll_level level)
 {
     hwloc_bitmap_t units = hwloc_bitmap_alloc();
-    struct pcoll_seat seats[2];
+    struct pcoll_locality localities[2];
 
     for (int i = 0; i < 2; i++) {
         hwloc_bitmap_list_sscanf(units, i == 0 ? first : second);
-        seats[i] = places_seat(topology, units);
+        localities[i] = places_locality(topology, units);
     }
     hwloc_bitmap_free(units);
-    tap_ok(pcoll_level_of_seats(seats, 2, NULL) == level, "bound to %s and %s: %s", first, second,
+    tap_ok(pcoll_level_of(localities, 2, NULL) == level, "bound to %s and %s: %s", first, second,
            pcoll_level_names[level]);
 }
 
@@ -89,16 +89,17 @@ static void test_small(void)
 }
 
 /* Four ranks, on two nodes if `topology`. */
-static void expect_level(const struct pcoll_topology *topology, const struct pcoll_seat seats[4],
-                         enum pcoll_level level, const char *what)
+static void expect_level(const struct pcoll_topology *topology,
+                         const struct pcoll_locality localities[4], enum pcoll_level level,
+                         const char *what)
 {
-    const enum pcoll_level found = pcoll_level_of_seats(seats, 4, topology);
+    const enum pcoll_level found = pcoll_level_of(localities, 4, topology);
 
     if (!tap_ok(found == level, "four ranks, %s: %s", what, pcoll_level_names[level]))
         printf("# got %s\n", pcoll_level_names[found]);
 }
 
-static void test_seats(void)
+static void test_localities(void)
 {
     static const int alternating[4] = {7, 3, 7, 3}, apart[4] = {0, 1, 2, 3};
     struct pcoll_topology *two, *four;
@@ -107,23 +108,23 @@ static void test_seats(void)
                     pcoll_topology_create(apart, NULL, 4, &four) == PCOLL_OK,
                 "two and four nodes"))
         return;
-    expect_level(NULL, (struct pcoll_seat[]){{1, 2}, {1, 2}, {1, 2}, {1, 2}},
+    expect_level(NULL, (struct pcoll_locality[]){{1, 2}, {1, 2}, {1, 2}, {1, 2}},
                  PCOLL_LEVEL_SAME_CACHE, "all under one cache");
-    expect_level(NULL, (struct pcoll_seat[]){{1, 2}, {1, 2}, {1, 2}, {1, 4}},
+    expect_level(NULL, (struct pcoll_locality[]){{1, 2}, {1, 2}, {1, 2}, {1, 4}},
                  PCOLL_LEVEL_OTHER_CACHE, "the last under another cache");
-    expect_level(NULL, (struct pcoll_seat[]){{1, 2}, {1, 2}, {1, -1}, {1, 2}},
+    expect_level(NULL, (struct pcoll_locality[]){{1, 2}, {1, 2}, {1, -1}, {1, 2}},
                  PCOLL_LEVEL_OTHER_CACHE, "one bound to several caches");
-    expect_level(NULL, (struct pcoll_seat[]){{1, -1}, {1, -1}, {1, -1}, {1, -1}},
+    expect_level(NULL, (struct pcoll_locality[]){{1, -1}, {1, -1}, {1, -1}, {1, -1}},
                  PCOLL_LEVEL_OTHER_CACHE, "all bound to several caches");
-    expect_level(NULL, (struct pcoll_seat[]){{1, 2}, {1, 4}, {2, 5}, {1, 2}},
+    expect_level(NULL, (struct pcoll_locality[]){{1, 2}, {1, 4}, {2, 5}, {1, 2}},
                  PCOLL_LEVEL_OTHER_SOCKET, "one in another socket");
-    expect_level(NULL, (struct pcoll_seat[]){{1, 2}, {2, 3}, {-1, -1}, {1, 2}}, PCOLL_LEVEL_ANY,
+    expect_level(NULL, (struct pcoll_locality[]){{1, 2}, {2, 3}, {-1, -1}, {1, 2}}, PCOLL_LEVEL_ANY,
                  "one bound to several sockets");
-    expect_level(two, (struct pcoll_seat[]){{1, 2}, {2, 3}, {1, 2}, {2, 3}}, PCOLL_LEVEL_SAME_CACHE,
-                 "each node under one cache");
-    expect_level(two, (struct pcoll_seat[]){{1, 2}, {1, 2}, {1, 2}, {2, 3}},
+    expect_level(two, (struct pcoll_locality[]){{1, 2}, {2, 3}, {1, 2}, {2, 3}},
+                 PCOLL_LEVEL_SAME_CACHE, "each node under one cache");
+    expect_level(two, (struct pcoll_locality[]){{1, 2}, {1, 2}, {1, 2}, {2, 3}},
                  PCOLL_LEVEL_OTHER_SOCKET, "the second node in two sockets");
-    expect_level(four, (struct pcoll_seat[]){{1, 2}, {2, 3}, {-1, -1}, {2, 3}}, PCOLL_LEVEL_ANY,
+    expect_level(four, (struct pcoll_locality[]){{1, 2}, {2, 3}, {-1, -1}, {2, 3}}, PCOLL_LEVEL_ANY,
                  "each on its own node");
     pcoll_topology_destroy(two);
     pcoll_topology_destroy(four);
@@ -133,6 +134,6 @@ int main(void)
 {
     test_big();
     test_small();
-    test_seats();
+    test_localities();
     return tap_done();
 }

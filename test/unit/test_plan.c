@@ -67,7 +67,7 @@ static void check_papers_tables(void)
     check_table(make(PCOLL_ALLGATHER, "butterfly", 8, 0, paper), table5, "document 001 table 5");
 }
 
-/* Each real round has a power of two for its pour, the first the largest. */
+/* Each real round has a power of two for its signal, the first the largest. */
 static int real_rounds(const struct pcoll_plan *plan)
 {
     uint64_t largest = 0;
@@ -128,7 +128,7 @@ static int works_of(const struct pcoll_plan *plan)
     return works;
 }
 
-/* n rounds: n counters in each bank and n - 1 gates between n pours. */
+/* n rounds: n counters in each bank and n - 1 gates between n signals. */
 static void check_lowered_barrier(int nranks, int n)
 {
     struct pcoll_params none = {0};
@@ -142,7 +142,7 @@ static void check_lowered_barrier(int nranks, int n)
     tap_ok(plan->ncounters == 2 * n && works_of(plan) == 2 * n - 1 && plan->needs == 0,
            "lowered: %d counters and %d works a start", plan->ncounters, works_of(plan));
     for (int c = 0; c < plan->ncounters; c++)
-        if (plan->lift[c] > 2)
+        if (plan->gain[c] > 2)
             tap_ok(0, "lowered: counter %d gains more than 2 a cycle", c);
     pcoll_plan_destroy(plan);
 }
@@ -154,13 +154,13 @@ static int is_lowered(const struct pcoll_plan *plan)
 
     for (int i = 0; i < plan->nentries; i++) {
         const struct pcoll_entry *entry = &plan->entries[i];
-        int pours = entry->peer_counter != PCOLL_NONE, has_done = entry->done != PCOLL_NONE;
+        int signals = entry->peer_counter != PCOLL_NONE, has_done = entry->done != PCOLL_NONE;
         int is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
 
-        right = right && (!pours || entry->peer_add == 1) &&
+        right = right && (!signals || entry->peer_add == 1) &&
                 (!is_move || !has_done || entry->done_add == 1);
-        right = right && !(pours && entry->op == PCOLL_OP_GET) &&
-                !(pours && has_done && entry->op == PCOLL_OP_ADD);
+        right = right && !(signals && entry->op == PCOLL_OP_GET) &&
+                !(signals && has_done && entry->op == PCOLL_OP_ADD);
         right = right && !(has_done && entry->done == entry->trigger);
         for (int j = 0; is_move && has_done && j < plan->nentries; j++)
             right = right &&
@@ -202,7 +202,7 @@ static void check_lowered_circle(void)
                pcoll_lower(pcoll_algorithm_find(PCOLL_BCAST, "binomial_put"), &once, &plan) ==
                    PCOLL_OK &&
                is_lowered(plan),
-           "a counter that lifts itself is lowered to two");
+           "a counter that raises itself is lowered to two");
     pcoll_plan_destroy(plan);
 }
 

@@ -11,19 +11,19 @@
 
 /* ---- what a check says ---- */
 
-/* Lifts as the entries pour, so that a mutation is not found by them already. */
+/* Lifts as the entries signal, so that a mutation is not found by them already. */
 static void recount(struct pcoll_plan **plans, int nranks)
 {
     for (int r = 0; r < nranks; r++)
-        memset(plans[r]->lift, 0, (size_t)plans[r]->ncounters * sizeof(*plans[r]->lift));
+        memset(plans[r]->gain, 0, (size_t)plans[r]->ncounters * sizeof(*plans[r]->gain));
     for (int r = 0; r < nranks; r++) {
         for (int i = 0; i < plans[r]->nentries; i++) {
             const struct pcoll_entry *entry = &plans[r]->entries[i];
 
             if (entry->done != PCOLL_NONE)
-                plans[r]->lift[entry->done] += entry->done_add;
+                plans[r]->gain[entry->done] += entry->done_add;
             if (entry->peer_counter != PCOLL_NONE)
-                plans[entry->peer]->lift[entry->peer_counter] += entry->peer_add;
+                plans[entry->peer]->gain[entry->peer_counter] += entry->peer_add;
         }
     }
 }
@@ -56,7 +56,7 @@ struct pair {
     int banks;
     int awaits_credit;   /* the put waits for the credit of the bank's last use */
     int completes_late;  /* the root completes with the credit of this instance */
-    int announces_early; /* the pour leaves before the put */
+    int announces_early; /* the signal leaves before the put */
     int ordered;
     const char *expected;
 };
@@ -85,10 +85,10 @@ static void add_root_phase(struct pcoll_plan *plan, const struct pair *pair, int
 
     pcoll_plan_open(plan, bank);
     if (pair->announces_early) {
-        pcoll_plan_add(plan, pcoll_entry_pour(add, 1, bank, 1));
+        pcoll_plan_add(plan, pcoll_entry_signal(add, 1, bank, 1));
         pcoll_plan_add(plan, put);
     } else {
-        pcoll_plan_add(plan, pcoll_entry_pour(put, 1, bank, 1));
+        pcoll_plan_add(plan, pcoll_entry_signal(put, 1, bank, 1));
     }
     if (pair->completes_late)
         pcoll_plan_add(plan, pcoll_entry_wait(bank, 1));
@@ -100,7 +100,7 @@ static void add_leaf_phase(struct pcoll_plan *plan, int bank)
     struct pcoll_entry copy = pcoll_entry_copy(bank, 1, from, pcoll_at(PCOLL_RECV, 0), PAIR_BYTES);
 
     pcoll_plan_open(plan, bank);
-    pcoll_plan_add(plan, pcoll_entry_pour(copy, 0, bank, 1));
+    pcoll_plan_add(plan, pcoll_entry_signal(copy, 0, bank, 1));
     plan->temp_bytes += PAIR_BYTES;
 }
 
@@ -152,7 +152,7 @@ static void check_meeting(int trigger, uint64_t weight, const char *expected, co
 
         plans[rank] = new_plan(PCOLL_BARRIER, rank, 1);
         pcoll_plan_open(plans[rank], 0);
-        pcoll_plan_add(plans[rank], pcoll_entry_pour(tell, 1 - rank, 0, weight));
+        pcoll_plan_add(plans[rank], pcoll_entry_signal(tell, 1 - rank, 0, weight));
         pcoll_plan_add(plans[rank], pcoll_entry_wait(0, 1));
         seal(&plans[rank]);
     }
@@ -192,7 +192,7 @@ static void drop(struct pcoll_plan *plan, struct pcoll_entry *entry)
     memmove(entry, entry + 1, (size_t)(plan->nentries - at) * sizeof(*entry));
 }
 
-static void drop_last_pour(struct pcoll_plan **plans)
+static void drop_last_signal(struct pcoll_plan **plans)
 {
     drop(plans[1], find(plans[1], PCOLL_OP_ADD, 1));
 }
@@ -219,7 +219,7 @@ static void unweigh(struct pcoll_plan **plans)
     }
 }
 
-static void heavier_pour(struct pcoll_plan **plans)
+static void heavier_signal(struct pcoll_plan **plans)
 {
     find(plans[3], PCOLL_OP_ADD, 1)->peer_add++;
 }
@@ -322,7 +322,7 @@ static void other_root(struct pcoll_plan **plans)
 
 static void miscount(struct pcoll_plan **plans)
 {
-    plans[0]->lift[0]++;
+    plans[0]->gain[0]++;
 }
 
 static void forget_neighbor(struct pcoll_plan **plans)
@@ -338,7 +338,7 @@ struct mutation {
     uint64_t bytes, segment;
     enum pcoll_path path;
     const char *expected;
-    int keeps_lift;
+    int keeps_gain;
 };
 
 #define BARRIER PCOLL_BARRIER, "butterfly", 0, 0, PCOLL_PATH_AUTO
@@ -351,12 +351,13 @@ struct mutation {
 #define GATHER PCOLL_ALLGATHER, "butterfly", 8, 0, PCOLL_PATH_TEMP
 
 static const struct mutation mutations[] = {
-    {"a pour dropped", drop_last_pour, BARRIER, "has lift", 1},
-    {"a pour dropped, lift corrected", drop_last_pour, BARRIER, "never fires", 0},
+    {"a signal dropped", drop_last_signal, BARRIER, "has gain", 1},
+    {"a signal dropped, gain corrected", drop_last_signal, BARRIER, "never fires", 0},
     {"a threshold lowered", lower_wait, BARRIER, "may complete before rank", 0},
     {"a threshold raised", raise_wait, BARRIER, "never fires", 0},
-    {"a pour's weight changed", heavier_pour, BARRIER, "has lift", 1},
-    {"a pour's weight changed, lift corrected", heavier_pour, BARRIER, "may complete before", 0},
+    {"a signal's weight changed", heavier_signal, BARRIER, "has gain", 1},
+    {"a signal's weight changed, gain corrected", heavier_signal, BARRIER, "may complete before",
+     0},
     {"no weights", unweigh, BARRIER, "may complete before rank", 0},
     {"one bank", collapse, GATHER, "in no certain order", 0},
     {"one bank for credits", collapse, EAGER, "in no certain order", 0},
@@ -372,12 +373,12 @@ static const struct mutation mutations[] = {
     {"segments out of order", disorder, CHAIN, "in no certain order", 0},
     {"entries not sorted", unsort, BARRIER, "not sorted", 0},
     {"an entry outside the phases", leave_entry, BARRIER, "entries left", 0},
-    {"a pour without target", lose_target, BARRIER, "pours on no counter", 0},
+    {"a signal without target", lose_target, BARRIER, "signals no counter", 0},
     {"input written", write_input, DIRECT, "writes input in SEND", 0},
     {"another signature", other_root, BY_PUT, "signature differs", 0},
-    {"a lift miscounted", miscount, BARRIER, "has lift", 1},
+    {"a gain miscounted", miscount, BARRIER, "has gain", 1},
     {"an own neighbor forgotten", forget_neighbor, BY_PUT, "no neighbor", 0},
-    {"a pourer forgotten", forget_neighbor, DISSEMINATION, "which knows nothing of it", 0},
+    {"a signaler forgotten", forget_neighbor, DISSEMINATION, "which knows nothing of it", 0},
     {"nothing wrong with it", nothing, GATHER, NULL, 0},
 };
 
@@ -394,7 +395,7 @@ static void check_mutation(const struct mutation *m)
     if (job_make(&job) != PCOLL_OK)
         abort();
     m->mutate(job.plans);
-    if (!m->keeps_lift)
+    if (!m->keeps_gain)
         recount(job.plans, NRANKS);
     snprintf(what, sizeof(what), "%s %s, %s", pcoll_coll_name(m->coll), m->algorithm, m->what);
     expect(job.plans, NRANKS, m->expected, what);

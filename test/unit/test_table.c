@@ -403,7 +403,7 @@ static void test_levels(void)
 {
     struct pcoll_table *table = NULL;
     const struct pcoll_machine *near;
-    const struct pcoll_figures *own, *level;
+    const struct pcoll_estimates *own, *level;
     char *message;
 
     tap_ok(parse(MORE(LEVELS), &table, &message) == PCOLL_OK && message[0] == '\0',
@@ -416,14 +416,14 @@ static void test_levels(void)
                pcoll_table_level(table, "shm", PCOLL_LEVEL_OTHER_HOST)->L == 0.5 &&
                !pcoll_table_level(table, "ofi", PCOLL_LEVEL_SAME_CACHE),
            "a level that is not there is the medium's own");
-    own = pcoll_table_figures(table, "shm", PCOLL_LEVEL_ANY);
-    level = pcoll_table_figures(table, "shm", PCOLL_LEVEL_SAME_CACHE);
+    own = pcoll_table_estimates(table, "shm", PCOLL_LEVEL_ANY);
+    level = pcoll_table_estimates(table, "shm", PCOLL_LEVEL_SAME_CACHE);
     tap_ok(own->given == (1u << (PCOLL_PARAMETER_PACK + 1)) - 1 &&
                own->sure == (1u << PCOLL_PARAMETER_L | 1u << PCOLL_PARAMETER_PACK) &&
                own->low[PCOLL_PARAMETER_L] == 0.25 && own->high[PCOLL_PARAMETER_L] == 1 &&
                own->value[PCOLL_PARAMETER_PACK] == 7 && level->given == 1 && level->sure == 1 &&
                level->low[PCOLL_PARAMETER_L] == 0 && level->high[PCOLL_PARAMETER_L] == 0.125 &&
-               !pcoll_table_figures(table, "shm", PCOLL_LEVEL_OTHER_CACHE),
+               !pcoll_table_estimates(table, "shm", PCOLL_LEVEL_OTHER_CACHE),
            "what is given and how sure it is");
     pcoll_table_destroy(table);
 }
@@ -491,14 +491,14 @@ static char *written(const struct pcoll_table *table)
     return NULL;
 }
 
-static int same_figures(const struct pcoll_table *a, const struct pcoll_table *b,
-                        const char *medium)
+static int same_estimates(const struct pcoll_table *a, const struct pcoll_table *b,
+                          const char *medium)
 {
     int same = 1;
 
     for (int i = 0; i < PCOLL_NUM_LEVELS; i++) {
-        const struct pcoll_figures *x = pcoll_table_figures(a, medium, (enum pcoll_level)i);
-        const struct pcoll_figures *y = pcoll_table_figures(b, medium, (enum pcoll_level)i);
+        const struct pcoll_estimates *x = pcoll_table_estimates(a, medium, (enum pcoll_level)i);
+        const struct pcoll_estimates *y = pcoll_table_estimates(b, medium, (enum pcoll_level)i);
 
         same = same && !x == !y && (!x || memcmp(x, y, sizeof(*x)) == 0);
     }
@@ -531,8 +531,8 @@ static void test_round_trip(const char *what, struct pcoll_table *table)
     free(message);
     second = again ? written(again) : NULL;
     tap_ok(second && strcmp(first, second) == 0, "%s: the same text", what);
-    tap_ok(again && same_figures(table, again, "shm") && same_figures(table, again, "ofi_rma") &&
-               same_rules(table, again) &&
+    tap_ok(again && same_estimates(table, again, "shm") &&
+               same_estimates(table, again, "ofi_rma") && same_rules(table, again) &&
                memcmp(pcoll_table_identity(table), pcoll_table_identity(again),
                       sizeof(struct pcoll_identity)) == 0,
            "%s: the same values", what);
@@ -556,29 +556,29 @@ static void test_written(const char *what, const char *text)
 /* A table whose every value is of our own. */
 static void test_made(void)
 {
-    struct pcoll_figures figures[PCOLL_NUM_LEVELS] = {{.given = 0}};
-    const struct pcoll_figures *now;
+    struct pcoll_estimates estimates[PCOLL_NUM_LEVELS] = {{.given = 0}};
+    const struct pcoll_estimates *now;
     struct pcoll_table *table = NULL;
     char *message;
     int good;
 
     for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
         for (int level = 0; level < PCOLL_NUM_LEVELS; level += 2)
-            pcoll_figures_set(&figures[level], (enum pcoll_parameter)i, 1.0 / (3 + i + level),
-                              1e-300 * i, 1e6 / (7 + level));
+            pcoll_estimates_set(&estimates[level], (enum pcoll_parameter)i, 1.0 / (3 + i + level),
+                                1e-300 * i, 1e6 / (7 + level));
     good = parse(pcoll_tuning_default_json, &table, &message) == PCOLL_OK;
     free(message);
-    good = good && pcoll_table_set(table, "shm", figures) == PCOLL_OK &&
-           pcoll_table_set(table, "new", figures) == PCOLL_OK &&
+    good = good && pcoll_table_set(table, "shm", estimates) == PCOLL_OK &&
+           pcoll_table_set(table, "new", estimates) == PCOLL_OK &&
            pcoll_table_describe(table, "tab\there \"quoted\" back\\slash \xc3\xbc\n") == PCOLL_OK;
     *pcoll_table_identity(table) = pcoll_identity_here();
     tap_ok(good && pcoll_table_machine(table, "new")->L == 1.0 / 3 &&
                pcoll_table_level(table, "shm", PCOLL_LEVEL_OTHER_CACHE)->o == 1.0 / 6 &&
                pcoll_table_machine(table, "ofi_rma"),
            "a medium changed, another added");
-    now = pcoll_table_figures(table, "shm", PCOLL_LEVEL_ANY);
-    tap_ok(now && memcmp(now, figures, sizeof(*now)) == 0, "as given");
-    tap_ok(pcoll_table_set(table, "", figures) == PCOLL_ERR_INVALID, "a medium without a name");
+    now = pcoll_table_estimates(table, "shm", PCOLL_LEVEL_ANY);
+    tap_ok(now && memcmp(now, estimates, sizeof(*now)) == 0, "as given");
+    tap_ok(pcoll_table_set(table, "", estimates) == PCOLL_ERR_INVALID, "a medium without a name");
     test_round_trip("a made table", table);
     pcoll_table_destroy(table);
 }

@@ -83,7 +83,7 @@ static void advance(struct pcoll_engine *e, int rank, int counter,
     struct pcoll_engine_counter *c =
         &e->counters[e->program.ranks[rank].first_counter + (uint64_t)counter];
     const struct phase phase = phase_of(e, rank, shape);
-    const uint64_t raised = phase.cycle * shape->lifts[counter];
+    const uint64_t raised = phase.cycle * shape->gains[counter];
 
     while (c->next != PCOLL_NO_STEP) {
         const struct pcoll_step *step = &phase.steps[c->next];
@@ -100,7 +100,7 @@ static void advance(struct pcoll_engine *e, int rank, int counter,
     }
 }
 
-void pcoll_engine_lift(struct pcoll_engine *e, int rank, int counter, uint64_t add, double now)
+void pcoll_engine_gain(struct pcoll_engine *e, int rank, int counter, uint64_t add, double now)
 {
     struct pcoll_engine_counter *c =
         &e->counters[e->program.ranks[rank].first_counter + (uint64_t)counter];

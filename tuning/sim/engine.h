@@ -10,7 +10,7 @@
  *               turns to another rank needs `turn` for that; who waits needs its turn too.
  *   in a node   (parameters of machine.node) the processor moves the bytes: o + rma + s G, or
  *               o + s copy where the peer's communication buffers are touched, g at least.  The
- *               pour is seen L later.
+ *               signal is seen L later.
  *   ports       A node has `ports` of them; rail r uses number r mod ports.  Out: a message holds
  *               the port for rma + g + (s - 1) G.  In: g + (s - 1) G.  All ranks of a node share
  *               them, in the order of asking.
@@ -18,7 +18,7 @@
  *               network) later to the port of the receiver, and is all there (s - 1) G after it
  *               got that: o + rma + L + (s - 1) G on idle ports.
  *   a get       A message without bytes to the peer, whose port answers without its processor; o +
- *               rma + 2 L + (s - 1) G on idle ports.  Its pour is a further message.
+ *               rma + 2 L + (s - 1) G on idle ports.  Its signal is a further message.
  *   host        In the host-driven form, that of LogGOPSim, a message leaves when both port and
  *               processor are free; what arrives takes the processor of the receiver for o +
  *               (s - 1) G, and so do request and answer of a get; a put is done when it was fired.

@@ -55,7 +55,7 @@ void pcoll_engine_done(struct pcoll_engine *e, const struct pcoll_event *event)
         pcoll_symbols_write(e->symbols, event->to, pcoll_at(pcoll_kind_local(kind), kind->local_at),
                             kind->bytes, event->load);
     if (kind->done != PCOLL_NONE)
-        pcoll_engine_lift(e, event->to, kind->done, kind->done_add, event->time);
+        pcoll_engine_gain(e, event->to, kind->done, kind->done_add, event->time);
     pcoll_engine_entry_done(e, event->to, event->time);
 }
 
@@ -88,16 +88,16 @@ static double moving(const struct pcoll_machine *node, const struct pcoll_kind *
     return (double)kind->bytes * node->copy;
 }
 
-/* What has been done at `end` is poured on the peer, which a COPY may have on another node. */
-static void pour(struct pcoll_engine *e, int rank, const struct pcoll_step *step, uint32_t load,
-                 double end)
+/* What has been done at `end` is signaled the peer, which a COPY may have on another node. */
+static void signal(struct pcoll_engine *e, int rank, const struct pcoll_step *step, uint32_t load,
+                   double end)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
     const int near = is_near(e, rank, step->peer);
     const struct pcoll_event event = {
         .time = near ? end + e->node.L : end,
         .type = near ? PCOLL_EVENT_LAND : PCOLL_EVENT_INJECT,
-        .message = PCOLL_MESSAGE_POUR,
+        .message = PCOLL_MESSAGE_SIGNAL,
         .kind = step->kind,
         .from = rank,
         .to = step->peer,
@@ -119,7 +119,7 @@ static void fire_within(struct pcoll_engine *e, int rank, const struct pcoll_ste
     const int is_away = kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_ADD;
 
     if (step->peer != PCOLL_NONE)
-        pour(e, rank, step, is_away ? load : 0, end);
+        signal(e, rank, step, is_away ? load : 0, end);
     end_here(e, rank, step->kind, is_away ? 0 : load, end);
 }
 
@@ -136,7 +136,7 @@ static void fire_out(struct pcoll_engine *e, int rank, const struct pcoll_step *
         .time = host ? now : pcoll_engine_occupy(e, rank, busy, now),
         .type = PCOLL_EVENT_INJECT,
         .ticket = host ? e->cause : 0,
-        .message = is_get ? PCOLL_MESSAGE_REQUEST : PCOLL_MESSAGE_POUR,
+        .message = is_get ? PCOLL_MESSAGE_REQUEST : PCOLL_MESSAGE_SIGNAL,
         .kind = step->kind,
         .from = rank,
         .to = step->peer,

@@ -51,7 +51,7 @@ struct pcoll_engine {
 };
 
 /* engine.c */
-void pcoll_engine_lift(struct pcoll_engine *e, int rank, int counter, uint64_t add, double now);
+void pcoll_engine_gain(struct pcoll_engine *e, int rank, int counter, uint64_t add, double now);
 void pcoll_engine_entry_done(struct pcoll_engine *e, int rank, double when);
 
 /* The processor of the rank, for that long; returns when it begins. */

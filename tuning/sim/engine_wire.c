@@ -7,7 +7,7 @@ static uint64_t size_of(const struct pcoll_engine *e, const struct pcoll_event *
     const struct pcoll_kind *kind = pcoll_engine_kind(e, event->kind);
 
     if (event->message == PCOLL_MESSAGE_ANSWER ||
-        (event->message == PCOLL_MESSAGE_POUR && kind->op == PCOLL_OP_PUT))
+        (event->message == PCOLL_MESSAGE_SIGNAL && kind->op == PCOLL_OP_PUT))
         return kind->bytes;
     return 0;
 }
@@ -57,7 +57,7 @@ static void end_sender(struct pcoll_engine *e, const struct pcoll_event *event, 
                                      .from = event->from,
                                      .to = event->from};
 
-    if (event->message != PCOLL_MESSAGE_POUR ||
+    if (event->message != PCOLL_MESSAGE_SIGNAL ||
         !(kind->op == PCOLL_OP_PUT || (kind->op == PCOLL_OP_ADD && e->options->host_driven)))
         return;
     if (kind->done == PCOLL_NONE)
@@ -149,7 +149,7 @@ void pcoll_engine_arrive(struct pcoll_engine *e, const struct pcoll_event *event
         pcoll_engine_land(e, &next);
 }
 
-static void land_pour(struct pcoll_engine *e, const struct pcoll_event *event)
+static void land_signal(struct pcoll_engine *e, const struct pcoll_event *event)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, event->kind);
 
@@ -158,7 +158,7 @@ static void land_pour(struct pcoll_engine *e, const struct pcoll_event *event)
                             pcoll_at(pcoll_kind_remote(kind), kind->remote_at), kind->bytes,
                             event->load);
     if (kind->peer_counter != PCOLL_NONE)
-        pcoll_engine_lift(e, event->to, kind->peer_counter, kind->peer_add, event->time);
+        pcoll_engine_gain(e, event->to, kind->peer_counter, kind->peer_add, event->time);
 }
 
 static void land_request(struct pcoll_engine *e, const struct pcoll_event *event)
@@ -177,30 +177,30 @@ static void land_request(struct pcoll_engine *e, const struct pcoll_event *event
     pcoll_engine_inject(e, &answer);
 }
 
-/* The get is done; its pour is a new message. */
+/* The get is done; its signal is a new message. */
 static void land_answer(struct pcoll_engine *e, const struct pcoll_event *event)
 {
-    struct pcoll_event pour = *event;
+    struct pcoll_event signal = *event;
 
     pcoll_engine_done(e, event);
     if (pcoll_engine_kind(e, event->kind)->peer_counter == PCOLL_NONE)
         return;
-    pour.type = PCOLL_EVENT_INJECT;
-    pour.message = PCOLL_MESSAGE_POUR;
-    pour.from = event->to;
-    pour.to = event->from;
-    pour.load = 0;
-    pour.hop = 0;
-    pour.ticket = event->ticket;
+    signal.type = PCOLL_EVENT_INJECT;
+    signal.message = PCOLL_MESSAGE_SIGNAL;
+    signal.from = event->to;
+    signal.to = event->from;
+    signal.load = 0;
+    signal.hop = 0;
+    signal.ticket = event->ticket;
     if (!e->options->host_driven)
-        pour.time = pcoll_engine_occupy(e, pour.from, e->options->machine.o, event->time);
-    pcoll_queue_put(&e->queue, &pour);
+        signal.time = pcoll_engine_occupy(e, signal.from, e->options->machine.o, event->time);
+    pcoll_queue_put(&e->queue, &signal);
 }
 
 void pcoll_engine_land(struct pcoll_engine *e, const struct pcoll_event *event)
 {
-    if (event->message == PCOLL_MESSAGE_POUR)
-        land_pour(e, event);
+    if (event->message == PCOLL_MESSAGE_SIGNAL)
+        land_signal(e, event);
     else if (event->message == PCOLL_MESSAGE_REQUEST)
         land_request(e, event);
     else

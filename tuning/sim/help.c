@@ -13,7 +13,7 @@ const char options_help[] =
     "  --root=N            of a broadcast (0)\n"
     "  --radix=N --slots=N --path=user|temp --rails=N    parameters; rails: as many as ports\n"
     "  --segment=BYTES     or `best': the best power of two, tried\n"
-    "  --lower             plans for media without weighted pours\n"
+    "  --lower             plans for media without weighted signals\n"
     "\n"
     "The machine, times in us, rates in us per byte\n"
     "  --table=FILE        tuning table (the built-in one)\n"

@@ -56,7 +56,7 @@ static uint32_t intern_shape(struct pcoll_program *program, const struct pcoll_p
     for (int i = 0; i < kept; i++)
         row[SHAPE_FIXED + i] = (uint64_t)plan->phases[i].count;
     for (int i = 0; i < plan->ncounters; i++)
-        row[SHAPE_FIXED + kept + i] = plan->lift[i];
+        row[SHAPE_FIXED + kept + i] = plan->gain[i];
     shape = pcoll_intern_row(&program->shapes, row, n);
     free(row);
     return shape;
@@ -71,7 +71,7 @@ struct pcoll_shape_view pcoll_program_shape(const struct pcoll_program *program,
                                      .kept = (int)kept,
                                      .ncounters = (int)row[2],
                                      .counts = row + SHAPE_FIXED,
-                                     .lifts = row + SHAPE_FIXED + kept};
+                                     .gains = row + SHAPE_FIXED + kept};
 }
 
 static int max_int(int a, int b)

@@ -64,10 +64,10 @@ static inline const struct pcoll_kind *pcoll_kind_at(const struct pcoll_program 
     return (const struct pcoll_kind *)pcoll_intern_at(&program->kinds, kind);
 }
 
-/* A shape is a row of words: phases, counters, steps of each kept phase, lift of each counter. */
+/* A shape is a row of words: phases, counters, steps of each kept phase, gain of each counter. */
 struct pcoll_shape_view {
     int nphases, kept, ncounters;
-    const uint64_t *counts, *lifts;
+    const uint64_t *counts, *gains;
 };
 struct pcoll_shape_view pcoll_program_shape(const struct pcoll_program *program, int rank);
 

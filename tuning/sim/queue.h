@@ -22,14 +22,14 @@ enum pcoll_event_type {
     PCOLL_EVENT_HOP,      /* its head is at a link */
     PCOLL_EVENT_ARRIVE,   /* its head is at the receiver's node */
     PCOLL_EVENT_LAND,     /* all of it has arrived */
-    PCOLL_EVENT_DONE,     /* an entry is done: the own counter is lifted */
+    PCOLL_EVENT_DONE,     /* an entry is done: the own counter is raised */
     PCOLL_EVENT_COMPLETE, /* the last entry of the instance is done */
     PCOLL_EVENT_NUM_TYPES
 };
 
 /* What a message is. */
 enum pcoll_message_type {
-    PCOLL_MESSAGE_POUR,    /* a pour, with the data of a PUT */
+    PCOLL_MESSAGE_SIGNAL,  /* a signal, with the data of a PUT */
     PCOLL_MESSAGE_REQUEST, /* of a GET */
     PCOLL_MESSAGE_ANSWER   /* to a GET */
 };

@@ -5,9 +5,9 @@
 #include <string.h>
 
 /* Tags of what an entry i causes: 4 i + one of these. */
-enum { TAG_FIRST, TAG_ANSWER, TAG_POUR, TAGS };
+enum { TAG_FIRST, TAG_ANSWER, TAG_SIGNAL, TAGS };
 
-/* One pour on a counter of the rank. */
+/* One signal to a counter of the rank. */
 struct inflow {
     int counter, op; /* the operation whose end it is */
     uint64_t add;
@@ -100,7 +100,7 @@ static struct pcoll_schedule_op first_of(const struct builder *b, const struct p
     };
 }
 
-/* The answer to a get, and the pour of a get or copy, from that first one. */
+/* The answer to a get, and the signal of a get or copy, from that first one. */
 static struct pcoll_schedule_op answer_of(struct pcoll_schedule_op op, uint64_t bytes)
 {
     op.type = op.type == PCOLL_SCHEDULE_SEND ? PCOLL_SCHEDULE_RECV : PCOLL_SCHEDULE_SEND;
@@ -110,14 +110,14 @@ static struct pcoll_schedule_op answer_of(struct pcoll_schedule_op op, uint64_t 
     return op;
 }
 
-static struct pcoll_schedule_op pour_of(struct pcoll_schedule_op op)
+static struct pcoll_schedule_op signal_of(struct pcoll_schedule_op op)
 {
-    op.tag += TAG_POUR;
+    op.tag += TAG_SIGNAL;
     op.is_data = 0;
     return op;
 }
 
-static int pours_later(const struct pcoll_entry *entry)
+static int signals_later(const struct pcoll_entry *entry)
 {
     return entry->peer_counter != PCOLL_NONE &&
            (entry->op == PCOLL_OP_GET || entry->op == PCOLL_OP_COPY);
@@ -140,8 +140,8 @@ static void add_own(struct builder *b, int i)
     b->first_op[i] = last;
     if (entry->op == PCOLL_OP_GET)
         last = add_op(b, answer_of(first, entry->bytes));
-    if (pours_later(entry))
-        add_op(b, pour_of(first));
+    if (signals_later(entry))
+        add_op(b, signal_of(first));
     if (entry->done != PCOLL_NONE)
         add_inflow(b, (struct inflow){.counter = entry->done,
                                       .op = last,
@@ -161,18 +161,18 @@ static void add_other(struct builder *b, const struct pcoll_plan *plan, int i)
         op = add_op(b, first);
     if (entry->op == PCOLL_OP_GET)
         add_op(b, answer_of(first, entry->bytes));
-    if (pours_later(entry))
-        op = add_op(b, pour_of(first));
+    if (signals_later(entry))
+        op = add_op(b, signal_of(first));
     if (entry->peer_counter == PCOLL_NONE)
         return;
-    add_inflow(b,
-               (struct inflow){.counter = entry->peer_counter,
-                               .op = op,
-                               .add = entry->peer_add,
-                               .source = plan->rank,
-                               .rail = plan->ordered && !pours_later(entry) ? entry->rail : -1 - i,
-                               .trigger = entry->trigger,
-                               .entry = i});
+    add_inflow(
+        b, (struct inflow){.counter = entry->peer_counter,
+                           .op = op,
+                           .add = entry->peer_add,
+                           .source = plan->rank,
+                           .rail = plan->ordered && !signals_later(entry) ? entry->rail : -1 - i,
+                           .trigger = entry->trigger,
+                           .entry = i});
 }
 
 static void add_operations(struct builder *b, struct pcoll_plan *const *others, int nothers)
@@ -213,8 +213,8 @@ static int queues(const struct inflow *a, const struct inflow *b)
            a->rail == b->rail && a->trigger == b->trigger;
 }
 
-/* Pour all that others send, but not what is held back, inflow `held` and those behind it. */
-static void pour_without(struct builder *b, int held)
+/* Signal all that others send, but not what is held back, inflow `held` and those behind it. */
+static void signal_without(struct builder *b, int held)
 {
     int is_held = 0;
 
@@ -247,7 +247,7 @@ static void run_without(struct builder *b, int held)
     int again = 1;
 
     memset(b->fired, 0, (size_t)b->own->phases[0].count);
-    pour_without(b, held);
+    signal_without(b, held);
     while (again) {
         again = 0;
         for (int i = 0; i < b->own->phases[0].count; i++)
@@ -293,7 +293,7 @@ static void end_needs(struct builder *b, int op)
     b->schedule->ops[op].nneeds = b->schedule->nneeds - b->schedule->ops[op].first_need;
 }
 
-/* A get's pour needs its answer, an answer the request: what stands in front. */
+/* A get's signal needs its answer, an answer the request: what stands in front. */
 static void add_edges(struct builder *b, const char *needed)
 {
     const struct pcoll_schedule *s = b->schedule;

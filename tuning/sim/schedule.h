@@ -2,12 +2,12 @@
  * The send and receive formulation of a plan: what one rank would do with two-sided messages.
  *
  * Every message of the first instance becomes a send at one rank and a receive at the other: a PUT
- * or ADD one, a GET three (request, answer, pour), a COPY that pours one.  Thresholds become
- * edges: an entry needs each pour without which it would not fire, that is, not if this pour, and
- * what waits behind it in an ordered plan, were held back, and everything else came.  That these
- * suffice is checked: counters that count "any k of n" have no such form.
+ * or ADD one, a GET three (request, answer, signal), a COPY that signals one.  Thresholds become
+ * edges: an entry needs each signal without which it would not fire, that is, not if this signal,
+ * and what waits behind it in an ordered plan, were held back, and everything else came.  That
+ * these suffice is checked: counters that count "any k of n" have no such form.
  *
- *      tank of a butterfly of 8: pours 4, 2, 1;  threshold 6 needs 4 (3 < 6) and 2 (5 < 6), not 1
+ *      tank of a butterfly of 8: signals 4, 2, 1;  threshold 6 needs 4 (3 < 6) and 2 (5 < 6), not 1
  */
 #ifndef PCOLL_SIM_SCHEDULE_H
 #define PCOLL_SIM_SCHEDULE_H

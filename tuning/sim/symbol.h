@@ -4,9 +4,9 @@
  * A buffer is a list of extents, each of which says: here lie these bytes of the message of that
  * instance.  The message of a broadcast is the root's, that of an allgather all blocks in a row, so
  * in a correct run the extents of RECV grow together to one, and a rank needs a few of them however
- * long the message is.  In a barrier every pour carries the ranks whose start its sender knows of,
- * ranges of ranks likewise; who completes must know of all.  That proves this run, not all runs:
- * proof/check.h does that for small jobs.
+ * long the message is.  In a barrier every signal carries the ranks whose start its sender knows
+ * of, ranges of ranks likewise; who completes must know of all.  That proves this run, not all
+ * runs: proof/check.h does that for small jobs.
  */
 #ifndef PCOLL_SIM_SYMBOL_H
 #define PCOLL_SIM_SYMBOL_H

@@ -35,7 +35,7 @@ static int find_parameter(const char *name)
 static enum pcoll_result read_interval(struct pcoll_reader *reader, struct json_object *value,
                                        void *to)
 {
-    struct pcoll_figures *figures = to;
+    struct pcoll_estimates *estimates = to;
     const int parameter = find_parameter(reader->key);
     struct bounds bounds = {.count = 0};
     enum pcoll_result result;
@@ -47,9 +47,9 @@ static enum pcoll_result read_interval(struct pcoll_reader *reader, struct json_
     result = pcoll_reader_elements(reader, value, read_bound, &bounds);
     if (result != PCOLL_OK)
         return result;
-    figures->sure |= pcoll_parameter_bit((enum pcoll_parameter)parameter);
-    figures->low[parameter] = bounds.ends[0];
-    figures->high[parameter] = bounds.ends[1];
+    estimates->sure |= pcoll_parameter_bit((enum pcoll_parameter)parameter);
+    estimates->low[parameter] = bounds.ends[0];
+    estimates->high[parameter] = bounds.ends[1];
     return PCOLL_OK;
 }
 
@@ -61,17 +61,17 @@ static enum pcoll_result read_intervals(struct pcoll_reader *reader, struct json
 
 static enum pcoll_result check_intervals(struct pcoll_reader *reader,
                                          const struct pcoll_record *record,
-                                         const struct pcoll_figures *figures)
+                                         const struct pcoll_estimates *estimates)
 {
     for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++) {
         const unsigned bit = pcoll_parameter_bit((enum pcoll_parameter)i);
 
-        if (!(figures->sure & bit))
+        if (!(estimates->sure & bit))
             continue;
-        if (!(figures->given & bit))
+        if (!(estimates->given & bit))
             return pcoll_reader_refuse_field(reader, record, "intervals",
                                              "of %s, which is not given", pcoll_parameter_names[i]);
-        if (figures->low[i] > figures->value[i] || figures->value[i] > figures->high[i])
+        if (estimates->low[i] > estimates->value[i] || estimates->value[i] > estimates->high[i])
             return pcoll_reader_refuse_field(reader, record, "intervals",
                                              "%s is not within its own (allowed: low <= %s "
                                              "<= high)",
@@ -88,7 +88,7 @@ static enum pcoll_result read_levels(struct pcoll_reader *reader, struct json_ob
 /* In the order of enum pcoll_parameter; then what a level has, then what a medium has too. */
 #define PARAMETER(name, number, required)                                                          \
     {                                                                                              \
-        name, read_parameter, offsetof(struct pcoll_figures, value) + (number) * sizeof(double),   \
+        name, read_parameter, offsetof(struct pcoll_estimates, value) + (number) * sizeof(double), \
             required                                                                               \
     }
 #define PARAMETERS(required)                                                                       \
@@ -111,32 +111,32 @@ static const struct pcoll_field level_fields[] = {PARAMETERS(0), {NULL, NULL, 0,
 static const struct pcoll_field medium_fields[] = {
     PARAMETERS(1), {"levels", read_levels, 0, 0}, {NULL, NULL, 0, 0}};
 
-static enum pcoll_result read_figures(struct pcoll_reader *reader, struct json_object *value,
-                                      const struct pcoll_field *fields,
-                                      struct pcoll_figures *figures)
+static enum pcoll_result read_estimates(struct pcoll_reader *reader, struct json_object *value,
+                                        const struct pcoll_field *fields,
+                                        struct pcoll_estimates *estimates)
 {
-    struct pcoll_record record = {.fields = fields, .to = figures};
+    struct pcoll_record record = {.fields = fields, .to = estimates};
     const enum pcoll_result result = pcoll_reader_fields(reader, value, &record);
 
     if (result != PCOLL_OK)
         return result;
     for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
         if (record.lines[i] != 0)
-            figures->given |= pcoll_parameter_bit((enum pcoll_parameter)i);
-    return check_intervals(reader, &record, figures);
+            estimates->given |= pcoll_parameter_bit((enum pcoll_parameter)i);
+    return check_intervals(reader, &record, estimates);
 }
 
-/* `to` is the figures of all levels; the first of them are the medium's own. */
+/* `to` is the estimates of all levels; the first of them are the medium's own. */
 static enum pcoll_result read_level(struct pcoll_reader *reader, struct json_object *value,
                                     void *to)
 {
     const int level = pcoll_level_find(reader->key);
-    struct pcoll_figures *figures = to;
+    struct pcoll_estimates *estimates = to;
 
     if (level <= PCOLL_LEVEL_ANY)
         return pcoll_reader_refuse(reader, "unknown key (allowed: same_cache, other_cache, "
                                            "other_socket, other_host)");
-    return read_figures(reader, value, level_fields, &figures[level]);
+    return read_estimates(reader, value, level_fields, &estimates[level]);
 }
 
 static enum pcoll_result read_levels(struct pcoll_reader *reader, struct json_object *value,
@@ -148,10 +148,10 @@ static enum pcoll_result read_levels(struct pcoll_reader *reader, struct json_ob
 void pcoll_medium_derive(struct pcoll_table_medium *medium)
 {
     for (int i = 0; i < PCOLL_NUM_LEVELS; i++) {
-        struct pcoll_figures figures = medium->figures[i];
+        struct pcoll_estimates estimates = medium->estimates[i];
 
-        pcoll_figures_inherit(&figures, &medium->figures[PCOLL_LEVEL_ANY]);
-        medium->machine[i] = pcoll_figures_machine(&figures);
+        pcoll_estimates_inherit(&estimates, &medium->estimates[PCOLL_LEVEL_ANY]);
+        medium->machine[i] = pcoll_estimates_machine(&estimates);
     }
 }
 
@@ -179,7 +179,7 @@ static enum pcoll_result read_medium(struct pcoll_reader *reader, struct json_ob
         return pcoll_reader_refuse(reader, "a name cannot hold control characters");
     memcpy(medium->name, reader->key, length + 1);
     media->count++;
-    result = read_figures(reader, value, medium_fields, medium->figures);
+    result = read_estimates(reader, value, medium_fields, medium->estimates);
     pcoll_medium_derive(medium);
     return result;
 }

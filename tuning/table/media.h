@@ -4,7 +4,7 @@
 #ifndef PCOLL_MEDIA_H
 #define PCOLL_MEDIA_H
 
-#include "tuning/table/parameters.h"
+#include "tuning/table/estimates.h"
 #include "tuning/table/reader.h"
 
 #define PCOLL_MEDIUM_NAME_BYTES 32
@@ -12,8 +12,8 @@
 
 struct pcoll_table_medium {
     char name[PCOLL_MEDIUM_NAME_BYTES];
-    struct pcoll_figures figures[PCOLL_NUM_LEVELS]; /* as written */
-    struct pcoll_machine machine[PCOLL_NUM_LEVELS]; /* with what a level inherits */
+    struct pcoll_estimates estimates[PCOLL_NUM_LEVELS]; /* as written */
+    struct pcoll_machine machine[PCOLL_NUM_LEVELS];     /* with what a level inherits */
 };
 
 struct pcoll_media {
@@ -25,7 +25,7 @@ struct pcoll_media {
 enum pcoll_result pcoll_media_read(struct pcoll_reader *reader, struct json_object *value,
                                    void *to) PCOLL_MUST_CHECK;
 
-/* Derive `machine` from `figures`. */
+/* Derive `machine` from `estimates`. */
 void pcoll_medium_derive(struct pcoll_table_medium *medium);
 
 #endif /* PCOLL_MEDIA_H */

@@ -139,16 +139,16 @@ const struct pcoll_machine *pcoll_table_level(const struct pcoll_table *table, c
     return found ? &found->machine[level] : NULL;
 }
 
-const struct pcoll_figures *pcoll_table_figures(const struct pcoll_table *table, const char *medium,
-                                                enum pcoll_level level)
+const struct pcoll_estimates *pcoll_table_estimates(const struct pcoll_table *table,
+                                                    const char *medium, enum pcoll_level level)
 {
     const struct pcoll_table_medium *found = find_medium(table, medium);
 
-    return found && found->figures[level].given != 0 ? &found->figures[level] : NULL;
+    return found && found->estimates[level].given != 0 ? &found->estimates[level] : NULL;
 }
 
 enum pcoll_result pcoll_table_set(struct pcoll_table *table, const char *medium,
-                                  const struct pcoll_figures figures[PCOLL_NUM_LEVELS])
+                                  const struct pcoll_estimates estimates[PCOLL_NUM_LEVELS])
 {
     struct pcoll_table_medium *found = find_medium(table, medium), *media = table->media.media;
 
@@ -162,7 +162,7 @@ enum pcoll_result pcoll_table_set(struct pcoll_table *table, const char *medium,
         found = &media[table->media.count++];
         memcpy(found->name, medium, strlen(medium) + 1);
     }
-    memcpy(found->figures, figures, sizeof(found->figures));
+    memcpy(found->estimates, estimates, sizeof(found->estimates));
     pcoll_medium_derive(found);
     return PCOLL_OK;
 }

@@ -5,7 +5,7 @@
 #ifndef PCOLL_TABLE_H
 #define PCOLL_TABLE_H
 
-#include "tuning/table/parameters.h"
+#include "tuning/table/estimates.h"
 #include "tuning/table/identity.h"
 
 struct pcoll_table;
@@ -39,14 +39,14 @@ const struct pcoll_machine *pcoll_table_level(const struct pcoll_table *table, c
                                               enum pcoll_level level);
 
 /* What the table itself says of a medium (PCOLL_LEVEL_ANY) or one of its levels; NULL: nothing. */
-const struct pcoll_figures *pcoll_table_figures(const struct pcoll_table *table, const char *medium,
-                                                enum pcoll_level level);
+const struct pcoll_estimates *pcoll_table_estimates(const struct pcoll_table *table,
+                                                    const char *medium, enum pcoll_level level);
 
-/* Give a medium these figures in place of what it had, or add it.  A level of which nothing is
+/* Give a medium these estimates in place of what it had, or add it.  A level of which nothing is
  * given is left out; of the medium itself all that is required must be given. */
 enum pcoll_result
 pcoll_table_set(struct pcoll_table *table, const char *medium,
-                const struct pcoll_figures figures[PCOLL_NUM_LEVELS]) PCOLL_MUST_CHECK;
+                const struct pcoll_estimates estimates[PCOLL_NUM_LEVELS]) PCOLL_MUST_CHECK;
 
 /* What it was made for; to be changed as well. */
 struct pcoll_identity *pcoll_table_identity(struct pcoll_table *table);

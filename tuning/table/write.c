@@ -106,33 +106,33 @@ static void write_identity(struct writer *writer, const struct pcoll_identity *i
 
 /* ---- media ---- */
 
-static void write_intervals(struct writer *writer, const struct pcoll_figures *figures)
+static void write_intervals(struct writer *writer, const struct pcoll_estimates *estimates)
 {
-    if (figures->sure == 0)
+    if (estimates->sure == 0)
         return;
     enter(writer, "intervals", '{');
     for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++) {
-        if (!(figures->sure & pcoll_parameter_bit((enum pcoll_parameter)i)))
+        if (!(estimates->sure & pcoll_parameter_bit((enum pcoll_parameter)i)))
             continue;
         key(writer, pcoll_parameter_names[i]);
         fputc('[', writer->out);
-        write_number(writer, figures->low[i]);
+        write_number(writer, estimates->low[i]);
         fputs(", ", writer->out);
-        write_number(writer, figures->high[i]);
+        write_number(writer, estimates->high[i]);
         fputc(']', writer->out);
     }
     leave(writer, '}');
 }
 
-static void write_figures(struct writer *writer, const struct pcoll_figures *figures)
+static void write_estimates(struct writer *writer, const struct pcoll_estimates *estimates)
 {
     for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++) {
-        if (!(figures->given & pcoll_parameter_bit((enum pcoll_parameter)i)))
+        if (!(estimates->given & pcoll_parameter_bit((enum pcoll_parameter)i)))
             continue;
         key(writer, pcoll_parameter_names[i]);
-        write_number(writer, figures->value[i]);
+        write_number(writer, estimates->value[i]);
     }
-    write_intervals(writer, figures);
+    write_intervals(writer, estimates);
 }
 
 static void write_levels(struct writer *writer, const struct pcoll_table_medium *medium)
@@ -140,12 +140,12 @@ static void write_levels(struct writer *writer, const struct pcoll_table_medium 
     int any = 0;
 
     for (int i = PCOLL_LEVEL_ANY + 1; i < PCOLL_NUM_LEVELS; i++) {
-        if (medium->figures[i].given == 0)
+        if (medium->estimates[i].given == 0)
             continue;
         if (!any++)
             enter(writer, "levels", '{');
         enter(writer, pcoll_level_names[i], '{');
-        write_figures(writer, &medium->figures[i]);
+        write_estimates(writer, &medium->estimates[i]);
         leave(writer, '}');
     }
     if (any)
@@ -157,7 +157,7 @@ static void write_media(struct writer *writer, const struct pcoll_media *media)
     enter(writer, "media", '{');
     for (size_t i = 0; i < media->count; i++) {
         enter(writer, media->media[i].name, '{');
-        write_figures(writer, &media->media[i].figures[PCOLL_LEVEL_ANY]);
+        write_estimates(writer, &media->media[i].estimates[PCOLL_LEVEL_ANY]);
         write_levels(writer, &media->media[i]);
         leave(writer, '}');
     }

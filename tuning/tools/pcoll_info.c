@@ -18,7 +18,7 @@ struct settings {
     uint64_t most;      /* bytes */
     int64_t candidates; /* of this size only; -1: the map */
     int only_check, only_names;
-    struct pcoll_ability ability;
+    struct pcoll_caps caps;
     struct pcoll_table *table;
     struct pcoll_topology *topology;
 };
@@ -100,7 +100,7 @@ static const struct option options[] = {{"table", required_argument, NULL, 't'},
 
 static void take_option(struct settings *settings, int option, const char *value)
 {
-    struct pcoll_ability *ability = &settings->ability;
+    struct pcoll_caps *caps = &settings->caps;
 
     switch (option) {
         case 't':
@@ -113,19 +113,19 @@ static void take_option(struct settings *settings, int option, const char *value
             settings->nnodes = (int)number("nodes", value, 1, 1 << 24);
             break;
         case 'c':
-            ability->cores = (int)number("cores", value, 0, 1 << 24);
+            caps->cores = (int)number("cores", value, 0, 1 << 24);
             break;
         case 'r':
-            ability->rails = (int)number("rails", value, 1, 64);
+            caps->rails = (int)number("rails", value, 1, 64);
             break;
         case 'M':
-            ability->medium = value;
+            caps->medium = value;
             break;
         case 'l':
-            ability->level = find_level(value);
+            caps->level = find_level(value);
             break;
         case 'u':
-            ability->provides &= ~(unsigned)PCOLL_NEED_USER_RMA;
+            caps->provides &= ~(unsigned)PCOLL_NEED_USER_RMA;
             break;
         case 'C':
             settings->coll = find_coll(value);
@@ -152,16 +152,16 @@ static void take_option(struct settings *settings, int option, const char *value
 }
 
 /* As ch4_coll has them. */
-static void finish_ability(struct settings *settings)
+static void finish_caps(struct settings *settings)
 {
-    struct pcoll_ability *ability = &settings->ability;
+    struct pcoll_caps *caps = &settings->caps;
 
-    if (!ability->medium)
-        ability->medium = settings->nnodes > 1 ? "ofi_rma" : "shm";
-    if (strcmp(ability->medium, "ofi_rma") == 0)
-        ability->node_medium = "shm";
-    if (strcmp(ability->medium, "ofi_trigger") == 0)
-        ability->max_ring = 8;
+    if (!caps->medium)
+        caps->medium = settings->nnodes > 1 ? "ofi_rma" : "shm";
+    if (strcmp(caps->medium, "ofi_rma") == 0)
+        caps->node_medium = "shm";
+    if (strcmp(caps->medium, "ofi_trigger") == 0)
+        caps->max_ring = 8;
 }
 
 static void take_options(struct settings *settings, int count, char **values)
@@ -179,7 +179,7 @@ static void take_options(struct settings *settings, int count, char **values)
         fprintf(stderr, "pcoll-info: --nodes: more nodes than ranks\n");
         exit(2);
     }
-    finish_ability(settings);
+    finish_caps(settings);
 }
 
 /* ---- table and shape ---- */
@@ -239,7 +239,7 @@ static struct point choose(const struct settings *settings, enum pcoll_coll coll
     const struct pcoll_signature signature = signature_of(settings, coll, bytes);
     struct point point = {.bytes = bytes};
 
-    if (pcoll_choose(settings->table, &signature, &settings->ability, NULL, NULL, &point.choice) !=
+    if (pcoll_choose(settings->table, &signature, &settings->caps, NULL, NULL, &point.choice) !=
         PCOLL_OK)
         point.choice.algorithm = NULL;
     return point;
@@ -308,8 +308,8 @@ static void print_candidates(const struct settings *settings, enum pcoll_coll co
     const struct pcoll_signature signature =
         signature_of(settings, coll, coll == PCOLL_BARRIER ? 0 : (uint64_t)settings->candidates);
     struct pcoll_choice list[PCOLL_MAX_CANDIDATES];
-    const int count = pcoll_candidates(settings->table, &signature, &settings->ability, list,
-                                       PCOLL_MAX_CANDIDATES);
+    const int count =
+        pcoll_candidates(settings->table, &signature, &settings->caps, list, PCOLL_MAX_CANDIDATES);
     char text[PCOLL_CHOICE_BYTES];
 
     printf("  %12s  %s\n", "predicted us", "candidate");
@@ -329,7 +329,7 @@ static void print_barrier(const struct settings *settings)
 static void print_coll(const struct settings *settings, enum pcoll_coll coll)
 {
     printf("%s on %d ranks of %d node%s: %s, %s\n", pcoll_coll_name(coll), settings->nranks,
-           settings->nnodes, settings->nnodes > 1 ? "s" : "", settings->ability.medium,
+           settings->nnodes, settings->nnodes > 1 ? "s" : "", settings->caps.medium,
            settings->path ? settings->path : "built-in table");
     if (settings->candidates >= 0) {
         print_candidates(settings, coll);
@@ -351,9 +351,8 @@ static void print_names(void)
 
 static int print_what_is_asked(const struct settings *settings)
 {
-    if (!pcoll_table_machine(settings->table, settings->ability.medium)) {
-        fprintf(stderr, "pcoll-info: the tuning table lacks medium '%s'\n",
-                settings->ability.medium);
+    if (!pcoll_table_machine(settings->table, settings->caps.medium)) {
+        fprintf(stderr, "pcoll-info: the tuning table lacks medium '%s'\n", settings->caps.medium);
         return 2;
     }
     for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)
@@ -370,9 +369,9 @@ int main(int argc, char **argv)
         .nnodes = 1,
         .most = UINT64_C(64) << 20,
         .candidates = -1,
-        .ability = {.provides = PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_USER_RMA |
-                                PCOLL_NEED_ORDER,
-                    .max_temp = 4 << 20},
+        .caps = {.provides =
+                     PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_USER_RMA | PCOLL_NEED_ORDER,
+                 .max_temp = 4 << 20},
     };
     int status = 1;
 

@@ -116,47 +116,47 @@ static void measure_all(struct outcome *outcome, const struct tune_options *opti
 
 /* ---- the table ---- */
 
-static void set_parameter(struct pcoll_figures *figures, enum pcoll_parameter parameter,
+static void set_parameter(struct pcoll_estimates *estimates, enum pcoll_parameter parameter,
                           const struct estimate *estimate)
 {
     const double value = fmax(0, estimate_round(estimate->value));
     const double low = fmin(value, fmax(0, estimate_round(estimate->low)));
     const double high = fmax(value, estimate_round(estimate->high));
 
-    pcoll_figures_set(figures, parameter, value, low, high);
+    pcoll_estimates_set(estimates, parameter, value, low, high);
 }
 
-static void set_parameters(struct pcoll_figures *figures, const struct tune_result *result)
+static void set_parameters(struct pcoll_estimates *estimates, const struct tune_result *result)
 {
     for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
         if (result->given & pcoll_parameter_bit((enum pcoll_parameter)i))
-            set_parameter(figures, (enum pcoll_parameter)i, &result->estimates[i]);
+            set_parameter(estimates, (enum pcoll_parameter)i, &result->estimates[i]);
 }
 
 /* The medium's own parameters are those of the farthest level; then what a rank measured alone;
  * the rest is what the base says. */
 static void set_medium(struct pcoll_table *table, const struct outcome *outcome, const char *name)
 {
-    struct pcoll_figures figures[PCOLL_NUM_LEVELS] = {{.given = 0}}, rest = {.given = 0};
-    const struct pcoll_figures *base = pcoll_table_figures(table, name, PCOLL_LEVEL_ANY);
+    struct pcoll_estimates estimates[PCOLL_NUM_LEVELS] = {{.given = 0}}, rest = {.given = 0};
+    const struct pcoll_estimates *base = pcoll_table_estimates(table, name, PCOLL_LEVEL_ANY);
     int level = PCOLL_LEVEL_ANY;
 
     for (int i = 0; i < outcome->ncells; i++) {
         if (strcmp(outcome->cells[i].medium->name, name) != 0 || outcome->results[i].given == 0)
             continue;
         level = outcome->cells[i].level;
-        set_parameters(&figures[level], &outcome->results[i]);
+        set_parameters(&estimates[level], &outcome->results[i]);
     }
-    if (figures[level].given == 0)
+    if (estimates[level].given == 0)
         return;
-    figures[PCOLL_LEVEL_ANY] = figures[level];
+    estimates[PCOLL_LEVEL_ANY] = estimates[level];
     set_parameters(&rest, &outcome->host);
     if (level == PCOLL_LEVEL_OTHER_HOST)
         set_parameters(&rest, &outcome->network);
-    pcoll_figures_inherit(&figures[PCOLL_LEVEL_ANY], &rest);
+    pcoll_estimates_inherit(&estimates[PCOLL_LEVEL_ANY], &rest);
     if (base)
-        pcoll_figures_inherit(&figures[PCOLL_LEVEL_ANY], base);
-    if (pcoll_table_set(table, name, figures) != PCOLL_OK)
+        pcoll_estimates_inherit(&estimates[PCOLL_LEVEL_ANY], base);
+    if (pcoll_table_set(table, name, estimates) != PCOLL_OK)
         fprintf(stderr, "pcoll-tune: %s: no room\n", name);
 }
 

@@ -33,18 +33,18 @@ int places_find(hwloc_topology_t topology, enum pcoll_level level, int units[2])
     return 0;
 }
 
-struct pcoll_seat places_seat(hwloc_topology_t topology, hwloc_const_cpuset_t units)
+struct pcoll_locality places_locality(hwloc_topology_t topology, hwloc_const_cpuset_t units)
 {
-    struct pcoll_seat seat = {PCOLL_NONE, PCOLL_NONE};
+    struct pcoll_locality locality = {PCOLL_NONE, PCOLL_NONE};
 
     for (hwloc_obj_t over = hwloc_get_obj_covering_cpuset(topology, units); over;
          over = over->parent) {
         if (over->type == HWLOC_OBJ_PACKAGE)
-            seat.package = (int32_t)over->logical_index;
+            locality.package = (int32_t)over->logical_index;
         else if (hwloc_obj_type_is_dcache(over->type))
-            seat.cache = (int32_t)(over->depth << 16 | (int)over->logical_index);
+            locality.cache = (int32_t)(over->depth << 16 | (int)over->logical_index);
     }
-    return seat;
+    return locality;
 }
 
 int places_sockets(hwloc_topology_t topology)

@@ -14,7 +14,7 @@
 int places_find(hwloc_topology_t topology, enum pcoll_level level, int units[2]);
 
 /* Of who may run on these processing units. */
-struct pcoll_seat places_seat(hwloc_topology_t topology, hwloc_const_cpuset_t units);
+struct pcoll_locality places_locality(hwloc_topology_t topology, hwloc_const_cpuset_t units);
 
 /* At least 1. */
 int places_sockets(hwloc_topology_t topology);

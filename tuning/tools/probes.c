@@ -54,16 +54,16 @@ typedef struct pcoll_entry make_entry(const struct pcoll_plan *plan, int trigger
 
 static struct pcoll_entry add(const struct pcoll_plan *plan, int trigger, uint64_t threshold)
 {
-    return pcoll_entry_pour(pcoll_entry_add(trigger, threshold), 1 - plan->rank, BELL, 1);
+    return pcoll_entry_signal(pcoll_entry_add(trigger, threshold), 1 - plan->rank, BELL, 1);
 }
 
 static struct pcoll_entry put(const struct pcoll_plan *plan, int trigger, uint64_t threshold)
 {
     const int peer = 1 - plan->rank;
 
-    return pcoll_entry_pour(pcoll_entry_put(trigger, threshold, pcoll_at(PCOLL_SEND, 0), peer,
-                                            block_of(plan, plan->rank), plan->signature.bytes),
-                            peer, BELL, 1);
+    return pcoll_entry_signal(pcoll_entry_put(trigger, threshold, pcoll_at(PCOLL_SEND, 0), peer,
+                                              block_of(plan, plan->rank), plan->signature.bytes),
+                              peer, BELL, 1);
 }
 
 static struct pcoll_entry put_to_temp(const struct pcoll_plan *plan, int trigger,
@@ -71,9 +71,9 @@ static struct pcoll_entry put_to_temp(const struct pcoll_plan *plan, int trigger
 {
     const int peer = 1 - plan->rank;
 
-    return pcoll_entry_pour(pcoll_entry_put(trigger, threshold, pcoll_at(PCOLL_SEND, 0), peer,
-                                            pcoll_at(PCOLL_TEMP, 0), plan->signature.bytes),
-                            peer, BELL, 1);
+    return pcoll_entry_signal(pcoll_entry_put(trigger, threshold, pcoll_at(PCOLL_SEND, 0), peer,
+                                              pcoll_at(PCOLL_TEMP, 0), plan->signature.bytes),
+                              peer, BELL, 1);
 }
 
 /* ---- ping ---- */
@@ -94,7 +94,7 @@ static enum pcoll_result ping(const struct pcoll_signature *signature, int rank,
     }
     for (int i = 1; i <= answers; i++)
         pcoll_plan_add(*plan_p, make(*plan_p, BELL, (uint64_t)i));
-    (*plan_p)->lift[BELL] = (uint64_t)n;
+    (*plan_p)->gain[BELL] = (uint64_t)n;
     return pcoll_plan_seal(plan_p);
 }
 
@@ -131,7 +131,7 @@ static enum pcoll_result ping_copy(const struct pcoll_signature *signature, int 
         if (i <= answers)
             pcoll_plan_add(*plan_p, put_to_temp(*plan_p, COPIED, (uint64_t)i));
     }
-    (*plan_p)->lift[BELL] = (*plan_p)->lift[COPIED] = (uint64_t)n;
+    (*plan_p)->gain[BELL] = (*plan_p)->gain[COPIED] = (uint64_t)n;
     (*plan_p)->temp_bytes = signature->bytes;
     return pcoll_plan_seal(plan_p);
 }
@@ -155,7 +155,7 @@ static enum pcoll_result stream(const struct pcoll_signature *signature, int ran
     }
     pcoll_plan_add(*plan_p, rank == 0 ? pcoll_entry_wait(BELL, 1) : add(*plan_p, n - 1, 1));
     for (int i = 0; i < (*plan_p)->ncounters; i++)
-        (*plan_p)->lift[i] = 1;
+        (*plan_p)->gain[i] = 1;
     return pcoll_plan_seal(plan_p);
 }
 
@@ -182,7 +182,7 @@ static void add_gets(struct pcoll_plan *plan, int n)
     }
     pcoll_plan_add(plan, add(plan, COPIED, (uint64_t)n));
     pcoll_plan_add(plan, pcoll_entry_wait(BELL, 1));
-    plan->lift[COPIED] = (uint64_t)n;
+    plan->gain[COPIED] = (uint64_t)n;
 }
 
 static enum pcoll_result stream_get(const struct pcoll_signature *signature, int rank,
@@ -196,7 +196,7 @@ static enum pcoll_result stream_get(const struct pcoll_signature *signature, int
         add_gets(*plan_p, count_of(params));
     else
         pcoll_plan_add(*plan_p, add(*plan_p, BELL, 1));
-    (*plan_p)->lift[BELL] = 1;
+    (*plan_p)->gain[BELL] = 1;
     return pcoll_plan_seal(plan_p);
 }
 

@@ -1,5 +1,5 @@
 /*
- * One figure and its interval from many noisy measurements.
+ * One estimate and its interval from many noisy measurements.
  *
  * What disturbs a measurement (an interrupt, another process) makes it longer, seldom and by much,
  * so: the median, of what is not far off it.

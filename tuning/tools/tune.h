@@ -91,7 +91,7 @@ int tune_nodes(void);
 int tune_sit(int unit);       /* on one processing unit; 0: could not */
 void tune_sit_anywhere(void); /* as before */
 int tune_sockets(void);
-struct pcoll_seat tune_seat(void); /* where this process is bound */
+struct pcoll_locality tune_locality(void); /* where this process is bound */
 
 /* ---- tune_race.c: all ranks run all candidates ---- */
 

@@ -61,23 +61,23 @@ int tune_sockets(void)
     return with_topology(count_sockets, NULL);
 }
 
-static int look_for_seat(hwloc_topology_t topology, void *seat)
+static int look_for_locality(hwloc_topology_t topology, void *locality)
 {
     hwloc_cpuset_t units = hwloc_bitmap_alloc();
     const int known = units && hwloc_get_cpubind(topology, units, 0) == 0;
 
     if (known)
-        *(struct pcoll_seat *)seat = places_seat(topology, units);
+        *(struct pcoll_locality *)locality = places_locality(topology, units);
     hwloc_bitmap_free(units);
     return known;
 }
 
-struct pcoll_seat tune_seat(void)
+struct pcoll_locality tune_locality(void)
 {
-    struct pcoll_seat seat = {PCOLL_NONE, PCOLL_NONE};
+    struct pcoll_locality locality = {PCOLL_NONE, PCOLL_NONE};
 
-    with_topology(look_for_seat, &seat);
-    return seat;
+    with_topology(look_for_locality, &locality);
+    return locality;
 }
 
 /* ---- nodes ---- */

@@ -35,7 +35,7 @@ struct tune_stage {
     struct pcoll_bootstrap bootstrap;
     struct pcoll_topology *topology;
     struct pcoll_group *group;
-    struct pcoll_ability ability;
+    struct pcoll_caps caps;
     const struct pcoll_table *table; /* rank 0 */
     int is_crowded;
 };
@@ -52,11 +52,11 @@ struct lane {
 
 /* ---- the stage ---- */
 
-static void set_ability(struct tune_stage *stage)
+static void set_caps(struct tune_stage *stage)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-    stage->ability = (struct pcoll_ability){
+    stage->caps = (struct pcoll_caps){
         .medium = stage->medium->name,
         .node_medium = stage->topology ? pcoll_medium_shm.name : NULL,
         .rails = stage->medium->group_rails(stage->group),
@@ -84,13 +84,13 @@ static enum pcoll_result open_group(struct tune_stage *stage, int nnodes)
 
 /* Two ranks on one core for a moment are a measurement for ever: a core for each on one node, if
  * there are enough and the launcher has not seated them. */
-static void take_seats(const struct tune_stage *stage)
+static void take_localities(const struct tune_stage *stage)
 {
     cpu_set_t all;
     int unit = -1;
 
     if (stage->is_crowded || sched_getaffinity(0, sizeof(all), &all) != 0 ||
-        CPU_COUNT(&all) < stage->ability.cores)
+        CPU_COUNT(&all) < stage->caps.cores)
         return;
     for (int i = 0; i <= stage->bootstrap.rank; i++)
         do {
@@ -103,17 +103,17 @@ static void take_seats(const struct tune_stage *stage)
 static void find_level(struct tune_stage *stage)
 {
     const int nranks = stage->bootstrap.nranks;
-    const struct pcoll_seat own = tune_seat();
-    struct pcoll_seat *seats = malloc((size_t)nranks * sizeof(*seats));
+    const struct pcoll_locality own = tune_locality();
+    struct pcoll_locality *localities = malloc((size_t)nranks * sizeof(*localities));
 
-    if (!seats) {
+    if (!localities) {
         fputs("pcoll-tune: out of memory\n", stderr);
         MPI_Abort(MPI_COMM_WORLD, 1);
         return;
     }
-    MPI_Allgather(&own, sizeof(own), MPI_BYTE, seats, sizeof(own), MPI_BYTE, stage->comm);
-    stage->ability.level = pcoll_level_of_seats(seats, nranks, stage->topology);
-    free(seats);
+    MPI_Allgather(&own, sizeof(own), MPI_BYTE, localities, sizeof(own), MPI_BYTE, stage->comm);
+    stage->caps.level = pcoll_level_of(localities, nranks, stage->topology);
+    free(localities);
 }
 
 struct tune_stage *tune_stage_open(const struct tune_options *options,
@@ -138,9 +138,9 @@ struct tune_stage *tune_stage_open(const struct tune_options *options,
         tune_stage_close(stage);
         return NULL;
     }
-    set_ability(stage);
-    stage->is_crowded = nnodes > 1 || stage->bootstrap.nranks > stage->ability.cores;
-    take_seats(stage);
+    set_caps(stage);
+    stage->is_crowded = nnodes > 1 || stage->bootstrap.nranks > stage->caps.cores;
+    take_localities(stage);
     find_level(stage);
     return stage;
 }
@@ -207,7 +207,7 @@ static void bind_lane(const struct tune_stage *stage, const struct tune_runner *
     enum pcoll_result result =
         pcoll_generate(row, signature, stage->bootstrap.rank, &runner->params, &lane->plan);
 
-    if (result == PCOLL_OK && !(stage->ability.provides & PCOLL_NEED_WEIGHTS))
+    if (result == PCOLL_OK && !(stage->caps.provides & PCOLL_NEED_WEIGHTS))
         result = pcoll_lower(row, &runner->params, &lane->plan);
     result = stage->medium->bind(stage->group, result == PCOLL_OK ? lane->plan : NULL, memory,
                                  &lane->bound);
@@ -282,14 +282,13 @@ static int list_named(const struct tune_stage *stage, const struct pcoll_signatu
 
     for (const char *at = names; *at; at += strcspn(at, ","), at += *at == ',') {
         char name[64];
-        const struct pcoll_wish wish = {.algorithm = name};
+        const struct pcoll_hint hint = {.algorithm = name};
         struct pcoll_choice choice;
 
         snprintf(name, sizeof(name), "%.*s", (int)strcspn(at, ","), at);
         if (pcoll_algorithm_find(signature->coll, name) &&
-            pcoll_choose(stage->table, signature, &stage->ability, &wish, NULL, &choice) ==
-                PCOLL_OK &&
-            strcmp(choice.reason, "wish") == 0)
+            pcoll_choose(stage->table, signature, &stage->caps, &hint, NULL, &choice) == PCOLL_OK &&
+            strcmp(choice.reason, "hint") == 0)
             add_choice(runners, &count, &choice);
     }
     for (int i = 1; i < count; i++)
@@ -308,10 +307,10 @@ static int list_all(const struct tune_stage *stage, const struct pcoll_signature
 {
     struct pcoll_choice choices[PCOLL_MAX_CANDIDATES], chosen;
     const int n =
-        pcoll_candidates(stage->table, signature, &stage->ability, choices, PCOLL_MAX_CANDIDATES);
+        pcoll_candidates(stage->table, signature, &stage->caps, choices, PCOLL_MAX_CANDIDATES);
     int count = 0;
 
-    if (pcoll_choose(stage->table, signature, &stage->ability, NULL, NULL, &chosen) != PCOLL_OK)
+    if (pcoll_choose(stage->table, signature, &stage->caps, NULL, NULL, &chosen) != PCOLL_OK)
         return 0;
     add_choice(runners, &count, &chosen);
     for (int i = 0; i < n; i++)

@@ -40,7 +40,7 @@ extern const char *const pcoll_parameter_names[PCOLL_NUM_PARAMETERS]; /* as in t
 extern const char *const pcoll_level_names[PCOLL_NUM_LEVELS];         /* "any", "same_cache" .. */
 
 /* Bit (1 << parameter) of `given`: it has a value; of `sure`: that has an interval. */
-struct pcoll_figures {
+struct pcoll_estimates {
     unsigned given, sure;
     double value[PCOLL_NUM_PARAMETERS];
     double low[PCOLL_NUM_PARAMETERS], high[PCOLL_NUM_PARAMETERS];
@@ -52,14 +52,14 @@ static inline unsigned pcoll_parameter_bit(enum pcoll_parameter parameter)
     return 1u << parameter;
 }
 
-void pcoll_figures_set(struct pcoll_figures *figures, enum pcoll_parameter parameter, double value,
-                       double low, double high);
+void pcoll_estimates_set(struct pcoll_estimates *estimates, enum pcoll_parameter parameter,
+                         double value, double low, double high);
 
 /* Take over from `from` what is not given. */
-void pcoll_figures_inherit(struct pcoll_figures *figures, const struct pcoll_figures *from);
+void pcoll_estimates_inherit(struct pcoll_estimates *estimates, const struct pcoll_estimates *from);
 
 /* Those that cost functions know; what is not given is 0. */
-struct pcoll_machine pcoll_figures_machine(const struct pcoll_figures *figures);
+struct pcoll_machine pcoll_estimates_machine(const struct pcoll_estimates *estimates);
 
 /* The level of that name, or -1. */
 int pcoll_level_find(const char *name);

@@ -31,18 +31,18 @@ static int instances(const struct job *job, int seed)
     return least > 4 + seed % 3 ? least : 4 + seed % 3;
 }
 
-static void run_seeds(struct tally *t, const struct job *job, struct pcoll_sim *sim, int seed,
-                      int nseeds)
+static void run_seeds(struct tally *t, const struct job *job, struct pcoll_explore *explore,
+                      int seed, int nseeds)
 {
     char how[40];
 
     t->runs += 1 + nseeds;
-    if (pcoll_sim_run_inorder(sim) != PCOLL_OK)
-        report(t, job, "in order", pcoll_sim_why(sim));
+    if (pcoll_explore_run_inorder(explore) != PCOLL_OK)
+        report(t, job, "in order", pcoll_explore_why(explore));
     for (int i = 0; i < nseeds; i++)
-        if (pcoll_sim_run_random(sim, (uint64_t)(seed + i)) != PCOLL_OK) {
+        if (pcoll_explore_run_random(explore, (uint64_t)(seed + i)) != PCOLL_OK) {
             snprintf(how, sizeof(how), "seed %d", seed + i);
-            report(t, job, how, pcoll_sim_why(sim));
+            report(t, job, how, pcoll_explore_why(explore));
         }
 }
 
@@ -51,8 +51,8 @@ static void run_seeds(struct tally *t, const struct job *job, struct pcoll_sim *
 static void test_job(struct tally *t, struct job *job, int nseeds)
 {
     const int seed = 100 * t->jobs++;
-    struct pcoll_sim_options options = {.first_cycle = t->jobs % 3 ? 0 : (uint64_t)-2};
-    struct pcoll_sim *sim;
+    struct pcoll_explore_options options = {.first_cycle = t->jobs % 3 ? 0 : (uint64_t)-2};
+    struct pcoll_explore *explore;
 
     if (job_make(job) != PCOLL_OK) {
         report(t, job, "generate", "failed");
@@ -60,11 +60,11 @@ static void test_job(struct tally *t, struct job *job, int nseeds)
     }
     options.instances = instances(job, t->jobs);
     options.ahead = t->jobs % 2 ? 3 : options.instances;
-    if (pcoll_sim_create(job->plans, job->signature.nranks, &options, &sim) != PCOLL_OK) {
+    if (pcoll_explore_create(job->plans, job->signature.nranks, &options, &explore) != PCOLL_OK) {
         report(t, job, "create", "failed");
     } else {
-        run_seeds(t, job, sim, seed, nseeds);
-        pcoll_sim_destroy(sim);
+        run_seeds(t, job, explore, seed, nseeds);
+        pcoll_explore_destroy(explore);
     }
     job_destroy(job);
 }
