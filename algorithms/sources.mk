@@ -27,5 +27,6 @@ pcoll_sources += \
 
 # Only for tests and tools.
 pcoll_tool_sources += \
+    %D%/plan/paper.c \
     %D%/proof/check.h %D%/proof/check.c %D%/proof/private.h \
     %D%/proof/order.c %D%/proof/flow.c %D%/proof/meaning.c

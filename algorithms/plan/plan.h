@@ -198,13 +198,17 @@ struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan);
 
 const char *pcoll_coll_name(enum pcoll_coll coll); /* "barrier", "bcast", "allgather" */
 const char *pcoll_result_text(enum pcoll_result result);
+const char *pcoll_op_name(enum pcoll_op op);             /* "add", "put", "get", "copy", "wait" */
+const char *pcoll_buffer_name(enum pcoll_buffer buffer); /* "send", "recv", "temp", "cell" */
+const char *pcoll_need_name(enum pcoll_need need);       /* "weights" ...; NULL: none */
 
 /* Print the whole plan, one line per entry, for people. */
 void pcoll_plan_print(const struct pcoll_plan *plan, FILE *out);
 
 /* Print phase 0 as the tables of document 001 do: columns of table 2 (broadcast: Rq Th Ot Cl Cr),
  * table 4 (barrier: r Th Ot Iv Pq) or table 5 (allgather: Mn r R Th Ot Iv Pq), tab separated, with
- * the subtraction that ends the single instance in place of the WAIT entry. */
+ * the subtraction that ends the single instance in place of the WAIT entry.  Only for tests and
+ * tools. */
 void pcoll_plan_print_paper(const struct pcoll_plan *plan, FILE *out);
 
 #endif /* PCOLL_PLAN_H */

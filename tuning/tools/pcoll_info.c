@@ -1,13 +1,15 @@
 /*
- * pcoll-info: what the chooser would choose, from a tuning table alone, without MPI.
+ * pcoll-info: what the chooser would choose, from a tuning table alone, and what the ranks would
+ * do: without MPI.
  *
  * For each collective it prints a map from sizes to choices.  The sizes at which the choice changes
  * are found by halving between powers of two.
  */
 #include "algorithms/topology.h"
 #include "tuning/choose.h"
+#include "tuning/tools/cli.h"
+#include "tuning/tools/show.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,141 +17,58 @@ struct settings {
     const char *path; /* of the table; NULL: built-in */
     int coll;         /* -1: all */
     int nranks, nnodes;
-    uint64_t most;      /* bytes */
+    uint64_t max_bytes;
     int64_t candidates; /* of this size only; -1: the map */
-    int only_check, only_names;
+    int only_check, only_names, no_cma;
     struct pcoll_caps caps;
     struct pcoll_table *table;
     struct pcoll_topology *topology;
+
+    const char *plan; /* to show: COLLECTIVE/ALGORITHM, or only the collective; NULL: none */
+    struct pcoll_signature signature; /* of it: root, bytes, in_place */
+    struct pcoll_params params;
+    struct show show;
+    int paper, dot, json;
 };
-
-static void usage(FILE *out)
-{
-    fputs(
-        "usage: pcoll-info [options]   what is chosen, for a communicator's shape\n"
-        "  --table=FILE        tuning table (default: the built-in one)\n"
-        "  --ranks=N           (8)\n"
-        "  --nodes=M           the ranks lie on, one after the other (1)\n"
-        "  --cores=C           of a node; fewer than its ranks: they take turns (0: enough)\n"
-        "  --medium=NAME       of the table (shm, with several nodes ofi_rma)\n"
-        "  --level=NAME        same_cache, other_cache, other_socket, other_host: of the ranks of\n"
-        "                      a node (any)\n"
-        "  --no-cma            no access to the user buffers of other ranks\n"
-        "  --coll=NAME         barrier, bcast or allgather (all)\n"
-        "  --max-bytes=B       end of the map (67108864)\n"
-        "  --candidates=BYTES  all candidates for this size, cheapest first\n"
-        "  --algorithms        the algorithms there are\n"
-        "  --check             only read the table\n"
-        "Exit status: 0, 1 if the table is invalid, 2 for a bad command line.\n",
-        out);
-}
-
-__attribute__((noreturn)) static void refuse(const char *option, const char *value,
-                                             const char *allowed)
-{
-    fprintf(stderr, "pcoll-info: --%s: '%s' is not allowed (allowed: %s)\n", option, value,
-            allowed);
-    exit(2);
-}
-
-static int64_t number(const char *option, const char *value, int64_t least, int64_t most)
-{
-    char *end = NULL, allowed[64];
-    const long long result = strtoll(value, &end, 10);
-
-    if (*value != '\0' && *end == '\0' && result >= least && result <= most)
-        return result;
-    snprintf(allowed, sizeof(allowed), "%lld to %lld", (long long)least, (long long)most);
-    refuse(option, value, allowed);
-}
-
-static int find_coll(const char *name)
-{
-    for (int i = 0; i < PCOLL_NUM_COLLS; i++)
-        if (strcmp(pcoll_coll_name((enum pcoll_coll)i), name) == 0)
-            return i;
-    refuse("coll", name, "barrier, bcast, allgather");
-}
-
-static enum pcoll_level find_level(const char *name)
-{
-    const int level = pcoll_level_find(name);
-
-    if (level < 0)
-        refuse("level", name, "any, same_cache, other_cache, other_socket, other_host");
-    return (enum pcoll_level)level;
-}
 
 /* ---- command line ---- */
 
-static const struct option options[] = {{"table", required_argument, NULL, 't'},
-                                        {"ranks", required_argument, NULL, 'n'},
-                                        {"nodes", required_argument, NULL, 'm'},
-                                        {"cores", required_argument, NULL, 'c'},
-                                        {"rails", required_argument, NULL, 'r'},
-                                        {"medium", required_argument, NULL, 'M'},
-                                        {"level", required_argument, NULL, 'l'},
-                                        {"no-cma", no_argument, NULL, 'u'},
-                                        {"coll", required_argument, NULL, 'C'},
-                                        {"max-bytes", required_argument, NULL, 'b'},
-                                        {"candidates", required_argument, NULL, 'k'},
-                                        {"algorithms", no_argument, NULL, 'a'},
-                                        {"check", no_argument, NULL, 'x'},
-                                        {"help", no_argument, NULL, 'h'},
-                                        {NULL, 0, NULL, 0}};
+enum { MAX_RANKS = 1 << 24 };
 
-static void take_option(struct settings *settings, int option, const char *value)
-{
-    struct pcoll_caps *caps = &settings->caps;
+#define AT(member) offsetof(struct settings, member)
 
-    switch (option) {
-        case 't':
-            settings->path = value;
-            break;
-        case 'n':
-            settings->nranks = (int)number("ranks", value, 1, 1 << 24);
-            break;
-        case 'm':
-            settings->nnodes = (int)number("nodes", value, 1, 1 << 24);
-            break;
-        case 'c':
-            caps->cores = (int)number("cores", value, 0, 1 << 24);
-            break;
-        case 'r':
-            caps->rails = (int)number("rails", value, 1, 64);
-            break;
-        case 'M':
-            caps->medium = value;
-            break;
-        case 'l':
-            caps->level = find_level(value);
-            break;
-        case 'u':
-            caps->provides &= ~(unsigned)PCOLL_NEED_USER_RMA;
-            break;
-        case 'C':
-            settings->coll = find_coll(value);
-            break;
-        case 'b':
-            settings->most = (uint64_t)number("max-bytes", value, 1, INT64_MAX / 4);
-            break;
-        case 'k':
-            settings->candidates = number("candidates", value, 0, INT64_MAX / 4);
-            break;
-        case 'a':
-            settings->only_names = 1;
-            break;
-        case 'x':
-            settings->only_check = 1;
-            break;
-        case 'h':
-            usage(stdout);
-            exit(0);
-        default:
-            usage(stderr);
-            exit(2);
-    }
-}
+static const struct cli_option options[] = {
+    {"table", CLI_TEXT, AT(path)},
+    {"ranks", CLI_INT, AT(nranks), 1, MAX_RANKS},
+    {"nodes", CLI_INT, AT(nnodes), 1, MAX_RANKS},
+    {"cores", CLI_INT, AT(caps.cores), 0, MAX_RANKS},
+    {"rails", CLI_INT, AT(caps.rails), 1, 64},
+    {"medium", CLI_TEXT, AT(caps.medium)},
+    {"level", CLI_NAME, AT(caps.level), .name_of = cli_level},
+    {"no-cma", CLI_FLAG, AT(no_cma)},
+    {"coll", CLI_NAME, AT(coll), .name_of = cli_coll},
+    {"max-bytes", CLI_NUMBER, AT(max_bytes), 1, INT64_MAX / 4},
+    {"candidates", CLI_NUMBER, AT(candidates), 0, INT64_MAX / 4},
+    {"algorithms", CLI_FLAG, AT(only_names)},
+    {"check", CLI_FLAG, AT(only_check)},
+    {"plan", CLI_TEXT, AT(plan)},
+    {"rank", CLI_INT, AT(show.rank), 0, MAX_RANKS},
+    {"root", CLI_INT, AT(signature.root), 0, MAX_RANKS},
+    {"bytes", CLI_NUMBER, AT(signature.bytes), 0, UINT64_C(1) << 40},
+    {"in-place", CLI_FLAG, AT(signature.in_place)},
+    {"radix", CLI_INT, AT(params.radix), 2, MAX_RANKS},
+    {"segment", CLI_NUMBER, AT(params.segment), 1, UINT64_C(1) << 40},
+    {"slots", CLI_INT, AT(params.slots), 2, 1 << 16},
+    {"path", CLI_NAME, AT(params.path), .name_of = cli_path},
+    {"lowered", CLI_FLAG, AT(show.lowered)},
+    {"paper", CLI_FLAG, AT(paper)},
+    {"dot", CLI_FLAG, AT(dot)},
+    {"phase", CLI_INT, AT(show.phase), 0, MAX_RANKS},
+    {"json", CLI_FLAG, AT(json)},
+    {.name = NULL},
+};
+
+static const struct cli cli = {.program = "pcoll-info", .help = info_help, .options = options};
 
 /* As ch4_coll has them. */
 static void finish_caps(struct settings *settings)
@@ -164,22 +83,39 @@ static void finish_caps(struct settings *settings)
         caps->max_ring = 8;
 }
 
-static void take_options(struct settings *settings, int count, char **values)
+/* As cli_read. */
+static int check_plan(struct settings *settings)
 {
-    int option;
+    struct show *show = &settings->show;
 
-    while ((option = getopt_long(count, values, "", options, NULL)) != -1)
-        take_option(settings, option, optarg);
-    if (optind < count) {
-        fprintf(stderr, "pcoll-info: what is '%s'?\n", values[optind]);
-        usage(stderr);
-        exit(2);
-    }
-    if (settings->nnodes > settings->nranks) {
-        fprintf(stderr, "pcoll-info: --nodes: more nodes than ranks\n");
-        exit(2);
-    }
+    if (show->rank >= settings->nranks)
+        return cli_complain(&cli, "--rank: there is no rank %d of %d", show->rank,
+                            settings->nranks);
+    if (settings->signature.root >= settings->nranks)
+        return cli_complain(&cli, "--root: there is no rank %d of %d", settings->signature.root,
+                            settings->nranks);
+    if (settings->paper + settings->dot + settings->json > 1)
+        return cli_complain(&cli, "only one of --paper, --dot and --json is allowed");
+    if (settings->paper && show->lowered)
+        return cli_complain(&cli, "--paper: there are no lowered plans in the paper");
+    if (settings->paper || settings->dot || settings->json)
+        show->form = settings->paper ? SHOW_PAPER : settings->dot ? SHOW_DOT : SHOW_JSON;
+    settings->params.paper = settings->paper;
+    return CLI_GO_ON;
+}
+
+static int take_options(struct settings *settings, int count, char **values)
+{
+    int status = cli_read(&cli, settings, count, values, NULL);
+
+    if (status == CLI_GO_ON && settings->nnodes > settings->nranks)
+        status = cli_complain(&cli, "--nodes: more nodes than ranks");
+    if (status == CLI_GO_ON && settings->plan)
+        status = check_plan(settings);
+    if (settings->no_cma)
+        settings->caps.provides &= ~(unsigned)PCOLL_NEED_USER_RMA;
     finish_caps(settings);
+    return status;
 }
 
 /* ---- table and shape ---- */
@@ -283,13 +219,14 @@ static void print_range(const struct point *first, const struct point *last)
            first->choice.reason);
 }
 
-/* Ranges of sizes from 1 to settings->most. */
+/* Ranges of sizes from 1 to settings->max_bytes. */
 static void print_map(const struct settings *settings, enum pcoll_coll coll)
 {
     struct point first = choose(settings, coll, 1), last = first;
 
-    while (last.bytes < settings->most) {
-        const uint64_t next = last.bytes * 2 < settings->most ? last.bytes * 2 : settings->most;
+    while (last.bytes < settings->max_bytes) {
+        const uint64_t next =
+            last.bytes * 2 < settings->max_bytes ? last.bytes * 2 : settings->max_bytes;
         const struct point beyond = choose(settings, coll, next);
 
         if (same(&first, &beyond)) {
@@ -349,16 +286,83 @@ static void print_names(void)
         printf("%-10s %-14s %s\n", pcoll_coll_name(row->coll), row->name, row->description);
 }
 
-static int print_what_is_asked(const struct settings *settings)
+static int print_choices(const struct settings *settings)
 {
-    if (!pcoll_table_machine(settings->table, settings->caps.medium)) {
-        fprintf(stderr, "pcoll-info: the tuning table lacks medium '%s'\n", settings->caps.medium);
-        return 2;
-    }
     for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)
         if (settings->coll < 0 || settings->coll == coll)
             print_coll(settings, (enum pcoll_coll)coll);
     return 0;
+}
+
+/* ---- a plan ---- */
+
+/* What is chosen, but for what was given. */
+static int choose_algorithm(const struct settings *settings, struct pcoll_job *job)
+{
+    const struct pcoll_params *given = &settings->params;
+    const struct point point = choose(settings, job->signature.coll, job->signature.bytes);
+
+    if (!point.choice.algorithm)
+        return cli_complain(&cli, "--plan: %s is left to MPICH here",
+                            pcoll_coll_name(job->signature.coll));
+    job->algorithm = point.choice.algorithm;
+    job->params = point.choice.params;
+    job->params.paper = given->paper;
+    if (given->radix)
+        job->params.radix = given->radix;
+    if (given->segment)
+        job->params.segment = given->segment;
+    if (given->slots)
+        job->params.slots = given->slots;
+    if (given->path != PCOLL_PATH_AUTO)
+        job->params.path = given->path;
+    return CLI_GO_ON;
+}
+
+static int find_algorithm(const char *name, struct pcoll_job *job)
+{
+    char allowed[512] = "";
+
+    job->algorithm = pcoll_algorithm_find(job->signature.coll, name);
+    if (job->algorithm)
+        return CLI_GO_ON;
+    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++)
+        if (row->coll == job->signature.coll)
+            snprintf(allowed + strlen(allowed), sizeof(allowed) - strlen(allowed), "%s%s",
+                     *allowed ? ", " : "", row->name);
+    return cli_refuse(&cli, "--plan", name, allowed);
+}
+
+static int print_plan(const struct settings *settings)
+{
+    struct pcoll_job job = {.signature = settings->signature,
+                            .params = settings->params,
+                            .lowered = settings->show.lowered};
+    const char *slash = strchr(settings->plan, '/');
+    char name[64];
+    int coll, status;
+
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(settings->plan, "/"), settings->plan);
+    coll = cli_name(&cli, "--plan", name, cli_coll);
+    if (coll < 0)
+        return CLI_WRONG;
+    job.signature.coll = (enum pcoll_coll)coll;
+    job.signature.nranks = settings->nranks;
+    job.signature.topology = settings->topology;
+    if (job.signature.coll == PCOLL_BARRIER)
+        job.signature.bytes = 0;
+    job.params.rails = settings->caps.rails;
+    status = slash ? find_algorithm(slash + 1, &job) : choose_algorithm(settings, &job);
+    if (status != CLI_GO_ON)
+        return status;
+    return show_plans(&job, &settings->show, stdout);
+}
+
+static int print_what_is_asked(const struct settings *settings)
+{
+    if (!pcoll_table_machine(settings->table, settings->caps.medium))
+        return cli_complain(&cli, "the tuning table lacks medium '%s'", settings->caps.medium);
+    return settings->plan ? print_plan(settings) : print_choices(settings);
 }
 
 int main(int argc, char **argv)
@@ -367,19 +371,23 @@ int main(int argc, char **argv)
         .coll = -1,
         .nranks = 8,
         .nnodes = 1,
-        .most = UINT64_C(64) << 20,
+        .max_bytes = UINT64_C(64) << 20,
         .candidates = -1,
         .caps = {.provides =
                      PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_USER_RMA | PCOLL_NEED_ORDER,
                  .max_temp = 4 << 20},
+        .signature = {.bytes = 8},
+        .show = {.rank = PCOLL_NONE, .phase = PCOLL_NONE},
     };
-    int status = 1;
+    int status = take_options(&settings, argc, argv);
 
-    take_options(&settings, argc, argv);
+    if (status != CLI_GO_ON)
+        return status;
     if (settings.only_names) {
         print_names();
         return 0;
     }
+    status = 1;
     if (load(&settings) == PCOLL_OK && place(&settings) == PCOLL_OK)
         status = settings.only_check ? 0 : print_what_is_asked(&settings);
     pcoll_topology_destroy(settings.topology);

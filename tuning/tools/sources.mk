@@ -1,11 +1,14 @@
 # Programs beside the library.  pcoll-tune is an MPI program, which maint/build makes.
 bin_PROGRAMS += pcoll-info
-pcoll_info_SOURCES = %D%/pcoll_info.c
-pcoll_info_LDADD = libpcoll.a $(JSON_LIBS) -lm
+pcoll_info_SOURCES = \
+    %D%/pcoll_info.c %D%/info_help.c \
+    %D%/show.h %D%/show.c %D%/show_dot.c %D%/show_json.c
+pcoll_info_LDADD = tuning/tools/libtools.a libpcoll.a $(JSON_LIBS) -lm
 
-# What pcoll-tune consists of and needs no MPI for.
-check_LIBRARIES += %D%/libtools.a
+# What the programs share, and what pcoll-tune consists of and needs no MPI for.
+noinst_LIBRARIES += %D%/libtools.a
 %C%_libtools_a_SOURCES = \
+    %D%/cli.h %D%/cli.c \
     %D%/draw.h %D%/draw.c \
     %D%/probes.h %D%/probes.c \
     %D%/robust.h %D%/robust.c
