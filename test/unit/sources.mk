@@ -35,6 +35,7 @@ check_LIBRARIES += %D%/libunit.a
 %C%_libunit_a_SOURCES = \
     %D%/refuse.h \
     %D%/tap.h \
+    %D%/cover.h %D%/cover.c \
     %D%/job.h %D%/job.c \
     %D%/meeting.h %D%/meeting.c \
     %D%/mutate.h %D%/mutate.c \

@@ -3,6 +3,7 @@
  * and for a few more ranks with the stronger reduction alone.
  */
 #include "offload/explore/explore.h"
+#include "test/unit/cover.h"
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 
@@ -103,6 +104,7 @@ static void explore_algorithm(const struct pcoll_algorithm *algorithm, int nrank
     struct pcoll_params params[JOB_VARIANTS];
     const int nparams = job_variants(algorithm, nranks, params);
     struct tally states = {0}, traces = {0};
+    double begin = cover_clock();
 
     for (enum job_map map = 0; map < (lowered ? JOB_LAST_ALONE : JOB_NUM_MAPS); map++)
         for (int i = 0; job_map_matters(algorithm, map, nranks) && i < nparams; i++)
@@ -118,6 +120,7 @@ static void explore_algorithm(const struct pcoll_algorithm *algorithm, int nrank
                pcoll_coll_name(algorithm->coll), algorithm->name, nranks, form,
                nranks < ALL_ORDERS ? STATES_INSTANCES : STATES_INSTANCES - 1, states.jobs,
                states.jobs - states.incomplete, (unsigned long long)states.states);
+    cover_row(algorithm, "orders", traces.wrong || traces.incomplete ? 0 : traces.jobs, begin);
 }
 
 int main(void)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "offload/explore/explore.h"
+#include "test/unit/cover.h"
 #include "test/unit/job.h"
 #include "test/unit/mutate.h"
 #include "test/unit/tap.h"
@@ -432,7 +433,7 @@ static void run_mutants(struct tally *t, struct job *job)
 }
 
 static void print_tally(const struct pcoll_algorithm *algorithm, int nranks, int lowered,
-                        const struct tally *t)
+                        const struct tally *t, double begin)
 {
     int excused = 0;
 
@@ -450,6 +451,7 @@ static void print_tally(const struct pcoll_algorithm *algorithm, int nranks, int
         t->mutants, t->caught[PCOLL_EXPLORE_FAULT_RESULT], t->caught[PCOLL_EXPLORE_FAULT_MEMORY],
         t->caught[PCOLL_EXPLORE_FAULT_DEADLOCK], t->caught[PCOLL_EXPLORE_FAULT_LEFTOVER], t->same,
         excused, t->compared);
+    cover_row(algorithm, "mutants", t->failures ? 0 : t->mutants, begin);
 }
 
 /* Through cells; in two segments; through TEMP in one segment and in two. */
@@ -494,11 +496,12 @@ static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, i
 static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks, int lowered)
 {
     struct tally t = {0};
+    double begin = cover_clock();
 
     for (enum job_map map = 0; map < (lowered ? JOB_LAST_ALONE : JOB_NUM_MAPS); map++)
         if (job_map_matters(algorithm, map, nranks))
             test_map(&t, algorithm, nranks, map, lowered);
-    print_tally(algorithm, nranks, lowered, &t);
+    print_tally(algorithm, nranks, lowered, &t, begin);
 }
 
 /* A plan that asks for order, on a medium that does not keep it. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "offload/ofi_rma/state.h"
+#include "test/unit/cover.h"
 #include "test/unit/job.h"
 #include "test/unit/meeting.h"
 #include "test/unit/refuse.h"
@@ -145,6 +146,8 @@ static int perform(struct scene scene)
 
 /* ---- every algorithm ----------------------------------------------------------------- */
 
+static int jobs_run; /* of one row */
+
 static int try_one(struct meeting *meeting, const struct part *model, const struct job *job,
                    int instances)
 {
@@ -157,9 +160,12 @@ static int try_one(struct meeting *meeting, const struct part *model, const stru
     meeting_barrier(meeting);
     if (made == PCOLL_UNSUPPORTED) {
         wrong = 0;
+        if (p.rank == 0)
+            cover_excuse(job->algorithm, "ofi_rma", "the medium lacks what the plans need");
     } else if (made == PCOLL_OK && part_bind(&p) == PCOLL_OK) {
         wrong = part_run(&p, instances);
         part_unbind(&p);
+        jobs_run++;
     }
     part_fini(&p);
     if (wrong)
@@ -192,7 +198,9 @@ static int play_plans(struct scene *scene, struct meeting *meeting, struct part 
     for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
         struct pcoll_params params[JOB_VARIANTS];
         int n = job_variants(row, scene->nranks, params);
+        double begin = cover_clock();
 
+        jobs_run = 0;
         for (int i = 0; i < n; i++) {
             struct job job = {.algorithm = row,
                               .signature = {.coll = row->coll, .nranks = scene->nranks},
@@ -202,6 +210,8 @@ static int play_plans(struct scene *scene, struct meeting *meeting, struct part 
             if ((params[i].rails > 1) == striped && try_sizes(meeting, part, &job))
                 return 1;
         }
+        if (part->rank == 0)
+            cover_row(row, "ofi_rma", jobs_run, begin);
     }
     return 0;
 }

@@ -9,6 +9,7 @@
 
 #include "algorithms/lower/lower.h"
 #include "offload/ofi_trigger/state.h"
+#include "test/unit/cover.h"
 #include "test/unit/meeting.h"
 #include "test/unit/refuse.h"
 #include "test/unit/tap.h"
@@ -112,7 +113,8 @@ static int run_sizes(struct party *party, struct trial *t)
 
 static int run_row(struct party *party, const struct pcoll_algorithm *row)
 {
-    int wrong = 0;
+    double begin = cover_clock();
+    int wrong = 0, jobs = 0;
 
     for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++)
         for (int radix = 0; radix <= (row->uses_radix ? 4 : 0); radix += 4) {
@@ -121,9 +123,13 @@ static int run_row(struct party *party, const struct pcoll_algorithm *row)
             t.params.path = (enum pcoll_path)path;
             t.params.radix = radix;
             t.params.segment = row->uses_segment ? 4096 : 0;
-            if (row->paths & 1u << path)
+            if (row->paths & 1u << path) {
                 wrong += run_sizes(party, &t);
+                jobs++;
+            }
         }
+    if (party->bootstrap.rank == 0)
+        cover_row(row, "ofi_trigger", wrong ? 0 : jobs, begin);
     return wrong;
 }
 

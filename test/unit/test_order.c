@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "offload/explore/explore.h"
+#include "test/unit/cover.h"
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 
@@ -167,6 +168,7 @@ static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks, 
     struct pcoll_params params[JOB_VARIANTS];
     const int nparams = job_variants(algorithm, nranks, params);
     struct tally t = {0};
+    double begin = cover_clock();
 
     for (enum job_map map = 0; map < JOB_NUM_MAPS; map++)
         for (int i = 0; is_map_to_test(algorithm, map, nranks, lowered) && i < nparams; i++)
@@ -174,6 +176,7 @@ static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks, 
     tap_ok(t.failures == 0 && t.runs > 0, "%s/%s N=%d%s: %d jobs, %d runs, %d wrong",
            pcoll_coll_name(algorithm->coll), algorithm->name, nranks, lowered ? ", lowered" : "",
            t.jobs, t.runs, t.failures);
+    cover_row(algorithm, "random", t.failures ? 0 : t.runs, begin);
 }
 
 int main(void)

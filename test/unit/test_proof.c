@@ -2,6 +2,7 @@
  * Every algorithm is proven right, for every order of arrivals, in many shapes of small jobs.
  */
 #include "algorithms/proof/check.h"
+#include "test/unit/cover.h"
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 
@@ -83,6 +84,7 @@ static void prove_map(struct tally *tally, const struct pcoll_algorithm *algorit
 static void prove_all(const struct pcoll_algorithm *algorithm, int nranks, int lowered)
 {
     struct tally tally = {0};
+    double begin = cover_clock();
 
     for (enum job_map map = 0; map < (lowered ? JOB_LAST_ALONE : JOB_NUM_MAPS); map++)
         if (job_map_matters(algorithm, map, nranks))
@@ -90,6 +92,7 @@ static void prove_all(const struct pcoll_algorithm *algorithm, int nranks, int l
     tap_ok(tally.failed == 0 && tally.jobs > 0, "%s %s%s: %d plans for %d ranks are right",
            pcoll_coll_name(algorithm->coll), algorithm->name, lowered ? ", lowered" : "",
            tally.jobs, nranks);
+    cover_row(algorithm, "proof", tally.failed ? 0 : tally.jobs, begin);
 }
 
 static void prove_algorithms(int lowered)

@@ -8,6 +8,7 @@
 
 #include "algorithms/algorithm.h"
 #include "offload/shm/state.h"
+#include "test/unit/cover.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
@@ -20,6 +21,7 @@ struct trial {
     int in_place;
     int instances;
     int as_threads;
+    int jobs;
 };
 
 static const struct pcoll_medium *const shm = &pcoll_medium_shm;
@@ -76,6 +78,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
 
 static int run_trial(struct trial *trial)
 {
+    trial->jobs++;
     if (trial->as_threads)
         return meeting_run_threads(trial->nranks, rank_main, trial);
     return meeting_run_processes(trial->nranks, rank_main, trial);
@@ -113,6 +116,8 @@ static void check_row(const struct pcoll_algorithm *row, int as_threads, int max
     for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++)
         for (int radix = 0; radix <= (row->uses_radix ? 8 : 0); radix += 4) {
             struct trial trial = {.row = row, .as_threads = as_threads};
+            double begin = cover_clock();
+            int failed;
 
             if (!(row->paths & 1u << path))
                 continue;
@@ -120,9 +125,11 @@ static void check_row(const struct pcoll_algorithm *row, int as_threads, int max
             trial.params.radix = radix;
             trial.params.segment = row->uses_segment ? 4096 : 0;
             trial.in_place = row->coll == PCOLL_ALLGATHER && as_threads;
-            tap_ok(run_ranks(&trial, max_ranks) == 0, "%s %s, path %s, radix %d, ranks as %s",
-                   pcoll_coll_name(row->coll), row->name, path == PCOLL_PATH_USER ? "user" : "temp",
-                   radix, as_threads ? "threads" : "processes");
+            failed = run_ranks(&trial, max_ranks);
+            tap_ok(failed == 0, "%s %s, path %s, radix %d, ranks as %s", pcoll_coll_name(row->coll),
+                   row->name, path == PCOLL_PATH_USER ? "user" : "temp", radix,
+                   as_threads ? "threads" : "processes");
+            cover_row(row, "shm", failed ? 0 : trial.jobs, begin);
         }
 }
 
