@@ -41,8 +41,21 @@ struct pcoll_memory {
     void *send, *recv;
 };
 
-struct pcoll_group; /* what a medium keeps per communicator */
-struct pcoll_bound; /* a plan bound to memory and peers */
+struct pcoll_medium;
+
+/* What a medium keeps per communicator, and a plan bound to memory and peers.  Each medium embeds
+ * these as `base` in structures of its own. */
+struct pcoll_group {
+    const struct pcoll_medium *medium;
+};
+
+struct pcoll_bound {
+    const struct pcoll_medium *medium;
+};
+
+/* The structure of type `type` whose member `member` is at `pointer`. */
+#define pcoll_container_of(pointer, type, member)                                                  \
+    ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 struct pcoll_medium {
     const char *name;

@@ -10,9 +10,9 @@
 
 #include <stdlib.h>
 
-static struct pcoll_event fire_of(const struct pcoll_access *access)
+static struct pcoll_order_event fire_of(const struct pcoll_access *access)
 {
-    return (struct pcoll_event){PCOLL_FIRE, access->rank, access->phase, access->entry};
+    return (struct pcoll_order_event){PCOLL_FIRE, access->rank, access->phase, access->entry};
 }
 
 /* The rank's own side of the move if is_local, else the other one. */
@@ -96,7 +96,7 @@ int pcoll_flow_before(const struct pcoll_flow *flow, const struct pcoll_access *
 static int before_next(const struct pcoll_flow *flow, const struct pcoll_access *a,
                        const struct pcoll_access *b)
 {
-    struct pcoll_event begins = b->begins;
+    struct pcoll_order_event begins = b->begins;
 
     if (b->phase <= a->phase)
         begins.instance += flow->check->nphases;
@@ -129,8 +129,8 @@ static int is_user(enum pcoll_buffer buffer)
 static enum pcoll_result check_owner(const struct pcoll_flow *flow, const struct pcoll_access *a)
 {
     const char *name = pcoll_check_buffer_name(a->buffer);
-    struct pcoll_event start = {PCOLL_START, a->owner, a->phase, 0};
-    struct pcoll_event end = {PCOLL_COMPLETE, a->owner, a->phase, 0};
+    struct pcoll_order_event start = {PCOLL_START, a->owner, a->phase, 0};
+    struct pcoll_order_event end = {PCOLL_COMPLETE, a->owner, a->phase, 0};
 
     if (!is_user(a->buffer))
         return PCOLL_OK;

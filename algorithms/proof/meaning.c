@@ -21,8 +21,8 @@ static enum pcoll_result check_barrier(const struct pcoll_flow *flow)
 
     for (int i = 0; i < nphases * nranks * nranks; i++) {
         int late = i % nranks, early = i / nranks % nranks, phase = i / nranks / nranks;
-        struct pcoll_event start = {PCOLL_START, late, phase, 0};
-        struct pcoll_event end = {PCOLL_COMPLETE, early, phase, 0};
+        struct pcoll_order_event start = {PCOLL_START, late, phase, 0};
+        struct pcoll_order_event end = {PCOLL_COMPLETE, early, phase, 0};
 
         if (!pcoll_order_before(flow->order, start, end))
             return pcoll_check_fail(flow->check, early, phase, PCOLL_NONE,
@@ -39,7 +39,7 @@ static int covers(const struct pcoll_access *access, int phase, uint64_t at)
 /* The write of this instance that `reader` finds in byte `at`, or NULL. */
 static const struct pcoll_access *last_write(const struct pcoll_flow *flow,
                                              const struct range *range, int phase,
-                                             struct pcoll_event reader)
+                                             struct pcoll_order_event reader)
 {
     const struct pcoll_access *accesses, *last = NULL;
     int n = pcoll_flow_buffer(flow, range->owner, range->buffer, &accesses);
@@ -74,7 +74,7 @@ static uint64_t piece_bytes(const struct pcoll_flow *flow, const struct range *r
 }
 
 static enum pcoll_result fail_missing(const struct pcoll_flow *flow, const struct range *range,
-                                      struct pcoll_event reader, const struct quest *quest)
+                                      struct pcoll_order_event reader, const struct quest *quest)
 {
     const char *name = pcoll_check_buffer_name(range->buffer);
 
@@ -101,11 +101,11 @@ static enum pcoll_result check_input(const struct pcoll_flow *flow, const struct
 }
 
 static enum pcoll_result trace(const struct pcoll_flow *flow, struct range range,
-                               struct pcoll_event reader, struct quest quest);
+                               struct pcoll_order_event reader, struct quest quest);
 
 /* Follow one piece, written alike, through the move that wrote it. */
 static enum pcoll_result trace_piece(const struct pcoll_flow *flow, const struct range *piece,
-                                     struct pcoll_event reader, const struct quest *quest)
+                                     struct pcoll_order_event reader, const struct quest *quest)
 {
     const struct pcoll_access *write;
     const struct pcoll_entry *entry;
@@ -128,7 +128,7 @@ static enum pcoll_result trace_piece(const struct pcoll_flow *flow, const struct
 
 /* Each step goes to a read that precedes the one before, so it ends. */
 static enum pcoll_result trace(const struct pcoll_flow *flow, struct range range,
-                               struct pcoll_event reader, struct quest quest)
+                               struct pcoll_order_event reader, struct quest quest)
 {
     while (range.bytes > 0) {
         struct range piece = range;
@@ -151,7 +151,7 @@ static enum pcoll_result check_block(const struct pcoll_flow *flow, int receiver
 {
     uint64_t bytes = flow->check->plans[0]->signature.bytes;
     struct range range = {receiver, PCOLL_RECV, (uint64_t)block * bytes, bytes};
-    struct pcoll_event end = {PCOLL_COMPLETE, receiver, phase, 0};
+    struct pcoll_order_event end = {PCOLL_COMPLETE, receiver, phase, 0};
 
     return trace(flow, range, end, (struct quest){receiver, phase, source, 0});
 }

@@ -23,14 +23,14 @@
 
 /* The state of all ranks in a run. */
 struct run {
-    const struct pcoll_event *held; /* may be NULL */
-    int limit;                      /* instances that a rank may start */
-    int is_endless;                 /* a rank at the limit goes on for ever */
-    uint64_t *seen;                 /* bits of the events of cycles 0 and 1, may be NULL */
-    int *instance, *left;           /* [rank]; -1 before the first start; entries still to fire */
-    int64_t *value;                 /* [counter] */
-    int *next;                      /* [counter] its next entry in the present phase */
-    int *risen, nrisen;             /* counters to look at, each at most once */
+    const struct pcoll_order_event *held; /* may be NULL */
+    int limit;                            /* instances that a rank may start */
+    int is_endless;                       /* a rank at the limit goes on for ever */
+    uint64_t *seen;                       /* bits of the events of cycles 0 and 1, may be NULL */
+    int *instance, *left; /* [rank]; -1 before the first start; entries still to fire */
+    int64_t *value;       /* [counter] */
+    int *next;            /* [counter] its next entry in the present phase */
+    int *risen, nrisen;   /* counters to look at, each at most once */
     char *is_risen;
     int *idle, nidle; /* ranks to start */
 };
@@ -56,7 +56,7 @@ static const struct pcoll_plan *plan_of(const struct pcoll_order *order, int ran
     return order->check->plans[rank];
 }
 
-static int event_number(const struct pcoll_order *order, struct pcoll_event event)
+static int event_number(const struct pcoll_order *order, struct pcoll_order_event event)
 {
     int nphases = order->check->nphases, phase = event.instance % nphases;
     int number = order->event_base[event.rank * nphases + phase] + (int)event.kind;
@@ -66,7 +66,7 @@ static int event_number(const struct pcoll_order *order, struct pcoll_event even
     return number + event.instance / nphases * order->nevents;
 }
 
-static void see(struct pcoll_order *order, struct pcoll_event event)
+static void see(struct pcoll_order *order, struct pcoll_order_event event)
 {
     if (order->run.seen && event.instance < 2 * order->check->nphases) {
         int number = event_number(order, event);
@@ -75,9 +75,9 @@ static void see(struct pcoll_order *order, struct pcoll_event event)
     }
 }
 
-static int is_held(const struct run *run, struct pcoll_event event)
+static int is_held(const struct run *run, struct pcoll_order_event event)
 {
-    const struct pcoll_event *held = run->held;
+    const struct pcoll_order_event *held = run->held;
 
     return held && held->rank == event.rank && held->instance == event.instance &&
            held->kind == event.kind && held->entry == event.entry;
@@ -91,9 +91,9 @@ static int keeps_order(const struct pcoll_entry *entry)
 
 /* Does the held event keep back this arrival too, because it stands in line behind it?  Entries of
  * one trigger fire in the order of the list, and those of an instance before those of the next. */
-static int is_behind(const struct pcoll_order *order, struct pcoll_event arrival)
+static int is_behind(const struct pcoll_order *order, struct pcoll_order_event arrival)
 {
-    const struct pcoll_event *held = order->run.held;
+    const struct pcoll_order_event *held = order->run.held;
     const struct pcoll_plan *plan = plan_of(order, arrival.rank);
     const struct pcoll_entry *first, *second = &plan->entries[arrival.entry];
 
@@ -128,7 +128,7 @@ static void signal(struct pcoll_order *order, int rank, int counter, int64_t add
 static void arrive(struct pcoll_order *order, int rank, int instance, int i, int64_t add)
 {
     const struct pcoll_entry *entry = &plan_of(order, rank)->entries[i];
-    struct pcoll_event event = {PCOLL_ARRIVE, rank, instance, i};
+    struct pcoll_order_event event = {PCOLL_ARRIVE, rank, instance, i};
 
     if (is_held(&order->run, event) || is_behind(order, event))
         return;
@@ -138,14 +138,14 @@ static void arrive(struct pcoll_order *order, int rank, int instance, int i, int
 
 static void complete(struct pcoll_order *order, int rank)
 {
-    see(order, (struct pcoll_event){PCOLL_COMPLETE, rank, order->run.instance[rank], 0});
+    see(order, (struct pcoll_order_event){PCOLL_COMPLETE, rank, order->run.instance[rank], 0});
     order->run.idle[order->run.nidle++] = rank;
 }
 
 static void fire(struct pcoll_order *order, int rank, int i)
 {
     const struct pcoll_entry *entry = &plan_of(order, rank)->entries[i];
-    struct pcoll_event event = {PCOLL_FIRE, rank, order->run.instance[rank], i};
+    struct pcoll_order_event event = {PCOLL_FIRE, rank, order->run.instance[rank], i};
 
     if (is_held(&order->run, event))
         return;
@@ -197,7 +197,7 @@ static void start(struct pcoll_order *order, int rank)
 {
     struct run *run = &order->run;
     const struct pcoll_plan *plan = plan_of(order, rank);
-    struct pcoll_event event = {PCOLL_START, rank, run->instance[rank] + 1, 0};
+    struct pcoll_order_event event = {PCOLL_START, rank, run->instance[rank] + 1, 0};
     const int *group;
 
     if (is_held(run, event))
@@ -249,7 +249,7 @@ static size_t row_words(const struct pcoll_order *order)
     return (2 * (size_t)order->nevents + 63) / 64;
 }
 
-static uint64_t *run_without(struct pcoll_order *order, struct pcoll_event held)
+static uint64_t *run_without(struct pcoll_order *order, struct pcoll_order_event held)
 {
     const struct pcoll_check *check = order->check;
     uint64_t *row = calloc(row_words(order), sizeof(*row));
@@ -267,8 +267,8 @@ static uint64_t *run_without(struct pcoll_order *order, struct pcoll_event held)
     return row;
 }
 
-int pcoll_order_before(struct pcoll_order *order, struct pcoll_event earlier,
-                       struct pcoll_event later)
+int pcoll_order_before(struct pcoll_order *order, struct pcoll_order_event earlier,
+                       struct pcoll_order_event later)
 {
     int from = event_number(order, earlier), to = event_number(order, later);
 

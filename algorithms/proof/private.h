@@ -27,7 +27,7 @@ int pcoll_check_is_input(const struct pcoll_check *check, int rank, enum pcoll_b
 
 /* A point in the run of a rank.  What an entry does to its own rank, and every read, begins and
  * ends at FIRE; the data of a put lands, and a peer's counter is raised, by ARRIVE. */
-struct pcoll_event {
+struct pcoll_order_event {
     enum { PCOLL_START, PCOLL_COMPLETE, PCOLL_FIRE, PCOLL_ARRIVE } kind;
     int rank, instance;
     int entry; /* index in the plan; FIRE and ARRIVE only */
@@ -46,8 +46,8 @@ enum pcoll_result pcoll_order_check_live(struct pcoll_order *order) PCOLL_MUST_C
 /* Is `later` impossible before `earlier` has happened?  earlier.instance < nphases, that is, it
  * stands for its likes in all cycles; later.instance < 2 * nphases.  A failed allocation answers no
  * and is remembered for pcoll_order_failed. */
-int pcoll_order_before(struct pcoll_order *order, struct pcoll_event earlier,
-                       struct pcoll_event later);
+int pcoll_order_before(struct pcoll_order *order, struct pcoll_order_event earlier,
+                       struct pcoll_order_event later);
 int pcoll_order_failed(const struct pcoll_order *order);
 
 /* A range of bytes that an entry reads or writes. */
@@ -56,8 +56,8 @@ struct pcoll_access {
     enum pcoll_buffer buffer;
     uint64_t first, end; /* bytes [first, end) */
     int is_write;
-    int rank, phase, entry;          /* who does it */
-    struct pcoll_event begins, ends; /* in cycle 0 */
+    int rank, phase, entry;                /* who does it */
+    struct pcoll_order_event begins, ends; /* in cycle 0 */
 };
 
 /* All accesses of one cycle; those to one buffer stand together. */

@@ -191,7 +191,7 @@ static enum pcoll_result register_memory(struct pcoll_ofi_binding *b)
 /* Between the block and the last agreement all ranks of a node count themselves as signalers. */
 static enum pcoll_result connect_ranks(struct pcoll_ofi_binding *b)
 {
-    struct pcoll_group *node = b->group->node;
+    struct pcoll_shm_group *node = pcoll_shm_group_of(b->group->node);
     enum pcoll_result result = pcoll_shm_carve_block(&b->shm, node), agreed;
     size_t nlinks = (size_t)b->bound->nlinks + 1;
 
@@ -242,9 +242,10 @@ enum pcoll_result pcoll_ofi_rma_bind(struct pcoll_group *group, const struct pco
         return result;
     }
     b.bound->group = g;
-    b.bound->shm.group = g->node;
+    b.bound->shm.base.medium = group->medium;
+    b.bound->shm.group = pcoll_shm_group_of(g->node);
     g->refs++;
-    *bound_p = &b.bound->shm;
+    *bound_p = &b.bound->shm.base;
     return PCOLL_OK;
 }
 

@@ -188,7 +188,8 @@ enum pcoll_result pcoll_ofi_rma_group_create(const struct pcoll_bootstrap *boots
             pcoll_ofi_group_release(g);
         return result;
     }
-    *group_p = (struct pcoll_group *)(void *)g;
+    g->base.medium = &pcoll_medium_ofi_rma;
+    *group_p = &g->base;
     return PCOLL_OK;
 }
 
@@ -215,12 +216,12 @@ void pcoll_ofi_rma_group_destroy(struct pcoll_group *group)
 
 unsigned pcoll_ofi_rma_group_provides(const struct pcoll_group *group)
 {
-    return ((const struct pcoll_ofi_group *)(const void *)group)->provides;
+    return pcoll_ofi_group_of(group)->provides;
 }
 
 int pcoll_ofi_rma_group_rails(const struct pcoll_group *group)
 {
-    return ((const struct pcoll_ofi_group *)(const void *)group)->nrails;
+    return pcoll_ofi_group_of(group)->nrails;
 }
 
 enum pcoll_result pcoll_ofi_rma_exchange(struct pcoll_group *group, const void *mine, void *all,

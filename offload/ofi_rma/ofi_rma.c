@@ -52,7 +52,7 @@ static inline enum pcoll_result drain(struct pcoll_ofi_bound *bound, struct pcol
 
 static enum pcoll_result drain_all(struct pcoll_ofi_bound *bound)
 {
-    struct pcoll_bound *shm = &bound->shm;
+    struct pcoll_shm_bound *shm = &bound->shm;
     int moved = 1;
 
     while (moved && shm->npending > 0) {
@@ -94,9 +94,10 @@ static enum pcoll_result progress(struct pcoll_ofi_bound *bound)
 }
 
 /* What can be sent at once goes before the first look at the network, which takes time. */
-static enum pcoll_result ofi_start(struct pcoll_bound *shm)
+static enum pcoll_result ofi_start(struct pcoll_bound *base)
 {
-    struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(shm);
+    struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(base);
+    struct pcoll_shm_bound *shm = &bound->shm;
     const struct pcoll_shm_phase *phase = &shm->phases[shm->phase];
     enum pcoll_result result;
 
@@ -142,9 +143,9 @@ static void poll_for_others(struct pcoll_ofi_bound *bound)
         pcoll_ofi_poll(group->endpoints[i]);
 }
 
-static enum pcoll_result ofi_progress(struct pcoll_bound *shm)
+static enum pcoll_result ofi_progress(struct pcoll_bound *base)
 {
-    struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(shm);
+    struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(base);
     enum pcoll_result result = progress(bound);
 
     if (result != PCOLL_PENDING)
@@ -153,27 +154,27 @@ static enum pcoll_result ofi_progress(struct pcoll_bound *shm)
     return check_failed(bound);
 }
 
-static enum pcoll_result ofi_spin(struct pcoll_bound *shm, unsigned spins)
+static enum pcoll_result ofi_spin(struct pcoll_bound *base, unsigned spins)
 {
-    struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(shm);
+    struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(base);
     enum pcoll_result result = progress(bound);
 
     while (result == PCOLL_PENDING && spins-- > 0) {
         pcoll_shm_relax();
         result = progress(bound);
     }
-    return result == PCOLL_PENDING ? ofi_progress(shm) : result;
+    return result == PCOLL_PENDING ? ofi_progress(base) : result;
 }
 
-static void ofi_rest(struct pcoll_bound *shm, unsigned usec)
+static void ofi_rest(struct pcoll_bound *base, unsigned usec)
 {
-    struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(shm);
+    const struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(base);
 
     pcoll_ofi_leave_some();
     if (usec == 0)
         sched_yield();
-    else if (bound->nlinks == 0 && shm->npending > 0)
-        pcoll_shm_rest(shm, usec);
+    else if (bound->nlinks == 0 && bound->shm.npending > 0)
+        pcoll_shm_rest(base, usec);
     else
         usleep(usec); /* not in poll(2): what wakes it is often nothing that could be used */
 }

@@ -21,6 +21,7 @@ _Static_assert(sizeof(struct pcoll_ofi_slot) == PCOLL_SHM_LINE, "a slot fills a 
 enum pcoll_ofi_farewell { PCOLL_OFI_HERE, PCOLL_OFI_LEFT, PCOLL_OFI_FAILED };
 
 struct pcoll_ofi_group {
+    struct pcoll_group base;
     struct pcoll_bootstrap bootstrap;
     struct pcoll_ofi_endpoint *endpoints[PCOLL_OFI_MAX_RAILS]; /* [nrails] */
     int nrails;                                                /* as many as every rank has */
@@ -120,7 +121,7 @@ struct pcoll_ofi_source {
 };
 
 struct pcoll_ofi_bound {
-    struct pcoll_bound shm; /* first: the parts that are as in shared memory */
+    struct pcoll_shm_bound shm; /* the parts that are as in shared memory, and the base */
     struct pcoll_ofi_group *group;
     struct pcoll_ofi_rail *rails; /* [nrails]: those of the group that the plan uses */
     int nrails;
@@ -143,14 +144,14 @@ struct pcoll_ofi_bound {
     struct pcoll_ofi_bound *next_leaving;
 };
 
-static inline struct pcoll_ofi_bound *pcoll_ofi_bound_of(struct pcoll_bound *bound)
+static inline struct pcoll_ofi_bound *pcoll_ofi_bound_of(const struct pcoll_bound *bound)
 {
-    return (struct pcoll_ofi_bound *)(void *)bound;
+    return pcoll_container_of(bound, struct pcoll_ofi_bound, shm.base);
 }
 
-static inline struct pcoll_ofi_group *pcoll_ofi_group_of(struct pcoll_group *group)
+static inline struct pcoll_ofi_group *pcoll_ofi_group_of(const struct pcoll_group *group)
 {
-    return (struct pcoll_ofi_group *)(void *)group;
+    return pcoll_container_of(group, struct pcoll_ofi_group, base);
 }
 
 /* ofi_rma/group.c */

@@ -35,12 +35,13 @@ void pcoll_ofi_leave_some(void)
 }
 
 /* User memory is the user's again; what peers could still want of it they have had. */
-void pcoll_ofi_rma_unbind(struct pcoll_bound *shm)
+void pcoll_ofi_rma_unbind(struct pcoll_bound *base)
 {
-    struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(shm);
+    struct pcoll_ofi_bound *bound;
 
-    if (bound == NULL)
+    if (base == NULL)
         return;
+    bound = pcoll_ofi_bound_of(base);
     for (int i = 0; i < bound->nrails; i++) {
         pcoll_ofi_unregister(&bound->rails[i].send);
         pcoll_ofi_unregister(&bound->rails[i].recv);

@@ -37,7 +37,7 @@ struct key {
 };
 
 struct binding {
-    struct pcoll_bound *bound;
+    struct trigger_bound *bound;
     const struct pcoll_plan *plan;
     size_t want_bytes, letter_bytes, keys_bytes;
     int most;                   /* wants of any rank of any neighbor */
@@ -135,7 +135,7 @@ static void write_letters(struct binding *b)
         }
 }
 
-static enum pcoll_result give_doorbell(struct pcoll_bound *bound, int counter,
+static enum pcoll_result give_doorbell(struct trigger_bound *bound, int counter,
                                        const struct pcoll_ofi_region **region_p)
 {
     struct trigger_counter *c = &bound->counters[counter];
@@ -148,7 +148,7 @@ static enum pcoll_result give_doorbell(struct pcoll_bound *bound, int counter,
     return result;
 }
 
-static enum pcoll_result give_window(struct pcoll_bound *bound, const struct place *place,
+static enum pcoll_result give_window(struct trigger_bound *bound, const struct place *place,
                                      const struct pcoll_ofi_region **region_p)
 {
     struct trigger_window *window = bound->windows;
@@ -169,7 +169,7 @@ static enum pcoll_result give_window(struct pcoll_bound *bound, const struct pla
                               &window->region);
 }
 
-static int is_valid(const struct pcoll_bound *bound, const struct place *place)
+static int is_valid(const struct trigger_bound *bound, const struct place *place)
 {
     return place->buffer >= PCOLL_NONE && place->buffer < PCOLL_NUM_BUFFERS &&
            place->counter >= PCOLL_NONE && place->counter < bound->ncounters &&
@@ -179,7 +179,7 @@ static int is_valid(const struct pcoll_bound *bound, const struct place *place)
 
 static enum pcoll_result give(struct binding *b, const struct want *want, struct key *key)
 {
-    struct pcoll_bound *bound = b->bound;
+    struct trigger_bound *bound = b->bound;
     const struct place *place = &want->place;
     const struct pcoll_ofi_region *region = NULL;
     enum pcoll_result result = PCOLL_ERR_INVALID;
@@ -320,22 +320,24 @@ static enum pcoll_result bind_together(struct binding *b, const struct pcoll_boo
     return pcoll_trigger_agree(boot, talk(b), NULL);
 }
 
-enum pcoll_result pcoll_trigger_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
+enum pcoll_result pcoll_trigger_bind(struct pcoll_group *base, const struct pcoll_plan *plan,
                                      const struct pcoll_memory *memory,
                                      struct pcoll_bound **bound_p)
 {
+    struct trigger_group *group = trigger_group_of(base);
     struct binding b = {.bound = calloc(1, sizeof(*b.bound)), .plan = plan};
     enum pcoll_result result;
 
     pcoll_trigger_sweep(0);
     if (b.bound) {
+        b.bound->base.medium = base->medium;
         b.bound->group = group;
         b.bound->endpoint = group->endpoint;
     }
     result = bind_together(&b, &group->bootstrap, memory);
     release(&b);
     if (result == PCOLL_OK)
-        *bound_p = b.bound;
+        *bound_p = &b.bound->base;
     else if (b.bound)
         pcoll_trigger_close(b.bound);
     return result;
@@ -343,7 +345,7 @@ enum pcoll_result pcoll_trigger_bind(struct pcoll_group *group, const struct pco
 
 /* Has all come that the instances started bring?  The provider's thread may still hold a counter:
  * who adds 0 waits for it. */
-static int is_quiet(struct pcoll_bound *b)
+static int is_quiet(struct trigger_bound *b)
 {
     const uint64_t *total = b->total + (size_t)b->phase * (size_t)b->ncounters;
 
@@ -361,10 +363,10 @@ static int is_quiet(struct pcoll_bound *b)
 
 void pcoll_trigger_sweep(int all)
 {
-    struct pcoll_bound **link = &pcoll_trigger_process.late;
+    struct trigger_bound **link = &pcoll_trigger_process.late;
 
     while (*link) {
-        struct pcoll_bound *b = *link;
+        struct trigger_bound *b = *link;
 
         if (!all && !is_quiet(b)) {
             link = &b->next;
@@ -375,8 +377,10 @@ void pcoll_trigger_sweep(int all)
     }
 }
 
-void pcoll_trigger_unbind(struct pcoll_bound *b)
+void pcoll_trigger_unbind(struct pcoll_bound *bound)
 {
+    struct trigger_bound *b = trigger_bound_of(bound);
+
     b->plan = NULL;
     b->next = pcoll_trigger_process.late;
     pcoll_trigger_process.late = b;

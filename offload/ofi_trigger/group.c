@@ -42,7 +42,7 @@ enum pcoll_result pcoll_trigger_agree(const struct pcoll_bootstrap *bootstrap,
 
 static void report_error(const struct trigger_work *w, const char *error)
 {
-    const struct pcoll_bound *b = w->bound;
+    const struct trigger_bound *b = w->bound;
     const struct pcoll_bootstrap *bootstrap = &b->group->bootstrap;
     char text[300];
 
@@ -57,7 +57,7 @@ static void report_error(const struct trigger_work *w, const char *error)
 static void on_event(void *context, const char *error)
 {
     struct trigger_work *work = context;
-    struct pcoll_bound *b = work ? work->bound : NULL;
+    struct trigger_bound *b = work ? work->bound : NULL;
 
     if (error == NULL || b == NULL || b->failed)
         return;
@@ -174,7 +174,7 @@ static enum pcoll_result probe(struct pcoll_ofi_endpoint *endpoint,
     return PCOLL_UNSUPPORTED;
 }
 
-static enum pcoll_result open_on(struct pcoll_group *group, const char *interface)
+static enum pcoll_result open_on(struct trigger_group *group, const char *interface)
 {
     struct pcoll_ofi_options options = {.provider = group->bootstrap.provider,
                                         .interface = interface,
@@ -194,7 +194,7 @@ static enum pcoll_result open_on(struct pcoll_group *group, const char *interfac
     return result;
 }
 
-static enum pcoll_result open_group(struct pcoll_group *group)
+static enum pcoll_result open_group(struct trigger_group *group)
 {
     struct pcoll_ofi_interfaces interfaces;
     enum pcoll_result result = pcoll_ofi_interfaces(&group->bootstrap, &interfaces);
@@ -208,7 +208,7 @@ static enum pcoll_result open_group(struct pcoll_group *group)
 enum pcoll_result pcoll_trigger_group_create(const struct pcoll_bootstrap *bootstrap,
                                              struct pcoll_group **group_p)
 {
-    struct pcoll_group *group = calloc(1, sizeof(*group));
+    struct trigger_group *group = calloc(1, sizeof(*group));
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
     if (group) {
@@ -216,18 +216,23 @@ enum pcoll_result pcoll_trigger_group_create(const struct pcoll_bootstrap *boots
         result = open_group(group);
     }
     result = pcoll_trigger_agree(bootstrap, result, NULL);
-    if (result == PCOLL_OK)
-        *group_p = group;
-    else
-        pcoll_trigger_group_destroy(group);
+    if (result == PCOLL_OK) {
+        group->base.medium = &pcoll_medium_ofi_trigger;
+        *group_p = &group->base;
+    } else if (group) {
+        pcoll_trigger_group_destroy(&group->base);
+    }
     return result;
 }
 
-void pcoll_trigger_group_destroy(struct pcoll_group *group)
+void pcoll_trigger_group_destroy(struct pcoll_group *base)
 {
-    if (group == NULL)
+    struct trigger_group *group;
+
+    if (base == NULL)
         return;
-    for (struct pcoll_bound *b = pcoll_trigger_process.late; b; b = b->next)
+    group = trigger_group_of(base);
+    for (struct trigger_bound *b = pcoll_trigger_process.late; b; b = b->next)
         if (b->group == group)
             b->group = NULL;
     pcoll_ofi_close(group->endpoint);
@@ -236,13 +241,17 @@ void pcoll_trigger_group_destroy(struct pcoll_group *group)
 
 unsigned pcoll_trigger_group_provides(const struct pcoll_group *group)
 {
-    return PCOLL_NEED_GET | PCOLL_NEED_USER_RMA | (group->endpoint->ordered ? PCOLL_NEED_ORDER : 0);
+    const struct pcoll_ofi_endpoint *endpoint = trigger_group_of(group)->endpoint;
+
+    return PCOLL_NEED_GET | PCOLL_NEED_USER_RMA | (endpoint->ordered ? PCOLL_NEED_ORDER : 0);
 }
 
 enum pcoll_result pcoll_trigger_exchange(struct pcoll_group *group, const void *mine, void *all,
                                          size_t bytes)
 {
-    return group->bootstrap.allgather(group->bootstrap.context, mine, all, bytes);
+    const struct pcoll_bootstrap *bootstrap = &trigger_group_of(group)->bootstrap;
+
+    return bootstrap->allgather(bootstrap->context, mine, all, bytes);
 }
 
 int pcoll_ofi_trigger_leave(void)
@@ -250,7 +259,7 @@ int pcoll_ofi_trigger_leave(void)
     int n = 0;
 
     pcoll_trigger_sweep(0);
-    for (const struct pcoll_bound *b = pcoll_trigger_process.late; b; b = b->next)
+    for (const struct trigger_bound *b = pcoll_trigger_process.late; b; b = b->next)
         n += !b->is_read && !b->failed;
     return n;
 }

@@ -33,22 +33,22 @@ struct pcoll_ofi_trigger_settings pcoll_ofi_trigger_settings = {
     .capacity = (uint64_t)1 << 30,
 };
 
-static const struct pcoll_phase *phase_of(const struct pcoll_bound *b)
+static const struct pcoll_phase *phase_of(const struct trigger_bound *b)
 {
     return &b->plan->phases[b->phase];
 }
 
-static uint64_t row(const struct pcoll_bound *b, const uint64_t *rows, int counter)
+static uint64_t row(const struct trigger_bound *b, const uint64_t *rows, int counter)
 {
     return rows[(size_t)b->phase * (size_t)b->ncounters + (size_t)counter];
 }
 
-static int is_armed(const struct pcoll_bound *b, int counter)
+static int is_armed(const struct trigger_bound *b, int counter)
 {
     return b->armed[b->phase * b->ncounters + counter];
 }
 
-static enum pcoll_result fail(struct pcoll_bound *b)
+static enum pcoll_result fail(struct trigger_bound *b)
 {
     b->failed = 1;
     return PCOLL_ERR_SYSTEM;
@@ -63,7 +63,7 @@ static void set_back(struct trigger_counter *counter, uint64_t capacity)
 }
 
 /* Move on to the phase of this start; what the counters gained in the last cycle is past. */
-static void turn(struct pcoll_bound *b)
+static void turn(struct trigger_bound *b)
 {
     b->phase = (int)(b->starts % (uint64_t)b->nphases);
     for (int c = 0; c < b->ncounters; c++) {
@@ -81,7 +81,7 @@ static void turn(struct pcoll_bound *b)
     b->ncopies = 0;
 }
 
-static enum pcoll_result queue(struct pcoll_bound *b, int i, uint64_t threshold)
+static enum pcoll_result queue(struct trigger_bound *b, int i, uint64_t threshold)
 {
     struct trigger_work *w = &b->works[i];
     int error;
@@ -101,7 +101,7 @@ static enum pcoll_result queue(struct pcoll_bound *b, int i, uint64_t threshold)
     return PCOLL_OK;
 }
 
-static enum pcoll_result queue_entry(struct pcoll_bound *b, int i)
+static enum pcoll_result queue_entry(struct trigger_bound *b, int i)
 {
     const struct pcoll_entry *entry = &b->plan->entries[i];
     uint64_t threshold = 0;
@@ -118,7 +118,7 @@ static enum pcoll_result queue_entry(struct pcoll_bound *b, int i)
 }
 
 /* Queue what is not yet queued; PCOLL_PENDING if the provider is full for now. */
-static enum pcoll_result queue_phase(struct pcoll_bound *b)
+static enum pcoll_result queue_phase(struct trigger_bound *b)
 {
     const struct pcoll_phase *phase = phase_of(b);
     enum pcoll_result result = PCOLL_OK;
@@ -136,7 +136,7 @@ static enum pcoll_result queue_phase(struct pcoll_bound *b)
 }
 
 /* Copy within own memory, then signal.  PCOLL_PENDING: not yet. */
-static enum pcoll_result copy(struct pcoll_bound *b, int i)
+static enum pcoll_result copy(struct trigger_bound *b, int i)
 {
     const struct pcoll_entry *entry = &b->plan->entries[i];
 
@@ -156,7 +156,7 @@ static enum pcoll_result copy(struct pcoll_bound *b, int i)
     return PCOLL_OK;
 }
 
-static enum pcoll_result copy_all(struct pcoll_bound *b)
+static enum pcoll_result copy_all(struct trigger_bound *b)
 {
     int left = 0;
 
@@ -173,7 +173,7 @@ static enum pcoll_result copy_all(struct pcoll_bound *b)
 }
 
 /* Have all triggers been reached and all works been done? */
-static int is_reached(struct pcoll_bound *b)
+static int is_reached(struct trigger_bound *b)
 {
     for (; b->waiting < b->ncounters; b->waiting++)
         if (row(b, b->need, b->waiting) &&
@@ -182,7 +182,7 @@ static int is_reached(struct pcoll_bound *b)
     return trigger_reached(&b->counters[b->ncounters], 0);
 }
 
-static enum pcoll_result trigger_progress(struct pcoll_bound *b)
+static enum pcoll_result progress(struct trigger_bound *b)
 {
     enum pcoll_result result;
 
@@ -202,21 +202,29 @@ static enum pcoll_result trigger_progress(struct pcoll_bound *b)
     return PCOLL_OK;
 }
 
-static enum pcoll_result trigger_start(struct pcoll_bound *b)
+static enum pcoll_result trigger_progress(struct pcoll_bound *bound)
 {
+    return progress(trigger_bound_of(bound));
+}
+
+static enum pcoll_result trigger_start(struct pcoll_bound *bound)
+{
+    struct trigger_bound *b = trigger_bound_of(bound);
+
     if (b->failed)
         return PCOLL_ERR_SYSTEM;
     turn(b);
     b->active = 1;
-    return trigger_progress(b);
+    return progress(b);
 }
 
-static enum pcoll_result trigger_spin(struct pcoll_bound *b, unsigned spins)
+static enum pcoll_result trigger_spin(struct pcoll_bound *bound, unsigned spins)
 {
-    enum pcoll_result result = trigger_progress(b);
+    struct trigger_bound *b = trigger_bound_of(bound);
+    enum pcoll_result result = progress(b);
 
     while (result == PCOLL_PENDING && spins-- > 0)
-        result = trigger_progress(b);
+        result = progress(b);
     return result;
 }
 

@@ -5,7 +5,7 @@
 
 #include "offload/ofi_trigger/state.h"
 
-static void report(const struct pcoll_bound *b, const char *message)
+static void report(const struct trigger_bound *b, const char *message)
 {
     b->group->bootstrap.report(b->group->bootstrap.context, message);
 }
@@ -22,7 +22,7 @@ static int works_of(const struct pcoll_plan *plan)
 }
 
 /* Take from the budget of the process. */
-static enum pcoll_result reserve(struct pcoll_bound *b)
+static enum pcoll_result reserve(struct trigger_bound *b)
 {
     const struct pcoll_ofi_trigger_settings *s = &pcoll_ofi_trigger_settings;
     struct trigger_process *process = &pcoll_trigger_process;
@@ -57,7 +57,7 @@ static uint64_t recv_bytes(const struct pcoll_signature *sig, int rank)
     return sig->coll == PCOLL_BCAST && rank != sig->root ? sig->bytes : 0;
 }
 
-static enum pcoll_result get_memory(struct pcoll_bound *b, const struct pcoll_memory *memory)
+static enum pcoll_result get_memory(struct trigger_bound *b, const struct pcoll_memory *memory)
 {
     const struct pcoll_plan *plan = b->plan;
 
@@ -72,7 +72,7 @@ static enum pcoll_result get_memory(struct pcoll_bound *b, const struct pcoll_me
     return b->buffers[PCOLL_TEMP] && b->buffers[PCOLL_CELL] ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
-static enum pcoll_result get_tables(struct pcoll_bound *b)
+static enum pcoll_result get_tables(struct trigger_bound *b)
 {
     size_t rows = (size_t)b->nphases * (size_t)b->ncounters + 1;
 
@@ -88,7 +88,7 @@ static enum pcoll_result get_tables(struct pcoll_bound *b)
                : PCOLL_ERR_NOMEM;
 }
 
-static enum pcoll_result open_counters(struct pcoll_bound *b)
+static enum pcoll_result open_counters(struct trigger_bound *b)
 {
     struct fi_cntr_attr attr = {.events = FI_CNTR_EVENTS_COMP};
 
@@ -101,7 +101,7 @@ static enum pcoll_result open_counters(struct pcoll_bound *b)
 }
 
 /* Memory that this rank's own works read or write. */
-static enum pcoll_result register_local(struct pcoll_bound *b)
+static enum pcoll_result register_local(struct trigger_bound *b)
 {
     enum pcoll_result result =
         pcoll_ofi_register(b->endpoint, &b->group->bootstrap, "a doorbell", b->bells,
@@ -126,7 +126,7 @@ static void raise(uint64_t *level, uint64_t to)
 }
 
 /* What phase p waits for, and what this rank itself adds in it. */
-static void find_levels(struct pcoll_bound *b, int p)
+static void find_levels(struct trigger_bound *b, int p)
 {
     const struct pcoll_phase *phase = &b->plan->phases[p];
     uint64_t *need = b->need + (size_t)p * (size_t)b->ncounters;
@@ -152,7 +152,7 @@ static void find_levels(struct pcoll_bound *b, int p)
 }
 
 /* The arm of a counter is more than what can come in a cycle and the next. */
-static enum pcoll_result find_arms(struct pcoll_bound *b)
+static enum pcoll_result find_arms(struct trigger_bound *b)
 {
     for (int c = 0; c < b->ncounters; c++) {
         uint64_t arm = 4 * b->plan->gain[c] + 1;
@@ -166,7 +166,7 @@ static enum pcoll_result find_arms(struct pcoll_bound *b)
     return PCOLL_OK;
 }
 
-static enum pcoll_result check_sizes(const struct pcoll_bound *b)
+static enum pcoll_result check_sizes(const struct trigger_bound *b)
 {
     uint64_t most = b->endpoint->info->ep_attr->max_msg_size;
 
@@ -178,7 +178,7 @@ static enum pcoll_result check_sizes(const struct pcoll_bound *b)
     return PCOLL_OK;
 }
 
-enum pcoll_result pcoll_trigger_open(struct pcoll_bound *b, const struct pcoll_plan *plan,
+enum pcoll_result pcoll_trigger_open(struct trigger_bound *b, const struct pcoll_plan *plan,
                                      const struct pcoll_memory *memory)
 {
     enum pcoll_result result;
@@ -216,7 +216,7 @@ static void close_counter(struct trigger_counter *counter)
         fi_close(&counter->cntr->fid);
 }
 
-void pcoll_trigger_close(struct pcoll_bound *b)
+void pcoll_trigger_close(struct trigger_bound *b)
 {
     for (int i = 0; i < b->nwindows; i++)
         pcoll_ofi_unregister(&b->windows[i].region);

@@ -10,7 +10,8 @@
 #include "offload/ofi/endpoint.h"
 #include "offload/ofi_trigger/ofi_trigger.h"
 
-struct pcoll_group {
+struct trigger_group {
+    struct pcoll_group base;
     struct pcoll_bootstrap bootstrap;
     struct pcoll_ofi_endpoint *endpoint;
 };
@@ -33,7 +34,7 @@ struct trigger_window {
 /* One entry, ready to be queued.  The provider has it until it is done. */
 struct trigger_work {
     struct fi_deferred_work work; /* first: the queue of completions gives its address back */
-    struct pcoll_bound *bound;
+    struct trigger_bound *bound;
     struct fi_op_rma rma;
     struct fi_op_cntr add;
     struct iovec local;
@@ -42,9 +43,10 @@ struct trigger_work {
     int exists; /* WAIT has none, COPY only if it signals a peer */
 };
 
-struct pcoll_bound {
-    struct pcoll_group *group;
-    struct pcoll_bound *next; /* of those that still wait for late signals */
+struct trigger_bound {
+    struct pcoll_bound base;
+    struct trigger_group *group;
+    struct trigger_bound *next; /* of those that still wait for late signals */
     const struct pcoll_plan *plan;
     struct pcoll_ofi_endpoint *endpoint;
     int nphases, ncounters;
@@ -79,12 +81,22 @@ struct pcoll_bound {
 /* Of this process. */
 struct trigger_process {
     struct pcoll_ofi_endpoint *endpoint; /* kept open until finalize */
-    struct pcoll_bound *late;            /* unbound, but peers may still signal */
+    struct trigger_bound *late;          /* unbound, but peers may still signal */
     int counters, works;                 /* taken from the budget */
 };
 extern struct trigger_process pcoll_trigger_process;
 
-static inline struct fid_cntr *trigger_data_counter(const struct pcoll_bound *bound)
+static inline struct trigger_group *trigger_group_of(const struct pcoll_group *group)
+{
+    return pcoll_container_of(group, struct trigger_group, base);
+}
+
+static inline struct trigger_bound *trigger_bound_of(const struct pcoll_bound *bound)
+{
+    return pcoll_container_of(bound, struct trigger_bound, base);
+}
+
+static inline struct fid_cntr *trigger_data_counter(const struct trigger_bound *bound)
 {
     return bound->counters[bound->ncounters].cntr;
 }
@@ -116,15 +128,16 @@ void pcoll_trigger_unbind(struct pcoll_bound *bound);
 void pcoll_trigger_sweep(int all);
 
 /* ofi_trigger/open.c: what a plan needs here, before and after the peers have been asked. */
-enum pcoll_result pcoll_trigger_open(struct pcoll_bound *bound, const struct pcoll_plan *plan,
+enum pcoll_result pcoll_trigger_open(struct trigger_bound *bound, const struct pcoll_plan *plan,
                                      const struct pcoll_memory *memory) PCOLL_MUST_CHECK;
-void pcoll_trigger_close(struct pcoll_bound *bound);
+void pcoll_trigger_close(struct trigger_bound *bound);
 
 /* ofi_trigger/work.c: the work of an entry; the peer's address and key must be known. */
 struct trigger_target {
     fi_addr_t peer;
     uint64_t key, base;
 };
-void pcoll_trigger_work(struct pcoll_bound *bound, int entry, const struct trigger_target *target);
+void pcoll_trigger_work(struct trigger_bound *bound, int entry,
+                        const struct trigger_target *target);
 
 #endif /* PCOLL_OFI_TRIGGER_STATE_H */

@@ -1,7 +1,7 @@
 /* From an entry to a struct fi_deferred_work. */
 #include "offload/ofi_trigger/state.h"
 
-static void make_add(struct pcoll_bound *bound, struct trigger_work *w,
+static void make_add(struct trigger_bound *bound, struct trigger_work *w,
                      const struct pcoll_entry *entry)
 {
     w->add.cntr = bound->counters[entry->done].cntr;
@@ -11,7 +11,7 @@ static void make_add(struct pcoll_bound *bound, struct trigger_work *w,
 }
 
 /* Where an RMA operation begins here, and the registration that covers it. */
-static void set_local(struct pcoll_bound *bound, struct trigger_work *w,
+static void set_local(struct trigger_bound *bound, struct trigger_work *w,
                       const struct pcoll_entry *entry)
 {
     if (entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET) {
@@ -25,7 +25,7 @@ static void set_local(struct pcoll_bound *bound, struct trigger_work *w,
     }
 }
 
-static void make_rma(struct pcoll_bound *bound, struct trigger_work *w,
+static void make_rma(struct trigger_bound *bound, struct trigger_work *w,
                      const struct pcoll_entry *entry, const struct trigger_target *target)
 {
     int is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
@@ -51,7 +51,7 @@ static void make_rma(struct pcoll_bound *bound, struct trigger_work *w,
 
 /* At start: by the counter of works that are done, which is never below 0.  The signal of a copy is
  * queued when the copy is done. */
-void pcoll_trigger_work(struct pcoll_bound *bound, int i, const struct trigger_target *target)
+void pcoll_trigger_work(struct trigger_bound *bound, int i, const struct trigger_target *target)
 {
     const struct pcoll_entry *entry = &bound->plan->entries[i];
     struct trigger_work *w = &bound->works[i];

@@ -171,7 +171,7 @@ static int cut_queues(const struct pcoll_shm_binding *b, int phase, struct pcoll
 
 void pcoll_shm_resolve(const struct pcoll_shm_binding *b)
 {
-    struct pcoll_bound *bound = b->bound;
+    struct pcoll_shm_bound *bound = b->bound;
     struct pcoll_shm_queue *queues = bound->queues;
 
     for (int i = 0; i < b->plan->nentries; i++)
@@ -192,7 +192,7 @@ static size_t most_targets(const struct pcoll_plan *plan)
 }
 
 /* Each phase has as many queues as entries at most, and no more are pending than one phase has. */
-enum pcoll_result pcoll_shm_bound_init(struct pcoll_bound *bound, const struct pcoll_plan *plan)
+enum pcoll_result pcoll_shm_bound_init(struct pcoll_shm_bound *bound, const struct pcoll_plan *plan)
 {
     size_t n = (size_t)plan->nentries + 1;
 
@@ -207,7 +207,7 @@ enum pcoll_result pcoll_shm_bound_init(struct pcoll_bound *bound, const struct p
     return PCOLL_ERR_NOMEM;
 }
 
-void pcoll_shm_bound_fini(struct pcoll_bound *bound)
+void pcoll_shm_bound_fini(struct pcoll_shm_bound *bound)
 {
     if (bound->block != NULL)
         pcoll_shm_release(bound->block);
@@ -260,7 +260,7 @@ static enum pcoll_result exchange_cards(struct pcoll_shm_binding *b,
     return PCOLL_OK;
 }
 
-enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcoll_group *group)
+enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcoll_shm_group *group)
 {
     size_t bytes;
     enum pcoll_result result = exchange_cards(b, &group->bootstrap, &bytes);
@@ -270,7 +270,7 @@ enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcol
     return pcoll_shm_carve(&group->arena, &group->bootstrap, bytes, &b->bound->block);
 }
 
-void pcoll_shm_find_alone(struct pcoll_bound *bound)
+void pcoll_shm_find_alone(struct pcoll_shm_bound *bound)
 {
     for (int i = 0; i < bound->ntargets; i++)
         bound->targets[i].alone =
@@ -279,7 +279,7 @@ void pcoll_shm_find_alone(struct pcoll_bound *bound)
 
 /* Between the two agreements all ranks count themselves as signalers; behind the second, the counts
  * are final. */
-static enum pcoll_result connect_ranks(struct pcoll_shm_binding *b, struct pcoll_group *group)
+static enum pcoll_result connect_ranks(struct pcoll_shm_binding *b, struct pcoll_shm_group *group)
 {
     enum pcoll_result result = pcoll_shm_carve_block(b, group);
 
@@ -289,6 +289,14 @@ static enum pcoll_result connect_ranks(struct pcoll_shm_binding *b, struct pcoll
     result = pcoll_shm_agree(&group->bootstrap, PCOLL_OK);
     pcoll_shm_find_alone(b->bound);
     return result;
+}
+
+static void destroy(struct pcoll_shm_bound *bound)
+{
+    if (bound == NULL)
+        return;
+    pcoll_shm_bound_fini(bound);
+    free(bound);
 }
 
 static enum pcoll_result allocate(struct pcoll_shm_binding *b)
@@ -301,9 +309,10 @@ static enum pcoll_result allocate(struct pcoll_shm_binding *b)
     return pcoll_shm_binding_init(b);
 }
 
-enum pcoll_result pcoll_shm_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
+enum pcoll_result pcoll_shm_bind(struct pcoll_group *base, const struct pcoll_plan *plan,
                                  const struct pcoll_memory *memory, struct pcoll_bound **bound_p)
 {
+    struct pcoll_shm_group *group = pcoll_shm_group_of(base);
     struct pcoll_shm_binding b = {
         .plan = plan, .memory = memory, .nlocal = group->bootstrap.nranks};
     enum pcoll_result result = pcoll_shm_agree(&group->bootstrap, allocate(&b));
@@ -312,18 +321,17 @@ enum pcoll_result pcoll_shm_bind(struct pcoll_group *group, const struct pcoll_p
         result = connect_ranks(&b, group);
     pcoll_shm_binding_fini(&b);
     if (result != PCOLL_OK) {
-        pcoll_shm_unbind(b.bound);
+        destroy(b.bound);
         return result;
     }
+    b.bound->base.medium = base->medium;
     b.bound->group = group;
-    *bound_p = b.bound;
+    *bound_p = &b.bound->base;
     return PCOLL_OK;
 }
 
 void pcoll_shm_unbind(struct pcoll_bound *bound)
 {
-    if (bound == NULL)
-        return;
-    pcoll_shm_bound_fini(bound);
-    free(bound);
+    if (bound != NULL)
+        destroy(pcoll_shm_bound_of(bound));
 }

@@ -51,9 +51,10 @@ static enum pcoll_result probe_cma(const struct pcoll_bootstrap *bootstrap, int 
 }
 
 /* The ranks meet in slots of shared memory; who waits lets the rest of its process go on. */
-enum pcoll_result pcoll_shm_exchange(struct pcoll_group *group, const void *mine, void *all,
+enum pcoll_result pcoll_shm_exchange(struct pcoll_group *base, const void *mine, void *all,
                                      size_t bytes)
 {
+    struct pcoll_shm_group *group = pcoll_shm_group_of(base);
     struct pcoll_shm_meeting *meeting = group->meeting;
     size_t nranks = (size_t)group->bootstrap.nranks;
     char *slots = meeting->slots + group->meetings % 2 * nranks * PCOLL_EXCHANGE_BYTES;
@@ -71,25 +72,27 @@ enum pcoll_result pcoll_shm_exchange(struct pcoll_group *group, const void *mine
 
 static enum pcoll_result exchange_in(void *context, const void *mine, void *all, size_t bytes)
 {
-    return pcoll_shm_exchange(context, mine, all, bytes);
+    struct pcoll_shm_group *group = context;
+
+    return pcoll_shm_exchange(&group->base, mine, all, bytes);
 }
 
 static void idle_in(void *context)
 {
-    struct pcoll_group *group = context;
+    struct pcoll_shm_group *group = context;
 
     group->idle(group->context);
 }
 
 static void report_in(void *context, const char *message)
 {
-    struct pcoll_group *group = context;
+    struct pcoll_shm_group *group = context;
 
     group->report(group->context, message);
 }
 
 /* From here on the group is its own bootstrap. */
-static enum pcoll_result open_meeting(struct pcoll_group *group,
+static enum pcoll_result open_meeting(struct pcoll_shm_group *group,
                                       const struct pcoll_bootstrap *bootstrap)
 {
     size_t slots = 2 * (size_t)bootstrap->nranks * PCOLL_EXCHANGE_BYTES;
@@ -116,7 +119,7 @@ static enum pcoll_result open_meeting(struct pcoll_group *group,
 enum pcoll_result pcoll_shm_group_create(const struct pcoll_bootstrap *bootstrap,
                                          struct pcoll_group **group_p)
 {
-    struct pcoll_group *group = calloc(1, sizeof(*group));
+    struct pcoll_shm_group *group = calloc(1, sizeof(*group));
     enum pcoll_result result = pcoll_shm_agree(bootstrap, group ? PCOLL_OK : PCOLL_ERR_NOMEM);
     int can_cma = 0;
 
@@ -132,22 +135,26 @@ enum pcoll_result pcoll_shm_group_create(const struct pcoll_bootstrap *bootstrap
         group->provides |= PCOLL_NEED_USER_RMA;
     result = open_meeting(group, bootstrap);
     if (result != PCOLL_OK) {
-        pcoll_shm_group_destroy(group);
+        pcoll_shm_group_destroy(&group->base);
         return result;
     }
-    *group_p = group;
+    group->base.medium = &pcoll_medium_shm;
+    *group_p = &group->base;
     return PCOLL_OK;
 }
 
-void pcoll_shm_group_destroy(struct pcoll_group *group)
+void pcoll_shm_group_destroy(struct pcoll_group *base)
 {
-    if (group == NULL)
+    struct pcoll_shm_group *group;
+
+    if (base == NULL)
         return;
+    group = pcoll_shm_group_of(base);
     pcoll_shm_arena_fini(&group->arena);
     free(group);
 }
 
 unsigned pcoll_shm_group_provides(const struct pcoll_group *group)
 {
-    return group->provides;
+    return pcoll_shm_group_of(group)->provides;
 }

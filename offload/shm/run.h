@@ -50,7 +50,7 @@ static inline void pcoll_shm_copy_any(void *to, const void *from, size_t bytes)
         pcoll_shm_copy(to, from, bytes);
 }
 
-static inline enum pcoll_result pcoll_shm_move(struct pcoll_bound *bound,
+static inline enum pcoll_result pcoll_shm_move(struct pcoll_shm_bound *bound,
                                                const struct pcoll_shm_step *step)
 {
     int error = 0;
@@ -64,7 +64,7 @@ static inline enum pcoll_result pcoll_shm_move(struct pcoll_bound *bound,
     return error == 0 ? PCOLL_OK : pcoll_shm_fail(bound, step, error);
 }
 
-static inline enum pcoll_result pcoll_shm_fire(struct pcoll_bound *bound,
+static inline enum pcoll_result pcoll_shm_fire(struct pcoll_shm_bound *bound,
                                                struct pcoll_shm_step *step)
 {
     enum pcoll_result result = pcoll_shm_move(bound, step);

@@ -26,7 +26,7 @@ void pcoll_shm_wake(struct pcoll_shm_line *line)
 }
 
 /* Others may wait for this rank for ever: tell them, once, through the block. */
-enum pcoll_result pcoll_shm_fail(struct pcoll_bound *bound, const struct pcoll_shm_step *step,
+enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pcoll_shm_step *step,
                                  int error)
 {
     char text[200];
@@ -40,7 +40,7 @@ enum pcoll_result pcoll_shm_fail(struct pcoll_bound *bound, const struct pcoll_s
 }
 
 /* Fire what the counter of a queue allows; *moved_p is set when something was. */
-static inline enum pcoll_result drain(struct pcoll_bound *bound, struct pcoll_shm_queue *queue,
+static inline enum pcoll_result drain(struct pcoll_shm_bound *bound, struct pcoll_shm_queue *queue,
                                       int *moved_p)
 {
     uint64_t value = atomic_load_explicit(&queue->line->value, memory_order_acquire);
@@ -56,7 +56,7 @@ static inline enum pcoll_result drain(struct pcoll_bound *bound, struct pcoll_sh
     return PCOLL_OK;
 }
 
-static inline enum pcoll_result progress(struct pcoll_bound *bound)
+static inline enum pcoll_result progress(struct pcoll_shm_bound *bound)
 {
     int moved = 1;
 
@@ -74,8 +74,9 @@ static inline enum pcoll_result progress(struct pcoll_bound *bound)
     return bound->npending == 0 ? PCOLL_OK : PCOLL_PENDING;
 }
 
-static enum pcoll_result shm_start(struct pcoll_bound *bound)
+static enum pcoll_result shm_start(struct pcoll_bound *base)
 {
+    struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
     const struct pcoll_shm_phase *phase = &bound->phases[bound->phase];
     int first = 0;
 
@@ -97,22 +98,24 @@ static enum pcoll_result shm_start(struct pcoll_bound *bound)
 }
 
 /* Not there yet: has a peer given up? */
-static enum pcoll_result check_failed(const struct pcoll_bound *bound)
+static enum pcoll_result check_failed(const struct pcoll_shm_bound *bound)
 {
     uint32_t failed = atomic_load_explicit(&bound->block->failed, memory_order_relaxed);
 
     return failed ? PCOLL_ERR_SYSTEM : PCOLL_PENDING;
 }
 
-static enum pcoll_result shm_progress(struct pcoll_bound *bound)
+static enum pcoll_result shm_progress(struct pcoll_bound *base)
 {
+    struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
     enum pcoll_result result = progress(bound);
 
     return result == PCOLL_PENDING ? check_failed(bound) : result;
 }
 
-static enum pcoll_result shm_spin(struct pcoll_bound *bound, unsigned spins)
+static enum pcoll_result shm_spin(struct pcoll_bound *base, unsigned spins)
 {
+    struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
     enum pcoll_result result = progress(bound);
 
     while (result == PCOLL_PENDING && spins-- > 0) {
@@ -122,8 +125,9 @@ static enum pcoll_result shm_spin(struct pcoll_bound *bound, unsigned spins)
     return result == PCOLL_PENDING ? check_failed(bound) : result;
 }
 
-void pcoll_shm_rest(struct pcoll_bound *bound, unsigned usec)
+void pcoll_shm_rest(struct pcoll_bound *base, unsigned usec)
 {
+    const struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
     struct timespec limit = {0, (long)usec * 1000};
     struct pcoll_shm_line *line;
     uint64_t value;

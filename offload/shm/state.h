@@ -28,7 +28,8 @@ struct pcoll_shm_meeting {
     char slots[]; /* [2][nranks][PCOLL_EXCHANGE_BYTES] */
 };
 
-struct pcoll_group {
+struct pcoll_shm_group {
+    struct pcoll_group base;
     struct pcoll_shm_arena arena;
     struct pcoll_bootstrap bootstrap; /* its allgather is `exchange` of this group */
     void *context;                    /* what idle and report want */
@@ -79,7 +80,8 @@ struct pcoll_shm_phase {
     int nqueues;
 };
 
-struct pcoll_bound {
+struct pcoll_shm_bound {
+    struct pcoll_bound base;
     /* What every start and poll touches comes first. */
     struct pcoll_shm_queue *pending; /* [npending]: what is left of the running phase */
     int npending;
@@ -92,14 +94,24 @@ struct pcoll_bound {
     struct pcoll_shm_queue *queues; /* of all phases, then room for `pending` */
     struct pcoll_shm_target *targets;
     int ntargets;
-    struct pcoll_group *group; /* for reports only */
+    struct pcoll_shm_group *group; /* for reports only */
 };
+
+static inline struct pcoll_shm_group *pcoll_shm_group_of(const struct pcoll_group *group)
+{
+    return pcoll_container_of(group, struct pcoll_shm_group, base);
+}
+
+static inline struct pcoll_shm_bound *pcoll_shm_bound_of(const struct pcoll_bound *bound)
+{
+    return pcoll_container_of(bound, struct pcoll_shm_bound, base);
+}
 
 /* While binding. */
 struct pcoll_shm_binding {
     const struct pcoll_plan *plan;
     const struct pcoll_memory *memory;
-    struct pcoll_bound *bound;
+    struct pcoll_shm_bound *bound;
     struct pcoll_shm_card *cards;    /* [nlocal] */
     size_t *areas;                   /* [nlocal]: offset of a rank's counters, then its TEMP */
     struct pcoll_shm_target **index; /* [index_mask + 1]: by counter, NULL where none is */
@@ -111,7 +123,7 @@ struct pcoll_shm_binding {
 
 /* shm.c */
 void pcoll_shm_wake(struct pcoll_shm_line *line);
-enum pcoll_result pcoll_shm_fail(struct pcoll_bound *bound, const struct pcoll_shm_step *step,
+enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pcoll_shm_step *step,
                                  int error);
 void pcoll_shm_rest(struct pcoll_bound *bound, unsigned usec);
 
@@ -121,16 +133,17 @@ enum pcoll_result pcoll_shm_bind(struct pcoll_group *group, const struct pcoll_p
 void pcoll_shm_unbind(struct pcoll_bound *bound);
 
 /* Its parts.  Fini takes what init left, also when it failed. */
-enum pcoll_result pcoll_shm_bound_init(struct pcoll_bound *bound, const struct pcoll_plan *plan);
-void pcoll_shm_bound_fini(struct pcoll_bound *bound);
+enum pcoll_result pcoll_shm_bound_init(struct pcoll_shm_bound *bound,
+                                       const struct pcoll_plan *plan);
+void pcoll_shm_bound_fini(struct pcoll_shm_bound *bound);
 enum pcoll_result pcoll_shm_binding_init(struct pcoll_shm_binding *b);
 void pcoll_shm_binding_fini(struct pcoll_shm_binding *b);
 
 /* Collective over `bootstrap`: make the block of all ranks; then resolve, each for itself; then
  * agree; then see where a rank signals alone. */
-enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcoll_group *group);
+enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcoll_shm_group *group);
 void pcoll_shm_resolve(const struct pcoll_shm_binding *b);
-void pcoll_shm_find_alone(struct pcoll_bound *bound);
+void pcoll_shm_find_alone(struct pcoll_shm_bound *bound);
 
 /* An address in this rank's memory; this rank's counters, then its TEMP, and how many bytes. */
 char *pcoll_shm_own_place(const struct pcoll_shm_binding *b, struct pcoll_place place);

@@ -349,10 +349,10 @@ static int run_unregistered(struct meeting *meeting, int rank, void *argument)
         return 1;
     while (result == PCOLL_ERR_SYSTEM && ++n < 20) {
         if (is_short)
-            refuse_begin(party.group->endpoint->domain, n);
+            refuse_begin(trigger_group_of(party.group)->endpoint->domain, n);
         result = part_bind(&p);
         if (is_short)
-            refuse_end(party.group->endpoint->domain);
+            refuse_end(trigger_group_of(party.group)->endpoint->domain);
         wrong |= is_short && refused != (result != PCOLL_OK);
     }
     wrong |= is_short && strstr(party.attendee.said, "cannot register") == NULL;
@@ -378,7 +378,7 @@ static int run_bad_key(struct meeting *meeting, int rank, void *argument)
         part_bind(&p) != PCOLL_OK)
         return 1;
     for (int i = 0; i < p.plan->nentries; i++)
-        p.bound->works[i].remote.key += 1000000;
+        trigger_bound_of(p.bound)->works[i].remote.key += 1000000;
     wrong = part_start(&p) || !part_wait(&p) || strstr(party.attendee.said, " rank ") == NULL ||
             medium->start(p.bound) != PCOLL_ERR_SYSTEM;
     part_unbind(&p);
