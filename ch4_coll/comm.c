@@ -25,18 +25,37 @@ static enum pcoll_result allgather(void *context, const void *mine, void *all, s
     return mpi_errno == MPI_SUCCESS && errflag == MPIR_ERR_NONE ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 
-enum { SWAP_TAG = MPIR_ALLTOALL_TAG };
+enum { SWAP_TAG = MPIR_ALLTOALL_TAG, FEW_PEERS = 16 };
+
+/* Without memory for requests.  Of ranks that go one by one, each by rising rank, some one can
+ * always go on: a rank that waits for b has waited for all below b, so what b waits for is below
+ * it. */
+static enum pcoll_result swap_in_turn(MPIR_Comm *comm, const int *ranks, int n, const char *mine,
+                                      char *theirs, size_t bytes)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    int mpi_errno = MPI_SUCCESS;
+
+    for (int i = 0; i < n && mpi_errno == MPI_SUCCESS; i++)
+        mpi_errno =
+            MPIC_Sendrecv(mine + i * bytes, bytes, MPI_BYTE, ranks[i], SWAP_TAG, theirs + i * bytes,
+                          bytes, MPI_BYTE, ranks[i], SWAP_TAG, comm, MPI_STATUS_IGNORE, &errflag);
+    return mpi_errno == MPI_SUCCESS && errflag == MPIR_ERR_NONE ? PCOLL_OK : PCOLL_ERR_SYSTEM;
+}
 
 /* Between blocking collectives of the communicator, on its collective context. */
 static enum pcoll_result swap(void *context, const int *ranks, int n, const void *mine,
                               void *theirs, size_t bytes)
 {
     MPIR_Comm *comm = context;
-    MPIR_Request **requests = MPL_malloc(2 * (n + 1) * sizeof(*requests), MPL_MEM_COLL);
+    MPIR_Request *few[2 * FEW_PEERS], **requests = few;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     int count = 0, mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(!requests, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    if (n > FEW_PEERS)
+        requests = MPL_malloc(2 * n * sizeof(*requests), MPL_MEM_COLL);
+    if (!requests)
+        return swap_in_turn(comm, ranks, n, mine, theirs, bytes);
     for (int i = 0; i < n && mpi_errno == MPI_SUCCESS; i++)
         mpi_errno = MPIC_Irecv((char *)theirs + i * bytes, bytes, MPI_BYTE, ranks[i], SWAP_TAG,
                                comm, &requests[count++]);
@@ -45,10 +64,18 @@ static enum pcoll_result swap(void *context, const int *ranks, int n, const void
                                comm, &requests[count++], &errflag);
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = MPIC_Waitall(count, requests, MPI_STATUSES_IGNORE, &errflag);
-
-fn_fail:
-    MPL_free(requests);
+    if (requests != few)
+        MPL_free(requests);
     return mpi_errno == MPI_SUCCESS && errflag == MPIR_ERR_NONE ? PCOLL_OK : PCOLL_ERR_SYSTEM;
+}
+
+static enum pcoll_result combine(void *context, uint64_t *words, int n)
+{
+    MPIR_Comm *comm = context;
+    const struct pcoll_bootstrap bootstrap = {.context = comm, .swap = swap};
+    const struct pcoll_circle circle = {.mine = comm->rank, .nranks = comm->local_size};
+
+    return pcoll_combine_by_swap(&bootstrap, &circle, words, n);
 }
 
 /* Waiting at init: what others need of this process must go on, and so must they. */
@@ -224,7 +251,7 @@ static void meet(struct MPIDI_PCOLL_comm *state)
             MPID_Get_node_id(state->comm, i, &nodes[i]);
         one_node = have_one_node(nodes, n);
         mine = own_greeting(one_node);
-        result = state->bootstrap.allgather(state->comm, &mine, all, sizeof(mine));
+        result = allgather(state->comm, &mine, all, sizeof(mine));
     }
     if (result == PCOLL_OK)
         result = see_places(state, all, nodes, one_node);
@@ -250,7 +277,7 @@ static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
         .provider = MPIDI_PCOLL_provider(),
         .interface = MPIDI_PCOLL_interface(),
         .context = comm,
-        .allgather = allgather,
+        .combine = combine,
         .swap = swap,
         .idle = idle,
         .report = report,

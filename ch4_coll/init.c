@@ -1,8 +1,8 @@
 /* MPI_Barrier_init, MPI_Bcast_init, MPI_Allgather_init: from the call to a bound plan.
  *
- * One exchange over the communicator settles everything that ranks could see differently: whether
- * each of them can take part, and what rank 0 proposes. Whatever is declined is declined by all
- * ranks alike and goes to MPICH's own path. */
+ * One combining of a few words over the communicator settles everything that ranks could see
+ * differently: whether each of them can take part, and what rank 0 proposes. Whatever is declined
+ * is declined by all ranks alike and goes to MPICH's own path. */
 
 #include "pcoll.h"
 
@@ -19,13 +19,22 @@ struct call {
     bool eligible; /* as far as this rank alone can tell */
 };
 
-/* What each rank tells the others, in one exchange. */
-struct card {
-    struct MPIDI_PCOLL_proposal proposal; /* rank 0's counts */
-    uint64_t bytes;
-    int32_t eligible;
-    int32_t in_place;
+/* What the ranks combine: the greatest of each word counts. */
+enum {
+    INELIGIBLE,
+    NOT_IN_PLACE,
+    BYTES,
+    NOT_BYTES, /* their complement: the bytes differ unless both maxima are one rank's */
+    ROW,       /* from here on what rank 0 proposes, others give 0; 0: nothing */
+    RADIX,
+    SLOTS,
+    PATH,
+    RAILS,
+    SEGMENT,
+    NWORDS
 };
+
+_Static_assert(NWORDS <= PCOLL_COMBINE_WORDS, "they are combined at once");
 
 static struct call call_make(enum pcoll_coll coll, int root, MPIR_Comm *comm, MPIR_Info *info)
 {
@@ -48,32 +57,48 @@ static void add_data(struct call *call, struct MPIDI_PCOLL_data *data, const voi
         call->eligible = false;
 }
 
+static void write_proposal(const struct MPIDI_PCOLL_proposal *proposal, uint64_t *words)
+{
+    words[ROW] = (uint64_t)(proposal->row + 1);
+    words[RADIX] = (uint64_t)proposal->radix;
+    words[SLOTS] = (uint64_t)proposal->slots;
+    words[PATH] = (uint64_t)proposal->path;
+    words[RAILS] = (uint64_t)proposal->rails;
+    words[SEGMENT] = proposal->segment;
+}
+
+static void read_proposal(const uint64_t *words, struct MPIDI_PCOLL_proposal *proposal)
+{
+    proposal->row = (int32_t)words[ROW] - 1;
+    proposal->radix = (int32_t)words[RADIX];
+    proposal->slots = (int32_t)words[SLOTS];
+    proposal->path = (int32_t)words[PATH];
+    proposal->rails = (int32_t)words[RAILS];
+    proposal->segment = words[SEGMENT];
+}
+
 /* Settle eligibility and choice. *proposal is rank 0's; its row is PCOLL_NONE when declined. */
 static int agree(struct call *call, struct MPIDI_PCOLL_comm *state,
                  struct MPIDI_PCOLL_proposal *proposal)
 {
-    struct card mine = {.bytes = call->signature.bytes,
-                        .eligible = call->eligible,
-                        .in_place = call->signature.in_place};
-    int nranks = call->comm->local_size;
-    struct card *all;
+    uint64_t words[NWORDS] = {
+        [INELIGIBLE] = !call->eligible,
+        [NOT_IN_PLACE] = !call->signature.in_place,
+        [BYTES] = call->signature.bytes,
+        [NOT_BYTES] = ~call->signature.bytes,
+    };
     int mpi_errno = MPI_SUCCESS;
 
-    if (call->comm->rank == 0)
-        MPIDI_PCOLL_propose(&call->signature, call->info, state, &mine.proposal);
-    all = MPL_malloc(nranks * sizeof(*all), MPL_MEM_COLL);
-    MPIR_ERR_CHKANDJUMP(!all, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    if (state->medium->exchange(state->group, &mine, all, sizeof(mine)) != PCOLL_OK)
-        MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
-    *proposal = all[0].proposal;
-    for (int i = 0; i < nranks; i++) {
-        if (!all[i].eligible || all[i].bytes != mine.bytes)
-            proposal->row = PCOLL_NONE;
-        call->signature.in_place &= all[i].in_place;
+    if (call->comm->rank == 0) {
+        MPIDI_PCOLL_propose(&call->signature, call->info, state, proposal);
+        write_proposal(proposal, words);
     }
-    MPL_free(all);
-
-fn_fail:
+    if (state->medium->combine(state->group, words, NWORDS) != PCOLL_OK)
+        MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    read_proposal(words, proposal);
+    if (words[INELIGIBLE] || words[BYTES] != ~words[NOT_BYTES])
+        proposal->row = PCOLL_NONE;
+    call->signature.in_place = !words[NOT_IN_PLACE];
     return mpi_errno;
 }
 

@@ -8,33 +8,7 @@
 #ifndef PCOLL_MEDIUM_H
 #define PCOLL_MEDIUM_H
 
-#include <stddef.h>
-
-#include "algorithms/plan/plan.h"
-
-/* How the ranks of a group reach each other before the medium works. */
-struct pcoll_bootstrap {
-    int rank, nranks;
-    const struct pcoll_topology *topology; /* NULL: all on one node */
-    const char *provider;                  /* of libfabric; NULL: its choice */
-    const char *interface; /* the provider's domain, or a network interface, or an address of it,
-                            * or a list `a,b,c` of such; NULL: the provider's choice */
-    void *context;
-
-    /* Collective; every rank gives `bytes` bytes at `mine`, and gets those of rank r at
-     * `all` + r * bytes. */
-    enum pcoll_result (*allgather)(void *context, const void *mine, void *all, size_t bytes);
-
-    /* Give the `bytes` bytes at `mine` + i * bytes to each ranks[i], which are n others, and get
-     * theirs at `theirs` + i * bytes.  If a names b, b names a, and gives as many bytes; the k-th
-     * time that it names a meets the k-th time that a names it. */
-    enum pcoll_result (*swap)(void *context, const int *ranks, int n, const void *mine,
-                              void *theirs, size_t bytes);
-    void (*idle)(void *context); /* called again and again while waiting for others */
-    void (*report)(void *context, const char *message); /* to the user, one line */
-};
-
-#define PCOLL_EXCHANGE_BYTES 128 /* most that a rank can give to `exchange` */
+#include "offload/bootstrap.h"
 
 /* User memory of this rank.  Must stay valid while the plan is bound. */
 struct pcoll_memory {
@@ -61,7 +35,7 @@ struct pcoll_medium {
     const char *name;
 
     /* Collective.  PCOLL_UNSUPPORTED or an error is the same on all ranks.  The group keeps a copy
-     * of *bootstrap; whether it is used later than here, in bind and exchange, the medium says. */
+     * of *bootstrap; whether it is used later than here, in bind and combine, the medium says. */
     enum pcoll_result (*group_create)(const struct pcoll_bootstrap *bootstrap,
                                       struct pcoll_group **group_p);
     void (*group_destroy)(struct pcoll_group *group); /* local; no plan is bound any more */
@@ -69,10 +43,8 @@ struct pcoll_medium {
     /* Endpoints to spread the rails of a plan over (plan.h); the same on all ranks. */
     int (*group_rails)(const struct pcoll_group *group);
 
-    /* Collective: as the bootstrap's allgather, through the medium itself; bytes at most
-     * PCOLL_EXCHANGE_BYTES. */
-    enum pcoll_result (*exchange)(struct pcoll_group *group, const void *mine, void *all,
-                                  size_t bytes);
+    /* Collective: as the bootstrap's, by the medium's own ways where it has some. */
+    enum pcoll_result (*combine)(struct pcoll_group *group, uint64_t *words, int n);
 
     /* Collective.  `plan` must outlive *bound_p; a rank that could not make its plan passes NULL,
      * and all ranks get an error.  Answers agree. */

@@ -1,8 +1,8 @@
 /*
  * Binding: what the ranks agree on, memory, and all of it in order.
  *
- * Init messages: two allgathers of a few bytes (is everybody able, did anybody fail), what the
- * ranks of a node exchange in their shared memory, and one swap with the neighbors on other nodes:
+ * Init messages: two combines of a few words (is everybody able, did anybody fail), what the ranks
+ * of a node exchange in their shared memory, and one swap with the neighbors on other nodes:
  * addresses and keys of each rail, where the neighbor's slots are here, and which channels I shall
  * use there.
  *
@@ -13,14 +13,6 @@
 #include <string.h>
 
 #include "offload/ofi_rma/binding.h"
-
-/* What all must agree on before they bind. */
-struct offer {
-    int32_t result;
-    uint32_t needs;
-    int32_t most;
-    int32_t nrails;
-};
 
 /* ---- what can be made alone ---------------------------------------------------------- */
 
@@ -61,33 +53,22 @@ static enum pcoll_result allocate(struct pcoll_ofi_binding *b)
  * as any of them wants to?  If not, all go by the network. */
 static enum pcoll_result agree_on_offer(struct pcoll_ofi_binding *b, enum pcoll_result mine)
 {
-    const struct pcoll_bootstrap *bootstrap = &b->group->bootstrap;
-    struct offer own = {.result = (int32_t)mine}, *all;
-    unsigned needs = 0;
+    enum { WANTS_USER_RMA, MOST, NRAILS, NVALUES };
+    uint64_t values[NVALUES] = {0};
 
     if (mine == PCOLL_OK) {
         pcoll_ofi_find_links(b, b->group->alone);
-        own.needs = b->plan->needs;
-        own.most = pcoll_ofi_most_channels(b);
-        own.nrails = b->bound->nrails;
+        values[WANTS_USER_RMA] = (b->plan->needs & PCOLL_NEED_USER_RMA) != 0;
+        values[MOST] = (uint64_t)pcoll_ofi_most_channels(b);
+        values[NRAILS] = (uint64_t)b->bound->nrails;
     }
-    all = malloc((size_t)bootstrap->nranks * sizeof(*all));
-    if (all == NULL)
-        return PCOLL_ERR_NOMEM;
-    mine = bootstrap->allgather(bootstrap->context, &own, all, sizeof(own));
-    for (int r = 0; mine == PCOLL_OK && r < bootstrap->nranks; r++) {
-        own.result = all[r].result > own.result ? all[r].result : own.result;
-        needs |= all[r].needs;
-        b->most = all[r].most > b->most ? all[r].most : b->most;
-        own.nrails = all[r].nrails > own.nrails ? all[r].nrails : own.nrails;
-    }
-    free(all);
-    if (mine != PCOLL_OK || own.result != PCOLL_OK)
-        return mine != PCOLL_OK ? mine : (enum pcoll_result)own.result;
-    b->shm.local =
-        needs & PCOLL_NEED_USER_RMA && !b->group->can_cma ? b->group->alone : b->group->local;
+    mine = pcoll_agree(&b->group->bootstrap, mine, values, NVALUES);
+    if (mine != PCOLL_OK)
+        return mine;
+    b->most = (int)values[MOST];
+    b->shm.local = values[WANTS_USER_RMA] && !b->group->can_cma ? b->group->alone : b->group->local;
     pcoll_ofi_find_links(b, b->shm.local);
-    b->bound->nrails = own.nrails;
+    b->bound->nrails = (int)values[NRAILS];
     return PCOLL_OK;
 }
 
@@ -210,7 +191,7 @@ static enum pcoll_result connect_ranks(struct pcoll_ofi_binding *b)
         result = PCOLL_ERR_NOMEM;
     if (result == PCOLL_OK)
         pcoll_ofi_resolve_steps(b);
-    agreed = pcoll_shm_agree(&b->group->bootstrap, result);
+    agreed = pcoll_agree(&b->group->bootstrap, result, NULL, 0);
     pcoll_shm_find_alone(&b->bound->shm);
     return agreed;
 }

@@ -5,30 +5,19 @@
 
 #include "offload/ofi_rma/state.h"
 
-/* How the ranks of a node meet at first: everybody gives everybody the same. */
-static enum pcoll_result node_allgather(void *context, const void *mine, void *all, size_t bytes)
+static int node_rank(const void *list, int i)
 {
-    struct pcoll_ofi_group *g = context;
-    const struct pcoll_bootstrap *bootstrap = &g->bootstrap;
-    int n = g->nnode - 1, *others = malloc((size_t)g->nnode * sizeof(*others)), k = 0;
-    char *copies = malloc((size_t)g->nnode * bytes), *theirs = malloc((size_t)g->nnode * bytes);
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
+    return ((const int *)list)[i];
+}
 
-    if (others != NULL && copies != NULL && theirs != NULL) {
-        for (int i = 0; i < g->nnode; i++)
-            if (g->node_ranks[i] != bootstrap->rank) {
-                memcpy(copies + (size_t)k * bytes, mine, bytes);
-                others[k++] = g->node_ranks[i];
-            }
-        result = bootstrap->swap(bootstrap->context, others, n, copies, theirs, bytes);
-    }
-    for (int i = 0, from = 0; result == PCOLL_OK && i < g->nnode; i++)
-        memcpy((char *)all + (size_t)i * bytes,
-               g->node_ranks[i] == bootstrap->rank ? mine : theirs + (size_t)from++ * bytes, bytes);
-    free(others);
-    free(copies);
-    free(theirs);
-    return result;
+/* How the ranks of a node combine at first, before they share memory. */
+static enum pcoll_result node_combine(void *context, uint64_t *words, int n)
+{
+    const struct pcoll_ofi_group *g = context;
+    const struct pcoll_circle circle = {g->local[g->bootstrap.rank], g->nnode, g->node_ranks,
+                                        node_rank};
+
+    return pcoll_combine_by_swap(&g->bootstrap, &circle, words, n);
 }
 
 static void node_idle(void *context)
@@ -74,7 +63,7 @@ static enum pcoll_result open_node(struct pcoll_ofi_group *g)
         .rank = g->local[g->bootstrap.rank],
         .nranks = g->nnode,
         .context = g,
-        .allgather = node_allgather,
+        .combine = node_combine,
         .idle = node_idle,
         .report = node_report,
     };
@@ -102,67 +91,52 @@ static enum pcoll_result open_network(struct pcoll_ofi_group *g)
     return result;
 }
 
-/* The ranks' views of the way between them; the group has what all of them have. */
-struct view {
-    int32_t result, can_cma, ordered, nrails;
-};
-
-static struct view view_of(const struct pcoll_ofi_group *g, enum pcoll_result result)
+/* A count of this rank as a word whose maximum says which rank has the most, and the lowest of
+ * these. */
+static uint64_t ranked(int count, int rank)
 {
-    struct view view = {.result = (int32_t)result, .ordered = 1, .nrails = g->nrails};
-
-    if (result == PCOLL_OK)
-        view.can_cma = (pcoll_shm_group_provides(g->node) & PCOLL_NEED_USER_RMA) != 0;
-    for (int i = 0; i < g->nrails; i++)
-        view.ordered &= g->endpoints[i]->ordered;
-    return view;
+    return (uint64_t)count << 32 | (uint32_t)~rank;
 }
 
 /* Rail i is the i-th interface of every rank: no more than the rank with the fewest has. */
-static void settle_rails(struct pcoll_ofi_group *g, const struct view *all)
+static void settle_rails(struct pcoll_ofi_group *g, uint64_t many, uint64_t few)
 {
     const struct pcoll_bootstrap *bootstrap = &g->bootstrap;
-    int few = 0, many = 0;
+    const int least = PCOLL_OFI_MAX_RAILS - (int)(few >> 32), most = (int)(many >> 32);
     char text[160];
 
-    for (int r = 1; r < bootstrap->nranks; r++) {
-        few = all[r].nrails < all[few].nrails ? r : few;
-        many = all[r].nrails > all[many].nrails ? r : many;
-    }
-    if (few != many && bootstrap->rank == 0) {
-        snprintf(text, sizeof(text), "rank %d has %d interfaces, rank %d has %d; all use %d", many,
-                 all[many].nrails, few, all[few].nrails, all[few].nrails);
+    if (least != most && bootstrap->rank == 0) {
+        snprintf(text, sizeof(text), "rank %d has %d interfaces, rank %d has %d; all use %d",
+                 (int)~(uint32_t)many, most, (int)~(uint32_t)few, least, least);
         bootstrap->report(bootstrap->context, text);
     }
-    while (g->nrails > all[few].nrails)
+    while (g->nrails > least)
         pcoll_ofi_close(g->endpoints[--g->nrails]);
     for (int i = 0; i < g->nrails; i++)
         pcoll_ofi_keep(g->endpoints[i]);
 }
 
+/* The group has what all of its ranks have. */
 static enum pcoll_result agree(struct pcoll_ofi_group *g, enum pcoll_result mine)
 {
-    const struct pcoll_bootstrap *bootstrap = &g->bootstrap;
-    struct view own = view_of(g, mine), *all;
-    int ordered = 1;
+    enum { NO_CMA, UNORDERED, MANY, FEW, NVALUES };
+    const int rank = g->bootstrap.rank;
+    uint64_t values[NVALUES] = {
+        [MANY] = ranked(g->nrails, rank),
+        [FEW] = ranked(PCOLL_OFI_MAX_RAILS - g->nrails, rank),
+    };
 
-    all = malloc((size_t)bootstrap->nranks * sizeof(*all));
-    if (all == NULL)
-        return PCOLL_ERR_NOMEM;
-    mine = bootstrap->allgather(bootstrap->context, &own, all, sizeof(own));
-    g->can_cma = 1;
-    for (int r = 0; mine == PCOLL_OK && r < bootstrap->nranks; r++) {
-        g->can_cma &= all[r].can_cma;
-        ordered &= all[r].ordered;
-        own.result = all[r].result > own.result ? all[r].result : own.result;
-    }
-    if (mine == PCOLL_OK && own.result == PCOLL_OK)
-        settle_rails(g, all);
-    free(all);
+    values[NO_CMA] = mine != PCOLL_OK || !(pcoll_shm_group_provides(g->node) & PCOLL_NEED_USER_RMA);
+    for (int i = 0; i < g->nrails; i++)
+        values[UNORDERED] |= !g->endpoints[i]->ordered;
+    mine = pcoll_agree(&g->bootstrap, mine, values, NVALUES);
+    if (mine == PCOLL_OK)
+        settle_rails(g, values[MANY], values[FEW]);
+    g->can_cma = !values[NO_CMA];
     g->provides = PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_USER_RMA;
-    if (ordered)
+    if (!values[UNORDERED])
         g->provides |= PCOLL_NEED_ORDER;
-    return mine != PCOLL_OK ? mine : (enum pcoll_result)own.result;
+    return mine;
 }
 
 /* The network is opened by each rank for itself, the node by all its ranks together. */
@@ -177,7 +151,7 @@ enum pcoll_result pcoll_ofi_rma_group_create(const struct pcoll_bootstrap *boots
         g->bootstrap = *bootstrap;
         result = find_node(g);
     }
-    result = pcoll_shm_agree(bootstrap, result);
+    result = pcoll_agree(bootstrap, result, NULL, 0);
     if (result == PCOLL_OK) {
         result = open_network(g);
         node = open_node(g);
@@ -224,10 +198,9 @@ int pcoll_ofi_rma_group_rails(const struct pcoll_group *group)
     return pcoll_ofi_group_of(group)->nrails;
 }
 
-enum pcoll_result pcoll_ofi_rma_exchange(struct pcoll_group *group, const void *mine, void *all,
-                                         size_t bytes)
+enum pcoll_result pcoll_ofi_rma_combine(struct pcoll_group *group, uint64_t *words, int n)
 {
     const struct pcoll_bootstrap *bootstrap = &pcoll_ofi_group_of(group)->bootstrap;
 
-    return bootstrap->allgather(bootstrap->context, mine, all, bytes);
+    return bootstrap->combine(bootstrap->context, words, n);
 }

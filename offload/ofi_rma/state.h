@@ -160,8 +160,7 @@ enum pcoll_result pcoll_ofi_rma_group_create(const struct pcoll_bootstrap *boots
 void pcoll_ofi_rma_group_destroy(struct pcoll_group *group);
 unsigned pcoll_ofi_rma_group_provides(const struct pcoll_group *group);
 int pcoll_ofi_rma_group_rails(const struct pcoll_group *group);
-enum pcoll_result pcoll_ofi_rma_exchange(struct pcoll_group *group, const void *mine, void *all,
-                                         size_t bytes);
+enum pcoll_result pcoll_ofi_rma_combine(struct pcoll_group *group, uint64_t *words, int n);
 void pcoll_ofi_group_release(struct pcoll_ofi_group *group);
 
 /* ofi_rma/bind.c */

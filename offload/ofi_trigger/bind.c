@@ -310,14 +310,16 @@ static enum pcoll_result bind_together(struct binding *b, const struct pcoll_boo
                                        const struct pcoll_memory *memory)
 {
     enum pcoll_result result = prepare(b, memory);
+    uint64_t most = (uint64_t)b->most;
 
-    result = pcoll_trigger_agree(boot, result, &b->most);
+    result = pcoll_agree(boot, result, &most, 1);
     if (result != PCOLL_OK)
         return result;
-    result = pcoll_trigger_agree(boot, get_letters(b), NULL);
+    b->most = (int)most;
+    result = pcoll_agree(boot, get_letters(b), NULL, 0);
     if (result != PCOLL_OK)
         return result;
-    return pcoll_trigger_agree(boot, talk(b), NULL);
+    return pcoll_agree(boot, talk(b), NULL, 0);
 }
 
 enum pcoll_result pcoll_trigger_bind(struct pcoll_group *base, const struct pcoll_plan *plan,

@@ -13,33 +13,6 @@
 
 struct trigger_process pcoll_trigger_process;
 
-/* For ranks to agree. */
-struct vote {
-    int result, value;
-};
-
-enum pcoll_result pcoll_trigger_agree(const struct pcoll_bootstrap *bootstrap,
-                                      enum pcoll_result result, int *value)
-{
-    struct vote mine = {(int)result, value ? *value : 0};
-    struct vote *all = malloc((size_t)bootstrap->nranks * sizeof(*all));
-    enum pcoll_result outcome;
-
-    if (all == NULL)
-        return PCOLL_ERR_NOMEM;
-    outcome = bootstrap->allgather(bootstrap->context, &mine, all, sizeof(mine));
-    for (int r = 0; outcome == PCOLL_OK && r < bootstrap->nranks; r++) {
-        if (all[r].result > mine.result)
-            mine.result = all[r].result;
-        if (all[r].value > mine.value)
-            mine.value = all[r].value;
-    }
-    free(all);
-    if (value)
-        *value = mine.value;
-    return outcome == PCOLL_OK ? (enum pcoll_result)mine.result : outcome;
-}
-
 static void report_error(const struct trigger_work *w, const char *error)
 {
     const struct trigger_bound *b = w->bound;
@@ -215,7 +188,7 @@ enum pcoll_result pcoll_trigger_group_create(const struct pcoll_bootstrap *boots
         group->bootstrap = *bootstrap;
         result = open_group(group);
     }
-    result = pcoll_trigger_agree(bootstrap, result, NULL);
+    result = pcoll_agree(bootstrap, result, NULL, 0);
     if (result == PCOLL_OK) {
         group->base.medium = &pcoll_medium_ofi_trigger;
         *group_p = &group->base;
@@ -246,12 +219,11 @@ unsigned pcoll_trigger_group_provides(const struct pcoll_group *group)
     return PCOLL_NEED_GET | PCOLL_NEED_USER_RMA | (endpoint->ordered ? PCOLL_NEED_ORDER : 0);
 }
 
-enum pcoll_result pcoll_trigger_exchange(struct pcoll_group *group, const void *mine, void *all,
-                                         size_t bytes)
+enum pcoll_result pcoll_trigger_combine(struct pcoll_group *group, uint64_t *words, int n)
 {
     const struct pcoll_bootstrap *bootstrap = &trigger_group_of(group)->bootstrap;
 
-    return bootstrap->allgather(bootstrap->context, mine, all, bytes);
+    return bootstrap->combine(bootstrap->context, words, n);
 }
 
 int pcoll_ofi_trigger_leave(void)

@@ -38,7 +38,7 @@ struct pcoll_ofi_trigger_settings {
 extern struct pcoll_ofi_trigger_settings pcoll_ofi_trigger_settings;
 
 /* Uses bootstrap->provider and ->interface, the same on all ranks of a group.  The bootstrap must
- * stay valid as long as the group: bind and exchange use it. */
+ * stay valid as long as the group: bind and combine use it. */
 extern const struct pcoll_medium pcoll_medium_ofi_trigger;
 
 /* A plan that was unbound stays until all that peers signal it has come.  Ends those for which it

@@ -111,12 +111,7 @@ enum pcoll_result pcoll_trigger_group_create(const struct pcoll_bootstrap *boots
                                              struct pcoll_group **group_p);
 void pcoll_trigger_group_destroy(struct pcoll_group *group);
 unsigned pcoll_trigger_group_provides(const struct pcoll_group *group);
-enum pcoll_result pcoll_trigger_exchange(struct pcoll_group *group, const void *mine, void *all,
-                                         size_t bytes);
-
-/* The worst result of all ranks, and the largest of their values. */
-enum pcoll_result pcoll_trigger_agree(const struct pcoll_bootstrap *bootstrap,
-                                      enum pcoll_result result, int *value) PCOLL_MUST_CHECK;
+enum pcoll_result pcoll_trigger_combine(struct pcoll_group *group, uint64_t *words, int n);
 
 /* ofi_trigger/bind.c */
 enum pcoll_result pcoll_trigger_bind(struct pcoll_group *group, const struct pcoll_plan *plan,

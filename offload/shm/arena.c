@@ -31,6 +31,9 @@ struct grant {
     char name[40];
 };
 
+_Static_assert(sizeof(struct grant) <= PCOLL_COMBINE_WORDS * sizeof(uint64_t),
+               "it is told at once");
+
 static void report_errno(const struct pcoll_bootstrap *bootstrap, const char *what, int error)
 {
     char text[256];
@@ -216,21 +219,6 @@ static void grant_block(struct pcoll_shm_arena *arena, const struct pcoll_bootst
     atomic_store_explicit(&block->users, (uint32_t)arena->nranks, memory_order_release);
 }
 
-/* Everybody gets what rank 0 says. */
-static enum pcoll_result exchange_grant(const struct pcoll_bootstrap *bootstrap,
-                                        struct grant *grant)
-{
-    struct grant *all = malloc((size_t)bootstrap->nranks * sizeof(*all));
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
-
-    if (all != NULL)
-        result = bootstrap->allgather(bootstrap->context, grant, all, sizeof(*grant));
-    if (result == PCOLL_OK)
-        *grant = all[0];
-    free(all);
-    return result;
-}
-
 enum pcoll_result pcoll_shm_carve(struct pcoll_shm_arena *arena,
                                   const struct pcoll_bootstrap *bootstrap, size_t bytes,
                                   struct pcoll_shm_block **block_p)
@@ -241,13 +229,13 @@ enum pcoll_result pcoll_shm_carve(struct pcoll_shm_arena *arena,
 
     if (arena->rank == 0)
         grant_block(arena, bootstrap, rounded + PCOLL_SHM_LINE, &grant);
-    result = exchange_grant(bootstrap, &grant);
+    result = pcoll_tell(bootstrap, &grant, sizeof(grant));
     if (result != PCOLL_OK || grant.result != PCOLL_OK)
         return result != PCOLL_OK ? result : (enum pcoll_result)grant.result;
     if (grant.chunk_size != 0) {
         if (arena->rank != 0)
             attached = attach_chunk(arena, bootstrap, &grant);
-        result = pcoll_shm_agree(bootstrap, attached);
+        result = pcoll_agree(bootstrap, attached, NULL, 0);
         if (arena->rank == 0)
             shm_unlink(grant.name);
         if (result != PCOLL_OK && attached == PCOLL_OK)
@@ -265,18 +253,4 @@ void pcoll_shm_release(struct pcoll_shm_block *block)
 
     assert(before > 0);
     (void)before;
-}
-
-enum pcoll_result pcoll_shm_agree(const struct pcoll_bootstrap *bootstrap, enum pcoll_result mine)
-{
-    int32_t own = (int32_t)mine, worst = PCOLL_OK;
-    int32_t *all = malloc((size_t)bootstrap->nranks * sizeof(*all));
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
-
-    if (all != NULL)
-        result = bootstrap->allgather(bootstrap->context, &own, all, sizeof(own));
-    for (int i = 0; result == PCOLL_OK && i < bootstrap->nranks; i++)
-        worst = all[i] > worst ? all[i] : worst;
-    free(all);
-    return result != PCOLL_OK ? result : (enum pcoll_result)worst;
 }

@@ -42,14 +42,10 @@ void pcoll_shm_arena_fini(struct pcoll_shm_arena *arena);
  * *block_p by one line.  When there is no room, a new chunk is made of POSIX shared memory whose
  * pages are reserved at once, so that a full /dev/shm is an error here and never a SIGBUS later.
  * All ranks return the same result; who failed reports why.  On success one exchange remains for
- * the caller to make, `pcoll_shm_agree`, before others may use the block. */
+ * the caller to make, `pcoll_agree`, before others may use the block. */
 enum pcoll_result pcoll_shm_carve(struct pcoll_shm_arena *arena,
                                   const struct pcoll_bootstrap *bootstrap, size_t bytes,
                                   struct pcoll_shm_block **block_p) PCOLL_MUST_CHECK;
 void pcoll_shm_release(struct pcoll_shm_block *block);
-
-/* Collective: the worst of all ranks' results; also a barrier. */
-enum pcoll_result pcoll_shm_agree(const struct pcoll_bootstrap *bootstrap,
-                                  enum pcoll_result mine) PCOLL_MUST_CHECK;
 
 #endif /* PCOLL_SHM_ARENA_H */

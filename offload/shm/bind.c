@@ -237,8 +237,8 @@ void pcoll_shm_binding_fini(struct pcoll_shm_binding *b)
     free(b->index);
 }
 
-static enum pcoll_result exchange_cards(struct pcoll_shm_binding *b,
-                                        const struct pcoll_bootstrap *bootstrap, size_t *bytes_p)
+/* Gives the bytes of the areas of all ranks. */
+static size_t exchange_cards(struct pcoll_shm_binding *b, struct pcoll_shm_group *group)
 {
     struct pcoll_shm_card own = {
         .pid = getpid(),
@@ -247,26 +247,21 @@ static enum pcoll_result exchange_cards(struct pcoll_shm_binding *b,
         .ncounters = (uint64_t)b->plan->ncounters,
         .temp_bytes = b->plan->temp_bytes,
     };
-    enum pcoll_result result;
+    const char *all = pcoll_shm_meet(group, &own, sizeof(own));
+    size_t bytes = 0;
 
-    result = bootstrap->allgather(bootstrap->context, &own, b->cards, sizeof(own));
-    if (result != PCOLL_OK)
-        return result;
-    *bytes_p = 0;
     for (int i = 0; i < b->nlocal; i++) {
-        b->areas[i] = *bytes_p;
-        *bytes_p += area_bytes(&b->cards[i]);
+        memcpy(&b->cards[i], all + (size_t)i * PCOLL_SHM_SLOT, sizeof(own));
+        b->areas[i] = bytes;
+        bytes += area_bytes(&b->cards[i]);
     }
-    return PCOLL_OK;
+    return bytes;
 }
 
 enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcoll_shm_group *group)
 {
-    size_t bytes;
-    enum pcoll_result result = exchange_cards(b, &group->bootstrap, &bytes);
+    size_t bytes = exchange_cards(b, group);
 
-    if (result != PCOLL_OK)
-        return result;
     return pcoll_shm_carve(&group->arena, &group->bootstrap, bytes, &b->bound->block);
 }
 
@@ -286,7 +281,7 @@ static enum pcoll_result connect_ranks(struct pcoll_shm_binding *b, struct pcoll
     if (result != PCOLL_OK)
         return result;
     pcoll_shm_resolve(b);
-    result = pcoll_shm_agree(&group->bootstrap, PCOLL_OK);
+    result = pcoll_agree(&group->bootstrap, PCOLL_OK, NULL, 0);
     pcoll_shm_find_alone(b->bound);
     return result;
 }
@@ -315,7 +310,7 @@ enum pcoll_result pcoll_shm_bind(struct pcoll_group *base, const struct pcoll_pl
     struct pcoll_shm_group *group = pcoll_shm_group_of(base);
     struct pcoll_shm_binding b = {
         .plan = plan, .memory = memory, .nlocal = group->bootstrap.nranks};
-    enum pcoll_result result = pcoll_shm_agree(&group->bootstrap, allocate(&b));
+    enum pcoll_result result = pcoll_agree(&group->bootstrap, allocate(&b), NULL, 0);
 
     if (result == PCOLL_OK)
         result = connect_ranks(&b, group);

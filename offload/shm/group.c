@@ -28,53 +28,59 @@ static int probe_neighbour(const struct probe_address *neighbour)
 }
 
 /* Collective: can every rank reach the memory of its right neighbour?  A refusal is an answer. */
-static enum pcoll_result probe_cma(const struct pcoll_bootstrap *bootstrap, int *can_p)
+static enum pcoll_result probe_cma(struct pcoll_shm_group *group, int *can_p)
 {
+    const int next = (group->bootstrap.rank + 1) % group->bootstrap.nranks;
     struct probe probe = {0, 0};
-    struct probe_address own = {getpid(), (uint64_t)(uintptr_t)&probe};
-    struct probe_address *all = malloc((size_t)bootstrap->nranks * sizeof(*all));
-    enum pcoll_result result = PCOLL_ERR_NOMEM, agreed;
-    int can = 0;
+    struct probe_address own = {getpid(), (uint64_t)(uintptr_t)&probe}, neighbour;
+    enum pcoll_result agreed;
+    int can;
 
     probe.word = own.address;
-    if (all != NULL)
-        result = bootstrap->allgather(bootstrap->context, &own, all, sizeof(own));
-    if (result == PCOLL_OK)
-        can = probe_neighbour(&all[(bootstrap->rank + 1) % bootstrap->nranks]) &&
-              probe.word == own.address;
-    free(all);
-    if (result != PCOLL_OK)
-        return result;
-    agreed = pcoll_shm_agree(bootstrap, can ? PCOLL_OK : PCOLL_UNSUPPORTED);
+    memcpy(&neighbour, pcoll_shm_meet(group, &own, sizeof(own)) + next * PCOLL_SHM_SLOT,
+           sizeof(neighbour));
+    can = probe_neighbour(&neighbour) && probe.word == own.address;
+    agreed = pcoll_agree(&group->bootstrap, can ? PCOLL_OK : PCOLL_UNSUPPORTED, NULL, 0);
     *can_p = agreed == PCOLL_OK;
     return agreed == PCOLL_UNSUPPORTED ? PCOLL_OK : agreed;
 }
 
-/* The ranks meet in slots of shared memory; who waits lets the rest of its process go on. */
-enum pcoll_result pcoll_shm_exchange(struct pcoll_group *base, const void *mine, void *all,
-                                     size_t bytes)
+/* The ranks meet in slots of shared memory; a rank that waits lets the rest of its process go on.
+ */
+const char *pcoll_shm_meet(struct pcoll_shm_group *group, const void *mine, size_t bytes)
 {
-    struct pcoll_shm_group *group = pcoll_shm_group_of(base);
     struct pcoll_shm_meeting *meeting = group->meeting;
     size_t nranks = (size_t)group->bootstrap.nranks;
-    char *slots = meeting->slots + group->meetings % 2 * nranks * PCOLL_EXCHANGE_BYTES;
+    char *slots = meeting->slots + group->meetings % 2 * nranks * PCOLL_SHM_SLOT;
 
-    assert(bytes <= PCOLL_EXCHANGE_BYTES);
-    memcpy(slots + (size_t)group->bootstrap.rank * PCOLL_EXCHANGE_BYTES, mine, bytes);
+    assert(bytes <= PCOLL_SHM_SLOT);
+    memcpy(slots + (size_t)group->bootstrap.rank * PCOLL_SHM_SLOT, mine, bytes);
     group->meetings++;
     atomic_fetch_add_explicit(&meeting->arrived, 1, memory_order_release);
     while (atomic_load_explicit(&meeting->arrived, memory_order_acquire) < group->meetings * nranks)
         group->idle(group->context);
-    for (size_t i = 0; i < nranks; i++)
-        memcpy((char *)all + i * bytes, slots + i * PCOLL_EXCHANGE_BYTES, bytes);
+    return slots;
+}
+
+enum pcoll_result pcoll_shm_combine(struct pcoll_group *base, uint64_t *words, int n)
+{
+    struct pcoll_shm_group *group = pcoll_shm_group_of(base);
+    const char *slots = pcoll_shm_meet(group, words, (size_t)n * sizeof(*words));
+
+    for (int r = 0; r < group->bootstrap.nranks; r++) {
+        const uint64_t *theirs = (const void *)(slots + (size_t)r * PCOLL_SHM_SLOT);
+
+        for (int i = 0; i < n; i++)
+            words[i] = theirs[i] > words[i] ? theirs[i] : words[i];
+    }
     return PCOLL_OK;
 }
 
-static enum pcoll_result exchange_in(void *context, const void *mine, void *all, size_t bytes)
+static enum pcoll_result combine_in(void *context, uint64_t *words, int n)
 {
     struct pcoll_shm_group *group = context;
 
-    return pcoll_shm_exchange(&group->base, mine, all, bytes);
+    return pcoll_shm_combine(&group->base, words, n);
 }
 
 static void idle_in(void *context)
@@ -95,7 +101,7 @@ static void report_in(void *context, const char *message)
 static enum pcoll_result open_meeting(struct pcoll_shm_group *group,
                                       const struct pcoll_bootstrap *bootstrap)
 {
-    size_t slots = 2 * (size_t)bootstrap->nranks * PCOLL_EXCHANGE_BYTES;
+    size_t slots = 2 * (size_t)bootstrap->nranks * PCOLL_SHM_SLOT;
     enum pcoll_result result =
         pcoll_shm_carve(&group->arena, bootstrap, sizeof(*group->meeting) + slots, &group->block);
 
@@ -109,7 +115,7 @@ static enum pcoll_result open_meeting(struct pcoll_shm_group *group,
         .rank = bootstrap->rank,
         .nranks = bootstrap->nranks,
         .context = group,
-        .allgather = exchange_in,
+        .combine = combine_in,
         .idle = idle_in,
         .report = report_in,
     };
@@ -120,24 +126,24 @@ enum pcoll_result pcoll_shm_group_create(const struct pcoll_bootstrap *bootstrap
                                          struct pcoll_group **group_p)
 {
     struct pcoll_shm_group *group = calloc(1, sizeof(*group));
-    enum pcoll_result result = pcoll_shm_agree(bootstrap, group ? PCOLL_OK : PCOLL_ERR_NOMEM);
+    enum pcoll_result result = pcoll_agree(bootstrap, group ? PCOLL_OK : PCOLL_ERR_NOMEM, NULL, 0);
     int can_cma = 0;
 
-    if (result == PCOLL_OK)
-        result = probe_cma(bootstrap, &can_cma);
     if (result != PCOLL_OK) {
         free(group);
         return result;
     }
     pcoll_shm_arena_init(&group->arena, bootstrap->rank, bootstrap->nranks);
-    group->provides = PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_ORDER;
-    if (can_cma)
-        group->provides |= PCOLL_NEED_USER_RMA;
     result = open_meeting(group, bootstrap);
+    if (result == PCOLL_OK)
+        result = probe_cma(group, &can_cma);
     if (result != PCOLL_OK) {
         pcoll_shm_group_destroy(&group->base);
         return result;
     }
+    group->provides = PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_ORDER;
+    if (can_cma)
+        group->provides |= PCOLL_NEED_USER_RMA;
     group->base.medium = &pcoll_medium_shm;
     *group_p = &group->base;
     return PCOLL_OK;

@@ -20,18 +20,20 @@ struct pcoll_shm_line {
 
 _Static_assert(sizeof(struct pcoll_shm_line) == PCOLL_SHM_LINE, "a counter fills its cache line");
 
+#define PCOLL_SHM_SLOT (PCOLL_COMBINE_WORDS * sizeof(uint64_t))
+
 /* Where the ranks of a group meet: two sets of slots, used in turn.  A rank can be one meeting
  * ahead of another, not two. */
 struct pcoll_shm_meeting {
     _Atomic uint64_t arrived; /* ranks, in all meetings so far */
     char pad[PCOLL_SHM_LINE - sizeof(uint64_t)];
-    char slots[]; /* [2][nranks][PCOLL_EXCHANGE_BYTES] */
+    char slots[]; /* [2][nranks][PCOLL_SHM_SLOT] */
 };
 
 struct pcoll_shm_group {
     struct pcoll_group base;
     struct pcoll_shm_arena arena;
-    struct pcoll_bootstrap bootstrap; /* its allgather is `exchange` of this group */
+    struct pcoll_bootstrap bootstrap; /* its combine is that of this group */
     void *context;                    /* what idle and report want */
     void (*idle)(void *context);
     void (*report)(void *context, const char *message);
@@ -157,8 +159,11 @@ enum pcoll_result pcoll_shm_group_create(const struct pcoll_bootstrap *bootstrap
                                          struct pcoll_group **group_p);
 void pcoll_shm_group_destroy(struct pcoll_group *group);
 unsigned pcoll_shm_group_provides(const struct pcoll_group *group);
-enum pcoll_result pcoll_shm_exchange(struct pcoll_group *group, const void *mine, void *all,
-                                     size_t bytes);
+enum pcoll_result pcoll_shm_combine(struct pcoll_group *group, uint64_t *words, int n);
+
+/* Collective: give `bytes` bytes, at most PCOLL_SHM_SLOT.  What rank r gave is at r *
+ * PCOLL_SHM_SLOT from what is returned, until this rank combines or meets again. */
+const char *pcoll_shm_meet(struct pcoll_shm_group *group, const void *mine, size_t bytes);
 
 /* shm/copy.c: memory that does not overlap, both mapped here */
 void pcoll_shm_copy(void *to, const void *from, size_t bytes);

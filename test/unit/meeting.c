@@ -65,9 +65,8 @@ void meeting_barrier(struct meeting *meeting)
         wait_a_moment();
 }
 
-static enum pcoll_result meeting_allgather(void *context, const void *mine, void *all, size_t bytes)
+void meeting_allgather(struct attendee *attendee, const void *mine, void *all, size_t bytes)
 {
-    struct attendee *attendee = context;
     struct meeting *meeting = attendee->meeting;
 
     if (bytes > SLOT_BYTES)
@@ -77,6 +76,19 @@ static enum pcoll_result meeting_allgather(void *context, const void *mine, void
     for (int i = 0; i < meeting->nranks; i++)
         memcpy((char *)all + (size_t)i * bytes, meeting->slots[i], bytes);
     meeting_barrier(meeting);
+}
+
+static enum pcoll_result meeting_combine(void *context, uint64_t *words, int n)
+{
+    uint64_t all[MEETING_MAX_RANKS * PCOLL_COMBINE_WORDS];
+    struct attendee *attendee = context;
+
+    if (n > PCOLL_COMBINE_WORDS)
+        abort();
+    meeting_allgather(attendee, words, all, (size_t)n * sizeof(*words));
+    for (int i = 0; i < attendee->meeting->nranks * n; i++)
+        if (all[i] > words[i % n])
+            words[i % n] = all[i];
     return PCOLL_OK;
 }
 
@@ -129,7 +141,7 @@ struct pcoll_bootstrap meeting_bootstrap(struct attendee *attendee)
         .rank = attendee->rank,
         .nranks = attendee->meeting->nranks,
         .context = attendee,
-        .allgather = meeting_allgather,
+        .combine = meeting_combine,
         .swap = meeting_swap,
         .idle = meeting_idle,
         .report = meeting_report,

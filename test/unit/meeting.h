@@ -26,6 +26,8 @@ struct attendee {
 
 struct pcoll_bootstrap meeting_bootstrap(struct attendee *attendee);
 void meeting_barrier(struct meeting *meeting);
+/* Collective: all[r] is what rank r gave. */
+void meeting_allgather(struct attendee *attendee, const void *mine, void *all, size_t bytes);
 
 /* Run `rank_main` once for each rank, as threads or as processes; the number of ranks that did not
  * return 0. */

@@ -51,8 +51,7 @@ static int connect_party(struct party *p)
     own.name = p->endpoint->name;
     own.key = p->region.key;
     own.base = p->region.base;
-    if (p->bootstrap.allgather(p->bootstrap.context, &own, p->cards, sizeof(own)) != PCOLL_OK)
-        return 1;
+    meeting_allgather(p->bootstrap.context, &own, p->cards, sizeof(own));
     for (int r = 0; r < n; r++) {
         fi_addr_t again;
 

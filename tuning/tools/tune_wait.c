@@ -55,12 +55,11 @@ void tune_meet(MPI_Comm comm)
 
 /* ---- what a medium needs before it works ---- */
 
-static enum pcoll_result allgather(void *context, const void *mine, void *all, size_t bytes)
+static enum pcoll_result combine(void *context, uint64_t *words, int n)
 {
     MPI_Request request;
 
-    MPI_Iallgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, *(MPI_Comm *)context,
-                   &request);
+    MPI_Iallreduce(MPI_IN_PLACE, words, n, MPI_UINT64_T, MPI_MAX, *(MPI_Comm *)context, &request);
     tune_wait(&request, 0);
     return PCOLL_OK;
 }
@@ -105,7 +104,7 @@ struct pcoll_bootstrap tune_bootstrap(MPI_Comm *comm, const struct tune_options 
         .provider = options->provider,
         .interface = options->interface,
         .context = comm,
-        .allgather = allgather,
+        .combine = combine,
         .swap = swap,
         .idle = idle,
         .report = report,
