@@ -61,50 +61,60 @@ const struct pcoll_algorithm *pcoll_algorithm_find(enum pcoll_coll coll, const c
 }
 
 static enum pcoll_result check(const struct pcoll_algorithm *algorithm,
-                               const struct pcoll_signature *signature, int rank,
+                               const struct pcoll_signature *signature,
+                               const struct pcoll_local *local, int rank,
                                const struct pcoll_params *params)
 {
-    if (signature->nranks < 1 || rank < 0 || rank >= signature->nranks || signature->root < 0 ||
-        signature->root >= signature->nranks || signature->coll != algorithm->coll ||
-        params->radix < 0 || params->radix == 1 || params->rails < 0 || params->slots < 0 ||
-        params->slots == 1 || (params->slots & (params->slots - 1)) != 0)
+    if (!pcoll_signature_is_valid(signature, local) || rank < 0 || rank >= signature->nranks ||
+        signature->coll != algorithm->coll || params->radix < 0 || params->radix == 1 ||
+        params->rails < 0 || params->slots < 0 || params->slots == 1 ||
+        (params->slots & (params->slots - 1)) != 0)
         return PCOLL_ERR_INVALID;
     if (params->path != PCOLL_PATH_AUTO && !(algorithm->paths & 1u << params->path))
         return PCOLL_UNSUPPORTED;
     return PCOLL_OK;
 }
 
-/* A group of one, or nothing to move. */
+/* A group of one, or nothing to move: what a rank expects of itself, unless it is there already. */
 static enum pcoll_result generate_trivial(const struct pcoll_algorithm *algorithm,
-                                          const struct pcoll_signature *signature, int rank,
+                                          const struct pcoll_signature *signature,
+                                          const struct pcoll_local *local, int rank,
                                           struct pcoll_plan **plan_p)
 {
     enum pcoll_result result = pcoll_plan_create(signature, rank, algorithm->name, 0, 1, plan_p);
+    const struct pcoll_collective *row = pcoll_collective_of(signature);
+    struct pcoll_piece piece;
 
     if (result != PCOLL_OK)
         return result;
     pcoll_plan_open(*plan_p, 0);
-    if (signature->coll == PCOLL_ALLGATHER && signature->bytes > 0 && !signature->in_place)
-        pcoll_plan_add(*plan_p, pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0),
-                                                 pcoll_at(PCOLL_RECV, 0), signature->bytes));
+    for (int i = 0; signature->nranks == 1 && !pcoll_is_in_place(signature, local) &&
+                    row->expect(signature, &local, rank, i, &piece);
+         i++)
+        pcoll_plan_add(*plan_p, pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, piece.from),
+                                                 pcoll_at(PCOLL_RECV, piece.first), piece.bytes));
     return pcoll_plan_seal(plan_p);
 }
 
 enum pcoll_result pcoll_generate(const struct pcoll_algorithm *algorithm,
-                                 const struct pcoll_signature *signature, int rank,
+                                 const struct pcoll_signature *signature,
+                                 const struct pcoll_local *local, int rank,
                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct pcoll_params own = *params;
-    enum pcoll_result result = check(algorithm, signature, rank, params);
+    enum pcoll_result result = check(algorithm, signature, local, rank, params);
 
     if (result != PCOLL_OK)
         return result;
-    if (signature->nranks == 1 || (signature->coll != PCOLL_BARRIER && signature->bytes == 0))
-        return generate_trivial(algorithm, signature, rank, plan_p);
     if (!algorithm->uses_radix)
         own.radix = 0;
-    result = algorithm->generate(signature, rank, &own, plan_p);
-    if (result == PCOLL_OK)
-        (*plan_p)->algorithm = algorithm->name;
-    return result;
+    if (pcoll_is_trivial(signature))
+        result = generate_trivial(algorithm, signature, local, rank, plan_p);
+    else
+        result = algorithm->generate(signature, local, rank, &own, plan_p);
+    if (result != PCOLL_OK)
+        return result;
+    (*plan_p)->algorithm = algorithm->name;
+    (*plan_p)->local = local;
+    return PCOLL_OK;
 }

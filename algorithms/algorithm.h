@@ -45,9 +45,11 @@ struct pcoll_algorithm {
     enum pcoll_coll coll;
     const char *description; /* one line */
 
-    /* Make the plan of `rank`.  PCOLL_UNSUPPORTED when the signature or parameters do not suit;
-     * the answer depends on signature and params only, so that all ranks give the same. */
-    enum pcoll_result (*generate)(const struct pcoll_signature *signature, int rank,
+    /* Make the plan of `rank`, whose `local` is NULL where the signature says all.
+     * PCOLL_UNSUPPORTED when the signature or parameters do not suit; that answer depends on
+     * signature and params only, so that all ranks give the same. */
+    enum pcoll_result (*generate)(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p);
 
     /* Estimated time in microseconds of one Start+Wait, O(log nranks) work at most. */
@@ -69,10 +71,12 @@ extern const struct pcoll_algorithm pcoll_algorithms[];
 const struct pcoll_algorithm *pcoll_algorithm_find(enum pcoll_coll coll, const char *name);
 
 /* Make the plan of one rank by `algorithm`; checks the signature and parameters first
- * (PCOLL_ERR_INVALID: nranks < 1, root or rank out of range).  nranks == 1 and zero bytes are
- * handled here for all algorithms: a plan with one COPY or no entry at all. */
+ * (PCOLL_ERR_INVALID: a call that does not exist, a rank out of range).  What is trivial is handled
+ * here for all algorithms: a plan that copies SEND to RECV, or without entries.  `local` may be
+ * NULL where the signature says all; else it outlives the plan. */
 enum pcoll_result pcoll_generate(const struct pcoll_algorithm *algorithm,
-                                 const struct pcoll_signature *signature, int rank,
+                                 const struct pcoll_signature *signature,
+                                 const struct pcoll_local *local, int rank,
                                  const struct pcoll_params *params,
                                  struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
 

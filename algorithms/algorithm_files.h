@@ -8,7 +8,8 @@
 #include "algorithms/algorithm.h"
 
 #define PCOLL_DECLARE_ALGORITHM(name)                                                              \
-    enum pcoll_result name(const struct pcoll_signature *signature, int rank,                      \
+    enum pcoll_result name(const struct pcoll_signature *signature,                                \
+                           const struct pcoll_local *local, int rank,                              \
                            const struct pcoll_params *params, struct pcoll_plan **plan_p);         \
     double name##_cost(const struct pcoll_signature *signature, const struct pcoll_params *params, \
                        const struct pcoll_machine *machine);                                       \

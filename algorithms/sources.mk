@@ -1,5 +1,6 @@
 # The sources of this folder, for both builds: ours and MPICH's.
 pcoll_sources += \
+    %D%/plan/collective.h %D%/plan/collective.c \
     %D%/plan/plan.h %D%/plan/plan.c \
     %D%/plan/print.c \
     %D%/algorithm.h %D%/algorithm.c %D%/algorithm_files.h \

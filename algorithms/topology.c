@@ -135,7 +135,7 @@ struct pcoll_teams pcoll_teams_of(const struct pcoll_signature *signature)
     return (struct pcoll_teams){
         .topology = has_levels ? topology : NULL,
         .nranks = nranks,
-        .root = signature->coll == PCOLL_BCAST ? signature->root : PCOLL_NONE,
+        .root = pcoll_coll_has(signature->coll, PCOLL_ROOTED) ? signature->root : PCOLL_NONE,
         .count = has_levels ? topology->nnodes : nranks,
     };
 }

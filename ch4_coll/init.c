@@ -116,7 +116,7 @@ static enum pcoll_result generate(const struct call *call, const struct MPIDI_PC
         .rails = proposal->rails,
     };
     enum pcoll_result result =
-        pcoll_generate(row, &call->signature, call->comm->rank, &params, plan_p);
+        pcoll_generate(row, &call->signature, NULL, call->comm->rank, &params, plan_p);
 
     if (result == PCOLL_OK && !(state->medium->group_provides(state->group) & PCOLL_NEED_WEIGHTS))
         result = pcoll_lower(row, &params, plan_p);

@@ -252,12 +252,10 @@ struct names {
 
 static struct names names_of(enum pcoll_coll coll)
 {
-    struct names all[PCOLL_NUM_COLLS] = {
-        [PCOLL_BARRIER] = {"MPIR_CVAR_BARRIER_INIT_ALGORITHM", MPIR_CVAR_BARRIER_INIT_ALGORITHM},
-        [PCOLL_BCAST] = {"MPIR_CVAR_BCAST_INIT_ALGORITHM", MPIR_CVAR_BCAST_INIT_ALGORITHM},
-        [PCOLL_ALLGATHER] = {"MPIR_CVAR_ALLGATHER_INIT_ALGORITHM",
-                             MPIR_CVAR_ALLGATHER_INIT_ALGORITHM},
-    };
+#define NAMES(NAME, name)                                                                          \
+    [PCOLL_##NAME] = {"MPIR_CVAR_" #NAME "_INIT_ALGORITHM", MPIR_CVAR_##NAME##_INIT_ALGORITHM},
+    struct names all[PCOLL_NUM_COLLS] = {PCOLL_COLLECTIVES(NAMES)};
+#undef NAMES
 
     return all[coll];
 }

@@ -47,19 +47,13 @@ __attribute__((format(printf, 3, 4))) static void say(FILE *report, const char *
 
 /* ---- candidates ---- */
 
-/* As in pcoll_generate: what every algorithm does alike, and the rows need not know. */
-static int is_trivial(const struct pcoll_signature *signature)
-{
-    return signature->nranks == 1 || (signature->coll != PCOLL_BARRIER && signature->bytes == 0);
-}
-
 /* Negative: no candidate. */
 static double cost_of(struct search *search, const struct pcoll_algorithm *algorithm,
                       const struct pcoll_params *params)
 {
     double cost;
 
-    if (is_trivial(search->signature))
+    if (pcoll_is_trivial(search->signature))
         return search->machine.call;
     if (algorithm->temp_bytes(search->signature, params) > search->caps->max_temp) {
         search->refusals |= TOO_MUCH_TEMP;

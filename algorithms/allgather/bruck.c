@@ -154,7 +154,8 @@ static void build_phase(struct state *s)
     s->plan->gain[s->bank] = s->level;
 }
 
-enum pcoll_result pcoll_allgather_bruck(const struct pcoll_signature *signature, int rank,
+enum pcoll_result pcoll_allgather_bruck(const struct pcoll_signature *signature,
+                                        const struct pcoll_local *local, int rank,
                                         const struct pcoll_params *params,
                                         struct pcoll_plan **plan_p)
 {
@@ -162,6 +163,7 @@ enum pcoll_result pcoll_allgather_bruck(const struct pcoll_signature *signature,
     struct state s = {.teams = pcoll_teams_of(signature)};
     enum pcoll_result result = pcoll_plan_create(signature, rank, "bruck", banks, banks, &s.plan);
 
+    (void)local;
     if (result != PCOLL_OK)
         return result;
     s.team = pcoll_team_of(&s.teams, rank);

@@ -208,7 +208,8 @@ static enum pcoll_path path_of(const struct pcoll_params *params)
     return params->path == PCOLL_PATH_TEMP ? PCOLL_PATH_TEMP : PCOLL_PATH_USER;
 }
 
-enum pcoll_result pcoll_allgather_butterfly(const struct pcoll_signature *signature, int rank,
+enum pcoll_result pcoll_allgather_butterfly(const struct pcoll_signature *signature,
+                                            const struct pcoll_local *local, int rank,
                                             const struct pcoll_params *params,
                                             struct pcoll_plan **plan_p)
 {
@@ -217,6 +218,7 @@ enum pcoll_result pcoll_allgather_butterfly(const struct pcoll_signature *signat
     enum pcoll_result result =
         pcoll_plan_create(signature, rank, "butterfly", banks, banks, &s.plan);
 
+    (void)local;
     if (result != PCOLL_OK)
         return result;
     s.plan->ordered = s.m != signature->nranks;

@@ -179,13 +179,15 @@ static void build_phase(const struct state *s, int phase)
         build_temp(s, phase);
 }
 
-enum pcoll_result pcoll_allgather_direct(const struct pcoll_signature *signature, int rank,
+enum pcoll_result pcoll_allgather_direct(const struct pcoll_signature *signature,
+                                         const struct pcoll_local *local, int rank,
                                          const struct pcoll_params *params,
                                          struct pcoll_plan **plan_p)
 {
     struct state s = {.form = form_of(signature, params), .nsegments = 1};
     enum pcoll_result result;
 
+    (void)local;
     if (s.form == TEMP)
         s.nsegments = nsegments_of(signature, params);
     result = pcoll_plan_create(signature, rank, "direct", s.nsegments > 1 ? 3 : 2,

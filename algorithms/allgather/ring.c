@@ -367,7 +367,8 @@ static void build_lane(struct state *s, const struct pcoll_params *params, int l
     pcoll_lane_rail(s->plan, first, lane);
 }
 
-enum pcoll_result pcoll_allgather_ring(const struct pcoll_signature *signature, int rank,
+enum pcoll_result pcoll_allgather_ring(const struct pcoll_signature *signature,
+                                       const struct pcoll_local *local, int rank,
                                        const struct pcoll_params *params,
                                        struct pcoll_plan **plan_p)
 {
@@ -378,6 +379,7 @@ enum pcoll_result pcoll_allgather_ring(const struct pcoll_signature *signature, 
     enum pcoll_result result =
         pcoll_plan_create(signature, rank, "ring", banks * s.nlanes, banks, &s.plan);
 
+    (void)local;
     if (result != PCOLL_OK)
         return result;
     s.plan->ordered = 1;

@@ -85,7 +85,8 @@ static void build_phase(struct pcoll_plan *plan, int bank)
         build_leader(&s, pcoll_team_of(&s.teams, plan->rank), n);
 }
 
-enum pcoll_result pcoll_barrier_butterfly(const struct pcoll_signature *signature, int rank,
+enum pcoll_result pcoll_barrier_butterfly(const struct pcoll_signature *signature,
+                                          const struct pcoll_local *local, int rank,
                                           const struct pcoll_params *params,
                                           struct pcoll_plan **plan_p)
 {
@@ -93,6 +94,7 @@ enum pcoll_result pcoll_barrier_butterfly(const struct pcoll_signature *signatur
     enum pcoll_result result =
         pcoll_plan_create(signature, rank, "butterfly", banks, banks, plan_p);
 
+    (void)local;
     if (result != PCOLL_OK)
         return result;
     for (int bank = 0; bank < banks; bank++)

@@ -223,7 +223,8 @@ static void build(struct state *s)
     s->plan->temp_bytes = is_root(s) ? 0 : pcoll_ring_bytes(&s->ring);
 }
 
-enum pcoll_result pcoll_bcast_eager(const struct pcoll_signature *signature, int rank,
+enum pcoll_result pcoll_bcast_eager(const struct pcoll_signature *signature,
+                                    const struct pcoll_local *local, int rank,
                                     const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct pcoll_teams teams = pcoll_teams_of(signature);
@@ -238,6 +239,7 @@ enum pcoll_result pcoll_bcast_eager(const struct pcoll_signature *signature, int
     enum pcoll_result result = pcoll_plan_create(signature, rank, "eager", s.ring.slots + 2,
                                                  pcoll_ring_phases(&s.ring), &s.plan);
 
+    (void)local;
     if (result != PCOLL_OK)
         return result;
     build(&s);

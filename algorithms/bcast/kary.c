@@ -72,9 +72,11 @@ static int late(const struct pcoll_trees *trees)
 
 const struct pcoll_shape pcoll_shape_kary = {1, parent, child, depth, hop, late};
 
-enum pcoll_result pcoll_bcast_chain(const struct pcoll_signature *signature, int rank,
+enum pcoll_result pcoll_bcast_chain(const struct pcoll_signature *signature,
+                                    const struct pcoll_local *local, int rank,
                                     const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
+    (void)local;
     return pcoll_pipeline(&pcoll_shape_kary, 1, signature, rank, params, plan_p);
 }
 
@@ -90,9 +92,11 @@ static int radix_of(const struct pcoll_params *params)
     return params->radix ? params->radix : 2;
 }
 
-enum pcoll_result pcoll_bcast_kary(const struct pcoll_signature *signature, int rank,
+enum pcoll_result pcoll_bcast_kary(const struct pcoll_signature *signature,
+                                   const struct pcoll_local *local, int rank,
                                    const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
+    (void)local;
     return pcoll_pipeline(&pcoll_shape_kary, radix_of(params), signature, rank, params, plan_p);
 }
 

@@ -62,13 +62,15 @@ static void build(struct pcoll_plan *plan, struct pcoll_tree tree)
     plan->gain[ACKS] = (uint64_t)fanout;
 }
 
-enum pcoll_result pcoll_bcast_knomial_get(const struct pcoll_signature *signature, int rank,
+enum pcoll_result pcoll_bcast_knomial_get(const struct pcoll_signature *signature,
+                                          const struct pcoll_local *local, int rank,
                                           const struct pcoll_params *params,
                                           struct pcoll_plan **plan_p)
 {
     struct pcoll_tree tree = {signature->nranks, radix_of(params)};
     enum pcoll_result result = pcoll_plan_create(signature, rank, "knomial_get", 2, 1, plan_p);
 
+    (void)local;
     if (result != PCOLL_OK)
         return result;
     build(*plan_p, tree);

@@ -69,13 +69,15 @@ static void build(struct pcoll_plan *plan, struct pcoll_tree tree, int paper)
     plan->gain[TANK] = fanout + 1;
 }
 
-enum pcoll_result pcoll_bcast_knomial_put(const struct pcoll_signature *signature, int rank,
+enum pcoll_result pcoll_bcast_knomial_put(const struct pcoll_signature *signature,
+                                          const struct pcoll_local *local, int rank,
                                           const struct pcoll_params *params,
                                           struct pcoll_plan **plan_p)
 {
     struct pcoll_tree tree = {signature->nranks, radix_of(params)};
     enum pcoll_result result = pcoll_plan_create(signature, rank, "knomial_put", 2, 1, plan_p);
 
+    (void)local;
     if (result != PCOLL_OK)
         return result;
     build(*plan_p, tree, params->paper);

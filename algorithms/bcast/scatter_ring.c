@@ -139,7 +139,8 @@ static void build(struct state *s, int lane, int nlanes)
     pcoll_lane_rail(s->plan, first, lane);
 }
 
-enum pcoll_result pcoll_bcast_scatter_ring(const struct pcoll_signature *signature, int rank,
+enum pcoll_result pcoll_bcast_scatter_ring(const struct pcoll_signature *signature,
+                                           const struct pcoll_local *local, int rank,
                                            const struct pcoll_params *params,
                                            struct pcoll_plan **plan_p)
 {
@@ -148,6 +149,7 @@ enum pcoll_result pcoll_bcast_scatter_ring(const struct pcoll_signature *signatu
     enum pcoll_result result =
         pcoll_plan_create(signature, rank, "scatter_ring", NCOUNTERS * nlanes, 1, &s.plan);
 
+    (void)local;
     if (result != PCOLL_OK)
         return result;
     s.v = pcoll_teams_place(&s.teams, rank);

@@ -80,13 +80,15 @@ static void build(struct pcoll_plan *plan, const struct pcoll_ring *ring)
     plan->temp_bytes = is_root ? pcoll_ring_bytes(ring) : 0;
 }
 
-enum pcoll_result pcoll_bcast_shared(const struct pcoll_signature *signature, int rank,
+enum pcoll_result pcoll_bcast_shared(const struct pcoll_signature *signature,
+                                     const struct pcoll_local *local, int rank,
                                      const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct pcoll_ring ring = ring_of(signature, params);
     enum pcoll_result result = pcoll_plan_create(signature, rank, "shared", ring.slots + 2,
                                                  pcoll_ring_phases(&ring), plan_p);
 
+    (void)local;
     if (result != PCOLL_OK)
         return result;
     build(*plan_p, &ring);

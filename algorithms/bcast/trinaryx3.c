@@ -279,10 +279,12 @@ static int late(const struct pcoll_trees *trees)
 
 const struct pcoll_shape pcoll_shape_trinaryx3 = {TREES, parent, child, depth, hop, late};
 
-enum pcoll_result pcoll_bcast_trinaryx3(const struct pcoll_signature *signature, int rank,
+enum pcoll_result pcoll_bcast_trinaryx3(const struct pcoll_signature *signature,
+                                        const struct pcoll_local *local, int rank,
                                         const struct pcoll_params *params,
                                         struct pcoll_plan **plan_p)
 {
+    (void)local;
     return pcoll_pipeline(&pcoll_shape_trinaryx3, 0, signature, rank, params, plan_p);
 }
 

@@ -155,11 +155,16 @@ enum pcoll_result pcoll_lower(const struct pcoll_algorithm *algorithm,
 {
     const int rank = (*plan_p)->rank, nranks = (*plan_p)->signature.nranks;
     struct pcoll_family family = {algorithm, params, (*plan_p)->signature, NULL};
+    const int is_lowered = (*plan_p)->lowered, is_local = (*plan_p)->local != NULL;
     struct pcoll_plan *lowered = NULL;
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
+    if (is_lowered)
+        return PCOLL_OK;
     pcoll_plan_destroy(*plan_p);
     *plan_p = NULL;
+    if (is_local)
+        return PCOLL_UNSUPPORTED;
     family.plans = calloc((size_t)nranks, sizeof(struct pcoll_plan *));
     if (family.plans)
         result = lower_in_family(&family, rank, &lowered);

@@ -18,6 +18,10 @@
  * Lowering is local.  Whom a rank's signals reach, and where, it learns from the plans of its
  * neighbors and theirs, which it makes itself: plans are functions of signature and parameters.
  * O(log^2 N) plans where a rank has O(log N) neighbors; N plans at most.
+ *
+ * A plan that depends on what only its rank knows (plan->local) cannot be made elsewhere.  Its
+ * generator makes it in the lowered form, with signals of 1 and a counter for each meaning, and
+ * sets plan->lowered.
  */
 #ifndef PCOLL_LOWER_H
 #define PCOLL_LOWER_H
@@ -25,8 +29,8 @@
 #include "algorithms/algorithm.h"
 
 /* Replace *plan_p, which pcoll_generate made by this algorithm and these parameters, by its lowered
- * form.  PCOLL_UNSUPPORTED: its counters raise each other in a circle.  On failure the plan is
- * destroyed and *plan_p NULL. */
+ * form, if it is not lowered already.  PCOLL_UNSUPPORTED: its counters raise each other in a
+ * circle, or it depends on plan->local.  On failure the plan is destroyed and *plan_p NULL. */
 enum pcoll_result pcoll_lower(const struct pcoll_algorithm *algorithm,
                               const struct pcoll_params *params,
                               struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;

@@ -10,7 +10,8 @@ enum pcoll_result pcoll_family_plan(struct pcoll_family *family, int rank,
     enum pcoll_result result = PCOLL_OK;
 
     if (*plan == NULL) {
-        result = pcoll_generate(family->algorithm, &family->signature, rank, family->params, plan);
+        result =
+            pcoll_generate(family->algorithm, &family->signature, NULL, rank, family->params, plan);
         if (result == PCOLL_OK)
             result = pcoll_lower_split(plan);
     }

@@ -78,11 +78,17 @@ static void print_table_allgather(const struct pcoll_plan *plan, FILE *out)
 
 void pcoll_plan_print_paper(const struct pcoll_plan *plan, FILE *out)
 {
-    static void (*const print[PCOLL_NUM_COLLS])(const struct pcoll_plan *, FILE *) = {
-        [PCOLL_BARRIER] = print_table_barrier,
-        [PCOLL_BCAST] = print_table_bcast,
-        [PCOLL_ALLGATHER] = print_table_allgather,
-    };
-
-    print[plan->signature.coll](plan, out);
+    switch (plan->signature.coll) {
+        case PCOLL_BARRIER:
+            print_table_barrier(plan, out);
+            break;
+        case PCOLL_BCAST:
+            print_table_bcast(plan, out);
+            break;
+        case PCOLL_ALLGATHER:
+            print_table_allgather(plan, out);
+            break;
+        case PCOLL_NUM_COLLS:
+            break;
+    }
 }

@@ -5,13 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *pcoll_coll_name(enum pcoll_coll coll)
-{
-    static const char *const names[PCOLL_NUM_COLLS] = {"barrier", "bcast", "allgather"};
-
-    return (unsigned)coll < PCOLL_NUM_COLLS ? names[coll] : "?";
-}
-
 const char *pcoll_result_text(enum pcoll_result result)
 {
     static const char *const texts[] = {
@@ -53,6 +46,26 @@ void pcoll_plan_destroy(struct pcoll_plan *plan)
     free(plan->gain);
     free(plan->phases);
     free(plan);
+}
+
+uint64_t pcoll_plan_bytes(const struct pcoll_plan *plan, enum pcoll_buffer buffer)
+{
+    const struct pcoll_collective *row = pcoll_collective_of(&plan->signature);
+
+    switch (buffer) {
+        case PCOLL_SEND:
+            return row->send_bytes(&plan->signature, plan->local, plan->rank);
+        case PCOLL_RECV:
+            return row->recv_bytes(&plan->signature, plan->local, plan->rank);
+        case PCOLL_TEMP:
+            return plan->temp_bytes;
+        case PCOLL_CELL:
+            return (uint64_t)plan->ncounters * PCOLL_CELL_BYTES;
+        case PCOLL_NUM_BUFFERS:
+            break;
+    }
+    assert(0 && "no such buffer");
+    return 0;
 }
 
 void pcoll_plan_open(struct pcoll_plan *plan, int phase)

@@ -27,6 +27,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "algorithms/plan/collective.h"
+
 enum pcoll_result {
     PCOLL_OK = 0,
     PCOLL_PENDING,     /* under way, not complete yet */
@@ -38,8 +40,6 @@ enum pcoll_result {
 
 #define PCOLL_MUST_CHECK __attribute__((warn_unused_result))
 
-enum pcoll_coll { PCOLL_BARRIER, PCOLL_BCAST, PCOLL_ALLGATHER, PCOLL_NUM_COLLS };
-
 /* Where the ranks of a communicator are.  Belongs to it and outlives all its plans. */
 struct pcoll_topology {
     int nnodes;
@@ -48,21 +48,10 @@ struct pcoll_topology {
     const int *members; /* [nranks]: of each node, the rank that best leads it comes first */
 };
 
-/* What is asked for.  The same on all ranks of the communicator. */
-struct pcoll_signature {
-    enum pcoll_coll coll;
-    int nranks;
-    int root;       /* broadcast only, else 0 */
-    uint64_t bytes; /* broadcast: the message; allgather: the block of one rank */
-    int in_place;   /* allgather: own block is in the receive buffer already */
-    const struct pcoll_topology *topology; /* NULL: all ranks on one node */
-};
-
 /* The memory of a rank that an entry can name.
  *
- *   SEND  barrier: none.  broadcast: the root's message.  allgather: own block (bytes);
- *         with in_place, SEND is the own block of RECV
- *   RECV  broadcast: the message on all ranks but the root.  allgather: nranks * bytes
+ *   SEND  what the rank puts in, RECV  what it gets: the row of the collective says how many bytes
+ *         (collective.h); in place, SEND is a part of RECV
  *   TEMP  communication buffer of the plan, temp_bytes
  *   CELL  PCOLL_CELL_BYTES beside each counter, offset = counter * PCOLL_CELL_BYTES + byte;
  *         a medium may keep a counter and its cell in one cache line
@@ -79,8 +68,6 @@ enum pcoll_op {
     PCOLL_OP_WAIT, /* nothing: the phase is not complete before this trigger */
     PCOLL_NUM_OPS
 };
-
-#define PCOLL_NONE (-1)
 
 struct pcoll_place {
     enum pcoll_buffer buffer;
@@ -121,6 +108,7 @@ struct pcoll_phase {
 
 struct pcoll_plan {
     struct pcoll_signature signature;
+    const struct pcoll_local *local; /* NULL: the signature says all */
     int rank;
     const char *algorithm; /* name in the algorithm table */
     int nphases;
@@ -196,7 +184,9 @@ static inline struct pcoll_place pcoll_at(enum pcoll_buffer buffer, uint64_t off
 
 struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan);
 
-const char *pcoll_coll_name(enum pcoll_coll coll); /* "barrier", "bcast", "allgather" */
+/* How long a buffer of the plan's rank is. */
+uint64_t pcoll_plan_bytes(const struct pcoll_plan *plan, enum pcoll_buffer buffer);
+
 const char *pcoll_result_text(enum pcoll_result result);
 const char *pcoll_op_name(enum pcoll_op op);             /* "add", "put", "get", "copy", "wait" */
 const char *pcoll_buffer_name(enum pcoll_buffer buffer); /* "send", "recv", "temp", "cell" */

@@ -46,44 +46,23 @@ enum pcoll_result pcoll_check_fail(const struct pcoll_check *check, int rank, in
 int pcoll_check_is_input(const struct pcoll_check *check, int rank, enum pcoll_buffer buffer,
                          uint64_t at)
 {
-    const struct pcoll_signature *sig = &check->plans[rank]->signature;
+    const struct pcoll_span input = pcoll_check_input_in_recv(check, rank);
 
-    if (buffer == PCOLL_RECV && sig->coll == PCOLL_ALLGATHER && sig->in_place)
-        return at / sig->bytes == (uint64_t)rank;
+    if (buffer == PCOLL_RECV)
+        return at >= input.first && at - input.first < input.count;
     return buffer == PCOLL_SEND;
 }
 
-static uint64_t send_bytes(const struct pcoll_signature *sig, int rank)
+struct pcoll_span pcoll_check_input_in_recv(const struct pcoll_check *check, int rank)
 {
-    if (sig->coll == PCOLL_BCAST)
-        return rank == sig->root ? sig->bytes : 0;
-    return sig->coll == PCOLL_ALLGATHER ? sig->bytes : 0;
-}
+    const struct pcoll_plan *plan = check->plans[rank];
 
-static uint64_t recv_bytes(const struct pcoll_signature *sig, int rank)
-{
-    if (sig->coll == PCOLL_BCAST)
-        return rank == sig->root ? 0 : sig->bytes;
-    return sig->coll == PCOLL_ALLGATHER ? (uint64_t)sig->nranks * sig->bytes : 0;
-}
-
-static uint64_t buffer_bytes(const struct pcoll_plan *plan, enum pcoll_buffer buffer)
-{
-    switch (buffer) {
-        case PCOLL_SEND:
-            return send_bytes(&plan->signature, plan->rank);
-        case PCOLL_RECV:
-            return recv_bytes(&plan->signature, plan->rank);
-        case PCOLL_TEMP:
-            return plan->temp_bytes;
-        default:
-            return (uint64_t)plan->ncounters * PCOLL_CELL_BYTES;
-    }
+    return pcoll_input_in_recv(&plan->signature, plan->local, rank);
 }
 
 static int inside(const struct pcoll_plan *owner, struct pcoll_place place, uint64_t bytes)
 {
-    uint64_t size = buffer_bytes(owner, place.buffer);
+    uint64_t size = pcoll_plan_bytes(owner, place.buffer);
 
     return place.offset <= size && bytes <= size - place.offset;
 }
@@ -202,12 +181,6 @@ static enum pcoll_result check_entry(const struct pcoll_check *check, int rank, 
     return result;
 }
 
-static int same_signature(const struct pcoll_signature *a, const struct pcoll_signature *b)
-{
-    return a->coll == b->coll && a->nranks == b->nranks && a->root == b->root &&
-           a->bytes == b->bytes && a->in_place == b->in_place;
-}
-
 static enum pcoll_result check_head(const struct pcoll_check *check, int rank)
 {
     const struct pcoll_plan *plan = check->plans[rank];
@@ -215,11 +188,10 @@ static enum pcoll_result check_head(const struct pcoll_check *check, int rank)
 
     if (plan->rank != rank)
         return pcoll_check_fail(check, rank, PCOLL_NONE, PCOLL_NONE, "plan of rank %d", plan->rank);
-    if (!same_signature(sig, &check->plans[0]->signature))
+    if (!pcoll_signature_same(sig, &check->plans[0]->signature))
         return pcoll_check_fail(check, rank, PCOLL_NONE, PCOLL_NONE,
                                 "signature differs from that of rank 0");
-    if ((unsigned)sig->coll >= PCOLL_NUM_COLLS || sig->nranks != check->nranks || sig->root < 0 ||
-        sig->root >= sig->nranks)
+    if (!pcoll_signature_is_valid(sig, plan->local) || sig->nranks != check->nranks)
         return pcoll_check_fail(check, rank, PCOLL_NONE, PCOLL_NONE, "bad signature");
     if (plan->nphases < 1 || plan->nphases != check->nphases)
         return pcoll_check_fail(check, rank, PCOLL_NONE, PCOLL_NONE, "%d phases, not %d as rank 0",

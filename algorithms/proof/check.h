@@ -25,10 +25,10 @@
  *   - hazards: of two accesses to a byte, one of them a write, one has ended before the other
  *     begins, and that of the earlier instance is the first; user buffers are touched between
  *     start and completion of their owner only; input is never written;
- *   - meaning: barrier: start k of all ranks precedes completion k of each; broadcast and
- *     allgather: at completion every byte of RECV comes, by a chain of moves of this very
- *     instance, from the right byte of SEND of the right rank, and has been written once in it.
- *     With in_place, SEND and the own block of RECV are the same input.
+ *   - meaning: of a collective that synchronizes, start k of all ranks precedes completion k of
+ *     each; of all others, at completion every byte of RECV that the collective's row expects
+ *     comes, by a chain of moves of this very instance, from the byte of SEND that the row names,
+ *     and has been written once in it.  In place, SEND and its part of RECV are the same input.
  *
  * What it cannot see: counters that wrap around (adds, thresholds and gains above 2^40 are
  * refused), and memory that a medium shares between plans.

@@ -1,6 +1,8 @@
 /* What the collective must achieve, traced backwards from each receive buffer at completion. */
 #include "algorithms/proof/private.h"
 
+#include <stdlib.h>
+
 /* A byte range of a rank's buffer as it is read in an instance. */
 struct range {
     int owner;
@@ -15,7 +17,7 @@ struct quest {
     uint64_t offset;
 };
 
-static enum pcoll_result check_barrier(const struct pcoll_flow *flow)
+static enum pcoll_result check_starts(const struct pcoll_flow *flow)
 {
     int nranks = flow->check->nranks, nphases = flow->check->nphases;
 
@@ -53,23 +55,25 @@ static const struct pcoll_access *last_write(const struct pcoll_flow *flow,
     return last;
 }
 
+/* The nearest of `end` and `border`, seen from `at`. */
+static uint64_t cut(uint64_t at, uint64_t end, uint64_t border)
+{
+    return at < border && border < end ? border : end;
+}
+
 /* How many bytes from the start of the range on are written, or are input, alike. */
 static uint64_t piece_bytes(const struct pcoll_flow *flow, const struct range *range)
 {
-    const struct pcoll_signature *sig = &flow->check->plans[0]->signature;
+    const struct pcoll_span input = pcoll_check_input_in_recv(flow->check, range->owner);
     const struct pcoll_access *accesses;
     int n = pcoll_flow_buffer(flow, range->owner, range->buffer, &accesses);
     uint64_t at = range->first, end = at + range->bytes;
 
-    if (range->buffer == PCOLL_RECV && sig->coll == PCOLL_ALLGATHER &&
-        sig->bytes - at % sig->bytes < end - at)
-        end = at + (sig->bytes - at % sig->bytes);
-    for (int i = 0; i < n; i++) {
-        if (accesses[i].is_write && at < accesses[i].first && accesses[i].first < end)
-            end = accesses[i].first;
-        if (accesses[i].is_write && at < accesses[i].end && accesses[i].end < end)
-            end = accesses[i].end;
-    }
+    if (range->buffer == PCOLL_RECV)
+        end = cut(at, cut(at, end, input.first), input.first + input.count);
+    for (int i = 0; i < n; i++)
+        if (accesses[i].is_write)
+            end = cut(at, cut(at, end, accesses[i].first), accesses[i].end);
     return end - at;
 }
 
@@ -91,7 +95,7 @@ static enum pcoll_result check_input(const struct pcoll_flow *flow, const struct
     uint64_t offset = range->first;
 
     if (range->buffer == PCOLL_RECV)
-        offset %= flow->check->plans[0]->signature.bytes;
+        offset -= pcoll_check_input_in_recv(flow->check, range->owner).first;
     if (range->owner == quest->rank && offset == quest->offset)
         return PCOLL_OK;
     return pcoll_check_fail(flow->check, quest->receiver, quest->phase, PCOLL_NONE,
@@ -145,25 +149,37 @@ static enum pcoll_result trace(const struct pcoll_flow *flow, struct range range
     return PCOLL_OK;
 }
 
-/* Block `block` of the receive buffer of `receiver` holds the input of rank `source`. */
-static enum pcoll_result check_block(const struct pcoll_flow *flow, int receiver, int phase,
-                                     int block, int source)
+/* The blocks of the piece are those of SEND that ought to be there. */
+static enum pcoll_result check_piece(const struct pcoll_flow *flow, int receiver, int phase,
+                                     const struct pcoll_piece *piece)
 {
-    uint64_t bytes = flow->check->plans[0]->signature.bytes;
-    struct range range = {receiver, PCOLL_RECV, (uint64_t)block * bytes, bytes};
-    struct pcoll_order_event end = {PCOLL_COMPLETE, receiver, phase, 0};
+    const struct pcoll_order_event end = {PCOLL_COMPLETE, receiver, phase, 0};
 
-    return trace(flow, range, end, (struct quest){receiver, phase, source, 0});
+    if (piece->is_fold && piece->nranks > 1)
+        return pcoll_check_fail(flow->check, receiver, phase, PCOLL_NONE,
+                                "wants a fold of %d ranks, but entries only move", piece->nranks);
+    for (int k = 0; k < piece->nranks; k++) {
+        const struct range range = {receiver, PCOLL_RECV, piece->first + (uint64_t)k * piece->bytes,
+                                    piece->bytes};
+        const struct quest quest = {receiver, phase, piece->rank + k, piece->from};
+        enum pcoll_result result = trace(flow, range, end, quest);
+
+        if (result != PCOLL_OK)
+            return result;
+    }
+    return PCOLL_OK;
 }
 
-static enum pcoll_result check_receiver(const struct pcoll_flow *flow, int receiver, int phase)
+static enum pcoll_result check_receiver(const struct pcoll_flow *flow,
+                                        const struct pcoll_local *const *locals, int receiver,
+                                        int phase)
 {
-    const struct pcoll_signature *sig = &flow->check->plans[0]->signature;
+    const struct pcoll_signature *signature = &flow->check->plans[0]->signature;
+    const struct pcoll_collective *row = pcoll_collective_of(signature);
+    struct pcoll_piece piece;
 
-    if (sig->coll == PCOLL_BCAST)
-        return receiver == sig->root ? PCOLL_OK : check_block(flow, receiver, phase, 0, sig->root);
-    for (int source = 0; source < sig->nranks; source++) {
-        enum pcoll_result result = check_block(flow, receiver, phase, source, source);
+    for (int i = 0; row->expect(signature, locals, receiver, i, &piece); i++) {
+        enum pcoll_result result = check_piece(flow, receiver, phase, &piece);
 
         if (result != PCOLL_OK)
             return result;
@@ -173,15 +189,19 @@ static enum pcoll_result check_receiver(const struct pcoll_flow *flow, int recei
 
 enum pcoll_result pcoll_meaning_check(const struct pcoll_flow *flow)
 {
-    if (flow->check->plans[0]->signature.coll == PCOLL_BARRIER)
-        return check_barrier(flow);
-    for (int receiver = 0; receiver < flow->check->nranks; receiver++) {
-        for (int phase = 0; phase < flow->check->nphases; phase++) {
-            enum pcoll_result result = check_receiver(flow, receiver, phase);
+    const struct pcoll_check *check = flow->check;
+    const struct pcoll_local **locals;
+    enum pcoll_result result = PCOLL_OK;
 
-            if (result != PCOLL_OK)
-                return result;
-        }
-    }
-    return PCOLL_OK;
+    if (pcoll_coll_has(check->plans[0]->signature.coll, PCOLL_SYNCHRONIZES))
+        return check_starts(flow);
+    locals = calloc((size_t)check->nranks, sizeof(*locals));
+    if (locals == NULL)
+        return PCOLL_ERR_NOMEM;
+    for (int rank = 0; rank < check->nranks; rank++)
+        locals[rank] = check->plans[rank]->local;
+    for (int i = 0; i < check->nranks * check->nphases && result == PCOLL_OK; i++)
+        result = check_receiver(flow, locals, i / check->nphases, i % check->nphases);
+    free(locals);
+    return result;
 }

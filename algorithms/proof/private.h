@@ -21,9 +21,10 @@ enum pcoll_result pcoll_check_fail(const struct pcoll_check *check, int rank, in
 
 const char *pcoll_check_buffer_name(enum pcoll_buffer buffer);
 
-/* Whether that byte holds what the user put there: SEND, and with in_place the own block. */
+/* Whether that byte holds what the user put there: SEND, and in place that part of RECV. */
 int pcoll_check_is_input(const struct pcoll_check *check, int rank, enum pcoll_buffer buffer,
                          uint64_t at);
+struct pcoll_span pcoll_check_input_in_recv(const struct pcoll_check *check, int rank);
 
 /* A point in the run of a rank.  What an entry does to its own rank, and every read, begins and
  * ends at FIRE; the data of a put lands, and a peer's counter is raised, by ARRIVE. */

@@ -32,24 +32,36 @@ static uint64_t phase_of(int rank, int instance, size_t byte)
     return 7 * (uint64_t)rank + 61 * (uint64_t)instance + byte / PERIOD * 3;
 }
 
-static size_t piece(size_t left)
+/* How many bytes from byte `at` of the data on lie in one stretch of the pattern. */
+static size_t stretch(size_t at, size_t left)
 {
-    return left < PERIOD ? left : PERIOD;
+    const size_t room = PERIOD - at % PERIOD;
+
+    return left < room ? left : room;
 }
 
-static void fill_block(unsigned char *to, size_t bytes, int rank, int instance)
+/* What byte `at` of a rank's data is, and those behind it in its stretch. */
+static const unsigned char *data_of(int rank, int instance, size_t at)
+{
+    return pattern(phase_of(rank, instance, at)) + at % PERIOD;
+}
+
+static void fill_data(unsigned char *to, size_t bytes, int rank, int instance)
 {
     for (size_t at = 0; at < bytes; at += PERIOD)
-        memcpy(to + at, pattern(phase_of(rank, instance, at)), piece(bytes - at));
+        memcpy(to + at, data_of(rank, instance, at), stretch(at, bytes - at));
 }
 
-/* Position of the first byte that is not right, or `bytes`. */
-static size_t first_wrong(const unsigned char *is, size_t bytes, int rank, int instance)
+/* Position of the first of `bytes` bytes that is not what it ought to be, the rank's data from
+ * byte `from` on; or `bytes`. */
+static size_t first_wrong(const unsigned char *is, size_t bytes, int rank, int instance,
+                          size_t from)
 {
-    for (size_t at = 0; at < bytes; at += PERIOD) {
-        const unsigned char *ought = pattern(phase_of(rank, instance, at));
+    for (size_t at = 0, n; at < bytes; at += n) {
+        const unsigned char *ought = data_of(rank, instance, from + at);
 
-        if (memcmp(is + at, ought, piece(bytes - at)) != 0)
+        n = stretch(from + at, bytes - at);
+        if (memcmp(is + at, ought, n) != 0)
             for (size_t i = 0;; i++)
                 if (is[at + i] != ought[i])
                     return at + i;
@@ -70,8 +82,8 @@ static void set_all(struct pcoll_explore *explore, int rank, enum pcoll_buffer b
 void pcoll_explore_fill(struct pcoll_explore *explore, int rank, int instance)
 {
     set_all(explore, rank, PCOLL_RECV, POISON_RECV);
-    fill_block(memory(explore, rank, PCOLL_SEND), explore->rank[rank].buffer[PCOLL_SEND].bytes,
-               rank, instance);
+    fill_data(memory(explore, rank, PCOLL_SEND), explore->rank[rank].buffer[PCOLL_SEND].bytes, rank,
+              instance);
 }
 
 void pcoll_explore_scribble(struct pcoll_explore *explore, int rank)
@@ -80,11 +92,13 @@ void pcoll_explore_scribble(struct pcoll_explore *explore, int rank)
     set_all(explore, rank, PCOLL_RECV, POISON_USER);
 }
 
-static bool verify_block(struct pcoll_explore *explore, int rank, int instance, int from, size_t at)
+/* Block k of the piece. */
+static bool verify_block(struct pcoll_explore *explore, int rank, int instance,
+                         const struct pcoll_piece *piece, int k)
 {
-    const size_t bytes = explore->rank[rank].plan->signature.bytes;
+    const size_t bytes = piece->bytes, at = piece->first + (size_t)k * bytes;
     const unsigned char *is = memory(explore, rank, PCOLL_RECV) + at;
-    const size_t wrong = first_wrong(is, bytes, from, instance);
+    const size_t wrong = first_wrong(is, bytes, piece->rank + k, instance, piece->from);
 
     if (wrong == bytes)
         return true;
@@ -97,10 +111,23 @@ static bool verify_block(struct pcoll_explore *explore, int rank, int instance, 
         : is[wrong] == POISON_USER  ? " (inactive user memory)"
         : is[wrong] == POISON_OTHER ? " (TEMP or CELL never written)"
                                     : "",
-        wrong, from);
+        (size_t)piece->from + wrong, piece->rank + k);
 }
 
-static bool verify_barrier(struct pcoll_explore *explore, int rank, int instance)
+static bool verify_piece(struct pcoll_explore *explore, int rank, int instance,
+                         const struct pcoll_piece *piece)
+{
+    if (piece->is_fold && piece->nranks > 1)
+        return pcoll_explore_fail(explore, PCOLL_EXPLORE_FAULT_RESULT,
+                                  "rank %d wants a fold of %d ranks, but entries only move", rank,
+                                  piece->nranks);
+    for (int k = 0; k < piece->nranks; k++)
+        if (!verify_block(explore, rank, instance, piece, k))
+            return false;
+    return true;
+}
+
+static bool verify_starts(struct pcoll_explore *explore, int rank, int instance)
 {
     for (int r = 0; r < explore->nranks; r++)
         if (explore->progress[r].started <= instance)
@@ -112,14 +139,14 @@ static bool verify_barrier(struct pcoll_explore *explore, int rank, int instance
 
 bool pcoll_explore_verify(struct pcoll_explore *explore, int rank, int instance)
 {
-    const struct pcoll_signature *s = &explore->rank[rank].plan->signature;
+    const struct pcoll_signature *signature = &explore->rank[rank].plan->signature;
+    const struct pcoll_collective *row = pcoll_collective_of(signature);
+    struct pcoll_piece piece;
 
-    if (s->coll == PCOLL_BARRIER)
-        return verify_barrier(explore, rank, instance);
-    if (s->coll == PCOLL_BCAST)
-        return rank == s->root || verify_block(explore, rank, instance, s->root, 0);
-    for (int r = 0; r < explore->nranks; r++)
-        if (!verify_block(explore, rank, instance, r, (size_t)r * s->bytes))
+    if (explore->synchronizes)
+        return verify_starts(explore, rank, instance);
+    for (int i = 0; row->expect(signature, explore->locals, rank, i, &piece); i++)
+        if (!verify_piece(explore, rank, instance, &piece))
             return false;
     return true;
 }

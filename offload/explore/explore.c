@@ -273,7 +273,7 @@ static bool depend(const struct pcoll_explore *explore, struct explore_event t,
 /* Does a rank complete the instance of the barrier that t is to start? */
 static bool slips_through(const struct explorer *x, struct explore_event t)
 {
-    return t.kind == EXPLORE_START && x->explore->rank[0].plan->signature.coll == PCOLL_BARRIER &&
+    return t.kind == EXPLORE_START && x->explore->synchronizes &&
            x->furthest > x->explore->progress[t.index].started;
 }
 

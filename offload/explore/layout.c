@@ -7,30 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t buffer_bytes(const struct pcoll_plan *plan, enum pcoll_buffer buffer)
-{
-    const struct pcoll_signature *s = &plan->signature;
-    const int is_root = plan->rank == s->root;
-
-    switch (buffer) {
-        case PCOLL_SEND:
-            if (s->coll == PCOLL_BCAST)
-                return is_root ? s->bytes : 0;
-            return s->coll == PCOLL_ALLGATHER ? s->bytes : 0;
-        case PCOLL_RECV:
-            if (s->coll == PCOLL_BCAST)
-                return is_root ? 0 : s->bytes;
-            return s->coll == PCOLL_ALLGATHER ? s->bytes * (uint64_t)s->nranks : 0;
-        case PCOLL_TEMP:
-            return plan->temp_bytes;
-        default:
-            return (uint64_t)plan->ncounters * PCOLL_CELL_BYTES;
-    }
-}
-
 static bool inside(const struct pcoll_plan *plan, struct pcoll_place place, uint64_t bytes)
 {
-    uint64_t room = buffer_bytes(plan, place.buffer);
+    uint64_t room = place.buffer < PCOLL_NUM_BUFFERS ? pcoll_plan_bytes(plan, place.buffer) : 0;
 
     return place.buffer < PCOLL_NUM_BUFFERS && bytes <= room && place.offset <= room - bytes;
 }
@@ -186,16 +165,19 @@ static enum pcoll_result lay_rank_slots(struct pcoll_explore *explore, int rank)
 static void lay_buffers(struct pcoll_explore *explore, int rank)
 {
     struct explore_rank *mine = &explore->rank[rank];
-    const struct pcoll_signature *s = &mine->plan->signature;
+    const struct pcoll_plan *plan = mine->plan;
+    const bool in_place = pcoll_is_in_place(&plan->signature, plan->local);
 
     for (int b = 0; b < PCOLL_NUM_BUFFERS; b++) {
-        size_t bytes = (size_t)buffer_bytes(mine->plan, (enum pcoll_buffer)b);
-        const bool is_alias = b == PCOLL_SEND && s->in_place;
+        size_t bytes = (size_t)pcoll_plan_bytes(plan, (enum pcoll_buffer)b);
+        const bool is_alias = b == PCOLL_SEND && in_place;
 
         mine->buffer[b] = (struct explore_region){is_alias ? 0 : take(explore, bytes), bytes};
     }
-    if (s->in_place)
-        mine->buffer[PCOLL_SEND].at = mine->buffer[PCOLL_RECV].at + (size_t)rank * s->bytes;
+    if (in_place)
+        mine->buffer[PCOLL_SEND].at =
+            mine->buffer[PCOLL_RECV].at +
+            (size_t)pcoll_input_in_recv(&plan->signature, plan->local, rank).first;
 }
 
 /* What steers comes first: see control_bytes. */
@@ -278,11 +260,15 @@ enum pcoll_result pcoll_explore_create(struct pcoll_plan *const *plans, int nran
     explore->nranks = nranks;
     explore->nrails = count_rails(plans, nranks);
     explore->ordered = is_ordered(plans, nranks, options->order);
+    explore->synchronizes = pcoll_coll_has(plans[0]->signature.coll, PCOLL_SYNCHRONIZES);
     explore->rank = calloc((size_t)nranks, sizeof(*explore->rank));
-    if (!explore->rank)
+    explore->locals = calloc((size_t)nranks, sizeof(*explore->locals));
+    if (!explore->rank || !explore->locals)
         goto destroy;
-    for (int r = 0; r < nranks; r++)
+    for (int r = 0; r < nranks; r++) {
         explore->rank[r].plan = plans[r];
+        explore->locals[r] = plans[r]->local;
+    }
     if (lay_control(explore) != PCOLL_OK)
         goto destroy;
     pcoll_explore_reset(explore);
@@ -301,6 +287,7 @@ void pcoll_explore_destroy(struct pcoll_explore *explore)
     for (int r = 0; explore->rank && r < explore->nranks; r++)
         free(explore->rank[r].head);
     free(explore->rank);
+    free(explore->locals);
     free(explore->slot);
     free(explore->block);
     free(explore);

@@ -39,7 +39,7 @@ struct explore_slot {
     uint8_t all;        /* what happens to it: bits 1 << kind */
 };
 
-struct explore_region { /* with in_place, SEND is the own block of RECV */
+struct explore_region { /* in place, SEND is a part of RECV */
     size_t at, bytes;   /* in the block */
 };
 
@@ -62,7 +62,9 @@ struct pcoll_explore {
     bool ordered;
     bool dry; /* move no data and check nothing: control only */
     struct explore_rank *rank;
-    size_t ncounters; /* of all ranks */
+    const struct pcoll_local **locals; /* [nranks], as pcoll_collective.expect wants them */
+    bool synchronizes;                 /* PCOLL_SYNCHRONIZES */
+    size_t ncounters;                  /* of all ranks */
     int nslots;
     struct explore_slot *slot;
 

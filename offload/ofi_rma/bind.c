@@ -129,18 +129,12 @@ static enum pcoll_result register_some(const struct pcoll_ofi_binding *b,
 static enum pcoll_result register_with(const struct pcoll_ofi_binding *b,
                                        struct pcoll_ofi_rail *rail)
 {
-    const struct pcoll_signature *sig = &b->plan->signature;
-    uint64_t send = 0, recv = 0;
+    const uint64_t send = pcoll_plan_bytes(b->plan, PCOLL_SEND);
+    const uint64_t recv = pcoll_plan_bytes(b->plan, PCOLL_RECV);
     enum pcoll_result result;
     size_t bytes;
     char *area = pcoll_shm_own_area(&b->shm, &bytes);
 
-    if (sig->coll == PCOLL_ALLGATHER || (sig->coll == PCOLL_BCAST && b->plan->rank == sig->root))
-        send = sig->bytes;
-    if (sig->coll == PCOLL_ALLGATHER)
-        recv = sig->bytes * (uint64_t)sig->nranks;
-    else if (sig->coll == PCOLL_BCAST && b->plan->rank != sig->root)
-        recv = sig->bytes;
     result =
         register_some(b, rail, "a plan's inbox", b->bound->mailbox, b->mail_bytes, &rail->mail);
     if (result == PCOLL_OK)

@@ -43,26 +43,12 @@ static enum pcoll_result reserve(struct trigger_bound *b)
     return PCOLL_OK;
 }
 
-static uint64_t send_bytes(const struct pcoll_signature *sig, int rank)
-{
-    if (sig->coll == PCOLL_BARRIER || (sig->coll == PCOLL_BCAST && rank != sig->root))
-        return 0;
-    return sig->bytes;
-}
-
-static uint64_t recv_bytes(const struct pcoll_signature *sig, int rank)
-{
-    if (sig->coll == PCOLL_ALLGATHER)
-        return (uint64_t)sig->nranks * sig->bytes;
-    return sig->coll == PCOLL_BCAST && rank != sig->root ? sig->bytes : 0;
-}
-
 static enum pcoll_result get_memory(struct trigger_bound *b, const struct pcoll_memory *memory)
 {
     const struct pcoll_plan *plan = b->plan;
 
-    b->sizes[PCOLL_SEND] = send_bytes(&plan->signature, plan->rank);
-    b->sizes[PCOLL_RECV] = recv_bytes(&plan->signature, plan->rank);
+    b->sizes[PCOLL_SEND] = pcoll_plan_bytes(plan, PCOLL_SEND);
+    b->sizes[PCOLL_RECV] = pcoll_plan_bytes(plan, PCOLL_RECV);
     b->sizes[PCOLL_TEMP] = plan->temp_bytes;
     b->sizes[PCOLL_CELL] = (uint64_t)b->ncounters * PCOLL_CELL_BYTES;
     b->buffers[PCOLL_SEND] = memory->send;

@@ -9,8 +9,8 @@
 
 static enum pcoll_result make_plan(struct job *job, int rank)
 {
-    enum pcoll_result result =
-        pcoll_generate(job->algorithm, &job->signature, rank, &job->params, &job->plans[rank]);
+    enum pcoll_result result = pcoll_generate(job->algorithm, &job->signature, NULL, rank,
+                                              &job->params, &job->plans[rank]);
 
     if (result == PCOLL_OK && job->lowered)
         result = pcoll_lower(job->algorithm, &job->params, &job->plans[rank]);

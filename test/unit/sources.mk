@@ -2,6 +2,7 @@
 check_PROGRAMS += \
     %D%/test_bootstrap \
     %D%/test_choose \
+    %D%/test_collective \
     %D%/test_discrete \
     %D%/test_explore \
     %D%/test_goal \

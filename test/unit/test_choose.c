@@ -159,8 +159,8 @@ static int can_be_made(const struct trial *trial)
         struct pcoll_plan *plan;
         int fits;
 
-        if (pcoll_generate(trial->choice.algorithm, &trial->signature, rank, &trial->choice.params,
-                           &plan) != PCOLL_OK)
+        if (pcoll_generate(trial->choice.algorithm, &trial->signature, NULL, rank,
+                           &trial->choice.params, &plan) != PCOLL_OK)
             return 0;
         fits =
             (plan->needs & ~trial->caps.provides) == 0 && plan->temp_bytes <= trial->caps.max_temp;
@@ -206,7 +206,7 @@ static void test_best(void)
         struct trial trial =
             trial_of((enum pcoll_coll)(i % PCOLL_NUM_COLLS), nranks[i / 3 % 6], bytes[i / 18 % 7]);
 
-        if (trial.signature.coll == PCOLL_BARRIER)
+        if (pcoll_coll_has(trial.signature.coll, PCOLL_SYNCHRONIZES))
             trial.signature.bytes = 0;
         trial.caps.provides = provides[i / 126 % 2];
         trial.caps.cores = machine.cores = i / 252 * 2;
@@ -295,7 +295,8 @@ static void test_trivial(void)
 static void test_hint_names(void)
 {
     for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
-        struct trial trial = trial_of(row->coll, 8, row->coll == PCOLL_BARRIER ? 0 : 64);
+        struct trial trial =
+            trial_of(row->coll, 8, pcoll_coll_has(row->coll, PCOLL_SYNCHRONIZES) ? 0 : 64);
 
         trial.hint.algorithm = row->name;
         expect(&trial, row->name, "hint", NULL, row->name);
@@ -676,7 +677,7 @@ static void test_candidates(void)
             trial_of((enum pcoll_coll)(i % PCOLL_NUM_COLLS), nranks[i / 3 % 4], bytes[i / 12]);
 
         trial.json = HEAD EVEN "}}";
-        if (trial.signature.coll == PCOLL_BARRIER)
+        if (pcoll_coll_has(trial.signature.coll, PCOLL_SYNCHRONIZES))
             trial.signature.bytes = 0;
         pcoll_table_destroy(table);
         if (pcoll_table_parse("t.json", trial.json, stdout, &table) != PCOLL_OK)
@@ -757,7 +758,7 @@ static void test_work(void)
             struct trial trial =
                 trial_of((enum pcoll_coll)(i % PCOLL_NUM_COLLS), nranks[k], bytes[i / 3]);
 
-            if (trial.signature.coll == PCOLL_BARRIER)
+            if (pcoll_coll_has(trial.signature.coll, PCOLL_SYNCHRONIZES))
                 trial.signature.bytes = 0;
             trial.caps.max_temp = UINT64_MAX;
             run(&trial);

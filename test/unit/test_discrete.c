@@ -382,13 +382,14 @@ static void check_row(const struct pcoll_algorithm *row, enum job_map map)
     options.noise = 2;
     for (int nranks = 2; nranks <= 17; nranks += 5)
         for (int v = job_variants(row, nranks, params); v-- > 0;) {
-            struct pcoll_job job = {.algorithm = row,
-                                    .params = params[v],
-                                    .signature = {.coll = row->coll,
-                                                  .nranks = nranks,
-                                                  .root = row->coll == PCOLL_BCAST ? nranks / 2 : 0,
-                                                  .bytes = row->coll == PCOLL_BARRIER ? 0 : 1001,
-                                                  .topology = job_topology(map, nranks)}};
+            struct pcoll_job job = {
+                .algorithm = row,
+                .params = params[v],
+                .signature = {.coll = row->coll,
+                              .nranks = nranks,
+                              .root = pcoll_coll_has(row->coll, PCOLL_ROOTED) ? nranks / 2 : 0,
+                              .bytes = pcoll_coll_has(row->coll, PCOLL_SYNCHRONIZES) ? 0 : 1001,
+                              .topology = job_topology(map, nranks)}};
 
             options.seed++;
             options.ports = 1 + v % 2;
@@ -425,13 +426,15 @@ static void check_lowered(void)
 static int broken_rank, broken_how;
 
 /* The butterfly allgather with one rank's plan broken. */
-static enum pcoll_result generate_broken(const struct pcoll_signature *signature, int rank,
+static enum pcoll_result generate_broken(const struct pcoll_signature *signature,
+                                         const struct pcoll_local *local, int rank,
                                          const struct pcoll_params *params,
                                          struct pcoll_plan **plan_p)
 {
     const struct pcoll_algorithm *row = pcoll_algorithm_find(
-        signature->coll, signature->coll == PCOLL_BARRIER ? "butterfly" : "ring");
-    enum pcoll_result result = row->generate(signature, rank, params, plan_p);
+        signature->coll,
+        pcoll_coll_has(signature->coll, PCOLL_SYNCHRONIZES) ? "butterfly" : "ring");
+    enum pcoll_result result = row->generate(signature, local, rank, params, plan_p);
 
     if (result != PCOLL_OK || rank != broken_rank)
         return result;
@@ -450,9 +453,10 @@ static enum pcoll_result generate_broken(const struct pcoll_signature *signature
 
 static void check_broken(enum pcoll_coll coll, int how, const char *what)
 {
-    struct pcoll_algorithm row =
-        *pcoll_algorithm_find(coll, coll == PCOLL_BARRIER ? "butterfly" : "ring");
-    struct pcoll_job job = job_of(coll, row.name, 8, coll == PCOLL_BARRIER ? 0 : 100);
+    struct pcoll_algorithm row = *pcoll_algorithm_find(
+        coll, pcoll_coll_has(coll, PCOLL_SYNCHRONIZES) ? "butterfly" : "ring");
+    struct pcoll_job job =
+        job_of(coll, row.name, 8, pcoll_coll_has(coll, PCOLL_SYNCHRONIZES) ? 0 : 100);
     struct pcoll_engine_options options = options_of(machine);
     struct pcoll_engine_result result;
 
@@ -494,7 +498,8 @@ static void check_seeds(void)
 
 static void check_large(enum pcoll_coll coll, const char *name, int nranks)
 {
-    struct pcoll_job job = job_of(coll, name, nranks, coll == PCOLL_BARRIER ? 0 : 8);
+    struct pcoll_job job =
+        job_of(coll, name, nranks, pcoll_coll_has(coll, PCOLL_SYNCHRONIZES) ? 0 : 8);
     struct pcoll_engine_options options = options_of(machine);
     struct pcoll_engine_result result;
 

@@ -75,11 +75,12 @@ static void explore_params(struct tally *states, struct tally *traces,
                            struct pcoll_params params, int lowered)
 {
     const int nsizes = algorithm->uses_segment && nranks <= ALL_ORDERS ? NSIZES : 1;
-    const int nroots = algorithm->coll == PCOLL_BCAST ? nranks : 1;
+    const int nroots = pcoll_coll_has(algorithm->coll, PCOLL_ROOTED) ? nranks : 1;
 
     for (int size = 0; size < nsizes; size++)
         for (int root = 0; root < nroots; root++)
-            for (int in_place = 0; in_place <= (algorithm->coll == PCOLL_ALLGATHER); in_place++) {
+            for (int in_place = 0; in_place <= pcoll_coll_has(algorithm->coll, PCOLL_IN_PLACE);
+                 in_place++) {
                 struct job job = {
                     .algorithm = algorithm,
                     .signature = {algorithm->coll, nranks, root, sizes[size].bytes, in_place},

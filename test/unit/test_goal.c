@@ -194,8 +194,8 @@ static void check_text(const struct pcoll_algorithm *row)
 
     for (int nranks = 2; nranks <= 13; nranks += nranks < 5 ? 3 : 4)
         for (int v = job_variants(row, nranks, params); v-- > 0;) {
-            struct pcoll_job job =
-                job_of(row->coll, row->name, nranks, row->coll == PCOLL_BARRIER ? 0 : 1001);
+            struct pcoll_job job = job_of(row->coll, row->name, nranks,
+                                          pcoll_coll_has(row->coll, PCOLL_SYNCHRONIZES) ? 0 : 1001);
             int found;
 
             job.params = params[v];

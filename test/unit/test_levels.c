@@ -60,8 +60,8 @@ static void check_small(int row, int nranks, int per_node)
     for (int rank = 0; rank < nranks; rank += step) {
         struct pcoll_plan *plan;
 
-        if (pcoll_generate(pcoll_algorithm_find(small[row].coll, small[row].name), &signature, rank,
-                           &params, &plan) != PCOLL_OK)
+        if (pcoll_generate(pcoll_algorithm_find(small[row].coll, small[row].name), &signature, NULL,
+                           rank, &params, &plan) != PCOLL_OK)
             abort();
         good = good && is_small(plan, topology->nnodes, per_node);
         most = plan->nentries > most ? plan->nentries : most;
@@ -118,9 +118,10 @@ static void check_leaders(void)
         int good = 1;
 
         for (enum job_map map = JOB_PAIRS; map < JOB_APART; map++) {
-            struct job job = {.algorithm = pcoll_algorithm_find(coll, names[i]),
-                              .signature = {coll, 14, 0, coll == PCOLL_BARRIER ? 0 : 9, 0},
-                              .params = {.path = i == 4 ? PCOLL_PATH_USER : PCOLL_PATH_TEMP}};
+            struct job job = {
+                .algorithm = pcoll_algorithm_find(coll, names[i]),
+                .signature = {coll, 14, 0, pcoll_coll_has(coll, PCOLL_SYNCHRONIZES) ? 0 : 9, 0},
+                .params = {.path = i == 4 ? PCOLL_PATH_USER : PCOLL_PATH_TEMP}};
 
             job.signature.topology = job_topology(map, 14);
             if (job_make(&job) != PCOLL_OK)

@@ -181,12 +181,14 @@ static int try_sizes(struct meeting *meeting, const struct part *part, struct jo
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         if (sizes[i] == BIG && n > 4)
             continue;
-        job->signature.bytes = job->signature.coll == PCOLL_BARRIER ? 0 : sizes[i];
-        job->signature.root = job->signature.coll == PCOLL_BCAST ? (int)(i * 3) % n : 0;
-        job->signature.in_place = job->signature.coll == PCOLL_ALLGATHER && i % 2;
+        job->signature.bytes =
+            pcoll_coll_has(job->signature.coll, PCOLL_SYNCHRONIZES) ? 0 : sizes[i];
+        job->signature.root =
+            pcoll_coll_has(job->signature.coll, PCOLL_ROOTED) ? (int)(i * 3) % n : 0;
+        job->signature.in_place = pcoll_coll_has(job->signature.coll, PCOLL_IN_PLACE) && i % 2;
         if (try_one(meeting, part, job, sizes[i] > 1000 ? 5 : 20))
             return 1;
-        if (job->signature.coll == PCOLL_BARRIER)
+        if (pcoll_coll_has(job->signature.coll, PCOLL_SYNCHRONIZES))
             break;
     }
     return 0;

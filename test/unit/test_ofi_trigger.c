@@ -60,7 +60,7 @@ static int make_part(struct part *p, const struct trial *t, const struct party *
                                   .root = t->root % party->bootstrap.nranks,
                                   .bytes = t->bytes};
 
-    if (sig.coll != PCOLL_BCAST)
+    if (!pcoll_coll_has(sig.coll, PCOLL_ROOTED))
         sig.root = 0;
     *p = (struct part){.medium = medium,
                        .group = party->group,
@@ -100,10 +100,10 @@ static int run_sizes(struct party *party, struct trial *t)
 {
     static const uint64_t sizes[] = {1, 40000, 0, 48, 49, 5000};
     int is_small = party->bootstrap.nranks <= SMALL_JOB, wrong = 0;
-    int nsizes = t->row->coll == PCOLL_BARRIER ? 1 : is_small ? 6 : 2;
+    int nsizes = pcoll_coll_has(t->row->coll, PCOLL_SYNCHRONIZES) ? 1 : is_small ? 6 : 2;
 
     for (int i = 0; i < nsizes && !wrong; i++) {
-        t->bytes = t->row->coll == PCOLL_BARRIER ? 0 : sizes[i];
+        t->bytes = pcoll_coll_has(t->row->coll, PCOLL_SYNCHRONIZES) ? 0 : sizes[i];
         t->root = i;
         t->instances = sizes[i] == 1 && is_small ? 12 : 3;
         wrong = run_trial(party, t);

@@ -74,7 +74,7 @@ static void test_job(struct tally *t, struct job *job, int nseeds)
 static uint64_t large(enum pcoll_coll coll, int nranks)
 {
     const uint64_t n = (uint64_t)nranks, bytes = 64 * 1024 + 3;
-    const uint64_t most = (1 << 21) / (coll == PCOLL_ALLGATHER ? n * n : n) | 1;
+    const uint64_t most = (1 << 21) / (pcoll_coll_has(coll, PCOLL_ROOTED) ? n : n * n) | 1;
 
     return bytes < most ? bytes : most;
 }
@@ -92,7 +92,7 @@ static int sizes(const struct pcoll_algorithm *algorithm, int nranks, struct siz
                                {most, most / 3}};
     int count = 0;
 
-    if (algorithm->coll == PCOLL_BARRIER) {
+    if (pcoll_coll_has(algorithm->coll, PCOLL_SYNCHRONIZES)) {
         size[0] = always[0];
         return 1;
     }
@@ -108,7 +108,7 @@ static int is_root_to_test(const struct job *job)
 {
     const int nranks = job->signature.nranks, root = job->signature.root;
 
-    if (job->signature.coll != PCOLL_BCAST)
+    if (!pcoll_coll_has(job->signature.coll, PCOLL_ROOTED))
         return root == 0;
     return (nranks <= 9 && !job_is_variation(job)) || root <= 1 || root == nranks - 1;
 }
@@ -148,7 +148,8 @@ static void test_params(struct tally *t, const struct pcoll_algorithm *algorithm
 
     for (int i = 0; i < nsizes; i++)
         for (int root = 0; root < nranks; root++)
-            for (int in_place = 0; in_place <= (algorithm->coll == PCOLL_ALLGATHER); in_place++) {
+            for (int in_place = 0; in_place <= pcoll_coll_has(algorithm->coll, PCOLL_IN_PLACE);
+                 in_place++) {
                 struct job job = {
                     .algorithm = algorithm,
                     .signature = {algorithm->coll, nranks, root, size[i].bytes, in_place},

@@ -9,11 +9,12 @@
 static struct pcoll_plan *make(enum pcoll_coll coll, const char *name, int nranks, int rank,
                                struct pcoll_params params)
 {
-    struct pcoll_signature signature = {coll, nranks, 0, coll != PCOLL_BARRIER, 1};
+    struct pcoll_signature signature = {coll, nranks, 0, !pcoll_coll_has(coll, PCOLL_SYNCHRONIZES),
+                                        1};
     struct pcoll_plan *plan = NULL;
 
-    signature.in_place = coll == PCOLL_ALLGATHER;
-    if (pcoll_generate(pcoll_algorithm_find(coll, name), &signature, rank, &params, &plan) !=
+    signature.in_place = pcoll_coll_has(coll, PCOLL_IN_PLACE);
+    if (pcoll_generate(pcoll_algorithm_find(coll, name), &signature, NULL, rank, &params, &plan) !=
         PCOLL_OK)
         abort();
     return plan;
@@ -106,9 +107,9 @@ static void check_counters_do_not_grow(void)
         struct pcoll_params params = {.segment = segment};
         struct pcoll_plan *chain = NULL, *eager = NULL;
 
-        if (pcoll_generate(pcoll_algorithm_find(PCOLL_BCAST, "chain"), &signature, 2, &params,
+        if (pcoll_generate(pcoll_algorithm_find(PCOLL_BCAST, "chain"), &signature, NULL, 2, &params,
                            &chain) != PCOLL_OK ||
-            pcoll_generate(pcoll_algorithm_find(PCOLL_BCAST, "eager"), &signature, 2, &params,
+            pcoll_generate(pcoll_algorithm_find(PCOLL_BCAST, "eager"), &signature, NULL, 2, &params,
                            &eager) != PCOLL_OK)
             abort();
         tap_ok(chain->ncounters == 1 && eager->ncounters == 10,
@@ -214,14 +215,15 @@ static void check_refusals(void)
     struct pcoll_params user = {.path = PCOLL_PATH_USER}, none = {0}, radix = {.radix = 1};
     struct pcoll_plan *plan = NULL;
 
-    tap_ok(pcoll_generate(bruck, &signature, 0, &user, &plan) == PCOLL_UNSUPPORTED,
+    tap_ok(pcoll_generate(bruck, &signature, NULL, 0, &user, &plan) == PCOLL_UNSUPPORTED,
            "a path that the algorithm has not is unsupported");
-    tap_ok(pcoll_generate(ring, &signature, 4, &none, &plan) == PCOLL_ERR_INVALID,
+    tap_ok(pcoll_generate(ring, &signature, NULL, 4, &none, &plan) == PCOLL_ERR_INVALID,
            "a rank out of range is invalid");
-    tap_ok(pcoll_generate(ring, &signature, 0, &radix, &plan) == PCOLL_ERR_INVALID,
+    tap_ok(pcoll_generate(ring, &signature, NULL, 0, &radix, &plan) == PCOLL_ERR_INVALID,
            "radix 1 is invalid");
     signature.coll = PCOLL_BCAST;
-    tap_ok(pcoll_generate(ring, &signature, 0, &none, &plan) == PCOLL_ERR_INVALID && plan == NULL,
+    tap_ok(pcoll_generate(ring, &signature, NULL, 0, &none, &plan) == PCOLL_ERR_INVALID &&
+               plan == NULL,
            "a signature of another collective is invalid");
     tap_ok(pcoll_algorithm_find(PCOLL_BCAST, "ring") == NULL, "names belong to a collective");
 }

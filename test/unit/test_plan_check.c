@@ -107,7 +107,8 @@ static void add_leaf_phase(struct pcoll_plan *plan, int bank)
 /* For one of two ranks, with one counter for each bank. */
 static struct pcoll_plan *new_plan(enum pcoll_coll coll, int rank, int banks)
 {
-    struct pcoll_signature signature = {coll, 2, 0, coll == PCOLL_BARRIER ? 0 : PAIR_BYTES, 0};
+    struct pcoll_signature signature = {
+        coll, 2, 0, pcoll_coll_has(coll, PCOLL_SYNCHRONIZES) ? 0 : PAIR_BYTES, 0};
     struct pcoll_plan *plan;
 
     if (pcoll_plan_create(&signature, rank, "by hand", banks, banks, &plan) != PCOLL_OK)

@@ -45,13 +45,14 @@ static void prove_sizes(struct tally *tally, struct job *job)
 {
     int nsizes = sizeof(sizes) / sizeof(sizes[0]);
 
-    if (job->signature.coll == PCOLL_BARRIER) {
+    if (pcoll_coll_has(job->signature.coll, PCOLL_SYNCHRONIZES)) {
         prove(tally, job);
         return;
     }
     for (int i = 0; i < nsizes; i++) {
         job->signature.bytes = sizes[i];
-        for (int in_place = 0; in_place <= (job->signature.coll == PCOLL_ALLGATHER); in_place++) {
+        for (int in_place = 0; in_place <= pcoll_coll_has(job->signature.coll, PCOLL_IN_PLACE);
+             in_place++) {
             job->signature.in_place = in_place;
             prove_segments(tally, job);
         }
@@ -69,7 +70,7 @@ static void prove_map(struct tally *tally, const struct pcoll_algorithm *algorit
                       .signature = {algorithm->coll, nranks, 0, 0, 0},
                       .lowered = lowered};
     int nvariants = job_variants(algorithm, nranks, params);
-    int nroots = algorithm->coll == PCOLL_BCAST && nranks <= ALL_ROOTS ? nranks : 1;
+    int nroots = pcoll_coll_has(algorithm->coll, PCOLL_ROOTED) && nranks <= ALL_ROOTS ? nranks : 1;
 
     job.signature.topology = job_topology(map, nranks);
     for (int variant = 0; variant < nvariants; variant++) {
@@ -108,7 +109,7 @@ static void prove_one(enum pcoll_coll coll, const char *name, int nranks, int lo
 {
     struct job job = {
         .algorithm = pcoll_algorithm_find(coll, name),
-        .signature = {coll, nranks, 0, coll == PCOLL_BARRIER ? 0 : 8, 0},
+        .signature = {coll, nranks, 0, pcoll_coll_has(coll, PCOLL_SYNCHRONIZES) ? 0 : 8, 0},
         .lowered = lowered,
     };
     struct tally tally = {0};

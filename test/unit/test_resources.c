@@ -48,7 +48,7 @@ static void look_at(const struct row *row, int nranks, int rank, struct most *mo
     struct pcoll_account account;
     struct pcoll_plan *plan;
 
-    if (pcoll_generate(algorithm, &signature, rank, &params, &plan) != PCOLL_OK)
+    if (pcoll_generate(algorithm, &signature, NULL, rank, &params, &plan) != PCOLL_OK)
         abort();
     account = pcoll_plan_account(plan);
     raise_to(&most->counters, plan->ncounters);
@@ -86,8 +86,8 @@ static void check_segments(void)
         const struct pcoll_params params = {.segment = segment};
         struct pcoll_plan *plan;
 
-        if (pcoll_generate(pcoll_algorithm_find(PCOLL_BCAST, "trinaryx3"), &signature, 5, &params,
-                           &plan) != PCOLL_OK)
+        if (pcoll_generate(pcoll_algorithm_find(PCOLL_BCAST, "trinaryx3"), &signature, NULL, 5,
+                           &params, &plan) != PCOLL_OK)
             abort();
         tap_ok(plan->ncounters == 3, "trinaryx3: 128 MiB in segments of %d KiB: 3 counters",
                (int)(segment >> 10));

@@ -229,7 +229,7 @@ static struct load load_of(const char *name, int nranks, uint64_t segment)
         struct pcoll_plan *plan;
         struct pcoll_account account;
 
-        if (pcoll_generate(algorithm, &signature, rank, &params, &plan) != PCOLL_OK)
+        if (pcoll_generate(algorithm, &signature, NULL, rank, &params, &plan) != PCOLL_OK)
             abort();
         account = pcoll_plan_account(plan);
         most.bytes = account.bytes_moved > most.bytes ? account.bytes_moved : most.bytes;
@@ -283,7 +283,7 @@ static int lanes_are_spread(const char *name, int rails, int counters)
         struct pcoll_plan *plan;
         uint64_t bytes[8] = {0};
 
-        if (pcoll_generate(algorithm, &signature, rank, &params, &plan) != PCOLL_OK)
+        if (pcoll_generate(algorithm, &signature, NULL, rank, &params, &plan) != PCOLL_OK)
             abort();
         for (int i = 0; i < plan->nentries; i++)
             bytes[plan->entries[i].rail % rails] += plan->entries[i].bytes;

@@ -59,7 +59,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     enum pcoll_result made;
     int wrong = 1;
 
-    if (trial->row->coll == PCOLL_BCAST)
+    if (pcoll_coll_has(trial->row->coll, PCOLL_ROOTED))
         p.signature.root = trial->nranks / 2;
     if (shm->group_create(&bootstrap, &p.group) != PCOLL_OK)
         return 1;
@@ -93,7 +93,7 @@ static int run_sizes(struct trial *trial)
         trial->bytes = sizes[i];
         trial->instances = sizes[i] > 1000 ? 12 : 40;
         failed += run_trial(trial);
-        if (trial->row->coll == PCOLL_BARRIER)
+        if (pcoll_coll_has(trial->row->coll, PCOLL_SYNCHRONIZES))
             break;
     }
     return failed;
@@ -124,7 +124,7 @@ static void check_row(const struct pcoll_algorithm *row, int as_threads, int max
             trial.params.path = (enum pcoll_path)path;
             trial.params.radix = radix;
             trial.params.segment = row->uses_segment ? 4096 : 0;
-            trial.in_place = row->coll == PCOLL_ALLGATHER && as_threads;
+            trial.in_place = pcoll_coll_has(row->coll, PCOLL_IN_PLACE) && as_threads;
             failed = run_ranks(&trial, max_ranks);
             tap_ok(failed == 0, "%s %s, path %s, radix %d, ranks as %s", pcoll_coll_name(row->coll),
                    row->name, path == PCOLL_PATH_USER ? "user" : "temp", radix,

@@ -89,7 +89,8 @@ static int teams_agree(const struct pcoll_signature *signature)
         }
     }
     return place == signature->nranks && pcoll_team_place(&teams, teams.count) == place &&
-           (signature->coll != PCOLL_BCAST || pcoll_teams_rank(&teams, 0) == signature->root);
+           (!pcoll_coll_has(signature->coll, PCOLL_ROOTED) ||
+            pcoll_teams_rank(&teams, 0) == signature->root);
 }
 
 static void check_teams(void)

@@ -141,7 +141,7 @@ static void test_other_sizes(void)
     const struct pcoll_params params = {.radix = 2};
     struct pcoll_plan *plan = NULL;
 
-    tap_ok(pcoll_generate(&probe_rows[PROBE_PING], &signature, 0, &params, &plan) ==
+    tap_ok(pcoll_generate(&probe_rows[PROBE_PING], &signature, NULL, 0, &params, &plan) ==
                PCOLL_UNSUPPORTED,
            "three ranks do not ping");
 }
@@ -177,7 +177,9 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     struct run *run = argument;
     const struct pcoll_algorithm *row = &probe_rows[run->probe];
     const struct pcoll_signature signature = {
-        .coll = row->coll, .nranks = 2, .bytes = row->coll == PCOLL_BARRIER ? 0 : BYTES};
+        .coll = row->coll,
+        .nranks = 2,
+        .bytes = pcoll_coll_has(row->coll, PCOLL_SYNCHRONIZES) ? 0 : BYTES};
     const struct pcoll_params params = {.radix = 6};
     struct attendee attendee = {meeting, rank, 0};
     const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
@@ -191,7 +193,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     memset(send, 100 + rank, sizeof(send));
     if (pcoll_medium_shm.group_create(&bootstrap, &group) != PCOLL_OK)
         return 1;
-    if (pcoll_generate(row, &signature, rank, &params, &plan) == PCOLL_OK &&
+    if (pcoll_generate(row, &signature, NULL, rank, &params, &plan) == PCOLL_OK &&
         pcoll_medium_shm.bind(group, plan, &memory, &bound) == PCOLL_OK) {
         wrong = play(bound);
         meeting_barrier(meeting);

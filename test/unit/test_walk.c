@@ -63,10 +63,10 @@ static void compare_all(const struct pcoll_algorithm *row, const struct pcoll_pa
         for (size_t m = 0; m < sizeof(messages) / sizeof(messages[0]); m++) {
             struct pcoll_signature signature = {.coll = row->coll, .nranks = nranks};
 
-            if ((row->coll == PCOLL_BARRIER && m > 0) ||
+            if ((pcoll_coll_has(row->coll, PCOLL_SYNCHRONIZES) && m > 0) ||
                 (powers_only && (nranks & (nranks - 1)) != 0))
                 continue;
-            signature.bytes = row->coll == PCOLL_BARRIER ? 0 : messages[m];
+            signature.bytes = pcoll_coll_has(row->coll, PCOLL_SYNCHRONIZES) ? 0 : messages[m];
             if (signature.bytes * (uint64_t)nranks > UINT64_C(1) << 28)
                 continue;
             if (in_node)
@@ -104,7 +104,7 @@ static void check_nodes(enum pcoll_coll coll, const char *name, struct pcoll_par
 {
     static const int nodes[] = {2, 3, 4, 8, 16};
     const struct pcoll_algorithm *row = pcoll_algorithm_find(coll, name);
-    const int barrier = coll == PCOLL_BARRIER;
+    const int barrier = pcoll_coll_has(coll, PCOLL_SYNCHRONIZES);
     struct range range = {1, 1};
 
     for (size_t n = 0; n < sizeof(nodes) / sizeof(nodes[0]); n++) {

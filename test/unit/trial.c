@@ -13,17 +13,28 @@ static unsigned char byte_of(int rank, int instance, uint64_t i)
     return (unsigned char)((uint64_t)rank * 37 + (uint64_t)instance * 101 + i * 7 + i / 256 + 1);
 }
 
+static uint64_t send_bytes(const struct part *p)
+{
+    return pcoll_collective_of(&p->signature)->send_bytes(&p->signature, NULL, p->rank);
+}
+
+static uint64_t recv_bytes(const struct part *p)
+{
+    return pcoll_collective_of(&p->signature)->recv_bytes(&p->signature, NULL, p->rank);
+}
+
 enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
                             const struct pcoll_params *params)
 {
     const struct pcoll_signature *sig = &p->signature;
     enum pcoll_result result;
 
-    p->recv = malloc(sig->bytes * (uint64_t)sig->nranks + 1);
-    p->send = sig->in_place ? p->recv + (uint64_t)p->rank * sig->bytes : malloc(sig->bytes + 1);
+    p->recv = malloc(recv_bytes(p) + 1);
+    p->send = sig->in_place ? p->recv + pcoll_input_in_recv(sig, NULL, p->rank).first
+                            : malloc(send_bytes(p) + 1);
     if (p->recv == NULL || p->send == NULL)
         return PCOLL_ERR_NOMEM;
-    result = pcoll_generate(row, sig, p->rank, params, &p->plan);
+    result = pcoll_generate(row, sig, NULL, p->rank, params, &p->plan);
     if (result == PCOLL_OK && !(p->medium->group_provides(p->group) & PCOLL_NEED_WEIGHTS))
         result = pcoll_lower(row, params, &p->plan);
     if (result == PCOLL_OK && p->plan->needs & ~p->medium->group_provides(p->group))
@@ -56,19 +67,21 @@ void part_unbind(struct part *p)
 
 static void fill(struct part *p)
 {
-    uint64_t blocks = p->signature.coll == PCOLL_ALLGATHER ? (uint64_t)p->signature.nranks : 1;
-
-    memset(p->recv, 0xee, blocks * p->signature.bytes);
-    for (uint64_t i = 0; i < p->signature.bytes; i++)
+    memset(p->recv, 0xee, recv_bytes(p));
+    for (uint64_t i = 0; i < send_bytes(p); i++)
         p->send[i] = byte_of(p->rank, p->instance, i);
 }
 
-static int wrong_bytes(const unsigned char *got, int owner, int instance, uint64_t bytes)
+/* Block k of the piece. */
+static int wrong_block(const struct part *p, const struct pcoll_piece *piece, int k)
 {
-    for (uint64_t i = 0; i < bytes; i++)
-        if (got[i] != byte_of(owner, instance, i)) {
+    const unsigned char *got = p->recv + piece->first + (uint64_t)k * piece->bytes;
+    const int owner = piece->rank + k;
+
+    for (uint64_t i = 0; i < piece->bytes; i++)
+        if (got[i] != byte_of(owner, p->instance, piece->from + i)) {
             printf("# byte %lu from rank %d in instance %d: %02x, not %02x\n", (unsigned long)i,
-                   owner, instance, got[i], byte_of(owner, instance, i));
+                   owner, p->instance, got[i], byte_of(owner, p->instance, piece->from + i));
             return 1;
         }
     return 0;
@@ -77,16 +90,14 @@ static int wrong_bytes(const unsigned char *got, int owner, int instance, uint64
 static int check(const struct part *p)
 {
     const struct pcoll_signature *sig = &p->signature;
+    struct pcoll_piece piece;
     int wrong = 0;
 
-    if (sig->coll == PCOLL_BCAST && p->rank != sig->root)
-        return wrong_bytes(p->recv, sig->root, p->instance, sig->bytes);
-    if (sig->coll == PCOLL_ALLGATHER)
-        for (int r = 0; r < sig->nranks; r++)
-            wrong += wrong_bytes(p->recv + (uint64_t)r * sig->bytes, r, p->instance, sig->bytes);
-    if (sig->coll == PCOLL_BARRIER)
-        for (int r = 0; r < sig->nranks; r++)
-            wrong += atomic_load(&p->starts[r]) <= p->instance;
+    for (int i = 0; pcoll_collective_of(sig)->expect(sig, NULL, p->rank, i, &piece); i++)
+        for (int k = 0; k < piece.nranks; k++)
+            wrong += piece.is_fold || wrong_block(p, &piece, k);
+    for (int r = 0; r < sig->nranks && pcoll_coll_has(sig->coll, PCOLL_SYNCHRONIZES); r++)
+        wrong += atomic_load(&p->starts[r]) <= p->instance;
     return wrong;
 }
 
@@ -121,7 +132,7 @@ int part_wait(struct part *p)
     p->active = 0;
     wrong = result != PCOLL_OK || check(p);
     p->instance++;
-    memset(p->send, 0x55, p->signature.bytes);
+    memset(p->send, 0x55, send_bytes(p));
     dawdle(p);
     return wrong;
 }

@@ -21,7 +21,8 @@ static uint32_t read_source(struct pcoll_engine *e, int rank, const struct pcoll
     if (kind->op == PCOLL_OP_GET)
         return pcoll_symbols_read(e->symbols, step->peer,
                                   pcoll_at(pcoll_kind_remote(kind), kind->remote_at), kind->bytes);
-    if (!is_data(kind) && (e->job->signature.coll != PCOLL_BARRIER || step->peer == PCOLL_NONE))
+    if (!is_data(kind) &&
+        (!pcoll_coll_has(e->job->signature.coll, PCOLL_SYNCHRONIZES) || step->peer == PCOLL_NONE))
         return 0;
     return pcoll_symbols_read(e->symbols, rank, pcoll_at(pcoll_kind_local(kind), kind->local_at),
                               kind->bytes);

@@ -4,7 +4,7 @@
 const char options_help[] =
     "Usage: pcoll-sim [OPTION]... COLLECTIVE ALGORITHM[,ALGORITHM]...\n"
     "Run the plans of all ranks of a job under LogGP, in one process and without MPI.\n"
-    "COLLECTIVE is barrier, bcast or allgather; ALGORITHM may be `all'.\n"
+    "ALGORITHM may be `all'; pcoll-info --algorithms lists all COLLECTIVEs and ALGORITHMs.\n"
     "\n"
     "The job; a LIST is 8,64,1K or 64..1M (doubling), numbers with K, M or G\n"
     "  --ranks=LIST        (64)\n"

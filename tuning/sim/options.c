@@ -280,18 +280,21 @@ static int add_algorithm(struct options *options, const char *name)
 
 static int read_what(struct options *options, char **words)
 {
+    const int coll = pcoll_coll_find(words[0]);
     int result = 0;
 
-    for (options->coll = PCOLL_BARRIER; options->coll < PCOLL_NUM_COLLS; options->coll++)
-        if (strcmp(words[0], pcoll_coll_name(options->coll)) == 0)
-            break;
-    if (options->coll == PCOLL_NUM_COLLS)
-        return wrong("collective", words[0], "barrier, bcast or allgather is wanted");
+    if (coll == PCOLL_NONE) {
+        char names[512];
+
+        pcoll_coll_names(names, sizeof(names));
+        return wrong("collective", words[0], names);
+    }
+    options->coll = (enum pcoll_coll)coll;
     if (words[1][0] == '\0')
         result = wrong("algorithm", words[1], "a list of names, or all, is wanted");
     for (char *name = strtok(words[1], ","); name && result == 0; name = strtok(NULL, ","))
         result = add_algorithm(options, name);
-    if (options->coll == PCOLL_BARRIER)
+    if (pcoll_coll_has(options->coll, PCOLL_SYNCHRONIZES))
         options->bytes = (struct values){.list = {0}, .count = 1};
     return result;
 }

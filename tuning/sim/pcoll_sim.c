@@ -81,14 +81,15 @@ static enum pcoll_result make_job(const struct options *options, const struct ro
 {
     enum pcoll_result result = make_topology(row->nranks, options->ppn, topology_p);
 
-    *job = (struct pcoll_job){.algorithm = row->algorithm,
-                              .params = options->params,
-                              .lowered = options->lowered,
-                              .signature = {.coll = options->coll,
-                                            .nranks = row->nranks,
-                                            .root = options->root,
-                                            .bytes = row->bytes,
-                                            .topology = *topology_p}};
+    *job = (struct pcoll_job){
+        .algorithm = row->algorithm,
+        .params = options->params,
+        .lowered = options->lowered,
+        .signature = {.coll = options->coll,
+                      .nranks = row->nranks,
+                      .root = pcoll_coll_has(options->coll, PCOLL_ROOTED) ? options->root : 0,
+                      .bytes = row->bytes,
+                      .topology = *topology_p}};
     if (job->params.rails == 0)
         job->params.rails = row->ports;
     return result;

@@ -14,7 +14,7 @@ static_assert(sizeof(struct pcoll_kind) == 64, "kinds are rows of words without 
 enum pcoll_result pcoll_job_plan(const struct pcoll_job *job, int rank, struct pcoll_plan **plan_p)
 {
     enum pcoll_result result =
-        pcoll_generate(job->algorithm, &job->signature, rank, &job->params, plan_p);
+        pcoll_generate(job->algorithm, &job->signature, NULL, rank, &job->params, plan_p);
 
     if (result == PCOLL_OK && job->lowered)
         result = pcoll_lower(job->algorithm, &job->params, plan_p);

@@ -96,7 +96,7 @@ static struct pcoll_schedule_op first_of(const struct builder *b, const struct p
         .rail = entry->rail,
         .tag = TAGS * i + TAG_FIRST,
         .bytes = is_put ? entry->bytes : 0,
-        .is_data = is_put || plan->signature.coll == PCOLL_BARRIER,
+        .is_data = is_put || pcoll_coll_has(plan->signature.coll, PCOLL_SYNCHRONIZES),
     };
 }
 

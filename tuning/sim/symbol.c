@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes [at, at + bytes) are bytes from `from` on of the message of `instance`. */
+/* Bytes [at, at + bytes) are bytes from `from` on of the message of `instance`: all ranks' SEND in
+ * a row, see message_at. */
 struct extent {
     uint64_t at, bytes, from;
     int64_t instance;
@@ -23,7 +24,9 @@ struct load {
 
 struct pcoll_symbols {
     struct pcoll_signature signature;
-    struct extents (*buffers)[PCOLL_NUM_BUFFERS]; /* of a rank; of a barrier: RECV is known ranks */
+    int synchronizes;                             /* PCOLL_SYNCHRONIZES */
+    struct extents (*buffers)[PCOLL_NUM_BUFFERS]; /* of a rank; if it synchronizes, RECV is the
+                                                   * ranks whose start it knows of */
     int32_t *instance;                            /* that runs in the rank */
     struct load *loads;                           /* number 0 is not used */
     uint32_t nloads, room, free;
@@ -199,6 +202,7 @@ enum pcoll_result pcoll_symbols_create(const struct pcoll_signature *signature,
     if (symbols == NULL)
         return PCOLL_ERR_NOMEM;
     symbols->signature = *signature;
+    symbols->synchronizes = pcoll_coll_has(signature->coll, PCOLL_SYNCHRONIZES);
     symbols->buffers = calloc(n, sizeof(*symbols->buffers));
     symbols->instance = calloc(n, sizeof(*symbols->instance));
     if (symbols->buffers == NULL || symbols->instance == NULL || load_create(symbols) != 0 ||
@@ -231,37 +235,50 @@ static uint64_t start_of(const struct pcoll_symbols *symbols, int rank, int inst
     return (uint64_t)instance * (uint64_t)symbols->signature.nranks + (uint64_t)rank;
 }
 
+/* Where byte `at` of SEND of a rank stands in the message of an instance. */
+static uint64_t message_at(const struct pcoll_signature *signature, int rank, uint64_t at)
+{
+    return (uint64_t)rank * pcoll_collective_of(signature)->send_bytes(signature, NULL, rank) + at;
+}
+
+/* The rank knows of its own start, and no more of older instances. */
+static int learn_own_start(struct pcoll_symbols *symbols, int rank, int instance)
+{
+    struct extents *known = &symbols->buffers[rank][PCOLL_RECV];
+    const uint64_t first = start_of(symbols, 0, instance), own = start_of(symbols, rank, instance);
+
+    if (!extents_room(known, 1))
+        return 0;
+    extents_clear(known, 0, first);
+    return extents_put(known, (struct extent){.at = own, .bytes = 1, .from = own});
+}
+
+static int put_input(struct pcoll_symbols *symbols, int rank, int instance)
+{
+    const struct pcoll_span input = pcoll_input_in_recv(&symbols->signature, NULL, rank);
+    const struct extent own = {.at = input.first,
+                               .bytes = input.count,
+                               .from = message_at(&symbols->signature, rank, 0),
+                               .instance = instance};
+
+    symbols->buffers[rank][PCOLL_RECV].count = 0;
+    return extents_put(&symbols->buffers[rank][PCOLL_RECV], own);
+}
+
 void pcoll_symbols_start(struct pcoll_symbols *symbols, int rank, int instance)
 {
-    const struct pcoll_signature *sig = &symbols->signature;
-    struct extents *recv = &symbols->buffers[rank][PCOLL_RECV];
-    const uint64_t own = (uint64_t)rank * sig->bytes, first = start_of(symbols, 0, instance);
-    int put = 1;
-
     symbols->instance[rank] = instance;
-    if (sig->coll == PCOLL_BARRIER) {
-        put = extents_room(recv, 1);
-        if (put)
-            extents_clear(recv, 0, first);
-        put = put && extents_put(recv, (struct extent){.at = first + (uint64_t)rank,
-                                                       .bytes = 1,
-                                                       .from = first + (uint64_t)rank});
-    } else {
-        recv->count = 0;
-        if (sig->coll == PCOLL_ALLGATHER && sig->in_place)
-            put = extents_put(recv, (struct extent){own, sig->bytes, own, instance});
-    }
-    symbols->failed |= !put;
+    symbols->failed |= symbols->synchronizes ? !learn_own_start(symbols, rank, instance)
+                                             : !put_input(symbols, rank, instance);
 }
 
 /* SEND is not kept: it holds the rank's part of the message while the instance runs. */
 static int read_send(const struct pcoll_symbols *symbols, int rank, uint64_t at, uint64_t bytes,
                      struct extents *to)
 {
-    const struct pcoll_signature *sig = &symbols->signature;
-    uint64_t own = sig->coll == PCOLL_ALLGATHER ? (uint64_t)rank * sig->bytes : 0;
+    const uint64_t from = message_at(&symbols->signature, rank, at);
 
-    return extents_put(to, (struct extent){0, bytes, own + at, symbols->instance[rank]});
+    return extents_put(to, (struct extent){0, bytes, from, symbols->instance[rank]});
 }
 
 uint32_t pcoll_symbols_read(struct pcoll_symbols *symbols, int rank, struct pcoll_place place,
@@ -276,7 +293,7 @@ uint32_t pcoll_symbols_read(struct pcoll_symbols *symbols, int rank, struct pcol
         symbols->failed = 1;
         return 0;
     }
-    if (symbols->signature.coll == PCOLL_BARRIER)
+    if (symbols->synchronizes)
         got = extents_get(known, 0, UINT64_MAX, to);
     else if (place.buffer == PCOLL_SEND)
         got = read_send(symbols, rank, place.offset, bytes, to);
@@ -289,26 +306,26 @@ uint32_t pcoll_symbols_read(struct pcoll_symbols *symbols, int rank, struct pcol
 void pcoll_symbols_write(struct pcoll_symbols *symbols, int rank, struct pcoll_place place,
                          uint64_t bytes, uint32_t load)
 {
-    const int is_barrier = symbols->signature.coll == PCOLL_BARRIER;
+    const int synchronizes = symbols->synchronizes;
     const struct extents *data = &symbols->loads[load].data;
-    struct extents *to = &symbols->buffers[rank][is_barrier ? PCOLL_RECV : place.buffer];
+    struct extents *to = &symbols->buffers[rank][synchronizes ? PCOLL_RECV : place.buffer];
     int put = 1;
 
     if (load == 0)
         return;
-    if (!is_barrier && bytes > 0 && extents_room(to, 1))
+    if (!synchronizes && bytes > 0 && extents_room(to, 1))
         extents_clear(to, place.offset, place.offset + bytes);
     for (uint32_t i = 0; i < data->count; i++) {
         struct extent one = data->list[i];
 
-        one.at += is_barrier ? 0 : place.offset;
+        one.at += synchronizes ? 0 : place.offset;
         put &= extents_put(to, one);
     }
     symbols->failed |= !put;
     load_destroy(symbols, load);
 }
 
-/* Of a barrier, extents that grow together are only those of known ranks. */
+/* Where it synchronizes, extents that grow together are only those of known ranks. */
 static int holds(const struct extents *extents, struct extent whole)
 {
     uint32_t i = extents_find(extents, whole.at);
@@ -319,18 +336,44 @@ static int holds(const struct extents *extents, struct extent whole)
            one->from - one->at == whole.from - whole.at && one->instance == whole.instance;
 }
 
+/* Blocks that are all of their ranks' SEND follow each other in the message too. */
+static int holds_piece(const struct pcoll_symbols *symbols, int rank, int instance,
+                       const struct pcoll_piece *piece)
+{
+    const struct pcoll_signature *signature = &symbols->signature;
+    const struct extents *recv = &symbols->buffers[rank][PCOLL_RECV];
+    const uint64_t step = message_at(signature, piece->rank + piece->nranks - 1, piece->from) -
+                          message_at(signature, piece->rank, piece->from);
+    const int is_whole = step == (uint64_t)(piece->nranks - 1) * piece->bytes;
+    struct extent block = {piece->first, piece->bytes, 0, instance};
+
+    if (piece->is_fold && piece->nranks > 1)
+        return 0;
+    for (int k = 0; k < piece->nranks; k++) {
+        block.from = message_at(signature, piece->rank + k, piece->from);
+        if (is_whole)
+            block.bytes = (uint64_t)piece->nranks * piece->bytes;
+        if (!holds(recv, block))
+            return 0;
+        if (is_whole)
+            break;
+        block.at += piece->bytes;
+    }
+    return 1;
+}
+
 int pcoll_symbols_complete(const struct pcoll_symbols *symbols, int rank, int instance)
 {
-    const struct pcoll_signature *sig = &symbols->signature;
-    const struct extents *recv = &symbols->buffers[rank][PCOLL_RECV];
-    const uint64_t n = (uint64_t)sig->nranks, first = start_of(symbols, 0, instance);
+    const struct pcoll_signature *signature = &symbols->signature;
+    const uint64_t n = (uint64_t)signature->nranks, first = start_of(symbols, 0, instance);
+    struct pcoll_piece piece;
 
-    if (sig->coll == PCOLL_BARRIER)
-        return holds(recv, (struct extent){first, n, first, 0});
-    if (sig->bytes == 0 || (sig->coll == PCOLL_BCAST && rank == sig->root))
-        return 1;
-    return holds(recv, (struct extent){0, sig->coll == PCOLL_BCAST ? sig->bytes : n * sig->bytes, 0,
-                                       instance});
+    if (symbols->synchronizes)
+        return holds(&symbols->buffers[rank][PCOLL_RECV], (struct extent){first, n, first, 0});
+    for (int i = 0; pcoll_collective_of(signature)->expect(signature, NULL, rank, i, &piece); i++)
+        if (!holds_piece(symbols, rank, instance, &piece))
+            return 0;
+    return 1;
 }
 
 int pcoll_symbols_failed(const struct pcoll_symbols *symbols)

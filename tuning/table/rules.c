@@ -74,19 +74,14 @@ static const struct pcoll_field rule_fields[] = {
 static enum pcoll_result find_coll(struct pcoll_reader *reader, const struct pcoll_record *record,
                                    const struct pcoll_subject *subject, struct pcoll_rule *rule)
 {
-    char names[64];
-    size_t used = 0;
+    const int coll = pcoll_coll_find(subject->coll);
+    char names[512];
 
-    for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++) {
-        const char *name = pcoll_coll_name((enum pcoll_coll)coll);
-
+    if (coll != PCOLL_NONE) {
         rule->coll = (enum pcoll_coll)coll;
-        if (strcmp(name, subject->coll) == 0)
-            return PCOLL_OK;
-        if (used < sizeof(names))
-            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
-                                     name);
+        return PCOLL_OK;
     }
+    pcoll_coll_names(names, sizeof(names));
     return pcoll_reader_refuse_field(reader, record, "coll", "unknown (allowed: %s)", names);
 }
 

@@ -13,7 +13,7 @@ const char info_help[] =
     "  --level=NAME        same_cache, other_cache, other_socket, other_host: of the ranks of\n"
     "                      a node (any)\n"
     "  --no-cma            no access to the user buffers of other ranks\n"
-    "  --coll=NAME         barrier, bcast or allgather (all)\n"
+    "  --coll=NAME         a collective, such as bcast (all)\n"
     "  --max-bytes=B       end of the map (64M); numbers may end in K, M or G\n"
     "  --candidates=BYTES  all candidates for this size, cheapest first\n"
     "  --algorithms        the algorithms there are\n"

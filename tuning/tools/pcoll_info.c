@@ -242,8 +242,9 @@ static void print_map(const struct settings *settings, enum pcoll_coll coll)
 
 static void print_candidates(const struct settings *settings, enum pcoll_coll coll)
 {
-    const struct pcoll_signature signature =
-        signature_of(settings, coll, coll == PCOLL_BARRIER ? 0 : (uint64_t)settings->candidates);
+    const uint64_t bytes =
+        pcoll_coll_has(coll, PCOLL_SYNCHRONIZES) ? 0 : (uint64_t)settings->candidates;
+    const struct pcoll_signature signature = signature_of(settings, coll, bytes);
     struct pcoll_choice list[PCOLL_MAX_CANDIDATES];
     const int count =
         pcoll_candidates(settings->table, &signature, &settings->caps, list, PCOLL_MAX_CANDIDATES);
@@ -256,9 +257,9 @@ static void print_candidates(const struct settings *settings, enum pcoll_coll co
     }
 }
 
-static void print_barrier(const struct settings *settings)
+static void print_only(const struct settings *settings, enum pcoll_coll coll)
 {
-    const struct point point = choose(settings, PCOLL_BARRIER, 0);
+    const struct point point = choose(settings, coll, 0);
 
     print_range(&point, &point);
 }
@@ -274,8 +275,8 @@ static void print_coll(const struct settings *settings, enum pcoll_coll coll)
     }
     printf("  %12s %12s %12s %12s  %s\n", "from bytes", "to bytes", "predicted us", "to us",
            "choice");
-    if (coll == PCOLL_BARRIER)
-        print_barrier(settings);
+    if (pcoll_coll_has(coll, PCOLL_SYNCHRONIZES))
+        print_only(settings, coll);
     else
         print_map(settings, coll);
 }
@@ -349,8 +350,12 @@ static int print_plan(const struct settings *settings)
     job.signature.coll = (enum pcoll_coll)coll;
     job.signature.nranks = settings->nranks;
     job.signature.topology = settings->topology;
-    if (job.signature.coll == PCOLL_BARRIER)
+    if (pcoll_coll_has(job.signature.coll, PCOLL_SYNCHRONIZES))
         job.signature.bytes = 0;
+    if (!pcoll_coll_has(job.signature.coll, PCOLL_ROOTED))
+        job.signature.root = 0;
+    if (job.signature.in_place && !pcoll_coll_has(job.signature.coll, PCOLL_IN_PLACE))
+        return cli_complain(&cli, "--in-place: %s is never in place", cli_coll(coll));
     job.params.rails = settings->caps.rails;
     status = slash ? find_algorithm(slash + 1, &job) : choose_algorithm(settings, &job);
     if (status != CLI_GO_ON)

@@ -98,25 +98,31 @@ static enum pcoll_result ping(const struct pcoll_signature *signature, int rank,
     return pcoll_plan_seal(plan_p);
 }
 
-static enum pcoll_result ping_add(const struct pcoll_signature *signature, int rank,
+static enum pcoll_result ping_add(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
+    (void)local;
     return ping(signature, rank, params, "ping", add, plan_p);
 }
 
-static enum pcoll_result ping_put(const struct pcoll_signature *signature, int rank,
+static enum pcoll_result ping_put(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
+    (void)local;
     return ping(signature, rank, params, "ping_put", put, plan_p);
 }
 
 /* As ping, but what has come is copied before it is answered. */
-static enum pcoll_result ping_copy(const struct pcoll_signature *signature, int rank,
+static enum pcoll_result ping_copy(const struct pcoll_signature *signature,
+                                   const struct pcoll_local *local, int rank,
                                    const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     const int n = count_of(params), answers = rank == 0 ? n - 1 : n;
     const enum pcoll_result result = begin(signature, rank, "ping_copy", TWO_COUNTERS, plan_p);
 
+    (void)local;
     if (result != PCOLL_OK)
         return result;
     if (rank == 0) {
@@ -159,15 +165,19 @@ static enum pcoll_result stream(const struct pcoll_signature *signature, int ran
     return pcoll_plan_seal(plan_p);
 }
 
-static enum pcoll_result stream_add(const struct pcoll_signature *signature, int rank,
+static enum pcoll_result stream_add(const struct pcoll_signature *signature,
+                                    const struct pcoll_local *local, int rank,
                                     const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
+    (void)local;
     return stream(signature, rank, params, "stream", add, plan_p);
 }
 
-static enum pcoll_result stream_put(const struct pcoll_signature *signature, int rank,
+static enum pcoll_result stream_put(const struct pcoll_signature *signature,
+                                    const struct pcoll_local *local, int rank,
                                     const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
+    (void)local;
     return stream(signature, rank, params, "stream_put", put, plan_p);
 }
 
@@ -185,11 +195,13 @@ static void add_gets(struct pcoll_plan *plan, int n)
     plan->gain[COPIED] = (uint64_t)n;
 }
 
-static enum pcoll_result stream_get(const struct pcoll_signature *signature, int rank,
+static enum pcoll_result stream_get(const struct pcoll_signature *signature,
+                                    const struct pcoll_local *local, int rank,
                                     const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     const enum pcoll_result result = begin(signature, rank, "stream_get", TWO_COUNTERS, plan_p);
 
+    (void)local;
     if (result != PCOLL_OK)
         return result;
     if (rank == 0)

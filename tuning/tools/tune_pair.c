@@ -146,7 +146,7 @@ static enum pcoll_result make_plan(const struct pair *pair, enum shot_name name,
     const struct pcoll_signature signature = {
         .coll = row->coll, .nranks = 2, .bytes = shot->bytes, .topology = pair->topology};
     enum pcoll_result result =
-        pcoll_generate(row, &signature, pair->bootstrap.rank, &shot->params, &shot->plan);
+        pcoll_generate(row, &signature, NULL, pair->bootstrap.rank, &shot->params, &shot->plan);
 
     if (result == PCOLL_OK && !(pair->medium->group_provides(pair->group) & PCOLL_NEED_WEIGHTS))
         result = pcoll_lower(row, &shot->params, &shot->plan);

@@ -55,12 +55,13 @@ static int draw_coll(const struct tune_options *options, const struct tune_stage
 int tune_plot(const struct tune_options *options, const struct pcoll_table *table)
 {
     struct tune_stage *stage = tune_stage_open(options, table);
-    int good;
+    int good = 1;
 
     if (!stage)
         return 0;
-    good = draw_coll(options, stage, PCOLL_BCAST, table != NULL) &
-           draw_coll(options, stage, PCOLL_ALLGATHER, table != NULL);
+    for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)
+        if (!pcoll_coll_has((enum pcoll_coll)coll, PCOLL_SYNCHRONIZES))
+            good &= draw_coll(options, stage, (enum pcoll_coll)coll, table != NULL);
     tune_stage_close(stage);
     return good;
 }

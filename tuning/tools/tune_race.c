@@ -205,7 +205,7 @@ static void bind_lane(const struct tune_stage *stage, const struct tune_runner *
 {
     const struct pcoll_algorithm *row = &pcoll_algorithms[runner->row];
     enum pcoll_result result =
-        pcoll_generate(row, signature, stage->bootstrap.rank, &runner->params, &lane->plan);
+        pcoll_generate(row, signature, NULL, stage->bootstrap.rank, &runner->params, &lane->plan);
 
     if (result == PCOLL_OK && !(stage->caps.provides & PCOLL_NEED_WEIGHTS))
         result = pcoll_lower(row, &runner->params, &lane->plan);
@@ -350,9 +350,10 @@ static void *allocate(uint64_t bytes)
 static void sit(const struct tune_stage *stage, const struct pcoll_signature *signature,
                 const struct tune_runner *runners, struct lane *lanes, int count)
 {
-    const uint64_t blocks = signature->coll == PCOLL_ALLGATHER ? (uint64_t)signature->nranks : 1;
-    const struct pcoll_memory memory = {.send = allocate(signature->bytes),
-                                        .recv = allocate(blocks * signature->bytes)};
+    const struct pcoll_collective *row = pcoll_collective_of(signature);
+    const int rank = stage->bootstrap.rank;
+    const struct pcoll_memory memory = {.send = allocate(row->send_bytes(signature, NULL, rank)),
+                                        .recv = allocate(row->recv_bytes(signature, NULL, rank))};
 
     for (int i = 0; i < count; i++) {
         lanes[i].is_done = lanes[i].is_out;
@@ -404,21 +405,38 @@ const char *tune_runner_label(const struct tune_runner *runner)
     return label;
 }
 
+/* How many blocks the longest buffer of any rank holds. */
+static uint64_t blocks_of(enum pcoll_coll coll, int nranks)
+{
+    const struct pcoll_signature one = {.coll = coll, .nranks = nranks, .bytes = 1};
+    const struct pcoll_collective *row = pcoll_collectives[coll];
+    uint64_t most = 1;
+
+    for (int rank = 0; rank < nranks; rank++) {
+        const uint64_t send = row->send_bytes(&one, NULL, rank);
+        const uint64_t recv = row->recv_bytes(&one, NULL, rank);
+
+        most = send > most ? send : most;
+        most = recv > most ? recv : most;
+    }
+    return most;
+}
+
 int tune_sizes(const struct tune_options *options, enum pcoll_coll coll, int nranks,
                uint64_t sizes[TUNE_SIZES])
 {
     static const uint64_t usual[] = {8,        32,        128,     512,      1 << 10,
                                      2 << 10,  4 << 10,   8 << 10, 16 << 10, 32 << 10,
                                      64 << 10, 256 << 10, 1 << 20, 4 << 20,  8 << 20};
-    const uint64_t most =
-        coll == PCOLL_ALLGATHER ? (UINT64_C(16) << 20) / (uint64_t)nranks : UINT64_C(16) << 20;
+    const uint64_t most = (UINT64_C(16) << 20) / blocks_of(coll, nranks);
+    const int synchronizes = pcoll_coll_has(coll, PCOLL_SYNCHRONIZES);
     const uint64_t *from = options->nsizes > 0 ? options->sizes : usual;
     const int n = options->nsizes > 0 ? options->nsizes : (int)(sizeof(usual) / sizeof(usual[0]));
     int count = 0;
 
-    if (coll == PCOLL_BARRIER)
+    if (synchronizes)
         sizes[count++] = 0;
-    for (int i = 0; i < n && coll != PCOLL_BARRIER; i++)
+    for (int i = 0; i < n && !synchronizes; i++)
         if (from[i] <= most)
             sizes[count++] = from[i];
     return count;

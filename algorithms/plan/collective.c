@@ -1,0 +1,195 @@
+/* The rows of the collectives; the contract is in collective.h. */
+#include "algorithms/plan/collective.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what rows are made of ---- */
+
+#define SIZE_ARGUMENTS                                                                             \
+    const struct pcoll_signature *signature, const struct pcoll_local *local, int rank
+
+static uint64_t nothing(SIZE_ARGUMENTS)
+{
+    (void)signature, (void)local, (void)rank;
+    return 0;
+}
+
+static uint64_t one_block(SIZE_ARGUMENTS)
+{
+    (void)local, (void)rank;
+    return signature->bytes;
+}
+
+static uint64_t all_blocks(SIZE_ARGUMENTS)
+{
+    (void)local, (void)rank;
+    return (uint64_t)signature->nranks * signature->bytes;
+}
+
+static uint64_t block_of_root(SIZE_ARGUMENTS)
+{
+    (void)local;
+    return rank == signature->root ? signature->bytes : 0;
+}
+
+static uint64_t block_of_others(SIZE_ARGUMENTS)
+{
+    (void)local;
+    return rank == signature->root ? 0 : signature->bytes;
+}
+
+static uint64_t at_begin(const struct pcoll_signature *signature, int rank)
+{
+    (void)signature, (void)rank;
+    return 0;
+}
+
+static uint64_t at_own_block(const struct pcoll_signature *signature, int rank)
+{
+    return (uint64_t)rank * signature->bytes;
+}
+
+/* The only piece there is, if it is not empty. */
+static int only(int i, struct pcoll_piece piece, struct pcoll_piece *piece_p)
+{
+    if (i > 0 || piece.bytes == 0)
+        return 0;
+    *piece_p = piece;
+    return 1;
+}
+
+#define EXPECT_ARGUMENTS                                                                           \
+    const struct pcoll_signature *signature, const struct pcoll_local *const *locals, int rank,    \
+        int i, struct pcoll_piece *piece_p
+
+static int expect_nothing(EXPECT_ARGUMENTS)
+{
+    (void)signature, (void)locals, (void)rank, (void)i, (void)piece_p;
+    return 0;
+}
+
+/* ---- the rows ---- */
+
+static const struct pcoll_collective barrier = {
+    .name = "barrier",
+    .traits = PCOLL_SYNCHRONIZES,
+    .send_bytes = nothing,
+    .recv_bytes = nothing,
+    .send_in_recv = at_begin,
+    .expect = expect_nothing,
+};
+
+static int expect_bcast(EXPECT_ARGUMENTS)
+{
+    const struct pcoll_piece message = {
+        .bytes = block_of_others(signature, NULL, rank), .rank = signature->root, .nranks = 1};
+
+    (void)locals;
+    return only(i, message, piece_p);
+}
+
+static const struct pcoll_collective bcast = {
+    .name = "bcast",
+    .traits = PCOLL_ROOTED,
+    .send_bytes = block_of_root,
+    .recv_bytes = block_of_others,
+    .send_in_recv = at_begin,
+    .expect = expect_bcast,
+};
+
+static int expect_allgather(EXPECT_ARGUMENTS)
+{
+    const struct pcoll_piece blocks = {.bytes = signature->bytes, .nranks = signature->nranks};
+
+    (void)locals, (void)rank;
+    return only(i, blocks, piece_p);
+}
+
+static const struct pcoll_collective allgather = {
+    .name = "allgather",
+    .traits = PCOLL_IN_PLACE,
+    .send_bytes = one_block,
+    .recv_bytes = all_blocks,
+    .send_in_recv = at_own_block,
+    .expect = expect_allgather,
+};
+
+#define ROW(NAME, name) [PCOLL_##NAME] = &name,
+const struct pcoll_collective *const pcoll_collectives[PCOLL_NUM_COLLS] = {PCOLL_COLLECTIVES(ROW)};
+
+/* ---- names ---- */
+
+const char *pcoll_coll_name(enum pcoll_coll coll)
+{
+    return (unsigned)coll < PCOLL_NUM_COLLS ? pcoll_collectives[coll]->name : "?";
+}
+
+int pcoll_coll_find(const char *name)
+{
+    for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)
+        if (strcmp(pcoll_collectives[coll]->name, name) == 0)
+            return coll;
+    return PCOLL_NONE;
+}
+
+void pcoll_coll_names(char *text, size_t size)
+{
+    size_t used = 0;
+
+    for (int coll = 0; coll < PCOLL_NUM_COLLS && used < size; coll++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s", coll > 0 ? ", " : "",
+                                 pcoll_collectives[coll]->name);
+}
+
+/* ---- calls ---- */
+
+int pcoll_signature_is_valid(const struct pcoll_signature *signature,
+                             const struct pcoll_local *local)
+{
+    const uint64_t unit = signature->unit ? signature->unit : 1;
+    unsigned traits;
+
+    if ((unsigned)signature->coll >= PCOLL_NUM_COLLS)
+        return 0;
+    traits = pcoll_collectives[signature->coll]->traits;
+    return signature->nranks >= 1 && signature->root >= 0 && signature->root < signature->nranks &&
+           signature->bytes % unit == 0 && (traits & PCOLL_ROOTED || signature->root == 0) &&
+           (traits & PCOLL_IN_PLACE || !signature->in_place) &&
+           (traits & PCOLL_VECTOR || signature->blocks == NULL) &&
+           (!(traits & PCOLL_VECTOR) || signature->blocks != NULL || local != NULL) &&
+           (!(traits & PCOLL_NEIGHBOR) || local != NULL);
+}
+
+int pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_signature *b)
+{
+    const size_t blocks_bytes = (size_t)a->nranks * sizeof(*a->blocks);
+
+    return a->coll == b->coll && a->nranks == b->nranks && a->root == b->root &&
+           a->bytes == b->bytes && a->in_place == b->in_place && a->unit == b->unit &&
+           a->commutes == b->commutes && a->typed == b->typed &&
+           (a->blocks == NULL) == (b->blocks == NULL) &&
+           (a->blocks == NULL || memcmp(a->blocks, b->blocks, blocks_bytes) == 0);
+}
+
+int pcoll_is_trivial(const struct pcoll_signature *signature)
+{
+    return signature->nranks == 1 ||
+           (signature->bytes == 0 && !pcoll_coll_has(signature->coll, PCOLL_SYNCHRONIZES));
+}
+
+int pcoll_is_in_place(const struct pcoll_signature *signature, const struct pcoll_local *local)
+{
+    return signature->in_place || (local != NULL && local->in_place);
+}
+
+struct pcoll_span pcoll_input_in_recv(const struct pcoll_signature *signature,
+                                      const struct pcoll_local *local, int rank)
+{
+    const struct pcoll_collective *row = pcoll_collective_of(signature);
+
+    if (!pcoll_is_in_place(signature, local))
+        return (struct pcoll_span){0, 0};
+    return (struct pcoll_span){row->send_in_recv(signature, rank),
+                               row->send_bytes(signature, local, rank)};
+}

@@ -1,0 +1,186 @@
+/*
+ * The rows of the collectives against naive loops.  The proof, the simulators and the trials take
+ * `expect` for the truth, so here is the same once more, written as MPI defines it: who gets which
+ * byte of whom.
+ */
+#include "algorithms/plan/collective.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/unit/tap.h"
+
+enum { MAX_RANKS = 9, MAX_BYTES = 7, ROOM = MAX_RANKS * MAX_BYTES, LEFT = 255 };
+
+/* A byte of SEND that no other rank or place has. */
+static unsigned char byte_of(int rank, uint64_t at)
+{
+    return (unsigned char)(rank * 2 * MAX_BYTES + (int)at);
+}
+
+/* What MPI says: fills `recv`, which is as it was where MPI says nothing; returns the bytes of
+ * SEND and RECV.  A collective without a case here does not compile. */
+struct sizes {
+    uint64_t send, recv;
+};
+
+static struct sizes naive(const struct pcoll_signature *s, int rank, unsigned char recv[ROOM])
+{
+    struct sizes sizes = {0, 0};
+
+    switch (s->coll) {
+        case PCOLL_BARRIER:
+            break;
+        case PCOLL_BCAST:
+            if (rank == s->root) {
+                sizes.send = s->bytes;
+                break;
+            }
+            sizes.recv = s->bytes;
+            for (uint64_t b = 0; b < s->bytes; b++)
+                recv[b] = byte_of(s->root, b);
+            break;
+        case PCOLL_ALLGATHER:
+            sizes.send = s->bytes;
+            for (int r = 0; r < s->nranks; r++)
+                for (uint64_t b = 0; b < s->bytes; b++)
+                    recv[sizes.recv++] = byte_of(r, b);
+            break;
+        case PCOLL_NUM_COLLS:
+            abort();
+    }
+    return sizes;
+}
+
+/* RECV as the row has it; 0: a piece is empty, outside, overlaps another, or reads outside SEND. */
+static int expected(const struct pcoll_signature *s, int rank, unsigned char recv[ROOM])
+{
+    const struct pcoll_collective *row = pcoll_collective_of(s);
+    const uint64_t room = row->recv_bytes(s, NULL, rank);
+    unsigned char written[ROOM] = {0};
+    struct pcoll_piece p;
+
+    for (int i = 0; row->expect(s, NULL, rank, i, &p); i++) {
+        if (p.bytes == 0 || p.nranks < 1 || p.is_fold)
+            return 0;
+        for (uint64_t b = 0; b < (uint64_t)p.nranks * p.bytes; b++) {
+            const int source = p.rank + (int)(b / p.bytes);
+            const uint64_t from = p.from + b % p.bytes;
+
+            if (p.first + b >= room || written[p.first + b]++ || source >= s->nranks ||
+                from >= row->send_bytes(s, NULL, source))
+                return 0;
+            recv[p.first + b] = byte_of(source, from);
+        }
+    }
+    return 1;
+}
+
+static int is_right(const struct pcoll_signature *s, int rank)
+{
+    const struct pcoll_collective *row = pcoll_collective_of(s);
+    const struct pcoll_span input = pcoll_input_in_recv(s, NULL, rank);
+    unsigned char recv[ROOM], ought[ROOM];
+    struct sizes sizes;
+
+    memset(recv, LEFT, sizeof(recv));
+    memset(ought, LEFT, sizeof(ought));
+    sizes = naive(s, rank, ought);
+    if (!expected(s, rank, recv) || memcmp(recv, ought, sizeof(recv)) != 0 ||
+        row->send_bytes(s, NULL, rank) != sizes.send ||
+        row->recv_bytes(s, NULL, rank) != sizes.recv)
+        return 0;
+    if (!s->in_place)
+        return input.count == 0;
+    /* What the rank receives of itself is where it put it. */
+    for (uint64_t b = 0; b < input.count; b++)
+        if (ought[input.first + b] != byte_of(rank, b))
+            return 0;
+    return input.count == sizes.send;
+}
+
+static int test_sizes(struct pcoll_signature *s)
+{
+    int wrong = 0;
+
+    for (s->bytes = 0; s->bytes <= MAX_BYTES; s->bytes++)
+        for (s->root = 0; s->root < s->nranks; s->root++)
+            for (int rank = 0; rank < s->nranks; rank++)
+                if (pcoll_signature_is_valid(s, NULL))
+                    wrong += !is_right(s, rank);
+    return wrong;
+}
+
+static void test_row(enum pcoll_coll coll)
+{
+    const struct pcoll_collective *row = pcoll_collectives[coll];
+    int wrong = 0;
+
+    tap_ok(row->name && row->send_bytes && row->recv_bytes && row->send_in_recv && row->expect &&
+               pcoll_coll_find(row->name) == (int)coll,
+           "%s: every slot is filled, and it is found by its name", row->name);
+    for (int in_place = 0; in_place <= pcoll_coll_has(coll, PCOLL_IN_PLACE); in_place++)
+        for (int nranks = 1; nranks <= MAX_RANKS; nranks++) {
+            struct pcoll_signature s = {.coll = coll, .nranks = nranks, .in_place = in_place};
+
+            wrong += test_sizes(&s);
+        }
+    tap_ok(wrong == 0, "%s: sizes and results are those of a naive loop (%d wrong)", row->name,
+           wrong);
+}
+
+static void test_signatures(void)
+{
+    const uint64_t blocks[2] = {8, 8};
+    const struct pcoll_signature bad[] = {
+        {.coll = PCOLL_NUM_COLLS, .nranks = 2},
+        {.coll = PCOLL_BCAST, .nranks = 0},
+        {.coll = PCOLL_BCAST, .nranks = 2, .root = 2},
+        {.coll = PCOLL_BCAST, .nranks = 2, .root = -1},
+        {.coll = PCOLL_BCAST, .nranks = 2, .in_place = 1},
+        {.coll = PCOLL_BARRIER, .nranks = 2, .root = 1},
+        {.coll = PCOLL_ALLGATHER, .nranks = 2, .bytes = 8, .blocks = blocks},
+        {.coll = PCOLL_ALLGATHER, .nranks = 2, .bytes = 12, .unit = 8},
+    };
+    const struct pcoll_signature good = {
+        .coll = PCOLL_ALLGATHER, .nranks = 2, .bytes = 16, .unit = 8, .in_place = 1};
+    struct pcoll_signature other = good;
+    int refused = 0;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        refused += !pcoll_signature_is_valid(&bad[i], NULL);
+    tap_ok(refused == (int)(sizeof(bad) / sizeof(bad[0])) && pcoll_signature_is_valid(&good, NULL),
+           "signatures of calls that do not exist are refused");
+    other.unit = 4;
+    tap_ok(pcoll_signature_same(&good, &good) && !pcoll_signature_same(&good, &other),
+           "signatures with different units differ");
+    other = good;
+    other.blocks = blocks;
+    tap_ok(!pcoll_signature_same(&good, &other) && pcoll_signature_same(&other, &other),
+           "signatures with and without blocks differ");
+}
+
+static void test_local(void)
+{
+    const struct pcoll_signature s = {.coll = PCOLL_ALLGATHER, .nranks = 3, .bytes = 5};
+    const struct pcoll_local root = {.in_place = 1};
+    const struct pcoll_span input = pcoll_input_in_recv(&s, &root, 2);
+
+    tap_ok(input.first == 10 && input.count == 5 && pcoll_input_in_recv(&s, NULL, 2).count == 0,
+           "a rank alone can be in place");
+}
+
+int main(void)
+{
+    char names[12];
+
+    for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)
+        test_row((enum pcoll_coll)coll);
+    test_signatures();
+    test_local();
+    pcoll_coll_names(names, sizeof(names));
+    tap_ok(strcmp(names, "barrier, bc") == 0, "names are cut off where there is no room");
+    tap_ok(pcoll_coll_find("bcas") == PCOLL_NONE && pcoll_coll_find("") == PCOLL_NONE,
+           "no other name is found");
+    return tap_done();
+}
