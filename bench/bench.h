@@ -45,6 +45,7 @@ struct options {
     double batch_seconds;
     double row_seconds; /* a row ends after this time even with fewer batches */
     bool quick, json, progress, pin, instructions, overlap;
+    bool apart;         /* a barrier, not timed, before each operation */
     const char *output; /* file for the JSON, or NULL */
     int loop, late;     /* operations to run for callgrind, or 0; the rank that comes last */
     char complaint[256];
@@ -144,6 +145,7 @@ struct subject {
     struct operation op;
     const struct variant *variant;
     const struct subject *timed; /* whose request a "start" subject uses */
+    bool apart;                  /* a barrier, not timed, before each operation */
     MPI_Request request;
     uint64_t *remote;   /* readv: where the other ranks' buffers lie */
     int max_iterations; /* 0: no limit */

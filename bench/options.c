@@ -35,6 +35,8 @@ static const char help[] =
     "  --iterations=N      operations in a batch (as many as take 1.5 ms; 10 ms when there are\n"
     "                      more ranks than cores)\n"
     "  --row-seconds=S     end a row after S seconds, but not before 5 batches (10; --quick: 3)\n"
+    "  --apart             MPI_Barrier before each operation, which is not timed, as in the OSU\n"
+    "                      benchmarks; otherwise the operations of a batch follow one another\n"
     "  --overlap           also how much of each operation is hidden behind computation between\n"
     "                      beginning it and waiting for it\n"
     "  --no-pin            leave the ranks where the launcher put them; otherwise each gets a\n"
@@ -181,6 +183,7 @@ enum {
     OPT_BATCHES,
     OPT_ITERATIONS,
     OPT_ROW_SECONDS,
+    OPT_APART,
     OPT_OVERLAP,
     OPT_NO_PIN,
     OPT_JSON,
@@ -200,6 +203,7 @@ static const struct option long_options[] = {
     {"batches", required_argument, NULL, OPT_BATCHES},
     {"iterations", required_argument, NULL, OPT_ITERATIONS},
     {"row-seconds", required_argument, NULL, OPT_ROW_SECONDS},
+    {"apart", no_argument, NULL, OPT_APART},
     {"overlap", no_argument, NULL, OPT_OVERLAP},
     {"no-pin", no_argument, NULL, OPT_NO_PIN},
     {"json", no_argument, NULL, OPT_JSON},
@@ -253,6 +257,7 @@ static void read_flag(struct options *opts, int option)
     opts->json |= option == OPT_JSON;
     opts->progress |= option == OPT_PROGRESS;
     opts->instructions |= option == OPT_INSTRUCTIONS;
+    opts->apart |= option == OPT_APART;
     opts->overlap |= option == OPT_OVERLAP;
     opts->pin &= option != OPT_NO_PIN;
 }

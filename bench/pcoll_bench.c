@@ -96,12 +96,13 @@ static struct subject *add(struct row *row, struct subject *subjects, const char
 }
 
 static void add_variants(struct row *row, struct subject *subjects, const struct variant *variants,
-                         int n)
+                         int n, bool apart)
 {
     for (int i = 0; i < n; i++) {
         struct subject *subject = add(row, subjects, variants[i].name);
         subject->batch = subject_run;
         subject->variant = &variants[i];
+        subject->apart = apart;
         verify_fully(subject);
         subject_open(subject);
     }
@@ -174,7 +175,7 @@ static bool run_row(struct operation op, const struct options *opts, const struc
 {
     struct subject subjects[MAX_SUBJECTS];
     struct row row = {.op = op, .subjects = subjects};
-    add_variants(&row, subjects, variants, num_variants);
+    add_variants(&row, subjects, variants, num_variants, opts->apart);
     add_limits(&row, subjects);
     int timed = row.num_subjects;
     measure(op.job, subjects, timed, opts);

@@ -118,7 +118,8 @@ static void print_header(void)
            job->pinned    ? ", one each"
            : job->crowded ? ", more ranks than cores"
                           : "");
-    printf("Microseconds per operation; median of batches, all variants in turn\n\n");
+    printf("Microseconds per operation%s; median of batches, all variants in turn\n\n",
+           report.opts->apart ? ", a barrier that is not timed before each" : "");
     print_titles();
 }
 
@@ -295,12 +296,13 @@ static void json_print(FILE *to, bool all_right)
     library_text(library, sizeof library);
     fflush(report.json);
     fprintf(to,
-            "{\"library\": \"%s\", \"ranks\": %d, \"cores\": %d, \"pinned\": %s,\n"
+            "{\"library\": \"%s\", \"ranks\": %d, \"cores\": %d, \"pinned\": %s, \"apart\": %s,\n"
             "  \"offload\": %s, \"stock_allgather_forced\": %s, \"verified\": %s,\n"
             "  \"rows\": [%s]}\n",
             library, job->nranks, job->cores, job->pinned ? "true" : "false",
-            cvars_have_offload() ? "true" : "false", cvars_force_allgather() ? "true" : "false",
-            all_right ? "true" : "false", report.json_text);
+            report.opts->apart ? "true" : "false", cvars_have_offload() ? "true" : "false",
+            cvars_force_allgather() ? "true" : "false", all_right ? "true" : "false",
+            report.json_text);
 }
 
 static void json_write(const char *path, bool all_right)
