@@ -1,6 +1,6 @@
 /*
- * The table of algorithms.  To add one: write its file, add its row in algorithm.c and its line in
- * sources.mk.
+ * The table of algorithms.  To add one: write its file, which ends with its row, and add its line
+ * to PCOLL_ALGORITHMS and to sources.mk.
  */
 #ifndef PCOLL_ALGORITHM_H
 #define PCOLL_ALGORITHM_H
@@ -41,7 +41,8 @@ struct pcoll_machine {
 };
 
 struct pcoll_algorithm {
-    const char *name; /* as in CVARs, info keys and the tuning table */
+    const char *name;  /* as in CVARs, info keys and the tuning table */
+    const char *alias; /* what MPICH calls the same; NULL: nothing else */
     enum pcoll_coll coll;
     const char *description; /* one line */
 
@@ -60,15 +61,52 @@ struct pcoll_algorithm {
     uint64_t (*temp_bytes)(const struct pcoll_signature *signature,
                            const struct pcoll_params *params);
 
-    unsigned paths;                           /* bit (1 << path) for each that generate accepts */
+    unsigned paths;                           /* PCOLL_PATH_BIT_* that generate accepts */
     int uses_radix, uses_segment, uses_slots; /* which parameters mean something */
 };
 
-/* All rows, ended by one with name NULL. */
-extern const struct pcoll_algorithm pcoll_algorithms[];
+#define PCOLL_PATH_BIT_AUTO (1u << PCOLL_PATH_AUTO)
+#define PCOLL_PATH_BIT_USER (1u << PCOLL_PATH_USER)
+#define PCOLL_PATH_BIT_TEMP (1u << PCOLL_PATH_TEMP)
 
-/* The row of that name for that collective, or NULL. */
+/* All rows, as ALGORITHM(collective_name), defined in the algorithms' own files.  Of two that cost
+ * the same the choice takes the earlier one. */
+#define PCOLL_ALGORITHMS(ALGORITHM)                                                                \
+    ALGORITHM(barrier_butterfly)                                                                   \
+    ALGORITHM(barrier_dissemination)                                                               \
+    ALGORITHM(bcast_eager)                                                                         \
+    ALGORITHM(bcast_shared)                                                                        \
+    ALGORITHM(bcast_binomial_get)                                                                  \
+    ALGORITHM(bcast_binomial_put)                                                                  \
+    ALGORITHM(bcast_knomial_get)                                                                   \
+    ALGORITHM(bcast_knomial_put)                                                                   \
+    ALGORITHM(bcast_chain)                                                                         \
+    ALGORITHM(bcast_binary)                                                                        \
+    ALGORITHM(bcast_kary)                                                                          \
+    ALGORITHM(bcast_two_tree)                                                                      \
+    ALGORITHM(bcast_trinaryx3)                                                                     \
+    ALGORITHM(bcast_scatter_ring)                                                                  \
+    ALGORITHM(allgather_direct)                                                                    \
+    ALGORITHM(allgather_butterfly)                                                                 \
+    ALGORITHM(allgather_bruck)                                                                     \
+    ALGORITHM(allgather_ring)
+#define PCOLL_DECLARE(name) extern const struct pcoll_algorithm pcoll_##name;
+PCOLL_ALGORITHMS(PCOLL_DECLARE)
+#undef PCOLL_DECLARE
+
+/* The same in this order, and NULL. */
+extern const struct pcoll_algorithm *const pcoll_algorithms[];
+
+/* A loop over all of them: `row` is a const struct pcoll_algorithm *. */
+#define PCOLL_EACH_ALGORITHM(row)                                                                  \
+    for (const struct pcoll_algorithm *const *row##_at = pcoll_algorithms, *row;                   \
+         (row = *row##_at) != NULL; row##_at++)
+
+/* The row of that name or alias for that collective, or NULL. */
 const struct pcoll_algorithm *pcoll_algorithm_find(enum pcoll_coll coll, const char *name);
+
+/* Its number in pcoll_algorithms, where it is. */
+int pcoll_algorithm_number(const struct pcoll_algorithm *algorithm);
 
 /* Make the plan of one rank by `algorithm`; checks the signature and parameters first
  * (PCOLL_ERR_INVALID: a call that does not exist, a rank out of range).  What is trivial is handled

@@ -3,7 +3,7 @@ pcoll_sources += \
     %D%/plan/collective.h %D%/plan/collective.c \
     %D%/plan/plan.h %D%/plan/plan.c \
     %D%/plan/print.c \
-    %D%/algorithm.h %D%/algorithm.c %D%/algorithm_files.h \
+    %D%/algorithm.h %D%/algorithm.c \
     %D%/private.h %D%/private.c \
     %D%/shape/ring.h %D%/shape/ring.c \
     %D%/lower/lower.h %D%/lower/lower.c %D%/lower/private.h \

@@ -107,7 +107,7 @@ static enum pcoll_result generate(const struct call *call, const struct MPIDI_PC
                                   const struct MPIDI_PCOLL_proposal *proposal,
                                   struct pcoll_plan **plan_p)
 {
-    const struct pcoll_algorithm *row = &pcoll_algorithms[proposal->row];
+    const struct pcoll_algorithm *row = pcoll_algorithms[proposal->row];
     struct pcoll_params params = {
         .radix = proposal->radix,
         .slots = proposal->slots,
@@ -129,7 +129,7 @@ static void print_choice(const struct MPIDI_PCOLL_plan *plan,
     static const char *const paths[] = {"", ", user buffers", ", communication buffers"};
     const struct pcoll_signature *sig = &plan->plan->signature;
     struct pcoll_account account = pcoll_plan_account(plan->plan);
-    const struct pcoll_algorithm *row = &pcoll_algorithms[proposal->row];
+    const struct pcoll_algorithm *row = pcoll_algorithms[proposal->row];
     char line[300], radix[24] = "", segment[40] = "", slots[24] = "", nodes[24] = "";
     char rails[24] = "";
     int nrails = MPL_MIN(account.rails, plan->medium->group_rails(plan->state->group));

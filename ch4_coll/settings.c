@@ -342,7 +342,7 @@ static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
         return;
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)
         print_losers(signature, &caps, &choice);
-    proposal->row = (int32_t)(choice.algorithm - pcoll_algorithms);
+    proposal->row = (int32_t)pcoll_algorithm_number(choice.algorithm);
     proposal->radix = choice.params.radix;
     proposal->slots = choice.params.slots;
     proposal->path = choice.params.path;

@@ -269,7 +269,7 @@ static int search_within(struct search *search, const struct pcoll_algorithm *al
 
 static int search_model(struct search *search)
 {
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++)
+    PCOLL_EACH_ALGORITHM (row)
         if (row->coll == search->signature->coll)
             weigh_algorithm(search, row);
     return found(search, "model");
@@ -420,7 +420,7 @@ static int by_cost(const void *left, const void *right)
     const struct pcoll_choice *a = left, *b = right;
 
     if (a->predicted_us == b->predicted_us)
-        return a->algorithm < b->algorithm ? -1 : a->algorithm > b->algorithm;
+        return pcoll_algorithm_number(a->algorithm) - pcoll_algorithm_number(b->algorithm);
     return a->predicted_us < b->predicted_us ? -1 : 1;
 }
 

@@ -25,8 +25,6 @@
  */
 #include "algorithms/private.h"
 
-#include "algorithms/algorithm_files.h"
-
 struct state {
     struct pcoll_plan *plan;
     struct pcoll_teams teams;
@@ -154,10 +152,17 @@ static void build_phase(struct state *s)
     s->plan->gain[s->bank] = s->level;
 }
 
-enum pcoll_result pcoll_allgather_bruck(const struct pcoll_signature *signature,
-                                        const struct pcoll_local *local, int rank,
-                                        const struct pcoll_params *params,
-                                        struct pcoll_plan **plan_p)
+static uint64_t temp_bytes(const struct pcoll_signature *signature,
+                           const struct pcoll_params *params)
+{
+    if (fits_cell(signature))
+        return 0;
+    return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
+}
+
+static enum pcoll_result generate(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
+                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     int banks = pcoll_banks(params);
     struct state s = {.teams = pcoll_teams_of(signature)};
@@ -170,24 +175,15 @@ enum pcoll_result pcoll_allgather_bruck(const struct pcoll_signature *signature,
     s.member = pcoll_team_member(&s.teams, rank);
     s.leader = pcoll_team_rank(&s.teams, s.team, 0);
     if (s.member == 0)
-        s.plan->temp_bytes = pcoll_allgather_bruck_temp(signature, params);
+        s.plan->temp_bytes = temp_bytes(signature, params);
     for (s.bank = 0; s.bank < banks; s.bank++)
         build_phase(&s);
     *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
 }
 
-uint64_t pcoll_allgather_bruck_temp(const struct pcoll_signature *signature,
-                                    const struct pcoll_params *params)
-{
-    if (fits_cell(signature))
-        return 0;
-    return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
-}
-
-double pcoll_allgather_bruck_cost(const struct pcoll_signature *signature,
-                                  const struct pcoll_params *params,
-                                  const struct pcoll_machine *machine)
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
 {
     const struct pcoll_teams teams = pcoll_teams_of(signature);
     const struct pcoll_machine node = pcoll_cost_node(machine);
@@ -206,3 +202,14 @@ double pcoll_allgather_bruck_cost(const struct pcoll_signature *signature,
                pcoll_cost_waves(signature, &node, 1, members - 1);
     return ends + pcoll_cost_waves(signature, machine, rounds, 1) + sent * rate + crowd * copies;
 }
+
+const struct pcoll_algorithm pcoll_allgather_bruck = {
+    .name = "bruck",
+    .alias = "brucks",
+    .coll = PCOLL_ALLGATHER,
+    .description = "Bruck, between node leaders",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = temp_bytes,
+    .paths = PCOLL_PATH_BIT_TEMP,
+};

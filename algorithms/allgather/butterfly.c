@@ -21,8 +21,6 @@
  */
 #include "algorithms/private.h"
 
-#include "algorithms/algorithm_files.h"
-
 struct state {
     struct pcoll_plan *plan;
     enum pcoll_path path;
@@ -208,10 +206,17 @@ static enum pcoll_path path_of(const struct pcoll_params *params)
     return params->path == PCOLL_PATH_TEMP ? PCOLL_PATH_TEMP : PCOLL_PATH_USER;
 }
 
-enum pcoll_result pcoll_allgather_butterfly(const struct pcoll_signature *signature,
-                                            const struct pcoll_local *local, int rank,
-                                            const struct pcoll_params *params,
-                                            struct pcoll_plan **plan_p)
+static uint64_t temp_bytes(const struct pcoll_signature *signature,
+                           const struct pcoll_params *params)
+{
+    if (path_of(params) == PCOLL_PATH_USER)
+        return 0;
+    return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
+}
+
+static enum pcoll_result generate(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
+                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     int banks = pcoll_banks(params), n = pcoll_log2_floor(signature->nranks);
     struct state s = {.path = path_of(params), .paper = params->paper, .m = 1 << n, .n = n};
@@ -222,19 +227,11 @@ enum pcoll_result pcoll_allgather_butterfly(const struct pcoll_signature *signat
     if (result != PCOLL_OK)
         return result;
     s.plan->ordered = s.m != signature->nranks;
-    s.plan->temp_bytes = pcoll_allgather_butterfly_temp(signature, params);
+    s.plan->temp_bytes = temp_bytes(signature, params);
     for (s.bank = 0; s.bank < banks; s.bank++)
         build_phase(&s);
     *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
-}
-
-uint64_t pcoll_allgather_butterfly_temp(const struct pcoll_signature *signature,
-                                        const struct pcoll_params *params)
-{
-    if (path_of(params) == PCOLL_PATH_USER)
-        return 0;
-    return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
 }
 
 /* ---- cost ---- */
@@ -344,9 +341,8 @@ static struct front cost_of_core(const struct rates *rates, double start, double
 }
 
 /* Who has an extra rank sends it all blocks once more. */
-double pcoll_allgather_butterfly_cost(const struct pcoll_signature *signature,
-                                      const struct pcoll_params *params,
-                                      const struct pcoll_machine *machine)
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
 {
     int n = pcoll_log2_floor(signature->nranks), user = path_of(params) == PCOLL_PATH_USER;
     int extra = signature->nranks - (1 << n);
@@ -377,3 +373,14 @@ double pcoll_allgather_butterfly_cost(const struct pcoll_signature *signature,
                                     arrival(&rates, (struct parcel){blocks, extra > 1 ? 2 : 1}));
     return end + (user ? 0 : crowd * blocks * (double)signature->bytes * machine->copy);
 }
+
+const struct pcoll_algorithm pcoll_allgather_butterfly = {
+    .name = "butterfly",
+    .alias = "recursive_doubling",
+    .coll = PCOLL_ALLGATHER,
+    .description = "recursive doubling on a weighted butterfly",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = temp_bytes,
+    .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,
+};

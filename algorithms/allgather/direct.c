@@ -21,8 +21,6 @@
  */
 #include "algorithms/private.h"
 
-#include "algorithms/algorithm_files.h"
-
 #define DEFAULT_SEGMENT (64 * 1024)
 
 enum form { CELLS, TEMP, USER };
@@ -179,10 +177,20 @@ static void build_phase(const struct state *s, int phase)
         build_temp(s, phase);
 }
 
-enum pcoll_result pcoll_allgather_direct(const struct pcoll_signature *signature,
-                                         const struct pcoll_local *local, int rank,
-                                         const struct pcoll_params *params,
-                                         struct pcoll_plan **plan_p)
+static uint64_t temp_bytes(const struct pcoll_signature *signature,
+                           const struct pcoll_params *params)
+{
+    uint64_t largest;
+
+    if (form_of(signature, params) != TEMP)
+        return 0;
+    largest = (signature->bytes - 1) / nsegments_of(signature, params) + 1;
+    return 2 * ((largest + 63) / 64 * 64);
+}
+
+static enum pcoll_result generate(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
+                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct state s = {.form = form_of(signature, params), .nsegments = 1};
     enum pcoll_result result;
@@ -194,23 +202,12 @@ enum pcoll_result pcoll_allgather_direct(const struct pcoll_signature *signature
                                s.nsegments > 1 ? 1 : 2, &s.plan);
     if (result != PCOLL_OK)
         return result;
-    s.plan->temp_bytes = pcoll_allgather_direct_temp(signature, params);
+    s.plan->temp_bytes = temp_bytes(signature, params);
     s.slot_bytes = s.plan->temp_bytes / 2;
     for (int phase = 0; phase < s.plan->nphases; phase++)
         build_phase(&s, phase);
     *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
-}
-
-uint64_t pcoll_allgather_direct_temp(const struct pcoll_signature *signature,
-                                     const struct pcoll_params *params)
-{
-    uint64_t largest;
-
-    if (form_of(signature, params) != TEMP)
-        return 0;
-    largest = (signature->bytes - 1) / nsegments_of(signature, params) + 1;
-    return 2 * ((largest + 63) / 64 * 64);
 }
 
 /* Over a network: after telling each other, each rank gets one block after the other, a request and
@@ -247,9 +244,8 @@ static double cost_over_wire(const struct pcoll_signature *signature, enum form 
                cost_of_gets(signature, machine, form == USER, (double)signature->bytes / segments);
 }
 
-double pcoll_allgather_direct_cost(const struct pcoll_signature *signature,
-                                   const struct pcoll_params *params,
-                                   const struct pcoll_machine *machine)
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
 {
     int peers = signature->nranks - 1;
     enum form form = form_of(signature, params);
@@ -273,3 +269,14 @@ double pcoll_allgather_direct_cost(const struct pcoll_signature *signature,
            crowd * (others + 2 * own + segments * signature->nranks * machine->o) -
            (own < idle ? own : idle);
 }
+
+const struct pcoll_algorithm pcoll_allgather_direct = {
+    .name = "direct",
+    .coll = PCOLL_ALLGATHER,
+    .description = "everybody reaches everybody",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = temp_bytes,
+    .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,
+    .uses_segment = 1,
+};

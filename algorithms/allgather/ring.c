@@ -38,8 +38,6 @@
  */
 #include "algorithms/private.h"
 
-#include "algorithms/algorithm_files.h"
-
 #define DEFAULT_SEGMENT (128 * 1024)
 #define OWN_SEGMENT (512 * 1024) /* fits a cache of the second level */
 
@@ -367,10 +365,17 @@ static void build_lane(struct state *s, const struct pcoll_params *params, int l
     pcoll_lane_rail(s->plan, first, lane);
 }
 
-enum pcoll_result pcoll_allgather_ring(const struct pcoll_signature *signature,
-                                       const struct pcoll_local *local, int rank,
-                                       const struct pcoll_params *params,
-                                       struct pcoll_plan **plan_p)
+static uint64_t temp_bytes(const struct pcoll_signature *signature,
+                           const struct pcoll_params *params)
+{
+    if (path_of(params) == PCOLL_PATH_USER)
+        return 0;
+    return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
+}
+
+static enum pcoll_result generate(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
+                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     int banks = pcoll_banks(params);
     struct state s = {.teams = pcoll_teams_of(signature),
@@ -387,7 +392,7 @@ enum pcoll_result pcoll_allgather_ring(const struct pcoll_signature *signature,
     s.member = pcoll_team_member(&s.teams, rank);
     s.leader = pcoll_team_rank(&s.teams, s.team, 0);
     if (s.member == 0)
-        s.plan->temp_bytes = pcoll_allgather_ring_temp(signature, params);
+        s.plan->temp_bytes = temp_bytes(signature, params);
     for (s.bank = 0; s.bank < banks; s.bank++) {
         pcoll_plan_open(s.plan, s.bank);
         for (int lane = 0; lane < s.nlanes; lane++)
@@ -395,14 +400,6 @@ enum pcoll_result pcoll_allgather_ring(const struct pcoll_signature *signature,
     }
     *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
-}
-
-uint64_t pcoll_allgather_ring_temp(const struct pcoll_signature *signature,
-                                   const struct pcoll_params *params)
-{
-    if (path_of(params) == PCOLL_PATH_USER)
-        return 0;
-    return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
 }
 
 /* Between user buffers: of its own block a rank waits for the copy of the first segment only. */
@@ -469,10 +466,20 @@ static double cost_of_levels(const struct pcoll_signature *signature,
            pcoll_larger(between, inside);
 }
 
-double pcoll_allgather_ring_cost(const struct pcoll_signature *signature,
-                                 const struct pcoll_params *params,
-                                 const struct pcoll_machine *machine)
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
 {
     return pcoll_teams_of(signature).topology ? cost_of_levels(signature, params, machine)
                                               : cost_flat(signature, params, machine);
 }
+
+const struct pcoll_algorithm pcoll_allgather_ring = {
+    .name = "ring",
+    .coll = PCOLL_ALLGATHER,
+    .description = "blocks passed round a ring of node leaders",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = temp_bytes,
+    .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,
+    .uses_segment = 1,
+};

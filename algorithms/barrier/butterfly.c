@@ -23,8 +23,6 @@
  */
 #include "algorithms/private.h"
 
-#include "algorithms/algorithm_files.h"
-
 struct state {
     struct pcoll_plan *plan;
     struct pcoll_teams teams; /* N is their count, p is the team that I lead */
@@ -85,10 +83,9 @@ static void build_phase(struct pcoll_plan *plan, int bank)
         build_leader(&s, pcoll_team_of(&s.teams, plan->rank), n);
 }
 
-enum pcoll_result pcoll_barrier_butterfly(const struct pcoll_signature *signature,
-                                          const struct pcoll_local *local, int rank,
-                                          const struct pcoll_params *params,
-                                          struct pcoll_plan **plan_p)
+static enum pcoll_result generate(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
+                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     int banks = pcoll_banks(params);
     enum pcoll_result result =
@@ -104,9 +101,8 @@ enum pcoll_result pcoll_barrier_butterfly(const struct pcoll_signature *signatur
 
 /* As long as half of the core have no extra rank, what these send does not wait for the first of
  * the two additional rounds, but comes together with it. */
-double pcoll_barrier_butterfly_cost(const struct pcoll_signature *signature,
-                                    const struct pcoll_params *params,
-                                    const struct pcoll_machine *machine)
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
 {
     int count = pcoll_teams_of(signature).count, n = pcoll_log2_floor(count);
     int extra = count - (1 << n), rounds = n + (extra > 0) + (2 * extra > 1 << n);
@@ -118,3 +114,13 @@ double pcoll_barrier_butterfly_cost(const struct pcoll_signature *signature,
     return pcoll_cost_waves(signature, machine, rounds, 1) + late +
            pcoll_cost_barrier_team(signature, machine);
 }
+
+const struct pcoll_algorithm pcoll_barrier_butterfly = {
+    .name = "butterfly",
+    .coll = PCOLL_BARRIER,
+    .description = "weighted butterfly of node leaders",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = pcoll_no_temp,
+    .paths = PCOLL_PATH_BIT_TEMP,
+};

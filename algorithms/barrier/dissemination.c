@@ -22,8 +22,6 @@
  */
 #include "algorithms/private.h"
 
-#include "algorithms/algorithm_files.h"
-
 struct state {
     struct pcoll_plan *plan;
     struct pcoll_teams teams; /* N is their count, p is the team that I lead */
@@ -80,10 +78,9 @@ static void build_phase(struct pcoll_plan *plan, int bank, int radix)
         build_leader(&s, pcoll_team_of(&s.teams, plan->rank));
 }
 
-enum pcoll_result pcoll_barrier_dissemination(const struct pcoll_signature *signature,
-                                              const struct pcoll_local *local, int rank,
-                                              const struct pcoll_params *params,
-                                              struct pcoll_plan **plan_p)
+static enum pcoll_result generate(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
+                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     int banks = pcoll_banks(params);
     enum pcoll_result result =
@@ -98,9 +95,8 @@ enum pcoll_result pcoll_barrier_dissemination(const struct pcoll_signature *sign
 }
 
 /* The last round has as many messages as there are ranks left to tell. */
-double pcoll_barrier_dissemination_cost(const struct pcoll_signature *signature,
-                                        const struct pcoll_params *params,
-                                        const struct pcoll_machine *machine)
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
 {
     int64_t radix = radix_of(signature, params), count = pcoll_teams_of(signature).count;
     double cost = machine->call;
@@ -113,3 +109,14 @@ double pcoll_barrier_dissemination_cost(const struct pcoll_signature *signature,
     }
     return cost + pcoll_cost_barrier_team(signature, machine);
 }
+
+const struct pcoll_algorithm pcoll_barrier_dissemination = {
+    .name = "dissemination",
+    .coll = PCOLL_BARRIER,
+    .description = "weighted dissemination in base radix by node leaders",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = pcoll_no_temp,
+    .paths = PCOLL_PATH_BIT_TEMP,
+    .uses_radix = 1,
+};

@@ -28,7 +28,6 @@
  * of each child for each use of half h, so the sum is complete only if each child's are; a slot is
  * given back only when everything on it, and on the slots before it in its half, has been done.
  */
-#include "algorithms/algorithm_files.h"
 #include "algorithms/shape/ring.h"
 
 #define DEFAULT_SEGMENT (32 * 1024)
@@ -223,9 +222,9 @@ static void build(struct state *s)
     s->plan->temp_bytes = is_root(s) ? 0 : pcoll_ring_bytes(&s->ring);
 }
 
-enum pcoll_result pcoll_bcast_eager(const struct pcoll_signature *signature,
-                                    const struct pcoll_local *local, int rank,
-                                    const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
+                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct pcoll_teams teams = pcoll_teams_of(signature);
     int radix = radix_of(params);
@@ -247,8 +246,8 @@ enum pcoll_result pcoll_bcast_eager(const struct pcoll_signature *signature,
     return pcoll_plan_seal(plan_p);
 }
 
-uint64_t pcoll_bcast_eager_temp(const struct pcoll_signature *signature,
-                                const struct pcoll_params *params)
+static uint64_t temp_bytes(const struct pcoll_signature *signature,
+                           const struct pcoll_params *params)
 {
     struct pcoll_ring ring = ring_of(signature, params);
 
@@ -313,9 +312,8 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
                                                  : cost_of_cores(signature, ring, tree, node);
 }
 
-double pcoll_bcast_eager_cost(const struct pcoll_signature *signature,
-                              const struct pcoll_params *params,
-                              const struct pcoll_machine *machine)
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
 {
     const struct pcoll_machine node = pcoll_cost_node(machine);
     struct pcoll_ring ring = ring_of(signature, params);
@@ -328,3 +326,16 @@ double pcoll_bcast_eager_cost(const struct pcoll_signature *signature,
     cost += cost_between(signature, &ring, tree, machine, node.copy);
     return teams.topology ? cost + cost_in_node(signature, &ring, radix_of(params), &node) : cost;
 }
+
+const struct pcoll_algorithm pcoll_bcast_eager = {
+    .name = "eager",
+    .coll = PCOLL_BCAST,
+    .description = "k-nomial tree through communication buffers, no rendezvous",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = temp_bytes,
+    .paths = PCOLL_PATH_BIT_TEMP,
+    .uses_radix = 1,
+    .uses_segment = 1,
+    .uses_slots = 1,
+};

@@ -14,7 +14,6 @@
  * When: chain for very long messages on few ranks; binary and kary where the latency of the depth
  * counts more than bytes.  One counter for each rail.
  */
-#include "algorithms/algorithm_files.h"
 #include "algorithms/shape/pipeline.h"
 #include "algorithms/private.h"
 
@@ -72,17 +71,17 @@ static int late(const struct pcoll_trees *trees)
 
 const struct pcoll_shape pcoll_shape_kary = {1, parent, child, depth, hop, late};
 
-enum pcoll_result pcoll_bcast_chain(const struct pcoll_signature *signature,
-                                    const struct pcoll_local *local, int rank,
-                                    const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate_chain(const struct pcoll_signature *signature,
+                                        const struct pcoll_local *local, int rank,
+                                        const struct pcoll_params *params,
+                                        struct pcoll_plan **plan_p)
 {
     (void)local;
     return pcoll_pipeline(&pcoll_shape_kary, 1, signature, rank, params, plan_p);
 }
 
-double pcoll_bcast_chain_cost(const struct pcoll_signature *signature,
-                              const struct pcoll_params *params,
-                              const struct pcoll_machine *machine)
+static double cost_chain(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                         const struct pcoll_machine *machine)
 {
     return pcoll_pipeline_cost(&pcoll_shape_kary, 1, signature, params, machine);
 }
@@ -92,16 +91,51 @@ static int radix_of(const struct pcoll_params *params)
     return params->radix ? params->radix : 2;
 }
 
-enum pcoll_result pcoll_bcast_kary(const struct pcoll_signature *signature,
-                                   const struct pcoll_local *local, int rank,
-                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate_kary(const struct pcoll_signature *signature,
+                                       const struct pcoll_local *local, int rank,
+                                       const struct pcoll_params *params,
+                                       struct pcoll_plan **plan_p)
 {
     (void)local;
     return pcoll_pipeline(&pcoll_shape_kary, radix_of(params), signature, rank, params, plan_p);
 }
 
-double pcoll_bcast_kary_cost(const struct pcoll_signature *signature,
-                             const struct pcoll_params *params, const struct pcoll_machine *machine)
+static double cost_kary(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                        const struct pcoll_machine *machine)
 {
     return pcoll_pipeline_cost(&pcoll_shape_kary, radix_of(params), signature, params, machine);
 }
+
+const struct pcoll_algorithm pcoll_bcast_chain = {
+    .name = "chain",
+    .coll = PCOLL_BCAST,
+    .description = "pipelined chain between user buffers",
+    .generate = generate_chain,
+    .cost = cost_chain,
+    .temp_bytes = pcoll_no_temp,
+    .paths = PCOLL_PATH_BIT_USER,
+    .uses_segment = 1,
+};
+
+const struct pcoll_algorithm pcoll_bcast_binary = {
+    .name = "binary",
+    .coll = PCOLL_BCAST,
+    .description = "pipelined binary tree between user buffers",
+    .generate = generate_kary,
+    .cost = cost_kary,
+    .temp_bytes = pcoll_no_temp,
+    .paths = PCOLL_PATH_BIT_USER,
+    .uses_segment = 1,
+};
+
+const struct pcoll_algorithm pcoll_bcast_kary = {
+    .name = "kary",
+    .coll = PCOLL_BCAST,
+    .description = "pipelined k-ary tree between user buffers",
+    .generate = generate_kary,
+    .cost = cost_kary,
+    .temp_bytes = pcoll_no_temp,
+    .paths = PCOLL_PATH_BIT_USER,
+    .uses_radix = 1,
+    .uses_segment = 1,
+};

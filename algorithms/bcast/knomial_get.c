@@ -16,8 +16,6 @@
  */
 #include "algorithms/private.h"
 
-#include "algorithms/algorithm_files.h"
-
 enum { TANK, ACKS };
 
 static int radix_of(const struct pcoll_params *params)
@@ -62,10 +60,9 @@ static void build(struct pcoll_plan *plan, struct pcoll_tree tree)
     plan->gain[ACKS] = (uint64_t)fanout;
 }
 
-enum pcoll_result pcoll_bcast_knomial_get(const struct pcoll_signature *signature,
-                                          const struct pcoll_local *local, int rank,
-                                          const struct pcoll_params *params,
-                                          struct pcoll_plan **plan_p)
+static enum pcoll_result generate(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
+                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct pcoll_tree tree = {signature->nranks, radix_of(params)};
     enum pcoll_result result = pcoll_plan_create(signature, rank, "knomial_get", 2, 1, plan_p);
@@ -123,9 +120,8 @@ static double cost_of_crowd(const struct pcoll_signature *signature, struct pcol
            (crowd > depth ? crowd : depth) * one;
 }
 
-double pcoll_bcast_knomial_get_cost(const struct pcoll_signature *signature,
-                                    const struct pcoll_params *params,
-                                    const struct pcoll_machine *machine)
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
 {
     int radix = radix_of(params) < signature->nranks ? radix_of(params) : signature->nranks;
     struct pcoll_tree tree = {signature->nranks, radix};
@@ -138,3 +134,24 @@ double pcoll_bcast_knomial_get_cost(const struct pcoll_signature *signature,
            (is_wire ? cost_of_telling(tree, machine) : 0) +
            pcoll_cost_knomial(tree, hop_of(signature, machine));
 }
+
+const struct pcoll_algorithm pcoll_bcast_binomial_get = {
+    .name = "binomial_get",
+    .coll = PCOLL_BCAST,
+    .description = "binomial tree, children read from the user buffer",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = pcoll_no_temp,
+    .paths = PCOLL_PATH_BIT_USER,
+};
+
+const struct pcoll_algorithm pcoll_bcast_knomial_get = {
+    .name = "knomial_get",
+    .coll = PCOLL_BCAST,
+    .description = "k-nomial tree, children read from the user buffer",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = pcoll_no_temp,
+    .paths = PCOLL_PATH_BIT_USER,
+    .uses_radix = 1,
+};

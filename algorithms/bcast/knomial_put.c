@@ -18,8 +18,6 @@
  */
 #include "algorithms/private.h"
 
-#include "algorithms/algorithm_files.h"
-
 enum { TANK, READY };
 
 static int radix_of(const struct pcoll_params *params)
@@ -69,10 +67,9 @@ static void build(struct pcoll_plan *plan, struct pcoll_tree tree, int paper)
     plan->gain[TANK] = fanout + 1;
 }
 
-enum pcoll_result pcoll_bcast_knomial_put(const struct pcoll_signature *signature,
-                                          const struct pcoll_local *local, int rank,
-                                          const struct pcoll_params *params,
-                                          struct pcoll_plan **plan_p)
+static enum pcoll_result generate(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
+                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct pcoll_tree tree = {signature->nranks, radix_of(params)};
     enum pcoll_result result = pcoll_plan_create(signature, rank, "knomial_put", 2, 1, plan_p);
@@ -95,9 +92,8 @@ static double cost_of_crowd(const struct pcoll_signature *signature, struct pcol
     return pcoll_cost_waves(signature, machine, depth + 1, 1) + depth * level;
 }
 
-double pcoll_bcast_knomial_put_cost(const struct pcoll_signature *signature,
-                                    const struct pcoll_params *params,
-                                    const struct pcoll_machine *machine)
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
 {
     int radix = radix_of(params) < signature->nranks ? radix_of(params) : signature->nranks;
     struct pcoll_tree tree = {signature->nranks, radix};
@@ -109,3 +105,24 @@ double pcoll_bcast_knomial_put_cost(const struct pcoll_signature *signature,
         return cost_of_crowd(signature, tree, machine, crowd);
     return pcoll_cost_waves(signature, machine, 1, 1) + ready + pcoll_cost_knomial(tree, hop);
 }
+
+const struct pcoll_algorithm pcoll_bcast_binomial_put = {
+    .name = "binomial_put",
+    .coll = PCOLL_BCAST,
+    .description = "binomial tree, parents write to the user buffer",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = pcoll_no_temp,
+    .paths = PCOLL_PATH_BIT_USER,
+};
+
+const struct pcoll_algorithm pcoll_bcast_knomial_put = {
+    .name = "knomial_put",
+    .coll = PCOLL_BCAST,
+    .description = "k-nomial tree, parents write to the user buffer",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = pcoll_no_temp,
+    .paths = PCOLL_PATH_BIT_USER,
+    .uses_radix = 1,
+};

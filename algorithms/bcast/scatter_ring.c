@@ -27,8 +27,6 @@
  */
 #include "algorithms/private.h"
 
-#include "algorithms/algorithm_files.h"
-
 enum { TANK, READY, NCOUNTERS };
 
 struct state {
@@ -139,10 +137,9 @@ static void build(struct state *s, int lane, int nlanes)
     pcoll_lane_rail(s->plan, first, lane);
 }
 
-enum pcoll_result pcoll_bcast_scatter_ring(const struct pcoll_signature *signature,
-                                           const struct pcoll_local *local, int rank,
-                                           const struct pcoll_params *params,
-                                           struct pcoll_plan **plan_p)
+static enum pcoll_result generate(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
+                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct state s = {.teams = pcoll_teams_of(signature), .tree = {signature->nranks, 2}};
     int nlanes = pcoll_lanes(params, signature->bytes);
@@ -175,9 +172,8 @@ static double cost_of_links(const struct pcoll_signature *signature,
 }
 
 /* Ranks of a node follow each other, in the tree as in the ring. */
-double pcoll_bcast_scatter_ring_cost(const struct pcoll_signature *signature,
-                                     const struct pcoll_params *params,
-                                     const struct pcoll_machine *machine)
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
 {
     const struct pcoll_machine node = pcoll_cost_node(machine);
     int n = signature->nranks, is_wire = pcoll_is_over_wire(signature);
@@ -198,3 +194,14 @@ double pcoll_bcast_scatter_ring_cost(const struct pcoll_signature *signature,
            pcoll_cost_crowd(signature, machine) *
                (far < n ? pcoll_larger(between, inside) : between);
 }
+
+const struct pcoll_algorithm pcoll_bcast_scatter_ring = {
+    .name = "scatter_ring",
+    .alias = "scatter_ring_allgather",
+    .coll = PCOLL_BCAST,
+    .description = "parts scattered, then passed round a ring",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = pcoll_no_temp,
+    .paths = PCOLL_PATH_BIT_USER,
+};

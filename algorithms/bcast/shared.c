@@ -19,7 +19,6 @@
  * ranks than cores, where waiting for each other costs turns; inside a node only.  Condition: a
  * slot is given back after it has been read by all (ring.h).
  */
-#include "algorithms/algorithm_files.h"
 #include "algorithms/shape/ring.h"
 
 #define DEFAULT_SEGMENT (64 * 1024)
@@ -80,9 +79,9 @@ static void build(struct pcoll_plan *plan, const struct pcoll_ring *ring)
     plan->temp_bytes = is_root ? pcoll_ring_bytes(ring) : 0;
 }
 
-enum pcoll_result pcoll_bcast_shared(const struct pcoll_signature *signature,
-                                     const struct pcoll_local *local, int rank,
-                                     const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
+                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct pcoll_ring ring = ring_of(signature, params);
     enum pcoll_result result = pcoll_plan_create(signature, rank, "shared", ring.slots + 2,
@@ -95,8 +94,8 @@ enum pcoll_result pcoll_bcast_shared(const struct pcoll_signature *signature,
     return pcoll_plan_seal(plan_p);
 }
 
-uint64_t pcoll_bcast_shared_temp(const struct pcoll_signature *signature,
-                                 const struct pcoll_params *params)
+static uint64_t temp_bytes(const struct pcoll_signature *signature,
+                           const struct pcoll_params *params)
 {
     struct pcoll_ring ring = ring_of(signature, params);
 
@@ -120,9 +119,8 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
            segments * (fill + machine->L + part * machine->G);
 }
 
-double pcoll_bcast_shared_cost(const struct pcoll_signature *signature,
-                               const struct pcoll_params *params,
-                               const struct pcoll_machine *machine)
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
 {
     struct pcoll_ring ring = ring_of(signature, params);
     struct pcoll_machine own = pcoll_ring_machine(&ring, machine);
@@ -136,3 +134,15 @@ double pcoll_bcast_shared_cost(const struct pcoll_signature *signature,
     return pcoll_cost_waves(signature, &own, 1, signature->nranks - 1) + fill +
            segments * (fill + get + move);
 }
+
+const struct pcoll_algorithm pcoll_bcast_shared = {
+    .name = "shared",
+    .coll = PCOLL_BCAST,
+    .description = "all read the root's communication buffers",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = temp_bytes,
+    .paths = PCOLL_PATH_BIT_TEMP,
+    .uses_segment = 1,
+    .uses_slots = 1,
+};

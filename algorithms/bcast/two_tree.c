@@ -22,7 +22,6 @@
  * Cost: as shape/pipeline.c, depth <= 1 + log2 P, at most one message forwarded.  When: long
  * messages on any network that is no torus.  Two counters for each rail.
  */
-#include "algorithms/algorithm_files.h"
 #include "algorithms/shape/pipeline.h"
 #include "algorithms/private.h"
 
@@ -117,18 +116,27 @@ static int late(const struct pcoll_trees *trees)
 
 const struct pcoll_shape pcoll_shape_two_tree = {2, parent, child, depth, hop, late};
 
-enum pcoll_result pcoll_bcast_two_tree(const struct pcoll_signature *signature,
-                                       const struct pcoll_local *local, int rank,
-                                       const struct pcoll_params *params,
-                                       struct pcoll_plan **plan_p)
+static enum pcoll_result generate(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
+                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     (void)local;
     return pcoll_pipeline(&pcoll_shape_two_tree, 0, signature, rank, params, plan_p);
 }
 
-double pcoll_bcast_two_tree_cost(const struct pcoll_signature *signature,
-                                 const struct pcoll_params *params,
-                                 const struct pcoll_machine *machine)
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
 {
     return pcoll_pipeline_cost(&pcoll_shape_two_tree, 0, signature, params, machine);
 }
+
+const struct pcoll_algorithm pcoll_bcast_two_tree = {
+    .name = "two_tree",
+    .coll = PCOLL_BCAST,
+    .description = "two pipelined binary trees, half the message in each",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = pcoll_no_temp,
+    .paths = PCOLL_PATH_BIT_USER,
+    .uses_segment = 1,
+};

@@ -141,7 +141,7 @@ static double least_cost(const struct trial *trial, const struct pcoll_machine *
         caps->provides & PCOLL_NEED_USER_RMA && trial->signature.bytes >= caps->user_rma_threshold;
     double least = -1;
 
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+    PCOLL_EACH_ALGORITHM (row) {
         for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++) {
             if (row->coll != trial->signature.coll || !(row->paths >> path & 1) ||
                 (path == PCOLL_PATH_USER && !user))
@@ -224,7 +224,7 @@ static void test_ties(void)
     tap_ok(trial.choice.algorithm == pcoll_algorithm_find(PCOLL_BCAST, chosen(&trial)) &&
                trial.choice.predicted_us == 0,
            "a choice where all is free");
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+    PCOLL_EACH_ALGORITHM (row) {
         if (row->coll != PCOLL_BCAST)
             continue;
         tap_ok(strcmp(row->name, chosen(&trial)) == 0, "equal costs go to the first row");
@@ -294,7 +294,7 @@ static void test_trivial(void)
 
 static void test_hint_names(void)
 {
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+    PCOLL_EACH_ALGORITHM (row) {
         struct trial trial =
             trial_of(row->coll, 8, pcoll_coll_has(row->coll, PCOLL_SYNCHRONIZES) ? 0 : 64);
 
@@ -627,7 +627,7 @@ static int has_every_algorithm(struct trial *trial, const struct pcoll_table *ta
         pcoll_candidates(table, &trial->signature, &trial->caps, list, PCOLL_MAX_CANDIDATES);
     int good = 1;
 
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+    PCOLL_EACH_ALGORITHM (row) {
         if (row->coll != trial->signature.coll)
             continue;
         trial->hint.algorithm = row->name;

@@ -401,7 +401,7 @@ static void check_row(const struct pcoll_algorithm *row, enum job_map map)
 
 static void check_all(void)
 {
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+    PCOLL_EACH_ALGORITHM (row) {
         check_row(row, JOB_ONE_NODE);
         check_row(row, JOB_APART);
         check_row(row, JOB_ROUND_ROBIN);

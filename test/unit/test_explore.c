@@ -126,7 +126,7 @@ static void explore_algorithm(const struct pcoll_algorithm *algorithm, int nrank
 
 int main(void)
 {
-    for (const struct pcoll_algorithm *a = pcoll_algorithms; a->name; a++) {
+    PCOLL_EACH_ALGORITHM (a) {
         for (int n = 2; n <= LARGEST; n++)
             explore_algorithm(a, n, 0);
         explore_algorithm(a, LARGE, 0);

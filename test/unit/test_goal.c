@@ -313,7 +313,7 @@ static void check_trinaryx3(uint64_t segment, int messages)
 
 int main(void)
 {
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++)
+    PCOLL_EACH_ALGORITHM (row)
         check_text(row);
     check_depths();
     for (size_t i = 0; i < sizeof(replays) / sizeof(replays[0]); i++)

@@ -138,7 +138,7 @@ static void check_flat(void)
 {
     int good = 1;
 
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++)
+    PCOLL_EACH_ALGORITHM (row)
         for (int nranks = 1; nranks <= 9; nranks++)
             good = good && !job_map_matters(row, JOB_APART, nranks);
     tap_ok(good, "with a node for each rank, plans are those without nodes");

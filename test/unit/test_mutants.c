@@ -532,7 +532,7 @@ int main(int argc, char **argv)
 {
     (void)argv;
     verbose = argc > 1;
-    for (const struct pcoll_algorithm *a = pcoll_algorithms; a->name; a++) {
+    PCOLL_EACH_ALGORITHM (a) {
         for (int n = 2; n <= MAX_RANKS; n++)
             for (int lowered = 0; lowered <= 1; lowered++)
                 test_algorithm(a, n, lowered);

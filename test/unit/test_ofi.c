@@ -197,7 +197,7 @@ static int try_sizes(struct meeting *meeting, const struct part *part, struct jo
 /* Every plan, or every plan that stripes. */
 static int play_plans(struct scene *scene, struct meeting *meeting, struct part *part, int striped)
 {
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+    PCOLL_EACH_ALGORITHM (row) {
         struct pcoll_params params[JOB_VARIANTS];
         int n = job_variants(row, scene->nranks, params);
         double begin = cover_clock();

@@ -139,9 +139,9 @@ static int run_rows(struct meeting *meeting, int rank, void *argument)
     int wrong = !open_party(&party, meeting, rank);
 
     (void)argument;
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name && !wrong; row++) {
+    PCOLL_EACH_ALGORITHM (row) {
         alarm(PATIENCE);
-        wrong = run_row(&party, row);
+        wrong = wrong || run_row(&party, row);
     }
     if (!wrong)
         close_party(&party);

@@ -185,7 +185,7 @@ int main(void)
     static const int nranks[] = {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11,
                                  12, 13, 14, 15, 16, 17, 31, 32, 33, 64};
 
-    for (const struct pcoll_algorithm *a = pcoll_algorithms; a->name; a++)
+    PCOLL_EACH_ALGORITHM (a)
         for (size_t i = 0; i < sizeof(nranks) / sizeof(nranks[0]); i++)
             for (int lowered = 0; lowered <= (nranks[i] <= 9); lowered++)
                 test_algorithm(a, nranks[i], lowered);

@@ -173,7 +173,7 @@ static int is_lowered(const struct pcoll_plan *plan)
 
 static void check_lowered_form(void)
 {
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++)
+    PCOLL_EACH_ALGORITHM (row)
         for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++) {
             struct pcoll_params params = {.path = (enum pcoll_path)path, .segment = 1};
             int right = 1;
@@ -226,13 +226,16 @@ static void check_refusals(void)
                plan == NULL,
            "a signature of another collective is invalid");
     tap_ok(pcoll_algorithm_find(PCOLL_BCAST, "ring") == NULL, "names belong to a collective");
+    tap_ok(pcoll_algorithm_find(PCOLL_ALLGATHER, "brucks") == bruck &&
+               pcoll_algorithm_find(PCOLL_BCAST, "brucks") == NULL,
+           "MPICH's name of an algorithm finds it");
 }
 
 /* Every line of the printed plan of a rank names what it does; here that all rows can be printed.
  */
 static void check_printing(void)
 {
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+    PCOLL_EACH_ALGORITHM (row) {
         struct pcoll_plan *plan = make(row->coll, row->name, 5, 1, (struct pcoll_params){0});
         char *text = NULL;
         size_t size = 0;

@@ -98,7 +98,7 @@ static void prove_all(const struct pcoll_algorithm *algorithm, int nranks, int l
 
 static void prove_algorithms(int lowered)
 {
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+    PCOLL_EACH_ALGORITHM (row) {
         for (int nranks = 1; nranks <= SMALL; nranks++)
             prove_all(row, nranks, lowered);
         prove_all(row, LARGE, lowered);

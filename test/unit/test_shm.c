@@ -160,7 +160,7 @@ int main(int argc, char **argv)
     struct meeting *page = meeting_create(0); /* any shared page will do */
 
     starts_in_shared_memory = (_Atomic int *)(void *)page;
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+    PCOLL_EACH_ALGORITHM (row) {
         check_row(row, 1, threads_only ? 4 : 8);
         if (!threads_only)
             check_row(row, 0, 5);

@@ -263,7 +263,7 @@ static int add_algorithm(struct options *options, const char *name)
 {
     const int all = strcmp(name, "all") == 0, before = options->nalgorithms;
 
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++)
+    PCOLL_EACH_ALGORITHM (row)
         if (row->coll == options->coll && (all || strcmp(row->name, name) == 0) &&
             options->nalgorithms < MAX_VALUES)
             options->algorithms[options->nalgorithms++] = row;
@@ -271,7 +271,7 @@ static int add_algorithm(struct options *options, const char *name)
         return 0;
     fprintf(stderr, "pcoll-sim: no algorithm `%s' for %s; there are: all", name,
             pcoll_coll_name(options->coll));
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++)
+    PCOLL_EACH_ALGORITHM (row)
         if (row->coll == options->coll)
             fprintf(stderr, " %s", row->name);
     fputc('\n', stderr);

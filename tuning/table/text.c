@@ -90,7 +90,7 @@ void pcoll_text_names(enum pcoll_coll coll, char *to, size_t size)
     size_t used = 0;
 
     to[0] = '\0';
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++) {
+    PCOLL_EACH_ALGORITHM (row) {
         if (row->coll != coll || used >= size)
             continue;
         used += (size_t)snprintf(to + used, size - used, "%s%s", used ? ", " : "", row->name);

@@ -283,8 +283,9 @@ static void print_coll(const struct settings *settings, enum pcoll_coll coll)
 
 static void print_names(void)
 {
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++)
-        printf("%-10s %-14s %s\n", pcoll_coll_name(row->coll), row->name, row->description);
+    PCOLL_EACH_ALGORITHM (row)
+        printf("%-10s %-14s %s%s%s%s\n", pcoll_coll_name(row->coll), row->name, row->description,
+               row->alias ? " (or `" : "", row->alias ? row->alias : "", row->alias ? "')" : "");
 }
 
 static int print_choices(const struct settings *settings)
@@ -327,7 +328,7 @@ static int find_algorithm(const char *name, struct pcoll_job *job)
     job->algorithm = pcoll_algorithm_find(job->signature.coll, name);
     if (job->algorithm)
         return CLI_GO_ON;
-    for (const struct pcoll_algorithm *row = pcoll_algorithms; row->name; row++)
+    PCOLL_EACH_ALGORITHM (row)
         if (row->coll == job->signature.coll)
             snprintf(allowed + strlen(allowed), sizeof(allowed) - strlen(allowed), "%s%s",
                      *allowed ? ", " : "", row->name);

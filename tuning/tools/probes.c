@@ -214,8 +214,17 @@ static enum pcoll_result stream_get(const struct pcoll_signature *signature,
 
 /* ---- the table ---- */
 
-#define ROW(number, name, coll, generate, temp, text)                                              \
-    [number] = {name, coll, text, generate, no_cost, temp, 1 << PCOLL_PATH_AUTO, 1, 0, 0}
+#define ROW(number, its_name, its_coll, its_generate, its_temp, text)                              \
+    [number] = {                                                                                   \
+        .name = its_name,                                                                          \
+        .coll = its_coll,                                                                          \
+        .description = text,                                                                       \
+        .generate = its_generate,                                                                  \
+        .cost = no_cost,                                                                           \
+        .temp_bytes = its_temp,                                                                    \
+        .paths = PCOLL_PATH_BIT_AUTO,                                                              \
+        .uses_radix = 1,                                                                           \
+    }
 
 const struct pcoll_algorithm probe_rows[NUM_PROBES] = {
     ROW(PROBE_PING, "ping", PCOLL_BARRIER, ping_add, no_temp, "rings, one after the other"),

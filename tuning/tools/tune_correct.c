@@ -19,7 +19,7 @@ struct ledger {
 
 static struct pcoll_correction *find(struct ledger *ledger, const struct tune_runner *runner)
 {
-    struct pcoll_correction wanted = {.algorithm = &pcoll_algorithms[runner->row],
+    struct pcoll_correction wanted = {.algorithm = pcoll_algorithms[runner->row],
                                       .path = runner->params.path,
                                       .nranks = ledger->nranks,
                                       .nnodes = tune_stage_nnodes(ledger->stage)};

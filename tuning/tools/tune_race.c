@@ -203,7 +203,7 @@ static void bind_lane(const struct tune_stage *stage, const struct tune_runner *
                       const struct pcoll_signature *signature, const struct pcoll_memory *memory,
                       struct lane *lane)
 {
-    const struct pcoll_algorithm *row = &pcoll_algorithms[runner->row];
+    const struct pcoll_algorithm *row = pcoll_algorithms[runner->row];
     enum pcoll_result result =
         pcoll_generate(row, signature, NULL, stage->bootstrap.rank, &runner->params, &lane->plan);
 
@@ -269,7 +269,7 @@ static void add_choice(struct tune_runner *runners, int *count, const struct pco
 {
     if (*count == TUNE_RUNNERS)
         return;
-    runners[*count].row = (int)(choice->algorithm - pcoll_algorithms);
+    runners[*count].row = (int)pcoll_algorithm_number(choice->algorithm);
     runners[*count].params = choice->params;
     runners[(*count)++].predicted = choice->predicted_us;
 }
@@ -400,7 +400,7 @@ const char *tune_runner_label(const struct tune_runner *runner)
     static char label[96];
     static const char *const paths[] = {"", ", user", ", temp"};
 
-    snprintf(label, sizeof(label), "%s%s", pcoll_algorithms[runner->row].name,
+    snprintf(label, sizeof(label), "%s%s", pcoll_algorithms[runner->row]->name,
              paths[runner->params.path]);
     return label;
 }
