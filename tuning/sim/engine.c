@@ -48,10 +48,12 @@ static void schedule(struct pcoll_engine *e, enum pcoll_event_type type, int ran
     pcoll_queue_put(&e->queue, &event);
 }
 
-void pcoll_engine_entry_done(struct pcoll_engine *e, int rank, double when)
+void pcoll_engine_entry_done(struct pcoll_engine *e, int rank, uint32_t kind, double when)
 {
     struct pcoll_engine_rank *r = &e->ranks[rank];
 
+    if (e->trace)
+        pcoll_trace_done(e->trace, rank, kind, when);
     r->finish = pcoll_later(r->finish, when);
     if (--r->left == 0)
         schedule(e, PCOLL_EVENT_COMPLETE, rank, r->finish);
@@ -145,6 +147,8 @@ static void start(struct pcoll_engine *e, int rank, double now)
     if (e->symbols != NULL)
         pcoll_symbols_start(e->symbols, rank, r->instance);
     r->finish = pcoll_engine_occupy(e, rank, call, now) + call;
+    if (e->trace)
+        pcoll_trace_start(e->trace, rank, now, r->finish);
     r->left = phase_of(e, rank, &shape).count;
     r->active = 1;
     if (r->left == 0)
@@ -164,6 +168,8 @@ static void complete(struct pcoll_engine *e, int rank, double now)
             fprintf(e->options->why, "rank %d: the result of instance %d is wrong\n", rank,
                     r->instance);
     }
+    if (e->trace)
+        pcoll_trace_complete(e->trace, rank, now);
     if (r->instance == 0) {
         result->first = pcoll_later(result->first, now);
         result->earliest = result->earliest < 0 || now < result->earliest ? now : result->earliest;
@@ -281,7 +287,8 @@ static void destroy(struct pcoll_engine *e)
 {
     pcoll_symbols_destroy(e->symbols);
     pcoll_queue_fini(&e->queue);
-    pcoll_program_destroy(&e->program);
+    if (!e->trace)
+        pcoll_program_destroy(&e->program);
     free(e->links);
     free(e->in);
     free(e->out);
@@ -289,6 +296,19 @@ static void destroy(struct pcoll_engine *e)
     free(e->core_of);
     free(e->counters);
     free(e->ranks);
+}
+
+static enum pcoll_result prepare_trace(struct pcoll_engine *e)
+{
+    struct pcoll_trace *trace = e->options->trace;
+    enum pcoll_result result;
+
+    if (!trace)
+        return PCOLL_OK;
+    result = pcoll_trace_create(&e->program, e->instances, e->options->why, trace);
+    if (result == PCOLL_OK)
+        e->trace = trace;
+    return result;
 }
 
 static struct pcoll_engine engine_of(const struct pcoll_job *job,
@@ -320,21 +340,27 @@ enum pcoll_result pcoll_engine_run(const struct pcoll_job *job,
     struct pcoll_engine e = engine_of(job, options, result);
     const uint64_t most =
         options->most_memory ? options->most_memory / sizeof(struct pcoll_step) : UINT64_MAX;
+    const unsigned keep = (options->verify || options->trace ? PCOLL_KEEP_PLACES : 0) |
+                          (options->trace ? PCOLL_KEEP_APART : 0);
     enum pcoll_result outcome;
 
     memset(result, 0, sizeof(*result));
     result->earliest = -1;
     outcome = pcoll_network_check(&options->network, e.nnodes, options->why);
     if (outcome == PCOLL_OK)
-        outcome = pcoll_program_create(job, e.instances, options->verify, most, &e.program);
+        outcome = pcoll_program_create(job, e.instances, keep, most, &e.program);
     if (outcome != PCOLL_OK)
         return outcome;
+    result->kinds = e.program.kinds.nrows;
+    result->most = e.program.most;
     pcoll_queue_init(&e.queue, options->host_driven);
-    outcome = allocate(&e);
+    outcome = prepare_trace(&e);
+    if (outcome == PCOLL_OK)
+        outcome = allocate(&e);
     if (outcome == PCOLL_OK)
         outcome = run(&e);
-    result->most = e.program.most;
-    result->kinds = e.program.kinds.nrows;
+    if (e.trace && outcome != PCOLL_OK)
+        pcoll_trace_destroy(e.trace);
     destroy(&e);
     return outcome;
 }

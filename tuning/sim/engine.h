@@ -34,19 +34,20 @@
 #define PCOLL_SIM_ENGINE_H
 
 #include "tuning/sim/network.h"
-#include "tuning/sim/program.h"
+#include "tuning/sim/trace.h"
 
 struct pcoll_engine_options {
     struct pcoll_machine machine;
     struct pcoll_network network;
-    int ports;            /* of a node; 0: 1 */
-    int host_driven;      /* receivers pay too */
-    int instances;        /* that each rank runs, one after another; 0: 1 */
-    double skew, noise;   /* us */
-    uint64_t seed;        /* of both */
-    int verify;           /* move symbolic data, see symbol.h */
-    uint64_t most_memory; /* bytes for the steps of all ranks; 0: any */
-    FILE *why;            /* one line when it goes wrong; NULL: none */
+    int ports;                 /* of a node; 0: 1 */
+    int host_driven;           /* receivers pay too */
+    int instances;             /* that each rank runs, one after another; 0: 1 */
+    double skew, noise;        /* us */
+    uint64_t seed;             /* of both */
+    int verify;                /* move symbolic data, see symbol.h */
+    uint64_t most_memory;      /* bytes for the steps of all ranks; 0: any */
+    FILE *why;                 /* one line when it goes wrong; NULL: none */
+    struct pcoll_trace *trace; /* filled if the run comes to its end; NULL: none */
 };
 
 struct pcoll_engine_result {
@@ -62,7 +63,8 @@ struct pcoll_engine_result {
 };
 
 /* PCOLL_ERR_INVALID: options that do not fit, a deadlock, or a wrong result; PCOLL_ERR_NOMEM: also
- * when the steps exceed most_memory; else as pcoll_generate. */
+ * when the steps exceed most_memory; else as pcoll_generate.  After PCOLL_OK the caller destroys
+ * options->trace. */
 enum pcoll_result pcoll_engine_run(const struct pcoll_job *job,
                                    const struct pcoll_engine_options *options,
                                    struct pcoll_engine_result *result) PCOLL_MUST_CHECK;

@@ -39,7 +39,7 @@ static void end_here(struct pcoll_engine *e, int rank, uint32_t kind, uint32_t l
                                       .load = load};
 
     if (load == 0 && pcoll_engine_kind(e, kind)->done == PCOLL_NONE)
-        pcoll_engine_entry_done(e, rank, when);
+        pcoll_engine_entry_done(e, rank, kind, when);
     else
         pcoll_queue_put(&e->queue, &event);
 }
@@ -57,7 +57,7 @@ void pcoll_engine_done(struct pcoll_engine *e, const struct pcoll_event *event)
                             kind->bytes, event->load);
     if (kind->done != PCOLL_NONE)
         pcoll_engine_gain(e, event->to, kind->done, kind->done_add, event->time);
-    pcoll_engine_entry_done(e, event->to, event->time);
+    pcoll_engine_entry_done(e, event->to, event->kind, event->time);
 }
 
 static void count_message(struct pcoll_engine *e, const struct pcoll_kind *kind, int is_wire)
@@ -119,6 +119,8 @@ static void fire_within(struct pcoll_engine *e, int rank, const struct pcoll_ste
     const uint32_t load = read_source(e, rank, step);
     const int is_away = kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_ADD;
 
+    if (e->trace)
+        pcoll_trace_work(e->trace, rank, step->kind, end - work, end);
     if (step->peer != PCOLL_NONE)
         signal(e, rank, step, is_away ? load : 0, end);
     end_here(e, rank, step->kind, is_away ? 0 : load, end);
@@ -144,6 +146,8 @@ static void fire_out(struct pcoll_engine *e, int rank, const struct pcoll_step *
         .load = is_get ? 0 : read_source(e, rank, step),
     };
 
+    if (e->trace && !host)
+        pcoll_trace_work(e->trace, rank, step->kind, event.time, event.time + busy);
     count_message(e, kind, 1);
     if (kind->op == PCOLL_OP_ADD && !host)
         end_here(e, rank, step->kind, 0, event.time + busy);
@@ -158,8 +162,11 @@ void pcoll_engine_fire(struct pcoll_engine *e, int rank, const struct pcoll_step
     const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
 
     e->result->entries++;
+    if (e->trace)
+        pcoll_trace_fire(e->trace, rank, step->kind, now);
     if (kind->op == PCOLL_OP_WAIT)
-        pcoll_engine_entry_done(e, rank, e->core_of ? pcoll_engine_occupy(e, rank, 0, now) : now);
+        pcoll_engine_entry_done(e, rank, step->kind,
+                                e->core_of ? pcoll_engine_occupy(e, rank, 0, now) : now);
     else if (step->peer == PCOLL_NONE || kind->op == PCOLL_OP_COPY || is_near(e, rank, step->peer))
         fire_within(e, rank, step, now);
     else

@@ -39,6 +39,7 @@ struct pcoll_engine {
     struct pcoll_program program;
     struct pcoll_queue queue;
     struct pcoll_symbols *symbols; /* NULL: not verified */
+    struct pcoll_trace *trace;     /* NULL: nobody wants to see it; else it has the program */
     struct pcoll_engine_rank *ranks;
     struct pcoll_engine_counter *counters;
     struct pcoll_engine_core *cores; /* one for each rank, or those of the nodes */
@@ -52,7 +53,7 @@ struct pcoll_engine {
 
 /* engine.c */
 void pcoll_engine_gain(struct pcoll_engine *e, int rank, int counter, uint64_t add, double now);
-void pcoll_engine_entry_done(struct pcoll_engine *e, int rank, double when);
+void pcoll_engine_entry_done(struct pcoll_engine *e, int rank, uint32_t kind, double when);
 
 /* The processor of the rank, for that long; returns when it begins. */
 double pcoll_engine_occupy(struct pcoll_engine *e, int rank, double busy, double now);

@@ -61,9 +61,22 @@ static void end_sender(struct pcoll_engine *e, const struct pcoll_event *event, 
         !(kind->op == PCOLL_OP_PUT || (kind->op == PCOLL_OP_ADD && e->options->host_driven)))
         return;
     if (kind->done == PCOLL_NONE)
-        pcoll_engine_entry_done(e, event->from, when);
+        pcoll_engine_entry_done(e, event->from, event->kind, when);
     else
         pcoll_queue_put(&e->queue, &done);
+}
+
+/* What is fired; an answer is not, nor the signal that follows it. */
+static void trace_departure(struct pcoll_engine *e, const struct pcoll_event *event, double begin,
+                            double setup)
+{
+    const int is_get = pcoll_engine_kind(e, event->kind)->op == PCOLL_OP_GET;
+
+    if (is_get != (event->message == PCOLL_MESSAGE_REQUEST))
+        return;
+    if (e->options->host_driven)
+        pcoll_trace_work(e->trace, event->from, event->kind, begin, begin + setup);
+    pcoll_trace_send(e->trace, event->from, event->kind, begin);
 }
 
 /* The head is on its way, from `when` on. */
@@ -97,6 +110,8 @@ void pcoll_engine_inject(struct pcoll_engine *e, const struct pcoll_event *event
     }
     if (host)
         begin = pcoll_engine_occupy(e, event->from, setup, begin);
+    if (e->trace)
+        trace_departure(e, event, begin, setup);
     *port = begin + fixed + machine->g + length;
     end_sender(e, event, begin + setup + (host ? 0 : length));
     depart(e, event, begin + setup);
@@ -157,6 +172,8 @@ static void land_signal(struct pcoll_engine *e, const struct pcoll_event *event)
         pcoll_symbols_write(e->symbols, event->to,
                             pcoll_at(pcoll_kind_remote(kind), kind->remote_at), kind->bytes,
                             event->load);
+    if (e->trace)
+        pcoll_trace_see(e->trace, event->from, event->kind, event->time);
     if (kind->peer_counter != PCOLL_NONE)
         pcoll_engine_gain(e, event->to, kind->peer_counter, kind->peer_add, event->time);
 }

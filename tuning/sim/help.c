@@ -38,6 +38,8 @@ const char options_help[] =
     "  --json              in place of the table\n"
     "  --plot=STEM         STEM.dat, STEM.gp, and by gnuplot STEM.svg and STEM.png: time and\n"
     "                      counters over ranks, or time over bytes\n"
+    "  --timeline=FILE     the run in time: .html, a page for a browser; .json, a trace for "
+    "Perfetto\n"
     "  --goal=FILE         the plans as a GOAL schedule for LogGOPSim, no simulation\n"
     "  --resources         what a rank holds, as plan and with send and receive\n"
     "  -h, --help          this text\n"

@@ -75,6 +75,18 @@ static int make_slots(struct pcoll_intern *intern)
     return 1;
 }
 
+/* Behind the others; there is room. */
+static uint32_t append(struct pcoll_intern *intern, const void *row, size_t n)
+{
+    const uint32_t handle = (uint32_t)intern->nwords;
+
+    intern->words[intern->nwords++] = n;
+    memcpy(intern->words + intern->nwords, row, n * sizeof(*intern->words));
+    intern->nwords += n;
+    intern->nrows++;
+    return handle;
+}
+
 uint32_t pcoll_intern_row(struct pcoll_intern *intern, const void *row, size_t n)
 {
     size_t slot;
@@ -82,12 +94,12 @@ uint32_t pcoll_intern_row(struct pcoll_intern *intern, const void *row, size_t n
     if (!make_slots(intern) || !make_room(intern, n))
         return PCOLL_INTERN_FAILED;
     slot = slot_of(intern, row, n);
-    if (intern->table[slot] == 0) {
-        intern->table[slot] = (uint32_t)intern->nwords + 1;
-        intern->words[intern->nwords++] = n;
-        memcpy(intern->words + intern->nwords, row, n * sizeof(*intern->words));
-        intern->nwords += n;
-        intern->nrows++;
-    }
+    if (intern->table[slot] == 0)
+        intern->table[slot] = append(intern, row, n) + 1;
     return intern->table[slot] - 1;
+}
+
+uint32_t pcoll_intern_add(struct pcoll_intern *intern, const void *row, size_t n)
+{
+    return make_room(intern, n) ? append(intern, row, n) : PCOLL_INTERN_FAILED;
 }

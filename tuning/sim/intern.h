@@ -23,6 +23,10 @@ void pcoll_intern_fini(struct pcoll_intern *intern);
  */
 uint32_t pcoll_intern_row(struct pcoll_intern *intern, const void *row, size_t n);
 
+/* A row of its own, equal or not to others; not to be mixed with pcoll_intern_row.  The handle of
+ * the i-th row of n words each is i * (n + 1). */
+uint32_t pcoll_intern_add(struct pcoll_intern *intern, const void *row, size_t n);
+
 static inline const void *pcoll_intern_at(const struct pcoll_intern *intern, uint32_t handle)
 {
     return intern->words + handle + 1;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tuning/sim/timeline.h"
 #include "tuning/table/table.h"
 
 /* How an option is read, and where it goes in struct options. */
@@ -54,6 +55,7 @@ static const struct setting {
     {"json", FLAG, offsetof(struct options, json), 0, 0},
     {"plot", TEXT, offsetof(struct options, plot), 0, 0},
     {"goal", TEXT, offsetof(struct options, goal), 0, 0},
+    {"timeline", TEXT, offsetof(struct options, timeline), 0, 0},
     {"resources", FLAG, offsetof(struct options, resources), 0, 0},
 };
 
@@ -316,6 +318,17 @@ static int check_root(const struct options *options)
     return 0;
 }
 
+static int check_timeline(const struct options *options)
+{
+    const char *file = options->timeline;
+
+    if (!pcoll_timeline_is_page(file) && !pcoll_timeline_is_trace(file))
+        return wrong("timeline", file, "a name that ends in .html or .json is wanted");
+    if (count_rows(options) > 1)
+        return wrong("timeline", file, "one algorithm, one number of ranks, bytes and ports");
+    return 0;
+}
+
 static int finish(struct options *options, int argc, char **argv)
 {
     int result;
@@ -331,6 +344,8 @@ static int finish(struct options *options, int argc, char **argv)
         result = check_root(options);
     if (result == 0 && options->goal && count_rows(options) > 1)
         result = wrong("goal", options->goal, "one algorithm, one number of ranks and bytes");
+    if (result == 0 && options->timeline)
+        result = check_timeline(options);
     return result == 0 ? make_machine(options) : result;
 }
 

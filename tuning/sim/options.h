@@ -26,7 +26,7 @@ struct options {
     struct pcoll_engine_options engine; /* ports are set for each row */
     struct pcoll_machine node;          /* engine.machine.node points here */
     int json, resources;
-    const char *plot, *goal;
+    const char *plot, *goal, *timeline;
 
     /* as given, before they are understood */
     const char *path, *segment, *network, *table, *medium, *node_medium;

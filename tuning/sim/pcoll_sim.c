@@ -10,6 +10,7 @@
 #include "tuning/sim/goal.h"
 #include "tuning/sim/options.h"
 #include "tuning/sim/resources.h"
+#include "tuning/sim/timeline.h"
 
 /* Of `best': powers of two between these, and at most so many segments. */
 enum { LEAST_SEGMENT = 1024, MOST_SEGMENTS = 1024 };
@@ -75,6 +76,26 @@ static enum pcoll_result run_best(const struct options *options, struct pcoll_jo
     return result;
 }
 
+/* The same run again, to be drawn. */
+static enum pcoll_result write_timeline(const struct options *options, struct pcoll_job *job,
+                                        const struct row *row)
+{
+    struct pcoll_trace trace;
+    struct pcoll_engine_options engine = options->engine;
+    struct pcoll_engine_result unused;
+    enum pcoll_result result;
+
+    engine.ports = row->ports;
+    engine.trace = &trace;
+    job->params.segment = row->segment;
+    result = pcoll_engine_run(job, &engine, &unused);
+    if (result != PCOLL_OK)
+        return result;
+    result = pcoll_timeline_write(job, &engine, &trace, options->timeline);
+    pcoll_trace_destroy(&trace);
+    return result;
+}
+
 /* What a line of the result asks for; topology is to be destroyed. */
 static enum pcoll_result make_job(const struct options *options, const struct row *row,
                                   struct pcoll_topology **topology_p, struct pcoll_job *job)
@@ -127,6 +148,11 @@ static enum pcoll_result print_resources(const struct pcoll_job *job)
     return PCOLL_OK;
 }
 
+static int is_simulation(const struct options *options)
+{
+    return !options->goal && !options->resources;
+}
+
 static enum pcoll_result run_row(const struct options *options, struct row *row)
 {
     struct pcoll_topology *topology;
@@ -144,13 +170,10 @@ static enum pcoll_result run_row(const struct options *options, struct row *row)
         result = run_best(options, &job, row);
     else
         result = run_once(options, &job, row);
+    if (result == PCOLL_OK && options->timeline && is_simulation(options))
+        result = write_timeline(options, &job, row);
     pcoll_topology_destroy(topology);
     return result;
-}
-
-static int is_simulation(const struct options *options)
-{
-    return !options->goal && !options->resources;
 }
 
 /* Run one and keep it, if it could be run. */

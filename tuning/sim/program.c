@@ -22,8 +22,9 @@ enum pcoll_result pcoll_job_plan(const struct pcoll_job *job, int rank, struct p
 }
 
 static uint32_t intern_kind(struct pcoll_program *program, const struct pcoll_entry *entry,
-                            int places)
+                            unsigned keep)
 {
+    const int places = (keep & PCOLL_KEEP_PLACES) != 0;
     struct pcoll_kind kind = {
         .threshold = entry->threshold,
         .done_add = entry->done_add,
@@ -39,7 +40,8 @@ static uint32_t intern_kind(struct pcoll_program *program, const struct pcoll_en
         .buffers = (uint8_t)(entry->local.buffer + 16 * entry->remote.buffer),
     };
 
-    return pcoll_intern_row(&program->kinds, &kind, KIND_WORDS);
+    return keep & PCOLL_KEEP_APART ? pcoll_intern_add(&program->kinds, &kind, KIND_WORDS)
+                                   : pcoll_intern_row(&program->kinds, &kind, KIND_WORDS);
 }
 
 static uint32_t intern_shape(struct pcoll_program *program, const struct pcoll_plan *plan, int kept)
@@ -115,7 +117,7 @@ static int make_room(struct pcoll_program *program, uint64_t more, uint64_t *roo
 }
 
 static int add_plan(struct pcoll_program *program, const struct pcoll_plan *plan, int kept,
-                    int places, uint64_t *room)
+                    unsigned keep, uint64_t *room)
 {
     struct pcoll_program_rank *rank = &program->ranks[plan->rank];
     const struct pcoll_phase *last = &plan->phases[kept - 1];
@@ -127,7 +129,7 @@ static int add_plan(struct pcoll_program *program, const struct pcoll_plan *plan
     if (rank->shape == PCOLL_INTERN_FAILED || !make_room(program, (uint64_t)nsteps, room))
         return 0;
     for (int i = 0; i < nsteps; i++) {
-        uint32_t kind = intern_kind(program, &plan->entries[i], places);
+        uint32_t kind = intern_kind(program, &plan->entries[i], keep);
 
         if (kind == PCOLL_INTERN_FAILED)
             return 0;
@@ -139,7 +141,7 @@ static int add_plan(struct pcoll_program *program, const struct pcoll_plan *plan
 }
 
 static enum pcoll_result add_all(struct pcoll_program *program, const struct pcoll_job *job,
-                                 int nphases, int places, uint64_t most_steps)
+                                 int nphases, unsigned keep, uint64_t most_steps)
 {
     uint64_t room = 0;
 
@@ -150,8 +152,8 @@ static enum pcoll_result add_all(struct pcoll_program *program, const struct pco
 
         if (result != PCOLL_OK)
             return result;
-        added = add_plan(program, plan, plan->nphases < nphases ? plan->nphases : nphases, places,
-                         &room);
+        added =
+            add_plan(program, plan, plan->nphases < nphases ? plan->nphases : nphases, keep, &room);
         pcoll_plan_destroy(plan);
         if (!added || program->nsteps > most_steps)
             return PCOLL_ERR_NOMEM;
@@ -159,7 +161,7 @@ static enum pcoll_result add_all(struct pcoll_program *program, const struct pco
     return PCOLL_OK;
 }
 
-enum pcoll_result pcoll_program_create(const struct pcoll_job *job, int nphases, int places,
+enum pcoll_result pcoll_program_create(const struct pcoll_job *job, int nphases, unsigned keep,
                                        uint64_t most_steps, struct pcoll_program *program)
 {
     enum pcoll_result result;
@@ -171,7 +173,7 @@ enum pcoll_result pcoll_program_create(const struct pcoll_job *job, int nphases,
     program->ranks = calloc((size_t)program->nranks, sizeof(*program->ranks));
     if (program->ranks == NULL)
         return PCOLL_ERR_NOMEM;
-    result = add_all(program, job, nphases, places, most_steps);
+    result = add_all(program, job, nphases, keep, most_steps);
     if (result != PCOLL_OK)
         pcoll_program_destroy(program);
     return result;

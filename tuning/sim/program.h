@@ -46,10 +46,16 @@ struct pcoll_program {
     struct pcoll_account most;  /* of each kind, of any rank */
 };
 
-/* The first `nphases` phases of all plans; with `places`, where entries read and write is kept.
+/* What is kept of entries. */
+enum {
+    PCOLL_KEEP_PLACES = 1 << 0, /* where they read and write */
+    PCOLL_KEEP_APART = 1 << 1   /* each is a kind of its own: see pcoll_program_step */
+};
+
+/* The first `nphases` phases of all plans.
  * More than `most_steps` steps are refused: PCOLL_ERR_NOMEM.  What the generator refuses is
  * returned as it says. */
-enum pcoll_result pcoll_program_create(const struct pcoll_job *job, int nphases, int places,
+enum pcoll_result pcoll_program_create(const struct pcoll_job *job, int nphases, unsigned keep,
                                        uint64_t most_steps,
                                        struct pcoll_program *program) PCOLL_MUST_CHECK;
 void pcoll_program_destroy(struct pcoll_program *program);
@@ -62,6 +68,12 @@ static inline const struct pcoll_kind *pcoll_kind_at(const struct pcoll_program 
                                                      uint32_t kind)
 {
     return (const struct pcoll_kind *)pcoll_intern_at(&program->kinds, kind);
+}
+
+/* The step of that kind, with PCOLL_KEEP_APART. */
+static inline uint32_t pcoll_program_step(uint32_t kind)
+{
+    return kind / (sizeof(struct pcoll_kind) / sizeof(uint64_t) + 1);
 }
 
 /* A shape is a row of words: phases, counters, steps of each kept phase, gain of each counter. */

@@ -10,6 +10,7 @@ libpcoll_a_SOURCES += \
     %D%/resources.h %D%/resources.c \
     %D%/schedule.h %D%/schedule.c \
     %D%/symbol.h %D%/symbol.c \
+    %D%/trace.h %D%/trace.c \
     %D%/walk.h %D%/walk.c
 
 bin_PROGRAMS += %D%/pcoll-sim
@@ -18,5 +19,14 @@ bin_PROGRAMS += %D%/pcoll-sim
     %D%/help.c \
     %D%/plot.c \
     %D%/report.c \
+    %D%/timeline.h %D%/timeline.c %D%/timeline_page.c %D%/timeline_trace.c \
     %D%/pcoll_sim.c
+nodist_%C%_pcoll_sim_SOURCES = %D%/timeline_html.c
+CLEANFILES += %D%/timeline_html.c
+EXTRA_DIST += %D%/timeline.html
+
+%D%/timeline_html.c: %D%/timeline.html maint/text-to-c
+	$(AM_V_GEN)$(MKDIR_P) %D% && $(PYTHON3) $(srcdir)/maint/text-to-c \
+	    pcoll_timeline_html $(srcdir)/%D%/timeline.html >$@.tmp && mv $@.tmp $@
+
 %C%_pcoll_sim_LDADD = libpcoll.a $(JSON_LIBS) -lm

@@ -40,6 +40,10 @@ struct cli_option {
     char letter;                        /* a short form; 0: none */
 };
 
+/* What every option has: {CLI_OPTION(struct settings, "ranks", CLI_INT, nranks), .min = 1, ...} */
+#define CLI_OPTION(type, name_, form_, member)                                                     \
+    .name = (name_), .form = (form_), .offset = offsetof(type, member)
+
 struct cli {
     const char *program;
     const char *help;                 /* all of it, for --help */
