@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#define PCOLL_VERSION "0.1" /* of this library, as in configure.ac */
+#define PCOLL_VERSION "0.2" /* of this library; configure.ac reads it from here */
 
 #define PCOLL_IDENTITY_BYTES 64
 
