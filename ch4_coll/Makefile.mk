@@ -6,8 +6,9 @@ AM_CPPFLAGS += -D_GNU_SOURCE -I$(top_srcdir)/src/mpid/ch4/ch4_coll
 
 pcoll_sources = \
     %D%/pcoll.h \
-    %D%/fallback.h %D%/fallback.c \
+    %D%/fallback.h %D%/fallback.c %D%/fallback_neighbor.c \
     %D%/settings.c \
+    %D%/report.c \
     %D%/comm.c \
     %D%/medium.c \
     %D%/data.c \

@@ -39,9 +39,7 @@ static int settle(int mpi_errno, MPIR_Request **request)
     return MPI_SUCCESS;
 }
 
-/* Schedules named here: open, fill by one of MPICH's MPIR_IX functions, close. */
-
-static int schedule_open(MPIR_Comm *comm, MPIR_Sched_t *sched_p)
+int MPIDI_PCOLL_schedule_open(MPIR_Comm *comm, MPIR_Sched_t *sched_p)
 {
     int tag;
     int mpi_errno = MPIR_Sched_next_tag(comm, &tag);
@@ -54,9 +52,8 @@ fn_fail:
     return mpi_errno;
 }
 
-/* mpi_errno is that of filling the schedule, which now belongs to *request, or is gone. */
-static int schedule_close(int mpi_errno, MPIR_Sched_t sched, MPIR_Comm *comm,
-                          MPIR_Request **request)
+int MPIDI_PCOLL_schedule_close(int mpi_errno, MPIR_Sched_t sched, MPIR_Comm *comm,
+                               MPIR_Request **request)
 {
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -170,7 +167,7 @@ int MPIDI_PCOLL_fallback_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_
 {
     MPIR_Sched_t sched;
     (void)info;
-    int mpi_errno = schedule_open(comm, &sched);
+    int mpi_errno = MPIDI_PCOLL_schedule_open(comm, &sched);
     MPIR_ERR_CHECK(mpi_errno);
 
     if (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM)
@@ -179,7 +176,7 @@ int MPIDI_PCOLL_fallback_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_
     else
         mpi_errno = add_allgather_inter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                                         comm, sched);
-    return schedule_close(mpi_errno, sched, comm, request);
+    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, comm, request);
 
 fn_fail:
     return mpi_errno;
@@ -216,12 +213,12 @@ int MPIDI_PCOLL_Gather_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatyp
 {
     MPIR_Sched_t sched;
     (void)info;
-    int mpi_errno = schedule_open(comm, &sched);
+    int mpi_errno = MPIDI_PCOLL_schedule_open(comm, &sched);
     MPIR_ERR_CHECK(mpi_errno);
 
     mpi_errno =
         add_gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, sched);
-    return schedule_close(mpi_errno, sched, comm, request);
+    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, comm, request);
 
 fn_fail:
     return mpi_errno;
@@ -256,12 +253,12 @@ int MPIDI_PCOLL_Scatter_init(const void *sendbuf, MPI_Aint sendcount, MPI_Dataty
 {
     MPIR_Sched_t sched;
     (void)info;
-    int mpi_errno = schedule_open(comm, &sched);
+    int mpi_errno = MPIDI_PCOLL_schedule_open(comm, &sched);
     MPIR_ERR_CHECK(mpi_errno);
 
     mpi_errno =
         add_scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, sched);
-    return schedule_close(mpi_errno, sched, comm, request);
+    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, comm, request);
 
 fn_fail:
     return mpi_errno;
@@ -350,16 +347,13 @@ int MPIDI_PCOLL_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, MP
 /* clang-format off */
 FORWARD_BLOCKS(Alltoall)
 FORWARD_BLOCKS(Neighbor_allgather)
-FORWARD_BLOCKS(Neighbor_alltoall)
 
 FORWARD_ALLGATHERV(Allgatherv)
 FORWARD_ALLGATHERV(Neighbor_allgatherv)
 
 FORWARD_ALLTOALLV(Alltoallv)
-FORWARD_ALLTOALLV(Neighbor_alltoallv)
 
 FORWARD_ALLTOALLW(Alltoallw)
-FORWARD_ALLTOALLW(Neighbor_alltoallw)
 
 FORWARD_REDUCTION(Allreduce)
 FORWARD_REDUCTION(Scan)

@@ -97,11 +97,17 @@ void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, MPIR_Info *inf
                          const struct MPIDI_PCOLL_comm *state,
                          struct MPIDI_PCOLL_proposal *proposal);
 void MPIDI_PCOLL_settings_free(void);
-/* One line on stderr; what was said lately is left out. */
-void MPIDI_PCOLL_report(const char *message);
 int MPIDI_PCOLL_cores(void);
 /* More ranks on this node than cores: who waits should give its core away. */
 bool MPIDI_PCOLL_crowded(void);
+
+/* ---- report.c: messages ---- */
+
+/* One line on stderr; what was said lately is left out. */
+void MPIDI_PCOLL_report(const char *message);
+/* The same for each line of `text`, which is changed. */
+void MPIDI_PCOLL_report_lines(char *text);
+void MPIDI_PCOLL_report_free(void);
 
 /* ---- run.c: start, progress, completion ---- */
 

@@ -265,6 +265,7 @@ static int finalize(void *extra)
     hook_id = -1;
     MPIDI_PCOLL_comm_free_keyval();
     MPIDI_PCOLL_settings_free();
+    MPIDI_PCOLL_report_free();
     return 0;
 }
 

@@ -123,32 +123,7 @@ cvars:
 */
 
 static struct pcoll_table *table = NULL;
-
-/* What was said lately is not said again. */
-enum { MAX_REPORTS = 16 };
-static char *reports[MAX_REPORTS];
-static unsigned nreports = 0;
-
-void MPIDI_PCOLL_report(const char *message)
-{
-    char *copy;
-
-    for (int i = 0; i < MAX_REPORTS && reports[i]; i++)
-        if (strcmp(reports[i], message) == 0)
-            return;
-    fprintf(stderr, "[%d] pcoll: %s\n", MPIR_Process.rank, message);
-    fflush(stderr);
-    copy = MPL_strdup(message);
-    MPL_free(reports[nreports % MAX_REPORTS]);
-    reports[nreports++ % MAX_REPORTS] = copy;
-}
-
-/* Hand what was written to a memory stream to the user, line by line. */
-static void report_lines(char *text)
-{
-    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
-        MPIDI_PCOLL_report(line);
-}
+static bool provider_compared = false; /* the table's with the one in use */
 
 int MPIDI_PCOLL_cores(void)
 {
@@ -176,28 +151,32 @@ static unsigned allowed(const struct MPIDI_PCOLL_comm *state)
     return provides;
 }
 
-/* The provider matters to who uses it. */
-static void warn_of_other_machine(struct pcoll_table *loaded, const struct MPIDI_PCOLL_comm *state,
-                                  const char *path, FILE *out)
+/* Communicators of one node use no provider, so that is compared when the first of several nodes is
+ * served. */
+static void warn_of_other_provider(const struct MPIDI_PCOLL_comm *state, FILE *out)
 {
-    struct pcoll_identity here = pcoll_identity_here();
-    const char *provider = MPIDI_PCOLL_is_network(state->medium) ? MPIDI_PCOLL_provider() : NULL;
+    const char *provider = MPIDI_PCOLL_provider();
+    struct pcoll_identity here = {.cores = 0};
 
-    if (provider)
-        pcoll_identity_text(here.provider, provider);
-    pcoll_identity_compare(pcoll_table_identity(loaded), &here, path, out);
+    if (provider_compared || !provider || !MPIDI_PCOLL_is_network(state->medium))
+        return;
+    provider_compared = true;
+    pcoll_identity_text(here.provider, provider);
+    pcoll_identity_compare(pcoll_table_identity(table), &here, "MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE",
+                           out);
 }
 
 /* The user's table if there is a good one, else the one compiled in. */
-static struct pcoll_table *load_table(const struct MPIDI_PCOLL_comm *state, FILE *out)
+static struct pcoll_table *load_table(FILE *out)
 {
+    struct pcoll_identity here = pcoll_identity_here();
     const char *path = MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE;
     struct pcoll_table *loaded = NULL;
     char *text = NULL;
 
     if (path && *path && pcoll_table_read(path, out, &text) == PCOLL_OK) {
         if (pcoll_table_parse(path, text, out, &loaded) == PCOLL_OK) {
-            warn_of_other_machine(loaded, state, path, out);
+            pcoll_identity_compare(pcoll_table_identity(loaded), &here, path, out);
             free(text);
             return loaded;
         }
@@ -214,11 +193,7 @@ void MPIDI_PCOLL_settings_free(void)
 {
     pcoll_table_destroy(table);
     table = NULL;
-    for (int i = 0; i < MAX_REPORTS; i++) {
-        MPL_free(reports[i]);
-        reports[i] = NULL;
-    }
-    nreports = 0;
+    provider_compared = false;
 }
 
 /* A number from an info key; 0 when it is not given. */
@@ -337,7 +312,9 @@ static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
     if (hint.algorithm && strcmp(hint.algorithm, "mpich") == 0)
         return;
     if (!table)
-        table = load_table(state, out);
+        table = load_table(out);
+    if (table)
+        warn_of_other_provider(state, out);
     if (!table || pcoll_choose(table, signature, &caps, &hint, out, &choice) != PCOLL_OK)
         return;
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)
@@ -366,6 +343,6 @@ void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, MPIR_Info *inf
         return;
     choose(signature, info, state, proposal, out);
     fclose(out);
-    report_lines(text);
+    MPIDI_PCOLL_report_lines(text);
     free(text);
 }

@@ -110,7 +110,7 @@ static int is_behind(const struct pcoll_order *order, struct pcoll_order_event a
             arrival.entry > held->entry);
 }
 
-static void signal(struct pcoll_order *order, int rank, int counter, int64_t add)
+static void raise_counter(struct pcoll_order *order, int rank, int counter, int64_t add)
 {
     struct run *run = &order->run;
     int c;
@@ -133,7 +133,7 @@ static void arrive(struct pcoll_order *order, int rank, int instance, int i, int
     if (is_held(&order->run, event) || is_behind(order, event))
         return;
     see(order, event);
-    signal(order, entry->peer, entry->peer_counter, add);
+    raise_counter(order, entry->peer, entry->peer_counter, add);
 }
 
 static void complete(struct pcoll_order *order, int rank)
@@ -150,7 +150,7 @@ static void fire(struct pcoll_order *order, int rank, int i)
     if (is_held(&order->run, event))
         return;
     see(order, event);
-    signal(order, rank, entry->done, (int64_t)entry->done_add);
+    raise_counter(order, rank, entry->done, (int64_t)entry->done_add);
     arrive(order, rank, event.instance, i, (int64_t)entry->peer_add);
     if (--order->run.left[rank] == 0)
         complete(order, rank);
@@ -188,7 +188,7 @@ static void signal_endlessly(struct pcoll_order *order, int rank)
     const struct pcoll_plan *plan = plan_of(order, rank);
 
     for (int i = 0; i < plan->nentries; i++) {
-        signal(order, rank, plan->entries[i].done, ENDLESS);
+        raise_counter(order, rank, plan->entries[i].done, ENDLESS);
         arrive(order, rank, order->run.limit, i, ENDLESS);
     }
 }
@@ -212,7 +212,7 @@ static void start(struct pcoll_order *order, int rank)
     see(order, event);
     for (int c = 0; c < plan->ncounters; c++) {
         run->next[order->counter_base[rank] + c] = group_of(order, rank, c)[0];
-        signal(order, rank, c, 0);
+        raise_counter(order, rank, c, 0);
     }
     if (run->left[rank] == 0)
         complete(order, rank);

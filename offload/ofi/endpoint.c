@@ -185,7 +185,8 @@ enum pcoll_result pcoll_ofi_open(const struct pcoll_ofi_options *options,
     e = calloc(1, sizeof(*e));
     if (e == NULL)
         return PCOLL_ERR_NOMEM;
-    setenv("FI_SOCKETS_PE_WAITTIME", "0", 0);
+    if (options->provider == NULL || strncmp(options->provider, "sockets", 7) == 0)
+        setenv("FI_SOCKETS_PE_WAITTIME", "0", 0); /* it can be told in no other way */
     e->options = *options;
     e->options.provider = copy_text(options->provider, &failed);
     e->options.interface = copy_text(options->interface, &failed);

@@ -3,8 +3,11 @@
 #include "tuning/table/state.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define VERSION 1
 #define MAX_DEPTH 16
@@ -224,6 +227,11 @@ enum pcoll_result pcoll_table_correct(struct pcoll_table *table,
 
 /* ---- the file ---- */
 
+static const char *reason(int error)
+{
+    return error == EINVAL ? "not a regular file" : strerror(error);
+}
+
 static enum pcoll_result read_stream(const char *path, FILE *file, FILE *report, char *text)
 {
     const size_t length = fread(text, 1, PCOLL_TABLE_MAX_BYTES + 1, file);
@@ -231,7 +239,7 @@ static enum pcoll_result read_stream(const char *path, FILE *file, FILE *report,
     const char *wrong;
 
     if (ferror(file)) {
-        wrong = strerror(errno);
+        wrong = reason(errno);
         result = PCOLL_ERR_SYSTEM;
     } else if (length > PCOLL_TABLE_MAX_BYTES) {
         wrong = "too long";
@@ -246,15 +254,33 @@ static enum pcoll_result read_stream(const char *path, FILE *file, FILE *report,
     return result;
 }
 
+/* Only a regular file: opening a FIFO would wait for a writer. */
+static FILE *open_regular(const char *path)
+{
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat status;
+    FILE *file = NULL;
+
+    if (fd < 0)
+        return NULL;
+    if (fstat(fd, &status) == 0 && !S_ISREG(status.st_mode))
+        errno = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+    else
+        file = fdopen(fd, "rb");
+    if (!file)
+        close(fd);
+    return file;
+}
+
 enum pcoll_result pcoll_table_read(const char *path, FILE *report, char **text_p)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = open_regular(path);
     enum pcoll_result result;
     char *text;
 
     if (!file) {
         if (report)
-            fprintf(report, "%s: %s\n", path, strerror(errno));
+            fprintf(report, "%s: %s\n", path, reason(errno));
         return PCOLL_ERR_SYSTEM;
     }
     text = malloc(PCOLL_TABLE_MAX_BYTES + 1);

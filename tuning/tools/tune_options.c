@@ -200,5 +200,10 @@ int tune_take_options(struct tune_options *options, int count, char **values)
         usage(stderr);
         status = 2;
     }
+    if (status < 0 && options->judge && options->output) {
+        if (world_rank == 0)
+            fprintf(stderr, "pcoll-tune: --judge makes no table, so --output is not allowed\n");
+        status = 2;
+    }
     return status;
 }
