@@ -10,21 +10,6 @@
 static int keyval = MPI_KEYVAL_INVALID;
 static struct MPIDI_PCOLL_comm *all_states = NULL;
 
-static enum pcoll_result allgather(void *context, const void *mine, void *all, size_t bytes)
-{
-    MPIR_Comm *comm = context;
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    int mpi_errno;
-
-    if (comm->local_size == 1) {
-        memcpy(all, mine, bytes);
-        return PCOLL_OK;
-    }
-    mpi_errno =
-        MPIR_Allgather_fallback(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm, &errflag);
-    return mpi_errno == MPI_SUCCESS && errflag == MPIR_ERR_NONE ? PCOLL_OK : PCOLL_ERR_SYSTEM;
-}
-
 enum { SWAP_TAG = MPIR_ALLTOALL_TAG, FEW_PEERS = 16 };
 
 /* Without memory for requests.  Of ranks that go one by one, each by rising rank, some one can
@@ -92,23 +77,27 @@ static void report(void *context, const char *message)
     MPIDI_PCOLL_report(message);
 }
 
+static int node_of(const MPIR_Comm *comm, int rank)
+{
+    int node;
+
+    MPID_Get_node_id((MPIR_Comm *)comm, rank, &node);
+    return node;
+}
+
 /* Known to all ranks alike: one group of processes of one MPI_COMM_WORLD, and no threads that our
  * single lock, MPICH's global one, would not keep apart. */
 static bool is_served(MPIR_Comm *comm)
 {
-    int node;
-
     if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM)
         return false;
 #if MPICH_THREAD_GRANULARITY != MPICH_THREAD_GRANULARITY__GLOBAL
     if (MPIR_ThreadInfo.isThreaded)
         return false;
 #endif
-    for (int i = 0; i < comm->local_size; i++) {
-        MPID_Get_node_id(comm, i, &node);
-        if (node < 0)
+    for (int i = 0; i < comm->local_size; i++)
+        if (node_of(comm, i) < 0)
             return false;
-    }
     return true;
 }
 
@@ -137,6 +126,13 @@ static int delete_state(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+static int make_keyval(void)
+{
+    if (keyval != MPI_KEYVAL_INVALID)
+        return MPI_SUCCESS;
+    return MPIR_Comm_create_keyval_impl(MPI_COMM_NULL_COPY_FN, delete_state, &keyval, NULL);
+}
+
 static int attach_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm *state)
 {
     MPII_Keyval *keyval_ptr;
@@ -145,17 +141,10 @@ static int attach_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm *state)
     return MPIR_Comm_set_attr_impl(comm, keyval_ptr, state, MPIR_ATTR_PTR);
 }
 
-/* What ranks tell each other at first: rank 0's medium counts. */
-struct greeting {
-    int32_t medium;
-    int32_t distance; /* from the network, as in pcoll_topology_create */
-    struct pcoll_locality locality;
-};
-
-static bool have_one_node(const int *nodes, int n)
+static bool have_one_node(const MPIR_Comm *comm)
 {
-    for (int i = 1; i < n; i++)
-        if (nodes[i] != nodes[0])
+    for (int i = 1; i < comm->local_size; i++)
+        if (node_of(comm, i) != node_of(comm, 0))
             return false;
     return true;
 }
@@ -192,35 +181,63 @@ static struct pcoll_locality own_locality(void)
     return locality;
 }
 
-static struct greeting own_greeting(bool one_node)
+/* How far each rank is from the network; only where they differ, as all ranks must hear of all. */
+static enum pcoll_result gather_distances(MPIR_Comm *comm, int own, int *distances)
 {
-    struct greeting mine = {.medium = MPIDI_PCOLL_medium_hint(one_node),
-                            .locality = own_locality()};
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    int mpi_errno =
+        MPIR_Allgather_fallback(&own, 1, MPI_INT, distances, 1, MPI_INT, comm, &errflag);
 
-    if (!one_node)
-        mine.distance = distance_from_network();
-    return mine;
+    return mpi_errno == MPI_SUCCESS && errflag == MPIR_ERR_NONE ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 
-/* Where the ranks are: fills state->topology and state->level. */
-static enum pcoll_result see_places(struct MPIDI_PCOLL_comm *state, const struct greeting *all,
-                                    const int *nodes, bool one_node)
+/* Collective: which ranks share a node, and who leads it. */
+static enum pcoll_result find_topology(struct MPIDI_PCOLL_comm *state, int distance, bool differ)
 {
-    int n = state->bootstrap.nranks;
-    struct pcoll_locality *localities = MPL_malloc(n * sizeof(*localities), MPL_MEM_COLL);
-    int *distances = MPL_malloc(n * sizeof(*distances), MPL_MEM_COLL);
-    enum pcoll_result result = localities && distances ? PCOLL_OK : PCOLL_ERR_NOMEM;
+    const int n = state->bootstrap.nranks;
+    int *nodes = MPL_malloc(n * sizeof(*nodes), MPL_MEM_COLL);
+    int *distances = differ ? MPL_malloc(n * sizeof(*distances), MPL_MEM_COLL) : NULL;
+    enum pcoll_result result = nodes && (distances || !differ) ? PCOLL_OK : PCOLL_ERR_NOMEM;
 
-    for (int i = 0; result == PCOLL_OK && i < n; i++) {
-        localities[i] = all[i].locality;
-        distances[i] = all[i].distance;
-    }
-    if (result == PCOLL_OK && !one_node)
-        result = pcoll_topology_create(nodes, distances, n, &state->topology);
+    result = pcoll_agree(&state->bootstrap, result, NULL, 0);
+    if (result == PCOLL_OK && differ)
+        result = gather_distances(state->comm, distance, distances);
+    for (int i = 0; result == PCOLL_OK && i < n; i++)
+        nodes[i] = node_of(state->comm, i);
     if (result == PCOLL_OK)
-        state->level = pcoll_level_of(localities, n, state->topology);
-    MPL_free(localities);
+        result = pcoll_topology_create(nodes, distances, n, &state->topology);
+    MPL_free(nodes);
     MPL_free(distances);
+    return pcoll_agree(&state->bootstrap, result, NULL, 0);
+}
+
+static int member_of(const void *members, int i)
+{
+    return ((const int *)members)[i];
+}
+
+/* Collective: the ranks of each node see how far they are from each other, then all what the most
+ * is. */
+static enum pcoll_result find_level(struct MPIDI_PCOLL_comm *state)
+{
+    const struct pcoll_topology *t = state->topology;
+    const int rank = state->bootstrap.rank, first = t ? t->first[t->node[rank]] : 0;
+    struct pcoll_circle node = {.mine = rank, .nranks = state->bootstrap.nranks};
+    uint64_t words[PCOLL_LOCALITY_WORDS], values[2] = {0, 0};
+    enum pcoll_result result;
+
+    if (t) {
+        node = (struct pcoll_circle){0, t->first[t->node[rank] + 1] - first, &t->members[first],
+                                     member_of};
+        while (t->members[first + node.mine] != rank)
+            node.mine++;
+    }
+    pcoll_locality_write(own_locality(), words);
+    result = pcoll_combine_by_swap(&state->bootstrap, &node, words, PCOLL_LOCALITY_WORDS);
+    values[0] = node.nranks > 1 ? pcoll_locality_read(words) : PCOLL_LEVEL_ANY;
+    values[1] = node.nranks > 1 && values[0] == PCOLL_LEVEL_ANY;
+    result = pcoll_agree(&state->bootstrap, result, values, 2);
+    state->level = values[1] ? PCOLL_LEVEL_ANY : (enum pcoll_level)values[0];
     return result;
 }
 
@@ -240,38 +257,51 @@ static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node
 /* The nodes of the ranks, and what carries plans between them. */
 static void meet(struct MPIDI_PCOLL_comm *state)
 {
-    int n = state->bootstrap.nranks;
-    int *nodes = MPL_malloc(n * sizeof(*nodes), MPL_MEM_COLL);
-    struct greeting mine, *all = MPL_malloc(n * sizeof(*all), MPL_MEM_COLL);
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
-    bool one_node = true;
+    enum { MEDIUM, FARTHEST, NOT_NEAREST, NWORDS };
+    const bool one_node = have_one_node(state->comm);
+    const int distance = one_node ? 0 : distance_from_network();
+    uint64_t words[NWORDS] = {
+        [FARTHEST] = (uint64_t)distance,
+        [NOT_NEAREST] = ~(uint64_t)distance,
+    };
+    enum pcoll_result result;
 
-    if (nodes && all) {
-        for (int i = 0; i < n; i++)
-            MPID_Get_node_id(state->comm, i, &nodes[i]);
-        one_node = have_one_node(nodes, n);
-        mine = own_greeting(one_node);
-        result = allgather(state->comm, &mine, all, sizeof(mine));
-    }
+    if (state->bootstrap.rank == 0) /* its settings count; 0: MPICH's path */
+        words[MEDIUM] = (uint64_t)(MPIDI_PCOLL_medium_hint(one_node) - PCOLL_NONE);
+    result = pcoll_agree(&state->bootstrap, PCOLL_OK, words, NWORDS);
+    if (result == PCOLL_OK && !one_node)
+        result = find_topology(state, distance, words[FARTHEST] != ~words[NOT_NEAREST]);
     if (result == PCOLL_OK)
-        result = see_places(state, all, nodes, one_node);
+        result = find_level(state);
     state->bootstrap.topology = state->topology;
     if (result == PCOLL_OK)
-        open_group(state, all[0].medium, one_node);
-    MPL_free(nodes);
-    MPL_free(all);
+        open_group(state, (int)words[MEDIUM] + PCOLL_NONE, one_node);
 }
 
-static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
+/* What a rank makes alone; NULL: no memory. */
+static struct MPIDI_PCOLL_comm *make_state(MPIR_Comm *comm, const struct pcoll_bootstrap *bootstrap)
 {
-    struct MPIDI_PCOLL_comm *state;
-    int mpi_errno = MPI_SUCCESS;
+    struct MPIDI_PCOLL_comm *state = NULL;
 
-    state = MPL_calloc(1, sizeof(*state), MPL_MEM_COLL);
-    MPIR_ERR_CHKANDJUMP(!state, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    if (make_keyval() == MPI_SUCCESS)
+        state = MPL_calloc(1, sizeof(*state), MPL_MEM_COLL);
+    if (!state)
+        return NULL;
     state->refs = 1;
     state->comm = comm;
-    state->bootstrap = (struct pcoll_bootstrap){
+    state->bootstrap = *bootstrap;
+    if (attach_state(comm, state) != MPI_SUCCESS) {
+        MPL_free(state);
+        return NULL;
+    }
+    DL_APPEND(all_states, state);
+    return state;
+}
+
+/* NULL on all ranks if one of them has no memory; a later call tries again. */
+static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
+{
+    const struct pcoll_bootstrap bootstrap = {
         .rank = comm->rank,
         .nranks = comm->local_size,
         .provider = MPIDI_PCOLL_provider(),
@@ -282,18 +312,23 @@ static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
         .idle = idle,
         .report = report,
     };
-    meet(state);
-    DL_APPEND(all_states, state);
-    mpi_errno = attach_state(comm, state);
-    if (mpi_errno != MPI_SUCCESS)
-        MPIDI_PCOLL_comm_release(state);
-    MPIR_ERR_CHECK(mpi_errno);
-    *state_p = state;
+    struct MPIDI_PCOLL_comm *state = make_state(comm, &bootstrap);
+    MPII_Keyval *keyval_ptr;
+    int mpi_errno = MPI_SUCCESS;
 
-fn_exit:
+    *state_p = state;
+    if (pcoll_agree(&bootstrap, state ? PCOLL_OK : PCOLL_ERR_NOMEM, NULL, 0) == PCOLL_OK) {
+        meet(state);
+        return MPI_SUCCESS;
+    }
+    *state_p = NULL;
+    if (!state) {
+        MPIDI_PCOLL_report("out of memory: a persistent collective goes to MPICH's path");
+        return MPI_SUCCESS;
+    }
+    MPII_Keyval_get_ptr(keyval, keyval_ptr);
+    mpi_errno = MPIR_Comm_delete_attr_impl(comm, keyval_ptr);
     return mpi_errno;
-fn_fail:
-    goto fn_exit;
 }
 
 int MPIDI_PCOLL_comm_get(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
@@ -302,19 +337,13 @@ int MPIDI_PCOLL_comm_get(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
     int found = 0, mpi_errno = MPI_SUCCESS;
 
     *state_p = NULL;
-    if (keyval == MPI_KEYVAL_INVALID) {
-        mpi_errno =
-            MPIR_Comm_create_keyval_impl(MPI_COMM_NULL_COPY_FN, delete_state, &keyval, NULL);
-        MPIR_ERR_CHECK(mpi_errno);
-    }
-    mpi_errno = MPIR_Comm_get_attr_impl(comm, keyval, &state, &found, MPIR_ATTR_PTR);
+    if (keyval != MPI_KEYVAL_INVALID)
+        mpi_errno = MPIR_Comm_get_attr_impl(comm, keyval, &state, &found, MPIR_ATTR_PTR);
     MPIR_ERR_CHECK(mpi_errno);
-    if (!found && !is_served(comm))
-        goto fn_exit;
-    if (!found)
+    if (!found && is_served(comm))
         mpi_errno = create_state(comm, &state);
     MPIR_ERR_CHECK(mpi_errno);
-    if (state->group)
+    if (state && state->group)
         *state_p = state;
 
 fn_exit:

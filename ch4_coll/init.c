@@ -156,24 +156,34 @@ static void print_choice(const struct MPIDI_PCOLL_plan *plan,
         pcoll_plan_print(plan->plan, stderr);
 }
 
-/* Generate and bind. *plan_p stays NULL when that is declined, by all ranks. A rank that cannot
- * even generate still takes part in what all others wait for. */
-static int make_plan(struct call *call, struct MPIDI_PCOLL_comm *state,
-                     const struct MPIDI_PCOLL_proposal *proposal, struct MPIDI_PCOLL_plan **plan_p)
+static struct MPIDI_PCOLL_plan *discard(struct MPIDI_PCOLL_plan *plan)
+{
+    if (plan)
+        MPIDI_PCOLL_request_discard(plan);
+    MPL_free(plan);
+    return NULL;
+}
+
+/* Generate and bind. NULL when that is declined, by all ranks. A rank that has no memory left, or
+ * cannot even generate, still takes part in what all others wait for. */
+static struct MPIDI_PCOLL_plan *make_plan(struct call *call, struct MPIDI_PCOLL_comm *state,
+                                          const struct MPIDI_PCOLL_proposal *proposal)
 {
     struct pcoll_memory memory = {MPIDI_PCOLL_data_address(&call->in),
                                   MPIDI_PCOLL_data_address(&call->out)};
     struct MPIDI_PCOLL_plan *plan = MPL_calloc(1, sizeof(*plan), MPL_MEM_COLL);
+    enum pcoll_result result = PCOLL_ERR_NOMEM;
+    struct pcoll_bound *bound = NULL;
     struct pcoll_plan *raw = NULL;
-    enum pcoll_result result = plan ? generate(call, state, proposal, &raw) : PCOLL_ERR_NOMEM;
 
-    result = state->medium->bind(state->group, result == PCOLL_OK ? raw : NULL, &memory,
-                                 plan ? &plan->bound : NULL);
+    if (plan && MPIDI_PCOLL_request_create(plan) == MPI_SUCCESS)
+        result = generate(call, state, proposal, &raw);
+    result = state->medium->bind(state->group, result == PCOLL_OK ? raw : NULL, &memory, &bound);
     if (result != PCOLL_OK) {
         pcoll_plan_destroy(raw);
-        MPL_free(plan);
-        return MPI_SUCCESS;
+        return discard(plan);
     }
+    plan->bound = bound;
     plan->medium = state->medium;
     plan->plan = raw;
     plan->in = call->in;
@@ -182,8 +192,7 @@ static int make_plan(struct call *call, struct MPIDI_PCOLL_comm *state,
     state->refs++;
     if (call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
         print_choice(plan, proposal);
-    *plan_p = plan;
-    return MPI_SUCCESS;
+    return plan;
 }
 
 /* *request stays NULL when the call is declined. */
@@ -195,20 +204,14 @@ static int try_init(struct call *call, struct MPIDI_PCOLL_comm *state, MPIR_Requ
 
     call->signature.topology = state->topology;
     mpi_errno = agree(call, state, &proposal);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (proposal.row != PCOLL_NONE)
-        mpi_errno = make_plan(call, state, &proposal, &plan);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (!plan)
-        goto fn_fail;
-    mpi_errno = MPIDI_PCOLL_request_create(plan, request);
-    if (mpi_errno != MPI_SUCCESS)
-        MPIDI_PCOLL_plan_destroy(plan);
-    return mpi_errno;
-
-fn_fail:
-    MPIDI_PCOLL_data_fini(&call->in);
-    MPIDI_PCOLL_data_fini(&call->out);
+    if (mpi_errno == MPI_SUCCESS && proposal.row != PCOLL_NONE)
+        plan = make_plan(call, state, &proposal);
+    if (plan) {
+        *request = MPIDI_PCOLL_request_issue(plan);
+    } else {
+        MPIDI_PCOLL_data_fini(&call->in);
+        MPIDI_PCOLL_data_fini(&call->out);
+    }
     return mpi_errno;
 }
 

@@ -131,8 +131,11 @@ struct MPIDI_PCOLL_plan {
 int MPIDI_PCOLL_run_init(void);
 /* Keep the progress hook active, from now on. */
 void MPIDI_PCOLL_run_network(void);
-/* A new inactive request for a bound plan, which it owns from then on. */
-int MPIDI_PCOLL_request_create(struct MPIDI_PCOLL_plan *plan, MPIR_Request **request);
+/* The requests of a plan, before it is bound, as that takes memory; free them if it cannot be. */
+int MPIDI_PCOLL_request_create(struct MPIDI_PCOLL_plan *plan);
+void MPIDI_PCOLL_request_discard(struct MPIDI_PCOLL_plan *plan);
+/* The inactive request of a bound plan, which it owns from then on. */
+MPIR_Request *MPIDI_PCOLL_request_issue(struct MPIDI_PCOLL_plan *plan);
 void MPIDI_PCOLL_plan_destroy(struct MPIDI_PCOLL_plan *plan);
 
 #endif /* PCOLL_H_INCLUDED */

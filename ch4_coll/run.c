@@ -192,9 +192,8 @@ void MPIDI_PCOLL_free(MPIR_Request *preq)
         MPIDI_PCOLL_plan_destroy(plan);
 }
 
-int MPIDI_PCOLL_request_create(struct MPIDI_PCOLL_plan *plan, MPIR_Request **request)
+int MPIDI_PCOLL_request_create(struct MPIDI_PCOLL_plan *plan)
 {
-    MPIR_Request *preq = NULL;
     int mpi_errno = MPI_SUCCESS;
 
     plan->real = MPIR_Request_create(MPIR_REQUEST_KIND__COLL);
@@ -202,23 +201,35 @@ int MPIDI_PCOLL_request_create(struct MPIDI_PCOLL_plan *plan, MPIR_Request **req
     MPIR_Status_set_empty(&plan->real->status);
     plan->real->status.MPI_ERROR = MPI_SUCCESS;
     MPIR_cc_set(&plan->real->cc, 0);
-    preq = MPIR_Request_create(MPIR_REQUEST_KIND__PREQUEST_COLL);
-    MPIR_ERR_CHKANDJUMP(!preq, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    preq->comm = plan->state->comm;
-    preq->u.persist_coll.real_request = NULL;
-    preq->u.persist_coll.sched_type = MPIDI_PCOLL_SCHED;
-    preq->u.persist_coll.sched = plan;
-    MPIR_cc_set(&preq->cc, 0);
-    MPIDI_PREQUEST(preq, rank) = 0; /* MPID_Startall looks here for MPI_PROC_NULL */
-    plan->preq = preq;
-    DL_APPEND_NP(plan->state->plans, plan, sibling_next, sibling_prev);
-    PVAR_COUNTER_coll_offload_plans++;
-    *request = preq;
+    plan->preq = MPIR_Request_create(MPIR_REQUEST_KIND__PREQUEST_COLL);
+    MPIR_ERR_CHKANDJUMP(!plan->preq, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    plan->preq->comm = NULL;
+    plan->preq->u.persist_coll.real_request = NULL;
+    plan->preq->u.persist_coll.sched_type = MPIDI_PCOLL_SCHED;
+    plan->preq->u.persist_coll.sched = plan;
+    MPIR_cc_set(&plan->preq->cc, 0);
+    MPIDI_PREQUEST(plan->preq, rank) = 0; /* MPID_Startall looks here for MPI_PROC_NULL */
 
 fn_exit:
     return mpi_errno;
 fn_fail:
     goto fn_exit;
+}
+
+void MPIDI_PCOLL_request_discard(struct MPIDI_PCOLL_plan *plan)
+{
+    if (plan->real)
+        MPIR_Request_free(plan->real);
+    if (plan->preq)
+        MPIR_Request_free(plan->preq);
+}
+
+MPIR_Request *MPIDI_PCOLL_request_issue(struct MPIDI_PCOLL_plan *plan)
+{
+    plan->preq->comm = plan->state->comm;
+    DL_APPEND_NP(plan->state->plans, plan, sibling_next, sibling_prev);
+    PVAR_COUNTER_coll_offload_plans++;
+    return plan->preq;
 }
 
 void MPIDI_PCOLL_pvars_init(void)

@@ -28,3 +28,26 @@ enum pcoll_level pcoll_level_of(const struct pcoll_locality *localities, int nra
     }
     return most;
 }
+
+enum { UNKNOWN, PACKAGE, NOT_PACKAGE, CACHE, NOT_CACHE };
+
+void pcoll_locality_write(struct pcoll_locality locality, uint64_t *words)
+{
+    words[UNKNOWN] = locality.package == PCOLL_NONE;
+    words[PACKAGE] = (uint64_t)locality.package;
+    words[NOT_PACKAGE] = ~words[PACKAGE];
+    words[CACHE] = (uint64_t)locality.cache;
+    words[NOT_CACHE] = ~words[CACHE];
+}
+
+enum pcoll_level pcoll_locality_read(const uint64_t *words)
+{
+    const uint64_t none = (uint64_t)PCOLL_NONE;
+
+    if (words[UNKNOWN])
+        return PCOLL_LEVEL_ANY;
+    if (words[PACKAGE] != ~words[NOT_PACKAGE])
+        return PCOLL_LEVEL_OTHER_SOCKET;
+    return words[CACHE] == none || words[CACHE] != ~words[NOT_CACHE] ? PCOLL_LEVEL_OTHER_CACHE
+                                                                     : PCOLL_LEVEL_SAME_CACHE;
+}

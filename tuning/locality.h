@@ -18,4 +18,10 @@ struct pcoll_locality {
 enum pcoll_level pcoll_level_of(const struct pcoll_locality *localities, int nranks,
                                 const struct pcoll_topology *topology);
 
+/* The same for ranks of one node that combine: what each gives, and what the greatest of each word
+ * say. */
+enum { PCOLL_LOCALITY_WORDS = 5 };
+void pcoll_locality_write(struct pcoll_locality locality, uint64_t *words);
+enum pcoll_level pcoll_locality_read(const uint64_t *words);
+
 #endif /* PCOLL_SEATS_H */

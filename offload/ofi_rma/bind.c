@@ -1,10 +1,10 @@
 /*
  * Binding: what the ranks agree on, memory, and all of it in order.
  *
- * Init messages: two combines of a few words (is everybody able, did anybody fail), what the ranks
- * of a node exchange in their shared memory, and one swap with the neighbors on other nodes:
- * addresses and keys of each rail, where the neighbor's slots are here, and which channels I shall
- * use there.
+ * Init messages: three combines of a few words (is everybody able, ready, did anybody fail), what
+ * the ranks of a node exchange in their shared memory, and one swap with the neighbors on other
+ * nodes: addresses and keys of each rail, where the neighbor's slots are here, and which channels I
+ * shall use there.
  *
  * An entry of rail r goes by rail r mod n of the group's n.  The plan uses as many of these as its
  * entries name, on any rank, and its memory is registered with no more.
@@ -163,31 +163,40 @@ static enum pcoll_result register_memory(struct pcoll_ofi_binding *b)
 
 /* ---- all together -------------------------------------------------------------------- */
 
-/* Between the block and the last agreement all ranks of a node count themselves as signalers. */
-static enum pcoll_result connect_ranks(struct pcoll_ofi_binding *b)
+static enum pcoll_result get_letters(struct pcoll_ofi_binding *b)
 {
-    struct pcoll_shm_group *node = pcoll_shm_group_of(b->group->node);
-    enum pcoll_result result = pcoll_shm_carve_block(&b->shm, node), agreed;
-    size_t nlinks = (size_t)b->bound->nlinks + 1;
+    const size_t nlinks = (size_t)b->bound->nlinks + 1;
 
     b->card_bytes = sizeof(struct pcoll_ofi_card) +
                     (size_t)b->bound->nrails * sizeof(struct pcoll_ofi_rail_card) +
                     (size_t)b->most * sizeof(struct pcoll_ofi_channel_card);
     b->mine = calloc(nlinks, b->card_bytes);
     b->theirs = calloc(nlinks, b->card_bytes);
+    return b->mine && b->theirs ? PCOLL_OK : PCOLL_ERR_NOMEM;
+}
+
+/* Between the block and the last agreement all ranks of a node count themselves as signalers.
+ * Nobody writes to a neighbor before it is known that all neighbors will answer. */
+static enum pcoll_result connect_ranks(struct pcoll_ofi_binding *b)
+{
+    const struct pcoll_bootstrap *bootstrap = &b->group->bootstrap;
+    enum pcoll_result result = pcoll_shm_carve_block(&b->shm, pcoll_shm_group_of(b->group->node));
+
+    if (result == PCOLL_OK)
+        result = get_letters(b);
     if (result == PCOLL_OK) {
         pcoll_shm_resolve(&b->shm);
         result = register_memory(b);
     }
-    if (b->mine != NULL && b->theirs != NULL)
-        result = pcoll_ofi_swap_cards(b, result);
-    else
-        result = PCOLL_ERR_NOMEM;
+    result = pcoll_agree(bootstrap, result, NULL, 0);
+    if (result != PCOLL_OK)
+        return result;
+    result = pcoll_ofi_swap_cards(b);
     if (result == PCOLL_OK)
         pcoll_ofi_resolve_steps(b);
-    agreed = pcoll_agree(&b->group->bootstrap, result, NULL, 0);
+    result = pcoll_agree(bootstrap, result, NULL, 0);
     pcoll_shm_find_alone(&b->bound->shm);
-    return agreed;
+    return result;
 }
 
 enum pcoll_result pcoll_ofi_rma_bind(struct pcoll_group *group, const struct pcoll_plan *plan,

@@ -62,8 +62,8 @@ static inline size_t pcoll_ofi_inbox_slots(const struct pcoll_ofi_binding *b)
 }
 
 /* ofi_rma/swap.c: tell the neighbors on other nodes what they must know, and read what they tell.
- * Collective among neighbors.  A rank that has failed takes part all the same. */
-enum pcoll_result pcoll_ofi_swap_cards(struct pcoll_ofi_binding *b, enum pcoll_result mine);
+ * Collective among neighbors. */
+enum pcoll_result pcoll_ofi_swap_cards(struct pcoll_ofi_binding *b);
 
 /* ofi_rma/resolve.c: links and channels to the neighbors that `local` says are away, and the rails
  * to them; the most channels to one of them; from entries to steps. */

@@ -55,7 +55,6 @@ static void read_channels(const struct pcoll_ofi_binding *b, int link)
     }
 }
 
-/* A rank that has failed has sent nothing. */
 static enum pcoll_result read_card(const struct pcoll_ofi_binding *b, int link)
 {
     struct pcoll_ofi_bound *bound = b->bound;
@@ -70,26 +69,23 @@ static enum pcoll_result read_card(const struct pcoll_ofi_binding *b, int link)
         way->inbox_key = rail->inbox.key;
         way->farewell = way->inbox + (uint64_t)i * sizeof(struct pcoll_ofi_slot) +
                         offsetof(struct pcoll_ofi_slot, sum);
-        if (rail->name.bytes > 0)
-            result = pcoll_ofi_peer(bound->rails[i].endpoint, &b->group->bootstrap, &rail->name,
-                                    &way->address);
+        result = pcoll_ofi_peer(bound->rails[i].endpoint, &b->group->bootstrap, &rail->name,
+                                &way->address);
     }
     read_channels(b, link);
     return result;
 }
 
-enum pcoll_result pcoll_ofi_swap_cards(struct pcoll_ofi_binding *b, enum pcoll_result mine)
+enum pcoll_result pcoll_ofi_swap_cards(struct pcoll_ofi_binding *b)
 {
     const struct pcoll_bootstrap *bootstrap = &b->group->bootstrap;
     struct pcoll_ofi_bound *bound = b->bound;
     enum pcoll_result result;
 
-    for (int i = 0; mine == PCOLL_OK && i < bound->nlinks; i++)
+    for (int i = 0; i < bound->nlinks; i++)
         write_card(b, i);
     result = bootstrap->swap(bootstrap->context, b->ranks, bound->nlinks, b->mine, b->theirs,
                              b->card_bytes);
-    if (mine != PCOLL_OK || result != PCOLL_OK)
-        return mine != PCOLL_OK ? mine : result;
     for (int i = 0; i < bound->nlinks && result == PCOLL_OK; i++)
         result = read_card(b, i);
     return result;

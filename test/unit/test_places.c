@@ -88,6 +88,19 @@ static void test_small(void)
     hwloc_topology_destroy(one);
 }
 
+/* What four ranks of one node find by combining. */
+static enum pcoll_level combined(const struct pcoll_locality *localities)
+{
+    uint64_t words[PCOLL_LOCALITY_WORDS], greatest[PCOLL_LOCALITY_WORDS] = {0};
+
+    for (int r = 0; r < 4; r++) {
+        pcoll_locality_write(localities[r], words);
+        for (int i = 0; i < PCOLL_LOCALITY_WORDS; i++)
+            greatest[i] = words[i] > greatest[i] ? words[i] : greatest[i];
+    }
+    return pcoll_locality_read(greatest);
+}
+
 /* Four ranks, on two nodes if `topology`. */
 static void expect_level(const struct pcoll_topology *topology,
                          const struct pcoll_locality localities[4], enum pcoll_level level,
@@ -95,6 +108,8 @@ static void expect_level(const struct pcoll_topology *topology,
 {
     const enum pcoll_level found = pcoll_level_of(localities, 4, topology);
 
+    if (!topology)
+        tap_ok(combined(localities) == level, "the same by combining: %s", what);
     if (!tap_ok(found == level, "four ranks, %s: %s", what, pcoll_level_names[level]))
         printf("# got %s\n", pcoll_level_names[found]);
 }

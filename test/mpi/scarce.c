@@ -1,0 +1,220 @@
+/* Each allocation and each system call of init fails once, on one rank or on all: nobody hangs, and
+ * either all ranks have a plan, or none has, and then the library's own path gives right data or
+ * its own error on a rank where it failed.
+ *
+ *   -who=all|RANK (all)   where it fails
+ *   -from=N -to=N (0, 10000)   which of them; default all that there are
+ *
+ * Only what libmpi itself calls fails, not what libraries below it do. */
+
+#include "check.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+static uintptr_t text_begin, text_end; /* of libmpi */
+static long countdown = -1;            /* -1: nothing fails */
+static int hit;
+
+static int find_text(struct dl_phdr_info *info, size_t size, void *unused)
+{
+    (void)size, (void)unused;
+    if (!strstr(info->dlpi_name, "libmpi.so"))
+        return 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+        if (header->p_type == PT_LOAD && header->p_flags & PF_X) {
+            text_begin = info->dlpi_addr + header->p_vaddr;
+            text_end = text_begin + header->p_memsz;
+        }
+    }
+    return 1;
+}
+
+static int fails(void *caller)
+{
+    const uintptr_t address = (uintptr_t)caller;
+
+    if (countdown < 0 || address < text_begin || address >= text_end)
+        return 0;
+    if (countdown-- > 0)
+        return 0;
+    hit = 1;
+    errno = ENOMEM;
+    return 1;
+}
+
+#define FAILS() fails(__builtin_return_address(0))
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t n, size_t bytes);
+void *__libc_realloc(void *block, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+
+void *malloc(size_t bytes)
+{
+    return FAILS() ? NULL : __libc_malloc(bytes);
+}
+
+void *calloc(size_t n, size_t bytes)
+{
+    return FAILS() ? NULL : __libc_calloc(n, bytes);
+}
+
+void *realloc(void *block, size_t bytes)
+{
+    return FAILS() ? NULL : __libc_realloc(block, bytes);
+}
+
+int posix_memalign(void **block, size_t alignment, size_t bytes)
+{
+    if (FAILS())
+        return ENOMEM;
+    *block = __libc_memalign(alignment, bytes);
+    return *block ? 0 : ENOMEM;
+}
+
+int shm_open(const char *name, int flags, mode_t mode)
+{
+    return FAILS() ? -1 : REAL(shm_open)(name, flags, mode);
+}
+
+int memfd_create(const char *name, unsigned flags)
+{
+    return FAILS() ? -1 : REAL(memfd_create)(name, flags);
+}
+
+void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    return FAILS() ? MAP_FAILED : REAL(mmap)(at, bytes, protection, flags, fd, offset);
+}
+
+int posix_fallocate(int fd, off_t offset, off_t bytes)
+{
+    return FAILS() ? ENOSPC : REAL(posix_fallocate)(fd, offset, bytes);
+}
+
+ssize_t process_vm_readv(pid_t pid, const struct iovec *to, unsigned long nto,
+                         const struct iovec *from, unsigned long nfrom, unsigned long flags)
+{
+    return FAILS() ? -1 : REAL(process_vm_readv)(pid, to, nto, from, nfrom, flags);
+}
+
+ssize_t process_vm_writev(pid_t pid, const struct iovec *from, unsigned long nfrom,
+                          const struct iovec *to, unsigned long nto, unsigned long flags)
+{
+    return FAILS() ? -1 : REAL(process_vm_writev)(pid, from, nfrom, to, nto, flags);
+}
+
+#define PLANS "coll_offload_plans"
+
+enum { ITEMS = 40, KINDS = 3 };
+
+/* Every other element, so that there is a packed copy to allocate. */
+static int init(int kind, int *buffer, MPI_Datatype type, MPI_Comm comm, MPI_Request *request)
+{
+    if (kind == 0)
+        return MPI_Barrier_init(comm, MPI_INFO_NULL, request);
+    if (kind == 1)
+        return MPI_Bcast_init(buffer, 1, type, 0, comm, MPI_INFO_NULL, request);
+    return MPI_Allgather_init(MPI_IN_PLACE, 0, MPI_INT, buffer, ITEMS, MPI_INT, comm, MPI_INFO_NULL,
+                              request);
+}
+
+static void fill(int kind, int *buffer)
+{
+    for (int r = 0; r < check.size; r++)
+        for (int i = 0; i < ITEMS; i++) {
+            const int mine = kind == 1 ? check.rank == 0 : r == check.rank;
+
+            buffer[r * ITEMS + i] = mine ? kind * 1000 + r * ITEMS + i : -1;
+        }
+}
+
+static void compare(int kind, const int *buffer)
+{
+    for (int r = 0; r < check.size; r++)
+        for (int i = 0; i < ITEMS; i++) {
+            const int k = r * ITEMS + i, given = kind == 1 ? k % 2 == 0 && r == 0 : kind == 2;
+
+            if (given && buffer[k] != kind * 1000 + k)
+                check_fail(__FILE__, __LINE__, "element %d is %d", k, buffer[k]);
+        }
+}
+
+static void run(int kind, int *buffer, MPI_Request *request)
+{
+    for (int start = 0; start < 2; start++) {
+        fill(kind, buffer);
+        MPI(MPI_Start(request));
+        MPI(MPI_Wait(request, MPI_STATUS_IGNORE));
+        compare(kind, buffer);
+    }
+}
+
+/* The n-th fails; is there one on any rank? */
+static int attempt(int kind, long n, int meant, MPI_Datatype type)
+{
+    int *buffer = check_alloc((size_t)(check.size * ITEMS) * sizeof(int));
+    const long long plans = check_pvar(PLANS);
+    int outcome[3], most[3], rc;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Comm comm;
+
+    check_phase("kind %d, call %ld fails", kind, n);
+    MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    hit = 0;
+    countdown = meant ? n : -1;
+    rc = init(kind, buffer, type, comm, &request);
+    countdown = -1;
+    outcome[0] = hit;
+    outcome[1] = rc != MPI_SUCCESS;
+    outcome[2] = (int)(check_pvar(PLANS) - plans);
+    MPI(MPI_Allreduce(outcome, most, 3, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    if (most[2] != (int)(check_pvar(PLANS) - plans))
+        check_fail(__FILE__, __LINE__, "another rank has a plan, this one has not");
+    if (outcome[1] && !hit)
+        check_fail(__FILE__, __LINE__, "an error where nothing had failed");
+    if (!most[1]) {
+        run(kind, buffer, &request);
+        MPI(MPI_Request_free(&request));
+    } else if (rc == MPI_SUCCESS) {
+        MPI(MPI_Request_free(&request));
+    }
+    MPI(MPI_Comm_free(&comm));
+    check_free(buffer);
+    return most[0];
+}
+
+int main(int argc, char **argv)
+{
+    const char *who = "all";
+    MPI_Datatype type;
+    int meant;
+
+    check_init(&argc, &argv, MPI_THREAD_SINGLE);
+    if (check_option("who"))
+        who = check_option("who");
+    meant = strcmp(who, "all") == 0 || atoi(who) == check.rank;
+    dl_iterate_phdr(find_text, NULL);
+    CHECK(text_begin != 0);
+    MPI(MPI_Type_vector(ITEMS / 2, 1, 2, MPI_INT, &type));
+    MPI(MPI_Type_commit(&type));
+    for (int kind = 0; kind < KINDS; kind++) {
+        long n = check_number("from", 0);
+
+        while (n < check_number("to", 10000) && attempt(kind, n, meant, type))
+            n++;
+        check_note("kind %d: %ld calls failed", kind, n);
+        CHECK(n > 0);
+    }
+    MPI(MPI_Type_free(&type));
+    return check_done();
+}
