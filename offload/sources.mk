@@ -3,7 +3,8 @@ pcoll_sources += \
     %D%/medium.h %D%/bootstrap.h %D%/bootstrap.c \
     %D%/shm/shm.h %D%/shm/shm.c \
     %D%/shm/state.h %D%/shm/run.h %D%/shm/group.c %D%/shm/bind.c %D%/shm/cma.c %D%/shm/copy.c \
-    %D%/shm/arena.h %D%/shm/arena.c
+    %D%/shm/arena.h %D%/shm/arena.c %D%/shm/extents.h %D%/shm/extents.c \
+    %D%/shm/object.h %D%/shm/object.c %D%/shm/process.h %D%/shm/process.c
 
 # Only where there is libfabric.
 pcoll_ofi_sources = \

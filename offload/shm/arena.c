@@ -1,34 +1,37 @@
-/* Shared memory of a group; the contract is in shm/arena.h. */
+/*
+ * Shared memory of a group; the contract is in shm/arena.h.
+ *
+ * Rank 0 keeps the books and grants blocks.  A new chunk is as large as what was there, but not
+ * more than GROWTH larger than it must be; if the system refuses that, just as large as it must be.
+ */
 #include "offload/shm/arena.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
-#define FIRST_CHUNK ((size_t)256 * 1024)
+#include "offload/shm/object.h"
 
-/* Rank 0's record of a block: its place never changes, only who uses it. */
-struct pcoll_shm_free {
-    int chunk;
-    size_t offset, bytes;
-};
+#define FIRST_CHUNK ((size_t)16 * 1024)
+#define GROWTH ((size_t)1024 * 1024)
+#define SPARE ((size_t)1024 * 1024) /* kept, though unused */
+
+enum { MAX_DROPS = 8 }; /* chunks that ranks are told to give up at a time */
 
 /* Rank 0's answer to a request for a block. */
 struct grant {
     int32_t result;
     int32_t chunk;
     uint64_t offset;
-    uint64_t chunk_size;   /* of a chunk to be mapped first, or 0 */
-    uint64_t creator_base; /* where rank 0 has mapped it */
-    int64_t creator_pid;
-    char name[40];
+    uint64_t chunk_bytes;           /* of a chunk to be mapped first, or 0 */
+    struct pcoll_shm_object object; /* that chunk */
+    struct pcoll_process_id creator;
+    uint64_t creator_base; /* where the creator has mapped it */
+    int16_t drops[MAX_DROPS], ndrops;
 };
 
 _Static_assert(sizeof(struct grant) <= PCOLL_COMBINE_WORDS * sizeof(uint64_t),
@@ -49,111 +52,19 @@ void pcoll_shm_arena_init(struct pcoll_shm_arena *arena, int rank, int nranks)
     arena->nranks = nranks;
 }
 
+static void unmap_chunk(struct pcoll_shm_chunk *chunk)
+{
+    if (chunk->mapped)
+        munmap(chunk->base, chunk->bytes);
+    memset(chunk, 0, sizeof(*chunk));
+}
+
 void pcoll_shm_arena_fini(struct pcoll_shm_arena *arena)
 {
     for (int i = 0; i < arena->nchunks; i++)
-        if (arena->chunks[i].mapped)
-            munmap(arena->chunks[i].base, arena->chunks[i].size);
+        unmap_chunk(&arena->chunks[i]);
     free(arena->chunks);
-    free(arena->blocks);
-}
-
-static enum pcoll_result push_chunk(struct pcoll_shm_arena *arena, char *base, size_t size,
-                                    int mapped)
-{
-    struct pcoll_shm_chunk *chunks =
-        realloc(arena->chunks, (size_t)(arena->nchunks + 1) * sizeof(*chunks));
-
-    if (chunks == NULL)
-        return PCOLL_ERR_NOMEM;
-    arena->chunks = chunks;
-    chunks[arena->nchunks++] = (struct pcoll_shm_chunk){base, size, mapped};
-    return PCOLL_OK;
-}
-
-static enum pcoll_result map_chunk(struct pcoll_shm_arena *arena, int fd, size_t size)
-{
-    char *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-    if (base == MAP_FAILED)
-        return PCOLL_ERR_SYSTEM;
-    if (push_chunk(arena, base, size, 1) != PCOLL_OK) {
-        munmap(base, size);
-        errno = ENOMEM;
-        return PCOLL_ERR_SYSTEM;
-    }
-    return PCOLL_OK;
-}
-
-/* Rank 0: a new object, its pages reserved, mapped. */
-static enum pcoll_result create_chunk(struct pcoll_shm_arena *arena,
-                                      const struct pcoll_bootstrap *bootstrap, size_t size,
-                                      struct grant *grant)
-{
-    uint64_t salt = 0;
-    char what[120];
-    int fd, error;
-
-    if (getrandom(&salt, sizeof(salt), GRND_NONBLOCK) < 0)
-        salt = (uint64_t)(uintptr_t)arena;
-    snprintf(grant->name, sizeof(grant->name), "/pcoll-%ld-%08" PRIx32, (long)getpid(),
-             (uint32_t)salt);
-    fd = shm_open(grant->name, O_CREAT | O_EXCL | O_RDWR, 0600);
-    if (fd < 0) {
-        report_errno(bootstrap, "cannot create an object in /dev/shm", errno);
-        return PCOLL_ERR_SYSTEM;
-    }
-    error = posix_fallocate(fd, 0, (off_t)size);
-    if (error == 0 && map_chunk(arena, fd, size) != PCOLL_OK)
-        error = errno;
-    close(fd);
-    if (error != 0) {
-        shm_unlink(grant->name);
-        snprintf(what, sizeof(what), "cannot reserve %zu bytes in /dev/shm", size);
-        report_errno(bootstrap, what, error);
-        return PCOLL_ERR_SYSTEM;
-    }
-    grant->chunk_size = size;
-    grant->creator_base = (uint64_t)(uintptr_t)arena->chunks[arena->nchunks - 1].base;
-    grant->creator_pid = getpid();
-    arena->used = 0;
-    return PCOLL_OK;
-}
-
-/* Another rank: map what rank 0 has made; a rank that is a thread of rank 0's process shares its
- * mapping. */
-static enum pcoll_result attach_chunk(struct pcoll_shm_arena *arena,
-                                      const struct pcoll_bootstrap *bootstrap,
-                                      const struct grant *grant)
-{
-    enum pcoll_result result;
-    int fd;
-
-    if (grant->creator_pid == getpid())
-        return push_chunk(arena, (char *)(uintptr_t)grant->creator_base, (size_t)grant->chunk_size,
-                          0);
-    fd = shm_open(grant->name, O_RDWR, 0600);
-    if (fd < 0) {
-        report_errno(bootstrap, grant->name, errno);
-        return PCOLL_ERR_SYSTEM;
-    }
-    result = map_chunk(arena, fd, (size_t)grant->chunk_size);
-    if (result != PCOLL_OK)
-        report_errno(bootstrap, grant->name, errno);
-    close(fd);
-    return result;
-}
-
-/* Not all ranks could map the last chunk: forget it. */
-static void drop_chunk(struct pcoll_shm_arena *arena)
-{
-    struct pcoll_shm_chunk *last = &arena->chunks[--arena->nchunks];
-
-    if (last->mapped)
-        munmap(last->base, last->size);
-    if (arena->rank == 0)
-        arena->nblocks--;
-    arena->used = arena->nchunks ? arena->chunks[arena->nchunks - 1].size : 0;
+    pcoll_extents_fini(&arena->extents);
 }
 
 static struct pcoll_shm_block *block_at(const struct pcoll_shm_arena *arena, int chunk,
@@ -162,89 +73,308 @@ static struct pcoll_shm_block *block_at(const struct pcoll_shm_arena *arena, int
     return (struct pcoll_shm_block *)(void *)(arena->chunks[chunk].base + offset);
 }
 
-/* Rank 0: a block that all have released and that is not much too large. */
-static const struct pcoll_shm_free *find_free(const struct pcoll_shm_arena *arena, size_t bytes)
-{
-    for (int i = 0; i < arena->nblocks; i++) {
-        const struct pcoll_shm_free *f = &arena->blocks[i];
+/* ---- chunks, on all ranks ---- */
 
-        if (f->bytes >= bytes && f->bytes / 2 <= bytes &&
-            atomic_load_explicit(&block_at(arena, f->chunk, f->offset)->users,
-                                 memory_order_acquire) == 0)
-            return f;
-    }
-    return NULL;
+/* Room for chunk `number`: numbers are used again, and the same on all ranks. */
+static enum pcoll_result make_room(struct pcoll_shm_arena *arena, int number)
+{
+    struct pcoll_shm_chunk *chunks;
+
+    if (number < arena->nchunks)
+        return PCOLL_OK;
+    chunks = realloc(arena->chunks, (size_t)(number + 1) * sizeof(*chunks));
+    if (chunks == NULL)
+        return PCOLL_ERR_NOMEM;
+    arena->chunks = chunks;
+    memset(&chunks[arena->nchunks], 0, (size_t)(number + 1 - arena->nchunks) * sizeof(*chunks));
+    arena->nchunks = number + 1;
+    return PCOLL_OK;
 }
 
-/* Rank 0: cut `bytes` off the last chunk, or off a new one twice as large. */
-static enum pcoll_result cut_block(struct pcoll_shm_arena *arena,
-                                   const struct pcoll_bootstrap *bootstrap, size_t bytes,
-                                   struct grant *grant, const struct pcoll_shm_free **found_p)
+static int map_chunk(struct pcoll_shm_arena *arena, int number, int fd, size_t bytes)
 {
-    size_t last = arena->nchunks ? arena->chunks[arena->nchunks - 1].size : FIRST_CHUNK / 2;
-    struct pcoll_shm_free *blocks =
-        realloc(arena->blocks, (size_t)(arena->nblocks + 1) * sizeof(*blocks));
+    char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-    if (blocks == NULL)
+    if (base == MAP_FAILED)
+        return errno;
+    arena->chunks[number] = (struct pcoll_shm_chunk){.base = base, .bytes = bytes, .mapped = 1};
+    return 0;
+}
+
+/* Not rank 0: map what that has made. */
+static int open_chunk(struct pcoll_shm_arena *arena, const struct grant *grant)
+{
+    int fd, error = pcoll_shm_object_open(&grant->object, &fd);
+
+    if (error != 0)
+        return error;
+    error = map_chunk(arena, grant->chunk, fd, (size_t)grant->chunk_bytes);
+    close(fd);
+    return error;
+}
+
+/* A rank that is a thread of rank 0's process shares its mapping.  When others cannot open an
+ * object, it is made again in /dev/shm, and only then that is worth a message. */
+static enum pcoll_result attach_chunk(struct pcoll_shm_arena *arena,
+                                      const struct pcoll_bootstrap *bootstrap,
+                                      const struct grant *grant)
+{
+    int error;
+
+    if (make_room(arena, grant->chunk) != PCOLL_OK)
         return PCOLL_ERR_NOMEM;
-    arena->blocks = blocks;
-    if (arena->nchunks == 0 || last - arena->used < bytes) {
-        size_t size = 2 * last > bytes ? 2 * last : (bytes + 4095) / 4096 * 4096;
-        enum pcoll_result result = create_chunk(arena, bootstrap, size, grant);
+    if (pcoll_process_is_self(&grant->creator)) {
+        arena->chunks[grant->chunk] = (struct pcoll_shm_chunk){
+            .base = (char *)(uintptr_t)grant->creator_base, .bytes = (size_t)grant->chunk_bytes};
+        return PCOLL_OK;
+    }
+    error = open_chunk(arena, grant);
+    if (error != 0 && grant->object.in_dev_shm)
+        report_errno(bootstrap, "cannot map what rank 0 made in /dev/shm", error);
+    return error == 0 ? PCOLL_OK : PCOLL_ERR_SYSTEM;
+}
 
+static void detach_chunk(struct pcoll_shm_arena *arena, int number)
+{
+    if (number >= arena->nchunks || arena->chunks[number].base == NULL)
+        return;
+    if (arena->rank == 0) {
+        pcoll_extents_drop_chunk(&arena->extents, number);
+        arena->total -= arena->chunks[number].bytes;
+    }
+    unmap_chunk(&arena->chunks[number]);
+}
+
+/* ---- rank 0: what is in use, and what is not any more ---- */
+
+static int is_released(const void *context, const struct pcoll_extent *extent)
+{
+    const struct pcoll_shm_block *block = block_at(context, extent->chunk, extent->offset);
+
+    return atomic_load_explicit(&block->users, memory_order_acquire) == 0;
+}
+
+/* The pages go back at once, whoever still maps them. */
+static void empty_chunk(struct pcoll_shm_arena *arena, int number)
+{
+    struct pcoll_shm_chunk *chunk = &arena->chunks[number];
+
+    madvise(chunk->base, chunk->bytes, MADV_REMOVE);
+    pcoll_extents_drop_chunk(&arena->extents, number);
+    arena->total -= chunk->bytes;
+    chunk->emptied = 1;
+}
+
+static int find_unused(const struct pcoll_shm_arena *arena)
+{
+    int found = PCOLL_NONE;
+
+    for (int i = 0; i < arena->nchunks; i++) {
+        const struct pcoll_shm_chunk *chunk = &arena->chunks[i];
+
+        if (chunk->base != NULL && !chunk->emptied &&
+            (found == PCOLL_NONE || chunk->bytes > arena->chunks[found].bytes) &&
+            pcoll_extents_is_unused(&arena->extents, i))
+            found = i;
+    }
+    return found;
+}
+
+/* Give unused chunks back, the largest first, until no more than `limit` bytes are left. */
+static void trim(struct pcoll_shm_arena *arena, size_t limit)
+{
+    while (arena->total > limit) {
+        int unused = find_unused(arena);
+
+        if (unused == PCOLL_NONE)
+            return;
+        empty_chunk(arena, unused);
+    }
+}
+
+static void announce_drops(const struct pcoll_shm_arena *arena, struct grant *grant)
+{
+    for (int i = 0; i < arena->nchunks && i <= INT16_MAX && grant->ndrops < MAX_DROPS; i++)
+        if (arena->chunks[i].emptied)
+            grant->drops[grant->ndrops++] = (int16_t)i;
+}
+
+/* ---- rank 0: new chunks ---- */
+
+static size_t round_up(size_t bytes, size_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+static int free_number(const struct pcoll_shm_arena *arena)
+{
+    int number = 0;
+
+    while (number < arena->nchunks && arena->chunks[number].base != NULL)
+        number++;
+    return number;
+}
+
+/* Returns 0 or an errno. */
+static int create_sized(struct pcoll_shm_arena *arena, int in_dev_shm, size_t bytes,
+                        struct grant *grant)
+{
+    int error = pcoll_shm_object_create(&grant->object, in_dev_shm, bytes);
+
+    if (error != 0)
+        return error;
+    error = map_chunk(arena, grant->chunk, grant->object.fd, bytes);
+    if (error != 0) {
+        pcoll_shm_object_close(&grant->object);
+        return error;
+    }
+    grant->chunk_bytes = bytes;
+    return 0;
+}
+
+/* A little larger than it must be, but only if there is room for it. */
+static int create_some(struct pcoll_shm_arena *arena, size_t bytes, struct grant *grant)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t must = round_up(bytes, page);
+    size_t wish = arena->total < GROWTH ? arena->total : GROWTH;
+    int error = ENOMEM;
+
+    wish = round_up(wish > FIRST_CHUNK ? wish : FIRST_CHUNK, page);
+    for (int in_dev_shm = arena->in_dev_shm; error != 0 && in_dev_shm <= 1; in_dev_shm++) {
+        if (wish > must)
+            error = create_sized(arena, in_dev_shm, wish, grant);
+        if (error != 0)
+            error = create_sized(arena, in_dev_shm, must, grant);
+    }
+    return error;
+}
+
+static enum pcoll_result create_chunk(struct pcoll_shm_arena *arena,
+                                      const struct pcoll_bootstrap *bootstrap, size_t bytes,
+                                      struct grant *grant)
+{
+    char what[80];
+    int error;
+
+    grant->chunk = free_number(arena);
+    if (make_room(arena, grant->chunk) != PCOLL_OK)
+        return PCOLL_ERR_NOMEM;
+    error = create_some(arena, bytes, grant);
+    if (error != 0) {
+        trim(arena, 0);
+        error = create_some(arena, bytes, grant);
+    }
+    if (error != 0) {
+        snprintf(what, sizeof(what), "cannot reserve %zu bytes", bytes);
+        report_errno(bootstrap, what, error);
+        return PCOLL_ERR_SYSTEM;
+    }
+    grant->creator = *pcoll_process_self();
+    grant->creator_base = (uint64_t)(uintptr_t)arena->chunks[grant->chunk].base;
+    pcoll_extents_add_chunk(&arena->extents, grant->chunk, (size_t)grant->chunk_bytes);
+    arena->total += (size_t)grant->chunk_bytes;
+    return PCOLL_OK;
+}
+
+/* ---- granting ---- */
+
+static enum pcoll_result find_room(struct pcoll_shm_arena *arena,
+                                   const struct pcoll_bootstrap *bootstrap, size_t bytes,
+                                   struct grant *grant)
+{
+    const struct pcoll_extent *extent;
+    enum pcoll_result result = pcoll_extents_reserve(&arena->extents);
+    size_t in_use;
+
+    if (result != PCOLL_OK)
+        return result;
+    pcoll_extents_merge(&arena->extents, is_released, arena);
+    extent = pcoll_extents_take(&arena->extents, bytes);
+    in_use = pcoll_extents_taken(&arena->extents);
+    if (extent == NULL) {
+        trim(arena, 2 * in_use + bytes + SPARE);
+        result = create_chunk(arena, bootstrap, bytes, grant);
         if (result != PCOLL_OK)
             return result;
+        extent = pcoll_extents_take(&arena->extents, bytes);
+        assert(extent != NULL);
     }
-    blocks[arena->nblocks] = (struct pcoll_shm_free){arena->nchunks - 1, arena->used, bytes};
-    arena->used += bytes;
-    *found_p = &blocks[arena->nblocks++];
+    grant->chunk = extent->chunk;
+    grant->offset = extent->offset;
+    trim(arena, 2 * in_use + SPARE);
     return PCOLL_OK;
 }
 
 static void grant_block(struct pcoll_shm_arena *arena, const struct pcoll_bootstrap *bootstrap,
                         size_t bytes, struct grant *grant)
 {
-    const struct pcoll_shm_free *found = find_free(arena, bytes);
     struct pcoll_shm_block *block;
 
-    grant->result = PCOLL_OK;
-    if (found == NULL)
-        grant->result = (int32_t)cut_block(arena, bootstrap, bytes, grant, &found);
+    grant->result = (int32_t)find_room(arena, bootstrap, bytes, grant);
+    announce_drops(arena, grant);
     if (grant->result != PCOLL_OK)
         return;
-    grant->chunk = found->chunk;
-    grant->offset = found->offset;
-    block = block_at(arena, found->chunk, found->offset);
+    block = block_at(arena, grant->chunk, (size_t)grant->offset);
     memset((void *)block, 0, bytes);
     atomic_store_explicit(&block->users, (uint32_t)arena->nranks, memory_order_release);
+}
+
+/* Map the new chunk everywhere or nowhere.  PCOLL_PENDING: not all ranks can open a memfd; once
+ * more, then. */
+static enum pcoll_result share_chunk(struct pcoll_shm_arena *arena,
+                                     const struct pcoll_bootstrap *bootstrap,
+                                     const struct grant *grant)
+{
+    enum pcoll_result mine = PCOLL_OK, agreed;
+
+    if (arena->rank != 0)
+        mine = attach_chunk(arena, bootstrap, grant);
+    agreed = pcoll_agree(bootstrap, mine, NULL, 0);
+    if (arena->rank == 0)
+        pcoll_shm_object_close(&grant->object);
+    if (agreed == PCOLL_OK)
+        return PCOLL_OK;
+    detach_chunk(arena, grant->chunk);
+    if (agreed != PCOLL_ERR_SYSTEM || grant->object.in_dev_shm)
+        return agreed;
+    arena->in_dev_shm = 1;
+    return PCOLL_PENDING;
+}
+
+static enum pcoll_result carve_once(struct pcoll_shm_arena *arena,
+                                    const struct pcoll_bootstrap *bootstrap, size_t bytes,
+                                    struct grant *grant)
+{
+    enum pcoll_result result;
+
+    memset(grant, 0, sizeof(*grant));
+    if (arena->rank == 0)
+        grant_block(arena, bootstrap, bytes, grant);
+    result = pcoll_tell(bootstrap, grant, sizeof(*grant));
+    if (result != PCOLL_OK)
+        return result;
+    for (int i = 0; i < grant->ndrops; i++)
+        unmap_chunk(&arena->chunks[grant->drops[i]]);
+    if (grant->result != PCOLL_OK)
+        return (enum pcoll_result)grant->result;
+    return grant->chunk_bytes ? share_chunk(arena, bootstrap, grant) : PCOLL_OK;
 }
 
 enum pcoll_result pcoll_shm_carve(struct pcoll_shm_arena *arena,
                                   const struct pcoll_bootstrap *bootstrap, size_t bytes,
                                   struct pcoll_shm_block **block_p)
 {
-    size_t rounded = (bytes + PCOLL_SHM_LINE - 1) / PCOLL_SHM_LINE * PCOLL_SHM_LINE;
-    struct grant grant = {0};
-    enum pcoll_result result, attached = PCOLL_OK;
+    size_t all = round_up(bytes, PCOLL_SHM_LINE) + PCOLL_SHM_LINE;
+    struct grant grant;
+    enum pcoll_result result;
 
-    if (arena->rank == 0)
-        grant_block(arena, bootstrap, rounded + PCOLL_SHM_LINE, &grant);
-    result = pcoll_tell(bootstrap, &grant, sizeof(grant));
-    if (result != PCOLL_OK || grant.result != PCOLL_OK)
-        return result != PCOLL_OK ? result : (enum pcoll_result)grant.result;
-    if (grant.chunk_size != 0) {
-        if (arena->rank != 0)
-            attached = attach_chunk(arena, bootstrap, &grant);
-        result = pcoll_agree(bootstrap, attached, NULL, 0);
-        if (arena->rank == 0)
-            shm_unlink(grant.name);
-        if (result != PCOLL_OK && attached == PCOLL_OK)
-            drop_chunk(arena);
-        if (result != PCOLL_OK)
-            return result;
-    }
-    *block_p = block_at(arena, grant.chunk, (size_t)grant.offset);
-    return PCOLL_OK;
+    do
+        result = carve_once(arena, bootstrap, all, &grant);
+    while (result == PCOLL_PENDING);
+    if (result == PCOLL_OK)
+        *block_p = block_at(arena, grant.chunk, (size_t)grant.offset);
+    return result;
 }
 
 void pcoll_shm_release(struct pcoll_shm_block *block)

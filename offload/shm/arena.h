@@ -10,14 +10,15 @@
 #include <stdint.h>
 
 #include "offload/medium.h"
+#include "offload/shm/extents.h"
 
 #define PCOLL_SHM_LINE 64 /* bytes of a cache line */
 
 struct pcoll_shm_chunk {
-    char *base;
-    size_t size;
-    int mapped; /* by this rank; else it is the mapping of another rank (thread) of
-                 * this process */
+    char *base; /* NULL: no chunk has this number now */
+    size_t bytes;
+    int mapped;  /* by this rank; else it is the mapping of rank 0, a thread of this process */
+    int emptied; /* rank 0: its pages are gone, but not all ranks have been told yet */
 };
 
 /* What precedes the payload of a block, in shared memory.  One line. */
@@ -28,21 +29,22 @@ struct pcoll_shm_block {
 
 struct pcoll_shm_arena {
     int rank, nranks;
+    int in_dev_shm; /* memfds cannot be opened by all ranks */
     struct pcoll_shm_chunk *chunks;
     int nchunks;
-    struct pcoll_shm_free *blocks; /* rank 0: all blocks ever carved */
-    int nblocks;
-    size_t used; /* rank 0: bytes carved from the last chunk */
+    struct pcoll_extents extents; /* rank 0: of all chunks that are not emptied */
+    size_t total;                 /* rank 0: their bytes */
 };
 
 void pcoll_shm_arena_init(struct pcoll_shm_arena *arena, int rank, int nranks);
 void pcoll_shm_arena_fini(struct pcoll_shm_arena *arena);
 
 /* Collective: carve a block with `bytes` of zeroed payload (the same on all ranks) that follows
- * *block_p by one line.  When there is no room, a new chunk is made of POSIX shared memory whose
- * pages are reserved at once, so that a full /dev/shm is an error here and never a SIGBUS later.
- * All ranks return the same result; who failed reports why.  On success one exchange remains for
- * the caller to make, `pcoll_agree`, before others may use the block. */
+ * *block_p by one line.  When there is no room, a new chunk is made (shm/object.h); chunks that all
+ * have left are given back when they are many, or when the system has no more memory.  So the
+ * arena holds at most about twice what is in use and 1 MiB, but for what lies between blocks in
+ * use. All ranks return the same result; who failed reports why.  On success one exchange remains
+ * for the caller to make, `pcoll_agree`, before others may use the block. */
 enum pcoll_result pcoll_shm_carve(struct pcoll_shm_arena *arena,
                                   const struct pcoll_bootstrap *bootstrap, size_t bytes,
                                   struct pcoll_shm_block **block_p) PCOLL_MUST_CHECK;

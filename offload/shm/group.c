@@ -4,43 +4,44 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "offload/shm/process.h"
 #include "offload/shm/state.h"
 
-/* What a rank lets its neighbour read and write as a probe. */
+/* Where a neighbor finds this process, and what tells that it is this one: another process may have
+ * the same pid in its namespace, and something at the same address. */
 struct probe {
-    uint64_t word; /* the address of `word` at its owner: known to the neighbour */
-    uint64_t scratch;
-};
-
-struct probe_address {
+    struct pcoll_process_id id;
     int64_t pid;
-    uint64_t address;
+    uint64_t id_at, scratch_at; /* addresses here: of the id, and of as many bytes to write to */
 };
 
-static int probe_neighbour(const struct probe_address *neighbour)
+static int probe_neighbor(const struct probe *neighbor)
 {
-    struct probe *there = (struct probe *)(uintptr_t)neighbour->address;
-    uint64_t seen = 0, mark = neighbour->address;
+    const struct pcoll_process_id *there = (void *)(uintptr_t)neighbor->id_at;
+    void *scratch = (void *)(uintptr_t)neighbor->scratch_at;
+    struct pcoll_process_id seen;
 
-    return pcoll_cma_read((pid_t)neighbour->pid, &seen, &there->word, sizeof(seen)) == 0 &&
-           seen == neighbour->address &&
-           pcoll_cma_write((pid_t)neighbour->pid, &there->scratch, &mark, sizeof(mark)) == 0;
+    return pcoll_cma_read((pid_t)neighbor->pid, &seen, there, sizeof(seen)) == 0 &&
+           memcmp(&seen, &neighbor->id, sizeof(seen)) == 0 &&
+           pcoll_cma_write((pid_t)neighbor->pid, scratch, &seen, sizeof(seen)) == 0;
 }
 
-/* Collective: can every rank reach the memory of its right neighbour?  A refusal is an answer. */
+/* Collective: can every rank reach the memory of its right neighbor?  A refusal is an answer.  If
+ * all can, all ranks are in one PID namespace: only processes of an outer one see those of an inner
+ * one, and the ring leads back. */
 static enum pcoll_result probe_cma(struct pcoll_shm_group *group, int *can_p)
 {
-    const int next = (group->bootstrap.rank + 1) % group->bootstrap.nranks;
-    struct probe probe = {0, 0};
-    struct probe_address own = {getpid(), (uint64_t)(uintptr_t)&probe}, neighbour;
+    const size_t next = (size_t)((group->bootstrap.rank + 1) % group->bootstrap.nranks);
+    const struct pcoll_process_id *self = pcoll_process_self();
+    struct pcoll_process_id scratch;
+    struct probe neighbor,
+        own = {*self, getpid(), (uint64_t)(uintptr_t)self, (uint64_t)(uintptr_t)&scratch};
     enum pcoll_result agreed;
-    int can;
 
-    probe.word = own.address;
-    memcpy(&neighbour, pcoll_shm_meet(group, &own, sizeof(own)) + next * PCOLL_SHM_SLOT,
-           sizeof(neighbour));
-    can = probe_neighbour(&neighbour) && probe.word == own.address;
-    agreed = pcoll_agree(&group->bootstrap, can ? PCOLL_OK : PCOLL_UNSUPPORTED, NULL, 0);
+    memcpy(&neighbor, pcoll_shm_meet(group, &own, sizeof(own)) + next * PCOLL_SHM_SLOT,
+           sizeof(neighbor));
+    agreed = pcoll_agree(&group->bootstrap,
+                         probe_neighbor(&neighbor) ? PCOLL_OK : PCOLL_UNSUPPORTED, NULL, 0);
     *can_p = agreed == PCOLL_OK;
     return agreed == PCOLL_UNSUPPORTED ? PCOLL_OK : agreed;
 }

@@ -1,5 +1,6 @@
 # One program a line; each is built from the source of its name and prints TAP.
 check_PROGRAMS += \
+    %D%/test_arena \
     %D%/test_bootstrap \
     %D%/test_choose \
     %D%/test_collective \

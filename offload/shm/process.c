@@ -1,0 +1,63 @@
+/* Identity of processes; the contract is in shm/process.h. */
+#include "offload/shm/process.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct pcoll_process_id self;
+static pthread_once_t made = PTHREAD_ONCE_INIT;
+
+/* Without the kernel's generator: what it gave this program at its start, which a fork shares, with
+ * the pid and the time mixed in. */
+static void make_up(struct pcoll_process_id *id)
+{
+    const void *given = (const void *)(uintptr_t)getauxval(AT_RANDOM);
+    struct timespec now = {0, 0};
+    uint64_t words[2] = {0, 0};
+
+    if (given != NULL)
+        memcpy(words, given, sizeof(words));
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    words[0] ^= (uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec;
+    words[1] ^= (uint64_t)getpid() << 32 ^ (uint64_t)(uintptr_t)&words;
+    memcpy(id, words, sizeof(*id));
+}
+
+void pcoll_process_random(struct pcoll_process_id *id)
+{
+    ssize_t got;
+
+    do
+        got = getrandom(id, sizeof(*id), GRND_NONBLOCK);
+    while (got < 0 && errno == EINTR);
+    if (got != (ssize_t)sizeof(*id))
+        make_up(id);
+}
+
+static void make_again(void)
+{
+    pcoll_process_random(&self);
+}
+
+static void make(void)
+{
+    make_again();
+    pthread_atfork(NULL, NULL, make_again);
+}
+
+const struct pcoll_process_id *pcoll_process_self(void)
+{
+    pthread_once(&made, make);
+    return &self;
+}
+
+int pcoll_process_is_self(const struct pcoll_process_id *id)
+{
+    return memcmp(id, pcoll_process_self(), sizeof(*id)) == 0;
+}
