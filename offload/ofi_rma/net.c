@@ -5,6 +5,7 @@
 #include <rdma/fi_errno.h>
 
 #include "offload/ofi_rma/state.h"
+#include "offload/shm/relay.h"
 #include "offload/shm/run.h"
 
 static const char *name_of(const struct pcoll_ofi_request *request)
@@ -28,8 +29,7 @@ static enum pcoll_result fail(struct pcoll_ofi_request *request, const char *why
     snprintf(text, sizeof(text), "libfabric: %s (%s): %s rank %d: %s", info->fabric_attr->prov_name,
              info->domain_attr->name, name_of(request), request->step->way->rank, why);
     bootstrap->report(bootstrap->context, text);
-    atomic_store_explicit(&bound->shm.block->failed, 1 + (uint32_t)bound->shm.rank,
-                          memory_order_release);
+    atomic_fetch_or_explicit(&bound->shm.block->alarm, PCOLL_SHM_FAILED, memory_order_release);
     pcoll_ofi_say_farewell(bound, PCOLL_OFI_FAILED);
     return PCOLL_ERR_SYSTEM;
 }

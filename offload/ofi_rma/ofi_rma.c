@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "offload/ofi_rma/state.h"
+#include "offload/shm/relay.h"
 #include "offload/shm/run.h"
 
 /* Fire a step for another node; what remains to be done after a completion must not wait for its
@@ -60,8 +61,10 @@ static enum pcoll_result drain_all(struct pcoll_ofi_bound *bound)
         for (int i = 0; i < shm->npending; i++) {
             enum pcoll_result result = drain(bound, &shm->pending[i], &moved);
 
-            if (result != PCOLL_OK && result != PCOLL_PENDING)
+            if (result != PCOLL_OK && (result != PCOLL_PENDING || shm->asking != NULL)) {
+                pcoll_shm_put_first(shm, i);
                 return result;
+            }
             if (shm->pending[i].first == shm->pending[i].end)
                 shm->pending[i--] = shm->pending[--shm->npending];
         }
@@ -117,14 +120,14 @@ static enum pcoll_result check_failed(struct pcoll_ofi_bound *bound)
     const struct pcoll_bootstrap *bootstrap = &bound->group->bootstrap;
     char text[80];
 
-    if (atomic_load_explicit(&bound->shm.block->failed, memory_order_relaxed))
+    if (pcoll_shm_attend(&bound->shm) != PCOLL_PENDING)
         bound->failed = 1;
     for (int i = 0; i < bound->nways && !bound->failed; i++)
         if (pcoll_ofi_farewell_of(&bound->ways[i]) == PCOLL_OFI_FAILED) {
             snprintf(text, sizeof(text), "libfabric: rank %d gave up", bound->ways[i].rank);
             bootstrap->report(bootstrap->context, text);
-            atomic_store_explicit(&bound->shm.block->failed, 1 + (uint32_t)bound->shm.rank,
-                                  memory_order_release);
+            atomic_fetch_or_explicit(&bound->shm.block->alarm, PCOLL_SHM_FAILED,
+                                     memory_order_release);
             bound->failed = 1;
         }
     if (!bound->failed)

@@ -23,8 +23,8 @@ struct pcoll_shm_chunk {
 
 /* What precedes the payload of a block, in shared memory.  One line. */
 struct pcoll_shm_block {
-    _Atomic uint32_t users;  /* ranks that have not released it */
-    _Atomic uint32_t failed; /* 1 + rank of a user that gave up, or 0 */
+    _Atomic uint32_t users; /* ranks that have not released it */
+    _Atomic uint32_t alarm; /* what a rank that waits must know; 0: nothing */
 };
 
 struct pcoll_shm_arena {

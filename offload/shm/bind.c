@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "offload/shm/relay.h"
 #include "offload/shm/state.h"
 
 /* What each rank tells all others. */
@@ -10,6 +11,7 @@ struct pcoll_shm_card {
     int64_t pid;
     uint64_t send, recv; /* addresses at the owner */
     uint64_t ncounters, temp_bytes;
+    uint64_t longest; /* that this rank moves to or from user memory of another */
 };
 
 static size_t area_bytes(const struct pcoll_shm_card *card)
@@ -134,9 +136,10 @@ static void resolve_entry(const struct pcoll_shm_binding *b, const struct pcoll_
                           struct pcoll_shm_step *step)
 {
     memset(step, 0, sizeof(*step));
-    step->threshold = entry->threshold;
-    if (entry->trigger != PCOLL_NONE)
+    if (entry->trigger != PCOLL_NONE) {
+        step->threshold = entry->threshold;
         step->gain = b->plan->gain[entry->trigger];
+    }
     if (is_away(b, entry))
         step->kind = PCOLL_SHM_AWAY;
     else if (entry->op != PCOLL_OP_ADD && entry->op != PCOLL_OP_WAIT)
@@ -237,6 +240,20 @@ void pcoll_shm_binding_fini(struct pcoll_shm_binding *b)
     free(b->index);
 }
 
+static uint64_t longest_reach(const struct pcoll_shm_binding *b)
+{
+    uint64_t longest = 0;
+
+    for (int i = 0; i < b->plan->nentries; i++) {
+        const struct pcoll_entry *entry = &b->plan->entries[i];
+
+        if ((entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET) && !is_shared(entry->remote) &&
+            !is_away(b, entry) && entry->bytes > longest)
+            longest = entry->bytes;
+    }
+    return longest;
+}
+
 /* Gives the bytes of the areas of all ranks. */
 static size_t exchange_cards(struct pcoll_shm_binding *b, struct pcoll_shm_group *group)
 {
@@ -246,6 +263,7 @@ static size_t exchange_cards(struct pcoll_shm_binding *b, struct pcoll_shm_group
         .recv = (uint64_t)(uintptr_t)b->memory->recv,
         .ncounters = (uint64_t)b->plan->ncounters,
         .temp_bytes = b->plan->temp_bytes,
+        .longest = longest_reach(b),
     };
     const char *all = pcoll_shm_meet(group, &own, sizeof(own));
     size_t bytes = 0;
@@ -258,11 +276,31 @@ static size_t exchange_cards(struct pcoll_shm_binding *b, struct pcoll_shm_group
     return bytes;
 }
 
+/* As much for each rank as any of them wants. */
+static size_t relay_bytes(const struct pcoll_shm_binding *b)
+{
+    uint64_t longest = 0;
+
+    for (int i = 0; i < b->nlocal; i++)
+        longest = b->cards[i].longest > longest ? b->cards[i].longest : longest;
+    return pcoll_shm_relay_bytes((size_t)longest);
+}
+
 enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcoll_shm_group *group)
 {
-    size_t bytes = exchange_cards(b, group);
+    struct pcoll_shm_bound *bound = b->bound;
+    size_t bytes = exchange_cards(b, group), relay = relay_bytes(b);
+    enum pcoll_result result = pcoll_shm_carve(&group->arena, &group->bootstrap,
+                                               bytes + (size_t)b->nlocal * relay, &bound->block);
 
-    return pcoll_shm_carve(&group->arena, &group->bootstrap, bytes, &b->bound->block);
+    if (result != PCOLL_OK)
+        return result;
+    bound->group = group;
+    bound->relays = (char *)bound->block + PCOLL_SHM_LINE + bytes;
+    bound->relay_bytes = relay;
+    bound->nrelays = relay > 0 ? b->nlocal : 0;
+    bound->number = number(b, b->plan->rank);
+    return PCOLL_OK;
 }
 
 void pcoll_shm_find_alone(struct pcoll_shm_bound *bound)

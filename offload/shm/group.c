@@ -163,5 +163,8 @@ void pcoll_shm_group_destroy(struct pcoll_group *base)
 
 unsigned pcoll_shm_group_provides(const struct pcoll_group *group)
 {
-    return pcoll_shm_group_of(group)->provides;
+    const struct pcoll_shm_group *g = pcoll_shm_group_of(group);
+    uint32_t refused = atomic_load_explicit(&g->meeting->refused, memory_order_relaxed);
+
+    return refused ? g->provides & ~(unsigned)PCOLL_NEED_USER_RMA : g->provides;
 }

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "offload/shm/relay.h"
 #include "offload/shm/state.h"
 
 static inline void pcoll_shm_relax(void)
@@ -51,19 +52,16 @@ static inline void pcoll_shm_copy_any(void *to, const void *from, size_t bytes)
 }
 
 static inline enum pcoll_result pcoll_shm_move(struct pcoll_shm_bound *bound,
-                                               const struct pcoll_shm_step *step)
+                                               struct pcoll_shm_step *step)
 {
-    int error = 0;
-
     if (step->kind == PCOLL_SHM_COPY)
         pcoll_shm_copy_any(step->to, step->from, step->bytes);
-    else if (step->kind == PCOLL_SHM_READ)
-        error = pcoll_cma_read(step->pid, step->to, step->from, step->bytes);
-    else if (step->kind == PCOLL_SHM_WRITE)
-        error = pcoll_cma_write(step->pid, step->to, step->from, step->bytes);
-    return error == 0 ? PCOLL_OK : pcoll_shm_fail(bound, step, error);
+    else if (step->kind != PCOLL_SHM_NOTHING)
+        return pcoll_shm_reach(bound, step);
+    return PCOLL_OK;
 }
 
+/* PCOLL_PENDING: not fired yet; nothing else may be before it. */
 static inline enum pcoll_result pcoll_shm_fire(struct pcoll_shm_bound *bound,
                                                struct pcoll_shm_step *step)
 {

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "offload/shm/relay.h"
 #include "offload/shm/run.h"
 
 void pcoll_shm_wake(struct pcoll_shm_line *line)
@@ -35,7 +36,7 @@ enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pco
              step->kind == PCOLL_SHM_READ ? "process_vm_readv" : "process_vm_writev", step->bytes,
              step->kind == PCOLL_SHM_READ ? "from" : "to", (long)step->pid, strerror(error));
     bound->group->report(bound->group->context, text);
-    atomic_store_explicit(&bound->block->failed, 1 + (uint32_t)bound->rank, memory_order_release);
+    atomic_fetch_or_explicit(&bound->block->alarm, PCOLL_SHM_FAILED, memory_order_release);
     return PCOLL_ERR_SYSTEM;
 }
 
@@ -56,6 +57,15 @@ static inline enum pcoll_result drain(struct pcoll_shm_bound *bound, struct pcol
     return PCOLL_OK;
 }
 
+/* A step that is pending is tried again before anything else. */
+void pcoll_shm_put_first(struct pcoll_shm_bound *bound, int i)
+{
+    struct pcoll_shm_queue first = bound->pending[i];
+
+    bound->pending[i] = bound->pending[0];
+    bound->pending[0] = first;
+}
+
 static inline enum pcoll_result progress(struct pcoll_shm_bound *bound)
 {
     int moved = 1;
@@ -65,13 +75,30 @@ static inline enum pcoll_result progress(struct pcoll_shm_bound *bound)
         for (int i = 0; i < bound->npending; i++) {
             enum pcoll_result result = drain(bound, &bound->pending[i], &moved);
 
-            if (__builtin_expect(result != PCOLL_OK, 0))
+            if (__builtin_expect(result != PCOLL_OK, 0)) {
+                pcoll_shm_put_first(bound, i);
                 return result;
+            }
             if (bound->pending[i].first == bound->pending[i].end)
                 bound->pending[i--] = bound->pending[--bound->npending];
         }
     }
     return bound->npending == 0 ? PCOLL_OK : PCOLL_PENDING;
+}
+
+/* A step that should fire at start is pending, so the others wait as well: for a counter that has
+ * reached all that they want. */
+static enum pcoll_result start_later(struct pcoll_shm_bound *bound,
+                                     const struct pcoll_shm_phase *phase,
+                                     struct pcoll_shm_step *step)
+{
+    static struct pcoll_shm_line reached;
+
+    memcpy(bound->pending, phase->queues, (size_t)phase->nqueues * sizeof(*phase->queues));
+    bound->npending = phase->nqueues;
+    bound->pending[0].line = &reached;
+    bound->pending[0].first = step;
+    return PCOLL_PENDING;
 }
 
 static enum pcoll_result shm_start(struct pcoll_bound *base)
@@ -87,6 +114,8 @@ static enum pcoll_result shm_start(struct pcoll_bound *base)
              step++) {
             enum pcoll_result result = pcoll_shm_fire(bound, step);
 
+            if (__builtin_expect(result == PCOLL_PENDING, 0))
+                return start_later(bound, phase, step);
             if (__builtin_expect(result != PCOLL_OK, 0))
                 return result;
         }
@@ -97,20 +126,12 @@ static enum pcoll_result shm_start(struct pcoll_bound *base)
     return progress(bound);
 }
 
-/* Not there yet: has a peer given up? */
-static enum pcoll_result check_failed(const struct pcoll_shm_bound *bound)
-{
-    uint32_t failed = atomic_load_explicit(&bound->block->failed, memory_order_relaxed);
-
-    return failed ? PCOLL_ERR_SYSTEM : PCOLL_PENDING;
-}
-
 static enum pcoll_result shm_progress(struct pcoll_bound *base)
 {
     struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
     enum pcoll_result result = progress(bound);
 
-    return result == PCOLL_PENDING ? check_failed(bound) : result;
+    return result == PCOLL_PENDING ? pcoll_shm_attend(bound) : result;
 }
 
 static enum pcoll_result shm_spin(struct pcoll_bound *base, unsigned spins)
@@ -122,7 +143,7 @@ static enum pcoll_result shm_spin(struct pcoll_bound *base, unsigned spins)
         pcoll_shm_relax();
         result = progress(bound);
     }
-    return result == PCOLL_PENDING ? check_failed(bound) : result;
+    return result == PCOLL_PENDING ? pcoll_shm_attend(bound) : result;
 }
 
 void pcoll_shm_rest(struct pcoll_bound *base, unsigned usec)
@@ -132,7 +153,7 @@ void pcoll_shm_rest(struct pcoll_bound *base, unsigned usec)
     struct pcoll_shm_line *line;
     uint64_t value;
 
-    if (usec == 0 || bound->npending == 0) {
+    if (usec == 0 || bound->npending == 0 || bound->asking != NULL) {
         sched_yield();
         return;
     }

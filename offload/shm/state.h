@@ -26,7 +26,8 @@ _Static_assert(sizeof(struct pcoll_shm_line) == PCOLL_SHM_LINE, "a counter fills
  * ahead of another, not two. */
 struct pcoll_shm_meeting {
     _Atomic uint64_t arrived; /* ranks, in all meetings so far */
-    char pad[PCOLL_SHM_LINE - sizeof(uint64_t)];
+    _Atomic uint32_t refused; /* the kernel has refused what it allowed when the group was made */
+    char pad[PCOLL_SHM_LINE - sizeof(uint64_t) - sizeof(uint32_t)];
     char slots[]; /* [2][nranks][PCOLL_SHM_SLOT] */
 };
 
@@ -52,10 +53,12 @@ struct pcoll_shm_target {
 
 enum pcoll_shm_kind {
     PCOLL_SHM_NOTHING,
-    PCOLL_SHM_COPY,  /* memory to memory, both mapped here */
-    PCOLL_SHM_READ,  /* from the memory of process `pid` */
-    PCOLL_SHM_WRITE, /* to the memory of process `pid` */
-    PCOLL_SHM_AWAY   /* the peer is not on this node: move and signal are another medium's */
+    PCOLL_SHM_COPY,     /* memory to memory, both mapped here */
+    PCOLL_SHM_READ,     /* from the memory of process `pid` */
+    PCOLL_SHM_WRITE,    /* to the memory of process `pid` */
+    PCOLL_SHM_ASK_READ, /* what these were, when the kernel refuses them: shm/relay.h */
+    PCOLL_SHM_ASK_WRITE,
+    PCOLL_SHM_AWAY /* the peer is not on this node: move and signal are another medium's */
 };
 
 /* An entry with all addresses resolved. */
@@ -96,7 +99,13 @@ struct pcoll_shm_bound {
     struct pcoll_shm_queue *queues; /* of all phases, then room for `pending` */
     struct pcoll_shm_target *targets;
     int ntargets;
-    struct pcoll_shm_group *group; /* for reports only */
+    struct pcoll_shm_group *group;
+
+    char *relays; /* [nrelays], each of relay_bytes: in the block, of all ranks */
+    size_t relay_bytes;
+    int nrelays, number;           /* of this rank */
+    struct pcoll_shm_step *asking; /* what is being relayed for this rank, and how far it is */
+    size_t relayed;
 };
 
 static inline struct pcoll_shm_group *pcoll_shm_group_of(const struct pcoll_group *group)
@@ -123,8 +132,13 @@ struct pcoll_shm_binding {
                        * NULL: the ranks of the plan are those of the group */
 };
 
+/* In the alarm of a block: a rank has given up; a rank asks others to copy. */
+#define PCOLL_SHM_FAILED 1u
+#define PCOLL_SHM_ASKING 2u
+
 /* shm.c */
 void pcoll_shm_wake(struct pcoll_shm_line *line);
+void pcoll_shm_put_first(struct pcoll_shm_bound *bound, int i);
 enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pcoll_shm_step *step,
                                  int error);
 void pcoll_shm_rest(struct pcoll_bound *bound, unsigned usec);

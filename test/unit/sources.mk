@@ -12,6 +12,7 @@ check_PROGRAMS += \
     %D%/test_plan \
     %D%/test_plan_check \
     %D%/test_proof \
+    %D%/test_relay \
     %D%/test_resources \
     %D%/test_shapes \
     %D%/test_shm \

@@ -1,0 +1,145 @@
+/* Copies by the owner of user memory; the contract is in shm/relay.h. */
+#include "offload/shm/relay.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MIN_RELAY ((size_t)1024)
+#define MAX_RELAY ((size_t)64 * 1024)
+#define PIECES 64 /* in which the longest move goes, if that is within these bounds */
+
+enum state { IDLE, ASKED, SERVED };
+
+/* What a rank wants.  One line, then the data. */
+struct pcoll_shm_relay {
+    _Atomic uint32_t state;
+    uint32_t write;
+    int64_t pid; /* of the owner: whether that is this process, all ranks know alike, as they have
+                  * one PID namespace */
+    uint64_t address, bytes;
+    unsigned char pad[PCOLL_SHM_LINE - 32];
+    unsigned char data[];
+};
+
+_Static_assert(sizeof(struct pcoll_shm_relay) == PCOLL_SHM_LINE, "a relay is a line and data");
+
+size_t pcoll_shm_relay_bytes(size_t longest)
+{
+    size_t bytes = longest / PIECES;
+
+    if (longest == 0)
+        return 0;
+    bytes = bytes < MIN_RELAY ? MIN_RELAY : bytes > MAX_RELAY ? MAX_RELAY : bytes;
+    return (bytes + PCOLL_SHM_LINE - 1) / PCOLL_SHM_LINE * PCOLL_SHM_LINE;
+}
+
+static struct pcoll_shm_relay *relay_of(const struct pcoll_shm_bound *bound, int number)
+{
+    return (void *)(bound->relays + (size_t)number * bound->relay_bytes);
+}
+
+/* ---- asking ---- */
+
+/* The next piece of the step. */
+static void ask(struct pcoll_shm_bound *bound, struct pcoll_shm_relay *relay)
+{
+    const struct pcoll_shm_step *step = bound->asking;
+    size_t most = bound->relay_bytes - PCOLL_SHM_LINE, left = step->bytes - bound->relayed;
+
+    relay->write = step->kind == PCOLL_SHM_ASK_WRITE;
+    relay->pid = step->pid;
+    relay->bytes = left < most ? left : most;
+    relay->address = (uint64_t)(uintptr_t)(relay->write ? step->to : step->from) + bound->relayed;
+    if (relay->write)
+        memcpy(relay->data, (const char *)step->from + bound->relayed, relay->bytes);
+    atomic_store_explicit(&relay->state, ASKED, memory_order_release);
+}
+
+static enum pcoll_result relay_step(struct pcoll_shm_bound *bound, struct pcoll_shm_step *step)
+{
+    struct pcoll_shm_relay *relay = relay_of(bound, bound->number);
+
+    if (bound->asking == NULL) {
+        bound->asking = step;
+        bound->relayed = 0;
+        ask(bound, relay);
+        return PCOLL_PENDING;
+    }
+    if (bound->asking != step ||
+        atomic_load_explicit(&relay->state, memory_order_acquire) != SERVED)
+        return PCOLL_PENDING;
+    if (!relay->write)
+        memcpy((char *)step->to + bound->relayed, relay->data, relay->bytes);
+    bound->relayed += relay->bytes;
+    if (bound->relayed < step->bytes) {
+        ask(bound, relay);
+        return PCOLL_PENDING;
+    }
+    atomic_store_explicit(&relay->state, IDLE, memory_order_relaxed);
+    bound->asking = NULL;
+    return PCOLL_OK;
+}
+
+/* From now on this step goes by the relay, and later plans do without user memory of others. */
+static enum pcoll_result give_up_reaching(struct pcoll_shm_bound *bound,
+                                          struct pcoll_shm_step *step)
+{
+    step->kind = step->kind == PCOLL_SHM_READ ? PCOLL_SHM_ASK_READ : PCOLL_SHM_ASK_WRITE;
+    atomic_store_explicit(&bound->group->meeting->refused, 1, memory_order_relaxed);
+    atomic_fetch_or_explicit(&bound->block->alarm, PCOLL_SHM_ASKING, memory_order_release);
+    return pcoll_shm_reach(bound, step);
+}
+
+static int is_refusal(int error)
+{
+    return error == EPERM || error == EACCES || error == ENOSYS || error == ENOMEM;
+}
+
+enum pcoll_result pcoll_shm_reach(struct pcoll_shm_bound *bound, struct pcoll_shm_step *step)
+{
+    int error;
+
+    if (step->kind == PCOLL_SHM_READ)
+        error = pcoll_cma_read(step->pid, step->to, step->from, step->bytes);
+    else if (step->kind == PCOLL_SHM_WRITE)
+        error = pcoll_cma_write(step->pid, step->to, step->from, step->bytes);
+    else if (step->pid == getpid())
+        error = (pcoll_shm_copy(step->to, step->from, step->bytes), 0);
+    else
+        return relay_step(bound, step);
+    if (error == 0)
+        return PCOLL_OK;
+    return is_refusal(error) ? give_up_reaching(bound, step) : pcoll_shm_fail(bound, step, error);
+}
+
+/* ---- serving ---- */
+
+static void serve(const struct pcoll_shm_bound *bound)
+{
+    const int64_t self = getpid();
+
+    for (int i = 0; i < bound->nrelays; i++) {
+        struct pcoll_shm_relay *relay = relay_of(bound, i);
+        void *here;
+
+        if (atomic_load_explicit(&relay->state, memory_order_acquire) != ASKED ||
+            relay->pid != self)
+            continue;
+        here = (void *)(uintptr_t)relay->address;
+        memcpy(relay->write ? here : relay->data, relay->write ? relay->data : here, relay->bytes);
+        atomic_store_explicit(&relay->state, SERVED, memory_order_release);
+    }
+}
+
+enum pcoll_result pcoll_shm_attend(struct pcoll_shm_bound *bound)
+{
+    uint32_t alarm = atomic_load_explicit(&bound->block->alarm, memory_order_acquire);
+
+    if (__builtin_expect(alarm == 0, 1))
+        return PCOLL_PENDING;
+    if (alarm & PCOLL_SHM_FAILED)
+        return PCOLL_ERR_SYSTEM;
+    serve(bound);
+    return PCOLL_PENDING;
+}
