@@ -26,14 +26,11 @@ enum {
     BYTES,
     NOT_BYTES, /* their complement: the bytes differ unless both maxima are one rank's */
     ROW,       /* from here on what rank 0 proposes, others give 0; 0: nothing */
-    RADIX,
-    SLOTS,
-    PATH,
-    RAILS,
-    SEGMENT,
-    NWORDS
+    PARAMS,    /* struct pcoll_params as it lies in memory */
+    NWORDS = PARAMS + sizeof(struct pcoll_params) / sizeof(uint64_t)
 };
 
+_Static_assert(sizeof(struct pcoll_params) % sizeof(uint64_t) == 0, "they are whole words");
 _Static_assert(NWORDS <= PCOLL_COMBINE_WORDS, "they are combined at once");
 
 static struct call call_make(enum pcoll_coll coll, int root, MPIR_Comm *comm, MPIR_Info *info)
@@ -57,29 +54,23 @@ static void add_data(struct call *call, struct MPIDI_PCOLL_data *data, const voi
         call->eligible = false;
 }
 
-static void write_proposal(const struct MPIDI_PCOLL_proposal *proposal, uint64_t *words)
+static void write_choice(const struct pcoll_choice *choice, uint64_t *words)
 {
-    words[ROW] = (uint64_t)(proposal->row + 1);
-    words[RADIX] = (uint64_t)proposal->radix;
-    words[SLOTS] = (uint64_t)proposal->slots;
-    words[PATH] = (uint64_t)proposal->path;
-    words[RAILS] = (uint64_t)proposal->rails;
-    words[SEGMENT] = proposal->segment;
+    if (!choice->algorithm)
+        return;
+    words[ROW] = (uint64_t)pcoll_algorithm_number(choice->algorithm) + 1;
+    memcpy(&words[PARAMS], &choice->params, sizeof(choice->params));
 }
 
-static void read_proposal(const uint64_t *words, struct MPIDI_PCOLL_proposal *proposal)
+static void read_choice(const uint64_t *words, struct pcoll_choice *choice)
 {
-    proposal->row = (int32_t)words[ROW] - 1;
-    proposal->radix = (int32_t)words[RADIX];
-    proposal->slots = (int32_t)words[SLOTS];
-    proposal->path = (int32_t)words[PATH];
-    proposal->rails = (int32_t)words[RAILS];
-    proposal->segment = words[SEGMENT];
+    choice->algorithm = words[ROW] ? pcoll_algorithms[words[ROW] - 1] : NULL;
+    memcpy(&choice->params, &words[PARAMS], sizeof(choice->params));
 }
 
-/* Settle eligibility and choice. *proposal is rank 0's; its row is PCOLL_NONE when declined. */
-static int agree(struct call *call, struct MPIDI_PCOLL_comm *state,
-                 struct MPIDI_PCOLL_proposal *proposal)
+/* Settle eligibility and choice. *choice is rank 0's, of which the others get algorithm and
+ * parameters; without an algorithm when declined. */
+static int agree(struct call *call, struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice)
 {
     uint64_t words[NWORDS] = {
         [INELIGIBLE] = !call->eligible,
@@ -90,68 +81,46 @@ static int agree(struct call *call, struct MPIDI_PCOLL_comm *state,
     int mpi_errno = MPI_SUCCESS;
 
     if (call->comm->rank == 0) {
-        MPIDI_PCOLL_propose(&call->signature, call->info, state, proposal);
-        write_proposal(proposal, words);
+        MPIDI_PCOLL_propose(&call->signature, call->info, state, choice);
+        write_choice(choice, words);
     }
     if (state->medium->combine(state->group, words, NWORDS) != PCOLL_OK)
         MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
-    read_proposal(words, proposal);
+    read_choice(words, choice);
     if (words[INELIGIBLE] || words[BYTES] != ~words[NOT_BYTES])
-        proposal->row = PCOLL_NONE;
+        choice->algorithm = NULL;
     call->signature.in_place = !words[NOT_IN_PLACE];
     return mpi_errno;
 }
 
 /* Lowered if the medium cannot take it as it is. */
 static enum pcoll_result generate(const struct call *call, const struct MPIDI_PCOLL_comm *state,
-                                  const struct MPIDI_PCOLL_proposal *proposal,
-                                  struct pcoll_plan **plan_p)
+                                  const struct pcoll_choice *choice, struct pcoll_plan **plan_p)
 {
-    const struct pcoll_algorithm *row = pcoll_algorithms[proposal->row];
-    struct pcoll_params params = {
-        .radix = proposal->radix,
-        .slots = proposal->slots,
-        .segment = proposal->segment,
-        .path = (enum pcoll_path)proposal->path,
-        .rails = proposal->rails,
-    };
-    enum pcoll_result result =
-        pcoll_generate(row, &call->signature, NULL, call->comm->rank, &params, plan_p);
+    enum pcoll_result result = pcoll_generate(choice->algorithm, &call->signature, NULL,
+                                              call->comm->rank, &choice->params, plan_p);
 
     if (result == PCOLL_OK && !(state->medium->group_provides(state->group) & PCOLL_NEED_WEIGHTS))
-        result = pcoll_lower(row, &params, plan_p);
+        result = pcoll_lower(choice->algorithm, &choice->params, plan_p);
     return result;
 }
 
-static void print_choice(const struct MPIDI_PCOLL_plan *plan,
-                         const struct MPIDI_PCOLL_proposal *proposal)
+static void print_choice(const struct MPIDI_PCOLL_plan *plan, const struct pcoll_choice *choice)
 {
-    static const char *const paths[] = {"", ", user buffers", ", communication buffers"};
     const struct pcoll_signature *sig = &plan->plan->signature;
     struct pcoll_account account = pcoll_plan_account(plan->plan);
-    const struct pcoll_algorithm *row = pcoll_algorithms[proposal->row];
-    char line[300], radix[24] = "", segment[40] = "", slots[24] = "", nodes[24] = "";
-    char rails[24] = "";
-    int nrails = MPL_MIN(account.rails, plan->medium->group_rails(plan->state->group));
+    char text[PCOLL_CHOICE_BYTES], nodes[24] = "";
 
+    pcoll_choice_text(choice, text);
     if (sig->topology)
         snprintf(nodes, sizeof(nodes), " of %d nodes", sig->topology->nnodes);
-    if (row->uses_radix && proposal->radix)
-        snprintf(radix, sizeof(radix), " radix %d", proposal->radix);
-    if (row->uses_segment && proposal->segment)
-        snprintf(segment, sizeof(segment), " segment %llu", (unsigned long long)proposal->segment);
-    if (row->uses_slots && proposal->slots)
-        snprintf(slots, sizeof(slots), " slots %d", proposal->slots);
-    if (nrails > 1)
-        snprintf(rails, sizeof(rails), " on %d rails", nrails);
-    snprintf(line, sizeof(line),
-             "%s %llu B on %d ranks%s: %s%s%s%s%s%s on %s (%s), predicted %.2f us; "
-             "%d counters, %d entries, %d messages, %llu B of state",
-             pcoll_coll_name(sig->coll), (unsigned long long)sig->bytes, sig->nranks, nodes,
-             row->name, radix, segment, slots, rails, paths[proposal->path], plan->medium->name,
-             proposal->reason, proposal->predicted_us, account.counters, account.entries,
-             account.messages, (unsigned long long)account.state_bytes);
-    fprintf(stderr, "[%d] pcoll: %s\n", MPIR_Process.rank, line);
+    fprintf(stderr,
+            "[%d] pcoll: %s %llu B on %d ranks%s: %s on %s (%s), predicted %.2f us; "
+            "%d counters, %d entries, %d messages, %llu B of state\n",
+            MPIR_Process.rank, pcoll_coll_name(sig->coll), (unsigned long long)sig->bytes,
+            sig->nranks, nodes, text, plan->medium->name, choice->reason, choice->predicted_us,
+            account.counters, account.entries, account.messages,
+            (unsigned long long)account.state_bytes);
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)
         pcoll_plan_print(plan->plan, stderr);
 }
@@ -167,7 +136,7 @@ static struct MPIDI_PCOLL_plan *discard(struct MPIDI_PCOLL_plan *plan)
 /* Generate and bind. NULL when that is declined, by all ranks. A rank that has no memory left, or
  * cannot even generate, still takes part in what all others wait for. */
 static struct MPIDI_PCOLL_plan *make_plan(struct call *call, struct MPIDI_PCOLL_comm *state,
-                                          const struct MPIDI_PCOLL_proposal *proposal)
+                                          const struct pcoll_choice *choice)
 {
     struct pcoll_memory memory = {MPIDI_PCOLL_data_address(&call->in),
                                   MPIDI_PCOLL_data_address(&call->out)};
@@ -177,7 +146,7 @@ static struct MPIDI_PCOLL_plan *make_plan(struct call *call, struct MPIDI_PCOLL_
     struct pcoll_plan *raw = NULL;
 
     if (plan && MPIDI_PCOLL_request_create(plan) == MPI_SUCCESS)
-        result = generate(call, state, proposal, &raw);
+        result = generate(call, state, choice, &raw);
     result = state->medium->bind(state->group, result == PCOLL_OK ? raw : NULL, &memory, &bound);
     if (result != PCOLL_OK) {
         pcoll_plan_destroy(raw);
@@ -191,21 +160,21 @@ static struct MPIDI_PCOLL_plan *make_plan(struct call *call, struct MPIDI_PCOLL_
     plan->state = state;
     state->refs++;
     if (call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
-        print_choice(plan, proposal);
+        print_choice(plan, choice);
     return plan;
 }
 
 /* *request stays NULL when the call is declined. */
 static int try_init(struct call *call, struct MPIDI_PCOLL_comm *state, MPIR_Request **request)
 {
-    struct MPIDI_PCOLL_proposal proposal = {.row = PCOLL_NONE};
+    struct pcoll_choice choice = {.algorithm = NULL};
     struct MPIDI_PCOLL_plan *plan = NULL;
     int mpi_errno;
 
     call->signature.topology = state->topology;
-    mpi_errno = agree(call, state, &proposal);
-    if (mpi_errno == MPI_SUCCESS && proposal.row != PCOLL_NONE)
-        plan = make_plan(call, state, &proposal);
+    mpi_errno = agree(call, state, &choice);
+    if (mpi_errno == MPI_SUCCESS && choice.algorithm)
+        plan = make_plan(call, state, &choice);
     if (plan) {
         *request = MPIDI_PCOLL_request_issue(plan);
     } else {

@@ -81,21 +81,9 @@ void MPIDI_PCOLL_network_close(void);
 
 /* ---- settings.c: CVARs, info keys, tuning table ---- */
 
-/* What rank 0 proposes for a call: a row of pcoll_algorithms, or PCOLL_NONE for MPICH's path. */
-struct MPIDI_PCOLL_proposal {
-    int32_t row;
-    int32_t radix;
-    int32_t slots;
-    int32_t path;
-    int32_t rails;
-    uint64_t segment;
-    double predicted_us;
-    const char *reason; /* valid on rank 0 only */
-};
-
+/* What rank 0 proposes for a call; choice->algorithm is NULL for MPICH's path. */
 void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, MPIR_Info *info,
-                         const struct MPIDI_PCOLL_comm *state,
-                         struct MPIDI_PCOLL_proposal *proposal);
+                         const struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice);
 void MPIDI_PCOLL_settings_free(void);
 int MPIDI_PCOLL_cores(void);
 /* More ranks on this node than cores: who waits should give its core away. */

@@ -290,8 +290,7 @@ static void print_losers(const struct pcoll_signature *signature, const struct p
 }
 
 static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
-                   const struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal,
-                   FILE *out)
+                   const struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice, FILE *out)
 {
     char value[MPI_MAX_INFO_VAL + 1] = "";
     struct pcoll_hint hint = hint_of(signature->coll, info, value, sizeof(value), out);
@@ -307,7 +306,6 @@ static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
         .max_temp = temp > 0 ? (uint64_t)temp : 0,
         .cores = MPIDI_PCOLL_cores(),
     };
-    struct pcoll_choice choice;
 
     if (hint.algorithm && strcmp(hint.algorithm, "mpich") == 0)
         return;
@@ -315,33 +313,23 @@ static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
         table = load_table(out);
     if (table)
         warn_of_other_provider(state, out);
-    if (!table || pcoll_choose(table, signature, &caps, &hint, out, &choice) != PCOLL_OK)
+    if (!table || pcoll_choose(table, signature, &caps, &hint, out, choice) != PCOLL_OK)
         return;
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)
-        print_losers(signature, &caps, &choice);
-    proposal->row = (int32_t)pcoll_algorithm_number(choice.algorithm);
-    proposal->radix = choice.params.radix;
-    proposal->slots = choice.params.slots;
-    proposal->path = choice.params.path;
-    proposal->rails = choice.params.rails;
-    proposal->segment = choice.params.segment;
-    proposal->predicted_us = choice.predicted_us;
-    proposal->reason = choice.reason;
+        print_losers(signature, &caps, choice);
 }
 
 void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, MPIR_Info *info,
-                         const struct MPIDI_PCOLL_comm *state,
-                         struct MPIDI_PCOLL_proposal *proposal)
+                         const struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
 
-    memset(proposal, 0, sizeof(*proposal));
-    proposal->row = PCOLL_NONE;
+    *choice = (struct pcoll_choice){.algorithm = NULL};
     if (!out)
         return;
-    choose(signature, info, state, proposal, out);
+    choose(signature, info, state, choice, out);
     fclose(out);
     MPIDI_PCOLL_report_lines(text);
     free(text);

@@ -22,6 +22,7 @@ struct search {
     const struct pcoll_table *table;
     struct pcoll_machine machine;
     double factor;             /* of the algorithm and path that are weighed */
+    int tells_apart;           /* no, it depends on slots and rails too */
     struct pcoll_params fixed; /* not 0: the only value */
     int below_threshold;       /* PCOLL_PATH_USER whatever the size */
     unsigned refusals;
@@ -47,11 +48,28 @@ __attribute__((format(printf, 3, 4))) static void say(FILE *report, const char *
 
 /* ---- candidates ---- */
 
+/* What was measured on communicators of this shape. */
+static double find_factor(struct search *search, const struct pcoll_algorithm *algorithm,
+                          const struct pcoll_params *params)
+{
+    const struct pcoll_topology *topology = search->signature->topology;
+    struct pcoll_correction about = {.algorithm = algorithm,
+                                     .path = params->path,
+                                     .slots = params->slots,
+                                     .rails = params->rails > 0 ? params->rails : 1,
+                                     .nranks = search->signature->nranks,
+                                     .nnodes = topology ? topology->nnodes : 1};
+
+    snprintf(about.medium, sizeof(about.medium), "%s", search->caps->medium);
+    return pcoll_table_factor(search->table, &about, search->signature->bytes,
+                              &search->tells_apart);
+}
+
 /* Negative: no candidate. */
 static double cost_of(struct search *search, const struct pcoll_algorithm *algorithm,
                       const struct pcoll_params *params)
 {
-    double cost;
+    double cost, factor = search->factor;
 
     if (pcoll_is_trivial(search->signature))
         return search->machine.call;
@@ -59,7 +77,9 @@ static double cost_of(struct search *search, const struct pcoll_algorithm *algor
         search->refusals |= TOO_MUCH_TEMP;
         return -1;
     }
-    cost = search->factor * algorithm->cost(search->signature, params, &search->machine);
+    if (search->tells_apart)
+        factor = find_factor(search, algorithm, params);
+    cost = factor * algorithm->cost(search->signature, params, &search->machine);
     if (!isfinite(cost) || cost < 0) {
         search->refusals |= NO_COST;
         return -1;
@@ -150,6 +170,10 @@ static int slots_candidates(const struct search *search, const struct pcoll_algo
     values[0] = 0;
     if (!algorithm->uses_slots)
         return 1;
+    if (search->fixed.slots != 0) {
+        values[0] = search->fixed.slots;
+        return search->caps->max_ring == 0 || values[0] <= search->caps->max_ring;
+    }
     values[1] = cores > 0 && nranks > cores ? PCOLL_LONG_RING_CROWDED : PCOLL_LONG_RING;
     if (search->caps->max_ring > 0 && values[1] > search->caps->max_ring)
         return 1;
@@ -195,26 +219,14 @@ static void weigh_rings(struct search *search, const struct pcoll_algorithm *alg
 static void weigh_rails(struct search *search, const struct pcoll_algorithm *algorithm,
                         struct pcoll_params params)
 {
-    params.rails = search->caps->rails;
+    const int fixed = search->fixed.rails;
+
+    params.rails = fixed != 0 ? fixed : search->caps->rails;
     weigh_rings(search, algorithm, params);
-    if (params.rails > 1) {
+    if (fixed == 0 && params.rails > 1) {
         params.rails = 1;
         weigh_rings(search, algorithm, params);
     }
-}
-
-/* What was measured on communicators of this shape. */
-static double factor_of(const struct search *search, const struct pcoll_algorithm *algorithm,
-                        enum pcoll_path path)
-{
-    const struct pcoll_topology *topology = search->signature->topology;
-    struct pcoll_correction about = {.algorithm = algorithm,
-                                     .path = path,
-                                     .nranks = search->signature->nranks,
-                                     .nnodes = topology ? topology->nnodes : 1};
-
-    snprintf(about.medium, sizeof(about.medium), "%s", search->caps->medium);
-    return pcoll_table_factor(search->table, &about, search->signature->bytes);
 }
 
 static void weigh_path(struct search *search, const struct pcoll_algorithm *algorithm,
@@ -225,7 +237,7 @@ static void weigh_path(struct search *search, const struct pcoll_algorithm *algo
     const int nradixes = radix_candidates(search, algorithm, radixes);
     const int nsegments = segment_candidates(search, algorithm, path, segments);
 
-    search->factor = factor_of(search, algorithm, path);
+    search->factor = find_factor(search, algorithm, &(struct pcoll_params){.path = path});
     for (int r = 0; r < nradixes; r++) {
         for (int s = 0; s < nsegments; s++) {
             const struct pcoll_params params = {

@@ -463,6 +463,21 @@ static void test_rule_path(void)
     tap_ok(trial.choice.params.path == PCOLL_PATH_USER, "has it, slow and small as it may be");
 }
 
+static void test_rule_slots_and_rails(void)
+{
+    struct trial trial = trial_of(PCOLL_BCAST, 4, 64);
+
+    trial.json = HEAD EVEN "}, \"rules\": [{\"coll\": \"bcast\", \"algorithm\": \"shared\","
+                           " \"slots\": 16, \"bytes\": [0, 64]}, {\"coll\": \"bcast\","
+                           " \"algorithm\": \"chain\", \"rails\": 2}]}";
+    expect(&trial, "shared", "rule", NULL, "a rule with slots");
+    tap_ok(trial.choice.params.slots == 16, "has them");
+    trial.caps.max_ring = 8;
+    expect(&trial, "chain", "rule", NULL,
+           "a rule with more slots than there can be is passed over");
+    tap_ok(trial.choice.params.rails == 2, "a rule with rails has them");
+}
+
 /* ---- all of it ---- */
 
 static void test_silence(void)
@@ -720,6 +735,24 @@ static void test_correction(void)
     expect(&trial, "shared", "model", NULL, "one rank less");
 }
 
+/* One that names slots counts for these only, whatever stands before it. */
+static void test_correction_slots(void)
+{
+    static const char json[] =
+        HEAD EVEN "}, \"corrections\": [{\"medium\": \"shm\", \"coll\": \"bcast\","
+                  " \"algorithm\": \"shared\", \"path\": \"temp\", \"ranks\": 8,"
+                  " \"bytes\": [8], \"factor\": [1e3]}, {\"medium\": \"shm\", \"coll\": \"bcast\","
+                  " \"algorithm\": \"shared\", \"path\": \"temp\", \"ranks\": 8, \"slots\": 64,"
+                  " \"bytes\": [8], \"factor\": [1e-3]}]}";
+    struct trial trial = trial_of(PCOLL_BCAST, 8, 8);
+
+    trial.json = json;
+    expect(&trial, "shared", "model", NULL, "a correction that names slots");
+    tap_ok(trial.choice.params.slots == 64, "counts for them");
+    trial.caps.max_ring = 8;
+    expect(&trial, "eager", "model", NULL, "and for no other");
+}
+
 static void test_text(void)
 {
     struct pcoll_choice choice = {.algorithm = pcoll_algorithm_find(PCOLL_BCAST, "eager"),
@@ -819,6 +852,7 @@ int main(void)
     test_rule_passed_over();
     test_rule_and_hint();
     test_rule_path();
+    test_rule_slots_and_rails();
     test_silence();
     test_agreement();
     test_nodes();
@@ -827,6 +861,7 @@ int main(void)
     test_candidates();
     test_both_paths();
     test_correction();
+    test_correction_slots();
     test_text();
     test_work();
     show_speed();

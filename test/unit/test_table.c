@@ -171,7 +171,7 @@ static const struct mistake mistakes[] = {
     {"rule with an unknown key", RULES("{\"coll\": \"bcast\",\n\"size\": 1}"),
      "t.json:6: rules[0].size: unknown key (allowed: coll, ranks, bytes, algorithm, radix, "
      "segment, "
-     "path)"},
+     "slots, rails, path)"},
     {"rule without collective", RULES("{\"algorithm\": \"ring\"}"),
      "t.json:5: rules[0].coll: missing"},
     {"rule without algorithm", RULES("{\"coll\": \"bcast\"}"),
@@ -188,6 +188,13 @@ static const struct mistake mistakes[] = {
      RULES("{\"coll\": \"bcast\", \"algorithm\": \"eager\"},\n"
            "{\"algorithm\": \"ring\", \"coll\": \"bcast\"}"),
      "t.json:6: rules[1].algorithm: no bcast algorithm 'ring' (allowed: eager, "},
+    {"slots no power of two", RULES("{\"coll\": \"bcast\",\n\"slots\": 6}"),
+     "t.json:6: rules[0].slots: no power of two"},
+    {"slots of an algorithm without",
+     RULES("{\"coll\": \"bcast\", \"algorithm\": \"chain\",\n\"slots\": 8}"),
+     "t.json:6: rules[0].slots: 'chain' has none"},
+    {"no rails", RULES("{\"coll\": \"bcast\",\n\"rails\": 0}"),
+     "t.json:6: rules[0].rails: must be an integer (allowed: 1 to "},
     {"range no array", RULES("{\"coll\": \"bcast\",\n\"ranks\": 2}"),
      "t.json:6: rules[0].ranks: must be [first, last]"},
     {"range of three", RULES("{\"ranks\": [1, 2, 3]}"), "t.json:5: rules[0].ranks: must be [first"},
@@ -269,7 +276,7 @@ static void test_big_texts(void)
 
 static const char full[] =
     RULES("{\"coll\": \"bcast\", \"algorithm\": \"eager\", \"ranks\": [2, 4], \"bytes\": [0, 8],"
-          " \"radix\": 3, \"segment\": 64, \"path\": \"temp\"}");
+          " \"radix\": 3, \"segment\": 64, \"slots\": 8, \"rails\": 2, \"path\": \"temp\"}");
 
 /* Every beginning of a good text, and every text with one byte changed. */
 static void test_damage(void)
@@ -369,27 +376,27 @@ static void test_corrections(void)
                message[0] == '\0',
            "a table with corrections");
     free(message);
-    tap_ok(pcoll_table_factor(table, &about, 0) == 1 &&
-               fabs(pcoll_table_factor(table, &about, 63) - 2) < 1e-9 &&
-               pcoll_table_factor(table, &about, 4095) == 4 &&
-               pcoll_table_factor(table, &about, UINT64_MAX) == 4,
+    tap_ok(pcoll_table_factor(table, &about, 0, NULL) == 1 &&
+               fabs(pcoll_table_factor(table, &about, 63, NULL) - 2) < 1e-9 &&
+               pcoll_table_factor(table, &about, 4095, NULL) == 4 &&
+               pcoll_table_factor(table, &about, UINT64_MAX, NULL) == 4,
            "between and beyond the sizes");
     other.nnodes = 2;
-    tap_ok(pcoll_table_factor(table, &other, 7) == 1, "another path");
+    tap_ok(pcoll_table_factor(table, &other, 7, NULL) == 1, "another path");
     other.path = PCOLL_PATH_TEMP;
-    tap_ok(pcoll_table_factor(table, &other, 1) == 5, "another shape");
+    tap_ok(pcoll_table_factor(table, &other, 1, NULL) == 5, "another shape");
     other.nranks = 5;
-    tap_ok(pcoll_table_factor(table, &other, 7) == 1, "a shape that nobody measured");
+    tap_ok(pcoll_table_factor(table, &other, 7, NULL) == 1, "a shape that nobody measured");
     other = about;
     strcpy(other.medium, "ofi_rma");
-    tap_ok(pcoll_table_factor(table, &other, 4095) == 1, "another medium");
+    tap_ok(pcoll_table_factor(table, &other, 4095, NULL) == 1, "another medium");
     other.npoints = about.npoints = 1;
     other.factor[0] = 7;
     about.factor[0] = 8;
     tap_ok(pcoll_table_correct(table, &other) == PCOLL_OK &&
                pcoll_table_correct(table, &about) == PCOLL_OK &&
-               pcoll_table_factor(table, &other, 1) == 7 &&
-               pcoll_table_factor(table, &about, 4095) == 8,
+               pcoll_table_factor(table, &other, 1, NULL) == 7 &&
+               pcoll_table_factor(table, &about, 4095, NULL) == 8,
            "one added, one replaced");
     pcoll_table_destroy(table);
 }
@@ -516,7 +523,9 @@ static int same_rules(const struct pcoll_table *a, const struct pcoll_table *b)
                memcmp(x[i].ranks, y[i].ranks, sizeof(x[i].ranks)) == 0 &&
                memcmp(x[i].bytes, y[i].bytes, sizeof(x[i].bytes)) == 0 &&
                x[i].params.radix == y[i].params.radix &&
-               x[i].params.segment == y[i].params.segment && x[i].params.path == y[i].params.path;
+               x[i].params.segment == y[i].params.segment &&
+               x[i].params.slots == y[i].params.slots && x[i].params.rails == y[i].params.rails &&
+               x[i].params.path == y[i].params.path;
     return same;
 }
 
@@ -671,9 +680,10 @@ int main(void)
     test_written("the default table", pcoll_tuning_default_json);
     test_written("a table with rules", full);
     test_written("a table with levels", MORE(LEVELS));
-    test_written("a table with corrections",
-                 CORRECTIONS(ABOUT ", \"nodes\": 2, \"path\": \"temp\"" POINTS(
-                     "7", "5") "," ABOUT POINTS("0, 4095", "0.25, 1e3")));
+    test_written(
+        "a table with corrections",
+        CORRECTIONS(ABOUT ", \"nodes\": 2, \"path\": \"temp\", \"slots\": 8, \"rails\": 2" POINTS(
+            "7", "5") "," ABOUT POINTS("0, 4095", "0.25, 1e3")));
     test_made();
     test_full_stream();
     test_default();

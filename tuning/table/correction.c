@@ -13,7 +13,7 @@
 struct draft {
     struct pcoll_subject subject;
     const char *medium;
-    int64_t ranks, nodes;
+    int64_t ranks, nodes, slots, rails;
     struct points {
         int nbytes, nfactors;
         int64_t bytes[PCOLL_CORRECTION_POINTS];
@@ -78,6 +78,8 @@ static const struct pcoll_field correction_fields[] = {
     {"coll", pcoll_reader_string, offsetof(struct draft, subject.coll), 1},
     {"algorithm", pcoll_reader_string, offsetof(struct draft, subject.algorithm), 1},
     {"path", pcoll_reader_string, offsetof(struct draft, subject.path), 0},
+    {"slots", pcoll_slots_read, offsetof(struct draft, slots), 0},
+    {"rails", pcoll_rails_read, offsetof(struct draft, rails), 0},
     {"ranks", read_count, offsetof(struct draft, ranks), 1},
     {"nodes", read_count, offsetof(struct draft, nodes), 0},
     {"bytes", read_sizes, offsetof(struct draft, points), 1},
@@ -97,12 +99,17 @@ static enum pcoll_result finish(struct pcoll_reader *reader, const struct pcoll_
         return pcoll_reader_refuse_field(reader, record, "medium", "no name of a medium");
     if (draft->nodes > draft->ranks)
         return pcoll_reader_refuse_field(reader, record, "nodes", "more nodes than ranks");
+    if (draft->slots && !rule.algorithm->uses_slots)
+        return pcoll_reader_refuse_field(reader, record, "slots", "'%s' has none",
+                                         rule.algorithm->name);
     if (draft->points.nbytes != draft->points.nfactors)
         return pcoll_reader_refuse_field(reader, record, "factor", "%d factors for %d sizes",
                                          draft->points.nfactors, draft->points.nbytes);
     memcpy(correction->medium, draft->medium, length + 1);
     correction->algorithm = rule.algorithm;
     correction->path = rule.params.path;
+    correction->slots = (int)draft->slots;
+    correction->rails = (int)draft->rails;
     correction->nranks = (int)draft->ranks;
     correction->nnodes = (int)draft->nodes;
     correction->npoints = draft->points.nbytes;
@@ -140,10 +147,22 @@ enum pcoll_result pcoll_corrections_read(struct pcoll_reader *reader, struct jso
     return pcoll_reader_elements(reader, value, read_correction, corrections);
 }
 
-int pcoll_correction_same(const struct pcoll_correction *a, const struct pcoll_correction *b)
+int pcoll_correction_is_near(const struct pcoll_correction *a, const struct pcoll_correction *b)
 {
     return a->algorithm == b->algorithm && a->path == b->path && a->nranks == b->nranks &&
            a->nnodes == b->nnodes && strcmp(a->medium, b->medium) == 0;
+}
+
+int pcoll_correction_same(const struct pcoll_correction *a, const struct pcoll_correction *b)
+{
+    return pcoll_correction_is_near(a, b) && a->slots == b->slots && a->rails == b->rails;
+}
+
+int pcoll_correction_fits(const struct pcoll_correction *correction,
+                          const struct pcoll_correction *about)
+{
+    return (correction->slots == 0 || correction->slots == about->slots) &&
+           (correction->rails == 0 || correction->rails == about->rails);
 }
 
 double pcoll_correction_at(const struct pcoll_correction *correction, uint64_t bytes)

@@ -20,6 +20,7 @@ struct pcoll_correction {
     char medium[PCOLL_MEDIUM_NAME_BYTES];
     const struct pcoll_algorithm *algorithm;
     enum pcoll_path path;
+    int slots, rails;   /* of the candidate; 0: whatever it has */
     int nranks, nnodes; /* of the communicator; any mapping of ranks to nodes */
     int npoints;
     uint64_t bytes[PCOLL_CORRECTION_POINTS]; /* rising; as in struct pcoll_signature */
@@ -37,6 +38,13 @@ enum pcoll_result pcoll_corrections_read(struct pcoll_reader *reader, struct jso
 
 /* Are they for the same candidate on the same shape? */
 int pcoll_correction_same(const struct pcoll_correction *a, const struct pcoll_correction *b);
+
+/* The same, whatever their slots and rails. */
+int pcoll_correction_is_near(const struct pcoll_correction *a, const struct pcoll_correction *b);
+
+/* Is `correction`, which is near, for the slots and rails of `about`? */
+int pcoll_correction_fits(const struct pcoll_correction *correction,
+                          const struct pcoll_correction *about);
 
 /* At a size: linear in logarithms between two points, constant beyond the outer ones. */
 double pcoll_correction_at(const struct pcoll_correction *correction, uint64_t bytes);

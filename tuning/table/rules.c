@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_SLOTS (1 << 16)
+#define MAX_RAILS 64
+
 /* A rule as written. */
 struct draft {
     struct pcoll_subject subject;
-    int64_t ranks[2], bytes[2], radix, segment;
+    int64_t ranks[2], bytes[2], radix, segment, slots, rails;
 };
 
 struct range {
@@ -61,6 +64,21 @@ static enum pcoll_result read_segment(struct pcoll_reader *reader, struct json_o
     return pcoll_reader_integer(reader, value, 1, INT64_MAX, to);
 }
 
+enum pcoll_result pcoll_slots_read(struct pcoll_reader *reader, struct json_object *value, void *to)
+{
+    const enum pcoll_result result = pcoll_reader_integer(reader, value, 2, MAX_SLOTS, to);
+    const int64_t slots = *(int64_t *)to;
+
+    if (result == PCOLL_OK && (slots & (slots - 1)) != 0)
+        return pcoll_reader_refuse(reader, "no power of two");
+    return result;
+}
+
+enum pcoll_result pcoll_rails_read(struct pcoll_reader *reader, struct json_object *value, void *to)
+{
+    return pcoll_reader_integer(reader, value, 1, MAX_RAILS, to);
+}
+
 static const struct pcoll_field rule_fields[] = {
     {"coll", pcoll_reader_string, offsetof(struct draft, subject.coll), 1},
     {"ranks", read_ranks, offsetof(struct draft, ranks), 0},
@@ -68,6 +86,8 @@ static const struct pcoll_field rule_fields[] = {
     {"algorithm", pcoll_reader_string, offsetof(struct draft, subject.algorithm), 1},
     {"radix", read_radix, offsetof(struct draft, radix), 0},
     {"segment", read_segment, offsetof(struct draft, segment), 0},
+    {"slots", pcoll_slots_read, offsetof(struct draft, slots), 0},
+    {"rails", pcoll_rails_read, offsetof(struct draft, rails), 0},
     {"path", pcoll_reader_string, offsetof(struct draft, subject.path), 0},
     {NULL, NULL, 0, 0}};
 
@@ -150,7 +170,12 @@ static enum pcoll_result finish_rule(struct pcoll_reader *reader, const struct p
     if (draft->segment && !rule->algorithm->uses_segment)
         return pcoll_reader_refuse_field(reader, record, "segment", "'%s' has none",
                                          rule->algorithm->name);
+    if (draft->slots && !rule->algorithm->uses_slots)
+        return pcoll_reader_refuse_field(reader, record, "slots", "'%s' has none",
+                                         rule->algorithm->name);
     rule->params.radix = (int)draft->radix;
+    rule->params.slots = (int)draft->slots;
+    rule->params.rails = (int)draft->rails;
     rule->params.segment = (uint64_t)draft->segment;
     for (int end = 0; end < 2; end++) {
         rule->ranks[end] = (uint64_t)draft->ranks[end];

@@ -22,6 +22,12 @@ enum pcoll_result pcoll_subject_find(struct pcoll_reader *reader, const struct p
                                      const struct pcoll_subject *subject,
                                      struct pcoll_rule *rule) PCOLL_MUST_CHECK;
 
+/* A pcoll_read each: to int64_t. */
+enum pcoll_result pcoll_slots_read(struct pcoll_reader *reader, struct json_object *value,
+                                   void *to) PCOLL_MUST_CHECK;
+enum pcoll_result pcoll_rails_read(struct pcoll_reader *reader, struct json_object *value,
+                                   void *to) PCOLL_MUST_CHECK;
+
 /* A pcoll_read: array of rules to struct pcoll_rules. */
 enum pcoll_result pcoll_rules_read(struct pcoll_reader *reader, struct json_object *value,
                                    void *to) PCOLL_MUST_CHECK;

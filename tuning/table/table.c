@@ -198,12 +198,26 @@ void pcoll_table_drop_rules(struct pcoll_table *table)
 }
 
 double pcoll_table_factor(const struct pcoll_table *table, const struct pcoll_correction *about,
-                          uint64_t bytes)
+                          uint64_t bytes, int *tells_apart_p)
 {
-    for (size_t i = 0; i < table->corrections.count; i++)
-        if (pcoll_correction_same(&table->corrections.list[i], about))
-            return pcoll_correction_at(&table->corrections.list[i], bytes);
-    return 1;
+    const struct pcoll_correction *best = NULL;
+    int named = -1, tells_apart = 0;
+
+    for (size_t i = 0; i < table->corrections.count; i++) {
+        const struct pcoll_correction *one = &table->corrections.list[i];
+        const int names = (one->slots != 0) + (one->rails != 0);
+
+        if (!pcoll_correction_is_near(one, about))
+            continue;
+        tells_apart |= names > 0;
+        if (pcoll_correction_fits(one, about) && names > named) {
+            best = one;
+            named = names;
+        }
+    }
+    if (tells_apart_p)
+        *tells_apart_p = tells_apart;
+    return best ? pcoll_correction_at(best, bytes) : 1;
 }
 
 enum pcoll_result pcoll_table_correct(struct pcoll_table *table,

@@ -58,10 +58,11 @@ const struct pcoll_rule *pcoll_table_rules(const struct pcoll_table *table, size
 
 void pcoll_table_drop_rules(struct pcoll_table *table);
 
-/* What a predicted time is to be multiplied by; 1 when nobody measured.  Of `about` all but the
- * points counts. */
+/* The calibration factor for the candidate and shape of `about`, whose points do not count: of the
+ * correction that fits it and names most of its parameters; 1 where nobody measured.
+ * *tells_apart_p, which may be NULL: there are corrections that name slots or rails. */
 double pcoll_table_factor(const struct pcoll_table *table, const struct pcoll_correction *about,
-                          uint64_t bytes);
+                          uint64_t bytes, int *tells_apart_p);
 
 /* Add a correction, or put it in place of the one of the same candidate and shape. */
 enum pcoll_result pcoll_table_correct(struct pcoll_table *table,

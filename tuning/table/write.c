@@ -181,6 +181,14 @@ static void write_path(struct writer *writer, enum pcoll_path path)
         fprintf(writer->out, ", \"path\": \"%s\"", path == PCOLL_PATH_USER ? "user" : "temp");
 }
 
+static void write_slots(struct writer *writer, int slots, int rails)
+{
+    if (slots)
+        fprintf(writer->out, ", \"slots\": %d", slots);
+    if (rails)
+        fprintf(writer->out, ", \"rails\": %d", rails);
+}
+
 static void write_rule(struct writer *writer, const struct pcoll_rule *rule)
 {
     begin_line(writer);
@@ -192,6 +200,7 @@ static void write_rule(struct writer *writer, const struct pcoll_rule *rule)
         fprintf(writer->out, ", \"radix\": %d", rule->params.radix);
     if (rule->params.segment)
         fprintf(writer->out, ", \"segment\": %llu", (unsigned long long)rule->params.segment);
+    write_slots(writer, rule->params.slots, rule->params.rails);
     write_path(writer, rule->params.path);
     fputs(" }", writer->out);
 }
@@ -216,6 +225,7 @@ static void write_correction(struct writer *writer, const struct pcoll_correctio
     fprintf(writer->out, ", \"coll\": \"%s\", \"algorithm\": \"%s\"",
             pcoll_coll_name(correction->algorithm->coll), correction->algorithm->name);
     write_path(writer, correction->path);
+    write_slots(writer, correction->slots, correction->rails);
     fprintf(writer->out, ", \"ranks\": %d, \"nodes\": %d,\n%*s  \"bytes\": [", correction->nranks,
             correction->nnodes, 4 * writer->depth, "");
     for (int i = 0; i < correction->npoints; i++)
