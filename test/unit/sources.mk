@@ -3,6 +3,7 @@ check_PROGRAMS += \
     %D%/test_arena \
     %D%/test_bootstrap \
     %D%/test_choose \
+    %D%/test_cli \
     %D%/test_collective \
     %D%/test_discrete \
     %D%/test_explore \

@@ -1,195 +1,78 @@
 /* The command line of pcoll-sim. */
 #include "tuning/sim/options.h"
 
-#include <ctype.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tuning/sim/timeline.h"
 #include "tuning/table/table.h"
+#include "tuning/tools/cli.h"
 
-/* How an option is read, and where it goes in struct options. */
-enum form { LIST, INT, NUMBER, REAL, TEXT, FLAG };
+#define OPTION(name, form, member) CLI_OPTION(struct options, name, form, member)
 
-static const struct setting {
-    const char *name;
-    enum form form;
-    size_t offset;
-    uint64_t least, most; /* LIST, INT */
-} settings[] = {
-    {"ranks", LIST, offsetof(struct options, ranks), 1, 1 << 24},
-    {"bytes", LIST, offsetof(struct options, bytes), 0, UINT64_C(1) << 40},
-    {"ports", LIST, offsetof(struct options, ports), 1, 1024},
-    {"ppn", INT, offsetof(struct options, ppn), 0, 1 << 24},
-    {"root", INT, offsetof(struct options, root), 0, 1 << 24},
-    {"radix", INT, offsetof(struct options, params.radix), 2, INT_MAX},
-    {"slots", INT, offsetof(struct options, params.slots), 2, 1 << 16},
-    {"rails", INT, offsetof(struct options, params.rails), 1, 1024},
-    {"path", TEXT, offsetof(struct options, path), 0, 0},
-    {"segment", TEXT, offsetof(struct options, segment), 0, 0},
-    {"lower", FLAG, offsetof(struct options, lowered), 0, 0},
-    {"table", TEXT, offsetof(struct options, table), 0, 0},
-    {"medium", TEXT, offsetof(struct options, medium), 0, 0},
-    {"node-medium", TEXT, offsetof(struct options, node_medium), 0, 0},
-    {"L", REAL, offsetof(struct options, wanted.L), 0, 0},
-    {"o", REAL, offsetof(struct options, wanted.o), 0, 0},
-    {"g", REAL, offsetof(struct options, wanted.g), 0, 0},
-    {"G", REAL, offsetof(struct options, wanted.G), 0, 0},
-    {"rma", REAL, offsetof(struct options, wanted.rma), 0, 0},
-    {"copy", REAL, offsetof(struct options, wanted.copy), 0, 0},
-    {"call", REAL, offsetof(struct options, wanted.call), 0, 0},
-    {"turn", REAL, offsetof(struct options, wanted.turn), 0, 0},
-    {"cores", INT, offsetof(struct options, wanted.cores), 0, 1 << 20},
-    {"network", TEXT, offsetof(struct options, network), 0, 0},
-    {"hop", REAL, offsetof(struct options, engine.network.hop), 0, 0},
-    {"link-G", REAL, offsetof(struct options, engine.network.G), 0, 0},
-    {"host-driven", FLAG, offsetof(struct options, engine.host_driven), 0, 0},
-    {"instances", INT, offsetof(struct options, engine.instances), 1, 1 << 20},
-    {"skew", REAL, offsetof(struct options, engine.skew), 0, 0},
-    {"noise", REAL, offsetof(struct options, engine.noise), 0, 0},
-    {"seed", NUMBER, offsetof(struct options, engine.seed), 0, 0},
-    {"verify", FLAG, offsetof(struct options, engine.verify), 0, 0},
-    {"memory", NUMBER, offsetof(struct options, engine.most_memory), 0, 0},
-    {"json", FLAG, offsetof(struct options, json), 0, 0},
-    {"plot", TEXT, offsetof(struct options, plot), 0, 0},
-    {"goal", TEXT, offsetof(struct options, goal), 0, 0},
-    {"timeline", TEXT, offsetof(struct options, timeline), 0, 0},
-    {"resources", FLAG, offsetof(struct options, resources), 0, 0},
+enum { MAX_RANKS = 1 << 24, MAX_US = 1000000000 };
+
+static const struct cli_option options_known[] = {
+    {OPTION("ranks", CLI_LIST, ranks), .min = 1, .max = MAX_RANKS},
+    {OPTION("bytes", CLI_LIST, bytes), .min = 0, .max = UINT64_C(1) << 40},
+    {OPTION("ports", CLI_LIST, ports), .min = 1, .max = 1024},
+    {OPTION("ppn", CLI_INT, ppn), .min = 0, .max = MAX_RANKS},
+    {OPTION("root", CLI_INT, root), .min = 0, .max = MAX_RANKS},
+    {OPTION("radix", CLI_INT, params.radix), .min = 2, .max = INT_MAX},
+    {OPTION("slots", CLI_INT, params.slots), .min = 2, .max = 1 << 16},
+    {OPTION("rails", CLI_INT, params.rails), .min = 1, .max = 1024},
+    {OPTION("path", CLI_NAME, params.path), .name_of = cli_path},
+    {OPTION("segment", CLI_TEXT, segment)},
+    {OPTION("lower", CLI_FLAG, lowered)},
+    {OPTION("table", CLI_TEXT, table)},
+    {OPTION("medium", CLI_TEXT, medium)},
+    {OPTION("node-medium", CLI_TEXT, node_medium)},
+    {OPTION("L", CLI_REAL, wanted.L), .min = 0, .max = MAX_US},
+    {OPTION("o", CLI_REAL, wanted.o), .min = 0, .max = MAX_US},
+    {OPTION("g", CLI_REAL, wanted.g), .min = 0, .max = MAX_US},
+    {OPTION("G", CLI_REAL, wanted.G), .min = 0, .max = MAX_US},
+    {OPTION("rma", CLI_REAL, wanted.rma), .min = 0, .max = MAX_US},
+    {OPTION("copy", CLI_REAL, wanted.copy), .min = 0, .max = MAX_US},
+    {OPTION("call", CLI_REAL, wanted.call), .min = 0, .max = MAX_US},
+    {OPTION("turn", CLI_REAL, wanted.turn), .min = 0, .max = MAX_US},
+    {OPTION("cores", CLI_INT, wanted.cores), .min = 0, .max = 1 << 20},
+    {OPTION("network", CLI_TEXT, network)},
+    {OPTION("hop", CLI_REAL, engine.network.hop), .min = 0, .max = MAX_US},
+    {OPTION("link-G", CLI_REAL, engine.network.G), .min = 0, .max = MAX_US},
+    {OPTION("host-driven", CLI_FLAG, engine.host_driven)},
+    {OPTION("instances", CLI_INT, engine.instances), .min = 1, .max = 1 << 20},
+    {OPTION("skew", CLI_REAL, engine.skew), .min = 0, .max = MAX_US},
+    {OPTION("noise", CLI_REAL, engine.noise), .min = 0, .max = MAX_US},
+    {OPTION("seed", CLI_NUMBER, engine.seed), .min = 0, .max = UINT64_MAX},
+    {OPTION("verify", CLI_FLAG, engine.verify)},
+    {OPTION("memory", CLI_NUMBER, engine.most_memory), .min = 0, .max = UINT64_MAX},
+    {OPTION("json", CLI_FLAG, json)},
+    {OPTION("plot", CLI_TEXT, plot)},
+    {OPTION("goal", CLI_TEXT, goal)},
+    {OPTION("timeline", CLI_TEXT, timeline)},
+    {OPTION("resources", CLI_FLAG, resources)},
+    {.name = NULL},
 };
 
-enum { NUM_SETTINGS = sizeof(settings) / sizeof(settings[0]), FIRST_SETTING = 256 };
-
-/* ---- values ---- */
-
-static int wrong(const char *what, const char *value, const char *allowed)
-{
-    fprintf(stderr, "pcoll-sim: %s `%s': %s\n", what, value, allowed);
-    return 2;
-}
-
-/* A number with K, M or G; NULL: none, else what is behind it. */
-static const char *read_number(const char *text, uint64_t *number)
-{
-    static const char units[] = "KMG";
-    char *end;
-
-    if (!isdigit((unsigned char)*text))
-        return NULL;
-    *number = strtoull(text, &end, 10);
-    for (int i = 0; units[i]; i++)
-        if (*end == units[i]) {
-            *number <<= 10 * (i + 1);
-            return end + 1;
-        }
-    return end;
-}
-
-static int add_value(struct values *values, uint64_t value)
-{
-    if (values->count == MAX_VALUES)
-        return 0;
-    values->list[values->count++] = value;
-    return 1;
-}
-
-static int read_list(const char *text, uint64_t least, uint64_t most, struct values *values)
-{
-    const char *at = text;
-    uint64_t first, last;
-
-    values->count = 0;
-    do {
-        at = read_number(at, &first);
-        last = first;
-        if (at != NULL && strncmp(at, "..", 2) == 0)
-            at = read_number(at + 2, &last);
-        if (at == NULL || first < least || last > most || first > last)
-            return 0;
-        for (; first < last && first > 0; first *= 2)
-            if (!add_value(values, first))
-                return 0;
-        if (!add_value(values, last))
-            return 0;
-    } while (*at++ == ',');
-    return at[-1] == '\0';
-}
-
-static int read_number_only(const struct setting *setting, const char *text, uint64_t *value)
-{
-    const char *end = read_number(text, value);
-
-    return end == NULL || *end ? wrong(setting->name, text, "a number is wanted") : 0;
-}
-
-static int read_int(const struct setting *setting, const char *text, int *value)
-{
-    uint64_t number;
-    int result = read_number_only(setting, text, &number);
-
-    if (result == 0 && (number < setting->least || number > setting->most)) {
-        fprintf(stderr, "pcoll-sim: %s `%s': a number from %llu to %llu is wanted\n", setting->name,
-                text, (unsigned long long)setting->least, (unsigned long long)setting->most);
-        return 2;
-    }
-    *value = (int)number;
-    return result;
-}
-
-static int read_real(const struct setting *setting, const char *text, double *value)
-{
-    char *end;
-
-    *value = strtod(text, &end);
-    if (end == text || *end || !(*value >= 0 && *value <= 1e9))
-        return wrong(setting->name, text, "a number from 0 to 1e9 is wanted");
-    return 0;
-}
-
-static int read_setting(struct options *options, const struct setting *setting, const char *text)
-{
-    void *to = (char *)options + setting->offset;
-
-    switch (setting->form) {
-        case LIST:
-            if (read_list(text, setting->least, setting->most, to))
-                return 0;
-            return wrong(setting->name, text, "a list like 8,64,1K or 64..1M is wanted");
-        case INT:
-            return read_int(setting, text, to);
-        case NUMBER:
-            return read_number_only(setting, text, to);
-        case REAL:
-            return read_real(setting, text, to);
-        case TEXT:
-            *(const char **)to = text;
-            return 0;
-        default:
-            *(int *)to = 1;
-            return 0;
-    }
-}
+static const struct cli cli = {.program = "pcoll-sim",
+                               .help = options_help,
+                               .options = options_known,
+                               .nwords = 2,
+                               .words = "a collective and its algorithms"};
 
 /* Those that are words or numbers. */
 static int read_words(struct options *options)
 {
-    const struct setting segment = {.name = "segment"};
-    const char *path = options->path;
-
-    if (path != NULL && strcmp(path, "user") == 0)
-        options->params.path = PCOLL_PATH_USER;
-    else if (path != NULL && strcmp(path, "temp") == 0)
-        options->params.path = PCOLL_PATH_TEMP;
-    else if (path != NULL)
-        return wrong("path", path, "user or temp is wanted");
     if (pcoll_network_parse(options->network, &options->engine.network) != PCOLL_OK)
-        return wrong("network", options->network,
-                     "flat, torus:AxBxC or fat_tree:DOWN:UP is wanted");
+        return cli_refuse(&cli, "--network", options->network,
+                          "flat, torus:AxBxC, fat_tree:DOWN:UP");
     options->best_segment = options->segment && strcmp(options->segment, "best") == 0;
-    if (options->segment && !options->best_segment)
-        return read_number_only(&segment, options->segment, &options->params.segment);
-    return 0;
+    if (options->segment && !options->best_segment &&
+        !cli_number(&cli, "--segment", options->segment, 0, UINT64_C(1) << 40,
+                    &options->params.segment))
+        return CLI_WRONG;
+    return CLI_GO_ON;
 }
 
 /* ---- the machine ---- */
@@ -200,9 +83,9 @@ static int find_machine(const struct pcoll_table *table, const char *medium,
     const struct pcoll_machine *found = pcoll_table_machine(table, medium);
 
     if (found == NULL)
-        return wrong("medium", medium, "the tuning table has not this medium");
+        return cli_complain(&cli, "the tuning table lacks medium '%s'", medium);
     *machine = *found;
-    return 0;
+    return CLI_GO_ON;
 }
 
 static int read_table(const char *name, struct pcoll_table **table_p)
@@ -211,12 +94,12 @@ static int read_table(const char *name, struct pcoll_table **table_p)
     int failed;
 
     if (name && pcoll_table_read(name, stderr, &text) != PCOLL_OK)
-        return 2;
+        return CLI_WRONG;
     failed =
         pcoll_table_parse(name ? name : "built-in table", text ? text : pcoll_tuning_default_json,
                           stderr, table_p) != PCOLL_OK;
     free(text);
-    return failed ? 2 : 0;
+    return failed ? CLI_WRONG : CLI_GO_ON;
 }
 
 static void override(double *value, double wanted)
@@ -243,62 +126,61 @@ static int make_machine(struct options *options)
     struct pcoll_machine *machine = &options->engine.machine;
     const char *usual = options->ppn == 0 ? "shm" : "ofi_rma";
     struct pcoll_table *table;
-    int result = read_table(options->table, &table);
+    int status = read_table(options->table, &table);
 
-    if (result != 0)
-        return result;
-    result = find_machine(table, options->medium ? options->medium : usual, machine);
-    if (result == 0)
-        result = find_machine(table, options->node_medium ? options->node_medium : "shm",
+    if (status != CLI_GO_ON)
+        return status;
+    status = find_machine(table, options->medium ? options->medium : usual, machine);
+    if (status == CLI_GO_ON)
+        status = find_machine(table, options->node_medium ? options->node_medium : "shm",
                               &options->node);
     pcoll_table_destroy(table);
     override_all(machine, &options->wanted);
     machine->node = options->ppn == 0 ? NULL : &options->node;
     if (options->engine.network.G < 0)
         options->engine.network.G = machine->G;
-    return result;
+    return status;
 }
 
 /* ---- what to run ---- */
 
-static int add_algorithm(struct options *options, const char *name)
+static void add_algorithm(struct options *options, const struct pcoll_algorithm *row)
 {
-    const int all = strcmp(name, "all") == 0, before = options->nalgorithms;
+    if (options->nalgorithms < MAX_ALGORITHMS)
+        options->algorithms[options->nalgorithms++] = row;
+}
 
-    PCOLL_EACH_ALGORITHM (row)
-        if (row->coll == options->coll && (all || strcmp(row->name, name) == 0) &&
-            options->nalgorithms < MAX_VALUES)
-            options->algorithms[options->nalgorithms++] = row;
-    if (options->nalgorithms > before)
-        return 0;
-    fprintf(stderr, "pcoll-sim: no algorithm `%s' for %s; there are: all", name,
-            pcoll_coll_name(options->coll));
-    PCOLL_EACH_ALGORITHM (row)
-        if (row->coll == options->coll)
-            fprintf(stderr, " %s", row->name);
-    fputc('\n', stderr);
-    return 2;
+static int add_algorithms(struct options *options, const char *list)
+{
+    char name[64];
+
+    while (cli_next_name(&list, name, sizeof(name))) {
+        const struct pcoll_algorithm *found;
+
+        if (strcmp(name, "all") == 0) {
+            PCOLL_EACH_ALGORITHM (row)
+                if (row->coll == options->coll)
+                    add_algorithm(options, row);
+            continue;
+        }
+        found = cli_algorithm(&cli, "algorithm", options->coll, name);
+        if (!found)
+            return CLI_WRONG;
+        add_algorithm(options, found);
+    }
+    return CLI_GO_ON;
 }
 
 static int read_what(struct options *options, char **words)
 {
-    const int coll = pcoll_coll_find(words[0]);
-    int result = 0;
+    const int coll = cli_name(&cli, "collective", words[0], cli_coll);
 
-    if (coll == PCOLL_NONE) {
-        char names[512];
-
-        pcoll_coll_names(names, sizeof(names));
-        return wrong("collective", words[0], names);
-    }
+    if (coll < 0)
+        return CLI_WRONG;
     options->coll = (enum pcoll_coll)coll;
-    if (words[1][0] == '\0')
-        result = wrong("algorithm", words[1], "a list of names, or all, is wanted");
-    for (char *name = strtok(words[1], ","); name && result == 0; name = strtok(NULL, ","))
-        result = add_algorithm(options, name);
     if (pcoll_coll_has(options->coll, PCOLL_SYNCHRONIZES))
-        options->bytes = (struct values){.list = {0}, .count = 1};
-    return result;
+        options->bytes = (struct cli_list){.list = {0}, .count = 1};
+    return add_algorithms(options, words[1]);
 }
 
 static int count_rows(const struct options *options)
@@ -310,43 +192,36 @@ static int count_rows(const struct options *options)
 static int check_root(const struct options *options)
 {
     for (int i = 0; i < options->ranks.count; i++)
-        if ((uint64_t)options->root >= options->ranks.list[i]) {
-            fprintf(stderr, "pcoll-sim: root %d is none of %llu ranks\n", options->root,
-                    (unsigned long long)options->ranks.list[i]);
-            return 2;
-        }
-    return 0;
+        if ((uint64_t)options->root >= options->ranks.list[i])
+            return cli_complain(&cli, "--root: there is no rank %d of %llu", options->root,
+                                (unsigned long long)options->ranks.list[i]);
+    return CLI_GO_ON;
 }
 
-static int check_timeline(const struct options *options)
+/* What is written of one run only. */
+static int check_files(const struct options *options)
 {
     const char *file = options->timeline;
 
-    if (!pcoll_timeline_is_page(file) && !pcoll_timeline_is_trace(file))
-        return wrong("timeline", file, "a name that ends in .html or .json is wanted");
-    if (count_rows(options) > 1)
-        return wrong("timeline", file, "one algorithm, one number of ranks, bytes and ports");
-    return 0;
+    if (file && !pcoll_timeline_is_page(file) && !pcoll_timeline_is_trace(file))
+        return cli_refuse(&cli, "--timeline", file, "a name that ends in .html or .json");
+    if ((file || options->goal) && count_rows(options) > 1)
+        return cli_complain(&cli, "%s: only one algorithm, one number of ranks, bytes and ports",
+                            file ? "--timeline" : "--goal");
+    return CLI_GO_ON;
 }
 
-static int finish(struct options *options, int argc, char **argv)
+static int finish(struct options *options, char **words)
 {
-    int result;
+    int status = read_what(options, words);
 
-    if (argc != 2) {
-        fputs("pcoll-sim: a collective and its algorithms are wanted; see --help\n", stderr);
-        return 2;
-    }
-    result = read_what(options, argv);
-    if (result == 0)
-        result = read_words(options);
-    if (result == 0)
-        result = check_root(options);
-    if (result == 0 && options->goal && count_rows(options) > 1)
-        result = wrong("goal", options->goal, "one algorithm, one number of ranks and bytes");
-    if (result == 0 && options->timeline)
-        result = check_timeline(options);
-    return result == 0 ? make_machine(options) : result;
+    if (status == CLI_GO_ON)
+        status = read_words(options);
+    if (status == CLI_GO_ON)
+        status = check_root(options);
+    if (status == CLI_GO_ON)
+        status = check_files(options);
+    return status == CLI_GO_ON ? make_machine(options) : status;
 }
 
 static struct options usual_options(void)
@@ -365,21 +240,10 @@ static struct options usual_options(void)
 
 int options_read(struct options *options, int argc, char **argv)
 {
-    struct option known[NUM_SETTINGS + 2] = {{"help", no_argument, NULL, 'h'}};
-    int option, result = 0;
+    char **words;
+    int status;
 
-    for (int i = 0; i < NUM_SETTINGS; i++)
-        known[i + 1] = (struct option){settings[i].name,
-                                       settings[i].form == FLAG ? no_argument : required_argument,
-                                       NULL, FIRST_SETTING + i};
     *options = usual_options();
-    while (result == 0 && (option = getopt_long(argc, argv, "h", known, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(options_help, stdout);
-            return 1;
-        }
-        result =
-            option == '?' ? 2 : read_setting(options, &settings[option - FIRST_SETTING], optarg);
-    }
-    return result ? result : finish(options, argc - optind, argv + optind);
+    status = cli_read(&cli, options, argc, argv, &words);
+    return status == CLI_GO_ON ? finish(options, words) : status;
 }

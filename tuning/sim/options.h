@@ -6,19 +6,15 @@
 
 #include "tuning/sim/engine.h"
 #include "tuning/sim/resources.h"
+#include "tuning/tools/cli.h"
 
-enum { MAX_VALUES = 64, MAX_ROWS = 4096 };
-
-struct values {
-    uint64_t list[MAX_VALUES];
-    int count;
-};
+enum { MAX_ALGORITHMS = 64, MAX_ROWS = 4096 };
 
 struct options {
     enum pcoll_coll coll;
-    const struct pcoll_algorithm *algorithms[MAX_VALUES];
+    const struct pcoll_algorithm *algorithms[MAX_ALGORITHMS];
     int nalgorithms;
-    struct values ranks, bytes, ports;
+    struct cli_list ranks, bytes, ports;
     int ppn, root;
     struct pcoll_params params;
     int best_segment; /* of those tried */
@@ -29,7 +25,7 @@ struct options {
     const char *plot, *goal, *timeline;
 
     /* as given, before they are understood */
-    const char *path, *segment, *network, *table, *medium, *node_medium;
+    const char *segment, *network, *table, *medium, *node_medium;
     struct pcoll_machine wanted; /* negative: as the table says */
 };
 
@@ -44,7 +40,7 @@ struct row {
 
 extern const char options_help[];
 
-/* 0: all right; 1: help was asked for and given; 2: wrong, a message was given. */
+/* As cli_read. */
 int options_read(struct options *options, int argc, char **argv);
 
 /* report.c */

@@ -215,10 +215,10 @@ int main(int argc, char **argv)
 {
     static struct row rows[MAX_ROWS];
     struct options options;
-    int count = 0, failed = options_read(&options, argc, argv);
+    int count = 0, failed, status = options_read(&options, argc, argv);
 
-    if (failed)
-        return failed == 1 ? 0 : failed;
+    if (status != CLI_GO_ON)
+        return status;
     if (!options.json && !options.goal)
         report_head(&options, stdout);
     failed = run_all(&options, rows, &count);

@@ -29,4 +29,4 @@ EXTRA_DIST += %D%/timeline.html
 	$(AM_V_GEN)$(MKDIR_P) %D% && $(PYTHON3) $(srcdir)/maint/text-to-c \
 	    pcoll_timeline_html $(srcdir)/%D%/timeline.html >$@.tmp && mv $@.tmp $@
 
-%C%_pcoll_sim_LDADD = libpcoll.a $(JSON_LIBS) -lm
+%C%_pcoll_sim_LDADD = tuning/tools/libtools.a libpcoll.a $(JSON_LIBS) -lm

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tuning/table/table.h"
+#include "tuning/table/text.h"
 
 enum { MAX_OPTIONS = 64, FIRST = 256, HELP = 'h' };
 
@@ -139,13 +140,28 @@ int cli_name(const struct cli *cli, const char *what, const char *text,
     return -1;
 }
 
+const struct pcoll_algorithm *cli_algorithm(const struct cli *cli, const char *what,
+                                            enum pcoll_coll coll, const char *name)
+{
+    const struct pcoll_algorithm *found = pcoll_algorithm_find(coll, name);
+    char allowed[512];
+
+    if (found)
+        return found;
+    pcoll_text_names(coll, allowed, sizeof(allowed));
+    cli_refuse(cli, what, name, allowed);
+    return NULL;
+}
+
 int cli_next_name(const char **list, char *name, size_t room)
 {
-    const size_t length = strcspn(*list, ",");
+    const size_t length = *list ? strcspn(*list, ",") : 0;
 
+    if (!*list)
+        return 0;
     snprintf(name, room, "%.*s", (int)length, *list);
-    *list += length + ((*list)[length] == ',');
-    return length > 0;
+    *list = (*list)[length] ? *list + length + 1 : NULL;
+    return 1;
 }
 
 /* ---- options ---- */
@@ -252,6 +268,7 @@ static int read_options(const struct cli *cli, void *values, int argc, char **ar
 
     list_options(cli, list, letters);
     opterr = 0;
+    optind = 0; /* from the beginning, also when called again */
     while (status == CLI_GO_ON && (found = getopt_long(argc, argv, letters, list, NULL)) != -1) {
         const struct cli_option *option = find_option(cli, found);
 
@@ -276,7 +293,7 @@ int cli_read(const struct cli *cli, void *values, int argc, char **argv, char **
     if (argc - optind > cli->nwords)
         return cli_complain(cli, "'%s' is not allowed (see --help)", argv[optind + cli->nwords]);
     if (argc - optind < cli->nwords)
-        return cli_complain(cli, "words are missing (see --help)");
+        return cli_complain(cli, "%s are missing (see --help)", cli->words);
     if (words_p)
         *words_p = argv + optind;
     return CLI_GO_ON;

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "algorithms/algorithm.h"
+
 /* How the value of an option is read, and what it becomes. */
 enum cli_form {
     CLI_FLAG,   /* no value; int, becomes 1 */
@@ -49,6 +51,7 @@ struct cli {
     const char *help;                 /* all of it, for --help */
     const struct cli_option *options; /* ended by one without name; --help need not be among them */
     int nwords;                       /* wanted besides the options */
+    const char *words;                /* what they are: "a collective and its algorithms" */
     int is_silent;                    /* say nothing: another process does */
 };
 
@@ -76,8 +79,12 @@ int cli_number(const struct cli *cli, const char *what, const char *text, uint64
 int cli_name(const struct cli *cli, const char *what, const char *text,
              const char *(*name_of)(int number));
 
-/* Take the first of a list of names off it: all before the comma, or at most `room` - 1 of it.
- * 0: the list is empty. */
+/* The algorithm of that name; NULL: it was refused. */
+const struct pcoll_algorithm *cli_algorithm(const struct cli *cli, const char *what,
+                                            enum pcoll_coll coll, const char *name);
+
+/* Take the first of a list of names, which may be empty, off it: all before the comma, or at most
+ * `room` - 1 of it.  0: there is none left; *list is NULL then, and may be before. */
 int cli_next_name(const char **list, char *name, size_t room);
 
 /* The names of some things: collectives, paths (auto, user, temp), levels. */

@@ -1,14 +1,10 @@
 #include "tuning/tools/draw.h"
 
+#include "tuning/tools/gnuplot.h"
+
 #include <errno.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-
-extern char **environ;
-
-enum { PATH_BYTES = 4096 };
 
 struct draw_series *drawing_series(struct drawing *drawing, const char *label)
 {
@@ -43,8 +39,10 @@ static void write_chosen(const struct drawing *drawing, FILE *out)
                     drawing->series[drawing->chosen[i]].predicted[i]);
 }
 
-static void write_data(const struct drawing *drawing, FILE *out)
+static void write_data(const void *what, FILE *out)
 {
+    const struct drawing *drawing = what;
+
     for (int i = 0; i < drawing->nseries; i++)
         write_series(drawing, &drawing->series[i], out);
     write_chosen(drawing, out);
@@ -64,8 +62,9 @@ static void write_plot(const struct drawing *drawing, FILE *out)
             drawing->name, drawing->nseries);
 }
 
-static void write_script(const struct drawing *drawing, FILE *out)
+static void write_script(const void *what, FILE *out)
 {
+    const struct drawing *drawing = what;
     static const char *const terminals[][2] = {{"svg size 960,600 dynamic", "svg"},
                                                {"pngcairo size 960,600", "png"}};
 
@@ -83,54 +82,14 @@ static void write_script(const struct drawing *drawing, FILE *out)
 
 /* ---- files ---- */
 
-static int write_file(const struct drawing *drawing, const char *folder, const char *suffix,
-                      void (*write)(const struct drawing *drawing, FILE *out))
-{
-    char path[PATH_BYTES];
-    FILE *out;
-    int good;
-
-    snprintf(path, sizeof(path), "%s/%s.%s", folder, drawing->name, suffix);
-    out = fopen(path, "w");
-    if (out)
-        write(drawing, out);
-    good = out && !ferror(out);
-    if (out)
-        good = fclose(out) == 0 && good;
-    if (!good)
-        fprintf(stderr, "%s: %s\n", path, strerror(errno));
-    return good;
-}
-
-static int run_gnuplot(const struct drawing *drawing, const char *folder)
-{
-    char script[64];
-    char *const arguments[] = {
-        "sh", "-c", "cd \"$1\" && exec gnuplot \"$2\"", "sh", (char *)folder, script, NULL};
-    int status = -1;
-    pid_t child;
-
-    snprintf(script, sizeof(script), "%s.gp", drawing->name);
-    if (posix_spawnp(&child, "sh", NULL, NULL, arguments, environ) != 0 ||
-        waitpid(child, &status, 0) != child || !WIFEXITED(status))
-        return 0;
-    return WEXITSTATUS(status) == 0;
-}
-
 int drawing_write(const struct drawing *drawing, const char *folder)
 {
     if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
         fprintf(stderr, "%s: %s\n", folder, strerror(errno));
         return 0;
     }
-    if (!write_file(drawing, folder, "dat", write_data) ||
-        !write_file(drawing, folder, "gp", write_script))
+    if (!gnuplot_write(folder, drawing->name, "dat", write_data, drawing) ||
+        !gnuplot_write(folder, drawing->name, "gp", write_script, drawing))
         return 0;
-    if (run_gnuplot(drawing, folder))
-        return 1;
-    fprintf(stderr,
-            "%s: no pictures, as gnuplot failed (Debian: gnuplot-nox); later: gnuplot "
-            "%s.gp\n",
-            folder, drawing->name);
-    return 2;
+    return gnuplot_run(folder, drawing->name) ? 1 : 2;
 }

@@ -321,20 +321,6 @@ static int choose_algorithm(const struct settings *settings, struct pcoll_job *j
     return CLI_GO_ON;
 }
 
-static int find_algorithm(const char *name, struct pcoll_job *job)
-{
-    char allowed[512] = "";
-
-    job->algorithm = pcoll_algorithm_find(job->signature.coll, name);
-    if (job->algorithm)
-        return CLI_GO_ON;
-    PCOLL_EACH_ALGORITHM (row)
-        if (row->coll == job->signature.coll)
-            snprintf(allowed + strlen(allowed), sizeof(allowed) - strlen(allowed), "%s%s",
-                     *allowed ? ", " : "", row->name);
-    return cli_refuse(&cli, "--plan", name, allowed);
-}
-
 static int print_plan(const struct settings *settings)
 {
     struct pcoll_job job = {.signature = settings->signature,
@@ -342,7 +328,7 @@ static int print_plan(const struct settings *settings)
                             .lowered = settings->show.lowered};
     const char *slash = strchr(settings->plan, '/');
     char name[64];
-    int coll, status;
+    int coll, status = CLI_GO_ON;
 
     snprintf(name, sizeof(name), "%.*s", (int)strcspn(settings->plan, "/"), settings->plan);
     coll = cli_name(&cli, "--plan", name, cli_coll);
@@ -358,9 +344,12 @@ static int print_plan(const struct settings *settings)
     if (job.signature.in_place && !pcoll_coll_has(job.signature.coll, PCOLL_IN_PLACE))
         return cli_complain(&cli, "--in-place: %s is never in place", cli_coll(coll));
     job.params.rails = settings->caps.rails;
-    status = slash ? find_algorithm(slash + 1, &job) : choose_algorithm(settings, &job);
-    if (status != CLI_GO_ON)
-        return status;
+    if (slash)
+        job.algorithm = cli_algorithm(&cli, "--plan", job.signature.coll, slash + 1);
+    else
+        status = choose_algorithm(settings, &job);
+    if (status != CLI_GO_ON || !job.algorithm)
+        return CLI_WRONG;
     return show_plans(&job, &settings->show, stdout);
 }
 

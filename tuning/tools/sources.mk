@@ -10,6 +10,7 @@ noinst_LIBRARIES += %D%/libtools.a
 %C%_libtools_a_SOURCES = \
     %D%/cli.h %D%/cli.c \
     %D%/draw.h %D%/draw.c \
+    %D%/gnuplot.h %D%/gnuplot.c \
     %D%/probes.h %D%/probes.c \
     %D%/robust.h %D%/robust.c
 if HAVE_HWLOC

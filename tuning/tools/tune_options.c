@@ -1,68 +1,75 @@
 /* The command line of pcoll-tune. */
 #include "tuning/tools/tune.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tuning/tools/cli.h"
 
 #define SECONDS 60
 #define QUICK_SECONDS 15
 
 const char *const tune_media[TUNE_MEDIA] = {"shm", "ofi_rma", "ofi_trigger"};
 
-static int world_rank; /* the first one speaks */
+static const char help[] =
+    "usage: mpiexec -n N pcoll-tune [options]   two ranks or more\n"
+    "  -o, --output=FILE   the tuning table (standard output)\n"
+    "  --quick             15 seconds of measurements in place of 60\n"
+    "  --seconds=S         so many, at most; 0: the base table's parameters stay\n"
+    "  --media=A,B         only these (shm,ofi_rma,ofi_trigger)\n"
+    "  --provider=NAME     of libfabric (MPIR_CVAR_COLL_OFFLOAD_PROVIDER, FI_PROVIDER)\n"
+    "  --interface=NAME    its domain, network interface or address\n"
+    "                      (MPIR_CVAR_COLL_OFFLOAD_INTERFACE)\n"
+    "  --base=FILE         table that holds what is not measured, and rules (built-in)\n"
+    "  --correct           then run every candidate on all ranks; the table gets what the\n"
+    "                      model is off by for this number of ranks and nodes\n"
+    "  --judge=FILE        measure nothing; run every candidate, and write how well the base\n"
+    "                      table predicts and chooses: a line of JSON for each call\n"
+    "  --sizes=LIST        bytes to run them at, rising, with K or M; those beyond 16M, of an\n"
+    "                      allgather 16M for all ranks together, are left out\n"
+    "  --algorithms=LIST   only these\n"
+    "  --plot=DIR          then draw time over size of every candidate there, by gnuplot\n"
+    "Exit status: 0, 1 if it failed, 2 for a bad command line.\n";
 
-static void usage(FILE *out)
+/* As given, before it is understood. */
+struct given {
+    struct tune_options options;
+    struct cli_list sizes;
+    int quick;
+};
+
+#define OPTION(name, form, member) CLI_OPTION(struct given, name, form, member)
+
+static const struct cli_option options_known[] = {
+    {OPTION("output", CLI_TEXT, options.output), .letter = 'o'},
+    {OPTION("quick", CLI_FLAG, quick)},
+    {OPTION("seconds", CLI_REAL, options.seconds), .min = 0, .max = 86400},
+    {OPTION("media", CLI_TEXT, options.media)},
+    {OPTION("provider", CLI_TEXT, options.provider)},
+    {OPTION("interface", CLI_TEXT, options.interface)},
+    {OPTION("base", CLI_TEXT, options.base)},
+    {OPTION("plot", CLI_TEXT, options.plot)},
+    {OPTION("correct", CLI_FLAG, options.correct)},
+    {OPTION("judge", CLI_TEXT, options.judge)},
+    {OPTION("sizes", CLI_LIST, sizes), .min = 1, .max = UINT64_C(1) << 30},
+    {OPTION("algorithms", CLI_TEXT, options.algorithms)},
+    {.name = NULL},
+};
+
+static const char *medium_name(int number)
 {
-    if (world_rank != 0)
-        return;
-    fputs(
-        "usage: mpiexec -n N pcoll-tune [options]   two ranks or more\n"
-        "  -o, --output=FILE   the tuning table (standard output)\n"
-        "  --quick             15 seconds of measurements in place of 60\n"
-        "  --seconds=S         so many, at most; 0: the base table's parameters stay\n"
-        "  --media=A,B         only these (shm,ofi_rma,ofi_trigger)\n"
-        "  --provider=NAME     of libfabric (MPIR_CVAR_COLL_OFFLOAD_PROVIDER, FI_PROVIDER)\n"
-        "  --interface=NAME    its domain, network interface or address\n"
-        "                      (MPIR_CVAR_COLL_OFFLOAD_INTERFACE)\n"
-        "  --base=FILE         table that holds what is not measured, and rules (built-in)\n"
-        "  --correct           then run every candidate on all ranks; the table gets what the\n"
-        "                      model is off by for this number of ranks and nodes\n"
-        "  --judge=FILE        measure nothing; run every candidate, and write how well the base\n"
-        "                      table predicts and chooses: a line of JSON for each call\n"
-        "  --sizes=LIST        bytes to run them at, rising, with K or M; those beyond 16M, of an\n"
-        "                      allgather 16M for all ranks together, are left out\n"
-        "  --algorithms=LIST   only these\n"
-        "  --plot=DIR          then draw time over size of every candidate there, by gnuplot\n"
-        "Exit status: 0, 1 if it failed, 2 for a bad command line.\n",
-        out);
+    return number < TUNE_MEDIA ? tune_media[number] : NULL;
 }
 
-static const struct option long_options[] = {
-    {"output", required_argument, NULL, 'o'},   {"quick", no_argument, NULL, 'q'},
-    {"seconds", required_argument, NULL, 's'},  {"media", required_argument, NULL, 'm'},
-    {"provider", required_argument, NULL, 'p'}, {"interface", required_argument, NULL, 'i'},
-    {"base", required_argument, NULL, 'b'},     {"plot", required_argument, NULL, 'P'},
-    {"correct", no_argument, NULL, 'c'},        {"judge", required_argument, NULL, 'j'},
-    {"sizes", required_argument, NULL, 'S'},    {"algorithms", required_argument, NULL, 'a'},
-    {"help", no_argument, NULL, 'h'},           {NULL, 0, NULL, 0}};
-
-/* Negative: not a number of seconds. */
-static double seconds_of(const char *text)
+static int check_media(const struct cli *cli, const char *list)
 {
-    char *end = NULL;
-    const double seconds = strtod(text, &end);
+    char name[64];
 
-    return *text != '\0' && *end == '\0' && seconds >= 0 && seconds <= 86400 ? seconds : -1;
-}
-
-static int is_medium(const char *name)
-{
-    for (int i = 0; i < TUNE_MEDIA; i++)
-        if (strcmp(tune_media[i], name) == 0)
-            return 1;
-    return 0;
+    while (cli_next_name(&list, name, sizeof(name)))
+        if (cli_name(cli, "--media", name, medium_name) < 0)
+            return CLI_WRONG;
+    return CLI_GO_ON;
 }
 
 /* Of any collective. */
@@ -74,106 +81,30 @@ static int is_algorithm(const char *name)
     return 0;
 }
 
-/* Does a list consist of such names? */
-static int are_all(int (*is_one)(const char *name), const char *option, const char *list,
-                   const char *allowed)
+static int check_algorithms(const struct cli *cli, const char *list)
 {
-    for (;; list++) {
-        char name[64];
+    char name[64];
 
-        snprintf(name, sizeof(name), "%.*s", (int)strcspn(list, ","), list);
-        if (!is_one(name)) {
-            if (world_rank == 0)
-                fprintf(stderr, "pcoll-tune: %s: '%s' is not allowed (%s)\n", option, name,
-                        allowed);
-            return 0;
-        }
-        list += strcspn(list, ",");
-        if (*list == '\0')
-            return 1;
-    }
+    while (cli_next_name(&list, name, sizeof(name)))
+        if (!is_algorithm(name))
+            return cli_refuse(cli, "--algorithms", name, "see pcoll-info --algorithms");
+    return CLI_GO_ON;
 }
 
-/* 0: not rising sizes. */
-static int take_sizes(struct tune_options *options, const char *list)
+static int take_sizes(const struct cli *cli, const struct cli_list *sizes,
+                      struct tune_options *options)
 {
-    const char *at = list;
-
-    for (options->nsizes = 0; options->nsizes < TUNE_SIZES; at++) {
-        char *end = NULL;
-        uint64_t size = strtoull(at, &end, 10);
-        const uint64_t unit = *end == 'K' ? 1 << 10 : *end == 'M' ? 1 << 20 : 1;
-
-        if (end == at || *at == '-' || size == 0 || size > UINT64_C(1) << 30)
-            break;
-        size *= unit;
-        at = end + (unit > 1);
-        if (options->nsizes > 0 && size <= options->sizes[options->nsizes - 1])
-            break;
-        options->sizes[options->nsizes++] = size;
-        if (*at == '\0')
-            return 1;
-        if (*at != ',')
-            break;
+    if (sizes->count > TUNE_SIZES)
+        return cli_complain(cli, "--sizes: more than %d sizes are not allowed", TUNE_SIZES);
+    for (int i = 0; i < sizes->count; i++) {
+        if (i > 0 && sizes->list[i] <= sizes->list[i - 1])
+            return cli_complain(cli, "--sizes: '%llu' is not allowed after %llu",
+                                (unsigned long long)sizes->list[i],
+                                (unsigned long long)sizes->list[i - 1]);
+        options->sizes[i] = sizes->list[i];
     }
-    if (world_rank == 0)
-        fprintf(stderr, "pcoll-tune: --sizes: '%s' is not allowed (up to %d rising sizes)\n", list,
-                TUNE_SIZES);
-    return 0;
-}
-
-/* Answers the exit status, or -1 to go on. */
-static int take_option(struct tune_options *options, int option)
-{
-    switch (option) {
-        case 'o':
-            options->output = optarg;
-            return -1;
-        case 'q':
-            options->seconds = QUICK_SECONDS;
-            return -1;
-        case 's':
-            options->seconds = seconds_of(optarg);
-            if (options->seconds >= 0)
-                return -1;
-            if (world_rank == 0)
-                fprintf(stderr, "pcoll-tune: --seconds: '%s' is not allowed (0 to 86400)\n",
-                        optarg);
-            return 2;
-        case 'm':
-            options->media = optarg;
-            return are_all(is_medium, "--media", optarg, "shm, ofi_rma, ofi_trigger") ? -1 : 2;
-        case 'p':
-            options->provider = optarg;
-            return -1;
-        case 'i':
-            options->interface = optarg;
-            return -1;
-        case 'b':
-            options->base = optarg;
-            return -1;
-        case 'P':
-            options->plot = optarg;
-            return -1;
-        case 'c':
-            options->correct = 1;
-            return -1;
-        case 'j':
-            options->judge = optarg;
-            return -1;
-        case 'S':
-            return take_sizes(options, optarg) ? -1 : 2;
-        case 'a':
-            options->algorithms = optarg;
-            return are_all(is_algorithm, "--algorithms", optarg, "see pcoll-info --algorithms") ? -1
-                                                                                                : 2;
-        case 'h':
-            usage(stdout);
-            return 0;
-        default:
-            usage(stderr);
-            return 2;
-    }
+    options->nsizes = sizes->count;
+    return CLI_GO_ON;
 }
 
 static const char *variable(const char *name)
@@ -183,27 +114,34 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
+static struct given usual(void)
+{
+    struct given given = {.options = {.seconds = -1}};
+
+    given.options.provider = variable("MPIR_CVAR_COLL_OFFLOAD_PROVIDER");
+    if (!given.options.provider)
+        given.options.provider = variable("FI_PROVIDER");
+    given.options.interface = variable("MPIR_CVAR_COLL_OFFLOAD_INTERFACE");
+    return given;
+}
+
 int tune_take_options(struct tune_options *options, int count, char **values)
 {
-    int option, status = -1;
+    struct cli cli = {.program = "pcoll-tune", .help = help, .options = options_known};
+    struct given given = usual();
+    int status, world_rank;
 
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-    options->seconds = SECONDS;
-    options->provider = variable("MPIR_CVAR_COLL_OFFLOAD_PROVIDER");
-    if (!options->provider)
-        options->provider = variable("FI_PROVIDER");
-    options->interface = variable("MPIR_CVAR_COLL_OFFLOAD_INTERFACE");
-    opterr = world_rank == 0;
-    while (status < 0 && (option = getopt_long(count, values, "o:", long_options, NULL)) != -1)
-        status = take_option(options, option);
-    if (status < 0 && optind < count) {
-        usage(stderr);
-        status = 2;
-    }
-    if (status < 0 && options->judge && options->output) {
-        if (world_rank == 0)
-            fprintf(stderr, "pcoll-tune: --judge makes no table, so --output is not allowed\n");
-        status = 2;
-    }
-    return status;
+    cli.is_silent = world_rank != 0;
+    status = cli_read(&cli, &given, count, values, NULL);
+    *options = given.options;
+    if (options->seconds < 0)
+        options->seconds = given.quick ? QUICK_SECONDS : SECONDS;
+    if (status == CLI_GO_ON)
+        status = check_media(&cli, options->media);
+    if (status == CLI_GO_ON)
+        status = check_algorithms(&cli, options->algorithms);
+    if (status == CLI_GO_ON && options->judge && options->output)
+        status = cli_complain(&cli, "--judge makes no table, so --output is not allowed");
+    return status == CLI_GO_ON ? take_sizes(&cli, &given.sizes, options) : status;
 }
