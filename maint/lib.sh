@@ -13,6 +13,18 @@ export CCACHE_BASEDIR=$repo
 export CCACHE_NOHASHDIR=1
 export CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime
 
+# use_ccache: compilers are found through ccache, which stands first on the PATH under their own names:
+# what is configured, built and installed says `gcc` and needs no ccache later.
+use_ccache() {
+    local folder=$build/ccache name
+    command -v ccache >/dev/null || return 0
+    mkdir -p "$folder"
+    for name in cc gcc g++ clang clang++ aarch64-linux-gnu-gcc; do
+        ! command -v "$name" >/dev/null || ln -sfn "$(command -v ccache)" "$folder/$name"
+    done
+    PATH=$folder:$PATH
+}
+
 die() {
     echo "${0##*/}: $*" >&2
     exit 1
