@@ -1,7 +1,7 @@
 /* Barrier, broadcast and allgather deliver the right data: sizes around the borders
  * between protocols, every root, in place, several starts of every plan.
  *
- *   -max=BYTES (4 MiB)   -starts=N (4)   -only=barrier|bcast|allgather */
+ *   -max=BYTES (4 MiB)   -starts=N (4)   -only=barrier,bcast,allgather */
 
 #include "trial.h"
 

@@ -2,7 +2,7 @@
  * ranks stop at random and the others run ahead as far as they are let. Nothing but the
  * plan keeps the ranks together.
  *
- *   -times=N (1000)   -only=barrier|bcast|allgather
+ *   -times=N (1000)   -only=barrier,bcast,allgather
  *   -few              one plan of a kind and two of the broadcast, N starts of each */
 
 #include "trial.h"

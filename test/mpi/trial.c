@@ -13,9 +13,16 @@ const char *trial_name(enum trial_kind kind)
 
 int trial_wanted(enum trial_kind kind)
 {
-    const char *only = check_option("only");
+    const char *name = check_option("only");
 
-    return only == NULL || strncmp(only, trial_name(kind), strlen(only)) == 0;
+    if (name == NULL)
+        return 1;
+    for (size_t length; *name != '\0'; name += length + (name[length] == ',')) {
+        length = strcspn(name, ",");
+        if (strncmp(name, trial_name(kind), length) == 0)
+            return 1;
+    }
+    return 0;
 }
 
 /* ---- the board ---- */

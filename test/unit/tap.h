@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static int tap_count, tap_failed;
 
@@ -21,6 +22,18 @@ __attribute__((format(printf, 2, 3))) static inline int tap_ok(int condition, co
     va_end(arguments);
     putchar('\n');
     return condition;
+}
+
+/* How much to do, as PCOLL_TEST_DEPTH says (see maint/check).  BRIEF: all code, for sanitizers.
+ * USUAL: what proves something that nothing else proves.  FULL: also what repeats it for other
+ * sizes and numbers of ranks. */
+enum tap_depth { TAP_BRIEF, TAP_USUAL, TAP_FULL };
+
+static inline enum tap_depth tap_depth(void)
+{
+    const char *depth = getenv("PCOLL_TEST_DEPTH");
+
+    return depth ? (enum tap_depth)atoi(depth) : TAP_USUAL;
 }
 
 /* The exit status of the test. */

@@ -8,7 +8,7 @@
 #include "test/unit/tap.h"
 
 enum { ALL_ORDERS = 4, LARGEST = 8, LARGE = 16, FEW = 4 /* with several nodes or rails */ };
-enum { STATES_INSTANCES = 3, STATES_LIMIT = 100000 };
+enum { STATES_INSTANCES = 3, STATES_LIMIT = 100000, BRIEF_RANKS = 3 };
 
 struct tally {
     int jobs, wrong, incomplete;
@@ -21,7 +21,8 @@ static void explore(struct tally *t, const struct job *job, enum pcoll_explore_r
     const struct pcoll_explore_options options = {.instances = instances, .ahead = instances};
     const struct pcoll_explore_limits limits = {
         .reduction = reduction,
-        .states = STATES_LIMIT,
+        .states = reduction == PCOLL_EXPLORE_TRACES || tap_depth() == TAP_FULL ? STATES_LIMIT
+                                                                               : STATES_LIMIT / 10,
     };
     struct pcoll_explore_stats stats;
     struct pcoll_explore *explore;
@@ -55,6 +56,9 @@ static void explore_job(struct tally *states, struct tally *traces, struct job *
     }
     all = 3 * job->plans[0]->nphases;
     explore(traces, job, PCOLL_EXPLORE_TRACES, all < 4 ? 4 : all);
+    /* All states are a check of the reduction to traces, which alone decides. */
+    if (tap_depth() < TAP_FULL && nranks > 2 && (nranks == ALL_ORDERS || job->lowered))
+        states = NULL;
     if (states && nranks < ALL_ORDERS)
         explore(states, job, PCOLL_EXPLORE_STATES, STATES_INSTANCES);
     else if (states && nranks == ALL_ORDERS)
@@ -115,8 +119,8 @@ static void explore_algorithm(const struct pcoll_algorithm *algorithm, int nrank
            "%s/%s N=%d%s: all orders that differ, %d jobs, %llu states, %llu branches",
            pcoll_coll_name(algorithm->coll), algorithm->name, nranks, form, traces.jobs,
            (unsigned long long)traces.states, (unsigned long long)traces.branches);
-    if (nranks <= ALL_ORDERS)
-        tap_ok(states.jobs > 0 && states.wrong == 0,
+    if (states.jobs > 0)
+        tap_ok(states.wrong == 0,
                "%s/%s N=%d%s: all orders, %d instances, %d jobs (%d to the end), %llu states",
                pcoll_coll_name(algorithm->coll), algorithm->name, nranks, form,
                nranks < ALL_ORDERS ? STATES_INSTANCES : STATES_INSTANCES - 1, states.jobs,
@@ -127,10 +131,13 @@ static void explore_algorithm(const struct pcoll_algorithm *algorithm, int nrank
 int main(void)
 {
     PCOLL_EACH_ALGORITHM (a) {
-        for (int n = 2; n <= LARGEST; n++)
+        const int brief = tap_depth() == TAP_BRIEF;
+
+        for (int n = 2; n <= (brief ? BRIEF_RANKS : LARGEST); n++)
             explore_algorithm(a, n, 0);
-        explore_algorithm(a, LARGE, 0);
-        for (int n = 2; n <= ALL_ORDERS; n++)
+        if (!brief)
+            explore_algorithm(a, LARGE, 0);
+        for (int n = 2; n <= (brief ? BRIEF_RANKS : ALL_ORDERS); n++)
             explore_algorithm(a, n, 1);
     }
     return tap_done();

@@ -55,6 +55,7 @@ struct scene {
     const char *fewer; /* of rank 1; NULL: the same */
     const struct layout *layout;
     int nranks;
+    int all_sizes; /* else one of a cell, one above, and one of several segments */
     int (*play)(struct scene *scene, struct meeting *meeting, struct part *part);
     const struct promise *promise; /* NULL: what the provider has */
     _Atomic int *starts;
@@ -173,12 +174,14 @@ static int try_one(struct meeting *meeting, const struct part *model, const stru
     return wrong;
 }
 
-static int try_sizes(struct meeting *meeting, const struct part *part, struct job *job)
+static int try_sizes(const struct scene *scene, struct meeting *meeting, const struct part *part,
+                     struct job *job)
 {
-    static const uint64_t sizes[] = {8, 0, 1, 48, 49, 1000, 65537, BIG};
+    static const uint64_t sizes[] = {8, 49, 65537, 0, 1, 48, 1000, BIG};
+    const size_t nsizes = scene->all_sizes ? sizeof(sizes) / sizeof(sizes[0]) : 3;
     int n = job->signature.nranks;
 
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    for (size_t i = 0; i < nsizes; i++) {
         if (sizes[i] == BIG && n > 4)
             continue;
         job->signature.bytes =
@@ -209,7 +212,7 @@ static int play_plans(struct scene *scene, struct meeting *meeting, struct part 
                               .params = params[i]};
 
             job.params.segment = row->uses_segment ? 8192 : 0;
-            if ((params[i].rails > 1) == striped && try_sizes(meeting, part, &job))
+            if ((params[i].rails > 1) == striped && try_sizes(scene, meeting, part, &job))
                 return 1;
         }
         if (part->rank == 0)
@@ -355,11 +358,12 @@ static int play_farewells(struct scene *scene, struct meeting *meeting, struct p
 
 static void check_rails(const char *provider)
 {
-    struct scene scene = {.provider = provider, .interfaces = THREE_RAILS};
+    const int full = tap_depth() == TAP_FULL;
+    struct scene scene = {.provider = provider, .interfaces = THREE_RAILS, .all_sizes = full};
 
     scene.layout = &all_away;
     scene.play = play_rails;
-    for (scene.nranks = 2; scene.nranks <= 5; scene.nranks++)
+    for (scene.nranks = 2; scene.nranks <= (full ? 5 : 3); scene.nranks++)
         tap_ok(perform(scene) == 0, "%s, %d ranks, 3 rails", provider, scene.nranks);
     scene.nranks = 2;
     scene.play = play_farewells;
@@ -376,7 +380,7 @@ static void check_rails(const char *provider)
     scene.fewer = NULL;
     scene.play = play_all;
     scene.nranks = 3;
-    for (size_t i = 0; promises[i].can_cma; i++) {
+    for (size_t i = 0; promises[i].can_cma && tap_depth() > TAP_BRIEF; i++) {
         scene.promise = &promises[i];
         tap_ok(perform(scene) == 0, "%s, 2 rails, %s", provider, promises[i].name);
     }
@@ -449,15 +453,39 @@ static int play_death(struct scene *scene, struct meeting *meeting, struct part 
     _exit(0);
 }
 
-static void check_provider(const char *provider)
+static void check_apart(struct scene scene, int is_main)
 {
-    struct scene scene = {.provider = provider, .layout = &all_away};
+    static const struct {
+        int nranks;
+        enum tap_depth depth, other_depth; /* from which on, with the main provider and others */
+    } jobs[] = {{1, TAP_USUAL, TAP_FULL}, {2, TAP_BRIEF, TAP_BRIEF}, {3, TAP_BRIEF, TAP_USUAL},
+                {4, TAP_FULL, TAP_FULL},  {5, TAP_USUAL, TAP_FULL},  {6, TAP_FULL, TAP_FULL},
+                {8, TAP_USUAL, TAP_FULL}};
 
-    for (scene.nranks = 1; scene.nranks <= 8; scene.nranks += 1 + (scene.nranks > 5) * 1) {
-        scene.play = play_all;
-        tap_ok(perform(scene) == 0, "%s, %d ranks, %s", provider, scene.nranks, all_away.name);
+    scene.layout = &all_away;
+    scene.play = play_all;
+    for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+        if ((is_main ? jobs[i].depth : jobs[i].other_depth) > tap_depth())
+            continue;
+        scene.nranks = jobs[i].nranks;
+        scene.all_sizes =
+            tap_depth() == TAP_FULL || (is_main && tap_depth() == TAP_USUAL && scene.nranks == 3);
+        tap_ok(perform(scene) == 0, "%s, %d ranks, %s", scene.provider, scene.nranks,
+               all_away.name);
     }
+}
+
+/* What other providers than the main one run is usually what shows that they work at all: how plans
+ * are run does not depend on it. */
+static void check_provider(const char *provider, int is_main)
+{
+    const int full = tap_depth() == TAP_FULL;
+    struct scene scene = {.provider = provider, .layout = &all_away, .all_sizes = full};
+
+    check_apart(scene, is_main);
     for (size_t i = 0; i < sizeof(mixes) / sizeof(mixes[0]); i++) {
+        if (!full && i != 1 && (!is_main || tap_depth() == TAP_BRIEF))
+            continue;
         scene.layout = &mixes[i];
         scene.nranks = (int)strlen(mixes[i].nodes);
         scene.play = play_all;
@@ -466,7 +494,7 @@ static void check_provider(const char *provider)
         tap_ok(perform(scene) == 0, "%s, plans and groups interleaved, %s", provider,
                mixes[i].name);
     }
-    for (size_t i = 0; i < sizeof(promises) / sizeof(promises[0]); i++) {
+    for (size_t i = 0; i < sizeof(promises) / sizeof(promises[0]) && (full || is_main); i++) {
         scene.layout = promises[i].can_cma ? &all_away : &mixes[0];
         scene.nranks = promises[i].can_cma ? 3 : 4;
         scene.promise = &promises[i];
@@ -494,7 +522,7 @@ int main(int argc, char **argv)
         const char *provider = argc > 1 ? argv[1] : usual[i];
 
         if (argc <= 2)
-            check_provider(provider);
+            check_provider(provider, i == 0);
         if (i == 0) /* nothing of it depends on the provider */
             check_rails(provider);
     }

@@ -1,0 +1,99 @@
+# Suites of maint/check on several hosts (maint/hosts); sourced by it.
+
+# ---- several hosts -------------------------------------------------------------------
+
+# with_hosts COMMAND...: where there can be hosts, of a name of their own, by one check at a time.
+with_hosts() {
+    local why mpiexec="$repo/maint/hosts run"
+    export PCOLL_HOSTS=pcheck PCOLL_PREFIX=$build/install FI_PROVIDER=${FI_PROVIDER:-tcp}
+    if ! why=$("$repo/maint/hosts" try 2>&1); then
+        report skip hosts "$why"
+        return
+    fi
+    need_mpich
+    check "mpi: build tests" own_mpi_tests
+    exec 8>/run/pcoll-hosts/check
+    flock --nonblock 8 || { echo "waiting for another maint/check" && flock 8; }
+    trap '"$repo/maint/hosts" down' EXIT
+    "$@"
+    "$repo/maint/hosts" down
+    exec 8>&-
+    trap - EXIT
+}
+
+some_on_hosts() {
+    tap hosts "$repo/test/hosts/hosts"
+    tap hosts-rails "$repo/test/hosts/rails"
+    tap hosts-failures "$repo/test/hosts/failures" killed cut_tcp
+    check "hosts: up 4" "$repo/maint/hosts" up 4
+    check "hosts: pcoll-tune on 3 hosts" measure_table tune-hosts \
+        "$repo/maint/hosts" run --map=2+1+1 -n 4
+    cd "$build/test-mpi" && runtests hosts-mpi testlist.hosts
+}
+
+# A cell of the matrix: HOSTSxRANKS on each, or 3+1.
+cells="2x1 3x1 4x1 8x1 2x2 3x2 4x2 8x2 3+1"
+
+# matrix_list RANKS: the lines of testlist.matrix for so many ranks.
+matrix_list() {
+    awk -v n="$1" '/^[a-z]/ { split($2, of, "-"); if (of[2] == "") of[2] = of[1]
+        if (of[1] <= n && n <= of[2]) { $2 = n; print } }' "$repo/test/mpi/testlist.matrix"
+}
+
+# matrix_mpich_list RANKS MEDIUM: MPICH's persistent programs on so many ranks. With many ranks, and
+# where another medium has run the rest, only what runs as plans. (p_order wants 2 ranks, p_gatherv a
+# divisor of 10.)
+matrix_mpich_list() {
+    grep '^p_' "$build/mpich-src/test/mpi/coll/testlist.in" | awk -v n="$1" -v medium="$2" '
+        $1 == "p_order" && n != 2 || $1 == "p_gatherv" && 10 % n { next }
+        (n > 4 || medium == "trigger") && $1 !~ /^p_(barrier|bcast|bcast2|allgather|order)$/ { next }
+        !seen[$1]++ { $2 = n; print }'
+}
+
+# matrix_cell CELL NAME
+matrix_cell() {
+    local ranks ppn run=$mpiexec p=$passed f=$failed start=$SECONDS mpiexec
+    case $1 in
+    3+1) ranks=4 ppn=3 ;;
+    *) ranks=$((${1%x*} * ${1#*x})) ppn=${1#*x} ;;
+    esac
+    mpiexec="$run -ppn $ppn"
+    cd "$build/test-mpi"
+    matrix_list $ranks >testlist.cell
+    runtests "matrix-$2-$1" testlist.cell
+    cd "$build/test-mpich/coll"
+    matrix_mpich_list $ranks "$2" >testlist.cell
+    runtests "matrix-$2-$1-mpich" testlist.cell
+    echo "# $2 $1: $((passed - p)) passed, $((failed - f)) failed, $((SECONDS - start)) s"
+}
+
+# matrix NAME SETTING...: all cells with these variables; those in PCOLL_CELLS if that is set.
+matrix() {
+    local cell setting name=$1
+    shift
+    for setting in "$@"; do
+        local -x "$setting"
+    done
+    for cell in ${PCOLL_CELLS:-$cells}; do
+        matrix_cell "$cell" "$name"
+    done
+}
+
+all_on_hosts() {
+    local trigger=MPIR_CVAR_COLL_OFFLOAD_MEDIUM=ofi_trigger
+    check "mpich: configure tests" configure_mpich_tests
+    tap hosts-failures-sockets "$repo/test/hosts/failures" cut_sockets
+    check "hosts: up 8" "$repo/maint/hosts" up 8
+    cd "$build/test-mpi" && runtests hosts-long testlist.long
+    matrix tcp FI_PROVIDER=tcp
+    matrix sockets FI_PROVIDER=sockets FI_SOCKETS_PE_WAITTIME=0
+    matrix trigger FI_PROVIDER=sockets FI_SOCKETS_PE_WAITTIME=0 $trigger
+}
+
+suite_hosts() {
+    with_hosts some_on_hosts
+}
+
+suite_hosts_all() {
+    with_hosts all_on_hosts
+}

@@ -1,0 +1,131 @@
+# Suites of maint/check that need no MPI; sourced by it.
+
+# ---- our own library -----------------------------------------------------------------
+
+# own DIR TARGETS CONFIGURE_ARGUMENTS...: our stand-alone build in build/DIR.
+own() {
+    local folder=$build/$1 targets=$2
+    shift 2
+    [ "$repo/configure" -nt "$repo/configure.ac" ] || (cd "$repo" && ./autogen.sh)
+    mkdir -p "$folder"
+    cd "$folder"
+    if [ ! -f Makefile ] || [ "$(cat configured 2>/dev/null)" != "$*" ]; then
+        rm -f config.cache
+        ../../configure -C "$@"
+        echo "$*" >configured
+    fi
+    # shellcheck disable=SC2086
+    make -j"$jobs" V=0 $targets
+}
+
+# unit_tests SUITE FOLDER [NAMES]: run the unit tests built there, those that took longest first,
+# and one more at once than there are cores since ranks over a network mostly wait; NAMES is a
+# pattern of grep -P for what follows test_.
+unit_tests() {
+    local name suite=$1 log=$results/$1
+    cd "$build/$2"
+    for name in $(unit_programs | grep -xP "test/unit/test_(${3:-.*})"); do
+        [ ! -x "$name" ] || echo "${name##*/}"
+    done | longest_first >"$log.tests"
+    # shellcheck disable=SC2016
+    xargs -a "$log.tests" -P $((jobs + 1)) -I NAME bash -c 'TIMEFORMAT="%0R %1U %1S"
+        { time timeout "$1" test/unit/NAME >"$0-NAME.log" 2>&1; } 2>"$0-NAME.time"
+        echo $? >"$0-NAME.status"' "$log" $((PCOLL_TEST_DEPTH < 2 ? 1200 : 7200))
+    while read -r name; do
+        awk -v OFS='\t' -v name="$suite/$name" '{ print name, $1, $2 + $3 }' "$log-$name.time" \
+            >>"$times_now"
+        count_tap "$suite-$name" "$log-$name.log" "$(cat "$log-$name.status")"
+    done <"$log.tests"
+}
+
+# Sort names of unit tests by the seconds that the reference has for them.
+longest_first() {
+    local name seconds
+    while read -r name; do
+        seconds=$(awk -v name="unit/$name" '$1 == name { print $2 }' "$times_reference")
+        echo "${seconds:-0} $name"
+    done | sort -k1,1nr -s | cut -d' ' -f2
+}
+
+unit_programs() {
+    sed -n 's|.*%D%/\(test_[a-z0-9_]*\).*|test/unit/\1|p' "$repo/test/unit/sources.mk"
+}
+
+every_unit_test_is_listed() {
+    diff <(cd "$repo" && ls test/unit/test_*.c | sed 's/\.c$//') <(unit_programs | sort)
+}
+
+suite_unit() {
+    check "unit: every test is listed" every_unit_test_is_listed
+    check "unit: build" own pcoll "all check-build" --prefix="$build/install" CC=gcc
+    unit_tests unit pcoll
+}
+
+# Sanitizers look at the code, which the first few jobs of each kind run through already: they get the
+# brief form of every test, except at night.
+sanitized() {
+    local -x PCOLL_TEST_DEPTH=$((PCOLL_TEST_DEPTH < 2 ? 0 : 2))
+    unit_tests "$@"
+}
+
+suite_asan() {
+    check "asan: build" own asan check-build CC=gcc CFLAGS="-O1 -g" \
+        --enable-sanitizers=address,undefined
+    sanitized asan asan
+}
+
+# Only the shared-memory medium has threads that race.
+suite_tsan() {
+    check "tsan: build" own tsan check-build CC=clang CFLAGS="-O1 -g" --enable-sanitizers=thread
+    sanitized tsan tsan shm
+}
+
+suite_warnings() {
+    local targets="-k libpcoll.a tuning/tools/libtools.a pcoll-info tuning/sim/pcoll-sim"
+    check "warnings: gcc" own warnings-gcc "$targets" --enable-warnings CC=gcc CFLAGS="-O2"
+    # clang objects to assert(!"text")
+    check "warnings: clang" own warnings-clang "$targets" --enable-warnings \
+        CC=clang CFLAGS="-O2 -Wno-string-conversion"
+    check "warnings: gcc -fanalyzer" own analyzer "-k libpcoll.a" --enable-warnings \
+        CC=gcc CFLAGS="-O1 -fanalyzer"
+}
+
+suite_deps() {
+    check "dependency direction" "$repo/maint/check-deps"
+}
+
+suite_format() {
+    check "format" "$repo/maint/format" --check
+}
+
+suite_tables() {
+    [ -x "$build/pcoll/pcoll-info" ] || check "own library: build" own pcoll all \
+        --prefix="$build/install" CC=gcc
+    tap tables "$repo/test/tables/tables" "$build/pcoll/pcoll-info"
+    tap plans "$repo/test/tables/plans" "$build/pcoll/pcoll-info"
+    tap timelines "$repo/test/tables/timelines" "$build/pcoll/tuning/sim/pcoll-sim" \
+        "$build/pcoll/pcoll-info"
+}
+
+suite_fuzz() {
+    tap fuzz "$repo/test/fuzz/run" "${PCOLL_FUZZ_SECONDS:-10}"
+}
+
+suite_aarch64() {
+    tap aarch64 "$repo/test/aarch64/run"
+}
+
+# ---- what was proved -----------------------------------------------------------------
+
+# The matrix of algorithms and tests, as far as its suites ran.
+matrix_of_tests() {
+    local columns=
+    [[ " $chosen " != *" unit "* ]] || columns="proof,orders,random,mutants,shm,ofi_rma,ofi_trigger"
+    [[ " $chosen " != *" mpi "* ]] || columns=${columns:+$columns,}MPI
+    [ -n "$columns" ] || return 0
+    check "matrix: every algorithm is in every column, or it is said why" "$repo/maint/matrix" \
+        --columns="$columns" --info="$build/pcoll/pcoll-info" --output="$results/matrix.tsv" \
+        --mpi-list="$build/test-mpi/testlist.rows" --mpi-tap="$build/test-mpi/mpi-rows.tap" \
+        "$results"/unit-test_*.log
+    sed 's/^/# /' "$results"/matrix--*.log
+}

@@ -1,0 +1,171 @@
+# Suites of maint/check on MPICH with the backend; sourced by it.
+
+# ---- the graft -----------------------------------------------------------------------
+
+suite_graft() {
+    check "MPICH: unpack" "$repo/maint/build" --fetch-only
+    tap graft "$repo/test/graft/graft"
+}
+
+suite_stock() {
+    check "MPICH: unpack" "$repo/maint/build" --fetch-only
+    tap stock "$repo/test/graft/stock"
+}
+
+# ---- MPI -----------------------------------------------------------------------------
+
+built=
+need_mpich() {
+    [ -n "$built" ] || check "MPICH: build" "$repo/maint/build"
+    built=yes
+}
+
+mpiexec=$build/install/bin/mpiexec
+
+# MPICH's test driver, set up for our installation; written to the current folder.
+write_runtests() {
+    sed -e "s|@PERL@|$(command -v perl)|" -e "s|@MPIEXEC@|$mpiexec|" \
+        -e 's/@MPI_IS_STRICT@/false/; s/@MPI_HAS_MPIX@/yes/; s/@RUN_XFAIL@/false/' \
+        -e 's/@MPI_SOURCE@//; s/@EXEEXT@//' \
+        "$build/mpich-src/test/mpi/runtests.in" >runtests
+    chmod +x runtests
+}
+
+# runtests SUITE TESTLIST: run it in the current folder.
+runtests() {
+    write_runtests
+    rm -f "$1.tap"
+    MPICC=$build/install/bin/mpicc MPITEST_TIMEOUT_MULTIPLIER=${PCOLL_TIMEOUT_MULTIPLIER:-3} RUNTESTS_SHOWPROGRESS=1 \
+        setsid --wait ./runtests -tests="$2" -tapfile="$1.tap" >"$results/$1.log" 2>&1 || true
+    touch "$1.tap"
+    count_tap "$1" "$PWD/$1.tap" 0
+}
+
+# The installed compiler wrapper must work for a user whose ccache is broken or absent.
+mpicc_without_ccache() {
+    local folder=$results/no-ccache
+    mkdir -p "$folder"
+    printf '#!/bin/sh\nexit 77\n' >"$folder/ccache"
+    chmod +x "$folder/ccache"
+    echo '#include <mpi.h>
+        int main(void) { return MPI_Init(0, 0) || MPI_Finalize(); }' >"$folder/init.c"
+    env -u CCACHE_DIR PATH="$folder:${PATH#"$build/ccache:"}" "$build/install/bin/mpicc" \
+        -o "$folder/init" "$folder/init.c"
+    "$mpiexec" -n 1 "$folder/init"
+    ! grep -rIl ccache "$build/install/bin" "$build/install/include" "$build/install/lib"
+}
+
+own_mpi_tests() {
+    mkdir -p "$build/test-mpi"
+    cd "$build/test-mpi"
+    make -j"$jobs" -f "$repo/test/mpi/Makefile" MPICC="$build/install/bin/mpicc"
+}
+
+# measure_table NAME MPIEXEC...: a tuning table measured in a moment is one.
+measure_table() {
+    local table=$results/$1.json
+    shift
+    rm -f "$table"
+    timeout 200 "$@" "$build/install/bin/pcoll-tune" --seconds=2 -o "$table"
+    "$build/install/bin/pcoll-info" --check --table="$table"
+}
+
+# As many points as there are, whether gnuplot is here or not.
+draw_candidates() {
+    local folder=$results/plot
+    rm -rf "$folder"
+    timeout 600 "$mpiexec" -n 2 "$build/install/bin/pcoll-tune" --seconds=1 -o "$folder.json" \
+        --plot="$folder"
+    [ "$(grep -c '^[0-9]' "$folder/bcast.dat")" -gt 50 ]
+    [ "$(sed -n '/# chosen/,$p' "$folder/allgather.dat" | grep -c '^[0-9]')" -ge 14 ]
+}
+
+# What was measured is in the table, and what it is worth has a line for each call.
+correct_and_judge() {
+    local table=$results/corrected.json judged=$results/judged.json
+    local tune=(timeout 300 "$mpiexec" -n 3 "$build/install/bin/pcoll-tune")
+    rm -f "$table" "$judged"
+    "${tune[@]}" --seconds=0 --correct --sizes=8,8K -o "$table"
+    "$build/install/bin/pcoll-info" --check --table="$table"
+    grep -q '"corrections"' "$table"
+    "${tune[@]}" --base="$table" --judge="$judged" --sizes=64,16K
+    [ "$(grep -c '"measured"' "$judged")" = 5 ]
+}
+
+tune_refuses() { # TEXT OPTION...
+    local text=$1
+    shift
+    ! "$build/install/bin/pcoll-tune" "$@" 2>"$results/refusal" &&
+        grep -q -- "$text" "$results/refusal"
+}
+
+suite_mpi() {
+    need_mpich
+    check "mpi: pcoll-tune on 2 ranks" measure_table tune-2 "$mpiexec" -n 2
+    check "mpi: pcoll-tune on 3 ranks" measure_table tune-3 "$mpiexec" -n 3
+    check "mpi: pcoll-tune --correct, --judge" correct_and_judge
+    check "mpi: pcoll-tune --sizes=8,4" tune_refuses "'4' is not allowed after 8" --sizes=8,4
+    check "mpi: pcoll-tune --algorithms=no" tune_refuses "'no' is not allowed" --algorithms=no
+    check "mpi: pcoll-tune --media=shm,no" tune_refuses "'no' is not allowed" --media=shm,no
+    check "mpi: pcoll-tune --seconds=-1" tune_refuses "'-1' is not allowed" --seconds=-1
+    check "mpi: pcoll-tune --judge -o" tune_refuses "--output is not allowed" --judge=x.json -o y.json
+    check "mpi: pcoll-tune --plot" draw_candidates
+    check "mpi: mpicc without ccache" mpicc_without_ccache
+    check "mpi: build tests" own_mpi_tests
+    cd "$build/test-mpi" && runtests mpi testlist
+    "$repo/test/mpi/rows" "$build/install/bin/pcoll-info" >testlist.rows
+    runtests mpi-rows testlist.rows
+}
+
+# At night: at random, longer and from a seed of its own, which is printed.
+suite_stress() {
+    local ranks seed
+    need_mpich
+    check "mpi: build tests" own_mpi_tests
+    cd "$build/test-mpi"
+    for ranks in 2 3 4 5 8; do
+        seed=$((RANDOM * 32768 + RANDOM))
+        echo "# stress on $ranks ranks from seed $seed"
+        echo "stress $ranks arg=-seconds=${PCOLL_STRESS_SECONDS:-60} arg=-seed=$seed"
+    done | tee testlist.stress | grep '^#'
+    runtests stress testlist.stress
+}
+
+# A rise of what a Start and a Wait cost must be wanted.
+suite_instructions() {
+    if ! command -v valgrind >/dev/null; then
+        report skip "instructions of Start and Wait" "no valgrind here"
+        return
+    fi
+    need_mpich
+    check "instructions of Start and Wait" "$repo/maint/instructions" \
+        --prefix="$build/install" --check="$repo/test/instructions.tsv"
+    sed 's/^/# /' "$results"/instructions-of-Start-and-Wait.log
+}
+
+configure_mpich_tests() {
+    local source=$build/mpich-src/test/mpi
+    mkdir -p "$build/test-mpich"
+    cd "$build/test-mpich"
+    [ -f coll/Makefile ] || "$source/configure" --with-mpi="$build/install" --disable-fortran \
+        --disable-cxx --disable-romio --disable-spawn --srcdir=../mpich-src/test/mpi
+    make -j"$jobs" -C util
+    make -j"$jobs" -C dtpools
+}
+
+# MPICH's persistent programs on the ranks that MPICH lists (2 to 10), on 2 and on 3, and
+# what runs as plans on more. (p_order wants 2 ranks, p_gatherv a divisor of 10.)
+write_mpich_testlist() {
+    local listed=$build/mpich-src/test/mpi/coll/testlist.in
+    grep '^p_' "$listed"
+    grep '^p_' "$listed" | awk '{ $2 = 2; print; $2 = 3; print }' | grep -v 'p_order\|p_gatherv 3'
+    printf '%s strict=false\n' 'p_barrier 7' 'p_bcast 9' 'p_bcast2 10' 'p_allgather 6'
+}
+
+suite_mpich() {
+    need_mpich
+    check "mpich: configure tests" configure_mpich_tests
+    cd "$build/test-mpich/coll"
+    write_mpich_testlist >testlist.persistent
+    runtests mpich testlist.persistent
+}
