@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tuning/table/identity.h"
 #include "tuning/table/table.h"
 #include "tuning/table/text.h"
 
-enum { MAX_OPTIONS = 64, FIRST = 256, HELP = 'h' };
+enum { MAX_OPTIONS = 64, FIRST = 256, HELP = 'h', VERSION = 'V' };
 
 /* ---- messages ---- */
 
@@ -227,7 +228,7 @@ static void list_options(const struct cli *cli, struct option *list, char *lette
 
     *letters++ = ':';
     *letters++ = HELP;
-    for (i = 0; cli->options[i].name && i < MAX_OPTIONS - 2; i++) {
+    for (i = 0; cli->options[i].name && i < MAX_OPTIONS - 3; i++) {
         const struct cli_option *option = &cli->options[i];
         const int argument = option->form == CLI_FLAG ? no_argument : required_argument;
 
@@ -240,7 +241,8 @@ static void list_options(const struct cli *cli, struct option *list, char *lette
     }
     *letters = '\0';
     list[i] = (struct option){"help", no_argument, NULL, HELP};
-    list[i + 1] = (struct option){NULL, 0, NULL, 0};
+    list[i + 1] = (struct option){"version", no_argument, NULL, VERSION};
+    list[i + 2] = (struct option){NULL, 0, NULL, 0};
 }
 
 static const struct cli_option *find_option(const struct cli *cli, int found)
@@ -260,6 +262,13 @@ static int give_help(const struct cli *cli)
     return 0;
 }
 
+static int give_version(const struct cli *cli)
+{
+    if (!cli->is_silent)
+        printf("%s (pcoll) %s\n", cli->program, PCOLL_VERSION);
+    return 0;
+}
+
 static int read_options(const struct cli *cli, void *values, int argc, char **argv)
 {
     struct option list[MAX_OPTIONS];
@@ -274,6 +283,8 @@ static int read_options(const struct cli *cli, void *values, int argc, char **ar
 
         if (found == HELP)
             status = give_help(cli);
+        else if (found == VERSION)
+            status = give_version(cli);
         else if (found == ':')
             status = cli_complain(cli, "%s: a value is missing (see --help)", argv[optind - 1]);
         else if (!option)

@@ -58,8 +58,8 @@ struct cli {
 /* Neither an exit status nor a number of one. */
 enum { CLI_GO_ON = -1, CLI_WRONG = 2 };
 
-/* Read the command line into `values`, which holds what is not given.  Answers an exit status (0:
- * help was wanted and given; CLI_WRONG: a message was), or CLI_GO_ON with the words that are no
+/* Read the command line into `values`, which holds what is not given; --help and --version are
+ * options of all programs.  Answers an exit status (0: one of those was wanted and given; CLI_WRONG: a message was), or CLI_GO_ON with the words that are no
  * options in *words_p, which may be NULL. */
 int cli_read(const struct cli *cli, void *values, int argc, char **argv, char ***words_p);
 
