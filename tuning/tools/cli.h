@@ -59,8 +59,9 @@ struct cli {
 enum { CLI_GO_ON = -1, CLI_WRONG = 2 };
 
 /* Read the command line into `values`, which holds what is not given; --help and --version are
- * options of all programs.  Answers an exit status (0: one of those was wanted and given; CLI_WRONG: a message was), or CLI_GO_ON with the words that are no
- * options in *words_p, which may be NULL. */
+ * options of all programs.  Answers an exit status (0: one of those two was given; CLI_WRONG: there
+ * was a message), or CLI_GO_ON with the words that are no options in *words_p, which may be NULL.
+ */
 int cli_read(const struct cli *cli, void *values, int argc, char **argv, char ***words_p);
 
 /* Refuse `value` for `what`, which is "--ranks" or "collective"; `allowed`: "1 to 8", "user, temp".
