@@ -129,3 +129,16 @@ matrix_of_tests() {
         "$results"/unit-test_*.log
     sed 's/^/# /' "$results"/matrix--*.log
 }
+
+# make dist packs what git tracks.
+every_file_is_distributed() {
+    own dist dist CC="ccache gcc"
+    diff <(git -C "$repo" ls-files | sort) \
+        <(tar -tf pcoll-*.tar.xz | sed 's|^[^/]*/||' | sort) | sed -n 's/^< /missing: /p' >missing
+    cat missing
+    [ ! -s missing ]
+}
+
+suite_dist() {
+    check "dist: every tracked file is in the tarball" every_file_is_distributed
+}
