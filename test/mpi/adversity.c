@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* The rank that the launcher gave us: MPI is not there yet. */
@@ -26,19 +27,53 @@ static int meant(const char *who)
     return who != NULL && (strcmp(who, "all") == 0 || strcmp(who, launcher_rank()) == 0);
 }
 
-static void deny_cma(void)
+static void deny_calls(unsigned a, unsigned b, unsigned error)
 {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_process_vm_readv, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_process_vm_writev, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, a, 1, 0), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, b, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
 
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
         check_fail(__FILE__, __LINE__, "seccomp: %s", strerror(errno));
+}
+
+/* With the error of a container's filter, or that of an old kernel. */
+void adversity_deny_cma(const char *who, int unknown)
+{
+    if (meant(who))
+        deny_calls(__NR_process_vm_readv, __NR_process_vm_writev, unknown ? ENOSYS : EPERM);
+}
+
+static void give_up(int signal)
+{
+    (void)signal;
+    _exit(3);
+}
+
+/* Continue as the first process of a PID namespace, with its own /proc, as in a container. */
+static void enter_container(void)
+{
+    int status = 1;
+    pid_t child;
+
+    if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0 ||
+        mount("none", "/", "", MS_REC | MS_PRIVATE, "") != 0)
+        return; /* needs root */
+    child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGTERM, give_up); /* a first process has no default */
+        if (mount("proc", "/proc", "proc", 0, "") != 0)
+            check_fail(__FILE__, __LINE__, "mount /proc: %s", strerror(errno));
+        return;
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        _exit(4);
+    _exit(WEXITSTATUS(status));
 }
 
 static void deny_growth(void)
@@ -120,12 +155,15 @@ static void bind_to_first(void)
         check_fail(__FILE__, __LINE__, "sched_setaffinity: %s", strerror(errno));
 }
 
-void adversity_before_init(const char *cma, int one_core)
+void adversity_before_init(const char *cma, int one_core, const char *memfd, const char *own_pid)
 {
+    if (meant(own_pid))
+        enter_container();
     if (one_core)
         bind_to_first();
-    if (meant(cma))
-        deny_cma();
+    adversity_deny_cma(cma, 0);
+    if (meant(memfd))
+        deny_calls(__NR_memfd_create, __NR_memfd_create, ENOSYS);
 }
 
 void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm, int tiny_shm,

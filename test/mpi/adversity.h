@@ -6,7 +6,10 @@
 
 #include <mpi.h>
 
-void adversity_before_init(const char *deny_cma, int one_core);
+void adversity_before_init(const char *deny_cma, int one_core, const char *no_memfd,
+                           const char *own_pid);
+/* From now on; `who` is "all" or a rank.  unknown: as if the kernel had no such call. */
+void adversity_deny_cma(const char *who, int unknown);
 void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm, int tiny_shm,
                           const char *no_mr);
 

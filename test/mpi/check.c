@@ -159,12 +159,13 @@ void check_begin(int argc, char **argv)
     options = argv;
     check.verbose = check_option("v") != NULL;
     signal(SIGALRM, on_alarm);
-    alarm((unsigned)check_number("timeout", 150));
     if (check_option("expect") != NULL) {
         capture_stderr();
         atexit(show_captured);
     }
-    adversity_before_init(check_option("deny-cma"), check_option("one-core") != NULL);
+    adversity_before_init(check_option("deny-cma"), check_option("one-core") != NULL,
+                          check_option("no-memfd"), check_option("own-pid"));
+    alarm((unsigned)check_number("timeout", 150));
 }
 
 void check_attach(MPI_Comm comm)

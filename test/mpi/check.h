@@ -5,6 +5,8 @@
  *   -seed=N               another random sequence
  *   -timeout=S            seconds until a hang is reported (default 150)
  *   -deny-cma=all|RANK    process_vm_readv/writev fail with EPERM (seccomp), from the start
+ *   -no-memfd=all|RANK    memfd_create fails with ENOSYS (seccomp)
+ *   -own-pid=all|RANK     a PID namespace with a /proc of its own, as in a container (needs root)
  *   -one-core             bound to the first core that this process may use, from the start
  *   -no-shm=all|RANK      no file, and no shared memory, can grow any more after MPI_Init
  *   -tiny-shm             /dev/shm of two pages after MPI_Init (needs root, else not done)

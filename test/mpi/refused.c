@@ -1,0 +1,69 @@
+/* The kernel forbids after a while what it allowed when plans were made: to reach the memory of
+ * other processes (setuid, prctl, a new filter).  Plans go on with the right data, and so do later
+ * ones. -who=all|RANK   to whom (all) -unknown        by ENOSYS, not EPERM */
+
+#include "adversity.h"
+#include "trial.h"
+
+enum { PLANS = 12 };
+
+static void init_all(struct trial *trials, int generation)
+{
+    static const size_t sizes[] = {8, 30000, 400001};
+
+    for (int i = 0; i < PLANS; i++)
+        trial_init(&trials[i], (enum trial_kind)(i % TRIAL_KINDS), sizes[i / TRIAL_KINDS],
+                   i % check.size, (uint64_t)(generation * PLANS + i), MPI_COMM_WORLD,
+                   MPI_INFO_NULL);
+    check_want();
+}
+
+static void run_all(struct trial *trials, int times)
+{
+    for (int i = 0; i < PLANS; i++)
+        trial_run(&trials[i], times);
+}
+
+/* Started in another order on each rank, completed together: no start may wait for others. */
+static void run_at_once(struct trial *trials)
+{
+    MPI_Request requests[PLANS];
+
+    for (int i = 0; i < PLANS; i++)
+        trial_start(&trials[(i + check.rank * 5) % PLANS]);
+    for (int i = 0; i < PLANS; i++)
+        requests[i] = trials[i].request;
+    MPI(MPI_Waitall(PLANS, requests, MPI_STATUSES_IGNORE));
+    for (int i = 0; i < PLANS; i++)
+        trial_verify(&trials[i]);
+}
+
+static void free_all(struct trial *trials)
+{
+    for (int i = 0; i < PLANS; i++)
+        trial_free(&trials[i]);
+}
+
+int main(int argc, char **argv)
+{
+    struct trial first[PLANS], later[PLANS];
+    const char *who;
+
+    check_init(&argc, &argv, MPI_THREAD_SINGLE);
+    who = check_option("who");
+    check_phase("before");
+    init_all(first, 0);
+    run_all(first, 3);
+    adversity_deny_cma(who != NULL ? who : "all", check_option("unknown") != NULL);
+    check_phase("refused");
+    run_all(first, 3);
+    run_at_once(first);
+    check_phase("refused, later plans");
+    init_all(later, 1);
+    run_all(later, 3);
+    run_at_once(later);
+    run_at_once(first);
+    free_all(first);
+    free_all(later);
+    return check_done();
+}
