@@ -13,6 +13,9 @@
 
 enum { MAX_RANKS = 1 << 24, MAX_US = 1000000000 };
 
+#define WANTED(NAME, name, unit, what)                                                             \
+    {OPTION(#name, CLI_REAL, wanted.name), .min = 0, .max = MAX_US},
+
 static const struct cli_option options_known[] = {
     {OPTION("ranks", CLI_LIST, ranks), .min = 1, .max = MAX_RANKS},
     {OPTION("bytes", CLI_LIST, bytes), .min = 0, .max = UINT64_C(1) << 40},
@@ -28,14 +31,7 @@ static const struct cli_option options_known[] = {
     {OPTION("table", CLI_TEXT, table)},
     {OPTION("medium", CLI_TEXT, medium)},
     {OPTION("node-medium", CLI_TEXT, node_medium)},
-    {OPTION("L", CLI_REAL, wanted.L), .min = 0, .max = MAX_US},
-    {OPTION("o", CLI_REAL, wanted.o), .min = 0, .max = MAX_US},
-    {OPTION("g", CLI_REAL, wanted.g), .min = 0, .max = MAX_US},
-    {OPTION("G", CLI_REAL, wanted.G), .min = 0, .max = MAX_US},
-    {OPTION("rma", CLI_REAL, wanted.rma), .min = 0, .max = MAX_US},
-    {OPTION("copy", CLI_REAL, wanted.copy), .min = 0, .max = MAX_US},
-    {OPTION("call", CLI_REAL, wanted.call), .min = 0, .max = MAX_US},
-    {OPTION("turn", CLI_REAL, wanted.turn), .min = 0, .max = MAX_US},
+    PCOLL_REQUIRED_PARAMETERS(WANTED) /* each by its name */
     {OPTION("cores", CLI_INT, wanted.cores), .min = 0, .max = 1 << 20},
     {OPTION("network", CLI_TEXT, network)},
     {OPTION("hop", CLI_REAL, engine.network.hop), .min = 0, .max = MAX_US},
@@ -102,22 +98,14 @@ static int read_table(const char *name, struct pcoll_table **table_p)
     return failed ? CLI_WRONG : CLI_GO_ON;
 }
 
-static void override(double *value, double wanted)
+static void override(struct pcoll_machine *machine, struct pcoll_machine *wanted)
 {
-    if (wanted >= 0)
-        *value = wanted;
-}
+    for (int i = 0; i < PCOLL_NUM_REQUIRED; i++) {
+        const double value = *pcoll_machine_parameter(wanted, (enum pcoll_parameter)i);
 
-static void override_all(struct pcoll_machine *machine, const struct pcoll_machine *wanted)
-{
-    override(&machine->L, wanted->L);
-    override(&machine->o, wanted->o);
-    override(&machine->g, wanted->g);
-    override(&machine->G, wanted->G);
-    override(&machine->rma, wanted->rma);
-    override(&machine->copy, wanted->copy);
-    override(&machine->call, wanted->call);
-    override(&machine->turn, wanted->turn);
+        if (value >= 0)
+            *pcoll_machine_parameter(machine, (enum pcoll_parameter)i) = value;
+    }
     machine->cores = wanted->cores;
 }
 
@@ -135,7 +123,7 @@ static int make_machine(struct options *options)
         status = find_machine(table, options->node_medium ? options->node_medium : "shm",
                               &options->node);
     pcoll_table_destroy(table);
-    override_all(machine, &options->wanted);
+    override(machine, &options->wanted);
     machine->node = options->ppn == 0 ? NULL : &options->node;
     if (options->engine.network.G < 0)
         options->engine.network.G = machine->G;
@@ -224,6 +212,7 @@ static int finish(struct options *options, char **words)
     return status == CLI_GO_ON ? make_machine(options) : status;
 }
 
+#define NOT_WANTED(NAME, name, unit, what) .name = -1,
 static struct options usual_options(void)
 {
     return (struct options){
@@ -232,8 +221,7 @@ static struct options usual_options(void)
         .ports = {{1}, 1},
         .ppn = 1,
         .network = "flat",
-        .wanted =
-            {.L = -1, .o = -1, .g = -1, .G = -1, .rma = -1, .copy = -1, .call = -1, .turn = -1},
+        .wanted = {PCOLL_REQUIRED_PARAMETERS(NOT_WANTED)},
         .engine = {.seed = 1, .most_memory = UINT64_C(6) << 30, .why = stderr, .network.G = -1},
     };
 }

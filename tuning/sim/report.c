@@ -3,6 +3,8 @@
 
 #include "tuning/sim/options.h"
 
+#include "tuning/table/estimates.h"
+
 void report_head(const struct options *options, FILE *out)
 {
     const struct pcoll_machine *machine = &options->engine.machine;
@@ -69,13 +71,14 @@ static void json_row(const struct options *options, const struct row *row, FILE 
 void report_json(const struct options *options, const struct row *rows, int count, FILE *out)
 {
     const struct pcoll_engine_options *engine = &options->engine;
-    const struct pcoll_machine *m = &engine->machine;
+    struct pcoll_machine m = engine->machine;
 
     fprintf(out, "{ \"collective\": \"%s\",\n", pcoll_coll_name(options->coll));
-    fprintf(out, "  \"machine\": { \"L\": %g, \"o\": %g, \"g\": %g, \"G\": %g, \"rma\": %g, ", m->L,
-            m->o, m->g, m->G, m->rma);
-    fprintf(out, "\"copy\": %g, \"call\": %g, \"turn\": %g, \"cores\": %d },\n", m->copy, m->call,
-            m->turn, m->cores);
+    fputs("  \"machine\": { ", out);
+    for (int i = 0; i < PCOLL_NUM_REQUIRED; i++)
+        fprintf(out, "\"%s\": %g, ", pcoll_parameters[i].name,
+                *pcoll_machine_parameter(&m, (enum pcoll_parameter)i));
+    fprintf(out, "\"cores\": %d },\n", m.cores);
     fprintf(out, "  \"ranks_per_node\": %d, \"instances\": %d, \"skew_us\": %g, ", options->ppn,
             engine->instances > 0 ? engine->instances : 1, engine->skew);
     fprintf(out, "\"noise_us\": %g, \"seed\": %" PRIu64 ", \"host_driven\": %s,\n", engine->noise,

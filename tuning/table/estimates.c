@@ -1,21 +1,16 @@
 #include "tuning/table/estimates.h"
 
+#include <stddef.h>
 #include <string.h>
 
-const char *const pcoll_parameter_names[PCOLL_NUM_PARAMETERS] = {
-    [PCOLL_PARAMETER_L] = "L",
-    [PCOLL_PARAMETER_O] = "o",
-    [PCOLL_PARAMETER_GAP] = "g",
-    [PCOLL_PARAMETER_G] = "G",
-    [PCOLL_PARAMETER_RMA] = "rma",
-    [PCOLL_PARAMETER_COPY] = "copy",
-    [PCOLL_PARAMETER_CALL] = "call",
-    [PCOLL_PARAMETER_TURN] = "turn",
-    [PCOLL_PARAMETER_PACK] = "pack",
-    [PCOLL_PARAMETER_REDUCE] = "reduce",
-    [PCOLL_PARAMETER_REGISTER] = "register",
-    [PCOLL_PARAMETER_PIN] = "pin",
-};
+#define REQUIRED(NAME, name, unit, what)                                                           \
+    [PCOLL_PARAMETER_##NAME] = {#name, unit, what, 1, offsetof(struct pcoll_machine, name)},
+#define OPTIONAL(NAME, name, unit, what) [PCOLL_PARAMETER_##NAME] = {#name, unit, what, 0, 0},
+const struct pcoll_parameter_row pcoll_parameters[PCOLL_NUM_PARAMETERS] = {
+    PCOLL_REQUIRED_PARAMETERS(REQUIRED) PCOLL_OPTIONAL_PARAMETERS(OPTIONAL)};
+
+_Static_assert(offsetof(struct pcoll_machine, cores) == PCOLL_NUM_REQUIRED * sizeof(double),
+               "every time and rate of a machine is a required parameter");
 
 const char *const pcoll_level_names[PCOLL_NUM_LEVELS] = {
     [PCOLL_LEVEL_ANY] = "any",
@@ -50,19 +45,17 @@ void pcoll_estimates_inherit(struct pcoll_estimates *estimates, const struct pco
     }
 }
 
+double *pcoll_machine_parameter(struct pcoll_machine *machine, enum pcoll_parameter parameter)
+{
+    return (double *)(void *)((char *)machine + pcoll_parameters[parameter].offset);
+}
+
 struct pcoll_machine pcoll_estimates_machine(const struct pcoll_estimates *estimates)
 {
-    const struct pcoll_machine machine = {
-        .L = estimates->value[PCOLL_PARAMETER_L],
-        .o = estimates->value[PCOLL_PARAMETER_O],
-        .g = estimates->value[PCOLL_PARAMETER_GAP],
-        .G = estimates->value[PCOLL_PARAMETER_G],
-        .rma = estimates->value[PCOLL_PARAMETER_RMA],
-        .copy = estimates->value[PCOLL_PARAMETER_COPY],
-        .call = estimates->value[PCOLL_PARAMETER_CALL],
-        .turn = estimates->value[PCOLL_PARAMETER_TURN],
-    };
+    struct pcoll_machine machine = {.cores = 0};
 
+    for (int i = 0; i < PCOLL_NUM_REQUIRED; i++)
+        *pcoll_machine_parameter(&machine, (enum pcoll_parameter)i) = estimates->value[i];
     return machine;
 }
 

@@ -27,7 +27,7 @@ static enum pcoll_result read_bound(struct pcoll_reader *reader, struct json_obj
 static int find_parameter(const char *name)
 {
     for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
-        if (strcmp(pcoll_parameter_names[i], name) == 0)
+        if (strcmp(pcoll_parameters[i].name, name) == 0)
             return i;
     return -1;
 }
@@ -70,12 +70,12 @@ static enum pcoll_result check_intervals(struct pcoll_reader *reader,
             continue;
         if (!(estimates->given & bit))
             return pcoll_reader_refuse_field(reader, record, "intervals",
-                                             "of %s, which is not given", pcoll_parameter_names[i]);
+                                             "of %s, which is not given", pcoll_parameters[i].name);
         if (estimates->low[i] > estimates->value[i] || estimates->value[i] > estimates->high[i])
             return pcoll_reader_refuse_field(reader, record, "intervals",
                                              "%s is not within its own (allowed: low <= %s "
                                              "<= high)",
-                                             pcoll_parameter_names[i], pcoll_parameter_names[i]);
+                                             pcoll_parameters[i].name, pcoll_parameters[i].name);
     }
     return PCOLL_OK;
 }
@@ -86,30 +86,22 @@ static enum pcoll_result read_levels(struct pcoll_reader *reader, struct json_ob
                                      void *to);
 
 /* In the order of enum pcoll_parameter; then what a level has, then what a medium has too. */
-#define PARAMETER(name, number, required)                                                          \
-    {                                                                                              \
-        name, read_parameter, offsetof(struct pcoll_estimates, value) + (number) * sizeof(double), \
-            required                                                                               \
-    }
-#define PARAMETERS(required)                                                                       \
-    PARAMETER("L", PCOLL_PARAMETER_L, required), PARAMETER("o", PCOLL_PARAMETER_O, required),      \
-        PARAMETER("g", PCOLL_PARAMETER_GAP, required),                                             \
-        PARAMETER("G", PCOLL_PARAMETER_G, required),                                               \
-        PARAMETER("rma", PCOLL_PARAMETER_RMA, required),                                           \
-        PARAMETER("copy", PCOLL_PARAMETER_COPY, required),                                         \
-        PARAMETER("call", PCOLL_PARAMETER_CALL, required),                                         \
-        PARAMETER("turn", PCOLL_PARAMETER_TURN, required),                                         \
-        PARAMETER("pack", PCOLL_PARAMETER_PACK, 0),                                                \
-        PARAMETER("reduce", PCOLL_PARAMETER_REDUCE, 0),                                            \
-        PARAMETER("register", PCOLL_PARAMETER_REGISTER, 0),                                        \
-        PARAMETER("pin", PCOLL_PARAMETER_PIN, 0),                                                  \
-    {                                                                                              \
-        "intervals", read_intervals, 0, 0                                                          \
-    }
+#define FIELD(NAME, name, is_required)                                                             \
+    {#name, read_parameter,                                                                        \
+     offsetof(struct pcoll_estimates, value) + PCOLL_PARAMETER_##NAME * sizeof(double),            \
+     is_required},
+#define REQUIRED(NAME, name, unit, what) FIELD(NAME, name, 1)
+#define OPTIONAL(NAME, name, unit, what) FIELD(NAME, name, 0)
 
-static const struct pcoll_field level_fields[] = {PARAMETERS(0), {NULL, NULL, 0, 0}};
+static const struct pcoll_field level_fields[] = {
+    PCOLL_REQUIRED_PARAMETERS(OPTIONAL)
+        PCOLL_OPTIONAL_PARAMETERS(OPTIONAL){"intervals", read_intervals, 0, 0},
+    {NULL, NULL, 0, 0}};
 static const struct pcoll_field medium_fields[] = {
-    PARAMETERS(1), {"levels", read_levels, 0, 0}, {NULL, NULL, 0, 0}};
+    PCOLL_REQUIRED_PARAMETERS(REQUIRED)
+        PCOLL_OPTIONAL_PARAMETERS(OPTIONAL){"intervals", read_intervals, 0, 0},
+    {"levels", read_levels, 0, 0},
+    {NULL, NULL, 0, 0}};
 
 static enum pcoll_result read_estimates(struct pcoll_reader *reader, struct json_object *value,
                                         const struct pcoll_field *fields,

@@ -114,7 +114,7 @@ static void write_intervals(struct writer *writer, const struct pcoll_estimates 
     for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++) {
         if (!(estimates->sure & pcoll_parameter_bit((enum pcoll_parameter)i)))
             continue;
-        key(writer, pcoll_parameter_names[i]);
+        key(writer, pcoll_parameters[i].name);
         fputc('[', writer->out);
         write_number(writer, estimates->low[i]);
         fputs(", ", writer->out);
@@ -129,7 +129,7 @@ static void write_estimates(struct writer *writer, const struct pcoll_estimates 
     for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++) {
         if (!(estimates->given & pcoll_parameter_bit((enum pcoll_parameter)i)))
             continue;
-        key(writer, pcoll_parameter_names[i]);
+        key(writer, pcoll_parameters[i].name);
         write_number(writer, estimates->value[i]);
     }
     write_intervals(writer, estimates);

@@ -17,6 +17,7 @@ const char info_help[] =
     "  --max-bytes=B       end of the map (64M); numbers may end in K, M or G\n"
     "  --candidates=BYTES  all candidates for this size, cheapest first\n"
     "  --algorithms        the algorithms there are\n"
+    "  --parameters        the parameters of a machine, as in the tuning table\n"
     "  --check             only read the table\n"
     "\n"
     "The plan\n"

@@ -19,7 +19,7 @@ struct settings {
     int nranks, nnodes;
     uint64_t max_bytes;
     int64_t candidates; /* of this size only; -1: the map */
-    int only_check, only_names, no_cma;
+    int only_check, only_names, only_parameters, no_cma;
     struct pcoll_caps caps;
     struct pcoll_table *table;
     struct pcoll_topology *topology;
@@ -50,6 +50,7 @@ static const struct cli_option options[] = {
     {OPTION("max-bytes", CLI_NUMBER, max_bytes), .min = 1, .max = INT64_MAX / 4},
     {OPTION("candidates", CLI_NUMBER, candidates), .min = 0, .max = INT64_MAX / 4},
     {OPTION("algorithms", CLI_FLAG, only_names)},
+    {OPTION("parameters", CLI_FLAG, only_parameters)},
     {OPTION("check", CLI_FLAG, only_check)},
     {OPTION("plan", CLI_TEXT, plan)},
     {OPTION("rank", CLI_INT, show.rank), .min = 0, .max = MAX_RANKS},
@@ -288,6 +289,13 @@ static void print_names(void)
                row->alias ? " (or `" : "", row->alias ? row->alias : "", row->alias ? "')" : "");
 }
 
+static void print_parameters(void)
+{
+    for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
+        printf("%-10s %-8s %-9s %s\n", pcoll_parameters[i].name, pcoll_parameters[i].unit,
+               pcoll_parameters[i].required ? "required" : "optional", pcoll_parameters[i].what);
+}
+
 static int print_choices(const struct settings *settings)
 {
     for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)
@@ -378,10 +386,12 @@ int main(int argc, char **argv)
 
     if (status != CLI_GO_ON)
         return status;
-    if (settings.only_names) {
+    if (settings.only_names)
         print_names();
+    if (settings.only_parameters)
+        print_parameters();
+    if (settings.only_names || settings.only_parameters)
         return 0;
-    }
     status = 1;
     if (load(&settings) == PCOLL_OK && place(&settings) == PCOLL_OK)
         status = settings.only_check ? 0 : print_what_is_asked(&settings);

@@ -246,7 +246,7 @@ static void print_result(const char *name, const struct tune_result *result)
     fprintf(stderr, "%s\n", name);
     for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
         if (result->given & pcoll_parameter_bit((enum pcoll_parameter)i))
-            print_estimate(pcoll_parameter_names[i], &result->estimates[i]);
+            print_estimate(pcoll_parameters[i].name, &result->estimates[i]);
 }
 
 /* What is known to less than NOISE of itself. */
@@ -258,7 +258,7 @@ static void warn_of_noise(const char *name, const struct tune_result *result)
         if (!(result->given & pcoll_parameter_bit((enum pcoll_parameter)i)) ||
             estimate_is_tight(&result->estimates[i], NOISE, NOISE_US))
             continue;
-        fprintf(stderr, "%s%s", count++ ? ", " : "noisy: ", pcoll_parameter_names[i]);
+        fprintf(stderr, "%s%s", count++ ? ", " : "noisy: ", pcoll_parameters[i].name);
     }
     if (count > 0)
         fprintf(stderr, " of %s: better measure again when nothing else runs\n", name);
