@@ -101,23 +101,15 @@ static bool is_served(MPIR_Comm *comm)
     return true;
 }
 
-/* A peer that has not yet looked at its last instance may still read here. */
-static void leave_together(struct MPIDI_PCOLL_comm *state)
-{
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-
-    if (state->group && MPIDI_PCOLL_is_network(state->medium))
-        MPIR_Barrier_fallback(state->comm, &errflag);
-}
-
-/* The communicator goes; its plans may stay. Their requests must not name it any more. MPICH calls
- * this without its lock, as user functions want it. */
+/* The communicator goes; its plans may stay. Their requests must not name it any more. This may run
+ * in a local call, such as the MPI_Request_free of another request that was the last to hold the
+ * communicator, or in the progress engine: it must not wait for other ranks. MPICH calls it without
+ * its lock, as user functions want it. */
 static int delete_state(MPI_Comm comm, int key, void *value, void *extra)
 {
     struct MPIDI_PCOLL_comm *state = value;
 
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    leave_together(state);
     for (struct MPIDI_PCOLL_plan *plan = state->plans; plan; plan = plan->sibling_next)
         plan->preq->comm = NULL;
     state->comm = NULL;

@@ -197,6 +197,7 @@ void MPIDI_PCOLL_network_poll(void)
 {
 #ifdef MPIDI_PCOLL_HAVE_LIBFABRIC
     pcoll_ofi_rma_poll();
+    pcoll_ofi_trigger_leave();
 #endif
 }
 

@@ -14,7 +14,7 @@ pcoll_ofi_sources = \
     %D%/ofi_rma/binding.h %D%/ofi_rma/bind.c %D%/ofi_rma/swap.c %D%/ofi_rma/resolve.c \
     %D%/ofi_trigger/ofi_trigger.h %D%/ofi_trigger/ofi_trigger.c %D%/ofi_trigger/state.h \
     %D%/ofi_trigger/group.c %D%/ofi_trigger/open.c %D%/ofi_trigger/bind.c \
-    %D%/ofi_trigger/work.c
+    %D%/ofi_trigger/unbind.c %D%/ofi_trigger/work.c
 
 # Only for tests and tools.
 pcoll_tool_sources += \

@@ -3,9 +3,6 @@
  *
  * All take the same steps, whatever has failed at some of them; they agree before the first message
  * and after the last.
- *
- * Unbinding is local, but a peer may be behind and still signal.  So a plan is put on a list and
- * ends when its counters have got all that the instances it has started bring.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -17,7 +14,6 @@
 struct place {
     int32_t buffer;  /* PCOLL_NONE: the doorbell of `counter` */
     int32_t counter; /* which the writes raise, or PCOLL_NONE */
-    int32_t is_read;
 };
 
 struct want {
@@ -25,15 +21,16 @@ struct want {
     uint32_t signals[]; /* [nphases] */
 };
 
+struct key {
+    uint64_t key, base;
+};
+
 struct letter {
     struct pcoll_ofi_name name;
+    struct key farewell; /* where the reader's farewell goes */
     int32_t nwants;
     int32_t pad;
     /* then the wants */
-};
-
-struct key {
-    uint64_t key, base;
 };
 
 struct binding {
@@ -77,8 +74,7 @@ static struct place place_of(const struct pcoll_entry *entry)
     int is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
 
     return (struct place){.buffer = is_move ? (int32_t)entry->remote.buffer : PCOLL_NONE,
-                          .counter = entry->peer_counter,
-                          .is_read = entry->op == PCOLL_OP_GET};
+                          .counter = entry->peer_counter};
 }
 
 /* Do two entries want the same of the same peer? */
@@ -86,8 +82,7 @@ static int same_want(const struct pcoll_entry *a, const struct pcoll_entry *b)
 {
     struct place x = place_of(a), y = place_of(b);
 
-    return a->peer == b->peer && x.buffer == y.buffer && x.counter == y.counter &&
-           x.is_read == y.is_read;
+    return a->peer == b->peer && x.buffer == y.buffer && x.counter == y.counter;
 }
 
 /* Number the wants of each neighbor: want_of[entry]; returns the most of one neighbor. */
@@ -112,12 +107,21 @@ static int number_wants(struct binding *b, int *count)
     return most;
 }
 
+static struct key farewell_key(const struct trigger_bound *bound, int neighbor)
+{
+    uint64_t offset = (BELL_FAREWELLS + (uint64_t)neighbor) * sizeof(bound->bells[0]);
+
+    return (struct key){bound->bell_region.key, bound->bell_region.base + offset};
+}
+
 static void write_letters(struct binding *b)
 {
     const struct pcoll_plan *plan = b->plan;
 
-    for (int n = 0; n < plan->nneighbors; n++)
+    for (int n = 0; n < plan->nneighbors; n++) {
         letter(b, b->own, n)->name = b->bound->endpoint->name;
+        letter(b, b->own, n)->farewell = farewell_key(b->bound, n);
+    }
     for (int p = 0; p < plan->nphases; p++)
         for (int i = plan->phases[p].first; i < plan->phases[p].first + plan->phases[p].count;
              i++) {
@@ -143,7 +147,8 @@ static enum pcoll_result give_doorbell(struct trigger_bound *bound, int counter,
 
     if (c->doorbell.mr == NULL)
         result = pcoll_ofi_register(bound->endpoint, &bound->group->bootstrap, "a doorbell",
-                                    bound->bells, sizeof(bound->bells[0]), c->cntr, &c->doorbell);
+                                    (void *)bound->bells, sizeof(bound->bells[0]), c->cntr,
+                                    &c->doorbell);
     *region_p = &c->doorbell;
     return result;
 }
@@ -190,7 +195,6 @@ static enum pcoll_result give(struct binding *b, const struct want *want, struct
     if (result != PCOLL_OK)
         return result;
     *key = (struct key){region->key, region->base};
-    bound->is_read |= place->is_read && place->buffer >= PCOLL_TEMP;
     for (int p = 0, sum = 0; place->counter != PCOLL_NONE && p < bound->nphases; p++) {
         sum += (int)want->signals[p];
         bound->total[p * bound->ncounters + place->counter] += (uint64_t)sum;
@@ -216,10 +220,24 @@ static enum pcoll_result give_all(struct binding *b)
     return result;
 }
 
+static enum pcoll_result meet_neighbor(struct binding *b, int n)
+{
+    const struct letter *l = letter(b, b->theirs, n);
+    struct trigger_neighbor *neighbor = &b->bound->neighbors[n];
+
+    neighbor->word.key = l->farewell.key;
+    neighbor->word.base = l->farewell.base;
+    return pcoll_ofi_peer(b->bound->endpoint, &b->bound->group->bootstrap, &l->name,
+                          &neighbor->word.peer);
+}
+
 static enum pcoll_result make_works(struct binding *b)
 {
     const struct pcoll_plan *plan = b->plan;
     enum pcoll_result result = PCOLL_OK;
+
+    for (int n = 0; result == PCOLL_OK && n < plan->nneighbors; n++)
+        result = meet_neighbor(b, n);
 
     for (int i = 0; result == PCOLL_OK && i < plan->nentries; i++) {
         struct trigger_target target;
@@ -231,12 +249,10 @@ static enum pcoll_result make_works(struct binding *b)
             continue;
         }
         key = &b->got[b->neighbor_of[i] * b->most + b->want_of[i]];
+        target.peer = b->bound->neighbors[b->neighbor_of[i]].word.peer;
         target.key = key->key;
         target.base = key->base;
-        result = pcoll_ofi_peer(b->bound->endpoint, &b->bound->group->bootstrap,
-                                &letter(b, b->theirs, b->neighbor_of[i])->name, &target.peer);
-        if (result == PCOLL_OK)
-            pcoll_trigger_work(b->bound, i, &target);
+        pcoll_trigger_work(b->bound, i, &target);
     }
     return result;
 }
@@ -335,6 +351,7 @@ enum pcoll_result pcoll_trigger_bind(struct pcoll_group *base, const struct pcol
         b.bound->base.medium = base->medium;
         b.bound->group = group;
         b.bound->endpoint = group->endpoint;
+        group->refs++;
     }
     result = bind_together(&b, &group->bootstrap, memory);
     release(&b);
@@ -343,48 +360,4 @@ enum pcoll_result pcoll_trigger_bind(struct pcoll_group *base, const struct pcol
     else if (b.bound)
         pcoll_trigger_close(b.bound);
     return result;
-}
-
-/* Has all come that the instances started bring?  The provider's thread may still hold a counter:
- * who adds 0 waits for it. */
-static int is_quiet(struct trigger_bound *b)
-{
-    const uint64_t *total = b->total + (size_t)b->phase * (size_t)b->ncounters;
-
-    if (b->is_read || b->failed)
-        return 0;
-    if (b->starts == 0)
-        return 1;
-    for (int c = 0; c < b->ncounters; c++)
-        if (!trigger_reached(&b->counters[c], total[c]))
-            return 0;
-    for (int c = 0; c <= b->ncounters; c++)
-        fi_cntr_add(b->counters[c].cntr, 0);
-    return 1;
-}
-
-void pcoll_trigger_sweep(int all)
-{
-    struct trigger_bound **link = &pcoll_trigger_process.late;
-
-    while (*link) {
-        struct trigger_bound *b = *link;
-
-        if (!all && !is_quiet(b)) {
-            link = &b->next;
-            continue;
-        }
-        *link = b->next;
-        pcoll_trigger_close(b);
-    }
-}
-
-void pcoll_trigger_unbind(struct pcoll_bound *bound)
-{
-    struct trigger_bound *b = trigger_bound_of(bound);
-
-    b->plan = NULL;
-    b->next = pcoll_trigger_process.late;
-    pcoll_trigger_process.late = b;
-    pcoll_trigger_sweep(0);
 }

@@ -35,7 +35,7 @@ static void on_event(void *context, const char *error)
     if (error == NULL || b == NULL || b->failed)
         return;
     b->failed = 1;
-    if (b->group && b->plan)
+    if (b->plan)
         report_error(work, error);
 }
 
@@ -185,6 +185,7 @@ enum pcoll_result pcoll_trigger_group_create(const struct pcoll_bootstrap *boots
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
     if (group) {
+        group->refs = 1;
         group->bootstrap = *bootstrap;
         result = open_group(group);
     }
@@ -193,23 +194,24 @@ enum pcoll_result pcoll_trigger_group_create(const struct pcoll_bootstrap *boots
         group->base.medium = &pcoll_medium_ofi_trigger;
         *group_p = &group->base;
     } else if (group) {
-        pcoll_trigger_group_destroy(&group->base);
+        pcoll_trigger_group_release(group);
     }
     return result;
 }
 
-void pcoll_trigger_group_destroy(struct pcoll_group *base)
+void pcoll_trigger_group_release(struct trigger_group *group)
 {
-    struct trigger_group *group;
-
-    if (base == NULL)
+    if (--group->refs > 0)
         return;
-    group = trigger_group_of(base);
-    for (struct trigger_bound *b = pcoll_trigger_process.late; b; b = b->next)
-        if (b->group == group)
-            b->group = NULL;
     pcoll_ofi_close(group->endpoint);
     free(group);
+}
+
+void pcoll_trigger_group_destroy(struct pcoll_group *base)
+{
+    pcoll_trigger_sweep(0);
+    if (base != NULL)
+        pcoll_trigger_group_release(trigger_group_of(base));
 }
 
 unsigned pcoll_trigger_group_provides(const struct pcoll_group *group)
@@ -224,21 +226,4 @@ enum pcoll_result pcoll_trigger_combine(struct pcoll_group *group, uint64_t *wor
     const struct pcoll_bootstrap *bootstrap = &trigger_group_of(group)->bootstrap;
 
     return bootstrap->combine(bootstrap->context, words, n);
-}
-
-int pcoll_ofi_trigger_leave(void)
-{
-    int n = 0;
-
-    pcoll_trigger_sweep(0);
-    for (const struct trigger_bound *b = pcoll_trigger_process.late; b; b = b->next)
-        n += !b->is_read && !b->failed;
-    return n;
-}
-
-void pcoll_ofi_trigger_finalize(void)
-{
-    pcoll_trigger_sweep(1);
-    pcoll_ofi_close(pcoll_trigger_process.endpoint);
-    pcoll_trigger_process.endpoint = NULL;
 }

@@ -41,14 +41,12 @@ extern struct pcoll_ofi_trigger_settings pcoll_ofi_trigger_settings;
  * stay valid as long as the group: bind and combine use it. */
 extern const struct pcoll_medium pcoll_medium_ofi_trigger;
 
-/* A plan that was unbound stays until all that peers signal it has come.  Ends those for which it
- * has; returns for how many it is still to come.  Those that peers read from are not counted: they
- * stay until the end. */
+/* A plan that was unbound here lingers until its neighbors have unbound it too, as they may still
+ * signal or read here.  End those for which they have; returns how many others there are. */
 int pcoll_ofi_trigger_leave(void);
 
-/* End what is left: when
- * no rank will start, or wait for, any plan (behind a barrier of another kind, as in
- * MPI_Finalize). */
+/* End what is left: when no rank will start, or wait for, any plan, and pcoll_ofi_trigger_leave
+ * returned 0. */
 void pcoll_ofi_trigger_finalize(void);
 
 #endif /* PCOLL_OFI_TRIGGER_H */

@@ -10,10 +10,10 @@ static void report(const struct trigger_bound *b, const char *message)
     b->group->bootstrap.report(b->group->bootstrap.context, message);
 }
 
-/* Works of the fullest phase. */
+/* Works of the fullest phase, or the farewells. */
 static int works_of(const struct pcoll_plan *plan)
 {
-    int most = 0;
+    int most = plan->nneighbors;
 
     for (int p = 0; p < plan->nphases; p++)
         if (plan->phases[p].count > most)
@@ -58,6 +58,11 @@ static enum pcoll_result get_memory(struct trigger_bound *b, const struct pcoll_
     return b->buffers[PCOLL_TEMP] && b->buffers[PCOLL_CELL] ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
+static size_t bells_of(const struct trigger_bound *b)
+{
+    return BELL_FAREWELLS + (size_t)b->nneighbors;
+}
+
 static enum pcoll_result get_tables(struct trigger_bound *b)
 {
     size_t rows = (size_t)b->nphases * (size_t)b->ncounters + 1;
@@ -69,7 +74,10 @@ static enum pcoll_result get_tables(struct trigger_bound *b)
     b->armed = calloc(rows, sizeof(*b->armed));
     b->data = calloc((size_t)b->nphases, sizeof(*b->data));
     b->copies = calloc((size_t)works_of(b->plan) + 1, sizeof(*b->copies));
-    return b->counters && b->works && b->need && b->total && b->armed && b->data && b->copies
+    b->neighbors = calloc((size_t)b->nneighbors + 1, sizeof(*b->neighbors));
+    b->bells = calloc(bells_of(b), sizeof(*b->bells));
+    return b->neighbors && b->bells && b->counters && b->works && b->need && b->total && b->armed &&
+                   b->data && b->copies
                ? PCOLL_OK
                : PCOLL_ERR_NOMEM;
 }
@@ -90,8 +98,8 @@ static enum pcoll_result open_counters(struct trigger_bound *b)
 static enum pcoll_result register_local(struct trigger_bound *b)
 {
     enum pcoll_result result =
-        pcoll_ofi_register(b->endpoint, &b->group->bootstrap, "a doorbell", b->bells,
-                           sizeof(b->bells), NULL, &b->bell_region);
+        pcoll_ofi_register(b->endpoint, &b->group->bootstrap, "a doorbell", (void *)b->bells,
+                           bells_of(b) * sizeof(b->bells[0]), NULL, &b->bell_region);
 
     for (int i = 0; result == PCOLL_OK && i < b->plan->nentries; i++) {
         const struct pcoll_entry *entry = &b->plan->entries[i];
@@ -176,6 +184,7 @@ enum pcoll_result pcoll_trigger_open(struct trigger_bound *b, const struct pcoll
     b->plan = plan;
     b->nphases = plan->nphases;
     b->ncounters = plan->ncounters;
+    b->nneighbors = plan->nneighbors;
     b->capacity = pcoll_ofi_trigger_settings.capacity;
     result = reserve(b);
     if (result == PCOLL_OK)
@@ -223,5 +232,9 @@ void pcoll_trigger_close(struct trigger_bound *b)
     free(b->armed);
     free(b->data);
     free(b->copies);
+    free(b->neighbors);
+    free((void *)b->bells);
+    if (b->group)
+        pcoll_trigger_group_release(b->group);
     free(b);
 }

@@ -5,6 +5,9 @@
 #ifndef PCOLL_OFI_TRIGGER_STATE_H
 #define PCOLL_OFI_TRIGGER_STATE_H
 
+#include <stdatomic.h>
+#include <time.h>
+
 #include <rdma/fi_trigger.h>
 
 #include "offload/ofi/endpoint.h"
@@ -14,6 +17,7 @@ struct trigger_group {
     struct pcoll_group base;
     struct pcoll_bootstrap bootstrap;
     struct pcoll_ofi_endpoint *endpoint;
+    int refs; /* the user's and those of bound plans */
 };
 
 /* A counter of the plan. */
@@ -43,10 +47,28 @@ struct trigger_work {
     int exists; /* WAIT has none, COPY only if it signals a peer */
 };
 
+/* What a rank tells its neighbors when it unbinds a plan. */
+enum trigger_farewell { TRIGGER_HERE, TRIGGER_LEFT, TRIGGER_FAILED };
+
+/* Words of a plan that the network reads and writes; the last are the neighbors' farewells. */
+enum trigger_bell { BELL_OF_PEERS, BELL_FOR_PEERS, BELL_FAREWELL, BELL_FAREWELLS };
+
+/* The peer, and what of its memory. */
+struct trigger_target {
+    fi_addr_t peer;
+    uint64_t key, base;
+};
+
+/* A neighbor, for when this rank leaves. */
+struct trigger_neighbor {
+    struct trigger_target word; /* where the farewell goes */
+    struct trigger_work work;
+};
+
 struct trigger_bound {
     struct pcoll_bound base;
     struct trigger_group *group;
-    struct trigger_bound *next; /* of those that still wait for late signals */
+    struct trigger_bound *next; /* of those that linger */
     const struct pcoll_plan *plan;
     struct pcoll_ofi_endpoint *endpoint;
     int nphases, ncounters;
@@ -56,8 +78,12 @@ struct trigger_bound {
     struct trigger_window *windows;
     int nwindows;
     struct pcoll_ofi_region local[PCOLL_NUM_BUFFERS]; /* for this rank's own works */
+    struct trigger_neighbor *neighbors;               /* [nneighbors] */
+    int nneighbors;
+    int told;                /* neighbors whose farewell has been queued */
+    time_t left_at;          /* when all neighbors were seen to have left, or 0 */
+    _Atomic uint64_t *bells; /* [BELL_FAREWELLS + nneighbors] */
     struct pcoll_ofi_region bell_region;
-    uint64_t bells[2]; /* rung by peers, and what this rank rings theirs with */
     char *buffers[PCOLL_NUM_BUFFERS];
     uint64_t sizes[PCOLL_NUM_BUFFERS];
 
@@ -73,7 +99,6 @@ struct trigger_bound {
     int phase, active, failed;
     int queued;  /* entries of the phase that are queued */
     int waiting; /* counter that is looked at */
-    int is_read; /* peers get from memory that belongs to the plan, and nothing tells when */
     int reserved_counters, reserved_works;
     uint64_t capacity;
 };
@@ -81,7 +106,7 @@ struct trigger_bound {
 /* Of this process. */
 struct trigger_process {
     struct pcoll_ofi_endpoint *endpoint; /* kept open until finalize */
-    struct trigger_bound *late;          /* unbound, but peers may still signal */
+    struct trigger_bound *lingering;     /* unbound here, but perhaps not by all neighbors */
     int counters, works;                 /* taken from the budget */
 };
 extern struct trigger_process pcoll_trigger_process;
@@ -110,6 +135,7 @@ static inline int trigger_reached(const struct trigger_counter *counter, uint64_
 enum pcoll_result pcoll_trigger_group_create(const struct pcoll_bootstrap *bootstrap,
                                              struct pcoll_group **group_p);
 void pcoll_trigger_group_destroy(struct pcoll_group *group);
+void pcoll_trigger_group_release(struct trigger_group *group);
 unsigned pcoll_trigger_group_provides(const struct pcoll_group *group);
 enum pcoll_result pcoll_trigger_combine(struct pcoll_group *group, uint64_t *words, int n);
 
@@ -117,9 +143,11 @@ enum pcoll_result pcoll_trigger_combine(struct pcoll_group *group, uint64_t *wor
 enum pcoll_result pcoll_trigger_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
                                      const struct pcoll_memory *memory,
                                      struct pcoll_bound **bound_p);
+
+/* ofi_trigger/unbind.c */
 void pcoll_trigger_unbind(struct pcoll_bound *bound);
 
-/* End those of the late whose signals have all come; with `all`, the others too. */
+/* End those of the lingering plans that no neighbor needs any more; with `all`, the others too. */
 void pcoll_trigger_sweep(int all);
 
 /* ofi_trigger/open.c: what a plan needs here, before and after the peers have been asked. */
@@ -128,11 +156,9 @@ enum pcoll_result pcoll_trigger_open(struct trigger_bound *bound, const struct p
 void pcoll_trigger_close(struct trigger_bound *bound);
 
 /* ofi_trigger/work.c: the work of an entry; the peer's address and key must be known. */
-struct trigger_target {
-    fi_addr_t peer;
-    uint64_t key, base;
-};
 void pcoll_trigger_work(struct trigger_bound *bound, int entry,
                         const struct trigger_target *target);
+/* The work that writes the farewell to a neighbor. */
+void pcoll_trigger_farewell_work(struct trigger_bound *bound, struct trigger_neighbor *neighbor);
 
 #endif /* PCOLL_OFI_TRIGGER_STATE_H */

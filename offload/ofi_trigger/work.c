@@ -10,6 +10,13 @@ static void make_add(struct trigger_bound *bound, struct trigger_work *w,
     w->work.op.cntr = &w->add;
 }
 
+static void set_bell(struct trigger_bound *bound, struct trigger_work *w, enum trigger_bell bell)
+{
+    w->local.iov_base = (void *)&bound->bells[bell];
+    w->local.iov_len = sizeof(bound->bells[bell]);
+    w->desc = bound->bell_region.desc;
+}
+
 /* Where an RMA operation begins here, and the registration that covers it. */
 static void set_local(struct trigger_bound *bound, struct trigger_work *w,
                       const struct pcoll_entry *entry)
@@ -19,19 +26,15 @@ static void set_local(struct trigger_bound *bound, struct trigger_work *w,
         w->local.iov_len = entry->bytes;
         w->desc = bound->local[entry->local.buffer].desc;
     } else {
-        w->local.iov_base = &bound->bells[1];
-        w->local.iov_len = sizeof(bound->bells[1]);
-        w->desc = bound->bell_region.desc;
+        set_bell(bound, w, BELL_FOR_PEERS);
     }
 }
 
-static void make_rma(struct trigger_bound *bound, struct trigger_work *w,
-                     const struct pcoll_entry *entry, const struct trigger_target *target)
+/* From what `local` names to the target, `offset` bytes on. */
+static void set_rma(struct trigger_bound *bound, struct trigger_work *w,
+                    const struct trigger_target *target, uint64_t offset)
 {
-    int is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
-
-    set_local(bound, w, entry);
-    w->remote.addr = target->base + (is_move ? entry->remote.offset : 0);
+    w->remote.addr = target->base + offset;
     w->remote.len = w->local.iov_len;
     w->remote.key = target->key;
     w->rma.ep = bound->endpoint->ep;
@@ -42,11 +45,22 @@ static void make_rma(struct trigger_bound *bound, struct trigger_work *w,
                                      .rma_iov = &w->remote,
                                      .rma_iov_count = 1,
                                      .context = &w->work};
+    w->work.op_type = FI_OP_WRITE;
+    w->work.op.rma = &w->rma;
+}
+
+static void make_rma(struct trigger_bound *bound, struct trigger_work *w,
+                     const struct pcoll_entry *entry, const struct trigger_target *target)
+{
+    int is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
+
+    set_local(bound, w, entry);
+    set_rma(bound, w, target, is_move ? entry->remote.offset : 0);
     w->work.completion_cntr = is_move && entry->done != PCOLL_NONE
                                   ? bound->counters[entry->done].cntr
                                   : trigger_data_counter(bound);
-    w->work.op_type = entry->op == PCOLL_OP_GET ? FI_OP_READ : FI_OP_WRITE;
-    w->work.op.rma = &w->rma;
+    if (entry->op == PCOLL_OP_GET)
+        w->work.op_type = FI_OP_READ;
 }
 
 /* At start: by the counter of works that are done, which is never below 0.  The signal of a copy is
@@ -65,4 +79,17 @@ void pcoll_trigger_work(struct trigger_bound *bound, int i, const struct trigger
         make_rma(bound, w, entry, target);
     else
         make_add(bound, w, entry);
+}
+
+/* By the counter of works that are done, as above; counted there. */
+void pcoll_trigger_farewell_work(struct trigger_bound *bound, struct trigger_neighbor *neighbor)
+{
+    struct trigger_work *w = &neighbor->work;
+
+    w->bound = bound;
+    w->exists = 1;
+    set_bell(bound, w, BELL_FAREWELL);
+    set_rma(bound, w, &neighbor->word, 0);
+    w->work.triggering_cntr = trigger_data_counter(bound);
+    w->work.completion_cntr = trigger_data_counter(bound);
 }

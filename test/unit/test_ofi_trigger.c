@@ -46,9 +46,17 @@ static int open_party(struct party *p, struct meeting *meeting, int rank)
     return medium->group_create(&p->bootstrap, &p->group) == PCOLL_OK;
 }
 
+/* Until all others have unbound, too. */
+static void leave_party(struct party *p)
+{
+    while (pcoll_ofi_trigger_leave() > 0)
+        usleep(100);
+    meeting_barrier(p->meeting);
+}
+
 static void close_party(struct party *p)
 {
-    meeting_barrier(p->meeting);
+    leave_party(p);
     medium->group_destroy(p->group);
     pcoll_ofi_trigger_finalize();
 }
@@ -322,8 +330,8 @@ static int run_budget(struct meeting *meeting, int rank, void *argument)
     wrong = part_bind(&other) != PCOLL_UNSUPPORTED || (rank == 2 && party.attendee.reports == 0) ||
             part_run(&p, t.instances);
     part_unbind(&p);
-    /* Behind a barrier of all, nothing is late: what was taken is there again. */
-    meeting_barrier(meeting);
+    /* When all have left, what was taken is there again. */
+    leave_party(&party);
     if (wrong || part_bind(&other) != PCOLL_OK)
         return 1;
     part_unbind(&other);

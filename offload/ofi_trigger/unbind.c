@@ -1,0 +1,142 @@
+/*
+ * Unbinding.  It is local, but a neighbor that has not yet unbound the plan may still signal here,
+ * or read communication buffers.  So an unbound plan says farewell to its neighbors, by a write to
+ * a word that each of them keeps for it, and lingers until they have all said so too.
+ */
+#include <rdma/fi_errno.h>
+
+#include "offload/ofi_trigger/state.h"
+
+#define PATIENCE_SECONDS 2 /* for an acknowledgment, when all neighbors have left */
+
+/* Queue what of the farewells the provider takes.  It may refuse one: a neighbor that it cannot
+ * reach will not wait for it. */
+static void say_farewell(struct trigger_bound *b)
+{
+    enum trigger_farewell farewell = b->failed ? TRIGGER_FAILED : TRIGGER_LEFT;
+    int error = 0;
+
+    if (b->told == 0) {
+        atomic_store_explicit(&b->bells[BELL_FAREWELL], farewell, memory_order_relaxed);
+        b->counters[b->ncounters].base += (uint64_t)b->nneighbors;
+    }
+    while (b->told < b->nneighbors && error != -FI_EAGAIN) {
+        struct trigger_neighbor *neighbor = &b->neighbors[b->told];
+
+        pcoll_trigger_farewell_work(b, neighbor);
+        error = fi_control(&b->endpoint->domain->fid, FI_QUEUE_WORK, &neighbor->work.work);
+        b->told += error != -FI_EAGAIN;
+        b->failed |= error != 0 && error != -FI_EAGAIN;
+    }
+}
+
+/* What the neighbors have said: the least of it, but TRIGGER_FAILED counts only when all have
+ * spoken. */
+static enum trigger_farewell hear_farewells(const struct trigger_bound *b)
+{
+    enum trigger_farewell heard = TRIGGER_LEFT;
+
+    for (int i = 0; i < b->nneighbors; i++) {
+        uint64_t word = atomic_load_explicit(&b->bells[BELL_FAREWELLS + i], memory_order_acquire);
+
+        if (word == TRIGGER_HERE)
+            return TRIGGER_HERE;
+        if (word == TRIGGER_FAILED)
+            heard = TRIGGER_FAILED;
+    }
+    return heard;
+}
+
+/* Have the counters gained all that the instances started bring?  Without order a farewell may have
+ * overtaken signals. */
+static int has_all_signals(const struct trigger_bound *b)
+{
+    const uint64_t *total = b->total + (size_t)b->phase * (size_t)b->ncounters;
+
+    for (int c = 0; b->starts > 0 && c < b->ncounters; c++)
+        if (!trigger_reached(&b->counters[c], total[c]))
+            return 0;
+    return 1;
+}
+
+/* Does no neighbor need it any more? */
+static int is_left(struct trigger_bound *b)
+{
+    enum trigger_farewell heard;
+
+    say_farewell(b);
+    if (b->failed || b->told < b->nneighbors)
+        return 0;
+    heard = hear_farewells(b);
+    return heard == TRIGGER_FAILED || (heard == TRIGGER_LEFT && has_all_signals(b));
+}
+
+/* Are the farewells acknowledged, so that the provider has done with this plan?  Its thread may
+ * still hold a counter: who adds 0 waits for it. */
+static int is_done(struct trigger_bound *b)
+{
+    if (!trigger_reached(&b->counters[b->ncounters], 0))
+        return 0;
+    for (int c = 0; c <= b->ncounters; c++)
+        fi_cntr_add(b->counters[c].cntr, 0);
+    return 1;
+}
+
+/* A neighbor that has heard the farewell may close its endpoint before the acknowledgment is out,
+ * as the last step of its MPI_Finalize: then it never comes, and nobody needs it. */
+static int is_waiting(struct trigger_bound *b)
+{
+    if (b->failed)
+        return 0;
+    if (b->left_at == 0)
+        return 1;
+    return time(NULL) <= b->left_at + PATIENCE_SECONDS;
+}
+
+void pcoll_trigger_sweep(int all)
+{
+    struct trigger_bound **link = &pcoll_trigger_process.lingering;
+
+    if (*link)
+        pcoll_ofi_poll_all();
+    while (*link) {
+        struct trigger_bound *b = *link;
+        int left = is_left(b);
+
+        if (left && b->left_at == 0)
+            b->left_at = time(NULL);
+        if (!all && !(left && is_done(b))) {
+            link = &b->next;
+            continue;
+        }
+        *link = b->next;
+        pcoll_trigger_close(b);
+    }
+}
+
+void pcoll_trigger_unbind(struct pcoll_bound *bound)
+{
+    struct trigger_bound *b = trigger_bound_of(bound);
+
+    b->plan = NULL;
+    b->next = pcoll_trigger_process.lingering;
+    pcoll_trigger_process.lingering = b;
+    pcoll_trigger_sweep(0);
+}
+
+int pcoll_ofi_trigger_leave(void)
+{
+    int n = 0;
+
+    pcoll_trigger_sweep(0);
+    for (struct trigger_bound *b = pcoll_trigger_process.lingering; b; b = b->next)
+        n += is_waiting(b);
+    return n;
+}
+
+void pcoll_ofi_trigger_finalize(void)
+{
+    pcoll_trigger_sweep(1);
+    pcoll_ofi_close(pcoll_trigger_process.endpoint);
+    pcoll_trigger_process.endpoint = NULL;
+}
