@@ -133,6 +133,18 @@ static struct MPIDI_PCOLL_plan *discard(struct MPIDI_PCOLL_plan *plan)
     return NULL;
 }
 
+/* MPICH counts a short message as sent once libfabric has it, but a provider whose progress is
+ * manual may keep it until it is asked again: `sockets` sends one message of its queue at each
+ * look. A rank that starts the plan and computes must not leave the others waiting in this call.
+ * The queue holds no more than what was sent to the neighbors and in the last agreement. */
+static void flush_messages(const struct pcoll_plan *plan)
+{
+    enum { OF_AGREEMENT = 8, SWAPS = 2 };
+
+    for (int i = 0; i < SWAPS * plan->nneighbors + OF_AGREEMENT; i++)
+        MPID_Progress_test(NULL);
+}
+
 /* Generate and bind. NULL when that is declined, by all ranks. A rank that has no memory left, or
  * cannot even generate, still takes part in what all others wait for. */
 static struct MPIDI_PCOLL_plan *make_plan(struct call *call, struct MPIDI_PCOLL_comm *state,
@@ -152,6 +164,8 @@ static struct MPIDI_PCOLL_plan *make_plan(struct call *call, struct MPIDI_PCOLL_
         pcoll_plan_destroy(raw);
         return discard(plan);
     }
+    if (MPIDI_PCOLL_is_network(state->medium))
+        flush_messages(raw);
     plan->bound = bound;
     plan->medium = state->medium;
     plan->plan = raw;
