@@ -167,8 +167,10 @@ void adversity_before_init(const char *cma, int one_core, const char *memfd, con
 }
 
 void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm, int tiny_shm,
-                          const char *no_mr)
+                          const char *no_mr, const char *slow)
 {
+    if (meant(slow))
+        slow_down();
     if (meant(no_mr))
         deny_registration();
     if (tiny_shm)

@@ -177,7 +177,8 @@ void check_attach(MPI_Comm comm)
     check.shared = seed * 0x9E3779B97F4A7C15u;
     check.local = check.shared ^ ((uint64_t)(check.rank + 1) << 32);
     adversity_after_init(comm, check_option("no-shm"), check_option("own-shm"),
-                         check_option("tiny-shm") != NULL, check_option("no-mr"));
+                         check_option("tiny-shm") != NULL, check_option("no-mr"),
+                         check_option("slow"));
     if (check_option("want") != NULL) {
         fallbacks = check_pvar("coll_offload_fallbacks");
         most_plans = check_pvar("coll_offload_plans");

@@ -12,6 +12,7 @@
  *   -tiny-shm             /dev/shm of two pages after MPI_Init (needs root, else not done)
  *   -own-shm=RANK         that rank cannot see the others' /dev/shm (needs root, else not done)
  *   -no-mr=all|RANK       libfabric registers no memory any more after MPI_Init
+ *   -slow=all|RANK        late to see what has come over libfabric's `sockets`, after MPI_Init
  *   -expect[=TEXT]         TEXT must appear on some rank's stderr, which is not shown; repeatable;
  *                         without TEXT anything may
  *   -want=plans|mpich     persistent collectives must have run as plans, or none of them
