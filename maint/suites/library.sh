@@ -105,6 +105,8 @@ suite_tables() {
     tap plans "$repo/test/tables/plans" "$build/pcoll/pcoll-info"
     tap timelines "$repo/test/tables/timelines" "$build/pcoll/tuning/sim/pcoll-sim" \
         "$build/pcoll/pcoll-info"
+    tap timelines "$repo/test/tables/timelines" "$build/pcoll/tuning/sim/pcoll-sim" \
+        "$build/pcoll/pcoll-info"
 }
 
 suite_fuzz() {
