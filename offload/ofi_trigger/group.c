@@ -125,7 +125,7 @@ static enum pcoll_result probe(struct pcoll_ofi_endpoint *endpoint,
                                const struct pcoll_bootstrap *bootstrap)
 {
     struct probe *p = calloc(1, sizeof(*p));
-    struct fid_cntr **counters[] = {&p->from, &p->to, &p->done};
+    struct fid_cntr *counters[3];
     const char *lack;
     char text[160];
 
@@ -135,9 +135,12 @@ static enum pcoll_result probe(struct pcoll_ofi_endpoint *endpoint,
     p->bootstrap = bootstrap;
     lack = try_probe(p);
     pcoll_ofi_unregister(&p->region);
+    counters[0] = p->from;
+    counters[1] = p->to;
+    counters[2] = p->done;
     for (int i = 0; i < 3; i++)
-        if (*counters[i])
-            fi_close(&(*counters[i])->fid);
+        if (counters[i])
+            fi_close(&counters[i]->fid);
     free(p);
     if (lack == NULL)
         return PCOLL_OK;
