@@ -109,8 +109,6 @@ suite_tables() {
     tap plans "$repo/test/tables/plans" "$build/pcoll/pcoll-info"
     tap timelines "$repo/test/tables/timelines" "$build/pcoll/tuning/sim/pcoll-sim" \
         "$build/pcoll/pcoll-info"
-    tap timelines "$repo/test/tables/timelines" "$build/pcoll/tuning/sim/pcoll-sim" \
-        "$build/pcoll/pcoll-info"
 }
 
 suite_fuzz() {
