@@ -11,6 +11,7 @@ pcoll_sources = \
     %D%/report.c \
     %D%/comm.c \
     %D%/medium.c \
+    %D%/network.c \
     %D%/data.c \
     %D%/init.c \
     %D%/run.c
@@ -22,6 +23,7 @@ include $(top_srcdir)/src/mpid/ch4/ch4_coll/tuning/sources.mk
 
 ## tuning/default_json.c holds tuning/data/default.json as a string; the graft writes it.
 if BUILD_CH4_COLL_LIBFABRIC
+AM_CPPFLAGS += -DPCOLL_HAVE_LIBFABRIC
 pcoll_sources += $(pcoll_ofi_sources)
 endif BUILD_CH4_COLL_LIBFABRIC
 mpi_core_sources += $(pcoll_sources) src/mpid/ch4/ch4_coll/tuning/default_json.c

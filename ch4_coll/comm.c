@@ -236,8 +236,8 @@ static enum pcoll_result find_level(struct MPIDI_PCOLL_comm *state)
 /* The first medium that is to be had, from `number` on; state->group stays NULL if none is. */
 static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node)
 {
-    for (; number != PCOLL_NONE; number = MPIDI_PCOLL_medium_next(number, one_node)) {
-        state->medium = MPIDI_PCOLL_medium(number);
+    for (; number != PCOLL_NONE; number = pcoll_media_next(number, one_node)) {
+        state->medium = pcoll_media[number];
         if (MPIDI_PCOLL_is_network(state->medium))
             MPIDI_PCOLL_run_network();
         if (state->medium->group_create(&state->bootstrap, &state->group) == PCOLL_OK)

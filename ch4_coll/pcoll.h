@@ -7,7 +7,7 @@
 
 #include "algorithms/algorithm.h"
 #include "algorithms/topology.h"
-#include "offload/medium.h"
+#include "offload/media.h"
 #include "tuning/choose.h"
 
 /* ---- data.c: what the user passed, and the contiguous bytes that a plan works on ---- */
@@ -55,26 +55,22 @@ void MPIDI_PCOLL_comm_free_keyval(void);
 /* Before the end: unbind the plans that the user did not free. */
 void MPIDI_PCOLL_comm_unbind_all(void);
 
-/* ---- medium.c: what carries plans ---- */
+/* ---- network.c: what MPICH or the user has between nodes ---- */
 
-enum { MPIDI_PCOLL_MEDIUM_SHM, MPIDI_PCOLL_MEDIUM_RMA, MPIDI_PCOLL_MEDIUM_TRIGGER };
-
-/* NULL: not in this build. */
-const struct pcoll_medium *MPIDI_PCOLL_medium(int number);
-/* What the settings of this rank ask for; PCOLL_NONE: MPICH's path. */
-int MPIDI_PCOLL_medium_hint(bool one_node);
-/* What to try when medium `number` is not to be had; PCOLL_NONE: MPICH's path. */
-int MPIDI_PCOLL_medium_next(int number, bool one_node);
-bool MPIDI_PCOLL_is_network(const struct pcoll_medium *medium);
 /* For libfabric; NULL: its own choice.  The interface may be a list. */
 const char *MPIDI_PCOLL_provider(void);
 const char *MPIDI_PCOLL_interface(void);
+
+/* ---- medium.c: what carries plans ---- */
+
+/* What the settings of this rank ask for, a number of pcoll_media; PCOLL_NONE: MPICH's path. */
+int MPIDI_PCOLL_medium_hint(bool one_node);
+bool MPIDI_PCOLL_is_network(const struct pcoll_medium *medium);
 
 /* From the first group of a network medium on, its progress must go on whenever this process waits
  * for anything. */
 void MPIDI_PCOLL_network_opened(void);
 bool MPIDI_PCOLL_network_used(void);
-void MPIDI_PCOLL_network_poll(void);
 /* Have all plans that were unbound here been left by their peers, too? */
 bool MPIDI_PCOLL_network_left(void);
 void MPIDI_PCOLL_network_close(void);

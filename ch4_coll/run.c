@@ -88,7 +88,7 @@ static int progress_hook(int *made_progress)
     int done = 0;
 
     if (MPIDI_PCOLL_network_used())
-        MPIDI_PCOLL_network_poll();
+        pcoll_media_poll();
     DL_FOREACH_SAFE(active_plans, plan, next)
     {
         enum pcoll_result result = plan->medium->progress(plan->bound);

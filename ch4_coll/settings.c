@@ -262,12 +262,22 @@ static struct pcoll_hint hint_of(enum pcoll_coll coll, MPIR_Info *info, char *va
     return hint;
 }
 
-/* ofi_rma goes through shared memory inside a node, ofi_trigger through the network everywhere. */
-static const char *medium_in_node(const struct MPIDI_PCOLL_comm *state)
+static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state)
 {
-    return state->medium == MPIDI_PCOLL_medium(MPIDI_PCOLL_MEDIUM_RMA)
-               ? MPIDI_PCOLL_medium(MPIDI_PCOLL_MEDIUM_SHM)->name
-               : NULL;
+    const int threshold = MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD;
+    const int temp = MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP;
+    const struct pcoll_medium *medium = state->medium;
+    struct pcoll_caps caps = {
+        .level = state->level,
+        .rails = medium->group_rails(state->group),
+        .provides = allowed(state),
+        .user_rma_threshold = threshold > 0 ? (uint64_t)threshold : 0,
+        .max_temp = temp > 0 ? (uint64_t)temp : 0,
+        .cores = MPIDI_PCOLL_cores(),
+    };
+
+    pcoll_caps_of_medium(&caps, medium->name, medium->node_medium, medium->max_slots);
+    return caps;
 }
 
 /* What the model would have had beside the choice. */
@@ -294,18 +304,7 @@ static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
 {
     char value[MPI_MAX_INFO_VAL + 1] = "";
     struct pcoll_hint hint = hint_of(signature->coll, info, value, sizeof(value), out);
-    int threshold = MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD, temp = MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP;
-    struct pcoll_caps caps = {
-        .medium = state->medium->name,
-        .node_medium = medium_in_node(state),
-        .level = state->level,
-        .rails = state->medium->group_rails(state->group),
-        .provides = allowed(state),
-        .max_ring = state->medium == MPIDI_PCOLL_medium(MPIDI_PCOLL_MEDIUM_TRIGGER) ? 8 : 0,
-        .user_rma_threshold = threshold > 0 ? (uint64_t)threshold : 0,
-        .max_temp = temp > 0 ? (uint64_t)temp : 0,
-        .cores = MPIDI_PCOLL_cores(),
-    };
+    struct pcoll_caps caps = caps_of(state);
 
     if (hint.algorithm && strcmp(hint.algorithm, "mpich") == 0)
         return;

@@ -1,7 +1,8 @@
 /*
  * A medium runs plans: it moves bytes and gains counters.
  *
- * It is one table of functions, every slot filled.  Binding is collective over the ranks of the
+ * It is one table of traits and functions, every slot filled, and a row of media.c; nobody else
+ * asks which medium it is.  Binding is collective over the ranks of the
  * group and exchanges all addresses; from then on only plan entries communicate.  Unbinding is
  * local.
  */
@@ -31,8 +32,29 @@ struct pcoll_bound {
 #define pcoll_container_of(pointer, type, member)                                                  \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
+enum pcoll_medium_trait {
+    PCOLL_SPANS_NODES = 1 << 0,   /* reaches other nodes: uses bootstrap->provider and ->interface,
+                                   * and polls while the process waits for anything */
+    PCOLL_RUNS_BY_ITSELF = 1 << 1 /* the network runs plans while no rank looks; few can */
+};
+
 struct pcoll_medium {
     const char *name;
+    unsigned traits;         /* enum pcoll_medium_trait */
+    const char *node_medium; /* what it works like within a node; NULL: like itself */
+    int max_slots; /* of a ring of communication buffers, as counters are scarce; 0: any */
+
+    /* Shall it carry plans where nobody asks for another?  Provider: as in the bootstrap. */
+    int (*suits)(int one_node, const char *provider);
+
+    /* What remains to be done for the process as a whole.  Poll: what peers need of us, now and
+     * then as long as there is a group, by whoever waits for anything.  Lingering: unbound plans
+     * that peers have yet to unbind; ends those that none needs any more, and answers how many are
+     * left.  Finalize: end them all, when no rank will start, or wait for, any plan (behind a
+     * barrier of another kind, as in MPI_Finalize). */
+    void (*poll)(void);
+    int (*lingering)(void);
+    void (*finalize)(void);
 
     /* Collective.  PCOLL_UNSUPPORTED or an error is the same on all ranks.  The group keeps a copy
      * of *bootstrap; whether it is used later than here, in bind and combine, the medium says. */
@@ -67,6 +89,16 @@ struct pcoll_medium {
      * this plan does not move before. */
     void (*rest)(struct pcoll_bound *bound, unsigned usec);
 };
+
+/* Of media that have nothing to do for the process. */
+static inline void pcoll_nothing(void)
+{
+}
+
+static inline int pcoll_none_lingers(void)
+{
+    return 0;
+}
 
 /* Of media with one endpoint. */
 static inline int pcoll_one_rail(const struct pcoll_group *group)

@@ -1,6 +1,6 @@
 # The sources of this folder, for both builds: ours and MPICH's.
 pcoll_sources += \
-    %D%/medium.h %D%/bootstrap.h %D%/bootstrap.c \
+    %D%/medium.h %D%/media.h %D%/media.c %D%/bootstrap.h %D%/bootstrap.c \
     %D%/shm/shm.h %D%/shm/shm.c \
     %D%/shm/state.h %D%/shm/run.h %D%/shm/group.c %D%/shm/bind.c %D%/shm/cma.c %D%/shm/copy.c \
     %D%/shm/arena.h %D%/shm/arena.c %D%/shm/extents.h %D%/shm/extents.c \

@@ -380,6 +380,14 @@ static int search_without_params(struct search *search, const struct pcoll_hint 
     return search_model(search);
 }
 
+void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char *node_medium,
+                          int max_slots)
+{
+    caps->medium = name;
+    caps->node_medium = node_medium;
+    caps->max_ring = max_slots;
+}
+
 /* Fills search->machine, and *node which it may point to.  0: the table lacks the medium. */
 static int find_machine(struct search *search, const struct pcoll_table *table,
                         struct pcoll_machine *node)

@@ -31,6 +31,10 @@ struct pcoll_caps {
     int cores;         /* as in struct pcoll_machine */
 };
 
+/* Fill in what follows from the medium: its traits (offload/medium.h, which is not seen here). */
+void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char *node_medium,
+                          int max_slots);
+
 /* Beside the default length of a ring of communication buffers, this many slots are a candidate:
  * who fills the ring waits for credit once for half a ring, and with fewer cores than ranks for its
  * turn as well.  A long ring must not push everything else out of the cache. */

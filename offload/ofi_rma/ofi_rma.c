@@ -182,8 +182,20 @@ static void ofi_rest(struct pcoll_bound *base, unsigned usec)
         usleep(usec); /* not in poll(2): what wakes it is often nothing that could be used */
 }
 
+static int ofi_suits(int one_node, const char *provider)
+{
+    (void)provider;
+    return !one_node;
+}
+
 const struct pcoll_medium pcoll_medium_ofi_rma = {
     .name = "ofi_rma",
+    .traits = PCOLL_SPANS_NODES,
+    .node_medium = "shm",
+    .suits = ofi_suits,
+    .poll = pcoll_ofi_rma_poll,
+    .lingering = pcoll_ofi_rma_lingering,
+    .finalize = pcoll_ofi_rma_finalize,
     .group_create = pcoll_ofi_rma_group_create,
     .group_destroy = pcoll_ofi_rma_group_destroy,
     .group_provides = pcoll_ofi_rma_group_provides,

@@ -34,8 +34,8 @@
  * Progress: with manual progress of the provider, a rank that makes no call here takes part in
  * nothing: neither does it see what arrives, nor can others read its buffers, even if its own
  * instance is complete.  So whoever waits for anything in the process must call
- * pcoll_ofi_rma_poll now and then as long as there is a group, and a rank that computes for long
- * can hold up others, as with any rendezvous.
+ * the poll of the medium now and then as long as there is a group, and a rank that computes for
+ * long can hold up others, as with any rendezvous.
  */
 #ifndef PCOLL_OFI_RMA_H
 #define PCOLL_OFI_RMA_H
@@ -43,15 +43,8 @@
 #include "offload/medium.h"
 
 /* Uses bootstrap->provider and ->interface, the same on all ranks of a group.  The bootstrap must
- * stay valid as long as the group. */
+ * stay valid as long as the group.  A plan that was unbound here lingers until its neighbors on
+ * other nodes have unbound it too, as they may still read and write there. */
 extern const struct pcoll_medium pcoll_medium_ofi_rma;
-
-/* Returns how many unbound plans are still here, see below. */
-int pcoll_ofi_rma_poll(void);
-
-/* A plan that was unbound here stays in memory until its neighbors on other nodes have unbound it
- * too, as they may still read and write there.  End what is left: when no rank will start, or wait
- * for, any plan (behind a barrier of another kind, as in MPI_Finalize). */
-void pcoll_ofi_rma_finalize(void);
 
 #endif /* PCOLL_OFI_RMA_H */

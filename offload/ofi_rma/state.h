@@ -186,6 +186,9 @@ enum pcoll_ofi_farewell pcoll_ofi_farewell_of(const struct pcoll_ofi_way *way);
 
 /* ofi_rma/unbind.c */
 void pcoll_ofi_rma_unbind(struct pcoll_bound *bound);
+void pcoll_ofi_rma_poll(void);
+int pcoll_ofi_rma_lingering(void);
+void pcoll_ofi_rma_finalize(void);
 void pcoll_ofi_leave_some(void); /* end the unbound plans that nobody touches any more */
 
 #endif /* PCOLL_OFI_RMA_STATE_H */

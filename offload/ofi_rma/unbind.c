@@ -51,12 +51,17 @@ void pcoll_ofi_rma_unbind(struct pcoll_bound *base)
     pcoll_ofi_leave_some();
 }
 
-int pcoll_ofi_rma_poll(void)
+void pcoll_ofi_rma_poll(void)
+{
+    pcoll_ofi_poll_all();
+    pcoll_ofi_leave_some();
+}
+
+int pcoll_ofi_rma_lingering(void)
 {
     int n = 0;
 
-    pcoll_ofi_poll_all();
-    pcoll_ofi_leave_some();
+    pcoll_ofi_rma_poll();
     for (const struct pcoll_ofi_bound *bound = leaving; bound != NULL; bound = bound->next_leaving)
         n++;
     return n;

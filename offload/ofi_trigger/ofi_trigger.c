@@ -240,8 +240,21 @@ static void trigger_rest(struct pcoll_bound *b, unsigned usec)
         nanosleep(&time, NULL);
 }
 
+/* `sockets` emulates deferred work with a thread that needs a core of its own, so it must be
+ * requested explicitly. */
+static int trigger_suits(int one_node, const char *provider)
+{
+    return !one_node && provider != NULL && strncmp(provider, "cxi", 3) == 0;
+}
+
 const struct pcoll_medium pcoll_medium_ofi_trigger = {
     .name = "ofi_trigger",
+    .traits = PCOLL_SPANS_NODES | PCOLL_RUNS_BY_ITSELF,
+    .max_slots = 8,
+    .suits = trigger_suits,
+    .poll = pcoll_trigger_poll,
+    .lingering = pcoll_trigger_lingering,
+    .finalize = pcoll_trigger_finalize,
     .group_create = pcoll_trigger_group_create,
     .group_destroy = pcoll_trigger_group_destroy,
     .group_provides = pcoll_trigger_group_provides,

@@ -38,15 +38,8 @@ struct pcoll_ofi_trigger_settings {
 extern struct pcoll_ofi_trigger_settings pcoll_ofi_trigger_settings;
 
 /* Uses bootstrap->provider and ->interface, the same on all ranks of a group.  The bootstrap must
- * stay valid as long as the group: bind and combine use it. */
+ * stay valid as long as the group: bind and combine use it.  A plan that was unbound here lingers
+ * until its neighbors have unbound it too, as they may still signal or read here. */
 extern const struct pcoll_medium pcoll_medium_ofi_trigger;
-
-/* A plan that was unbound here lingers until its neighbors have unbound it too, as they may still
- * signal or read here.  End those for which they have; returns how many others there are. */
-int pcoll_ofi_trigger_leave(void);
-
-/* End what is left: when no rank will start, or wait for, any plan, and pcoll_ofi_trigger_leave
- * returned 0. */
-void pcoll_ofi_trigger_finalize(void);
 
 #endif /* PCOLL_OFI_TRIGGER_H */

@@ -139,6 +139,11 @@ void pcoll_trigger_group_release(struct trigger_group *group);
 unsigned pcoll_trigger_group_provides(const struct pcoll_group *group);
 enum pcoll_result pcoll_trigger_combine(struct pcoll_group *group, uint64_t *words, int n);
 
+/* Of the process. */
+void pcoll_trigger_poll(void);
+int pcoll_trigger_lingering(void);
+void pcoll_trigger_finalize(void);
+
 /* ofi_trigger/bind.c */
 enum pcoll_result pcoll_trigger_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
                                      const struct pcoll_memory *memory,

@@ -124,7 +124,7 @@ void pcoll_trigger_unbind(struct pcoll_bound *bound)
     pcoll_trigger_sweep(0);
 }
 
-int pcoll_ofi_trigger_leave(void)
+int pcoll_trigger_lingering(void)
 {
     int n = 0;
 
@@ -134,7 +134,12 @@ int pcoll_ofi_trigger_leave(void)
     return n;
 }
 
-void pcoll_ofi_trigger_finalize(void)
+void pcoll_trigger_poll(void)
+{
+    (void)pcoll_trigger_lingering();
+}
+
+void pcoll_trigger_finalize(void)
 {
     pcoll_trigger_sweep(1);
     pcoll_ofi_close(pcoll_trigger_process.endpoint);

@@ -166,8 +166,18 @@ void pcoll_shm_rest(struct pcoll_bound *base, unsigned usec)
     atomic_fetch_sub_explicit(&line->sleepers, 1, memory_order_relaxed);
 }
 
+static int shm_suits(int one_node, const char *provider)
+{
+    (void)provider;
+    return one_node;
+}
+
 const struct pcoll_medium pcoll_medium_shm = {
     .name = "shm",
+    .suits = shm_suits,
+    .poll = pcoll_nothing,
+    .lingering = pcoll_none_lingers,
+    .finalize = pcoll_nothing,
     .group_create = pcoll_shm_group_create,
     .group_destroy = pcoll_shm_group_destroy,
     .group_provides = pcoll_shm_group_provides,

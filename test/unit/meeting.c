@@ -28,7 +28,7 @@ struct meeting {
     struct mail mail[MEETING_MAX_RANKS][MEETING_MAX_RANKS]; /* [to][from] */
 };
 
-int (*meeting_on_wait)(void);
+void (*meeting_on_wait)(void);
 
 static void wait_a_moment(void)
 {

@@ -9,7 +9,7 @@
 #define MEETING_MAX_RANKS 16
 
 /* Called while a rank waits in a meeting, as others may need it meanwhile; NULL: nothing. */
-extern int (*meeting_on_wait)(void);
+extern void (*meeting_on_wait)(void);
 
 struct meeting; /* in shared memory */
 

@@ -9,6 +9,7 @@ check_PROGRAMS += \
     %D%/test_explore \
     %D%/test_goal \
     %D%/test_levels \
+    %D%/test_media \
     %D%/test_mutants \
     %D%/test_plan \
     %D%/test_plan_check \

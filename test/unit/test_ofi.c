@@ -116,7 +116,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         .medium = medium, .rank = rank, .seed = (unsigned)rank + 1, .starts = scene->starts};
 
     alarm(LIMIT_SECONDS);
-    meeting_on_wait = pcoll_ofi_rma_poll;
+    meeting_on_wait = pcoll_medium_ofi_rma.poll;
     bootstrap.topology = &topology;
     bootstrap.provider = scene->provider;
     bootstrap.interface = rank == 1 && scene->fewer ? scene->fewer : interfaces_of(scene);
@@ -129,7 +129,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     meeting_barrier(meeting);
     medium->group_destroy(part.group);
     meeting_barrier(meeting);
-    pcoll_ofi_rma_finalize();
+    pcoll_medium_ofi_rma.finalize();
     while (nendpoints > 0)
         pcoll_ofi_close(endpoints[--nendpoints]);
     return wrong;
@@ -344,7 +344,7 @@ static int play_farewells(struct scene *scene, struct meeting *meeting, struct p
     if (p.rank == 0)
         part_unbind(&p);
     do {
-        pcoll_ofi_rma_poll();
+        pcoll_medium_ofi_rma.poll();
         said = 0;
         for (int i = 0; p.rank == 1 && i < bound->nways; i++)
             said += pcoll_ofi_farewell_of(&bound->ways[i]) == PCOLL_OFI_LEFT;

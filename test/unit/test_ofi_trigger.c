@@ -49,7 +49,7 @@ static int open_party(struct party *p, struct meeting *meeting, int rank)
 /* Until all others have unbound, too. */
 static void leave_party(struct party *p)
 {
-    while (pcoll_ofi_trigger_leave() > 0)
+    while (pcoll_medium_ofi_trigger.lingering() > 0)
         usleep(100);
     meeting_barrier(p->meeting);
 }
@@ -58,7 +58,7 @@ static void close_party(struct party *p)
 {
     leave_party(p);
     medium->group_destroy(p->group);
-    pcoll_ofi_trigger_finalize();
+    pcoll_medium_ofi_trigger.finalize();
 }
 
 static int make_part(struct part *p, const struct trial *t, const struct party *party)
@@ -308,7 +308,7 @@ static int run_refused(struct meeting *meeting, int rank, void *argument)
     party.bootstrap.provider = rank == 1 ? argument : "sockets";
     if (medium->group_create(&party.bootstrap, &party.group) != PCOLL_UNSUPPORTED)
         return 1;
-    pcoll_ofi_trigger_finalize();
+    pcoll_medium_ofi_trigger.finalize();
     return rank == 1 && party.attendee.reports == 0;
 }
 

@@ -6,6 +6,7 @@
  * are found by halving between powers of two.
  */
 #include "algorithms/topology.h"
+#include "offload/media.h"
 #include "tuning/choose.h"
 #include "tuning/tools/cli.h"
 #include "tuning/tools/show.h"
@@ -71,17 +72,19 @@ static const struct cli_option options[] = {
 
 static const struct cli cli = {.program = "pcoll-info", .help = info_help, .options = options};
 
-/* As ch4_coll has them. */
-static void finish_caps(struct settings *settings)
+/* The medium as ch4_coll has it.  A table may hold others than this build. */
+static int finish_caps(struct settings *settings)
 {
     struct pcoll_caps *caps = &settings->caps;
+    const int number = caps->medium ? pcoll_media_find(caps->medium)
+                                    : pcoll_media_auto(settings->nnodes <= 1, NULL);
+    const struct pcoll_medium *medium = number != PCOLL_NONE ? pcoll_media[number] : NULL;
 
-    if (!caps->medium)
-        caps->medium = settings->nnodes > 1 ? "ofi_rma" : "shm";
-    if (strcmp(caps->medium, "ofi_rma") == 0)
-        caps->node_medium = "shm";
-    if (strcmp(caps->medium, "ofi_trigger") == 0)
-        caps->max_ring = 8;
+    if (medium)
+        pcoll_caps_of_medium(caps, medium->name, medium->node_medium, medium->max_slots);
+    else if (!caps->medium)
+        return cli_complain(&cli, "this build has no medium between nodes");
+    return CLI_GO_ON;
 }
 
 /* As cli_read. */
@@ -115,8 +118,7 @@ static int take_options(struct settings *settings, int count, char **values)
         status = check_plan(settings);
     if (settings->no_cma)
         settings->caps.provides &= ~(unsigned)PCOLL_NEED_USER_RMA;
-    finish_caps(settings);
-    return status;
+    return status == CLI_GO_ON ? finish_caps(settings) : status;
 }
 
 /* ---- table and shape ---- */

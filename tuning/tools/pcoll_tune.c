@@ -6,8 +6,7 @@
  */
 #include "tuning/tools/tune.h"
 
-#include "offload/ofi_rma/ofi_rma.h"
-#include "offload/ofi_trigger/ofi_trigger.h"
+#include "offload/media.h"
 
 #include <errno.h>
 #include <math.h>
@@ -223,8 +222,8 @@ static int can_write(const char *path)
 static int fill_table(struct outcome *outcome, struct pcoll_table *table)
 {
     set_identity(outcome);
-    for (int i = 0; i < TUNE_MEDIA; i++)
-        set_medium(table, outcome, tune_media[i]);
+    for (int i = 0; i < pcoll_nmedia; i++)
+        set_medium(table, outcome, pcoll_media[i]->name);
     *pcoll_table_identity(table) = outcome->identity;
     return pcoll_table_describe(table,
                                 "Measured by pcoll-tune. An interval holds the medians of three "
@@ -340,8 +339,7 @@ static int run(const struct tune_options *options)
         good = agree(tune_plot(options, table));
     pcoll_table_destroy(table);
     tune_meet(MPI_COMM_WORLD);
-    pcoll_ofi_rma_finalize();
-    pcoll_ofi_trigger_finalize();
+    pcoll_media_finalize();
     return !good;
 }
 

@@ -3,7 +3,7 @@ bin_PROGRAMS += pcoll-info
 pcoll_info_SOURCES = \
     %D%/pcoll_info.c %D%/info_help.c \
     %D%/show.h %D%/show.c %D%/show_dot.c %D%/show_json.c
-pcoll_info_LDADD = tuning/tools/libtools.a libpcoll.a $(JSON_LIBS) -lm
+pcoll_info_LDADD = tuning/tools/libtools.a libpcoll.a $(JSON_LIBS) $(LIBFABRIC_LIBS) -lm
 
 # What the programs share, and what pcoll-tune consists of and needs no MPI for.
 noinst_LIBRARIES += %D%/libtools.a

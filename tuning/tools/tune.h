@@ -30,10 +30,6 @@ struct tune_options {
 
 /* ---- tune_options.c ---- */
 
-enum { TUNE_MEDIA = 3 };
-
-extern const char *const tune_media[TUNE_MEDIA]; /* names */
-
 /* Collective.  Answers an exit status, or -1 to go on; the first rank says what is wrong. */
 int tune_take_options(struct tune_options *options, int count, char **values);
 
@@ -75,6 +71,7 @@ void tune_network(MPI_Comm *comm, const struct tune_options *options, struct tun
 /* ---- tune_levels.c: who measures whom, and where ---- */
 
 struct tune_cell {
+    int number; /* of the medium in pcoll_media */
     const struct pcoll_medium *medium;
     enum pcoll_level level; /* PCOLL_LEVEL_ANY: two ranks on one core */
     int ranks[2];           /* of MPI_COMM_WORLD */

@@ -1,9 +1,7 @@
 /* Who measures whom, and where they sit meanwhile. */
 #include "tuning/tools/tune.h"
 
-#include "offload/ofi_rma/ofi_rma.h"
-#include "offload/ofi_trigger/ofi_trigger.h"
-#include "offload/shm/shm.h"
+#include "offload/media.h"
 #include "tuning/tools/places.h"
 
 #include <sched.h>
@@ -158,17 +156,24 @@ static int is_wanted(const struct tune_options *options, const char *name)
     return 0;
 }
 
-static void add_cell(struct cells *cells, const struct pcoll_medium *medium, enum pcoll_level level,
-                     const int units[2])
+/* For each medium between nodes, or each within one; the most common first. */
+static void add_cells(struct cells *cells, int spans_nodes, enum pcoll_level level,
+                      const int units[2])
 {
-    if (cells->count == cells->most || !is_wanted(cells->options, medium->name))
-        return;
-    cells->list[cells->count++] = (struct tune_cell){
-        .medium = medium,
-        .level = level,
-        .ranks = {cells->ranks[0], cells->ranks[1]},
-        .units = {units[0], units[1]},
-    };
+    for (int i = pcoll_nmedia - 1; i >= 0 && cells->count < cells->most; i--) {
+        const struct pcoll_medium *medium = pcoll_media[i];
+
+        if (((medium->traits & PCOLL_SPANS_NODES) != 0) != spans_nodes ||
+            !is_wanted(cells->options, medium->name))
+            continue;
+        cells->list[cells->count++] = (struct tune_cell){
+            .number = i,
+            .medium = medium,
+            .level = level,
+            .ranks = {cells->ranks[0], cells->ranks[1]},
+            .units = {units[0], units[1]},
+        };
+    }
 }
 
 static int add_levels(hwloc_topology_t topology, void *argument)
@@ -178,7 +183,7 @@ static int add_levels(hwloc_topology_t topology, void *argument)
 
     for (int level = PCOLL_LEVEL_SAME_CACHE; level <= PCOLL_LEVEL_OTHER_SOCKET; level++)
         if (places_find(topology, (enum pcoll_level)level, units))
-            add_cell(cells, &pcoll_medium_shm, (enum pcoll_level)level, units);
+            add_cells(cells, 0, (enum pcoll_level)level, units);
     return 1;
 }
 
@@ -189,7 +194,7 @@ static void share_cells(struct cells *cells)
     tune_bcast(cells->list, cells->count * (int)sizeof(*cells->list), cells->ranks[0],
                MPI_COMM_WORLD);
     for (int i = 0; i < cells->count; i++)
-        cells->list[i].medium = &pcoll_medium_shm;
+        cells->list[i].medium = pcoll_media[cells->list[i].number];
 }
 
 int tune_cells(const struct tune_options *options, struct tune_cell *list, int most)
@@ -204,13 +209,11 @@ int tune_cells(const struct tune_options *options, struct tune_cell *list, int m
         if (rank == cells.ranks[0])
             with_topology(add_levels, &cells);
         if (rank == cells.ranks[0] && cells.count == 0)
-            add_cell(&cells, &pcoll_medium_shm, PCOLL_LEVEL_ANY, anywhere);
+            add_cells(&cells, 0, PCOLL_LEVEL_ANY, anywhere);
         share_cells(&cells);
     }
-    if (find_pair(nodes, nranks, 0, cells.ranks)) {
-        add_cell(&cells, &pcoll_medium_ofi_rma, PCOLL_LEVEL_OTHER_HOST, anywhere);
-        add_cell(&cells, &pcoll_medium_ofi_trigger, PCOLL_LEVEL_OTHER_HOST, anywhere);
-    }
+    if (find_pair(nodes, nranks, 0, cells.ranks))
+        add_cells(&cells, 1, PCOLL_LEVEL_OTHER_HOST, anywhere);
     free(nodes);
     return cells.count;
 }

@@ -5,19 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/media.h"
 #include "tuning/tools/cli.h"
 
 #define SECONDS 60
 #define QUICK_SECONDS 15
-
-const char *const tune_media[TUNE_MEDIA] = {"shm", "ofi_rma", "ofi_trigger"};
 
 static const char help[] =
     "usage: mpiexec -n N pcoll-tune [options]   two ranks or more\n"
     "  -o, --output=FILE   the tuning table (standard output)\n"
     "  --quick             15 seconds of measurements in place of 60\n"
     "  --seconds=S         so many, at most; 0: the base table's parameters stay\n"
-    "  --media=A,B         only these (shm,ofi_rma,ofi_trigger)\n"
+    "  --media=A,B         only these; a wrong name gets a list\n"
     "  --provider=NAME     of libfabric (MPIR_CVAR_COLL_OFFLOAD_PROVIDER, FI_PROVIDER)\n"
     "  --interface=NAME    its domain, network interface or address\n"
     "                      (MPIR_CVAR_COLL_OFFLOAD_INTERFACE)\n"
@@ -59,7 +58,7 @@ static const struct cli_option options_known[] = {
 
 static const char *medium_name(int number)
 {
-    return number < TUNE_MEDIA ? tune_media[number] : NULL;
+    return number < pcoll_nmedia ? pcoll_media[number]->name : NULL;
 }
 
 static int check_media(const struct cli *cli, const char *list)

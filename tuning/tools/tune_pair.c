@@ -20,8 +20,7 @@
 
 #include "algorithms/lower/lower.h"
 #include "algorithms/topology.h"
-#include "offload/ofi_trigger/ofi_trigger.h"
-#include "offload/shm/shm.h"
+#include "offload/medium.h"
 #include "tuning/tools/probes.h"
 
 #include <math.h>
@@ -443,14 +442,14 @@ enum pcoll_result tune_pair(MPI_Comm *comm, const struct pcoll_medium *medium,
         .comm = *comm,
         .medium = medium,
         .bootstrap = tune_bootstrap(comm, options),
-        .in_node = medium == &pcoll_medium_shm,
+        .in_node = !(medium->traits & PCOLL_SPANS_NODES),
         .begin = tune_now(),
         .seconds = seconds,
     };
     enum pcoll_result measured;
 
     pair.many = pair.in_node ? MANY_IN_NODE : MANY_BETWEEN;
-    if (!options->media && medium == &pcoll_medium_ofi_trigger)
+    if (!options->media && medium->traits & PCOLL_RUNS_BY_ITSELF)
         pair.bootstrap.report = say_nothing; /* few networks have it */
     measured = prepare(&pair);
     if (measured == PCOLL_OK)

@@ -10,8 +10,7 @@
 
 #include "algorithms/lower/lower.h"
 #include "algorithms/topology.h"
-#include "offload/ofi_rma/ofi_rma.h"
-#include "offload/shm/shm.h"
+#include "offload/media.h"
 #include "tuning/choose.h"
 
 #include <math.h>
@@ -57,21 +56,24 @@ static void set_caps(struct tune_stage *stage)
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
     stage->caps = (struct pcoll_caps){
-        .medium = stage->medium->name,
-        .node_medium = stage->topology ? pcoll_medium_shm.name : NULL,
         .rails = stage->medium->group_rails(stage->group),
         .provides = stage->medium->group_provides(stage->group),
         .max_temp = 4 << 20,
         .cores = cores > 0 ? (int)cores : 1,
     };
+    pcoll_caps_of_medium(&stage->caps, stage->medium->name, stage->medium->node_medium,
+                         stage->medium->max_slots);
 }
 
+/* As MPI_Barrier_init and its kin, but no medium that wants lowered plans. */
 static enum pcoll_result open_group(struct tune_stage *stage, int nnodes)
 {
     enum pcoll_result result = PCOLL_OK;
-    int *nodes;
+    int *nodes, number = pcoll_media_auto(nnodes == 1, NULL);
 
-    stage->medium = nnodes == 1 ? &pcoll_medium_shm : &pcoll_medium_ofi_rma;
+    if (number == PCOLL_NONE)
+        return PCOLL_UNSUPPORTED;
+    stage->medium = pcoll_media[number];
     if (nnodes > 1) {
         nodes = tune_find_nodes();
         result = pcoll_topology_create(nodes, NULL, stage->bootstrap.nranks, &stage->topology);

@@ -1,8 +1,7 @@
 /* Waiting through MPI while the media go on. */
 #include "tuning/tools/tune.h"
 
-#include "offload/ofi_rma/ofi_rma.h"
-#include "offload/ofi_trigger/ofi_trigger.h"
+#include "offload/media.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -28,8 +27,7 @@ void tune_wait(MPI_Request *request, int sleeps)
         MPI_Test(request, &done, MPI_STATUS_IGNORE);
         if (done)
             return;
-        pcoll_ofi_rma_poll();
-        pcoll_ofi_trigger_leave();
+        pcoll_media_poll();
         if (sleeps)
             nanosleep(&nap, NULL);
         else

@@ -1,0 +1,78 @@
+/* The network between nodes: the user's settings, else what MPICH itself uses. */
+
+#include "pcoll.h"
+
+#ifdef HAVE_CH4_NETMOD_OFI
+#include "../netmod/ofi/ofi_impl.h"
+#endif
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_COLL_OFFLOAD_PROVIDER
+      category    : COLLECTIVE
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        libfabric provider of persistent collectives between nodes, as in FI_PROVIDER. Unset: that
+        of MPICH.
+
+    - name        : MPIR_CVAR_COLL_OFFLOAD_INTERFACE
+      category    : COLLECTIVE
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Domain, network interface or address of it that persistent collectives use between nodes, or
+        a list of up to 8 (link1,link2) to stripe long messages over; the i-th of each process talk
+        to each other. Unset: that of MPICH, or the provider's choice if
+        MPIR_CVAR_COLL_OFFLOAD_PROVIDER is set.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+static bool is_set(const char *value)
+{
+    return value && *value;
+}
+
+/* MPICH's own way to other nodes, if it is libfabric's. */
+static const char *mpich_provider(void)
+{
+#ifdef HAVE_CH4_NETMOD_OFI
+    return MPIDI_OFI_global.prov_use[0]->fabric_attr->prov_name;
+#else
+    return NULL;
+#endif
+}
+
+static const char *mpich_interface(void)
+{
+#ifdef HAVE_CH4_NETMOD_OFI
+    return MPIDI_OFI_global.prov_use[0]->domain_attr->name;
+#else
+    return NULL;
+#endif
+}
+
+const char *MPIDI_PCOLL_provider(void)
+{
+    const char *hint = MPIR_CVAR_COLL_OFFLOAD_PROVIDER;
+
+    return is_set(hint) ? hint : mpich_provider();
+}
+
+const char *MPIDI_PCOLL_interface(void)
+{
+    const char *hint = MPIR_CVAR_COLL_OFFLOAD_INTERFACE;
+
+    if (is_set(hint))
+        return hint;
+    return is_set(MPIR_CVAR_COLL_OFFLOAD_PROVIDER) ? NULL : mpich_interface();
+}

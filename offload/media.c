@@ -1,0 +1,83 @@
+/* The table of all media.  Only here is it known which ones there are. */
+#include "offload/media.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "offload/shm/shm.h"
+#ifdef PCOLL_HAVE_LIBFABRIC
+#include "offload/ofi_rma/ofi_rma.h"
+#include "offload/ofi_trigger/ofi_trigger.h"
+#endif
+
+const struct pcoll_medium *const pcoll_media[] = {
+#ifdef PCOLL_HAVE_LIBFABRIC
+    &pcoll_medium_ofi_trigger,
+    &pcoll_medium_ofi_rma,
+#endif
+    &pcoll_medium_shm,
+};
+
+enum { NMEDIA = sizeof(pcoll_media) / sizeof(pcoll_media[0]) };
+
+const int pcoll_nmedia = NMEDIA;
+
+int pcoll_media_find(const char *name)
+{
+    for (int i = 0; i < NMEDIA; i++)
+        if (strcmp(pcoll_media[i]->name, name) == 0)
+            return i;
+    return PCOLL_NONE;
+}
+
+int pcoll_media_auto(int one_node, const char *provider)
+{
+    for (int i = 0; i < NMEDIA; i++)
+        if (pcoll_media[i]->suits(one_node, provider))
+            return i;
+    return PCOLL_NONE;
+}
+
+int pcoll_media_reaches(const struct pcoll_medium *medium, int one_node)
+{
+    return one_node || (medium->traits & PCOLL_SPANS_NODES) != 0;
+}
+
+int pcoll_media_next(int number, int one_node)
+{
+    for (int i = number + 1; i < NMEDIA; i++)
+        if (pcoll_media_reaches(pcoll_media[i], one_node))
+            return i;
+    return PCOLL_NONE;
+}
+
+const char *pcoll_media_names(char text[PCOLL_MEDIA_BYTES])
+{
+    size_t at = 0;
+
+    for (int i = 0; i < NMEDIA && at < PCOLL_MEDIA_BYTES; i++)
+        at += (size_t)snprintf(text + at, PCOLL_MEDIA_BYTES - at, "%s%s", i > 0 ? ", " : "",
+                               pcoll_media[i]->name);
+    return text;
+}
+
+void pcoll_media_poll(void)
+{
+    for (int i = 0; i < NMEDIA; i++)
+        pcoll_media[i]->poll();
+}
+
+int pcoll_media_lingering(void)
+{
+    int n = 0;
+
+    for (int i = 0; i < NMEDIA; i++)
+        n += pcoll_media[i]->lingering();
+    return n;
+}
+
+void pcoll_media_finalize(void)
+{
+    for (int i = 0; i < NMEDIA; i++)
+        pcoll_media[i]->finalize();
+}

@@ -1,0 +1,71 @@
+/* The table of media: every slot filled, and what is made of the traits. */
+#include <string.h>
+
+#include "offload/media.h"
+#include "test/unit/tap.h"
+
+static int is_filled(const struct pcoll_medium *m)
+{
+    return m->name && m->suits && m->poll && m->lingering && m->finalize && m->group_create &&
+           m->group_destroy && m->group_provides && m->group_rails && m->combine && m->bind &&
+           m->unbind && m->start && m->progress && m->spin && m->rest;
+}
+
+static void test_row(int i)
+{
+    const struct pcoll_medium *medium = pcoll_media[i];
+    const char *in_node = medium->node_medium;
+
+    tap_ok(is_filled(medium), "%s: every slot is filled", medium->name);
+    tap_ok(pcoll_media_find(medium->name) == i, "%s: is found by its name, which no other has",
+           medium->name);
+    tap_ok(!in_node || (pcoll_media_find(in_node) != PCOLL_NONE &&
+                        !pcoll_media[pcoll_media_find(in_node)]->node_medium),
+           "%s: what it works like within a node is a medium", medium->name);
+    tap_ok(!medium->suits(0, "any") || pcoll_media_reaches(medium, 0),
+           "%s: suits several nodes only if it reaches them", medium->name);
+}
+
+/* Whatever is tried, in the end comes what works: within a node shared memory. */
+static void test_next(void)
+{
+    int last = PCOLL_NONE, distant = 0, steps = 0;
+
+    for (int i = 0; i != PCOLL_NONE; i = pcoll_media_next(i, 1), steps++)
+        last = i;
+    tap_ok(steps == pcoll_nmedia && strcmp(pcoll_media[last]->name, "shm") == 0,
+           "within a node all are tried, shm last");
+    for (int i = pcoll_media_next(PCOLL_NONE, 0); i != PCOLL_NONE; i = pcoll_media_next(i, 0))
+        distant += pcoll_media_reaches(pcoll_media[i], 0) ? 1 : pcoll_nmedia;
+    tap_ok(distant <= pcoll_nmedia, "between nodes only those that reach them");
+}
+
+static void test_auto(void)
+{
+    const int here = pcoll_media_auto(1, "cxi"), there = pcoll_media_auto(0, NULL);
+    const int offloaded = pcoll_media_auto(0, "cxi"), emulated = pcoll_media_auto(0, "sockets");
+
+    tap_ok(here != PCOLL_NONE && strcmp(pcoll_media[here]->name, "shm") == 0, "in a node: shm");
+    tap_ok(there == pcoll_media_find("ofi_rma") && emulated == there,
+           "between nodes: ofi_rma where there is libfabric");
+    tap_ok(offloaded == pcoll_media_find("ofi_trigger"),
+           "ofi_trigger where the network runs plans by itself");
+}
+
+int main(void)
+{
+    char names[PCOLL_MEDIA_BYTES];
+
+    for (int i = 0; i < pcoll_nmedia; i++)
+        test_row(i);
+    test_next();
+    test_auto();
+    for (int i = 0; i < pcoll_nmedia; i++)
+        tap_ok(strstr(pcoll_media_names(names), pcoll_media[i]->name) != NULL,
+               "%s is among the names", pcoll_media[i]->name);
+    tap_ok(pcoll_media_find("humbug") == PCOLL_NONE, "no such medium");
+    pcoll_media_poll();
+    tap_ok(pcoll_media_lingering() == 0, "nothing lingers where nothing was bound");
+    pcoll_media_finalize();
+    return tap_done();
+}
