@@ -20,6 +20,7 @@ struct pcoll_bootstrap {
     const char *provider;                  /* of libfabric; NULL: its choice */
     const char *interface; /* the provider's domain, or a network interface, or an address of it,
                             * or a list `a,b,c` of such; NULL: the provider's choice */
+    int crowded;           /* ranks outnumber cores: one that waits must give its core away */
     void *context;
 
     /* Collective; every rank gives n words, n <= PCOLL_COMBINE_WORDS, and each becomes the greatest

@@ -114,11 +114,11 @@ static enum pcoll_result build(const struct pcoll_layout *layout, struct pcoll_e
 static enum pcoll_result lower(struct pcoll_family *family, int rank, struct pcoll_entry *entries,
                                struct pcoll_plan **plan_p)
 {
-    const struct pcoll_plan *split = family->plans[rank];
+    const struct pcoll_plan *split;
     struct pcoll_layout layout;
-    enum pcoll_result result = PCOLL_OK;
+    enum pcoll_result result = pcoll_family_plan(family, rank, &split);
 
-    if (split->nentries > 0)
+    if (result == PCOLL_OK && split->nentries > 0)
         memcpy(entries, split->entries, (size_t)split->nentries * sizeof(*entries));
     for (int i = 0; result == PCOLL_OK && i < split->nneighbors; i++)
         result = redirect(family, split->neighbors[i], split, entries);
@@ -153,11 +153,11 @@ static enum pcoll_result lower_in_family(struct pcoll_family *family, int rank,
 enum pcoll_result pcoll_lower(const struct pcoll_algorithm *algorithm,
                               const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
-    const int rank = (*plan_p)->rank, nranks = (*plan_p)->signature.nranks;
-    struct pcoll_family family = {algorithm, params, (*plan_p)->signature, NULL};
+    const int rank = (*plan_p)->rank;
+    struct pcoll_family family = {algorithm, params, (*plan_p)->signature, NULL, 0, 0};
     const int is_lowered = (*plan_p)->lowered, is_local = (*plan_p)->local != NULL;
     struct pcoll_plan *lowered = NULL;
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
+    enum pcoll_result result;
 
     if (is_lowered)
         return PCOLL_OK;
@@ -165,11 +165,9 @@ enum pcoll_result pcoll_lower(const struct pcoll_algorithm *algorithm,
     *plan_p = NULL;
     if (is_local)
         return PCOLL_UNSUPPORTED;
-    family.plans = calloc((size_t)nranks, sizeof(struct pcoll_plan *));
-    if (family.plans)
-        result = lower_in_family(&family, rank, &lowered);
-    for (int r = 0; family.plans && r < nranks; r++)
-        pcoll_plan_destroy(family.plans[r]);
+    result = lower_in_family(&family, rank, &lowered);
+    for (int i = 0; i < family.nplans; i++)
+        pcoll_plan_destroy(family.plans[i]);
     free(family.plans);
     if (result == PCOLL_OK)
         *plan_p = lowered;

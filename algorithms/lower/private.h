@@ -8,12 +8,13 @@
 
 #include "algorithms/lower/lower.h"
 
-/* The plans of all ranks, made when asked for. */
+/* The plans of the ranks that were asked for. */
 struct pcoll_family {
     const struct pcoll_algorithm *algorithm;
     const struct pcoll_params *params;
     struct pcoll_signature signature;
-    struct pcoll_plan **plans; /* [nranks]: split, NULL: not yet made */
+    struct pcoll_plan **plans; /* [nplans]: split, by rising rank */
+    int nplans, room;
 };
 
 /* The plan of `rank`, owned by the family. */

@@ -1,22 +1,63 @@
 /* Who signals a rank, from the plans of its neighbors; the contract is in lower/private.h. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "algorithms/lower/private.h"
+
+/* The first of the plans that is not of a rank below. */
+static int place_of(const struct pcoll_family *family, int rank)
+{
+    int low = 0, high = family->nplans;
+
+    while (low < high) {
+        const int middle = (low + high) / 2;
+
+        if (family->plans[middle]->rank < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static enum pcoll_result make_room(struct pcoll_family *family)
+{
+    const int room = family->room ? 2 * family->room : 16;
+    struct pcoll_plan **plans;
+
+    if (family->nplans < family->room)
+        return PCOLL_OK;
+    plans = realloc(family->plans, (size_t)room * sizeof(struct pcoll_plan *));
+    if (plans == NULL)
+        return PCOLL_ERR_NOMEM;
+    family->plans = plans;
+    family->room = room;
+    return PCOLL_OK;
+}
 
 enum pcoll_result pcoll_family_plan(struct pcoll_family *family, int rank,
                                     const struct pcoll_plan **plan_p)
 {
-    struct pcoll_plan **plan = &family->plans[rank];
-    enum pcoll_result result = PCOLL_OK;
+    const int place = place_of(family, rank);
+    struct pcoll_plan *plan, **at;
+    enum pcoll_result result;
 
-    if (*plan == NULL) {
-        result =
-            pcoll_generate(family->algorithm, &family->signature, NULL, rank, family->params, plan);
-        if (result == PCOLL_OK)
-            result = pcoll_lower_split(plan);
+    if (place < family->nplans && family->plans[place]->rank == rank) {
+        *plan_p = family->plans[place];
+        return PCOLL_OK;
     }
-    *plan_p = *plan;
-    return result;
+    result = make_room(family);
+    if (result == PCOLL_OK)
+        result = pcoll_generate(family->algorithm, &family->signature, NULL, rank, family->params,
+                                &plan);
+    if (result == PCOLL_OK)
+        result = pcoll_lower_split(&plan);
+    if (result != PCOLL_OK)
+        return result;
+    at = family->plans + place;
+    memmove(at + 1, at, (size_t)(family->nplans++ - place) * sizeof(*at));
+    *plan_p = *at = plan;
+    return PCOLL_OK;
 }
 
 struct list {

@@ -123,15 +123,22 @@ static int compare_ranks(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* A long ring names the same few peers again and again: spare the sort most of them. */
+static int was_just_named(const struct pcoll_plan *plan, int rank)
+{
+    for (int i = plan->nneighbors - 1; i >= 0 && i >= plan->nneighbors - 8; i--)
+        if (plan->neighbors[i] == rank)
+            return 1;
+    return 0;
+}
+
 static void collect_neighbors(struct pcoll_plan *plan)
 {
-    int n = 0, last = PCOLL_NONE;
+    int n = 0;
 
-    for (int i = 0; i < plan->nentries; i++) {
-        if (plan->entries[i].peer != last && plan->entries[i].peer != PCOLL_NONE)
+    for (int i = 0; i < plan->nentries; i++)
+        if (plan->entries[i].peer != PCOLL_NONE && !was_just_named(plan, plan->entries[i].peer))
             pcoll_plan_neighbor(plan, plan->entries[i].peer);
-        last = plan->entries[i].peer;
-    }
     if (plan->nneighbors == 0)
         return;
     qsort(plan->neighbors, (size_t)plan->nneighbors, sizeof(*plan->neighbors), compare_ranks);

@@ -62,6 +62,7 @@ static enum pcoll_result open_node(struct pcoll_ofi_group *g)
     struct pcoll_bootstrap bootstrap = {
         .rank = g->local[g->bootstrap.rank],
         .nranks = g->nnode,
+        .crowded = g->bootstrap.crowded,
         .context = g,
         .combine = node_combine,
         .idle = node_idle,

@@ -74,13 +74,20 @@ static int has_channel(const struct pcoll_entry *entry)
     return entry->peer_counter != PCOLL_NONE || is_cell_put(entry);
 }
 
+/* The links are by rising rank, as the neighbors are. */
 static int link_of(const struct pcoll_ofi_bound *bound, int rank)
 {
-    int i = 0;
+    int low = 0, high = bound->nlinks;
 
-    while (i < bound->nlinks && bound->links[i].rank != rank)
-        i++;
-    return i < bound->nlinks ? i : PCOLL_NONE;
+    while (low < high) {
+        const int middle = (low + high) / 2;
+
+        if (bound->links[middle].rank < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < bound->nlinks && bound->links[low].rank == rank ? low : PCOLL_NONE;
 }
 
 void pcoll_ofi_find_links(struct pcoll_ofi_binding *b, const int *local)

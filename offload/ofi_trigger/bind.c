@@ -77,32 +77,48 @@ static struct place place_of(const struct pcoll_entry *entry)
                           .counter = entry->peer_counter};
 }
 
-/* Do two entries want the same of the same peer? */
-static int same_want(const struct pcoll_entry *a, const struct pcoll_entry *b)
-{
-    struct place x = place_of(a), y = place_of(b);
+/* What an entry wants of which peer. */
+struct wanted {
+    int peer, entry;
+    struct place place;
+};
 
-    return a->peer == b->peer && x.buffer == y.buffer && x.counter == y.counter;
+static int by_want(const void *left, const void *right)
+{
+    const struct wanted *a = left, *b = right;
+
+    if (a->peer != b->peer)
+        return a->peer < b->peer ? -1 : 1;
+    if (a->place.buffer != b->place.buffer)
+        return a->place.buffer < b->place.buffer ? -1 : 1;
+    if (a->place.counter != b->place.counter)
+        return a->place.counter < b->place.counter ? -1 : 1;
+    return 0;
 }
 
-/* Number the wants of each neighbor: want_of[entry]; returns the most of one neighbor. */
-static int number_wants(struct binding *b, int *count)
+/* Number the wants of each neighbor: want_of[entry]; the most of one neighbor.  Entries that want
+ * the same share a number. */
+static int number_wants(struct binding *b, struct wanted *wanted)
 {
     const struct pcoll_plan *plan = b->plan;
-    int most = 0;
+    int most = 0, count = 0;
 
     for (int i = 0; i < plan->nentries; i++) {
-        int first = 0, n;
-
         b->want_of[i] = PCOLL_NONE;
-        if (plan->entries[i].peer == PCOLL_NONE)
-            continue;
-        while (!same_want(&plan->entries[first], &plan->entries[i]))
-            first++;
-        n = b->neighbor_of[i] = neighbor_index(plan, plan->entries[i].peer);
-        b->want_of[i] = first < i ? b->want_of[first] : count[n]++;
-        if (count[n] > most)
-            most = count[n];
+        if (plan->entries[i].peer != PCOLL_NONE)
+            wanted[count++] =
+                (struct wanted){plan->entries[i].peer, i, place_of(&plan->entries[i])};
+    }
+    if (count > 0)
+        qsort(wanted, (size_t)count, sizeof(*wanted), by_want);
+    for (int k = 0, number = 0; k < count; k++) {
+        if (k == 0 || wanted[k].peer != wanted[k - 1].peer)
+            number = 0;
+        else
+            number += by_want(&wanted[k - 1], &wanted[k]) != 0;
+        b->neighbor_of[wanted[k].entry] = neighbor_index(plan, wanted[k].peer);
+        b->want_of[wanted[k].entry] = number;
+        most = number + 1 > most ? number + 1 : most;
     }
     return most;
 }
@@ -291,7 +307,7 @@ static enum pcoll_result get_letters(struct binding *b)
 /* Before the first message: everything that this rank can do alone. */
 static enum pcoll_result prepare(struct binding *b, const struct pcoll_memory *memory)
 {
-    int *count;
+    struct wanted *wanted;
     enum pcoll_result result;
 
     if (b->bound == NULL)
@@ -299,15 +315,15 @@ static enum pcoll_result prepare(struct binding *b, const struct pcoll_memory *m
     if (b->plan == NULL)
         return PCOLL_ERR_INVALID;
     result = pcoll_trigger_open(b->bound, b->plan, memory);
-    count = calloc((size_t)b->plan->nneighbors + 1, sizeof(*count));
+    wanted = calloc((size_t)b->plan->nentries + 1, sizeof(*wanted));
     b->want_of = calloc((size_t)b->plan->nentries + 1, sizeof(*b->want_of));
     b->neighbor_of = calloc((size_t)b->plan->nentries + 1, sizeof(*b->neighbor_of));
     b->want_bytes = sizeof(struct want) + (size_t)b->plan->nphases * sizeof(uint32_t);
-    if (result == PCOLL_OK && !(count && b->want_of && b->neighbor_of))
+    if (result == PCOLL_OK && !(wanted && b->want_of && b->neighbor_of))
         result = PCOLL_ERR_NOMEM;
     if (result == PCOLL_OK)
-        b->most = number_wants(b, count);
-    free(count);
+        b->most = number_wants(b, wanted);
+    free(wanted);
     return result;
 }
 

@@ -2,10 +2,17 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "offload/shm/process.h"
+#include "offload/shm/run.h"
 #include "offload/shm/state.h"
+
+#define ROUNDS_BEFORE_SLEEP 8
+#define SLEEP_NSEC 100000
 
 /* Where a neighbor finds this process, and what tells that it is this one: another process may have
  * the same pid in its namespace, and something at the same address. */
@@ -46,20 +53,43 @@ static enum pcoll_result probe_cma(struct pcoll_shm_group *group, int *can_p)
     return agreed == PCOLL_UNSUPPORTED ? PCOLL_OK : agreed;
 }
 
-/* The ranks meet in slots of shared memory; a rank that waits lets the rest of its process go on.
+/* Asleep until the last rank arrives, or for a moment: MPI may want this rank for something else.
  */
+static void sleep_until(struct pcoll_shm_line *arrived, uint64_t all)
+{
+    const struct timespec moment = {0, SLEEP_NSEC};
+    uint64_t now;
+
+    atomic_fetch_add_explicit(&arrived->sleepers, 1, memory_order_seq_cst);
+    now = atomic_load_explicit(&arrived->value, memory_order_seq_cst);
+    if (now < all)
+        syscall(SYS_futex, pcoll_shm_futex_word(arrived), FUTEX_WAIT, (uint32_t)now, &moment, NULL,
+                0);
+    atomic_fetch_sub_explicit(&arrived->sleepers, 1, memory_order_relaxed);
+}
+
+/* The ranks meet in slots of shared memory; a rank that waits lets the rest of its process go on.
+ * With fewer cores than ranks it sleeps soon: else the rank that all wait for, often rank 0, would
+ * have to take turns with them. */
 const char *pcoll_shm_meet(struct pcoll_shm_group *group, const void *mine, size_t bytes)
 {
     struct pcoll_shm_meeting *meeting = group->meeting;
-    size_t nranks = (size_t)group->bootstrap.nranks;
+    struct pcoll_shm_line *arrived = &meeting->arrived;
+    const size_t nranks = (size_t)group->bootstrap.nranks;
+    const uint64_t all = ++group->meetings * nranks;
     char *slots = meeting->slots + group->meetings % 2 * nranks * PCOLL_SHM_SLOT;
 
     assert(bytes <= PCOLL_SHM_SLOT);
     memcpy(slots + (size_t)group->bootstrap.rank * PCOLL_SHM_SLOT, mine, bytes);
-    group->meetings++;
-    atomic_fetch_add_explicit(&meeting->arrived, 1, memory_order_release);
-    while (atomic_load_explicit(&meeting->arrived, memory_order_acquire) < group->meetings * nranks)
+    if (atomic_fetch_add_explicit(&arrived->value, 1, memory_order_seq_cst) + 1 == all &&
+        atomic_load_explicit(&arrived->sleepers, memory_order_seq_cst) > 0)
+        pcoll_shm_wake(arrived);
+    for (int round = 0; atomic_load_explicit(&arrived->value, memory_order_acquire) < all;
+         round++) {
         group->idle(group->context);
+        if (group->bootstrap.crowded && round >= ROUNDS_BEFORE_SLEEP)
+            sleep_until(arrived, all);
+    }
     return slots;
 }
 
@@ -115,6 +145,7 @@ static enum pcoll_result open_meeting(struct pcoll_shm_group *group,
     group->bootstrap = (struct pcoll_bootstrap){
         .rank = bootstrap->rank,
         .nranks = bootstrap->nranks,
+        .crowded = bootstrap->crowded,
         .context = group,
         .combine = combine_in,
         .idle = idle_in,

@@ -25,9 +25,9 @@ _Static_assert(sizeof(struct pcoll_shm_line) == PCOLL_SHM_LINE, "a counter fills
 /* Where the ranks of a group meet: two sets of slots, used in turn.  A rank can be one meeting
  * ahead of another, not two. */
 struct pcoll_shm_meeting {
-    _Atomic uint64_t arrived; /* ranks, in all meetings so far */
+    struct pcoll_shm_line arrived; /* its value: ranks, in all meetings so far */
     _Atomic uint32_t refused; /* the kernel has refused what it allowed when the group was made */
-    char pad[PCOLL_SHM_LINE - sizeof(uint64_t) - sizeof(uint32_t)];
+    char pad[PCOLL_SHM_LINE - sizeof(uint32_t)];
     char slots[]; /* [2][nranks][PCOLL_SHM_SLOT] */
 };
 

@@ -140,6 +140,7 @@ struct pcoll_bootstrap meeting_bootstrap(struct attendee *attendee)
     struct pcoll_bootstrap bootstrap = {
         .rank = attendee->rank,
         .nranks = attendee->meeting->nranks,
+        .crowded = 1,
         .context = attendee,
         .combine = meeting_combine,
         .swap = meeting_swap,

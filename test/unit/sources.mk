@@ -16,6 +16,7 @@ check_PROGRAMS += \
     %D%/test_proof \
     %D%/test_relay \
     %D%/test_resources \
+    %D%/test_scale \
     %D%/test_shapes \
     %D%/test_shm \
     %D%/test_order \
