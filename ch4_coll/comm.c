@@ -5,8 +5,6 @@
 
 #include "tuning/locality.h"
 
-#include <sched.h>
-
 static int keyval = MPI_KEYVAL_INVALID;
 static struct MPIDI_PCOLL_comm *all_states = NULL;
 
@@ -68,8 +66,6 @@ static void idle(void *context)
 {
     MPID_Progress_test(NULL);
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    if (MPIDI_PCOLL_crowded())
-        sched_yield();
 }
 
 static void report(void *context, const char *message)
@@ -310,7 +306,9 @@ static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
     int mpi_errno = MPI_SUCCESS;
 
     *state_p = state;
+    MPIDI_PCOLL_cores_publish();
     if (pcoll_agree(&bootstrap, state ? PCOLL_OK : PCOLL_ERR_NOMEM, NULL, 0) == PCOLL_OK) {
+        MPIDI_PCOLL_run_see_cores();
         meet(state);
         return MPI_SUCCESS;
     }

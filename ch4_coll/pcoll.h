@@ -81,9 +81,20 @@ void MPIDI_PCOLL_network_close(void);
 void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, MPIR_Info *info,
                          const struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice);
 void MPIDI_PCOLL_settings_free(void);
-int MPIDI_PCOLL_cores(void);
-/* More ranks on this node than cores: who waits should give its core away. */
-bool MPIDI_PCOLL_crowded(void);
+
+/* ---- cores.c: which cores the ranks of this node may use ---- */
+
+struct MPIDI_PCOLL_cores {
+    int count;      /* that at least one rank of the node may use */
+    bool crowded;   /* this rank may have to share its core: the ranks that may use no cores but
+                     * its own outnumber these, or all ranks outnumber all cores */
+    bool all_known; /* else some rank has not published; it is taken to use the same cores as this
+                     * one */
+};
+
+/* Tell the ranks of this node which cores this one may use now. */
+void MPIDI_PCOLL_cores_publish(void);
+struct MPIDI_PCOLL_cores MPIDI_PCOLL_cores(void);
 
 /* ---- report.c: messages ---- */
 
@@ -115,6 +126,8 @@ struct MPIDI_PCOLL_plan {
 int MPIDI_PCOLL_run_init(void);
 /* Keep the progress hook active, from now on. */
 void MPIDI_PCOLL_run_network(void);
+/* The ranks of this node have published their cores anew: find out whether they suffice. */
+void MPIDI_PCOLL_run_see_cores(void);
 /* The requests of a plan, before it is bound, as that takes memory; free them if it cannot be. */
 int MPIDI_PCOLL_request_create(struct MPIDI_PCOLL_plan *plan);
 void MPIDI_PCOLL_request_discard(struct MPIDI_PCOLL_plan *plan);

@@ -28,12 +28,15 @@
 #define ROUNDS_BEFORE_SLEEP 4000
 #define SLEEP_USEC 50
 #define IDLE_HOOKS_WITH_CORE 2000 /* passes of the progress engine before it yields */
-#define IDLE_HOOKS_CROWDED 4
+#define IDLE_HOOKS_CROWDED 1
+#define IDLE_HOOKS_PER_LOOK 64 /* at the other ranks' cores, as long as these are not all known */
 
 static struct MPIDI_PCOLL_plan *active_plans = NULL;
 static int hook_id = -1;
 static unsigned idle_hooks = 0;
-static bool crowded = false;
+static bool hook_stays = false; /* active also without an active plan */
+static bool cores_known = false;
+bool MPIDI_PCOLL_crowded = false;
 static unsigned long PVAR_COUNTER_coll_offload_plans = 0;
 
 void MPIDI_PCOLL_plan_destroy(struct MPIDI_PCOLL_plan *plan)
@@ -54,7 +57,7 @@ static void deactivate(struct MPIDI_PCOLL_plan *plan)
 {
     plan->active = false;
     DL_DELETE(active_plans, plan);
-    if (!active_plans && !MPIDI_PCOLL_network_used())
+    if (!active_plans && !hook_stays)
         MPIR_Progress_hook_deactivate(hook_id);
 }
 
@@ -82,6 +85,24 @@ static void complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
     MPIR_Request_complete(real);
 }
 
+/* A pass of the progress engine begins.  If nothing has arrived since the last one and no plan has
+ * completed, others may need this core to get so far.  There is no sleeping here: which wait a pass
+ * belongs to, and how long that has lasted, is not known. */
+void MPIDI_PCOLL_yield(void)
+{
+    static int last = 0;
+    int count = MPL_atomic_relaxed_load_int(&MPIDI_VCI(0).progress_count);
+
+    if (count != last) {
+        last = count;
+        idle_hooks = 0;
+    } else if (++idle_hooks > IDLE_HOOKS_CROWDED) {
+        sched_yield();
+        if (!cores_known && idle_hooks % IDLE_HOOKS_PER_LOOK == 0)
+            MPIDI_PCOLL_run_see_cores();
+    }
+}
+
 static int progress_hook(int *made_progress)
 {
     struct MPIDI_PCOLL_plan *plan, *next;
@@ -99,9 +120,11 @@ static int progress_hook(int *made_progress)
         }
     }
     *made_progress = done;
-    if (done || !active_plans)
+    if (done)
         idle_hooks = 0;
-    else if (++idle_hooks > (crowded ? IDLE_HOOKS_CROWDED : IDLE_HOOKS_WITH_CORE))
+    else if (MPIDI_PCOLL_crowded)
+        MPIDI_PCOLL_yield();
+    else if (active_plans && ++idle_hooks > IDLE_HOOKS_WITH_CORE)
         sched_yield();
     return MPI_SUCCESS;
 }
@@ -125,7 +148,7 @@ int MPIDI_PCOLL_start(MPIR_Request *preq)
         complete(plan, result);
         goto fn_exit;
     }
-    if (!active_plans)
+    if (!active_plans && !hook_stays)
         MPIR_Progress_hook_activate(hook_id);
     plan->active = true;
     idle_hooks = 0;
@@ -159,6 +182,7 @@ void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
 {
     struct MPIDI_PCOLL_plan *plan = preq->u.persist_coll.sched;
     const bool network = MPIDI_PCOLL_is_network(plan->medium);
+    const bool crowded = MPIDI_PCOLL_crowded;
     unsigned patience = ROUNDS_BEFORE_SLEEP;
     unsigned polls = crowded ? POLLS_CROWDED : network ? POLLS_OF_NETWORK : POLLS_WITH_CORE;
 
@@ -250,10 +274,45 @@ void MPIDI_PCOLL_pvars_init(void)
         "persistent collectives on MPICH's own schedules");
 }
 
+static void set_hook(void)
+{
+    hook_stays = MPIDI_PCOLL_crowded || MPIDI_PCOLL_network_used();
+    if (hook_stays || active_plans)
+        MPIR_Progress_hook_activate(hook_id);
+    else
+        MPIR_Progress_hook_deactivate(hook_id);
+}
+
 void MPIDI_PCOLL_run_network(void)
 {
     MPIDI_PCOLL_network_opened();
-    MPIR_Progress_hook_activate(hook_id);
+    set_hook();
+}
+
+void MPIDI_PCOLL_run_see_cores(void)
+{
+    struct MPIDI_PCOLL_cores cores = MPIDI_PCOLL_cores();
+
+    cores_known = cores.all_known;
+    MPIDI_PCOLL_crowded = cores.crowded;
+    set_hook();
+}
+
+/* Is there a persistent collective that comes here? */
+static bool is_switched_on(void)
+{
+    if (MPIR_CVAR_DEVICE_COLLECTIVES != MPIR_CVAR_DEVICE_COLLECTIVES_percoll)
+        return MPIR_CVAR_DEVICE_COLLECTIVES == MPIR_CVAR_DEVICE_COLLECTIVES_all;
+    return MPIR_CVAR_BARRIER_INIT_DEVICE_COLLECTIVE || MPIR_CVAR_BCAST_INIT_DEVICE_COLLECTIVE ||
+           MPIR_CVAR_ALLGATHER_INIT_DEVICE_COLLECTIVE;
+}
+
+int MPIDI_PCOLL_init_completed(void)
+{
+    if (!is_switched_on() || MPIR_Process.local_size == 1)
+        return MPI_SUCCESS;
+    MPIDI_PCOLL_cores_publish();
+    return MPIDI_PCOLL_cores().crowded ? MPIDI_PCOLL_run_init() : MPI_SUCCESS;
 }
 
 /* Peers may still read and write here until they have unbound their plans as well. */
@@ -274,6 +333,7 @@ static int finalize(void *extra)
     leave_network();
     MPIR_Progress_hook_deregister(hook_id);
     hook_id = -1;
+    MPIDI_PCOLL_crowded = false;
     MPIDI_PCOLL_comm_free_keyval();
     MPIDI_PCOLL_settings_free();
     MPIDI_PCOLL_report_free();
@@ -297,7 +357,7 @@ int MPIDI_PCOLL_run_init(void)
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Add_finalize(finalize, NULL, 7);
     MPIR_Add_finalize(finalize_late, NULL, 2);
-    crowded = MPIDI_PCOLL_crowded();
+    MPIDI_PCOLL_run_see_cores();
 
 fn_exit:
     return mpi_errno;

@@ -125,22 +125,6 @@ cvars:
 static struct pcoll_table *table = NULL;
 static bool provider_compared = false; /* the table's with the one in use */
 
-int MPIDI_PCOLL_cores(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-    return n > 0 ? (int)n : 1;
-}
-
-bool MPIDI_PCOLL_crowded(void)
-{
-    static int cores = 0;
-
-    if (cores == 0)
-        cores = MPIDI_PCOLL_cores();
-    return MPIR_Process.local_size > cores;
-}
-
 /* What the medium offers, less what CVARs forbid. */
 static unsigned allowed(const struct MPIDI_PCOLL_comm *state)
 {
@@ -273,7 +257,7 @@ static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state)
         .provides = allowed(state),
         .user_rma_threshold = threshold > 0 ? (uint64_t)threshold : 0,
         .max_temp = temp > 0 ? (uint64_t)temp : 0,
-        .cores = MPIDI_PCOLL_cores(),
+        .cores = MPIDI_PCOLL_cores().count,
     };
 
     pcoll_caps_of_medium(&caps, medium->name, medium->node_medium, medium->max_slots);

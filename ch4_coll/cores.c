@@ -1,0 +1,121 @@
+/* Which cores the ranks of this node may use: each tells the others its affinity mask (the
+ * launcher's binding, taskset, cpusets) by its block of the shared memory that MPICH keeps for
+ * initialization, and reads theirs when it wants to know.  Nobody waits for anybody. */
+
+#include "pcoll.h"
+
+#include "mpidu_init_shm.h"
+
+#include <sched.h>
+#include <stdatomic.h>
+
+enum { MASK_BYTES = 56, PUBLISHED = 0x70636f6c };
+
+/* As much of a mask as fits, from its first bit on; that is 448 CPUs.  A longer one is no binding
+ * and stands for the whole machine. */
+struct block {
+    _Atomic uint32_t published;
+    int32_t first; /* byte of the mask; -1: the whole machine */
+    char bytes[MASK_BYTES];
+};
+
+_Static_assert(sizeof(struct block) <= sizeof(MPIDU_Init_shm_block_t), "MPICH's block holds ours");
+
+static cpu_set_t own;
+static bool own_known = false;
+
+static void whole_machine(cpu_set_t *set)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    CPU_ZERO(set);
+    for (long i = 0; i < (n < 1 ? 1 : n) && i < CPU_SETSIZE; i++)
+        CPU_SET(i, set);
+}
+
+static void see_own(void)
+{
+    if (sched_getaffinity(0, sizeof(own), &own) != 0 || CPU_COUNT(&own) == 0)
+        whole_machine(&own);
+    own_known = true;
+}
+
+/* NULL: this process has no others beside it, or not yet. */
+static struct block *block_of(int local_rank)
+{
+    void *at = NULL;
+
+#ifndef ENABLE_NO_LOCAL
+    if (MPIR_Process.local_size > 1 && MPIR_Process.comm_world)
+        MPIDU_Init_shm_query(local_rank, &at);
+#endif
+    return at;
+}
+
+static void pack(struct block *block, const cpu_set_t *set)
+{
+    const char *bytes = (const char *)set;
+    int first = 0, end = sizeof(*set);
+
+    while (bytes[first] == 0)
+        first += 1;
+    while (bytes[end - 1] == 0)
+        end -= 1;
+    memset(block->bytes, 0, MASK_BYTES);
+    block->first = end - first <= MASK_BYTES ? first : -1;
+    if (block->first >= 0)
+        memcpy(block->bytes, bytes + first, end - first);
+}
+
+/* False: that rank has not published. */
+static bool unpack(struct block *block, cpu_set_t *set)
+{
+    int length;
+
+    if (!block || atomic_load_explicit(&block->published, memory_order_acquire) != PUBLISHED)
+        return false;
+    if (block->first < 0) {
+        whole_machine(set);
+        return true;
+    }
+    length = (int)sizeof(*set) - block->first;
+    CPU_ZERO(set);
+    memcpy((char *)set + block->first, block->bytes, length < MASK_BYTES ? length : MASK_BYTES);
+    return true;
+}
+
+void MPIDI_PCOLL_cores_publish(void)
+{
+    struct block *block = block_of(MPIR_Process.local_rank);
+
+    see_own();
+    if (!block)
+        return;
+    pack(block, &own);
+    atomic_store_explicit(&block->published, PUBLISHED, memory_order_release);
+}
+
+struct MPIDI_PCOLL_cores MPIDI_PCOLL_cores(void)
+{
+    struct MPIDI_PCOLL_cores cores = {.all_known = true};
+    int confined = 0, n = MPIR_Process.local_size;
+    cpu_set_t all, theirs, common;
+
+    if (!own_known)
+        see_own();
+    all = own;
+    for (int i = 0; i < n; i++) {
+        if (i == MPIR_Process.local_rank) {
+            theirs = own;
+        } else if (!unpack(block_of(i), &theirs)) {
+            theirs = own;
+            cores.all_known = false;
+        }
+        CPU_AND(&common, &theirs, &own);
+        confined += CPU_EQUAL(&common, &theirs);
+        CPU_OR(&all, &all, &theirs);
+    }
+    cores.count = CPU_COUNT(&all);
+    cores.crowded = confined > CPU_COUNT(&own) || n > cores.count;
+    return cores;
+}

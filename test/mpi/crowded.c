@@ -1,0 +1,140 @@
+/* Where ranks outnumber cores, a rank that waits gives its core away, whatever it waits for: with
+ * plans and without, the ranks of a round get through it without burning time slices.  What counts
+ * is CPU time, which other programs on the machine hardly change.  A rank that spins until the
+ * kernel takes its core away burns milliseconds in each round.
+ *
+ *   -rounds=N (100) of each kind, five times   -limit=US (2000) of CPU for a round of a rank */
+
+#include "trial.h"
+
+#include <time.h>
+
+static struct trial gather;
+static MPI_Win window;
+
+static double cpu_seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int left(void)
+{
+    return (check.rank + check.size - 1) % check.size;
+}
+
+static int right(void)
+{
+    return (check.rank + 1) % check.size;
+}
+
+static void round_of_barrier(void)
+{
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* A token goes around: all ranks but one wait at any time. */
+static void round_of_messages(void)
+{
+    int token = 7;
+
+    if (check.rank == 0)
+        MPI(MPI_Send(&token, 1, MPI_INT, right(), 1, MPI_COMM_WORLD));
+    MPI(MPI_Recv(&token, 1, MPI_INT, left(), 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    if (check.rank != 0)
+        MPI(MPI_Send(&token, 1, MPI_INT, right(), 1, MPI_COMM_WORLD));
+}
+
+static void round_of_tests(void)
+{
+    MPI_Request request;
+    int token = 7, done = 0;
+
+    MPI(MPI_Irecv(&token, 1, MPI_INT, left(), 2, MPI_COMM_WORLD, &request));
+    if (check.rank == 0)
+        MPI(MPI_Send(&token, 1, MPI_INT, right(), 2, MPI_COMM_WORLD));
+    while (!done)
+        MPI(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    if (check.rank != 0)
+        MPI(MPI_Send(&token, 1, MPI_INT, right(), 2, MPI_COMM_WORLD));
+}
+
+static void round_of_probes(void)
+{
+    int token = 7;
+
+    if (check.rank == 0)
+        MPI(MPI_Send(&token, 1, MPI_INT, right(), 3, MPI_COMM_WORLD));
+    MPI(MPI_Probe(left(), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    MPI(MPI_Recv(&token, 1, MPI_INT, left(), 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    if (check.rank != 0)
+        MPI(MPI_Send(&token, 1, MPI_INT, right(), 3, MPI_COMM_WORLD));
+}
+
+static void round_of_exposure(void)
+{
+    MPI(MPI_Win_fence(0, window));
+}
+
+/* What every benchmark does: a barrier, then the operation. */
+static void round_of_plans(void)
+{
+    MPI(MPI_Barrier(MPI_COMM_WORLD));
+    MPI(MPI_Start(&gather.request));
+    MPI(MPI_Wait(&gather.request, MPI_STATUS_IGNORE));
+}
+
+static double cpu_of(void (*round)(void), int rounds)
+{
+    double begin = cpu_seconds();
+
+    for (int i = 0; i < rounds; i++)
+        round();
+    return (cpu_seconds() - begin) / rounds * 1e6;
+}
+
+/* The least of five, since the first rounds set up memory and connections, and others may have
+ * had the core. */
+static void measure(const char *what, void (*round)(void), int rounds, double limit)
+{
+    double least = cpu_of(round, rounds);
+
+    check_phase("%s", what);
+    for (int i = 1; i < 5; i++) {
+        double next = cpu_of(round, rounds);
+
+        least = next < least ? next : least;
+    }
+    check_note("%-20s %8.2f us of CPU time", what, least);
+    if (least > limit)
+        check_fail(__FILE__, __LINE__, "%s: %.0f us of CPU time in a round, more than %.0f", what,
+                   least, limit);
+}
+
+int main(int argc, char **argv)
+{
+    int rounds;
+    double limit;
+
+    check_init(&argc, &argv, MPI_THREAD_SINGLE);
+    rounds = (int)check_number("rounds", 100);
+    limit = (double)check_number("limit", 2000);
+    measure("barrier", round_of_barrier, rounds, limit);
+    measure("messages", round_of_messages, rounds, limit);
+    measure("tests", round_of_tests, rounds, limit);
+    measure("probes", round_of_probes, rounds, limit);
+    MPI(MPI_Win_create(NULL, 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window));
+    measure("fences", round_of_exposure, rounds, limit);
+    MPI(MPI_Win_free(&window));
+    trial_init(&gather, TRIAL_ALLGATHER, 8, 0, 1, MPI_COMM_WORLD, MPI_INFO_NULL);
+    check_want();
+    trial_start(&gather);
+    trial_wait(&gather);
+    measure("plans", round_of_plans, rounds, limit);
+    trial_start(&gather);
+    trial_wait(&gather);
+    trial_free(&gather);
+    return check_done();
+}
