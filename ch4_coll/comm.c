@@ -294,7 +294,7 @@ static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
         .nranks = comm->local_size,
         .provider = MPIDI_PCOLL_provider(),
         .interface = MPIDI_PCOLL_interface(),
-        .crowded = MPIDI_PCOLL_crowded(),
+        .crowded = MPIDI_PCOLL_crowded,
         .context = comm,
         .combine = combine,
         .swap = swap,
