@@ -1,5 +1,5 @@
 /*
- * A medium runs plans: it moves bytes and gains counters.
+ * A medium runs plans: it moves bytes and adds to counters.
  *
  * It is one table of traits and functions, every slot filled, and a row of media.c; nobody else
  * asks which medium it is.  Binding is collective over the ranks of the
