@@ -91,10 +91,13 @@ static enum pcoll_result queue(struct trigger_bound *b, int i, uint64_t threshol
     if (error == -FI_EAGAIN)
         return PCOLL_PENDING;
     if (error != 0) {
-        char text[200];
+        const int peer = b->plan->entries[i].peer;
+        char text[200], rank[24] = "";
 
-        snprintf(text, sizeof(text), "libfabric: %s: cannot queue deferred work: %s",
-                 b->endpoint->info->fabric_attr->prov_name, fi_strerror(-error));
+        if (peer != PCOLL_NONE)
+            snprintf(rank, sizeof(rank), "rank %d: ", peer);
+        snprintf(text, sizeof(text), "libfabric: %s: %scannot queue deferred work: %s",
+                 b->endpoint->info->fabric_attr->prov_name, rank, fi_strerror(-error));
         b->group->bootstrap.report(b->group->bootstrap.context, text);
         return fail(b);
     }
