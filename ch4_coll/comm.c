@@ -81,8 +81,8 @@ static int node_of(const MPIR_Comm *comm, int rank)
     return node;
 }
 
-/* Known to all ranks alike: one group of processes of one MPI_COMM_WORLD, and no threads that our
- * single lock, MPICH's global one, would not keep apart. */
+/* Known to all ranks identically: one group of processes of one MPI_COMM_WORLD, and no threads that
+ * our single lock, MPICH's global one, would not keep apart. */
 static bool is_served(MPIR_Comm *comm)
 {
     if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM)
@@ -229,7 +229,7 @@ static enum pcoll_result find_level(struct MPIDI_PCOLL_comm *state)
     return result;
 }
 
-/* The first medium that is to be had, from `number` on; state->group stays NULL if none is. */
+/* The first medium that is available, from `number` on; state->group stays NULL if none is. */
 static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node)
 {
     for (; number != PCOLL_NONE; number = pcoll_media_next(number, one_node)) {

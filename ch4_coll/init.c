@@ -2,7 +2,7 @@
  *
  * One combining of a few words over the communicator settles everything that ranks could see
  * differently: whether each of them can take part, and what rank 0 proposes. Whatever is declined
- * is declined by all ranks alike and goes to MPICH's own path. */
+ * is declined by all ranks identically and goes to MPICH's own path. */
 
 #include "pcoll.h"
 

@@ -32,8 +32,8 @@ void MPIDI_PCOLL_pvars_init(void);
 
 #define MPIR_COLL_OFFLOAD_INIT() MPIDI_PCOLL_pvars_init()
 
-/* At the end of MPI_Init: where ranks outnumber cores, whoever waits gives its core away from now
- * on, in the progress hook. Returns an MPI error code. */
+/* At the end of MPI_Init: where ranks outnumber cores, a rank that waits gives its core away from
+ * now on, in the progress hook. Returns an MPI error code. */
 int MPIDI_PCOLL_init_completed(void);
 
 /* This rank shares its core, and gives it away when it waits. */

@@ -48,7 +48,7 @@ struct MPIDI_PCOLL_comm {
 };
 
 /* Collective over comm at its first call. *state_p is NULL when the backend does not serve
- * it, alike on all ranks. */
+ * it, identically on all ranks. */
 int MPIDI_PCOLL_comm_get(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p);
 void MPIDI_PCOLL_comm_release(struct MPIDI_PCOLL_comm *state);
 void MPIDI_PCOLL_comm_free_keyval(void);

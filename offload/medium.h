@@ -48,10 +48,10 @@ struct pcoll_medium {
     int (*suits)(int one_node, const char *provider);
 
     /* What remains to be done for the process as a whole.  Poll: what peers need of us, now and
-     * then as long as there is a group, by whoever waits for anything.  Lingering: unbound plans
-     * that peers have yet to unbind; ends those that none needs any more, and answers how many are
-     * left.  Finalize: end them all, when no rank will start, or wait for, any plan (behind a
-     * barrier of another kind, as in MPI_Finalize). */
+     * then as long as there is a group, by every rank that waits for anything.  Lingering: unbound
+     * plans that peers have yet to unbind; ends those that none needs any more, and answers how
+     * many are left.  Finalize: end them all, when no rank will start, or wait for, any plan
+     * (behind a barrier of another kind, as in MPI_Finalize). */
     void (*poll)(void);
     int (*lingering)(void);
     void (*finalize)(void);

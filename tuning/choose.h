@@ -80,7 +80,7 @@ int pcoll_candidates(const struct pcoll_table *table, const struct pcoll_signatu
 /* "knomial_put, user buffers, radix 4": algorithm, path and parameters, for people. */
 void pcoll_choice_text(const struct pcoll_choice *choice, char text[PCOLL_CHOICE_BYTES]);
 
-/* Are they the same but for the predicted time? */
+/* Are they the same except for the predicted time? */
 int pcoll_choice_same(const struct pcoll_choice *a, const struct pcoll_choice *b);
 
 #endif /* PCOLL_CHOOSE_H */

@@ -25,7 +25,7 @@
 struct run {
     const struct pcoll_order_event *held; /* may be NULL */
     int limit;                            /* instances that a rank may start */
-    int is_endless;                       /* a rank at the limit goes on for ever */
+    int is_endless;                       /* a rank at the limit goes on forever */
     uint64_t *seen;                       /* bits of the events of cycles 0 and 1, may be NULL */
     int *instance, *left; /* [rank]; -1 before the first start; entries still to fire */
     int64_t *value;       /* [counter] */
@@ -182,7 +182,7 @@ static void release(struct pcoll_order *order, int c)
     }
 }
 
-/* The rank goes on for ever: its signals reach any threshold. */
+/* The rank goes on forever: its signals reach any threshold. */
 static void signal_endlessly(struct pcoll_order *order, int rank)
 {
     const struct pcoll_plan *plan = plan_of(order, rank);

@@ -53,7 +53,7 @@ struct pipeline {
 };
 
 struct lane {
-    int number; /* and counter, but for the root; and rail */
+    int number; /* and counter, except on the root; and rail */
     int tree;
     struct pcoll_segment part;
     uint64_t nsegments;

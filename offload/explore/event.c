@@ -226,7 +226,7 @@ static bool ends_turn(const struct pcoll_explore *explore, struct explore_event 
     return event.kind == (pcoll_explore_signals(entry) ? EXPLORE_SIGNAL : EXPLORE_WRITE);
 }
 
-/* An event of a slot, but for the data. */
+/* An event of a slot, except for the data. */
 static void step(struct pcoll_explore *explore, struct explore_event event)
 {
     const struct explore_slot *slot = &explore->slot[event.index];

@@ -15,7 +15,7 @@ static const char *name_of(const struct pcoll_ofi_request *request)
     return request->step->get ? "get from" : "put to";
 }
 
-/* Once for each plan: say what happened, and tell the others, who would wait for ever. */
+/* Once for each plan: say what happened, and tell the others, which would wait forever. */
 static enum pcoll_result fail(struct pcoll_ofi_request *request, const char *why)
 {
     struct pcoll_ofi_bound *bound = request->bound;

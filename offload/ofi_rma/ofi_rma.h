@@ -18,7 +18,7 @@
  *
  * Correct, because
  *   - the check lands last (byte stream), or the 16 bytes may land in any order: as long as not all
- *     of them have, sum and check do not match, but for a sum that is still the old one;
+ *     of them have, sum and check do not match, except for a sum that is still the old one;
  *   - data are in place before the sum: they precede it in the stream; or in an earlier put whose
  *     order the provider promises (FI_ORDER_WAW); or the sum is sent only when the put of the data
  *     is known to have been delivered (FI_DELIVERY_COMPLETE);
@@ -33,7 +33,7 @@
  *
  * Progress: with manual progress of the provider, a rank that makes no call here takes part in
  * nothing: neither does it see what arrives, nor can others read its buffers, even if its own
- * instance is complete.  So whoever waits for anything in the process must call
+ * instance is complete.  So what waits for anything in the process must call
  * the poll of the medium now and then as long as there is a group, and a rank that computes for
  * long can hold up others, as with any rendezvous.
  */

@@ -42,7 +42,7 @@ void pcoll_shm_arena_fini(struct pcoll_shm_arena *arena);
 /* Collective: carve a block with `bytes` of zeroed payload (the same on all ranks) that follows
  * *block_p by one line.  When there is no room, a new chunk is made (shm/object.h); chunks that all
  * have left are given back when they are many, or when the system has no more memory.  So the
- * arena holds at most about twice what is in use and 1 MiB, but for what lies between blocks in
+ * arena holds at most about twice what is in use and 1 MiB, except for what lies between blocks in
  * use. All ranks return the same result; who failed reports why.  On success one exchange remains
  * for the caller to make, `pcoll_agree`, before others may use the block. */
 enum pcoll_result pcoll_shm_carve(struct pcoll_shm_arena *arena,

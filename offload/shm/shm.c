@@ -26,7 +26,7 @@ void pcoll_shm_wake(struct pcoll_shm_line *line)
     syscall(SYS_futex, pcoll_shm_futex_word(line), FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Others may wait for this rank for ever: tell them, once, through the block. */
+/* Others may wait for this rank forever: tell them, once, through the block. */
 enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pcoll_shm_step *step,
                                  int error)
 {

@@ -308,7 +308,7 @@ static int print_choices(const struct settings *settings)
 
 /* ---- a plan ---- */
 
-/* What is chosen, but for what was given. */
+/* What is chosen, except for what was given. */
 static int choose_algorithm(const struct settings *settings, struct pcoll_job *job)
 {
     const struct pcoll_params *given = &settings->params;

@@ -55,7 +55,7 @@ struct pcoll_bootstrap tune_bootstrap(MPI_Comm *comm, const struct tune_options 
 /* ---- tune_pair.c: two ranks measure a medium ---- */
 
 /* Collective over `comm` of two ranks; rank 0 gets the result, and prints a bar as it goes on.
- * PCOLL_UNSUPPORTED: the medium is not to be had, on both. */
+ * PCOLL_UNSUPPORTED: the medium is unavailable, on both. */
 enum pcoll_result tune_pair(MPI_Comm *comm, const struct pcoll_medium *medium,
                             const struct tune_options *options, double seconds,
                             struct tune_result *result) PCOLL_MUST_CHECK;

@@ -188,7 +188,7 @@ static void unload_shots(struct pair *pair)
     }
 }
 
-/* The peer waits for ever for one that failed. */
+/* The peer waits forever for one that failed. */
 static void finish(const struct pair *pair, const struct shot *shot, enum pcoll_result result)
 {
     while (result == PCOLL_PENDING) {

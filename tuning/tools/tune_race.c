@@ -84,7 +84,7 @@ static enum pcoll_result open_group(struct tune_stage *stage, int nnodes)
                               : result;
 }
 
-/* Two ranks on one core for a moment are a measurement for ever: a core for each on one node, if
+/* Two ranks on one core for a moment are a measurement forever: a core for each on one node, if
  * there are enough and the launcher has not seated them. */
 static void take_localities(const struct tune_stage *stage)
 {
