@@ -1,5 +1,5 @@
 #!/bin/sh
-# ./autogen.sh               make our own configure (needs autoconf, automake)
+# ./autogen.sh               make this project's configure (needs autoconf, automake)
 # ./autogen.sh --mpich=DIR   graft the backend into the MPICH sources in DIR and regenerate
 #                            their build system; then configure them --with-coll=offload
 set -e

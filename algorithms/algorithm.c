@@ -40,7 +40,8 @@ static enum pcoll_result check(const struct pcoll_algorithm *algorithm,
     return PCOLL_OK;
 }
 
-/* A group of one, or nothing to move: what a rank expects of itself, unless it is there already. */
+/* For a group of one, or nothing to move: copies what a rank expects of itself, unless it is there
+ * already. */
 static enum pcoll_result generate_trivial(const struct pcoll_algorithm *algorithm,
                                           const struct pcoll_signature *signature,
                                           const struct pcoll_local *local, int rank,
@@ -82,4 +83,11 @@ enum pcoll_result pcoll_generate(const struct pcoll_algorithm *algorithm,
     (*plan_p)->algorithm = algorithm->name;
     (*plan_p)->local = local;
     return PCOLL_OK;
+}
+
+uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pcoll_params *params)
+{
+    (void)signature;
+    (void)params;
+    return 0;
 }

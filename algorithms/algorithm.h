@@ -1,6 +1,6 @@
 /*
- * The table of algorithms.  To add one: write its file, which ends with its row, and add its line
- * to PCOLL_ALGORITHMS and to sources.mk.
+ * The table of algorithms. To add one, write its file, which ends with its row, and add a line to
+ * PCOLL_ALGORITHMS and to sources.mk.
  */
 #ifndef PCOLL_ALGORITHM_H
 #define PCOLL_ALGORITHM_H
@@ -10,50 +10,59 @@
 /* How a path moves data between user buffers. */
 enum pcoll_path {
     PCOLL_PATH_AUTO, /* the algorithm's default */
-    PCOLL_PATH_USER, /* straight between user buffers: rendezvous, no copy */
-    PCOLL_PATH_TEMP  /* through communication buffers: no rendezvous, a copy */
+    PCOLL_PATH_USER, /* directly between user buffers: rendezvous, no copy */
+    PCOLL_PATH_TEMP  /* through communication buffers: no rendezvous, one copy */
 };
 
-/* Free parameters.  0 means the algorithm's default; an algorithm ignores what it has not. */
+/* Free parameters. 0 means the algorithm's default; an algorithm ignores parameters that it does
+ * not use. */
 struct pcoll_params {
-    int radix;        /* fan-out of a tree, base of a dissemination; >= 2 */
+    int radix;        /* fan-out of a tree or base of a dissemination; >= 2 */
     uint64_t segment; /* bytes of a pipeline segment */
     int slots;        /* communication buffers of a ring, a power of two >= 2 */
     enum pcoll_path path;
-    int rails; /* pipelined broadcasts and rings stripe over so many, see plan.h */
-    int paper; /* single-instance form as printed in document 001: one phase, no
-                * protection against run-ahead; for printing only */
+    int rails; /* number of rails that pipelined broadcasts and rings stripe over, see plan.h */
+    int paper; /* the single-instance form printed in document 001: one phase, no protection against
+                * run-ahead; for printing only */
 };
 
-/* What the cost functions know of a machine: LogGP (document 002 section 4) plus the rates of the
- * node, for one level or (`node`) two.  Times in microseconds, rates in microseconds per byte. */
+/* Two banks of counters, used alternately, or the single one of document 001. */
+static inline int pcoll_banks(const struct pcoll_params *params)
+{
+    return params->paper ? 1 : 2;
+}
+
+/* What the cost functions know about a machine: LogGP (document 002 section 4) plus the rates of
+ * the node, for one level or (`node`) two. Times are in microseconds, rates in microseconds per
+ * byte. */
 struct pcoll_machine {
     double L;    /* latency of a signal or a small put */
     double o;    /* processor time to fire an entry */
     double g;    /* gap between two messages of one rank */
-    double G;    /* per byte, straight between user buffers (RMA, CMA) */
+    double G;    /* per byte, directly between user buffers (RMA, CMA) */
     double rma;  /* fixed cost of one RMA operation on user buffers */
     double copy; /* per byte, memory copy within or through shared memory */
     double call; /* start and wait of an empty plan */
     double turn; /* a rank without a core waits this long for its turn */
     int cores;   /* cores that the ranks of a node share; 0: one for each rank */
-    const struct pcoll_machine *node; /* inside a node, where this is between nodes; NULL: alike */
+    const struct pcoll_machine *node; /* inside a node, if this is between nodes; NULL: the same
+                                       * machine */
 };
 
 struct pcoll_algorithm {
     const char *name;  /* as in CVARs, info keys and the tuning table */
-    const char *alias; /* what MPICH calls the same; NULL: nothing else */
+    const char *alias; /* MPICH's name for the same algorithm; NULL: there is none */
     enum pcoll_coll coll;
     const char *description; /* one line */
 
-    /* Make the plan of `rank`, whose `local` is NULL where the signature says all.
-     * PCOLL_UNSUPPORTED when the signature or parameters do not suit; that answer depends on
-     * signature and params only, so that all ranks give the same. */
+    /* Generate the plan of `rank`; `local` is NULL if the signature says everything.
+     * PCOLL_UNSUPPORTED if the signature or parameters do not suit. That answer depends on
+     * signature and params only, so it is the same on all ranks. */
     enum pcoll_result (*generate)(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p);
 
-    /* Estimated time in microseconds of one Start+Wait, O(log nranks) work at most. */
+    /* Estimated time in microseconds of one Start+Wait; takes at most O(log nranks) work. */
     double (*cost)(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine);
 
@@ -62,15 +71,18 @@ struct pcoll_algorithm {
                            const struct pcoll_params *params);
 
     unsigned paths;                           /* PCOLL_PATH_BIT_* that generate accepts */
-    int uses_radix, uses_segment, uses_slots; /* which parameters mean something */
+    int uses_radix, uses_segment, uses_slots; /* which parameters have a meaning */
 };
+
+/* The `temp_bytes` of an algorithm without communication buffers. */
+uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pcoll_params *params);
 
 #define PCOLL_PATH_BIT_AUTO (1u << PCOLL_PATH_AUTO)
 #define PCOLL_PATH_BIT_USER (1u << PCOLL_PATH_USER)
 #define PCOLL_PATH_BIT_TEMP (1u << PCOLL_PATH_TEMP)
 
-/* All rows, as ALGORITHM(collective_name), defined in the algorithms' own files.  Of two that cost
- * the same the choice takes the earlier one. */
+/* All rows, as ALGORITHM(collective_name), defined in the algorithms' own files. Of two rows with
+ * equal cost the choice takes the earlier one. */
 #define PCOLL_ALGORITHMS(ALGORITHM)                                                                \
     ALGORITHM(barrier_butterfly)                                                                   \
     ALGORITHM(barrier_dissemination)                                                               \
@@ -94,7 +106,7 @@ struct pcoll_algorithm {
 PCOLL_ALGORITHMS(PCOLL_DECLARE)
 #undef PCOLL_DECLARE
 
-/* The same in this order, and NULL. */
+/* All rows in this order, followed by NULL. */
 extern const struct pcoll_algorithm *const pcoll_algorithms[];
 
 /* A loop over all of them: `row` is a const struct pcoll_algorithm *. */
@@ -102,16 +114,16 @@ extern const struct pcoll_algorithm *const pcoll_algorithms[];
     for (const struct pcoll_algorithm *const *row##_at = pcoll_algorithms, *row;                   \
          (row = *row##_at) != NULL; row##_at++)
 
-/* The row of that name or alias for that collective, or NULL. */
+/* The row with that name or alias for that collective, or NULL. */
 const struct pcoll_algorithm *pcoll_algorithm_find(enum pcoll_coll coll, const char *name);
 
-/* Its number in pcoll_algorithms, where it is. */
+/* The index of the row in pcoll_algorithms, which must contain it. */
 int pcoll_algorithm_number(const struct pcoll_algorithm *algorithm);
 
-/* Make the plan of one rank by `algorithm`; checks the signature and parameters first
- * (PCOLL_ERR_INVALID: a call that does not exist, a rank out of range).  What is trivial is handled
- * here for all algorithms: a plan that copies SEND to RECV, or without entries.  `local` may be
- * NULL where the signature says all; else it outlives the plan. */
+/* Generate the plan of one rank with `algorithm`, after checking the signature and parameters
+ * (PCOLL_ERR_INVALID: an impossible call, or a rank out of range). Trivial calls are handled here
+ * for all algorithms: the plan copies SEND to RECV or has no entries. `local` may be NULL if the
+ * signature says everything; otherwise it must outlive the plan. */
 enum pcoll_result pcoll_generate(const struct pcoll_algorithm *algorithm,
                                  const struct pcoll_signature *signature,
                                  const struct pcoll_local *local, int rank,

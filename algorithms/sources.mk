@@ -2,14 +2,18 @@
 pcoll_sources += \
     %D%/plan/collective.h %D%/plan/collective.c \
     %D%/plan/plan.h %D%/plan/plan.c \
+    %D%/plan/topology.h %D%/plan/topology.c \
     %D%/plan/print.c \
     %D%/algorithm.h %D%/algorithm.c \
-    %D%/private.h %D%/private.c \
+    %D%/number.h %D%/number.c \
+    %D%/cost.h %D%/cost.c \
+    %D%/shape/tree.h %D%/shape/tree.c \
+    %D%/shape/segment.h %D%/shape/segment.c \
     %D%/shape/ring.h %D%/shape/ring.c \
     %D%/lower/lower.h %D%/lower/lower.c %D%/lower/private.h \
     %D%/lower/split.c %D%/lower/signals.c %D%/lower/layout.c %D%/lower/stages.c \
-    %D%/topology.h %D%/topology.c \
-    %D%/barrier/team.c \
+    %D%/teams.h %D%/teams.c \
+    %D%/barrier/team.h %D%/barrier/team.c \
     %D%/barrier/butterfly.c \
     %D%/barrier/dissemination.c \
     %D%/bcast/eager.c \
@@ -30,4 +34,5 @@ pcoll_sources += \
 pcoll_tool_sources += \
     %D%/plan/paper.c \
     %D%/proof/check.h %D%/proof/check.c %D%/proof/private.h \
-    %D%/proof/order.c %D%/proof/flow.c %D%/proof/meaning.c
+    %D%/proof/order.c %D%/proof/flow.c %D%/proof/meaning.c \
+    %D%/proof/topology.h %D%/proof/topology.c

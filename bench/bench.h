@@ -5,7 +5,7 @@
 #define PCOLL_BENCH_H
 
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* processor sets */
+#define _GNU_SOURCE /* for cpu_set_t */
 #endif
 #include <mpi.h>
 #include <sched.h>
@@ -45,15 +45,17 @@ struct options {
     double batch_seconds;
     double row_seconds; /* a row ends after this time even with fewer batches */
     bool quick, json, progress, pin, instructions, overlap;
-    bool apart;         /* a barrier, not timed, before each operation */
+    bool apart;         /* an untimed barrier precedes each operation */
     const char *output; /* file for the JSON, or NULL */
-    int loop, late;     /* operations to run for callgrind, or 0; the rank that comes last */
+    int loop, late;     /* number of operations to run for callgrind, or 0; the rank that arrives
+                         * last */
     char complaint[256];
 };
 
 enum options_result { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_BAD };
 
-/* Read the command line.  The options point into argv; OPTIONS_BAD leaves a complaint. */
+/* Read the command line. The options point into argv. On OPTIONS_BAD, `complaint` says what is
+ * wrong. */
 enum options_result options_parse(struct options *opts_p, int argc, char **argv);
 void options_help(void);
 const char *collective_name(enum collective coll);
@@ -61,22 +63,22 @@ const char *way_name(enum way way);
 
 /* ---- job.c ---------------------------------------------------------------------------------- */
 
-/* Shared by the ranks of the node; the lines follow one another, one writer each. */
+/* Memory shared by the ranks of the node, in cache lines; each line has one writer. */
 struct line {
     _Alignas(CACHE_LINE) _Atomic uint64_t value;
 };
 
 struct job {
     int rank, nranks, cores;
-    bool one_node;       /* else no shared lines and no limits */
-    bool counts_packets; /* this rank, for all of its node */
+    bool one_node;       /* otherwise there are no shared lines and no limits */
+    bool counts_packets; /* this rank counts packets for its whole node */
     bool crowded;        /* more ranks than cores */
     bool pinned;
-    struct line *gate;    /* two lines: ranks arrived, generation */
-    struct line *flag;    /* two lines of the bare flag exchange */
-    struct line *arrived; /* one line a rank, for the verification of barriers */
-    struct line *word;    /* one line a rank, for job_max */
-    cpu_set_t cpus;       /* of all ranks */
+    struct line *gate;    /* two lines: how many ranks have arrived, generation */
+    struct line *flag;    /* two lines, for the bare flag exchange */
+    struct line *arrived; /* one line per rank, for verifying barriers */
+    struct line *word;    /* one line per rank, for job_max */
+    cpu_set_t cpus;       /* those that any rank of the node may use */
     pid_t *pids;
     char *send, *recv; /* one block; nranks blocks */
     uint64_t flag_round, verify_round;
@@ -85,29 +87,30 @@ struct job {
 void job_init(struct job *job_p, const struct options *opts);
 void job_fini(struct job *job);
 double job_now(void);
-/* Leave as closely together as the machine allows.  MPI goes on meanwhile, but is not the means,
- * since some libraries take milliseconds when there are more ranks than cores. */
+/* A barrier that all ranks leave as closely together as the machine allows. It keeps MPI
+ * progressing but is not built on MPI, since some libraries take milliseconds when ranks outnumber
+ * cores. */
 void job_barrier(struct job *job);
-/* The largest of all ranks' values, which are not negative. */
+/* The largest value over all ranks; values must not be negative. */
 double job_max(struct job *job, double value);
-/* Network packets that this job's nodes have sent, if this rank counts them; with all
- * acknowledgments, and with whatever else the nodes send. */
+/* Network packets that the nodes of this job have sent so far, if this rank counts them; 0
+ * otherwise. Acknowledgments and unrelated traffic of the nodes are included. */
 double job_packets(const struct job *job);
-double job_sum(const struct job *job, double value); /* of all ranks */
-/* Give ranks 0 and 1 different cores for a while. */
+double job_sum(const struct job *job, double value); /* sum over all ranks */
+/* Put ranks 0 and 1 on different cores until job_unpin. */
 void job_pin_apart(struct job *job);
 void job_unpin(struct job *job);
 int job_last_or(const struct job *job, int root);
 
 /* ---- cvars.c -------------------------------------------------------------------------------- */
 
-/* What the library lets us steer. */
+/* Find the control variables that this library offers. */
 void cvars_init(void);
 void cvars_fini(void);
 bool cvars_have_offload(void);
-/* True if stock Allgather_init is steered away from its default, which is wrong. */
+/* True if stock Allgather_init is steered away from its default algorithm, which is wrong. */
 bool cvars_force_allgather(void);
-/* Between enter and leave requests of `way` are made; total is the gathered bytes. */
+/* Requests of `way` are made between enter and leave; `total` is the number of gathered bytes. */
 void cvars_enter(enum collective coll, enum way way, size_t total);
 void cvars_leave(void);
 
@@ -121,14 +124,14 @@ struct operation {
     int root;
 };
 
-/* The operations that the options ask for, at most MAX_OPERATIONS; the number of them. */
+/* List the operations that the options ask for, at most MAX_OPERATIONS; returns their number. */
 int list_operations(struct job *job, const struct options *opts, struct operation *ops);
 
-/* One way of running it. */
+/* One way of running an operation. */
 struct variant {
     char name[NAME_LENGTH];
     enum way way;
-    const char *algorithm; /* through the info key, or NULL */
+    const char *algorithm; /* requested through the info key, or NULL */
     const char *info_key;
 };
 
@@ -138,18 +141,19 @@ struct summary {
     int batches, iterations;
 };
 
-/* Anything that is timed: a batch runs `count` operations and says how long it took here. */
+/* Anything that is timed: a batch runs `count` operations and returns how long they took on this
+ * rank. */
 struct subject {
     char name[NAME_LENGTH];
     double (*batch)(struct subject *self, int count);
     struct operation op;
     const struct variant *variant;
-    const struct subject *timed; /* whose request a "start" subject uses */
-    bool apart;                  /* a barrier, not timed, before each operation */
+    const struct subject *timed; /* the subject whose request a "start" subject uses */
+    bool apart;                  /* an untimed barrier precedes each operation */
     MPI_Request request;
-    uint64_t *remote;   /* readv: where the other ranks' buffers lie */
+    uint64_t *remote;   /* for readv: addresses of the other ranks' buffers */
     int max_iterations; /* 0: no limit */
-    double packets;     /* of an operation, on all nodes; negative: not counted */
+    double packets;     /* per operation, summed over all nodes; negative: not counted */
     bool wrong;
     double *samples;
     struct summary summary;
@@ -162,8 +166,8 @@ void subject_perform(struct subject *self, int count);
 double subject_run(struct subject *self, int count);
 double subject_start(struct subject *self, int count);
 double subject_init(struct subject *self, int count);
-/* What is left of an operation for a rank that is away from MPI, for as long as the operation
- * takes, between beginning and waiting. */
+/* The exposed part of an operation: the rank starts the operation, stays away from MPI for as long
+ * as the whole operation takes, and then waits. */
 double subject_overlap(struct subject *self, int count);
 /* Count the packets of an operation. */
 void subject_count_packets(struct subject *self);
@@ -174,22 +178,22 @@ bool subject_verify(struct subject *self, int rounds);
 
 double limit_flag(struct subject *self, int count);
 double limit_readv(struct subject *self, int count);
-/* Exchange addresses; false on all ranks if one may not read another's memory. */
+/* Exchange addresses. False on all ranks if any rank may not read another's memory. */
 bool limit_readv_open(struct subject *self);
 void limit_readv_close(struct subject *self);
 
 /* ---- measure.c ------------------------------------------------------------------------------ */
 
-/* Time the subjects batch by batch in turn, and leave their summaries. */
+/* Time the subjects in turn, batch by batch, and store their summaries. */
 void measure(struct job *job, struct subject *subjects, int n, const struct options *opts);
 
 /* ---- instructions.c ------------------------------------------------------------------------- */
 
-/* User-mode instructions of one operation on a rank that need not wait; false if the kernel does
- * not count them here. */
+/* Count the user-mode instructions of one operation on a rank that need not wait. False if the
+ * kernel does not count them here. */
 bool instructions_table(struct job *job, const struct options *opts, const struct variant *variants,
                         int num_variants);
-/* --loop: nothing but the operations, for callgrind. */
+/* --loop: run nothing but the operations, for callgrind. */
 void instructions_loop(struct job *job, const struct options *opts, const struct variant *variants,
                        int num_variants);
 
@@ -202,7 +206,7 @@ struct row {
     bool verified;
 };
 
-/* Rank 0 alone calls these. */
+/* Called by rank 0 only. */
 void report_begin(const struct job *job, const struct options *opts, const struct variant *variants,
                   int num_variants);
 void report_row(const struct row *row);

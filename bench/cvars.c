@@ -1,7 +1,7 @@
 /*
- * Stock and offload in one job.  MPICH reads these control variables when a request is made, so
- * writing them through MPI_T just before steers that request alone.  Other libraries have none of
- * them, and nothing happens.
+ * Stock and offload in one job. MPICH reads these control variables when a request is created, so
+ * writing them through MPI_T just before steers that request alone. Other libraries lack these
+ * variables; there the calls have no effect.
  */
 #include "bench.h"
 
@@ -16,7 +16,7 @@ struct cvar {
 
 static struct {
     bool offload;
-    struct cvar device[NUM_COLLECTIVES]; /* booleans: may the device make this request? */
+    struct cvar device[NUM_COLLECTIVES]; /* booleans: may the device create this request? */
     struct cvar iallgather;
     int ring, brucks; /* values of iallgather, or -1 */
 } library;
@@ -27,7 +27,7 @@ static const char *const device_names[NUM_COLLECTIVES] = {
     "MPIR_CVAR_ALLGATHER_INIT_DEVICE_COLLECTIVE",
 };
 
-/* MPICH 4.0's schedule of recursive doubling is right for one start only. */
+/* In MPICH 4.0 the recursive-doubling schedule is right for the first start only. */
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
 enum { ALLGATHER_IS_WRONG = 1 };
 #else
@@ -55,8 +55,8 @@ static void write_int(struct cvar *cvar, int value)
         MPI_T_cvar_write(cvar->handle, &value);
 }
 
-/* MPICH shows an enumeration as an int without MPI_T_enum, but describes its values in order as
- * "name - what it does".  -1 if the name is not there. */
+/* MPICH exposes an enumeration as an int without an MPI_T_enum, but its description lists the
+ * values in order as "name - what it does". Returns -1 if the name is missing. */
 static int enum_value(const char *description, const char *name)
 {
     int value = 0;
@@ -112,7 +112,7 @@ bool cvars_have_offload(void)
     return library.offload;
 }
 
-/* A value given by the user through the environment stays. */
+/* A value that the user set in the environment is kept. */
 bool cvars_force_allgather(void)
 {
     return ALLGATHER_IS_WRONG && library.iallgather.known && library.iallgather.initial == 0 &&

@@ -1,6 +1,6 @@
 /*
- * Instructions of one operation.  Time changes with the machine's mood, instructions do not, if
- * the counting rank never waits: it comes last on purpose.
+ * Instructions of one operation. Unlike time, their number does not vary from run to run as long as
+ * the counting rank never waits; it therefore arrives last on purpose.
  */
 #include "bench.h"
 
@@ -37,7 +37,7 @@ static void come_late(void)
     nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
 }
 
-/* The cheapest of several operations of the late rank; infinite on the others. */
+/* The minimum over several operations, on the late rank; infinity on the others. */
 static double fewest_when_late(struct subject *subject, int counter, int late)
 {
     struct job *job = subject->op.job;
@@ -83,7 +83,7 @@ static void count_one(struct subject *subject, int counter)
     print_line(subject, count_own(subject, counter));
 }
 
-/* The name is known to maint/instructions. */
+/* maint/instructions refers to this function by name. */
 void pcoll_bench_loop(struct subject *subject);
 
 __attribute__((noinline)) void pcoll_bench_loop(struct subject *subject)
@@ -105,7 +105,7 @@ static void loop_one(struct subject *subject, const struct options *opts)
                subject->variant->name);
 }
 
-/* Either is done for every operation in every variant. */
+/* Do either of the two for every operation in every variant. */
 static void count_or_loop(struct operation op, const struct variant *variant,
                           const struct options *opts, int counter)
 {

@@ -1,5 +1,5 @@
 /*
- * The ranks of the job: their processors, shared lines, buffers, and a barrier that all leave
+ * The ranks of the job: their cores, shared lines and buffers, and a barrier that all of them leave
  * closely together.
  */
 #include "bench.h"
@@ -26,7 +26,7 @@ int job_last_or(const struct job *job, int root)
     return root < 0 ? job->nranks + root : root;
 }
 
-/* One rank of each node counts packets, where there are several nodes. */
+/* With several nodes, one rank of each counts packets. */
 static void find_nodes(struct job *job)
 {
     MPI_Comm node;
@@ -39,7 +39,7 @@ static void find_nodes(struct job *job)
     job->counts_packets = !job->one_node && node_rank == 0;
 }
 
-/* The processors that any rank may use; `own_p` says how many this rank may. */
+/* The processors that any rank may use; `own_p` receives the number that this rank may use. */
 static cpu_set_t usable_cpus(int *own_p)
 {
     cpu_set_t own, all;
@@ -60,10 +60,10 @@ static void pin_to_nth(const cpu_set_t *all, int n)
     CPU_ZERO(&one);
     CPU_SET(cpu, &one);
     if (sched_setaffinity(0, sizeof one, &one) != 0)
-        perror("pcoll-bench: cannot pin a rank to its processor");
+        perror("pcoll-bench: cannot bind a rank to its core");
 }
 
-/* One rank a core, unless the launcher has done it or there are too few. */
+/* Bind each rank to a core, unless the launcher has bound it or there are too few cores. */
 static void place(struct job *job, bool pin)
 {
     int own;
@@ -124,7 +124,7 @@ static void share_lines(struct job *job)
 static void share_pids(struct job *job)
 {
     pid_t pid = getpid();
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* where Yama is on; a refusal shows up later */
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* needed under Yama; a refusal shows up later */
     job->pids = calloc((size_t)job->nranks, sizeof *job->pids);
     if (!job->pids)
         die("pcoll-bench: calloc");
@@ -173,8 +173,8 @@ void job_fini(struct job *job)
     free(job->recv);
 }
 
-/* Ranks without a core of their own sleep, so that they disturb nobody.  MPI is driven on, since
- * others may need this rank to finish what it has begun. */
+/* Ranks without a core of their own sleep so that they disturb nobody. They keep MPI progressing,
+ * since others may need this rank to finish what it has begun. */
 static void wait_a_little(const struct job *job, int turn)
 {
     int flag;
@@ -185,7 +185,7 @@ static void wait_a_little(const struct job *job, int turn)
         nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 }
 
-/* MPI_Wait would spin. */
+/* Used in place of MPI_Wait, which would spin. */
 static void finish(const struct job *job, MPI_Request *request)
 {
     int done = 0;
@@ -220,7 +220,7 @@ void job_barrier(struct job *job)
         wait_a_little(job, turn);
 }
 
-/* Doubles that are not negative are ordered like their bits. */
+/* The bit patterns of non-negative doubles are ordered as the doubles are. */
 static uint64_t largest_bits(const struct job *job)
 {
     uint64_t largest = 0;
@@ -258,8 +258,8 @@ double job_sum(const struct job *job, double value)
     return reduce(job, value, MPI_SUM);
 }
 
-/* /proc/net/dev: two lines of titles, then for each interface "name:", 8 estimates of what it has
- * received, bytes and packets sent. */
+/* /proc/net/dev has two title lines, then for each interface "name:", 8 fields about what it has
+ * received, and the bytes and packets that it has sent. */
 double job_packets(const struct job *job)
 {
     char line[512], name[64];

@@ -1,13 +1,13 @@
 /*
  * What the machine allows: a bare exchange of two flags, and a bare process_vm_readv between the
- * very buffers that the collective uses.
+ * same buffers that the collective uses.
  */
 #include "bench.h"
 
 #include <stdlib.h>
 #include <sys/uio.h>
 
-/* Spin, but let others run if the other rank seems to be away. */
+/* Spin, but yield if the other rank seems not to be running. */
 static void await(const _Atomic uint64_t *flag, uint64_t round)
 {
     for (int turn = 1; atomic_load_explicit(flag, memory_order_acquire) < round; turn++)
@@ -27,7 +27,7 @@ static double exchange_flags(struct job *job, int count)
     return job_now() - begin;
 }
 
-/* Ranks 0 and 1 each write the other's line and spin on their own; the others only look on. */
+/* Ranks 0 and 1 each write the other's line and spin on their own; the other ranks do nothing. */
 double limit_flag(struct subject *self, int count)
 {
     struct job *job = self->op.job;
@@ -61,7 +61,8 @@ static bool read_all(const struct subject *self)
     return right;
 }
 
-/* A broadcast's readers read from the root; in an allgather everyone reads from everyone. */
+/* In a broadcast every receiver reads from the root; in an allgather every rank reads from all
+ * others. */
 double limit_readv(struct subject *self, int count)
 {
     double begin = job_now();

@@ -1,6 +1,6 @@
 /*
- * Timing in turn: one batch of every subject, then the next of every subject, so that a machine
- * that changes its mood does it to all of them alike.
+ * Timing in turn: one batch of every subject, then the next batch of every subject, so that a
+ * change in the machine's speed affects all of them equally.
  */
 #include "bench.h"
 
@@ -15,8 +15,7 @@ static double one_batch(struct job *job, struct subject *subject, int count)
     return subject->batch(subject, count);
 }
 
-/* How long a batch keeps the ranks busy, at best: the first tries warm up, and others may have
- * had the core. */
+/* The best of three: the first attempts warm up, and others may have occupied the core. */
 static double shortest_of_three(struct job *job, struct subject *subject, int count)
 {
     double shortest = 1e9;
@@ -35,7 +34,7 @@ static int limited(const struct subject *subject, double count)
     return (int)fmax(1, fmin(count, most));
 }
 
-/* Find how many operations fill a batch. */
+/* Find how many operations make up a batch. */
 static int calibrate(struct job *job, struct subject *subject, const struct options *opts)
 {
     if (opts->iterations)
@@ -63,7 +62,7 @@ static double quantile(const double *sorted, int n, double q)
     return sorted[below] + (place - below) * (sorted[above] - sorted[below]);
 }
 
-/* A batch takes as long as on the rank where it takes longest. */
+/* The time of a batch is that of the rank where it takes longest. */
 static void summarize(struct subject *subject, int batches)
 {
     struct summary *summary = &subject->summary;

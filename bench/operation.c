@@ -1,6 +1,6 @@
 /*
- * The collectives in every way of calling them: making the request, running a batch, and checking
- * what arrived.
+ * The collectives in every calling variant: creating the request, running a batch, and checking
+ * what has arrived.
  */
 #include "bench.h"
 #include "persistent.h"
@@ -147,7 +147,7 @@ void subject_perform(struct subject *self, int count)
         run_calls(&self->op, self->variant->way, count);
 }
 
-/* Reading the clock is part of each interval, so it is measured and taken off. */
+/* Each interval includes one reading of the clock, whose cost is measured and subtracted. */
 static double run_apart(struct subject *self, int count)
 {
     double sum = 0;
@@ -170,7 +170,7 @@ double subject_run(struct subject *self, int count)
     return job_now() - begin;
 }
 
-/* MPI_Start alone, less the reading of the clock, as above. */
+/* MPI_Start alone, without the cost of reading the clock. */
 double subject_start(struct subject *self, int count)
 {
     MPI_Request request = self->timed->request;
@@ -185,7 +185,7 @@ double subject_start(struct subject *self, int count)
     return sum > 0 ? sum : 0;
 }
 
-/* Making and freeing the request. */
+/* Creating and freeing the request. */
 double subject_init(struct subject *self, int count)
 {
     MPI_Request request;
@@ -203,8 +203,8 @@ double subject_init(struct subject *self, int count)
     return seconds;
 }
 
-/* How long it was.  Computing; but where there are more ranks than cores sleeping, since computing
- * would take from the others the core that they need. */
+/* Stays away from MPI and returns for how long. The rank computes; where ranks outnumber cores it
+ * sleeps, since computing would take the core that other ranks need. */
 static double be_away(const struct job *job, double seconds)
 {
     double begin = job_now();
@@ -231,7 +231,7 @@ double subject_overlap(struct subject *self, int count)
     return job_now() - begin - away;
 }
 
-/* Between two barriers, which others have not left when this rank looks. */
+/* Counts between two barriers; no rank has left the second when this rank reads the counter. */
 static double packets_of(struct subject *self, int count)
 {
     struct job *job = self->op.job;
@@ -242,7 +242,7 @@ static double packets_of(struct subject *self, int count)
     return job_sum(job, job_packets(job) - before);
 }
 
-/* As many packets as the barriers alone make come off. */
+/* The packets of the two barriers alone are subtracted. */
 void subject_count_packets(struct subject *self)
 {
     int count = self->summary.iterations;
@@ -252,7 +252,8 @@ void subject_count_packets(struct subject *self)
 
 /* ---- verification ---------------------------------------------------------------------------- */
 
-/* Word i of the block that `rank` sends in `round`: no two blocks or rounds agree. */
+/* Word i of the block that `rank` sends in `round`; it differs between any two blocks and
+ * rounds. */
 static uint64_t pattern_word(uint64_t round, int rank, size_t i)
 {
     uint64_t block = round * 4099 + (uint64_t)rank + 1;
@@ -286,7 +287,7 @@ static size_t recv_bytes(const struct operation *op)
     return op->coll == ALLGATHER ? op->size * (size_t)op->job->nranks : op->size;
 }
 
-/* New data to send, poison to receive, another rank late each time. */
+/* Set new data to send and poison the receive buffers; another rank is late each time. */
 static void prepare_round(const struct operation *op, uint64_t round)
 {
     const struct job *job = op->job;
@@ -301,7 +302,7 @@ static void prepare_round(const struct operation *op, uint64_t round)
         atomic_store(&job->arrived[job->rank].value, round);
 }
 
-/* Nobody leaves a barrier before the last has come. */
+/* No rank may leave a barrier before the last has arrived. */
 static bool all_arrived(const struct job *job, uint64_t round)
 {
     for (int rank = 0; job->one_node && rank < job->nranks; rank++)

@@ -1,5 +1,5 @@
 /*
- * pcoll-bench: time persistent collectives beside what else could do the same.
+ * pcoll-bench: time persistent collectives beside everything else that could do the same work.
  */
 #include "bench.h"
 
@@ -14,7 +14,7 @@ enum {
     MAX_VARIANTS = NUM_WAYS + MAX_ALGORITHMS
 };
 
-/* Below this a copy through shared memory is faster than a system call. */
+/* Below this size a copy through shared memory is faster than a system call. */
 static const size_t smallest_readv = 4096;
 
 /* ---- the variants ---------------------------------------------------------------------------- */
@@ -49,8 +49,7 @@ static int list_variants(const struct options *opts, struct variant *variants)
     return n;
 }
 
-/* String variables cannot be written through MPI_T in MPICH 4.0, so this is done before MPI_Init.
- */
+/* MPICH 4.0 does not allow MPI_T to write string variables, so they are set before MPI_Init. */
 static void set_algorithm(const struct options *opts)
 {
     static const char *const names[] = {"MPIR_CVAR_BARRIER_INIT_ALGORITHM",
@@ -75,7 +74,7 @@ static bool verify_with_root(struct subject *subject, int root)
     return right;
 }
 
-/* A separate pass, for the wanted root, the first and the last. */
+/* A separate pass that uses the requested root, the first rank and the last rank as root. */
 static void verify_fully(struct subject *subject)
 {
     int last = subject->op.job->nranks - 1, root = subject->op.root;
@@ -148,7 +147,7 @@ static void add_costs(struct row *row, struct subject *subjects, int num_variant
     }
 }
 
-/* The costs of init and start have their own, shorter turn. */
+/* The costs of init and start are timed in a shorter round of their own. */
 static void time_costs(struct job *job, struct subject *subjects, int n, const struct options *opts)
 {
     struct options brief = *opts;
@@ -246,7 +245,8 @@ static bool root_exists(const struct job *job, const struct options *opts)
     int root = job_last_or(job, opts->root);
     bool exists = root >= 0 && root < job->nranks;
     if (!exists && job->rank == 0)
-        fprintf(stderr, "pcoll-bench: no rank %d among %d\n", opts->root, job->nranks);
+        fprintf(stderr, "pcoll-bench: root %d is not among the %d ranks\n", opts->root,
+                job->nranks);
     return exists;
 }
 

@@ -1,5 +1,5 @@
 /*
- * The tables for people and the JSON for programs.
+ * Tables for people, JSON for programs.
  */
 #include "bench.h"
 
@@ -40,7 +40,7 @@ static void copy_line(char *to, size_t length, const char *from, const char *end
     to[n] = '\0';
 }
 
-/* "MPICH 4.0.2 ch4:ofi" or "Open MPI v4.1.4" from the long text that libraries give. */
+/* Extracts "MPICH 4.0.2 ch4:ofi" or "Open MPI v4.1.4" from the long text that libraries return. */
 void library_text(char *text, size_t length)
 {
     char all[MPI_MAX_LIBRARY_VERSION_STRING], version[64], device[64];
@@ -66,7 +66,7 @@ static const struct subject *find(const struct row *row, const char *name)
     return NULL;
 }
 
-/* Three significant digits from 10 ns to seconds, in microseconds. */
+/* In microseconds, with three significant digits, for times from 10 ns to seconds. */
 static void time_text(char *text, size_t length, double seconds)
 {
     double us = seconds * 1e6;
@@ -119,7 +119,7 @@ static void print_header(void)
            : job->crowded ? ", more ranks than cores"
                           : "");
     printf("Microseconds per operation%s; median of batches, all variants in turn\n\n",
-           report.opts->apart ? ", a barrier that is not timed before each" : "");
+           report.opts->apart ? ", each after an untimed barrier" : "");
     print_titles();
 }
 
@@ -192,14 +192,14 @@ static void append_title(char *line, const struct subject *subject, const char *
     append_cost(line, subject, what, title);
 }
 
-/* The share of the operation that is hidden. */
+/* The share of the operation that is hidden, in per cent. */
 static void overlap_text(char *text, size_t length, const struct subject *exposed)
 {
     double share = 1 - exposed->summary.median / exposed->timed->summary.median;
     snprintf(text, length, "%.0f%%", share > 0 ? share * 100 : 0);
 }
 
-/* What belongs to one variant. */
+/* Append the costs of one variant. */
 static void append_costs(char *titles, char *line, const struct row *row,
                          const struct subject *timed)
 {
@@ -239,10 +239,11 @@ static void print_costs(void)
 {
     if (report.cost_titles[0] == '\0')
         return;
-    printf("\nMicroseconds of MPI_Start alone, and of init and free together; the share of an\n"
-           "operation that computing hides; packets sent by all nodes for one operation\n\n"
-           "%-10s %6s%s\n",
-           "collective", "size", report.cost_titles);
+    printf(
+        "\nMicroseconds of MPI_Start alone, and of init and free together; share of an operation\n"
+        "that computation hides; packets that all nodes sent for one operation\n\n"
+        "%-10s %6s%s\n",
+        "collective", "size", report.cost_titles);
     for (int i = 0; i < report.num_rows; i++)
         printf("%s\n", report.costs[i]);
 }
@@ -256,8 +257,8 @@ static void print_notes(bool all_right)
     if (!cvars_have_offload())
         printf("This library has no offload backend: stock is its own persistent collective.\n");
     if (cvars_force_allgather())
-        printf("Stock allgather is made to run sched_brucks (below 80 KiB in all) or sched_ring:\n"
-               "MPICH 4.0.2's own choice gives wrong data from the second start on.\n");
+        printf("Stock allgather is steered to sched_brucks (below 80 KiB in total) or sched_ring:\n"
+               "MPICH 4.0.2's own choice delivers wrong data from the second start on.\n");
     if (!all_right)
         printf("WRONG DATA: see the column \"verified\".\n");
 }

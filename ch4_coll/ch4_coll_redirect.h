@@ -1,16 +1,16 @@
 /* Sends the 22 persistent collectives of the device interface to the backend.
  *
- * Included behind mpidch4.h: the stock MPID_X_init functions are defined by then
- * and, the macros being function-like, stay reachable as (MPID_X_init)(...). */
+ * It is included after mpidch4.h: the stock MPID_X_init functions are defined by then and, since
+ * the macros are function-like, remain accessible as (MPID_X_init)(...). */
 
 #ifndef CH4_COLL_REDIRECT_H_INCLUDED
 #define CH4_COLL_REDIRECT_H_INCLUDED
 
 #ifdef MPIDI_CH4_COLL_OFFLOAD
 
-/* Each creates a persistent request, inactive and owned by the caller: a plan where
- * the backend supports the call on all ranks, the stock schedule otherwise.
- * Arguments and errors as those of MPID_X_init. */
+/* Each function creates a persistent request, inactive and owned by the caller: a plan if the
+ * backend supports the call on all ranks, the stock schedule otherwise. Arguments and errors are
+ * those of MPID_X_init. */
 
 int MPIDI_PCOLL_Barrier_init(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request);
 int MPIDI_PCOLL_Bcast_init(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,

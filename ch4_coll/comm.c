@@ -1,8 +1,9 @@
-/* What is kept per communicator, as an attribute with a keyval of our own: duplicates start
- * clean, and the delete function runs when the communicator goes. */
+/* The state of a communicator, kept as an attribute with a keyval of our own: duplicates start
+ * without it, and the delete function runs when the communicator is freed. */
 
 #include "pcoll.h"
 
+#include "offload/nodes.h"
 #include "tuning/locality.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
@@ -10,9 +11,9 @@ static struct MPIDI_PCOLL_comm *all_states = NULL;
 
 enum { SWAP_TAG = MPIR_ALLTOALL_TAG, FEW_PEERS = 16 };
 
-/* Without memory for requests.  Of ranks that go one by one, each by rising rank, some one can
- * always go on: a rank that waits for b has waited for all below b, so what b waits for is below
- * it. */
+/* Used if there is no memory for requests. The ranks exchange with their peers one by one, in
+ * ascending order. Some rank can always continue: a rank that waits for b has exchanged with all
+ * ranks below b, so what b waits for is below it. */
 static enum pcoll_result swap_in_turn(MPIR_Comm *comm, const int *ranks, int n, const char *mine,
                                       char *theirs, size_t bytes)
 {
@@ -26,7 +27,7 @@ static enum pcoll_result swap_in_turn(MPIR_Comm *comm, const int *ranks, int n, 
     return mpi_errno == MPI_SUCCESS && errflag == MPIR_ERR_NONE ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 
-/* Between blocking collectives of the communicator, on its collective context. */
+/* Runs between blocking collectives of the communicator, on its collective context. */
 static enum pcoll_result swap(void *context, const int *ranks, int n, const void *mine,
                               void *theirs, size_t bytes)
 {
@@ -61,7 +62,7 @@ static enum pcoll_result combine(void *context, uint64_t *words, int n)
     return pcoll_combine_by_swap(&bootstrap, &circle, words, n);
 }
 
-/* Waiting at init: what others need of this process must go on, and so must they. */
+/* Called while waiting at init: what other ranks need of this process must progress. */
 static void idle(void *context)
 {
     MPID_Progress_test(NULL);
@@ -81,8 +82,8 @@ static int node_of(const MPIR_Comm *comm, int rank)
     return node;
 }
 
-/* Known to all ranks identically: one group of processes of one MPI_COMM_WORLD, and no threads that
- * our single lock, MPICH's global one, would not keep apart. */
+/* The answer is the same on all ranks: one group of processes of one MPI_COMM_WORLD, and no threads
+ * that our single lock, MPICH's global one, would fail to serialize. */
 static bool is_served(MPIR_Comm *comm)
 {
     if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM)
@@ -97,10 +98,10 @@ static bool is_served(MPIR_Comm *comm)
     return true;
 }
 
-/* The communicator goes; its plans may stay. Their requests must not name it any more. This may run
- * in a local call, such as the MPI_Request_free of another request that was the last to hold the
- * communicator, or in the progress engine: it must not wait for other ranks. MPICH calls it without
- * its lock, as user functions want it. */
+/* The communicator is freed, but its plans may stay; their requests must not name it any more. This
+ * may run in a local call, such as the MPI_Request_free of another request that held the last
+ * reference to the communicator, or in the progress engine: it must not wait for other ranks. MPICH
+ * calls it without holding its lock, as it calls user functions. */
 static int delete_state(MPI_Comm comm, int key, void *value, void *extra)
 {
     struct MPIDI_PCOLL_comm *state = value;
@@ -137,8 +138,8 @@ static bool have_one_node(const MPIR_Comm *comm)
     return true;
 }
 
-/* A rank bound to cores near the network's devices is a better leader of its node: how many of
- * them are not near? */
+/* A rank bound to cores near the network devices is a better leader of its node: the number of
+ * devices that are not near. */
 static int distance_from_network(void)
 {
     const char *list = MPIDI_PCOLL_interface();
@@ -151,7 +152,7 @@ static int distance_from_network(void)
     return far;
 }
 
-/* Of the objects of that type the one that has all cores this process is bound to. */
+/* The object of that type that contains all cores to which this process is bound. */
 static int32_t own_object(MPIR_hwtopo_type_e type)
 {
     MPIR_hwtopo_gid_t gid = MPIR_hwtopo_get_obj_by_type(type);
@@ -169,57 +170,60 @@ static struct pcoll_locality own_locality(void)
     return locality;
 }
 
-/* How far each rank is from the network; only where they differ, as all ranks must hear of all. */
-static enum pcoll_result gather_distances(MPIR_Comm *comm, int own, int *distances)
+static enum pcoll_result gather_distances(void *context, int own, int *distances)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     int mpi_errno =
-        MPIR_Allgather_fallback(&own, 1, MPI_INT, distances, 1, MPI_INT, comm, &errflag);
+        MPIR_Allgather_fallback(&own, 1, MPI_INT, distances, 1, MPI_INT, context, &errflag);
 
     return mpi_errno == MPI_SUCCESS && errflag == MPIR_ERR_NONE ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 
-/* Collective: which ranks share a node, and who leads it. */
+static int node_in_map(const void *comm, int rank)
+{
+    return node_of(comm, rank);
+}
+
+/* Collective: find which ranks share a node, and the leaders of nodes. */
 static enum pcoll_result find_topology(struct MPIDI_PCOLL_comm *state, int distance, bool differ)
 {
-    const int n = state->bootstrap.nranks;
-    int *nodes = MPL_malloc(n * sizeof(*nodes), MPL_MEM_COLL);
-    int *distances = differ ? MPL_malloc(n * sizeof(*distances), MPL_MEM_COLL) : NULL;
-    enum pcoll_result result = nodes && (distances || !differ) ? PCOLL_OK : PCOLL_ERR_NOMEM;
+    const struct pcoll_nodes nodes = {
+        .map = {node_in_map, state->comm},
+        .distance = distance,
+        .differ = differ,
+        .gather = gather_distances,
+    };
 
-    result = pcoll_agree(&state->bootstrap, result, NULL, 0);
-    if (result == PCOLL_OK && differ)
-        result = gather_distances(state->comm, distance, distances);
-    for (int i = 0; result == PCOLL_OK && i < n; i++)
-        nodes[i] = node_of(state->comm, i);
-    if (result == PCOLL_OK)
-        result = pcoll_topology_create(nodes, distances, n, &state->topology);
-    MPL_free(nodes);
-    MPL_free(distances);
-    return pcoll_agree(&state->bootstrap, result, NULL, 0);
+    return pcoll_nodes_settle(&state->bootstrap, &nodes, &state->topology);
 }
 
-static int member_of(const void *members, int i)
+/* The ranks of the node whose leader is at place `first`. */
+struct members {
+    const struct pcoll_topology *topology;
+    int first;
+};
+
+static int member_of(const void *list, int i)
 {
-    return ((const int *)members)[i];
+    const struct members *members = list;
+
+    return pcoll_topology_rank(members->topology, members->first + i);
 }
 
-/* Collective: the ranks of each node see how far they are from each other, then all what the most
- * is. */
+/* Collective: the ranks of each node determine the distance between them, then all ranks take the
+ * maximum. */
 static enum pcoll_result find_level(struct MPIDI_PCOLL_comm *state)
 {
     const struct pcoll_topology *t = state->topology;
-    const int rank = state->bootstrap.rank, first = t ? t->first[t->node[rank]] : 0;
+    const int rank = state->bootstrap.rank, own = pcoll_topology_node(t, rank);
+    const struct members members = {t, t ? pcoll_topology_first(t, own) : 0};
     struct pcoll_circle node = {.mine = rank, .nranks = state->bootstrap.nranks};
     uint64_t words[PCOLL_LOCALITY_WORDS], values[2] = {0, 0};
     enum pcoll_result result;
 
-    if (t) {
-        node = (struct pcoll_circle){0, t->first[t->node[rank] + 1] - first, &t->members[first],
-                                     member_of};
-        while (t->members[first + node.mine] != rank)
-            node.mine++;
-    }
+    if (t)
+        node = (struct pcoll_circle){pcoll_topology_place(t, rank) - members.first,
+                                     pcoll_topology_size(t, own), &members, member_of};
     pcoll_locality_write(own_locality(), words);
     result = pcoll_combine_by_swap(&state->bootstrap, &node, words, PCOLL_LOCALITY_WORDS);
     values[0] = node.nranks > 1 ? pcoll_locality_read(words) : PCOLL_LEVEL_ANY;
@@ -229,7 +233,8 @@ static enum pcoll_result find_level(struct MPIDI_PCOLL_comm *state)
     return result;
 }
 
-/* The first medium that is available, from `number` on; state->group stays NULL if none is. */
+/* Open a group of the first medium that is available, from `number` on; state->group stays NULL if
+ * none is. */
 static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node)
 {
     for (; number != PCOLL_NONE; number = pcoll_media_next(number, one_node)) {
@@ -242,7 +247,7 @@ static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node
     }
 }
 
-/* The nodes of the ranks, and what carries plans between them. */
+/* Find the nodes of the ranks, and open the medium that carries plans between them. */
 static void meet(struct MPIDI_PCOLL_comm *state)
 {
     enum { MEDIUM, FARTHEST, NOT_NEAREST, NWORDS };
@@ -254,7 +259,7 @@ static void meet(struct MPIDI_PCOLL_comm *state)
     };
     enum pcoll_result result;
 
-    if (state->bootstrap.rank == 0) /* its settings count; 0: MPICH's path */
+    if (state->bootstrap.rank == 0) /* rank 0's settings apply; 0: MPICH's path */
         words[MEDIUM] = (uint64_t)(MPIDI_PCOLL_medium_hint(one_node) - PCOLL_NONE);
     result = pcoll_agree(&state->bootstrap, PCOLL_OK, words, NWORDS);
     if (result == PCOLL_OK && !one_node)
@@ -266,7 +271,7 @@ static void meet(struct MPIDI_PCOLL_comm *state)
         open_group(state, (int)words[MEDIUM] + PCOLL_NONE, one_node);
 }
 
-/* What a rank makes alone; NULL: no memory. */
+/* The part of the state that a rank makes alone; NULL: out of memory. */
 static struct MPIDI_PCOLL_comm *make_state(MPIR_Comm *comm, const struct pcoll_bootstrap *bootstrap)
 {
     struct MPIDI_PCOLL_comm *state = NULL;
@@ -286,7 +291,7 @@ static struct MPIDI_PCOLL_comm *make_state(MPIR_Comm *comm, const struct pcoll_b
     return state;
 }
 
-/* NULL on all ranks if one of them has no memory; a later call tries again. */
+/* *state_p is NULL on all ranks if one of them is out of memory; a later call tries again. */
 static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
 {
     const struct pcoll_bootstrap bootstrap = {

@@ -1,6 +1,6 @@
-/* Which cores the ranks of this node may use: each tells the others its affinity mask (the
- * launcher's binding, taskset, cpusets) by its block of the shared memory that MPICH keeps for
- * initialization, and reads theirs when it wants to know.  Nobody waits for anybody. */
+/* Which cores the ranks of this node may use. Each rank publishes its affinity mask (the launcher's
+ * binding, taskset, cpusets) in its block of the shared memory that MPICH keeps for initialization,
+ * and reads the masks of the others when it needs them. No rank waits for another. */
 
 #include "pcoll.h"
 
@@ -11,11 +11,11 @@
 
 enum { MASK_BYTES = 56, PUBLISHED = 0x70636f6c };
 
-/* As much of a mask as fits, from its first bit on; that is 448 CPUs.  A longer one is no binding
- * and stands for the whole machine. */
+/* The beginning of a mask, up to 448 CPUs. A mask that does not fit is no binding and stands for
+ * the whole machine. */
 struct block {
     _Atomic uint32_t published;
-    int32_t first; /* byte of the mask; -1: the whole machine */
+    int32_t first; /* first byte of the mask; -1: the whole machine */
     char bytes[MASK_BYTES];
 };
 
@@ -40,7 +40,7 @@ static void see_own(void)
     own_known = true;
 }
 
-/* NULL: this process has no others beside it, or not yet. */
+/* NULL: this process is alone on its node, or the memory does not exist yet. */
 static struct block *block_of(int local_rank)
 {
     void *at = NULL;
@@ -67,7 +67,7 @@ static void pack(struct block *block, const cpu_set_t *set)
         memcpy(block->bytes, bytes + first, end - first);
 }
 
-/* False: that rank has not published. */
+/* False: that rank has not published its mask. */
 static bool unpack(struct block *block, cpu_set_t *set)
 {
     int length;

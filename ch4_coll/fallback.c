@@ -1,30 +1,29 @@
-/* Persistent collectives on MPICH's own schedules, for what the backend does not run.
+/* Persistent collectives on MPICH's own schedules, for calls that the backend does not run.
  *
- * Most go to MPIR_X_init_impl as they are. In 4.0.x three schedules are good for one
- * start at most, so whatever would use them takes another one of MPICH's:
+ * Most go to MPIR_X_init_impl unchanged. In 4.0.x three schedules are right for one start at most,
+ * so every call that would use them takes another one of MPICH's:
  *
  *   schedule                        what goes wrong                    used by (stock)
  *   Iallgather recursive doubling   a block count grows from start to  Allgather
  *                                   start; a datatype reference is
  *                                   dropped at each start
- *   Igather binomial                user data copied at init, and      Gather, Allgather (inter)
+ *   Igather binomial                user data is copied at init, and   Gather, Allgather (inter)
  *                                   never again
- *   Iscatter binomial               the root's block count is used     Scatter,
- *                                   up by the first start              Reduce_scatter_block (inter)
+ *   Iscatter binomial               the first start uses up the        Scatter,
+ *                                   root's block count                 Reduce_scatter_block (inter)
  *
- * None of the replacements keeps state between starts. Nor may a CVAR or a tuning file
- * bring the wrong ones back, so the algorithms are named here; the tree and ring forms
- * (tsp_*) are no choice either, since they misplace data in the user's buffers when a
- * datatype was resized to less than its true extent, and tsp_tree gathers nothing on
- * one rank. */
+ * None of the replacements keeps state between starts. Neither a CVAR nor a tuning file may bring
+ * the wrong ones back, so the algorithms are named here. The tree and ring forms (tsp_*) cannot be
+ * used either: they misplace data in the user's buffers if a datatype was resized to less than its
+ * true extent, and tsp_tree gathers nothing on one rank. */
 
 #include "fallback.h"
 
 unsigned long MPIDI_PCOLL_fallback_count = 0;
 
-/* Ends every init: a request as made by MPICH has cc 1, so that waiting for it before
- * its first start would not end, and in the device part what its previous owner left,
- * where MPID_Startall looks for MPI_PROC_NULL. */
+/* Ends every init. MPICH creates a request with cc 1, so a wait before its first start would never
+ * end, and its device part still contains what its previous owner left, where MPID_Startall looks
+ * for MPI_PROC_NULL. */
 static int settle(int mpi_errno, MPIR_Request **request)
 {
     if (mpi_errno != MPI_SUCCESS)
@@ -72,7 +71,7 @@ fn_fail:
     return mpi_errno;
 }
 
-/* n blocks of equal count in a row, as the vector collectives describe them. */
+/* n adjacent blocks of equal count, as the vector collectives describe them. */
 struct blocks {
     MPI_Aint *counts;
     MPI_Aint *displs;
@@ -99,8 +98,8 @@ static void blocks_fini(struct blocks *blocks)
     MPL_free(blocks->counts);
 }
 
-/* The linear schedules leave out a message by its count alone, while a count of empty
- * elements on one side may face 0 elements on the other. */
+/* The linear schedules omit a message only if its count is 0, but a count of empty elements on one
+ * side may match 0 elements on the other. */
 static MPI_Aint count_if_not_empty(MPI_Aint count, MPI_Datatype datatype)
 {
     MPI_Aint size;
@@ -127,7 +126,7 @@ int MPIDI_PCOLL_fallback_bcast(void *buffer, MPI_Aint count, MPI_Datatype dataty
                   request);
 }
 
-/* Allgather: Bruck's or the ring on one group, as an allgatherv between two. */
+/* Allgather: Bruck's algorithm or the ring on one group, an allgatherv between two groups. */
 
 static int add_allgather_intra(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                                void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
@@ -297,7 +296,7 @@ int MPIDI_PCOLL_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, MP
     return settle(mpi_errno, request);
 }
 
-/* The others take MPICH's own choice; one macro for each set of parameters. */
+/* The other collectives use MPICH's own choice; there is one macro for each set of parameters. */
 
 #define FORWARD(NAME, PARAMETERS, ARGUMENTS)                                                       \
     int MPIDI_PCOLL_##NAME##_init PARAMETERS                                                       \

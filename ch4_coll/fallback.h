@@ -1,4 +1,4 @@
-/* What the backend does not run: persistent collectives on MPICH's own schedules.
+/* Persistent collectives on MPICH's own schedules, for calls that the backend does not run.
  *
  * fallback.c and fallback_neighbor.c also define the MPIDI_PCOLL_X_init (ch4_coll_redirect.h) of
  * the 19 collectives that the backend never runs. */
@@ -8,11 +8,11 @@
 
 #include "mpidimpl.h"
 
-/* Each sets *request to a new inactive request, which Wait, Test and
- * Request_get_status see as complete, and returns an MPI error code. Collective over
- * comm: all ranks fall back or none does. Nothing of the caller is needed after the
- * return but the data buffers: datatypes, operations and comm are held by the request.
- * Allgather ignores MPIR_CVAR_IALLGATHER_*_ALGORITHM (see fallback.c). */
+/* Each function sets *request to a new inactive request, which Wait, Test and Request_get_status
+ * treat as complete, and returns an MPI error code. The call is collective over comm: all ranks
+ * fall back or none does. After the return, only the caller's data buffers are still needed: the
+ * request holds references to datatypes, operations and comm. Allgather ignores
+ * MPIR_CVAR_IALLGATHER_*_ALGORITHM (see fallback.c). */
 
 int MPIDI_PCOLL_fallback_barrier(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request);
 
@@ -23,14 +23,15 @@ int MPIDI_PCOLL_fallback_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_
                                    void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                                    MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request);
 
-/* A schedule for starts without end: open it, fill it by MPIR_Sched_send and its kin or by one of
- * MPICH's MPIR_IX functions, close it.  `mpi_errno` is that of filling; the schedule then belongs
- * to *request, or is gone. */
+/* A schedule that can be started any number of times: open it, fill it with MPIR_Sched_send and
+ * similar calls or with one of MPICH's MPIR_IX functions, and close it. `mpi_errno` is the result
+ * of filling it. The schedule then belongs to *request, or has been freed. */
 int MPIDI_PCOLL_schedule_open(MPIR_Comm *comm, MPIR_Sched_t *sched_p);
 int MPIDI_PCOLL_schedule_close(int mpi_errno, MPIR_Sched_t sched, MPIR_Comm *comm,
                                MPIR_Request **request);
 
-/* Requests made here so far, by all threads. For the MPI_T pvar coll_offload_fallbacks. */
+/* Number of requests created here so far, by all threads; for the MPI_T pvar
+ * coll_offload_fallbacks. */
 extern unsigned long MPIDI_PCOLL_fallback_count;
 
 #endif /* FALLBACK_H_INCLUDED */

@@ -1,19 +1,21 @@
 /* Persistent neighbor alltoall, alltoallv and alltoallw on a schedule of our own.
  *
- * MPICH's linear schedules post receives in list order (v, w) or in reverse (alltoall).  Messages
- * of one pair of ranks carry one tag, so where two edges join the same pair, data lands in the
- * wrong block: on periodic dimensions of 1 or 2 processes, and on graphs with equal edges.
+ * MPICH's linear schedules post receives in list order (v, w) or in reverse (alltoall). All
+ * messages between two ranks carry one tag, so if two edges join the same pair, data lands in the
+ * wrong block: on periodic dimensions of 1 or 2 processes, and on graphs with multiple edges.
  *
- * The standard (MPI 4.1, sections 8.6 and 8.7) says which block meets which.
+ * The standard (MPI 4.1, sections 8.6 and 8.7) says which block matches which.
+ *
  *   Cartesian: what is sent in slot x, to the neighbor on one side, arrives there in the slot of
  *              the other side, x ^ 1.
- *   Graph:     the k-th edge to a process meets the k-th edge from it.
- * Sends go out in the order of their slots, so receives are posted in the order of the slots that
- * send to them: l = i ^ 1 for i = 0, 1, ... on a Cartesian communicator, and l = i on a graph.
+ *   Graph:     the k-th edge to a process matches the k-th edge from it.
  *
- * One fault lies above us: where a rank has unequal in- and outdegrees, the bindings of
- * neighbor_alltoallw with int counts widen as many counts as the other side has, so the counts that
- * arrive here are wrong.  The bindings with MPI_Count are right. */
+ * Sends are posted in the order of their slots, so receives are posted in the order of the slots
+ * that send to them: l = i ^ 1 for i = 0, 1, ... on a Cartesian communicator, and l = i on a graph.
+ *
+ * One error lies in the bindings: if a rank has unequal in- and outdegrees, neighbor_alltoallw with
+ * int counts widens as many counts as the other side has, so the counts that arrive here are wrong.
+ * The bindings with MPI_Count are right. */
 
 #include "fallback.h"
 
@@ -21,7 +23,7 @@
 struct neighbors {
     int *sources, *destinations;
     int nsources, ndestinations;
-    int flip; /* 1 on a Cartesian communicator, else 0 */
+    int flip; /* 1 on a Cartesian communicator, otherwise 0 */
 };
 
 static int neighbors_init(struct neighbors *neighbors, MPIR_Comm *comm)
@@ -50,12 +52,13 @@ static void neighbors_fini(struct neighbors *neighbors)
     MPL_free(neighbors->sources);
 }
 
-/* The blocks of one buffer.  A NULL array: the same for all blocks, which lie side by side. */
+/* The blocks of one buffer. A NULL array: the value is the same for all blocks, which are
+ * adjacent. */
 struct faces {
     char *buffer;
     MPI_Aint count;
     const MPI_Aint *counts, *displs;
-    MPI_Aint unit; /* bytes that a displacement counts */
+    MPI_Aint unit; /* bytes per unit of a displacement */
     MPI_Datatype type;
     const MPI_Datatype *types;
 };

@@ -1,8 +1,8 @@
 /* MPI_Barrier_init, MPI_Bcast_init, MPI_Allgather_init: from the call to a bound plan.
  *
- * One combining of a few words over the communicator settles everything that ranks could see
- * differently: whether each of them can take part, and what rank 0 proposes. Whatever is declined
- * is declined by all ranks identically and goes to MPICH's own path. */
+ * One combine of a few words over the communicator settles everything that ranks could see
+ * differently: whether each of them can take part, and what rank 0 proposes. What is declined is
+ * declined by all ranks identically and goes to MPICH's own path. */
 
 #include "pcoll.h"
 
@@ -10,22 +10,23 @@
 
 #include "algorithms/lower/lower.h"
 
-/* One call, before it is a plan. */
+/* A call that is not a plan yet. */
 struct call {
     struct pcoll_signature signature;
     MPIR_Comm *comm;
     MPIR_Info *info;
     struct MPIDI_PCOLL_data in, out;
-    bool eligible; /* as far as this rank alone can tell */
+    bool eligible; /* as far as this rank can tell */
 };
 
-/* What the ranks combine: the greatest of each word counts. */
+/* The words that the ranks combine; the maximum of each counts. */
 enum {
     INELIGIBLE,
     NOT_IN_PLACE,
     BYTES,
-    NOT_BYTES, /* their complement: the bytes differ unless both maxima are one rank's */
-    ROW,       /* from here on what rank 0 proposes, others give 0; 0: nothing */
+    NOT_BYTES, /* complement of the bytes: the bytes are equal if both maxima come from the same
+                * value */
+    ROW,       /* from here on, what rank 0 proposes (other ranks contribute 0); 0: nothing */
     PARAMS,    /* struct pcoll_params as it lies in memory */
     NWORDS = PARAMS + sizeof(struct pcoll_params) / sizeof(uint64_t)
 };
@@ -45,7 +46,7 @@ static struct call call_make(enum pcoll_coll coll, int root, MPIR_Comm *comm, MP
     return call;
 }
 
-/* The rank's description of its data; what it cannot handle makes it ineligible. */
+/* Describe the rank's data; data that cannot be handled makes the call ineligible. */
 static void add_data(struct call *call, struct MPIDI_PCOLL_data *data, const void *user,
                      MPI_Aint count, MPI_Datatype type, void *outer)
 {
@@ -68,8 +69,8 @@ static void read_choice(const uint64_t *words, struct pcoll_choice *choice)
     memcpy(&choice->params, &words[PARAMS], sizeof(choice->params));
 }
 
-/* Settle eligibility and choice. *choice is rank 0's, of which the others get algorithm and
- * parameters; without an algorithm when declined. */
+/* Settle eligibility and choice. *choice becomes rank 0's, of which other ranks get algorithm and
+ * parameters; it has no algorithm if the call is declined. */
 static int agree(struct call *call, struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice)
 {
     uint64_t words[NWORDS] = {
@@ -93,7 +94,7 @@ static int agree(struct call *call, struct MPIDI_PCOLL_comm *state, struct pcoll
     return mpi_errno;
 }
 
-/* Lowered if the medium cannot take it as it is. */
+/* Generate the plan, and lower it if the medium cannot run it otherwise. */
 static enum pcoll_result generate(const struct call *call, const struct MPIDI_PCOLL_comm *state,
                                   const struct pcoll_choice *choice, struct pcoll_plan **plan_p)
 {
@@ -133,10 +134,10 @@ static struct MPIDI_PCOLL_plan *discard(struct MPIDI_PCOLL_plan *plan)
     return NULL;
 }
 
-/* MPICH counts a short message as sent once libfabric has it, but a provider whose progress is
- * manual may keep it until it is asked again: `sockets` sends one message of its queue at each
- * look. A rank that starts the plan and computes must not leave the others waiting in this call.
- * The queue holds no more than what was sent to the neighbors and in the last agreement. */
+/* MPICH regards a short message as sent once libfabric has it, but a provider with manual progress
+ * may keep it until it is polled again: `sockets` sends one message of its queue at each poll. A
+ * rank that starts the plan and computes must not leave the others waiting in this call. The queue
+ * holds no more than what was sent to the neighbors and in the last agreement. */
 static void flush_messages(const struct pcoll_plan *plan)
 {
     enum { OF_AGREEMENT = 8, SWAPS = 2 };
@@ -145,8 +146,9 @@ static void flush_messages(const struct pcoll_plan *plan)
         MPID_Progress_test(NULL);
 }
 
-/* Generate and bind. NULL when that is declined, by all ranks. A rank that has no memory left, or
- * cannot even generate, still takes part in what all others wait for. */
+/* Generate and bind the plan. NULL, on all ranks, if that is declined. A rank that has run out of
+ * memory, or cannot even generate the plan, still takes part in the steps that all others wait
+ * for. */
 static struct MPIDI_PCOLL_plan *make_plan(struct call *call, struct MPIDI_PCOLL_comm *state,
                                           const struct pcoll_choice *choice)
 {
@@ -178,7 +180,7 @@ static struct MPIDI_PCOLL_plan *make_plan(struct call *call, struct MPIDI_PCOLL_
     return plan;
 }
 
-/* *request stays NULL when the call is declined. */
+/* *request stays NULL if the call is declined. */
 static int try_init(struct call *call, struct MPIDI_PCOLL_comm *state, MPIR_Request **request)
 {
     struct pcoll_choice choice = {.algorithm = NULL};
@@ -198,8 +200,9 @@ static int try_init(struct call *call, struct MPIDI_PCOLL_comm *state, MPIR_Requ
     return mpi_errno;
 }
 
-/* The communicator's state; NULL when the backend does not serve it. Without a free slot for the
- * progress hook it serves none; that is so on all ranks, as they run the same build. */
+/* The communicator's state; NULL if the backend does not serve it. Without a free slot for the
+ * progress hook it serves no communicator; that is the same on all ranks, as they run the same
+ * build. */
 static int find_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
 {
     if (MPIDI_PCOLL_run_init() == MPI_SUCCESS)
@@ -248,7 +251,7 @@ int MPIDI_PCOLL_Bcast_init(void *buffer, MPI_Aint count, MPI_Datatype datatype, 
     return mpi_errno;
 }
 
-/* The own block where it lies in the receive buffer, for MPI_IN_PLACE. */
+/* For MPI_IN_PLACE: the rank's own block, where it lies in the receive buffer. */
 static void add_own_block(struct call *call, void *recvbuf, MPI_Aint recvcount,
                           MPI_Datatype recvtype)
 {

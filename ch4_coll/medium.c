@@ -1,4 +1,4 @@
-/* Which medium carries the plans of a communicator; what media there are, offload/media.c knows. */
+/* Which medium carries the plans of a communicator; offload/media.c knows which media exist. */
 
 #include "pcoll.h"
 
@@ -14,8 +14,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        What carries persistent collectives: auto (shm on one node, else ofi_trigger where the
-        network runs plans by itself, else ofi_rma), shm, ofi_rma (libfabric RMA), ofi_trigger
+        Medium of persistent collectives: auto (shm on one node, otherwise ofi_trigger if the
+        network runs plans by itself, otherwise ofi_rma), shm, ofi_rma (libfabric RMA), ofi_trigger
         (libfabric deferred work), or mpich (MPICH's own schedules).
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
@@ -58,7 +58,7 @@ bool MPIDI_PCOLL_is_network(const struct pcoll_medium *medium)
     return (medium->traits & PCOLL_SPANS_NODES) != 0;
 }
 
-/* ---- the life of the network ---- */
+/* ---- the lifetime of the network ---- */
 
 static bool network_used = false;
 

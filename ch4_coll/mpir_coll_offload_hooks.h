@@ -1,6 +1,6 @@
-/* The backend as seen from MPICH's own code: what the grafted lines expand to. Without
- * --with-coll=offload (and with ch3, which compiles those files too) they are what stood there
- * before. */
+/* The backend as MPICH's own code sees it: the expansions of the grafted lines. Without
+ * --with-coll=offload (and with ch3, which compiles those files too) they expand to what MPICH has
+ * there. */
 
 #ifndef MPIR_COLL_OFFLOAD_HOOKS_H_INCLUDED
 #define MPIR_COLL_OFFLOAD_HOOKS_H_INCLUDED
@@ -11,55 +11,55 @@
 
 struct MPIR_Request;
 
-/* u.persist_coll.sched_type of our requests; no value of enum MPIR_sched_type. */
+/* The u.persist_coll.sched_type of our requests; not a value of enum MPIR_sched_type. */
 #define MPIDI_PCOLL_SCHED 77
 
 #define MPIDI_PCOLL_IS_OURS(preq) ((int)(preq)->u.persist_coll.sched_type == MPIDI_PCOLL_SCHED)
 
-/* Starts an inactive request of ours: sets u.persist_coll.real_request, which may
- * be complete already. Returns an MPI error code. */
+/* Starts an inactive request of ours: sets u.persist_coll.real_request, which may already be
+ * complete. Returns an MPI error code. */
 int MPIDI_PCOLL_start(struct MPIR_Request *preq);
 
-/* Releases the plan of a request of ours; the request itself is freed by the caller. */
+/* Releases the plan of a request of ours; the caller frees the request itself. */
 void MPIDI_PCOLL_free(struct MPIR_Request *preq);
 
-/* Called by MPI_Wait on an active, incomplete request of ours ahead of the general
- * progress loop: may complete it, need not. */
+/* MPI_Wait calls this for an active, incomplete request of ours before it enters the general
+ * progress loop; it may complete the request, but need not. */
 void MPIDI_PCOLL_wait_hint(struct MPIR_Request *preq);
 
-/* Makes the MPI_T performance variables known; at every MPI initialisation. */
+/* Registers the MPI_T performance variables; called at every MPI initialization. */
 void MPIDI_PCOLL_pvars_init(void);
 
 #define MPIR_COLL_OFFLOAD_INIT() MPIDI_PCOLL_pvars_init()
 
-/* At the end of MPI_Init: where ranks outnumber cores, a rank that waits gives its core away from
- * now on, in the progress hook. Returns an MPI error code. */
+/* Called at the end of MPI_Init: where ranks outnumber cores, a waiting rank from now on yields its
+ * core in the progress hook. Returns an MPI error code. */
 int MPIDI_PCOLL_init_completed(void);
 
-/* This rank shares its core, and gives it away when it waits. */
+/* This rank shares its core, and yields it when it waits. */
 extern bool MPIDI_PCOLL_crowded;
 
 /* Called at each pass of a loop that waits for other ranks, if crowded: may yield. */
 void MPIDI_PCOLL_yield(void);
 
-/* In MPID_InitCompleted: needs its label fn_fail. */
+/* Used in MPID_InitCompleted: requires its label fn_fail. */
 #define MPIR_COLL_OFFLOAD_INIT_COMPLETED(mpi_errno)                                                \
     do {                                                                                           \
         mpi_errno = MPIDI_PCOLL_init_completed();                                                  \
         MPIR_ERR_CHECK(mpi_errno);                                                                 \
     } while (0)
 
-/* Where MPICH waits without its progress hooks. */
+/* Used where MPICH waits without calling its progress hooks. */
 #define MPIR_COLL_OFFLOAD_YIELD()                                                                  \
     do {                                                                                           \
         if (MPIDI_PCOLL_crowded)                                                                   \
             MPIDI_PCOLL_yield();                                                                   \
     } while (0)
 
-/* How often to look at a flag in shared memory before calling the progress engine. */
+/* How often to poll a flag in shared memory before calling the progress engine. */
 #define MPIR_COLL_OFFLOAD_SPINS(with_core) (MPIDI_PCOLL_crowded ? 8 : (with_core))
 
-/* In MPIR_Persist_coll_start: needs its label fn_fail. */
+/* Used in MPIR_Persist_coll_start: requires its label fn_fail. */
 #define MPIR_COLL_OFFLOAD_START(preq, mpi_errno)                                                   \
     do {                                                                                           \
         if (MPIDI_PCOLL_IS_OURS(preq)) {                                                           \

@@ -1,4 +1,4 @@
-/* The network between nodes: the user's settings, else what MPICH itself uses. */
+/* The network between nodes: the user's settings, or what MPICH itself uses. */
 
 #include "pcoll.h"
 
@@ -18,8 +18,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        libfabric provider of persistent collectives between nodes, as in FI_PROVIDER. Unset: that
-        of MPICH.
+        libfabric provider for persistent collectives between nodes, as in FI_PROVIDER. If it is not
+        set, MPICH's own provider is used.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_INTERFACE
       category    : COLLECTIVE
@@ -29,10 +29,10 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Domain, network interface or address of it that persistent collectives use between nodes, or
-        a list of up to 8 (link1,link2) to stripe long messages over; the i-th of each process talk
-        to each other. Unset: that of MPICH, or the provider's choice if
-        MPIR_CVAR_COLL_OFFLOAD_PROVIDER is set.
+        Domain, network interface or address that persistent collectives use between nodes, or a
+        list of up to 8 (link1,link2) to stripe long messages over; the i-th interfaces of all
+        processes communicate with each other. If it is not set, MPICH's interface is used, or the
+        provider's choice if MPIR_CVAR_COLL_OFFLOAD_PROVIDER is set.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -42,7 +42,7 @@ static bool is_set(const char *value)
     return value && *value;
 }
 
-/* MPICH's own way to other nodes, if it is libfabric's. */
+/* The provider that MPICH itself uses between nodes, if it uses libfabric. */
 static const char *mpich_provider(void)
 {
 #ifdef HAVE_CH4_NETMOD_OFI

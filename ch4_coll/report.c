@@ -1,8 +1,8 @@
-/* Messages to the user: one line each on stderr, and none of them again and again. */
+/* Messages to the user: one line each on stderr, without repetitions. */
 
 #include "pcoll.h"
 
-/* What was said lately is not said again. */
+/* The most recent messages, which are not printed again. */
 enum { MAX_REPORTS = 16 };
 static char *reports[MAX_REPORTS];
 static unsigned nreports = 0;

@@ -1,9 +1,9 @@
 /* Start, progress and completion of plans.
  *
- * A request of ours has a partner, `real`, for life. Its references: the plan's, and from start on
- * the user's (dropped by MPI_Wait and its kin) and the instance's (dropped by
- * MPIR_Request_complete, which is the last touch of an instance: another thread may start or free
- * the request at once). */
+ * A request of ours has a partner request, `real`, for its whole lifetime. The references to `real`
+ * are the plan's and, from a start on, the user's (dropped by MPI_Wait and similar calls) and the
+ * instance's (dropped by MPIR_Request_complete, which is the last access of an instance: another
+ * thread may start or free the request at once). */
 
 #include "pcoll.h"
 
@@ -13,28 +13,28 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#define POLLS_WITH_CORE 100   /* a core of its own: polls between two looks at the rest of MPI */
-#define POLLS_CROWDED 4       /* more ranks than cores: give the core away soon */
+#define POLLS_WITH_CORE 100   /* polls between two calls of MPI's progress engine */
+#define POLLS_CROWDED 4       /* with more ranks than cores: yield soon */
 #define LOOKS_BEFORE_YIELD 20 /* rounds of polls without yielding, with a core of its own */
-#define YIELDS_PER_LOOK 8     /* who yields does so between two looks at the rest of MPI */
+#define YIELDS_PER_LOOK 8     /* yields between two calls of MPI's progress engine */
 
-/* A poll of the network asks the kernel; the answer takes long, and others may have to run for it:
- * yield after each round of polls, and sleep after a few if others want the core, as a yield may
- * not let processes of another session have it. */
+/* A poll of the network asks the kernel. The answer takes long, and other ranks may have to run for
+ * it: yield after each round of polls, and sleep after a few if others need the core, as a yield
+ * may not reach processes of another session. */
 #define POLLS_OF_NETWORK 10
 #define ROUNDS_IF_CONTENDED 4
-#define CALM_WAITS 4 /* without being interrupted: nobody wants the core any more */
+#define CALM_WAITS 4 /* this many waits without being preempted: nobody needs the core any more */
 
 #define ROUNDS_BEFORE_SLEEP 4000
 #define SLEEP_USEC 50
 #define IDLE_HOOKS_WITH_CORE 2000 /* passes of the progress engine before it yields */
 #define IDLE_HOOKS_CROWDED 1
-#define IDLE_HOOKS_PER_LOOK 64 /* at the other ranks' cores, as long as these are not all known */
+#define IDLE_HOOKS_PER_LOOK 64 /* passes between looks at other ranks' cores */
 
 static struct MPIDI_PCOLL_plan *active_plans = NULL;
 static int hook_id = -1;
 static unsigned idle_hooks = 0;
-static bool hook_stays = false; /* active also without an active plan */
+static bool hook_stays = false; /* stays active without an active plan */
 static bool cores_known = false;
 bool MPIDI_PCOLL_crowded = false;
 static unsigned long PVAR_COUNTER_coll_offload_plans = 0;
@@ -72,7 +72,7 @@ static int error_of(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
     return mpi_errno;
 }
 
-/* The instance is over: well, or with an error that the wait call returns. */
+/* The instance has ended: successfully, or with an error that the wait call returns. */
 static void complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
 {
     MPIR_Request *real = plan->real;
@@ -85,9 +85,9 @@ static void complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
     MPIR_Request_complete(real);
 }
 
-/* A pass of the progress engine begins.  If nothing has arrived since the last one and no plan has
- * completed, others may need this core to get so far.  There is no sleeping here: which wait a pass
- * belongs to, and how long that has lasted, is not known. */
+/* A pass of the progress engine begins. If nothing has arrived since the last one and no plan has
+ * completed, others may need this core to make progress. It never sleeps here, since it does not
+ * know which wait a pass belongs to and how long that has lasted. */
 void MPIDI_PCOLL_yield(void)
 {
     static int last = 0;
@@ -160,8 +160,8 @@ fn_fail:
     goto fn_exit;
 }
 
-/* Does the kernel take the core from us now and then, to give it to others? On several hosts of one
- * machine, as for tests, the number of ranks does not tell. */
+/* True if the kernel now and then preempts this rank for others. With several hosts on one machine,
+ * as in tests, the number of ranks does not tell. */
 static bool is_contended(void)
 {
     static long interrupted = 0;
@@ -175,9 +175,8 @@ static bool is_contended(void)
     return calm < CALM_WAITS;
 }
 
-/* Waiting on this plan alone: poll its counters from near, look at the rest of MPI now and then,
- * and let others have the core in time. Threads wait in MPICH's own loop, which passes on the lock.
- */
+/* Waits on this plan alone: poll its counters directly, call MPI's progress engine now and then,
+ * and yield the core in time. With threads, MPICH's own loop waits, which hands over the lock. */
 void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
 {
     struct MPIDI_PCOLL_plan *plan = preq->u.persist_coll.sched;
@@ -208,7 +207,7 @@ void MPIDI_PCOLL_free(MPIR_Request *preq)
 {
     struct MPIDI_PCOLL_plan *plan = preq->u.persist_coll.sched;
 
-    preq->comm = NULL; /* named, but never referenced */
+    preq->comm = NULL; /* named, but without a reference */
     DL_DELETE_NP(plan->state->plans, plan, sibling_next, sibling_prev);
     if (plan->active)
         plan->doomed = true;
@@ -298,13 +297,14 @@ void MPIDI_PCOLL_run_see_cores(void)
     set_hook();
 }
 
-/* Is there a persistent collective that comes here? */
+/* True if any persistent collective is directed to the backend. */
 static bool is_switched_on(void)
 {
     if (MPIR_CVAR_DEVICE_COLLECTIVES != MPIR_CVAR_DEVICE_COLLECTIVES_percoll)
         return MPIR_CVAR_DEVICE_COLLECTIVES == MPIR_CVAR_DEVICE_COLLECTIVES_all;
-    return MPIR_CVAR_BARRIER_INIT_DEVICE_COLLECTIVE || MPIR_CVAR_BCAST_INIT_DEVICE_COLLECTIVE ||
-           MPIR_CVAR_ALLGATHER_INIT_DEVICE_COLLECTIVE;
+#define IS_ON(NAME, name) || MPIR_CVAR_##NAME##_INIT_DEVICE_COLLECTIVE
+    return false PCOLL_COLLECTIVES(IS_ON);
+#undef IS_ON
 }
 
 int MPIDI_PCOLL_init_completed(void)
@@ -315,7 +315,7 @@ int MPIDI_PCOLL_init_completed(void)
     return MPIDI_PCOLL_cores().crowded ? MPIDI_PCOLL_run_init() : MPI_SUCCESS;
 }
 
-/* Peers may still read and write here until they have unbound their plans as well. */
+/* Peers may still read and write here until they have unbound their plans, too. */
 static void leave_network(void)
 {
     if (!MPIDI_PCOLL_network_used())
@@ -340,7 +340,7 @@ static int finalize(void *extra)
     return 0;
 }
 
-/* After MPID_Finalize. */
+/* Called after MPID_Finalize. */
 static int finalize_late(void *extra)
 {
     MPIDI_PCOLL_network_close();

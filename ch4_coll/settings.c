@@ -1,4 +1,5 @@
-/* What the user can set: CVARs, info keys, the tuning table; and what rank 0 makes of it. */
+/* The user's settings: CVARs, info keys and the tuning table; and rank 0's proposal based on
+ * them. */
 
 #include "pcoll.h"
 
@@ -14,8 +15,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        How MPI_Barrier_init runs with --with-coll=offload: auto (the cost model decides),
-        butterfly, dissemination, or mpich (MPICH's own schedule).
+        Algorithm of MPI_Barrier_init with --with-coll=offload: auto (the cost model decides), mpich
+        (MPICH's own schedule), or a name that pcoll-info --algorithms lists, such as dissemination.
 
     - name        : MPIR_CVAR_BCAST_INIT_ALGORITHM
       category    : COLLECTIVE
@@ -25,9 +26,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        How MPI_Bcast_init runs with --with-coll=offload: auto (the cost model decides), eager,
-        shared, binomial_get, binomial_put, knomial_get, knomial_put, chain, or mpich (MPICH's own
-        schedule).
+        Algorithm of MPI_Bcast_init with --with-coll=offload: auto (the cost model decides), mpich
+        (MPICH's own schedule), or a name that pcoll-info --algorithms lists, such as two_tree.
 
     - name        : MPIR_CVAR_ALLGATHER_INIT_ALGORITHM
       category    : COLLECTIVE
@@ -37,8 +37,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        How MPI_Allgather_init runs with --with-coll=offload: auto (the cost model decides),
-        direct, butterfly, ring, or mpich (MPICH's own schedule).
+        Algorithm of MPI_Allgather_init with --with-coll=offload: auto (the cost model decides),
+        mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists, such as ring.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_RADIX
       category    : COLLECTIVE
@@ -59,7 +59,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        Bytes of a pipeline segment in persistent collectives. 0 lets the cost model choose.
+        Size of a pipeline segment in persistent collectives, in bytes. 0 lets the cost model
+        choose.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_CMA
       category    : COLLECTIVE
@@ -69,8 +70,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        Let persistent collectives copy between the user buffers of two processes of a node
-        (process_vm_readv, process_vm_writev) where the kernel permits it. If false, all data goes
+        Let persistent collectives copy directly between the user buffers of two processes of a node
+        (process_vm_readv, process_vm_writev) if the kernel permits it. If false, all data goes
         through shared memory.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD
@@ -82,8 +83,8 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         Persistent collectives of fewer bytes (a broadcast's message, an allgather's block) go
-        through shared memory even where copying between user buffers is possible. 0: the model
-        chooses.
+        through shared memory even if copies between user buffers are possible. 0 lets the cost
+        model choose.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP
       category    : COLLECTIVE
@@ -93,8 +94,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        Most bytes of shared memory that one rank may use as communication buffers of one persistent
-        collective.
+        Largest size in bytes of the communication buffers that one rank may use in shared memory
+        for one persistent collective.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE
       category    : COLLECTIVE
@@ -104,8 +105,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        JSON tuning table for persistent collectives, read by rank 0 of a communicator. Unset: the
-        table that is compiled in.
+        JSON tuning table for persistent collectives, which rank 0 of a communicator reads. If it is
+        not set, the built-in table is used.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_VERBOSE
       category    : COLLECTIVE
@@ -115,17 +116,18 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        1: rank 0 prints one line per persistent collective: what was chosen, its predicted time and
-        what it holds. 2: and the candidates that were not chosen, with their predicted times, and
-        the plan of rank 0, entry by entry.
+        1: rank 0 prints one line for each persistent collective, with the choice, its predicted
+        time and its resources. 2: rank 0 also prints the candidates that were not chosen, with
+        their predicted times, and its plan, entry by entry.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
 static struct pcoll_table *table = NULL;
-static bool provider_compared = false; /* the table's with the one in use */
+static bool provider_compared = false; /* the table's provider has been compared with the one in
+                                        * use */
 
-/* What the medium offers, less what CVARs forbid. */
+/* What the medium provides, minus what CVARs forbid. */
 static unsigned allowed(const struct MPIDI_PCOLL_comm *state)
 {
     unsigned provides = state->medium->group_provides(state->group);
@@ -135,8 +137,8 @@ static unsigned allowed(const struct MPIDI_PCOLL_comm *state)
     return provides;
 }
 
-/* Communicators of one node use no provider, so that is compared when the first of several nodes is
- * served. */
+/* Communicators of one node use no provider, so it is compared when the first communicator with
+ * several nodes is served. */
 static void warn_of_other_provider(const struct MPIDI_PCOLL_comm *state, FILE *out)
 {
     const char *provider = MPIDI_PCOLL_provider();
@@ -150,7 +152,7 @@ static void warn_of_other_provider(const struct MPIDI_PCOLL_comm *state, FILE *o
                            out);
 }
 
-/* The user's table if there is a good one, else the one compiled in. */
+/* The user's table if it is valid, otherwise the one that is compiled in. */
 static struct pcoll_table *load_table(FILE *out)
 {
     struct pcoll_identity here = pcoll_identity_here();
@@ -180,7 +182,7 @@ void MPIDI_PCOLL_settings_free(void)
     provider_compared = false;
 }
 
-/* A number from an info key; 0 when it is not given. */
+/* A number from an info key; `fallback` if the key is absent. */
 static uint64_t info_number(MPIR_Info *info, const char *key, int fallback, FILE *out)
 {
     char value[64] = "", *end = value;
@@ -264,7 +266,7 @@ static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state)
     return caps;
 }
 
-/* What the model would have had beside the choice. */
+/* Prints the model's other candidates. */
 static void print_losers(const struct pcoll_signature *signature, const struct pcoll_caps *caps,
                          const struct pcoll_choice *choice)
 {

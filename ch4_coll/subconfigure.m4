@@ -26,9 +26,6 @@ AC_DEFUN([PAC_SUBCFG_BODY_]PAC_SUBCFG_AUTO_SUFFIX,[
     AM_COND_IF([BUILD_CH4_COLL_OFFLOAD],
         [AC_MSG_NOTICE([Persistent collectives: plans of deferred work (--with-coll=offload)])
          AC_CHECK_FUNCS([process_vm_readv process_vm_writev])])
-    AM_COND_IF([BUILD_CH4_COLL_LIBFABRIC],
-        [AC_DEFINE([MPIDI_PCOLL_HAVE_LIBFABRIC], [1],
-                   [Define if plans can go through libfabric])])
 ])
 
 [#] end of __file__

@@ -1,4 +1,4 @@
-# Common to the scripts of this folder; sourced by bash with `set -eu`.
+# Functions that the scripts of this folder share; sourced by bash with `set -eu`.
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=$repo/build
@@ -6,15 +6,15 @@ logs=$build/log
 cache=${PCOLL_CACHE:-$HOME/.cache/pcoll}
 jobs=$(nproc)
 
-# Objects compiled in one clone are found again in another: paths below the clone
-# count as relative, and the folder in which the compiler runs does not count.
+# ccache finds objects again that another clone compiled: paths below the clone count as relative, and
+# the folder in which the compiler runs does not count.
 export CCACHE_DIR=${CCACHE_DIR:-$cache/ccache}
 export CCACHE_BASEDIR=$repo
 export CCACHE_NOHASHDIR=1
 export CCACHE_SLOPPINESS=time_macros,include_file_mtime,include_file_ctime
 
-# use_ccache: compilers are found through ccache, which stands first on the PATH under their own names:
-# what is configured, built and installed says `gcc` and needs no ccache later.
+# use_ccache: put links to ccache under the names of the compilers first on the PATH, so that what is
+# configured, built and installed says `gcc` and does not need ccache later.
 use_ccache() {
     local folder=$build/ccache name
     command -v ccache >/dev/null || return 0
@@ -30,8 +30,8 @@ die() {
     exit 1
 }
 
-# run_logged LOG COMMAND...: in a shell of its own that ends at the first error; sets status.
-# Not to be called where bash ignores `set -e`: behind if, && or ||.
+# run_logged LOG COMMAND...: run it in a subshell that ends at the first error; sets `status`.
+# Must not be called where bash ignores `set -e`: after if, && or ||.
 run_logged() {
     local log=$1
     shift
@@ -44,7 +44,7 @@ run_logged() {
     set -e
 }
 
-# step NAME LOG COMMAND...: run it, its output in build/log/LOG.log; one line of progress.
+# step NAME LOG COMMAND...: run it with its output in build/log/LOG.log and print one line of progress.
 step() {
     local name=$1 log=$logs/$2.log start=$SECONDS
     shift 2
@@ -54,17 +54,17 @@ step() {
     if [ "$status" != 0 ]; then
         printf ' failed after %d s\n' $((SECONDS - start))
         tail -n 25 "$log"
-        die "$name failed; all of it is in $log"
+        die "$name failed; the whole output is in $log"
     fi
     printf '%5d s\n' $((SECONDS - start))
 }
 
-# hash_of FILE...: one word for the contents of all.
+# hash_of FILE...: print one word that stands for the contents of all files.
 hash_of() {
     cat "$@" | sha256sum | cut -c1-16
 }
 
-# packages GROUP...: names listed in maint/packages.
+# packages GROUP...: print the names listed in maint/packages.
 packages() {
     local group
     for group in "$@"; do
@@ -79,11 +79,11 @@ missing_packages() {
     done
 }
 
-# install_packages GROUP...: the missing ones, or say which they are.
+# install_packages GROUP...: install the missing packages, or name them and exit.
 install_packages() {
     local missing
     if ! command -v dpkg-query >/dev/null; then
-        echo "no dpkg here; taken for granted: $(packages "$@" | paste -sd ' ')"
+        echo "no dpkg: assuming that these are installed: $(packages "$@" | paste -sd ' ')"
         return
     fi
     missing=$(missing_packages "$@" | paste -sd ' ')

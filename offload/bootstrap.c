@@ -41,7 +41,7 @@ static int rank_of(const struct pcoll_circle *circle, int i)
     return circle->rank_of ? circle->rank_of(circle->list, i % circle->nranks) : i % circle->nranks;
 }
 
-/* With the ranks `distance` before and behind this one, which may be the same. */
+/* Exchange with the ranks `distance` before and behind this one, which may be the same rank. */
 static enum pcoll_result swap_round(const struct pcoll_bootstrap *bootstrap,
                                     const struct pcoll_circle *circle, int distance,
                                     uint64_t *words, int n)
@@ -62,8 +62,8 @@ static enum pcoll_result swap_round(const struct pcoll_bootstrap *bootstrap,
     return result;
 }
 
-/* After each round a rank knows the maxima of three times as many around it; those that it has
- * heard of twice do no harm. */
+/* After each round a rank knows the maxima of three times as many ranks around it; ranks that are
+ * counted twice do no harm. */
 enum pcoll_result pcoll_combine_by_swap(const struct pcoll_bootstrap *bootstrap,
                                         const struct pcoll_circle *circle, uint64_t *words, int n)
 {

@@ -1,4 +1,4 @@
-/* The table of all media.  Only here is it known which ones there are. */
+/* The table of all media. No other file knows which media exist. */
 #include "offload/media.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 #include "tuning/choose.h"
 
+#include "algorithms/plan/topology.h"
 #include "tuning/table/correction.h"
 #include "tuning/table/text.h"
 
@@ -13,7 +14,7 @@
 #define MAX_TEMP_SEGMENT (UINT64_C(1) << 17) /* communication buffers should stay in the cache */
 #define MAX_CANDIDATES 16                    /* values of one parameter */
 
-/* Why a candidate fell out. */
+/* Why a candidate was refused. */
 enum { NO_USER_RMA = 1 << 0, TOO_MUCH_TEMP = 1 << 1, NO_COST = 1 << 2 };
 
 struct search {
@@ -21,14 +22,16 @@ struct search {
     const struct pcoll_caps *caps;
     const struct pcoll_table *table;
     struct pcoll_machine machine;
-    double factor;             /* of the algorithm and path that are weighed */
-    int tells_apart;           /* no, it depends on slots and rails too */
-    struct pcoll_params fixed; /* not 0: the only value */
-    int below_threshold;       /* PCOLL_PATH_USER whatever the size */
+    struct pcoll_correction about; /* what is weighed: see find_factor */
+    double factor;                 /* correction of the algorithm and path being weighed */
+    int tells_apart;           /* corrections of that path name slots or rails, so `factor` is not
+                                * the same for all candidates */
+    struct pcoll_params fixed; /* a nonzero parameter allows only that value */
+    int below_threshold;       /* PCOLL_PATH_USER may be used at any size */
     unsigned refusals;
     struct pcoll_choice best; /* algorithm NULL: none yet */
     int weighed;
-    struct pcoll_choice *list; /* the best of each algorithm and path; NULL: not wanted */
+    struct pcoll_choice *list; /* the cheapest of each algorithm and path; NULL: not requested */
     int listed, most;
 };
 
@@ -48,24 +51,20 @@ __attribute__((format(printf, 3, 4))) static void say(FILE *report, const char *
 
 /* ---- candidates ---- */
 
-/* What was measured on communicators of this shape. */
+/* The factor that was measured on communicators of this shape; 1 if there is none. */
 static double find_factor(struct search *search, const struct pcoll_algorithm *algorithm,
                           const struct pcoll_params *params)
 {
-    const struct pcoll_topology *topology = search->signature->topology;
-    struct pcoll_correction about = {.algorithm = algorithm,
-                                     .path = params->path,
-                                     .slots = params->slots,
-                                     .rails = params->rails > 0 ? params->rails : 1,
-                                     .nranks = search->signature->nranks,
-                                     .nnodes = topology ? topology->nnodes : 1};
+    struct pcoll_correction *about = &search->about;
 
-    snprintf(about.medium, sizeof(about.medium), "%s", search->caps->medium);
-    return pcoll_table_factor(search->table, &about, search->signature->bytes,
-                              &search->tells_apart);
+    about->algorithm = algorithm;
+    about->path = params->path;
+    about->slots = params->slots;
+    about->rails = params->rails > 0 ? params->rails : 1;
+    return pcoll_table_factor(search->table, about, search->signature->bytes, &search->tells_apart);
 }
 
-/* Negative: no candidate. */
+/* In microseconds, corrected; negative: not a candidate. */
 static double cost_of(struct search *search, const struct pcoll_algorithm *algorithm,
                       const struct pcoll_params *params)
 {
@@ -87,7 +86,7 @@ static double cost_of(struct search *search, const struct pcoll_algorithm *algor
     return cost;
 }
 
-/* Candidates of one algorithm and path come one after the other. */
+/* Candidates of one algorithm and path follow each other. */
 static void list_candidate(struct search *search, const struct pcoll_choice *candidate)
 {
     struct pcoll_choice *last = search->listed > 0 ? &search->list[search->listed - 1] : NULL;
@@ -104,17 +103,18 @@ static void list_candidate(struct search *search, const struct pcoll_choice *can
 static void weigh(struct search *search, const struct pcoll_algorithm *algorithm,
                   const struct pcoll_params *params)
 {
-    const struct pcoll_choice candidate = {.algorithm = algorithm,
-                                           .params = *params,
-                                           .predicted_us = cost_of(search, algorithm, params),
-                                           .reason = "model"};
+    const double cost = cost_of(search, algorithm, params);
+    const int is_best = !search->best.algorithm || cost < search->best.predicted_us;
+    struct pcoll_choice candidate;
 
     search->weighed++;
-    if (candidate.predicted_us < 0)
+    if (cost < 0 || (!is_best && !search->list))
         return;
+    candidate = (struct pcoll_choice){
+        .algorithm = algorithm, .params = *params, .predicted_us = cost, .reason = "model"};
     if (search->list)
         list_candidate(search, &candidate);
-    if (!search->best.algorithm || candidate.predicted_us < search->best.predicted_us)
+    if (is_best)
         search->best = candidate;
 }
 
@@ -138,7 +138,8 @@ static int radix_candidates(const struct search *search, const struct pcoll_algo
     return count;
 }
 
-/* Fills values[0 .. return).  Of the segments that hold the whole message only the smallest. */
+/* Fills values[0 .. return). Of the segments that hold the whole message, only the smallest is a
+ * candidate. */
 static int segment_candidates(const struct search *search, const struct pcoll_algorithm *algorithm,
                               enum pcoll_path path, uint64_t *values)
 {
@@ -159,12 +160,21 @@ static int segment_candidates(const struct search *search, const struct pcoll_al
     return count;
 }
 
-/* Fills values[0 .. return). */
+int pcoll_long_ring(int nranks, int cores)
+{
+    enum { EACH_ITS_CORE = 64, MOST = 256 };
+    int slots = EACH_ITS_CORE;
+
+    while (cores > 0 && slots < MOST && slots / EACH_ITS_CORE * cores < nranks)
+        slots *= 2;
+    return slots;
+}
+
+/* Fills values[0 .. return); leaves any value in params->slots. */
 static int slots_candidates(const struct search *search, const struct pcoll_algorithm *algorithm,
-                            struct pcoll_params params, int *values)
+                            struct pcoll_params *params, int *values)
 {
     const struct pcoll_topology *topology = search->signature->topology;
-    const int cores = search->caps->cores;
     const int nranks = search->signature->nranks / (topology ? topology->nnodes : 1);
 
     values[0] = 0;
@@ -174,14 +184,14 @@ static int slots_candidates(const struct search *search, const struct pcoll_algo
         values[0] = search->fixed.slots;
         return search->caps->max_ring == 0 || values[0] <= search->caps->max_ring;
     }
-    values[1] = cores > 0 && nranks > cores ? PCOLL_LONG_RING_CROWDED : PCOLL_LONG_RING;
+    values[1] = pcoll_long_ring(nranks, search->caps->cores);
     if (search->caps->max_ring > 0 && values[1] > search->caps->max_ring)
         return 1;
-    params.slots = values[1];
-    return algorithm->temp_bytes(search->signature, &params) <= PCOLL_LONG_RING_BYTES ? 2 : 1;
+    params->slots = values[1];
+    return algorithm->temp_bytes(search->signature, params) <= PCOLL_LONG_RING_BYTES ? 2 : 1;
 }
 
-/* PCOLL_PATH_AUTO is a candidate only of an algorithm that knows no other. */
+/* PCOLL_PATH_AUTO is a candidate only for an algorithm that has no other path. */
 static int path_suits(struct search *search, const struct pcoll_algorithm *algorithm,
                       enum pcoll_path path)
 {
@@ -203,28 +213,29 @@ static int path_suits(struct search *search, const struct pcoll_algorithm *algor
     return search->below_threshold || search->signature->bytes >= caps->user_rma_threshold;
 }
 
+/* These set the parameters that they go through; `params` has the others. */
 static void weigh_rings(struct search *search, const struct pcoll_algorithm *algorithm,
-                        struct pcoll_params params)
+                        struct pcoll_params *params)
 {
     int slots[2];
     const int nslots = slots_candidates(search, algorithm, params, slots);
 
     for (int i = 0; i < nslots; i++) {
-        params.slots = slots[i];
-        weigh(search, algorithm, &params);
+        params->slots = slots[i];
+        weigh(search, algorithm, params);
     }
 }
 
-/* Over all rails, or none: short messages gain nothing from being striped. */
+/* Stripe over all rails or over none: short messages gain nothing from striping. */
 static void weigh_rails(struct search *search, const struct pcoll_algorithm *algorithm,
-                        struct pcoll_params params)
+                        struct pcoll_params *params)
 {
     const int fixed = search->fixed.rails;
 
-    params.rails = fixed != 0 ? fixed : search->caps->rails;
+    params->rails = fixed != 0 ? fixed : search->caps->rails;
     weigh_rings(search, algorithm, params);
-    if (fixed == 0 && params.rails > 1) {
-        params.rails = 1;
+    if (fixed == 0 && params->rails > 1) {
+        params->rails = 1;
         weigh_rings(search, algorithm, params);
     }
 }
@@ -236,13 +247,14 @@ static void weigh_path(struct search *search, const struct pcoll_algorithm *algo
     uint64_t segments[MAX_CANDIDATES];
     const int nradixes = radix_candidates(search, algorithm, radixes);
     const int nsegments = segment_candidates(search, algorithm, path, segments);
+    struct pcoll_params params = {.path = path};
 
-    search->factor = find_factor(search, algorithm, &(struct pcoll_params){.path = path});
+    search->factor = find_factor(search, algorithm, &params);
     for (int r = 0; r < nradixes; r++) {
         for (int s = 0; s < nsegments; s++) {
-            const struct pcoll_params params = {
-                .radix = radixes[r], .segment = segments[s], .path = path};
-            weigh_rails(search, algorithm, params);
+            params.radix = radixes[r];
+            params.segment = segments[s];
+            weigh_rails(search, algorithm, &params);
         }
     }
 }
@@ -256,7 +268,7 @@ static void weigh_algorithm(struct search *search, const struct pcoll_algorithm 
             weigh_path(search, algorithm, paths[i]);
 }
 
-/* ---- whose word it is ---- */
+/* ---- hint, rule, model ---- */
 
 static int found(struct search *search, const char *reason)
 {
@@ -264,7 +276,7 @@ static int found(struct search *search, const char *reason)
     return search->best.algorithm != NULL;
 }
 
-/* An algorithm that was asked for may go below the threshold where it has no other way. */
+/* A requested algorithm may use user buffers below the threshold if it has no other path. */
 static int search_within(struct search *search, const struct pcoll_algorithm *algorithm,
                          const char *reason)
 {
@@ -322,7 +334,7 @@ static void report_unsuitable(const struct search *search, const struct pcoll_hi
     const char *reason = "does not suit this call";
 
     if (search->refusals & NO_USER_RMA)
-        reason = "needs access to the user buffers of other ranks, which is not to be had here";
+        reason = "needs access to the user buffers of other ranks, which is unavailable here";
     else if (search->refusals & TOO_MUCH_TEMP)
         reason = "needs too large a communication buffer";
     say(report, hint->origin, "algorithm '%s' %s; using auto", hint->algorithm, reason);
@@ -388,10 +400,12 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
     caps->max_ring = max_slots;
 }
 
-/* Fills search->machine, and *node which it may point to.  0: the table lacks the medium. */
+/* Fills search->machine and search->about, and *node, which search->machine may point to. Returns 0
+ * if the table lacks the medium. */
 static int find_machine(struct search *search, const struct pcoll_table *table,
                         struct pcoll_machine *node)
 {
+    const struct pcoll_topology *topology = search->signature->topology;
     const struct pcoll_caps *caps = search->caps;
     const enum pcoll_level between = caps->node_medium ? PCOLL_LEVEL_ANY : caps->level;
     const struct pcoll_machine *machine = pcoll_table_level(table, caps->medium, between);
@@ -406,6 +420,9 @@ static int find_machine(struct search *search, const struct pcoll_table *table,
         node->cores = caps->cores;
         search->machine.node = node;
     }
+    snprintf(search->about.medium, sizeof(search->about.medium), "%s", caps->medium);
+    search->about.nranks = search->signature->nranks;
+    search->about.nnodes = topology ? topology->nnodes : 1;
     return 1;
 }
 
@@ -433,7 +450,7 @@ enum pcoll_result pcoll_choose(const struct pcoll_table *table,
     return PCOLL_OK;
 }
 
-/* ---- those that lost ---- */
+/* ---- all candidates ---- */
 
 static int by_cost(const void *left, const void *right)
 {

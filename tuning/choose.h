@@ -1,6 +1,6 @@
 /*
- * Which algorithm, with which parameters.  In order of strength: a hint (MPI_Info key, then CVAR),
- * a rule of the tuning table, the cost model.
+ * Which algorithm, with which parameters. In decreasing order of priority: a hint (MPI_Info key,
+ * then CVAR), a rule of the tuning table, the cost model.
  */
 #ifndef PCOLL_CHOOSE_H
 #define PCOLL_CHOOSE_H
@@ -8,79 +8,83 @@
 #include "algorithms/algorithm.h"
 #include "tuning/table/table.h"
 
-/* What the user asks for on one call.  Empty fields leave the choice open. */
+/* What the user asks for on one call. Empty fields leave the choice open. */
 struct pcoll_hint {
-    const char *algorithm; /* NULL or "auto": open; a name of the table for that collective */
+    const char *algorithm; /* NULL or "auto": open; otherwise a name from the algorithm table */
     const char *origin;    /* for messages: "MPIR_CVAR_BCAST_INIT_ALGORITHM", "info key ..." */
     int radix;             /* 0: open */
     uint64_t segment;      /* 0: open */
 };
 
-/* What the medium can do.  The same on all ranks. */
+/* The capabilities of the medium. They are the same on all ranks. */
 struct pcoll_caps {
-    const char *medium;      /* of the table: "shm" */
-    const char *node_medium; /* inside a node, where medium is that between nodes; NULL: medium */
-    enum pcoll_level level;  /* how far its ranks are from each other; between nodes those of
+    const char *medium;      /* its name in the tuning table: "shm" */
+    const char *node_medium; /* the medium inside a node, if `medium` connects nodes; NULL:
+                              * `medium` */
+    enum pcoll_level level;  /* the distance between the ranks; with several nodes, between those of
                               * one node */
-    int rails;               /* endpoints of the medium to stripe over; 0: 1 */
+    int rails;               /* endpoints of the medium to stripe over; 0 means 1 */
     unsigned provides;       /* enum pcoll_need */
-    uint64_t user_rma_threshold; /* PCOLL_PATH_USER only from this many bytes on (unless
-                                  * requested) */
-    int max_ring;      /* no long rings beyond so many slots: counters are scarce; 0: any */
-    uint64_t max_temp; /* largest TEMP of one rank; larger plans are not candidates */
+    uint64_t user_rma_threshold; /* PCOLL_PATH_USER is allowed from this many bytes on, and for less
+                                  * if requested */
+    int max_ring;      /* the most slots of a ring, where counters are scarce; 0: unlimited */
+    uint64_t max_temp; /* largest TEMP of one rank in bytes; larger plans are not candidates */
     int cores;         /* as in struct pcoll_machine */
 };
 
-/* Fill in what follows from the medium: its traits (offload/medium.h, which is not seen here). */
+/* Fill in what follows from the medium: its traits (offload/medium.h, which tuning/ does not
+ * include). */
 void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char *node_medium,
                           int max_slots);
 
-/* Beside the default length of a ring of communication buffers, this many slots are a candidate:
- * who fills the ring waits for credit once for half a ring, and with fewer cores than ranks for its
- * turn as well.  A long ring must not push everything else out of the cache. */
-#define PCOLL_LONG_RING 64
-#define PCOLL_LONG_RING_CROWDED 256
+/* In addition to the default length of a ring of communication buffers, so many slots are a
+ * candidate for `nranks` ranks of a node on `cores` cores (0: enough): a rank that fills the ring
+ * waits for credit once per half ring, and with fewer cores than ranks it then also waits for the
+ * turns of all ranks that share its core. Each slot costs time at init, and a long ring must not
+ * push everything else out of the cache. */
+int pcoll_long_ring(int nranks, int cores);
 #define PCOLL_LONG_RING_BYTES (UINT64_C(1) << 18)
 
 struct pcoll_choice {
     const struct pcoll_algorithm *algorithm;
     struct pcoll_params params;
     double predicted_us;
-    const char *reason; /* "hint", "rule", "model", static */
-    int weighed;        /* costs computed to find it: no more for more ranks */
+    const char *reason; /* "hint", "rule" or "model", static */
+    int weighed;        /* number of costs computed; it does not grow with the number of ranks */
 };
 
-/* What pcoll_choice_text writes at most. */
+/* Size of the buffer that pcoll_choice_text fills. */
 #define PCOLL_CHOICE_BYTES 160
 
-/* Choose for one call; a pure function of its arguments, so that all ranks agree.  `hint` and
- * `report` may be NULL: no hint, no messages.
+/* Choose for one call. The result is a pure function of the arguments, so all ranks agree. `hint`
+ * and `report` may be NULL: no hint, no messages.
  *
- * A candidate is a row of the algorithm table with its free parameters set.  One whose cost is
- * negative or not finite does not suit: so a cost function says that `generate` would answer
- * PCOLL_UNSUPPORTED.  Equal costs go to the earlier row.
+ * A candidate is a row of the algorithm table with its free parameters set. It does not suit the
+ * call if its cost is negative or not finite; a cost function returns such a value where `generate`
+ * would return PCOLL_UNSUPPORTED. Equal costs go to the earlier row.
  *
- * A hint that does not exist or does not suit gives a message to `report` (with the names that
- * would), and the choice is made as if it were open.  A rule that cannot run here is passed over.
- * PCOLL_UNSUPPORTED when no candidate is left, or the table lacks the medium (message). */
+ * If a hint names something unknown or unsuitable, a message with the allowed names goes to
+ * `report` and the choice is made as if the hint were open. A rule that cannot run is skipped.
+ * PCOLL_UNSUPPORTED if no candidate is left, or (with a message) if the table lacks the medium. */
 enum pcoll_result pcoll_choose(const struct pcoll_table *table,
                                const struct pcoll_signature *signature,
                                const struct pcoll_caps *caps, const struct pcoll_hint *hint,
                                FILE *report, struct pcoll_choice *choice_p) PCOLL_MUST_CHECK;
 
-/* The candidates of the model for one call, as if nothing were requested and there were no rules:
- * of each algorithm and path the one with the cheapest parameters.  Fills list[0 .. return), at
- * most `most`, cheapest first.  0 when the table lacks the medium. */
+/* The candidates of the model for one call, without hints and rules: for each algorithm and path
+ * the one with the cheapest parameters. Fills list[0 .. return), at most `most`, cheapest first.
+ * Returns 0 if the table lacks the medium. */
 int pcoll_candidates(const struct pcoll_table *table, const struct pcoll_signature *signature,
                      const struct pcoll_caps *caps, struct pcoll_choice *list, int most);
 
-/* More than there can be of one collective. */
+/* More than any collective can have. */
 #define PCOLL_MAX_CANDIDATES 32
 
-/* "knomial_put, user buffers, radix 4": algorithm, path and parameters, for people. */
+/* Writes algorithm, path and parameters for people to read: "knomial_put, user buffers, radix
+ * 4". */
 void pcoll_choice_text(const struct pcoll_choice *choice, char text[PCOLL_CHOICE_BYTES]);
 
-/* Are they the same except for the predicted time? */
+/* True if the two are equal except for the predicted time. */
 int pcoll_choice_same(const struct pcoll_choice *a, const struct pcoll_choice *b);
 
 #endif /* PCOLL_CHOOSE_H */

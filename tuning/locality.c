@@ -1,5 +1,7 @@
 #include "tuning/locality.h"
 
+#include "algorithms/plan/topology.h"
+
 static enum pcoll_level level_of(struct pcoll_locality a, struct pcoll_locality b)
 {
     if (a.package == PCOLL_NONE || b.package == PCOLL_NONE)
@@ -10,16 +12,19 @@ static enum pcoll_level level_of(struct pcoll_locality a, struct pcoll_locality 
                                                        : PCOLL_LEVEL_SAME_CACHE;
 }
 
-/* Ranks that are all as near to the first as can be are so to each other. */
+/* If every rank has the smallest distance to the first, all ranks have it to each other. */
 enum pcoll_level pcoll_level_of(const struct pcoll_locality *localities, int nranks,
                                 const struct pcoll_topology *topology)
 {
     enum pcoll_level most = PCOLL_LEVEL_ANY;
 
     for (int rank = 0; rank < nranks; rank++) {
-        int first = topology ? topology->members[topology->first[topology->node[rank]]] : 0;
-        enum pcoll_level level = level_of(localities[first], localities[rank]);
+        int node = pcoll_topology_node(topology, rank), first = 0;
+        enum pcoll_level level;
 
+        if (topology)
+            first = pcoll_topology_rank(topology, pcoll_topology_first(topology, node));
+        level = level_of(localities[first], localities[rank]);
         if (rank == first)
             continue;
         if (level == PCOLL_LEVEL_ANY)

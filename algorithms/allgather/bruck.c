@@ -1,37 +1,40 @@
 /*
  * Allgather by the algorithm of Bruck through communication buffers.
  *
- * Idea: rank p gathers the blocks in the order p, p + 1 .. from its own on, going round.  In round
- * r = 0 .. R-1 it has the first 2^r and sends them (in the last round as many as are wanted) to
- * p - 2^r, where they go behind those that are there.  After R = ceil(log2 N) rounds all are in
- * and are copied out to their places.  Round r adds 2^(R-1-r) and the own block 2^R: falling
- * powers of two tell the arrivals apart in any order (document 001 section 4.2.1).
+ * Idea: rank p gathers the blocks in the order p, p + 1 .. from its own block on, cyclically. In
+ * round r = 0 .. R-1 it has the first 2^r blocks and sends them (in the last round as many as are
+ * needed) to p - 2^r, which appends them to its own. After R = ceil(log2 N) rounds all blocks have
+ * arrived and are copied to their places. Round r adds 2^(R-1-r) and the own block 2^R: decreasing
+ * powers of two distinguish the arrivals in any order (document 001 section 4.2.1).
  *
- * On several nodes it is their leaders who exchange the blocks of their nodes, in the order of the
- * topology.  Other members put their block beside the leader's, each signaling 2^R; when the leader
- * has all it tells them, and they read from its buffer.
+ * On several nodes their leaders exchange the blocks of their nodes, in the order of the topology.
+ * The other members put their blocks beside the leader's, each signaling 2^R; when the leader has
+ * everything, it tells them, and they read from its buffer.
  *
  * Source: Bruck et al., "Efficient algorithms for all-to-all communications in multiport
  * message-passing systems" (1997), concatenation.
  *
  *      N = 5:   p -> p - 1: 1 block | p -> p - 2: 2 blocks | p -> p - 4: 1 block
  *
- * Up to PCOLL_CELL_BYTES in all are gathered in the cell of the counter.
+ * Up to PCOLL_CELL_BYTES in total are gathered in the cell of the counter.
  *
  * Cost: R L + N M (G + copy), and inside nodes of s ranks 2 L + s (o + M copy); one counter, two
- * banks.  When: short blocks, any count of ranks.  Two copies of the result, if the members of
- * nodes follow each other; else more, up to one for each block.  Condition: completing k needs
- * everybody's start of k, so two banks of counters and buffers keep instances apart.
+ * banks. When: short blocks, any number of ranks. The result is copied twice if the members of
+ * nodes are consecutive, otherwise more often, up to once for each block. Condition: completing k
+ * needs every rank's start of k, so two banks of counters and buffers keep instances apart.
  */
-#include "algorithms/private.h"
+#include "algorithms/algorithm.h"
+#include "algorithms/cost.h"
+#include "algorithms/number.h"
+#include "algorithms/teams.h"
 
 struct state {
     struct pcoll_plan *plan;
     struct pcoll_teams teams;
-    int team, member, leader; /* mine; N and p above are their count and mine */
+    int team, member, leader; /* mine; N and p above are the number of teams and my team */
     int bank;
-    uint64_t level;  /* what my tank holds when all so far is in */
-    uint64_t weight; /* of the next round's signal, or before them of a member's */
+    uint64_t level;  /* the value of my tank when everything so far has arrived */
+    uint64_t weight; /* of the next round's signal, or before the rounds of a member's */
 };
 
 static int fits_cell(const struct pcoll_signature *signature)
@@ -44,7 +47,7 @@ static uint64_t blocks(const struct state *s, int count)
     return (uint64_t)count * s->plan->signature.bytes;
 }
 
-/* Block i of those that a leader gathers. */
+/* Block i of the blocks that a leader gathers. */
 static struct pcoll_place gathered(const struct state *s, int i)
 {
     uint64_t bank = (uint64_t)s->bank;
@@ -54,7 +57,7 @@ static struct pcoll_place gathered(const struct state *s, int i)
     return pcoll_at(PCOLL_TEMP, bank * blocks(s, s->teams.nranks) + blocks(s, i));
 }
 
-/* How many ranks are in the `count` teams from `team` on, going round; count < teams.count. */
+/* The number of ranks in the `count` teams from `team` on, cyclically; count < teams.count. */
 static int ranks_of(const struct state *s, int team, int count)
 {
     int first = pcoll_team_place(&s->teams, team);
@@ -71,7 +74,7 @@ static void add_own_copy(const struct state *s)
                                                  blocks(s, 1)));
 }
 
-static void add_result(const struct state *s, int i, struct pcoll_run run)
+static void add_result(const struct state *s, int i, struct pcoll_sequence run)
 {
     struct pcoll_place to = pcoll_at(PCOLL_RECV, blocks(s, run.rank));
     uint64_t bytes = blocks(s, run.count);
@@ -83,16 +86,16 @@ static void add_result(const struct state *s, int i, struct pcoll_run run)
                        pcoll_entry_get(s->bank, s->level, s->leader, gathered(s, i), to, bytes));
 }
 
-/* From what the leader has gathered to my receive buffer, all but my own block. */
+/* Copy everything that the leader has gathered, except my own block, to my receive buffer. */
 static void add_results(const struct state *s)
 {
     int nranks = s->teams.nranks, first = pcoll_team_place(&s->teams, s->team);
-    struct pcoll_run run;
+    struct pcoll_sequence run;
 
     for (int i = 0; i < nranks; i += run.count) {
         int place = (first + i) % nranks, end = place < first ? first : nranks;
 
-        run = pcoll_run_apart(pcoll_teams_run(&s->teams, place, end), s->plan->rank);
+        run = pcoll_sequence_apart(pcoll_teams_sequence(&s->teams, place, end), s->plan->rank);
         if (run.rank != s->plan->rank)
             add_result(s, i, run);
     }

@@ -1,32 +1,35 @@
 /*
  * Allgather by recursive doubling on a weighted butterfly.
  *
- * Idea: in each round two ranks exchange all they have.  Path user: a rank says "ready to receive"
- * (RTR), the peer answers with the data (DAT) and "ready to exit" (RTE), which is the signal of the
- * put.  Each of RTR and RTE of each round has a power of two as weight, falling in the order in
- * which they are needed, so one counter tells them apart in any order of arrival.  As every round
- * writes another part of the receive buffer, all RTR may be sent at once at the start; the paper's
- * own table sends each at the beginning of its round.  Path temp: into communication buffers, which
- * need no RTR, and one copy at the end.
+ * Idea: in each round two ranks exchange everything they have. Path user: a rank says "ready to
+ * receive" (RTR), and the peer answers with the data (DAT) and "ready to exit" (RTE), which is the
+ * signal of the put. Each RTR and RTE of each round has a power of two as its weight, decreasing in
+ * the order in which they are needed, so one counter distinguishes them in any order of arrival. As
+ * every round writes another part of the receive buffer, all RTR may be sent at the start; the
+ * paper's table sends each at the beginning of its round. Path temp: the data goes into
+ * communication buffers, which need no RTR, and is copied once at the end.
  *
- * Source: document 001 (Morie et al.), section 4.2.4, tables 5 and 6.  A count that is no power of
- * two folds in: with m = 2^n <= N, rank e >= m gives its block to e - m in an additional first
- * round and gets all others in an additional last one.  Rank p < m then stands for p and p + m.
+ * Source: document 001 (Morie et al.), section 4.2.4, tables 5 and 6. A number of ranks that is not
+ * a power of two is folded: with m = 2^n <= N, rank e >= m gives its block to e - m in an
+ * additional first round and gets all others in an additional last one. Rank p < m then stands for
+ * p and p + m.
  *
  *      N = 5, m = 4:   4 -> 0 | 0<->1 2<->3 | 0<->2 1<->3 | 0 -> 4
  *
- * Cost: n (n + 2) times (2 L + o) + (N - 1) M G, one counter, two banks.  When: many ranks.
- * Condition: completing k needs everybody's start of k, so two banks of counters and buffers keep
- * instances apart.  Where a message is cut in two (N no power of two), its parts arrive in order.
+ * Cost: n (n + 2) times (2 L + o) + (N - 1) M G, one counter, two banks. When: many ranks.
+ * Condition: completing k needs every rank's start of k, so two banks of counters and buffers keep
+ * instances apart. If a message is cut in two (N not a power of two), its parts arrive in order.
  */
-#include "algorithms/private.h"
+#include "algorithms/algorithm.h"
+#include "algorithms/cost.h"
+#include "algorithms/number.h"
 
 struct state {
     struct pcoll_plan *plan;
     enum pcoll_path path;
     int paper;
     int bank, m, n;
-    uint64_t level;  /* what my tank holds when all so far is in */
+    uint64_t level;  /* the value of my tank when everything so far has arrived */
     uint64_t weight; /* of the next signal */
 };
 
@@ -52,7 +55,7 @@ static int trigger(const struct state *s, uint64_t threshold)
     return threshold ? s->bank : PCOLL_NONE;
 }
 
-/* Tell `peer` that its data of this round may come. */
+/* Tell `peer` that it may send its data of this round. */
 static void add_rtr(struct state *s, int peer, int early)
 {
     uint64_t threshold = early ? 0 : s->level;
@@ -62,7 +65,7 @@ static void add_rtr(struct state *s, int peer, int early)
         pcoll_plan_add(s->plan, pcoll_entry_signal(rtr, peer, s->bank, s->weight));
 }
 
-/* Put a range of gathered blocks at the same place of `peer`; signals `add` if not 0. */
+/* Put a range of gathered blocks to the same place of `peer`; signals `add` if that is not 0. */
 static void add_range(struct state *s, int peer, struct range range, uint64_t add)
 {
     struct pcoll_entry put =
@@ -81,7 +84,7 @@ static void add_data(struct state *s, int peer, struct range a, struct range b, 
     add_range(s, peer, b.first < b.end ? b : a, add);
 }
 
-/* Move on to the weight after this one; path temp has no RTR and so no weight for it. */
+/* Move on to the next weight; path temp has no RTR and so no weight for it. */
 static uint64_t next_weight(struct state *s)
 {
     uint64_t weight = s->weight;
@@ -95,7 +98,7 @@ static uint64_t rtr_weight(struct state *s)
     return s->path == PCOLL_PATH_USER ? next_weight(s) : 0;
 }
 
-/* Exchange with the butterfly peer of round i all blocks that the group of 2^i has. */
+/* Exchange all blocks that the group of 2^i has with the peer of round i. */
 static void add_exchange(struct state *s, int i)
 {
     int rank = s->plan->rank, nranks = s->plan->signature.nranks, peer = rank ^ (1 << i);
@@ -129,7 +132,7 @@ static void build_core(struct state *s)
     }
 }
 
-/* Rank e >= m: the first round out, the last round in. */
+/* Rank e >= m: the first round outwards, the last round inwards. */
 static void build_extra(struct state *s)
 {
     int rank = s->plan->rank, partner = rank - s->m;
@@ -145,7 +148,7 @@ static void build_extra(struct state *s)
     s->level += s->weight;
 }
 
-/* The own block: to the receive buffer, and to where the butterfly sends it from. */
+/* Copy the own block to the receive buffer, and to where the butterfly sends it from. */
 static void add_own_copies(struct state *s, uint64_t weight)
 {
     int rank = s->plan->rank;
@@ -243,20 +246,20 @@ struct parcel {
 };
 
 struct rates {
-    double part, block; /* work of each put, and of each block; of all that share a core */
-    double wave;        /* from firing until the signal is seen, beside that work */
+    double part, block; /* work for each put and for each block, of all ranks that share a core */
+    double wave;        /* from firing until the signal is seen, in addition to that work */
     int is_wire;
 };
 
-/* Ranks of a group that exchange in the same rounds: when the last of them has all blocks of the
- * group, of all, and of those with an extra rank (0: none has one); and when these have sent
- * theirs. */
+/* A group of ranks that exchange in the same rounds: when the last of them has all blocks of the
+ * group, for all ranks and for those with an extra rank (0: none has one), and when the latter have
+ * sent theirs. */
 struct front {
     double all, paired, sent;
     struct parcel parcel; /* what each of them sends next */
 };
 
-/* How long it keeps the sender's port busy. */
+/* How long the parcel occupies the sender's port. */
 static double sending(const struct rates *rates, struct parcel parcel)
 {
     return parcel.puts * rates->part + parcel.blocks * rates->block;
@@ -267,7 +270,8 @@ static double arrival(const struct rates *rates, struct parcel parcel)
     return rates->wave + sending(rates, parcel);
 }
 
-/* `theirs` is in since `since`, or on its way: what comes in until `time` beside it is late. */
+/* The parcel `theirs` occupies the port from `since` on: data that arrives until `time` is
+ * delayed. */
 static double hindered(const struct rates *rates, double time, double since, struct parcel theirs)
 {
     double early = time - since - rates->wave, length = theirs.blocks * rates->block;
@@ -291,7 +295,7 @@ static struct front receive(const struct rates *rates, struct front ours, struct
     return next;
 }
 
-/* Two groups exchange, the ranks of `lower` being those more of which have extra ones. */
+/* Two groups exchange; more ranks of `lower` have extra ranks. */
 static struct front exchange(const struct rates *rates, struct front lower, struct front upper)
 {
     struct front down = receive(rates, lower, upper), up = receive(rates, upper, lower);
@@ -304,7 +308,7 @@ static struct front exchange(const struct rates *rates, struct front lower, stru
     };
 }
 
-/* The same where the upper group is earlier. */
+/* The same if the upper group is earlier. */
 static struct front exchange_with_early(const struct rates *rates, struct front lower,
                                         struct front upper)
 {
@@ -316,9 +320,10 @@ static struct front exchange_with_early(const struct rates *rates, struct front 
     return exchange(rates, late, upper);
 }
 
-/* The core of m = 2^n ranks, of which the first `extra` have an extra rank: they have two blocks
- * from time `paired` on, the others theirs from `start` on.  In each round all groups are alike
- * whose ranks all have one, and those none of which has; at most one group is `mixed`. */
+/* The core of m = 2^n ranks, the first `extra` of which have an extra rank: these have two blocks
+ * from time `paired` on, the others have theirs from `start` on. In each round all groups are equal
+ * whose ranks all have an extra rank, and so are those in which none has; at most one group is
+ * `mixed`. */
 static struct front cost_of_core(const struct rates *rates, double start, double paired, int n,
                                  int extra)
 {
@@ -340,7 +345,7 @@ static struct front cost_of_core(const struct rates *rates, double start, double
     return has_mixed ? mixed : none;
 }
 
-/* Who has an extra rank sends it all blocks once more. */
+/* A rank with an extra rank sends it all blocks once more. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {

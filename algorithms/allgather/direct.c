@@ -1,13 +1,14 @@
 /*
  * Allgather in which every rank reaches every other one directly.
  *
- * Idea: in shared memory all pairs are equally near, so nothing is forwarded.  Three forms:
+ * Idea: in shared memory all pairs are equally near, so nothing is forwarded. There are three
+ * forms:
  *
  *   cells  (path temp, N * M <= PCOLL_CELL_BYTES) put my block beside every peer's counter; when
- *          all N - 1 are in, copy them out.
- *   temp   (path temp) copy my block to my communication buffer, tell everybody, and when all have
- *          told me, get theirs.  Long blocks go in segments through two buffers used in turn.
- *   user   (path user) tell everybody that my send buffer is ready; get the others' blocks from
+ *          all N - 1 have arrived, copy them out.
+ *   temp   (path temp) copy my block to my communication buffer, tell every rank, and when all have
+ *          told me, get their blocks. Long blocks go in segments through two alternating buffers.
+ *   user   (path user) tell every rank that my send buffer is ready; get the others' blocks from
  *          theirs; tell them "done", as the buffer must not change before.
  *
  * Source: the spread-out algorithm of Bruck et al. (1997); counters as in document 001.
@@ -15,24 +16,26 @@
  *      N = 5:   rank 0 reads from 1, 2, 3, 4; rank 1 from 2, 3, 4, 0; ...
  *
  * Cost: L + N o + N M copy (cells), L + N (o + M copy) + M copy (temp), 2 L + N (o + rma + M G)
- * (user); one counter, two banks (temp in segments: one more counter).  When: inside a node.
- * Condition: completing (a segment of) k needs everybody's start of it, which comes after everybody
- * completed the one before: buffers and counters used in turn cannot collide.
+ * (user); one counter, two banks (temp in segments: one more counter). When: inside a node.
+ * Condition: completing (a segment of) k needs every rank's start of it, which comes after every
+ * rank has completed the previous one: alternating buffers and counters cannot collide.
  */
-#include "algorithms/private.h"
+#include "algorithms/algorithm.h"
+#include "algorithms/cost.h"
+#include "algorithms/shape/segment.h"
 
-#define DEFAULT_SEGMENT (64 * 1024)
+#define DEFAULT_SEGMENT (UINT64_C(64) << 10)
 
 enum form { CELLS, TEMP, USER };
 
 struct state {
     struct pcoll_plan *plan;
     enum form form;
-    uint64_t nsegments;  /* of one instance: 1 or even */
+    uint64_t nsegments;  /* per instance: 1 or an even number */
     uint64_t slot_bytes; /* of one communication buffer */
 };
 
-enum { SEQUENCE = 2 }; /* counter of own segments done, form TEMP with nsegments > 1 */
+enum { SEQUENCE = 2 }; /* counter of own segments done, in form TEMP with nsegments > 1 */
 
 static enum form form_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
@@ -133,8 +136,8 @@ static void build_user(const struct state *s, int bank)
     s->plan->gain[bank] += ready + nranks - 1;
 }
 
-/* Segment i of an instance, through communication buffer and tank `bank`.  My own copy weighs N, so
- * that the N - 1 signals of the peers cannot stand in for it. */
+/* Segment i of an instance, through communication buffer and tank `bank`. My own copy weighs N, so
+ * that the N - 1 signals of the peers cannot substitute for it. */
 static void add_temp_segment(const struct state *s, int bank, uint64_t i)
 {
     uint64_t base = s->plan->gain[bank], own = base + (uint64_t)npeers(s) + 1;
@@ -210,10 +213,10 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     return pcoll_plan_seal(plan_p);
 }
 
-/* Over a network: after telling each other, each rank gets one block after the other, a request and
- * its answer.  While few come, a rank waits for its own gets; with many, its port is also busy with
- * what the others get from it.  Between user buffers it costs `rma` to get and `o` to say thanks.
- */
+/* Over a network, after telling each other, each rank gets one block after the other, with a
+ * request and an answer. If there are few, a rank waits for its own gets; if there are many, its
+ * port is also busy with the gets of other ranks. Between user buffers a get costs `rma`, and its
+ * acknowledgment `o`. */
 static double cost_of_gets(const struct pcoll_signature *signature,
                            const struct pcoll_machine *machine, int is_user, double bytes)
 {
@@ -222,12 +225,13 @@ static double cost_of_gets(const struct pcoll_signature *signature,
     double length = bytes * pcoll_cost_rate(signature, machine, PCOLL_PATH_USER);
     double copying = is_user ? 0 : crowd * bytes * machine->copy;
     double g = machine->g * pcoll_cost_share(signature);
-    double L = pcoll_cost_wave(signature, machine, 0, 1); /* of who fires nothing */
+    double L = pcoll_cost_wave(signature, machine, 0, 1); /* of a rank that fires nothing */
     double first = (is_user ? 4 : 3) * L + 3 * o + rma + length;
     double few = pcoll_larger(2 * o + rma, pcoll_larger(o, 2 * g) + length);
-    double sent = pcoll_larger(o, (is_user ? 4 : 3) * g) + rma + length; /* of the port */
+    double sent = pcoll_larger(o, (is_user ? 4 : 3) * g) + rma + length; /* time at the port */
     double many = pcoll_larger((is_user ? 3 : 2) * o + rma, sent);
-    double ahead = 2 + L / (o + rma); /* requests gone before one of another is in their way */
+    double ahead = 2 + L / (o + rma); /* requests that leave before an answer for another rank is in
+                                       * their way */
     double late = rma > 0 && peers > ahead && sent > few ? (peers - ahead) * (sent - few) : 0;
 
     return copying + pcoll_larger(first + (peers - 1) * few + late, 2 * L + o + peers * many);
@@ -255,7 +259,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     double others =
         peers * (double)signature->bytes *
         pcoll_cost_rate(signature, machine, form == USER ? PCOLL_PATH_USER : PCOLL_PATH_TEMP);
-    double idle = pcoll_larger(0, machine->L - machine->o); /* until the others tell */
+    double idle = pcoll_larger(0, machine->L - machine->o); /* until the other ranks have told */
 
     if (form == CELLS)
         return pcoll_cost_waves(signature, machine, 1, peers) +

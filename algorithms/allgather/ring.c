@@ -1,67 +1,73 @@
 /*
- * Allgather round a ring, straight between user buffers or through communication buffers.
+ * Allgather around a ring, directly between user buffers or through communication buffers.
  *
- * Idea: in step t rank p passes block p - t on to p + 1, which it got from p - 1 in the step
- * before. All links carry one block in every step and nobody moves a byte twice.
+ * Idea: in step t rank p forwards block p - t to p + 1; it received the block from p - 1 in the
+ * previous step. All links carry one block in every step, and no byte is moved twice.
  *
- * In a flat ring a block travels whole: there is nothing to overlap it with.  Only the first move
- * of the own block, to the successor, goes segment by segment together with its copy to the own
+ * In a flat ring a block travels whole: there is nothing to overlap it with. Only the first move of
+ * the own block, to the successor, goes segment by segment together with its copy to the own
  * receive buffer, so that the second move finds it in the cache (path user).
  *
- * On several nodes the ring is one of their leaders, and a block is that of a node: the leader's
- * and those that the other members have put beside it (path user: into its receive buffer, when it
- * has told them that it is ready).  A block travels in segments.  As each comes in, the leader
- * passes it on and tells its members, who read it from the leader's buffer while the next is on its
- * way; so the stages inside nodes cost what the first and the last segment take.  The blocks of a
- * node that do not follow each other are moved one by one (path temp: only from the communication
- * buffer to the user's).
+ * On several nodes the ring connects their leaders, and a block is that of a node: the leader's and
+ * those that the other members have put beside it (path user: into its receive buffer, when it has
+ * told them that it is ready). A block travels in segments. As each arrives, the leader forwards it
+ * and tells its members, which read it from the leader's buffer while the next one is in flight; so
+ * the stages inside nodes cost only the time of the first and the last segment. The blocks of a
+ * node that are not adjacent are moved one by one (path temp: only from the communication buffer to
+ * the user's).
  *
- * Rails: every block is cut in as many lanes, each of which goes its own way round the ring, on a
- * tank of its own.
+ * Rails: every block is cut into that many lanes, each of which travels around the ring with a tank
+ * of its own.
  *
- * Source: Chan et al., "Collective communication: theory, practice, and experience" (2007),
- * bucket algorithm; the tank of document 001 section 4.1.2.
+ * Source: Chan et al., "Collective communication: theory, practice, and experience" (2007), bucket
+ * algorithm; the tank of document 001 section 4.1.2.
  *
  *      N = 5:   0 -> 1 -> 2 -> 3 -> 4 -> 0
  *
- * What the tank of a leader receives, of S segments in all that come round: of each member
- * 2 (S + 1) with its block; of the successor S + 1 for "ready" (path user); of the predecessor 1
- * with each segment, in order; of each member 1 for "done" (path user), not before it has been told
- * of the last.  Path temp knows neither "ready" nor "done"; the own copy is that of a member.  What
- * the tank of a member receives: of the leader one unit for "ready" and one for the own node and
- * for each segment; 1 from each read that is done.  A unit is more than all the reads.
+ * What the tank of a leader receives, if S segments in total arrive around the ring: from each
+ * member 2 (S + 1) with its block; from the successor S + 1 for "ready" (path user); from the
+ * predecessor 1 with each segment, in order; from each member 1 for "done" (path user), not before
+ * it has been told of the last segment. Path temp has neither "ready" nor "done"; its own copy
+ * counts like a member's. What the tank of a member receives: from the leader one unit for "ready"
+ * and one for the own node and for each segment; 1 from each completed read. A unit is more than
+ * all the reads.
  *
- * Cost: (N - 1) (L + rma + M G), one counter (for each rail), two banks.  When: long blocks, links
- * between neighbours.  Condition: segments of the predecessor, and what the leader tells, arrive in
- * order (PCOLL_NEED_ORDER); completing k needs everybody's start of k, so two banks of counters and
- * buffers keep instances apart.  A leader's user buffer is its own again when all are "done".
+ * Cost: (N - 1) (L + rma + M G), one counter (for each rail), two banks. When: long blocks, links
+ * between neighbors. Condition: segments from the predecessor, and the leader's announcements,
+ * arrive in order (PCOLL_NEED_ORDER); completing k needs every rank's start of k, so two banks of
+ * counters and buffers keep instances apart. A leader's user buffer is its own again when all are
+ * "done".
  */
-#include "algorithms/private.h"
+#include "algorithms/algorithm.h"
+#include "algorithms/cost.h"
+#include "algorithms/shape/segment.h"
+#include "algorithms/teams.h"
 
-#define DEFAULT_SEGMENT (128 * 1024)
-#define OWN_SEGMENT (512 * 1024) /* fits a cache of the second level */
+#define DEFAULT_SEGMENT (UINT64_C(128) << 10)
+#define OWN_SEGMENT (UINT64_C(512) << 10) /* fits a level-2 cache */
 
 struct state {
     struct pcoll_plan *plan;
     struct pcoll_teams teams;
-    int team, member, leader; /* mine; N and p above are their count and mine */
-    int is_user;              /* the path */
+    int team, member, leader; /* mine; N and p above are the number of teams and my team */
+    int is_user;              /* the path is user */
     int bank, nlanes;
-    struct pcoll_segment lane; /* of every block; all below is about this lane */
-    int tank;                  /* its counter */
-    uint64_t nsegments;        /* of the block of one team */
-    uint64_t nown;             /* segments of the own block in step 0 of a flat ring; 0: one move */
-    uint64_t incoming;         /* S: all segments that come to a leader */
+    struct pcoll_segment lane; /* of every block; everything below is about this lane */
+    int tank;                  /* the counter of the lane */
+    uint64_t nsegments;        /* in the block of one team */
+    uint64_t nown;             /* segments of the own block in step 0 of a flat ring; 0: it moves at
+                                * once */
+    uint64_t incoming;         /* S: all segments that arrive at a leader */
     uint64_t unit;             /* of a member's tank */
     uint64_t nreads;           /* of a member */
 };
 
-/* Bytes [first, end) of the lanes of all blocks in the order of their places. */
+/* Bytes [first, end) of the lanes of all blocks, in the order of their places. */
 struct stretch {
     uint64_t first, end;
 };
 
-/* The part of a stretch that is in one piece in receive buffers too. */
+/* A part of a stretch that is contiguous in receive buffers, too. */
 struct piece {
     int rank; /* of the first block */
     uint64_t at, recv, bytes;
@@ -101,7 +107,7 @@ static struct pcoll_place send_at(const struct state *s, uint64_t at)
     return pcoll_at(PCOLL_SEND, s->lane.first + at);
 }
 
-/* Byte `at` of the lane of a rank's block. */
+/* The offset of byte `at` of the lane of a rank's block. */
 static uint64_t recv_offset(const struct state *s, int rank, uint64_t at)
 {
     return (uint64_t)rank * s->plan->signature.bytes + s->lane.first + at;
@@ -116,15 +122,16 @@ static struct stretch segment(const struct state *s, int team, uint64_t nsegment
     return (struct stretch){first + part.first, first + part.first + part.count};
 }
 
-/* My own block and the leader's are pieces of their own. */
+/* My own block and the leader's are separate pieces. */
 static struct piece piece_at(const struct state *s, struct stretch stretch)
 {
     uint64_t inside = stretch.first % block(s), length = stretch.end - stretch.first;
     int end = (int)((stretch.end - 1) / block(s)) + 1;
-    struct pcoll_run run = pcoll_teams_run(&s->teams, (int)(stretch.first / block(s)), end);
+    struct pcoll_sequence run =
+        pcoll_teams_sequence(&s->teams, (int)(stretch.first / block(s)), end);
     uint64_t bytes;
 
-    run = pcoll_run_apart(pcoll_run_apart(run, s->plan->rank), s->leader);
+    run = pcoll_sequence_apart(pcoll_sequence_apart(run, s->plan->rank), s->leader);
     if (s->nlanes > 1)
         run.count = 1;
     bytes = (uint64_t)run.count * block(s) - inside;
@@ -136,7 +143,7 @@ static struct piece piece_at(const struct state *s, struct stretch stretch)
     };
 }
 
-/* Where a leader has it. */
+/* The place in a leader's communication buffer. */
 static struct pcoll_place temp_at(const struct state *s, uint64_t at)
 {
     uint64_t nranks = (uint64_t)s->teams.nranks, bank = (uint64_t)s->bank * nranks;
@@ -163,7 +170,7 @@ static void add_own_copy(const struct state *s)
 
 /* ---- leaders ---- */
 
-/* Pass a stretch on to the next leader; its last piece signals. */
+/* Forward a stretch to the next leader; its last piece signals. */
 static void add_send(const struct state *s, uint64_t level, struct stretch stretch)
 {
     int next = pcoll_team_rank(&s->teams, (s->team + 1) % s->teams.count, 0);
@@ -192,7 +199,7 @@ static void add_tell(const struct state *s, int trigger, uint64_t level)
                                                    s->unit));
 }
 
-/* From the leader's communication buffer to its receive buffer. */
+/* Copy from the leader's communication buffer to its receive buffer. */
 static void add_copies(const struct state *s, uint64_t level, struct stretch stretch)
 {
     while (!s->is_user && stretch.first < stretch.end) {
@@ -253,7 +260,8 @@ static uint64_t member_weight(const struct state *s)
     return s->incoming + 1 + ready_weight(s);
 }
 
-/* My part of what the leaders' tanks get at the start.  Returns how much of it mine gets. */
+/* My part of what the leaders' tanks receive at the start. Returns how much my own tank
+ * receives. */
 static uint64_t add_leader_start(const struct state *s)
 {
     int size = pcoll_team_size(&s->teams, s->team);
@@ -287,7 +295,7 @@ static void build_leader(struct state *s)
 
 /* ---- other members ---- */
 
-/* Read a stretch, all but my own block, from the leader. */
+/* Read a stretch, except my own block, from the leader. */
 static void add_reads(struct state *s, uint64_t level, struct stretch stretch)
 {
     while (stretch.first < stretch.end) {
@@ -303,7 +311,7 @@ static void add_reads(struct state *s, uint64_t level, struct stretch stretch)
     }
 }
 
-/* Returns what my tank holds when the leader has told me all. */
+/* Returns the value of my tank when the leader has announced everything. */
 static uint64_t add_all_reads(struct state *s)
 {
     uint64_t level = s->is_user ? 2 * s->unit : s->unit;
@@ -402,7 +410,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     return pcoll_plan_seal(plan_p);
 }
 
-/* Between user buffers: of its own block a rank waits for the copy of the first segment only. */
+/* Between user buffers: for its own block a rank waits only for the copy of the first segment. */
 static double cost_user(const struct pcoll_signature *signature, const struct pcoll_params *params,
                         const struct pcoll_machine *machine)
 {
@@ -419,7 +427,7 @@ static double cost_user(const struct pcoll_signature *signature, const struct pc
            pcoll_cost_crowd(signature, machine) * work;
 }
 
-/* Through communication buffers: while a block is on its way, the one before is copied out. */
+/* Through communication buffers: while a block is in flight, the previous one is copied out. */
 static double cost_temp(const struct pcoll_signature *signature, const struct pcoll_params *params,
                         const struct pcoll_machine *machine)
 {
@@ -427,7 +435,7 @@ static double cost_temp(const struct pcoll_signature *signature, const struct pc
     double own = (double)signature->bytes, crowd = pcoll_cost_crowd(signature, machine);
     double copy = crowd * own * machine->copy, o = crowd * nlanes * machine->o;
     double sent = own * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP) / nlanes;
-    double latency = pcoll_cost_wave(signature, machine, 0, 1); /* of who fires nothing */
+    double latency = pcoll_cost_wave(signature, machine, 0, 1); /* of a rank that fires nothing */
     double flight = pcoll_is_over_wire(signature) ? latency + sent : latency;
     double step = o + (pcoll_is_over_wire(signature) ? 0 : crowd * sent) +
                   (flight > copy + o ? flight : copy + o);

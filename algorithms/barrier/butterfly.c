@@ -1,34 +1,38 @@
 /*
  * Weighted butterfly barrier.
  *
- * Idea: in round r, rank p tells rank p XOR 2^(r-1) that it and all it has heard of have arrived.
- * Arrivals of different rounds overtake each other, so round r adds 2^(R-r) of R rounds and waits
- * for the sum of all weights of earlier rounds: a sum of distinct powers of two is reached only
- * when each of them is in, as all later ones together are less than the smallest of them.
+ * Idea: in round r, rank p tells rank p XOR 2^(r-1) that it and all ranks that it has heard of have
+ * arrived. Arrivals of different rounds may overtake each other, so round r of R adds 2^(R-r) and
+ * waits for the sum of all weights of earlier rounds: a sum of distinct powers of two is reached
+ * only when each of them has arrived, since all later ones together are less than the smallest of
+ * them.
  *
- * On several nodes the butterfly is one of their leaders.  Other members signal their leader
- * first, each 2^R, more than all rounds together; the leader tells them the end.
+ * On several nodes their leaders perform the butterfly. The other members first signal their leader
+ * 2^R each, more than all rounds together; at the end the leader releases them.
  *
  * Source: document 001 (Morie et al.), sections 4.2.1 to 4.2.3, table 4; Brooks, "The butterfly
- * barrier" (1986).  A count that is no power of two folds in: with m = 2^n <= N, rank e >= m
- * signals e - m in an additional first round and is told the end by it in an additional last
+ * barrier" (1986). A number of ranks that is not a power of two is folded: with m = 2^n <= N, rank
+ * e >= m signals e - m in an additional first round, and e - m releases it in an additional last
  * one.
  *
  *      N = 5, m = 4:   4 -> 0 | 0<->1 2<->3 | 0<->2 1<->3 | 0 -> 4
  *
  * Cost: n (n + 2) times L + o, and inside nodes of s ranks 2 L + s o; one counter, two banks. When:
- * few rounds of one message each are wanted, as between nodes.  Condition: a rank completes
- * instance k only after all have started it, so nobody is two instances ahead and two banks of
- * counters keep instances apart.
+ * few rounds of one message each are preferable, as between nodes. Condition: a rank completes
+ * instance k only after all ranks have started it, so no rank is two instances ahead, and two banks
+ * of counters keep instances apart.
  */
-#include "algorithms/private.h"
+#include "algorithms/barrier/team.h"
+#include "algorithms/cost.h"
+#include "algorithms/number.h"
+#include "algorithms/teams.h"
 
 struct state {
     struct pcoll_plan *plan;
-    struct pcoll_teams teams; /* N is their count, p is the team that I lead */
+    struct pcoll_teams teams; /* N is their number, p is the team that I lead */
     int bank;
-    uint64_t level;  /* what my tank holds when all rounds so far are in */
-    uint64_t weight; /* of the present round */
+    uint64_t level;  /* the value of my tank when all rounds so far have arrived */
+    uint64_t weight; /* of the current round */
 };
 
 static void send_round(struct state *s, int team)
@@ -99,8 +103,8 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     return pcoll_plan_seal(plan_p);
 }
 
-/* As long as half of the core have no extra rank, what these send does not wait for the first of
- * the two additional rounds, but comes together with it. */
+/* As long as half of the core have no extra rank, their signals do not wait for the first of the
+ * two additional rounds but arrive together with it. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
@@ -108,7 +112,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     int extra = count - (1 << n), rounds = n + (extra > 0) + (2 * extra > 1 << n);
     double gap = pcoll_larger(machine->g, machine->o);
     double late = (extra > 0 && pcoll_is_over_wire(signature) ? machine->g : 0) +
-                  (2 * extra == 1 << n ? gap : 0); /* for whom a rank sends to two */
+                  (2 * extra == 1 << n ? gap : 0); /* a rank that sends to two others */
 
     (void)params;
     return pcoll_cost_waves(signature, machine, rounds, 1) + late +

@@ -1,14 +1,15 @@
 /*
- * Weighted dissemination barrier of any base.
+ * Weighted dissemination barrier with any base.
  *
  * Idea: in round r = 0 .. R-1 rank p tells ranks p + i k^r (i = 1 .. k-1, i k^r < N) that it and
- * all it has heard of have arrived; R = ceil(log_k N).  The signals of round r weigh k^(R-1-r): the
- * k-1 signals of each later round together stay below one of an earlier round, so the sum of all
- * earlier weights is reached only when each of them is in (the scheme of document 001 section 4.2.1
- * in base k).  k >= N is a single round in which everybody tells everybody.
+ * all ranks that it has heard of have arrived; R = ceil(log_k N). The signals of round r weigh
+ * k^(R-1-r): the k-1 signals of each later round together stay below one of an earlier round, so
+ * the sum of all earlier weights is reached only when each of them has arrived (the scheme of
+ * document 001 section 4.2.1 in base k). k >= N is a single round in which every rank tells every
+ * other.
  *
- * On several nodes it is their leaders who disseminate.  Other members signal their leader first,
- * each k^R, more than all rounds together; the leader tells them the end.
+ * On several nodes their leaders perform the dissemination. The other members first signal their
+ * leader k^R each, more than all rounds together; at the end the leader releases them.
  *
  * Source: Hensgen, Finkel, Manber (1988), base k as in Hoefler et al., "Fast barrier
  * synchronization for InfiniBand" (2006).
@@ -16,18 +17,20 @@
  *      N = 5, k = 2:  +1 | +2 | +4          N = 5, k = 5:  +1 +2 +3 +4
  *
  * Cost: R times (L + (k-1) max(o, g)), and inside nodes of s ranks 2 L + s o; one counter, two
- * banks.  When: any count of ranks; with more ranks than cores the single round wins, as every
- * round costs each rank a turn on its core.  Condition: as for the butterfly, nobody is two
+ * banks. When: any number of ranks; with more ranks than cores the single round wins, since every
+ * round costs each rank a turn on its core. Condition: as for the butterfly, no rank is two
  * instances ahead.
  */
-#include "algorithms/private.h"
+#include "algorithms/barrier/team.h"
+#include "algorithms/cost.h"
+#include "algorithms/teams.h"
 
 struct state {
     struct pcoll_plan *plan;
-    struct pcoll_teams teams; /* N is their count, p is the team that I lead */
+    struct pcoll_teams teams; /* N is their number, p is the team that I lead */
     int bank, radix;
-    uint64_t level;  /* what my tank holds when all rounds so far are in */
-    uint64_t weight; /* of the present round */
+    uint64_t level;  /* the value of my tank when all rounds so far have arrived */
+    uint64_t weight; /* of the current round */
 };
 
 static int radix_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
@@ -37,7 +40,7 @@ static int radix_of(const struct pcoll_signature *signature, const struct pcoll_
     return radix < count ? radix : count;
 }
 
-/* Signals of one round; as many come in as go out. */
+/* The signals of one round; as many arrive as leave. */
 static void add_round(struct state *s, int p, int64_t distance)
 {
     int count = s->teams.count;

@@ -1,9 +1,11 @@
 /*
- * The ends of a hierarchical barrier, inside a node; the contract is in private.h.
+ * The ends of a hierarchical barrier, inside a node; the contract is in team.h.
  *
  *      nodes {0 1 2} {3 4}:   1, 2 -> 0   4 -> 3   |   0 <-> 3   |   0 -> 1, 2   3 -> 4
  */
-#include "algorithms/private.h"
+#include "algorithms/barrier/team.h"
+
+#include "algorithms/cost.h"
 
 uint64_t pcoll_barrier_gathered(const struct pcoll_teams *teams, int team, uint64_t weight)
 {

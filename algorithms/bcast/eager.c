@@ -1,53 +1,59 @@
 /*
  * Broadcast down a k-nomial tree through communication buffers.
  *
- * Idea: every rank but the root owns a ring of slots, each with a counter, into which its
- * parent puts without asking.  The receiver passes the slot on to its children and copies it to
- * the user buffer.  No "ready" message, so a rank that runs ahead does not wait; instead a parent
- * may use a slot again only when its children gave it back.  They do so for half a ring at a time
- * ("credit"), so that a broadcast of one segment costs a quarter of a message for it.
+ * Idea: every rank except the root owns a ring of slots, each with a counter, into which its parent
+ * puts without asking. The receiver forwards the slot to its children and copies it to the user
+ * buffer. There is no "ready" message, so a rank that runs ahead does not wait; instead a parent
+ * may reuse a slot only when its children have returned it. They return half a ring at a time
+ * ("credit"), which costs a quarter of a message for a broadcast of one segment.
  *
  * Source: document 003 (Sugiyama, Nanri), section 4.6, communication buffer; credits as in every
  * windowed protocol.
  *
  *      N = 5, radix 2:   0 -> 4, 2, 1    2 -> 3
  *
- * Where ranks share nodes, the tree is one between the leaders of nodes and one in each node below
- * its leader (topology.h): one message a node crosses the network.
+ * If ranks share nodes, there is a tree between the leaders of nodes, and a tree in each node below
+ * its leader (teams.h): one message per node crosses the network.
  *
- * A message that fits a cell (PCOLL_CELL_BYTES) travels beside its counter.  One of several
- * segments goes through the ring (ring.h) segment by segment: the two-copy pipeline for long
- * messages where user buffers of peers are out of reach.
+ * A message that fits a cell (PCOLL_CELL_BYTES) travels beside its counter. A message of several
+ * segments goes through the ring (ring.h) segment by segment: this is the two-copy pipeline for
+ * long messages where the user buffers of peers cannot be accessed.
  *
  * What counter data[slot] receives for one use: 1 from the gate that the children's credit opens
- * (where there is one), 2 from the parent's put, 4 from each piece of work done on the slot (where
- * the credit for the parent waits for them).
+ * (if there is one), 2 from the parent's put, 4 from each operation on the slot (if the credit for
+ * the parent waits for them).
  *
- * Cost: log_k N times (L + (k-1) (o + M copy)) + M copy, slots + 2 counters.  When: small messages;
- * any size without access to user buffers.  Condition: credit[h] counts the same number of signals
- * of each child for each use of half h, so the sum is complete only if each child's are; a slot is
- * given back only when everything on it, and on the slots before it in its half, has been done.
+ * Cost: log_k N times (L + (k-1) (o + M copy)) + M copy, slots + 2 counters. When: small messages,
+ * or any size without access to user buffers. Condition: for each use of half h, credit[h] counts
+ * the same number of signals from each child, so the sum is complete only if each child's signals
+ * are; a slot is returned only when everything on it, and on the earlier slots of its half, is
+ * done.
  */
-#include "algorithms/shape/ring.h"
+#include <stdlib.h>
 
-#define DEFAULT_SEGMENT (32 * 1024)
+#include "algorithms/cost.h"
+#include "algorithms/number.h"
+#include "algorithms/shape/ring.h"
+#include "algorithms/shape/tree.h"
+#include "algorithms/teams.h"
+
+#define DEFAULT_SEGMENT (UINT64_C(32) << 10)
 
 enum { GATE = 1, DATA = 2, WORK = 4 };
 
 struct state {
     struct pcoll_plan *plan;
-    struct pcoll_teams teams;
     struct pcoll_ring ring;
-    int radix;
     int parent, nchildren; /* parent of the root: PCOLL_NONE */
+    int *children;         /* [nchildren]: found once, as every slot names them */
 };
 
 /* One use of one slot. */
 struct use {
     struct pcoll_ring_use at;
-    int gated, returned; /* waits for the children's credit, gives credit to the parent */
-    uint64_t base;       /* level of data[slot] before this use */
-    uint64_t credit;     /* level of credit[half] that opens the gate */
+    int gated, returned; /* waits for the children's credit; gives credit to the parent */
+    uint64_t base;       /* value of data[slot] before this use */
+    uint64_t credit;     /* value of credit[half] that opens the gate */
 };
 
 static int radix_of(const struct pcoll_params *params)
@@ -60,7 +66,7 @@ static int is_root(const struct state *s)
     return s->parent == PCOLL_NONE;
 }
 
-/* ---- the tree between leaders, and that of each team ---- */
+/* ---- the tree between leaders, and the tree of each team ---- */
 
 static struct pcoll_tree between(const struct pcoll_teams *teams, int radix)
 {
@@ -99,10 +105,9 @@ static int nchildren_of(const struct pcoll_teams *teams, int radix, int rank)
            pcoll_tree_nchildren(within(teams, team, radix), member);
 }
 
-static int child_of(const struct state *s, int i)
+static int child_of(const struct pcoll_teams *teams, int radix, int rank, int i)
 {
-    const struct pcoll_teams *teams = &s->teams;
-    int radix = s->radix, rank = s->plan->rank, team = pcoll_team_of(teams, rank);
+    int team = pcoll_team_of(teams, rank);
     int member = pcoll_team_member(teams, rank), outside = nchildren_outside(teams, radix, rank);
 
     if (i < outside)
@@ -146,7 +151,7 @@ static void add_puts(const struct state *s, const struct use *use, int trigger, 
                                          : pcoll_ring_place(&s->ring, use->at.slot);
 
     for (int i = 0; i < s->nchildren; i++) {
-        int child = child_of(s, i);
+        int child = s->children[i];
         struct pcoll_entry put =
             pcoll_entry_put(trigger, threshold, from, child,
                             pcoll_ring_place(&s->ring, use->at.slot), use->at.part.count);
@@ -222,18 +227,25 @@ static void build(struct state *s)
     s->plan->temp_bytes = is_root(s) ? 0 : pcoll_ring_bytes(&s->ring);
 }
 
+static enum pcoll_result find_children(struct state *s, const struct pcoll_teams *teams, int radix)
+{
+    int rank = s->plan->rank;
+
+    s->nchildren = nchildren_of(teams, radix, rank);
+    s->children = malloc((size_t)(s->nchildren + 1) * sizeof(*s->children));
+    for (int i = 0; s->children && i < s->nchildren; i++)
+        s->children[i] = child_of(teams, radix, rank, i);
+    return s->children ? PCOLL_OK : PCOLL_ERR_NOMEM;
+}
+
 static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct pcoll_teams teams = pcoll_teams_of(signature);
-    int radix = radix_of(params);
     struct state s = {
-        .teams = teams,
         .ring = ring_of(signature, params),
-        .radix = radix,
-        .parent = parent_of(&teams, radix, rank),
-        .nchildren = nchildren_of(&teams, radix, rank),
+        .parent = parent_of(&teams, radix_of(params), rank),
     };
     enum pcoll_result result = pcoll_plan_create(signature, rank, "eager", s.ring.slots + 2,
                                                  pcoll_ring_phases(&s.ring), &s.plan);
@@ -241,7 +253,13 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     (void)local;
     if (result != PCOLL_OK)
         return result;
+    result = find_children(&s, &teams, radix_of(params));
+    if (result != PCOLL_OK) {
+        pcoll_plan_destroy(s.plan);
+        return result;
+    }
     build(&s);
+    free(s.children);
     *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
 }
@@ -254,9 +272,9 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return pcoll_ring_bytes(&ring);
 }
 
-/* Between nodes: the root sends one segment after the other to each child, then the last one
- * travels down the tree, and is copied out.  A root that runs ahead waits for credit for half a
- * ring, if that takes longer than to fill the other half. */
+/* Between nodes: the root sends one segment after the other to each child, then the last segment
+ * travels down the tree and is copied out. A root that runs ahead waits for credit for half a ring
+ * if that takes longer than filling the other half. */
 static double cost_between(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
                            struct pcoll_tree tree, const struct pcoll_machine *machine, double copy)
 {
@@ -274,8 +292,8 @@ static double cost_between(const struct pcoll_signature *signature, const struct
            (tree.nranks > 1 && credit > 0 ? 2 * segments / ring->slots * credit : 0);
 }
 
-/* Where each rank has a core, who copies a segment out fetches what another core has just written:
- * the two hardly overlap, so that segments gain less than the walk says. */
+/* Where each rank has a core, a rank that copies a segment out fetches what another core has just
+ * written: the two operations hardly overlap, so segments gain less than the walk predicts. */
 static double cost_of_cores(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
                             struct pcoll_tree tree, const struct pcoll_machine *machine)
 {
@@ -290,17 +308,17 @@ static double cost_of_cores(const struct pcoll_signature *signature, const struc
            steps * (radix * one + (segments > 1 ? machine->L : 0));
 }
 
-/* Ranks that share cores never wait for each other, but run ahead: what counts is what all do
- * together, to send and to copy out. */
+/* Ranks that share cores run ahead instead of waiting for each other: the cost is the total work of
+ * all ranks, to send and to copy out. Only forwarding needs another rank's turn, once for each
+ * level of the tree, so a star is best. */
 static double cost_crowded(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
-                           const struct pcoll_machine *machine)
+                           struct pcoll_tree tree, const struct pcoll_machine *machine)
 {
     struct pcoll_machine own = pcoll_ring_machine(ring, machine);
     double segments = (double)ring->nsegments, part = (double)signature->bytes / segments;
-    double others = pcoll_ranks_per_node(signature) - 1;
 
-    return pcoll_cost_crowd(signature, machine) * own.turn +
-           2 * others * segments * (machine->o + part * machine->copy) / machine->cores;
+    return pcoll_cost_crowd(signature, machine) * own.turn * pcoll_tree_depth(tree) +
+           2 * (tree.nranks - 1) * segments * (machine->o + part * machine->copy) / machine->cores;
 }
 
 static double cost_in_node(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
@@ -308,7 +326,7 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
 {
     struct pcoll_tree tree = {pcoll_ranks_per_node(signature), radix};
 
-    return pcoll_cost_crowd(signature, node) > 1 ? cost_crowded(signature, ring, node)
+    return pcoll_cost_crowd(signature, node) > 1 ? cost_crowded(signature, ring, tree, node)
                                                  : cost_of_cores(signature, ring, tree, node);
 }
 

@@ -1,21 +1,20 @@
 /*
- * Broadcast down one pipelined k-ary tree, by put straight into the user buffers.
+ * Broadcast down one pipelined k-ary tree, by put directly into the user buffers.
  *
- * Idea: team v gets the message from (v - 1) / k and passes each segment on to its up to k
- * children as it arrives (shape/pipeline.c).  The rows of the table: chain (k = 1), binary (k = 2),
+ * Idea: team v gets the message from (v - 1) / k and forwards each segment to its up to k children
+ * as it arrives (shape/pipeline.c). The rows of the table are chain (k = 1), binary (k = 2) and
  * kary (any k).
  *
  *      N = 5, k = 2:   0 -> 1, 2    1 -> 3, 4           N = 5, k = 1:   0 -> 1 -> 2 -> 3 -> 4
  *
  * Source: document 001 section 4.1; Bar-Noy, Kipnis, "Designing broadcasting algorithms in the
- * postal model" (1994), for the trade of fan-out against depth.
+ * postal model" (1994), for the tradeoff between fan-out and depth.
  *
- * Cost: a rank with children forwards k messages, depth log_k N (the chain: one, depth N - 1).
- * When: chain for very long messages on few ranks; binary and kary where the latency of the depth
- * counts more than bytes.  One counter for each rail.
+ * Cost: a rank with children forwards k messages, at depth log_k N (chain: one message, depth N -
+ * 1). When: chain for very long messages on few ranks; binary and kary where the latency of the
+ * depth matters more than bytes. One counter for each rail.
  */
 #include "algorithms/shape/pipeline.h"
-#include "algorithms/private.h"
 
 static int parent(const struct pcoll_trees *trees, int tree, int team)
 {
@@ -49,8 +48,8 @@ static int hop(const struct pcoll_trees *trees)
     return trees->radix < trees->count ? trees->radix : trees->count - 1;
 }
 
-/* The way to the last team, and, where that is not a first child, those that turn off before it and
- * then go by last children. */
+/* On the path to the last team and, if that is not a first child, on the paths that branch off
+ * before it and then follow last children. */
 static int late(const struct pcoll_trees *trees)
 {
     int most = 0, before = 0, place[32], levels = 0;

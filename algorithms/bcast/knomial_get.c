@@ -1,20 +1,22 @@
 /*
- * Broadcast down a k-nomial tree by get, straight between the user buffers.
+ * Broadcast down a k-nomial tree by get, directly between the user buffers.
  *
- * Idea: a parent that has the message tells all its children at once; each gets it and tells the
- * parent "done".  The reads of siblings overlap.
+ * Idea: a parent that has the message tells all its children at once; each child gets it and tells
+ * the parent "done". The reads of siblings overlap.
  *
- * Source: document 003 (Sugiyama, Nanri), section 4.3 and equation (2), get.  Radix 2 is its
+ * Source: document 003 (Sugiyama, Nanri), section 4.3 and equation (2), get. Radix 2 is its
  * binomial tree.
  *
  *      N = 5, radix 2:   0 -> 4, 2, 1    2 -> 3
  *
  * Cost: log_k N times (L + rma + M G), between nodes 2 L more for request and answer, + L; 2
- * counters, one bank.  When: long messages in shared memory, where the readers' cores do the
- * copying.  Condition: a rank completes k only after the "done" of all its children, so neither its
- * buffer nor the counts of k can be disturbed by k + 1.
+ * counters, one bank. When: long messages in shared memory, where the readers' cores perform the
+ * copies. Condition: a rank completes k only after the "done" of all its children, so k + 1 can
+ * disturb neither its buffer nor the counts of k.
  */
-#include "algorithms/private.h"
+#include "algorithms/cost.h"
+#include "algorithms/number.h"
+#include "algorithms/shape/tree.h"
 
 enum { TANK, ACKS };
 
@@ -74,8 +76,8 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     return pcoll_plan_seal(plan_p);
 }
 
-/* From one rank's telling its children to theirs.  On the wire a get is request and answer, and
- * what several children get shares the port. */
+/* The time from a rank's announcement to its children until theirs. Over a network a get is a
+ * request and an answer, and the gets of several children share the port. */
 static struct pcoll_hop hop_of(const struct pcoll_signature *signature,
                                const struct pcoll_machine *machine)
 {
@@ -91,7 +93,7 @@ static struct pcoll_hop hop_of(const struct pcoll_signature *signature,
     };
 }
 
-/* What a rank tells all its children leaves its port before the first answer. */
+/* A rank's announcements to all its children leave its port before the first answer. */
 static double cost_of_telling(struct pcoll_tree tree, const struct pcoll_machine *machine)
 {
     double request = 2 * (machine->L + machine->o) + machine->rma, cost = 0;
@@ -106,14 +108,14 @@ static double cost_of_telling(struct pcoll_tree tree, const struct pcoll_machine
     return cost;
 }
 
-/* Ranks that share cores: all reads together take them crowd * one, however the tree spreads them.
- */
+/* With shared cores, all reads together take crowd * one, however the tree distributes them. */
 static double cost_of_crowd(const struct pcoll_signature *signature, struct pcoll_tree tree,
                             const struct pcoll_machine *machine, double crowd)
 {
     int depth = pcoll_tree_depth(tree);
     int is_one_node = !pcoll_is_over_wire(signature);
-    int readers = is_one_node ? 1 : tree.radix - 1; /* that share the parent's link */
+    int readers = is_one_node ? 1 : tree.radix - 1; /* number of readers that share the parent's
+                                                     * link */
     double one = machine->rma + readers * (double)signature->bytes * machine->G;
 
     return pcoll_cost_waves(signature, machine, depth + 1, tree.radix - 1) +

@@ -1,22 +1,25 @@
 /*
- * Broadcast down a k-nomial tree by put, straight into the user buffers.
+ * Broadcast down a k-nomial tree by put, directly into the user buffers.
  *
  * Idea: a child tells its parent "ready"; a parent that has the message and all its children's
- * "ready" puts it to each of them.  The branch is the tank of document 001 section 4.1.1: arrival
- * raises the tank by 1, an add of the fan-out f raises it to f + 1, where the puts fire.  The paper
- * lets the arrival trigger the add; here the children's "ready" do, counted on a second counter,
- * so that nothing is written to a child that has not entered the instance.
+ * "ready" puts it to each of them. The branch is the tank of document 001 section 4.1.1: the
+ * arrival raises the tank by 1, and an add of the fan-out f raises it to f + 1, where the puts
+ * fire. In the paper the arrival triggers the add; here the children's "ready" messages do, counted
+ * on a second counter, so that nothing is written to a child that has not started the instance.
  *
  * Source: document 003 (Sugiyama, Nanri), section 4.3 and equation (1), put; document 001 table 2.
  * Radix 2 is the binomial tree of both.
  *
  *      N = 5, radix 2:   0 -> 4, 2, 1    2 -> 3
  *
- * Cost: log_k N times ((k-1) (rma + M G) + L) + L, 2 counters, one bank.  When: medium and long
- * messages where the sender's side drives.  Condition: a child completes k only after its parent
- * had all "ready" of k, so no "ready" of k + 1 can stand in for a missing one of k.
+ * Cost: log_k N times ((k-1) (rma + M G) + L) + L, 2 counters, one bank. When: medium and long
+ * messages where the sender drives the transfer. Condition: a child completes k only after its
+ * parent has received all "ready" of k, so no "ready" of k + 1 can substitute for a missing one of
+ * k.
  */
-#include "algorithms/private.h"
+#include "algorithms/cost.h"
+#include "algorithms/number.h"
+#include "algorithms/shape/tree.h"
 
 enum { TANK, READY };
 
@@ -81,7 +84,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     return pcoll_plan_seal(plan_p);
 }
 
-/* Ranks that share cores: those of a star only wait, so the root has its core for itself. */
+/* With shared cores, the receivers of a star only wait, so the root has its core to itself. */
 static double cost_of_crowd(const struct pcoll_signature *signature, struct pcoll_tree tree,
                             const struct pcoll_machine *machine, double crowd)
 {

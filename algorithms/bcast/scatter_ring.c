@@ -1,31 +1,37 @@
 /*
- * Broadcast by scatter and ring allgather, straight between user buffers.
+ * Broadcast by scatter and ring allgather, directly between user buffers.
  *
- * Idea: the message is cut in N parts.  Down a binomial tree each rank v gets from its parent the
- * parts of its subtree, v and those behind it.  Then the parts go round: v passes on to v + 1 its
- * own part, and then those that come from v - 1, which began with v - 1, v - 2 and so on going
- * round.  The last of these are in the subtree of v + 1, which has them, and are left out.  Rank v
- * is the v-th in the order of the nodes, so that each link between nodes is passed once in a step.
+ * Idea: the message is cut into N parts. Down a binomial tree each rank v gets from its parent the
+ * parts of its subtree: v and those after it. Then the parts travel around a ring: v sends v + 1
+ * its own part, and then those that arrive from v - 1, which are v - 1, v - 2 and so on around the
+ * ring. The last of these belong to the subtree of v + 1, which already has them, so they are left
+ * out. Rank v is the v-th in the order of the nodes, so that each link between nodes is used once
+ * per step.
  *
  * Source: Barnett, Gupta, Payne, Shuler, van de Geijn, Watts, "Interprocessor collective
  * communication library (InterCom)" (1994); document 001 section 4.1.2 for the tank of the ring.
  *
  *      N = 5:   0 -> 4 (part 4), 2 (2, 3), 1 (1)   2 -> 3 (3)   |   0 -> 1 -> 2 -> 3 -> 4
  *
- * Rails: the message is cut in as many lanes, each of which goes this way on counters of its own.
+ * Rails: the message is cut into that many lanes, each of which does the same on counters of its
+ * own.
  *
- * What the tank of a rank receives, of A parts that come round to it: A + 1 with the parts of its
- * subtree; A + 1 from the gate that opens when all its children have said "ready", which are
- * counted on another counter; 1 with each part, in order.  Rank v need not hear from v + 1: the
- * parent of v + 1 is v or has v in its subtree, and v gets nothing before that one has heard from v
+ * What the tank of a rank receives, if A parts reach it around the ring: A + 1 with the parts of
+ * its subtree; A + 1 from the gate that opens when all its children have said "ready", which
+ * another counter counts; 1 with each part, in order. Rank v need not hear from v + 1: the parent
+ * of v + 1 is v or has v in its subtree, and v receives nothing before that parent has heard from v
  * + 1.
  *
- * Cost: (log2 N + N - 1) (L + rma) + 2 M G, 2 counters (for each rail), one bank.  When: long
- * messages, few ranks. Condition: parts of one sender arrive in order (PCOLL_NEED_ORDER).  A rank
- * completes k only after its parent had all "ready" of k, so none of k + 1 can stand in for a
- * missing one.
+ * Cost: (log2 N + N - 1) (L + rma) + 2 M G, 2 counters (for each rail), one bank. When: long
+ * messages, few ranks. Condition: parts from one sender arrive in order (PCOLL_NEED_ORDER). A rank
+ * completes k only after its parent has received all "ready" of k, so none of k + 1 can substitute
+ * for a missing one.
  */
-#include "algorithms/private.h"
+#include "algorithms/cost.h"
+#include "algorithms/number.h"
+#include "algorithms/shape/segment.h"
+#include "algorithms/shape/tree.h"
+#include "algorithms/teams.h"
 
 enum { TANK, READY, NCOUNTERS };
 
@@ -35,7 +41,8 @@ struct state {
     struct pcoll_tree tree;
     struct pcoll_segment lane; /* of the message */
     int tank, ready;           /* its counters */
-    int v, trigger; /* `trigger` at `base`: the parts of my subtree are in, the gate is open */
+    int v, trigger; /* `trigger` reaches `base`: the parts of my subtree have arrived and the gate
+                     * is open */
     uint64_t base;
 };
 
@@ -47,7 +54,7 @@ static int subtree_end(struct pcoll_tree tree, int v)
     return v == 0 || end > tree.nranks ? tree.nranks : (int)end;
 }
 
-/* How many parts come round to v. */
+/* The number of parts that reach v around the ring. */
 static int arrivals_of(struct pcoll_tree tree, int v)
 {
     return v == 0 ? 0 : tree.nranks - (subtree_end(tree, v) - v);
@@ -58,7 +65,7 @@ static uint64_t subtree_weight(struct pcoll_tree tree, int v)
     return (uint64_t)arrivals_of(tree, v) + 1;
 }
 
-/* Parts [first, end) to the same place of rank `to`.  Short messages have empty parts. */
+/* Put parts [first, end) to the same offsets of rank `to`. Short messages have empty parts. */
 static void add_parts(const struct state *s, uint64_t threshold, int first, int end, int to,
                       uint64_t add)
 {
@@ -85,7 +92,7 @@ static void add_scatter(const struct state *s)
     }
 }
 
-/* Part v - i is the i-th that comes round, or in my subtree: then all have come. */
+/* Part v - i is the i-th to arrive around the ring, or is in my subtree: then all have arrived. */
 static void add_ring(const struct state *s)
 {
     int n = s->tree.nranks, arrivals = arrivals_of(s->tree, s->v);
@@ -98,7 +105,7 @@ static void add_ring(const struct state *s)
     }
 }
 
-/* Say "ready"; open the gate when all children have said it to me. */
+/* Say "ready"; open the gate when all children have said "ready" to me. */
 static void add_start(struct state *s)
 {
     int parent = pcoll_teams_rank(&s->teams, pcoll_tree_parent(s->tree, s->v));
@@ -158,7 +165,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     return pcoll_plan_seal(plan_p);
 }
 
-/* One link after the other: `steps` times round, `depth` times down the tree, where a signal is
+/* One link after the other: `steps` around the ring, and `depth` down the tree, where a signal is
  * fired for each lane. */
 static double cost_of_links(const struct pcoll_signature *signature,
                             const struct pcoll_machine *machine, int nlanes, int steps, int depth)
@@ -171,7 +178,7 @@ static double cost_of_links(const struct pcoll_signature *signature,
            depth * firing;
 }
 
-/* Ranks of a node follow each other, in the tree as in the ring. */
+/* The ranks of a node are adjacent, in the tree as in the ring. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
@@ -183,7 +190,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     int above = pcoll_log_ceil(far < nparts ? far : nparts, 2);
     int nlanes = pcoll_lanes(params, signature->bytes);
     double lane = (double)signature->bytes / nlanes;
-    double between = lane * machine->G * (far - 1) / far; /* of either half */
+    double between = lane * machine->G * (far - 1) / far; /* in either half of the algorithm */
     double inside = lane * node.G * (n - 1) / n;
 
     return machine->call + pcoll_cost_wave(signature, machine, 1, 1) +

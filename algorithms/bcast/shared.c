@@ -1,10 +1,11 @@
 /*
- * Broadcast out of the root's communication buffers, which all others read.
+ * Broadcast from the root's communication buffers, which all others read.
  *
- * Idea: the root owns a ring of slots.  It copies the message into the next one and tells all
- * others, who copy it from there to their user buffers.  Against bcast/eager.c, where the root
- * writes to each receiver, the root moves the message once whatever the number of ranks; against a
- * read from its user buffer, it need not wait until all have read, but may run ahead by the ring.
+ * Idea: the root owns a ring of slots. It copies the message into the next slot and tells all other
+ * ranks, which copy it from there to their user buffers. Compared with bcast/eager.c, where the
+ * root writes to each receiver, the root moves the message only once, whatever the number of ranks;
+ * compared with reads from its user buffer, it need not wait until all have read, but may run ahead
+ * by the length of the ring.
  *
  * Source: Graham and Shipman, "MPI support for multi-core architectures: optimized shared memory
  * collectives" (2008), the fan-out through shared segments; the ring and its credits are those of
@@ -12,16 +13,17 @@
  *
  *      N = 5:   0 -> TEMP of 0 -> 1, 2, 3, 4
  *
- * On the root, data[slot] is raised by its own copy and triggers the word to all others; on these
- * it is raised by that word and triggers the read.
+ * On the root, data[slot] is raised by its own copy and triggers the signals to all others; on
+ * these it is raised by that signal and triggers the read.
  *
- * Cost: M copy at the root, L + M (copy + G) at each other; slots + 2 counters.  When: more
- * ranks than cores, where waiting for each other costs turns; inside a node only.  Condition: a
- * slot is given back after it has been read by all (ring.h).
+ * Cost: M copy at the root, L + M (copy + G) at each other rank; slots + 2 counters. When: more
+ * ranks than cores, where waiting for each other costs turns; inside a node only. Condition: a slot
+ * is returned after all ranks have read it (ring.h).
  */
+#include "algorithms/cost.h"
 #include "algorithms/shape/ring.h"
 
-#define DEFAULT_SEGMENT (64 * 1024)
+#define DEFAULT_SEGMENT (UINT64_C(64) << 10)
 
 static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
                                  const struct pcoll_params *params)
@@ -102,8 +104,8 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return pcoll_ring_bytes(&ring);
 }
 
-/* With fewer cores than ranks these never wait for each other, but run ahead: what counts is what
- * all do together.  With a core for each, others must move the data to their cache. */
+/* With fewer cores than ranks, ranks never wait for each other but run ahead: the cost is the total
+ * work. With a core for each, the other ranks must move the data to their caches. */
 static double cost_in_node(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
                            const struct pcoll_machine *machine)
 {
@@ -126,8 +128,9 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     struct pcoll_machine own = pcoll_ring_machine(&ring, machine);
     double segments = (double)ring.nsegments, part = (double)signature->bytes / segments;
     double fill = part * machine->copy + machine->o;
-    double get = machine->rma + 2 * machine->L;                /* there and back */
-    double move = part * machine->G * (signature->nranks - 1); /* all through the root's link */
+    double get = machine->rma + 2 * machine->L;                /* request and answer */
+    double move = part * machine->G * (signature->nranks - 1); /* all data leaves through the root's
+                                                                * link */
 
     if (!pcoll_is_over_wire(signature))
         return cost_in_node(signature, &ring, machine);

@@ -1,50 +1,54 @@
 /*
- * Broadcast down three ternary trees at once, a third of the message in each (Trinaryx3), by put
- * into the user buffers.
+ * Broadcast down three ternary trees at once, with a third of the message in each (Trinaryx3), by
+ * put into the user buffers.
  *
  * Idea: on a torus of a x b x c teams, three trees that share no link keep three links of every
- * team busy.  With the root at (0, 0, 0), tree t calls the axes d0 = t, d1 = t + 1, d2 = t + 2
- * (mod 3), and a team gets its third from its predecessor on
+ * team busy. With the root at (0, 0, 0), tree t names the axes d0 = t, d1 = t + 1, d2 = t + 2 (mod
+ * 3), and a team gets its third from its predecessor on
  *
- *      d0  if its d0 is 0 (by the link that wraps round),   else d2  if its d2 is not 0,
- *      d1  if its d1 is not 0,                              else d0.
+ *      d0  if its d0 is 0 (by the link that wraps around),   else d2  if its d2 is not 0,
+ *      d1  if its d1 is not 0,                               else d0.
  *
  *      tree 0 of 2 x 2 x 2, teams as xyz:    000 -> 100 -> 110 -> 111 -> 011
  *                                                     |      '--> 010
  *                                                     '--> 101 -> 001
  *
- * So first along the d0 axis, then d1, then d2, and last round to the teams with d0 = 0, which are
- * leaves.  No two trees come in on the same link, all links point one way, a team has three of
- * them going out and forwards at most three thirds.  Depth (a-1) + (b-1) + (c-1) + 1.
+ * The message thus travels first along the d0 axis, then d1, then d2, and finally around to the
+ * teams with d0 = 0, which are leaves. No two trees enter a team by the same link, all links point
+ * in one direction, and a team has three outgoing links and forwards at most three thirds. The
+ * depth is (a-1) + (b-1) + (c-1) + 1.
  *
- * Where N is no product of three factors >= 2 (primes, 4, 6 ...) there is no torus.  Then each of
+ * If N is not a product of three factors >= 2 (primes, 4, 6 ...), there is no torus. Then each of
  * the P = N - 1 teams other than the root has children in one tree only, at most three: a ternary
- * heap of P teams (position j under (j - 1) / 3) has I = ceil((P - 1) / 3) inner ones, and the
+ * heap of P teams (position j under (j - 1) / 3) has I = ceil((P - 1) / 3) inner positions, and the
  * three heaps take them from three intervals of the teams 1 .. P, counting up, down, and up:
  *
  *      P = 10, I = 3:   tree 0:  1 2 3 | 4 ... 10      tree 1:  6 5 4 | 3 2 1 10 ... 7
  *                       tree 2:  7 8 9 | 10 1 ... 6
  *
  * If 3 I = P + 1, the first two intervals share their last team; as the last inner position of a
- * heap of that size has one child, it has two in all.  So for every N no team has more than three
- * children in all trees together, and nobody forwards more than 3 ceil(M / 3) bytes: one message,
- * but for rounding.
+ * heap of that size has one child, that team has two in all. So for every N no team has more than
+ * three children in all trees together, and no team forwards more than 3 ceil(M / 3) bytes, which
+ * is one message up to rounding.
  *
  * Source: document 001 (Morie et al.), sections 4.1 and 5.1, which names Trinaryx3 of the K
- * computer (Matsumoto et al. 2012; Adachi et al. 2013).  Its trees are not published; these have
- * the properties told of it.
+ * computer (Matsumoto et al. 2012; Adachi et al. 2013). Its trees are not published; these have the
+ * stated properties.
  *
- * Cost: as shape/pipeline.c; to look for the torus takes sqrt(N) steps.  When: a torus, or three
- * ports.  Three counters for each rail.
+ * Cost: as in shape/pipeline.c; finding the torus takes sqrt(N) steps. When: a torus, or three
+ * ports. Three counters for each rail.
  */
+#include "algorithms/number.h"
 #include "algorithms/shape/pipeline.h"
-#include "algorithms/private.h"
+
+#include <assert.h>
 
 enum { TREES = 3, ARITY = 3 };
 
 /* ---- the torus ---- */
 
-/* Largest divisor of n that is at least `least` and at most the root of n; 0: none. */
+/* The largest divisor of n that is at least `least` and at most the square root of n; 0 if there is
+ * none. */
 static int middle_divisor(int n, int least)
 {
     int divisor = 1;
@@ -56,8 +60,9 @@ static int middle_divisor(int n, int least)
     return divisor >= least ? divisor : 0;
 }
 
-/* The torus of least depth. */
-int pcoll_trinaryx3_torus(int n, int side[3])
+/* The torus of n teams with the least depth, side[0] <= side[1] <= side[2]; 0: n is not a product
+ * of three factors >= 2. Team number x + side[0] * (y + side[1] * z) is at (x, y, z). */
+static int find_torus(int n, int side[3])
 {
     int found = 0;
 
@@ -89,13 +94,13 @@ static void coordinates(const int side[3], int place, int at[3])
 
 static int torus_of(const struct pcoll_trees *trees, struct torus *torus)
 {
-    if (!pcoll_trinaryx3_torus(trees->count, torus->side))
+    if (!find_torus(trees->count, torus->side))
         return 0;
     coordinates(torus->side, trees->origin, torus->origin);
     return 1;
 }
 
-/* The place `step` (1 or -1) further on that axis. */
+/* The place `step` (1 or -1) farther on that axis. */
 static int neighbor(const struct torus *torus, int place, int axis, int step)
 {
     const int *side = torus->side;
@@ -106,11 +111,12 @@ static int neighbor(const struct torus *torus, int place, int axis, int step)
     return at[0] + side[0] * (at[1] + side[1] * at[2]);
 }
 
-/* The axis on which a place gets its third; PCOLL_NONE for the root. */
+/* The axis on which a place receives its third; PCOLL_NONE for the root. */
 static int axis_of(const struct torus *torus, int tree, int place)
 {
     int d[3], at[3];
 
+    assert(tree >= 0);
     coordinates(torus->side, place, at);
     for (int i = 0; i < 3; i++) {
         d[i] = (tree + i) % 3;
@@ -130,7 +136,7 @@ static int torus_parent(const struct torus *torus, int tree, int place)
     return axis == PCOLL_NONE ? PCOLL_NONE : neighbor(torus, place, axis, -1);
 }
 
-/* The successor on the axis with most places behind it first. */
+/* The successors on the axes, those with most places behind them first. */
 static int torus_child(const struct torus *torus, int tree, int place, int i)
 {
     for (int turn = 0; turn < 3; turn++) {
@@ -142,7 +148,7 @@ static int torus_child(const struct torus *torus, int tree, int place, int i)
     return PCOLL_NONE;
 }
 
-/* From a team to its place and back. */
+/* Between a team and its place. */
 static int place_of(const struct pcoll_trees *trees, int team)
 {
     return pcoll_absolute(team, trees->origin, trees->count);
@@ -155,7 +161,7 @@ static int team_of(const struct pcoll_trees *trees, int place)
 
 /* ---- the heaps ---- */
 
-/* Indices are team numbers less one. */
+/* Indices are team numbers minus one. */
 struct heap {
     int p;
     int start, step; /* position j is index start + step * j, mod p */
@@ -226,7 +232,7 @@ static int depth(const struct pcoll_trees *trees)
 {
     int side[3], levels = 1;
 
-    if (pcoll_trinaryx3_torus(trees->count, side))
+    if (find_torus(trees->count, side))
         return side[0] + side[1] + side[2] - 2;
     for (int64_t all = 1, level = 1; all < trees->count - 1; all += level) {
         level *= ARITY;
@@ -239,14 +245,14 @@ static int hop(const struct pcoll_trees *trees)
 {
     int side[3];
 
-    if (pcoll_trinaryx3_torus(trees->count, side))
+    if (find_torus(trees->count, side))
         return 1;
     return trees->count > ARITY + 1 ? ARITY : trees->count > 2 ? trees->count - 2 : 1;
 }
 
-/* In the last level of a heap the places are numbers to the base of 3, as many digits as levels
- * below the first, and each digit counts the earlier siblings: the largest sum of digits of 0 ..
- * last. */
+/* In the last level of a heap, positions are numbers in base 3 with one digit for each level below
+ * the first, and each digit counts the earlier siblings: the result is the largest sum of digits of
+ * 0 .. last. */
 static int late_in_heap(int count)
 {
     int64_t level = 1, above = 0;
@@ -265,13 +271,12 @@ static int late_in_heap(int count)
     return sum > most ? sum : most;
 }
 
-/* On the torus, where a longer way has fewer earlier siblings, what they come to: found by trial.
- */
+/* On the torus a longer path has fewer earlier siblings; the value was determined by trial. */
 static int late(const struct pcoll_trees *trees)
 {
     int side[3];
 
-    if (pcoll_trinaryx3_torus(trees->count, side))
+    if (find_torus(trees->count, side))
         return 1 + (2 * (side[0] + side[1] + side[2] - 6) + 2) / 3;
     return trees->count > 2 ? late_in_heap(trees->count) : 0;
 }

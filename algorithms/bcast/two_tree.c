@@ -1,29 +1,31 @@
 /*
- * Broadcast down two trees at once, half the message in each, by put into the user buffers.
+ * Broadcast down two trees at once, with half the message in each, by put into the user buffers.
  *
- * Idea: in a binary tree half the ranks forward twice what they get and the others forward nothing.
- * Two trees, so made that nobody has children in both, share it out: every rank forwards at most
- * two halves, one message, as in a chain, at the depth of a binary tree.
+ * Idea: in a binary tree half of the ranks forward twice what they receive, and the others forward
+ * nothing. Two trees in which no rank has children in both balance this: every rank forwards at
+ * most two halves, one message, as in a chain, at the depth of a binary tree.
  *
- * Number the P = N - 1 teams other than the root 1 .. P.  The first tree is the binary search tree
- * over them: x, with l zeros at its low end, stands over x - 2^(l-1) and x + 2^(l-1), so odd teams
- * are leaves.  The second is the same one number further: team x stands where x - 1 does in the
- * first (team 1 where P does), so even teams are leaves.  The root sends to the top of each.
+ * Number the P = N - 1 teams other than the root 1 .. P. The first tree is the binary search tree
+ * over them: x, with l zeros at its low end, is the parent of x - 2^(l-1) and x + 2^(l-1), so odd
+ * teams are leaves. The second tree is shifted by one: team x stands where x - 1 stands in the
+ * first (team 1 where P does), so even teams are leaves. The root sends to the top of each.
  *
  *      N = 8:        4               5           0 -> 4, 5
  *                 2     6         3     7
  *                1 3   5 7       2 4   6 1
  *
  * Source: Sanders, Speck, Traeff, "Two-tree algorithms for full bandwidth broadcast, reduction and
- * scan" (2009).  Their edge colouring gives every rank one send and one receive in each step of
- * a lock-step schedule.  Here there are no steps: a put fires when its segment is in, and a link
- * that has something to send never waits for its turn, so no slots need to be agreed upon.
+ * scan" (2009). Their edge coloring gives every rank one send and one receive in each step of a
+ * lock-step schedule. Here there are no steps: a put fires when its segment has arrived, and a link
+ * that has something to send never waits for its turn, so no schedule is needed.
  *
- * Cost: as shape/pipeline.c, depth <= 1 + log2 P, at most one message forwarded.  When: long
- * messages on any network that is no torus.  Two counters for each rail.
+ * Cost: as in shape/pipeline.c, with depth <= 1 + log2 P and at most one message forwarded. When:
+ * long messages on any network other than a torus. Two counters for each rail.
  */
+#include "algorithms/number.h"
 #include "algorithms/shape/pipeline.h"
-#include "algorithms/private.h"
+
+#include <assert.h>
 
 /* ---- the binary search tree over 1 .. p ---- */
 
@@ -37,7 +39,8 @@ static int top(int p)
     return 1 << pcoll_log2_floor(p);
 }
 
-/* Of x other than the top.  What stands over x may be beyond p; then it stands in for itself. */
+/* The parent of x, which is not the top. If the computed parent is beyond p, its own parent takes
+ * its place. */
 static int above(int p, int x)
 {
     do {
@@ -48,7 +51,7 @@ static int above(int p, int x)
     return x;
 }
 
-/* The left one (side 0) or the right one of x; PCOLL_NONE: there is none. */
+/* The left (side 0) or the right child of x; PCOLL_NONE: there is none. */
 static int below(int p, int x, int side)
 {
     int half = lowest_bit(x) / 2, to = side ? x + half : x - half;
@@ -64,7 +67,7 @@ static int below(int p, int x, int side)
 
 /* ---- the two trees ---- */
 
-/* From a team to where it stands in the tree, and back; the root is 0. */
+/* Between a team and its position in the tree; the root is 0. */
 static int stand_of(const struct pcoll_trees *trees, int tree, int team)
 {
     if (tree == 0 || team == 0)
@@ -74,6 +77,7 @@ static int stand_of(const struct pcoll_trees *trees, int tree, int team)
 
 static int team_at(const struct pcoll_trees *trees, int tree, int x)
 {
+    assert(x >= 0 && x < trees->count);
     return tree == 0 || x == 0 ? x : x % (trees->count - 1) + 1;
 }
 
@@ -106,7 +110,8 @@ static int hop(const struct pcoll_trees *trees)
     return trees->count > 3 ? 2 : 1;
 }
 
-/* By second children, from the only one of the root; the last of them may be missing. */
+/* Along second children, starting from the only child of the root; the last of them may be
+ * missing. */
 static int late(const struct pcoll_trees *trees)
 {
     int is_full = (trees->count & (trees->count - 1)) == 0;

@@ -1,4 +1,4 @@
-/* Lowering: the way through, and the new plan; the contract is in lower.h. */
+/* Lowering: the sequence of its parts, and the new plan; the contract is in lower.h. */
 #include "algorithms/lower/lower.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ enum pcoll_result pcoll_lower_like(const struct pcoll_plan *plan, int ncounters,
     return PCOLL_OK;
 }
 
-/* Let the entries that signal `peer` do so where its lowered plan has the counter. */
+/* Let the entries that signal `peer` signal the counters of its lowered plan. */
 static enum pcoll_result redirect(struct pcoll_family *family, int peer,
                                   const struct pcoll_plan *split, struct pcoll_entry *entries)
 {
@@ -58,7 +58,7 @@ static void move_own(const struct pcoll_layout *layout, int i, struct pcoll_entr
     }
 }
 
-/* Do ADDs raise counters in a circle?  depth[c]: the longest chain of ADDs that ends at c. */
+/* True if ADDs raise counters in a circle. depth[c]: the longest chain of ADDs that ends at c. */
 static int has_circle(const struct pcoll_plan *plan, int *depth)
 {
     for (int pass = 0, rising = 1; rising; pass++) {
@@ -89,7 +89,7 @@ static enum pcoll_result check_circles(const struct pcoll_plan *plan)
     return circle ? PCOLL_UNSUPPORTED : PCOLL_OK;
 }
 
-/* Make the lowered plan of the layout's rank; `entries` signal peers as they should. */
+/* Make the lowered plan of the layout's rank from `entries`, whose signals to peers are final. */
 static enum pcoll_result build(const struct pcoll_layout *layout, struct pcoll_entry *entries,
                                struct pcoll_plan **plan_p)
 {

@@ -4,7 +4,7 @@
 
 #include "algorithms/lower/private.h"
 
-/* The first of the plans that is not of a rank below. */
+/* The index of the first plan whose rank is not below `rank`. */
 static int place_of(const struct pcoll_family *family, int rank)
 {
     int low = 0, high = family->nplans;
@@ -80,7 +80,7 @@ static void append(struct list *list, struct pcoll_signal signal)
     list->signals[list->n++] = signal;
 }
 
-/* What the entries of `plan` signal `rank`. */
+/* Appends what the entries of `plan` signal to `rank`. */
 static void append_of(struct list *list, const struct pcoll_plan *plan, int rank)
 {
     for (int phase = 0; phase < plan->nphases; phase++)

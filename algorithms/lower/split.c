@@ -1,9 +1,9 @@
 /*
- * First part of lowering: one entry, one deferred work.  The contract is in lower.h.
+ * First part of lowering: one entry, one deferred work. The contract is in lower.h.
  *
- * What must follow a PUT or GET becomes ADDs of their own, triggered by a new counter which counts
- * the moves that are done.  Moves with the same sequel share it: the j-th of them that is done lets
- * the j-th sequel go, and as the sequels are equal it does not matter which move that was.
+ * What must follow a PUT or GET becomes separate ADDs, triggered by a new counter that counts the
+ * moves that are done. Moves with the same sequel share that counter: the j-th of them that is done
+ * triggers the j-th sequel, and as the sequels are equal it does not matter which move that was.
  *
  *      c0 >= 1  get, c0 += 1, 3:c1 += 1    becomes    c0 >= 1  get, c2 += 1
  *                                                     c2 >= 1  add, c0 += 1
@@ -13,9 +13,9 @@
 
 #include "algorithms/lower/private.h"
 
-/* What follows a move, and the counter of those after which it does. */
+/* What follows a move, and the counter of those moves that it follows. */
 struct sequel {
-    int done, peer, peer_counter; /* peer and its counter: of a GET */
+    int done, peer, peer_counter; /* peer and its counter: for a GET */
     uint64_t done_add, peer_add;
     int counter;
     uint64_t uses; /* in a cycle, so far */
@@ -25,7 +25,7 @@ struct split {
     const struct pcoll_plan *from;
     struct sequel *sequels;
     int nsequels;
-    int *of; /* [entry]: its sequel, or PCOLL_NONE */
+    int *of; /* [entry]: index of its sequel, or PCOLL_NONE */
 };
 
 static int is_move(const struct pcoll_entry *entry)
@@ -64,7 +64,7 @@ static int same(const struct sequel *a, const struct sequel *b)
            a->peer_counter == b->peer_counter && a->peer_add == b->peer_add;
 }
 
-/* Sort the sequels into kinds, each with its counter. */
+/* Sort the sequels into kinds, each with a counter of its own. */
 static void find_sequels(struct split *s)
 {
     for (int i = 0; i < s->from->nentries; i++) {
@@ -84,7 +84,7 @@ static void find_sequels(struct split *s)
     }
 }
 
-/* A move and, apart from it, what follows. */
+/* Add a move and, separately, what follows it. */
 static void add_move(struct pcoll_plan *plan, struct pcoll_entry move, struct sequel *sequel)
 {
     struct pcoll_entry after = pcoll_entry_add(sequel->counter, ++sequel->uses);
@@ -101,7 +101,7 @@ static void add_move(struct pcoll_plan *plan, struct pcoll_entry move, struct se
             plan, pcoll_entry_signal(after, sequel->peer, sequel->peer_counter, sequel->peer_add));
 }
 
-/* An ADD on both sides is two. */
+/* An ADD to both an own and a peer's counter becomes two. */
 static void add_other(struct pcoll_plan *plan, struct pcoll_entry entry)
 {
     if (entry.op == PCOLL_OP_ADD && entry.done != PCOLL_NONE && signals(&entry)) {

@@ -1,32 +1,32 @@
 /*
- * Stages: which signals each threshold of a counter waits for.  What stages are is told in
- * lower/layout.c.
+ * Stages: which signals each threshold of a counter waits for. lower/layout.c explains stages.
  *
- * The signals of a threshold t are the largest that make up t, if all others together are less than
- * the smallest of them, as in the tanks of document 001: then t is reached exactly when they are
- * all in.  Signals that come only after t has been reached do not count among the others.
+ * The signals of a threshold t are the largest signals that sum up to t, provided that all others
+ * together are less than the smallest of them, as in the tanks of document 001: then t is reached
+ * exactly when they have all arrived. Signals that arrive only after t has been reached do not
+ * count among the others.
  */
 #include "algorithms/lower/private.h"
 
-enum { DEEP = 4 }; /* links of a chain of causes that are looked at */
+enum { DEEP = 4 }; /* length of the chains of causes that are followed */
 
-/* Does this signal come only after `counter` has reached t?  It does if the entry waits for that,
- * or for a counter all of whose signals do. */
+/* True if this signal arrives only after `counter` has reached t: its entry waits for that, or for
+ * a counter all of whose signals do. */
 static int comes_after(const struct pcoll_layout *layout, const struct pcoll_signal *signal,
                        int counter, uint64_t t, int depth)
 {
     const struct pcoll_entry *entry = pcoll_layout_entry(layout, signal);
-    const struct pcoll_vessel *vessel;
+    const struct pcoll_lowered_counter *lowered;
 
     if (signal->source != layout->plan->rank || entry->trigger == PCOLL_NONE || depth == 0)
         return 0;
     if (entry->trigger == counter)
         return entry->threshold >= t;
-    vessel = &layout->vessels[entry->trigger];
-    for (int i = 0; i < vessel->count; i++)
-        if (!comes_after(layout, &layout->signals[vessel->first + i], counter, t, depth - 1))
+    lowered = &layout->lowered[entry->trigger];
+    for (int i = 0; i < lowered->count; i++)
+        if (!comes_after(layout, &layout->signals[lowered->first + i], counter, t, depth - 1))
             return 0;
-    return vessel->count > 0 && entry->threshold > 0;
+    return lowered->count > 0 && entry->threshold > 0;
 }
 
 /* The lowest threshold on `counter` above `above`; 0 if there is none. */
@@ -41,12 +41,12 @@ static uint64_t next_threshold(const struct pcoll_plan *plan, int counter, uint6
     return next;
 }
 
-/* Find the signals that threshold t waits for, and give those that no earlier one does to stage
- * `stage`.  `to` of a signal is its stage here, PCOLL_NONE if it has none yet. */
+/* Find the signals that threshold t waits for, and assign those that no earlier threshold waits for
+ * to `stage`. `to` of a signal is its stage here, PCOLL_NONE if it has none yet. */
 static int fill_stage(const struct pcoll_layout *layout, int counter, uint64_t t, int stage)
 {
     struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
-    int n = layout->vessels[counter].count, fresh = 0;
+    int n = layout->lowered[counter].count, fresh = 0;
     uint64_t rest = 0, sum = 0, smallest = UINT64_MAX;
 
     for (int i = 0; i < n; i++)
@@ -79,14 +79,14 @@ static int fill_stage(const struct pcoll_layout *layout, int counter, uint64_t t
     return sum == t && rest < smallest && fresh > 0;
 }
 
-/* One phase for the counter: what happens in others could not be told apart. */
+/* All signals belong to one phase; with several phases the stages could not be distinguished. */
 static int is_of_one_phase(const struct pcoll_layout *layout, int counter)
 {
     const struct pcoll_plan *plan = layout->plan;
     const struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
     const struct pcoll_phase *phase = &plan->phases[signals[0].phase];
 
-    for (int i = 0; i < layout->vessels[counter].count; i++)
+    for (int i = 0; i < layout->lowered[counter].count; i++)
         if (signals[i].phase != signals[0].phase)
             return 0;
     for (int i = 0; i < plan->nentries; i++)
@@ -100,7 +100,7 @@ static int is_of_one_phase(const struct pcoll_layout *layout, int counter)
 int pcoll_layout_stages(const struct pcoll_layout *layout, int counter, int most)
 {
     struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
-    int n = layout->vessels[counter].count, stages = 0;
+    int n = layout->lowered[counter].count, stages = 0;
     uint64_t t = 0;
 
     if (!is_of_one_phase(layout, counter))

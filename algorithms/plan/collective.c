@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- what rows are made of ---- */
+/* ---- parts of rows ---- */
 
 #define SIZE_ARGUMENTS                                                                             \
     const struct pcoll_signature *signature, const struct pcoll_local *local, int rank
@@ -50,7 +50,7 @@ static uint64_t at_own_block(const struct pcoll_signature *signature, int rank)
     return (uint64_t)rank * signature->bytes;
 }
 
-/* The only piece there is, if it is not empty. */
+/* The only piece, unless it is empty. */
 static int only(int i, struct pcoll_piece piece, struct pcoll_piece *piece_p)
 {
     if (i > 0 || piece.bytes == 0)

@@ -1,4 +1,4 @@
-/* Plans as the tables of document 001.  The contract is in plan.h. */
+/* Plans as the tables of document 001. The contract is in plan.h. */
 #include <inttypes.h>
 
 #include "algorithms/plan/plan.h"
@@ -49,8 +49,8 @@ static void print_table_barrier(const struct pcoll_plan *plan, FILE *out)
     }
 }
 
-/* Table 5: message, logical round r, real round R, Th, operation, Iv, Pq.  A put is two rows there,
- * its data and its signal. */
+/* Table 5: message, logical round r, real round R, Th, operation, Iv, Pq. In the table a put takes
+ * two rows, for its data and for its signal. */
 static void print_table_allgather(const struct pcoll_plan *plan, FILE *out)
 {
     int round = 0, real = 0;

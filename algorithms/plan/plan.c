@@ -1,7 +1,8 @@
-/* Making, weighing and ending plans; the contract is in plan.h. */
+/* Generating, accounting for and destroying plans; the contract is in plan.h. */
 #include "algorithms/plan/plan.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,9 +77,20 @@ void pcoll_plan_open(struct pcoll_plan *plan, int phase)
     plan->open_phase = phase;
 }
 
+/* Most phases are similar: extrapolate from the closed phases to all phases, and add a few. */
+static int guess_entries(const struct pcoll_plan *plan)
+{
+    int64_t closed = plan->open_phase, known = plan->phases[plan->open_phase].first;
+    int64_t all = closed > 0 ? known * plan->nphases / closed : 0;
+
+    all += all / 16;
+    return all < INT_MAX ? (int)all : 0;
+}
+
 static int plan_grow(struct pcoll_plan *plan)
 {
-    int capacity = plan->capacity ? 2 * plan->capacity : 16;
+    int twice = plan->capacity ? 2 * plan->capacity : 16, guess = guess_entries(plan);
+    int capacity = guess > plan->capacity ? guess : twice;
     struct pcoll_entry *entries = realloc(plan->entries, (size_t)capacity * sizeof(*entries));
 
     if (entries == NULL) {
@@ -90,19 +102,19 @@ static int plan_grow(struct pcoll_plan *plan)
     return 1;
 }
 
-void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry entry)
+struct pcoll_entry *pcoll_plan_room(struct pcoll_plan *plan)
 {
     if (plan->nentries == plan->capacity && !plan_grow(plan))
-        return;
-    plan->entries[plan->nentries++] = entry;
+        return NULL;
     plan->phases[plan->open_phase].count++;
+    return &plan->entries[plan->nentries++];
 }
 
 void pcoll_plan_neighbor(struct pcoll_plan *plan, int rank)
 {
     int n = plan->nneighbors;
 
-    /* The room is a power of two: full when their number is one. */
+    /* The capacity is a power of two: the array is full when the number of entries is one. */
     if ((n & (n - 1)) == 0) {
         size_t room = n ? 2 * (size_t)n : 1;
         int *neighbors = realloc(plan->neighbors, room * sizeof(*neighbors));
@@ -123,29 +135,13 @@ static int compare_ranks(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A long ring names the same few peers again and again: spare the sort most of them. */
+/* A long ring names the same few peers again and again: do not make the sort handle all of them. */
 static int was_just_named(const struct pcoll_plan *plan, int rank)
 {
     for (int i = plan->nneighbors - 1; i >= 0 && i >= plan->nneighbors - 8; i--)
         if (plan->neighbors[i] == rank)
             return 1;
     return 0;
-}
-
-static void collect_neighbors(struct pcoll_plan *plan)
-{
-    int n = 0;
-
-    for (int i = 0; i < plan->nentries; i++)
-        if (plan->entries[i].peer != PCOLL_NONE && !was_just_named(plan, plan->entries[i].peer))
-            pcoll_plan_neighbor(plan, plan->entries[i].peer);
-    if (plan->nneighbors == 0)
-        return;
-    qsort(plan->neighbors, (size_t)plan->nneighbors, sizeof(*plan->neighbors), compare_ranks);
-    for (int i = 0; i < plan->nneighbors; i++)
-        if (n == 0 || plan->neighbors[i] != plan->neighbors[n - 1])
-            plan->neighbors[n++] = plan->neighbors[i];
-    plan->nneighbors = n;
 }
 
 static unsigned entry_needs(const struct pcoll_entry *entry)
@@ -160,6 +156,31 @@ static unsigned entry_needs(const struct pcoll_entry *entry)
         (entry->remote.buffer == PCOLL_SEND || entry->remote.buffer == PCOLL_RECV))
         needs |= PCOLL_NEED_USER_RMA;
     return needs;
+}
+
+/* What each entry adds to the plan: a neighbor, needs. */
+static void gather(struct pcoll_plan *plan)
+{
+    for (int i = 0; i < plan->nentries; i++) {
+        const struct pcoll_entry *entry = &plan->entries[i];
+
+        plan->needs |= entry_needs(entry);
+        if (entry->peer != PCOLL_NONE && !was_just_named(plan, entry->peer))
+            pcoll_plan_neighbor(plan, entry->peer);
+    }
+}
+
+static void sort_neighbors(struct pcoll_plan *plan)
+{
+    int n = 0;
+
+    if (plan->nneighbors == 0)
+        return;
+    qsort(plan->neighbors, (size_t)plan->nneighbors, sizeof(*plan->neighbors), compare_ranks);
+    for (int i = 0; i < plan->nneighbors; i++)
+        if (n == 0 || plan->neighbors[i] != plan->neighbors[n - 1])
+            plan->neighbors[n++] = plan->neighbors[i];
+    plan->nneighbors = n;
 }
 
 static int entry_before(const struct pcoll_entry *a, const struct pcoll_entry *b)
@@ -195,99 +216,50 @@ static void sort_entries(struct pcoll_entry *entries, int n, struct pcoll_entry 
         merge_entries(entries, half, n, scratch);
 }
 
+static int is_sorted(const struct pcoll_entry *entries, int n)
+{
+    for (int i = 1; i < n; i++)
+        if (entry_before(&entries[i], &entries[i - 1]))
+            return 0;
+    return 1;
+}
+
+/* Most generators add entries in order, so scratch memory is seldom needed. */
+static void sort_phases(struct pcoll_plan *plan)
+{
+    struct pcoll_entry *scratch = NULL;
+
+    for (int p = 0; p < plan->nphases; p++) {
+        struct pcoll_entry *entries = plan->entries + plan->phases[p].first;
+
+        if (is_sorted(entries, plan->phases[p].count))
+            continue;
+        if (scratch == NULL)
+            scratch = malloc((size_t)plan->nentries * sizeof(*scratch));
+        if (scratch == NULL) {
+            plan->failed = 1;
+            return;
+        }
+        sort_entries(entries, plan->phases[p].count, scratch);
+    }
+    free(scratch);
+}
+
 enum pcoll_result pcoll_plan_seal(struct pcoll_plan **plan_p)
 {
     struct pcoll_plan *plan = *plan_p;
-    struct pcoll_entry *scratch = malloc(((size_t)plan->nentries + 1) * sizeof(*scratch));
 
-    collect_neighbors(plan);
-    if (plan->failed || scratch == NULL) {
-        free(scratch);
+    plan->needs = plan->ordered ? PCOLL_NEED_ORDER : 0;
+    gather(plan);
+    sort_neighbors(plan);
+    if (plan->nentries > 0 && !plan->failed)
+        sort_phases(plan);
+    if (plan->failed) {
         pcoll_plan_destroy(plan);
         *plan_p = NULL;
         return PCOLL_ERR_NOMEM;
     }
-    for (int p = 0; plan->nentries > 0 && p < plan->nphases; p++)
-        sort_entries(plan->entries + plan->phases[p].first, plan->phases[p].count, scratch);
-    free(scratch);
-    plan->needs = plan->ordered ? PCOLL_NEED_ORDER : 0;
-    for (int i = 0; i < plan->nentries; i++)
-        plan->needs |= entry_needs(&plan->entries[i]);
     return PCOLL_OK;
-}
-
-static struct pcoll_entry entry_make(enum pcoll_op op, int trigger, uint64_t threshold)
-{
-    return (struct pcoll_entry){
-        .op = op,
-        .trigger = trigger,
-        .threshold = threshold,
-        .done = PCOLL_NONE,
-        .peer = PCOLL_NONE,
-        .peer_counter = PCOLL_NONE,
-    };
-}
-
-struct pcoll_entry pcoll_entry_add(int trigger, uint64_t threshold)
-{
-    return entry_make(PCOLL_OP_ADD, trigger, threshold);
-}
-
-struct pcoll_entry pcoll_entry_wait(int trigger, uint64_t threshold)
-{
-    return entry_make(PCOLL_OP_WAIT, trigger, threshold);
-}
-
-static struct pcoll_entry entry_move(enum pcoll_op op, int trigger, uint64_t threshold,
-                                     struct pcoll_place local, struct pcoll_place remote,
-                                     uint64_t bytes)
-{
-    struct pcoll_entry entry = entry_make(op, trigger, threshold);
-
-    entry.local = local;
-    entry.remote = remote;
-    entry.bytes = bytes;
-    return entry;
-}
-
-struct pcoll_entry pcoll_entry_put(int trigger, uint64_t threshold, struct pcoll_place from,
-                                   int peer, struct pcoll_place to, uint64_t bytes)
-{
-    struct pcoll_entry entry = entry_move(PCOLL_OP_PUT, trigger, threshold, from, to, bytes);
-
-    entry.peer = peer;
-    return entry;
-}
-
-struct pcoll_entry pcoll_entry_get(int trigger, uint64_t threshold, int peer,
-                                   struct pcoll_place from, struct pcoll_place to, uint64_t bytes)
-{
-    struct pcoll_entry entry = entry_move(PCOLL_OP_GET, trigger, threshold, to, from, bytes);
-
-    entry.peer = peer;
-    return entry;
-}
-
-struct pcoll_entry pcoll_entry_copy(int trigger, uint64_t threshold, struct pcoll_place from,
-                                    struct pcoll_place to, uint64_t bytes)
-{
-    return entry_move(PCOLL_OP_COPY, trigger, threshold, from, to, bytes);
-}
-
-struct pcoll_entry pcoll_entry_signal(struct pcoll_entry entry, int peer, int counter, uint64_t add)
-{
-    assert(entry.peer == PCOLL_NONE || entry.peer == peer);
-    entry.peer = peer;
-    entry.peer_counter = counter;
-    entry.peer_add = add;
-    return entry;
-}
-
-struct pcoll_entry pcoll_entry_done(struct pcoll_entry entry, int counter, uint64_t add)
-{
-    entry.done = counter;
-    entry.done_add = add;
-    return entry;
 }
 
 struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan)

@@ -1,29 +1,29 @@
 /*
  * The plan: a collective operation as a constant array of deferred work.
  *
- * One plan belongs to one rank.  It describes a cycle of `nphases` consecutive instances
- * (MPI_Start calls) of a persistent collective: instance k runs the entries of phase
- * k mod nphases, in cycle k div nphases.  Most plans have two phases, that is, two sets of
- * counters and temporary buffers used alternately, which is what makes them safe when a peer
- * runs ahead (see proof/check.h).
+ * One plan belongs to one rank. It describes a cycle of `nphases` consecutive instances (MPI_Start
+ * calls) of a persistent collective: instance k runs the entries of phase k mod nphases, in cycle k
+ * div nphases. Most plans have two phases, that is, two sets of counters and communication buffers
+ * used alternately, which make them safe when a peer runs ahead (see proof/check.h).
  *
  * An entry reads: when my counter `trigger` has reached `threshold`, do `op`; then add `done_add`
  * to my counter `done` and `peer_add` to counter `peer_counter` of rank `peer`, where it becomes
- * visible after the data that the entry moved.  This is libfabric's struct fi_deferred_work
+ * visible after the data that the entry moves. This is libfabric's struct fi_deferred_work
  * (fi_trigger(3)) plus the remote add of any value that is proposed as FI_OP_REMOTE_CNTR_ADD in
  * Morie et al., "Design and evaluation of MPI persistent collectives with the OFI offload API"
  * (document 001), section 4.2.2.
  *
- * Counters start at 0 and are never reset.  `gain` is what a counter gains in one cycle from all
- * ranks together; in cycle j every threshold is raised by j * gain.  Values wrap around at 2^64,
- * so they are compared by their signed difference.
+ * Counters start at 0 and are never reset. `gain` is what all ranks together add to a counter in
+ * one cycle; in cycle j every threshold is higher by j * gain. Values wrap around at 2^64, so they
+ * are compared by their signed difference.
  *
  * A plan holds no pointer, no network address and no MPI handle: it can be printed, compared,
- * checked together with the plans of the other ranks, simulated, and run by any medium.
+ * checked together with the plans of the other ranks, simulated, and run on any medium.
  */
 #ifndef PCOLL_PLAN_H
 #define PCOLL_PLAN_H
 
+#include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -31,47 +31,38 @@
 
 enum pcoll_result {
     PCOLL_OK = 0,
-    PCOLL_PENDING,     /* under way, not complete yet */
+    PCOLL_PENDING,     /* in progress, not complete yet */
     PCOLL_UNSUPPORTED, /* an answer, not an error: use another algorithm or medium */
     PCOLL_ERR_NOMEM,
-    PCOLL_ERR_INVALID, /* the input is wrong; a message was given */
-    PCOLL_ERR_SYSTEM   /* the operating system or a peer refused; a message was given */
+    PCOLL_ERR_INVALID, /* the input is wrong; a message has been given */
+    PCOLL_ERR_SYSTEM   /* the operating system or a peer refused; a message has been given */
 };
 
 #define PCOLL_MUST_CHECK __attribute__((warn_unused_result))
 
-/* Where the ranks of a communicator are.  Belongs to it and outlives all its plans. */
-struct pcoll_topology {
-    int nnodes;
-    const int *node;  /* [nranks]: the node of each rank, 0 .. nnodes - 1 */
-    const int *first; /* [nnodes + 1]: members[first[i] .. first[i + 1]) are the ranks of node i */
-    const int *members; /* [nranks]: of each node, the rank that best leads it comes first */
-};
-
 /* The memory of a rank that an entry can name.
  *
- *   SEND  what the rank puts in, RECV  what it gets: the row of the collective says how many bytes
+ *   SEND  what the rank contributes, RECV  what it receives: the collective's row gives their sizes
  *         (collective.h); in place, SEND is a part of RECV
  *   TEMP  communication buffer of the plan, temp_bytes
  *   CELL  PCOLL_CELL_BYTES beside each counter, offset = counter * PCOLL_CELL_BYTES + byte;
- *         a medium may keep a counter and its cell in one cache line
- */
+ *         a medium may keep a counter and its cell in one cache line */
 enum pcoll_buffer { PCOLL_SEND, PCOLL_RECV, PCOLL_TEMP, PCOLL_CELL, PCOLL_NUM_BUFFERS };
 
 #define PCOLL_CELL_BYTES 48
 
 enum pcoll_op {
-    PCOLL_OP_ADD,  /* move nothing, only add to counters */
+    PCOLL_OP_ADD,  /* moves nothing, only adds to counters */
     PCOLL_OP_PUT,  /* local -> remote at `peer` */
     PCOLL_OP_GET,  /* remote at `peer` -> local */
     PCOLL_OP_COPY, /* local -> remote, where remote names memory of this rank */
-    PCOLL_OP_WAIT, /* nothing: the phase is not complete before this trigger */
+    PCOLL_OP_WAIT, /* does nothing, but the phase is not complete before this trigger fires it */
     PCOLL_NUM_OPS
 };
 
 struct pcoll_place {
     enum pcoll_buffer buffer;
-    uint64_t offset; /* bytes */
+    uint64_t offset; /* in bytes */
 };
 
 struct pcoll_entry {
@@ -81,36 +72,36 @@ struct pcoll_entry {
     int done;           /* my counter, or PCOLL_NONE */
     uint64_t done_add;
     int peer;         /* rank, or PCOLL_NONE */
-    int rail;         /* which of several ways to the peer, from 0: see PCOLL_NEED_ORDER */
+    int rail;         /* one of several connections to the peer, from 0: see PCOLL_NEED_ORDER */
     int peer_counter; /* counter of `peer`, or PCOLL_NONE */
     uint64_t peer_add;
     uint64_t bytes;
     struct pcoll_place local, remote;
 };
 
-/* What a plan demands of a medium. */
+/* What a plan requires of a medium. */
 enum pcoll_need {
-    PCOLL_NEED_WEIGHTS = 1 << 0, /* adds other than 1 on a peer's counter */
+    PCOLL_NEED_WEIGHTS = 1 << 0, /* adds values other than 1 to a peer's counter */
     PCOLL_NEED_GET = 1 << 1,
-    PCOLL_NEED_USER_RMA = 1 << 2, /* reach SEND or RECV of a peer */
-    PCOLL_NEED_ORDER = 1 << 3     /* what a rank does to one peer on one rail takes effect in the
+    PCOLL_NEED_USER_RMA = 1 << 2, /* accesses SEND or RECV of a peer */
+    PCOLL_NEED_ORDER = 1 << 3     /* the effects of a rank on one peer, on one rail, occur in the
                                    * order fired */
 };
 
-/* Rails.  A medium that has n endpoints sends the entries of rail r through endpoint r mod n, so a
- * plan made for several rails runs on one endpoint too. */
+/* Rails. A medium with n endpoints sends the entries of rail r through endpoint r mod n, so a plan
+ * for several rails also runs on one endpoint. */
 
-/* A phase: entries[first .. first + count).  It is complete when all of them have fired and what
- * they moved is done. */
+/* A phase is entries[first .. first + count). It is complete when all of them have fired and what
+ * they move is done. */
 struct pcoll_phase {
     int first, count;
 };
 
 struct pcoll_plan {
     struct pcoll_signature signature;
-    const struct pcoll_local *local; /* NULL: the signature says all */
+    const struct pcoll_local *local; /* NULL: the signature says everything */
     int rank;
-    const char *algorithm; /* name in the algorithm table */
+    const char *algorithm; /* its name in the algorithm table */
     int nphases;
     struct pcoll_phase *phases;
     int ncounters;  /* of this rank; counters are numbered from 0 */
@@ -118,7 +109,7 @@ struct pcoll_plan {
     int nentries;
     struct pcoll_entry *entries;
     int nneighbors;
-    int *neighbors; /* by rising rank: who touches my memory or counters, or whose I touch */
+    int *neighbors; /* ascending: ranks that touch my memory or counters, or whose I touch */
     uint64_t temp_bytes;
     unsigned needs;                   /* enum pcoll_need; filled by pcoll_plan_seal */
     int ordered;                      /* set by the generator: implies PCOLL_NEED_ORDER */
@@ -126,65 +117,137 @@ struct pcoll_plan {
     int open_phase, capacity, failed; /* private to plan.c, while generating */
 };
 
-/* What a plan costs to keep and to run, over one cycle. */
+/* The resources that a plan takes to store and to run, over one cycle. */
 struct pcoll_account {
     int counters;
     int entries;
     int phases;
     int messages;         /* entries that touch a peer */
-    int rails;            /* ways that entries name */
-    uint64_t bytes_moved; /* put and got, of all phases */
+    int rails;            /* number of rails that entries name */
+    uint64_t bytes_moved; /* by puts and gets, in all phases */
     uint64_t bytes_copied;
     uint64_t temp_bytes;
     uint64_t state_bytes; /* of the plan and its counters */
 };
 
-/* Make an empty plan with `ncounters` counters of gain 0 and `nphases` empty phases.
- * The caller owns *plan_p and ends it with pcoll_plan_destroy. */
+/* Create an empty plan with `ncounters` counters of gain 0 and `nphases` empty phases. The caller
+ * owns *plan_p and destroys it with pcoll_plan_destroy. */
 enum pcoll_result pcoll_plan_create(const struct pcoll_signature *signature, int rank,
                                     const char *algorithm, int ncounters, int nphases,
                                     struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
 void pcoll_plan_destroy(struct pcoll_plan *plan);
 
-/* Open phase `phase`: the entries added from here on belong to it.  Phases are opened once each,
- * in order. */
+/* Open phase `phase`: the entries added from now on belong to it. Each phase is opened once, in
+ * order. */
 void pcoll_plan_open(struct pcoll_plan *plan, int phase);
 
-/* Append an entry to the open phase.  A failed allocation is remembered and reported by
- * pcoll_plan_seal, so generators need not look. */
-void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry entry);
+/* Append an entry to the open phase. pcoll_plan_seal reports a failed allocation, so generators
+ * need not check. */
+static inline void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry entry);
+struct pcoll_entry *pcoll_plan_room(struct pcoll_plan *plan); /* for pcoll_plan_add; NULL: none */
 
-/* Say that `rank` touches this rank.  Not needed for those that entries of this plan touch. */
+/* Declare that `rank` touches this rank. Ranks that entries of this plan touch need no
+ * declaration. */
 void pcoll_plan_neighbor(struct pcoll_plan *plan, int rank);
 
-/* End generation: derive `needs` and `neighbors`, sort each phase by (trigger, threshold) keeping
- * the order of equals, entries without trigger first.  On failure the plan is destroyed and *plan_p
+/* End generation: derive `needs` and `neighbors`, and sort each phase stably by (trigger,
+ * threshold), with entries without trigger first. On failure the plan is destroyed and *plan_p is
  * NULL. */
 enum pcoll_result pcoll_plan_seal(struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
-
-/* Entries for the common cases; all leave `done` and what is not named empty. */
-struct pcoll_entry pcoll_entry_add(int trigger, uint64_t threshold);
-struct pcoll_entry pcoll_entry_put(int trigger, uint64_t threshold, struct pcoll_place from,
-                                   int peer, struct pcoll_place to, uint64_t bytes);
-struct pcoll_entry pcoll_entry_get(int trigger, uint64_t threshold, int peer,
-                                   struct pcoll_place from, struct pcoll_place to, uint64_t bytes);
-struct pcoll_entry pcoll_entry_copy(int trigger, uint64_t threshold, struct pcoll_place from,
-                                    struct pcoll_place to, uint64_t bytes);
-struct pcoll_entry pcoll_entry_wait(int trigger, uint64_t threshold);
-
-/* Give an entry its signals: on a peer's counter, on an own counter. */
-struct pcoll_entry pcoll_entry_signal(struct pcoll_entry entry, int peer, int counter,
-                                      uint64_t add);
-struct pcoll_entry pcoll_entry_done(struct pcoll_entry entry, int counter, uint64_t add);
 
 static inline struct pcoll_place pcoll_at(enum pcoll_buffer buffer, uint64_t offset)
 {
     return (struct pcoll_place){buffer, offset};
 }
 
+/* Entries for the common cases. They leave `done` and all fields without an argument empty. They
+ * are inline because a long ring has thousands of entries, which are then written directly in
+ * place. */
+static inline struct pcoll_entry pcoll_entry_make(enum pcoll_op op, int trigger, uint64_t threshold)
+{
+    return (struct pcoll_entry){
+        .op = op,
+        .trigger = trigger,
+        .threshold = threshold,
+        .done = PCOLL_NONE,
+        .peer = PCOLL_NONE,
+        .peer_counter = PCOLL_NONE,
+    };
+}
+
+static inline struct pcoll_entry pcoll_entry_add(int trigger, uint64_t threshold)
+{
+    return pcoll_entry_make(PCOLL_OP_ADD, trigger, threshold);
+}
+
+static inline struct pcoll_entry pcoll_entry_wait(int trigger, uint64_t threshold)
+{
+    return pcoll_entry_make(PCOLL_OP_WAIT, trigger, threshold);
+}
+
+static inline struct pcoll_entry pcoll_entry_put(int trigger, uint64_t threshold,
+                                                 struct pcoll_place from, int peer,
+                                                 struct pcoll_place to, uint64_t bytes)
+{
+    struct pcoll_entry entry = pcoll_entry_make(PCOLL_OP_PUT, trigger, threshold);
+
+    entry.peer = peer;
+    entry.local = from;
+    entry.remote = to;
+    entry.bytes = bytes;
+    return entry;
+}
+
+static inline struct pcoll_entry pcoll_entry_get(int trigger, uint64_t threshold, int peer,
+                                                 struct pcoll_place from, struct pcoll_place to,
+                                                 uint64_t bytes)
+{
+    struct pcoll_entry entry = pcoll_entry_put(trigger, threshold, to, peer, from, bytes);
+
+    entry.op = PCOLL_OP_GET;
+    return entry;
+}
+
+static inline struct pcoll_entry pcoll_entry_copy(int trigger, uint64_t threshold,
+                                                  struct pcoll_place from, struct pcoll_place to,
+                                                  uint64_t bytes)
+{
+    struct pcoll_entry entry = pcoll_entry_put(trigger, threshold, from, PCOLL_NONE, to, bytes);
+
+    entry.op = PCOLL_OP_COPY;
+    return entry;
+}
+
+/* Give an entry its signals: on a peer's counter, on an own counter. */
+static inline struct pcoll_entry pcoll_entry_signal(struct pcoll_entry entry, int peer, int counter,
+                                                    uint64_t add)
+{
+    assert(entry.peer == PCOLL_NONE || entry.peer == peer);
+    entry.peer = peer;
+    entry.peer_counter = counter;
+    entry.peer_add = add;
+    return entry;
+}
+
+static inline struct pcoll_entry pcoll_entry_done(struct pcoll_entry entry, int counter,
+                                                  uint64_t add)
+{
+    entry.done = counter;
+    entry.done_add = add;
+    return entry;
+}
+
+static inline void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry entry)
+{
+    struct pcoll_entry *room = pcoll_plan_room(plan);
+
+    if (room)
+        *room = entry;
+}
+
 struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan);
 
-/* How long a buffer of the plan's rank is. */
+/* The size of a buffer of the plan's rank in bytes. */
 uint64_t pcoll_plan_bytes(const struct pcoll_plan *plan, enum pcoll_buffer buffer);
 
 const char *pcoll_result_text(enum pcoll_result result);
@@ -192,13 +255,13 @@ const char *pcoll_op_name(enum pcoll_op op);             /* "add", "put", "get",
 const char *pcoll_buffer_name(enum pcoll_buffer buffer); /* "send", "recv", "temp", "cell" */
 const char *pcoll_need_name(enum pcoll_need need);       /* "weights" ...; NULL: none */
 
-/* Print the whole plan, one line per entry, for people. */
+/* Print the whole plan for people, one line per entry. */
 void pcoll_plan_print(const struct pcoll_plan *plan, FILE *out);
 
-/* Print phase 0 as the tables of document 001 do: columns of table 2 (broadcast: Rq Th Ot Cl Cr),
- * table 4 (barrier: r Th Ot Iv Pq) or table 5 (allgather: Mn r R Th Ot Iv Pq), tab separated, with
- * the subtraction that ends the single instance in place of the WAIT entry.  Only for tests and
- * tools. */
+/* Print phase 0 in the form of the tables of document 001: columns of table 2 (broadcast: Rq Th Ot
+ * Cl Cr), table 4 (barrier: r Th Ot Iv Pq) or table 5 (allgather: Mn r R Th Ot Iv Pq), separated by
+ * tabs, with the subtraction that ends the single instance in place of the WAIT entry. For tests
+ * and tools only. */
 void pcoll_plan_print_paper(const struct pcoll_plan *plan, FILE *out);
 
 #endif /* PCOLL_PLAN_H */

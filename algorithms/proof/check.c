@@ -1,10 +1,11 @@
-/* Form of a set of plans, and the way through the whole check; the contract is in proof/check.h. */
+/* The form of a set of plans, and the sequence of the whole check; the contract is in
+ * proof/check.h. */
 #include "algorithms/proof/private.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 
-/* Larger thresholds, adds and gains are taken for mistakes; keeps sums below 2^63. */
+/* Larger thresholds, adds and gains are treated as mistakes; this keeps sums below 2^63. */
 #define LARGEST ((uint64_t)1 << 40)
 
 static const char *op_name(enum pcoll_op op)
@@ -67,7 +68,7 @@ static int inside(const struct pcoll_plan *owner, struct pcoll_place place, uint
     return place.offset <= size && bytes <= size - place.offset;
 }
 
-/* A cell lies beside its counter, apart from the next one. */
+/* A cell belongs to its counter and must not reach into the next one. */
 static int inside_cell(struct pcoll_place place, uint64_t bytes)
 {
     return place.offset % PCOLL_CELL_BYTES + bytes <= PCOLL_CELL_BYTES;
@@ -124,7 +125,7 @@ static enum pcoll_result check_trigger(const struct pcoll_check *check, int rank
     return PCOLL_OK;
 }
 
-/* `target` is the plan whose counter it is, NULL if the entry names none. */
+/* `target` is the plan that owns the counter; NULL if the entry names none. */
 static enum pcoll_result check_signal(const struct pcoll_check *check, int rank, int phase, int i,
                                       const struct pcoll_plan *target, int counter, uint64_t add)
 {
@@ -207,7 +208,7 @@ static int has_neighbor(const struct pcoll_plan *plan, int rank)
     return 0;
 }
 
-/* Who touches whom is known on both sides. */
+/* If one rank touches another, the plans of both must know it. */
 static enum pcoll_result check_neighbors(const struct pcoll_check *check, int rank)
 {
     const struct pcoll_plan *plan = check->plans[rank];
@@ -261,7 +262,7 @@ static enum pcoll_result check_entries(const struct pcoll_check *check, int rank
     return PCOLL_OK;
 }
 
-/* What all entries of all ranks signal that counter in a cycle. */
+/* The sum of what all entries of all ranks signal to that counter in a cycle. */
 static uint64_t signaled(const struct pcoll_check *check, int rank, int counter)
 {
     uint64_t sum = 0;

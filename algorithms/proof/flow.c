@@ -1,10 +1,11 @@
 /*
- * Hazards: two accesses to the same bytes, one of them a write, must come in one certain order.
+ * Hazards: two accesses to the same bytes, at least one of them a write, must come in a definite
+ * order.
  *
- * Within an instance any order will do; an access of a later instance must come later.  It is
- * enough to look one cycle ahead: an entry that writes is compared with itself in the next cycle,
- * so all its writes are in line, and what follows the next one follows this one.  User buffers need
- * no look ahead: they are touched between start and completion of their owner only.
+ * Within an instance either order will do; an access of a later instance must come later. It
+ * suffices to look one cycle ahead: an entry that writes is compared with itself in the next cycle,
+ * so all its writes are ordered, and what follows the next one follows this one. User buffers need
+ * no look ahead: they are touched only between start and completion of their owner.
  */
 #include "algorithms/proof/private.h"
 
@@ -15,7 +16,7 @@ static struct pcoll_order_event fire_of(const struct pcoll_access *access)
     return (struct pcoll_order_event){PCOLL_FIRE, access->rank, access->phase, access->entry};
 }
 
-/* The rank's own side of the move if is_local, else the other one. */
+/* The rank's own side of the move if is_local is set, otherwise the peer's. */
 static void add_access(struct pcoll_flow *flow, int rank, int phase, int i, int is_local)
 {
     const struct pcoll_entry *entry = &flow->check->plans[rank]->entries[i];
@@ -92,7 +93,7 @@ int pcoll_flow_before(const struct pcoll_flow *flow, const struct pcoll_access *
     return pcoll_order_before(flow->order, a->ends, b->begins);
 }
 
-/* Does a end before b begins in the next instance that has b? */
+/* True if a ends before b begins in the next instance that has b. */
 static int before_next(const struct pcoll_flow *flow, const struct pcoll_access *a,
                        const struct pcoll_access *b)
 {
@@ -108,7 +109,7 @@ static const char *verb(const struct pcoll_access *access)
     return access->is_write ? "writes" : "reads";
 }
 
-/* `relation` says how `other` stands to `access`. */
+/* `relation` says how `other` relates to `access`. */
 static enum pcoll_result fail(const struct pcoll_flow *flow, const struct pcoll_access *access,
                               const char *relation, const struct pcoll_access *other)
 {
@@ -125,7 +126,7 @@ static int is_user(enum pcoll_buffer buffer)
     return buffer == PCOLL_SEND || buffer == PCOLL_RECV;
 }
 
-/* A user buffer is the plan's between start and completion of its owner. */
+/* The plan may use a user buffer between start and completion of its owner. */
 static enum pcoll_result check_owner(const struct pcoll_flow *flow, const struct pcoll_access *a)
 {
     const char *name = pcoll_check_buffer_name(a->buffer);
@@ -149,7 +150,7 @@ static enum pcoll_result check_owner(const struct pcoll_flow *flow, const struct
     return PCOLL_OK;
 }
 
-/* Two accesses in the same instance. */
+/* Two accesses in one instance. */
 static enum pcoll_result check_together(const struct pcoll_flow *flow, const struct pcoll_access *a,
                                         const struct pcoll_access *b)
 {
@@ -163,7 +164,7 @@ static enum pcoll_result check_together(const struct pcoll_flow *flow, const str
     return PCOLL_OK;
 }
 
-/* Two accesses, or one with itself, in different instances. */
+/* Two accesses, or an access and itself, in different instances. */
 static enum pcoll_result check_apart(const struct pcoll_flow *flow, const struct pcoll_access *a,
                                      const struct pcoll_access *b)
 {
@@ -179,7 +180,7 @@ static enum pcoll_result check_apart(const struct pcoll_flow *flow, const struct
 typedef enum pcoll_result check_fn(const struct pcoll_flow *flow, const struct pcoll_access *a,
                                    const struct pcoll_access *b);
 
-/* All pairs with a byte in common and a write among them, within one buffer. */
+/* All pairs within one buffer that share a byte and include a write. */
 static enum pcoll_result check_pairs(const struct pcoll_flow *flow, check_fn *check, int first,
                                      int end)
 {

@@ -3,14 +3,14 @@
 
 #include <stdlib.h>
 
-/* A byte range of a rank's buffer as it is read in an instance. */
+/* A byte range of a rank's buffer, read in an instance. */
 struct range {
     int owner;
     enum pcoll_buffer buffer;
     uint64_t first, bytes;
 };
 
-/* What the trace is after: bytes from `offset` on of the input of `rank`, wanted by `receiver`. */
+/* What the trace looks for: bytes from `offset` on of the input of `rank`, for `receiver`. */
 struct quest {
     int receiver, phase;
     int rank;
@@ -38,7 +38,7 @@ static int covers(const struct pcoll_access *access, int phase, uint64_t at)
     return access->is_write && access->phase == phase && access->first <= at && at < access->end;
 }
 
-/* The write of this instance that `reader` finds in byte `at`, or NULL. */
+/* The write of this instance whose byte `at` the `reader` reads, or NULL. */
 static const struct pcoll_access *last_write(const struct pcoll_flow *flow,
                                              const struct range *range, int phase,
                                              struct pcoll_order_event reader)
@@ -55,13 +55,14 @@ static const struct pcoll_access *last_write(const struct pcoll_flow *flow,
     return last;
 }
 
-/* The nearest of `end` and `border`, seen from `at`. */
+/* The nearer of `end` and `border`, seen from `at`. */
 static uint64_t cut(uint64_t at, uint64_t end, uint64_t border)
 {
     return at < border && border < end ? border : end;
 }
 
-/* How many bytes from the start of the range on are written, or are input, alike. */
+/* The number of bytes from the start of the range on that have the same origin: one write, or
+ * input. */
 static uint64_t piece_bytes(const struct pcoll_flow *flow, const struct range *range)
 {
     const struct pcoll_span input = pcoll_check_input_in_recv(flow->check, range->owner);
@@ -107,7 +108,7 @@ static enum pcoll_result check_input(const struct pcoll_flow *flow, const struct
 static enum pcoll_result trace(const struct pcoll_flow *flow, struct range range,
                                struct pcoll_order_event reader, struct quest quest);
 
-/* Follow one piece, written alike, through the move that wrote it. */
+/* Follow a piece that has one origin through the move that wrote it. */
 static enum pcoll_result trace_piece(const struct pcoll_flow *flow, const struct range *piece,
                                      struct pcoll_order_event reader, const struct quest *quest)
 {
@@ -130,7 +131,7 @@ static enum pcoll_result trace_piece(const struct pcoll_flow *flow, const struct
     return trace(flow, source, write->begins, *quest);
 }
 
-/* Each step goes to a read that precedes the one before, so it ends. */
+/* Each step goes to a read that precedes the previous one, so the trace ends. */
 static enum pcoll_result trace(const struct pcoll_flow *flow, struct range range,
                                struct pcoll_order_event reader, struct quest quest)
 {
@@ -149,7 +150,7 @@ static enum pcoll_result trace(const struct pcoll_flow *flow, struct range range
     return PCOLL_OK;
 }
 
-/* The blocks of the piece are those of SEND that ought to be there. */
+/* The blocks of the piece must be those of SEND that the row names. */
 static enum pcoll_result check_piece(const struct pcoll_flow *flow, int receiver, int phase,
                                      const struct pcoll_piece *piece)
 {

@@ -1,17 +1,17 @@
 /*
  * Which event must precede which: X precedes Y exactly if Y does not happen while X is held back.
  *
- * Counters only rise and a fired entry stays fired, so whatever happens can only help others to
- * happen: of all runs without X there is a greatest one, in which everything else takes effect at
- * once.  An event outside it is impossible before X; one inside it is possible.  So a run of the
- * plans with X held back decides, for all Y and all orders of arrivals together.
+ * Counters only rise and a fired entry stays fired, so whatever happens can only enable more
+ * events. Of all runs without X there is therefore a greatest one, in which everything else takes
+ * effect at once. An event outside it is impossible before X; one inside it is possible. A single
+ * run of the plans with X held back thus decides for all Y and all orders of arrivals together.
  *
- * One cycle stands for all.  X in cycle j disturbs no earlier cycle, as by the check for life these
- * complete without it; they leave every counter at j * gain, which is the start of cycle 0 shifted.
- * The run knows no last instance: it ends when nothing more can happen.  Only a rank that has run
- * ahead beyond any distance that the others' buffers and credits could explain is taken to run for
- * ever and to signal without end.  That can only make more events possible, so that at worst a
- * correct plan is refused.
+ * One cycle stands for all. X in cycle j disturbs no earlier cycle, since these complete without it
+ * according to the check for life; they leave every counter at j * gain, which is the start of
+ * cycle 0 shifted. The run has no last instance: it ends when nothing more can happen. Only a rank
+ * that has run ahead farther than the others' buffers and credits could explain is assumed to run
+ * forever and to signal without end. That can only make more events possible, so at worst a correct
+ * plan is refused.
  */
 #include "algorithms/proof/private.h"
 
@@ -25,28 +25,29 @@
 struct run {
     const struct pcoll_order_event *held; /* may be NULL */
     int limit;                            /* instances that a rank may start */
-    int is_endless;                       /* a rank at the limit goes on forever */
-    uint64_t *seen;                       /* bits of the events of cycles 0 and 1, may be NULL */
-    int *instance, *left; /* [rank]; -1 before the first start; entries still to fire */
+    int is_endless;                       /* a rank at the limit runs forever */
+    uint64_t *seen;                       /* one bit for each event of cycles 0 and 1; may be
+                                           * NULL */
+    int *instance, *left; /* [rank]: -1 before the first start; number of entries still to fire */
     int64_t *value;       /* [counter] */
-    int *next;            /* [counter] its next entry in the present phase */
-    int *risen, nrisen;   /* counters to look at, each at most once */
+    int *next;            /* [counter]: its next entry in the current phase */
+    int *risen, nrisen;   /* counters to examine, each at most once */
     char *is_risen;
     int *idle, nidle; /* ranks to start */
 };
 
-/* Counters of all ranks are numbered through. */
+/* The counters of all ranks have consecutive numbers. */
 struct pcoll_order {
     const struct pcoll_check *check;
-    int nevents;       /* of a cycle */
+    int nevents;       /* in a cycle */
     int *event_base;   /* [rank * nphases + phase] */
     int *counter_base; /* [rank] */
     int *counter_rank;
-    int *group_base; /* [rank * nphases + phase]: place in groups */
+    int *group_base; /* [rank * nphases + phase]: offset in groups */
     int *groups;     /* [group base + counter + 1]: first entry of that trigger */
-    uint64_t **rows; /* [event of cycle 0]: what happens without it, NULL: not yet run */
+    uint64_t **rows; /* [event of cycle 0]: what happens without it; NULL: not run yet */
     int failed;
-    void *owned[16]; /* what array() gave */
+    void *owned[16]; /* allocated by array() */
     int nowned;
     struct run run;
 };
@@ -83,13 +84,13 @@ static int is_held(const struct run *run, struct pcoll_order_event event)
            held->kind == event.kind && held->entry == event.entry;
 }
 
-/* Effects of a get or a copy on the peer wait for the operation, so they are in no order. */
+/* A get's or copy's effects on the peer wait for the operation, so they have no order. */
 static int keeps_order(const struct pcoll_entry *entry)
 {
     return entry->peer != PCOLL_NONE && (entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_ADD);
 }
 
-/* Does the held event keep back this arrival too, because it stands in line behind it?  Entries of
+/* True if the held event also holds back this arrival, because it comes later in order. Entries of
  * one trigger fire in the order of the list, and those of an instance before those of the next. */
 static int is_behind(const struct pcoll_order *order, struct pcoll_order_event arrival)
 {
@@ -124,7 +125,7 @@ static void raise_counter(struct pcoll_order *order, int rank, int counter, int6
     run->is_risen[c] = 1;
 }
 
-/* The effects on the peer, unless held back. */
+/* The effects on the peer, unless they are held back. */
 static void arrive(struct pcoll_order *order, int rank, int instance, int i, int64_t add)
 {
     const struct pcoll_entry *entry = &plan_of(order, rank)->entries[i];
@@ -156,7 +157,7 @@ static void fire(struct pcoll_order *order, int rank, int i)
         complete(order, rank);
 }
 
-/* Entries of `counter` (or PCOLL_NONE) in the present phase: [group[0], group[1]). */
+/* The entries of `counter` (or PCOLL_NONE) in the current phase: [group[0], group[1]). */
 static const int *group_of(const struct pcoll_order *order, int rank, int counter)
 {
     int nphases = order->check->nphases, phase = order->run.instance[rank] % nphases;
@@ -164,7 +165,7 @@ static const int *group_of(const struct pcoll_order *order, int rank, int counte
     return &order->groups[order->group_base[rank * nphases + phase] + counter + 1];
 }
 
-/* Fire what waited for this counter and need wait no more. */
+/* Fire the entries whose threshold this counter has now reached. */
 static void release(struct pcoll_order *order, int c)
 {
     struct run *run = &order->run;
@@ -182,7 +183,7 @@ static void release(struct pcoll_order *order, int c)
     }
 }
 
-/* The rank goes on forever: its signals reach any threshold. */
+/* The rank runs forever: its signals reach any threshold. */
 static void signal_endlessly(struct pcoll_order *order, int rank)
 {
     const struct pcoll_plan *plan = plan_of(order, rank);
@@ -321,7 +322,7 @@ enum pcoll_result pcoll_order_check_live(struct pcoll_order *order)
     return PCOLL_OK;
 }
 
-/* Array of n elements, zeroed, freed with the order; a failure is remembered. */
+/* Allocates a zeroed array of n elements, which is freed with the order; a failure is recorded. */
 static void *array(struct pcoll_order *order, int n, size_t size)
 {
     void *memory = calloc((size_t)n + 1, size);
@@ -333,7 +334,7 @@ static void *array(struct pcoll_order *order, int n, size_t size)
     return memory;
 }
 
-/* Number the events and the entries' groups of one phase. */
+/* Number the events of one phase and the groups of its entries. */
 static int lay_out_phase(struct pcoll_order *order, int rank, int phase, int group)
 {
     const struct pcoll_plan *plan = plan_of(order, rank);

@@ -1,47 +1,49 @@
 /*
  * The engine of the pipelined broadcasts; the contract is in shape/pipeline.h.
  *
- * Idea: the message is cut in lanes, one for each tree of the shape, and a lane in S segments.  A
- * rank forwards each segment to its children in the tree as it arrives, straight between user
- * buffers.  A lane has one tank whatever S is: segment i is forwarded at threshold i + 1 (document
- * 001 section 4.1.2).  The "ready" of each of the c children (their buffers may be written) signals
- * S on the same tank: more than the segments still to come while one "ready" is missing, so segment
- * i goes at c S + i + 1, "ready" of all and i + 1 segments.
+ * Idea: the message is cut into lanes, one for each tree of the shape, and a lane into S segments.
+ * A rank forwards each segment to its children in the tree as it arrives, directly between user
+ * buffers. A lane has one tank whatever S is: segment i is forwarded at threshold i + 1 (document
+ * 001 section 4.1.2). The "ready" of each of the c children (their buffers may be written) signals
+ * S on the same tank. This exceeds the number of segments that can still arrive while one "ready"
+ * is missing, so segment i leaves at c S + i + 1, "ready" from all and i + 1 segments.
  *
  *      lane 0 with c = 2, S = 3:   0 ... ready 3, ready 6, segments 7, 8, 9
  *
  * Root: it has all segments from the start and sends segment i of all lanes before segment i + 1 of
- * any, so that all trees run at once where they share a port.  It has one tank for all lanes.
+ * any, so that all trees run at once where they share a port. It has one tank for all lanes.
  *
  * Rails: for R endpoints a shape of T trees has T R lanes; lane l belongs to tree l div R and has
- * rail l, that is endpoint l mod R.  So every rank puts as much on each endpoint as on the others,
- * also where it has children in one tree only, and nothing need be in order but the segments of one
- * lane.  A lane is a contiguous part of the message.
+ * rail l, which is endpoint l mod R. Every rank therefore puts equally on each endpoint, even if it
+ * has children in one tree only, and only the segments of one lane need be in order. A lane is a
+ * contiguous part of the message.
  *
- * Nodes with several ranks (topology.h): the trees are between the leaders.  A leader announces
- * each segment to its followers, which get it from the leader's buffer, all at the same time, while
- * the leader sends on.  An announcement weighs S + 1 on the follower's tank (1 if S = 1), a get
- * that is done 1; when all are, the follower reports to the leader, on one more counter.  The root
- * announces the whole message at once.
+ * Nodes with several ranks (teams.h): the trees connect the leaders. A leader announces each
+ * segment to its followers, which all get it from the leader's buffer at the same time while the
+ * leader sends on. An announcement weighs S + 1 on the follower's tank (1 if S = 1), a completed
+ * get weighs 1. When all gets have completed, the follower reports to the leader on one more
+ * counter. The root announces the whole message at once.
  *
  * Source: document 001 section 4.1 for tank and pipeline; credits as "ready" of document 003.
  *
- * Cost, per segment of a lane: one entry for each child, one for each follower.  Depth * (L + hop
+ * Cost, per segment of a lane: one entry for each child and one for each follower. Depth * (L + hop
  * segments) until the last rank has the first segment, then (S - 1) times what the busiest port
- * sends for one segment of all lanes.  Rails send at the same time; the processor fires for one
+ * sends for one segment of all lanes. Rails send at the same time; the processor fires for one
  * after another.
  *
- * Condition: segments of one lane arrive in order (PCOLL_NEED_ORDER).  One bank is enough: a child
- * completes k only after its parent had put all of it, which needed the "ready" of all its children
- * for k, so no "ready" of k + 1 can stand in for one of k; a leader completes k only after the
- * reports of all its followers, and these get nothing before it announces it in k.  (Reports on the
- * tank of a lane would not do: a child that is in k + 1 already could stand in for them.)
+ * Condition: segments of one lane arrive in order (PCOLL_NEED_ORDER). One bank is enough: a child
+ * completes k only after its parent has put all of it, which needed the "ready" of all its children
+ * for k, so no "ready" of k + 1 can substitute for one of k. A leader completes k only after the
+ * reports of all its followers, and these get nothing before it announces it in k. (Reports on the
+ * tank of a lane would not do: a child that is already in k + 1 could substitute for them.)
  */
 #include "algorithms/shape/pipeline.h"
 
-#include "algorithms/private.h"
+#include "algorithms/cost.h"
+#include "algorithms/shape/segment.h"
+#include "algorithms/teams.h"
 
-#define DEFAULT_SEGMENT (128 * 1024)
+#define DEFAULT_SEGMENT (UINT64_C(128) << 10)
 
 struct pipeline {
     const struct pcoll_shape *shape;
@@ -53,7 +55,7 @@ struct pipeline {
 };
 
 struct lane {
-    int number; /* and counter, except on the root; and rail */
+    int number; /* the number is also its counter (except on the root) and its rail */
     int tree;
     struct pcoll_segment part;
     uint64_t nsegments;
@@ -72,7 +74,8 @@ static struct pipeline pipeline_of(const struct pcoll_shape *shape, int radix,
         .shape = shape,
         .signature = signature,
         .teams = teams,
-        .trees = {teams.count, teams.topology ? teams.topology->node[first] : first, radix},
+        .trees = {teams.count, teams.topology ? pcoll_topology_node(teams.topology, first) : first,
+                  radix},
         .nlanes = (uint64_t)nlanes < signature->bytes ? nlanes : (int)signature->bytes,
         .nrails = nrails,
         .segment = params->segment,
@@ -123,13 +126,13 @@ static uint64_t announcement(const struct lane *lane)
     return lane->nsegments > 1 ? lane->nsegments + 1 : 1;
 }
 
-/* Tanks of each rank of a team; the counter after them is for the reports to the leader. */
+/* The number of tanks of each rank of a team; the next counter is for the reports to the leader. */
 static int ntanks_of(const struct pipeline *line, int team)
 {
     return team == 0 ? 1 : line->nlanes;
 }
 
-/* Segment i to all children, when counter `trigger` reaches `threshold`. */
+/* Put segment i to all children when counter `trigger` reaches `threshold`. */
 static void add_puts(struct pcoll_plan *plan, const struct pipeline *line, const struct lane *lane,
                      uint64_t i, int trigger, uint64_t threshold)
 {
@@ -150,7 +153,7 @@ static void add_puts(struct pcoll_plan *plan, const struct pipeline *line, const
     }
 }
 
-/* Tell the followers that one more segment is there. */
+/* Announce one more segment to the followers. */
 static void add_announcements(struct pcoll_plan *plan, const struct pipeline *line, int counter,
                               struct pcoll_entry when, uint64_t weight)
 {
@@ -163,7 +166,7 @@ static void add_announcements(struct pcoll_plan *plan, const struct pipeline *li
 
 /* ---- the root ---- */
 
-/* Segment i of each lane that has so many; 0: no lane has. */
+/* Segment i of each lane that has so many segments; 0 if no lane has. */
 static int add_root_round(struct pcoll_plan *plan, const struct pipeline *line, uint64_t i,
                           uint64_t threshold)
 {
@@ -231,7 +234,7 @@ static void build_leader(struct pcoll_plan *plan, const struct pipeline *line,
 
 /* ---- followers ---- */
 
-/* `leader` of the root's team has the message in SEND. */
+/* The `leader` of the root's team has the message in SEND. */
 static void build_follower(struct pcoll_plan *plan, const struct lane *lane, int leader,
                            int reports)
 {
@@ -258,7 +261,7 @@ static void build_follower(struct pcoll_plan *plan, const struct lane *lane, int
     plan->gain[lane->number] = all;
 }
 
-/* ---- all ---- */
+/* ---- the whole plan ---- */
 
 /* The message as a follower of the root gets it. */
 static struct lane whole(const struct pipeline *line)
@@ -296,7 +299,7 @@ static void build(struct pcoll_plan *plan, const struct pipeline *line)
     if (leader == plan->rank && nfollowers_of(line, team) > 0) {
         int reports = ntanks_of(line, team);
 
-        plan->gain[reports] = (uint64_t)(nfollowers_of(line, team) * reports);
+        plan->gain[reports] = (uint64_t)nfollowers_of(line, team) * (uint64_t)reports;
         pcoll_plan_add(plan, pcoll_entry_wait(reports, plan->gain[reports]));
     }
 }
@@ -319,7 +322,8 @@ enum pcoll_result pcoll_pipeline(const struct pcoll_shape *shape, int radix,
 
 /* ---- cost ---- */
 
-/* Followers read while the leader sends; what they take beyond it, and the last segment, count. */
+/* Followers read while the leader sends; their time beyond that, and the last segment, add to the
+ * cost. */
 static double cost_of_levels(const struct pipeline *line, const struct pcoll_machine *machine,
                              const struct lane *lane, double sending)
 {
@@ -333,10 +337,10 @@ static double cost_of_levels(const struct pipeline *line, const struct pcoll_mac
     return (reading > sending ? reading - sending : 0) + one + pcoll_cost_waves(sig, &node, 2, 1);
 }
 
-/* What the levels of the trees, of `fan` children each (of several trees, one below the root), and
- * the busiest port add to the bare way of a signal, which is in `hop` too.  A level less may be
- * filled with last children.  At every level a segment meets one of each other tree at the port:
- * half of them do, and wait for half of its length. */
+/* What the levels of the trees, of `fan` children each (with several trees, one below the root),
+ * and the busiest port add to the time of a bare signal, which is included in `hop`. A tree with
+ * one level less may be filled with last children. At every level a segment meets one of each other
+ * tree at the port: half of them do, and wait for half of its length. */
 static double cost_of_sending(const struct pipeline *line, const struct pcoll_machine *machine,
                               struct pcoll_hop hop, double nsegments, int depth, double fan)
 {
@@ -363,12 +367,14 @@ double pcoll_pipeline_cost(const struct pcoll_shape *shape, int radix,
     struct pipeline line = pipeline_of(shape, radix, signature, params);
     struct lane lane = lane_of(&line, 0);
     const struct pcoll_machine own =
-        pcoll_cost_leaders(signature, machine); /* what has to wait for cores is in the sending */
+        pcoll_cost_leaders(signature, machine); /* waiting for cores is included in the cost of
+                                                 * sending */
     int depth = shape->depth(&line.trees), levels = line.teams.topology != NULL;
     double fan = shape->hop(&line.trees), n = (double)lane.nsegments;
     int is_wire = pcoll_is_over_wire(signature);
     double gap = pcoll_larger(machine->g, machine->o);
-    double sending, ready, firing; /* ready: to say so in all trees, or to hear it in one */
+    double sending, ready, firing; /* ready: the time to say so in all trees, or to hear it in
+                                    * one */
     struct pcoll_hop hop;
 
     hop = pcoll_cost_hop(signature, &own, (double)lane.part.count / n);

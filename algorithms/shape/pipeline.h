@@ -1,8 +1,8 @@
 /*
- * The pipelined broadcasts: one engine, and a shape for each of the family.
+ * The pipelined broadcasts: one engine, and a shape for each algorithm of the family.
  *
- * A shape is a set of trees over the teams 0 .. count - 1 (topology.h: ranks, or nodes), each of
- * which reaches every team from team 0, the root's.  Each tree carries its share of the message.
+ * A shape is a set of trees over the teams 0 .. count - 1 (teams.h: ranks, or nodes). Each tree
+ * reaches every team from team 0, the root's, and carries its share of the message.
  */
 #ifndef PCOLL_BCAST_PIPELINE_H
 #define PCOLL_BCAST_PIPELINE_H
@@ -10,23 +10,25 @@
 #include "algorithms/algorithm.h"
 
 struct pcoll_trees {
-    int count;  /* teams */
-    int origin; /* the rank, or node, that team 0 is; team v is v + origin mod count */
-    int radix;  /* of shapes that have one */
+    int count;  /* number of teams */
+    int origin; /* the rank or node that is team 0; team v is v + origin mod count */
+    int radix;  /* for shapes that have one */
 };
 
 struct pcoll_shape {
     int ntrees;
-    int (*parent)(const struct pcoll_trees *trees, int tree, int team); /* of 0: PCOLL_NONE */
-    /* Child i of a team, from 0; PCOLL_NONE: it has not so many. */
+    int (*parent)(const struct pcoll_trees *trees, int tree, int team); /* for team 0: PCOLL_NONE */
+    /* Child i of a team, counted from 0; PCOLL_NONE: the team has fewer children. */
     int (*child)(const struct pcoll_trees *trees, int tree, int team, int i);
-    int (*depth)(const struct pcoll_trees *trees); /* that no tree exceeds */
-    int (*hop)(const struct pcoll_trees *trees);   /* usual children of a team that has some */
-    int (*late)(const struct pcoll_trees *trees);  /* earlier siblings of all along a way of `depth`
-                                                    * teams: of the latest one */
+    int (*depth)(const struct pcoll_trees *trees); /* an upper bound for all trees */
+    int (*hop)(const struct pcoll_trees *trees);   /* the usual number of children of a team that
+                                                    * has any */
+    int (*late)(const struct pcoll_trees *trees);  /* the number of earlier siblings, summed over
+                                                    * the teams of a path of length `depth`; the
+                                                    * maximum over such paths */
 };
 
-/* As the slots of struct pcoll_algorithm; radix is for the shape. */
+/* As in struct pcoll_algorithm; `radix` is for the shape. */
 enum pcoll_result pcoll_pipeline(const struct pcoll_shape *shape, int radix,
                                  const struct pcoll_signature *signature, int rank,
                                  const struct pcoll_params *params, struct pcoll_plan **plan_p);
@@ -34,11 +36,7 @@ double pcoll_pipeline_cost(const struct pcoll_shape *shape, int radix,
                            const struct pcoll_signature *signature,
                            const struct pcoll_params *params, const struct pcoll_machine *machine);
 
-/* The trees themselves, for tests. */
+/* The shapes themselves, for tests. */
 extern const struct pcoll_shape pcoll_shape_kary, pcoll_shape_two_tree, pcoll_shape_trinaryx3;
-
-/* The sides of the torus that trinaryx3 sees in n teams, side[0] <= side[1] <= side[2]; 0: n is no
- * product of three factors >= 2.  Node number x + side[0] * (y + side[1] * z) is at (x, y, z). */
-int pcoll_trinaryx3_torus(int n, int side[3]);
 
 #endif /* PCOLL_BCAST_PIPELINE_H */

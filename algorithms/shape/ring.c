@@ -1,15 +1,17 @@
 /* The ring of communication buffers; the contract is in ring.h. */
 #include "algorithms/shape/ring.h"
 
+#include "algorithms/number.h"
+
 #define DEFAULT_SLOTS 8
 
-/* So many that they divide the ring or are a multiple of it. */
+/* Rounds to a number that divides the ring or is a multiple of it. */
 static uint64_t round_segments(uint64_t n, uint64_t slots)
 {
     uint64_t divisor = 1;
 
     if (n > slots)
-        return (n + slots - 1) / slots * slots;
+        return pcoll_quotient(n + slots - 1, slots) * slots;
     while (divisor < n)
         divisor *= 2;
     return divisor;
@@ -21,7 +23,7 @@ struct pcoll_ring pcoll_ring_make(const struct pcoll_signature *signature,
     int slots = params->slots ? params->slots : DEFAULT_SLOTS;
     uint64_t wanted = pcoll_segment_count(signature->bytes, params->segment, default_segment);
     uint64_t nsegments = round_segments(wanted, (uint64_t)slots);
-    uint64_t largest = (signature->bytes - 1) / nsegments + 1;
+    uint64_t largest = pcoll_quotient(signature->bytes - 1, nsegments) + 1;
     struct pcoll_ring ring = {
         .slots = slots,
         .nsegments = nsegments,
@@ -38,20 +40,23 @@ int pcoll_ring_phases(const struct pcoll_ring *ring)
     return ring->nsegments < slots ? (int)(slots / ring->nsegments) : 1;
 }
 
+/* A plan asks for hundreds of uses, so this does without divisions of 64 bits where it can. */
 struct pcoll_ring_use pcoll_ring_use(const struct pcoll_ring *ring, uint64_t bytes, int phase,
                                      uint64_t i)
 {
-    int half = ring->slots / 2, many = ring->nsegments > 1;
-    uint64_t q = (uint64_t)phase * ring->nsegments + i, slots = (uint64_t)ring->slots;
+    int q = phase * (int)ring->nsegments + (int)i, half = ring->slots / 2;
+    int many = ring->nsegments > 1;
     struct pcoll_ring_use use = {
-        .part = pcoll_segment_of(bytes, ring->nsegments, i),
-        .slot = (int)(q % slots),
-        .half = (int)(q % slots) / half,
-        .turn = q / slots,
+        .part = {0, bytes},
+        .slot = q % ring->slots,
+        .turn = (uint64_t)(q / ring->slots),
     };
 
-    use.opens = many || use.slot % half == 0;
-    use.closes = many || use.slot % half == half - 1;
+    if (many)
+        use.part = pcoll_segment_of(bytes, ring->nsegments, i);
+    use.half = use.slot >= half;
+    use.opens = many || use.slot == use.half * half;
+    use.closes = many || use.slot + 1 == (use.half + 1) * half;
     use.credits = use.turn * (many ? (uint64_t)half : 1);
     return use;
 }

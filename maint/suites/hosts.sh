@@ -2,7 +2,8 @@
 
 # ---- several hosts -------------------------------------------------------------------
 
-# with_hosts COMMAND...: where there can be hosts, of a name of their own, by one check at a time.
+# with_hosts COMMAND...: run it if this machine can have hosts; they have a name of their own, and only
+# one check at a time uses them.
 with_hosts() {
     local why mpiexec="$repo/maint/hosts run"
     export PCOLL_HOSTS=pcheck PCOLL_PREFIX=$build/install FI_PROVIDER=${FI_PROVIDER:-tcp}
@@ -31,18 +32,18 @@ some_on_hosts() {
     cd "$build/test-mpi" && runtests hosts-mpi testlist.hosts
 }
 
-# A cell of the matrix: HOSTSxRANKS on each, or 3+1.
+# Cells of the matrix: HOSTSxRANKS_ON_EACH, or 3+1.
 cells="2x1 3x1 4x1 8x1 2x2 3x2 4x2 8x2 3+1"
 
-# matrix_list RANKS: the lines of testlist.matrix for so many ranks.
+# matrix_list RANKS: print the lines of testlist.matrix for that number of ranks.
 matrix_list() {
     awk -v n="$1" '/^[a-z]/ { split($2, of, "-"); if (of[2] == "") of[2] = of[1]
         if (of[1] <= n && n <= of[2]) { $2 = n; print } }' "$repo/test/mpi/testlist.matrix"
 }
 
-# matrix_mpich_list RANKS MEDIUM: MPICH's persistent programs on so many ranks. With many ranks, and
-# where another medium has run the rest, only what runs as plans. (p_order wants 2 ranks, p_gatherv a
-# divisor of 10.)
+# matrix_mpich_list RANKS MEDIUM: print MPICH's persistent programs for that number of ranks. With more
+# than 4 ranks, and on ofi_trigger, only those that run as plans. (p_order requires 2 ranks, p_gatherv
+# a divisor of 10.)
 matrix_mpich_list() {
     grep '^p_' "$build/mpich-src/test/mpi/coll/testlist.in" | awk -v n="$1" -v medium="$2" '
         $1 == "p_order" && n != 2 || $1 == "p_gatherv" && 10 % n { next }
@@ -67,7 +68,7 @@ matrix_cell() {
     echo "# $2 $1: $((passed - p)) passed, $((failed - f)) failed, $((SECONDS - start)) s"
 }
 
-# matrix NAME SETTING...: all cells with these variables; those in PCOLL_CELLS if that is set.
+# matrix NAME SETTING...: run all cells with these variables, or only those in PCOLL_CELLS if it is set.
 matrix() {
     local cell setting name=$1
     shift

@@ -1,8 +1,8 @@
-# Suites of maint/check that need no MPI; sourced by it.
+# Suites that need no MPI; sourced by maint/check.
 
 # ---- our own library -----------------------------------------------------------------
 
-# own DIR TARGETS CONFIGURE_ARGUMENTS...: our stand-alone build in build/DIR.
+# own DIR TARGETS CONFIGURE_ARGUMENTS...: build this project without MPICH in build/DIR.
 own() {
     local folder=$build/$1 targets=$2
     shift 2
@@ -18,9 +18,9 @@ own() {
     make -j"$jobs" V=0 $targets
 }
 
-# unit_tests SUITE FOLDER [NAMES]: run the unit tests built there, those that took longest first,
-# and one more at once than there are cores since ranks over a network mostly wait; NAMES is a
-# pattern of grep -P for what follows test_.
+# unit_tests SUITE FOLDER [NAMES]: run the unit tests built in FOLDER, the slowest first, and one more
+# at a time than there are cores, since ranks over a network mostly wait. NAMES is a pattern of grep -P
+# for what follows test_.
 unit_tests() {
     local name suite=$1 log=$results/$1
     cd "$build/$2"
@@ -38,7 +38,7 @@ unit_tests() {
     done <"$log.tests"
 }
 
-# Sort names of unit tests by the seconds that the reference has for them.
+# Sort names of unit tests by their seconds in the reference, longest first.
 longest_first() {
     local name seconds
     while read -r name; do
@@ -61,8 +61,8 @@ suite_unit() {
     unit_tests unit pcoll
 }
 
-# Sanitizers look at the code, which the first few jobs of each kind run through already: they get the
-# brief form of every test, except at night.
+# Sanitizers check code paths, and the first few jobs of each kind already cover them: except at night
+# they get the brief form of every test.
 sanitized() {
     local -x PCOLL_TEST_DEPTH=$((PCOLL_TEST_DEPTH < 2 ? 0 : 2))
     unit_tests "$@"
@@ -74,10 +74,10 @@ suite_asan() {
     sanitized asan asan
 }
 
-# Only the shared-memory medium has threads that race.
+# These tests have ranks as threads; a race between processes cannot be seen.
 suite_tsan() {
     check "tsan: build" own tsan check-build CC=clang CFLAGS="-O1 -g" --enable-sanitizers=thread
-    sanitized tsan tsan shm
+    sanitized tsan tsan 'shm|bootstrap|tune'
 }
 
 suite_warnings() {
@@ -88,10 +88,33 @@ suite_warnings() {
     # clang objects to assert(!"text")
     check "warnings: clang" own warnings-clang "$targets" --enable-warnings \
         CC=clang CFLAGS="-O2 -Wno-string-conversion"
-    # gcc 12 sees neither that ranks cannot agree on success when one of them had no memory, nor
-    # that a structure handed on takes its parts along: each of these reports was false.
+    # gcc 12 understands neither that ranks cannot agree on success if one of them had no memory, nor
+    # that ownership of a structure includes its members: each of these reports was false.
     check "warnings: gcc -fanalyzer" own analyzer "-k libpcoll.a" --enable-warnings \
         CC=gcc CFLAGS="-O1 -fanalyzer $unseen"
+}
+
+# What .clang-tidy asks for, of the library and its programs; ch4_coll/ needs MPICH's headers.
+tidy_sources() {
+    sed -n 's|^ *"file": "\(.*\)",*$|\1|p' compile_commands.json | sort -u |
+        grep -E "^$repo/(algorithms|offload|tuning)/"
+}
+
+tidy() {
+    cd "$build/tidy"
+    tidy_sources >sources
+    [ -s sources ]
+    xargs -a sources -P "$jobs" -n 4 clang-tidy -p . --quiet
+}
+
+suite_tidy() {
+    if ! command -v clang-tidy >/dev/null || ! command -v bear >/dev/null; then
+        report skip "tidy" "no clang-tidy and bear here (Debian packages of these names)"
+        return
+    fi
+    rm -f "$build/tidy/compile_commands.json"
+    check "tidy: compile_commands.json" own tidy compile_commands.json CC=gcc
+    check "tidy: clang-tidy" tidy
 }
 
 suite_deps() {
@@ -105,10 +128,11 @@ suite_format() {
 suite_tables() {
     [ -x "$build/pcoll/pcoll-info" ] || check "own library: build" own pcoll all \
         --prefix="$build/install" CC=gcc
-    tap tables "$repo/test/tables/tables" "$build/pcoll/pcoll-info"
-    tap plans "$repo/test/tables/plans" "$build/pcoll/pcoll-info"
-    tap timelines "$repo/test/tables/timelines" "$build/pcoll/tuning/sim/pcoll-sim" \
+    tap_begin tables "$repo/test/tables/tables" "$build/pcoll/pcoll-info"
+    tap_begin plans "$repo/test/tables/plans" "$build/pcoll/pcoll-info"
+    tap_begin timelines "$repo/test/tables/timelines" "$build/pcoll/tuning/sim/pcoll-sim" \
         "$build/pcoll/pcoll-info"
+    tap_end tables plans timelines
 }
 
 suite_fuzz() {
@@ -119,15 +143,15 @@ suite_aarch64() {
     tap aarch64 "$repo/test/aarch64/run"
 }
 
-# ---- what was proved -----------------------------------------------------------------
+# ---- the matrix ----------------------------------------------------------------------
 
-# The matrix of algorithms and tests, as far as its suites ran.
+# The matrix of algorithms and tests, with a column for each suite that ran.
 matrix_of_tests() {
     local columns=
     [[ " $chosen " != *" unit "* ]] || columns="proof,orders,random,mutants,shm,ofi_rma,ofi_trigger"
     [[ " $chosen " != *" mpi "* ]] || columns=${columns:+$columns,}MPI
     [ -n "$columns" ] || return 0
-    check "matrix: every algorithm is in every column, or it is said why" "$repo/maint/matrix" \
+    check "matrix: every algorithm is in every column, or has a reason not to be" "$repo/maint/matrix" \
         --columns="$columns" --info="$build/pcoll/pcoll-info" --output="$results/matrix.tsv" \
         --mpi-list="$build/test-mpi/testlist.rows" --mpi-tap="$build/test-mpi/mpi-rows.tap" \
         "$results"/unit-test_*.log
@@ -136,13 +160,26 @@ matrix_of_tests() {
 
 # make dist packs what git tracks.
 every_file_is_distributed() {
-    own dist dist CC="ccache gcc"
+    own dist dist CC=gcc
     diff <(git -C "$repo" ls-files | sort) \
         <(tar -tf pcoll-*.tar.xz | sed 's|^[^/]*/||' | sort) | sed -n 's/^< /missing: /p' >missing
     cat missing
     [ ! -s missing ]
 }
 
+# Built, tested, installed and uninstalled from read-only sources. The unit suite has run the tests, so
+# only those that read files of the sources repeat it, except at night.
+tarball_is_complete() {
+    local tests
+    tests=$(unit_programs)
+    [ "$PCOLL_TEST_DEPTH" -ge 2 ] || tests=$(cd "$repo" && grep -l '"test/unit/tables.h"' test/unit/test_*.c |
+        sed 's/\.c$//')
+    own dist dist CC=gcc
+    PCOLL_TEST_DEPTH=0 make -j"$jobs" V=0 distcheck TESTS="${tests//$'\n'/ }" \
+        DISTCHECK_CONFIGURE_FLAGS=CC=gcc
+}
+
 suite_dist() {
     check "dist: every tracked file is in the tarball" every_file_is_distributed
+    check "dist: the tarball builds and installs" tarball_is_complete
 }

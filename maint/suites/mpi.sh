@@ -1,4 +1,4 @@
-# Suites of maint/check on MPICH with the backend; sourced by it.
+# Suites on MPICH with the backend; sourced by maint/check.
 
 # ---- the graft -----------------------------------------------------------------------
 
@@ -22,7 +22,7 @@ need_mpich() {
 
 mpiexec=$build/install/bin/mpiexec
 
-# MPICH's test driver, set up for our installation; written to the current folder.
+# Writes MPICH's test driver, set up for our installation, to the current folder.
 write_runtests() {
     sed -e "s|@PERL@|$(command -v perl)|" -e "s|@MPIEXEC@|$mpiexec|" \
         -e 's/@MPI_IS_STRICT@/false/; s/@MPI_HAS_MPIX@/yes/; s/@RUN_XFAIL@/false/' \
@@ -61,7 +61,7 @@ own_mpi_tests() {
     make -j"$jobs" -f "$repo/test/mpi/Makefile" MPICC="$build/install/bin/mpicc"
 }
 
-# measure_table NAME MPIEXEC...: a tuning table measured in a moment is one.
+# measure_table NAME MPIEXEC...: a table measured in two seconds is a valid tuning table.
 measure_table() {
     local table=$results/$1.json
     shift
@@ -70,7 +70,7 @@ measure_table() {
     "$build/install/bin/pcoll-info" --check --table="$table"
 }
 
-# As many points as there are, whether gnuplot is here or not.
+# The data files contain all points, whether or not gnuplot is installed.
 draw_candidates() {
     local folder=$results/plot
     rm -rf "$folder"
@@ -80,7 +80,7 @@ draw_candidates() {
     [ "$(sed -n '/# chosen/,$p' "$folder/allgather.dat" | grep -c '^[0-9]')" -ge 14 ]
 }
 
-# What was measured is in the table, and what it is worth has a line for each call.
+# The table contains what was measured, and the judgement has a line for each call.
 correct_and_judge() {
     local table=$results/corrected.json judged=$results/judged.json
     local tune=(timeout 300 "$mpiexec" -n 3 "$build/install/bin/pcoll-tune")
@@ -117,9 +117,10 @@ suite_mpi() {
     runtests mpi-rows testlist.rows
 }
 
-# At night: at random, longer and from a seed of its own, which is printed.
+# At night: random tests, longer and from a new seed, which is printed; and 10,000 communicators, one
+# after the other, whose memory must not grow.
 suite_stress() {
-    local ranks seed
+    local ranks seed setting
     need_mpich
     check "mpi: build tests" own_mpi_tests
     cd "$build/test-mpi"
@@ -128,13 +129,16 @@ suite_stress() {
         echo "# stress on $ranks ranks from seed $seed"
         echo "stress $ranks arg=-seconds=${PCOLL_STRESS_SECONDS:-60} arg=-seed=$seed"
     done | tee testlist.stress | grep '^#'
+    for setting in "" " env=MPIR_CVAR_NUM_CLIQUES=2 env=MPIR_CVAR_COLL_OFFLOAD_PROVIDER=tcp;ofi_rxm"; do
+        echo "departure 2 arg=-comms=10000 arg=-timeout=1500 timeLimit=500$setting"
+    done >>testlist.stress
     runtests stress testlist.stress
 }
 
-# A rise of what a Start and a Wait cost must be wanted.
+# A Start and a Wait may take more instructions only on purpose.
 suite_instructions() {
     if ! command -v valgrind >/dev/null; then
-        report skip "instructions of Start and Wait" "no valgrind here"
+        report skip "instructions of Start and Wait" "valgrind is not installed"
         return
     fi
     need_mpich
@@ -153,8 +157,8 @@ configure_mpich_tests() {
     make -j"$jobs" -C dtpools
 }
 
-# MPICH's persistent programs on the ranks that MPICH lists (2 to 10), on 2 and on 3, and
-# what runs as plans on more. (p_order wants 2 ranks, p_gatherv a divisor of 10.)
+# MPICH's persistent programs on the numbers of ranks that MPICH lists (2 to 10), on 2 and on 3, and
+# those that run as plans on more. (p_order requires 2 ranks, p_gatherv a divisor of 10.)
 write_mpich_testlist() {
     local listed=$build/mpich-src/test/mpi/coll/testlist.in
     grep '^p_' "$listed"

@@ -1,8 +1,8 @@
 /*
- * `explore`: what the user does with SEND and RECV, and what ought to be in them.
+ * The explorer: what the user does with SEND and RECV, and what they must hold.
  *
- * A byte that is somebody's data depends on rank, instance and position and lies in 1..251; all
- * other bytes have a value of their own above that, which tells where they came from.
+ * A byte of a rank's data depends on rank, instance and position and lies in 1..251. All other
+ * bytes have distinct values above that, which tell where they came from.
  */
 #include "offload/explore/state.h"
 
@@ -12,7 +12,7 @@ enum {
     PERIOD = 251,
     POISON_RECV = 252, /* at start */
     POISON_USER = 253, /* while the plan is inactive */
-    POISON_OTHER = 254 /* TEMP and CELL in the beginning */
+    POISON_OTHER = 254 /* initial contents of TEMP and CELL */
 };
 
 /* The pattern repeats after PERIOD bytes with another phase; this is it twice. */
@@ -32,7 +32,7 @@ static uint64_t phase_of(int rank, int instance, size_t byte)
     return 7 * (uint64_t)rank + 61 * (uint64_t)instance + byte / PERIOD * 3;
 }
 
-/* How many bytes from byte `at` of the data on lie in one stretch of the pattern. */
+/* The number of bytes from byte `at` of the data on that lie in one stretch of the pattern. */
 static size_t stretch(size_t at, size_t left)
 {
     const size_t room = PERIOD - at % PERIOD;
@@ -40,7 +40,7 @@ static size_t stretch(size_t at, size_t left)
     return left < room ? left : room;
 }
 
-/* What byte `at` of a rank's data is, and those behind it in its stretch. */
+/* Byte `at` of a rank's data, and those after it in its stretch. */
 static const unsigned char *data_of(int rank, int instance, size_t at)
 {
     return pattern(phase_of(rank, instance, at)) + at % PERIOD;
@@ -52,8 +52,8 @@ static void fill_data(unsigned char *to, size_t bytes, int rank, int instance)
         memcpy(to + at, data_of(rank, instance, at), stretch(at, bytes - at));
 }
 
-/* Position of the first of `bytes` bytes that is not what it ought to be, the rank's data from
- * byte `from` on; or `bytes`. */
+/* The position of the first of `bytes` bytes that differs from the rank's data from byte `from` on;
+ * or `bytes`. */
 static size_t first_wrong(const unsigned char *is, size_t bytes, int rank, int instance,
                           size_t from)
 {

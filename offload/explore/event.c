@@ -1,5 +1,5 @@
 /*
- * `explore`: when an event may happen and what it does.
+ * The explorer: when an event may happen and what it does.
  */
 #include "offload/explore/state.h"
 
@@ -20,7 +20,8 @@ bool pcoll_explore_signals(const struct pcoll_entry *entry)
     return entry->peer != PCOLL_NONE && entry->peer_counter != PCOLL_NONE;
 }
 
-/* Of entries that move data only PUT shows it to the peer; the others just signal, afterwards. */
+/* Of entries that move data, only a PUT delivers it to the peer; the others just signal,
+ * afterwards. */
 bool pcoll_explore_queues_at(const struct pcoll_entry *entry, enum explore_kind kind)
 {
     if (pcoll_explore_moves(entry) && entry->op != PCOLL_OP_PUT)
@@ -80,7 +81,7 @@ static bool can_fire(const struct pcoll_explore *explore, const struct explore_s
     return is_triggered(explore, slot);
 }
 
-/* Has everything arrived that this rank did to the peer before? */
+/* True if everything that this rank did to the peer before has arrived. */
 static bool is_next(const struct pcoll_explore *explore, int index)
 {
     return !explore->ordered ||
@@ -157,7 +158,7 @@ struct explore_access pcoll_explore_access(const struct pcoll_explore *explore,
     };
 }
 
-/* User memory is the plan's only while its owner is in the same instance. */
+/* The plan may use user memory only while its owner is in the same instance. */
 static bool check_access(struct pcoll_explore *explore, struct explore_event event,
                          const struct explore_access *access)
 {
@@ -216,7 +217,7 @@ static bool complete(struct pcoll_explore *explore, int rank)
     return true;
 }
 
-/* The slot's turn is over when its data is there and its signal too. */
+/* The slot's turn ends when its data and its signal have arrived. */
 static bool ends_turn(const struct pcoll_explore *explore, struct explore_event event)
 {
     const struct pcoll_entry *entry = explore->slot[event.index].entry;
@@ -226,7 +227,7 @@ static bool ends_turn(const struct pcoll_explore *explore, struct explore_event 
     return event.kind == (pcoll_explore_signals(entry) ? EXPLORE_SIGNAL : EXPLORE_WRITE);
 }
 
-/* An event of a slot, except for the data. */
+/* An event of a slot, without moving data. */
 static void step(struct pcoll_explore *explore, struct explore_event event)
 {
     const struct explore_slot *slot = &explore->slot[event.index];
@@ -282,7 +283,7 @@ static bool fail_deadlock(struct pcoll_explore *explore, int rank)
                               "deadlock: rank %d, instance %d", rank, instance);
 }
 
-/* After whole cycles every counter stands at a multiple of its gain. */
+/* After whole cycles the value of every counter is a multiple of its gain. */
 static bool check_counters(struct pcoll_explore *explore, int rank)
 {
     const struct pcoll_plan *plan = explore->rank[rank].plan;

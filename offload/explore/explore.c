@@ -1,34 +1,34 @@
 /*
- * `explore`: run a job in every order.
+ * The explorer: run a job in every order.
  *
- * A depth-first search over states.  Equal states are visited once; a visited state is remembered
- * by a 128-bit hash of the whole block, so with 10^7 states the chance to miss one is below 10^-24.
- * Of the events of explore/state.h only some are tried in all orders.
+ * It is a depth-first search over states. Equal states are visited once; a visited state is
+ * recorded as a 128-bit hash of the whole block, so with 10^7 states the chance to miss one is
+ * below 10^-24. Of the events of explore/state.h only some are tried in all orders.
  *
  * 1. Silent events happen at once: firing (except below), done, signal, complete.
  *
- *    Counters only grow and an event that is possible stays possible, so an event that only adds
- *    to counters can be moved to the front of any run: the others remain possible, touch the same
- *    memory in the same order, and the run fails the same check or an earlier one.  The same holds
- *    for completion, which only makes the checks stricter the earlier it comes.  Firing does
- *    nothing by itself: an entry that fires late is one that reads late.
- *    In order (PCOLL_NEED_ORDER), an ADD that fires earlier takes an earlier turn; being a silent
- *    event it does not hold up those behind it.  A PUT may, so its firing is not silent then.
+ *    Counters only grow, and an event that is possible stays possible. An event that only adds to
+ *    counters can therefore be moved to the front of any run: the others remain possible, touch the
+ *    same memory in the same order, and the run fails the same check or an earlier one. The same
+ *    holds for completion, which makes the checks stricter the earlier it comes. Firing does
+ * nothing by itself: an entry that fires late is one that reads late. In order (PCOLL_NEED_ORDER),
+ * an ADD that fires earlier takes an earlier turn; being a silent event it does not delay those
+ * behind it. A PUT may, so its firing is not silent then.
  *
- * 2. What remains are starts, reads and writes (and fires of ordered PUTs).  PCOLL_EXPLORE_STATES
- *    tries all of these that are possible, in every state.
+ * 2. The remaining events are starts, reads and writes (and fires of ordered PUTs).
+ * PCOLL_EXPLORE_STATES tries all of these that are possible, in every state.
  *
- * 3. PCOLL_EXPLORE_TRACES tries just one event, t, in a state where t is independent of all that
- * can happen before it ({t} is a persistent set: Godefroid, LNCS 1032).  As nothing is ever
- * disabled, what can happen before t is what happens if all but t runs until nothing is possible;
- * one dry run, which moves counters but no data, finds exactly that.  Dependent are: two accesses
- * to the same byte, one of them a write; an access to user memory and the start or completion of
- * its owner; a start of a barrier and a completion of the same instance; two events that take a
- * turn from the same rank to the same peer on the same rail.  In any run t can be moved to the
- * front then, and no check sees a difference.
+ * 3. PCOLL_EXPLORE_TRACES tries just one event, t, in a state where t is independent of everything
+ * that can happen before it ({t} is a persistent set: Godefroid, LNCS 1032). As nothing is ever
+ * disabled, what can happen before t is what happens if everything except t runs until nothing is
+ * possible; one dry run, which moves counters but no data, finds exactly that. Dependent are: two
+ * accesses to the same byte, at least one of them a write; an access to user memory and the start
+ * or completion of its owner; a start of a barrier and a completion of the same instance; two
+ * events that take a turn from the same rank to the same peer on the same rail. In any run t can
+ * then be moved to the front, and no check sees a difference.
  *
  *    A plan without races is explored in one run this way, and that is a proof: every two events
- *    that could make a difference are ordered by counters.
+ * that could make a difference are ordered by counters.
  *
  * The space is finite and has no cycles, since every event happens once.
  */
@@ -46,7 +46,7 @@ struct visited {
     uint64_t mask, count;
 };
 
-/* A state on the way from the beginning to the present one, and what to try there. */
+/* A state on the path from the beginning to the current one, and what to try there. */
 struct frame {
     unsigned char *block;
     struct explore_event *choice;
@@ -58,12 +58,12 @@ struct explorer {
     const struct pcoll_explore_limits *limits;
     struct pcoll_explore_stats *stats;
     struct visited visited;
-    struct explore_event *path; /* taken to the present state */
+    struct explore_event *path; /* taken to reach the current state */
     int path_length;
-    unsigned char *control;         /* saved while running dry */
+    unsigned char *control;         /* saved during a dry run */
     struct explore_event *happened; /* in a dry run */
     int nhappened;
-    int furthest; /* most instances completed by a rank at its end */
+    int furthest; /* the most instances that a rank has completed at the end of the run */
 };
 
 static uint64_t mix(uint64_t z)
@@ -117,7 +117,7 @@ static enum pcoll_result grow(struct visited *v)
     return PCOLL_OK;
 }
 
-/* Sets *is_new_p if the present state had not been seen. */
+/* Sets *is_new_p if the current state has not been seen before. */
 static enum pcoll_result remember(struct explorer *x, bool *is_new_p)
 {
     struct visited *v = &x->visited;
@@ -133,7 +133,7 @@ static enum pcoll_result remember(struct explorer *x, bool *is_new_p)
     return PCOLL_OK;
 }
 
-/* A PUT that takes its turn when it fires; see 1. */
+/* A PUT that takes its turn when it fires is not silent; see 1. */
 static bool fire_is_silent(const struct pcoll_explore *explore, int slot)
 {
     const struct pcoll_entry *entry = explore->slot[slot].entry;
@@ -146,7 +146,7 @@ static bool same(struct explore_event a, struct explore_event b)
     return a.kind == b.kind && a.index == b.index;
 }
 
-/* Let the event happen if it can and is not `not`.  Returns false if a check failed. */
+/* Let the event happen if it can and is not `not`. Returns false if a check failed. */
 static bool attempt(struct explorer *x, struct explore_event event,
                     const struct explore_event * not, bool *moved)
 {
@@ -175,7 +175,8 @@ static bool attempt_slot(struct explorer *x, int slot, const struct explore_even
     return true;
 }
 
-/* It is an entry, of an instance that has begun, and something is still to happen to it. */
+/* True if the slot is an entry of an instance that has begun, and some of its events are still to
+ * come. */
 static bool is_in_play(const struct pcoll_explore *explore, int slot)
 {
     const struct explore_slot *s = &explore->slot[slot];
@@ -184,7 +185,7 @@ static bool is_in_play(const struct pcoll_explore *explore, int slot)
            explore->happened[slot] != s->all;
 }
 
-/* Run all that is silent (dry: everything but `not`) to the end.  False: a check failed. */
+/* Run all silent events to the end (dry: all events except `not`). False: a check failed. */
 static bool settle(struct explorer *x, const struct explore_event * not )
 {
     struct pcoll_explore *explore = x->explore;
@@ -205,7 +206,7 @@ static bool settle(struct explorer *x, const struct explore_event * not )
     return true;
 }
 
-/* Everything that could happen before t. */
+/* Run everything that could happen before t. */
 static void run_dry_without(struct explorer *x, struct explore_event t)
 {
     struct pcoll_explore *explore = x->explore;
@@ -256,7 +257,7 @@ static bool is_of_rank(struct explore_event event)
     return event.kind == EXPLORE_START || event.kind == EXPLORE_COMPLETE;
 }
 
-/* t is to be tried, u can happen before. */
+/* Whether t, which is to be tried, and u, which can happen before it, depend on each other. */
 static bool depend(const struct pcoll_explore *explore, struct explore_event t,
                    struct explore_event u)
 {
@@ -270,7 +271,7 @@ static bool depend(const struct pcoll_explore *explore, struct explore_event t,
            explore->slot[t.index].pair == explore->slot[u.index].pair;
 }
 
-/* Does a rank complete the instance of the barrier that t is to start? */
+/* True if a rank completes the instance of the barrier that t is about to start. */
 static bool slips_through(const struct explorer *x, struct explore_event t)
 {
     return t.kind == EXPLORE_START && x->explore->synchronizes &&
@@ -373,7 +374,7 @@ static enum pcoll_result try_choices(struct explorer *x, struct frame *frame, in
     return result;
 }
 
-/* Visit the present state, `depth` choices from the beginning, and all after it. */
+/* Visit the current state, `depth` choices from the beginning, and all states after it. */
 static enum pcoll_result visit(struct explorer *x, int depth)
 {
     struct frame frame = {0};
@@ -393,7 +394,7 @@ static enum pcoll_result visit(struct explorer *x, int depth)
     return result;
 }
 
-/* Show the run that ended in the failure, once more from the beginning. */
+/* Show the failed run by running it once more from the beginning. */
 static void replay(struct explorer *x, FILE *trace)
 {
     struct pcoll_explore *explore = x->explore;

@@ -1,5 +1,5 @@
 /*
- * `explore`: create and destroy a job; where everything lies in its block.
+ * The explorer: create and destroy a job, and the layout of its block.
  */
 #include "offload/explore/state.h"
 
@@ -78,8 +78,8 @@ static int *head_of(const struct pcoll_explore *explore, int rank, int instance,
                 .head[instance % plan->nphases * (plan->ncounters + 1) + trigger + 1];
 }
 
-/* Chain the slot to those on the same trigger, of which `last` is the last so far; returns the new
- * last one.  A plan is sorted already, unless a test changed it. */
+/* Append the slot to those on the same trigger, of which `last` is the last so far; returns the new
+ * last one. A plan is already sorted, unless a test has changed it. */
 static int chain(struct pcoll_explore *explore, int index, int number, int last)
 {
     struct explore_slot *slot = &explore->slot[index];
@@ -180,7 +180,7 @@ static void lay_buffers(struct pcoll_explore *explore, int rank)
             (size_t)pcoll_input_in_recv(&plan->signature, plan->local, rank).first;
 }
 
-/* What steers comes first: see control_bytes. */
+/* The control part comes first: see control_bytes. */
 static enum pcoll_result lay_control(struct pcoll_explore *explore)
 {
     const size_t n = (size_t)explore->nranks;

@@ -1,9 +1,9 @@
 /*
- * `explore`: run a job once, in order or in a random order.
+ * The explorer: run a job once, in order or in a random order.
  *
- * Each event gets a key when it becomes possible; of the possible ones that with the least key
- * happens.  In order, keys count up.  At random, they are drawn, and some events are late: their
- * key is greater than that of all others, so that they happen when nothing else can.
+ * Each event gets a key when it becomes possible; of the possible events the one with the least key
+ * happens. In order, keys count up. At random, they are drawn, and some events are late: their key
+ * is greater than that of all others, so that they happen when nothing else can.
  */
 #include "offload/explore/state.h"
 
@@ -17,13 +17,13 @@ struct keyed {
 struct scheduler {
     struct pcoll_explore *explore;
     bool random;
-    uint64_t next;                    /* key, or state of the random generator */
-    unsigned late[EXPLORE_NUM_KINDS]; /* share of late events in 1/16, by kind */
+    uint64_t next;                    /* the next key, or the state of the random generator */
+    unsigned late[EXPLORE_NUM_KINDS]; /* share of late events by kind, in 1/16 */
     int slow_rank;                    /* all of its events are late */
     struct keyed *heap;
     int count;
     uint8_t *offered; /* of slots, then of ranks: bits 1 << kind */
-    int *waiting;     /* of a counter: the first slot on it not offered yet, or -1 */
+    int *waiting;     /* for each counter: the first slot on it that has not been offered, or -1 */
 };
 
 /* splitmix64 */
@@ -92,7 +92,7 @@ static struct explore_event pop(struct scheduler *s)
     return first;
 }
 
-/* Queue the event if it is possible, once.  False: not possible yet. */
+/* Queue the event once if it is possible. False: it is not possible yet. */
 static bool offer(struct scheduler *s, enum explore_kind kind, int index)
 {
     const struct explore_event event = {kind, index};
@@ -116,7 +116,7 @@ static void offer_triggered(struct scheduler *s, int rank, int counter)
         *waiting = s->explore->slot[*waiting].next;
 }
 
-/* What comes next after this slot from its rank to its peer, if that is on its way already. */
+/* Offer the next slot from the same rank to the same peer, if it has been issued. */
 static void offer_next_of_pair(struct scheduler *s, const struct explore_slot *slot)
 {
     const struct pcoll_explore *explore = s->explore;

@@ -1,8 +1,8 @@
 /*
- * Inside `explore`: the state of a job and its events.
+ * The inside of the explorer: the state of a job and its events.
  *
  * Everything that changes lies in one block of memory, so that the explorer can save, restore and
- * hash it: first what steers (counters, flags), then the data.  A slot is one entry in one
+ * hash it: first the control part (counters, flags), then the data. A slot is one entry in one
  * instance of one rank.
  */
 #ifndef PCOLL_EXPLORE_STATE_H
@@ -13,14 +13,14 @@
 
 #include "offload/explore/explore.h"
 
-/* The index of START and COMPLETE is a rank, of the others a slot. */
+/* The index of START and COMPLETE is a rank; that of the others is a slot. */
 enum explore_kind {
     EXPLORE_START,
     EXPLORE_FIRE,
-    EXPLORE_READ,   /* the source, into the slot */
-    EXPLORE_WRITE,  /* the slot to the target */
-    EXPLORE_DONE,   /* local completion, and the add on the own counter */
-    EXPLORE_SIGNAL, /* the add on the peer's counter */
+    EXPLORE_READ,   /* of the source, into the slot */
+    EXPLORE_WRITE,  /* of the slot, to the target */
+    EXPLORE_DONE,   /* local completion, and the add to the own counter */
+    EXPLORE_SIGNAL, /* the add to the peer's counter */
     EXPLORE_COMPLETE,
     EXPLORE_NUM_KINDS
 };
@@ -33,10 +33,10 @@ struct explore_event {
 struct explore_slot {
     int rank, instance;
     const struct pcoll_entry *entry;
-    size_t data;        /* where the bytes on their way lie in the block */
+    size_t data;        /* offset in the block of the bytes in flight */
     int previous, next; /* on the same trigger and instance, or -1 */
     int pair;           /* (rank * nranks + peer) * nrails + rail, or -1 */
-    uint8_t all;        /* what happens to it: bits 1 << kind */
+    uint8_t all;        /* the events of the slot: bits 1 << kind */
 };
 
 struct explore_region { /* in place, SEND is a part of RECV */
@@ -47,13 +47,13 @@ struct explore_rank {
     const struct pcoll_plan *plan;
     int first_slot;
     size_t first_counter;
-    int *head; /* first entry by phase and trigger, see pcoll_explore_first_on */
+    int *head; /* first entry for each phase and trigger, see pcoll_explore_first_on */
     struct explore_region buffer[PCOLL_NUM_BUFFERS];
 };
 
 struct explore_progress {
-    int32_t started, completed; /* instances */
-    int32_t left;               /* entries of the running one that are not done */
+    int32_t started, completed; /* number of instances */
+    int32_t left;               /* entries of the running instance that are not done */
 };
 
 struct pcoll_explore {
@@ -62,7 +62,7 @@ struct pcoll_explore {
     bool ordered;
     bool dry; /* move no data and check nothing: control only */
     struct explore_rank *rank;
-    const struct pcoll_local **locals; /* [nranks], as pcoll_collective.expect wants them */
+    const struct pcoll_local **locals; /* [nranks], for pcoll_collective.expect */
     bool synchronizes;                 /* PCOLL_SYNCHRONIZES */
     size_t ncounters;                  /* of all ranks */
     int nslots;
@@ -73,49 +73,51 @@ struct pcoll_explore {
     /* in the block */
     uint64_t *counter;
     struct explore_progress *progress;
-    uint32_t *ticket;             /* of a slot: its place in the order of its pair, from 1 */
-    uint32_t *issued, *delivered; /* tickets of a pair */
-    uint8_t *happened;            /* to a slot: bits 1 << kind */
+    uint32_t *ticket;             /* of a slot: its position in the order of its pair, from 1 */
+    uint32_t *issued, *delivered; /* tickets for each pair */
+    uint8_t *happened;            /* events of a slot: bits 1 << kind */
 
     enum pcoll_explore_fault fault;
     char why[320];
 };
 
-/* Put the job back to its beginning. */
+/* Reset the job to its beginning. */
 void pcoll_explore_reset(struct pcoll_explore *explore);
 
-/* User memory at start (SEND filled, RECV poisoned) and at completion: true if RECV is right. */
+/* Handle user memory at start (SEND filled, RECV poisoned) and at completion, where true means that
+ * RECV is right. */
 void pcoll_explore_fill(struct pcoll_explore *explore, int rank, int instance);
 bool pcoll_explore_verify(struct pcoll_explore *explore, int rank, int instance);
 void pcoll_explore_scribble(struct pcoll_explore *explore, int rank);
 
-/* May this event happen now?  Once true it stays true until the event happens. */
+/* True if this event may happen now. It stays possible until it happens. */
 bool pcoll_explore_can(const struct pcoll_explore *explore, struct explore_event event);
 
-/* Let it happen.  False: a check failed. */
+/* Let the event happen. False: a check failed. */
 bool pcoll_explore_apply(struct pcoll_explore *explore, struct explore_event event);
 
-/* No event is possible any more: is that the proper end?  False: deadlock or something left. */
+/* No event is possible any more: true if this is the proper end. False: deadlock, or something is
+ * left over. */
 bool pcoll_explore_end(struct pcoll_explore *explore);
 
 /* The slot of entry number `entry` of the plan in that instance. */
 int pcoll_explore_slot(const struct pcoll_explore *explore, int rank, int instance, int entry);
 
-/* Slot of the first entry of the running phase of `rank` on counter `trigger`, or -1.  The others
- * follow by `next`: in order in list order, else by threshold; each can fire only if those before
- * it can. */
+/* The slot of the first entry of the running phase of `rank` on counter `trigger`, or -1. The
+ * others follow by `next`: in an ordered plan in list order, otherwise by threshold; each can fire
+ * only if those before it can. */
 int pcoll_explore_first_on(const struct pcoll_explore *explore, int rank, int trigger);
 
 const struct pcoll_phase *pcoll_explore_phase(const struct pcoll_explore *explore, int rank,
                                               int instance);
 
-/* Does the entry move bytes, does it signal a peer, does it take its turn among what its rank
- * does to the peer, already when it fires or only when its data has landed? */
+/* Whether the entry moves bytes; signals a peer; takes its turn among its rank's effects on the
+ * peer; does so already when it fires, or only when its data has landed. */
 bool pcoll_explore_moves(const struct pcoll_entry *entry);
 bool pcoll_explore_signals(const struct pcoll_entry *entry);
 bool pcoll_explore_queues_at(const struct pcoll_entry *entry, enum explore_kind kind);
 
-/* The memory that READ or WRITE of a slot touches. */
+/* The memory that the READ or WRITE of a slot touches. */
 struct explore_access {
     int owner;
     enum pcoll_buffer buffer;

@@ -1,4 +1,4 @@
-/* Opening an endpoint, and what it does for the media; the contract is in ofi/endpoint.h. */
+/* Opening an endpoint, and its services for the media; the contract is in ofi/endpoint.h. */
 #include "offload/ofi/endpoint.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@ struct pcoll_ofi_peer {
     fi_addr_t address;
 };
 
-static struct pcoll_ofi_endpoint *all; /* of this process */
+static struct pcoll_ofi_endpoint *all; /* all endpoints of this process */
 
 static enum pcoll_result complain(const struct pcoll_ofi_endpoint *e,
                                   const struct pcoll_bootstrap *bootstrap, const char *what,
@@ -186,7 +186,7 @@ enum pcoll_result pcoll_ofi_open(const struct pcoll_ofi_options *options,
     if (e == NULL)
         return PCOLL_ERR_NOMEM;
     if (options->provider == NULL || strncmp(options->provider, "sockets", 7) == 0)
-        setenv("FI_SOCKETS_PE_WAITTIME", "0", 0); /* it can be told in no other way */
+        setenv("FI_SOCKETS_PE_WAITTIME", "0", 0); /* there is no other way to tell the provider */
     e->options = *options;
     e->options.provider = copy_text(options->provider, &failed);
     e->options.interface = copy_text(options->interface, &failed);
@@ -270,7 +270,7 @@ enum pcoll_result pcoll_ofi_peer(struct pcoll_ofi_endpoint *e,
     return PCOLL_OK;
 }
 
-/* Some regions must be bound to the endpoint or a counter before they can be used. */
+/* Some regions must be bound to the endpoint or to a counter before they can be used. */
 static int enable(const struct pcoll_ofi_endpoint *e, struct fid_cntr *counter, struct fid_mr *mr)
 {
     int mode = e->info->domain_attr->mr_mode, error = 0;

@@ -1,16 +1,16 @@
 /*
- * An endpoint of a libfabric provider, with fabric, domain, completion queue and address vector of
- * its own: the way of the network media to other hosts.
+ * An endpoint of a libfabric provider, with a fabric, domain, completion queue and address vector
+ * of its own: it connects the network media to other hosts.
  *
- * A process opens an endpoint once; who opens it again gets the same one.  Each network interface
- * ("rail") has its own.  Nothing here is thread safe beyond what the lock of the caller gives.
+ * A process opens an endpoint once; opening it again returns the same one. Each network interface
+ * ("rail") has its own. Nothing here is thread safe beyond what the caller's lock provides.
  *
- * A provider must have reliable datagram endpoints with RMA.  What else it promises stands in the
- * endpoint: `ordered`, `stream`, `inject`, `info`.  All modes of memory registration are handled
- * here, and the caller's requests always have room for the provider's context (FI_CONTEXT2).
+ * A provider must have reliable datagram endpoints with RMA. Its other guarantees are recorded in
+ * the endpoint: `ordered`, `stream`, `inject`, `info`. All modes of memory registration are handled
+ * here, and the requests always have room for the provider's context (FI_CONTEXT2).
  *
- * Progress is manual unless asked for otherwise: a peer's RMA takes effect while its target polls,
- * and not while it computes.
+ * Progress is manual unless requested otherwise: a peer's RMA takes effect while its target polls,
+ * but not while it computes.
  */
 #ifndef PCOLL_OFI_ENDPOINT_H
 #define PCOLL_OFI_ENDPOINT_H
@@ -24,25 +24,25 @@
 
 #define PCOLL_OFI_VERSION FI_VERSION(1, 14)
 
-/* Called by pcoll_ofi_poll for each completion: `context` is that of the operation, `error` NULL or
- * what went wrong.  `context` NULL: something without a context went wrong (an inject). */
+/* pcoll_ofi_poll calls this for each completion: `context` is that of the operation; `error` is
+ * NULL or says what failed. `context` NULL: something without a context failed (an inject). */
 typedef void pcoll_ofi_event(void *context, const char *error);
 
 struct pcoll_ofi_options {
-    const char *provider;  /* as FI_PROVIDER names it; NULL: libfabric's first that can */
+    const char *provider;  /* as in FI_PROVIDER; NULL: libfabric's first that has what is needed */
     const char *interface; /* domain, network interface or address; NULL: the provider's first */
-    uint64_t caps;         /* needed beside FI_RMA */
+    uint64_t caps;         /* required in addition to FI_RMA */
     enum fi_progress progress; /* FI_PROGRESS_AUTO: RMA takes effect while the target computes, at
-                                * the cost of a thread where the network cannot do it by itself;
-                                * FI_PROGRESS_UNSPEC: manual where there is a choice */
+                                * the cost of a thread if the network cannot do it by itself;
+                                * FI_PROGRESS_UNSPEC: manual if there is a choice */
     pcoll_ofi_event *event;
 };
 
-#define PCOLL_OFI_NAME_BYTES 96 /* no provider with sockets or NIC addresses needs more */
+#define PCOLL_OFI_NAME_BYTES 96 /* enough for all providers with socket or NIC addresses */
 
-/* The address of an endpoint, for its peers. */
+/* The address of an endpoint, as its peers need it. */
 struct pcoll_ofi_name {
-    uint32_t format; /* enum of fi_info's addr_format */
+    uint32_t format; /* fi_info's addr_format */
     uint32_t bytes;
     unsigned char name[PCOLL_OFI_NAME_BYTES];
 };
@@ -57,79 +57,85 @@ struct pcoll_ofi_endpoint {
     struct pcoll_ofi_name name;
     int ordered;   /* writes to one peer take effect in the order issued (FI_ORDER_WAW) */
     int stream;    /* the bytes of a write land from the first to the last (a byte stream) */
-    size_t inject; /* most bytes of a write with FI_INJECT */
+    size_t inject; /* largest write with FI_INJECT in bytes */
 
     /* Private to ofi/endpoint.c. */
     struct pcoll_ofi_endpoint *next;
-    struct pcoll_ofi_options options; /* its strings are owned */
+    struct pcoll_ofi_options options; /* owns its strings */
     int refs, kept;
     uint64_t next_key;
     struct pcoll_ofi_peer *peers;
     int npeers;
 };
 
-/* Registered memory of this process. */
+/* A region of registered memory of this process. */
 struct pcoll_ofi_region {
     struct fid_mr *mr; /* NULL: none */
-    void *desc;        /* for local buffers in it */
+    void *desc;        /* for local buffers in the region */
     uint64_t key;      /* for peers */
-    uint64_t base;     /* what peers add an offset to */
+    uint64_t base;     /* peers add an offset to this */
 };
 
-/* Open the endpoint, or find the one that is open with equal options.  PCOLL_ERR_INVALID: no such
- * provider or interface, or it has not what is asked for; PCOLL_ERR_SYSTEM.  A message was given to
- * bootstrap->report; nothing else of *bootstrap is used.
+/* Open the endpoint, or find the open one with equal options. PCOLL_ERR_INVALID: there is no such
+ * provider or interface, or it lacks what is required; PCOLL_ERR_SYSTEM. In both cases
+ * bootstrap->report has received a message; nothing else of *bootstrap is used.
  *
- * Sets FI_SOCKETS_PE_WAITTIME to 0 if the environment has it not: the progress thread of `sockets`
- * then sleeps instead of taking the core from those it works for.  Libfabric reads it when it is
- * first used in the process, so who uses it earlier should set it too. */
+ * Sets FI_SOCKETS_PE_WAITTIME to 0 unless the environment sets it: the progress thread of `sockets`
+ * then sleeps and does not take the core from the ranks that it works for. Libfabric reads the
+ * variable when the process first uses it, so a process that uses libfabric earlier should set it,
+ * too. */
 enum pcoll_result pcoll_ofi_open(const struct pcoll_ofi_options *options,
                                  const struct pcoll_bootstrap *bootstrap,
                                  struct pcoll_ofi_endpoint **endpoint_p) PCOLL_MUST_CHECK;
 
-/* The last close ends the endpoint: only when no peer will write here any more, and all that this
- * process wrote has arrived (behind a barrier of another kind, as in MPI_Finalize). */
+/* The last close destroys the endpoint. Call it only when no peer will write here any more and
+ * everything that this process wrote has arrived (after a barrier of another kind, as in
+ * MPI_Finalize). */
 void pcoll_ofi_close(struct pcoll_ofi_endpoint *endpoint);
 
-/* Do not end the endpoint at its last close but at pcoll_ofi_close_kept, if that is later. */
+/* Postpone the destruction of the endpoint from its last close to pcoll_ofi_close_kept, if that
+ * comes later. */
 void pcoll_ofi_keep(struct pcoll_ofi_endpoint *endpoint);
 void pcoll_ofi_close_kept(void);
 
-/* The handle of a peer; the same name has the same handle.  It stays until the endpoint ends. */
+/* The handle of a peer; the same name has the same handle. It stays valid until the endpoint is
+ * destroyed. */
 enum pcoll_result pcoll_ofi_peer(struct pcoll_ofi_endpoint *endpoint,
                                  const struct pcoll_bootstrap *bootstrap,
                                  const struct pcoll_ofi_name *name,
                                  fi_addr_t *peer_p) PCOLL_MUST_CHECK;
 
-/* Let peers read and write `bytes` > 0 bytes at `address`.  `counter`, if not NULL, counts what
- * they write (FI_RMA_EVENT must be in the caps).  `what` names the memory in the message. */
+/* Let peers read and write `bytes` > 0 bytes at `address`. If `counter` is not NULL, it counts
+ * their writes (FI_RMA_EVENT must be in the caps). `what` names the memory in messages. */
 enum pcoll_result pcoll_ofi_register(struct pcoll_ofi_endpoint *endpoint,
                                      const struct pcoll_bootstrap *bootstrap, const char *what,
                                      void *address, size_t bytes, struct fid_cntr *counter,
                                      struct pcoll_ofi_region *region) PCOLL_MUST_CHECK;
-void pcoll_ofi_unregister(struct pcoll_ofi_region *region); /* zeroes it */
+void pcoll_ofi_unregister(struct pcoll_ofi_region *region); /* also zeroes it */
 
-/* Read the completion queue, which also drives the provider; the number of completions. */
+/* Read the completion queue, which also drives the provider's progress. Returns the number of
+ * completions. */
 int pcoll_ofi_poll(struct pcoll_ofi_endpoint *endpoint);
 
 void pcoll_ofi_poll_all(void); /* all endpoints of the process */
 
 #define PCOLL_OFI_MAX_RAILS 8
 
-/* What the list `a,b,c` in bootstrap->interface names. */
+/* The interfaces that the list `a,b,c` in bootstrap->interface names. */
 struct pcoll_ofi_interfaces {
     int n;                                  /* at least 1 */
-    const char *names[PCOLL_OFI_MAX_RAILS]; /* [n]; NULL, the only one: the provider's choice */
-    char *text;                             /* that they point into */
+    const char *names[PCOLL_OFI_MAX_RAILS]; /* [n]; a single NULL: the provider's choice */
+    char *text;                             /* the text that the names point into */
 };
 
-/* ofi/select.c: take the list apart.  A name that is empty, or was there already, or is one too
- * many is left out, with a message.  Ended by pcoll_ofi_interfaces_free. */
+/* ofi/select.c: split the list. Names that are empty or repeated, and names beyond the maximum, are
+ * left out with a message. The caller releases the result with pcoll_ofi_interfaces_free. */
 enum pcoll_result pcoll_ofi_interfaces(const struct pcoll_bootstrap *bootstrap,
                                        struct pcoll_ofi_interfaces *list) PCOLL_MUST_CHECK;
 void pcoll_ofi_interfaces_free(struct pcoll_ofi_interfaces *list);
 
-/* ofi/select.c: what the provider offers for the options; the caller frees it by fi_freeinfo. */
+/* ofi/select.c: what the provider offers for the options; the caller releases it with
+ * fi_freeinfo. */
 enum pcoll_result pcoll_ofi_select(const struct pcoll_ofi_options *options,
                                    const struct pcoll_bootstrap *bootstrap,
                                    struct fi_info **info_p) PCOLL_MUST_CHECK;

@@ -1,4 +1,5 @@
-/* Which provider and interface: from the caller's wants to a fi_info, or to a message. */
+/* Selection of provider and interface: turns the caller's options into a fi_info, or into a
+ * message. */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
@@ -20,7 +21,7 @@ static void report_list(const struct pcoll_bootstrap *bootstrap, const char *for
     bootstrap->report(bootstrap->context, text);
 }
 
-/* Take the name, or say why not. */
+/* Add the name, or report why not. */
 static void add_name(struct pcoll_ofi_interfaces *list, const struct pcoll_bootstrap *bootstrap,
                      const char *name)
 {
@@ -31,9 +32,9 @@ static void add_name(struct pcoll_ofi_interfaces *list, const struct pcoll_boots
     if (*name == '\0')
         report_list(bootstrap, "an empty name%s is left out", name);
     else if (i < list->n)
-        report_list(bootstrap, "'%.80s' is there twice; used once", name);
+        report_list(bootstrap, "'%.80s' is repeated; it is used once", name);
     else if (list->n == PCOLL_OFI_MAX_RAILS)
-        report_list(bootstrap, "'%.80s' is one too many; the first 8 are used", name);
+        report_list(bootstrap, "'%.80s' exceeds 8 names; the first 8 are used", name);
     else
         list->names[list->n++] = name;
 }
@@ -53,7 +54,7 @@ enum pcoll_result pcoll_ofi_interfaces(const struct pcoll_bootstrap *bootstrap,
     while ((name = strsep(&rest, ",")) != NULL)
         add_name(list, bootstrap, name);
     if (list->n == 0)
-        report_list(bootstrap, "none is named%s; the provider chooses", "");
+        report_list(bootstrap, "no name is left%s; the provider chooses", "");
     list->n += list->n == 0;
     return PCOLL_OK;
 }
@@ -66,7 +67,7 @@ void pcoll_ofi_interfaces_free(struct pcoll_ofi_interfaces *list)
 
 /* ---- the provider ---- */
 
-/* One question to libfabric. */
+/* One query to libfabric. */
 struct question {
     const struct pcoll_ofi_options *options;
     uint64_t caps, order;
@@ -97,7 +98,7 @@ static struct fi_info *make_hints(const struct question *q)
     return hints;
 }
 
-/* Not every provider heeds the name of a domain. */
+/* Not every provider honors the name of a domain. */
 static struct fi_info *keep_domain(struct fi_info *info, const char *domain)
 {
     struct fi_info **link = &info;
@@ -127,7 +128,7 @@ static struct fi_info *ask(const struct question *q)
     return keep_domain(info, q->domain);
 }
 
-/* With the order of writes promised, if it can be had. */
+/* Query with ordered writes if they are available. */
 static struct fi_info *ask_ordered(struct question q)
 {
     struct fi_info *info;
@@ -182,7 +183,7 @@ static struct fi_info *ask_interface(struct question q)
     return ask_ordered(q);
 }
 
-/* Does the provider exist with these caps, whatever the interface and the rest? */
+/* True if the provider exists with these caps, whatever the interface and the other options. */
 static int exists(const struct pcoll_ofi_options *options, uint64_t caps)
 {
     struct pcoll_ofi_options only = {.provider = options->provider};
@@ -200,7 +201,7 @@ static int exists(const struct pcoll_ofi_options *options, uint64_t caps)
     return found;
 }
 
-/* "tcp;ofi_rxm, sockets": whoever has RMA. */
+/* "tcp;ofi_rxm, sockets": all providers with RMA. */
 static void list_providers(char *text, size_t room)
 {
     struct pcoll_ofi_options any = {.progress = FI_PROGRESS_UNSPEC};
@@ -220,7 +221,7 @@ static void list_providers(char *text, size_t room)
     fi_freeinfo(all);
 }
 
-/* Say which of the hints cannot be met. */
+/* Report which of the options cannot be satisfied. */
 static void explain(const struct pcoll_ofi_options *options,
                     const struct pcoll_bootstrap *bootstrap)
 {
@@ -257,7 +258,7 @@ enum pcoll_result pcoll_ofi_select(const struct pcoll_ofi_options *options,
     if (hints.progress == FI_PROGRESS_UNSPEC)
         hints.progress = FI_PROGRESS_MANUAL;
     if (hints.provider == NULL) {
-        q.caps |= FI_REMOTE_COMM; /* not one that stays within the node */
+        q.caps |= FI_REMOTE_COMM; /* excludes providers that work only within the node */
         info = ask_interface(q);
         q.caps &= ~FI_REMOTE_COMM;
     }

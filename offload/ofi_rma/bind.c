@@ -1,23 +1,23 @@
 /*
- * Binding: what the ranks agree on, memory, and all of it in order.
+ * Binding: the agreements of the ranks, memory, and the order of both.
  *
- * Init messages: three combines of a few words (is everybody able, ready, did anybody fail), what
- * the ranks of a node exchange in their shared memory, and one swap with the neighbors on other
- * nodes: addresses and keys of each rail, where the neighbor's slots are here, and which channels I
- * shall use there.
+ * Messages at init: three combines of a few words (whether all ranks are able, whether all are
+ * ready, whether any has failed), the exchange of the ranks of a node in their shared memory, and
+ * one swap with the neighbors on other nodes: addresses and keys of each rail, where the neighbor's
+ * slots are in this rank's inbox, and which channels this rank will use there.
  *
- * An entry of rail r goes by rail r mod n of the group's n.  The plan uses as many of these as its
- * entries name, on any rank, and its memory is registered with no more.
+ * An entry of rail r uses rail r mod n of the group's n. The plan uses as many rails as its entries
+ * name, on any rank, and its memory is registered with no others.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "offload/ofi_rma/binding.h"
 
-/* ---- what can be made alone ---------------------------------------------------------- */
+/* ---- local preparation ------------------------------------------------------------ */
 
-/* As if all other ranks were far away; ranks of the node are taken out once it is known whether
- * this plan may treat them as such. */
+/* Allocate as if all other ranks were on other nodes; ranks of the node are removed once it is
+ * known whether this plan may treat them as such. */
 static enum pcoll_result allocate(struct pcoll_ofi_binding *b)
 {
     const struct pcoll_plan *plan = b->plan;
@@ -28,7 +28,7 @@ static enum pcoll_result allocate(struct pcoll_ofi_binding *b)
         return PCOLL_ERR_NOMEM;
     n = (size_t)plan->nneighbors + 1;
     bound = b->bound = calloc(1, sizeof(*bound));
-    if (bound == NULL || pcoll_shm_bound_init(&bound->shm, plan) != PCOLL_OK)
+    if (bound == NULL || pcoll_run_init(&bound->shm.run, plan) != PCOLL_OK)
         return PCOLL_ERR_NOMEM;
     b->shm.bound = &bound->shm;
     bound->ordered = plan->ordered;
@@ -49,15 +49,16 @@ static enum pcoll_result allocate(struct pcoll_ofi_binding *b)
     return pcoll_shm_binding_init(&b->shm);
 }
 
-/* Collective: is everybody ready, and do the ranks of a node reach each other's user memory as far
- * as any of them wants to?  If not, all go by the network. */
+/* Collective: are all ranks ready, and do the ranks of a node reach each other's user memory as far
+ * as any of them needs? If they do not, all ranks use the network. */
 static enum pcoll_result agree_on_offer(struct pcoll_ofi_binding *b, enum pcoll_result mine)
 {
     enum { WANTS_USER_RMA, MOST, NRAILS, NVALUES };
     uint64_t values[NVALUES] = {0};
 
     if (mine == PCOLL_OK) {
-        pcoll_ofi_find_links(b, b->group->alone);
+        b->shm.is_alone = 1;
+        pcoll_ofi_find_links(b);
         values[WANTS_USER_RMA] = (b->plan->needs & PCOLL_NEED_USER_RMA) != 0;
         values[MOST] = (uint64_t)pcoll_ofi_most_channels(b);
         values[NRAILS] = (uint64_t)b->bound->nrails;
@@ -66,15 +67,15 @@ static enum pcoll_result agree_on_offer(struct pcoll_ofi_binding *b, enum pcoll_
     if (mine != PCOLL_OK)
         return mine;
     b->most = (int)values[MOST];
-    b->shm.local = values[WANTS_USER_RMA] && !b->group->can_cma ? b->group->alone : b->group->local;
-    pcoll_ofi_find_links(b, b->shm.local);
+    b->shm.is_alone = values[WANTS_USER_RMA] && !b->group->can_cma;
+    pcoll_ofi_find_links(b);
     b->bound->nrails = (int)values[NRAILS];
     return PCOLL_OK;
 }
 
 /* ---- memory -------------------------------------------------------------------------- */
 
-/* By way of each rail to each neighbor. */
+/* A connection to each neighbor over each rail. */
 static void make_ways(struct pcoll_ofi_binding *b, struct pcoll_ofi_slot *outgoing)
 {
     struct pcoll_ofi_bound *bound = b->bound;
@@ -110,7 +111,7 @@ static enum pcoll_result make_mailbox(struct pcoll_ofi_binding *b)
     if (bound->sources == NULL)
         return PCOLL_ERR_NOMEM;
     for (int i = 0; i < bound->nlinks; i++)
-        bound->links[i].slots = bound->mailbox + i * (b->most + bound->nrails);
+        bound->links[i].slots = bound->mailbox + (size_t)i * (size_t)(b->most + bound->nrails);
     make_ways(b, bound->mailbox + steps_end);
     return PCOLL_OK;
 }
@@ -125,7 +126,7 @@ static enum pcoll_result register_some(const struct pcoll_ofi_binding *b,
                               NULL, region);
 }
 
-/* What entries may name, here or at neighbors. */
+/* Register the memory that entries may name, on this rank or on neighbors. */
 static enum pcoll_result register_with(const struct pcoll_ofi_binding *b,
                                        struct pcoll_ofi_rail *rail)
 {
@@ -161,7 +162,7 @@ static enum pcoll_result register_memory(struct pcoll_ofi_binding *b)
     return result;
 }
 
-/* ---- all together -------------------------------------------------------------------- */
+/* ---- collective steps -------------------------------------------------------------- */
 
 static enum pcoll_result get_letters(struct pcoll_ofi_binding *b)
 {
@@ -175,12 +176,13 @@ static enum pcoll_result get_letters(struct pcoll_ofi_binding *b)
     return b->mine && b->theirs ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
-/* Between the block and the last agreement all ranks of a node count themselves as signalers.
- * Nobody writes to a neighbor before it is known that all neighbors will answer. */
+/* Between the block and the last agreement all ranks of a node count themselves as signalers. No
+ * rank writes to a neighbor before it is known that all neighbors will answer. */
 static enum pcoll_result connect_ranks(struct pcoll_ofi_binding *b)
 {
     const struct pcoll_bootstrap *bootstrap = &b->group->bootstrap;
-    enum pcoll_result result = pcoll_shm_carve_block(&b->shm, pcoll_shm_group_of(b->group->node));
+    enum pcoll_result result =
+        pcoll_shm_carve_block(&b->shm, pcoll_shm_group_of(b->group->node), PCOLL_OK);
 
     if (result == PCOLL_OK)
         result = get_letters(b);
@@ -195,7 +197,7 @@ static enum pcoll_result connect_ranks(struct pcoll_ofi_binding *b)
     if (result == PCOLL_OK)
         pcoll_ofi_resolve_steps(b);
     result = pcoll_agree(bootstrap, result, NULL, 0);
-    pcoll_shm_find_alone(&b->bound->shm);
+    pcoll_run_find_alone(&b->bound->shm.run);
     return result;
 }
 
@@ -205,7 +207,7 @@ enum pcoll_result pcoll_ofi_rma_bind(struct pcoll_group *group, const struct pco
 {
     struct pcoll_ofi_group *g = pcoll_ofi_group_of(group);
     struct pcoll_ofi_binding b = {
-        .shm = {.plan = plan, .memory = memory, .nlocal = g->nnode},
+        .shm = {.plan = plan, .memory = memory, .nlocal = g->nnode, .ranks = g->node_ranks},
         .group = g,
         .plan = plan,
         .memory = memory,

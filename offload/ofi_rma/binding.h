@@ -1,6 +1,6 @@
 /*
- * What the files that bind a plan to the RMA medium share, while they bind.  Private to
- * ofi_rma/bind.c, ofi_rma/swap.c and ofi_rma/resolve.c.
+ * Declarations shared by the files that bind a plan to the RMA medium. Private to ofi_rma/bind.c,
+ * ofi_rma/swap.c and ofi_rma/resolve.c.
  */
 #ifndef PCOLL_OFI_RMA_BINDING_H
 #define PCOLL_OFI_RMA_BINDING_H
@@ -11,7 +11,7 @@ struct pcoll_ofi_where {
     uint64_t base, key;
 };
 
-/* What a rank tells a neighbor. */
+/* A channel, as a rank describes it to a neighbor. */
 struct pcoll_ofi_channel_card {
     int32_t counter, cell, offset, bytes; /* counter of the neighbor, or PCOLL_NONE */
 };
@@ -25,10 +25,10 @@ struct pcoll_ofi_card {
     uint64_t ncounters;
     uint64_t nchannels;
     struct pcoll_ofi_rail_card
-        rails[]; /* then the channels: room for the most of any rank, on all ranks */
+        rails[]; /* followed by the channels: on all ranks there is room for the most of any rank */
 };
 
-/* While binding. */
+/* State that exists only while binding. */
 struct pcoll_ofi_binding {
     struct pcoll_shm_binding shm;
     struct pcoll_ofi_group *group;
@@ -36,11 +36,11 @@ struct pcoll_ofi_binding {
     const struct pcoll_plan *plan;
     const struct pcoll_memory *memory;
     int *ranks; /* [nlinks] */
-    int most;   /* channels from one rank to one neighbor */
+    int most;   /* the most channels from one rank to one neighbor */
     size_t mail_bytes;
     char *mine, *theirs;
     size_t card_bytes;
-    int *index; /* [index_mask + 1]: channels by what they are; 1 + number, or 0 where none is */
+    int *index; /* [index_mask + 1]: channels by hash; 1 + number, or 0 if empty */
     size_t index_mask;
 };
 
@@ -61,13 +61,13 @@ static inline size_t pcoll_ofi_inbox_slots(const struct pcoll_ofi_binding *b)
     return (size_t)b->bound->nlinks * (size_t)(b->most + b->bound->nrails);
 }
 
-/* ofi_rma/swap.c: tell the neighbors on other nodes what they must know, and read what they tell.
- * Collective among neighbors. */
+/* ofi_rma/swap.c: exchange cards with the neighbors on other nodes. Collective among neighbors. */
 enum pcoll_result pcoll_ofi_swap_cards(struct pcoll_ofi_binding *b);
 
-/* ofi_rma/resolve.c: links and channels to the neighbors that `local` says are away, and the rails
- * to them; the most channels to one of them; from entries to steps. */
-void pcoll_ofi_find_links(struct pcoll_ofi_binding *b, const int *local);
+/* ofi_rma/resolve.c: find the links to the neighbors that are not in the group in shared memory,
+ * their channels and rails; the largest number of channels to one of them; turn entries into steps.
+ */
+void pcoll_ofi_find_links(struct pcoll_ofi_binding *b);
 int pcoll_ofi_most_channels(const struct pcoll_ofi_binding *b);
 void pcoll_ofi_resolve_steps(const struct pcoll_ofi_binding *b);
 

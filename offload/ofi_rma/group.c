@@ -1,8 +1,9 @@
-/* A group whose ranks are on several nodes: endpoints, and a shared-memory group of each node. */
+/* A group whose ranks are on several nodes: endpoints, and a shared-memory group on each node. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/plan/topology.h"
 #include "offload/ofi_rma/state.h"
 
 static int node_rank(const void *list, int i)
@@ -14,8 +15,7 @@ static int node_rank(const void *list, int i)
 static enum pcoll_result node_combine(void *context, uint64_t *words, int n)
 {
     const struct pcoll_ofi_group *g = context;
-    const struct pcoll_circle circle = {g->local[g->bootstrap.rank], g->nnode, g->node_ranks,
-                                        node_rank};
+    const struct pcoll_circle circle = {g->mine, g->nnode, g->node_ranks, node_rank};
 
     return pcoll_combine_by_swap(&g->bootstrap, &circle, words, n);
 }
@@ -34,33 +34,36 @@ static void node_report(void *context, const char *message)
     g->bootstrap.report(g->bootstrap.context, message);
 }
 
-/* Who is on this node; by rising rank, so that all of them agree. */
+static int by_value(const void *left, const void *right)
+{
+    const int a = *(const int *)left, b = *(const int *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* The ranks on this node, in ascending order, so that all of them agree. */
 static enum pcoll_result find_node(struct pcoll_ofi_group *g)
 {
     const struct pcoll_topology *topology = g->bootstrap.topology;
-    int nranks = g->bootstrap.nranks, rank = g->bootstrap.rank;
+    const int node = pcoll_topology_node(topology, g->bootstrap.rank);
 
-    g->node_ranks = malloc((size_t)nranks * sizeof(int));
-    g->local = malloc((size_t)nranks * sizeof(int));
-    g->alone = malloc((size_t)nranks * sizeof(int));
-    if (g->node_ranks == NULL || g->local == NULL || g->alone == NULL)
+    g->nnode = topology ? pcoll_topology_size(topology, node) : g->bootstrap.nranks;
+    g->node_ranks = malloc((size_t)g->nnode * sizeof(int));
+    if (g->node_ranks == NULL)
         return PCOLL_ERR_NOMEM;
-    for (int r = 0; r < nranks; r++) {
-        g->local[r] = PCOLL_NONE;
-        g->alone[r] = PCOLL_NONE;
-        if (topology == NULL || topology->node[r] == topology->node[rank]) {
-            g->local[r] = g->nnode;
-            g->node_ranks[g->nnode++] = r;
-        }
-    }
-    g->alone[rank] = g->local[rank];
+    for (int i = 0; i < g->nnode; i++)
+        g->node_ranks[i] =
+            topology ? pcoll_topology_rank(topology, pcoll_topology_first(topology, node) + i) : i;
+    qsort(g->node_ranks, (size_t)g->nnode, sizeof(int), by_value);
+    while (g->node_ranks[g->mine] != g->bootstrap.rank)
+        g->mine++;
     return PCOLL_OK;
 }
 
 static enum pcoll_result open_node(struct pcoll_ofi_group *g)
 {
     struct pcoll_bootstrap bootstrap = {
-        .rank = g->local[g->bootstrap.rank],
+        .rank = g->mine,
         .nranks = g->nnode,
         .crowded = g->bootstrap.crowded,
         .context = g,
@@ -72,7 +75,7 @@ static enum pcoll_result open_node(struct pcoll_ofi_group *g)
     return pcoll_shm_group_create(&bootstrap, &g->node);
 }
 
-/* A rail for each interface. */
+/* Open a rail for each interface. */
 static enum pcoll_result open_network(struct pcoll_ofi_group *g)
 {
     struct pcoll_ofi_options options = {
@@ -92,14 +95,15 @@ static enum pcoll_result open_network(struct pcoll_ofi_group *g)
     return result;
 }
 
-/* A count of this rank as a word whose maximum says which rank has the most, and the lowest of
- * these. */
+/* A number of this rank as a word whose maximum identifies the rank with the largest number; of
+ * equals, the lowest rank. */
 static uint64_t ranked(int count, int rank)
 {
     return (uint64_t)count << 32 | (uint32_t)~rank;
 }
 
-/* Rail i is the i-th interface of every rank: no more than the rank with the fewest has. */
+/* Rail i is the i-th interface of every rank; there are as many rails as the rank with the fewest
+ * interfaces has. */
 static void settle_rails(struct pcoll_ofi_group *g, uint64_t many, uint64_t few)
 {
     const struct pcoll_bootstrap *bootstrap = &g->bootstrap;
@@ -117,7 +121,7 @@ static void settle_rails(struct pcoll_ofi_group *g, uint64_t many, uint64_t few)
         pcoll_ofi_keep(g->endpoints[i]);
 }
 
-/* The group has what all of its ranks have. */
+/* The group can do what all of its ranks can do. */
 static enum pcoll_result agree(struct pcoll_ofi_group *g, enum pcoll_result mine)
 {
     enum { NO_CMA, UNORDERED, MANY, FEW, NVALUES };
@@ -140,7 +144,7 @@ static enum pcoll_result agree(struct pcoll_ofi_group *g, enum pcoll_result mine
     return mine;
 }
 
-/* The network is opened by each rank for itself, the node by all its ranks together. */
+/* Each rank opens the network by itself; all ranks of a node open the node together. */
 enum pcoll_result pcoll_ofi_rma_group_create(const struct pcoll_bootstrap *bootstrap,
                                              struct pcoll_group **group_p)
 {
@@ -176,8 +180,6 @@ void pcoll_ofi_group_release(struct pcoll_ofi_group *g)
     for (int i = 0; i < g->nrails; i++)
         pcoll_ofi_close(g->endpoints[i]);
     free(g->node_ranks);
-    free(g->local);
-    free(g->alone);
     free(g);
 }
 

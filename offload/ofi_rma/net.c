@@ -1,12 +1,11 @@
-/* One step's operations on the network, one after another, and signals that arrive. */
+/* The network operations of a step, one after another, and signals that arrive. */
 #include <stdio.h>
 #include <string.h>
 
 #include <rdma/fi_errno.h>
 
 #include "offload/ofi_rma/state.h"
-#include "offload/shm/relay.h"
-#include "offload/shm/run.h"
+#include "offload/run/fire.h"
 
 static const char *name_of(const struct pcoll_ofi_request *request)
 {
@@ -15,7 +14,8 @@ static const char *name_of(const struct pcoll_ofi_request *request)
     return request->step->get ? "get from" : "put to";
 }
 
-/* Once for each plan: say what happened, and tell the others, which would wait forever. */
+/* Called once per plan: report what happened and tell the other ranks, which would otherwise wait
+ * forever. */
 static enum pcoll_result fail(struct pcoll_ofi_request *request, const char *why)
 {
     struct pcoll_ofi_bound *bound = request->bound;
@@ -42,7 +42,7 @@ struct transfer {
     int get;
 };
 
-/* 0, or a negative error. */
+/* Returns 0 or a negative error. */
 static ssize_t issue(struct pcoll_ofi_request *request, struct transfer t)
 {
     struct iovec iov = {t.local, t.bytes};
@@ -65,7 +65,7 @@ static ssize_t issue(struct pcoll_ofi_request *request, struct transfer t)
     return error;
 }
 
-/* PCOLL_OK: it is under way; PCOLL_PENDING: try again. */
+/* PCOLL_OK: the operation is in flight; PCOLL_PENDING: try again. */
 static enum pcoll_result judge(struct pcoll_ofi_request *request, ssize_t error)
 {
     if (__builtin_expect(error == 0, 1))
@@ -75,15 +75,15 @@ static enum pcoll_result judge(struct pcoll_ofi_request *request, ssize_t error)
     return fail(request, fi_strerror((int)-error));
 }
 
-/* Without order a put must have arrived before something later may: the signal behind data, the
- * farewell behind signals. */
+/* Without order a put must have arrived before a later one may: the signal after its data, the
+ * farewell after signals. */
 static uint64_t must_arrive(const struct pcoll_ofi_way *way)
 {
     return way->rail->endpoint->ordered ? 0 : FI_DELIVERY_COMPLETE;
 }
 
-/* What is small is copied by the provider: nothing need be waited for, if the order tells when it
- * has arrived. */
+/* The provider copies small data: there is nothing to wait for if the order says when it has
+ * arrived. */
 static uint64_t small_flags(const struct pcoll_ofi_way *way, size_t bytes)
 {
     const struct pcoll_ofi_endpoint *e = way->rail->endpoint;
@@ -114,13 +114,13 @@ static enum pcoll_result issue_piece(struct pcoll_ofi_step *step)
     return result;
 }
 
-/* The data of a cell that travel with the sum end where it begins. */
+/* The data of a cell that travels with the sum ends where the sum begins. */
 static enum pcoll_result issue_signal(struct pcoll_ofi_step *step)
 {
     struct pcoll_ofi_channel *channel = step->channel;
     size_t cell = step->bytes == 0 ? (size_t)channel->bytes : 0;
     size_t first = PCOLL_CELL_BYTES - cell, bytes = cell + 2 * sizeof(channel->sum);
-    uint64_t sum = channel->sum + (channel->counter == PCOLL_NONE ? 1 : step->shm->peer_add);
+    uint64_t sum = channel->sum + (channel->counter == PCOLL_NONE ? 1 : step->step->peer_add);
     enum pcoll_result result;
 
     if (channel->is_busy)
@@ -145,8 +145,8 @@ static enum pcoll_result issue_signal(struct pcoll_ofi_step *step)
 
 static inline void add_done(const struct pcoll_ofi_step *step)
 {
-    if (step->shm->done != NULL)
-        pcoll_shm_signal(step->shm->done, step->shm->done_add);
+    if (step->step->done != NULL)
+        pcoll_signal(step->step->done, step->step->done_add);
 }
 
 enum pcoll_result pcoll_ofi_advance(struct pcoll_ofi_step *step)
@@ -154,7 +154,7 @@ enum pcoll_result pcoll_ofi_advance(struct pcoll_ofi_step *step)
     enum pcoll_result result = PCOLL_OK;
 
     if (step->stage == PCOLL_OFI_READY && step->copy_bytes > 0)
-        pcoll_shm_copy_any(step->copy_to, step->copy_from, step->copy_bytes);
+        pcoll_copy_any(step->copy_to, step->copy_from, step->copy_bytes);
     if (step->stage == PCOLL_OFI_READY && step->bytes > 0) {
         result = issue_piece(step);
         if (result != PCOLL_OK)
@@ -177,7 +177,7 @@ enum pcoll_result pcoll_ofi_advance(struct pcoll_ofi_step *step)
     return PCOLL_OK;
 }
 
-/* Data have been moved. */
+/* A piece of data has been moved. */
 static void end_move(struct pcoll_ofi_bound *bound, struct pcoll_ofi_step *step)
 {
     int is_waiting = step->stage == PCOLL_OFI_MOVING;
@@ -211,7 +211,7 @@ enum pcoll_result pcoll_ofi_flush(struct pcoll_ofi_bound *bound)
     return PCOLL_OK;
 }
 
-/* Our operations all have a context.  What was injected comes here only if it failed. */
+/* All our operations have a context. An injected operation gets here only if it failed. */
 void pcoll_ofi_rma_event(void *context, const char *error)
 {
     struct pcoll_ofi_request *request = context;
@@ -229,7 +229,7 @@ void pcoll_ofi_rma_event(void *context, const char *error)
         request->step->channel->is_busy = 0;
 }
 
-/* The sum in a slot, if it has landed whole and is new. */
+/* The sum in a slot, if it has landed completely and is new. */
 static inline uint64_t read_sum(const struct pcoll_ofi_source *source)
 {
     uint64_t check = atomic_load_explicit(&source->slot->check, memory_order_acquire);
@@ -269,7 +269,7 @@ int pcoll_ofi_read_inbox(struct pcoll_ofi_bound *bound)
             memcpy(source->cell, source->slot->cell + PCOLL_CELL_BYTES - source->bytes,
                    source->bytes);
         if (source->target != NULL)
-            pcoll_shm_signal(source->target, risen);
+            pcoll_signal(source->target, risen);
     }
     return 1;
 }

@@ -1,9 +1,9 @@
 /*
  * Running bound plans on the network and in shared memory: start, progress and waiting.
  *
- * As in shm.c a phase is a list of queues.  A step for another node may have to be tried again, as
- * the provider has no room, and stays at the head of its queue meanwhile; what it has begun ends
- * by a completion.  The phase is complete when no queue is left and no operation is under way.
+ * The executor in offload/run runs both. A step to another node is pending while the provider has
+ * no room for it; an operation that it has begun ends with a completion. The phase is complete when
+ * no queue is left and no operation is in flight.
  */
 #include "offload/ofi_rma/ofi_rma.h"
 
@@ -12,109 +12,68 @@
 #include <stdio.h>
 
 #include "offload/ofi_rma/state.h"
-#include "offload/shm/relay.h"
-#include "offload/shm/run.h"
+#include "offload/shm/fire.h"
 
-/* Fire a step for another node; what remains to be done after a completion must not wait for its
- * turn in the queue, unless the plan is ordered. */
-static enum pcoll_result fire_away(struct pcoll_ofi_bound *bound, struct pcoll_shm_step *shm)
+/* Unless the plan is ordered, the rest of a step after a completion must not wait for its turn in
+ * the queue. */
+static enum pcoll_result fire_away(struct pcoll_ofi_bound *bound, struct pcoll_step *base)
 {
-    struct pcoll_ofi_step *step = shm->to;
+    struct pcoll_ofi_step *step = base->own;
     enum pcoll_result result = pcoll_ofi_advance(step);
 
     step->is_queued = bound->ordered;
     if (result == PCOLL_PENDING && step->stage == PCOLL_OFI_MOVING && !bound->ordered)
         result = PCOLL_OK;
     if (result == PCOLL_OK)
-        shm->threshold += shm->gain;
+        base->threshold += base->gain;
     return result;
 }
 
-/* Fire what the counter of a queue allows; *moved_p is set when something was. */
-static inline enum pcoll_result drain(struct pcoll_ofi_bound *bound, struct pcoll_shm_queue *queue,
-                                      int *moved_p)
+static inline enum pcoll_result ofi_fire(struct pcoll_run *run, struct pcoll_step *step)
 {
-    uint64_t value =
-        queue->line ? atomic_load_explicit(&queue->line->value, memory_order_acquire) : 0;
-
-    while (queue->first != queue->end &&
-           (queue->line == NULL || (int64_t)(value - queue->first->threshold) >= 0)) {
-        enum pcoll_result result = queue->first->kind == PCOLL_SHM_AWAY
-                                       ? fire_away(bound, queue->first)
-                                       : pcoll_shm_fire(&bound->shm, queue->first);
-
-        if (__builtin_expect(result != PCOLL_OK, 0))
-            return result;
-        queue->first++;
-        *moved_p = 1;
-    }
-    return PCOLL_OK;
+    if (step->kind == PCOLL_SHM_AWAY)
+        return fire_away(pcoll_ofi_bound_of_run(run), step);
+    return pcoll_shm_fire(run, step);
 }
 
-static enum pcoll_result drain_all(struct pcoll_ofi_bound *bound)
+/* No queue is left: has everything that was sent arrived? */
+static enum pcoll_result settle(const struct pcoll_ofi_bound *bound, enum pcoll_result result)
 {
-    struct pcoll_shm_bound *shm = &bound->shm;
-    int moved = 1;
-
-    while (moved && shm->npending > 0) {
-        moved = 0;
-        for (int i = 0; i < shm->npending; i++) {
-            enum pcoll_result result = drain(bound, &shm->pending[i], &moved);
-
-            if (result != PCOLL_OK && (result != PCOLL_PENDING || shm->asking != NULL)) {
-                pcoll_shm_put_first(shm, i);
-                return result;
-            }
-            if (shm->pending[i].first == shm->pending[i].end)
-                shm->pending[i--] = shm->pending[--shm->npending];
-        }
-    }
-    return PCOLL_OK;
-}
-
-/* Fire what can be fired without asking the network what is new. */
-static enum pcoll_result fire_all(struct pcoll_ofi_bound *bound)
-{
-    enum pcoll_result result = pcoll_ofi_flush(bound);
-
-    if (result == PCOLL_OK || result == PCOLL_PENDING)
-        result = drain_all(bound);
     if (bound->failed)
         return PCOLL_ERR_SYSTEM;
-    if (result != PCOLL_OK)
-        return result;
-    return bound->shm.npending == 0 && bound->inflight == 0 && bound->ready == NULL ? PCOLL_OK
-                                                                                    : PCOLL_PENDING;
+    if (result == PCOLL_OK && (bound->inflight != 0 || bound->ready != NULL))
+        return PCOLL_PENDING;
+    return result;
 }
 
 static enum pcoll_result progress(struct pcoll_ofi_bound *bound)
 {
+    enum pcoll_result result;
+
     if (bound->nlinks > 0) {
         pcoll_ofi_poll_rails(bound);
         pcoll_ofi_read_inbox(bound);
     }
-    return fire_all(bound);
+    result = pcoll_ofi_flush(bound);
+    if (result == PCOLL_OK || result == PCOLL_PENDING)
+        result = pcoll_run_progress(&bound->shm.run, ofi_fire);
+    return settle(bound, result);
 }
 
-/* What can be sent at once goes before the first look at the network, which takes time. */
+/* Whatever can be sent at once is sent before the first poll of the network, which takes time. */
 static enum pcoll_result ofi_start(struct pcoll_bound *base)
 {
     struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(base);
-    struct pcoll_shm_bound *shm = &bound->shm;
-    const struct pcoll_shm_phase *phase = &shm->phases[shm->phase];
     enum pcoll_result result;
 
     if (bound->failed)
         return PCOLL_ERR_SYSTEM;
-    shm->phase = shm->phase + 1 == shm->nphases ? 0 : shm->phase + 1;
-    for (shm->npending = 0; shm->npending < phase->nqueues; shm->npending++)
-        shm->pending[shm->npending] = phase->queues[shm->npending];
     pcoll_ofi_read_inbox(bound);
-    result = fire_all(bound);
+    result = settle(bound, pcoll_run_start(&bound->shm.run, ofi_fire));
     return result == PCOLL_PENDING ? progress(bound) : result;
 }
 
-/* Not there yet: has a peer given up? */
+/* The instance is not complete: has a peer given up? */
 static enum pcoll_result check_failed(struct pcoll_ofi_bound *bound)
 {
     const struct pcoll_bootstrap *bootstrap = &bound->group->bootstrap;
@@ -136,8 +95,8 @@ static enum pcoll_result check_failed(struct pcoll_ofi_bound *bound)
     return PCOLL_ERR_SYSTEM;
 }
 
-/* Now and then poll for others what this plan does not use, which is all rails if it stays within
- * the node: they may still read here. */
+/* Now and then poll for other ranks the rails that this plan does not use, which are all rails if
+ * it stays within the node: they may still read here. */
 static void poll_for_others(struct pcoll_ofi_bound *bound)
 {
     const struct pcoll_ofi_group *group = bound->group;
@@ -163,7 +122,7 @@ static enum pcoll_result ofi_spin(struct pcoll_bound *base, unsigned spins)
     enum pcoll_result result = progress(bound);
 
     while (result == PCOLL_PENDING && spins-- > 0) {
-        pcoll_shm_relax();
+        pcoll_relax();
         result = progress(bound);
     }
     return result == PCOLL_PENDING ? ofi_progress(base) : result;
@@ -176,10 +135,10 @@ static void ofi_rest(struct pcoll_bound *base, unsigned usec)
     pcoll_ofi_leave_some();
     if (usec == 0)
         sched_yield();
-    else if (bound->nlinks == 0 && bound->shm.npending > 0)
+    else if (bound->nlinks == 0 && pcoll_run_waits(&bound->shm.run))
         pcoll_shm_rest(base, usec);
     else
-        usleep(usec); /* not in poll(2): what wakes it is often nothing that could be used */
+        usleep(usec); /* usleep rather than poll(2), which often wakes up for nothing useful */
 }
 
 static int ofi_suits(int one_node, const char *provider)

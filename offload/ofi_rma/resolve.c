@@ -1,4 +1,4 @@
-/* Binding: links to the neighbors on other nodes, channels to them, and from entries to steps. */
+/* Binding: links to the neighbors on other nodes, channels to them, and steps from entries. */
 #include <string.h>
 
 #include "offload/ofi_rma/binding.h"
@@ -37,7 +37,7 @@ static struct pcoll_ofi_channel describe(const struct pcoll_ofi_binding *b,
     return channel;
 }
 
-/* Where in the index the channel is, or is to be (Knuth, TAOCP 3, 6.4). */
+/* The position in the index where the channel is or belongs (Knuth, TAOCP 3, 6.4). */
 static int *find_channel(const struct pcoll_ofi_binding *b, const struct pcoll_ofi_channel *wanted)
 {
     const size_t parts[] = {(size_t)wanted->link, (size_t)wanted->rail, (size_t)wanted->counter,
@@ -53,7 +53,7 @@ static int *find_channel(const struct pcoll_ofi_binding *b, const struct pcoll_o
     return &b->index[i & b->index_mask];
 }
 
-/* An entry's channel; room must suffice. */
+/* The channel of an entry; there must be room for it. */
 static struct pcoll_ofi_channel *channel_of(const struct pcoll_ofi_binding *b,
                                             const struct pcoll_entry *entry, int link)
 {
@@ -74,7 +74,7 @@ static int has_channel(const struct pcoll_entry *entry)
     return entry->peer_counter != PCOLL_NONE || is_cell_put(entry);
 }
 
-/* The links are by rising rank, as the neighbors are. */
+/* Links are sorted by rank, as the neighbors are. */
 static int link_of(const struct pcoll_ofi_bound *bound, int rank)
 {
     int low = 0, high = bound->nlinks;
@@ -90,7 +90,7 @@ static int link_of(const struct pcoll_ofi_bound *bound, int rank)
     return low < bound->nlinks && bound->links[low].rank == rank ? low : PCOLL_NONE;
 }
 
-void pcoll_ofi_find_links(struct pcoll_ofi_binding *b, const int *local)
+void pcoll_ofi_find_links(struct pcoll_ofi_binding *b)
 {
     struct pcoll_ofi_bound *bound = b->bound;
     const struct pcoll_plan *plan = b->plan;
@@ -101,7 +101,7 @@ void pcoll_ofi_find_links(struct pcoll_ofi_binding *b, const int *local)
     bound->nrails = 1;
     memset(b->index, 0, (b->index_mask + 1) * sizeof(*b->index));
     for (int i = 0; i < plan->nneighbors; i++)
-        if (local[plan->neighbors[i]] == PCOLL_NONE) {
+        if (pcoll_shm_number(&b->shm, plan->neighbors[i]) == PCOLL_NONE) {
             b->ranks[bound->nlinks] = plan->neighbors[i];
             bound->links[bound->nlinks].nchannels = 0;
             bound->links[bound->nlinks++].rank = plan->neighbors[i];
@@ -143,10 +143,10 @@ static uint64_t remote_address(const struct pcoll_ofi_binding *b, int link, int 
     else if (place.buffer == PCOLL_RECV)
         where = c->rails[rail].recv;
     else if (place.buffer == PCOLL_TEMP)
-        offset += c->ncounters * PCOLL_SHM_LINE;
+        offset += c->ncounters * PCOLL_LINE_BYTES;
     else
-        offset = place.offset / PCOLL_CELL_BYTES * PCOLL_SHM_LINE +
-                 offsetof(struct pcoll_shm_line, cell) + place.offset % PCOLL_CELL_BYTES;
+        offset = place.offset / PCOLL_CELL_BYTES * PCOLL_LINE_BYTES +
+                 offsetof(struct pcoll_line, cell) + place.offset % PCOLL_CELL_BYTES;
     *key_p = where.key;
     return where.base + offset;
 }
@@ -168,7 +168,7 @@ static void resolve_move(const struct pcoll_ofi_binding *b, const struct pcoll_e
     step->remote = remote_address(b, link, rail_of(b, entry), entry->remote, &step->key);
 }
 
-/* A copy here, and a signal there when it is done. */
+/* A copy on this rank, and a signal to the peer when it is done. */
 static void resolve_copy(const struct pcoll_ofi_binding *b, const struct pcoll_entry *entry,
                          struct pcoll_ofi_step *step)
 {
@@ -178,7 +178,7 @@ static void resolve_copy(const struct pcoll_ofi_binding *b, const struct pcoll_e
         step->copy_bytes = (size_t)entry->bytes;
 }
 
-/* Data for a cell go with the sum, or in front of it. */
+/* The data of a cell travels with the sum, or before it. */
 static void resolve_cell(const struct pcoll_ofi_binding *b, const struct pcoll_entry *entry,
                          struct pcoll_ofi_step *step)
 {
@@ -203,8 +203,8 @@ static void resolve_step(const struct pcoll_ofi_binding *b, int index, struct pc
     struct pcoll_ofi_bound *bound = b->bound;
     int link = link_of(bound, entry->peer);
 
-    step->shm = &bound->shm.steps[index];
-    step->shm->to = step;
+    step->step = &bound->shm.run.steps[index];
+    step->step->own = step;
     step->way = &bound->links[link].ways[rail_of(b, entry)];
     step->move = (struct pcoll_ofi_request){.bound = bound, .step = step, .is_move = 1};
     step->signal = (struct pcoll_ofi_request){.bound = bound, .step = step};
@@ -227,7 +227,7 @@ void pcoll_ofi_resolve_steps(const struct pcoll_ofi_binding *b)
     int n = 0;
 
     for (int i = 0; i < b->plan->nentries; i++)
-        if (bound->shm.steps[i].kind == PCOLL_SHM_AWAY) {
+        if (bound->shm.run.steps[i].kind == PCOLL_SHM_AWAY) {
             bound->steps[n].outgoing = bound->mailbox + pcoll_ofi_inbox_slots(b) + n;
             resolve_step(b, i, &bound->steps[n]);
             n++;

@@ -1,5 +1,5 @@
 /* Binding: the swap with the neighbors on other nodes: addresses and keys of each rail, where the
- * neighbor's slots are here, and which channels I shall use there. */
+ * neighbor's slots are in this rank's inbox, and which channels this rank will use there. */
 #include "offload/ofi_rma/binding.h"
 
 static struct pcoll_ofi_where where_is(const struct pcoll_ofi_region *region)
@@ -34,7 +34,7 @@ static void write_card(const struct pcoll_ofi_binding *b, int link)
     }
 }
 
-/* A neighbor's channels become sources here. */
+/* A neighbor's channels become sources on this rank. */
 static void read_channels(const struct pcoll_ofi_binding *b, int link)
 {
     struct pcoll_ofi_bound *bound = b->bound;

@@ -1,8 +1,9 @@
 /*
- * Unbinding.  It is local, but a neighbor that has not yet unbound the plan may still write credits
- * here, or read communication buffers.  So an unbound plan says farewell to its neighbors on other
- * nodes, and its memory is kept, registered, until they have all said so too: by every rail, since
- * the farewell on one tells nothing of what is still on its way on another.
+ * Unbinding. It is local, but a neighbor that has not yet unbound the plan may still write credits
+ * here, or read communication buffers. An unbound plan therefore says farewell to its neighbors on
+ * other nodes, and its memory stays registered until all of them have said farewell, too. A
+ * farewell is sent on every rail, since one rail says nothing about what is still in flight on
+ * another.
  */
 #include "offload/ofi_rma/state.h"
 
@@ -34,7 +35,7 @@ void pcoll_ofi_leave_some(void)
     }
 }
 
-/* User memory is the user's again; what peers could still want of it they have had. */
+/* User memory belongs to the user again; peers have completed all their accesses to it. */
 void pcoll_ofi_rma_unbind(struct pcoll_bound *base)
 {
     struct pcoll_ofi_bound *bound;
@@ -67,7 +68,7 @@ int pcoll_ofi_rma_lingering(void)
     return n;
 }
 
-/* The endpoint goes first: it may still have operations of these plans. */
+/* The endpoint is closed first: it may still have operations of these plans. */
 void pcoll_ofi_rma_finalize(void)
 {
     for (int i = 0; i < 100 && leaving != NULL; i++)

@@ -1,8 +1,9 @@
 /*
- * Binding: ranks ask their neighbors for what they will write to or read, and get the keys.
+ * Binding: ranks ask their neighbors for the memory that they will write to or read, and receive
+ * the keys.
  *
- * All take the same steps, whatever has failed at some of them; they agree before the first message
- * and after the last.
+ * All ranks take the same steps, whatever has failed on some of them; they agree before the first
+ * message and after the last.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -10,10 +11,10 @@
 
 #include "offload/ofi_trigger/state.h"
 
-/* Something of a neighbor that this rank's entries write to or read. */
+/* Memory of a neighbor that this rank's entries write to or read. */
 struct place {
     int32_t buffer;  /* PCOLL_NONE: the doorbell of `counter` */
-    int32_t counter; /* which the writes raise, or PCOLL_NONE */
+    int32_t counter; /* the counter that the writes raise, or PCOLL_NONE */
 };
 
 struct want {
@@ -27,17 +28,17 @@ struct key {
 
 struct letter {
     struct pcoll_ofi_name name;
-    struct key farewell; /* where the reader's farewell goes */
+    struct key farewell; /* for the reader's farewell */
     int32_t nwants;
     int32_t pad;
-    /* then the wants */
+    /* followed by the requests */
 };
 
 struct binding {
     struct trigger_bound *bound;
     const struct pcoll_plan *plan;
     size_t want_bytes, letter_bytes, keys_bytes;
-    int most;                   /* wants of any rank of any neighbor */
+    int most;                   /* the most requests of any rank to any neighbor */
     char *own, *theirs;         /* [neighbor]: letters */
     struct key *given, *got;    /* [neighbor][most] */
     int *neighbor_of, *want_of; /* [entry] */
@@ -77,7 +78,7 @@ static struct place place_of(const struct pcoll_entry *entry)
                           .counter = entry->peer_counter};
 }
 
-/* What an entry wants of which peer. */
+/* The memory that an entry requests, and the peer that owns it. */
 struct wanted {
     int peer, entry;
     struct place place;
@@ -96,8 +97,8 @@ static int by_want(const void *left, const void *right)
     return 0;
 }
 
-/* Number the wants of each neighbor: want_of[entry]; the most of one neighbor.  Entries that want
- * the same share a number. */
+/* Number the requests to each neighbor in want_of[entry], and return the most to one neighbor.
+ * Entries that request the same memory share a number. */
 static int number_wants(struct binding *b, struct wanted *wanted)
 {
     const struct pcoll_plan *plan = b->plan;
@@ -218,7 +219,7 @@ static enum pcoll_result give(struct binding *b, const struct want *want, struct
     return PCOLL_OK;
 }
 
-/* Register what the neighbors hint. */
+/* Register what the neighbors request. */
 static enum pcoll_result give_all(struct binding *b)
 {
     int n = b->plan->nneighbors;
@@ -273,7 +274,7 @@ static enum pcoll_result make_works(struct binding *b)
     return result;
 }
 
-/* Wishes out, keys back.  A rank that has failed still answers. */
+/* Send requests and return keys. A rank that has failed still answers. */
 static enum pcoll_result talk(struct binding *b)
 {
     const struct pcoll_bootstrap *boot = &b->bound->group->bootstrap;
@@ -337,7 +338,8 @@ static void release(struct binding *b)
     free(b->neighbor_of);
 }
 
-/* The size of letters is agreed on first; who cannot even hold them tells by a second vote. */
+/* The ranks first agree on the size of letters; a rank that cannot allocate them says so in a
+ * second vote. */
 static enum pcoll_result bind_together(struct binding *b, const struct pcoll_bootstrap *boot,
                                        const struct pcoll_memory *memory)
 {

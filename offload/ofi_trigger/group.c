@@ -1,4 +1,4 @@
-/* Groups, and whether the provider can do what this medium is made of. */
+/* Groups, and the probe of whether the provider has what this medium needs. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "offload/ofi_trigger/state.h"
 
-#define PROBE_SECONDS 5 /* what takes longer than this will never come */
+#define PROBE_SECONDS 5 /* a probe that takes longer will never complete */
 
 struct trigger_process pcoll_trigger_process;
 
@@ -26,7 +26,7 @@ static void report_error(const struct trigger_work *w, const char *error)
     bootstrap->report(bootstrap->context, text);
 }
 
-/* An error of an operation: its plan fails. */
+/* An operation has failed: so does its plan. */
 static void on_event(void *context, const char *error)
 {
     struct trigger_work *work = context;
@@ -39,7 +39,7 @@ static void on_event(void *context, const char *error)
         report_error(work, error);
 }
 
-/* What the probe is made of: counter `from` triggers a write to our own memory, which `to` counts;
+/* The objects of the probe: counter `from` triggers a write to our own memory, which `to` counts;
  * `done` counts the write itself. */
 struct probe {
     struct pcoll_ofi_endpoint *endpoint;
@@ -86,7 +86,7 @@ static int queue_probe(struct probe *p, fi_addr_t self)
     return fi_control(&p->endpoint->domain->fid, FI_QUEUE_WORK, &w->work);
 }
 
-/* Nothing before the trigger, the data and both counts after it. */
+/* Nothing has happened before the trigger; the data and both counts have arrived after it. */
 static int is_done(struct probe *p)
 {
     time_t end = time(NULL) + PROBE_SECONDS;

@@ -1,19 +1,19 @@
 /*
  * Start and progress of the medium `ofi_trigger`.
  *
- * Deferred work is done once, so each start queues the works of its phase again, with thresholds
- * that are higher by what the counters have gained.  Works of one counter are queued by rising
- * threshold, as `sockets` does them in the order queued.
+ * Deferred work is executed once, so each start queues the works of its phase again, with
+ * thresholds that are higher by the gains of the counters. The works of one counter are queued in
+ * ascending order of threshold, as `sockets` executes them in the order queued.
  *
- * A work whose threshold has been reached when it is queued is done on the spot, and may overtake
- * one queued before it that the provider's thread is just about to do.  A plan that needs order
- * therefore holds its counters down while it queues: thresholds are higher by an `arm` that is more
- * than all peers can signal in the meantime, and which the start adds last.  Then the provider
- * finds all works in their order.
+ * A work whose threshold has already been reached is executed as soon as it is queued, and may
+ * overtake an earlier one that the provider's thread is just about to execute. A plan that requires
+ * order therefore arms its counters while it queues: thresholds are higher by an `arm` that is
+ * more than all peers can signal in the meantime, and the start adds the arm last. The provider
+ * then finds all works in their order.
  *
- * A counter has 31 bits on `sockets`.  When one has come far its owner sets it back by adding a
- * negative value, between instances: no work is queued then, and signals that come are +1 wherever
- * it stands.
+ * A counter has 31 bits on `sockets`. When a counter approaches that, its owner resets it between
+ * instances by adding a negative value: no work is queued then, and arriving signals add 1 whatever
+ * its value.
  */
 #include "offload/ofi_trigger/ofi_trigger.h"
 
@@ -62,7 +62,7 @@ static void set_back(struct trigger_counter *counter, uint64_t capacity)
     counter->base = 0;
 }
 
-/* Move on to the phase of this start; what the counters gained in the last cycle is past. */
+/* Move on to the phase of this start; the gains of the last cycle are history. */
 static void turn(struct trigger_bound *b)
 {
     b->phase = (int)(b->starts % (uint64_t)b->nphases);
@@ -120,7 +120,7 @@ static enum pcoll_result queue_entry(struct trigger_bound *b, int i)
     return queue(b, i, threshold);
 }
 
-/* Queue what is not yet queued; PCOLL_PENDING if the provider is full for now. */
+/* Queue what is not queued yet; PCOLL_PENDING if the provider is full for now. */
 static enum pcoll_result queue_phase(struct trigger_bound *b)
 {
     const struct pcoll_phase *phase = phase_of(b);
@@ -138,7 +138,7 @@ static enum pcoll_result queue_phase(struct trigger_bound *b)
     return result;
 }
 
-/* Copy within own memory, then signal.  PCOLL_PENDING: not yet. */
+/* Copy within the rank's own memory, then signal. PCOLL_PENDING: not yet. */
 static enum pcoll_result copy(struct trigger_bound *b, int i)
 {
     const struct pcoll_entry *entry = &b->plan->entries[i];
@@ -175,7 +175,7 @@ static enum pcoll_result copy_all(struct trigger_bound *b)
     return left ? PCOLL_PENDING : PCOLL_OK;
 }
 
-/* Have all triggers been reached and all works been done? */
+/* True if all triggers have been reached and all works are done. */
 static int is_reached(struct trigger_bound *b)
 {
     for (; b->waiting < b->ncounters; b->waiting++)
@@ -231,7 +231,7 @@ static enum pcoll_result trigger_spin(struct pcoll_bound *bound, unsigned spins)
     return result;
 }
 
-/* The provider's thread wants the core more than we do. */
+/* The provider's thread needs the core more than this rank does. */
 static void trigger_rest(struct pcoll_bound *b, unsigned usec)
 {
     const struct timespec time = {usec / 1000000, (long)(usec % 1000000) * 1000};
@@ -243,8 +243,8 @@ static void trigger_rest(struct pcoll_bound *b, unsigned usec)
         nanosleep(&time, NULL);
 }
 
-/* `sockets` emulates deferred work with a thread that needs a core of its own, so it must be
- * requested explicitly. */
+/* `sockets` emulates deferred work with a thread that needs a core of its own, so the user must
+ * request it explicitly. */
 static int trigger_suits(int one_node, const char *provider)
 {
     return !one_node && provider != NULL && strncmp(provider, "cxi", 3) == 0;

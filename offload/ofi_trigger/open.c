@@ -1,4 +1,4 @@
-/* What a bound plan needs on its own rank: counters, memory, registrations, levels. */
+/* What a bound plan needs on its own rank: counters, memory, registrations, thresholds. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@ static void report(const struct trigger_bound *b, const char *message)
     b->group->bootstrap.report(b->group->bootstrap.context, message);
 }
 
-/* Works of the fullest phase, or the farewells. */
+/* The number of works of the largest phase, or of the farewells. */
 static int works_of(const struct pcoll_plan *plan)
 {
     int most = plan->nneighbors;
@@ -21,7 +21,7 @@ static int works_of(const struct pcoll_plan *plan)
     return most;
 }
 
-/* Take from the budget of the process. */
+/* Take counters and works from the budget of the process. */
 static enum pcoll_result reserve(struct trigger_bound *b)
 {
     const struct pcoll_ofi_trigger_settings *s = &pcoll_ofi_trigger_settings;
@@ -94,7 +94,7 @@ static enum pcoll_result open_counters(struct trigger_bound *b)
     return PCOLL_OK;
 }
 
-/* Memory that this rank's own works read or write. */
+/* Register the memory that this rank's own works read or write. */
 static enum pcoll_result register_local(struct trigger_bound *b)
 {
     enum pcoll_result result =
@@ -145,7 +145,7 @@ static void find_levels(struct trigger_bound *b, int p)
     }
 }
 
-/* The arm of a counter is more than what can come in a cycle and the next. */
+/* The arm of a counter exceeds what can arrive in a cycle and the next. */
 static enum pcoll_result find_arms(struct trigger_bound *b)
 {
     for (int c = 0; c < b->ncounters; c++) {

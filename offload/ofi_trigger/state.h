@@ -1,6 +1,6 @@
 /*
- * The state of the medium `ofi_trigger`; the idea is told in ofi_trigger.h.  Not for use outside
- * ofi_trigger*.c and its test.
+ * The state of the medium `ofi_trigger`; ofi_trigger.h explains the idea. Only ofi_trigger*.c and
+ * their test may use this.
  */
 #ifndef PCOLL_OFI_TRIGGER_STATE_H
 #define PCOLL_OFI_TRIGGER_STATE_H
@@ -17,15 +17,16 @@ struct trigger_group {
     struct pcoll_group base;
     struct pcoll_bootstrap bootstrap;
     struct pcoll_ofi_endpoint *endpoint;
-    int refs; /* the user's and those of bound plans */
+    int refs; /* the user's, and one for each bound plan */
 };
 
 /* A counter of the plan. */
 struct trigger_counter {
     struct fid_cntr *cntr;
-    uint64_t base; /* its value where the present cycle began, as far as this rank has started */
+    uint64_t base; /* its value at the beginning of the current cycle, as far as this rank has
+                    * started */
     uint64_t arm;  /* what a start adds when all works are queued; see ofi_trigger.c */
-    struct pcoll_ofi_region doorbell; /* if a peer asked for it */
+    struct pcoll_ofi_region doorbell; /* if a peer has requested it */
 };
 
 /* A buffer of this rank as peers see it: registered with a counter that their puts raise, or with
@@ -35,31 +36,31 @@ struct trigger_window {
     struct pcoll_ofi_region region;
 };
 
-/* One entry, ready to be queued.  The provider has it until it is done. */
+/* One entry, ready to be queued. The provider owns it until it is done. */
 struct trigger_work {
-    struct fi_deferred_work work; /* first: the queue of completions gives its address back */
+    struct fi_deferred_work work; /* first, since the completion queue returns its address */
     struct trigger_bound *bound;
     struct fi_op_rma rma;
     struct fi_op_cntr add;
     struct iovec local;
     struct fi_rma_iov remote;
     void *desc;
-    int exists; /* WAIT has none, COPY only if it signals a peer */
+    int exists; /* false for WAIT, and for COPY unless it signals a peer */
 };
 
 /* What a rank tells its neighbors when it unbinds a plan. */
 enum trigger_farewell { TRIGGER_HERE, TRIGGER_LEFT, TRIGGER_FAILED };
 
-/* Words of a plan that the network reads and writes; the last are the neighbors' farewells. */
+/* Words of a plan that the network reads and writes; the neighbors' farewells come last. */
 enum trigger_bell { BELL_OF_PEERS, BELL_FOR_PEERS, BELL_FAREWELL, BELL_FAREWELLS };
 
-/* The peer, and what of its memory. */
+/* Memory of a peer, with its address and key. */
 struct trigger_target {
     fi_addr_t peer;
     uint64_t key, base;
 };
 
-/* A neighbor, for when this rank leaves. */
+/* A neighbor, as this rank needs it when it leaves. */
 struct trigger_neighbor {
     struct trigger_target word; /* where the farewell goes */
     struct trigger_work work;
@@ -68,42 +69,42 @@ struct trigger_neighbor {
 struct trigger_bound {
     struct pcoll_bound base;
     struct trigger_group *group;
-    struct trigger_bound *next; /* of those that linger */
+    struct trigger_bound *next; /* in the list of lingering plans */
     const struct pcoll_plan *plan;
     struct pcoll_ofi_endpoint *endpoint;
     int nphases, ncounters;
 
-    struct trigger_counter *counters; /* [ncounters + 1]: the last counts works that are done */
+    struct trigger_counter *counters; /* [ncounters + 1]: the last one counts completed works */
     struct trigger_work *works;       /* [nentries] */
     struct trigger_window *windows;
     int nwindows;
     struct pcoll_ofi_region local[PCOLL_NUM_BUFFERS]; /* for this rank's own works */
     struct trigger_neighbor *neighbors;               /* [nneighbors] */
     int nneighbors;
-    int told;                /* neighbors whose farewell has been queued */
+    int told;                /* number of neighbors whose farewell has been queued */
     time_t left_at;          /* when all neighbors were seen to have left, or 0 */
     _Atomic uint64_t *bells; /* [BELL_FAREWELLS + nneighbors] */
     struct pcoll_ofi_region bell_region;
     char *buffers[PCOLL_NUM_BUFFERS];
     uint64_t sizes[PCOLL_NUM_BUFFERS];
 
-    /* [nphases * ncounters]: what an instance waits for, and what the counter has gained from all
-     * ranks, from the start of the cycle to the end of the phase. */
+    /* [nphases * ncounters]: what an instance waits for, and the counter's gain from all ranks,
+     * from the start of the cycle to the end of the phase. */
     uint64_t *need, *total;
-    int *data;   /* [nphases]: works that the last counter counts */
-    char *armed; /* [nphases * ncounters]: held down while works are queued? */
+    int *data;   /* [nphases]: number of works that the last counter counts */
+    char *armed; /* [nphases * ncounters]: whether it is armed while works are queued */
     int *copies; /* entries to copy in this instance, [ncopies] */
     int ncopies;
 
     uint64_t starts;
     int phase, active, failed;
-    int queued;  /* entries of the phase that are queued */
-    int waiting; /* counter that is looked at */
+    int queued;  /* number of entries of the phase that are queued */
+    int waiting; /* the counter that is polled */
     int reserved_counters, reserved_works;
     uint64_t capacity;
 };
 
-/* Of this process. */
+/* The state of this process. */
 struct trigger_process {
     struct pcoll_ofi_endpoint *endpoint; /* kept open until finalize */
     struct trigger_bound *lingering;     /* unbound here, but perhaps not by all neighbors */
@@ -139,7 +140,7 @@ void pcoll_trigger_group_release(struct trigger_group *group);
 unsigned pcoll_trigger_group_provides(const struct pcoll_group *group);
 enum pcoll_result pcoll_trigger_combine(struct pcoll_group *group, uint64_t *words, int n);
 
-/* Of the process. */
+/* For the whole process. */
 void pcoll_trigger_poll(void);
 int pcoll_trigger_lingering(void);
 void pcoll_trigger_finalize(void);
@@ -152,18 +153,19 @@ enum pcoll_result pcoll_trigger_bind(struct pcoll_group *group, const struct pco
 /* ofi_trigger/unbind.c */
 void pcoll_trigger_unbind(struct pcoll_bound *bound);
 
-/* End those of the lingering plans that no neighbor needs any more; with `all`, the others too. */
+/* Destroy the lingering plans that no neighbor needs any more; with `all`, the others too. */
 void pcoll_trigger_sweep(int all);
 
-/* ofi_trigger/open.c: what a plan needs here, before and after the peers have been asked. */
+/* ofi_trigger/open.c: what a plan needs on this rank, before and after the peers have been
+ * asked. */
 enum pcoll_result pcoll_trigger_open(struct trigger_bound *bound, const struct pcoll_plan *plan,
                                      const struct pcoll_memory *memory) PCOLL_MUST_CHECK;
 void pcoll_trigger_close(struct trigger_bound *bound);
 
-/* ofi_trigger/work.c: the work of an entry; the peer's address and key must be known. */
+/* ofi_trigger/work.c: set up the work of an entry; the peer's address and key must be known. */
 void pcoll_trigger_work(struct trigger_bound *bound, int entry,
                         const struct trigger_target *target);
-/* The work that writes the farewell to a neighbor. */
+/* Set up the work that writes the farewell to a neighbor. */
 void pcoll_trigger_farewell_work(struct trigger_bound *bound, struct trigger_neighbor *neighbor);
 
 #endif /* PCOLL_OFI_TRIGGER_STATE_H */

@@ -1,7 +1,8 @@
 /*
- * Unbinding.  It is local, but a neighbor that has not yet unbound the plan may still signal here,
- * or read communication buffers.  So an unbound plan says farewell to its neighbors, by a write to
- * a word that each of them keeps for it, and lingers until they have all said so too.
+ * Unbinding. It is local, but a neighbor that has not yet unbound the plan may still signal here,
+ * or read communication buffers. An unbound plan therefore says farewell to its neighbors, by a
+ * write to a word that each of them keeps for it, and lingers until all of them have said farewell,
+ * too.
  */
 #include <rdma/fi_errno.h>
 
@@ -9,7 +10,7 @@
 
 #define PATIENCE_SECONDS 2 /* for an acknowledgment, when all neighbors have left */
 
-/* Queue what of the farewells the provider takes.  It may refuse one: a neighbor that it cannot
+/* Queue as many farewells as the provider accepts. It may refuse one: a neighbor that it cannot
  * reach will not wait for it. */
 static void say_farewell(struct trigger_bound *b)
 {
@@ -30,8 +31,8 @@ static void say_farewell(struct trigger_bound *b)
     }
 }
 
-/* What the neighbors have said: the least of it, but TRIGGER_FAILED counts only when all have
- * spoken. */
+/* What the neighbors have said: the least of it, except that TRIGGER_FAILED counts only when all
+ * have spoken. */
 static enum trigger_farewell hear_farewells(const struct trigger_bound *b)
 {
     enum trigger_farewell heard = TRIGGER_LEFT;
@@ -47,8 +48,8 @@ static enum trigger_farewell hear_farewells(const struct trigger_bound *b)
     return heard;
 }
 
-/* Have the counters gained all that the instances started bring?  Without order a farewell may have
- * overtaken signals. */
+/* True if the counters have gained everything that the started instances signal. Without order a
+ * farewell may have overtaken signals. */
 static int has_all_signals(const struct trigger_bound *b)
 {
     const uint64_t *total = b->total + (size_t)b->phase * (size_t)b->ncounters;
@@ -59,7 +60,7 @@ static int has_all_signals(const struct trigger_bound *b)
     return 1;
 }
 
-/* Does no neighbor need it any more? */
+/* True if no neighbor needs the plan any more. */
 static int is_left(struct trigger_bound *b)
 {
     enum trigger_farewell heard;
@@ -71,8 +72,8 @@ static int is_left(struct trigger_bound *b)
     return heard == TRIGGER_FAILED || (heard == TRIGGER_LEFT && has_all_signals(b));
 }
 
-/* Are the farewells acknowledged, so that the provider has done with this plan?  Its thread may
- * still hold a counter: who adds 0 waits for it. */
+/* True if the farewells are acknowledged, so that the provider has finished with this plan. Its
+ * thread may still hold a counter: adding 0 waits for it. */
 static int is_done(struct trigger_bound *b)
 {
     if (!trigger_reached(&b->counters[b->ncounters], 0))
@@ -82,8 +83,9 @@ static int is_done(struct trigger_bound *b)
     return 1;
 }
 
-/* A neighbor that has heard the farewell may close its endpoint before the acknowledgment is out,
- * as the last step of its MPI_Finalize: then it never comes, and nobody needs it. */
+/* A neighbor that has received the farewell may close its endpoint before the acknowledgment is
+ * sent, as the last step of its MPI_Finalize: then the acknowledgment never arrives, and no rank
+ * needs it. */
 static int is_waiting(struct trigger_bound *b)
 {
     if (b->failed)

@@ -1,4 +1,4 @@
-/* From an entry to a struct fi_deferred_work. */
+/* Turns an entry into a struct fi_deferred_work. */
 #include "offload/ofi_trigger/state.h"
 
 static void make_add(struct trigger_bound *bound, struct trigger_work *w,
@@ -17,7 +17,7 @@ static void set_bell(struct trigger_bound *bound, struct trigger_work *w, enum t
     w->desc = bound->bell_region.desc;
 }
 
-/* Where an RMA operation begins here, and the registration that covers it. */
+/* Where an RMA operation begins on this rank, and the registration that covers it. */
 static void set_local(struct trigger_bound *bound, struct trigger_work *w,
                       const struct pcoll_entry *entry)
 {
@@ -30,7 +30,7 @@ static void set_local(struct trigger_bound *bound, struct trigger_work *w,
     }
 }
 
-/* From what `local` names to the target, `offset` bytes on. */
+/* The move between what `local` names and the target, `offset` bytes on. */
 static void set_rma(struct trigger_bound *bound, struct trigger_work *w,
                     const struct trigger_target *target, uint64_t offset)
 {
@@ -63,8 +63,8 @@ static void make_rma(struct trigger_bound *bound, struct trigger_work *w,
         w->work.op_type = FI_OP_READ;
 }
 
-/* At start: by the counter of works that are done, which is never below 0.  The signal of a copy is
- * queued when the copy is done. */
+/* Works without trigger use the counter of completed works, which is never below 0. The signal of a
+ * copy is queued when the copy is done. */
 void pcoll_trigger_work(struct trigger_bound *bound, int i, const struct trigger_target *target)
 {
     const struct pcoll_entry *entry = &bound->plan->entries[i];
@@ -81,7 +81,7 @@ void pcoll_trigger_work(struct trigger_bound *bound, int i, const struct trigger
         make_add(bound, w, entry);
 }
 
-/* By the counter of works that are done, as above; counted there. */
+/* Triggered and counted by the counter of completed works, as above. */
 void pcoll_trigger_farewell_work(struct trigger_bound *bound, struct trigger_neighbor *neighbor)
 {
     struct trigger_work *w = &neighbor->work;

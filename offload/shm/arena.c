@@ -1,8 +1,9 @@
 /*
  * Shared memory of a group; the contract is in shm/arena.h.
  *
- * Rank 0 keeps the books and grants blocks.  A new chunk is as large as what was there, but not
- * more than GROWTH larger than it must be; if the system refuses that, just as large as it must be.
+ * Rank 0 does the bookkeeping and grants blocks. A new chunk is as large as all existing ones
+ * together, but at most GROWTH larger than needed; if the system refuses that, it is just as large
+ * as needed.
  */
 #include "offload/shm/arena.h"
 
@@ -18,19 +19,19 @@
 
 #define FIRST_CHUNK ((size_t)16 * 1024)
 #define GROWTH ((size_t)1024 * 1024)
-#define SPARE ((size_t)1024 * 1024) /* kept, though unused */
+#define SPARE ((size_t)1024 * 1024) /* kept although unused */
 
-enum { MAX_DROPS = 8 }; /* chunks that ranks are told to give up at a time */
+enum { MAX_DROPS = 8 }; /* number of chunks that ranks are told to give up at a time */
 
 /* Rank 0's answer to a request for a block. */
 struct grant {
     int32_t result;
     int32_t chunk;
     uint64_t offset;
-    uint64_t chunk_bytes;           /* of a chunk to be mapped first, or 0 */
+    uint64_t chunk_bytes;           /* size of a chunk that must be mapped first, or 0 */
     struct pcoll_shm_object object; /* that chunk */
     struct pcoll_process_id creator;
-    uint64_t creator_base; /* where the creator has mapped it */
+    uint64_t creator_base; /* address at which the creator has mapped it */
     int16_t drops[MAX_DROPS], ndrops;
 };
 
@@ -75,7 +76,7 @@ static struct pcoll_shm_block *block_at(const struct pcoll_shm_arena *arena, int
 
 /* ---- chunks, on all ranks ---- */
 
-/* Room for chunk `number`: numbers are used again, and the same on all ranks. */
+/* Make room for chunk `number`; numbers are reused, and are the same on all ranks. */
 static enum pcoll_result make_room(struct pcoll_shm_arena *arena, int number)
 {
     struct pcoll_shm_chunk *chunks;
@@ -101,7 +102,7 @@ static int map_chunk(struct pcoll_shm_arena *arena, int number, int fd, size_t b
     return 0;
 }
 
-/* Not rank 0: map what that has made. */
+/* On the other ranks: map the chunk that rank 0 has made. */
 static int open_chunk(struct pcoll_shm_arena *arena, const struct grant *grant)
 {
     int fd, error = pcoll_shm_object_open(&grant->object, &fd);
@@ -113,8 +114,8 @@ static int open_chunk(struct pcoll_shm_arena *arena, const struct grant *grant)
     return error;
 }
 
-/* A rank that is a thread of rank 0's process shares its mapping.  When others cannot open an
- * object, it is made again in /dev/shm, and only then that is worth a message. */
+/* A rank that is a thread of rank 0's process shares its mapping. If other ranks cannot open an
+ * object, it is made again in /dev/shm, and only a failure there causes a message. */
 static enum pcoll_result attach_chunk(struct pcoll_shm_arena *arena,
                                       const struct pcoll_bootstrap *bootstrap,
                                       const struct grant *grant)
@@ -130,7 +131,7 @@ static enum pcoll_result attach_chunk(struct pcoll_shm_arena *arena,
     }
     error = open_chunk(arena, grant);
     if (error != 0 && grant->object.in_dev_shm)
-        report_errno(bootstrap, "cannot map what rank 0 made in /dev/shm", error);
+        report_errno(bootstrap, "cannot map the object of rank 0 in /dev/shm", error);
     return error == 0 ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 
@@ -145,7 +146,7 @@ static void detach_chunk(struct pcoll_shm_arena *arena, int number)
     unmap_chunk(&arena->chunks[number]);
 }
 
-/* ---- rank 0: what is in use, and what is not any more ---- */
+/* ---- rank 0: which blocks and chunks are in use ---- */
 
 static int is_released(const void *context, const struct pcoll_extent *extent)
 {
@@ -154,7 +155,7 @@ static int is_released(const void *context, const struct pcoll_extent *extent)
     return atomic_load_explicit(&block->users, memory_order_acquire) == 0;
 }
 
-/* The pages go back at once, whoever still maps them. */
+/* Frees the pages at once, even if other ranks still map them. */
 static void empty_chunk(struct pcoll_shm_arena *arena, int number)
 {
     struct pcoll_shm_chunk *chunk = &arena->chunks[number];
@@ -180,7 +181,7 @@ static int find_unused(const struct pcoll_shm_arena *arena)
     return found;
 }
 
-/* Give unused chunks back, the largest first, until no more than `limit` bytes are left. */
+/* Give unused chunks back, the largest first, until at most `limit` bytes are left. */
 static void trim(struct pcoll_shm_arena *arena, size_t limit)
 {
     while (arena->total > limit) {
@@ -232,7 +233,7 @@ static int create_sized(struct pcoll_shm_arena *arena, int in_dev_shm, size_t by
     return 0;
 }
 
-/* A little larger than it must be, but only if there is room for it. */
+/* Create a chunk a little larger than needed, but only if there is room for it. */
 static int create_some(struct pcoll_shm_arena *arena, size_t bytes, struct grant *grant)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -279,6 +280,11 @@ static enum pcoll_result create_chunk(struct pcoll_shm_arena *arena,
 
 /* ---- granting ---- */
 
+static size_t block_bytes(const struct pcoll_shm_wish *wish)
+{
+    return round_up(wish->bytes, PCOLL_LINE_BYTES) + PCOLL_LINE_BYTES;
+}
+
 static enum pcoll_result find_room(struct pcoll_shm_arena *arena,
                                    const struct pcoll_bootstrap *bootstrap, size_t bytes,
                                    struct grant *grant)
@@ -307,21 +313,22 @@ static enum pcoll_result find_room(struct pcoll_shm_arena *arena,
 }
 
 static void grant_block(struct pcoll_shm_arena *arena, const struct pcoll_bootstrap *bootstrap,
-                        size_t bytes, struct grant *grant)
+                        const struct pcoll_shm_wish *wish, struct grant *grant)
 {
     struct pcoll_shm_block *block;
 
-    grant->result = (int32_t)find_room(arena, bootstrap, bytes, grant);
+    grant->result = (int32_t)find_room(arena, bootstrap, block_bytes(wish), grant);
     announce_drops(arena, grant);
     if (grant->result != PCOLL_OK)
         return;
     block = block_at(arena, grant->chunk, (size_t)grant->offset);
-    memset((void *)block, 0, bytes);
+    memset((void *)block, 0, PCOLL_LINE_BYTES);
+    wish->clear(wish->context, (char *)block + PCOLL_LINE_BYTES);
     atomic_store_explicit(&block->users, (uint32_t)arena->nranks, memory_order_release);
 }
 
-/* Map the new chunk everywhere or nowhere.  PCOLL_PENDING: not all ranks can open a memfd; once
- * more, then. */
+/* Map the new chunk on all ranks or on none. PCOLL_PENDING: not all ranks can open a memfd, so try
+ * once more. */
 static enum pcoll_result share_chunk(struct pcoll_shm_arena *arena,
                                      const struct pcoll_bootstrap *bootstrap,
                                      const struct grant *grant)
@@ -343,14 +350,14 @@ static enum pcoll_result share_chunk(struct pcoll_shm_arena *arena,
 }
 
 static enum pcoll_result carve_once(struct pcoll_shm_arena *arena,
-                                    const struct pcoll_bootstrap *bootstrap, size_t bytes,
-                                    struct grant *grant)
+                                    const struct pcoll_bootstrap *bootstrap,
+                                    const struct pcoll_shm_wish *wish, struct grant *grant)
 {
     enum pcoll_result result;
 
     memset(grant, 0, sizeof(*grant));
     if (arena->rank == 0)
-        grant_block(arena, bootstrap, bytes, grant);
+        grant_block(arena, bootstrap, wish, grant);
     result = pcoll_tell(bootstrap, grant, sizeof(*grant));
     if (result != PCOLL_OK)
         return result;
@@ -362,15 +369,15 @@ static enum pcoll_result carve_once(struct pcoll_shm_arena *arena,
 }
 
 enum pcoll_result pcoll_shm_carve(struct pcoll_shm_arena *arena,
-                                  const struct pcoll_bootstrap *bootstrap, size_t bytes,
+                                  const struct pcoll_bootstrap *bootstrap,
+                                  const struct pcoll_shm_wish *wish,
                                   struct pcoll_shm_block **block_p)
 {
-    size_t all = round_up(bytes, PCOLL_SHM_LINE) + PCOLL_SHM_LINE;
     struct grant grant;
     enum pcoll_result result;
 
     do
-        result = carve_once(arena, bootstrap, all, &grant);
+        result = carve_once(arena, bootstrap, wish, &grant);
     while (result == PCOLL_PENDING);
     if (result == PCOLL_OK)
         *block_p = block_at(arena, grant.chunk, (size_t)grant.offset);

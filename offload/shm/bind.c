@@ -1,4 +1,5 @@
-/* Binding: from entries to steps with addresses.  Everything a start needs is made here. */
+/* Binding: turns entries into steps with addresses. Everything that a start needs is prepared
+ * here. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,31 +10,46 @@
 /* What each rank tells all others. */
 struct pcoll_shm_card {
     int64_t pid;
-    uint64_t send, recv; /* addresses at the owner */
+    uint64_t send, recv; /* addresses in the owner's process */
     uint64_t ncounters, temp_bytes;
-    uint64_t longest; /* that this rank moves to or from user memory of another */
+    uint64_t longest; /* the longest move of this rank to or from user memory of another rank */
+    uint64_t result;  /* this rank's result so far */
 };
 
 static size_t area_bytes(const struct pcoll_shm_card *card)
 {
-    size_t temp = (size_t)(card->temp_bytes + PCOLL_SHM_LINE - 1) / PCOLL_SHM_LINE;
+    size_t temp = (size_t)(card->temp_bytes + PCOLL_LINE_BYTES - 1) / PCOLL_LINE_BYTES;
 
-    return ((size_t)card->ncounters + temp) * PCOLL_SHM_LINE;
+    return ((size_t)card->ncounters + temp) * PCOLL_LINE_BYTES;
 }
 
-static int number(const struct pcoll_shm_binding *b, int rank)
+static int by_value(const void *left, const void *right)
 {
-    return b->local ? b->local[rank] : rank;
+    const int a = *(const int *)left, b = *(const int *)right;
+
+    return (a > b) - (a < b);
+}
+
+int pcoll_shm_number(const struct pcoll_shm_binding *b, int rank)
+{
+    const int *found;
+
+    if (b->ranks == NULL)
+        return rank;
+    if (b->is_alone && rank != b->plan->rank)
+        return PCOLL_NONE;
+    found = bsearch(&rank, b->ranks, (size_t)b->nlocal, sizeof(rank), by_value);
+    return found ? (int)(found - b->ranks) : PCOLL_NONE;
 }
 
 static const struct pcoll_shm_card *card_of(const struct pcoll_shm_binding *b, int rank)
 {
-    return &b->cards[number(b, rank)];
+    return &b->cards[pcoll_shm_number(b, rank)];
 }
 
 static char *area(const struct pcoll_shm_binding *b, int rank)
 {
-    return (char *)b->bound->block + PCOLL_SHM_LINE + b->areas[number(b, rank)];
+    return (char *)b->bound->block + PCOLL_LINE_BYTES + b->areas[pcoll_shm_number(b, rank)];
 }
 
 char *pcoll_shm_own_area(const struct pcoll_shm_binding *b, size_t *bytes_p)
@@ -42,16 +58,16 @@ char *pcoll_shm_own_area(const struct pcoll_shm_binding *b, size_t *bytes_p)
     return area(b, b->plan->rank);
 }
 
-static struct pcoll_shm_line *counter(const struct pcoll_shm_binding *b, int rank, int index)
+static struct pcoll_line *counter(const struct pcoll_shm_binding *b, int rank, int index)
 {
-    return (struct pcoll_shm_line *)(void *)area(b, rank) + index;
+    return (struct pcoll_line *)(void *)area(b, rank) + index;
 }
 
-/* TEMP and CELL of any rank, which are mapped here. */
+/* An address in TEMP or CELL of any rank, which are mapped here. */
 static char *shared_place(const struct pcoll_shm_binding *b, int rank, struct pcoll_place place)
 {
     if (place.buffer == PCOLL_TEMP)
-        return area(b, rank) + card_of(b, rank)->ncounters * PCOLL_SHM_LINE + place.offset;
+        return area(b, rank) + card_of(b, rank)->ncounters * PCOLL_LINE_BYTES + place.offset;
     return (char *)counter(b, rank, (int)(place.offset / PCOLL_CELL_BYTES))->cell +
            place.offset % PCOLL_CELL_BYTES;
 }
@@ -68,7 +84,7 @@ char *pcoll_shm_own_place(const struct pcoll_shm_binding *b, struct pcoll_place 
     return (char *)(place.buffer == PCOLL_SEND ? b->memory->send : b->memory->recv) + place.offset;
 }
 
-/* An address in the peer's memory, or here when it is shared. */
+/* An address in the peer's memory, or in this process if it is shared. */
 static char *peer_place(const struct pcoll_shm_binding *b, int peer, struct pcoll_place place)
 {
     const struct pcoll_shm_card *card = card_of(b, peer);
@@ -79,7 +95,7 @@ static char *peer_place(const struct pcoll_shm_binding *b, int peer, struct pcol
 }
 
 static void resolve_move(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry,
-                         struct pcoll_shm_step *step)
+                         struct pcoll_step *step)
 {
     int get = entry->op == PCOLL_OP_GET;
     char *local = pcoll_shm_own_place(b, entry->local), *remote;
@@ -91,37 +107,37 @@ static void resolve_move(const struct pcoll_shm_binding *b, const struct pcoll_e
     step->bytes = (size_t)entry->bytes;
     step->from = get ? remote : local;
     step->to = get ? local : remote;
-    step->kind = PCOLL_SHM_COPY;
+    step->kind = PCOLL_STEP_COPY;
     if (entry->op != PCOLL_OP_COPY && !is_shared(entry->remote)) {
         step->kind = get ? PCOLL_SHM_READ : PCOLL_SHM_WRITE;
         step->pid = (pid_t)card_of(b, entry->peer)->pid;
     }
-    /* Equal addresses mean the same memory within this process only. */
-    if (entry->bytes == 0 || (step->kind == PCOLL_SHM_COPY && step->from == step->to))
-        step->kind = PCOLL_SHM_NOTHING;
+    /* Equal addresses mean the same memory only within this process. */
+    if (entry->bytes == 0 || (step->kind == PCOLL_STEP_COPY && step->from == step->to))
+        step->kind = PCOLL_STEP_SIGNAL;
 }
 
-/* Where in the index the target for `line` is, or is to be: lines are found by their number in the
- * block, scattered by a multiplication (Knuth, TAOCP 3, 6.4), then one place after the other. */
-static struct pcoll_shm_target **find_target(const struct pcoll_shm_binding *b,
-                                             const struct pcoll_shm_line *line)
+/* The position in the index where the target for `line` is or belongs: lines are hashed by their
+ * number in the block with a multiplication (Knuth, TAOCP 3, 6.4), with linear probing. */
+static struct pcoll_target **find_target(const struct pcoll_shm_binding *b,
+                                         const struct pcoll_line *line)
 {
-    size_t i = (size_t)(line - (struct pcoll_shm_line *)b->bound->block) * 2654435761u;
+    size_t i = (size_t)(line - (struct pcoll_line *)b->bound->block) * 2654435761u;
 
     while (b->index[i & b->index_mask] != NULL && b->index[i & b->index_mask]->line != line)
         i++;
     return &b->index[i & b->index_mask];
 }
 
-/* The target for a counter; the first mention counts this rank among its signalers. */
-struct pcoll_shm_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int rank, int index)
+/* The target for a counter; its first use counts this rank among the signalers. */
+struct pcoll_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int rank, int index)
 {
-    struct pcoll_shm_line *line = counter(b, rank, index);
-    struct pcoll_shm_target **found = find_target(b, line);
+    struct pcoll_line *line = counter(b, rank, index);
+    struct pcoll_target **found = find_target(b, line);
 
     if (*found == NULL) {
-        *found = &b->bound->targets[b->bound->ntargets++];
-        (*found)->line = line;
+        *found = &b->bound->run.targets[b->bound->run.ntargets++];
+        **found = (struct pcoll_target){.line = line};
         atomic_fetch_add_explicit(&line->signalers, 1, memory_order_relaxed);
     }
     return *found;
@@ -129,11 +145,11 @@ struct pcoll_shm_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int
 
 static int is_away(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry)
 {
-    return entry->peer != PCOLL_NONE && number(b, entry->peer) == PCOLL_NONE;
+    return entry->peer != PCOLL_NONE && pcoll_shm_number(b, entry->peer) == PCOLL_NONE;
 }
 
 static void resolve_entry(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry,
-                          struct pcoll_shm_step *step)
+                          struct pcoll_step *step)
 {
     memset(step, 0, sizeof(*step));
     if (entry->trigger != PCOLL_NONE) {
@@ -152,83 +168,32 @@ static void resolve_entry(const struct pcoll_shm_binding *b, const struct pcoll_
         step->peer = pcoll_shm_target(b, entry->peer, entry->peer_counter);
 }
 
-/* Cut the steps of a phase into queues of one trigger each; the plan is sorted by trigger. */
-static int cut_queues(const struct pcoll_shm_binding *b, int phase, struct pcoll_shm_queue *queues)
-{
-    const struct pcoll_phase *p = &b->plan->phases[phase];
-    int n = 0;
-
-    for (int i = p->first; i < p->first + p->count; i++) {
-        int trigger = b->plan->entries[i].trigger;
-
-        if (i == p->first || trigger != b->plan->entries[i - 1].trigger) {
-            queues[n].line = NULL;
-            if (trigger != PCOLL_NONE)
-                queues[n].line = counter(b, b->plan->rank, trigger);
-            queues[n++].first = &b->bound->steps[i];
-        }
-        queues[n - 1].end = &b->bound->steps[i] + 1;
-    }
-    return n;
-}
-
 void pcoll_shm_resolve(const struct pcoll_shm_binding *b)
 {
-    struct pcoll_shm_bound *bound = b->bound;
-    struct pcoll_shm_queue *queues = bound->queues;
+    struct pcoll_run *run = &b->bound->run;
 
     for (int i = 0; i < b->plan->nentries; i++)
-        resolve_entry(b, &b->plan->entries[i], &bound->steps[i]);
-    for (int p = 0; p < bound->nphases; p++) {
-        bound->phases[p].queues = queues;
-        bound->phases[p].nqueues = cut_queues(b, p, queues);
-        queues += bound->phases[p].nqueues;
-    }
-    bound->pending = queues;
-}
-
-/* Each entry names two targets at most, and who carries signals to its own counters for others
- * names these. */
-static size_t most_targets(const struct pcoll_plan *plan)
-{
-    return 2 * (size_t)plan->nentries + (size_t)plan->ncounters;
-}
-
-/* Each phase has as many queues as entries at most, and no more are pending than one phase has. */
-enum pcoll_result pcoll_shm_bound_init(struct pcoll_shm_bound *bound, const struct pcoll_plan *plan)
-{
-    size_t n = (size_t)plan->nentries + 1;
-
-    bound->steps = calloc(n, sizeof(*bound->steps));
-    bound->queues = calloc(2 * n, sizeof(*bound->queues));
-    bound->targets = calloc(most_targets(plan) + 1, sizeof(*bound->targets));
-    bound->phases = calloc((size_t)plan->nphases, sizeof(*bound->phases));
-    bound->nphases = plan->nphases;
-    bound->rank = plan->rank;
-    if (bound->steps && bound->queues && bound->targets && bound->phases)
-        return PCOLL_OK;
-    return PCOLL_ERR_NOMEM;
+        resolve_entry(b, &b->plan->entries[i], &run->steps[i]);
+    pcoll_run_cut(run, b->plan, counter(b, b->plan->rank, 0));
 }
 
 void pcoll_shm_bound_fini(struct pcoll_shm_bound *bound)
 {
     if (bound->block != NULL)
         pcoll_shm_release(bound->block);
-    free(bound->steps);
-    free(bound->queues);
-    free(bound->targets);
-    free(bound->phases);
+    pcoll_run_fini(&bound->run);
 }
 
 enum pcoll_result pcoll_shm_binding_init(struct pcoll_shm_binding *b)
 {
+    const size_t targets = pcoll_run_targets(b->plan);
     size_t places = 2;
 
-    while (places < 2 * most_targets(b->plan))
+    while (places < 2 * targets)
         places *= 2;
     b->cards = malloc((size_t)b->nlocal * sizeof(*b->cards));
     b->areas = malloc((size_t)b->nlocal * sizeof(*b->areas));
-    b->index = calloc(places, sizeof(struct pcoll_shm_target *));
+    b->index = calloc(places, sizeof(struct pcoll_target *));
     b->index_mask = places - 1;
     return b->cards && b->areas && b->index ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
@@ -244,6 +209,8 @@ static uint64_t longest_reach(const struct pcoll_shm_binding *b)
 {
     uint64_t longest = 0;
 
+    if (!(b->plan->needs & PCOLL_NEED_USER_RMA))
+        return 0;
     for (int i = 0; i < b->plan->nentries; i++) {
         const struct pcoll_entry *entry = &b->plan->entries[i];
 
@@ -254,10 +221,9 @@ static uint64_t longest_reach(const struct pcoll_shm_binding *b)
     return longest;
 }
 
-/* Gives the bytes of the areas of all ranks. */
-static size_t exchange_cards(struct pcoll_shm_binding *b, struct pcoll_shm_group *group)
+static struct pcoll_shm_card own_card(const struct pcoll_shm_binding *b)
 {
-    struct pcoll_shm_card own = {
+    return (struct pcoll_shm_card){
         .pid = getpid(),
         .send = (uint64_t)(uintptr_t)b->memory->send,
         .recv = (uint64_t)(uintptr_t)b->memory->recv,
@@ -265,18 +231,34 @@ static size_t exchange_cards(struct pcoll_shm_binding *b, struct pcoll_shm_group
         .temp_bytes = b->plan->temp_bytes,
         .longest = longest_reach(b),
     };
-    const char *all = pcoll_shm_meet(group, &own, sizeof(own));
-    size_t bytes = 0;
-
-    for (int i = 0; i < b->nlocal; i++) {
-        memcpy(&b->cards[i], all + (size_t)i * PCOLL_SHM_SLOT, sizeof(own));
-        b->areas[i] = bytes;
-        bytes += area_bytes(&b->cards[i]);
-    }
-    return bytes;
 }
 
-/* As much for each rank as any of them wants. */
+/* The worst of all ranks' results; a rank with a bad result may have neither plan nor memory. */
+static enum pcoll_result exchange_cards(struct pcoll_shm_binding *b, struct pcoll_shm_group *group,
+                                        enum pcoll_result mine)
+{
+    struct pcoll_shm_card own = {.pid = 0};
+    const char *all;
+    uint64_t worst = 0;
+
+    if (mine == PCOLL_OK)
+        own = own_card(b);
+    own.result = (uint64_t)mine;
+    all = pcoll_shm_meet(group, &own, sizeof(own));
+    for (int i = 0; i < b->nlocal; i++) {
+        const struct pcoll_shm_card *card = (const void *)(all + (size_t)i * PCOLL_SHM_SLOT);
+
+        worst = card->result > worst ? card->result : worst;
+        if (mine != PCOLL_OK)
+            continue;
+        b->cards[i] = *card;
+        b->areas[i] = b->area_bytes;
+        b->area_bytes += area_bytes(card);
+    }
+    return (enum pcoll_result)worst;
+}
+
+/* Each rank gets the maximum that any rank needs. */
 static size_t relay_bytes(const struct pcoll_shm_binding *b)
 {
     uint64_t longest = 0;
@@ -286,41 +268,52 @@ static size_t relay_bytes(const struct pcoll_shm_binding *b)
     return pcoll_shm_relay_bytes((size_t)longest);
 }
 
-enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcoll_shm_group *group)
+/* Clears the counters, and the words that say whether a rank requests a relay. */
+static void clear_block(const void *context, char *payload)
+{
+    const struct pcoll_shm_binding *b = context;
+    size_t relay = b->bound->relay_bytes;
+
+    for (int i = 0; i < b->nlocal; i++) {
+        memset(payload + b->areas[i], 0, (size_t)b->cards[i].ncounters * PCOLL_LINE_BYTES);
+        if (relay > 0)
+            memset(payload + b->area_bytes + (size_t)i * relay, 0, PCOLL_LINE_BYTES);
+    }
+}
+
+enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcoll_shm_group *group,
+                                        enum pcoll_result mine)
 {
     struct pcoll_shm_bound *bound = b->bound;
-    size_t bytes = exchange_cards(b, group), relay = relay_bytes(b);
-    enum pcoll_result result = pcoll_shm_carve(&group->arena, &group->bootstrap,
-                                               bytes + (size_t)b->nlocal * relay, &bound->block);
+    enum pcoll_result result = exchange_cards(b, group, mine);
+    struct pcoll_shm_wish wish = {.clear = clear_block, .context = b};
 
     if (result != PCOLL_OK)
         return result;
+    bound->relay_bytes = relay_bytes(b);
+    wish.bytes = b->area_bytes + (size_t)b->nlocal * bound->relay_bytes;
+    result = pcoll_shm_carve(&group->arena, &group->bootstrap, &wish, &bound->block);
+    if (result != PCOLL_OK)
+        return result;
     bound->group = group;
-    bound->relays = (char *)bound->block + PCOLL_SHM_LINE + bytes;
-    bound->relay_bytes = relay;
-    bound->nrelays = relay > 0 ? b->nlocal : 0;
-    bound->number = number(b, b->plan->rank);
+    bound->relays = (char *)bound->block + PCOLL_LINE_BYTES + b->area_bytes;
+    bound->nrelays = bound->relay_bytes > 0 ? b->nlocal : 0;
+    bound->number = pcoll_shm_number(b, b->plan->rank);
     return PCOLL_OK;
 }
 
-void pcoll_shm_find_alone(struct pcoll_shm_bound *bound)
-{
-    for (int i = 0; i < bound->ntargets; i++)
-        bound->targets[i].alone =
-            atomic_load_explicit(&bound->targets[i].line->signalers, memory_order_relaxed) == 1;
-}
-
-/* Between the two agreements all ranks count themselves as signalers; behind the second, the counts
+/* Between carving and the agreement all ranks count themselves as signalers; after it the counts
  * are final. */
-static enum pcoll_result connect_ranks(struct pcoll_shm_binding *b, struct pcoll_shm_group *group)
+static enum pcoll_result connect_ranks(struct pcoll_shm_binding *b, struct pcoll_shm_group *group,
+                                       enum pcoll_result mine)
 {
-    enum pcoll_result result = pcoll_shm_carve_block(b, group);
+    enum pcoll_result result = pcoll_shm_carve_block(b, group, mine);
 
     if (result != PCOLL_OK)
         return result;
     pcoll_shm_resolve(b);
     result = pcoll_agree(&group->bootstrap, PCOLL_OK, NULL, 0);
-    pcoll_shm_find_alone(b->bound);
+    pcoll_run_find_alone(&b->bound->run);
     return result;
 }
 
@@ -337,7 +330,7 @@ static enum pcoll_result allocate(struct pcoll_shm_binding *b)
     if (b->plan == NULL)
         return PCOLL_ERR_NOMEM;
     b->bound = calloc(1, sizeof(*b->bound));
-    if (b->bound == NULL || pcoll_shm_bound_init(b->bound, b->plan) != PCOLL_OK)
+    if (b->bound == NULL || pcoll_run_init(&b->bound->run, b->plan) != PCOLL_OK)
         return PCOLL_ERR_NOMEM;
     return pcoll_shm_binding_init(b);
 }
@@ -348,10 +341,8 @@ enum pcoll_result pcoll_shm_bind(struct pcoll_group *base, const struct pcoll_pl
     struct pcoll_shm_group *group = pcoll_shm_group_of(base);
     struct pcoll_shm_binding b = {
         .plan = plan, .memory = memory, .nlocal = group->bootstrap.nranks};
-    enum pcoll_result result = pcoll_agree(&group->bootstrap, allocate(&b), NULL, 0);
+    enum pcoll_result result = connect_ranks(&b, group, allocate(&b));
 
-    if (result == PCOLL_OK)
-        result = connect_ranks(&b, group);
     pcoll_shm_binding_fini(&b);
     if (result != PCOLL_OK) {
         destroy(b.bound);

@@ -1,6 +1,6 @@
-/* Cross-memory attach: copies between processes without a buffer in between. */
+/* Cross-memory attach: copies between processes without an intermediate buffer. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* process_vm_readv */
+#define _GNU_SOURCE /* for process_vm_readv */
 #endif
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 typedef ssize_t vm_call(pid_t, const struct iovec *, unsigned long, const struct iovec *,
                         unsigned long, unsigned long);
 
-/* The kernel moves at most 2 GiB a call and may stop early. */
+/* The kernel moves at most 2 GiB per call and may stop early. */
 static int move(vm_call *call, pid_t pid, char *here, char *there, size_t bytes)
 {
     while (bytes > 0) {

@@ -1,4 +1,4 @@
-/* A group of ranks that share memory, and the probe of what the kernel lets them do. */
+/* A group of ranks that share memory, and the probe of what the kernel permits. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,18 +8,18 @@
 #include <unistd.h>
 
 #include "offload/shm/process.h"
-#include "offload/shm/run.h"
 #include "offload/shm/state.h"
 
 #define ROUNDS_BEFORE_SLEEP 8
 #define SLEEP_NSEC 100000
 
-/* Where a neighbor finds this process, and what tells that it is this one: another process may have
- * the same pid in its namespace, and something at the same address. */
+/* The addresses that a neighbor probes, and an id that proves that it reached this process: another
+ * process may have the same pid in its namespace, and other data at the same address. */
 struct probe {
     struct pcoll_process_id id;
     int64_t pid;
-    uint64_t id_at, scratch_at; /* addresses here: of the id, and of as many bytes to write to */
+    uint64_t id_at, scratch_at; /* addresses in this process: of the id, and of the same number of
+                                 * bytes to write to */
 };
 
 static int probe_neighbor(const struct probe *neighbor)
@@ -33,9 +33,9 @@ static int probe_neighbor(const struct probe *neighbor)
            pcoll_cma_write((pid_t)neighbor->pid, scratch, &seen, sizeof(seen)) == 0;
 }
 
-/* Collective: can every rank reach the memory of its right neighbor?  A refusal is an answer.  If
- * all can, all ranks are in one PID namespace: only processes of an outer one see those of an inner
- * one, and the ring leads back. */
+/* Collective: can every rank access the memory of its right neighbor? A refusal is an answer. If
+ * all can, all ranks are in one PID namespace: only processes of an outer namespace see those of an
+ * inner one, and the ring leads back to its start. */
 static enum pcoll_result probe_cma(struct pcoll_shm_group *group, int *can_p)
 {
     const size_t next = (size_t)((group->bootstrap.rank + 1) % group->bootstrap.nranks);
@@ -53,9 +53,9 @@ static enum pcoll_result probe_cma(struct pcoll_shm_group *group, int *can_p)
     return agreed == PCOLL_UNSUPPORTED ? PCOLL_OK : agreed;
 }
 
-/* Asleep until the last rank arrives, or for a moment: MPI may want this rank for something else.
- */
-static void sleep_until(struct pcoll_shm_line *arrived, uint64_t all)
+/* Sleeps until the last rank arrives, but only for a moment: MPI may need this rank for something
+ * else. */
+static void sleep_until(struct pcoll_line *arrived, uint64_t all)
 {
     const struct timespec moment = {0, SLEEP_NSEC};
     uint64_t now;
@@ -63,18 +63,17 @@ static void sleep_until(struct pcoll_shm_line *arrived, uint64_t all)
     atomic_fetch_add_explicit(&arrived->sleepers, 1, memory_order_seq_cst);
     now = atomic_load_explicit(&arrived->value, memory_order_seq_cst);
     if (now < all)
-        syscall(SYS_futex, pcoll_shm_futex_word(arrived), FUTEX_WAIT, (uint32_t)now, &moment, NULL,
-                0);
+        syscall(SYS_futex, pcoll_futex_word(arrived), FUTEX_WAIT, (uint32_t)now, &moment, NULL, 0);
     atomic_fetch_sub_explicit(&arrived->sleepers, 1, memory_order_relaxed);
 }
 
-/* The ranks meet in slots of shared memory; a rank that waits lets the rest of its process go on.
- * With fewer cores than ranks it sleeps soon: else the rank that all wait for, often rank 0, would
- * have to take turns with them. */
+/* The ranks meet in slots of shared memory; a waiting rank keeps the rest of its process
+ * progressing. With fewer cores than ranks it soon sleeps: otherwise the rank that all wait for,
+ * often rank 0, would have to take turns with them. */
 const char *pcoll_shm_meet(struct pcoll_shm_group *group, const void *mine, size_t bytes)
 {
     struct pcoll_shm_meeting *meeting = group->meeting;
-    struct pcoll_shm_line *arrived = &meeting->arrived;
+    struct pcoll_line *arrived = &meeting->arrived;
     const size_t nranks = (size_t)group->bootstrap.nranks;
     const uint64_t all = ++group->meetings * nranks;
     char *slots = meeting->slots + group->meetings % 2 * nranks * PCOLL_SHM_SLOT;
@@ -83,7 +82,7 @@ const char *pcoll_shm_meet(struct pcoll_shm_group *group, const void *mine, size
     memcpy(slots + (size_t)group->bootstrap.rank * PCOLL_SHM_SLOT, mine, bytes);
     if (atomic_fetch_add_explicit(&arrived->value, 1, memory_order_seq_cst) + 1 == all &&
         atomic_load_explicit(&arrived->sleepers, memory_order_seq_cst) > 0)
-        pcoll_shm_wake(arrived);
+        pcoll_wake(arrived);
     for (int round = 0; atomic_load_explicit(&arrived->value, memory_order_acquire) < all;
          round++) {
         group->idle(group->context);
@@ -128,17 +127,23 @@ static void report_in(void *context, const char *message)
     group->report(group->context, message);
 }
 
+static void clear_meeting(const void *context, char *payload)
+{
+    (void)context;
+    memset(payload, 0, sizeof(struct pcoll_shm_meeting));
+}
+
 /* From here on the group is its own bootstrap. */
 static enum pcoll_result open_meeting(struct pcoll_shm_group *group,
                                       const struct pcoll_bootstrap *bootstrap)
 {
     size_t slots = 2 * (size_t)bootstrap->nranks * PCOLL_SHM_SLOT;
-    enum pcoll_result result =
-        pcoll_shm_carve(&group->arena, bootstrap, sizeof(*group->meeting) + slots, &group->block);
+    const struct pcoll_shm_wish wish = {sizeof(*group->meeting) + slots, clear_meeting, NULL};
+    enum pcoll_result result = pcoll_shm_carve(&group->arena, bootstrap, &wish, &group->block);
 
     if (result != PCOLL_OK)
         return result;
-    group->meeting = (void *)((char *)group->block + PCOLL_SHM_LINE);
+    group->meeting = (void *)((char *)group->block + PCOLL_LINE_BYTES);
     group->context = bootstrap->context;
     group->idle = bootstrap->idle;
     group->report = bootstrap->report;

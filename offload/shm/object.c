@@ -1,6 +1,6 @@
 /* Memory that processes share; the contract is in shm/object.h. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* memfd_create */
+#define _GNU_SOURCE /* for memfd_create */
 #endif
 
 #include "offload/shm/object.h"
@@ -13,12 +13,13 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #define PREFIX "pcoll-"
-#define PIECE ((size_t)64 * 1024) /* reserved by one call */
+#define PIECE ((size_t)64 * 1024) /* reserved per call */
 #define STALE_SECONDS 60
 
 #ifndef MFD_NOEXEC_SEAL
@@ -41,12 +42,23 @@ static void name_in_dev_shm(const struct pcoll_shm_object *object, char *name)
     name_of(object, name + 1);
 }
 
-/* ---- making ---- */
+/* ---- creating ---- */
 
-/* A signal undoes and ends the call that it interrupts: under a fast timer a long one would never
- * come to an end. */
+/* Beyond the process's limit for files, a reservation does not just fail: the kernel sends SIGXFSZ,
+ * which ends the process by default. */
+static int is_beyond_limit(size_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur;
+}
+
+/* A signal undoes and ends the call that it interrupts: under a fast timer a long call would never
+ * complete. */
 static int reserve(int fd, size_t bytes)
 {
+    if (is_beyond_limit(bytes))
+        return EFBIG;
     for (size_t done = 0; done < bytes;) {
         size_t piece = bytes - done < PIECE ? bytes - done : PIECE;
         int error = posix_fallocate(fd, (off_t)done, (off_t)piece);
@@ -59,7 +71,8 @@ static int reserve(int fd, size_t bytes)
     return 0;
 }
 
-/* Without permission to be executed, which some systems insist on and older ones do not know. */
+/* The memory is not executable: some systems insist on saying so, and older ones do not know the
+ * flag. */
 static int create_memfd(const char *name)
 {
     int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL);
@@ -67,9 +80,9 @@ static int create_memfd(const char *name)
     return fd < 0 && errno == EINVAL ? memfd_create(name, MFD_CLOEXEC) : fd;
 }
 
-/* Remove a name that a process left when it was killed: a living maker holds the lock.  One that is
- * between making and locking is not that old; if it is, it finds that nobody can open its object,
- * which is an answer. */
+/* Remove a name that a killed process has left: a living owner holds the lock. An object between
+ * creation and locking is not that old; if it is, its owner finds that it cannot be opened, which
+ * is an answer. */
 static void remove_stale(int folder, const char *name)
 {
     int fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -83,7 +96,7 @@ static void remove_stale(int folder, const char *name)
     close(fd);
 }
 
-/* Once in a process, as it takes time. */
+/* Once per process, since it takes time. */
 static void remove_all_stale(void)
 {
     static atomic_flag done = ATOMIC_FLAG_INIT;
@@ -142,7 +155,7 @@ void pcoll_shm_object_close(const struct pcoll_shm_object *object)
 
 /* ---- opening ---- */
 
-/* That pid may be another process here, and opening what it has there a mistake: look first. */
+/* That pid may be another process here, and opening its files would be a mistake: look first. */
 static int is_memfd(const char *path, const struct pcoll_shm_object *object)
 {
     char name[NAME_BYTES], expected[NAME_BYTES + 20], found[NAME_BYTES + 20];

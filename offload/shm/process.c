@@ -13,8 +13,8 @@
 static struct pcoll_process_id self;
 static pthread_once_t made = PTHREAD_ONCE_INIT;
 
-/* Without the kernel's generator: what it gave this program at its start, which a fork shares, with
- * the pid and the time mixed in. */
+/* A substitute for the kernel's generator: the random bytes that the kernel gave this program at
+ * its start, which a fork shares, mixed with the pid and the time. */
 static void make_up(struct pcoll_process_id *id)
 {
     const void *given = (const void *)(uintptr_t)getauxval(AT_RANDOM);

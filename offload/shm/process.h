@@ -1,20 +1,21 @@
 /*
- * Who is who among processes.  A pid does not tell: ranks in PID namespaces of their own
+ * The identity of processes. A pid does not suffice: ranks in PID namespaces of their own
  * (containers) may all have the same one.
  */
 #ifndef PCOLL_SHM_PROCESS_H
 #define PCOLL_SHM_PROCESS_H
 
-/* 128 random bits: no two processes that ever lived have the same. */
+/* 128 random bits: no two processes ever have the same. */
 struct pcoll_process_id {
     unsigned char bytes[16];
 };
 
-/* Of this process: the same object at every call and in all threads.  A fork gets another value. */
+/* The id of this process: the same object at every call and in all threads. A fork gets another
+ * value. */
 const struct pcoll_process_id *pcoll_process_self(void);
 int pcoll_process_is_self(const struct pcoll_process_id *id);
 
-/* Fill an id, or whatever must not be guessed or met twice. */
+/* Fill an id, or anything that must be unguessable or unique. */
 void pcoll_process_random(struct pcoll_process_id *id);
 
 #endif /* PCOLL_SHM_PROCESS_H */

@@ -7,22 +7,22 @@
 
 #define MIN_RELAY ((size_t)1024)
 #define MAX_RELAY ((size_t)64 * 1024)
-#define PIECES 64 /* in which the longest move goes, if that is within these bounds */
+#define PIECES 64 /* the longest move is cut into this many pieces, within these bounds */
 
 enum state { IDLE, ASKED, SERVED };
 
-/* What a rank wants.  One line, then the data. */
+/* A rank's request: one line, then the data. */
 struct pcoll_shm_relay {
     _Atomic uint32_t state;
     uint32_t write;
-    int64_t pid; /* of the owner: whether that is this process, all ranks know alike, as they have
-                  * one PID namespace */
+    int64_t pid; /* of the owner; all ranks answer identically whether that is this process, since
+                  * they share a PID namespace */
     uint64_t address, bytes;
-    unsigned char pad[PCOLL_SHM_LINE - 32];
+    unsigned char pad[PCOLL_LINE_BYTES - 32];
     unsigned char data[];
 };
 
-_Static_assert(sizeof(struct pcoll_shm_relay) == PCOLL_SHM_LINE, "a relay is a line and data");
+_Static_assert(sizeof(struct pcoll_shm_relay) == PCOLL_LINE_BYTES, "a relay is a line and data");
 
 size_t pcoll_shm_relay_bytes(size_t longest)
 {
@@ -31,7 +31,7 @@ size_t pcoll_shm_relay_bytes(size_t longest)
     if (longest == 0)
         return 0;
     bytes = bytes < MIN_RELAY ? MIN_RELAY : bytes > MAX_RELAY ? MAX_RELAY : bytes;
-    return (bytes + PCOLL_SHM_LINE - 1) / PCOLL_SHM_LINE * PCOLL_SHM_LINE;
+    return (bytes + PCOLL_LINE_BYTES - 1) / PCOLL_LINE_BYTES * PCOLL_LINE_BYTES;
 }
 
 static struct pcoll_shm_relay *relay_of(const struct pcoll_shm_bound *bound, int number)
@@ -39,13 +39,13 @@ static struct pcoll_shm_relay *relay_of(const struct pcoll_shm_bound *bound, int
     return (void *)(bound->relays + (size_t)number * bound->relay_bytes);
 }
 
-/* ---- asking ---- */
+/* ---- requests ---- */
 
-/* The next piece of the step. */
+/* Request the next piece of the step. */
 static void ask(struct pcoll_shm_bound *bound, struct pcoll_shm_relay *relay)
 {
-    const struct pcoll_shm_step *step = bound->asking;
-    size_t most = bound->relay_bytes - PCOLL_SHM_LINE, left = step->bytes - bound->relayed;
+    const struct pcoll_step *step = bound->asking;
+    size_t most = bound->relay_bytes - PCOLL_LINE_BYTES, left = step->bytes - bound->relayed;
 
     relay->write = step->kind == PCOLL_SHM_ASK_WRITE;
     relay->pid = step->pid;
@@ -56,7 +56,7 @@ static void ask(struct pcoll_shm_bound *bound, struct pcoll_shm_relay *relay)
     atomic_store_explicit(&relay->state, ASKED, memory_order_release);
 }
 
-static enum pcoll_result relay_step(struct pcoll_shm_bound *bound, struct pcoll_shm_step *step)
+static enum pcoll_result relay_step(struct pcoll_shm_bound *bound, struct pcoll_step *step)
 {
     struct pcoll_shm_relay *relay = relay_of(bound, bound->number);
 
@@ -81,14 +81,12 @@ static enum pcoll_result relay_step(struct pcoll_shm_bound *bound, struct pcoll_
     return PCOLL_OK;
 }
 
-/* From now on this step goes by the relay, and later plans do without user memory of others. */
-static enum pcoll_result give_up_reaching(struct pcoll_shm_bound *bound,
-                                          struct pcoll_shm_step *step)
+enum pcoll_result pcoll_shm_ask(struct pcoll_shm_bound *bound, struct pcoll_step *step)
 {
-    step->kind = step->kind == PCOLL_SHM_READ ? PCOLL_SHM_ASK_READ : PCOLL_SHM_ASK_WRITE;
-    atomic_store_explicit(&bound->group->meeting->refused, 1, memory_order_relaxed);
-    atomic_fetch_or_explicit(&bound->block->alarm, PCOLL_SHM_ASKING, memory_order_release);
-    return pcoll_shm_reach(bound, step);
+    if (step->pid != getpid())
+        return relay_step(bound, step);
+    pcoll_copy(step->to, step->from, step->bytes);
+    return PCOLL_OK;
 }
 
 static int is_refusal(int error)
@@ -96,24 +94,19 @@ static int is_refusal(int error)
     return error == EPERM || error == EACCES || error == ENOSYS || error == ENOMEM;
 }
 
-enum pcoll_result pcoll_shm_reach(struct pcoll_shm_bound *bound, struct pcoll_shm_step *step)
+/* From now on this step uses the relay, and later plans do without user memory of other ranks. */
+enum pcoll_result pcoll_shm_refused(struct pcoll_shm_bound *bound, struct pcoll_step *step,
+                                    int error)
 {
-    int error;
-
-    if (step->kind == PCOLL_SHM_READ)
-        error = pcoll_cma_read(step->pid, step->to, step->from, step->bytes);
-    else if (step->kind == PCOLL_SHM_WRITE)
-        error = pcoll_cma_write(step->pid, step->to, step->from, step->bytes);
-    else if (step->pid == getpid())
-        error = (pcoll_shm_copy(step->to, step->from, step->bytes), 0);
-    else
-        return relay_step(bound, step);
-    if (error == 0)
-        return PCOLL_OK;
-    return is_refusal(error) ? give_up_reaching(bound, step) : pcoll_shm_fail(bound, step, error);
+    if (!is_refusal(error))
+        return pcoll_shm_fail(bound, step, error);
+    step->kind = step->kind == PCOLL_SHM_READ ? PCOLL_SHM_ASK_READ : PCOLL_SHM_ASK_WRITE;
+    atomic_store_explicit(&bound->group->meeting->refused, 1, memory_order_relaxed);
+    atomic_fetch_or_explicit(&bound->block->alarm, PCOLL_SHM_ASKING, memory_order_release);
+    return pcoll_shm_ask(bound, step);
 }
 
-/* ---- serving ---- */
+/* ---- service ---- */
 
 static void serve(const struct pcoll_shm_bound *bound)
 {

@@ -1,30 +1,35 @@
 /*
- * User memory that the kernel does not let this rank reach any more is copied by its owner.
+ * User memory that the kernel does not let this rank access any more is copied by its owner.
  *
- * Whether ranks reach each other's memory is probed when a group is made.  The kernel may change
- * its mind: after setuid(), prctl(PR_SET_DUMPABLE, 0), a new seccomp filter.  Then a rank asks the
- * owner through a relay, a little memory that each rank of a plan has in the plan's block, to copy
- * a piece from there or to there.  The owner does so when it makes progress on this plan; that it
- * does, as an instance cannot be complete before all that others do to its user memory is done.
+ * When a group is created, it probes whether ranks can access each other's memory. The kernel may
+ * change its mind later: after setuid(), prctl(PR_SET_DUMPABLE, 0), or a new seccomp filter. A rank
+ * then asks the owner to copy a piece from or to its memory, through a relay, a small area that
+ * each rank of a plan has in the plan's block. The owner serves the request when it progresses this
+ * plan. It will, since its instance cannot complete before all accesses of other ranks to its user
+ * memory are done.
  *
- * The step that asks is pending, and nothing behind it is fired, so order is kept.  A rank that
- * waits serves others: two that ask each other go on.
+ * The step that asks is pending, and nothing behind it in its queue fires, so order is kept. A
+ * waiting rank serves others, so two ranks that ask each other both continue.
  */
 #ifndef PCOLL_SHM_RELAY_H
 #define PCOLL_SHM_RELAY_H
 
 #include "offload/shm/state.h"
 
-/* Bytes of a rank's relay for a plan in which no move to or from user memory is longer than
+/* The size of a rank's relay for a plan in which no move to or from user memory is longer than
  * `longest`; a multiple of a line, 0 if `longest` is 0. */
 size_t pcoll_shm_relay_bytes(size_t longest);
 
-/* Move what is in user memory of another process, by the kernel or by its owner.  PCOLL_PENDING:
- * its owner has been asked; call again. */
-enum pcoll_result pcoll_shm_reach(struct pcoll_shm_bound *bound, struct pcoll_shm_step *step);
+/* Ask the owner to move data of its user memory. PCOLL_PENDING: it has been asked; call again. */
+enum pcoll_result pcoll_shm_ask(struct pcoll_shm_bound *bound, struct pcoll_step *step);
 
-/* An instance is not complete yet: has a peer given up, or does it want something?  PCOLL_PENDING,
- * or an error. */
+/* The kernel has returned `error` for a read or write. If it has refused access, the step asks the
+ * owner from now on, and this call is pcoll_shm_ask; otherwise the plan fails. */
+enum pcoll_result pcoll_shm_refused(struct pcoll_shm_bound *bound, struct pcoll_step *step,
+                                    int error);
+
+/* Called while an instance is not complete: has a peer given up, or does it request a copy? Returns
+ * PCOLL_PENDING or an error. */
 enum pcoll_result pcoll_shm_attend(struct pcoll_shm_bound *bound);
 
 #endif /* PCOLL_SHM_RELAY_H */

@@ -1,6 +1,6 @@
 /*
- * libFuzzer: any text at all is read as a tuning table or refused with one line; what is read is
- * written and read back to the same text.
+ * libFuzzer harness: the reader must accept any text as a tuning table or refuse it with one line.
+ * A table that is read is written, and reading that text again gives the same text.
  */
 #include "tuning/table/table.h"
 

@@ -1,4 +1,4 @@
-# Shared by the tests of this folder; sourced. Hosts have a name of their own.
+# Functions that the tests of this folder share. Their hosts have names of their own.
 . "$(dirname "$0")/../../maint/lib.sh"
 
 export PCOLL_HOSTS=${PCOLL_HOSTS:-pcheck}
@@ -6,7 +6,7 @@ name=$PCOLL_HOSTS
 count=0
 failed=0
 
-# ok STATUS NAME: a line of TAP; what is in the file $said explains a failure.
+# ok STATUS NAME: print a line of TAP, and the file $said after a failure.
 ok() {
     count=$((count + 1))
     if [ "$1" = 0 ]; then
@@ -22,7 +22,7 @@ hosts() {
     "$repo/maint/hosts" "$@"
 }
 
-carried() { # HOST [LINK]: bytes, both ways
+carried() { # HOST [LINK]: bytes in both directions
     (cd "/sys/class/net/$1-${2:-1}/statistics" && echo $(($(cat rx_bytes) + $(cat tx_bytes))))
 }
 
@@ -30,7 +30,7 @@ processes_left() {
     hosts status | grep -vc ' 0 processes$'
 }
 
-# The number of lines left is 1, the head line of status, once nobody runs any more.
+# Once no process runs any more, status prints only its first line.
 nobody_left() {
     local i
     for i in {1..300}; do
@@ -40,7 +40,7 @@ nobody_left() {
     return 1
 }
 
-# Where there can be no hosts, one line says so.
+# If this machine cannot have hosts, one line says so.
 need_hosts() {
     local why
     if ! why=$(hosts try 2>&1); then

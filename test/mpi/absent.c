@@ -1,19 +1,19 @@
-/* Progress without the CPU: the absent rank starts a plan and computes, with no MPI call, until
- * all the others have started too and come out of their MPI_Wait.
+/* Progress without the CPU: the absent rank starts a plan and computes, making no MPI call, until
+ * all other ranks have started too and have returned from their MPI_Wait.
  *
  *      absent rank   Start - computes, looking at the board --------- Wait
  *      each other          Start ----- Wait - writes on the board   ^ all have written
  *
- * This is an order of events: the others can only be through if the network alone does what the
- * plan has for the absent rank. Where it needs the rank's CPU nothing ends, until the absent rank
- * gives up, after a time that only bounds the test.
+ * The test relies on this order of events: the other ranks can only complete if the network alone
+ * performs the entries of the absent rank's plan. Where those entries need the rank's CPU, no rank
+ * completes until the absent rank gives up, after a time limit that only bounds the test.
  *
- * A plan that copies within a rank's own memory needs its CPU on any medium: choose algorithms that
- * do not.
+ * A plan that copies within a rank's own memory needs the rank's CPU on any medium, so choose
+ * algorithms that do not copy.
  *
- *   -absent=RANK     only this one; else each in turn
+ *   -absent=RANK     only this rank is absent; otherwise each rank in turn
  *   -only=barrier|bcast|allgather (barrier and bcast)   -bytes=N (8, 5000, 70000)
- *   -needs-cpu       the absent rank must give up: the medium is one of software
+ *   -needs-cpu       the absent rank must give up: the medium progresses in software
  *   -dies            at its third absence the rank is killed */
 
 #include "trial.h"
@@ -22,7 +22,8 @@
 
 enum { STARTS = 5, PATIENCE = 20, PATIENCE_IN_VAIN = 1 };
 
-/* [rank]: how many starts it has begun, and been through; in memory that all ranks share. */
+/* [rank]: how many starts it has begun and how many it has completed; all ranks share this
+ * memory */
 static uint32_t *begun, *through;
 static uint32_t start_number;
 static int needs_cpu, absences;
@@ -43,13 +44,13 @@ static int others_are_through(void)
     return 1;
 }
 
-/* Who has failed once does not wait that long again. */
+/* A rank that has failed once does not wait that long again. */
 static double patience(void)
 {
     return check.errors > 0 ? 0 : needs_cpu ? PATIENCE_IN_VAIN : PATIENCE;
 }
 
-/* Without an MPI call. */
+/* Computes without an MPI call. */
 static void compute(void)
 {
     double end = now() + patience();
@@ -79,7 +80,7 @@ static void set(uint32_t *word)
     __atomic_store_n(word, start_number, __ATOMIC_RELEASE);
 }
 
-/* Whoever waits for the absent rank to start helps it to end what it had started before. */
+/* A rank that waits for the absent rank to start helps it to complete its previous start. */
 static void follow(int absent)
 {
     int flag;

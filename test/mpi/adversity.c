@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The rank that the launcher gave us: MPI is not there yet. */
+/* The rank that the launcher assigned: MPI is not initialized yet. */
 static const char *launcher_rank(void)
 {
     const char *rank = getenv("PMI_RANK");
@@ -41,7 +41,7 @@ static void deny_calls(unsigned a, unsigned b, unsigned error)
         check_fail(__FILE__, __LINE__, "seccomp: %s", strerror(errno));
 }
 
-/* With the error of a container's filter, or that of an old kernel. */
+/* The error is that of a container's filter, or that of an old kernel. */
 void adversity_deny_cma(const char *who, int unknown)
 {
     if (meant(who))
@@ -62,11 +62,11 @@ static void enter_container(void)
 
     if (unshare(CLONE_NEWPID | CLONE_NEWNS) != 0 ||
         mount("none", "/", "", MS_REC | MS_PRIVATE, "") != 0)
-        return; /* needs root */
+        return; /* this needs root */
     child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        signal(SIGTERM, give_up); /* a first process has no default */
+        signal(SIGTERM, give_up); /* the first process of a PID namespace has no default action */
         if (mount("proc", "/proc", "proc", 0, "") != 0)
             check_fail(__FILE__, __LINE__, "mount /proc: %s", strerror(errno));
         return;
@@ -85,8 +85,8 @@ static void deny_growth(void)
         check_fail(__FILE__, __LINE__, "setrlimit: %s", strerror(errno));
 }
 
-/* Rank 0 makes a mount namespace with a small /dev/shm, the others join it, so that
- * they still see each other's files there. */
+/* Rank 0 makes a mount namespace with a small /dev/shm and the others join it, so that they still
+ * see each other's files there. */
 static int make_namespace(void)
 {
     return unshare(CLONE_NEWNS) == 0 && mount("none", "/", "", MS_REC | MS_PRIVATE, "") == 0 &&
@@ -130,7 +130,7 @@ static void shrink_shm(MPI_Comm comm)
     MPI_Barrier(comm);
 }
 
-/* This rank alone gets an empty /dev/shm: what others make there it cannot open. */
+/* This rank alone gets an empty /dev/shm: it cannot open what the others create in theirs. */
 static void leave_shm(void)
 {
     char here[4096];

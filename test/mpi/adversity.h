@@ -1,5 +1,5 @@
-/* Takes from this process what the backend would like to use. `who` is "all", the
- * number of one rank of the job, or NULL for nobody. */
+/* Take resources that the backend uses away from this process. `who` is "all", the number of one
+ * rank of the job, or NULL for no rank. */
 
 #ifndef ADVERSITY_H_INCLUDED
 #define ADVERSITY_H_INCLUDED
@@ -8,14 +8,14 @@
 
 void adversity_before_init(const char *deny_cma, int one_core, const char *no_memfd,
                            const char *own_pid);
-/* From now on; `who` is "all" or a rank.  unknown: as if the kernel had no such call. */
+/* Applies from now on. `unknown`: fail as if the kernel did not have the call. */
 void adversity_deny_cma(const char *who, int unknown);
 void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm, int tiny_shm,
                           const char *no_mr, const char *slow);
 
-/* unregistered.c: libfabric will not register memory in domains that this process opens later. */
+/* unregistered.c: libfabric refuses to register memory in domains that this process opens later. */
 void deny_registration(void);
-/* slow.c: this process is late to see what has come over the provider `sockets`. */
+/* slow.c: from now on this process sees late what has arrived over the provider `sockets`. */
 void slow_down(void);
 
 #endif /* ADVERSITY_H_INCLUDED */

@@ -1,10 +1,10 @@
-/* All 17 persistent collectives and the 5 neighbor ones, over 5 starts with changing
- * data: what a rank gets is computed value by value from the standard's definition.
+/* All 17 persistent collectives and the 5 neighbor ones, over 5 starts with changing data. The
+ * expected values are computed one by one from the definition in the standard.
  *
- *   -count=N: ints per block (default: 1, 3,000 and 100,000; -few: not the last)
+ *   -count=N: ints per block (default: 1, 3,000 and 100,000; -few omits the last)
  *
- * Every rank sends send[i] = value(start, rank, i); all receive buffers are poisoned and
- * values that the operation must not touch are checked to be poison still. */
+ * Every rank sends send[i] = value(start, rank, i). All receive buffers are poisoned, and values
+ * that the operation must not touch must still be poison afterwards. */
 
 #include "check.h"
 
@@ -13,15 +13,15 @@ enum { STARTS = 5, POISON = (int)0xA5A5A5A5, LEFT = POISON };
 struct call {
     int n, rank, root, count, step;
     int *send, *receive;
-    int *counts, *displacements, *bytes; /* per rank, for the v and w variants */
+    int *counts, *displacements, *bytes; /* one per rank, for the v and w variants */
     MPI_Aint *neighbor_bytes;
     MPI_Datatype *types;
-    MPI_Comm ring; /* directed: from the one or two ranks below, to those above */
+    MPI_Comm ring; /* directed: edges from the one or two ranks below, and to those above */
     int neighbors;
     MPI_Request request;
 };
 
-/* One collective: how to make it, and what receive[i] has to be afterwards. */
+/* One collective: how to create it, and what receive[i] must hold afterwards. */
 struct collective {
     const char *name;
     int (*init)(struct call *);
@@ -34,7 +34,7 @@ static int value(int step, int rank, int i)
     return step * 7919 + rank * 104729 + i * 3;
 }
 
-/* Ints in the block of `rank`, and where it begins: uneven and with gaps. */
+/* Number of ints in the block of `rank`, and its offset: blocks differ in size and have gaps. */
 static int v_count(const struct call *c, int rank)
 {
     return c->count - (rank % 3 == 1 && c->count > 0 ? 1 : 0);
@@ -47,7 +47,7 @@ static int v_rank(const struct call *c, int i)
     return rank < c->n && i % (c->count + 1) < v_count(c, rank) ? rank : -1;
 }
 
-/* Operations add, over ranks first..last-1. */
+/* The reductions add, over the ranks first..last-1. */
 static int sum(const struct call *c, int first, int last, int i)
 {
     int total = 0;
@@ -153,8 +153,8 @@ static int init_allgatherv(struct call *c)
                                &c->request);
 }
 
-/* ---- all to all: the block for rank d has the size that belongs to the sum of both ranks,
- * so that the two sides agree ---- */
+/* ---- all to all: the size of a block follows from the sum of the two ranks, so that both sides
+ * agree on it ---- */
 
 static int init_alltoall(struct call *c)
 {
@@ -265,7 +265,7 @@ static int init_exscan(struct call *c)
                            MPI_INFO_NULL, &c->request);
 }
 
-/* Rank 0's buffer is undefined: whatever is there will do. */
+/* Rank 0's buffer is undefined: any value is right. */
 static int expect_exscan(const struct call *c, int i)
 {
     if (c->rank == 0)

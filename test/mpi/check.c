@@ -14,7 +14,7 @@ static char **options;
 static char phase[256] = "start";
 static unsigned long total_errors;
 static int real_stderr = STDERR_FILENO;
-static int captured = -1; /* pipe that holds this rank's stderr */
+static int captured = -1; /* the pipe that captures this rank's stderr */
 static long long most_plans = -1, fallbacks = -1;
 
 /* ---- options and messages ---- */
@@ -116,7 +116,7 @@ static void read_captured(char *text, size_t size)
     text[length] = '\0';
 }
 
-/* What was captured is lost unless somebody shows it when the program ends early. */
+/* If the program ends early, the captured text must be shown, or it is lost. */
 static void show_captured(void)
 {
     static char text[1 << 16];
@@ -316,7 +316,7 @@ uint64_t check_key(uint64_t tag, uint64_t step, int rank)
     return mix(tag * 0x9E3779B97F4A7C15u + mix(step + 1) + mix(((uint64_t)rank + 1) << 40));
 }
 
-/* Cheap per word and different in each byte; mix() keeps keys apart. */
+/* Cheap to compute per word and different in each byte; mix() keeps keys apart. */
 static uint64_t word(uint64_t key, uint64_t i)
 {
     uint64_t z = key + i * 0xD1342543DE82EF95u;

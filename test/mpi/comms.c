@@ -1,4 +1,4 @@
-/* Plans on all sorts of communicators, and on several of them at a time. */
+/* Plans on communicators of all kinds, and on several communicators at a time. */
 
 #include "trial.h"
 

@@ -1,9 +1,9 @@
-/* Where ranks outnumber cores, a rank that waits gives its core away, whatever it waits for: with
- * plans and without, the ranks of a round get through it without burning time slices.  What counts
- * is CPU time, which other programs on the machine hardly change.  A rank that spins until the
- * kernel takes its core away burns milliseconds in each round.
+/* Where ranks outnumber cores, a waiting rank yields its core, whatever it waits for. With plans
+ * and without, the ranks complete a round without burning time slices. The test measures CPU time,
+ * which other programs on the machine hardly change. A rank that spins until the kernel takes its
+ * core away burns milliseconds in each round.
  *
- *   -rounds=N (100) of each kind, five times   -limit=US (2000) of CPU for a round of a rank */
+ *   -rounds=N (100) of each kind, five times   -limit=US (2000) of CPU time per round and rank */
 
 #include "trial.h"
 
@@ -35,7 +35,7 @@ static void round_of_barrier(void)
     MPI(MPI_Barrier(MPI_COMM_WORLD));
 }
 
-/* A token goes around: all ranks but one wait at any time. */
+/* A token goes around: at any time all ranks except one wait. */
 static void round_of_messages(void)
 {
     int token = 7;
@@ -78,7 +78,7 @@ static void round_of_exposure(void)
     MPI(MPI_Win_fence(0, window));
 }
 
-/* What every benchmark does: a barrier, then the operation. */
+/* The usual form of a benchmark: a barrier, then the operation. */
 static void round_of_plans(void)
 {
     MPI(MPI_Barrier(MPI_COMM_WORLD));
@@ -95,8 +95,8 @@ static double cpu_of(void (*round)(void), int rounds)
     return (cpu_seconds() - begin) / rounds * 1e6;
 }
 
-/* The least of five, since the first rounds set up memory and connections, and others may have
- * had the core. */
+/* The best of five: the first rounds set up memory and connections, and other programs may have
+ * occupied the core. */
 static void measure(const char *what, void (*round)(void), int rounds, double limit)
 {
     double least = cpu_of(round, rounds);

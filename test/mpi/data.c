@@ -1,5 +1,5 @@
-/* Barrier, broadcast and allgather deliver the right data: sizes around the borders
- * between protocols, every root, in place, several starts of every plan.
+/* Barrier, broadcast and allgather deliver the right data: sizes around the protocol boundaries,
+ * every root, in place, several starts of every plan.
  *
  *   -max=BYTES (4 MiB)   -starts=N (4)   -only=barrier,bcast,allgather */
 
@@ -25,7 +25,7 @@ static void try(enum trial_kind kind, size_t bytes, int root)
     trial_free(&t);
 }
 
-/* All roots when that is cheap, else one that changes with the size. */
+/* All roots if that is cheap, otherwise one that changes with the size. */
 static void try_roots(size_t bytes)
 {
     if (bytes <= 8193)
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
     try(TRIAL_BARRIER, 0, 0);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && sizes[i] <= max; i++) {
         try_roots(sizes[i]);
-        /* the result of an allgather: at most twice the size that was asked for */
+        /* the result of an allgather is at most twice the requested size */
         if (sizes[i] * (size_t)check.size > 2 * max && i > 0)
             continue;
         try(TRIAL_ALLGATHER, sizes[i], 0);

@@ -1,14 +1,14 @@
-/* Communicators whose last reference goes late, in a call that MPI calls local: the
+/* Communicators whose last reference is dropped late, in a call that MPI calls local: the
  * MPI_Request_free of another persistent collective, the completion of a pending message, an
- * attribute's delete function. Each rank lets them go in another order and needs the others
- * between, so whoever waits for others in such a call waits forever.
+ * attribute's delete function. Each rank drops them in another order and needs the other ranks in
+ * between, so a rank that waited for others in such a call would wait forever.
  *
  *      rank 0      free a's last request - tell, and hear from the others - free b's
  *      rank 1      free b's last request - tell, and hear from the others - free a's
  *
  *   -comms=N         created, used and freed, one after the other (40): nothing may grow
- *   -threads         two threads of each rank let go, too
- *   -exit            only this: ranks finalize as soon as they are through themselves */
+ *   -threads         two threads of each rank drop references, too
+ *   -exit            only this: each rank finalizes as soon as it has completed its own part */
 
 #include "trial.h"
 #include <pthread.h>
@@ -16,7 +16,7 @@
 
 enum { PAIR = 2, MESSAGES = 3, LONG_MESSAGE = 200000 };
 
-/* A communicator with a plan of ours, and with a request of MPICH's schedules, which holds it. */
+/* A communicator with a plan, and with a request on MPICH's schedules, which holds a reference. */
 struct guest {
     MPI_Comm comm;
     struct trial plan;
@@ -38,7 +38,7 @@ static void enter(struct guest *guest, int number)
     CHECK(guest->sum == check.size * (check.size - 1) / 2);
 }
 
-/* All ranks are here, by messages of another communicator. */
+/* Waits for all ranks, with messages on another communicator. */
 static void meet(void)
 {
     MPI(MPI_Barrier(MPI_COMM_WORLD));
@@ -68,7 +68,7 @@ static void two_communicators(void)
         trial_free(&guests[turned(i, PAIR)].plan);
 }
 
-/* Only one of the requests holds the communicator. */
+/* Only one of the two requests holds the communicator. */
 static void two_requests(void)
 {
     struct guest guest;
@@ -87,7 +87,7 @@ static void two_requests(void)
     }
 }
 
-/* The progress engine lets the communicators go. */
+/* The progress engine drops the last references. */
 static void pending_messages(void)
 {
     int right = (check.rank + 1) % check.size, left = (check.rank + check.size - 1) % check.size;
@@ -201,7 +201,7 @@ static long resident_kib(void)
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* After a quarter everything has its size. */
+/* After a quarter of the rounds all memory has reached its final size. */
 static void many(void)
 {
     int n = (int)check_number("comms", 40);
@@ -225,7 +225,7 @@ static void many(void)
                    n / 4, after, n);
 }
 
-/* Nothing but the plan itself holds a rank back from MPI_Finalize. */
+/* A rank is held back in MPI_Finalize by nothing except the plan itself. */
 static int leave_at_once(void)
 {
     struct guest guest;

@@ -1,5 +1,5 @@
-/* Under MPI_ERRORS_RETURN wrong arguments and wrong uses come back as errors of the right
- * class, on every rank, and leave the communicator and the plans usable. */
+/* Under MPI_ERRORS_RETURN wrong arguments and wrong uses return errors of the right class, on every
+ * rank, and the communicator and its plans stay usable. */
 
 #include "trial.h"
 

@@ -1,5 +1,5 @@
-/* Requests that are not active, be it that they were never started or that they have
- * completed: every completion call ignores them and returns at once. */
+/* Inactive requests, whether they were never started or have completed: every completion call
+ * ignores them and returns at once. */
 
 #include "trial.h"
 
@@ -14,7 +14,7 @@ static int is_empty(const MPI_Status *s)
     return s->MPI_SOURCE == MPI_ANY_SOURCE && s->MPI_TAG == MPI_ANY_TAG && count == 0 && !cancelled;
 }
 
-/* What an empty status does not hold. */
+/* Values that an empty status does not have. */
 static MPI_Status soiled(void)
 {
     MPI_Status s;
@@ -94,7 +94,7 @@ static void all_calls(MPI_Request *requests)
     all_requests(requests);
 }
 
-/* One active request among inactive ones is the one that is found. */
+/* The only active request among inactive ones is the one that is found. */
 static void among_others(struct trial *trials, MPI_Request *requests, int active)
 {
     int index = MPI_UNDEFINED, count = 0, indices[MANY];
@@ -114,7 +114,7 @@ static void among_others(struct trial *trials, MPI_Request *requests, int active
     trial_verify(&trials[active]);
 }
 
-/* MPI_Request_get_status of a complete request leaves it active. */
+/* MPI_Request_get_status leaves a complete request active. */
 static void get_status(struct trial *t)
 {
     int flag = 0;

@@ -1,5 +1,5 @@
-/* Info keys on the init calls: whatever they say, right or wrong, known or not, the same
- * on all ranks or not, the data is right. Messages about wrong ones go to stderr (-expect).
+/* Info keys on the init calls: with right or wrong values, known or unknown keys, the same on all
+ * ranks or not, the data is right. Messages about wrong values go to stderr (-expect).
  *
  *   -wrong   wrong values (default: right ones)
  *   -mixed   ranks disagree */
@@ -59,7 +59,7 @@ static MPI_Info make(const struct setting *s, const char *algorithm)
     return info;
 }
 
-/* The info object may go as soon as the init calls are over, or change. */
+/* The info object may be changed or freed as soon as the init calls have returned. */
 static void try(const struct setting *s, const char *algorithm)
 {
     static const size_t sizes[] = {1, 600, 20001, 100000};
@@ -81,7 +81,7 @@ static void try(const struct setting *s, const char *algorithm)
     }
 }
 
-/* Radix and segment size count for some algorithms only. */
+/* Only some algorithms use the radix and the segment size. */
 static void try_each(const struct setting *settings)
 {
     for (const struct setting *s = settings; s->key != NULL; s++) {
@@ -95,7 +95,7 @@ static void try_each(const struct setting *settings)
     }
 }
 
-/* Each rank asks for something else, some for nothing: one choice for all must come of it. */
+/* Each rank asks for another setting, some for none: all ranks must agree on one choice. */
 static void try_mixed(void)
 {
     enum { RIGHT = sizeof(right) / sizeof(right[0]) - 1 };

@@ -1,4 +1,4 @@
-/* Intercommunicators: no plans, right data. */
+/* Intercommunicators: no plans, and right data. */
 
 #include "check.h"
 
@@ -46,7 +46,7 @@ static void run(MPI_Request *request, int verify_from, int verify_to)
     MPI(MPI_Request_free(request));
 }
 
-/* From rank 0 of the low group to all of the high one. */
+/* Broadcasts from rank 0 of the low group to all ranks of the high one. */
 static void bcast(void)
 {
     int rank, root;

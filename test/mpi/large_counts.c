@@ -1,5 +1,5 @@
-/* The bindings with MPI_Count arguments: usual sizes, counts beyond an int, and, with
- * -big, a broadcast of more than 2 GiB (skipped where memory is short). */
+/* The bindings with MPI_Count arguments: usual sizes, counts beyond an int and, with -big, a
+ * broadcast of more than 2 GiB (skipped if memory is short). */
 
 #include "check.h"
 #include <unistd.h>
@@ -58,7 +58,7 @@ static void allgather(MPI_Count bytes)
     check_free(receive);
 }
 
-/* More elements than an int can count, none of which holds a byte. */
+/* The number of elements exceeds an int, but no element holds a byte. */
 static void many_of_nothing(void)
 {
     MPI_Datatype nothing;

@@ -23,7 +23,7 @@ static void place_blocks(struct layout *layout, uint64_t *state)
     layout->high = layout->offsets[layout->nblocks - 1] + layout->lengths[layout->nblocks - 1];
 }
 
-/* The first and the last block change places in the list, not in memory. */
+/* The first and the last block swap their positions in the list, not in memory. */
 static void swap_ends(struct layout *layout)
 {
     int last = layout->nblocks - 1;
@@ -64,7 +64,7 @@ MPI_Datatype layout_type(const struct layout *layout)
     return type;
 }
 
-/* From the first element's low end to the last one's high end, in either direction. */
+/* Walks from the first element's low end to the last one's high end, in either direction. */
 static long walk(const struct layout *layout, size_t bytes)
 {
     long elements = (long)(bytes / (size_t)layout->size);

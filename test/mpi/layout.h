@@ -1,5 +1,5 @@
-/* Random datatypes whose bytes are known one by one: blocks with gaps, in any order; extents that
- * are large, negative, or so small that elements overlap. */
+/* Random datatypes with a known position for each byte: blocks with gaps, in any order, with
+ * extents that are large, negative, or so small that elements overlap. */
 
 #ifndef LAYOUT_H_INCLUDED
 #define LAYOUT_H_INCLUDED
@@ -16,16 +16,16 @@ struct layout {
     int low, high; /* offsets of an element's first byte and behind its last */
 };
 
-/* An element has a divisor of LAYOUT_UNIT for its size.  Only where `may_overlap` do elements share
- * bytes, as no receive buffer may. */
+/* The size of an element divides LAYOUT_UNIT. Elements share bytes only if `may_overlap` is set;
+ * those of a receive buffer must not. */
 struct layout layout_random(uint64_t *state, int may_overlap);
 MPI_Datatype layout_type(const struct layout *layout);
 
-/* The memory that `bytes` bytes in this layout touch: its size, and where the buffer's address lies
- * in it. */
+/* The memory that `bytes` bytes in this layout touch: returns its size, and the offset of the
+ * buffer's address in it. */
 size_t layout_span(const struct layout *layout, size_t bytes);
 size_t layout_origin(const struct layout *layout, size_t bytes);
-/* Where in that memory byte i of the data lies. */
+/* The offset in that memory of byte i of the data. */
 size_t layout_place(const struct layout *layout, size_t bytes, size_t i);
 
 #endif /* LAYOUT_H_INCLUDED */

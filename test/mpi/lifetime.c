@@ -1,5 +1,5 @@
-/* What may die before what: plans that are never started, plans that outlive their
- * communicator, many plans made and freed, and freed in another order on every rank. */
+/* Orders of destruction: plans that are never started, plans that outlive their
+ * communicator, and many plans, which every rank frees in another order. */
 
 #include "trial.h"
 
@@ -79,7 +79,7 @@ static void free_while_others_wait(MPI_Comm comm)
     }
 }
 
-/* New communicators take over the memory of the freed ones while these still have plans. */
+/* New communicators take over the memory of the freed ones while those still have plans. */
 static void generations(void)
 {
     struct trial old, new;

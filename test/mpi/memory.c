@@ -1,5 +1,5 @@
-/* Memory that ranks share stays in proportion to what is in use: plans of ever new sizes, one at a
- * time, and hundreds of communicators with a plan each. */
+/* Shared memory stays in proportion to what is in use: plans of ever new sizes, one at a time, and
+ * hundreds of communicators with a plan each. */
 
 #include "trial.h"
 
@@ -30,7 +30,7 @@ static void check_bytes(size_t before, size_t limit)
                    limit);
 }
 
-/* No plan has more than a copy of all ranks' data for each rank. */
+/* No plan uses more than a copy of all ranks' data for each rank. */
 static void ever_larger(void)
 {
     size_t before = shared_bytes(), limit = 0;

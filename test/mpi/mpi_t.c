@@ -1,4 +1,4 @@
-/* The tool interface: our control variables are listed, our performance variables count. */
+/* The tool interface: our control variables are listed, and our performance variables count. */
 
 #include "trial.h"
 

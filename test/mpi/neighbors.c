@@ -1,12 +1,11 @@
-/* Which block of a neighbor collective meets which: tori with dimensions of 1 and 2 processes, open
- * borders, and graphs with equal edges and edges of a rank to itself (MPI 4.1, sections 8.6
- * and 8.7).
+/* Which block of a neighbor collective matches which: tori with dimensions of 1 and 2 processes,
+ * open boundaries, and graphs with multiple edges and self-loops (MPI 4.1, sections 8.6 and 8.7).
  *
  *   Cartesian: a block sent in slot x arrives in slot x ^ 1 of the neighbor.
- *   Graph:     the k-th edge to a process meets the k-th edge from it.
+ *   Graph:     the k-th edge to a process matches the k-th edge from it.
  *
  * With int counts, MPICH 4.0.2's binding of neighbor_alltoallw (not the collective below it)
- * confuses in- and outdegree when it widens the counts, so unequal degrees are tried with _c.
+ * confuses in- and outdegree when it widens the counts, so unequal degrees are tested with _c.
  *
  *   -times=N (5)   starts of each request */
 
@@ -18,7 +17,7 @@ enum kind { ALLTOALL, ALLTOALLV, ALLTOALLW, ALLGATHER, ALLGATHERV, KINDS };
 static const char *const names[KINDS] = {"alltoall", "alltoallv", "alltoallw", "allgather",
                                          "allgatherv"};
 
-/* What this rank sends and receives in each slot: the number of the edge, or NOTHING. */
+/* What this rank sends and receives in each slot: the number of an edge, or NOTHING. */
 struct edges {
     int nout, nin;
     int out[MAX_EDGES], in[MAX_EDGES];
@@ -30,7 +29,7 @@ struct call {
     struct edges edges;
     MPI_Comm comm;
     int step;
-    int max; /* ints of the longest block */
+    int max; /* number of ints in the longest block */
     int *send, *receive;
     int scounts[MAX_EDGES], rcounts[MAX_EDGES], sdispls[MAX_EDGES], rdispls[MAX_EDGES];
     MPI_Aint sbytes[MAX_EDGES], rbytes[MAX_EDGES];
@@ -44,7 +43,7 @@ static int gathers(const struct call *c)
     return c->kind == ALLGATHER || c->kind == ALLGATHERV;
 }
 
-/* Ints of an edge's block; an allgatherv has one block for all edges of a rank. */
+/* Number of ints in an edge's block; an allgatherv has one block for all edges of a rank. */
 static int length(const struct call *c, int id)
 {
     if (id == NOTHING)
@@ -59,7 +58,7 @@ static size_t block_bytes(const struct call *c, int id)
     return (size_t)length(c, id) * sizeof(int);
 }
 
-/* Displacements with gaps, in falling order, for what may have them. */
+/* Displacements with gaps and in decreasing order, if the collective takes displacements. */
 static int place(const struct call *c, int i, int n)
 {
     if (c->kind == ALLTOALL || c->kind == ALLGATHER)
@@ -74,7 +73,7 @@ static uint64_t key(const struct call *c, int id)
 
 /* ---- the five calls ---- */
 
-/* Pairs on one side may face ints on the other. */
+/* One side may use pairs where the other uses ints. */
 static void choose_types(struct call *c)
 {
     for (int k = 0; k < c->edges.nout; k++) {
@@ -119,7 +118,7 @@ static int init(struct call *c)
                                                c->rcounts, c->rdispls, MPI_INT, c->comm,
                                                MPI_INFO_NULL, &c->request);
         case ALLTOALLW:
-            if (c->edges.nin != c->edges.nout) /* see above */
+            if (c->edges.nin != c->edges.nout) /* see the head of this file */
                 return MPI_Neighbor_alltoallw_init_c(c->send, c->scounts_c, c->sbytes, c->stypes,
                                                      c->receive, c->rcounts_c, c->rbytes, c->rtypes,
                                                      c->comm, MPI_INFO_NULL, &c->request);
@@ -138,7 +137,7 @@ static int init(struct call *c)
 
 /* ---- data ---- */
 
-/* A block that no edge brings keeps what it held. */
+/* A block that belongs to no edge keeps its contents. */
 static uint64_t expected(const struct call *c, int l)
 {
     if (c->edges.in[l] == NOTHING)
@@ -253,8 +252,8 @@ static void tori(void)
 
 /* ---- graphs ---- */
 
-/* All ranks draw the same edges; each lists those that concern it in the order drawn, which is the
- * same for all edges of a pair. */
+/* All ranks draw the same edges. Each lists the edges that concern it in the order in which they
+ * were drawn; for all edges of a pair that order is the same on both sides. */
 static void graph(int nedges, int among)
 {
     struct call c = {.comm = MPI_COMM_NULL};

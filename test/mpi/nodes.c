@@ -1,5 +1,5 @@
-/* Where the ranks are: which of them MPICH takes for neighbours in one node, and that
- * those and no others have the same processor name.
+/* Which ranks MPICH takes for neighbors in one node; these and no others have the same processor
+ * name.
  *
  *   -nodes=A+B+...   the first A ranks share a node, the next B another, and so on */
 
@@ -20,7 +20,7 @@ static void read_nodes(const char *text)
     }
 }
 
-/* The first rank of the node on which `rank` should be, and how many are there. */
+/* The first rank of the node that `rank` should be on, and the number of ranks there. */
 static int expected_first(int rank, int *size_p)
 {
     int first = 0, i = 0;

@@ -1,5 +1,5 @@
-/* Several plans in flight on one communicator, started and completed in another order
- * on every rank, with every completion call.
+/* Several plans in flight on one communicator, started and completed in a different order on every
+ * rank, with every completion call.
  *
  *   -rounds=N (60)    N starts of each of 9 plans
  *   -two              half of the plans on a second communicator, with the ranks in reverse */

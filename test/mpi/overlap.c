@@ -1,5 +1,5 @@
-/* Between MPI_Start and MPI_Wait: long computation without MPI calls, point-to-point
- * messages with wildcards, other collectives, and messages already under way. */
+/* Between MPI_Start and MPI_Wait: long computation without MPI calls, point-to-point messages with
+ * wildcards, other collectives, and messages already in flight. */
 
 #include "trial.h"
 
@@ -37,7 +37,7 @@ static void computation(int round)
     wait_trials();
 }
 
-/* A message to the right neighbour in flight while plans start and complete. */
+/* A message to the right neighbor is in flight while plans start and complete. */
 static void messages(int round)
 {
     int right = (check.rank + 1) % check.size, left = (check.rank + check.size - 1) % check.size;
@@ -63,7 +63,7 @@ static void messages(int round)
     check_compare(in, (size_t)bytes, check_key(99, (uint64_t)round, left));
 }
 
-/* Plans complete while we wait for something else, which needs nobody's MPI_Wait on them. */
+/* Plans complete while the rank waits for something else; no rank needs to wait on them. */
 static void collectives(int round)
 {
     MPI_Request request;
@@ -79,7 +79,7 @@ static void collectives(int round)
     wait_trials();
 }
 
-/* All requests, of either sort, in one MPI_Waitall. */
+/* Requests of both kinds in one MPI_Waitall. */
 static void one_waitall(int round)
 {
     int right = (check.rank + 1) % check.size, left = (check.rank + check.size - 1) % check.size;

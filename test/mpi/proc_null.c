@@ -1,5 +1,5 @@
-/* Request objects that last belonged to a send to MPI_PROC_NULL: nothing of that may
- * show in the plans that are made of them. */
+/* Request objects that last belonged to a send to MPI_PROC_NULL: the plans that reuse them must not
+ * inherit anything from it. */
 
 #include "trial.h"
 
@@ -15,7 +15,7 @@ static void leave_residue(void)
         MPI(MPI_Request_free(&requests[i]));
 }
 
-/* Not one of our plans: MPICH's own schedule must not trip over it either. */
+/* This is no plan: MPICH's own schedule must not trip over such a request either. */
 static void fallback(void)
 {
     MPI_Request request;

@@ -1,8 +1,8 @@
-/* What the process shares with the backend: strtok's place in a string, a FIFO where a table was
- * expected, and one communicator served before another.
+/* State that the process shares with the backend: the position of strtok, a FIFO in place of a
+ * tuning table, and the order in which communicators are first used.
  *
  *   -fifo         the tuning file is a FIFO that nobody writes to
- *   -self-first   MPI_COMM_SELF is served before MPI_COMM_WORLD */
+ *   -self-first   MPI_COMM_SELF is used before MPI_COMM_WORLD */
 
 #include "trial.h"
 
@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* All inits, and what they report, between two words of a string of ours. */
+/* All inits, and their messages, happen between two words that the application splits with
+ * strtok. */
 static void strtok_goes_on(void)
 {
     char words[] = "one two";

@@ -1,5 +1,5 @@
-/* Reading MPI_T performance variables. One session for the whole run, handles bound at
- * first use: a counter counts from there. */
+/* Reading MPI_T performance variables. One session serves the whole run. A handle is bound at first
+ * use, and its counter counts from then on. */
 
 #include "check.h"
 
@@ -23,7 +23,7 @@ static void open_session(void)
     MPI(MPI_T_pvar_session_create(&session));
 }
 
-/* Size in bytes of the variable's value; 0 when it is none that we read. */
+/* Size in bytes of the variable's value; 0 if it is a variable that we do not read. */
 static int describe(int index, char *name, int length, int *continuous)
 {
     int verbosity, class, binding, readonly, atomic, size = 0, none = 0;

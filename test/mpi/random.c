@@ -1,13 +1,13 @@
-/* Random programs: communicators, datatypes, sizes, orders and ways of completion, all drawn from
- * one seed, so that a failure can be had again.
+/* Random programs: communicators, datatypes, sizes, orders and ways of completion are all drawn
+ * from one seed, so that a failure can be reproduced.
  *
- * A round makes a communicator, some plans on it, starts them a few times in another order on each
- * rank, completes them in another way on each rank, and frees all in any order, the communicator
- * perhaps before its plans were started.  Every rank knows every rank's datatypes and data, so each
- * byte of the receive buffers is compared, gaps between elements included.
+ * A round creates a communicator and some plans on it, starts them a few times in a different order
+ * on each rank, completes them in a different way on each rank, and frees everything in any order,
+ * the communicator perhaps before its plans are started. Every rank knows every rank's datatypes
+ * and data, so each byte of the receive buffers is compared, including gaps between elements.
  *
  *   -rounds=N (40)    -starts=N (8)   most starts of each plan
- *   -threads=N (1)    threads of each rank that do all that at the same time
+ *   -threads=N (1)    threads of each rank that do all of this at the same time
  *   -bytes=N (20000)  most bytes of a message */
 
 #include "layout.h"
@@ -23,8 +23,8 @@ static const char *const names[KINDS] = {"barrier", "bcast", "allgather", "allga
 struct plan {
     enum kind kind;
     int root, rank, n, step;
-    size_t bytes;  /* of the message, or of a block */
-    uint64_t seed; /* of datatypes and data */
+    size_t bytes;  /* of the message, or of one block */
+    uint64_t seed; /* for datatypes and data */
     struct layout sending, receiving;
     MPI_Datatype send_type, receive_type;
     unsigned char *send, *receive, *expected; /* all the memory that the layouts span */
@@ -34,7 +34,7 @@ struct plan {
 
 struct thread {
     MPI_Comm world;
-    uint64_t shared, local; /* random states: the same on all ranks, and not */
+    uint64_t shared, local; /* random states: the same on all ranks, and different ones */
     unsigned long starts;
 };
 
@@ -60,7 +60,7 @@ static size_t receive_bytes(const struct plan *p)
     return p->kind == BCAST && p->rank != p->root ? p->bytes : 0;
 }
 
-/* What `rank` sends from, as all others know it. */
+/* The layout that `rank` sends from; all other ranks know it. */
 static struct layout sending_layout(const struct plan *p, int rank)
 {
     uint64_t state = check_key(p->seed, 0, rank);
@@ -75,7 +75,8 @@ static unsigned char pattern(const struct plan *p, int rank, size_t place)
     return (unsigned char)((x ^ x >> 29) * 0xbf58476d1ce4e5b9u >> 56);
 }
 
-/* Byte i of what `rank` sends: in place it is numbered by itself, else by where it lies. */
+/* Byte i of what `rank` sends. In place, bytes are numbered by themselves, otherwise by their
+ * position. */
 static unsigned char sent(const struct plan *p, const struct layout *layout, int rank, size_t i)
 {
     if (p->kind == ALLGATHER_IN_PLACE)
@@ -96,7 +97,7 @@ static void expect_from(struct plan *p, int rank, size_t block)
         p->expected[place_in_receive(p, block * p->bytes + i)] = sent(p, &layout, rank, i);
 }
 
-/* New data, poisoned receive memory, and what must stand there in the end. */
+/* Sets new data, poisons the receive memory, and computes its expected contents. */
 static void prepare(struct plan *p)
 {
     p->step++;
@@ -159,7 +160,7 @@ static int init_data(struct plan *p, MPI_Comm comm)
                               comm, MPI_INFO_NULL, &p->request);
 }
 
-/* The types may go as soon as the plan is there. */
+/* The datatypes may be freed as soon as the plan exists. */
 static void plan_init(struct plan *p, struct thread *t, uint64_t *state, MPI_Comm comm)
 {
     MPI_Comm_rank(comm, &p->rank);
@@ -283,8 +284,8 @@ static void shuffle(int *order, int n, uint64_t *state)
     }
 }
 
-/* Each rank starts all plans in its own order; what one plan completes may wait for another rank's
- * start of the same one only. */
+/* Each rank starts all plans in its own order; the completion of a plan may wait only for another
+ * rank's start of the same plan. */
 static void start_and_complete(struct plan *plans, int n, struct thread *t)
 {
     MPI_Request requests[MAX_PLANS];
@@ -308,7 +309,7 @@ static void start_and_complete(struct plan *plans, int n, struct thread *t)
     t->starts += (unsigned long)n;
 }
 
-/* Of all ranks, in another order, or of some of them. */
+/* A communicator of all ranks in another order, or of some of them. */
 static MPI_Comm random_comm(struct thread *t)
 {
     int form = draw(&t->shared, 4), colors = 1 + draw(&t->shared, 3), color = 0, key = 0;

@@ -1,6 +1,8 @@
-/* The kernel forbids after a while what it allowed when plans were made: to reach the memory of
- * other processes (setuid, prctl, a new filter).  Plans go on with the right data, and so do later
- * ones. -who=all|RANK   to whom (all) -unknown        by ENOSYS, not EPERM */
+/* The kernel refuses after a while what it allowed when plans were made: access to the memory of
+ * other processes (setuid, prctl, a new filter). Plans continue with the right data, and so do
+ * later ones.
+ *
+ *   -who=all|RANK   the ranks that it refuses (all)   -unknown        with ENOSYS, not EPERM */
 
 #include "adversity.h"
 #include "trial.h"
@@ -24,7 +26,8 @@ static void run_all(struct trial *trials, int times)
         trial_run(&trials[i], times);
 }
 
-/* Started in another order on each rank, completed together: no start may wait for others. */
+/* Started in a different order on each rank and completed together: no start may wait for
+ * others. */
 static void run_at_once(struct trial *trials)
 {
     MPI_Request requests[PLANS];

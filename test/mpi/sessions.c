@@ -1,7 +1,7 @@
-/* Plans without MPI_Init: sessions in turn, each with a communicator of its own, plans
+/* Plans without MPI_Init: sessions one after another, each with its own communicator, and plans
  * that outlive the communicator but not the session.
  *
- *   -times=N: sessions, one after the other (3) */
+ *   -times=N: number of sessions (3) */
 
 #include "trial.h"
 

@@ -1,6 +1,7 @@
-/* A rank that is always late to see what has come, as on a crowded machine: before each look of the
- * provider `sockets` it sleeps, while others go on. The library finds our epoll_wait before libc's.
- * Threads of the provider are left alone: they wait otherwise, or make progress by themselves. */
+/* A rank that always sees late what has arrived, as on an overloaded machine: before each poll of
+ * the provider `sockets` it sleeps while others continue. The library finds our epoll_wait before
+ * libc's. Threads of the provider are not slowed: they wait in another way, or progress by
+ * themselves. */
 
 #include "adversity.h"
 #include <dlfcn.h>

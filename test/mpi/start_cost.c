@@ -1,5 +1,5 @@
-/* A thousand plans alive at a time, all of which work; -v shows what MPI_Start and
- * MPI_Wait cost beside no other plan and beside 999 of them.
+/* A thousand plans exist at a time, and all of them work. -v shows the cost of MPI_Start and
+ * MPI_Wait with no other plan and with 999 others.
  *
  *   -plans=N (1000)   -starts=N (2000) of each kind that is measured */
 
@@ -8,9 +8,9 @@
 enum { BATCHES = 10 };
 
 static struct trial *trials;
-static int starts; /* of a batch */
+static int starts; /* per batch */
 
-/* Microseconds for start and for start + wait, the least of several batches. */
+/* Microseconds for start and for start + wait; the minimum over several batches. */
 static void measure(struct trial *t, const char *how)
 {
     double best_start = 1, best_both = 1;
@@ -34,7 +34,7 @@ static void measure(struct trial *t, const char *how)
                best_start * 1e6, best_both * 1e6);
 }
 
-/* Barrier plans keep count on their board, which a bare start does not do. */
+/* Barrier plans count on their board, which a bare start does not do. */
 static void measure_kinds(const char *how, uint64_t tag)
 {
     for (int k = 0; k < TRIAL_KINDS; k++) {

@@ -1,9 +1,9 @@
-/* A thousand starts of one plan, each with new data and completed by MPI_Wait, while
- * ranks stop at random and the others run ahead as far as they are let. Nothing but the
- * plan keeps the ranks together.
+/* A thousand starts of one plan, each with new data and completed by MPI_Wait, while ranks pause at
+ * random and the others run ahead as far as the plan lets them. Nothing except the plan keeps the
+ * ranks together.
  *
  *   -times=N (1000)   -only=barrier,bcast,allgather
- *   -few              one plan of a kind and two of the broadcast, N starts of each */
+ *   -few              one plan of each kind and two of the broadcast, N starts of each */
 
 #include "trial.h"
 
@@ -19,7 +19,7 @@ static void many(enum trial_kind kind, size_t bytes, int root, int times)
     trial_free(&t);
 }
 
-/* The root of a broadcast does nothing else, the others are late each time. */
+/* The root of a broadcast does nothing else; the other ranks are late each time. */
 static void run_ahead(size_t bytes, int root)
 {
     struct trial t;

@@ -1,5 +1,5 @@
-/* Random plans on random communicators, started, completed and freed in random order.
- * What happens is drawn alike on all ranks; in which order each does it is its own.
+/* Random plans on random communicators, started, completed and freed in random order. All ranks
+ * draw the same operations; each performs them in an order of its own.
  *
  *   -seconds=N (10)  -seed=N */
 
@@ -7,7 +7,7 @@
 
 enum { COMMS = 6, PLANS = 24 };
 
-/* A slot that this rank is no part of keeps live == 0. */
+/* live == 0 if this rank does not belong to the slot's communicator. */
 struct slot {
     struct trial trial;
     int live;
@@ -73,7 +73,7 @@ static void shuffle(int *order, int n)
     }
 }
 
-/* Draws which plans take part; returns how many of them this rank has. */
+/* Draws which plans take part; returns how many of those this rank has. */
 static int choose(int *order)
 {
     int n = 0;

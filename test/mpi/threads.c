@@ -1,5 +1,5 @@
-/* MPI_THREAD_MULTIPLE: two threads of every rank, each with a communicator of its own,
- * make, start, complete and free plans at the same time. */
+/* MPI_THREAD_MULTIPLE: two threads of every rank, each with its own communicator, create, start,
+ * complete and free plans at the same time. */
 
 #include "trial.h"
 #include <pthread.h>

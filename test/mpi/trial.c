@@ -73,7 +73,7 @@ static void verify_board(const struct trial *t)
     for (int r = 0; r < t->size; r++) {
         uint32_t entered = __atomic_load_n(&t->board[r], __ATOMIC_ACQUIRE);
 
-        /* Nobody is behind, and nobody can have left the next barrier without us. */
+        /* No rank is behind, and none can have left the next barrier without this one. */
         if (entered != (uint32_t)t->step && entered != (uint32_t)t->step + 1)
             check_fail(__FILE__, __LINE__, "rank %d is at barrier %u, this one is %u", r, entered,
                        (uint32_t)t->step);

@@ -1,5 +1,5 @@
-/* A trial: one persistent collective under test, with its buffers and the knowledge
- * of what it must deliver. Every start gets new data and poisoned receive buffers. */
+/* A trial: one persistent collective under test, with its buffers and the knowledge of what it must
+ * deliver. Every start gets new data and poisoned receive buffers. */
 
 #ifndef TRIAL_H_INCLUDED
 #define TRIAL_H_INCLUDED
@@ -16,30 +16,32 @@ enum trial_kind {
 
 struct trial {
     enum trial_kind kind;
-    size_t bytes; /* of the broadcast, of one rank's block of the allgather */
+    size_t bytes; /* of the broadcast message, or of one rank's block of the allgather */
     int root;
-    uint64_t tag;  /* the same on all ranks; tells trials apart */
+    uint64_t tag;  /* the same on all ranks; distinguishes trials */
     uint64_t step; /* number of starts so far */
     int rank, size;
     char *send, *receive;
-    uint32_t *board; /* barrier: the step that each rank has entered */
+    uint32_t *board; /* for a barrier: the step that each rank has entered */
     MPI_Request request;
 };
 
 const char *trial_name(enum trial_kind kind);
 int trial_wanted(enum trial_kind kind); /* by option -only=barrier|bcast|allgather */
 
-/* Words, 0 at first, that all ranks of `comm` share: they are on one machine. Collective. */
+/* Words that all ranks of `comm` share, initially 0; all ranks must be on one machine.
+ * Collective. */
 uint32_t *trial_board(int words, MPI_Comm comm);
 void trial_board_free(uint32_t *board, int words); /* local */
 
 /* Collective over `comm`, an intracommunicator that may be freed afterwards. */
 void trial_init(struct trial *t, enum trial_kind kind, size_t bytes, int root, uint64_t tag,
                 MPI_Comm comm, MPI_Info info);
-/* prepare: new data, to be followed by MPI_Start[all]; start does both. */
+/* trial_prepare sets new data, and MPI_Start[all] must follow; trial_start does both. */
 void trial_prepare(struct trial *t);
 void trial_start(struct trial *t);
-/* verify: to follow completion, before the next prepare; wait does both. */
+/* trial_verify must follow completion and precede the next prepare; trial_wait waits and
+ * verifies. */
 void trial_verify(const struct trial *t);
 void trial_wait(struct trial *t);
 /* Starts and waits `times` times, with random delays on random ranks. */
@@ -47,7 +49,7 @@ void trial_run(struct trial *t, int times);
 /* Local; the request must be inactive. */
 void trial_free(struct trial *t);
 
-/* init, run, free of all kinds with the given size and root. */
+/* Creates, runs and frees a trial of each kind with the given size and root. */
 void trial_all_kinds(size_t bytes, int root, uint64_t tag, int times, MPI_Comm comm, MPI_Info info);
 
 #endif /* TRIAL_H_INCLUDED */

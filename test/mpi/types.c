@@ -1,18 +1,18 @@
-/* Datatypes: derived, resized, with holes, freed behind the init call, and different on
- * every rank with the same signature. Data travels as ints; what lies in the holes of a
- * receive buffer must stay as it was. */
+/* Datatypes: derived, resized, with holes, freed after the init call, and different on every rank
+ * with the same signature. Data travels as ints; the holes of a receive buffer must keep their
+ * contents. */
 
 #include "check.h"
 
 enum { STARTS = 6, SHAPES = 6 };
 
-/* One way to lay `ints` ints (a multiple of 4) out in memory. */
+/* One way to place `ints` ints (a multiple of 4) in memory. */
 struct layout {
     const char *name;
     MPI_Datatype type;
     int count;
-    size_t span;   /* ints that `count` of them cover, at least */
-    size_t *place; /* place[i]: where int number i lies */
+    size_t span;   /* at least the number of ints that `count` of them cover */
+    size_t *place; /* place[i] is the position of int number i */
 };
 
 static void place_all(struct layout *l, int ints, const int *in_one, int per_one, int extent)
@@ -40,7 +40,7 @@ static void make_vector(struct layout *l, int ints)
     place_all(l, ints, (const int[]){0, 1, 3, 4}, 4, 5);
 }
 
-/* The second block lies ahead of the first. */
+/* The second block precedes the first. */
 static void make_indexed(struct layout *l, int ints)
 {
     MPI(MPI_Type_indexed(3, (const int[]){1, 2, 1}, (const int[]){5, 0, 3}, MPI_INT, &l->type));
@@ -63,7 +63,7 @@ static void make_resized(struct layout *l, int ints)
     place_all(l, ints, (const int[]){0}, 1, 3);
 }
 
-/* A lower bound below the data and a type made of a type. */
+/* The lower bound lies below the data, and the type is built from another derived type. */
 static void make_nested(struct layout *l, int ints)
 {
     MPI_Datatype inner, outer;
@@ -108,7 +108,7 @@ static void clear(int *buffer, size_t n)
         buffer[i] = hole;
 }
 
-/* Compares the block of `rank` and leaves holes in its place. */
+/* Compares the block of `rank` and replaces it with holes. */
 static void take(const struct layout *l, int ints, int *buffer, int step, int rank)
 {
     int wrong = 0;
@@ -157,7 +157,7 @@ static void bcast(int shape, int ints, int root)
     free(l.place);
 }
 
-/* Distance in ints between the blocks of two ranks. */
+/* The distance in ints between the blocks of two ranks. */
 static size_t stride(const struct layout *l)
 {
     MPI_Aint lower, extent;

@@ -1,8 +1,8 @@
 /* A libfabric provider that refuses to register memory.
  *
- * The library finds our fi_fabric before libfabric's own, and gets domains whose registrations
- * fail. Fabrics that were opened before deny_registration stay as they are: MPICH's own; and so do
- * those that a provider opens for itself, below another one. */
+ * The library finds our fi_fabric before libfabric's own and receives domains whose registrations
+ * fail. Two kinds of fabrics are not affected: those opened before deny_registration, which are
+ * MPICH's own, and those that a provider opens for itself below another one. */
 
 #include "adversity.h"
 

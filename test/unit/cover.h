@@ -1,6 +1,7 @@
 /*
- * What a test has put an algorithm to, for the matrix of maint/check: a TAP comment for each row
- * and kind of test, which says how much and how long.  Several for one cell add up.
+ * Records which kinds of test a test program has run an algorithm through, for the matrix of
+ * maint/check: it prints a TAP comment with the jobs and seconds for each row and kind. Several
+ * comments for one cell add up.
  *
  *     # covers bcast/binary proof 412 0.83
  *     # excuses bcast/shared ofi_trigger the medium lacks what the plans need
@@ -10,14 +11,14 @@
 
 #include "algorithms/algorithm.h"
 
-/* Seconds since some moment. */
+/* Seconds since some fixed moment. */
 double cover_clock(void);
 
-/* The row has passed so many jobs (none: no line) of that kind since cover_clock() was `begin`.
- * The line is written at once, whole, behind what stdout holds. */
+/* The row has passed `jobs` jobs of that kind since cover_clock() returned `begin`; with 0 jobs no
+ * line is printed. The line is written at once and whole, after what stdout holds. */
 void cover_row(const struct pcoll_algorithm *row, const char *kind, int jobs, double begin);
 
-/* The row cannot be put to that kind of test. */
+/* The row cannot be tested in that way. */
 void cover_excuse(const struct pcoll_algorithm *row, const char *kind, const char *reason);
 
 #endif /* PCOLL_TEST_COVER_H */

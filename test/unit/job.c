@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "algorithms/lower/lower.h"
-#include "algorithms/topology.h"
+#include "algorithms/plan/topology.h"
 
 static enum pcoll_result make_plan(struct job *job, int rank)
 {
@@ -46,7 +46,7 @@ void job_destroy(struct job *job)
     job->plans = NULL;
 }
 
-/* " nodes=0,0,1", of the first ranks. */
+/* " nodes=0,0,1", for the first ranks. */
 static void nodes_name(const struct pcoll_signature *s, char *name, size_t size)
 {
     size_t used = 0;
@@ -54,7 +54,7 @@ static void nodes_name(const struct pcoll_signature *s, char *name, size_t size)
     name[0] = '\0';
     for (int r = 0; s->topology && r < s->nranks && used + 16 < size; r++)
         used += (size_t)snprintf(name + used, size - used, "%s%d",
-                                 r ? "," : " nodes=", s->topology->node[r]);
+                                 r ? "," : " nodes=", pcoll_topology_node(s->topology, r));
 }
 
 const char *job_name(const struct job *job)
@@ -110,7 +110,7 @@ const struct pcoll_topology *job_topology(enum job_map map, int nranks)
     return made[map][nranks];
 }
 
-/* Printed alike: entries hold bytes between their fields that nobody sets. */
+/* Compares the printed text, since entries have padding bytes that nothing sets. */
 static int same_plan(const struct pcoll_plan *a, const struct pcoll_plan *b)
 {
     const struct pcoll_plan *plans[] = {a, b};
@@ -130,7 +130,7 @@ static int same_plan(const struct pcoll_plan *a, const struct pcoll_plan *b)
     return same;
 }
 
-/* Are the plans of both jobs the same? */
+/* True if the plans of both jobs are the same. */
 static int same_plans(struct job *a, struct job *b)
 {
     int same = 1;
@@ -152,7 +152,7 @@ int job_map_matters(const struct pcoll_algorithm *algorithm, enum job_map map, i
     if (map == JOB_ONE_NODE)
         return 1;
     if (map == JOB_LAST_ALONE && nranks <= 3)
-        return 0; /* as pairs */
+        return 0; /* the same as JOB_PAIRS */
     job.signature.topology = job_topology(map, nranks);
     return !same_plans(&flat, &job);
 }

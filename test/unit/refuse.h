@@ -1,5 +1,5 @@
 /*
- * A provider that refuses to register memory: the n-th time from now on, once.
+ * A provider that refuses to register memory once: at the n-th registration from now on.
  */
 #ifndef PCOLL_REFUSE_H
 #define PCOLL_REFUSE_H

@@ -1,21 +1,31 @@
-# One program a line; each is built from the source of its name and prints TAP.
+# One program per line; each is built from the source of the same name and prints TAP.
 check_PROGRAMS += \
     %D%/test_arena \
     %D%/test_bootstrap \
+    %D%/test_candidates \
     %D%/test_choose \
     %D%/test_cli \
     %D%/test_collective \
     %D%/test_discrete \
+    %D%/test_engine_parts \
     %D%/test_explore \
+    %D%/test_extents \
     %D%/test_goal \
+    %D%/test_hints \
     %D%/test_levels \
     %D%/test_media \
     %D%/test_mutants \
+    %D%/test_nodes \
+    %D%/test_object \
     %D%/test_plan \
     %D%/test_plan_check \
     %D%/test_proof \
+    %D%/test_refusals \
     %D%/test_relay \
+    %D%/test_run \
     %D%/test_resources \
+    %D%/test_rules \
+    %D%/test_scarce \
     %D%/test_scale \
     %D%/test_shapes \
     %D%/test_shm \
@@ -23,12 +33,14 @@ check_PROGRAMS += \
     %D%/test_table \
     %D%/test_topology \
     %D%/test_tune \
-    %D%/test_walk
+    %D%/test_walk \
+    %D%/test_write
 if HAVE_LIBFABRIC
 check_PROGRAMS += \
     %D%/test_ofi \
     %D%/test_ofi_endpoint \
-    %D%/test_ofi_trigger
+    %D%/test_ofi_trigger \
+    %D%/test_ofi_trigger_refusals
 endif HAVE_LIBFABRIC
 
 if HAVE_HWLOC
@@ -37,7 +49,7 @@ check_PROGRAMS += %D%/test_places
 %C%_test_places_LDADD = $(LDADD) $(HWLOC_LIBS)
 endif HAVE_HWLOC
 
-# What the tests share.
+# Code that the tests share.
 check_LIBRARIES += %D%/libunit.a
 %C%_libunit_a_SOURCES = \
     %D%/refuse.h \
@@ -45,6 +57,27 @@ check_LIBRARIES += %D%/libunit.a
     %D%/cover.h %D%/cover.c \
     %D%/job.h %D%/job.c \
     %D%/meeting.h %D%/meeting.c \
+    %D%/mutant.h %D%/mutant.c \
     %D%/mutate.h %D%/mutate.c \
+    %D%/question.h %D%/question.c \
+    %D%/tables.h %D%/tables.c \
     %D%/trial.h %D%/trial.c
+%C%_libunit_a_CPPFLAGS = $(AM_CPPFLAGS) \
+    -DPCOLL_TEST_TABLES='"$(abs_top_srcdir)/test/tables"'
+if HAVE_LIBFABRIC
+%C%_libunit_a_SOURCES += \
+    %D%/party.h %D%/party.c \
+    %D%/scene.h %D%/scene.c
+endif HAVE_LIBFABRIC
 LDADD += %D%/libunit.a
+
+# What test_scarce makes fail: the linker redirects these calls of its own objects to shortage.c.
+shortage_wraps = malloc calloc realloc posix_memalign free strdup fdopen mmap munmap memfd_create \
+    shm_open posix_fallocate process_vm_readv process_vm_writev json_tokener_new_ex
+if HAVE_LIBFABRIC
+shortage_wraps += fi_fabric fi_getinfo fi_dupinfo
+endif HAVE_LIBFABRIC
+check_LIBRARIES += %D%/libshortage.a
+%C%_libshortage_a_SOURCES = %D%/shortage.h %D%/shortage.c
+%C%_test_scarce_LDFLAGS = $(AM_LDFLAGS) $(shortage_wraps:%=-Wl,--wrap=%)
+%C%_test_scarce_LDADD = %D%/libshortage.a $(LDADD)

@@ -24,9 +24,9 @@ __attribute__((format(printf, 2, 3))) static inline int tap_ok(int condition, co
     return condition;
 }
 
-/* How much to do, as PCOLL_TEST_DEPTH says (see maint/check).  BRIEF: all code, for sanitizers.
- * USUAL: what proves something that nothing else proves.  FULL: also what repeats it for other
- * sizes and numbers of ranks. */
+/* How much a test does, according to PCOLL_TEST_DEPTH (see maint/check). BRIEF runs all code, for
+ * sanitizers. USUAL runs what proves something that nothing else proves. FULL also runs what
+ * repeats it for other sizes and numbers of ranks. */
 enum tap_depth { TAP_BRIEF, TAP_USUAL, TAP_FULL };
 
 static inline enum tap_depth tap_depth(void)

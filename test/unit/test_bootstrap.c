@@ -1,4 +1,4 @@
-/* Combining and agreeing, in the bootstrap's own way and by swaps. */
+/* Combining and agreeing, with the bootstrap's own combine and by swaps. */
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 
@@ -6,7 +6,7 @@
 
 enum { NWORDS = PCOLL_COMBINE_WORDS };
 
-/* Of every rank a word of its own, so that none may be missed. */
+/* Each rank has words of its own, so that none may be missed. */
 static uint64_t word_of(int rank, int i)
 {
     return (uint64_t)((rank * 7 + i * 5) % MEETING_MAX_RANKS) << (i * 3 % 60);
@@ -38,7 +38,7 @@ static int every_other(const void *list, int i)
     return *(const int *)list + 2 * i;
 }
 
-/* The odd and the even ranks, each for themselves, at the same time; then all. */
+/* The odd and the even ranks combine among themselves at the same time; then all ranks do. */
 static int circles(struct meeting *meeting, int rank, void *unused)
 {
     struct attendee attendee = {.meeting = meeting, .rank = rank};
@@ -51,7 +51,7 @@ static int circles(struct meeting *meeting, int rank, void *unused)
     return !(combine_right(&bootstrap, &half) && combine_right(&bootstrap, &all));
 }
 
-/* Only rank `*bad` has an error; the value of the last rank is the greatest. */
+/* Only rank `*bad` has an error; the last rank has the greatest value. */
 static int agreement(struct meeting *meeting, int rank, void *bad)
 {
     struct attendee attendee = {.meeting = meeting, .rank = rank};
@@ -82,6 +82,6 @@ int main(void)
     for (int n = 1; n <= 5; n++)
         for (int bad = 0; bad <= n; bad++)
             wrong += meeting_run_threads(n, agreement, &bad);
-    tap_ok(wrong == 0, "the worst result, the greatest values, and what rank 0 says");
+    tap_ok(wrong == 0, "the worst result, the greatest values, and the values of rank 0");
     return tap_done();
 }

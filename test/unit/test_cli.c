@@ -1,4 +1,5 @@
-/* Command lines: numbers, lists and names are read, or refused with what is allowed. */
+/* Command lines: numbers, lists and names are read, or refused with a message that names what is
+ * allowed. */
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,9 +28,9 @@ static const struct cli_option options[] = {
     {.name = NULL},
 };
 
-static char message[512]; /* of the last refusal */
+static char message[512]; /* the last refusal */
 
-/* Read one word as command line; what is said goes to `message`. */
+/* Read one word as the command line; messages go to `message`. */
 static int take(const char *word, struct values *values)
 {
     const struct cli cli = {.program = "test", .help = "help\n", .options = options};

@@ -1,7 +1,7 @@
 /*
- * The rows of the collectives against naive loops.  The proof, the simulators and the trials take
- * `expect` for the truth, so here is the same once more, written as MPI defines it: who gets which
- * byte of whom.
+ * The rows of the collectives against naive loops. The proof, the simulators and the trials trust
+ * `expect`, so this test states the same facts once more, as MPI defines them: which byte of which
+ * rank each rank receives.
  */
 #include "algorithms/plan/collective.h"
 
@@ -12,14 +12,14 @@
 
 enum { MAX_RANKS = 9, MAX_BYTES = 7, ROOM = MAX_RANKS * MAX_BYTES, LEFT = 255 };
 
-/* A byte of SEND that no other rank or place has. */
+/* The byte of SEND at `at`; it differs between ranks and positions. */
 static unsigned char byte_of(int rank, uint64_t at)
 {
     return (unsigned char)(rank * 2 * MAX_BYTES + (int)at);
 }
 
-/* What MPI says: fills `recv`, which is as it was where MPI says nothing; returns the bytes of
- * SEND and RECV.  A collective without a case here does not compile. */
+/* What MPI defines: fills `recv` and leaves it untouched where MPI says nothing; returns the sizes
+ * of SEND and RECV in bytes. A collective without a case here does not compile. */
 struct sizes {
     uint64_t send, recv;
 };
@@ -52,7 +52,8 @@ static struct sizes naive(const struct pcoll_signature *s, int rank, unsigned ch
     return sizes;
 }
 
-/* RECV as the row has it; 0: a piece is empty, outside, overlaps another, or reads outside SEND. */
+/* RECV according to the row; 0: a piece is empty, lies outside, overlaps another, or reads outside
+ * SEND. */
 static int expected(const struct pcoll_signature *s, int rank, unsigned char recv[ROOM])
 {
     const struct pcoll_collective *row = pcoll_collective_of(s);
@@ -92,7 +93,7 @@ static int is_right(const struct pcoll_signature *s, int rank)
         return 0;
     if (!s->in_place)
         return input.count == 0;
-    /* What the rank receives of itself is where it put it. */
+    /* In place, the rank's own input is at its final position in RECV. */
     for (uint64_t b = 0; b < input.count; b++)
         if (ought[input.first + b] != byte_of(rank, b))
             return 0;
@@ -150,7 +151,7 @@ static void test_signatures(void)
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         refused += !pcoll_signature_is_valid(&bad[i], NULL);
     tap_ok(refused == (int)(sizeof(bad) / sizeof(bad[0])) && pcoll_signature_is_valid(&good, NULL),
-           "signatures of calls that do not exist are refused");
+           "signatures of impossible calls are refused");
     other.unit = 4;
     tap_ok(pcoll_signature_same(&good, &good) && !pcoll_signature_same(&good, &other),
            "signatures with different units differ");
@@ -167,7 +168,7 @@ static void test_local(void)
     const struct pcoll_span input = pcoll_input_in_recv(&s, &root, 2);
 
     tap_ok(input.first == 10 && input.count == 5 && pcoll_input_in_recv(&s, NULL, 2).count == 0,
-           "a rank alone can be in place");
+           "a single rank can be in place");
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /*
- * Every algorithm on the simulator in every order, for up to 4 ranks, several instances in flight;
- * and for a few more ranks with the stronger reduction alone.
+ * Every algorithm on the explorer in every order, with several instances in flight: up to 4 ranks
+ * in both reductions, and a few more ranks with the stronger reduction only.
  */
 #include "offload/explore/explore.h"
 #include "test/unit/cover.h"
@@ -43,8 +43,8 @@ static void explore(struct tally *t, const struct job *job, enum pcoll_explore_r
     pcoll_explore_destroy(explore);
 }
 
-/* Traces: each phase three times, so that its counters and buffers are used again by ranks that run
- * ahead.  States (may be NULL): fewer instances, and up to the limit. */
+/* Traces run each phase three times, so that ranks that run ahead use its counters and buffers
+ * again. States (`states` may be NULL) run fewer instances, up to the limit. */
 static void explore_job(struct tally *states, struct tally *traces, struct job *job)
 {
     const int nranks = job->signature.nranks;
@@ -56,7 +56,7 @@ static void explore_job(struct tally *states, struct tally *traces, struct job *
     }
     all = 3 * job->plans[0]->nphases;
     explore(traces, job, PCOLL_EXPLORE_TRACES, all < 4 ? 4 : all);
-    /* All states are a check of the reduction to traces, which alone decides. */
+    /* Exploring all states checks the reduction to traces, which alone decides. */
     if (tap_depth() < TAP_FULL && nranks > 2 && (nranks == ALL_ORDERS || job->lowered))
         states = NULL;
     if (states && nranks < ALL_ORDERS)
@@ -66,8 +66,9 @@ static void explore_job(struct tally *states, struct tally *traces, struct job *
     job_destroy(job);
 }
 
-/* One segment, two, more than an eager broadcast has slots; through cells and TEMP.  The first
- * without segments or with more ranks; the first STATES_SIZES in all orders. */
+/* One segment, two, and more than an eager broadcast has slots; through cells and through TEMP.
+ * Jobs without segments or with more ranks use the first only; the first STATES_SIZES run in all
+ * orders. */
 static const struct {
     uint64_t bytes, segment;
 } sizes[] = {{1, 0}, {2, 1}, {9, 1}, {50, 0}, {100, 50}};

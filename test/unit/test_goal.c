@@ -1,6 +1,6 @@
 /*
- * The send and receive formulation of plans: its GOAL text, what LogGOPSim made of it, and the
- * counters that document 001 gives it.
+ * The send and receive formulation of plans: its GOAL text, the times that LogGOPSim computes from
+ * it, and the counters that document 001 states for it.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -35,15 +35,16 @@ struct message {
     unsigned long long bytes;
 };
 
-/* `after` cannot begin before `before` is over. */
+/* `after` cannot begin before `before` has completed. */
 struct edge {
     int before, after, is_message;
 };
 
 struct reader {
-    int nranks, rank, blocks; /* rank NONE: between blocks */
-    int base, defined;        /* operations of earlier blocks; labels l0 .. of this one */
-    int needs;                /* are being read: no more operations */
+    int nranks, rank, blocks; /* rank NONE: between two blocks */
+    int base, defined;        /* number of operations in earlier blocks; labels l0 .. of this
+                               * block */
+    int needs;                /* dependencies are being read: no more operations may follow */
     struct message messages[MOST_MESSAGES];
     int nmessages;
     struct edge edges[MOST_MESSAGES];
@@ -115,7 +116,7 @@ static int read_line(struct reader *r, const char *line)
     return read_operation(r, line);
 }
 
-/* Every send has one receive of the same bytes, and the other way round. */
+/* Every send matches one receive of the same number of bytes, and vice versa. */
 static int is_matched(struct reader *r)
 {
     struct message *m = r->messages;
@@ -132,7 +133,7 @@ static int is_matched(struct reader *r)
     return 1;
 }
 
-/* Messages on the longest way through the schedule, which is matched; NONE: it runs in a circle. */
+/* Number of messages on the longest path through a matched schedule; NONE: it has a cycle. */
 static int depth_of(struct reader *r)
 {
     static int depth[2 * MOST_MESSAGES];
@@ -161,7 +162,7 @@ static int depth_of(struct reader *r)
 
 static struct reader reader;
 
-/* 1: a schedule; 0: not; PCOLL_NONE: the plans have none. */
+/* 1: the schedule is valid; 0: it is not; PCOLL_NONE: the plans have no schedule. */
 static int is_schedule(const struct pcoll_job *job)
 {
     char *text = NULL, line[256];
@@ -230,7 +231,7 @@ static void check_depths(void)
 
 /* ---- LogGOPSim ---- */
 
-/* What LogGOPSim gives for the GOAL text of these jobs, in ns. */
+/* The times that LogGOPSim computes for the GOAL text of these jobs, in ns. */
 static const struct replay {
     enum pcoll_coll coll;
     const char *name;

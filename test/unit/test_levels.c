@@ -1,11 +1,12 @@
-/* Plans for several nodes: what they need as ranks grow, who talks to whom, what they cost. */
+/* Plans for several nodes: their resources as ranks grow, which ranks communicate, and their
+ * cost. */
 #include <stdlib.h>
 
-#include "algorithms/topology.h"
+#include "algorithms/teams.h"
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 
-/* Ranks 0 .. n - 1 on node 0, n .. 2 n - 1 on node 1 and so on. */
+/* Ranks 0 .. n - 1 are on node 0, n .. 2 n - 1 on node 1 and so on. */
 static struct pcoll_topology *blocks(int nranks, int n)
 {
     struct pcoll_topology *topology;
@@ -38,8 +39,9 @@ static const struct {
 } small[] = {
     {PCOLL_BARRIER, "butterfly"}, {PCOLL_BARRIER, "dissemination"}, {PCOLL_ALLGATHER, "bruck"}};
 
-/* Per phase: a round is at most one entry and two neighbors of a leader, n + 2 of them for the
- * butterfly; a member is one entry and one neighbor; own copies and results are at most six. */
+/* Per phase, a round is at most one entry and two neighbors of a leader, or n + 2 of them for the
+ * butterfly; a member adds one entry and one neighbor; own copies and results are at most six
+ * entries. */
 static int is_small(const struct pcoll_plan *plan, int nnodes, int per_node)
 {
     const int rounds = log2_ceil(nnodes) + 2;
@@ -68,7 +70,8 @@ static void check_small(int row, int nranks, int per_node)
         neighbors = plan->nneighbors > neighbors ? plan->nneighbors : neighbors;
         pcoll_plan_destroy(plan);
     }
-    tap_ok(good, "%s %s of %d ranks on %d nodes: 1 counter x 2 banks, %d entries, %d neighbors",
+    tap_ok(good,
+           "%s %s of %d ranks on %d nodes: 1 counter in each of 2 banks, %d entries, %d neighbors",
            pcoll_coll_name(small[row].coll), small[row].name, nranks, topology->nnodes, most,
            neighbors);
     pcoll_topology_destroy(topology);
@@ -90,7 +93,7 @@ static void check_resources(void)
 
 /* --- who talks to whom --- */
 
-/* Between nodes leaders only; inside a node leaders write nothing for their members. */
+/* Only leaders communicate between nodes; inside a node leaders write nothing for their members. */
 static int goes_through_leaders(const struct job *job)
 {
     const struct pcoll_teams teams = pcoll_teams_of(&job->signature);
@@ -129,7 +132,7 @@ static void check_leaders(void)
             good = good && goes_through_leaders(&job);
             job_destroy(&job);
         }
-        tap_ok(good, "%s %s: leaders only between nodes, no writing for members",
+        tap_ok(good, "%s %s: only leaders between nodes, and they write nothing for members",
                pcoll_coll_name(coll), names[i]);
     }
 }
@@ -141,7 +144,7 @@ static void check_flat(void)
     PCOLL_EACH_ALGORITHM (row)
         for (int nranks = 1; nranks <= 9; nranks++)
             good = good && !job_map_matters(row, JOB_APART, nranks);
-    tap_ok(good, "with a node for each rank, plans are those without nodes");
+    tap_ok(good, "with one rank per node, plans are those without nodes");
 }
 
 /* --- cost --- */
@@ -178,7 +181,7 @@ static void check_costs(void)
            "a barrier of 6 nodes is cheaper than one of 48");
     tap_ok(cost(PCOLL_BARRIER, "dissemination", temp, 0, six) <
                cost(PCOLL_BARRIER, "butterfly", temp, 0, six),
-           "between 6 nodes dissemination is cheaper: a round less");
+           "between 6 nodes dissemination is cheaper: one round less");
     tap_ok(cost(PCOLL_ALLGATHER, "bruck", temp, 8, six) <
                    cost(PCOLL_ALLGATHER, "ring", temp, 8, six) &&
                cost(PCOLL_ALLGATHER, "bruck", temp, 8, six) <

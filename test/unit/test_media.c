@@ -1,4 +1,4 @@
-/* The table of media: every slot filled, and what is made of the traits. */
+/* The table of media: every slot is filled, and traits have their effects. */
 #include <string.h>
 
 #include "offload/media.h"
@@ -17,16 +17,15 @@ static void test_row(int i)
     const char *in_node = medium->node_medium;
 
     tap_ok(is_filled(medium), "%s: every slot is filled", medium->name);
-    tap_ok(pcoll_media_find(medium->name) == i, "%s: is found by its name, which no other has",
-           medium->name);
+    tap_ok(pcoll_media_find(medium->name) == i, "%s: is found by its unique name", medium->name);
     tap_ok(!in_node || (pcoll_media_find(in_node) != PCOLL_NONE &&
                         !pcoll_media[pcoll_media_find(in_node)]->node_medium),
-           "%s: what it works like within a node is a medium", medium->name);
+           "%s: its medium within a node exists", medium->name);
     tap_ok(!medium->suits(0, "any") || pcoll_media_reaches(medium, 0),
            "%s: suits several nodes only if it reaches them", medium->name);
 }
 
-/* Whatever is tried, in the end comes what works: within a node shared memory. */
+/* Whatever is tried first, the last resort works: shared memory within a node. */
 static void test_next(void)
 {
     int last = PCOLL_NONE, distant = 0, steps = 0;
@@ -34,10 +33,10 @@ static void test_next(void)
     for (int i = 0; i != PCOLL_NONE; i = pcoll_media_next(i, 1), steps++)
         last = i;
     tap_ok(steps == pcoll_nmedia && strcmp(pcoll_media[last]->name, "shm") == 0,
-           "within a node all are tried, shm last");
+           "within a node all media are tried, shm last");
     for (int i = pcoll_media_next(PCOLL_NONE, 0); i != PCOLL_NONE; i = pcoll_media_next(i, 0))
         distant += pcoll_media_reaches(pcoll_media[i], 0) ? 1 : pcoll_nmedia;
-    tap_ok(distant <= pcoll_nmedia, "between nodes only those that reach them");
+    tap_ok(distant <= pcoll_nmedia, "between nodes only the media that reach them are tried");
 }
 
 static void test_auto(void)
@@ -65,7 +64,7 @@ int main(void)
                "%s is among the names", pcoll_media[i]->name);
     tap_ok(pcoll_media_find("humbug") == PCOLL_NONE, "no such medium");
     pcoll_media_poll();
-    tap_ok(pcoll_media_lingering() == 0, "nothing lingers where nothing was bound");
+    tap_ok(pcoll_media_lingering() == 0, "nothing lingers if nothing was bound");
     pcoll_media_finalize();
     return tap_done();
 }

@@ -1,10 +1,11 @@
 /*
- * The test of the tests: plans with one thing wrong, which the simulator must catch.
+ * The test of the tests: plans with one thing wrong, which the explorer must catch.
  *
- * Of every small job: each entry left out, each threshold lower by one, the second bank of counters
- * and buffers taken away, and (where the plan needs it) the order of messages.  What is not caught
- * has been run in every order that differs, so it is right as well; the reasons are given below,
- * and a survivor without one fails the test.  With an argument: names each survivor.
+ * For every small job each entry is left out, each threshold lowered by one, the second bank of
+ * counters and buffers removed, and (where the plan needs it) the order of messages removed. A
+ * mutant that is not caught has been run in every order that differs, so it is right as well;
+ * mutant.c gives the reasons, and a survivor without one fails the test. With an argument the test
+ * names each survivor.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,289 +13,27 @@
 #include "offload/explore/explore.h"
 #include "test/unit/cover.h"
 #include "test/unit/job.h"
+#include "test/unit/mutant.h"
 #include "test/unit/mutate.h"
 #include "test/unit/tap.h"
 
 enum { MAX_RANKS = 4, BRIEF_RANKS = 2, SEEDS = 8, STATES_LIMIT = 30000 };
 
-enum kind { DROP, LOWER, COLLAPSE, UNORDER, NUM_KINDS };
-
-static const char *const kind_name[NUM_KINDS] = {"entry dropped", "threshold lowered",
-                                                 "second bank removed", "order withdrawn"};
-
-struct mutant {
-    enum kind kind;
-    const struct job *job;
-    int rank, entry; /* DROP, LOWER */
-};
-
-/* Why a plan is right without what was taken away.  Fields that are 0 match all. */
-struct excuse {
-    enum kind kind;
-    enum pcoll_coll coll;
-    const char *algorithm;
-    unsigned paths; /* bits, 0: all */
-    unsigned ops;   /* bits */
-    int most_ranks;
-    int cut;   /* the message is cut in segments */
-    int gated; /* each slot of the ring is waited for by itself: cut, or a ring of two */
-    int lowered;
-    int pipelined; /* in order, all instances on the same counters */
-    int lanes;     /* the peer gets several lanes by that counter */
-    const char *reason;
-};
-
-#define BIT(x) (1u << (x))
-
-static const struct excuse excuses[] = {
-    {.kind = COLLAPSE,
-     .coll = PCOLL_BARRIER,
-     .reason = "who signals for the next barrier has completed this one, so all have started it"},
-    {.kind = COLLAPSE,
-     .coll = PCOLL_ALLGATHER,
-     .paths = BIT(PCOLL_PATH_USER),
-     .most_ranks = 3,
-     .reason = "with one partner a round, its next 'ready' says that it has all of this instance"},
-    {.kind = COLLAPSE,
-     .coll = PCOLL_BCAST,
-     .gated = 1,
-     .reason = "with a gate at every slot, a ring of the slots of one instance is enough"},
-    {.kind = LOWER,
-     .coll = PCOLL_BARRIER,
-     .algorithm = "dissemination",
-     .ops = BIT(PCOLL_OP_ADD),
-     .reason = "N is no power of the radix: messages of two rounds tell of the same rank"},
-    {.kind = LOWER,
-     .coll = PCOLL_BCAST,
-     .algorithm = "eager",
-     .ops = BIT(PCOLL_OP_COPY),
-     .reason = "the own copy does not need the children's credit"},
-    {.kind = LOWER,
-     .coll = PCOLL_BCAST,
-     .algorithm = "eager",
-     .ops = BIT(PCOLL_OP_ADD),
-     .reason = "puts that are done have passed the gate"},
-    {.kind = LOWER,
-     .coll = PCOLL_BCAST,
-     .algorithm = "eager",
-     .ops = BIT(PCOLL_OP_PUT),
-     .cut = 1,
-     .reason = "an earlier instance on this half waited for the same credit"},
-    {.kind = LOWER,
-     .coll = PCOLL_BCAST,
-     .ops = BIT(PCOLL_OP_PUT),
-     .pipelined = 1,
-     .lanes = 1,
-     .reason = "a child is ready for all its lanes at once: without one 'ready' there is another"},
-    {.kind = LOWER,
-     .coll = PCOLL_BCAST,
-     .ops = BIT(PCOLL_OP_GET),
-     .cut = 1,
-     .pipelined = 1,
-     .reason =
-         "all reads weigh less than one announcement, and the last is not done before itself"},
-    {.kind = LOWER,
-     .coll = PCOLL_BCAST,
-     .algorithm = "scatter_ring",
-     .ops = BIT(PCOLL_OP_PUT),
-     .reason = "v is odd: what its parent, v - 1, scatters comes before what it passes on"},
-    {.kind = LOWER,
-     .coll = PCOLL_ALLGATHER,
-     .paths = BIT(PCOLL_PATH_USER),
-     .ops = BIT(PCOLL_OP_GET) | BIT(PCOLL_OP_PUT),
-     .reason = "the peer's later message, or its block come round, says that it is ready too"},
-    {.kind = LOWER,
-     .coll = PCOLL_ALLGATHER,
-     .algorithm = "butterfly",
-     .paths = BIT(PCOLL_PATH_TEMP),
-     .ops = BIT(PCOLL_OP_COPY),
-     .reason = "the blocks copied have come in the other rounds"},
-    {.kind = LOWER,
-     .coll = PCOLL_ALLGATHER,
-     .algorithm = "bruck",
-     .ops = BIT(PCOLL_OP_COPY),
-     .reason = "the blocks copied have come in the rounds before the last"},
-    {.kind = LOWER,
-     .coll = PCOLL_ALLGATHER,
-     .algorithm = "bruck",
-     .ops = BIT(PCOLL_OP_PUT),
-     .most_ranks = 3,
-     .reason = "N is no power of two: the last round sends blocks that were there before"},
-    {.kind = LOWER,
-     .coll = PCOLL_ALLGATHER,
-     .algorithm = "direct",
-     .ops = BIT(PCOLL_OP_COPY),
-     .reason = "the own copy waits just to let the messages go first"},
-    {.kind = LOWER,
-     .coll = PCOLL_ALLGATHER,
-     .algorithm = "ring",
-     .ops = BIT(PCOLL_OP_COPY),
-     .reason = "the own copy waits just to have its data in the cache for the put"},
-    {.kind = LOWER,
-     .coll = PCOLL_BARRIER,
-     .ops = BIT(PCOLL_OP_ADD),
-     .lowered = 1,
-     .reason = "what the gate waits for, others wait for before the instance can complete"},
-    {.kind = LOWER,
-     .coll = PCOLL_ALLGATHER,
-     .ops = BIT(PCOLL_OP_ADD),
-     .lowered = 1,
-     .reason = "what the gate waits for, others wait for before the instance can complete"},
-    {.kind = LOWER,
-     .coll = PCOLL_BCAST,
-     .ops = BIT(PCOLL_OP_ADD),
-     .lowered = 1,
-     .reason = "the last add by that counter waits for all that this one does"},
-    {.kind = COLLAPSE,
-     .coll = PCOLL_ALLGATHER,
-     .paths = BIT(PCOLL_PATH_USER),
-     .lowered = 1,
-     .reason = "signals of different rounds, and so of different ranks, have their own counters"},
-};
-
-enum {
-    NEXCUSES = sizeof(excuses) / sizeof(excuses[0]),
-    NFAULTS = PCOLL_EXPLORE_FAULT_LEFTOVER + 1
-};
+enum { NFAULTS = PCOLL_EXPLORE_FAULT_LEFTOVER + 1 };
 
 struct tally {
     int mutants, failures;
     int caught[NFAULTS];
-    int same;              /* no different from the original */
-    int excused[NEXCUSES]; /* right for another reason */
-    int compared;          /* by both reductions */
+    int same;                         /* equivalent to the original */
+    int excused[MUTANT_MOST_EXCUSES]; /* right for another reason */
+    int compared;                     /* with both reductions */
 };
 
 static int verbose;
 
-static const struct pcoll_entry *entry_of(const struct mutant *m)
-{
-    return &m->job->plans[m->rank]->entries[m->entry];
-}
-
-/* --- plans that are no different --- */
-
-enum { WINDOW = 4096 };
-
-/* Mark the values that `value` can become when `add` comes or does not. */
-static void spread(char *reachable, uint64_t add)
-{
-    for (uint64_t v = WINDOW; v-- > add;)
-        reachable[v] |= reachable[v - add];
-}
-
-/* Mark all sums of signals in one cycle on that counter. */
-static void spread_cycle(const struct job *job, int rank, int counter, char *reachable)
-{
-    for (int r = 0; r < job->signature.nranks; r++)
-        for (int i = 0; i < job->plans[r]->nentries; i++) {
-            const struct pcoll_entry *entry = &job->plans[r]->entries[i];
-
-            if (r == rank && entry->done == counter)
-                spread(reachable, entry->done_add);
-            if (entry->peer == rank && entry->peer_counter == counter)
-                spread(reachable, entry->peer_add);
-        }
-}
-
-/* Can the counter ever stand one below the threshold?  Peers may be a cycle ahead; of the cycles
- * before nothing is missing, if the thresholds of this one wait for all that comes. */
-static int one_less_is_reachable(const struct mutant *m)
-{
-    const struct pcoll_plan *plan = m->job->plans[m->rank];
-    const int counter = entry_of(m)->trigger;
-    static char reachable[WINDOW];
-    uint64_t highest = 0;
-
-    for (int i = 0; i < plan->nentries; i++)
-        if (plan->entries[i].trigger == counter && plan->entries[i].threshold > highest)
-            highest = plan->entries[i].threshold;
-    if (highest < plan->gain[counter] || plan->gain[counter] >= WINDOW)
-        return 1;
-    memset(reachable, 0, sizeof(reachable));
-    reachable[0] = 1;
-    spread_cycle(m->job, m->rank, counter, reachable);
-    spread_cycle(m->job, m->rank, counter, reachable);
-    return reachable[entry_of(m)->threshold - 1];
-}
-
-/* A WAIT beside another entry of the phase that waits for as much. */
-static int wait_is_redundant(const struct mutant *m)
-{
-    const struct pcoll_plan *plan = m->job->plans[m->rank];
-
-    if (entry_of(m)->op != PCOLL_OP_WAIT)
-        return 0;
-    for (int p = 0; p < plan->nphases; p++) {
-        const int first = plan->phases[p].first, end = first + plan->phases[p].count;
-
-        for (int i = first; m->entry >= first && m->entry < end && i < end; i++)
-            if (i != m->entry && plan->entries[i].trigger == entry_of(m)->trigger &&
-                plan->entries[i].threshold >= entry_of(m)->threshold)
-                return 1;
-    }
-    return 0;
-}
-
-/* In order, it fires after the entry before it on the same trigger, which waits for as much. */
-static int stands_in_line(const struct mutant *m)
-{
-    const struct pcoll_plan *plan = m->job->plans[m->rank];
-    const struct pcoll_entry *entry = entry_of(m);
-
-    for (int p = 0; p < plan->nphases; p++)
-        if (plan->phases[p].first == m->entry)
-            return 0;
-    return plan->ordered && entry[-1].trigger == entry->trigger &&
-           entry[-1].threshold >= entry->threshold;
-}
-
-static int is_same(const struct mutant *m)
-{
-    if (m->kind == LOWER && (!one_less_is_reachable(m) || stands_in_line(m)))
-        return 1;
-    return m->kind <= LOWER && wait_is_redundant(m);
-}
-
-/* Is there another put by that counter to the same peer, on another rail? */
-static int has_lanes(const struct mutant *m)
-{
-    const struct pcoll_plan *plan = m->job->plans[m->rank];
-    const struct pcoll_entry *entry = entry_of(m);
-
-    for (int i = 0; i < plan->nentries; i++) {
-        const struct pcoll_entry *other = &plan->entries[i];
-
-        if (other->op == PCOLL_OP_PUT && other->trigger == entry->trigger &&
-            other->peer == entry->peer && other->rail != entry->rail)
-            return 1;
-    }
-    return 0;
-}
-
-static const struct excuse *find_excuse(const struct mutant *m)
-{
-    const struct pcoll_plan *plan = m->job->plans[0];
-
-    for (int i = 0; i < NEXCUSES; i++) {
-        const struct excuse *e = &excuses[i];
-
-        if (e->kind == m->kind && e->coll == plan->signature.coll &&
-            (!e->algorithm || strcmp(e->algorithm, plan->algorithm) == 0) &&
-            (!e->paths || e->paths >> m->job->params.path & 1) &&
-            (!e->ops || e->ops >> entry_of(m)->op & 1) && (!e->cut || m->job->params.segment) &&
-            (!e->gated || m->job->params.segment || m->job->params.slots == 2) &&
-            (!e->lowered || m->job->lowered) && (!e->lanes || has_lanes(m)) &&
-            (!e->pipelined || (plan->ordered && plan->nphases == 1)) &&
-            (!e->most_ranks || plan->signature.nranks <= e->most_ranks))
-            return e;
-    }
-    return NULL;
-}
-
 /* --- running a mutant --- */
 
-/* As the other tests would find it: in order, at random, in every order. */
+/* Searches as the other tests do: in order, at random, in every order. */
 static enum pcoll_result hunt(struct pcoll_explore *explore, int *complete)
 {
     const struct pcoll_explore_limits limits = {PCOLL_EXPLORE_TRACES, STATES_LIMIT};
@@ -311,8 +50,8 @@ static enum pcoll_result hunt(struct pcoll_explore *explore, int *complete)
     return result;
 }
 
-/* Comparing the reductions puts the simulator to the test, with mutants as its data: usually one in
- * 16 is enough. */
+/* Comparing the reductions tests the explorer with mutants as its data: one in 16 is usually
+ * enough. */
 static int is_to_compare(const struct tally *t, const struct mutant *m, int nphases)
 {
     const int nranks = m->job->signature.nranks, every = tap_depth() == TAP_FULL ? 1 : 16;
@@ -321,7 +60,7 @@ static int is_to_compare(const struct tally *t, const struct mutant *m, int npha
            nranks <= (m->job->signature.coll == PCOLL_ALLGATHER ? 2 : 3);
 }
 
-/* Both reductions must give the same verdict, where both come to an end. */
+/* Both reductions must give the same verdict if both come to an end. */
 static void compare(struct tally *t, const struct mutant *m, struct pcoll_explore *explore)
 {
     const struct pcoll_explore_limits all = {PCOLL_EXPLORE_STATES, STATES_LIMIT};
@@ -336,41 +75,42 @@ static void compare(struct tally *t, const struct mutant *m, struct pcoll_explor
     if (one != other) {
         t->failures++;
         printf("# %s, rank %d, entry %d, %s: the reductions disagree\n", job_name(m->job), m->rank,
-               m->entry, kind_name[m->kind]);
+               m->entry, mutant_kind_names[m->kind]);
     }
 }
 
 static void judge(struct tally *t, const struct mutant *m, enum pcoll_result result, int complete,
                   enum pcoll_explore_fault fault)
 {
-    const struct excuse *excuse = find_excuse(m);
+    const int excuse = mutant_excuse(m);
 
     if (result != PCOLL_OK) {
         t->caught[fault]++;
     } else if (!complete) {
         t->failures++;
         printf("# %s, rank %d, entry %d, %s: not caught up to the limit\n", job_name(m->job),
-               m->rank, m->entry, kind_name[m->kind]);
-    } else if (is_same(m)) {
+               m->rank, m->entry, mutant_kind_names[m->kind]);
+    } else if (mutant_is_same(m)) {
         t->same++;
-    } else if (excuse) {
-        t->excused[excuse - excuses]++;
+    } else if (excuse >= 0) {
+        t->excused[excuse]++;
     } else {
         t->failures++;
     }
-    if (result == PCOLL_OK && complete && !is_same(m) && (verbose || !excuse))
+    if (result == PCOLL_OK && complete && !mutant_is_same(m) && (verbose || excuse < 0))
         printf("# %s, rank %d, entry %d, %s: right all the same: %s\n", job_name(m->job), m->rank,
-               m->entry, kind_name[m->kind], excuse ? excuse->reason : "why?");
+               m->entry, mutant_kind_names[m->kind],
+               excuse >= 0 ? mutant_excuse_text(excuse) : "why?");
 }
 
-/* Each phase three times: the counters are used again, and again by who runs ahead. */
+/* Each phase runs three times, so that counters are used again, also by ranks that run ahead. */
 static void run_mutant(struct tally *t, const struct mutant *m, struct pcoll_plan *const *plans)
 {
     const int nphases = plans[0]->nphases, nranks = m->job->signature.nranks;
     const struct pcoll_explore_options options = {
         .instances = nphases == 1 ? 4 : 3 * nphases,
         .ahead = 3 * nphases + 1,
-        .order = m->kind == UNORDER ? PCOLL_EXPLORE_UNORDERED : PCOLL_EXPLORE_AS_NEEDED,
+        .order = m->kind == MUTANT_UNORDER ? PCOLL_EXPLORE_UNORDERED : PCOLL_EXPLORE_AS_NEEDED,
     };
     struct pcoll_explore *explore;
     enum pcoll_result result;
@@ -388,7 +128,7 @@ static void run_mutant(struct tally *t, const struct mutant *m, struct pcoll_pla
     pcoll_explore_destroy(explore);
 }
 
-/* One rank has the mutant in place of its plan.  Takes the mutant. */
+/* One rank has the mutant instead of its plan. Takes ownership of the mutant. */
 static void run_one(struct tally *t, const struct mutant *m, struct pcoll_plan *changed)
 {
     struct pcoll_plan *plans[MAX_RANKS];
@@ -404,7 +144,7 @@ static void run_one(struct tally *t, const struct mutant *m, struct pcoll_plan *
 
 static void run_collapsed(struct tally *t, const struct job *job)
 {
-    const struct mutant m = {COLLAPSE, job, 0, 0};
+    const struct mutant m = {MUTANT_COLLAPSE, job, 0, 0};
     struct pcoll_plan *plans[MAX_RANKS];
 
     if (!mutate_collapse(job->plans, job->signature.nranks, plans)) {
@@ -421,7 +161,8 @@ static void run_mutants_of_rank(struct tally *t, const struct job *job, int rank
     const struct pcoll_plan *plan = job->plans[rank];
 
     for (int i = 0; i < plan->nentries; i++) {
-        const struct mutant drop = {DROP, job, rank, i}, lower = {LOWER, job, rank, i};
+        const struct mutant drop = {MUTANT_DROP, job, rank, i},
+                            lower = {MUTANT_LOWER, job, rank, i};
 
         run_one(t, &drop, mutate_drop(plan, i));
         if (mutate_can_lower(plan, i))
@@ -447,16 +188,16 @@ static void print_tally(const struct pcoll_algorithm *algorithm, int nranks, int
 {
     int excused = 0;
 
-    for (int i = 0; i < NEXCUSES; i++) {
+    for (int i = 0; i < MUTANT_MOST_EXCUSES; i++) {
         excused += t->excused[i];
         if (t->excused[i])
             printf("# %d of %s, right all the same: %s\n", t->excused[i],
-                   kind_name[excuses[i].kind], excuses[i].reason);
+                   mutant_kind_names[mutant_excuse_kind(i)], mutant_excuse_text(i));
     }
     tap_ok(
         t->failures == 0 && t->mutants > 0,
         "%s/%s N=%d%s: %d mutants: %d wrong result, %d user memory, %d deadlock, %d left over; %d "
-        "the same as before, %d right all the same; %d compared",
+        "equivalent, %d right for another reason; %d compared",
         pcoll_coll_name(algorithm->coll), algorithm->name, nranks, lowered ? ", lowered" : "",
         t->mutants, t->caught[PCOLL_EXPLORE_FAULT_RESULT], t->caught[PCOLL_EXPLORE_FAULT_MEMORY],
         t->caught[PCOLL_EXPLORE_FAULT_DEADLOCK], t->caught[PCOLL_EXPLORE_FAULT_LEFTOVER], t->same,
@@ -469,7 +210,7 @@ static const struct {
     uint64_t bytes, segment;
 } sizes[] = {{4, 0}, {2, 1}, {50, 0}, {100, 50}};
 
-/* Lanes are alike, and each mutant is in one of them. */
+/* All lanes are equal, and each mutant changes one of them. */
 static int has_too_many_lanes(struct pcoll_params params, int nranks, int lowered)
 {
     return params.rails > 1 && (params.rails > 2 || nranks > 3 || lowered);
@@ -495,7 +236,8 @@ static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, i
 
                 if (has_too_many_lanes(params[i], nranks, lowered))
                     continue;
-                if (job.params.rails > 1) /* lanes as long as the message on one rail */
+                if (job.params.rails > 1) /* with several rails, lanes are as long as the whole
+                                           * message on one rail */
                     job.signature.bytes *= (uint64_t)job.params.rails;
                 job.params.segment = sizes[size].segment;
                 job.signature.topology = job_topology(map, nranks);
@@ -514,7 +256,7 @@ static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks, 
     print_tally(algorithm, nranks, lowered, &t, begin);
 }
 
-/* A plan that asks for order, on a medium that does not keep it. */
+/* A plan that requires order, on a medium that does not keep it. */
 static void test_order(const struct pcoll_algorithm *algorithm, enum pcoll_path path)
 {
     struct job job = {
@@ -522,7 +264,7 @@ static void test_order(const struct pcoll_algorithm *algorithm, enum pcoll_path 
         .signature = {algorithm->coll, 4, 0, 18, 0},
         .params = {.segment = 3, .path = path},
     };
-    const struct mutant m = {UNORDER, &job, 0, 0};
+    const struct mutant m = {MUTANT_UNORDER, &job, 0, 0};
     struct tally t = {0};
 
     if (!(algorithm->paths >> path & 1))
@@ -533,7 +275,7 @@ static void test_order(const struct pcoll_algorithm *algorithm, enum pcoll_path 
     }
     if (job.plans[0]->needs & PCOLL_NEED_ORDER) {
         run_mutant(&t, &m, job.plans);
-        tap_ok(t.failures == 0, "%s: needs the order it asks for", job_name(&job));
+        tap_ok(t.failures == 0, "%s: needs the order that it requires", job_name(&job));
     }
     job_destroy(&job);
 }

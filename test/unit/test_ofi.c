@@ -1,6 +1,6 @@
 /*
  * The RMA medium: every algorithm between processes that are on nodes of their own, or partly on
- * the same, over providers that work on one host.
+ * the same node, over the providers that work on one host.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -13,18 +13,13 @@
 #include "test/unit/job.h"
 #include "test/unit/meeting.h"
 #include "test/unit/refuse.h"
+#include "test/unit/scene.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
 
-#define LIMIT_SECONDS 300 /* of a scene; one rank's failure leaves the others waiting */
 #define BIG ((uint64_t)1 << 20)
 
 static const struct pcoll_medium *const medium = &pcoll_medium_ofi_rma;
-
-/* The nodes of up to 8 ranks, as a digit each. */
-struct layout {
-    const char *name, *nodes;
-};
 
 static const struct layout all_away = {"each on a node of its own", "01234567"};
 static const struct layout mixes[] = {
@@ -32,14 +27,6 @@ static const struct layout mixes[] = {
     {"nodes of 3 and 1", "0001"},
     {"round robin", "01010"},
     {"one node", "0000"},
-};
-
-/* A provider that promises less. */
-struct promise {
-    const char *name;
-    int ordered, stream;
-    size_t max_message;
-    int can_cma;
 };
 
 static const struct promise promises[] = {
@@ -50,104 +37,9 @@ static const struct promise promises[] = {
     {"no access to the processes of the node", 1, 1, SIZE_MAX, 0},
 };
 
-struct scene {
-    const char *provider, *interfaces;
-    const char *fewer; /* of rank 1; NULL: the same */
-    const struct layout *layout;
-    int nranks;
-    int all_sizes; /* else one of a cell, one above, and one of several segments */
-    int (*play)(struct scene *scene, struct meeting *meeting, struct part *part);
-    const struct promise *promise; /* NULL: what the provider has */
-    _Atomic int *starts;
-};
-
-/* Loopback unless the scene wants others: interfaces of this machine may come and go meanwhile. */
-static const char *interfaces_of(const struct scene *scene)
-{
-    return scene->interfaces != NULL ? scene->interfaces : "127.0.0.1";
-}
-
-static struct pcoll_topology make_topology(const struct layout *layout, int nranks, int *node)
-{
-    struct pcoll_topology topology = {.node = node};
-
-    for (int r = 0; r < nranks; r++) {
-        node[r] = layout->nodes[r] - '0';
-        topology.nnodes = node[r] >= topology.nnodes ? node[r] + 1 : topology.nnodes;
-    }
-    return topology;
-}
-
-/* The group will find these endpoints.  How many could be opened? */
-static int open_weakened(const struct scene *scene, const struct pcoll_bootstrap *bootstrap,
-                         struct pcoll_ofi_endpoint **endpoints)
-{
-    struct pcoll_ofi_options options = {.provider = scene->provider, .event = pcoll_ofi_rma_event};
-    struct pcoll_ofi_interfaces interfaces;
-    int n = 0;
-
-    if (pcoll_ofi_interfaces(bootstrap, &interfaces) != PCOLL_OK)
-        return 0;
-    for (options.interface = interfaces.names[0];
-         n < interfaces.n && pcoll_ofi_open(&options, bootstrap, &endpoints[n]) == PCOLL_OK;
-         options.interface = interfaces.names[n]) {
-        struct pcoll_ofi_endpoint *e = endpoints[n++];
-
-        if (scene->promise != NULL) {
-            e->ordered = scene->promise->ordered;
-            e->stream = scene->promise->stream;
-            e->info->ep_attr->max_msg_size = scene->promise->max_message;
-        }
-    }
-    pcoll_ofi_interfaces_free(&interfaces);
-    return n;
-}
-
-static int rank_main(struct meeting *meeting, int rank, void *argument)
-{
-    struct scene *scene = argument;
-    int node[MEETING_MAX_RANKS], wrong = 1;
-    struct pcoll_topology topology = make_topology(scene->layout, scene->nranks, node);
-    struct attendee attendee = {.meeting = meeting, .rank = rank};
-    struct pcoll_ofi_endpoint *endpoints[PCOLL_OFI_MAX_RAILS + 1];
-    int nendpoints;
-    struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
-    struct part part = {
-        .medium = medium, .rank = rank, .seed = (unsigned)rank + 1, .starts = scene->starts};
-
-    alarm(LIMIT_SECONDS);
-    meeting_on_wait = pcoll_medium_ofi_rma.poll;
-    bootstrap.topology = &topology;
-    bootstrap.provider = scene->provider;
-    bootstrap.interface = rank == 1 && scene->fewer ? scene->fewer : interfaces_of(scene);
-    nendpoints = open_weakened(scene, &bootstrap, endpoints);
-    if (nendpoints > 0 && medium->group_create(&bootstrap, &part.group) == PCOLL_OK) {
-        if (scene->promise != NULL && !scene->promise->can_cma)
-            pcoll_ofi_group_of(part.group)->can_cma = 0;
-        wrong = scene->play(scene, meeting, &part);
-    }
-    meeting_barrier(meeting);
-    medium->group_destroy(part.group);
-    meeting_barrier(meeting);
-    pcoll_medium_ofi_rma.finalize();
-    while (nendpoints > 0)
-        pcoll_ofi_close(endpoints[--nendpoints]);
-    return wrong;
-}
-
-static int perform(struct scene scene)
-{
-    static _Atomic int *shared;
-
-    if (shared == NULL)
-        shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    scene.starts = shared;
-    return meeting_run_processes(scene.nranks, rank_main, &scene);
-}
-
 /* ---- every algorithm ----------------------------------------------------------------- */
 
-static int jobs_run; /* of one row */
+static int jobs_run; /* for one row */
 
 static int try_one(struct meeting *meeting, const struct part *model, const struct job *job,
                    int instances)
@@ -197,7 +89,7 @@ static int try_sizes(const struct scene *scene, struct meeting *meeting, const s
     return 0;
 }
 
-/* Every plan, or every plan that stripes. */
+/* Plays every plan, or every plan that stripes. */
 static int play_plans(struct scene *scene, struct meeting *meeting, struct part *part, int striped)
 {
     PCOLL_EACH_ALGORITHM (row) {
@@ -237,18 +129,18 @@ static int init_of(struct part *p, enum pcoll_coll coll, const char *name, uint6
            part_bind(p) != PCOLL_OK;
 }
 
-/* Three plans of two groups under way at once, completed in changing order. */
+/* Three plans of two groups run at the same time and complete in changing order. */
 static int play_interleaved(struct scene *scene, struct meeting *meeting, struct part *part)
 {
     struct attendee attendee = {.meeting = meeting, .rank = part->rank};
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     struct part parts[3] = {*part, *part, *part};
-    int wrong = 0, node[MEETING_MAX_RANKS];
-    struct pcoll_topology topology = make_topology(&all_away, scene->nranks, node);
+    int wrong = 0;
+    struct pcoll_topology *topology = scene_topology(&all_away, scene->nranks);
 
-    bootstrap.topology = &topology;
+    bootstrap.topology = topology;
     bootstrap.provider = scene->provider;
-    bootstrap.interface = interfaces_of(scene);
+    bootstrap.interface = scene_interfaces(scene);
     if (medium->group_create(&bootstrap, &parts[1].group) != PCOLL_OK)
         return 1;
     for (int i = 0; i < 3; i++)
@@ -268,11 +160,12 @@ static int play_interleaved(struct scene *scene, struct meeting *meeting, struct
         part_fini(&parts[i]);
     }
     medium->group_destroy(parts[1].group);
+    pcoll_topology_destroy(topology);
     return wrong;
 }
 
-/* A root that runs ahead gives its memory back while the credits of others are still to come;
- * then the next plan must not see them. */
+/* A root that runs ahead returns its memory while credits from other ranks are still in flight; the
+ * next plan must not see them. */
 static int play_rebind(struct scene *scene, struct meeting *meeting, struct part *part)
 {
     int wrong = 0;
@@ -295,7 +188,7 @@ static int play_rebind(struct scene *scene, struct meeting *meeting, struct part
 
 #define THREE_RAILS "lo,127.0.0.1,127.0.0.2"
 
-/* On fewer rails than the plan was made for, as many, and more. */
+/* On fewer rails than the plan was generated for, as many, and more. */
 static int play_rails(struct scene *scene, struct meeting *meeting, struct part *part)
 {
     return play_plans(scene, meeting, part, 1) || play_rebind(scene, meeting, part);
@@ -316,7 +209,7 @@ static int rails_of(const struct part *part, const char *name, struct pcoll_para
     return n;
 }
 
-/* As many rails as the rank with the fewest has, and no more than the plan names. */
+/* The plan uses as many rails as the rank with the fewest has, and no more than it names. */
 static int play_fewer(struct scene *scene, struct meeting *meeting, struct part *part)
 {
     struct attendee *attendee = pcoll_ofi_group_of(part->group)->bootstrap.context;
@@ -327,7 +220,7 @@ static int play_fewer(struct scene *scene, struct meeting *meeting, struct part 
            rails_of(part, "chain", no_params) != 1 || play_rails(scene, meeting, part);
 }
 
-/* Who has unbound a plan says so on every rail that it uses. */
+/* A rank that has unbound a plan says so on every rail that the plan uses. */
 static int play_farewells(struct scene *scene, struct meeting *meeting, struct part *part)
 {
     const struct pcoll_params params = {.rails = 3};
@@ -364,32 +257,32 @@ static void check_rails(const char *provider)
     scene.layout = &all_away;
     scene.play = play_rails;
     for (scene.nranks = 2; scene.nranks <= (full ? 5 : 3); scene.nranks++)
-        tap_ok(perform(scene) == 0, "%s, %d ranks, 3 rails", provider, scene.nranks);
+        tap_ok(scene_perform(scene) == 0, "%s, %d ranks, 3 rails", provider, scene.nranks);
     scene.nranks = 2;
     scene.play = play_farewells;
-    tap_ok(perform(scene) == 0, "%s, farewells on 3 rails", provider);
+    tap_ok(scene_perform(scene) == 0, "%s, farewells on 3 rails", provider);
     scene.play = play_rails;
     scene.layout = &mixes[1];
     scene.nranks = 4;
-    tap_ok(perform(scene) == 0, "%s, 3 rails, %s", provider, scene.layout->name);
+    tap_ok(scene_perform(scene) == 0, "%s, 3 rails, %s", provider, scene.layout->name);
     scene.layout = &all_away;
     scene.play = play_fewer;
     scene.fewer = "127.0.0.1,lo";
-    tap_ok(perform(scene) == 0, "%s, a rank has 2 of 3 rails", provider);
+    tap_ok(scene_perform(scene) == 0, "%s, a rank has 2 of 3 rails", provider);
     scene.interfaces = "lo,127.0.0.1";
     scene.fewer = NULL;
     scene.play = play_all;
     scene.nranks = 3;
     for (size_t i = 0; promises[i].can_cma && tap_depth() > TAP_BRIEF; i++) {
         scene.promise = &promises[i];
-        tap_ok(perform(scene) == 0, "%s, 2 rails, %s", provider, promises[i].name);
+        tap_ok(scene_perform(scene) == 0, "%s, 2 rails, %s", provider, promises[i].name);
     }
 }
 
 /* ---- failures ------------------------------------------------------------------------ */
 
-/* Rank 1's provider refuses the n-th registration, for every n, or it has no plan: no rank gets a
- * bound plan, rank 1 says why, and the next one works. */
+/* Rank 1's provider refuses the n-th registration, for every n, or rank 1 has no plan: no rank gets
+ * a bound plan, rank 1 reports why, and the next bind works. */
 static int play_refused(struct scene *scene, struct meeting *meeting, struct part *part)
 {
     struct pcoll_ofi_group *g = pcoll_ofi_group_of(part->group);
@@ -427,7 +320,8 @@ static int play_refused(struct scene *scene, struct meeting *meeting, struct par
     return wrong;
 }
 
-/* Rank 1 dies between two instances; the others get an error, or wait for what can never come. */
+/* Rank 1 dies between two instances; the other ranks get an error, or wait for what can never
+ * arrive. */
 static int play_death(struct scene *scene, struct meeting *meeting, struct part *part)
 {
     struct part p = *part;
@@ -457,7 +351,8 @@ static void check_apart(struct scene scene, int is_main)
 {
     static const struct {
         int nranks;
-        enum tap_depth depth, other_depth; /* from which on, with the main provider and others */
+        enum tap_depth depth, other_depth; /* the depths from which on it runs, with the main
+                                            * provider and with others */
     } jobs[] = {{1, TAP_USUAL, TAP_FULL}, {2, TAP_BRIEF, TAP_BRIEF}, {3, TAP_BRIEF, TAP_USUAL},
                 {4, TAP_FULL, TAP_FULL},  {5, TAP_USUAL, TAP_FULL},  {6, TAP_FULL, TAP_FULL},
                 {8, TAP_USUAL, TAP_FULL}};
@@ -470,13 +365,13 @@ static void check_apart(struct scene scene, int is_main)
         scene.nranks = jobs[i].nranks;
         scene.all_sizes =
             tap_depth() == TAP_FULL || (is_main && tap_depth() == TAP_USUAL && scene.nranks == 3);
-        tap_ok(perform(scene) == 0, "%s, %d ranks, %s", scene.provider, scene.nranks,
+        tap_ok(scene_perform(scene) == 0, "%s, %d ranks, %s", scene.provider, scene.nranks,
                all_away.name);
     }
 }
 
-/* What other providers than the main one run is usually what shows that they work at all: how plans
- * are run does not depend on it. */
+/* A few scenes usually show that a provider other than the main one works: how plans run does not
+ * depend on it. */
 static void check_provider(const char *provider, int is_main)
 {
     const int full = tap_depth() == TAP_FULL;
@@ -489,9 +384,10 @@ static void check_provider(const char *provider, int is_main)
         scene.layout = &mixes[i];
         scene.nranks = (int)strlen(mixes[i].nodes);
         scene.play = play_all;
-        tap_ok(perform(scene) == 0, "%s, %d ranks, %s", provider, scene.nranks, mixes[i].name);
+        tap_ok(scene_perform(scene) == 0, "%s, %d ranks, %s", provider, scene.nranks,
+               mixes[i].name);
         scene.play = play_interleaved;
-        tap_ok(perform(scene) == 0, "%s, plans and groups interleaved, %s", provider,
+        tap_ok(scene_perform(scene) == 0, "%s, plans and groups interleaved, %s", provider,
                mixes[i].name);
     }
     for (size_t i = 0; i < sizeof(promises) / sizeof(promises[0]) && (full || is_main); i++) {
@@ -499,18 +395,19 @@ static void check_provider(const char *provider, int is_main)
         scene.nranks = promises[i].can_cma ? 3 : 4;
         scene.promise = &promises[i];
         scene.play = play_all;
-        tap_ok(perform(scene) == 0, "%s, %d ranks, %s", provider, scene.nranks, promises[i].name);
+        tap_ok(scene_perform(scene) == 0, "%s, %d ranks, %s", provider, scene.nranks,
+               promises[i].name);
     }
     scene.promise = NULL;
     scene.layout = &all_away;
     scene.nranks = 4;
     scene.play = play_rebind;
-    tap_ok(perform(scene) == 0, "%s, binding again and again", provider);
+    tap_ok(scene_perform(scene) == 0, "%s, binding again and again", provider);
     scene.play = play_refused;
-    tap_ok(perform(scene) == 0, "%s, a rank cannot bind", provider);
+    tap_ok(scene_perform(scene) == 0, "%s, a rank cannot bind", provider);
     scene.nranks = 3;
     scene.play = play_death;
-    tap_ok(perform(scene) == 1, "%s, a rank dies, the others do not", provider);
+    tap_ok(scene_perform(scene) == 1, "%s, a rank dies, the others do not hang", provider);
 }
 
 /* test_ofi [PROVIDER [rails]] */
@@ -523,7 +420,7 @@ int main(int argc, char **argv)
 
         if (argc <= 2)
             check_provider(provider, i == 0);
-        if (i == 0) /* nothing of it depends on the provider */
+        if (i == 0) /* none of this depends on the provider */
             check_rails(provider);
     }
     return tap_done();

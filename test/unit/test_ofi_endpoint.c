@@ -1,5 +1,5 @@
 /*
- * The libfabric endpoint: processes that write to each other, and what a wrong hint is told.
+ * The libfabric endpoint: processes that write to each other, and the messages for wrong hints.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct card {
     uint64_t key, base;
 };
 
-/* What a rank has: words[r] is written by rank r. */
+/* The state of a rank; rank r writes words[r]. */
 struct party {
     struct meeting *meeting;
     struct pcoll_bootstrap bootstrap;
@@ -85,7 +85,7 @@ static int write_word(struct party *p, int peer, uint64_t value)
     return error != 0;
 }
 
-/* Everybody writes to everybody, then waits for all words and all completions. */
+/* Every rank writes to every rank, then waits for all words and all completions. */
 static int write_round(struct party *p, uint64_t value)
 {
     int n = p->bootstrap.nranks, expected = completions + n - 1, arrived = 0, wrong = 0;
@@ -160,7 +160,7 @@ static int refusal_main(struct meeting *meeting, int rank, void *argument)
            strstr(told, culprit) == NULL;
 }
 
-/* In a process of its own, as libfabric reads the environment once. */
+/* Runs in a process of its own, since libfabric reads the environment only once. */
 static void check_refusal(const char *what, struct pcoll_ofi_options options)
 {
     options.event = on_event;
@@ -182,8 +182,8 @@ static void check_environment(void)
 struct list {
     const char *text;
     int n;
-    const char *last; /* of the names */
-    const char *said; /* about the last flaw; "" if there is none */
+    const char *last; /* the last name */
+    const char *said; /* the report about the last flaw; "" if there is none */
 };
 
 static const struct list lists[] = {
@@ -192,10 +192,10 @@ static const struct list lists[] = {
     {"link1,link2,link3", 3, "link3", ""},
     {"a,,b", 2, "b", "interfaces 'a,,b': an empty name"},
     {"a,b,", 2, "b", "an empty name"},
-    {"link1,b,link1", 2, "b", "'link1' is there twice"},
+    {"link1,b,link1", 2, "b", "'link1' is repeated"},
     {"a,b,c,d,e,f,g,h", 8, "h", ""},
-    {"a,b,c,d,e,f,g,h,link9", 8, "h", "'link9' is one too many"},
-    {",", 1, NULL, "none is named"},
+    {"a,b,c,d,e,f,g,h,link9", 8, "h", "'link9' exceeds 8 names"},
+    {",", 1, NULL, "no name is left"},
 };
 
 static void check_list(const struct list *list)

@@ -1,6 +1,6 @@
 /*
  * The medium that lets the provider run plans: every algorithm on processes over `sockets`, ranks
- * that run ahead and that do not look, plans side by side; and what cannot be is told.
+ * that run ahead, ranks that make no progress calls, and several plans at a time.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,89 +10,25 @@
 #include "algorithms/lower/lower.h"
 #include "offload/ofi_trigger/state.h"
 #include "test/unit/cover.h"
-#include "test/unit/meeting.h"
-#include "test/unit/refuse.h"
+#include "test/unit/party.h"
 #include "test/unit/tap.h"
-#include "test/unit/trial.h"
-
-static const struct pcoll_medium *const medium = &pcoll_medium_ofi_trigger;
 
 enum { PATIENCE = 300 }; /* seconds: a hang is a failure */
 
-struct trial {
-    const struct pcoll_algorithm *row;
-    struct pcoll_params params;
-    uint64_t bytes;
-    int root, instances;
-};
-
-/* A rank. */
-struct party {
-    struct meeting *meeting;
-    struct attendee attendee;
-    struct pcoll_bootstrap bootstrap;
-    struct pcoll_group *group;
-};
-
-static _Atomic int *shared; /* [rank]: starts, as trial.h wants; [WITNESS], see below */
-
-static int open_party(struct party *p, struct meeting *meeting, int rank)
-{
-    p->meeting = meeting;
-    p->attendee = (struct attendee){.meeting = meeting, .rank = rank};
-    p->bootstrap = meeting_bootstrap(&p->attendee);
-    p->bootstrap.provider = "sockets";
-    p->bootstrap.interface = "127.0.0.1";
-    return medium->group_create(&p->bootstrap, &p->group) == PCOLL_OK;
-}
-
-/* Until all others have unbound, too. */
-static void leave_party(struct party *p)
-{
-    while (pcoll_medium_ofi_trigger.lingering() > 0)
-        usleep(100);
-    meeting_barrier(p->meeting);
-}
-
-static void close_party(struct party *p)
-{
-    leave_party(p);
-    medium->group_destroy(p->group);
-    pcoll_medium_ofi_trigger.finalize();
-}
-
-static int make_part(struct part *p, const struct trial *t, const struct party *party)
-{
-    struct pcoll_signature sig = {.coll = t->row->coll,
-                                  .nranks = party->bootstrap.nranks,
-                                  .root = t->root % party->bootstrap.nranks,
-                                  .bytes = t->bytes};
-
-    if (!pcoll_coll_has(sig.coll, PCOLL_ROOTED))
-        sig.root = 0;
-    *p = (struct part){.medium = medium,
-                       .group = party->group,
-                       .signature = sig,
-                       .rank = party->bootstrap.rank,
-                       .seed = (unsigned)party->bootstrap.rank + 1,
-                       .starts = shared};
-    return part_init(p, t->row, &t->params) == PCOLL_OK;
-}
-
 /* --- every algorithm --- */
 
-/* The provider's threads spin while a message is under way, so with more of them than cores each
- * message costs time slices: few instances of large jobs. */
+/* The provider's threads spin while a message is in flight; if they outnumber the cores, each
+ * message costs time slices, so large jobs run few instances. */
 enum { SMALL_JOB = 3, ROUNDS = 2 };
 
-/* Bind, run, unbind, twice: late signals of the first may come in the second. */
+/* Bind, run and unbind twice: late signals of the first round may arrive in the second. */
 static int run_trial(struct party *party, const struct trial *t)
 {
     struct part p;
-    int wrong = !make_part(&p, t, party);
+    int wrong = !party_part(&p, t, party);
 
     for (int round = 0; round < ROUNDS && !wrong; round++) {
-        meeting_barrier(party->meeting); /* nobody looks at the starts of the last round */
+        meeting_barrier(party->meeting); /* no rank reads the starts of the last round any more */
         wrong = part_bind(&p) != PCOLL_OK || part_run(&p, t->instances);
         if (p.bound)
             part_unbind(&p);
@@ -144,7 +80,7 @@ static int run_row(struct party *party, const struct pcoll_algorithm *row)
 static int run_rows(struct meeting *meeting, int rank, void *argument)
 {
     struct party party;
-    int wrong = !open_party(&party, meeting, rank);
+    int wrong = !party_open(&party, meeting, rank);
 
     (void)argument;
     PCOLL_EACH_ALGORITHM (row) {
@@ -152,7 +88,7 @@ static int run_rows(struct meeting *meeting, int rank, void *argument)
         wrong = wrong || run_row(&party, row);
     }
     if (!wrong)
-        close_party(&party);
+        party_close(&party);
     return wrong;
 }
 
@@ -162,24 +98,24 @@ static void check_rows(int nranks)
            nranks);
 }
 
-/* --- many starts, plans side by side --- */
+/* --- many starts, several plans --- */
 
 static const struct pcoll_algorithm *row_of(enum pcoll_coll coll, const char *name)
 {
     return pcoll_algorithm_find(coll, name);
 }
 
-/* Many starts; with a small capacity counters are set back again and again. */
+/* Many starts; with a small capacity counters are reset again and again. */
 static int run_long(struct meeting *meeting, int rank, void *argument)
 {
     struct trial t = *(struct trial *)argument;
     struct party party;
-    int wrong = !open_party(&party, meeting, rank);
+    int wrong = !party_open(&party, meeting, rank);
 
     alarm(PATIENCE);
     if (wrong || run_trial(&party, &t))
         return 1;
-    close_party(&party);
+    party_close(&party);
     return 0;
 }
 
@@ -194,7 +130,7 @@ static void check_long(void)
     tap_ok(meeting_run_processes(4, run_long, &barrier) == 0, "200 starts of a barrier");
     pcoll_ofi_trigger_settings.capacity = 60;
     tap_ok(meeting_run_processes(4, run_long, &barrier) == 0,
-           "counters of 60: they are set back again and again");
+           "counters of 60: they are reset again and again");
     pcoll_ofi_trigger_settings.capacity = 400;
     tap_ok(meeting_run_processes(4, run_long, &chain) == 0, "the same, in order");
     pcoll_ofi_trigger_settings.capacity = (uint64_t)1 << 30;
@@ -202,17 +138,17 @@ static void check_long(void)
 
 enum { SIDE_BY_SIDE = 3 };
 
-/* Three plans, started in one order and waited for in the other. */
+/* Three plans, started in one order and waited for in the opposite one. */
 static int run_side_by_side(struct meeting *meeting, int rank, void *argument)
 {
     struct trial *trials = argument;
     struct part parts[SIDE_BY_SIDE];
     struct party party;
-    int wrong = !open_party(&party, meeting, rank);
+    int wrong = !party_open(&party, meeting, rank);
 
     alarm(PATIENCE);
     for (int i = 0; i < SIDE_BY_SIDE && !wrong; i++)
-        wrong = !make_part(&parts[i], &trials[i], &party) || part_bind(&parts[i]) != PCOLL_OK;
+        wrong = !party_part(&parts[i], &trials[i], &party) || part_bind(&parts[i]) != PCOLL_OK;
     for (int instance = 0; instance < 20 && !wrong; instance++) {
         for (int i = 0; i < SIDE_BY_SIDE && !wrong; i++)
             wrong = part_start(&parts[i]);
@@ -225,7 +161,7 @@ static int run_side_by_side(struct meeting *meeting, int rank, void *argument)
         part_unbind(&parts[i]);
         part_fini(&parts[i]);
     }
-    close_party(&party);
+    party_close(&party);
     return 0;
 }
 
@@ -237,30 +173,30 @@ static void check_side_by_side(void)
         {.row = row_of(PCOLL_ALLGATHER, "butterfly"), .bytes = 100},
     };
 
-    tap_ok(meeting_run_processes(4, run_side_by_side, trials) == 0, "three plans side by side");
+    tap_ok(meeting_run_processes(4, run_side_by_side, trials) == 0, "three plans at a time");
 }
 
 /* --- progress without the processor --- */
 
-enum { WITNESS = MEETING_MAX_RANKS }; /* shared[WITNESS]: neighbors that have completed */
+enum { WITNESS = MEETING_MAX_RANKS }; /* party_shared[WITNESS]: neighbors that have completed */
 
-/* Rank 0's child with children, or any rank of a barrier, starts and makes no call until all
- * others have completed the instance. */
+/* Rank 0's inner child, or any rank of a barrier, starts and makes no call until all other ranks
+ * have completed the instance. */
 static int run_absent(struct meeting *meeting, int rank, void *argument)
 {
     const struct trial *t = argument;
-    int nranks, absent = t->root; /* the root of the tree is rank 0; `root` names who is absent */
+    int nranks, absent = t->root; /* the root of the tree is rank 0; `root` holds the absent rank */
     struct trial own = *t;
     struct part p;
     struct party party;
-    int wrong = !open_party(&party, meeting, rank);
+    int wrong = !party_open(&party, meeting, rank);
 
     alarm(PATIENCE);
     own.root = 0;
     nranks = party.bootstrap.nranks;
-    wrong = wrong || !make_part(&p, &own, &party) || part_bind(&p) != PCOLL_OK;
+    wrong = wrong || !party_part(&p, &own, &party) || part_bind(&p) != PCOLL_OK;
     for (int i = 0; i < t->instances && !wrong; i++) {
-        volatile int *released = (volatile int *)(uintptr_t)&shared[WITNESS];
+        volatile int *released = (volatile int *)(uintptr_t)&party_shared[WITNESS];
 
         wrong = part_start(&p);
         meeting_barrier(meeting); /* all have started */
@@ -269,14 +205,14 @@ static int run_absent(struct meeting *meeting, int rank, void *argument)
                 usleep(100);
         wrong = part_wait(&p) || wrong;
         if (rank != absent)
-            atomic_fetch_add(&shared[WITNESS], 1);
+            atomic_fetch_add(&party_shared[WITNESS], 1);
         meeting_barrier(meeting);
     }
     if (wrong)
         return 1;
     part_unbind(&p);
     part_fini(&p);
-    close_party(&party);
+    party_close(&party);
     return 0;
 }
 
@@ -291,159 +227,17 @@ static void check_absent(enum pcoll_coll coll, const char *name, uint64_t bytes,
     };
 
     for (int r = 0; r <= WITNESS; r++)
-        atomic_store(&shared[r], 0);
+        atomic_store(&party_shared[r], 0);
     tap_ok(meeting_run_processes(5, run_absent, &t) == 0,
            "%s %s: rank %d computes or sleeps, all others complete", pcoll_coll_name(coll), name,
            absent);
 }
 
-/* --- what cannot be --- */
-
-static int run_refused(struct meeting *meeting, int rank, void *argument)
-{
-    struct party party = {.meeting = meeting, .attendee = {.meeting = meeting, .rank = rank}};
-
-    /* One rank alone has the wrong provider: all must be told. */
-    party.bootstrap = meeting_bootstrap(&party.attendee);
-    party.bootstrap.provider = rank == 1 ? argument : "sockets";
-    if (medium->group_create(&party.bootstrap, &party.group) != PCOLL_UNSUPPORTED)
-        return 1;
-    pcoll_medium_ofi_trigger.finalize();
-    return rank == 1 && party.attendee.reports == 0;
-}
-
-static int run_budget(struct meeting *meeting, int rank, void *argument)
-{
-    struct trial t = {.row = row_of(PCOLL_BARRIER, "butterfly"), .instances = 20};
-    struct part p, other;
-    struct party party;
-    int wrong;
-
-    /* Only one rank is short of counters, or of works. */
-    if (rank == 2 && argument)
-        pcoll_ofi_trigger_settings.counters = 8;
-    if (rank == 2 && !argument)
-        pcoll_ofi_trigger_settings.works = 7;
-    if (!open_party(&party, meeting, rank) || !make_part(&p, &t, &party) ||
-        !make_part(&other, &t, &party) || part_bind(&p) != PCOLL_OK)
-        return 1;
-    wrong = part_bind(&other) != PCOLL_UNSUPPORTED || (rank == 2 && party.attendee.reports == 0) ||
-            part_run(&p, t.instances);
-    part_unbind(&p);
-    /* When all have left, what was taken is there again. */
-    leave_party(&party);
-    if (wrong || part_bind(&other) != PCOLL_OK)
-        return 1;
-    part_unbind(&other);
-    part_fini(&p);
-    part_fini(&other);
-    close_party(&party);
-    return 0;
-}
-
-/* One rank's provider refuses the n-th registration, for every n: no rank has a bound plan, until
- * all are granted. */
-static int run_unregistered(struct meeting *meeting, int rank, void *argument)
-{
-    struct trial t = {.row = row_of(PCOLL_BCAST, "binomial_put"), .bytes = 9000, .instances = 3};
-    int is_short = rank == 1, wrong = 0, n = 0;
-    enum pcoll_result result = PCOLL_ERR_SYSTEM;
-    struct party party;
-    struct part p;
-
-    (void)argument;
-    alarm(PATIENCE);
-    if (!open_party(&party, meeting, rank) || !make_part(&p, &t, &party))
-        return 1;
-    while (result == PCOLL_ERR_SYSTEM && ++n < 20) {
-        if (is_short)
-            refuse_begin(trigger_group_of(party.group)->endpoint->domain, n);
-        result = part_bind(&p);
-        if (is_short)
-            refuse_end(trigger_group_of(party.group)->endpoint->domain);
-        wrong |= is_short && refused != (result != PCOLL_OK);
-    }
-    wrong |= is_short && strstr(party.attendee.said, "cannot register") == NULL;
-    if (wrong || result != PCOLL_OK || n < 3 || part_run(&p, t.instances))
-        return 1;
-    part_unbind(&p);
-    part_fini(&p);
-    close_party(&party);
-    return 0;
-}
-
-/* A key that nobody has: the error comes back, the plan fails, nobody hangs. */
-static int run_bad_key(struct meeting *meeting, int rank, void *argument)
-{
-    struct trial t = {.row = row_of(PCOLL_BARRIER, "dissemination"), .instances = 1};
-    struct part p;
-    struct party party;
-    int wrong;
-
-    (void)argument;
-    alarm(PATIENCE);
-    if (!open_party(&party, meeting, rank) || !make_part(&p, &t, &party) ||
-        part_bind(&p) != PCOLL_OK)
-        return 1;
-    for (int i = 0; i < p.plan->nentries; i++)
-        trigger_bound_of(p.bound)->works[i].remote.key += 1000000;
-    wrong = part_start(&p) || !part_wait(&p) || strstr(party.attendee.said, " rank ") == NULL ||
-            medium->start(p.bound) != PCOLL_ERR_SYSTEM;
-    part_unbind(&p);
-    part_fini(&p);
-    close_party(&party);
-    return wrong;
-}
-
-static int run_not_lowered(struct meeting *meeting, int rank, void *argument)
-{
-    struct trial t = {.row = row_of(PCOLL_BARRIER, "butterfly")};
-    struct part p;
-    struct party party;
-    int wrong;
-
-    (void)argument;
-    if (!open_party(&party, meeting, rank) || !make_part(&p, &t, &party))
-        return 1;
-    p.plan->lowered = rank != 1;
-    wrong = part_bind(&p) != PCOLL_ERR_INVALID;
-    if (rank == 0)
-        pcoll_plan_destroy(p.plan);
-    if (rank == 0)
-        p.plan = NULL;
-    else
-        p.plan->lowered = 1;
-    wrong = wrong || part_bind(&p) != PCOLL_ERR_INVALID;
-    part_fini(&p);
-    close_party(&party);
-    return wrong;
-}
-
-static void check_refusals(void)
-{
-    static char without[] = "tcp;ofi_rxm", unknown[] = "carrier pigeon";
-
-    tap_ok(meeting_run_processes(3, run_refused, without) == 0,
-           "a provider without deferred work is unsupported on all ranks");
-    tap_ok(meeting_run_processes(3, run_refused, unknown) == 0,
-           "an unknown provider is unsupported on all ranks");
-    tap_ok(meeting_run_processes(4, run_budget, without) == 0,
-           "no counters left on one rank is unsupported on all, until some are given back");
-    tap_ok(meeting_run_processes(4, run_budget, NULL) == 0, "no works left, likewise");
-    tap_ok(meeting_run_processes(4, run_unregistered, NULL) == 0,
-           "a refused registration on one rank is an error on all, and the next one works");
-    tap_ok(meeting_run_processes(3, run_bad_key, NULL) == 0,
-           "a refused write fails the plan and names the peer");
-    tap_ok(meeting_run_processes(3, run_not_lowered, NULL) == 0,
-           "a plan that is not lowered, or is missing, is an error on all ranks");
-}
-
 int main(void)
 {
-    struct meeting *page = meeting_create(0); /* any shared page will do */
+    struct meeting *page = meeting_create(0); /* any party_shared page will do */
 
-    shared = (_Atomic int *)(void *)page;
-    check_refusals();
+    party_shared = (_Atomic int *)(void *)page;
     check_absent(PCOLL_BARRIER, "butterfly", 0, 1);
     check_absent(PCOLL_BARRIER, "dissemination", 0, 2);
     check_absent(PCOLL_BCAST, "binomial_put", 200, 2);

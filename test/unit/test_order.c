@@ -1,5 +1,5 @@
 /*
- * Every algorithm on the simulator, in order and in random orders, for many shapes of jobs.
+ * Every algorithm on the explorer, in order and in random orders, for many shapes of jobs.
  */
 #include <stdlib.h>
 
@@ -47,8 +47,8 @@ static void run_seeds(struct tally *t, const struct job *job, struct pcoll_explo
         }
 }
 
-/* Ranks run ahead by up to 3 instances, or as far as the plans let them, and some jobs have
- * counters that wrap around. */
+/* Ranks run ahead by up to 3 instances, or as far as the plans let them, and in some jobs counters
+ * wrap around. */
 static void test_job(struct tally *t, struct job *job, int nseeds)
 {
     const int seed = 100 * t->jobs++;
@@ -70,7 +70,7 @@ static void test_job(struct tally *t, struct job *job, int nseeds)
     job_destroy(job);
 }
 
-/* 64 KiB and 3 bytes; less where many ranks would move too much. */
+/* 64 KiB and 3 bytes; less if many ranks would move too much. */
 static uint64_t large(enum pcoll_coll coll, int nranks)
 {
     const uint64_t n = (uint64_t)nranks, bytes = 64 * 1024 + 3;
@@ -103,7 +103,7 @@ static int sizes(const struct pcoll_algorithm *algorithm, int nranks, struct siz
     return count;
 }
 
-/* All roots of small jobs; of others the first two and the last. */
+/* All roots of small jobs; of other jobs the first two and the last. */
 static int is_root_to_test(const struct job *job)
 {
     const int nranks = job->signature.nranks, root = job->signature.root;
@@ -113,7 +113,7 @@ static int is_root_to_test(const struct job *job)
     return (nranks <= 9 && !job_is_variation(job)) || root <= 1 || root == nranks - 1;
 }
 
-/* All of small jobs; of others one besides that of one node. */
+/* All maps of small jobs; of other jobs one besides that of one node. */
 static int is_map_to_test(const struct pcoll_algorithm *algorithm, enum job_map map, int nranks,
                           int lowered)
 {
@@ -122,7 +122,7 @@ static int is_map_to_test(const struct pcoll_algorithm *algorithm, enum job_map 
     return (!lowered || map <= JOB_PAIRS) && job_map_matters(algorithm, map, nranks);
 }
 
-/* Some sizes of jobs and messages are enough to see that nodes and rails fit together. */
+/* A few sizes of jobs and messages suffice to see that nodes and rails work together. */
 static int is_to_test(const struct job *job)
 {
     const int nranks = job->signature.nranks;
@@ -184,9 +184,9 @@ int main(void)
 {
     static const struct {
         int nranks;
-        enum tap_depth depth; /* from which on */
-    } jobs[] = {{1, TAP_USUAL},  {2, TAP_BRIEF},  {3, TAP_BRIEF},  {4, TAP_BRIEF}, {5, TAP_USUAL},
-                {6, TAP_USUAL},  {7, TAP_BRIEF},  {8, TAP_USUAL},  {9, TAP_USUAL}, {10, TAP_FULL},
+        enum tap_depth depth; /* the depth from which on it runs */
+    } jobs[] = {{1, TAP_USUAL},  {2, TAP_BRIEF},  {3, TAP_BRIEF},  {4, TAP_BRIEF}, {5, TAP_BRIEF},
+                {6, TAP_USUAL},  {7, TAP_USUAL},  {8, TAP_USUAL},  {9, TAP_USUAL}, {10, TAP_FULL},
                 {11, TAP_FULL},  {12, TAP_FULL},  {13, TAP_USUAL}, {14, TAP_FULL}, {15, TAP_FULL},
                 {16, TAP_USUAL}, {17, TAP_USUAL}, {31, TAP_FULL},  {32, TAP_FULL}, {33, TAP_USUAL},
                 {64, TAP_FULL}};

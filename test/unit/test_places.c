@@ -1,7 +1,7 @@
-/* Levels of a machine, on machines that hwloc makes up, and of ranks that sit there. */
+/* The levels of machines that hwloc synthesizes, and of ranks bound to them. */
 #include "tuning/tools/places.h"
 
-#include "algorithms/topology.h"
+#include "algorithms/plan/topology.h"
 #include "test/unit/tap.h"
 #include "tuning/locality.h"
 
@@ -16,7 +16,7 @@ static hwloc_topology_t make(const char *description)
     return topology;
 }
 
-/* -1, -1: none. */
+/* -1, -1: no pair. */
 static void expect(hwloc_topology_t topology, enum pcoll_level level, int first, int second,
                    const char *what)
 {
@@ -88,7 +88,7 @@ static void test_small(void)
     hwloc_topology_destroy(one);
 }
 
-/* What four ranks of one node find by combining. */
+/* The level that four ranks of one node find by combining. */
 static enum pcoll_level combined(const struct pcoll_locality *localities)
 {
     uint64_t words[PCOLL_LOCALITY_WORDS], greatest[PCOLL_LOCALITY_WORDS] = {0};

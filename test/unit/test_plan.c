@@ -1,4 +1,4 @@
-/* Plans as the source papers print them, and the counts that the papers claim. */
+/* Plans as the source papers print them, and the counts that the papers state. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static void check_table(struct pcoll_plan *plan, const char *expected, const cha
 
     pcoll_plan_print_paper(plan, out);
     fclose(out);
-    if (!tap_ok(strcmp(text, expected) == 0, "%s comes out literally", what))
+    if (!tap_ok(strcmp(text, expected) == 0, "%s is printed literally", what))
         printf("# got:\n%s", text);
     free(text);
     pcoll_plan_destroy(plan);
@@ -68,7 +68,7 @@ static void check_papers_tables(void)
     check_table(make(PCOLL_ALLGATHER, "butterfly", 8, 0, paper), table5, "document 001 table 5");
 }
 
-/* Each real round has a power of two for its signal, the first the largest. */
+/* Each real round signals a power of two; the first round's is the largest. */
 static int real_rounds(const struct pcoll_plan *plan)
 {
     uint64_t largest = 0;
@@ -84,7 +84,7 @@ static int real_rounds(const struct pcoll_plan *plan)
 
 static void check_table6(int nranks, int logical, int real)
 {
-    /* Rank 0 stands for an extra rank: it has all rounds. */
+    /* Rank 0 stands for an extra rank, which has all rounds. */
     struct pcoll_plan *one = make(PCOLL_ALLGATHER, "butterfly", nranks, 0, paper);
     struct pcoll_plan *two =
         make(PCOLL_ALLGATHER, "butterfly", nranks, 0, (struct pcoll_params){0});
@@ -119,7 +119,7 @@ static void check_counters_do_not_grow(void)
     }
 }
 
-/* Works that one start queues: all entries but WAIT. */
+/* Works that one start queues: all entries except WAIT. */
 static int works_of(const struct pcoll_plan *plan)
 {
     int works = 0;
@@ -129,7 +129,7 @@ static int works_of(const struct pcoll_plan *plan)
     return works;
 }
 
-/* n rounds: n counters in each bank and n - 1 gates between n signals. */
+/* n rounds need n counters in each bank and n - 1 gates between n signals. */
 static void check_lowered_barrier(int nranks, int n)
 {
     struct pcoll_params none = {0};
@@ -137,18 +137,18 @@ static void check_lowered_barrier(int nranks, int n)
     int before = plan->ncounters, works = works_of(plan);
 
     tap_ok(before == 2 && works == n && plan->needs & PCOLL_NEED_WEIGHTS,
-           "barrier of %d ranks: 2 counters and %d works a start", nranks, works);
+           "barrier of %d ranks: 2 counters and %d works per start", nranks, works);
     if (pcoll_lower(pcoll_algorithm_find(PCOLL_BARRIER, "butterfly"), &none, &plan) != PCOLL_OK)
         abort();
     tap_ok(plan->ncounters == 2 * n && works_of(plan) == 2 * n - 1 && plan->needs == 0,
-           "lowered: %d counters and %d works a start", plan->ncounters, works_of(plan));
+           "lowered: %d counters and %d works per start", plan->ncounters, works_of(plan));
     for (int c = 0; c < plan->ncounters; c++)
         if (plan->gain[c] > 2)
-            tap_ok(0, "lowered: counter %d gains more than 2 a cycle", c);
+            tap_ok(0, "lowered: counter %d gains more than 2 per cycle", c);
     pcoll_plan_destroy(plan);
 }
 
-/* A lowered plan is what lower.h says, whatever it was made from. */
+/* A lowered plan has the properties that lower.h states, whatever it was made from. */
 static int is_lowered(const struct pcoll_plan *plan)
 {
     int right = plan->lowered && !(plan->needs & PCOLL_NEED_WEIGHTS);
@@ -203,7 +203,7 @@ static void check_lowered_circle(void)
                pcoll_lower(pcoll_algorithm_find(PCOLL_BCAST, "binomial_put"), &once, &plan) ==
                    PCOLL_OK &&
                is_lowered(plan),
-           "a counter that raises itself is lowered to two");
+           "a counter that signals itself is lowered to two");
     pcoll_plan_destroy(plan);
 }
 
@@ -216,7 +216,7 @@ static void check_refusals(void)
     struct pcoll_plan *plan = NULL;
 
     tap_ok(pcoll_generate(bruck, &signature, NULL, 0, &user, &plan) == PCOLL_UNSUPPORTED,
-           "a path that the algorithm has not is unsupported");
+           "a path that the algorithm lacks is unsupported");
     tap_ok(pcoll_generate(ring, &signature, NULL, 4, &none, &plan) == PCOLL_ERR_INVALID,
            "a rank out of range is invalid");
     tap_ok(pcoll_generate(ring, &signature, NULL, 0, &radix, &plan) == PCOLL_ERR_INVALID,
@@ -228,11 +228,11 @@ static void check_refusals(void)
     tap_ok(pcoll_algorithm_find(PCOLL_BCAST, "ring") == NULL, "names belong to a collective");
     tap_ok(pcoll_algorithm_find(PCOLL_ALLGATHER, "brucks") == bruck &&
                pcoll_algorithm_find(PCOLL_BCAST, "brucks") == NULL,
-           "MPICH's name of an algorithm finds it");
+           "an algorithm is found by MPICH's name");
 }
 
-/* Every line of the printed plan of a rank names what it does; here that all rows can be printed.
- */
+/* Every line of a printed plan names what it does; this test checks that all rows can be
+ * printed. */
 static void check_printing(void)
 {
     PCOLL_EACH_ALGORITHM (row) {
@@ -247,7 +247,7 @@ static void check_printing(void)
         for (const char *c = text; *c; c++)
             lines += *c == '\n';
         tap_ok(lines == 3 + plan->nphases + plan->nentries && strstr(text, row->name),
-               "%s %s prints one line an entry", pcoll_coll_name(row->coll), row->name);
+               "%s %s prints one line per entry", pcoll_coll_name(row->coll), row->name);
         free(text);
         pcoll_plan_destroy(plan);
     }

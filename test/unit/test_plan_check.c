@@ -1,5 +1,5 @@
 /*
- * The plan check: accepts correct plans, and names what is wrong with others.
+ * The plan check accepts correct plans and names the errors of others.
  */
 #include "algorithms/proof/check.h"
 
@@ -9,9 +9,10 @@
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 
-/* ---- what a check says ---- */
+/* ---- messages of a check ---- */
 
-/* Lifts as the entries signal, so that a mutation is not found by them already. */
+/* Recompute the gains from the entries' signals, so that a mutation is not found by a wrong
+ * gain. */
 static void recount(struct pcoll_plan **plans, int nranks)
 {
     for (int r = 0; r < nranks; r++)
@@ -28,7 +29,7 @@ static void recount(struct pcoll_plan **plans, int nranks)
     }
 }
 
-/* `expected` is a part of the message; NULL: the plans are right. */
+/* The message must contain `expected`; NULL: the plans are right. */
 static void expect(struct pcoll_plan **plans, int nranks, const char *expected, const char *what)
 {
     char *why = NULL;
@@ -54,7 +55,7 @@ static void expect(struct pcoll_plan **plans, int nranks, const char *expected, 
 struct pair {
     const char *what;
     int banks;
-    int awaits_credit;   /* the put waits for the credit of the bank's last use */
+    int awaits_credit;   /* the put waits for the credit of the bank's previous use */
     int completes_late;  /* the root completes with the credit of this instance */
     int announces_early; /* the signal leaves before the put */
     int ordered;
@@ -104,7 +105,7 @@ static void add_leaf_phase(struct pcoll_plan *plan, int bank)
     plan->temp_bytes += PAIR_BYTES;
 }
 
-/* For one of two ranks, with one counter for each bank. */
+/* A plan for one of two ranks, with one counter per bank. */
 static struct pcoll_plan *new_plan(enum pcoll_coll coll, int rank, int banks)
 {
     struct pcoll_signature signature = {
@@ -143,7 +144,7 @@ static void check_pair(const struct pair *pair)
         pcoll_plan_destroy(plans[rank]);
 }
 
-/* Barrier of two that tell each other `weight` at `trigger`. */
+/* A barrier of two ranks that signal each other `weight` at `trigger`. */
 static void check_meeting(int trigger, uint64_t weight, const char *expected, const char *what)
 {
     struct pcoll_plan *plans[2];
@@ -172,7 +173,7 @@ static void check_by_hand(void)
     check_meeting(0, 1, "never fires", "two wait for each other");
 }
 
-/* ---- plans of generators with one thing wrong ---- */
+/* ---- generated plans with one thing wrong ---- */
 
 static struct pcoll_entry *find(struct pcoll_plan *plan, enum pcoll_op op, int nth)
 {
@@ -208,7 +209,7 @@ static void raise_wait(struct pcoll_plan **plans)
     find(plans[2], PCOLL_OP_WAIT, 0)->threshold++;
 }
 
-/* The butterfly of 4 as a count of messages, without weights. */
+/* The butterfly of 4 ranks with a count of messages, without weights. */
 static void unweigh(struct pcoll_plan **plans)
 {
     for (int r = 0; r < 4; r++) {
@@ -270,7 +271,7 @@ static void copy_at_once(struct pcoll_plan **plans)
     copy->threshold = 0;
 }
 
-/* The root forgets what its gate waits for. */
+/* The root ignores what its gate waits for. */
 static void ignore_credit(struct pcoll_plan **plans)
 {
     for (int i = 0; i < plans[0]->nentries; i++) {

@@ -1,5 +1,5 @@
 /*
- * Every algorithm is proven right, for every order of arrivals, in many shapes of small jobs.
+ * Every algorithm is proved right, for every order of arrivals, in many shapes of small jobs.
  */
 #include "algorithms/proof/check.h"
 #include "test/unit/cover.h"
@@ -8,8 +8,8 @@
 
 enum { SMALL = 9, LARGE = 16, ALL_ROOTS = 5, ALL_SIZES = 5, BRIEF_RANKS = 4 };
 
-/* Below and above a cell.  Of larger jobs the last two, and no more parts than make a difference:
- * what a size changes in a plan it changes with a few ranks too. */
+/* Below and above a cell. Larger jobs use the last two only, with no more parts than make a
+ * difference: a size that changes a plan changes it with a few ranks, too. */
 static const uint64_t sizes[] = {1, 5, 40, 100};
 
 static int is_repetition(const struct job *job)

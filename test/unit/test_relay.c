@@ -1,10 +1,10 @@
 /*
  * The kernel refuses after a while what it allowed when the group was made: access to the memory of
- * other processes.  Plans that use it still deliver the right data, and start without waiting;
- * later plans are told to do without.
+ * other processes. Plans that use it still deliver the right data and start without waiting; later
+ * plans learn to do without it.
  */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* process_vm_readv */
+#define _GNU_SOURCE /* for process_vm_readv */
 #endif
 
 #include <errno.h>
@@ -40,12 +40,12 @@ ssize_t process_vm_writev(pid_t pid, const struct iovec *local, unsigned long nl
 
 struct trial {
     const struct pcoll_algorithm *row;
-    int nranks, refused; /* the rank to which access is refused; PCOLL_NONE: all */
+    int nranks, refused; /* the rank that loses access; PCOLL_NONE: all ranks */
     int error;
     uint64_t bytes;
 };
 
-/* The other ranks do nothing meanwhile, so a start that waits for them never returns. */
+/* The other ranks do nothing in the meantime, so a start that waits for them never returns. */
 static int start_alone(struct meeting *meeting, struct part *p)
 {
     int wrong = 0;
@@ -122,6 +122,8 @@ static void check_row(const struct pcoll_algorithm *row)
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         int failed = 0;
 
+        if (cases[c].nranks == 5 && tap_depth() == TAP_BRIEF)
+            continue; /* as with 3 ranks */
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
             struct trial trial = {row, cases[c].nranks, cases[c].refused, cases[c].error, sizes[i]};
 

@@ -1,5 +1,5 @@
-/* What a plan needs of a machine, of any rank at 8, 64 and 512 ranks: counters, also lowered;
- * entries, state and messages at init (one to each neighbor) that grow as log N at most. */
+/* The resources that any rank's plan needs at 8, 64 and 512 ranks: counters, also lowered; entries,
+ * state and messages at init (one to each neighbor), which grow at most as log N. */
 #include <stdlib.h>
 
 #include "algorithms/lower/lower.h"
@@ -15,8 +15,8 @@ static const struct row {
     enum pcoll_coll coll;
     const char *name;
     uint64_t bytes;
-    int counters; /* on a medium with weights, whatever N is; of two banks, but for pipelines */
-    int lowered[SIZES]; /* on one that adds 1 */
+    int counters; /* on a medium with weights, for any N; in two banks, except for pipelines */
+    int lowered[SIZES]; /* on a medium that can only add 1 */
     int neighbors[SIZES];
 } rows[] = {
     {PCOLL_BARRIER, "butterfly", 0, 2, {6, 12, 18}, {3, 6, 9}},
@@ -28,7 +28,7 @@ static const struct row {
     {PCOLL_BCAST, "trinaryx3", MESSAGE, 3, {6, 6, 6}, {3, 6, 6}},
 };
 
-/* The most of any rank. */
+/* The maximum over all ranks. */
 struct most {
     int counters, lowered, entries, neighbors;
     int state; /* bytes, without communication buffers */
@@ -76,7 +76,7 @@ static void check(const struct row *row, int size)
            most.entries, most.neighbors, most.state);
 }
 
-/* However many segments a message has. */
+/* However many segments a message has, the counters are the same. */
 static void check_segments(void)
 {
     const struct pcoll_signature signature = {

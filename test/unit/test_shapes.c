@@ -1,9 +1,10 @@
 /*
- * The trees of the pipelined broadcasts, and what their plans cost, for 2 to 200 ranks.
+ * The trees of the pipelined broadcasts, and the cost of their plans, for 2 to 200 ranks.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/plan/topology.h"
 #include "algorithms/shape/pipeline.h"
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
@@ -12,7 +13,7 @@ enum { MOST = 200, BYTES = 1000 };
 
 /* ---- the trees ---- */
 
-/* Steps from a team to the root; PCOLL_NONE: there is no way. */
+/* Steps from a team to the root; PCOLL_NONE: there is no path. */
 static int way_up(const struct pcoll_shape *shape, const struct pcoll_trees *trees, int tree,
                   int team)
 {
@@ -37,7 +38,7 @@ static int nchildren(const struct pcoll_shape *shape, const struct pcoll_trees *
     return n;
 }
 
-/* Do all children say so, and are they all there are? */
+/* True if all children name the team as their parent, and they are all its children. */
 static int is_tree(const struct pcoll_shape *shape, const struct pcoll_trees *trees, int tree)
 {
     int edges = 0;
@@ -70,7 +71,7 @@ static int deepest(const struct pcoll_shape *shape, const struct pcoll_trees *tr
     return most;
 }
 
-/* Children of a team in all trees, and in how many trees it has some. */
+/* Children of a team in all trees, and the number of trees in which it has any. */
 static int all_children(const struct pcoll_shape *shape, const struct pcoll_trees *trees, int team,
                         int *inner)
 {
@@ -109,7 +110,7 @@ static int kary_is_right(const struct pcoll_trees *trees)
            deepest(&pcoll_shape_kary, trees) == pcoll_shape_kary.depth(trees);
 }
 
-/* Inner in one tree, leaf in the other; depth about log2. */
+/* Each rank is an inner rank in one tree and a leaf in the other; the depth is about log2. */
 static int two_tree_is_right(const struct pcoll_trees *trees)
 {
     int inner;
@@ -123,7 +124,7 @@ static int two_tree_is_right(const struct pcoll_trees *trees)
     return all_children(&pcoll_shape_two_tree, trees, 0, &inner) == 2;
 }
 
-/* The axis of the link from one place to the next one on it; PCOLL_NONE: there is no such link. */
+/* The axis of the link from one place to the next; PCOLL_NONE: there is no such link. */
 static int link_axis(const int side[3], int from, int to)
 {
     int stride = 1;
@@ -138,7 +139,7 @@ static int link_axis(const int side[3], int from, int to)
     return PCOLL_NONE;
 }
 
-/* All three trees use links of the torus, and none twice. */
+/* All three trees use links of the torus, and no link twice. */
 static int links_are_disjoint(const struct pcoll_trees *trees, const int side[3])
 {
     char used[MOST][3];
@@ -158,22 +159,33 @@ static int links_are_disjoint(const struct pcoll_trees *trees, const int side[3]
     return 1;
 }
 
-static int is_product_of_three(int n)
+/* The torus of n places that trinaryx3 must see: of all a <= b <= c with a b c = n, no side 1, that
+ * of least depth, and of equals that with the shortest side; 0: there is none. */
+static int torus_of(int n, int side[3])
 {
-    for (int a = 2; a <= n; a++)
-        for (int b = 2; a * b <= n; b++)
-            if (n % (a * b) == 0 && n / (a * b) >= 2)
-                return 1;
-    return 0;
+    int found = 0;
+
+    for (int a = 2; a * a * a <= n; a++)
+        for (int b = a; a * b * b <= n; b++) {
+            const int c = n / a / b;
+
+            if (n % (a * b) != 0 || (found && a + b + c >= side[0] + side[1] + side[2]))
+                continue;
+            side[0] = a;
+            side[1] = b;
+            side[2] = c;
+            found = 1;
+        }
+    return found;
 }
 
 static int trinaryx3_is_right(const struct pcoll_trees *trees)
 {
     const struct pcoll_shape *shape = &pcoll_shape_trinaryx3;
     const int n = trees->count;
-    int side[3], inner, has_torus = pcoll_trinaryx3_torus(n, side);
+    int side[3], inner, has_torus = torus_of(n, side);
 
-    if (!are_trees(shape, trees) || has_torus != is_product_of_three(n))
+    if (!are_trees(shape, trees))
         return 0;
     for (int team = 0; team < n; team++)
         if (all_children(shape, trees, team, &inner) > 3)
@@ -198,9 +210,9 @@ static void test_trees(void)
         bad[1] += !two_tree_is_right(&(struct pcoll_trees){n, 0, 0});
         for (int origin = 0; origin < n; origin += n / 4 + 1)
             bad[2] += !trinaryx3_is_right(&(struct pcoll_trees){n, origin, 0});
-        toruses += pcoll_trinaryx3_torus(n, side);
+        toruses += torus_of(n, side);
     }
-    tap_ok(bad[0] == 0, "kary: trees, as deep as said, for 2 to %d", MOST);
+    tap_ok(bad[0] == 0, "kary: trees of the stated depth, for 2 to %d", MOST);
     tap_ok(bad[1] == 0,
            "two_tree: two trees, inner in at most one, depth <= 1 + log2(N - 1), for 2 to %d",
            MOST);
@@ -214,7 +226,7 @@ static void test_trees(void)
 /* ---- the plans ---- */
 
 struct load {
-    uint64_t bytes; /* most that one rank puts */
+    uint64_t bytes; /* the most that one rank puts */
     int counters, entries, neighbors;
 };
 
@@ -241,8 +253,8 @@ static struct load load_of(const char *name, int nranks, uint64_t segment)
     return most;
 }
 
-/* A rank forwards `trees` shares of ceil(BYTES / trees) at most; each of its children, and each
- * share it gets, costs an entry a segment, a "ready" and a wait. */
+/* A rank forwards at most `trees` shares of ceil(BYTES / trees). Each of its children, and each
+ * share that it receives, costs per segment an entry, a "ready" and a wait. */
 static int load_is_right(const char *name, int nranks, uint64_t segment, int trees)
 {
     const struct load load = load_of(name, nranks, segment);
@@ -271,7 +283,7 @@ static void test_loads(void)
 
 /* ---- rails ---- */
 
-/* Does every rank put as much on each rail as on the others? */
+/* True if every rank puts the same number of bytes on each rail. */
 static int lanes_are_spread(const char *name, int rails, int counters)
 {
     const struct pcoll_algorithm *algorithm = pcoll_algorithm_find(PCOLL_BCAST, name);
@@ -298,20 +310,20 @@ static int lanes_are_spread(const char *name, int rails, int counters)
 static void test_rails(void)
 {
     tap_ok(lanes_are_spread("chain", 2, 2) && lanes_are_spread("chain", 3, 3),
-           "chain: a counter a rail, as many bytes of every rank on each");
+           "chain: a counter per rail, and every rank puts equally on each");
     tap_ok(lanes_are_spread("two_tree", 2, 4) && lanes_are_spread("two_tree", 3, 6),
-           "two_tree: 2 counters a rail, as many bytes of every rank on each");
+           "two_tree: 2 counters per rail, and every rank puts equally on each");
     tap_ok(lanes_are_spread("trinaryx3", 2, 6) && lanes_are_spread("trinaryx3", 3, 9),
-           "trinaryx3: 3 counters a rail, as many bytes of every rank on each");
+           "trinaryx3: 3 counters per rail, and every rank puts equally on each");
     tap_ok(lanes_are_spread("scatter_ring", 3, 6), "scatter_ring: 2 counters a rail");
 }
 
 /* ---- nodes ---- */
 
-/* Bytes that cross from node to node. */
+/* Bytes that cross node boundaries. */
 static uint64_t bytes_outside(const struct job *job)
 {
-    const int *node = job->signature.topology->node;
+    const struct pcoll_topology *t = job->signature.topology;
     uint64_t bytes = 0;
 
     for (int rank = 0; rank < job->signature.nranks; rank++)
@@ -319,7 +331,7 @@ static uint64_t bytes_outside(const struct job *job)
             const struct pcoll_entry *entry = &job->plans[rank]->entries[i];
 
             if ((entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET) &&
-                node[entry->peer] != node[rank])
+                pcoll_topology_node(t, entry->peer) != pcoll_topology_node(t, rank))
                 bytes += entry->bytes;
         }
     return bytes;
@@ -352,7 +364,7 @@ static void test_nodes(void)
         for (enum job_map map = JOB_PAIRS; map < JOB_NUM_MAPS; map++)
             for (int n = 3; n < 60; n++)
                 bad += !crosses_once(names[i], n, map, n / 3);
-        tap_ok(bad == 0, "%s: the message comes once to each node", names[i]);
+        tap_ok(bad == 0, "%s: the message arrives once at each node", names[i]);
     }
 }
 

@@ -1,6 +1,6 @@
 /*
- * The shared-memory medium: every algorithm on ranks that are threads, then processes; ranks run
- * ahead, delay at random, and change and poison their buffers between instances.
+ * The shared-memory medium: every algorithm on ranks that are threads, then processes. Ranks run
+ * ahead, pause at random, and change and poison their buffers between instances.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -25,10 +25,34 @@ struct trial {
 
 static const struct pcoll_medium *const shm = &pcoll_medium_shm;
 
-/* Bind and run twice: the second time in the block that the first gave back. */
+static void fill(const void *bytes, char *payload)
+{
+    memset(payload, 0xee, *(const size_t *)bytes);
+}
+
+/* Leave memory that is not zero: in the first chunk, and in one for longer blocks. */
+static int soil(struct meeting *meeting, const struct part *p)
+{
+    static const size_t sizes[] = {8 * 1024, 256 * 1024};
+    struct pcoll_shm_group *group = pcoll_shm_group_of(p->group);
+    struct pcoll_shm_block *block;
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        const struct pcoll_shm_wish wish = {sizes[i], fill, &sizes[i]};
+
+        if (pcoll_shm_carve(&group->arena, &group->bootstrap, &wish, &block) != PCOLL_OK)
+            return 1;
+        meeting_barrier(meeting);
+        pcoll_shm_release(block);
+    }
+    return 0;
+}
+
+/* Bind and run twice: in memory that is not zero, then in the block that the first bind returned.
+ */
 static int run_twice(struct meeting *meeting, struct part *p, int instances)
 {
-    int wrong = 0;
+    int wrong = soil(meeting, p);
 
     for (int round = 0; round < 2 && !wrong; round++) {
         meeting_barrier(meeting);
@@ -41,7 +65,8 @@ static int run_twice(struct meeting *meeting, struct part *p, int instances)
     return wrong;
 }
 
-static _Atomic int *starts_in_shared_memory; /* [MEETING_MAX_RANKS]: trials that could run */
+static _Atomic int *starts_in_shared_memory; /* [MEETING_MAX_RANKS]: number of trials that could
+                                              * run */
 
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
@@ -63,7 +88,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     if (shm->group_create(&bootstrap, &p.group) != PCOLL_OK)
         return 1;
     made = part_init(&p, trial->row, &trial->params);
-    /* Without CMA only those have nothing to run that move data themselves. */
+    /* Without CMA, only algorithms that move data between user buffers themselves cannot run. */
     made = pcoll_agree(&bootstrap, made, NULL, 0);
     if (made == PCOLL_OK || made == PCOLL_UNSUPPORTED)
         wrong = made == PCOLL_OK ? run_twice(meeting, &p, trial->instances) : 0;
@@ -71,7 +96,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         atomic_fetch_add(&starts_in_shared_memory[MEETING_MAX_RANKS], 1);
     meeting_barrier(meeting);
     if (rank == 0)
-        meeting_barrier(meeting); /* threads share rank 0's mapping: it goes last */
+        meeting_barrier(meeting); /* threads share rank 0's mapping, so rank 0 leaves last */
     shm->group_destroy(p.group);
     if (rank != 0)
         meeting_barrier(meeting);
@@ -90,7 +115,7 @@ static int run_sizes(struct trial *trial)
 {
     static const struct {
         uint64_t bytes;
-        enum tap_depth depth; /* from which on */
+        enum tap_depth depth; /* the depth from which on it runs */
     } sizes[] = {{13, TAP_BRIEF}, {0, TAP_USUAL},   {1, TAP_FULL},
                  {8, TAP_FULL},   {24, TAP_FULL},   {48, TAP_USUAL},
                  {49, TAP_USUAL}, {1000, TAP_FULL}, {40000, TAP_BRIEF}};
@@ -112,7 +137,7 @@ static int run_ranks(struct trial *trial, int max_ranks)
 {
     static const struct {
         int nranks;
-        enum tap_depth depth; /* from which on */
+        enum tap_depth depth; /* the depth from which on it runs */
     } jobs[] = {{1, TAP_USUAL}, {2, TAP_BRIEF}, {3, TAP_USUAL},
                 {4, TAP_FULL},  {5, TAP_BRIEF}, {8, TAP_USUAL}};
     int failed = 0;
@@ -150,7 +175,7 @@ static void check_row(const struct pcoll_algorithm *row, int as_threads, int max
         }
 }
 
-/* Long copies take another way: odd lengths, odd alignments, nothing beyond the ends. */
+/* Long copies use another code path: odd lengths, odd alignments, nothing beyond the ends. */
 static void check_long_copies(void)
 {
     size_t mega = (size_t)1 << 20, room = mega + 300;
@@ -161,7 +186,7 @@ static void check_long_copies(void)
         from[i] = (unsigned char)(i * 7 + i / 256);
     for (size_t shift = 0; !wrong && shift < 130; shift += 13) {
         memset(to, 0xee, room);
-        pcoll_shm_copy(to + shift, from + shift / 2, mega + shift);
+        pcoll_copy(to + shift, from + shift / 2, mega + shift);
         wrong = memcmp(to + shift, from + shift / 2, mega + shift) != 0 ||
                 to[2 * shift + mega] != 0xee || (shift > 0 && to[shift - 1] != 0xee);
     }
@@ -170,7 +195,7 @@ static void check_long_copies(void)
     free(to);
 }
 
-/* `test_shm threads` leaves out the processes, which a thread sanitizer does not see. */
+/* `test_shm threads` leaves out the processes, which a thread sanitizer cannot observe. */
 int main(int argc, char **argv)
 {
     int threads_only = argc > 1 && strcmp(argv[1], "threads") == 0;

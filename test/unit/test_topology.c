@@ -1,5 +1,6 @@
 /* Nodes, leaders and teams. */
-#include "algorithms/topology.h"
+#include "algorithms/proof/topology.h"
+#include "algorithms/teams.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 
 enum { N = 7 };
 
-/* Nodes by lowest rank: {0 3 5} {1 2 6} {4}. */
+/* Nodes in the order of their lowest ranks: {0 3 5} {1 2 6} {4}. */
 static const int ids[N] = {40, -7, -7, 40, 12, 40, -7};
 static const int distance[N] = {1, 5, 2, 1, 9, 0, 2};
 
@@ -21,23 +22,160 @@ static struct pcoll_topology *make(const int *node_ids, const int *far, int nran
     return topology;
 }
 
+/* Is it a topology with these nodes, and these members in a row? */
+static int is(const struct pcoll_topology *t, const int *node, const int *members, int nranks)
+{
+    if (pcoll_topology_check(t, nranks, stdout) != PCOLL_OK)
+        return 0;
+    for (int i = 0; i < nranks; i++)
+        if (pcoll_topology_node(t, i) != node[i] || pcoll_topology_rank(t, i) != members[i])
+            return 0;
+    return 1;
+}
+
 static void check_members(const int *far, const int *expected, const char *what)
 {
-    static const int node[N] = {0, 1, 1, 0, 2, 0, 1}, first[] = {0, 3, 6, 7};
+    static const int node[N] = {0, 1, 1, 0, 2, 0, 1};
     struct pcoll_topology *t = make(ids, far, N);
 
-    tap_ok(t->nnodes == 3 && memcmp(t->node, node, sizeof(node)) == 0 &&
-               memcmp(t->first, first, sizeof(first)) == 0 &&
-               memcmp(t->members, expected, sizeof(node)) == 0 &&
-               pcoll_topology_check(t, N, stdout) == PCOLL_OK,
-           "%s", what);
+    tap_ok(t->nnodes == 3 && t->run == 0 && is(t, node, expected, N), "%s", what);
     pcoll_topology_destroy(t);
+}
+
+/* --- formulas --- */
+
+enum { MOST = 40 };
+
+/* Nodes dealt out in runs, and distances that are the same on every node or not. */
+struct deal {
+    int nranks, nnodes, run, falls;
+    int distances; /* 0: none; 1: the same on all nodes; 2: not */
+};
+
+static int dealt_id(const void *context, int rank)
+{
+    const struct deal *deal = context;
+    const int node = rank / deal->run % deal->nnodes;
+
+    return deal->falls ? -5 * node : 3 * node + 1;
+}
+
+static int dealt_distance(const struct deal *deal, int rank)
+{
+    const int round = rank / (deal->run * deal->nnodes);
+    const int i = round * deal->run + rank % deal->run, node = rank / deal->run % deal->nnodes;
+
+    return deal->distances == 1 ? i * 7 % 4 : (i + node) * 5 % 3;
+}
+
+/* By the definition: the members of a node by distance and rank. */
+static int naive_place(const struct deal *deal, const int *distance, int rank)
+{
+    const int node = rank / deal->run % deal->nnodes;
+    int place = 0;
+
+    for (int r = 0; r < deal->nranks; r++) {
+        const int other = r / deal->run % deal->nnodes;
+        const int nearer =
+            distance[r] < distance[rank] || (distance[r] == distance[rank] && r < rank);
+
+        place += other < node || (other == node && nearer);
+    }
+    return place;
+}
+
+/* A topology by formula or by table; which one is right, and both say the same. */
+static int deal_is_right(const struct deal *deal)
+{
+    const struct pcoll_node_map map = {dealt_id, deal};
+    int id[MOST], distance[MOST], node[MOST], members[MOST], table[3 * MOST + 2], good = 1;
+    struct pcoll_topology *made, tabled;
+
+    for (int r = 0; r < deal->nranks; r++) {
+        id[r] = dealt_id(deal, r);
+        node[r] = r / deal->run % deal->nnodes;
+        distance[r] = deal->distances ? dealt_distance(deal, r) : 0;
+    }
+    for (int r = 0; r < deal->nranks; r++)
+        members[naive_place(deal, distance, r)] = r;
+    made = make(id, deal->distances ? distance : NULL, deal->nranks);
+    if (pcoll_topology_write(&map, distance, deal->nranks, table) != PCOLL_OK)
+        abort();
+    tabled = pcoll_topology_of_table(table, deal->nranks);
+    good = is(made, node, members, deal->nranks) && is(&tabled, node, members, deal->nranks) &&
+           made->nnodes == deal->nnodes && tabled.nnodes == deal->nnodes;
+    if (deal->distances == 0 ||
+        (deal->distances == 1 && deal->nranks % (deal->run * deal->nnodes) == 0))
+        good = good && made->run > 0;
+    pcoll_topology_destroy(made);
+    return good;
+}
+
+static void check_formulas(void)
+{
+    int wrong = 0, count = 0;
+
+    for (int nranks = 1; nranks <= MOST; nranks++)
+        for (int nnodes = 1; nnodes <= nranks; nnodes++)
+            for (int run = 1; run <= nranks && run * (nnodes - 1) < nranks; run++)
+                for (int kind = 0; kind < 6; kind++, count++) {
+                    const struct deal deal = {nranks, nnodes, run, kind % 2, kind / 2};
+
+                    if (!deal_is_right(&deal) && wrong++ == 0)
+                        printf("# %d ranks, %d nodes, run %d, kind %d\n", nranks, nnodes, run,
+                               kind);
+                }
+    tap_ok(wrong == 0, "%d deals: formula, table and definition agree", count);
+}
+
+struct count {
+    const int *ids;
+    int calls;
+};
+
+static int counted_id(const void *context, int rank)
+{
+    struct count *count = (struct count *)context;
+
+    count->calls++;
+    return count->ids[rank];
+}
+
+/* Whatever the ids are, a formula is found only where it gives the nodes of the table. */
+static void check_no_formula(void)
+{
+    enum { RANKS = 7, IDS = 4 };
+    int wrong = 0, found = 0, most = 0;
+
+    for (int word = 0; word < 1 << 14; word++) { /* 2 bits a rank */
+        int id[RANKS], table[3 * RANKS + 2];
+        struct count count = {id, 0};
+        const struct pcoll_node_map map = {counted_id, &count};
+        struct pcoll_topology formula, tabled;
+
+        for (int r = 0; r < RANKS; r++)
+            id[r] = word >> 2 * r & (IDS - 1);
+        if (pcoll_topology_find(&map, RANKS, &formula) != PCOLL_OK)
+            continue;
+        most = count.calls > most ? count.calls : most;
+        if (pcoll_topology_write(&map, NULL, RANKS, table) != PCOLL_OK)
+            abort();
+        tabled = pcoll_topology_of_table(table, RANKS);
+        for (int r = 0; r < RANKS; r++)
+            wrong += pcoll_topology_node(&formula, r) != pcoll_topology_node(&tabled, r) ||
+                     pcoll_topology_place(&formula, r) != pcoll_topology_place(&tabled, r);
+        found++;
+    }
+    tap_ok(wrong == 0 && found > 0 && most <= 4 * RANKS,
+           "all nodes of %d ranks: %d formulas, all right, asked %d times at most", RANKS, found,
+           most);
 }
 
 /* --- what is no topology --- */
 
-static void refuse(struct pcoll_topology topology, const char *message)
+static void refuse(const int *table, const char *message)
 {
+    const struct pcoll_topology topology = pcoll_topology_of_table(table, 4);
     char *text = NULL;
     size_t size = 0;
     FILE *why = open_memstream(&text, &size);
@@ -53,24 +191,29 @@ static void refuse(struct pcoll_topology topology, const char *message)
 
 static void check_refusals(void)
 {
-    static const int node[] = {0, 0, 1, 1}, first[] = {0, 2, 4}, members[] = {1, 0, 2, 3};
-    static const int twice[] = {1, 1, 2, 3}, moved[] = {1, 2, 0, 3}, beyond[] = {0, 1, 2, 4};
-    static const int empty[] = {0, 4, 4}, less[] = {0, 2, 3};
-    const struct pcoll_topology good = {2, node, first, members};
+    /* nnodes, members, places, first */
+    static const int good[] = {2, 1, 0, 2, 3, 1, 0, 2, 3, 0, 2, 4};
+    static const int twice[] = {2, 1, 1, 2, 3, 1, 0, 2, 3, 0, 2, 4};
+    static const int moved[] = {2, 1, 2, 0, 3, 1, 0, 2, 3, 0, 2, 4};
+    static const int beyond[] = {2, 0, 1, 2, 4, 0, 1, 2, 3, 0, 2, 4};
+    static const int empty[] = {2, 1, 0, 2, 3, 1, 0, 2, 3, 0, 4, 4};
+    static const int less[] = {2, 1, 0, 2, 3, 1, 0, 2, 3, 0, 2, 3};
+    static const int many[] = {5, 1, 0, 2, 3, 1, 0, 2, 3, 0, 2, 4};
+    const struct pcoll_topology two = pcoll_topology_of_table(good, 4);
 
-    tap_ok(pcoll_topology_check(&good, 4, stdout) == PCOLL_OK, "two nodes of two are fine");
-    refuse((struct pcoll_topology){2, node, first, twice}, "topology: rank 1 is a member twice\n");
-    refuse((struct pcoll_topology){2, node, first, moved},
-           "topology: rank 2 is a member of another node\n");
-    refuse((struct pcoll_topology){2, node, first, beyond}, "topology: there is no rank 4\n");
-    refuse((struct pcoll_topology){2, node, empty, members}, "topology: node 1 is empty\n");
-    refuse((struct pcoll_topology){2, node, less, members}, "topology: not of 4 ranks\n");
-    refuse((struct pcoll_topology){5, node, first, members}, "topology: 5 nodes\n");
+    tap_ok(pcoll_topology_check(&two, 4, stdout) == PCOLL_OK, "two nodes of two are fine");
+    tap_ok(pcoll_topology_check(&two, 3, NULL) == PCOLL_ERR_INVALID, "but not of 3 ranks");
+    refuse(twice, "topology: rank 1 is a member twice\n");
+    refuse(moved, "topology: rank 2 has another place\n");
+    refuse(beyond, "topology: there is no rank 4\n");
+    refuse(empty, "topology: node 1 is empty\n");
+    refuse(less, "topology: not of 4 ranks\n");
+    refuse(many, "topology: 5 nodes\n");
 }
 
 /* --- teams --- */
 
-/* Each rank has one place; team, member and rank agree; the root is at place 0. */
+/* Each rank has one position; team, member and rank agree; the root is at position 0. */
 static int teams_agree(const struct pcoll_signature *signature)
 {
     const struct pcoll_teams teams = pcoll_teams_of(signature);
@@ -104,7 +247,7 @@ static void check_teams(void)
 
     tap_ok(teams.count == 3 && pcoll_team_rank(&teams, 0, 0) == 3 &&
                pcoll_team_rank(&teams, 0, 1) == 0 && pcoll_team_rank(&teams, 0, 2) == 5,
-           "the root changes places with the leader of its node");
+           "the root takes the place of its node's leader");
     for (int i = 0; i < 4; i++) {
         int agree = 1;
 
@@ -114,14 +257,14 @@ static void check_teams(void)
         }
         signature.root = 0;
         signature.coll = PCOLL_BARRIER;
-        tap_ok(agree && teams_agree(&signature), "each rank has one place, the root the first");
+        tap_ok(agree && teams_agree(&signature), "each rank has one position, the root the first");
         teams = pcoll_teams_of(&signature);
         tap_ok(teams.count == (i < 3 ? N : 3), "%d teams", teams.count);
         signature.coll = PCOLL_BCAST;
     }
     signature.coll = PCOLL_BARRIER;
     teams = pcoll_teams_of(&signature);
-    tap_ok(pcoll_team_rank(&teams, 0, 0) == 5, "without a root the nearest leads");
+    tap_ok(pcoll_team_rank(&teams, 0, 0) == 5, "without a root the nearest rank leads");
     pcoll_topology_destroy(t);
     pcoll_topology_destroy(flat);
     pcoll_topology_destroy(one);
@@ -133,6 +276,8 @@ int main(void)
 
     check_members(NULL, by_rank, "nodes by lowest rank, members by rank");
     check_members(distance, by_distance, "the nearest to the network leads");
+    check_formulas();
+    check_no_formula();
     check_refusals();
     check_teams();
     return tap_done();

@@ -1,4 +1,4 @@
-/* What pcoll-tune is made of: its statistics, the plans it measures with, its pictures. */
+/* The parts of pcoll-tune: its statistics, the plans that it measures with, its pictures. */
 #include "tuning/tools/draw.h"
 #include "tuning/tools/probes.h"
 #include "tuning/tools/robust.h"
@@ -40,13 +40,13 @@ static void test_estimate(void)
     for (int i = 0; i < 101; i++)
         many[i] = (i * 37) % 101;
     estimate = estimate_of(many, 101);
-    /* 50.5 +- 0.98 sqrt(101): the 41st and the 61st of 101 */
+    /* 50.5 +- 0.98 sqrt(101): the 41st and the 61st of 101 samples */
     tap_ok(is(estimate.value, 50) && is(estimate.low, 40) && is(estimate.high, 60) &&
                estimate.rejected == 0,
            "95 %% interval of the median: %g .. %g", estimate.low, estimate.high);
 }
 
-/* A tenth of the samples is disturbed, by any amount. */
+/* A tenth of the samples is disturbed by any amount. */
 static void test_noise(void)
 {
     double samples[500];
@@ -94,7 +94,7 @@ static struct job job_of(enum probe probe, int n, uint64_t bytes)
     return job;
 }
 
-/* Those that move nothing are barriers. */
+/* Probes that move nothing are barriers. */
 static void test_proof(enum probe probe, int n, int lowered)
 {
     struct job job = job_of(probe, n, 0);
@@ -202,7 +202,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     pcoll_plan_destroy(plan);
     meeting_barrier(meeting);
     if (rank == 0)
-        meeting_barrier(meeting); /* threads share rank 0's mapping: it goes last */
+        meeting_barrier(meeting); /* threads share rank 0's mapping, so rank 0 leaves last */
     pcoll_medium_shm.group_destroy(group);
     if (rank != 0)
         meeting_barrier(meeting);

@@ -1,14 +1,14 @@
 /*
- * Closed forms of cost against the walk through the plans: most within 5 %, on networks whose gap
- * is short against their latency, and in a node with a core for each rank.
+ * Closed forms of cost against a walk through the plans: most agree within 5 %, on networks whose
+ * gap is short compared with their latency, and in a node with a core for each rank.
  */
 #include <stdlib.h>
 
-#include "algorithms/topology.h"
+#include "algorithms/plan/topology.h"
 #include "test/unit/tap.h"
 #include "tuning/sim/walk.h"
 
-/* Ethernet and InfiniBand-like networks, and shared memory. */
+/* Networks like Ethernet and InfiniBand, and shared memory. */
 static const struct pcoll_machine networks[] = {
     {.L = 12, .o = 2, .g = 2, .G = 0.0008, .rma = 4, .copy = 0.00008, .call = 0.2},
     {.L = 1.9, .o = 0.23, .g = 0, .G = 0.000079, .rma = 0.5, .copy = 0.00008, .call = 0.2},
@@ -52,7 +52,7 @@ static void compare(const struct pcoll_algorithm *row, const struct pcoll_signat
     range->most = ratio > range->most ? ratio : range->most;
 }
 
-/* All numbers of ranks and bytes, on all networks, and in a node as well. */
+/* All numbers of ranks and bytes, on all networks and inside a node. */
 static void compare_all(const struct pcoll_algorithm *row, const struct pcoll_params *params,
                         int powers_only, int in_node, struct range *range)
 {
@@ -98,7 +98,7 @@ static void check(enum pcoll_coll coll, const char *name, struct pcoll_params pa
     report(coll, name, params, powers_only, 1, allowed);
 }
 
-/* On nodes of `members` ranks, which they fill. */
+/* On nodes that are filled with `members` ranks each. */
 static void check_nodes(enum pcoll_coll coll, const char *name, struct pcoll_params params,
                         int members, double allowed)
 {
@@ -147,7 +147,7 @@ int main(void)
     check(PCOLL_BCAST, "chain", (struct pcoll_params){.segment = 8192}, 0, 0.05);
     check(PCOLL_BCAST, "chain", (struct pcoll_params){.segment = 65536}, 0, 0.05);
     check(PCOLL_BCAST, "chain", (struct pcoll_params){.segment = 8192, .rails = 3}, 0, 0.05);
-    /* In a node some forms know of caches, and the walk does not. */
+    /* Inside a node some closed forms account for caches, which the walk does not. */
     report(PCOLL_BCAST, "eager", (struct pcoll_params){.radix = 2, .slots = 64}, 0, 0, 0.05);
     report(PCOLL_BCAST, "eager", (struct pcoll_params){.radix = 4, .slots = 64}, 0, 0, 0.05);
     check(PCOLL_ALLGATHER, "bruck", (struct pcoll_params){0}, 0, 0.05);

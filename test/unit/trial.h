@@ -1,6 +1,6 @@
 /*
- * One rank's part in a trial of a medium: instances of a plan with data that differ from one to the
- * next, poisoned buffers, random delays and no barrier, so that ranks run ahead.
+ * One rank's part in a trial of a medium: instances of a plan with changing data, poisoned buffers,
+ * random delays and no barrier, so that ranks run ahead.
  */
 #ifndef PCOLL_TEST_TRIAL_H
 #define PCOLL_TEST_TRIAL_H
@@ -16,7 +16,7 @@ struct part {
     struct pcoll_signature signature;
     int rank;
     unsigned seed;
-    _Atomic int *starts; /* [nranks], in shared memory: how often each rank started */
+    _Atomic int *starts; /* [nranks], in shared memory: how often each rank has started */
     struct pcoll_plan *plan;
     struct pcoll_bound *bound;
     unsigned char *send, *recv;
@@ -24,20 +24,21 @@ struct part {
     int active;
 };
 
-/* Make the plan and the buffers; the caller has set the fields above `plan`.  The plan is lowered
- * for a medium without weights.  PCOLL_UNSUPPORTED when the medium cannot run it. */
+/* Generate the plan and allocate the buffers; the caller has set the fields above `plan`. The plan
+ * is lowered for a medium without weights. PCOLL_UNSUPPORTED if the medium cannot run it. */
 enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
                             const struct pcoll_params *params) PCOLL_MUST_CHECK;
 void part_fini(struct part *p);
 
-enum pcoll_result part_bind(struct part *p) PCOLL_MUST_CHECK; /* also begins at instance 0 */
+enum pcoll_result part_bind(struct part *p) PCOLL_MUST_CHECK; /* also resets the instance to 0 */
 void part_unbind(struct part *p);
 
-/* Start the next instance; wait for it; both return whether something went wrong. */
+/* part_start starts the next instance, part_wait waits for it; both return nonzero if something
+ * went wrong. */
 int part_start(struct part *p);
 int part_wait(struct part *p);
 
-/* Run so many instances, one after another. */
+/* Run that many instances, one after another. */
 int part_run(struct part *p, int instances);
 
 #endif /* PCOLL_TEST_TRIAL_H */

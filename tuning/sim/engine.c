@@ -1,9 +1,10 @@
 /*
- * The simulation: ranks, counters and the loop; the contract and the model are in engine.h.
+ * The simulation: ranks, counters and the loop; engine.h holds the contract and the model.
  *
- * What happens is done when its time has come, in the order of times, so that what several share
- * (processor, port, link) goes to who asks first.  A resource is only the time when it is free
- * again: who asks is told at once when it gets it, and schedules what follows from that.
+ * An event happens when its time has come, in order of time, so that shared resources (processor,
+ * port, link) go to the first that asks. A resource is represented only by the time at which it is
+ * free again: a request is answered at once with the time at which it is granted, and schedules
+ * what follows from that.
  */
 #include "tuning/sim/engine_state.h"
 
@@ -45,7 +46,7 @@ static void schedule(struct pcoll_engine *e, enum pcoll_event_type type, int ran
     const struct pcoll_event event = {
         .time = time, .type = (uint8_t)type, .from = rank, .to = rank};
 
-    pcoll_queue_put(&e->queue, &event);
+    pcoll_event_queue_put(&e->queue, &event);
 }
 
 void pcoll_engine_entry_done(struct pcoll_engine *e, int rank, uint32_t kind, double when)
@@ -59,9 +60,9 @@ void pcoll_engine_entry_done(struct pcoll_engine *e, int rank, uint32_t kind, do
         schedule(e, PCOLL_EVENT_COMPLETE, rank, r->finish);
 }
 
-/* The steps of the phase that the rank runs. */
+/* The steps of the phase that the rank is running. */
 struct phase {
-    const struct pcoll_step *steps;
+    const struct pcoll_sim_step *steps;
     uint32_t count;
     uint64_t cycle;
 };
@@ -70,7 +71,7 @@ static struct phase phase_of(const struct pcoll_engine *e, int rank,
                              const struct pcoll_shape_view *shape)
 {
     const int instance = e->ranks[rank].instance, number = instance % shape->nphases;
-    const struct pcoll_step *steps = e->program.steps + e->program.ranks[rank].first_step;
+    const struct pcoll_sim_step *steps = e->program.steps + e->program.ranks[rank].first_step;
 
     for (int i = 0; i < number; i++)
         steps += shape->counts[i];
@@ -78,7 +79,7 @@ static struct phase phase_of(const struct pcoll_engine *e, int rank,
                           (uint64_t)(instance / shape->nphases)};
 }
 
-/* Fire what the counter has triggered by now. */
+/* Fire everything that the counter has triggered by now. */
 static void advance(struct pcoll_engine *e, int rank, int counter,
                     const struct pcoll_shape_view *shape, double now)
 {
@@ -88,7 +89,7 @@ static void advance(struct pcoll_engine *e, int rank, int counter,
     const uint64_t raised = phase.cycle * shape->gains[counter];
 
     while (c->next != PCOLL_NO_STEP) {
-        const struct pcoll_step *step = &phase.steps[c->next];
+        const struct pcoll_sim_step *step = &phase.steps[c->next];
         const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
 
         if (kind->trigger != counter) {
@@ -115,7 +116,8 @@ void pcoll_engine_gain(struct pcoll_engine *e, int rank, int counter, uint64_t a
     }
 }
 
-/* Steps stand by counter: those without come first, and of each the first is noted. */
+/* Steps are sorted by counter. Those without a counter come first, and the first step of each
+ * counter is recorded. */
 static void fire_first(struct pcoll_engine *e, int rank, const struct pcoll_shape_view *shape,
                        double now)
 {
@@ -209,13 +211,13 @@ static void happen(struct pcoll_engine *e, const struct pcoll_event *event)
     }
 }
 
-/* All ranks have come through: else the first that has not. */
+/* PCOLL_OK if all ranks have completed; otherwise reports the first that has not. */
 static enum pcoll_result check_end(const struct pcoll_engine *e)
 {
     for (int r = 0; r < e->program.nranks; r++)
         if (e->ranks[r].instance < e->instances) {
             if (e->options->why)
-                fprintf(e->options->why, "rank %d waits for ever in instance %d, %u entries left\n",
+                fprintf(e->options->why, "rank %d waits forever in instance %d, %u entries left\n",
                         r, e->ranks[r].instance, e->ranks[r].left);
             return PCOLL_ERR_INVALID;
         }
@@ -228,7 +230,7 @@ static enum pcoll_result run(struct pcoll_engine *e)
 
     for (int r = 0; r < e->program.nranks; r++)
         schedule(e, PCOLL_EVENT_START, r, e->options->skew > 0 ? e->options->skew * draw(e) : 0);
-    while (pcoll_queue_take(&e->queue, &event)) {
+    while (pcoll_event_queue_take(&e->queue, &event)) {
         e->cause = event.ticket;
         happen(e, &event);
         e->result->events++;
@@ -238,7 +240,7 @@ static enum pcoll_result run(struct pcoll_engine *e)
     return check_end(e);
 }
 
-/* Which core each rank has, where a node has fewer cores than ranks. */
+/* Assigns a core to each rank where a node has fewer cores than ranks. */
 static int share_cores(struct pcoll_engine *e, int nranks)
 {
     const struct pcoll_topology *topology = e->job->signature.topology;
@@ -250,10 +252,11 @@ static int share_cores(struct pcoll_engine *e, int nranks)
     if (e->core_of == NULL)
         return 0;
     for (int i = 0; i < nranks; i++) {
-        int node = topology ? topology->node[topology->members[i]] : 0;
-        int member = topology ? i - topology->first[node] : i;
+        const int rank = topology ? pcoll_topology_rank(topology, i) : i;
+        const int node = pcoll_topology_node(topology, rank);
+        const int member = topology ? i - pcoll_topology_first(topology, node) : i;
 
-        e->core_of[topology ? topology->members[i] : i] = node * cores + member % cores;
+        e->core_of[rank] = node * cores + member % cores;
     }
     return 1;
 }
@@ -286,7 +289,7 @@ static enum pcoll_result allocate(struct pcoll_engine *e)
 static void destroy(struct pcoll_engine *e)
 {
     pcoll_symbols_destroy(e->symbols);
-    pcoll_queue_fini(&e->queue);
+    pcoll_event_queue_fini(&e->queue);
     if (!e->trace)
         pcoll_program_destroy(&e->program);
     free(e->links);
@@ -328,7 +331,7 @@ static struct pcoll_engine engine_of(const struct pcoll_job *job,
         .ports = options->ports > 0 ? options->ports : 1,
         .instances = options->instances > 0 ? options->instances : 1,
         .nnodes = topology ? topology->nnodes : 1,
-        .node_of = topology ? topology->node : NULL,
+        .topology = topology,
         .random = options->seed,
     };
 }
@@ -339,7 +342,7 @@ enum pcoll_result pcoll_engine_run(const struct pcoll_job *job,
 {
     struct pcoll_engine e = engine_of(job, options, result);
     const uint64_t most =
-        options->most_memory ? options->most_memory / sizeof(struct pcoll_step) : UINT64_MAX;
+        options->most_memory ? options->most_memory / sizeof(struct pcoll_sim_step) : UINT64_MAX;
     const unsigned keep = (options->verify || options->trace ? PCOLL_KEEP_PLACES : 0) |
                           (options->trace ? PCOLL_KEEP_APART : 0);
     enum pcoll_result outcome;
@@ -353,7 +356,7 @@ enum pcoll_result pcoll_engine_run(const struct pcoll_job *job,
         return outcome;
     result->kinds = e.program.kinds.nrows;
     result->most = e.program.most;
-    pcoll_queue_init(&e.queue, options->host_driven);
+    pcoll_event_queue_init(&e.queue, options->host_driven);
     outcome = prepare_trace(&e);
     if (outcome == PCOLL_OK)
         outcome = allocate(&e);

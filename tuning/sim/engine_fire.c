@@ -1,4 +1,4 @@
-/* The simulation: what entries do when they fire, by the model in engine.h. */
+/* The simulation: what entries do when they fire, according to the model in engine.h. */
 #include "tuning/sim/engine_state.h"
 
 static int is_data(const struct pcoll_kind *kind)
@@ -11,8 +11,8 @@ static int touches_user(const struct pcoll_kind *kind)
     return (kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_GET) && pcoll_engine_is_user(kind);
 }
 
-/* What the entry takes with it from this rank (GET: from the peer). */
-static uint32_t read_source(struct pcoll_engine *e, int rank, const struct pcoll_step *step)
+/* The load that the entry takes from this rank (GET: from the peer). */
+static uint32_t read_source(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
 
@@ -28,7 +28,7 @@ static uint32_t read_source(struct pcoll_engine *e, int rank, const struct pcoll
                               kind->bytes);
 }
 
-/* The entry is done here at `when`; its load, if any, belongs into memory of this rank. */
+/* The entry is done on this rank at `when`; its load, if any, goes into this rank's memory. */
 static void end_here(struct pcoll_engine *e, int rank, uint32_t kind, uint32_t load, double when)
 {
     const struct pcoll_event event = {.time = when,
@@ -41,7 +41,7 @@ static void end_here(struct pcoll_engine *e, int rank, uint32_t kind, uint32_t l
     if (load == 0 && pcoll_engine_kind(e, kind)->done == PCOLL_NONE)
         pcoll_engine_entry_done(e, rank, kind, when);
     else
-        pcoll_queue_put(&e->queue, &event);
+        pcoll_event_queue_put(&e->queue, &event);
 }
 
 void pcoll_engine_done(struct pcoll_engine *e, const struct pcoll_event *event)
@@ -77,9 +77,9 @@ static int is_near(const struct pcoll_engine *e, int rank, int peer)
     return pcoll_engine_node(e, peer) == pcoll_engine_node(e, rank);
 }
 
-/* ---- within the rank and the node: the processor does it all ---- */
+/* ---- within the rank and the node: the processor does all the work ---- */
 
-/* What the processor does with the bytes. */
+/* The time that the processor takes to move the bytes. */
 static double moving(const struct pcoll_machine *node, const struct pcoll_kind *kind)
 {
     if (!is_data(kind))
@@ -89,9 +89,9 @@ static double moving(const struct pcoll_machine *node, const struct pcoll_kind *
     return (double)kind->bytes * node->copy;
 }
 
-/* What has been done at `end` is signaled the peer, which a COPY may have on another node. */
-static void signal(struct pcoll_engine *e, int rank, const struct pcoll_step *step, uint32_t load,
-                   double end)
+/* Signal the peer what is done at `end`; the peer of a COPY may be on another node. */
+static void signal(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step,
+                   uint32_t load, double end)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
     const int near = is_near(e, rank, step->peer);
@@ -107,10 +107,11 @@ static void signal(struct pcoll_engine *e, int rank, const struct pcoll_step *st
 
     count_message(e, kind, !near);
     if (kind->op == PCOLL_OP_PUT || kind->peer_counter != PCOLL_NONE)
-        pcoll_queue_put(&e->queue, &event);
+        pcoll_event_queue_put(&e->queue, &event);
 }
 
-static void fire_within(struct pcoll_engine *e, int rank, const struct pcoll_step *step, double now)
+static void fire_within(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step,
+                        double now)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
     const double work = e->node.o + moving(&e->node, kind);
@@ -128,13 +129,15 @@ static void fire_within(struct pcoll_engine *e, int rank, const struct pcoll_ste
 
 /* ---- to another node ---- */
 
-static void fire_out(struct pcoll_engine *e, int rank, const struct pcoll_step *step, double now)
+static void fire_out(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step,
+                     double now)
 {
     const struct pcoll_machine *machine = &e->options->machine;
     const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
     const double busy = machine->o + (touches_user(kind) ? machine->rma : 0);
     const int is_get = kind->op == PCOLL_OP_GET;
-    const int host = e->options->host_driven; /* gets the processor together with the port */
+    const int host = e->options->host_driven; /* in this form the processor is acquired together
+                                               * with the port */
     const struct pcoll_event event = {
         .time = host ? now : pcoll_engine_occupy(e, rank, busy, now),
         .type = PCOLL_EVENT_INJECT,
@@ -152,12 +155,13 @@ static void fire_out(struct pcoll_engine *e, int rank, const struct pcoll_step *
     if (kind->op == PCOLL_OP_ADD && !host)
         end_here(e, rank, step->kind, 0, event.time + busy);
     if (event.time > now)
-        pcoll_queue_put(&e->queue, &event);
+        pcoll_event_queue_put(&e->queue, &event);
     else
         pcoll_engine_inject(e, &event);
 }
 
-void pcoll_engine_fire(struct pcoll_engine *e, int rank, const struct pcoll_step *step, double now)
+void pcoll_engine_fire(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step,
+                       double now)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
 

@@ -1,7 +1,7 @@
-/* The simulation: messages between nodes, by the model in engine.h. */
+/* The simulation: messages between nodes, according to the model in engine.h. */
 #include "tuning/sim/engine_state.h"
 
-/* Bytes that it carries. */
+/* The bytes that the message carries. */
 static uint64_t size_of(const struct pcoll_engine *e, const struct pcoll_event *event)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, event->kind);
@@ -12,7 +12,7 @@ static uint64_t size_of(const struct pcoll_engine *e, const struct pcoll_event *
     return 0;
 }
 
-/* From its first byte to its last. */
+/* The time from its first byte to its last. */
 static double length_of(const struct pcoll_engine *e, const struct pcoll_event *event, double G)
 {
     const uint64_t size = size_of(e, event);
@@ -26,7 +26,7 @@ static double *port_of(const struct pcoll_engine *e, double *ports, int rank, ui
                   pcoll_engine_kind(e, kind)->rail % e->ports];
 }
 
-/* What a processor adds to the way of a message that it fires. */
+/* What the processor that fires a message adds to its time. */
 static double setup_of(const struct pcoll_engine *e, const struct pcoll_event *event)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, event->kind);
@@ -38,7 +38,7 @@ static double setup_of(const struct pcoll_engine *e, const struct pcoll_event *e
            (first && pcoll_engine_is_user(kind) ? e->options->machine.rma : 0);
 }
 
-/* When the port, and if it must the processor of the rank, is free. */
+/* The time at which the port is free, and the rank's processor if it is needed. */
 static double ready_at(const struct pcoll_engine *e, const struct pcoll_event *event, int rank,
                        double port)
 {
@@ -47,7 +47,7 @@ static double ready_at(const struct pcoll_engine *e, const struct pcoll_event *e
     return e->options->host_driven ? pcoll_later(begin, pcoll_engine_core(e, rank)->free) : begin;
 }
 
-/* The end of an entry that is over when its message has left. */
+/* Complete an entry that is done when its message has left. */
 static void end_sender(struct pcoll_engine *e, const struct pcoll_event *event, double when)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, event->kind);
@@ -63,10 +63,10 @@ static void end_sender(struct pcoll_engine *e, const struct pcoll_event *event, 
     if (kind->done == PCOLL_NONE)
         pcoll_engine_entry_done(e, event->from, event->kind, when);
     else
-        pcoll_queue_put(&e->queue, &done);
+        pcoll_event_queue_put(&e->queue, &done);
 }
 
-/* What is fired; an answer is not, nor the signal that follows it. */
+/* Only messages that an entry fires are traced, not answers and the signals that follow them. */
 static void trace_departure(struct pcoll_engine *e, const struct pcoll_event *event, double begin,
                             double setup)
 {
@@ -79,7 +79,7 @@ static void trace_departure(struct pcoll_engine *e, const struct pcoll_event *ev
     pcoll_trace_send(e->trace, event->from, event->kind, begin);
 }
 
-/* The head is on its way, from `when` on. */
+/* The head leaves at `from`. */
 static void depart(struct pcoll_engine *e, const struct pcoll_event *event, double when)
 {
     struct pcoll_event next = *event;
@@ -88,7 +88,7 @@ static void depart(struct pcoll_engine *e, const struct pcoll_event *event, doub
     next.type = is_flat ? PCOLL_EVENT_ARRIVE : PCOLL_EVENT_HOP;
     next.time = is_flat ? when + e->options->machine.L : when;
     next.ticket = 0;
-    pcoll_queue_put(&e->queue, &next);
+    pcoll_event_queue_put(&e->queue, &next);
 }
 
 void pcoll_engine_inject(struct pcoll_engine *e, const struct pcoll_event *event)
@@ -96,7 +96,7 @@ void pcoll_engine_inject(struct pcoll_engine *e, const struct pcoll_event *event
     const struct pcoll_machine *machine = &e->options->machine;
     const int host = e->options->host_driven;
     const double setup = setup_of(e, event), length = length_of(e, event, machine->G);
-    const double fixed = setup > machine->o ? setup - machine->o : 0; /* rma */
+    const double fixed = setup > machine->o ? setup - machine->o : 0; /* the part for rma */
     double *port = port_of(e, e->out, event->from, event->kind);
     double begin = ready_at(e, event, event->from, *port);
 
@@ -105,7 +105,7 @@ void pcoll_engine_inject(struct pcoll_engine *e, const struct pcoll_event *event
 
         again.type = PCOLL_EVENT_INJECT;
         again.time = begin;
-        pcoll_queue_put(&e->queue, &again);
+        pcoll_event_queue_put(&e->queue, &again);
         return;
     }
     if (host)
@@ -135,7 +135,7 @@ void pcoll_engine_hop(struct pcoll_engine *e, const struct pcoll_event *event)
         next.time = begin + network->hop;
         next.hop++;
     }
-    pcoll_queue_put(&e->queue, &next);
+    pcoll_event_queue_put(&e->queue, &next);
 }
 
 void pcoll_engine_arrive(struct pcoll_engine *e, const struct pcoll_event *event)
@@ -147,9 +147,9 @@ void pcoll_engine_arrive(struct pcoll_engine *e, const struct pcoll_event *event
     double begin = ready_at(e, event, event->to, *port);
     struct pcoll_event next = *event;
 
-    if (host && begin > event->time) { /* what is fired meanwhile goes first */
+    if (host && begin > event->time) { /* what is fired in the meantime goes first */
         next.time = begin;
-        pcoll_queue_put(&e->queue, &next);
+        pcoll_event_queue_put(&e->queue, &next);
         return;
     }
     if (host)
@@ -159,7 +159,7 @@ void pcoll_engine_arrive(struct pcoll_engine *e, const struct pcoll_event *event
     next.ticket = 0;
     next.time = begin + (host ? machine->o : 0) + length_of(e, event, e->tail_G);
     if (next.time > event->time)
-        pcoll_queue_put(&e->queue, &next);
+        pcoll_event_queue_put(&e->queue, &next);
     else
         pcoll_engine_land(e, &next);
 }
@@ -211,7 +211,7 @@ static void land_answer(struct pcoll_engine *e, const struct pcoll_event *event)
     signal.ticket = event->ticket;
     if (!e->options->host_driven)
         signal.time = pcoll_engine_occupy(e, signal.from, e->options->machine.o, event->time);
-    pcoll_queue_put(&e->queue, &signal);
+    pcoll_event_queue_put(&e->queue, &signal);
 }
 
 void pcoll_engine_land(struct pcoll_engine *e, const struct pcoll_event *event)

@@ -10,16 +10,16 @@
  *      l1 requires l0
  *      }
  *
- * One instance, one processor and one port for each rank, all ranks on nodes of their own: what
- * lies beyond that LogGOPSim cannot tell.  Messages without bytes have one byte, times are whole
- * ns.  Run it with the eager limit above all sizes: LogGOPSim -S 2000000000.
+ * It describes one instance, with one processor and one port for each rank and all ranks on nodes
+ * of their own; LogGOPSim cannot express more. Messages without bytes have one byte; times are
+ * whole ns. Run it with the eager limit above all sizes: LogGOPSim -S 2000000000.
  */
 #ifndef PCOLL_SIM_GOAL_H
 #define PCOLL_SIM_GOAL_H
 
 #include "tuning/sim/program.h"
 
-/* PCOLL_UNSUPPORTED: a plan has no such form (schedule.h); PCOLL_ERR_SYSTEM: out cannot be
+/* PCOLL_UNSUPPORTED: a plan has no such form (schedule.h). PCOLL_ERR_SYSTEM: `out` cannot be
  * written. */
 enum pcoll_result pcoll_goal_write(const struct pcoll_job *job, const struct pcoll_machine *machine,
                                    FILE *out) PCOLL_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* Equal rows of words kept once: a table with open addressing. */
+/* Keeps equal rows of words once: a hash table with open addressing. */
 #include "tuning/sim/intern.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static uint64_t hash_of(const void *row, size_t n)
     return hash;
 }
 
-/* The slot that holds the row, or the free one where it belongs. */
+/* The slot that holds the row, or the free slot where it belongs. */
 static size_t slot_of(const struct pcoll_intern *intern, const void *row, size_t n)
 {
     size_t slot = hash_of(row, n) & (intern->slots - 1);
@@ -41,14 +41,14 @@ static size_t slot_of(const struct pcoll_intern *intern, const void *row, size_t
     return slot;
 }
 
-/* Room for one more row of n words. */
+/* Make room for one more row of n words. */
 static int make_room(struct pcoll_intern *intern, size_t n)
 {
     if (intern->nwords + n + 1 > intern->room) {
         size_t room = 2 * intern->room + n + 1024;
         uint64_t *words = NULL;
 
-        if (room < UINT32_MAX) /* handles are numbers of words */
+        if (room < UINT32_MAX) /* handles are indices of words */
             words = realloc(intern->words, room * sizeof(*words));
         if (words == NULL)
             return 0;
@@ -71,11 +71,12 @@ static int make_slots(struct pcoll_intern *intern)
     for (size_t at = 0; at < intern->nwords; at += intern->words[at] + 1)
         wide.table[slot_of(&wide, intern->words + at + 1, intern->words[at])] = (uint32_t)at + 1;
     free(intern->table);
-    *intern = wide;
+    intern->table = wide.table;
+    intern->slots = wide.slots;
     return 1;
 }
 
-/* Behind the others; there is room. */
+/* Append the row; there is room. */
 static uint32_t append(struct pcoll_intern *intern, const void *row, size_t n)
 {
     const uint32_t handle = (uint32_t)intern->nwords;

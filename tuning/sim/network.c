@@ -1,4 +1,4 @@
-/* What lies between the nodes; the contract is in network.h. */
+/* The network between the nodes; the contract is in network.h. */
 #include "tuning/sim/network.h"
 
 #include <string.h>
@@ -32,8 +32,8 @@ enum pcoll_result pcoll_network_check(const struct pcoll_network *network, int n
 
     if (network->kind == PCOLL_TORUS && (int64_t)side[0] * side[1] * side[2] != nnodes) {
         if (why)
-            fprintf(why, "a torus of %d x %d x %d has not %d nodes\n", side[0], side[1], side[2],
-                    nnodes);
+            fprintf(why, "a torus of %d x %d x %d does not have %d nodes\n", side[0], side[1],
+                    side[2], nnodes);
         return PCOLL_ERR_INVALID;
     }
     return PCOLL_OK;
@@ -53,7 +53,8 @@ int64_t pcoll_network_nlinks(const struct pcoll_network *network, int nnodes)
     return 0;
 }
 
-/* Steps from place a to place b of a ring, negative: downwards; half way round is upwards. */
+/* Steps from position a to position b on a ring; negative: downwards; exactly half way goes
+ * upwards. */
 static int ring_steps(int a, int b, int side)
 {
     int up = (b - a + side) % side;
@@ -61,7 +62,7 @@ static int ring_steps(int a, int b, int side)
     return 2 * up <= side ? up : up - side;
 }
 
-/* Axis after axis; `hop` counts down to the one that the link lies on. */
+/* Routes go along one axis after another; `hop` counts down to the axis of the requested link. */
 static int64_t torus_link(const struct pcoll_network *network, int from, int to, int hop)
 {
     const int *side = network->side;

@@ -1,14 +1,15 @@
 /*
- * What lies between the nodes.
+ * The network between the nodes.
  *
- *   flat      every message by itself; only the ports of the nodes are shared (LogGP)
+ *   flat      messages do not affect each other; only the ports of the nodes are shared (LogGP)
  *   torus     a x b x c nodes, numbered as in shape/pipeline.h, x fastest; a link from each to its
- *             six neighbors; messages go the shorter way round, on x, then y, then z
+ *             six neighbors; messages take the shorter direction on x, then y, then z
  *   fat tree  `down` nodes on a leaf switch, `up` links from each leaf, one to each spine switch;
- *             a message to node d goes by spine d mod up
+ *             a message to node d goes through spine d mod up
  *
- * A link carries one message at a time, at `G` per byte, in the order in which their heads come; a
- * head goes on as soon as it may (virtual cut-through), `hop` later.  Routes do not depend on load.
+ * A link carries one message at a time, at `G` per byte, in the order in which their heads arrive.
+ * A head moves on as soon as it may (virtual cut-through), `hop` later. Routes do not depend on
+ * load.
  */
 #ifndef PCOLL_SIM_NETWORK_H
 #define PCOLL_SIM_NETWORK_H
@@ -27,18 +28,18 @@ struct pcoll_network {
     double G;     /* us per byte of a link */
 };
 
-/* Read "flat", "torus:4x4x4", "fat_tree:32:16" (down, up) into kind and sizes. */
+/* Read "flat", "torus:4x4x4" or "fat_tree:32:16" (down, up) into kind and sizes. */
 enum pcoll_result pcoll_network_parse(const char *text,
                                       struct pcoll_network *network) PCOLL_MUST_CHECK;
 
-/* Is it one for so many nodes?  If not, says why in one line. */
+/* PCOLL_OK if it is a network for that many nodes; otherwise says why not in one line. */
 enum pcoll_result pcoll_network_check(const struct pcoll_network *network, int nnodes,
                                       FILE *why) PCOLL_MUST_CHECK;
 
 /* Links are numbered from 0. */
 int64_t pcoll_network_nlinks(const struct pcoll_network *network, int nnodes);
 
-/* The link number `hop` of the way between two nodes; PCOLL_NONE: the way has not so many. */
+/* Link number `hop` on the route between two nodes; PCOLL_NONE: the route has fewer links. */
 int64_t pcoll_network_link(const struct pcoll_network *network, int nnodes, int from, int to,
                            int hop);
 

@@ -31,7 +31,7 @@ static const struct cli_option options_known[] = {
     {OPTION("table", CLI_TEXT, table)},
     {OPTION("medium", CLI_TEXT, medium)},
     {OPTION("node-medium", CLI_TEXT, node_medium)},
-    PCOLL_REQUIRED_PARAMETERS(WANTED) /* each by its name */
+    PCOLL_REQUIRED_PARAMETERS(WANTED) /* one option for each */
     {OPTION("cores", CLI_INT, wanted.cores), .min = 0, .max = 1 << 20},
     {OPTION("network", CLI_TEXT, network)},
     {OPTION("hop", CLI_REAL, engine.network.hop), .min = 0, .max = MAX_US},
@@ -57,7 +57,7 @@ static const struct cli cli = {.program = "pcoll-sim",
                                .nwords = 2,
                                .words = "a collective and its algorithms"};
 
-/* Those that are words or numbers. */
+/* Checks the options that are words or numbers. */
 static int read_words(struct options *options)
 {
     if (pcoll_network_parse(options->network, &options->engine.network) != PCOLL_OK)
@@ -186,7 +186,7 @@ static int check_root(const struct options *options)
     return CLI_GO_ON;
 }
 
-/* What is written of one run only. */
+/* Checks the files that can be written for one run only. */
 static int check_files(const struct options *options)
 {
     const char *file = options->timeline;
@@ -194,7 +194,8 @@ static int check_files(const struct options *options)
     if (file && !pcoll_timeline_is_page(file) && !pcoll_timeline_is_trace(file))
         return cli_refuse(&cli, "--timeline", file, "a name that ends in .html or .json");
     if ((file || options->goal) && count_rows(options) > 1)
-        return cli_complain(&cli, "%s: only one algorithm, one number of ranks, bytes and ports",
+        return cli_complain(&cli,
+                            "%s: give only one algorithm and one number of ranks, bytes and ports",
                             file ? "--timeline" : "--goal");
     return CLI_GO_ON;
 }

@@ -1,5 +1,5 @@
 /*
- * pcoll-sim: the command line, and what a run is.
+ * pcoll-sim: the command line, and what describes a run.
  */
 #ifndef PCOLL_SIM_OPTIONS_H
 #define PCOLL_SIM_OPTIONS_H
@@ -17,16 +17,16 @@ struct options {
     struct cli_list ranks, bytes, ports;
     int ppn, root;
     struct pcoll_params params;
-    int best_segment; /* of those tried */
+    int best_segment; /* the best of several segments is chosen */
     int lowered;
     struct pcoll_engine_options engine; /* ports are set for each row */
     struct pcoll_machine node;          /* engine.machine.node points here */
     int json, resources;
     const char *plot, *goal, *timeline;
 
-    /* as given, before they are understood */
+    /* as given on the command line */
     const char *segment, *network, *table, *medium, *node_medium;
-    struct pcoll_machine wanted; /* negative: as the table says */
+    struct pcoll_machine wanted; /* negative: the table's value */
 };
 
 /* One line of the result. */
@@ -40,7 +40,7 @@ struct row {
 
 extern const char options_help[];
 
-/* As cli_read. */
+/* Returns what cli_read does. */
 int options_read(struct options *options, int argc, char **argv);
 
 /* report.c */

@@ -1,21 +1,21 @@
 /*
- * pcoll-sim: what a plan does at a scale that nobody has on the desk.  See engine.h for the model
- * and options.c for the command line.
+ * pcoll-sim: simulates plans at any scale on one core. See engine.h for the model and options.c for
+ * the command line.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "algorithms/topology.h"
+#include "algorithms/plan/topology.h"
 #include "tuning/sim/goal.h"
 #include "tuning/sim/options.h"
 #include "tuning/sim/resources.h"
 #include "tuning/sim/timeline.h"
 
-/* Of `best': powers of two between these, and at most so many segments. */
+/* `best' tries powers of two from LEAST_SEGMENT on, with at most MOST_SEGMENTS segments. */
 enum { LEAST_SEGMENT = 1024, MOST_SEGMENTS = 1024 };
 
-/* Ranks 0 .. ppn - 1 on node 0, and so on; NULL: all on one. */
+/* Ranks 0 .. ppn - 1 are on node 0, and so on; NULL: all ranks are on one node. */
 static enum pcoll_result make_topology(int nranks, int ppn, struct pcoll_topology **topology_p)
 {
     enum pcoll_result result;
@@ -76,7 +76,7 @@ static enum pcoll_result run_best(const struct options *options, struct pcoll_jo
     return result;
 }
 
-/* The same run again, to be drawn. */
+/* Repeats the run with a trace. */
 static enum pcoll_result write_timeline(const struct options *options, struct pcoll_job *job,
                                         const struct row *row)
 {
@@ -96,7 +96,7 @@ static enum pcoll_result write_timeline(const struct options *options, struct pc
     return result;
 }
 
-/* What a line of the result asks for; topology is to be destroyed. */
+/* The job for one line of the result; the caller destroys its topology. */
 static enum pcoll_result make_job(const struct options *options, const struct row *row,
                                   struct pcoll_topology **topology_p, struct pcoll_job *job)
 {
@@ -130,7 +130,8 @@ static enum pcoll_result write_goal(const struct options *options, const struct 
     return result;
 }
 
-/* Most of each, of any rank; of many ranks, of the first and the last. */
+/* Prints the maximum of each resource over the ranks; with many ranks, over the first and the last
+ * ones. */
 static enum pcoll_result print_resources(const struct pcoll_job *job)
 {
     enum { FEW = 1024 };
@@ -176,7 +177,7 @@ static enum pcoll_result run_row(const struct options *options, struct row *row)
     return result;
 }
 
-/* Run one and keep it, if it could be run. */
+/* Runs one job and keeps its row if it ran. */
 static int run_and_report(const struct options *options, struct row row, struct row *rows,
                           int *count)
 {

@@ -1,4 +1,4 @@
-/* The pictures of pcoll-sim, by gnuplot: time and counters over ranks, or time over bytes. */
+/* The pictures of pcoll-sim, drawn by gnuplot: time and counters over ranks, or time over bytes. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -17,7 +17,7 @@ static int is_same_line(const struct row *a, const struct row *b)
     return a->algorithm == b->algorithm && a->ports == b->ports;
 }
 
-/* A block for each line of the picture, two empty lines between them. */
+/* Writes one block for each curve, with two empty lines between blocks. */
 static void write_data(const void *what, FILE *out)
 {
     const struct plot *plot = what;
@@ -38,7 +38,7 @@ static void write_data(const void *what, FILE *out)
     }
 }
 
-/* "plot" with a line for each block: column y over column x. */
+/* Writes "plot" with one curve for each block: column y over column x. */
 static void write_plot(const struct plot *plot, int x, int y, FILE *out)
 {
     const struct row *rows = plot->rows;

@@ -101,10 +101,10 @@ static void note_account(struct pcoll_program *program, const struct pcoll_plan 
     most->state_bytes = max_u64(most->state_bytes, one.state_bytes);
 }
 
-/* Room for `more` steps behind those there are. */
+/* Make room for `more` steps after the existing ones. */
 static int make_room(struct pcoll_program *program, uint64_t more, uint64_t *room)
 {
-    struct pcoll_step *steps;
+    struct pcoll_sim_step *steps;
 
     if (program->nsteps + more <= *room)
         return 1;
@@ -133,7 +133,7 @@ static int add_plan(struct pcoll_program *program, const struct pcoll_plan *plan
 
         if (kind == PCOLL_INTERN_FAILED)
             return 0;
-        program->steps[program->nsteps++] = (struct pcoll_step){kind, plan->entries[i].peer};
+        program->steps[program->nsteps++] = (struct pcoll_sim_step){kind, plan->entries[i].peer};
     }
     program->ncounters += (uint64_t)plan->ncounters;
     note_account(program, plan);

@@ -1,10 +1,10 @@
 /*
- * The plans of all ranks, made one after the other and kept small.
+ * The plans of all ranks, generated one after the other and stored compactly.
  *
- * What an entry does is the same for many ranks (their trees, rounds and thresholds are alike): it
- * is kept once, as a *kind*.  A *step*, an entry of a rank, is then a kind and a peer, 8 bytes, and
- * what ranks have in counters and phases is a *shape*, kept once too.  A million ranks of a barrier
- * take 168 bytes each.
+ * What an entry does is the same for many ranks (their trees, rounds and thresholds are the same),
+ * so it is stored once, as a *kind*. A *step*, which is an entry of a rank, is then a kind and a
+ * peer, 8 bytes. The counters and phases of a rank are a *shape*, which is stored once, too. In a
+ * barrier of a million ranks, each rank takes 168 bytes.
  */
 #ifndef PCOLL_SIM_PROGRAM_H
 #define PCOLL_SIM_PROGRAM_H
@@ -14,19 +14,19 @@
 
 struct pcoll_kind {
     uint64_t threshold, done_add, peer_add, bytes;
-    uint64_t local_at, remote_at; /* offsets; 0 if places are not kept */
+    uint64_t local_at, remote_at; /* offsets; 0 unless places are kept */
     int32_t trigger, done, peer_counter;
     uint16_t rail;
     uint8_t op;
     uint8_t buffers; /* local + 16 * remote */
 };
 
-struct pcoll_step {
+struct pcoll_sim_step {
     uint32_t kind;
     int32_t peer;
 };
 
-/* Which plans. */
+/* Which plans to generate. */
 struct pcoll_job {
     const struct pcoll_algorithm *algorithm;
     struct pcoll_signature signature;
@@ -41,26 +41,25 @@ struct pcoll_program {
         uint64_t first_step, first_counter;
         uint32_t shape;
     } * ranks;
-    struct pcoll_step *steps;
+    struct pcoll_sim_step *steps;
     uint64_t nsteps, ncounters; /* of all ranks */
-    struct pcoll_account most;  /* of each kind, of any rank */
+    struct pcoll_account most;  /* maximum of each number over the ranks */
 };
 
-/* What is kept of entries. */
+/* What is stored about entries. */
 enum {
     PCOLL_KEEP_PLACES = 1 << 0, /* where they read and write */
-    PCOLL_KEEP_APART = 1 << 1   /* each is a kind of its own: see pcoll_program_step */
+    PCOLL_KEEP_APART = 1 << 1   /* each entry is a kind of its own: see pcoll_program_step */
 };
 
-/* The first `nphases` phases of all plans.
- * More than `most_steps` steps are refused: PCOLL_ERR_NOMEM.  What the generator refuses is
- * returned as it says. */
+/* Generate the first `nphases` phases of all plans. More than `most_steps` steps are refused with
+ * PCOLL_ERR_NOMEM. Errors of the generator are passed on. */
 enum pcoll_result pcoll_program_create(const struct pcoll_job *job, int nphases, unsigned keep,
                                        uint64_t most_steps,
                                        struct pcoll_program *program) PCOLL_MUST_CHECK;
 void pcoll_program_destroy(struct pcoll_program *program);
 
-/* The plan of one rank, as the program has it. */
+/* The plan of one rank of the job. */
 enum pcoll_result pcoll_job_plan(const struct pcoll_job *job, int rank,
                                  struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
 
@@ -70,13 +69,13 @@ static inline const struct pcoll_kind *pcoll_kind_at(const struct pcoll_program 
     return (const struct pcoll_kind *)pcoll_intern_at(&program->kinds, kind);
 }
 
-/* The step of that kind, with PCOLL_KEEP_APART. */
+/* The step with that kind, if PCOLL_KEEP_APART is set. */
 static inline uint32_t pcoll_program_step(uint32_t kind)
 {
     return kind / (sizeof(struct pcoll_kind) / sizeof(uint64_t) + 1);
 }
 
-/* A shape is a row of words: phases, counters, steps of each kept phase, gain of each counter. */
+/* A shape as a row of words: phases, counters, steps of each kept phase, gain of each counter. */
 struct pcoll_shape_view {
     int nphases, kept, ncounters;
     const uint64_t *counts, *gains;

@@ -1,33 +1,33 @@
-/* The queue of events; idea and contract are in queue.h. */
+/* The queue of events; queue.h holds the idea and the contract. */
 #include "tuning/sim/queue.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The bits of doubles that are not negative stand in the order of the doubles. */
+/* The bit patterns of non-negative doubles are ordered as the doubles are. */
 static uint64_t bits_of(double time)
 {
     uint64_t bits;
 
-    time += 0.0; /* -0.0 would be the greatest */
+    time += 0.0; /* -0.0 would become the greatest */
     memcpy(&bits, &time, sizeof(bits));
     return bits;
 }
 
-static int bucket_of(const struct pcoll_queue *queue, double time)
+static int bucket_of(const struct pcoll_event_queue *queue, double time)
 {
     uint64_t differ = bits_of(time) ^ queue->present;
 
     return differ == 0 ? 0 : 64 - __builtin_clzll(differ);
 }
 
-void pcoll_queue_init(struct pcoll_queue *queue, int by_ticket)
+void pcoll_event_queue_init(struct pcoll_event_queue *queue, int by_ticket)
 {
     memset(queue, 0, sizeof(*queue));
     queue->by_ticket = by_ticket;
 }
 
-void pcoll_queue_fini(struct pcoll_queue *queue)
+void pcoll_event_queue_fini(struct pcoll_event_queue *queue)
 {
     for (int b = 0; b < 65; b++)
         free(queue->buckets[b].events);
@@ -45,7 +45,7 @@ static int grow(struct pcoll_bucket *bucket)
     return 1;
 }
 
-void pcoll_queue_put(struct pcoll_queue *queue, const struct pcoll_event *event)
+void pcoll_event_queue_put(struct pcoll_event_queue *queue, const struct pcoll_event *event)
 {
     struct pcoll_bucket *bucket = &queue->buckets[bucket_of(queue, event->time)];
 
@@ -59,8 +59,8 @@ void pcoll_queue_put(struct pcoll_queue *queue, const struct pcoll_event *event)
     bucket->count++;
 }
 
-/* The first bucket that is not empty; NULL: none. */
-static struct pcoll_bucket *next_bucket(struct pcoll_queue *queue)
+/* The first bucket that is not empty; NULL: there is none. */
+static struct pcoll_bucket *next_bucket(struct pcoll_event_queue *queue)
 {
     for (int b = 1; b < 65; b++)
         if (queue->buckets[b].count > 0)
@@ -68,8 +68,9 @@ static struct pcoll_bucket *next_bucket(struct pcoll_queue *queue)
     return NULL;
 }
 
-/* Make its earliest time the present; its events go to the buckets before it, in their order. */
-static void spread(struct pcoll_queue *queue, struct pcoll_bucket *bucket)
+/* Make the bucket's earliest time the present; its events move to the buckets before it, in
+ * order. */
+static void spread(struct pcoll_event_queue *queue, struct pcoll_bucket *bucket)
 {
     double least = bucket->events[0].time;
     size_t count = bucket->count;
@@ -80,10 +81,10 @@ static void spread(struct pcoll_queue *queue, struct pcoll_bucket *bucket)
     queue->present = bits_of(least);
     bucket->count = 0;
     for (size_t i = 0; i < count; i++)
-        pcoll_queue_put(queue, &bucket->events[i]);
+        pcoll_event_queue_put(queue, &bucket->events[i]);
 }
 
-/* By insertion: few are out of order. */
+/* Insertion sort: few events are out of order. */
 static void sort_by_ticket(struct pcoll_bucket *bucket)
 {
     for (size_t i = 1; i < bucket->count; i++) {
@@ -96,7 +97,7 @@ static void sort_by_ticket(struct pcoll_bucket *bucket)
     }
 }
 
-int pcoll_queue_take(struct pcoll_queue *queue, struct pcoll_event *event_p)
+int pcoll_event_queue_take(struct pcoll_event_queue *queue, struct pcoll_event *event_p)
 {
     struct pcoll_bucket *first = &queue->buckets[0], *next;
 

@@ -1,4 +1,4 @@
-/* What pcoll-sim prints. */
+/* The output of pcoll-sim. */
 #include <inttypes.h>
 
 #include "tuning/sim/options.h"

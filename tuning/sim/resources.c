@@ -1,4 +1,4 @@
-/* What a rank holds; the contract is in resources.h. */
+/* The resources of a rank; the contract is in resources.h. */
 #include "tuning/sim/resources.h"
 
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static int count(const struct pcoll_schedule *schedule, enum pcoll_schedule_type
     return n;
 }
 
-/* Different pairs of peer and rail. */
+/* Number of different pairs of peer and rail. */
 static int channels(const struct pcoll_schedule *schedule, enum pcoll_schedule_type type)
 {
     const struct pcoll_schedule_op *ops = schedule->ops;
@@ -36,7 +36,7 @@ static int channels(const struct pcoll_schedule *schedule, enum pcoll_schedule_t
     return n;
 }
 
-/* Mark what the operation needs, and what that needs. */
+/* Mark what the operation needs, directly and indirectly. */
 static void mark_needs(const struct pcoll_schedule *schedule, int op, char *marked)
 {
     const struct pcoll_schedule_op *one = &schedule->ops[op];
@@ -51,7 +51,7 @@ static void mark_needs(const struct pcoll_schedule *schedule, int op, char *mark
     }
 }
 
-/* Receives that must be over before the send can begin. */
+/* Number of receives that must complete before the send can begin. */
 static int receives_before(const struct pcoll_schedule *schedule, int op, char *marked)
 {
     int n = 0;
@@ -63,8 +63,8 @@ static int receives_before(const struct pcoll_schedule *schedule, int op, char *
     return n;
 }
 
-/* Sends that can begin after equally many receives are of one round; one with receives only comes
- * first if no send can begin at once. */
+/* Sends that can begin after the same number of receives belong to one round. If no send can begin
+ * at once, a round with receives only comes first. */
 static int count_rounds(const struct pcoll_schedule *schedule, char *marked, char *has_sends)
 {
     int rounds = 0;

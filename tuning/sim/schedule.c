@@ -1,17 +1,17 @@
-/* The send and receive formulation of a plan; idea and contract are in schedule.h. */
+/* The send and receive formulation of a plan; schedule.h holds the idea and the contract. */
 #include "tuning/sim/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Tags of what an entry i causes: 4 i + one of these. */
+/* The tags of operations that entry i causes: 4 i + one of these. */
 enum { TAG_FIRST, TAG_ANSWER, TAG_SIGNAL, TAGS };
 
 /* One signal to a counter of the rank. */
 struct inflow {
-    int counter, op; /* the operation whose end it is */
+    int counter, op; /* the operation that sends this signal when it ends */
     uint64_t add;
-    int source, rail, trigger, entry; /* what it stands in a queue by; source NONE: own */
+    int source, rail, trigger, entry; /* see queues(); source NONE: this rank */
 };
 
 struct builder {
@@ -20,9 +20,9 @@ struct builder {
     int room, needs_room;
     struct inflow *inflows;
     int ninflows, inflow_room;
-    int *first_op;   /* of each own entry; NONE: none */
+    int *first_op;   /* of each own entry; NONE: it has none */
     char *fired;     /* own entries, while something is held back */
-    uint64_t *level; /* of the own counters then */
+    uint64_t *level; /* values of the own counters in that state */
     int failed, unsupported;
 };
 
@@ -83,7 +83,7 @@ static void add_inflow(struct builder *b, struct inflow inflow)
 
 /* ---- operations ---- */
 
-/* What entry i of `plan` sends first, of which this rank has one end. */
+/* The first operation of entry i of `plan`; this rank is one end of it. */
 static struct pcoll_schedule_op first_of(const struct builder *b, const struct pcoll_plan *plan,
                                          int i)
 {
@@ -100,7 +100,7 @@ static struct pcoll_schedule_op first_of(const struct builder *b, const struct p
     };
 }
 
-/* The answer to a get, and the signal of a get or copy, from that first one. */
+/* The answer to a get, or the signal of a get or copy, derived from the first operation. */
 static struct pcoll_schedule_op answer_of(struct pcoll_schedule_op op, uint64_t bytes)
 {
     op.type = op.type == PCOLL_SCHEDULE_SEND ? PCOLL_SCHEDULE_RECV : PCOLL_SCHEDULE_SEND;
@@ -123,7 +123,7 @@ static int signals_later(const struct pcoll_entry *entry)
            (entry->op == PCOLL_OP_GET || entry->op == PCOLL_OP_COPY);
 }
 
-/* A later one of these operations needs the one before. */
+/* Each of these operations needs the preceding one. */
 static void add_own(struct builder *b, int i)
 {
     const struct pcoll_entry *entry = &b->own->entries[i];
@@ -150,7 +150,7 @@ static void add_own(struct builder *b, int i)
                                       .entry = i});
 }
 
-/* What an entry of another rank does to this one. */
+/* What an entry of another rank does to this rank. */
 static void add_other(struct builder *b, const struct pcoll_plan *plan, int i)
 {
     const struct pcoll_entry *entry = &plan->entries[i];
@@ -192,7 +192,7 @@ static int order(int a, int b)
     return (a > b) - (a < b);
 }
 
-/* By counter; of each, those that queue stand together, in their order. */
+/* Sorts by counter; inflows of one counter that arrive in order are adjacent and in that order. */
 static int compare_inflows(const void *left, const void *right)
 {
     const struct inflow *a = left, *b = right;
@@ -206,14 +206,14 @@ static int compare_inflows(const void *left, const void *right)
     return 0;
 }
 
-/* Does b wait behind a? */
+/* True if both arrive in the order of their entries, since the peer's plan is ordered. */
 static int queues(const struct inflow *a, const struct inflow *b)
 {
     return a->source != PCOLL_NONE && a->counter == b->counter && a->source == b->source &&
            a->rail == b->rail && a->trigger == b->trigger;
 }
 
-/* Signal all that others send, but not what is held back, inflow `held` and those behind it. */
+/* Add all signals of other ranks, except what is held back: inflow `held` and those after it. */
 static void signal_without(struct builder *b, int held)
 {
     int is_held = 0;
@@ -226,7 +226,7 @@ static void signal_without(struct builder *b, int held)
     }
 }
 
-/* Fire entry i if it can be; its `done` is held back if it is that of inflow `held`. */
+/* Fire entry i if possible; its `done` is held back if it is inflow `held`. */
 static int fire_without(struct builder *b, int held, int i)
 {
     const struct pcoll_entry *entry = &b->own->entries[i];
@@ -241,7 +241,7 @@ static int fire_without(struct builder *b, int held, int i)
     return 1;
 }
 
-/* Let everything happen that can without that inflow. */
+/* Let everything happen that can happen without that inflow. */
 static void run_without(struct builder *b, int held)
 {
     int again = 1;
@@ -255,7 +255,7 @@ static void run_without(struct builder *b, int held)
     }
 }
 
-/* For each own entry and inflow: does the entry wait for it? */
+/* For each own entry and inflow: whether the entry needs it. */
 static void find_needs(struct builder *b, char *needed)
 {
     const int n = b->own->phases[0].count;
@@ -268,7 +268,7 @@ static void find_needs(struct builder *b, char *needed)
     }
 }
 
-/* Of those that queue, the last is enough. */
+/* Of inflows that arrive in order, only the last is needed. */
 static void add_needs(struct builder *b, const struct pcoll_entry *entry, const char *needed)
 {
     uint64_t sum = 0;
@@ -293,7 +293,7 @@ static void end_needs(struct builder *b, int op)
     b->schedule->ops[op].nneeds = b->schedule->nneeds - b->schedule->ops[op].first_need;
 }
 
-/* A get's signal needs its answer, an answer the request: what stands in front. */
+/* The signal of a get needs its answer, and an answer its request, which precedes it. */
 static void add_edges(struct builder *b, const char *needed)
 {
     const struct pcoll_schedule *s = b->schedule;

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes [at, at + bytes) are bytes from `from` on of the message of `instance`: all ranks' SEND in
- * a row, see message_at. */
+/* Bytes [at, at + bytes) hold the bytes from `from` on of the message of `instance`; the message is
+ * all ranks' SEND in a row, see message_at. */
 struct extent {
     uint64_t at, bytes, from;
     int64_t instance;
 };
 
-/* By rising `at`, no two overlap. */
+/* Sorted by `at`, without overlaps. */
 struct extents {
     struct extent *list;
     uint32_t count, room;
@@ -25,10 +25,10 @@ struct load {
 struct pcoll_symbols {
     struct pcoll_signature signature;
     int synchronizes;                             /* PCOLL_SYNCHRONIZES */
-    struct extents (*buffers)[PCOLL_NUM_BUFFERS]; /* of a rank; if it synchronizes, RECV is the
-                                                   * ranks whose start it knows of */
-    int32_t *instance;                            /* that runs in the rank */
-    struct load *loads;                           /* number 0 is not used */
+    struct extents (*buffers)[PCOLL_NUM_BUFFERS]; /* of each rank; if the collective synchronizes,
+                                                   * RECV holds the ranks whose start it knows of */
+    int32_t *instance;                            /* the running instance of each rank */
+    struct load *loads;                           /* index 0 is unused */
     uint32_t nloads, room, free;
     int failed;
 };
@@ -52,7 +52,7 @@ static int extents_room(struct extents *extents, uint32_t more)
     return 1;
 }
 
-/* The first that ends behind `at`. */
+/* The first extent that ends after `at`. */
 static uint32_t extents_find(const struct extents *extents, uint64_t at)
 {
     uint32_t low = 0, high = extents->count;
@@ -89,8 +89,8 @@ static void drop_front(struct extent *extent, uint64_t bytes)
     extent->bytes -= bytes;
 }
 
-/* Take away what lies in [at, end); returns where something that begins at `at` belongs.  There is
- * room for one more. */
+/* Remove everything in [at, end); returns the index at which an extent beginning at `at` belongs.
+ * There must be room for one more extent. */
 static uint32_t extents_clear(struct extents *extents, uint64_t at, uint64_t end)
 {
     uint32_t i = extents_find(extents, at), last;
@@ -115,7 +115,7 @@ static int continues(const struct extent *a, const struct extent *b)
     return a->at + a->bytes == b->at && a->from + a->bytes == b->from && a->instance == b->instance;
 }
 
-/* Let list[i] grow together with the one behind it. */
+/* Merge list[i] with its successor if they are contiguous. */
 static void extents_merge(struct extents *extents, uint32_t i)
 {
     if (i + 1 >= extents->count || !continues(&extents->list[i], &extents->list[i + 1]))
@@ -141,7 +141,7 @@ static int extents_put(struct extents *extents, struct extent extent)
     return 1;
 }
 
-/* Copy what lies in [at, at + bytes) to `to`, where it begins at 0. */
+/* Copy the contents of [at, at + bytes) to `to`, starting at 0. */
 static int extents_get(const struct extents *extents, uint64_t at, uint64_t bytes,
                        struct extents *to)
 {
@@ -229,19 +229,19 @@ void pcoll_symbols_destroy(struct pcoll_symbols *symbols)
     free(symbols);
 }
 
-/* A start is known under instance * nranks + rank. */
+/* The number under which a start is known: instance * nranks + rank. */
 static uint64_t start_of(const struct pcoll_symbols *symbols, int rank, int instance)
 {
     return (uint64_t)instance * (uint64_t)symbols->signature.nranks + (uint64_t)rank;
 }
 
-/* Where byte `at` of SEND of a rank stands in the message of an instance. */
+/* The position of byte `at` of a rank's SEND in the message of an instance. */
 static uint64_t message_at(const struct pcoll_signature *signature, int rank, uint64_t at)
 {
     return (uint64_t)rank * pcoll_collective_of(signature)->send_bytes(signature, NULL, rank) + at;
 }
 
-/* The rank knows of its own start, and no more of older instances. */
+/* The rank knows of its own start, and forgets older instances. */
 static int learn_own_start(struct pcoll_symbols *symbols, int rank, int instance)
 {
     struct extents *known = &symbols->buffers[rank][PCOLL_RECV];
@@ -272,7 +272,7 @@ void pcoll_symbols_start(struct pcoll_symbols *symbols, int rank, int instance)
                                              : !put_input(symbols, rank, instance);
 }
 
-/* SEND is not kept: it holds the rank's part of the message while the instance runs. */
+/* SEND is not stored: it holds the rank's part of the message while the instance runs. */
 static int read_send(const struct pcoll_symbols *symbols, int rank, uint64_t at, uint64_t bytes,
                      struct extents *to)
 {
@@ -325,7 +325,7 @@ void pcoll_symbols_write(struct pcoll_symbols *symbols, int rank, struct pcoll_p
     load_destroy(symbols, load);
 }
 
-/* Where it synchronizes, extents that grow together are only those of known ranks. */
+/* If the collective synchronizes, only extents of known ranks are merged. */
 static int holds(const struct extents *extents, struct extent whole)
 {
     uint32_t i = extents_find(extents, whole.at);
@@ -336,7 +336,7 @@ static int holds(const struct extents *extents, struct extent whole)
            one->from - one->at == whole.from - whole.at && one->instance == whole.instance;
 }
 
-/* Blocks that are all of their ranks' SEND follow each other in the message too. */
+/* Blocks that are the whole SEND of their ranks are adjacent in the message, too. */
 static int holds_piece(const struct pcoll_symbols *symbols, int rank, int instance,
                        const struct pcoll_piece *piece)
 {

@@ -44,7 +44,7 @@ void pcoll_timeline_name(const struct pcoll_trace *trace, const struct pcoll_fir
         snprintf(name, (size_t)(end - name), " %s %d", op == PCOLL_OP_GET ? "from" : "to", peer);
 }
 
-/* The first lane that is free when the transfer begins, or the one that is free first. */
+/* The first lane that is free when the transfer begins, or otherwise the one that is free first. */
 static int choose_lane(const double *free_at, double begin)
 {
     int first = 0;
@@ -72,7 +72,7 @@ static int by_begin(const void *a, const void *b)
     return x->firing < y->firing ? -1 : x->firing > y->firing;
 }
 
-/* Of the rank whose firings are first .. end - 1; `transfers` has room for all. */
+/* Sets the lanes of a rank, whose firings are first .. end - 1; `transfers` has room for all. */
 static void set_lanes_of_rank(const struct pcoll_trace *trace, uint64_t first, uint64_t end,
                               struct transfer *transfers, int *lanes)
 {

@@ -1,5 +1,5 @@
 /*
- * A run as a picture in time: a page of its own for a browser, or a trace for Perfetto.
+ * A run as a picture in time: a self-contained page for a browser, or a trace for Perfetto.
  */
 #ifndef PCOLL_SIM_TIMELINE_H
 #define PCOLL_SIM_TIMELINE_H
@@ -10,21 +10,22 @@ struct pcoll_timeline {
     const struct pcoll_job *job;
     const struct pcoll_engine_options *options;
     const struct pcoll_trace *trace;
-    int *lanes; /* [nfirings]: where transfers of a rank that overlap are drawn, from 0; -1: none */
+    int *lanes; /* [nfirings]: separates overlapping transfers of a rank in the picture, from 0; -1:
+                 * no transfer */
 };
 
-/* Ends the name so? */
+/* True if the name ends so. */
 int pcoll_timeline_is_page(const char *file);  /* .html */
 int pcoll_timeline_is_trace(const char *file); /* .json */
 
-/* Write the run there; PCOLL_ERR_SYSTEM: a message was given. */
+/* Write the run to the file; PCOLL_ERR_SYSTEM: a message has been given. */
 enum pcoll_result pcoll_timeline_write(const struct pcoll_job *job,
                                        const struct pcoll_engine_options *options,
                                        const struct pcoll_trace *trace,
                                        const char *file) PCOLL_MUST_CHECK;
 
-/* When the transfer of an entry begins, which lasts until it is done: behind the processor's work,
- * and later by what it waited for the port. */
+/* The time at which the transfer of an entry begins, which lasts until the entry is done: after the
+ * processor's work, and after waiting for the port. */
 double pcoll_timeline_transfer(const struct pcoll_firing *firing);
 
 /* "put 8 B to 3". */
@@ -32,11 +33,11 @@ enum { PCOLL_TIMELINE_NAME = 64 };
 void pcoll_timeline_name(const struct pcoll_trace *trace, const struct pcoll_firing *firing,
                          char name[PCOLL_TIMELINE_NAME]);
 
-/* timeline_page.c, timeline_trace.c */
+/* timeline_page.c and timeline_trace.c */
 void pcoll_timeline_page(const struct pcoll_timeline *timeline, FILE *out);
 void pcoll_timeline_trace(const struct pcoll_timeline *timeline, FILE *out);
 
-/* timeline.html, where @RUN@ stands for the run. */
+/* timeline.html, in which @RUN@ stands for the run */
 extern const char pcoll_timeline_html[];
 
 #endif /* PCOLL_SIM_TIMELINE_H */

@@ -1,13 +1,14 @@
 /*
- * A run as a page: timeline.html with the run as JSON in it.  What is the same for all entries is a
- * list of numbers, one for each firing; -1: none.
+ * A run as a page: timeline.html with the run as JSON in it. Each property of the entries is a list
+ * of numbers, one for each firing; -1: none.
  */
 #include <inttypes.h>
 #include <string.h>
 
+#include "algorithms/plan/topology.h"
 #include "tuning/sim/timeline.h"
 
-/* Times to a tenth of a nanosecond, without zeros at the end. */
+/* Times to a tenth of a nanosecond, without trailing zeros. */
 static void print_time(double time, FILE *out)
 {
     char text[48];
@@ -20,7 +21,7 @@ static void print_time(double time, FILE *out)
     fprintf(out, "%.*s", length, text);
 }
 
-/* A column of all firings: a time, or a number of up to 64 bits. */
+/* A property of all firings: a time, or a number of up to 64 bits. */
 static void print_times(const struct pcoll_trace *trace, const char *name, size_t offset, FILE *out)
 {
     fprintf(out, ",\n\"%s\":[", name);
@@ -136,7 +137,7 @@ static void print_job(const struct pcoll_timeline *timeline, FILE *out)
     fprintf(out, "\"radix\":%d,\"segment\":%" PRIu64 ",", params->radix, params->segment);
     fputs("\"nodes\":[", out);
     for (int r = 0; r < signature->nranks; r++)
-        fprintf(out, "%s%d", r ? "," : "", signature->topology ? signature->topology->node[r] : 0);
+        fprintf(out, "%s%d", r ? "," : "", pcoll_topology_node(signature->topology, r));
     fputs("],\n", out);
 }
 

@@ -1,9 +1,10 @@
 /*
  * A run in the JSON of Chrome's traces, which Perfetto reads (ui.perfetto.dev).
  *
- * A rank is a process.  Its threads: 0, what the processor does; 1 and more, transfers; from
- * FIRST_COUNTER on one for each counter that peers raise, where a slice lasts until the next signal
- * comes.  A signal is a flow from the end of its entry to the slice that begins with it.
+ * A rank is a process with these threads: 0 shows the work of the processor; 1 and following show
+ * transfers; those from FIRST_COUNTER on show one counter each that peers signal, where a slice
+ * lasts until the next signal arrives. A signal is a flow from the end of its entry to the slice
+ * that it begins.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 enum { FIRST_COUNTER = 100 };
 
-/* What comes to a counter. */
+/* A signal that arrives at a counter. */
 struct arrival {
     double time;
     uint64_t firing;
@@ -33,7 +34,7 @@ static int by_place(const void *a, const void *b)
     return x->firing < y->firing ? -1 : x->firing > y->firing;
 }
 
-/* ---- what ranks and threads are called ---- */
+/* ---- names of ranks and threads ---- */
 
 static void name_process(int rank, FILE *out)
 {
@@ -119,7 +120,7 @@ static void print_firing(const struct pcoll_timeline *timeline, uint64_t i, FILE
 
 /* ---- signals ---- */
 
-/* How many there are. */
+/* Collects the arrivals; returns their number. */
 static uint64_t collect(const struct pcoll_trace *trace, struct arrival *arrivals)
 {
     uint64_t count = 0;
@@ -159,8 +160,8 @@ static void print_flow(const struct pcoll_timeline *timeline, const struct arriv
             arrival->firing, arrival->rank, FIRST_COUNTER + arrival->counter, arrival->time);
 }
 
-/* All that come to one counter at one time; behind them is `next`, or nothing.  The slice lasts
- * until that comes, else until the rank is done. */
+/* Prints all arrivals at one counter at one time; `next` is the following arrival, or none. The
+ * slice lasts until then, or until the rank is done. */
 static void print_arrivals(const struct pcoll_timeline *timeline, const struct arrival *first,
                            const struct arrival *behind, int is_last, FILE *out)
 {

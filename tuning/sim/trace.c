@@ -30,13 +30,13 @@ static int is_small(const struct pcoll_trace *trace, FILE *why)
         return 1;
     if (why)
         fprintf(why,
-                "%d ranks with %" PRIu64 " entries to fire are too many to be drawn (at most %d "
+                "%d ranks with %" PRIu64 " entries to fire are too many to draw (at most %d "
                 "and %d)\n",
                 trace->program.nranks, trace->nfirings, PCOLL_TRACE_RANKS, PCOLL_TRACE_FIRINGS);
     return 0;
 }
 
-/* The firings of one instance, from `firing` on. */
+/* Fills in the firings of one instance, starting at index `firing`. */
 static uint64_t fill_instance(struct pcoll_trace *trace, int rank, int instance, uint64_t firing)
 {
     const struct pcoll_shape_view shape = pcoll_program_shape(&trace->program, rank);
@@ -106,7 +106,7 @@ void pcoll_trace_destroy(struct pcoll_trace *trace)
     free_room(trace);
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
 void pcoll_trace_start(struct pcoll_trace *trace, int rank, double begin, double ready)
 {
@@ -121,7 +121,7 @@ void pcoll_trace_complete(struct pcoll_trace *trace, int rank, double now)
     trace->spans[span_of(trace, rank, trace->running[rank])].end = now;
 }
 
-/* The firing of an entry of the instance that runs. */
+/* The firing of an entry in the running instance. */
 static struct pcoll_firing *find(const struct pcoll_trace *trace, int rank, uint32_t kind)
 {
     const uint64_t first = trace->first[span_of(trace, rank, trace->running[rank])];
@@ -167,7 +167,7 @@ void pcoll_trace_see(struct pcoll_trace *trace, int rank, uint32_t kind, double 
     trace->firings[trace->first[span_of(trace, rank, instance)] + index].seen = when;
 }
 
-/* ---- a firing ---- */
+/* ---- access to a firing ---- */
 
 const struct pcoll_kind *pcoll_firing_kind(const struct pcoll_trace *trace,
                                            const struct pcoll_firing *firing)

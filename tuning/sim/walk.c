@@ -1,4 +1,4 @@
-/* The cost of a plan from the plan itself; the contract is in walk.h. */
+/* The cost of a plan, derived from the plan itself; the contract is in walk.h. */
 #include "tuning/sim/walk.h"
 
 #include "tuning/sim/engine.h"

@@ -1,15 +1,15 @@
 /*
- * The cost of a plan from the plan itself.
+ * The cost of a plan, derived from the plan itself.
  */
 #ifndef PCOLL_SIM_WALK_H
 #define PCOLL_SIM_WALK_H
 
 #include "algorithms/algorithm.h"
 
-/* Time in us of one instance that all ranks start together, by the engine (engine.h), in which the
- * rings of all are empty.  Each node has a port for each rail.  Negative: the algorithm does not
- * suit, or there is no memory.  What the `cost` of an algorithm estimates in O(log nranks) work;
- * this one makes the plans of all ranks. */
+/* The time in us of one instance that all ranks start together, simulated by the engine (engine.h)
+ * with empty rings. Each node has a port for each rail. Negative: the algorithm does not suit the
+ * call, or memory ran out. The `cost` of an algorithm estimates the same in O(log nranks) work;
+ * this function generates the plans of all ranks. */
 double pcoll_cost_walk(const struct pcoll_algorithm *algorithm,
                        const struct pcoll_signature *signature, const struct pcoll_params *params,
                        const struct pcoll_machine *machine);

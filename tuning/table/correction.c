@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 1e6 /* a model so far off is no model */
+#define MOST 1e6 /* a larger factor means that the model does not apply */
 
-/* A correction as written. */
+/* A correction as it is written in the table. */
 struct draft {
     struct pcoll_subject subject;
     const char *medium;

@@ -13,9 +13,9 @@ void pcoll_identity_text(char to[PCOLL_IDENTITY_BYTES], const char *from)
     to[fits] = '\0';
 }
 
-/* ---- here ---- */
+/* ---- this machine ---- */
 
-/* "model name : Intel(R) ..." of x86; others have "cpu", "Processor" or nothing. */
+/* "model name : Intel(R) ..." on x86; other processors have "cpu", "Processor" or nothing. */
 static int is_name_of_processor(const char *line)
 {
     return strncmp(line, "model name", 10) == 0 || strncmp(line, "cpu\t", 4) == 0 ||
@@ -51,7 +51,7 @@ struct pcoll_identity pcoll_identity_here(void)
     return here;
 }
 
-/* ---- there and here ---- */
+/* ---- the table's machine and this one ---- */
 
 static int differs(const char *table, const char *here, const char *what, const char *name,
                    FILE *report)
@@ -63,7 +63,7 @@ static int differs(const char *table, const char *here, const char *what, const 
     return 1;
 }
 
-/* "tcp;ofi_rxm" is tcp with a layer upon it. */
+/* "tcp;ofi_rxm" is tcp below another layer. */
 static int differs_in_provider(const char *table, const char *here, const char *name, FILE *report)
 {
     const size_t length = strcspn(table, ";");
@@ -82,7 +82,7 @@ int pcoll_identity_compare(const struct pcoll_identity *table, const struct pcol
 
     if (table->cores == 0 || here->cores == 0 || table->cores == here->cores)
         return count;
-    fprintf(report, "%s: made for %d cores, these are %d; used all the same\n", name, table->cores,
-            here->cores);
+    fprintf(report, "%s: made for %d cores, this machine has %d; used all the same\n", name,
+            table->cores, here->cores);
     return count + 1;
 }

@@ -1,5 +1,6 @@
 /*
- * Which machine and libraries a tuning table was made for, and whether these are they.
+ * Which machine and libraries a tuning table was made for, compared with this machine and these
+ * libraries.
  */
 #ifndef PCOLL_IDENTITY_H
 #define PCOLL_IDENTITY_H
@@ -10,12 +11,12 @@
 
 #define PCOLL_IDENTITY_BYTES 64
 
-/* What is empty, or 0, is not known. */
+/* A field that is empty or 0 is unknown. */
 struct pcoll_identity {
     char processor[PCOLL_IDENTITY_BYTES]; /* as the operating system names it */
     int cores, sockets;                   /* of a host */
-    int hosts;                            /* that took part */
-    char provider[PCOLL_IDENTITY_BYTES];  /* of libfabric, as in FI_PROVIDER */
+    int hosts;                            /* number of hosts that took part */
+    char provider[PCOLL_IDENTITY_BYTES];  /* a libfabric provider, as in FI_PROVIDER */
     char pcoll[PCOLL_IDENTITY_BYTES];     /* version of this library */
     char mpi[PCOLL_IDENTITY_BYTES], libfabric[PCOLL_IDENTITY_BYTES];
 };
@@ -23,11 +24,11 @@ struct pcoll_identity {
 /* This host and this library: processor, cores, pcoll. */
 struct pcoll_identity pcoll_identity_here(void);
 
-/* Copy as much of `from` as there is room for. */
+/* Copy `from`, truncated to the size of `to`. */
 void pcoll_identity_text(char to[PCOLL_IDENTITY_BYTES], const char *from);
 
-/* Write one line to `report` for each of processor, cores, provider and pcoll that both know and
- * that differs; how many.  `name` is that of the table. */
+/* Compare processor, cores, provider and pcoll, and write one line to `report` for each that both
+ * know and that differs. `name` is that of the table. Returns the number of differences. */
 int pcoll_identity_compare(const struct pcoll_identity *table, const struct pcoll_identity *here,
                            const char *name, FILE *report);
 

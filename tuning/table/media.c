@@ -85,7 +85,8 @@ static enum pcoll_result check_intervals(struct pcoll_reader *reader,
 static enum pcoll_result read_levels(struct pcoll_reader *reader, struct json_object *value,
                                      void *to);
 
-/* In the order of enum pcoll_parameter; then what a level has, then what a medium has too. */
+/* In the order of enum pcoll_parameter, followed by the other members of a level, and then those of
+ * a medium. */
 #define FIELD(NAME, name, is_required)                                                             \
     {#name, read_parameter,                                                                        \
      offsetof(struct pcoll_estimates, value) + PCOLL_PARAMETER_##NAME * sizeof(double),            \
@@ -118,7 +119,7 @@ static enum pcoll_result read_estimates(struct pcoll_reader *reader, struct json
     return check_intervals(reader, &record, estimates);
 }
 
-/* `to` is the estimates of all levels; the first of them are the medium's own. */
+/* `to` is the array of estimates of all levels; the first element holds the medium's own. */
 static enum pcoll_result read_level(struct pcoll_reader *reader, struct json_object *value,
                                     void *to)
 {
@@ -147,7 +148,7 @@ void pcoll_medium_derive(struct pcoll_table_medium *medium)
     }
 }
 
-/* json-c lets them pass, though JSON does not. */
+/* json-c accepts control characters, although JSON does not. */
 static int has_control(const char *text)
 {
     for (; *text; text++)

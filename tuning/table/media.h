@@ -12,16 +12,16 @@
 
 struct pcoll_table_medium {
     char name[PCOLL_MEDIUM_NAME_BYTES];
-    struct pcoll_estimates estimates[PCOLL_NUM_LEVELS]; /* as written */
-    struct pcoll_machine machine[PCOLL_NUM_LEVELS];     /* with what a level inherits */
+    struct pcoll_estimates estimates[PCOLL_NUM_LEVELS]; /* as written in the table */
+    struct pcoll_machine machine[PCOLL_NUM_LEVELS];     /* with inherited values */
 };
 
 struct pcoll_media {
-    struct pcoll_table_medium *media; /* the caller ends it with free(), after a failure too */
+    struct pcoll_table_medium *media; /* the caller frees it with free(), also after a failure */
     size_t count;
 };
 
-/* A pcoll_read: object of media to struct pcoll_media. */
+/* A pcoll_read: from an object of media to struct pcoll_media. */
 enum pcoll_result pcoll_media_read(struct pcoll_reader *reader, struct json_object *value,
                                    void *to) PCOLL_MUST_CHECK;
 

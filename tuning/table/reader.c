@@ -1,6 +1,6 @@
 /*
- * json-c makes the objects; a struct pcoll_text walks the text in step with them, so that every
- * message has its line.
+ * json-c creates the objects; a struct pcoll_text walks through the text in step with them, so that
+ * every message can name its line.
  */
 #include "tuning/table/reader.h"
 
@@ -35,7 +35,7 @@ enum pcoll_result pcoll_reader_no_memory(const struct pcoll_reader *reader)
     return PCOLL_ERR_NOMEM;
 }
 
-/* Append a key to the path; what is returned, given to leave(), takes it off again. */
+/* Append a key to the path; leave() with the return value removes it again. */
 static size_t enter(struct pcoll_reader *reader, const char *key, size_t length)
 {
     const size_t before = strlen(reader->path);
@@ -68,9 +68,9 @@ enum pcoll_result pcoll_reader_refuse_field(struct pcoll_reader *reader,
     return PCOLL_ERR_INVALID;
 }
 
-/* json-c keeps the last of two members of the same key, in the place of the first; so the keys of
- * the text are those of the object, in order, unless one is given twice or written with an
- * escape. */
+/* json-c keeps the last of two members with the same key, at the position of the first. The keys of
+ * the text are therefore those of the object, in the same order, unless a key is repeated or
+ * contains an escape. */
 static enum pcoll_result check_keys(struct pcoll_reader *reader, struct json_object *object)
 {
     struct pcoll_text text = reader->text;
@@ -95,7 +95,7 @@ static enum pcoll_result check_keys(struct pcoll_reader *reader, struct json_obj
     return PCOLL_OK;
 }
 
-/* Read the value that the text is at, and go behind it. */
+/* Read the value at the current position and move past it. */
 static enum pcoll_result read_one(struct pcoll_reader *reader, struct json_object *value,
                                   pcoll_read read, void *to)
 {
@@ -214,7 +214,7 @@ enum pcoll_result pcoll_reader_number(const struct pcoll_reader *reader, struct 
 
     if (!is_number || !isfinite(number) || number < 0 || number > most)
         return pcoll_reader_refuse(reader, "must be a number (allowed: 0 to %g)", most);
-    *to = fabs(number); /* -0 is 0 */
+    *to = fabs(number); /* turns -0 into 0 */
     return PCOLL_OK;
 }
 

@@ -7,7 +7,7 @@
 #define MAX_SLOTS (1 << 16)
 #define MAX_RAILS 64
 
-/* A rule as written. */
+/* A rule as it is written in the table. */
 struct draft {
     struct pcoll_subject subject;
     int64_t ranks[2], bytes[2], radix, segment, slots, rails;

@@ -1,5 +1,5 @@
 /*
- * Inside a tuning table.  Private to table.c and write.c.
+ * The inside of a tuning table, private to table.c and write.c.
  */
 #ifndef PCOLL_TABLE_STATE_H
 #define PCOLL_TABLE_STATE_H

@@ -12,7 +12,7 @@
 #define VERSION 1
 #define MAX_DEPTH 16
 
-/* ---- the whole ---- */
+/* ---- the whole table ---- */
 
 static enum pcoll_result read_version(struct pcoll_reader *reader, struct json_object *value,
                                       void *to)
@@ -49,7 +49,7 @@ static const struct pcoll_field table_fields[] = {
     {"corrections", pcoll_corrections_read, offsetof(struct pcoll_table, corrections), 0},
     {NULL, NULL, 0, 0}};
 
-/* The objects of `text`, to be ended with json_object_put(); NULL is JSON's null. */
+/* Returns the objects of `text`, to be released with json_object_put(); NULL is JSON's null. */
 static enum pcoll_result parse_json(struct pcoll_reader *reader, const char *text,
                                     struct json_object **value_p)
 {
@@ -119,7 +119,7 @@ void pcoll_table_destroy(struct pcoll_table *table)
     free(table);
 }
 
-/* ---- what is in it ---- */
+/* ---- access ---- */
 
 static struct pcoll_table_medium *find_medium(const struct pcoll_table *table, const char *name)
 {
@@ -268,7 +268,7 @@ static enum pcoll_result read_stream(const char *path, FILE *file, FILE *report,
     return result;
 }
 
-/* Only a regular file: opening a FIFO would wait for a writer. */
+/* Opens regular files only: opening a FIFO would wait for a writer. */
 static FILE *open_regular(const char *path)
 {
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);

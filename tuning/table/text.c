@@ -14,7 +14,7 @@ static void skip_space(struct pcoll_text *text)
         step(text);
 }
 
-/* From the opening quote to behind the closing one. */
+/* From the opening quote to the character after the closing one. */
 static void skip_string(struct pcoll_text *text)
 {
     step(text);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where we are in the text: members of an object are separated by commas. */
+/* The state of writing: members of an object are separated by commas. */
 struct writer {
     FILE *out;
     int depth, first;
@@ -52,7 +52,7 @@ static void leave(struct writer *writer, char bracket)
     fprintf(writer->out, "\n%*s%c", 4 * writer->depth, "", bracket);
 }
 
-/* As short as reads back to the same, and 20 rather than 2e+01. */
+/* Writes the shortest text that reads back to the same number, and 20 rather than 2e+01. */
 static void write_number(struct writer *writer, double number)
 {
     char text[40];

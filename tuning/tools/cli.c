@@ -47,7 +47,8 @@ static int refuse_range(const struct cli *cli, const char *what, const char *val
 
 /* ---- values ---- */
 
-/* Read digits and a unit; what follows them, or NULL: no number, or too large a one. */
+/* Read digits and a unit. Returns what follows them, or NULL if there is no number or it is too
+ * large. */
 static const char *read_number(const char *text, uint64_t *number)
 {
     static const char units[] = "KMG";
@@ -95,7 +96,7 @@ static int add_range(struct cli_list *list, uint64_t first, uint64_t last)
 static int read_list(const char *text, uint64_t min, uint64_t max, struct cli_list *list)
 {
     const char *at = text;
-    uint64_t first, last;
+    uint64_t first = 0, last;
 
     list->count = 0;
     do {
@@ -221,7 +222,7 @@ static int take_option(const struct cli *cli, const struct cli_option *option, c
     }
 }
 
-/* For getopt_long: the table, and its letters. */
+/* Translate the table for getopt_long, with its short options. */
 static void list_options(const struct cli *cli, struct option *list, char *letters)
 {
     int i;
@@ -277,7 +278,7 @@ static int read_options(const struct cli *cli, void *values, int argc, char **ar
 
     list_options(cli, list, letters);
     opterr = 0;
-    optind = 0; /* from the beginning, also when called again */
+    optind = 0; /* start over, also if called again */
     while (status == CLI_GO_ON && (found = getopt_long(argc, argv, letters, list, NULL)) != -1) {
         const struct cli_option *option = find_option(cli, found);
 

@@ -40,7 +40,8 @@ int gnuplot_run(const char *folder, const char *name)
     if (posix_spawnp(&child, "sh", NULL, NULL, arguments, environ) == 0 &&
         waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 1;
-    fprintf(stderr, "%s: no pictures, as gnuplot failed (Debian: gnuplot-nox); later: gnuplot %s\n",
+    fprintf(stderr,
+            "%s: no pictures because gnuplot failed (Debian: gnuplot-nox); run later: gnuplot %s\n",
             folder, script);
     return 0;
 }

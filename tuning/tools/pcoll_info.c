@@ -1,11 +1,11 @@
 /*
- * pcoll-info: what the chooser would choose, from a tuning table alone, and what the ranks would
- * do: without MPI.
+ * pcoll-info: shows what the chooser would choose, from a tuning table alone, and the plans of the
+ * ranks, without MPI.
  *
- * For each collective it prints a map from sizes to choices.  The sizes at which the choice changes
- * are found by halving between powers of two.
+ * For each collective it prints a map from sizes to choices. It finds the sizes at which the choice
+ * changes by bisection between powers of two.
  */
-#include "algorithms/topology.h"
+#include "algorithms/plan/topology.h"
 #include "offload/media.h"
 #include "tuning/choose.h"
 #include "tuning/tools/cli.h"
@@ -15,18 +15,18 @@
 #include <string.h>
 
 struct settings {
-    const char *path; /* of the table; NULL: built-in */
+    const char *path; /* of the table; NULL: the built-in one */
     int coll;         /* -1: all */
     int nranks, nnodes;
     uint64_t max_bytes;
-    int64_t candidates; /* of this size only; -1: the map */
+    int64_t candidates; /* list the candidates for this size; -1: print the map */
     int only_check, only_names, only_parameters, no_cma;
     struct pcoll_caps caps;
     struct pcoll_table *table;
     struct pcoll_topology *topology;
 
-    const char *plan; /* to show: COLLECTIVE/ALGORITHM, or only the collective; NULL: none */
-    struct pcoll_signature signature; /* of it: root, bytes, in_place */
+    const char *plan; /* COLLECTIVE/ALGORITHM, or only the collective; NULL: no plan */
+    struct pcoll_signature signature; /* of the plan: root, bytes, in_place */
     struct pcoll_params params;
     struct show show;
     int paper, dot, json;
@@ -72,7 +72,7 @@ static const struct cli_option options[] = {
 
 static const struct cli cli = {.program = "pcoll-info", .help = info_help, .options = options};
 
-/* The medium as ch4_coll has it.  A table may hold others than this build. */
+/* Set the medium as ch4_coll does. A table may hold media that this build lacks. */
 static int finish_caps(struct settings *settings)
 {
     struct pcoll_caps *caps = &settings->caps;
@@ -87,7 +87,7 @@ static int finish_caps(struct settings *settings)
     return CLI_GO_ON;
 }
 
-/* As cli_read. */
+/* Returns what cli_read does. */
 static int check_plan(struct settings *settings)
 {
     struct show *show = &settings->show;
@@ -101,7 +101,7 @@ static int check_plan(struct settings *settings)
     if (settings->paper + settings->dot + settings->json > 1)
         return cli_complain(&cli, "only one of --paper, --dot and --json is allowed");
     if (settings->paper && show->lowered)
-        return cli_complain(&cli, "--paper: there are no lowered plans in the paper");
+        return cli_complain(&cli, "--paper: the paper has no lowered plans");
     if (settings->paper || settings->dot || settings->json)
         show->form = settings->paper ? SHOW_PAPER : settings->dot ? SHOW_DOT : SHOW_JSON;
     settings->params.paper = settings->paper;
@@ -113,7 +113,7 @@ static int take_options(struct settings *settings, int count, char **values)
     int status = cli_read(&cli, settings, count, values, NULL);
 
     if (status == CLI_GO_ON && settings->nnodes > settings->nranks)
-        status = cli_complain(&cli, "--nodes: more nodes than ranks");
+        status = cli_complain(&cli, "--nodes: there are more nodes than ranks");
     if (status == CLI_GO_ON && settings->plan)
         status = check_plan(settings);
     if (settings->no_cma)
@@ -167,7 +167,7 @@ static struct pcoll_signature signature_of(const struct settings *settings, enum
     return signature;
 }
 
-/* A size and what is chosen for it; choice.algorithm NULL: MPICH's path. */
+/* A size and the choice for it; choice.algorithm NULL: MPICH's path. */
 struct point {
     uint64_t bytes;
     struct pcoll_choice choice;
@@ -190,7 +190,7 @@ static int same(const struct point *a, const struct point *b)
            (!a->choice.algorithm || strcmp(a->choice.reason, b->choice.reason) == 0);
 }
 
-/* The last size that is like `low`; `high` is not. */
+/* The last size with the same choice as `low`; `high` has another. */
 static struct point last_like(const struct settings *settings, enum pcoll_coll coll,
                               struct point low, struct point high)
 {
@@ -222,7 +222,7 @@ static void print_range(const struct point *first, const struct point *last)
            first->choice.reason);
 }
 
-/* Ranges of sizes from 1 to settings->max_bytes. */
+/* Prints ranges of sizes from 1 to settings->max_bytes. */
 static void print_map(const struct settings *settings, enum pcoll_coll coll)
 {
     struct point first = choose(settings, coll, 1), last = first;
@@ -308,14 +308,14 @@ static int print_choices(const struct settings *settings)
 
 /* ---- a plan ---- */
 
-/* What is chosen, except for what was given. */
+/* The model's choice, overridden by what was given. */
 static int choose_algorithm(const struct settings *settings, struct pcoll_job *job)
 {
     const struct pcoll_params *given = &settings->params;
     const struct point point = choose(settings, job->signature.coll, job->signature.bytes);
 
     if (!point.choice.algorithm)
-        return cli_complain(&cli, "--plan: %s is left to MPICH here",
+        return cli_complain(&cli, "--plan: MPICH's own path is chosen for %s",
                             pcoll_coll_name(job->signature.coll));
     job->algorithm = point.choice.algorithm;
     job->params = point.choice.params;

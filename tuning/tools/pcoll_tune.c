@@ -1,8 +1,9 @@
 /*
  * pcoll-tune: measures a machine and writes its tuning table.
  *
- * An MPI program that uses any MPI only to meet; what it measures are the media of this library,
- * linked in.  A cell is a medium at a level; two ranks measure it while the others sleep.
+ * It is an MPI program that uses MPI, of any implementation, only to bring ranks together; it
+ * measures the media of this library, which is linked in. A site is a medium at a level; two ranks
+ * measure it while the others sleep.
  */
 #include "tuning/tools/tune.h"
 
@@ -15,44 +16,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CELLS = 8 };
+enum { MAX_SITES = 8 };
 
 #define NOISE 0.25
-#define NOISE_US 1e-5 /* so little is no matter */
+#define NOISE_US 1e-5 /* smaller noise does not matter */
 
 static int world_rank;
 
 /* ---- measuring ---- */
 
 struct outcome {
-    struct tune_cell cells[MAX_CELLS];
-    struct tune_result results[MAX_CELLS];
+    struct tune_site sites[MAX_SITES];
+    struct tune_result results[MAX_SITES];
     int ncells;
     struct tune_result host, network;
     struct pcoll_identity identity;
 };
 
 /* "shm, same_cache" */
-static void name_cell(const struct tune_cell *cell, char *text, size_t size)
+static void name_site(const struct tune_site *site, char *text, size_t size)
 {
-    snprintf(text, size, "%s, %s", cell->medium->name,
-             cell->level == PCOLL_LEVEL_ANY ? "one core" : pcoll_level_names[cell->level]);
+    snprintf(text, size, "%s, %s", site->medium->name,
+             site->level == PCOLL_LEVEL_ANY ? "one core" : pcoll_level_names[site->level]);
 }
 
-static void measure_here(const struct tune_cell *cell, MPI_Comm *comm, double seconds,
+static void measure_here(const struct tune_site *site, MPI_Comm *comm, double seconds,
                          const struct tune_options *options, struct tune_result *result)
 {
-    const int place = world_rank == cell->ranks[1];
+    const int place = world_rank == site->ranks[1];
     const double begin = tune_now();
     char name[64];
     enum pcoll_result opened;
 
-    name_cell(cell, name, sizeof(name));
+    name_site(site, name, sizeof(name));
     if (place == 0)
         fprintf(stderr, "%-26s [", name);
-    if (cell->units[place] >= 0)
-        tune_sit(cell->units[place]);
-    opened = tune_pair(comm, cell->medium, options, seconds, result);
+    if (site->units[place] >= 0)
+        tune_sit(site->units[place]);
+    opened = tune_pair(comm, site->medium, options, seconds, result);
     tune_sit_anywhere();
     if (place != 0)
         return;
@@ -62,25 +63,25 @@ static void measure_here(const struct tune_cell *cell, MPI_Comm *comm, double se
         fprintf(stderr, "] %s here\n", pcoll_result_text(opened));
 }
 
-/* Two ranks measure, the others sleep; all get the result. */
-static void measure_cell(const struct tune_cell *cell, double seconds,
+/* Two ranks measure, the others sleep; all receive the result. */
+static void measure_site(const struct tune_site *site, double seconds,
                          const struct tune_options *options, struct tune_result *result)
 {
-    const int takes_part = world_rank == cell->ranks[0] || world_rank == cell->ranks[1];
+    const int takes_part = world_rank == site->ranks[0] || world_rank == site->ranks[1];
     MPI_Comm comm;
 
     MPI_Comm_split(MPI_COMM_WORLD, takes_part ? 0 : MPI_UNDEFINED, world_rank, &comm);
     if (takes_part)
-        measure_here(cell, &comm, seconds, options, result);
+        measure_here(site, &comm, seconds, options, result);
     tune_meet(MPI_COMM_WORLD);
-    tune_bcast(result, sizeof(*result), cell->ranks[0], MPI_COMM_WORLD);
+    tune_bcast(result, sizeof(*result), site->ranks[0], MPI_COMM_WORLD);
     if (takes_part)
         MPI_Comm_free(&comm);
 }
 
-static int is_network(const struct tune_cell *cell)
+static int is_network(const struct tune_site *site)
 {
-    return cell->level == PCOLL_LEVEL_OTHER_HOST;
+    return site->level == PCOLL_LEVEL_OTHER_HOST;
 }
 
 static void measure_network(struct outcome *outcome, const struct tune_options *options)
@@ -90,8 +91,8 @@ static void measure_network(struct outcome *outcome, const struct tune_options *
     int leader = -1;
 
     for (int i = 0; i < outcome->ncells && leader < 0; i++)
-        if (is_network(&outcome->cells[i]))
-            leader = outcome->cells[i].ranks[0];
+        if (is_network(&outcome->sites[i]))
+            leader = outcome->sites[i].ranks[0];
     if (leader < 0)
         return;
     if (world_rank == leader)
@@ -103,13 +104,13 @@ static void measure_network(struct outcome *outcome, const struct tune_options *
 
 static void measure_all(struct outcome *outcome, const struct tune_options *options)
 {
-    outcome->ncells = tune_cells(options, outcome->cells, MAX_CELLS);
+    outcome->ncells = tune_sites(options, outcome->sites, MAX_SITES);
     if (world_rank == 0)
         tune_host(&outcome->host);
     tune_meet(MPI_COMM_WORLD);
     measure_network(outcome, options);
     for (int i = 0; i < outcome->ncells; i++)
-        measure_cell(&outcome->cells[i], options->seconds / outcome->ncells, options,
+        measure_site(&outcome->sites[i], options->seconds / outcome->ncells, options,
                      &outcome->results[i]);
 }
 
@@ -132,8 +133,8 @@ static void set_parameters(struct pcoll_estimates *estimates, const struct tune_
             set_parameter(estimates, (enum pcoll_parameter)i, &result->estimates[i]);
 }
 
-/* The medium's own parameters are those of the farthest level; then what a rank measured alone;
- * the rest is what the base says. */
+/* The medium's own parameters are those of the farthest level, then what one rank measured alone;
+ * the base table provides the rest. */
 static void set_medium(struct pcoll_table *table, const struct outcome *outcome, const char *name)
 {
     struct pcoll_estimates estimates[PCOLL_NUM_LEVELS] = {{.given = 0}}, rest = {.given = 0};
@@ -141,9 +142,9 @@ static void set_medium(struct pcoll_table *table, const struct outcome *outcome,
     int level = PCOLL_LEVEL_ANY;
 
     for (int i = 0; i < outcome->ncells; i++) {
-        if (strcmp(outcome->cells[i].medium->name, name) != 0 || outcome->results[i].given == 0)
+        if (strcmp(outcome->sites[i].medium->name, name) != 0 || outcome->results[i].given == 0)
             continue;
-        level = outcome->cells[i].level;
+        level = outcome->sites[i].level;
         set_parameters(&estimates[level], &outcome->results[i]);
     }
     if (estimates[level].given == 0)
@@ -156,7 +157,7 @@ static void set_medium(struct pcoll_table *table, const struct outcome *outcome,
     if (base)
         pcoll_estimates_inherit(&estimates[PCOLL_LEVEL_ANY], base);
     if (pcoll_table_set(table, name, estimates) != PCOLL_OK)
-        fprintf(stderr, "pcoll-tune: %s: no room\n", name);
+        fprintf(stderr, "pcoll-tune: %s: out of memory\n", name);
 }
 
 static void set_identity(struct outcome *outcome)
@@ -207,7 +208,7 @@ static int write_table(const struct pcoll_table *table, const char *path)
     return good;
 }
 
-/* To be known before a minute of measurements. */
+/* Checked before a minute of measurements. */
 static int can_write(const char *path)
 {
     FILE *out = path ? fopen(path, "a") : NULL;
@@ -248,7 +249,7 @@ static void print_result(const char *name, const struct tune_result *result)
             print_estimate(pcoll_parameters[i].name, &result->estimates[i]);
 }
 
-/* What is known to less than NOISE of itself. */
+/* Names the parameters whose interval exceeds NOISE of their value. */
 static void warn_of_noise(const char *name, const struct tune_result *result)
 {
     int count = 0;
@@ -260,7 +261,7 @@ static void warn_of_noise(const char *name, const struct tune_result *result)
         fprintf(stderr, "%s%s", count++ ? ", " : "noisy: ", pcoll_parameters[i].name);
     }
     if (count > 0)
-        fprintf(stderr, " of %s: better measure again when nothing else runs\n", name);
+        fprintf(stderr, " of %s: measure again when nothing else is running\n", name);
 }
 
 static void print_outcome(const struct outcome *outcome)
@@ -271,7 +272,7 @@ static void print_outcome(const struct outcome *outcome)
     print_result("host", &outcome->host);
     print_result("network", &outcome->network);
     for (int i = 0; i < outcome->ncells; i++) {
-        name_cell(&outcome->cells[i], name, sizeof(name));
+        name_site(&outcome->sites[i], name, sizeof(name));
         print_result(name, &outcome->results[i]);
         warn_of_noise(name, &outcome->results[i]);
     }
@@ -282,19 +283,19 @@ static int is_anything(const struct outcome *outcome)
     for (int i = 0; i < outcome->ncells; i++)
         if (outcome->results[i].given != 0)
             return 1;
-    fputs("pcoll-tune: nothing could be measured (two ranks of a node, or on two, are needed)\n",
+    fputs("pcoll-tune: nothing could be measured (two ranks are needed, on one node or on two)\n",
           stderr);
     return 0;
 }
 
-/* The first rank's word for all. */
+/* All ranks follow the first rank's result. */
 static int agree(int good)
 {
     tune_bcast(&good, sizeof(good), 0, MPI_COMM_WORLD);
     return good;
 }
 
-/* Rules that nobody has measured would beat corrections that somebody has. */
+/* Rules that nobody has measured would override measured corrections. */
 static int correct(const struct tune_options *options, struct pcoll_table *table)
 {
     if (table && !options->base)

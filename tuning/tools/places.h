@@ -1,5 +1,5 @@
 /*
- * Where two ranks can sit to be a certain distance apart, by hwloc.
+ * Where two ranks can be bound to be at a given level, according to hwloc.
  */
 #ifndef PCOLL_PLACES_H
 #define PCOLL_PLACES_H
@@ -8,15 +8,15 @@
 
 #include "tuning/locality.h"
 
-/* Two processing units (as the operating system numbers them) of different cores, the first such
- * pair: that share a cache; in one socket without a shared cache; in different sockets.  0: there
- * are none. */
+/* The first pair of processing units (numbered as by the operating system) of different cores that
+ * share a cache; or are in one socket without a shared cache; or are in different sockets. Returns
+ * 0 if there is none. */
 int places_find(hwloc_topology_t topology, enum pcoll_level level, int units[2]);
 
-/* Of who may run on these processing units. */
+/* The locality of a process that may run on these processing units. */
 struct pcoll_locality places_locality(hwloc_topology_t topology, hwloc_const_cpuset_t units);
 
-/* At least 1. */
+/* The number of sockets, at least 1. */
 int places_sockets(hwloc_topology_t topology);
 
 #endif /* PCOLL_PLACES_H */

@@ -48,7 +48,7 @@ static struct pcoll_place block_of(const struct pcoll_plan *plan, int rank)
     return pcoll_at(PCOLL_RECV, (uint64_t)rank * plan->signature.bytes);
 }
 
-/* An entry that goes to the other rank and rings there. */
+/* Makes an entry that addresses the other rank and signals it. */
 typedef struct pcoll_entry make_entry(const struct pcoll_plan *plan, int trigger,
                                       uint64_t threshold);
 
@@ -78,7 +78,7 @@ static struct pcoll_entry put_to_temp(const struct pcoll_plan *plan, int trigger
 
 /* ---- ping ---- */
 
-/* The i-th ring from the other is answered, on rank 0 but for the last. */
+/* The i-th signal from the other rank is answered; rank 0 does not answer the last. */
 static enum pcoll_result ping(const struct pcoll_signature *signature, int rank,
                               const struct pcoll_params *params, const char *name, make_entry *make,
                               struct pcoll_plan **plan_p)
@@ -114,7 +114,7 @@ static enum pcoll_result ping_put(const struct pcoll_signature *signature,
     return ping(signature, rank, params, "ping_put", put, plan_p);
 }
 
-/* As ping, but what has come is copied before it is answered. */
+/* As ping, but the data that has arrived is copied before it is answered. */
 static enum pcoll_result ping_copy(const struct pcoll_signature *signature,
                                    const struct pcoll_local *local, int rank,
                                    const struct pcoll_params *params, struct pcoll_plan **plan_p)
@@ -181,7 +181,7 @@ static enum pcoll_result stream_put(const struct pcoll_signature *signature,
     return stream(signature, rank, params, "stream_put", put, plan_p);
 }
 
-/* Rank 0 gets, each time the same, and rings when it has all. */
+/* Rank 0 gets the same data each time and signals when it has all of it. */
 static void add_gets(struct pcoll_plan *plan, int n)
 {
     for (int i = 0; i < n; i++) {

@@ -9,20 +9,22 @@
  *      ping, n = 2      0 -> 1 -> 0 -> 1 -> 0
  *      stream, n = 3    0 => 1 -> 0
  *
- * A probe is a row like that of an algorithm: it has a signature, generates the plan of a rank, can
- * be lowered and proved.  params.radix is n; signature.bytes is what each entry moves.
+ * A probe is a row like that of an algorithm: it has a signature, generates the plan of a rank, and
+ * can be lowered and proved. params.radix is n; signature.bytes is the size that each entry moves.
  *
  * Condition: rank 0 completes with the last answer of rank 1, which fires nothing after it, so one
- * phase is enough.  Rings of the next instance may come while rank 1 still waits for one that was
- * overtaken: they fire nothing before rank 1 has started it.  What is moved is of no account.
+ * phase is enough. Signals of the next instance may arrive while rank 1 still waits for an
+ * overtaken one: they fire nothing before rank 1 has started that instance. The moved data does not
+ * matter.
  */
 #ifndef PCOLL_PROBES_H
 #define PCOLL_PROBES_H
 
 #include "algorithms/algorithm.h"
 
-/* Nothing is moved (signature: a barrier), or SEND of the one to RECV of the other, or through TEMP
- * of the other, who copies it to RECV before the answer (signature: an allgather). */
+/* A probe moves nothing (signature: a barrier), or SEND of one rank to RECV of the other, or goes
+ * through TEMP of the other, which copies it to RECV before it answers (signature: an
+ * allgather). */
 enum probe {
     PROBE_PING,
     PROBE_STREAM,

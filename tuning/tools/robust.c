@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define FAR 5          /* median distances */
-#define FEW 6          /* samples without an interval of their own */
+#define FEW 6          /* fewer samples have no interval of their own */
 #define TWO_SIDED 0.98 /* half of 1.96 standard deviations of the binomial distribution */
 
 static int by_value(const void *left, const void *right)
@@ -20,7 +20,7 @@ static double median(const double *sorted, int n)
     return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
 }
 
-/* The median of |sample - middle|; the two ends of `sorted` are walked inwards, the farther one
+/* The median of |sample - middle|. It walks inwards from both ends of `sorted`, the farther end
  * first. */
 static double median_distance(const double *sorted, int n, double middle)
 {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* The first `count` plans, or that of one rank. */
+/* Generate the first `count` plans, or that of one rank. */
 static enum pcoll_result make_plans(const struct pcoll_job *job, int rank, int count,
                                     struct pcoll_plan **plans)
 {
@@ -33,7 +33,7 @@ static int print_all(const struct pcoll_job *job, const struct show *show,
                      struct pcoll_plan *const *plans, int count, FILE *out)
 {
     if (show->form == SHOW_DOT && count_entries(plans, count) > SHOW_DOT_ENTRIES) {
-        fprintf(stderr, "pcoll-info: --dot: more than %d entries are no picture; %s\n",
+        fprintf(stderr, "pcoll-info: --dot: more than %d entries cannot be drawn; %s\n",
                 SHOW_DOT_ENTRIES, count > 1 ? "choose a --rank" : "take fewer ranks or segments");
         return 1;
     }

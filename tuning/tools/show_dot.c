@@ -1,7 +1,8 @@
 /*
- * Plans as a picture for Graphviz.  A counter is an ellipse, an entry a box.  An arrow into an
- * entry says at which value of the counter it fires; an arrow out of it says what it adds where,
- * green if to another rank's counter.  A counter of a rank that is not in the picture is dashed.
+ * Plans as a picture for Graphviz. A counter is an ellipse, an entry a box. An arrow into an entry
+ * says at which value of the counter it fires. An arrow out of it says what it adds to which
+ * counter, and is green if the counter belongs to another rank. Counters of ranks outside the
+ * picture are dashed.
  */
 #include <inttypes.h>
 
@@ -41,14 +42,15 @@ static void print_entry(const struct pcoll_plan *plan, int index, FILE *out)
         fputs("\"];\n", out);
 }
 
-/* Is entry `index` of the plan in the picture? */
+/* True if entry `index` of the plan is in the picture. */
 static int is_shown(const struct pcoll_plan *plan, int phase, int index)
 {
     return phase == PCOLL_NONE || (phase < plan->nphases && index >= plan->phases[phase].first &&
                                    index < plan->phases[phase].first + plan->phases[phase].count);
 }
 
-/* ... and counter c of `rank`, which is one of the plans' or a peer? */
+/* True if such an entry uses counter c of `rank`, which is the rank of one of the plans or a
+ * peer. */
 static int is_used(struct pcoll_plan *const *plans, int count, int phase, int rank, int c)
 {
     if (phase == PCOLL_NONE)

@@ -1,7 +1,8 @@
-/* Plans as JSON; all numbers are integers, and what is empty is left out.  README.md has the form.
- */
+/* Plans as JSON; all numbers are integers, and empty members are left out. doc/plan-json.md
+ * describes the form. */
 #include <inttypes.h>
 
+#include "algorithms/plan/topology.h"
 #include "tuning/tools/show.h"
 
 static void print_counter(const char *name, int counter, const char *add_name, uint64_t add,
@@ -87,7 +88,7 @@ static void print_nodes(const struct pcoll_signature *signature, FILE *out)
         return;
     fputs("  \"nodes\": [", out);
     for (int r = 0; r < signature->nranks; r++)
-        fprintf(out, "%s%d", r ? ", " : "", signature->topology->node[r]);
+        fprintf(out, "%s%d", r ? ", " : "", pcoll_topology_node(signature->topology, r));
     fputs("],\n", out);
 }
 

@@ -1,5 +1,5 @@
 /*
- * pcoll-tune: what its files share.
+ * Declarations that the files of pcoll-tune share.
  */
 #ifndef PCOLL_TUNE_H
 #define PCOLL_TUNE_H
@@ -14,26 +14,26 @@
 enum { TUNE_SIZES = 16 };
 
 struct tune_options {
-    const char *output;     /* file; NULL: stdout */
-    const char *base;       /* table that holds what is not measured; NULL: built-in */
+    const char *output;     /* a file; NULL: stdout */
+    const char *base;       /* a table with what is not measured; NULL: the built-in one */
     const char *media;      /* names separated by commas; NULL: all */
-    const char *provider;   /* of libfabric; NULL: its choice */
+    const char *provider;   /* a libfabric provider; NULL: libfabric's choice */
     const char *interface;  /* NULL: the provider's choice */
-    const char *plot;       /* folder for pictures; NULL: none */
+    const char *plot;       /* a folder for pictures; NULL: none */
     double seconds;         /* for all measurements together */
-    int correct;            /* the table gets corrections for this communicator */
-    const char *judge;      /* file for how well the base table does; NULL: no judgement */
-    const char *algorithms; /* only these run, as a list; NULL: all */
-    int nsizes;             /* that they run at; 0: the usual ones */
+    int correct;            /* add corrections for this communicator to the table */
+    const char *judge;      /* a file for how well the base table does; NULL: no judgement */
+    const char *algorithms; /* a list; only these run; NULL: all */
+    int nsizes;             /* number of sizes to run at; 0: the default sizes */
     uint64_t sizes[TUNE_SIZES];
 };
 
 /* ---- tune_options.c ---- */
 
-/* Collective.  Answers an exit status, or -1 to go on; the first rank says what is wrong. */
+/* Collective. Returns an exit status, or -1 to continue; the first rank prints messages. */
 int tune_take_options(struct tune_options *options, int count, char **values);
 
-/* What was measured: `given` says which. */
+/* What was measured; `given` says which parameters. */
 struct tune_result {
     unsigned given;
     struct estimate estimates[PCOLL_NUM_PARAMETERS];
@@ -43,50 +43,52 @@ struct tune_result {
 
 double tune_now(void); /* seconds */
 
-/* The media need their progress while a rank waits for others; who waits for long sleeps, as others
- * measure meanwhile. */
+/* Waits while the media progress. A rank that waits for long sleeps, since other ranks measure in
+ * the meantime. */
 void tune_wait(MPI_Request *request, int sleeps);
 void tune_bcast(void *data, int bytes, int root, MPI_Comm comm);
-void tune_meet(MPI_Comm comm); /* barrier, asleep */
+void tune_meet(MPI_Comm comm); /* a barrier in which ranks sleep */
 
-/* `comm` must stay where it is as long as what is made with the bootstrap. */
+/* `comm` must keep its address as long as anything made with the bootstrap exists. */
 struct pcoll_bootstrap tune_bootstrap(MPI_Comm *comm, const struct tune_options *options);
 
 /* ---- tune_pair.c: two ranks measure a medium ---- */
 
-/* Collective over `comm` of two ranks; rank 0 gets the result, and prints a bar as it goes on.
- * PCOLL_UNSUPPORTED: the medium is unavailable, on both. */
+/* Collective over `comm`, which has two ranks. Rank 0 receives the result and prints a progress
+ * bar. PCOLL_UNSUPPORTED, on both ranks: the medium is unavailable. */
 enum pcoll_result tune_pair(MPI_Comm *comm, const struct pcoll_medium *medium,
                             const struct tune_options *options, double seconds,
                             struct tune_result *result) PCOLL_MUST_CHECK;
 
-/* ---- tune_local.c: what a rank can measure alone ---- */
+/* ---- tune_local.c: what a rank measures alone ---- */
 
 void tune_host(struct tune_result *result); /* turn, copy, pack, reduce */
 
-/* Memory registration; fills the provider's name too.  Nothing if there is no network. */
+/* Measures memory registration, and sets the provider's name. Does nothing if there is no
+ * network. */
 void tune_network(MPI_Comm *comm, const struct tune_options *options, struct tune_result *result,
                   char provider[PCOLL_IDENTITY_BYTES]);
 
-/* ---- tune_levels.c: who measures whom, and where ---- */
+/* ---- tune_levels.c: which ranks measure, and where they are bound ---- */
 
-struct tune_cell {
+struct tune_site {
     int number; /* of the medium in pcoll_media */
     const struct pcoll_medium *medium;
-    enum pcoll_level level; /* PCOLL_LEVEL_ANY: two ranks on one core */
+    enum pcoll_level level; /* PCOLL_LEVEL_ANY: the two ranks share a core */
     int ranks[2];           /* of MPI_COMM_WORLD */
-    int units[2];           /* processing units to sit on, or -1: anywhere */
+    int units[2];           /* processing units to bind them to, or -1: any */
 };
 
-/* Collective.  The cells that this job can measure, the same on all ranks; at most `most`. */
-int tune_cells(const struct tune_options *options, struct tune_cell *cells, int most);
+/* Collective. The sites that this job can measure, the same on all ranks; at most `most`. Returns
+ * their number. */
+int tune_sites(const struct tune_options *options, struct tune_site *sites, int most);
 
-/* Collective: the node of each rank, as its lowest rank; the caller frees it.  How many. */
+/* Collective. The node of each rank, named by its lowest rank; the caller frees the array. */
 int *tune_find_nodes(void);
 int tune_nodes(void);
 
-int tune_sit(int unit);       /* on one processing unit; 0: could not */
-void tune_sit_anywhere(void); /* as before */
+int tune_sit(int unit);       /* bind to one processing unit; 0: failed */
+void tune_sit_anywhere(void); /* undo tune_sit */
 int tune_sockets(void);
 struct pcoll_locality tune_locality(void); /* where this process is bound */
 
@@ -94,37 +96,38 @@ struct pcoll_locality tune_locality(void); /* where this process is bound */
 
 enum { TUNE_RUNNERS = 32 };
 
-struct tune_stage; /* a medium between all ranks */
+struct tune_stage; /* a medium that all ranks use */
 
 struct tune_runner {
     int row; /* of pcoll_algorithms */
     struct pcoll_params params;
     double predicted;         /* us */
-    struct estimate measured; /* us; none used: the medium cannot hold it */
+    struct estimate measured; /* us; no samples used: the medium cannot hold the plan */
 };
 
-/* Collective over all ranks; rank 0 has the table.  NULL, on all: no medium. */
+/* Collective over all ranks; rank 0 has the table. Returns NULL, on all ranks, if there is no
+ * medium. */
 struct tune_stage *tune_stage_open(const struct tune_options *options,
                                    const struct pcoll_table *table);
 void tune_stage_close(struct tune_stage *stage);
 const char *tune_stage_medium(const struct tune_stage *stage);
 int tune_stage_nnodes(const struct tune_stage *stage);
 
-/* Collective.  Run the candidates for one call, or of them those with these names (NULL: all), also
- * where `auto` would not have them.  Fills runners[0 .. return) alike on all ranks; what would be
- * chosen comes first. */
+/* Collective. Run the candidates for one call, or only those with these names (NULL: all), even
+ * where `auto` would not use them. Fills runners[0 .. return) identically on all ranks; the one
+ * that would be chosen comes first. */
 int tune_race(const struct tune_stage *stage, enum pcoll_coll coll, uint64_t bytes,
               const char *names, struct tune_runner runners[TUNE_RUNNERS]);
 
 const char *tune_runner_label(const struct tune_runner *runner); /* "chain, user"; static */
 
-/* The sizes to run at, rising.  How many. */
+/* The sizes to run at, ascending. Returns their number. */
 int tune_sizes(const struct tune_options *options, enum pcoll_coll coll, int nranks,
                uint64_t sizes[TUNE_SIZES]);
 
-/* ---- tune_plot.c, tune_correct.c: what comes of races ---- */
+/* ---- tune_plot.c, tune_correct.c: results of races ---- */
 
-/* Collective over all ranks; rank 0 has the table.  0: it failed. */
+/* Collective over all ranks; rank 0 has the table. Returns 0 on failure. */
 int tune_plot(const struct tune_options *options, const struct pcoll_table *table);
 int tune_correct(const struct tune_options *options, struct pcoll_table *table);
 int tune_judge(const struct tune_options *options, const struct pcoll_table *table);

@@ -1,5 +1,5 @@
-/* pcoll-tune --correct: what the model is off by on this communicator goes into the table;
- * pcoll-tune --judge: how well a table does, at sizes that it has not seen. */
+/* pcoll-tune --correct adds to the table how far off the model is on this communicator; pcoll-tune
+ * --judge reports how well a table does at sizes that it has not seen. */
 #include "tuning/tools/tune.h"
 
 #include "tuning/table/correction.h"
@@ -101,7 +101,7 @@ static void write_runner(const struct tune_runner *runner, FILE *out)
             runner->measured.high);
 }
 
-/* One line of JSON for each point; the chosen candidate comes first. */
+/* Writes one line of JSON for each point; the chosen candidate comes first. */
 static void judge_point(const struct tune_options *options, const struct tune_stage *stage,
                         enum pcoll_coll coll, uint64_t bytes, FILE *out)
 {

@@ -1,4 +1,4 @@
-/* Who measures whom, and where they sit meanwhile. */
+/* Which ranks measure, and where they are bound in the meantime. */
 #include "tuning/tools/tune.h"
 
 #include "offload/media.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- sitting ---- */
+/* ---- binding ---- */
 
 static cpu_set_t everywhere;
 static int is_seated;
@@ -115,7 +115,7 @@ int tune_nodes(void)
     return count;
 }
 
-/* The first rank that has a later one on its node, or on another; 0: there is none. */
+/* The first rank that has a later one on its node, or on another node; 0 if there is none. */
 static int find_pair(const int *nodes, int nranks, int on_one_node, int ranks[2])
 {
     for (int i = 0; i < nranks; i++) {
@@ -130,16 +130,16 @@ static int find_pair(const int *nodes, int nranks, int on_one_node, int ranks[2]
     return 0;
 }
 
-/* ---- cells ---- */
+/* ---- sites ---- */
 
-struct cells {
+struct sites {
     const struct tune_options *options;
-    struct tune_cell *list;
+    struct tune_site *list;
     int count, most;
     int ranks[2];
 };
 
-/* In a list "a,b". */
+/* True if a list "a,b" has the name. */
 static int is_wanted(const struct tune_options *options, const char *name)
 {
     const size_t length = strlen(name);
@@ -156,21 +156,21 @@ static int is_wanted(const struct tune_options *options, const char *name)
     return 0;
 }
 
-/* For each medium between nodes, or each within one; the most common first. */
-static void add_cells(struct cells *cells, int spans_nodes, enum pcoll_level level,
+/* Adds a site for each medium between nodes, or for each within one, the most common first. */
+static void add_sites(struct sites *sites, int spans_nodes, enum pcoll_level level,
                       const int units[2])
 {
-    for (int i = pcoll_nmedia - 1; i >= 0 && cells->count < cells->most; i--) {
+    for (int i = pcoll_nmedia - 1; i >= 0 && sites->count < sites->most; i--) {
         const struct pcoll_medium *medium = pcoll_media[i];
 
         if (((medium->traits & PCOLL_SPANS_NODES) != 0) != spans_nodes ||
-            !is_wanted(cells->options, medium->name))
+            !is_wanted(sites->options, medium->name))
             continue;
-        cells->list[cells->count++] = (struct tune_cell){
+        sites->list[sites->count++] = (struct tune_site){
             .number = i,
             .medium = medium,
             .level = level,
-            .ranks = {cells->ranks[0], cells->ranks[1]},
+            .ranks = {sites->ranks[0], sites->ranks[1]},
             .units = {units[0], units[1]},
         };
     }
@@ -178,42 +178,43 @@ static void add_cells(struct cells *cells, int spans_nodes, enum pcoll_level lev
 
 static int add_levels(hwloc_topology_t topology, void *argument)
 {
-    struct cells *cells = argument;
+    struct sites *sites = argument;
     int units[2];
 
     for (int level = PCOLL_LEVEL_SAME_CACHE; level <= PCOLL_LEVEL_OTHER_SOCKET; level++)
         if (places_find(topology, (enum pcoll_level)level, units))
-            add_cells(cells, 0, (enum pcoll_level)level, units);
+            add_sites(sites, 0, (enum pcoll_level)level, units);
     return 1;
 }
 
-/* Only there is the machine known; the medium is a pointer, which others have their own of. */
-static void share_cells(struct cells *cells)
+/* Only ranks[0] knows the machine, so it broadcasts the sites. Each rank sets the pointers to
+ * media, which differ between processes. */
+static void share_sites(struct sites *sites)
 {
-    tune_bcast(&cells->count, sizeof(cells->count), cells->ranks[0], MPI_COMM_WORLD);
-    tune_bcast(cells->list, cells->count * (int)sizeof(*cells->list), cells->ranks[0],
+    tune_bcast(&sites->count, sizeof(sites->count), sites->ranks[0], MPI_COMM_WORLD);
+    tune_bcast(sites->list, sites->count * (int)sizeof(*sites->list), sites->ranks[0],
                MPI_COMM_WORLD);
-    for (int i = 0; i < cells->count; i++)
-        cells->list[i].medium = pcoll_media[cells->list[i].number];
+    for (int i = 0; i < sites->count; i++)
+        sites->list[i].medium = pcoll_media[sites->list[i].number];
 }
 
-int tune_cells(const struct tune_options *options, struct tune_cell *list, int most)
+int tune_sites(const struct tune_options *options, struct tune_site *list, int most)
 {
     static const int anywhere[2] = {-1, -1};
-    struct cells cells = {.options = options, .list = list, .most = most};
+    struct sites sites = {.options = options, .list = list, .most = most};
     const int nranks = count_ranks();
     int rank, *nodes = tune_find_nodes();
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (find_pair(nodes, nranks, 1, cells.ranks)) {
-        if (rank == cells.ranks[0])
-            with_topology(add_levels, &cells);
-        if (rank == cells.ranks[0] && cells.count == 0)
-            add_cells(&cells, 0, PCOLL_LEVEL_ANY, anywhere);
-        share_cells(&cells);
+    if (find_pair(nodes, nranks, 1, sites.ranks)) {
+        if (rank == sites.ranks[0])
+            with_topology(add_levels, &sites);
+        if (rank == sites.ranks[0] && sites.count == 0)
+            add_sites(&sites, 0, PCOLL_LEVEL_ANY, anywhere);
+        share_sites(&sites);
     }
-    if (find_pair(nodes, nranks, 0, cells.ranks))
-        add_cells(&cells, 1, PCOLL_LEVEL_OTHER_HOST, anywhere);
+    if (find_pair(nodes, nranks, 0, sites.ranks))
+        add_sites(&sites, 1, PCOLL_LEVEL_OTHER_HOST, anywhere);
     free(nodes);
-    return cells.count;
+    return sites.count;
 }

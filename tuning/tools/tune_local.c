@@ -1,5 +1,5 @@
 /*
- * What a rank can measure alone: its turn on a core, copies and arithmetic, memory registration.
+ * What a rank measures alone: its turn on a core, copies and arithmetic, memory registration.
  */
 #include "tuning/tools/tune.h"
 
@@ -17,7 +17,7 @@ enum { SAMPLES = 200, HANDOVERS = 25, COPY_BYTES = 64 << 10, BLOCK = 8 };
 #define LONG_REGION ((size_t)1 << 20)
 #define MOST_SECONDS 1.0
 
-/* One sample; negative: it could not be taken. */
+/* One sample; negative if it could not be taken. */
 typedef double measure(void *context);
 
 static void repeat(struct tune_result *result, enum pcoll_parameter parameter, measure *sample,
@@ -36,7 +36,7 @@ static void repeat(struct tune_result *result, enum pcoll_parameter parameter, m
     result->given |= pcoll_parameter_bit(parameter);
 }
 
-/* ---- turn: two threads on one core hand it over to each other ---- */
+/* ---- turn: two threads on one core take turns ---- */
 
 struct handover {
     _Atomic int turn;
@@ -67,7 +67,7 @@ static double measure_turn(void *context)
     pthread_t thread;
     double begin;
 
-    atomic_store(&handover->turn, 1); /* the other one begins, when it is there */
+    atomic_store(&handover->turn, 1); /* the other thread begins once it runs */
     if (pthread_create(&thread, NULL, other_thread, handover) != 0)
         return -1;
     while (atomic_load_explicit(&handover->turn, memory_order_acquire) != 0)
@@ -83,7 +83,7 @@ static double measure_turn(void *context)
 
 struct buffers {
     char *from, *to;
-    MPI_Datatype strided; /* COPY_BYTES in blocks of BLOCK, every second one */
+    MPI_Datatype strided; /* COPY_BYTES in every second block of BLOCK bytes */
 };
 
 static double measure_copy(void *context)
@@ -123,7 +123,7 @@ void tune_host(struct tune_result *result)
     if (tune_sit(handover.unit))
         repeat(result, PCOLL_PARAMETER_TURN, measure_turn, &handover);
     if (buffers.from && buffers.to) {
-        memset(buffers.from, 1, 2 * COPY_BYTES); /* else all of it is one page of zeros */
+        memset(buffers.from, 1, 2 * COPY_BYTES); /* otherwise all of it is one page of zeros */
         MPI_Type_vector(COPY_BYTES / BLOCK, BLOCK, 2 * BLOCK, MPI_BYTE, &buffers.strided);
         MPI_Type_commit(&buffers.strided);
         repeat(result, PCOLL_PARAMETER_COPY, measure_copy, &buffers);
@@ -143,7 +143,7 @@ struct registrar {
     const struct pcoll_bootstrap *bootstrap;
 };
 
-/* Of memory that the network has not seen; us, or negative. */
+/* Registers memory that the network has not seen; in us, or negative. */
 static double register_once(const struct registrar *registrar, size_t bytes)
 {
     struct pcoll_ofi_region region = {0};

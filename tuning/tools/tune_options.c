@@ -12,26 +12,29 @@
 #define QUICK_SECONDS 15
 
 static const char help[] =
-    "usage: mpiexec -n N pcoll-tune [options]   two ranks or more\n"
-    "  -o, --output=FILE   the tuning table (standard output)\n"
-    "  --quick             15 seconds of measurements in place of 60\n"
-    "  --seconds=S         so many, at most; 0: the base table's parameters stay\n"
-    "  --media=A,B         only these; a wrong name gets a list\n"
-    "  --provider=NAME     of libfabric (MPIR_CVAR_COLL_OFFLOAD_PROVIDER, FI_PROVIDER)\n"
-    "  --interface=NAME    its domain, network interface or address\n"
+    "usage: mpiexec -n N pcoll-tune [options]   (two ranks or more)\n"
+    "Measure this machine and write its tuning table. Defaults are in parentheses.\n"
+    "\n"
+    "  -o, --output=FILE   where to write the table (standard output)\n"
+    "  --quick             measure for 15 seconds instead of 60\n"
+    "  --seconds=S         measure for at most S seconds; 0: keep the base table's parameters\n"
+    "  --media=A,B         measure only these media (all)\n"
+    "  --provider=NAME     libfabric provider (MPIR_CVAR_COLL_OFFLOAD_PROVIDER, FI_PROVIDER)\n"
+    "  --interface=NAME    domain, network interface or address of the provider\n"
     "                      (MPIR_CVAR_COLL_OFFLOAD_INTERFACE)\n"
-    "  --base=FILE         table that holds what is not measured, and rules (built-in)\n"
-    "  --correct           then run every candidate on all ranks; the table gets what the\n"
-    "                      model is off by for this number of ranks and nodes\n"
+    "  --base=FILE         table with rules and with what is not measured (built-in)\n"
+    "  --correct           then run every candidate on all ranks, and add to the table how far\n"
+    "                      the model is off for this number of ranks and nodes\n"
     "  --judge=FILE        measure nothing; run every candidate, and write how well the base\n"
     "                      table predicts and chooses: a line of JSON for each call\n"
-    "  --sizes=LIST        bytes to run them at, rising, with K or M; those beyond 16M, of an\n"
-    "                      allgather 16M for all ranks together, are left out\n"
-    "  --algorithms=LIST   only these\n"
-    "  --plot=DIR          then draw time over size of every candidate there, by gnuplot\n"
-    "Exit status: 0, 1 if it failed, 2 for a bad command line.\n";
+    "  --sizes=LIST        ascending sizes in bytes to run them at, with K or M; sizes beyond\n"
+    "                      16M (allgather: 16M for all ranks together) are left out\n"
+    "  --algorithms=LIST   run only these algorithms (all)\n"
+    "  --plot=DIR          then draw time over size for every candidate into DIR with gnuplot\n"
+    "\n"
+    "Exit status: 0; 1 after a failure; 2 for a bad command line.\n";
 
-/* As given, before it is understood. */
+/* The options as they are given, before they are checked. */
 struct given {
     struct tune_options options;
     struct cli_list sizes;
@@ -71,7 +74,7 @@ static int check_media(const struct cli *cli, const char *list)
     return CLI_GO_ON;
 }
 
-/* Of any collective. */
+/* True for an algorithm of any collective. */
 static int is_algorithm(const char *name)
 {
     for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)

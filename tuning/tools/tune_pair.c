@@ -1,13 +1,13 @@
 /*
  * Two ranks measure a medium.
  *
- * A shot is a probe of some length, bound and ready to start; a round fires a batch of every shot,
- * one after the other, so that a machine that changes its mood does it to all alike.  A parameter
- * is a difference of two shots: what they have in common (start, wait, the answer) falls out.  Each
- * round gives one sample of every parameter.  After a third of the time group and shots are made
- * anew (sittings), as much depends on where memory happens to lie.
+ * A shot is a probe of some length, bound and ready to start. A round fires a batch of every shot,
+ * one after the other, so that a change in the machine's speed affects all of them equally. A
+ * parameter is the difference of two shots, in which their common parts (start, wait, the answer)
+ * cancel. Each round gives one sample of every parameter. After a third of the time the group and
+ * the shots are made again (a sitting), since much depends on where memory happens to lie.
  *
- *   hop   ping        one ring and its answer, halved
+ *   hop   ping        one signal and its answer, halved
  *   o     stream      a further entry in `start`
  *   g     stream      a further entry, until all have been answered
  *   L     hop less the larger of o and g, as the cost model adds one of them for each entry
@@ -19,7 +19,7 @@
 #include "tuning/tools/tune.h"
 
 #include "algorithms/lower/lower.h"
-#include "algorithms/topology.h"
+#include "algorithms/plan/topology.h"
 #include "offload/medium.h"
 #include "tuning/tools/probes.h"
 
@@ -59,8 +59,8 @@ enum {
 
 #define BATCH_SECONDS 200e-6
 #define LEAST_PART 0.2
-#define TIGHT 0.02    /* of the value */
-#define TIGHT_US 1e-6 /* where the value is next to nothing */
+#define TIGHT 0.02    /* relative to the value */
+#define TIGHT_US 1e-6 /* for values close to 0 */
 #define FEW 2
 #define MANY_IN_NODE 34 /* entries of a shot */
 #define MANY_BETWEEN 10
@@ -68,17 +68,17 @@ enum {
 #define LONG_IN_NODE (UINT64_C(1) << 20)
 #define SHORT_BETWEEN (UINT64_C(16) << 10)
 #define LONG_BETWEEN (UINT64_C(256) << 10)
-#define SHORT_COPY (UINT64_C(8) << 10) /* communication buffers are no longer than */
+#define SHORT_COPY (UINT64_C(8) << 10) /* the largest communication buffers */
 #define LONG_COPY (UINT64_C(128) << 10)
 #define MOST_BYTES LONG_IN_NODE
 
 struct shot {
-    struct pcoll_plan *plan; /* NULL: the medium cannot do it */
+    struct pcoll_plan *plan; /* NULL: the medium cannot run it */
     struct pcoll_bound *bound;
     struct pcoll_params params;
     uint64_t bytes;
     int batch;
-    double whole, start; /* us of one instance, in the last batch */
+    double whole, start; /* us per instance, in the last batch */
 };
 
 struct pair {
@@ -91,7 +91,7 @@ struct pair {
     int in_node, many;
     struct shot shots[NUM_SHOTS];
     int rounds;
-    double (*samples)[MAX_ROUNDS]; /* of each parameter */
+    double (*samples)[MAX_ROUNDS]; /* for each parameter */
     unsigned given;
     double begin, seconds; /* of all sittings */
     int bar;
@@ -152,7 +152,7 @@ static enum pcoll_result make_plan(const struct pair *pair, enum shot_name name,
     return result;
 }
 
-/* A medium may be unable to hold one more plan: then the shot is left out, on both ranks. */
+/* A medium may be unable to hold one more plan: the shot is then left out, on both ranks. */
 static void load_shots(struct pair *pair)
 {
     for (int i = 0; i < NUM_SHOTS; i++) {
@@ -176,7 +176,7 @@ static void load_shots(struct pair *pair)
 
 static void unload_shots(struct pair *pair)
 {
-    tune_meet(pair->comm); /* the other has seen the last answer */
+    tune_meet(pair->comm); /* the other rank has seen the last answer */
     for (int i = 0; i < NUM_SHOTS; i++) {
         struct shot *shot = &pair->shots[i];
 
@@ -188,7 +188,7 @@ static void unload_shots(struct pair *pair)
     }
 }
 
-/* The peer waits forever for one that failed. */
+/* If a shot fails on one rank, the peer waits forever, so the job ends. */
 static void finish(const struct pair *pair, const struct shot *shot, enum pcoll_result result)
 {
     while (result == PCOLL_PENDING) {
@@ -202,7 +202,7 @@ static void finish(const struct pair *pair, const struct shot *shot, enum pcoll_
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* The time that starts take is taken of streams only: looking at the clock takes time as well. */
+/* The time in starts is taken for streams only, since reading the clock takes time as well. */
 static void fire(const struct pair *pair, enum shot_name name, struct shot *shot)
 {
     const int looks = name == STREAM_FEW || name == STREAM_MANY;
@@ -220,7 +220,7 @@ static void fire(const struct pair *pair, enum shot_name name, struct shot *shot
     shot->start = started / shot->batch * 1e6;
 }
 
-/* So many instances in a batch that it lasts BATCH_SECONDS. */
+/* Chooses the number of instances per batch so that a batch lasts BATCH_SECONDS. */
 static void calibrate(struct pair *pair)
 {
     int batches[NUM_SHOTS];
@@ -249,7 +249,7 @@ static void take(struct pair *pair, enum pcoll_parameter parameter, double sampl
     pair->given |= pcoll_parameter_bit(parameter);
 }
 
-/* What one further entry, or byte, takes; us. */
+/* The time of one further entry or byte, in us. */
 static double slope(const struct pair *pair, enum shot_name less, enum shot_name more,
                     double further)
 {
@@ -324,7 +324,7 @@ static int all_tight(const struct pair *pair)
     return 1;
 }
 
-/* Rank 0 prints as much of the bar as the time that has gone. */
+/* Rank 0 extends the bar in proportion to the elapsed time. */
 static void draw_bar(struct pair *pair, double part)
 {
     for (; pair->bar < BAR && pair->bar < part * BAR; pair->bar++)
@@ -332,7 +332,7 @@ static void draw_bar(struct pair *pair, double part)
     fflush(stderr);
 }
 
-/* Until all intervals are tight, but for a part of the time at least. */
+/* Continue until all intervals are tight, and at least for a part of the time. */
 static int goes_on(struct pair *pair, double begin, double seconds)
 {
     const double gone = tune_now() - begin;
@@ -365,7 +365,7 @@ static void sit_down(struct pair *pair, struct tune_result *result)
             result->estimates[i] = estimate_parameter(pair, i);
 }
 
-/* The group's memory differs from sitting to sitting. */
+/* A sitting has a group of its own, since the group's memory lies elsewhere each time. */
 static enum pcoll_result sit(struct pair *pair, struct tune_result *result)
 {
     const enum pcoll_result opened = pair->medium->group_create(&pair->bootstrap, &pair->group);
@@ -450,7 +450,8 @@ enum pcoll_result tune_pair(MPI_Comm *comm, const struct pcoll_medium *medium,
 
     pair.many = pair.in_node ? MANY_IN_NODE : MANY_BETWEEN;
     if (!options->media && medium->traits & PCOLL_RUNS_BY_ITSELF)
-        pair.bootstrap.report = say_nothing; /* few networks have it */
+        pair.bootstrap.report = say_nothing; /* most networks cannot run it, which needs no
+                                              * message */
     measured = prepare(&pair);
     if (measured == PCOLL_OK)
         measured = sit_often(&pair, result);

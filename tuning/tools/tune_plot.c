@@ -1,5 +1,5 @@
 /*
- * pcoll-tune --plot: races at several sizes, to be seen beside what the model predicts and chooses.
+ * pcoll-tune --plot: races at several sizes, drawn beside what the model predicts and chooses.
  */
 #include "tuning/tools/tune.h"
 

@@ -1,15 +1,15 @@
 /*
  * A race: all ranks run every candidate for one call, in turns.
  *
- * All are bound at once; each round gives one sample of each, so that a machine that changes its
- * mood does it to all alike.  A sample is a batch of starts and waits, begun together; it takes as
- * long as on the rank where it takes longest.  After some rounds all is bound anew, to other memory
- * (a sitting), as much depends on where memory happens to lie.
+ * All candidates are bound at once. Each round gives one sample of each, so that a change in the
+ * machine's speed affects all of them equally. A sample is a batch of starts and waits that all
+ * ranks begin together; its time is that of the slowest rank. After some rounds all candidates are
+ * bound again, to other memory (a sitting), since much depends on where memory happens to lie.
  */
 #include "tuning/tools/tune.h"
 
 #include "algorithms/lower/lower.h"
-#include "algorithms/topology.h"
+#include "algorithms/plan/topology.h"
 #include "offload/media.h"
 #include "tuning/choose.h"
 
@@ -23,10 +23,10 @@
 enum { SITTINGS = 3, ROUNDS = 5, FEWEST_ROUNDS = 2, MAX_BATCH = 1000, SPINS = 1000 };
 
 #define BATCH_US 3e3
-#define CROWDED_BATCH_US 1e4 /* some of the scheduler's time slices */
-#define RUNNER_US 2e5        /* then FEWEST_ROUNDS of one sitting are enough */
-#define HOPELESS 2           /* so many times the best: likewise */
-#define ALIKE 1.25           /* so many times the fastest sample, the slowest */
+#define CROWDED_BATCH_US 1e4 /* several of the scheduler's time slices */
+#define RUNNER_US 2e5        /* beyond this, FEWEST_ROUNDS of one sitting are enough */
+#define HOPELESS 2           /* the same if a candidate takes this many times as long as the best */
+#define ALIKE 1.25           /* the slowest sample over the fastest */
 
 struct tune_stage {
     MPI_Comm comm;
@@ -35,16 +35,16 @@ struct tune_stage {
     struct pcoll_topology *topology;
     struct pcoll_group *group;
     struct pcoll_caps caps;
-    const struct pcoll_table *table; /* rank 0 */
+    const struct pcoll_table *table; /* on rank 0 */
     int is_crowded;
 };
 
 struct lane {
     struct pcoll_plan *plan;
-    struct pcoll_bound *bound; /* NULL: the medium cannot hold it, on all ranks */
+    struct pcoll_bound *bound; /* NULL: the medium cannot hold the plan, on all ranks */
     int times, nsamples, nsittings;
-    int is_done; /* with this sitting */
-    int is_out;  /* of all others as well */
+    int is_done; /* in this sitting */
+    int is_out;  /* in all later sittings as well */
     double samples[ROUNDS], spent;
     struct estimate sittings[SITTINGS];
 };
@@ -65,7 +65,7 @@ static void set_caps(struct tune_stage *stage)
                          stage->medium->max_slots);
 }
 
-/* As MPI_Barrier_init and its kin, but no medium that wants lowered plans. */
+/* As MPI_Barrier_init and its counterparts do, but without media that need lowered plans. */
 static enum pcoll_result open_group(struct tune_stage *stage, int nnodes)
 {
     enum pcoll_result result = PCOLL_OK;
@@ -84,8 +84,8 @@ static enum pcoll_result open_group(struct tune_stage *stage, int nnodes)
                               : result;
 }
 
-/* Two ranks on one core for a moment are a measurement forever: a core for each on one node, if
- * there are enough and the launcher has not seated them. */
+/* If two ranks share a core for a moment, that falsifies a measurement for good: on one node each
+ * rank is bound to a core, if there are enough and the launcher has not bound the ranks. */
 static void take_localities(const struct tune_stage *stage)
 {
     cpu_set_t all;
@@ -101,7 +101,7 @@ static void take_localities(const struct tune_stage *stage)
     tune_sit(unit);
 }
 
-/* How far the ranks of a node are from each other, as they sit now. */
+/* The distance between the ranks of a node, as they are bound now. */
 static void find_level(struct tune_stage *stage)
 {
     const int nranks = stage->bootstrap.nranks;
@@ -185,7 +185,7 @@ static void play(const struct tune_stage *stage, struct pcoll_bound *bound, int 
     }
 }
 
-/* us of one instance on the rank where it takes longest; the same on all. */
+/* us per instance on the slowest rank; the same on all ranks. */
 static double time_batch(const struct tune_stage *stage, struct pcoll_bound *bound, int times)
 {
     MPI_Request request;
@@ -216,7 +216,7 @@ static void bind_lane(const struct tune_stage *stage, const struct tune_runner *
     lane->is_done = lane->is_out = result != PCOLL_OK;
 }
 
-/* How many starts make a batch. */
+/* Chooses the number of starts per batch. */
 static void warm_up(const struct tune_stage *stage, struct lane *lane)
 {
     const double batch = stage->is_crowded ? CROWDED_BATCH_US : BATCH_US;
@@ -227,8 +227,8 @@ static void warm_up(const struct tune_stage *stage, struct lane *lane)
     lane->times = (int)fmax(1, fmin(MAX_BATCH, batch / fmax(one, 1e-3)));
 }
 
-/* All ranks see the same samples, so they agree.  Few samples are enough only where they are alike:
- * a network may stall for longer than all else takes. */
+/* All ranks see the same samples, so they agree. A few samples suffice only if they are similar: a
+ * network may stall for longer than everything else takes. */
 static void judge_lane(struct lane *lane, double best)
 {
     double sorted[ROUNDS];
@@ -265,7 +265,7 @@ static void run_rounds(const struct tune_stage *stage, struct lane *lanes, int c
     }
 }
 
-/* ---- who runs ---- */
+/* ---- the candidates that run ---- */
 
 static void add_choice(struct tune_runner *runners, int *count, const struct pcoll_choice *choice)
 {
@@ -276,7 +276,7 @@ static void add_choice(struct tune_runner *runners, int *count, const struct pco
     runners[(*count)++].predicted = choice->predicted_us;
 }
 
-/* Those of a list of names. */
+/* The candidates in a list of names. */
 static int list_named(const struct tune_stage *stage, const struct pcoll_signature *signature,
                       const char *names, struct tune_runner runners[TUNE_RUNNERS])
 {
@@ -303,7 +303,7 @@ static int list_named(const struct tune_stage *stage, const struct pcoll_signatu
     return count;
 }
 
-/* What `auto` takes, which may be by a rule, then the others. */
+/* What `auto` chooses, which may be by a rule, followed by the others. */
 static int list_all(const struct tune_stage *stage, const struct pcoll_signature *signature,
                     struct tune_runner *runners)
 {
@@ -337,7 +337,8 @@ static int list_runners(const struct tune_stage *stage, const struct pcoll_signa
 
 /* ---- the race ---- */
 
-/* Written, as what nobody has written is one page of zeros, which is always in the cache. */
+/* The memory is written, since unwritten memory is one page of zeros, which is always in the
+ * cache. */
 static void *allocate(uint64_t bytes)
 {
     void *memory = malloc(bytes > 0 ? bytes : 1);
@@ -407,7 +408,7 @@ const char *tune_runner_label(const struct tune_runner *runner)
     return label;
 }
 
-/* How many blocks the longest buffer of any rank holds. */
+/* The number of blocks in the longest buffer of any rank. */
 static uint64_t blocks_of(enum pcoll_coll coll, int nranks)
 {
     const struct pcoll_signature one = {.coll = coll, .nranks = nranks, .bytes = 1};

@@ -1,4 +1,4 @@
-/* Waiting through MPI while the media go on. */
+/* Waiting through MPI while the media progress. */
 #include "tuning/tools/tune.h"
 
 #include "offload/media.h"

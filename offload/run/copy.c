@@ -1,12 +1,13 @@
 /*
- * Copies within mapped memory.  A long copy writes past the cache: it then needs not read the
- * target's lines before it overwrites them, which takes a fifth off the time of 4 MiB here.  The C
- * library does so too, but only beyond most of the cache, as if the copy had the cache for itself.
+ * Copies within mapped memory. A long copy bypasses the cache: it then need not read the target's
+ * lines before it overwrites them, which saves a fifth of the time for 4 MiB on the test machine.
+ * The C library does so too, but only for sizes close to that of the cache, as if the copy had the
+ * cache to itself.
  */
 #include <stdint.h>
 #include <string.h>
 
-#include "offload/shm/state.h"
+#include "offload/run/run.h"
 
 #define LONG_COPY ((size_t)1 << 20)
 
@@ -15,20 +16,20 @@
 
 static void stream_line(char *to, const char *from)
 {
-    for (int i = 0; i < PCOLL_SHM_LINE; i += 16)
+    for (int i = 0; i < PCOLL_LINE_BYTES; i += 16)
         _mm_stream_si128((__m128i *)(void *)(to + i),
                          _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
 }
 
 static void copy_long(char *to, const char *from, size_t bytes)
 {
-    size_t head = (size_t)(-(uintptr_t)to % PCOLL_SHM_LINE);
-    size_t lines = (bytes - head) / PCOLL_SHM_LINE;
+    size_t head = (size_t)(-(uintptr_t)to % PCOLL_LINE_BYTES);
+    size_t lines = (bytes - head) / PCOLL_LINE_BYTES;
 
     memcpy(to, from, head);
     for (size_t i = 0; i < lines; i++)
-        stream_line(to + head + i * PCOLL_SHM_LINE, from + head + i * PCOLL_SHM_LINE);
-    head += lines * PCOLL_SHM_LINE;
+        stream_line(to + head + i * PCOLL_LINE_BYTES, from + head + i * PCOLL_LINE_BYTES);
+    head += lines * PCOLL_LINE_BYTES;
     memcpy(to + head, from + head, bytes - head);
     _mm_sfence();
 }
@@ -39,7 +40,7 @@ static void copy_long(char *to, const char *from, size_t bytes)
 }
 #endif
 
-void pcoll_shm_copy(void *to, const void *from, size_t bytes)
+void pcoll_copy(void *to, const void *from, size_t bytes)
 {
     if (bytes >= LONG_COPY)
         copy_long(to, from, bytes);

@@ -1,0 +1,28 @@
+/*
+ * How a message is cut: into segments, which follow each other on one path, and lanes, which take
+ * several paths at the same time.
+ */
+#ifndef PCOLL_SEGMENT_H
+#define PCOLL_SEGMENT_H
+
+#include "algorithms/algorithm.h"
+
+/* Bytes [first, first + count) of a message that is cut into `nsegments` nearly equal parts. */
+struct pcoll_segment {
+    uint64_t first, count;
+};
+
+/* The number of segments of at most `segment` bytes (0: `fallback`) in a message of bytes > 0. It
+ * does not exceed PCOLL_MAX_SEGMENTS, however small the requested segments are. */
+#define PCOLL_MAX_SEGMENTS 4096
+uint64_t pcoll_segment_count(uint64_t bytes, uint64_t segment, uint64_t fallback);
+
+struct pcoll_segment pcoll_segment_of(uint64_t bytes, uint64_t nsegments, uint64_t i);
+
+/* The number of lanes that stripe blocks of `bytes` bytes over the rails of `params`. */
+int pcoll_lanes(const struct pcoll_params *params, uint64_t bytes);
+
+/* Put the entries from `first` on, which belong to one lane, on its rail. */
+void pcoll_lane_rail(struct pcoll_plan *plan, int first, int rail);
+
+#endif /* PCOLL_SEGMENT_H */

@@ -1,0 +1,87 @@
+/* The k-nomial tree and the cost of sending a message down it; the contract is in shape/tree.h. */
+#include "algorithms/shape/tree.h"
+
+#include <assert.h>
+
+#include "algorithms/number.h"
+
+/* The place value radix^j of the lowest nonzero digit of v; for 0, the first place value beyond all
+ * ranks. */
+static int64_t lowest_place(struct pcoll_tree tree, int v)
+{
+    int64_t place = 1;
+
+    while (place < tree.nranks && (v / place) % tree.radix == 0)
+        place *= tree.radix;
+    return place;
+}
+
+int pcoll_tree_parent(struct pcoll_tree tree, int v)
+{
+    int64_t place = lowest_place(tree, v);
+
+    return v == 0 ? PCOLL_NONE : (int)(v - (v / place) % tree.radix * place);
+}
+
+int pcoll_tree_nchildren(struct pcoll_tree tree, int v)
+{
+    int n = 0;
+
+    for (int64_t place = lowest_place(tree, v) / tree.radix; place >= 1; place /= tree.radix) {
+        int64_t fit = (tree.nranks - 1 - v) / place;
+
+        n += (int)(fit < tree.radix - 1 ? fit : tree.radix - 1);
+    }
+    return n;
+}
+
+int pcoll_tree_child(struct pcoll_tree tree, int v, int i)
+{
+    for (int64_t place = lowest_place(tree, v) / tree.radix; place >= 1; place /= tree.radix) {
+        int64_t fit = (tree.nranks - 1 - v) / place;
+        int here = (int)(fit < tree.radix - 1 ? fit : tree.radix - 1);
+
+        if (i < here)
+            return (int)(v + (i + 1) * place);
+        i -= here;
+    }
+    assert(0 && "no such child");
+    return PCOLL_NONE;
+}
+
+int pcoll_tree_depth(struct pcoll_tree tree)
+{
+    return pcoll_log_ceil(tree.nranks, tree.radix);
+}
+
+/* The time from a rank that has the message to the last of the radix^depth ranks that it leads. A
+ * child of the first digit begins with one digit less when the last child of that digit has the
+ * message; or, if the port is the limit, the rank itself continues. */
+static double cost_of_full(struct pcoll_hop hop, double radix, int depth)
+{
+    double others = (radix - 2) * hop.gap, next = hop.first > hop.gap ? hop.first : hop.gap;
+
+    return depth == 0 ? 0 : others + hop.first + (depth - 1) * (others + next);
+}
+
+/* c children of the first digit; the last of them leads the remaining ranks. */
+double pcoll_cost_knomial(struct pcoll_tree tree, struct pcoll_hop hop)
+{
+    int64_t n = tree.nranks, radix = tree.radix;
+    double full, most, last;
+    int64_t place = 1, c;
+    int depth = 0;
+
+    if (n <= 1)
+        return 0;
+    for (; place * radix < n; place *= radix)
+        depth++;
+    c = (n - 1) / place;
+    full = cost_of_full(hop, (double)radix, depth);
+    most = depth > 0 ? (double)c * hop.gap + full : 0;
+    if (c > 1 && (double)(c - 2) * hop.gap + hop.first + full > most)
+        most = (double)(c - 2) * hop.gap + hop.first + full;
+    last = (double)(c - 1) * hop.gap + hop.first +
+           pcoll_cost_knomial((struct pcoll_tree){(int)(n - c * place), tree.radix}, hop);
+    return last > most ? last : most;
+}

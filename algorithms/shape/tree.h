@@ -1,0 +1,27 @@
+/*
+ * The k-nomial tree.
+ */
+#ifndef PCOLL_TREE_H
+#define PCOLL_TREE_H
+
+#include "algorithms/cost.h"
+
+/*
+ * The k-nomial tree over ranks 0 .. nranks - 1, rooted at 0. In base `radix`, the parent of v is v
+ * with its lowest nonzero digit set to zero. radix >= nranks gives a star. Children come in the
+ * order of decreasing subtree size.
+ */
+struct pcoll_tree {
+    int nranks, radix;
+};
+
+int pcoll_tree_parent(struct pcoll_tree tree, int v); /* PCOLL_NONE for 0 */
+int pcoll_tree_nchildren(struct pcoll_tree tree, int v);
+int pcoll_tree_child(struct pcoll_tree tree, int v, int i); /* 0 <= i < nchildren */
+int pcoll_tree_depth(struct pcoll_tree tree);
+
+/* The time until the last rank of the tree has a message that each rank sends to its children with
+ * such hops, in their order. */
+double pcoll_cost_knomial(struct pcoll_tree tree, struct pcoll_hop hop);
+
+#endif /* PCOLL_TREE_H */

@@ -1,0 +1,46 @@
+/*
+ * The ranks as hierarchical algorithms see them: in teams.
+ */
+#ifndef PCOLL_TEAMS_H
+#define PCOLL_TEAMS_H
+
+#include "algorithms/plan/topology.h"
+
+/*
+ * The ranks in teams. With several nodes, one of which has several ranks, a team is a node;
+ * otherwise every rank is a team of its own, and a hierarchical algorithm is the same as its flat
+ * form. Member 0 leads the team. A root leads its own team, which is team 0.
+ *
+ *      nodes {0 2} {1 3 4}, root 3:   team 0: 3 1 4   team 1: 0 2
+ */
+struct pcoll_teams {
+    const struct pcoll_topology *topology; /* NULL: each rank is a team of its own */
+    int nranks, root;                      /* root PCOLL_NONE: the collective has no root */
+    int count;
+};
+
+struct pcoll_teams pcoll_teams_of(const struct pcoll_signature *signature);
+
+int pcoll_team_size(const struct pcoll_teams *teams, int team);
+int pcoll_team_rank(const struct pcoll_teams *teams, int team, int member);
+int pcoll_team_of(const struct pcoll_teams *teams, int rank);     /* the team of the rank */
+int pcoll_team_member(const struct pcoll_teams *teams, int rank); /* the rank's number in its
+                                                                   * team */
+
+/* All ranks in a row, team by team. pcoll_team_place of team `count` is nranks. */
+int pcoll_team_place(const struct pcoll_teams *teams, int team); /* of the team's leader */
+int pcoll_teams_rank(const struct pcoll_teams *teams, int place);
+int pcoll_teams_place(const struct pcoll_teams *teams, int rank);
+
+/* Consecutive ranks at consecutive places: rank + i is at place + i, i < count. */
+struct pcoll_sequence {
+    int place, rank, count;
+};
+
+/* The longest sequence that begins at `place` and ends before `end`, place < end. */
+struct pcoll_sequence pcoll_teams_sequence(const struct pcoll_teams *teams, int place, int end);
+
+/* The longest beginning of the sequence in which `rank` is alone or does not occur. */
+struct pcoll_sequence pcoll_sequence_apart(struct pcoll_sequence run, int rank);
+
+#endif /* PCOLL_TEAMS_H */

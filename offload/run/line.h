@@ -1,0 +1,67 @@
+/*
+ * A counter in memory that several ranks map: a cache line, which also holds its cell.
+ */
+#ifndef PCOLL_LINE_H
+#define PCOLL_LINE_H
+
+#include <stdatomic.h>
+
+#include "algorithms/plan/plan.h"
+
+#define PCOLL_LINE_BYTES 64 /* size of a cache line */
+
+/* A polling rank reads only `value`. */
+struct pcoll_line {
+    _Atomic uint64_t value;
+    _Atomic uint32_t signalers; /* number of ranks whose plans signal here; constant once bound */
+    _Atomic uint32_t sleepers;  /* number of ranks that sleep on value (futex) */
+    unsigned char cell[PCOLL_CELL_BYTES];
+};
+
+_Static_assert(sizeof(struct pcoll_line) == PCOLL_LINE_BYTES, "a counter fills its cache line");
+
+/* A counter that this rank signals. */
+struct pcoll_target {
+    struct pcoll_line *line;
+    uint64_t signaled; /* the counter's value, as long as no other rank signals it */
+    int alone;         /* no other rank signals it */
+};
+
+static inline void pcoll_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* The futex word is the half of the counter that changes with every signal. */
+static inline uint32_t *pcoll_futex_word(struct pcoll_line *line)
+{
+    uint32_t *halves = (uint32_t *)(void *)&line->value;
+
+    return halves + (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
+
+/* Wake all ranks that sleep on the counter. */
+void pcoll_wake(struct pcoll_line *line);
+
+/* If no other rank signals the counter, a store needs no lock. It does not look for sleepers
+ * either, since that would wait for the line to arrive; sleepers wake up by themselves soon enough
+ * (see pcoll_run_rest). */
+static inline void pcoll_signal(struct pcoll_target *target, uint64_t add)
+{
+    struct pcoll_line *line = target->line;
+
+    if (target->alone) {
+        target->signaled += add;
+        atomic_store_explicit(&line->value, target->signaled, memory_order_release);
+        return;
+    }
+    atomic_fetch_add_explicit(&line->value, add, memory_order_seq_cst);
+    if (__builtin_expect(atomic_load_explicit(&line->sleepers, memory_order_relaxed) != 0, 0))
+        pcoll_wake(line);
+}
+
+#endif /* PCOLL_LINE_H */

@@ -1,0 +1,277 @@
+/* Mutants that no test can catch; the contract is in mutant.h. */
+#include "test/unit/mutant.h"
+
+#include <assert.h>
+#include <string.h>
+
+const char *const mutant_kind_names[MUTANT_NUM_KINDS] = {"entry dropped", "threshold lowered",
+                                                         "second bank removed", "order withdrawn"};
+
+/* Why a plan is still right without what was removed. Fields that are 0 match everything. */
+struct excuse {
+    enum mutant_kind kind;
+    enum pcoll_coll coll;
+    const char *algorithm;
+    unsigned paths; /* bits; 0: all */
+    unsigned ops;   /* bits */
+    int most_ranks;
+    int cut;   /* the message is cut into segments */
+    int gated; /* each slot of the ring is waited for separately: the message is cut, or the ring
+                * has two slots */
+    int lowered;
+    int pipelined; /* ordered, with all instances on the same counters */
+    int lanes;     /* that counter triggers several lanes to the peer */
+    const char *reason;
+};
+
+#define BIT(x) (1u << (x))
+
+static const struct excuse excuses[] = {
+    {.kind = MUTANT_COLLAPSE,
+     .coll = PCOLL_BARRIER,
+     .reason =
+         "a rank that signals for the next barrier has completed this one, so all have started it"},
+    {.kind = MUTANT_COLLAPSE,
+     .coll = PCOLL_ALLGATHER,
+     .paths = BIT(PCOLL_PATH_USER),
+     .most_ranks = 3,
+     .reason = "with one partner a round, its next 'ready' says that it has all of this instance"},
+    {.kind = MUTANT_COLLAPSE,
+     .coll = PCOLL_BCAST,
+     .gated = 1,
+     .reason = "with a gate at every slot, a ring of the slots of one instance is enough"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_BARRIER,
+     .algorithm = "dissemination",
+     .ops = BIT(PCOLL_OP_ADD),
+     .reason = "N is not a power of the radix: messages of two rounds tell of the same rank"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_BCAST,
+     .algorithm = "eager",
+     .ops = BIT(PCOLL_OP_COPY),
+     .reason = "the own copy does not need the children's credit"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_BCAST,
+     .algorithm = "eager",
+     .ops = BIT(PCOLL_OP_ADD),
+     .reason = "puts that are done have passed the gate"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_BCAST,
+     .algorithm = "eager",
+     .ops = BIT(PCOLL_OP_PUT),
+     .cut = 1,
+     .reason = "an earlier instance on this half waited for the same credit"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_BCAST,
+     .ops = BIT(PCOLL_OP_PUT),
+     .pipelined = 1,
+     .lanes = 1,
+     .reason = "a child is ready for all its lanes at once: without one 'ready' there is another"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_BCAST,
+     .ops = BIT(PCOLL_OP_GET),
+     .cut = 1,
+     .pipelined = 1,
+     .reason =
+         "all reads weigh less than one announcement, and the last is not done before itself"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_BCAST,
+     .algorithm = "scatter_ring",
+     .ops = BIT(PCOLL_OP_PUT),
+     .reason = "v is odd: what its parent, v - 1, scatters comes before what it passes on"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .paths = BIT(PCOLL_PATH_USER),
+     .ops = BIT(PCOLL_OP_GET) | BIT(PCOLL_OP_PUT),
+     .reason =
+         "the peer's later message, or its block when it arrives, also says that it is ready"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .algorithm = "butterfly",
+     .paths = BIT(PCOLL_PATH_TEMP),
+     .ops = BIT(PCOLL_OP_COPY),
+     .reason = "the copied blocks have arrived in the other rounds"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .algorithm = "bruck",
+     .ops = BIT(PCOLL_OP_COPY),
+     .reason = "the copied blocks have arrived in the rounds before the last"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .algorithm = "bruck",
+     .ops = BIT(PCOLL_OP_PUT),
+     .most_ranks = 3,
+     .reason = "N is not a power of two: the last round sends blocks that were there before"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .algorithm = "direct",
+     .ops = BIT(PCOLL_OP_COPY),
+     .reason = "the copy of the rank's own block waits only to let the messages go first"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .algorithm = "ring",
+     .ops = BIT(PCOLL_OP_COPY),
+     .reason =
+         "the copy of the rank's own block waits only to have its data in the cache for the put"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_BARRIER,
+     .ops = BIT(PCOLL_OP_ADD),
+     .lowered = 1,
+     .reason = "what the gate waits for, others wait for before the instance can complete"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .ops = BIT(PCOLL_OP_ADD),
+     .lowered = 1,
+     .reason = "what the gate waits for, others wait for before the instance can complete"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_BCAST,
+     .ops = BIT(PCOLL_OP_ADD),
+     .lowered = 1,
+     .reason = "the last add by that counter waits for all that this one does"},
+    {.kind = MUTANT_COLLAPSE,
+     .coll = PCOLL_ALLGATHER,
+     .paths = BIT(PCOLL_PATH_USER),
+     .lowered = 1,
+     .reason = "signals of different rounds, and so of different ranks, have their own counters"},
+};
+
+enum { NEXCUSES = sizeof(excuses) / sizeof(excuses[0]) };
+
+static const struct pcoll_entry *entry_of(const struct mutant *m)
+{
+    return &m->job->plans[m->rank]->entries[m->entry];
+}
+
+/* --- equivalent plans --- */
+
+enum { WINDOW = 4096 };
+
+/* Mark the values that `value` can reach whether or not `add` arrives. */
+static void spread(char *reachable, uint64_t add)
+{
+    for (uint64_t v = WINDOW; v-- > add;)
+        reachable[v] |= reachable[v - add];
+}
+
+/* Mark all sums of one cycle's signals on that counter. */
+static void spread_cycle(const struct job *job, int rank, int counter, char *reachable)
+{
+    for (int r = 0; r < job->signature.nranks; r++)
+        for (int i = 0; i < job->plans[r]->nentries; i++) {
+            const struct pcoll_entry *entry = &job->plans[r]->entries[i];
+
+            if (r == rank && entry->done == counter)
+                spread(reachable, entry->done_add);
+            if (entry->peer == rank && entry->peer_counter == counter)
+                spread(reachable, entry->peer_add);
+        }
+}
+
+/* True if the counter can ever be one below the threshold. Peers may be a cycle ahead; signals of
+ * earlier cycles are complete if the thresholds of this cycle wait for everything that arrives. */
+static int one_less_is_reachable(const struct mutant *m)
+{
+    const struct pcoll_plan *plan = m->job->plans[m->rank];
+    const int counter = entry_of(m)->trigger;
+    static char reachable[WINDOW];
+    uint64_t highest = 0;
+
+    for (int i = 0; i < plan->nentries; i++)
+        if (plan->entries[i].trigger == counter && plan->entries[i].threshold > highest)
+            highest = plan->entries[i].threshold;
+    if (highest < plan->gain[counter] || plan->gain[counter] >= WINDOW)
+        return 1;
+    memset(reachable, 0, sizeof(reachable));
+    reachable[0] = 1;
+    spread_cycle(m->job, m->rank, counter, reachable);
+    spread_cycle(m->job, m->rank, counter, reachable);
+    return reachable[entry_of(m)->threshold - 1];
+}
+
+/* A WAIT is redundant if another entry of the phase waits for at least the same value. */
+static int wait_is_redundant(const struct mutant *m)
+{
+    const struct pcoll_plan *plan = m->job->plans[m->rank];
+
+    if (entry_of(m)->op != PCOLL_OP_WAIT)
+        return 0;
+    for (int p = 0; p < plan->nphases; p++) {
+        const int first = plan->phases[p].first, end = first + plan->phases[p].count;
+
+        for (int i = first; m->entry >= first && m->entry < end && i < end; i++)
+            if (i != m->entry && plan->entries[i].trigger == entry_of(m)->trigger &&
+                plan->entries[i].threshold >= entry_of(m)->threshold)
+                return 1;
+    }
+    return 0;
+}
+
+/* In an ordered plan it fires after the preceding entry on the same trigger, which waits for at
+ * least the same value. */
+static int stands_in_line(const struct mutant *m)
+{
+    const struct pcoll_plan *plan = m->job->plans[m->rank];
+    const struct pcoll_entry *entry = entry_of(m);
+
+    for (int p = 0; p < plan->nphases; p++)
+        if (plan->phases[p].first == m->entry)
+            return 0;
+    return plan->ordered && entry[-1].trigger == entry->trigger &&
+           entry[-1].threshold >= entry->threshold;
+}
+
+int mutant_is_same(const struct mutant *m)
+{
+    if (m->kind == MUTANT_LOWER && (!one_less_is_reachable(m) || stands_in_line(m)))
+        return 1;
+    return m->kind <= MUTANT_LOWER && wait_is_redundant(m);
+}
+
+/* True if that counter triggers another put to the same peer on another rail. */
+static int has_lanes(const struct mutant *m)
+{
+    const struct pcoll_plan *plan = m->job->plans[m->rank];
+    const struct pcoll_entry *entry = entry_of(m);
+
+    for (int i = 0; i < plan->nentries; i++) {
+        const struct pcoll_entry *other = &plan->entries[i];
+
+        if (other->op == PCOLL_OP_PUT && other->trigger == entry->trigger &&
+            other->peer == entry->peer && other->rail != entry->rail)
+            return 1;
+    }
+    return 0;
+}
+
+/* --- plans that are right for another reason --- */
+
+int mutant_excuse(const struct mutant *m)
+{
+    const struct pcoll_plan *plan = m->job->plans[0];
+
+    static_assert(NEXCUSES <= (int)MUTANT_MOST_EXCUSES, "more excuses than mutant.h says");
+    for (int i = 0; i < NEXCUSES; i++) {
+        const struct excuse *e = &excuses[i];
+
+        if (e->kind == m->kind && e->coll == plan->signature.coll &&
+            (!e->algorithm || strcmp(e->algorithm, plan->algorithm) == 0) &&
+            (!e->paths || e->paths >> m->job->params.path & 1) &&
+            (!e->ops || e->ops >> entry_of(m)->op & 1) && (!e->cut || m->job->params.segment) &&
+            (!e->gated || m->job->params.segment || m->job->params.slots == 2) &&
+            (!e->lowered || m->job->lowered) && (!e->lanes || has_lanes(m)) &&
+            (!e->pipelined || (plan->ordered && plan->nphases == 1)) &&
+            (!e->most_ranks || plan->signature.nranks <= e->most_ranks))
+            return i;
+    }
+    return -1;
+}
+
+const char *mutant_excuse_text(int excuse)
+{
+    return excuses[excuse].reason;
+}
+
+enum mutant_kind mutant_excuse_kind(int excuse)
+{
+    return excuses[excuse].kind;
+}

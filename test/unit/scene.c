@@ -1,0 +1,97 @@
+/* Scenes on the RMA medium; the contract is in scene.h. */
+#include "test/unit/scene.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "offload/ofi_rma/state.h"
+
+#define LIMIT_SECONDS 300 /* per scene; if one rank fails, the others keep waiting */
+
+const char *scene_interfaces(const struct scene *scene)
+{
+    return scene->interfaces != NULL ? scene->interfaces : "127.0.0.1";
+}
+
+struct pcoll_topology *scene_topology(const struct layout *layout, int nranks)
+{
+    struct pcoll_topology *topology;
+    int node[MEETING_MAX_RANKS];
+
+    for (int r = 0; r < nranks; r++)
+        node[r] = layout->nodes[r] - '0';
+    if (pcoll_topology_create(node, NULL, nranks, &topology) != PCOLL_OK)
+        abort();
+    return topology;
+}
+
+/* Opens the endpoints that the group will use; returns how many could be opened. */
+static int open_weakened(const struct scene *scene, const struct pcoll_bootstrap *bootstrap,
+                         struct pcoll_ofi_endpoint **endpoints)
+{
+    struct pcoll_ofi_options options = {.provider = scene->provider, .event = pcoll_ofi_rma_event};
+    struct pcoll_ofi_interfaces interfaces;
+    int n = 0;
+
+    if (pcoll_ofi_interfaces(bootstrap, &interfaces) != PCOLL_OK)
+        return 0;
+    for (options.interface = interfaces.names[0];
+         n < interfaces.n && pcoll_ofi_open(&options, bootstrap, &endpoints[n]) == PCOLL_OK;
+         options.interface = interfaces.names[n]) {
+        struct pcoll_ofi_endpoint *e = endpoints[n++];
+
+        if (scene->promise != NULL) {
+            e->ordered = scene->promise->ordered;
+            e->stream = scene->promise->stream;
+            e->info->ep_attr->max_msg_size = scene->promise->max_message;
+        }
+    }
+    pcoll_ofi_interfaces_free(&interfaces);
+    return n;
+}
+
+static int rank_main(struct meeting *meeting, int rank, void *argument)
+{
+    struct scene *scene = argument;
+    int wrong = 1;
+    struct pcoll_topology *topology = scene_topology(scene->layout, scene->nranks);
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    struct pcoll_ofi_endpoint *endpoints[PCOLL_OFI_MAX_RAILS + 1];
+    int nendpoints;
+    struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    struct part part = {.medium = &pcoll_medium_ofi_rma,
+                        .rank = rank,
+                        .seed = (unsigned)rank + 1,
+                        .starts = scene->starts};
+
+    alarm(LIMIT_SECONDS);
+    meeting_on_wait = pcoll_medium_ofi_rma.poll;
+    bootstrap.topology = topology;
+    bootstrap.provider = scene->provider;
+    bootstrap.interface = rank == 1 && scene->fewer ? scene->fewer : scene_interfaces(scene);
+    nendpoints = open_weakened(scene, &bootstrap, endpoints);
+    if (nendpoints > 0 && pcoll_medium_ofi_rma.group_create(&bootstrap, &part.group) == PCOLL_OK) {
+        if (scene->promise != NULL && !scene->promise->can_cma)
+            pcoll_ofi_group_of(part.group)->can_cma = 0;
+        wrong = scene->play(scene, meeting, &part);
+    }
+    meeting_barrier(meeting);
+    pcoll_medium_ofi_rma.group_destroy(part.group);
+    meeting_barrier(meeting);
+    pcoll_medium_ofi_rma.finalize();
+    while (nendpoints > 0)
+        pcoll_ofi_close(endpoints[--nendpoints]);
+    pcoll_topology_destroy(topology);
+    return wrong;
+}
+
+int scene_perform(struct scene scene)
+{
+    static _Atomic int *shared;
+
+    if (shared == NULL)
+        shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    scene.starts = shared;
+    return meeting_run_processes(scene.nranks, rank_main, &scene);
+}

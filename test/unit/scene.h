@@ -1,0 +1,46 @@
+/*
+ * A scene on the RMA medium: the ranks are processes on nodes of their own or on the same node,
+ * over a provider that works on one host and may guarantee less than it can do.
+ */
+#ifndef PCOLL_TEST_SCENE_H
+#define PCOLL_TEST_SCENE_H
+
+#include "algorithms/plan/topology.h"
+#include "test/unit/meeting.h"
+#include "test/unit/trial.h"
+
+/* The nodes of up to 8 ranks, one digit for each rank. */
+struct layout {
+    const char *name, *nodes;
+};
+
+/* A provider that guarantees less. */
+struct promise {
+    const char *name;
+    int ordered, stream;
+    size_t max_message;
+    int can_cma;
+};
+
+struct scene {
+    const char *provider, *interfaces;
+    const char *fewer; /* the interfaces of rank 1; NULL: the same */
+    const struct layout *layout;
+    int nranks;
+    int all_sizes; /* otherwise one size of a cell, one above, and one of several segments */
+    int (*play)(struct scene *scene, struct meeting *meeting, struct part *part);
+    const struct promise *promise; /* NULL: what the provider guarantees */
+    _Atomic int *starts;
+};
+
+/* What one more group of the scene needs. Its interfaces are loopback unless the scene names
+ * others, because interfaces of this machine may appear and disappear. `node` has room for all
+ * ranks and outlives the topology. */
+const char *scene_interfaces(const struct scene *scene);
+struct pcoll_topology *scene_topology(const struct layout *layout, int nranks);
+
+/* Plays the scene on all ranks, each with a group in `part`; returns the number of ranks that found
+ * an error. */
+int scene_perform(struct scene scene);
+
+#endif /* PCOLL_TEST_SCENE_H */

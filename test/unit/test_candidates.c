@@ -1,0 +1,149 @@
+/* The list of candidates that were weighed, for users and for pcoll-tune, and a choice in words. */
+#include <string.h>
+
+#include "test/unit/question.h"
+#include "test/unit/tables.h"
+#include "test/unit/tap.h"
+
+struct list {
+    struct pcoll_choice choices[PCOLL_MAX_CANDIDATES];
+    int count;
+};
+
+static struct list candidates_of(const struct question *q)
+{
+    struct list list;
+
+    list.count =
+        pcoll_candidates(q->table, &q->signature, &q->caps, list.choices, PCOLL_MAX_CANDIDATES);
+    return list;
+}
+
+static int is_listed(const struct list *list, const struct pcoll_choice *choice)
+{
+    for (int i = 0; i < list->count; i++)
+        if (pcoll_choice_same(&list->choices[i], choice) &&
+            list->choices[i].predicted_us == choice->predicted_us)
+            return 1;
+    return 0;
+}
+
+/* The list is sorted, holds no pair of algorithm and path twice, and its head is what `choose`
+ * takes. */
+static int is_good_list(struct question *q)
+{
+    const struct list list = candidates_of(q);
+    const struct pcoll_choice *c = list.choices;
+    int good = list.count > 0 && list.count < PCOLL_MAX_CANDIDATES;
+
+    for (int i = 1; i < list.count; i++) {
+        good = good && c[i - 1].predicted_us <= c[i].predicted_us;
+        for (int k = 0; k < i; k++)
+            good =
+                good && (c[k].algorithm != c[i].algorithm || c[k].params.path != c[i].params.path);
+    }
+    question_ask(q);
+    return good && q->choice.predicted_us == c[0].predicted_us && is_listed(&list, &q->choice);
+}
+
+/* The list holds everything that a hint for its algorithm would get. */
+static int has_every_algorithm(struct question q)
+{
+    const struct list list = candidates_of(&q);
+    int good = 1;
+
+    PCOLL_EACH_ALGORITHM (row) {
+        if (row->coll != q.signature.coll)
+            continue;
+        q.hint.algorithm = row->name;
+        question_ask(&q);
+        if (q.result == PCOLL_OK && strcmp(q.choice.reason, "hint") == 0)
+            good = good && is_listed(&list, &q.choice);
+    }
+    return good;
+}
+
+static void test_lists(const struct pcoll_table *table)
+{
+    static const int nranks[] = {2, 5, 8, 64};
+    static const uint64_t bytes[] = {8, 65536, 4 << 20};
+    int good = 1, complete = 1;
+
+    for (int i = 0; i < PCOLL_NUM_COLLS * 4 * 3; i++) {
+        const int n = i / PCOLL_NUM_COLLS;
+        struct question q =
+            question_of(table, (enum pcoll_coll)(i % PCOLL_NUM_COLLS), nranks[n % 4], bytes[n / 4]);
+
+        good = is_good_list(&q) && good;
+        /* below the threshold a hint reaches user buffers where the model does not */
+        if (q.signature.bytes == 0 || q.signature.bytes >= q.caps.user_rma_threshold)
+            complete = has_every_algorithm(q) && complete;
+    }
+    tap_ok(good, "candidates come in order, the choice first");
+    tap_ok(complete, "every algorithm that can run is a candidate");
+}
+
+static int has_path(const struct list *list, const char *algorithm, enum pcoll_path path)
+{
+    for (int i = 0; i < list->count; i++)
+        if (strcmp(list->choices[i].algorithm->name, algorithm) == 0 &&
+            list->choices[i].params.path == path)
+            return 1;
+    return 0;
+}
+
+static void test_both_paths(const struct pcoll_table *table)
+{
+    const struct question q = question_of(table, PCOLL_ALLGATHER, 8, 8192);
+    const struct list list = candidates_of(&q);
+
+    tap_ok(has_path(&list, "direct", PCOLL_PATH_USER) && has_path(&list, "direct", PCOLL_PATH_TEMP),
+           "an algorithm is a candidate with each of its paths");
+}
+
+static void test_room(const struct pcoll_table *table)
+{
+    struct question q = question_of(table, PCOLL_BCAST, 8, 8);
+    struct pcoll_choice one;
+
+    tap_ok(pcoll_candidates(table, &q.signature, &q.caps, &one, 1) == 1,
+           "no more candidates than there is room for");
+    q.caps.medium = "ofi";
+    tap_ok(pcoll_candidates(table, &q.signature, &q.caps, &one, 1) == 0,
+           "no candidate for a medium that the table lacks");
+}
+
+static void test_text(void)
+{
+    struct pcoll_choice choice = {.algorithm = pcoll_algorithm_find(PCOLL_BCAST, "eager"),
+                                  .params = {.radix = 4,
+                                             .segment = 8192,
+                                             .slots = 64,
+                                             .path = PCOLL_PATH_TEMP}},
+                        other = choice;
+    char text[PCOLL_CHOICE_BYTES];
+
+    pcoll_choice_text(&choice, text);
+    tap_ok(strcmp(text, "eager, communication buffers, radix 4, segment 8192, slots 64") == 0,
+           "a choice in words: %s", text);
+    tap_ok(pcoll_choice_same(&choice, &other), "a choice is the same as itself");
+    other.params.segment++;
+    tap_ok(!pcoll_choice_same(&choice, &other), "a choice with another segment differs");
+    choice.algorithm = pcoll_algorithm_find(PCOLL_BARRIER, "butterfly");
+    choice.params = (struct pcoll_params){0};
+    pcoll_choice_text(&choice, text);
+    tap_ok(strcmp(text, "butterfly") == 0, "a choice without parameters: %s", text);
+}
+
+int main(void)
+{
+    struct pcoll_table *even = tables_good("even"), *table = tables_default();
+
+    test_lists(even);
+    test_both_paths(table);
+    test_room(even);
+    test_text();
+    pcoll_table_destroy(even);
+    pcoll_table_destroy(table);
+    return tap_done();
+}

@@ -1,0 +1,164 @@
+/* All ranks refuse, with a message, what the medium whose provider runs plans cannot do. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "offload/ofi_trigger/state.h"
+#include "test/unit/party.h"
+#include "test/unit/refuse.h"
+#include "test/unit/tap.h"
+
+static const struct pcoll_medium *const medium = &pcoll_medium_ofi_trigger;
+
+enum { PATIENCE = 300 }; /* seconds: a hang is a failure */
+
+static int run_refused(struct meeting *meeting, int rank, void *argument)
+{
+    struct party party = {.meeting = meeting, .attendee = {.meeting = meeting, .rank = rank}};
+
+    /* Only one rank has the wrong provider: all must learn of it. */
+    party.bootstrap = meeting_bootstrap(&party.attendee);
+    party.bootstrap.provider = rank == 1 ? argument : "sockets";
+    if (medium->group_create(&party.bootstrap, &party.group) != PCOLL_UNSUPPORTED)
+        return 1;
+    pcoll_medium_ofi_trigger.finalize();
+    return rank == 1 && party.attendee.reports == 0;
+}
+
+static int run_budget(struct meeting *meeting, int rank, void *argument)
+{
+    struct trial t = {.row = pcoll_algorithm_find(PCOLL_BARRIER, "butterfly"), .instances = 20};
+    struct part p, other;
+    struct party party;
+    int wrong;
+
+    /* Only one rank is short of counters, or of works. */
+    if (rank == 2 && argument)
+        pcoll_ofi_trigger_settings.counters = 8;
+    if (rank == 2 && !argument)
+        pcoll_ofi_trigger_settings.works = 7;
+    if (!party_open(&party, meeting, rank) || !party_part(&p, &t, &party) ||
+        !party_part(&other, &t, &party) || part_bind(&p) != PCOLL_OK)
+        return 1;
+    wrong = part_bind(&other) != PCOLL_UNSUPPORTED || (rank == 2 && party.attendee.reports == 0) ||
+            part_run(&p, t.instances);
+    part_unbind(&p);
+    /* When all ranks have left, everything that was taken is available again. */
+    party_leave(&party);
+    if (wrong || part_bind(&other) != PCOLL_OK)
+        return 1;
+    part_unbind(&other);
+    part_fini(&p);
+    part_fini(&other);
+    party_close(&party);
+    return 0;
+}
+
+/* One rank's provider refuses the n-th registration, for every n: no rank has a bound plan until
+ * all registrations are granted. */
+static int run_unregistered(struct meeting *meeting, int rank, void *argument)
+{
+    struct trial t = {
+        .row = pcoll_algorithm_find(PCOLL_BCAST, "binomial_put"), .bytes = 9000, .instances = 3};
+    int is_short = rank == 1, wrong = 0, n = 0;
+    enum pcoll_result result = PCOLL_ERR_SYSTEM;
+    struct party party;
+    struct part p;
+
+    (void)argument;
+    alarm(PATIENCE);
+    if (!party_open(&party, meeting, rank) || !party_part(&p, &t, &party))
+        return 1;
+    while (result == PCOLL_ERR_SYSTEM && ++n < 20) {
+        if (is_short)
+            refuse_begin(trigger_group_of(party.group)->endpoint->domain, n);
+        result = part_bind(&p);
+        if (is_short)
+            refuse_end(trigger_group_of(party.group)->endpoint->domain);
+        wrong |= is_short && refused != (result != PCOLL_OK);
+    }
+    wrong |= is_short && strstr(party.attendee.said, "cannot register") == NULL;
+    if (wrong || result != PCOLL_OK || n < 3 || part_run(&p, t.instances))
+        return 1;
+    part_unbind(&p);
+    part_fini(&p);
+    party_close(&party);
+    return 0;
+}
+
+/* A key that no rank has: the provider reports the error, the plan fails, and no rank hangs. */
+static int run_bad_key(struct meeting *meeting, int rank, void *argument)
+{
+    struct trial t = {.row = pcoll_algorithm_find(PCOLL_BARRIER, "dissemination"), .instances = 1};
+    struct part p;
+    struct party party;
+    int wrong;
+
+    (void)argument;
+    alarm(PATIENCE);
+    if (!party_open(&party, meeting, rank) || !party_part(&p, &t, &party) ||
+        part_bind(&p) != PCOLL_OK)
+        return 1;
+    for (int i = 0; i < p.plan->nentries; i++)
+        trigger_bound_of(p.bound)->works[i].remote.key += 1000000;
+    wrong = part_start(&p) || !part_wait(&p) || strstr(party.attendee.said, " rank ") == NULL ||
+            medium->start(p.bound) != PCOLL_ERR_SYSTEM;
+    part_unbind(&p);
+    part_fini(&p);
+    party_close(&party);
+    return wrong;
+}
+
+static int run_not_lowered(struct meeting *meeting, int rank, void *argument)
+{
+    struct trial t = {.row = pcoll_algorithm_find(PCOLL_BARRIER, "butterfly")};
+    struct part p;
+    struct party party;
+    int wrong;
+
+    (void)argument;
+    if (!party_open(&party, meeting, rank) || !party_part(&p, &t, &party))
+        return 1;
+    p.plan->lowered = rank != 1;
+    wrong = part_bind(&p) != PCOLL_ERR_INVALID;
+    if (rank == 0)
+        pcoll_plan_destroy(p.plan);
+    if (rank == 0)
+        p.plan = NULL;
+    else
+        p.plan->lowered = 1;
+    wrong = wrong || part_bind(&p) != PCOLL_ERR_INVALID;
+    part_fini(&p);
+    party_close(&party);
+    return wrong;
+}
+
+static void check_refusals(void)
+{
+    static char without[] = "tcp;ofi_rxm", unknown[] = "carrier pigeon";
+
+    tap_ok(meeting_run_processes(3, run_refused, without) == 0,
+           "a provider without deferred work is unsupported on all ranks");
+    tap_ok(meeting_run_processes(3, run_refused, unknown) == 0,
+           "an unknown provider is unsupported on all ranks");
+    tap_ok(meeting_run_processes(4, run_budget, without) == 0,
+           "no counters left on one rank is unsupported on all, until some are given back");
+    tap_ok(meeting_run_processes(4, run_budget, NULL) == 0,
+           "no works left on one rank is unsupported on all, likewise");
+    tap_ok(meeting_run_processes(4, run_unregistered, NULL) == 0,
+           "a refused registration on one rank is an error on all, and the next one works");
+    tap_ok(meeting_run_processes(3, run_bad_key, NULL) == 0,
+           "a refused write fails the plan and names the peer");
+    tap_ok(meeting_run_processes(3, run_not_lowered, NULL) == 0,
+           "a plan that is not lowered, or is missing, is an error on all ranks");
+}
+
+int main(void)
+{
+    struct meeting *page = meeting_create(0); /* any shared page will do */
+
+    party_shared = (_Atomic int *)(void *)page;
+    check_refusals();
+    meeting_destroy(page);
+    return tap_done();
+}
