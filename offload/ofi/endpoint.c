@@ -215,6 +215,12 @@ void pcoll_ofi_close(struct pcoll_ofi_endpoint *e)
     destroy(e);
 }
 
+void pcoll_ofi_stop(struct pcoll_ofi_endpoint *e)
+{
+    close_fid(e->ep);
+    e->ep = NULL;
+}
+
 void pcoll_ofi_keep(struct pcoll_ofi_endpoint *e)
 {
     e->refs += !e->kept;

@@ -93,6 +93,10 @@ enum pcoll_result pcoll_ofi_open(const struct pcoll_ofi_options *options,
  * MPI_Finalize). */
 void pcoll_ofi_close(struct pcoll_ofi_endpoint *endpoint);
 
+/* End all communication of the endpoint: the provider neither reads nor writes memory of this
+ * process any more. The endpoint can still be polled and must still be closed. */
+void pcoll_ofi_stop(struct pcoll_ofi_endpoint *endpoint);
+
 /* Postpone the destruction of the endpoint from its last close to pcoll_ofi_close_kept, if that
  * comes later. */
 void pcoll_ofi_keep(struct pcoll_ofi_endpoint *endpoint);

@@ -364,7 +364,7 @@ enum pcoll_result pcoll_trigger_bind(struct pcoll_group *base, const struct pcol
     struct binding b = {.bound = calloc(1, sizeof(*b.bound)), .plan = plan};
     enum pcoll_result result;
 
-    pcoll_trigger_sweep(0);
+    pcoll_trigger_sweep();
     if (b.bound) {
         b.bound->base.medium = base->medium;
         b.bound->group = group;

@@ -212,7 +212,7 @@ void pcoll_trigger_group_release(struct trigger_group *group)
 
 void pcoll_trigger_group_destroy(struct pcoll_group *base)
 {
-    pcoll_trigger_sweep(0);
+    pcoll_trigger_sweep();
     if (base != NULL)
         pcoll_trigger_group_release(trigger_group_of(base));
 }

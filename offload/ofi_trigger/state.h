@@ -81,8 +81,9 @@ struct trigger_bound {
     struct pcoll_ofi_region local[PCOLL_NUM_BUFFERS]; /* for this rank's own works */
     struct trigger_neighbor *neighbors;               /* [nneighbors] */
     int nneighbors;
-    int told;                /* number of neighbors whose farewell has been queued */
-    time_t left_at;          /* when all neighbors were seen to have left, or 0 */
+    int told; /* number of neighbors whose farewell has been queued */
+    time_t
+        left_at; /* when all neighbors were seen to have left, or the plan to have failed; or 0 */
     _Atomic uint64_t *bells; /* [BELL_FAREWELLS + nneighbors] */
     struct pcoll_ofi_region bell_region;
     char *buffers[PCOLL_NUM_BUFFERS];
@@ -153,8 +154,8 @@ enum pcoll_result pcoll_trigger_bind(struct pcoll_group *group, const struct pco
 /* ofi_trigger/unbind.c */
 void pcoll_trigger_unbind(struct pcoll_bound *bound);
 
-/* Destroy the lingering plans that no neighbor needs any more; with `all`, the others too. */
-void pcoll_trigger_sweep(int all);
+/* Destroy the lingering plans that no neighbor needs any more. */
+void pcoll_trigger_sweep(void);
 
 /* ofi_trigger/open.c: what a plan needs on this rank, before and after the peers have been
  * asked. */

@@ -8,7 +8,8 @@
 
 #include "offload/ofi_trigger/state.h"
 
-#define PATIENCE_SECONDS 2 /* for an acknowledgment, when all neighbors have left */
+#define PATIENCE_SECONDS                                                                           \
+    2 /* for acknowledgments: when all neighbors have left, or after a failure */
 
 /* Queue as many farewells as the provider accepts. It may refuse one: a neighbor that it cannot
  * reach will not wait for it. */
@@ -83,19 +84,28 @@ static int is_done(struct trigger_bound *b)
     return 1;
 }
 
+/* True if every work that was queued has ended, successfully or not. */
+static int is_ended(const struct trigger_bound *b)
+{
+    const struct trigger_counter *data = &b->counters[b->ncounters];
+
+    return fi_cntr_read(data->cntr) + fi_cntr_readerr(data->cntr) >= data->base;
+}
+
 /* A neighbor that has received the farewell may close its endpoint before the acknowledgment is
  * sent, as the last step of its MPI_Finalize: then the acknowledgment never arrives, and no rank
- * needs it. */
-static int is_waiting(struct trigger_bound *b)
+ * needs it. Likewise works of a failed plan may never be triggered, but its farewells should leave.
+ */
+static int is_waiting(const struct trigger_bound *b)
 {
-    if (b->failed)
-        return 0;
     if (b->left_at == 0)
         return 1;
+    if (b->failed && is_ended(b))
+        return 0;
     return time(NULL) <= b->left_at + PATIENCE_SECONDS;
 }
 
-void pcoll_trigger_sweep(int all)
+void pcoll_trigger_sweep(void)
 {
     struct trigger_bound **link = &pcoll_trigger_process.lingering;
 
@@ -105,9 +115,9 @@ void pcoll_trigger_sweep(int all)
         struct trigger_bound *b = *link;
         int left = is_left(b);
 
-        if (left && b->left_at == 0)
+        if ((left || b->failed) && b->left_at == 0)
             b->left_at = time(NULL);
-        if (!all && !(left && is_done(b))) {
+        if (!left || !is_done(b)) {
             link = &b->next;
             continue;
         }
@@ -123,14 +133,14 @@ void pcoll_trigger_unbind(struct pcoll_bound *bound)
     b->plan = NULL;
     b->next = pcoll_trigger_process.lingering;
     pcoll_trigger_process.lingering = b;
-    pcoll_trigger_sweep(0);
+    pcoll_trigger_sweep();
 }
 
 int pcoll_trigger_lingering(void)
 {
     int n = 0;
 
-    pcoll_trigger_sweep(0);
+    pcoll_trigger_sweep();
     for (struct trigger_bound *b = pcoll_trigger_process.lingering; b; b = b->next)
         n += is_waiting(b);
     return n;
@@ -141,9 +151,19 @@ void pcoll_trigger_poll(void)
     (void)pcoll_trigger_lingering();
 }
 
+/* Works of the plans that are left may still read their memory, so the endpoints stop first. */
 void pcoll_trigger_finalize(void)
 {
-    pcoll_trigger_sweep(1);
+    struct trigger_bound *next;
+
+    pcoll_trigger_sweep();
+    for (struct trigger_bound *b = pcoll_trigger_process.lingering; b; b = b->next)
+        pcoll_ofi_stop(b->endpoint);
+    for (struct trigger_bound *b = pcoll_trigger_process.lingering; b; b = next) {
+        next = b->next;
+        pcoll_trigger_close(b);
+    }
+    pcoll_trigger_process.lingering = NULL;
     pcoll_ofi_close(pcoll_trigger_process.endpoint);
     pcoll_trigger_process.endpoint = NULL;
 }
