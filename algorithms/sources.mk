@@ -2,6 +2,7 @@
 pcoll_sources += \
     %D%/plan/collective.h %D%/plan/collective.c \
     %D%/plan/plan.h %D%/plan/plan.c \
+    %D%/plan/pool.h %D%/plan/pool.c \
     %D%/plan/topology.h %D%/plan/topology.c \
     %D%/plan/print.c \
     %D%/algorithm.h %D%/algorithm.c \

@@ -5,6 +5,7 @@
  * instance's (dropped by MPIR_Request_complete, which is the last access of an instance: another
  * thread may start or free the request at once). */
 
+#include "algorithms/plan/pool.h"
 #include "pcoll.h"
 
 #include "fallback.h"
@@ -344,6 +345,7 @@ static int finalize(void *extra)
 static int finalize_late(void *extra)
 {
     MPIDI_PCOLL_network_close();
+    pcoll_pool_clear();
     return 0;
 }
 

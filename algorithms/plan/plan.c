@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/plan/pool.h"
+
 const char *pcoll_result_text(enum pcoll_result result)
 {
     static const char *const texts[] = {
@@ -42,7 +44,7 @@ void pcoll_plan_destroy(struct pcoll_plan *plan)
 {
     if (plan == NULL)
         return;
-    free(plan->entries);
+    pcoll_pool_put(plan->entries);
     free(plan->neighbors);
     free(plan->gain);
     free(plan->phases);
@@ -91,12 +93,15 @@ static int plan_grow(struct pcoll_plan *plan)
 {
     int twice = plan->capacity ? 2 * plan->capacity : 16, guess = guess_entries(plan);
     int capacity = guess > plan->capacity ? guess : twice;
-    struct pcoll_entry *entries = realloc(plan->entries, (size_t)capacity * sizeof(*entries));
+    struct pcoll_entry *entries = pcoll_pool_get((size_t)capacity * sizeof(*entries));
 
     if (entries == NULL) {
         plan->failed = 1;
         return 0;
     }
+    if (plan->nentries > 0)
+        memcpy(entries, plan->entries, (size_t)plan->nentries * sizeof(*entries));
+    pcoll_pool_put(plan->entries);
     plan->entries = entries;
     plan->capacity = capacity;
     return 1;

@@ -40,16 +40,16 @@ int pcoll_ring_phases(const struct pcoll_ring *ring)
     return ring->nsegments < slots ? (int)(slots / ring->nsegments) : 1;
 }
 
-/* A plan asks for hundreds of uses, so this does without divisions of 64 bits where it can. */
+/* A plan asks for hundreds of uses, so this does without divisions where it can. */
 struct pcoll_ring_use pcoll_ring_use(const struct pcoll_ring *ring, uint64_t bytes, int phase,
                                      uint64_t i)
 {
     int q = phase * (int)ring->nsegments + (int)i, half = ring->slots / 2;
-    int many = ring->nsegments > 1;
+    int many = ring->nsegments > 1, turn = q < ring->slots ? 0 : q / ring->slots;
     struct pcoll_ring_use use = {
         .part = {0, bytes},
-        .slot = q % ring->slots,
-        .turn = (uint64_t)(q / ring->slots),
+        .slot = q - turn * ring->slots,
+        .turn = (uint64_t)turn,
     };
 
     if (many)

@@ -77,7 +77,7 @@ suite_asan() {
 # These tests have ranks as threads; a race between processes cannot be seen.
 suite_tsan() {
     check "tsan: build" own tsan check-build CC=clang CFLAGS="-O1 -g" --enable-sanitizers=thread
-    sanitized tsan tsan 'shm|bootstrap|tune'
+    sanitized tsan tsan 'shm|bootstrap|tune|pool'
 }
 
 suite_warnings() {

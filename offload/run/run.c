@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "algorithms/plan/pool.h"
 #include "offload/run/fire.h"
 
 /* The targets of the entries' signals, and this rank's own counters, which it names if it transfers
@@ -50,9 +51,9 @@ static size_t count_queues(const struct pcoll_plan *plan)
  * later. */
 enum pcoll_result pcoll_run_init(struct pcoll_run *run, const struct pcoll_plan *plan)
 {
-    run->steps = malloc(((size_t)plan->nentries + 1) * sizeof(*run->steps));
-    run->queues = malloc((count_queues(plan) + 1) * sizeof(*run->queues));
-    run->targets = malloc((pcoll_run_targets(plan) + 1) * sizeof(*run->targets));
+    run->steps = pcoll_pool_get(((size_t)plan->nentries + 1) * sizeof(*run->steps));
+    run->queues = pcoll_pool_get((count_queues(plan) + 1) * sizeof(*run->queues));
+    run->targets = pcoll_pool_get((pcoll_run_targets(plan) + 1) * sizeof(*run->targets));
     run->phases = malloc((size_t)plan->nphases * sizeof(*run->phases));
     run->nphases = plan->nphases;
     return run->steps && run->queues && run->targets && run->phases ? PCOLL_OK : PCOLL_ERR_NOMEM;
@@ -60,9 +61,9 @@ enum pcoll_result pcoll_run_init(struct pcoll_run *run, const struct pcoll_plan 
 
 void pcoll_run_fini(struct pcoll_run *run)
 {
-    free(run->steps);
-    free(run->queues);
-    free(run->targets);
+    pcoll_pool_put(run->steps);
+    pcoll_pool_put(run->queues);
+    pcoll_pool_put(run->targets);
     free(run->phases);
 }
 

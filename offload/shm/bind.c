@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "algorithms/plan/pool.h"
 #include "offload/shm/relay.h"
 #include "offload/shm/state.h"
 
@@ -193,7 +194,9 @@ enum pcoll_result pcoll_shm_binding_init(struct pcoll_shm_binding *b)
         places *= 2;
     b->cards = malloc((size_t)b->nlocal * sizeof(*b->cards));
     b->areas = malloc((size_t)b->nlocal * sizeof(*b->areas));
-    b->index = calloc(places, sizeof(struct pcoll_target *));
+    b->index = pcoll_pool_get(places * sizeof(struct pcoll_target *));
+    if (b->index != NULL)
+        memset(b->index, 0, places * sizeof(struct pcoll_target *));
     b->index_mask = places - 1;
     return b->cards && b->areas && b->index ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
@@ -202,7 +205,7 @@ void pcoll_shm_binding_fini(struct pcoll_shm_binding *b)
 {
     free(b->cards);
     free(b->areas);
-    free(b->index);
+    pcoll_pool_put(b->index);
 }
 
 static uint64_t longest_reach(const struct pcoll_shm_binding *b)

@@ -19,6 +19,7 @@ check_PROGRAMS += \
     %D%/test_object \
     %D%/test_plan \
     %D%/test_plan_check \
+    %D%/test_pool \
     %D%/test_proof \
     %D%/test_refusals \
     %D%/test_relay \
