@@ -162,12 +162,7 @@ static int segment_candidates(const struct search *search, const struct pcoll_al
 
 int pcoll_long_ring(int nranks, int cores)
 {
-    enum { EACH_ITS_CORE = 64, MOST = 256 };
-    int slots = EACH_ITS_CORE;
-
-    while (cores > 0 && slots < MOST && slots / EACH_ITS_CORE * cores < nranks)
-        slots *= 2;
-    return slots;
+    return cores > 0 && nranks > cores ? 128 : 64;
 }
 
 /* Fills values[0 .. return); leaves any value in params->slots. */

@@ -89,7 +89,7 @@ static int guess_entries(const struct pcoll_plan *plan)
     return all < INT_MAX ? (int)all : 0;
 }
 
-static int plan_grow(struct pcoll_plan *plan)
+int pcoll_plan_grow(struct pcoll_plan *plan)
 {
     int twice = plan->capacity ? 2 * plan->capacity : 16, guess = guess_entries(plan);
     int capacity = guess > plan->capacity ? guess : twice;
@@ -105,14 +105,6 @@ static int plan_grow(struct pcoll_plan *plan)
     plan->entries = entries;
     plan->capacity = capacity;
     return 1;
-}
-
-struct pcoll_entry *pcoll_plan_room(struct pcoll_plan *plan)
-{
-    if (plan->nentries == plan->capacity && !plan_grow(plan))
-        return NULL;
-    plan->phases[plan->open_phase].count++;
-    return &plan->entries[plan->nentries++];
 }
 
 void pcoll_plan_neighbor(struct pcoll_plan *plan, int rank)
@@ -140,12 +132,21 @@ static int compare_ranks(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A long ring names the same few peers again and again: do not make the sort handle all of them. */
-static int was_just_named(const struct pcoll_plan *plan, int rank)
+/* A long ring names the same few peers in the same order again and again: do not make the sort
+ * handle all of them. *last_p is where the last peer was found. */
+static int was_just_named(const struct pcoll_plan *plan, int rank, int *last_p)
 {
-    for (int i = plan->nneighbors - 1; i >= 0 && i >= plan->nneighbors - 8; i--)
-        if (plan->neighbors[i] == rank)
+    int n = plan->nneighbors, next = *last_p + 1 < n ? *last_p + 1 : 0;
+
+    if (n > 0 && plan->neighbors[next] == rank) {
+        *last_p = next;
+        return 1;
+    }
+    for (int i = n - 1; i >= 0 && i >= n - 8; i--)
+        if (plan->neighbors[i] == rank) {
+            *last_p = i;
             return 1;
+        }
     return 0;
 }
 
@@ -166,11 +167,13 @@ static unsigned entry_needs(const struct pcoll_entry *entry)
 /* What each entry adds to the plan: a neighbor, needs. */
 static void gather(struct pcoll_plan *plan)
 {
+    int last = 0;
+
     for (int i = 0; i < plan->nentries; i++) {
         const struct pcoll_entry *entry = &plan->entries[i];
 
         plan->needs |= entry_needs(entry);
-        if (entry->peer != PCOLL_NONE && !was_just_named(plan, entry->peer))
+        if (entry->peer != PCOLL_NONE && !was_just_named(plan, entry->peer, &last))
             pcoll_plan_neighbor(plan, entry->peer);
     }
 }

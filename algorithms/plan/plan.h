@@ -144,7 +144,7 @@ void pcoll_plan_open(struct pcoll_plan *plan, int phase);
 /* Append an entry to the open phase. pcoll_plan_seal reports a failed allocation, so generators
  * need not check. */
 static inline void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry entry);
-struct pcoll_entry *pcoll_plan_room(struct pcoll_plan *plan); /* for pcoll_plan_add; NULL: none */
+int pcoll_plan_grow(struct pcoll_plan *plan); /* for pcoll_plan_add; 0: out of memory */
 
 /* Declare that `rank` touches this rank. Ranks that entries of this plan touch need no
  * declaration. */
@@ -239,10 +239,10 @@ static inline struct pcoll_entry pcoll_entry_done(struct pcoll_entry entry, int 
 
 static inline void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry entry)
 {
-    struct pcoll_entry *room = pcoll_plan_room(plan);
-
-    if (room)
-        *room = entry;
+    if (plan->nentries == plan->capacity && !pcoll_plan_grow(plan))
+        return;
+    plan->phases[plan->open_phase].count++;
+    plan->entries[plan->nentries++] = entry;
 }
 
 struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan);

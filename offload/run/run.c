@@ -12,50 +12,54 @@
 #include "algorithms/plan/pool.h"
 #include "offload/run/fire.h"
 
-/* The targets of the entries' signals, and this rank's own counters, which it names if it transfers
- * other ranks' signals to them. */
-size_t pcoll_run_targets(const struct pcoll_plan *plan)
-{
-    size_t n = (size_t)plan->ncounters;
-
-    for (int i = 0; i < plan->nentries; i++)
-        n += (size_t)(plan->entries[i].done != PCOLL_NONE) +
-             (size_t)(plan->entries[i].peer_counter != PCOLL_NONE);
-    return n;
-}
-
 /* True if an entry begins a queue. The plan is sorted by trigger. */
 static int begins_queue(const struct pcoll_plan *plan, const struct pcoll_phase *phase, int i)
 {
     return i == phase->first || plan->entries[i].trigger != plan->entries[i - 1].trigger;
 }
 
-/* The queues of all phases, and once more those of the largest phase, which may be pending. */
-static size_t count_queues(const struct pcoll_plan *plan)
+/* How many elements the arrays of a run need. */
+struct room {
+    size_t queues;  /* those of all phases, and once more those of the largest, to be pending */
+    size_t targets; /* of the entries' signals, and this rank's own counters, which it names if it
+                     * transfers other ranks' signals to them */
+};
+
+static struct room room_of(const struct pcoll_plan *plan)
 {
-    size_t all = 0, most = 0;
+    struct room room = {.targets = (size_t)plan->ncounters};
+    size_t most = 0;
 
     for (int p = 0; p < plan->nphases; p++) {
         const struct pcoll_phase *phase = &plan->phases[p];
-        size_t n = 0;
+        size_t queues = 0;
 
-        for (int i = phase->first; i < phase->first + phase->count; i++)
-            n += (size_t)begins_queue(plan, phase, i);
-        all += n;
-        most = n > most ? n : most;
+        for (int i = phase->first; i < phase->first + phase->count; i++) {
+            const struct pcoll_entry *entry = &plan->entries[i];
+
+            queues += (size_t)begins_queue(plan, phase, i);
+            room.targets += (size_t)(entry->done != PCOLL_NONE);
+            room.targets += (size_t)(entry->peer_counter != PCOLL_NONE);
+        }
+        room.queues += queues;
+        most = queues > most ? queues : most;
     }
-    return all + most;
+    room.queues += most;
+    return room;
 }
 
 /* An init writes all of this for each entry of the plan, so nothing is cleared that is filled in
  * later. */
 enum pcoll_result pcoll_run_init(struct pcoll_run *run, const struct pcoll_plan *plan)
 {
+    const struct room room = room_of(plan);
+
     run->steps = pcoll_pool_get(((size_t)plan->nentries + 1) * sizeof(*run->steps));
-    run->queues = pcoll_pool_get((count_queues(plan) + 1) * sizeof(*run->queues));
-    run->targets = pcoll_pool_get((pcoll_run_targets(plan) + 1) * sizeof(*run->targets));
+    run->queues = pcoll_pool_get((room.queues + 1) * sizeof(*run->queues));
+    run->targets = pcoll_pool_get((room.targets + 1) * sizeof(*run->targets));
     run->phases = malloc((size_t)plan->nphases * sizeof(*run->phases));
     run->nphases = plan->nphases;
+    run->most_targets = room.targets;
     return run->steps && run->queues && run->targets && run->phases ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 

@@ -64,6 +64,7 @@ struct pcoll_run {
     struct pcoll_queue *queues; /* of all phases, followed by room for `pending` */
     struct pcoll_target *targets;
     int ntargets;
+    size_t most_targets; /* room in `targets`: as many as the plan can name */
 };
 
 /* Allocates the steps of the plan, and as many targets as it can name. Fini also releases what a
@@ -71,9 +72,6 @@ struct pcoll_run {
 enum pcoll_result pcoll_run_init(struct pcoll_run *run,
                                  const struct pcoll_plan *plan) PCOLL_MUST_CHECK;
 void pcoll_run_fini(struct pcoll_run *run);
-
-/* The number of these targets. */
-size_t pcoll_run_targets(const struct pcoll_plan *plan);
 
 /* Cut the steps, which the caller has resolved, into the queues of their phases; this rank's
  * counters are at `counters`. */

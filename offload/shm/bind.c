@@ -31,12 +31,10 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-int pcoll_shm_number(const struct pcoll_shm_binding *b, int rank)
+int pcoll_shm_find_number(const struct pcoll_shm_binding *b, int rank)
 {
     const int *found;
 
-    if (b->ranks == NULL)
-        return rank;
     if (b->is_alone && rank != b->plan->rank)
         return PCOLL_NONE;
     found = bsearch(&rank, b->ranks, (size_t)b->nlocal, sizeof(rank), by_value);
@@ -187,10 +185,9 @@ void pcoll_shm_bound_fini(struct pcoll_shm_bound *bound)
 
 enum pcoll_result pcoll_shm_binding_init(struct pcoll_shm_binding *b)
 {
-    const size_t targets = pcoll_run_targets(b->plan);
     size_t places = 2;
 
-    while (places < 2 * targets)
+    while (places < 2 * b->bound->run.most_targets)
         places *= 2;
     b->cards = malloc((size_t)b->nlocal * sizeof(*b->cards));
     b->areas = malloc((size_t)b->nlocal * sizeof(*b->areas));

@@ -89,8 +89,12 @@ struct pcoll_shm_binding {
     int is_alone;     /* treat all other ranks as if they were not in the group */
 };
 
-/* shm/bind.c: the number of a rank of the plan in the group, or PCOLL_NONE. */
-int pcoll_shm_number(const struct pcoll_shm_binding *binding, int rank);
+/* The number of a rank of the plan in the group, or PCOLL_NONE. Each entry asks several times. */
+int pcoll_shm_find_number(const struct pcoll_shm_binding *binding, int rank); /* shm/bind.c */
+static inline int pcoll_shm_number(const struct pcoll_shm_binding *binding, int rank)
+{
+    return binding->ranks == NULL ? rank : pcoll_shm_find_number(binding, rank);
+}
 
 /* Values of the alarm of a block: a rank has given up; a rank requests a copy. */
 #define PCOLL_SHM_FAILED 1u
