@@ -49,7 +49,7 @@ enum pcoll_result pcoll_tell(const struct pcoll_bootstrap *bootstrap, void *data
                              size_t bytes) PCOLL_MUST_CHECK;
 
 /* Combine among the `nranks` ranks that rank_of(list, i) names in ascending order; this rank is
- * number `mine`. Each rank takes part in 2 log3(nranks) swaps with one other rank. */
+ * number `mine`. There are log9(nranks) swaps with up to 8 other ranks. */
 struct pcoll_circle {
     int mine, nranks;
     const void *list;

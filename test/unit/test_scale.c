@@ -171,8 +171,8 @@ static int places_are_small(int log)
         size_t kept = 0;
         struct pcoll_topology *topology = settle(&bootstrap, maps[i], &kept);
 
-        good = good && topology && kept <= 256 && count.messages <= (uint64_t)(2 * log) &&
-               count.bytes <= (uint64_t)(16 * log);
+        good = good && topology && kept <= 256 && count.messages <= (uint64_t)(3 * log) &&
+               count.bytes <= (uint64_t)(24 * log);
         pcoll_topology_destroy(topology);
     }
     return good;
@@ -281,7 +281,7 @@ int main(void)
                (unsigned long long)count.bytes, neighbors, (unsigned long long)plain,
                (unsigned long long)lowered);
         good = good && done && plain > 0 && lowered > 0 && neighbors <= 2 * log &&
-               count.messages <= (uint64_t)(8 * log) && count.bytes <= (uint64_t)(320 * log) &&
+               count.messages <= (uint64_t)(10 * log) && count.bytes <= (uint64_t)(360 * log) &&
                plain <= (uint64_t)(2000 * log) && lowered <= (uint64_t)(2000 * log);
     }
     tap_ok(good, "a barrier of 2^k ranks: messages, bytes and plan grow as k");
