@@ -281,7 +281,7 @@ int main(void)
                (unsigned long long)count.bytes, neighbors, (unsigned long long)plain,
                (unsigned long long)lowered);
         good = good && done && plain > 0 && lowered > 0 && neighbors <= 2 * log &&
-               count.messages <= (uint64_t)(10 * log) && count.bytes <= (uint64_t)(360 * log) &&
+               count.messages <= (uint64_t)(11 * log) && count.bytes <= (uint64_t)(360 * log) &&
                plain <= (uint64_t)(2000 * log) && lowered <= (uint64_t)(2000 * log);
     }
     tap_ok(good, "a barrier of 2^k ranks: messages, bytes and plan grow as k");
