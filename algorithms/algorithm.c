@@ -54,7 +54,7 @@ static enum pcoll_result generate_trivial(const struct pcoll_algorithm *algorith
     if (result != PCOLL_OK)
         return result;
     pcoll_plan_open(*plan_p, 0);
-    for (int i = 0; signature->nranks == 1 && !pcoll_is_in_place(signature, local) &&
+    for (int i = 0; signature->nranks == 1 && !pcoll_is_in_place(signature, local, rank) &&
                     row->expect(signature, &local, rank, i, &piece);
          i++)
         pcoll_plan_add(*plan_p, pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, piece.from),

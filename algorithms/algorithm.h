@@ -101,7 +101,13 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(allgather_direct)                                                                    \
     ALGORITHM(allgather_butterfly)                                                                 \
     ALGORITHM(allgather_bruck)                                                                     \
-    ALGORITHM(allgather_ring)
+    ALGORITHM(allgather_ring)                                                                      \
+    ALGORITHM(gather_knomial)                                                                      \
+    ALGORITHM(gather_direct)                                                                       \
+    ALGORITHM(scatter_knomial)                                                                     \
+    ALGORITHM(scatter_direct_get)                                                                  \
+    ALGORITHM(scatter_direct_put)                                                                  \
+    ALGORITHM(alltoall_direct)
 #define PCOLL_DECLARE(name) extern const struct pcoll_algorithm pcoll_##name;
 PCOLL_ALGORITHMS(PCOLL_DECLARE)
 #undef PCOLL_DECLARE

@@ -14,6 +14,7 @@ pcoll_sources += \
     %D%/lower/lower.h %D%/lower/lower.c %D%/lower/private.h \
     %D%/lower/split.c %D%/lower/signals.c %D%/lower/layout.c %D%/lower/stages.c \
     %D%/teams.h %D%/teams.c \
+    %D%/shape/team_tree.h %D%/shape/team_tree.c \
     %D%/barrier/team.h %D%/barrier/team.c \
     %D%/barrier/butterfly.c \
     %D%/barrier/dissemination.c \
@@ -29,7 +30,12 @@ pcoll_sources += \
     %D%/allgather/butterfly.c \
     %D%/allgather/bruck.c \
     %D%/allgather/ring.c \
-    %D%/allgather/direct.c
+    %D%/allgather/direct.c \
+    %D%/gather/direct.c \
+    %D%/gather/knomial.c \
+    %D%/scatter/direct.c \
+    %D%/scatter/knomial.c \
+    %D%/alltoall/direct.c
 
 # Only for tests and tools.
 pcoll_tool_sources += \

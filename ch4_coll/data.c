@@ -31,6 +31,26 @@ fn_fail:
     goto fn_exit;
 }
 
+int MPIDI_PCOLL_data_init_copy(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint count,
+                               MPI_Datatype type)
+{
+    int mpi_errno = MPIDI_PCOLL_data_init(data, user, count, type, NULL);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    if (data->bytes == 0 || data->packed)
+        goto fn_exit;
+    data->user = user;
+    data->packed = MPL_malloc(data->bytes, MPL_MEM_COLL);
+    MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    data->owned = 1;
+    MPIR_Datatype_add_ref_if_not_builtin(type);
+
+fn_exit:
+    return mpi_errno;
+fn_fail:
+    goto fn_exit;
+}
+
 void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data)
 {
     if (!data->packed)

@@ -206,9 +206,9 @@ fn_fail:
     return mpi_errno;
 }
 
-int MPIDI_PCOLL_Gather_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-                            MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+int MPIDI_PCOLL_fallback_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                                void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                                MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
     MPIR_Sched_t sched;
     (void)info;
@@ -246,9 +246,9 @@ fn_fail:
     return mpi_errno;
 }
 
-int MPIDI_PCOLL_Scatter_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-                             MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+int MPIDI_PCOLL_fallback_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                                 void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                                 MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
     MPIR_Sched_t sched;
     (void)info;
@@ -261,6 +261,17 @@ int MPIDI_PCOLL_Scatter_init(const void *sendbuf, MPI_Aint sendcount, MPI_Dataty
 
 fn_fail:
     return mpi_errno;
+}
+
+/* Alltoall */
+
+int MPIDI_PCOLL_fallback_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                                  void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                                  MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    return settle(MPIR_Alltoall_init_impl(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                          recvtype, comm, info, request),
+                  request);
 }
 
 /* Reduce_scatter_block: between two groups, as a reduce_scatter of equal blocks. */
@@ -344,7 +355,6 @@ int MPIDI_PCOLL_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, MP
             (sendbuf, recvbuf, count, datatype, op, comm, info, request))
 
 /* clang-format off */
-FORWARD_BLOCKS(Alltoall)
 FORWARD_BLOCKS(Neighbor_allgather)
 
 FORWARD_ALLGATHERV(Allgatherv)

@@ -1,23 +1,12 @@
-/* MPI_Barrier_init, MPI_Bcast_init, MPI_Allgather_init: from the call to a bound plan.
+/* From the description of a call to a bound plan.
  *
  * One combine of a few words over the communicator settles everything that ranks could see
  * differently: whether each of them can take part, and what rank 0 proposes. What is declined is
  * declined by all ranks identically and goes to MPICH's own path. */
 
-#include "pcoll.h"
-
-#include "fallback.h"
+#include "call.h"
 
 #include "algorithms/lower/lower.h"
-
-/* A call that is not a plan yet. */
-struct call {
-    struct pcoll_signature signature;
-    MPIR_Comm *comm;
-    MPIR_Info *info;
-    struct MPIDI_PCOLL_data in, out;
-    bool eligible; /* as far as this rank can tell */
-};
 
 /* The words that the ranks combine; the maximum of each counts. */
 enum {
@@ -33,27 +22,6 @@ enum {
 
 _Static_assert(sizeof(struct pcoll_params) % sizeof(uint64_t) == 0, "they are whole words");
 _Static_assert(NWORDS <= PCOLL_COMBINE_WORDS, "they are combined at once");
-
-static struct call call_make(enum pcoll_coll coll, int root, MPIR_Comm *comm, MPIR_Info *info)
-{
-    struct call call = {
-        .signature = {.coll = coll, .nranks = comm->local_size, .root = root},
-        .comm = comm,
-        .info = info,
-        .eligible = true,
-    };
-
-    return call;
-}
-
-/* Describe the rank's data; data that cannot be handled makes the call ineligible. */
-static void add_data(struct call *call, struct MPIDI_PCOLL_data *data, const void *user,
-                     MPI_Aint count, MPI_Datatype type, void *outer)
-{
-    if (MPIR_GPU_query_pointer_is_dev(user) ||
-        MPIDI_PCOLL_data_init(data, (void *)user, count, type, outer) != MPI_SUCCESS)
-        call->eligible = false;
-}
 
 static void write_choice(const struct pcoll_choice *choice, uint64_t *words)
 {
@@ -71,7 +39,8 @@ static void read_choice(const uint64_t *words, struct pcoll_choice *choice)
 
 /* Settle eligibility and choice. *choice becomes rank 0's, of which other ranks get algorithm and
  * parameters; it has no algorithm if the call is declined. */
-static int agree(struct call *call, struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice)
+static int agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
+                 struct pcoll_choice *choice)
 {
     uint64_t words[NWORDS] = {
         [INELIGIBLE] = !call->eligible,
@@ -95,7 +64,8 @@ static int agree(struct call *call, struct MPIDI_PCOLL_comm *state, struct pcoll
 }
 
 /* Generate the plan, and lower it if the medium cannot run it otherwise. */
-static enum pcoll_result generate(const struct call *call, const struct MPIDI_PCOLL_comm *state,
+static enum pcoll_result generate(const struct MPIDI_PCOLL_call *call,
+                                  const struct MPIDI_PCOLL_comm *state,
                                   const struct pcoll_choice *choice, struct pcoll_plan **plan_p)
 {
     enum pcoll_result result = pcoll_generate(choice->algorithm, &call->signature, NULL,
@@ -149,7 +119,8 @@ static void flush_messages(const struct pcoll_plan *plan)
 /* Generate and bind the plan. NULL, on all ranks, if that is declined. A rank that has run out of
  * memory, or cannot even generate the plan, still takes part in the steps that all others wait
  * for. */
-static struct MPIDI_PCOLL_plan *make_plan(struct call *call, struct MPIDI_PCOLL_comm *state,
+static struct MPIDI_PCOLL_plan *make_plan(struct MPIDI_PCOLL_call *call,
+                                          struct MPIDI_PCOLL_comm *state,
                                           const struct pcoll_choice *choice)
 {
     struct pcoll_memory memory = {MPIDI_PCOLL_data_address(&call->in),
@@ -180,8 +151,8 @@ static struct MPIDI_PCOLL_plan *make_plan(struct call *call, struct MPIDI_PCOLL_
     return plan;
 }
 
-/* *request stays NULL if the call is declined. */
-static int try_init(struct call *call, struct MPIDI_PCOLL_comm *state, MPIR_Request **request)
+static int init_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
+                   MPIR_Request **request)
 {
     struct pcoll_choice choice = {.algorithm = NULL};
     struct MPIDI_PCOLL_plan *plan = NULL;
@@ -211,89 +182,16 @@ static int find_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
     return MPI_SUCCESS;
 }
 
-int MPIDI_PCOLL_Barrier_init(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call,
+                          void (*describe)(struct MPIDI_PCOLL_call *call), MPIR_Request **request)
 {
     struct MPIDI_PCOLL_comm *state = NULL;
-    struct call call = call_make(PCOLL_BARRIER, 0, comm, info);
-    int mpi_errno = find_state(comm, &state);
+    int mpi_errno = find_state(call->comm, &state);
 
     *request = NULL;
-    if (mpi_errno == MPI_SUCCESS && state)
-        mpi_errno = try_init(&call, state, request);
-    if (mpi_errno == MPI_SUCCESS && !*request)
-        mpi_errno = MPIDI_PCOLL_fallback_barrier(comm, info, request);
-    return mpi_errno;
-}
-
-static int try_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, struct call *call,
-                     struct MPIDI_PCOLL_comm *state, MPIR_Request **request)
-{
-    bool is_root = call->comm->rank == call->signature.root;
-    struct MPIDI_PCOLL_data *data = is_root ? &call->in : &call->out;
-
-    add_data(call, data, buffer, count, datatype, NULL);
-    call->signature.bytes = (uint64_t)data->bytes;
-    return try_init(call, state, request);
-}
-
-int MPIDI_PCOLL_Bcast_init(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
-                           MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
-{
-    struct MPIDI_PCOLL_comm *state = NULL;
-    struct call call = call_make(PCOLL_BCAST, root, comm, info);
-    int mpi_errno = find_state(comm, &state);
-
-    *request = NULL;
-    if (mpi_errno == MPI_SUCCESS && state)
-        mpi_errno = try_bcast(buffer, count, datatype, &call, state, request);
-    if (mpi_errno == MPI_SUCCESS && !*request)
-        mpi_errno = MPIDI_PCOLL_fallback_bcast(buffer, count, datatype, root, comm, info, request);
-    return mpi_errno;
-}
-
-/* For MPI_IN_PLACE: the rank's own block, where it lies in the receive buffer. */
-static void add_own_block(struct call *call, void *recvbuf, MPI_Aint recvcount,
-                          MPI_Datatype recvtype)
-{
-    MPI_Aint extent, bytes = call->out.bytes / call->comm->local_size;
-    int rank = call->comm->rank;
-    char *packed = call->out.packed;
-
-    MPIR_Datatype_get_extent_macro(recvtype, extent);
-    add_data(call, &call->in, (char *)recvbuf + rank * recvcount * extent, recvcount, recvtype,
-             packed ? packed + rank * bytes : NULL);
-}
-
-static int try_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                         void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                         struct call *call, struct MPIDI_PCOLL_comm *state, MPIR_Request **request)
-{
-    add_data(call, &call->out, recvbuf, recvcount * call->comm->local_size, recvtype, NULL);
-    call->signature.in_place = sendbuf == MPI_IN_PLACE;
-    if (sendbuf == MPI_IN_PLACE)
-        add_own_block(call, recvbuf, recvcount, recvtype);
-    else
-        add_data(call, &call->in, sendbuf, sendcount, sendtype, NULL);
-    call->signature.bytes = (uint64_t)call->in.bytes;
-    if (call->in.bytes * call->comm->local_size != call->out.bytes)
-        call->eligible = false;
-    return try_init(call, state, request);
-}
-
-int MPIDI_PCOLL_Allgather_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                               MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
-{
-    struct MPIDI_PCOLL_comm *state = NULL;
-    struct call call = call_make(PCOLL_ALLGATHER, 0, comm, info);
-    int mpi_errno = find_state(comm, &state);
-
-    *request = NULL;
-    if (mpi_errno == MPI_SUCCESS && state)
-        mpi_errno = try_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, &call,
-                                  state, request);
-    if (mpi_errno == MPI_SUCCESS && !*request)
-        mpi_errno = MPIDI_PCOLL_fallback_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                                   recvtype, comm, info, request);
-    return mpi_errno;
+    if (mpi_errno != MPI_SUCCESS || !state)
+        return mpi_errno;
+    if (describe)
+        describe(call);
+    return init_on(call, state, request);
 }

@@ -27,6 +27,9 @@ struct MPIDI_PCOLL_data {
  * is another, already packed, description that contains these bytes. */
 int MPIDI_PCOLL_data_init(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint count,
                           MPI_Datatype type, void *outer);
+/* The same, with `packed` also for contiguous data. */
+int MPIDI_PCOLL_data_init_copy(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint count,
+                               MPI_Datatype type);
 void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data);
 void *MPIDI_PCOLL_data_address(const struct MPIDI_PCOLL_data *data);
 int MPIDI_PCOLL_data_pack(const struct MPIDI_PCOLL_data *data);

@@ -40,6 +40,42 @@ cvars:
         Algorithm of MPI_Allgather_init with --with-coll=offload: auto (the cost model decides),
         mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists, such as ring.
 
+    - name        : MPIR_CVAR_GATHER_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Gather_init with --with-coll=offload: auto (the cost model decides),
+        mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists, such
+        as knomial.
+
+    - name        : MPIR_CVAR_SCATTER_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Scatter_init with --with-coll=offload: auto (the cost model decides),
+        mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists, such
+        as direct_get.
+
+    - name        : MPIR_CVAR_ALLTOALL_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Alltoall_init with --with-coll=offload: auto (the cost model decides),
+        mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists, such
+        as direct.
+
     - name        : MPIR_CVAR_COLL_OFFLOAD_RADIX
       category    : COLLECTIVE
       type        : int
@@ -82,7 +118,7 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        Persistent collectives of fewer bytes (a broadcast's message, an allgather's block) go
+        Persistent collectives of fewer bytes (a broadcast's message, otherwise one block) go
         through shared memory even if copies between user buffers are possible. 0 lets the cost
         model choose.
 

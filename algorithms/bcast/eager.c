@@ -34,8 +34,7 @@
 #include "algorithms/cost.h"
 #include "algorithms/number.h"
 #include "algorithms/shape/ring.h"
-#include "algorithms/shape/tree.h"
-#include "algorithms/teams.h"
+#include "algorithms/shape/team_tree.h"
 
 #define DEFAULT_SEGMENT (UINT64_C(32) << 10)
 
@@ -64,56 +63,6 @@ static int radix_of(const struct pcoll_params *params)
 static int is_root(const struct state *s)
 {
     return s->parent == PCOLL_NONE;
-}
-
-/* ---- the tree between leaders, and the tree of each team ---- */
-
-static struct pcoll_tree between(const struct pcoll_teams *teams, int radix)
-{
-    return (struct pcoll_tree){teams->count, radix};
-}
-
-static struct pcoll_tree within(const struct pcoll_teams *teams, int team, int radix)
-{
-    return (struct pcoll_tree){pcoll_team_size(teams, team), radix};
-}
-
-static int parent_of(const struct pcoll_teams *teams, int radix, int rank)
-{
-    int team = pcoll_team_of(teams, rank), member = pcoll_team_member(teams, rank);
-
-    if (member > 0)
-        return pcoll_team_rank(teams, team, pcoll_tree_parent(within(teams, team, radix), member));
-    if (team > 0)
-        return pcoll_team_rank(teams, pcoll_tree_parent(between(teams, radix), team), 0);
-    return PCOLL_NONE;
-}
-
-/* Children in other teams, which come first. */
-static int nchildren_outside(const struct pcoll_teams *teams, int radix, int rank)
-{
-    if (pcoll_team_member(teams, rank) > 0)
-        return 0;
-    return pcoll_tree_nchildren(between(teams, radix), pcoll_team_of(teams, rank));
-}
-
-static int nchildren_of(const struct pcoll_teams *teams, int radix, int rank)
-{
-    int team = pcoll_team_of(teams, rank), member = pcoll_team_member(teams, rank);
-
-    return nchildren_outside(teams, radix, rank) +
-           pcoll_tree_nchildren(within(teams, team, radix), member);
-}
-
-static int child_of(const struct pcoll_teams *teams, int radix, int rank, int i)
-{
-    int team = pcoll_team_of(teams, rank);
-    int member = pcoll_team_member(teams, rank), outside = nchildren_outside(teams, radix, rank);
-
-    if (i < outside)
-        return pcoll_team_rank(teams, pcoll_tree_child(between(teams, radix), team, i), 0);
-    member = pcoll_tree_child(within(teams, team, radix), member, i - outside);
-    return pcoll_team_rank(teams, team, member);
 }
 
 /* ---- slots ---- */
@@ -227,14 +176,14 @@ static void build(struct state *s)
     s->plan->temp_bytes = is_root(s) ? 0 : pcoll_ring_bytes(&s->ring);
 }
 
-static enum pcoll_result find_children(struct state *s, const struct pcoll_teams *teams, int radix)
+static enum pcoll_result find_children(struct state *s, const struct pcoll_team_tree *tree)
 {
     int rank = s->plan->rank;
 
-    s->nchildren = nchildren_of(teams, radix, rank);
+    s->nchildren = pcoll_team_tree_nchildren(tree, rank);
     s->children = malloc((size_t)(s->nchildren + 1) * sizeof(*s->children));
     for (int i = 0; s->children && i < s->nchildren; i++)
-        s->children[i] = child_of(teams, radix, rank, i);
+        s->children[i] = pcoll_team_tree_child(tree, rank, i);
     return s->children ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
@@ -242,10 +191,10 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
-    struct pcoll_teams teams = pcoll_teams_of(signature);
+    const struct pcoll_team_tree tree = {pcoll_teams_of(signature), radix_of(params)};
     struct state s = {
         .ring = ring_of(signature, params),
-        .parent = parent_of(&teams, radix_of(params), rank),
+        .parent = pcoll_team_tree_parent(&tree, rank),
     };
     enum pcoll_result result = pcoll_plan_create(signature, rank, "eager", s.ring.slots + 2,
                                                  pcoll_ring_phases(&s.ring), &s.plan);
@@ -253,7 +202,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     (void)local;
     if (result != PCOLL_OK)
         return result;
-    result = find_children(&s, &teams, radix_of(params));
+    result = find_children(&s, &tree);
     if (result != PCOLL_OK) {
         pcoll_plan_destroy(s.plan);
         return result;

@@ -39,6 +39,17 @@ static uint64_t block_of_others(SIZE_ARGUMENTS)
     return rank == signature->root ? 0 : signature->bytes;
 }
 
+static uint64_t all_blocks_of_root(SIZE_ARGUMENTS)
+{
+    return rank == signature->root ? all_blocks(signature, local, rank) : 0;
+}
+
+/* In place, its block stays in SEND. */
+static uint64_t one_block_if_moved(SIZE_ARGUMENTS)
+{
+    return pcoll_is_in_place(signature, local, rank) ? 0 : signature->bytes;
+}
+
 static uint64_t at_begin(const struct pcoll_signature *signature, int rank)
 {
     (void)signature, (void)rank;
@@ -115,6 +126,65 @@ static const struct pcoll_collective allgather = {
     .expect = expect_allgather,
 };
 
+static int expect_gather(EXPECT_ARGUMENTS)
+{
+    const struct pcoll_piece blocks = {.bytes = rank == signature->root ? signature->bytes : 0,
+                                       .nranks = signature->nranks};
+
+    (void)locals;
+    return only(i, blocks, piece_p);
+}
+
+static const struct pcoll_collective gather = {
+    .name = "gather",
+    .traits = PCOLL_ROOTED | PCOLL_IN_PLACE,
+    .send_bytes = one_block,
+    .recv_bytes = all_blocks_of_root,
+    .send_in_recv = at_own_block,
+    .expect = expect_gather,
+};
+
+static int expect_scatter(EXPECT_ARGUMENTS)
+{
+    const struct pcoll_piece block = {
+        .bytes = one_block_if_moved(signature, locals ? locals[rank] : NULL, rank),
+        .rank = signature->root,
+        .nranks = 1,
+        .from = (uint64_t)rank * signature->bytes,
+    };
+
+    return only(i, block, piece_p);
+}
+
+static const struct pcoll_collective scatter = {
+    .name = "scatter",
+    .traits = PCOLL_ROOTED | PCOLL_IN_PLACE,
+    .send_bytes = all_blocks_of_root,
+    .recv_bytes = one_block_if_moved,
+    .send_in_recv = at_begin,
+    .expect = expect_scatter,
+};
+
+static int expect_alltoall(EXPECT_ARGUMENTS)
+{
+    const struct pcoll_piece blocks = {
+        .bytes = signature->bytes,
+        .nranks = signature->nranks,
+        .from = (uint64_t)rank * signature->bytes,
+    };
+
+    (void)locals;
+    return only(i, blocks, piece_p);
+}
+
+static const struct pcoll_collective alltoall = {
+    .name = "alltoall",
+    .send_bytes = all_blocks,
+    .recv_bytes = all_blocks,
+    .send_in_recv = at_begin,
+    .expect = expect_alltoall,
+};
+
 #define ROW(NAME, name) [PCOLL_##NAME] = &name,
 const struct pcoll_collective *const pcoll_collectives[PCOLL_NUM_COLLS] = {PCOLL_COLLECTIVES(ROW)};
 
@@ -178,9 +248,13 @@ int pcoll_is_trivial(const struct pcoll_signature *signature)
            (signature->bytes == 0 && !pcoll_coll_has(signature->coll, PCOLL_SYNCHRONIZES));
 }
 
-int pcoll_is_in_place(const struct pcoll_signature *signature, const struct pcoll_local *local)
+int pcoll_is_in_place(const struct pcoll_signature *signature, const struct pcoll_local *local,
+                      int rank)
 {
-    return signature->in_place || (local != NULL && local->in_place);
+    if (local != NULL && local->in_place)
+        return 1;
+    return signature->in_place &&
+           (!pcoll_coll_has(signature->coll, PCOLL_ROOTED) || rank == signature->root);
 }
 
 struct pcoll_span pcoll_input_in_recv(const struct pcoll_signature *signature,
@@ -188,7 +262,7 @@ struct pcoll_span pcoll_input_in_recv(const struct pcoll_signature *signature,
 {
     const struct pcoll_collective *row = pcoll_collective_of(signature);
 
-    if (!pcoll_is_in_place(signature, local))
+    if (!pcoll_is_in_place(signature, local, rank) || row->recv_bytes(signature, local, rank) == 0)
         return (struct pcoll_span){0, 0};
     return (struct pcoll_span){row->send_in_recv(signature, rank),
                                row->send_bytes(signature, local, rank)};

@@ -21,7 +21,10 @@
 #define PCOLL_COLLECTIVES(COLLECTIVE)                                                              \
     COLLECTIVE(BARRIER, barrier)                                                                   \
     COLLECTIVE(BCAST, bcast)                                                                       \
-    COLLECTIVE(ALLGATHER, allgather)
+    COLLECTIVE(ALLGATHER, allgather)                                                               \
+    COLLECTIVE(GATHER, gather)                                                                     \
+    COLLECTIVE(SCATTER, scatter)                                                                   \
+    COLLECTIVE(ALLTOALL, alltoall)
 
 #define PCOLL_COLL_VALUE(NAME, name) PCOLL_##NAME,
 enum pcoll_coll { PCOLL_COLLECTIVES(PCOLL_COLL_VALUE) PCOLL_NUM_COLLS };
@@ -38,7 +41,7 @@ struct pcoll_signature {
     int root;       /* of a rooted collective, otherwise 0 */
     uint64_t bytes; /* of the message, or of the block of one rank; with unequal blocks, of the
                      * largest */
-    int in_place;   /* on all ranks SEND already lies in RECV: see pcoll_input_in_recv */
+    int in_place;   /* on all ranks, or on the root if there is one: see pcoll_is_in_place */
     const struct pcoll_topology *topology; /* NULL: all ranks are on one node */
 
     const uint64_t *blocks; /* [nranks]: bytes of the block of each rank; NULL: all `bytes` */
@@ -70,7 +73,7 @@ enum pcoll_trait {
     PCOLL_ROOTED = 1 << 0,       /* signature.root has a meaning */
     PCOLL_SYNCHRONIZES = 1 << 1, /* moves no data; the result is that all ranks have started */
     PCOLL_REDUCES = 1 << 2,      /* RECV is reduced from several ranks' data */
-    PCOLL_IN_PLACE = 1 << 3,     /* SEND may lie in RECV */
+    PCOLL_IN_PLACE = 1 << 3,     /* a rank's own block may be where it belongs already */
     PCOLL_VECTOR = 1 << 4,       /* blocks differ: in signature.blocks, or in local edges */
     PCOLL_NEIGHBOR = 1 << 5      /* data moves along local edges only */
 };
@@ -140,9 +143,14 @@ int pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_sig
  * data. */
 int pcoll_is_trivial(const struct pcoll_signature *signature);
 
-int pcoll_is_in_place(const struct pcoll_signature *signature, const struct pcoll_local *local);
+/* True if the block that the rank has for itself is not moved: because SEND lies in RECV, or (a
+ * root that scatters) because the block stays in SEND and the rank has no RECV. With a root this
+ * concerns the root only. */
+int pcoll_is_in_place(const struct pcoll_signature *signature, const struct pcoll_local *local,
+                      int rank);
 
-/* Bytes [first, first + count) of a rank's RECV are its SEND; count is 0 if it is not in place. */
+/* Bytes [first, first + count) of a rank's RECV are its SEND; count is 0 if SEND does not lie
+ * there. */
 struct pcoll_span {
     uint64_t first, count;
 };

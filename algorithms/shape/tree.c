@@ -49,6 +49,13 @@ int pcoll_tree_child(struct pcoll_tree tree, int v, int i)
     return PCOLL_NONE;
 }
 
+int pcoll_tree_span(struct pcoll_tree tree, int v)
+{
+    int64_t place = lowest_place(tree, v);
+
+    return place < tree.nranks - v ? (int)place : tree.nranks - v;
+}
+
 int pcoll_tree_depth(struct pcoll_tree tree)
 {
     return pcoll_log_ceil(tree.nranks, tree.radix);

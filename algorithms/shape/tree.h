@@ -19,6 +19,7 @@ int pcoll_tree_parent(struct pcoll_tree tree, int v); /* PCOLL_NONE for 0 */
 int pcoll_tree_nchildren(struct pcoll_tree tree, int v);
 int pcoll_tree_child(struct pcoll_tree tree, int v, int i); /* 0 <= i < nchildren */
 int pcoll_tree_depth(struct pcoll_tree tree);
+int pcoll_tree_span(struct pcoll_tree tree, int v); /* the subtree of v: v .. v + span - 1 */
 
 /* The time until the last rank of the tree has a message that each rank sends to its children with
  * such hops, in their order. */

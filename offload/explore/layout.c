@@ -166,7 +166,8 @@ static void lay_buffers(struct pcoll_explore *explore, int rank)
 {
     struct explore_rank *mine = &explore->rank[rank];
     const struct pcoll_plan *plan = mine->plan;
-    const bool in_place = pcoll_is_in_place(&plan->signature, plan->local);
+    const struct pcoll_span input = pcoll_input_in_recv(&plan->signature, plan->local, rank);
+    const bool in_place = input.count > 0;
 
     for (int b = 0; b < PCOLL_NUM_BUFFERS; b++) {
         size_t bytes = (size_t)pcoll_plan_bytes(plan, (enum pcoll_buffer)b);
@@ -175,9 +176,7 @@ static void lay_buffers(struct pcoll_explore *explore, int rank)
         mine->buffer[b] = (struct explore_region){is_alias ? 0 : take(explore, bytes), bytes};
     }
     if (in_place)
-        mine->buffer[PCOLL_SEND].at =
-            mine->buffer[PCOLL_RECV].at +
-            (size_t)pcoll_input_in_recv(&plan->signature, plan->local, rank).first;
+        mine->buffer[PCOLL_SEND].at = mine->buffer[PCOLL_RECV].at + (size_t)input.first;
 }
 
 /* The control part comes first: see control_bytes. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/plan/pool.h"
+
 static void *duplicate(const void *from, size_t bytes)
 {
     void *to = malloc(bytes + 1);
@@ -22,7 +24,9 @@ struct pcoll_plan *mutate_copy(const struct pcoll_plan *plan)
         return NULL;
     copy->phases = duplicate(plan->phases, (size_t)plan->nphases * sizeof(*plan->phases));
     copy->gain = duplicate(plan->gain, (size_t)plan->ncounters * sizeof(*plan->gain));
-    copy->entries = duplicate(plan->entries, (size_t)plan->nentries * sizeof(*plan->entries));
+    copy->entries = pcoll_pool_get((size_t)(plan->nentries + 1) * sizeof(*plan->entries));
+    if (copy->entries && plan->nentries > 0)
+        memcpy(copy->entries, plan->entries, (size_t)plan->nentries * sizeof(*plan->entries));
     copy->neighbors =
         duplicate(plan->neighbors, (size_t)plan->nneighbors * sizeof(*plan->neighbors));
     copy->capacity = plan->nentries;

@@ -10,12 +10,12 @@
 
 #include "test/unit/tap.h"
 
-enum { MAX_RANKS = 9, MAX_BYTES = 7, ROOM = MAX_RANKS * MAX_BYTES, LEFT = 255 };
+enum { MAX_RANKS = 9, MAX_BYTES = 7, ROOM = MAX_RANKS * MAX_BYTES };
 
 /* The byte of SEND at `at`; it differs between ranks and positions. */
-static unsigned char byte_of(int rank, uint64_t at)
+static uint16_t byte_of(int rank, uint64_t at)
 {
-    return (unsigned char)(rank * 2 * MAX_BYTES + (int)at);
+    return (uint16_t)(rank * 2 * ROOM + (int)at);
 }
 
 /* What MPI defines: fills `recv` and leaves it untouched where MPI says nothing; returns the sizes
@@ -24,7 +24,7 @@ struct sizes {
     uint64_t send, recv;
 };
 
-static struct sizes naive(const struct pcoll_signature *s, int rank, unsigned char recv[ROOM])
+static struct sizes naive(const struct pcoll_signature *s, int rank, uint16_t recv[ROOM])
 {
     struct sizes sizes = {0, 0};
 
@@ -46,6 +46,27 @@ static struct sizes naive(const struct pcoll_signature *s, int rank, unsigned ch
                 for (uint64_t b = 0; b < s->bytes; b++)
                     recv[sizes.recv++] = byte_of(r, b);
             break;
+        case PCOLL_GATHER:
+            sizes.send = s->bytes;
+            for (int r = 0; rank == s->root && r < s->nranks; r++)
+                for (uint64_t b = 0; b < s->bytes; b++)
+                    recv[sizes.recv++] = byte_of(r, b);
+            break;
+        case PCOLL_SCATTER:
+            if (rank == s->root)
+                sizes.send = (uint64_t)s->nranks * s->bytes;
+            if (rank == s->root && s->in_place)
+                break;
+            sizes.recv = s->bytes;
+            for (uint64_t b = 0; b < s->bytes; b++)
+                recv[b] = byte_of(s->root, (uint64_t)rank * s->bytes + b);
+            break;
+        case PCOLL_ALLTOALL:
+            sizes.send = (uint64_t)s->nranks * s->bytes;
+            for (int r = 0; r < s->nranks; r++)
+                for (uint64_t b = 0; b < s->bytes; b++)
+                    recv[sizes.recv++] = byte_of(r, (uint64_t)rank * s->bytes + b);
+            break;
         case PCOLL_NUM_COLLS:
             abort();
     }
@@ -54,7 +75,7 @@ static struct sizes naive(const struct pcoll_signature *s, int rank, unsigned ch
 
 /* RECV according to the row; 0: a piece is empty, lies outside, overlaps another, or reads outside
  * SEND. */
-static int expected(const struct pcoll_signature *s, int rank, unsigned char recv[ROOM])
+static int expected(const struct pcoll_signature *s, int rank, uint16_t recv[ROOM])
 {
     const struct pcoll_collective *row = pcoll_collective_of(s);
     const uint64_t room = row->recv_bytes(s, NULL, rank);
@@ -81,17 +102,17 @@ static int is_right(const struct pcoll_signature *s, int rank)
 {
     const struct pcoll_collective *row = pcoll_collective_of(s);
     const struct pcoll_span input = pcoll_input_in_recv(s, NULL, rank);
-    unsigned char recv[ROOM], ought[ROOM];
+    uint16_t recv[ROOM], ought[ROOM];
     struct sizes sizes;
 
-    memset(recv, LEFT, sizeof(recv));
-    memset(ought, LEFT, sizeof(ought));
+    memset(recv, 0xff, sizeof(recv));
+    memset(ought, 0xff, sizeof(ought));
     sizes = naive(s, rank, ought);
     if (!expected(s, rank, recv) || memcmp(recv, ought, sizeof(recv)) != 0 ||
         row->send_bytes(s, NULL, rank) != sizes.send ||
         row->recv_bytes(s, NULL, rank) != sizes.recv)
         return 0;
-    if (!s->in_place)
+    if (!pcoll_is_in_place(s, NULL, rank) || sizes.recv == 0)
         return input.count == 0;
     /* In place, the rank's own input is at its final position in RECV. */
     for (uint64_t b = 0; b < input.count; b++)

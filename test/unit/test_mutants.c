@@ -221,12 +221,12 @@ static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, i
 {
     struct pcoll_params params[JOB_VARIANTS];
     const int nparams = job_variants(algorithm, nranks, params);
-    const int is_allgather = algorithm->coll == PCOLL_ALLGATHER;
     const int most = map == JOB_ONE_NODE && !lowered ? 4 : 2;
 
     for (int i = 0; i < nparams; i++)
         for (int size = 0; size < (algorithm->uses_segment ? most : 1); size++)
-            for (int in_place = 0; in_place <= is_allgather; in_place++) {
+            for (int in_place = 0; in_place <= pcoll_coll_has(algorithm->coll, PCOLL_IN_PLACE);
+                 in_place++) {
                 struct job job = {
                     .algorithm = algorithm,
                     .signature = {algorithm->coll, nranks, 0, sizes[size].bytes, in_place},

@@ -23,6 +23,11 @@ static uint64_t recv_bytes(const struct part *p)
     return pcoll_collective_of(&p->signature)->recv_bytes(&p->signature, NULL, p->rank);
 }
 
+static int lies_in_recv(const struct part *p)
+{
+    return pcoll_input_in_recv(&p->signature, NULL, p->rank).count > 0;
+}
+
 enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
                             const struct pcoll_params *params)
 {
@@ -30,8 +35,8 @@ enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
     enum pcoll_result result;
 
     p->recv = malloc(recv_bytes(p) + 1);
-    p->send = sig->in_place ? p->recv + pcoll_input_in_recv(sig, NULL, p->rank).first
-                            : malloc(send_bytes(p) + 1);
+    p->send = lies_in_recv(p) ? p->recv + pcoll_input_in_recv(sig, NULL, p->rank).first
+                              : malloc(send_bytes(p) + 1);
     if (p->recv == NULL || p->send == NULL)
         return PCOLL_ERR_NOMEM;
     result = pcoll_generate(row, sig, NULL, p->rank, params, &p->plan);
@@ -45,7 +50,7 @@ enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
 void part_fini(struct part *p)
 {
     pcoll_plan_destroy(p->plan);
-    if (!p->signature.in_place)
+    if (!lies_in_recv(p))
         free(p->send);
     free(p->recv);
 }

@@ -1,0 +1,34 @@
+/* A call of an init that is not a plan yet. */
+
+#ifndef CALL_H_INCLUDED
+#define CALL_H_INCLUDED
+
+#include "pcoll.h"
+
+/* The arguments of the MPI call that `describe` (below) needs; what the collective lacks is 0. */
+struct MPIDI_PCOLL_arguments {
+    const void *sendbuf;
+    MPI_Aint sendcount;
+    MPI_Datatype sendtype;
+    void *recvbuf; /* of a broadcast, the message */
+    MPI_Aint recvcount;
+    MPI_Datatype recvtype;
+};
+
+struct MPIDI_PCOLL_call {
+    struct MPIDI_PCOLL_arguments arguments;
+    struct pcoll_signature signature;
+    MPIR_Comm *comm;
+    MPIR_Info *info;
+    struct MPIDI_PCOLL_data in, out;
+    bool eligible; /* as far as this rank can tell */
+};
+
+/* Collective over call->comm. If the backend serves it, `describe` (NULL: there is no data) fills
+ * in, out, eligible, and of the signature bytes and in_place, from the arguments. *request is the
+ * new inactive request, or NULL, on all ranks, if the call is declined. Returns an MPI error code.
+ */
+int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call,
+                          void (*describe)(struct MPIDI_PCOLL_call *call), MPIR_Request **request);
+
+#endif /* CALL_H_INCLUDED */

@@ -1,0 +1,230 @@
+/* MPI_Barrier_init and the other calls that become plans: what their arguments mean. */
+
+#include "call.h"
+
+#include "fallback.h"
+
+static struct MPIDI_PCOLL_call call_make(enum pcoll_coll coll, int root, MPIR_Comm *comm,
+                                         MPIR_Info *info)
+{
+    return (struct MPIDI_PCOLL_call){
+        .signature = {.coll = coll, .nranks = comm->local_size, .root = root},
+        .comm = comm,
+        .info = info,
+        .eligible = true,
+    };
+}
+
+static bool is_root(const struct MPIDI_PCOLL_call *call)
+{
+    return call->comm->rank == call->signature.root;
+}
+
+/* ---- the rank's data; data that cannot be handled makes the call ineligible ---- */
+
+static void add_data(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_data *data, const void *user,
+                     MPI_Aint count, MPI_Datatype type, void *outer)
+{
+    if (MPIR_GPU_query_pointer_is_dev(user) ||
+        MPIDI_PCOLL_data_init(data, (void *)user, count, type, outer) != MPI_SUCCESS)
+        call->eligible = false;
+}
+
+/* What the rank sends, `blocks` times sendcount, unless it is in place. */
+static void add_sent(struct MPIDI_PCOLL_call *call, int blocks)
+{
+    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
+
+    add_data(call, &call->in, a->sendbuf, a->sendcount * blocks, a->sendtype, NULL);
+}
+
+static void add_received(struct MPIDI_PCOLL_call *call, int blocks)
+{
+    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
+
+    add_data(call, &call->out, a->recvbuf, a->recvcount * blocks, a->recvtype, NULL);
+}
+
+/* The rank's own block, of all that it receives: what it sends, in place. */
+static void add_own_block(struct MPIDI_PCOLL_call *call)
+{
+    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
+    MPI_Aint extent, bytes = call->out.bytes / call->comm->local_size;
+    int rank = call->comm->rank;
+    char *packed = call->out.packed;
+
+    MPIR_Datatype_get_extent_macro(a->recvtype, extent);
+    add_data(call, &call->in, (char *)a->recvbuf + rank * a->recvcount * extent, a->recvcount,
+             a->recvtype, packed ? packed + rank * bytes : NULL);
+}
+
+/* One block is as long as the other side says that all of them are. */
+static void check_blocks(struct MPIDI_PCOLL_call *call, MPI_Aint block, MPI_Aint all)
+{
+    if (block * call->comm->local_size != all)
+        call->eligible = false;
+}
+
+/* ---- what each call describes ---- */
+
+static void describe_bcast(struct MPIDI_PCOLL_call *call)
+{
+    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
+    struct MPIDI_PCOLL_data *data = is_root(call) ? &call->in : &call->out;
+
+    add_data(call, data, a->recvbuf, a->recvcount, a->recvtype, NULL);
+    call->signature.bytes = (uint64_t)data->bytes;
+}
+
+/* The rank sends one block and receives one from each. */
+static void add_block_and_all(struct MPIDI_PCOLL_call *call)
+{
+    add_received(call, call->comm->local_size);
+    call->signature.in_place = call->arguments.sendbuf == MPI_IN_PLACE;
+    if (call->signature.in_place)
+        add_own_block(call);
+    else
+        add_sent(call, 1);
+    check_blocks(call, call->in.bytes, call->out.bytes);
+}
+
+static void describe_allgather(struct MPIDI_PCOLL_call *call)
+{
+    add_block_and_all(call);
+    call->signature.bytes = (uint64_t)call->in.bytes;
+}
+
+/* Whether a gather or scatter is in place is up to the root: the other ranks agree to anything. */
+static void describe_gather(struct MPIDI_PCOLL_call *call)
+{
+    if (is_root(call)) {
+        add_block_and_all(call);
+    } else {
+        call->signature.in_place = 1;
+        add_sent(call, 1);
+    }
+    call->signature.bytes = (uint64_t)call->in.bytes;
+}
+
+static void describe_scatter(struct MPIDI_PCOLL_call *call)
+{
+    const int nranks = call->comm->local_size;
+    const bool has_block = !is_root(call) || call->arguments.recvbuf != MPI_IN_PLACE;
+
+    call->signature.in_place = !is_root(call) || !has_block;
+    if (has_block)
+        add_received(call, 1);
+    if (is_root(call))
+        add_sent(call, nranks);
+    if (is_root(call) && has_block)
+        check_blocks(call, call->out.bytes, call->in.bytes);
+    call->signature.bytes = (uint64_t)(is_root(call) ? call->in.bytes / nranks : call->out.bytes);
+}
+
+/* In place, a copy of the receive buffer is sent: blocks may arrive before theirs has left. */
+static void describe_alltoall(struct MPIDI_PCOLL_call *call)
+{
+    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
+    const int nranks = call->comm->local_size;
+
+    add_received(call, nranks);
+    if (a->sendbuf != MPI_IN_PLACE)
+        add_sent(call, nranks);
+    else if (MPIDI_PCOLL_data_init_copy(&call->in, a->recvbuf, a->recvcount * nranks,
+                                        a->recvtype) != MPI_SUCCESS)
+        call->eligible = false;
+    if (call->in.bytes != call->out.bytes)
+        call->eligible = false;
+    call->signature.bytes = (uint64_t)(call->in.bytes / nranks);
+}
+
+/* ---- the calls ---- */
+
+int MPIDI_PCOLL_Barrier_init(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_call call = call_make(PCOLL_BARRIER, 0, comm, info);
+    int mpi_errno = MPIDI_PCOLL_call_init(&call, NULL, request);
+
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno = MPIDI_PCOLL_fallback_barrier(comm, info, request);
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_Bcast_init(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
+                           MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_call call = call_make(PCOLL_BCAST, root, comm, info);
+    int mpi_errno;
+
+    call.arguments.recvbuf = buffer;
+    call.arguments.recvcount = count;
+    call.arguments.recvtype = datatype;
+    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_bcast, request);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno = MPIDI_PCOLL_fallback_bcast(buffer, count, datatype, root, comm, info, request);
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_Allgather_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                               MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_call call = call_make(PCOLL_ALLGATHER, 0, comm, info);
+    int mpi_errno;
+
+    call.arguments =
+        (struct MPIDI_PCOLL_arguments){sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype};
+    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_allgather, request);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno = MPIDI_PCOLL_fallback_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                                   recvtype, comm, info, request);
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_Gather_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                            void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                            MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_call call = call_make(PCOLL_GATHER, root, comm, info);
+    int mpi_errno;
+
+    call.arguments =
+        (struct MPIDI_PCOLL_arguments){sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype};
+    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_gather, request);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno = MPIDI_PCOLL_fallback_gather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                                recvtype, root, comm, info, request);
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_Scatter_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
+                             MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_call call = call_make(PCOLL_SCATTER, root, comm, info);
+    int mpi_errno;
+
+    call.arguments =
+        (struct MPIDI_PCOLL_arguments){sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype};
+    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_scatter, request);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno = MPIDI_PCOLL_fallback_scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                                 recvtype, root, comm, info, request);
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_Alltoall_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
+                              MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_call call = call_make(PCOLL_ALLTOALL, 0, comm, info);
+    int mpi_errno;
+
+    call.arguments =
+        (struct MPIDI_PCOLL_arguments){sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype};
+    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_alltoall, request);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno = MPIDI_PCOLL_fallback_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                                  recvtype, comm, info, request);
+    return mpi_errno;
+}
