@@ -6,7 +6,8 @@
  *
  *   cells  (path temp, N * M <= PCOLL_CELL_BYTES) put each block beside its receiver's counter;
  *          when all N - 1 have arrived, copy them out.
- *   temp   (path temp) the same through communication buffers.
+ *   temp   (path temp) the same through communication buffers. Long blocks go in segments through
+ *          two alternating buffers; a rank sends a segment when it has copied out the previous one.
  *   user   (path user) tell every rank that my receive buffer may be written; when all have told
  *          me, put each block to its place in the receiver's user buffer.
  *
@@ -22,8 +23,20 @@
  */
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
+#include "algorithms/shape/segment.h"
+
+#define DEFAULT_SEGMENT (UINT64_C(64) << 10)
 
 enum form { CELLS, TEMP, USER };
+
+struct state {
+    struct pcoll_plan *plan;
+    enum form form;
+    uint64_t nsegments;  /* per instance: 1 or an even number */
+    uint64_t bank_bytes; /* of TEMP */
+};
+
+enum { SEQUENCE = 2 }; /* counter of blocks copied out, if there are several segments */
 
 static enum form form_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
@@ -34,110 +47,173 @@ static enum form form_of(const struct pcoll_signature *signature, const struct p
     return all <= PCOLL_CELL_BYTES ? CELLS : TEMP;
 }
 
-static int peer_of(const struct pcoll_plan *plan, int i)
+static uint64_t nsegments_of(const struct pcoll_signature *signature,
+                             const struct pcoll_params *params)
 {
-    return (plan->rank + 1 + i) % plan->signature.nranks;
+    uint64_t n = 1;
+
+    if (form_of(signature, params) == TEMP)
+        n = pcoll_segment_count(signature->bytes, params->segment, DEFAULT_SEGMENT);
+    return n == 1 ? 1 : (n + 1) / 2 * 2;
 }
 
-static uint64_t blocks(const struct pcoll_plan *plan, int count)
+static int npeers(const struct state *s)
 {
-    return (uint64_t)count * plan->signature.bytes;
+    return s->plan->signature.nranks - 1;
 }
 
-/* Where block `rank` arrives. */
-static struct pcoll_place arrival(const struct pcoll_plan *plan, enum form form, int bank, int rank)
+static int peer_of(const struct state *s, int i)
 {
-    switch (form) {
+    return (s->plan->rank + 1 + i) % s->plan->signature.nranks;
+}
+
+/* Where block `rank` lies in SEND and RECV. */
+static uint64_t block(const struct state *s, int rank)
+{
+    return (uint64_t)rank * s->plan->signature.bytes;
+}
+
+/* Where the segment of block `rank` arrives. */
+static struct pcoll_place arrival(const struct state *s, int bank, struct pcoll_segment part,
+                                  int rank)
+{
+    const uint64_t at = (uint64_t)rank * part.count;
+
+    switch (s->form) {
         case CELLS:
-            return pcoll_at(PCOLL_CELL, (uint64_t)bank * PCOLL_CELL_BYTES + blocks(plan, rank));
+            return pcoll_at(PCOLL_CELL, (uint64_t)bank * PCOLL_CELL_BYTES + at);
         case TEMP:
-            return pcoll_at(PCOLL_TEMP, (uint64_t)bank * blocks(plan, plan->signature.nranks) +
-                                            blocks(plan, rank));
+            return pcoll_at(PCOLL_TEMP, (uint64_t)bank * s->bank_bytes + at);
         default:
-            return pcoll_at(PCOLL_RECV, blocks(plan, rank));
+            return pcoll_at(PCOLL_RECV, block(s, rank));
     }
 }
 
-static void add_puts(struct pcoll_plan *plan, enum form form, int bank, int trigger,
-                     uint64_t threshold)
+static void add_puts(const struct state *s, int bank, int trigger, uint64_t threshold,
+                     struct pcoll_segment part)
 {
-    for (int i = 0; i < plan->signature.nranks - 1; i++) {
-        const int peer = peer_of(plan, i);
+    for (int i = 0; i < npeers(s); i++) {
+        const int peer = peer_of(s, i);
         const struct pcoll_entry put =
-            pcoll_entry_put(trigger, threshold, pcoll_at(PCOLL_SEND, blocks(plan, peer)), peer,
-                            arrival(plan, form, bank, plan->rank), plan->signature.bytes);
+            pcoll_entry_put(trigger, threshold, pcoll_at(PCOLL_SEND, block(s, peer) + part.first),
+                            peer, arrival(s, bank, part, s->plan->rank), part.count);
 
-        pcoll_plan_add(plan, pcoll_entry_signal(put, peer, bank, 1));
+        pcoll_plan_add(s->plan, pcoll_entry_signal(put, peer, bank, 1));
     }
 }
 
-static void add_own_copy(struct pcoll_plan *plan)
+static void add_own_copy(const struct state *s)
 {
-    pcoll_plan_add(plan,
-                   pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, blocks(plan, plan->rank)),
-                                    pcoll_at(PCOLL_RECV, blocks(plan, plan->rank)),
-                                    plan->signature.bytes));
+    const uint64_t own = block(s, s->plan->rank);
+
+    pcoll_plan_add(s->plan, pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, own),
+                                             pcoll_at(PCOLL_RECV, own), s->plan->signature.bytes));
 }
 
-/* Blocks [first, end). */
-static void add_copy_out(struct pcoll_plan *plan, enum form form, int bank, int first, int end)
+/* Blocks [first, end), when the counter of the bank has its present gain. */
+static void add_copy_out(const struct state *s, int bank, struct pcoll_segment part, int first,
+                         int end)
 {
-    const uint64_t arrived = (uint64_t)plan->signature.nranks - 1;
+    struct pcoll_entry copy;
 
-    if (first < end)
-        pcoll_plan_add(plan, pcoll_entry_copy(bank, arrived, arrival(plan, form, bank, first),
-                                              pcoll_at(PCOLL_RECV, blocks(plan, first)),
-                                              blocks(plan, end - first)));
+    if (first >= end)
+        return;
+    copy = pcoll_entry_copy(bank, s->plan->gain[bank], arrival(s, bank, part, first),
+                            pcoll_at(PCOLL_RECV, block(s, first) + part.first),
+                            (uint64_t)(end - first) * part.count);
+    pcoll_plan_add(s->plan, s->nsegments > 1 ? pcoll_entry_done(copy, SEQUENCE, 1) : copy);
 }
 
-static void build_temp(struct pcoll_plan *plan, enum form form, int bank)
+/* The counter of the bank also waits until the previous segment has been copied out, so that
+ * SEQUENCE counts the segments in order. */
+static void add_gate(const struct state *s, int bank, uint64_t copied)
 {
-    add_puts(plan, form, bank, PCOLL_NONE, 0);
-    add_own_copy(plan);
-    add_copy_out(plan, form, bank, 0, plan->rank);
-    add_copy_out(plan, form, bank, plan->rank + 1, plan->signature.nranks);
-    plan->gain[bank] = (uint64_t)plan->signature.nranks - 1;
+    const uint64_t weight = (uint64_t)npeers(s) + 1;
+
+    pcoll_plan_add(s->plan, pcoll_entry_done(pcoll_entry_add(SEQUENCE, copied), bank, weight));
+    s->plan->gain[bank] += weight;
 }
 
-static void build_user(struct pcoll_plan *plan, int bank)
+/* Segment i of an instance. Consecutive blocks are adjacent in both buffers only if they are not
+ * cut. */
+static void add_segment(const struct state *s, int bank, uint64_t i)
 {
-    const uint64_t nranks = (uint64_t)plan->signature.nranks, ready = nranks * (nranks - 1);
+    const struct pcoll_segment part = pcoll_segment_of(s->plan->signature.bytes, s->nsegments, i);
+    const int rank = s->plan->rank, nranks = s->plan->signature.nranks;
+    const uint64_t copied = i * (uint64_t)npeers(s);
 
-    for (int i = 0; i < plan->signature.nranks - 1; i++)
-        pcoll_plan_add(plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), peer_of(plan, i),
-                                                bank, nranks));
-    add_own_copy(plan);
-    add_puts(plan, USER, bank, bank, ready);
-    pcoll_plan_add(plan, pcoll_entry_wait(bank, ready + nranks - 1));
-    plan->gain[bank] = ready + nranks - 1;
+    add_puts(s, bank, i > 0 ? SEQUENCE : PCOLL_NONE, copied, part);
+    if (i == 0)
+        add_own_copy(s);
+    else
+        add_gate(s, bank, copied);
+    s->plan->gain[bank] += (uint64_t)npeers(s);
+    if (s->nsegments == 1) {
+        add_copy_out(s, bank, part, 0, rank);
+        add_copy_out(s, bank, part, rank + 1, nranks);
+        return;
+    }
+    for (int j = 0; j < npeers(s); j++)
+        add_copy_out(s, bank, part, peer_of(s, j), peer_of(s, j) + 1);
+}
+
+static void build_temp(const struct state *s, int phase)
+{
+    for (uint64_t i = 0; i < s->nsegments; i++)
+        add_segment(s, (phase + (int)(i % 2)) % 2, i);
+    if (s->nsegments > 1)
+        s->plan->gain[SEQUENCE] = s->nsegments * (uint64_t)npeers(s);
+}
+
+static void build_user(const struct state *s, int bank)
+{
+    const uint64_t nranks = (uint64_t)s->plan->signature.nranks, ready = nranks * (nranks - 1);
+    const struct pcoll_segment whole = {0, s->plan->signature.bytes};
+
+    for (int i = 0; i < npeers(s); i++)
+        pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), peer_of(s, i),
+                                                   bank, nranks));
+    add_own_copy(s);
+    add_puts(s, bank, bank, ready, whole);
+    pcoll_plan_add(s->plan, pcoll_entry_wait(bank, ready + nranks - 1));
+    s->plan->gain[bank] = ready + nranks - 1;
 }
 
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
+    uint64_t largest;
+
     if (form_of(signature, params) != TEMP)
         return 0;
-    return 2 * (uint64_t)signature->nranks * signature->bytes;
+    largest = (signature->bytes - 1) / nsegments_of(signature, params) + 1;
+    return 2 * (((uint64_t)signature->nranks * largest + 63) / 64 * 64);
 }
 
 static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
-    const enum form form = form_of(signature, params);
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "direct", 2, 2, plan_p);
+    struct state s = {
+        .form = form_of(signature, params),
+        .nsegments = nsegments_of(signature, params),
+        .bank_bytes = temp_bytes(signature, params) / 2,
+    };
+    enum pcoll_result result = pcoll_plan_create(signature, rank, "direct", s.nsegments > 1 ? 3 : 2,
+                                                 s.nsegments > 1 ? 1 : 2, &s.plan);
 
     (void)local;
     if (result != PCOLL_OK)
         return result;
-    (*plan_p)->temp_bytes = temp_bytes(signature, params);
-    for (int phase = 0; phase < 2; phase++) {
-        pcoll_plan_open(*plan_p, phase);
-        if (form == USER)
-            build_user(*plan_p, phase);
+    s.plan->temp_bytes = 2 * s.bank_bytes;
+    for (int phase = 0; phase < s.plan->nphases; phase++) {
+        pcoll_plan_open(s.plan, phase);
+        if (s.form == USER)
+            build_user(&s, phase);
         else
-            build_temp(*plan_p, form, phase);
+            build_temp(&s, phase);
     }
+    *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
 }
 
@@ -164,9 +240,12 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const enum form form = form_of(signature, params);
     const double peers = signature->nranks - 1, crowd = pcoll_cost_crowd(signature, machine);
     const double own = (double)signature->bytes * machine->copy;
-    const double out = form == USER ? 0 : peers * own + 2 * machine->o;
+    const double segments = (double)nsegments_of(signature, params);
+    const double copies = segments > 1 ? segments * peers : 2;
+    const double out = form == USER ? 0 : peers * own + copies * machine->o;
 
     return machine->call + cost_of_puts(signature, machine, form) + crowd * (own + out) +
+           (segments - 1) * pcoll_cost_wave(signature, machine, peers, 1) +
            (form == USER ? pcoll_cost_wave(signature, machine, peers, 1) : 0);
 }
 
@@ -179,4 +258,5 @@ const struct pcoll_algorithm pcoll_alltoall_direct = {
     .cost = cost,
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,
+    .uses_segment = 1,
 };

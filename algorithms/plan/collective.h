@@ -128,7 +128,7 @@ const char *pcoll_coll_name(enum pcoll_coll coll);
 /* The collective with that name, or PCOLL_NONE. */
 int pcoll_coll_find(const char *name);
 
-/* Write all names, "barrier, bcast, allgather", truncated to the size of `text`. */
+/* Write all names, "barrier, bcast, ...", truncated to the size of `text`. */
 void pcoll_coll_names(char *text, size_t size);
 
 /* True if it describes a possible call: root and sizes are in range, it has nothing that the

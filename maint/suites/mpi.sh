@@ -89,7 +89,7 @@ correct_and_judge() {
     "$build/install/bin/pcoll-info" --check --table="$table"
     grep -q '"corrections"' "$table"
     "${tune[@]}" --base="$table" --judge="$judged" --sizes=64,16K
-    [ "$(grep -c '"measured"' "$judged")" = 5 ]
+    [ "$(grep -c '"measured"' "$judged")" = 11 ]
 }
 
 tune_refuses() { # TEXT OPTION...

@@ -1,7 +1,7 @@
-/* Barrier, broadcast and allgather deliver the right data: sizes around the protocol boundaries,
+/* The collectives that run as plans deliver the right data: sizes around the protocol boundaries,
  * every root, in place, several starts of every plan.
  *
- *   -max=BYTES (4 MiB)   -starts=N (4)   -only=barrier,bcast,allgather */
+ *   -max=BYTES (4 MiB)   -starts=N (4)   -only=barrier,bcast,allgather,gather,scatter,alltoall */
 
 #include "trial.h"
 
@@ -26,14 +26,15 @@ static void try(enum trial_kind kind, size_t bytes, int root)
 }
 
 /* All roots if that is cheap, otherwise one that changes with the size. */
-static void try_roots(size_t bytes)
+static void try_roots(enum trial_kind kind, size_t bytes)
 {
     if (bytes <= 8193)
         for (int root = 0; root < check.size; root++)
-            try(TRIAL_BCAST, bytes, root);
+            try(kind, bytes, root);
     else
-        try(TRIAL_BCAST, bytes, (int)(bytes % 7) % check.size);
-    try(TRIAL_BCAST, bytes, check.size - 1);
+        try(kind, bytes, (int)(bytes % 7) % check.size);
+    if (kind == TRIAL_BCAST)
+        try(kind, bytes, check.size - 1);
 }
 
 int main(int argc, char **argv)
@@ -45,12 +46,16 @@ int main(int argc, char **argv)
     max = (size_t)check_number("max", 4 << 20);
     try(TRIAL_BARRIER, 0, 0);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && sizes[i] <= max; i++) {
-        try_roots(sizes[i]);
-        /* the result of an allgather is at most twice the requested size */
+        try_roots(TRIAL_BCAST, sizes[i]);
+        /* all blocks together are at most twice as long as requested */
         if (sizes[i] * (size_t)check.size > 2 * max && i > 0)
             continue;
         try(TRIAL_ALLGATHER, sizes[i], 0);
         try(TRIAL_ALLGATHER_IN_PLACE, sizes[i], 0);
+        for (enum trial_kind kind = TRIAL_GATHER; kind <= TRIAL_SCATTER_IN_PLACE; kind++)
+            try_roots(kind, sizes[i]);
+        try(TRIAL_ALLTOALL, sizes[i], 0);
+        try(TRIAL_ALLTOALL_IN_PLACE, sizes[i], 0);
     }
     return check_done();
 }

@@ -16,9 +16,23 @@
 #include <stdatomic.h>
 
 enum { MAX_PLANS = 6, MAX_THREADS = 4, POISON = 0x5a };
-enum kind { BARRIER, BCAST, ALLGATHER, ALLGATHER_IN_PLACE, KINDS };
+enum kind {
+    BARRIER,
+    BCAST,
+    ALLGATHER,
+    ALLGATHER_IN_PLACE,
+    GATHER,
+    GATHER_IN_PLACE,
+    SCATTER,
+    SCATTER_IN_PLACE,
+    ALLTOALL,
+    ALLTOALL_IN_PLACE,
+    KINDS
+};
 
-static const char *const names[KINDS] = {"barrier", "bcast", "allgather", "allgather in place"};
+static const char *const names[KINDS] = {
+    "barrier",         "bcast",   "allgather",        "allgather in place", "gather",
+    "gather in place", "scatter", "scatter in place", "alltoall",           "alltoall in place"};
 
 struct plan {
     enum kind kind;
@@ -48,16 +62,70 @@ static int draw(uint64_t *state, int n)
 
 /* ---- data ---- */
 
+/* What `rank` has for itself is where it receives, or (scatter) stays where it is sent from. */
+static int in_place(const struct plan *p, int rank)
+{
+    if (p->kind == GATHER_IN_PLACE || p->kind == SCATTER_IN_PLACE)
+        return rank == p->root;
+    return p->kind == ALLGATHER_IN_PLACE || p->kind == ALLTOALL_IN_PLACE;
+}
+
+/* The number of blocks that the rank sends, wherever they are, and that it receives. */
+static int blocks_sent(const struct plan *p, int rank)
+{
+    switch (p->kind) {
+        case BARRIER:
+            return 0;
+        case BCAST:
+            return rank == p->root;
+        case SCATTER:
+        case SCATTER_IN_PLACE:
+            return rank == p->root ? p->n : 0;
+        case ALLTOALL:
+        case ALLTOALL_IN_PLACE:
+            return p->n;
+        default:
+            return 1;
+    }
+}
+
+static int blocks_received(const struct plan *p)
+{
+    switch (p->kind) {
+        case BARRIER:
+            return 0;
+        case BCAST:
+            return p->rank != p->root;
+        case GATHER:
+        case GATHER_IN_PLACE:
+            return p->rank == p->root ? p->n : 0;
+        case SCATTER:
+        case SCATTER_IN_PLACE:
+            return !in_place(p, p->rank);
+        default:
+            return p->n;
+    }
+}
+
+/* True if what `rank` sends lies in its receive buffer. */
+static int sends_received(const struct plan *p, int rank)
+{
+    return in_place(p, rank) && p->kind != SCATTER_IN_PLACE;
+}
+
 static int sends(const struct plan *p)
 {
-    return p->kind == ALLGATHER || (p->kind == BCAST && p->rank == p->root);
+    return blocks_sent(p, p->rank) > 0 && !sends_received(p, p->rank);
 }
 
 static size_t receive_bytes(const struct plan *p)
 {
-    if (p->kind == ALLGATHER || p->kind == ALLGATHER_IN_PLACE)
-        return p->bytes * (size_t)p->n;
-    return p->kind == BCAST && p->rank != p->root ? p->bytes : 0;
+    return p->bytes * (size_t)blocks_received(p);
+}
+
+static size_t send_bytes(const struct plan *p, int rank)
+{
+    return p->bytes * (size_t)blocks_sent(p, rank);
 }
 
 /* The layout that `rank` sends from; all other ranks know it. */
@@ -79,9 +147,9 @@ static unsigned char pattern(const struct plan *p, int rank, size_t place)
  * position. */
 static unsigned char sent(const struct plan *p, const struct layout *layout, int rank, size_t i)
 {
-    if (p->kind == ALLGATHER_IN_PLACE)
+    if (sends_received(p, rank))
         return pattern(p, rank, i);
-    return pattern(p, rank, layout_place(layout, p->bytes, i));
+    return pattern(p, rank, layout_place(layout, send_bytes(p, rank), i));
 }
 
 static size_t place_in_receive(const struct plan *p, size_t i)
@@ -89,28 +157,37 @@ static size_t place_in_receive(const struct plan *p, size_t i)
     return layout_place(&p->receiving, receive_bytes(p), i);
 }
 
-static void expect_from(struct plan *p, int rank, size_t block)
+/* Block `from` of what `rank` sends is block `block` of what is received here. */
+static void expect_from(struct plan *p, int rank, size_t from, size_t block)
 {
     struct layout layout = sending_layout(p, rank);
 
     for (size_t i = 0; i < p->bytes; i++)
-        p->expected[place_in_receive(p, block * p->bytes + i)] = sent(p, &layout, rank, i);
+        p->expected[place_in_receive(p, block * p->bytes + i)] =
+            sent(p, &layout, rank, from * p->bytes + i);
+}
+
+static void expect_blocks(struct plan *p)
+{
+    int differ = p->kind >= SCATTER, n = blocks_received(p);
+
+    for (int i = 0; i < n; i++)
+        expect_from(p, n == p->n ? i : p->root, differ ? (size_t)p->rank : 0, (size_t)i);
 }
 
 /* Sets new data, poisons the receive memory, and computes its expected contents. */
 static void prepare(struct plan *p)
 {
+    size_t own = p->kind == ALLTOALL_IN_PLACE ? 0 : (size_t)p->rank * p->bytes;
+
     p->step++;
     for (size_t i = 0; i < p->send_span; i++)
         p->send[i] = pattern(p, p->rank, i);
     memset(p->receive, POISON + p->step % 64, p->receive_span);
     memcpy(p->expected, p->receive, p->receive_span);
-    if (p->kind == BCAST && p->rank != p->root)
-        expect_from(p, p->root, 0);
-    for (int r = 0; r < p->n && p->kind >= ALLGATHER; r++)
-        expect_from(p, r, (size_t)r);
-    for (size_t i = 0; i < p->bytes && p->kind == ALLGATHER_IN_PLACE; i++)
-        p->receive[place_in_receive(p, (size_t)p->rank * p->bytes + i)] = pattern(p, p->rank, i);
+    expect_blocks(p);
+    for (size_t i = 0; sends_received(p, p->rank) && i < send_bytes(p, p->rank); i++)
+        p->receive[place_in_receive(p, own + i)] = pattern(p, p->rank, i);
 }
 
 static void verify(const struct plan *p)
@@ -141,23 +218,38 @@ static size_t random_bytes(uint64_t *state, int n)
 
 static int init_data(struct plan *p, MPI_Comm comm)
 {
-    char *send = (char *)p->send, *receive = (char *)p->receive;
-    size_t all = receive_bytes(p);
+    void *send = p->send + (sends(p) ? layout_origin(&p->sending, send_bytes(p, p->rank)) : 0);
+    void *receive = p->receive + layout_origin(&p->receiving, receive_bytes(p));
     int scount = (int)p->bytes / p->sending.size, rcount = (int)p->bytes / p->receiving.size;
+    MPI_Datatype stype = p->send_type, rtype = p->receive_type;
 
-    send += sends(p) ? layout_origin(&p->sending, p->bytes) : 0;
-    receive += layout_origin(&p->receiving, all);
-    if (p->kind == BCAST && p->rank == p->root)
-        return MPI_Bcast_init(send, scount, p->send_type, p->root, comm, MPI_INFO_NULL,
-                              &p->request);
-    if (p->kind == BCAST)
-        return MPI_Bcast_init(receive, rcount, p->receive_type, p->root, comm, MPI_INFO_NULL,
-                              &p->request);
-    if (p->kind == ALLGATHER)
-        return MPI_Allgather_init(send, scount, p->send_type, receive, rcount, p->receive_type,
-                                  comm, MPI_INFO_NULL, &p->request);
-    return MPI_Allgather_init(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, receive, rcount, p->receive_type,
-                              comm, MPI_INFO_NULL, &p->request);
+    if (sends_received(p, p->rank))
+        send = MPI_IN_PLACE;
+    else if (in_place(p, p->rank))
+        receive = MPI_IN_PLACE;
+    switch (p->kind) {
+        case BCAST:
+            if (p->rank == p->root)
+                return MPI_Bcast_init(send, scount, stype, p->root, comm, MPI_INFO_NULL,
+                                      &p->request);
+            return MPI_Bcast_init(receive, rcount, rtype, p->root, comm, MPI_INFO_NULL,
+                                  &p->request);
+        case ALLGATHER:
+        case ALLGATHER_IN_PLACE:
+            return MPI_Allgather_init(send, scount, stype, receive, rcount, rtype, comm,
+                                      MPI_INFO_NULL, &p->request);
+        case GATHER:
+        case GATHER_IN_PLACE:
+            return MPI_Gather_init(send, scount, stype, receive, rcount, rtype, p->root, comm,
+                                   MPI_INFO_NULL, &p->request);
+        case SCATTER:
+        case SCATTER_IN_PLACE:
+            return MPI_Scatter_init(send, scount, stype, receive, rcount, rtype, p->root, comm,
+                                    MPI_INFO_NULL, &p->request);
+        default:
+            return MPI_Alltoall_init(send, scount, stype, receive, rcount, rtype, comm,
+                                     MPI_INFO_NULL, &p->request);
+    }
 }
 
 /* The datatypes may be freed as soon as the plan exists. */
@@ -172,7 +264,7 @@ static void plan_init(struct plan *p, struct thread *t, uint64_t *state, MPI_Com
     p->step = 0;
     p->sending = sending_layout(p, p->rank);
     p->receiving = layout_random(&t->local, 0);
-    p->send_span = sends(p) ? layout_span(&p->sending, p->bytes) : 0;
+    p->send_span = sends(p) ? layout_span(&p->sending, send_bytes(p, p->rank)) : 0;
     p->receive_span = layout_span(&p->receiving, receive_bytes(p));
     p->send = check_alloc(p->send_span);
     p->receive = check_alloc(p->receive_span);

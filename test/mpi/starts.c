@@ -2,7 +2,7 @@
  * random and the others run ahead as far as the plan lets them. Nothing except the plan keeps the
  * ranks together.
  *
- *   -times=N (1000)   -only=barrier,bcast,allgather
+ *   -times=N (1000)   -only=barrier,bcast,allgather,gather,scatter,alltoall
  *   -few              one plan of each kind and two of the broadcast, N starts of each */
 
 #include "trial.h"
@@ -19,20 +19,23 @@ static void many(enum trial_kind kind, size_t bytes, int root, int times)
     trial_free(&t);
 }
 
-/* The root of a broadcast does nothing else; the other ranks are late each time. */
-static void run_ahead(size_t bytes, int root)
+/* Who only sends does nothing else: the root of a broadcast or scatter, all but the root of a
+ * gather. The others are late each time. */
+static void run_ahead(enum trial_kind kind, size_t bytes, int root)
 {
     struct trial t;
+    int is_late;
 
-    if (!trial_wanted(TRIAL_BCAST))
+    if (!trial_wanted(kind))
         return;
-    check_phase("root %d ahead, %zu bytes", root, bytes);
-    trial_init(&t, TRIAL_BCAST, bytes, root, 2, MPI_COMM_WORLD, MPI_INFO_NULL);
+    check_phase("%s, root %d, senders ahead, %zu bytes", trial_name(kind), root, bytes);
+    trial_init(&t, kind, bytes, root, 2, MPI_COMM_WORLD, MPI_INFO_NULL);
+    is_late = (t.rank == root) == (kind == TRIAL_GATHER);
     for (int i = 0; i < 200; i++) {
-        if (t.rank != root)
+        if (is_late)
             check_delay();
         trial_start(&t);
-        if (t.rank != root)
+        if (is_late)
             check_delay();
         trial_wait(&t);
     }
@@ -45,6 +48,9 @@ static void few_plans(int times, int last)
     many(TRIAL_BCAST, 8, 0, times);
     many(TRIAL_BCAST, 20000, last, times);
     many(TRIAL_ALLGATHER, 40, 0, times);
+    many(TRIAL_GATHER, 20, last, times);
+    many(TRIAL_SCATTER, 20, last, times);
+    many(TRIAL_ALLTOALL, 20, 0, times);
 }
 
 static void many_plans(int times, int last)
@@ -58,8 +64,15 @@ static void many_plans(int times, int last)
         many(TRIAL_BCAST, sizes[i], last, fewer);
         many(TRIAL_ALLGATHER, sizes[i], 0, fewer);
         many(TRIAL_ALLGATHER_IN_PLACE, sizes[i], 0, fewer / 2);
-        run_ahead(sizes[i], 0);
-        run_ahead(sizes[i], last);
+        many(TRIAL_GATHER, sizes[i], last, fewer / 2);
+        many(TRIAL_SCATTER, sizes[i], last, fewer / 2);
+        many(TRIAL_ALLTOALL, sizes[i], 0, fewer / 2);
+        many(TRIAL_ALLTOALL_IN_PLACE, sizes[i], 0, fewer / 2);
+        for (int root = 0; root <= last; root += last > 0 ? last : 1) {
+            run_ahead(TRIAL_BCAST, sizes[i], root);
+            run_ahead(TRIAL_GATHER, sizes[i], root);
+            run_ahead(TRIAL_SCATTER, sizes[i], root);
+        }
     }
 }
 

@@ -5,8 +5,11 @@
 
 const char *trial_name(enum trial_kind kind)
 {
-    static const char *const names[TRIAL_KINDS] = {"barrier", "bcast", "allgather",
-                                                   "allgather in place"};
+    static const char *const names[TRIAL_KINDS] = {"barrier",   "bcast",
+                                                   "allgather", "allgather in place",
+                                                   "gather",    "gather in place",
+                                                   "scatter",   "scatter in place",
+                                                   "alltoall",  "alltoall in place"};
 
     return names[kind];
 }
@@ -82,63 +85,135 @@ static void verify_board(const struct trial *t)
 
 /* ---- one trial ---- */
 
-static void init_bcast(struct trial *t, MPI_Comm comm, MPI_Info info)
+static int in_place(const struct trial *t)
 {
-    t->receive = check_alloc(t->bytes);
-    MPI(MPI_Bcast_init(t->receive, (int)t->bytes, MPI_BYTE, t->root, comm, info, &t->request));
+    switch (t->kind) {
+        case TRIAL_ALLGATHER_IN_PLACE:
+        case TRIAL_ALLTOALL_IN_PLACE:
+            return 1;
+        case TRIAL_GATHER_IN_PLACE:
+        case TRIAL_SCATTER_IN_PLACE:
+            return t->rank == t->root;
+        default:
+            return 0;
+    }
 }
 
-static void init_allgather(struct trial *t, MPI_Comm comm, MPI_Info info)
-{
-    int count = (int)t->bytes;
+/* The number of blocks that this rank sends, and of those that it receives; a broadcast's message
+ * counts as received on all ranks. */
+struct blocks {
+    int sent, received;
+};
 
-    t->receive = check_alloc(t->bytes * (size_t)t->size);
-    t->send = check_alloc(t->bytes);
-    if (t->kind == TRIAL_ALLGATHER)
-        MPI(MPI_Allgather_init(t->send, count, MPI_BYTE, t->receive, count, MPI_BYTE, comm, info,
+static struct blocks blocks_of(const struct trial *t)
+{
+    int root = t->rank == t->root;
+
+    switch (t->kind) {
+        case TRIAL_BARRIER:
+            return (struct blocks){0, 0};
+        case TRIAL_BCAST:
+            return (struct blocks){0, 1};
+        case TRIAL_ALLGATHER:
+        case TRIAL_ALLGATHER_IN_PLACE:
+            return (struct blocks){1, t->size};
+        case TRIAL_GATHER:
+        case TRIAL_GATHER_IN_PLACE:
+            return (struct blocks){1, root ? t->size : 0};
+        case TRIAL_SCATTER:
+        case TRIAL_SCATTER_IN_PLACE:
+            return (struct blocks){root ? t->size : 0, root && in_place(t) ? 0 : 1};
+        default:
+            return (struct blocks){t->size, t->size};
+    }
+}
+
+/* Arguments that have no meaning are bad ones, which the library must not look at. */
+static void init_blocks(struct trial *t, MPI_Comm comm, MPI_Info info)
+{
+    const void *send = in_place(t) && t->send == NULL ? MPI_IN_PLACE : t->send;
+    void *receive = in_place(t) && t->receive == NULL ? MPI_IN_PLACE : t->receive;
+    int count = (int)t->bytes, scount = t->send != NULL ? count : -1;
+    int rcount = t->receive != NULL ? count : -1;
+    MPI_Datatype stype = t->send != NULL ? MPI_BYTE : MPI_DATATYPE_NULL;
+    MPI_Datatype rtype = t->receive != NULL ? MPI_BYTE : MPI_DATATYPE_NULL;
+
+    if (t->kind <= TRIAL_ALLGATHER_IN_PLACE)
+        MPI(MPI_Allgather_init(send, scount, stype, receive, rcount, rtype, comm, info,
                                &t->request));
+    else if (t->kind <= TRIAL_GATHER_IN_PLACE)
+        MPI(MPI_Gather_init(send, scount, stype, receive, rcount, rtype, t->root, comm, info,
+                            &t->request));
+    else if (t->kind <= TRIAL_SCATTER_IN_PLACE)
+        MPI(MPI_Scatter_init(send, scount, stype, receive, rcount, rtype, t->root, comm, info,
+                             &t->request));
     else
-        MPI(MPI_Allgather_init(MPI_IN_PLACE, -1, MPI_DATATYPE_NULL, t->receive, count, MPI_BYTE,
-                               comm, info, &t->request));
+        MPI(MPI_Alltoall_init(send, scount, stype, receive, rcount, rtype, comm, info,
+                              &t->request));
 }
 
 void trial_init(struct trial *t, enum trial_kind kind, size_t bytes, int root, uint64_t tag,
                 MPI_Comm comm, MPI_Info info)
 {
+    struct blocks n;
+
     *t = (struct trial){.kind = kind, .bytes = bytes, .root = root, .tag = tag};
     MPI_Comm_rank(comm, &t->rank);
     MPI_Comm_size(comm, &t->size);
     t->request = MPI_REQUEST_NULL;
+    n = blocks_of(t);
+    if (n.sent > 0 && (!in_place(t) || n.received == 0))
+        t->send = check_alloc(bytes * (size_t)n.sent);
+    if (n.received > 0)
+        t->receive = check_alloc(bytes * (size_t)n.received);
     if (kind == TRIAL_BARRIER) {
         t->board = trial_board(t->size, comm);
         MPI(MPI_Barrier_init(comm, info, &t->request));
     } else if (kind == TRIAL_BCAST) {
-        init_bcast(t, comm, info);
+        MPI(MPI_Bcast_init(t->receive, (int)bytes, MPI_BYTE, root, comm, info, &t->request));
     } else {
-        init_allgather(t, comm, info);
+        init_blocks(t, comm, info);
     }
     check_want();
 }
 
-static char *block(const struct trial *t, int rank)
+/* What `from` has for `to` in this step; the same for all ranks, where all receive the same. */
+static uint64_t key_of(const struct trial *t, int from, int to)
 {
-    return t->receive + (size_t)rank * t->bytes;
+    int differs = t->kind >= TRIAL_SCATTER;
+
+    return check_key(t->tag, t->step, differs ? from * t->size + to : from);
+}
+
+static void fill(const struct trial *t, char *at, int n)
+{
+    for (int to = 0; to < n; to++)
+        check_fill(at + (size_t)to * t->bytes, t->bytes, key_of(t, t->rank, to));
+}
+
+/* Where the rank's own data lies in its receive buffer. */
+static char *own_place(const struct trial *t)
+{
+    size_t first = t->kind == TRIAL_ALLTOALL_IN_PLACE ? 0 : (size_t)t->rank;
+
+    return t->receive + first * t->bytes;
 }
 
 void trial_prepare(struct trial *t)
 {
-    uint64_t mine = check_key(t->tag, ++t->step, t->rank);
+    struct blocks n = blocks_of(t);
 
-    if (t->kind == TRIAL_BARRIER) {
+    t->step++;
+    if (t->kind == TRIAL_BARRIER)
         __atomic_store_n(&t->board[t->rank], (uint32_t)t->step, __ATOMIC_RELEASE);
-    } else if (t->kind == TRIAL_BCAST) {
-        check_poison(t->receive, t->bytes);
-        if (t->rank == t->root)
-            check_fill(t->receive, t->bytes, mine);
-    } else {
-        check_poison(t->receive, t->bytes * (size_t)t->size);
-        check_fill(t->kind == TRIAL_ALLGATHER ? t->send : block(t, t->rank), t->bytes, mine);
-    }
+    if (t->receive != NULL)
+        check_poison(t->receive, t->bytes * (size_t)n.received);
+    if (t->kind == TRIAL_BCAST && t->rank == t->root)
+        fill(t, t->receive, 1);
+    else if (t->send != NULL)
+        fill(t, t->send, n.sent);
+    else if (in_place(t))
+        fill(t, own_place(t), n.sent);
 }
 
 void trial_start(struct trial *t)
@@ -147,18 +222,24 @@ void trial_start(struct trial *t)
     MPI(MPI_Start(&t->request));
 }
 
+/* What was sent has not changed. */
+static void verify_sent(const struct trial *t, int n)
+{
+    for (int to = 0; to < n; to++)
+        check_compare(t->send + (size_t)to * t->bytes, t->bytes, key_of(t, t->rank, to));
+}
+
 void trial_verify(const struct trial *t)
 {
-    if (t->kind == TRIAL_BARRIER) {
+    struct blocks n = blocks_of(t);
+
+    if (t->kind == TRIAL_BARRIER)
         verify_board(t);
-    } else if (t->kind == TRIAL_BCAST) {
-        check_compare(t->receive, t->bytes, check_key(t->tag, t->step, t->root));
-    } else {
-        for (int r = 0; r < t->size; r++)
-            check_compare(block(t, r), t->bytes, check_key(t->tag, t->step, r));
-        if (t->kind == TRIAL_ALLGATHER)
-            check_compare(t->send, t->bytes, check_key(t->tag, t->step, t->rank));
-    }
+    for (int i = 0; i < n.received; i++)
+        check_compare(t->receive + (size_t)i * t->bytes, t->bytes,
+                      key_of(t, n.received == t->size ? i : t->root, t->rank));
+    if (t->send != NULL)
+        verify_sent(t, n.sent);
 }
 
 void trial_wait(struct trial *t)

@@ -11,23 +11,29 @@ enum trial_kind {
     TRIAL_BCAST,
     TRIAL_ALLGATHER,
     TRIAL_ALLGATHER_IN_PLACE,
+    TRIAL_GATHER,
+    TRIAL_GATHER_IN_PLACE, /* the root */
+    TRIAL_SCATTER,
+    TRIAL_SCATTER_IN_PLACE, /* the root */
+    TRIAL_ALLTOALL,
+    TRIAL_ALLTOALL_IN_PLACE,
     TRIAL_KINDS
 };
 
 struct trial {
     enum trial_kind kind;
-    size_t bytes; /* of the broadcast message, or of one rank's block of the allgather */
+    size_t bytes; /* of the broadcast message, otherwise of one block */
     int root;
     uint64_t tag;  /* the same on all ranks; distinguishes trials */
     uint64_t step; /* number of starts so far */
     int rank, size;
-    char *send, *receive;
-    uint32_t *board; /* for a barrier: the step that each rank has entered */
+    char *send, *receive; /* NULL if the rank does not send, or has it in place; does not receive */
+    uint32_t *board;      /* for a barrier: the step that each rank has entered */
     MPI_Request request;
 };
 
 const char *trial_name(enum trial_kind kind);
-int trial_wanted(enum trial_kind kind); /* by option -only=barrier|bcast|allgather */
+int trial_wanted(enum trial_kind kind); /* by option -only=barrier,bcast,... */
 
 /* Words that all ranks of `comm` share, initially 0; all ranks must be on one machine.
  * Collective. */

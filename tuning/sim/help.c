@@ -11,7 +11,7 @@ const char options_help[] =
     "\n"
     "The job\n"
     "  --ranks=LIST        numbers of ranks (64)\n"
-    "  --bytes=LIST        bcast: message size; allgather: size of a rank's block (8)\n"
+    "  --bytes=LIST        bcast: message size; otherwise the size of one block (8)\n"
     "  --ppn=N             consecutive ranks per node (1); 0: all ranks on one node\n"
     "  --root=N            root of a broadcast (0)\n"
     "  --radix=N --slots=N --path=user|temp --rails=N    parameters (rails: one per port)\n"
