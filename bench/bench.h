@@ -17,12 +17,12 @@
 
 struct job;
 
-enum collective { BARRIER, BCAST, ALLGATHER, NUM_COLLECTIVES };
+enum collective { BARRIER, BCAST, ALLGATHER, GATHER, SCATTER, ALLTOALL, NUM_COLLECTIVES };
 enum way { OFFLOAD, STOCK, BLOCKING, NONBLOCKING, NUM_WAYS };
 
 enum {
     MAX_SIZES = 64,
-    MAX_OPERATIONS = 2 * MAX_SIZES + 1,
+    MAX_OPERATIONS = (NUM_COLLECTIVES - 1) * MAX_SIZES + 1,
     MAX_ALGORITHMS = 8,
     MAX_SUBJECTS = 40,
     NAME_LENGTH = 48,
@@ -80,7 +80,7 @@ struct job {
     struct line *word;    /* one line per rank, for job_max */
     cpu_set_t cpus;       /* those that any rank of the node may use */
     pid_t *pids;
-    char *send, *recv; /* one block; nranks blocks */
+    char *send, *recv; /* nranks blocks each, or one if no collective needs more */
     uint64_t flag_round, verify_round;
 };
 
@@ -108,9 +108,10 @@ int job_last_or(const struct job *job, int root);
 void cvars_init(void);
 void cvars_fini(void);
 bool cvars_have_offload(void);
-/* True if stock Allgather_init is steered away from its default algorithm, which is wrong. */
-bool cvars_force_allgather(void);
-/* Requests of `way` are made between enter and leave; `total` is the number of gathered bytes. */
+/* True if the stock request is steered away from its default algorithm, which is wrong. */
+bool cvars_steer(enum collective coll);
+/* Requests of `way` are made between enter and leave; `total` is the number of bytes of all blocks.
+ */
 void cvars_enter(enum collective coll, enum way way, size_t total);
 void cvars_leave(void);
 
@@ -123,6 +124,9 @@ struct operation {
     size_t size;
     int root;
 };
+
+/* Does it have a root? */
+bool is_rooted(enum collective coll);
 
 /* List the operations that the options ask for, at most MAX_OPERATIONS; returns their number. */
 int list_operations(struct job *job, const struct options *opts, struct operation *ops);

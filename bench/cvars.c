@@ -14,25 +14,38 @@ struct cvar {
     int initial;
 };
 
+/* A variable that steers the stock request to a schedule that is right for any number of starts. */
+struct steering {
+    struct cvar cvar;
+    int values[2]; /* below and from SHORT_ALLGATHER bytes on; -1: unknown */
+};
+
 static struct {
     bool offload;
     struct cvar device[NUM_COLLECTIVES]; /* booleans: may the device create this request? */
-    struct cvar iallgather;
-    int ring, brucks; /* values of iallgather, or -1 */
+    struct steering steering[NUM_COLLECTIVES];
 } library;
 
 static const char *const device_names[NUM_COLLECTIVES] = {
-    "MPIR_CVAR_BARRIER_INIT_DEVICE_COLLECTIVE",
-    "MPIR_CVAR_BCAST_INIT_DEVICE_COLLECTIVE",
-    "MPIR_CVAR_ALLGATHER_INIT_DEVICE_COLLECTIVE",
+    "MPIR_CVAR_BARRIER_INIT_DEVICE_COLLECTIVE",   "MPIR_CVAR_BCAST_INIT_DEVICE_COLLECTIVE",
+    "MPIR_CVAR_ALLGATHER_INIT_DEVICE_COLLECTIVE", "MPIR_CVAR_GATHER_INIT_DEVICE_COLLECTIVE",
+    "MPIR_CVAR_SCATTER_INIT_DEVICE_COLLECTIVE",   "MPIR_CVAR_ALLTOALL_INIT_DEVICE_COLLECTIVE",
 };
 
-/* In MPICH 4.0 the recursive-doubling schedule is right for the first start only. */
+/* In MPICH 4.0 the schedules that it chooses itself are right for the first start only. */
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000
-enum { ALLGATHER_IS_WRONG = 1 };
+enum { STOCK_IS_WRONG = 1 };
 #else
-enum { ALLGATHER_IS_WRONG = 0 };
+enum { STOCK_IS_WRONG = 0 };
 #endif
+
+static const struct {
+    const char *cvar, *names[2];
+} schedules[NUM_COLLECTIVES] = {
+    [ALLGATHER] = {"MPIR_CVAR_IALLGATHER_INTRA_ALGORITHM", {"sched_brucks", "sched_ring"}},
+    [GATHER] = {"MPIR_CVAR_IGATHER_INTRA_ALGORITHM", {"tsp_tree", "tsp_tree"}},
+    [SCATTER] = {"MPIR_CVAR_ISCATTER_INTRA_ALGORITHM", {"tsp_tree", "tsp_tree"}},
+};
 
 /* Below this many gathered bytes MPICH itself prefers brucks to ring. */
 enum { SHORT_ALLGATHER = 81920 };
@@ -68,42 +81,45 @@ static int enum_value(const char *description, const char *name)
     return value;
 }
 
-static void read_allgather_names(const char *cvar_name)
+static struct steering open_steering(enum collective coll)
 {
+    const char *const *names = schedules[coll].names;
+    struct steering steering = {.values = {-1, -1}};
     char name[128], description[4096] = "";
     int index, verbosity, binding, scope;
     int name_length = sizeof name, length = sizeof description;
     MPI_Datatype type;
     MPI_T_enum values;
-    library.ring = library.brucks = -1;
-    if (MPI_T_cvar_get_index(cvar_name, &index) != MPI_SUCCESS)
-        return;
+    if (!schedules[coll].cvar || MPI_T_cvar_get_index(schedules[coll].cvar, &index) != MPI_SUCCESS)
+        return steering;
+    steering.cvar = open_int(schedules[coll].cvar);
     MPI_T_cvar_get_info(index, name, &name_length, &verbosity, &type, &values, description, &length,
                         &binding, &scope);
-    library.ring = enum_value(description, "sched_ring");
-    library.brucks = enum_value(description, "sched_brucks");
+    for (int i = 0; i < 2; i++)
+        steering.values[i] = enum_value(description, names[i]);
+    return steering;
 }
 
 void cvars_init(void)
 {
     int provided, index;
-    const char *iallgather = "MPIR_CVAR_IALLGATHER_INTRA_ALGORITHM";
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     library.offload =
         MPI_T_cvar_get_index("MPIR_CVAR_BARRIER_INIT_ALGORITHM", &index) == MPI_SUCCESS;
-    for (int coll = 0; coll < NUM_COLLECTIVES; coll++)
+    for (int coll = 0; coll < NUM_COLLECTIVES; coll++) {
         library.device[coll] = open_int(device_names[coll]);
-    library.iallgather = open_int(iallgather);
-    read_allgather_names(iallgather);
+        library.steering[coll] = open_steering((enum collective)coll);
+    }
 }
 
 void cvars_fini(void)
 {
-    for (int coll = 0; coll < NUM_COLLECTIVES; coll++)
+    for (int coll = 0; coll < NUM_COLLECTIVES; coll++) {
         if (library.device[coll].known)
             MPI_T_cvar_handle_free(&library.device[coll].handle);
-    if (library.iallgather.known)
-        MPI_T_cvar_handle_free(&library.iallgather.handle);
+        if (library.steering[coll].cvar.known)
+            MPI_T_cvar_handle_free(&library.steering[coll].cvar.handle);
+    }
     MPI_T_finalize();
 }
 
@@ -113,24 +129,27 @@ bool cvars_have_offload(void)
 }
 
 /* A value that the user set in the environment is kept. */
-bool cvars_force_allgather(void)
+bool cvars_steer(enum collective coll)
 {
-    return ALLGATHER_IS_WRONG && library.iallgather.known && library.iallgather.initial == 0 &&
-           library.ring > 0 && library.brucks > 0;
+    const struct steering *steering = &library.steering[coll];
+    return STOCK_IS_WRONG && steering->cvar.known && steering->cvar.initial == 0 &&
+           steering->values[0] > 0 && steering->values[1] > 0;
 }
 
 void cvars_enter(enum collective coll, enum way way, size_t total)
 {
+    struct steering *steering = &library.steering[coll];
     if (way != STOCK)
         return;
     write_int(&library.device[coll], 0);
-    if (coll == ALLGATHER && cvars_force_allgather())
-        write_int(&library.iallgather, total < SHORT_ALLGATHER ? library.brucks : library.ring);
+    if (cvars_steer(coll))
+        write_int(&steering->cvar, steering->values[total >= SHORT_ALLGATHER]);
 }
 
 void cvars_leave(void)
 {
-    for (int coll = 0; coll < NUM_COLLECTIVES; coll++)
+    for (int coll = 0; coll < NUM_COLLECTIVES; coll++) {
         write_int(&library.device[coll], library.device[coll].initial);
-    write_int(&library.iallgather, library.iallgather.initial);
+        write_int(&library.steering[coll].cvar, library.steering[coll].cvar.initial);
+    }
 }

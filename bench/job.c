@@ -146,8 +146,11 @@ static void make_buffers(struct job *job, const struct options *opts)
     size_t most = 0;
     for (int i = 0; i < opts->num_sizes; i++)
         most = opts->sizes[i] > most ? opts->sizes[i] : most;
-    size_t blocks = opts->coll[ALLGATHER] ? (size_t)job->nranks : 1;
-    job->send = page_aligned(most);
+    bool has_blocks = false;
+    for (enum collective coll = ALLGATHER; coll < NUM_COLLECTIVES; coll++)
+        has_blocks |= opts->coll[coll];
+    size_t blocks = has_blocks ? (size_t)job->nranks : 1;
+    job->send = page_aligned(most * blocks);
     job->recv = page_aligned(most * blocks);
 }
 

@@ -39,10 +39,12 @@ double limit_flag(struct subject *self, int count)
     return seconds;
 }
 
-static bool read_block(const struct subject *self, int from, char *to)
+/* Block `block` of the buffer of rank `from`. */
+static bool read_block(const struct subject *self, int from, int block, char *to)
 {
+    size_t offset = self->op.size * (size_t)block;
     struct iovec local = {to, self->op.size};
-    struct iovec remote = {(void *)(uintptr_t)self->remote[from], self->op.size};
+    struct iovec remote = {(char *)(uintptr_t)self->remote[from] + offset, self->op.size};
     return process_vm_readv(self->op.job->pids[from], &local, 1, &remote, 1, 0) ==
            (ssize_t)self->op.size;
 }
@@ -52,17 +54,20 @@ static bool read_all(const struct subject *self)
     const struct operation *op = &self->op;
     const struct job *job = op->job;
     bool right = true;
-    if (op->coll == BCAST)
-        return job->rank == op->root || read_block(self, op->root, job->recv);
+    int block = op->coll == SCATTER || op->coll == ALLTOALL ? job->rank : 0;
+    if (op->coll == BCAST || op->coll == SCATTER)
+        return job->rank == op->root || read_block(self, op->root, block, job->recv);
+    if (op->coll == GATHER && job->rank != op->root)
+        return true;
     for (int step = 1; step < job->nranks; step++) {
         int from = (job->rank + step) % job->nranks;
-        right &= read_block(self, from, job->recv + op->size * (size_t)from);
+        right &= read_block(self, from, block, job->recv + op->size * (size_t)from);
     }
     return right;
 }
 
-/* In a broadcast every receiver reads from the root; in an allgather every rank reads from all
- * others. */
+/* Every receiver reads from every sender: in a broadcast or scatter from the root, otherwise from
+ * all others. */
 double limit_readv(struct subject *self, int count)
 {
     double begin = job_now();

@@ -9,6 +9,11 @@
 #include <string.h>
 #include <time.h>
 
+bool is_rooted(enum collective coll)
+{
+    return coll == BCAST || coll == GATHER || coll == SCATTER;
+}
+
 int list_operations(struct job *job, const struct options *opts, struct operation *ops)
 {
     int n = 0, root = job_last_or(job, opts->root);
@@ -16,7 +21,7 @@ int list_operations(struct job *job, const struct options *opts, struct operatio
         ops[n++] = (struct operation){job, BARRIER, 0, 0};
     for (enum collective coll = BCAST; coll < NUM_COLLECTIVES; coll++)
         for (int i = 0; opts->coll[coll] && i < opts->num_sizes; i++)
-            ops[n++] = (struct operation){job, coll, opts->sizes[i], coll == BCAST ? root : 0};
+            ops[n++] = (struct operation){job, coll, opts->sizes[i], is_rooted(coll) ? root : 0};
     return n;
 }
 
@@ -36,6 +41,18 @@ static void make_request(const struct operation *op, MPI_Info info, MPI_Request 
         case BCAST:
             MPI_Bcast_init(job->recv, count, MPI_BYTE, op->root, MPI_COMM_WORLD, info, request_p);
             break;
+        case GATHER:
+            MPI_Gather_init(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, op->root,
+                            MPI_COMM_WORLD, info, request_p);
+            break;
+        case SCATTER:
+            MPI_Scatter_init(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, op->root,
+                             MPI_COMM_WORLD, info, request_p);
+            break;
+        case ALLTOALL:
+            MPI_Alltoall_init(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE,
+                              MPI_COMM_WORLD, info, request_p);
+            break;
         default:
             MPI_Allgather_init(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE,
                                MPI_COMM_WORLD, info, request_p);
@@ -54,6 +71,17 @@ static void call_blocking(const struct operation *op)
         case BCAST:
             MPI_Bcast(job->recv, count, MPI_BYTE, op->root, MPI_COMM_WORLD);
             break;
+        case GATHER:
+            MPI_Gather(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, op->root,
+                       MPI_COMM_WORLD);
+            break;
+        case SCATTER:
+            MPI_Scatter(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, op->root,
+                        MPI_COMM_WORLD);
+            break;
+        case ALLTOALL:
+            MPI_Alltoall(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD);
+            break;
         default:
             MPI_Allgather(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD);
             break;
@@ -71,6 +99,18 @@ static MPI_Request begin_nonblocking(const struct operation *op)
             break;
         case BCAST:
             MPI_Ibcast(job->recv, count, MPI_BYTE, op->root, MPI_COMM_WORLD, &request);
+            break;
+        case GATHER:
+            MPI_Igather(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, op->root,
+                        MPI_COMM_WORLD, &request);
+            break;
+        case SCATTER:
+            MPI_Iscatter(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, op->root,
+                         MPI_COMM_WORLD, &request);
+            break;
+        case ALLTOALL:
+            MPI_Ialltoall(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD,
+                          &request);
             break;
         default:
             MPI_Iallgather(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD,
@@ -252,11 +292,10 @@ void subject_count_packets(struct subject *self)
 
 /* ---- verification ---------------------------------------------------------------------------- */
 
-/* Word i of the block that `rank` sends in `round`; it differs between any two blocks and
- * rounds. */
+/* Word i of block `rank` in `round`; it differs between any two blocks and rounds. */
 static uint64_t pattern_word(uint64_t round, int rank, size_t i)
 {
-    uint64_t block = round * 4099 + (uint64_t)rank + 1;
+    uint64_t block = round * 4099 * 4099 + (uint64_t)rank + 1;
     return (block << 32 ^ (uint64_t)i) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
@@ -280,22 +319,56 @@ static bool pattern_is(const char *at, size_t size, uint64_t round, int rank)
     return true;
 }
 
-static size_t recv_bytes(const struct operation *op)
+/* The number of blocks in the send and receive buffers of this rank; a broadcast's message is in
+ * the receive buffer. */
+static int sent_blocks(const struct operation *op)
 {
-    if (op->coll == BARRIER)
-        return 0;
-    return op->coll == ALLGATHER ? op->size * (size_t)op->job->nranks : op->size;
+    const struct job *job = op->job;
+    switch (op->coll) {
+        case ALLGATHER:
+        case GATHER:
+            return 1;
+        case SCATTER:
+            return job->rank == op->root ? job->nranks : 0;
+        case ALLTOALL:
+            return job->nranks;
+        default:
+            return 0;
+    }
+}
+
+static int received_blocks(const struct operation *op)
+{
+    const struct job *job = op->job;
+    switch (op->coll) {
+        case BARRIER:
+            return 0;
+        case BCAST:
+        case SCATTER:
+            return 1;
+        case GATHER:
+            return job->rank == op->root ? job->nranks : 0;
+        default:
+            return job->nranks;
+    }
+}
+
+/* The number of the block that `from` has for `to`; where all get the same, there is one. */
+static int block_number(const struct operation *op, int from, int to)
+{
+    return op->coll == SCATTER || op->coll == ALLTOALL ? from * op->job->nranks + to : from;
 }
 
 /* Set new data to send and poison the receive buffers; another rank is late each time. */
 static void prepare_round(const struct operation *op, uint64_t round)
 {
     const struct job *job = op->job;
-    memset(job->recv, 0xEE, recv_bytes(op));
+    memset(job->recv, 0xEE, op->size * (size_t)received_blocks(op));
     if (op->coll == BCAST && job->rank == op->root)
         pattern_fill(job->recv, op->size, round, op->root);
-    if (op->coll == ALLGATHER)
-        pattern_fill(job->send, op->size, round, job->rank);
+    for (int to = 0; to < sent_blocks(op); to++)
+        pattern_fill(job->send + op->size * (size_t)to, op->size, round,
+                     block_number(op, job->rank, to));
     if (round % (uint64_t)job->nranks == (uint64_t)job->rank)
         nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
     if (job->one_node)
@@ -317,10 +390,11 @@ static bool round_is_right(const struct operation *op, uint64_t round)
     bool right = true;
     if (op->coll == BARRIER)
         return all_arrived(job, round);
-    if (op->coll == BCAST)
-        return pattern_is(job->recv, op->size, round, op->root);
-    for (int rank = 0; rank < job->nranks; rank++)
-        right &= pattern_is(job->recv + op->size * (size_t)rank, op->size, round, rank);
+    for (int i = 0; i < received_blocks(op); i++) {
+        int from = received_blocks(op) < job->nranks ? op->root : i;
+        right &= pattern_is(job->recv + op->size * (size_t)i, op->size, round,
+                            block_number(op, from, job->rank));
+    }
     return right;
 }
 

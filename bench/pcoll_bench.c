@@ -52,9 +52,10 @@ static int list_variants(const struct options *opts, struct variant *variants)
 /* MPICH 4.0 does not allow MPI_T to write string variables, so they are set before MPI_Init. */
 static void set_algorithm(const struct options *opts)
 {
-    static const char *const names[] = {"MPIR_CVAR_BARRIER_INIT_ALGORITHM",
-                                        "MPIR_CVAR_BCAST_INIT_ALGORITHM",
-                                        "MPIR_CVAR_ALLGATHER_INIT_ALGORITHM"};
+    static const char *const names[] = {
+        "MPIR_CVAR_BARRIER_INIT_ALGORITHM",   "MPIR_CVAR_BCAST_INIT_ALGORITHM",
+        "MPIR_CVAR_ALLGATHER_INIT_ALGORITHM", "MPIR_CVAR_GATHER_INIT_ALGORITHM",
+        "MPIR_CVAR_SCATTER_INIT_ALGORITHM",   "MPIR_CVAR_ALLTOALL_INIT_ALGORITHM"};
     if (opts->num_algorithms != 1)
         return;
     for (enum collective coll = BARRIER; coll < NUM_COLLECTIVES; coll++)
@@ -79,9 +80,9 @@ static void verify_fully(struct subject *subject)
 {
     int last = subject->op.job->nranks - 1, root = subject->op.root;
     bool right = verify_with_root(subject, root);
-    if (subject->op.coll == BCAST && root != 0)
+    if (is_rooted(subject->op.coll) && root != 0)
         right &= verify_with_root(subject, 0);
-    if (subject->op.coll == BCAST && root != last)
+    if (is_rooted(subject->op.coll) && root != last)
         right &= verify_with_root(subject, last);
     subject->wrong = !right;
 }

@@ -14,6 +14,9 @@
 #define MPI_Barrier_init MPIX_Barrier_init
 #define MPI_Bcast_init MPIX_Bcast_init
 #define MPI_Allgather_init MPIX_Allgather_init
+#define MPI_Gather_init MPIX_Gather_init
+#define MPI_Scatter_init MPIX_Scatter_init
+#define MPI_Alltoall_init MPIX_Alltoall_init
 #elif MPI_VERSION < 4
 #error "this MPI library has no persistent collectives"
 #endif

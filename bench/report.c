@@ -256,9 +256,10 @@ static void print_notes(bool all_right)
         "readv = bare process_vm_readv of the same data.\n");
     if (!cvars_have_offload())
         printf("This library has no offload backend: stock is its own persistent collective.\n");
-    if (cvars_force_allgather())
-        printf("Stock allgather is steered to sched_brucks (below 80 KiB in total) or sched_ring:\n"
-               "MPICH 4.0.2's own choice delivers wrong data from the second start on.\n");
+    if (cvars_steer(ALLGATHER))
+        printf("Stock allgather is steered to sched_brucks (below 80 KiB in total) or sched_ring,\n"
+               "gather and scatter to tsp_tree: MPICH 4.0.2's own choice delivers wrong data, or\n"
+               "fails, from the second start on.\n");
     if (!all_right)
         printf("WRONG DATA: see the column \"verified\".\n");
 }
@@ -302,7 +303,7 @@ static void json_print(FILE *to, bool all_right)
             "  \"rows\": [%s]}\n",
             library, job->nranks, job->cores, job->pinned ? "true" : "false",
             report.opts->apart ? "true" : "false", cvars_have_offload() ? "true" : "false",
-            cvars_force_allgather() ? "true" : "false", all_right ? "true" : "false",
+            cvars_steer(ALLGATHER) ? "true" : "false", all_right ? "true" : "false",
             report.json_text);
 }
 

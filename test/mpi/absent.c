@@ -12,7 +12,7 @@
  * algorithms that do not copy.
  *
  *   -absent=RANK     only this rank is absent; otherwise each rank in turn
- *   -only=barrier|bcast|allgather (barrier and bcast)   -bytes=N (8, 5000, 70000)
+ *   -only=barrier,bcast,allgather,gather,scatter (barrier and bcast)   -bytes=N (8, 5000, 70000)
  *   -needs-cpu       the absent rank must give up: the medium progresses in software
  *   -dies            at its third absence the rank is killed */
 
@@ -134,8 +134,11 @@ int main(int argc, char **argv)
     for (int i = 0; i < 3; i++)
         if (bytes == 0 || bytes == sizes[i]) {
             many_starts(TRIAL_BCAST, sizes[i]);
-            if (check_option("only") != NULL)
-                many_starts(TRIAL_ALLGATHER, sizes[i]);
+            if (check_option("only") == NULL)
+                continue;
+            many_starts(TRIAL_ALLGATHER, sizes[i]);
+            many_starts(TRIAL_GATHER_IN_PLACE, sizes[i]); /* otherwise the root copies */
+            many_starts(TRIAL_SCATTER_IN_PLACE, sizes[i]);
         }
     trial_board_free(begun, 2 * check.size);
     return check_done();
