@@ -28,7 +28,7 @@ static const char help[] =
     "  --judge=FILE        measure nothing; run every candidate, and write how well the base\n"
     "                      table predicts and chooses: a line of JSON for each call\n"
     "  --sizes=LIST        ascending sizes in bytes to run them at, with K or M; sizes beyond\n"
-    "                      16M (allgather: 16M for all ranks together) are left out\n"
+    "                      16M (except for bcast: of all blocks together) are left out\n"
     "  --algorithms=LIST   run only these algorithms (all)\n"
     "  --plot=DIR          then draw time over size for every candidate into DIR with gnuplot\n"
     "\n"
