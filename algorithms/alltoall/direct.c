@@ -102,11 +102,12 @@ static void add_puts(const struct state *s, int bank, int trigger, uint64_t thre
     }
 }
 
-static void add_own_copy(const struct state *s)
+/* It waits only to let the messages go first. */
+static void add_own_copy(const struct state *s, int trigger, uint64_t threshold)
 {
     const uint64_t own = block(s, s->plan->rank);
 
-    pcoll_plan_add(s->plan, pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, own),
+    pcoll_plan_add(s->plan, pcoll_entry_copy(trigger, threshold, pcoll_at(PCOLL_SEND, own),
                                              pcoll_at(PCOLL_RECV, own), s->plan->signature.bytes));
 }
 
@@ -144,7 +145,7 @@ static void add_segment(const struct state *s, int bank, uint64_t i)
 
     add_puts(s, bank, i > 0 ? SEQUENCE : PCOLL_NONE, copied, part);
     if (i == 0)
-        add_own_copy(s);
+        add_own_copy(s, PCOLL_NONE, 0);
     else
         add_gate(s, bank, copied);
     s->plan->gain[bank] += (uint64_t)npeers(s);
@@ -173,8 +174,8 @@ static void build_user(const struct state *s, int bank)
     for (int i = 0; i < npeers(s); i++)
         pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), peer_of(s, i),
                                                    bank, nranks));
-    add_own_copy(s);
     add_puts(s, bank, bank, ready, whole);
+    add_own_copy(s, bank, ready);
     pcoll_plan_add(s->plan, pcoll_entry_wait(bank, ready + nranks - 1));
     s->plan->gain[bank] = ready + nranks - 1;
 }
@@ -217,21 +218,38 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     return pcoll_plan_seal(plan_p);
 }
 
-/* Over a network a rank's blocks leave its node's port one after the other; in a node each rank
- * writes with its own core. */
-static double cost_of_puts(const struct pcoll_signature *signature,
-                           const struct pcoll_machine *machine, enum form form)
+/* What a rank does to the blocks of a segment that has arrived. */
+static double cost_of_copies(const struct pcoll_signature *signature,
+                             const struct pcoll_machine *machine, double segments)
 {
-    const double peers = signature->nranks - 1, crowd = pcoll_cost_crowd(signature, machine);
-    const double bytes = (double)signature->bytes, o = crowd * machine->o;
-    const double rma = form == USER ? crowd * machine->rma : 0;
-    const double share = pcoll_is_over_wire(signature) ? pcoll_cost_share(signature) / peers : 1;
-    const double port = pcoll_larger(machine->g * share, o + rma) + bytes * machine->G * share;
+    const double peers = signature->nranks - 1;
+    const double copies = segments > 1 ? peers : peers > 1 ? 2 : 1;
 
-    if (pcoll_is_over_wire(signature))
-        return pcoll_cost_wave(signature, machine, 0, 1) + o + rma + peers * port;
-    return pcoll_cost_wave(signature, machine, peers, 1) +
-           peers * (rma + crowd * bytes * (form == USER ? machine->G : machine->copy));
+    return pcoll_cost_crowd(signature, machine) *
+           (copies * machine->o + peers * (double)signature->bytes / segments * machine->copy);
+}
+
+/* Over a network a rank's blocks leave its node's port one after the other. */
+static double cost_over_wire(const struct pcoll_signature *signature, enum form form,
+                             const struct pcoll_machine *machine, double segments)
+{
+    struct pcoll_machine own = *machine;
+    const double peers = signature->nranks - 1;
+    const double copy =
+        pcoll_cost_crowd(signature, machine) * (double)signature->bytes * machine->copy;
+    const double tell = pcoll_larger(machine->g, machine->o);
+    struct pcoll_hop hop;
+    double sent;
+
+    if (form != USER)
+        own.rma = 0;
+    hop = pcoll_cost_hop(signature, &own, (double)signature->bytes / segments);
+    sent = hop.first + (peers - 1) * hop.gap;
+    if (form == USER)
+        return machine->call + pcoll_cost_wave(signature, machine, 1, 1) + (peers - 1) * tell +
+               pcoll_larger(sent, peers * (machine->o + machine->rma) + copy);
+    return machine->call + segments * (sent + cost_of_copies(signature, machine, segments)) +
+           pcoll_larger(0, copy - machine->L);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -239,14 +257,16 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
 {
     const enum form form = form_of(signature, params);
     const double peers = signature->nranks - 1, crowd = pcoll_cost_crowd(signature, machine);
-    const double own = (double)signature->bytes * machine->copy;
+    const double bytes = (double)signature->bytes, own = crowd * bytes * machine->copy;
     const double segments = (double)nsegments_of(signature, params);
-    const double copies = segments > 1 ? segments * peers : 2;
-    const double out = form == USER ? 0 : peers * own + copies * machine->o;
+    const double wave = pcoll_cost_wave(signature, machine, peers, 1);
 
-    return machine->call + cost_of_puts(signature, machine, form) + crowd * (own + out) +
-           (segments - 1) * pcoll_cost_wave(signature, machine, peers, 1) +
-           (form == USER ? pcoll_cost_wave(signature, machine, peers, 1) : 0);
+    if (pcoll_is_over_wire(signature))
+        return cost_over_wire(signature, form, machine, segments);
+    if (form == USER)
+        return machine->call + 2 * wave + crowd * peers * (machine->rma + bytes * machine->G) + own;
+    return machine->call + segments * (wave + cost_of_copies(signature, machine, segments)) +
+           crowd * peers * bytes * machine->copy + own;
 }
 
 const struct pcoll_algorithm pcoll_alltoall_direct = {

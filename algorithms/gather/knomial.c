@@ -290,44 +290,46 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return (uint64_t)ring.slots * room(&ring, signature->nranks);
 }
 
-/* The time until the last segment of all blocks is at the root of a tree, from which `bytes` bytes
- * of every rank come. */
-static double cost_of_tree(const struct pcoll_signature *signature, struct pcoll_tree tree,
-                           const struct pcoll_machine *machine, double bytes)
+/* The time until the root has copied out all segments. The first needs `arrive`, and each of the
+ * others `follow` more if the root is not busy. Its own block comes first. */
+static double cost_at_root(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                           const struct pcoll_machine *node, double arrive, double follow)
 {
-    double cost = 0, span = 1;
+    const double segments = (double)ring->nsegments, own = (double)signature->bytes * node->copy;
+    const double peers = signature->nranks - 1, copies = segments > 1 ? peers : 1;
+    const double out = peers * (double)signature->bytes / segments * node->copy + copies * node->o;
 
-    for (int depth = pcoll_tree_depth(tree); depth > 0; depth--) {
-        double messages = tree.radix < tree.nranks ? tree.radix - 1 : tree.nranks - 1;
-        struct pcoll_hop hop = pcoll_cost_hop(signature, machine, span * bytes);
-        double length = span * bytes * machine->G;
-
-        cost += hop.first +
-                (messages - 1) * (pcoll_is_over_wire(signature) ? machine->g + length : machine->g);
-        span *= tree.radix;
-    }
-    return cost;
+    return pcoll_larger(arrive, own) + out + (segments - 1) * pcoll_larger(follow, out);
 }
 
-/* In a node copies take the time of `copy` per byte, and ranks with a core each work at the same
- * time. */
+/* Ranks that share cores run ahead instead of waiting for each other: the cost is the total work,
+ * and a turn for each level of the tree, as only forwarding needs another rank. */
+static double cost_crowded(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                           struct pcoll_tree tree, const struct pcoll_machine *node)
+{
+    const struct pcoll_machine own = pcoll_ring_machine(ring, node);
+    const double depth = pcoll_tree_depth(tree), segments = (double)ring->nsegments;
+    const double one = (double)signature->bytes / segments * node->copy + node->o;
+
+    return pcoll_cost_crowd(signature, node) * own.turn * depth +
+           (depth + 1) * (tree.nranks - 1) * segments * one / node->cores;
+}
+
 static double cost_in_node(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
                            int radix, const struct pcoll_machine *node)
 {
     struct pcoll_machine own = pcoll_ring_machine(ring, node);
     struct pcoll_tree tree = {pcoll_ranks_per_node(signature), radix};
-    double crowd = pcoll_cost_crowd(signature, node), segments = (double)ring->nsegments;
-    double part = (double)signature->bytes / segments, peers = tree.nranks - 1;
-    double out = peers * (part * node->copy + own.o);
-    double put = part * node->copy + own.o;
+    const double part = (double)signature->bytes / (double)ring->nsegments;
+    const double forwarded = pcoll_larger(0, tree.nranks - radix - 1) / (radix - 1); /* blocks */
 
-    if (crowd > 1)
-        return crowd * own.turn * pcoll_tree_depth(tree) +
-               (pcoll_tree_depth(tree) + 1) * peers * segments * put / node->cores;
-    own.G = own.copy;
-    own.rma = 0;
-    return cost_of_tree(signature, tree, &own, part) + segments * out +
-           (segments > 1 ? (segments - 1) * own.L : 0);
+    if (pcoll_cost_crowd(signature, node) > 1)
+        return cost_crowded(signature, ring, tree, node);
+    own.L += own.o + part * own.copy; /* all children put at the same time */
+    own.g = own.G = own.rma = own.o = 0;
+    return cost_at_root(signature, ring, node,
+                        pcoll_cost_spans(tree, 0, signature, &own) + forwarded * part * node->copy,
+                        0);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -338,16 +340,18 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     struct pcoll_ring ring = ring_of(signature, params);
     struct pcoll_teams teams = pcoll_teams_of(signature);
     struct pcoll_tree tree = {teams.count, radix_of(params)};
-    double members = pcoll_ranks_per_node(signature), bytes = members * (double)signature->bytes;
-    double segments = (double)ring.nsegments;
-    double out = node.o + (signature->nranks - 1) * (double)signature->bytes * node.copy;
+    const double members = pcoll_ranks_per_node(signature);
+    const double part = members * (double)signature->bytes / (double)ring.nsegments;
+    double arrive, follow = (teams.count - 1) * (leaders.g + part * leaders.G);
 
     if (!pcoll_is_over_wire(signature))
         return machine->call + cost_in_node(signature, &ring, radix_of(params), machine);
-    leaders.rma = 0;
-    return machine->call + cost_of_tree(signature, tree, &leaders, bytes / segments) + out +
-           (segments - 1) * (teams.count - 1) * (leaders.g + bytes / segments * leaders.G) +
-           (teams.topology ? cost_in_node(signature, &ring, radix_of(params), &node) : 0);
+    leaders.L += leaders.o; /* all children put at the same time */
+    leaders.rma = leaders.o = 0;
+    arrive = pcoll_cost_spans(tree, part, signature, &leaders);
+    if (teams.topology)
+        arrive += cost_in_node(signature, &ring, radix_of(params), &node);
+    return machine->call + cost_at_root(signature, &ring, &node, arrive, follow);
 }
 
 const struct pcoll_algorithm pcoll_gather_knomial = {

@@ -32,10 +32,11 @@ static struct pcoll_place block(const struct pcoll_plan *plan, int rank)
     return pcoll_at(PCOLL_SEND, (uint64_t)rank * plan->signature.bytes);
 }
 
-static void add_own_copy(struct pcoll_plan *plan)
+/* It waits only to let the messages go first. */
+static void add_own_copy(struct pcoll_plan *plan, int trigger, uint64_t threshold)
 {
     if (!plan->signature.in_place)
-        pcoll_plan_add(plan, pcoll_entry_copy(PCOLL_NONE, 0, block(plan, plan->rank),
+        pcoll_plan_add(plan, pcoll_entry_copy(trigger, threshold, block(plan, plan->rank),
                                               pcoll_at(PCOLL_RECV, 0), plan->signature.bytes));
 }
 
@@ -51,7 +52,7 @@ static void put_root(struct pcoll_plan *plan)
 
         pcoll_plan_add(plan, pcoll_entry_signal(put, rank, COUNTER, 1));
     }
-    add_own_copy(plan);
+    add_own_copy(plan, COUNTER, (uint64_t)others);
     plan->gain[COUNTER] = (uint64_t)others;
 }
 
@@ -70,7 +71,7 @@ static void get_root(struct pcoll_plan *plan)
     for (int i = 0; i < others; i++)
         pcoll_plan_add(
             plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), other(plan, i), COUNTER, 1));
-    add_own_copy(plan);
+    add_own_copy(plan, PCOLL_NONE, 0);
     pcoll_plan_add(plan, pcoll_entry_wait(COUNTER, (uint64_t)others));
     plan->gain[COUNTER] = (uint64_t)others;
 }
@@ -136,9 +137,13 @@ static double cost_put(const struct pcoll_signature *signature, const struct pco
                              ? pcoll_cost_crowd(signature, machine) * 2 * machine->turn
                              : 0;
 
+    const double ready = own.o + own.L + (peers - 1) * hop.in;
+    const double sent = hop.first + (peers - 1) * hop.gap;
+
     (void)params;
-    return machine->call + turns + own.o + own.L + (peers - 1) * hop.in + hop.first +
-           (peers - 1) * hop.gap + (pcoll_is_over_wire(signature) ? 0 : copy);
+    if (!pcoll_is_over_wire(signature))
+        return machine->call + turns + ready + sent + copy;
+    return machine->call + turns + ready + pcoll_larger(sent, peers * (own.o + own.rma) + copy);
 }
 
 /* In a node all ranks that have a core read at the same time. */
@@ -158,8 +163,9 @@ static double cost_get(const struct pcoll_signature *signature, const struct pco
                peers * (one + own.o) / machine->cores;
     if (!is_wire)
         return machine->call + telling + one + own.L;
-    return machine->call + 4 * own.L + 2 * own.o + one + own.g +
-           (peers - 1) * pcoll_larger(tell, own.g + length);
+    return machine->call + pcoll_larger(4 * own.L + 2 * own.o + one +
+                                            (peers - 1) * pcoll_larger(tell, own.g + length),
+                                        2 * own.L + peers * (2 * own.g + length));
 }
 
 const struct pcoll_algorithm pcoll_scatter_direct_put = {

@@ -223,14 +223,15 @@ static void add_use(const struct state *s, struct use *use)
     s->plan->gain[use->at.slot] = use->level;
 }
 
-/* The root's own block does not pass through a ring. */
-static void add_own_copy(const struct state *s)
+/* The root's own block does not pass through a ring. It follows the last put. */
+static void add_own_copy(const struct state *s, const struct use *last)
 {
     const struct pcoll_signature *sig = &s->plan->signature;
 
     if (is_root(s) && !sig->in_place)
         pcoll_plan_add(s->plan,
-                       pcoll_entry_copy(PCOLL_NONE, 0,
+                       pcoll_entry_copy(last->gated ? credit_of(s, last) : PCOLL_NONE,
+                                        last->gated ? last->credit : 0,
                                         pcoll_at(PCOLL_SEND, (uint64_t)sig->root * sig->bytes),
                                         pcoll_at(PCOLL_RECV, 0), sig->bytes));
 }
@@ -238,13 +239,14 @@ static void add_own_copy(const struct state *s)
 static void build(struct state *s)
 {
     for (int phase = 0; phase < s->plan->nphases; phase++) {
+        struct use use = use_of(s, phase, 0);
+
         pcoll_plan_open(s->plan, phase);
         for (uint64_t i = 0; i < s->ring.nsegments; i++) {
-            struct use use = use_of(s, phase, i);
-
+            use = use_of(s, phase, i);
             add_use(s, &use);
         }
-        add_own_copy(s);
+        add_own_copy(s, &use);
     }
     for (int half = 0; half < 2; half++)
         s->plan->gain[pcoll_ring_credit(&s->ring, half)] =
@@ -307,38 +309,38 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return (uint64_t)ring.slots * room(&ring, signature->nranks - 1);
 }
 
-/* The time until the last rank of a tree has its segment, if `bytes` bytes are for every rank: on
- * each level a rank sends the largest subtree first and waits for the last. */
-static double cost_of_tree(const struct pcoll_signature *signature, struct pcoll_tree tree,
-                           const struct pcoll_machine *machine, double bytes)
+/* Ranks that share cores run ahead instead of waiting for each other: the cost is the total work,
+ * and a turn for each level of the tree, as only forwarding needs another rank. */
+static double cost_crowded(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                           struct pcoll_tree tree, const struct pcoll_machine *node)
 {
-    double cost = 0, span = 1;
+    const struct pcoll_machine own = pcoll_ring_machine(ring, node);
+    const double depth = pcoll_tree_depth(tree), segments = (double)ring->nsegments;
+    const double one = (double)signature->bytes / segments * node->copy + node->o;
 
-    for (int depth = pcoll_tree_depth(tree); depth > 0; depth--) {
-        double messages = tree.radix < tree.nranks ? tree.radix - 1 : tree.nranks - 1;
-        struct pcoll_hop hop = pcoll_cost_hop(signature, machine, span * bytes);
-
-        cost += hop.first + (messages - 1) * hop.gap;
-        span *= tree.radix;
-    }
-    return cost;
+    return pcoll_cost_crowd(signature, node) * own.turn * depth +
+           (depth + 1) * (tree.nranks - 1) * segments * one / node->cores;
 }
 
+/* The last rank copies its block out; or the root is the last, which puts all others before it
+ * copies its own. */
 static double cost_in_node(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
                            int radix, const struct pcoll_machine *node)
 {
     struct pcoll_machine own = pcoll_ring_machine(ring, node);
     struct pcoll_tree tree = {pcoll_ranks_per_node(signature), radix};
-    double crowd = pcoll_cost_crowd(signature, node), segments = (double)ring->nsegments;
-    double part = (double)signature->bytes / segments, peers = tree.nranks - 1;
-    double one = part * node->copy + own.o;
+    const double segments = (double)ring->nsegments, peers = tree.nranks - 1;
+    const double part = (double)signature->bytes / segments, one = part * node->copy + node->o;
+    const double puts =
+        segments * (peers * part * node->copy + pcoll_tree_nchildren(tree, 0) * node->o);
 
-    if (crowd > 1)
-        return crowd * own.turn * pcoll_tree_depth(tree) +
-               (pcoll_tree_depth(tree) + 1) * peers * segments * one / node->cores;
+    if (pcoll_cost_crowd(signature, node) > 1)
+        return cost_crowded(signature, ring, tree, node);
     own.G = own.copy;
     own.rma = 0;
-    return cost_of_tree(signature, tree, &own, part) + one + (segments - 1) * (peers * one + own.L);
+    return pcoll_larger(pcoll_cost_spans(tree, part, signature, &own) +
+                            (segments - 1) * (peers * one + own.L) + one,
+                        puts + (double)signature->bytes * node->copy + node->o);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -349,15 +351,18 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     struct pcoll_ring ring = ring_of(signature, params);
     struct pcoll_teams teams = pcoll_teams_of(signature);
     struct pcoll_tree tree = {teams.count, radix_of(params)};
-    double members = pcoll_ranks_per_node(signature), bytes = members * (double)signature->bytes;
-    double segments = (double)ring.nsegments;
+    const double segments = (double)ring.nsegments, bytes = (double)signature->bytes;
+    const double part = pcoll_ranks_per_node(signature) * bytes / segments;
+    double last, root;
 
     if (!pcoll_is_over_wire(signature))
         return machine->call + cost_in_node(signature, &ring, radix_of(params), machine);
     leaders.rma = 0;
-    return machine->call + cost_of_tree(signature, tree, &leaders, bytes / segments) + node.o +
-           (double)signature->bytes / segments * node.copy +
-           (segments - 1) * (teams.count - 1) * (leaders.g + bytes / segments * leaders.G) +
+    last = pcoll_cost_spans(tree, part, signature, &leaders) + node.o +
+           bytes / segments * node.copy +
+           (segments - 1) * (teams.count - 1) * (leaders.g + part * leaders.G);
+    root = (segments * pcoll_tree_nchildren(tree, 0) + 1) * leaders.o + bytes * node.copy;
+    return machine->call + pcoll_larger(last, root) +
            (teams.topology ? cost_in_node(signature, &ring, radix_of(params), &node) : 0);
 }
 

@@ -92,3 +92,31 @@ double pcoll_cost_knomial(struct pcoll_tree tree, struct pcoll_hop hop)
            pcoll_cost_knomial((struct pcoll_tree){(int)(n - c * place), tree.radix}, hop);
     return last > most ? last : most;
 }
+
+/* c children of the first digit lead `place` ranks each, the last of them the remaining ones. */
+double pcoll_cost_spans(struct pcoll_tree tree, double bytes,
+                        const struct pcoll_signature *signature,
+                        const struct pcoll_machine *machine)
+{
+    const int64_t n = tree.nranks, radix = tree.radix;
+    struct pcoll_tree part = tree;
+    struct pcoll_hop hop, end;
+    double full, last;
+    int64_t place = 1, c;
+
+    if (n <= 1)
+        return 0;
+    while (place * radix < n)
+        place *= radix;
+    c = (n - 1) / place;
+    part.nranks = (int)place;
+    full = pcoll_cost_spans(part, bytes, signature, machine);
+    hop = pcoll_cost_hop(signature, machine, (double)place * bytes);
+    part.nranks = (int)(n - c * place);
+    last = pcoll_cost_spans(part, bytes, signature, machine);
+    end = pcoll_cost_hop(signature, machine, (double)part.nranks * bytes);
+    last += (double)(c - 1) * hop.gap + end.first;
+    if (c > 1)
+        last = pcoll_larger(last, (double)(c - 2) * hop.gap + hop.first + full);
+    return pcoll_larger(last, (place > 1 ? (double)(c - 1) * hop.gap + end.gap : 0) + full);
+}

@@ -25,4 +25,10 @@ int pcoll_tree_span(struct pcoll_tree tree, int v); /* the subtree of v: v .. v 
  * such hops, in their order. */
 double pcoll_cost_knomial(struct pcoll_tree tree, struct pcoll_hop hop);
 
+/* The same for a message that holds `bytes` bytes for each rank: on its way down every rank passes
+ * on what is for its subtrees. On its way up, where each rank adds its own, it takes as long. */
+double pcoll_cost_spans(struct pcoll_tree tree, double bytes,
+                        const struct pcoll_signature *signature,
+                        const struct pcoll_machine *machine);
+
 #endif /* PCOLL_TREE_H */

@@ -162,6 +162,17 @@ int main(void)
     check(PCOLL_ALLGATHER, "butterfly", (struct pcoll_params){.path = PCOLL_PATH_USER}, 0, 0.15);
     check(PCOLL_ALLGATHER, "butterfly", (struct pcoll_params){.path = PCOLL_PATH_TEMP}, 0, 0.15);
     check(PCOLL_ALLGATHER, "butterfly", (struct pcoll_params){.path = PCOLL_PATH_TEMP}, 1, 0.05);
+    check(PCOLL_GATHER, "direct", (struct pcoll_params){0}, 0, 0.05);
+    check(PCOLL_SCATTER, "direct_get", (struct pcoll_params){0}, 0, 0.05);
+    check(PCOLL_SCATTER, "direct_put", (struct pcoll_params){0}, 0, 0.05);
+    check(PCOLL_ALLTOALL, "direct", (struct pcoll_params){.path = PCOLL_PATH_USER}, 0, 0.05);
+    check(PCOLL_ALLTOALL, "direct", (struct pcoll_params){.path = PCOLL_PATH_TEMP}, 0, 0.25);
+    for (int radix = 2; radix <= 128; radix *= 8) {
+        const struct pcoll_params params = {.radix = radix, .slots = 64};
+
+        check(PCOLL_GATHER, "knomial", params, 0, 0.35);
+        check(PCOLL_SCATTER, "knomial", params, 0, 0.35);
+    }
     for (int members = 2; members <= 4; members *= 2) {
         check_nodes(PCOLL_BARRIER, "butterfly", (struct pcoll_params){0}, members, 0.05);
         check_nodes(PCOLL_BARRIER, "dissemination", (struct pcoll_params){.radix = 4}, members,
