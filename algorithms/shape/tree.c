@@ -93,7 +93,8 @@ double pcoll_cost_knomial(struct pcoll_tree tree, struct pcoll_hop hop)
     return last > most ? last : most;
 }
 
-/* c children of the first digit lead `place` ranks each, the last of them the remaining ones. */
+/* c children of the first digit lead `place` ranks each, the last of them the remaining ones. As
+ * `place` is a power of the radix, the work is O(log^2 nranks). */
 double pcoll_cost_spans(struct pcoll_tree tree, double bytes,
                         const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine)
@@ -113,7 +114,7 @@ double pcoll_cost_spans(struct pcoll_tree tree, double bytes,
     full = pcoll_cost_spans(part, bytes, signature, machine);
     hop = pcoll_cost_hop(signature, machine, (double)place * bytes);
     part.nranks = (int)(n - c * place);
-    last = pcoll_cost_spans(part, bytes, signature, machine);
+    last = part.nranks == place ? full : pcoll_cost_spans(part, bytes, signature, machine);
     end = pcoll_cost_hop(signature, machine, (double)part.nranks * bytes);
     last += (double)(c - 1) * hop.gap + end.first;
     if (c > 1)
