@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/plan/pool.h"
+
 static void *duplicate(const void *from, size_t bytes)
 {
     void *to = malloc(bytes + 1);
@@ -14,6 +16,15 @@ static void *duplicate(const void *from, size_t bytes)
     return to;
 }
 
+static struct pcoll_entry *duplicate_entries(const struct pcoll_plan *plan)
+{
+    struct pcoll_entry *to = pcoll_pool_get(((size_t)plan->nentries + 1) * sizeof(*to));
+
+    if (to && plan->nentries > 0)
+        memcpy(to, plan->entries, (size_t)plan->nentries * sizeof(*to));
+    return to;
+}
+
 struct pcoll_plan *mutate_copy(const struct pcoll_plan *plan)
 {
     struct pcoll_plan *copy = duplicate(plan, sizeof(*plan));
@@ -22,7 +33,7 @@ struct pcoll_plan *mutate_copy(const struct pcoll_plan *plan)
         return NULL;
     copy->phases = duplicate(plan->phases, (size_t)plan->nphases * sizeof(*plan->phases));
     copy->gain = duplicate(plan->gain, (size_t)plan->ncounters * sizeof(*plan->gain));
-    copy->entries = duplicate(plan->entries, (size_t)plan->nentries * sizeof(*plan->entries));
+    copy->entries = duplicate_entries(plan);
     copy->neighbors =
         duplicate(plan->neighbors, (size_t)plan->nneighbors * sizeof(*plan->neighbors));
     copy->capacity = plan->nentries;
