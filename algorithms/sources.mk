@@ -29,7 +29,10 @@ pcoll_sources += \
     %D%/allgather/butterfly.c \
     %D%/allgather/bruck.c \
     %D%/allgather/ring.c \
-    %D%/allgather/direct.c
+    %D%/allgather/direct.c \
+    %D%/allreduce/direct.c \
+    %D%/allreduce/butterfly.c \
+    %D%/allreduce/sliced.c
 
 # Only for tests and tools.
 pcoll_tool_sources += \

@@ -14,6 +14,7 @@ pcoll_sources = \
     %D%/medium.c \
     %D%/network.c \
     %D%/data.c \
+    %D%/operator.c \
     %D%/init.c \
     %D%/run.c
 ## Sources that only tests and tools need; not built here.

@@ -1,4 +1,4 @@
-/* MPI_Barrier_init, MPI_Bcast_init, MPI_Allgather_init: from the call to a bound plan.
+/* The calls that become plans: from the call to a bound plan.
  *
  * One combine of a few words over the communicator settles everything that ranks could see
  * differently: whether each of them can take part, and what rank 0 proposes. What is declined is
@@ -16,13 +16,19 @@ struct call {
     MPIR_Comm *comm;
     MPIR_Info *info;
     struct MPIDI_PCOLL_data in, out;
-    bool eligible; /* as far as this rank can tell */
+    struct MPIDI_PCOLL_operator *op; /* of a reduction */
+    bool eligible;                   /* as far as this rank can tell */
+    const char *why;                 /* why not; NULL: nobody needs to be told */
 };
 
 /* The words that the ranks combine; the maximum of each counts. */
 enum {
     INELIGIBLE,
+    IN_PLACE,
     NOT_IN_PLACE,
+    NOT_COMMUTING,
+    UNIT,
+    NOT_UNIT, /* as below */
     BYTES,
     NOT_BYTES, /* complement of the bytes: the bytes are equal if both maxima come from the same
                 * value */
@@ -75,7 +81,11 @@ static int agree(struct call *call, struct MPIDI_PCOLL_comm *state, struct pcoll
 {
     uint64_t words[NWORDS] = {
         [INELIGIBLE] = !call->eligible,
+        [IN_PLACE] = (uint64_t)call->signature.in_place,
         [NOT_IN_PLACE] = !call->signature.in_place,
+        [NOT_COMMUTING] = !call->signature.commutes,
+        [UNIT] = call->signature.unit,
+        [NOT_UNIT] = ~call->signature.unit,
         [BYTES] = call->signature.bytes,
         [NOT_BYTES] = ~call->signature.bytes,
     };
@@ -88,9 +98,11 @@ static int agree(struct call *call, struct MPIDI_PCOLL_comm *state, struct pcoll
     if (state->medium->combine(state->group, words, NWORDS) != PCOLL_OK)
         MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     read_choice(words, choice);
-    if (words[INELIGIBLE] || words[BYTES] != ~words[NOT_BYTES])
+    if (words[INELIGIBLE] || words[BYTES] != ~words[NOT_BYTES] || words[UNIT] != ~words[NOT_UNIT] ||
+        (call->op && words[IN_PLACE] && words[NOT_IN_PLACE]))
         choice->algorithm = NULL;
     call->signature.in_place = !words[NOT_IN_PLACE];
+    call->signature.commutes = !words[NOT_COMMUTING];
     return mpi_errno;
 }
 
@@ -153,7 +165,8 @@ static struct MPIDI_PCOLL_plan *make_plan(struct call *call, struct MPIDI_PCOLL_
                                           const struct pcoll_choice *choice)
 {
     struct pcoll_memory memory = {MPIDI_PCOLL_data_address(&call->in),
-                                  MPIDI_PCOLL_data_address(&call->out)};
+                                  MPIDI_PCOLL_data_address(&call->out),
+                                  MPIDI_PCOLL_operator_base(call->op)};
     struct MPIDI_PCOLL_plan *plan = MPL_calloc(1, sizeof(*plan), MPL_MEM_COLL);
     enum pcoll_result result = PCOLL_ERR_NOMEM;
     struct pcoll_bound *bound = NULL;
@@ -173,11 +186,19 @@ static struct MPIDI_PCOLL_plan *make_plan(struct call *call, struct MPIDI_PCOLL_
     plan->plan = raw;
     plan->in = call->in;
     plan->out = call->out;
+    plan->op = call->op;
     plan->state = state;
     state->refs++;
     if (call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
         print_choice(plan, choice);
     return plan;
+}
+
+static void report_declined(const struct call *call)
+{
+    if (call->why && call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
+        fprintf(stderr, "[%d] pcoll: %s goes to MPICH's path: %s\n", MPIR_Process.rank,
+                pcoll_coll_name(call->signature.coll), call->why);
 }
 
 /* *request stays NULL if the call is declined. */
@@ -196,6 +217,8 @@ static int try_init(struct call *call, struct MPIDI_PCOLL_comm *state, MPIR_Requ
     } else {
         MPIDI_PCOLL_data_fini(&call->in);
         MPIDI_PCOLL_data_fini(&call->out);
+        MPIDI_PCOLL_operator_destroy(call->op);
+        report_declined(call);
     }
     return mpi_errno;
 }
@@ -295,5 +318,44 @@ int MPIDI_PCOLL_Allgather_init(const void *sendbuf, MPI_Aint sendcount, MPI_Data
     if (mpi_errno == MPI_SUCCESS && !*request)
         mpi_errno = MPIDI_PCOLL_fallback_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
                                                    recvtype, comm, info, request);
+    return mpi_errno;
+}
+
+/* The data of a reduction: `count` elements that are not cut. */
+static int try_reduction(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                         MPI_Op op, struct call *call, struct MPIDI_PCOLL_comm *state,
+                         MPIR_Request **request)
+{
+    const bool in_place = sendbuf == MPI_IN_PLACE;
+
+    call->why = MPIDI_PCOLL_operator_create(op, datatype, &call->op);
+    if (call->why)
+        call->eligible = false;
+    else
+        call->signature.unit = MPIDI_PCOLL_operator_base(call->op)->unit;
+    call->signature.commutes = MPIR_Op_is_commutative(op);
+    call->signature.in_place = in_place;
+    if (call->eligible) {
+        add_data(call, &call->out, recvbuf, count, datatype, NULL);
+        add_data(call, &call->in, in_place ? recvbuf : sendbuf, count, datatype, NULL);
+    }
+    call->signature.bytes = (uint64_t)call->in.bytes;
+    return try_init(call, state, request);
+}
+
+int MPIDI_PCOLL_Allreduce_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                               MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
+                               MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_comm *state = NULL;
+    struct call call = call_make(PCOLL_ALLREDUCE, 0, comm, info);
+    int mpi_errno = find_state(comm, &state);
+
+    *request = NULL;
+    if (mpi_errno == MPI_SUCCESS && state)
+        mpi_errno = try_reduction(sendbuf, recvbuf, count, datatype, op, &call, state, request);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno = MPIDI_PCOLL_fallback_allreduce(sendbuf, recvbuf, count, datatype, op, comm,
+                                                   info, request);
     return mpi_errno;
 }

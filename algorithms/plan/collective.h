@@ -21,7 +21,8 @@
 #define PCOLL_COLLECTIVES(COLLECTIVE)                                                              \
     COLLECTIVE(BARRIER, barrier)                                                                   \
     COLLECTIVE(BCAST, bcast)                                                                       \
-    COLLECTIVE(ALLGATHER, allgather)
+    COLLECTIVE(ALLGATHER, allgather)                                                               \
+    COLLECTIVE(ALLREDUCE, allreduce)
 
 #define PCOLL_COLL_VALUE(NAME, name) PCOLL_##NAME,
 enum pcoll_coll { PCOLL_COLLECTIVES(PCOLL_COLL_VALUE) PCOLL_NUM_COLLS };

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "offload/medium.h"
+#include "offload/reduce/reduce.h"
 #include "offload/run/line.h"
 
 /* What firing a step does in addition to its signals. Kinds of the media begin at
@@ -23,6 +24,7 @@
 enum pcoll_step_kind {
     PCOLL_STEP_SIGNAL, /* moves nothing */
     PCOLL_STEP_COPY,   /* from memory to memory, both mapped here */
+    PCOLL_STEP_REDUCE, /* of own memory: see `reduction` */
     PCOLL_STEP_OTHER
 };
 
@@ -40,6 +42,7 @@ struct pcoll_step {
             const void *from;
             size_t bytes;
         };
+        const struct pcoll_reduction *reduction;
         void *own; /* the medium's data for a step of one of its own kinds */
     };
 };
@@ -64,12 +67,14 @@ struct pcoll_run {
     struct pcoll_queue *queues; /* of all phases, followed by room for `pending` */
     struct pcoll_target *targets;
     int ntargets;
+    struct pcoll_reductions reductions;
 };
 
-/* Allocates the steps of the plan, and as many targets as it can name. Fini also releases what a
- * failed init left, and accepts a zeroed run. */
-enum pcoll_result pcoll_run_init(struct pcoll_run *run,
-                                 const struct pcoll_plan *plan) PCOLL_MUST_CHECK;
+/* Allocates the steps of the plan, its reductions with that operator, which may be NULL if it has
+ * none, and as many targets as it can name. Fini also releases what a failed init left, and accepts
+ * a zeroed run. */
+enum pcoll_result pcoll_run_init(struct pcoll_run *run, const struct pcoll_plan *plan,
+                                 const struct pcoll_operator *op) PCOLL_MUST_CHECK;
 void pcoll_run_fini(struct pcoll_run *run);
 
 /* The number of these targets. */

@@ -1,7 +1,7 @@
-/* Barrier, broadcast and allgather deliver the right data: sizes around the protocol boundaries,
- * every root, in place, several starts of every plan.
+/* Barrier, broadcast, allgather and allreduce deliver the right data: sizes around the protocol
+ * boundaries, every root, in place, several starts of every plan.
  *
- *   -max=BYTES (4 MiB)   -starts=N (4)   -only=barrier,bcast,allgather */
+ *   -max=BYTES (4 MiB)   -starts=N (4)   -only=barrier,bcast,allgather,allreduce */
 
 #include "trial.h"
 
@@ -46,6 +46,8 @@ int main(int argc, char **argv)
     try(TRIAL_BARRIER, 0, 0);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && sizes[i] <= max; i++) {
         try_roots(sizes[i]);
+        try(TRIAL_ALLREDUCE, sizes[i], 0);
+        try(TRIAL_ALLREDUCE_IN_PLACE, sizes[i], 0);
         /* the result of an allgather is at most twice the requested size */
         if (sizes[i] * (size_t)check.size > 2 * max && i > 0)
             continue;

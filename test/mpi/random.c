@@ -5,6 +5,7 @@
  * on each rank, completes them in a different way on each rank, and frees everything in any order,
  * the communicator perhaps before its plans are started. Every rank knows every rank's datatypes
  * and data, so each byte of the receive buffers is compared, including gaps between elements.
+ * Reductions have elements of one byte without gaps, and a user's operator that does not commute.
  *
  *   -rounds=N (40)    -starts=N (8)   most starts of each plan
  *   -threads=N (1)    threads of each rank that do all of this at the same time
@@ -16,9 +17,10 @@
 #include <stdatomic.h>
 
 enum { MAX_PLANS = 6, MAX_THREADS = 4, POISON = 0x5a };
-enum kind { BARRIER, BCAST, ALLGATHER, ALLGATHER_IN_PLACE, KINDS };
+enum kind { BARRIER, BCAST, ALLREDUCE, ALLREDUCE_IN_PLACE, ALLGATHER, ALLGATHER_IN_PLACE, KINDS };
 
-static const char *const names[KINDS] = {"barrier", "bcast", "allgather", "allgather in place"};
+static const char *const names[KINDS] = {
+    "barrier", "bcast", "allreduce", "allreduce in place", "allgather", "allgather in place"};
 
 struct plan {
     enum kind kind;
@@ -48,23 +50,31 @@ static int draw(uint64_t *state, int n)
 
 /* ---- data ---- */
 
+static int reduces(const struct plan *p)
+{
+    return p->kind == ALLREDUCE || p->kind == ALLREDUCE_IN_PLACE;
+}
+
 static int sends(const struct plan *p)
 {
-    return p->kind == ALLGATHER || (p->kind == BCAST && p->rank == p->root);
+    return p->kind == ALLGATHER || p->kind == ALLREDUCE || (p->kind == BCAST && p->rank == p->root);
 }
 
 static size_t receive_bytes(const struct plan *p)
 {
     if (p->kind == ALLGATHER || p->kind == ALLGATHER_IN_PLACE)
         return p->bytes * (size_t)p->n;
-    return p->kind == BCAST && p->rank != p->root ? p->bytes : 0;
+    return reduces(p) || (p->kind == BCAST && p->rank != p->root) ? p->bytes : 0;
 }
 
 /* The layout that `rank` sends from; all other ranks know it. */
 static struct layout sending_layout(const struct plan *p, int rank)
 {
+    static const struct layout dense = {1, {1}, {0}, 1, 1, 0, 1};
     uint64_t state = check_key(p->seed, 0, rank);
 
+    if (reduces(p))
+        return dense;
     return layout_random(&state, 1);
 }
 
@@ -97,6 +107,35 @@ static void expect_from(struct plan *p, int rank, size_t block)
         p->expected[place_in_receive(p, block * p->bytes + i)] = sent(p, &layout, rank, i);
 }
 
+/* The composition of maps x -> a x + b mod 16, with odd a. */
+static unsigned char compose(unsigned char left, unsigned char right)
+{
+    const unsigned a = (left & 15) | 1, b = left >> 4, c = (right & 15) | 1, d = right >> 4;
+
+    return (unsigned char)((a * c & 15) | ((a * d + b) & 15) << 4);
+}
+
+static void compose_all(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    const unsigned char *left = in;
+    unsigned char *right = inout;
+
+    (void)type;
+    for (int i = 0; i < *length; i++)
+        right[i] = compose(left[i], right[i]);
+}
+
+static void expect_reduction(struct plan *p)
+{
+    for (size_t i = 0; i < p->bytes; i++) {
+        p->expected[i] = pattern(p, 0, i);
+        for (int r = 1; r < p->n; r++)
+            p->expected[i] = compose(p->expected[i], pattern(p, r, i));
+        if (p->kind == ALLREDUCE_IN_PLACE)
+            p->receive[i] = pattern(p, p->rank, i);
+    }
+}
+
 /* Sets new data, poisons the receive memory, and computes its expected contents. */
 static void prepare(struct plan *p)
 {
@@ -107,6 +146,8 @@ static void prepare(struct plan *p)
     memcpy(p->expected, p->receive, p->receive_span);
     if (p->kind == BCAST && p->rank != p->root)
         expect_from(p, p->root, 0);
+    if (reduces(p))
+        expect_reduction(p);
     for (int r = 0; r < p->n && p->kind >= ALLGATHER; r++)
         expect_from(p, r, (size_t)r);
     for (size_t i = 0; i < p->bytes && p->kind == ALLGATHER_IN_PLACE; i++)
@@ -139,12 +180,27 @@ static size_t random_bytes(uint64_t *state, int n)
     return (size_t)draw(state, limit / LAYOUT_UNIT + 1) * LAYOUT_UNIT;
 }
 
+static int init_reduction(struct plan *p, MPI_Comm comm)
+{
+    const void *send = p->kind == ALLREDUCE_IN_PLACE ? MPI_IN_PLACE : p->send;
+    MPI_Op op;
+    int rc;
+
+    MPI(MPI_Op_create(compose_all, 0, &op));
+    rc = MPI_Allreduce_init(send, p->receive, (int)p->bytes, p->receive_type, op, comm,
+                            MPI_INFO_NULL, &p->request);
+    MPI(MPI_Op_free(&op));
+    return rc;
+}
+
 static int init_data(struct plan *p, MPI_Comm comm)
 {
     char *send = (char *)p->send, *receive = (char *)p->receive;
     size_t all = receive_bytes(p);
     int scount = (int)p->bytes / p->sending.size, rcount = (int)p->bytes / p->receiving.size;
 
+    if (reduces(p))
+        return init_reduction(p, comm);
     send += sends(p) ? layout_origin(&p->sending, p->bytes) : 0;
     receive += layout_origin(&p->receiving, all);
     if (p->kind == BCAST && p->rank == p->root)
@@ -171,7 +227,7 @@ static void plan_init(struct plan *p, struct thread *t, uint64_t *state, MPI_Com
     p->seed = check_random(state);
     p->step = 0;
     p->sending = sending_layout(p, p->rank);
-    p->receiving = layout_random(&t->local, 0);
+    p->receiving = reduces(p) ? p->sending : layout_random(&t->local, 0);
     p->send_span = sends(p) ? layout_span(&p->sending, p->bytes) : 0;
     p->receive_span = layout_span(&p->receiving, receive_bytes(p));
     p->send = check_alloc(p->send_span);

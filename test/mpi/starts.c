@@ -2,7 +2,7 @@
  * random and the others run ahead as far as the plan lets them. Nothing except the plan keeps the
  * ranks together.
  *
- *   -times=N (1000)   -only=barrier,bcast,allgather
+ *   -times=N (1000)   -only=barrier,bcast,allgather,allreduce
  *   -few              one plan of each kind and two of the broadcast, N starts of each */
 
 #include "trial.h"
@@ -45,6 +45,7 @@ static void few_plans(int times, int last)
     many(TRIAL_BCAST, 8, 0, times);
     many(TRIAL_BCAST, 20000, last, times);
     many(TRIAL_ALLGATHER, 40, 0, times);
+    many(TRIAL_ALLREDUCE, 8, 0, times);
 }
 
 static void many_plans(int times, int last)
@@ -58,6 +59,8 @@ static void many_plans(int times, int last)
         many(TRIAL_BCAST, sizes[i], last, fewer);
         many(TRIAL_ALLGATHER, sizes[i], 0, fewer);
         many(TRIAL_ALLGATHER_IN_PLACE, sizes[i], 0, fewer / 2);
+        many(TRIAL_ALLREDUCE, sizes[i], 0, fewer / 2);
+        many(TRIAL_ALLREDUCE_IN_PLACE, sizes[i], 0, fewer / 2);
         run_ahead(sizes[i], 0);
         run_ahead(sizes[i], last);
     }

@@ -5,8 +5,8 @@
 
 const char *trial_name(enum trial_kind kind)
 {
-    static const char *const names[TRIAL_KINDS] = {"barrier", "bcast", "allgather",
-                                                   "allgather in place"};
+    static const char *const names[TRIAL_KINDS] = {
+        "barrier", "bcast", "allgather", "allgather in place", "allreduce", "allreduce in place"};
 
     return names[kind];
 }
@@ -102,6 +102,70 @@ static void init_allgather(struct trial *t, MPI_Comm comm, MPI_Info info)
                                comm, info, &t->request));
 }
 
+/* The composition of maps x -> a x + b mod 16, with odd a: associative, but not commutative. */
+static unsigned char compose(unsigned char left, unsigned char right)
+{
+    const unsigned a = (left & 15) | 1, b = left >> 4, c = (right & 15) | 1, d = right >> 4;
+
+    return (unsigned char)((a * c & 15) | ((a * d + b) & 15) << 4);
+}
+
+static void compose_all(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    const unsigned char *left = in;
+    unsigned char *right = inout;
+
+    (void)type;
+    for (int i = 0; i < *length; i++)
+        right[i] = compose(left[i], right[i]);
+}
+
+static int is_allreduce(const struct trial *t)
+{
+    return t->kind == TRIAL_ALLREDUCE || t->kind == TRIAL_ALLREDUCE_IN_PLACE;
+}
+
+/* The operator may be freed as soon as the plan exists. */
+static void init_allreduce(struct trial *t, MPI_Comm comm, MPI_Info info)
+{
+    const int count = (int)t->bytes;
+    MPI_Op op;
+
+    t->receive = check_alloc(t->bytes);
+    t->send = check_alloc(t->bytes);
+    if (t->kind == TRIAL_ALLREDUCE_IN_PLACE) {
+        MPI(MPI_Allreduce_init(MPI_IN_PLACE, t->receive, count, MPI_UNSIGNED_CHAR, MPI_SUM, comm,
+                               info, &t->request));
+        return;
+    }
+    MPI(MPI_Op_create(compose_all, 0, &op));
+    MPI(MPI_Allreduce_init(t->send, t->receive, count, MPI_UNSIGNED_CHAR, op, comm, info,
+                           &t->request));
+    MPI(MPI_Op_free(&op));
+}
+
+static void verify_allreduce(const struct trial *t)
+{
+    unsigned char *sum = malloc(2 * t->bytes + 1), *operand = sum + t->bytes;
+
+    check_fill(sum, t->bytes, check_key(t->tag, t->step, 0));
+    for (int r = 1; r < t->size; r++) {
+        check_fill(operand, t->bytes, check_key(t->tag, t->step, r));
+        for (size_t i = 0; i < t->bytes; i++)
+            sum[i] = t->kind == TRIAL_ALLREDUCE ? compose(sum[i], operand[i])
+                                                : (unsigned char)(sum[i] + operand[i]);
+    }
+    for (size_t i = 0; i < t->bytes; i++)
+        if ((unsigned char)t->receive[i] != sum[i]) {
+            check_fail(__FILE__, __LINE__, "%s of %zu bytes: byte %zu is %02x, not %02x",
+                       trial_name(t->kind), t->bytes, i, (unsigned char)t->receive[i], sum[i]);
+            break;
+        }
+    free(sum);
+    if (t->kind == TRIAL_ALLREDUCE)
+        check_compare(t->send, t->bytes, check_key(t->tag, t->step, t->rank));
+}
+
 void trial_init(struct trial *t, enum trial_kind kind, size_t bytes, int root, uint64_t tag,
                 MPI_Comm comm, MPI_Info info)
 {
@@ -114,6 +178,8 @@ void trial_init(struct trial *t, enum trial_kind kind, size_t bytes, int root, u
         MPI(MPI_Barrier_init(comm, info, &t->request));
     } else if (kind == TRIAL_BCAST) {
         init_bcast(t, comm, info);
+    } else if (is_allreduce(t)) {
+        init_allreduce(t, comm, info);
     } else {
         init_allgather(t, comm, info);
     }
@@ -135,6 +201,9 @@ void trial_prepare(struct trial *t)
         check_poison(t->receive, t->bytes);
         if (t->rank == t->root)
             check_fill(t->receive, t->bytes, mine);
+    } else if (is_allreduce(t)) {
+        check_poison(t->receive, t->bytes);
+        check_fill(t->kind == TRIAL_ALLREDUCE ? t->send : t->receive, t->bytes, mine);
     } else {
         check_poison(t->receive, t->bytes * (size_t)t->size);
         check_fill(t->kind == TRIAL_ALLGATHER ? t->send : block(t, t->rank), t->bytes, mine);
@@ -153,6 +222,8 @@ void trial_verify(const struct trial *t)
         verify_board(t);
     } else if (t->kind == TRIAL_BCAST) {
         check_compare(t->receive, t->bytes, check_key(t->tag, t->step, t->root));
+    } else if (is_allreduce(t)) {
+        verify_allreduce(t);
     } else {
         for (int r = 0; r < t->size; r++)
             check_compare(block(t, r), t->bytes, check_key(t->tag, t->step, r));

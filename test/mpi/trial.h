@@ -11,12 +11,14 @@ enum trial_kind {
     TRIAL_BCAST,
     TRIAL_ALLGATHER,
     TRIAL_ALLGATHER_IN_PLACE,
+    TRIAL_ALLREDUCE,          /* by a user's operator that does not commute */
+    TRIAL_ALLREDUCE_IN_PLACE, /* by a predefined one */
     TRIAL_KINDS
 };
 
 struct trial {
     enum trial_kind kind;
-    size_t bytes; /* of the broadcast message, or of one rank's block of the allgather */
+    size_t bytes; /* of the message, of one rank's block of an allgather, or of a vector */
     int root;
     uint64_t tag;  /* the same on all ranks; distinguishes trials */
     uint64_t step; /* number of starts so far */
@@ -27,7 +29,7 @@ struct trial {
 };
 
 const char *trial_name(enum trial_kind kind);
-int trial_wanted(enum trial_kind kind); /* by option -only=barrier|bcast|allgather */
+int trial_wanted(enum trial_kind kind); /* by option -only=barrier|bcast|allgather|allreduce */
 
 /* Words that all ranks of `comm` share, initially 0; all ranks must be on one machine.
  * Collective. */
