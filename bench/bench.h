@@ -17,7 +17,7 @@
 
 struct job;
 
-enum collective { BARRIER, BCAST, ALLGATHER, NUM_COLLECTIVES };
+enum collective { BARRIER, BCAST, ALLGATHER, ALLREDUCE, NUM_COLLECTIVES };
 enum way { OFFLOAD, STOCK, BLOCKING, NONBLOCKING, NUM_WAYS };
 
 enum {

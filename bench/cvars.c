@@ -25,6 +25,7 @@ static const char *const device_names[NUM_COLLECTIVES] = {
     "MPIR_CVAR_BARRIER_INIT_DEVICE_COLLECTIVE",
     "MPIR_CVAR_BCAST_INIT_DEVICE_COLLECTIVE",
     "MPIR_CVAR_ALLGATHER_INIT_DEVICE_COLLECTIVE",
+    "MPIR_CVAR_ALLREDUCE_INIT_DEVICE_COLLECTIVE",
 };
 
 /* In MPICH 4.0 the recursive-doubling schedule is right for the first start only. */

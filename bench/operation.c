@@ -16,13 +16,19 @@ int list_operations(struct job *job, const struct options *opts, struct operatio
         ops[n++] = (struct operation){job, BARRIER, 0, 0};
     for (enum collective coll = BCAST; coll < NUM_COLLECTIVES; coll++)
         for (int i = 0; opts->coll[coll] && i < opts->num_sizes; i++)
-            ops[n++] = (struct operation){job, coll, opts->sizes[i], coll == BCAST ? root : 0};
+            if (coll != ALLREDUCE || opts->sizes[i] % sizeof(double) == 0)
+                ops[n++] = (struct operation){job, coll, opts->sizes[i], coll == BCAST ? root : 0};
     return n;
 }
 
 bool way_is_persistent(enum way way)
 {
     return way == OFFLOAD || way == STOCK;
+}
+
+static int doubles(const struct operation *op)
+{
+    return (int)(op->size / sizeof(double));
 }
 
 static void make_request(const struct operation *op, MPI_Info info, MPI_Request *request_p)
@@ -35,6 +41,10 @@ static void make_request(const struct operation *op, MPI_Info info, MPI_Request 
             break;
         case BCAST:
             MPI_Bcast_init(job->recv, count, MPI_BYTE, op->root, MPI_COMM_WORLD, info, request_p);
+            break;
+        case ALLREDUCE:
+            MPI_Allreduce_init(job->send, job->recv, doubles(op), MPI_DOUBLE, MPI_SUM,
+                               MPI_COMM_WORLD, info, request_p);
             break;
         default:
             MPI_Allgather_init(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE,
@@ -54,6 +64,9 @@ static void call_blocking(const struct operation *op)
         case BCAST:
             MPI_Bcast(job->recv, count, MPI_BYTE, op->root, MPI_COMM_WORLD);
             break;
+        case ALLREDUCE:
+            MPI_Allreduce(job->send, job->recv, doubles(op), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+            break;
         default:
             MPI_Allgather(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD);
             break;
@@ -71,6 +84,10 @@ static MPI_Request begin_nonblocking(const struct operation *op)
             break;
         case BCAST:
             MPI_Ibcast(job->recv, count, MPI_BYTE, op->root, MPI_COMM_WORLD, &request);
+            break;
+        case ALLREDUCE:
+            MPI_Iallreduce(job->send, job->recv, doubles(op), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
+                           &request);
             break;
         default:
             MPI_Iallgather(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD,
@@ -280,6 +297,33 @@ static bool pattern_is(const char *at, size_t size, uint64_t round, int rank)
     return true;
 }
 
+/* Element i of the vector of a rank: small integers, so that any association gives the same sum. */
+static double element(uint64_t round, int rank, size_t i)
+{
+    return (double)((round * 31 + (uint64_t)rank * 1009 + i * 7) % 100003);
+}
+
+static void elements_fill(char *at, size_t size, uint64_t round, int rank)
+{
+    for (size_t i = 0; i < size / sizeof(double); i++) {
+        double value = element(round, rank, i);
+        memcpy(at + i * sizeof value, &value, sizeof value);
+    }
+}
+
+static bool elements_are_sums(const char *at, size_t size, uint64_t round, int nranks)
+{
+    for (size_t i = 0; i < size / sizeof(double); i++) {
+        double sum = 0, value;
+        for (int rank = 0; rank < nranks; rank++)
+            sum += element(round, rank, i);
+        memcpy(&value, at + i * sizeof value, sizeof value);
+        if (value != sum)
+            return false;
+    }
+    return true;
+}
+
 static size_t recv_bytes(const struct operation *op)
 {
     if (op->coll == BARRIER)
@@ -296,6 +340,8 @@ static void prepare_round(const struct operation *op, uint64_t round)
         pattern_fill(job->recv, op->size, round, op->root);
     if (op->coll == ALLGATHER)
         pattern_fill(job->send, op->size, round, job->rank);
+    if (op->coll == ALLREDUCE)
+        elements_fill(job->send, op->size, round, job->rank);
     if (round % (uint64_t)job->nranks == (uint64_t)job->rank)
         nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
     if (job->one_node)
@@ -319,6 +365,8 @@ static bool round_is_right(const struct operation *op, uint64_t round)
         return all_arrived(job, round);
     if (op->coll == BCAST)
         return pattern_is(job->recv, op->size, round, op->root);
+    if (op->coll == ALLREDUCE)
+        return elements_are_sums(job->recv, op->size, round, job->nranks);
     for (int rank = 0; rank < job->nranks; rank++)
         right &= pattern_is(job->recv + op->size * (size_t)rank, op->size, round, rank);
     return right;

@@ -14,6 +14,7 @@
 #define MPI_Barrier_init MPIX_Barrier_init
 #define MPI_Bcast_init MPIX_Bcast_init
 #define MPI_Allgather_init MPIX_Allgather_init
+#define MPI_Allreduce_init MPIX_Allreduce_init
 #elif MPI_VERSION < 4
 #error "this MPI library has no persistent collectives"
 #endif
