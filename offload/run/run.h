@@ -24,6 +24,7 @@
 enum pcoll_step_kind {
     PCOLL_STEP_SIGNAL, /* moves nothing */
     PCOLL_STEP_COPY,   /* from memory to memory, both mapped here */
+    PCOLL_STEP_STREAM, /* the same, to memory of another rank that it reads once */
     PCOLL_STEP_REDUCE, /* of own memory: see `reduction` */
     PCOLL_STEP_OTHER
 };
@@ -101,5 +102,7 @@ void pcoll_run_rest(const struct pcoll_run *run, unsigned usec);
 
 /* Copy `bytes` bytes between buffers that do not overlap; both are mapped here. */
 void pcoll_copy(void *to, const void *from, size_t bytes);
+/* The same to memory that another rank has in its cache. */
+void pcoll_stream(void *to, const void *from, size_t bytes);
 
 #endif /* PCOLL_RUN_H */
