@@ -36,15 +36,16 @@ static inline int pcoll_banks(const struct pcoll_params *params)
  * the node, for one level or (`node`) two. Times are in microseconds, rates in microseconds per
  * byte. */
 struct pcoll_machine {
-    double L;    /* latency of a signal or a small put */
-    double o;    /* processor time to fire an entry */
-    double g;    /* gap between two messages of one rank */
-    double G;    /* per byte, directly between user buffers (RMA, CMA) */
-    double rma;  /* fixed cost of one RMA operation on user buffers */
-    double copy; /* per byte, memory copy within or through shared memory */
-    double call; /* start and wait of an empty plan */
-    double turn; /* a rank without a core waits this long for its turn */
-    int cores;   /* cores that the ranks of a node share; 0: one for each rank */
+    double L;      /* latency of a signal or a small put */
+    double o;      /* processor time to fire an entry */
+    double g;      /* gap between two messages of one rank */
+    double G;      /* per byte, directly between user buffers (RMA, CMA) */
+    double rma;    /* fixed cost of one RMA operation on user buffers */
+    double copy;   /* per byte, memory copy within or through shared memory */
+    double call;   /* start and wait of an empty plan */
+    double turn;   /* a rank without a core waits this long for its turn */
+    int cores;     /* cores that the ranks of a node share; 0: one for each rank */
+    double reduce; /* per byte, reduction of one operand with another */
     const struct pcoll_machine *node; /* inside a node, if this is between nodes; NULL: the same
                                        * machine */
 };
@@ -107,7 +108,10 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(scatter_knomial)                                                                     \
     ALGORITHM(scatter_direct_get)                                                                  \
     ALGORITHM(scatter_direct_put)                                                                  \
-    ALGORITHM(alltoall_direct)
+    ALGORITHM(alltoall_direct)                                                                     \
+    ALGORITHM(allreduce_direct)                                                                    \
+    ALGORITHM(allreduce_butterfly)                                                                 \
+    ALGORITHM(allreduce_sliced)
 #define PCOLL_DECLARE(name) extern const struct pcoll_algorithm pcoll_##name;
 PCOLL_ALGORITHMS(PCOLL_DECLARE)
 #undef PCOLL_DECLARE

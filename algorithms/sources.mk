@@ -35,7 +35,10 @@ pcoll_sources += \
     %D%/gather/knomial.c \
     %D%/scatter/direct.c \
     %D%/scatter/knomial.c \
-    %D%/alltoall/direct.c
+    %D%/alltoall/direct.c \
+    %D%/allreduce/direct.c \
+    %D%/allreduce/butterfly.c \
+    %D%/allreduce/sliced.c
 
 # Only for tests and tools.
 pcoll_tool_sources += \

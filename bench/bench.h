@@ -17,7 +17,16 @@
 
 struct job;
 
-enum collective { BARRIER, BCAST, ALLGATHER, GATHER, SCATTER, ALLTOALL, NUM_COLLECTIVES };
+enum collective {
+    BARRIER,
+    BCAST,
+    ALLGATHER,
+    GATHER,
+    SCATTER,
+    ALLTOALL,
+    ALLREDUCE,
+    NUM_COLLECTIVES
+};
 enum way { OFFLOAD, STOCK, BLOCKING, NONBLOCKING, NUM_WAYS };
 
 enum {

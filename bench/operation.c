@@ -21,13 +21,20 @@ int list_operations(struct job *job, const struct options *opts, struct operatio
         ops[n++] = (struct operation){job, BARRIER, 0, 0};
     for (enum collective coll = BCAST; coll < NUM_COLLECTIVES; coll++)
         for (int i = 0; opts->coll[coll] && i < opts->num_sizes; i++)
-            ops[n++] = (struct operation){job, coll, opts->sizes[i], is_rooted(coll) ? root : 0};
+            if (coll != ALLREDUCE || opts->sizes[i] % sizeof(double) == 0)
+                ops[n++] =
+                    (struct operation){job, coll, opts->sizes[i], is_rooted(coll) ? root : 0};
     return n;
 }
 
 bool way_is_persistent(enum way way)
 {
     return way == OFFLOAD || way == STOCK;
+}
+
+static int doubles(const struct operation *op)
+{
+    return (int)(op->size / sizeof(double));
 }
 
 static void make_request(const struct operation *op, MPI_Info info, MPI_Request *request_p)
@@ -52,6 +59,10 @@ static void make_request(const struct operation *op, MPI_Info info, MPI_Request 
         case ALLTOALL:
             MPI_Alltoall_init(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE,
                               MPI_COMM_WORLD, info, request_p);
+            break;
+        case ALLREDUCE:
+            MPI_Allreduce_init(job->send, job->recv, doubles(op), MPI_DOUBLE, MPI_SUM,
+                               MPI_COMM_WORLD, info, request_p);
             break;
         default:
             MPI_Allgather_init(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE,
@@ -82,6 +93,9 @@ static void call_blocking(const struct operation *op)
         case ALLTOALL:
             MPI_Alltoall(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD);
             break;
+        case ALLREDUCE:
+            MPI_Allreduce(job->send, job->recv, doubles(op), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+            break;
         default:
             MPI_Allgather(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD);
             break;
@@ -111,6 +125,10 @@ static MPI_Request begin_nonblocking(const struct operation *op)
         case ALLTOALL:
             MPI_Ialltoall(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD,
                           &request);
+            break;
+        case ALLREDUCE:
+            MPI_Iallreduce(job->send, job->recv, doubles(op), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
+                           &request);
             break;
         default:
             MPI_Iallgather(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD,
@@ -319,6 +337,33 @@ static bool pattern_is(const char *at, size_t size, uint64_t round, int rank)
     return true;
 }
 
+/* Element i of the vector of a rank: small integers, so that any association gives the same sum. */
+static double element(uint64_t round, int rank, size_t i)
+{
+    return (double)((round * 31 + (uint64_t)rank * 1009 + i * 7) % 100003);
+}
+
+static void elements_fill(char *at, size_t size, uint64_t round, int rank)
+{
+    for (size_t i = 0; i < size / sizeof(double); i++) {
+        double value = element(round, rank, i);
+        memcpy(at + i * sizeof value, &value, sizeof value);
+    }
+}
+
+static bool elements_are_sums(const char *at, size_t size, uint64_t round, int nranks)
+{
+    for (size_t i = 0; i < size / sizeof(double); i++) {
+        double sum = 0, value;
+        for (int rank = 0; rank < nranks; rank++)
+            sum += element(round, rank, i);
+        memcpy(&value, at + i * sizeof value, sizeof value);
+        if (value != sum)
+            return false;
+    }
+    return true;
+}
+
 /* The number of blocks in the send and receive buffers of this rank; a broadcast's message is in
  * the receive buffer. */
 static int sent_blocks(const struct operation *op)
@@ -366,6 +411,8 @@ static void prepare_round(const struct operation *op, uint64_t round)
     memset(job->recv, 0xEE, op->size * (size_t)received_blocks(op));
     if (op->coll == BCAST && job->rank == op->root)
         pattern_fill(job->recv, op->size, round, op->root);
+    if (op->coll == ALLREDUCE)
+        elements_fill(job->send, op->size, round, job->rank);
     for (int to = 0; to < sent_blocks(op); to++)
         pattern_fill(job->send + op->size * (size_t)to, op->size, round,
                      block_number(op, job->rank, to));
@@ -390,6 +437,8 @@ static bool round_is_right(const struct operation *op, uint64_t round)
     bool right = true;
     if (op->coll == BARRIER)
         return all_arrived(job, round);
+    if (op->coll == ALLREDUCE)
+        return elements_are_sums(job->recv, op->size, round, job->nranks);
     for (int i = 0; i < received_blocks(op); i++) {
         int from = received_blocks(op) < job->nranks ? op->root : i;
         right &= pattern_is(job->recv + op->size * (size_t)i, op->size, round,

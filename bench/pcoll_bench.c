@@ -55,7 +55,8 @@ static void set_algorithm(const struct options *opts)
     static const char *const names[] = {
         "MPIR_CVAR_BARRIER_INIT_ALGORITHM",   "MPIR_CVAR_BCAST_INIT_ALGORITHM",
         "MPIR_CVAR_ALLGATHER_INIT_ALGORITHM", "MPIR_CVAR_GATHER_INIT_ALGORITHM",
-        "MPIR_CVAR_SCATTER_INIT_ALGORITHM",   "MPIR_CVAR_ALLTOALL_INIT_ALGORITHM"};
+        "MPIR_CVAR_SCATTER_INIT_ALGORITHM",   "MPIR_CVAR_ALLTOALL_INIT_ALGORITHM",
+        "MPIR_CVAR_ALLREDUCE_INIT_ALGORITHM"};
     if (opts->num_algorithms != 1)
         return;
     for (enum collective coll = BARRIER; coll < NUM_COLLECTIVES; coll++)
@@ -114,7 +115,7 @@ static void add_limits(struct row *row, struct subject *subjects)
     if (!job->one_node || job->nranks < 2)
         return;
     add(row, subjects, "flag")->batch = limit_flag;
-    if (row->op.coll == BARRIER || row->op.size < smallest_readv)
+    if (row->op.coll == BARRIER || row->op.coll == ALLREDUCE || row->op.size < smallest_readv)
         return;
     struct subject *readv = add(row, subjects, "readv");
     readv->batch = limit_readv;

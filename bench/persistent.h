@@ -17,6 +17,7 @@
 #define MPI_Gather_init MPIX_Gather_init
 #define MPI_Scatter_init MPIX_Scatter_init
 #define MPI_Alltoall_init MPIX_Alltoall_init
+#define MPI_Allreduce_init MPIX_Allreduce_init
 #elif MPI_VERSION < 4
 #error "this MPI library has no persistent collectives"
 #endif

@@ -15,6 +15,7 @@ pcoll_sources = \
     %D%/network.c \
     %D%/data.c \
     %D%/call.h %D%/calls.c \
+    %D%/operator.c \
     %D%/init.c \
     %D%/run.c
 ## Sources that only tests and tools need; not built here.

@@ -13,6 +13,7 @@ struct MPIDI_PCOLL_arguments {
     void *recvbuf; /* of a broadcast, the message */
     MPI_Aint recvcount;
     MPI_Datatype recvtype;
+    MPI_Op op; /* of a reduction, whose vectors recvcount and recvtype describe */
 };
 
 struct MPIDI_PCOLL_call {
@@ -21,11 +22,14 @@ struct MPIDI_PCOLL_call {
     MPIR_Comm *comm;
     MPIR_Info *info;
     struct MPIDI_PCOLL_data in, out;
-    bool eligible; /* as far as this rank can tell */
+    struct MPIDI_PCOLL_operator *op; /* of a reduction */
+    bool eligible;                   /* as far as this rank can tell */
+    const char *why;                 /* why not; NULL: nobody needs to be told */
 };
 
 /* Collective over call->comm. If the backend serves it, `describe` (NULL: there is no data) fills
- * in, out, eligible, and of the signature bytes and in_place, from the arguments. *request is the
+ * in, out, op, eligible, why, and of the signature bytes, in_place, unit and commutes, from the
+ * arguments. *request is the
  * new inactive request, or NULL, on all ranks, if the call is declined. Returns an MPI error code.
  */
 int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call,

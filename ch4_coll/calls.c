@@ -138,6 +138,27 @@ static void describe_alltoall(struct MPIDI_PCOLL_call *call)
     call->signature.bytes = (uint64_t)(call->in.bytes / nranks);
 }
 
+/* `recvcount` elements that are not cut. */
+static void describe_allreduce(struct MPIDI_PCOLL_call *call)
+{
+    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
+    const bool in_place = a->sendbuf == MPI_IN_PLACE;
+
+    call->why = MPIDI_PCOLL_operator_create(a->op, a->recvtype, &call->op);
+    if (call->why)
+        call->eligible = false;
+    else
+        call->signature.unit = MPIDI_PCOLL_operator_base(call->op)->unit;
+    call->signature.commutes = MPIR_Op_is_commutative(a->op);
+    call->signature.in_place = in_place;
+    if (call->eligible) {
+        add_received(call, 1);
+        add_data(call, &call->in, in_place ? a->recvbuf : a->sendbuf, a->recvcount, a->recvtype,
+                 NULL);
+    }
+    call->signature.bytes = (uint64_t)call->in.bytes;
+}
+
 /* ---- the calls ---- */
 
 int MPIDI_PCOLL_Barrier_init(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
@@ -226,5 +247,21 @@ int MPIDI_PCOLL_Alltoall_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datat
     if (mpi_errno == MPI_SUCCESS && !*request)
         mpi_errno = MPIDI_PCOLL_fallback_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount,
                                                   recvtype, comm, info, request);
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_Allreduce_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                               MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
+                               MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_call call = call_make(PCOLL_ALLREDUCE, 0, comm, info);
+    int mpi_errno;
+
+    call.arguments = (struct MPIDI_PCOLL_arguments){
+        .sendbuf = sendbuf, .recvbuf = recvbuf, .recvcount = count, .recvtype = datatype, .op = op};
+    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_allreduce, request);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno = MPIDI_PCOLL_fallback_allreduce(sendbuf, recvbuf, count, datatype, op, comm,
+                                                   info, request);
     return mpi_errno;
 }

@@ -112,7 +112,7 @@ static bool is_root(const MPIR_Comm *comm, int root)
     return root == (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM ? comm->rank : MPI_ROOT);
 }
 
-/* Broadcast and barrier. */
+/* Broadcast, barrier and allreduce. */
 
 int MPIDI_PCOLL_fallback_barrier(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
@@ -124,6 +124,15 @@ int MPIDI_PCOLL_fallback_bcast(void *buffer, MPI_Aint count, MPI_Datatype dataty
 {
     return settle(MPIR_Bcast_init_impl(buffer, count, datatype, root, comm, info, request),
                   request);
+}
+
+int MPIDI_PCOLL_fallback_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                                   MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                                   MPIR_Info *info, MPIR_Request **request)
+{
+    return settle(
+        MPIR_Allreduce_init_impl(sendbuf, recvbuf, count, datatype, op, comm, info, request),
+        request);
 }
 
 /* Allgather: Bruck's algorithm or the ring on one group, an allgatherv between two groups. */
@@ -364,7 +373,6 @@ FORWARD_ALLTOALLV(Alltoallv)
 
 FORWARD_ALLTOALLW(Alltoallw)
 
-FORWARD_REDUCTION(Allreduce)
 FORWARD_REDUCTION(Scan)
 FORWARD_REDUCTION(Exscan)
 

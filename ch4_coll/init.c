@@ -11,7 +11,11 @@
 /* The words that the ranks combine; the maximum of each counts. */
 enum {
     INELIGIBLE,
+    IN_PLACE,
     NOT_IN_PLACE,
+    NOT_COMMUTING,
+    UNIT,
+    NOT_UNIT, /* as below */
     BYTES,
     NOT_BYTES, /* complement of the bytes: the bytes are equal if both maxima come from the same
                 * value */
@@ -44,7 +48,11 @@ static int agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
 {
     uint64_t words[NWORDS] = {
         [INELIGIBLE] = !call->eligible,
+        [IN_PLACE] = (uint64_t)call->signature.in_place,
         [NOT_IN_PLACE] = !call->signature.in_place,
+        [NOT_COMMUTING] = !call->signature.commutes,
+        [UNIT] = call->signature.unit,
+        [NOT_UNIT] = ~call->signature.unit,
         [BYTES] = call->signature.bytes,
         [NOT_BYTES] = ~call->signature.bytes,
     };
@@ -57,9 +65,11 @@ static int agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
     if (state->medium->combine(state->group, words, NWORDS) != PCOLL_OK)
         MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     read_choice(words, choice);
-    if (words[INELIGIBLE] || words[BYTES] != ~words[NOT_BYTES])
+    if (words[INELIGIBLE] || words[BYTES] != ~words[NOT_BYTES] || words[UNIT] != ~words[NOT_UNIT] ||
+        (call->op && words[IN_PLACE] && words[NOT_IN_PLACE]))
         choice->algorithm = NULL;
     call->signature.in_place = !words[NOT_IN_PLACE];
+    call->signature.commutes = !words[NOT_COMMUTING];
     return mpi_errno;
 }
 
@@ -124,7 +134,8 @@ static struct MPIDI_PCOLL_plan *make_plan(struct MPIDI_PCOLL_call *call,
                                           const struct pcoll_choice *choice)
 {
     struct pcoll_memory memory = {MPIDI_PCOLL_data_address(&call->in),
-                                  MPIDI_PCOLL_data_address(&call->out)};
+                                  MPIDI_PCOLL_data_address(&call->out),
+                                  MPIDI_PCOLL_operator_base(call->op)};
     struct MPIDI_PCOLL_plan *plan = MPL_calloc(1, sizeof(*plan), MPL_MEM_COLL);
     enum pcoll_result result = PCOLL_ERR_NOMEM;
     struct pcoll_bound *bound = NULL;
@@ -144,11 +155,19 @@ static struct MPIDI_PCOLL_plan *make_plan(struct MPIDI_PCOLL_call *call,
     plan->plan = raw;
     plan->in = call->in;
     plan->out = call->out;
+    plan->op = call->op;
     plan->state = state;
     state->refs++;
     if (call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
         print_choice(plan, choice);
     return plan;
+}
+
+static void report_declined(const struct MPIDI_PCOLL_call *call)
+{
+    if (call->why && call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
+        fprintf(stderr, "[%d] pcoll: %s goes to MPICH's path: %s\n", MPIR_Process.rank,
+                pcoll_coll_name(call->signature.coll), call->why);
 }
 
 static int init_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
@@ -167,6 +186,8 @@ static int init_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
     } else {
         MPIDI_PCOLL_data_fini(&call->in);
         MPIDI_PCOLL_data_fini(&call->out);
+        MPIDI_PCOLL_operator_destroy(call->op);
+        report_declined(call);
     }
     return mpi_errno;
 }

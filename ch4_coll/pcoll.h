@@ -8,6 +8,7 @@
 #include "algorithms/algorithm.h"
 #include "algorithms/plan/topology.h"
 #include "offload/media.h"
+#include "offload/reduce/operator.h"
 #include "tuning/choose.h"
 
 /* ---- data.c: the user's data, and the contiguous bytes that a plan works on ---- */
@@ -34,6 +35,18 @@ void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data);
 void *MPIDI_PCOLL_data_address(const struct MPIDI_PCOLL_data *data);
 int MPIDI_PCOLL_data_pack(const struct MPIDI_PCOLL_data *data);
 int MPIDI_PCOLL_data_unpack(const struct MPIDI_PCOLL_data *data);
+
+/* ---- operator.c: what reduces ---- */
+
+struct MPIDI_PCOLL_operator;
+
+/* The operator `op` on elements of `type`, with references to both. Returns why there is none,
+ * NULL if there is. */
+const char *MPIDI_PCOLL_operator_create(MPI_Op op, MPI_Datatype type,
+                                        struct MPIDI_PCOLL_operator **op_p);
+void MPIDI_PCOLL_operator_destroy(struct MPIDI_PCOLL_operator *op); /* NULL: nothing */
+/* As media see it; NULL for NULL. */
+const struct pcoll_operator *MPIDI_PCOLL_operator_base(const struct MPIDI_PCOLL_operator *op);
 
 /* ---- comm.c: the state of a communicator ---- */
 
@@ -116,9 +129,11 @@ struct MPIDI_PCOLL_plan {
     MPIR_Request *real;              /* the request that MPI_Wait looks at; exists as long as the
                                       * plan */
     struct MPIDI_PCOLL_data in, out; /* packed at start, unpacked at completion */
+    struct MPIDI_PCOLL_operator *op; /* of a reduction; otherwise NULL */
     bool active;
-    bool doomed;                          /* freed while active: destroyed at completion */
-    bool failed;                          /* an instance failed; starts are refused */
+    bool busy;   /* a thread is progressing it, perhaps in a user's function without the lock */
+    bool doomed; /* freed while active: destroyed at completion */
+    bool failed; /* an instance failed; starts are refused */
     struct MPIDI_PCOLL_plan *prev, *next; /* active plans */
 
     MPIR_Request *preq;

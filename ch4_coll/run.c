@@ -33,6 +33,7 @@
 #define IDLE_HOOKS_PER_LOOK 64 /* passes between looks at other ranks' cores */
 
 static struct MPIDI_PCOLL_plan *active_plans = NULL;
+static unsigned long changes = 0; /* of that list */
 static int hook_id = -1;
 static unsigned idle_hooks = 0;
 static bool hook_stays = false; /* stays active without an active plan */
@@ -47,6 +48,7 @@ void MPIDI_PCOLL_plan_destroy(struct MPIDI_PCOLL_plan *plan)
     pcoll_plan_destroy(plan->plan);
     MPIDI_PCOLL_data_fini(&plan->in);
     MPIDI_PCOLL_data_fini(&plan->out);
+    MPIDI_PCOLL_operator_destroy(plan->op);
     if (plan->real)
         MPIR_Request_free(plan->real);
     if (plan->state)
@@ -57,6 +59,7 @@ void MPIDI_PCOLL_plan_destroy(struct MPIDI_PCOLL_plan *plan)
 static void deactivate(struct MPIDI_PCOLL_plan *plan)
 {
     plan->active = false;
+    changes++;
     DL_DELETE(active_plans, plan);
     if (!active_plans && !hook_stays)
         MPIR_Progress_hook_deactivate(hook_id);
@@ -104,22 +107,43 @@ void MPIDI_PCOLL_yield(void)
     }
 }
 
-static int progress_hook(int *made_progress)
+/* Progress all active plans that no other thread is progressing; true if one has completed. A
+ * user's function runs without the lock: other threads may then start, complete and free other
+ * plans, so that the rest of the walk is off; and this one, which they only mark as doomed. */
+static bool progress_plans(void)
 {
     struct MPIDI_PCOLL_plan *plan, *next;
-    int done = 0;
+    bool done = false;
+
+    DL_FOREACH_SAFE(active_plans, plan, next)
+    {
+        const unsigned long before = changes;
+        enum pcoll_result result;
+        bool is_same;
+
+        if (plan->busy)
+            continue;
+        plan->busy = true;
+        result = plan->medium->progress(plan->bound);
+        plan->busy = false;
+        is_same = changes == before;
+        if (result != PCOLL_PENDING) {
+            complete(plan, result);
+            done = true;
+        }
+        if (!is_same)
+            break;
+    }
+    return done;
+}
+
+static int progress_hook(int *made_progress)
+{
+    int done;
 
     if (MPIDI_PCOLL_network_used())
         pcoll_media_poll();
-    DL_FOREACH_SAFE(active_plans, plan, next)
-    {
-        enum pcoll_result result = plan->medium->progress(plan->bound);
-
-        if (result != PCOLL_PENDING) {
-            complete(plan, result);
-            done = 1;
-        }
-    }
+    done = progress_plans();
     *made_progress = done;
     if (done)
         idle_hooks = 0;
@@ -153,6 +177,7 @@ int MPIDI_PCOLL_start(MPIR_Request *preq)
         MPIR_Progress_hook_activate(hook_id);
     plan->active = true;
     idle_hooks = 0;
+    changes++;
     DL_APPEND(active_plans, plan);
 
 fn_exit:

@@ -76,6 +76,17 @@ cvars:
         mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists, such
         as direct.
 
+    - name        : MPIR_CVAR_ALLREDUCE_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Allreduce_init with --with-coll=offload: auto (the cost model decides),
+        mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists, such as sliced.
+
     - name        : MPIR_CVAR_COLL_OFFLOAD_RADIX
       category    : COLLECTIVE
       type        : int
@@ -118,9 +129,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        Persistent collectives of fewer bytes (a broadcast's message, otherwise one block) go
-        through shared memory even if copies between user buffers are possible. 0 lets the cost
-        model choose.
+        Persistent collectives of fewer bytes (a broadcast's message, a vector of an allreduce,
+        otherwise one block) go through shared memory even if copies between user buffers are
+        possible. 0 lets the cost model choose.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP
       category    : COLLECTIVE

@@ -10,9 +10,14 @@
 
 #include "offload/bootstrap.h"
 
-/* User memory of this rank. It must stay valid while the plan is bound. */
+struct pcoll_operator; /* reduce/operator.h */
+
+/* User memory of this rank, and the operator of a collective that reduces (otherwise NULL). They
+ * must stay valid while the plan is bound. An operator runs only inside start, progress and spin of
+ * this plan. */
 struct pcoll_memory {
     void *send, *recv;
+    const struct pcoll_operator *op;
 };
 
 struct pcoll_medium;

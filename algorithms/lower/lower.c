@@ -17,6 +17,8 @@ enum pcoll_result pcoll_lower_like(const struct pcoll_plan *plan, int ncounters,
     (*like_p)->temp_bytes = plan->temp_bytes;
     (*like_p)->ordered = plan->ordered;
     memcpy((*like_p)->gain, plan->gain, (size_t)plan->ncounters * sizeof(*plan->gain));
+    for (int i = 0; i < plan->noperands; i++)
+        pcoll_plan_operand(*like_p, plan->operands[i]);
     for (int i = 0; i < plan->nneighbors; i++)
         pcoll_plan_neighbor(*like_p, plan->neighbors[i]);
     return PCOLL_OK;

@@ -21,8 +21,8 @@ struct pcoll_family {
 enum pcoll_result pcoll_family_plan(struct pcoll_family *family, int rank,
                                     const struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
 
-/* An empty plan like `plan` with that many counters; gains and neighbors are copied, entries are
- * not. */
+/* An empty plan like `plan` with that many counters; gains, operands and neighbors are copied,
+ * entries are not. */
 enum pcoll_result pcoll_lower_like(const struct pcoll_plan *plan, int ncounters,
                                    struct pcoll_plan **like_p) PCOLL_MUST_CHECK;
 

@@ -30,7 +30,7 @@ struct split {
 
 static int is_move(const struct pcoll_entry *entry)
 {
-    return entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
+    return pcoll_entry_is_remote(entry);
 }
 
 static int signals(const struct pcoll_entry *entry)

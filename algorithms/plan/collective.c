@@ -185,6 +185,24 @@ static const struct pcoll_collective alltoall = {
     .expect = expect_alltoall,
 };
 
+static int expect_allreduce(EXPECT_ARGUMENTS)
+{
+    const struct pcoll_piece result = {
+        .bytes = signature->bytes, .nranks = signature->nranks, .is_fold = 1};
+
+    (void)locals, (void)rank;
+    return only(i, result, piece_p);
+}
+
+static const struct pcoll_collective allreduce = {
+    .name = "allreduce",
+    .traits = PCOLL_IN_PLACE | PCOLL_REDUCES,
+    .send_bytes = one_block,
+    .recv_bytes = one_block,
+    .send_in_recv = at_begin,
+    .expect = expect_allreduce,
+};
+
 #define ROW(NAME, name) [PCOLL_##NAME] = &name,
 const struct pcoll_collective *const pcoll_collectives[PCOLL_NUM_COLLS] = {PCOLL_COLLECTIVES(ROW)};
 

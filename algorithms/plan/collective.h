@@ -24,7 +24,8 @@
     COLLECTIVE(ALLGATHER, allgather)                                                               \
     COLLECTIVE(GATHER, gather)                                                                     \
     COLLECTIVE(SCATTER, scatter)                                                                   \
-    COLLECTIVE(ALLTOALL, alltoall)
+    COLLECTIVE(ALLTOALL, alltoall)                                                                 \
+    COLLECTIVE(ALLREDUCE, allreduce)
 
 #define PCOLL_COLL_VALUE(NAME, name) PCOLL_##NAME,
 enum pcoll_coll { PCOLL_COLLECTIVES(PCOLL_COLL_VALUE) PCOLL_NUM_COLLS };

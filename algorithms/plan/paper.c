@@ -88,6 +88,7 @@ void pcoll_plan_print_paper(const struct pcoll_plan *plan, FILE *out)
         case PCOLL_ALLGATHER:
             print_table_allgather(plan, out);
             break;
+        case PCOLL_ALLREDUCE: /* the document has no table for it */
         case PCOLL_NUM_COLLS:
             break;
     }

@@ -45,6 +45,7 @@ void pcoll_plan_destroy(struct pcoll_plan *plan)
     if (plan == NULL)
         return;
     pcoll_pool_put(plan->entries);
+    free(plan->operands);
     free(plan->neighbors);
     free(plan->gain);
     free(plan->phases);
@@ -107,6 +108,24 @@ int pcoll_plan_grow(struct pcoll_plan *plan)
     return 1;
 }
 
+/* The capacity is a power of two: the array is full when the number of operands is one. */
+void pcoll_plan_operand(struct pcoll_plan *plan, struct pcoll_place place)
+{
+    const int n = plan->noperands;
+
+    if ((n & (n - 1)) == 0) {
+        const size_t room = n ? 2 * (size_t)n : 1;
+        struct pcoll_place *operands = realloc(plan->operands, room * sizeof(*operands));
+
+        if (operands == NULL) {
+            plan->failed = 1;
+            return;
+        }
+        plan->operands = operands;
+    }
+    plan->operands[plan->noperands++] = place;
+}
+
 void pcoll_plan_neighbor(struct pcoll_plan *plan, int rank)
 {
     int n = plan->nneighbors;
@@ -158,7 +177,7 @@ static unsigned entry_needs(const struct pcoll_entry *entry)
         needs |= PCOLL_NEED_WEIGHTS;
     if (entry->op == PCOLL_OP_GET)
         needs |= PCOLL_NEED_GET;
-    if ((entry->op == PCOLL_OP_GET || entry->op == PCOLL_OP_PUT) &&
+    if (pcoll_entry_is_remote(entry) &&
         (entry->remote.buffer == PCOLL_SEND || entry->remote.buffer == PCOLL_RECV))
         needs |= PCOLL_NEED_USER_RMA;
     return needs;
@@ -281,6 +300,7 @@ struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan)
         .state_bytes = sizeof(*plan) + (uint64_t)plan->nentries * sizeof(*plan->entries) +
                        (uint64_t)plan->nphases * sizeof(*plan->phases) +
                        (uint64_t)plan->nneighbors * sizeof(*plan->neighbors) +
+                       (uint64_t)plan->noperands * sizeof(*plan->operands) +
                        (uint64_t)plan->ncounters * (sizeof(*plan->gain) + 64) + plan->temp_bytes,
     };
 
@@ -290,10 +310,12 @@ struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan)
         account.messages += entry->peer != PCOLL_NONE;
         if (entry->rail >= account.rails)
             account.rails = entry->rail + 1;
-        if (entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET)
+        if (pcoll_entry_is_remote(entry))
             account.bytes_moved += entry->bytes;
         else if (entry->op == PCOLL_OP_COPY)
             account.bytes_copied += entry->bytes;
+        else if (entry->op == PCOLL_OP_REDUCE)
+            account.bytes_reduced += (uint64_t)(entry->noperands - 1) * entry->bytes;
     }
     return account;
 }

@@ -52,11 +52,12 @@ enum pcoll_buffer { PCOLL_SEND, PCOLL_RECV, PCOLL_TEMP, PCOLL_CELL, PCOLL_NUM_BU
 #define PCOLL_CELL_BYTES 48
 
 enum pcoll_op {
-    PCOLL_OP_ADD,  /* moves nothing, only adds to counters */
-    PCOLL_OP_PUT,  /* local -> remote at `peer` */
-    PCOLL_OP_GET,  /* remote at `peer` -> local */
-    PCOLL_OP_COPY, /* local -> remote, where remote names memory of this rank */
-    PCOLL_OP_WAIT, /* does nothing, but the phase is not complete before this trigger fires it */
+    PCOLL_OP_ADD,    /* moves nothing, only adds to counters */
+    PCOLL_OP_PUT,    /* local -> remote at `peer` */
+    PCOLL_OP_GET,    /* remote at `peer` -> local */
+    PCOLL_OP_COPY,   /* local -> remote, where remote names memory of this rank */
+    PCOLL_OP_WAIT,   /* does nothing, but the phase is not complete before this trigger fires it */
+    PCOLL_OP_REDUCE, /* operands -> local: see struct pcoll_entry */
     PCOLL_NUM_OPS
 };
 
@@ -65,15 +66,21 @@ struct pcoll_place {
     uint64_t offset; /* in bytes */
 };
 
+/* A REDUCE sets `local` to o_0 * o_1 * ... * o_(n-1), where * is the operator of the collective and
+ * o_i are its n >= 2 operands, each of `bytes` bytes, a multiple of the signature's unit, in memory
+ * of this rank. It evaluates them from the right, o_0 * (o_1 * (... * o_(n-1))), so equal operands
+ * give equal bits. An operand lies apart from `local` or is `local`. A REDUCE signals no peer. */
 struct pcoll_entry {
     enum pcoll_op op;
     int trigger;        /* my counter, or PCOLL_NONE: fires at start */
     uint64_t threshold; /* in cycle 0 */
     int done;           /* my counter, or PCOLL_NONE */
+    int first_operand;  /* of a REDUCE: plan->operands[first_operand .. + noperands) */
     uint64_t done_add;
     int peer;         /* rank, or PCOLL_NONE */
     int rail;         /* one of several connections to the peer, from 0: see PCOLL_NEED_ORDER */
     int peer_counter; /* counter of `peer`, or PCOLL_NONE */
+    int noperands;
     uint64_t peer_add;
     uint64_t bytes;
     struct pcoll_place local, remote;
@@ -108,6 +115,8 @@ struct pcoll_plan {
     uint64_t *gain; /* [ncounters] */
     int nentries;
     struct pcoll_entry *entries;
+    int noperands;
+    struct pcoll_place *operands; /* [noperands]: those of one REDUCE are adjacent, in order */
     int nneighbors;
     int *neighbors; /* ascending: ranks that touch my memory or counters, or whose I touch */
     uint64_t temp_bytes;
@@ -126,6 +135,7 @@ struct pcoll_account {
     int rails;            /* number of rails that entries name */
     uint64_t bytes_moved; /* by puts and gets, in all phases */
     uint64_t bytes_copied;
+    uint64_t bytes_reduced; /* of all operands but one of each REDUCE */
     uint64_t temp_bytes;
     uint64_t state_bytes; /* of the plan and its counters */
 };
@@ -145,6 +155,9 @@ void pcoll_plan_open(struct pcoll_plan *plan, int phase);
  * need not check. */
 static inline void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry entry);
 int pcoll_plan_grow(struct pcoll_plan *plan); /* for pcoll_plan_add; 0: out of memory */
+
+/* Append an operand to those of the plan, for the next entry of pcoll_entry_reduce. */
+void pcoll_plan_operand(struct pcoll_plan *plan, struct pcoll_place place);
 
 /* Declare that `rank` touches this rank. Ranks that entries of this plan touch need no
  * declaration. */
@@ -218,6 +231,20 @@ static inline struct pcoll_entry pcoll_entry_copy(int trigger, uint64_t threshol
     return entry;
 }
 
+/* A REDUCE of the last `noperands` operands that were appended to the plan. */
+static inline struct pcoll_entry pcoll_entry_reduce(const struct pcoll_plan *plan, int trigger,
+                                                    uint64_t threshold, int noperands,
+                                                    struct pcoll_place to, uint64_t bytes)
+{
+    struct pcoll_entry entry = pcoll_entry_make(PCOLL_OP_REDUCE, trigger, threshold);
+
+    entry.local = to;
+    entry.bytes = bytes;
+    entry.first_operand = plan->noperands - noperands;
+    entry.noperands = noperands;
+    return entry;
+}
+
 /* Give an entry its signals: on a peer's counter, on an own counter. */
 static inline struct pcoll_entry pcoll_entry_signal(struct pcoll_entry entry, int peer, int counter,
                                                     uint64_t add)
@@ -250,8 +277,25 @@ struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan);
 /* The size of a buffer of the plan's rank in bytes. */
 uint64_t pcoll_plan_bytes(const struct pcoll_plan *plan, enum pcoll_buffer buffer);
 
+/* Whether an entry moves or reduces bytes; if it is a move between ranks; and the processor's own
+ * work, a COPY or REDUCE. */
+static inline int pcoll_entry_has_data(const struct pcoll_entry *entry)
+{
+    return entry->op != PCOLL_OP_ADD && entry->op != PCOLL_OP_WAIT;
+}
+
+static inline int pcoll_entry_is_remote(const struct pcoll_entry *entry)
+{
+    return entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
+}
+
+static inline int pcoll_entry_is_own_work(const struct pcoll_entry *entry)
+{
+    return entry->op == PCOLL_OP_COPY || entry->op == PCOLL_OP_REDUCE;
+}
+
 const char *pcoll_result_text(enum pcoll_result result);
-const char *pcoll_op_name(enum pcoll_op op);             /* "add", "put", "get", "copy", "wait" */
+const char *pcoll_op_name(enum pcoll_op op); /* "add", "put", "get", "copy", "wait", "reduce" */
 const char *pcoll_buffer_name(enum pcoll_buffer buffer); /* "send", "recv", "temp", "cell" */
 const char *pcoll_need_name(enum pcoll_need need);       /* "weights" ...; NULL: none */
 

@@ -5,7 +5,7 @@
 
 const char *pcoll_op_name(enum pcoll_op op)
 {
-    static const char *const names[PCOLL_NUM_OPS] = {"add", "put", "get", "copy", "wait"};
+    static const char *const names[PCOLL_NUM_OPS] = {"add", "put", "get", "copy", "wait", "reduce"};
 
     return names[op];
 }
@@ -49,7 +49,16 @@ static void print_move(FILE *out, const struct pcoll_entry *entry)
                     entry->remote);
 }
 
-static void print_entry(FILE *out, int index, const struct pcoll_entry *entry)
+static void print_reduce(FILE *out, const struct pcoll_plan *plan, const struct pcoll_entry *entry)
+{
+    fprintf(out, " %" PRIu64 " B of", entry->bytes);
+    for (int i = 0; i < entry->noperands; i++)
+        print_place(out, i ? ", " : " ", PCOLL_NONE, plan->operands[entry->first_operand + i]);
+    print_place(out, " to ", PCOLL_NONE, entry->local);
+}
+
+static void print_entry(FILE *out, const struct pcoll_plan *plan, int index,
+                        const struct pcoll_entry *entry)
 {
     fprintf(out, "  %3d  ", index);
     if (entry->trigger == PCOLL_NONE)
@@ -57,7 +66,9 @@ static void print_entry(FILE *out, int index, const struct pcoll_entry *entry)
     else
         fprintf(out, "c%d >= %-8" PRIu64, entry->trigger, entry->threshold);
     fprintf(out, " %-4s", pcoll_op_name(entry->op));
-    if (entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET || entry->op == PCOLL_OP_COPY)
+    if (entry->op == PCOLL_OP_REDUCE)
+        print_reduce(out, plan, entry);
+    else if (pcoll_entry_has_data(entry))
         print_move(out, entry);
     if (entry->done != PCOLL_NONE)
         fprintf(out, ", c%d += %" PRIu64, entry->done, entry->done_add);
@@ -85,9 +96,13 @@ void pcoll_plan_print(const struct pcoll_plan *plan, FILE *out)
             sig->in_place ? ", in place" : "");
     fprintf(out,
             "  %d counters, %d entries in %d phases, %d messages, %" PRIu64 " B moved, %" PRIu64
-            " B copied, %" PRIu64 " B temp, %" PRIu64 " B state; needs:",
+            " B copied",
             account.counters, account.entries, account.phases, account.messages,
-            account.bytes_moved, account.bytes_copied, account.temp_bytes, account.state_bytes);
+            account.bytes_moved, account.bytes_copied);
+    if (account.bytes_reduced > 0)
+        fprintf(out, ", %" PRIu64 " B reduced", account.bytes_reduced);
+    fprintf(out, ", %" PRIu64 " B temp, %" PRIu64 " B state; needs:", account.temp_bytes,
+            account.state_bytes);
     print_needs(out, plan->needs);
     fprintf(out, "\n  gain per cycle:");
     for (int c = 0; c < plan->ncounters; c++)
@@ -96,6 +111,6 @@ void pcoll_plan_print(const struct pcoll_plan *plan, FILE *out)
     for (int p = 0; p < plan->nphases; p++) {
         fprintf(out, " phase %d\n", p);
         for (int i = 0; i < plan->phases[p].count; i++)
-            print_entry(out, i, &plan->entries[plan->phases[p].first + i]);
+            print_entry(out, plan, i, &plan->entries[plan->phases[p].first + i]);
     }
 }

@@ -10,7 +10,7 @@
 
 static const char *op_name(enum pcoll_op op)
 {
-    static const char *const names[PCOLL_NUM_OPS] = {"add", "put", "get", "copy", "wait"};
+    static const char *const names[PCOLL_NUM_OPS] = {"add", "put", "get", "copy", "wait", "reduce"};
 
     return (unsigned)op < PCOLL_NUM_OPS ? names[op] : "?";
 }
@@ -52,6 +52,16 @@ int pcoll_check_is_input(const struct pcoll_check *check, int rank, enum pcoll_b
     if (buffer == PCOLL_RECV)
         return at >= input.first && at - input.first < input.count;
     return buffer == PCOLL_SEND;
+}
+
+struct pcoll_place pcoll_check_place(const struct pcoll_check *check, int rank,
+                                     struct pcoll_place place)
+{
+    const struct pcoll_span input = pcoll_check_input_in_recv(check, rank);
+
+    if (place.buffer != PCOLL_SEND || input.count == 0)
+        return place;
+    return pcoll_at(PCOLL_RECV, place.offset + input.first);
 }
 
 struct pcoll_span pcoll_check_input_in_recv(const struct pcoll_check *check, int rank)
@@ -105,6 +115,48 @@ static enum pcoll_result check_move(const struct pcoll_check *check, int rank, i
     if (result != PCOLL_OK)
         return result;
     return check_place(check, rank, phase, i, remote_owner, entry->remote, get ? "from" : "to");
+}
+
+/* Operands are whole units of this rank's memory, and lie apart from the target or are the target.
+ */
+static enum pcoll_result check_operand(const struct pcoll_check *check, int rank, int phase, int i,
+                                       struct pcoll_place place)
+{
+    const struct pcoll_plan *plan = check->plans[rank];
+    const struct pcoll_entry *entry = &plan->entries[i];
+    const struct pcoll_place own = pcoll_check_place(check, rank, place);
+    const struct pcoll_place to = pcoll_check_place(check, rank, entry->local);
+    enum pcoll_result result = check_place(check, rank, phase, i, rank, place, "from");
+
+    if (result != PCOLL_OK)
+        return result;
+    if (own.buffer == to.buffer && own.offset != to.offset &&
+        own.offset < to.offset + entry->bytes && to.offset < own.offset + entry->bytes)
+        return pcoll_check_fail(check, rank, phase, i, "reduces into a part of an operand");
+    return PCOLL_OK;
+}
+
+static enum pcoll_result check_reduce(const struct pcoll_check *check, int rank, int phase, int i)
+{
+    const struct pcoll_plan *plan = check->plans[rank];
+    const struct pcoll_entry *entry = &plan->entries[i];
+    const uint64_t unit = plan->signature.unit ? plan->signature.unit : 1;
+    enum pcoll_result result;
+
+    if (!pcoll_coll_has(plan->signature.coll, PCOLL_REDUCES))
+        return pcoll_check_fail(check, rank, phase, i, "reduces, but the collective does not");
+    if (entry->noperands < 2 || entry->first_operand < 0 ||
+        entry->noperands > plan->noperands - entry->first_operand)
+        return pcoll_check_fail(check, rank, phase, i, "has %d operands", entry->noperands);
+    if (entry->peer != PCOLL_NONE)
+        return pcoll_check_fail(check, rank, phase, i, "signals a peer");
+    if (entry->bytes % unit != 0)
+        return pcoll_check_fail(check, rank, phase, i, "cuts a unit of %llu bytes",
+                                (unsigned long long)unit);
+    result = check_place(check, rank, phase, i, rank, entry->local, "to");
+    for (int k = 0; k < entry->noperands && result == PCOLL_OK; k++)
+        result = check_operand(check, rank, phase, i, plan->operands[entry->first_operand + k]);
+    return result;
 }
 
 static enum pcoll_result check_trigger(const struct pcoll_check *check, int rank, int phase, int i)
@@ -162,7 +214,7 @@ static enum pcoll_result check_signals(const struct pcoll_check *check, int rank
 static enum pcoll_result check_entry(const struct pcoll_check *check, int rank, int phase, int i)
 {
     const struct pcoll_entry *entry = &check->plans[rank]->entries[i];
-    int moves = entry->op != PCOLL_OP_ADD && entry->op != PCOLL_OP_WAIT;
+    int moves = pcoll_entry_has_data(entry);
     int signals = entry->done != PCOLL_NONE || entry->peer_counter != PCOLL_NONE;
     enum pcoll_result result;
 
@@ -177,7 +229,9 @@ static enum pcoll_result check_entry(const struct pcoll_check *check, int rank, 
     result = check_trigger(check, rank, phase, i);
     if (result == PCOLL_OK)
         result = check_signals(check, rank, phase, i);
-    if (result == PCOLL_OK && moves && entry->bytes > 0)
+    if (result == PCOLL_OK && entry->op == PCOLL_OP_REDUCE)
+        result = check_reduce(check, rank, phase, i);
+    else if (result == PCOLL_OK && moves && entry->bytes > 0)
         result = check_move(check, rank, phase, i);
     return result;
 }

@@ -24,11 +24,18 @@
  *   - life: each rank completes as many instances as all have started;
  *   - hazards: of two accesses to a byte, at least one of them a write, one ends before the other
  *     begins, and the one in the earlier instance comes first; user buffers are touched only
- * between start and completion of their owner; input is never written;
+ *     between start and completion of their owner; RECV is written once in an instance; input is
+ *     never written, except where a collective that reduces is in place: then it is input until it
+ *     is written;
  *   - meaning: if the collective synchronizes, start k of all ranks precedes completion k of each.
  *     Otherwise, at completion, every byte of RECV that the collective's row expects has come, by a
- *     chain of moves of the same instance, from the byte of SEND that the row names, and has been
- *     written once in that instance. In place, SEND and its part of RECV are the same input.
+ *     chain of moves of the same instance, from the byte of SEND that the row names. In place, SEND
+ *     and its part of RECV are the same input. If the row expects a reduction, the byte is that of
+ *     a tree of REDUCEs whose leaves, from left to right, are this byte of SEND of all the row's
+ *     ranks, each once: in rank order, or in any order if the operator commutes. The tree is the
+ *     same on all ranks and in all phases (compared by a hash of 128 bits), so that all ranks and
+ *     all starts get equal bits even if the operator is not quite associative. All offsets of such
+ *     a tree are equal, so units need not be looked at one by one.
  *
  * It cannot see counters that wrap around (adds, thresholds and gains above 2^40 are refused), nor
  * memory that a medium shares between plans.

@@ -16,26 +16,36 @@ static struct pcoll_order_event fire_of(const struct pcoll_access *access)
     return (struct pcoll_order_event){PCOLL_FIRE, access->rank, access->phase, access->entry};
 }
 
-/* The rank's own side of the move if is_local is set, otherwise the peer's. */
-static void add_access(struct pcoll_flow *flow, int rank, int phase, int i, int is_local)
+static void add_access(struct pcoll_flow *flow, struct pcoll_access access,
+                       struct pcoll_place place)
 {
-    const struct pcoll_entry *entry = &flow->check->plans[rank]->entries[i];
-    struct pcoll_place place = is_local ? entry->local : entry->remote;
-    struct pcoll_access *access = &flow->accesses[flow->naccesses++];
+    const struct pcoll_entry *entry = &flow->check->plans[access.rank]->entries[access.entry];
 
-    *access = (struct pcoll_access){
-        .owner = is_local || entry->op == PCOLL_OP_COPY ? rank : entry->peer,
-        .buffer = place.buffer,
-        .first = place.offset,
-        .end = place.offset + entry->bytes,
-        .is_write = is_local == (entry->op == PCOLL_OP_GET),
-        .rank = rank,
-        .phase = phase,
-        .entry = i,
-    };
-    access->begins = access->ends = fire_of(access);
-    if (entry->op == PCOLL_OP_PUT && access->is_write)
-        access->ends.kind = PCOLL_ARRIVE;
+    place = pcoll_check_place(flow->check, access.owner, place);
+    access.buffer = place.buffer;
+    access.first = place.offset;
+    access.end = place.offset + entry->bytes;
+    access.begins = access.ends = fire_of(&access);
+    if (entry->op == PCOLL_OP_PUT && access.is_write)
+        access.ends.kind = PCOLL_ARRIVE;
+    flow->accesses[flow->naccesses++] = access;
+}
+
+static void add_accesses(struct pcoll_flow *flow, int rank, int phase, int i)
+{
+    const struct pcoll_plan *plan = flow->check->plans[rank];
+    const struct pcoll_entry *entry = &plan->entries[i];
+    struct pcoll_access access = {.owner = rank, .rank = rank, .phase = phase, .entry = i};
+
+    access.is_write = entry->op == PCOLL_OP_GET || entry->op == PCOLL_OP_REDUCE;
+    add_access(flow, access, entry->local);
+    access.is_write = !access.is_write;
+    if (pcoll_entry_is_remote(entry))
+        access.owner = entry->peer;
+    if (entry->op != PCOLL_OP_REDUCE)
+        add_access(flow, access, entry->remote);
+    for (int k = 0; k < entry->noperands; k++)
+        add_access(flow, access, plan->operands[entry->first_operand + k]);
 }
 
 static int compare(const void *left, const void *right)
@@ -60,12 +70,9 @@ static void collect(struct pcoll_flow *flow)
         for (int phase = 0; phase < plan->nphases; phase++) {
             int first = plan->phases[phase].first;
 
-            for (int i = first; i < first + plan->phases[phase].count; i++) {
-                if (plan->entries[i].bytes > 0) {
-                    add_access(flow, rank, phase, i, 1);
-                    add_access(flow, rank, phase, i, 0);
-                }
-            }
+            for (int i = first; i < first + plan->phases[phase].count; i++)
+                if (plan->entries[i].bytes > 0)
+                    add_accesses(flow, rank, phase, i);
         }
     }
     qsort(flow->accesses, (size_t)flow->naccesses, sizeof(*flow->accesses), compare);
@@ -126,6 +133,12 @@ static int is_user(enum pcoll_buffer buffer)
     return buffer == PCOLL_SEND || buffer == PCOLL_RECV;
 }
 
+/* In place, what is reduced takes the place of the input; its readers come before. */
+static int may_write_input(const struct pcoll_flow *flow)
+{
+    return pcoll_coll_has(flow->check->plans[0]->signature.coll, PCOLL_REDUCES);
+}
+
 /* The plan may use a user buffer between start and completion of its owner. */
 static enum pcoll_result check_owner(const struct pcoll_flow *flow, const struct pcoll_access *a)
 {
@@ -135,8 +148,9 @@ static enum pcoll_result check_owner(const struct pcoll_flow *flow, const struct
 
     if (!is_user(a->buffer))
         return PCOLL_OK;
-    if (a->is_write && (pcoll_check_is_input(flow->check, a->owner, a->buffer, a->first) ||
-                        pcoll_check_is_input(flow->check, a->owner, a->buffer, a->end - 1)))
+    if (a->is_write && !may_write_input(flow) &&
+        (pcoll_check_is_input(flow->check, a->owner, a->buffer, a->first) ||
+         pcoll_check_is_input(flow->check, a->owner, a->buffer, a->end - 1)))
         return pcoll_check_fail(flow->check, a->rank, a->phase, a->entry,
                                 "writes input in %s of rank %d", name, a->owner);
     if (!pcoll_order_before(flow->order, start, a->begins))
@@ -150,11 +164,19 @@ static enum pcoll_result check_owner(const struct pcoll_flow *flow, const struct
     return PCOLL_OK;
 }
 
+/* A REDUCE may write where it has read. */
+static int is_own_operand(const struct pcoll_flow *flow, const struct pcoll_access *a,
+                          const struct pcoll_access *b)
+{
+    return a->rank == b->rank && a->entry == b->entry &&
+           flow->check->plans[a->rank]->entries[a->entry].op == PCOLL_OP_REDUCE;
+}
+
 /* Two accesses in one instance. */
 static enum pcoll_result check_together(const struct pcoll_flow *flow, const struct pcoll_access *a,
                                         const struct pcoll_access *b)
 {
-    if (a == b || a->phase != b->phase)
+    if (a == b || a->phase != b->phase || is_own_operand(flow, a, b))
         return PCOLL_OK;
     if (a->buffer == PCOLL_RECV && a->is_write && b->is_write)
         return fail(flow, a, "in the same instance as", b);
@@ -228,7 +250,7 @@ enum pcoll_result pcoll_flow_check(const struct pcoll_check *check, struct pcoll
     size_t nentries = 0;
 
     for (int rank = 0; rank < check->nranks; rank++)
-        nentries += (size_t)check->plans[rank]->nentries;
+        nentries += (size_t)(check->plans[rank]->nentries + check->plans[rank]->noperands);
     flow.accesses = malloc((2 * nentries + 1) * sizeof(*flow.accesses));
     flow.first = malloc(((size_t)check->nranks * PCOLL_NUM_BUFFERS + 1) * sizeof(*flow.first));
     if (flow.accesses && flow.first) {

@@ -24,6 +24,9 @@ const char *pcoll_check_buffer_name(enum pcoll_buffer buffer);
 /* True if that byte holds user input: SEND, and in place also that part of RECV. */
 int pcoll_check_is_input(const struct pcoll_check *check, int rank, enum pcoll_buffer buffer,
                          uint64_t at);
+/* The same place under one name: in place, SEND is a part of RECV. */
+struct pcoll_place pcoll_check_place(const struct pcoll_check *check, int rank,
+                                     struct pcoll_place place);
 struct pcoll_span pcoll_check_input_in_recv(const struct pcoll_check *check, int rank);
 
 /* A point in the run of a rank. An entry's effects on its own rank, and every read, begin and end
@@ -51,7 +54,7 @@ int pcoll_order_before(struct pcoll_order *order, struct pcoll_order_event earli
                        struct pcoll_order_event later);
 int pcoll_order_failed(const struct pcoll_order *order);
 
-/* A range of bytes that an entry reads or writes. */
+/* A range of bytes that an entry reads or writes. In place, SEND is named as a part of RECV. */
 struct pcoll_access {
     int owner; /* the rank that has the memory */
     enum pcoll_buffer buffer;

@@ -6,6 +6,7 @@
  */
 #include "offload/explore/state.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -114,13 +115,122 @@ static bool verify_block(struct pcoll_explore *explore, int rank, int instance,
         (size_t)piece->from + wrong, piece->rank + k);
 }
 
+/* ---- reductions ---- */
+
+static uint32_t word_at(const unsigned char *at)
+{
+    uint32_t word;
+
+    memcpy(&word, at, sizeof(word));
+    return word;
+}
+
+/* 8 bytes are the map x -> a x + b mod 2^32, with odd a; the product is the composition. */
+static void compose(unsigned char *to, const unsigned char *left, const unsigned char *right)
+{
+    const uint32_t a = word_at(left) | 1, b = word_at(left + 4);
+    const uint32_t c = word_at(right) | 1, d = word_at(right + 4);
+    const uint32_t product[2] = {a * c, a * d + b};
+
+    memcpy(to, product, sizeof(product));
+}
+
+/* The same mod 16 in the halves of a byte, for other units. */
+static unsigned char compose_byte(unsigned char left, unsigned char right)
+{
+    const unsigned a = (left & 15) | 1, b = left >> 4, c = (right & 15) | 1, d = right >> 4;
+
+    return (unsigned char)((a * c & 15) | ((a * d + b) & 15) << 4);
+}
+
+static unsigned char scramble(unsigned char left, unsigned char right)
+{
+    const unsigned x = (left * 5u + 7u) ^ (right * 11u + 3u);
+
+    return (unsigned char)(x * 29u + (x >> 3));
+}
+
+void pcoll_explore_operate(const struct pcoll_explore *explore, unsigned char *to,
+                           const unsigned char *left, const unsigned char *right, size_t bytes)
+{
+    const struct pcoll_signature *signature = &explore->rank[0].plan->signature;
+    const bool is_tree = explore->options.algebra == PCOLL_EXPLORE_TREE;
+    const bool is_wide = !is_tree && !signature->commutes && signature->unit == 8;
+
+    for (size_t i = 0; is_wide && i < bytes; i += 8)
+        compose(to + i, left + i, right + i);
+    for (size_t i = 0; !is_wide && i < bytes; i++)
+        to[i] = is_tree               ? scramble(left[i], right[i])
+                : signature->commutes ? (unsigned char)(left[i] + right[i])
+                                      : compose_byte(left[i], right[i]);
+}
+
+/* What a serial fold gives for at most FOLD_BYTES of the piece, from byte `at` of it on. */
+enum { FOLD_BYTES = 64 };
+
+static void fold(const struct pcoll_explore *explore, int instance, const struct pcoll_piece *piece,
+                 size_t at, size_t bytes, unsigned char *to)
+{
+    unsigned char operand[FOLD_BYTES];
+
+    for (int k = 0; k < piece->nranks; k++) {
+        for (size_t i = 0; i < bytes; i++)
+            operand[i] = *data_of(piece->rank + k, instance, piece->from + at + i);
+        if (k == 0)
+            memcpy(to, operand, bytes);
+        else
+            pcoll_explore_operate(explore, to, to, operand, bytes);
+    }
+}
+
+static bool verify_fold(struct pcoll_explore *explore, int rank, int instance,
+                        const struct pcoll_piece *piece)
+{
+    const unsigned char *is = memory(explore, rank, PCOLL_RECV) + piece->first;
+    unsigned char ought[FOLD_BYTES];
+
+    for (size_t at = 0; at < piece->bytes; at += FOLD_BYTES) {
+        const size_t left = piece->bytes - at, n = left < FOLD_BYTES ? left : FOLD_BYTES;
+
+        fold(explore, instance, piece, at, n, ought);
+        if (memcmp(is + at, ought, n) != 0)
+            return pcoll_explore_fail(explore, PCOLL_EXPLORE_FAULT_RESULT,
+                                      "rank %d completes instance %d with a wrong reduction in "
+                                      "RECV[%zu .. %zu)",
+                                      rank, instance, (size_t)piece->first + at,
+                                      (size_t)piece->first + at + n);
+    }
+    return true;
+}
+
+/* The first result of the instance is right by definition. */
+static bool verify_tree(struct pcoll_explore *explore, int rank, int instance,
+                        const struct pcoll_piece *piece)
+{
+    const unsigned char *is = memory(explore, rank, PCOLL_RECV) + piece->first;
+    unsigned char **result = &explore->results[instance];
+
+    if (*result == NULL) {
+        *result = malloc(piece->bytes);
+        if (*result == NULL)
+            return pcoll_explore_fail(explore, PCOLL_EXPLORE_FAULT_RESULT, "out of memory");
+        memcpy(*result, is, piece->bytes);
+    }
+    if (memcmp(is, *result, piece->bytes) == 0)
+        return true;
+    return pcoll_explore_fail(explore, PCOLL_EXPLORE_FAULT_RESULT,
+                              "rank %d completes instance %d with another result than the first "
+                              "rank: operands are associated otherwise",
+                              rank, instance);
+}
+
 static bool verify_piece(struct pcoll_explore *explore, int rank, int instance,
                          const struct pcoll_piece *piece)
 {
     if (piece->is_fold && piece->nranks > 1)
-        return pcoll_explore_fail(explore, PCOLL_EXPLORE_FAULT_RESULT,
-                                  "rank %d wants a fold of %d ranks, but entries only move", rank,
-                                  piece->nranks);
+        return explore->options.algebra == PCOLL_EXPLORE_TREE
+                   ? verify_tree(explore, rank, instance, piece)
+                   : verify_fold(explore, rank, instance, piece);
     for (int k = 0; k < piece->nranks; k++)
         if (!verify_block(explore, rank, instance, piece, k))
             return false;

@@ -8,11 +8,11 @@
 static const char *const kind_name[EXPLORE_NUM_KINDS] = {"start", "fire",   "read",    "write",
                                                          "done",  "signal", "complete"};
 
-static const char *const op_name[PCOLL_NUM_OPS] = {"ADD", "PUT", "GET", "COPY", "WAIT"};
+static const char *const op_name[PCOLL_NUM_OPS] = {"ADD", "PUT", "GET", "COPY", "WAIT", "REDUCE"};
 
 bool pcoll_explore_moves(const struct pcoll_entry *entry)
 {
-    return entry->bytes > 0 && entry->op != PCOLL_OP_ADD && entry->op != PCOLL_OP_WAIT;
+    return entry->bytes > 0 && pcoll_entry_has_data(entry);
 }
 
 bool pcoll_explore_signals(const struct pcoll_entry *entry)
@@ -141,14 +141,39 @@ static void print(const struct pcoll_explore *explore, struct explore_event even
     fputc('\n', out);
 }
 
-struct explore_access pcoll_explore_access(const struct pcoll_explore *explore,
-                                           struct explore_event event)
+int pcoll_explore_naccesses(const struct pcoll_explore *explore, struct explore_event event)
+{
+    const struct pcoll_entry *entry = explore->slot[event.index].entry;
+
+    return entry->op == PCOLL_OP_REDUCE && event.kind == EXPLORE_READ ? entry->noperands : 1;
+}
+
+/* The i-th place that the event touches. */
+static struct pcoll_place place_of(const struct pcoll_explore *explore, struct explore_event event,
+                                   int i)
 {
     const struct explore_slot *slot = &explore->slot[event.index];
     const struct pcoll_entry *entry = slot->entry;
-    const bool is_local = (event.kind == EXPLORE_READ) == (entry->op != PCOLL_OP_GET);
-    const struct pcoll_place place = is_local ? entry->local : entry->remote;
-    const int owner = is_local || entry->op == PCOLL_OP_COPY ? slot->rank : entry->peer;
+    const bool is_read = event.kind == EXPLORE_READ;
+
+    if (entry->op == PCOLL_OP_REDUCE)
+        return is_read ? explore->rank[slot->rank].plan->operands[entry->first_operand + i]
+                       : entry->local;
+    return is_read == (entry->op != PCOLL_OP_GET) ? entry->local : entry->remote;
+}
+
+static bool is_at_peer(const struct pcoll_entry *entry, enum explore_kind kind)
+{
+    return pcoll_entry_is_remote(entry) && (kind == EXPLORE_READ) == (entry->op == PCOLL_OP_GET);
+}
+
+struct explore_access pcoll_explore_access(const struct pcoll_explore *explore,
+                                           struct explore_event event, int i)
+{
+    const struct explore_slot *slot = &explore->slot[event.index];
+    const struct pcoll_entry *entry = slot->entry;
+    const struct pcoll_place place = place_of(explore, event, i);
+    const int owner = is_at_peer(entry, event.kind) ? entry->peer : slot->rank;
 
     return (struct explore_access){
         .owner = owner,
@@ -181,18 +206,24 @@ static bool check_access(struct pcoll_explore *explore, struct explore_event eve
 static bool touch(struct pcoll_explore *explore, struct explore_event event)
 {
     unsigned char *way = explore->block + explore->slot[event.index].data;
-    struct explore_access access;
+    const int n = pcoll_explore_naccesses(explore, event);
+    bool ok = true;
 
-    if (explore->dry)
-        return true;
-    access = pcoll_explore_access(explore, event);
-    if (event.kind == EXPLORE_READ) {
-        memcpy(way, explore->block + access.at, access.bytes);
-    } else {
-        memcpy(explore->block + access.at, way, access.bytes);
-        memset(way, 0, access.bytes);
+    for (int i = explore->dry ? 0 : n; i-- > 0 && ok;) {
+        const struct explore_access access = pcoll_explore_access(explore, event, i);
+        unsigned char *memory = explore->block + access.at;
+
+        if (event.kind == EXPLORE_WRITE) {
+            memcpy(memory, way, access.bytes);
+            memset(way, 0, access.bytes);
+        } else if (i == n - 1) {
+            memcpy(way, memory, access.bytes);
+        } else {
+            pcoll_explore_operate(explore, way, memory, way, access.bytes);
+        }
+        ok = check_access(explore, event, &access);
     }
-    return check_access(explore, event, &access);
+    return ok;
 }
 
 static void start(struct pcoll_explore *explore, int rank)

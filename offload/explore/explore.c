@@ -231,19 +231,32 @@ static bool is_access(struct explore_event event)
 static bool accesses_depend(const struct pcoll_explore *explore, struct explore_event t,
                             struct explore_event u)
 {
-    const struct explore_access a = pcoll_explore_access(explore, t),
-                                b = pcoll_explore_access(explore, u);
+    const int nt = pcoll_explore_naccesses(explore, t), nu = pcoll_explore_naccesses(explore, u);
 
-    return (t.kind == EXPLORE_WRITE || u.kind == EXPLORE_WRITE) && a.at < b.at + b.bytes &&
-           b.at < a.at + a.bytes;
+    if (t.kind != EXPLORE_WRITE && u.kind != EXPLORE_WRITE)
+        return false;
+    for (int i = 0; i < nt * nu; i++) {
+        const struct explore_access a = pcoll_explore_access(explore, t, i / nu);
+        const struct explore_access b = pcoll_explore_access(explore, u, i % nu);
+
+        if (a.at < b.at + b.bytes && b.at < a.at + a.bytes)
+            return true;
+    }
+    return false;
 }
 
 static bool access_to_user(const struct pcoll_explore *explore, struct explore_event event,
                            int owner)
 {
-    const struct explore_access access = pcoll_explore_access(explore, event);
+    const int n = pcoll_explore_naccesses(explore, event);
 
-    return access.owner == owner && (access.buffer == PCOLL_SEND || access.buffer == PCOLL_RECV);
+    for (int i = 0; i < n; i++) {
+        const struct explore_access access = pcoll_explore_access(explore, event, i);
+
+        if (access.owner == owner && (access.buffer == PCOLL_SEND || access.buffer == PCOLL_RECV))
+            return true;
+    }
+    return false;
 }
 
 static bool takes_turn(const struct pcoll_explore *explore, struct explore_event event)

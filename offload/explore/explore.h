@@ -20,8 +20,9 @@
  *   - an entry fires at any time after its trigger has reached the threshold;
  *   - PUT: the source is read between firing and local completion (`done`); the data arrives at any
  *     time after that, even after `done`, and the signal to the peer's counter after the data;
- *   - GET, COPY: the source is read at any time after firing, the data lands after that, then
- * `done` and the signal follow, in any order;
+ *   - GET, COPY, REDUCE: the source is read at any time after firing, the data lands after that,
+ *     then `done` and the signal follow, in any order. All operands of a REDUCE are read at once;
+ *     an operand that is overwritten too early or too late shows all the same;
  *   - ADD: `done` and the signal follow at any time after firing.
  *
  * With PCOLL_NEED_ORDER the entries on one trigger fire in list order, and the effects of PUT and
@@ -41,11 +42,19 @@ enum pcoll_explore_order {
     PCOLL_EXPLORE_UNORDERED
 };
 
+/* The operator of a collective that reduces. */
+enum pcoll_explore_algebra {
+    PCOLL_EXPLORE_BY_SIGNATURE, /* associative, and commutative only if the signature says so */
+    PCOLL_EXPLORE_TREE          /* not even associative: all ranks must get the same in all runs, as
+                                 * they do only if they associate the same operands */
+};
+
 struct pcoll_explore_options {
     int instances;        /* that each rank runs, >= 1 */
     int ahead;            /* instance k starts only when all ranks have completed k - ahead */
     uint64_t first_cycle; /* counters start as they are after that many cycles; may be near 2^64 */
     enum pcoll_explore_order order;
+    enum pcoll_explore_algebra algebra;
     FILE *trace; /* if not NULL: one line per event */
 };
 

@@ -19,11 +19,22 @@ static bool is_counter(const struct pcoll_plan *plan, int counter)
     return counter == PCOLL_NONE || (counter >= 0 && counter < plan->ncounters);
 }
 
+static bool operands_are_valid(const struct pcoll_plan *plan, const struct pcoll_entry *entry)
+{
+    if (entry->noperands < 1 || entry->first_operand < 0 ||
+        entry->noperands > plan->noperands - entry->first_operand)
+        return false;
+    for (int i = 0; i < entry->noperands; i++)
+        if (!inside(plan, plan->operands[entry->first_operand + i], entry->bytes))
+            return false;
+    return inside(plan, entry->local, entry->bytes);
+}
+
 static bool entry_is_valid(struct pcoll_plan *const *plans, int nranks, int rank,
                            const struct pcoll_entry *entry)
 {
     const struct pcoll_plan *mine = plans[rank];
-    const bool remote = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
+    const bool remote = pcoll_entry_is_remote(entry);
 
     if (entry->op >= PCOLL_NUM_OPS || entry->peer < PCOLL_NONE || entry->peer >= nranks ||
         entry->rail < 0)
@@ -36,6 +47,8 @@ static bool entry_is_valid(struct pcoll_plan *const *plans, int nranks, int rank
         return false;
     if (!pcoll_explore_moves(entry))
         return true;
+    if (entry->op == PCOLL_OP_REDUCE)
+        return operands_are_valid(mine, entry);
     return inside(mine, entry->local, entry->bytes) &&
            inside(remote ? plans[entry->peer] : mine, entry->remote, entry->bytes);
 }
@@ -262,7 +275,8 @@ enum pcoll_result pcoll_explore_create(struct pcoll_plan *const *plans, int nran
     explore->synchronizes = pcoll_coll_has(plans[0]->signature.coll, PCOLL_SYNCHRONIZES);
     explore->rank = calloc((size_t)nranks, sizeof(*explore->rank));
     explore->locals = calloc((size_t)nranks, sizeof(*explore->locals));
-    if (!explore->rank || !explore->locals)
+    explore->results = calloc((size_t)options->instances, sizeof(*explore->results));
+    if (!explore->rank || !explore->locals || !explore->results)
         goto destroy;
     for (int r = 0; r < nranks; r++) {
         explore->rank[r].plan = plans[r];
@@ -285,6 +299,9 @@ void pcoll_explore_destroy(struct pcoll_explore *explore)
         return;
     for (int r = 0; explore->rank && r < explore->nranks; r++)
         free(explore->rank[r].head);
+    for (int k = 0; explore->results && k < explore->options.instances; k++)
+        free(explore->results[k]);
+    free(explore->results);
     free(explore->rank);
     free(explore->locals);
     free(explore->slot);

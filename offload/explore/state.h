@@ -77,6 +77,9 @@ struct pcoll_explore {
     uint32_t *issued, *delivered; /* tickets for each pair */
     uint8_t *happened;            /* events of a slot: bits 1 << kind */
 
+    unsigned char **results; /* [instances]: with PCOLL_EXPLORE_TREE, what the first rank got that
+                              * completed the instance, in any run; NULL: none has */
+
     enum pcoll_explore_fault fault;
     char why[320];
 };
@@ -117,14 +120,20 @@ bool pcoll_explore_moves(const struct pcoll_entry *entry);
 bool pcoll_explore_signals(const struct pcoll_entry *entry);
 bool pcoll_explore_queues_at(const struct pcoll_entry *entry, enum explore_kind kind);
 
-/* The memory that the READ or WRITE of a slot touches. */
+/* The memory that the READ or WRITE of a slot touches, of which there is one range, or one for each
+ * operand that a REDUCE reads. */
 struct explore_access {
     int owner;
     enum pcoll_buffer buffer;
     size_t at, bytes; /* in the block */
 };
+int pcoll_explore_naccesses(const struct pcoll_explore *explore, struct explore_event event);
 struct explore_access pcoll_explore_access(const struct pcoll_explore *explore,
-                                           struct explore_event event);
+                                           struct explore_event event, int i);
+
+/* to = left * right with the operator of the job; `to` may be one of them. */
+void pcoll_explore_operate(const struct pcoll_explore *explore, unsigned char *to,
+                           const unsigned char *left, const unsigned char *right, size_t bytes);
 
 /* Fail a check; returns false. */
 bool pcoll_explore_fail(struct pcoll_explore *explore, enum pcoll_explore_fault fault,

@@ -22,14 +22,18 @@ static enum pcoll_result allocate(struct pcoll_ofi_binding *b)
 {
     const struct pcoll_plan *plan = b->plan;
     struct pcoll_ofi_bound *bound;
+    enum pcoll_result result;
     size_t n, nrails = (size_t)b->group->nrails;
 
     if (plan == NULL)
         return PCOLL_ERR_NOMEM;
     n = (size_t)plan->nneighbors + 1;
     bound = b->bound = calloc(1, sizeof(*bound));
-    if (bound == NULL || pcoll_run_init(&bound->shm.run, plan) != PCOLL_OK)
+    if (bound == NULL)
         return PCOLL_ERR_NOMEM;
+    result = pcoll_run_init(&bound->shm.run, plan, b->memory->op);
+    if (result != PCOLL_OK)
+        return result;
     b->shm.bound = &bound->shm;
     bound->ordered = plan->ordered;
     bound->ready_end = &bound->ready;

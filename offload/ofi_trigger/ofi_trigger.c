@@ -109,7 +109,7 @@ static enum pcoll_result queue_entry(struct trigger_bound *b, int i)
     const struct pcoll_entry *entry = &b->plan->entries[i];
     uint64_t threshold = 0;
 
-    if (entry->op == PCOLL_OP_COPY) {
+    if (pcoll_entry_is_own_work(entry)) {
         b->copies[b->ncopies++] = i;
         return PCOLL_OK;
     }
@@ -138,22 +138,24 @@ static enum pcoll_result queue_phase(struct trigger_bound *b)
     return result;
 }
 
-/* Copy within the rank's own memory, then signal. PCOLL_PENDING: not yet. */
+/* Copy or reduce within the rank's own memory, then signal. PCOLL_PENDING: not yet. */
 static enum pcoll_result copy(struct trigger_bound *b, int i)
 {
     const struct pcoll_entry *entry = &b->plan->entries[i];
+    enum pcoll_result result = PCOLL_OK;
 
     if (entry->trigger != PCOLL_NONE &&
         !trigger_reached(&b->counters[entry->trigger], entry->threshold))
         return PCOLL_PENDING;
-    memmove(b->buffers[entry->remote.buffer] + entry->remote.offset,
-            b->buffers[entry->local.buffer] + entry->local.offset, entry->bytes);
-    if (b->works[i].exists) {
-        enum pcoll_result result = queue(b, i, 0);
-
-        if (result != PCOLL_OK)
-            return result;
-    }
+    if (entry->op == PCOLL_OP_REDUCE)
+        result = pcoll_reduce(b->reduction_of[i]);
+    else
+        memmove(b->buffers[entry->remote.buffer] + entry->remote.offset,
+                b->buffers[entry->local.buffer] + entry->local.offset, entry->bytes);
+    if (result == PCOLL_OK && b->works[i].exists)
+        result = queue(b, i, 0);
+    if (result != PCOLL_OK)
+        return result;
     if (entry->done != PCOLL_NONE)
         fi_cntr_add(b->counters[entry->done].cntr, entry->done_add);
     return PCOLL_OK;

@@ -58,6 +58,25 @@ static enum pcoll_result get_memory(struct trigger_bound *b, const struct pcoll_
     return b->buffers[PCOLL_TEMP] && b->buffers[PCOLL_CELL] ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
+static char *address_of(const void *bound, struct pcoll_place place)
+{
+    const struct trigger_bound *b = bound;
+
+    return b->buffers[place.buffer] + place.offset;
+}
+
+static enum pcoll_result get_reductions(struct trigger_bound *b, const struct pcoll_operator *op)
+{
+    const struct pcoll_plan *plan = b->plan;
+    enum pcoll_result result = pcoll_reductions_init(&b->reductions, plan, op);
+
+    for (int i = 0; i < plan->nentries && result == PCOLL_OK; i++)
+        if (plan->entries[i].op == PCOLL_OP_REDUCE)
+            b->reduction_of[i] =
+                pcoll_reductions_add(&b->reductions, plan, &plan->entries[i], op, address_of, b);
+    return result;
+}
+
 static size_t bells_of(const struct trigger_bound *b)
 {
     return BELL_FAREWELLS + (size_t)b->nneighbors;
@@ -74,10 +93,11 @@ static enum pcoll_result get_tables(struct trigger_bound *b)
     b->armed = calloc(rows, sizeof(*b->armed));
     b->data = calloc((size_t)b->nphases, sizeof(*b->data));
     b->copies = calloc((size_t)works_of(b->plan) + 1, sizeof(*b->copies));
+    b->reduction_of = calloc((size_t)b->plan->nentries + 1, sizeof(*b->reduction_of));
     b->neighbors = calloc((size_t)b->nneighbors + 1, sizeof(*b->neighbors));
     b->bells = calloc(bells_of(b), sizeof(*b->bells));
     return b->neighbors && b->bells && b->counters && b->works && b->need && b->total && b->armed &&
-                   b->data && b->copies
+                   b->data && b->copies && b->reduction_of
                ? PCOLL_OK
                : PCOLL_ERR_NOMEM;
 }
@@ -194,6 +214,8 @@ enum pcoll_result pcoll_trigger_open(struct trigger_bound *b, const struct pcoll
     if (result == PCOLL_OK)
         result = get_memory(b, memory);
     if (result == PCOLL_OK)
+        result = get_reductions(b, memory->op);
+    if (result == PCOLL_OK)
         result = find_arms(b);
     if (result == PCOLL_OK)
         result = open_counters(b);
@@ -232,6 +254,8 @@ void pcoll_trigger_close(struct trigger_bound *b)
     free(b->armed);
     free(b->data);
     free(b->copies);
+    free(b->reduction_of);
+    pcoll_reductions_fini(&b->reductions);
     free(b->neighbors);
     free((void *)b->bells);
     if (b->group)

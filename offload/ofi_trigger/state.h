@@ -12,6 +12,7 @@
 
 #include "offload/ofi/endpoint.h"
 #include "offload/ofi_trigger/ofi_trigger.h"
+#include "offload/reduce/reduce.h"
 
 struct trigger_group {
     struct pcoll_group base;
@@ -45,7 +46,7 @@ struct trigger_work {
     struct iovec local;
     struct fi_rma_iov remote;
     void *desc;
-    int exists; /* false for WAIT, and for COPY unless it signals a peer */
+    int exists; /* false for WAIT, for REDUCE, and for COPY unless it signals a peer */
 };
 
 /* What a rank tells its neighbors when it unbinds a plan. */
@@ -94,8 +95,10 @@ struct trigger_bound {
     uint64_t *need, *total;
     int *data;   /* [nphases]: number of works that the last counter counts */
     char *armed; /* [nphases * ncounters]: whether it is armed while works are queued */
-    int *copies; /* entries to copy in this instance, [ncopies] */
+    int *copies; /* COPYs and REDUCEs of this instance, [ncopies] */
     int ncopies;
+    struct pcoll_reductions reductions;
+    const struct pcoll_reduction **reduction_of; /* [nentries] */
 
     uint64_t starts;
     int phase, active, failed;

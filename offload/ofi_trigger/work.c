@@ -69,7 +69,7 @@ void pcoll_trigger_work(struct trigger_bound *bound, int i, const struct trigger
 {
     const struct pcoll_entry *entry = &bound->plan->entries[i];
     struct trigger_work *w = &bound->works[i];
-    int at_once = entry->trigger == PCOLL_NONE || entry->op == PCOLL_OP_COPY;
+    int at_once = entry->trigger == PCOLL_NONE || pcoll_entry_is_own_work(entry);
 
     w->bound = bound;
     w->exists = 1;

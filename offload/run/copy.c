@@ -3,6 +3,10 @@
  * lines before it overwrites them, which saves a fifth of the time for 4 MiB on the test machine.
  * The C library does so too, but only for sizes close to that of the cache, as if the copy had the
  * cache to itself.
+ *
+ * What another rank has just read or reduced lies in its cache, and an ordinary store would first
+ * have to fetch each line from there. A stream bypasses that from shorter lengths on: on the test
+ * machine a vector of 256 KiB arrives in a quarter of the time.
  */
 #include <stdint.h>
 #include <string.h>
@@ -10,6 +14,7 @@
 #include "offload/run/run.h"
 
 #define LONG_COPY ((size_t)1 << 20)
+#define LONG_STREAM ((size_t)16 << 10)
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -43,6 +48,14 @@ static void copy_long(char *to, const char *from, size_t bytes)
 void pcoll_copy(void *to, const void *from, size_t bytes)
 {
     if (bytes >= LONG_COPY)
+        copy_long(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
+
+void pcoll_stream(void *to, const void *from, size_t bytes)
+{
+    if (bytes >= LONG_STREAM)
         copy_long(to, from, bytes);
     else
         memcpy(to, from, bytes);

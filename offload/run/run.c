@@ -50,9 +50,11 @@ static struct room room_of(const struct pcoll_plan *plan)
 
 /* An init writes all of this for each entry of the plan, so nothing is cleared that is filled in
  * later. */
-enum pcoll_result pcoll_run_init(struct pcoll_run *run, const struct pcoll_plan *plan)
+enum pcoll_result pcoll_run_init(struct pcoll_run *run, const struct pcoll_plan *plan,
+                                 const struct pcoll_operator *op)
 {
     const struct room room = room_of(plan);
+    enum pcoll_result result = pcoll_reductions_init(&run->reductions, plan, op);
 
     run->steps = pcoll_pool_get(((size_t)plan->nentries + 1) * sizeof(*run->steps));
     run->queues = pcoll_pool_get((room.queues + 1) * sizeof(*run->queues));
@@ -60,7 +62,9 @@ enum pcoll_result pcoll_run_init(struct pcoll_run *run, const struct pcoll_plan 
     run->phases = malloc((size_t)plan->nphases * sizeof(*run->phases));
     run->nphases = plan->nphases;
     run->most_targets = room.targets;
-    return run->steps && run->queues && run->targets && run->phases ? PCOLL_OK : PCOLL_ERR_NOMEM;
+    if (!run->steps || !run->queues || !run->targets || !run->phases)
+        result = PCOLL_ERR_NOMEM;
+    return result;
 }
 
 void pcoll_run_fini(struct pcoll_run *run)
@@ -68,6 +72,7 @@ void pcoll_run_fini(struct pcoll_run *run)
     pcoll_pool_put(run->steps);
     pcoll_pool_put(run->queues);
     pcoll_pool_put(run->targets);
+    pcoll_reductions_fini(&run->reductions);
     free(run->phases);
 }
 

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "offload/medium.h"
+#include "offload/reduce/reduce.h"
 #include "offload/run/line.h"
 
 /* What firing a step does in addition to its signals. Kinds of the media begin at
@@ -23,6 +24,8 @@
 enum pcoll_step_kind {
     PCOLL_STEP_SIGNAL, /* moves nothing */
     PCOLL_STEP_COPY,   /* from memory to memory, both mapped here */
+    PCOLL_STEP_STREAM, /* the same, to memory of another rank that it reads once */
+    PCOLL_STEP_REDUCE, /* of own memory: see `reduction` */
     PCOLL_STEP_OTHER
 };
 
@@ -40,6 +43,7 @@ struct pcoll_step {
             const void *from;
             size_t bytes;
         };
+        const struct pcoll_reduction *reduction;
         void *own; /* the medium's data for a step of one of its own kinds */
     };
 };
@@ -65,12 +69,14 @@ struct pcoll_run {
     struct pcoll_target *targets;
     int ntargets;
     size_t most_targets; /* room in `targets`: as many as the plan can name */
+    struct pcoll_reductions reductions;
 };
 
-/* Allocates the steps of the plan, and as many targets as it can name. Fini also releases what a
- * failed init left, and accepts a zeroed run. */
-enum pcoll_result pcoll_run_init(struct pcoll_run *run,
-                                 const struct pcoll_plan *plan) PCOLL_MUST_CHECK;
+/* Allocates the steps of the plan, its reductions with that operator, which may be NULL if it has
+ * none, and as many targets as it can name. Fini also releases what a failed init left, and accepts
+ * a zeroed run. */
+enum pcoll_result pcoll_run_init(struct pcoll_run *run, const struct pcoll_plan *plan,
+                                 const struct pcoll_operator *op) PCOLL_MUST_CHECK;
 void pcoll_run_fini(struct pcoll_run *run);
 
 /* Cut the steps, which the caller has resolved, into the queues of their phases; this rank's
@@ -94,5 +100,7 @@ void pcoll_run_rest(const struct pcoll_run *run, unsigned usec);
 
 /* Copy `bytes` bytes between buffers that do not overlap; both are mapped here. */
 void pcoll_copy(void *to, const void *from, size_t bytes);
+/* The same to memory that another rank has in its cache. */
+void pcoll_stream(void *to, const void *from, size_t bytes);
 
 #endif /* PCOLL_RUN_H */

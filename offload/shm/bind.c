@@ -93,6 +93,19 @@ static char *peer_place(const struct pcoll_shm_binding *b, int peer, struct pcol
     return (char *)(uintptr_t)(place.buffer == PCOLL_SEND ? card->send : card->recv) + place.offset;
 }
 
+static char *address_of(const void *binding, struct pcoll_place place)
+{
+    return pcoll_shm_own_place(binding, place);
+}
+
+static void resolve_reduce(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry,
+                           struct pcoll_step *step)
+{
+    step->reduction = pcoll_reductions_add(&b->bound->run.reductions, b->plan, entry, b->memory->op,
+                                           address_of, b);
+    step->kind = entry->bytes > 0 ? PCOLL_STEP_REDUCE : PCOLL_STEP_SIGNAL;
+}
+
 static void resolve_move(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry,
                          struct pcoll_step *step)
 {
@@ -111,6 +124,8 @@ static void resolve_move(const struct pcoll_shm_binding *b, const struct pcoll_e
         step->kind = get ? PCOLL_SHM_READ : PCOLL_SHM_WRITE;
         step->pid = (pid_t)card_of(b, entry->peer)->pid;
     }
+    if (entry->op == PCOLL_OP_PUT && step->kind == PCOLL_STEP_COPY && b->plan->noperands > 0)
+        step->kind = PCOLL_STEP_STREAM;
     /* Equal addresses mean the same memory only within this process. */
     if (entry->bytes == 0 || (step->kind == PCOLL_STEP_COPY && step->from == step->to))
         step->kind = PCOLL_STEP_SIGNAL;
@@ -157,7 +172,9 @@ static void resolve_entry(const struct pcoll_shm_binding *b, const struct pcoll_
     }
     if (is_away(b, entry))
         step->kind = PCOLL_SHM_AWAY;
-    else if (entry->op != PCOLL_OP_ADD && entry->op != PCOLL_OP_WAIT)
+    else if (entry->op == PCOLL_OP_REDUCE)
+        resolve_reduce(b, entry, step);
+    else if (pcoll_entry_has_data(entry))
         resolve_move(b, entry, step);
     step->done_add = entry->done_add;
     step->peer_add = entry->peer_add;
@@ -214,8 +231,8 @@ static uint64_t longest_reach(const struct pcoll_shm_binding *b)
     for (int i = 0; i < b->plan->nentries; i++) {
         const struct pcoll_entry *entry = &b->plan->entries[i];
 
-        if ((entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET) && !is_shared(entry->remote) &&
-            !is_away(b, entry) && entry->bytes > longest)
+        if (pcoll_entry_is_remote(entry) && !is_shared(entry->remote) && !is_away(b, entry) &&
+            entry->bytes > longest)
             longest = entry->bytes;
     }
     return longest;
@@ -327,12 +344,15 @@ static void destroy(struct pcoll_shm_bound *bound)
 
 static enum pcoll_result allocate(struct pcoll_shm_binding *b)
 {
+    enum pcoll_result result;
+
     if (b->plan == NULL)
         return PCOLL_ERR_NOMEM;
     b->bound = calloc(1, sizeof(*b->bound));
-    if (b->bound == NULL || pcoll_run_init(&b->bound->run, b->plan) != PCOLL_OK)
+    if (b->bound == NULL)
         return PCOLL_ERR_NOMEM;
-    return pcoll_shm_binding_init(b);
+    result = pcoll_run_init(&b->bound->run, b->plan, b->memory->op);
+    return result == PCOLL_OK ? pcoll_shm_binding_init(b) : result;
 }
 
 enum pcoll_result pcoll_shm_bind(struct pcoll_group *base, const struct pcoll_plan *plan,

@@ -29,8 +29,11 @@ static inline enum pcoll_result pcoll_shm_fire(struct pcoll_run *run, struct pco
 {
     if (step->kind == PCOLL_STEP_COPY) {
         pcoll_copy_any(step->to, step->from, step->bytes);
+    } else if (step->kind == PCOLL_STEP_STREAM) {
+        pcoll_stream(step->to, step->from, step->bytes);
     } else if (step->kind != PCOLL_STEP_SIGNAL) {
-        enum pcoll_result result = pcoll_shm_reach(run, step);
+        enum pcoll_result result = step->kind == PCOLL_STEP_REDUCE ? pcoll_reduce(step->reduction)
+                                                                   : pcoll_shm_reach(run, step);
 
         if (__builtin_expect(result != PCOLL_OK, 0))
             return result;

@@ -1,7 +1,8 @@
 /* The collectives that run as plans deliver the right data: sizes around the protocol boundaries,
  * every root, in place, several starts of every plan.
  *
- *   -max=BYTES (4 MiB)   -starts=N (4)   -only=barrier,bcast,allgather,gather,scatter,alltoall */
+ *   -max=BYTES (4 MiB)   -starts=N (4)   -only=barrier,bcast,allgather,gather,scatter,alltoall,
+ *   allreduce */
 
 #include "trial.h"
 
@@ -47,6 +48,8 @@ int main(int argc, char **argv)
     try(TRIAL_BARRIER, 0, 0);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && sizes[i] <= max; i++) {
         try_roots(TRIAL_BCAST, sizes[i]);
+        try(TRIAL_ALLREDUCE, sizes[i], 0);
+        try(TRIAL_ALLREDUCE_IN_PLACE, sizes[i], 0);
         /* all blocks together are at most twice as long as requested */
         if (sizes[i] * (size_t)check.size > 2 * max && i > 0)
             continue;

@@ -5,6 +5,7 @@
  * on each rank, completes them in a different way on each rank, and frees everything in any order,
  * the communicator perhaps before its plans are started. Every rank knows every rank's datatypes
  * and data, so each byte of the receive buffers is compared, including gaps between elements.
+ * Reductions have elements of one byte without gaps, and a user's operator that does not commute.
  *
  *   -rounds=N (40)    -starts=N (8)   most starts of each plan
  *   -threads=N (1)    threads of each rank that do all of this at the same time
@@ -27,12 +28,17 @@ enum kind {
     SCATTER_IN_PLACE,
     ALLTOALL,
     ALLTOALL_IN_PLACE,
+    ALLREDUCE,
+    ALLREDUCE_IN_PLACE,
     KINDS
 };
 
-static const char *const names[KINDS] = {
-    "barrier",         "bcast",   "allgather",        "allgather in place", "gather",
-    "gather in place", "scatter", "scatter in place", "alltoall",           "alltoall in place"};
+static const char *const names[KINDS] = {"barrier",   "bcast",
+                                         "allgather", "allgather in place",
+                                         "gather",    "gather in place",
+                                         "scatter",   "scatter in place",
+                                         "alltoall",  "alltoall in place",
+                                         "allreduce", "allreduce in place"};
 
 struct plan {
     enum kind kind;
@@ -62,12 +68,18 @@ static int draw(uint64_t *state, int n)
 
 /* ---- data ---- */
 
+static int reduces(const struct plan *p)
+{
+    return p->kind == ALLREDUCE || p->kind == ALLREDUCE_IN_PLACE;
+}
+
 /* What `rank` has for itself is where it receives, or (scatter) stays where it is sent from. */
 static int in_place(const struct plan *p, int rank)
 {
     if (p->kind == GATHER_IN_PLACE || p->kind == SCATTER_IN_PLACE)
         return rank == p->root;
-    return p->kind == ALLGATHER_IN_PLACE || p->kind == ALLTOALL_IN_PLACE;
+    return p->kind == ALLGATHER_IN_PLACE || p->kind == ALLTOALL_IN_PLACE ||
+           p->kind == ALLREDUCE_IN_PLACE;
 }
 
 /* The number of blocks that the rank sends, wherever they are, and that it receives. */
@@ -102,6 +114,9 @@ static int blocks_received(const struct plan *p)
         case SCATTER:
         case SCATTER_IN_PLACE:
             return !in_place(p, p->rank);
+        case ALLREDUCE:
+        case ALLREDUCE_IN_PLACE:
+            return 1;
         default:
             return p->n;
     }
@@ -131,8 +146,11 @@ static size_t send_bytes(const struct plan *p, int rank)
 /* The layout that `rank` sends from; all other ranks know it. */
 static struct layout sending_layout(const struct plan *p, int rank)
 {
+    static const struct layout dense = {1, {1}, {0}, 1, 1, 0, 1};
     uint64_t state = check_key(p->seed, 0, rank);
 
+    if (reduces(p))
+        return dense;
     return layout_random(&state, 1);
 }
 
@@ -175,6 +193,35 @@ static void expect_blocks(struct plan *p)
         expect_from(p, n == p->n ? i : p->root, differ ? (size_t)p->rank : 0, (size_t)i);
 }
 
+/* The composition of maps x -> a x + b mod 16, with odd a. */
+static unsigned char compose(unsigned char left, unsigned char right)
+{
+    const unsigned a = (left & 15) | 1, b = left >> 4, c = (right & 15) | 1, d = right >> 4;
+
+    return (unsigned char)((a * c & 15) | ((a * d + b) & 15) << 4);
+}
+
+static void compose_all(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    const unsigned char *left = in;
+    unsigned char *right = inout;
+
+    (void)type;
+    for (int i = 0; i < *length; i++)
+        right[i] = compose(left[i], right[i]);
+}
+
+static void expect_reduction(struct plan *p)
+{
+    for (size_t i = 0; i < p->bytes; i++) {
+        p->expected[i] = pattern(p, 0, i);
+        for (int r = 1; r < p->n; r++)
+            p->expected[i] = compose(p->expected[i], pattern(p, r, i));
+        if (p->kind == ALLREDUCE_IN_PLACE)
+            p->receive[i] = pattern(p, p->rank, i);
+    }
+}
+
 /* Sets new data, poisons the receive memory, and computes its expected contents. */
 static void prepare(struct plan *p)
 {
@@ -185,8 +232,11 @@ static void prepare(struct plan *p)
         p->send[i] = pattern(p, p->rank, i);
     memset(p->receive, POISON + p->step % 64, p->receive_span);
     memcpy(p->expected, p->receive, p->receive_span);
-    expect_blocks(p);
-    for (size_t i = 0; sends_received(p, p->rank) && i < send_bytes(p, p->rank); i++)
+    if (reduces(p))
+        expect_reduction(p);
+    else
+        expect_blocks(p);
+    for (size_t i = 0; sends_received(p, p->rank) && !reduces(p) && i < send_bytes(p, p->rank); i++)
         p->receive[place_in_receive(p, own + i)] = pattern(p, p->rank, i);
 }
 
@@ -216,6 +266,19 @@ static size_t random_bytes(uint64_t *state, int n)
     return (size_t)draw(state, limit / LAYOUT_UNIT + 1) * LAYOUT_UNIT;
 }
 
+static int init_reduction(struct plan *p, MPI_Comm comm)
+{
+    const void *send = p->kind == ALLREDUCE_IN_PLACE ? MPI_IN_PLACE : p->send;
+    MPI_Op op;
+    int rc;
+
+    MPI(MPI_Op_create(compose_all, 0, &op));
+    rc = MPI_Allreduce_init(send, p->receive, (int)p->bytes, p->receive_type, op, comm,
+                            MPI_INFO_NULL, &p->request);
+    MPI(MPI_Op_free(&op));
+    return rc;
+}
+
 static int init_data(struct plan *p, MPI_Comm comm)
 {
     void *send = p->send + (sends(p) ? layout_origin(&p->sending, send_bytes(p, p->rank)) : 0);
@@ -223,6 +286,8 @@ static int init_data(struct plan *p, MPI_Comm comm)
     int scount = (int)p->bytes / p->sending.size, rcount = (int)p->bytes / p->receiving.size;
     MPI_Datatype stype = p->send_type, rtype = p->receive_type;
 
+    if (reduces(p))
+        return init_reduction(p, comm);
     if (sends_received(p, p->rank))
         send = MPI_IN_PLACE;
     else if (in_place(p, p->rank))
@@ -263,7 +328,7 @@ static void plan_init(struct plan *p, struct thread *t, uint64_t *state, MPI_Com
     p->seed = check_random(state);
     p->step = 0;
     p->sending = sending_layout(p, p->rank);
-    p->receiving = layout_random(&t->local, 0);
+    p->receiving = reduces(p) ? p->sending : layout_random(&t->local, 0);
     p->send_span = sends(p) ? layout_span(&p->sending, send_bytes(p, p->rank)) : 0;
     p->receive_span = layout_span(&p->receiving, receive_bytes(p));
     p->send = check_alloc(p->send_span);

@@ -177,7 +177,7 @@ ssize_t process_vm_writev(pid_t pid, const struct iovec *from, unsigned long nfr
 
 #define PLANS "coll_offload_plans"
 
-enum { ITEMS = 40, KINDS = 3 };
+enum { ITEMS = 40, KINDS = 4 };
 
 /* Takes every other element, so that there is a packed copy to allocate. */
 static int init(int kind, int *buffer, MPI_Datatype type, MPI_Comm comm, MPI_Request *request)
@@ -186,6 +186,9 @@ static int init(int kind, int *buffer, MPI_Datatype type, MPI_Comm comm, MPI_Req
         return MPI_Barrier_init(comm, MPI_INFO_NULL, request);
     if (kind == 1)
         return MPI_Bcast_init(buffer, 1, type, 0, comm, MPI_INFO_NULL, request);
+    if (kind == 3)
+        return MPI_Allreduce_init(MPI_IN_PLACE, buffer, ITEMS * check.size, MPI_INT, MPI_SUM, comm,
+                                  MPI_INFO_NULL, request);
     return MPI_Allgather_init(MPI_IN_PLACE, 0, MPI_INT, buffer, ITEMS, MPI_INT, comm, MPI_INFO_NULL,
                               request);
 }
@@ -194,7 +197,7 @@ static void fill(int kind, int *buffer)
 {
     for (int r = 0; r < check.size; r++)
         for (int i = 0; i < ITEMS; i++) {
-            const int mine = kind == 1 ? check.rank == 0 : r == check.rank;
+            const int mine = kind == 1 ? check.rank == 0 : kind == 3 || r == check.rank;
 
             buffer[r * ITEMS + i] = mine ? kind * 1000 + r * ITEMS + i : -1;
         }
@@ -204,9 +207,10 @@ static void compare(int kind, const int *buffer)
 {
     for (int r = 0; r < check.size; r++)
         for (int i = 0; i < ITEMS; i++) {
-            const int k = r * ITEMS + i, given = kind == 1 ? k % 2 == 0 && r == 0 : kind == 2;
+            const int k = r * ITEMS + i, given = kind == 1 ? k % 2 == 0 && r == 0 : kind >= 2;
+            const int times = kind == 3 ? check.size : 1;
 
-            if (given && buffer[k] != kind * 1000 + k)
+            if (given && buffer[k] != times * (kind * 1000 + k))
                 check_fail(__FILE__, __LINE__, "element %d is %d", k, buffer[k]);
         }
 }

@@ -2,7 +2,7 @@
  * random and the others run ahead as far as the plan lets them. Nothing except the plan keeps the
  * ranks together.
  *
- *   -times=N (1000)   -only=barrier,bcast,allgather,gather,scatter,alltoall
+ *   -times=N (1000)   -only=barrier,bcast,allgather,gather,scatter,alltoall,allreduce
  *   -few              one plan of each kind and two of the broadcast, N starts of each */
 
 #include "trial.h"
@@ -51,6 +51,7 @@ static void few_plans(int times, int last)
     many(TRIAL_GATHER, 20, last, times);
     many(TRIAL_SCATTER, 20, last, times);
     many(TRIAL_ALLTOALL, 20, 0, times);
+    many(TRIAL_ALLREDUCE, 8, 0, times);
 }
 
 static void many_plans(int times, int last)
@@ -64,6 +65,8 @@ static void many_plans(int times, int last)
         many(TRIAL_BCAST, sizes[i], last, fewer);
         many(TRIAL_ALLGATHER, sizes[i], 0, fewer);
         many(TRIAL_ALLGATHER_IN_PLACE, sizes[i], 0, fewer / 2);
+        many(TRIAL_ALLREDUCE, sizes[i], 0, fewer / 2);
+        many(TRIAL_ALLREDUCE_IN_PLACE, sizes[i], 0, fewer / 2);
         many(TRIAL_GATHER, sizes[i], last, fewer / 2);
         many(TRIAL_SCATTER, sizes[i], last, fewer / 2);
         many(TRIAL_ALLTOALL, sizes[i], 0, fewer / 2);

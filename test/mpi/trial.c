@@ -9,7 +9,8 @@ const char *trial_name(enum trial_kind kind)
                                                    "allgather", "allgather in place",
                                                    "gather",    "gather in place",
                                                    "scatter",   "scatter in place",
-                                                   "alltoall",  "alltoall in place"};
+                                                   "alltoall",  "alltoall in place",
+                                                   "allreduce", "allreduce in place"};
 
     return names[kind];
 }
@@ -90,6 +91,7 @@ static int in_place(const struct trial *t)
     switch (t->kind) {
         case TRIAL_ALLGATHER_IN_PLACE:
         case TRIAL_ALLTOALL_IN_PLACE:
+        case TRIAL_ALLREDUCE_IN_PLACE:
             return 1;
         case TRIAL_GATHER_IN_PLACE:
         case TRIAL_SCATTER_IN_PLACE:
@@ -123,6 +125,9 @@ static struct blocks blocks_of(const struct trial *t)
         case TRIAL_SCATTER:
         case TRIAL_SCATTER_IN_PLACE:
             return (struct blocks){root ? t->size : 0, root && in_place(t) ? 0 : 1};
+        case TRIAL_ALLREDUCE:
+        case TRIAL_ALLREDUCE_IN_PLACE:
+            return (struct blocks){1, 1};
         default:
             return (struct blocks){t->size, t->size};
     }
@@ -152,6 +157,68 @@ static void init_blocks(struct trial *t, MPI_Comm comm, MPI_Info info)
                               &t->request));
 }
 
+/* The composition of maps x -> a x + b mod 16, with odd a: associative, but not commutative. */
+static unsigned char compose(unsigned char left, unsigned char right)
+{
+    const unsigned a = (left & 15) | 1, b = left >> 4, c = (right & 15) | 1, d = right >> 4;
+
+    return (unsigned char)((a * c & 15) | ((a * d + b) & 15) << 4);
+}
+
+static void compose_all(void *in, void *inout, int *length, MPI_Datatype *type)
+{
+    const unsigned char *left = in;
+    unsigned char *right = inout;
+
+    (void)type;
+    for (int i = 0; i < *length; i++)
+        right[i] = compose(left[i], right[i]);
+}
+
+static int is_allreduce(const struct trial *t)
+{
+    return t->kind == TRIAL_ALLREDUCE || t->kind == TRIAL_ALLREDUCE_IN_PLACE;
+}
+
+/* The operator may be freed as soon as the plan exists. */
+static void init_allreduce(struct trial *t, MPI_Comm comm, MPI_Info info)
+{
+    const int count = (int)t->bytes;
+    MPI_Op op;
+
+    if (t->kind == TRIAL_ALLREDUCE_IN_PLACE) {
+        MPI(MPI_Allreduce_init(MPI_IN_PLACE, t->receive, count, MPI_UNSIGNED_CHAR, MPI_SUM, comm,
+                               info, &t->request));
+        return;
+    }
+    MPI(MPI_Op_create(compose_all, 0, &op));
+    MPI(MPI_Allreduce_init(t->send, t->receive, count, MPI_UNSIGNED_CHAR, op, comm, info,
+                           &t->request));
+    MPI(MPI_Op_free(&op));
+}
+
+static void verify_allreduce(const struct trial *t)
+{
+    unsigned char *sum = malloc(2 * t->bytes + 1), *operand = sum + t->bytes;
+
+    check_fill(sum, t->bytes, check_key(t->tag, t->step, 0));
+    for (int r = 1; r < t->size; r++) {
+        check_fill(operand, t->bytes, check_key(t->tag, t->step, r));
+        for (size_t i = 0; i < t->bytes; i++)
+            sum[i] = t->kind == TRIAL_ALLREDUCE ? compose(sum[i], operand[i])
+                                                : (unsigned char)(sum[i] + operand[i]);
+    }
+    for (size_t i = 0; i < t->bytes; i++)
+        if ((unsigned char)t->receive[i] != sum[i]) {
+            check_fail(__FILE__, __LINE__, "%s of %zu bytes: byte %zu is %02x, not %02x",
+                       trial_name(t->kind), t->bytes, i, (unsigned char)t->receive[i], sum[i]);
+            break;
+        }
+    free(sum);
+    if (t->kind == TRIAL_ALLREDUCE)
+        check_compare(t->send, t->bytes, check_key(t->tag, t->step, t->rank));
+}
+
 void trial_init(struct trial *t, enum trial_kind kind, size_t bytes, int root, uint64_t tag,
                 MPI_Comm comm, MPI_Info info)
 {
@@ -171,6 +238,8 @@ void trial_init(struct trial *t, enum trial_kind kind, size_t bytes, int root, u
         MPI(MPI_Barrier_init(comm, info, &t->request));
     } else if (kind == TRIAL_BCAST) {
         MPI(MPI_Bcast_init(t->receive, (int)bytes, MPI_BYTE, root, comm, info, &t->request));
+    } else if (is_allreduce(t)) {
+        init_allreduce(t, comm, info);
     } else {
         init_blocks(t, comm, info);
     }
@@ -180,7 +249,7 @@ void trial_init(struct trial *t, enum trial_kind kind, size_t bytes, int root, u
 /* What `from` has for `to` in this step; the same for all ranks, where all receive the same. */
 static uint64_t key_of(const struct trial *t, int from, int to)
 {
-    int differs = t->kind >= TRIAL_SCATTER;
+    int differs = t->kind >= TRIAL_SCATTER && !is_allreduce(t);
 
     return check_key(t->tag, t->step, differs ? from * t->size + to : from);
 }
@@ -194,7 +263,8 @@ static void fill(const struct trial *t, char *at, int n)
 /* Where the rank's own data lies in its receive buffer. */
 static char *own_place(const struct trial *t)
 {
-    size_t first = t->kind == TRIAL_ALLTOALL_IN_PLACE ? 0 : (size_t)t->rank;
+    int is_whole = t->kind == TRIAL_ALLTOALL_IN_PLACE || t->kind == TRIAL_ALLREDUCE_IN_PLACE;
+    size_t first = is_whole ? 0 : (size_t)t->rank;
 
     return t->receive + first * t->bytes;
 }
@@ -235,6 +305,10 @@ void trial_verify(const struct trial *t)
 
     if (t->kind == TRIAL_BARRIER)
         verify_board(t);
+    if (is_allreduce(t)) {
+        verify_allreduce(t);
+        return;
+    }
     for (int i = 0; i < n.received; i++)
         check_compare(t->receive + (size_t)i * t->bytes, t->bytes,
                       key_of(t, n.received == t->size ? i : t->root, t->rank));

@@ -17,12 +17,14 @@ enum trial_kind {
     TRIAL_SCATTER_IN_PLACE, /* the root */
     TRIAL_ALLTOALL,
     TRIAL_ALLTOALL_IN_PLACE,
+    TRIAL_ALLREDUCE,          /* by a user's operator that does not commute */
+    TRIAL_ALLREDUCE_IN_PLACE, /* by a predefined one */
     TRIAL_KINDS
 };
 
 struct trial {
     enum trial_kind kind;
-    size_t bytes; /* of the broadcast message, otherwise of one block */
+    size_t bytes; /* of the broadcast message, of a vector, otherwise of one block */
     int root;
     uint64_t tag;  /* the same on all ranks; distinguishes trials */
     uint64_t step; /* number of starts so far */

@@ -203,6 +203,21 @@ static const struct excuse excuses[] = {
      .paths = BIT(PCOLL_PATH_USER),
      .ops = BIT(PCOLL_OP_PUT),
      .reason = "the peer's block, when it arrives, also says that it is ready"},
+    {.kind = MUTANT_COLLAPSE,
+     .coll = PCOLL_ALLREDUCE,
+     .algorithm = "sliced",
+     .paths = BIT(PCOLL_PATH_TEMP),
+     .reason = "a part of the next instance says that its sender has the results of all ranks"},
+    {.kind = MUTANT_COLLAPSE,
+     .coll = PCOLL_ALLREDUCE,
+     .algorithm = "sliced",
+     .lowered = 1,
+     .reason = "parts and results have their own counters"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_ALLREDUCE,
+     .ops = BIT(PCOLL_OP_ADD),
+     .lowered = 1,
+     .reason = "the last add by that counter waits for all that this one does"},
 };
 
 enum { NEXCUSES = sizeof(excuses) / sizeof(excuses[0]) };

@@ -16,6 +16,15 @@ static void *duplicate(const void *from, size_t bytes)
     return to;
 }
 
+static struct pcoll_entry *duplicate_entries(const struct pcoll_plan *plan)
+{
+    struct pcoll_entry *to = pcoll_pool_get(((size_t)plan->nentries + 1) * sizeof(*to));
+
+    if (to && plan->nentries > 0)
+        memcpy(to, plan->entries, (size_t)plan->nentries * sizeof(*to));
+    return to;
+}
+
 struct pcoll_plan *mutate_copy(const struct pcoll_plan *plan)
 {
     struct pcoll_plan *copy = duplicate(plan, sizeof(*plan));
@@ -24,13 +33,12 @@ struct pcoll_plan *mutate_copy(const struct pcoll_plan *plan)
         return NULL;
     copy->phases = duplicate(plan->phases, (size_t)plan->nphases * sizeof(*plan->phases));
     copy->gain = duplicate(plan->gain, (size_t)plan->ncounters * sizeof(*plan->gain));
-    copy->entries = pcoll_pool_get((size_t)(plan->nentries + 1) * sizeof(*plan->entries));
-    if (copy->entries && plan->nentries > 0)
-        memcpy(copy->entries, plan->entries, (size_t)plan->nentries * sizeof(*plan->entries));
+    copy->entries = duplicate_entries(plan);
+    copy->operands = duplicate(plan->operands, (size_t)plan->noperands * sizeof(*plan->operands));
     copy->neighbors =
         duplicate(plan->neighbors, (size_t)plan->nneighbors * sizeof(*plan->neighbors));
     copy->capacity = plan->nentries;
-    if (copy->phases && copy->gain && copy->entries && copy->neighbors)
+    if (copy->phases && copy->gain && copy->entries && copy->operands && copy->neighbors)
         return copy;
     pcoll_plan_destroy(copy);
     return NULL;
@@ -95,4 +103,88 @@ int mutate_collapse(struct pcoll_plan *const *plans, int nranks, struct pcoll_pl
         for (int i = to[r]->phases[0].first; i < to[r]->nentries; i++)
             add_gain(to, r, &to[r]->entries[i]);
     return 1;
+}
+
+/* ---- operands ---- */
+
+/* One unit further, or one back if there is no room. */
+static int shift(const struct pcoll_plan *plan, uint64_t bytes, struct pcoll_place *place)
+{
+    const uint64_t unit = plan->signature.unit ? plan->signature.unit : 1;
+
+    if (place->offset + bytes + unit <= pcoll_plan_bytes(plan, place->buffer))
+        place->offset += unit;
+    else if (place->offset >= unit)
+        place->offset -= unit;
+    else
+        return 0;
+    return 1;
+}
+
+static void swap(struct pcoll_place *a, struct pcoll_place *b)
+{
+    const struct pcoll_place place = *a;
+
+    *a = *b;
+    *b = place;
+}
+
+static void lose(struct pcoll_entry *entry, struct pcoll_place *operands, int k)
+{
+    memmove(operands + k, operands + k + 1, (size_t)(entry->noperands - k - 1) * sizeof(*operands));
+    entry->noperands--;
+}
+
+static void make_copy(struct pcoll_entry *entry, struct pcoll_place operand)
+{
+    entry->op = PCOLL_OP_COPY;
+    entry->remote = entry->local;
+    entry->local = operand;
+    entry->noperands = 0;
+}
+
+/* 0: impossible. */
+static int change(struct pcoll_plan *plan, struct pcoll_entry *entry, enum mutate_how how, int k)
+{
+    struct pcoll_place *operands = plan->operands + entry->first_operand;
+    const int n = entry->noperands;
+
+    switch (how) {
+        case MUTATE_SWAP:
+            swap(&operands[k], &operands[(k + 1) % n]);
+            return k + 1 < n;
+        case MUTATE_LOSE:
+            lose(entry, operands, k);
+            return 1;
+        case MUTATE_DOUBLE:
+            operands[k] = operands[(k + 1) % n];
+            return 1;
+        case MUTATE_SHIFT:
+            return shift(plan, entry->bytes, &operands[k]);
+        case MUTATE_TARGET:
+            return k == 0 && shift(plan, entry->bytes, &entry->local);
+        case MUTATE_TO_COPY:
+            make_copy(entry, operands[k]);
+            return 1;
+        case MUTATE_TURN:
+            for (int i = 0; i < n / 2; i++)
+                swap(&operands[i], &operands[n - 1 - i]);
+            return k == 0;
+        case MUTATE_NUM_HOW:
+            break;
+    }
+    return 0;
+}
+
+struct pcoll_plan *mutate_operands(const struct pcoll_plan *plan, int entry, enum mutate_how how,
+                                   int k)
+{
+    struct pcoll_plan *copy = mutate_copy(plan);
+
+    if (copy == NULL)
+        abort();
+    if (plan->entries[entry].bytes > 0 && change(copy, &copy->entries[entry], how, k))
+        return copy;
+    pcoll_plan_destroy(copy);
+    return NULL;
 }

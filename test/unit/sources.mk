@@ -21,6 +21,7 @@ check_PROGRAMS += \
     %D%/test_plan_check \
     %D%/test_pool \
     %D%/test_proof \
+    %D%/test_reduce \
     %D%/test_refusals \
     %D%/test_relay \
     %D%/test_run \

@@ -18,6 +18,12 @@ static uint16_t byte_of(int rank, uint64_t at)
     return (uint16_t)(rank * 2 * ROOM + (int)at);
 }
 
+/* An operator that neither commutes nor associates: only a fold in rank order gives its results. */
+static unsigned char fold_of(unsigned char left, unsigned char right)
+{
+    return (unsigned char)(left * 5 + right * 3 + 1);
+}
+
 /* What MPI defines: fills `recv` and leaves it untouched where MPI says nothing; returns the sizes
  * of SEND and RECV in bytes. A collective without a case here does not compile. */
 struct sizes {
@@ -67,6 +73,12 @@ static struct sizes naive(const struct pcoll_signature *s, int rank, uint16_t re
                 for (uint64_t b = 0; b < s->bytes; b++)
                     recv[sizes.recv++] = byte_of(r, (uint64_t)rank * s->bytes + b);
             break;
+        case PCOLL_ALLREDUCE:
+            sizes.send = sizes.recv = s->bytes;
+            for (uint64_t b = 0; b < s->bytes; b++)
+                for (int r = 0; r < s->nranks; r++)
+                    recv[b] = r == 0 ? byte_of(r, b) : fold_of(recv[b], byte_of(r, b));
+            break;
         case PCOLL_NUM_COLLS:
             abort();
     }
@@ -83,16 +95,18 @@ static int expected(const struct pcoll_signature *s, int rank, uint16_t recv[ROO
     struct pcoll_piece p;
 
     for (int i = 0; row->expect(s, NULL, rank, i, &p); i++) {
-        if (p.bytes == 0 || p.nranks < 1 || p.is_fold)
+        if (p.bytes == 0 || p.nranks < 1 || (p.is_fold && !pcoll_coll_has(s->coll, PCOLL_REDUCES)))
             return 0;
         for (uint64_t b = 0; b < (uint64_t)p.nranks * p.bytes; b++) {
             const int source = p.rank + (int)(b / p.bytes);
             const uint64_t from = p.from + b % p.bytes;
+            const uint64_t to = p.first + (p.is_fold ? b % p.bytes : b);
+            const int is_next = p.is_fold && b >= p.bytes;
 
-            if (p.first + b >= room || written[p.first + b]++ || source >= s->nranks ||
+            if (to >= room || (!is_next && written[to]++) || source >= s->nranks ||
                 from >= row->send_bytes(s, NULL, source))
                 return 0;
-            recv[p.first + b] = byte_of(source, from);
+            recv[to] = is_next ? fold_of(recv[to], byte_of(source, from)) : byte_of(source, from);
         }
     }
     return 1;
@@ -114,8 +128,8 @@ static int is_right(const struct pcoll_signature *s, int rank)
         return 0;
     if (!pcoll_is_in_place(s, NULL, rank) || sizes.recv == 0)
         return input.count == 0;
-    /* In place, the rank's own input is at its final position in RECV. */
-    for (uint64_t b = 0; b < input.count; b++)
+    /* In place, the rank's own input is at its final position in RECV, unless it is reduced. */
+    for (uint64_t b = 0; b < input.count && !pcoll_coll_has(s->coll, PCOLL_REDUCES); b++)
         if (ought[input.first + b] != byte_of(rank, b))
             return 0;
     return input.count == sizes.send;

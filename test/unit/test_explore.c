@@ -1,6 +1,7 @@
 /*
  * Every algorithm on the explorer in every order, with several instances in flight: up to 4 ranks
- * in both reductions, and a few more ranks with the stronger reduction only.
+ * in both reductions, and a few more ranks with the stronger reduction only. What reduces runs with
+ * an operator that does not commute, and with one that is not even associative.
  */
 #include "offload/explore/explore.h"
 #include "test/unit/cover.h"
@@ -16,9 +17,13 @@ struct tally {
 };
 
 static void explore(struct tally *t, const struct job *job, enum pcoll_explore_reduction reduction,
-                    int instances)
+                    int instances, int is_tree)
 {
-    const struct pcoll_explore_options options = {.instances = instances, .ahead = instances};
+    const struct pcoll_explore_options options = {
+        .instances = instances,
+        .ahead = instances,
+        .algebra = is_tree ? PCOLL_EXPLORE_TREE : PCOLL_EXPLORE_BY_SIGNATURE,
+    };
     const struct pcoll_explore_limits limits = {
         .reduction = reduction,
         .states = reduction == PCOLL_EXPLORE_TRACES || tap_depth() == TAP_FULL ? STATES_LIMIT
@@ -55,14 +60,16 @@ static void explore_job(struct tally *states, struct tally *traces, struct job *
         return;
     }
     all = 3 * job->plans[0]->nphases;
-    explore(traces, job, PCOLL_EXPLORE_TRACES, all < 4 ? 4 : all);
+    explore(traces, job, PCOLL_EXPLORE_TRACES, all < 4 ? 4 : all, 0);
+    if (pcoll_coll_has(job->signature.coll, PCOLL_REDUCES))
+        explore(traces, job, PCOLL_EXPLORE_TRACES, all < 4 ? 4 : all, 1);
     /* Exploring all states checks the reduction to traces, which alone decides. */
     if (tap_depth() < TAP_FULL && nranks > 2 && (nranks == ALL_ORDERS || job->lowered))
         states = NULL;
     if (states && nranks < ALL_ORDERS)
-        explore(states, job, PCOLL_EXPLORE_STATES, STATES_INSTANCES);
+        explore(states, job, PCOLL_EXPLORE_STATES, STATES_INSTANCES, 0);
     else if (states && nranks == ALL_ORDERS)
-        explore(states, job, PCOLL_EXPLORE_STATES, STATES_INSTANCES - 1);
+        explore(states, job, PCOLL_EXPLORE_STATES, STATES_INSTANCES - 1, 0);
     job_destroy(job);
 }
 
@@ -79,7 +86,8 @@ static void explore_params(struct tally *states, struct tally *traces,
                            const struct pcoll_algorithm *algorithm, int nranks, enum job_map map,
                            struct pcoll_params params, int lowered)
 {
-    const int nsizes = algorithm->uses_segment && nranks <= ALL_ORDERS ? NSIZES : 1;
+    const int has_sizes = algorithm->uses_segment || pcoll_coll_has(algorithm->coll, PCOLL_REDUCES);
+    const int nsizes = has_sizes && nranks <= ALL_ORDERS ? NSIZES : 1;
     const int nroots = pcoll_coll_has(algorithm->coll, PCOLL_ROOTED) ? nranks : 1;
 
     for (int size = 0; size < nsizes; size++)
@@ -94,6 +102,8 @@ static void explore_params(struct tally *states, struct tally *traces,
                 };
 
                 job.signature.topology = job_topology(map, nranks);
+                if (!algorithm->uses_segment && sizes[size].segment)
+                    continue;
                 if (root > 1 && (size > 0 || nranks > ALL_ORDERS))
                     continue;
                 if (algorithm->uses_segment && job_is_variation(&job) && nranks > FEW)

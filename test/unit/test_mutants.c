@@ -2,7 +2,9 @@
  * The test of the tests: plans with one thing wrong, which the explorer must catch.
  *
  * For every small job each entry is left out, each threshold lowered by one, the second bank of
- * counters and buffers removed, and (where the plan needs it) the order of messages removed. A
+ * counters and buffers removed, and (where the plan needs it) the order of messages removed. The
+ * operands of each REDUCE are exchanged, left out, doubled, displaced; these the proof must refuse,
+ * too, also where the operator commutes and only the association of operands differs. A
  * mutant that is not caught has been run in every order that differs, so it is right as well;
  * mutant.c gives the reasons, and a survivor without one fails the test. With an argument the test
  * names each survivor.
@@ -10,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/proof/check.h"
 #include "offload/explore/explore.h"
 #include "test/unit/cover.h"
 #include "test/unit/job.h"
@@ -27,6 +30,7 @@ struct tally {
     int same;                         /* equivalent to the original */
     int excused[MUTANT_MOST_EXCUSES]; /* right for another reason */
     int compared;                     /* with both reductions */
+    int refused;                      /* wrong operands, caught here and by the proof */
 };
 
 static int verbose;
@@ -57,7 +61,7 @@ static int is_to_compare(const struct tally *t, const struct mutant *m, int npha
     const int nranks = m->job->signature.nranks, every = tap_depth() == TAP_FULL ? 1 : 16;
 
     return tap_depth() > TAP_BRIEF && t->mutants % every == 0 && nphases <= 2 &&
-           nranks <= (m->job->signature.coll == PCOLL_ALLGATHER ? 2 : 3);
+           nranks <= (pcoll_coll_has(m->job->signature.coll, PCOLL_IN_PLACE) ? 2 : 3);
 }
 
 /* Both reductions must give the same verdict if both come to an end. */
@@ -156,6 +160,71 @@ static void run_collapsed(struct tally *t, const struct job *job)
         pcoll_plan_destroy(plans[r]);
 }
 
+/* Wrong operands show in every order, so one will do. Where the operator commutes, only the proof
+ * sees that ranks or phases associate operands otherwise. */
+static void run_operands(struct tally *t, const struct job *job, struct pcoll_plan *const *plans,
+                         const char *what)
+{
+    const struct pcoll_explore_options options = {
+        .instances = 4,
+        .ahead = 4,
+    };
+    struct pcoll_explore *explore;
+    int caught = 1;
+
+    t->mutants++;
+    if (!job->signature.commutes &&
+        pcoll_explore_create(plans, job->signature.nranks, &options, &explore) == PCOLL_OK) {
+        caught = pcoll_explore_run_inorder(explore) == PCOLL_ERR_INVALID;
+        pcoll_explore_destroy(explore);
+    }
+    if (caught && pcoll_plan_check(plans, job->signature.nranks, NULL) == PCOLL_ERR_INVALID) {
+        t->refused++;
+        return;
+    }
+    t->failures++;
+    printf("# %s, operands %s: %s\n", job_name(job), what,
+           caught ? "the proof accepts it" : "not caught");
+}
+
+static void run_operands_of(struct tally *t, const struct job *job, int rank, int entry)
+{
+    static const char *const names[MUTATE_NUM_HOW] = {
+        "exchanged", "left out", "doubled", "displaced", "displaced", "only copied", "in reverse"};
+    const int commutes = job->signature.commutes;
+    struct pcoll_plan *plans[MAX_RANKS];
+
+    memcpy(plans, job->plans, (size_t)job->signature.nranks * sizeof(plans[0]));
+    for (int how = 0; how < MUTATE_NUM_HOW; how++)
+        for (int k = 0; k < job->plans[rank]->entries[entry].noperands; k++) {
+            if (commutes && how != MUTATE_SWAP && how != MUTATE_TURN)
+                continue;
+            plans[rank] = mutate_operands(job->plans[rank], entry, (enum mutate_how)how, k);
+            if (plans[rank])
+                run_operands(t, job, plans, names[how]);
+            pcoll_plan_destroy(plans[rank]);
+        }
+}
+
+static void run_all_operands(struct tally *t, struct job *job)
+{
+    const int most = job->params.segment == 0; /* a segment may be reduced in an order of its own */
+
+    for (int commutes = 0; commutes <= most; commutes++) {
+        job->signature.commutes = commutes;
+        if (job_make(job) != PCOLL_OK) {
+            t->failures++;
+            return;
+        }
+        for (int r = 0; r < job->signature.nranks; r++)
+            for (int i = 0; i < job->plans[r]->nentries; i++)
+                if (job->plans[r]->entries[i].op == PCOLL_OP_REDUCE)
+                    run_operands_of(t, job, r, i);
+        job_destroy(job);
+    }
+    job->signature.commutes = 0;
+}
+
 static void run_mutants_of_rank(struct tally *t, const struct job *job, int rank)
 {
     const struct pcoll_plan *plan = job->plans[rank];
@@ -181,6 +250,8 @@ static void run_mutants(struct tally *t, struct job *job)
     for (int r = 0; r < job->signature.nranks; r++)
         run_mutants_of_rank(t, job, r);
     job_destroy(job);
+    if (pcoll_coll_has(job->signature.coll, PCOLL_REDUCES))
+        run_all_operands(t, job);
 }
 
 static void print_tally(const struct pcoll_algorithm *algorithm, int nranks, int lowered,
@@ -197,11 +268,11 @@ static void print_tally(const struct pcoll_algorithm *algorithm, int nranks, int
     tap_ok(
         t->failures == 0 && t->mutants > 0,
         "%s/%s N=%d%s: %d mutants: %d wrong result, %d user memory, %d deadlock, %d left over; %d "
-        "equivalent, %d right for another reason; %d compared",
+        "equivalent, %d right for another reason, %d wrong operands; %d compared",
         pcoll_coll_name(algorithm->coll), algorithm->name, nranks, lowered ? ", lowered" : "",
         t->mutants, t->caught[PCOLL_EXPLORE_FAULT_RESULT], t->caught[PCOLL_EXPLORE_FAULT_MEMORY],
         t->caught[PCOLL_EXPLORE_FAULT_DEADLOCK], t->caught[PCOLL_EXPLORE_FAULT_LEFTOVER], t->same,
-        excused, t->compared);
+        excused, t->refused, t->compared);
     cover_row(algorithm, "mutants", t->failures ? 0 : t->mutants, begin);
 }
 
@@ -221,12 +292,13 @@ static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, i
 {
     struct pcoll_params params[JOB_VARIANTS];
     const int nparams = job_variants(algorithm, nranks, params);
+    const int reduces = pcoll_coll_has(algorithm->coll, PCOLL_REDUCES);
+    const int can_be_in_place = pcoll_coll_has(algorithm->coll, PCOLL_IN_PLACE);
     const int most = map == JOB_ONE_NODE && !lowered ? 4 : 2;
 
     for (int i = 0; i < nparams; i++)
-        for (int size = 0; size < (algorithm->uses_segment ? most : 1); size++)
-            for (int in_place = 0; in_place <= pcoll_coll_has(algorithm->coll, PCOLL_IN_PLACE);
-                 in_place++) {
+        for (int size = 0; size < (algorithm->uses_segment || reduces ? most : 1); size++)
+            for (int in_place = 0; in_place <= can_be_in_place; in_place++) {
                 struct job job = {
                     .algorithm = algorithm,
                     .signature = {algorithm->coll, nranks, 0, sizes[size].bytes, in_place},
@@ -234,12 +306,18 @@ static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, i
                     .lowered = lowered,
                 };
 
+                if (!algorithm->uses_segment && sizes[size].segment)
+                    continue;
                 if (has_too_many_lanes(params[i], nranks, lowered))
                     continue;
                 if (job.params.rails > 1) /* with several rails, lanes are as long as the whole
                                            * message on one rail */
                     job.signature.bytes *= (uint64_t)job.params.rails;
                 job.params.segment = sizes[size].segment;
+                if (reduces) { /* no slice is empty */
+                    job.signature.bytes *= (uint64_t)nranks;
+                    job.params.segment *= (uint64_t)nranks;
+                }
                 job.signature.topology = job_topology(map, nranks);
                 run_mutants(t, &job);
             }

@@ -162,7 +162,7 @@ static int is_lowered(const struct pcoll_plan *plan)
                 (!is_move || !has_done || entry->done_add == 1);
         right = right && !(signals && entry->op == PCOLL_OP_GET) &&
                 !(signals && has_done && entry->op == PCOLL_OP_ADD);
-        right = right && !(has_done && entry->done == entry->trigger);
+        right = right && !(has_done && entry->op == PCOLL_OP_ADD && entry->done == entry->trigger);
         for (int j = 0; is_move && has_done && j < plan->nentries; j++)
             right = right &&
                     (plan->entries[j].done != entry->done || plan->entries[j].op == PCOLL_OP_PUT ||

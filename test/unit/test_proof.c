@@ -6,7 +6,7 @@
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 
-enum { SMALL = 9, LARGE = 16, ALL_ROOTS = 5, ALL_SIZES = 5, BRIEF_RANKS = 4 };
+enum { SMALL = 9, LARGE = 16, ALL_ROOTS = 5, ALL_SIZES = 5, BRIEF_RANKS = 4, UNIT = 5 };
 
 /* Below and above a cell. Larger jobs use the last two only, with no more parts than make a
  * difference: a size that changes a plan changes it with a few ranks, too. */
@@ -62,6 +62,8 @@ static void prove_sizes(struct tally *tally, struct job *job)
     }
     for (int i = is_repetition(job) ? 2 : 0; i < nsizes; i++) {
         job->signature.bytes = sizes[i];
+        if (pcoll_coll_has(job->signature.coll, PCOLL_REDUCES))
+            job->signature.unit = sizes[i] % UNIT == 0 ? UNIT : 1;
         for (int in_place = 0; in_place <= pcoll_coll_has(job->signature.coll, PCOLL_IN_PLACE);
              in_place++) {
             job->signature.in_place = in_place;
@@ -69,6 +71,7 @@ static void prove_sizes(struct tally *tally, struct job *job)
         }
     }
     job->signature.in_place = 0;
+    job->signature.unit = 0;
     job->signature.bytes = 0;
     prove(tally, job);
 }
@@ -140,6 +143,7 @@ int main(void)
         prove_one(PCOLL_BCAST, "eager", 64, lowered);
         prove_one(PCOLL_BCAST, "chain", 64, lowered);
         prove_one(PCOLL_ALLGATHER, "butterfly", 64, lowered);
+        prove_one(PCOLL_ALLREDUCE, "butterfly", 64, lowered);
     }
     return tap_done();
 }

@@ -66,7 +66,7 @@ static int bind_plan(void)
     pcoll_plan_add(plan, pcoll_entry_add(1, 1));
     pcoll_plan_open(plan, 1);
     pcoll_plan_add(plan, pcoll_entry_add(0, 3));
-    if (pcoll_plan_seal(&plan) != PCOLL_OK || pcoll_run_init(&run, plan) != PCOLL_OK)
+    if (pcoll_plan_seal(&plan) != PCOLL_OK || pcoll_run_init(&run, plan, NULL) != PCOLL_OK)
         return 0;
     for (int i = 0; i < plan->nentries; i++) {
         const struct pcoll_entry *entry = &plan->entries[i];

@@ -7,10 +7,38 @@
 #include <string.h>
 
 #include "algorithms/lower/lower.h"
+#include "offload/reduce/kernels.h"
 
 static unsigned char byte_of(int rank, int instance, uint64_t i)
 {
     return (unsigned char)((uint64_t)rank * 37 + (uint64_t)instance * 101 + i * 7 + i / 256 + 1);
+}
+
+/* An associative operator on bytes that does not commute: the composition of maps x -> a x + b mod
+ * 16, with odd a. */
+static unsigned char compose(unsigned char left, unsigned char right)
+{
+    const unsigned a = (left & 15) | 1, b = left >> 4, c = (right & 15) | 1, d = right >> 4;
+
+    return (unsigned char)((a * c & 15) | ((a * d + b) & 15) << 4);
+}
+
+static enum pcoll_result apply(const struct pcoll_operator *self, const void *left, void *right,
+                               size_t n)
+{
+    const unsigned char *in = left;
+    unsigned char *inout = right;
+
+    (void)self;
+    for (size_t i = 0; i < n; i++)
+        inout[i] = compose(in[i], inout[i]);
+    return PCOLL_OK;
+}
+
+static unsigned char operate(const struct pcoll_signature *signature, unsigned char left,
+                             unsigned char right)
+{
+    return signature->commutes ? (unsigned char)(left + right) : compose(left, right);
 }
 
 static uint64_t send_bytes(const struct part *p)
@@ -57,7 +85,11 @@ void part_fini(struct part *p)
 
 enum pcoll_result part_bind(struct part *p)
 {
-    struct pcoll_memory memory = {p->send, p->recv};
+    struct pcoll_memory memory = {p->send, p->recv, &p->op};
+
+    p->op = (struct pcoll_operator){.unit = 1, .apply = apply};
+    if (p->signature.commutes)
+        p->op.kernel = pcoll_kernel_of(PCOLL_OPERATOR_SUM, PCOLL_ELEMENT_UINT8);
 
     p->instance = 0;
     atomic_store(&p->starts[p->rank], 0);
@@ -92,6 +124,23 @@ static int wrong_block(const struct part *p, const struct pcoll_piece *piece, in
     return 0;
 }
 
+static int wrong_fold(const struct part *p, const struct pcoll_piece *piece)
+{
+    for (uint64_t i = 0; i < piece->bytes; i++) {
+        unsigned char ought = byte_of(piece->rank, p->instance, piece->from + i);
+
+        for (int k = 1; k < piece->nranks; k++)
+            ought = operate(&p->signature, ought,
+                            byte_of(piece->rank + k, p->instance, piece->from + i));
+        if (p->recv[piece->first + i] != ought) {
+            printf("# byte %lu of the reduction of instance %d: %02x, not %02x\n", (unsigned long)i,
+                   p->instance, p->recv[piece->first + i], ought);
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static int check(const struct part *p)
 {
     const struct pcoll_signature *sig = &p->signature;
@@ -99,8 +148,8 @@ static int check(const struct part *p)
     int wrong = 0;
 
     for (int i = 0; pcoll_collective_of(sig)->expect(sig, NULL, p->rank, i, &piece); i++)
-        for (int k = 0; k < piece.nranks; k++)
-            wrong += piece.is_fold || wrong_block(p, &piece, k);
+        for (int k = 0; k < (piece.is_fold ? 1 : piece.nranks); k++)
+            wrong += piece.is_fold ? wrong_fold(p, &piece) : wrong_block(p, &piece, k);
     for (int r = 0; r < sig->nranks && pcoll_coll_has(sig->coll, PCOLL_SYNCHRONIZES); r++)
         wrong += atomic_load(&p->starts[r]) <= p->instance;
     return wrong;

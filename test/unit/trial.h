@@ -9,6 +9,7 @@
 
 #include "algorithms/algorithm.h"
 #include "offload/medium.h"
+#include "offload/reduce/operator.h"
 
 struct part {
     const struct pcoll_medium *medium;
@@ -20,6 +21,8 @@ struct part {
     struct pcoll_plan *plan;
     struct pcoll_bound *bound;
     unsigned char *send, *recv;
+    struct pcoll_operator
+        op;       /* on bytes: a sum if the signature commutes, otherwise a composition */
     int instance; /* the next one */
     int active;
 };

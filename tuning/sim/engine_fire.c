@@ -11,6 +11,20 @@ static int touches_user(const struct pcoll_kind *kind)
     return (kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_GET) && pcoll_engine_is_user(kind);
 }
 
+/* The load of a REDUCE, whose operands are in this rank's memory. */
+static uint32_t read_operands(struct pcoll_engine *e, int rank, const struct pcoll_kind *kind)
+{
+    const struct pcoll_place *operands = e->program.operands + kind->remote_at;
+    uint32_t load = 0;
+
+    for (uint64_t i = kind->peer_add; i-- > 0;) {
+        const uint32_t left = pcoll_symbols_read(e->symbols, rank, operands[i], kind->bytes);
+
+        load = load ? pcoll_symbols_reduce(e->symbols, left, load) : left;
+    }
+    return load;
+}
+
 /* The load that the entry takes from this rank (GET: from the peer). */
 static uint32_t read_source(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step)
 {
@@ -18,6 +32,8 @@ static uint32_t read_source(struct pcoll_engine *e, int rank, const struct pcoll
 
     if (e->symbols == NULL)
         return 0;
+    if (kind->op == PCOLL_OP_REDUCE)
+        return read_operands(e, rank, kind);
     if (kind->op == PCOLL_OP_GET)
         return pcoll_symbols_read(e->symbols, step->peer,
                                   pcoll_at(pcoll_kind_remote(kind), kind->remote_at), kind->bytes);
@@ -79,9 +95,11 @@ static int is_near(const struct pcoll_engine *e, int rank, int peer)
 
 /* ---- within the rank and the node: the processor does all the work ---- */
 
-/* The time that the processor takes to move the bytes. */
+/* The time that the processor takes to move or reduce the bytes. */
 static double moving(const struct pcoll_machine *node, const struct pcoll_kind *kind)
 {
+    if (kind->op == PCOLL_OP_REDUCE)
+        return (double)((kind->peer_add - 1) * kind->bytes) * node->reduce;
     if (!is_data(kind))
         return 0;
     if (touches_user(kind))

@@ -21,8 +21,27 @@ enum pcoll_result pcoll_job_plan(const struct pcoll_job *job, int rank, struct p
     return result;
 }
 
+/* Add the operands of the plan; entries of the plan name them from `first` on. */
+static int add_operands(struct pcoll_program *program, const struct pcoll_plan *plan,
+                        uint64_t *first_p)
+{
+    const size_t n = (size_t)plan->noperands, all = (size_t)program->noperands + n;
+    struct pcoll_place *wider;
+
+    *first_p = program->noperands;
+    if (n == 0)
+        return 1;
+    wider = realloc(program->operands, all * sizeof(*wider));
+    if (wider == NULL)
+        return 0;
+    program->operands = wider;
+    memcpy(wider + program->noperands, plan->operands, n * sizeof(*wider));
+    program->noperands = all;
+    return 1;
+}
+
 static uint32_t intern_kind(struct pcoll_program *program, const struct pcoll_entry *entry,
-                            unsigned keep)
+                            unsigned keep, uint64_t first_operand)
 {
     const int places = (keep & PCOLL_KEEP_PLACES) != 0;
     struct pcoll_kind kind = {
@@ -40,6 +59,10 @@ static uint32_t intern_kind(struct pcoll_program *program, const struct pcoll_en
         .buffers = (uint8_t)(entry->local.buffer + 16 * entry->remote.buffer),
     };
 
+    if (entry->op == PCOLL_OP_REDUCE) {
+        kind.peer_add = (uint64_t)entry->noperands;
+        kind.remote_at = places ? first_operand + (uint64_t)entry->first_operand : 0;
+    }
     return keep & PCOLL_KEEP_APART ? pcoll_intern_add(&program->kinds, &kind, KIND_WORDS)
                                    : pcoll_intern_row(&program->kinds, &kind, KIND_WORDS);
 }
@@ -122,14 +145,16 @@ static int add_plan(struct pcoll_program *program, const struct pcoll_plan *plan
     struct pcoll_program_rank *rank = &program->ranks[plan->rank];
     const struct pcoll_phase *last = &plan->phases[kept - 1];
     const int nsteps = plan->nentries > 0 ? last->first + last->count : 0;
+    uint64_t operands = 0;
 
     rank->first_step = program->nsteps;
     rank->first_counter = program->ncounters;
     rank->shape = intern_shape(program, plan, kept);
-    if (rank->shape == PCOLL_INTERN_FAILED || !make_room(program, (uint64_t)nsteps, room))
+    if (rank->shape == PCOLL_INTERN_FAILED || !make_room(program, (uint64_t)nsteps, room) ||
+        (keep & PCOLL_KEEP_PLACES && !add_operands(program, plan, &operands)))
         return 0;
     for (int i = 0; i < nsteps; i++) {
-        uint32_t kind = intern_kind(program, &plan->entries[i], keep);
+        uint32_t kind = intern_kind(program, &plan->entries[i], keep, operands);
 
         if (kind == PCOLL_INTERN_FAILED)
             return 0;
@@ -185,5 +210,6 @@ void pcoll_program_destroy(struct pcoll_program *program)
     pcoll_intern_fini(&program->shapes);
     free(program->ranks);
     free(program->steps);
+    free(program->operands);
     memset(program, 0, sizeof(*program));
 }

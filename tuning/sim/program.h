@@ -13,8 +13,11 @@
 #include "tuning/sim/intern.h"
 
 struct pcoll_kind {
-    uint64_t threshold, done_add, peer_add, bytes;
-    uint64_t local_at, remote_at; /* offsets; 0 unless places are kept */
+    uint64_t threshold, done_add;
+    uint64_t peer_add; /* of a REDUCE, which signals no peer: the number of its operands */
+    uint64_t bytes;
+    uint64_t local_at, remote_at; /* offsets; 0 unless places are kept. remote_at of a REDUCE: its
+                                   * first operand in the program */
     int32_t trigger, done, peer_counter;
     uint16_t rail;
     uint8_t op;
@@ -42,8 +45,10 @@ struct pcoll_program {
         uint32_t shape;
     } * ranks;
     struct pcoll_sim_step *steps;
-    uint64_t nsteps, ncounters; /* of all ranks */
-    struct pcoll_account most;  /* maximum of each number over the ranks */
+    uint64_t nsteps, ncounters;   /* of all ranks */
+    struct pcoll_place *operands; /* of all REDUCEs, if places are kept */
+    uint64_t noperands;
+    struct pcoll_account most; /* maximum of each number over the ranks */
 };
 
 /* What is stored about entries. */

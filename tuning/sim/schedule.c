@@ -123,6 +123,14 @@ static int signals_later(const struct pcoll_entry *entry)
            (entry->op == PCOLL_OP_GET || entry->op == PCOLL_OP_COPY);
 }
 
+/* The bytes that a COPY copies; a REDUCE takes about as long as the copies of all operands but
+ * one. */
+static uint64_t work_of(const struct pcoll_entry *entry)
+{
+    return entry->op == PCOLL_OP_REDUCE ? (uint64_t)(entry->noperands - 1) * entry->bytes
+                                        : entry->bytes;
+}
+
 /* Each of these operations needs the preceding one. */
 static void add_own(struct builder *b, int i)
 {
@@ -135,7 +143,7 @@ static void add_own(struct builder *b, int i)
         return;
     last = add_op(b, is_local ? (struct pcoll_schedule_op){.type = PCOLL_SCHEDULE_CALC,
                                                            .peer = PCOLL_NONE,
-                                                           .bytes = entry->bytes}
+                                                           .bytes = work_of(entry)}
                               : first);
     b->first_op[i] = last;
     if (entry->op == PCOLL_OP_GET)

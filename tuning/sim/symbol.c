@@ -5,10 +5,12 @@
 #include <string.h>
 
 /* Bytes [at, at + bytes) hold the bytes from `from` on of the message of `instance`; the message is
- * all ranks' SEND in a row, see message_at. */
+ * all ranks' SEND in a row, see message_at. After a reduction these are the bytes of the first of
+ * 1 + `more` ranks. */
 struct extent {
     uint64_t at, bytes, from;
     int64_t instance;
+    uint64_t more;
 };
 
 /* Sorted by `at`, without overlaps. */
@@ -112,7 +114,8 @@ static uint32_t extents_clear(struct extents *extents, uint64_t at, uint64_t end
 
 static int continues(const struct extent *a, const struct extent *b)
 {
-    return a->at + a->bytes == b->at && a->from + a->bytes == b->from && a->instance == b->instance;
+    return a->at + a->bytes == b->at && a->from + a->bytes == b->from &&
+           a->instance == b->instance && a->more == b->more;
 }
 
 /* Merge list[i] with its successor if they are contiguous. */
@@ -278,7 +281,7 @@ static int read_send(const struct pcoll_symbols *symbols, int rank, uint64_t at,
 {
     const uint64_t from = message_at(&symbols->signature, rank, at);
 
-    return extents_put(to, (struct extent){0, bytes, from, symbols->instance[rank]});
+    return extents_put(to, (struct extent){0, bytes, from, symbols->instance[rank], 0});
 }
 
 uint32_t pcoll_symbols_read(struct pcoll_symbols *symbols, int rank, struct pcoll_place place,
@@ -300,6 +303,52 @@ uint32_t pcoll_symbols_read(struct pcoll_symbols *symbols, int rank, struct pcol
     else
         got = extents_get(&symbols->buffers[rank][place.buffer], place.offset, bytes, to);
     symbols->failed |= !got;
+    return load;
+}
+
+/* The distance in the message of the vectors that are reduced. */
+static uint64_t step_of(const struct pcoll_symbols *symbols)
+{
+    return message_at(&symbols->signature, 1, 0);
+}
+
+/* What two operands give where they overlap; 0: nothing. */
+static int reduce_extents(const struct pcoll_symbols *symbols, struct extent left,
+                          struct extent right, struct extent *to)
+{
+    const uint64_t step = step_of(symbols), all = step * (uint64_t)symbols->signature.nranks;
+    const uint64_t at = left.at > right.at ? left.at : right.at;
+    const uint64_t left_end = left.at + left.bytes, right_end = right.at + right.bytes;
+    uint64_t next;
+
+    if (at >= left_end || at >= right_end || left.instance != right.instance)
+        return 0;
+    drop_front(&left, at - left.at);
+    drop_front(&right, at - right.at);
+    left.bytes = left_end < right_end ? left.bytes : right.bytes;
+    next = left.from + (left.more + 1) * step;
+    if (symbols->signature.commutes && right.from + (right.more + 1) * step == left.from)
+        left.from = right.from; /* in the other order */
+    else if (next != right.from && !(symbols->signature.commutes && next == right.from + all))
+        return 0;
+    left.more += right.more + 1;
+    *to = left;
+    return 1;
+}
+
+uint32_t pcoll_symbols_reduce(struct pcoll_symbols *symbols, uint32_t left, uint32_t right)
+{
+    const uint32_t load = load_create(symbols);
+    const struct extents *a = &symbols->loads[left].data, *b = &symbols->loads[right].data;
+    struct extent one;
+
+    for (uint32_t i = 0; load != 0 && i < a->count; i++)
+        for (uint32_t k = 0; k < b->count; k++)
+            if (reduce_extents(symbols, a->list[i], b->list[k], &one))
+                symbols->failed |= !extents_put(&symbols->loads[load].data, one);
+    symbols->failed |= load == 0;
+    load_destroy(symbols, left);
+    load_destroy(symbols, right);
     return load;
 }
 
@@ -333,10 +382,33 @@ static int holds(const struct extents *extents, struct extent whole)
 
     return i < extents->count && one->at <= whole.at &&
            one->at + one->bytes >= whole.at + whole.bytes &&
-           one->from - one->at == whole.from - whole.at && one->instance == whole.instance;
+           one->from - one->at == whole.from - whole.at && one->instance == whole.instance &&
+           one->more == whole.more;
 }
 
-/* Blocks that are the whole SEND of their ranks are adjacent in the message, too. */
+/* The fold of all ranks begins with the first one, or, if the operator commutes, with any. */
+static int holds_fold(const struct pcoll_symbols *symbols, const struct extents *recv,
+                      const struct pcoll_piece *piece, int instance)
+{
+    uint64_t at = 0;
+
+    for (uint32_t i = extents_find(recv, piece->first); i < recv->count && at < piece->bytes; i++) {
+        struct extent one = recv->list[i];
+        const uint64_t from = message_at(&symbols->signature, piece->rank, piece->from + at);
+
+        if (one.at < piece->first)
+            drop_front(&one, piece->first - one.at);
+        if (one.at != piece->first + at || one.instance != instance ||
+            one.more != (uint64_t)piece->nranks - 1 ||
+            (symbols->signature.commutes ? (one.from - from) % step_of(symbols) != 0
+                                         : one.from != from))
+            return 0;
+        at += one.bytes;
+    }
+    return at >= piece->bytes;
+}
+
+/* Blocks that are the whole SEND are adjacent in the message, too. */
 static int holds_piece(const struct pcoll_symbols *symbols, int rank, int instance,
                        const struct pcoll_piece *piece)
 {
@@ -345,10 +417,10 @@ static int holds_piece(const struct pcoll_symbols *symbols, int rank, int instan
     const uint64_t step = message_at(signature, piece->rank + piece->nranks - 1, piece->from) -
                           message_at(signature, piece->rank, piece->from);
     const int is_whole = step == (uint64_t)(piece->nranks - 1) * piece->bytes;
-    struct extent block = {piece->first, piece->bytes, 0, instance};
+    struct extent block = {piece->first, piece->bytes, 0, instance, 0};
 
-    if (piece->is_fold && piece->nranks > 1)
-        return 0;
+    if (piece->is_fold)
+        return holds_fold(symbols, recv, piece, instance);
     for (int k = 0; k < piece->nranks; k++) {
         block.from = message_at(signature, piece->rank + k, piece->from);
         if (is_whole)

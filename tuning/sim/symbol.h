@@ -4,8 +4,10 @@
  * A buffer is a list of extents. Each extent says: these bytes of the message of that instance lie
  * here. The message is what all ranks send, in a row. In a correct run of a broadcast or an
  * allgather the extents of RECV therefore merge into one, and a rank needs only a few of them for a
- * message of any length. If the collective only synchronizes, every signal carries the ranks whose
- * start its sender knows of, as ranges of ranks; a rank that completes must know of all. This
+ * message of any length. What a REDUCE gives is known by the ranks that it reduces, which must be
+ * consecutive and in order (if the operator commutes: adjacent on a circle); operands that do not
+ * fit together give nothing. If the collective only synchronizes, every signal carries the ranks
+ * whose start its sender knows of, as ranges of ranks; a rank that completes must know of all. This
  * proves one run, not all runs: proof/check.h does that for small jobs.
  */
 #ifndef PCOLL_SIM_SYMBOL_H
@@ -26,6 +28,9 @@ void pcoll_symbols_start(struct pcoll_symbols *symbols, int rank, int instance);
  * this is what the rank knows, at any place. */
 uint32_t pcoll_symbols_read(struct pcoll_symbols *symbols, int rank, struct pcoll_place place,
                             uint64_t bytes);
+
+/* The load of left * right. Destroys both; 0: out of memory. */
+uint32_t pcoll_symbols_reduce(struct pcoll_symbols *symbols, uint32_t left, uint32_t right);
 
 /* Put the load there, or learn from it. Destroys the load. */
 void pcoll_symbols_write(struct pcoll_symbols *symbols, int rank, struct pcoll_place place,

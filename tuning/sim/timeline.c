@@ -38,7 +38,7 @@ void pcoll_timeline_name(const struct pcoll_trace *trace, const struct pcoll_fir
     char *end = name + PCOLL_TIMELINE_NAME;
 
     name += snprintf(name, PCOLL_TIMELINE_NAME, "%s", pcoll_op_name(op));
-    if (op == PCOLL_OP_PUT || op == PCOLL_OP_GET || op == PCOLL_OP_COPY)
+    if (op != PCOLL_OP_ADD && op != PCOLL_OP_WAIT)
         name += snprintf(name, (size_t)(end - name), " %" PRIu64 " B", kind->bytes);
     if (peer != PCOLL_NONE && op != PCOLL_OP_COPY)
         snprintf(name, (size_t)(end - name), " %s %d", op == PCOLL_OP_GET ? "from" : "to", peer);

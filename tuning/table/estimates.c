@@ -56,6 +56,9 @@ struct pcoll_machine pcoll_estimates_machine(const struct pcoll_estimates *estim
 
     for (int i = 0; i < PCOLL_NUM_REQUIRED; i++)
         *pcoll_machine_parameter(&machine, (enum pcoll_parameter)i) = estimates->value[i];
+    machine.reduce = estimates->given & pcoll_parameter_bit(PCOLL_PARAMETER_REDUCE)
+                         ? estimates->value[PCOLL_PARAMETER_REDUCE]
+                         : machine.copy;
     return machine;
 }
 

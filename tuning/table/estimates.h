@@ -78,7 +78,8 @@ void pcoll_estimates_set(struct pcoll_estimates *estimates, enum pcoll_parameter
 /* Copy from `from` what is not given. */
 void pcoll_estimates_inherit(struct pcoll_estimates *estimates, const struct pcoll_estimates *from);
 
-/* The parameters that cost functions use; those that are not given are 0. */
+/* The parameters that cost functions use. Required ones that are not given are 0; a reduction takes
+ * the time of a copy unless it is given. */
 struct pcoll_machine pcoll_estimates_machine(const struct pcoll_estimates *estimates);
 
 /* The level with that name, or -1. */

@@ -10,7 +10,7 @@
 
 static const char *const colors[PCOLL_NUM_OPS] = {
     [PCOLL_OP_ADD] = "#b9e4d3",  [PCOLL_OP_PUT] = "#b5d5f0",  [PCOLL_OP_GET] = "#ffd9a0",
-    [PCOLL_OP_COPY] = "#ecc6de", [PCOLL_OP_WAIT] = "#e4e4e4",
+    [PCOLL_OP_COPY] = "#ecc6de", [PCOLL_OP_WAIT] = "#e4e4e4", [PCOLL_OP_REDUCE] = "#efe6a8",
 };
 
 static void print_move(const struct pcoll_entry *entry, FILE *out)
@@ -28,13 +28,26 @@ static void print_move(const struct pcoll_entry *entry, FILE *out)
     fprintf(out, "%s+%" PRIu64, pcoll_buffer_name(to.buffer), to.offset);
 }
 
+static void print_reduce(const struct pcoll_plan *plan, const struct pcoll_entry *entry, FILE *out)
+{
+    const struct pcoll_place *operands = plan->operands + entry->first_operand;
+
+    fprintf(out, " %" PRIu64 " B of\\n", entry->bytes);
+    for (int i = 0; i < entry->noperands; i++)
+        fprintf(out, "%s%s+%" PRIu64, i ? ", " : "", pcoll_buffer_name(operands[i].buffer),
+                operands[i].offset);
+    fprintf(out, "\\nto %s+%" PRIu64, pcoll_buffer_name(entry->local.buffer), entry->local.offset);
+}
+
 static void print_entry(const struct pcoll_plan *plan, int index, FILE *out)
 {
     const struct pcoll_entry *entry = &plan->entries[index];
 
     fprintf(out, "      r%de%d [fillcolor=\"%s\", label=\"%s", plan->rank, index, colors[entry->op],
             pcoll_op_name(entry->op));
-    if (entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET || entry->op == PCOLL_OP_COPY)
+    if (entry->op == PCOLL_OP_REDUCE)
+        print_reduce(plan, entry, out);
+    else if (pcoll_entry_has_data(entry))
         print_move(entry, out);
     if (entry->trigger == PCOLL_NONE)
         fputs("\\nat start\", penwidth=2.5];\n", out);

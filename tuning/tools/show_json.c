@@ -18,10 +18,21 @@ static void print_place(const char *name, struct pcoll_place place, FILE *out)
             place.offset);
 }
 
-static void print_entry(const struct pcoll_entry *entry, FILE *out)
+static void print_operands(const struct pcoll_plan *plan, const struct pcoll_entry *entry,
+                           FILE *out)
 {
-    const int moves =
-        entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET || entry->op == PCOLL_OP_COPY;
+    const struct pcoll_place *operands = plan->operands + entry->first_operand;
+
+    fputs(", \"operands\": [", out);
+    for (int i = 0; i < entry->noperands; i++)
+        fprintf(out, "%s[\"%s\", %" PRIu64 "]", i ? ", " : "",
+                pcoll_buffer_name(operands[i].buffer), operands[i].offset);
+    fputc(']', out);
+}
+
+static void print_entry(const struct pcoll_plan *plan, const struct pcoll_entry *entry, FILE *out)
+{
+    const int reduces = entry->op == PCOLL_OP_REDUCE;
 
     fprintf(out, "{\"op\": \"%s\"", pcoll_op_name(entry->op));
     if (entry->trigger != PCOLL_NONE)
@@ -29,10 +40,13 @@ static void print_entry(const struct pcoll_entry *entry, FILE *out)
                 entry->threshold);
     if (entry->peer != PCOLL_NONE)
         fprintf(out, ", \"peer\": %d, \"rail\": %d", entry->peer, entry->rail);
-    if (moves || entry->bytes > 0) {
+    if (pcoll_entry_has_data(entry) || entry->bytes > 0) {
         fprintf(out, ", \"bytes\": %" PRIu64, entry->bytes);
         print_place("local", entry->local, out);
-        print_place("remote", entry->remote, out);
+        if (reduces)
+            print_operands(plan, entry, out);
+        else
+            print_place("remote", entry->remote, out);
     }
     print_counter("done", entry->done, "done_add", entry->done_add, out);
     print_counter("peer_counter", entry->peer_counter, "peer_add", entry->peer_add, out);
@@ -48,7 +62,7 @@ static void print_phases(const struct pcoll_plan *plan, FILE *out)
         fputs(p ? ",\n      [" : "\n      [", out);
         for (int i = 0; i < phase->count; i++) {
             fputs(i ? ",\n       " : "", out);
-            print_entry(&plan->entries[phase->first + i], out);
+            print_entry(plan, &plan->entries[phase->first + i], out);
         }
         fputc(']', out);
     }

@@ -1,0 +1,146 @@
+/* Operators of reductions: kernels for the predefined ones on types that have one, MPICH's own
+ * function for everything else. */
+
+#include "pcoll.h"
+
+#include "offload/reduce/kernels.h"
+
+/* What media call; `base` comes first. */
+struct MPIDI_PCOLL_operator {
+    struct pcoll_operator base;
+    MPI_Op op;         /* referenced */
+    MPI_Datatype type; /* referenced */
+};
+
+/* The element that a predefined type consists of. */
+static int element_of(MPI_Datatype type, enum pcoll_element *element_p)
+{
+#define SIGNED(c_type)                                                                             \
+    (sizeof(c_type) == 1   ? PCOLL_ELEMENT_INT8                                                    \
+     : sizeof(c_type) == 2 ? PCOLL_ELEMENT_INT16                                                   \
+     : sizeof(c_type) == 4 ? PCOLL_ELEMENT_INT32                                                   \
+                           : PCOLL_ELEMENT_INT64)
+#define UNSIGNED(c_type)                                                                           \
+    (sizeof(c_type) == 1   ? PCOLL_ELEMENT_UINT8                                                   \
+     : sizeof(c_type) == 2 ? PCOLL_ELEMENT_UINT16                                                  \
+     : sizeof(c_type) == 4 ? PCOLL_ELEMENT_UINT32                                                  \
+                           : PCOLL_ELEMENT_UINT64)
+    const struct {
+        MPI_Datatype type;
+        enum pcoll_element element;
+    } types[] = {
+        {MPI_DOUBLE, PCOLL_ELEMENT_DOUBLE},
+        {MPI_FLOAT, PCOLL_ELEMENT_FLOAT},
+        {MPI_INT, SIGNED(int)},
+        {MPI_LONG, SIGNED(long)},
+        {MPI_LONG_LONG, SIGNED(long long)},
+        {MPI_SHORT, SIGNED(short)},
+        {MPI_SIGNED_CHAR, SIGNED(signed char)},
+        {MPI_UNSIGNED, UNSIGNED(unsigned)},
+        {MPI_UNSIGNED_LONG, UNSIGNED(unsigned long)},
+        {MPI_UNSIGNED_LONG_LONG, UNSIGNED(unsigned long long)},
+        {MPI_UNSIGNED_SHORT, UNSIGNED(unsigned short)},
+        {MPI_UNSIGNED_CHAR, UNSIGNED(unsigned char)},
+        {MPI_INT8_T, PCOLL_ELEMENT_INT8},
+        {MPI_INT16_T, PCOLL_ELEMENT_INT16},
+        {MPI_INT32_T, PCOLL_ELEMENT_INT32},
+        {MPI_INT64_T, PCOLL_ELEMENT_INT64},
+        {MPI_UINT8_T, PCOLL_ELEMENT_UINT8},
+        {MPI_UINT16_T, PCOLL_ELEMENT_UINT16},
+        {MPI_UINT32_T, PCOLL_ELEMENT_UINT32},
+        {MPI_UINT64_T, PCOLL_ELEMENT_UINT64},
+        {MPI_AINT, SIGNED(MPI_Aint)},
+        {MPI_OFFSET, SIGNED(MPI_Offset)},
+        {MPI_COUNT, SIGNED(MPI_Count)},
+    };
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (types[i].type == type) {
+            *element_p = types[i].element;
+            return 1;
+        }
+    return 0;
+}
+
+static pcoll_kernel *kernel_of(MPI_Op op, MPI_Datatype type)
+{
+    enum pcoll_element element;
+
+#define TRY(NAME)                                                                                  \
+    if (op == MPI_##NAME)                                                                          \
+        return pcoll_kernel_of(PCOLL_OPERATOR_##NAME, element);
+
+    if (!HANDLE_IS_BUILTIN(op) || !element_of(type, &element))
+        return NULL;
+    PCOLL_OPERATORS(TRY)
+#undef TRY
+    return NULL;
+}
+
+/* A user's function runs without MPICH's global lock: see `busy` in run.c. */
+static enum pcoll_result apply(const struct pcoll_operator *self, const void *left, void *right,
+                               size_t n)
+{
+    const struct MPIDI_PCOLL_operator *op = (const struct MPIDI_PCOLL_operator *)(const void *)self;
+    const int mpi_errno = MPIR_Reduce_local(left, right, (MPI_Aint)n, op->type, op->op);
+
+    return mpi_errno == MPI_SUCCESS ? PCOLL_OK : PCOLL_ERR_SYSTEM;
+}
+
+/* Elements that lie side by side, without gaps: the vector can be cut between any two of them, and
+ * the bytes of a packed vector are those of the user's. */
+static bool is_dense(MPI_Datatype type)
+{
+    MPI_Aint bytes, true_lb, extent, lb = 0;
+    int contiguous;
+
+    MPIDI_Datatype_check_contig_size_lb(type, 1, contiguous, bytes, true_lb);
+    MPIR_Datatype_get_extent_macro(type, extent);
+    if (!HANDLE_IS_BUILTIN(type)) {
+        MPIR_Datatype *pointer;
+
+        MPIR_Datatype_get_ptr(type, pointer);
+        lb = pointer->lb;
+    }
+    return contiguous && extent == bytes && true_lb == 0 && lb == 0;
+}
+
+const char *MPIDI_PCOLL_operator_create(MPI_Op op, MPI_Datatype type,
+                                        struct MPIDI_PCOLL_operator **op_p)
+{
+    struct MPIDI_PCOLL_operator *own;
+    MPI_Aint size;
+
+    *op_p = NULL;
+    if (!is_dense(type))
+        return "the elements of its type have gaps or overlap";
+    own = MPL_malloc(sizeof(*own), MPL_MEM_COLL);
+    if (!own)
+        return "no memory";
+    MPIR_Datatype_get_size_macro(type, size);
+    own->base = (struct pcoll_operator){
+        .unit = size > 0 ? (uint64_t)size : 1,
+        .kernel = kernel_of(op, type),
+        .apply = apply,
+    };
+    own->op = op;
+    own->type = type;
+    MPIR_Op_add_ref_if_not_builtin(op);
+    MPIR_Datatype_add_ref_if_not_builtin(type);
+    *op_p = own;
+    return NULL;
+}
+
+void MPIDI_PCOLL_operator_destroy(struct MPIDI_PCOLL_operator *op)
+{
+    if (!op)
+        return;
+    MPIR_Op_release_if_not_builtin(op->op);
+    MPIR_Datatype_release_if_not_builtin(op->type);
+    MPL_free(op);
+}
+
+const struct pcoll_operator *MPIDI_PCOLL_operator_base(const struct MPIDI_PCOLL_operator *op)
+{
+    return op ? &op->base : NULL;
+}

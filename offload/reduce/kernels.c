@@ -1,0 +1,100 @@
+/*
+ * The loops, compiled for several generations of processors where the compiler can choose among
+ * them when the program starts. None of them may contract or reorder arithmetic: no -ffast-math,
+ * and no expression that multiplies and adds.
+ */
+#include "offload/reduce/kernels.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#define INDEPENDENT _Pragma("GCC ivdep") /* a target is an operand or lies apart from it */
+#elif defined(__clang__)
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT
+#endif
+
+/* Sanitizers are not ready yet when the loader chooses a clone. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__) &&       \
+    defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define FOR_ALL_PROCESSORS __attribute__((target_clones("default", "avx2", "avx512f")))
+#else
+#define FOR_ALL_PROCESSORS
+#endif
+
+/* Integers are computed without signs, as signed overflow is undefined, except where the sign
+ * matters. C converts both operands to a common type, and the result back. */
+#define LOOP(function, type, expression)                                                           \
+    FOR_ALL_PROCESSORS static void function(void *to, const void *left, const void *right,         \
+                                            size_t n)                                              \
+    {                                                                                              \
+        const type *in = left, *inout = right;                                                     \
+        type *out = to;                                                                            \
+                                                                                                   \
+        INDEPENDENT                                                                                \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            const type a = inout[i], b = in[i];                                                    \
+                                                                                                   \
+            out[i] = (type)(expression);                                                           \
+        }                                                                                          \
+    }
+
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+#define MIN(a, b) ((a) < (b) ? (a) : (b))
+#define LOGICAL(name, type)                                                                        \
+    LOOP(name##_max, type, MAX(a, b))                                                              \
+    LOOP(name##_min, type, MIN(a, b))                                                              \
+    LOOP(name##_land, type, a &&b)                                                                 \
+    LOOP(name##_lor, type, a || b)                                                                 \
+    LOOP(name##_lxor, type, !a != !b)
+
+/* Sums, products and bits of an integer of one size, whatever its sign. */
+#define BITS(name, type, wide)                                                                     \
+    LOOP(name##_sum, type, (wide)a + (wide)b)                                                      \
+    LOOP(name##_prod, type, (wide)a *(wide)b)                                                      \
+    LOOP(name##_band, type, a &b)                                                                  \
+    LOOP(name##_bor, type, a | b)                                                                  \
+    LOOP(name##_bxor, type, a ^ b)
+
+#define REAL(NAME, name, type)                                                                     \
+    LOOP(name##_sum, type, a + b)                                                                  \
+    LOOP(name##_prod, type, a *b)                                                                  \
+    LOGICAL(name, type)
+
+#define UNSIGNED(bits, wide)                                                                       \
+    BITS(uint##bits, uint##bits##_t, wide)                                                         \
+    LOGICAL(uint##bits, uint##bits##_t)                                                            \
+    LOGICAL(int##bits, int##bits##_t)
+UNSIGNED(8, uint32_t)
+UNSIGNED(16, uint32_t)
+UNSIGNED(32, uint32_t)
+UNSIGNED(64, uint64_t)
+PCOLL_ELEMENTS_OF_REALS(REAL)
+
+#define ROW_OF_LOGICAL(name)                                                                       \
+    [PCOLL_OPERATOR_MAX] = name##_max, [PCOLL_OPERATOR_MIN] = name##_min,                          \
+    [PCOLL_OPERATOR_LAND] = name##_land, [PCOLL_OPERATOR_LOR] = name##_lor,                        \
+    [PCOLL_OPERATOR_LXOR] = name##_lxor
+#define ROW_OF_SUMS(name) [PCOLL_OPERATOR_SUM] = name##_sum, [PCOLL_OPERATOR_PROD] = name##_prod
+#define ROW_OF_BITS(name)                                                                          \
+    [PCOLL_OPERATOR_BAND] = name##_band, [PCOLL_OPERATOR_BOR] = name##_bor,                        \
+    [PCOLL_OPERATOR_BXOR] = name##_bxor
+#define ROWS_OF_INTEGERS(bits)                                                                     \
+    [PCOLL_ELEMENT_INT##                                                                           \
+        bits] = {ROW_OF_LOGICAL(int##bits), ROW_OF_SUMS(uint##bits), ROW_OF_BITS(uint##bits)},     \
+      [PCOLL_ELEMENT_UINT##                                                                        \
+          bits] = {ROW_OF_LOGICAL(uint##bits), ROW_OF_SUMS(uint##bits), ROW_OF_BITS(uint##bits)}
+
+static pcoll_kernel *const kernels[PCOLL_NUM_ELEMENTS][PCOLL_NUM_OPERATORS] = {
+    ROWS_OF_INTEGERS(8),
+    ROWS_OF_INTEGERS(16),
+    ROWS_OF_INTEGERS(32),
+    ROWS_OF_INTEGERS(64),
+    [PCOLL_ELEMENT_FLOAT] = {ROW_OF_LOGICAL(float), ROW_OF_SUMS(float)},
+    [PCOLL_ELEMENT_DOUBLE] = {ROW_OF_LOGICAL(double), ROW_OF_SUMS(double)},
+};
+
+pcoll_kernel *pcoll_kernel_of(enum pcoll_operator_name op, enum pcoll_element element)
+{
+    return kernels[element][op];
+}

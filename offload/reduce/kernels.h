@@ -1,0 +1,57 @@
+/*
+ * Kernels for the predefined operators on the arithmetic types of C.
+ *
+ * They give the same bits as the loops of MPICH 4.0.2 (src/mpi/coll/op/op*.c), which call the right
+ * operand a and the left one b: a + b, a * b, a > b ? a : b, and so on. What has no kernel here
+ * (bits of reals, pairs, complex numbers, types of other sizes) goes through MPICH's own functions.
+ */
+#ifndef PCOLL_KERNELS_H
+#define PCOLL_KERNELS_H
+
+#include "offload/reduce/operator.h"
+
+/* Each as OPERATOR(NAME). */
+#define PCOLL_OPERATORS(OPERATOR)                                                                  \
+    OPERATOR(SUM)                                                                                  \
+    OPERATOR(PROD)                                                                                 \
+    OPERATOR(MAX)                                                                                  \
+    OPERATOR(MIN)                                                                                  \
+    OPERATOR(LAND)                                                                                 \
+    OPERATOR(LOR)                                                                                  \
+    OPERATOR(LXOR)                                                                                 \
+    OPERATOR(BAND)                                                                                 \
+    OPERATOR(BOR)                                                                                  \
+    OPERATOR(BXOR)
+
+/* Each as ELEMENT(NAME, name, type). Integers wrap around. */
+#define PCOLL_ELEMENTS_OF_INTEGERS(ELEMENT)                                                        \
+    ELEMENT(INT8, int8, int8_t)                                                                    \
+    ELEMENT(INT16, int16, int16_t)                                                                 \
+    ELEMENT(INT32, int32, int32_t)                                                                 \
+    ELEMENT(INT64, int64, int64_t)                                                                 \
+    ELEMENT(UINT8, uint8, uint8_t)                                                                 \
+    ELEMENT(UINT16, uint16, uint16_t)                                                              \
+    ELEMENT(UINT32, uint32, uint32_t)                                                              \
+    ELEMENT(UINT64, uint64, uint64_t)
+#define PCOLL_ELEMENTS_OF_REALS(ELEMENT)                                                           \
+    ELEMENT(FLOAT, float, float)                                                                   \
+    ELEMENT(DOUBLE, double, double)
+
+enum pcoll_operator_name {
+#define VALUE(NAME) PCOLL_OPERATOR_##NAME,
+    PCOLL_OPERATORS(VALUE)
+#undef VALUE
+        PCOLL_NUM_OPERATORS
+};
+
+enum pcoll_element {
+#define VALUE(NAME, name, type) PCOLL_ELEMENT_##NAME,
+    PCOLL_ELEMENTS_OF_INTEGERS(VALUE) PCOLL_ELEMENTS_OF_REALS(VALUE)
+#undef VALUE
+        PCOLL_NUM_ELEMENTS
+};
+
+/* NULL: there is none. Its units are elements. */
+pcoll_kernel *pcoll_kernel_of(enum pcoll_operator_name op, enum pcoll_element element);
+
+#endif /* PCOLL_KERNELS_H */

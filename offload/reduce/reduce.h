@@ -1,0 +1,45 @@
+/*
+ * The reductions of a bound plan: its REDUCE entries with addresses, and how they run.
+ */
+#ifndef PCOLL_REDUCE_H
+#define PCOLL_REDUCE_H
+
+#include "offload/reduce/operator.h"
+
+/* A REDUCE entry with all addresses resolved. */
+struct pcoll_reduction {
+    const struct pcoll_operator *op;
+    unsigned char *to;
+    size_t bytes;                   /* of each operand */
+    const unsigned char **operands; /* [n] */
+    int n;
+    unsigned char *scratch; /* NULL: not needed; otherwise a block */
+};
+
+/* All of a plan. */
+struct pcoll_reductions {
+    struct pcoll_reduction *list;
+    const unsigned char **operands;
+    unsigned char *scratch;
+    int count;
+};
+
+/* Room for the reductions of the plan with that operator, which may be NULL if the plan has none
+ * (PCOLL_ERR_INVALID otherwise). Fini also releases what a failed init left, and accepts zeros. */
+enum pcoll_result pcoll_reductions_init(struct pcoll_reductions *reductions,
+                                        const struct pcoll_plan *plan,
+                                        const struct pcoll_operator *op) PCOLL_MUST_CHECK;
+void pcoll_reductions_fini(struct pcoll_reductions *reductions);
+
+/* The reduction of an entry of that plan; each entry is added at most once. address_of gives the
+ * address of a place in this rank's memory. */
+struct pcoll_reduction *
+pcoll_reductions_add(struct pcoll_reductions *reductions, const struct pcoll_plan *plan,
+                     const struct pcoll_entry *entry, const struct pcoll_operator *op,
+                     char *(*address_of)(const void *context, struct pcoll_place place),
+                     const void *context);
+
+/* Run it. Anything except PCOLL_OK comes from the operator. */
+enum pcoll_result pcoll_reduce(const struct pcoll_reduction *reduction) PCOLL_MUST_CHECK;
+
+#endif /* PCOLL_REDUCE_H */

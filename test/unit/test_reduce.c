@@ -1,0 +1,248 @@
+/*
+ * Reductions: every kernel against the loops of MPICH, and folds of several operands in every
+ * position of the target, with a kernel and with a function that works in place.
+ */
+#include "offload/reduce/kernels.h"
+#include "offload/reduce/reduce.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/unit/tap.h"
+
+enum { LENGTH = 200, MARGIN = 3 };
+
+/* ---- kernels ---- */
+
+/* Values that show differences: small and large ones, equal ones, and for reals zeros of both
+ * signs, infinities and numbers that are none. */
+static double real(unsigned i)
+{
+    static const double special[] = {0.0, -0.0, INFINITY, -INFINITY, 1e300, -1e-300, 1.5, 3.0};
+
+    return i % 3 == 0 ? special[i / 3 % 8] : (double)(int)(i * 2654435761u) / 7.0;
+}
+
+/* As MPICH computes it: the right operand is called a, the left one b. */
+#define OUGHT_LOGICAL(type)                                                                        \
+    case PCOLL_OPERATOR_MAX:                                                                       \
+        return (type)(a > b ? a : b);                                                              \
+    case PCOLL_OPERATOR_MIN:                                                                       \
+        return (type)(a < b ? a : b);                                                              \
+    case PCOLL_OPERATOR_LAND:                                                                      \
+        return (type)(a && b);                                                                     \
+    case PCOLL_OPERATOR_LOR:                                                                       \
+        return (type)(a || b);                                                                     \
+    case PCOLL_OPERATOR_LXOR:                                                                      \
+        return (type)((a && !b) || (!a && b));
+
+#define OUGHT_REAL(NAME, name, type)                                                               \
+    static type ought_##name(enum pcoll_operator_name op, type a, type b)                          \
+    {                                                                                              \
+        switch (op) {                                                                              \
+            case PCOLL_OPERATOR_SUM:                                                               \
+                return a + b;                                                                      \
+            case PCOLL_OPERATOR_PROD:                                                              \
+                return a * b;                                                                      \
+                OUGHT_LOGICAL(type)                                                                \
+            default:                                                                               \
+                abort();                                                                           \
+        }                                                                                          \
+    }
+
+#define OUGHT_INTEGER(NAME, name, type)                                                            \
+    static type ought_##name(enum pcoll_operator_name op, type a, type b)                          \
+    {                                                                                              \
+        switch (op) {                                                                              \
+            case PCOLL_OPERATOR_SUM:                                                               \
+                return (type)((uint64_t)a + (uint64_t)b);                                          \
+            case PCOLL_OPERATOR_PROD:                                                              \
+                return (type)((uint64_t)a * (uint64_t)b);                                          \
+            case PCOLL_OPERATOR_BAND:                                                              \
+                return (type)(a & b);                                                              \
+            case PCOLL_OPERATOR_BOR:                                                               \
+                return (type)(a | b);                                                              \
+            case PCOLL_OPERATOR_BXOR:                                                              \
+                return (type)(a ^ b);                                                              \
+                OUGHT_LOGICAL(type)                                                                \
+            default:                                                                               \
+                abort();                                                                           \
+        }                                                                                          \
+    }
+
+/* All lengths up to LENGTH, the target apart and in place of either operand; nothing else may be
+ * written. */
+#define CHECK(NAME, name, type, left_value, right_value)                                           \
+    static int wrong_##name(enum pcoll_operator_name op, pcoll_kernel *kernel)                     \
+    {                                                                                              \
+        int wrong = 0;                                                                             \
+                                                                                                   \
+        for (size_t n = 0; n <= LENGTH; n = n < 40 ? n + 1 : n + 16)                               \
+            for (int where = 0; where < 3; where++) {                                              \
+                type left[LENGTH + MARGIN], right[LENGTH + MARGIN], apart[LENGTH + MARGIN];        \
+                type ought[LENGTH + MARGIN];                                                       \
+                type *to = where == 0 ? apart : where == 1 ? left : right;                         \
+                                                                                                   \
+                for (unsigned i = 0; i < LENGTH + MARGIN; i++) {                                   \
+                    left[i] = (type)(left_value);                                                  \
+                    right[i] = (type)(right_value);                                                \
+                    apart[i] = (type)i;                                                            \
+                }                                                                                  \
+                memcpy(ought, to, sizeof(ought));                                                  \
+                for (size_t i = 0; i < n; i++)                                                     \
+                    ought[i] = ought_##name(op, right[i], left[i]);                                \
+                kernel(to, left, right, n);                                                        \
+                wrong += memcmp(to, ought, sizeof(ought)) != 0;                                    \
+            }                                                                                      \
+        return wrong;                                                                              \
+    }
+
+#define CHECK_REAL(NAME, name, type) CHECK(NAME, name, type, real(i), real(i / 2 + 5))
+#define CHECK_INTEGER(NAME, name, type)                                                            \
+    CHECK(NAME, name, type, i % 5 ? i * 2654435761u * 40503u : 0, i % 3 ? i * 2246822519u : 0)
+
+PCOLL_ELEMENTS_OF_REALS(OUGHT_REAL)
+PCOLL_ELEMENTS_OF_INTEGERS(OUGHT_INTEGER)
+PCOLL_ELEMENTS_OF_REALS(CHECK_REAL)
+PCOLL_ELEMENTS_OF_INTEGERS(CHECK_INTEGER)
+
+static void test_kernels(void)
+{
+    static int (*const checks[PCOLL_NUM_ELEMENTS])(enum pcoll_operator_name, pcoll_kernel *) = {
+#define ROW(NAME, name, type) [PCOLL_ELEMENT_##NAME] = wrong_##name,
+        PCOLL_ELEMENTS_OF_INTEGERS(ROW) PCOLL_ELEMENTS_OF_REALS(ROW)};
+    int kernels = 0, wrong = 0;
+
+    for (int element = 0; element < PCOLL_NUM_ELEMENTS; element++)
+        for (int op = 0; op < PCOLL_NUM_OPERATORS; op++) {
+            pcoll_kernel *kernel =
+                pcoll_kernel_of((enum pcoll_operator_name)op, (enum pcoll_element)element);
+
+            kernels += kernel != NULL;
+            if (kernel)
+                wrong += checks[element]((enum pcoll_operator_name)op, kernel);
+        }
+    tap_ok(kernels == 8 * 10 + 2 * 7 && wrong == 0,
+           "%d kernels give the bits of MPICH's loops (%d wrong)", kernels, wrong);
+}
+
+/* ---- folds ---- */
+
+enum { UNIT = 8, UNITS = 5000, MOST = 5, BYTES = UNIT * UNITS };
+
+/* x -> a x + b, composed: associative, but not commutative. */
+struct map {
+    uint32_t a, b;
+};
+
+static void compose(void *to, const void *left, const void *right, size_t n)
+{
+    const struct map *l = left, *r = right;
+    struct map *t = to;
+
+    for (size_t i = 0; i < n; i++)
+        t[i] = (struct map){l[i].a * r[i].a, l[i].a * r[i].b + l[i].b};
+}
+
+static int refuses;
+
+static enum pcoll_result apply(const struct pcoll_operator *self, const void *left, void *right,
+                               size_t n)
+{
+    (void)self;
+    compose(right, left, right, n);
+    return refuses ? PCOLL_ERR_SYSTEM : PCOLL_OK;
+}
+
+static struct map vectors[MOST + 1][UNITS]; /* the last one is apart from all operands */
+
+static char *address_of(const void *context, struct pcoll_place place)
+{
+    (void)context;
+    return (char *)vectors[place.offset / BYTES] + place.offset % BYTES;
+}
+
+/* Reduce the first `bytes` bytes of the first n vectors into vector `target`. */
+static enum pcoll_result reduce(const struct pcoll_operator *op, int n, int target, uint64_t bytes)
+{
+    struct pcoll_signature signature = {.coll = PCOLL_ALLREDUCE, .nranks = 1, .unit = UNIT};
+    struct pcoll_plan *plan;
+    struct pcoll_reductions all;
+    enum pcoll_result result;
+
+    if (pcoll_plan_create(&signature, 0, "test", 0, 1, &plan) != PCOLL_OK)
+        abort();
+    pcoll_plan_open(plan, 0);
+    for (int i = 0; i < n; i++)
+        pcoll_plan_operand(plan, pcoll_at(PCOLL_TEMP, (uint64_t)i * BYTES));
+    pcoll_plan_add(plan, pcoll_entry_reduce(plan, PCOLL_NONE, 0, n,
+                                            pcoll_at(PCOLL_TEMP, (uint64_t)target * BYTES), bytes));
+    if (pcoll_plan_seal(&plan) != PCOLL_OK || pcoll_reductions_init(&all, plan, op) != PCOLL_OK)
+        abort();
+    result =
+        pcoll_reduce(pcoll_reductions_add(&all, plan, &plan->entries[0], op, address_of, NULL));
+    pcoll_reductions_fini(&all);
+    pcoll_plan_destroy(plan);
+    return result;
+}
+
+/* A serial fold, and all other vectors as they were. */
+static int is_wrong(const struct pcoll_operator *op, int n, int target, size_t units)
+{
+    static struct map before[MOST + 1][UNITS];
+    struct map sum;
+
+    for (unsigned v = 0; v <= MOST; v++)
+        for (unsigned i = 0; i < UNITS; i++)
+            vectors[v][i] = (struct map){2 * (v * 7919 + i) + 1, v * 104729 + i};
+    memcpy(before, vectors, sizeof(before));
+    if (reduce(op, n, target, (uint64_t)units * UNIT) != PCOLL_OK)
+        return 1;
+    for (size_t i = 0; i < units; i++) {
+        sum = before[0][i];
+        for (int v = 1; v < n; v++)
+            compose(&sum, &sum, &before[v][i], 1);
+        before[target][i] = sum;
+    }
+    return memcmp(before, vectors, sizeof(before)) != 0;
+}
+
+static void test_folds(int with_kernel)
+{
+    const struct pcoll_operator op = {
+        .unit = UNIT, .kernel = with_kernel ? compose : NULL, .apply = apply};
+    const size_t units[] = {0, 1, 1023, 1024, 1025, UNITS};
+    int wrong = 0;
+
+    for (int n = 2; n <= MOST; n++)
+        for (int target = 0; target <= MOST; target++)
+            for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+                if (target < n || target == MOST)
+                    wrong += is_wrong(&op, n, target, units[i]);
+    tap_ok(wrong == 0, "%s: 2 to %d operands, the target apart or any of them (%d wrong)",
+           with_kernel ? "kernel" : "function in place", MOST, wrong);
+}
+
+/* Units larger than a block. */
+static void test_large_units(void)
+{
+    struct pcoll_operator op = {.unit = 2000 * UNIT, .apply = apply};
+    int wrong;
+
+    op.apply = apply;
+    refuses = 1;
+    wrong = reduce(&op, 3, 0, BYTES / 5 * 2) != PCOLL_ERR_SYSTEM;
+    refuses = 0;
+    tap_ok(!wrong && reduce(&op, 3, 0, BYTES / 5 * 2) == PCOLL_OK,
+           "a unit may be larger than a block; an operator may fail");
+}
+
+int main(void)
+{
+    test_kernels();
+    test_folds(1);
+    test_folds(0);
+    test_large_units();
+    return tap_done();
+}
