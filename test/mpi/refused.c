@@ -7,7 +7,7 @@
 #include "adversity.h"
 #include "trial.h"
 
-enum { PLANS = 12 };
+enum { PLANS = 3 * TRIAL_KINDS };
 
 static void init_all(struct trial *trials, int generation)
 {
