@@ -73,7 +73,7 @@ static enum pcoll_result swap_round(const struct pcoll_bootstrap *bootstrap,
                                     const struct pcoll_circle *circle, int64_t distance, int reach,
                                     uint64_t *words, int n)
 {
-    uint64_t mine[2 * REACH * PCOLL_COMBINE_WORDS], theirs[2 * REACH * PCOLL_COMBINE_WORDS];
+    uint64_t mine[2 * REACH * PCOLL_COMBINE_WORDS] = {0}, theirs[2 * REACH * PCOLL_COMBINE_WORDS];
     const size_t bytes = (size_t)n * sizeof(*words);
     int others[2 * REACH];
     const int count = find_others(circle, distance, reach, others);

@@ -88,7 +88,10 @@ void pcoll_plan_print_paper(const struct pcoll_plan *plan, FILE *out)
         case PCOLL_ALLGATHER:
             print_table_allgather(plan, out);
             break;
-        case PCOLL_ALLREDUCE: /* the document has no table for it */
+        case PCOLL_GATHER: /* the document has no tables for these */
+        case PCOLL_SCATTER:
+        case PCOLL_ALLTOALL:
+        case PCOLL_ALLREDUCE:
         case PCOLL_NUM_COLLS:
             break;
     }

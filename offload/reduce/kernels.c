@@ -44,9 +44,9 @@
 #define LOGICAL(name, type)                                                                        \
     LOOP(name##_max, type, MAX(a, b))                                                              \
     LOOP(name##_min, type, MIN(a, b))                                                              \
-    LOOP(name##_land, type, a &&b)                                                                 \
-    LOOP(name##_lor, type, a || b)                                                                 \
-    LOOP(name##_lxor, type, !a != !b)
+    LOOP(name##_land, type, a != 0 && b != 0)                                                      \
+    LOOP(name##_lor, type, a != 0 || b != 0)                                                       \
+    LOOP(name##_lxor, type, (a != 0) != (b != 0))
 
 /* Sums, products and bits of an integer of one size, whatever its sign. */
 #define BITS(name, type, wide)                                                                     \

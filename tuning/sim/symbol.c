@@ -441,7 +441,7 @@ int pcoll_symbols_complete(const struct pcoll_symbols *symbols, int rank, int in
     struct pcoll_piece piece;
 
     if (symbols->synchronizes)
-        return holds(&symbols->buffers[rank][PCOLL_RECV], (struct extent){first, n, first, 0});
+        return holds(&symbols->buffers[rank][PCOLL_RECV], (struct extent){first, n, first, 0, 0});
     for (int i = 0; pcoll_collective_of(signature)->expect(signature, NULL, rank, i, &piece); i++)
         if (!holds_piece(symbols, rank, instance, &piece))
             return 0;
