@@ -9,31 +9,15 @@
 #include "offload/shm/relay.h"
 #include "offload/shm/state.h"
 
-/* Handles steps whose memory is not mapped here. */
-static inline enum pcoll_result pcoll_shm_reach(struct pcoll_run *run, struct pcoll_step *step)
-{
-    int error;
-
-    if (step->kind == PCOLL_SHM_READ)
-        error = pcoll_cma_read(step->pid, step->to, step->from, step->bytes);
-    else if (step->kind == PCOLL_SHM_WRITE)
-        error = pcoll_cma_write(step->pid, step->to, step->from, step->bytes);
-    else
-        return pcoll_shm_ask(pcoll_shm_bound_of_run(run), step);
-    if (__builtin_expect(error != 0, 0))
-        return pcoll_shm_refused(pcoll_shm_bound_of_run(run), step, error);
-    return PCOLL_OK;
-}
+/* shm.c: perform a step of any kind except PCOLL_STEP_COPY, without its signals. */
+enum pcoll_result pcoll_shm_perform(struct pcoll_run *run, struct pcoll_step *step);
 
 static inline enum pcoll_result pcoll_shm_fire(struct pcoll_run *run, struct pcoll_step *step)
 {
     if (step->kind == PCOLL_STEP_COPY) {
         pcoll_copy_any(step->to, step->from, step->bytes);
-    } else if (step->kind == PCOLL_STEP_STREAM) {
-        pcoll_stream(step->to, step->from, step->bytes);
     } else if (step->kind != PCOLL_STEP_SIGNAL) {
-        enum pcoll_result result = step->kind == PCOLL_STEP_REDUCE ? pcoll_reduce(step->reduction)
-                                                                   : pcoll_shm_reach(run, step);
+        enum pcoll_result result = pcoll_shm_perform(run, step);
 
         if (__builtin_expect(result != PCOLL_OK, 0))
             return result;

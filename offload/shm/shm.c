@@ -20,6 +20,33 @@ enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pco
     return PCOLL_ERR_SYSTEM;
 }
 
+/* Handles steps whose memory is not mapped here. */
+static enum pcoll_result reach(struct pcoll_run *run, struct pcoll_step *step)
+{
+    int error;
+
+    if (step->kind == PCOLL_SHM_READ)
+        error = pcoll_cma_read(step->pid, step->to, step->from, step->bytes);
+    else if (step->kind == PCOLL_SHM_WRITE)
+        error = pcoll_cma_write(step->pid, step->to, step->from, step->bytes);
+    else
+        return pcoll_shm_ask(pcoll_shm_bound_of_run(run), step);
+    if (__builtin_expect(error != 0, 0))
+        return pcoll_shm_refused(pcoll_shm_bound_of_run(run), step, error);
+    return PCOLL_OK;
+}
+
+/* Not inline: steps that only signal or copy should not pay for it. */
+enum pcoll_result pcoll_shm_perform(struct pcoll_run *run, struct pcoll_step *step)
+{
+    if (step->kind == PCOLL_STEP_REDUCE)
+        return pcoll_reduce(step->reduction);
+    if (step->kind != PCOLL_STEP_STREAM)
+        return reach(run, step);
+    pcoll_stream(step->to, step->from, step->bytes);
+    return PCOLL_OK;
+}
+
 static enum pcoll_result shm_start(struct pcoll_bound *base)
 {
     return pcoll_run_start(&pcoll_shm_bound_of(base)->run, pcoll_shm_fire);
