@@ -105,7 +105,7 @@ static void loop_one(struct subject *subject, const struct options *opts)
                subject->variant->name);
 }
 
-/* Do either of the two for every operation in every variant. */
+/* Count the instructions of every operation in every variant, or only run it in the loop. */
 static void count_or_loop(struct operation op, const struct variant *variant,
                           const struct options *opts, int counter)
 {

@@ -1,5 +1,5 @@
-/* Operators of reductions: kernels for the predefined ones on types that have one, MPICH's own
- * function for everything else. */
+/* Operators of reductions. A predefined operator is a kernel if there is one for the type; all
+ * other operators call MPICH's function. */
 
 #include "pcoll.h"
 
