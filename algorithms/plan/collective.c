@@ -224,11 +224,11 @@ WITH_EDGES(gatherv, PCOLL_ROOTED, pcoll_pattern_to_root);
 WITH_EDGES(scatterv, PCOLL_ROOTED, pcoll_pattern_from_root);
 WITH_EDGES(alltoallv, 0, pcoll_pattern_complete);
 WITH_EDGES(alltoallw, 0, pcoll_pattern_complete);
-WITH_EDGES(neighbor_allgather, 0, pcoll_pattern_spread_torus);
-WITH_EDGES(neighbor_allgatherv, 0, pcoll_pattern_spread_torus);
-WITH_EDGES(neighbor_alltoall, 0, pcoll_pattern_torus);
-WITH_EDGES(neighbor_alltoallv, 0, pcoll_pattern_torus);
-WITH_EDGES(neighbor_alltoallw, 0, pcoll_pattern_torus);
+WITH_EDGES(neighbor_allgather, PCOLL_NEIGHBORS, pcoll_pattern_spread_torus);
+WITH_EDGES(neighbor_allgatherv, PCOLL_NEIGHBORS, pcoll_pattern_spread_torus);
+WITH_EDGES(neighbor_alltoall, PCOLL_NEIGHBORS, pcoll_pattern_torus);
+WITH_EDGES(neighbor_alltoallv, PCOLL_NEIGHBORS, pcoll_pattern_torus);
+WITH_EDGES(neighbor_alltoallw, PCOLL_NEIGHBORS, pcoll_pattern_torus);
 
 static int expect_allreduce(EXPECT_ARGUMENTS)
 {

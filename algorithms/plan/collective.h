@@ -99,8 +99,9 @@ enum pcoll_trait {
     PCOLL_REDUCES = 1 << 2,      /* RECV is reduced from several ranks' data */
     PCOLL_IN_PLACE = 1 << 3,     /* a rank's own block may be where it belongs already */
     PCOLL_VECTOR = 1 << 4,       /* blocks differ: see signature.blocks */
-    PCOLL_EDGES = 1 << 5         /* data moves along the edges of each rank: without `local` they
+    PCOLL_EDGES = 1 << 5,        /* data moves along the edges of each rank: without `local` they
                                   * are the uniform ones */
+    PCOLL_NEIGHBORS = 1 << 6     /* these are between neighbors in the communicator's topology */
 };
 
 /* What a part of RECV must hold. With `nranks` ranks from `rank` on, these are either `nranks`

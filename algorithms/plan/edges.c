@@ -124,11 +124,7 @@ const struct pcoll_pattern pcoll_pattern_spread_torus = {spread_torus, 1};
 /* The most edges of any rank in one direction. */
 static int uniform_degree(const struct pcoll_signature *signature)
 {
-    const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
-
-    return pattern == &pcoll_pattern_torus || pattern == &pcoll_pattern_spread_torus
-               ? TORUS_DEGREE
-               : signature->nranks;
+    return pcoll_coll_has(signature->coll, PCOLL_NEIGHBORS) ? TORUS_DEGREE : signature->nranks;
 }
 
 /* ---- slots ---- */
@@ -149,7 +145,7 @@ static int nslots_of(const struct pcoll_signature *signature, int rank)
 {
     const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
 
-    if (pattern == &pcoll_pattern_torus || pattern == &pcoll_pattern_spread_torus)
+    if (pcoll_coll_has(signature->coll, PCOLL_NEIGHBORS))
         return TORUS_DEGREE;
     if (pattern == &pcoll_pattern_from_root)
         return 1;
