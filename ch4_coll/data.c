@@ -167,7 +167,7 @@ int MPIDI_PCOLL_data_init_blocks(struct MPIDI_PCOLL_data *data, struct MPIDI_PCO
 
 /* ---- layouts ---- */
 
-static const struct MPIDI_PCOLL_data *data_of(const struct pcoll_layout *layout)
+static const struct MPIDI_PCOLL_data *data_of(const struct pcoll_user_layout *layout)
 {
     return pcoll_container_of(layout, struct MPIDI_PCOLL_data, layout);
 }
@@ -196,8 +196,8 @@ static size_t piece_of(const struct MPIDI_PCOLL_data *part, uint64_t first, size
     return MPL_MIN(bytes, (size_t)((uint64_t)(part->first + part->bytes) - first));
 }
 
-static enum pcoll_result pack_range(const struct pcoll_layout *layout, uint64_t first, void *to,
-                                    size_t bytes)
+static enum pcoll_result pack_range(const struct pcoll_user_layout *layout, uint64_t first,
+                                    void *to, size_t bytes)
 {
     while (bytes > 0) {
         const struct MPIDI_PCOLL_data *part = part_at(data_of(layout), first);
@@ -215,7 +215,7 @@ static enum pcoll_result pack_range(const struct pcoll_layout *layout, uint64_t 
     return PCOLL_OK;
 }
 
-static enum pcoll_result unpack_range(const struct pcoll_layout *layout, uint64_t first,
+static enum pcoll_result unpack_range(const struct pcoll_user_layout *layout, uint64_t first,
                                       const void *from, size_t bytes)
 {
     while (bytes > 0) {
@@ -246,14 +246,14 @@ bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t fi
     return (first - part->first) % size == 0;
 }
 
-const struct pcoll_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data)
+const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data)
 {
     if (!data->packed || !data->owned || data->is_copy)
         return NULL;
     MPL_free(data->packed);
     data->packed = NULL;
     data->is_laid_out = 1;
-    data->layout = (struct pcoll_layout){pack_range, unpack_range};
+    data->layout = (struct pcoll_user_layout){pack_range, unpack_range};
     return &data->layout;
 }
 

@@ -22,14 +22,14 @@ struct MPIDI_PCOLL_data {
     MPI_Aint count;
     MPI_Datatype type; /* referenced while packed or is_laid_out is set */
     MPI_Aint bytes;
-    void *packed;                   /* NULL: the data is contiguous, laid out, or empty */
-    int owned;                      /* packed must be freed */
-    int is_copy;                    /* packed has another purpose, too */
-    int is_laid_out;                /* a medium packs and unpacks: there is no `packed` */
-    struct pcoll_layout layout;     /* for that medium */
-    int nparts;                     /* 0: one block; otherwise these follow each other */
-    struct MPIDI_PCOLL_data *parts; /* [nparts] */
-    MPI_Aint first;                 /* of a part: its position among the packed bytes */
+    void *packed;                    /* NULL: the data is contiguous, laid out, or empty */
+    int owned;                       /* packed must be freed */
+    int is_copy;                     /* packed has another purpose, too */
+    int is_laid_out;                 /* a medium packs and unpacks: there is no `packed` */
+    struct pcoll_user_layout layout; /* for that medium */
+    int nparts;                      /* 0: one block; otherwise these follow each other */
+    struct MPIDI_PCOLL_data *parts;  /* [nparts] */
+    MPI_Aint first;                  /* of a part: its position among the packed bytes */
 };
 
 /* An edge, and where its block is. */
@@ -53,7 +53,7 @@ void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data);
 void *MPIDI_PCOLL_data_address(const struct MPIDI_PCOLL_data *data);
 /* Free `packed`, if it has no other purpose, and let the medium pack and unpack; the data must not
  * move from then on. NULL: it cannot, or there is nothing to pack. */
-const struct pcoll_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data);
+const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data);
 /* True if an element begins at byte `first` of the packed data, or the data ends there. */
 bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t first);
 int MPIDI_PCOLL_data_pack(const struct MPIDI_PCOLL_data *data);

@@ -14,11 +14,11 @@ struct pcoll_operator; /* reduce/operator.h */
 
 /* How the bytes of SEND or RECV lie in user memory that is not contiguous. `pack` reads bytes
  * [first, first + bytes) of SEND, `unpack` writes those of RECV; entries name no other ranges. */
-struct pcoll_layout {
-    enum pcoll_result (*pack)(const struct pcoll_layout *layout, uint64_t first, void *to,
+struct pcoll_user_layout {
+    enum pcoll_result (*pack)(const struct pcoll_user_layout *layout, uint64_t first, void *to,
                               size_t bytes);
-    enum pcoll_result (*unpack)(const struct pcoll_layout *layout, uint64_t first, const void *from,
-                                size_t bytes);
+    enum pcoll_result (*unpack)(const struct pcoll_user_layout *layout, uint64_t first,
+                                const void *from, size_t bytes);
 };
 
 /* User memory of this rank, and the operator of a collective that reduces (otherwise NULL). They
@@ -29,7 +29,7 @@ struct pcoll_layout {
 struct pcoll_memory {
     void *send, *recv;
     const struct pcoll_operator *op;
-    const struct pcoll_layout *send_layout, *recv_layout; /* NULL: contiguous */
+    const struct pcoll_user_layout *send_layout, *recv_layout; /* NULL: contiguous */
 };
 
 struct pcoll_medium;

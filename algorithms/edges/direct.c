@@ -40,16 +40,16 @@ struct state {
     struct pcoll_plan *plan;
     const struct pcoll_signature *signature;
     const struct pcoll_local *local;
-    int rank;
+    int rank, bank;
 };
 
 typedef int edge_of(const struct pcoll_signature *signature, const struct pcoll_local *local,
                     int rank, int i, struct pcoll_edge *edge_p);
-typedef void visit(const struct state *s, int bank, const struct pcoll_edge *edge);
+typedef void visit(const struct state *s, const struct pcoll_edge *edge);
 
 /* Visit the edges to other ranks that have data, the first ones with a rank above this one: the
  * senders of a rank do not all begin with it. */
-static void visit_each(const struct state *s, edge_of *edge_at, visit *visit_one, int bank)
+static void visit_each(const struct state *s, edge_of *edge_at, visit *visit_one)
 {
     struct pcoll_edge edge;
     int n = 0, first = 0;
@@ -61,7 +61,7 @@ static void visit_each(const struct state *s, edge_of *edge_at, visit *visit_one
     for (int k = 0; k < n; k++) {
         edge_at(s->signature, s->local, s->rank, (first + k) % n, &edge);
         if (edge.bytes > 0 && edge.rank != s->rank)
-            visit_one(s, bank, &edge);
+            visit_one(s, &edge);
     }
 }
 
@@ -78,74 +78,75 @@ static void copy_to_self(const struct state *s)
 
 /* ---- temp ---- */
 
-static void put_to_slot(const struct state *s, int bank, const struct pcoll_edge *edge)
+static void put_to_slot(const struct state *s, const struct pcoll_edge *edge)
 {
-    const int trigger = edge->is_answered ? PCOLL_NONE : CREDIT + bank;
+    const int trigger = edge->is_answered ? PCOLL_NONE : CREDIT + s->bank;
     const struct pcoll_entry put =
         pcoll_entry_put(trigger, 0, pcoll_at(PCOLL_SEND, edge->first), edge->rank,
-                        pcoll_edge_slot(edge, bank), edge->bytes);
+                        pcoll_edge_slot(edge, s->bank), edge->bytes);
 
-    pcoll_plan_add(s->plan, pcoll_entry_signal(put, edge->rank, ARRIVED + bank, 1));
-    s->plan->gain[CREDIT + bank] += !edge->is_answered;
+    pcoll_plan_add(s->plan, pcoll_entry_signal(put, edge->rank, ARRIVED + s->bank, 1));
+    s->plan->gain[CREDIT + s->bank] += !edge->is_answered;
 }
 
-static void count_arrival(const struct state *s, int bank, const struct pcoll_edge *edge)
+static void count_arrival(const struct state *s, const struct pcoll_edge *edge)
 {
     (void)edge;
-    s->plan->gain[ARRIVED + bank]++;
+    s->plan->gain[ARRIVED + s->bank]++;
 }
 
-static void copy_out(const struct state *s, int bank, const struct pcoll_edge *edge)
+static void copy_out(const struct state *s, const struct pcoll_edge *edge)
 {
-    struct pcoll_entry copy =
-        pcoll_entry_copy(ARRIVED + bank, s->plan->gain[ARRIVED + bank], pcoll_edge_slot(edge, bank),
-                         pcoll_at(PCOLL_RECV, edge->first), edge->bytes);
+    struct pcoll_entry copy = pcoll_entry_copy(ARRIVED + s->bank, s->plan->gain[ARRIVED + s->bank],
+                                               pcoll_edge_slot(edge, s->bank),
+                                               pcoll_at(PCOLL_RECV, edge->first), edge->bytes);
 
     if (!edge->is_answered)
-        copy = pcoll_entry_signal(copy, edge->rank, CREDIT + bank, 1);
+        copy = pcoll_entry_signal(copy, edge->rank, CREDIT + s->bank, 1);
     pcoll_plan_add(s->plan, copy);
 }
 
-static void build_temp(const struct state *s, int bank)
+static void build_temp(const struct state *s)
 {
-    visit_each(s, pcoll_edge_out, put_to_slot, bank);
+    visit_each(s, pcoll_edge_out, put_to_slot);
     copy_to_self(s);
-    visit_each(s, pcoll_edge_in, count_arrival, bank);
-    visit_each(s, pcoll_edge_in, copy_out, bank);
+    visit_each(s, pcoll_edge_in, count_arrival);
+    visit_each(s, pcoll_edge_in, copy_out);
 }
 
 /* ---- user ---- */
 
-static void tell(const struct state *s, int bank, const struct pcoll_edge *edge)
+static void tell(const struct state *s, const struct pcoll_edge *edge)
 {
     pcoll_plan_add(s->plan,
                    pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), edge->rank, READY, 1));
-    s->plan->gain[ARRIVED + bank]++;
+    s->plan->gain[ARRIVED + s->bank]++;
 }
 
-static void count_ready(const struct state *s, int bank, const struct pcoll_edge *edge)
+static void count_ready(const struct state *s, const struct pcoll_edge *edge)
 {
     (void)edge;
     s->plan->gain[READY]++;
 }
 
-static void put_to_user(const struct state *s, int bank, const struct pcoll_edge *edge)
+static void put_to_user(const struct state *s, const struct pcoll_edge *edge)
 {
     const struct pcoll_entry put =
         pcoll_entry_put(READY, s->plan->gain[READY], pcoll_at(PCOLL_SEND, edge->first), edge->rank,
                         pcoll_at(PCOLL_RECV, edge->peer_first), edge->bytes);
 
-    pcoll_plan_add(s->plan, pcoll_entry_signal(put, edge->rank, ARRIVED + bank, 1));
+    pcoll_plan_add(s->plan, pcoll_entry_signal(put, edge->rank, ARRIVED + s->bank, 1));
 }
 
-static void build_user(const struct state *s, int bank)
+static void build_user(const struct state *s)
 {
-    visit_each(s, pcoll_edge_in, tell, bank);
+    visit_each(s, pcoll_edge_in, tell);
     copy_to_self(s);
-    visit_each(s, pcoll_edge_out, count_ready, bank);
-    visit_each(s, pcoll_edge_out, put_to_user, bank);
-    if (s->plan->gain[ARRIVED + bank] > 0)
-        pcoll_plan_add(s->plan, pcoll_entry_wait(ARRIVED + bank, s->plan->gain[ARRIVED + bank]));
+    visit_each(s, pcoll_edge_out, count_ready);
+    visit_each(s, pcoll_edge_out, put_to_user);
+    if (s->plan->gain[ARRIVED + s->bank] > 0)
+        pcoll_plan_add(s->plan,
+                       pcoll_entry_wait(ARRIVED + s->bank, s->plan->gain[ARRIVED + s->bank]));
 }
 
 /* ---- plan and cost ---- */
@@ -178,10 +179,11 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         s.plan->temp_bytes = pcoll_edges_temp(signature, local, rank);
     for (int phase = 0; phase < nphases; phase++) {
         pcoll_plan_open(s.plan, phase);
+        s.bank = phase;
         if (is_user(params))
-            build_user(&s, phase);
+            build_user(&s);
         else
-            build_temp(&s, phase);
+            build_temp(&s);
     }
     *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);

@@ -37,7 +37,7 @@ enum pcoll_result pcoll_shm_layout_init(struct pcoll_shm_bound *bound,
 enum pcoll_result pcoll_shm_repack(const struct pcoll_shm_bound *bound,
                                    const struct pcoll_step *step)
 {
-    const struct pcoll_layout *send = bound->send_layout, *recv = bound->recv_layout;
+    const struct pcoll_user_layout *send = bound->send_layout, *recv = bound->recv_layout;
     const uint64_t from = (uintptr_t)step->from, to = (uintptr_t)step->to;
     enum pcoll_result result;
 

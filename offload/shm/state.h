@@ -55,9 +55,9 @@ struct pcoll_shm_bound {
 
     char *relays; /* [nrelays], each of relay_bytes, in the block: one for each rank */
     size_t relay_bytes;
-    int nrelays, number;                                  /* this rank's number */
-    const struct pcoll_layout *send_layout, *recv_layout; /* NULL: contiguous */
-    void *scratch;                                        /* for steps between the two */
+    int nrelays, number;                                       /* this rank's number */
+    const struct pcoll_user_layout *send_layout, *recv_layout; /* NULL: contiguous */
+    void *scratch;                                             /* for steps between the two */
     struct pcoll_step *asking; /* the step that is being relayed for this rank, and its progress */
     size_t relayed;
 };
