@@ -3,6 +3,7 @@
  *
  *   -count=N (20000)   most elements of a vector
  *   -starts=N (60)     starts of one request that must give the same bits
+ *   -few               no predefined operators
  *   -rows=COLLECTIVE/ALGORITHM,...   each of these by its name; otherwise all collectives, first as
  *                      the library chooses, then on MPICH's own path */
 
@@ -270,8 +271,9 @@ static void all_of(enum coll coll, const char *algorithm)
             if (!is_mpich && coll_has_plans(coll))
                 equal_bits(coll, form, counts[i], counts[i] > 1000 ? starts / 4 : starts, info);
         }
-    all_predefined(coll, 130, info);
-    if (coll == COLL_ALLREDUCE)
+    if (check_option("few") == NULL)
+        all_predefined(coll, 130, info);
+    if (check_option("few") == NULL && coll == COLL_ALLREDUCE)
         all_predefined(coll, 1, info);
     if (info != MPI_INFO_NULL)
         MPI(MPI_Info_free(&info));
