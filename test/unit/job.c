@@ -9,7 +9,8 @@
 
 static enum pcoll_result make_plan(struct job *job, int rank)
 {
-    enum pcoll_result result = pcoll_generate(job->algorithm, &job->signature, NULL, rank,
+    const struct pcoll_local *local = job->locals ? &job->locals[rank] : NULL;
+    enum pcoll_result result = pcoll_generate(job->algorithm, &job->signature, local, rank,
                                               &job->params, &job->plans[rank]);
 
     if (result == PCOLL_OK && job->lowered)
