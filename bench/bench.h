@@ -15,18 +15,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collectives.h"
+
 struct job;
 
-enum collective {
-    BARRIER,
-    BCAST,
-    ALLGATHER,
-    GATHER,
-    SCATTER,
-    ALLTOALL,
-    ALLREDUCE,
-    NUM_COLLECTIVES
-};
 enum way { OFFLOAD, STOCK, BLOCKING, NONBLOCKING, NUM_WAYS };
 
 enum {
@@ -67,7 +59,6 @@ enum options_result { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_BAD };
  * wrong. */
 enum options_result options_parse(struct options *opts_p, int argc, char **argv);
 void options_help(void);
-const char *collective_name(enum collective coll);
 const char *way_name(enum way way);
 
 /* ---- job.c ---------------------------------------------------------------------------------- */
@@ -89,7 +80,9 @@ struct job {
     struct line *word;    /* one line per rank, for job_max */
     cpu_set_t cpus;       /* those that any rank of the node may use */
     pid_t *pids;
-    char *send, *recv; /* nranks blocks each, or one if no collective needs more */
+    char *send, *recv; /* as many blocks each as any collective needs */
+    MPI_Comm torus;    /* periodic, of three dimensions */
+    int neighbors[6];  /* of this rank there, in the order of the slots */
     uint64_t flag_round, verify_round;
 };
 
@@ -124,6 +117,13 @@ bool cvars_steer(enum collective coll);
 void cvars_enter(enum collective coll, enum way way, size_t total);
 void cvars_leave(void);
 
+/* ---- calls.c --------------------------------------------------------------------------------- */
+
+const char *collective_name(enum collective coll);
+bool is_rooted(enum collective coll);
+/* The number of blocks that fit all of its buffers. */
+size_t collective_room(enum collective coll, int nranks);
+
 /* ---- operation.c ---------------------------------------------------------------------------- */
 
 /* One collective on given buffers. */
@@ -133,9 +133,6 @@ struct operation {
     size_t size;
     int root;
 };
-
-/* Does it have a root? */
-bool is_rooted(enum collective coll);
 
 /* List the operations that the options ask for, at most MAX_OPERATIONS; returns their number. */
 int list_operations(struct job *job, const struct options *opts, struct operation *ops);
@@ -164,9 +161,10 @@ struct subject {
     const struct subject *timed; /* the subject whose request a "start" subject uses */
     bool apart;                  /* an untimed barrier precedes each operation */
     MPI_Request request;
-    uint64_t *remote;   /* for readv: addresses of the other ranks' buffers */
-    int max_iterations; /* 0: no limit */
-    double packets;     /* per operation, summed over all nodes; negative: not counted */
+    struct arguments *arguments; /* of a variant */
+    uint64_t *remote;            /* for readv: addresses of the other ranks' buffers */
+    int max_iterations;          /* 0: no limit */
+    double packets;              /* per operation, summed over all nodes; negative: not counted */
     bool wrong;
     double *samples;
     struct summary summary;
@@ -184,6 +182,9 @@ double subject_init(struct subject *self, int count);
 double subject_overlap(struct subject *self, int count);
 /* Count the packets of an operation. */
 void subject_count_packets(struct subject *self);
+
+/* ---- verify.c -------------------------------------------------------------------------------- */
+
 /* Run `rounds` checked operations; true on all ranks if the data was right on all. */
 bool subject_verify(struct subject *self, int rounds);
 
@@ -191,6 +192,7 @@ bool subject_verify(struct subject *self, int rounds);
 
 double limit_flag(struct subject *self, int count);
 double limit_readv(struct subject *self, int count);
+bool limit_readv_exists(enum collective coll); /* the same blocks, wherever they go */
 /* Exchange addresses. False on all ranks if any rank may not read another's memory. */
 bool limit_readv_open(struct subject *self);
 void limit_readv_close(struct subject *self);

@@ -26,12 +26,9 @@ static struct {
     struct steering steering[NUM_COLLECTIVES];
 } library;
 
-static const char *const device_names[NUM_COLLECTIVES] = {
-    "MPIR_CVAR_BARRIER_INIT_DEVICE_COLLECTIVE",   "MPIR_CVAR_BCAST_INIT_DEVICE_COLLECTIVE",
-    "MPIR_CVAR_ALLGATHER_INIT_DEVICE_COLLECTIVE", "MPIR_CVAR_GATHER_INIT_DEVICE_COLLECTIVE",
-    "MPIR_CVAR_SCATTER_INIT_DEVICE_COLLECTIVE",   "MPIR_CVAR_ALLTOALL_INIT_DEVICE_COLLECTIVE",
-    "MPIR_CVAR_ALLREDUCE_INIT_DEVICE_COLLECTIVE",
-};
+#define DEVICE_NAME(NAME, name, Name) [NAME] = "MPIR_CVAR_" #NAME "_INIT_DEVICE_COLLECTIVE",
+static const char *const device_names[] = {BENCH_COLLECTIVES(DEVICE_NAME)};
+#undef DEVICE_NAME
 
 /* In MPICH 4.0 the schedules that it chooses itself are right for the first start only. */
 #if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000

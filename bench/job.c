@@ -146,12 +146,22 @@ static void make_buffers(struct job *job, const struct options *opts)
     size_t most = 0;
     for (int i = 0; i < opts->num_sizes; i++)
         most = opts->sizes[i] > most ? opts->sizes[i] : most;
-    bool has_blocks = false;
-    for (enum collective coll = ALLGATHER; coll < NUM_COLLECTIVES; coll++)
-        has_blocks |= opts->coll[coll];
-    size_t blocks = has_blocks ? (size_t)job->nranks : 1;
+    size_t blocks = 1;
+    for (enum collective coll = BARRIER; coll < NUM_COLLECTIVES; coll++) {
+        size_t room = opts->coll[coll] ? collective_room(coll, job->nranks) : 1;
+        blocks = room > blocks ? room : blocks;
+    }
     job->send = page_aligned(most * blocks);
     job->recv = page_aligned(most * blocks);
+}
+
+static void make_torus(struct job *job)
+{
+    int dims[3] = {0}, periods[3] = {1, 1, 1};
+    MPI_Dims_create(job->nranks, 3, dims);
+    MPI_Cart_create(MPI_COMM_WORLD, 3, dims, periods, 0, &job->torus);
+    for (int dim = 0; dim < 3; dim++)
+        MPI_Cart_shift(job->torus, dim, 1, &job->neighbors[2 * dim], &job->neighbors[2 * dim + 1]);
 }
 
 void job_init(struct job *job_p, const struct options *opts)
@@ -165,12 +175,14 @@ void job_init(struct job *job_p, const struct options *opts)
         share_lines(job_p);
     share_pids(job_p);
     make_buffers(job_p, opts);
+    make_torus(job_p);
 }
 
 void job_fini(struct job *job)
 {
     if (job->gate)
         munmap(job->gate, lines_of(job) * sizeof(struct line));
+    MPI_Comm_free(&job->torus);
     free(job->pids);
     free(job->send);
     free(job->recv);

@@ -39,6 +39,12 @@ double limit_flag(struct subject *self, int count)
     return seconds;
 }
 
+bool limit_readv_exists(enum collective coll)
+{
+    return coll == BCAST || coll == GATHER || coll == SCATTER || coll == ALLGATHER ||
+           coll == ALLTOALL;
+}
+
 /* Block `block` of the buffer of rank `from`. */
 static bool read_block(const struct subject *self, int from, int block, char *to)
 {
@@ -79,7 +85,7 @@ double limit_readv(struct subject *self, int count)
 bool limit_readv_open(struct subject *self)
 {
     const struct job *job = self->op.job;
-    uint64_t own = (uint64_t)(uintptr_t)(self->op.coll == BCAST ? job->recv : job->send);
+    uint64_t own = (uint64_t)(uintptr_t)job->send;
     self->remote = calloc((size_t)job->nranks, sizeof *self->remote);
     if (!self->remote)
         MPI_Abort(MPI_COMM_WORLD, 2);

@@ -1,18 +1,10 @@
 /*
- * The collectives in every calling variant: creating the request, running a batch, and checking
- * what has arrived.
+ * The collectives in every calling variant: creating the request and running a batch.
  */
-#include "bench.h"
-#include "persistent.h"
+#include "calls.h"
 
 #include <math.h>
-#include <string.h>
 #include <time.h>
-
-bool is_rooted(enum collective coll)
-{
-    return coll == BCAST || coll == GATHER || coll == SCATTER;
-}
 
 int list_operations(struct job *job, const struct options *opts, struct operation *ops)
 {
@@ -21,7 +13,7 @@ int list_operations(struct job *job, const struct options *opts, struct operatio
         ops[n++] = (struct operation){job, BARRIER, 0, 0};
     for (enum collective coll = BCAST; coll < NUM_COLLECTIVES; coll++)
         for (int i = 0; opts->coll[coll] && i < opts->num_sizes; i++)
-            if (coll != ALLREDUCE || opts->sizes[i] % sizeof(double) == 0)
+            if (!collective_has(coll, REDUCES) || opts->sizes[i] % sizeof(double) == 0)
                 ops[n++] =
                     (struct operation){job, coll, opts->sizes[i], is_rooted(coll) ? root : 0};
     return n;
@@ -30,118 +22,6 @@ int list_operations(struct job *job, const struct options *opts, struct operatio
 bool way_is_persistent(enum way way)
 {
     return way == OFFLOAD || way == STOCK;
-}
-
-static int doubles(const struct operation *op)
-{
-    return (int)(op->size / sizeof(double));
-}
-
-static void make_request(const struct operation *op, MPI_Info info, MPI_Request *request_p)
-{
-    const struct job *job = op->job;
-    int count = (int)op->size;
-    switch (op->coll) {
-        case BARRIER:
-            MPI_Barrier_init(MPI_COMM_WORLD, info, request_p);
-            break;
-        case BCAST:
-            MPI_Bcast_init(job->recv, count, MPI_BYTE, op->root, MPI_COMM_WORLD, info, request_p);
-            break;
-        case GATHER:
-            MPI_Gather_init(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, op->root,
-                            MPI_COMM_WORLD, info, request_p);
-            break;
-        case SCATTER:
-            MPI_Scatter_init(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, op->root,
-                             MPI_COMM_WORLD, info, request_p);
-            break;
-        case ALLTOALL:
-            MPI_Alltoall_init(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE,
-                              MPI_COMM_WORLD, info, request_p);
-            break;
-        case ALLREDUCE:
-            MPI_Allreduce_init(job->send, job->recv, doubles(op), MPI_DOUBLE, MPI_SUM,
-                               MPI_COMM_WORLD, info, request_p);
-            break;
-        default:
-            MPI_Allgather_init(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE,
-                               MPI_COMM_WORLD, info, request_p);
-            break;
-    }
-}
-
-static void call_blocking(const struct operation *op)
-{
-    const struct job *job = op->job;
-    int count = (int)op->size;
-    switch (op->coll) {
-        case BARRIER:
-            MPI_Barrier(MPI_COMM_WORLD);
-            break;
-        case BCAST:
-            MPI_Bcast(job->recv, count, MPI_BYTE, op->root, MPI_COMM_WORLD);
-            break;
-        case GATHER:
-            MPI_Gather(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, op->root,
-                       MPI_COMM_WORLD);
-            break;
-        case SCATTER:
-            MPI_Scatter(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, op->root,
-                        MPI_COMM_WORLD);
-            break;
-        case ALLTOALL:
-            MPI_Alltoall(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD);
-            break;
-        case ALLREDUCE:
-            MPI_Allreduce(job->send, job->recv, doubles(op), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-            break;
-        default:
-            MPI_Allgather(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD);
-            break;
-    }
-}
-
-static MPI_Request begin_nonblocking(const struct operation *op)
-{
-    const struct job *job = op->job;
-    int count = (int)op->size;
-    MPI_Request request;
-    switch (op->coll) {
-        case BARRIER:
-            MPI_Ibarrier(MPI_COMM_WORLD, &request);
-            break;
-        case BCAST:
-            MPI_Ibcast(job->recv, count, MPI_BYTE, op->root, MPI_COMM_WORLD, &request);
-            break;
-        case GATHER:
-            MPI_Igather(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, op->root,
-                        MPI_COMM_WORLD, &request);
-            break;
-        case SCATTER:
-            MPI_Iscatter(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, op->root,
-                         MPI_COMM_WORLD, &request);
-            break;
-        case ALLTOALL:
-            MPI_Ialltoall(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD,
-                          &request);
-            break;
-        case ALLREDUCE:
-            MPI_Iallreduce(job->send, job->recv, doubles(op), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD,
-                           &request);
-            break;
-        default:
-            MPI_Iallgather(job->send, count, MPI_BYTE, job->recv, count, MPI_BYTE, MPI_COMM_WORLD,
-                           &request);
-            break;
-    }
-    return request;
-}
-
-static void call_nonblocking(const struct operation *op)
-{
-    MPI_Request request = begin_nonblocking(op);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 static MPI_Info algorithm_info(const struct variant *variant)
@@ -163,11 +43,12 @@ static void enter_variant(const struct subject *self)
 void subject_open(struct subject *self)
 {
     self->request = MPI_REQUEST_NULL;
+    self->arguments = arguments_create(&self->op);
     if (!way_is_persistent(self->variant->way))
         return;
     MPI_Info info = algorithm_info(self->variant);
     enter_variant(self);
-    make_request(&self->op, info, &self->request);
+    collective_rows[self->op.coll].persistent(self->arguments, info, &self->request);
     cvars_leave();
     if (info != MPI_INFO_NULL)
         MPI_Info_free(&info);
@@ -177,6 +58,8 @@ void subject_close(struct subject *self)
 {
     if (self->request != MPI_REQUEST_NULL)
         MPI_Request_free(&self->request);
+    arguments_destroy(self->arguments);
+    self->arguments = NULL;
 }
 
 static void run_persistent(MPI_Request *request, int count)
@@ -187,13 +70,17 @@ static void run_persistent(MPI_Request *request, int count)
     }
 }
 
-static void run_calls(const struct operation *op, enum way way, int count)
+static void run_calls(const struct subject *self, int count)
 {
+    const struct collective_row *row = &collective_rows[self->op.coll];
+    MPI_Request request;
     for (int i = 0; i < count; i++) {
-        if (way == BLOCKING)
-            call_blocking(op);
-        else
-            call_nonblocking(op);
+        if (self->variant->way == BLOCKING) {
+            row->blocking(self->arguments);
+        } else {
+            row->nonblocking(self->arguments, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
     }
 }
 
@@ -202,7 +89,7 @@ void subject_perform(struct subject *self, int count)
     if (way_is_persistent(self->variant->way))
         run_persistent(&self->request, count);
     else
-        run_calls(&self->op, self->variant->way, count);
+        run_calls(self, count);
 }
 
 /* Each interval includes one reading of the clock, whose cost is measured and subtracted. */
@@ -251,7 +138,7 @@ double subject_init(struct subject *self, int count)
     enter_variant(self);
     double begin = job_now();
     for (int i = 0; i < count; i++) {
-        make_request(&self->op, info, &request);
+        collective_rows[self->op.coll].persistent(self->timed->arguments, info, &request);
         MPI_Request_free(&request);
     }
     double seconds = job_now() - begin;
@@ -282,7 +169,7 @@ double subject_overlap(struct subject *self, int count)
         if (persistent)
             MPI_Start(&request);
         else
-            request = begin_nonblocking(&self->op);
+            collective_rows[self->op.coll].nonblocking(self->timed->arguments, &request);
         away += be_away(self->op.job, self->timed->summary.median);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
@@ -306,155 +193,4 @@ void subject_count_packets(struct subject *self)
     int count = self->summary.iterations;
     double barriers = packets_of(self, 0), all = packets_of(self, count);
     self->packets = fmax(0, all - barriers) / count;
-}
-
-/* ---- verification ---------------------------------------------------------------------------- */
-
-/* Word i of block `rank` in `round`; it differs between any two blocks and rounds. */
-static uint64_t pattern_word(uint64_t round, int rank, size_t i)
-{
-    uint64_t block = round * 4099 * 4099 + (uint64_t)rank + 1;
-    return (block << 32 ^ (uint64_t)i) * UINT64_C(0x9e3779b97f4a7c15);
-}
-
-static void pattern_fill(char *at, size_t size, uint64_t round, int rank)
-{
-    for (size_t done = 0; done < size; done += sizeof(uint64_t)) {
-        uint64_t word = pattern_word(round, rank, done);
-        size_t part = size - done < sizeof word ? size - done : sizeof word;
-        memcpy(at + done, &word, part);
-    }
-}
-
-static bool pattern_is(const char *at, size_t size, uint64_t round, int rank)
-{
-    for (size_t done = 0; done < size; done += sizeof(uint64_t)) {
-        uint64_t word = pattern_word(round, rank, done);
-        size_t part = size - done < sizeof word ? size - done : sizeof word;
-        if (memcmp(at + done, &word, part) != 0)
-            return false;
-    }
-    return true;
-}
-
-/* Element i of the vector of a rank: small integers, so that any association gives the same sum. */
-static double element(uint64_t round, int rank, size_t i)
-{
-    return (double)((round * 31 + (uint64_t)rank * 1009 + i * 7) % 100003);
-}
-
-static void elements_fill(char *at, size_t size, uint64_t round, int rank)
-{
-    for (size_t i = 0; i < size / sizeof(double); i++) {
-        double value = element(round, rank, i);
-        memcpy(at + i * sizeof value, &value, sizeof value);
-    }
-}
-
-static bool elements_are_sums(const char *at, size_t size, uint64_t round, int nranks)
-{
-    for (size_t i = 0; i < size / sizeof(double); i++) {
-        double sum = 0, value;
-        for (int rank = 0; rank < nranks; rank++)
-            sum += element(round, rank, i);
-        memcpy(&value, at + i * sizeof value, sizeof value);
-        if (value != sum)
-            return false;
-    }
-    return true;
-}
-
-/* The number of blocks in the send and receive buffers of this rank; a broadcast's message is in
- * the receive buffer. */
-static int sent_blocks(const struct operation *op)
-{
-    const struct job *job = op->job;
-    switch (op->coll) {
-        case ALLGATHER:
-        case GATHER:
-            return 1;
-        case SCATTER:
-            return job->rank == op->root ? job->nranks : 0;
-        case ALLTOALL:
-            return job->nranks;
-        default:
-            return 0;
-    }
-}
-
-static int received_blocks(const struct operation *op)
-{
-    const struct job *job = op->job;
-    switch (op->coll) {
-        case BARRIER:
-            return 0;
-        case BCAST:
-        case SCATTER:
-            return 1;
-        case GATHER:
-            return job->rank == op->root ? job->nranks : 0;
-        default:
-            return job->nranks;
-    }
-}
-
-/* The number of the block that `from` has for `to`; where all get the same, there is one. */
-static int block_number(const struct operation *op, int from, int to)
-{
-    return op->coll == SCATTER || op->coll == ALLTOALL ? from * op->job->nranks + to : from;
-}
-
-/* Set new data to send and poison the receive buffers; another rank is late each time. */
-static void prepare_round(const struct operation *op, uint64_t round)
-{
-    const struct job *job = op->job;
-    memset(job->recv, 0xEE, op->size * (size_t)received_blocks(op));
-    if (op->coll == BCAST && job->rank == op->root)
-        pattern_fill(job->recv, op->size, round, op->root);
-    if (op->coll == ALLREDUCE)
-        elements_fill(job->send, op->size, round, job->rank);
-    for (int to = 0; to < sent_blocks(op); to++)
-        pattern_fill(job->send + op->size * (size_t)to, op->size, round,
-                     block_number(op, job->rank, to));
-    if (round % (uint64_t)job->nranks == (uint64_t)job->rank)
-        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
-    if (job->one_node)
-        atomic_store(&job->arrived[job->rank].value, round);
-}
-
-/* No rank may leave a barrier before the last has arrived. */
-static bool all_arrived(const struct job *job, uint64_t round)
-{
-    for (int rank = 0; job->one_node && rank < job->nranks; rank++)
-        if (atomic_load(&job->arrived[rank].value) < round)
-            return false;
-    return true;
-}
-
-static bool round_is_right(const struct operation *op, uint64_t round)
-{
-    const struct job *job = op->job;
-    bool right = true;
-    if (op->coll == BARRIER)
-        return all_arrived(job, round);
-    if (op->coll == ALLREDUCE)
-        return elements_are_sums(job->recv, op->size, round, job->nranks);
-    for (int i = 0; i < received_blocks(op); i++) {
-        int from = received_blocks(op) < job->nranks ? op->root : i;
-        right &= pattern_is(job->recv + op->size * (size_t)i, op->size, round,
-                            block_number(op, from, job->rank));
-    }
-    return right;
-}
-
-bool subject_verify(struct subject *self, int rounds)
-{
-    bool wrong = false;
-    for (int i = 0; i < rounds; i++) {
-        uint64_t round = ++self->op.job->verify_round;
-        prepare_round(&self->op, round);
-        subject_perform(self, 1);
-        wrong |= !round_is_right(&self->op, round);
-    }
-    return job_max(self->op.job, wrong) <= 0;
 }

@@ -10,8 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const collective_names[NUM_COLLECTIVES] = {
-    "barrier", "bcast", "allgather", "gather", "scatter", "alltoall", "allreduce"};
+#define NAME_OF(NAME, name, Name) [NAME] = #name,
+static const char *const collective_names[] = {BENCH_COLLECTIVES(NAME_OF)};
+#undef NAME_OF
 static const char *const way_names[NUM_WAYS] = {"offload", "stock", "blocking", "nonblocking"};
 
 static const char help[] =
@@ -20,10 +21,10 @@ static const char help[] =
     "nonblocking calls and the limits of the machine, batch by batch in turn; verify all data.\n"
     "\n"
     "What to run\n"
-    "  --coll=LIST         of barrier,bcast,allgather,gather,scatter,alltoall,allreduce (all)\n"
-    "  --sizes=LIST        bytes, with K or M: of a broadcast's message, of a vector of doubles "
-    "for\n"
-    "                      allreduce (only multiples of 8), otherwise of a block\n"
+    "  --coll=LIST         of the collectives (all); names as in neighbor_alltoallv\n"
+    "  --sizes=LIST        bytes, with K or M: of a broadcast's message, of a vector of doubles, "
+    "of\n"
+    "                      the largest block; for reductions only multiples of 8\n"
     "                      (8,64,1K,8K,64K,512K,1M,4M; --quick: 8,64K,4M)\n"
     "  --variants=LIST     of offload,stock,blocking,nonblocking (all); offload is the backend,\n"
     "                      stock the persistent collectives that the library has without it\n"
@@ -60,11 +61,6 @@ static const char help[] =
 void options_help(void)
 {
     fputs(help, stdout);
-}
-
-const char *collective_name(enum collective coll)
-{
-    return collective_names[coll];
 }
 
 const char *way_name(enum way way)

@@ -52,11 +52,9 @@ static int list_variants(const struct options *opts, struct variant *variants)
 /* MPICH 4.0 does not allow MPI_T to write string variables, so they are set before MPI_Init. */
 static void set_algorithm(const struct options *opts)
 {
-    static const char *const names[] = {
-        "MPIR_CVAR_BARRIER_INIT_ALGORITHM",   "MPIR_CVAR_BCAST_INIT_ALGORITHM",
-        "MPIR_CVAR_ALLGATHER_INIT_ALGORITHM", "MPIR_CVAR_GATHER_INIT_ALGORITHM",
-        "MPIR_CVAR_SCATTER_INIT_ALGORITHM",   "MPIR_CVAR_ALLTOALL_INIT_ALGORITHM",
-        "MPIR_CVAR_ALLREDUCE_INIT_ALGORITHM"};
+#define NAME_OF(NAME, name, Name) [NAME] = "MPIR_CVAR_" #NAME "_INIT_ALGORITHM",
+    static const char *const names[] = {BENCH_COLLECTIVES(NAME_OF)};
+#undef NAME_OF
     if (opts->num_algorithms != 1)
         return;
     for (enum collective coll = BARRIER; coll < NUM_COLLECTIVES; coll++)
@@ -115,7 +113,7 @@ static void add_limits(struct row *row, struct subject *subjects)
     if (!job->one_node || job->nranks < 2)
         return;
     add(row, subjects, "flag")->batch = limit_flag;
-    if (row->op.coll == BARRIER || row->op.coll == ALLREDUCE || row->op.size < smallest_readv)
+    if (!limit_readv_exists(row->op.coll) || row->op.size < smallest_readv)
         return;
     struct subject *readv = add(row, subjects, "readv");
     readv->batch = limit_readv;

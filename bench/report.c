@@ -102,7 +102,7 @@ static int column_width(const struct variant *variant)
 
 static void print_titles(void)
 {
-    printf("%-10s %6s", "collective", "size");
+    printf("%-20s %6s", "collective", "size");
     for (int i = 0; i < report.num_variants; i++)
         printf(" %*s", column_width(&report.variants[i]), report.variants[i].name);
     printf(" %8s %9s %9s  %-15s %s\n", "ratio", "flag", "readv", "10%..90%", "verified");
@@ -158,7 +158,7 @@ static void print_verdict(const struct row *row)
 static void print_row(const struct row *row, const char *size)
 {
     char text[64];
-    printf("%-10s %6s", collective_name(row->op.coll), size);
+    printf("%-20s %6s", collective_name(row->op.coll), size);
     for (int i = 0; i < report.num_variants; i++) {
         median_text(text, sizeof text, find(row, report.variants[i].name));
         printf(" %*s", column_width(&report.variants[i]), text);
@@ -229,7 +229,7 @@ static void keep_costs(const struct row *row, const char *size)
 {
     char *line = report.costs[report.num_rows];
     report.cost_titles[0] = '\0';
-    snprintf(line, COSTS_LENGTH, "%-10s %6s", collective_name(row->op.coll), size);
+    snprintf(line, COSTS_LENGTH, "%-20s %6s", collective_name(row->op.coll), size);
     for (int i = 0; i < row->num_subjects; i++)
         if (row->subjects[i].batch == subject_run)
             append_costs(report.cost_titles, line, row, &row->subjects[i]);
@@ -242,7 +242,7 @@ static void print_costs(void)
     printf(
         "\nMicroseconds of MPI_Start alone, and of init and free together; share of an operation\n"
         "that computation hides; packets that all nodes sent for one operation\n\n"
-        "%-10s %6s%s\n",
+        "%-20s %6s%s\n",
         "collective", "size", report.cost_titles);
     for (int i = 0; i < report.num_rows; i++)
         printf("%s\n", report.costs[i]);

@@ -118,7 +118,7 @@ suite_mpi() {
 }
 
 # At night: random tests, longer and from a new seed, which is printed; and 10,000 communicators, one
-# after the other, whose memory must not grow.
+# after the other, whose memory must not grow; and what testlist leaves out.
 suite_stress() {
     local ranks seed setting
     need_mpich
@@ -132,6 +132,7 @@ suite_stress() {
     for setting in "" " env=MPIR_CVAR_NUM_CLIQUES=2 env=MPIR_CVAR_COLL_OFFLOAD_PROVIDER=tcp;ofi_rxm"; do
         echo "departure 2 arg=-comms=10000 arg=-timeout=1500 timeLimit=500$setting"
     done >>testlist.stress
+    cat testlist.nightly >>testlist.stress
     runtests stress testlist.stress
 }
 

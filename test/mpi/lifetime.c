@@ -1,5 +1,8 @@
 /* Orders of destruction: plans that are never started, plans that outlive their
- * communicator, and many plans, which every rank frees in another order. */
+ * communicator, and many plans, which every rank frees in another order.
+ *
+ *   -no-disconnect   no MPI_Comm_disconnect, which waits for requests on MPICH's own path
+ *   -rounds=N (34)   of inits and frees of all kinds */
 
 #include "trial.h"
 
@@ -53,7 +56,7 @@ static void without_start(MPI_Comm comm)
 static void again_and_again(MPI_Comm comm)
 {
     check_phase("init and free, again and again");
-    for (int round = 0; round < 34; round++) {
+    for (int round = 0; round < check_number("rounds", 34); round++) {
         size_t bytes = round % 3 == 0 ? 8 : round % 3 == 1 ? 4096 : 100000;
 
         trial_all_kinds(bytes, round % check.size, (uint64_t)round, 1 + round % 2, comm,

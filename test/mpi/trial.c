@@ -345,6 +345,8 @@ void trial_all_kinds(size_t bytes, int root, uint64_t tag, int times, MPI_Comm c
     for (int kind = 0; kind < TRIAL_KINDS; kind++) {
         struct trial t;
 
+        if (!trial_wanted((enum trial_kind)kind))
+            continue;
         trial_init(&t, (enum trial_kind)kind, bytes, root, tag, comm, info);
         trial_run(&t, times);
         trial_free(&t);

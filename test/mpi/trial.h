@@ -64,7 +64,7 @@ void trial_run(struct trial *t, int times);
 /* Local; the request must be inactive. */
 void trial_free(struct trial *t);
 
-/* Creates, runs and frees a trial of each kind with the given size and root. */
+/* Creates, runs and frees a trial of each wanted kind with the given size and root. */
 void trial_all_kinds(size_t bytes, int root, uint64_t tag, int times, MPI_Comm comm, MPI_Info info);
 
 #endif /* TRIAL_H_INCLUDED */
