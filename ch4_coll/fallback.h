@@ -1,7 +1,7 @@
 /* Persistent collectives on MPICH's own schedules, for calls that the backend does not run.
  *
  * fallback.c and fallback_neighbor.c also define the MPIDI_PCOLL_X_init (ch4_coll_redirect.h) of
- * the 15 collectives that the backend never runs. */
+ * the 10 collectives that the backend never runs. */
 
 #ifndef FALLBACK_H_INCLUDED
 #define FALLBACK_H_INCLUDED
@@ -38,6 +38,28 @@ int MPIDI_PCOLL_fallback_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_D
 int MPIDI_PCOLL_fallback_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
                                    MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
                                    MPIR_Info *info, MPIR_Request **request);
+
+int MPIDI_PCOLL_fallback_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                                MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm *comm,
+                                MPIR_Info *info, MPIR_Request **request);
+
+int MPIDI_PCOLL_fallback_reduce_scatter_block(const void *sendbuf, void *recvbuf,
+                                              MPI_Aint recvcount, MPI_Datatype datatype, MPI_Op op,
+                                              MPIR_Comm *comm, MPIR_Info *info,
+                                              MPIR_Request **request);
+
+int MPIDI_PCOLL_fallback_reduce_scatter(const void *sendbuf, void *recvbuf,
+                                        const MPI_Aint recvcounts[], MPI_Datatype datatype,
+                                        MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
+                                        MPIR_Request **request);
+
+int MPIDI_PCOLL_fallback_scan(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                              MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
+                              MPIR_Request **request);
+
+int MPIDI_PCOLL_fallback_exscan(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                                MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
+                                MPIR_Request **request);
 
 /* A schedule that can be started any number of times: open it, fill it with MPIR_Sched_send and
  * similar calls or with one of MPICH's MPIR_IX functions, and close it. `mpi_errno` is the result

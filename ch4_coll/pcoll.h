@@ -130,6 +130,7 @@ struct MPIDI_PCOLL_plan {
                                       * plan */
     struct MPIDI_PCOLL_data in, out; /* packed at start, unpacked at completion */
     struct MPIDI_PCOLL_operator *op; /* of a reduction; otherwise NULL */
+    uint64_t *blocks;                /* of plan->signature; owned */
     bool active;
     bool busy;   /* a thread is progressing it, perhaps in a user's function without the lock */
     bool doomed; /* freed while active: destroyed at completion */
