@@ -53,6 +53,7 @@ static enum pcoll_result generate_trivial(const struct pcoll_algorithm *algorith
 
     if (result != PCOLL_OK)
         return result;
+    (*plan_p)->lowered = 1;
     pcoll_plan_open(*plan_p, 0);
     for (int i = 0; signature->nranks == 1 && !pcoll_is_in_place(signature, local, rank) &&
                     row->expect(signature, &local, rank, i, &piece);

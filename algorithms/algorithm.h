@@ -103,12 +103,22 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(allgather_butterfly)                                                                 \
     ALGORITHM(allgather_bruck)                                                                     \
     ALGORITHM(allgather_ring)                                                                      \
+    ALGORITHM(allgatherv_direct)                                                                   \
     ALGORITHM(gather_knomial)                                                                      \
     ALGORITHM(gather_direct)                                                                       \
+    ALGORITHM(gatherv_direct)                                                                      \
     ALGORITHM(scatter_knomial)                                                                     \
     ALGORITHM(scatter_direct_get)                                                                  \
     ALGORITHM(scatter_direct_put)                                                                  \
+    ALGORITHM(scatterv_direct)                                                                     \
     ALGORITHM(alltoall_direct)                                                                     \
+    ALGORITHM(alltoallv_direct)                                                                    \
+    ALGORITHM(alltoallw_direct)                                                                    \
+    ALGORITHM(neighbor_allgather_direct)                                                           \
+    ALGORITHM(neighbor_allgatherv_direct)                                                          \
+    ALGORITHM(neighbor_alltoall_direct)                                                            \
+    ALGORITHM(neighbor_alltoallv_direct)                                                           \
+    ALGORITHM(neighbor_alltoallw_direct)                                                           \
     ALGORITHM(allreduce_direct)                                                                    \
     ALGORITHM(allreduce_butterfly)                                                                 \
     ALGORITHM(allreduce_sliced)                                                                    \

@@ -1,6 +1,7 @@
 # The sources of this folder, for both builds: ours and MPICH's.
 pcoll_sources += \
     %D%/plan/collective.h %D%/plan/collective.c \
+    %D%/plan/edges.h %D%/plan/edges.c \
     %D%/plan/plan.h %D%/plan/plan.c \
     %D%/plan/pool.h %D%/plan/pool.c \
     %D%/plan/topology.h %D%/plan/topology.c \
@@ -36,6 +37,7 @@ pcoll_sources += \
     %D%/scatter/direct.c \
     %D%/scatter/knomial.c \
     %D%/alltoall/direct.c \
+    %D%/edges/direct.c \
     %D%/allreduce/direct.c \
     %D%/allreduce/butterfly.c \
     %D%/shape/parts.h %D%/shape/parts.c \

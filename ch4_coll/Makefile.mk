@@ -14,7 +14,8 @@ pcoll_sources = \
     %D%/medium.c \
     %D%/network.c \
     %D%/data.c \
-    %D%/call.h %D%/calls.c \
+    %D%/blocks.h %D%/blocks.c \
+    %D%/call.h %D%/calls.c %D%/edge_calls.c %D%/edges.c \
     %D%/operator.c \
     %D%/init.c \
     %D%/run.c

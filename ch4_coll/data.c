@@ -13,6 +13,9 @@ int MPIDI_PCOLL_data_init(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint co
     data->type = type;
     data->packed = NULL;
     data->owned = 0;
+    data->is_copy = 0;
+    data->nparts = 0;
+    data->is_laid_out = 0;
     data->user = user;
     if (data->bytes == 0)
         goto fn_exit;
@@ -37,12 +40,15 @@ int MPIDI_PCOLL_data_init_copy(struct MPIDI_PCOLL_data *data, void *user, MPI_Ai
     int mpi_errno = MPIDI_PCOLL_data_init(data, user, count, type, NULL);
     MPIR_ERR_CHECK(mpi_errno);
 
+    if (data->packed)
+        data->is_copy = 1;
     if (data->bytes == 0 || data->packed)
         goto fn_exit;
     data->user = user;
     data->packed = MPL_malloc(data->bytes, MPL_MEM_COLL);
     MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
     data->owned = 1;
+    data->is_copy = 1;
     MPIR_Datatype_add_ref_if_not_builtin(type);
 
 fn_exit:
@@ -51,14 +57,222 @@ fn_fail:
     goto fn_exit;
 }
 
+/* ---- several blocks ---- */
+
+/* What the blocks take together. */
+struct extent {
+    char *low, *high; /* of those that are not empty */
+    MPI_Aint bytes;   /* blocks that are the same count once */
+    bool contiguous;  /* each of them */
+};
+
+static bool is_same_block(const struct MPIDI_PCOLL_block *a, const struct MPIDI_PCOLL_block *b)
+{
+    return a->user == b->user && a->count == b->count && a->type == b->type;
+}
+
+/* Sets `bytes` of each edge, and `first` to its position among packed blocks. */
+static struct extent measure(struct MPIDI_PCOLL_edge *edges, int n)
+{
+    struct extent all = {.contiguous = true};
+
+    for (int i = 0; i < n; i++) {
+        struct MPIDI_PCOLL_block *block = &edges[i].block;
+        MPI_Aint bytes, true_lb;
+        int contiguous;
+
+        MPIDI_Datatype_check_contig_size_lb(block->type, block->count, contiguous, bytes, true_lb);
+        edges[i].edge.bytes = (uint64_t)bytes;
+        edges[i].edge.first = (uint64_t)all.bytes;
+        if (bytes == 0)
+            continue;
+        if (i > 0 && is_same_block(block, &edges[i - 1].block)) {
+            edges[i].edge.first = edges[i - 1].edge.first;
+            continue;
+        }
+        if (all.bytes == 0 || block->user + true_lb < all.low)
+            all.low = block->user + true_lb;
+        if (all.bytes == 0 || block->user + true_lb + bytes > all.high)
+            all.high = block->user + true_lb + bytes;
+        all.bytes += bytes;
+        all.contiguous = all.contiguous && contiguous;
+    }
+    return all;
+}
+
+/* Memory between the blocks is registered with them, so there should not be much. */
+static bool is_near(const struct extent *all)
+{
+    enum { PAGES = 64 << 10 };
+
+    return all->high - all->low <= 2 * all->bytes + PAGES;
+}
+
+/* The positions of blocks that stay where they are. */
+static void use_in_place(struct MPIDI_PCOLL_edge *edges, int n, char *low)
+{
+    for (int i = 0; i < n; i++) {
+        MPI_Aint bytes, true_lb;
+        int contiguous;
+
+        MPIDI_Datatype_check_contig_size_lb(edges[i].block.type, edges[i].block.count, contiguous,
+                                            bytes, true_lb);
+        edges[i].edge.first = bytes > 0 ? (uint64_t)(edges[i].block.user + true_lb - low) : 0;
+    }
+}
+
+static int use_packed(struct MPIDI_PCOLL_data *data, const struct MPIDI_PCOLL_edge *edges, int n)
+{
+    char *packed = MPL_malloc(data->bytes, MPL_MEM_COLL);
+    int mpi_errno = MPI_SUCCESS;
+
+    data->parts = MPL_malloc(n * sizeof(*data->parts), MPL_MEM_COLL);
+    MPIR_ERR_CHKANDJUMP(!packed || !data->parts, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    data->packed = packed;
+    data->owned = 1;
+    for (int i = 0; i < n; i++) {
+        const struct MPIDI_PCOLL_block *block = &edges[i].block;
+
+        if (edges[i].edge.bytes == 0 || (i > 0 && is_same_block(block, &edges[i - 1].block)))
+            continue;
+        mpi_errno = MPIDI_PCOLL_data_init(&data->parts[data->nparts], block->user, block->count,
+                                          block->type, packed + edges[i].edge.first);
+        MPIR_ERR_CHECK(mpi_errno);
+        data->parts[data->nparts++].first = (MPI_Aint)edges[i].edge.first;
+    }
+
+fn_exit:
+    return mpi_errno;
+fn_fail:
+    if (!data->packed) {
+        MPL_free(packed);
+        MPL_free(data->parts);
+    }
+    goto fn_exit;
+}
+
+int MPIDI_PCOLL_data_init_blocks(struct MPIDI_PCOLL_data *data, struct MPIDI_PCOLL_edge *edges,
+                                 int n, bool is_copy)
+{
+    const struct extent all = measure(edges, n);
+
+    *data = (struct MPIDI_PCOLL_data){.user = all.low, .bytes = all.bytes, .is_copy = is_copy};
+    if (all.bytes == 0)
+        return MPI_SUCCESS;
+    if (is_copy || !all.contiguous || !is_near(&all))
+        return use_packed(data, edges, n);
+    use_in_place(edges, n, all.low);
+    return MPI_SUCCESS;
+}
+
+/* ---- layouts ---- */
+
+static const struct MPIDI_PCOLL_data *data_of(const struct pcoll_user_layout *layout)
+{
+    return pcoll_container_of(layout, struct MPIDI_PCOLL_data, layout);
+}
+
+/* The part in which byte `first` of the packed data lies. */
+static const struct MPIDI_PCOLL_data *part_at(const struct MPIDI_PCOLL_data *data, uint64_t first)
+{
+    int low = 0, high = data->nparts - 1;
+
+    if (data->nparts == 0)
+        return data;
+    while (low < high) {
+        const int middle = (low + high + 1) / 2;
+
+        if ((uint64_t)data->parts[middle].first <= first)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return &data->parts[low];
+}
+
+/* The bytes from `first` on that lie in the same part. */
+static size_t piece_of(const struct MPIDI_PCOLL_data *part, uint64_t first, size_t bytes)
+{
+    return MPL_MIN(bytes, (size_t)((uint64_t)(part->first + part->bytes) - first));
+}
+
+static enum pcoll_result pack_range(const struct pcoll_user_layout *layout, uint64_t first,
+                                    void *to, size_t bytes)
+{
+    while (bytes > 0) {
+        const struct MPIDI_PCOLL_data *part = part_at(data_of(layout), first);
+        const size_t n = piece_of(part, first, bytes);
+        MPI_Aint done;
+
+        if (MPIR_Typerep_pack(part->user, part->count, part->type, first - part->first, to, n,
+                              &done) != MPI_SUCCESS ||
+            (size_t)done != n)
+            return PCOLL_ERR_SYSTEM;
+        first += n;
+        to = (char *)to + n;
+        bytes -= n;
+    }
+    return PCOLL_OK;
+}
+
+static enum pcoll_result unpack_range(const struct pcoll_user_layout *layout, uint64_t first,
+                                      const void *from, size_t bytes)
+{
+    while (bytes > 0) {
+        const struct MPIDI_PCOLL_data *part = part_at(data_of(layout), first);
+        const size_t n = piece_of(part, first, bytes);
+        MPI_Aint done;
+
+        if (MPIR_Typerep_unpack(from, n, part->user, part->count, part->type, first - part->first,
+                                &done) != MPI_SUCCESS ||
+            (size_t)done != n)
+            return PCOLL_ERR_SYSTEM;
+        first += n;
+        from = (const char *)from + n;
+        bytes -= n;
+    }
+    return PCOLL_OK;
+}
+
+bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t first)
+{
+    const struct MPIDI_PCOLL_data *part;
+    MPI_Aint size;
+
+    if (!data->packed || first >= (uint64_t)data->bytes)
+        return true;
+    part = part_at(data, first);
+    MPIR_Datatype_get_size_macro(part->type, size);
+    return (first - part->first) % size == 0;
+}
+
+const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data)
+{
+    if (!data->packed || !data->owned || data->is_copy)
+        return NULL;
+    MPL_free(data->packed);
+    data->packed = NULL;
+    data->is_laid_out = 1;
+    data->layout = (struct pcoll_user_layout){pack_range, unpack_range};
+    return &data->layout;
+}
+
+/* ---- all data ---- */
+
 void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data)
 {
-    if (!data->packed)
+    if (!data->packed && !data->is_laid_out)
         return;
-    MPIR_Datatype_release_if_not_builtin(data->type);
+    for (int i = 0; i < data->nparts; i++)
+        MPIDI_PCOLL_data_fini(&data->parts[i]);
+    if (data->nparts > 0)
+        MPL_free(data->parts);
+    else
+        MPIR_Datatype_release_if_not_builtin(data->type);
     if (data->owned)
         MPL_free(data->packed);
     data->packed = NULL;
+    data->is_laid_out = 0;
 }
 
 void *MPIDI_PCOLL_data_address(const struct MPIDI_PCOLL_data *data)
@@ -73,6 +287,11 @@ int MPIDI_PCOLL_data_pack(const struct MPIDI_PCOLL_data *data)
 
     if (!data->packed)
         goto fn_exit;
+    if (data->nparts > 0) {
+        for (int i = 0; i < data->nparts && mpi_errno == MPI_SUCCESS; i++)
+            mpi_errno = MPIDI_PCOLL_data_pack(&data->parts[i]);
+        goto fn_exit;
+    }
     mpi_errno = MPIR_Typerep_pack(data->user, data->count, data->type, 0, data->packed, data->bytes,
                                   &packed);
     MPIR_ERR_CHECK(mpi_errno);
@@ -91,6 +310,11 @@ int MPIDI_PCOLL_data_unpack(const struct MPIDI_PCOLL_data *data)
 
     if (!data->packed)
         goto fn_exit;
+    if (data->nparts > 0) {
+        for (int i = 0; i < data->nparts && mpi_errno == MPI_SUCCESS; i++)
+            mpi_errno = MPIDI_PCOLL_data_unpack(&data->parts[i]);
+        goto fn_exit;
+    }
     mpi_errno = MPIR_Typerep_unpack(data->packed, data->bytes, data->user, data->count, data->type,
                                     0, &unpacked);
     MPIR_ERR_CHECK(mpi_errno);

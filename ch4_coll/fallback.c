@@ -352,68 +352,34 @@ int MPIDI_PCOLL_fallback_reduce_scatter(const void *sendbuf, void *recvbuf,
                   request);
 }
 
-/* The other collectives use MPICH's own choice; there is one macro for each set of parameters. */
+/* The other collectives use MPICH's own choice. */
 
-#define FORWARD(NAME, PARAMETERS, ARGUMENTS)                                                       \
-    int MPIDI_PCOLL_##NAME##_init PARAMETERS                                                       \
+#define FORWARD(name, ...)                                                                         \
+    int MPIDI_PCOLL_##name(__VA_ARGS__, MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+#define TO(NAME, ...)                                                                              \
     {                                                                                              \
-        return settle(MPIR_##NAME##_init_impl ARGUMENTS, request);                                 \
+        return settle(MPIR_##NAME##_init_impl(__VA_ARGS__, comm, info, request), request);         \
     }
 
-#define FORWARD_BLOCKS(NAME)                                                                       \
-    FORWARD(NAME,                                                                                  \
-            (const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype, void *recvbuf,        \
-             MPI_Aint recvcount, MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Info *info,          \
-             MPIR_Request **request),                                                              \
-            (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request))
-
-#define FORWARD_ALLGATHERV(NAME)                                                                   \
-    FORWARD(NAME,                                                                                  \
-            (const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype, void *recvbuf,        \
-             const MPI_Aint recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype,          \
-             MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request),                            \
-            (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info,      \
-             request))
-
-#define FORWARD_ALLTOALLV(NAME)                                                                    \
-    FORWARD(NAME,                                                                                  \
-            (const void *sendbuf, const MPI_Aint sendcounts[], const MPI_Aint sdispls[],           \
-             MPI_Datatype sendtype, void *recvbuf, const MPI_Aint recvcounts[],                    \
-             const MPI_Aint rdispls[], MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Info *info,    \
-             MPIR_Request **request),                                                              \
-            (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, \
-             info, request))
-
-#define FORWARD_ALLTOALLW(NAME)                                                                    \
-    FORWARD(NAME,                                                                                  \
-            (const void *sendbuf, const MPI_Aint sendcounts[], const MPI_Aint sdispls[],           \
-             const MPI_Datatype sendtypes[], void *recvbuf, const MPI_Aint recvcounts[],           \
-             const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPIR_Comm *comm,            \
-             MPIR_Info *info, MPIR_Request **request),                                             \
-            (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes,     \
-             comm, info, request))
-
 /* clang-format off */
-FORWARD_BLOCKS(Neighbor_allgather)
+FORWARD(fallback_allgatherv, PCOLL_SEND_EQUAL, PCOLL_RECEIVE_UNEQUAL)
+TO(Allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, rdispls, recvtype)
 
-FORWARD_ALLGATHERV(Allgatherv)
-FORWARD_ALLGATHERV(Neighbor_allgatherv)
+FORWARD(fallback_gatherv, PCOLL_SEND_EQUAL, PCOLL_RECEIVE_UNEQUAL, int root)
+TO(Gatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, rdispls, recvtype, root)
 
-FORWARD_ALLTOALLV(Alltoallv)
+FORWARD(fallback_scatterv, PCOLL_SEND_UNEQUAL, PCOLL_RECEIVE_EQUAL, int root)
+TO(Scatterv, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcount, recvtype, root)
 
-FORWARD_ALLTOALLW(Alltoallw)
+FORWARD(fallback_alltoallv, PCOLL_SEND_UNEQUAL, PCOLL_RECEIVE_UNEQUAL)
+TO(Alltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype)
 
-FORWARD(Gatherv,
-        (const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype, void *recvbuf,
-         const MPI_Aint recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root,
-         MPIR_Comm * comm, MPIR_Info * info, MPIR_Request ** request),
-        (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info,
-         request))
+FORWARD(fallback_alltoallw, PCOLL_SEND_TYPED, PCOLL_RECEIVE_TYPED)
+TO(Alltoallw, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes)
 
-FORWARD(Scatterv,
-        (const void *sendbuf, const MPI_Aint sendcounts[], const MPI_Aint displs[],
-         MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-         MPIR_Comm * comm, MPIR_Info * info, MPIR_Request ** request),
-        (sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info,
-         request))
+FORWARD(fallback_neighbor_allgather, PCOLL_SEND_EQUAL, PCOLL_RECEIVE_EQUAL)
+TO(Neighbor_allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)
+
+FORWARD(fallback_neighbor_allgatherv, PCOLL_SEND_EQUAL, PCOLL_RECEIVE_UNEQUAL)
+TO(Neighbor_allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, rdispls, recvtype)
 /* clang-format on */

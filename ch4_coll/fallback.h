@@ -1,7 +1,4 @@
-/* Persistent collectives on MPICH's own schedules, for calls that the backend does not run.
- *
- * fallback.c and fallback_neighbor.c also define the MPIDI_PCOLL_X_init (ch4_coll_redirect.h) of
- * the 10 collectives that the backend never runs. */
+/* Persistent collectives on MPICH's own schedules, for calls that the backend does not run. */
 
 #ifndef FALLBACK_H_INCLUDED
 #define FALLBACK_H_INCLUDED
@@ -60,6 +57,34 @@ int MPIDI_PCOLL_fallback_scan(const void *sendbuf, void *recvbuf, MPI_Aint count
 int MPIDI_PCOLL_fallback_exscan(const void *sendbuf, void *recvbuf, MPI_Aint count,
                                 MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
                                 MPIR_Request **request);
+/* The collectives whose blocks differ, and those among neighbors. */
+#define PCOLL_SEND_EQUAL const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype
+#define PCOLL_RECEIVE_EQUAL void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype
+#define PCOLL_SEND_UNEQUAL                                                                         \
+    const void *sendbuf, const MPI_Aint sendcounts[], const MPI_Aint sdispls[],                    \
+        MPI_Datatype sendtype
+#define PCOLL_RECEIVE_UNEQUAL                                                                      \
+    void *recvbuf, const MPI_Aint recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype
+#define PCOLL_SEND_TYPED                                                                           \
+    const void *sendbuf, const MPI_Aint sendcounts[], const MPI_Aint sdispls[],                    \
+        const MPI_Datatype sendtypes[]
+#define PCOLL_RECEIVE_TYPED                                                                        \
+    void *recvbuf, const MPI_Aint recvcounts[], const MPI_Aint rdispls[],                          \
+        const MPI_Datatype recvtypes[]
+#define PCOLL_ON_COMM MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request
+
+int MPIDI_PCOLL_fallback_allgatherv(PCOLL_SEND_EQUAL, PCOLL_RECEIVE_UNEQUAL, PCOLL_ON_COMM);
+int MPIDI_PCOLL_fallback_gatherv(PCOLL_SEND_EQUAL, PCOLL_RECEIVE_UNEQUAL, int root, PCOLL_ON_COMM);
+int MPIDI_PCOLL_fallback_scatterv(PCOLL_SEND_UNEQUAL, PCOLL_RECEIVE_EQUAL, int root, PCOLL_ON_COMM);
+int MPIDI_PCOLL_fallback_alltoallv(PCOLL_SEND_UNEQUAL, PCOLL_RECEIVE_UNEQUAL, PCOLL_ON_COMM);
+int MPIDI_PCOLL_fallback_alltoallw(PCOLL_SEND_TYPED, PCOLL_RECEIVE_TYPED, PCOLL_ON_COMM);
+int MPIDI_PCOLL_fallback_neighbor_allgather(PCOLL_SEND_EQUAL, PCOLL_RECEIVE_EQUAL, PCOLL_ON_COMM);
+int MPIDI_PCOLL_fallback_neighbor_allgatherv(PCOLL_SEND_EQUAL, PCOLL_RECEIVE_UNEQUAL,
+                                             PCOLL_ON_COMM);
+int MPIDI_PCOLL_fallback_neighbor_alltoall(PCOLL_SEND_EQUAL, PCOLL_RECEIVE_EQUAL, PCOLL_ON_COMM);
+int MPIDI_PCOLL_fallback_neighbor_alltoallv(PCOLL_SEND_UNEQUAL, PCOLL_RECEIVE_UNEQUAL,
+                                            PCOLL_ON_COMM);
+int MPIDI_PCOLL_fallback_neighbor_alltoallw(PCOLL_SEND_TYPED, PCOLL_RECEIVE_TYPED, PCOLL_ON_COMM);
 
 /* A schedule that can be started any number of times: open it, fill it with MPIR_Sched_send and
  * similar calls or with one of MPICH's MPIR_IX functions, and close it. `mpi_errno` is the result

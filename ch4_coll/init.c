@@ -101,7 +101,7 @@ static enum pcoll_result generate(const struct MPIDI_PCOLL_call *call,
                                   const struct MPIDI_PCOLL_comm *state,
                                   const struct pcoll_choice *choice, struct pcoll_plan **plan_p)
 {
-    enum pcoll_result result = pcoll_generate(choice->algorithm, &call->signature, NULL,
+    enum pcoll_result result = pcoll_generate(choice->algorithm, &call->signature, call->local,
                                               call->comm->rank, &choice->params, plan_p);
 
     if (result == PCOLL_OK && !(state->medium->group_provides(state->group) & PCOLL_NEED_WEIGHTS))
@@ -149,6 +149,84 @@ static void flush_messages(const struct pcoll_plan *plan)
         MPID_Progress_test(NULL);
 }
 
+static const struct pcoll_place *source_of(const struct pcoll_entry *entry)
+{
+    return entry->op == PCOLL_OP_GET ? &entry->remote : &entry->local;
+}
+
+static const struct pcoll_place *target_of(const struct pcoll_entry *entry)
+{
+    return entry->op == PCOLL_OP_GET ? &entry->local : &entry->remote;
+}
+
+/* True if entry's end in that buffer, if it is there, cuts no element. */
+static bool cuts_none(const struct MPIDI_PCOLL_data *data, const struct pcoll_place *place,
+                      enum pcoll_buffer buffer, uint64_t bytes)
+{
+    return place->buffer != buffer || (MPIDI_PCOLL_data_is_border(data, place->offset) &&
+                                       MPIDI_PCOLL_data_is_border(data, place->offset + bytes));
+}
+
+/* True if data can be packed and unpacked on its way: the entries move whole elements, read each
+ * byte of SEND once at most, so that this is no more work than packing at start, and never read
+ * RECV. */
+static bool can_pack_on_the_way(const struct MPIDI_PCOLL_plan *plan, const struct pcoll_plan *raw)
+{
+    for (int p = 0; p < raw->nphases; p++) {
+        const struct pcoll_entry *entry = &raw->entries[raw->phases[p].first];
+        uint64_t read = 0;
+
+        for (int i = 0; i < raw->phases[p].count; i++, entry++) {
+            if (!pcoll_entry_has_data(entry) || entry->bytes == 0)
+                continue;
+            if (entry->op == PCOLL_OP_REDUCE || source_of(entry)->buffer == PCOLL_RECV ||
+                !cuts_none(&plan->in, source_of(entry), PCOLL_SEND, entry->bytes) ||
+                !cuts_none(&plan->out, target_of(entry), PCOLL_RECV, entry->bytes))
+                return false;
+            if (source_of(entry)->buffer == PCOLL_SEND)
+                read += entry->bytes;
+        }
+        if (read > pcoll_plan_bytes(raw, PCOLL_SEND))
+            return false;
+    }
+    return true;
+}
+
+/* Where the plan finds the user's data. Data that is not contiguous is packed on its way to the
+ * others if the medium can do that and no peer accesses user memory, otherwise at start. */
+static struct pcoll_memory memory_of(struct MPIDI_PCOLL_plan *plan, const struct pcoll_plan *raw,
+                                     const struct pcoll_choice *choice,
+                                     const struct pcoll_medium *medium)
+{
+    struct pcoll_memory memory = {.op = MPIDI_PCOLL_operator_base(plan->op)};
+    const bool is_apart = !plan->in.packed || plan->in.owned; /* SEND is no part of RECV */
+
+    if (is_apart && medium->traits & PCOLL_PACKS && choice->params.path == PCOLL_PATH_TEMP &&
+        can_pack_on_the_way(plan, raw)) {
+        memory.send_layout = MPIDI_PCOLL_data_lay_out(&plan->in);
+        memory.recv_layout = MPIDI_PCOLL_data_lay_out(&plan->out);
+    }
+    memory.send = MPIDI_PCOLL_data_address(&plan->in);
+    memory.recv = MPIDI_PCOLL_data_address(&plan->out);
+    return memory;
+}
+
+/* The call's data and operator become the plan's, or the reverse. */
+static void hand_over(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_plan *plan)
+{
+    plan->in = call->in;
+    plan->out = call->out;
+    plan->op = call->op;
+    plan->blocks = call->blocks;
+    plan->local = call->local;
+}
+
+static void take_back(struct MPIDI_PCOLL_call *call, const struct MPIDI_PCOLL_plan *plan)
+{
+    call->in = plan->in;
+    call->out = plan->out;
+}
+
 /* Generate and bind the plan. NULL, on all ranks, if that is declined. A rank that has run out of
  * memory, or cannot even generate the plan, still takes part in the steps that all others wait
  * for. */
@@ -156,9 +234,7 @@ static struct MPIDI_PCOLL_plan *make_plan(struct MPIDI_PCOLL_call *call,
                                           struct MPIDI_PCOLL_comm *state,
                                           const struct pcoll_choice *choice)
 {
-    struct pcoll_memory memory = {MPIDI_PCOLL_data_address(&call->in),
-                                  MPIDI_PCOLL_data_address(&call->out),
-                                  MPIDI_PCOLL_operator_base(call->op)};
+    struct pcoll_memory memory = {.op = NULL};
     struct MPIDI_PCOLL_plan *plan = MPL_calloc(1, sizeof(*plan), MPL_MEM_COLL);
     enum pcoll_result result = PCOLL_ERR_NOMEM;
     struct pcoll_bound *bound = NULL;
@@ -166,8 +242,14 @@ static struct MPIDI_PCOLL_plan *make_plan(struct MPIDI_PCOLL_call *call,
 
     if (plan && MPIDI_PCOLL_request_create(plan) == MPI_SUCCESS)
         result = generate(call, state, choice, &raw);
+    if (result == PCOLL_OK) {
+        hand_over(call, plan);
+        memory = memory_of(plan, raw, choice, state->medium);
+    }
     result = state->medium->bind(state->group, result == PCOLL_OK ? raw : NULL, &memory, &bound);
     if (result != PCOLL_OK) {
+        if (raw)
+            take_back(call, plan);
         pcoll_plan_destroy(raw);
         return discard(plan);
     }
@@ -176,10 +258,6 @@ static struct MPIDI_PCOLL_plan *make_plan(struct MPIDI_PCOLL_call *call,
     plan->bound = bound;
     plan->medium = state->medium;
     plan->plan = raw;
-    plan->in = call->in;
-    plan->out = call->out;
-    plan->op = call->op;
-    plan->blocks = call->blocks;
     plan->state = state;
     state->refs++;
     if (call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
@@ -199,10 +277,13 @@ static int init_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
 {
     struct pcoll_choice choice = {.algorithm = NULL};
     struct MPIDI_PCOLL_plan *plan = NULL;
-    int mpi_errno;
+    int mpi_errno = MPI_SUCCESS;
 
     call->signature.topology = state->topology;
-    mpi_errno = agree(call, state, &choice);
+    if (pcoll_coll_has(call->signature.coll, PCOLL_EDGES))
+        mpi_errno = MPIDI_PCOLL_settle_edges(call, state);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = agree(call, state, &choice);
     if (mpi_errno == MPI_SUCCESS && choice.algorithm)
         plan = make_plan(call, state, &choice);
     if (plan) {
@@ -212,6 +293,7 @@ static int init_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
         MPIDI_PCOLL_data_fini(&call->out);
         MPIDI_PCOLL_operator_destroy(call->op);
         MPL_free(call->blocks);
+        MPL_free(call->local);
         report_declined(call);
     }
     return mpi_errno;

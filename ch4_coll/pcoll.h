@@ -5,6 +5,8 @@
 
 #include "mpidimpl.h"
 
+#include "blocks.h"
+
 #include "algorithms/algorithm.h"
 #include "algorithms/plan/topology.h"
 #include "offload/media.h"
@@ -13,15 +15,27 @@
 
 /* ---- data.c: the user's data, and the contiguous bytes that a plan works on ---- */
 
-/* `count` elements of `type` at `user`. If they are not contiguous, `packed` is the buffer that
- * takes their place. */
+/* `count` elements of `type` at `user`, or several blocks of such. If they are not contiguous,
+ * `packed` is the buffer that takes their place. */
 struct MPIDI_PCOLL_data {
     void *user;
     MPI_Aint count;
-    MPI_Datatype type; /* referenced while packed is set */
+    MPI_Datatype type; /* referenced while packed or is_laid_out is set */
     MPI_Aint bytes;
-    void *packed; /* NULL: the data is contiguous, or empty */
-    int owned;    /* packed must be freed */
+    void *packed;                    /* NULL: the data is contiguous, laid out, or empty */
+    int owned;                       /* packed must be freed */
+    int is_copy;                     /* packed has another purpose, too */
+    int is_laid_out;                 /* a medium packs and unpacks: there is no `packed` */
+    struct pcoll_user_layout layout; /* for that medium */
+    int nparts;                      /* 0: one block; otherwise these follow each other */
+    struct MPIDI_PCOLL_data *parts;  /* [nparts] */
+    MPI_Aint first;                  /* of a part: its position among the packed bytes */
+};
+
+/* An edge, and where its block is. */
+struct MPIDI_PCOLL_edge {
+    struct pcoll_edge edge;
+    struct MPIDI_PCOLL_block block;
 };
 
 /* Describe user data; allocates `packed` if `outer` is NULL and the data is not contiguous. `outer`
@@ -31,8 +45,17 @@ int MPIDI_PCOLL_data_init(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint co
 /* The same, with `packed` also for contiguous data. */
 int MPIDI_PCOLL_data_init_copy(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint count,
                                MPI_Datatype type);
+/* Describe the blocks of n edges; sets `first` and `bytes` of each. They are packed if one of them
+ * is not contiguous, if memory far from all of them lies in between, or if `is_copy` is true. */
+int MPIDI_PCOLL_data_init_blocks(struct MPIDI_PCOLL_data *data, struct MPIDI_PCOLL_edge *edges,
+                                 int n, bool is_copy);
 void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data);
 void *MPIDI_PCOLL_data_address(const struct MPIDI_PCOLL_data *data);
+/* Free `packed`, if it has no other purpose, and let the medium pack and unpack; the data must not
+ * move from then on. NULL: it cannot, or there is nothing to pack. */
+const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data);
+/* True if an element begins at byte `first` of the packed data, or the data ends there. */
+bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t first);
 int MPIDI_PCOLL_data_pack(const struct MPIDI_PCOLL_data *data);
 int MPIDI_PCOLL_data_unpack(const struct MPIDI_PCOLL_data *data);
 
@@ -131,6 +154,7 @@ struct MPIDI_PCOLL_plan {
     struct MPIDI_PCOLL_data in, out; /* packed at start, unpacked at completion */
     struct MPIDI_PCOLL_operator *op; /* of a reduction; otherwise NULL */
     uint64_t *blocks;                /* of plan->signature; owned */
+    struct pcoll_local *local;       /* where data moves along edges; otherwise NULL */
     bool active;
     bool busy;   /* a thread is progressing it, perhaps in a user's function without the lock */
     bool doomed; /* freed while active: destroyed at completion */

@@ -72,9 +72,129 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        Algorithm of MPI_Alltoall_init with --with-coll=offload: auto (the cost model decides),
-        mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists, such
-        as direct.
+        Algorithm of MPI_Alltoall_init with --with-coll=offload: auto (the cost model
+        decides), mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists,
+        such as direct.
+
+    - name        : MPIR_CVAR_ALLGATHERV_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Allgatherv_init with --with-coll=offload: auto (the cost model
+        decides), mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists,
+        such as direct.
+
+    - name        : MPIR_CVAR_GATHERV_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Gatherv_init with --with-coll=offload: auto (the cost model
+        decides), mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists,
+        such as direct.
+
+    - name        : MPIR_CVAR_SCATTERV_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Scatterv_init with --with-coll=offload: auto (the cost model
+        decides), mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists,
+        such as direct.
+
+    - name        : MPIR_CVAR_ALLTOALLV_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Alltoallv_init with --with-coll=offload: auto (the cost model
+        decides), mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists,
+        such as direct.
+
+    - name        : MPIR_CVAR_ALLTOALLW_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Alltoallw_init with --with-coll=offload: auto (the cost model
+        decides), mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists,
+        such as direct.
+
+    - name        : MPIR_CVAR_NEIGHBOR_ALLGATHER_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Neighbor_allgather_init with --with-coll=offload: auto (the cost model
+        decides), mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists,
+        such as direct.
+
+    - name        : MPIR_CVAR_NEIGHBOR_ALLGATHERV_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Neighbor_allgatherv_init with --with-coll=offload: auto (the cost model
+        decides), mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists,
+        such as direct.
+
+    - name        : MPIR_CVAR_NEIGHBOR_ALLTOALL_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Neighbor_alltoall_init with --with-coll=offload: auto (the cost model
+        decides), mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists,
+        such as direct.
+
+    - name        : MPIR_CVAR_NEIGHBOR_ALLTOALLV_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Neighbor_alltoallv_init with --with-coll=offload: auto (the cost model
+        decides), mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists,
+        such as direct.
+
+    - name        : MPIR_CVAR_NEIGHBOR_ALLTOALLW_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Neighbor_alltoallw_init with --with-coll=offload: auto (the cost model
+        decides), mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists,
+        such as direct.
 
     - name        : MPIR_CVAR_ALLREDUCE_INIT_ALGORITHM
       category    : COLLECTIVE

@@ -12,12 +12,24 @@
 
 struct pcoll_operator; /* reduce/operator.h */
 
+/* How the bytes of SEND or RECV lie in user memory that is not contiguous. `pack` reads bytes
+ * [first, first + bytes) of SEND, `unpack` writes those of RECV; entries name no other ranges. */
+struct pcoll_user_layout {
+    enum pcoll_result (*pack)(const struct pcoll_user_layout *layout, uint64_t first, void *to,
+                              size_t bytes);
+    enum pcoll_result (*unpack)(const struct pcoll_user_layout *layout, uint64_t first,
+                                const void *from, size_t bytes);
+};
+
 /* User memory of this rank, and the operator of a collective that reduces (otherwise NULL). They
- * must stay valid while the plan is bound. An operator runs only inside start, progress and spin of
- * this plan. */
+ * must stay valid while the plan is bound. An operator or layout is used only inside start,
+ * progress and spin of this plan. With a layout, which only media with PCOLL_PACKS accept, the
+ * address has no meaning; the plan reads only SEND and writes only RECV, and no peer accesses
+ * either, nor a REDUCE. */
 struct pcoll_memory {
     void *send, *recv;
     const struct pcoll_operator *op;
+    const struct pcoll_user_layout *send_layout, *recv_layout; /* NULL: contiguous */
 };
 
 struct pcoll_medium;
@@ -37,10 +49,11 @@ struct pcoll_bound {
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 enum pcoll_medium_trait {
-    PCOLL_SPANS_NODES = 1 << 0,   /* reaches other nodes: uses bootstrap->provider and ->interface,
-                                   * and must be polled while the process waits for anything */
-    PCOLL_RUNS_BY_ITSELF = 1 << 1 /* the network runs plans without calls by any rank; few networks
-                                   * can */
+    PCOLL_SPANS_NODES = 1 << 0,    /* reaches other nodes: uses bootstrap->provider and ->interface,
+                                    * and must be polled while the process waits for anything */
+    PCOLL_RUNS_BY_ITSELF = 1 << 1, /* the network runs plans without calls by any rank; few
+                                    * networks can */
+    PCOLL_PACKS = 1 << 2           /* moves data from and to user memory with a layout */
 };
 
 struct pcoll_medium {

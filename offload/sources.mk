@@ -1,12 +1,12 @@
 # The sources of this folder, for both builds: ours and MPICH's.
 pcoll_sources += \
     %D%/medium.h %D%/media.h %D%/media.c %D%/bootstrap.h %D%/bootstrap.c \
-    %D%/nodes.h %D%/nodes.c \
+    %D%/nodes.h %D%/nodes.c %D%/edges.h %D%/edges.c \
     %D%/reduce/operator.h %D%/reduce/reduce.h %D%/reduce/reduce.c \
     %D%/reduce/kernels.h %D%/reduce/kernels.c \
     %D%/run/line.h %D%/run/run.h %D%/run/run.c %D%/run/fire.h %D%/run/copy.c \
     %D%/shm/shm.h %D%/shm/shm.c %D%/shm/fire.h \
-    %D%/shm/state.h %D%/shm/group.c %D%/shm/bind.c %D%/shm/cma.c \
+    %D%/shm/state.h %D%/shm/group.c %D%/shm/bind.c %D%/shm/layout.c %D%/shm/cma.c \
     %D%/shm/arena.h %D%/shm/arena.c %D%/shm/extents.h %D%/shm/extents.c \
     %D%/shm/object.h %D%/shm/object.c %D%/shm/process.h %D%/shm/process.c %D%/shm/relay.h %D%/shm/relay.c
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "algorithms/plan/edges.h"
+
 /* ---- parts of rows ---- */
 
 #define SIZE_ARGUMENTS                                                                             \
@@ -210,6 +212,49 @@ static const struct pcoll_collective alltoall = {
     .expect = expect_alltoall,
 };
 
+/* Each block is where its edge ends. */
+static int expect_edges(EXPECT_ARGUMENTS)
+{
+    const struct pcoll_local *local = locals ? locals[rank] : NULL;
+    struct pcoll_edge edge;
+
+    for (int k = 0; pcoll_edge_in(signature, local, rank, k, &edge); k++) {
+        if (edge.bytes == 0 || i-- > 0)
+            continue;
+        *piece_p = (struct pcoll_piece){.first = edge.first,
+                                        .bytes = edge.bytes,
+                                        .rank = edge.rank,
+                                        .nranks = 1,
+                                        .from = edge.peer_first};
+        return 1;
+    }
+    return 0;
+}
+
+/* Nothing is in place: a block that stays where it is has no edge, and SEND is what the out edges
+ * name, wherever that lies. */
+#define WITH_EDGES(identifier, more_traits, uniform)                                               \
+    static const struct pcoll_collective identifier = {                                            \
+        .name = #identifier,                                                                       \
+        .traits = PCOLL_EDGES | (more_traits),                                                     \
+        .send_bytes = pcoll_edges_send_bytes,                                                      \
+        .recv_bytes = pcoll_edges_recv_bytes,                                                      \
+        .send_in_recv = at_begin,                                                                  \
+        .expect = expect_edges,                                                                    \
+        .pattern = &uniform,                                                                       \
+    }
+
+WITH_EDGES(allgatherv, 0, pcoll_pattern_spread);
+WITH_EDGES(gatherv, PCOLL_ROOTED, pcoll_pattern_to_root);
+WITH_EDGES(scatterv, PCOLL_ROOTED, pcoll_pattern_from_root);
+WITH_EDGES(alltoallv, 0, pcoll_pattern_complete);
+WITH_EDGES(alltoallw, 0, pcoll_pattern_complete);
+WITH_EDGES(neighbor_allgather, PCOLL_NEIGHBORS, pcoll_pattern_spread_torus);
+WITH_EDGES(neighbor_allgatherv, PCOLL_NEIGHBORS, pcoll_pattern_spread_torus);
+WITH_EDGES(neighbor_alltoall, PCOLL_NEIGHBORS, pcoll_pattern_torus);
+WITH_EDGES(neighbor_alltoallv, PCOLL_NEIGHBORS, pcoll_pattern_torus);
+WITH_EDGES(neighbor_alltoallw, PCOLL_NEIGHBORS, pcoll_pattern_torus);
+
 static int expect_allreduce(EXPECT_ARGUMENTS)
 {
     const struct pcoll_piece result = {
@@ -390,7 +435,9 @@ int pcoll_signature_is_valid(const struct pcoll_signature *signature,
            (traits & PCOLL_IN_PLACE || !signature->in_place) &&
            (traits & PCOLL_VECTOR || signature->blocks == NULL) &&
            (signature->blocks == NULL || blocks_are_valid(signature, unit)) &&
-           (!(traits & PCOLL_NEIGHBOR) || local != NULL);
+           signature->degree >= 0 &&
+           (traits & PCOLL_EDGES || (signature->degree == 0 && signature->volume == 0)) &&
+           (traits & PCOLL_EDGES || local == NULL || (local->nin == 0 && local->nout == 0));
 }
 
 int pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_signature *b)
@@ -399,8 +446,8 @@ int pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_sig
 
     return a->coll == b->coll && a->nranks == b->nranks && a->root == b->root &&
            a->bytes == b->bytes && a->in_place == b->in_place && a->unit == b->unit &&
-           a->commutes == b->commutes && a->typed == b->typed &&
-           (a->blocks == NULL) == (b->blocks == NULL) &&
+           a->commutes == b->commutes && a->typed == b->typed && a->degree == b->degree &&
+           a->volume == b->volume && (a->blocks == NULL) == (b->blocks == NULL) &&
            (a->blocks == NULL || memcmp(a->blocks, b->blocks, blocks_bytes) == 0);
 }
 
@@ -425,8 +472,9 @@ int pcoll_expects_same(const struct pcoll_signature *signature,
 
 int pcoll_is_trivial(const struct pcoll_signature *signature)
 {
-    return signature->nranks == 1 ||
-           (signature->bytes == 0 && !pcoll_coll_has(signature->coll, PCOLL_SYNCHRONIZES));
+    if (signature->bytes == 0)
+        return signature->nranks == 1 || !pcoll_coll_has(signature->coll, PCOLL_SYNCHRONIZES);
+    return signature->nranks == 1 && !pcoll_coll_has(signature->coll, PCOLL_EDGES);
 }
 
 int pcoll_is_in_place(const struct pcoll_signature *signature, const struct pcoll_local *local,

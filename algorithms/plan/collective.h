@@ -3,7 +3,8 @@
  *
  * A call of a collective is described by two things. The *signature* holds what is the same on all
  * ranks of the communicator: the ranks have agreed on it, and a generator may deduce from it what
- * any other rank does. *Local* holds what only this rank knows; most collectives have none.
+ * any other rank does. *Local* holds what only this rank knows; most collectives have none. Where
+ * blocks differ between ranks, it lists the messages of this rank, its *edges* (edges.h).
  *
  * The row of a collective says how long SEND and RECV are and, with `expect`, what RECV must hold
  * at completion. The proof, the simulators, the media, the choice and the tools use the row; none
@@ -22,9 +23,19 @@
     COLLECTIVE(BARRIER, barrier)                                                                   \
     COLLECTIVE(BCAST, bcast)                                                                       \
     COLLECTIVE(ALLGATHER, allgather)                                                               \
+    COLLECTIVE(ALLGATHERV, allgatherv)                                                             \
     COLLECTIVE(GATHER, gather)                                                                     \
+    COLLECTIVE(GATHERV, gatherv)                                                                   \
     COLLECTIVE(SCATTER, scatter)                                                                   \
+    COLLECTIVE(SCATTERV, scatterv)                                                                 \
     COLLECTIVE(ALLTOALL, alltoall)                                                                 \
+    COLLECTIVE(ALLTOALLV, alltoallv)                                                               \
+    COLLECTIVE(ALLTOALLW, alltoallw)                                                               \
+    COLLECTIVE(NEIGHBOR_ALLGATHER, neighbor_allgather)                                             \
+    COLLECTIVE(NEIGHBOR_ALLGATHERV, neighbor_allgatherv)                                           \
+    COLLECTIVE(NEIGHBOR_ALLTOALL, neighbor_alltoall)                                               \
+    COLLECTIVE(NEIGHBOR_ALLTOALLV, neighbor_alltoallv)                                             \
+    COLLECTIVE(NEIGHBOR_ALLTOALLW, neighbor_alltoallw)                                             \
     COLLECTIVE(ALLREDUCE, allreduce)                                                               \
     COLLECTIVE(REDUCE, reduce)                                                                     \
     COLLECTIVE(REDUCE_SCATTER_BLOCK, reduce_scatter_block)                                         \
@@ -39,6 +50,7 @@ enum pcoll_coll { PCOLL_COLLECTIVES(PCOLL_COLL_VALUE) PCOLL_NUM_COLLS };
 #define PCOLL_NONE (-1)
 
 struct pcoll_topology; /* topology.h */
+struct pcoll_pattern;  /* edges.h */
 
 /* What is asked for; the same on all ranks of the communicator. */
 struct pcoll_signature {
@@ -56,24 +68,35 @@ struct pcoll_signature {
                              * means 1 */
     int commutes;           /* for a reduction: operands may be swapped */
     int typed;              /* some rank's user memory is not contiguous and has to be packed */
+
+    /* Of a collective with edges (PCOLL_EDGES): the most edges of any rank in one direction, and
+     * the most bytes on them. Both are 0 if the edges are uniform. */
+    int degree;
+    uint64_t volume;
 };
 
-/* A message between this rank and another: bytes [first, first + bytes) of SEND (out) or RECV (in),
- * in packed order. Of several edges between two ranks, the out edge of one matches the in edge of
- * the other that has the same key. */
+/* A message between this rank and another, or itself: bytes [first, first + bytes) of SEND (an out
+ * edge) or RECV (an in edge). Blocks may lie anywhere in these buffers, and those in SEND may
+ * overlap. Of several edges between two ranks, the out edge of one matches the in edge of the other
+ * that has the same key. An edge of 0 bytes moves nothing. */
 struct pcoll_edge {
     int rank;
     int key;
     uint64_t first, bytes;
+    uint64_t peer_first; /* `first` of the matching edge of the peer */
+    uint64_t slot;       /* where the bytes arrive in a communication buffer, which the receiver
+                          * decides: see pcoll_edge_slot */
+    int in_cell;         /* the slot is in a cell */
+    int is_answered;     /* there is also an edge of more than 0 bytes in the other direction */
 };
 
-/* What only this rank knows about the call. Nothing may be deduced from it about other ranks. Other
- * ranks cannot generate a plan that depends on it, so its generator gives each edge counters of its
- * own (see lower/lower.h). It outlives the plan. */
+/* What only this rank knows about the call. Nothing may be deduced from it about other ranks,
+ * except what an edge says about its peer. Other ranks cannot generate a plan that depends on it,
+ * so its generator makes it in the lowered form (see lower/lower.h). It outlives the plan. */
 struct pcoll_local {
     int nin, nout;
-    const struct pcoll_edge *in, *out; /* NULL: none */
-    int in_place;                      /* on this rank only: for a root */
+    struct pcoll_edge *in, *out; /* [nin], [nout], in ascending order of (rank, key) */
+    int in_place;                /* on this rank only: for a root */
 };
 
 enum pcoll_trait {
@@ -82,7 +105,9 @@ enum pcoll_trait {
     PCOLL_REDUCES = 1 << 2,      /* RECV is reduced from several ranks' data */
     PCOLL_IN_PLACE = 1 << 3,     /* a rank's own block may be where it belongs already */
     PCOLL_VECTOR = 1 << 4,       /* blocks may differ: see signature.blocks */
-    PCOLL_NEIGHBOR = 1 << 5      /* data moves along local edges only */
+    PCOLL_EDGES = 1 << 5,        /* data moves along the edges of each rank: without `local` they
+                                  * are the uniform ones */
+    PCOLL_NEIGHBORS = 1 << 6     /* these are between neighbors in the communicator's topology */
 };
 
 /* What a part of RECV must hold. With `nranks` ranks from `rank` on, these are either `nranks`
@@ -111,10 +136,13 @@ struct pcoll_collective {
     uint64_t (*send_in_recv)(const struct pcoll_signature *signature, int rank);
 
     /* The i-th piece of RECV of `rank`; returns 0 if there are no more. Pieces do not overlap;
-     * bytes that no piece covers are unchanged. `locals` has nranks elements, or is NULL if the
-     * signature says everything. */
+     * bytes that no piece covers are unchanged. `locals` has nranks elements, each of which may be
+     * NULL, or is NULL if the signature says everything. */
     int (*expect)(const struct pcoll_signature *signature, const struct pcoll_local *const *locals,
                   int rank, int i, struct pcoll_piece *piece_p);
+
+    /* The uniform edges (edges.h); NULL: the collective has no edges. */
+    const struct pcoll_pattern *pattern;
 };
 
 /* The block of a rank, and where it begins if the blocks of all ranks lie side by side. */

@@ -78,9 +78,13 @@ static int is_shared(struct pcoll_place place)
 
 char *pcoll_shm_own_place(const struct pcoll_shm_binding *b, struct pcoll_place place)
 {
+    const int is_send = place.buffer == PCOLL_SEND;
+
     if (is_shared(place))
         return shared_place(b, b->plan->rank, place);
-    return (char *)(place.buffer == PCOLL_SEND ? b->memory->send : b->memory->recv) + place.offset;
+    if (is_send ? b->memory->send_layout : b->memory->recv_layout)
+        return (char *)(uintptr_t)place.offset;
+    return (char *)(is_send ? b->memory->send : b->memory->recv) + place.offset;
 }
 
 /* An address in the peer's memory, or in this process if it is shared. */
@@ -119,6 +123,9 @@ static void resolve_move(const struct pcoll_shm_binding *b, const struct pcoll_e
     step->bytes = (size_t)entry->bytes;
     step->from = get ? remote : local;
     step->to = get ? local : remote;
+    step->kind = pcoll_shm_layout_kind(b->bound, entry);
+    if (step->kind != PCOLL_NONE)
+        return;
     step->kind = PCOLL_STEP_COPY;
     if (entry->op != PCOLL_OP_COPY && !is_shared(entry->remote)) {
         step->kind = get ? PCOLL_SHM_READ : PCOLL_SHM_WRITE;
@@ -198,6 +205,7 @@ void pcoll_shm_bound_fini(struct pcoll_shm_bound *bound)
     if (bound->block != NULL)
         pcoll_shm_release(bound->block);
     pcoll_run_fini(&bound->run);
+    free(bound->scratch);
 }
 
 enum pcoll_result pcoll_shm_binding_init(struct pcoll_shm_binding *b)
@@ -351,7 +359,11 @@ static enum pcoll_result allocate(struct pcoll_shm_binding *b)
     b->bound = calloc(1, sizeof(*b->bound));
     if (b->bound == NULL)
         return PCOLL_ERR_NOMEM;
-    result = pcoll_run_init(&b->bound->run, b->plan, b->memory->op);
+    b->bound->send_layout = b->memory->send_layout;
+    b->bound->recv_layout = b->memory->recv_layout;
+    result = pcoll_shm_layout_init(b->bound, b->plan);
+    if (result == PCOLL_OK)
+        result = pcoll_run_init(&b->bound->run, b->plan, b->memory->op);
     return result == PCOLL_OK ? pcoll_shm_binding_init(b) : result;
 }
 

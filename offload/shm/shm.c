@@ -41,6 +41,8 @@ enum pcoll_result pcoll_shm_perform(struct pcoll_run *run, struct pcoll_step *st
 {
     if (step->kind == PCOLL_STEP_REDUCE)
         return pcoll_reduce(step->reduction);
+    if (step->kind >= PCOLL_SHM_PACK)
+        return pcoll_shm_repack(pcoll_shm_bound_of_run(run), step);
     if (step->kind != PCOLL_STEP_STREAM)
         return reach(run, step);
     pcoll_stream(step->to, step->from, step->bytes);
@@ -88,6 +90,7 @@ static int shm_suits(int one_node, const char *provider)
 
 const struct pcoll_medium pcoll_medium_shm = {
     .name = "shm",
+    .traits = PCOLL_PACKS,
     .suits = shm_suits,
     .poll = pcoll_nothing,
     .lingering = pcoll_none_lingers,

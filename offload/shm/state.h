@@ -41,7 +41,10 @@ enum pcoll_shm_kind {
     PCOLL_SHM_WRITE,                   /* to the memory of process `pid` */
     PCOLL_SHM_ASK_READ, /* these replace READ and WRITE when the kernel refuses them: shm/relay.h */
     PCOLL_SHM_ASK_WRITE,
-    PCOLL_SHM_AWAY /* the peer is not on this node: another medium moves the data and signals */
+    PCOLL_SHM_AWAY,   /* the peer is not on this node: another medium moves the data and signals */
+    PCOLL_SHM_PACK,   /* from SEND with a layout to memory that is mapped here */
+    PCOLL_SHM_UNPACK, /* from such memory to RECV with a layout */
+    PCOLL_SHM_REPACK  /* from SEND to RECV, both with a layout */
 };
 
 struct pcoll_shm_bound {
@@ -52,7 +55,9 @@ struct pcoll_shm_bound {
 
     char *relays; /* [nrelays], each of relay_bytes, in the block: one for each rank */
     size_t relay_bytes;
-    int nrelays, number;       /* this rank's number */
+    int nrelays, number;                                       /* this rank's number */
+    const struct pcoll_user_layout *send_layout, *recv_layout; /* NULL: contiguous */
+    void *scratch;                                             /* for steps between the two */
     struct pcoll_step *asking; /* the step that is being relayed for this rank, and its progress */
     size_t relayed;
 };
@@ -105,6 +110,15 @@ enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pco
                                  int error);
 void pcoll_shm_rest(struct pcoll_bound *base, unsigned usec);
 
+/* shm/layout.c: moves between user memory with a layout, where an "address" is the offset in SEND
+ * or RECV, and memory that is mapped here. The kind of such an entry's step, or PCOLL_NONE. */
+int pcoll_shm_layout_kind(const struct pcoll_shm_bound *bound, const struct pcoll_entry *entry);
+/* Allocates what such steps of the plan need. */
+enum pcoll_result pcoll_shm_layout_init(struct pcoll_shm_bound *bound,
+                                        const struct pcoll_plan *plan) PCOLL_MUST_CHECK;
+enum pcoll_result pcoll_shm_repack(const struct pcoll_shm_bound *bound,
+                                   const struct pcoll_step *step);
+
 /* shm/bind.c */
 enum pcoll_result pcoll_shm_bind(struct pcoll_group *base, const struct pcoll_plan *plan,
                                  const struct pcoll_memory *memory, struct pcoll_bound **bound_p);
@@ -122,8 +136,8 @@ enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcol
                                         enum pcoll_result mine);
 void pcoll_shm_resolve(const struct pcoll_shm_binding *b);
 
-/* An address in this rank's memory; this rank's counters, which its TEMP follows, and their
- * size. */
+/* An address in this rank's memory, or, with a layout, the offset; this rank's counters, which its
+ * TEMP follows, and their size. */
 char *pcoll_shm_own_place(const struct pcoll_shm_binding *b, struct pcoll_place place);
 char *pcoll_shm_own_area(const struct pcoll_shm_binding *b, size_t *bytes_p);
 

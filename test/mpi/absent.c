@@ -12,10 +12,11 @@
  * algorithms that do not copy.
  *
  *   -absent=RANK     only this rank is absent; otherwise each rank in turn
- *   -only=barrier,bcast,allgather,gather,scatter (barrier and bcast)   -bytes=N (8, 5000, 70000)
+ *   -only=barrier,bcast,allgather,gather,scatter (barrier, bcast)   -bytes=N (8, 5000, 70000)
  *   -needs-cpu       the absent rank must give up: the medium progresses in software
  *   -dies            at its third absence the rank is killed */
 
+#include "board.h"
 #include "trial.h"
 #include <signal.h>
 #include <time.h>
@@ -128,7 +129,7 @@ int main(int argc, char **argv)
     check_init(&argc, &argv, MPI_THREAD_SINGLE);
     needs_cpu = check_option("needs-cpu") != NULL;
     bytes = (size_t)check_number("bytes", 0);
-    begun = trial_board(2 * check.size, MPI_COMM_WORLD);
+    begun = board_map(2 * check.size, MPI_COMM_WORLD);
     through = begun + check.size;
     many_starts(TRIAL_BARRIER, 0);
     for (int i = 0; i < 3; i++)
@@ -140,6 +141,6 @@ int main(int argc, char **argv)
             many_starts(TRIAL_GATHER_IN_PLACE, sizes[i]); /* otherwise the root copies */
             many_starts(TRIAL_SCATTER_IN_PLACE, sizes[i]);
         }
-    trial_board_free(begun, 2 * check.size);
+    board_unmap(begun, 2 * check.size);
     return check_done();
 }

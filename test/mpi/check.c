@@ -1,5 +1,6 @@
 #include "check.h"
 #include "adversity.h"
+#include "collectives.h"
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@ static char phase[256] = "start";
 static unsigned long total_errors;
 static int real_stderr = STDERR_FILENO;
 static int captured = -1; /* the pipe that captures this rank's stderr */
-static long long most_plans = -1, fallbacks = -1;
+static int judged;        /* init calls that -want has judged */
 
 /* ---- options and messages ---- */
 
@@ -153,6 +154,16 @@ static void look_for_expected(MPI_Comm comm)
 
 /* ---- begin and end ---- */
 
+/* Each collective has its own variable; the library ignores those that it does not know. */
+static void set_algorithm(const char *algorithm)
+{
+#define SET(NAME, name) setenv("MPIR_CVAR_" #NAME "_INIT_ALGORITHM", algorithm, 1);
+    if (algorithm != NULL) {
+        COLLECTIVES(SET, SET)
+    }
+#undef SET
+}
+
 void check_begin(int argc, char **argv)
 {
     option_count = argc;
@@ -163,6 +174,7 @@ void check_begin(int argc, char **argv)
         capture_stderr();
         atexit(show_captured);
     }
+    set_algorithm(check_option("algorithm"));
     adversity_before_init(check_option("deny-cma"), check_option("one-core") != NULL,
                           check_option("no-memfd"), check_option("own-pid"));
     alarm((unsigned)check_number("timeout", 150));
@@ -179,10 +191,6 @@ void check_attach(MPI_Comm comm)
     adversity_after_init(comm, check_option("no-shm"), check_option("own-shm"),
                          check_option("tiny-shm") != NULL, check_option("no-mr"),
                          check_option("slow"));
-    if (check_option("want") != NULL) {
-        fallbacks = check_pvar("coll_offload_fallbacks");
-        most_plans = check_pvar("coll_offload_plans");
-    }
 }
 
 void check_init(int *argc, char ***argv, int level)
@@ -196,36 +204,44 @@ void check_init(int *argc, char ***argv, int level)
         check_fail(__FILE__, __LINE__, "thread level %d, wanted %d", provided, level);
 }
 
-void check_want(void)
+static struct check_init_counts init_counts(void)
 {
-    long long plans;
-
-    if (check_option("want") == NULL)
-        return;
-    plans = check_pvar("coll_offload_plans");
-    most_plans = plans > most_plans ? plans : most_plans;
+    return (struct check_init_counts){check_pvar("coll_offload_plans"),
+                                      check_pvar("coll_offload_fallbacks")};
 }
 
-static void judge_want(const char *want)
+void check_want_begin(struct check_init_counts *before)
 {
-    long long now = check_pvar("coll_offload_fallbacks");
+    if (check_option("want") != NULL)
+        *before = init_counts();
+}
 
-    if (most_plans < 0 || now < 0 || fallbacks < 0)
+void check_want_end(const struct check_init_counts *before, const char *name, int can_be_plan)
+{
+    const char *want = check_option("want");
+    struct check_init_counts after;
+    int wants_plan;
+
+    if (want == NULL)
+        return;
+    after = init_counts();
+    wants_plan = can_be_plan && strcmp(want, "plans") == 0;
+    judged++;
+    if (after.plans < 0 || after.fallbacks < 0)
         check_fail(__FILE__, __LINE__, "coll_offload_plans or _fallbacks is missing");
-    else if (strcmp(want, "plans") == 0 && (most_plans == 0 || now != fallbacks))
-        check_fail(__FILE__, __LINE__, "%lld plans, %lld fallbacks: wanted plans", most_plans,
-                   now - fallbacks);
-    else if (strcmp(want, "mpich") == 0 && (most_plans != 0 || now == fallbacks))
-        check_fail(__FILE__, __LINE__, "%lld plans, %lld fallbacks: wanted fallbacks", most_plans,
-                   now - fallbacks);
+    else if (after.plans - before->plans != wants_plan ||
+             after.fallbacks - before->fallbacks != !wants_plan)
+        check_fail(__FILE__, __LINE__, "%s: %lld plans, %lld fallbacks: wanted a %s", name,
+                   after.plans - before->plans, after.fallbacks - before->fallbacks,
+                   wants_plan ? "plan" : "fallback");
 }
 
 void check_sum(MPI_Comm comm)
 {
     if (captured >= 0)
         look_for_expected(comm);
-    if (check_option("want") != NULL)
-        judge_want(check_option("want"));
+    if (check_option("want") != NULL && judged == 0)
+        check_fail(__FILE__, __LINE__, "-want, but no collective was created");
     MPI_Allreduce(&check.errors, &total_errors, 1, MPI_UNSIGNED_LONG, MPI_SUM, comm);
 }
 

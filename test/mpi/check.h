@@ -15,7 +15,10 @@
  *    -slow=all|RANK        see late what has arrived over libfabric's `sockets`, after MPI_Init
  *    -expect[=TEXT]        TEXT must appear on some rank's stderr, which is not shown; repeatable;
  *                          without TEXT anything may appear there
- *    -want=plans|mpich     all persistent collectives must have run as plans, or none of them */
+ *    -algorithm=NAME       sets MPIR_CVAR_<X>_INIT_ALGORITHM of every collective, before MPI_Init
+ *    -want=plans|mpich     each collective that this library can run as a plan must do so, or none;
+ *                          the others must be on MPICH's path (judged by call_init, collectives.h)
+ */
 
 #ifndef CHECK_H_INCLUDED
 #define CHECK_H_INCLUDED
@@ -95,7 +98,14 @@ void check_compare(const void *buffer, size_t bytes, uint64_t key);
 
 /* The current value of a performance variable of integer type; -1 if there is no such variable. */
 long long check_pvar(const char *name);
-/* Serves -want; must be called while a plan of more than 0 bytes exists. */
-void check_want(void);
+/* True if the library has a control variable of this name. */
+int check_has_cvar(const char *name);
+
+/* Serves -want around each init call. */
+struct check_init_counts {
+    long long plans, fallbacks; /* created so far */
+};
+void check_want_begin(struct check_init_counts *before);
+void check_want_end(const struct check_init_counts *before, const char *name, int can_be_plan);
 
 #endif /* CHECK_H_INCLUDED */

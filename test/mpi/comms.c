@@ -8,9 +8,9 @@ static void use(MPI_Comm comm, const char *what)
 
     check_phase("%s", what);
     MPI_Comm_size(comm, &size);
-    trial_all_kinds(40, 0, 1, 10, comm, MPI_INFO_NULL);
-    trial_all_kinds(5000, size - 1, 2, 10, comm, MPI_INFO_NULL);
-    trial_all_kinds(100000, size / 2, 3, 4, comm, MPI_INFO_NULL);
+    trial_all_kinds(40, 0, 1, 4, comm, MPI_INFO_NULL);
+    trial_all_kinds(5000, size - 1, 2, 3, comm, MPI_INFO_NULL);
+    trial_all_kinds(100000, size / 2, 3, 2, comm, MPI_INFO_NULL);
 }
 
 static void use_and_free(MPI_Comm comm, const char *what)
@@ -76,7 +76,7 @@ static void at_once(void)
         for (int k = 0; k < TRIAL_KINDS; k++)
             trial_init(&trials[c][k], (enum trial_kind)k, 600, 0, (uint64_t)(c * 10 + k), comms[c],
                        MPI_INFO_NULL);
-    for (int round = 0; round < 20; round++) {
+    for (int round = 0; round < 7; round++) {
         for (int c = 0; c < COMMS; c++)
             for (int k = 0; k < TRIAL_KINDS; k++)
                 trial_start(&trials[(c + check.rank) % COMMS][k]);

@@ -129,7 +129,6 @@ int main(int argc, char **argv)
     measure("fences", round_of_exposure, rounds, limit);
     MPI(MPI_Win_free(&window));
     trial_init(&gather, TRIAL_ALLGATHER, 8, 0, 1, MPI_COMM_WORLD, MPI_INFO_NULL);
-    check_want();
     trial_start(&gather);
     trial_wait(&gather);
     measure("plans", round_of_plans, rounds, limit);

@@ -1,8 +1,13 @@
-/* The collectives that run as plans deliver the right data: sizes around the protocol boundaries,
- * every root, in place, several starts of every plan.
+/* All persistent collectives deliver the right data: sizes around the protocol boundaries, every
+ * root, in place, several starts of every request.
  *
- *   -max=BYTES (4 MiB)   -starts=N (4)   -only=barrier,bcast,allgather,gather,scatter,alltoall,
- *   allreduce */
+ * Each collective takes every third size, and one number of ranks after the other takes another
+ * third.
+ *
+ *   -max=BYTES (4 MiB)   -starts=N (4)   -only=barrier,bcast,...
+ *   -all-sizes           every collective takes every size
+ *   -rows=COLLECTIVE/ALGORITHM,...   each of these alone, by its name, instead of all collectives
+ */
 
 #include "trial.h"
 
@@ -11,54 +16,109 @@ static const size_t sizes[] = {0,     1,     3,     8,      31,     47,      48,
                                4032,  4095,  4096,  4097,   8191,   8192,    8193,    16385,
                                65535, 65536, 65537, 131072, 200001, 1048575, 1048577, 4194304};
 
-static int starts;
+enum { SIZES = sizeof(sizes) / sizeof(sizes[0]), THIRDS = 3, ROOTS_AT = 4, ROOTS_EVERY = 8 };
 
-static void try(enum trial_kind kind, size_t bytes, int root)
+static int starts;
+static size_t max;
+
+static void try(enum trial_kind kind, size_t bytes, int root, MPI_Info info)
 {
     int times = bytes > 200001 && starts > 2 ? 2 : starts;
     struct trial t;
 
-    if (!trial_wanted(kind))
-        return;
     check_phase("%s of %zu bytes, root %d", trial_name(kind), bytes, root);
-    trial_init(&t, kind, bytes, root, bytes + (uint64_t)root, MPI_COMM_WORLD, MPI_INFO_NULL);
+    trial_init(&t, kind, bytes, root, bytes + (uint64_t)root, MPI_COMM_WORLD, info);
     trial_run(&t, times);
     trial_free(&t);
 }
 
-/* All roots if that is cheap, otherwise one that changes with the size. */
-static void try_roots(enum trial_kind kind, size_t bytes)
+/* All roots at one size of each third, otherwise the last and one that changes with the size. */
+static void try_roots(enum trial_kind kind, int i, MPI_Info info)
 {
-    if (bytes <= 8193)
-        for (int root = 0; root < check.size; root++)
-            try(kind, bytes, root);
-    else
-        try(kind, bytes, (int)(bytes % 7) % check.size);
-    if (kind == TRIAL_BCAST)
-        try(kind, bytes, check.size - 1);
+    const int middle = (int)(sizes[i] % 7) % check.size;
+
+    for (int root = 0; root < check.size; root++)
+        if (i % ROOTS_EVERY == ROOTS_AT || root == check.size - 1 || root == middle)
+            try(kind, sizes[i], root, info);
+}
+
+/* All blocks together are at most twice as long as requested. */
+static int is_short(enum coll coll, size_t bytes)
+{
+    const struct collective *c = &collectives[coll];
+    const int has_one =
+        (c->sends == ONE_BLOCK && c->receives <= ONE_OF_OTHERS && c->receives != ONE_PER_RANK) ||
+        coll == COLL_BCAST;
+
+    return has_one || bytes == 0 || bytes * (size_t)check.size <= 2 * max;
+}
+
+static void try_sizes(enum trial_kind kind, MPI_Info info)
+{
+    const enum coll coll = trial_coll(kind);
+
+    for (int i = 0; i < SIZES && sizes[i] <= max; i++) {
+        if ((i + check.size + (int)coll) % THIRDS != 0 && check_option("all-sizes") == NULL)
+            continue;
+        if (!is_short(coll, sizes[i]))
+            continue;
+        if (coll_has(coll, ROOTED))
+            try_roots(kind, i, info);
+        else
+            try(kind, sizes[i], 0, info);
+    }
+}
+
+static void try_collective(enum coll coll, MPI_Info info)
+{
+    for (int kind = 0; kind < TRIAL_KINDS; kind++) {
+        if (trial_coll((enum trial_kind)kind) != coll)
+            continue;
+        if (coll == COLL_BARRIER)
+            try(TRIAL_BARRIER, 0, 0, info);
+        else
+            try_sizes((enum trial_kind)kind, info);
+    }
+}
+
+static void try_row(char *row)
+{
+    char *algorithm = strchr(row, '/');
+    enum coll coll;
+    MPI_Info info;
+
+    if (algorithm != NULL)
+        *algorithm++ = '\0';
+    coll = coll_find(row);
+    if (algorithm == NULL || coll == COLLS) {
+        check_fail(__FILE__, __LINE__, "-rows: there is no %s", row);
+        return;
+    }
+    check_note("%s/%s", row, algorithm);
+    info = call_algorithm(algorithm);
+    try_collective(coll, info);
+    MPI(MPI_Info_free(&info));
+}
+
+static void try_rows(const char *list)
+{
+    char *rows = strdup(list), *next = NULL;
+
+    for (char *row = strtok_r(rows, ",", &next); row != NULL; row = strtok_r(NULL, ",", &next))
+        try_row(row);
+    free(rows);
 }
 
 int main(int argc, char **argv)
 {
-    size_t max;
-
     check_init(&argc, &argv, MPI_THREAD_SINGLE);
     starts = (int)check_number("starts", 4);
     max = (size_t)check_number("max", 4 << 20);
-    try(TRIAL_BARRIER, 0, 0);
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && sizes[i] <= max; i++) {
-        try_roots(TRIAL_BCAST, sizes[i]);
-        try(TRIAL_ALLREDUCE, sizes[i], 0);
-        try(TRIAL_ALLREDUCE_IN_PLACE, sizes[i], 0);
-        /* all blocks together are at most twice as long as requested */
-        if (sizes[i] * (size_t)check.size > 2 * max && i > 0)
-            continue;
-        try(TRIAL_ALLGATHER, sizes[i], 0);
-        try(TRIAL_ALLGATHER_IN_PLACE, sizes[i], 0);
-        for (enum trial_kind kind = TRIAL_GATHER; kind <= TRIAL_SCATTER_IN_PLACE; kind++)
-            try_roots(kind, sizes[i]);
-        try(TRIAL_ALLTOALL, sizes[i], 0);
-        try(TRIAL_ALLTOALL_IN_PLACE, sizes[i], 0);
-    }
+    if (check_option("rows") != NULL)
+        try_rows(check_option("rows"));
+    else
+        for (int coll = 0; coll < COLLS; coll++)
+            if (coll_wanted((enum coll)coll))
+                try_collective((enum coll)coll, MPI_INFO_NULL);
     return check_done();
 }

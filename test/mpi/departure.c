@@ -26,12 +26,15 @@ struct guest {
 
 static void enter(struct guest *guest, int number)
 {
+    MPI_Info info = call_algorithm("mpich");
+
     MPI(MPI_Comm_dup(MPI_COMM_WORLD, &guest->comm));
     trial_init(&guest->plan, (enum trial_kind)(number % TRIAL_KINDS), 3000, number % check.size,
                (uint64_t)number, guest->comm, MPI_INFO_NULL);
     guest->sent = check.rank;
-    MPI(MPI_Allreduce_init(&guest->sent, &guest->sum, 1, MPI_INT, MPI_SUM, guest->comm,
-                           MPI_INFO_NULL, &guest->holder));
+    MPI(MPI_Allreduce_init(&guest->sent, &guest->sum, 1, MPI_INT, MPI_SUM, guest->comm, info,
+                           &guest->holder));
+    MPI(MPI_Info_free(&info));
     trial_run(&guest->plan, 2);
     MPI(MPI_Start(&guest->holder));
     MPI(MPI_Wait(&guest->holder, MPI_STATUS_IGNORE));

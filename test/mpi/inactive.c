@@ -3,7 +3,7 @@
 
 #include "trial.h"
 
-enum { MANY = 3 };
+enum { MANY = TRIAL_KINDS };
 
 static int is_empty(const MPI_Status *s)
 {
@@ -73,9 +73,11 @@ static void some_requests(MPI_Request *requests)
 
 static void all_requests(MPI_Request *requests)
 {
-    MPI_Status statuses[MANY] = {soiled(), soiled(), soiled()};
+    MPI_Status statuses[MANY];
     int flag = 0;
 
+    for (int i = 0; i < MANY; i++)
+        statuses[i] = soiled();
     MPI(MPI_Testall(MANY, requests, &flag, statuses));
     CHECK(flag);
     if (!flag)
@@ -131,8 +133,10 @@ static void get_status(struct trial *t)
 
 static void null_among_them(MPI_Request *requests)
 {
-    MPI_Request some[MANY] = {requests[0], MPI_REQUEST_NULL, requests[2]};
+    MPI_Request some[MANY];
 
+    memcpy(some, requests, sizeof(some));
+    some[1] = MPI_REQUEST_NULL;
     any_request(some);
     some_requests(some);
     all_requests(some);
@@ -154,7 +158,7 @@ int main(int argc, char **argv)
     check_phase("never started");
     all_calls(requests);
     null_among_them(requests);
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round < 3; round++) {
         check_phase("round %d", round);
         for (int i = 0; i < MANY; i++)
             trial_run(&trials[i], 1);

@@ -47,16 +47,20 @@ static void counts_plans(void)
 {
     long long plans_before = plans(), fallbacks_before = fallbacks();
     struct trial trials[TRIAL_KINDS];
+    int with_plans = 0;
 
     check_phase("plans");
     CHECK(plans_before >= 0 && fallbacks_before >= 0);
     for (int k = 0; k < TRIAL_KINDS; k++) {
         trial_init(&trials[k], (enum trial_kind)k, 100, 0, 1, MPI_COMM_WORLD, MPI_INFO_NULL);
-        CHECK(plans() == plans_before + k + 1);
+        with_plans += trial_has_plans((enum trial_kind)k);
+        CHECK(plans() == plans_before + with_plans);
     }
+    CHECK(with_plans > 0);
     for (int k = 0; k < TRIAL_KINDS; k++)
         trial_run(&trials[k], 3);
-    CHECK(plans() == plans_before + TRIAL_KINDS && fallbacks() == fallbacks_before);
+    CHECK(plans() == plans_before + with_plans);
+    CHECK(fallbacks() == fallbacks_before + TRIAL_KINDS - with_plans);
     for (int k = 0; k < TRIAL_KINDS; k++)
         trial_free(&trials[k]);
 }
@@ -64,20 +68,12 @@ static void counts_plans(void)
 static void counts_fallbacks(void)
 {
     long long plans_before = plans(), fallbacks_before = fallbacks();
-    int one = 1, sum;
-    MPI_Request request;
-    MPI_Info info;
+    MPI_Info info = call_algorithm("mpich");
 
     check_phase("fallbacks");
-    MPI(MPI_Reduce_init(&one, &sum, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
-                        &request));
-    MPI(MPI_Request_free(&request));
-    CHECK(fallbacks() == fallbacks_before + 1);
-    MPI(MPI_Info_create(&info));
-    MPI(MPI_Info_set(info, "coll_offload_algorithm", "mpich"));
     trial_all_kinds(100, 0, 1, 3, MPI_COMM_WORLD, info);
     MPI(MPI_Info_free(&info));
-    CHECK(fallbacks() == fallbacks_before + 1 + TRIAL_KINDS);
+    CHECK(fallbacks() == fallbacks_before + TRIAL_KINDS);
     CHECK(plans() <= plans_before);
 }
 

@@ -15,14 +15,15 @@ static void leave_residue(void)
         MPI(MPI_Request_free(&requests[i]));
 }
 
-/* This is no plan: MPICH's own schedule must not trip over such a request either. */
+/* MPICH's own schedule must not trip over such a request either. */
 static void fallback(void)
 {
+    MPI_Info info = call_algorithm("mpich");
     MPI_Request request;
     int sum = 0, one = 1;
 
-    MPI(MPI_Allreduce_init(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL,
-                           &request));
+    MPI(MPI_Allreduce_init(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, info, &request));
+    MPI(MPI_Info_free(&info));
     MPI(MPI_Start(&request));
     MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     CHECK(sum == check.size);
@@ -32,7 +33,7 @@ static void fallback(void)
 int main(int argc, char **argv)
 {
     check_init(&argc, &argv, MPI_THREAD_SINGLE);
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < 4; round++) {
         check_phase("round %d", round);
         leave_residue();
         trial_all_kinds(100, 0, 1, 3, MPI_COMM_WORLD, MPI_INFO_NULL);

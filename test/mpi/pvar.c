@@ -1,5 +1,5 @@
-/* Reading MPI_T performance variables. One session serves the whole run. A handle is bound at first
- * use, and its counter counts from then on. */
+/* Reading MPI_T performance variables, and looking for control variables. One session serves the
+ * whole run. A handle is bound at first use, and its counter counts from then on. */
 
 #include "check.h"
 
@@ -85,4 +85,13 @@ long long check_pvar(const char *name)
     MPI(MPI_T_pvar_read(session, h->handle, &value));
     return describe(h->index, found, sizeof(found), &continuous) == 4 ? (long long)value.small
                                                                       : (long long)value.large;
+}
+
+int check_has_cvar(const char *name)
+{
+    int index;
+
+    if (session == NULL)
+        open_session();
+    return MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS;
 }

@@ -3,54 +3,18 @@
  *
  * A round creates a communicator and some plans on it, starts them a few times in a different order
  * on each rank, completes them in a different way on each rank, and frees everything in any order,
- * the communicator perhaps before its plans are started. Every rank knows every rank's datatypes
- * and data, so each byte of the receive buffers is compared, including gaps between elements.
- * Reductions have elements of one byte without gaps, and a user's operator that does not commute.
+ * the communicator perhaps before its plans are started.
  *
  *   -rounds=N (40)    -starts=N (8)   most starts of each plan
  *   -threads=N (1)    threads of each rank that do all of this at the same time
  *   -bytes=N (20000)  most bytes of a message */
 
-#include "layout.h"
+#include "random_plan.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { MAX_PLANS = 6, MAX_THREADS = 4, POISON = 0x5a };
-enum kind {
-    BARRIER,
-    BCAST,
-    ALLGATHER,
-    ALLGATHER_IN_PLACE,
-    GATHER,
-    GATHER_IN_PLACE,
-    SCATTER,
-    SCATTER_IN_PLACE,
-    ALLTOALL,
-    ALLTOALL_IN_PLACE,
-    ALLREDUCE,
-    ALLREDUCE_IN_PLACE,
-    KINDS
-};
-
-static const char *const names[KINDS] = {"barrier",   "bcast",
-                                         "allgather", "allgather in place",
-                                         "gather",    "gather in place",
-                                         "scatter",   "scatter in place",
-                                         "alltoall",  "alltoall in place",
-                                         "allreduce", "allreduce in place"};
-
-struct plan {
-    enum kind kind;
-    int root, rank, n, step;
-    size_t bytes;  /* of the message, or of one block */
-    uint64_t seed; /* for datatypes and data */
-    struct layout sending, receiving;
-    MPI_Datatype send_type, receive_type;
-    unsigned char *send, *receive, *expected; /* all the memory that the layouts span */
-    size_t send_span, receive_span;
-    MPI_Request request;
-};
+enum { MAX_PLANS = 6, MAX_THREADS = 4 };
 
 struct thread {
     MPI_Comm world;
@@ -64,293 +28,6 @@ static atomic_ulong all_starts;
 static int draw(uint64_t *state, int n)
 {
     return (int)(check_random(state) % (uint64_t)n);
-}
-
-/* ---- data ---- */
-
-static int reduces(const struct plan *p)
-{
-    return p->kind == ALLREDUCE || p->kind == ALLREDUCE_IN_PLACE;
-}
-
-/* What `rank` has for itself is where it receives, or (scatter) stays where it is sent from. */
-static int in_place(const struct plan *p, int rank)
-{
-    if (p->kind == GATHER_IN_PLACE || p->kind == SCATTER_IN_PLACE)
-        return rank == p->root;
-    return p->kind == ALLGATHER_IN_PLACE || p->kind == ALLTOALL_IN_PLACE ||
-           p->kind == ALLREDUCE_IN_PLACE;
-}
-
-/* The number of blocks that the rank sends, wherever they are, and that it receives. */
-static int blocks_sent(const struct plan *p, int rank)
-{
-    switch (p->kind) {
-        case BARRIER:
-            return 0;
-        case BCAST:
-            return rank == p->root;
-        case SCATTER:
-        case SCATTER_IN_PLACE:
-            return rank == p->root ? p->n : 0;
-        case ALLTOALL:
-        case ALLTOALL_IN_PLACE:
-            return p->n;
-        default:
-            return 1;
-    }
-}
-
-static int blocks_received(const struct plan *p)
-{
-    switch (p->kind) {
-        case BARRIER:
-            return 0;
-        case BCAST:
-            return p->rank != p->root;
-        case GATHER:
-        case GATHER_IN_PLACE:
-            return p->rank == p->root ? p->n : 0;
-        case SCATTER:
-        case SCATTER_IN_PLACE:
-            return !in_place(p, p->rank);
-        case ALLREDUCE:
-        case ALLREDUCE_IN_PLACE:
-            return 1;
-        default:
-            return p->n;
-    }
-}
-
-/* True if what `rank` sends lies in its receive buffer. */
-static int sends_received(const struct plan *p, int rank)
-{
-    return in_place(p, rank) && p->kind != SCATTER_IN_PLACE;
-}
-
-static int sends(const struct plan *p)
-{
-    return blocks_sent(p, p->rank) > 0 && !sends_received(p, p->rank);
-}
-
-static size_t receive_bytes(const struct plan *p)
-{
-    return p->bytes * (size_t)blocks_received(p);
-}
-
-static size_t send_bytes(const struct plan *p, int rank)
-{
-    return p->bytes * (size_t)blocks_sent(p, rank);
-}
-
-/* The layout that `rank` sends from; all other ranks know it. */
-static struct layout sending_layout(const struct plan *p, int rank)
-{
-    static const struct layout dense = {1, {1}, {0}, 1, 1, 0, 1};
-    uint64_t state = check_key(p->seed, 0, rank);
-
-    if (reduces(p))
-        return dense;
-    return layout_random(&state, 1);
-}
-
-static unsigned char pattern(const struct plan *p, int rank, size_t place)
-{
-    uint64_t x = check_key(p->seed, (uint64_t)p->step, rank) + place * 0x9e3779b97f4a7c15u;
-
-    return (unsigned char)((x ^ x >> 29) * 0xbf58476d1ce4e5b9u >> 56);
-}
-
-/* Byte i of what `rank` sends. In place, bytes are numbered by themselves, otherwise by their
- * position. */
-static unsigned char sent(const struct plan *p, const struct layout *layout, int rank, size_t i)
-{
-    if (sends_received(p, rank))
-        return pattern(p, rank, i);
-    return pattern(p, rank, layout_place(layout, send_bytes(p, rank), i));
-}
-
-static size_t place_in_receive(const struct plan *p, size_t i)
-{
-    return layout_place(&p->receiving, receive_bytes(p), i);
-}
-
-/* Block `from` of what `rank` sends is block `block` of what is received here. */
-static void expect_from(struct plan *p, int rank, size_t from, size_t block)
-{
-    struct layout layout = sending_layout(p, rank);
-
-    for (size_t i = 0; i < p->bytes; i++)
-        p->expected[place_in_receive(p, block * p->bytes + i)] =
-            sent(p, &layout, rank, from * p->bytes + i);
-}
-
-static void expect_blocks(struct plan *p)
-{
-    int differ = p->kind >= SCATTER, n = blocks_received(p);
-
-    for (int i = 0; i < n; i++)
-        expect_from(p, n == p->n ? i : p->root, differ ? (size_t)p->rank : 0, (size_t)i);
-}
-
-/* The composition of maps x -> a x + b mod 16, with odd a. */
-static unsigned char compose(unsigned char left, unsigned char right)
-{
-    const unsigned a = (left & 15) | 1, b = left >> 4, c = (right & 15) | 1, d = right >> 4;
-
-    return (unsigned char)((a * c & 15) | ((a * d + b) & 15) << 4);
-}
-
-static void compose_all(void *in, void *inout, int *length, MPI_Datatype *type)
-{
-    const unsigned char *left = in;
-    unsigned char *right = inout;
-
-    (void)type;
-    for (int i = 0; i < *length; i++)
-        right[i] = compose(left[i], right[i]);
-}
-
-static void expect_reduction(struct plan *p)
-{
-    for (size_t i = 0; i < p->bytes; i++) {
-        p->expected[i] = pattern(p, 0, i);
-        for (int r = 1; r < p->n; r++)
-            p->expected[i] = compose(p->expected[i], pattern(p, r, i));
-        if (p->kind == ALLREDUCE_IN_PLACE)
-            p->receive[i] = pattern(p, p->rank, i);
-    }
-}
-
-/* Sets new data, poisons the receive memory, and computes its expected contents. */
-static void prepare(struct plan *p)
-{
-    size_t own = p->kind == ALLTOALL_IN_PLACE ? 0 : (size_t)p->rank * p->bytes;
-
-    p->step++;
-    for (size_t i = 0; i < p->send_span; i++)
-        p->send[i] = pattern(p, p->rank, i);
-    memset(p->receive, POISON + p->step % 64, p->receive_span);
-    memcpy(p->expected, p->receive, p->receive_span);
-    if (reduces(p))
-        expect_reduction(p);
-    else
-        expect_blocks(p);
-    for (size_t i = 0; sends_received(p, p->rank) && !reduces(p) && i < send_bytes(p, p->rank); i++)
-        p->receive[place_in_receive(p, own + i)] = pattern(p, p->rank, i);
-}
-
-static void verify(const struct plan *p)
-{
-    size_t i = 0;
-
-    if (memcmp(p->receive, p->expected, p->receive_span) == 0)
-        return;
-    while (p->receive[i] == p->expected[i])
-        i++;
-    check_fail(__FILE__, __LINE__,
-               "%s of %zu bytes, root %d, %d ranks, start %d: place %zu of %zu is %02x, not %02x",
-               names[p->kind], p->bytes, p->root, p->n, p->step, i, p->receive_span, p->receive[i],
-               p->expected[i]);
-}
-
-/* ---- plans ---- */
-
-static size_t random_bytes(uint64_t *state, int n)
-{
-    static const int small[] = {0, 0, 12, 24, 48, 60, 120, 504, 1020, 4092, 8196};
-    int limit = max_bytes / (n > 4 ? n / 2 : 1);
-
-    if (draw(state, 3) > 0)
-        return (size_t)small[draw(state, 11)];
-    return (size_t)draw(state, limit / LAYOUT_UNIT + 1) * LAYOUT_UNIT;
-}
-
-static int init_reduction(struct plan *p, MPI_Comm comm)
-{
-    const void *send = p->kind == ALLREDUCE_IN_PLACE ? MPI_IN_PLACE : p->send;
-    MPI_Op op;
-    int rc;
-
-    MPI(MPI_Op_create(compose_all, 0, &op));
-    rc = MPI_Allreduce_init(send, p->receive, (int)p->bytes, p->receive_type, op, comm,
-                            MPI_INFO_NULL, &p->request);
-    MPI(MPI_Op_free(&op));
-    return rc;
-}
-
-static int init_data(struct plan *p, MPI_Comm comm)
-{
-    void *send = p->send + (sends(p) ? layout_origin(&p->sending, send_bytes(p, p->rank)) : 0);
-    void *receive = p->receive + layout_origin(&p->receiving, receive_bytes(p));
-    int scount = (int)p->bytes / p->sending.size, rcount = (int)p->bytes / p->receiving.size;
-    MPI_Datatype stype = p->send_type, rtype = p->receive_type;
-
-    if (reduces(p))
-        return init_reduction(p, comm);
-    if (sends_received(p, p->rank))
-        send = MPI_IN_PLACE;
-    else if (in_place(p, p->rank))
-        receive = MPI_IN_PLACE;
-    switch (p->kind) {
-        case BCAST:
-            if (p->rank == p->root)
-                return MPI_Bcast_init(send, scount, stype, p->root, comm, MPI_INFO_NULL,
-                                      &p->request);
-            return MPI_Bcast_init(receive, rcount, rtype, p->root, comm, MPI_INFO_NULL,
-                                  &p->request);
-        case ALLGATHER:
-        case ALLGATHER_IN_PLACE:
-            return MPI_Allgather_init(send, scount, stype, receive, rcount, rtype, comm,
-                                      MPI_INFO_NULL, &p->request);
-        case GATHER:
-        case GATHER_IN_PLACE:
-            return MPI_Gather_init(send, scount, stype, receive, rcount, rtype, p->root, comm,
-                                   MPI_INFO_NULL, &p->request);
-        case SCATTER:
-        case SCATTER_IN_PLACE:
-            return MPI_Scatter_init(send, scount, stype, receive, rcount, rtype, p->root, comm,
-                                    MPI_INFO_NULL, &p->request);
-        default:
-            return MPI_Alltoall_init(send, scount, stype, receive, rcount, rtype, comm,
-                                     MPI_INFO_NULL, &p->request);
-    }
-}
-
-/* The datatypes may be freed as soon as the plan exists. */
-static void plan_init(struct plan *p, struct thread *t, uint64_t *state, MPI_Comm comm)
-{
-    MPI_Comm_rank(comm, &p->rank);
-    MPI_Comm_size(comm, &p->n);
-    p->kind = (enum kind)draw(state, KINDS);
-    p->root = draw(state, p->n);
-    p->bytes = p->kind == BARRIER ? 0 : random_bytes(state, p->n);
-    p->seed = check_random(state);
-    p->step = 0;
-    p->sending = sending_layout(p, p->rank);
-    p->receiving = reduces(p) ? p->sending : layout_random(&t->local, 0);
-    p->send_span = sends(p) ? layout_span(&p->sending, send_bytes(p, p->rank)) : 0;
-    p->receive_span = layout_span(&p->receiving, receive_bytes(p));
-    p->send = check_alloc(p->send_span);
-    p->receive = check_alloc(p->receive_span);
-    p->expected = malloc(p->receive_span + 1);
-    if (p->kind == BARRIER) {
-        MPI(MPI_Barrier_init(comm, MPI_INFO_NULL, &p->request));
-        return;
-    }
-    p->send_type = layout_type(&p->sending);
-    p->receive_type = layout_type(&p->receiving);
-    MPI(init_data(p, comm));
-    MPI(MPI_Type_free(&p->send_type));
-    MPI(MPI_Type_free(&p->receive_type));
-}
-
-static void plan_free(struct plan *p)
-{
-    MPI(MPI_Request_free(&p->request));
-    check_free(p->send);
-    check_free(p->receive);
-    free(p->expected);
 }
 
 /* ---- completion ---- */
@@ -443,14 +120,14 @@ static void shuffle(int *order, int n, uint64_t *state)
 
 /* Each rank starts all plans in its own order; the completion of a plan may wait only for another
  * rank's start of the same plan. */
-static void start_and_complete(struct plan *plans, int n, struct thread *t)
+static void start_and_complete(struct random_plan *plans, int n, struct thread *t)
 {
     MPI_Request requests[MAX_PLANS];
     int order[MAX_PLANS];
 
     shuffle(order, n, &t->local);
     for (int i = 0; i < n; i++) {
-        prepare(&plans[order[i]]);
+        random_plan_prepare(&plans[order[i]]);
         requests[i] = plans[order[i]].request;
     }
     if (draw(&t->local, 2))
@@ -462,7 +139,7 @@ static void start_and_complete(struct plan *plans, int n, struct thread *t)
         check_delay();
     complete(requests, n, draw(&t->local, 9));
     for (int i = 0; i < n; i++)
-        verify(&plans[i]);
+        random_plan_verify(&plans[i]);
     t->starts += (unsigned long)n;
 }
 
@@ -490,7 +167,7 @@ static MPI_Comm random_comm(struct thread *t)
 
 static void run_round(struct thread *t, int round)
 {
-    struct plan plans[MAX_PLANS];
+    struct random_plan plans[MAX_PLANS];
     MPI_Comm comm = random_comm(t);
     uint64_t state = check_random(&t->shared);
     int n = 1 + draw(&state, MAX_PLANS), starts = draw(&state, max_starts + 1);
@@ -498,14 +175,14 @@ static void run_round(struct thread *t, int round)
 
     (void)round;
     for (int i = 0; i < n; i++)
-        plan_init(&plans[i], t, &state, comm);
+        random_plan_init(&plans[i], &state, &t->local, (size_t)max_bytes, comm);
     if (early)
         MPI(MPI_Comm_free(&comm));
     for (int k = 0; k < starts; k++)
         start_and_complete(plans, n, t);
     shuffle(order, n, &t->local);
     for (int i = 0; i < n; i++)
-        plan_free(&plans[order[i]]);
+        random_plan_free(&plans[order[i]]);
     if (!early)
         MPI(MPI_Comm_free(&comm));
 }

@@ -30,7 +30,7 @@ static void measure(struct trial *t, const char *how)
         best_start = in_start < best_start ? in_start : best_start;
         best_both = (end - begin) / starts < best_both ? (end - begin) / starts : best_both;
     }
-    check_note("%-9s %-15s start %6.3f us, start and wait %6.3f us", trial_name(t->kind), how,
+    check_note("%-30s %-15s start %6.3f us, start and wait %6.3f us", trial_name(t->kind), how,
                best_start * 1e6, best_both * 1e6);
 }
 
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 
     check_init(&argc, &argv, MPI_THREAD_SINGLE);
     plans = (int)check_number("plans", 1000);
-    starts = (int)check_number("starts", 2000) / BATCHES;
+    starts = (int)check_number("starts", 700) / BATCHES;
     trials = malloc((size_t)plans * sizeof(*trials));
     measure_kinds("alone", 1);
     check_phase("%d plans", plans);

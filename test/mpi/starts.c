@@ -1,9 +1,10 @@
-/* A thousand starts of one plan, each with new data and completed by MPI_Wait, while ranks pause at
- * random and the others run ahead as far as the plan lets them. Nothing except the plan keeps the
- * ranks together.
+/* A thousand starts of one request, each with new data and completed by MPI_Wait, while ranks pause
+ * at random and the others run ahead as far as the plan lets them. Nothing except the plan keeps
+ * the ranks together.
  *
- *   -times=N (1000)   -only=barrier,bcast,allgather,gather,scatter,alltoall,allreduce
- *   -few              one plan of each kind and two of the broadcast, N starts of each */
+ *   -times=N (1000)   of barrier and broadcast; a quarter of it of the others
+ *   -only=barrier,bcast,...
+ *   -few              one size of each kind, N starts of each */
 
 #include "trial.h"
 
@@ -19,8 +20,19 @@ static void many(enum trial_kind kind, size_t bytes, int root, int times)
     trial_free(&t);
 }
 
-/* Who only sends does nothing else: the root of a broadcast or scatter, all but the root of a
- * gather. The others are late each time. */
+/* Ranks that only send never wait for another start: the root of a broadcast or scatter, all but
+ * the root of a gather or reduce, the lower ranks of a scan. The others are late each time. */
+static int only_sends(const struct trial *t)
+{
+    switch (collectives[t->coll].receives) {
+        case ONE_OF_ROOT:
+        case ALL_OF_ROOT:
+            return t->rank != t->root;
+        default:
+            return t->rank == (coll_has(t->coll, ROOTED) ? t->root : 0);
+    }
+}
+
 static void run_ahead(enum trial_kind kind, size_t bytes, int root)
 {
     struct trial t;
@@ -30,8 +42,8 @@ static void run_ahead(enum trial_kind kind, size_t bytes, int root)
         return;
     check_phase("%s, root %d, senders ahead, %zu bytes", trial_name(kind), root, bytes);
     trial_init(&t, kind, bytes, root, 2, MPI_COMM_WORLD, MPI_INFO_NULL);
-    is_late = (t.rank == root) == (kind == TRIAL_GATHER);
-    for (int i = 0; i < 200; i++) {
+    is_late = !only_sends(&t);
+    for (int i = 0; i < 60; i++) {
         if (is_late)
             check_delay();
         trial_start(&t);
@@ -42,16 +54,17 @@ static void run_ahead(enum trial_kind kind, size_t bytes, int root)
     trial_free(&t);
 }
 
+static int can_run_ahead(enum trial_kind kind)
+{
+    const enum coll coll = trial_coll(kind);
+
+    return coll_has(coll, ROOTED) || coll == COLL_SCAN || coll == COLL_EXSCAN;
+}
+
 static void few_plans(int times, int last)
 {
-    many(TRIAL_BARRIER, 0, 0, times);
-    many(TRIAL_BCAST, 8, 0, times);
-    many(TRIAL_BCAST, 20000, last, times);
-    many(TRIAL_ALLGATHER, 40, 0, times);
-    many(TRIAL_GATHER, 20, last, times);
-    many(TRIAL_SCATTER, 20, last, times);
-    many(TRIAL_ALLTOALL, 20, 0, times);
-    many(TRIAL_ALLREDUCE, 8, 0, times);
+    for (int kind = 0; kind < TRIAL_KINDS; kind++)
+        many((enum trial_kind)kind, kind == TRIAL_BCAST ? 20000 : 20, last, times);
 }
 
 static void many_plans(int times, int last)
@@ -59,24 +72,15 @@ static void many_plans(int times, int last)
     static const size_t sizes[] = {8, 49, 5000, 70000};
 
     many(TRIAL_BARRIER, 0, 0, times);
-    for (int i = 0; i < 4; i++) {
-        int fewer = sizes[i] < 50 ? times : times / 5;
-
-        many(TRIAL_BCAST, sizes[i], last, fewer);
-        many(TRIAL_ALLGATHER, sizes[i], 0, fewer);
-        many(TRIAL_ALLGATHER_IN_PLACE, sizes[i], 0, fewer / 2);
-        many(TRIAL_ALLREDUCE, sizes[i], 0, fewer / 2);
-        many(TRIAL_ALLREDUCE_IN_PLACE, sizes[i], 0, fewer / 2);
-        many(TRIAL_GATHER, sizes[i], last, fewer / 2);
-        many(TRIAL_SCATTER, sizes[i], last, fewer / 2);
-        many(TRIAL_ALLTOALL, sizes[i], 0, fewer / 2);
-        many(TRIAL_ALLTOALL_IN_PLACE, sizes[i], 0, fewer / 2);
-        for (int root = 0; root <= last; root += last > 0 ? last : 1) {
-            run_ahead(TRIAL_BCAST, sizes[i], root);
-            run_ahead(TRIAL_GATHER, sizes[i], root);
-            run_ahead(TRIAL_SCATTER, sizes[i], root);
-        }
+    for (int i = 0; i < 4; i++)
+        many(TRIAL_BCAST, sizes[i], last, sizes[i] < 50 ? times : times / 5);
+    for (int kind = TRIAL_BCAST + 1; kind < TRIAL_KINDS; kind++) {
+        many((enum trial_kind)kind, sizes[kind % 2], last, times / 4);
+        many((enum trial_kind)kind, sizes[2 + kind / 2 % 2], last, times / 16);
     }
+    for (int kind = TRIAL_BCAST; kind < TRIAL_KINDS; kind++)
+        for (int i = 0; i < 4 && can_run_ahead((enum trial_kind)kind); i++)
+            run_ahead((enum trial_kind)kind, sizes[i], i % 2 ? last : 0);
 }
 
 int main(int argc, char **argv)

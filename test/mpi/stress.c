@@ -5,7 +5,7 @@
 
 #include "trial.h"
 
-enum { COMMS = 6, PLANS = 24 };
+enum { COMMS = 6, PLANS = 40 };
 
 /* live == 0 if this rank does not belong to the slot's communicator. */
 struct slot {

@@ -41,7 +41,7 @@ int main(int argc, char **argv)
 
     check_init(&argc, &argv, MPI_THREAD_MULTIPLE);
     check_phase("two threads");
-    rounds = (int)check_number("rounds", 30);
+    rounds = (int)check_number("rounds", 10);
     for (int i = 0; i < THREADS; i++)
         MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
     for (int i = 0; i < THREADS; i++)

@@ -9,7 +9,8 @@
 
 static enum pcoll_result make_plan(struct job *job, int rank)
 {
-    enum pcoll_result result = pcoll_generate(job->algorithm, &job->signature, NULL, rank,
+    const struct pcoll_local *local = job->locals ? &job->locals[rank] : NULL;
+    enum pcoll_result result = pcoll_generate(job->algorithm, &job->signature, local, rank,
                                               &job->params, &job->plans[rank]);
 
     if (result == PCOLL_OK && job->lowered)
@@ -79,7 +80,7 @@ enum { MOST_RANKS = 100 };
 const uint64_t *job_blocks(int nranks, uint64_t bytes, uint64_t unit)
 {
     static uint64_t blocks[MOST_RANKS];
-    const uint64_t sizes[] = {0, bytes, bytes / unit / 2 * unit};
+    const uint64_t sizes[] = {bytes, 0, bytes / unit / 2 * unit};
 
     for (int r = 0; r < nranks && r < MOST_RANKS; r++)
         blocks[r] = sizes[r % 3];

@@ -12,8 +12,9 @@ struct job {
     const struct pcoll_algorithm *algorithm;
     struct pcoll_signature signature;
     struct pcoll_params params;
-    int lowered;               /* generate lowered plans */
-    struct pcoll_plan **plans; /* one for each of signature.nranks ranks */
+    struct pcoll_local *locals; /* [nranks], or NULL: the signature says everything */
+    int lowered;                /* generate lowered plans */
+    struct pcoll_plan **plans;  /* one for each of signature.nranks ranks */
 };
 
 /* Generate the plans with job->algorithm. All ranks must return the same result; otherwise

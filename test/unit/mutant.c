@@ -22,6 +22,7 @@ struct excuse {
     int pipelined; /* ordered, with all instances on the same counters */
     int idle;      /* the rank's block is empty */
     int lanes;     /* that counter triggers several lanes to the peer */
+    int edges;     /* of any collective with edges: several of them lead to the peer */
     const char *reason;
 };
 
@@ -204,6 +205,17 @@ static const struct excuse excuses[] = {
      .paths = BIT(PCOLL_PATH_USER),
      .ops = BIT(PCOLL_OP_PUT),
      .reason = "the peer's block, when it arrives, also says that it is ready"},
+    {.kind = MUTANT_LOWER,
+     .edges = 1,
+     .paths = BIT(PCOLL_PATH_USER),
+     .ops = BIT(PCOLL_OP_PUT),
+     .reason = "the peer is ready for all its edges at once: without one 'ready' there is another"},
+    {.kind = MUTANT_COLLAPSE,
+     .coll = PCOLL_GATHERV,
+     .reason = "no edge is answered, and with credit a single slot is enough"},
+    {.kind = MUTANT_COLLAPSE,
+     .coll = PCOLL_SCATTERV,
+     .reason = "no edge is answered, and with credit a single slot is enough"},
     {.kind = MUTANT_COLLAPSE,
      .coll = PCOLL_ALLREDUCE,
      .algorithm = "sliced",
@@ -398,8 +410,8 @@ int mutant_is_same(const struct mutant *m)
     return m->kind <= MUTANT_LOWER && wait_is_redundant(m);
 }
 
-/* True if that counter triggers another put to the same peer on another rail. */
-static int has_lanes(const struct mutant *m)
+/* True if that counter triggers another put to the same peer, on another rail or on the same. */
+static int has_twin(const struct mutant *m, int on_other_rail)
 {
     const struct pcoll_plan *plan = m->job->plans[m->rank];
     const struct pcoll_entry *entry = entry_of(m);
@@ -408,13 +420,21 @@ static int has_lanes(const struct mutant *m)
         const struct pcoll_entry *other = &plan->entries[i];
 
         if (other->op == PCOLL_OP_PUT && other->trigger == entry->trigger &&
-            other->peer == entry->peer && other->rail != entry->rail)
+            other->peer == entry->peer && other != entry &&
+            (other->rail != entry->rail) == on_other_rail)
             return 1;
     }
     return 0;
 }
 
 /* --- plans that are right for another reason --- */
+
+static int is_of(const struct excuse *e, const struct mutant *m)
+{
+    const enum pcoll_coll coll = m->job->signature.coll;
+
+    return e->edges ? pcoll_coll_has(coll, PCOLL_EDGES) && has_twin(m, 0) : e->coll == coll;
+}
 
 int mutant_excuse(const struct mutant *m)
 {
@@ -424,13 +444,13 @@ int mutant_excuse(const struct mutant *m)
     for (int i = 0; i < NEXCUSES; i++) {
         const struct excuse *e = &excuses[i];
 
-        if (e->kind == m->kind && e->coll == plan->signature.coll &&
+        if (e->kind == m->kind && is_of(e, m) &&
             (!e->algorithm || strcmp(e->algorithm, plan->algorithm) == 0) &&
             (!e->paths || e->paths >> m->job->params.path & 1) &&
             (!e->ops || e->ops >> entry_of(m)->op & 1) && (!e->cut || m->job->params.segment) &&
             (!e->gated || m->job->params.segment || m->job->params.slots == 2) &&
             (!e->idle || pcoll_block_bytes(&plan->signature, m->rank) == 0) &&
-            (!e->lowered || m->job->lowered) && (!e->lanes || has_lanes(m)) &&
+            (!e->lowered || m->job->lowered) && (!e->lanes || has_twin(m, 1)) &&
             (!e->pipelined || (plan->ordered && plan->nphases == 1)) &&
             (!e->most_ranks || plan->signature.nranks <= e->most_ranks))
             return i;

@@ -38,6 +38,23 @@ static void naive_fold(int first, int end, uint64_t from, uint64_t bytes, uint16
             recv[b] = r == first ? byte_of(r, from + b) : fold_of(recv[b], byte_of(r, from + b));
 }
 
+/* The neighbor of a rank in slot `x` of the twisted torus, of which `plan/edges.h` says the rule.
+ */
+static int neighbor(const struct pcoll_signature *s, int rank, int x)
+{
+    const int side = s->nranks < 8 ? 1 : 2, strides[] = {1, side, side * side};
+
+    return (rank + s->nranks * 4 + (x % 2 == 0 ? -1 : 1) * strides[x / 2]) % s->nranks;
+}
+
+/* What `rank` receives in slot x is block `block` of the neighbor. */
+static void receive_slot(const struct pcoll_signature *s, int rank, int x, int block,
+                         struct sizes *sizes, uint16_t recv[ROOM])
+{
+    for (uint64_t b = 0; b < s->bytes; b++)
+        recv[sizes->recv++] = byte_of(neighbor(s, rank, x), (uint64_t)block * s->bytes + b);
+}
+
 static struct sizes naive(const struct pcoll_signature *s, int rank, uint16_t recv[ROOM])
 {
     struct sizes sizes = {0, 0};
@@ -55,18 +72,21 @@ static struct sizes naive(const struct pcoll_signature *s, int rank, uint16_t re
                 recv[b] = byte_of(s->root, b);
             break;
         case PCOLL_ALLGATHER:
+        case PCOLL_ALLGATHERV:
             sizes.send = s->bytes;
             for (int r = 0; r < s->nranks; r++)
                 for (uint64_t b = 0; b < s->bytes; b++)
                     recv[sizes.recv++] = byte_of(r, b);
             break;
         case PCOLL_GATHER:
+        case PCOLL_GATHERV:
             sizes.send = s->bytes;
             for (int r = 0; rank == s->root && r < s->nranks; r++)
                 for (uint64_t b = 0; b < s->bytes; b++)
                     recv[sizes.recv++] = byte_of(r, b);
             break;
         case PCOLL_SCATTER:
+        case PCOLL_SCATTERV:
             if (rank == s->root)
                 sizes.send = (uint64_t)s->nranks * s->bytes;
             if (rank == s->root && s->in_place)
@@ -76,10 +96,25 @@ static struct sizes naive(const struct pcoll_signature *s, int rank, uint16_t re
                 recv[b] = byte_of(s->root, (uint64_t)rank * s->bytes + b);
             break;
         case PCOLL_ALLTOALL:
+        case PCOLL_ALLTOALLV:
+        case PCOLL_ALLTOALLW:
             sizes.send = (uint64_t)s->nranks * s->bytes;
             for (int r = 0; r < s->nranks; r++)
                 for (uint64_t b = 0; b < s->bytes; b++)
                     recv[sizes.recv++] = byte_of(r, (uint64_t)rank * s->bytes + b);
+            break;
+        case PCOLL_NEIGHBOR_ALLGATHER:
+        case PCOLL_NEIGHBOR_ALLGATHERV:
+            sizes.send = s->bytes;
+            for (int x = 0; x < 6; x++)
+                receive_slot(s, rank, x, 0, &sizes, recv);
+            break;
+        case PCOLL_NEIGHBOR_ALLTOALL:
+        case PCOLL_NEIGHBOR_ALLTOALLV:
+        case PCOLL_NEIGHBOR_ALLTOALLW:
+            sizes.send = 6 * s->bytes;
+            for (int x = 0; x < 6; x++)
+                receive_slot(s, rank, x, x ^ 1, &sizes, recv);
             break;
         case PCOLL_ALLREDUCE:
             sizes.send = sizes.recv = s->bytes;

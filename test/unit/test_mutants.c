@@ -161,8 +161,8 @@ static void run_collapsed(struct tally *t, const struct job *job)
 }
 
 /* Wrong operands show in every order, so one will do that runs each phase twice: with some data,
- * they make no difference. Where the operator commutes, only the proof
- * sees that ranks or phases associate operands otherwise. */
+ * they make no difference. Where the operator commutes, only the proof sees that ranks or phases
+ * associate operands otherwise. */
 static void run_operands(struct tally *t, const struct job *job, struct pcoll_plan *const *plans,
                          const char *what)
 {

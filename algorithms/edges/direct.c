@@ -1,0 +1,249 @@
+/*
+ * Messages along the edges of each rank, written directly: the collectives whose blocks differ, and
+ * those among neighbors.
+ *
+ * Idea: nothing is forwarded, and no rank knows more than its own edges (plan/edges.h). There are
+ * two forms:
+ *
+ *   temp  (path temp) put each block into its slot at the receiver, which copies the blocks out
+ *         when all of them have arrived. Slots of blocks that together fill at most one cell are
+ *         in the cell beside the counter of arrivals.
+ *   user  (path user) tell the source of each block that my receive buffer may be written; when all
+ *         receivers have told me, put each block to its place in the receiver's user buffer.
+ *
+ * Source: the linear algorithms of every MPI, by put instead of send and receive.
+ *
+ *      N = 5, the second dimension of a mesh:   0 <-> 1 <-> 2 <-> 3 <-> 4
+ *
+ * Cost, for degree d and volume V: L + 2 d o + V (G + copy) (temp), 2 L + d (2 o + rma) + V G
+ * (user). When: temp for short blocks, user for long ones. Condition, for each edge:
+ *
+ *   temp, answered (lemma B)  two banks of counters and slots. Whoever puts k + 2 has completed
+ *                             k + 1, for which the receiver of the put has sent a block: it has
+ *                             started k + 1, and so completed k.
+ *   temp, not answered        the receiver gives a credit when it has copied k out. The sender's
+ * put of k + 2 waits for all its credits of k. user (lemma C)            one bank. A put of k waits
+ * for all `ready` of k, and a receiver tells of k + 1 only when all its blocks of k have arrived;
+ * so neither "ready" nor the arrivals of k + 1 can substitute for those of k.
+ *
+ * All signals are 1 and every counter has one meaning, so the plan is its own lowered form.
+ */
+#include "algorithms/algorithm.h"
+#include "algorithms/cost.h"
+#include "algorithms/plan/edges.h"
+
+/* The counters of bank b are ARRIVED + b and CREDIT + b. */
+enum { ARRIVED = 0, CREDIT = 2, TEMP_COUNTERS = 4 };
+enum { READY = 1, USER_COUNTERS = 2 };
+
+struct state {
+    struct pcoll_plan *plan;
+    const struct pcoll_signature *signature;
+    const struct pcoll_local *local;
+    int rank, bank;
+};
+
+typedef int edge_of(const struct pcoll_signature *signature, const struct pcoll_local *local,
+                    int rank, int i, struct pcoll_edge *edge_p);
+typedef void visit(const struct state *s, const struct pcoll_edge *edge);
+
+/* Visit the edges to other ranks that have data, the first ones with a rank above this one: the
+ * senders of a rank do not all begin with it. */
+static void visit_each(const struct state *s, edge_of *edge_at, visit *visit_one)
+{
+    struct pcoll_edge edge;
+    int n = 0, first = 0;
+
+    while (edge_at(s->signature, s->local, s->rank, n, &edge)) {
+        first += n == first && edge.rank < s->rank;
+        n++;
+    }
+    for (int k = 0; k < n; k++) {
+        edge_at(s->signature, s->local, s->rank, (first + k) % n, &edge);
+        if (edge.bytes > 0 && edge.rank != s->rank)
+            visit_one(s, &edge);
+    }
+}
+
+static void copy_to_self(const struct state *s)
+{
+    struct pcoll_edge edge;
+
+    for (int i = 0; pcoll_edge_in(s->signature, s->local, s->rank, i, &edge); i++)
+        if (edge.rank == s->rank && edge.bytes > 0)
+            pcoll_plan_add(s->plan,
+                           pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, edge.peer_first),
+                                            pcoll_at(PCOLL_RECV, edge.first), edge.bytes));
+}
+
+/* ---- temp ---- */
+
+static void put_to_slot(const struct state *s, const struct pcoll_edge *edge)
+{
+    const int trigger = edge->is_answered ? PCOLL_NONE : CREDIT + s->bank;
+    const struct pcoll_entry put =
+        pcoll_entry_put(trigger, 0, pcoll_at(PCOLL_SEND, edge->first), edge->rank,
+                        pcoll_edge_slot(edge, s->bank), edge->bytes);
+
+    pcoll_plan_add(s->plan, pcoll_entry_signal(put, edge->rank, ARRIVED + s->bank, 1));
+    s->plan->gain[CREDIT + s->bank] += !edge->is_answered;
+}
+
+static void count_arrival(const struct state *s, const struct pcoll_edge *edge)
+{
+    (void)edge;
+    s->plan->gain[ARRIVED + s->bank]++;
+}
+
+static void copy_out(const struct state *s, const struct pcoll_edge *edge)
+{
+    struct pcoll_entry copy = pcoll_entry_copy(ARRIVED + s->bank, s->plan->gain[ARRIVED + s->bank],
+                                               pcoll_edge_slot(edge, s->bank),
+                                               pcoll_at(PCOLL_RECV, edge->first), edge->bytes);
+
+    if (!edge->is_answered)
+        copy = pcoll_entry_signal(copy, edge->rank, CREDIT + s->bank, 1);
+    pcoll_plan_add(s->plan, copy);
+}
+
+static void build_temp(const struct state *s)
+{
+    visit_each(s, pcoll_edge_out, put_to_slot);
+    copy_to_self(s);
+    visit_each(s, pcoll_edge_in, count_arrival);
+    visit_each(s, pcoll_edge_in, copy_out);
+}
+
+/* ---- user ---- */
+
+static void tell(const struct state *s, const struct pcoll_edge *edge)
+{
+    pcoll_plan_add(s->plan,
+                   pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), edge->rank, READY, 1));
+    s->plan->gain[ARRIVED + s->bank]++;
+}
+
+static void count_ready(const struct state *s, const struct pcoll_edge *edge)
+{
+    (void)edge;
+    s->plan->gain[READY]++;
+}
+
+static void put_to_user(const struct state *s, const struct pcoll_edge *edge)
+{
+    const struct pcoll_entry put =
+        pcoll_entry_put(READY, s->plan->gain[READY], pcoll_at(PCOLL_SEND, edge->first), edge->rank,
+                        pcoll_at(PCOLL_RECV, edge->peer_first), edge->bytes);
+
+    pcoll_plan_add(s->plan, pcoll_entry_signal(put, edge->rank, ARRIVED + s->bank, 1));
+}
+
+static void build_user(const struct state *s)
+{
+    visit_each(s, pcoll_edge_in, tell);
+    copy_to_self(s);
+    visit_each(s, pcoll_edge_out, count_ready);
+    visit_each(s, pcoll_edge_out, put_to_user);
+    if (s->plan->gain[ARRIVED + s->bank] > 0)
+        pcoll_plan_add(s->plan,
+                       pcoll_entry_wait(ARRIVED + s->bank, s->plan->gain[ARRIVED + s->bank]));
+}
+
+/* ---- plan and cost ---- */
+
+static int is_user(const struct pcoll_params *params)
+{
+    return params->path == PCOLL_PATH_USER;
+}
+
+static uint64_t temp_bytes(const struct pcoll_signature *signature,
+                           const struct pcoll_params *params)
+{
+    return is_user(params) ? 0 : pcoll_edges_most_temp(signature);
+}
+
+static enum pcoll_result generate(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
+                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+{
+    struct state s = {.signature = signature, .local = local, .rank = rank};
+    const int nphases = is_user(params) ? 1 : 2;
+    enum pcoll_result result =
+        pcoll_plan_create(signature, rank, "direct",
+                          is_user(params) ? USER_COUNTERS : TEMP_COUNTERS, nphases, &s.plan);
+
+    if (result != PCOLL_OK)
+        return result;
+    s.plan->lowered = 1;
+    if (!is_user(params))
+        s.plan->temp_bytes = pcoll_edges_temp(signature, local, rank);
+    for (int phase = 0; phase < nphases; phase++) {
+        pcoll_plan_open(s.plan, phase);
+        s.bank = phase;
+        if (is_user(params))
+            build_user(&s);
+        else
+            build_temp(&s);
+    }
+    *plan_p = s.plan;
+    return pcoll_plan_seal(plan_p);
+}
+
+/* Over a network a rank's blocks leave its node's port one after the other. */
+static double cost_over_wire(const struct pcoll_signature *signature,
+                             const struct pcoll_params *params, const struct pcoll_machine *machine,
+                             double degree, double bytes)
+{
+    struct pcoll_machine own = *machine;
+    const double crowd = pcoll_cost_crowd(signature, machine);
+    const double tell = pcoll_larger(machine->g, machine->o);
+    struct pcoll_hop hop;
+    double sent;
+
+    if (!is_user(params))
+        own.rma = 0;
+    hop = pcoll_cost_hop(signature, &own, bytes);
+    sent = hop.first + (degree - 1) * hop.gap;
+    if (is_user(params))
+        return machine->call + pcoll_cost_wave(signature, machine, 1, 1) + (degree - 1) * tell +
+               sent;
+    return machine->call + sent + crowd * degree * (machine->o + bytes * machine->copy);
+}
+
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
+{
+    const double degree = pcoll_edges_degree(signature),
+                 crowd = pcoll_cost_crowd(signature, machine);
+    const double bytes = (double)pcoll_edges_volume(signature) / degree;
+    const double wave = pcoll_cost_wave(signature, machine, degree, 1);
+
+    if (pcoll_is_over_wire(signature))
+        return cost_over_wire(signature, params, machine, degree, bytes);
+    if (is_user(params))
+        return machine->call + 2 * wave + crowd * degree * (machine->rma + bytes * machine->G);
+    return machine->call + wave + crowd * degree * (machine->o + 2 * bytes * machine->copy);
+}
+
+#define ROW(NAME, name_of_collective)                                                              \
+    const struct pcoll_algorithm pcoll_##name_of_collective##_direct = {                           \
+        .name = "direct",                                                                          \
+        .alias = "linear",                                                                         \
+        .coll = PCOLL_##NAME,                                                                      \
+        .description = "every block is written directly to its receiver",                          \
+        .generate = generate,                                                                      \
+        .cost = cost,                                                                              \
+        .temp_bytes = temp_bytes,                                                                  \
+        .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,                                        \
+    };
+
+ROW(ALLGATHERV, allgatherv)
+ROW(GATHERV, gatherv)
+ROW(SCATTERV, scatterv)
+ROW(ALLTOALLV, alltoallv)
+ROW(ALLTOALLW, alltoallw)
+ROW(NEIGHBOR_ALLGATHER, neighbor_allgather)
+ROW(NEIGHBOR_ALLGATHERV, neighbor_allgatherv)
+ROW(NEIGHBOR_ALLTOALL, neighbor_alltoall)
+ROW(NEIGHBOR_ALLTOALLV, neighbor_alltoallv)
+ROW(NEIGHBOR_ALLTOALLW, neighbor_alltoallw)

@@ -1,0 +1,310 @@
+/* Edges of a rank, from `local` or uniform; the contract is in edges.h. */
+#include "algorithms/plan/edges.h"
+
+enum { SLOT_ALIGNMENT = 64 }; /* senders should not share cache lines */
+
+/* ---- uniform edges ---- */
+
+/* One end of a uniform edge. */
+struct end {
+    int rank; /* at the other end */
+    int key;
+    int block; /* in SEND or RECV */
+    int match; /* the number of the edge among those of the peer, in the other direction */
+    int slot;  /* of an in edge */
+};
+
+struct pcoll_pattern {
+    /* Edge i of the rank in one direction; 0: there are no more. */
+    int (*end)(const struct pcoll_signature *signature, int rank, int is_out, int i,
+               struct end *end_p);
+    int is_mutual; /* each edge between two ranks is answered */
+};
+
+/* The number of ranks before `i` without this rank, which needs no slot for itself. */
+static int others_before(int i, int rank)
+{
+    return i > rank ? i - 1 : i;
+}
+
+/* A rank that has an edge with every rank. */
+static struct end end_at_hub(int rank, int i, int match)
+{
+    return (struct end){.rank = i, .block = i, .match = match, .slot = others_before(i, rank)};
+}
+
+static int star(const struct pcoll_signature *signature, int rank, int at_hub, int i,
+                struct end *end_p)
+{
+    if (at_hub) {
+        *end_p = end_at_hub(rank, i, 0);
+        return rank == signature->root && i < signature->nranks;
+    }
+    *end_p = (struct end){.rank = signature->root, .match = rank};
+    return i == 0;
+}
+
+static int to_root(const struct pcoll_signature *signature, int rank, int is_out, int i,
+                   struct end *end_p)
+{
+    return star(signature, rank, !is_out, i, end_p);
+}
+
+static int from_root(const struct pcoll_signature *signature, int rank, int is_out, int i,
+                     struct end *end_p)
+{
+    return star(signature, rank, is_out, i, end_p);
+}
+
+static int complete(const struct pcoll_signature *signature, int rank, int is_out, int i,
+                    struct end *end_p)
+{
+    (void)is_out;
+    *end_p = end_at_hub(rank, i, rank);
+    return i < signature->nranks;
+}
+
+/* The same block goes to all. */
+static void spread_block(int is_out, struct end *end_p)
+{
+    if (is_out)
+        end_p->block = 0;
+}
+
+static int spread(const struct pcoll_signature *signature, int rank, int is_out, int i,
+                  struct end *end_p)
+{
+    const int is_edge = complete(signature, rank, is_out, i, end_p);
+
+    spread_block(is_out, end_p);
+    return is_edge;
+}
+
+enum { TORUS_DEGREE = 6 };
+
+static int64_t stride(int nranks, int dimension)
+{
+    int64_t side = 1;
+
+    while ((side + 1) * (side + 1) * (side + 1) <= nranks)
+        side++;
+    return dimension == 0 ? 1 : dimension == 1 ? side : side * side;
+}
+
+static int torus(const struct pcoll_signature *signature, int rank, int is_out, int i,
+                 struct end *end_p)
+{
+    const int64_t step = stride(signature->nranks, i / 2), n = signature->nranks;
+    const int64_t peer = i % 2 == 0 ? rank - step : rank + step;
+
+    *end_p = (struct end){.rank = (int)((peer % n + n) % n),
+                          .key = is_out ? i : i ^ 1,
+                          .block = i,
+                          .match = i ^ 1,
+                          .slot = i};
+    return i < TORUS_DEGREE;
+}
+
+static int spread_torus(const struct pcoll_signature *signature, int rank, int is_out, int i,
+                        struct end *end_p)
+{
+    const int is_edge = torus(signature, rank, is_out, i, end_p);
+
+    spread_block(is_out, end_p);
+    return is_edge;
+}
+
+const struct pcoll_pattern pcoll_pattern_to_root = {to_root, 0};
+const struct pcoll_pattern pcoll_pattern_from_root = {from_root, 0};
+const struct pcoll_pattern pcoll_pattern_complete = {complete, 1};
+const struct pcoll_pattern pcoll_pattern_spread = {spread, 1};
+const struct pcoll_pattern pcoll_pattern_torus = {torus, 1};
+const struct pcoll_pattern pcoll_pattern_spread_torus = {spread_torus, 1};
+
+/* The most edges of any rank in one direction. */
+static int uniform_degree(const struct pcoll_signature *signature)
+{
+    return pcoll_coll_has(signature->coll, PCOLL_NEIGHBORS) ? TORUS_DEGREE : signature->nranks;
+}
+
+/* ---- slots ---- */
+
+static uint64_t slot_room(uint64_t bytes)
+{
+    return (bytes + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
+}
+
+/* Slots of equal size for `nslots` uniform blocks. */
+static void set_uniform_slot(struct pcoll_edge *edge, int nslots, int slot)
+{
+    edge->in_cell = (uint64_t)nslots * edge->bytes <= PCOLL_CELL_BYTES;
+    edge->slot = (uint64_t)slot * (edge->in_cell ? edge->bytes : 2 * slot_room(edge->bytes));
+}
+
+static int nslots_of(const struct pcoll_signature *signature, int rank)
+{
+    const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
+
+    if (pcoll_coll_has(signature->coll, PCOLL_NEIGHBORS))
+        return TORUS_DEGREE;
+    if (pattern == &pcoll_pattern_from_root)
+        return 1;
+    if (pattern == &pcoll_pattern_to_root && rank != signature->root)
+        return 0;
+    return signature->nranks - 1;
+}
+
+static int uniform_edge(const struct pcoll_signature *signature, int rank, int is_out, int i,
+                        struct pcoll_edge *edge_p)
+{
+    const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
+    const uint64_t bytes = signature->bytes;
+    struct end end, far;
+    int receiver;
+
+    if (!pattern->end(signature, rank, is_out, i, &end))
+        return 0;
+    pattern->end(signature, end.rank, !is_out, end.match, &far);
+    receiver = is_out ? end.rank : rank;
+    *edge_p = (struct pcoll_edge){
+        .rank = end.rank,
+        .key = end.key,
+        .first = (uint64_t)end.block * bytes,
+        .bytes = bytes,
+        .peer_first = (uint64_t)far.block * bytes,
+        .is_answered = pattern->is_mutual,
+    };
+    set_uniform_slot(edge_p, nslots_of(signature, receiver), is_out ? far.slot : end.slot);
+    return 1;
+}
+
+struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank)
+{
+    if (edge->in_cell)
+        return pcoll_at(PCOLL_CELL, (uint64_t)bank * PCOLL_CELL_BYTES + edge->slot);
+    return pcoll_at(PCOLL_TEMP, edge->slot + (uint64_t)bank * slot_room(edge->bytes));
+}
+
+static int needs_slot(const struct pcoll_edge *edge, int rank)
+{
+    return edge->bytes > 0 && edge->rank != rank;
+}
+
+static void give_slots(struct pcoll_edge *in, int nin, int rank)
+{
+    uint64_t all = 0, next = 0;
+
+    for (int i = 0; i < nin; i++)
+        all += needs_slot(&in[i], rank) ? in[i].bytes : 0;
+    for (int i = 0; i < nin; i++) {
+        if (!needs_slot(&in[i], rank))
+            continue;
+        in[i].in_cell = all <= PCOLL_CELL_BYTES;
+        in[i].slot = next;
+        next += in[i].in_cell ? in[i].bytes : 2 * slot_room(in[i].bytes);
+    }
+}
+
+/* Of two lists in ascending order, `edges` and `back`: find the edges that one leads back for. */
+static void find_answered(struct pcoll_edge *edges, int n, const struct pcoll_edge *back, int nback)
+{
+    int k = 0;
+
+    for (int i = 0; i < n; i++) {
+        while (k < nback && (back[k].rank < edges[i].rank || back[k].bytes == 0))
+            k++;
+        edges[i].is_answered = k < nback && back[k].rank == edges[i].rank;
+    }
+}
+
+void pcoll_edges_prepare(struct pcoll_local *local, int rank)
+{
+    give_slots(local->in, local->nin, rank);
+    find_answered(local->in, local->nin, local->out, local->nout);
+    find_answered(local->out, local->nout, local->in, local->nin);
+}
+
+/* ---- edges ---- */
+
+int pcoll_edge_out(const struct pcoll_signature *signature, const struct pcoll_local *local,
+                   int rank, int i, struct pcoll_edge *edge_p)
+{
+    if (local == NULL)
+        return uniform_edge(signature, rank, 1, i, edge_p);
+    if (i >= local->nout)
+        return 0;
+    *edge_p = local->out[i];
+    return 1;
+}
+
+int pcoll_edge_in(const struct pcoll_signature *signature, const struct pcoll_local *local,
+                  int rank, int i, struct pcoll_edge *edge_p)
+{
+    if (local == NULL)
+        return uniform_edge(signature, rank, 0, i, edge_p);
+    if (i >= local->nin)
+        return 0;
+    *edge_p = local->in[i];
+    return 1;
+}
+
+int pcoll_edges_degree(const struct pcoll_signature *signature)
+{
+    return signature->degree > 0 ? signature->degree : uniform_degree(signature);
+}
+
+uint64_t pcoll_edges_volume(const struct pcoll_signature *signature)
+{
+    if (signature->volume > 0)
+        return signature->volume;
+    return (uint64_t)uniform_degree(signature) * signature->bytes;
+}
+
+static uint64_t farther(uint64_t end, const struct pcoll_edge *edge)
+{
+    return edge->bytes > 0 && edge->first + edge->bytes > end ? edge->first + edge->bytes : end;
+}
+
+uint64_t pcoll_edges_send_bytes(const struct pcoll_signature *signature,
+                                const struct pcoll_local *local, int rank)
+{
+    struct pcoll_edge edge;
+    uint64_t end = 0;
+
+    for (int i = 0; pcoll_edge_out(signature, local, rank, i, &edge); i++)
+        end = farther(end, &edge);
+    return end;
+}
+
+uint64_t pcoll_edges_recv_bytes(const struct pcoll_signature *signature,
+                                const struct pcoll_local *local, int rank)
+{
+    struct pcoll_edge edge;
+    uint64_t end = 0;
+
+    for (int i = 0; pcoll_edge_in(signature, local, rank, i, &edge); i++)
+        end = farther(end, &edge);
+    return end;
+}
+
+uint64_t pcoll_edges_temp(const struct pcoll_signature *signature, const struct pcoll_local *local,
+                          int rank)
+{
+    struct pcoll_edge edge;
+    uint64_t end = 0;
+
+    for (int i = 0; pcoll_edge_in(signature, local, rank, i, &edge); i++) {
+        const uint64_t after = edge.slot + 2 * slot_room(edge.bytes);
+
+        if (edge.bytes > 0 && edge.rank != rank && !edge.in_cell && after > end)
+            end = after;
+    }
+    return end;
+}
+
+uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature)
+{
+    const uint64_t padding = (uint64_t)pcoll_edges_degree(signature) * (SLOT_ALIGNMENT - 1);
+
+    return 2 * (pcoll_edges_volume(signature) + padding);
+}

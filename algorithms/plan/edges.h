@@ -1,0 +1,62 @@
+/*
+ * The edges of a call: the messages of collectives whose blocks differ between ranks.
+ *
+ * Each rank knows its own edges only. What it needs to know of a peer's end of an edge (where the
+ * bytes belong there) the ranks of each edge tell each other at init, so no start exchanges
+ * anything, and no rank learns about messages of others. Without `local`, the edges are uniform:
+ * every block has signature.bytes bytes, and who sends to whom follows from the collective's
+ * pattern. Plans for a million ranks can then be generated, simulated and compared.
+ *
+ *   pattern           uniform edges
+ *   to root           every rank to the root; block i of RECV comes from rank i
+ *   from root         the reverse
+ *   complete          every rank to every rank, block i of SEND to rank i, block j of RECV from j
+ *   spread            the same, but every rank sends the same block to all
+ *   torus             every rank to its 6 neighbors on a twisted torus: r - 1, r + 1, r - s, r + s,
+ *                     r - s^2, r + s^2 (modulo the number of ranks N) with s = floor(cbrt(N)), in
+ *                     this order; as on a Cartesian communicator, the block of slot x arrives in
+ *                     slot x ^ 1
+ *   spread torus      the same, but every rank sends the same block to all neighbors
+ */
+#ifndef PCOLL_EDGES_H
+#define PCOLL_EDGES_H
+
+#include "algorithms/plan/plan.h"
+
+extern const struct pcoll_pattern pcoll_pattern_to_root;
+extern const struct pcoll_pattern pcoll_pattern_from_root;
+extern const struct pcoll_pattern pcoll_pattern_complete;
+extern const struct pcoll_pattern pcoll_pattern_spread;
+extern const struct pcoll_pattern pcoll_pattern_torus;
+extern const struct pcoll_pattern pcoll_pattern_spread_torus;
+
+/* Out edge and in edge number i of the rank, to which `local` belongs; 0: there are no more. */
+int pcoll_edge_out(const struct pcoll_signature *signature, const struct pcoll_local *local,
+                   int rank, int i, struct pcoll_edge *edge_p);
+int pcoll_edge_in(const struct pcoll_signature *signature, const struct pcoll_local *local,
+                  int rank, int i, struct pcoll_edge *edge_p);
+
+/* signature.degree and signature.volume, also for uniform edges. */
+int pcoll_edges_degree(const struct pcoll_signature *signature);
+uint64_t pcoll_edges_volume(const struct pcoll_signature *signature);
+
+/* The bytes of SEND and of RECV up to the end of the last block. */
+uint64_t pcoll_edges_send_bytes(const struct pcoll_signature *signature,
+                                const struct pcoll_local *local, int rank);
+uint64_t pcoll_edges_recv_bytes(const struct pcoll_signature *signature,
+                                const struct pcoll_local *local, int rank);
+
+/* Of a rank whose edges are in ascending order of (rank, key): give the in edges their slots, and
+ * find out which edges are answered. Then the ranks can tell each other about their edges. */
+void pcoll_edges_prepare(struct pcoll_local *local, int rank);
+
+/* Where an edge's bytes arrive at the receiver in one of two banks: in the cell of counter `bank`,
+ * or in TEMP. */
+struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank);
+
+/* The size of TEMP with slots for two banks: of this rank, and an upper bound for all ranks. */
+uint64_t pcoll_edges_temp(const struct pcoll_signature *signature, const struct pcoll_local *local,
+                          int rank);
+uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature);
+
+#endif /* PCOLL_EDGES_H */

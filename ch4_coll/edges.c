@@ -1,0 +1,222 @@
+/* The edges of a call: from the blocks that its arguments describe to what a plan needs to know.
+ *
+ * The k-th edge from a rank to another one, in the order of the sender's slots, meets the k-th edge
+ * of the receiver (MPI 4.1, sections 8.6 and 8.7). On a Cartesian communicator what is sent in slot
+ * x arrives in slot x ^ 1, so there the receiver orders its slots i by i ^ 1. */
+
+#include "call.h"
+
+#include "offload/edges.h"
+
+/* The edges of one direction. */
+struct side {
+    struct MPIDI_PCOLL_edge *edges; /* [room] */
+    int n;
+};
+
+static int by_rank_and_key(const void *left, const void *right)
+{
+    const struct pcoll_edge *a = &((const struct MPIDI_PCOLL_edge *)left)->edge;
+    const struct pcoll_edge *b = &((const struct MPIDI_PCOLL_edge *)right)->edge;
+
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+static void add(struct side *side, int rank, int key, struct MPIDI_PCOLL_block block)
+{
+    if (rank != MPI_PROC_NULL)
+        side->edges[side->n++] =
+            (struct MPIDI_PCOLL_edge){.edge = {.rank = rank, .key = key}, .block = block};
+}
+
+/* In ascending order, and with keys that count the edges with one peer. */
+static void sort(struct side *side)
+{
+    qsort(side->edges, side->n, sizeof(*side->edges), by_rank_and_key);
+    for (int i = 0; i < side->n; i++) {
+        const bool is_first = i == 0 || side->edges[i - 1].edge.rank != side->edges[i].edge.rank;
+
+        side->edges[i].edge.key = is_first ? 0 : side->edges[i - 1].edge.key + 1;
+    }
+}
+
+/* ---- who sends to whom ---- */
+
+/* Block i for or from each rank i. */
+static void add_all(const struct MPIDI_PCOLL_call *call, const struct MPIDI_PCOLL_blocks *blocks,
+                    struct side *side)
+{
+    for (int i = 0; i < call->comm->local_size; i++)
+        if (i != call->comm->rank || call->arguments.in_place != MPIDI_PCOLL_KEEPS_OWN)
+            add(side, i, 0, MPIDI_PCOLL_block(blocks, i));
+}
+
+/* The only block, for or from the root. */
+static void add_root(const struct MPIDI_PCOLL_call *call, const struct MPIDI_PCOLL_blocks *blocks,
+                     struct side *side)
+{
+    if (call->arguments.in_place != MPIDI_PCOLL_KEEPS_OWN)
+        add(side, call->signature.root, 0, MPIDI_PCOLL_block(blocks, 0));
+}
+
+static void add_neighbors(const struct MPIDI_PCOLL_call *call,
+                          const struct MPIDI_PCOLL_neighbors *neighbors, struct side *out,
+                          struct side *in)
+{
+    for (int i = 0; i < neighbors->ndestinations; i++)
+        add(out, neighbors->destinations[i], i, MPIDI_PCOLL_block(&call->arguments.send, i));
+    for (int i = 0; i < neighbors->nsources; i++)
+        add(in, neighbors->sources[i], i ^ neighbors->flip,
+            MPIDI_PCOLL_block(&call->arguments.receive, i));
+}
+
+static void add_edges(const struct MPIDI_PCOLL_call *call,
+                      const struct MPIDI_PCOLL_neighbors *neighbors, struct side *out,
+                      struct side *in)
+{
+    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
+    const bool is_root = call->comm->rank == call->signature.root;
+
+    if (neighbors) {
+        add_neighbors(call, neighbors, out, in);
+    } else if (call->signature.coll == PCOLL_GATHERV) {
+        add_root(call, &a->send, out);
+        if (is_root)
+            add_all(call, &a->receive, in);
+    } else if (call->signature.coll == PCOLL_SCATTERV) {
+        if (is_root)
+            add_all(call, &a->send, out);
+        add_root(call, &a->receive, in);
+    } else {
+        add_all(call, &a->send, out);
+        add_all(call, &a->receive, in);
+    }
+    sort(out);
+    sort(in);
+}
+
+/* ---- the description of a call ---- */
+
+static bool is_on_device(const struct side *side)
+{
+    for (int i = 0; i < side->n; i++)
+        if (side->edges[i].block.count > 0 &&
+            MPIR_GPU_query_pointer_is_dev(side->edges[i].block.user))
+            return true;
+    return false;
+}
+
+/* NULL: out of memory. */
+static struct pcoll_local *make_local(const struct side *out, const struct side *in, int rank)
+{
+    struct pcoll_local *local =
+        MPL_calloc(1, sizeof(*local) + (out->n + in->n) * sizeof(struct pcoll_edge), MPL_MEM_COLL);
+
+    if (!local)
+        return NULL;
+    local->nin = in->n;
+    local->nout = out->n;
+    local->in = (struct pcoll_edge *)(local + 1);
+    local->out = local->in + in->n;
+    for (int i = 0; i < in->n; i++)
+        local->in[i] = in->edges[i].edge;
+    for (int i = 0; i < out->n; i++)
+        local->out[i] = out->edges[i].edge;
+    pcoll_edges_prepare(local, rank);
+    return local;
+}
+
+/* The largest block, the most edges with data, and their bytes. */
+static void sum_up(const struct pcoll_edge *edges, int n, struct pcoll_signature *signature)
+{
+    uint64_t volume = 0;
+    int degree = 0;
+
+    for (int i = 0; i < n; i++) {
+        degree += edges[i].bytes > 0;
+        volume += edges[i].bytes;
+        signature->bytes = MPL_MAX(signature->bytes, edges[i].bytes);
+    }
+    signature->degree = MPL_MAX(signature->degree, degree);
+    signature->volume = MPL_MAX(signature->volume, volume);
+}
+
+static bool describe(struct MPIDI_PCOLL_call *call, struct side *out, struct side *in)
+{
+    const bool is_copy = call->arguments.in_place == MPIDI_PCOLL_SENDS_COPY;
+
+    if (is_on_device(out) || is_on_device(in))
+        return false;
+    if (MPIDI_PCOLL_data_init_blocks(&call->in, out->edges, out->n, is_copy) != MPI_SUCCESS ||
+        MPIDI_PCOLL_data_init_blocks(&call->out, in->edges, in->n, false) != MPI_SUCCESS)
+        return false;
+    call->local = make_local(out, in, call->comm->rank);
+    if (!call->local)
+        return false;
+    sum_up(call->local->in, call->local->nin, &call->signature);
+    sum_up(call->local->out, call->local->nout, &call->signature);
+    return true;
+}
+
+void MPIDI_PCOLL_describe_edges(struct MPIDI_PCOLL_call *call)
+{
+    struct MPIDI_PCOLL_neighbors list = {.sources = NULL}, *neighbors = NULL;
+    int nout = call->comm->local_size, nin = nout;
+    struct side out = {.n = 0}, in = {.n = 0};
+
+    call->eligible = false;
+    if (pcoll_coll_has(call->signature.coll, PCOLL_NEIGHBORS)) {
+        if (MPIDI_PCOLL_neighbors_init(&list, call->comm) != MPI_SUCCESS)
+            return;
+        neighbors = &list;
+        nout = list.ndestinations;
+        nin = list.nsources;
+    }
+    out.edges = MPL_malloc((nout + nin + 1) * sizeof(*out.edges), MPL_MEM_COLL);
+    if (out.edges) {
+        in.edges = out.edges + nout;
+        add_edges(call, neighbors, &out, &in);
+        call->eligible = describe(call, &out, &in);
+    }
+    MPL_free(out.edges);
+    MPIDI_PCOLL_neighbors_fini(&list);
+}
+
+/* ---- what the ranks settle together ---- */
+
+int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state)
+{
+    enum { INELIGIBLE, BYTES, DEGREE, VOLUME, MOST_ALIKE, NWORDS };
+    struct pcoll_signature *signature = &call->signature;
+    uint64_t words[NWORDS] = {
+        [INELIGIBLE] = !call->eligible,
+        [BYTES] = signature->bytes,
+        [DEGREE] = (uint64_t)signature->degree,
+        [VOLUME] = signature->volume,
+    };
+    int mpi_errno = MPI_SUCCESS;
+    enum pcoll_result result;
+
+    if (call->local)
+        words[MOST_ALIKE] = (uint64_t)pcoll_edges_most_alike(call->local, call->comm->rank);
+    if (state->medium->combine(state->group, words, NWORDS) != PCOLL_OK)
+        MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    signature->bytes = words[BYTES];
+    signature->degree = (int)words[DEGREE];
+    signature->volume = words[VOLUME];
+    call->eligible = !words[INELIGIBLE];
+    if (!call->eligible)
+        goto fn_exit;
+    result = pcoll_edges_swap(&state->bootstrap, call->local, (int)words[MOST_ALIKE]);
+    if (result != PCOLL_OK)
+        call->eligible = false;
+    if (result == PCOLL_ERR_INVALID)
+        call->why = "a rank receives another number of bytes than was sent to it";
+
+fn_exit:
+    return mpi_errno;
+fn_fail:
+    goto fn_exit;
+}

@@ -1,0 +1,204 @@
+/* The swap between the ends of edges; the contract is in edges.h. */
+#include "offload/edges.h"
+
+#include <stdlib.h>
+
+/* One end of an edge, as its rank tells the rank at the other end. */
+struct end {
+    uint64_t bytes, first, slot;
+    int32_t key, in_cell;
+};
+
+struct letter {
+    int32_t nin, nout;
+    struct end ends[]; /* [2 * most_alike]: from the first one on those of in edges, from the middle
+                        * on those of out edges */
+};
+
+struct swap {
+    struct pcoll_local *local;
+    int rank, most_alike;
+    int *ranks; /* [nranks]: all peers, ascending */
+    int nranks;
+    char *mine, *theirs; /* [nranks]: letters */
+    size_t letter_bytes;
+};
+
+/* The edges to one peer, which are adjacent. */
+struct alike {
+    struct pcoll_edge *edges;
+    int count;
+};
+
+static struct alike next_alike(struct pcoll_edge *edges, int n)
+{
+    struct alike alike = {edges, n > 0};
+
+    while (alike.count < n && edges[alike.count].rank == edges[0].rank)
+        alike.count++;
+    return alike;
+}
+
+/* Those of `edges` from *at_p on that lead to `rank`, which no earlier call has skipped. */
+static struct alike take_alike(struct pcoll_edge *edges, int n, int rank, int *at_p)
+{
+    struct alike alike = {edges + *at_p, 0};
+
+    if (*at_p < n && edges[*at_p].rank == rank) {
+        alike = next_alike(edges + *at_p, n - *at_p);
+        *at_p += alike.count;
+    }
+    return alike;
+}
+
+static int most_alike_of(struct pcoll_edge *edges, int n, int rank)
+{
+    int most = 0;
+
+    for (int at = 0; at < n;) {
+        const struct alike alike = next_alike(edges + at, n - at);
+
+        if (alike.edges[0].rank != rank && alike.count > most)
+            most = alike.count;
+        at += alike.count;
+    }
+    return most;
+}
+
+int pcoll_edges_most_alike(const struct pcoll_local *local, int rank)
+{
+    const int in = most_alike_of(local->in, local->nin, rank);
+    const int out = most_alike_of(local->out, local->nout, rank);
+
+    return in > out ? in : out;
+}
+
+static struct letter *letter_at(const struct swap *s, char *letters, int i)
+{
+    return (struct letter *)(void *)(letters + (size_t)i * s->letter_bytes);
+}
+
+static void write_ends(struct end *ends, const struct alike *alike)
+{
+    for (int i = 0; i < alike->count; i++)
+        ends[i] = (struct end){.bytes = alike->edges[i].bytes,
+                               .first = alike->edges[i].first,
+                               .slot = alike->edges[i].slot,
+                               .key = alike->edges[i].key,
+                               .in_cell = alike->edges[i].in_cell};
+}
+
+/* The peer's ends of these edges. */
+static enum pcoll_result read_ends(const struct alike *alike, const struct end *ends, int nends,
+                                   int is_out)
+{
+    if (nends != alike->count)
+        return PCOLL_ERR_INVALID;
+    for (int i = 0; i < nends; i++) {
+        struct pcoll_edge *edge = &alike->edges[i];
+
+        if (ends[i].key != edge->key || ends[i].bytes != edge->bytes)
+            return PCOLL_ERR_INVALID;
+        edge->peer_first = ends[i].first;
+        if (is_out) {
+            edge->slot = ends[i].slot;
+            edge->in_cell = ends[i].in_cell;
+        }
+    }
+    return PCOLL_OK;
+}
+
+/* The next rank of both lists, or PCOLL_NONE at the end. */
+static int next_rank(const struct pcoll_local *local, int in, int out)
+{
+    if (in == local->nin)
+        return out == local->nout ? PCOLL_NONE : local->out[out].rank;
+    if (out == local->nout || local->in[in].rank < local->out[out].rank)
+        return local->in[in].rank;
+    return local->out[out].rank;
+}
+
+/* Visit the peers in ascending order: write a letter to each, or read the one from it. Edges of a
+ * rank to itself are matched on the way. */
+static enum pcoll_result visit_peers(struct swap *s, int is_reading)
+{
+    struct pcoll_local *local = s->local;
+    enum pcoll_result result = PCOLL_OK;
+    int in = 0, out = 0, rank;
+
+    s->nranks = 0;
+    while (result == PCOLL_OK && (rank = next_rank(local, in, out)) != PCOLL_NONE) {
+        const struct alike sources = take_alike(local->in, local->nin, rank, &in);
+        const struct alike targets = take_alike(local->out, local->nout, rank, &out);
+        struct letter *letter;
+
+        if (rank == s->rank)
+            continue;
+        letter = letter_at(s, is_reading ? s->theirs : s->mine, s->nranks);
+        s->ranks[s->nranks++] = rank;
+        if (!is_reading) {
+            letter->nin = sources.count;
+            letter->nout = targets.count;
+            write_ends(letter->ends, &sources);
+            write_ends(letter->ends + s->most_alike, &targets);
+            continue;
+        }
+        result = read_ends(&sources, letter->ends + s->most_alike, letter->nout, 0);
+        if (result == PCOLL_OK)
+            result = read_ends(&targets, letter->ends, letter->nin, 1);
+    }
+    return result;
+}
+
+/* The edges of a rank to itself. */
+static enum pcoll_result match_own(const struct swap *s)
+{
+    struct pcoll_edge *in = s->local->in, *out = s->local->out;
+    int i = 0, o = 0;
+
+    while (i < s->local->nin && in[i].rank != s->rank)
+        i++;
+    while (o < s->local->nout && out[o].rank != s->rank)
+        o++;
+    for (; i < s->local->nin && in[i].rank == s->rank; i++, o++) {
+        if (o == s->local->nout || out[o].rank != s->rank || in[i].key != out[o].key ||
+            in[i].bytes != out[o].bytes)
+            return PCOLL_ERR_INVALID;
+        in[i].peer_first = out[o].first;
+        out[o].peer_first = in[i].first;
+    }
+    return o < s->local->nout && out[o].rank == s->rank ? PCOLL_ERR_INVALID : PCOLL_OK;
+}
+
+static enum pcoll_result swap_letters(struct swap *s, const struct pcoll_bootstrap *bootstrap)
+{
+    enum pcoll_result result = visit_peers(s, 0);
+
+    if (result == PCOLL_OK)
+        result = bootstrap->swap(bootstrap->context, s->ranks, s->nranks, s->mine, s->theirs,
+                                 s->letter_bytes);
+    if (result == PCOLL_OK)
+        result = visit_peers(s, 1);
+    return result == PCOLL_OK ? match_own(s) : result;
+}
+
+enum pcoll_result pcoll_edges_swap(const struct pcoll_bootstrap *bootstrap,
+                                   struct pcoll_local *local, int most_alike)
+{
+    struct swap s = {.local = local, .rank = bootstrap->rank, .most_alike = most_alike};
+    const size_t room = (size_t)local->nin + (size_t)local->nout + 1;
+    enum pcoll_result result;
+
+    s.letter_bytes = sizeof(struct letter) + 2 * (size_t)most_alike * sizeof(struct end);
+    s.ranks = malloc(room * sizeof(*s.ranks));
+    s.mine = calloc(room, s.letter_bytes);
+    s.theirs = calloc(room, s.letter_bytes);
+    result =
+        pcoll_agree(bootstrap, s.ranks && s.mine && s.theirs ? PCOLL_OK : PCOLL_ERR_NOMEM, NULL, 0);
+    if (result == PCOLL_OK)
+        result = swap_letters(&s, bootstrap);
+    free(s.ranks);
+    free(s.mine);
+    free(s.theirs);
+    return result;
+}

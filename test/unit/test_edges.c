@@ -1,0 +1,248 @@
+/*
+ * Edges that differ between ranks: random graphs with several edges between two ranks, edges of a
+ * rank to itself, one-way edges, blocks of any size and place, and empty blocks. The ranks tell
+ * each other about their edges as in MPI, and the plans are proved and explored.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/proof/check.h"
+#include "offload/edges.h"
+#include "offload/explore/explore.h"
+#include "test/unit/job.h"
+#include "test/unit/meeting.h"
+#include "test/unit/tap.h"
+
+enum { MOST_RANKS = 9, MOST_EDGES = 4 * MOST_RANKS, GRAPHS = 60 };
+
+/* An edge of the whole graph. */
+struct link {
+    int from, to;
+    uint64_t bytes;
+};
+
+struct graph {
+    int nranks, nlinks;
+    uint64_t seed;
+    struct link links[MOST_EDGES];
+    struct pcoll_edge in[MOST_RANKS][MOST_EDGES], out[MOST_RANKS][MOST_EDGES];
+    struct pcoll_local locals[MOST_RANKS];
+    int wrong_rank; /* this rank is wrong about the bytes of an edge; PCOLL_NONE: no rank is */
+};
+
+static uint64_t next(uint64_t *seed)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *seed >> 33;
+}
+
+static uint64_t random_bytes(uint64_t *seed)
+{
+    static const uint64_t sizes[] = {0, 1, 8, 8, 13, 48, 63, 64, 200};
+
+    return sizes[next(seed) % (sizeof(sizes) / sizeof(sizes[0]))];
+}
+
+static void make_graph(struct graph *g, uint64_t seed)
+{
+    memset(g, 0, sizeof(*g));
+    g->wrong_rank = PCOLL_NONE;
+    g->seed = seed;
+    g->nranks = 1 + (int)(next(&g->seed) % MOST_RANKS);
+    g->nlinks = (int)(next(&g->seed) % (4 * (uint64_t)g->nranks + 1));
+    for (int i = 0; i < g->nlinks; i++) {
+        struct link *link = &g->links[i];
+
+        link->from = (int)(next(&g->seed) % (uint64_t)g->nranks);
+        link->to = (int)(next(&g->seed) % (uint64_t)g->nranks);
+        link->bytes = next(&g->seed) % 4 == 0 ? 8 : random_bytes(&g->seed);
+        if (next(&g->seed) % 3 == 0 && i + 1 < g->nlinks) { /* and one back */
+            g->links[i + 1] = (struct link){link->to, link->from, random_bytes(&g->seed)};
+            i++;
+        }
+    }
+}
+
+static int by_rank_and_key(const void *left, const void *right)
+{
+    const struct pcoll_edge *a = left, *b = right;
+
+    return a->rank != b->rank ? a->rank - b->rank : a->key - b->key;
+}
+
+/* What the rank knows before it has heard from others. Received blocks lie apart from each other,
+ * in either order; blocks that are sent lie anywhere. */
+static void make_local(struct graph *g, int rank)
+{
+    struct pcoll_local *local = &g->locals[rank];
+    uint64_t end = next(&g->seed) % 20;
+
+    local->in = g->in[rank];
+    local->out = g->out[rank];
+    for (int i = 0; i < g->nlinks; i++) {
+        const struct link *link = &g->links[i];
+
+        if (link->from == rank)
+            local->out[local->nout++] = (struct pcoll_edge){
+                .rank = link->to, .key = i, .bytes = link->bytes, .first = next(&g->seed) % 50};
+        if (link->to == rank)
+            local->in[local->nin++] =
+                (struct pcoll_edge){.rank = link->from, .key = i, .bytes = link->bytes};
+    }
+    for (int i = 0; i < local->nin; i++) {
+        struct pcoll_edge *edge = &local->in[rank % 2 == 0 ? i : local->nin - 1 - i];
+
+        edge->first = end + next(&g->seed) % 5;
+        end = edge->first + edge->bytes + 1;
+    }
+    qsort(local->in, (size_t)local->nin, sizeof(*local->in), by_rank_and_key);
+    qsort(local->out, (size_t)local->nout, sizeof(*local->out), by_rank_and_key);
+    if (rank == g->wrong_rank && local->nin > 0)
+        local->in[0].bytes += 1;
+    pcoll_edges_prepare(local, rank);
+}
+
+/* A rank's part in the swap; returns 0 if it ends as it should. */
+static int tell_others(struct meeting *meeting, int rank, void *argument)
+{
+    struct graph *g = argument;
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    uint64_t most = (uint64_t)pcoll_edges_most_alike(&g->locals[rank], rank);
+    enum pcoll_result result = PCOLL_OK;
+
+    if (pcoll_agree(&bootstrap, PCOLL_OK, &most, 1) == PCOLL_OK)
+        result = pcoll_edges_swap(&bootstrap, &g->locals[rank], (int)most);
+    result = pcoll_agree(&bootstrap, result, NULL, 0);
+    return result != (g->wrong_rank == PCOLL_NONE ? PCOLL_OK : PCOLL_ERR_INVALID);
+}
+
+static int prepare_graph(struct graph *g)
+{
+    for (int r = 0; r < g->nranks; r++)
+        make_local(g, r);
+    return meeting_run_threads(g->nranks, tell_others, g) == 0;
+}
+
+static void find_facts(const struct graph *g, struct pcoll_signature *s)
+{
+    s->nranks = g->nranks;
+    for (int r = 0; r < g->nranks; r++) {
+        const struct pcoll_local *local = &g->locals[r];
+        uint64_t volume = 0;
+        int degree = 0;
+
+        for (int i = 0; i < local->nin; i++) {
+            s->bytes = local->in[i].bytes > s->bytes ? local->in[i].bytes : s->bytes;
+            volume += local->in[i].bytes;
+            degree += local->in[i].bytes > 0;
+        }
+        s->volume = volume > s->volume ? volume : s->volume;
+        s->degree = degree > s->degree ? degree : s->degree;
+    }
+}
+
+static int explore(const struct job *job, uint64_t seed)
+{
+    const struct pcoll_explore_options options = {.instances = 6, .ahead = 6};
+    struct pcoll_explore *explorer;
+    enum pcoll_result result =
+        pcoll_explore_create(job->plans, job->signature.nranks, &options, &explorer);
+
+    if (result != PCOLL_OK)
+        return 0;
+    for (int run = 0; run < 20 && result == PCOLL_OK; run++)
+        result = pcoll_explore_run_random(explorer, seed + (uint64_t)run);
+    if (result != PCOLL_OK)
+        printf("# %s: %s\n", job_name(job), pcoll_explore_why(explorer));
+    pcoll_explore_destroy(explorer);
+    return result == PCOLL_OK;
+}
+
+/* The plans do with the whole graph what they should, and no rank needs more memory than said. */
+static int is_right(struct job *job, uint64_t seed)
+{
+    int right;
+
+    if (job_make(job) != PCOLL_OK)
+        return 0;
+    right = pcoll_plan_check(job->plans, job->signature.nranks, stdout) == PCOLL_OK &&
+            explore(job, seed);
+    for (int r = 0; r < job->signature.nranks; r++)
+        right =
+            right && job->plans[r]->lowered &&
+            job->plans[r]->temp_bytes <= job->algorithm->temp_bytes(&job->signature, &job->params);
+    job_destroy(job);
+    return right;
+}
+
+/* What an in edge says about its peer is what the graph says. */
+static int knows_peers(const struct graph *g, int rank)
+{
+    const struct pcoll_local *local = &g->locals[rank];
+
+    for (int i = 0; i < local->nin; i++) {
+        const struct pcoll_edge *in = &local->in[i], *out = g->locals[in->rank].out;
+
+        while (out->rank != rank || out->key != in->key)
+            out++;
+        if (out->first != in->peer_first || out->peer_first != in->first ||
+            (rank != in->rank && out->bytes > 0 &&
+             (out->slot != in->slot || out->in_cell != in->in_cell)))
+            return 0;
+    }
+    return 1;
+}
+
+static void test_graphs(void)
+{
+    static struct graph g;
+    int swapped = 0, user = 0, temp = 0, known = 0;
+
+    for (uint64_t seed = 1; seed <= GRAPHS; seed++) {
+        struct job job = {
+            .algorithm = pcoll_algorithm_find(PCOLL_NEIGHBOR_ALLTOALLV, "direct"),
+            .signature = {.coll = PCOLL_NEIGHBOR_ALLTOALLV},
+            .locals = g.locals,
+        };
+        int all_known = 1;
+
+        make_graph(&g, seed);
+        swapped += prepare_graph(&g);
+        for (int r = 0; r < g.nranks; r++)
+            all_known = all_known && knows_peers(&g, r);
+        known += all_known;
+        find_facts(&g, &job.signature);
+        job.params.path = PCOLL_PATH_USER;
+        user += is_right(&job, seed);
+        job.params.path = PCOLL_PATH_TEMP;
+        temp += is_right(&job, seed);
+    }
+    tap_ok(swapped == GRAPHS && known == GRAPHS, "%d of %d graphs: ranks know their peers' ends",
+           known, GRAPHS);
+    tap_ok(user == GRAPHS, "user: the plans of %d of %d graphs are right", user, GRAPHS);
+    tap_ok(temp == GRAPHS, "temp: the plans of %d of %d graphs are right", temp, GRAPHS);
+}
+
+static void test_mismatch(void)
+{
+    static struct graph g;
+    int found = 0, tried = 0;
+
+    for (uint64_t seed = 1; tried < 10; seed++) {
+        make_graph(&g, seed);
+        g.wrong_rank = g.nlinks > 0 ? g.links[0].to : PCOLL_NONE;
+        if (g.wrong_rank == PCOLL_NONE)
+            continue;
+        tried++;
+        found += prepare_graph(&g);
+    }
+    tap_ok(found == tried, "a rank that is wrong about the bytes of an edge is found out");
+}
+
+int main(void)
+{
+    test_graphs();
+    test_mismatch();
+    return tap_done();
+}
