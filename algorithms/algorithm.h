@@ -122,7 +122,18 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(neighbor_alltoallw_direct)                                                           \
     ALGORITHM(allreduce_direct)                                                                    \
     ALGORITHM(allreduce_butterfly)                                                                 \
-    ALGORITHM(allreduce_sliced)
+    ALGORITHM(allreduce_sliced)                                                                    \
+    ALGORITHM(reduce_direct)                                                                       \
+    ALGORITHM(reduce_knomial)                                                                      \
+    ALGORITHM(reduce_sliced)                                                                       \
+    ALGORITHM(reduce_scatter_block_direct)                                                         \
+    ALGORITHM(reduce_scatter_direct)                                                               \
+    ALGORITHM(scan_direct)                                                                         \
+    ALGORITHM(scan_doubling)                                                                       \
+    ALGORITHM(scan_columns)                                                                        \
+    ALGORITHM(exscan_direct)                                                                       \
+    ALGORITHM(exscan_doubling)                                                                     \
+    ALGORITHM(exscan_columns)
 #define PCOLL_DECLARE(name) extern const struct pcoll_algorithm pcoll_##name;
 PCOLL_ALGORITHMS(PCOLL_DECLARE)
 #undef PCOLL_DECLARE

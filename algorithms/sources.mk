@@ -40,7 +40,16 @@ pcoll_sources += \
     %D%/edges/direct.c \
     %D%/allreduce/direct.c \
     %D%/allreduce/butterfly.c \
-    %D%/allreduce/sliced.c
+    %D%/shape/parts.h %D%/shape/parts.c \
+    %D%/shape/sliced.h %D%/shape/sliced.c \
+    %D%/allreduce/sliced.c \
+    %D%/shape/order_tree.h %D%/shape/order_tree.c \
+    %D%/reduce/knomial.c \
+    %D%/reduce/sliced.c \
+    %D%/reduce_scatter/direct.c \
+    %D%/scan/direct.c \
+    %D%/scan/doubling.c \
+    %D%/scan/columns.c
 
 # Only for tests and tools.
 pcoll_tool_sources += \

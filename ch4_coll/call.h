@@ -22,7 +22,8 @@ struct MPIDI_PCOLL_arguments {
     void *recvbuf; /* of a broadcast, the message */
     MPI_Aint recvcount;
     MPI_Datatype recvtype;
-    MPI_Op op; /* of a reduction, whose vectors recvcount and recvtype describe */
+    MPI_Op op;                  /* of a reduction, whose vectors recvcount and recvtype describe */
+    const MPI_Aint *recvcounts; /* of a reduce_scatter, instead of recvcount */
     struct MPIDI_PCOLL_blocks send, receive; /* where data moves along edges, instead of the above;
                                               * also in place, `send` is what the rank sends */
     enum MPIDI_PCOLL_in_place in_place;
@@ -35,14 +36,15 @@ struct MPIDI_PCOLL_call {
     MPIR_Info *info;
     struct MPIDI_PCOLL_data in, out;
     struct MPIDI_PCOLL_operator *op; /* of a reduction */
-    struct pcoll_local *local;       /* the edges, or NULL */
-    bool eligible;                   /* as far as this rank can tell */
-    const char *why;                 /* why not; NULL: nobody needs to be told */
+    uint64_t *blocks; /* those of the signature; freed with the plan, or if the call is declined */
+    struct pcoll_local *local; /* the edges, or NULL */
+    bool eligible;             /* as far as this rank can tell */
+    const char *why;           /* why not; NULL: nobody needs to be told */
 };
 
 /* Collective over call->comm. If the backend serves it, `describe` (NULL: there is no data) fills
- * in, out, op, local, eligible, why, and the signature, from the arguments. *request is the new
- * inactive request, or NULL, on all ranks, if the call is declined. Returns an MPI error code.
+ * in, out, op, blocks, local, eligible, why, and the signature, from the arguments. *request is the
+ * new inactive request, or NULL, on all ranks, if the call is declined. Returns an MPI error code.
  */
 int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call,
                           void (*describe)(struct MPIDI_PCOLL_call *call), MPIR_Request **request);

@@ -138,11 +138,11 @@ static void describe_alltoall(struct MPIDI_PCOLL_call *call)
     call->signature.bytes = (uint64_t)(call->in.bytes / nranks);
 }
 
-/* `recvcount` elements that are not cut. */
-static void describe_allreduce(struct MPIDI_PCOLL_call *call)
+/* ---- reductions: of elements that are not cut ---- */
+
+static void add_operator(struct MPIDI_PCOLL_call *call)
 {
     const struct MPIDI_PCOLL_arguments *a = &call->arguments;
-    const bool in_place = a->sendbuf == MPI_IN_PLACE;
 
     call->why = MPIDI_PCOLL_operator_create(a->op, a->recvtype, &call->op);
     if (call->why)
@@ -150,13 +150,103 @@ static void describe_allreduce(struct MPIDI_PCOLL_call *call)
     else
         call->signature.unit = MPIDI_PCOLL_operator_base(call->op)->unit;
     call->signature.commutes = MPIR_Op_is_commutative(a->op);
-    call->signature.in_place = in_place;
-    if (call->eligible) {
-        add_received(call, 1);
-        add_data(call, &call->in, in_place ? a->recvbuf : a->sendbuf, a->recvcount, a->recvtype,
-                 NULL);
-    }
+}
+
+/* The rank's input of so many elements, in place the receive buffer. */
+static void add_vector(struct MPIDI_PCOLL_call *call, MPI_Aint count)
+{
+    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
+
+    call->signature.in_place = a->sendbuf == MPI_IN_PLACE;
+    if (call->eligible)
+        add_data(call, &call->in, call->signature.in_place ? a->recvbuf : a->sendbuf, count,
+                 a->recvtype, NULL);
+}
+
+static void add_result(struct MPIDI_PCOLL_call *call, MPI_Aint count)
+{
+    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
+
+    if (call->eligible)
+        add_data(call, &call->out, a->recvbuf, count, a->recvtype, NULL);
+}
+
+/* An allreduce, or a scan. */
+static void describe_allreduce(struct MPIDI_PCOLL_call *call)
+{
+    add_operator(call);
+    add_vector(call, call->arguments.recvcount);
+    add_result(call, call->arguments.recvcount);
     call->signature.bytes = (uint64_t)call->in.bytes;
+}
+
+/* Whether a reduce is in place is up to the root: the other ranks agree to anything. */
+static void describe_reduce(struct MPIDI_PCOLL_call *call)
+{
+    add_operator(call);
+    add_vector(call, call->arguments.recvcount);
+    if (is_root(call))
+        add_result(call, call->arguments.recvcount);
+    else
+        call->signature.in_place = 1;
+    call->signature.bytes = (uint64_t)call->in.bytes;
+}
+
+/* The receive buffer of rank 0 has no meaning, unless it is its input. */
+static void describe_exscan(struct MPIDI_PCOLL_call *call)
+{
+    add_operator(call);
+    add_vector(call, call->arguments.recvcount);
+    if (call->comm->rank > 0)
+        add_result(call, call->arguments.recvcount);
+    call->signature.bytes = (uint64_t)call->in.bytes;
+}
+
+static void describe_reduce_scatter_block(struct MPIDI_PCOLL_call *call)
+{
+    const MPI_Aint count = call->arguments.recvcount;
+    const int nranks = call->comm->local_size;
+
+    add_operator(call);
+    add_vector(call, count * nranks);
+    add_result(call, call->signature.in_place ? count * nranks : count);
+    call->signature.bytes = (uint64_t)(call->in.bytes / nranks);
+}
+
+/* The blocks of all ranks; returns the number of elements in them. */
+static MPI_Aint add_blocks(struct MPIDI_PCOLL_call *call)
+{
+    const MPI_Aint *counts = call->arguments.recvcounts;
+    const int nranks = call->comm->local_size;
+    MPI_Aint all = 0, size;
+
+    MPIR_Datatype_get_size_macro(call->arguments.recvtype, size);
+    call->blocks = MPL_malloc((size_t)nranks * sizeof(*call->blocks), MPL_MEM_COLL);
+    if (!call->blocks)
+        call->eligible = false;
+    for (int r = 0; call->blocks && r < nranks; r++) {
+        call->blocks[r] = (uint64_t)(counts[r] * size);
+        if (call->blocks[r] > call->signature.bytes)
+            call->signature.bytes = call->blocks[r];
+        all += counts[r];
+    }
+    call->signature.blocks = call->blocks;
+    return all;
+}
+
+/* In place, a copy of the receive buffer is sent: the result may overlap several blocks in it. */
+static void describe_reduce_scatter(struct MPIDI_PCOLL_call *call)
+{
+    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
+    const MPI_Aint all = add_blocks(call);
+
+    add_operator(call);
+    add_result(call, a->recvcounts[call->comm->rank]);
+    if (a->sendbuf != MPI_IN_PLACE)
+        add_vector(call, all);
+    else if (call->eligible &&
+             MPIDI_PCOLL_data_init_copy(&call->in, a->recvbuf, all, a->recvtype) != MPI_SUCCESS)
+        call->eligible = false;
 }
 
 /* ---- the calls ---- */
@@ -263,5 +353,90 @@ int MPIDI_PCOLL_Allreduce_init(const void *sendbuf, void *recvbuf, MPI_Aint coun
     if (mpi_errno == MPI_SUCCESS && !*request)
         mpi_errno = MPIDI_PCOLL_fallback_allreduce(sendbuf, recvbuf, count, datatype, op, comm,
                                                    info, request);
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_Reduce_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                            MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm *comm,
+                            MPIR_Info *info, MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_call call = call_make(PCOLL_REDUCE, root, comm, info);
+    int mpi_errno;
+
+    call.arguments = (struct MPIDI_PCOLL_arguments){
+        .sendbuf = sendbuf, .recvbuf = recvbuf, .recvcount = count, .recvtype = datatype, .op = op};
+    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_reduce, request);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno = MPIDI_PCOLL_fallback_reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
+                                                info, request);
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
+                                          MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                                          MPIR_Info *info, MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_call call = call_make(PCOLL_REDUCE_SCATTER_BLOCK, 0, comm, info);
+    int mpi_errno;
+
+    call.arguments = (struct MPIDI_PCOLL_arguments){.sendbuf = sendbuf,
+                                                    .recvbuf = recvbuf,
+                                                    .recvcount = recvcount,
+                                                    .recvtype = datatype,
+                                                    .op = op};
+    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_reduce_scatter_block, request);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno = MPIDI_PCOLL_fallback_reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype,
+                                                              op, comm, info, request);
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
+                                    MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                                    MPIR_Info *info, MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_call call = call_make(PCOLL_REDUCE_SCATTER, 0, comm, info);
+    int mpi_errno;
+
+    call.arguments = (struct MPIDI_PCOLL_arguments){.sendbuf = sendbuf,
+                                                    .recvbuf = recvbuf,
+                                                    .recvcounts = recvcounts,
+                                                    .recvtype = datatype,
+                                                    .op = op};
+    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_reduce_scatter, request);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno = MPIDI_PCOLL_fallback_reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op,
+                                                        comm, info, request);
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_Scan_init(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                          MPI_Op op, MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_call call = call_make(PCOLL_SCAN, 0, comm, info);
+    int mpi_errno;
+
+    call.arguments = (struct MPIDI_PCOLL_arguments){
+        .sendbuf = sendbuf, .recvbuf = recvbuf, .recvcount = count, .recvtype = datatype, .op = op};
+    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_allreduce, request);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno =
+            MPIDI_PCOLL_fallback_scan(sendbuf, recvbuf, count, datatype, op, comm, info, request);
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_Exscan_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                            MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
+                            MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_call call = call_make(PCOLL_EXSCAN, 0, comm, info);
+    int mpi_errno;
+
+    call.arguments = (struct MPIDI_PCOLL_arguments){
+        .sendbuf = sendbuf, .recvbuf = recvbuf, .recvcount = count, .recvtype = datatype, .op = op};
+    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_exscan, request);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno =
+            MPIDI_PCOLL_fallback_exscan(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     return mpi_errno;
 }

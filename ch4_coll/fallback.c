@@ -112,7 +112,7 @@ static bool is_root(const MPIR_Comm *comm, int root)
     return root == (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM ? comm->rank : MPI_ROOT);
 }
 
-/* Broadcast, barrier and allreduce. */
+/* Broadcast, barrier, and reductions of whole vectors. */
 
 int MPIDI_PCOLL_fallback_barrier(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
@@ -133,6 +133,31 @@ int MPIDI_PCOLL_fallback_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint 
     return settle(
         MPIR_Allreduce_init_impl(sendbuf, recvbuf, count, datatype, op, comm, info, request),
         request);
+}
+
+int MPIDI_PCOLL_fallback_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                                MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm *comm,
+                                MPIR_Info *info, MPIR_Request **request)
+{
+    return settle(
+        MPIR_Reduce_init_impl(sendbuf, recvbuf, count, datatype, op, root, comm, info, request),
+        request);
+}
+
+int MPIDI_PCOLL_fallback_scan(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                              MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
+                              MPIR_Request **request)
+{
+    return settle(MPIR_Scan_init_impl(sendbuf, recvbuf, count, datatype, op, comm, info, request),
+                  request);
+}
+
+int MPIDI_PCOLL_fallback_exscan(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                                MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
+                                MPIR_Request **request)
+{
+    return settle(MPIR_Exscan_init_impl(sendbuf, recvbuf, count, datatype, op, comm, info, request),
+                  request);
 }
 
 /* Allgather: Bruck's algorithm or the ring on one group, an allgatherv between two groups. */
@@ -301,9 +326,10 @@ fn_fail:
     return mpi_errno;
 }
 
-int MPIDI_PCOLL_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
-                                          MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
-                                          MPIR_Info *info, MPIR_Request **request)
+int MPIDI_PCOLL_fallback_reduce_scatter_block(const void *sendbuf, void *recvbuf,
+                                              MPI_Aint recvcount, MPI_Datatype datatype, MPI_Op op,
+                                              MPIR_Comm *comm, MPIR_Info *info,
+                                              MPIR_Request **request)
 {
     int mpi_errno;
 
@@ -314,6 +340,16 @@ int MPIDI_PCOLL_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, MP
         mpi_errno = reduce_scatter_block_inter(sendbuf, recvbuf, recvcount, datatype, op, comm,
                                                info, request);
     return settle(mpi_errno, request);
+}
+
+int MPIDI_PCOLL_fallback_reduce_scatter(const void *sendbuf, void *recvbuf,
+                                        const MPI_Aint recvcounts[], MPI_Datatype datatype,
+                                        MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
+                                        MPIR_Request **request)
+{
+    return settle(MPIR_Reduce_scatter_init_impl(sendbuf, recvbuf, recvcounts, datatype, op, comm,
+                                                info, request),
+                  request);
 }
 
 /* The other collectives use MPICH's own choice. */
@@ -346,19 +382,4 @@ TO(Neighbor_allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtyp
 
 FORWARD(fallback_neighbor_allgatherv, PCOLL_SEND_EQUAL, PCOLL_RECEIVE_UNEQUAL)
 TO(Neighbor_allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, rdispls, recvtype)
-
-#define VECTORS const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype, MPI_Op op
-
-FORWARD(Scan_init, VECTORS)
-TO(Scan, sendbuf, recvbuf, count, datatype, op)
-
-FORWARD(Exscan_init, VECTORS)
-TO(Exscan, sendbuf, recvbuf, count, datatype, op)
-
-FORWARD(Reduce_init, VECTORS, int root)
-TO(Reduce, sendbuf, recvbuf, count, datatype, op, root)
-
-FORWARD(Reduce_scatter_init, const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
-        MPI_Datatype datatype, MPI_Op op)
-TO(Reduce_scatter, sendbuf, recvbuf, recvcounts, datatype, op)
 /* clang-format on */

@@ -1,7 +1,4 @@
-/* Persistent collectives on MPICH's own schedules, for calls that the backend does not run.
- *
- * fallback.c also defines the MPIDI_PCOLL_X_init (ch4_coll_redirect.h) of the collectives that the
- * backend never runs. */
+/* Persistent collectives on MPICH's own schedules, for calls that the backend does not run. */
 
 #ifndef FALLBACK_H_INCLUDED
 #define FALLBACK_H_INCLUDED
@@ -39,6 +36,27 @@ int MPIDI_PCOLL_fallback_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint 
                                    MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
                                    MPIR_Info *info, MPIR_Request **request);
 
+int MPIDI_PCOLL_fallback_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                                MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm *comm,
+                                MPIR_Info *info, MPIR_Request **request);
+
+int MPIDI_PCOLL_fallback_reduce_scatter_block(const void *sendbuf, void *recvbuf,
+                                              MPI_Aint recvcount, MPI_Datatype datatype, MPI_Op op,
+                                              MPIR_Comm *comm, MPIR_Info *info,
+                                              MPIR_Request **request);
+
+int MPIDI_PCOLL_fallback_reduce_scatter(const void *sendbuf, void *recvbuf,
+                                        const MPI_Aint recvcounts[], MPI_Datatype datatype,
+                                        MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
+                                        MPIR_Request **request);
+
+int MPIDI_PCOLL_fallback_scan(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                              MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
+                              MPIR_Request **request);
+
+int MPIDI_PCOLL_fallback_exscan(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                                MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
+                                MPIR_Request **request);
 /* The collectives whose blocks differ, and those among neighbors. */
 #define PCOLL_SEND_EQUAL const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype
 #define PCOLL_RECEIVE_EQUAL void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype

@@ -19,8 +19,10 @@ enum {
     BYTES,
     NOT_BYTES, /* complement of the bytes: the bytes are equal if both maxima come from the same
                 * value */
-    ROW,       /* from here on, what rank 0 proposes (other ranks contribute 0); 0: nothing */
-    PARAMS,    /* struct pcoll_params as it lies in memory */
+    BLOCKS,    /* a hash of all blocks */
+    NOT_BLOCKS,
+    ROW,    /* from here on, what rank 0 proposes (other ranks contribute 0); 0: nothing */
+    PARAMS, /* struct pcoll_params as it lies in memory */
     NWORDS = PARAMS + sizeof(struct pcoll_params) / sizeof(uint64_t)
 };
 
@@ -41,11 +43,29 @@ static void read_choice(const uint64_t *words, struct pcoll_choice *choice)
     memcpy(&choice->params, &words[PARAMS], sizeof(choice->params));
 }
 
+/* 0 if there are none (FNV-1a, by words). */
+static uint64_t hash_of_blocks(const struct pcoll_signature *signature)
+{
+    uint64_t hash = signature->blocks ? UINT64_C(0xcbf29ce484222325) : 0;
+
+    for (int r = 0; signature->blocks && r < signature->nranks; r++)
+        hash = (hash ^ signature->blocks[r]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* The ranks have contributed the same number to both words, one of them complemented. */
+static bool is_same(const uint64_t *words, int value, int complement)
+{
+    return words[value] == ~words[complement];
+}
+
 /* Settle eligibility and choice. *choice becomes rank 0's, of which other ranks get algorithm and
  * parameters; it has no algorithm if the call is declined. */
 static int agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
                  struct pcoll_choice *choice)
 {
+    const uint64_t blocks = hash_of_blocks(&call->signature);
+    const bool one_place = call->op && !pcoll_coll_has(call->signature.coll, PCOLL_ROOTED);
     uint64_t words[NWORDS] = {
         [INELIGIBLE] = !call->eligible,
         [IN_PLACE] = (uint64_t)call->signature.in_place,
@@ -55,6 +75,8 @@ static int agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
         [NOT_UNIT] = ~call->signature.unit,
         [BYTES] = call->signature.bytes,
         [NOT_BYTES] = ~call->signature.bytes,
+        [BLOCKS] = blocks,
+        [NOT_BLOCKS] = ~blocks,
     };
     int mpi_errno = MPI_SUCCESS;
 
@@ -65,8 +87,9 @@ static int agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
     if (state->medium->combine(state->group, words, NWORDS) != PCOLL_OK)
         MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     read_choice(words, choice);
-    if (words[INELIGIBLE] || words[BYTES] != ~words[NOT_BYTES] || words[UNIT] != ~words[NOT_UNIT] ||
-        (call->op && words[IN_PLACE] && words[NOT_IN_PLACE]))
+    if (words[INELIGIBLE] || !is_same(words, BYTES, NOT_BYTES) || !is_same(words, UNIT, NOT_UNIT) ||
+        !is_same(words, BLOCKS, NOT_BLOCKS) ||
+        (one_place && words[IN_PLACE] && words[NOT_IN_PLACE]))
         choice->algorithm = NULL;
     call->signature.in_place = !words[NOT_IN_PLACE];
     call->signature.commutes = !words[NOT_COMMUTING];
@@ -194,6 +217,7 @@ static void hand_over(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_plan *pl
     plan->in = call->in;
     plan->out = call->out;
     plan->op = call->op;
+    plan->blocks = call->blocks;
     plan->local = call->local;
 }
 
@@ -268,6 +292,7 @@ static int init_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
         MPIDI_PCOLL_data_fini(&call->in);
         MPIDI_PCOLL_data_fini(&call->out);
         MPIDI_PCOLL_operator_destroy(call->op);
+        MPL_free(call->blocks);
         MPL_free(call->local);
         report_declined(call);
     }

@@ -153,6 +153,7 @@ struct MPIDI_PCOLL_plan {
                                       * plan */
     struct MPIDI_PCOLL_data in, out; /* packed at start, unpacked at completion */
     struct MPIDI_PCOLL_operator *op; /* of a reduction; otherwise NULL */
+    uint64_t *blocks;                /* of plan->signature; owned */
     struct pcoll_local *local;       /* where data moves along edges; otherwise NULL */
     bool active;
     bool busy;   /* a thread is progressing it, perhaps in a user's function without the lock */

@@ -49,6 +49,7 @@ void MPIDI_PCOLL_plan_destroy(struct MPIDI_PCOLL_plan *plan)
     MPIDI_PCOLL_data_fini(&plan->in);
     MPIDI_PCOLL_data_fini(&plan->out);
     MPIDI_PCOLL_operator_destroy(plan->op);
+    MPL_free(plan->blocks);
     MPL_free(plan->local);
     if (plan->real)
         MPIR_Request_free(plan->real);

@@ -207,6 +207,66 @@ cvars:
         Algorithm of MPI_Allreduce_init with --with-coll=offload: auto (the cost model decides),
         mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists, such as sliced.
 
+    - name        : MPIR_CVAR_REDUCE_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Reduce_init with --with-coll=offload: auto (the cost model
+        decides), mpich (MPICH's own schedule), or a name that pcoll-info --algorithms
+        lists, such as knomial.
+
+    - name        : MPIR_CVAR_REDUCE_SCATTER_BLOCK_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Reduce_scatter_block_init with --with-coll=offload: auto (the cost
+        model decides), mpich (MPICH's own schedule), or a name that pcoll-info --algorithms
+        lists, such as direct.
+
+    - name        : MPIR_CVAR_REDUCE_SCATTER_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Reduce_scatter_init with --with-coll=offload: auto (the cost model
+        decides), mpich (MPICH's own schedule), or a name that pcoll-info --algorithms
+        lists, such as direct.
+
+    - name        : MPIR_CVAR_SCAN_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Scan_init with --with-coll=offload: auto (the cost model decides),
+        mpich (MPICH's own schedule), or a name that pcoll-info --algorithms lists, such as
+        doubling.
+
+    - name        : MPIR_CVAR_EXSCAN_INIT_ALGORITHM
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithm of MPI_Exscan_init with --with-coll=offload: auto (the cost model
+        decides), mpich (MPICH's own schedule), or a name that pcoll-info --algorithms
+        lists, such as doubling.
+
     - name        : MPIR_CVAR_COLL_OFFLOAD_RADIX
       category    : COLLECTIVE
       type        : int

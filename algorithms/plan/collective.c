@@ -52,6 +52,31 @@ static uint64_t one_block_if_moved(SIZE_ARGUMENTS)
     return pcoll_is_in_place(signature, local, rank) ? 0 : signature->bytes;
 }
 
+static uint64_t all_unequal_blocks(SIZE_ARGUMENTS)
+{
+    (void)local, (void)rank;
+    return pcoll_block_first(signature, signature->nranks);
+}
+
+static uint64_t own_block(SIZE_ARGUMENTS)
+{
+    (void)local;
+    return pcoll_block_bytes(signature, rank);
+}
+
+/* In place, all blocks of its own are there before. */
+static uint64_t one_block_or_input(SIZE_ARGUMENTS)
+{
+    return pcoll_is_in_place(signature, local, rank) ? all_blocks(signature, local, rank)
+                                                     : signature->bytes;
+}
+
+static uint64_t block_of_successors(SIZE_ARGUMENTS)
+{
+    (void)local;
+    return rank > 0 ? signature->bytes : 0;
+}
+
 static uint64_t at_begin(const struct pcoll_signature *signature, int rank)
 {
     (void)signature, (void)rank;
@@ -248,6 +273,95 @@ static const struct pcoll_collective allreduce = {
     .expect = expect_allreduce,
 };
 
+static int expect_reduce(EXPECT_ARGUMENTS)
+{
+    const struct pcoll_piece result = {
+        .bytes = block_of_root(signature, NULL, rank), .nranks = signature->nranks, .is_fold = 1};
+
+    (void)locals;
+    return only(i, result, piece_p);
+}
+
+static const struct pcoll_collective reduce = {
+    .name = "reduce",
+    .traits = PCOLL_ROOTED | PCOLL_IN_PLACE | PCOLL_REDUCES,
+    .send_bytes = one_block,
+    .recv_bytes = block_of_root,
+    .send_in_recv = at_begin,
+    .expect = expect_reduce,
+};
+
+static int expect_reduce_scatter(EXPECT_ARGUMENTS)
+{
+    const struct pcoll_piece result = {
+        .bytes = pcoll_block_bytes(signature, rank),
+        .nranks = signature->nranks,
+        .from = pcoll_block_first(signature, rank),
+        .is_fold = 1,
+    };
+
+    (void)locals;
+    return only(i, result, piece_p);
+}
+
+static const struct pcoll_collective reduce_scatter_block = {
+    .name = "reduce_scatter_block",
+    .traits = PCOLL_IN_PLACE | PCOLL_REDUCES,
+    .send_bytes = all_blocks,
+    .recv_bytes = one_block_or_input,
+    .send_in_recv = at_begin,
+    .expect = expect_reduce_scatter,
+};
+
+static const struct pcoll_collective reduce_scatter = {
+    .name = "reduce_scatter",
+    .traits = PCOLL_VECTOR | PCOLL_REDUCES,
+    .send_bytes = all_unequal_blocks,
+    .recv_bytes = own_block,
+    .send_in_recv = at_begin,
+    .expect = expect_reduce_scatter,
+};
+
+/* The fold of `nranks` ranks from rank 0 on. */
+static int expect_prefix(const struct pcoll_signature *signature, int nranks, int i,
+                         struct pcoll_piece *piece_p)
+{
+    const struct pcoll_piece prefix = {
+        .bytes = nranks > 0 ? signature->bytes : 0, .nranks = nranks, .is_fold = 1};
+
+    return only(i, prefix, piece_p);
+}
+
+static int expect_scan(EXPECT_ARGUMENTS)
+{
+    (void)locals;
+    return expect_prefix(signature, rank + 1, i, piece_p);
+}
+
+static const struct pcoll_collective scan = {
+    .name = "scan",
+    .traits = PCOLL_IN_PLACE | PCOLL_REDUCES,
+    .send_bytes = one_block,
+    .recv_bytes = one_block,
+    .send_in_recv = at_begin,
+    .expect = expect_scan,
+};
+
+static int expect_exscan(EXPECT_ARGUMENTS)
+{
+    (void)locals;
+    return expect_prefix(signature, rank, i, piece_p);
+}
+
+static const struct pcoll_collective exscan = {
+    .name = "exscan",
+    .traits = PCOLL_IN_PLACE | PCOLL_REDUCES,
+    .send_bytes = one_block,
+    .recv_bytes = block_of_successors,
+    .send_in_recv = at_begin,
+    .expect = expect_exscan,
+};
+
 #define ROW(NAME, name) [PCOLL_##NAME] = &name,
 const struct pcoll_collective *const pcoll_collectives[PCOLL_NUM_COLLS] = {PCOLL_COLLECTIVES(ROW)};
 
@@ -277,6 +391,36 @@ void pcoll_coll_names(char *text, size_t size)
 
 /* ---- calls ---- */
 
+uint64_t pcoll_block_bytes(const struct pcoll_signature *signature, int rank)
+{
+    return signature->blocks ? signature->blocks[rank] : signature->bytes;
+}
+
+uint64_t pcoll_block_first(const struct pcoll_signature *signature, int rank)
+{
+    uint64_t first = 0;
+
+    if (signature->blocks == NULL)
+        return (uint64_t)rank * signature->bytes;
+    for (int r = 0; r < rank; r++)
+        first += signature->blocks[r];
+    return first;
+}
+
+/* `bytes` is the largest of them, and all are whole units. */
+static int blocks_are_valid(const struct pcoll_signature *signature, uint64_t unit)
+{
+    uint64_t largest = 0;
+
+    for (int r = 0; r < signature->nranks; r++) {
+        if (signature->blocks[r] % unit != 0)
+            return 0;
+        if (signature->blocks[r] > largest)
+            largest = signature->blocks[r];
+    }
+    return largest == signature->bytes;
+}
+
 int pcoll_signature_is_valid(const struct pcoll_signature *signature,
                              const struct pcoll_local *local)
 {
@@ -290,7 +434,8 @@ int pcoll_signature_is_valid(const struct pcoll_signature *signature,
            signature->bytes % unit == 0 && (traits & PCOLL_ROOTED || signature->root == 0) &&
            (traits & PCOLL_IN_PLACE || !signature->in_place) &&
            (traits & PCOLL_VECTOR || signature->blocks == NULL) &&
-           (!(traits & PCOLL_VECTOR) || signature->blocks != NULL) && signature->degree >= 0 &&
+           (signature->blocks == NULL || blocks_are_valid(signature, unit)) &&
+           signature->degree >= 0 &&
            (traits & PCOLL_EDGES || (signature->degree == 0 && signature->volume == 0)) &&
            (traits & PCOLL_EDGES || local == NULL || (local->nin == 0 && local->nout == 0));
 }
@@ -304,6 +449,25 @@ int pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_sig
            a->commutes == b->commutes && a->typed == b->typed && a->degree == b->degree &&
            a->volume == b->volume && (a->blocks == NULL) == (b->blocks == NULL) &&
            (a->blocks == NULL || memcmp(a->blocks, b->blocks, blocks_bytes) == 0);
+}
+
+int pcoll_expects_same(const struct pcoll_signature *signature,
+                       const struct pcoll_local *const *locals, int rank, int other)
+{
+    const struct pcoll_collective *row = pcoll_collective_of(signature);
+    struct pcoll_piece a, b;
+
+    for (int i = 0;; i++) {
+        const int has_piece = row->expect(signature, locals, rank, i, &a);
+
+        if (has_piece != row->expect(signature, locals, other, i, &b))
+            return 0;
+        if (!has_piece)
+            return 1;
+        if (a.first != b.first || a.bytes != b.bytes || a.rank != b.rank || a.nranks != b.nranks ||
+            a.from != b.from || a.is_fold != b.is_fold)
+            return 0;
+    }
 }
 
 int pcoll_is_trivial(const struct pcoll_signature *signature)

@@ -36,7 +36,12 @@
     COLLECTIVE(NEIGHBOR_ALLTOALL, neighbor_alltoall)                                               \
     COLLECTIVE(NEIGHBOR_ALLTOALLV, neighbor_alltoallv)                                             \
     COLLECTIVE(NEIGHBOR_ALLTOALLW, neighbor_alltoallw)                                             \
-    COLLECTIVE(ALLREDUCE, allreduce)
+    COLLECTIVE(ALLREDUCE, allreduce)                                                               \
+    COLLECTIVE(REDUCE, reduce)                                                                     \
+    COLLECTIVE(REDUCE_SCATTER_BLOCK, reduce_scatter_block)                                         \
+    COLLECTIVE(REDUCE_SCATTER, reduce_scatter)                                                     \
+    COLLECTIVE(SCAN, scan)                                                                         \
+    COLLECTIVE(EXSCAN, exscan)
 
 #define PCOLL_COLL_VALUE(NAME, name) PCOLL_##NAME,
 enum pcoll_coll { PCOLL_COLLECTIVES(PCOLL_COLL_VALUE) PCOLL_NUM_COLLS };
@@ -57,7 +62,8 @@ struct pcoll_signature {
     int in_place;   /* on all ranks, or on the root if there is one: see pcoll_is_in_place */
     const struct pcoll_topology *topology; /* NULL: all ranks are on one node */
 
-    const uint64_t *blocks; /* [nranks]: bytes of the block of each rank; NULL: all `bytes` */
+    const uint64_t *blocks; /* [nranks]: bytes of the block of each rank; NULL: all `bytes`. It
+                             * outlives every plan of the signature. */
     uint64_t unit;          /* sizes are multiples of this many bytes, which must not be cut; 0
                              * means 1 */
     int commutes;           /* for a reduction: operands may be swapped */
@@ -98,7 +104,7 @@ enum pcoll_trait {
     PCOLL_SYNCHRONIZES = 1 << 1, /* moves no data; the result is that all ranks have started */
     PCOLL_REDUCES = 1 << 2,      /* RECV is reduced from several ranks' data */
     PCOLL_IN_PLACE = 1 << 3,     /* a rank's own block may be where it belongs already */
-    PCOLL_VECTOR = 1 << 4,       /* blocks differ: see signature.blocks */
+    PCOLL_VECTOR = 1 << 4,       /* blocks may differ: see signature.blocks */
     PCOLL_EDGES = 1 << 5,        /* data moves along the edges of each rank: without `local` they
                                   * are the uniform ones */
     PCOLL_NEIGHBORS = 1 << 6     /* these are between neighbors in the communicator's topology */
@@ -139,6 +145,10 @@ struct pcoll_collective {
     const struct pcoll_pattern *pattern;
 };
 
+/* The block of a rank, and where it begins if the blocks of all ranks lie side by side. */
+uint64_t pcoll_block_bytes(const struct pcoll_signature *signature, int rank);
+uint64_t pcoll_block_first(const struct pcoll_signature *signature, int rank);
+
 extern const struct pcoll_collective *const pcoll_collectives[PCOLL_NUM_COLLS];
 
 static inline const struct pcoll_collective *
@@ -167,6 +177,10 @@ int pcoll_signature_is_valid(const struct pcoll_signature *signature,
 
 /* True if both are of one call, as far as all ranks must agree. Topologies are not compared. */
 int pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_signature *b);
+
+/* True if RECV of both ranks must hold the same. */
+int pcoll_expects_same(const struct pcoll_signature *signature,
+                       const struct pcoll_local *const *locals, int rank, int other);
 
 /* True if nothing is to be done with other ranks, whatever the algorithm: a single rank, or no
  * data. */

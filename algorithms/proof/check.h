@@ -33,8 +33,9 @@
  *     and its part of RECV are the same input. If the row expects a reduction, the byte is that of
  *     a tree of REDUCEs whose leaves, from left to right, are this byte of SEND of all the row's
  *     ranks, each once: in rank order, or in any order if the operator commutes. The tree is the
- *     same on all ranks and in all phases (compared by a hash of 128 bits), so that all ranks and
- *     all starts get equal bits even if the operator is not quite associative. All offsets of such
+ *     same in all phases, and on consecutive ranks that expect the same (compared by a hash of 128
+ *     bits), so that they and all starts get equal bits even if the operator is not quite
+ *     associative. All offsets of such
  *     a tree are equal, so units need not be looked at one by one.
  *
  * It cannot see counters that wrap around (adds, thresholds and gains above 2^40 are refused), nor

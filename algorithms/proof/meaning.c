@@ -51,7 +51,8 @@ struct meaning {
     const struct pcoll_flow *flow;
     const struct pcoll_local **locals;
     struct letter *word;       /* [nranks] */
-    struct runs first, second; /* of the first receiver of a reduction, and of another */
+    struct runs first, second; /* of the first of several receivers of the same, in phase 0, and of
+                                * another one, or another phase */
 };
 
 static enum pcoll_result check_starts(const struct pcoll_flow *flow)
@@ -350,7 +351,7 @@ static enum pcoll_result check_piece(const struct meaning *m, int receiver, int 
     return PCOLL_OK;
 }
 
-/* Whoever receives a reduction must receive the same trees. */
+/* Whoever receives the same reduction must receive the same trees, in every phase. */
 static enum pcoll_result compare_runs(const struct meaning *m, int receiver, int phase)
 {
     const struct runs *a = &m->first, *b = &m->second;
@@ -359,7 +360,7 @@ static enum pcoll_result compare_runs(const struct meaning *m, int receiver, int
     while (i < a->count && i < b->count && a->runs[i].end == b->runs[i].end &&
            same_hash(a->runs[i].hash, b->runs[i].hash))
         i++;
-    if ((i == a->count && i == b->count) || b->count == 0)
+    if (i == a->count && i == b->count)
         return PCOLL_OK;
     return pcoll_check_fail(m->flow->check, receiver, phase, PCOLL_NONE,
                             "associates operands otherwise than the first receiver, from byte %llu "
@@ -367,11 +368,11 @@ static enum pcoll_result compare_runs(const struct meaning *m, int receiver, int
                             (unsigned long long)(i > 0 ? a->runs[i - 1].end : 0));
 }
 
-static enum pcoll_result check_receiver(struct meaning *m, int receiver, int phase)
+static enum pcoll_result check_pieces(const struct meaning *m, int receiver, int phase,
+                                      struct runs *runs)
 {
     const struct pcoll_signature *signature = &m->flow->check->plans[0]->signature;
     const struct pcoll_collective *row = pcoll_collective_of(signature);
-    struct runs *runs = m->first.count == 0 ? &m->first : &m->second;
     struct pcoll_piece piece;
 
     runs->count = 0;
@@ -381,7 +382,18 @@ static enum pcoll_result check_receiver(struct meaning *m, int receiver, int pha
         if (result != PCOLL_OK)
             return result;
     }
-    return runs == &m->first ? PCOLL_OK : compare_runs(m, receiver, phase);
+    return PCOLL_OK;
+}
+
+static enum pcoll_result check_receiver(struct meaning *m, int receiver, int phase)
+{
+    const struct pcoll_signature *signature = &m->flow->check->plans[0]->signature;
+    const int is_first =
+        phase == 0 &&
+        (receiver == 0 || !pcoll_expects_same(signature, m->locals, receiver - 1, receiver));
+    enum pcoll_result result = check_pieces(m, receiver, phase, is_first ? &m->first : &m->second);
+
+    return result == PCOLL_OK && !is_first ? compare_runs(m, receiver, phase) : result;
 }
 
 static enum pcoll_result check_receivers(struct meaning *m)
@@ -391,8 +403,8 @@ static enum pcoll_result check_receivers(struct meaning *m)
 
     for (int rank = 0; rank < check->nranks; rank++)
         m->locals[rank] = check->plans[rank]->local;
-    for (int phase = 0; phase < check->nphases; phase++)
-        for (int rank = 0; rank < check->nranks && result == PCOLL_OK; rank++)
+    for (int rank = 0; rank < check->nranks; rank++)
+        for (int phase = 0; phase < check->nphases && result == PCOLL_OK; phase++)
             result = check_receiver(m, rank, phase);
     return result;
 }

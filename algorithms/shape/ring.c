@@ -80,6 +80,15 @@ struct pcoll_place pcoll_ring_place(const struct pcoll_ring *ring, int slot)
     return pcoll_at(PCOLL_TEMP, (uint64_t)slot * ring->slot_bytes);
 }
 
+void pcoll_ring_return(struct pcoll_plan *plan, const struct pcoll_ring *ring, int phase, int peer)
+{
+    const struct pcoll_ring_use use = pcoll_ring_use(ring, 0, phase, 0);
+
+    if (use.opens)
+        pcoll_plan_add(plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), peer,
+                                                pcoll_ring_credit(ring, !use.half), 1));
+}
+
 struct pcoll_machine pcoll_ring_machine(const struct pcoll_ring *ring,
                                         const struct pcoll_machine *machine)
 {

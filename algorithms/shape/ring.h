@@ -60,6 +60,18 @@ static inline uint64_t pcoll_ring_bytes(const struct pcoll_ring *ring)
     return (uint64_t)ring->slots * ring->slot_bytes;
 }
 
+/* A ring whose instances have one segment each can do without waiting for its last use: a rank that
+ * starts the first instance of one half has completed all instances of the other half, and returns
+ * that half. Add this credit for `peer` to the open phase, if it is such an instance. */
+void pcoll_ring_return(struct pcoll_plan *plan, const struct pcoll_ring *ring, int phase, int peer);
+
+/* With such credits from `npeers` ranks: what the credit counter of the half must have reached when
+ * an instance opens it. */
+static inline uint64_t pcoll_ring_returned(const struct pcoll_ring_use *use, int npeers)
+{
+    return use->half > 0 ? (uint64_t)npeers : 0;
+}
+
 /* The machine as seen by a rank that fills the ring: it waits for credit, and with too few cores
  * for its turn, once per half ring. */
 struct pcoll_machine pcoll_ring_machine(const struct pcoll_ring *ring,

@@ -203,12 +203,23 @@ static bool verify_fold(struct pcoll_explore *explore, int rank, int instance,
     return true;
 }
 
+/* The first of the ranks that expect the same as this one. */
+static int first_like(const struct pcoll_explore *explore, int rank)
+{
+    const struct pcoll_signature *signature = &explore->rank[rank].plan->signature;
+
+    while (rank > 0 && pcoll_expects_same(signature, explore->locals, rank - 1, rank))
+        rank--;
+    return rank;
+}
+
 /* The first result of the instance is right by definition. */
 static bool verify_tree(struct pcoll_explore *explore, int rank, int instance,
                         const struct pcoll_piece *piece)
 {
     const unsigned char *is = memory(explore, rank, PCOLL_RECV) + piece->first;
-    unsigned char **result = &explore->results[instance];
+    unsigned char **result = &explore->results[(size_t)instance * (size_t)explore->nranks +
+                                               (size_t)first_like(explore, rank)];
 
     if (*result == NULL) {
         *result = malloc(piece->bytes);

@@ -275,7 +275,8 @@ enum pcoll_result pcoll_explore_create(struct pcoll_plan *const *plans, int nran
     explore->synchronizes = pcoll_coll_has(plans[0]->signature.coll, PCOLL_SYNCHRONIZES);
     explore->rank = calloc((size_t)nranks, sizeof(*explore->rank));
     explore->locals = calloc((size_t)nranks, sizeof(*explore->locals));
-    explore->results = calloc((size_t)options->instances, sizeof(*explore->results));
+    explore->results =
+        calloc((size_t)options->instances * (size_t)nranks, sizeof(*explore->results));
     if (!explore->rank || !explore->locals || !explore->results)
         goto destroy;
     for (int r = 0; r < nranks; r++) {
@@ -299,7 +300,7 @@ void pcoll_explore_destroy(struct pcoll_explore *explore)
         return;
     for (int r = 0; explore->rank && r < explore->nranks; r++)
         free(explore->rank[r].head);
-    for (int k = 0; explore->results && k < explore->options.instances; k++)
+    for (int k = 0; explore->results && k < explore->options.instances * explore->nranks; k++)
         free(explore->results[k]);
     free(explore->results);
     free(explore->rank);

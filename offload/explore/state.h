@@ -77,8 +77,9 @@ struct pcoll_explore {
     uint32_t *issued, *delivered; /* tickets for each pair */
     uint8_t *happened;            /* events of a slot: bits 1 << kind */
 
-    unsigned char **results; /* [instances]: with PCOLL_EXPLORE_TREE, what the first rank got that
-                              * completed the instance, in any run; NULL: none has */
+    unsigned char **results; /* [instances][nranks]: with PCOLL_EXPLORE_TREE, what the first of the
+                              * ranks that expect the same got that completed the instance, in any
+                              * run; in the element of the lowest of them. NULL: none has */
 
     enum pcoll_explore_fault fault;
     char why[320];

@@ -66,12 +66,25 @@ const char *job_name(const struct job *job)
 
     nodes_name(s, nodes, sizeof(nodes));
     snprintf(name, sizeof(name),
-             "%s/%s N=%d%s root=%d bytes=%llu%s%s radix=%d segment=%llu slots=%d rails=%d%s",
+             "%s/%s N=%d%s root=%d bytes=%llu%s%s%s radix=%d segment=%llu slots=%d rails=%d%s",
              pcoll_coll_name(s->coll), job->algorithm->name, s->nranks, nodes, s->root,
-             (unsigned long long)s->bytes, s->in_place ? " in place" : "", path[job->params.path],
-             job->params.radix, (unsigned long long)job->params.segment, job->params.slots,
-             job->params.rails, job->lowered ? " lowered" : "");
+             (unsigned long long)s->bytes, s->blocks ? " at most" : "",
+             s->in_place ? " in place" : "", path[job->params.path], job->params.radix,
+             (unsigned long long)job->params.segment, job->params.slots, job->params.rails,
+             job->lowered ? " lowered" : "");
     return name;
+}
+
+enum { MOST_RANKS = 100 };
+
+const uint64_t *job_blocks(int nranks, uint64_t bytes, uint64_t unit)
+{
+    static uint64_t blocks[MOST_RANKS];
+    const uint64_t sizes[] = {bytes, 0, bytes / unit / 2 * unit};
+
+    for (int r = 0; r < nranks && r < MOST_RANKS; r++)
+        blocks[r] = sizes[r % 3];
+    return blocks;
 }
 
 static int node_of(enum job_map map, int rank, int nranks)
@@ -91,8 +104,6 @@ static int node_of(enum job_map map, int rank, int nranks)
             return rank;
     }
 }
-
-enum { MOST_RANKS = 100 };
 
 const struct pcoll_topology *job_topology(enum job_map map, int nranks)
 {

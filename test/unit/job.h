@@ -31,6 +31,10 @@ const char *job_name(const struct job *job);
 enum { JOB_VARIANTS = 12 };
 int job_variants(const struct pcoll_algorithm *algorithm, int nranks, struct pcoll_params *params);
 
+/* Unequal blocks, of which the largest has `bytes` bytes, whole units: some are empty. job.c owns
+ * the result, which holds up to the next call. */
+const uint64_t *job_blocks(int nranks, uint64_t bytes, uint64_t unit);
+
 /* How ranks are mapped to nodes. With JOB_ROUND_ROBIN the highest rank of a node leads it. */
 enum job_map {
     JOB_ONE_NODE,

@@ -20,6 +20,7 @@ struct excuse {
                 * has two slots */
     int lowered;
     int pipelined; /* ordered, with all instances on the same counters */
+    int idle;      /* the rank's block is empty */
     int lanes;     /* that counter triggers several lanes to the peer */
     int edges;     /* of any collective with edges: several of them lead to the peer */
     const char *reason;
@@ -230,6 +231,91 @@ static const struct excuse excuses[] = {
      .ops = BIT(PCOLL_OP_ADD),
      .lowered = 1,
      .reason = "the last add by that counter waits for all that this one does"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_REDUCE_SCATTER,
+     .ops = BIT(PCOLL_OP_PUT) | BIT(PCOLL_OP_REDUCE),
+     .cut = 1,
+     .idle = 1,
+     .reason = "the rank has nothing to reduce, and puts more when it has all parts in any case"},
+    {.kind = MUTANT_COLLAPSE,
+     .coll = PCOLL_REDUCE,
+     .algorithm = "sliced",
+     .paths = BIT(PCOLL_PATH_TEMP),
+     .reason = "a part of the next instance says that its sender has been told by all ranks"},
+    {.kind = MUTANT_COLLAPSE,
+     .coll = PCOLL_REDUCE,
+     .algorithm = "sliced",
+     .lowered = 1,
+     .reason = "parts and results have their own counters"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_REDUCE,
+     .ops = BIT(PCOLL_OP_ADD),
+     .lowered = 1,
+     .reason = "the last add by that counter waits for all that this one does"},
+    {.kind = MUTANT_COLLAPSE,
+     .coll = PCOLL_REDUCE,
+     .gated = 1,
+     .reason = "with a gate at every slot, a ring of the slots of one instance is enough"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_REDUCE,
+     .algorithm = "knomial",
+     .ops = BIT(PCOLL_OP_ADD),
+     .reason = "a put that is done has passed the gate"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_REDUCE,
+     .algorithm = "direct",
+     .ops = BIT(PCOLL_OP_ADD),
+     .reason = "a put that is done has passed the gate"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_REDUCE,
+     .ops = BIT(PCOLL_OP_PUT),
+     .cut = 1,
+     .reason = "an earlier instance on this half waited for the same credit"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_SCAN,
+     .ops = BIT(PCOLL_OP_ADD),
+     .lowered = 1,
+     .reason = "the last add by that counter waits for all that this one does"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_SCAN,
+     .algorithm = "doubling",
+     .ops = BIT(PCOLL_OP_PUT),
+     .reason = "what has arrived from below has waited for the credit of the same rank above"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_SCAN,
+     .algorithm = "columns",
+     .ops = BIT(PCOLL_OP_COPY),
+     .reason = "a rank's own prefix is made before the one that follows"},
+    {.kind = MUTANT_COLLAPSE,
+     .coll = PCOLL_SCAN,
+     .algorithm = "columns",
+     .reason = "a part of the next instance says that its sender has got all its prefixes"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_SCAN,
+     .algorithm = "direct",
+     .ops = BIT(PCOLL_OP_PUT),
+     .reason =
+         "a rank that returns a half has received from those below it, which so have passed it"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_EXSCAN,
+     .ops = BIT(PCOLL_OP_ADD),
+     .lowered = 1,
+     .reason = "the last add by that counter waits for all that this one does"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_EXSCAN,
+     .algorithm = "doubling",
+     .ops = BIT(PCOLL_OP_PUT),
+     .reason = "what has arrived from below has waited for the credit of the same rank above"},
+    {.kind = MUTANT_COLLAPSE,
+     .coll = PCOLL_EXSCAN,
+     .algorithm = "columns",
+     .reason = "a part of the next instance says that its sender has got all its prefixes"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_EXSCAN,
+     .algorithm = "direct",
+     .ops = BIT(PCOLL_OP_PUT),
+     .reason =
+         "a rank that returns a half has received from those below it, which so have passed it"},
 };
 
 enum { NEXCUSES = sizeof(excuses) / sizeof(excuses[0]) };
@@ -363,6 +449,7 @@ int mutant_excuse(const struct mutant *m)
             (!e->paths || e->paths >> m->job->params.path & 1) &&
             (!e->ops || e->ops >> entry_of(m)->op & 1) && (!e->cut || m->job->params.segment) &&
             (!e->gated || m->job->params.segment || m->job->params.slots == 2) &&
+            (!e->idle || pcoll_block_bytes(&plan->signature, m->rank) == 0) &&
             (!e->lowered || m->job->lowered) && (!e->lanes || has_twin(m, 1)) &&
             (!e->pipelined || (plan->ordered && plan->nphases == 1)) &&
             (!e->most_ranks || plan->signature.nranks <= e->most_ranks))

@@ -30,6 +30,14 @@ struct sizes {
     uint64_t send, recv;
 };
 
+/* `bytes` bytes of SEND from `from` on, of ranks [first, end). */
+static void naive_fold(int first, int end, uint64_t from, uint64_t bytes, uint16_t recv[ROOM])
+{
+    for (uint64_t b = 0; b < bytes; b++)
+        for (int r = first; r < end; r++)
+            recv[b] = r == first ? byte_of(r, from + b) : fold_of(recv[b], byte_of(r, from + b));
+}
+
 /* The neighbor of a rank in slot `x` of the twisted torus, of which `plan/edges.h` says the rule.
  */
 static int neighbor(const struct pcoll_signature *s, int rank, int x)
@@ -110,9 +118,39 @@ static struct sizes naive(const struct pcoll_signature *s, int rank, uint16_t re
             break;
         case PCOLL_ALLREDUCE:
             sizes.send = sizes.recv = s->bytes;
-            for (uint64_t b = 0; b < s->bytes; b++)
-                for (int r = 0; r < s->nranks; r++)
-                    recv[b] = r == 0 ? byte_of(r, b) : fold_of(recv[b], byte_of(r, b));
+            naive_fold(0, s->nranks, 0, s->bytes, recv);
+            break;
+        case PCOLL_REDUCE:
+            sizes.send = s->bytes;
+            sizes.recv = rank == s->root ? s->bytes : 0;
+            naive_fold(0, s->nranks, 0, sizes.recv, recv);
+            break;
+        case PCOLL_REDUCE_SCATTER_BLOCK:
+            sizes.send = (uint64_t)s->nranks * s->bytes;
+            sizes.recv = s->in_place ? sizes.send : s->bytes;
+            naive_fold(0, s->nranks, (uint64_t)rank * s->bytes, s->bytes, recv);
+            break;
+        case PCOLL_REDUCE_SCATTER: {
+            uint64_t first = 0;
+
+            for (int r = 0; r < s->nranks; r++) {
+                const uint64_t bytes = s->blocks ? s->blocks[r] : s->bytes;
+
+                sizes.send += bytes;
+                first += r < rank ? bytes : 0;
+                sizes.recv = r == rank ? bytes : sizes.recv;
+            }
+            naive_fold(0, s->nranks, first, sizes.recv, recv);
+            break;
+        }
+        case PCOLL_SCAN:
+            sizes.send = sizes.recv = s->bytes;
+            naive_fold(0, rank + 1, 0, s->bytes, recv);
+            break;
+        case PCOLL_EXSCAN:
+            sizes.send = s->bytes;
+            sizes.recv = rank > 0 ? s->bytes : 0;
+            naive_fold(0, rank, 0, sizes.recv, recv);
             break;
         case PCOLL_NUM_COLLS:
             abort();
@@ -170,6 +208,22 @@ static int is_right(const struct pcoll_signature *s, int rank)
     return input.count == sizes.send;
 }
 
+/* Blocks of 0, 1, 2, ... bytes, if they may differ. */
+static int test_blocks(struct pcoll_signature s)
+{
+    uint64_t blocks[MAX_RANKS];
+    int wrong = 0;
+
+    for (int r = 0; r < s.nranks; r++)
+        blocks[r] = (uint64_t)(r + s.nranks) % MAX_BYTES;
+    for (int r = 0; r < s.nranks; r++)
+        s.bytes = blocks[r] > s.bytes ? blocks[r] : s.bytes;
+    s.blocks = blocks;
+    for (int rank = 0; rank < s.nranks; rank++)
+        wrong += !is_right(&s, rank);
+    return wrong + !pcoll_signature_is_valid(&s, NULL);
+}
+
 static int test_sizes(struct pcoll_signature *s)
 {
     int wrong = 0;
@@ -195,6 +249,9 @@ static void test_row(enum pcoll_coll coll)
             struct pcoll_signature s = {.coll = coll, .nranks = nranks, .in_place = in_place};
 
             wrong += test_sizes(&s);
+            s = (struct pcoll_signature){.coll = coll, .nranks = nranks, .in_place = in_place};
+            if (pcoll_coll_has(coll, PCOLL_VECTOR))
+                wrong += test_blocks(s);
         }
     tap_ok(wrong == 0, "%s: sizes and results are those of a naive loop (%d wrong)", row->name,
            wrong);
@@ -212,6 +269,8 @@ static void test_signatures(void)
         {.coll = PCOLL_BARRIER, .nranks = 2, .root = 1},
         {.coll = PCOLL_ALLGATHER, .nranks = 2, .bytes = 8, .blocks = blocks},
         {.coll = PCOLL_ALLGATHER, .nranks = 2, .bytes = 12, .unit = 8},
+        {.coll = PCOLL_REDUCE_SCATTER, .nranks = 2, .bytes = 16, .blocks = blocks},
+        {.coll = PCOLL_REDUCE_SCATTER, .nranks = 2, .bytes = 8, .blocks = blocks, .unit = 3},
     };
     const struct pcoll_signature good = {
         .coll = PCOLL_ALLGATHER, .nranks = 2, .bytes = 16, .unit = 8, .in_place = 1};
@@ -229,6 +288,16 @@ static void test_signatures(void)
     other.blocks = blocks;
     tap_ok(!pcoll_signature_same(&good, &other) && pcoll_signature_same(&other, &other),
            "signatures with and without blocks differ");
+}
+
+static void test_expectations(void)
+{
+    const struct pcoll_signature all = {.coll = PCOLL_ALLREDUCE, .nranks = 3, .bytes = 4};
+    const struct pcoll_signature prefix = {.coll = PCOLL_SCAN, .nranks = 3, .bytes = 4};
+
+    tap_ok(pcoll_expects_same(&all, NULL, 0, 2) && !pcoll_expects_same(&prefix, NULL, 0, 2) &&
+               pcoll_expects_same(&prefix, NULL, 1, 1),
+           "ranks of an allreduce expect the same, and ranks of a scan do not");
 }
 
 static void test_local(void)
@@ -249,6 +318,7 @@ int main(void)
         test_row((enum pcoll_coll)coll);
     test_signatures();
     test_local();
+    test_expectations();
     pcoll_coll_names(names, sizeof(names));
     tap_ok(strcmp(names, "barrier, bc") == 0, "names are cut off where there is no room");
     tap_ok(pcoll_coll_find("bcas") == PCOLL_NONE && pcoll_coll_find("") == PCOLL_NONE,

@@ -160,13 +160,15 @@ static void run_collapsed(struct tally *t, const struct job *job)
         pcoll_plan_destroy(plans[r]);
 }
 
-/* Wrong operands show in every order, so one will do. Where the operator commutes, only the proof
- * sees that ranks or phases associate operands otherwise. */
+/* Wrong operands show in every order, so one will do that runs each phase twice: with some data,
+ * they make no difference. Where the operator commutes, only the proof sees that ranks or phases
+ * associate operands otherwise. */
 static void run_operands(struct tally *t, const struct job *job, struct pcoll_plan *const *plans,
                          const char *what)
 {
+    const int nphases = plans[0]->nphases;
     const struct pcoll_explore_options options = {
-        .instances = 4,
+        .instances = nphases > 2 ? 2 * nphases : 4,
         .ahead = 4,
     };
     struct pcoll_explore *explore;
@@ -293,16 +295,17 @@ static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, i
     struct pcoll_params params[JOB_VARIANTS];
     const int nparams = job_variants(algorithm, nranks, params);
     const int reduces = pcoll_coll_has(algorithm->coll, PCOLL_REDUCES);
-    const int can_be_in_place = pcoll_coll_has(algorithm->coll, PCOLL_IN_PLACE);
+    const int has_blocks = pcoll_coll_has(algorithm->coll, PCOLL_VECTOR);
+    const int nforms = has_blocks || pcoll_coll_has(algorithm->coll, PCOLL_IN_PLACE) ? 2 : 1;
     const int is_dense = pcoll_coll_has(algorithm->coll, PCOLL_NEIGHBORS); /* 6 edges a rank */
     const int most = is_dense ? 1 : map == JOB_ONE_NODE && !lowered ? 4 : 2;
 
     for (int i = 0; i < nparams; i++)
         for (int size = 0; size < (algorithm->uses_segment || reduces ? most : 1); size++)
-            for (int in_place = 0; in_place <= can_be_in_place; in_place++) {
+            for (int form = 0; form < nforms; form++) {
                 struct job job = {
                     .algorithm = algorithm,
-                    .signature = {algorithm->coll, nranks, 0, sizes[size].bytes, in_place},
+                    .signature = {algorithm->coll, nranks, 0, sizes[size].bytes},
                     .params = params[i],
                     .lowered = lowered,
                 };
@@ -319,6 +322,10 @@ static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, i
                     job.signature.bytes *= (uint64_t)nranks;
                     job.params.segment *= (uint64_t)nranks;
                 }
+                if (form > 0 && has_blocks)
+                    job.signature.blocks = job_blocks(nranks, job.signature.bytes, 1);
+                else
+                    job.signature.in_place = form;
                 job.signature.topology = job_topology(map, nranks);
                 run_mutants(t, &job);
             }

@@ -52,6 +52,15 @@ static void prove_segments(struct tally *tally, struct job *job)
     }
 }
 
+static void prove_blocks(struct tally *tally, struct job *job)
+{
+    struct pcoll_signature *sig = &job->signature;
+
+    sig->blocks = job_blocks(sig->nranks, sig->bytes, sig->unit);
+    prove_segments(tally, job);
+    sig->blocks = NULL;
+}
+
 static void prove_sizes(struct tally *tally, struct job *job)
 {
     int nsizes = sizeof(sizes) / sizeof(sizes[0]);
@@ -69,8 +78,10 @@ static void prove_sizes(struct tally *tally, struct job *job)
             job->signature.in_place = in_place;
             prove_segments(tally, job);
         }
+        job->signature.in_place = 0;
+        if (pcoll_coll_has(job->signature.coll, PCOLL_VECTOR))
+            prove_blocks(tally, job);
     }
-    job->signature.in_place = 0;
     job->signature.unit = 0;
     job->signature.bytes = 0;
     prove(tally, job);

@@ -287,7 +287,7 @@ static void print_coll(const struct settings *settings, enum pcoll_coll coll)
 static void print_names(void)
 {
     PCOLL_EACH_ALGORITHM (row)
-        printf("%-10s %-14s %s%s%s%s\n", pcoll_coll_name(row->coll), row->name, row->description,
+        printf("%-20s %-14s %s%s%s%s\n", pcoll_coll_name(row->coll), row->name, row->description,
                row->alias ? " (or `" : "", row->alias ? row->alias : "", row->alias ? "')" : "");
 }
 

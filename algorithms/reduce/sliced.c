@@ -1,0 +1,47 @@
+/*
+ * Reduce in slices: every rank reduces one slice of all vectors, and gives the result to the root
+ * (shape/sliced.h, which has the argument why it is safe).
+ *
+ * Source: reduce-scatter and gather (Rabenseifner 2004), both by direct exchange.
+ *
+ *      N = 3, root 0:   0:abc 1:def 2:ghi | 0 reduces adg, 1 beh, 2 cfi | 0 gathers
+ *
+ * Cost: 2 L + 2 N o + M (copy + reduce), and M copy of the root; form user: M / N G. Two counters
+ * (the root of form temp in segments: one more). TEMP holds one segment. When: long vectors.
+ */
+#include "algorithms/cost.h"
+#include "algorithms/shape/sliced.h"
+
+/* All ranks put (N - 1) / N of the vector, and reduce as much; the root receives as much. */
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
+{
+    const double nranks = signature->nranks, peers = nranks - 1, bytes = (double)signature->bytes;
+    const double crowd = pcoll_cost_crowd(signature, machine), share = bytes * peers / nranks;
+    const double segments = (double)pcoll_parts_nsegments(signature, signature->bytes, params);
+    const int wire = pcoll_is_over_wire(signature), user = pcoll_sliced_is_user(params);
+    const double out = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
+    const double port = share * pcoll_cost_leaders(signature, machine).G;
+    const double in = wire   ? port
+                      : user ? crowd * bytes / nranks * machine->G
+                             : bytes * machine->copy;
+    const double waves = pcoll_cost_wave(signature, machine, peers, 0) +
+                         pcoll_cost_wave(signature, machine, peers, 1);
+    const double work = user ? machine->rma + machine->o : (peers + 2) * machine->o;
+    const double answers = wire && !user ? 2 * machine->L : 0;
+
+    return machine->call + segments * (waves + answers + crowd * work) +
+           crowd * share * (out + machine->reduce) + in;
+}
+
+const struct pcoll_algorithm pcoll_reduce_sliced = {
+    .name = "sliced",
+    .alias = "reduce_scatter_gather",
+    .coll = PCOLL_REDUCE,
+    .description = "each rank reduces a slice and gives it to the root",
+    .generate = pcoll_sliced_generate,
+    .cost = cost,
+    .temp_bytes = pcoll_sliced_temp_bytes,
+    .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,
+    .uses_segment = 1,
+};

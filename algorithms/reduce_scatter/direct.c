@@ -1,0 +1,188 @@
+/*
+ * Reduce_scatter in which every rank reduces its block of all vectors.
+ *
+ * Idea: put block j of the own vector into the communication buffer of rank j, or beside its
+ * counter (cells, if all N - 1 blocks fit there); when all parts have arrived, one REDUCE of N
+ * operands, in rank order, gives the result (shape/parts.h). Long blocks go in segments, which take
+ * turns with two counters and two banks of TEMP.
+ *
+ * Source: the pairwise exchange of every MPI (Thakur et al. 2005, section 4.4), with puts.
+ *
+ *      N = 3:   0:abc 1:def 2:ghi | 0 reduces adg, 1 beh, 2 cfi
+ *
+ * Cost: L + N o + (N - 1) B (copy + reduce) for each rank; two counters. When: always.
+ * Condition (lemma A): every rank puts a part to every other, also an empty one to a rank with an
+ * empty block, and is done when it has all parts. The parts of (a segment of) k + 2 are put by a
+ * rank that has all parts of k + 1. Their senders have reduced k, so two banks are enough. In
+ * place, the result takes the place of block 0, or of a part of it, which must have left before.
+ */
+#include <stdlib.h>
+
+#include "algorithms/cost.h"
+#include "algorithms/shape/parts.h"
+
+struct state {
+    struct pcoll_parts parts;
+    struct pcoll_segment *blocks; /* [nranks]: of SEND, in units */
+    uint64_t nsegments;           /* per instance */
+};
+
+static uint64_t nsegments_of(const struct pcoll_signature *signature,
+                             const struct pcoll_params *params)
+{
+    return pcoll_parts_nsegments(signature, signature->bytes, params);
+}
+
+static void find_blocks(const struct state *s)
+{
+    const struct pcoll_signature *signature = &s->parts.plan->signature;
+    const uint64_t unit = pcoll_unit_of(signature);
+    uint64_t first = 0;
+
+    for (int r = 0; r < signature->nranks; r++) {
+        s->blocks[r] = (struct pcoll_segment){first, pcoll_block_bytes(signature, r) / unit};
+        first += s->blocks[r].count;
+    }
+}
+
+static void cut_segment(const struct state *s)
+{
+    const struct pcoll_signature *signature = &s->parts.plan->signature;
+    const uint64_t unit = pcoll_unit_of(signature);
+
+    for (int r = 0; r < signature->nranks; r++) {
+        const struct pcoll_segment cut =
+            pcoll_segment_of(s->blocks[r].count, s->nsegments, s->parts.segment);
+
+        s->parts.slices[r] =
+            (struct pcoll_segment){(s->blocks[r].first + cut.first) * unit, cut.count * unit};
+    }
+}
+
+/* The rank says to itself that it has reduced the segment; the parts of the next one wait for it.
+ */
+static void add_segment(struct state *s)
+{
+    struct pcoll_parts *p = &s->parts;
+    const int rank = p->plan->rank, nranks = p->plan->signature.nranks;
+    const int waits = p->plan->signature.in_place && rank > 0;
+    const int is_last = p->segment == s->nsegments - 1;
+    const uint64_t all = p->plan->gain[p->bank] + (uint64_t)(nranks - 1 + waits);
+    const uint64_t first =
+        p->slices[rank].first - s->blocks[rank].first * pcoll_unit_of(&p->plan->signature);
+    const struct pcoll_entry reduce = pcoll_parts_reduce(p, all, pcoll_at(PCOLL_RECV, first));
+
+    pcoll_parts_put(p, 0, (uint64_t)waits);
+    pcoll_plan_add(p->plan, is_last ? reduce : pcoll_entry_done(reduce, p->bank, 1));
+    p->trigger = p->bank;
+    p->threshold = p->plan->gain[p->bank] = all + !is_last;
+}
+
+static void build_phase(struct state *s, int phase)
+{
+    struct pcoll_parts *p = &s->parts;
+
+    pcoll_plan_open(p->plan, phase);
+    p->trigger = PCOLL_NONE;
+    p->threshold = 0;
+    for (p->segment = 0; p->segment < s->nsegments; p->segment++) {
+        p->bank = (phase + (int)(p->segment % 2)) % 2;
+        cut_segment(s);
+        add_segment(s);
+    }
+}
+
+/* Of the longest segment; 0: cells. */
+static uint64_t slot_bytes(const struct pcoll_signature *signature,
+                           const struct pcoll_params *params)
+{
+    const uint64_t unit = pcoll_unit_of(signature), units = signature->bytes / unit;
+    const uint64_t n = nsegments_of(signature, params), segment = (units + n - 1) / n * unit;
+
+    if (n == 1 && segment <= PCOLL_CELL_BYTES / ((uint64_t)signature->nranks - 1))
+        return 0;
+    return pcoll_parts_slot(segment);
+}
+
+static uint64_t temp_bytes(const struct pcoll_signature *signature,
+                           const struct pcoll_params *params)
+{
+    return 2 * (uint64_t)signature->nranks * slot_bytes(signature, params);
+}
+
+static void build(struct state *s, const struct pcoll_params *params)
+{
+    struct pcoll_plan *plan = s->parts.plan;
+
+    plan->temp_bytes = temp_bytes(&plan->signature, params);
+    find_blocks(s);
+    for (int phase = 0; phase < plan->nphases; phase++)
+        build_phase(s, phase);
+}
+
+static enum pcoll_result generate(const struct pcoll_signature *signature,
+                                  const struct pcoll_local *local, int rank,
+                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+{
+    const size_t nranks = (size_t)signature->nranks;
+    struct state s = {
+        .parts = {.slices = calloc(nranks, sizeof(*s.parts.slices)),
+                  .slot_bytes = slot_bytes(signature, params),
+                  .banks = 2,
+                  .weight = 1},
+        .blocks = calloc(nranks, sizeof(*s.blocks)),
+        .nsegments = nsegments_of(signature, params),
+    };
+    enum pcoll_result result = PCOLL_ERR_NOMEM;
+
+    (void)local;
+    if (s.parts.slices && s.blocks)
+        result =
+            pcoll_plan_create(signature, rank, "direct", 2, s.nsegments > 1 ? 1 : 2, &s.parts.plan);
+    if (result == PCOLL_OK) {
+        build(&s, params);
+        *plan_p = s.parts.plan;
+        result = pcoll_plan_seal(plan_p);
+    }
+    free(s.blocks);
+    free(s.parts.slices);
+    return result;
+}
+
+/* Each rank puts N - 1 blocks, and reduces as many. */
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
+{
+    const double peers = signature->nranks - 1, crowd = pcoll_cost_crowd(signature, machine);
+    const double segments = (double)nsegments_of(signature, params);
+    const double bytes = peers * (double)signature->bytes;
+    const double rate = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
+
+    return machine->call +
+           segments * (pcoll_cost_wave(signature, machine, peers, 1) + crowd * machine->o) +
+           bytes * crowd * (rate + machine->reduce);
+}
+
+const struct pcoll_algorithm pcoll_reduce_scatter_block_direct = {
+    .name = "direct",
+    .alias = "pairwise",
+    .coll = PCOLL_REDUCE_SCATTER_BLOCK,
+    .description = "everybody reduces its own block",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = temp_bytes,
+    .paths = PCOLL_PATH_BIT_TEMP,
+    .uses_segment = 1,
+};
+
+const struct pcoll_algorithm pcoll_reduce_scatter_direct = {
+    .name = "direct",
+    .alias = "pairwise",
+    .coll = PCOLL_REDUCE_SCATTER,
+    .description = "everybody reduces its own block",
+    .generate = generate,
+    .cost = cost,
+    .temp_bytes = temp_bytes,
+    .paths = PCOLL_PATH_BIT_TEMP,
+    .uses_segment = 1,
+};

@@ -1,0 +1,154 @@
+/* The k-nomial tree in rank order; the contract is in order_tree.h. */
+#include "algorithms/shape/order_tree.h"
+
+#include <stdlib.h>
+
+#include "algorithms/number.h"
+
+/* Positions 0 .. count - 1, of which `head` is the root. */
+struct line {
+    int count, head, radix;
+};
+
+static struct pcoll_tree left_of(struct line line)
+{
+    return (struct pcoll_tree){line.head + 1, line.radix};
+}
+
+static struct pcoll_tree right_of(struct line line)
+{
+    return (struct pcoll_tree){line.count - line.head, line.radix};
+}
+
+static int parent_on(struct line line, int at)
+{
+    if (at < line.head)
+        return line.head - pcoll_tree_parent(left_of(line), line.head - at);
+    return line.head + pcoll_tree_parent(right_of(line), at - line.head);
+}
+
+static int children_on(struct line line, int at, int *children)
+{
+    int n = 0, count;
+
+    count = at <= line.head ? pcoll_tree_nchildren(left_of(line), line.head - at) : 0;
+    for (int i = 0; i < count; i++)
+        children[n++] = line.head - pcoll_tree_child(left_of(line), line.head - at, i);
+    count = at >= line.head ? pcoll_tree_nchildren(right_of(line), at - line.head) : 0;
+    for (int i = 0; i < count; i++)
+        children[n++] = line.head + pcoll_tree_child(right_of(line), at - line.head, i);
+    return n;
+}
+
+/* ---- nodes ---- */
+
+static int node_of(const struct pcoll_order_tree *tree, int rank)
+{
+    return pcoll_topology_node(tree->topology, rank);
+}
+
+/* The first rank of a node. */
+static int first_of(const struct pcoll_order_tree *tree, int node)
+{
+    return tree->topology ? pcoll_topology_first(tree->topology, node) : 0;
+}
+
+static struct line within(const struct pcoll_order_tree *tree, int node)
+{
+    const int home = node_of(tree, tree->root), first = first_of(tree, node);
+    const int end = tree->topology ? first_of(tree, node + 1) : tree->nranks;
+    const int head = node < home ? end - 1 : node > home ? first : tree->root;
+
+    return (struct line){end - first, head - first, tree->radix};
+}
+
+static struct line between(const struct pcoll_order_tree *tree)
+{
+    return (struct line){tree->topology ? tree->topology->nnodes : 1, node_of(tree, tree->root),
+                         tree->radix};
+}
+
+static int leader_of(const struct pcoll_order_tree *tree, int node)
+{
+    return first_of(tree, node) + within(tree, node).head;
+}
+
+/* Nodes are numbered by their lowest ranks. */
+static int has_consecutive_ranks(const struct pcoll_topology *topology)
+{
+    if (topology->run > 0)
+        return (int64_t)topology->run * topology->nnodes >= topology->nranks;
+    for (int rank = 1; rank < topology->nranks; rank++)
+        if (pcoll_topology_node(topology, rank) < pcoll_topology_node(topology, rank - 1))
+            return 0;
+    return 1;
+}
+
+struct pcoll_order_tree pcoll_order_tree_of(const struct pcoll_signature *signature, int radix)
+{
+    const struct pcoll_topology *topology = signature->topology;
+    const int has_levels = topology && topology->nnodes > 1 &&
+                           topology->nnodes < signature->nranks && has_consecutive_ranks(topology);
+
+    return (struct pcoll_order_tree){
+        .topology = has_levels ? topology : NULL,
+        .nranks = signature->nranks,
+        .root = signature->root,
+        .radix = radix,
+    };
+}
+
+/* ---- the tree ---- */
+
+int pcoll_order_tree_parent(const struct pcoll_order_tree *tree, int rank)
+{
+    const int node = node_of(tree, rank), first = first_of(tree, node);
+
+    if (rank == tree->root)
+        return PCOLL_NONE;
+    if (rank == leader_of(tree, node))
+        return leader_of(tree, parent_on(between(tree), node));
+    return first + parent_on(within(tree, node), rank - first);
+}
+
+static int compare_ranks(const void *a, const void *b)
+{
+    const int x = *(const int *)a, y = *(const int *)b;
+
+    return (x > y) - (x < y);
+}
+
+int pcoll_order_tree_children(const struct pcoll_order_tree *tree, int rank, int *children)
+{
+    const int node = node_of(tree, rank), first = first_of(tree, node);
+    int outside = 0, n;
+
+    if (rank == leader_of(tree, node))
+        outside = children_on(between(tree), node, children);
+    for (int i = 0; i < outside; i++)
+        children[i] = leader_of(tree, children[i]);
+    n = outside + children_on(within(tree, node), rank - first, children + outside);
+    for (int i = outside; i < n; i++)
+        children[i] += first;
+    qsort(children, (size_t)n, sizeof(*children), compare_ranks);
+    return n;
+}
+
+struct pcoll_order_depth pcoll_order_tree_depth(const struct pcoll_order_tree *tree)
+{
+    const int nnodes = tree->topology ? tree->topology->nnodes : 1;
+    const int members = (tree->nranks + nnodes - 1) / nnodes;
+
+    return (struct pcoll_order_depth){pcoll_log_ceil(nnodes, tree->radix),
+                                      pcoll_log_ceil(members, tree->radix)};
+}
+
+int pcoll_order_tree_most_children(const struct pcoll_order_tree *tree)
+{
+    const int nnodes = tree->topology ? tree->topology->nnodes : 1;
+    const int64_t levels =
+        pcoll_log_ceil(nnodes, tree->radix) + pcoll_log_ceil(tree->nranks, tree->radix);
+    const int64_t most = 2 * levels * (tree->radix - 1);
+
+    return most < tree->nranks - 1 ? (int)most : tree->nranks - 1;
+}

@@ -1,0 +1,36 @@
+/*
+ * The k-nomial tree in rank order: the subtree of every rank consists of consecutive ranks, also if
+ * the root is not rank 0. So a rank that combines its subtrees from left to right keeps the order.
+ *
+ * To the right of the root lies a k-nomial tree, and to its left the mirror image of one. If every
+ * node consists of consecutive ranks, the tree crosses the network once for each node: such a tree
+ * of nodes, in which the rank nearest to the root's node leads, and one in each node.
+ *
+ *      N = 7, root 2, radix 2: the children of 2 are 0, 1, 3, 4 and 6, and that of 4 is 5
+ */
+#ifndef PCOLL_ORDER_TREE_H
+#define PCOLL_ORDER_TREE_H
+
+#include "algorithms/shape/tree.h"
+
+struct pcoll_order_tree {
+    const struct pcoll_topology *topology; /* NULL: one level */
+    int nranks, root, radix;
+};
+
+struct pcoll_order_tree pcoll_order_tree_of(const struct pcoll_signature *signature, int radix);
+
+int pcoll_order_tree_parent(const struct pcoll_order_tree *tree, int rank); /* PCOLL_NONE: root */
+
+/* Fill children[0 .. return), which has room for nranks - 1 ranks, in ascending order. */
+int pcoll_order_tree_children(const struct pcoll_order_tree *tree, int rank, int *children);
+
+/* Upper bounds, in O(log nranks): the number of levels of the tree that a rank has children on, in
+ * the network and in a node; and the number of a rank's children. */
+struct pcoll_order_depth {
+    int between, within;
+};
+struct pcoll_order_depth pcoll_order_tree_depth(const struct pcoll_order_tree *tree);
+int pcoll_order_tree_most_children(const struct pcoll_order_tree *tree);
+
+#endif /* PCOLL_ORDER_TREE_H */

@@ -1,0 +1,93 @@
+/* The parts of slices; the contract is in parts.h. */
+#include "algorithms/shape/parts.h"
+
+#define DEFAULT_SEGMENT (UINT64_C(128) << 10)
+#define LINE_BYTES UINT64_C(64)
+
+uint64_t pcoll_parts_nsegments(const struct pcoll_signature *signature, uint64_t bytes,
+                               const struct pcoll_params *params)
+{
+    const uint64_t units = bytes / pcoll_unit_of(signature);
+    uint64_t n = pcoll_segment_count(bytes, params->segment, DEFAULT_SEGMENT);
+
+    if (n > units)
+        n = units;
+    return n <= 1 ? 1 : (n + 1) / 2 * 2;
+}
+
+uint64_t pcoll_parts_slot(uint64_t bytes)
+{
+    return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+}
+
+void pcoll_parts_cut(const struct pcoll_parts *parts, uint64_t nsegments)
+{
+    const struct pcoll_signature *signature = &parts->plan->signature;
+    const uint64_t unit = pcoll_unit_of(signature), n = (uint64_t)signature->nranks;
+    const struct pcoll_segment units =
+        pcoll_segment_of(signature->bytes / unit, nsegments, parts->segment);
+
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t first = units.count * i / n, end = units.count * (i + 1) / n;
+
+        parts->slices[i] =
+            (struct pcoll_segment){(units.first + first) * unit, (end - first) * unit};
+    }
+}
+
+uint64_t pcoll_parts_slice_slot(const struct pcoll_signature *signature, uint64_t nsegments)
+{
+    const uint64_t unit = pcoll_unit_of(signature), units = signature->bytes / unit;
+    const uint64_t segment = (units + nsegments - 1) / nsegments;
+    const uint64_t nranks = (uint64_t)signature->nranks;
+
+    return pcoll_parts_slot((segment + nranks - 1) / nranks * unit);
+}
+
+struct pcoll_place pcoll_parts_at(const struct pcoll_parts *parts, int owner, int sender)
+{
+    const uint64_t nranks = (uint64_t)parts->plan->signature.nranks;
+    const uint64_t bank = parts->banks > 1 ? (uint64_t)parts->bank : 0;
+
+    if (parts->slot_bytes > 0)
+        return pcoll_at(PCOLL_TEMP, (bank * nranks + (uint64_t)sender) * parts->slot_bytes);
+    return pcoll_at(PCOLL_CELL,
+                    (uint64_t)parts->bank * PCOLL_CELL_BYTES +
+                        (uint64_t)(sender - (sender > owner)) * parts->slices[owner].count);
+}
+
+int pcoll_parts_peer(const struct pcoll_parts *parts, int i)
+{
+    return (parts->plan->rank + 1 + i) % parts->plan->signature.nranks;
+}
+
+void pcoll_parts_put(const struct pcoll_parts *parts, int told, uint64_t done)
+{
+    const int rank = parts->plan->rank;
+
+    if (told == PCOLL_NONE)
+        told = pcoll_parts_peer(parts, 0);
+    for (int i = 0; i < parts->plan->signature.nranks - 1; i++) {
+        const int peer = pcoll_parts_peer(parts, i);
+        const struct pcoll_segment bytes = parts->slices[peer];
+        struct pcoll_entry put =
+            pcoll_entry_put(parts->trigger, parts->threshold, pcoll_at(PCOLL_SEND, bytes.first),
+                            peer, pcoll_parts_at(parts, peer, rank), bytes.count);
+
+        put = pcoll_entry_signal(put, peer, parts->bank, parts->weight);
+        pcoll_plan_add(parts->plan,
+                       done > 0 && peer == told ? pcoll_entry_done(put, parts->bank, done) : put);
+    }
+}
+
+struct pcoll_entry pcoll_parts_reduce(const struct pcoll_parts *parts, uint64_t level,
+                                      struct pcoll_place to)
+{
+    const int rank = parts->plan->rank, nranks = parts->plan->signature.nranks;
+    const struct pcoll_segment own = parts->slices[rank];
+
+    for (int r = 0; r < nranks; r++)
+        pcoll_plan_operand(parts->plan, r == rank ? pcoll_at(PCOLL_SEND, own.first)
+                                                  : pcoll_parts_at(parts, rank, r));
+    return pcoll_entry_reduce(parts->plan, parts->bank, level, nranks, to, own.count);
+}
