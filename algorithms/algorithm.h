@@ -46,6 +46,7 @@ struct pcoll_machine {
     double turn;   /* a rank without a core waits this long for its turn */
     int cores;     /* cores that the ranks of a node share; 0: one for each rank */
     double reduce; /* per byte, reduction of one operand with another */
+    double pack;   /* per byte, copy of data that is not contiguous */
     const struct pcoll_machine *node; /* inside a node, if this is between nodes; NULL: the same
                                        * machine */
 };

@@ -49,12 +49,12 @@ int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call,
 
 /* ---- edges.c ---- */
 
-/* Fills in, out and local, and of the signature bytes, degree and volume, as far as this rank
- * knows. */
+/* Fills in, out and local, and of the signature typed, bytes, degree and volume, as far as
+ * this rank knows. */
 void MPIDI_PCOLL_describe_edges(struct MPIDI_PCOLL_call *call);
 
-/* Collective: bytes, degree and volume of the signature become those of all ranks, and the edges
- * learn about their peers. What goes wrong makes the call ineligible. */
+/* Collective: typed, bytes, degree and volume of the signature become those of all ranks, and the
+ * edges learn about their peers. What goes wrong makes the call ineligible. */
 int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state);
 
 #endif /* CALL_H_INCLUDED */

@@ -234,16 +234,25 @@ static enum pcoll_result unpack_range(const struct pcoll_user_layout *layout, ui
     return PCOLL_OK;
 }
 
+/* The datatype engine packs and unpacks whole elements of the basic type, if there is only one. */
+static MPI_Aint uncut_bytes(MPI_Datatype type)
+{
+    MPIR_Datatype *derived;
+
+    if (HANDLE_IS_BUILTIN(type))
+        return MPIR_Datatype_get_basic_size(type);
+    MPIR_Datatype_get_ptr(type, derived);
+    return derived->builtin_element_size > 0 ? derived->builtin_element_size : derived->size;
+}
+
 bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t first)
 {
     const struct MPIDI_PCOLL_data *part;
-    MPI_Aint size;
 
     if (!data->packed || first >= (uint64_t)data->bytes)
         return true;
     part = part_at(data, first);
-    MPIR_Datatype_get_size_macro(part->type, size);
-    return (first - part->first) % size == 0;
+    return (first - part->first) % uncut_bytes(part->type) == 0;
 }
 
 const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data)

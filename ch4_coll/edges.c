@@ -155,6 +155,7 @@ static bool describe(struct MPIDI_PCOLL_call *call, struct side *out, struct sid
     call->local = make_local(out, in, call->comm->rank);
     if (!call->local)
         return false;
+    call->signature.typed = call->in.packed || call->out.packed;
     sum_up(call->local->in, call->local->nin, &call->signature);
     sum_up(call->local->out, call->local->nout, &call->signature);
     return true;
@@ -188,12 +189,11 @@ void MPIDI_PCOLL_describe_edges(struct MPIDI_PCOLL_call *call)
 
 int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state)
 {
-    enum { INELIGIBLE, BYTES, DEGREE, VOLUME, MOST_ALIKE, NWORDS };
+    enum { INELIGIBLE, TYPED, BYTES, DEGREE, VOLUME, MOST_ALIKE, NWORDS };
     struct pcoll_signature *signature = &call->signature;
     uint64_t words[NWORDS] = {
-        [INELIGIBLE] = !call->eligible,
-        [BYTES] = signature->bytes,
-        [DEGREE] = (uint64_t)signature->degree,
+        [INELIGIBLE] = !call->eligible, [TYPED] = (uint64_t)signature->typed,
+        [BYTES] = signature->bytes,     [DEGREE] = (uint64_t)signature->degree,
         [VOLUME] = signature->volume,
     };
     int mpi_errno = MPI_SUCCESS;
@@ -203,6 +203,7 @@ int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_c
         words[MOST_ALIKE] = (uint64_t)pcoll_edges_most_alike(call->local, call->comm->rank);
     if (state->medium->combine(state->group, words, NWORDS) != PCOLL_OK)
         MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    signature->typed = (int)words[TYPED];
     signature->bytes = words[BYTES];
     signature->degree = (int)words[DEGREE];
     signature->volume = words[VOLUME];

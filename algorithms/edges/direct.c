@@ -31,16 +31,21 @@
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
 #include "algorithms/plan/edges.h"
+#include "algorithms/shape/segment.h"
 
-/* The counters of bank b are ARRIVED + b and CREDIT + b. */
-enum { ARRIVED = 0, CREDIT = 2, TEMP_COUNTERS = 4 };
-enum { READY = 1, USER_COUNTERS = 2 };
+/* The counters of bank b are ARRIVED + b and so on. MORE counts the credits for slots that the same
+ * instance fills again, of which there are none with one segment. */
+enum { ARRIVED = 0, CREDIT = 2, MORE = 4 };
+enum { READY = 1 };
 
 struct state {
     struct pcoll_plan *plan;
     const struct pcoll_signature *signature;
     const struct pcoll_local *local;
     int rank, bank;
+    uint64_t segment, round, nrounds;
+    uint64_t credits;     /* of the bank that the receivers have given in earlier rounds */
+    uint64_t so_far, all; /* segments that arrive in the bank, until this round or the last */
 };
 
 typedef int edge_of(const struct pcoll_signature *signature, const struct pcoll_local *local,
@@ -78,40 +83,101 @@ static void copy_to_self(const struct state *s)
 
 /* ---- temp ---- */
 
-static void put_to_slot(const struct state *s, const struct pcoll_edge *edge)
+/* What the round moves of an edge: nothing, if it has fewer segments. */
+static struct pcoll_segment part_of(const struct state *s, const struct pcoll_edge *edge)
 {
-    const int trigger = edge->is_answered ? PCOLL_NONE : CREDIT + s->bank;
-    const struct pcoll_entry put =
-        pcoll_entry_put(trigger, 0, pcoll_at(PCOLL_SEND, edge->first), edge->rank,
-                        pcoll_edge_slot(edge, s->bank), edge->bytes);
+    const uint64_t first = s->round * s->segment;
+    const uint64_t left = edge->bytes > first ? edge->bytes - first : 0;
 
-    pcoll_plan_add(s->plan, pcoll_entry_signal(put, edge->rank, ARRIVED + s->bank, 1));
-    s->plan->gain[CREDIT + s->bank] += !edge->is_answered;
+    return (struct pcoll_segment){first, left < s->segment ? left : s->segment};
 }
 
-static void count_arrival(const struct state *s, const struct pcoll_edge *edge)
+/* The slot of this bank is not used again for the edge in this instance. */
+static int is_last(const struct state *s, const struct pcoll_edge *edge)
 {
-    (void)edge;
-    s->plan->gain[ARRIVED + s->bank]++;
+    return edge->bytes <= (s->round + 2) * s->segment;
+}
+
+static int needs_credit(const struct state *s, const struct pcoll_edge *edge)
+{
+    return s->nrounds > 1 || !edge->is_answered;
+}
+
+/* The counter with which the receiver returns the slot. */
+static int credit_for(const struct state *s, const struct pcoll_edge *edge)
+{
+    return (is_last(s, edge) ? CREDIT : MORE) + s->bank;
+}
+
+static void put_to_slot(const struct state *s, const struct pcoll_edge *edge)
+{
+    const struct pcoll_segment part = part_of(s, edge);
+    const int is_first = s->round < 2;
+    struct pcoll_entry put;
+
+    if (part.count == 0)
+        return;
+    put = pcoll_entry_put((is_first ? CREDIT : MORE) + s->bank, is_first ? 0 : s->credits,
+                          pcoll_at(PCOLL_SEND, edge->first + part.first), edge->rank,
+                          pcoll_edge_slot(edge, s->bank), part.count);
+    if (needs_credit(s, edge))
+        s->plan->gain[credit_for(s, edge)]++;
+    else
+        put.trigger = PCOLL_NONE;
+    pcoll_plan_add(s->plan, pcoll_entry_signal(put, edge->rank, ARRIVED + s->bank, 1));
+}
+
+/* The segments that arrive in this bank up to that round of an instance. */
+static uint64_t arrivals(const struct state *s, uint64_t round)
+{
+    const uint64_t first = s->nrounds > 1 ? (uint64_t)s->bank : 0;
+    struct pcoll_edge edge;
+    uint64_t n = 0;
+
+    for (int i = 0; pcoll_edge_in(s->signature, s->local, s->rank, i, &edge); i++) {
+        const uint64_t segments = (edge.bytes + s->segment - 1) / s->segment;
+        const uint64_t end = segments < round + 1 ? segments : round + 1;
+
+        if (edge.rank != s->rank && end > first)
+            n += (end - first + 1) / 2;
+    }
+    return n;
 }
 
 static void copy_out(const struct state *s, const struct pcoll_edge *edge)
 {
-    struct pcoll_entry copy = pcoll_entry_copy(ARRIVED + s->bank, s->plan->gain[ARRIVED + s->bank],
-                                               pcoll_edge_slot(edge, s->bank),
-                                               pcoll_at(PCOLL_RECV, edge->first), edge->bytes);
+    const struct pcoll_segment part = part_of(s, edge);
+    const uint64_t arrived = is_last(s, edge) ? s->all : s->so_far;
+    struct pcoll_entry copy;
 
-    if (!edge->is_answered)
-        copy = pcoll_entry_signal(copy, edge->rank, CREDIT + s->bank, 1);
+    if (part.count == 0)
+        return;
+    copy = pcoll_entry_copy(ARRIVED + s->bank, arrived, pcoll_edge_slot(edge, s->bank),
+                            pcoll_at(PCOLL_RECV, edge->first + part.first), part.count);
+    if (needs_credit(s, edge))
+        copy = pcoll_entry_signal(copy, edge->rank, credit_for(s, edge), 1);
     pcoll_plan_add(s->plan, copy);
 }
 
-static void build_temp(const struct state *s)
+static void build_round(struct state *s)
 {
+    s->credits = s->nrounds > 1 ? s->plan->gain[MORE + s->bank] : 0;
+    s->so_far = arrivals(s, s->round);
+    s->all = arrivals(s, s->nrounds - 1);
+    s->plan->gain[ARRIVED + s->bank] = s->all;
     visit_each(s, pcoll_edge_out, put_to_slot);
-    copy_to_self(s);
-    visit_each(s, pcoll_edge_in, count_arrival);
+    if (s->round == 0)
+        copy_to_self(s);
     visit_each(s, pcoll_edge_in, copy_out);
+}
+
+/* A single round uses the banks in turns over the instances, several rounds within each. */
+static void build_temp(struct state *s, int phase)
+{
+    for (s->round = 0; s->round < s->nrounds; s->round++) {
+        s->bank = (phase + (int)(s->round % 2)) % 2;
+        build_round(s);
+    }
 }
 
 /* ---- user ---- */
@@ -162,15 +228,34 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return is_user(params) ? 0 : pcoll_edges_most_temp(signature);
 }
 
+static uint64_t segment_of(const struct pcoll_params *params)
+{
+    const uint64_t segment = params->segment;
+
+    return segment > 0 && segment < PCOLL_EDGE_SLOT ? segment : PCOLL_EDGE_SLOT;
+}
+
+static uint64_t nrounds_of(const struct pcoll_signature *signature,
+                           const struct pcoll_params *params)
+{
+    return is_user(params) ? 1 : (signature->bytes - 1) / segment_of(params) + 1;
+}
+
 static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
-    struct state s = {.signature = signature, .local = local, .rank = rank};
-    const int nphases = is_user(params) ? 1 : 2;
+    struct state s = {
+        .signature = signature,
+        .local = local,
+        .rank = rank,
+        .segment = segment_of(params),
+        .nrounds = nrounds_of(signature, params),
+    };
+    const int nphases = is_user(params) || s.nrounds > 1 ? 1 : 2;
+    const int ncounters = is_user(params) ? READY + 1 : s.nrounds > 1 ? MORE + 2 : CREDIT + 2;
     enum pcoll_result result =
-        pcoll_plan_create(signature, rank, "direct",
-                          is_user(params) ? USER_COUNTERS : TEMP_COUNTERS, nphases, &s.plan);
+        pcoll_plan_create(signature, rank, "direct", ncounters, nphases, &s.plan);
 
     if (result != PCOLL_OK)
         return result;
@@ -179,50 +264,61 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         s.plan->temp_bytes = pcoll_edges_temp(signature, local, rank);
     for (int phase = 0; phase < nphases; phase++) {
         pcoll_plan_open(s.plan, phase);
-        s.bank = phase;
         if (is_user(params))
             build_user(&s);
         else
-            build_temp(&s);
+            build_temp(&s, phase);
     }
     *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
 }
 
-/* Over a network a rank's blocks leave its node's port one after the other. */
+/* The time for each byte that a rank reads from SEND or writes to RECV itself. */
+static double per_byte(const struct pcoll_signature *signature, const struct pcoll_machine *machine)
+{
+    return signature->typed ? machine->pack : machine->copy;
+}
+
+/* Over a network a rank's blocks leave its node's port one after the other. Data that is not
+ * contiguous is packed at start and unpacked at completion. */
 static double cost_over_wire(const struct pcoll_signature *signature,
-                             const struct pcoll_params *params, const struct pcoll_machine *machine,
-                             double degree, double bytes)
+                             const struct pcoll_params *params, const struct pcoll_machine *machine)
 {
     struct pcoll_machine own = *machine;
+    const double degree = pcoll_edges_degree(signature);
+    const double volume = (double)pcoll_edges_volume(signature);
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double tell = pcoll_larger(machine->g, machine->o);
+    const double packed = signature->typed ? 2 * crowd * volume * machine->pack : 0;
     struct pcoll_hop hop;
     double sent;
 
     if (!is_user(params))
         own.rma = 0;
-    hop = pcoll_cost_hop(signature, &own, bytes);
-    sent = hop.first + (degree - 1) * hop.gap;
+    hop = pcoll_cost_hop(signature, &own, volume / degree);
+    sent = machine->call + packed + hop.first + (degree - 1) * hop.gap;
     if (is_user(params))
-        return machine->call + pcoll_cost_wave(signature, machine, 1, 1) + (degree - 1) * tell +
-               sent;
-    return machine->call + sent + crowd * degree * (machine->o + bytes * machine->copy);
+        return sent + pcoll_cost_wave(signature, machine, 1, 1) + (degree - 1) * tell;
+    return sent + crowd * (degree * machine->o + volume * machine->copy);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
-    const double degree = pcoll_edges_degree(signature),
-                 crowd = pcoll_cost_crowd(signature, machine);
-    const double bytes = (double)pcoll_edges_volume(signature) / degree;
-    const double wave = pcoll_cost_wave(signature, machine, degree, 1);
+    const double degree = pcoll_edges_degree(signature);
+    const double volume = (double)pcoll_edges_volume(signature);
+    const double crowd = pcoll_cost_crowd(signature, machine);
+    const double wave = machine->call + pcoll_cost_wave(signature, machine, degree, 1);
+    const double segments = degree + volume / (double)segment_of(params);
+    double packed = 2 * volume * per_byte(signature, machine);
 
     if (pcoll_is_over_wire(signature))
-        return cost_over_wire(signature, params, machine, degree, bytes);
-    if (is_user(params))
-        return machine->call + 2 * wave + crowd * degree * (machine->rma + bytes * machine->G);
-    return machine->call + wave + crowd * degree * (machine->o + 2 * bytes * machine->copy);
+        return cost_over_wire(signature, params, machine);
+    if (!is_user(params))
+        return wave + crowd * (2 * segments * machine->o + packed);
+    packed = signature->typed ? packed : 0;
+    return wave + pcoll_cost_wave(signature, machine, degree, 1) +
+           crowd * (degree * machine->rma + volume * machine->G + packed);
 }
 
 #define ROW(NAME, name_of_collective)                                                              \
@@ -235,6 +331,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
         .cost = cost,                                                                              \
         .temp_bytes = temp_bytes,                                                                  \
         .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,                                        \
+        .uses_segment = 1,                                                                         \
     };
 
 ROW(ALLGATHERV, allgatherv)

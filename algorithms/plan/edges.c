@@ -131,6 +131,8 @@ static int uniform_degree(const struct pcoll_signature *signature)
 
 static uint64_t slot_room(uint64_t bytes)
 {
+    if (bytes > PCOLL_EDGE_SLOT)
+        bytes = PCOLL_EDGE_SLOT;
     return (bytes + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
 }
 
@@ -304,7 +306,8 @@ uint64_t pcoll_edges_temp(const struct pcoll_signature *signature, const struct 
 
 uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature)
 {
-    const uint64_t padding = (uint64_t)pcoll_edges_degree(signature) * (SLOT_ALIGNMENT - 1);
+    const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
+    const uint64_t volume = pcoll_edges_volume(signature), most = degree * PCOLL_EDGE_SLOT;
 
-    return 2 * (pcoll_edges_volume(signature) + padding);
+    return 2 * ((volume < most ? volume : most) + degree * (SLOT_ALIGNMENT - 1));
 }

@@ -51,7 +51,9 @@ uint64_t pcoll_edges_recv_bytes(const struct pcoll_signature *signature,
 void pcoll_edges_prepare(struct pcoll_local *local, int rank);
 
 /* Where an edge's bytes arrive at the receiver in one of two banks: in the cell of counter `bank`,
- * or in TEMP. */
+ * or in TEMP. A slot holds PCOLL_EDGE_SLOT bytes at most, so longer blocks need it several times.
+ */
+#define PCOLL_EDGE_SLOT (UINT64_C(64) << 10)
 struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank);
 
 /* The size of TEMP with slots for two banks: of this rank, and an upper bound for all ranks. */

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "test/unit/tap.h"
+
 double cover_clock(void)
 {
     struct timespec now;
@@ -27,4 +29,25 @@ void cover_excuse(const struct pcoll_algorithm *row, const char *kind, const cha
     fflush(stdout);
     printf("# excuses %s/%s %s %s\n", pcoll_coll_name(row->coll), row->name, kind, reason);
     fflush(stdout);
+}
+
+int cover_repeats(const struct pcoll_algorithm *row, const char *kind)
+{
+    const struct pcoll_collective *collective = pcoll_collectives[row->coll];
+    char reason[100];
+
+    if (tap_depth() >= TAP_FULL || collective->pattern == NULL)
+        return 0;
+    PCOLL_EACH_ALGORITHM (other) {
+        if (other == row)
+            return 0;
+        if (other->generate != row->generate ||
+            pcoll_collectives[other->coll]->pattern != collective->pattern)
+            continue;
+        snprintf(reason, sizeof(reason), "its plans are those of %s/%s",
+                 pcoll_coll_name(other->coll), other->name);
+        cover_excuse(row, kind, reason);
+        return 1;
+    }
+    return 0;
 }

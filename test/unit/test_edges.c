@@ -197,7 +197,7 @@ static int knows_peers(const struct graph *g, int rank)
 static void test_graphs(void)
 {
     static struct graph g;
-    int swapped = 0, user = 0, temp = 0, known = 0;
+    int swapped = 0, user = 0, temp = 0, cut = 0, known = 0;
 
     for (uint64_t seed = 1; seed <= GRAPHS; seed++) {
         struct job job = {
@@ -217,11 +217,14 @@ static void test_graphs(void)
         user += is_right(&job, seed);
         job.params.path = PCOLL_PATH_TEMP;
         temp += is_right(&job, seed);
+        job.params.segment = 16;
+        cut += is_right(&job, seed);
     }
     tap_ok(swapped == GRAPHS && known == GRAPHS, "%d of %d graphs: ranks know their peers' ends",
            known, GRAPHS);
     tap_ok(user == GRAPHS, "user: the plans of %d of %d graphs are right", user, GRAPHS);
     tap_ok(temp == GRAPHS, "temp: the plans of %d of %d graphs are right", temp, GRAPHS);
+    tap_ok(cut == GRAPHS, "temp, segments: the plans of %d of %d graphs are right", cut, GRAPHS);
 }
 
 static void test_mismatch(void)

@@ -50,15 +50,21 @@ double *pcoll_machine_parameter(struct pcoll_machine *machine, enum pcoll_parame
     return (double *)(void *)((char *)machine + pcoll_parameters[parameter].offset);
 }
 
+static double optional(const struct pcoll_estimates *estimates, enum pcoll_parameter parameter,
+                       double otherwise)
+{
+    return estimates->given & pcoll_parameter_bit(parameter) ? estimates->value[parameter]
+                                                             : otherwise;
+}
+
 struct pcoll_machine pcoll_estimates_machine(const struct pcoll_estimates *estimates)
 {
     struct pcoll_machine machine = {.cores = 0};
 
     for (int i = 0; i < PCOLL_NUM_REQUIRED; i++)
         *pcoll_machine_parameter(&machine, (enum pcoll_parameter)i) = estimates->value[i];
-    machine.reduce = estimates->given & pcoll_parameter_bit(PCOLL_PARAMETER_REDUCE)
-                         ? estimates->value[PCOLL_PARAMETER_REDUCE]
-                         : machine.copy;
+    machine.reduce = optional(estimates, PCOLL_PARAMETER_REDUCE, machine.copy);
+    machine.pack = optional(estimates, PCOLL_PARAMETER_PACK, 2 * machine.copy);
     return machine;
 }
 
