@@ -17,9 +17,26 @@ static const size_t sizes[] = {0,     1,     3,     8,      31,     47,      48,
                                65535, 65536, 65537, 131072, 200001, 1048575, 1048577, 4194304};
 
 enum { SIZES = sizeof(sizes) / sizeof(sizes[0]), THIRDS = 3, ROOTS_AT = 4, ROOTS_EVERY = 8 };
+enum { TOPOLOGIES = 6 };
+
+/* A new communicator for each trial would take longer than the trial. */
+static struct {
+    MPI_Comm comm; /* MPI_COMM_NULL until it is needed */
+    struct edges edges;
+} topologies[TOPOLOGIES];
 
 static int starts;
 static size_t max;
+
+static void init_neighbors(struct trial *t, enum trial_kind kind, size_t bytes, uint64_t tag,
+                           MPI_Info info)
+{
+    const uint64_t i = tag % TOPOLOGIES;
+
+    if (topologies[i].comm == MPI_COMM_NULL)
+        topologies[i].comm = topology_any(MPI_COMM_WORLD, i, &topologies[i].edges);
+    trial_init_on(t, kind, bytes, 0, tag, topologies[i].comm, &topologies[i].edges, info);
+}
 
 static void try(enum trial_kind kind, size_t bytes, int root, MPI_Info info)
 {
@@ -27,7 +44,10 @@ static void try(enum trial_kind kind, size_t bytes, int root, MPI_Info info)
     struct trial t;
 
     check_phase("%s of %zu bytes, root %d", trial_name(kind), bytes, root);
-    trial_init(&t, kind, bytes, root, bytes + (uint64_t)root, MPI_COMM_WORLD, info);
+    if (coll_has(trial_coll(kind), NEIGHBOR))
+        init_neighbors(&t, kind, bytes, bytes, info);
+    else
+        trial_init(&t, kind, bytes, root, bytes + (uint64_t)root, MPI_COMM_WORLD, info);
     trial_run(&t, times);
     trial_free(&t);
 }
@@ -114,11 +134,16 @@ int main(int argc, char **argv)
     check_init(&argc, &argv, MPI_THREAD_SINGLE);
     starts = (int)check_number("starts", 4);
     max = (size_t)check_number("max", 4 << 20);
+    for (int i = 0; i < TOPOLOGIES; i++)
+        topologies[i].comm = MPI_COMM_NULL;
     if (check_option("rows") != NULL)
         try_rows(check_option("rows"));
     else
         for (int coll = 0; coll < COLLS; coll++)
             if (coll_wanted((enum coll)coll))
                 try_collective((enum coll)coll, MPI_INFO_NULL);
+    for (int i = 0; i < TOPOLOGIES; i++)
+        if (topologies[i].comm != MPI_COMM_NULL)
+            MPI(MPI_Comm_free(&topologies[i].comm));
     return check_done();
 }
