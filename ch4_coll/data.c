@@ -289,13 +289,11 @@ void *MPIDI_PCOLL_data_address(const struct MPIDI_PCOLL_data *data)
     return data->packed ? data->packed : data->user;
 }
 
-int MPIDI_PCOLL_data_pack(const struct MPIDI_PCOLL_data *data)
+int MPIDI_PCOLL_data_pack_blocks(const struct MPIDI_PCOLL_data *data)
 {
     MPI_Aint packed = 0;
     int mpi_errno = MPI_SUCCESS;
 
-    if (!data->packed)
-        goto fn_exit;
     if (data->nparts > 0) {
         for (int i = 0; i < data->nparts && mpi_errno == MPI_SUCCESS; i++)
             mpi_errno = MPIDI_PCOLL_data_pack(&data->parts[i]);
@@ -312,13 +310,11 @@ fn_fail:
     goto fn_exit;
 }
 
-int MPIDI_PCOLL_data_unpack(const struct MPIDI_PCOLL_data *data)
+int MPIDI_PCOLL_data_unpack_blocks(const struct MPIDI_PCOLL_data *data)
 {
     MPI_Aint unpacked = 0;
     int mpi_errno = MPI_SUCCESS;
 
-    if (!data->packed)
-        goto fn_exit;
     if (data->nparts > 0) {
         for (int i = 0; i < data->nparts && mpi_errno == MPI_SUCCESS; i++)
             mpi_errno = MPIDI_PCOLL_data_unpack(&data->parts[i]);

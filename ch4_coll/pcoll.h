@@ -56,8 +56,19 @@ void *MPIDI_PCOLL_data_address(const struct MPIDI_PCOLL_data *data);
 const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data);
 /* True if an element begins at byte `first` of the packed data, or the data ends there. */
 bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t first);
-int MPIDI_PCOLL_data_pack(const struct MPIDI_PCOLL_data *data);
-int MPIDI_PCOLL_data_unpack(const struct MPIDI_PCOLL_data *data);
+int MPIDI_PCOLL_data_pack_blocks(const struct MPIDI_PCOLL_data *data);
+int MPIDI_PCOLL_data_unpack_blocks(const struct MPIDI_PCOLL_data *data);
+
+/* Inline, since every start and completion asks. */
+static inline int MPIDI_PCOLL_data_pack(const struct MPIDI_PCOLL_data *data)
+{
+    return data->packed ? MPIDI_PCOLL_data_pack_blocks(data) : MPI_SUCCESS;
+}
+
+static inline int MPIDI_PCOLL_data_unpack(const struct MPIDI_PCOLL_data *data)
+{
+    return data->packed ? MPIDI_PCOLL_data_unpack_blocks(data) : MPI_SUCCESS;
+}
 
 /* ---- operator.c: what reduces ---- */
 

@@ -1,6 +1,7 @@
 /*
  * Copies within mapped memory. A long copy bypasses the cache: it then need not read the target's
- * lines before it overwrites them, which saves a fifth of the time for 4 MiB on the test machine.
+ * lines before it overwrites them, which saves a fifth of the time for 4 MiB on the test machine,
+ * while a copy of 1 MiB that stays in the cache takes two thirds of the time.
  * The C library does so too, but only for sizes close to that of the cache, as if the copy had the
  * cache to itself.
  *
@@ -13,7 +14,7 @@
 
 #include "offload/run/run.h"
 
-#define LONG_COPY ((size_t)1 << 20)
+#define LONG_COPY ((size_t)4 << 20)
 #define LONG_STREAM ((size_t)16 << 10)
 
 #if defined(__SSE2__)
