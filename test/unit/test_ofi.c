@@ -105,7 +105,7 @@ static int play_plans(struct scene *scene, struct meeting *meeting, struct part 
                               .signature = {.coll = row->coll, .nranks = scene->nranks},
                               .params = params[i]};
 
-            job.params.segment = row->uses_segment ? 8192 : 0;
+            job.params.segment = row->uses_segment ? 32768 : 0;
             if ((params[i].rails > 1) == striped && try_sizes(scene, meeting, part, &job))
                 return 1;
         }

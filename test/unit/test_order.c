@@ -110,7 +110,8 @@ static int is_root_to_test(const struct job *job)
 
     if (!pcoll_coll_has(job->signature.coll, PCOLL_ROOTED))
         return root == 0;
-    return (nranks <= 9 && !job_is_variation(job)) || root <= 1 || root == nranks - 1;
+    return (nranks <= (tap_depth() < TAP_FULL ? 5 : 9) && !job_is_variation(job)) || root <= 1 ||
+           root == nranks - 1;
 }
 
 /* All maps of small jobs; of other jobs one besides that of one node. */
