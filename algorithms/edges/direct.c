@@ -309,7 +309,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double volume = (double)pcoll_edges_volume(signature);
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double wave = machine->call + pcoll_cost_wave(signature, machine, degree, 1);
-    const double segments = degree + volume / (double)segment_of(params);
+    const double segments = pcoll_larger(degree, volume / (double)segment_of(params));
     double packed = 2 * volume * per_byte(signature, machine);
 
     if (pcoll_is_over_wire(signature))
