@@ -16,15 +16,24 @@
  *      N = 5, the second dimension of a mesh:   0 <-> 1 <-> 2 <-> 3 <-> 4
  *
  * Cost, for degree d and volume V: L + 2 d o + V (G + copy) (temp), 2 L + d (2 o + rma) + V G
- * (user). When: temp for short blocks, user for long ones. Condition, for each edge:
+ * (user). When: temp for short blocks and for data that is packed on the way, user for long ones.
+ * Condition, for each edge:
  *
- *   temp, answered (lemma B)  two banks of counters and slots. Whoever puts k + 2 has completed
- *                             k + 1, for which the receiver of the put has sent a block: it has
- *                             started k + 1, and so completed k.
- *   temp, not answered        the receiver gives a credit when it has copied k out. The sender's
- * put of k + 2 waits for all its credits of k. user (lemma C)            one bank. A put of k waits
- * for all `ready` of k, and a receiver tells of k + 1 only when all its blocks of k have arrived;
- * so neither "ready" nor the arrivals of k + 1 can substitute for those of k.
+ * temp, answered (lemma B): two banks of counters and slots. Whoever puts k + 2 has completed k +
+ * 1, for which the receiver of the put has sent a block: it has started k + 1, and so completed k.
+ *
+ * temp, not answered: the receiver gives a credit when it has copied k out. The sender's put of
+ * k + 2 waits for all its credits of k.
+ *
+ * temp, several segments: they go in rounds, which take the banks in turns, and every edge has
+ * credit. For an edge's last segment in a bank the receiver gives it when the bank has all segments
+ * of the instance, so that none of the next instance can substitute for them. These credits gate
+ * only the first segments of the next instance, and the others those of this one, so no rank waits
+ * for a credit that itself waits for later segments of this rank.
+ *
+ * user (lemma C): one bank. A put of k waits for all "ready" of k, and a receiver tells of k + 1
+ * only when all its blocks of k have arrived; so neither "ready" nor the arrivals of k + 1 can
+ * substitute for those of k.
  *
  * All signals are 1 and every counter has one meaning, so the plan is its own lowered form.
  */
