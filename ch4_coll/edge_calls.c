@@ -20,6 +20,12 @@ static int init(enum pcoll_coll coll, int root, struct MPIDI_PCOLL_blocks send,
     return MPIDI_PCOLL_call_init(&call, MPIDI_PCOLL_describe_edges, request);
 }
 
+/* Of the buffer that MPI_IN_PLACE may replace. */
+static enum MPIDI_PCOLL_in_place keeps_own(const void *buffer)
+{
+    return buffer == MPI_IN_PLACE ? MPIDI_PCOLL_KEEPS_OWN : MPIDI_PCOLL_MOVES_ALL;
+}
+
 /* What a rank sends of its own, in place: block `rank` of those that it receives. */
 static struct MPIDI_PCOLL_blocks own_block(const struct MPIDI_PCOLL_blocks *receive, int rank)
 {
@@ -36,8 +42,7 @@ int MPIDI_PCOLL_Allgatherv_init(PCOLL_SEND_EQUAL, PCOLL_RECEIVE_UNEQUAL, PCOLL_O
     int mpi_errno = init(PCOLL_ALLGATHERV, 0,
                          in_place ? own_block(&receive, comm->rank)
                                   : MPIDI_PCOLL_one_block(sendbuf, sendcount, sendtype),
-                         receive, in_place ? MPIDI_PCOLL_KEEPS_OWN : MPIDI_PCOLL_MOVES_ALL, comm,
-                         info, request);
+                         receive, keeps_own(sendbuf), comm, info, request);
 
     if (mpi_errno == MPI_SUCCESS && !*request)
         mpi_errno =
@@ -50,8 +55,7 @@ int MPIDI_PCOLL_Gatherv_init(PCOLL_SEND_EQUAL, PCOLL_RECEIVE_UNEQUAL, int root, 
 {
     int mpi_errno = init(PCOLL_GATHERV, root, MPIDI_PCOLL_one_block(sendbuf, sendcount, sendtype),
                          MPIDI_PCOLL_unequal_blocks(recvbuf, recvcounts, rdispls, recvtype),
-                         sendbuf == MPI_IN_PLACE ? MPIDI_PCOLL_KEEPS_OWN : MPIDI_PCOLL_MOVES_ALL,
-                         comm, info, request);
+                         keeps_own(sendbuf), comm, info, request);
 
     if (mpi_errno == MPI_SUCCESS && !*request)
         mpi_errno = MPIDI_PCOLL_fallback_gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts,
@@ -63,8 +67,7 @@ int MPIDI_PCOLL_Scatterv_init(PCOLL_SEND_UNEQUAL, PCOLL_RECEIVE_EQUAL, int root,
 {
     int mpi_errno = init(PCOLL_SCATTERV, root,
                          MPIDI_PCOLL_unequal_blocks(sendbuf, sendcounts, sdispls, sendtype),
-                         MPIDI_PCOLL_one_block(recvbuf, recvcount, recvtype),
-                         recvbuf == MPI_IN_PLACE ? MPIDI_PCOLL_KEEPS_OWN : MPIDI_PCOLL_MOVES_ALL,
+                         MPIDI_PCOLL_one_block(recvbuf, recvcount, recvtype), keeps_own(recvbuf),
                          comm, info, request);
 
     if (mpi_errno == MPI_SUCCESS && !*request)
@@ -151,8 +154,8 @@ int MPIDI_PCOLL_Neighbor_alltoallv_init(PCOLL_SEND_UNEQUAL, PCOLL_RECEIVE_UNEQUA
 {
     int mpi_errno = init(PCOLL_NEIGHBOR_ALLTOALLV, 0,
                          MPIDI_PCOLL_unequal_blocks(sendbuf, sendcounts, sdispls, sendtype),
-                         MPIDI_PCOLL_unequal_blocks(recvbuf, recvcounts, rdispls, recvtype), false,
-                         comm, info, request);
+                         MPIDI_PCOLL_unequal_blocks(recvbuf, recvcounts, rdispls, recvtype),
+                         MPIDI_PCOLL_MOVES_ALL, comm, info, request);
 
     if (mpi_errno == MPI_SUCCESS && !*request)
         mpi_errno = MPIDI_PCOLL_fallback_neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype,
@@ -165,8 +168,8 @@ int MPIDI_PCOLL_Neighbor_alltoallw_init(PCOLL_SEND_TYPED, PCOLL_RECEIVE_TYPED, P
 {
     int mpi_errno = init(PCOLL_NEIGHBOR_ALLTOALLW, 0,
                          MPIDI_PCOLL_typed_blocks(sendbuf, sendcounts, sdispls, sendtypes),
-                         MPIDI_PCOLL_typed_blocks(recvbuf, recvcounts, rdispls, recvtypes), false,
-                         comm, info, request);
+                         MPIDI_PCOLL_typed_blocks(recvbuf, recvcounts, rdispls, recvtypes),
+                         MPIDI_PCOLL_MOVES_ALL, comm, info, request);
 
     if (mpi_errno == MPI_SUCCESS && !*request)
         mpi_errno = MPIDI_PCOLL_fallback_neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes,

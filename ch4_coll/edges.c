@@ -174,6 +174,9 @@ void MPIDI_PCOLL_describe_edges(struct MPIDI_PCOLL_call *call)
         neighbors = &list;
         nout = list.ndestinations;
         nin = list.nsources;
+    } else if (pcoll_coll_has(call->signature.coll, PCOLL_ROOTED) &&
+               call->comm->rank != call->signature.root) {
+        nout = nin = 1; /* at most, with the root */
     }
     out.edges = MPL_malloc((nout + nin + 1) * sizeof(*out.edges), MPL_MEM_COLL);
     if (out.edges) {
@@ -189,7 +192,7 @@ void MPIDI_PCOLL_describe_edges(struct MPIDI_PCOLL_call *call)
 
 int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state)
 {
-    enum { INELIGIBLE, TYPED, BYTES, DEGREE, VOLUME, MOST_ALIKE, NWORDS };
+    enum { INELIGIBLE, TYPED, BYTES, DEGREE, VOLUME, MOST_PARALLEL, NWORDS };
     struct pcoll_signature *signature = &call->signature;
     uint64_t words[NWORDS] = {
         [INELIGIBLE] = !call->eligible, [TYPED] = (uint64_t)signature->typed,
@@ -200,7 +203,7 @@ int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_c
     enum pcoll_result result;
 
     if (call->local)
-        words[MOST_ALIKE] = (uint64_t)pcoll_edges_most_alike(call->local, call->comm->rank);
+        words[MOST_PARALLEL] = (uint64_t)pcoll_edges_most_parallel(call->local, call->comm->rank);
     if (state->medium->combine(state->group, words, NWORDS) != PCOLL_OK)
         MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     signature->typed = (int)words[TYPED];
@@ -210,7 +213,7 @@ int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_c
     call->eligible = !words[INELIGIBLE];
     if (!call->eligible)
         goto fn_exit;
-    result = pcoll_edges_swap(&state->bootstrap, call->local, (int)words[MOST_ALIKE]);
+    result = pcoll_edges_swap(&state->bootstrap, call->local, (int)words[MOST_PARALLEL]);
     if (result != PCOLL_OK)
         call->eligible = false;
     if (result == PCOLL_ERR_INVALID)

@@ -11,13 +11,13 @@ struct end {
 
 struct letter {
     int32_t nin, nout;
-    struct end ends[]; /* [2 * most_alike]: from the first one on those of in edges, from the middle
-                        * on those of out edges */
+    struct end ends[]; /* [2 * most_parallel]: from the first one on those of in edges, from the
+                        * middle on those of out edges */
 };
 
 struct swap {
     struct pcoll_local *local;
-    int rank, most_alike;
+    int rank, most_parallel;
     int *ranks; /* [nranks]: all peers, ascending */
     int nranks;
     char *mine, *theirs; /* [nranks]: letters */
@@ -25,50 +25,50 @@ struct swap {
 };
 
 /* The edges to one peer, which are adjacent. */
-struct alike {
+struct bundle {
     struct pcoll_edge *edges;
     int count;
 };
 
-static struct alike next_alike(struct pcoll_edge *edges, int n)
+static struct bundle next_bundle(struct pcoll_edge *edges, int n)
 {
-    struct alike alike = {edges, n > 0};
+    struct bundle bundle = {edges, n > 0};
 
-    while (alike.count < n && edges[alike.count].rank == edges[0].rank)
-        alike.count++;
-    return alike;
+    while (bundle.count < n && edges[bundle.count].rank == edges[0].rank)
+        bundle.count++;
+    return bundle;
 }
 
 /* Those of `edges` from *at_p on that lead to `rank`, which no earlier call has skipped. */
-static struct alike take_alike(struct pcoll_edge *edges, int n, int rank, int *at_p)
+static struct bundle take_bundle(struct pcoll_edge *edges, int n, int rank, int *at_p)
 {
-    struct alike alike = {edges + *at_p, 0};
+    struct bundle bundle = {edges + *at_p, 0};
 
     if (*at_p < n && edges[*at_p].rank == rank) {
-        alike = next_alike(edges + *at_p, n - *at_p);
-        *at_p += alike.count;
+        bundle = next_bundle(edges + *at_p, n - *at_p);
+        *at_p += bundle.count;
     }
-    return alike;
+    return bundle;
 }
 
-static int most_alike_of(struct pcoll_edge *edges, int n, int rank)
+static int most_parallel_of(struct pcoll_edge *edges, int n, int rank)
 {
     int most = 0;
 
     for (int at = 0; at < n;) {
-        const struct alike alike = next_alike(edges + at, n - at);
+        const struct bundle bundle = next_bundle(edges + at, n - at);
 
-        if (alike.edges[0].rank != rank && alike.count > most)
-            most = alike.count;
-        at += alike.count;
+        if (bundle.edges[0].rank != rank && bundle.count > most)
+            most = bundle.count;
+        at += bundle.count;
     }
     return most;
 }
 
-int pcoll_edges_most_alike(const struct pcoll_local *local, int rank)
+int pcoll_edges_most_parallel(const struct pcoll_local *local, int rank)
 {
-    const int in = most_alike_of(local->in, local->nin, rank);
-    const int out = most_alike_of(local->out, local->nout, rank);
+    const int in = most_parallel_of(local->in, local->nin, rank);
+    const int out = most_parallel_of(local->out, local->nout, rank);
 
     return in > out ? in : out;
 }
@@ -78,24 +78,24 @@ static struct letter *letter_at(const struct swap *s, char *letters, int i)
     return (struct letter *)(void *)(letters + (size_t)i * s->letter_bytes);
 }
 
-static void write_ends(struct end *ends, const struct alike *alike)
+static void write_ends(struct end *ends, const struct bundle *bundle)
 {
-    for (int i = 0; i < alike->count; i++)
-        ends[i] = (struct end){.bytes = alike->edges[i].bytes,
-                               .first = alike->edges[i].first,
-                               .slot = alike->edges[i].slot,
-                               .key = alike->edges[i].key,
-                               .in_cell = alike->edges[i].in_cell};
+    for (int i = 0; i < bundle->count; i++)
+        ends[i] = (struct end){.bytes = bundle->edges[i].bytes,
+                               .first = bundle->edges[i].first,
+                               .slot = bundle->edges[i].slot,
+                               .key = bundle->edges[i].key,
+                               .in_cell = bundle->edges[i].in_cell};
 }
 
 /* The peer's ends of these edges. */
-static enum pcoll_result read_ends(const struct alike *alike, const struct end *ends, int nends,
+static enum pcoll_result read_ends(const struct bundle *bundle, const struct end *ends, int nends,
                                    int is_out)
 {
-    if (nends != alike->count)
+    if (nends != bundle->count)
         return PCOLL_ERR_INVALID;
     for (int i = 0; i < nends; i++) {
-        struct pcoll_edge *edge = &alike->edges[i];
+        struct pcoll_edge *edge = &bundle->edges[i];
 
         if (ends[i].key != edge->key || ends[i].bytes != edge->bytes)
             return PCOLL_ERR_INVALID;
@@ -128,8 +128,8 @@ static enum pcoll_result visit_peers(struct swap *s, int is_reading)
 
     s->nranks = 0;
     while (result == PCOLL_OK && (rank = next_rank(local, in, out)) != PCOLL_NONE) {
-        const struct alike sources = take_alike(local->in, local->nin, rank, &in);
-        const struct alike targets = take_alike(local->out, local->nout, rank, &out);
+        const struct bundle sources = take_bundle(local->in, local->nin, rank, &in);
+        const struct bundle targets = take_bundle(local->out, local->nout, rank, &out);
         struct letter *letter;
 
         if (rank == s->rank)
@@ -140,10 +140,10 @@ static enum pcoll_result visit_peers(struct swap *s, int is_reading)
             letter->nin = sources.count;
             letter->nout = targets.count;
             write_ends(letter->ends, &sources);
-            write_ends(letter->ends + s->most_alike, &targets);
+            write_ends(letter->ends + s->most_parallel, &targets);
             continue;
         }
-        result = read_ends(&sources, letter->ends + s->most_alike, letter->nout, 0);
+        result = read_ends(&sources, letter->ends + s->most_parallel, letter->nout, 0);
         if (result == PCOLL_OK)
             result = read_ends(&targets, letter->ends, letter->nin, 1);
     }
@@ -183,13 +183,13 @@ static enum pcoll_result swap_letters(struct swap *s, const struct pcoll_bootstr
 }
 
 enum pcoll_result pcoll_edges_swap(const struct pcoll_bootstrap *bootstrap,
-                                   struct pcoll_local *local, int most_alike)
+                                   struct pcoll_local *local, int most_parallel)
 {
-    struct swap s = {.local = local, .rank = bootstrap->rank, .most_alike = most_alike};
+    struct swap s = {.local = local, .rank = bootstrap->rank, .most_parallel = most_parallel};
     const size_t room = (size_t)local->nin + (size_t)local->nout + 1;
     enum pcoll_result result;
 
-    s.letter_bytes = sizeof(struct letter) + 2 * (size_t)most_alike * sizeof(struct end);
+    s.letter_bytes = sizeof(struct letter) + 2 * (size_t)most_parallel * sizeof(struct end);
     s.ranks = malloc(room * sizeof(*s.ranks));
     s.mine = calloc(room, s.letter_bytes);
     s.theirs = calloc(room, s.letter_bytes);

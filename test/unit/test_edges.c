@@ -108,7 +108,7 @@ static int tell_others(struct meeting *meeting, int rank, void *argument)
     struct graph *g = argument;
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
-    uint64_t most = (uint64_t)pcoll_edges_most_alike(&g->locals[rank], rank);
+    uint64_t most = (uint64_t)pcoll_edges_most_parallel(&g->locals[rank], rank);
     enum pcoll_result result = PCOLL_OK;
 
     if (pcoll_agree(&bootstrap, PCOLL_OK, &most, 1) == PCOLL_OK)
