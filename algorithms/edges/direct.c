@@ -358,8 +358,9 @@ static double per_byte(const struct pcoll_signature *signature, const struct pco
     return signature->typed ? machine->pack : machine->copy;
 }
 
-/* Over a network a rank's blocks leave its node's port one after the other. Data that is not
- * contiguous is packed at start and unpacked at completion. */
+/* Over a network a rank's blocks leave its node's port one after the other; a slot is filled again
+ * when the credit for it has come back, every other round. Data that is not contiguous is packed at
+ * start and unpacked at completion. */
 static double cost_over_wire(const struct pcoll_signature *signature,
                              const struct pcoll_params *params, const struct pcoll_machine *machine)
 {
@@ -369,16 +370,17 @@ static double cost_over_wire(const struct pcoll_signature *signature,
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double tell = pcoll_larger(machine->g, machine->o);
     const double packed = signature->typed ? 2 * crowd * volume * machine->pack : 0;
+    const double rounds = (double)nrounds_of(signature, params), nputs = degree * rounds;
     struct pcoll_hop hop;
     double sent;
 
     if (!is_user(params))
         own.rma = 0;
-    hop = pcoll_cost_hop(signature, &own, volume / degree);
-    sent = machine->call + packed + hop.first + (degree - 1) * hop.gap;
+    hop = pcoll_cost_hop(signature, &own, volume / nputs);
+    sent = machine->call + packed + hop.first + (nputs - 1) * hop.gap;
     if (is_user(params))
         return sent + pcoll_cost_wave(signature, machine, 1, 1) + (degree - 1) * tell;
-    return sent + crowd * (degree * machine->o + volume * machine->copy);
+    return sent + (rounds - 1) * machine->L + crowd * (nputs * machine->o + volume * machine->copy);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
