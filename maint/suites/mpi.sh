@@ -94,6 +94,16 @@ correct_and_judge() {
     [ "$(grep -c '"measured"' "$judged")" = $((2 * calls - 1)) ] # a barrier has one size
 }
 
+# maint/cvars takes the names from PCOLL_ALGORITHMS, not from the rows.
+variables_name_algorithms() {
+    local coll name
+    "$build/install/bin/mpivars" >"$results/mpivars"
+    while read -r coll name _; do
+        grep -q "MPIR_CVAR_${coll^^}_INIT_ALGORITHM *=auto.*\b$name\b" "$results/mpivars" ||
+            die "the text of MPIR_CVAR_${coll^^}_INIT_ALGORITHM lacks $name"
+    done < <("$build/install/bin/pcoll-info" --algorithms)
+}
+
 tune_refuses() { # TEXT OPTION...
     local text=$1
     shift
@@ -112,6 +122,7 @@ suite_mpi() {
     check "mpi: pcoll-tune --seconds=-1" tune_refuses "'-1' is not allowed" --seconds=-1
     check "mpi: pcoll-tune --judge -o" tune_refuses "--output is not allowed" --judge=x.json -o y.json
     check "mpi: pcoll-tune --plot" draw_candidates
+    check "mpi: texts of control variables" variables_name_algorithms
     check "mpi: mpicc without ccache" mpicc_without_ccache
     check "mpi: build tests" own_mpi_tests
     cd "$build/test-mpi" && runtests mpi testlist
