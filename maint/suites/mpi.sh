@@ -82,15 +82,15 @@ draw_candidates() {
 
 # The table contains what was measured, and the judgement has a line for each call.
 correct_and_judge() {
-    local table=$results/corrected.json judged=$results/judged.json calls
+    local table=$results/corrected.json judged=$results/judged.json calls corrected
     local tune=(timeout 300 "$mpiexec" -n 3 "$build/install/bin/pcoll-tune")
     rm -f "$table" "$judged"
     "${tune[@]}" --seconds=0 --correct --sizes=8,8K -o "$table"
     "$build/install/bin/pcoll-info" --check --table="$table"
-    grep -q '"corrections"' "$table"
-    "${tune[@]}" --base="$table" --judge="$judged" --sizes=64,16K
-    calls=$("$build/install/bin/pcoll-info" --algorithms | cut -d' ' -f1 | sort -u |
-        grep -vc -e reduce -e scan) # it has no operators
+    corrected=$(sed '1,/"corrections"/d' "$table" | grep -o '"coll": "[a-z_]*"' | sort -u | wc -l)
+    calls=$("$build/install/bin/pcoll-info" --algorithms | cut -d' ' -f1 | sort -u | wc -l)
+    [ "$corrected" = "$calls" ]
+    "${tune[@]}" --base="$table" --judge="$judged" --sizes=60,16K # a reduction's are whole doubles
     [ "$(grep -c '"measured"' "$judged")" = $((2 * calls - 1)) ] # a barrier has one size
 }
 
