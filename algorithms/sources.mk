@@ -1,6 +1,6 @@
 # The sources of this folder, for both builds: ours and MPICH's.
 pcoll_sources += \
-    %D%/plan/collective.h %D%/plan/collective.c \
+    %D%/plan/collective.h %D%/plan/collective.c %D%/plan/signature.c \
     %D%/plan/edges.h %D%/plan/edges.c \
     %D%/plan/plan.h %D%/plan/plan.c \
     %D%/plan/pool.h %D%/plan/pool.c \
