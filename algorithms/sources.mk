@@ -37,6 +37,7 @@ pcoll_sources += \
     %D%/scatter/direct.c \
     %D%/scatter/knomial.c \
     %D%/alltoall/direct.c \
+    %D%/alltoall/bruck.c \
     %D%/edges/direct.c \
     %D%/allreduce/direct.c \
     %D%/allreduce/butterfly.c \
