@@ -187,7 +187,7 @@ int main(void)
         check_nodes(PCOLL_ALLREDUCE, "multi_leader", (struct pcoll_params){.segment = 16384},
                     members, 0.25);
         check_nodes(PCOLL_ALLREDUCE, "multi_leader_sliced", (struct pcoll_params){.segment = 16384},
-                    members, 0.25);
+                    members, 0.3);
     }
     return tap_done();
 }
