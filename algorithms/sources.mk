@@ -38,6 +38,7 @@ pcoll_sources += \
     %D%/scatter/knomial.c \
     %D%/alltoall/direct.c \
     %D%/alltoall/bruck.c \
+    %D%/alltoall/node_aware.c \
     %D%/edges/direct.c \
     %D%/allreduce/direct.c \
     %D%/shape/doubling.h %D%/shape/doubling.c \
