@@ -1,6 +1,6 @@
 # The sources of this folder, for both builds: ours and MPICH's.
 pcoll_sources += \
-    %D%/plan/collective.h %D%/plan/collective.c \
+    %D%/plan/collective.h %D%/plan/collective.c %D%/plan/signature.c \
     %D%/plan/edges.h %D%/plan/edges.c \
     %D%/plan/plan.h %D%/plan/plan.c \
     %D%/plan/pool.h %D%/plan/pool.c \
@@ -41,10 +41,14 @@ pcoll_sources += \
     %D%/alltoall/node_aware.c \
     %D%/edges/direct.c \
     %D%/allreduce/direct.c \
+    %D%/shape/doubling.h %D%/shape/doubling.c \
     %D%/allreduce/butterfly.c \
     %D%/shape/parts.h %D%/shape/parts.c \
     %D%/shape/sliced.h %D%/shape/sliced.c \
     %D%/allreduce/sliced.c \
+    %D%/shape/shares.h %D%/shape/shares.c \
+    %D%/shape/leaders.h %D%/shape/leaders.c %D%/shape/leaders_cost.c \
+    %D%/allreduce/multi_leader.c \
     %D%/shape/order_tree.h %D%/shape/order_tree.c \
     %D%/reduce/knomial.c \
     %D%/reduce/sliced.c \

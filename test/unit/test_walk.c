@@ -190,6 +190,10 @@ int main(void)
                     members, 0.65);
         check_nodes(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_TEMP},
                     members, 0.65);
+        check_nodes(PCOLL_ALLREDUCE, "multi_leader", (struct pcoll_params){.segment = 16384},
+                    members, 0.25);
+        check_nodes(PCOLL_ALLREDUCE, "multi_leader_sliced", (struct pcoll_params){.segment = 16384},
+                    members, 0.3);
     }
     return tap_done();
 }
