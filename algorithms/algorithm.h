@@ -113,6 +113,7 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(scatter_direct_put)                                                                  \
     ALGORITHM(scatterv_direct)                                                                     \
     ALGORITHM(alltoall_direct)                                                                     \
+    ALGORITHM(alltoall_bruck)                                                                      \
     ALGORITHM(alltoallv_direct)                                                                    \
     ALGORITHM(alltoallw_direct)                                                                    \
     ALGORITHM(neighbor_allgather_direct)                                                           \

@@ -1,6 +1,6 @@
 # The sources of this folder, for both builds: ours and MPICH's.
 pcoll_sources += \
-    %D%/plan/collective.h %D%/plan/collective.c \
+    %D%/plan/collective.h %D%/plan/collective.c %D%/plan/signature.c \
     %D%/plan/edges.h %D%/plan/edges.c \
     %D%/plan/plan.h %D%/plan/plan.c \
     %D%/plan/pool.h %D%/plan/pool.c \
@@ -37,6 +37,7 @@ pcoll_sources += \
     %D%/scatter/direct.c \
     %D%/scatter/knomial.c \
     %D%/alltoall/direct.c \
+    %D%/alltoall/bruck.c \
     %D%/edges/direct.c \
     %D%/allreduce/direct.c \
     %D%/shape/doubling.h %D%/shape/doubling.c \

@@ -15,7 +15,7 @@ pcoll_sources = \
     %D%/network.c \
     %D%/data.c \
     %D%/blocks.h %D%/blocks.c \
-    %D%/call.h %D%/calls.c %D%/edge_calls.c %D%/edges.c \
+    %D%/call.h %D%/calls.c %D%/edge_calls.c %D%/reduction_calls.c %D%/edges.c \
     %D%/operator.c \
     %D%/init.c \
     %D%/run.c

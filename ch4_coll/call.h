@@ -49,6 +49,18 @@ struct MPIDI_PCOLL_call {
 int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call,
                           void (*describe)(struct MPIDI_PCOLL_call *call), MPIR_Request **request);
 
+static inline bool MPIDI_PCOLL_is_root(const struct MPIDI_PCOLL_call *call)
+{
+    return call->comm->rank == call->signature.root;
+}
+
+/* ---- calls.c ---- */
+
+/* Set data, which is in or out of the call, as MPIDI_PCOLL_data_init does. Data that cannot be
+ * handled makes the call ineligible. */
+void MPIDI_PCOLL_add_data(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_data *data,
+                          const void *user, MPI_Aint count, MPI_Datatype type, void *outer);
+
 /* ---- edges.c ---- */
 
 /* Fills in, out and local, and of the signature typed, bytes, degree and volume, as far as

@@ -1,4 +1,4 @@
-/* MPI_Barrier_init and the other calls that become plans: what their arguments mean. */
+/* MPI_Barrier_init and the other calls that move equal blocks: what their arguments mean. */
 
 #include "call.h"
 
@@ -15,15 +15,10 @@ static struct MPIDI_PCOLL_call call_make(enum pcoll_coll coll, int root, MPIR_Co
     };
 }
 
-static bool is_root(const struct MPIDI_PCOLL_call *call)
-{
-    return call->comm->rank == call->signature.root;
-}
+/* ---- the rank's data ---- */
 
-/* ---- the rank's data; data that cannot be handled makes the call ineligible ---- */
-
-static void add_data(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_data *data, const void *user,
-                     MPI_Aint count, MPI_Datatype type, void *outer)
+void MPIDI_PCOLL_add_data(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_data *data,
+                          const void *user, MPI_Aint count, MPI_Datatype type, void *outer)
 {
     if (MPIR_GPU_query_pointer_is_dev(user) ||
         MPIDI_PCOLL_data_init(data, (void *)user, count, type, outer) != MPI_SUCCESS)
@@ -35,14 +30,14 @@ static void add_sent(struct MPIDI_PCOLL_call *call, int blocks)
 {
     const struct MPIDI_PCOLL_arguments *a = &call->arguments;
 
-    add_data(call, &call->in, a->sendbuf, a->sendcount * blocks, a->sendtype, NULL);
+    MPIDI_PCOLL_add_data(call, &call->in, a->sendbuf, a->sendcount * blocks, a->sendtype, NULL);
 }
 
 static void add_received(struct MPIDI_PCOLL_call *call, int blocks)
 {
     const struct MPIDI_PCOLL_arguments *a = &call->arguments;
 
-    add_data(call, &call->out, a->recvbuf, a->recvcount * blocks, a->recvtype, NULL);
+    MPIDI_PCOLL_add_data(call, &call->out, a->recvbuf, a->recvcount * blocks, a->recvtype, NULL);
 }
 
 /* The rank's own block, of all that it receives: what it sends, in place. */
@@ -54,8 +49,8 @@ static void add_own_block(struct MPIDI_PCOLL_call *call)
     char *packed = call->out.packed;
 
     MPIR_Datatype_get_extent_macro(a->recvtype, extent);
-    add_data(call, &call->in, (char *)a->recvbuf + rank * a->recvcount * extent, a->recvcount,
-             a->recvtype, packed ? packed + rank * bytes : NULL);
+    MPIDI_PCOLL_add_data(call, &call->in, (char *)a->recvbuf + rank * a->recvcount * extent,
+                         a->recvcount, a->recvtype, packed ? packed + rank * bytes : NULL);
 }
 
 /* One block is as long as the other side says that all of them are. */
@@ -70,9 +65,9 @@ static void check_blocks(struct MPIDI_PCOLL_call *call, MPI_Aint block, MPI_Aint
 static void describe_bcast(struct MPIDI_PCOLL_call *call)
 {
     const struct MPIDI_PCOLL_arguments *a = &call->arguments;
-    struct MPIDI_PCOLL_data *data = is_root(call) ? &call->in : &call->out;
+    struct MPIDI_PCOLL_data *data = MPIDI_PCOLL_is_root(call) ? &call->in : &call->out;
 
-    add_data(call, data, a->recvbuf, a->recvcount, a->recvtype, NULL);
+    MPIDI_PCOLL_add_data(call, data, a->recvbuf, a->recvcount, a->recvtype, NULL);
     call->signature.bytes = (uint64_t)data->bytes;
 }
 
@@ -97,7 +92,7 @@ static void describe_allgather(struct MPIDI_PCOLL_call *call)
 /* Whether a gather or scatter is in place is up to the root: the other ranks agree to anything. */
 static void describe_gather(struct MPIDI_PCOLL_call *call)
 {
-    if (is_root(call)) {
+    if (MPIDI_PCOLL_is_root(call)) {
         add_block_and_all(call);
     } else {
         call->signature.in_place = 1;
@@ -109,16 +104,17 @@ static void describe_gather(struct MPIDI_PCOLL_call *call)
 static void describe_scatter(struct MPIDI_PCOLL_call *call)
 {
     const int nranks = call->comm->local_size;
-    const bool has_block = !is_root(call) || call->arguments.recvbuf != MPI_IN_PLACE;
+    const bool has_block = !MPIDI_PCOLL_is_root(call) || call->arguments.recvbuf != MPI_IN_PLACE;
 
-    call->signature.in_place = !is_root(call) || !has_block;
+    call->signature.in_place = !MPIDI_PCOLL_is_root(call) || !has_block;
     if (has_block)
         add_received(call, 1);
-    if (is_root(call))
+    if (MPIDI_PCOLL_is_root(call))
         add_sent(call, nranks);
-    if (is_root(call) && has_block)
+    if (MPIDI_PCOLL_is_root(call) && has_block)
         check_blocks(call, call->out.bytes, call->in.bytes);
-    call->signature.bytes = (uint64_t)(is_root(call) ? call->in.bytes / nranks : call->out.bytes);
+    call->signature.bytes =
+        (uint64_t)(MPIDI_PCOLL_is_root(call) ? call->in.bytes / nranks : call->out.bytes);
 }
 
 /* In place, a copy of the receive buffer is sent: blocks may arrive before theirs has left. */
@@ -136,117 +132,6 @@ static void describe_alltoall(struct MPIDI_PCOLL_call *call)
     if (call->in.bytes != call->out.bytes)
         call->eligible = false;
     call->signature.bytes = (uint64_t)(call->in.bytes / nranks);
-}
-
-/* ---- reductions: of elements that are not cut ---- */
-
-static void add_operator(struct MPIDI_PCOLL_call *call)
-{
-    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
-
-    call->why = MPIDI_PCOLL_operator_create(a->op, a->recvtype, &call->op);
-    if (call->why)
-        call->eligible = false;
-    else
-        call->signature.unit = MPIDI_PCOLL_operator_base(call->op)->unit;
-    call->signature.commutes = MPIR_Op_is_commutative(a->op);
-}
-
-/* The rank's input of so many elements, in place the receive buffer. */
-static void add_vector(struct MPIDI_PCOLL_call *call, MPI_Aint count)
-{
-    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
-
-    call->signature.in_place = a->sendbuf == MPI_IN_PLACE;
-    if (call->eligible)
-        add_data(call, &call->in, call->signature.in_place ? a->recvbuf : a->sendbuf, count,
-                 a->recvtype, NULL);
-}
-
-static void add_result(struct MPIDI_PCOLL_call *call, MPI_Aint count)
-{
-    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
-
-    if (call->eligible)
-        add_data(call, &call->out, a->recvbuf, count, a->recvtype, NULL);
-}
-
-/* An allreduce, or a scan. */
-static void describe_allreduce(struct MPIDI_PCOLL_call *call)
-{
-    add_operator(call);
-    add_vector(call, call->arguments.recvcount);
-    add_result(call, call->arguments.recvcount);
-    call->signature.bytes = (uint64_t)call->in.bytes;
-}
-
-/* Whether a reduce is in place is up to the root: the other ranks agree to anything. */
-static void describe_reduce(struct MPIDI_PCOLL_call *call)
-{
-    add_operator(call);
-    add_vector(call, call->arguments.recvcount);
-    if (is_root(call))
-        add_result(call, call->arguments.recvcount);
-    else
-        call->signature.in_place = 1;
-    call->signature.bytes = (uint64_t)call->in.bytes;
-}
-
-/* The receive buffer of rank 0 has no meaning, unless it is its input. */
-static void describe_exscan(struct MPIDI_PCOLL_call *call)
-{
-    add_operator(call);
-    add_vector(call, call->arguments.recvcount);
-    if (call->comm->rank > 0)
-        add_result(call, call->arguments.recvcount);
-    call->signature.bytes = (uint64_t)call->in.bytes;
-}
-
-static void describe_reduce_scatter_block(struct MPIDI_PCOLL_call *call)
-{
-    const MPI_Aint count = call->arguments.recvcount;
-    const int nranks = call->comm->local_size;
-
-    add_operator(call);
-    add_vector(call, count * nranks);
-    add_result(call, call->signature.in_place ? count * nranks : count);
-    call->signature.bytes = (uint64_t)(call->in.bytes / nranks);
-}
-
-/* The blocks of all ranks; returns the number of elements in them. */
-static MPI_Aint add_blocks(struct MPIDI_PCOLL_call *call)
-{
-    const MPI_Aint *counts = call->arguments.recvcounts;
-    const int nranks = call->comm->local_size;
-    MPI_Aint all = 0, size;
-
-    MPIR_Datatype_get_size_macro(call->arguments.recvtype, size);
-    call->blocks = MPL_malloc((size_t)nranks * sizeof(*call->blocks), MPL_MEM_COLL);
-    if (!call->blocks)
-        call->eligible = false;
-    for (int r = 0; call->blocks && r < nranks; r++) {
-        call->blocks[r] = (uint64_t)(counts[r] * size);
-        if (call->blocks[r] > call->signature.bytes)
-            call->signature.bytes = call->blocks[r];
-        all += counts[r];
-    }
-    call->signature.blocks = call->blocks;
-    return all;
-}
-
-/* In place, a copy of the receive buffer is sent: the result may overlap several blocks in it. */
-static void describe_reduce_scatter(struct MPIDI_PCOLL_call *call)
-{
-    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
-    const MPI_Aint all = add_blocks(call);
-
-    add_operator(call);
-    add_result(call, a->recvcounts[call->comm->rank]);
-    if (a->sendbuf != MPI_IN_PLACE)
-        add_vector(call, all);
-    else if (call->eligible &&
-             MPIDI_PCOLL_data_init_copy(&call->in, a->recvbuf, all, a->recvtype) != MPI_SUCCESS)
-        call->eligible = false;
 }
 
 /* ---- the calls ---- */
@@ -337,106 +222,5 @@ int MPIDI_PCOLL_Alltoall_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datat
     if (mpi_errno == MPI_SUCCESS && !*request)
         mpi_errno = MPIDI_PCOLL_fallback_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount,
                                                   recvtype, comm, info, request);
-    return mpi_errno;
-}
-
-int MPIDI_PCOLL_Allreduce_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                               MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
-                               MPIR_Request **request)
-{
-    struct MPIDI_PCOLL_call call = call_make(PCOLL_ALLREDUCE, 0, comm, info);
-    int mpi_errno;
-
-    call.arguments = (struct MPIDI_PCOLL_arguments){
-        .sendbuf = sendbuf, .recvbuf = recvbuf, .recvcount = count, .recvtype = datatype, .op = op};
-    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_allreduce, request);
-    if (mpi_errno == MPI_SUCCESS && !*request)
-        mpi_errno = MPIDI_PCOLL_fallback_allreduce(sendbuf, recvbuf, count, datatype, op, comm,
-                                                   info, request);
-    return mpi_errno;
-}
-
-int MPIDI_PCOLL_Reduce_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                            MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm *comm,
-                            MPIR_Info *info, MPIR_Request **request)
-{
-    struct MPIDI_PCOLL_call call = call_make(PCOLL_REDUCE, root, comm, info);
-    int mpi_errno;
-
-    call.arguments = (struct MPIDI_PCOLL_arguments){
-        .sendbuf = sendbuf, .recvbuf = recvbuf, .recvcount = count, .recvtype = datatype, .op = op};
-    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_reduce, request);
-    if (mpi_errno == MPI_SUCCESS && !*request)
-        mpi_errno = MPIDI_PCOLL_fallback_reduce(sendbuf, recvbuf, count, datatype, op, root, comm,
-                                                info, request);
-    return mpi_errno;
-}
-
-int MPIDI_PCOLL_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
-                                          MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
-                                          MPIR_Info *info, MPIR_Request **request)
-{
-    struct MPIDI_PCOLL_call call = call_make(PCOLL_REDUCE_SCATTER_BLOCK, 0, comm, info);
-    int mpi_errno;
-
-    call.arguments = (struct MPIDI_PCOLL_arguments){.sendbuf = sendbuf,
-                                                    .recvbuf = recvbuf,
-                                                    .recvcount = recvcount,
-                                                    .recvtype = datatype,
-                                                    .op = op};
-    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_reduce_scatter_block, request);
-    if (mpi_errno == MPI_SUCCESS && !*request)
-        mpi_errno = MPIDI_PCOLL_fallback_reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype,
-                                                              op, comm, info, request);
-    return mpi_errno;
-}
-
-int MPIDI_PCOLL_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
-                                    MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
-                                    MPIR_Info *info, MPIR_Request **request)
-{
-    struct MPIDI_PCOLL_call call = call_make(PCOLL_REDUCE_SCATTER, 0, comm, info);
-    int mpi_errno;
-
-    call.arguments = (struct MPIDI_PCOLL_arguments){.sendbuf = sendbuf,
-                                                    .recvbuf = recvbuf,
-                                                    .recvcounts = recvcounts,
-                                                    .recvtype = datatype,
-                                                    .op = op};
-    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_reduce_scatter, request);
-    if (mpi_errno == MPI_SUCCESS && !*request)
-        mpi_errno = MPIDI_PCOLL_fallback_reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op,
-                                                        comm, info, request);
-    return mpi_errno;
-}
-
-int MPIDI_PCOLL_Scan_init(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
-                          MPI_Op op, MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
-{
-    struct MPIDI_PCOLL_call call = call_make(PCOLL_SCAN, 0, comm, info);
-    int mpi_errno;
-
-    call.arguments = (struct MPIDI_PCOLL_arguments){
-        .sendbuf = sendbuf, .recvbuf = recvbuf, .recvcount = count, .recvtype = datatype, .op = op};
-    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_allreduce, request);
-    if (mpi_errno == MPI_SUCCESS && !*request)
-        mpi_errno =
-            MPIDI_PCOLL_fallback_scan(sendbuf, recvbuf, count, datatype, op, comm, info, request);
-    return mpi_errno;
-}
-
-int MPIDI_PCOLL_Exscan_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                            MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
-                            MPIR_Request **request)
-{
-    struct MPIDI_PCOLL_call call = call_make(PCOLL_EXSCAN, 0, comm, info);
-    int mpi_errno;
-
-    call.arguments = (struct MPIDI_PCOLL_arguments){
-        .sendbuf = sendbuf, .recvbuf = recvbuf, .recvcount = count, .recvtype = datatype, .op = op};
-    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_exscan, request);
-    if (mpi_errno == MPI_SUCCESS && !*request)
-        mpi_errno =
-            MPIDI_PCOLL_fallback_exscan(sendbuf, recvbuf, count, datatype, op, comm, info, request);
     return mpi_errno;
 }

@@ -24,4 +24,4 @@ pcoll_ofi_sources = \
 pcoll_tool_sources += \
     %D%/explore/explore.h %D%/explore/state.h \
     %D%/explore/run.c %D%/explore/data.c %D%/explore/event.c %D%/explore/explore.c \
-    %D%/explore/layout.c
+    %D%/explore/layout.c %D%/explore/visited.h %D%/explore/visited.c

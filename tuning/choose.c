@@ -1,39 +1,12 @@
 #include "tuning/choose.h"
 
 #include "algorithms/plan/topology.h"
-#include "tuning/table/correction.h"
+#include "tuning/search.h"
 #include "tuning/table/text.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MIN_SEGMENT (UINT64_C(4) << 10)
-#define MAX_SEGMENT (UINT64_C(1) << 20)
-#define MAX_TEMP_SEGMENT (UINT64_C(1) << 17) /* communication buffers should stay in the cache */
-#define MAX_CANDIDATES 16                    /* values of one parameter */
-
-/* Why a candidate was refused. */
-enum { NO_USER_RMA = 1 << 0, TOO_MUCH_TEMP = 1 << 1, NO_COST = 1 << 2 };
-
-struct search {
-    const struct pcoll_signature *signature;
-    const struct pcoll_caps *caps;
-    const struct pcoll_table *table;
-    struct pcoll_machine machine;
-    struct pcoll_correction about; /* what is weighed: see find_factor */
-    double factor;                 /* correction of the algorithm and path being weighed */
-    int tells_apart;           /* corrections of that path name slots or rails, so `factor` is not
-                                * the same for all candidates */
-    struct pcoll_params fixed; /* a nonzero parameter allows only that value */
-    int below_threshold;       /* PCOLL_PATH_USER may be used at any size */
-    unsigned refusals;
-    struct pcoll_choice best; /* algorithm NULL: none yet */
-    int weighed;
-    struct pcoll_choice *list; /* the cheapest of each algorithm and path; NULL: not requested */
-    int listed, most;
-};
 
 __attribute__((format(printf, 3, 4))) static void say(FILE *report, const char *origin,
                                                       const char *format, ...)
@@ -49,248 +22,34 @@ __attribute__((format(printf, 3, 4))) static void say(FILE *report, const char *
     fputc('\n', report);
 }
 
-/* ---- candidates ---- */
-
-/* The factor that was measured on communicators of this shape; 1 if there is none. */
-static double find_factor(struct search *search, const struct pcoll_algorithm *algorithm,
-                          const struct pcoll_params *params)
-{
-    struct pcoll_correction *about = &search->about;
-
-    about->algorithm = algorithm;
-    about->path = params->path;
-    about->slots = params->slots;
-    about->rails = params->rails > 0 ? params->rails : 1;
-    return pcoll_table_factor(search->table, about, search->signature->bytes, &search->tells_apart);
-}
-
-/* In microseconds, corrected; negative: not a candidate. */
-static double cost_of(struct search *search, const struct pcoll_algorithm *algorithm,
-                      const struct pcoll_params *params)
-{
-    double cost, factor = search->factor;
-
-    if (pcoll_is_trivial(search->signature))
-        return search->machine.call;
-    if (algorithm->temp_bytes(search->signature, params) > search->caps->max_temp) {
-        search->refusals |= TOO_MUCH_TEMP;
-        return -1;
-    }
-    if (search->tells_apart)
-        factor = find_factor(search, algorithm, params);
-    cost = factor * algorithm->cost(search->signature, params, &search->machine);
-    if (!isfinite(cost) || cost < 0) {
-        search->refusals |= NO_COST;
-        return -1;
-    }
-    return cost;
-}
-
-/* Candidates of one algorithm and path follow each other. */
-static void list_candidate(struct search *search, const struct pcoll_choice *candidate)
-{
-    struct pcoll_choice *last = search->listed > 0 ? &search->list[search->listed - 1] : NULL;
-
-    if (last && last->algorithm == candidate->algorithm &&
-        last->params.path == candidate->params.path) {
-        if (candidate->predicted_us < last->predicted_us)
-            *last = *candidate;
-    } else if (search->listed < search->most) {
-        search->list[search->listed++] = *candidate;
-    }
-}
-
-static void weigh(struct search *search, const struct pcoll_algorithm *algorithm,
-                  const struct pcoll_params *params)
-{
-    const double cost = cost_of(search, algorithm, params);
-    const int is_best = !search->best.algorithm || cost < search->best.predicted_us;
-    struct pcoll_choice candidate;
-
-    search->weighed++;
-    if (cost < 0 || (!is_best && !search->list))
-        return;
-    candidate = (struct pcoll_choice){
-        .algorithm = algorithm, .params = *params, .predicted_us = cost, .reason = "model"};
-    if (search->list)
-        list_candidate(search, &candidate);
-    if (is_best)
-        search->best = candidate;
-}
-
-/* Fills values[0 .. return). */
-static int radix_candidates(const struct search *search, const struct pcoll_algorithm *algorithm,
-                            int *values)
-{
-    static const int usual[] = {2, 3, 4, 8};
-    const int most = search->signature->nranks > 2 ? search->signature->nranks : 2;
-    int count = 0;
-
-    values[0] = 0;
-    if (!algorithm->uses_radix)
-        return 1;
-    values[0] = search->fixed.radix;
-    if (search->fixed.radix != 0)
-        return 1;
-    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]) && usual[i] < most; i++)
-        values[count++] = usual[i];
-    values[count++] = most;
-    return count;
-}
-
-/* Fills values[0 .. return). Of the segments that hold the whole message, only the smallest is a
- * candidate. */
-static int segment_candidates(const struct search *search, const struct pcoll_algorithm *algorithm,
-                              enum pcoll_path path, uint64_t *values)
-{
-    const uint64_t most = path == PCOLL_PATH_TEMP ? MAX_TEMP_SEGMENT : MAX_SEGMENT;
-    int count = 0;
-
-    values[0] = 0;
-    if (!algorithm->uses_segment)
-        return 1;
-    values[0] = search->fixed.segment;
-    if (search->fixed.segment != 0)
-        return 1;
-    for (uint64_t segment = MIN_SEGMENT; segment <= most; segment *= 2) {
-        values[count++] = segment;
-        if (segment >= search->signature->bytes)
-            break;
-    }
-    return count;
-}
-
-int pcoll_long_ring(int nranks, int cores)
-{
-    return cores > 0 && nranks > cores ? 128 : 64;
-}
-
-/* Fills values[0 .. return); leaves any value in params->slots. */
-static int slots_candidates(const struct search *search, const struct pcoll_algorithm *algorithm,
-                            struct pcoll_params *params, int *values)
-{
-    const struct pcoll_topology *topology = search->signature->topology;
-    const int nranks = search->signature->nranks / (topology ? topology->nnodes : 1);
-
-    values[0] = 0;
-    if (!algorithm->uses_slots)
-        return 1;
-    if (search->fixed.slots != 0) {
-        values[0] = search->fixed.slots;
-        return search->caps->max_ring == 0 || values[0] <= search->caps->max_ring;
-    }
-    values[1] = pcoll_long_ring(nranks, search->caps->cores);
-    if (search->caps->max_ring > 0 && values[1] > search->caps->max_ring)
-        return 1;
-    params->slots = values[1];
-    return algorithm->temp_bytes(search->signature, params) <= PCOLL_LONG_RING_BYTES ? 2 : 1;
-}
-
-/* PCOLL_PATH_AUTO is a candidate only for an algorithm that has no other path. */
-static int path_suits(struct search *search, const struct pcoll_algorithm *algorithm,
-                      enum pcoll_path path)
-{
-    const unsigned named = 1u << PCOLL_PATH_USER | 1u << PCOLL_PATH_TEMP;
-    const struct pcoll_caps *caps = search->caps;
-
-    if (path == PCOLL_PATH_AUTO)
-        return !(algorithm->paths & named);
-    if (!(algorithm->paths >> path & 1))
-        return 0;
-    if (search->fixed.path != PCOLL_PATH_AUTO && search->fixed.path != path)
-        return 0;
-    if (path != PCOLL_PATH_USER)
-        return 1;
-    if (!(caps->provides & PCOLL_NEED_USER_RMA)) {
-        search->refusals |= NO_USER_RMA;
-        return 0;
-    }
-    return search->below_threshold || search->signature->bytes >= caps->user_rma_threshold;
-}
-
-/* These set the parameters that they go through; `params` has the others. */
-static void weigh_rings(struct search *search, const struct pcoll_algorithm *algorithm,
-                        struct pcoll_params *params)
-{
-    int slots[2];
-    const int nslots = slots_candidates(search, algorithm, params, slots);
-
-    for (int i = 0; i < nslots; i++) {
-        params->slots = slots[i];
-        weigh(search, algorithm, params);
-    }
-}
-
-/* Stripe over all rails or over none: short messages gain nothing from striping. */
-static void weigh_rails(struct search *search, const struct pcoll_algorithm *algorithm,
-                        struct pcoll_params *params)
-{
-    const int fixed = search->fixed.rails;
-
-    params->rails = fixed != 0 ? fixed : search->caps->rails;
-    weigh_rings(search, algorithm, params);
-    if (fixed == 0 && params->rails > 1) {
-        params->rails = 1;
-        weigh_rings(search, algorithm, params);
-    }
-}
-
-static void weigh_path(struct search *search, const struct pcoll_algorithm *algorithm,
-                       enum pcoll_path path)
-{
-    int radixes[MAX_CANDIDATES];
-    uint64_t segments[MAX_CANDIDATES];
-    const int nradixes = radix_candidates(search, algorithm, radixes);
-    const int nsegments = segment_candidates(search, algorithm, path, segments);
-    struct pcoll_params params = {.path = path};
-
-    search->factor = find_factor(search, algorithm, &params);
-    for (int r = 0; r < nradixes; r++) {
-        for (int s = 0; s < nsegments; s++) {
-            params.radix = radixes[r];
-            params.segment = segments[s];
-            weigh_rails(search, algorithm, &params);
-        }
-    }
-}
-
-static void weigh_algorithm(struct search *search, const struct pcoll_algorithm *algorithm)
-{
-    static const enum pcoll_path paths[] = {PCOLL_PATH_AUTO, PCOLL_PATH_USER, PCOLL_PATH_TEMP};
-
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-        if (path_suits(search, algorithm, paths[i]))
-            weigh_path(search, algorithm, paths[i]);
-}
-
 /* ---- hint, rule, model ---- */
 
-static int found(struct search *search, const char *reason)
+static int found(struct pcoll_search *search, const char *reason)
 {
     search->best.reason = reason;
     return search->best.algorithm != NULL;
 }
 
 /* A requested algorithm may use user buffers below the threshold if it has no other path. */
-static int search_within(struct search *search, const struct pcoll_algorithm *algorithm,
+static int search_within(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
                          const char *reason)
 {
     search->refusals = 0;
     search->below_threshold = search->fixed.path == PCOLL_PATH_USER;
-    weigh_algorithm(search, algorithm);
+    pcoll_search_algorithm(search, algorithm);
     if (!search->best.algorithm) {
         search->below_threshold = 1;
-        weigh_algorithm(search, algorithm);
+        pcoll_search_algorithm(search, algorithm);
     }
     search->below_threshold = 0;
     return found(search, reason);
 }
 
-static int search_model(struct search *search)
+static int search_model(struct pcoll_search *search)
 {
     PCOLL_EACH_ALGORITHM (row)
         if (row->coll == search->signature->coll)
-            weigh_algorithm(search, row);
+            pcoll_search_algorithm(search, row);
     return found(search, "model");
 }
 
@@ -302,7 +61,7 @@ static int rule_matches(const struct pcoll_rule *rule, const struct pcoll_signat
            signature->bytes >= rule->bytes[0] && signature->bytes <= rule->bytes[1];
 }
 
-static int search_rules(struct search *search, const struct pcoll_table *table)
+static int search_rules(struct pcoll_search *search, const struct pcoll_table *table)
 {
     const struct pcoll_params requested = search->fixed;
     size_t count;
@@ -323,20 +82,20 @@ static int search_rules(struct search *search, const struct pcoll_table *table)
     return done;
 }
 
-static void report_unsuitable(const struct search *search, const struct pcoll_hint *hint,
+static void report_unsuitable(const struct pcoll_search *search, const struct pcoll_hint *hint,
                               FILE *report)
 {
     const char *reason = "does not suit this call";
 
-    if (search->refusals & NO_USER_RMA)
+    if (search->refusals & PCOLL_REFUSAL_NO_USER_RMA)
         reason = "needs access to the user buffers of other ranks, which is unavailable here";
-    else if (search->refusals & TOO_MUCH_TEMP)
+    else if (search->refusals & PCOLL_REFUSAL_TOO_MUCH_TEMP)
         reason = "needs too large a communication buffer";
     say(report, hint->origin, "algorithm '%s' %s; using auto", hint->algorithm, reason);
 }
 
-static void report_unused(const struct search *search, const struct pcoll_algorithm *algorithm,
-                          const char *origin, FILE *report)
+static void report_unused(const struct pcoll_search *search,
+                          const struct pcoll_algorithm *algorithm, const char *origin, FILE *report)
 {
     if (search->fixed.radix != 0 && !algorithm->uses_radix)
         say(report, origin, "algorithm '%s' has no radix; ignored", algorithm->name);
@@ -344,7 +103,7 @@ static void report_unused(const struct search *search, const struct pcoll_algori
         say(report, origin, "algorithm '%s' has no segment; ignored", algorithm->name);
 }
 
-static int search_hint(struct search *search, const struct pcoll_hint *hint, FILE *report)
+static int search_hint(struct pcoll_search *search, const struct pcoll_hint *hint, FILE *report)
 {
     const enum pcoll_coll coll = search->signature->coll;
     const struct pcoll_algorithm *algorithm;
@@ -367,7 +126,7 @@ static int search_hint(struct search *search, const struct pcoll_hint *hint, FIL
     return 0;
 }
 
-static void take_params(struct search *search, const struct pcoll_hint *hint, FILE *report)
+static void take_params(struct pcoll_search *search, const struct pcoll_hint *hint, FILE *report)
 {
     search->fixed.segment = hint->segment;
     if (hint->radix >= 2)
@@ -377,7 +136,8 @@ static void take_params(struct search *search, const struct pcoll_hint *hint, FI
             hint->radix);
 }
 
-static int search_without_params(struct search *search, const struct pcoll_hint *hint, FILE *report)
+static int search_without_params(struct pcoll_search *search, const struct pcoll_hint *hint,
+                                 FILE *report)
 {
     if (search->fixed.radix == 0 && search->fixed.segment == 0)
         return 0;
@@ -397,7 +157,7 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
 
 /* Fills search->machine and search->about, and *node, which search->machine may point to. Returns 0
  * if the table lacks the medium. */
-static int find_machine(struct search *search, const struct pcoll_table *table,
+static int find_machine(struct pcoll_search *search, const struct pcoll_table *table,
                         struct pcoll_machine *node)
 {
     const struct pcoll_topology *topology = search->signature->topology;
@@ -427,7 +187,7 @@ enum pcoll_result pcoll_choose(const struct pcoll_table *table,
                                FILE *report, struct pcoll_choice *choice_p)
 {
     static const struct pcoll_hint open = {0};
-    struct search search = {.signature = signature, .caps = caps, .table = table};
+    struct pcoll_search search = {.signature = signature, .caps = caps, .table = table};
     struct pcoll_machine node;
 
     if (!hint)
@@ -459,7 +219,7 @@ static int by_cost(const void *left, const void *right)
 int pcoll_candidates(const struct pcoll_table *table, const struct pcoll_signature *signature,
                      const struct pcoll_caps *caps, struct pcoll_choice *list, int most)
 {
-    struct search search = {
+    struct pcoll_search search = {
         .signature = signature, .caps = caps, .table = table, .list = list, .most = most};
     struct pcoll_machine node;
 

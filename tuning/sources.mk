@@ -1,7 +1,7 @@
 # The sources of this folder, for both builds: ours and MPICH's.  default_json.c is made from
 # default.json by maint/text-to-c.
 pcoll_sources += \
-    %D%/choose.h %D%/choose.c %D%/choice.c \
+    %D%/choose.h %D%/choose.c %D%/choice.c %D%/search.h %D%/search.c \
     %D%/table/correction.h %D%/table/correction.c \
     %D%/table/table.h %D%/table/table.c %D%/table/state.h \
     %D%/table/estimates.h %D%/table/estimates.c \

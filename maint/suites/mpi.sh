@@ -82,16 +82,26 @@ draw_candidates() {
 
 # The table contains what was measured, and the judgement has a line for each call.
 correct_and_judge() {
-    local table=$results/corrected.json judged=$results/judged.json calls
+    local table=$results/corrected.json judged=$results/judged.json calls corrected
     local tune=(timeout 300 "$mpiexec" -n 3 "$build/install/bin/pcoll-tune")
     rm -f "$table" "$judged"
     "${tune[@]}" --seconds=0 --correct --sizes=8,8K -o "$table"
     "$build/install/bin/pcoll-info" --check --table="$table"
-    grep -q '"corrections"' "$table"
-    "${tune[@]}" --base="$table" --judge="$judged" --sizes=64,16K
-    calls=$("$build/install/bin/pcoll-info" --algorithms | cut -d' ' -f1 | sort -u |
-        grep -vc -e reduce -e scan) # it has no operators
+    corrected=$(sed '1,/"corrections"/d' "$table" | grep -o '"coll": "[a-z_]*"' | sort -u | wc -l)
+    calls=$("$build/install/bin/pcoll-info" --algorithms | cut -d' ' -f1 | sort -u | wc -l)
+    [ "$corrected" = "$calls" ]
+    "${tune[@]}" --base="$table" --judge="$judged" --sizes=60,16K # a reduction's are whole doubles
     [ "$(grep -c '"measured"' "$judged")" = $((2 * calls - 1)) ] # a barrier has one size
+}
+
+# maint/cvars takes the names from PCOLL_ALGORITHMS, not from the rows.
+variables_name_algorithms() {
+    local coll name
+    "$build/install/bin/mpivars" >"$results/mpivars"
+    while read -r coll name _; do
+        grep -q "MPIR_CVAR_${coll^^}_INIT_ALGORITHM *=auto.*\b$name\b" "$results/mpivars" ||
+            die "the text of MPIR_CVAR_${coll^^}_INIT_ALGORITHM lacks $name"
+    done < <("$build/install/bin/pcoll-info" --algorithms)
 }
 
 tune_refuses() { # TEXT OPTION...
@@ -112,6 +122,7 @@ suite_mpi() {
     check "mpi: pcoll-tune --seconds=-1" tune_refuses "'-1' is not allowed" --seconds=-1
     check "mpi: pcoll-tune --judge -o" tune_refuses "--output is not allowed" --judge=x.json -o y.json
     check "mpi: pcoll-tune --plot" draw_candidates
+    check "mpi: texts of control variables" variables_name_algorithms
     check "mpi: mpicc without ccache" mpicc_without_ccache
     check "mpi: build tests" own_mpi_tests
     cd "$build/test-mpi" && runtests mpi testlist

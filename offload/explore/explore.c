@@ -1,9 +1,8 @@
 /*
  * The explorer: run a job in every order.
  *
- * It is a depth-first search over states. Equal states are visited once; a visited state is
- * recorded as a 128-bit hash of the whole block, so with 10^7 states the chance to miss one is
- * below 10^-24. Of the events of explore/state.h only some are tried in all orders.
+ * It is a depth-first search over states. Equal states are visited once (visited.h). Of the events
+ * of explore/state.h only some are tried in all orders.
  *
  * 1. Silent events happen at once: firing (except below), done, signal, complete.
  *
@@ -11,40 +10,32 @@
  *    counters can therefore be moved to the front of any run: the others remain possible, touch the
  *    same memory in the same order, and the run fails the same check or an earlier one. The same
  *    holds for completion, which makes the checks stricter the earlier it comes. Firing does
- * nothing by itself: an entry that fires late is one that reads late. In order (PCOLL_NEED_ORDER),
- * an ADD that fires earlier takes an earlier turn; being a silent event it does not delay those
- * behind it. A PUT may, so its firing is not silent then.
+ *    nothing by itself: an entry that fires late is one that reads late. In order
+ *    (PCOLL_NEED_ORDER), an ADD that fires earlier takes an earlier turn; being a silent event it
+ *    does not delay those behind it. A PUT may, so its firing is not silent then.
  *
  * 2. The remaining events are starts, reads and writes (and fires of ordered PUTs).
- * PCOLL_EXPLORE_STATES tries all of these that are possible, in every state.
+ *    PCOLL_EXPLORE_STATES tries all of these that are possible, in every state.
  *
  * 3. PCOLL_EXPLORE_TRACES tries just one event, t, in a state where t is independent of everything
- * that can happen before it ({t} is a persistent set: Godefroid, LNCS 1032). As nothing is ever
- * disabled, what can happen before t is what happens if everything except t runs until nothing is
- * possible; one dry run, which moves counters but no data, finds exactly that. Dependent are: two
- * accesses to the same byte, at least one of them a write; an access to user memory and the start
- * or completion of its owner; a start of a barrier and a completion of the same instance; two
- * events that take a turn from the same rank to the same peer on the same rail. In any run t can
- * then be moved to the front, and no check sees a difference.
+ *    that can happen before it ({t} is a persistent set: Godefroid, LNCS 1032). As nothing is ever
+ *    disabled, what can happen before t is what happens if everything except t runs until nothing
+ *    is possible; one dry run, which moves counters but no data, finds exactly that. Dependent are:
+ *    two accesses to the same byte, at least one of them a write; an access to user memory and the
+ *    start or completion of its owner; a start of a barrier and a completion of the same instance;
+ *    two events that take a turn from the same rank to the same peer on the same rail. In any run t
+ *    can then be moved to the front, and no check sees a difference.
  *
  *    A plan without races is explored in one run this way, and that is a proof: every two events
- * that could make a difference are ordered by counters.
+ *    that could make a difference are ordered by counters.
  *
  * The space is finite and has no cycles, since every event happens once.
  */
 #include "offload/explore/state.h"
+#include "offload/explore/visited.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-struct hash {
-    uint64_t a, b;
-};
-
-struct visited {
-    struct hash *table; /* empty: {0, 0} */
-    uint64_t mask, count;
-};
 
 /* A state on the path from the beginning to the current one, and what to try there. */
 struct frame {
@@ -57,7 +48,7 @@ struct explorer {
     struct pcoll_explore *explore;
     const struct pcoll_explore_limits *limits;
     struct pcoll_explore_stats *stats;
-    struct visited visited;
+    struct pcoll_visited visited;
     struct explore_event *path; /* taken to reach the current state */
     int path_length;
     unsigned char *control;         /* saved during a dry run */
@@ -65,73 +56,6 @@ struct explorer {
     int nhappened;
     int furthest; /* the most instances that a rank has completed at the end of the run */
 };
-
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ z >> 32) * 0xd6e8feb86659fd93u;
-    z = (z ^ z >> 32) * 0xd6e8feb86659fd93u;
-    return z ^ z >> 32;
-}
-
-static struct hash hash_block(const unsigned char *block, size_t bytes)
-{
-    struct hash h = {0x243f6a8885a308d3u, 0x13198a2e03707344u};
-
-    for (size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
-        uint64_t word;
-
-        memcpy(&word, block + i, sizeof(word));
-        h.a = (h.a ^ word) * 0x9e3779b97f4a7c15u;
-        h.a ^= h.a >> 29;
-        h.b = (h.b + word) * 0xbf58476d1ce4e5b9u;
-        h.b ^= h.b >> 31;
-    }
-    return (struct hash){mix(h.a) | 1, mix(h.b)};
-}
-
-static struct hash *find(const struct visited *v, struct hash h)
-{
-    uint64_t i = h.b & v->mask;
-
-    while (v->table[i].a != 0 && (v->table[i].a != h.a || v->table[i].b != h.b))
-        i = (i + 1) & v->mask;
-    return &v->table[i];
-}
-
-static enum pcoll_result grow(struct visited *v)
-{
-    const uint64_t size = v->table ? 2 * (v->mask + 1) : 1024;
-    struct visited bigger = {
-        .table = calloc(size, sizeof(struct hash)),
-        .mask = size - 1,
-        .count = v->count,
-    };
-
-    if (!bigger.table)
-        return PCOLL_ERR_NOMEM;
-    for (uint64_t i = 0; v->table && i <= v->mask; i++)
-        if (v->table[i].a != 0)
-            *find(&bigger, v->table[i]) = v->table[i];
-    free(v->table);
-    *v = bigger;
-    return PCOLL_OK;
-}
-
-/* Sets *is_new_p if the current state has not been seen before. */
-static enum pcoll_result remember(struct explorer *x, bool *is_new_p)
-{
-    struct visited *v = &x->visited;
-    const struct hash h = hash_block(x->explore->block, x->explore->block_bytes);
-    struct hash *place;
-
-    if (2 * (v->count + 1) > v->mask && grow(v) != PCOLL_OK)
-        return PCOLL_ERR_NOMEM;
-    place = find(v, h);
-    *is_new_p = place->a == 0;
-    v->count += *is_new_p;
-    *place = h;
-    return PCOLL_OK;
-}
 
 /* A PUT that takes its turn when it fires is not silent; see 1. */
 static bool fire_is_silent(const struct pcoll_explore *explore, int slot)
@@ -396,7 +320,8 @@ static enum pcoll_result visit(struct explorer *x, int depth)
 
     if (!settle(x, NULL))
         return PCOLL_ERR_INVALID;
-    if (remember(x, &is_new) != PCOLL_OK)
+    if (pcoll_visited_add(&x->visited, x->explore->block, x->explore->block_bytes, &is_new) !=
+        PCOLL_OK)
         return PCOLL_ERR_NOMEM;
     if (!is_new || is_over_limit(x))
         return PCOLL_OK;
@@ -457,6 +382,6 @@ enum pcoll_result pcoll_explore_all(struct pcoll_explore *explore,
     free(x.path);
     free(x.control);
     free(x.happened);
-    free(x.visited.table);
+    pcoll_visited_fini(&x.visited);
     return result;
 }

@@ -23,12 +23,13 @@ static int listed(const char *wanted)
 
 static void control_variables(void)
 {
+#define VARIABLE(NAME, name) "MPIR_CVAR_" #NAME "_INIT_ALGORITHM",
     static const char *const names[] = {
-        "MPIR_CVAR_BARRIER_INIT_ALGORITHM", "MPIR_CVAR_BCAST_INIT_ALGORITHM",
-        "MPIR_CVAR_ALLGATHER_INIT_ALGORITHM", "MPIR_CVAR_COLL_OFFLOAD_CMA",
+        COLLECTIVES(VARIABLE, VARIABLE) "MPIR_CVAR_COLL_OFFLOAD_CMA",
         "MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE"};
+#undef VARIABLE
 
-    for (int i = 0; i < 5; i++)
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if (!listed(names[i]))
             check_fail(__FILE__, __LINE__, "no control variable %s", names[i]);
 }

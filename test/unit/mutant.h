@@ -23,6 +23,11 @@ struct mutant {
     int rank, entry; /* for MUTANT_DROP and MUTANT_LOWER */
 };
 
+static inline const struct pcoll_entry *mutant_entry(const struct mutant *m)
+{
+    return &m->job->plans[m->rank]->entries[m->entry];
+}
+
 /* True if no run can distinguish it from the original. */
 int mutant_is_same(const struct mutant *m);
 

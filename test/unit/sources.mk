@@ -29,6 +29,7 @@ check_PROGRAMS += \
     %D%/test_resources \
     %D%/test_rules \
     %D%/test_scarce \
+    %D%/test_scarce_jobs \
     %D%/test_scale \
     %D%/test_shapes \
     %D%/test_shm \
@@ -60,7 +61,7 @@ check_LIBRARIES += %D%/libunit.a
     %D%/cover.h %D%/cover.c \
     %D%/job.h %D%/job.c \
     %D%/meeting.h %D%/meeting.c \
-    %D%/mutant.h %D%/mutant.c \
+    %D%/mutant.h %D%/mutant.c %D%/mutant_same.c \
     %D%/mutate.h %D%/mutate.c \
     %D%/question.h %D%/question.c \
     %D%/tables.h %D%/tables.c \
@@ -74,7 +75,8 @@ if HAVE_LIBFABRIC
 endif HAVE_LIBFABRIC
 LDADD += %D%/libunit.a
 
-# What test_scarce makes fail: the linker redirects these calls of its own objects to shortage.c.
+# What test_scarce and test_scarce_jobs make fail: the linker redirects these calls of their own
+# objects to shortage.c.
 shortage_wraps = malloc calloc realloc posix_memalign free strdup fdopen mmap munmap memfd_create \
     shm_open posix_fallocate process_vm_readv process_vm_writev json_tokener_new_ex
 if HAVE_LIBFABRIC
@@ -82,5 +84,8 @@ shortage_wraps += fi_fabric fi_getinfo fi_dupinfo
 endif HAVE_LIBFABRIC
 check_LIBRARIES += %D%/libshortage.a
 %C%_libshortage_a_SOURCES = %D%/shortage.h %D%/shortage.c
-%C%_test_scarce_LDFLAGS = $(AM_LDFLAGS) $(shortage_wraps:%=-Wl,--wrap=%)
+shortage_flags = $(AM_LDFLAGS) $(shortage_wraps:%=-Wl,--wrap=%)
+%C%_test_scarce_LDFLAGS = $(shortage_flags)
 %C%_test_scarce_LDADD = %D%/libshortage.a $(LDADD)
+%C%_test_scarce_jobs_LDFLAGS = $(shortage_flags)
+%C%_test_scarce_jobs_LDADD = %D%/libshortage.a $(LDADD)

@@ -1,5 +1,6 @@
 # pcoll-sim and its engine; only in our own build, not in MPICH's.
 libpcoll_a_SOURCES += \
+    %D%/contents.h %D%/contents.c \
     %D%/engine.h %D%/engine_state.h \
     %D%/engine.c %D%/engine_fire.c %D%/engine_wire.c \
     %D%/goal.h %D%/goal.c \

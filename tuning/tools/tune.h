@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include "offload/medium.h"
+#include "tuning/choose.h"
 #include "tuning/locality.h"
 #include "tuning/table/table.h"
 #include "tuning/tools/robust.h"
@@ -92,17 +93,17 @@ void tune_sit_anywhere(void); /* undo tune_sit */
 int tune_sockets(void);
 struct pcoll_locality tune_locality(void); /* where this process is bound */
 
-/* ---- tune_race.c: all ranks run all candidates ---- */
+/* ---- tune_stage.c: the medium that all ranks use ---- */
 
-enum { TUNE_RUNNERS = 32 };
-
-struct tune_stage; /* a medium that all ranks use */
-
-struct tune_runner {
-    int row; /* of pcoll_algorithms */
-    struct pcoll_params params;
-    double predicted;         /* us */
-    struct estimate measured; /* us; no samples used: the medium cannot hold the plan */
+struct tune_stage {
+    MPI_Comm comm;
+    const struct pcoll_medium *medium;
+    struct pcoll_bootstrap bootstrap;
+    struct pcoll_topology *topology; /* NULL: all ranks are on one node */
+    struct pcoll_group *group;
+    struct pcoll_caps caps;
+    const struct pcoll_table *table; /* on rank 0 */
+    int is_crowded;
 };
 
 /* Collective over all ranks; rank 0 has the table. Returns NULL, on all ranks, if there is no
@@ -110,8 +111,18 @@ struct tune_runner {
 struct tune_stage *tune_stage_open(const struct tune_options *options,
                                    const struct pcoll_table *table);
 void tune_stage_close(struct tune_stage *stage);
-const char *tune_stage_medium(const struct tune_stage *stage);
 int tune_stage_nnodes(const struct tune_stage *stage);
+
+/* ---- tune_race.c: all ranks run all candidates ---- */
+
+enum { TUNE_RUNNERS = 32 };
+
+struct tune_runner {
+    int row; /* of pcoll_algorithms */
+    struct pcoll_params params;
+    double predicted;         /* us */
+    struct estimate measured; /* us; no samples used: the medium cannot hold the plan */
+};
 
 /* Collective. Run the candidates for one call, or only those with these names (NULL: all), even
  * where `auto` would not use them. Fills runners[0 .. return) identically on all ranks; the one
@@ -121,7 +132,8 @@ int tune_race(const struct tune_stage *stage, enum pcoll_coll coll, uint64_t byt
 
 const char *tune_runner_label(const struct tune_runner *runner); /* "chain, user"; static */
 
-/* The sizes to run at, ascending. Returns their number. */
+/* The sizes to run at, ascending; those of a reduction are rounded up to whole elements. Returns
+ * their number. */
 int tune_sizes(const struct tune_options *options, enum pcoll_coll coll, int nranks,
                uint64_t sizes[TUNE_SIZES]);
 

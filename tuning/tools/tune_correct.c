@@ -24,7 +24,7 @@ static struct pcoll_correction *find(struct ledger *ledger, const struct tune_ru
                                       .nranks = ledger->nranks,
                                       .nnodes = tune_stage_nnodes(ledger->stage)};
 
-    snprintf(wanted.medium, sizeof(wanted.medium), "%s", tune_stage_medium(ledger->stage));
+    snprintf(wanted.medium, sizeof(wanted.medium), "%s", ledger->stage->medium->name);
     for (int i = 0; i < ledger->count; i++)
         if (pcoll_correction_same(&ledger->list[i], &wanted))
             return &ledger->list[i];

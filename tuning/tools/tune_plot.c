@@ -37,7 +37,7 @@ static int draw_coll(const struct tune_options *options, const struct tune_stage
     memset(&drawing, 0, sizeof(drawing));
     snprintf(drawing.name, sizeof(drawing.name), "%s", pcoll_coll_name(coll));
     snprintf(drawing.title, sizeof(drawing.title), "%s on %d ranks, %s", pcoll_coll_name(coll),
-             nranks, tune_stage_medium(stage));
+             nranks, stage->medium->name);
     if (speaks)
         fprintf(stderr, "%-26s [", drawing.title);
     drawing.nsizes = tune_sizes(options, coll, nranks, drawing.sizes);

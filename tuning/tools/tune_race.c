@@ -5,20 +5,18 @@
  * machine's speed affects all of them equally. A sample is a batch of starts and waits that all
  * ranks begin together; its time is that of the slowest rank. After some rounds all candidates are
  * bound again, to other memory (a sitting), since much depends on where memory happens to lie.
+ *
+ * Blocks are equal and contiguous; reductions sum doubles.
  */
 #include "tuning/tools/tune.h"
 
 #include "algorithms/lower/lower.h"
-#include "algorithms/plan/topology.h"
-#include "offload/media.h"
-#include "tuning/choose.h"
+#include "offload/reduce/kernels.h"
 
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SITTINGS = 3, ROUNDS = 5, FEWEST_ROUNDS = 2, MAX_BATCH = 1000, SPINS = 1000 };
 
@@ -27,17 +25,7 @@ enum { SITTINGS = 3, ROUNDS = 5, FEWEST_ROUNDS = 2, MAX_BATCH = 1000, SPINS = 10
 #define RUNNER_US 2e5        /* beyond this, FEWEST_ROUNDS of one sitting are enough */
 #define HOPELESS 2           /* the same if a candidate takes this many times as long as the best */
 #define ALIKE 1.25           /* the slowest sample over the fastest */
-
-struct tune_stage {
-    MPI_Comm comm;
-    const struct pcoll_medium *medium;
-    struct pcoll_bootstrap bootstrap;
-    struct pcoll_topology *topology;
-    struct pcoll_group *group;
-    struct pcoll_caps caps;
-    const struct pcoll_table *table; /* on rank 0 */
-    int is_crowded;
-};
+#define UNIT sizeof(double)
 
 struct lane {
     struct pcoll_plan *plan;
@@ -48,123 +36,6 @@ struct lane {
     double samples[ROUNDS], spent;
     struct estimate sittings[SITTINGS];
 };
-
-/* ---- the stage ---- */
-
-static void set_caps(struct tune_stage *stage)
-{
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-    stage->caps = (struct pcoll_caps){
-        .rails = stage->medium->group_rails(stage->group),
-        .provides = stage->medium->group_provides(stage->group),
-        .max_temp = 4 << 20,
-        .cores = cores > 0 ? (int)cores : 1,
-    };
-    pcoll_caps_of_medium(&stage->caps, stage->medium->name, stage->medium->node_medium,
-                         stage->medium->max_slots);
-}
-
-/* As MPI_Barrier_init and its counterparts do, but without media that need lowered plans. */
-static enum pcoll_result open_group(struct tune_stage *stage, int nnodes)
-{
-    enum pcoll_result result = PCOLL_OK;
-    int *nodes, number = pcoll_media_auto(nnodes == 1, NULL);
-
-    if (number == PCOLL_NONE)
-        return PCOLL_UNSUPPORTED;
-    stage->medium = pcoll_media[number];
-    if (nnodes > 1) {
-        nodes = tune_find_nodes();
-        result = pcoll_topology_create(nodes, NULL, stage->bootstrap.nranks, &stage->topology);
-        free(nodes);
-    }
-    stage->bootstrap.topology = stage->topology;
-    return result == PCOLL_OK ? stage->medium->group_create(&stage->bootstrap, &stage->group)
-                              : result;
-}
-
-/* If two ranks share a core for a moment, that falsifies a measurement for good: on one node each
- * rank is bound to a core, if there are enough and the launcher has not bound the ranks. */
-static void take_localities(const struct tune_stage *stage)
-{
-    cpu_set_t all;
-    int unit = -1;
-
-    if (stage->is_crowded || sched_getaffinity(0, sizeof(all), &all) != 0 ||
-        CPU_COUNT(&all) < stage->caps.cores)
-        return;
-    for (int i = 0; i <= stage->bootstrap.rank; i++)
-        do {
-            unit++;
-        } while (unit < CPU_SETSIZE && !CPU_ISSET((size_t)unit, &all));
-    tune_sit(unit);
-}
-
-/* The distance between the ranks of a node, as they are bound now. */
-static void find_level(struct tune_stage *stage)
-{
-    const int nranks = stage->bootstrap.nranks;
-    const struct pcoll_locality own = tune_locality();
-    struct pcoll_locality *localities = malloc((size_t)nranks * sizeof(*localities));
-
-    if (!localities) {
-        fputs("pcoll-tune: out of memory\n", stderr);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-        return;
-    }
-    MPI_Allgather(&own, sizeof(own), MPI_BYTE, localities, sizeof(own), MPI_BYTE, stage->comm);
-    stage->caps.level = pcoll_level_of(localities, nranks, stage->topology);
-    free(localities);
-}
-
-struct tune_stage *tune_stage_open(const struct tune_options *options,
-                                   const struct pcoll_table *table)
-{
-    struct tune_stage *stage = calloc(1, sizeof(*stage));
-    const int nnodes = tune_nodes();
-    enum pcoll_result result;
-
-    if (!stage) {
-        fputs("pcoll-tune: out of memory\n", stderr);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-        return NULL;
-    }
-    stage->comm = MPI_COMM_WORLD;
-    stage->table = table;
-    stage->bootstrap = tune_bootstrap(&stage->comm, options);
-    result = open_group(stage, nnodes);
-    if (result != PCOLL_OK) {
-        if (table)
-            fprintf(stderr, "pcoll-tune: %s: %s\n", stage->medium->name, pcoll_result_text(result));
-        tune_stage_close(stage);
-        return NULL;
-    }
-    set_caps(stage);
-    stage->is_crowded = nnodes > 1 || stage->bootstrap.nranks > stage->caps.cores;
-    take_localities(stage);
-    find_level(stage);
-    return stage;
-}
-
-void tune_stage_close(struct tune_stage *stage)
-{
-    tune_sit_anywhere();
-    if (stage->group)
-        stage->medium->group_destroy(stage->group);
-    pcoll_topology_destroy(stage->topology);
-    free(stage);
-}
-
-const char *tune_stage_medium(const struct tune_stage *stage)
-{
-    return stage->medium->name;
-}
-
-int tune_stage_nnodes(const struct tune_stage *stage)
-{
-    return stage->topology ? stage->topology->nnodes : 1;
-}
 
 /* ---- running ---- */
 
@@ -355,8 +226,11 @@ static void sit(const struct tune_stage *stage, const struct pcoll_signature *si
 {
     const struct pcoll_collective *row = pcoll_collective_of(signature);
     const int rank = stage->bootstrap.rank;
+    const struct pcoll_operator sum = {
+        .unit = UNIT, .kernel = pcoll_kernel_of(PCOLL_OPERATOR_SUM, PCOLL_ELEMENT_DOUBLE)};
     const struct pcoll_memory memory = {.send = allocate(row->send_bytes(signature, NULL, rank)),
-                                        .recv = allocate(row->recv_bytes(signature, NULL, rank))};
+                                        .recv = allocate(row->recv_bytes(signature, NULL, rank)),
+                                        .op = row->traits & PCOLL_REDUCES ? &sum : NULL};
 
     for (int i = 0; i < count; i++) {
         lanes[i].is_done = lanes[i].is_out;
@@ -383,10 +257,13 @@ static void sit(const struct tune_stage *stage, const struct pcoll_signature *si
 int tune_race(const struct tune_stage *stage, enum pcoll_coll coll, uint64_t bytes,
               const char *names, struct tune_runner runners[TUNE_RUNNERS])
 {
+    const int reduces = pcoll_coll_has(coll, PCOLL_REDUCES);
     const struct pcoll_signature signature = {.coll = coll,
                                               .nranks = stage->bootstrap.nranks,
                                               .bytes = bytes,
-                                              .topology = stage->topology};
+                                              .topology = stage->topology,
+                                              .unit = reduces ? UNIT : 0,
+                                              .commutes = reduces};
     struct lane lanes[TUNE_RUNNERS] = {{.times = 0}};
     const int count = list_runners(stage, &signature, names, runners);
 
@@ -433,14 +310,18 @@ int tune_sizes(const struct tune_options *options, enum pcoll_coll coll, int nra
                                      64 << 10, 256 << 10, 1 << 20, 4 << 20,  8 << 20};
     const uint64_t most = (UINT64_C(16) << 20) / blocks_of(coll, nranks);
     const int synchronizes = pcoll_coll_has(coll, PCOLL_SYNCHRONIZES);
+    const uint64_t unit = pcoll_coll_has(coll, PCOLL_REDUCES) ? UNIT : 1;
     const uint64_t *from = options->nsizes > 0 ? options->sizes : usual;
     const int n = options->nsizes > 0 ? options->nsizes : (int)(sizeof(usual) / sizeof(usual[0]));
     int count = 0;
 
     if (synchronizes)
         sizes[count++] = 0;
-    for (int i = 0; i < n && !synchronizes; i++)
-        if (from[i] <= most)
-            sizes[count++] = from[i];
+    for (int i = 0; i < n && !synchronizes; i++) {
+        const uint64_t size = (from[i] + unit - 1) / unit * unit;
+
+        if (size <= most && (count == 0 || size > sizes[count - 1]))
+            sizes[count++] = size;
+    }
     return count;
 }

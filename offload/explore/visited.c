@@ -1,0 +1,75 @@
+#include "offload/explore/visited.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ z >> 32) * 0xd6e8feb86659fd93u;
+    z = (z ^ z >> 32) * 0xd6e8feb86659fd93u;
+    return z ^ z >> 32;
+}
+
+static struct pcoll_hash hash_block(const unsigned char *block, size_t bytes)
+{
+    struct pcoll_hash h = {0x243f6a8885a308d3u, 0x13198a2e03707344u};
+
+    for (size_t i = 0; i < bytes; i += sizeof(uint64_t)) {
+        uint64_t word;
+
+        memcpy(&word, block + i, sizeof(word));
+        h.a = (h.a ^ word) * 0x9e3779b97f4a7c15u;
+        h.a ^= h.a >> 29;
+        h.b = (h.b + word) * 0xbf58476d1ce4e5b9u;
+        h.b ^= h.b >> 31;
+    }
+    return (struct pcoll_hash){mix(h.a) | 1, mix(h.b)};
+}
+
+static struct pcoll_hash *find(const struct pcoll_visited *v, struct pcoll_hash h)
+{
+    uint64_t i = h.b & v->mask;
+
+    while (v->table[i].a != 0 && (v->table[i].a != h.a || v->table[i].b != h.b))
+        i = (i + 1) & v->mask;
+    return &v->table[i];
+}
+
+static enum pcoll_result grow(struct pcoll_visited *v)
+{
+    const uint64_t size = v->table ? 2 * (v->mask + 1) : 1024;
+    struct pcoll_visited bigger = {
+        .table = calloc(size, sizeof(struct pcoll_hash)),
+        .mask = size - 1,
+        .count = v->count,
+    };
+
+    if (!bigger.table)
+        return PCOLL_ERR_NOMEM;
+    for (uint64_t i = 0; v->table && i <= v->mask; i++)
+        if (v->table[i].a != 0)
+            *find(&bigger, v->table[i]) = v->table[i];
+    free(v->table);
+    *v = bigger;
+    return PCOLL_OK;
+}
+
+enum pcoll_result pcoll_visited_add(struct pcoll_visited *visited, const unsigned char *block,
+                                    size_t bytes, bool *is_new_p)
+{
+    const struct pcoll_hash h = hash_block(block, bytes);
+    struct pcoll_hash *place;
+
+    if (2 * (visited->count + 1) > visited->mask && grow(visited) != PCOLL_OK)
+        return PCOLL_ERR_NOMEM;
+    place = find(visited, h);
+    *is_new_p = place->a == 0;
+    visited->count += *is_new_p;
+    *place = h;
+    return PCOLL_OK;
+}
+
+void pcoll_visited_fini(struct pcoll_visited *visited)
+{
+    free(visited->table);
+}

@@ -1,0 +1,224 @@
+#include "tuning/search.h"
+
+#include "algorithms/plan/topology.h"
+
+#include <math.h>
+
+#define MIN_SEGMENT (UINT64_C(4) << 10)
+#define MAX_SEGMENT (UINT64_C(1) << 20)
+#define MAX_TEMP_SEGMENT (UINT64_C(1) << 17) /* communication buffers should stay in the cache */
+#define MAX_CANDIDATES 16                    /* values of one parameter */
+
+/* The factor that was measured on communicators of this shape; 1 if there is none. */
+static double find_factor(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                          const struct pcoll_params *params)
+{
+    struct pcoll_correction *about = &search->about;
+
+    about->algorithm = algorithm;
+    about->path = params->path;
+    about->slots = params->slots;
+    about->rails = params->rails > 0 ? params->rails : 1;
+    return pcoll_table_factor(search->table, about, search->signature->bytes, &search->tells_apart);
+}
+
+/* In microseconds, corrected; negative: not a candidate. */
+static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                      const struct pcoll_params *params)
+{
+    double cost, factor = search->factor;
+
+    if (pcoll_is_trivial(search->signature))
+        return search->machine.call;
+    if (algorithm->temp_bytes(search->signature, params) > search->caps->max_temp) {
+        search->refusals |= PCOLL_REFUSAL_TOO_MUCH_TEMP;
+        return -1;
+    }
+    if (search->tells_apart)
+        factor = find_factor(search, algorithm, params);
+    cost = factor * algorithm->cost(search->signature, params, &search->machine);
+    if (!isfinite(cost) || cost < 0) {
+        search->refusals |= PCOLL_REFUSAL_NO_COST;
+        return -1;
+    }
+    return cost;
+}
+
+/* Candidates of one algorithm and path follow each other. */
+static void list_candidate(struct pcoll_search *search, const struct pcoll_choice *candidate)
+{
+    struct pcoll_choice *last = search->listed > 0 ? &search->list[search->listed - 1] : NULL;
+
+    if (last && last->algorithm == candidate->algorithm &&
+        last->params.path == candidate->params.path) {
+        if (candidate->predicted_us < last->predicted_us)
+            *last = *candidate;
+    } else if (search->listed < search->most) {
+        search->list[search->listed++] = *candidate;
+    }
+}
+
+static void weigh(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                  const struct pcoll_params *params)
+{
+    const double cost = cost_of(search, algorithm, params);
+    const int is_best = !search->best.algorithm || cost < search->best.predicted_us;
+    struct pcoll_choice candidate;
+
+    search->weighed++;
+    if (cost < 0 || (!is_best && !search->list))
+        return;
+    candidate = (struct pcoll_choice){
+        .algorithm = algorithm, .params = *params, .predicted_us = cost, .reason = "model"};
+    if (search->list)
+        list_candidate(search, &candidate);
+    if (is_best)
+        search->best = candidate;
+}
+
+/* Fills values[0 .. return). */
+static int radix_candidates(const struct pcoll_search *search,
+                            const struct pcoll_algorithm *algorithm, int *values)
+{
+    static const int usual[] = {2, 3, 4, 8};
+    const int most = search->signature->nranks > 2 ? search->signature->nranks : 2;
+    int count = 0;
+
+    values[0] = 0;
+    if (!algorithm->uses_radix)
+        return 1;
+    values[0] = search->fixed.radix;
+    if (search->fixed.radix != 0)
+        return 1;
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]) && usual[i] < most; i++)
+        values[count++] = usual[i];
+    values[count++] = most;
+    return count;
+}
+
+/* Fills values[0 .. return). Of the segments that hold the whole message, only the smallest is a
+ * candidate. */
+static int segment_candidates(const struct pcoll_search *search,
+                              const struct pcoll_algorithm *algorithm, enum pcoll_path path,
+                              uint64_t *values)
+{
+    const uint64_t most = path == PCOLL_PATH_TEMP ? MAX_TEMP_SEGMENT : MAX_SEGMENT;
+    int count = 0;
+
+    values[0] = 0;
+    if (!algorithm->uses_segment)
+        return 1;
+    values[0] = search->fixed.segment;
+    if (search->fixed.segment != 0)
+        return 1;
+    for (uint64_t segment = MIN_SEGMENT; segment <= most; segment *= 2) {
+        values[count++] = segment;
+        if (segment >= search->signature->bytes)
+            break;
+    }
+    return count;
+}
+
+int pcoll_long_ring(int nranks, int cores)
+{
+    return cores > 0 && nranks > cores ? 128 : 64;
+}
+
+/* Fills values[0 .. return); leaves any value in params->slots. */
+static int slots_candidates(const struct pcoll_search *search,
+                            const struct pcoll_algorithm *algorithm, struct pcoll_params *params,
+                            int *values)
+{
+    const struct pcoll_topology *topology = search->signature->topology;
+    const int nranks = search->signature->nranks / (topology ? topology->nnodes : 1);
+
+    values[0] = 0;
+    if (!algorithm->uses_slots)
+        return 1;
+    if (search->fixed.slots != 0) {
+        values[0] = search->fixed.slots;
+        return search->caps->max_ring == 0 || values[0] <= search->caps->max_ring;
+    }
+    values[1] = pcoll_long_ring(nranks, search->caps->cores);
+    if (search->caps->max_ring > 0 && values[1] > search->caps->max_ring)
+        return 1;
+    params->slots = values[1];
+    return algorithm->temp_bytes(search->signature, params) <= PCOLL_LONG_RING_BYTES ? 2 : 1;
+}
+
+/* PCOLL_PATH_AUTO is a candidate only for an algorithm that has no other path. */
+static int path_suits(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                      enum pcoll_path path)
+{
+    const unsigned named = 1u << PCOLL_PATH_USER | 1u << PCOLL_PATH_TEMP;
+    const struct pcoll_caps *caps = search->caps;
+
+    if (path == PCOLL_PATH_AUTO)
+        return !(algorithm->paths & named);
+    if (!(algorithm->paths >> path & 1))
+        return 0;
+    if (search->fixed.path != PCOLL_PATH_AUTO && search->fixed.path != path)
+        return 0;
+    if (path != PCOLL_PATH_USER)
+        return 1;
+    if (!(caps->provides & PCOLL_NEED_USER_RMA)) {
+        search->refusals |= PCOLL_REFUSAL_NO_USER_RMA;
+        return 0;
+    }
+    return search->below_threshold || search->signature->bytes >= caps->user_rma_threshold;
+}
+
+/* These set the parameters that they go through; `params` has the others. */
+static void weigh_rings(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                        struct pcoll_params *params)
+{
+    int slots[2];
+    const int nslots = slots_candidates(search, algorithm, params, slots);
+
+    for (int i = 0; i < nslots; i++) {
+        params->slots = slots[i];
+        weigh(search, algorithm, params);
+    }
+}
+
+/* Stripe over all rails or over none: short messages gain nothing from striping. */
+static void weigh_rails(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                        struct pcoll_params *params)
+{
+    const int fixed = search->fixed.rails;
+
+    params->rails = fixed != 0 ? fixed : search->caps->rails;
+    weigh_rings(search, algorithm, params);
+    if (fixed == 0 && params->rails > 1) {
+        params->rails = 1;
+        weigh_rings(search, algorithm, params);
+    }
+}
+
+static void weigh_path(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                       enum pcoll_path path)
+{
+    int radixes[MAX_CANDIDATES];
+    uint64_t segments[MAX_CANDIDATES];
+    const int nradixes = radix_candidates(search, algorithm, radixes);
+    const int nsegments = segment_candidates(search, algorithm, path, segments);
+    struct pcoll_params params = {.path = path};
+
+    search->factor = find_factor(search, algorithm, &params);
+    for (int r = 0; r < nradixes; r++) {
+        for (int s = 0; s < nsegments; s++) {
+            params.radix = radixes[r];
+            params.segment = segments[s];
+            weigh_rails(search, algorithm, &params);
+        }
+    }
+}
+
+void pcoll_search_algorithm(struct pcoll_search *search, const struct pcoll_algorithm *algorithm)
+{
+    static const enum pcoll_path paths[] = {PCOLL_PATH_AUTO, PCOLL_PATH_USER, PCOLL_PATH_TEMP};
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+        if (path_suits(search, algorithm, paths[i]))
+            weigh_path(search, algorithm, paths[i]);
+}
