@@ -52,6 +52,7 @@ pcoll_sources += \
     %D%/shape/order_tree.h %D%/shape/order_tree.c \
     %D%/reduce/knomial.c \
     %D%/reduce/sliced.c \
+    %D%/reduce/multi_leader.c \
     %D%/reduce_scatter/direct.c \
     %D%/scan/direct.c \
     %D%/scan/doubling.c \
