@@ -109,7 +109,7 @@ static bool is_on_device(const struct side *side)
 }
 
 /* NULL: out of memory. */
-static struct pcoll_local *make_local(const struct side *out, const struct side *in, int rank)
+static struct pcoll_local *make_local(const struct side *out, const struct side *in)
 {
     struct pcoll_local *local =
         MPL_calloc(1, sizeof(*local) + (out->n + in->n) * sizeof(struct pcoll_edge), MPL_MEM_COLL);
@@ -124,7 +124,6 @@ static struct pcoll_local *make_local(const struct side *out, const struct side 
         local->in[i] = in->edges[i].edge;
     for (int i = 0; i < out->n; i++)
         local->out[i] = out->edges[i].edge;
-    pcoll_edges_prepare(local, rank);
     return local;
 }
 
@@ -152,7 +151,7 @@ static bool describe(struct MPIDI_PCOLL_call *call, struct side *out, struct sid
     if (MPIDI_PCOLL_data_init_blocks(&call->in, out->edges, out->n, is_copy) != MPI_SUCCESS ||
         MPIDI_PCOLL_data_init_blocks(&call->out, in->edges, in->n, false) != MPI_SUCCESS)
         return false;
-    call->local = make_local(out, in, call->comm->rank);
+    call->local = make_local(out, in);
     if (!call->local)
         return false;
     call->signature.typed = call->in.packed || call->out.packed;
@@ -213,6 +212,7 @@ int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_c
     call->eligible = !words[INELIGIBLE];
     if (!call->eligible)
         goto fn_exit;
+    pcoll_edges_prepare(signature, call->local, call->comm->rank);
     result = pcoll_edges_swap(&state->bootstrap, call->local, (int)words[MOST_PARALLEL]);
     if (result != PCOLL_OK)
         call->eligible = false;

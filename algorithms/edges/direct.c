@@ -25,6 +25,9 @@
  * temp, not answered: the receiver gives a credit when it has copied k out. The sender's put of
  * k + 2 waits for all its credits of k.
  *
+ * temp, with a root (lemma D): the banks are a ring. Whoever starts the first instance of one half
+ * returns the other half to all its senders, and the first put into a half waits for all receivers.
+ *
  * temp, several segments: they go in rounds, which take the banks in turns, and every edge has
  * credit. For an edge's last segment in a bank the receiver gives it when the bank has all segments
  * of the instance, so that none of the next instance can substitute for them. These credits gate
@@ -40,18 +43,20 @@
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
 #include "algorithms/plan/edges.h"
-#include "algorithms/shape/segment.h"
+#include "algorithms/shape/ring.h"
 
-/* The counters of bank b are ARRIVED + b and so on. MORE counts the credits for slots that the same
- * instance fills again, of which there are none with one segment. */
-enum { ARRIVED = 0, CREDIT = 2, MORE = 4 };
-enum { READY = 1 };
+/* The counters are ARRIVED of each bank, then (see credit_counter) two of credits and, with several
+ * segments, two more of the credits for slots that the same instance fills again. */
+enum { ARRIVED = 0 };
+enum { READY = 1 }; /* of the user form */
 
 struct state {
     struct pcoll_plan *plan;
     const struct pcoll_signature *signature;
     const struct pcoll_local *local;
     int rank, bank;
+    struct pcoll_ring ring; /* temp: the banks, if the edges have a root; otherwise there are two */
+    struct pcoll_ring_use use;
     uint64_t segment, round, nrounds;
     uint64_t credits;     /* of the bank that the receivers have given in earlier rounds */
     uint64_t so_far, all; /* segments that arrive in the bank, until this round or the last */
@@ -107,15 +112,48 @@ static int is_last(const struct state *s, const struct pcoll_edge *edge)
     return edge->bytes <= (s->round + 2) * s->segment;
 }
 
+static int is_ring(const struct state *s)
+{
+    return s->ring.slots > 0;
+}
+
+/* Each slot is returned separately. */
 static int needs_credit(const struct state *s, const struct pcoll_edge *edge)
 {
-    return s->nrounds > 1 || !edge->is_answered;
+    return !is_ring(s) && (s->nrounds > 1 || !edge->is_answered);
+}
+
+/* The counter of the bank's credits, or of those for slots that the same instance fills again. */
+static int credit_counter(const struct state *s, int is_again)
+{
+    return ARRIVED + 2 + (is_again ? 2 : 0) + s->bank;
 }
 
 /* The counter with which the receiver returns the slot. */
 static int credit_for(const struct state *s, const struct pcoll_edge *edge)
 {
-    return (is_last(s, edge) ? CREDIT : MORE) + s->bank;
+    return credit_counter(s, !is_last(s, edge));
+}
+
+static void count_receiver(const struct state *s, const struct pcoll_edge *edge)
+{
+    (void)edge;
+    s->plan->gain[pcoll_ring_credit(&s->ring, s->use.half)]++;
+}
+
+static void return_half(const struct state *s, const struct pcoll_edge *edge)
+{
+    pcoll_ring_return(s->plan, &s->ring, s->bank, edge->rank);
+}
+
+/* With a ring, the first put into a half waits for all receivers. */
+static struct pcoll_entry wait_for_half(const struct state *s, struct pcoll_entry put)
+{
+    const int credit = pcoll_ring_credit(&s->ring, s->use.half);
+
+    put.trigger = s->use.opens ? credit : PCOLL_NONE;
+    put.threshold = s->use.opens ? pcoll_ring_returned(&s->use, (int)s->plan->gain[credit]) : 0;
+    return put;
 }
 
 static void put_to_slot(const struct state *s, const struct pcoll_edge *edge)
@@ -126,13 +164,15 @@ static void put_to_slot(const struct state *s, const struct pcoll_edge *edge)
 
     if (part.count == 0)
         return;
-    put = pcoll_entry_put((is_first ? CREDIT : MORE) + s->bank, is_first ? 0 : s->credits,
-                          pcoll_at(PCOLL_SEND, edge->first + part.first), edge->rank,
+    put = pcoll_entry_put(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, edge->first + part.first), edge->rank,
                           pcoll_edge_slot(edge, s->bank), part.count);
-    if (needs_credit(s, edge))
+    if (is_ring(s))
+        put = wait_for_half(s, put);
+    if (needs_credit(s, edge)) {
+        put.trigger = credit_counter(s, !is_first);
+        put.threshold = is_first ? 0 : s->credits;
         s->plan->gain[credit_for(s, edge)]++;
-    else
-        put.trigger = PCOLL_NONE;
+    }
     pcoll_plan_add(s->plan, pcoll_entry_signal(put, edge->rank, ARRIVED + s->bank, 1));
 }
 
@@ -170,7 +210,7 @@ static void copy_out(const struct state *s, const struct pcoll_edge *edge)
 
 static void build_round(struct state *s)
 {
-    s->credits = s->nrounds > 1 ? s->plan->gain[MORE + s->bank] : 0;
+    s->credits = s->nrounds > 1 ? s->plan->gain[credit_counter(s, 1)] : 0;
     s->so_far = arrivals(s, s->round);
     s->all = arrivals(s, s->nrounds - 1);
     s->plan->gain[ARRIVED + s->bank] = s->all;
@@ -180,9 +220,25 @@ static void build_round(struct state *s)
     visit_each(s, pcoll_edge_in, copy_out);
 }
 
+/* With a ring, a rank that starts the first instance of a half returns the other half. */
+static void begin_ring(struct state *s, int phase)
+{
+    s->use = pcoll_ring_use(&s->ring, 0, phase, 0);
+    s->bank = phase;
+    if (s->use.opens) {
+        visit_each(s, pcoll_edge_in, return_half);
+        visit_each(s, pcoll_edge_out, count_receiver);
+    }
+}
+
 /* A single round uses the banks in turns over the instances, several rounds within each. */
 static void build_temp(struct state *s, int phase)
 {
+    if (is_ring(s)) {
+        begin_ring(s, phase);
+        build_round(s);
+        return;
+    }
     for (s->round = 0; s->round < s->nrounds; s->round++) {
         s->bank = (phase + (int)(s->round % 2)) % 2;
         build_round(s);
@@ -250,6 +306,18 @@ static uint64_t nrounds_of(const struct pcoll_signature *signature,
     return is_user(params) ? 1 : (signature->bytes - 1) / segment_of(params) + 1;
 }
 
+/* The ring of the form temp with a root; otherwise it has no slots. */
+static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
+                                 const struct pcoll_params *params)
+{
+    struct pcoll_ring ring = {.nsegments = 1};
+
+    if (pcoll_coll_has(signature->coll, PCOLL_ROOTED) && !is_user(params) &&
+        nrounds_of(signature, params) == 1)
+        ring.slots = pcoll_edges_banks(signature);
+    return ring;
+}
+
 static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
@@ -258,11 +326,13 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         .signature = signature,
         .local = local,
         .rank = rank,
+        .ring = ring_of(signature, params),
         .segment = segment_of(params),
         .nrounds = nrounds_of(signature, params),
     };
-    const int nphases = is_user(params) || s.nrounds > 1 ? 1 : 2;
-    const int ncounters = is_user(params) ? READY + 1 : s.nrounds > 1 ? MORE + 2 : CREDIT + 2;
+    const int nbanks = is_ring(&s) ? s.ring.slots : 2;
+    const int nphases = is_user(params) || s.nrounds > 1 ? 1 : nbanks;
+    const int ncounters = is_user(params) ? READY + 1 : nbanks + (s.nrounds > 1 ? 4 : 2);
     enum pcoll_result result =
         pcoll_plan_create(signature, rank, "direct", ncounters, nphases, &s.plan);
 
@@ -288,8 +358,9 @@ static double per_byte(const struct pcoll_signature *signature, const struct pco
     return signature->typed ? machine->pack : machine->copy;
 }
 
-/* Over a network a rank's blocks leave its node's port one after the other. Data that is not
- * contiguous is packed at start and unpacked at completion. */
+/* Over a network a rank's blocks leave its node's port one after the other; a slot is filled again
+ * when the credit for it has come back, every other round. Data that is not contiguous is packed at
+ * start and unpacked at completion. */
 static double cost_over_wire(const struct pcoll_signature *signature,
                              const struct pcoll_params *params, const struct pcoll_machine *machine)
 {
@@ -299,16 +370,17 @@ static double cost_over_wire(const struct pcoll_signature *signature,
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double tell = pcoll_larger(machine->g, machine->o);
     const double packed = signature->typed ? 2 * crowd * volume * machine->pack : 0;
+    const double rounds = (double)nrounds_of(signature, params), nputs = degree * rounds;
     struct pcoll_hop hop;
     double sent;
 
     if (!is_user(params))
         own.rma = 0;
-    hop = pcoll_cost_hop(signature, &own, volume / degree);
-    sent = machine->call + packed + hop.first + (degree - 1) * hop.gap;
+    hop = pcoll_cost_hop(signature, &own, volume / nputs);
+    sent = machine->call + packed + hop.first + (nputs - 1) * hop.gap;
     if (is_user(params))
         return sent + pcoll_cost_wave(signature, machine, 1, 1) + (degree - 1) * tell;
-    return sent + crowd * (degree * machine->o + volume * machine->copy);
+    return sent + (rounds - 1) * machine->L + crowd * (nputs * machine->o + volume * machine->copy);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -317,7 +389,9 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double degree = pcoll_edges_degree(signature);
     const double volume = (double)pcoll_edges_volume(signature);
     const double crowd = pcoll_cost_crowd(signature, machine);
-    const double wave = machine->call + pcoll_cost_wave(signature, machine, degree, 1);
+    const struct pcoll_ring ring = ring_of(signature, params);
+    const struct pcoll_machine own = ring.slots ? pcoll_ring_machine(&ring, machine) : *machine;
+    const double wave = machine->call + pcoll_cost_wave(signature, &own, degree, 1);
     const double segments = pcoll_larger(degree, volume / (double)segment_of(params));
     double packed = 2 * volume * per_byte(signature, machine);
 

@@ -136,11 +136,34 @@ static uint64_t slot_room(uint64_t bytes)
     return (bytes + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
 }
 
-/* Slots of equal size for `nslots` uniform blocks. */
-static void set_uniform_slot(struct pcoll_edge *edge, int nslots, int slot)
+int pcoll_edges_banks(const struct pcoll_signature *signature)
 {
-    edge->in_cell = (uint64_t)nslots * edge->bytes <= PCOLL_CELL_BYTES;
-    edge->slot = (uint64_t)slot * (edge->in_cell ? edge->bytes : 2 * slot_room(edge->bytes));
+    enum { MOST = 32, MOST_SLOTS = 1024, MOST_BYTES = 1 << 20 }; /* of a rank, roughly */
+    const uint64_t room = slot_room(signature->bytes), nranks = (uint64_t)signature->nranks;
+    uint64_t banks = 2;
+
+    if (!pcoll_coll_has(signature->coll, PCOLL_ROOTED) || signature->bytes > PCOLL_EDGE_SLOT)
+        return 2;
+    while (banks < MOST && 2 * banks * nranks <= MOST_SLOTS &&
+           2 * banks * nranks * room <= MOST_BYTES)
+        banks *= 2;
+    return (int)banks;
+}
+
+/* The slots of an edge in all banks. */
+static uint64_t slots_room(const struct pcoll_signature *signature, uint64_t bytes)
+{
+    return (uint64_t)pcoll_edges_banks(signature) * slot_room(bytes);
+}
+
+/* Slots of equal size for `nslots` uniform blocks. */
+static void set_uniform_slot(const struct pcoll_signature *signature, struct pcoll_edge *edge,
+                             int nslots, int slot)
+{
+    const uint64_t bytes = edge->bytes;
+
+    edge->in_cell = (uint64_t)nslots * bytes <= PCOLL_CELL_BYTES;
+    edge->slot = (uint64_t)slot * (edge->in_cell ? bytes : slots_room(signature, bytes));
 }
 
 static int nslots_of(const struct pcoll_signature *signature, int rank)
@@ -176,7 +199,8 @@ static int uniform_edge(const struct pcoll_signature *signature, int rank, int i
         .peer_first = (uint64_t)far.block * bytes,
         .is_answered = pattern->is_mutual,
     };
-    set_uniform_slot(edge_p, nslots_of(signature, receiver), is_out ? far.slot : end.slot);
+    set_uniform_slot(signature, edge_p, nslots_of(signature, receiver),
+                     is_out ? far.slot : end.slot);
     return 1;
 }
 
@@ -192,7 +216,8 @@ static int needs_slot(const struct pcoll_edge *edge, int rank)
     return edge->bytes > 0 && edge->rank != rank;
 }
 
-static void give_slots(struct pcoll_edge *in, int nin, int rank)
+static void give_slots(const struct pcoll_signature *signature, struct pcoll_edge *in, int nin,
+                       int rank)
 {
     uint64_t all = 0, next = 0;
 
@@ -203,7 +228,7 @@ static void give_slots(struct pcoll_edge *in, int nin, int rank)
             continue;
         in[i].in_cell = all <= PCOLL_CELL_BYTES;
         in[i].slot = next;
-        next += in[i].in_cell ? in[i].bytes : 2 * slot_room(in[i].bytes);
+        next += in[i].in_cell ? in[i].bytes : slots_room(signature, in[i].bytes);
     }
 }
 
@@ -219,9 +244,10 @@ static void find_answered(struct pcoll_edge *edges, int n, const struct pcoll_ed
     }
 }
 
-void pcoll_edges_prepare(struct pcoll_local *local, int rank)
+void pcoll_edges_prepare(const struct pcoll_signature *signature, struct pcoll_local *local,
+                         int rank)
 {
-    give_slots(local->in, local->nin, rank);
+    give_slots(signature, local->in, local->nin, rank);
     find_answered(local->in, local->nin, local->out, local->nout);
     find_answered(local->out, local->nout, local->in, local->nin);
 }
@@ -296,7 +322,7 @@ uint64_t pcoll_edges_temp(const struct pcoll_signature *signature, const struct 
     uint64_t end = 0;
 
     for (int i = 0; pcoll_edge_in(signature, local, rank, i, &edge); i++) {
-        const uint64_t after = edge.slot + 2 * slot_room(edge.bytes);
+        const uint64_t after = edge.slot + slots_room(signature, edge.bytes);
 
         if (edge.bytes > 0 && edge.rank != rank && !edge.in_cell && after > end)
             end = after;
@@ -309,5 +335,6 @@ uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature)
     const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
     const uint64_t volume = pcoll_edges_volume(signature), most = degree * PCOLL_EDGE_SLOT;
 
-    return 2 * ((volume < most ? volume : most) + degree * (SLOT_ALIGNMENT - 1));
+    return (uint64_t)pcoll_edges_banks(signature) *
+           ((volume < most ? volume : most) + degree * (SLOT_ALIGNMENT - 1));
 }

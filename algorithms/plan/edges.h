@@ -48,15 +48,20 @@ uint64_t pcoll_edges_recv_bytes(const struct pcoll_signature *signature,
 
 /* Of a rank whose edges are in ascending order of (rank, key): give the in edges their slots, and
  * find out which edges are answered. Then the ranks can tell each other about their edges. */
-void pcoll_edges_prepare(struct pcoll_local *local, int rank);
+void pcoll_edges_prepare(const struct pcoll_signature *signature, struct pcoll_local *local,
+                         int rank);
 
-/* Where an edge's bytes arrive at the receiver in one of two banks: in the cell of counter `bank`,
+/* The number of banks of slots. Two suffice if senders also receive; with a root, whoever only
+ * sends runs ahead, through a ring of short slots. */
+int pcoll_edges_banks(const struct pcoll_signature *signature);
+
+/* Where an edge's bytes arrive at the receiver in one of the banks: in the cell of counter `bank`,
  * or in TEMP. A slot holds PCOLL_EDGE_SLOT bytes at most, so longer blocks need it several times.
  */
 #define PCOLL_EDGE_SLOT (UINT64_C(64) << 10)
 struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank);
 
-/* The size of TEMP with slots for two banks: of this rank, and an upper bound for all ranks. */
+/* The size of TEMP with slots for all banks: of this rank, and an upper bound for all ranks. */
 uint64_t pcoll_edges_temp(const struct pcoll_signature *signature, const struct pcoll_local *local,
                           int rank);
 uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature);

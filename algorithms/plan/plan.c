@@ -210,7 +210,14 @@ static void sort_neighbors(struct pcoll_plan *plan)
     plan->nneighbors = n;
 }
 
-static int entry_before(const struct pcoll_entry *a, const struct pcoll_entry *b)
+/* An entry's place in the order of its phase: by trigger and threshold, then as it was added.
+ * Entries are six times as large, so each is moved only once. */
+struct order {
+    int trigger, number;
+    uint64_t threshold;
+};
+
+static int is_before(const struct order *a, const struct order *b)
 {
     if (a->trigger != b->trigger)
         return a->trigger < b->trigger;
@@ -218,58 +225,79 @@ static int entry_before(const struct pcoll_entry *a, const struct pcoll_entry *b
 }
 
 /* Stable merge of the sorted halves [0, half) and [half, n). */
-static void merge_entries(struct pcoll_entry *entries, int half, int n, struct pcoll_entry *scratch)
+static void merge(struct order *orders, int half, int n, struct order *scratch)
 {
     int left = 0, right = half, out = half;
 
-    memcpy(scratch, entries, (size_t)half * sizeof(*entries));
+    memcpy(scratch, orders, (size_t)half * sizeof(*orders));
     for (out = 0; left < half; out++) {
-        if (right < n && entry_before(&entries[right], &scratch[left]))
-            entries[out] = entries[right++];
+        if (right < n && is_before(&orders[right], &scratch[left]))
+            orders[out] = orders[right++];
         else
-            entries[out] = scratch[left++];
+            orders[out] = scratch[left++];
     }
 }
 
-static void sort_entries(struct pcoll_entry *entries, int n, struct pcoll_entry *scratch)
+static void sort_orders(struct order *orders, int n, struct order *scratch)
 {
     int half = n / 2;
 
     if (n < 2)
         return;
-    sort_entries(entries, half, scratch);
-    sort_entries(entries + half, n - half, scratch);
-    if (entry_before(&entries[half], &entries[half - 1]))
-        merge_entries(entries, half, n, scratch);
+    sort_orders(orders, half, scratch);
+    sort_orders(orders + half, n - half, scratch);
+    if (is_before(&orders[half], &orders[half - 1]))
+        merge(orders, half, n, scratch);
 }
 
-static int is_sorted(const struct pcoll_entry *entries, int n)
+static struct order order_of(const struct pcoll_entry *entry, int number)
 {
-    for (int i = 1; i < n; i++)
-        if (entry_before(&entries[i], &entries[i - 1]))
-            return 0;
+    return (struct order){entry->trigger, number, entry->threshold};
+}
+
+static int is_sorted(const struct pcoll_plan *plan)
+{
+    for (int p = 0; p < plan->nphases; p++) {
+        const struct pcoll_entry *entries = plan->entries + plan->phases[p].first;
+
+        for (int i = 1; i < plan->phases[p].count; i++) {
+            const struct order before = order_of(&entries[i - 1], 0),
+                               after = order_of(&entries[i], 0);
+
+            if (is_before(&after, &before))
+                return 0;
+        }
+    }
     return 1;
 }
 
-/* Most generators add entries in order, so scratch memory is seldom needed. */
+/* Most generators add entries in order, so other memory is seldom needed. */
 static void sort_phases(struct pcoll_plan *plan)
 {
-    struct pcoll_entry *scratch = NULL;
+    const size_t n = (size_t)plan->nentries;
+    struct pcoll_entry *sorted;
+    struct order *orders;
 
-    for (int p = 0; p < plan->nphases; p++) {
-        struct pcoll_entry *entries = plan->entries + plan->phases[p].first;
+    if (is_sorted(plan))
+        return;
+    sorted = pcoll_pool_get(n * sizeof(*sorted));
+    orders = pcoll_pool_get(2 * n * sizeof(*orders));
+    plan->failed = sorted == NULL || orders == NULL;
+    for (int p = 0; p < plan->nphases && !plan->failed; p++) {
+        const int first = plan->phases[p].first, count = plan->phases[p].count;
 
-        if (is_sorted(entries, plan->phases[p].count))
-            continue;
-        if (scratch == NULL)
-            scratch = malloc((size_t)plan->nentries * sizeof(*scratch));
-        if (scratch == NULL) {
-            plan->failed = 1;
-            return;
-        }
-        sort_entries(entries, plan->phases[p].count, scratch);
+        for (int i = 0; i < count; i++)
+            orders[i] = order_of(&plan->entries[first + i], first + i);
+        sort_orders(orders, count, orders + n);
+        for (int i = 0; i < count; i++)
+            sorted[first + i] = plan->entries[orders[i].number];
     }
-    free(scratch);
+    pcoll_pool_put(orders);
+    pcoll_pool_put(plan->failed ? sorted : plan->entries);
+    if (!plan->failed) {
+        plan->entries = sorted;
+        plan->capacity = plan->nentries;
+    }
 }
 
 enum pcoll_result pcoll_plan_seal(struct pcoll_plan **plan_p)

@@ -13,7 +13,7 @@
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 
-enum { MOST_RANKS = 9, MOST_EDGES = 4 * MOST_RANKS, GRAPHS = 60 };
+enum { MOST_RANKS = 9, MOST_EDGES = 4 * MOST_RANKS, GRAPHS = 80, INSTANCES = 36 };
 
 /* An edge of the whole graph. */
 struct link {
@@ -22,6 +22,7 @@ struct link {
 };
 
 struct graph {
+    struct pcoll_signature signature;
     int nranks, nlinks;
     uint64_t seed;
     struct link links[MOST_EDGES];
@@ -43,12 +44,20 @@ static uint64_t random_bytes(uint64_t *seed)
     return sizes[next(seed) % (sizeof(sizes) / sizeof(sizes[0]))];
 }
 
-static void make_graph(struct graph *g, uint64_t seed)
+/* One link between each rank and the root. */
+static void add_star(struct graph *g, int is_to_root)
 {
-    memset(g, 0, sizeof(*g));
-    g->wrong_rank = PCOLL_NONE;
-    g->seed = seed;
-    g->nranks = 1 + (int)(next(&g->seed) % MOST_RANKS);
+    const int root = (int)(next(&g->seed) % (uint64_t)g->nranks);
+
+    g->signature.root = root;
+    g->nlinks = g->nranks;
+    for (int r = 0; r < g->nranks; r++)
+        g->links[r] =
+            (struct link){is_to_root ? r : root, is_to_root ? root : r, random_bytes(&g->seed)};
+}
+
+static void add_links(struct graph *g)
+{
     g->nlinks = (int)(next(&g->seed) % (4 * (uint64_t)g->nranks + 1));
     for (int i = 0; i < g->nlinks; i++) {
         struct link *link = &g->links[i];
@@ -61,6 +70,23 @@ static void make_graph(struct graph *g, uint64_t seed)
             i++;
         }
     }
+}
+
+static void make_graph(struct graph *g, uint64_t seed)
+{
+    static const enum pcoll_coll colls[] = {PCOLL_NEIGHBOR_ALLTOALLV, PCOLL_GATHERV,
+                                            PCOLL_NEIGHBOR_ALLTOALLV, PCOLL_SCATTERV};
+
+    memset(g, 0, sizeof(*g));
+    g->signature.coll = colls[seed % 4];
+    g->wrong_rank = PCOLL_NONE;
+    g->seed = seed;
+    g->nranks = 1 + (int)(next(&g->seed) % MOST_RANKS);
+    g->signature.nranks = g->nranks;
+    if (pcoll_coll_has(g->signature.coll, PCOLL_ROOTED))
+        add_star(g, g->signature.coll == PCOLL_GATHERV);
+    else
+        add_links(g);
 }
 
 static int by_rank_and_key(const void *left, const void *right)
@@ -99,7 +125,7 @@ static void make_local(struct graph *g, int rank)
     qsort(local->out, (size_t)local->nout, sizeof(*local->out), by_rank_and_key);
     if (rank == g->wrong_rank && local->nin > 0)
         local->in[0].bytes += 1;
-    pcoll_edges_prepare(local, rank);
+    pcoll_edges_prepare(&g->signature, local, rank);
 }
 
 /* A rank's part in the swap; returns 0 if it ends as it should. */
@@ -124,9 +150,10 @@ static int prepare_graph(struct graph *g)
     return meeting_run_threads(g->nranks, tell_others, g) == 0;
 }
 
-static void find_facts(const struct graph *g, struct pcoll_signature *s)
+static void find_facts(struct graph *g)
 {
-    s->nranks = g->nranks;
+    struct pcoll_signature *s = &g->signature;
+
     for (int r = 0; r < g->nranks; r++) {
         const struct pcoll_local *local = &g->locals[r];
         uint64_t volume = 0;
@@ -144,7 +171,7 @@ static void find_facts(const struct graph *g, struct pcoll_signature *s)
 
 static int explore(const struct job *job, uint64_t seed)
 {
-    const struct pcoll_explore_options options = {.instances = 6, .ahead = 6};
+    const struct pcoll_explore_options options = {.instances = INSTANCES, .ahead = INSTANCES};
     struct pcoll_explore *explorer;
     enum pcoll_result result =
         pcoll_explore_create(job->plans, job->signature.nranks, &options, &explorer);
@@ -201,8 +228,6 @@ static void test_graphs(void)
 
     for (uint64_t seed = 1; seed <= GRAPHS; seed++) {
         struct job job = {
-            .algorithm = pcoll_algorithm_find(PCOLL_NEIGHBOR_ALLTOALLV, "direct"),
-            .signature = {.coll = PCOLL_NEIGHBOR_ALLTOALLV},
             .locals = g.locals,
         };
         int all_known = 1;
@@ -212,7 +237,9 @@ static void test_graphs(void)
         for (int r = 0; r < g.nranks; r++)
             all_known = all_known && knows_peers(&g, r);
         known += all_known;
-        find_facts(&g, &job.signature);
+        find_facts(&g);
+        job.signature = g.signature;
+        job.algorithm = pcoll_algorithm_find(g.signature.coll, "direct");
         job.params.path = PCOLL_PATH_USER;
         user += is_right(&job, seed);
         job.params.path = PCOLL_PATH_TEMP;
