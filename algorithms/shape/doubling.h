@@ -24,7 +24,7 @@
 struct pcoll_doubling {
     struct pcoll_plan *plan;
     struct pcoll_teams teams;
-    int member;          /* of each team, which takes part: this rank and its likes */
+    int member;          /* of each team, which takes part: this rank and its counterparts */
     int bank;            /* the counter */
     uint64_t weight;     /* of the last round, more than all other signals that may come early */
     uint64_t slots;      /* offset in TEMP of pcoll_doubling_rounds slots */

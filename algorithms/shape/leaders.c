@@ -13,7 +13,7 @@ struct state {
     struct pcoll_plan *plan;
     struct pcoll_leaders by;
     enum pcoll_between between;
-    int team, member, size; /* of this rank: its team, its number there, and its likes */
+    int team, member, size; /* of this rank: its team, its number there, and the team's size */
     uint64_t pass;
     int bank;    /* of the pass: its counter, and which part of TEMP */
     int trigger; /* what this rank's parts of the pass wait for */

@@ -1,6 +1,7 @@
 /*
  * Reductions with several leaders a node: L members of each node, its first ones, each reduce one
- * slice of the vectors of the node, and reduce it further with their likes on the other nodes.
+ * slice of the vectors of the node, and reduce it further with their counterparts on the other
+ * nodes.
  *
  * A member gives slice l to leader l of its node, in a slot of the leader's TEMP. The leader
  * reduces the slices, and then, with leader l of each other node, what all nodes have: by recursive

@@ -1,6 +1,6 @@
 /*
  * Reduction in shares: ranks, one of each team, each reduce a share of what they have, in the order
- * of the teams, and give the result to their likes, or to the one that needs it.
+ * of the teams, and give the result to their counterparts, or to the one that needs it.
  *
  *      P = 3:   0:abc 1:def 2:ghi | 0 reduces adg, 1 beh, 2 cfi | all gather
  *
@@ -19,7 +19,7 @@
 struct pcoll_shares {
     struct pcoll_plan *plan;
     struct pcoll_teams teams;
-    int member;          /* of each team, which takes part: this rank and its likes */
+    int member;          /* of each team, which takes part: this rank and its counterparts */
     int receiver;        /* the team that needs the result; PCOLL_NONE: all do */
     int bank;            /* the counter */
     uint64_t weight;     /* of a result, more than all signals that come from elsewhere */
