@@ -113,6 +113,7 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(scatter_direct_put)                                                                  \
     ALGORITHM(scatterv_direct)                                                                     \
     ALGORITHM(alltoall_direct)                                                                     \
+    ALGORITHM(alltoall_bruck)                                                                      \
     ALGORITHM(alltoallv_direct)                                                                    \
     ALGORITHM(alltoallw_direct)                                                                    \
     ALGORITHM(neighbor_allgather_direct)                                                           \
@@ -123,6 +124,8 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(allreduce_direct)                                                                    \
     ALGORITHM(allreduce_butterfly)                                                                 \
     ALGORITHM(allreduce_sliced)                                                                    \
+    ALGORITHM(allreduce_multi_leader)                                                              \
+    ALGORITHM(allreduce_multi_leader_sliced)                                                       \
     ALGORITHM(reduce_direct)                                                                       \
     ALGORITHM(reduce_knomial)                                                                      \
     ALGORITHM(reduce_sliced)                                                                       \

@@ -38,12 +38,17 @@ pcoll_sources += \
     %D%/scatter/direct.c \
     %D%/scatter/knomial.c \
     %D%/alltoall/direct.c \
+    %D%/alltoall/bruck.c \
     %D%/edges/direct.c \
     %D%/allreduce/direct.c \
+    %D%/shape/doubling.h %D%/shape/doubling.c \
     %D%/allreduce/butterfly.c \
     %D%/shape/parts.h %D%/shape/parts.c \
     %D%/shape/sliced.h %D%/shape/sliced.c \
     %D%/allreduce/sliced.c \
+    %D%/shape/shares.h %D%/shape/shares.c \
+    %D%/shape/leaders.h %D%/shape/leaders.c %D%/shape/leaders_cost.c \
+    %D%/allreduce/multi_leader.c \
     %D%/shape/order_tree.h %D%/shape/order_tree.c \
     %D%/reduce/knomial.c \
     %D%/reduce/sliced.c \

@@ -15,6 +15,48 @@ struct pcoll_teams pcoll_teams_of(const struct pcoll_signature *signature)
     };
 }
 
+struct pcoll_teams pcoll_teams_of_one(int nranks)
+{
+    return (struct pcoll_teams){.nranks = nranks, .root = PCOLL_NONE, .count = nranks};
+}
+
+struct pcoll_teams pcoll_teams_to_reduce(const struct pcoll_signature *signature)
+{
+    struct pcoll_teams teams = pcoll_teams_of(signature);
+
+    teams.root = PCOLL_NONE;
+    if (teams.topology && !signature->commutes && !pcoll_topology_is_consecutive(teams.topology))
+        return pcoll_teams_of_one(signature->nranks);
+    return teams;
+}
+
+int pcoll_team_operand(const struct pcoll_teams *teams, const struct pcoll_signature *signature,
+                       int team, int i)
+{
+    return signature->commutes ? pcoll_team_rank(teams, team, i)
+                               : pcoll_team_place(teams, team) + i;
+}
+
+/* Ranks are dealt out from node 0 on, so in a formula the first node has most and the last least.
+ */
+struct pcoll_team_sizes pcoll_teams_sizes(const struct pcoll_teams *teams)
+{
+    const struct pcoll_topology *topology = teams->topology;
+    struct pcoll_team_sizes sizes = {1, 1};
+
+    if (topology == NULL)
+        return sizes;
+    sizes.most = pcoll_topology_size(topology, 0);
+    sizes.least = pcoll_topology_size(topology, topology->nnodes - 1);
+    for (int i = 0; topology->run == 0 && i < topology->nnodes; i++) {
+        const int size = pcoll_topology_size(topology, i);
+
+        sizes.most = size > sizes.most ? size : sizes.most;
+        sizes.least = size < sizes.least ? size : sizes.least;
+    }
+    return sizes;
+}
+
 /* The team (without a topology, the rank) that is number 0. */
 static int origin(const struct pcoll_teams *teams)
 {

@@ -21,6 +21,25 @@ struct pcoll_teams {
 
 struct pcoll_teams pcoll_teams_of(const struct pcoll_signature *signature);
 
+/* Each rank is a team of its own. */
+struct pcoll_teams pcoll_teams_of_one(int nranks);
+
+/* The teams of a reduction, counted from node 0 whatever the root. All members of one team after
+ * those of the other are in rank order if the ranks of each node are consecutive. If they are not,
+ * and the operator does not commute, each rank is a team of its own. */
+struct pcoll_teams pcoll_teams_to_reduce(const struct pcoll_signature *signature);
+
+/* The i-th member of a team in the order in which a reduction lists its operands: in rank order
+ * unless the operator commutes. */
+int pcoll_team_operand(const struct pcoll_teams *teams, const struct pcoll_signature *signature,
+                       int team, int i);
+
+/* The number of members of the smallest and of the largest team. */
+struct pcoll_team_sizes {
+    int least, most;
+};
+struct pcoll_team_sizes pcoll_teams_sizes(const struct pcoll_teams *teams);
+
 int pcoll_team_size(const struct pcoll_teams *teams, int team);
 int pcoll_team_rank(const struct pcoll_teams *teams, int team, int member);
 int pcoll_team_of(const struct pcoll_teams *teams, int rank);     /* the team of the rank */

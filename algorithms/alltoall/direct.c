@@ -226,10 +226,11 @@ static double cost_of_copies(const struct pcoll_signature *signature,
     const double copies = segments > 1 ? peers : peers > 1 ? 2 : 1;
 
     return pcoll_cost_crowd(signature, machine) *
-           (copies * machine->o + peers * (double)signature->bytes / segments * machine->copy);
+           (copies * pcoll_cost_node(machine).o +
+            peers * (double)signature->bytes / segments * machine->copy);
 }
 
-/* Over a network a rank's blocks leave its node's port one after the other. */
+/* Over a network the blocks of a node's ranks leave its port one after the other. */
 static double cost_over_wire(const struct pcoll_signature *signature, enum form form,
                              const struct pcoll_machine *machine, double segments)
 {
@@ -237,16 +238,17 @@ static double cost_over_wire(const struct pcoll_signature *signature, enum form 
     const double peers = signature->nranks - 1;
     const double copy =
         pcoll_cost_crowd(signature, machine) * (double)signature->bytes * machine->copy;
-    const double tell = pcoll_larger(machine->g, machine->o);
+    double sent, tell;
     struct pcoll_hop hop;
-    double sent;
 
+    own.g *= pcoll_cost_share(signature);
+    tell = pcoll_larger(own.g, machine->o);
     if (form != USER)
         own.rma = 0;
     hop = pcoll_cost_hop(signature, &own, (double)signature->bytes / segments);
     sent = hop.first + (peers - 1) * hop.gap;
     if (form == USER)
-        return machine->call + pcoll_cost_wave(signature, machine, 1, 1) + (peers - 1) * tell +
+        return machine->call + pcoll_cost_wave(signature, &own, 1, 1) + (peers - 1) * tell +
                pcoll_larger(sent, peers * (machine->o + machine->rma) + copy);
     return machine->call + segments * (sent + cost_of_copies(signature, machine, segments)) +
            pcoll_larger(0, copy - machine->L);

@@ -108,6 +108,27 @@ int pcoll_plan_grow(struct pcoll_plan *plan)
     return 1;
 }
 
+static int continues(const struct pcoll_entry *a, const struct pcoll_entry *b)
+{
+    return a->op == b->op && a->trigger == b->trigger && a->threshold == b->threshold &&
+           a->done == b->done && a->done_add == b->done_add && a->peer == b->peer &&
+           a->rail == b->rail && a->peer_counter == b->peer_counter && a->peer_add == b->peer_add &&
+           a->local.buffer == b->local.buffer && a->local.offset + a->bytes == b->local.offset &&
+           a->remote.buffer == b->remote.buffer && a->remote.offset + a->bytes == b->remote.offset;
+}
+
+int pcoll_plan_join(struct pcoll_plan *plan, struct pcoll_entry entry)
+{
+    struct pcoll_entry *last = plan->entries + plan->nentries - 1;
+
+    if (plan->phases[plan->open_phase].count > 0 && continues(last, &entry)) {
+        last->bytes += entry.bytes;
+        return 0;
+    }
+    pcoll_plan_add(plan, entry);
+    return 1;
+}
+
 /* The capacity is a power of two: the array is full when the number of operands is one. */
 void pcoll_plan_operand(struct pcoll_plan *plan, struct pcoll_place place)
 {

@@ -272,6 +272,10 @@ static inline void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry en
     plan->entries[plan->nentries++] = entry;
 }
 
+/* The same, but an entry that continues the last one of the phase at both ends, and is otherwise
+ * equal to it, lengthens that one instead. Returns the number of entries added: 1 or 0. */
+int pcoll_plan_join(struct pcoll_plan *plan, struct pcoll_entry entry);
+
 struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan);
 
 /* The size of a buffer of the plan's rank in bytes. */

@@ -131,6 +131,17 @@ int pcoll_topology_is_even(const struct pcoll_topology *topology)
     return 1;
 }
 
+/* Nodes are numbered by their lowest ranks. */
+int pcoll_topology_is_consecutive(const struct pcoll_topology *topology)
+{
+    if (topology->run > 0)
+        return cycle_of(topology) >= topology->nranks;
+    for (int rank = 1; rank < topology->nranks; rank++)
+        if (pcoll_topology_node(topology, rank) < pcoll_topology_node(topology, rank - 1))
+            return 0;
+    return 1;
+}
+
 enum pcoll_result pcoll_topology_arrange(struct pcoll_topology *topology, const int *distance)
 {
     const int n = pcoll_topology_size(topology, 0);

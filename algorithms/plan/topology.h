@@ -63,8 +63,9 @@ struct pcoll_node_map {
 enum pcoll_result pcoll_topology_find(const struct pcoll_node_map *map, int nranks,
                                       struct pcoll_topology *topology_p) PCOLL_MUST_CHECK;
 
-/* Do all nodes have as many ranks? */
+/* Do all nodes have as many ranks?  Are the ranks of each node consecutive? */
 int pcoll_topology_is_even(const struct pcoll_topology *topology);
+int pcoll_topology_is_consecutive(const struct pcoll_topology *topology);
 
 /* Give the members of all nodes of an even formula the order of their distances to the network:
  * distance[i] is that of the i-th rank, by number, of every node. */

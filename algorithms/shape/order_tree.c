@@ -73,22 +73,12 @@ static int leader_of(const struct pcoll_order_tree *tree, int node)
     return first_of(tree, node) + within(tree, node).head;
 }
 
-/* Nodes are numbered by their lowest ranks. */
-static int has_consecutive_ranks(const struct pcoll_topology *topology)
-{
-    if (topology->run > 0)
-        return (int64_t)topology->run * topology->nnodes >= topology->nranks;
-    for (int rank = 1; rank < topology->nranks; rank++)
-        if (pcoll_topology_node(topology, rank) < pcoll_topology_node(topology, rank - 1))
-            return 0;
-    return 1;
-}
-
 struct pcoll_order_tree pcoll_order_tree_of(const struct pcoll_signature *signature, int radix)
 {
     const struct pcoll_topology *topology = signature->topology;
     const int has_levels = topology && topology->nnodes > 1 &&
-                           topology->nnodes < signature->nranks && has_consecutive_ranks(topology);
+                           topology->nnodes < signature->nranks &&
+                           pcoll_topology_is_consecutive(topology);
 
     return (struct pcoll_order_tree){
         .topology = has_levels ? topology : NULL,

@@ -122,6 +122,12 @@ const struct pcoll_topology *job_topology(enum job_map map, int nranks)
     return made[map][nranks];
 }
 
+void job_place(struct pcoll_signature *signature, enum job_map map)
+{
+    signature->topology = job_topology(map, signature->nranks);
+    signature->commutes = map == JOB_ROUND_ROBIN && pcoll_coll_has(signature->coll, PCOLL_REDUCES);
+}
+
 /* Compares the printed text, since entries have padding bytes that nothing sets. */
 static int same_plan(const struct pcoll_plan *a, const struct pcoll_plan *b)
 {
@@ -165,7 +171,7 @@ int job_map_matters(const struct pcoll_algorithm *algorithm, enum job_map map, i
         return 1;
     if (map == JOB_LAST_ALONE && nranks <= 3)
         return 0; /* the same as JOB_PAIRS */
-    job.signature.topology = job_topology(map, nranks);
+    job_place(&job.signature, map);
     return !same_plans(&flat, &job);
 }
 

@@ -49,6 +49,10 @@ enum job_map {
 /* The nodes of nranks ranks; NULL for JOB_ONE_NODE. job.c owns the result. */
 const struct pcoll_topology *job_topology(enum job_map map, int nranks);
 
+/* Put the signature on such nodes. Round robin, a reduction commutes: otherwise its algorithms keep
+ * the rank order without regard to nodes. */
+void job_place(struct pcoll_signature *signature, enum job_map map);
+
 /* True if there is something to test: the plans differ from those on one node. */
 int job_map_matters(const struct pcoll_algorithm *algorithm, enum job_map map, int nranks);
 

@@ -106,7 +106,7 @@ static void explore_params(struct tally *states, struct tally *traces,
                     job.signature.blocks = job_blocks(nranks, sizes[size].bytes, 1);
                 else
                     job.signature.in_place = form;
-                job.signature.topology = job_topology(map, nranks);
+                job_place(&job.signature, map);
                 if (!algorithm->uses_segment && sizes[size].segment)
                     continue;
                 if (root > 1 && (size > 0 || nranks > ALL_ORDERS))

@@ -326,7 +326,7 @@ static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, i
                     job.signature.blocks = job_blocks(nranks, job.signature.bytes, 1);
                 else
                     job.signature.in_place = form;
-                job.signature.topology = job_topology(map, nranks);
+                job_place(&job.signature, map);
                 run_mutants(t, &job);
             }
 }

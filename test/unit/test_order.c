@@ -160,7 +160,7 @@ static void test_params(struct tally *t, const struct pcoll_algorithm *algorithm
                     .lowered = lowered,
                 };
 
-                job.signature.topology = job_topology(map, nranks);
+                job_place(&job.signature, map);
                 job.params.segment = size[i].segment;
                 if (is_to_test(&job))
                     test_job(t, &job, seeds_for(&job));

@@ -253,6 +253,24 @@ static void check_printing(void)
     }
 }
 
+/* What a start costs: a message for each digit of each round, and about two copies for each block,
+ * whatever the radix. */
+static void check_alltoall_bruck(int nranks, int radix, int messages)
+{
+    const struct pcoll_params params = {.radix = radix};
+    struct pcoll_plan *plan = make(PCOLL_ALLTOALL, "bruck", nranks, nranks / 3, params);
+    int puts = 0, copies = 0;
+
+    for (int i = 0; i < plan->phases[0].count; i++) {
+        puts += plan->entries[i].op == PCOLL_OP_PUT;
+        copies += plan->entries[i].op == PCOLL_OP_COPY;
+    }
+    tap_ok(puts == messages && copies < 2 * nranks + 2 * messages,
+           "alltoall of Bruck, %d ranks, radix %d: %d messages, %d copies", nranks, radix, puts,
+           copies);
+    pcoll_plan_destroy(plan);
+}
+
 int main(void)
 {
     check_papers_tables();
@@ -266,5 +284,10 @@ int main(void)
     check_lowered_circle();
     check_refusals();
     check_printing();
+    check_alltoall_bruck(64, 8, 14);
+    check_alltoall_bruck(100, 2, 7);
+    check_alltoall_bruck(4096, 2, 12);
+    check_alltoall_bruck(4096, 8, 28);
+    check_alltoall_bruck(4096, 64, 126);
     return tap_done();
 }

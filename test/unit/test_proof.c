@@ -97,7 +97,7 @@ static void prove_map(struct tally *tally, const struct pcoll_algorithm *algorit
     int nvariants = job_variants(algorithm, nranks, params);
     int nroots = pcoll_coll_has(algorithm->coll, PCOLL_ROOTED) && nranks <= ALL_ROOTS ? nranks : 1;
 
-    job.signature.topology = job_topology(map, nranks);
+    job_place(&job.signature, map);
     for (int variant = 0; variant < nvariants; variant++) {
         for (int root = 0; root < nroots; root++) {
             job.signature.root = root;

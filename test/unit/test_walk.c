@@ -167,6 +167,8 @@ int main(void)
     check(PCOLL_SCATTER, "direct_put", (struct pcoll_params){0}, 0, 0.05);
     check(PCOLL_ALLTOALL, "direct", (struct pcoll_params){.path = PCOLL_PATH_USER}, 0, 0.05);
     check(PCOLL_ALLTOALL, "direct", (struct pcoll_params){.path = PCOLL_PATH_TEMP}, 0, 0.25);
+    for (int radix = 2; radix <= 8; radix *= 2)
+        check(PCOLL_ALLTOALL, "bruck", (struct pcoll_params){.radix = radix}, 0, 0.45);
     for (int radix = 2; radix <= 128; radix *= 8) {
         const struct pcoll_params params = {.radix = radix, .slots = 64};
 
@@ -180,10 +182,17 @@ int main(void)
         check_nodes(PCOLL_BCAST, "chain", (struct pcoll_params){.segment = 8192}, members, 0.4);
         check_nodes(PCOLL_BCAST, "two_tree", (struct pcoll_params){.segment = 8192}, members, 0.4);
         check_nodes(PCOLL_BCAST, "scatter_ring", (struct pcoll_params){0}, members, 0.4);
+        check_nodes(PCOLL_ALLTOALL, "direct", (struct pcoll_params){.path = PCOLL_PATH_TEMP},
+                    members, 0.35);
+        check_nodes(PCOLL_ALLTOALL, "bruck", (struct pcoll_params){.radix = 4}, members, 0.5);
         check_nodes(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_USER},
                     members, 0.65);
         check_nodes(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_TEMP},
                     members, 0.65);
+        check_nodes(PCOLL_ALLREDUCE, "multi_leader", (struct pcoll_params){.segment = 16384},
+                    members, 0.25);
+        check_nodes(PCOLL_ALLREDUCE, "multi_leader_sliced", (struct pcoll_params){.segment = 16384},
+                    members, 0.3);
     }
     return tap_done();
 }

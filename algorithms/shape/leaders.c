@@ -1,0 +1,379 @@
+/* Reductions with several leaders a node; the contract is in leaders.h. */
+#include "algorithms/shape/leaders.h"
+
+#include "algorithms/shape/doubling.h"
+#include "algorithms/shape/parts.h"
+#include "algorithms/shape/shares.h"
+
+#define DEFAULT_SEGMENT (UINT64_C(16) << 10)
+
+enum { SEQUENCE = 2 }; /* counter of the results that a rank has got, with several turns */
+
+struct state {
+    struct pcoll_plan *plan;
+    struct pcoll_leaders by;
+    enum pcoll_between between;
+    int team, member, size; /* of this rank: its team, its number there, and its likes */
+    uint64_t turn;
+    int bank;    /* of the turn: its counter, and which part of TEMP */
+    int trigger; /* what this rank's parts of the turn wait for */
+    uint64_t threshold;
+    uint64_t level; /* of the counter of a leader, when everything so far has happened */
+};
+
+/* ---- slices ---- */
+
+static uint64_t quotient_up(uint64_t a, uint64_t b)
+{
+    return (a + b - 1) / b;
+}
+
+struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
+                                      const struct pcoll_params *params)
+{
+    const struct pcoll_teams teams = pcoll_teams_to_reduce(signature);
+    const struct pcoll_team_sizes sizes = pcoll_teams_sizes(&teams);
+    const uint64_t unit = pcoll_unit_of(signature), units = signature->bytes / unit;
+    uint64_t n = pcoll_segment_count(signature->bytes, params->segment, DEFAULT_SEGMENT), count;
+    uint64_t nturns;
+
+    if (n > units)
+        n = units;
+    count = n < (uint64_t)sizes.least ? n : (uint64_t)sizes.least;
+    nturns = quotient_up(n, count);
+    nturns += nturns > 1 ? nturns % 2 : 0;
+    return (struct pcoll_leaders){
+        .teams = teams,
+        .sizes = sizes,
+        .count = (int)count,
+        .nturns = nturns,
+        .bytes = quotient_up(quotient_up(units, nturns), count) * unit,
+    };
+}
+
+/* The bytes of slice `leader` in this turn. */
+static struct pcoll_segment slice_of(const struct state *s, int leader)
+{
+    const struct pcoll_signature *signature = &s->plan->signature;
+    const uint64_t unit = pcoll_unit_of(signature);
+    const struct pcoll_segment turn =
+        pcoll_segment_of(signature->bytes / unit, s->by.nturns, s->turn);
+    const struct pcoll_segment slice =
+        pcoll_segment_of(turn.count, (uint64_t)s->by.count, (uint64_t)leader);
+
+    return (struct pcoll_segment){(turn.first + slice.first) * unit, slice.count * unit};
+}
+
+/* ---- TEMP of a leader: two banks, then the slots ---- */
+
+/* A bank has room for the sum of the node, and for what comes from other nodes: a slot for each
+ * round, or for a share of each node, and then for the result. */
+struct room {
+    uint64_t slice, share, bank;
+};
+
+static struct room room_of(const struct pcoll_signature *signature, const struct pcoll_leaders *by,
+                           enum pcoll_between between)
+{
+    const uint64_t unit = pcoll_unit_of(signature);
+    struct room room = {.slice = pcoll_parts_slot(by->bytes)};
+
+    if (between == PCOLL_BETWEEN_DOUBLING) {
+        room.bank = (1 + (uint64_t)pcoll_doubling_rounds(by->teams.count)) * room.slice;
+    } else {
+        room.share = pcoll_parts_slot(pcoll_shares_bytes(by->bytes, unit, by->teams.count));
+        room.bank = 2 * room.slice + (uint64_t)by->teams.count * room.share;
+    }
+    return room;
+}
+
+static struct room own_room(const struct state *s)
+{
+    return room_of(&s->plan->signature, &s->by, s->between);
+}
+
+static struct pcoll_place bank_at(const struct state *s, uint64_t offset)
+{
+    return pcoll_at(PCOLL_TEMP, (uint64_t)s->bank * own_room(s).bank + offset);
+}
+
+static struct pcoll_place sum_at(const struct state *s)
+{
+    return bank_at(s, 0);
+}
+
+/* The result of a slice, the same on all leaders. */
+static struct pcoll_place result_at(const struct state *s)
+{
+    const struct room room = own_room(s);
+
+    return bank_at(s, room.bank - room.slice);
+}
+
+/* Where a leader keeps what `member` of its team gives it. */
+static struct pcoll_place slot_at(const struct state *s, int leader, int member)
+{
+    const struct room room = own_room(s);
+
+    return pcoll_at(PCOLL_TEMP,
+                    2 * room.bank + (uint64_t)(member - (member > leader)) * room.slice);
+}
+
+/* For leaders of a team of `size` members. */
+static uint64_t temp_of(const struct pcoll_signature *signature, const struct pcoll_leaders *by,
+                        enum pcoll_between between, int size)
+{
+    const struct room room = room_of(signature, by, between);
+
+    return 2 * room.bank + (uint64_t)(size - 1) * room.slice;
+}
+
+uint64_t pcoll_leaders_temp_bytes(const struct pcoll_signature *signature,
+                                  const struct pcoll_params *params, enum pcoll_between between)
+{
+    const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
+
+    return temp_of(signature, &by, between, by.sizes.most);
+}
+
+/* ---- signals ---- */
+
+/* To a counter come, in this order, parts of members, what leaders of other nodes send, and what
+ * the leaders of the node tell. One of each outweighs all of the following, which may come early.
+ */
+static uint64_t weight_between(const struct state *s)
+{
+    return (uint64_t)s->by.count;
+}
+
+static uint64_t weight_of_part(const struct state *s)
+{
+    if (s->between == PCOLL_BETWEEN_DOUBLING)
+        return pcoll_doubling_weight(s->by.teams.count, weight_between(s));
+    return pcoll_shares_weight(s->by.teams.count, weight_between(s));
+}
+
+static int is_leader(const struct state *s)
+{
+    return s->member < s->by.count;
+}
+
+static int receives(const struct state *s, int rank)
+{
+    const struct pcoll_signature *signature = &s->plan->signature;
+
+    return !pcoll_coll_has(signature->coll, PCOLL_ROOTED) || rank == signature->root;
+}
+
+static int mates_rank(const struct state *s, int member)
+{
+    return pcoll_team_rank(&s->by.teams, s->team, member);
+}
+
+/* ---- in the node: the parts ---- */
+
+static void add_parts(const struct state *s)
+{
+    for (int i = 0; i < s->by.count; i++) {
+        const int leader = (s->member + i) % s->by.count;
+        const struct pcoll_segment slice = slice_of(s, leader);
+        const struct pcoll_entry put =
+            pcoll_entry_put(s->trigger, s->threshold, pcoll_at(PCOLL_SEND, slice.first),
+                            mates_rank(s, leader), slot_at(s, leader, s->member), slice.count);
+
+        if (leader != s->member)
+            pcoll_plan_add(s->plan, pcoll_entry_signal(put, mates_rank(s, leader), s->bank,
+                                                       weight_of_part(s)));
+    }
+}
+
+/* A leader without other members copies its part, as the sum of its node. */
+static struct pcoll_entry copy_part(const struct state *s, struct pcoll_place own, uint64_t bytes)
+{
+    return pcoll_entry_copy(s->trigger, s->threshold, own, sum_at(s), bytes);
+}
+
+static struct pcoll_entry reduce_parts(const struct state *s, struct pcoll_place own,
+                                       uint64_t bytes)
+{
+    for (int i = 0; i < s->size; i++) {
+        const int rank = pcoll_team_operand(&s->by.teams, &s->plan->signature, s->team, i);
+        const int member = pcoll_team_member(&s->by.teams, rank);
+
+        pcoll_plan_operand(s->plan, member == s->member ? own : slot_at(s, s->member, member));
+    }
+    return pcoll_entry_reduce(s->plan, s->bank, s->level, s->size, sum_at(s), bytes);
+}
+
+/* What a leader has itself is no part that could wait for its results of the turn before. */
+static void add_gate(struct state *s)
+{
+    const struct pcoll_entry gate = pcoll_entry_add(s->trigger, s->threshold);
+
+    pcoll_plan_add(s->plan, pcoll_entry_done(gate, s->bank, weight_of_part(s)));
+    s->level += weight_of_part(s);
+}
+
+static void add_sum(struct state *s)
+{
+    const struct pcoll_segment slice = slice_of(s, s->member);
+    const struct pcoll_place own = pcoll_at(PCOLL_SEND, slice.first);
+    struct pcoll_entry sum;
+
+    if (s->size > 1 && s->trigger == SEQUENCE)
+        add_gate(s);
+    s->level += (uint64_t)(s->size - 1) * weight_of_part(s);
+    sum = s->size == 1 ? copy_part(s, own, slice.count) : reduce_parts(s, own, slice.count);
+    pcoll_plan_add(s->plan, pcoll_entry_done(sum, s->bank, weight_of_part(s)));
+    s->level += weight_of_part(s);
+}
+
+/* ---- between nodes ---- */
+
+static void add_doubling(struct state *s, uint64_t bytes)
+{
+    const struct room room = own_room(s);
+    struct pcoll_doubling d = {
+        .plan = s->plan,
+        .teams = s->by.teams,
+        .member = s->member,
+        .bank = s->bank,
+        .weight = weight_between(s),
+        .slots = bank_at(s, room.slice).offset,
+        .slot_bytes = room.slice,
+        .bytes = bytes,
+        .result = result_at(s),
+        .is_told = 1,
+        .sum = sum_at(s),
+        .level = s->level,
+    };
+
+    pcoll_doubling_add(&d);
+    s->level = d.level;
+}
+
+static void add_shares(struct state *s, uint64_t bytes)
+{
+    const struct pcoll_signature *signature = &s->plan->signature;
+    const struct room room = own_room(s);
+    struct pcoll_shares shares = {
+        .plan = s->plan,
+        .teams = s->by.teams,
+        .member = s->member,
+        .receiver = pcoll_coll_has(signature->coll, PCOLL_ROOTED)
+                        ? pcoll_team_of(&s->by.teams, signature->root)
+                        : PCOLL_NONE,
+        .bank = s->bank,
+        .weight = weight_between(s),
+        .slots = bank_at(s, room.slice).offset,
+        .slot_bytes = room.share,
+        .bytes = bytes,
+        .sum = sum_at(s),
+        .result = result_at(s),
+        .level = s->level,
+    };
+
+    pcoll_shares_add(&shares);
+    s->level = shares.level;
+}
+
+/* ---- in the node: the results ---- */
+
+static void add_tells(const struct state *s)
+{
+    const struct pcoll_entry tell = pcoll_entry_add(s->bank, s->level);
+
+    for (int i = 1; i < s->size; i++) {
+        const int peer = mates_rank(s, (s->member + i) % s->size);
+
+        pcoll_plan_add(s->plan, pcoll_entry_signal(tell, peer, s->bank, 1));
+    }
+}
+
+static void add_result(const struct state *s, struct pcoll_entry entry)
+{
+    pcoll_plan_add(s->plan, s->by.nturns > 1 ? pcoll_entry_done(entry, SEQUENCE, 1) : entry);
+}
+
+/* Get the results of all leaders of the team when all have told so. */
+static void add_results(const struct state *s, uint64_t all)
+{
+    for (int i = 0; i < s->by.count; i++) {
+        const int leader = (s->member + i) % s->by.count;
+        const struct pcoll_segment slice = slice_of(s, leader);
+        const struct pcoll_place from = result_at(s), to = pcoll_at(PCOLL_RECV, slice.first);
+
+        if (leader == s->member)
+            add_result(s, pcoll_entry_copy(s->bank, s->level, from, to, slice.count));
+        else
+            add_result(s,
+                       pcoll_entry_get(s->bank, all, mates_rank(s, leader), from, to, slice.count));
+    }
+}
+
+/* ---- the plan ---- */
+
+static void add_turn(struct state *s)
+{
+    const int is_last = s->turn == s->by.nturns - 1;
+    uint64_t all;
+
+    s->level = s->plan->gain[s->bank];
+    add_parts(s);
+    if (is_leader(s)) {
+        add_sum(s);
+        if (s->between == PCOLL_BETWEEN_DOUBLING)
+            add_doubling(s, slice_of(s, s->member).count);
+        else
+            add_shares(s, slice_of(s, s->member).count);
+        add_tells(s);
+    }
+    all = s->level + (uint64_t)(s->by.count - is_leader(s));
+    if (receives(s, s->plan->rank)) {
+        add_results(s, all);
+        s->trigger = SEQUENCE;
+        s->threshold = (s->turn + 1) * (uint64_t)s->by.count;
+    } else {
+        s->trigger = s->bank;
+        s->threshold = all;
+        if (is_last)
+            pcoll_plan_add(s->plan, pcoll_entry_wait(s->bank, all));
+    }
+    s->plan->gain[s->bank] = all;
+}
+
+static void build_phase(struct state *s, int phase)
+{
+    pcoll_plan_open(s->plan, phase);
+    s->trigger = PCOLL_NONE;
+    s->threshold = 0;
+    for (s->turn = 0; s->turn < s->by.nturns; s->turn++) {
+        s->bank = (phase + (int)(s->turn % 2)) % 2;
+        add_turn(s);
+    }
+    if (s->by.nturns > 1 && s->trigger == SEQUENCE)
+        s->plan->gain[SEQUENCE] = s->threshold;
+}
+
+enum pcoll_result pcoll_leaders_generate(const struct pcoll_signature *signature, int rank,
+                                         const struct pcoll_params *params,
+                                         enum pcoll_between between, const char *name,
+                                         struct pcoll_plan **plan_p)
+{
+    struct state s = {.by = pcoll_leaders_of(signature, params), .between = between};
+    const int is_long = s.by.nturns > 1;
+    enum pcoll_result result =
+        pcoll_plan_create(signature, rank, name, is_long ? 3 : 2, is_long ? 1 : 2, &s.plan);
+
+    if (result != PCOLL_OK)
+        return result;
+    s.team = pcoll_team_of(&s.by.teams, rank);
+    s.member = pcoll_team_member(&s.by.teams, rank);
+    s.size = pcoll_team_size(&s.by.teams, s.team);
+    if (is_leader(&s))
+        s.plan->temp_bytes = temp_of(signature, &s.by, between, s.size);
+    for (int phase = 0; phase < s.plan->nphases; phase++)
+        build_phase(&s, phase);
+    *plan_p = s.plan;
+    return pcoll_plan_seal(plan_p);
+}
