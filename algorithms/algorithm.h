@@ -130,6 +130,7 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(reduce_direct)                                                                       \
     ALGORITHM(reduce_knomial)                                                                      \
     ALGORITHM(reduce_sliced)                                                                       \
+    ALGORITHM(reduce_multi_leader_sliced)                                                          \
     ALGORITHM(reduce_scatter_block_direct)                                                         \
     ALGORITHM(reduce_scatter_direct)                                                               \
     ALGORITHM(scan_direct)                                                                         \

@@ -16,6 +16,7 @@ pcoll_sources += \
     %D%/lower/split.c %D%/lower/signals.c %D%/lower/layout.c %D%/lower/stages.c \
     %D%/teams.h %D%/teams.c \
     %D%/shape/team_tree.h %D%/shape/team_tree.c \
+    %D%/shape/ring_tree.h %D%/shape/ring_tree.c \
     %D%/barrier/team.h %D%/barrier/team.c \
     %D%/barrier/butterfly.c \
     %D%/barrier/dissemination.c \
@@ -52,6 +53,7 @@ pcoll_sources += \
     %D%/shape/order_tree.h %D%/shape/order_tree.c \
     %D%/reduce/knomial.c \
     %D%/reduce/sliced.c \
+    %D%/reduce/multi_leader.c \
     %D%/reduce_scatter/direct.c \
     %D%/scan/direct.c \
     %D%/scan/doubling.c \

@@ -4,16 +4,18 @@
  *
  * Idea: a vector crosses the network once for each node, not once for each rank, and with several
  * leaders all processors reduce and all send. The row `multi_leader` combines nodes by recursive
- * doubling, the row `multi_leader_sliced` in slices, which is optimal in bytes.
+ * doubling, the row `multi_leader_sliced` in shares, which is optimal in bytes.
  *
  *      nodes {0 1} {2 3}, vectors ab:   1.a -> 0, 0.b -> 1, 3.a -> 2, 2.b -> 3 | 0 <-> 2, 1 <-> 3 |
  *      0.b <- 1, 1.a <- 0, 2.b <- 3, 3.a <- 2
  *
- * Cost, for P nodes of s ranks, L leaders, and l, o, c in a node: 2 l + (2 L + s) o + M (2 c + s /
- * L reduce) in the node, and lg P (L + o + M G) or 2 L + 2 P o + 2 M G between nodes. TEMP: s + 2
- * lg P segments, or s + 6. Three counters at most. When: several ranks a node; short, or long
- * vectors. Condition: lemma A. Operands are in rank order if nodes hold consecutive ranks, or else
- * only if the operator does not commute: then each rank is a node of its own.
+ * Cost for P nodes of s ranks and L leaders, with l, o and copy of a node: in the node
+ * 2 l + (2 L + s) o + M (2 copy + s / L reduce), and between nodes lg P (L + 2 o + M (G + reduce))
+ * or 2 L + 2 P L o + 2 M G. TEMP of a leader: s + 2 lg P + 1 segments, or s + 5. Two counters, with
+ * several passes three. When: several ranks a node; short vectors, or long ones.
+ *
+ * Condition: lemma A. Operands are in rank order if the ranks of each node are consecutive. If they
+ * are not and the operator does not commute, each rank counts as a node of its own.
  */
 #include "algorithms/cost.h"
 #include "algorithms/number.h"
@@ -84,7 +86,7 @@ const struct pcoll_algorithm pcoll_allreduce_multi_leader = {
 const struct pcoll_algorithm pcoll_allreduce_multi_leader_sliced = {
     .name = "multi_leader_sliced",
     .coll = PCOLL_ALLREDUCE,
-    .description = "leaders of each node reduce a slice each, in slices between nodes",
+    .description = "leaders of each node reduce a slice each, in shares between nodes",
     .generate = generate_sliced,
     .cost = cost_sliced,
     .temp_bytes = temp_bytes_sliced,

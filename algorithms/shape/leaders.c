@@ -7,16 +7,16 @@
 
 #define DEFAULT_SEGMENT (UINT64_C(16) << 10)
 
-enum { SEQUENCE = 2 }; /* counter of the results that a rank has got, with several turns */
+enum { SEQUENCE = 2 }; /* counter of the results that a rank has got, with several passes */
 
 struct state {
     struct pcoll_plan *plan;
     struct pcoll_leaders by;
     enum pcoll_between between;
     int team, member, size; /* of this rank: its team, its number there, and its likes */
-    uint64_t turn;
-    int bank;    /* of the turn: its counter, and which part of TEMP */
-    int trigger; /* what this rank's parts of the turn wait for */
+    uint64_t pass;
+    int bank;    /* of the pass: its counter, and which part of TEMP */
+    int trigger; /* what this rank's parts of the pass wait for */
     uint64_t threshold;
     uint64_t level; /* of the counter of a leader, when everything so far has happened */
 };
@@ -35,33 +35,33 @@ struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
     const struct pcoll_team_sizes sizes = pcoll_teams_sizes(&teams);
     const uint64_t unit = pcoll_unit_of(signature), units = signature->bytes / unit;
     uint64_t n = pcoll_segment_count(signature->bytes, params->segment, DEFAULT_SEGMENT), count;
-    uint64_t nturns;
+    uint64_t npasses;
 
     if (n > units)
         n = units;
     count = n < (uint64_t)sizes.least ? n : (uint64_t)sizes.least;
-    nturns = quotient_up(n, count);
-    nturns += nturns > 1 ? nturns % 2 : 0;
+    npasses = quotient_up(n, count);
+    npasses += npasses > 1 ? npasses % 2 : 0;
     return (struct pcoll_leaders){
         .teams = teams,
         .sizes = sizes,
         .count = (int)count,
-        .nturns = nturns,
-        .bytes = quotient_up(quotient_up(units, nturns), count) * unit,
+        .npasses = npasses,
+        .bytes = quotient_up(quotient_up(units, npasses), count) * unit,
     };
 }
 
-/* The bytes of slice `leader` in this turn. */
+/* The bytes of slice `leader` in this pass. */
 static struct pcoll_segment slice_of(const struct state *s, int leader)
 {
     const struct pcoll_signature *signature = &s->plan->signature;
     const uint64_t unit = pcoll_unit_of(signature);
-    const struct pcoll_segment turn =
-        pcoll_segment_of(signature->bytes / unit, s->by.nturns, s->turn);
+    const struct pcoll_segment pass =
+        pcoll_segment_of(signature->bytes / unit, s->by.npasses, s->pass);
     const struct pcoll_segment slice =
-        pcoll_segment_of(turn.count, (uint64_t)s->by.count, (uint64_t)leader);
+        pcoll_segment_of(pass.count, (uint64_t)s->by.count, (uint64_t)leader);
 
-    return (struct pcoll_segment){(turn.first + slice.first) * unit, slice.count * unit};
+    return (struct pcoll_segment){(pass.first + slice.first) * unit, slice.count * unit};
 }
 
 /* ---- TEMP of a leader: two banks, then the slots ---- */
@@ -205,7 +205,7 @@ static struct pcoll_entry reduce_parts(const struct state *s, struct pcoll_place
     return pcoll_entry_reduce(s->plan, s->bank, s->level, s->size, sum_at(s), bytes);
 }
 
-/* What a leader has itself is no part that could wait for its results of the turn before. */
+/* What a leader has itself is no part that could wait for its results of the pass before. */
 static void add_gate(struct state *s)
 {
     const struct pcoll_entry gate = pcoll_entry_add(s->trigger, s->threshold);
@@ -292,7 +292,7 @@ static void add_tells(const struct state *s)
 
 static void add_result(const struct state *s, struct pcoll_entry entry)
 {
-    pcoll_plan_add(s->plan, s->by.nturns > 1 ? pcoll_entry_done(entry, SEQUENCE, 1) : entry);
+    pcoll_plan_add(s->plan, s->by.npasses > 1 ? pcoll_entry_done(entry, SEQUENCE, 1) : entry);
 }
 
 /* Get the results of all leaders of the team when all have told so. */
@@ -313,9 +313,9 @@ static void add_results(const struct state *s, uint64_t all)
 
 /* ---- the plan ---- */
 
-static void add_turn(struct state *s)
+static void add_pass(struct state *s)
 {
-    const int is_last = s->turn == s->by.nturns - 1;
+    const int is_last = s->pass == s->by.npasses - 1;
     uint64_t all;
 
     s->level = s->plan->gain[s->bank];
@@ -332,7 +332,7 @@ static void add_turn(struct state *s)
     if (receives(s, s->plan->rank)) {
         add_results(s, all);
         s->trigger = SEQUENCE;
-        s->threshold = (s->turn + 1) * (uint64_t)s->by.count;
+        s->threshold = (s->pass + 1) * (uint64_t)s->by.count;
     } else {
         s->trigger = s->bank;
         s->threshold = all;
@@ -347,11 +347,11 @@ static void build_phase(struct state *s, int phase)
     pcoll_plan_open(s->plan, phase);
     s->trigger = PCOLL_NONE;
     s->threshold = 0;
-    for (s->turn = 0; s->turn < s->by.nturns; s->turn++) {
-        s->bank = (phase + (int)(s->turn % 2)) % 2;
-        add_turn(s);
+    for (s->pass = 0; s->pass < s->by.npasses; s->pass++) {
+        s->bank = (phase + (int)(s->pass % 2)) % 2;
+        add_pass(s);
     }
-    if (s->by.nturns > 1 && s->trigger == SEQUENCE)
+    if (s->by.npasses > 1 && s->trigger == SEQUENCE)
         s->plan->gain[SEQUENCE] = s->threshold;
 }
 
@@ -361,7 +361,7 @@ enum pcoll_result pcoll_leaders_generate(const struct pcoll_signature *signature
                                          struct pcoll_plan **plan_p)
 {
     struct state s = {.by = pcoll_leaders_of(signature, params), .between = between};
-    const int is_long = s.by.nturns > 1;
+    const int is_long = s.by.npasses > 1;
     enum pcoll_result result =
         pcoll_plan_create(signature, rank, name, is_long ? 3 : 2, is_long ? 1 : 2, &s.plan);
 

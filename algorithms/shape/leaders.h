@@ -11,18 +11,18 @@
  *      0.b <- 1, 1.a <- 0, 2.b <- 3, 3.a <- 2
  *
  * A leader handles params->segment bytes at a time: L is the number of such segments in the vector,
- * if the smallest node has so many ranks. If it has not, the vector goes in several turns, one
+ * if the smallest node has so many ranks. If it has not, the vector goes in several passes, one
  * after the other, through alternating counters.
  *
  * Source: Bayatpour et al. 2017, "Scalable reduction collectives with data partitioning-based
  * multi-leader design"; Traeff and Hunold 2020, "Decomposing MPI collectives for exploiting
- * multi-lane communication". Turns, and the waits of each leader for its own slice only, are ours.
+ * multi-lane communication". Passes are ours.
  *
- * Condition (lemma A, two banks): a rank begins a turn when it has completed the one before, for
+ * Condition (lemma A, two banks): a rank begins a pass when it has completed the one before, for
  * which every rank must have begun that, and so have completed the one before that. So what leaders
- * send each other, and their results, have a bank for each of two turns. Slots have one: whoever
- * fills them has been told by their leader of its result of the turn before. A leader that receives
- * does not reduce before it has all results of the turn before: a gate stands for what it would put
+ * send each other, and their results, have a bank for each of two passes. Slots have one: whoever
+ * fills them has been told by their leader of its result of the pass before. A leader that receives
+ * does not reduce before it has all results of the pass before: a gate stands for what it would put
  * to itself.
  */
 #ifndef PCOLL_LEADERS_H
@@ -38,10 +38,10 @@ enum pcoll_between { PCOLL_BETWEEN_DOUBLING, PCOLL_BETWEEN_SHARES };
 struct pcoll_leaders {
     struct pcoll_teams teams;
     struct pcoll_team_sizes sizes;
-    int count;       /* of leaders of a team */
-    uint64_t nturns; /* of an instance: 1 or an even number, so that each begins with the same
-                      * counter */
-    uint64_t bytes;  /* of the longest slice */
+    int count;        /* of leaders of a team */
+    uint64_t npasses; /* of an instance: 1 or an even number, so that each begins with the same
+                       * counter */
+    uint64_t bytes;   /* of the longest slice */
 };
 struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
                                       const struct pcoll_params *params);
@@ -55,7 +55,7 @@ enum pcoll_result pcoll_leaders_generate(const struct pcoll_signature *signature
                                          enum pcoll_between between, const char *name,
                                          struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
 
-/* The time between nodes in one turn, in either way; and that of an instance with it. */
+/* The time between nodes in one pass, in either way; and that of an instance with it. */
 double pcoll_leaders_doubling_cost(const struct pcoll_leaders *by,
                                    const struct pcoll_signature *signature,
                                    const struct pcoll_machine *machine);

@@ -82,7 +82,7 @@ double pcoll_leaders_sliced_cost(const struct pcoll_leaders *by,
            wire.crowd * (machine->o + (count - 1) * share * machine->reduce);
 }
 
-/* The two stages in the node of a turn. */
+/* The two stages in the node of a pass. */
 static double cost_in_node(const struct pcoll_leaders *by, const struct pcoll_signature *signature,
                            const struct pcoll_machine *machine)
 {
@@ -102,5 +102,5 @@ static double cost_in_node(const struct pcoll_leaders *by, const struct pcoll_si
 double pcoll_leaders_cost(const struct pcoll_leaders *by, const struct pcoll_signature *signature,
                           const struct pcoll_machine *machine, double between)
 {
-    return machine->call + (double)by->nturns * (cost_in_node(by, signature, machine) + between);
+    return machine->call + (double)by->npasses * (cost_in_node(by, signature, machine) + between);
 }

@@ -80,6 +80,11 @@ static void add_reduce(struct pcoll_shares *s)
     s->level += weight_of_share(s);
 }
 
+static int receives(const struct pcoll_shares *s, int team)
+{
+    return s->receiver == PCOLL_NONE || s->receiver == team;
+}
+
 static void add_results(struct pcoll_shares *s)
 {
     const struct pcoll_segment own = share_of(s, own_team(s));
@@ -87,14 +92,14 @@ static void add_results(struct pcoll_shares *s)
 
     for (int i = 1; i < s->teams.count; i++) {
         const int team = other_team(s, i), peer = peer_of(s, team);
-        const struct pcoll_entry out =
-            s->receiver == PCOLL_NONE || s->receiver == team
-                ? pcoll_entry_put(s->bank, s->level, result, peer, result, own.count)
-                : pcoll_entry_add(s->bank, s->level);
+        const struct pcoll_entry put =
+            pcoll_entry_put(s->bank, s->level, result, peer, result, own.count);
 
-        pcoll_plan_add(s->plan, pcoll_entry_signal(out, peer, s->bank, s->weight));
+        if (receives(s, team))
+            pcoll_plan_add(s->plan, pcoll_entry_signal(put, peer, s->bank, s->weight));
     }
-    s->level += nothers(s) * s->weight;
+    if (receives(s, own_team(s)))
+        s->level += nothers(s) * s->weight;
 }
 
 uint64_t pcoll_shares_weight(int count, uint64_t weight)

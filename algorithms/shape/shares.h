@@ -20,7 +20,7 @@ struct pcoll_shares {
     struct pcoll_plan *plan;
     struct pcoll_teams teams;
     int member;          /* of each team, which takes part: this rank and its likes */
-    int receiver;        /* the team that needs the result; PCOLL_NONE: all do. Others are told. */
+    int receiver;        /* the team that needs the result; PCOLL_NONE: all do */
     int bank;            /* the counter */
     uint64_t weight;     /* of a result, more than all signals that come from elsewhere */
     uint64_t slots;      /* offset in TEMP of a slot for each team */
@@ -28,7 +28,8 @@ struct pcoll_shares {
     uint64_t bytes;
     struct pcoll_place sum, result; /* what is to be reduced, and its result, on all of them in
                                      * memory that is not in use */
-    uint64_t level; /* of the counter, when the sum is there; at the end, when the result is */
+    uint64_t level; /* of the counter, when the sum is there; at the end, when the result is,
+                     * or where nothing is received, when all have given their shares */
 };
 
 /* The most bytes of a share of `bytes` bytes, whole units, among `count` ranks. */
