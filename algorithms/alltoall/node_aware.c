@@ -283,22 +283,31 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     return pcoll_plan_seal(plan_p);
 }
 
+/* The puts of a rank that pack its blocks, if all nodes are like the first. */
+static int puts_of(const struct pcoll_teams *teams)
+{
+    const int is_scattered = pcoll_team_size(teams, 0) > 1 &&
+                             pcoll_team_rank(teams, 0, 1) != pcoll_team_rank(teams, 0, 0) + 1;
+
+    return is_scattered ? teams->nranks : teams->count;
+}
+
 /* The messages of a node leave its port one after the other. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
     const struct pcoll_teams teams = pcoll_teams_of(signature);
     const struct pcoll_machine node = pcoll_cost_node(machine);
-    const double crowd = pcoll_cost_crowd(signature, machine),
-                 members = pcoll_ranks_per_node(signature);
+    const double crowd = pcoll_cost_crowd(signature, machine);
+    const double members = pcoll_ranks_per_node(signature);
+    const double messages = pcoll_larger(1, (teams.count - 1) / members); /* of a rank */
     const double all = (double)signature->nranks * (double)signature->bytes;
-    const double messages = (teams.count - 1 + members - 1) / members;
     double packed, exchanged, unpacked;
 
     (void)params;
     if (teams.topology == NULL)
         return pcoll_alltoall_direct.cost(signature, &direct, machine);
-    packed = pcoll_cost_wave(signature, &node, teams.count, 1) + crowd * all * node.copy;
+    packed = pcoll_cost_wave(signature, &node, puts_of(&teams), 1) + crowd * all * node.copy;
     exchanged = pcoll_cost_wave(signature, machine, 1, 1) +
                 pcoll_larger(crowd * (messages - 1) * machine->o, (teams.count - 2) * machine->g) +
                 all * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
