@@ -114,6 +114,7 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(scatterv_direct)                                                                     \
     ALGORITHM(alltoall_direct)                                                                     \
     ALGORITHM(alltoall_bruck)                                                                      \
+    ALGORITHM(alltoall_node_aware)                                                                 \
     ALGORITHM(alltoallv_direct)                                                                    \
     ALGORITHM(alltoallw_direct)                                                                    \
     ALGORITHM(neighbor_allgather_direct)                                                           \

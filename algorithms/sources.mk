@@ -16,6 +16,7 @@ pcoll_sources += \
     %D%/lower/split.c %D%/lower/signals.c %D%/lower/layout.c %D%/lower/stages.c \
     %D%/teams.h %D%/teams.c \
     %D%/shape/team_tree.h %D%/shape/team_tree.c \
+    %D%/shape/ring_tree.h %D%/shape/ring_tree.c \
     %D%/barrier/team.h %D%/barrier/team.c \
     %D%/barrier/butterfly.c \
     %D%/barrier/dissemination.c \
@@ -38,6 +39,7 @@ pcoll_sources += \
     %D%/scatter/knomial.c \
     %D%/alltoall/direct.c \
     %D%/alltoall/bruck.c \
+    %D%/alltoall/node_aware.c \
     %D%/edges/direct.c \
     %D%/allreduce/direct.c \
     %D%/shape/doubling.h %D%/shape/doubling.c \

@@ -29,43 +29,12 @@
  * are; a slot is returned only when everything on it, and on the earlier slots of its half, is
  * done.
  */
-#include <stdlib.h>
-
-#include "algorithms/cost.h"
 #include "algorithms/number.h"
-#include "algorithms/shape/ring.h"
-#include "algorithms/shape/team_tree.h"
+#include "algorithms/shape/ring_tree.h"
 
 #define DEFAULT_SEGMENT (UINT64_C(32) << 10)
 
-enum { GATE = 1, DATA = 2, WORK = 4 };
-
-struct state {
-    struct pcoll_plan *plan;
-    struct pcoll_ring ring;
-    int parent, nchildren; /* parent of the root: PCOLL_NONE */
-    int *children;         /* [nchildren]: found once, as every slot names them */
-};
-
-/* One use of one slot. */
-struct use {
-    struct pcoll_ring_use at;
-    int gated, returned; /* waits for the children's credit; gives credit to the parent */
-    uint64_t base;       /* value of data[slot] before this use */
-    uint64_t credit;     /* value of credit[half] that opens the gate */
-};
-
-static int radix_of(const struct pcoll_params *params)
-{
-    return params->radix ? params->radix : 2;
-}
-
-static int is_root(const struct state *s)
-{
-    return s->parent == PCOLL_NONE;
-}
-
-/* ---- slots ---- */
+enum { DATA = 2 * PCOLL_RING_GATE, WORK = 2 * DATA };
 
 static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
                                  const struct pcoll_params *params)
@@ -73,144 +42,86 @@ static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
     return pcoll_ring_make(signature, params, DEFAULT_SEGMENT);
 }
 
-static int credit_of(const struct state *s, const struct use *use)
+/* ---- entries ---- */
+
+static void add_puts(const struct pcoll_ring_tree *t, struct pcoll_ring_tree_use *use, int trigger,
+                     uint64_t threshold, struct pcoll_place from)
 {
-    return pcoll_ring_credit(&s->ring, use->at.half);
-}
+    const struct pcoll_place to = pcoll_ring_place(&t->ring, use->at.slot);
 
-static struct use use_of(const struct state *s, int phase, uint64_t i)
-{
-    struct use use = {.at = pcoll_ring_use(&s->ring, s->plan->signature.bytes, phase, i)};
+    for (int i = 0; i < t->nchildren; i++) {
+        const int child = t->children[i];
+        const struct pcoll_entry put =
+            pcoll_entry_put(trigger, threshold, from, child, to, use->at.part.count);
 
-    use.gated = s->nchildren > 0 && use.at.opens;
-    use.returned = !is_root(s) && use.at.closes;
-    use.credit = use.at.credits * (uint64_t)s->nchildren;
-    if (!is_root(s)) {
-        uint64_t work = use.returned && s->nchildren > 0 ? (uint64_t)s->nchildren + 1 : 0;
-
-        use.base = use.at.turn * ((use.gated ? 1u : 0u) * GATE + DATA + work * WORK);
-    }
-    return use;
-}
-
-static void add_puts(const struct state *s, const struct use *use, int trigger, uint64_t threshold,
-                     uint64_t done)
-{
-    struct pcoll_place from = is_root(s) ? pcoll_at(PCOLL_SEND, use->at.part.first)
-                                         : pcoll_ring_place(&s->ring, use->at.slot);
-
-    for (int i = 0; i < s->nchildren; i++) {
-        int child = s->children[i];
-        struct pcoll_entry put =
-            pcoll_entry_put(trigger, threshold, from, child,
-                            pcoll_ring_place(&s->ring, use->at.slot), use->at.part.count);
-
-        put = pcoll_entry_signal(put, child, use->at.slot, DATA);
-        if (done)
-            put = pcoll_entry_done(put, use->at.slot, done);
-        pcoll_plan_add(s->plan, put);
+        pcoll_plan_add(t->plan, pcoll_ring_tree_work(
+                                    use, pcoll_entry_signal(put, child, use->at.slot, DATA), WORK));
     }
 }
 
-static void add_root_use(const struct state *s, const struct use *use)
+static inline struct pcoll_entry copy_out(const struct pcoll_ring_tree *t,
+                                          const struct pcoll_ring_tree_use *use, uint64_t arrived)
 {
-    add_puts(s, use, use->gated ? credit_of(s, use) : PCOLL_NONE, use->credit, 0);
+    return pcoll_entry_copy(use->at.slot, arrived, pcoll_ring_place(&t->ring, use->at.slot),
+                            pcoll_at(PCOLL_RECV, use->at.part.first), use->at.part.count);
 }
 
-static void add_leaf_use(const struct state *s, const struct use *use)
+static void add_leaf_use(const struct pcoll_ring_tree *t, struct pcoll_ring_tree_use *use)
 {
-    struct pcoll_entry copy =
-        pcoll_entry_copy(use->at.slot, use->base + DATA, pcoll_ring_place(&s->ring, use->at.slot),
-                         pcoll_at(PCOLL_RECV, use->at.part.first), use->at.part.count);
+    struct pcoll_entry copy;
 
+    use->level += DATA;
+    copy = copy_out(t, use, use->level);
     if (use->returned)
-        copy = pcoll_entry_signal(copy, s->parent, credit_of(s, use), 1);
-    pcoll_plan_add(s->plan, copy);
-    s->plan->gain[use->at.slot] += DATA;
+        copy = pcoll_entry_signal(copy, t->parent, use->counter, 1);
+    pcoll_plan_add(t->plan, copy);
 }
 
-static void add_inner_use(const struct state *s, const struct use *use)
+static void add_inner_use(const struct pcoll_ring_tree *t, struct pcoll_ring_tree_use *use)
 {
-    uint64_t ready = use->base + DATA + (use->gated ? GATE : 0);
-    uint64_t done = use->returned ? WORK : 0, all = ready + done * ((uint64_t)s->nchildren + 1);
-    struct pcoll_entry copy =
-        pcoll_entry_copy(use->at.slot, ready, pcoll_ring_place(&s->ring, use->at.slot),
-                         pcoll_at(PCOLL_RECV, use->at.part.first), use->at.part.count);
+    uint64_t arrived;
 
-    if (use->gated) {
-        struct pcoll_entry gate = pcoll_entry_add(credit_of(s, use), use->credit);
-
-        pcoll_plan_add(s->plan, pcoll_entry_done(gate, use->at.slot, GATE));
-    }
-    add_puts(s, use, use->at.slot, ready, done);
-    pcoll_plan_add(s->plan, done ? pcoll_entry_done(copy, use->at.slot, done) : copy);
-    if (use->returned)
-        pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(use->at.slot, all), s->parent,
-                                                   credit_of(s, use), 1));
-    s->plan->gain[use->at.slot] += all - use->base;
+    use->level += DATA;
+    pcoll_ring_tree_gate(t, use);
+    arrived = use->level;
+    add_puts(t, use, use->at.slot, arrived, pcoll_ring_place(&t->ring, use->at.slot));
+    pcoll_plan_add(t->plan, pcoll_ring_tree_work(use, copy_out(t, use, arrived), WORK));
+    pcoll_ring_tree_return(t, use, t->parent);
 }
 
-static void add_use(const struct state *s, const struct use *use)
+static void add_use(const struct pcoll_ring_tree *t, struct pcoll_ring_tree_use *use)
 {
-    if (is_root(s))
-        add_root_use(s, use);
-    else if (s->nchildren == 0)
-        add_leaf_use(s, use);
+    if (pcoll_ring_tree_is_root(t))
+        add_puts(t, use, use->gated ? use->counter : PCOLL_NONE, use->credit,
+                 pcoll_at(PCOLL_SEND, use->at.part.first));
+    else if (t->nchildren == 0)
+        add_leaf_use(t, use);
     else
-        add_inner_use(s, use);
-}
-
-static void build(struct state *s)
-{
-    for (int phase = 0; phase < s->plan->nphases; phase++) {
-        pcoll_plan_open(s->plan, phase);
-        for (uint64_t i = 0; i < s->ring.nsegments; i++) {
-            struct use use = use_of(s, phase, i);
-
-            add_use(s, &use);
-        }
-    }
-    for (int half = 0; half < 2; half++)
-        s->plan->gain[pcoll_ring_credit(&s->ring, half)] =
-            pcoll_ring_credits(&s->ring) * (uint64_t)s->nchildren;
-    s->plan->temp_bytes = is_root(s) ? 0 : pcoll_ring_bytes(&s->ring);
-}
-
-static enum pcoll_result find_children(struct state *s, const struct pcoll_team_tree *tree)
-{
-    int rank = s->plan->rank;
-
-    s->nchildren = pcoll_team_tree_nchildren(tree, rank);
-    s->children = malloc((size_t)(s->nchildren + 1) * sizeof(*s->children));
-    for (int i = 0; s->children && i < s->nchildren; i++)
-        s->children[i] = pcoll_team_tree_child(tree, rank, i);
-    return s->children ? PCOLL_OK : PCOLL_ERR_NOMEM;
+        add_inner_use(t, use);
+    pcoll_ring_tree_end(t, use);
 }
 
 static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
-    const struct pcoll_team_tree tree = {pcoll_teams_of(signature), radix_of(params)};
-    struct state s = {
-        .ring = ring_of(signature, params),
-        .parent = pcoll_team_tree_parent(&tree, rank),
-    };
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "eager", s.ring.slots + 2,
-                                                 pcoll_ring_phases(&s.ring), &s.plan);
+    struct pcoll_ring_tree t;
+    enum pcoll_result result = pcoll_ring_tree_init(
+        &t, signature, rank, params, ring_of(signature, params), PCOLL_RING_TREE_DOWN, "eager");
 
     (void)local;
     if (result != PCOLL_OK)
         return result;
-    result = find_children(&s, &tree);
-    if (result != PCOLL_OK) {
-        pcoll_plan_destroy(s.plan);
-        return result;
+    for (int phase = 0; phase < t.plan->nphases; phase++) {
+        pcoll_plan_open(t.plan, phase);
+        for (uint64_t i = 0; i < t.ring.nsegments; i++) {
+            struct pcoll_ring_tree_use use = pcoll_ring_tree_begin(&t, phase, i);
+
+            add_use(&t, &use);
+        }
     }
-    build(&s);
-    free(s.children);
-    *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+    t.plan->temp_bytes = pcoll_ring_tree_is_root(&t) ? 0 : pcoll_ring_bytes(&t.ring);
+    return pcoll_ring_tree_seal(&t, plan_p);
 }
 
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
@@ -257,26 +168,15 @@ static double cost_of_cores(const struct pcoll_signature *signature, const struc
            steps * (radix * one + (segments > 1 ? machine->L : 0));
 }
 
-/* Ranks that share cores run ahead instead of waiting for each other: the cost is the total work of
- * all ranks, to send and to copy out. Only forwarding needs another rank's turn, once for each
- * level of the tree, so a star is best. */
-static double cost_crowded(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
-                           struct pcoll_tree tree, const struct pcoll_machine *machine)
-{
-    struct pcoll_machine own = pcoll_ring_machine(ring, machine);
-    double segments = (double)ring->nsegments, part = (double)signature->bytes / segments;
-
-    return pcoll_cost_crowd(signature, machine) * own.turn * pcoll_tree_depth(tree) +
-           2 * (tree.nranks - 1) * segments * (machine->o + part * machine->copy) / machine->cores;
-}
-
+/* The work of ranks that share cores is to send and to copy out, so a star is best. */
 static double cost_in_node(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
                            int radix, const struct pcoll_machine *node)
 {
     struct pcoll_tree tree = {pcoll_ranks_per_node(signature), radix};
 
-    return pcoll_cost_crowd(signature, node) > 1 ? cost_crowded(signature, ring, tree, node)
-                                                 : cost_of_cores(signature, ring, tree, node);
+    return pcoll_cost_crowd(signature, node) > 1
+               ? pcoll_ring_tree_cost_crowded(signature, ring, tree, 2, node)
+               : cost_of_cores(signature, ring, tree, node);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -285,13 +185,15 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct pcoll_machine node = pcoll_cost_node(machine);
     struct pcoll_ring ring = ring_of(signature, params);
     struct pcoll_teams teams = pcoll_teams_of(signature);
-    struct pcoll_tree tree = {teams.count, radix_of(params)};
+    struct pcoll_tree tree = {teams.count, pcoll_ring_tree_radix(params)};
     double cost = machine->call;
 
     if (!pcoll_is_over_wire(signature))
-        return cost + cost_in_node(signature, &ring, radix_of(params), machine);
+        return cost + cost_in_node(signature, &ring, pcoll_ring_tree_radix(params), machine);
     cost += cost_between(signature, &ring, tree, machine, node.copy);
-    return teams.topology ? cost + cost_in_node(signature, &ring, radix_of(params), &node) : cost;
+    return teams.topology
+               ? cost + cost_in_node(signature, &ring, pcoll_ring_tree_radix(params), &node)
+               : cost;
 }
 
 const struct pcoll_algorithm pcoll_bcast_eager = {

@@ -24,7 +24,6 @@
 struct state {
     struct pcoll_parts parts;
     struct pcoll_segment *blocks; /* [nranks]: of SEND, in units */
-    uint64_t nsegments;           /* per instance */
 };
 
 static uint64_t nsegments_of(const struct pcoll_signature *signature,
@@ -52,7 +51,7 @@ static void cut_segment(const struct state *s)
 
     for (int r = 0; r < signature->nranks; r++) {
         const struct pcoll_segment cut =
-            pcoll_segment_of(s->blocks[r].count, s->nsegments, s->parts.segment);
+            pcoll_segment_of(s->blocks[r].count, s->parts.nsegments, s->parts.segment);
 
         s->parts.slices[r] =
             (struct pcoll_segment){(s->blocks[r].first + cut.first) * unit, cut.count * unit};
@@ -66,7 +65,7 @@ static void add_segment(struct state *s)
     struct pcoll_parts *p = &s->parts;
     const int rank = p->plan->rank, nranks = p->plan->signature.nranks;
     const int waits = p->plan->signature.in_place && rank > 0;
-    const int is_last = p->segment == s->nsegments - 1;
+    const int is_last = p->segment == p->nsegments - 1;
     const uint64_t all = p->plan->gain[p->bank] + (uint64_t)(nranks - 1 + waits);
     const uint64_t first =
         p->slices[rank].first - s->blocks[rank].first * pcoll_unit_of(&p->plan->signature);
@@ -82,11 +81,7 @@ static void build_phase(struct state *s, int phase)
 {
     struct pcoll_parts *p = &s->parts;
 
-    pcoll_plan_open(p->plan, phase);
-    p->trigger = PCOLL_NONE;
-    p->threshold = 0;
-    for (p->segment = 0; p->segment < s->nsegments; p->segment++) {
-        p->bank = (phase + (int)(p->segment % 2)) % 2;
+    for (pcoll_parts_open(p, phase); p->segment < p->nsegments; pcoll_parts_next(p)) {
         cut_segment(s);
         add_segment(s);
     }
@@ -129,16 +124,16 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         .parts = {.slices = calloc(nranks, sizeof(*s.parts.slices)),
                   .slot_bytes = slot_bytes(signature, params),
                   .banks = 2,
-                  .weight = 1},
+                  .weight = 1,
+                  .nsegments = nsegments_of(signature, params)},
         .blocks = calloc(nranks, sizeof(*s.blocks)),
-        .nsegments = nsegments_of(signature, params),
     };
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
     (void)local;
     if (s.parts.slices && s.blocks)
-        result =
-            pcoll_plan_create(signature, rank, "direct", 2, s.nsegments > 1 ? 1 : 2, &s.parts.plan);
+        result = pcoll_plan_create(signature, rank, "direct", 2, s.parts.nsegments > 1 ? 1 : 2,
+                                   &s.parts.plan);
     if (result == PCOLL_OK) {
         build(&s, params);
         *plan_p = s.parts.plan;

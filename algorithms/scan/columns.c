@@ -28,8 +28,7 @@ enum { SEQUENCE = 2 }; /* counter of the prefixes that the rank has got, with ns
 
 struct state {
     struct pcoll_parts parts;
-    uint64_t nsegments; /* per instance */
-    int includes_own;   /* scan, not exscan */
+    int includes_own; /* scan, not exscan */
 };
 
 static uint64_t nsegments_of(const struct pcoll_signature *signature,
@@ -79,7 +78,7 @@ static struct pcoll_entry make_prefix(const struct state *s, uint64_t level, int
 
 static struct pcoll_entry in_sequence(const struct state *s, struct pcoll_entry entry)
 {
-    return s->nsegments > 1 ? pcoll_entry_done(entry, SEQUENCE, 1) : entry;
+    return s->parts.nsegments > 1 ? pcoll_entry_done(entry, SEQUENCE, 1) : entry;
 }
 
 /* What the counter has reached when the prefix for rank `r` is made and neither it nor part `r` is
@@ -148,7 +147,7 @@ static void add_segment(struct state *s)
     } else {
         p->trigger = p->bank;
         p->threshold = all;
-        if (p->segment == s->nsegments - 1)
+        if (p->segment == p->nsegments - 1)
             pcoll_plan_add(p->plan, pcoll_entry_wait(p->bank, all));
     }
 }
@@ -167,16 +166,12 @@ static void build_phase(struct state *s, int phase)
 {
     struct pcoll_parts *p = &s->parts;
 
-    pcoll_plan_open(p->plan, phase);
-    p->trigger = PCOLL_NONE;
-    p->threshold = 0;
-    for (p->segment = 0; p->segment < s->nsegments; p->segment++) {
-        p->bank = (phase + (int)(p->segment % 2)) % 2;
-        pcoll_parts_cut(p, s->nsegments);
+    for (pcoll_parts_open(p, phase); p->segment < p->nsegments; pcoll_parts_next(p)) {
+        pcoll_parts_cut(p);
         add_segment(s);
     }
     add_first_scan(s);
-    if (p->trigger == SEQUENCE && s->nsegments > 1)
+    if (p->trigger == SEQUENCE && p->nsegments > 1)
         p->plan->gain[SEQUENCE] = p->threshold;
 }
 
@@ -197,8 +192,8 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         .parts = {.slices = calloc((size_t)signature->nranks, sizeof(*s.parts.slices)),
                   .slot_bytes = pcoll_parts_slice_slot(signature, nsegments),
                   .banks = 1,
-                  .weight = (uint64_t)signature->nranks},
-        .nsegments = nsegments,
+                  .weight = (uint64_t)signature->nranks,
+                  .nsegments = nsegments},
         .includes_own = signature->coll == PCOLL_SCAN,
     };
     const int is_long = nsegments > 1;

@@ -20,12 +20,27 @@ uint64_t pcoll_parts_slot(uint64_t bytes)
     return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 }
 
-void pcoll_parts_cut(const struct pcoll_parts *parts, uint64_t nsegments)
+void pcoll_parts_open(struct pcoll_parts *parts, int phase)
+{
+    pcoll_plan_open(parts->plan, phase);
+    parts->segment = 0;
+    parts->bank = phase;
+    parts->trigger = PCOLL_NONE;
+    parts->threshold = 0;
+}
+
+void pcoll_parts_next(struct pcoll_parts *parts)
+{
+    parts->segment++;
+    parts->bank = !parts->bank;
+}
+
+void pcoll_parts_cut(const struct pcoll_parts *parts)
 {
     const struct pcoll_signature *signature = &parts->plan->signature;
     const uint64_t unit = pcoll_unit_of(signature), n = (uint64_t)signature->nranks;
     const struct pcoll_segment units =
-        pcoll_segment_of(signature->bytes / unit, nsegments, parts->segment);
+        pcoll_segment_of(signature->bytes / unit, parts->nsegments, parts->segment);
 
     for (uint64_t i = 0; i < n; i++) {
         const uint64_t first = units.count * i / n, end = units.count * (i + 1) / n;

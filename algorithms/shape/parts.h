@@ -14,6 +14,7 @@
 struct pcoll_parts {
     struct pcoll_plan *plan;
     struct pcoll_segment *slices; /* [nranks]: bytes of the current segment of each slice in SEND */
+    uint64_t nsegments;           /* per instance */
     uint64_t segment;             /* the current one */
     uint64_t slot_bytes;          /* of a part in TEMP; 0: cells */
     int banks;                    /* of TEMP: 1 or 2 */
@@ -34,9 +35,15 @@ static inline uint64_t pcoll_unit_of(const struct pcoll_signature *signature)
 uint64_t pcoll_parts_nsegments(const struct pcoll_signature *signature, uint64_t bytes,
                                const struct pcoll_params *params);
 
-/* Cut segment parts->segment of `nsegments` segments of a vector of signature.bytes bytes into a
- * slice for each rank; and the bytes of a slot for the longest such slice. */
-void pcoll_parts_cut(const struct pcoll_parts *parts, uint64_t nsegments);
+/* Open a phase and begin its first segment, whose puts wait for nothing; go on to the next one,
+ * whose puts wait for what `trigger` and `threshold` have been set to. Sets `segment` and `bank`.
+ */
+void pcoll_parts_open(struct pcoll_parts *parts, int phase);
+void pcoll_parts_next(struct pcoll_parts *parts);
+
+/* Cut the current segment of a vector of signature.bytes bytes into a slice for each rank; and the
+ * bytes of a slot for the longest such slice. */
+void pcoll_parts_cut(const struct pcoll_parts *parts);
 uint64_t pcoll_parts_slice_slot(const struct pcoll_signature *signature, uint64_t nsegments);
 
 /* Bytes of a slot for a part of at most `bytes` bytes: whole cache lines. */

@@ -8,7 +8,6 @@ enum { SEQUENCE = 2 }; /* counter of what is done with results, in form temp wit
 struct state {
     struct pcoll_parts parts;
     int is_user;
-    uint64_t nsegments; /* per instance */
 };
 
 static const struct pcoll_signature *signature_of(const struct state *s)
@@ -75,7 +74,7 @@ static void add_results_out(const struct state *s, uint64_t level)
 
 static struct pcoll_entry in_sequence(const struct state *s, struct pcoll_entry entry)
 {
-    return s->nsegments > 1 ? pcoll_entry_done(entry, SEQUENCE, 1) : entry;
+    return s->parts.nsegments > 1 ? pcoll_entry_done(entry, SEQUENCE, 1) : entry;
 }
 
 /* Form temp: get the others' results. */
@@ -121,7 +120,7 @@ static void add_segment(struct state *s)
     if (s->is_user || !receives(s, own_rank(s))) {
         p->trigger = p->bank;
         p->threshold = all;
-        if (p->segment == s->nsegments - 1)
+        if (p->segment == p->nsegments - 1)
             pcoll_plan_add(p->plan, pcoll_entry_wait(p->bank, all));
     } else {
         add_own_copy(s, reduced);
@@ -136,15 +135,11 @@ static void build_phase(struct state *s, int phase)
 {
     struct pcoll_parts *p = &s->parts;
 
-    pcoll_plan_open(p->plan, phase);
-    p->trigger = PCOLL_NONE;
-    p->threshold = 0;
-    for (p->segment = 0; p->segment < s->nsegments; p->segment++) {
-        p->bank = (phase + (int)(p->segment % 2)) % 2;
-        pcoll_parts_cut(p, s->nsegments);
+    for (pcoll_parts_open(p, phase); p->segment < p->nsegments; pcoll_parts_next(p)) {
+        pcoll_parts_cut(p);
         add_segment(s);
     }
-    if (p->trigger == SEQUENCE && s->nsegments > 1)
+    if (p->trigger == SEQUENCE && p->nsegments > 1)
         p->plan->gain[SEQUENCE] = p->threshold;
 }
 
@@ -169,11 +164,11 @@ enum pcoll_result pcoll_sliced_generate(const struct pcoll_signature *signature,
         .parts = {.slices = calloc((size_t)signature->nranks, sizeof(*s.parts.slices)),
                   .slot_bytes = slot_bytes(signature, params),
                   .banks = 1,
-                  .weight = (uint64_t)signature->nranks},
+                  .weight = (uint64_t)signature->nranks,
+                  .nsegments = nsegments_of(signature, params)},
         .is_user = pcoll_sliced_is_user(params),
-        .nsegments = nsegments_of(signature, params),
     };
-    const int is_long = s.nsegments > 1;
+    const int is_long = s.parts.nsegments > 1;
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
     (void)local;

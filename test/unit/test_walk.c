@@ -185,6 +185,7 @@ int main(void)
         check_nodes(PCOLL_ALLTOALL, "direct", (struct pcoll_params){.path = PCOLL_PATH_TEMP},
                     members, 0.35);
         check_nodes(PCOLL_ALLTOALL, "bruck", (struct pcoll_params){.radix = 4}, members, 0.5);
+        check_nodes(PCOLL_ALLTOALL, "node_aware", (struct pcoll_params){0}, members, 0.3);
         check_nodes(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_USER},
                     members, 0.65);
         check_nodes(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_TEMP},

@@ -1,0 +1,109 @@
+/* Rings along a tree over teams; the contract is in ring_tree.h. */
+#include "algorithms/shape/ring_tree.h"
+
+#include <stdlib.h>
+
+/* ---- begin and end ---- */
+
+static enum pcoll_result find_family(struct pcoll_ring_tree *t, int rank,
+                                     enum pcoll_ring_tree_direction direction)
+{
+    t->parent = pcoll_team_tree_parent(&t->tree, rank);
+    t->nchildren = pcoll_team_tree_nchildren(&t->tree, rank);
+    if (direction == PCOLL_RING_TREE_DOWN) {
+        t->owns_ring = !pcoll_ring_tree_is_root(t);
+        t->creditors = (uint64_t)t->nchildren;
+    } else {
+        t->owns_ring = t->nchildren > 0;
+        t->creditors = pcoll_ring_tree_is_root(t) ? 0 : 1;
+    }
+    t->children = malloc((size_t)(t->nchildren + 1) * sizeof(*t->children));
+    for (int i = 0; t->children && i < t->nchildren; i++)
+        t->children[i] = pcoll_team_tree_child(&t->tree, rank, i);
+    return t->children ? PCOLL_OK : PCOLL_ERR_NOMEM;
+}
+
+enum pcoll_result pcoll_ring_tree_init(struct pcoll_ring_tree *t,
+                                       const struct pcoll_signature *signature, int rank,
+                                       const struct pcoll_params *params, struct pcoll_ring ring,
+                                       enum pcoll_ring_tree_direction direction,
+                                       const char *algorithm)
+{
+    enum pcoll_result result;
+
+    *t = (struct pcoll_ring_tree){
+        .tree = {pcoll_teams_of(signature), pcoll_ring_tree_radix(params)},
+        .ring = ring,
+    };
+    result = pcoll_plan_create(signature, rank, algorithm, ring.slots + 2, pcoll_ring_phases(&ring),
+                               &t->plan);
+    if (result != PCOLL_OK)
+        return result;
+    result = find_family(t, rank, direction);
+    if (result != PCOLL_OK)
+        pcoll_ring_tree_fini(t);
+    return result;
+}
+
+void pcoll_ring_tree_fini(struct pcoll_ring_tree *t)
+{
+    free(t->children);
+    pcoll_plan_destroy(t->plan);
+}
+
+enum pcoll_result pcoll_ring_tree_seal(struct pcoll_ring_tree *t, struct pcoll_plan **plan_p)
+{
+    for (int half = 0; half < 2; half++)
+        t->plan->gain[pcoll_ring_credit(&t->ring, half)] =
+            pcoll_ring_credits(&t->ring) * t->creditors;
+    free(t->children);
+    *plan_p = t->plan;
+    return pcoll_plan_seal(plan_p);
+}
+
+/* ---- slots of blocks ---- */
+
+struct pcoll_ring pcoll_block_ring_make(const struct pcoll_signature *signature,
+                                        const struct pcoll_params *params, uint64_t default_segment)
+{
+    struct pcoll_ring ring = pcoll_ring_make(signature, params, default_segment);
+    uint64_t largest = pcoll_segment_of(signature->bytes, ring.nsegments, 0).count;
+
+    ring.slot_bytes = largest * (uint64_t)signature->nranks <= PCOLL_CELL_BYTES ? 0 : largest;
+    return ring;
+}
+
+/* The size of a slot. */
+static uint64_t room(const struct pcoll_ring *ring, int span)
+{
+    return (ring->slot_bytes * (uint64_t)span + 63) / 64 * 64;
+}
+
+uint64_t pcoll_block_ring_bytes(const struct pcoll_ring *ring, int span)
+{
+    return (uint64_t)ring->slots * room(ring, span);
+}
+
+struct pcoll_place pcoll_block_ring_place(const struct pcoll_ring *ring,
+                                          const struct pcoll_ring_use *use, int span, int i)
+{
+    uint64_t slot = (uint64_t)use->slot, offset = (uint64_t)i * use->part.count;
+
+    if (ring->slot_bytes == 0)
+        return pcoll_at(PCOLL_CELL, slot * PCOLL_CELL_BYTES + offset);
+    return pcoll_at(PCOLL_TEMP, slot * room(ring, span) + offset);
+}
+
+/* ---- costs ---- */
+
+double pcoll_ring_tree_cost_crowded(const struct pcoll_signature *signature,
+                                    const struct pcoll_ring *ring, struct pcoll_tree tree,
+                                    double moves, const struct pcoll_machine *node)
+{
+    const struct pcoll_machine own = pcoll_ring_machine(ring, node);
+    const double segments = (double)ring->nsegments;
+    const double one = (double)signature->bytes / segments * node->copy + node->o;
+
+    return pcoll_cost_crowd(signature, node) * own.turn * pcoll_tree_depth(tree) +
+           moves * (tree.nranks - 1) * segments * one / node->cores;
+}

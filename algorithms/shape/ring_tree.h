@@ -1,0 +1,145 @@
+/*
+ * Rings of communication buffers (ring.h) along a tree over teams (team_tree.h): a rank puts into
+ * the rings of others without asking, and reuses a slot when they have returned it.
+ *
+ * Down the tree, a rank fills the slots of its children, which return them to it; up the tree it
+ * fills those of its parent. Counters 0 .. slots - 1 are those of the slots of the rank's own ring;
+ * two more count the credit that it has received for each half of the rings that it fills.
+ *
+ * A rank that both empties its ring and fills others has one counter for both: a *gate*, an entry
+ * that credit opens, adds PCOLL_RING_GATE to the counter of the slot, on which the puts wait.
+ * Whoever uses this adds more than that for data and for work, so the gate cannot be mistaken for
+ * them.
+ */
+#ifndef PCOLL_RING_TREE_H
+#define PCOLL_RING_TREE_H
+
+#include "algorithms/shape/ring.h"
+#include "algorithms/shape/team_tree.h"
+
+enum { PCOLL_RING_GATE = 1 };
+
+enum pcoll_ring_tree_direction { PCOLL_RING_TREE_DOWN, PCOLL_RING_TREE_UP };
+
+/* A rank in the tree, and its plan. */
+struct pcoll_ring_tree {
+    struct pcoll_plan *plan;
+    struct pcoll_team_tree tree;
+    struct pcoll_ring ring;
+    int parent; /* PCOLL_NONE: this is the root */
+    int nchildren;
+    int *children;      /* [nchildren]: found once, as every slot names them */
+    int owns_ring;      /* others put into its slots, and it returns them */
+    uint64_t creditors; /* how many ranks return what it puts into their slots */
+};
+
+/* One use of one slot. */
+struct pcoll_ring_tree_use {
+    struct pcoll_ring_use at;
+    int gated, returned; /* waits for credit; gives credit */
+    int counter;         /* of the credit for its half, on any rank */
+    uint64_t credit;     /* what this counter must have reached to open the gate */
+    uint64_t level;      /* of the slot's counter after everything so far */
+};
+
+/* The fan-out of the tree. */
+static inline int pcoll_ring_tree_radix(const struct pcoll_params *params)
+{
+    return params->radix ? params->radix : 2;
+}
+
+/* Create the plan of `rank`, and find its parent and children. After PCOLL_OK, seal or fini ends
+ * it. */
+enum pcoll_result pcoll_ring_tree_init(struct pcoll_ring_tree *t,
+                                       const struct pcoll_signature *signature, int rank,
+                                       const struct pcoll_params *params, struct pcoll_ring ring,
+                                       enum pcoll_ring_tree_direction direction,
+                                       const char *algorithm) PCOLL_MUST_CHECK;
+
+/* Complete the counters of credit and seal the plan, and release everything else; or everything. */
+enum pcoll_result pcoll_ring_tree_seal(struct pcoll_ring_tree *t,
+                                       struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
+void pcoll_ring_tree_fini(struct pcoll_ring_tree *t);
+
+static inline int pcoll_ring_tree_is_root(const struct pcoll_ring_tree *t)
+{
+    return t->parent == PCOLL_NONE;
+}
+
+/* Use `i` of phase `phase`, 0 <= i < nsegments. Uses begin in order; when all entries of one have
+ * been added, end it. Inline as those of plan.h are: a long ring has thousands of uses. */
+static inline struct pcoll_ring_tree_use pcoll_ring_tree_begin(const struct pcoll_ring_tree *t,
+                                                               int phase, uint64_t i)
+{
+    struct pcoll_ring_tree_use use = {
+        .at = pcoll_ring_use(&t->ring, t->plan->signature.bytes, phase, i)};
+
+    use.gated = t->creditors > 0 && use.at.opens;
+    use.returned = t->owns_ring && use.at.closes;
+    use.counter = pcoll_ring_credit(&t->ring, use.at.half);
+    use.credit = use.at.credits * t->creditors;
+    use.level = t->plan->gain[use.at.slot];
+    return use;
+}
+
+static inline void pcoll_ring_tree_end(const struct pcoll_ring_tree *t,
+                                       const struct pcoll_ring_tree_use *use)
+{
+    t->plan->gain[use->at.slot] = use->level;
+}
+
+/* Add the gate, if the use is gated. */
+static inline void pcoll_ring_tree_gate(const struct pcoll_ring_tree *t,
+                                        struct pcoll_ring_tree_use *use)
+{
+    if (!use->gated)
+        return;
+    pcoll_plan_add(t->plan, pcoll_entry_done(pcoll_entry_add(use->counter, use->credit),
+                                             use->at.slot, PCOLL_RING_GATE));
+    use->level += PCOLL_RING_GATE;
+}
+
+/* Return the slot to `rank` when its counter has reached the level, if the use is returned. */
+static inline void pcoll_ring_tree_return(const struct pcoll_ring_tree *t,
+                                          const struct pcoll_ring_tree_use *use, int rank)
+{
+    if (use->returned)
+        pcoll_plan_add(t->plan, pcoll_entry_signal(pcoll_entry_add(use->at.slot, use->level), rank,
+                                                   use->counter, 1));
+}
+
+/* The entry; if the use is returned, it adds `work` to the slot's counter, so that returning waits
+ * for it. */
+static inline struct pcoll_entry pcoll_ring_tree_work(struct pcoll_ring_tree_use *use,
+                                                      struct pcoll_entry entry, uint64_t work)
+{
+    if (!use->returned)
+        return entry;
+    use->level += work;
+    return pcoll_entry_done(entry, use->at.slot, work);
+}
+
+/* ---- slots with a segment of each block of a subtree, in the order of places (teams.h) ---- */
+
+/* The slot_bytes of this ring are those of one block, or 0 if all blocks fit a cell. */
+struct pcoll_ring pcoll_block_ring_make(const struct pcoll_signature *signature,
+                                        const struct pcoll_params *params,
+                                        uint64_t default_segment);
+
+/* The size of TEMP on a rank with `span` blocks. */
+uint64_t pcoll_block_ring_bytes(const struct pcoll_ring *ring, int span);
+
+/* Block `i` of the slot, on a rank with `span` blocks. */
+struct pcoll_place pcoll_block_ring_place(const struct pcoll_ring *ring,
+                                          const struct pcoll_ring_use *use, int span, int i);
+
+/* ---- costs ---- */
+
+/* In a node where ranks share cores, they run ahead instead of waiting for each other: the cost is
+ * the total work, `moves` copies of each segment, and a turn for each level of the tree, as only
+ * forwarding needs another rank. */
+double pcoll_ring_tree_cost_crowded(const struct pcoll_signature *signature,
+                                    const struct pcoll_ring *ring, struct pcoll_tree tree,
+                                    double moves, const struct pcoll_machine *node);
+
+#endif /* PCOLL_RING_TREE_H */
