@@ -119,11 +119,13 @@ static int continues(const struct pcoll_entry *a, const struct pcoll_entry *b)
 
 int pcoll_plan_join(struct pcoll_plan *plan, struct pcoll_entry entry)
 {
-    struct pcoll_entry *last = plan->entries + plan->nentries - 1;
+    if (plan->phases[plan->open_phase].count > 0) {
+        struct pcoll_entry *last = &plan->entries[plan->nentries - 1];
 
-    if (plan->phases[plan->open_phase].count > 0 && continues(last, &entry)) {
-        last->bytes += entry.bytes;
-        return 0;
+        if (continues(last, &entry)) {
+            last->bytes += entry.bytes;
+            return 0;
+        }
     }
     pcoll_plan_add(plan, entry);
     return 1;
