@@ -188,7 +188,7 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     if (form_of(signature, params) != TEMP)
         return 0;
     largest = (signature->bytes - 1) / nsegments_of(signature, params) + 1;
-    return 2 * ((largest + 63) / 64 * 64);
+    return 2 * pcoll_whole_lines(largest);
 }
 
 static enum pcoll_result generate(const struct pcoll_signature *signature,

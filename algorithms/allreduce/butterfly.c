@@ -17,11 +17,9 @@
 #include "algorithms/number.h"
 #include "algorithms/shape/doubling.h"
 
-#define LINE_BYTES UINT64_C(64)
-
 static uint64_t slot_bytes(const struct pcoll_signature *signature)
 {
-    return (signature->bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+    return pcoll_whole_lines(signature->bytes);
 }
 
 static uint64_t temp_bytes(const struct pcoll_signature *signature,

@@ -18,8 +18,6 @@
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
 
-#define LINE_BYTES UINT64_C(64)
-
 struct state {
     struct pcoll_plan *plan;
     int uses_cells;
@@ -38,7 +36,7 @@ static int fits_cells(const struct pcoll_signature *signature)
 
 static uint64_t slot_bytes(const struct pcoll_signature *signature)
 {
-    return (signature->bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+    return pcoll_whole_lines(signature->bytes);
 }
 
 /* Where `receiver` keeps the vector of `sender`. */

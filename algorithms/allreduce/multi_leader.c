@@ -17,68 +17,15 @@
  * Condition: lemma A. Operands are in rank order if the ranks of each node are consecutive. If they
  * are not and the operator does not commute, each rank counts as a node of its own.
  */
-#include "algorithms/cost.h"
-#include "algorithms/number.h"
 #include "algorithms/shape/leaders.h"
-
-/* ---- plans ---- */
-
-static uint64_t temp_bytes(const struct pcoll_signature *signature,
-                           const struct pcoll_params *params)
-{
-    return pcoll_leaders_temp_bytes(signature, params, PCOLL_BETWEEN_DOUBLING);
-}
-
-static uint64_t temp_bytes_sliced(const struct pcoll_signature *signature,
-                                  const struct pcoll_params *params)
-{
-    return pcoll_leaders_temp_bytes(signature, params, PCOLL_BETWEEN_SHARES);
-}
-
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
-{
-    (void)local;
-    return pcoll_leaders_generate(signature, rank, params, PCOLL_BETWEEN_DOUBLING, "multi_leader",
-                                  plan_p);
-}
-
-static enum pcoll_result generate_sliced(const struct pcoll_signature *signature,
-                                         const struct pcoll_local *local, int rank,
-                                         const struct pcoll_params *params,
-                                         struct pcoll_plan **plan_p)
-{
-    (void)local;
-    return pcoll_leaders_generate(signature, rank, params, PCOLL_BETWEEN_SHARES,
-                                  "multi_leader_sliced", plan_p);
-}
-
-static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                   const struct pcoll_machine *machine)
-{
-    const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
-
-    return pcoll_leaders_cost(&by, signature, machine,
-                              pcoll_leaders_doubling_cost(&by, signature, machine));
-}
-
-static double cost_sliced(const struct pcoll_signature *signature,
-                          const struct pcoll_params *params, const struct pcoll_machine *machine)
-{
-    const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
-
-    return pcoll_leaders_cost(&by, signature, machine,
-                              pcoll_leaders_sliced_cost(&by, signature, machine));
-}
 
 const struct pcoll_algorithm pcoll_allreduce_multi_leader = {
     .name = "multi_leader",
     .coll = PCOLL_ALLREDUCE,
     .description = "leaders of each node reduce a slice each, by recursive doubling between nodes",
-    .generate = generate,
-    .cost = cost,
-    .temp_bytes = temp_bytes,
+    .generate = pcoll_leaders_doubling_generate,
+    .cost = pcoll_leaders_doubling_cost,
+    .temp_bytes = pcoll_leaders_doubling_temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
 };
@@ -87,9 +34,9 @@ const struct pcoll_algorithm pcoll_allreduce_multi_leader_sliced = {
     .name = "multi_leader_sliced",
     .coll = PCOLL_ALLREDUCE,
     .description = "leaders of each node reduce a slice each, in shares between nodes",
-    .generate = generate_sliced,
-    .cost = cost_sliced,
-    .temp_bytes = temp_bytes_sliced,
+    .generate = pcoll_leaders_shares_generate,
+    .cost = pcoll_leaders_shares_cost,
+    .temp_bytes = pcoll_leaders_shares_temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
 };

@@ -188,7 +188,7 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     if (form_of(signature, params) != TEMP)
         return 0;
     largest = (signature->bytes - 1) / nsegments_of(signature, params) + 1;
-    return 2 * (((uint64_t)signature->nranks * largest + 63) / 64 * 64);
+    return 2 * pcoll_whole_lines((uint64_t)signature->nranks * largest);
 }
 
 static enum pcoll_result generate(const struct pcoll_signature *signature,

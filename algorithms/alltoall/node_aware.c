@@ -67,16 +67,6 @@ static int most_exchanges(const struct pcoll_teams *teams, int team)
     return (teams->count + size - 1) / size;
 }
 
-static int largest_team(const struct pcoll_teams *teams)
-{
-    int largest = 1;
-
-    for (int team = 0; team < teams->count; team++)
-        if (pcoll_team_size(teams, team) > largest)
-            largest = pcoll_team_size(teams, team);
-    return largest;
-}
-
 /* TEMP of the ranks of a team, in blocks. */
 static uint64_t temp_blocks(const struct pcoll_teams *teams, int team, int largest)
 {
@@ -241,21 +231,20 @@ static void build_phase(struct state *s)
 /* Without teams of several ranks, this is direct through communication buffers. */
 static const struct pcoll_params direct = {.path = PCOLL_PATH_TEMP};
 
+/* With teams of unequal sizes, an upper bound: for s ranks, s most_exchanges < count + s. */
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
     const struct pcoll_teams teams = pcoll_teams_of(signature);
-    uint64_t most = 0;
-    int largest;
+    const struct pcoll_team_sizes sizes = pcoll_teams_sizes(&teams);
+    const uint64_t room = 2 * NUM_SIDES * (uint64_t)sizes.most * signature->bytes;
 
     (void)params;
     if (teams.topology == NULL)
         return pcoll_alltoall_direct.temp_bytes(signature, &direct);
-    largest = largest_team(&teams);
-    for (int team = 0; team < teams.count; team++)
-        if (temp_blocks(&teams, team, largest) > most)
-            most = temp_blocks(&teams, team, largest);
-    return most * signature->bytes;
+    if (sizes.least == sizes.most)
+        return temp_blocks(&teams, 0, sizes.most) * signature->bytes;
+    return room * ((uint64_t)teams.count + (uint64_t)sizes.most - 1);
 }
 
 static enum pcoll_result generate(const struct pcoll_signature *signature,
@@ -271,7 +260,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     result = pcoll_plan_create(signature, rank, "node_aware", 2 * NUM_COUNTERS, 2, &s.plan);
     if (result != PCOLL_OK)
         return result;
-    s.largest = largest_team(&s.teams);
+    s.largest = pcoll_teams_sizes(&s.teams).most;
     s.team = pcoll_team_of(&s.teams, rank);
     s.member = pcoll_team_member(&s.teams, rank);
     s.size = pcoll_team_size(&s.teams, s.team);

@@ -1,8 +1,6 @@
 /* Edges of a rank, from `local` or uniform; the contract is in edges.h. */
 #include "algorithms/plan/edges.h"
 
-enum { SLOT_ALIGNMENT = 64 }; /* senders should not share cache lines */
-
 /* ---- uniform edges ---- */
 
 /* One end of a uniform edge. */
@@ -133,7 +131,7 @@ static uint64_t slot_room(uint64_t bytes)
 {
     if (bytes > PCOLL_EDGE_SLOT)
         bytes = PCOLL_EDGE_SLOT;
-    return (bytes + SLOT_ALIGNMENT - 1) / SLOT_ALIGNMENT * SLOT_ALIGNMENT;
+    return pcoll_whole_lines(bytes);
 }
 
 int pcoll_edges_banks(const struct pcoll_signature *signature)
@@ -336,5 +334,5 @@ uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature)
     const uint64_t volume = pcoll_edges_volume(signature), most = degree * PCOLL_EDGE_SLOT;
 
     return (uint64_t)pcoll_edges_banks(signature) *
-           ((volume < most ? volume : most) + degree * (SLOT_ALIGNMENT - 1));
+           ((volume < most ? volume : most) + degree * (PCOLL_CACHE_LINE - 1));
 }

@@ -51,6 +51,14 @@ enum pcoll_buffer { PCOLL_SEND, PCOLL_RECV, PCOLL_TEMP, PCOLL_CELL, PCOLL_NUM_BU
 
 #define PCOLL_CELL_BYTES 48
 
+/* The bytes of whole cache lines that hold so many: slots of different senders should not share
+ * lines. */
+#define PCOLL_CACHE_LINE UINT64_C(64)
+static inline uint64_t pcoll_whole_lines(uint64_t bytes)
+{
+    return (bytes + PCOLL_CACHE_LINE - 1) / PCOLL_CACHE_LINE * PCOLL_CACHE_LINE;
+}
+
 enum pcoll_op {
     PCOLL_OP_ADD,    /* moves nothing, only adds to counters */
     PCOLL_OP_PUT,    /* local -> remote at `peer` */

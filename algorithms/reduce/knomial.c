@@ -80,7 +80,7 @@ static uint64_t room(const struct pcoll_ring *ring, int n)
 {
     if ((uint64_t)n * ring->slot_bytes <= PCOLL_CELL_BYTES)
         return 0;
-    return (ring->slot_bytes + 63) / 64 * 64;
+    return pcoll_whole_lines(ring->slot_bytes);
 }
 
 /* Where a rank with `n` children keeps what child `i` sends. */

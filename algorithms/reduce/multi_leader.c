@@ -11,37 +11,13 @@
  */
 #include "algorithms/shape/leaders.h"
 
-static uint64_t temp_bytes(const struct pcoll_signature *signature,
-                           const struct pcoll_params *params)
-{
-    return pcoll_leaders_temp_bytes(signature, params, PCOLL_BETWEEN_SHARES);
-}
-
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
-{
-    (void)local;
-    return pcoll_leaders_generate(signature, rank, params, PCOLL_BETWEEN_SHARES,
-                                  "multi_leader_sliced", plan_p);
-}
-
-static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                   const struct pcoll_machine *machine)
-{
-    const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
-
-    return pcoll_leaders_cost(&by, signature, machine,
-                              pcoll_leaders_sliced_cost(&by, signature, machine));
-}
-
 const struct pcoll_algorithm pcoll_reduce_multi_leader_sliced = {
     .name = "multi_leader_sliced",
     .coll = PCOLL_REDUCE,
     .description = "leaders of each node reduce a slice each, in shares between nodes",
-    .generate = generate,
-    .cost = cost,
-    .temp_bytes = temp_bytes,
+    .generate = pcoll_leaders_shares_generate,
+    .cost = pcoll_leaders_shares_cost,
+    .temp_bytes = pcoll_leaders_shares_temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
 };

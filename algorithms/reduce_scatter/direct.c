@@ -96,7 +96,7 @@ static uint64_t slot_bytes(const struct pcoll_signature *signature,
 
     if (n == 1 && segment <= PCOLL_CELL_BYTES / ((uint64_t)signature->nranks - 1))
         return 0;
-    return pcoll_parts_slot(segment);
+    return pcoll_whole_lines(segment);
 }
 
 static uint64_t temp_bytes(const struct pcoll_signature *signature,

@@ -35,7 +35,7 @@ static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
     return (struct pcoll_ring){
         .slots = params->slots ? params->slots : DEFAULT_SLOTS,
         .nsegments = 1,
-        .slot_bytes = pcoll_parts_slot(signature->bytes),
+        .slot_bytes = pcoll_whole_lines(signature->bytes),
     };
 }
 

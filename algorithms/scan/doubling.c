@@ -55,7 +55,7 @@ static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
     return (struct pcoll_ring){
         .slots = params->slots ? params->slots : DEFAULT_SLOTS,
         .nsegments = 1,
-        .slot_bytes = all <= PCOLL_CELL_BYTES ? 0 : pcoll_parts_slot(signature->bytes),
+        .slot_bytes = all <= PCOLL_CELL_BYTES ? 0 : pcoll_whole_lines(signature->bytes),
     };
 }
 

@@ -7,12 +7,14 @@
 
 #define DEFAULT_SEGMENT (UINT64_C(16) << 10)
 
+enum between { DOUBLING, SHARES };
+
 enum { SEQUENCE = 2 }; /* counter of the results that a rank has got, with several passes */
 
 struct state {
     struct pcoll_plan *plan;
     struct pcoll_leaders by;
-    enum pcoll_between between;
+    enum between between;
     int team, member, size; /* of this rank: its team, its number there, and the team's size */
     uint64_t pass;
     int bank;    /* of the pass: its counter, and which part of TEMP */
@@ -73,15 +75,15 @@ struct room {
 };
 
 static struct room room_of(const struct pcoll_signature *signature, const struct pcoll_leaders *by,
-                           enum pcoll_between between)
+                           enum between between)
 {
     const uint64_t unit = pcoll_unit_of(signature);
-    struct room room = {.slice = pcoll_parts_slot(by->bytes)};
+    struct room room = {.slice = pcoll_whole_lines(by->bytes)};
 
-    if (between == PCOLL_BETWEEN_DOUBLING) {
+    if (between == DOUBLING) {
         room.bank = (1 + (uint64_t)pcoll_doubling_rounds(by->teams.count)) * room.slice;
     } else {
-        room.share = pcoll_parts_slot(pcoll_shares_bytes(by->bytes, unit, by->teams.count));
+        room.share = pcoll_whole_lines(pcoll_shares_bytes(by->bytes, unit, by->teams.count));
         room.bank = 2 * room.slice + (uint64_t)by->teams.count * room.share;
     }
     return room;
@@ -121,19 +123,31 @@ static struct pcoll_place slot_at(const struct state *s, int leader, int member)
 
 /* For leaders of a team of `size` members. */
 static uint64_t temp_of(const struct pcoll_signature *signature, const struct pcoll_leaders *by,
-                        enum pcoll_between between, int size)
+                        enum between between, int size)
 {
     const struct room room = room_of(signature, by, between);
 
     return 2 * room.bank + (uint64_t)(size - 1) * room.slice;
 }
 
-uint64_t pcoll_leaders_temp_bytes(const struct pcoll_signature *signature,
-                                  const struct pcoll_params *params, enum pcoll_between between)
+static uint64_t most_temp(const struct pcoll_signature *signature,
+                          const struct pcoll_params *params, enum between between)
 {
     const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
 
     return temp_of(signature, &by, between, by.sizes.most);
+}
+
+uint64_t pcoll_leaders_doubling_temp_bytes(const struct pcoll_signature *signature,
+                                           const struct pcoll_params *params)
+{
+    return most_temp(signature, params, DOUBLING);
+}
+
+uint64_t pcoll_leaders_shares_temp_bytes(const struct pcoll_signature *signature,
+                                         const struct pcoll_params *params)
+{
+    return most_temp(signature, params, SHARES);
 }
 
 /* ---- signals ---- */
@@ -148,7 +162,7 @@ static uint64_t weight_between(const struct state *s)
 
 static uint64_t weight_of_part(const struct state *s)
 {
-    if (s->between == PCOLL_BETWEEN_DOUBLING)
+    if (s->between == DOUBLING)
         return pcoll_doubling_weight(s->by.teams.count, weight_between(s));
     return pcoll_shares_weight(s->by.teams.count, weight_between(s));
 }
@@ -322,7 +336,7 @@ static void add_pass(struct state *s)
     add_parts(s);
     if (is_leader(s)) {
         add_sum(s);
-        if (s->between == PCOLL_BETWEEN_DOUBLING)
+        if (s->between == DOUBLING)
             add_doubling(s, slice_of(s, s->member).count);
         else
             add_shares(s, slice_of(s, s->member).count);
@@ -355,10 +369,9 @@ static void build_phase(struct state *s, int phase)
         s->plan->gain[SEQUENCE] = s->threshold;
 }
 
-enum pcoll_result pcoll_leaders_generate(const struct pcoll_signature *signature, int rank,
-                                         const struct pcoll_params *params,
-                                         enum pcoll_between between, const char *name,
-                                         struct pcoll_plan **plan_p)
+static enum pcoll_result generate(const struct pcoll_signature *signature, int rank,
+                                  const struct pcoll_params *params, enum between between,
+                                  const char *name, struct pcoll_plan **plan_p)
 {
     struct state s = {.by = pcoll_leaders_of(signature, params), .between = between};
     const int is_long = s.by.npasses > 1;
@@ -376,4 +389,22 @@ enum pcoll_result pcoll_leaders_generate(const struct pcoll_signature *signature
         build_phase(&s, phase);
     *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
+}
+
+enum pcoll_result pcoll_leaders_doubling_generate(const struct pcoll_signature *signature,
+                                                  const struct pcoll_local *local, int rank,
+                                                  const struct pcoll_params *params,
+                                                  struct pcoll_plan **plan_p)
+{
+    (void)local;
+    return generate(signature, rank, params, DOUBLING, "multi_leader", plan_p);
+}
+
+enum pcoll_result pcoll_leaders_shares_generate(const struct pcoll_signature *signature,
+                                                const struct pcoll_local *local, int rank,
+                                                const struct pcoll_params *params,
+                                                struct pcoll_plan **plan_p)
+{
+    (void)local;
+    return generate(signature, rank, params, SHARES, "multi_leader_sliced", plan_p);
 }

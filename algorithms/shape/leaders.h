@@ -32,9 +32,6 @@
 #include "algorithms/shape/segment.h"
 #include "algorithms/teams.h"
 
-/* How the leaders of a slice on all nodes reduce it. */
-enum pcoll_between { PCOLL_BETWEEN_DOUBLING, PCOLL_BETWEEN_SHARES };
-
 /* How vectors are cut. */
 struct pcoll_leaders {
     struct pcoll_teams teams;
@@ -47,23 +44,26 @@ struct pcoll_leaders {
 struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
                                       const struct pcoll_params *params);
 
-/* For pcoll_algorithm: temp_bytes, and the plan of one rank. A reduction to a root needs
- * PCOLL_BETWEEN_SHARES. */
-uint64_t pcoll_leaders_temp_bytes(const struct pcoll_signature *signature,
-                                  const struct pcoll_params *params, enum pcoll_between between);
-enum pcoll_result pcoll_leaders_generate(const struct pcoll_signature *signature, int rank,
-                                         const struct pcoll_params *params,
-                                         enum pcoll_between between, const char *name,
-                                         struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
-
-/* The time between nodes in one pass, in either way; and that of an instance with it. */
-double pcoll_leaders_doubling_cost(const struct pcoll_leaders *by,
-                                   const struct pcoll_signature *signature,
+/* What rows of algorithms name (struct pcoll_algorithm): the leaders of a slice on all nodes reduce
+ * it by recursive doubling, for a collective without a root, or in shares. */
+uint64_t pcoll_leaders_doubling_temp_bytes(const struct pcoll_signature *signature,
+                                           const struct pcoll_params *params);
+enum pcoll_result pcoll_leaders_doubling_generate(const struct pcoll_signature *signature,
+                                                  const struct pcoll_local *local, int rank,
+                                                  const struct pcoll_params *params,
+                                                  struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
+double pcoll_leaders_doubling_cost(const struct pcoll_signature *signature,
+                                   const struct pcoll_params *params,
                                    const struct pcoll_machine *machine);
-double pcoll_leaders_sliced_cost(const struct pcoll_leaders *by,
-                                 const struct pcoll_signature *signature,
+
+uint64_t pcoll_leaders_shares_temp_bytes(const struct pcoll_signature *signature,
+                                         const struct pcoll_params *params);
+enum pcoll_result pcoll_leaders_shares_generate(const struct pcoll_signature *signature,
+                                                const struct pcoll_local *local, int rank,
+                                                const struct pcoll_params *params,
+                                                struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
+double pcoll_leaders_shares_cost(const struct pcoll_signature *signature,
+                                 const struct pcoll_params *params,
                                  const struct pcoll_machine *machine);
-double pcoll_leaders_cost(const struct pcoll_leaders *by, const struct pcoll_signature *signature,
-                          const struct pcoll_machine *machine, double between);
 
 #endif /* PCOLL_LEADERS_H */

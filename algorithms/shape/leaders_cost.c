@@ -16,7 +16,7 @@ static double crowd_of(const struct pcoll_machine *machine, double ranks)
 
 /* What a leader needs to know for the stage between nodes. */
 struct wire {
-    struct pcoll_machine machine; /* without the crowd of members who wait */
+    struct pcoll_machine machine; /* of the leaders: members who wait take no turns */
     double ports;                 /* leaders that send through a port at the same time */
     double crowd;
     double rate; /* per byte */
@@ -58,9 +58,9 @@ static double cost_of_steps(const struct wire *wire, const struct pcoll_signatur
 }
 
 /* Where the folding does not take a step of its own, its data still takes the port's time. */
-double pcoll_leaders_doubling_cost(const struct pcoll_leaders *by,
-                                   const struct pcoll_signature *signature,
-                                   const struct pcoll_machine *machine)
+static double cost_of_doubling(const struct pcoll_leaders *by,
+                               const struct pcoll_signature *signature,
+                               const struct pcoll_machine *machine)
 {
     const struct wire wire = wire_of(by, signature, machine);
     const int count = by->teams.count, steps = pcoll_doubling_steps(count);
@@ -71,9 +71,9 @@ double pcoll_leaders_doubling_cost(const struct pcoll_leaders *by,
            (rounds + folded - steps) * port;
 }
 
-double pcoll_leaders_sliced_cost(const struct pcoll_leaders *by,
-                                 const struct pcoll_signature *signature,
-                                 const struct pcoll_machine *machine)
+static double cost_of_shares(const struct pcoll_leaders *by,
+                             const struct pcoll_signature *signature,
+                             const struct pcoll_machine *machine)
 {
     const struct wire wire = wire_of(by, signature, machine);
     const double count = by->teams.count, share = (double)by->bytes / count;
@@ -99,8 +99,27 @@ static double cost_in_node(const struct pcoll_leaders *by, const struct pcoll_si
            pcoll_cost_wave(signature, &node, members - 1, 1) + count * (crowd * node.o + copy);
 }
 
-double pcoll_leaders_cost(const struct pcoll_leaders *by, const struct pcoll_signature *signature,
-                          const struct pcoll_machine *machine, double between)
+static double cost_of_passes(const struct pcoll_leaders *by,
+                             const struct pcoll_signature *signature,
+                             const struct pcoll_machine *machine, double between)
 {
     return machine->call + (double)by->npasses * (cost_in_node(by, signature, machine) + between);
+}
+
+double pcoll_leaders_doubling_cost(const struct pcoll_signature *signature,
+                                   const struct pcoll_params *params,
+                                   const struct pcoll_machine *machine)
+{
+    const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
+
+    return cost_of_passes(&by, signature, machine, cost_of_doubling(&by, signature, machine));
+}
+
+double pcoll_leaders_shares_cost(const struct pcoll_signature *signature,
+                                 const struct pcoll_params *params,
+                                 const struct pcoll_machine *machine)
+{
+    const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
+
+    return cost_of_passes(&by, signature, machine, cost_of_shares(&by, signature, machine));
 }

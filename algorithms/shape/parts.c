@@ -2,7 +2,6 @@
 #include "algorithms/shape/parts.h"
 
 #define DEFAULT_SEGMENT (UINT64_C(128) << 10)
-#define LINE_BYTES UINT64_C(64)
 
 uint64_t pcoll_parts_nsegments(const struct pcoll_signature *signature, uint64_t bytes,
                                const struct pcoll_params *params)
@@ -13,11 +12,6 @@ uint64_t pcoll_parts_nsegments(const struct pcoll_signature *signature, uint64_t
     if (n > units)
         n = units;
     return n <= 1 ? 1 : (n + 1) / 2 * 2;
-}
-
-uint64_t pcoll_parts_slot(uint64_t bytes)
-{
-    return (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
 }
 
 void pcoll_parts_open(struct pcoll_parts *parts, int phase)
@@ -56,7 +50,7 @@ uint64_t pcoll_parts_slice_slot(const struct pcoll_signature *signature, uint64_
     const uint64_t segment = (units + nsegments - 1) / nsegments;
     const uint64_t nranks = (uint64_t)signature->nranks;
 
-    return pcoll_parts_slot((segment + nranks - 1) / nranks * unit);
+    return pcoll_whole_lines((segment + nranks - 1) / nranks * unit);
 }
 
 struct pcoll_place pcoll_parts_at(const struct pcoll_parts *parts, int owner, int sender)

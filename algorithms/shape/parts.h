@@ -46,9 +46,6 @@ void pcoll_parts_next(struct pcoll_parts *parts);
 void pcoll_parts_cut(const struct pcoll_parts *parts);
 uint64_t pcoll_parts_slice_slot(const struct pcoll_signature *signature, uint64_t nsegments);
 
-/* Bytes of a slot for a part of at most `bytes` bytes: whole cache lines. */
-uint64_t pcoll_parts_slot(uint64_t bytes);
-
 /* Where the owner of a slice keeps the part of `sender`. */
 struct pcoll_place pcoll_parts_at(const struct pcoll_parts *parts, int owner, int sender);
 

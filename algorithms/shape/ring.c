@@ -27,7 +27,7 @@ struct pcoll_ring pcoll_ring_make(const struct pcoll_signature *signature,
     struct pcoll_ring ring = {
         .slots = slots,
         .nsegments = nsegments,
-        .slot_bytes = largest <= PCOLL_CELL_BYTES ? 0 : (largest + 63) / 64 * 64,
+        .slot_bytes = largest <= PCOLL_CELL_BYTES ? 0 : pcoll_whole_lines(largest),
     };
 
     return ring;

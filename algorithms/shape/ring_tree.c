@@ -76,7 +76,7 @@ struct pcoll_ring pcoll_block_ring_make(const struct pcoll_signature *signature,
 /* The size of a slot. */
 static uint64_t room(const struct pcoll_ring *ring, int span)
 {
-    return (ring->slot_bytes * (uint64_t)span + 63) / 64 * 64;
+    return pcoll_whole_lines(ring->slot_bytes * (uint64_t)span);
 }
 
 uint64_t pcoll_block_ring_bytes(const struct pcoll_ring *ring, int span)

@@ -26,8 +26,9 @@ static void spread_cycle(const struct job *job, int rank, int counter, char *rea
         }
 }
 
-/* True if the counter can ever be one below the threshold. Peers may be a cycle ahead; signals of
- * earlier cycles are complete if the thresholds of this cycle wait for everything that arrives. */
+/* True if the counter can ever be one below the threshold. Peers may be a cycle ahead. All signals
+ * of earlier cycles have arrived if the highest threshold of a cycle waits for all of that cycle.
+ */
 static int one_less_is_reachable(const struct mutant *m)
 {
     const struct pcoll_plan *plan = m->job->plans[m->rank];
