@@ -14,6 +14,7 @@ pcoll_sources = \
     %D%/medium.c \
     %D%/network.c \
     %D%/data.c \
+    %D%/spans.h %D%/spans.c \
     %D%/blocks.h %D%/blocks.c \
     %D%/call.h %D%/calls.c %D%/edge_calls.c %D%/reduction_calls.c %D%/edges.c \
     %D%/operator.c \

@@ -16,6 +16,7 @@ int MPIDI_PCOLL_data_init(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint co
     data->is_copy = 0;
     data->nparts = 0;
     data->is_laid_out = 0;
+    data->spans = NULL;
     data->user = user;
     if (data->bytes == 0)
         goto fn_exit;
@@ -26,6 +27,32 @@ int MPIDI_PCOLL_data_init(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint co
     data->packed = outer ? outer : MPL_malloc(data->bytes, MPL_MEM_COLL);
     MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
     data->owned = !outer;
+    MPIR_Datatype_add_ref_if_not_builtin(type);
+
+fn_exit:
+    return mpi_errno;
+fn_fail:
+    goto fn_exit;
+}
+
+/* Gaps that nobody fills travel, too: they are zeros, so that checkers of memory have no reason to
+ * complain. */
+int MPIDI_PCOLL_data_init_spans(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint count,
+                                MPI_Datatype type, const struct MPIDI_PCOLL_spans *spans,
+                                void *outer)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    *data = (struct MPIDI_PCOLL_data){.user = user,
+                                      .count = count,
+                                      .type = type,
+                                      .bytes = count * spans->unit,
+                                      .owned = !outer,
+                                      .spans = spans};
+    if (data->bytes == 0)
+        goto fn_exit;
+    data->packed = outer ? outer : MPL_calloc(count, spans->unit, MPL_MEM_COLL);
+    MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
     MPIR_Datatype_add_ref_if_not_builtin(type);
 
 fn_exit:
@@ -257,7 +284,7 @@ bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t fi
 
 const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data)
 {
-    if (!data->packed || !data->owned || data->is_copy)
+    if (!data->packed || !data->owned || data->is_copy || data->spans)
         return NULL;
     MPL_free(data->packed);
     data->packed = NULL;
@@ -299,6 +326,10 @@ int MPIDI_PCOLL_data_pack_blocks(const struct MPIDI_PCOLL_data *data)
             mpi_errno = MPIDI_PCOLL_data_pack(&data->parts[i]);
         goto fn_exit;
     }
+    if (data->spans) {
+        MPIDI_PCOLL_spans_fill(data->spans, data->packed, data->user, data->count);
+        goto fn_exit;
+    }
     mpi_errno = MPIR_Typerep_pack(data->user, data->count, data->type, 0, data->packed, data->bytes,
                                   &packed);
     MPIR_ERR_CHECK(mpi_errno);
@@ -318,6 +349,10 @@ int MPIDI_PCOLL_data_unpack_blocks(const struct MPIDI_PCOLL_data *data)
     if (data->nparts > 0) {
         for (int i = 0; i < data->nparts && mpi_errno == MPI_SUCCESS; i++)
             mpi_errno = MPIDI_PCOLL_data_unpack(&data->parts[i]);
+        goto fn_exit;
+    }
+    if (data->spans) {
+        MPIDI_PCOLL_spans_empty(data->spans, data->packed, data->user, data->count);
         goto fn_exit;
     }
     mpi_errno = MPIR_Typerep_unpack(data->packed, data->bytes, data->user, data->count, data->type,

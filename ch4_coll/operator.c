@@ -8,8 +8,9 @@
 /* What media call; `base` comes first. */
 struct MPIDI_PCOLL_operator {
     struct pcoll_operator base;
-    MPI_Op op;         /* referenced */
-    MPI_Datatype type; /* referenced */
+    MPI_Op op;                       /* referenced */
+    MPI_Datatype type;               /* referenced */
+    struct MPIDI_PCOLL_spans *spans; /* NULL: elements lie side by side, without gaps */
 };
 
 /* The element that a predefined type consists of. */
@@ -52,6 +53,13 @@ static int element_of(MPI_Datatype type, enum pcoll_element *element_p)
         {MPI_AINT, SIGNED(MPI_Aint)},
         {MPI_OFFSET, SIGNED(MPI_Offset)},
         {MPI_COUNT, SIGNED(MPI_Count)},
+        {MPI_C_FLOAT_COMPLEX, PCOLL_ELEMENT_FLOAT_COMPLEX},
+        {MPI_C_DOUBLE_COMPLEX, PCOLL_ELEMENT_DOUBLE_COMPLEX},
+        {MPI_FLOAT_INT, PCOLL_ELEMENT_FLOAT_INT},
+        {MPI_DOUBLE_INT, PCOLL_ELEMENT_DOUBLE_INT},
+        {MPI_LONG_INT, PCOLL_ELEMENT_LONG_INT},
+        {MPI_SHORT_INT, PCOLL_ELEMENT_SHORT_INT},
+        {MPI_2INT, PCOLL_ELEMENT_INT_INT},
     };
 
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
@@ -87,42 +95,59 @@ static enum pcoll_result apply(const struct pcoll_operator *self, const void *le
     return mpi_errno == MPI_SUCCESS ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 
+/* The same where units are spans. */
+static enum pcoll_result apply_to_spans(const struct pcoll_operator *self, const void *left,
+                                        void *right, size_t n)
+{
+    const struct MPIDI_PCOLL_operator *op = (const struct MPIDI_PCOLL_operator *)(const void *)self;
+    const struct MPIDI_PCOLL_spans *spans = op->spans;
+    const char *in = (const char *)left - spans->shift;
+    char *inout = (char *)right - spans->shift;
+    enum pcoll_result result = PCOLL_OK;
+
+    if (spans->is_regular)
+        return apply(self, in, inout, n);
+    for (size_t i = 0; i < n && result == PCOLL_OK; i++)
+        result = apply(self, in + (MPI_Aint)i * spans->unit, inout + (MPI_Aint)i * spans->unit, 1);
+    return result;
+}
+
 /* Elements that lie side by side, without gaps: the vector can be cut between any two of them, and
  * the bytes of a packed vector are those of the user's. */
 static bool is_dense(MPI_Datatype type)
 {
-    MPI_Aint bytes, true_lb, extent, lb = 0;
+    MPI_Aint bytes, true_lb;
+    MPIR_Datatype *pointer;
     int contiguous;
 
+    if (HANDLE_IS_BUILTIN(type))
+        return true;
     MPIDI_Datatype_check_contig_size_lb(type, 1, contiguous, bytes, true_lb);
-    MPIR_Datatype_get_extent_macro(type, extent);
-    if (!HANDLE_IS_BUILTIN(type)) {
-        MPIR_Datatype *pointer;
-
-        MPIR_Datatype_get_ptr(type, pointer);
-        lb = pointer->lb;
-    }
-    return contiguous && extent == bytes && true_lb == 0 && lb == 0;
+    MPIR_Datatype_get_ptr(type, pointer);
+    return bytes == 0 ||
+           (contiguous && pointer->extent == bytes && true_lb == 0 && pointer->lb == 0);
 }
 
 const char *MPIDI_PCOLL_operator_create(MPI_Op op, MPI_Datatype type,
                                         struct MPIDI_PCOLL_operator **op_p)
 {
-    struct MPIDI_PCOLL_operator *own;
-    MPI_Aint size;
+    struct MPIDI_PCOLL_operator *own = MPL_calloc(1, sizeof(*own), MPL_MEM_COLL);
+    MPI_Aint unit;
 
     *op_p = NULL;
-    if (!is_dense(type))
-        return "the elements of its type have gaps or overlap";
-    own = MPL_malloc(sizeof(*own), MPL_MEM_COLL);
-    if (!own)
+    MPIR_Datatype_get_size_macro(type, unit);
+    if (!own || (!is_dense(type) && MPIDI_PCOLL_spans_create(type, &own->spans) != MPI_SUCCESS)) {
+        MPL_free(own);
         return "no memory";
-    MPIR_Datatype_get_size_macro(type, size);
+    }
+    if (own->spans)
+        unit = own->spans->unit;
     own->base = (struct pcoll_operator){
-        .unit = size > 0 ? (uint64_t)size : 1,
+        .unit = unit > 0 ? (uint64_t)unit : 1,
         .kernel = kernel_of(op, type),
-        .apply = apply,
+        .apply = own->spans ? apply_to_spans : apply,
     };
+    MPIR_Assert(!own->base.kernel || !own->spans || own->spans->shift == 0);
     own->op = op;
     own->type = type;
     MPIR_Op_add_ref_if_not_builtin(op);
@@ -137,10 +162,16 @@ void MPIDI_PCOLL_operator_destroy(struct MPIDI_PCOLL_operator *op)
         return;
     MPIR_Op_release_if_not_builtin(op->op);
     MPIR_Datatype_release_if_not_builtin(op->type);
+    MPIDI_PCOLL_spans_destroy(op->spans);
     MPL_free(op);
 }
 
 const struct pcoll_operator *MPIDI_PCOLL_operator_base(const struct MPIDI_PCOLL_operator *op)
 {
     return op ? &op->base : NULL;
+}
+
+const struct MPIDI_PCOLL_spans *MPIDI_PCOLL_operator_spans(const struct MPIDI_PCOLL_operator *op)
+{
+    return op ? op->spans : NULL;
 }

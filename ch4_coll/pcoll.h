@@ -6,6 +6,7 @@
 #include "mpidimpl.h"
 
 #include "blocks.h"
+#include "spans.h"
 
 #include "algorithms/algorithm.h"
 #include "algorithms/plan/topology.h"
@@ -16,20 +17,21 @@
 /* ---- data.c: the user's data, and the contiguous bytes that a plan works on ---- */
 
 /* `count` elements of `type` at `user`, or several blocks of such. If they are not contiguous,
- * `packed` is the buffer that takes their place. */
+ * `packed` is the buffer that takes their place: with the bytes of their data, or with spans. */
 struct MPIDI_PCOLL_data {
     void *user;
     MPI_Aint count;
     MPI_Datatype type; /* referenced while packed or is_laid_out is set */
     MPI_Aint bytes;
-    void *packed;                    /* NULL: the data is contiguous, laid out, or empty */
-    int owned;                       /* packed must be freed */
-    int is_copy;                     /* packed has another purpose, too */
-    int is_laid_out;                 /* a medium packs and unpacks: there is no `packed` */
-    struct pcoll_user_layout layout; /* for that medium */
-    int nparts;                      /* 0: one block; otherwise these follow each other */
-    struct MPIDI_PCOLL_data *parts;  /* [nparts] */
-    MPI_Aint first;                  /* of a part: its position among the packed bytes */
+    void *packed;                          /* NULL: the data is contiguous, laid out, or empty */
+    int owned;                             /* packed must be freed */
+    int is_copy;                           /* packed has another purpose, too */
+    int is_laid_out;                       /* a medium packs and unpacks: there is no `packed` */
+    const struct MPIDI_PCOLL_spans *spans; /* those in `packed`, or NULL */
+    struct pcoll_user_layout layout;       /* for that medium */
+    int nparts;                            /* 0: one block; otherwise these follow each other */
+    struct MPIDI_PCOLL_data *parts;        /* [nparts] */
+    MPI_Aint first;                        /* of a part: its position among the packed bytes */
 };
 
 /* An edge, and where its block is. */
@@ -42,7 +44,11 @@ struct MPIDI_PCOLL_edge {
  * is another, already packed, description that contains these bytes. */
 int MPIDI_PCOLL_data_init(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint count,
                           MPI_Datatype type, void *outer);
-/* The same, with `packed` also for contiguous data. */
+/* The same, with spans. */
+int MPIDI_PCOLL_data_init_spans(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint count,
+                                MPI_Datatype type, const struct MPIDI_PCOLL_spans *spans,
+                                void *outer);
+/* As MPIDI_PCOLL_data_init, with `packed` also for contiguous data. */
 int MPIDI_PCOLL_data_init_copy(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint count,
                                MPI_Datatype type);
 /* Describe the blocks of n edges; sets `first` and `bytes` of each. They are packed if one of them
@@ -81,6 +87,9 @@ const char *MPIDI_PCOLL_operator_create(MPI_Op op, MPI_Datatype type,
 void MPIDI_PCOLL_operator_destroy(struct MPIDI_PCOLL_operator *op); /* NULL: nothing */
 /* As media see it; NULL for NULL. */
 const struct pcoll_operator *MPIDI_PCOLL_operator_base(const struct MPIDI_PCOLL_operator *op);
+/* What vectors of its elements consist of, valid as long as the operator; NULL: of the elements
+ * themselves, or op is NULL. */
+const struct MPIDI_PCOLL_spans *MPIDI_PCOLL_operator_spans(const struct MPIDI_PCOLL_operator *op);
 
 /* ---- comm.c: the state of a communicator ---- */
 

@@ -18,31 +18,44 @@ static void add_operator(struct MPIDI_PCOLL_call *call)
     call->signature.commutes = MPIR_Op_is_commutative(a->op);
 }
 
-/* The rank's input of so many elements, in place the receive buffer. */
+/* Elements at `user`, or what takes their place: see MPIDI_PCOLL_add_data. */
+static void add_elements(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_data *data, void *user,
+                         MPI_Aint count, void *outer)
+{
+    const struct MPIDI_PCOLL_spans *spans = MPIDI_PCOLL_operator_spans(call->op);
+    const MPI_Datatype type = call->arguments.recvtype;
+
+    if (!spans)
+        MPIDI_PCOLL_add_data(call, data, user, count, type, outer);
+    else if (MPIR_GPU_query_pointer_is_dev(user) ||
+             MPIDI_PCOLL_data_init_spans(data, user, count, type, spans, outer) != MPI_SUCCESS)
+        call->eligible = false;
+}
+
+/* The rank's input of so many elements, in place those of the result, if there is one. */
 static void add_vector(struct MPIDI_PCOLL_call *call, MPI_Aint count)
 {
     const struct MPIDI_PCOLL_arguments *a = &call->arguments;
+    const bool in_place = a->sendbuf == MPI_IN_PLACE;
 
-    call->signature.in_place = a->sendbuf == MPI_IN_PLACE;
+    call->signature.in_place = in_place;
     if (call->eligible)
-        MPIDI_PCOLL_add_data(call, &call->in, call->signature.in_place ? a->recvbuf : a->sendbuf,
-                             count, a->recvtype, NULL);
+        add_elements(call, &call->in, in_place ? a->recvbuf : (void *)a->sendbuf, count,
+                     in_place ? call->out.packed : NULL);
 }
 
 static void add_result(struct MPIDI_PCOLL_call *call, MPI_Aint count)
 {
-    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
-
     if (call->eligible)
-        MPIDI_PCOLL_add_data(call, &call->out, a->recvbuf, count, a->recvtype, NULL);
+        add_elements(call, &call->out, call->arguments.recvbuf, count, NULL);
 }
 
 /* An allreduce, or a scan. */
 static void describe_allreduce(struct MPIDI_PCOLL_call *call)
 {
     add_operator(call);
-    add_vector(call, call->arguments.recvcount);
     add_result(call, call->arguments.recvcount);
+    add_vector(call, call->arguments.recvcount);
     call->signature.bytes = (uint64_t)call->in.bytes;
 }
 
@@ -50,10 +63,10 @@ static void describe_allreduce(struct MPIDI_PCOLL_call *call)
 static void describe_reduce(struct MPIDI_PCOLL_call *call)
 {
     add_operator(call);
-    add_vector(call, call->arguments.recvcount);
     if (MPIDI_PCOLL_is_root(call))
         add_result(call, call->arguments.recvcount);
-    else
+    add_vector(call, call->arguments.recvcount);
+    if (!MPIDI_PCOLL_is_root(call))
         call->signature.in_place = 1;
     call->signature.bytes = (uint64_t)call->in.bytes;
 }
@@ -62,9 +75,9 @@ static void describe_reduce(struct MPIDI_PCOLL_call *call)
 static void describe_exscan(struct MPIDI_PCOLL_call *call)
 {
     add_operator(call);
-    add_vector(call, call->arguments.recvcount);
     if (call->comm->rank > 0)
         add_result(call, call->arguments.recvcount);
+    add_vector(call, call->arguments.recvcount);
     call->signature.bytes = (uint64_t)call->in.bytes;
 }
 
@@ -74,19 +87,28 @@ static void describe_reduce_scatter_block(struct MPIDI_PCOLL_call *call)
     const int nranks = call->comm->local_size;
 
     add_operator(call);
+    add_result(call, call->arguments.sendbuf == MPI_IN_PLACE ? count * nranks : count);
     add_vector(call, count * nranks);
-    add_result(call, call->signature.in_place ? count * nranks : count);
     call->signature.bytes = (uint64_t)(call->in.bytes / nranks);
+}
+
+/* What an element takes in the vectors of a plan. */
+static MPI_Aint element_bytes(const struct MPIDI_PCOLL_call *call)
+{
+    const struct MPIDI_PCOLL_spans *spans = MPIDI_PCOLL_operator_spans(call->op);
+    MPI_Aint size;
+
+    MPIR_Datatype_get_size_macro(call->arguments.recvtype, size);
+    return spans ? spans->unit : size;
 }
 
 /* The blocks of all ranks; returns the number of elements in them. */
 static MPI_Aint add_blocks(struct MPIDI_PCOLL_call *call)
 {
-    const MPI_Aint *counts = call->arguments.recvcounts;
+    const MPI_Aint *counts = call->arguments.recvcounts, size = element_bytes(call);
     const int nranks = call->comm->local_size;
-    MPI_Aint all = 0, size;
+    MPI_Aint all = 0;
 
-    MPIR_Datatype_get_size_macro(call->arguments.recvtype, size);
     call->blocks = MPL_malloc((size_t)nranks * sizeof(*call->blocks), MPL_MEM_COLL);
     if (!call->blocks)
         call->eligible = false;
@@ -104,12 +126,15 @@ static MPI_Aint add_blocks(struct MPIDI_PCOLL_call *call)
 static void describe_reduce_scatter(struct MPIDI_PCOLL_call *call)
 {
     const struct MPIDI_PCOLL_arguments *a = &call->arguments;
-    const MPI_Aint all = add_blocks(call);
+    MPI_Aint all;
 
     add_operator(call);
+    all = add_blocks(call);
     add_result(call, a->recvcounts[call->comm->rank]);
     if (a->sendbuf != MPI_IN_PLACE)
         add_vector(call, all);
+    else if (MPIDI_PCOLL_operator_spans(call->op))
+        add_elements(call, &call->in, a->recvbuf, all, NULL);
     else if (call->eligible &&
              MPIDI_PCOLL_data_init_copy(&call->in, a->recvbuf, all, a->recvtype) != MPI_SUCCESS)
         call->eligible = false;

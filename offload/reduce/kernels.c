@@ -61,6 +61,42 @@
     LOOP(name##_prod, type, a *b)                                                                  \
     LOGICAL(name, type)
 
+/* A product multiplies and adds, so it is compiled like MPICH's, for one generation. */
+#define COMPLEX(NAME, name, type)                                                                  \
+    LOOP(name##_sum, type, a + b)                                                                  \
+    static void name##_prod(void *to, const void *left, const void *right, size_t n)               \
+    {                                                                                              \
+        const type *in = left, *inout = right;                                                     \
+        type *out = to;                                                                            \
+                                                                                                   \
+        for (size_t i = 0; i < n; i++)                                                             \
+            out[i] = inout[i] * in[i];                                                             \
+    }
+
+/* The pair whose value comes `before` that of the other; of equal values the lower location. Values
+ * that are no numbers compare false. */
+#define SELECT(function, type, before, not_after)                                                  \
+    FOR_ALL_PROCESSORS static void function(void *to, const void *left, const void *right,         \
+                                            size_t n)                                              \
+    {                                                                                              \
+        typedef PCOLL_PAIR(type) pair;                                                             \
+        const pair *in = left, *inout = right;                                                     \
+        pair *out = to;                                                                            \
+                                                                                                   \
+        INDEPENDENT                                                                                \
+        for (size_t i = 0; i < n; i++) {                                                           \
+            const type a = inout[i].value, b = in[i].value;                                        \
+            const int of_a = inout[i].location, of_b = in[i].location;                             \
+            const int other = b before a, tie = b not_after a && of_b < of_a;                      \
+                                                                                                   \
+            out[i].value = other ? b : a;                                                          \
+            out[i].location = other || tie ? of_b : of_a;                                          \
+        }                                                                                          \
+    }
+#define PAIRS(NAME, name, type)                                                                    \
+    SELECT(name##_minloc, type, <, <=)                                                             \
+    SELECT(name##_maxloc, type, >, >=)
+
 #define UNSIGNED(bits, wide)                                                                       \
     BITS(uint##bits, uint##bits##_t, wide)                                                         \
     LOGICAL(uint##bits, uint##bits##_t)                                                            \
@@ -70,6 +106,8 @@ UNSIGNED(16, uint32_t)
 UNSIGNED(32, uint32_t)
 UNSIGNED(64, uint64_t)
 PCOLL_ELEMENTS_OF_REALS(REAL)
+PCOLL_ELEMENTS_OF_COMPLEX(COMPLEX)
+PCOLL_ELEMENTS_OF_PAIRS(PAIRS)
 
 #define ROW_OF_LOGICAL(name)                                                                       \
     [PCOLL_OPERATOR_MAX] = name##_max, [PCOLL_OPERATOR_MIN] = name##_min,                          \
@@ -84,6 +122,10 @@ PCOLL_ELEMENTS_OF_REALS(REAL)
         bits] = {ROW_OF_LOGICAL(int##bits), ROW_OF_SUMS(uint##bits), ROW_OF_BITS(uint##bits)},     \
       [PCOLL_ELEMENT_UINT##                                                                        \
           bits] = {ROW_OF_LOGICAL(uint##bits), ROW_OF_SUMS(uint##bits), ROW_OF_BITS(uint##bits)}
+#define ROW_OF_COMPLEX(NAME, name, type) [PCOLL_ELEMENT_##NAME] = {ROW_OF_SUMS(name)},
+#define ROW_OF_PAIRS(NAME, name, type)                                                             \
+    [PCOLL_ELEMENT_##NAME] = {                                                                     \
+        [PCOLL_OPERATOR_MINLOC] = name##_minloc, [PCOLL_OPERATOR_MAXLOC] = name##_maxloc},
 
 static pcoll_kernel *const kernels[PCOLL_NUM_ELEMENTS][PCOLL_NUM_OPERATORS] = {
     ROWS_OF_INTEGERS(8),
@@ -92,7 +134,7 @@ static pcoll_kernel *const kernels[PCOLL_NUM_ELEMENTS][PCOLL_NUM_OPERATORS] = {
     ROWS_OF_INTEGERS(64),
     [PCOLL_ELEMENT_FLOAT] = {ROW_OF_LOGICAL(float), ROW_OF_SUMS(float)},
     [PCOLL_ELEMENT_DOUBLE] = {ROW_OF_LOGICAL(double), ROW_OF_SUMS(double)},
-};
+    PCOLL_ELEMENTS_OF_COMPLEX(ROW_OF_COMPLEX) PCOLL_ELEMENTS_OF_PAIRS(ROW_OF_PAIRS)};
 
 pcoll_kernel *pcoll_kernel_of(enum pcoll_operator_name op, enum pcoll_element element)
 {

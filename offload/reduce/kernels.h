@@ -3,7 +3,7 @@
  *
  * They give the same bits as the loops of MPICH 4.0.2 (src/mpi/coll/op/op*.c), which call the right
  * operand a and the left one b: a + b, a * b, a > b ? a : b, and so on. What has no kernel here
- * (bits of reals, pairs, complex numbers, types of other sizes) goes through MPICH's own functions.
+ * (bits of reals, types of other sizes, those of Fortran) goes through MPICH's own functions.
  */
 #ifndef PCOLL_KERNELS_H
 #define PCOLL_KERNELS_H
@@ -21,7 +21,9 @@
     OPERATOR(LXOR)                                                                                 \
     OPERATOR(BAND)                                                                                 \
     OPERATOR(BOR)                                                                                  \
-    OPERATOR(BXOR)
+    OPERATOR(BXOR)                                                                                 \
+    OPERATOR(MINLOC)                                                                               \
+    OPERATOR(MAXLOC)
 
 /* Each as ELEMENT(NAME, name, type). Integers wrap around. */
 #define PCOLL_ELEMENTS_OF_INTEGERS(ELEMENT)                                                        \
@@ -36,6 +38,23 @@
 #define PCOLL_ELEMENTS_OF_REALS(ELEMENT)                                                           \
     ELEMENT(FLOAT, float, float)                                                                   \
     ELEMENT(DOUBLE, double, double)
+#define PCOLL_ELEMENTS_OF_COMPLEX(ELEMENT)                                                         \
+    ELEMENT(FLOAT_COMPLEX, float_complex, float _Complex)                                          \
+    ELEMENT(DOUBLE_COMPLEX, double_complex, double _Complex)
+/* Each as ELEMENT(NAME, name, type of the value); see PCOLL_PAIR. */
+#define PCOLL_ELEMENTS_OF_PAIRS(ELEMENT)                                                           \
+    ELEMENT(FLOAT_INT, float_int, float)                                                           \
+    ELEMENT(DOUBLE_INT, double_int, double)                                                        \
+    ELEMENT(LONG_INT, long_int, long)                                                              \
+    ELEMENT(SHORT_INT, short_int, short)                                                           \
+    ELEMENT(INT_INT, int_int, int)
+
+/* A pair, with its gaps, which kernels leave alone. */
+#define PCOLL_PAIR(type)                                                                           \
+    struct {                                                                                       \
+        type value;                                                                                \
+        int location;                                                                              \
+    }
 
 enum pcoll_operator_name {
 #define VALUE(NAME) PCOLL_OPERATOR_##NAME,
@@ -47,8 +66,9 @@ enum pcoll_operator_name {
 enum pcoll_element {
 #define VALUE(NAME, name, type) PCOLL_ELEMENT_##NAME,
     PCOLL_ELEMENTS_OF_INTEGERS(VALUE) PCOLL_ELEMENTS_OF_REALS(VALUE)
+        PCOLL_ELEMENTS_OF_COMPLEX(VALUE) PCOLL_ELEMENTS_OF_PAIRS(VALUE)
 #undef VALUE
-        PCOLL_NUM_ELEMENTS
+            PCOLL_NUM_ELEMENTS
 };
 
 /* NULL: there is none. Its units are elements. */

@@ -1,8 +1,8 @@
 /*
  * The operator of a reduction, as media see it: a function on units.
  *
- * A unit is what must not be cut: an element of the datatype. Addresses are aligned as the caller's
- * own vectors and multiples of the unit permit.
+ * A unit is what must not be cut: an element of the datatype, or the span of one. Addresses are
+ * aligned as the caller's own vectors and multiples of the unit permit, but to 16 bytes at most.
  */
 #ifndef PCOLL_OPERATOR_H
 #define PCOLL_OPERATOR_H

@@ -1,5 +1,6 @@
 #include "elements.h"
 
+#include <float.h>
 #include <math.h>
 
 /* ---- a user's operator that does not commute, on types of all sorts ---- */
@@ -18,19 +19,53 @@ static struct matrix product(struct matrix x, struct matrix y)
     return z;
 }
 
+/* The forms of matrices, by their types, for the operator. */
+static struct elements matrices[8];
+static int nmatrices;
+
+static const struct form *form_of(MPI_Datatype type)
+{
+    for (int i = 0; i < nmatrices; i++)
+        if (matrices[i].type == type)
+            return &matrices[i].form;
+    check_fail(__FILE__, __LINE__, "an operator is called with a type of others");
+    return &matrices[0].form;
+}
+
+static struct matrix matrix_at(const struct form *f, const char *at)
+{
+    struct matrix m;
+
+    memcpy(&m, at + f->low, f->head);
+    memcpy((char *)&m + f->head, at + f->low + f->head + f->gap, sizeof(m) - f->head);
+    return m;
+}
+
+static void matrix_put(const struct form *f, char *at, struct matrix m)
+{
+    memcpy(at + f->low, &m, f->head);
+    memcpy(at + f->low + f->head + f->gap, (char *)&m + f->head, sizeof(m) - f->head);
+}
+
+long elements_misplaced;
+
+/* User memory is aligned to 8 bytes, so all elements are if their extent permits. */
+static int are_aligned(const void *left, const void *right, long extent)
+{
+    return ((uintptr_t)left | (uintptr_t)right) % (extent % 8 == 0 ? 8 : 4) == 0;
+}
+
 /* Calls MPI, which is allowed to ask for the type's extent. */
 static void multiply(void *in, void *inout, int *length, MPI_Datatype *type)
 {
+    const struct form *f = form_of(*type);
     char *left = in, *right = inout;
     MPI_Aint low, extent;
 
     MPI_Type_get_extent(*type, &low, &extent);
-    for (int i = 0; i < *length; i++) {
-        struct matrix *x = (struct matrix *)(left + i * extent);
-        struct matrix *y = (struct matrix *)(right + i * extent);
-
-        *y = product(*x, *y);
-    }
+    elements_misplaced += !are_aligned(in, inout, extent);
+    for (int i = 0; i < *length; i++, left += extent, right += extent)
+        matrix_put(f, right, product(matrix_at(f, left), matrix_at(f, right)));
 }
 
 static void set_matrices(const struct elements *e, void *dense, int rank, int step, long first,
@@ -56,17 +91,20 @@ static void fold_matrices(const struct elements *e, const void *left, void *righ
         y[i] = product(x[i], y[i]);
 }
 
-struct elements elements_matrices(const char *name, long extent)
+struct elements elements_matrices(const char *name, struct form form)
 {
-    struct elements e = {name,        sizeof(struct matrix), extent,       MPI_DATATYPE_NULL,
+    struct elements e = {name,        sizeof(struct matrix), form,         MPI_DATATYPE_NULL,
                          MPI_OP_NULL, set_matrices,          fold_matrices};
+    const int lengths[2] = {(int)form.head, (int)(e.size - form.head)};
+    const MPI_Aint at[2] = {form.low, form.low + (long)(form.head + form.gap)};
     MPI_Datatype four;
 
-    MPI(MPI_Type_contiguous(4, MPI_UINT32_T, &four));
-    MPI(MPI_Type_create_resized(four, 0, extent, &e.type));
+    MPI(MPI_Type_create_hindexed(2, lengths, at, MPI_BYTE, &four));
+    MPI(MPI_Type_create_resized(four, form.low < 0 ? form.low : 0, form.extent, &e.type));
     MPI(MPI_Type_commit(&e.type));
     MPI(MPI_Type_free(&four));
     MPI(MPI_Op_create(multiply, 0, &e.op));
+    matrices[nmatrices++] = e;
     return e;
 }
 
@@ -76,40 +114,91 @@ void elements_free(struct elements *e)
     MPI(MPI_Op_free(&e->op));
 }
 
+void elements_spread(const struct elements *e, char *to, const char *dense, long n)
+{
+    const struct form *f = &e->form;
+
+    for (long i = 0; i < n; i++, to += f->extent, dense += e->size) {
+        memcpy(to + f->low, dense, f->head);
+        memcpy(to + f->low + f->head + f->gap, dense + f->head, e->size - f->head);
+    }
+}
+
+void elements_gather(const struct elements *e, char *dense, const char *from, long n)
+{
+    const struct form *f = &e->form;
+
+    for (long i = 0; i < n; i++, from += f->extent, dense += e->size) {
+        memcpy(dense, from + f->low, f->head);
+        memcpy(dense + f->head, from + f->low + f->head + f->gap, e->size - f->head);
+    }
+}
+
 /* ---- predefined operators ---- */
 
-struct pair {
-    double value;
-    int index;
-};
+/* Writes a value without padding; returns its bytes. */
+static size_t set_value(MPI_Datatype type, char *to, int value)
+{
+    if (type == MPI_LONG_DOUBLE_INT) {
+        const long double x = value;
+
+        memset(to, 0, sizeof(x));
+        memcpy(to, &x, LDBL_MANT_DIG == 64 ? 10 : sizeof(x));
+        return sizeof(x);
+    }
+    if (type == MPI_DOUBLE_INT)
+        return memcpy(to, &(double){value}, sizeof(double)) ? sizeof(double) : 0;
+    if (type == MPI_FLOAT_INT)
+        return memcpy(to, &(float){(float)value}, sizeof(float)) ? sizeof(float) : 0;
+    if (type == MPI_LONG_INT)
+        return memcpy(to, &(long){value}, sizeof(long)) ? sizeof(long) : 0;
+    return memcpy(to, &(short){(short)value}, sizeof(short)) ? sizeof(short) : 0;
+}
+
+/* The value that a rank contributes; many are equal. */
+static int value_of(int rank, int step, long i)
+{
+    return (int)((rank * 7 + i + step) % (check.size + 2)) - 3;
+}
 
 static void set_pairs(const struct elements *e, void *dense, int rank, int step, long first, long n)
 {
-    (void)e;
-    for (long i = 0; i < n; i++) {
-        const struct pair pair = {(double)((rank * 7 + first + i + step) % (check.size + 2)), rank};
+    char *to = dense;
 
-        memcpy((char *)dense + 12 * i, &pair, 12);
+    for (long i = 0; i < n; i++, to += e->size) {
+        const size_t value = set_value(e->type, to, value_of(rank, step, first + i));
+
+        memcpy(to + value, &(int){1000 - rank}, sizeof(int));
     }
 }
 
-static void fold_pairs(const struct elements *e, const void *left, void *right, long n)
+/* MPI's function, with the elements in their own form. */
+static void fold_as_mpi(const struct elements *e, const void *left, void *right, long n)
 {
-    (void)e;
-    for (long i = 0; i < n; i++) {
-        struct pair x, y;
+    char *memory = calloc(2 * (size_t)n + 1, (size_t)e->form.extent);
+    char *own = memory + n * e->form.extent;
 
-        memcpy(&x, (const char *)left + 12 * i, 12);
-        memcpy(&y, (char *)right + 12 * i, 12);
-        if (x.value >= y.value)
-            memcpy((char *)right + 12 * i, &x, 12);
-    }
+    elements_spread(e, memory, left, n);
+    elements_spread(e, own, right, n);
+    MPI(MPI_Reduce_local(memory, own, (int)n, e->type, e->op));
+    elements_gather(e, right, own, n);
+    free(memory);
 }
 
-struct elements elements_pairs(void)
+/* The first value, and its location at the next multiple of the alignment of int. */
+struct elements elements_pairs(MPI_Op op, MPI_Datatype type)
 {
-    return (struct elements){"pairs",    12,        sizeof(struct pair), MPI_DOUBLE_INT,
-                             MPI_MAXLOC, set_pairs, fold_pairs};
+    struct elements e = {"pairs", 0, {0}, type, op, set_pairs, fold_as_mpi};
+    char value[sizeof(long double)];
+    MPI_Aint low, extent;
+    int size;
+
+    MPI(MPI_Type_get_extent(type, &low, &extent));
+    MPI(MPI_Type_size(type, &size));
+    e.size = (size_t)size;
+    e.form = (struct form){.extent = extent, .head = set_value(type, value, 0)};
+    e.form.gap = (sizeof(int) - e.form.head % sizeof(int)) % sizeof(int);
+    return e;
 }
 
 /* Any bytes are integers. */
@@ -124,19 +213,40 @@ static void set_integers(const struct elements *e, void *dense, int rank, int st
     free(all);
 }
 
-static void fold_integers(const struct elements *e, const void *left, void *right, long n)
-{
-    MPI(MPI_Reduce_local(left, right, (int)n, e->type, e->op));
-}
-
 struct elements elements_integers(MPI_Op op, MPI_Datatype type)
 {
-    struct elements e = {"integers", 0, 0, type, op, set_integers, fold_integers};
+    struct elements e = {"integers", 0, {0}, type, op, set_integers, fold_as_mpi};
     MPI_Aint low, extent;
 
     MPI(MPI_Type_get_extent(type, &low, &extent));
     e.size = (size_t)extent;
-    e.extent = extent;
+    e.form = (struct form){.extent = extent, .head = e.size};
+    return e;
+}
+
+/* Products of these numbers have no part that is 0, whose sign would depend on the association. */
+static void set_complex(const struct elements *e, void *dense, int rank, int step, long first,
+                        long n)
+{
+    static const int numbers[6][2] = {{1, 2}, {-1, -2}, {-2, 1}, {2, -1}, {2, 3}, {-3, 2}};
+
+    for (long i = 0; i < 2 * n; i++) {
+        const uint64_t k = check_key((uint64_t)step, (uint64_t)(first + i / 2), rank) % 6;
+        const int x = numbers[k][i % 2];
+
+        if (e->type == MPI_C_FLOAT_COMPLEX)
+            ((float *)dense)[i] = (float)x;
+        else
+            ((double *)dense)[i] = x;
+    }
+}
+
+struct elements elements_complex(MPI_Op op, MPI_Datatype type)
+{
+    struct elements e = elements_integers(op, type);
+
+    e.name = "complex numbers";
+    e.set = set_complex;
     return e;
 }
 
@@ -156,6 +266,8 @@ static void set_uneven(const struct elements *e, void *dense, int rank, int step
 
 struct elements elements_doubles(void)
 {
-    return (struct elements){
-        "doubles", sizeof(double), sizeof(double), MPI_DOUBLE, MPI_SUM, set_uneven, NULL};
+    const struct form form = {.extent = sizeof(double), .head = sizeof(double)};
+
+    return (struct elements){"doubles", sizeof(double), form, MPI_DOUBLE,
+                             MPI_SUM,   set_uneven,     NULL};
 }

@@ -10,7 +10,7 @@
 #include "elements.h"
 #include "messages.h"
 
-enum { REDUCED_STARTS = 3, MOST_SIZE = 16 };
+enum { REDUCED_STARTS = 3, MARGIN = 64 };
 
 /* One request: the blocks of the vector are its slots (messages.h). */
 struct reduction {
@@ -27,19 +27,13 @@ struct reduction {
 
 static size_t memory_bytes(const struct elements *e, long n)
 {
-    return (size_t)(n * labs(e->extent)) + MOST_SIZE;
+    return (size_t)(n * labs(e->form.extent)) + 2 * (size_t)MARGIN;
 }
 
 /* Where the first element lies. */
 static char *origin(const struct elements *e, char *memory, long n)
 {
-    return memory + (e->extent < 0 ? (n - 1) * -e->extent * (n > 0) : 0);
-}
-
-static void scatter_dense(const struct elements *e, char *at, const char *dense, long n)
-{
-    for (long i = 0; i < n; i++)
-        memcpy(at + i * e->extent, dense + (size_t)i * e->size, e->size);
+    return memory + MARGIN + (e->form.extent < 0 ? (n - 1) * -e->form.extent * (n > 0) : 0);
 }
 
 /* ---- one request ---- */
@@ -53,7 +47,7 @@ static void make_blocks(struct reduction *r, int count)
     for (int k = 0; k < n; k++) {
         const int mine = coll_has(r->roles.coll, VECTOR) ? count * (k % 3) / 2 + k % 2 : count;
 
-        r->blocks[k] = (struct block){r->total * r->e->extent, mine, r->e->type};
+        r->blocks[k] = (struct block){r->total * r->e->form.extent, mine, r->e->type};
         r->total += mine;
     }
 }
@@ -104,7 +98,7 @@ static void reduction_start(struct reduction *r, int step)
         check_poison(r->receive, memory_bytes(e, r->total));
     check_poison(memory, memory_bytes(e, r->total));
     e->set(e, dense, check.rank, step, 0, r->total);
-    scatter_dense(e, origin(e, memory, r->total), dense, r->total);
+    elements_spread(e, origin(e, memory, r->total), dense, r->total);
     free(dense);
     check_delay();
     MPI(MPI_Start(&r->request));
@@ -112,27 +106,30 @@ static void reduction_start(struct reduction *r, int step)
     MPI(MPI_Wait(&r->request, MPI_STATUS_IGNORE));
 }
 
-/* Folds from the right, as MPI's functions want it. */
+/* Folds from the right, as MPI's functions want it. In place, the elements behind the result may
+ * have any values, but gaps keep theirs. */
 static void compare(const struct reduction *r, int step)
 {
     const struct elements *e = r->e;
     const struct message from = message_received(&r->roles, 0);
     const struct block *block = &r->blocks[from.slot];
-    const long first = block->place / e->extent, n = block->count;
+    const long first = block->place / e->form.extent, n = block->count;
     const size_t bytes = memory_bytes(e, r->total);
-    char *ought = malloc((size_t)n * e->size + 1), *left = malloc((size_t)n * e->size + 1);
+    char *ought = malloc((size_t)r->total * e->size + 1), *left = malloc((size_t)n * e->size + 1);
     char *memory = malloc(bytes);
+
+    check_poison(memory, bytes);
+    if (r->call.in_place) {
+        elements_gather(e, ought, origin(e, r->receive, r->total), r->total);
+        elements_spread(e, origin(e, memory, r->total), ought, r->total);
+    }
 
     e->set(e, ought, from.terms - 1, step, first, n);
     for (int rank = from.terms - 2; rank >= 0; rank--) {
         e->set(e, left, rank, step, first, n);
         e->fold(e, left, ought, n);
     }
-    if (r->call.in_place)
-        memcpy(memory, r->receive, bytes);
-    else
-        check_poison(memory, bytes);
-    scatter_dense(e, origin(e, memory, r->total), ought, n);
+    elements_spread(e, origin(e, memory, r->total), ought, n);
     if (memcmp(memory, r->receive, bytes) != 0)
         check_fail(__FILE__, __LINE__, "%s, %s, %ld elements, start %d: wrong data",
                    collectives[r->roles.coll].name, e->name, n, step);
@@ -146,26 +143,29 @@ static void compare(const struct reduction *r, int step)
  * write outside of it. */
 static int mpich_is_wrong(const struct elements *e, enum coll coll)
 {
-    const int has_gaps = e->extent > (long)e->size && e->op != MPI_MAXLOC;
+    const int has_gaps =
+        e->form.extent > (long)e->size && e->op != MPI_MINLOC && e->op != MPI_MAXLOC;
 
-    return e->extent < 0 ||
+    return e->form.extent < 0 ||
            (has_gaps && (coll == COLL_REDUCE_SCATTER || coll == COLL_REDUCE_SCATTER_BLOCK));
 }
 
 static void reduce(const struct elements *e, enum coll coll, int form, int count, MPI_Info info)
 {
     const long long fallbacks = check_pvar("coll_offload_fallbacks");
+    const long misplaced = elements_misplaced;
     struct reduction r;
-    int starts = REDUCED_STARTS;
+    int is_mpich;
 
     reduction_init(&r, e, coll, form, count, info);
-    if (mpich_is_wrong(e, coll) && check_pvar("coll_offload_fallbacks") != fallbacks)
-        starts = 0;
-    for (int step = 0; step < starts; step++) {
+    is_mpich = check_pvar("coll_offload_fallbacks") != fallbacks;
+    for (int step = 0; step < REDUCED_STARTS && !(is_mpich && mpich_is_wrong(e, coll)); step++) {
         reduction_start(&r, step);
         if (r.receive != NULL && message_received(&r.roles, 0).terms > 0)
             compare(&r, step);
     }
+    if (elements_misplaced != misplaced && !is_mpich)
+        check_fail(__FILE__, __LINE__, "an operator was called with elements that are not aligned");
     reduction_free(&r);
 }
 
@@ -178,16 +178,44 @@ static void predefined(enum coll coll, MPI_Op op, MPI_Datatype type, int count, 
     reduce(&e, coll, 0, count, info);
 }
 
+static void complex_numbers(enum coll coll, int count, MPI_Info info)
+{
+    const struct elements all[] = {
+        elements_complex(MPI_SUM, MPI_C_FLOAT_COMPLEX),
+        elements_complex(MPI_PROD, MPI_C_FLOAT_COMPLEX),
+        elements_complex(MPI_SUM, MPI_C_DOUBLE_COMPLEX),
+        elements_complex(MPI_PROD, MPI_C_DOUBLE_COMPLEX),
+    };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        reduce(&all[i], coll, 0, count, info);
+}
+
+static void pairs(enum coll coll, MPI_Op op, MPI_Datatype type, int count, MPI_Info info)
+{
+    const struct elements e = elements_pairs(op, type);
+
+    for (int form = 0; form <= 1; form++)
+        reduce(&e, coll, form, count, info);
+}
+
 static void all_predefined(enum coll coll, int count, MPI_Info info)
 {
     const MPI_Datatype types[] = {MPI_INT,      MPI_LONG,     MPI_SIGNED_CHAR, MPI_UNSIGNED_SHORT,
                                   MPI_UINT64_T, MPI_UINT32_T, MPI_INT16_T,     MPI_UNSIGNED_CHAR};
+    const MPI_Datatype with_int[] = {MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_SHORT_INT,
+                                     MPI_LONG_DOUBLE_INT};
     const MPI_Op ops[] = {MPI_SUM, MPI_PROD, MPI_MAX,  MPI_MIN, MPI_LAND,
                           MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR};
 
     for (size_t t = 0; t < sizeof(types) / sizeof(types[0]); t++)
         for (size_t o = 0; o < sizeof(ops) / sizeof(ops[0]); o++)
             predefined(coll, ops[o], types[t], count, info);
+    for (size_t t = 0; t < sizeof(with_int) / sizeof(with_int[0]); t++) {
+        pairs(coll, MPI_MINLOC, with_int[t], count, info);
+        pairs(coll, MPI_MAXLOC, with_int[t], count, info);
+    }
+    complex_numbers(coll, count, info);
     predefined(coll, MPI_MINLOC, MPI_2INT, count, info);
     predefined(coll, MPI_MAXLOC, MPI_2INT, count, info);
     predefined(coll, MPI_BXOR, MPI_BYTE, count, info);
@@ -239,20 +267,27 @@ static void equal_bits(enum coll coll, int form, int count, int starts, MPI_Info
 
 /* ---- all ---- */
 
-static struct elements kinds[4];
+enum { KINDS = 7, ALWAYS = 4 };
+
+/* Those after the first meet fewer counts. */
+static struct elements kinds[KINDS];
 
 static void make_kinds(void)
 {
-    kinds[0] = elements_matrices("matrices", 16);
-    kinds[1] = elements_matrices("matrices with gaps", 24);
-    kinds[2] = elements_matrices("matrices, backwards", -16);
-    kinds[3] = elements_pairs();
+    kinds[0] = elements_matrices("matrices", (struct form){16, 0, 16, 0});
+    kinds[1] = elements_matrices("matrices with gaps", (struct form){24, 0, 16, 0});
+    kinds[2] = elements_matrices("matrices, backwards", (struct form){-16, 0, 16, 0});
+    kinds[3] = elements_pairs(MPI_MAXLOC, MPI_DOUBLE_INT);
+    kinds[4] = elements_matrices("matrices with gaps inside", (struct form){24, 4, 8, 4});
+    kinds[5] = elements_matrices("matrices below their addresses", (struct form){32, -12, 8, 8});
+    kinds[6] = elements_matrices("matrices far apart", (struct form){88, 8, 4, 4});
 }
 
 static void free_kinds(void)
 {
-    for (int k = 0; k < 3; k++)
-        elements_free(&kinds[k]);
+    for (int k = 0; k < KINDS; k++)
+        if (kinds[k].op != MPI_MAXLOC)
+            elements_free(&kinds[k]);
 }
 
 static void all_of(enum coll coll, const char *algorithm)
@@ -266,7 +301,7 @@ static void all_of(enum coll coll, const char *algorithm)
         for (int form = 0; form <= 1; form++) {
             check_phase("%s%s, %d elements, %s", collectives[coll].name, form ? " in place" : "",
                         counts[i], algorithm ? algorithm : "auto");
-            for (int k = 0; k < 4; k++)
+            for (int k = 0; k < (i % 3 == 1 ? KINDS : ALWAYS); k++)
                 reduce(&kinds[k], coll, form, counts[i], info);
             if (!is_mpich && coll_has_plans(coll))
                 equal_bits(coll, form, counts[i], counts[i] > 1000 ? starts / 4 : starts, info);

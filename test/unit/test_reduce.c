@@ -5,6 +5,7 @@
 #include "offload/reduce/kernels.h"
 #include "offload/reduce/reduce.h"
 
+#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,14 @@ static double real(unsigned i)
     static const double special[] = {0.0, -0.0, INFINITY, -INFINITY, 1e300, -1e-300, 1.5, 3.0};
 
     return i % 3 == 0 ? special[i / 3 % 8] : (double)(int)(i * 2654435761u) / 7.0;
+}
+
+/* Of a few values, so that many are equal; zeros of both signs, and for reals NaN. */
+static double pair_value(unsigned i, int is_real)
+{
+    static const double values[] = {0.0, -0.0, 3.0, -3.0, 1.0};
+
+    return is_real && i % 11 == 7 ? (double)NAN : values[i % 5];
 }
 
 /* As MPICH computes it: the right operand is called a, the left one b. */
@@ -98,6 +107,61 @@ static double real(unsigned i)
         return wrong;                                                                              \
     }
 
+/* The same for pairs, with gaps that must stay as they are. Some values are no numbers. */
+#define CHECK_PAIR(NAME, name, type)                                                               \
+    typedef PCOLL_PAIR(type) name##_pair;                                                          \
+                                                                                                   \
+    static name##_pair ought_##name(enum pcoll_operator_name op, name##_pair a, name##_pair b)     \
+    {                                                                                              \
+        if (op == PCOLL_OPERATOR_MAXLOC ? a.value < b.value : a.value > b.value) {                 \
+            a.value = b.value;                                                                     \
+            a.location = b.location;                                                               \
+        } else if (op == PCOLL_OPERATOR_MAXLOC ? a.value <= b.value : a.value >= b.value) {        \
+            a.location = a.location < b.location ? a.location : b.location;                        \
+        }                                                                                          \
+        return a;                                                                                  \
+    }                                                                                              \
+                                                                                                   \
+    static int wrong_##name(enum pcoll_operator_name op, pcoll_kernel *kernel)                     \
+    {                                                                                              \
+        int wrong = 0;                                                                             \
+                                                                                                   \
+        for (size_t n = 0; n <= LENGTH; n = n < 40 ? n + 1 : n + 16)                               \
+            for (int where = 0; where < 3; where++) {                                              \
+                static name##_pair left[LENGTH + MARGIN], right[LENGTH + MARGIN];                  \
+                static name##_pair apart[LENGTH + MARGIN], ought[LENGTH + MARGIN];                 \
+                name##_pair *to = where == 0 ? apart : where == 1 ? left : right;                  \
+                                                                                                   \
+                memset(left, 1, sizeof(left));                                                     \
+                memset(right, 2, sizeof(right));                                                   \
+                memset(apart, 3, sizeof(apart));                                                   \
+                for (unsigned i = 0; i < LENGTH + MARGIN; i++) {                                   \
+                    left[i].value = (type)pair_value(i, (type)0.5 > 0);                            \
+                    right[i].value = (type)pair_value(i * 5 / 4, (type)0.5 > 0);                   \
+                    left[i].location = (int)(i * 2654435761u);                                     \
+                    right[i].location = (int)(i * 2246822519u);                                    \
+                }                                                                                  \
+                memcpy(ought, to, sizeof(ought));                                                  \
+                for (size_t i = 0; i < n; i++) {                                                   \
+                    const name##_pair sum = ought_##name(op, right[i], left[i]);                   \
+                                                                                                   \
+                    ought[i].value = sum.value;                                                    \
+                    ought[i].location = sum.location;                                              \
+                }                                                                                  \
+                kernel(to, left, right, n);                                                        \
+                wrong += memcmp(to, ought, sizeof(ought)) != 0;                                    \
+            }                                                                                      \
+        return wrong;                                                                              \
+    }
+
+#define OUGHT_COMPLEX(NAME, name, type)                                                            \
+    static type ought_##name(enum pcoll_operator_name op, type a, type b)                          \
+    {                                                                                              \
+        return op == PCOLL_OPERATOR_SUM ? a + b : a * b;                                           \
+    }
+#define CHECK_COMPLEX(NAME, name, type)                                                            \
+    CHECK(NAME, name, type, real(i) + real(3 * i + 1) * I, real(i / 2 + 5) - real(i) * I)
+
 #define CHECK_REAL(NAME, name, type) CHECK(NAME, name, type, real(i), real(i / 2 + 5))
 #define CHECK_INTEGER(NAME, name, type)                                                            \
     CHECK(NAME, name, type, i % 5 ? i * 2654435761u * 40503u : 0, i % 3 ? i * 2246822519u : 0)
@@ -106,12 +170,16 @@ PCOLL_ELEMENTS_OF_REALS(OUGHT_REAL)
 PCOLL_ELEMENTS_OF_INTEGERS(OUGHT_INTEGER)
 PCOLL_ELEMENTS_OF_REALS(CHECK_REAL)
 PCOLL_ELEMENTS_OF_INTEGERS(CHECK_INTEGER)
+PCOLL_ELEMENTS_OF_COMPLEX(OUGHT_COMPLEX)
+PCOLL_ELEMENTS_OF_COMPLEX(CHECK_COMPLEX)
+PCOLL_ELEMENTS_OF_PAIRS(CHECK_PAIR)
 
 static void test_kernels(void)
 {
     static int (*const checks[PCOLL_NUM_ELEMENTS])(enum pcoll_operator_name, pcoll_kernel *) = {
 #define ROW(NAME, name, type) [PCOLL_ELEMENT_##NAME] = wrong_##name,
-        PCOLL_ELEMENTS_OF_INTEGERS(ROW) PCOLL_ELEMENTS_OF_REALS(ROW)};
+        PCOLL_ELEMENTS_OF_INTEGERS(ROW) PCOLL_ELEMENTS_OF_REALS(ROW) PCOLL_ELEMENTS_OF_COMPLEX(ROW)
+            PCOLL_ELEMENTS_OF_PAIRS(ROW)};
     int kernels = 0, wrong = 0;
 
     for (int element = 0; element < PCOLL_NUM_ELEMENTS; element++)
@@ -123,7 +191,7 @@ static void test_kernels(void)
             if (kernel)
                 wrong += checks[element]((enum pcoll_operator_name)op, kernel);
         }
-    tap_ok(kernels == 8 * 10 + 2 * 7 && wrong == 0,
+    tap_ok(kernels == 8 * 10 + 2 * 7 + 2 * 2 + 5 * 2 && wrong == 0,
            "%d kernels give the bits of MPICH's loops (%d wrong)", kernels, wrong);
 }
 
