@@ -15,11 +15,14 @@
  *
  *      N = 5:   rank 0 writes to 1, 2, 3, 4; rank 1 to 2, 3, 4, 0; ...
  *
- * Cost: L + N (o + M G) + N M copy (cells, temp), 2 L + N (2 o + rma + M G) (user); one counter,
- * two banks. When: temp for short blocks, user for long ones. Condition (lemma A): completing k
- * needs every rank's start of k, as a block comes from each, so two banks of counters and buffers
- * keep instances apart. user: a signal of "ready" weighs N, so that the N - 1 blocks, which weigh 1
- * each, cannot substitute for it.
+ * Cost: L + N (o + M G) + N M copy (cells, temp), 2 L + N (2 o + rma + M G) (user); two counters.
+ * When: temp for short blocks, user for long ones. Condition (lemma A): completing k needs every
+ * rank's start of k, as a block comes from each, so two banks of counters and buffers keep
+ * instances apart. user: one bank, as nobody is ready for k + 1 before it has my block of k, which
+ * I put when all were ready for k; and nobody puts a block of k + 1 before I am ready for it.
+ *
+ * All signals to peers are 1 and every counter has one meaning, so the plan is its own lowered
+ * form: each rank neighbors all others, and lowering would generate the plans of all N.
  */
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
@@ -36,7 +39,11 @@ struct state {
     uint64_t bank_bytes; /* of TEMP */
 };
 
-enum { SEQUENCE = 2 }; /* counter of blocks copied out, if there are several segments */
+/* Counters after those of the banks' blocks. */
+enum {
+    READY = 1,    /* user: peers whose receive buffers may be written */
+    SEQUENCE = 2, /* temp, several segments: blocks copied out */
+};
 
 static enum form form_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
@@ -166,18 +173,19 @@ static void build_temp(const struct state *s, int phase)
         s->plan->gain[SEQUENCE] = s->nsegments * (uint64_t)npeers(s);
 }
 
-static void build_user(const struct state *s, int bank)
+static void build_user(const struct state *s)
 {
-    const uint64_t nranks = (uint64_t)s->plan->signature.nranks, ready = nranks * (nranks - 1);
     const struct pcoll_segment whole = {0, s->plan->signature.bytes};
+    const uint64_t peers = (uint64_t)npeers(s);
+    const int blocks = 0;
 
     for (int i = 0; i < npeers(s); i++)
-        pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), peer_of(s, i),
-                                                   bank, nranks));
-    add_puts(s, bank, bank, ready, whole);
-    add_own_copy(s, bank, ready);
-    pcoll_plan_add(s->plan, pcoll_entry_wait(bank, ready + nranks - 1));
-    s->plan->gain[bank] = ready + nranks - 1;
+        pcoll_plan_add(s->plan,
+                       pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), peer_of(s, i), READY, 1));
+    add_puts(s, blocks, READY, peers, whole);
+    add_own_copy(s, READY, peers);
+    pcoll_plan_add(s->plan, pcoll_entry_wait(blocks, peers));
+    s->plan->gain[blocks] = s->plan->gain[READY] = peers;
 }
 
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
@@ -200,17 +208,20 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         .nsegments = nsegments_of(signature, params),
         .bank_bytes = temp_bytes(signature, params) / 2,
     };
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "direct", s.nsegments > 1 ? 3 : 2,
-                                                 s.nsegments > 1 ? 1 : 2, &s.plan);
+    const int is_long = s.nsegments > 1;
+    enum pcoll_result result =
+        pcoll_plan_create(signature, rank, "direct", is_long ? SEQUENCE + 1 : 2,
+                          is_long || s.form == USER ? 1 : 2, &s.plan);
 
     (void)local;
     if (result != PCOLL_OK)
         return result;
     s.plan->temp_bytes = 2 * s.bank_bytes;
+    s.plan->lowered = 1;
     for (int phase = 0; phase < s.plan->nphases; phase++) {
         pcoll_plan_open(s.plan, phase);
         if (s.form == USER)
-            build_user(&s, phase);
+            build_user(&s);
         else
             build_temp(&s, phase);
     }

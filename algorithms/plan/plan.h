@@ -130,7 +130,7 @@ struct pcoll_plan {
     uint64_t temp_bytes;
     unsigned needs;                   /* enum pcoll_need; filled by pcoll_plan_seal */
     int ordered;                      /* set by the generator: implies PCOLL_NEED_ORDER */
-    int lowered;                      /* set by pcoll_lower: each entry is one deferred work */
+    int lowered;                      /* each entry is one deferred work: lower/lower.h */
     int open_phase, capacity, failed; /* private to plan.c, while generating */
 };
 

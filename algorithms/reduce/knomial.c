@@ -31,7 +31,6 @@
 
 #include "algorithms/cost.h"
 #include "algorithms/shape/order_tree.h"
-#include "algorithms/shape/parts.h"
 #include "algorithms/shape/ring.h"
 
 #define DEFAULT_SEGMENT (UINT64_C(32) << 10)
@@ -63,16 +62,7 @@ struct use {
 static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
                                  const struct pcoll_params *params)
 {
-    const uint64_t unit = pcoll_unit_of(signature);
-    struct pcoll_signature units = *signature;
-    struct pcoll_params own = *params;
-    struct pcoll_ring ring;
-
-    units.bytes /= unit;
-    own.segment = (params->segment + unit - 1) / unit;
-    ring = pcoll_ring_make(&units, &own, (DEFAULT_SEGMENT + unit - 1) / unit);
-    ring.slot_bytes = pcoll_segment_of(units.bytes, ring.nsegments, 0).count * unit;
-    return ring;
+    return pcoll_unit_ring_make(signature, params, DEFAULT_SEGMENT);
 }
 
 /* The size of a vector's place in a slot in TEMP for `n` children; 0: they are in a cell. */

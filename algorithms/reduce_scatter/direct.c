@@ -15,6 +15,7 @@
  * empty block, and is done when it has all parts. The parts of (a segment of) k + 2 are put by a
  * rank that has all parts of k + 1. Their senders have reduced k, so two banks are enough. In
  * place, the result takes the place of block 0, or of a part of it, which must have left before.
+ * Except for that, the plan is its own lowered form.
  */
 #include <stdlib.h>
 
@@ -110,6 +111,7 @@ static void build(struct state *s, const struct pcoll_params *params)
     struct pcoll_plan *plan = s->parts.plan;
 
     plan->temp_bytes = temp_bytes(&plan->signature, params);
+    plan->lowered = !plan->signature.in_place;
     find_blocks(s);
     for (int phase = 0; phase < plan->nphases; phase++)
         build_phase(s, phase);

@@ -24,12 +24,6 @@ struct pcoll_parts {
     uint64_t weight; /* of a part's signal */
 };
 
-/* The unit of a signature that leaves it open. */
-static inline uint64_t pcoll_unit_of(const struct pcoll_signature *signature)
-{
-    return signature->unit ? signature->unit : 1;
-}
-
 /* The number of segments of a vector of `bytes` bytes: 1 or an even number, so that each instance
  * begins with the same counter. */
 uint64_t pcoll_parts_nsegments(const struct pcoll_signature *signature, uint64_t bytes,

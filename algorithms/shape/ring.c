@@ -33,6 +33,21 @@ struct pcoll_ring pcoll_ring_make(const struct pcoll_signature *signature,
     return ring;
 }
 
+struct pcoll_ring pcoll_unit_ring_make(const struct pcoll_signature *signature,
+                                       const struct pcoll_params *params, uint64_t default_segment)
+{
+    const uint64_t unit = pcoll_unit_of(signature);
+    struct pcoll_signature units = *signature;
+    struct pcoll_params own = *params;
+    struct pcoll_ring ring;
+
+    units.bytes /= unit;
+    own.segment = (params->segment + unit - 1) / unit;
+    ring = pcoll_ring_make(&units, &own, (default_segment + unit - 1) / unit);
+    ring.slot_bytes = pcoll_segment_of(units.bytes, ring.nsegments, 0).count * unit;
+    return ring;
+}
+
 int pcoll_ring_phases(const struct pcoll_ring *ring)
 {
     uint64_t slots = (uint64_t)ring->slots;

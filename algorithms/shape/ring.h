@@ -35,6 +35,11 @@ struct pcoll_ring_use {
 struct pcoll_ring pcoll_ring_make(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, uint64_t default_segment);
 
+/* The same for a vector whose segments are cut at multiples of signature->unit. They are counted in
+ * units, except for slot_bytes, which is the size of the longest segment in bytes. */
+struct pcoll_ring pcoll_unit_ring_make(const struct pcoll_signature *signature,
+                                       const struct pcoll_params *params, uint64_t default_segment);
+
 int pcoll_ring_phases(const struct pcoll_ring *ring);
 
 /* Use `i` of phase `phase`, 0 <= i < nsegments. */

@@ -12,6 +12,12 @@ struct pcoll_segment {
     uint64_t first, count;
 };
 
+/* What is not cut: the unit of a signature that leaves it open is a byte. */
+static inline uint64_t pcoll_unit_of(const struct pcoll_signature *signature)
+{
+    return signature->unit ? signature->unit : 1;
+}
+
 /* The number of segments of at most `segment` bytes (0: `fallback`) in a message of bytes > 0. It
  * does not exceed PCOLL_MAX_SEGMENTS, however small the requested segments are. */
 #define PCOLL_MAX_SEGMENTS 4096

@@ -2,6 +2,8 @@
 #include "test/unit/cover.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "test/unit/tap.h"
@@ -31,11 +33,22 @@ void cover_excuse(const struct pcoll_algorithm *row, const char *kind, const cha
     fflush(stdout);
 }
 
-int cover_repeats(const struct pcoll_algorithm *row, const char *kind)
+static int is_wanted(const struct pcoll_algorithm *row)
+{
+    const char *wanted = getenv("PCOLL_TEST_ROW");
+    char name[100];
+
+    snprintf(name, sizeof(name), "%s/%s", pcoll_coll_name(row->coll), row->name);
+    return wanted == NULL || strcmp(wanted, name) == 0;
+}
+
+int cover_skips(const struct pcoll_algorithm *row, const char *kind)
 {
     const struct pcoll_collective *collective = pcoll_collectives[row->coll];
     char reason[100];
 
+    if (!is_wanted(row))
+        return 1;
     if (tap_depth() >= TAP_FULL || collective->pattern == NULL)
         return 0;
     PCOLL_EACH_ALGORITHM (other) {

@@ -95,7 +95,7 @@ static int play_plans(struct scene *scene, struct meeting *meeting, struct part 
         int n = job_variants(row, scene->nranks, params);
         double begin = cover_clock();
 
-        if (cover_repeats(row, "ofi_rma"))
+        if (cover_skips(row, "ofi_rma"))
             continue;
         jobs_run = 0;
         for (int i = 0; i < n; i++) {

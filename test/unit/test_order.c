@@ -195,7 +195,7 @@ int main(void)
                 {64, TAP_FULL}};
 
     PCOLL_EACH_ALGORITHM (a) {
-        if (cover_repeats(a, "random"))
+        if (cover_skips(a, "random"))
             continue;
         for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++)
             for (int lowered = 0; lowered <= (jobs[i].nranks <= 9); lowered++)

@@ -171,21 +171,40 @@ static int is_lowered(const struct pcoll_plan *plan)
     return right;
 }
 
+static int all_are_lowered(const struct pcoll_algorithm *row,
+                           const struct pcoll_signature *signature,
+                           const struct pcoll_params *params)
+{
+    int right = 1;
+
+    for (int rank = 0; rank < signature->nranks; rank++) {
+        struct pcoll_plan *plan = NULL;
+
+        right = pcoll_generate(row, signature, NULL, rank, params, &plan) == PCOLL_OK &&
+                pcoll_lower(row, params, &plan) == PCOLL_OK && is_lowered(plan) && right;
+        pcoll_plan_destroy(plan);
+    }
+    return right;
+}
+
 static void check_lowered_form(void)
 {
     PCOLL_EACH_ALGORITHM (row)
         for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++) {
+            const int can_be_in_place = pcoll_coll_has(row->coll, PCOLL_IN_PLACE) ? 1 : 0;
+            const int moves = !pcoll_coll_has(row->coll, PCOLL_SYNCHRONIZES);
             struct pcoll_params params = {.path = (enum pcoll_path)path, .segment = 1};
             int right = 1;
 
             if (!(row->paths & 1u << path))
                 continue;
-            for (int rank = 0; rank < 13; rank++) {
-                struct pcoll_plan *plan = make(row->coll, row->name, 13, rank, params);
+            for (int in_place = 0; in_place <= can_be_in_place; in_place++)
+                for (uint64_t bytes = 1; bytes <= (moves ? 4 : 1); bytes += 3) {
+                    struct pcoll_signature signature = {row->coll, 13, 0, moves ? bytes : 0};
 
-                right = right && pcoll_lower(row, &params, &plan) == PCOLL_OK && is_lowered(plan);
-                pcoll_plan_destroy(plan);
-            }
+                    signature.in_place = in_place;
+                    right = all_are_lowered(row, &signature, &params) && right;
+                }
             tap_ok(right, "%s %s, path %s: one entry is one deferred work",
                    pcoll_coll_name(row->coll), row->name,
                    path == PCOLL_PATH_USER ? "user" : "temp");

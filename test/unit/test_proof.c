@@ -124,7 +124,7 @@ static void prove_all(const struct pcoll_algorithm *algorithm, int nranks, int l
 static void prove_algorithms(int lowered)
 {
     PCOLL_EACH_ALGORITHM (row) {
-        if (cover_repeats(row, "proof"))
+        if (cover_skips(row, "proof"))
             continue;
         for (int nranks = 1; nranks <= (tap_depth() == TAP_BRIEF ? BRIEF_RANKS : SMALL); nranks++)
             prove_all(row, nranks, lowered);
