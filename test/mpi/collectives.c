@@ -321,6 +321,8 @@ MPI_Info call_algorithm(const char *name)
     return info;
 }
 
+void (*call_watch)(int begins) = NULL;
+
 int call_init(struct call *call, MPI_Request *request_p)
 {
     struct check_init_counts before;
@@ -329,7 +331,11 @@ int call_init(struct call *call, MPI_Request *request_p)
     call->arrays[0] = arrays_of(&call->send);
     call->arrays[1] = arrays_of(&call->receive);
     check_want_begin(&before);
+    if (call_watch != NULL)
+        call_watch(1);
     rc = collectives[call->coll].init(call, request_p);
+    if (call_watch != NULL)
+        call_watch(0);
     if (rc == MPI_SUCCESS)
         check_want_end(&before, collectives[call->coll].name, coll_has_plans(call->coll));
     return rc;

@@ -112,6 +112,9 @@ int coll_blocks(enum blocks blocks, int is_root, int n, int degree);
 /* A new info object that asks for an algorithm by name; "mpich": for MPICH's own path. */
 MPI_Info call_algorithm(const char *name);
 
+/* Unless NULL, call_init calls it immediately before MPI_X_init, with 1, and after it, with 0. */
+extern void (*call_watch)(int begins);
+
 /* Calls MPI_X_init and serves -want. MPI forbids to change arrays of arguments while the request
  * exists: call_free releases them afterwards. */
 int call_init(struct call *call, MPI_Request *request_p);

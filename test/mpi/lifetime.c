@@ -129,7 +129,7 @@ int main(int argc, char **argv)
     /* MPI_Comm_disconnect waits for MPICH's own schedules. */
     if (check_option("no-disconnect") != NULL)
         return check_done();
-    for (int i = 0; i < TRIAL_KINDS / PLANS; i++)
+    for (int i = 0; i < (TRIAL_KINDS + PLANS - 1) / PLANS; i++) /* of each kind */
         comm_dies_first(MPI_Comm_disconnect, "MPI_Comm_disconnect", i);
     return check_done();
 }

@@ -3,10 +3,13 @@
  * data, or its own error on a rank where the call failed.
  *
  *   -who=all|RANK (all)   the ranks where it fails
+ *   -every                all collectives instead of four with data that is not contiguous
  *   -from=N -to=N (0, 10000)   which of the calls; by default all
  *
  * Only calls by libmpi itself fail, not those of libraries below it. Some of MPICH's own code, with
  * or without this backend, does not survive a failure, and its calls succeed:
+ *   - the calls of collectives with arrays of counts copy these without asking whether there is
+ *     memory for the copies;
  *   - the json-c inside MPICH crashes if an allocation fails while the tuning table is read;
  *   - a schedule, which MPICH makes for a call that was declined, silently ends the process if one
  *     of its arrays gets no memory (utarray.h: oom() is exit(-1)). With -who=all this would happen
@@ -14,7 +17,7 @@
  *   - of a message that arrived before its receive, MPICH copies from the buffer without asking
  *     whether it got one (MPIDIG_recv_copy; the assertion is compiled out). */
 
-#include "check.h"
+#include "trial.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,10 +32,19 @@ enum { MOST_SPARED = 256, DEPTH = 64 };
 static uintptr_t text_begin, text_end; /* of libmpi */
 static struct {
     uintptr_t begin, end;
+    int is_call; /* MPI_X_init: only what itself calls is spared, not what runs below it */
 } spared[MOST_SPARED];
 static int nspared;
 static long countdown = -1; /* -1: nothing fails */
 static int hit;
+
+static int is_init_call(const char *function)
+{
+    const size_t length = strlen(function);
+
+    return strncmp(function, "PMPI_", 5) == 0 && length > 5 &&
+           strcmp(function + length - 5, "_init") == 0;
+}
 
 static int spares(const char *function)
 {
@@ -60,23 +72,26 @@ static void find_spared(const char *library, uintptr_t base)
             continue;
         if (begun)
             spared[nspared++].end = base + at;
-        begun = nspared < MOST_SPARED && strchr("tT", kind) && spares(name);
-        if (begun)
+        begun = nspared < MOST_SPARED && strchr("tT", kind) && (spares(name) || is_init_call(name));
+        if (begun) {
             spared[nspared].begin = base + at;
+            spared[nspared].is_call = is_init_call(name);
+        }
     }
     if (symbols)
         pclose(symbols);
 }
 
-static int is_spared(void)
+static int is_spared(uintptr_t caller)
 {
     void *frames[DEPTH];
     const int n = backtrace(frames, DEPTH);
 
     for (int i = 0; i < n * nspared; i++) {
-        const uintptr_t address = (uintptr_t)frames[i / nspared];
+        const int k = i % nspared;
+        const uintptr_t address = spared[k].is_call ? caller : (uintptr_t)frames[i / nspared];
 
-        if (address >= spared[i % nspared].begin && address < spared[i % nspared].end)
+        if (address >= spared[k].begin && address < spared[k].end)
             return 1;
     }
     return 0;
@@ -103,7 +118,7 @@ static int fails(void *caller)
 {
     const uintptr_t address = (uintptr_t)caller;
 
-    if (countdown < 0 || address < text_begin || address >= text_end || is_spared())
+    if (countdown < 0 || address < text_begin || address >= text_end || is_spared(address))
         return 0;
     if (countdown-- > 0)
         return 0;
@@ -225,12 +240,31 @@ static void run(int kind, int *buffer, MPI_Request *request)
     }
 }
 
+/* What the ranks have seen of one init. */
+struct outcome {
+    int is_hit, is_error, is_plan;
+};
+
+/* Returns what any rank has seen. */
+static struct outcome any_rank(struct outcome own)
+{
+    struct outcome any;
+
+    MPI(MPI_Allreduce(&own, &any, sizeof(own) / sizeof(int), MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    if (any.is_plan != own.is_plan)
+        check_fail(__FILE__, __LINE__, "another rank has a plan, this one has not");
+    if (own.is_error && !own.is_hit)
+        check_fail(__FILE__, __LINE__, "an error where nothing had failed");
+    return any;
+}
+
 /* The n-th call fails; returns whether any rank has made so many calls. */
 static int attempt(int kind, long n, int meant, MPI_Datatype type)
 {
     int *buffer = check_alloc((size_t)(check.size * ITEMS) * sizeof(int));
     const long long plans = check_pvar(PLANS);
-    int outcome[3], most[3], rc;
+    struct outcome any;
+    int rc;
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Comm comm;
 
@@ -241,15 +275,8 @@ static int attempt(int kind, long n, int meant, MPI_Datatype type)
     countdown = meant ? n : -1;
     rc = init(kind, buffer, type, comm, &request);
     countdown = -1;
-    outcome[0] = hit;
-    outcome[1] = rc != MPI_SUCCESS;
-    outcome[2] = (int)(check_pvar(PLANS) - plans);
-    MPI(MPI_Allreduce(outcome, most, 3, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-    if (most[2] != (int)(check_pvar(PLANS) - plans))
-        check_fail(__FILE__, __LINE__, "another rank has a plan, this one has not");
-    if (outcome[1] && !hit)
-        check_fail(__FILE__, __LINE__, "an error where nothing had failed");
-    if (!most[1]) {
+    any = any_rank((struct outcome){hit, rc != MPI_SUCCESS, check_pvar(PLANS) > plans});
+    if (!any.is_error) {
         run(kind, buffer, &request);
         MPI(MPI_Request_free(&request));
     } else if (rc == MPI_SUCCESS) {
@@ -257,7 +284,58 @@ static int attempt(int kind, long n, int meant, MPI_Datatype type)
     }
     MPI(MPI_Comm_free(&comm));
     check_free(buffer);
-    return most[0];
+    return any.is_hit;
+}
+
+/* ---- all collectives ---- */
+
+static long next_countdown;
+
+static void count_down(int begins)
+{
+    countdown = begins ? next_countdown : -1;
+}
+
+/* The same with a trial. */
+static int attempt_trial(enum trial_kind kind, long n, int meant)
+{
+    const long long plans = check_pvar(PLANS);
+    struct edges edges = {0};
+    struct outcome any;
+    struct trial t;
+    MPI_Comm comm;
+    int rc;
+
+    check_phase("%s, call %ld fails", trial_name(kind), n);
+    comm = topology_any(MPI_COMM_WORLD, (uint64_t)n, &edges);
+    MPI(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    hit = 0;
+    next_countdown = meant ? n : -1;
+    rc = trial_try_on(&t, kind, 100, check.size - 1, (uint64_t)n, comm, &edges, MPI_INFO_NULL);
+    any = any_rank((struct outcome){hit, rc != MPI_SUCCESS, check_pvar(PLANS) > plans});
+    if (!any.is_error)
+        trial_run(&t, 2);
+    trial_free(&t);
+    MPI(MPI_Comm_free(&comm));
+    return any.is_hit;
+}
+
+static void attempt_every(int meant)
+{
+    call_watch = count_down;
+    for (int kind = 0; kind < TRIAL_KINDS; kind++) {
+        const int repeats = kind > 0 && trial_coll((enum trial_kind)kind) ==
+                                            trial_coll((enum trial_kind)(kind - 1));
+        long n = 0;
+
+        if (repeats) /* the same in place */
+            continue;
+        while (attempt_trial((enum trial_kind)kind, n, meant))
+            n++;
+        check_note("%s: %ld calls failed", trial_name((enum trial_kind)kind), n);
+        CHECK(n > 0);
+    }
+    call_watch = NULL;
 }
 
 int main(int argc, char **argv)
@@ -269,14 +347,16 @@ int main(int argc, char **argv)
     dl_iterate_phdr(find_text, NULL);
     check_init(&argc, &argv, MPI_THREAD_SINGLE);
     CHECK(text_begin != 0);
-    is_spared(); /* loads what backtrace() needs */
+    is_spared(0); /* loads what backtrace() needs */
     if (check_option("who"))
         who = check_option("who");
     meant = strcmp(who, "all") == 0 || atoi(who) == check.rank;
     MPI(MPI_Type_vector(ITEMS / 2, 1, 2, MPI_INT, &type));
     MPI(MPI_Type_commit(&type));
     attempt(0, 0, 0, type); /* from now on the tuning table is loaded */
-    for (int kind = 0; kind < KINDS; kind++) {
+    if (check_option("every") != NULL)
+        attempt_every(meant);
+    for (int kind = 0; kind < KINDS && check_option("every") == NULL; kind++) {
         long n = check_number("from", 0);
 
         while (n < check_number("to", 10000) && attempt(kind, n, meant, type))

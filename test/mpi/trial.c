@@ -148,9 +148,10 @@ static void make_sides(struct trial *t)
 }
 
 /* Types, operator and topology are freed as soon as the plan exists. */
-static void init_call(struct trial *t, MPI_Comm comm, MPI_Info info)
+static int init_call(struct trial *t, MPI_Comm comm, MPI_Info info)
 {
     const int has_op = coll_has(t->coll, REDUCES) && !kinds[t->kind].in_place;
+    int rc;
 
     t->call = (struct call){.coll = t->coll,
                             .in_place = t->in_place,
@@ -159,11 +160,12 @@ static void init_call(struct trial *t, MPI_Comm comm, MPI_Info info)
                             .info = info,
                             .op = has_op ? compose_op() : MPI_SUM};
     make_sides(t);
-    MPI(call_init(&t->call, &t->request));
+    rc = call_init(&t->call, &t->request);
     free_side(t, &t->call.send);
     free_side(t, &t->call.receive);
     if (has_op)
         MPI(MPI_Op_free(&t->call.op));
+    return rc;
 }
 
 static void alloc_buffers(struct trial *t)
@@ -178,8 +180,8 @@ static void alloc_buffers(struct trial *t)
         t->receive = check_alloc(t->receive_span);
 }
 
-void trial_init_on(struct trial *t, enum trial_kind kind, size_t bytes, int root, uint64_t tag,
-                   MPI_Comm comm, const struct edges *edges, MPI_Info info)
+int trial_try_on(struct trial *t, enum trial_kind kind, size_t bytes, int root, uint64_t tag,
+                 MPI_Comm comm, const struct edges *edges, MPI_Info info)
 {
     *t = (struct trial){
         .kind = kind, .coll = kinds[kind].coll, .bytes = bytes, .root = root, .tag = tag};
@@ -192,7 +194,13 @@ void trial_init_on(struct trial *t, enum trial_kind kind, size_t bytes, int root
         t->board = board_map(t->size, comm);
     list_parts(t);
     alloc_buffers(t);
-    init_call(t, comm, info);
+    return init_call(t, comm, info);
+}
+
+void trial_init_on(struct trial *t, enum trial_kind kind, size_t bytes, int root, uint64_t tag,
+                   MPI_Comm comm, const struct edges *edges, MPI_Info info)
+{
+    MPI(trial_try_on(t, kind, bytes, root, tag, comm, edges, info));
 }
 
 void trial_init(struct trial *t, enum trial_kind kind, size_t bytes, int root, uint64_t tag,
@@ -330,7 +338,8 @@ void trial_run(struct trial *t, int times)
 
 void trial_free(struct trial *t)
 {
-    MPI(MPI_Request_free(&t->request));
+    if (t->request != MPI_REQUEST_NULL)
+        MPI(MPI_Request_free(&t->request));
     CHECK(t->request == MPI_REQUEST_NULL);
     call_free(&t->call);
     check_free(t->send);

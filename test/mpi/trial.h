@@ -52,6 +52,9 @@ void trial_init(struct trial *t, enum trial_kind kind, size_t bytes, int root, u
 /* The same on a communicator with a topology. */
 void trial_init_on(struct trial *t, enum trial_kind kind, size_t bytes, int root, uint64_t tag,
                    MPI_Comm comm, const struct edges *edges, MPI_Info info);
+/* The same, but returns what MPI_X_init returned. After an error only trial_free may follow. */
+int trial_try_on(struct trial *t, enum trial_kind kind, size_t bytes, int root, uint64_t tag,
+                 MPI_Comm comm, const struct edges *edges, MPI_Info info);
 /* trial_prepare sets new data, and MPI_Start[all] must follow; trial_start does both. */
 void trial_prepare(struct trial *t);
 void trial_start(struct trial *t);

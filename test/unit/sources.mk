@@ -43,6 +43,7 @@ if HAVE_LIBFABRIC
 check_PROGRAMS += \
     %D%/test_ofi \
     %D%/test_ofi_endpoint \
+    %D%/test_ofi_failures \
     %D%/test_ofi_trigger \
     %D%/test_ofi_trigger_refusals
 endif HAVE_LIBFABRIC

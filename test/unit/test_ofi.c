@@ -2,7 +2,6 @@
  * The RMA medium: every algorithm between processes that are on nodes of their own, or partly on
  * the same node, over the providers that work on one host.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,7 +11,6 @@
 #include "test/unit/cover.h"
 #include "test/unit/job.h"
 #include "test/unit/meeting.h"
-#include "test/unit/refuse.h"
 #include "test/unit/scene.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
@@ -281,73 +279,7 @@ static void check_rails(const char *provider)
     }
 }
 
-/* ---- failures ------------------------------------------------------------------------ */
-
-/* Rank 1's provider refuses the n-th registration, for every n, or rank 1 has no plan: no rank gets
- * a bound plan, rank 1 reports why, and the next bind works. */
-static int play_refused(struct scene *scene, struct meeting *meeting, struct part *part)
-{
-    struct pcoll_ofi_group *g = pcoll_ofi_group_of(part->group);
-    const struct attendee *attendee = g->bootstrap.context;
-    struct fid_domain *domain = g->endpoints[0]->domain;
-    enum pcoll_result result = PCOLL_ERR_SYSTEM;
-    struct part p = *part;
-    int is_short = part->rank == 1, wrong = 0, n = 0;
-
-    p.signature = (struct pcoll_signature){
-        .coll = PCOLL_BCAST, .nranks = scene->nranks, .bytes = (uint64_t)1 << 20};
-    if (part_init(&p, pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"), &no_params) != PCOLL_OK)
-        return 1;
-    while (result == PCOLL_ERR_SYSTEM && ++n < 20) {
-        if (is_short)
-            refuse_begin(domain, n);
-        result = part_bind(&p);
-        if (is_short)
-            refuse_end(domain);
-        wrong |= is_short && refused != (result != PCOLL_OK);
-    }
-    wrong |= result != PCOLL_OK || n < 3;
-    wrong |= is_short && strstr(attendee->said, "cannot register") == NULL;
-    part_unbind(&p);
-    meeting_barrier(meeting);
-    if (medium->bind(p.group, is_short ? NULL : p.plan, &(struct pcoll_memory){0, 0}, &p.bound) !=
-        PCOLL_ERR_NOMEM)
-        return 1;
-    if (wrong || part_bind(&p) != PCOLL_OK)
-        return 1;
-    meeting_barrier(meeting);
-    wrong = part_run(&p, 3);
-    part_unbind(&p);
-    part_fini(&p);
-    return wrong;
-}
-
-/* Rank 1 dies between two instances; the other ranks get an error, or wait for what can never
- * arrive. */
-static int play_death(struct scene *scene, struct meeting *meeting, struct part *part)
-{
-    struct part p = *part;
-    enum pcoll_result result = PCOLL_PENDING;
-
-    if (init_of(&p, PCOLL_BARRIER, "dissemination", 0, scene->nranks) || part_run(&p, 5))
-        return 1;
-    meeting_barrier(meeting);
-    if (p.rank == 1)
-        kill(getpid(), SIGKILL);
-    for (int k = 0; k < 10 && result == PCOLL_PENDING; k++) {
-        result = medium->start(p.bound);
-        for (int i = 0; i < 2000 && result == PCOLL_PENDING; i++) {
-            result = medium->progress(p.bound);
-            medium->rest(p.bound, 100);
-        }
-        if (result == PCOLL_PENDING)
-            break;
-        result = result == PCOLL_OK ? PCOLL_PENDING : result;
-    }
-    printf("# rank %d after the death of rank 1: %s\n", p.rank, pcoll_result_text(result));
-    fflush(stdout);
-    _exit(0);
-}
+/* ---- providers ---------------------------------------------------------------------- */
 
 static void check_apart(struct scene scene, int is_main)
 {
@@ -405,11 +337,6 @@ static void check_provider(const char *provider, int is_main)
     scene.nranks = 4;
     scene.play = play_rebind;
     tap_ok(scene_perform(scene) == 0, "%s, binding again and again", provider);
-    scene.play = play_refused;
-    tap_ok(scene_perform(scene) == 0, "%s, a rank cannot bind", provider);
-    scene.nranks = 3;
-    scene.play = play_death;
-    tap_ok(scene_perform(scene) == 1, "%s, a rank dies, the others do not hang", provider);
 }
 
 /* test_ofi [PROVIDER [rails]] */

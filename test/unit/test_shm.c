@@ -21,6 +21,7 @@ struct trial {
     int in_place;
     int instances;
     int as_threads;
+    int has_layouts; /* user memory is not contiguous */
 };
 
 static const struct pcoll_medium *const shm = &pcoll_medium_shm;
@@ -79,6 +80,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         .rank = rank,
         .seed = (unsigned)rank + 1,
         .starts = starts_in_shared_memory,
+        .has_layouts = trial->has_layouts,
     };
     enum pcoll_result made;
     int wrong = 1;
@@ -175,6 +177,25 @@ static void check_row(const struct pcoll_algorithm *row, int as_threads, int max
         }
 }
 
+/* User memory with gaps, which the medium packs and unpacks on the way: every algorithm whose plan
+ * permits it. Not all do, but some must. */
+static void check_layouts(void)
+{
+    int failed = 0, jobs;
+
+    PCOLL_EACH_ALGORITHM (row) {
+        struct trial trial = {.row = row, .as_threads = 1, .has_layouts = 1, .instances = 12};
+
+        trial.params.path = row->paths & PCOLL_PATH_BIT_TEMP ? PCOLL_PATH_TEMP : PCOLL_PATH_AUTO;
+        trial.params.segment = row->uses_segment ? 4096 : 0;
+        for (trial.nranks = 2; trial.nranks <= 3; trial.nranks++)
+            for (trial.bytes = 7; trial.bytes <= 10007; trial.bytes += 10000)
+                failed += run_trial(&trial);
+    }
+    jobs = atomic_exchange(&starts_in_shared_memory[MEETING_MAX_RANKS], 0);
+    tap_ok(failed == 0 && jobs >= 40, "%d jobs whose user memory has gaps", jobs);
+}
+
 /* Long copies use another code path: odd lengths, odd alignments, nothing beyond the ends. */
 static void check_long_copies(void)
 {
@@ -209,6 +230,7 @@ int main(int argc, char **argv)
         if (!threads_only)
             check_row(row, 0, 5);
     }
+    check_layouts();
     check_long_copies();
     meeting_destroy(page);
     return tap_done();

@@ -56,6 +56,112 @@ static int lies_in_recv(const struct part *p)
     return pcoll_input_in_recv(&p->signature, NULL, p->rank).count > 0;
 }
 
+/* ---- user memory with gaps ---- */
+
+enum { RUN = 5, STRIDE = 8, GAP = 0x33 }; /* so many bytes of data in so many of memory */
+
+static uint64_t strided_place(uint64_t i)
+{
+    return i / RUN * STRIDE + i % RUN;
+}
+
+static struct strided *strided_of(const struct pcoll_user_layout *layout)
+{
+    return pcoll_container_of(layout, struct strided, layout);
+}
+
+static enum pcoll_result pack(const struct pcoll_user_layout *layout, uint64_t first, void *to,
+                              size_t bytes)
+{
+    const struct strided *s = strided_of(layout);
+
+    if (first + bytes > s->bytes)
+        return PCOLL_ERR_INVALID;
+    for (size_t i = 0; i < bytes; i++)
+        ((unsigned char *)to)[i] = s->memory[strided_place(first + i)];
+    return PCOLL_OK;
+}
+
+static enum pcoll_result unpack(const struct pcoll_user_layout *layout, uint64_t first,
+                                const void *from, size_t bytes)
+{
+    const struct strided *s = strided_of(layout);
+
+    if (first + bytes > s->bytes)
+        return PCOLL_ERR_INVALID;
+    for (size_t i = 0; i < bytes; i++)
+        s->memory[strided_place(first + i)] = ((const unsigned char *)from)[i];
+    return PCOLL_OK;
+}
+
+static enum pcoll_result strided_init(struct strided *s, uint64_t bytes)
+{
+    *s = (struct strided){{pack, unpack}, malloc(strided_place(bytes) + STRIDE), bytes};
+    return s->memory ? PCOLL_OK : PCOLL_ERR_NOMEM;
+}
+
+static void strided_fill(struct strided *s, const unsigned char *data)
+{
+    memset(s->memory, GAP, strided_place(s->bytes) + STRIDE);
+    for (uint64_t i = 0; i < s->bytes; i++)
+        s->memory[strided_place(i)] = data[i];
+}
+
+/* Returns nonzero if something was written between the data. */
+static int strided_read(const struct strided *s, unsigned char *data)
+{
+    uint64_t next = 0;
+    int wrong = 0;
+
+    for (uint64_t i = 0; i < s->bytes; i++) {
+        for (; next < strided_place(i); next++)
+            wrong |= s->memory[next] != GAP;
+        data[i] = s->memory[next++];
+    }
+    for (; next < strided_place(s->bytes) + STRIDE; next++)
+        wrong |= s->memory[next] != GAP;
+    return wrong;
+}
+
+/* What medium.h demands: the plan reads only SEND and writes only RECV, and no peer accesses
+ * either, nor a REDUCE. */
+static int takes_layouts(const struct pcoll_plan *plan)
+{
+    int takes = 1;
+
+    for (int i = 0; i < plan->noperands; i++)
+        takes = takes && plan->operands[i].buffer > PCOLL_RECV;
+    for (int i = 0; i < plan->nentries; i++) {
+        const struct pcoll_entry *entry = &plan->entries[i];
+        const int is_get = entry->op == PCOLL_OP_GET;
+
+        if (!pcoll_entry_has_data(entry))
+            continue;
+        takes = takes && entry->local.buffer != (is_get ? PCOLL_SEND : PCOLL_RECV);
+        if (entry->op == PCOLL_OP_REDUCE)
+            takes = takes && entry->local.buffer > PCOLL_RECV;
+        else if (entry->op == PCOLL_OP_COPY)
+            takes = takes && entry->remote.buffer != PCOLL_SEND;
+        else
+            takes = takes && entry->remote.buffer > PCOLL_RECV;
+    }
+    return takes;
+}
+
+static enum pcoll_result init_layouts(struct part *p)
+{
+    enum pcoll_result result;
+
+    if (!p->has_layouts)
+        return PCOLL_OK;
+    if (!takes_layouts(p->plan))
+        return PCOLL_UNSUPPORTED;
+    result = strided_init(&p->strided_send, send_bytes(p));
+    return result == PCOLL_OK ? strided_init(&p->strided_recv, recv_bytes(p)) : result;
+}
+
+/* ---- a part ---- */
+
 enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
                             const struct pcoll_params *params)
 {
@@ -72,7 +178,7 @@ enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
         result = pcoll_lower(row, params, &p->plan);
     if (result == PCOLL_OK && p->plan->needs & ~p->medium->group_provides(p->group))
         result = PCOLL_UNSUPPORTED;
-    return result;
+    return result == PCOLL_OK ? init_layouts(p) : result;
 }
 
 void part_fini(struct part *p)
@@ -81,12 +187,18 @@ void part_fini(struct part *p)
     if (!lies_in_recv(p))
         free(p->send);
     free(p->recv);
+    free(p->strided_send.memory);
+    free(p->strided_recv.memory);
 }
 
 enum pcoll_result part_bind(struct part *p)
 {
     struct pcoll_memory memory = {p->send, p->recv, &p->op};
 
+    if (p->has_layouts)
+        memory = (struct pcoll_memory){.op = &p->op,
+                                       .send_layout = &p->strided_send.layout,
+                                       .recv_layout = &p->strided_recv.layout};
     p->op = (struct pcoll_operator){.unit = 1, .apply = apply};
     if (p->signature.commutes)
         p->op.kernel = pcoll_kernel_of(PCOLL_OPERATOR_SUM, PCOLL_ELEMENT_UINT8);
@@ -107,6 +219,10 @@ static void fill(struct part *p)
     memset(p->recv, 0xee, recv_bytes(p));
     for (uint64_t i = 0; i < send_bytes(p); i++)
         p->send[i] = byte_of(p->rank, p->instance, i);
+    if (p->has_layouts) {
+        strided_fill(&p->strided_send, p->send);
+        strided_fill(&p->strided_recv, p->recv);
+    }
 }
 
 /* Block k of the piece. */
@@ -145,7 +261,7 @@ static int check(const struct part *p)
 {
     const struct pcoll_signature *sig = &p->signature;
     struct pcoll_piece piece;
-    int wrong = 0;
+    int wrong = p->has_layouts && strided_read(&p->strided_recv, p->recv);
 
     for (int i = 0; pcoll_collective_of(sig)->expect(sig, NULL, p->rank, i, &piece); i++)
         for (int k = 0; k < (piece.is_fold ? 1 : piece.nranks); k++)
@@ -187,6 +303,8 @@ int part_wait(struct part *p)
     wrong = result != PCOLL_OK || check(p);
     p->instance++;
     memset(p->send, 0x55, send_bytes(p));
+    if (p->has_layouts)
+        strided_fill(&p->strided_send, p->send);
     dawdle(p);
     return wrong;
 }

@@ -11,6 +11,13 @@
 #include "offload/medium.h"
 #include "offload/reduce/operator.h"
 
+/* User memory with gaps, which the medium packs and unpacks. */
+struct strided {
+    struct pcoll_user_layout layout;
+    unsigned char *memory;
+    uint64_t bytes; /* of the data */
+};
+
 struct part {
     const struct pcoll_medium *medium;
     struct pcoll_group *group;
@@ -25,10 +32,13 @@ struct part {
         op;       /* on bytes: a sum if the signature commutes, otherwise a composition */
     int instance; /* the next one */
     int active;
+    int has_layouts; /* set by the caller: `send` and `recv` are copies of these: */
+    struct strided strided_send, strided_recv;
 };
 
 /* Generate the plan and allocate the buffers; the caller has set the fields above `plan`. The plan
- * is lowered for a medium without weights. PCOLL_UNSUPPORTED if the medium cannot run it. */
+ * is lowered for a medium without weights. PCOLL_UNSUPPORTED if the medium cannot run it, or not
+ * with layouts. */
 enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
                             const struct pcoll_params *params) PCOLL_MUST_CHECK;
 void part_fini(struct part *p);
