@@ -39,8 +39,9 @@ struct state {
     uint64_t bank_bytes; /* of TEMP */
 };
 
-/* Counters after those of the banks' blocks. */
+/* Counters. Cells and temp have one for the blocks of each bank, 0 and 1. */
 enum {
+    BLOCKS = 0,   /* user: blocks that have arrived */
     READY = 1,    /* user: peers whose receive buffers may be written */
     SEQUENCE = 2, /* temp, several segments: blocks copied out */
 };
@@ -177,15 +178,14 @@ static void build_user(const struct state *s)
 {
     const struct pcoll_segment whole = {0, s->plan->signature.bytes};
     const uint64_t peers = (uint64_t)npeers(s);
-    const int blocks = 0;
 
     for (int i = 0; i < npeers(s); i++)
         pcoll_plan_add(s->plan,
                        pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), peer_of(s, i), READY, 1));
-    add_puts(s, blocks, READY, peers, whole);
+    add_puts(s, BLOCKS, READY, peers, whole);
     add_own_copy(s, READY, peers);
-    pcoll_plan_add(s->plan, pcoll_entry_wait(blocks, peers));
-    s->plan->gain[blocks] = s->plan->gain[READY] = peers;
+    pcoll_plan_add(s->plan, pcoll_entry_wait(BLOCKS, peers));
+    s->plan->gain[BLOCKS] = s->plan->gain[READY] = peers;
 }
 
 static uint64_t temp_bytes(const struct pcoll_signature *signature,

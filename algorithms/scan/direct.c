@@ -74,7 +74,7 @@ static int overwrites_input(const struct state *s)
     return s->plan->signature.in_place && s->plan->rank > 0;
 }
 
-/* What the higher ranks must have returned in all before they give back this slot. */
+/* The credits that all higher ranks together must have given before the slot is filled again. */
 static uint64_t credit_of(const struct state *s, const struct use *use)
 {
     if (!is_long(s))

@@ -16,7 +16,7 @@ static double crowd_of(const struct pcoll_machine *machine, double ranks)
 
 /* What a leader needs to know for the stage between nodes. */
 struct wire {
-    struct pcoll_machine machine; /* of the leaders: members who wait take no turns */
+    struct pcoll_machine machine; /* in which leaders take turns only with leaders */
     double ports;                 /* leaders that send through a port at the same time */
     double crowd;
     double rate; /* per byte */

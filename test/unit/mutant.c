@@ -328,8 +328,9 @@ static const struct excuse excuses[] = {
      .algorithm = "direct",
      .ops = BIT(PCOLL_OP_ADD),
      .cut = 1,
-     .reason = "the half has slots of another instance: of an earlier one, which has completed "
-               "this one, or of a later one, which has begun when rank 0 had its credit"},
+     .reason =
+         "the slots of the half's earlier instance are free when that has completed; who fills "
+         "the later ones again has data of rank 0, which waited for its own credit"},
     {.kind = MUTANT_LOWER,
      .coll = PCOLL_SCAN,
      .algorithm = "direct",
@@ -371,8 +372,9 @@ static const struct excuse excuses[] = {
      .algorithm = "direct",
      .ops = BIT(PCOLL_OP_ADD),
      .cut = 1,
-     .reason = "the half has slots of another instance: of an earlier one, which has completed "
-               "this one, or of a later one, which has begun when rank 0 had its credit"},
+     .reason =
+         "the slots of the half's earlier instance are free when that has completed; who fills "
+         "the later ones again has data of rank 0, which waited for its own credit"},
     {.kind = MUTANT_LOWER,
      .coll = PCOLL_EXSCAN,
      .algorithm = "direct",

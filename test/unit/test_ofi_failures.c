@@ -32,9 +32,8 @@ static struct pcoll_signature signature_of(int coll, int nranks, uint64_t bytes)
         .coll = (enum pcoll_coll)coll, .nranks = nranks, .bytes = moves_data ? bytes : 0};
 }
 
-/* What rank 1's provider refuses: the n-th registration, for every n. No rank gets a bound plan
- * then, and rank 1 reports why. Returns how many registrations there are, or 0 if something is
- * wrong. */
+/* For each n, rank 1's provider refuses its n-th registration. Then no rank gets a bound plan, and
+ * rank 1 reports why. Returns the number of registrations, or 0 if something is wrong. */
 static int refuse_each(struct part *p)
 {
     struct pcoll_ofi_group *g = pcoll_ofi_group_of(p->group);
