@@ -250,7 +250,7 @@ static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node
 /* Find the nodes of the ranks, and open the medium that carries plans between them. */
 static void meet(struct MPIDI_PCOLL_comm *state)
 {
-    enum { MEDIUM, FARTHEST, NOT_NEAREST, NWORDS };
+    enum { MEDIUM, COOP_FROM, FARTHEST, NOT_NEAREST, NWORDS };
     const bool one_node = have_one_node(state->comm);
     const int distance = one_node ? 0 : distance_from_network();
     uint64_t words[NWORDS] = {
@@ -259,14 +259,17 @@ static void meet(struct MPIDI_PCOLL_comm *state)
     };
     enum pcoll_result result;
 
-    if (state->bootstrap.rank == 0) /* rank 0's settings apply; 0: MPICH's path */
+    if (state->bootstrap.rank == 0) { /* rank 0's settings apply; 0: MPICH's path, none */
         words[MEDIUM] = (uint64_t)(MPIDI_PCOLL_medium_hint(one_node) - PCOLL_NONE);
+        words[COOP_FROM] = MPIDI_PCOLL_coop_threshold();
+    }
     result = pcoll_agree(&state->bootstrap, PCOLL_OK, words, NWORDS);
     if (result == PCOLL_OK && !one_node)
         result = find_topology(state, distance, words[FARTHEST] != ~words[NOT_NEAREST]);
     if (result == PCOLL_OK)
         result = find_level(state);
     state->bootstrap.topology = state->topology;
+    state->bootstrap.coop_from = words[COOP_FROM];
     if (result == PCOLL_OK)
         open_group(state, (int)words[MEDIUM] + PCOLL_NONE, one_node);
 }

@@ -53,6 +53,18 @@ cvars:
         otherwise one block) go through shared memory even if copies between user buffers are
         possible. 0 lets the cost model choose.
 
+    - name        : MPIR_CVAR_COLL_OFFLOAD_COOP_THRESHOLD
+      category    : COLLECTIVE
+      type        : int
+      default     : 524288
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Fewest bytes of a copy between the user buffers of two processes that both perform:
+        MPI_Start does not copy, and whichever of the two calls MPI copies chunks of half this size
+        until all are done. 0: each copy is performed by one process.
+
     - name        : MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP
       category    : COLLECTIVE
       type        : int
@@ -202,6 +214,8 @@ static struct pcoll_hint hint_of(enum pcoll_coll coll, MPIR_Info *info, char *va
     check_cvar("MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE", MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE, 0, out);
     check_cvar("MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD", MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD, 0,
                out);
+    check_cvar("MPIR_CVAR_COLL_OFFLOAD_COOP_THRESHOLD", MPIR_CVAR_COLL_OFFLOAD_COOP_THRESHOLD, 0,
+               out);
     check_cvar("MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP", MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP, 0, out);
     hint.radix = radix > INT_MAX ? INT_MAX : (int)radix;
     hint.segment =
@@ -213,6 +227,13 @@ static struct pcoll_hint hint_of(enum pcoll_coll coll, MPIR_Info *info, char *va
         hint.origin = "info key coll_offload_algorithm";
     }
     return hint;
+}
+
+uint64_t MPIDI_PCOLL_coop_threshold(void)
+{
+    const int threshold = MPIR_CVAR_COLL_OFFLOAD_COOP_THRESHOLD;
+
+    return threshold > 0 ? (uint64_t)threshold : 0;
 }
 
 static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state)

@@ -21,6 +21,8 @@ struct pcoll_bootstrap {
     const char *interface; /* the provider's domain, a network interface, an address, or a list
                             * `a,b,c` of these; NULL: the provider's choice */
     int crowded;           /* ranks outnumber cores: a waiting rank must yield its core */
+    uint64_t coop_from; /* two ranks of a node cooperate in copies of user memory from so many bytes
+                         * on; 0: none; the same on all ranks */
     void *context;
 
     /* Collective. Every rank contributes n words, n <= PCOLL_COMBINE_WORDS, and each word becomes

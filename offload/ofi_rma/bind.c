@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "offload/ofi_rma/binding.h"
+#include "offload/shm/coop.h"
 
 /* ---- local preparation ------------------------------------------------------------ */
 
@@ -32,6 +33,8 @@ static enum pcoll_result allocate(struct pcoll_ofi_binding *b)
     if (bound == NULL)
         return PCOLL_ERR_NOMEM;
     result = pcoll_run_init(&bound->shm.run, plan, b->memory->op);
+    if (result == PCOLL_OK)
+        result = pcoll_shm_coop_init(&bound->shm, plan, b->group->bootstrap.coop_from);
     if (result != PCOLL_OK)
         return result;
     b->shm.bound = &bound->shm;

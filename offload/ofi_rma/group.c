@@ -66,6 +66,7 @@ static enum pcoll_result open_node(struct pcoll_ofi_group *g)
         .rank = g->mine,
         .nranks = g->nnode,
         .crowded = g->bootstrap.crowded,
+        .coop_from = g->bootstrap.coop_from,
         .context = g,
         .combine = node_combine,
         .idle = node_idle,

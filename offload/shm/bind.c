@@ -6,6 +6,7 @@
 
 #include "algorithms/plan/pool.h"
 #include "offload/shm/relay.h"
+#include "offload/shm/coop.h"
 #include "offload/shm/state.h"
 
 /* What each rank tells all others. */
@@ -189,6 +190,7 @@ static void resolve_entry(const struct pcoll_shm_binding *b, const struct pcoll_
         step->done = pcoll_shm_target(b, b->plan->rank, entry->done);
     if (entry->peer_counter != PCOLL_NONE && step->kind != PCOLL_SHM_AWAY)
         step->peer = pcoll_shm_target(b, entry->peer, entry->peer_counter);
+    pcoll_shm_coop_step(b->bound, step);
 }
 
 void pcoll_shm_resolve(const struct pcoll_shm_binding *b)
@@ -205,6 +207,7 @@ void pcoll_shm_bound_fini(struct pcoll_shm_bound *bound)
     if (bound->block != NULL)
         pcoll_shm_release(bound->block);
     pcoll_run_fini(&bound->run);
+    pcoll_shm_coop_fini(bound);
     free(bound->scratch);
 }
 
@@ -283,17 +286,16 @@ static enum pcoll_result exchange_cards(struct pcoll_shm_binding *b, struct pcol
     return (enum pcoll_result)worst;
 }
 
-/* Each rank gets the maximum that any rank needs. */
-static size_t relay_bytes(const struct pcoll_shm_binding *b)
+static uint64_t longest_of_all(const struct pcoll_shm_binding *b)
 {
     uint64_t longest = 0;
 
     for (int i = 0; i < b->nlocal; i++)
         longest = b->cards[i].longest > longest ? b->cards[i].longest : longest;
-    return pcoll_shm_relay_bytes((size_t)longest);
+    return longest;
 }
 
-/* Clears the counters, and the words that say whether a rank requests a relay. */
+/* Clears the counters, the words that say whether a rank requests a relay, and the tickets. */
 static void clear_block(const void *context, char *payload)
 {
     const struct pcoll_shm_binding *b = context;
@@ -304,6 +306,7 @@ static void clear_block(const void *context, char *payload)
         if (relay > 0)
             memset(payload + b->area_bytes + (size_t)i * relay, 0, PCOLL_LINE_BYTES);
     }
+    memset(payload + b->area_bytes + (size_t)b->nlocal * relay, 0, b->tickets_bytes);
 }
 
 enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcoll_shm_group *group,
@@ -312,16 +315,20 @@ enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcol
     struct pcoll_shm_bound *bound = b->bound;
     enum pcoll_result result = exchange_cards(b, group, mine);
     struct pcoll_shm_wish wish = {.clear = clear_block, .context = b};
+    size_t relays;
 
     if (result != PCOLL_OK)
         return result;
-    bound->relay_bytes = relay_bytes(b);
-    wish.bytes = b->area_bytes + (size_t)b->nlocal * bound->relay_bytes;
+    bound->relay_bytes = pcoll_shm_relay_bytes((size_t)longest_of_all(b));
+    b->tickets_bytes = pcoll_shm_tickets_bytes(group, b->nlocal, longest_of_all(b));
+    relays = (size_t)b->nlocal * bound->relay_bytes;
+    wish.bytes = b->area_bytes + relays + b->tickets_bytes;
     result = pcoll_shm_carve(&group->arena, &group->bootstrap, &wish, &bound->block);
     if (result != PCOLL_OK)
         return result;
     bound->group = group;
     bound->relays = (char *)bound->block + PCOLL_LINE_BYTES + b->area_bytes;
+    bound->tickets = bound->relays + relays;
     bound->nrelays = bound->relay_bytes > 0 ? b->nlocal : 0;
     bound->number = pcoll_shm_number(b, b->plan->rank);
     return PCOLL_OK;
@@ -350,7 +357,7 @@ static void destroy(struct pcoll_shm_bound *bound)
     free(bound);
 }
 
-static enum pcoll_result allocate(struct pcoll_shm_binding *b)
+static enum pcoll_result allocate(struct pcoll_shm_binding *b, const struct pcoll_shm_group *group)
 {
     enum pcoll_result result;
 
@@ -363,6 +370,8 @@ static enum pcoll_result allocate(struct pcoll_shm_binding *b)
     b->bound->recv_layout = b->memory->recv_layout;
     result = pcoll_shm_layout_init(b->bound, b->plan);
     if (result == PCOLL_OK)
+        result = pcoll_shm_coop_init(b->bound, b->plan, group->coop_from);
+    if (result == PCOLL_OK)
         result = pcoll_run_init(&b->bound->run, b->plan, b->memory->op);
     return result == PCOLL_OK ? pcoll_shm_binding_init(b) : result;
 }
@@ -373,7 +382,7 @@ enum pcoll_result pcoll_shm_bind(struct pcoll_group *base, const struct pcoll_pl
     struct pcoll_shm_group *group = pcoll_shm_group_of(base);
     struct pcoll_shm_binding b = {
         .plan = plan, .memory = memory, .nlocal = group->bootstrap.nranks};
-    enum pcoll_result result = connect_ranks(&b, group, allocate(&b));
+    enum pcoll_result result = connect_ranks(&b, group, allocate(&b, group));
 
     pcoll_shm_binding_fini(&b);
     if (result != PCOLL_OK) {

@@ -147,6 +147,7 @@ static enum pcoll_result open_meeting(struct pcoll_shm_group *group,
     group->context = bootstrap->context;
     group->idle = bootstrap->idle;
     group->report = bootstrap->report;
+    group->coop_from = bootstrap->coop_from;
     group->bootstrap = (struct pcoll_bootstrap){
         .rank = bootstrap->rank,
         .nranks = bootstrap->nranks,

@@ -1,6 +1,8 @@
 /* Copies by the owner of user memory; the contract is in shm/relay.h. */
 #include "offload/shm/relay.h"
 
+#include "offload/shm/coop.h"
+
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -133,6 +135,9 @@ enum pcoll_result pcoll_shm_attend(struct pcoll_shm_bound *bound)
         return PCOLL_PENDING;
     if (alarm & PCOLL_SHM_FAILED)
         return PCOLL_ERR_SYSTEM;
-    serve(bound);
+    if (alarm & PCOLL_SHM_ASKING)
+        serve(bound);
+    if (alarm >= PCOLL_SHM_COOPERATING)
+        pcoll_shm_help(bound);
     return PCOLL_PENDING;
 }

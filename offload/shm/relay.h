@@ -28,7 +28,8 @@ enum pcoll_result pcoll_shm_ask(struct pcoll_shm_bound *bound, struct pcoll_step
 enum pcoll_result pcoll_shm_refused(struct pcoll_shm_bound *bound, struct pcoll_step *step,
                                     int error);
 
-/* Called while an instance is not complete: has a peer given up, or does it request a copy? Returns
+/* Called while an instance is not complete: has a peer given up, or does it request a copy, or
+ * help with one? Returns
  * PCOLL_PENDING or an error. */
 enum pcoll_result pcoll_shm_attend(struct pcoll_shm_bound *bound);
 

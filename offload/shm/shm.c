@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "offload/shm/fire.h"
+#include "offload/shm/coop.h"
 
 /* Other ranks may wait for this rank forever: tell them once, through the block. */
 enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pcoll_step *step,
@@ -29,6 +30,8 @@ static enum pcoll_result reach(struct pcoll_run *run, struct pcoll_step *step)
         error = pcoll_cma_read(step->pid, step->to, step->from, step->bytes);
     else if (step->kind == PCOLL_SHM_WRITE)
         error = pcoll_cma_write(step->pid, step->to, step->from, step->bytes);
+    else if (step->kind == PCOLL_SHM_COOP)
+        return pcoll_shm_coop(pcoll_shm_bound_of_run(run), step);
     else
         return pcoll_shm_ask(pcoll_shm_bound_of_run(run), step);
     if (__builtin_expect(error != 0, 0))
@@ -51,7 +54,13 @@ enum pcoll_result pcoll_shm_perform(struct pcoll_run *run, struct pcoll_step *st
 
 static enum pcoll_result shm_start(struct pcoll_bound *base)
 {
-    return pcoll_run_start(&pcoll_shm_bound_of(base)->run, pcoll_shm_fire);
+    struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
+    enum pcoll_result result;
+
+    bound->starting = 1;
+    result = pcoll_run_start(&bound->run, pcoll_shm_fire);
+    bound->starting = 0;
+    return result;
 }
 
 static enum pcoll_result shm_progress(struct pcoll_bound *base)
@@ -74,12 +83,13 @@ static enum pcoll_result shm_spin(struct pcoll_bound *base, unsigned spins)
     return result == PCOLL_PENDING ? pcoll_shm_attend(bound) : result;
 }
 
-/* No counter tells a rank that its request for a copy has been served. */
+/* No counter tells a rank that its request for a copy has been served, or that a cooperative copy
+ * has landed. */
 void pcoll_shm_rest(struct pcoll_bound *base, unsigned usec)
 {
     const struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
 
-    pcoll_run_rest(&bound->run, bound->asking != NULL ? 0 : usec);
+    pcoll_run_rest(&bound->run, bound->asking || bound->cooperating ? 0 : usec);
 }
 
 static int shm_suits(int one_node, const char *provider)

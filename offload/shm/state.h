@@ -31,7 +31,8 @@ struct pcoll_shm_group {
     void (*report)(void *context, const char *message);
     struct pcoll_shm_block *block; /* for the meeting */
     struct pcoll_shm_meeting *meeting;
-    uint64_t meetings; /* number of meetings so far */
+    uint64_t meetings;  /* number of meetings so far */
+    uint64_t coop_from; /* bootstrap->coop_from */
     unsigned provides;
 };
 
@@ -41,6 +42,7 @@ enum pcoll_shm_kind {
     PCOLL_SHM_WRITE,                   /* to the memory of process `pid` */
     PCOLL_SHM_ASK_READ, /* these replace READ and WRITE when the kernel refuses them: shm/relay.h */
     PCOLL_SHM_ASK_WRITE,
+    PCOLL_SHM_COOP,   /* READ or WRITE with the help of its peer: shm/coop.h */
     PCOLL_SHM_AWAY,   /* the peer is not on this node: another medium moves the data and signals */
     PCOLL_SHM_PACK,   /* from SEND with a layout to memory that is mapped here */
     PCOLL_SHM_UNPACK, /* from such memory to RECV with a layout */
@@ -60,6 +62,16 @@ struct pcoll_shm_bound {
     void *scratch;                                             /* for steps between the two */
     struct pcoll_step *asking; /* the step that is being relayed for this rank, and its progress */
     size_t relayed;
+
+    struct pcoll_shm_coop *coops; /* of this rank's cooperative steps */
+    int ncoops;
+    uint64_t coop_from;
+    char *tickets; /* [nrelays], in the block */
+    /* The step whose ticket is open, or NULL; the number of the ticket's last opening. */
+    struct pcoll_shm_coop *cooperating;
+    uint32_t opening;
+    int starting;    /* in start, which leaves cooperative copies for later */
+    int cannot_help; /* the kernel has refused */
 };
 
 static inline struct pcoll_shm_group *pcoll_shm_group_of(const struct pcoll_group *group)
@@ -86,6 +98,7 @@ struct pcoll_shm_binding {
     size_t area_bytes;            /* of all ranks */
     size_t *areas;                /* [nlocal]: offset of a rank's counters, which its TEMP
                                    * follows */
+    size_t tickets_bytes;         /* of all ranks; 0: no step is cooperative */
     struct pcoll_target **index;  /* [index_mask + 1]: by counter; NULL: none */
     size_t index_mask;
     int nlocal;       /* number of ranks of the shared-memory group */
@@ -101,9 +114,11 @@ static inline int pcoll_shm_number(const struct pcoll_shm_binding *binding, int 
     return binding->ranks == NULL ? rank : pcoll_shm_find_number(binding, rank);
 }
 
-/* Values of the alarm of a block: a rank has given up; a rank requests a copy. */
+/* Values of the alarm of a block: a rank has given up; a rank requests a copy; and so often: the
+ * number of open tickets. */
 #define PCOLL_SHM_FAILED 1u
 #define PCOLL_SHM_ASKING 2u
+#define PCOLL_SHM_COOPERATING 4u
 
 /* shm.c */
 enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pcoll_step *step,

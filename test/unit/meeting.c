@@ -141,6 +141,7 @@ struct pcoll_bootstrap meeting_bootstrap(struct attendee *attendee)
         .rank = attendee->rank,
         .nranks = attendee->meeting->nranks,
         .crowded = 1,
+        .coop_from = 4096,
         .context = attendee,
         .combine = meeting_combine,
         .swap = meeting_swap,

@@ -32,6 +32,7 @@ check_PROGRAMS += \
     %D%/test_scarce_jobs \
     %D%/test_scale \
     %D%/test_shapes \
+    %D%/test_coop \
     %D%/test_shm \
     %D%/test_order \
     %D%/test_table \

@@ -1,0 +1,45 @@
+/*
+ * Cooperative copies: two ranks perform a long copy between their user memories together, as
+ * MPICH's XPMEM path does (MPIR_CVAR_CH4_XPMEM_COOP_COPY_CHUNK_SIZE), but without common memory.
+ *
+ * The rank whose step it is opens its ticket in the plan's block: the copy in chunks, and the
+ * signals of the step. It and the owner of the other memory claim chunk after chunk and copy in
+ * opposite directions: one reads what the other would write. Whoever finishes the last chunk gives
+ * the signals. So both cores copy while both ranks wait, and a rank that waits does all of it while
+ * the other computes: start only opens the ticket.
+ *
+ * Each chunk is copied exactly once, and claims are never taken back, so nobody touches user memory
+ * after the step has landed. The owner of the other memory may claim chunks as long as its instance
+ * is not complete; that is before the step has landed, as its memory is used until then.
+ *
+ * A rank has one open ticket at a time; its other cooperative steps stay pending. If the kernel
+ * refuses a helper what it permits the opener, the helper returns the chunk and never claims
+ * another. If it refuses the opener, the step becomes an ordinary one when the helper has finished
+ * its chunk.
+ */
+#ifndef PCOLL_SHM_COOP_H
+#define PCOLL_SHM_COOP_H
+
+#include "offload/shm/state.h"
+
+/* A rank's ticket in shared memory: two lines. The bytes of the tickets of a plan in which no move
+ * to or from user memory is longer than `longest`; 0 if none is cooperative. */
+size_t pcoll_shm_tickets_bytes(const struct pcoll_shm_group *group, int nlocal, uint64_t longest);
+
+/* Allocates what the cooperative steps of the plan need on this rank. */
+enum pcoll_result pcoll_shm_coop_init(struct pcoll_shm_bound *bound, const struct pcoll_plan *plan,
+                                      uint64_t coop_from) PCOLL_MUST_CHECK;
+void pcoll_shm_coop_fini(struct pcoll_shm_bound *bound);
+
+/* Makes a READ or WRITE that is long enough a cooperative step. Its targets count one more rank
+ * among their signalers, as both may give its signals. */
+void pcoll_shm_coop_step(struct pcoll_shm_bound *bound, struct pcoll_step *step);
+
+/* Fire such a step. PCOLL_PENDING: call again. */
+enum pcoll_result pcoll_shm_coop(struct pcoll_shm_bound *bound, struct pcoll_step *step);
+
+/* Claim and copy a chunk of some open ticket whose other memory is this rank's. Called while an
+ * instance is not complete. */
+void pcoll_shm_help(struct pcoll_shm_bound *bound);
+
+#endif /* PCOLL_SHM_COOP_H */

@@ -1,0 +1,100 @@
+/*
+ * Cooperative copies: a rank that waits copies all of it while the other is away,
+ * whichever of the two the plan has copy, and completes before that one comes back.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "algorithms/algorithm.h"
+#include "offload/shm/shm.h"
+#include "test/unit/meeting.h"
+#include "test/unit/tap.h"
+#include "test/unit/trial.h"
+
+enum { INSTANCES = 20 };
+
+static const struct pcoll_medium *const shm = &pcoll_medium_shm;
+static _Atomic int *starts;
+
+/* Rank `away` starts when the other has, so that its copy can begin, and does nothing more until
+ * the other has completed. */
+struct scene {
+    const struct pcoll_algorithm *row;
+    int away, root;
+    uint64_t bytes;
+};
+
+static int play(struct meeting *meeting, struct part *p, const struct scene *scene)
+{
+    const int is_away = p->rank == scene->away;
+    int wrong = 0;
+
+    for (int i = 0; i < INSTANCES && !wrong; i++) {
+        if (!is_away)
+            wrong = part_start(p);
+        meeting_barrier(meeting);
+        if (is_away)
+            wrong = part_start(p);
+        meeting_barrier(meeting);
+        if (!is_away)
+            wrong = wrong || part_wait(p);
+        meeting_barrier(meeting);
+        if (is_away)
+            wrong = wrong || part_wait(p);
+    }
+    return wrong;
+}
+
+static int rank_main(struct meeting *meeting, int rank, void *argument)
+{
+    const struct scene *scene = argument;
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    const struct pcoll_params params = {.path = PCOLL_PATH_USER};
+    struct part p = {
+        .medium = shm,
+        .signature = {scene->row->coll, 2, scene->root, scene->bytes, 0},
+        .rank = rank,
+        .seed = (unsigned)rank + 1,
+        .starts = starts,
+    };
+    int wrong;
+
+    alarm(60);
+    if (shm->group_create(&bootstrap, &p.group) != PCOLL_OK)
+        return 1;
+    wrong = part_init(&p, scene->row, &params) != PCOLL_OK || part_bind(&p) != PCOLL_OK;
+    wrong = wrong || play(meeting, &p, scene);
+    meeting_barrier(meeting);
+    part_unbind(&p);
+    shm->group_destroy(p.group);
+    part_fini(&p);
+    return wrong;
+}
+
+/* Half of the sizes are no multiple of a chunk. */
+static void check(const char *algorithm, const char *who, int root, int away)
+{
+    static const uint64_t sizes[] = {4096, 4097, 150000, (uint64_t)1 << 20};
+    int failed = 0;
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct scene scene = {pcoll_algorithm_find(PCOLL_BCAST, algorithm), away, root, sizes[i]};
+
+        failed += meeting_run_processes(2, rank_main, &scene);
+    }
+    tap_ok(failed == 0, "bcast %s, root %d: %s is away", algorithm, root, who);
+}
+
+int main(void)
+{
+    struct meeting *page = meeting_create(0); /* any shared page will do */
+
+    starts = (_Atomic int *)(void *)page;
+    for (int root = 0; root < 2; root++) {
+        check("binomial_get", "the rank that reads", root, 1 - root);
+        check("binomial_put", "the rank that writes", root, root);
+    }
+    meeting_destroy(page);
+    return tap_done();
+}
