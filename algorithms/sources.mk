@@ -31,7 +31,7 @@ pcoll_sources += \
     %D%/bcast/scatter_ring.c \
     %D%/allgather/butterfly.c \
     %D%/allgather/bruck.c \
-    %D%/allgather/ring.c \
+    %D%/allgather/ring.h %D%/allgather/ring.c %D%/allgather/ring_cost.c \
     %D%/allgather/direct.c \
     %D%/gather/direct.c \
     %D%/gather/knomial.c \

@@ -38,13 +38,12 @@
  * counters and buffers keep instances apart. A leader's user buffer is its own again when all are
  * "done".
  */
-#include "algorithms/algorithm.h"
+#include "algorithms/allgather/ring.h"
+
 #include "algorithms/cost.h"
-#include "algorithms/shape/segment.h"
 #include "algorithms/teams.h"
 
 #define DEFAULT_SEGMENT (UINT64_C(128) << 10)
-#define OWN_SEGMENT (UINT64_C(512) << 10) /* fits a level-2 cache */
 
 struct state {
     struct pcoll_plan *plan;
@@ -73,8 +72,8 @@ struct piece {
     uint64_t at, recv, bytes;
 };
 
-static uint64_t nsegments_of(const struct pcoll_signature *signature,
-                             const struct pcoll_params *params, uint64_t block)
+uint64_t pcoll_allgather_ring_nsegments(const struct pcoll_signature *signature,
+                                        const struct pcoll_params *params, uint64_t block)
 {
     const struct pcoll_teams teams = pcoll_teams_of(signature);
     uint64_t bytes = (uint64_t)pcoll_ranks_per_node(signature) * block, n, most;
@@ -88,13 +87,13 @@ static uint64_t nsegments_of(const struct pcoll_signature *signature,
     return n < most ? n : most;
 }
 
-static uint64_t nown_of(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                        uint64_t block)
+uint64_t pcoll_allgather_ring_nown(const struct pcoll_signature *signature,
+                                   const struct pcoll_params *params, uint64_t block)
 {
     if (pcoll_teams_of(signature).topology || params->path == PCOLL_PATH_TEMP ||
         signature->in_place)
         return 0;
-    return pcoll_segment_count(block, params->segment, OWN_SEGMENT);
+    return pcoll_segment_count(block, params->segment, PCOLL_ALLGATHER_RING_OWN);
 }
 
 static uint64_t block(const struct state *s)
@@ -348,11 +347,6 @@ static void build_member(struct state *s)
 
 /* ---- the plan ---- */
 
-static enum pcoll_path path_of(const struct pcoll_params *params)
-{
-    return params->path == PCOLL_PATH_TEMP ? PCOLL_PATH_TEMP : PCOLL_PATH_USER;
-}
-
 static void build_lane(struct state *s, const struct pcoll_params *params, int lane)
 {
     const struct pcoll_signature *signature = &s->plan->signature;
@@ -360,8 +354,8 @@ static void build_lane(struct state *s, const struct pcoll_params *params, int l
 
     s->lane = pcoll_segment_of(signature->bytes, (uint64_t)s->nlanes, (uint64_t)lane);
     s->tank = s->bank * s->nlanes + lane;
-    s->nsegments = nsegments_of(signature, params, block(s));
-    s->nown = nown_of(signature, params, block(s));
+    s->nsegments = pcoll_allgather_ring_nsegments(signature, params, block(s));
+    s->nown = pcoll_allgather_ring_nown(signature, params, block(s));
     s->incoming = (uint64_t)(s->teams.count - 1) * s->nsegments;
     s->unit = s->is_user ? (uint64_t)signature->nranks + s->incoming + 4 : 1;
     if (s->member == 0)
@@ -376,7 +370,7 @@ static void build_lane(struct state *s, const struct pcoll_params *params, int l
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
-    if (path_of(params) == PCOLL_PATH_USER)
+    if (pcoll_allgather_ring_is_user(params))
         return 0;
     return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
 }
@@ -387,7 +381,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 {
     int banks = pcoll_banks(params);
     struct state s = {.teams = pcoll_teams_of(signature),
-                      .is_user = path_of(params) == PCOLL_PATH_USER,
+                      .is_user = pcoll_allgather_ring_is_user(params),
                       .nlanes = pcoll_lanes(params, signature->bytes)};
     enum pcoll_result result =
         pcoll_plan_create(signature, rank, "ring", banks * s.nlanes, banks, &s.plan);
@@ -410,83 +404,12 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     return pcoll_plan_seal(plan_p);
 }
 
-/* Between user buffers: for its own block a rank waits only for the copy of the first segment. */
-static double cost_user(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                        const struct pcoll_machine *machine)
-{
-    int steps = signature->nranks - 1, nlanes = pcoll_lanes(params, signature->bytes);
-    uint64_t nown = nown_of(signature, params, signature->bytes / (uint64_t)nlanes);
-    double own = (double)signature->bytes, segments = nown > 1 ? (double)nown : 1;
-    double cached = own <= nlanes * (double)nown * OWN_SEGMENT ? 0.5 : 1;
-    double copying = pcoll_is_over_wire(signature) ? machine->o + own * machine->copy / segments
-                                                   : cached * own * machine->copy;
-    double work = nlanes * (steps - 1 + segments) * machine->rma + copying +
-                  steps * own * pcoll_cost_forward(signature, machine) / nlanes;
-
-    return pcoll_cost_waves(signature, machine, steps + 1, 1) +
-           pcoll_cost_crowd(signature, machine) * work;
-}
-
-/* Through communication buffers: while a block is in flight, the previous one is copied out. */
-static double cost_temp(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                        const struct pcoll_machine *machine)
-{
-    int steps = signature->nranks - 1, nlanes = pcoll_lanes(params, signature->bytes);
-    double own = (double)signature->bytes, crowd = pcoll_cost_crowd(signature, machine);
-    double copy = crowd * own * machine->copy, o = crowd * nlanes * machine->o;
-    double sent = own * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP) / nlanes;
-    double latency = pcoll_cost_wave(signature, machine, 0, 1); /* of a rank that fires nothing */
-    double flight = pcoll_is_over_wire(signature) ? latency + sent : latency;
-    double step = o + (pcoll_is_over_wire(signature) ? 0 : crowd * sent) +
-                  (flight > copy + o ? flight : copy + o);
-
-    return machine->call + latency + 4 * o + crowd * sent + 3 * copy + (steps - 1) * step;
-}
-
-static double cost_flat(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                        const struct pcoll_machine *machine)
-{
-    return path_of(params) == PCOLL_PATH_USER ? cost_user(signature, params, machine)
-                                              : cost_temp(signature, params, machine);
-}
-
-static double cost_of_levels(const struct pcoll_signature *signature,
-                             const struct pcoll_params *params, const struct pcoll_machine *machine)
-{
-    const struct pcoll_teams teams = pcoll_teams_of(signature);
-    const struct pcoll_machine node = pcoll_cost_node(machine);
-    int is_user = path_of(params) == PCOLL_PATH_USER, members = pcoll_ranks_per_node(signature);
-    int nlanes = pcoll_lanes(params, signature->bytes);
-    uint64_t lane = signature->bytes / (uint64_t)nlanes;
-    double steps = teams.count - 1;
-    double parts = nlanes * steps * (double)nsegments_of(signature, params, lane);
-    double own = (double)signature->bytes, all = own * signature->nranks;
-    double crowd = pcoll_cost_crowd(signature, machine);
-    double firing = is_user ? parts * machine->rma : (parts - steps) * machine->o;
-    double between = firing + steps * own * members * machine->G / nlanes;
-    double inside = parts * (is_user ? node.rma : node.o) + all * (is_user ? node.G : node.copy);
-    double last = crowd * inside / parts;
-
-    between += pcoll_cost_waves(signature, machine, teams.count - !is_user, 1);
-    inside = crowd * inside + pcoll_cost_waves(signature, machine, 1, 1);
-    return pcoll_cost_waves(signature, &node, 1 + is_user, 1) + crowd * own * node.copy +
-           pcoll_cost_waves(signature, &node, 1, members - 1) + last +
-           pcoll_larger(between, inside);
-}
-
-static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                   const struct pcoll_machine *machine)
-{
-    return pcoll_teams_of(signature).topology ? cost_of_levels(signature, params, machine)
-                                              : cost_flat(signature, params, machine);
-}
-
 const struct pcoll_algorithm pcoll_allgather_ring = {
     .name = "ring",
     .coll = PCOLL_ALLGATHER,
     .description = "blocks passed round a ring of node leaders",
     .generate = generate,
-    .cost = cost,
+    .cost = pcoll_allgather_ring_cost,
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
