@@ -61,6 +61,10 @@ static inline bool MPIDI_PCOLL_is_root(const struct MPIDI_PCOLL_call *call)
 void MPIDI_PCOLL_add_data(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_data *data,
                           const void *user, MPI_Aint count, MPI_Datatype type, void *outer);
 
+/* The blocks of all ranks, of so many elements of `size` bytes, become those of the call and its
+ * signature. False: out of memory. */
+bool MPIDI_PCOLL_add_blocks(struct MPIDI_PCOLL_call *call, const MPI_Aint counts[], MPI_Aint size);
+
 /* ---- edges.c ---- */
 
 /* Fills in, out and local, and of the signature typed, bytes, degree and volume, as far as

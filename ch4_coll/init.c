@@ -48,7 +48,7 @@ static uint64_t hash_of_blocks(const struct pcoll_signature *signature)
 {
     uint64_t hash = signature->blocks ? UINT64_C(0xcbf29ce484222325) : 0;
 
-    for (int r = 0; signature->blocks && r < signature->nranks; r++)
+    for (int r = 0; signature->blocks && r <= signature->nranks; r++)
         hash = (hash ^ signature->blocks[r]) * UINT64_C(0x100000001b3);
     return hash;
 }

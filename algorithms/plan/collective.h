@@ -62,8 +62,9 @@ struct pcoll_signature {
     int in_place;   /* on all ranks, or on the root if there is one: see pcoll_is_in_place */
     const struct pcoll_topology *topology; /* NULL: all ranks are on one node */
 
-    const uint64_t *blocks; /* [nranks]: bytes of the block of each rank; NULL: all `bytes`. It
-                             * outlives every plan of the signature. */
+    const uint64_t *blocks; /* [nranks + 1]: where the block of each rank begins if all lie side by
+                             * side, from 0 on, and where the last one ends; NULL: each has `bytes`.
+                             * It outlives every plan of the signature. */
     uint64_t unit;          /* sizes are multiples of this many bytes, which must not be cut; 0
                              * means 1 */
     int commutes;           /* for a reduction: operands may be swapped */
@@ -145,7 +146,8 @@ struct pcoll_collective {
     const struct pcoll_pattern *pattern;
 };
 
-/* The block of a rank, and where it begins if the blocks of all ranks lie side by side. */
+/* The block of a rank, and where it begins if the blocks of all ranks lie side by side; that of
+ * rank `nranks` begins where the last one ends. */
 uint64_t pcoll_block_bytes(const struct pcoll_signature *signature, int rank);
 uint64_t pcoll_block_first(const struct pcoll_signature *signature, int rank);
 

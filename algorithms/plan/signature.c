@@ -5,32 +5,29 @@
 
 uint64_t pcoll_block_bytes(const struct pcoll_signature *signature, int rank)
 {
-    return signature->blocks ? signature->blocks[rank] : signature->bytes;
+    const uint64_t *blocks = signature->blocks;
+
+    return blocks ? blocks[rank + 1] - blocks[rank] : signature->bytes;
 }
 
 uint64_t pcoll_block_first(const struct pcoll_signature *signature, int rank)
 {
-    uint64_t first = 0;
-
-    if (signature->blocks == NULL)
-        return (uint64_t)rank * signature->bytes;
-    for (int r = 0; r < rank; r++)
-        first += signature->blocks[r];
-    return first;
+    return signature->blocks ? signature->blocks[rank] : (uint64_t)rank * signature->bytes;
 }
 
 /* `bytes` is the largest of them, and all are whole units. */
 static int blocks_are_valid(const struct pcoll_signature *signature, uint64_t unit)
 {
+    const uint64_t *blocks = signature->blocks;
     uint64_t largest = 0;
 
     for (int r = 0; r < signature->nranks; r++) {
-        if (signature->blocks[r] % unit != 0)
+        if (blocks[r + 1] < blocks[r] || pcoll_block_bytes(signature, r) % unit != 0)
             return 0;
-        if (signature->blocks[r] > largest)
-            largest = signature->blocks[r];
+        if (pcoll_block_bytes(signature, r) > largest)
+            largest = pcoll_block_bytes(signature, r);
     }
-    return largest == signature->bytes;
+    return blocks[0] == 0 && largest == signature->bytes;
 }
 
 int pcoll_signature_is_valid(const struct pcoll_signature *signature,
@@ -54,7 +51,7 @@ int pcoll_signature_is_valid(const struct pcoll_signature *signature,
 
 int pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_signature *b)
 {
-    const size_t blocks_bytes = (size_t)a->nranks * sizeof(*a->blocks);
+    const size_t blocks_bytes = ((size_t)a->nranks + 1) * sizeof(*a->blocks);
 
     return a->coll == b->coll && a->nranks == b->nranks && a->root == b->root &&
            a->bytes == b->bytes && a->in_place == b->in_place && a->unit == b->unit &&

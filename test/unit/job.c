@@ -79,11 +79,11 @@ enum { MOST_RANKS = 100 };
 
 const uint64_t *job_blocks(int nranks, uint64_t bytes, uint64_t unit)
 {
-    static uint64_t blocks[MOST_RANKS];
+    static uint64_t blocks[MOST_RANKS + 1];
     const uint64_t sizes[] = {bytes, 0, bytes / unit / 2 * unit};
 
     for (int r = 0; r < nranks && r < MOST_RANKS; r++)
-        blocks[r] = sizes[r % 3];
+        blocks[r + 1] = blocks[r] + sizes[r % 3];
     return blocks;
 }
 
