@@ -88,6 +88,8 @@ static void copy_to_self(const struct state *s)
 {
     struct pcoll_edge edge;
 
+    if (pcoll_is_in_place(s->signature, s->local, s->rank))
+        return;
     for (int i = 0; pcoll_edge_in(s->signature, s->local, s->rank, i, &edge); i++)
         if (edge.rank == s->rank && edge.bytes > 0)
             pcoll_plan_add(s->plan,

@@ -71,7 +71,7 @@ struct pcoll_signature {
     int typed;              /* some rank's user memory is not contiguous and has to be packed */
 
     /* Of a collective with edges (PCOLL_EDGES): the most edges of any rank in one direction, and
-     * the most bytes on them. Both are 0 if the edges are uniform. */
+     * the most bytes on them. Both are 0 if the edges are uniform or follow from `blocks`. */
     int degree;
     uint64_t volume;
 };
@@ -107,7 +107,7 @@ enum pcoll_trait {
     PCOLL_IN_PLACE = 1 << 3,     /* a rank's own block may be where it belongs already */
     PCOLL_VECTOR = 1 << 4,       /* blocks may differ: see signature.blocks */
     PCOLL_EDGES = 1 << 5,        /* data moves along the edges of each rank: without `local` they
-                                  * are the uniform ones */
+                                  * are the uniform ones, or follow from the blocks */
     PCOLL_NEIGHBORS = 1 << 6     /* these are between neighbors in the communicator's topology */
 };
 

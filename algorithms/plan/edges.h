@@ -17,6 +17,9 @@
  *                     this order; as on a Cartesian communicator, the block of slot x arrives in
  *                     slot x ^ 1
  *   spread torus      the same, but every rank sends the same block to all neighbors
+ *
+ * In pattern spread, blocks may differ: if they lie side by side in RECV of every rank, the
+ * signature says where (signature.blocks), and the edges follow from it.
  */
 #ifndef PCOLL_EDGES_H
 #define PCOLL_EDGES_H

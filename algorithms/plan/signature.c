@@ -34,6 +34,8 @@ int pcoll_signature_is_valid(const struct pcoll_signature *signature,
                              const struct pcoll_local *local)
 {
     const uint64_t unit = signature->unit ? signature->unit : 1;
+    const int has_edges = local != NULL && (local->nin > 0 || local->nout > 0);
+    const int is_local = has_edges || signature->degree > 0 || signature->volume > 0;
     unsigned traits;
 
     if ((unsigned)signature->coll >= PCOLL_NUM_COLLS)
@@ -45,8 +47,7 @@ int pcoll_signature_is_valid(const struct pcoll_signature *signature,
            (traits & PCOLL_VECTOR || signature->blocks == NULL) &&
            (signature->blocks == NULL || blocks_are_valid(signature, unit)) &&
            signature->degree >= 0 &&
-           (traits & PCOLL_EDGES || (signature->degree == 0 && signature->volume == 0)) &&
-           (traits & PCOLL_EDGES || local == NULL || (local->nin == 0 && local->nout == 0));
+           (!is_local || (traits & PCOLL_EDGES && !signature->blocks && !signature->in_place));
 }
 
 int pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_signature *b)
@@ -83,7 +84,8 @@ int pcoll_is_trivial(const struct pcoll_signature *signature)
 {
     if (signature->bytes == 0)
         return signature->nranks == 1 || !pcoll_coll_has(signature->coll, PCOLL_SYNCHRONIZES);
-    return signature->nranks == 1 && !pcoll_coll_has(signature->coll, PCOLL_EDGES);
+    return signature->nranks == 1 && signature->degree == 0 &&
+           !pcoll_coll_has(signature->coll, PCOLL_NEIGHBORS);
 }
 
 int pcoll_is_in_place(const struct pcoll_signature *signature, const struct pcoll_local *local,

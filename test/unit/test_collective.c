@@ -78,9 +78,9 @@ static struct sizes naive(const struct pcoll_signature *s, int rank, uint16_t re
             break;
         case PCOLL_ALLGATHER:
         case PCOLL_ALLGATHERV:
-            sizes.send = s->bytes;
+            sizes.send = naive_bytes(s, rank);
             for (int r = 0; r < s->nranks; r++)
-                for (uint64_t b = 0; b < s->bytes; b++)
+                for (uint64_t b = 0; b < naive_bytes(s, r); b++)
                     recv[sizes.recv++] = byte_of(r, b);
             break;
         case PCOLL_GATHER:
