@@ -38,8 +38,10 @@ struct MPIDI_PCOLL_call {
     struct MPIDI_PCOLL_operator *op; /* of a reduction */
     uint64_t *blocks; /* those of the signature; freed with the plan, or if the call is declined */
     struct pcoll_local *local; /* the edges, or NULL */
-    bool eligible;             /* as far as this rank can tell */
-    const char *why;           /* why not; NULL: nobody needs to be told */
+    bool is_apart; /* blocks that may differ do not lie side by side on this rank, or once the ranks
+                    * have agreed, on some rank, or not the same ones */
+    bool eligible; /* as far as this rank can tell */
+    const char *why; /* why not; NULL: nobody needs to be told */
 };
 
 /* Collective over call->comm. If the backend serves it, `describe` (NULL: there is no data) fills
