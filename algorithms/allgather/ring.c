@@ -8,8 +8,8 @@
  * In a flat ring equal blocks travel whole: there is nothing to overlap them with. Only the first
  * move of the own block, to the successor, goes part by part together with its copy to the own
  * receive buffer, so that the second move finds it in the cache (path user). Of unequal blocks the
- * long ones travel in segments, as long as the average block or longer, lest each link wait for the
- * whole of the largest. An empty block is a signal, so that completing k needs every rank's start.
+ * long ones travel in segments, lest each link wait for the whole of the largest. An empty block is
+ * a signal, so that completing k needs every rank's start.
  *
  * On several nodes the ring connects their leaders, and a block is that of a node: the leader's and
  * those that the other members have put beside it (path user: into its receive buffer, when it has
@@ -35,11 +35,12 @@
  * and one for the own node and for each segment; 1 from each completed read. A unit is more than
  * all the reads.
  *
- * Cost: (N - 1) (L + rma + M G), one counter (for each rail), two banks. When: long blocks, links
- * between neighbors. Condition: segments from the predecessor, and the leader's announcements,
- * arrive in order (PCOLL_NEED_ORDER); completing k needs every rank's start of k, so two banks of
- * counters and buffers keep instances apart. A leader's user buffer is its own again when all are
- * "done".
+ * Cost: (N - 1) (L + rma + M G), one counter (for each rail), two banks; with segments of s bytes
+ * of unequal blocks, max(V, M + (N - 2) s) G in place of (N - 1) M G, where V passes each link and
+ * M is the largest block. When: long blocks, links between neighbors. Condition: segments from the
+ * predecessor, and the leader's announcements, arrive in order (PCOLL_NEED_ORDER); completing k
+ * needs every rank's start of k, so two banks of counters and buffers keep instances apart. A
+ * leader's user buffer is its own again when all are "done".
  */
 #include "algorithms/allgather/ring.h"
 
