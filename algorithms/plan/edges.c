@@ -119,10 +119,18 @@ const struct pcoll_pattern pcoll_pattern_spread = {spread, 1};
 const struct pcoll_pattern pcoll_pattern_torus = {torus, 1};
 const struct pcoll_pattern pcoll_pattern_spread_torus = {spread_torus, 1};
 
-/* The most edges of any rank in one direction. */
+static int is_spread(const struct pcoll_signature *signature)
+{
+    return pcoll_collective_of(signature)->pattern == &pcoll_pattern_spread;
+}
+
+/* The most edges of any rank in one direction; in pattern spread, those to other ranks. */
 static int uniform_degree(const struct pcoll_signature *signature)
 {
-    return pcoll_coll_has(signature->coll, PCOLL_NEIGHBORS) ? TORUS_DEGREE : signature->nranks;
+    if (pcoll_coll_has(signature->coll, PCOLL_NEIGHBORS))
+        return TORUS_DEGREE;
+    return is_spread(signature) && signature->nranks > 1 ? signature->nranks - 1
+                                                         : signature->nranks;
 }
 
 /* ---- slots ---- */
@@ -321,6 +329,13 @@ uint64_t pcoll_edges_volume(const struct pcoll_signature *signature)
     if (signature->volume > 0)
         return signature->volume;
     return (uint64_t)uniform_degree(signature) * signature->bytes;
+}
+
+uint64_t pcoll_edges_kept(const struct pcoll_signature *signature)
+{
+    const int counts = signature->degree > 0 || !is_spread(signature) || signature->in_place;
+
+    return counts ? 0 : signature->bytes;
 }
 
 static uint64_t farther(uint64_t end, const struct pcoll_edge *edge)

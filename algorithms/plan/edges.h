@@ -43,6 +43,9 @@ int pcoll_edge_in(const struct pcoll_signature *signature, const struct pcoll_lo
 int pcoll_edges_degree(const struct pcoll_signature *signature);
 uint64_t pcoll_edges_volume(const struct pcoll_signature *signature);
 
+/* The bytes that a rank copies to itself, unless they are part of the volume. */
+uint64_t pcoll_edges_kept(const struct pcoll_signature *signature);
+
 /* The bytes of SEND and of RECV up to the end of the last block. */
 uint64_t pcoll_edges_send_bytes(const struct pcoll_signature *signature,
                                 const struct pcoll_local *local, int rank);
