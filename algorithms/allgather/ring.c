@@ -147,8 +147,7 @@ static void add_copies(const struct state *s, uint64_t level, struct pcoll_stret
     }
 }
 
-/* Step 0 of a flat ring, and the copy of the own block. Its parts are segments, or all of them are
- * one. */
+/* Step 0 of a flat ring, and the copy of the own block, in parts that may be segments. */
 static void add_own_block(const struct state *s, uint64_t base)
 {
     int next = pcoll_team_rank(&s->teams, (s->team + 1) % s->teams.count, 0);
@@ -338,9 +337,9 @@ static void build_lane(struct state *s, int lane)
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
-    if (pcoll_allgather_ring_is_user(params))
-        return 0;
-    return (uint64_t)pcoll_banks(params) * pcoll_block_first(signature, signature->nranks);
+    const uint64_t all = pcoll_block_first(signature, signature->nranks);
+
+    return pcoll_allgather_ring_is_user(params) ? 0 : (uint64_t)pcoll_banks(params) * all;
 }
 
 static void build(struct state *s, int rank, int banks)
@@ -371,18 +370,14 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     (void)local;
     if (!pcoll_allgather_ring_suits(signature))
         return PCOLL_UNSUPPORTED;
-    result = pcoll_plan_create(signature, rank, "ring", banks * nlanes, banks, &s.plan);
-    if (result != PCOLL_OK)
-        return result;
     result = pcoll_blocks_init(&s.blocks, signature, nlanes);
-    if (result != PCOLL_OK) {
-        pcoll_plan_destroy(s.plan);
-        return result;
-    }
-    build(&s, rank, banks);
+    if (result == PCOLL_OK)
+        result = pcoll_plan_create(signature, rank, "ring", banks * nlanes, banks, &s.plan);
+    if (result == PCOLL_OK)
+        build(&s, rank, banks);
     pcoll_blocks_fini(&s.blocks);
     *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+    return result == PCOLL_OK ? pcoll_plan_seal(plan_p) : result;
 }
 
 #define ROW(NAME, name_of_collective)                                                              \

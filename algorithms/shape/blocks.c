@@ -1,4 +1,4 @@
-/* Blocks in a row; the contract is in shape/blocks.h. */
+/* The series of blocks; the contract is in shape/blocks.h. */
 #include "algorithms/shape/blocks.h"
 
 #include <stdlib.h>
@@ -70,7 +70,7 @@ struct pcoll_stretch pcoll_blocks_segment(const struct pcoll_blocks *blocks, int
     return (struct pcoll_stretch){first + part.first, first + part.first + part.count};
 }
 
-/* The place of the block with byte `at` of the row. */
+/* The place of the block with byte `at` of the series. */
 static int place_of(const struct pcoll_blocks *blocks, uint64_t at)
 {
     int low = 0, high = blocks->signature->nranks - 1;

@@ -1,6 +1,6 @@
 /*
- * The blocks of all ranks in a row, as algorithms that gather them see them: one block after the
- * other in the order of places (teams.h), each cut into lanes.
+ * The series of the blocks of all ranks, as algorithms that gather them see them: one block after
+ * the other in the order of places (teams.h), each cut into lanes.
  *
  *      nodes {0 2} {1 3}, 2 lanes:   lane 0:  0a 2a 1a 3a   lane 1:  0b 2b 1b 3b
  *      RECV:  0a 0b 1a 1b 2a 2b 3a 3b
@@ -22,7 +22,7 @@ struct pcoll_blocks {
     uint64_t *first; /* [nranks + 1]: otherwise, where they begin and the last ends, by place */
 };
 
-/* Bytes [first, end) of the row of a lane. */
+/* Bytes [first, end) of the series of a lane. */
 struct pcoll_stretch {
     uint64_t first, end;
 };
@@ -30,7 +30,7 @@ struct pcoll_stretch {
 /* A part of a stretch that is contiguous in RECV, too. */
 struct pcoll_gathered {
     int rank;       /* of the first block */
-    uint64_t at;    /* in the row */
+    uint64_t at;    /* in the series */
     uint64_t recv;  /* in RECV */
     uint64_t bytes; /* more than 0 */
 };
@@ -48,11 +48,12 @@ void pcoll_blocks_take_lane(struct pcoll_blocks *blocks, int lane);
 struct pcoll_segment pcoll_blocks_of(const struct pcoll_blocks *blocks, int rank);
 uint64_t pcoll_blocks_recv(const struct pcoll_blocks *blocks, int rank);
 
-/* Where the block at that place begins in the row; that at `nranks` begins where the last one ends.
+/* Where the block at that place begins in the series; that at `nranks` begins where the last one
+ * ends.
  */
 uint64_t pcoll_blocks_first(const struct pcoll_blocks *blocks, int place);
 
-/* The bytes of a team in the row, and the i-th of so many segments of it. */
+/* The bytes of a team in the series, and the i-th of so many segments of it. */
 uint64_t pcoll_blocks_bytes(const struct pcoll_blocks *blocks, int team);
 struct pcoll_stretch pcoll_blocks_segment(const struct pcoll_blocks *blocks, int team,
                                           uint64_t nsegments, uint64_t i);
