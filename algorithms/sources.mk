@@ -29,9 +29,10 @@ pcoll_sources += \
     %D%/bcast/two_tree.c \
     %D%/bcast/trinaryx3.c \
     %D%/bcast/scatter_ring.c \
+    %D%/shape/blocks.h %D%/shape/blocks.c \
     %D%/allgather/butterfly.c \
     %D%/allgather/bruck.c \
-    %D%/allgather/ring.c \
+    %D%/allgather/ring.h %D%/allgather/ring.c %D%/allgather/ring_cost.c \
     %D%/allgather/direct.c \
     %D%/gather/direct.c \
     %D%/gather/knomial.c \

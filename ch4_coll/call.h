@@ -38,8 +38,10 @@ struct MPIDI_PCOLL_call {
     struct MPIDI_PCOLL_operator *op; /* of a reduction */
     uint64_t *blocks; /* those of the signature; freed with the plan, or if the call is declined */
     struct pcoll_local *local; /* the edges, or NULL */
-    bool eligible;             /* as far as this rank can tell */
-    const char *why;           /* why not; NULL: nobody needs to be told */
+    bool is_apart; /* blocks that may differ do not lie side by side on this rank, or once the ranks
+                    * have agreed, on some rank, or not the same ones */
+    bool eligible; /* as far as this rank can tell */
+    const char *why; /* why not; NULL: nobody needs to be told */
 };
 
 /* Collective over call->comm. If the backend serves it, `describe` (NULL: there is no data) fills
@@ -60,6 +62,10 @@ static inline bool MPIDI_PCOLL_is_root(const struct MPIDI_PCOLL_call *call)
  * handled makes the call ineligible. */
 void MPIDI_PCOLL_add_data(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_data *data,
                           const void *user, MPI_Aint count, MPI_Datatype type, void *outer);
+
+/* The blocks of all ranks, of so many elements of `size` bytes, become those of the call and its
+ * signature. False: out of memory. */
+bool MPIDI_PCOLL_add_blocks(struct MPIDI_PCOLL_call *call, const MPI_Aint counts[], MPI_Aint size);
 
 /* ---- edges.c ---- */
 

@@ -25,6 +25,24 @@ void MPIDI_PCOLL_add_data(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_data
         call->eligible = false;
 }
 
+bool MPIDI_PCOLL_add_blocks(struct MPIDI_PCOLL_call *call, const MPI_Aint counts[], MPI_Aint size)
+{
+    const int nranks = call->comm->local_size;
+
+    call->blocks = MPL_malloc(((size_t)nranks + 1) * sizeof(*call->blocks), MPL_MEM_COLL);
+    if (!call->blocks)
+        return false;
+    call->blocks[0] = 0;
+    for (int r = 0; r < nranks; r++) {
+        const uint64_t bytes = (uint64_t)(counts[r] * size);
+
+        call->blocks[r + 1] = call->blocks[r] + bytes;
+        call->signature.bytes = MPL_MAX(call->signature.bytes, bytes);
+    }
+    call->signature.blocks = call->blocks;
+    return true;
+}
+
 /* What the rank sends, `blocks` times sendcount, unless it is in place. */
 static void add_sent(struct MPIDI_PCOLL_call *call, int blocks)
 {

@@ -5,6 +5,50 @@
 
 #include "fallback.h"
 
+/* True if those blocks that are not empty follow each other without gaps. Sets where the first one
+ * begins, and the number of elements of all. */
+static bool lie_side_by_side(const struct MPIDI_PCOLL_blocks *blocks, int n, MPI_Aint *first_p,
+                             MPI_Aint *count_p)
+{
+    *first_p = *count_p = 0;
+    for (int i = 0; i < n; i++) {
+        if (blocks->counts[i] == 0)
+            continue;
+        if (*count_p == 0)
+            *first_p = blocks->displs[i];
+        if (blocks->displs[i] != *first_p + *count_p)
+            return false;
+        *count_p += blocks->counts[i];
+    }
+    return true;
+}
+
+/* All ranks know the blocks of all. Only contiguous blocks count as lying side by side: others are
+ * packed one by one. */
+static void describe_blocks(struct MPIDI_PCOLL_call *call)
+{
+    const struct MPIDI_PCOLL_blocks *receive = &call->arguments.receive;
+    const struct MPIDI_PCOLL_block send = MPIDI_PCOLL_block(&call->arguments.send, 0);
+    MPI_Aint first, count, size;
+
+    call->eligible = true;
+    call->signature.in_place = call->arguments.in_place == MPIDI_PCOLL_KEEPS_OWN;
+    call->is_apart = !lie_side_by_side(receive, call->comm->local_size, &first, &count);
+    if (call->is_apart)
+        return;
+    MPIR_Datatype_get_size_macro(receive->type, size);
+    if (!MPIDI_PCOLL_add_blocks(call, receive->counts, size)) {
+        call->eligible = false;
+        return;
+    }
+    MPIDI_PCOLL_add_data(call, &call->out, receive->buffer + first * receive->unit, count,
+                         receive->type, NULL);
+    MPIDI_PCOLL_add_data(call, &call->in, send.user, send.count, send.type, NULL);
+    call->is_apart =
+        call->in.packed || call->out.packed ||
+        (uint64_t)call->in.bytes != pcoll_block_bytes(&call->signature, call->comm->rank);
+}
+
 /* Collective: the request of a plan, or NULL if the call is declined. */
 static int init(enum pcoll_coll coll, int root, struct MPIDI_PCOLL_blocks send,
                 struct MPIDI_PCOLL_blocks receive, enum MPIDI_PCOLL_in_place in_place,
@@ -17,7 +61,9 @@ static int init(enum pcoll_coll coll, int root, struct MPIDI_PCOLL_blocks send,
         .info = info,
     };
 
-    return MPIDI_PCOLL_call_init(&call, MPIDI_PCOLL_describe_edges, request);
+    return MPIDI_PCOLL_call_init(
+        &call, pcoll_coll_has(coll, PCOLL_VECTOR) ? describe_blocks : MPIDI_PCOLL_describe_edges,
+        request);
 }
 
 /* Of the buffer that MPI_IN_PLACE may replace. */

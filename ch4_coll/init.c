@@ -21,6 +21,7 @@ enum {
                 * value */
     BLOCKS,    /* a hash of all blocks */
     NOT_BLOCKS,
+    APART,
     ROW,    /* from here on, what rank 0 proposes (other ranks contribute 0); 0: nothing */
     PARAMS, /* struct pcoll_params as it lies in memory */
     NWORDS = PARAMS + sizeof(struct pcoll_params) / sizeof(uint64_t)
@@ -48,7 +49,7 @@ static uint64_t hash_of_blocks(const struct pcoll_signature *signature)
 {
     uint64_t hash = signature->blocks ? UINT64_C(0xcbf29ce484222325) : 0;
 
-    for (int r = 0; signature->blocks && r < signature->nranks; r++)
+    for (int r = 0; signature->blocks && r <= signature->nranks; r++)
         hash = (hash ^ signature->blocks[r]) * UINT64_C(0x100000001b3);
     return hash;
 }
@@ -77,10 +78,11 @@ static int agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
         [NOT_BYTES] = ~call->signature.bytes,
         [BLOCKS] = blocks,
         [NOT_BLOCKS] = ~blocks,
+        [APART] = call->is_apart,
     };
     int mpi_errno = MPI_SUCCESS;
 
-    if (call->comm->rank == 0) {
+    if (call->comm->rank == 0 && !call->is_apart) {
         MPIDI_PCOLL_propose(&call->signature, call->info, state, choice);
         write_choice(choice, words);
     }
@@ -91,6 +93,9 @@ static int agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
         !is_same(words, BLOCKS, NOT_BLOCKS) ||
         (one_place && words[IN_PLACE] && words[NOT_IN_PLACE]))
         choice->algorithm = NULL;
+    call->is_apart = words[APART] || !is_same(words, BYTES, NOT_BYTES) ||
+                     !is_same(words, BLOCKS, NOT_BLOCKS) ||
+                     (words[IN_PLACE] && words[NOT_IN_PLACE]);
     call->signature.in_place = !words[NOT_IN_PLACE];
     call->signature.commutes = !words[NOT_COMMUTING];
     return mpi_errno;
@@ -265,6 +270,42 @@ static struct MPIDI_PCOLL_plan *make_plan(struct MPIDI_PCOLL_call *call,
     return plan;
 }
 
+static void drop_data(struct MPIDI_PCOLL_call *call)
+{
+    MPIDI_PCOLL_data_fini(&call->in);
+    MPIDI_PCOLL_data_fini(&call->out);
+    MPL_free(call->blocks);
+    call->blocks = NULL;
+}
+
+/* The ranks learn about their edges, and agree. */
+static int agree_on_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
+                          struct pcoll_choice *choice)
+{
+    int mpi_errno = MPIDI_PCOLL_settle_edges(call, state);
+
+    return mpi_errno == MPI_SUCCESS ? agree(call, state, choice) : mpi_errno;
+}
+
+/* Where blocks may differ but lie side by side on all ranks, the signature says everything;
+ * otherwise the ranks describe them once more, as edges. */
+static int agree_on_blocks(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
+                           struct pcoll_choice *choice)
+{
+    int mpi_errno = agree(call, state, choice);
+
+    if (mpi_errno != MPI_SUCCESS || !call->is_apart)
+        return mpi_errno;
+    drop_data(call);
+    call->is_apart = false;
+    call->signature.blocks = NULL;
+    call->signature.bytes = 0;
+    call->signature.in_place = 0;
+    choice->algorithm = NULL;
+    MPIDI_PCOLL_describe_edges(call);
+    return agree_on_edges(call, state, choice);
+}
+
 static void report_declined(const struct MPIDI_PCOLL_call *call)
 {
     if (call->why && call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
@@ -280,19 +321,19 @@ static int init_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
     int mpi_errno = MPI_SUCCESS;
 
     call->signature.topology = state->topology;
-    if (pcoll_coll_has(call->signature.coll, PCOLL_EDGES))
-        mpi_errno = MPIDI_PCOLL_settle_edges(call, state);
-    if (mpi_errno == MPI_SUCCESS)
+    if (!pcoll_coll_has(call->signature.coll, PCOLL_EDGES))
         mpi_errno = agree(call, state, &choice);
+    else if (pcoll_coll_has(call->signature.coll, PCOLL_VECTOR))
+        mpi_errno = agree_on_blocks(call, state, &choice);
+    else
+        mpi_errno = agree_on_edges(call, state, &choice);
     if (mpi_errno == MPI_SUCCESS && choice.algorithm)
         plan = make_plan(call, state, &choice);
     if (plan) {
         *request = MPIDI_PCOLL_request_issue(plan);
     } else {
-        MPIDI_PCOLL_data_fini(&call->in);
-        MPIDI_PCOLL_data_fini(&call->out);
+        drop_data(call);
         MPIDI_PCOLL_operator_destroy(call->op);
-        MPL_free(call->blocks);
         MPL_free(call->local);
         report_declined(call);
     }

@@ -109,16 +109,10 @@ static MPI_Aint add_blocks(struct MPIDI_PCOLL_call *call)
     const int nranks = call->comm->local_size;
     MPI_Aint all = 0;
 
-    call->blocks = MPL_malloc((size_t)nranks * sizeof(*call->blocks), MPL_MEM_COLL);
-    if (!call->blocks)
+    if (!MPIDI_PCOLL_add_blocks(call, counts, size))
         call->eligible = false;
-    for (int r = 0; call->blocks && r < nranks; r++) {
-        call->blocks[r] = (uint64_t)(counts[r] * size);
-        if (call->blocks[r] > call->signature.bytes)
-            call->signature.bytes = call->blocks[r];
+    for (int r = 0; r < nranks; r++)
         all += counts[r];
-    }
-    call->signature.blocks = call->blocks;
     return all;
 }
 

@@ -1,12 +1,15 @@
 /*
- * Allgather around a ring, directly between user buffers or through communication buffers.
+ * Allgather around a ring, directly between user buffers or through communication buffers; also
+ * allgatherv, if the blocks lie side by side on all ranks.
  *
  * Idea: in step t rank p forwards block p - t to p + 1; it received the block from p - 1 in the
  * previous step. All links carry one block in every step, and no byte is moved twice.
  *
- * In a flat ring a block travels whole: there is nothing to overlap it with. Only the first move of
- * the own block, to the successor, goes segment by segment together with its copy to the own
- * receive buffer, so that the second move finds it in the cache (path user).
+ * In a flat ring equal blocks travel whole: there is nothing to overlap them with. Only the first
+ * move of the own block, to the successor, goes part by part together with its copy to the own
+ * receive buffer, so that the second move finds it in the cache (path user). Of unequal blocks the
+ * long ones travel in segments, lest each link wait for the whole of the largest. An empty block is
+ * a signal, so that completing k needs every rank's start.
  *
  * On several nodes the ring connects their leaders, and a block is that of a node: the leader's and
  * those that the other members have put beside it (path user: into its receive buffer, when it has
@@ -32,154 +35,85 @@
  * and one for the own node and for each segment; 1 from each completed read. A unit is more than
  * all the reads.
  *
- * Cost: (N - 1) (L + rma + M G), one counter (for each rail), two banks. When: long blocks, links
- * between neighbors. Condition: segments from the predecessor, and the leader's announcements,
- * arrive in order (PCOLL_NEED_ORDER); completing k needs every rank's start of k, so two banks of
- * counters and buffers keep instances apart. A leader's user buffer is its own again when all are
- * "done".
+ * Cost: (N - 1) (L + rma + M G), one counter (for each rail), two banks; with segments of s bytes
+ * of unequal blocks, max(V, M + (N - 2) s) G in place of (N - 1) M G, where V passes each link and
+ * M is the largest block. When: long blocks, links between neighbors. Condition: segments from the
+ * predecessor, and the leader's announcements, arrive in order (PCOLL_NEED_ORDER); completing k
+ * needs every rank's start of k, so two banks of counters and buffers keep instances apart. A
+ * leader's user buffer is its own again when all are "done".
  */
-#include "algorithms/algorithm.h"
-#include "algorithms/cost.h"
-#include "algorithms/shape/segment.h"
-#include "algorithms/teams.h"
-
-#define DEFAULT_SEGMENT (UINT64_C(128) << 10)
-#define OWN_SEGMENT (UINT64_C(512) << 10) /* fits a level-2 cache */
+#include "algorithms/allgather/ring.h"
 
 struct state {
     struct pcoll_plan *plan;
+    const struct pcoll_params *params;
+    struct pcoll_blocks blocks; /* of the lane, as everything below is about it */
     struct pcoll_teams teams;
     int team, member, leader; /* mine; N and p above are the number of teams and my team */
     int is_user;              /* the path is user */
-    int bank, nlanes;
-    struct pcoll_segment lane; /* of every block; everything below is about this lane */
-    int tank;                  /* the counter of the lane */
-    uint64_t nsegments;        /* in the block of one team */
-    uint64_t nown;             /* segments of the own block in step 0 of a flat ring; 0: it moves at
-                                * once */
-    uint64_t incoming;         /* S: all segments that arrive at a leader */
-    uint64_t unit;             /* of a member's tank */
-    uint64_t nreads;           /* of a member */
+    int bank;
+    struct pcoll_segment own; /* the lane in my block */
+    int tank;                 /* the counter of the lane */
+    uint64_t nsegments;       /* of all teams */
+    uint64_t nown;     /* parts of the own block in step 0 of a flat ring; 0: it moves at once */
+    uint64_t incoming; /* S: all segments that arrive at the leader of my team */
+    uint64_t unit;     /* of a member's tank */
+    uint64_t nreads;   /* of a member */
 };
 
-/* Bytes [first, end) of the lanes of all blocks, in the order of their places. */
-struct stretch {
-    uint64_t first, end;
-};
+/* ---- where things are ---- */
 
-/* A part of a stretch that is contiguous in receive buffers, too. */
-struct piece {
-    int rank; /* of the first block */
-    uint64_t at, recv, bytes;
-};
-
-static uint64_t nsegments_of(const struct pcoll_signature *signature,
-                             const struct pcoll_params *params, uint64_t block)
+static uint64_t nsegments_of(const struct state *s, int team)
 {
-    const struct pcoll_teams teams = pcoll_teams_of(signature);
-    uint64_t bytes = (uint64_t)pcoll_ranks_per_node(signature) * block, n, most;
-
-    if (teams.topology == NULL)
-        return 1;
-    n = pcoll_segment_count(bytes, params->segment, DEFAULT_SEGMENT);
-    most = PCOLL_MAX_SEGMENTS / (uint64_t)teams.count + 1;
-    if (most > block)
-        most = block; /* no segment of the smallest team is empty */
-    return n < most ? n : most;
-}
-
-static uint64_t nown_of(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                        uint64_t block)
-{
-    if (pcoll_teams_of(signature).topology || params->path == PCOLL_PATH_TEMP ||
-        signature->in_place)
-        return 0;
-    return pcoll_segment_count(block, params->segment, OWN_SEGMENT);
-}
-
-static uint64_t block(const struct state *s)
-{
-    return s->lane.count;
-}
-
-static struct pcoll_place send_at(const struct state *s, uint64_t at)
-{
-    return pcoll_at(PCOLL_SEND, s->lane.first + at);
-}
-
-/* The offset of byte `at` of the lane of a rank's block. */
-static uint64_t recv_offset(const struct state *s, int rank, uint64_t at)
-{
-    return (uint64_t)rank * s->plan->signature.bytes + s->lane.first + at;
-}
-
-static struct stretch segment(const struct state *s, int team, uint64_t nsegments, uint64_t i)
-{
-    uint64_t first = (uint64_t)pcoll_team_place(&s->teams, team) * block(s);
-    uint64_t bytes = (uint64_t)pcoll_team_size(&s->teams, team) * block(s);
-    struct pcoll_segment part = pcoll_segment_of(bytes, nsegments, i);
-
-    return (struct stretch){first + part.first, first + part.first + part.count};
+    return pcoll_allgather_ring_nsegments_of(&s->blocks, s->params, team);
 }
 
 /* My own block and the leader's are separate pieces. */
-static struct piece piece_at(const struct state *s, struct stretch stretch)
+static struct pcoll_gathered piece_at(const struct state *s, struct pcoll_stretch stretch)
 {
-    uint64_t inside = stretch.first % block(s), length = stretch.end - stretch.first;
-    int end = (int)((stretch.end - 1) / block(s)) + 1;
-    struct pcoll_sequence run =
-        pcoll_teams_sequence(&s->teams, (int)(stretch.first / block(s)), end);
-    uint64_t bytes;
-
-    run = pcoll_sequence_apart(pcoll_sequence_apart(run, s->plan->rank), s->leader);
-    if (s->nlanes > 1)
-        run.count = 1;
-    bytes = (uint64_t)run.count * block(s) - inside;
-    return (struct piece){
-        .rank = run.rank,
-        .at = stretch.first,
-        .recv = recv_offset(s, run.rank, inside),
-        .bytes = bytes < length ? bytes : length,
-    };
+    return pcoll_blocks_gathered(&s->blocks, stretch, s->plan->rank, s->leader);
 }
 
 /* The place in a leader's communication buffer. */
 static struct pcoll_place temp_at(const struct state *s, uint64_t at)
 {
-    uint64_t nranks = (uint64_t)s->teams.nranks, bank = (uint64_t)s->bank * nranks;
+    const uint64_t all = pcoll_block_first(s->blocks.signature, s->teams.nranks);
 
-    return pcoll_at(PCOLL_TEMP, bank * s->plan->signature.bytes + nranks * s->lane.first + at);
+    return pcoll_at(PCOLL_TEMP, (uint64_t)s->bank * all + s->blocks.base + at);
 }
 
-static struct pcoll_place held(const struct state *s, const struct piece *piece)
+static struct pcoll_place held(const struct state *s, const struct pcoll_gathered *piece)
 {
     if (!s->is_user)
         return temp_at(s, piece->at);
     if (piece->rank == s->leader)
-        return send_at(s, piece->at % block(s));
+        return pcoll_at(PCOLL_SEND,
+                        piece->recv - pcoll_block_first(s->blocks.signature, s->leader));
     return pcoll_at(PCOLL_RECV, piece->recv);
 }
 
 static void add_own_copy(const struct state *s)
 {
-    struct pcoll_place to = pcoll_at(PCOLL_RECV, recv_offset(s, s->plan->rank, 0));
+    struct pcoll_place to = pcoll_at(PCOLL_RECV, pcoll_blocks_recv(&s->blocks, s->plan->rank));
 
-    if (!s->plan->signature.in_place)
-        pcoll_plan_add(s->plan, pcoll_entry_copy(PCOLL_NONE, 0, send_at(s, 0), to, block(s)));
+    if (!s->plan->signature.in_place && s->own.count > 0)
+        pcoll_plan_add(s->plan, pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, s->own.first),
+                                                 to, s->own.count));
 }
 
 /* ---- leaders ---- */
 
-/* Forward a stretch to the next leader; its last piece signals. */
-static void add_send(const struct state *s, uint64_t level, struct stretch stretch)
+/* Forward a stretch to the next leader; its last piece signals. An empty one is a signal. */
+static void add_send(const struct state *s, uint64_t level, struct pcoll_stretch stretch)
 {
     int next = pcoll_team_rank(&s->teams, (s->team + 1) % s->teams.count, 0);
-    struct pcoll_entry put =
-        pcoll_entry_put(s->tank, level, temp_at(s, stretch.first), next, temp_at(s, stretch.first),
-                        stretch.end - stretch.first);
+    struct pcoll_entry put = pcoll_entry_add(s->tank, level);
 
-    while (s->is_user) {
-        struct piece piece = piece_at(s, stretch);
+    if (!s->is_user && stretch.first < stretch.end)
+        put = pcoll_entry_put(s->tank, level, temp_at(s, stretch.first), next,
+                              temp_at(s, stretch.first), stretch.end - stretch.first);
+    while (s->is_user && stretch.first < stretch.end) {
+        struct pcoll_gathered piece = piece_at(s, stretch);
 
         put = pcoll_entry_put(s->tank, level, held(s, &piece), next,
                               pcoll_at(PCOLL_RECV, piece.recv), piece.bytes);
@@ -200,10 +134,10 @@ static void add_tell(const struct state *s, int trigger, uint64_t level)
 }
 
 /* Copy from the leader's communication buffer to its receive buffer. */
-static void add_copies(const struct state *s, uint64_t level, struct stretch stretch)
+static void add_copies(const struct state *s, uint64_t level, struct pcoll_stretch stretch)
 {
     while (!s->is_user && stretch.first < stretch.end) {
-        struct piece piece = piece_at(s, stretch);
+        struct pcoll_gathered piece = piece_at(s, stretch);
 
         if (piece.rank != s->plan->rank)
             pcoll_plan_add(s->plan,
@@ -213,51 +147,58 @@ static void add_copies(const struct state *s, uint64_t level, struct stretch str
     }
 }
 
-/* Step 0 of a flat ring, and the copy of the own block. */
+/* Step 0 of a flat ring, and the copy of the own block, in parts that may be segments. */
 static void add_own_block(const struct state *s, uint64_t base)
 {
     int next = pcoll_team_rank(&s->teams, (s->team + 1) % s->teams.count, 0);
-    uint64_t first = recv_offset(s, s->plan->rank, 0);
+    uint64_t first = pcoll_blocks_recv(&s->blocks, s->plan->rank);
+    int is_cut = nsegments_of(s, s->team) > 1;
 
     for (uint64_t i = 0; i < s->nown; i++) {
-        struct pcoll_segment part = pcoll_segment_of(block(s), s->nown, i);
-        struct pcoll_place from = send_at(s, part.first);
+        struct pcoll_segment part = pcoll_segment_of(s->own.count, s->nown, i);
+        struct pcoll_place from = pcoll_at(PCOLL_SEND, s->own.first + part.first);
         struct pcoll_place to = pcoll_at(PCOLL_RECV, first + part.first);
         struct pcoll_entry put = pcoll_entry_put(s->tank, base, from, next, to, part.count);
 
         pcoll_plan_add(s->plan, pcoll_entry_copy(s->tank, base, from, to, part.count));
-        pcoll_plan_add(s->plan, i == s->nown - 1 ? pcoll_entry_signal(put, next, s->tank, 1) : put);
+        if (is_cut || i == s->nown - 1)
+            put = pcoll_entry_signal(put, next, s->tank, 1);
+        pcoll_plan_add(s->plan, put);
     }
 }
 
-static void add_step(const struct state *s, uint64_t base, int step)
+/* `level` is the value of my tank when all segments of the steps before have arrived; returns that
+ * with those of this step. */
+static uint64_t add_step(const struct state *s, uint64_t level, int step)
 {
     int team = (s->team - step + s->teams.count) % s->teams.count;
+    uint64_t nsegments = nsegments_of(s, team);
 
     if (step == 0 && s->nown > 0) {
-        add_own_block(s, base);
-        return;
+        add_own_block(s, level);
+        return level;
     }
-    for (uint64_t i = 0; i < s->nsegments; i++) {
-        struct stretch part = segment(s, team, s->nsegments, i);
-        uint64_t level = step ? base + (uint64_t)(step - 1) * s->nsegments + i + 1 : base;
+    for (uint64_t i = 0; i < nsegments; i++) {
+        struct pcoll_stretch part = pcoll_blocks_segment(&s->blocks, team, nsegments, i);
 
+        level += step > 0;
         if (step < s->teams.count - 1)
             add_send(s, level, part);
         if (step > 0 || i == 0)
             add_tell(s, s->tank, level);
         add_copies(s, level, part);
     }
+    return level;
 }
 
-static uint64_t ready_weight(const struct state *s)
+static uint64_t incoming_of(const struct state *s, int team)
 {
-    return s->is_user ? s->incoming + 1 : 0;
+    return s->nsegments - nsegments_of(s, team);
 }
 
 static uint64_t member_weight(const struct state *s)
 {
-    return s->incoming + 1 + ready_weight(s);
+    return (s->is_user ? 2 : 1) * (s->incoming + 1);
 }
 
 /* My part of what the leaders' tanks receive at the start. Returns how much my own tank
@@ -265,41 +206,52 @@ static uint64_t member_weight(const struct state *s)
 static uint64_t add_leader_start(const struct state *s)
 {
     int size = pcoll_team_size(&s->teams, s->team);
-    int previous = pcoll_team_rank(&s->teams, (s->team + s->teams.count - 1) % s->teams.count, 0);
-    struct pcoll_place temp = temp_at(s, (uint64_t)pcoll_team_place(&s->teams, s->team) * block(s));
-    struct pcoll_entry own = pcoll_entry_copy(PCOLL_NONE, 0, send_at(s, 0), temp, block(s));
+    int before = (s->team + s->teams.count - 1) % s->teams.count;
+    int previous = pcoll_team_rank(&s->teams, before, 0);
+    struct pcoll_place temp =
+        temp_at(s, pcoll_blocks_first(&s->blocks, pcoll_team_place(&s->teams, s->team)));
+    struct pcoll_entry own =
+        pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, s->own.first), temp, s->own.count);
 
+    if (s->own.count == 0)
+        own = pcoll_entry_add(PCOLL_NONE, 0);
     pcoll_plan_neighbor(s->plan, previous);
     if (!s->is_user) {
         pcoll_plan_add(s->plan, pcoll_entry_done(own, s->tank, member_weight(s)));
         return (uint64_t)size * member_weight(s);
     }
     pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), previous, s->tank,
-                                               ready_weight(s)));
+                                               incoming_of(s, before) + 1));
     add_tell(s, PCOLL_NONE, 0);
-    return (uint64_t)(size - 1) * member_weight(s) + ready_weight(s);
+    return (uint64_t)(size - 1) * member_weight(s) + s->incoming + 1;
+}
+
+/* The last segment has no data, so no copy waits for it. */
+static int ends_empty(const struct state *s)
+{
+    return pcoll_blocks_bytes(&s->blocks, (s->team + 1) % s->teams.count) == 0;
 }
 
 static void build_leader(struct state *s)
 {
-    uint64_t base = add_leader_start(s), all = base + s->incoming;
+    uint64_t all = add_leader_start(s);
 
     for (int step = 0; step < s->teams.count; step++)
-        add_step(s, base, step);
-    if (s->is_user) {
+        all = add_step(s, all, step);
+    if (s->is_user)
         all += (uint64_t)pcoll_team_size(&s->teams, s->team) - 1;
+    if (s->is_user || ends_empty(s))
         pcoll_plan_add(s->plan, pcoll_entry_wait(s->tank, all));
-    }
     s->plan->gain[s->tank] = all;
 }
 
 /* ---- other members ---- */
 
 /* Read a stretch, except my own block, from the leader. */
-static void add_reads(struct state *s, uint64_t level, struct stretch stretch)
+static void add_reads(struct state *s, uint64_t level, struct pcoll_stretch stretch)
 {
     while (stretch.first < stretch.end) {
-        struct piece piece = piece_at(s, stretch);
+        struct pcoll_gathered piece = piece_at(s, stretch);
         struct pcoll_entry get = pcoll_entry_get(s->tank, level, s->leader, held(s, &piece),
                                                  pcoll_at(PCOLL_RECV, piece.recv), piece.bytes);
 
@@ -311,58 +263,67 @@ static void add_reads(struct state *s, uint64_t level, struct stretch stretch)
     }
 }
 
+/* `*level` is the value of my tank when the leader has announced everything before. */
+static void add_reads_of_team(struct state *s, uint64_t *level, int team)
+{
+    uint64_t nsegments = nsegments_of(s, team);
+
+    for (uint64_t i = 0; i < nsegments; i++) {
+        *level += s->unit;
+        add_reads(s, *level, pcoll_blocks_segment(&s->blocks, team, nsegments, i));
+    }
+}
+
 /* Returns the value of my tank when the leader has announced everything. */
 static uint64_t add_all_reads(struct state *s)
 {
     uint64_t level = s->is_user ? 2 * s->unit : s->unit;
 
     s->nreads = 0;
-    add_reads(s, level, segment(s, s->team, 1, 0));
+    add_reads(s, level, pcoll_blocks_segment(&s->blocks, s->team, 1, 0));
     for (int step = 1; step < s->teams.count; step++)
-        for (uint64_t i = 0; i < s->nsegments; i++) {
-            int team = (s->team - step + s->teams.count) % s->teams.count;
-
-            level += s->unit;
-            add_reads(s, level, segment(s, team, s->nsegments, i));
-        }
+        add_reads_of_team(s, &level, (s->team - step + s->teams.count) % s->teams.count);
     return level;
 }
 
 static void build_member(struct state *s)
 {
-    uint64_t place = (uint64_t)pcoll_teams_place(&s->teams, s->plan->rank), level;
-    struct pcoll_place to = pcoll_at(PCOLL_RECV, recv_offset(s, s->plan->rank, 0));
-    struct pcoll_entry put =
-        pcoll_entry_put(s->is_user ? s->tank : PCOLL_NONE, s->is_user ? s->unit : 0, send_at(s, 0),
-                        s->leader, s->is_user ? to : temp_at(s, place * block(s)), block(s));
+    int rank = s->plan->rank, trigger = s->is_user ? s->tank : PCOLL_NONE;
+    uint64_t first = pcoll_blocks_first(&s->blocks, pcoll_teams_place(&s->teams, rank));
+    struct pcoll_place to = pcoll_at(PCOLL_RECV, pcoll_blocks_recv(&s->blocks, rank));
+    uint64_t threshold = s->is_user ? s->unit : 0, level;
+    struct pcoll_entry put = pcoll_entry_add(trigger, threshold);
 
+    if (s->own.count > 0)
+        put = pcoll_entry_put(trigger, threshold, pcoll_at(PCOLL_SEND, s->own.first), s->leader,
+                              s->is_user ? to : temp_at(s, first), s->own.count);
     pcoll_plan_add(s->plan, pcoll_entry_signal(put, s->leader, s->tank, member_weight(s)));
     level = add_all_reads(s);
     if (s->is_user) {
         level += s->nreads;
         pcoll_plan_add(s->plan,
                        pcoll_entry_signal(pcoll_entry_add(s->tank, level), s->leader, s->tank, 1));
+    } else if (ends_empty(s)) {
+        pcoll_plan_add(s->plan, pcoll_entry_wait(s->tank, level));
     }
     s->plan->gain[s->tank] = level;
 }
 
 /* ---- the plan ---- */
 
-static enum pcoll_path path_of(const struct pcoll_params *params)
-{
-    return params->path == PCOLL_PATH_TEMP ? PCOLL_PATH_TEMP : PCOLL_PATH_USER;
-}
-
-static void build_lane(struct state *s, const struct pcoll_params *params, int lane)
+static void build_lane(struct state *s, int lane)
 {
     const struct pcoll_signature *signature = &s->plan->signature;
     int first = s->plan->nentries;
 
-    s->lane = pcoll_segment_of(signature->bytes, (uint64_t)s->nlanes, (uint64_t)lane);
-    s->tank = s->bank * s->nlanes + lane;
-    s->nsegments = nsegments_of(signature, params, block(s));
-    s->nown = nown_of(signature, params, block(s));
-    s->incoming = (uint64_t)(s->teams.count - 1) * s->nsegments;
+    pcoll_blocks_take_lane(&s->blocks, lane);
+    s->own = pcoll_blocks_of(&s->blocks, s->plan->rank);
+    s->tank = s->bank * s->blocks.nlanes + lane;
+    s->nsegments = pcoll_allgather_ring_nsegments_of_all(&s->blocks, s->params);
+    s->nown = pcoll_allgather_ring_nown(signature, s->params, s->own.count);
+    if (s->nown > 0 && nsegments_of(s, s->team) > 1)
+        s->nown = nsegments_of(s, s->team);
+    s->incoming = incoming_of(s, s->team);
     s->unit = s->is_user ? (uint64_t)signature->nranks + s->incoming + 4 : 1;
     if (s->member == 0)
         build_leader(s);
@@ -376,118 +337,60 @@ static void build_lane(struct state *s, const struct pcoll_params *params, int l
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
-    if (path_of(params) == PCOLL_PATH_USER)
-        return 0;
-    return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
+    const uint64_t all = pcoll_block_first(signature, signature->nranks);
+
+    return pcoll_allgather_ring_is_user(params) ? 0 : (uint64_t)pcoll_banks(params) * all;
+}
+
+static void build(struct state *s, int rank, int banks)
+{
+    s->plan->ordered = 1;
+    s->team = pcoll_team_of(&s->teams, rank);
+    s->member = pcoll_team_member(&s->teams, rank);
+    s->leader = pcoll_team_rank(&s->teams, s->team, 0);
+    if (s->member == 0)
+        s->plan->temp_bytes = temp_bytes(&s->plan->signature, s->params);
+    for (s->bank = 0; s->bank < banks; s->bank++) {
+        pcoll_plan_open(s->plan, s->bank);
+        for (int lane = 0; lane < s->blocks.nlanes; lane++)
+            build_lane(s, lane);
+    }
 }
 
 static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
-    int banks = pcoll_banks(params);
-    struct state s = {.teams = pcoll_teams_of(signature),
-                      .is_user = path_of(params) == PCOLL_PATH_USER,
-                      .nlanes = pcoll_lanes(params, signature->bytes)};
-    enum pcoll_result result =
-        pcoll_plan_create(signature, rank, "ring", banks * s.nlanes, banks, &s.plan);
+    int banks = pcoll_banks(params), nlanes = pcoll_lanes(params, signature->bytes);
+    struct state s = {.params = params,
+                      .teams = pcoll_teams_of(signature),
+                      .is_user = pcoll_allgather_ring_is_user(params)};
+    enum pcoll_result result;
 
     (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    s.plan->ordered = 1;
-    s.team = pcoll_team_of(&s.teams, rank);
-    s.member = pcoll_team_member(&s.teams, rank);
-    s.leader = pcoll_team_rank(&s.teams, s.team, 0);
-    if (s.member == 0)
-        s.plan->temp_bytes = temp_bytes(signature, params);
-    for (s.bank = 0; s.bank < banks; s.bank++) {
-        pcoll_plan_open(s.plan, s.bank);
-        for (int lane = 0; lane < s.nlanes; lane++)
-            build_lane(&s, params, lane);
-    }
+    if (!pcoll_allgather_ring_suits(signature))
+        return PCOLL_UNSUPPORTED;
+    result = pcoll_blocks_init(&s.blocks, signature, nlanes);
+    if (result == PCOLL_OK)
+        result = pcoll_plan_create(signature, rank, "ring", banks * nlanes, banks, &s.plan);
+    if (result == PCOLL_OK)
+        build(&s, rank, banks);
+    pcoll_blocks_fini(&s.blocks);
     *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+    return result == PCOLL_OK ? pcoll_plan_seal(plan_p) : result;
 }
 
-/* Between user buffers: for its own block a rank waits only for the copy of the first segment. */
-static double cost_user(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                        const struct pcoll_machine *machine)
-{
-    int steps = signature->nranks - 1, nlanes = pcoll_lanes(params, signature->bytes);
-    uint64_t nown = nown_of(signature, params, signature->bytes / (uint64_t)nlanes);
-    double own = (double)signature->bytes, segments = nown > 1 ? (double)nown : 1;
-    double cached = own <= nlanes * (double)nown * OWN_SEGMENT ? 0.5 : 1;
-    double copying = pcoll_is_over_wire(signature) ? machine->o + own * machine->copy / segments
-                                                   : cached * own * machine->copy;
-    double work = nlanes * (steps - 1 + segments) * machine->rma + copying +
-                  steps * own * pcoll_cost_forward(signature, machine) / nlanes;
+#define ROW(NAME, name_of_collective)                                                              \
+    const struct pcoll_algorithm pcoll_##name_of_collective##_ring = {                             \
+        .name = "ring",                                                                            \
+        .coll = PCOLL_##NAME,                                                                      \
+        .description = "blocks passed round a ring of node leaders",                               \
+        .generate = generate,                                                                      \
+        .cost = pcoll_allgather_ring_cost,                                                         \
+        .temp_bytes = temp_bytes,                                                                  \
+        .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,                                        \
+        .uses_segment = 1,                                                                         \
+    };
 
-    return pcoll_cost_waves(signature, machine, steps + 1, 1) +
-           pcoll_cost_crowd(signature, machine) * work;
-}
-
-/* Through communication buffers: while a block is in flight, the previous one is copied out. */
-static double cost_temp(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                        const struct pcoll_machine *machine)
-{
-    int steps = signature->nranks - 1, nlanes = pcoll_lanes(params, signature->bytes);
-    double own = (double)signature->bytes, crowd = pcoll_cost_crowd(signature, machine);
-    double copy = crowd * own * machine->copy, o = crowd * nlanes * machine->o;
-    double sent = own * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP) / nlanes;
-    double latency = pcoll_cost_wave(signature, machine, 0, 1); /* of a rank that fires nothing */
-    double flight = pcoll_is_over_wire(signature) ? latency + sent : latency;
-    double step = o + (pcoll_is_over_wire(signature) ? 0 : crowd * sent) +
-                  (flight > copy + o ? flight : copy + o);
-
-    return machine->call + latency + 4 * o + crowd * sent + 3 * copy + (steps - 1) * step;
-}
-
-static double cost_flat(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                        const struct pcoll_machine *machine)
-{
-    return path_of(params) == PCOLL_PATH_USER ? cost_user(signature, params, machine)
-                                              : cost_temp(signature, params, machine);
-}
-
-static double cost_of_levels(const struct pcoll_signature *signature,
-                             const struct pcoll_params *params, const struct pcoll_machine *machine)
-{
-    const struct pcoll_teams teams = pcoll_teams_of(signature);
-    const struct pcoll_machine node = pcoll_cost_node(machine);
-    int is_user = path_of(params) == PCOLL_PATH_USER, members = pcoll_ranks_per_node(signature);
-    int nlanes = pcoll_lanes(params, signature->bytes);
-    uint64_t lane = signature->bytes / (uint64_t)nlanes;
-    double steps = teams.count - 1;
-    double parts = nlanes * steps * (double)nsegments_of(signature, params, lane);
-    double own = (double)signature->bytes, all = own * signature->nranks;
-    double crowd = pcoll_cost_crowd(signature, machine);
-    double firing = is_user ? parts * machine->rma : (parts - steps) * machine->o;
-    double between = firing + steps * own * members * machine->G / nlanes;
-    double inside = parts * (is_user ? node.rma : node.o) + all * (is_user ? node.G : node.copy);
-    double last = crowd * inside / parts;
-
-    between += pcoll_cost_waves(signature, machine, teams.count - !is_user, 1);
-    inside = crowd * inside + pcoll_cost_waves(signature, machine, 1, 1);
-    return pcoll_cost_waves(signature, &node, 1 + is_user, 1) + crowd * own * node.copy +
-           pcoll_cost_waves(signature, &node, 1, members - 1) + last +
-           pcoll_larger(between, inside);
-}
-
-static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                   const struct pcoll_machine *machine)
-{
-    return pcoll_teams_of(signature).topology ? cost_of_levels(signature, params, machine)
-                                              : cost_flat(signature, params, machine);
-}
-
-const struct pcoll_algorithm pcoll_allgather_ring = {
-    .name = "ring",
-    .coll = PCOLL_ALLGATHER,
-    .description = "blocks passed round a ring of node leaders",
-    .generate = generate,
-    .cost = cost,
-    .temp_bytes = temp_bytes,
-    .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,
-    .uses_segment = 1,
-};
+ROW(ALLGATHER, allgather)
+ROW(ALLGATHERV, allgatherv)

@@ -88,6 +88,8 @@ static void copy_to_self(const struct state *s)
 {
     struct pcoll_edge edge;
 
+    if (pcoll_is_in_place(s->signature, s->local, s->rank))
+        return;
     for (int i = 0; pcoll_edge_in(s->signature, s->local, s->rank, i, &edge); i++)
         if (edge.rank == s->rank && edge.bytes > 0)
             pcoll_plan_add(s->plan,
@@ -394,12 +396,13 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double wave = machine->call + pcoll_cost_wave(signature, &own, degree, 1);
     const double segments = pcoll_larger(degree, volume / (double)segment_of(params));
     double packed = 2 * volume * per_byte(signature, machine);
+    const double kept = (double)pcoll_edges_kept(signature) * machine->copy;
 
     if (pcoll_is_over_wire(signature))
         return cost_over_wire(signature, params, machine);
     if (!is_user(params))
-        return wave + crowd * (2 * segments * machine->o + packed);
-    packed = signature->typed ? packed : 0;
+        return wave + crowd * (2 * segments * machine->o + packed + kept);
+    packed = (signature->typed ? packed : 0) + kept;
     return wave + pcoll_cost_wave(signature, machine, degree, 1) +
            crowd * (degree * machine->rma + volume * machine->G + packed);
 }

@@ -85,7 +85,7 @@ static uint64_t at_begin(const struct pcoll_signature *signature, int rank)
 
 static uint64_t at_own_block(const struct pcoll_signature *signature, int rank)
 {
-    return (uint64_t)rank * signature->bytes;
+    return pcoll_block_first(signature, rank);
 }
 
 /* The only piece, unless it is empty. */
@@ -231,29 +231,29 @@ static int expect_edges(EXPECT_ARGUMENTS)
     return 0;
 }
 
-/* Nothing is in place: a block that stays where it is has no edge, and SEND is what the out edges
- * name, wherever that lies. */
-#define WITH_EDGES(identifier, more_traits, uniform)                                               \
+/* With `local`, nothing is in place: a block that stays where it is has no edge, and SEND is what
+ * the out edges name, wherever that lies. */
+#define WITH_EDGES(identifier, more_traits, uniform, own_in_recv)                                  \
     static const struct pcoll_collective identifier = {                                            \
         .name = #identifier,                                                                       \
         .traits = PCOLL_EDGES | (more_traits),                                                     \
         .send_bytes = pcoll_edges_send_bytes,                                                      \
         .recv_bytes = pcoll_edges_recv_bytes,                                                      \
-        .send_in_recv = at_begin,                                                                  \
+        .send_in_recv = own_in_recv,                                                               \
         .expect = expect_edges,                                                                    \
         .pattern = &uniform,                                                                       \
     }
 
-WITH_EDGES(allgatherv, 0, pcoll_pattern_spread);
-WITH_EDGES(gatherv, PCOLL_ROOTED, pcoll_pattern_to_root);
-WITH_EDGES(scatterv, PCOLL_ROOTED, pcoll_pattern_from_root);
-WITH_EDGES(alltoallv, 0, pcoll_pattern_complete);
-WITH_EDGES(alltoallw, 0, pcoll_pattern_complete);
-WITH_EDGES(neighbor_allgather, PCOLL_NEIGHBORS, pcoll_pattern_spread_torus);
-WITH_EDGES(neighbor_allgatherv, PCOLL_NEIGHBORS, pcoll_pattern_spread_torus);
-WITH_EDGES(neighbor_alltoall, PCOLL_NEIGHBORS, pcoll_pattern_torus);
-WITH_EDGES(neighbor_alltoallv, PCOLL_NEIGHBORS, pcoll_pattern_torus);
-WITH_EDGES(neighbor_alltoallw, PCOLL_NEIGHBORS, pcoll_pattern_torus);
+WITH_EDGES(allgatherv, PCOLL_VECTOR | PCOLL_IN_PLACE, pcoll_pattern_spread, at_own_block);
+WITH_EDGES(gatherv, PCOLL_ROOTED, pcoll_pattern_to_root, at_begin);
+WITH_EDGES(scatterv, PCOLL_ROOTED, pcoll_pattern_from_root, at_begin);
+WITH_EDGES(alltoallv, 0, pcoll_pattern_complete, at_begin);
+WITH_EDGES(alltoallw, 0, pcoll_pattern_complete, at_begin);
+WITH_EDGES(neighbor_allgather, PCOLL_NEIGHBORS, pcoll_pattern_spread_torus, at_begin);
+WITH_EDGES(neighbor_allgatherv, PCOLL_NEIGHBORS, pcoll_pattern_spread_torus, at_begin);
+WITH_EDGES(neighbor_alltoall, PCOLL_NEIGHBORS, pcoll_pattern_torus, at_begin);
+WITH_EDGES(neighbor_alltoallv, PCOLL_NEIGHBORS, pcoll_pattern_torus, at_begin);
+WITH_EDGES(neighbor_alltoallw, PCOLL_NEIGHBORS, pcoll_pattern_torus, at_begin);
 
 static int expect_allreduce(EXPECT_ARGUMENTS)
 {

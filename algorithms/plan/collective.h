@@ -62,15 +62,16 @@ struct pcoll_signature {
     int in_place;   /* on all ranks, or on the root if there is one: see pcoll_is_in_place */
     const struct pcoll_topology *topology; /* NULL: all ranks are on one node */
 
-    const uint64_t *blocks; /* [nranks]: bytes of the block of each rank; NULL: all `bytes`. It
-                             * outlives every plan of the signature. */
+    const uint64_t *blocks; /* [nranks + 1]: where the block of each rank begins if all lie side by
+                             * side, from 0 on, and where the last one ends; NULL: each has `bytes`.
+                             * It outlives every plan of the signature. */
     uint64_t unit;          /* sizes are multiples of this many bytes, which must not be cut; 0
                              * means 1 */
     int commutes;           /* for a reduction: operands may be swapped */
     int typed;              /* some rank's user memory is not contiguous and has to be packed */
 
     /* Of a collective with edges (PCOLL_EDGES): the most edges of any rank in one direction, and
-     * the most bytes on them. Both are 0 if the edges are uniform. */
+     * the most bytes on them. Both are 0 if the edges are uniform or follow from `blocks`. */
     int degree;
     uint64_t volume;
 };
@@ -106,7 +107,7 @@ enum pcoll_trait {
     PCOLL_IN_PLACE = 1 << 3,     /* a rank's own block may be where it belongs already */
     PCOLL_VECTOR = 1 << 4,       /* blocks may differ: see signature.blocks */
     PCOLL_EDGES = 1 << 5,        /* data moves along the edges of each rank: without `local` they
-                                  * are the uniform ones */
+                                  * are the uniform ones, or follow from the blocks */
     PCOLL_NEIGHBORS = 1 << 6     /* these are between neighbors in the communicator's topology */
 };
 
@@ -145,7 +146,8 @@ struct pcoll_collective {
     const struct pcoll_pattern *pattern;
 };
 
-/* The block of a rank, and where it begins if the blocks of all ranks lie side by side. */
+/* The block of a rank, and where it begins if the blocks of all ranks lie side by side; that of
+ * rank `nranks` begins where the last one ends. */
 uint64_t pcoll_block_bytes(const struct pcoll_signature *signature, int rank);
 uint64_t pcoll_block_first(const struct pcoll_signature *signature, int rank);
 

@@ -119,10 +119,18 @@ const struct pcoll_pattern pcoll_pattern_spread = {spread, 1};
 const struct pcoll_pattern pcoll_pattern_torus = {torus, 1};
 const struct pcoll_pattern pcoll_pattern_spread_torus = {spread_torus, 1};
 
-/* The most edges of any rank in one direction. */
+static int is_spread(const struct pcoll_signature *signature)
+{
+    return pcoll_collective_of(signature)->pattern == &pcoll_pattern_spread;
+}
+
+/* The most edges of any rank in one direction; in pattern spread, those to other ranks. */
 static int uniform_degree(const struct pcoll_signature *signature)
 {
-    return pcoll_coll_has(signature->coll, PCOLL_NEIGHBORS) ? TORUS_DEGREE : signature->nranks;
+    if (pcoll_coll_has(signature->coll, PCOLL_NEIGHBORS))
+        return TORUS_DEGREE;
+    return is_spread(signature) && signature->nranks > 1 ? signature->nranks - 1
+                                                         : signature->nranks;
 }
 
 /* ---- slots ---- */
@@ -154,6 +162,40 @@ static uint64_t slots_room(const struct pcoll_signature *signature, uint64_t byt
     return (uint64_t)pcoll_edges_banks(signature) * slot_room(bytes);
 }
 
+/* Slots for blocks of the signature: each begins in its own cache lines, beyond the blocks before
+ * it, unless it takes less memory if all are as long as that of the largest block. */
+static uint64_t packed_slot(const struct pcoll_signature *signature, int rank)
+{
+    const uint64_t lines = pcoll_block_first(signature, rank) / PCOLL_CACHE_LINE + (uint64_t)rank;
+
+    return (uint64_t)pcoll_edges_banks(signature) * lines * PCOLL_CACHE_LINE;
+}
+
+static uint64_t equal_slot(const struct pcoll_signature *signature, int rank)
+{
+    return (uint64_t)rank * slots_room(signature, signature->bytes);
+}
+
+static uint64_t slot_of_block(const struct pcoll_signature *signature, int rank)
+{
+    const int nranks = signature->nranks;
+
+    if (packed_slot(signature, nranks) < equal_slot(signature, nranks))
+        return packed_slot(signature, rank);
+    return equal_slot(signature, rank);
+}
+
+static void set_slot_of_block(const struct pcoll_signature *signature, struct pcoll_edge *edge,
+                              int sender, int receiver)
+{
+    const uint64_t own = pcoll_block_bytes(signature, receiver);
+
+    edge->in_cell = pcoll_block_first(signature, signature->nranks) - own <= PCOLL_CELL_BYTES;
+    edge->slot = slot_of_block(signature, sender);
+    if (edge->in_cell)
+        edge->slot = pcoll_block_first(signature, sender) - (sender > receiver ? own : 0);
+}
+
 /* Slots of equal size for `nslots` uniform blocks. */
 static void set_uniform_slot(const struct pcoll_signature *signature, struct pcoll_edge *edge,
                              int nslots, int slot)
@@ -181,24 +223,27 @@ static int uniform_edge(const struct pcoll_signature *signature, int rank, int i
                         struct pcoll_edge *edge_p)
 {
     const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
-    const uint64_t bytes = signature->bytes;
     struct end end, far;
-    int receiver;
+    int sender, receiver;
 
     if (!pattern->end(signature, rank, is_out, i, &end))
         return 0;
     pattern->end(signature, end.rank, !is_out, end.match, &far);
+    sender = is_out ? rank : end.rank;
     receiver = is_out ? end.rank : rank;
     *edge_p = (struct pcoll_edge){
         .rank = end.rank,
         .key = end.key,
-        .first = (uint64_t)end.block * bytes,
-        .bytes = bytes,
-        .peer_first = (uint64_t)far.block * bytes,
-        .is_answered = pattern->is_mutual,
+        .first = pcoll_block_first(signature, end.block),
+        .bytes = pcoll_block_bytes(signature, sender),
+        .peer_first = pcoll_block_first(signature, far.block),
+        .is_answered = pattern->is_mutual && pcoll_block_bytes(signature, receiver) > 0,
     };
-    set_uniform_slot(signature, edge_p, nslots_of(signature, receiver),
-                     is_out ? far.slot : end.slot);
+    if (signature->blocks)
+        set_slot_of_block(signature, edge_p, sender, receiver);
+    else
+        set_uniform_slot(signature, edge_p, nslots_of(signature, receiver),
+                         is_out ? far.slot : end.slot);
     return 1;
 }
 
@@ -286,6 +331,13 @@ uint64_t pcoll_edges_volume(const struct pcoll_signature *signature)
     return (uint64_t)uniform_degree(signature) * signature->bytes;
 }
 
+uint64_t pcoll_edges_kept(const struct pcoll_signature *signature)
+{
+    const int counts = signature->degree > 0 || !is_spread(signature) || signature->in_place;
+
+    return counts ? 0 : signature->bytes;
+}
+
 static uint64_t farther(uint64_t end, const struct pcoll_edge *edge)
 {
     return edge->bytes > 0 && edge->first + edge->bytes > end ? edge->first + edge->bytes : end;
@@ -333,6 +385,8 @@ uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature)
     const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
     const uint64_t volume = pcoll_edges_volume(signature), most = degree * PCOLL_EDGE_SLOT;
 
+    if (signature->blocks)
+        return slot_of_block(signature, signature->nranks);
     return (uint64_t)pcoll_edges_banks(signature) *
            ((volume < most ? volume : most) + degree * (PCOLL_CACHE_LINE - 1));
 }

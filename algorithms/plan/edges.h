@@ -17,6 +17,9 @@
  *                     this order; as on a Cartesian communicator, the block of slot x arrives in
  *                     slot x ^ 1
  *   spread torus      the same, but every rank sends the same block to all neighbors
+ *
+ * In pattern spread, blocks may differ: if they lie side by side in RECV of every rank, the
+ * signature says where (signature.blocks), and the edges follow from it.
  */
 #ifndef PCOLL_EDGES_H
 #define PCOLL_EDGES_H
@@ -39,6 +42,9 @@ int pcoll_edge_in(const struct pcoll_signature *signature, const struct pcoll_lo
 /* signature.degree and signature.volume, also for uniform edges. */
 int pcoll_edges_degree(const struct pcoll_signature *signature);
 uint64_t pcoll_edges_volume(const struct pcoll_signature *signature);
+
+/* The bytes that a rank copies to itself, unless they are part of the volume. */
+uint64_t pcoll_edges_kept(const struct pcoll_signature *signature);
 
 /* The bytes of SEND and of RECV up to the end of the last block. */
 uint64_t pcoll_edges_send_bytes(const struct pcoll_signature *signature,

@@ -5,38 +5,37 @@
 
 uint64_t pcoll_block_bytes(const struct pcoll_signature *signature, int rank)
 {
-    return signature->blocks ? signature->blocks[rank] : signature->bytes;
+    const uint64_t *blocks = signature->blocks;
+
+    return blocks ? blocks[rank + 1] - blocks[rank] : signature->bytes;
 }
 
 uint64_t pcoll_block_first(const struct pcoll_signature *signature, int rank)
 {
-    uint64_t first = 0;
-
-    if (signature->blocks == NULL)
-        return (uint64_t)rank * signature->bytes;
-    for (int r = 0; r < rank; r++)
-        first += signature->blocks[r];
-    return first;
+    return signature->blocks ? signature->blocks[rank] : (uint64_t)rank * signature->bytes;
 }
 
 /* `bytes` is the largest of them, and all are whole units. */
 static int blocks_are_valid(const struct pcoll_signature *signature, uint64_t unit)
 {
+    const uint64_t *blocks = signature->blocks;
     uint64_t largest = 0;
 
     for (int r = 0; r < signature->nranks; r++) {
-        if (signature->blocks[r] % unit != 0)
+        if (blocks[r + 1] < blocks[r] || pcoll_block_bytes(signature, r) % unit != 0)
             return 0;
-        if (signature->blocks[r] > largest)
-            largest = signature->blocks[r];
+        if (pcoll_block_bytes(signature, r) > largest)
+            largest = pcoll_block_bytes(signature, r);
     }
-    return largest == signature->bytes;
+    return blocks[0] == 0 && largest == signature->bytes;
 }
 
 int pcoll_signature_is_valid(const struct pcoll_signature *signature,
                              const struct pcoll_local *local)
 {
     const uint64_t unit = signature->unit ? signature->unit : 1;
+    const int has_edges = local != NULL && (local->nin > 0 || local->nout > 0);
+    const int is_local = has_edges || signature->degree > 0 || signature->volume > 0;
     unsigned traits;
 
     if ((unsigned)signature->coll >= PCOLL_NUM_COLLS)
@@ -48,13 +47,12 @@ int pcoll_signature_is_valid(const struct pcoll_signature *signature,
            (traits & PCOLL_VECTOR || signature->blocks == NULL) &&
            (signature->blocks == NULL || blocks_are_valid(signature, unit)) &&
            signature->degree >= 0 &&
-           (traits & PCOLL_EDGES || (signature->degree == 0 && signature->volume == 0)) &&
-           (traits & PCOLL_EDGES || local == NULL || (local->nin == 0 && local->nout == 0));
+           (!is_local || (traits & PCOLL_EDGES && !signature->blocks && !signature->in_place));
 }
 
 int pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_signature *b)
 {
-    const size_t blocks_bytes = (size_t)a->nranks * sizeof(*a->blocks);
+    const size_t blocks_bytes = ((size_t)a->nranks + 1) * sizeof(*a->blocks);
 
     return a->coll == b->coll && a->nranks == b->nranks && a->root == b->root &&
            a->bytes == b->bytes && a->in_place == b->in_place && a->unit == b->unit &&
@@ -86,7 +84,8 @@ int pcoll_is_trivial(const struct pcoll_signature *signature)
 {
     if (signature->bytes == 0)
         return signature->nranks == 1 || !pcoll_coll_has(signature->coll, PCOLL_SYNCHRONIZES);
-    return signature->nranks == 1 && !pcoll_coll_has(signature->coll, PCOLL_EDGES);
+    return signature->nranks == 1 && signature->degree == 0 &&
+           !pcoll_coll_has(signature->coll, PCOLL_NEIGHBORS);
 }
 
 int pcoll_is_in_place(const struct pcoll_signature *signature, const struct pcoll_local *local,

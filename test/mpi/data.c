@@ -116,6 +116,7 @@ static void try_row(char *row)
     }
     check_note("%s/%s", row, algorithm);
     info = call_algorithm(algorithm);
+    trial_side_by_side = strcmp(algorithm, "direct") != 0;
     try_collective(coll, info);
     MPI(MPI_Info_free(&info));
 }

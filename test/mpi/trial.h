@@ -1,9 +1,10 @@
 /* A trial: one persistent collective under test, with its buffers and the knowledge of what it must
  * deliver according to the standard. Every start gets new data and poisoned receive buffers.
  *
- * Blocks of unequal length lie in reverse order with gaps, and some are empty. Neighbor collectives
- * run on a torus or a graph that the trial makes. Out of place, reductions use a user's operator
- * that does not commute, otherwise a predefined one. */
+ * Blocks of unequal length lie in reverse order with gaps (those of an allgatherv: on all, some or
+ * no ranks), and some are empty. Neighbor collectives run on a torus or a graph that the trial
+ * makes. Out of place, reductions use a user's operator that does not commute, otherwise a
+ * predefined one. */
 
 #ifndef TRIAL_H_INCLUDED
 #define TRIAL_H_INCLUDED
@@ -40,6 +41,9 @@ struct trial {
     struct call call;
     MPI_Request request;
 };
+
+/* Blocks have no gaps, as all algorithms of an allgatherv but one require. */
+extern int trial_side_by_side;
 
 const char *trial_name(enum trial_kind kind);
 enum coll trial_coll(enum trial_kind kind);

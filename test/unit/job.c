@@ -75,16 +75,22 @@ const char *job_name(const struct job *job)
     return name;
 }
 
-enum { MOST_RANKS = 100 };
-
-const uint64_t *job_blocks(int nranks, uint64_t bytes, uint64_t unit)
+int job_take_form(struct job *job, int form)
 {
-    static uint64_t blocks[MOST_RANKS];
-    const uint64_t sizes[] = {bytes, 0, bytes / unit / 2 * unit};
+    struct pcoll_signature *s = &job->signature;
+    const uint64_t unit = s->unit ? s->unit : 1;
+    const uint64_t sizes[] = {s->bytes, 0, s->bytes / unit / 2 * unit};
+    const int in_place = form % 2, has_blocks = form / 2;
 
-    for (int r = 0; r < nranks && r < MOST_RANKS; r++)
-        blocks[r] = sizes[r % 3];
-    return blocks;
+    if ((in_place && !pcoll_coll_has(s->coll, PCOLL_IN_PLACE)) ||
+        (has_blocks && !pcoll_coll_has(s->coll, PCOLL_VECTOR)) || s->nranks > JOB_MOST_RANKS)
+        return form == 0;
+    s->in_place = in_place;
+    s->blocks = has_blocks ? job->blocks : NULL;
+    job->blocks[0] = 0;
+    for (int r = 0; has_blocks && r < s->nranks; r++)
+        job->blocks[r + 1] = job->blocks[r] + sizes[r % 3];
+    return 1;
 }
 
 static int node_of(enum job_map map, int rank, int nranks)
@@ -107,10 +113,10 @@ static int node_of(enum job_map map, int rank, int nranks)
 
 const struct pcoll_topology *job_topology(enum job_map map, int nranks)
 {
-    static struct pcoll_topology *made[JOB_NUM_MAPS][MOST_RANKS];
-    int ids[MOST_RANKS], distance[MOST_RANKS];
+    static struct pcoll_topology *made[JOB_NUM_MAPS][JOB_MOST_RANKS];
+    int ids[JOB_MOST_RANKS], distance[JOB_MOST_RANKS];
 
-    if (map == JOB_ONE_NODE || nranks >= MOST_RANKS)
+    if (map == JOB_ONE_NODE || nranks >= JOB_MOST_RANKS)
         return NULL;
     for (int r = 0; r < nranks; r++) {
         ids[r] = node_of(map, r, nranks);

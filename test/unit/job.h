@@ -8,13 +8,16 @@
 
 #include "algorithms/algorithm.h"
 
+enum { JOB_MOST_RANKS = 100 };
+
 struct job {
     const struct pcoll_algorithm *algorithm;
     struct pcoll_signature signature;
     struct pcoll_params params;
-    struct pcoll_local *locals; /* [nranks], or NULL: the signature says everything */
-    int lowered;                /* generate lowered plans */
-    struct pcoll_plan **plans;  /* one for each of signature.nranks ranks */
+    struct pcoll_local *locals;          /* [nranks], or NULL: the signature says everything */
+    int lowered;                         /* generate lowered plans */
+    struct pcoll_plan **plans;           /* one for each of signature.nranks ranks */
+    uint64_t blocks[JOB_MOST_RANKS + 1]; /* those of the signature, if job_take_form set them */
 };
 
 /* Generate the plans with job->algorithm. All ranks must return the same result; otherwise
@@ -31,9 +34,11 @@ const char *job_name(const struct job *job);
 enum { JOB_VARIANTS = 12 };
 int job_variants(const struct pcoll_algorithm *algorithm, int nranks, struct pcoll_params *params);
 
-/* Unequal blocks, of which the largest has `bytes` bytes, whole units: some are empty. job.c owns
- * the result, which holds up to the next call. */
-const uint64_t *job_blocks(int nranks, uint64_t bytes, uint64_t unit);
+/* The forms of a call: plain, in place, with unequal blocks, and with both. Sets in_place and
+ * blocks of the job's signature, which has all the rest; 0: the collective lacks that form. The
+ * largest block has signature.bytes bytes, some are empty, and all are whole units. */
+enum { JOB_FORMS = 4 };
+int job_take_form(struct job *job, int form);
 
 /* How ranks are mapped to nodes. With JOB_ROUND_ROBIN the highest rank of a node leads it. */
 enum job_map {

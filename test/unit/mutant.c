@@ -21,6 +21,7 @@ struct excuse {
     int lowered;
     int pipelined; /* ordered, with all instances on the same counters */
     int idle;      /* the rank's block is empty */
+    int unequal;   /* blocks differ, and some are empty */
     int lanes;     /* that counter triggers several lanes to the peer */
     int edges;     /* of any collective with edges: several of them lead to the peer */
     const char *reason;
@@ -206,6 +207,24 @@ static const struct excuse excuses[] = {
      .paths = BIT(PCOLL_PATH_USER),
      .ops = BIT(PCOLL_OP_PUT),
      .reason = "the peer is ready for all its edges at once: without one 'ready' there is another"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_ALLGATHER,
+     .algorithm = "ring",
+     .ops = BIT(PCOLL_OP_ADD) | BIT(PCOLL_OP_WAIT),
+     .unequal = 1,
+     .reason = "an empty block only tells that a rank has started, which others tell, too"},
+    {.kind = MUTANT_DROP,
+     .coll = PCOLL_ALLGATHER,
+     .algorithm = "ring",
+     .ops = BIT(PCOLL_OP_WAIT),
+     .unequal = 1,
+     .reason = "an empty block only tells that a rank has started, which others tell, too"},
+    {.kind = MUTANT_COLLAPSE,
+     .coll = PCOLL_ALLGATHERV,
+     .algorithm = "direct",
+     .paths = BIT(PCOLL_PATH_TEMP),
+     .most_ranks = 2,
+     .reason = "one block is empty: no edge is answered, and with credit a single slot is enough"},
     {.kind = MUTANT_COLLAPSE,
      .coll = PCOLL_GATHERV,
      .reason = "no edge is answered, and with credit a single slot is enough"},
@@ -402,9 +421,19 @@ static int has_twin(const struct mutant *m, int on_other_rail)
     return 0;
 }
 
-static int is_of(const struct excuse *e, const struct mutant *m)
+/* The ring of unequal blocks is that of equal ones. */
+static enum pcoll_coll coll_of(const struct mutant *m)
 {
     const enum pcoll_coll coll = m->job->signature.coll;
+
+    if (coll == PCOLL_ALLGATHERV && strcmp(m->job->algorithm->name, "ring") == 0)
+        return PCOLL_ALLGATHER;
+    return coll;
+}
+
+static int is_of(const struct excuse *e, const struct mutant *m)
+{
+    const enum pcoll_coll coll = coll_of(m);
 
     return e->edges ? pcoll_coll_has(coll, PCOLL_EDGES) && has_twin(m, 0) : e->coll == coll;
 }
@@ -423,7 +452,8 @@ int mutant_excuse(const struct mutant *m)
             (!e->ops || e->ops >> mutant_entry(m)->op & 1) && (!e->cut || m->job->params.segment) &&
             (!e->gated || m->job->params.segment || m->job->params.slots == 2) &&
             (!e->idle || pcoll_block_bytes(&plan->signature, m->rank) == 0) &&
-            (!e->lowered || m->job->lowered) && (!e->lanes || has_twin(m, 1)) &&
+            (!e->unequal || plan->signature.blocks) && (!e->lowered || m->job->lowered) &&
+            (!e->lanes || has_twin(m, 1)) &&
             (!e->pipelined || (plan->ordered && plan->nphases == 1)) &&
             (!e->most_ranks || plan->signature.nranks <= e->most_ranks))
             return i;

@@ -31,18 +31,18 @@ void party_close(struct party *p)
     pcoll_medium_ofi_trigger.finalize();
 }
 
-int party_part(struct part *p, const struct trial *t, const struct party *party)
+int party_part(struct part *p, const struct trial *t, struct party *party)
 {
-    struct pcoll_signature sig = {.coll = t->row->coll,
-                                  .nranks = party->bootstrap.nranks,
-                                  .root = t->root % party->bootstrap.nranks,
-                                  .bytes = t->bytes};
+    struct pcoll_signature *sig = &party->job.signature;
 
-    if (!pcoll_coll_has(sig.coll, PCOLL_ROOTED))
-        sig.root = 0;
+    *sig = (struct pcoll_signature){
+        .coll = t->row->coll, .nranks = party->bootstrap.nranks, .bytes = t->bytes};
+    if (pcoll_coll_has(sig->coll, PCOLL_ROOTED))
+        sig->root = t->root % sig->nranks;
+    (void)job_take_form(&party->job, t->form);
     *p = (struct part){.medium = &pcoll_medium_ofi_trigger,
                        .group = party->group,
-                       .signature = sig,
+                       .signature = *sig,
                        .rank = party->bootstrap.rank,
                        .seed = (unsigned)party->bootstrap.rank + 1,
                        .starts = party_shared};

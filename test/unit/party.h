@@ -4,6 +4,7 @@
 #ifndef PCOLL_TEST_PARTY_H
 #define PCOLL_TEST_PARTY_H
 
+#include "test/unit/job.h"
 #include "test/unit/meeting.h"
 #include "test/unit/trial.h"
 
@@ -12,6 +13,7 @@ struct trial {
     struct pcoll_params params;
     uint64_t bytes;
     int root, instances;
+    int form; /* job_take_form */
 };
 
 /* The state of a rank. */
@@ -20,6 +22,7 @@ struct party {
     struct attendee attendee;
     struct pcoll_bootstrap bootstrap;
     struct pcoll_group *group;
+    struct job job; /* of the last part */
 };
 
 extern _Atomic int *party_shared; /* [rank]: starts, as trial.h requires; it has the size of a
@@ -32,6 +35,6 @@ void party_leave(struct party *p);
 void party_close(struct party *p);
 
 /* Makes the rank's part in that trial; returns 0 if it has none. */
-int party_part(struct part *p, const struct trial *t, const struct party *party);
+int party_part(struct part *p, const struct trial *t, struct party *party);
 
 #endif /* PCOLL_TEST_PARTY_H */

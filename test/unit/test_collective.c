@@ -38,6 +38,11 @@ static void naive_fold(int first, int end, uint64_t from, uint64_t bytes, uint16
             recv[b] = r == first ? byte_of(r, from + b) : fold_of(recv[b], byte_of(r, from + b));
 }
 
+static uint64_t naive_bytes(const struct pcoll_signature *s, int rank)
+{
+    return s->blocks ? s->blocks[rank + 1] - s->blocks[rank] : s->bytes;
+}
+
 /* The neighbor of a rank in slot `x` of the twisted torus, of which `plan/edges.h` says the rule.
  */
 static int neighbor(const struct pcoll_signature *s, int rank, int x)
@@ -73,9 +78,9 @@ static struct sizes naive(const struct pcoll_signature *s, int rank, uint16_t re
             break;
         case PCOLL_ALLGATHER:
         case PCOLL_ALLGATHERV:
-            sizes.send = s->bytes;
+            sizes.send = naive_bytes(s, rank);
             for (int r = 0; r < s->nranks; r++)
-                for (uint64_t b = 0; b < s->bytes; b++)
+                for (uint64_t b = 0; b < naive_bytes(s, r); b++)
                     recv[sizes.recv++] = byte_of(r, b);
             break;
         case PCOLL_GATHER:
@@ -134,7 +139,7 @@ static struct sizes naive(const struct pcoll_signature *s, int rank, uint16_t re
             uint64_t first = 0;
 
             for (int r = 0; r < s->nranks; r++) {
-                const uint64_t bytes = s->blocks ? s->blocks[r] : s->bytes;
+                const uint64_t bytes = naive_bytes(s, r);
 
                 sizes.send += bytes;
                 first += r < rank ? bytes : 0;
@@ -211,13 +216,15 @@ static int is_right(const struct pcoll_signature *s, int rank)
 /* Blocks of 0, 1, 2, ... bytes, if they may differ. */
 static int test_blocks(struct pcoll_signature s)
 {
-    uint64_t blocks[MAX_RANKS];
+    uint64_t blocks[MAX_RANKS + 1] = {0};
     int wrong = 0;
 
-    for (int r = 0; r < s.nranks; r++)
-        blocks[r] = (uint64_t)(r + s.nranks) % MAX_BYTES;
-    for (int r = 0; r < s.nranks; r++)
-        s.bytes = blocks[r] > s.bytes ? blocks[r] : s.bytes;
+    for (int r = 0; r < s.nranks; r++) {
+        const uint64_t bytes = (uint64_t)(r + s.nranks) % MAX_BYTES;
+
+        blocks[r + 1] = blocks[r] + bytes;
+        s.bytes = bytes > s.bytes ? bytes : s.bytes;
+    }
     s.blocks = blocks;
     for (int rank = 0; rank < s.nranks; rank++)
         wrong += !is_right(&s, rank);
@@ -259,7 +266,7 @@ static void test_row(enum pcoll_coll coll)
 
 static void test_signatures(void)
 {
-    const uint64_t blocks[2] = {8, 8};
+    const uint64_t blocks[3] = {0, 8, 16}, falling[3] = {0, 8, 7}, late[3] = {1, 9, 17};
     const struct pcoll_signature bad[] = {
         {.coll = PCOLL_NUM_COLLS, .nranks = 2},
         {.coll = PCOLL_BCAST, .nranks = 0},
@@ -271,6 +278,8 @@ static void test_signatures(void)
         {.coll = PCOLL_ALLGATHER, .nranks = 2, .bytes = 12, .unit = 8},
         {.coll = PCOLL_REDUCE_SCATTER, .nranks = 2, .bytes = 16, .blocks = blocks},
         {.coll = PCOLL_REDUCE_SCATTER, .nranks = 2, .bytes = 8, .blocks = blocks, .unit = 3},
+        {.coll = PCOLL_REDUCE_SCATTER, .nranks = 2, .bytes = 8, .blocks = falling},
+        {.coll = PCOLL_REDUCE_SCATTER, .nranks = 2, .bytes = 8, .blocks = late},
     };
     const struct pcoll_signature good = {
         .coll = PCOLL_ALLGATHER, .nranks = 2, .bytes = 16, .unit = 8, .in_place = 1};

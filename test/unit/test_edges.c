@@ -1,8 +1,10 @@
 /*
  * Edges that differ between ranks: random graphs with several edges between two ranks, edges of a
  * rank to itself, one-way edges, blocks of any size and place, and empty blocks. The ranks tell
- * each other about their edges as in MPI, and the plans are proved and explored.
+ * each other about their edges as in MPI, and the plans are proved and explored. So are those of
+ * blocks that lie side by side.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -254,6 +256,48 @@ static void test_graphs(void)
     tap_ok(cut == GRAPHS, "temp, segments: the plans of %d of %d graphs are right", cut, GRAPHS);
 }
 
+/* Blocks that the signature names need no local edges. */
+static void test_blocks(void)
+{
+    int right = 0;
+
+    for (uint64_t seed = 1; seed <= GRAPHS; seed++) {
+        struct job job = {.algorithm = pcoll_algorithm_find(PCOLL_ALLGATHERV, "direct"),
+                          .signature = {.coll = PCOLL_ALLGATHERV, .in_place = seed % 3 == 0},
+                          .params = {.path = seed % 2 ? PCOLL_PATH_TEMP : PCOLL_PATH_USER}};
+        struct pcoll_signature *s = &job.signature;
+        uint64_t random = seed;
+
+        s->nranks = 2 + (int)(next(&random) % MOST_RANKS);
+        job.params.segment = seed % 4 == 1 ? 16 : 0;
+        for (int r = 0; r < s->nranks; r++) {
+            const uint64_t bytes = r == 1 ? 8 : random_bytes(&random);
+
+            job.blocks[r + 1] = job.blocks[r] + bytes;
+            s->bytes = bytes > s->bytes ? bytes : s->bytes;
+        }
+        s->blocks = job.blocks;
+        right += is_right(&job, seed);
+    }
+    tap_ok(right == GRAPHS, "blocks side by side: the plans of %d of %d calls are right", right,
+           GRAPHS);
+}
+
+/* A ring needs to know the blocks of all ranks. */
+static void test_ring(void)
+{
+    const struct pcoll_algorithm *ring = pcoll_algorithm_find(PCOLL_ALLGATHERV, "ring");
+    const struct pcoll_signature s = {
+        .coll = PCOLL_ALLGATHERV, .nranks = 3, .bytes = 8, .degree = 2, .volume = 16};
+    const struct pcoll_machine machine = {.L = 1, .o = 1, .G = 1, .copy = 1};
+    const struct pcoll_params params = {.path = PCOLL_PATH_USER};
+    struct pcoll_plan *plan = NULL;
+
+    tap_ok(pcoll_generate(ring, &s, NULL, 0, &params, &plan) == PCOLL_UNSUPPORTED &&
+               isinf(ring->cost(&s, &params, &machine)),
+           "the ring of an allgatherv does not suit edges that differ");
+}
+
 static void test_mismatch(void)
 {
     static struct graph g;
@@ -273,6 +317,8 @@ static void test_mismatch(void)
 int main(void)
 {
     test_graphs();
+    test_blocks();
+    test_ring();
     test_mismatch();
     return tap_done();
 }

@@ -89,12 +89,10 @@ static void explore_params(struct tally *states, struct tally *traces,
     const int has_sizes = algorithm->uses_segment || pcoll_coll_has(algorithm->coll, PCOLL_REDUCES);
     const int nsizes = has_sizes && nranks <= ALL_ORDERS ? NSIZES : 1;
     const int nroots = pcoll_coll_has(algorithm->coll, PCOLL_ROOTED) ? nranks : 1;
-    const int has_blocks = pcoll_coll_has(algorithm->coll, PCOLL_VECTOR);
-    const int nforms = has_blocks || pcoll_coll_has(algorithm->coll, PCOLL_IN_PLACE) ? 2 : 1;
 
     for (int size = 0; size < nsizes; size++)
         for (int root = 0; root < nroots; root++)
-            for (int form = 0; form < nforms; form++) {
+            for (int form = 0; form < JOB_FORMS; form++) {
                 struct job job = {
                     .algorithm = algorithm,
                     .signature = {algorithm->coll, nranks, root, sizes[size].bytes},
@@ -102,10 +100,8 @@ static void explore_params(struct tally *states, struct tally *traces,
                     .lowered = lowered,
                 };
 
-                if (form > 0 && has_blocks)
-                    job.signature.blocks = job_blocks(nranks, sizes[size].bytes, 1);
-                else
-                    job.signature.in_place = form;
+                if (!job_take_form(&job, form))
+                    continue;
                 job_place(&job.signature, map);
                 if (!algorithm->uses_segment && sizes[size].segment)
                     continue;

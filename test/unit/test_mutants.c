@@ -295,14 +295,12 @@ static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, i
     struct pcoll_params params[JOB_VARIANTS];
     const int nparams = job_variants(algorithm, nranks, params);
     const int reduces = pcoll_coll_has(algorithm->coll, PCOLL_REDUCES);
-    const int has_blocks = pcoll_coll_has(algorithm->coll, PCOLL_VECTOR);
-    const int nforms = has_blocks || pcoll_coll_has(algorithm->coll, PCOLL_IN_PLACE) ? 2 : 1;
     const int is_dense = pcoll_coll_has(algorithm->coll, PCOLL_NEIGHBORS); /* 6 edges a rank */
     const int most = is_dense ? 1 : map == JOB_ONE_NODE && !lowered ? 4 : 2;
 
     for (int i = 0; i < nparams; i++)
         for (int size = 0; size < (algorithm->uses_segment || reduces ? most : 1); size++)
-            for (int form = 0; form < nforms; form++) {
+            for (int form = 0; form < JOB_FORMS; form++) {
                 struct job job = {
                     .algorithm = algorithm,
                     .signature = {algorithm->coll, nranks, 0, sizes[size].bytes},
@@ -322,10 +320,8 @@ static void test_map(struct tally *t, const struct pcoll_algorithm *algorithm, i
                     job.signature.bytes *= (uint64_t)nranks;
                     job.params.segment *= (uint64_t)nranks;
                 }
-                if (form > 0 && has_blocks)
-                    job.signature.blocks = job_blocks(nranks, job.signature.bytes, 1);
-                else
-                    job.signature.in_place = form;
+                if (!job_take_form(&job, form))
+                    continue;
                 job_place(&job.signature, map);
                 run_mutants(t, &job);
             }

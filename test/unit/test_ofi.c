@@ -64,6 +64,14 @@ static int try_one(struct meeting *meeting, const struct part *model, const stru
     return wrong;
 }
 
+/* In place or not in turns, if the collective can be; both forms with unequal blocks. */
+static int is_form_to_try(const struct job *job, int form, size_t i)
+{
+    const int can_be = pcoll_coll_has(job->signature.coll, PCOLL_IN_PLACE);
+
+    return form == (can_be && i % 2) || form == 2 + (can_be && i % 2 == 0);
+}
+
 static int try_sizes(const struct scene *scene, struct meeting *meeting, const struct part *part,
                      struct job *job)
 {
@@ -78,9 +86,10 @@ static int try_sizes(const struct scene *scene, struct meeting *meeting, const s
             pcoll_coll_has(job->signature.coll, PCOLL_SYNCHRONIZES) ? 0 : sizes[i];
         job->signature.root =
             pcoll_coll_has(job->signature.coll, PCOLL_ROOTED) ? (int)(i * 3) % n : 0;
-        job->signature.in_place = pcoll_coll_has(job->signature.coll, PCOLL_IN_PLACE) && i % 2;
-        if (try_one(meeting, part, job, sizes[i] > 1000 ? 5 : 20))
-            return 1;
+        for (int form = 0; form < JOB_FORMS; form++)
+            if (is_form_to_try(job, form, i) && job_take_form(job, form) &&
+                try_one(meeting, part, job, sizes[i] > 1000 ? 5 : 20))
+                return 1;
         if (pcoll_coll_has(job->signature.coll, PCOLL_SYNCHRONIZES))
             break;
     }

@@ -67,10 +67,14 @@ static int run_row(struct party *party, const struct pcoll_algorithm *row)
             t.params.path = (enum pcoll_path)path;
             t.params.radix = radix;
             t.params.segment = row->uses_segment ? 4096 : 0;
-            if (row->paths & 1u << path) {
+            if (!(row->paths & 1u << path))
+                continue;
+            wrong += run_sizes(party, &t);
+            if (pcoll_coll_has(row->coll, PCOLL_VECTOR)) {
+                t.form = 2 + pcoll_coll_has(row->coll, PCOLL_IN_PLACE);
                 wrong += run_sizes(party, &t);
-                jobs++;
             }
+            jobs++;
         }
     if (party->bootstrap.rank == 0)
         cover_row(row, "ofi_trigger", wrong ? 0 : jobs, begin);

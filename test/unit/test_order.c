@@ -151,18 +151,17 @@ static void test_params(struct tally *t, const struct pcoll_algorithm *algorithm
 
     for (int i = 0; i < nsizes; i++)
         for (int root = 0; root < nranks; root++)
-            for (int in_place = 0; in_place <= pcoll_coll_has(algorithm->coll, PCOLL_IN_PLACE);
-                 in_place++) {
+            for (int form = 0; form < JOB_FORMS; form++) {
                 struct job job = {
                     .algorithm = algorithm,
-                    .signature = {algorithm->coll, nranks, root, size[i].bytes, in_place},
+                    .signature = {algorithm->coll, nranks, root, size[i].bytes},
                     .params = params,
                     .lowered = lowered,
                 };
 
                 job_place(&job.signature, map);
                 job.params.segment = size[i].segment;
-                if (is_to_test(&job))
+                if (job_take_form(&job, form) && is_to_test(&job))
                     test_job(t, &job, seeds_for(&job));
             }
 }

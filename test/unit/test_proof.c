@@ -52,15 +52,6 @@ static void prove_segments(struct tally *tally, struct job *job)
     }
 }
 
-static void prove_blocks(struct tally *tally, struct job *job)
-{
-    struct pcoll_signature *sig = &job->signature;
-
-    sig->blocks = job_blocks(sig->nranks, sig->bytes, sig->unit);
-    prove_segments(tally, job);
-    sig->blocks = NULL;
-}
-
 static void prove_sizes(struct tally *tally, struct job *job)
 {
     int nsizes = sizeof(sizes) / sizeof(sizes[0]);
@@ -73,14 +64,10 @@ static void prove_sizes(struct tally *tally, struct job *job)
         job->signature.bytes = sizes[i];
         if (pcoll_coll_has(job->signature.coll, PCOLL_REDUCES))
             job->signature.unit = sizes[i] % UNIT == 0 ? UNIT : 1;
-        for (int in_place = 0; in_place <= pcoll_coll_has(job->signature.coll, PCOLL_IN_PLACE);
-             in_place++) {
-            job->signature.in_place = in_place;
-            prove_segments(tally, job);
-        }
-        job->signature.in_place = 0;
-        if (pcoll_coll_has(job->signature.coll, PCOLL_VECTOR))
-            prove_blocks(tally, job);
+        for (int form = 0; form < JOB_FORMS; form++)
+            if (job_take_form(job, form))
+                prove_segments(tally, job);
+        (void)job_take_form(job, 0);
     }
     job->signature.unit = 0;
     job->signature.bytes = 0;

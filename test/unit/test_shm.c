@@ -9,6 +9,7 @@
 #include "algorithms/algorithm.h"
 #include "offload/shm/state.h"
 #include "test/unit/cover.h"
+#include "test/unit/job.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
@@ -18,7 +19,7 @@ struct trial {
     struct pcoll_params params;
     int nranks;
     uint64_t bytes;
-    int in_place;
+    int form;
     int instances;
     int as_threads;
     int has_layouts; /* user memory is not contiguous */
@@ -74,9 +75,9 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     const struct trial *trial = argument;
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    struct job job = {.signature = {trial->row->coll, trial->nranks, 0, trial->bytes}};
     struct part p = {
         .medium = shm,
-        .signature = {trial->row->coll, trial->nranks, 0, trial->bytes, trial->in_place},
         .rank = rank,
         .seed = (unsigned)rank + 1,
         .starts = starts_in_shared_memory,
@@ -85,6 +86,8 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     enum pcoll_result made;
     int wrong = 1;
 
+    (void)job_take_form(&job, trial->form);
+    p.signature = job.signature;
     if (pcoll_coll_has(trial->row->coll, PCOLL_ROOTED))
         p.signature.root = trial->nranks / 2;
     if (shm->group_create(&bootstrap, &p.group) != PCOLL_OK)
@@ -154,6 +157,8 @@ static int run_ranks(struct trial *trial, int max_ranks)
 
 static void check_row(const struct pcoll_algorithm *row, int as_threads, int max_ranks)
 {
+    const int can_be_in_place = pcoll_coll_has(row->coll, PCOLL_IN_PLACE);
+
     for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++)
         for (int radix = 0; radix <= (row->uses_radix ? 8 : 0); radix += 4) {
             struct trial trial = {.row = row, .as_threads = as_threads};
@@ -165,8 +170,11 @@ static void check_row(const struct pcoll_algorithm *row, int as_threads, int max
             trial.params.path = (enum pcoll_path)path;
             trial.params.radix = radix;
             trial.params.segment = row->uses_segment ? 4096 : 0;
-            trial.in_place = pcoll_coll_has(row->coll, PCOLL_IN_PLACE) && as_threads;
+            trial.form = can_be_in_place && as_threads;
             failed = run_ranks(&trial, max_ranks);
+            trial.form = 2 + (can_be_in_place && !as_threads);
+            if (pcoll_coll_has(row->coll, PCOLL_VECTOR))
+                failed += run_ranks(&trial, max_ranks);
             tap_ok(failed == 0, "%s %s, path %s, radix %d, ranks as %s", pcoll_coll_name(row->coll),
                    row->name, path == PCOLL_PATH_USER ? "user" : "temp", radix,
                    as_threads ? "threads" : "processes");

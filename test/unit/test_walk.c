@@ -131,6 +131,41 @@ static void check_nodes(enum pcoll_coll coll, const char *name, struct pcoll_par
            (int)params.path, members, range.least, range.most);
 }
 
+/* An allgatherv around a ring: one rank has everything, or block r has r + 1 parts of the largest.
+ */
+static void check_blocks(enum pcoll_path path, int is_ramp, double allowed)
+{
+    const struct pcoll_algorithm *row = pcoll_algorithm_find(PCOLL_ALLGATHERV, "ring");
+    const struct pcoll_params params = {.path = path};
+    struct range range = {1, 1};
+
+    for (int nranks = 4; nranks <= 16; nranks *= 2) {
+        struct pcoll_topology *topology = spread(nranks, 1);
+
+        for (size_t m = 0; m < sizeof(messages) / sizeof(messages[0]); m++) {
+            const uint64_t bytes = messages[m], part = bytes / (uint64_t)nranks;
+            struct pcoll_signature signature = {.coll = row->coll, .nranks = nranks};
+            uint64_t blocks[17] = {0};
+
+            for (int r = 0; r < nranks; r++)
+                blocks[r + 1] = blocks[r] + (is_ramp  ? part * (uint64_t)(r + 1)
+                                             : r == 1 ? bytes
+                                                      : 0);
+            signature.bytes = is_ramp ? part * (uint64_t)nranks : bytes;
+            if (signature.bytes == 0)
+                continue;
+            signature.blocks = blocks;
+            signature.topology = topology;
+            for (int i = 0; i < NUM_NETWORKS; i++)
+                compare(row, &signature, &params, &networks[i], &range);
+        }
+        pcoll_topology_destroy(topology);
+    }
+    tap_ok(range.least > 1 - allowed && range.most < 1 + allowed,
+           "allgatherv ring, path %d, %s: closed form is %.3f to %.3f of the walk", (int)path,
+           is_ramp ? "growing blocks" : "one block", range.least, range.most);
+}
+
 int main(void)
 {
     for (int radix = 2; radix <= 8; radix *= 2) {
@@ -155,6 +190,10 @@ int main(void)
     check(PCOLL_ALLGATHER, "direct", (struct pcoll_params){.path = PCOLL_PATH_USER}, 0, 0.05);
     check(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_TEMP}, 0, 0.05);
     report(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_USER}, 0, 0, 0.05);
+    for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++) {
+        check_blocks((enum pcoll_path)path, 0, 0.05);
+        check_blocks((enum pcoll_path)path, 1, 0.2);
+    }
     check(PCOLL_BCAST, "scatter_ring", (struct pcoll_params){0}, 0, 0.05);
     check(PCOLL_BCAST, "two_tree", (struct pcoll_params){.segment = 8192}, 0, 0.08);
     check(PCOLL_BCAST, "trinaryx3", (struct pcoll_params){.segment = 8192}, 0, 0.08);
