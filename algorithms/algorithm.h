@@ -17,7 +17,7 @@ enum pcoll_path {
 /* Free parameters. 0 means the algorithm's default; an algorithm ignores parameters that it does
  * not use. */
 struct pcoll_params {
-    int radix;        /* fan-out of a tree or base of a dissemination; >= 2 */
+    int radix;        /* fan-out of a tree, base of a dissemination or of a doubling; >= 2 */
     uint64_t segment; /* bytes of a pipeline segment */
     int slots;        /* communication buffers of a ring, a power of two >= 2 */
     enum pcoll_path path;

@@ -42,7 +42,7 @@ pcoll_sources += \
     %D%/alltoall/node_aware.c \
     %D%/edges/direct.c \
     %D%/allreduce/direct.c \
-    %D%/shape/doubling.h %D%/shape/doubling.c \
+    %D%/shape/doubling.h %D%/shape/doubling.c %D%/shape/doubling_cost.c \
     %D%/allreduce/butterfly.c \
     %D%/shape/parts.h %D%/shape/parts.c \
     %D%/shape/sliced.h %D%/shape/sliced.c \

@@ -10,9 +10,11 @@
  *      0.b <- 1, 1.a <- 0, 2.b <- 3, 3.a <- 2
  *
  * Cost for P nodes of s ranks and L leaders, with l, o and copy of a node: in the node
- * 2 l + (2 L + s) o + M (2 copy + s / L reduce), and between nodes lg P (L + 2 o + M (G + reduce))
- * or 2 L + 2 P L o + 2 M G. TEMP of a leader: s + 2 lg P + 1 segments, or s + 5. Two counters, with
- * several passes three. When: several ranks a node; short vectors, or long ones.
+ * 2 l + (2 L + s) o + M (2 copy + s / L reduce), and between nodes, with radix k, log_k P rounds of
+ * L + k o + (k - 1) M (G + reduce), or 2 L + 2 P L o + 2 M G; in a round or stage the port of a
+ * node takes g for each message of each leader. TEMP of a leader: s + 2 (k - 1) log_k P + 1
+ * segments, or s + 5. Two counters, with several passes three. When: several ranks a node; short
+ * vectors, or long ones.
  *
  * Condition: lemma A. Operands are in rank order if the ranks of each node are consecutive. If they
  * are not and the operator does not commute, each rank counts as a node of its own.
@@ -27,6 +29,7 @@ const struct pcoll_algorithm pcoll_allreduce_multi_leader = {
     .cost = pcoll_leaders_doubling_cost,
     .temp_bytes = pcoll_leaders_doubling_temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
+    .uses_radix = 1,
     .uses_segment = 1,
 };
 

@@ -1,7 +1,6 @@
 /* Reductions with several leaders a node; the contract is in leaders.h. */
 #include "algorithms/shape/leaders.h"
 
-#include "algorithms/shape/doubling.h"
 #include "algorithms/shape/parts.h"
 #include "algorithms/shape/shares.h"
 
@@ -47,6 +46,7 @@ struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
     return (struct pcoll_leaders){
         .teams = teams,
         .sizes = sizes,
+        .rounds = pcoll_doubling_rounds(teams.count, params->radix),
         .count = (int)count,
         .npasses = npasses,
         .bytes = quotient_up(quotient_up(units, npasses), count) * unit,
@@ -69,7 +69,7 @@ static struct pcoll_segment slice_of(const struct state *s, int leader)
 /* ---- TEMP of a leader: two banks, then the slots ---- */
 
 /* A bank has room for the sum of the node, and for what comes from other nodes: a slot for each
- * round, or for a share of each node, and then for the result. */
+ * put of doubling, or for a share of each node, and then for the result. */
 struct room {
     uint64_t slice, share, bank;
 };
@@ -81,7 +81,7 @@ static struct room room_of(const struct pcoll_signature *signature, const struct
     struct room room = {.slice = pcoll_whole_lines(by->bytes)};
 
     if (between == DOUBLING) {
-        room.bank = (1 + (uint64_t)pcoll_doubling_rounds(by->teams.count)) * room.slice;
+        room.bank = (1 + pcoll_doubling_slots(&by->rounds)) * room.slice;
     } else {
         room.share = pcoll_whole_lines(pcoll_shares_bytes(by->bytes, unit, by->teams.count));
         room.bank = 2 * room.slice + (uint64_t)by->teams.count * room.share;
@@ -163,7 +163,7 @@ static uint64_t weight_between(const struct state *s)
 static uint64_t weight_of_part(const struct state *s)
 {
     if (s->between == DOUBLING)
-        return pcoll_doubling_weight(s->by.teams.count, weight_between(s));
+        return pcoll_doubling_weight(&s->by.rounds, weight_between(s));
     return pcoll_shares_weight(s->by.teams.count, weight_between(s));
 }
 
@@ -250,6 +250,7 @@ static void add_doubling(struct state *s, uint64_t bytes)
     struct pcoll_doubling d = {
         .plan = s->plan,
         .teams = s->by.teams,
+        .rounds = s->by.rounds,
         .member = s->member,
         .bank = s->bank,
         .weight = weight_between(s),

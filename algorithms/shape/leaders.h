@@ -29,6 +29,7 @@
 #ifndef PCOLL_LEADERS_H
 #define PCOLL_LEADERS_H
 
+#include "algorithms/shape/doubling.h"
 #include "algorithms/shape/segment.h"
 #include "algorithms/teams.h"
 
@@ -36,7 +37,8 @@
 struct pcoll_leaders {
     struct pcoll_teams teams;
     struct pcoll_team_sizes sizes;
-    int count;        /* of leaders of a team */
+    struct pcoll_doubling_rounds rounds; /* among the teams, by recursive doubling */
+    int count;                           /* of leaders of a team */
     uint64_t npasses; /* of an instance: 1 or an even number, so that each begins with the same
                        * counter */
     uint64_t bytes;   /* of the longest slice */

@@ -139,6 +139,8 @@ int main(void)
         check(PCOLL_BARRIER, "dissemination", params, 0, 0.05);
         check(PCOLL_BCAST, "knomial_put", params, 0, 0.05);
         check(PCOLL_BCAST, "knomial_get", params, 0, 0.05);
+        check(PCOLL_ALLREDUCE, "butterfly", params, 1, 0.05);
+        check(PCOLL_ALLREDUCE, "butterfly", params, 0, 0.1);
         params.segment = 16384;
         check(PCOLL_BCAST, "kary", params, 0, 0.05);
     }
@@ -190,8 +192,12 @@ int main(void)
                     members, 0.65);
         check_nodes(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_TEMP},
                     members, 0.65);
-        check_nodes(PCOLL_ALLREDUCE, "multi_leader", (struct pcoll_params){.segment = 16384},
-                    members, 0.25);
+        for (int radix = 2; radix <= 8; radix *= 2) {
+            const struct pcoll_params params = {.radix = radix, .segment = 16384};
+
+            check_nodes(PCOLL_ALLREDUCE, "butterfly", params, members, 0.25);
+            check_nodes(PCOLL_ALLREDUCE, "multi_leader", params, members, 0.1);
+        }
         check_nodes(PCOLL_ALLREDUCE, "multi_leader_sliced", (struct pcoll_params){.segment = 16384},
                     members, 0.3);
     }
