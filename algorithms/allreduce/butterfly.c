@@ -75,13 +75,12 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct pcoll_machine node = pcoll_cost_node(machine);
     const int members = pcoll_ranks_per_node(signature);
     const double crowd = pcoll_cost_crowd(signature, machine), bytes = (double)signature->bytes;
+    const struct pcoll_doubling_rounds rounds =
+        pcoll_doubling_rounds(signature->nranks, params->radix);
     const struct pcoll_doubling_cost doubling = {
-        .rounds = pcoll_doubling_rounds(signature->nranks, params->radix),
-        .signature = signature,
+        .rounds = rounds,
+        .links = {signature, rounds.fold, members, {node, 0, crowd}, {*machine, members, crowd}},
         .bytes = bytes,
-        .members = members,
-        .near = {node, 0, crowd},
-        .far = {*machine, members, crowd},
         .copy = crowd * (node.o + bytes * node.copy),
     };
 

@@ -14,47 +14,42 @@ struct round {
 struct pcoll_doubling_rounds pcoll_doubling_rounds(int count, int radix)
 {
     const int wanted = radix ? radix : 2;
-    struct pcoll_doubling_rounds rounds = {.count = count, .core = 1};
+    struct pcoll_doubling_rounds rounds = {.fold = {count, 1}};
 
     assert(count >= 2);
     rounds.radix = wanted < count ? wanted : count;
-    while (rounds.core <= count / rounds.radix) {
-        rounds.core *= rounds.radix;
+    while (rounds.fold.core <= count / rounds.radix) {
+        rounds.fold.core *= rounds.radix;
         rounds.number++;
     }
-    rounds.last = count / rounds.core;
-    rounds.core *= rounds.last;
+    rounds.last = count / rounds.fold.core;
+    rounds.fold.core *= rounds.last;
     rounds.number += rounds.last > 1;
     if (rounds.last == 1)
         rounds.last = rounds.radix;
     return rounds;
 }
 
-static int nfolded(const struct pcoll_doubling_rounds *rounds)
+static int has_folding(const struct pcoll_doubling_rounds *rounds)
 {
-    return rounds->count - rounds->core;
+    return pcoll_fold_folded(&rounds->fold) > 0;
 }
 
 uint64_t pcoll_doubling_slots(const struct pcoll_doubling_rounds *rounds)
 {
     return (uint64_t)(rounds->number - 1) * (uint64_t)(rounds->radix - 1) +
-           (uint64_t)(rounds->last - 1) + (nfolded(rounds) > 0);
+           (uint64_t)(rounds->last - 1) + has_folding(rounds);
 }
 
 uint64_t pcoll_doubling_weight(const struct pcoll_doubling_rounds *rounds, uint64_t weight)
 {
-    return weight * (uint64_t)rounds->core * (nfolded(rounds) > 0 ? 2 : 1);
-}
-
-static int is_folded(const struct pcoll_doubling *d, int team)
-{
-    return team < 2 * nfolded(&d->rounds) && team % 2 == 1;
+    return weight * (uint64_t)rounds->fold.core * (has_folding(rounds) ? 2 : 1);
 }
 
 /* The folding is a round of pairs before the others. */
 static struct round folding(const struct pcoll_doubling *d)
 {
-    return (struct round){.radix = 2, .weight = d->weight * (uint64_t)d->rounds.core};
+    return (struct round){.radix = 2, .weight = d->weight * (uint64_t)d->rounds.fold.core};
 }
 
 static struct round round_of(const struct pcoll_doubling *d, int i)
@@ -62,13 +57,13 @@ static struct round round_of(const struct pcoll_doubling *d, int i)
     struct round round = {
         .radix = i == d->rounds.number - 1 ? d->rounds.last : d->rounds.radix,
         .distance = 1,
-        .slot = (uint64_t)i * (uint64_t)(d->rounds.radix - 1) + (nfolded(&d->rounds) > 0),
+        .slot = (uint64_t)i * (uint64_t)(d->rounds.radix - 1) + has_folding(&d->rounds),
         .is_last = i == d->rounds.number - 1,
     };
 
     while (i-- > 0)
         round.distance *= d->rounds.radix;
-    round.weight = d->weight * (uint64_t)(d->rounds.core / (round.distance * round.radix));
+    round.weight = d->weight * (uint64_t)(d->rounds.fold.core / (round.distance * round.radix));
     return round;
 }
 
@@ -87,21 +82,6 @@ static struct pcoll_place slot_of(const struct pcoll_doubling *d, const struct r
 static struct pcoll_place last_slot(const struct pcoll_doubling *d)
 {
     return slot(d, pcoll_doubling_slots(&d->rounds) - 1);
-}
-
-/* The teams of the core, from its numbers, and the number of a team. */
-static int core_team(const struct pcoll_doubling *d, int number)
-{
-    const int folded = nfolded(&d->rounds);
-
-    return number < folded ? 2 * number : number + folded;
-}
-
-static int core_number(const struct pcoll_doubling *d, int team)
-{
-    const int folded = nfolded(&d->rounds);
-
-    return team < 2 * folded ? team / 2 : team - folded;
 }
 
 /* Put the sum to the peer, at the beginning or after the last REDUCE. */
@@ -134,7 +114,7 @@ static void add_reduce(struct pcoll_doubling *d, const struct round *round, int 
 
 static void add_exchange(struct pcoll_doubling *d, const struct round *round, int is_done)
 {
-    const int number = core_number(d, pcoll_team_of(&d->teams, d->plan->rank));
+    const int number = pcoll_fold_number(&d->rounds.fold, pcoll_team_of(&d->teams, d->plan->rank));
     const int own = number / round->distance % round->radix;
     /* The result must not overtake the puts that read its place. */
     const int is_read = d->plan->signature.in_place && d->sum.buffer == PCOLL_SEND;
@@ -142,7 +122,7 @@ static void add_exchange(struct pcoll_doubling *d, const struct round *round, in
 
     for (int i = 1; i < round->radix; i++) {
         const int other = (own + i) % round->radix;
-        const int team = core_team(d, number + (other - own) * round->distance);
+        const int team = pcoll_fold_rank(&d->rounds.fold, number + (other - own) * round->distance);
         const struct pcoll_entry put =
             put_sum(d, team, slot_of(d, round, other, own), round->weight);
 
@@ -155,7 +135,7 @@ static void add_exchange(struct pcoll_doubling *d, const struct round *round, in
 
 static void add_core(struct pcoll_doubling *d, int team)
 {
-    const int has_extra = team < 2 * nfolded(&d->rounds);
+    const int has_extra = pcoll_fold_has_extra(&d->rounds.fold, team);
     const struct round fold = folding(d);
 
     if (has_extra)
@@ -174,7 +154,7 @@ void pcoll_doubling_add(struct pcoll_doubling *d)
     const int team = pcoll_team_of(&d->teams, d->plan->rank);
     const struct round fold = folding(d);
 
-    if (!is_folded(d, team)) {
+    if (!pcoll_fold_is_folded(&d->rounds.fold, team)) {
         add_core(d, team);
         return;
     }

@@ -8,10 +8,8 @@
  * TEMP, and is reduced in the last of them.
  *
  * With radix k, k^n <= P < k^(n+1), there are n rounds in groups of k and then, if P / k^n is 2 or
- * more, one in groups of that many: so m = k^n floor(P / k^n) ranks, the core, take part, more than
- * half of all. The other e = P - m are folded in adjacent pairs, so that parts stay consecutive:
- * rank 2i + 1 gives what it has to 2i (i < e) in an additional first round, and gets the result in
- * an additional last one.
+ * more, one in groups of that many: so m = k^n floor(P / k^n) ranks take part, more than half of
+ * all. The other e = P - m are folded (fold.h), in an additional round before and one after.
  *
  *      P = 5, k = 2, e = 1:   1 -> 0 | {01}<->2 3<->4 | {01}<->3 2<->4 | 0 -> 1
  *      P = 6, k = 3, e = 0:   0<->1<->2<->0 3<->4<->5<->3 | 0<->3 1<->4 2<->5
@@ -24,12 +22,12 @@
 #ifndef PCOLL_DOUBLING_H
 #define PCOLL_DOUBLING_H
 
-#include "algorithms/cost.h"
+#include "algorithms/shape/fold_cost.h"
 #include "algorithms/teams.h"
 
 /* The rounds of exchanges among `count` ranks. */
 struct pcoll_doubling_rounds {
-    int count, core; /* of ranks; of those that are not folded */
+    struct pcoll_fold fold;
     int number;      /* of rounds, at least 1 */
     int radix, last; /* the size of a group, and of one of the last round */
 };
@@ -68,11 +66,9 @@ void pcoll_doubling_add(struct pcoll_doubling *d);
 /* How long it takes. */
 struct pcoll_doubling_cost {
     struct pcoll_doubling_rounds rounds;
-    const struct pcoll_signature *signature;
+    struct pcoll_fold_links links;
     double bytes;
-    int members;                 /* consecutive ranks of a node take part */
-    struct pcoll_link near, far; /* between ranks of a node, and others */
-    double copy;                 /* the time that a rank that is folded takes for the result */
+    double copy; /* the time that a rank that is folded takes for the result */
 };
 
 /* The time until all have the result. */

@@ -36,11 +36,12 @@ static double cost_of_doubling(const struct pcoll_leaders *by,
 {
     const struct pcoll_doubling_cost doubling = {
         .rounds = by->rounds,
-        .signature = signature,
+        .links = {.signature = signature,
+                  .fold = by->rounds.fold,
+                  .members = is_flat(by) ? pcoll_ranks_per_node(signature) : 1,
+                  .near = {pcoll_cost_node(machine), 0, pcoll_cost_crowd(signature, machine)},
+                  .far = link_of(by, signature, machine)},
         .bytes = (double)by->bytes,
-        .members = is_flat(by) ? pcoll_ranks_per_node(signature) : 1,
-        .near = {pcoll_cost_node(machine), 0, pcoll_cost_crowd(signature, machine)},
-        .far = link_of(by, signature, machine),
     };
 
     return pcoll_doubling_time(&doubling);

@@ -177,6 +177,10 @@ int main(void)
         check(PCOLL_GATHER, "knomial", params, 0, 0.35);
         check(PCOLL_SCATTER, "knomial", params, 0, 0.35);
     }
+    for (uint64_t segment = 16384; segment <= 4 << 20; segment *= 16)
+        for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++)
+            check(PCOLL_ALLREDUCE, "halving",
+                  (struct pcoll_params){.path = (enum pcoll_path)path, .segment = segment}, 0, 0.1);
     for (int members = 2; members <= 4; members *= 2) {
         check_nodes(PCOLL_BARRIER, "butterfly", (struct pcoll_params){0}, members, 0.05);
         check_nodes(PCOLL_BARRIER, "dissemination", (struct pcoll_params){.radix = 4}, members,
@@ -198,6 +202,10 @@ int main(void)
             check_nodes(PCOLL_ALLREDUCE, "butterfly", params, members, 0.25);
             check_nodes(PCOLL_ALLREDUCE, "multi_leader", params, members, 0.1);
         }
+        for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++)
+            check_nodes(PCOLL_ALLREDUCE, "halving",
+                        (struct pcoll_params){.path = (enum pcoll_path)path, .segment = 262144},
+                        members, 0.25);
         check_nodes(PCOLL_ALLREDUCE, "multi_leader_sliced", (struct pcoll_params){.segment = 16384},
                     members, 0.3);
     }
