@@ -127,6 +127,7 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(allreduce_halving)                                                                   \
     ALGORITHM(allreduce_sliced)                                                                    \
     ALGORITHM(allreduce_multi_leader)                                                              \
+    ALGORITHM(allreduce_multi_leader_halving)                                                      \
     ALGORITHM(allreduce_multi_leader_sliced)                                                       \
     ALGORITHM(reduce_direct)                                                                       \
     ALGORITHM(reduce_knomial)                                                                      \

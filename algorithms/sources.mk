@@ -51,6 +51,7 @@ pcoll_sources += \
     %D%/shape/sliced.h %D%/shape/sliced.c \
     %D%/allreduce/sliced.c \
     %D%/shape/shares.h %D%/shape/shares.c \
+    %D%/shape/between.h %D%/shape/between.c \
     %D%/shape/leaders.h %D%/shape/leaders.c %D%/shape/leaders_cost.c \
     %D%/allreduce/multi_leader.c \
     %D%/shape/order_tree.h %D%/shape/order_tree.c \

@@ -1,5 +1,6 @@
 /* The times of reductions with several leaders a node; the contract is in leaders.h. */
 #include "algorithms/cost.h"
+#include "algorithms/shape/halving.h"
 #include "algorithms/shape/leaders.h"
 
 static int is_flat(const struct pcoll_leaders *by)
@@ -30,21 +31,41 @@ static struct pcoll_link link_of(const struct pcoll_leaders *by,
     return link;
 }
 
+static struct pcoll_fold_links links_of(const struct pcoll_leaders *by, struct pcoll_fold fold,
+                                        const struct pcoll_signature *signature,
+                                        const struct pcoll_machine *machine)
+{
+    return (struct pcoll_fold_links){
+        .signature = signature,
+        .fold = fold,
+        .members = is_flat(by) ? pcoll_ranks_per_node(signature) : 1,
+        .near = {pcoll_cost_node(machine), 0, pcoll_cost_crowd(signature, machine)},
+        .far = link_of(by, signature, machine),
+    };
+}
+
 static double cost_of_doubling(const struct pcoll_leaders *by,
                                const struct pcoll_signature *signature,
                                const struct pcoll_machine *machine)
 {
     const struct pcoll_doubling_cost doubling = {
         .rounds = by->rounds,
-        .links = {.signature = signature,
-                  .fold = by->rounds.fold,
-                  .members = is_flat(by) ? pcoll_ranks_per_node(signature) : 1,
-                  .near = {pcoll_cost_node(machine), 0, pcoll_cost_crowd(signature, machine)},
-                  .far = link_of(by, signature, machine)},
+        .links = links_of(by, by->rounds.fold, signature, machine),
         .bytes = (double)by->bytes,
     };
 
     return pcoll_doubling_time(&doubling);
+}
+
+static double cost_of_halving(const struct pcoll_leaders *by,
+                              const struct pcoll_signature *signature,
+                              const struct pcoll_machine *machine)
+{
+    const struct pcoll_fold fold = pcoll_halving_fold(by->teams.count);
+    const struct pcoll_fold_links links = links_of(by, fold, signature, machine);
+    const struct pcoll_halving_cost halving = {links, links, (double)by->bytes};
+
+    return pcoll_halving_time(&halving);
 }
 
 static double cost_of_shares(const struct pcoll_leaders *by,
@@ -91,6 +112,15 @@ double pcoll_leaders_doubling_cost(const struct pcoll_signature *signature,
     const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
 
     return cost_of_passes(&by, signature, machine, cost_of_doubling(&by, signature, machine));
+}
+
+double pcoll_leaders_halving_cost(const struct pcoll_signature *signature,
+                                  const struct pcoll_params *params,
+                                  const struct pcoll_machine *machine)
+{
+    const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
+
+    return cost_of_passes(&by, signature, machine, cost_of_halving(&by, signature, machine));
 }
 
 double pcoll_leaders_shares_cost(const struct pcoll_signature *signature,

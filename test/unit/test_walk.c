@@ -206,6 +206,8 @@ int main(void)
             check_nodes(PCOLL_ALLREDUCE, "halving",
                         (struct pcoll_params){.path = (enum pcoll_path)path, .segment = 262144},
                         members, 0.25);
+        check_nodes(PCOLL_ALLREDUCE, "multi_leader_halving",
+                    (struct pcoll_params){.segment = 16384}, members, 0.25);
         check_nodes(PCOLL_ALLREDUCE, "multi_leader_sliced", (struct pcoll_params){.segment = 16384},
                     members, 0.3);
     }
