@@ -124,11 +124,11 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(neighbor_alltoallw_direct)                                                           \
     ALGORITHM(allreduce_direct)                                                                    \
     ALGORITHM(allreduce_butterfly)                                                                 \
-    ALGORITHM(allreduce_halving)                                                                   \
     ALGORITHM(allreduce_sliced)                                                                    \
+    ALGORITHM(allreduce_halving)                                                                   \
     ALGORITHM(allreduce_multi_leader)                                                              \
-    ALGORITHM(allreduce_multi_leader_halving)                                                      \
     ALGORITHM(allreduce_multi_leader_sliced)                                                       \
+    ALGORITHM(allreduce_multi_leader_halving)                                                      \
     ALGORITHM(reduce_direct)                                                                       \
     ALGORITHM(reduce_knomial)                                                                      \
     ALGORITHM(reduce_sliced)                                                                       \
