@@ -214,18 +214,21 @@ void instructions_loop(struct job *job, const struct options *opts, const struct
 
 /* ---- report.c ------------------------------------------------------------------------------- */
 
+/* Whose data was wrong; the worst of several is the largest. */
+enum verdict { ALL_RIGHT, OTHERS_WRONG, BACKEND_WRONG };
+
 struct row {
     struct operation op;
     const struct subject *subjects;
     int num_subjects;
-    bool verified;
+    enum verdict verdict;
 };
 
 /* Called by rank 0 only. */
 void report_begin(const struct job *job, const struct options *opts, const struct variant *variants,
                   int num_variants);
 void report_row(const struct row *row);
-void report_end(bool all_right);
+void report_end(enum verdict verdict);
 void size_text(char *text, size_t length, size_t size);
 void library_text(char *text, size_t length);
 

@@ -56,7 +56,8 @@ static const char help[] =
     "                      (0) arrives last at each, so that it need not wait\n"
     "  -h, --help          this text\n"
     "\n"
-    "The exit status is 0, or 1 if any data was wrong, or 2 for a bad command line.\n";
+    "The exit status is 0, or 1 if the backend's data was wrong, or 2 for a bad command\n"
+    "line.\n";
 
 void options_help(void)
 {

@@ -156,12 +156,19 @@ static void time_costs(struct job *job, struct subject *subjects, int n, const s
     measure(job, subjects, n, &brief);
 }
 
+static enum verdict worse(enum verdict a, enum verdict b)
+{
+    return a > b ? a : b;
+}
+
 static void close_row(struct row *row, struct subject *subjects, int num_variants)
 {
-    row->verified = true;
+    row->verdict = ALL_RIGHT;
     for (int i = 0; i < num_variants; i++) {
         subjects[i].wrong |= !subject_verify(&subjects[i], SPOT_ROUNDS);
-        row->verified &= !subjects[i].wrong;
+        if (subjects[i].wrong)
+            row->verdict = worse(row->verdict, subjects[i].variant->way == OFFLOAD ? BACKEND_WRONG
+                                                                                   : OTHERS_WRONG);
         subject_close(&subjects[i]);
     }
     for (int i = num_variants; i < row->num_subjects; i++)
@@ -169,8 +176,8 @@ static void close_row(struct row *row, struct subject *subjects, int num_variant
             limit_readv_close(&subjects[i]);
 }
 
-static bool run_row(struct operation op, const struct options *opts, const struct variant *variants,
-                    int num_variants)
+static enum verdict run_row(struct operation op, const struct options *opts,
+                            const struct variant *variants, int num_variants)
 {
     struct subject subjects[MAX_SUBJECTS];
     struct row row = {.op = op, .subjects = subjects};
@@ -187,7 +194,7 @@ static bool run_row(struct operation op, const struct options *opts, const struc
     close_row(&row, subjects, num_variants);
     if (op.job->rank == 0)
         report_row(&row);
-    return row.verified;
+    return row.verdict;
 }
 
 /* ---- all rows -------------------------------------------------------------------------------- */
@@ -202,23 +209,23 @@ static void show_progress(const struct operation *op, int done, int all, double 
     fprintf(stderr, "[%3d %%] %s %s%s\n", 100 * done / all, collective_name(op->coll), size, left);
 }
 
-static bool run_rows(struct job *job, const struct options *opts, const struct variant *variants,
-                     int num_variants)
+static enum verdict run_rows(struct job *job, const struct options *opts,
+                             const struct variant *variants, int num_variants)
 {
     struct operation ops[MAX_OPERATIONS];
     int n = list_operations(job, opts, ops);
-    bool right = true;
+    enum verdict verdict = ALL_RIGHT;
     double begin = job_now();
     if (job->rank == 0)
         report_begin(job, opts, variants, num_variants);
     for (int i = 0; i < n; i++) {
         if (opts->progress && job->rank == 0)
             show_progress(&ops[i], i, n, begin);
-        right &= run_row(ops[i], opts, variants, num_variants);
+        verdict = worse(verdict, run_row(ops[i], opts, variants, num_variants));
     }
     if (job->rank == 0)
-        report_end(right);
-    return right;
+        report_end(verdict);
+    return verdict;
 }
 
 static int run(struct job *job, struct options *opts)
@@ -237,7 +244,7 @@ static int run(struct job *job, struct options *opts)
     }
     if (opts->instructions)
         return instructions_table(job, opts, variants, n) ? 0 : 2;
-    return run_rows(job, opts, variants, n) ? 0 : 1;
+    return run_rows(job, opts, variants, n) == BACKEND_WRONG ? 1 : 0;
 }
 
 static bool root_exists(const struct job *job, const struct options *opts)

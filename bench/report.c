@@ -144,7 +144,7 @@ static void spread_text(char *text, size_t length, const struct row *row)
 
 static void print_verdict(const struct row *row)
 {
-    if (row->verified) {
+    if (row->verdict == ALL_RIGHT) {
         printf("yes\n");
         return;
     }
@@ -248,7 +248,7 @@ static void print_costs(void)
         printf("%s\n", report.costs[i]);
 }
 
-static void print_notes(bool all_right)
+static void print_notes(enum verdict verdict)
 {
     printf(
         "\nratio = stock / offload; 10%%..90%% is the spread of offload (of the first column if\n"
@@ -260,8 +260,11 @@ static void print_notes(bool all_right)
         printf("Stock allgather is steered to sched_brucks (below 80 KiB in total) or sched_ring,\n"
                "gather and scatter to tsp_tree: MPICH 4.0.2's own choice delivers wrong data, or\n"
                "fails, from the second start on.\n");
-    if (!all_right)
-        printf("WRONG DATA: see the column \"verified\".\n");
+    if (verdict == OTHERS_WRONG)
+        printf(
+            "Some of the library's own calls deliver wrong data: see the column \"verified\".\n");
+    if (verdict == BACKEND_WRONG)
+        printf("WRONG DATA from the backend: see the column \"verified\".\n");
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -284,14 +287,14 @@ static void json_row(FILE *to, const struct row *row)
 {
     fprintf(to, "%s\n    {\"collective\": \"%s\", \"size\": %zu, \"root\": %d, \"verified\": %s,",
             report.num_rows ? "," : "", collective_name(row->op.coll), row->op.size, row->op.root,
-            row->verified ? "true" : "false");
+            row->verdict == ALL_RIGHT ? "true" : "false");
     fprintf(to, " \"results\": {");
     for (int i = 0; i < row->num_subjects; i++)
         json_subject(to, &row->subjects[i], i == 0);
     fprintf(to, "}}");
 }
 
-static void json_print(FILE *to, bool all_right)
+static void json_print(FILE *to, enum verdict verdict)
 {
     const struct job *job = report.job;
     char library[128];
@@ -303,18 +306,18 @@ static void json_print(FILE *to, bool all_right)
             "  \"rows\": [%s]}\n",
             library, job->nranks, job->cores, job->pinned ? "true" : "false",
             report.opts->apart ? "true" : "false", cvars_have_offload() ? "true" : "false",
-            cvars_steer(ALLGATHER) ? "true" : "false", all_right ? "true" : "false",
+            cvars_steer(ALLGATHER) ? "true" : "false", verdict == ALL_RIGHT ? "true" : "false",
             report.json_text);
 }
 
-static void json_write(const char *path, bool all_right)
+static void json_write(const char *path, enum verdict verdict)
 {
     FILE *file = fopen(path, "w");
     if (!file) {
         perror(path);
         return;
     }
-    json_print(file, all_right);
+    json_print(file, verdict);
     if (fclose(file) != 0)
         perror(path);
 }
@@ -347,16 +350,16 @@ void report_row(const struct row *row)
     report.num_rows++;
 }
 
-void report_end(bool all_right)
+void report_end(enum verdict verdict)
 {
     if (report.opts->json) {
-        json_print(stdout, all_right);
+        json_print(stdout, verdict);
     } else {
         print_costs();
-        print_notes(all_right);
+        print_notes(verdict);
     }
     if (report.opts->output)
-        json_write(report.opts->output, all_right);
+        json_write(report.opts->output, verdict);
     fclose(report.json);
     free(report.json_text);
 }

@@ -1,6 +1,7 @@
 /* Where the ranks are, settled among them; the contract is in nodes.h. */
 #include "offload/nodes.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "offload/shm/arena.h"
@@ -13,17 +14,17 @@ static enum pcoll_result combine_distances(const struct pcoll_bootstrap *bootstr
                                            int distance, int first, int n, int *distances,
                                            int *differ_p)
 {
-    uint64_t words[PCOLL_COMBINE_WORDS] = {0};
+    uint64_t pairs[PCOLL_COMBINE_WORDS / 2][2] = {{0}};
     enum pcoll_result result;
 
     if (mine >= first && mine < first + n) {
-        words[2 * (mine - first)] = (uint64_t)distance;
-        words[2 * (mine - first) + 1] = ~(uint64_t)distance;
+        pairs[mine - first][0] = (uint64_t)distance;
+        pairs[mine - first][1] = ~(uint64_t)distance;
     }
-    result = bootstrap->combine(bootstrap->context, words, 2 * n);
+    result = bootstrap->combine(bootstrap->context, pairs[0], 2 * n);
     for (int i = 0; i < n; i++) {
-        distances[i] = (int)words[2 * i];
-        *differ_p |= words[2 * i] != ~words[2 * i + 1];
+        distances[i] = (int)pairs[i][0];
+        *differ_p |= pairs[i][0] != ~pairs[i][1];
     }
     return result;
 }
@@ -69,8 +70,9 @@ static int rank_in_list(const void *list, int i)
     return ((const int *)list)[i];
 }
 
+/* The ranks of this node; *mine_p: the index of this one. Fills `ranks` if it is not NULL. */
 static int find_ranks(const struct pcoll_bootstrap *bootstrap, const struct pcoll_node_map *map,
-                      int *ranks)
+                      int *ranks, int *mine_p)
 {
     const int id = map->node_of(map->context, bootstrap->rank);
     int n = 0;
@@ -79,6 +81,8 @@ static int find_ranks(const struct pcoll_bootstrap *bootstrap, const struct pcol
         if (map->node_of(map->context, r) == id) {
             if (ranks)
                 ranks[n] = r;
+            if (r == bootstrap->rank)
+                *mine_p = n;
             n++;
         }
     return n;
@@ -86,15 +90,15 @@ static int find_ranks(const struct pcoll_bootstrap *bootstrap, const struct pcol
 
 static enum pcoll_result list_ranks(struct table *table, const struct pcoll_node_map *map)
 {
-    const int n = find_ranks(table->bootstrap, map, NULL);
+    int mine = 0;
+    const int n = find_ranks(table->bootstrap, map, NULL, &mine);
 
+    assert(n > 0);
     table->ranks = malloc((size_t)n * sizeof(*table->ranks));
     if (table->ranks == NULL)
         return PCOLL_ERR_NOMEM;
-    find_ranks(table->bootstrap, map, table->ranks);
-    table->circle = (struct pcoll_circle){0, n, table->ranks, rank_in_list};
-    while (table->ranks[table->circle.mine] != table->bootstrap->rank)
-        table->circle.mine++;
+    find_ranks(table->bootstrap, map, table->ranks, &mine);
+    table->circle = (struct pcoll_circle){mine, n, table->ranks, rank_in_list};
     return PCOLL_OK;
 }
 

@@ -30,6 +30,8 @@
  * buffers for arrivals keep instances apart. Messages are packed in one bank, since they have left
  * when the instance is complete.
  */
+#include <assert.h>
+
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
 #include "algorithms/number.h"
@@ -105,8 +107,10 @@ static int digit(const struct digits *of, int i, int64_t j)
 /* The messages of round i: to p + unit[i], p + 2 unit[i], ... */
 static int nmessages(const struct digits *of, int i)
 {
-    const int64_t most = (of->nranks - 1) / of->unit[i];
+    int64_t most;
 
+    assert(of->unit[i] > 0);
+    most = (of->nranks - 1) / of->unit[i];
     return most < of->radix ? (int)most : of->radix - 1;
 }
 

@@ -237,7 +237,7 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
 {
     const struct pcoll_teams teams = pcoll_teams_of(signature);
     const struct pcoll_team_sizes sizes = pcoll_teams_sizes(&teams);
-    const uint64_t room = 2 * NUM_SIDES * (uint64_t)sizes.most * signature->bytes;
+    const uint64_t room = (uint64_t)(2 * NUM_SIDES) * (uint64_t)sizes.most * signature->bytes;
 
     (void)params;
     if (teams.topology == NULL)

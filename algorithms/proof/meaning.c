@@ -307,7 +307,7 @@ static enum pcoll_result check_range(struct quest *quest, struct range range, st
     const struct pcoll_order_event end = {PCOLL_COMPLETE, quest->receiver, quest->phase, 0};
 
     while (range.bytes > 0) {
-        struct value value;
+        struct value value = {0};
         enum pcoll_result result;
 
         quest->length = 0;

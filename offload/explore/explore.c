@@ -344,7 +344,7 @@ static void replay(struct explorer *x, FILE *trace)
     for (int i = 0; ok && i < x->path_length; i++)
         ok = pcoll_explore_apply(explore, x->path[i]) && settle(x, NULL);
     if (ok)
-        ok = pcoll_explore_end(explore);
+        (void)pcoll_explore_end(explore);
     fprintf(trace, "%s\n", explore->why);
 }
 

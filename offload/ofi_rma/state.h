@@ -191,7 +191,7 @@ int pcoll_ofi_say_farewell(struct pcoll_ofi_bound *bound, enum pcoll_ofi_farewel
 enum pcoll_ofi_farewell pcoll_ofi_farewell_of(const struct pcoll_ofi_way *way);
 
 /* ofi_rma/unbind.c */
-void pcoll_ofi_rma_unbind(struct pcoll_bound *bound);
+void pcoll_ofi_rma_unbind(struct pcoll_bound *base);
 void pcoll_ofi_rma_poll(void);
 int pcoll_ofi_rma_lingering(void);
 void pcoll_ofi_rma_finalize(void);

@@ -139,7 +139,7 @@ static inline int trigger_reached(const struct trigger_counter *counter, uint64_
 /* ofi_trigger/group.c */
 enum pcoll_result pcoll_trigger_group_create(const struct pcoll_bootstrap *bootstrap,
                                              struct pcoll_group **group_p);
-void pcoll_trigger_group_destroy(struct pcoll_group *group);
+void pcoll_trigger_group_destroy(struct pcoll_group *base);
 void pcoll_trigger_group_release(struct trigger_group *group);
 unsigned pcoll_trigger_group_provides(const struct pcoll_group *group);
 enum pcoll_result pcoll_trigger_combine(struct pcoll_group *group, uint64_t *words, int n);
@@ -150,7 +150,7 @@ int pcoll_trigger_lingering(void);
 void pcoll_trigger_finalize(void);
 
 /* ofi_trigger/bind.c */
-enum pcoll_result pcoll_trigger_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
+enum pcoll_result pcoll_trigger_bind(struct pcoll_group *base, const struct pcoll_plan *plan,
                                      const struct pcoll_memory *memory,
                                      struct pcoll_bound **bound_p);
 
@@ -167,7 +167,7 @@ enum pcoll_result pcoll_trigger_open(struct trigger_bound *bound, const struct p
 void pcoll_trigger_close(struct trigger_bound *bound);
 
 /* ofi_trigger/work.c: set up the work of an entry; the peer's address and key must be known. */
-void pcoll_trigger_work(struct trigger_bound *bound, int entry,
+void pcoll_trigger_work(struct trigger_bound *bound, int number,
                         const struct trigger_target *target);
 /* Set up the work that writes the farewell to a neighbor. */
 void pcoll_trigger_farewell_work(struct trigger_bound *bound, struct trigger_neighbor *neighbor);

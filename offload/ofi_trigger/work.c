@@ -65,10 +65,11 @@ static void make_rma(struct trigger_bound *bound, struct trigger_work *w,
 
 /* Works without trigger use the counter of completed works, which is never below 0. The signal of a
  * copy is queued when the copy is done. */
-void pcoll_trigger_work(struct trigger_bound *bound, int i, const struct trigger_target *target)
+void pcoll_trigger_work(struct trigger_bound *bound, int number,
+                        const struct trigger_target *target)
 {
-    const struct pcoll_entry *entry = &bound->plan->entries[i];
-    struct trigger_work *w = &bound->works[i];
+    const struct pcoll_entry *entry = &bound->plan->entries[number];
+    struct trigger_work *w = &bound->works[number];
     int at_once = entry->trigger == PCOLL_NONE || pcoll_entry_is_own_work(entry);
 
     w->bound = bound;

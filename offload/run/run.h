@@ -98,9 +98,11 @@ static inline int pcoll_run_waits(const struct pcoll_run *run)
  * nothing is pending, only yield the core. */
 void pcoll_run_rest(const struct pcoll_run *run, unsigned usec);
 
-/* Copy `bytes` bytes between buffers that do not overlap; both are mapped here. */
+/* Copy `bytes` bytes between buffers that do not overlap; both are mapped here. pcoll_stream is for
+ * memory that another rank has in its cache; pcoll_copy_past always goes past the cache, if the
+ * processor can. */
 void pcoll_copy(void *to, const void *from, size_t bytes);
-/* The same to memory that another rank has in its cache. */
 void pcoll_stream(void *to, const void *from, size_t bytes);
+void pcoll_copy_past(void *to, const void *from, size_t bytes);
 
 #endif /* PCOLL_RUN_H */

@@ -196,10 +196,10 @@ static void check_layouts(void)
     tap_ok(failed == 0 && jobs >= 40, "%d jobs whose user memory has gaps", jobs);
 }
 
-/* Long copies use another code path: odd lengths, odd alignments, nothing beyond the ends. */
-static void check_long_copies(void)
+/* Odd lengths, odd alignments, nothing beyond the ends. */
+static void check_copies(void (*copy)(void *, const void *, size_t), size_t mega, const char *name)
 {
-    size_t mega = (size_t)4 << 20, room = mega + 300;
+    size_t room = mega + 300;
     unsigned char *from = malloc(room), *to = malloc(room);
     int wrong = from == NULL || to == NULL;
 
@@ -207,11 +207,11 @@ static void check_long_copies(void)
         from[i] = (unsigned char)(i * 7 + i / 256);
     for (size_t shift = 0; !wrong && shift < 130; shift += 13) {
         memset(to, 0xee, room);
-        pcoll_copy(to + shift, from + shift / 2, mega + shift);
+        copy(to + shift, from + shift / 2, mega + shift);
         wrong = memcmp(to + shift, from + shift / 2, mega + shift) != 0 ||
                 to[2 * shift + mega] != 0xee || (shift > 0 && to[shift - 1] != 0xee);
     }
-    tap_ok(!wrong, "long copies of any alignment");
+    tap_ok(!wrong, "copies of any alignment: %s", name);
     free(from);
     free(to);
 }
@@ -231,7 +231,9 @@ int main(int argc, char **argv)
             check_row(row, 0, 5);
     }
     check_layouts();
-    check_long_copies();
+    check_copies(pcoll_copy, (size_t)4 << 20, "long");
+    check_copies(pcoll_stream, (size_t)64 << 10, "to another rank's cache");
+    check_copies(pcoll_copy_past, (size_t)64 << 10, "past the cache");
     meeting_destroy(page);
     return tap_done();
 }
