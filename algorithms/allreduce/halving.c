@@ -71,9 +71,10 @@ static struct room room_of(const struct pcoll_signature *signature,
     const struct pcoll_fold fold = pcoll_halving_fold(signature->nranks);
     const uint64_t most = part_of(signature, npasses_of(signature, params), 0).count;
     const uint64_t slots = pcoll_halving_slots(signature->nranks, most, pcoll_unit_of(signature));
-    const int has_whole = !is_user(params) || pcoll_fold_folded(&fold) > 0;
+    const uint64_t whole =
+        is_user(params) && pcoll_fold_folded(&fold) == 0 ? 0 : pcoll_whole_lines(most);
 
-    return (struct room){slots, slots + has_whole * pcoll_whole_lines(most)};
+    return (struct room){slots, slots + whole};
 }
 
 static uint64_t temp_bytes(const struct pcoll_signature *signature,

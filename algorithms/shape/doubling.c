@@ -30,7 +30,8 @@ struct pcoll_doubling_rounds pcoll_doubling_rounds(int count, int radix)
     return rounds;
 }
 
-static int has_folding(const struct pcoll_doubling_rounds *rounds)
+/* 1 or 0: a slot. */
+static uint64_t has_folding(const struct pcoll_doubling_rounds *rounds)
 {
     return pcoll_fold_folded(&rounds->fold) > 0;
 }
@@ -43,7 +44,7 @@ uint64_t pcoll_doubling_slots(const struct pcoll_doubling_rounds *rounds)
 
 uint64_t pcoll_doubling_weight(const struct pcoll_doubling_rounds *rounds, uint64_t weight)
 {
-    return weight * (uint64_t)rounds->fold.core * (has_folding(rounds) ? 2 : 1);
+    return weight * (uint64_t)rounds->fold.core * (1 + has_folding(rounds));
 }
 
 /* The folding is a round of pairs before the others. */
