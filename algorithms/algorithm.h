@@ -17,7 +17,7 @@ enum pcoll_path {
 /* Free parameters. 0 means the algorithm's default; an algorithm ignores parameters that it does
  * not use. */
 struct pcoll_params {
-    int radix;        /* fan-out of a tree or base of a dissemination; >= 2 */
+    int radix;        /* fan-out of a tree, base of a dissemination or of a doubling; >= 2 */
     uint64_t segment; /* bytes of a pipeline segment */
     int slots;        /* communication buffers of a ring, a power of two >= 2 */
     enum pcoll_path path;
@@ -126,8 +126,10 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(allreduce_direct)                                                                    \
     ALGORITHM(allreduce_butterfly)                                                                 \
     ALGORITHM(allreduce_sliced)                                                                    \
+    ALGORITHM(allreduce_halving)                                                                   \
     ALGORITHM(allreduce_multi_leader)                                                              \
     ALGORITHM(allreduce_multi_leader_sliced)                                                       \
+    ALGORITHM(allreduce_multi_leader_halving)                                                      \
     ALGORITHM(reduce_direct)                                                                       \
     ALGORITHM(reduce_knomial)                                                                      \
     ALGORITHM(reduce_sliced)                                                                       \

@@ -86,6 +86,55 @@ double pcoll_cost_waves(const struct pcoll_signature *signature,
            pcoll_cost_wave(signature, machine, messages, 1);
 }
 
+/* The time of the processor to fire a message, and to reduce all of a wave. */
+static double fire_of(const struct pcoll_link *link, double bytes)
+{
+    const double moving = link->senders > 0 ? 0 : bytes * link->machine.copy;
+
+    return link->crowd * (link->machine.o + moving);
+}
+
+static double reduce_of(const struct pcoll_link *link, struct pcoll_wave wave)
+{
+    const struct pcoll_machine node = pcoll_cost_node(&link->machine);
+
+    if (wave.reduced == 0)
+        return 0;
+    return link->crowd * (node.o + wave.reduced * wave.bytes * node.reduce);
+}
+
+/* The time until the port takes the next message. */
+static double gap_of(const struct pcoll_link *link, double bytes)
+{
+    const struct pcoll_machine *m = &link->machine;
+
+    return link->senders > 0 ? m->g + bytes * m->G : link->crowd * m->g;
+}
+
+double pcoll_wave_busy(const struct pcoll_link *link, struct pcoll_wave wave)
+{
+    const double port = link->senders * gap_of(link, wave.bytes);
+
+    return wave.messages * pcoll_larger(fire_of(link, wave.bytes), port) + reduce_of(link, wave);
+}
+
+void pcoll_waves_add(struct pcoll_waves *waves, const struct pcoll_signature *signature,
+                     const struct pcoll_link *link, struct pcoll_wave wave)
+{
+    const struct pcoll_machine *m = &link->machine;
+    const int is_first = waves->time == 0, is_wire = link->senders > 0;
+    const double fire = fire_of(link, wave.bytes), gap = gap_of(link, wave.bytes);
+    const double others = is_wire ? link->senders - 1 : 0;
+    const double more = wave.messages - 1;
+    const double one = pcoll_cost_wave(signature, m, 0, 1) + fire +
+                       (is_wire ? wave.bytes * m->G : 0) + more * pcoll_larger(fire, gap) +
+                       (is_first ? others * more * gap : 0) + reduce_of(link, wave);
+
+    waves->time += waves->port + one;
+    waves->port = pcoll_larger(one, link->senders * wave.messages * gap) - one;
+    waves->queue = pcoll_larger(waves->queue, others * (is_first ? 1 : wave.messages) * gap);
+}
+
 struct pcoll_hop pcoll_cost_hop(const struct pcoll_signature *signature,
                                 const struct pcoll_machine *machine, double bytes)
 {

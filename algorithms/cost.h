@@ -38,6 +38,34 @@ struct pcoll_hop {
 struct pcoll_hop pcoll_cost_hop(const struct pcoll_signature *signature,
                                 const struct pcoll_machine *machine, double bytes);
 
+/* How ranks of a node reach others when all send at the same time, into communication buffers. */
+struct pcoll_link {
+    struct pcoll_machine machine;
+    double senders; /* ranks that share the node's port; 0: processors move the bytes */
+    double crowd;   /* of them share a core, or 1 */
+};
+
+/* A wave: each rank sends `messages` messages of `bytes` bytes and waits for as many. Then it
+ * reduces what it has with `reduced` of them; 0: it reduces nothing. */
+struct pcoll_wave {
+    double messages, bytes, reduced;
+};
+
+/* The part of it for which it occupies a rank's processor or the node's port. */
+double pcoll_wave_busy(const struct pcoll_link *link, struct pcoll_wave wave);
+
+/* Waves one after the other. Ranks of a node that begin together alternate at its port, so each is
+ * later than the one before by a message. Therefore in the next wave each finds the port in use by
+ * the one before, and is later by all its messages. From then on they queue only where the port
+ * needs longer for all of them than one of them for the wave. */
+struct pcoll_waves {
+    double time;  /* until the first rank of each node has completed them */
+    double port;  /* from then on, until the port is free for another wave */
+    double queue; /* by which the last rank is later */
+};
+void pcoll_waves_add(struct pcoll_waves *waves, const struct pcoll_signature *signature,
+                     const struct pcoll_link *link, struct pcoll_wave wave);
+
 /* The number of ranks that share one core, at least 1. */
 double pcoll_cost_crowd(const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine);

@@ -43,12 +43,16 @@ pcoll_sources += \
     %D%/alltoall/node_aware.c \
     %D%/edges/direct.c \
     %D%/allreduce/direct.c \
-    %D%/shape/doubling.h %D%/shape/doubling.c \
+    %D%/shape/fold.h %D%/shape/fold.c %D%/shape/fold_cost.h %D%/shape/fold_cost.c \
+    %D%/shape/doubling.h %D%/shape/doubling.c %D%/shape/doubling_cost.c \
     %D%/allreduce/butterfly.c \
+    %D%/shape/halving.h %D%/shape/halving.c %D%/shape/halving_cost.c \
+    %D%/allreduce/halving.c \
     %D%/shape/parts.h %D%/shape/parts.c \
     %D%/shape/sliced.h %D%/shape/sliced.c \
     %D%/allreduce/sliced.c \
     %D%/shape/shares.h %D%/shape/shares.c \
+    %D%/shape/between.h %D%/shape/between.c \
     %D%/shape/leaders.h %D%/shape/leaders.c %D%/shape/leaders_cost.c \
     %D%/allreduce/multi_leader.c \
     %D%/shape/order_tree.h %D%/shape/order_tree.c \

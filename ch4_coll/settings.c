@@ -15,8 +15,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        Fan-out of trees and base of the dissemination barrier in persistent collectives, at least
-        2. 0 lets the cost model choose.
+        Fan-out of trees, and base of the dissemination barrier and of recursive doubling, in
+        persistent collectives, at least 2. 0 lets the cost model choose.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE
       category    : COLLECTIVE

@@ -8,6 +8,7 @@
 #define MAX_SEGMENT (UINT64_C(1) << 20)
 #define MAX_TEMP_SEGMENT (UINT64_C(1) << 17) /* communication buffers should stay in the cache */
 #define MAX_CANDIDATES 16                    /* values of one parameter */
+#define ROUNDING 1e-9 /* relative: rows that do the same compute its cost in different ways */
 
 /* The factor that was measured on communicators of this shape; 1 if there is none. */
 static double find_factor(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
@@ -62,7 +63,8 @@ static void weigh(struct pcoll_search *search, const struct pcoll_algorithm *alg
                   const struct pcoll_params *params)
 {
     const double cost = cost_of(search, algorithm, params);
-    const int is_best = !search->best.algorithm || cost < search->best.predicted_us;
+    const int is_best =
+        !search->best.algorithm || cost < search->best.predicted_us * (1 - ROUNDING);
     struct pcoll_choice candidate;
 
     search->weighed++;

@@ -1,20 +1,19 @@
 /*
  * Allreduce by recursive doubling on a weighted butterfly, in rank order.
  *
- * Idea: all ranks exchange and reduce their whole vectors (shape/doubling.h). What arrives goes
- * into TEMP; the last REDUCE of a rank writes RECV.
+ * Idea: all ranks exchange and reduce their whole vectors, in groups of `radix` ranks
+ * (shape/doubling.h). What arrives goes into TEMP; the last REDUCE of a rank writes RECV.
  *
  * Source: recursive doubling (Thakur et al. 2005, section 4.5).
  *
- *      N = 5:   1 -> 0 | {01}<->2 3<->4 | {01}<->3 2<->4 | 0 -> 1
+ *      N = 5, radix 2:   1 -> 0 | {01}<->2 3<->4 | {01}<->3 2<->4 | 0 -> 1
  *
- * Cost: n (L + 2 o + M (copy + reduce)), one counter, two banks. When: many ranks, short vectors.
+ * Cost: log_k N rounds of L + k o + (k - 1) M (copy + reduce), and between nodes of s ranks a round
+ * takes their port s (k - 1) (g + M G) at least; one counter, two banks. When: many ranks, short
+ * vectors; the radix grows with L.
  * Condition: completing k needs every rank's start of k, so two banks keep instances apart. In
- * place, the result overwrites what the first put reads, so everything waits for that.
+ * place, the result overwrites what the first puts read, so everything waits for them.
  */
-#include "algorithms/algorithm.h"
-#include "algorithms/cost.h"
-#include "algorithms/number.h"
 #include "algorithms/shape/doubling.h"
 
 static uint64_t slot_bytes(const struct pcoll_signature *signature)
@@ -25,17 +24,20 @@ static uint64_t slot_bytes(const struct pcoll_signature *signature)
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
-    (void)params;
-    return 2 * (uint64_t)pcoll_doubling_rounds(signature->nranks) * slot_bytes(signature);
+    const struct pcoll_doubling_rounds rounds =
+        pcoll_doubling_rounds(signature->nranks, params->radix);
+
+    return 2 * pcoll_doubling_slots(&rounds) * slot_bytes(signature);
 }
 
-static void build_phase(struct pcoll_plan *plan, int bank)
+static void build_phase(struct pcoll_plan *plan, int bank, int radix)
 {
     const struct pcoll_signature *signature = &plan->signature;
     const struct pcoll_place recv = pcoll_at(PCOLL_RECV, 0);
     struct pcoll_doubling d = {
         .plan = plan,
         .teams = pcoll_teams_of_one(signature->nranks),
+        .rounds = pcoll_doubling_rounds(signature->nranks, radix),
         .bank = bank,
         .weight = 1,
         .slots = (uint64_t)bank * plan->temp_bytes / 2,
@@ -63,25 +65,26 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         return result;
     (*plan_p)->temp_bytes = temp_bytes(signature, params);
     for (int bank = 0; bank < 2; bank++)
-        build_phase(*plan_p, bank);
+        build_phase(*plan_p, bank, params->radix);
     return pcoll_plan_seal(plan_p);
 }
 
-/* Where the folding does not take a step of its own, its data still takes the port's time. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
-    const int rounds = pcoll_doubling_rounds(signature->nranks);
-    const int steps = pcoll_doubling_steps(signature->nranks);
-    const int folded = pcoll_log2_floor(signature->nranks) != rounds;
+    const struct pcoll_machine node = pcoll_cost_node(machine);
+    const int members = pcoll_ranks_per_node(signature);
     const double crowd = pcoll_cost_crowd(signature, machine), bytes = (double)signature->bytes;
-    const double rate = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
-    const double reduce = crowd * (machine->o + bytes * machine->reduce);
+    const struct pcoll_doubling_rounds rounds =
+        pcoll_doubling_rounds(signature->nranks, params->radix);
+    const struct pcoll_doubling_cost doubling = {
+        .rounds = rounds,
+        .links = {signature, rounds.fold, members, {node, 0, crowd}, {*machine, members, crowd}},
+        .bytes = bytes,
+        .copy = crowd * (node.o + bytes * node.copy),
+    };
 
-    (void)params;
-    return pcoll_cost_waves(signature, machine, steps, 1) +
-           (rounds + folded) * crowd * bytes * rate + rounds * reduce +
-           folded * crowd * (machine->o + bytes * machine->copy);
+    return machine->call + pcoll_doubling_time(&doubling);
 }
 
 const struct pcoll_algorithm pcoll_allreduce_butterfly = {
@@ -93,4 +96,5 @@ const struct pcoll_algorithm pcoll_allreduce_butterfly = {
     .cost = cost,
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
+    .uses_radix = 1,
 };

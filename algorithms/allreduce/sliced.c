@@ -35,7 +35,6 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
 
 const struct pcoll_algorithm pcoll_allreduce_sliced = {
     .name = "sliced",
-    .alias = "reduce_scatter_allgather",
     .coll = PCOLL_ALLREDUCE,
     .description = "each rank reduces a slice and gives it to all",
     .generate = pcoll_sliced_generate,

@@ -1,136 +1,165 @@
 /* Recursive doubling; the contract is in doubling.h. */
 #include "algorithms/shape/doubling.h"
 
-#include "algorithms/number.h"
+#include <assert.h>
 
-/* The number of pairs that are folded. */
-static int nfolded(int count)
+/* A round: groups of `radix` numbers of the core, `distance` apart. */
+struct round {
+    int radix, distance;
+    uint64_t slot;   /* the first of radix - 1 */
+    uint64_t weight; /* of what arrives from one rank, and of the REDUCE */
+    int is_last;
+};
+
+struct pcoll_doubling_rounds pcoll_doubling_rounds(int count, int radix)
 {
-    return count - (1 << pcoll_log2_floor(count));
+    const int wanted = radix ? radix : 2;
+    struct pcoll_doubling_rounds rounds = {.fold = {count, 1}};
+
+    assert(count >= 2);
+    rounds.radix = wanted < count ? wanted : count;
+    while (rounds.fold.core <= count / rounds.radix) {
+        rounds.fold.core *= rounds.radix;
+        rounds.number++;
+    }
+    rounds.last = count / rounds.fold.core;
+    rounds.fold.core *= rounds.last;
+    rounds.number += rounds.last > 1;
+    if (rounds.last == 1)
+        rounds.last = rounds.radix;
+    return rounds;
 }
 
-int pcoll_doubling_rounds(int count)
+/* 1 or 0: a slot. */
+static uint64_t has_folding(const struct pcoll_doubling_rounds *rounds)
 {
-    return pcoll_log_ceil(count, 2);
+    return pcoll_fold_folded(&rounds->fold) > 0;
 }
 
-/* As long as half of the core have nobody to fold, what they send does not wait for the folding but
- * arrives together with it. */
-int pcoll_doubling_steps(int count)
+uint64_t pcoll_doubling_slots(const struct pcoll_doubling_rounds *rounds)
 {
-    const int folded = nfolded(count), n = pcoll_log2_floor(count);
-
-    return n + (folded > 0) + (2 * folded > 1 << n);
+    return (uint64_t)(rounds->number - 1) * (uint64_t)(rounds->radix - 1) +
+           (uint64_t)(rounds->last - 1) + has_folding(rounds);
 }
 
-uint64_t pcoll_doubling_weight(int count, uint64_t weight)
+uint64_t pcoll_doubling_weight(const struct pcoll_doubling_rounds *rounds, uint64_t weight)
 {
-    return weight << pcoll_doubling_rounds(count);
+    return weight * (uint64_t)rounds->fold.core * (1 + has_folding(rounds));
 }
 
-static int is_folded(const struct pcoll_doubling *d, int team)
+/* The folding is a round of pairs before the others. */
+static struct round folding(const struct pcoll_doubling *d)
 {
-    return team < 2 * nfolded(d->teams.count) && team % 2 == 1;
+    return (struct round){.radix = 2, .weight = d->weight * (uint64_t)d->rounds.fold.core};
 }
 
-static int last_round(const struct pcoll_doubling *d)
+static struct round round_of(const struct pcoll_doubling *d, int i)
 {
-    return pcoll_doubling_rounds(d->teams.count) - 1;
+    struct round round = {
+        .radix = i == d->rounds.number - 1 ? d->rounds.last : d->rounds.radix,
+        .distance = 1,
+        .slot = (uint64_t)i * (uint64_t)(d->rounds.radix - 1) + has_folding(&d->rounds),
+        .is_last = i == d->rounds.number - 1,
+    };
+
+    while (i-- > 0)
+        round.distance *= d->rounds.radix;
+    round.weight = d->weight * (uint64_t)(d->rounds.fold.core / (round.distance * round.radix));
+    return round;
 }
 
-static struct pcoll_place slot(const struct pcoll_doubling *d, int round)
+static struct pcoll_place slot(const struct pcoll_doubling *d, uint64_t i)
 {
-    return pcoll_at(PCOLL_TEMP, d->slots + (uint64_t)round * d->slot_bytes);
+    return pcoll_at(PCOLL_TEMP, d->slots + i * d->slot_bytes);
 }
 
-static uint64_t weight_of(const struct pcoll_doubling *d, int round)
+/* Where the `receiver`-th of a group keeps what the `sender`-th has. */
+static struct pcoll_place slot_of(const struct pcoll_doubling *d, const struct round *round,
+                                  int receiver, int sender)
 {
-    return d->weight << (last_round(d) - round);
+    return slot(d, round->slot + (uint64_t)(sender - (sender > receiver)));
 }
 
-/* The teams of the core, from its numbers, and the number of a team. */
-static int core_team(const struct pcoll_doubling *d, int number)
+static struct pcoll_place last_slot(const struct pcoll_doubling *d)
 {
-    const int folded = nfolded(d->teams.count);
-
-    return number < folded ? 2 * number : number + folded;
-}
-
-static int core_number(const struct pcoll_doubling *d, int team)
-{
-    const int folded = nfolded(d->teams.count);
-
-    return team < 2 * folded ? team / 2 : team - folded;
+    return slot(d, pcoll_doubling_slots(&d->rounds) - 1);
 }
 
 /* Put the sum to the peer, at the beginning or after the last REDUCE. */
-static struct pcoll_entry put_sum(const struct pcoll_doubling *d, int team, int round,
+static struct pcoll_entry put_sum(const struct pcoll_doubling *d, int team, struct pcoll_place to,
                                   uint64_t weight)
 {
     const int peer = pcoll_team_rank(&d->teams, team, d->member);
-    const struct pcoll_entry put = pcoll_entry_put(d->level ? d->bank : PCOLL_NONE, d->level,
-                                                   d->sum, peer, slot(d, round), d->bytes);
+    const struct pcoll_entry put =
+        pcoll_entry_put(d->level ? d->bank : PCOLL_NONE, d->level, d->sum, peer, to, d->bytes);
 
     return pcoll_entry_signal(put, peer, d->bank, weight);
 }
 
-/* Reduce the sum and what arrives in that round, which is on its left or right. */
-static void add_reduce(struct pcoll_doubling *d, int round, int is_left, int is_done)
+/* Reduce the sum, which is the `own`-th of the group, and what arrives in that round. */
+static void add_reduce(struct pcoll_doubling *d, const struct round *round, int own, int is_done)
 {
-    const struct pcoll_place arrived = slot(d, round);
     struct pcoll_entry reduce;
 
-    pcoll_plan_operand(d->plan, is_left ? arrived : d->sum);
-    pcoll_plan_operand(d->plan, is_left ? d->sum : arrived);
-    d->sum = round == last_round(d) ? d->result : arrived;
-    d->level += weight_of(d, round);
-    reduce = pcoll_entry_reduce(d->plan, d->bank, d->level, 2, d->sum, d->bytes);
+    for (int i = 0; i < round->radix; i++)
+        pcoll_plan_operand(d->plan, i == own ? d->sum : slot_of(d, round, own, i));
+    d->sum = round->is_last ? d->result : slot(d, round->slot + (uint64_t)round->radix - 2);
+    d->level += (uint64_t)(round->radix - 1) * round->weight;
+    reduce = pcoll_entry_reduce(d->plan, d->bank, d->level, round->radix, d->sum, d->bytes);
     if (is_done) {
-        reduce = pcoll_entry_done(reduce, d->bank, weight_of(d, round));
-        d->level += weight_of(d, round);
+        reduce = pcoll_entry_done(reduce, d->bank, round->weight);
+        d->level += round->weight;
     }
     pcoll_plan_add(d->plan, reduce);
 }
 
-static void add_exchange(struct pcoll_doubling *d, int round, int distance, int is_done)
+static void add_exchange(struct pcoll_doubling *d, const struct round *round, int is_done)
 {
-    const int team = pcoll_team_of(&d->teams, d->plan->rank);
-    const int number = core_number(d, team), other = number ^ distance;
-    struct pcoll_entry put = put_sum(d, core_team(d, other), round, weight_of(d, round));
+    const int number = pcoll_fold_number(&d->rounds.fold, pcoll_team_of(&d->teams, d->plan->rank));
+    const int own = number / round->distance % round->radix;
+    /* The result must not overtake the puts that read its place. */
+    const int is_read = d->plan->signature.in_place && d->sum.buffer == PCOLL_SEND;
+    const uint64_t heavy = pcoll_doubling_weight(&d->rounds, d->weight);
 
-    /* The result must not overtake the put that reads its place. */
-    if (d->plan->signature.in_place && d->sum.buffer == PCOLL_SEND) {
-        put = pcoll_entry_done(put, d->bank, 2 * weight_of(d, 0));
-        d->level += 2 * weight_of(d, 0);
+    for (int i = 1; i < round->radix; i++) {
+        const int other = (own + i) % round->radix;
+        const int team = pcoll_fold_rank(&d->rounds.fold, number + (other - own) * round->distance);
+        const struct pcoll_entry put =
+            put_sum(d, team, slot_of(d, round, other, own), round->weight);
+
+        pcoll_plan_add(d->plan, is_read ? pcoll_entry_done(put, d->bank, heavy) : put);
     }
-    pcoll_plan_add(d->plan, put);
-    add_reduce(d, round, other < number, is_done);
+    if (is_read)
+        d->level += (uint64_t)(round->radix - 1) * heavy;
+    add_reduce(d, round, own, is_done);
 }
 
 static void add_core(struct pcoll_doubling *d, int team)
 {
-    const int folded = nfolded(d->teams.count), has_extra = team < 2 * folded;
-    const int last = last_round(d);
-    int round = 0;
+    const int has_extra = pcoll_fold_has_extra(&d->rounds.fold, team);
+    const struct round fold = folding(d);
 
     if (has_extra)
-        add_reduce(d, 0, 0, 1);
-    round += folded > 0;
-    for (int distance = 1; round <= last; distance *= 2, round++)
-        add_exchange(d, round, distance, has_extra || d->is_told || round < last);
+        add_reduce(d, &fold, 0, 1);
+    for (int i = 0; i < d->rounds.number; i++) {
+        const struct round round = round_of(d, i);
+
+        add_exchange(d, &round, has_extra || d->is_told || !round.is_last);
+    }
     if (has_extra)
-        pcoll_plan_add(d->plan, put_sum(d, team + 1, last, d->weight));
+        pcoll_plan_add(d->plan, put_sum(d, team + 1, last_slot(d), d->weight));
 }
 
 void pcoll_doubling_add(struct pcoll_doubling *d)
 {
     const int team = pcoll_team_of(&d->teams, d->plan->rank);
+    const struct round fold = folding(d);
 
-    if (!is_folded(d, team)) {
+    if (!pcoll_fold_is_folded(&d->rounds.fold, team)) {
         add_core(d, team);
         return;
     }
-    pcoll_plan_add(d->plan, put_sum(d, team - 1, 0, weight_of(d, 0)));
-    d->sum = slot(d, last_round(d));
+    pcoll_plan_add(d->plan, put_sum(d, team - 1, slot(d, 0), fold.weight));
+    d->sum = last_slot(d);
     d->level += d->weight;
 }

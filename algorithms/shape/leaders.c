@@ -1,20 +1,16 @@
 /* Reductions with several leaders a node; the contract is in leaders.h. */
 #include "algorithms/shape/leaders.h"
 
-#include "algorithms/shape/doubling.h"
-#include "algorithms/shape/parts.h"
-#include "algorithms/shape/shares.h"
+#include "algorithms/shape/between.h"
 
 #define DEFAULT_SEGMENT (UINT64_C(16) << 10)
-
-enum between { DOUBLING, SHARES };
 
 enum { SEQUENCE = 2 }; /* counter of the results that a rank has got, with several passes */
 
 struct state {
     struct pcoll_plan *plan;
     struct pcoll_leaders by;
-    enum between between;
+    enum pcoll_between_way way;
     int team, member, size; /* of this rank: its team, its number there, and the team's size */
     uint64_t pass;
     int bank;    /* of the pass: its counter, and which part of TEMP */
@@ -47,6 +43,7 @@ struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
     return (struct pcoll_leaders){
         .teams = teams,
         .sizes = sizes,
+        .rounds = pcoll_doubling_rounds(teams.count, params->radix),
         .count = (int)count,
         .npasses = npasses,
         .bytes = quotient_up(quotient_up(units, npasses), count) * unit,
@@ -68,30 +65,20 @@ static struct pcoll_segment slice_of(const struct state *s, int leader)
 
 /* ---- TEMP of a leader: two banks, then the slots ---- */
 
-/* A bank has room for the sum of the node, and for what comes from other nodes: a slot for each
- * round, or for a share of each node, and then for the result. */
+/* Of a bank, and of a slot. */
 struct room {
-    uint64_t slice, share, bank;
+    uint64_t bank, slice;
 };
 
 static struct room room_of(const struct pcoll_signature *signature, const struct pcoll_leaders *by,
-                           enum between between)
+                           enum pcoll_between_way way)
 {
-    const uint64_t unit = pcoll_unit_of(signature);
-    struct room room = {.slice = pcoll_whole_lines(by->bytes)};
-
-    if (between == DOUBLING) {
-        room.bank = (1 + (uint64_t)pcoll_doubling_rounds(by->teams.count)) * room.slice;
-    } else {
-        room.share = pcoll_whole_lines(pcoll_shares_bytes(by->bytes, unit, by->teams.count));
-        room.bank = 2 * room.slice + (uint64_t)by->teams.count * room.share;
-    }
-    return room;
+    return (struct room){pcoll_between_room(way, signature, by), pcoll_whole_lines(by->bytes)};
 }
 
 static struct room own_room(const struct state *s)
 {
-    return room_of(&s->plan->signature, &s->by, s->between);
+    return room_of(&s->plan->signature, &s->by, s->way);
 }
 
 static struct pcoll_place bank_at(const struct state *s, uint64_t offset)
@@ -107,9 +94,7 @@ static struct pcoll_place sum_at(const struct state *s)
 /* The result of a slice, the same on all leaders. */
 static struct pcoll_place result_at(const struct state *s)
 {
-    const struct room room = own_room(s);
-
-    return bank_at(s, room.bank - room.slice);
+    return bank_at(s, pcoll_between_result(s->way, &s->plan->signature, &s->by));
 }
 
 /* Where a leader keeps what `member` of its team gives it. */
@@ -123,31 +108,37 @@ static struct pcoll_place slot_at(const struct state *s, int leader, int member)
 
 /* For leaders of a team of `size` members. */
 static uint64_t temp_of(const struct pcoll_signature *signature, const struct pcoll_leaders *by,
-                        enum between between, int size)
+                        enum pcoll_between_way way, int size)
 {
-    const struct room room = room_of(signature, by, between);
+    const struct room room = room_of(signature, by, way);
 
     return 2 * room.bank + (uint64_t)(size - 1) * room.slice;
 }
 
 static uint64_t most_temp(const struct pcoll_signature *signature,
-                          const struct pcoll_params *params, enum between between)
+                          const struct pcoll_params *params, enum pcoll_between_way way)
 {
     const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
 
-    return temp_of(signature, &by, between, by.sizes.most);
+    return temp_of(signature, &by, way, by.sizes.most);
 }
 
 uint64_t pcoll_leaders_doubling_temp_bytes(const struct pcoll_signature *signature,
                                            const struct pcoll_params *params)
 {
-    return most_temp(signature, params, DOUBLING);
+    return most_temp(signature, params, PCOLL_BETWEEN_DOUBLING);
+}
+
+uint64_t pcoll_leaders_halving_temp_bytes(const struct pcoll_signature *signature,
+                                          const struct pcoll_params *params)
+{
+    return most_temp(signature, params, PCOLL_BETWEEN_HALVING);
 }
 
 uint64_t pcoll_leaders_shares_temp_bytes(const struct pcoll_signature *signature,
                                          const struct pcoll_params *params)
 {
-    return most_temp(signature, params, SHARES);
+    return most_temp(signature, params, PCOLL_BETWEEN_SHARES);
 }
 
 /* ---- signals ---- */
@@ -155,16 +146,9 @@ uint64_t pcoll_leaders_shares_temp_bytes(const struct pcoll_signature *signature
 /* To a counter come, in this order, parts of members, what leaders of other nodes send, and what
  * the leaders of the node tell. One of each outweighs all of the following, which may come early.
  */
-static uint64_t weight_between(const struct state *s)
-{
-    return (uint64_t)s->by.count;
-}
-
 static uint64_t weight_of_part(const struct state *s)
 {
-    if (s->between == DOUBLING)
-        return pcoll_doubling_weight(s->by.teams.count, weight_between(s));
-    return pcoll_shares_weight(s->by.teams.count, weight_between(s));
+    return pcoll_between_weight(s->way, &s->by);
 }
 
 static int is_leader(const struct state *s)
@@ -244,51 +228,21 @@ static void add_sum(struct state *s)
 
 /* ---- between nodes ---- */
 
-static void add_doubling(struct state *s, uint64_t bytes)
+static void add_between(struct state *s, uint64_t bytes)
 {
-    const struct room room = own_room(s);
-    struct pcoll_doubling d = {
+    struct pcoll_between between = {
         .plan = s->plan,
-        .teams = s->by.teams,
+        .by = &s->by,
+        .way = s->way,
         .member = s->member,
         .bank = s->bank,
-        .weight = weight_between(s),
-        .slots = bank_at(s, room.slice).offset,
-        .slot_bytes = room.slice,
+        .room = sum_at(s).offset,
         .bytes = bytes,
-        .result = result_at(s),
-        .is_told = 1,
-        .sum = sum_at(s),
         .level = s->level,
     };
 
-    pcoll_doubling_add(&d);
-    s->level = d.level;
-}
-
-static void add_shares(struct state *s, uint64_t bytes)
-{
-    const struct pcoll_signature *signature = &s->plan->signature;
-    const struct room room = own_room(s);
-    struct pcoll_shares shares = {
-        .plan = s->plan,
-        .teams = s->by.teams,
-        .member = s->member,
-        .receiver = pcoll_coll_has(signature->coll, PCOLL_ROOTED)
-                        ? pcoll_team_of(&s->by.teams, signature->root)
-                        : PCOLL_NONE,
-        .bank = s->bank,
-        .weight = weight_between(s),
-        .slots = bank_at(s, room.slice).offset,
-        .slot_bytes = room.share,
-        .bytes = bytes,
-        .sum = sum_at(s),
-        .result = result_at(s),
-        .level = s->level,
-    };
-
-    pcoll_shares_add(&shares);
-    s->level = shares.level;
+    pcoll_between_add(&between);
+    s->level = between.level;
 }
 
 /* ---- in the node: the results ---- */
@@ -336,10 +290,7 @@ static void add_pass(struct state *s)
     add_parts(s);
     if (is_leader(s)) {
         add_sum(s);
-        if (s->between == DOUBLING)
-            add_doubling(s, slice_of(s, s->member).count);
-        else
-            add_shares(s, slice_of(s, s->member).count);
+        add_between(s, slice_of(s, s->member).count);
         add_tells(s);
     }
     all = s->level + (uint64_t)(s->by.count - is_leader(s));
@@ -370,10 +321,10 @@ static void build_phase(struct state *s, int phase)
 }
 
 static enum pcoll_result generate(const struct pcoll_signature *signature, int rank,
-                                  const struct pcoll_params *params, enum between between,
+                                  const struct pcoll_params *params, enum pcoll_between_way way,
                                   const char *name, struct pcoll_plan **plan_p)
 {
-    struct state s = {.by = pcoll_leaders_of(signature, params), .between = between};
+    struct state s = {.by = pcoll_leaders_of(signature, params), .way = way};
     const int is_long = s.by.npasses > 1;
     enum pcoll_result result =
         pcoll_plan_create(signature, rank, name, is_long ? 3 : 2, is_long ? 1 : 2, &s.plan);
@@ -384,7 +335,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature, int r
     s.member = pcoll_team_member(&s.by.teams, rank);
     s.size = pcoll_team_size(&s.by.teams, s.team);
     if (is_leader(&s))
-        s.plan->temp_bytes = temp_of(signature, &s.by, between, s.size);
+        s.plan->temp_bytes = temp_of(signature, &s.by, way, s.size);
     for (int phase = 0; phase < s.plan->nphases; phase++)
         build_phase(&s, phase);
     *plan_p = s.plan;
@@ -397,7 +348,16 @@ enum pcoll_result pcoll_leaders_doubling_generate(const struct pcoll_signature *
                                                   struct pcoll_plan **plan_p)
 {
     (void)local;
-    return generate(signature, rank, params, DOUBLING, "multi_leader", plan_p);
+    return generate(signature, rank, params, PCOLL_BETWEEN_DOUBLING, "multi_leader", plan_p);
+}
+
+enum pcoll_result pcoll_leaders_halving_generate(const struct pcoll_signature *signature,
+                                                 const struct pcoll_local *local, int rank,
+                                                 const struct pcoll_params *params,
+                                                 struct pcoll_plan **plan_p)
+{
+    (void)local;
+    return generate(signature, rank, params, PCOLL_BETWEEN_HALVING, "multi_leader_halving", plan_p);
 }
 
 enum pcoll_result pcoll_leaders_shares_generate(const struct pcoll_signature *signature,
@@ -406,5 +366,5 @@ enum pcoll_result pcoll_leaders_shares_generate(const struct pcoll_signature *si
                                                 struct pcoll_plan **plan_p)
 {
     (void)local;
-    return generate(signature, rank, params, SHARES, "multi_leader_sliced", plan_p);
+    return generate(signature, rank, params, PCOLL_BETWEEN_SHARES, "multi_leader_sliced", plan_p);
 }

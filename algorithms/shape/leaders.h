@@ -4,8 +4,8 @@
  * nodes.
  *
  * A member gives slice l to leader l of its node, in a slot of the leader's TEMP. The leader
- * reduces the slices, and then, with leader l of each other node, what all nodes have: by recursive
- * doubling (doubling.h) or in shares (shares.h). It tells the members of its node, who get the
+ * reduces the slices, and then, with leader l of each other node, what all nodes have (between.h):
+ * by recursive doubling, by halving, or in shares. It tells the members of its node, who get the
  * result from its TEMP.
  *
  *      nodes {0 1} {2 3}, vectors ab:   1.a -> 0, 0.b -> 1, 3.a -> 2, 2.b -> 3 | 0 <-> 2, 1 <-> 3 |
@@ -29,6 +29,7 @@
 #ifndef PCOLL_LEADERS_H
 #define PCOLL_LEADERS_H
 
+#include "algorithms/shape/doubling.h"
 #include "algorithms/shape/segment.h"
 #include "algorithms/teams.h"
 
@@ -36,7 +37,8 @@
 struct pcoll_leaders {
     struct pcoll_teams teams;
     struct pcoll_team_sizes sizes;
-    int count;        /* of leaders of a team */
+    struct pcoll_doubling_rounds rounds; /* among the teams, by recursive doubling */
+    int count;                           /* of leaders of a team */
     uint64_t npasses; /* of an instance: 1 or an even number, so that each begins with the same
                        * counter */
     uint64_t bytes;   /* of the longest slice */
@@ -45,7 +47,7 @@ struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
                                       const struct pcoll_params *params);
 
 /* What rows of algorithms name (struct pcoll_algorithm): the leaders of a slice on all nodes reduce
- * it by recursive doubling, for a collective without a root, or in shares. */
+ * it by recursive doubling or by halving, for a collective without a root, or in shares. */
 uint64_t pcoll_leaders_doubling_temp_bytes(const struct pcoll_signature *signature,
                                            const struct pcoll_params *params);
 enum pcoll_result pcoll_leaders_doubling_generate(const struct pcoll_signature *signature,
@@ -55,6 +57,16 @@ enum pcoll_result pcoll_leaders_doubling_generate(const struct pcoll_signature *
 double pcoll_leaders_doubling_cost(const struct pcoll_signature *signature,
                                    const struct pcoll_params *params,
                                    const struct pcoll_machine *machine);
+
+uint64_t pcoll_leaders_halving_temp_bytes(const struct pcoll_signature *signature,
+                                          const struct pcoll_params *params);
+enum pcoll_result pcoll_leaders_halving_generate(const struct pcoll_signature *signature,
+                                                 const struct pcoll_local *local, int rank,
+                                                 const struct pcoll_params *params,
+                                                 struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
+double pcoll_leaders_halving_cost(const struct pcoll_signature *signature,
+                                  const struct pcoll_params *params,
+                                  const struct pcoll_machine *machine);
 
 uint64_t pcoll_leaders_shares_temp_bytes(const struct pcoll_signature *signature,
                                          const struct pcoll_params *params);

@@ -1,6 +1,6 @@
 /* The times of reductions with several leaders a node; the contract is in leaders.h. */
 #include "algorithms/cost.h"
-#include "algorithms/shape/doubling.h"
+#include "algorithms/shape/halving.h"
 #include "algorithms/shape/leaders.h"
 
 static int is_flat(const struct pcoll_leaders *by)
@@ -14,72 +14,71 @@ static double crowd_of(const struct pcoll_machine *machine, double ranks)
     return machine->cores > 0 && ranks > machine->cores ? ranks / machine->cores : 1;
 }
 
-/* What a leader needs to know for the stage between nodes. */
-struct wire {
-    struct pcoll_machine machine; /* in which leaders take turns only with leaders */
-    double ports;                 /* leaders that send through a port at the same time */
-    double crowd;
-    double rate; /* per byte */
-};
-
-static struct wire wire_of(const struct pcoll_leaders *by, const struct pcoll_signature *signature,
-                           const struct pcoll_machine *machine)
+/* How leaders reach those of other nodes. */
+static struct pcoll_link link_of(const struct pcoll_leaders *by,
+                                 const struct pcoll_signature *signature,
+                                 const struct pcoll_machine *machine)
 {
-    const int is_wire = pcoll_is_over_wire(signature);
-    struct wire wire = {*machine, 1, crowd_of(machine, by->count), is_wire ? machine->G : 0};
+    const double crowd = pcoll_cost_crowd(signature, machine);
+    struct pcoll_link link = {*machine, pcoll_ranks_per_node(signature), crowd};
 
-    if (is_flat(by)) {
-        wire.ports = is_wire ? pcoll_ranks_per_node(signature) : 1;
-        wire.crowd = pcoll_cost_crowd(signature, machine);
-        wire.rate = is_wire ? machine->G : machine->copy;
-    } else {
-        wire.ports = by->count;
-        wire.machine.cores = 0;
+    if (!is_flat(by)) {
+        link = (struct pcoll_link){*machine, by->count, crowd_of(machine, by->count)};
+        link.machine.cores = 0; /* leaders take turns only with leaders */
+    } else if (!pcoll_is_over_wire(signature)) {
+        link = (struct pcoll_link){pcoll_cost_node(machine), 0, crowd};
     }
-    return wire;
+    return link;
 }
 
-/* Steps in each of which a leader sends `messages` messages of `bytes` bytes and then reduces as
- * many with its own. The leaders of a node queue at its port, which keeps them apart from then on.
- */
-static double cost_of_steps(const struct wire *wire, const struct pcoll_signature *signature,
-                            double steps, double messages, double bytes)
+static struct pcoll_fold_links links_of(const struct pcoll_leaders *by, struct pcoll_fold fold,
+                                        const struct pcoll_signature *signature,
+                                        const struct pcoll_machine *machine)
 {
-    const struct pcoll_machine *m = &wire->machine;
-    const double length = bytes * wire->rate;
-    const double gap = pcoll_larger(m->g, m->o) + length;
-    const double port = (m->g + length) * messages * wire->ports;
-    const double work = wire->crowd * (m->o + messages * bytes * m->reduce);
-    const double one = pcoll_cost_wave(signature, m, 1, 1) + (messages - 1) * gap * wire->crowd +
-                       length * wire->crowd + work;
-    const double queue = port - (m->g + length) * messages;
-
-    return (steps - 1) * pcoll_larger(one, port) + one + queue;
+    return (struct pcoll_fold_links){
+        .signature = signature,
+        .fold = fold,
+        .members = is_flat(by) ? pcoll_ranks_per_node(signature) : 1,
+        .near = {pcoll_cost_node(machine), 0, pcoll_cost_crowd(signature, machine)},
+        .far = link_of(by, signature, machine),
+    };
 }
 
-/* Where the folding does not take a step of its own, its data still takes the port's time. */
 static double cost_of_doubling(const struct pcoll_leaders *by,
                                const struct pcoll_signature *signature,
                                const struct pcoll_machine *machine)
 {
-    const struct wire wire = wire_of(by, signature, machine);
-    const int count = by->teams.count, steps = pcoll_doubling_steps(count);
-    const int rounds = pcoll_doubling_rounds(count), folded = (count & (count - 1)) != 0;
-    const double port = wire.ports * (double)by->bytes * wire.rate;
+    const struct pcoll_doubling_cost doubling = {
+        .rounds = by->rounds,
+        .links = links_of(by, by->rounds.fold, signature, machine),
+        .bytes = (double)by->bytes,
+    };
 
-    return cost_of_steps(&wire, signature, steps, 1, (double)by->bytes) +
-           (rounds + folded - steps) * port;
+    return pcoll_doubling_time(&doubling);
+}
+
+static double cost_of_halving(const struct pcoll_leaders *by,
+                              const struct pcoll_signature *signature,
+                              const struct pcoll_machine *machine)
+{
+    const struct pcoll_fold fold = pcoll_halving_fold(by->teams.count);
+    const struct pcoll_fold_links links = links_of(by, fold, signature, machine);
+    const struct pcoll_halving_cost halving = {links, links, (double)by->bytes};
+
+    return pcoll_halving_time(&halving);
 }
 
 static double cost_of_shares(const struct pcoll_leaders *by,
                              const struct pcoll_signature *signature,
                              const struct pcoll_machine *machine)
 {
-    const struct wire wire = wire_of(by, signature, machine);
+    const struct pcoll_link link = link_of(by, signature, machine);
     const double count = by->teams.count, share = (double)by->bytes / count;
+    struct pcoll_waves waves = {0};
 
-    return cost_of_steps(&wire, signature, 2, count - 1, share) -
-           wire.crowd * (machine->o + (count - 1) * share * machine->reduce);
+    pcoll_waves_add(&waves, signature, &link, (struct pcoll_wave){count - 1, share, count - 1});
+    pcoll_waves_add(&waves, signature, &link, (struct pcoll_wave){count - 1, share, 0});
+    return waves.time + waves.queue;
 }
 
 /* The two stages in the node of a pass. */
@@ -113,6 +112,15 @@ double pcoll_leaders_doubling_cost(const struct pcoll_signature *signature,
     const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
 
     return cost_of_passes(&by, signature, machine, cost_of_doubling(&by, signature, machine));
+}
+
+double pcoll_leaders_halving_cost(const struct pcoll_signature *signature,
+                                  const struct pcoll_params *params,
+                                  const struct pcoll_machine *machine)
+{
+    const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
+
+    return cost_of_passes(&by, signature, machine, cost_of_halving(&by, signature, machine));
 }
 
 double pcoll_leaders_shares_cost(const struct pcoll_signature *signature,

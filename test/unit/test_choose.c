@@ -90,7 +90,8 @@ static int is_cheapest(const struct question *q)
             if (params.radix > q->signature.nranks && params.radix > 2)
                 continue; /* a star has no wider form */
             cost = is_candidate(q, row, &params) ? row->cost(&q->signature, &params, &machine) : -1;
-            if (cost >= 0 && (q->result != PCOLL_OK || cost < choice->predicted_us)) {
+            /* Costs that differ by rounding only are equal. */
+            if (cost >= 0 && (q->result != PCOLL_OK || cost < choice->predicted_us * (1 - 1e-8))) {
                 printf("# %s, radix %d, segment %d, slots %d, path %d costs %g us\n", row->name,
                        params.radix, (int)params.segment, params.slots, params.path, cost);
                 return 0;

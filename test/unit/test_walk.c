@@ -174,6 +174,8 @@ int main(void)
         check(PCOLL_BARRIER, "dissemination", params, 0, 0.05);
         check(PCOLL_BCAST, "knomial_put", params, 0, 0.05);
         check(PCOLL_BCAST, "knomial_get", params, 0, 0.05);
+        check(PCOLL_ALLREDUCE, "butterfly", params, 1, 0.05);
+        check(PCOLL_ALLREDUCE, "butterfly", params, 0, 0.1);
         params.segment = 16384;
         check(PCOLL_BCAST, "kary", params, 0, 0.05);
     }
@@ -214,6 +216,10 @@ int main(void)
         check(PCOLL_GATHER, "knomial", params, 0, 0.35);
         check(PCOLL_SCATTER, "knomial", params, 0, 0.35);
     }
+    for (uint64_t segment = 16384; segment <= 4 << 20; segment *= 16)
+        for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++)
+            check(PCOLL_ALLREDUCE, "halving",
+                  (struct pcoll_params){.path = (enum pcoll_path)path, .segment = segment}, 0, 0.1);
     for (int members = 2; members <= 4; members *= 2) {
         check_nodes(PCOLL_BARRIER, "butterfly", (struct pcoll_params){0}, members, 0.05);
         check_nodes(PCOLL_BARRIER, "dissemination", (struct pcoll_params){.radix = 4}, members,
@@ -229,8 +235,18 @@ int main(void)
                     members, 0.65);
         check_nodes(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_TEMP},
                     members, 0.65);
-        check_nodes(PCOLL_ALLREDUCE, "multi_leader", (struct pcoll_params){.segment = 16384},
-                    members, 0.25);
+        for (int radix = 2; radix <= 8; radix *= 2) {
+            const struct pcoll_params params = {.radix = radix, .segment = 16384};
+
+            check_nodes(PCOLL_ALLREDUCE, "butterfly", params, members, 0.25);
+            check_nodes(PCOLL_ALLREDUCE, "multi_leader", params, members, 0.1);
+        }
+        for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++)
+            check_nodes(PCOLL_ALLREDUCE, "halving",
+                        (struct pcoll_params){.path = (enum pcoll_path)path, .segment = 262144},
+                        members, 0.25);
+        check_nodes(PCOLL_ALLREDUCE, "multi_leader_halving",
+                    (struct pcoll_params){.segment = 16384}, members, 0.25);
         check_nodes(PCOLL_ALLREDUCE, "multi_leader_sliced", (struct pcoll_params){.segment = 16384},
                     members, 0.3);
     }
