@@ -14,6 +14,9 @@
 
 #define PCOLL_COMBINE_WORDS 16 /* the most words that ranks combine at once */
 
+/* The usual coop_from, which is the default of MPIR_CVAR_COLL_OFFLOAD_COOP_THRESHOLD. */
+#define PCOLL_COOP_FROM (UINT64_C(512) << 10)
+
 struct pcoll_bootstrap {
     int rank, nranks;
     const struct pcoll_topology *topology; /* NULL: all ranks are on one node */

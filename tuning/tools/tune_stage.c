@@ -91,6 +91,7 @@ struct tune_stage *tune_stage_open(const struct tune_options *options,
     stage->comm = MPI_COMM_WORLD;
     stage->table = table;
     stage->bootstrap = tune_bootstrap(&stage->comm, options);
+    stage->bootstrap.coop_from = PCOLL_COOP_FROM;
     result = open_group(stage, nnodes);
     if (result != PCOLL_OK) {
         if (table)
