@@ -62,8 +62,9 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         Fewest bytes of a copy between the user buffers of two processes that both perform:
-        MPI_Start does not copy, and whichever of the two calls MPI copies chunks of half this size
-        until all are done. 0: each copy is performed by one process.
+        whichever of the two calls MPI copies chunks of half this size until all are done, and
+        MPI_Start leaves a rank's only copy for later if no other depends on it. 0: each copy is
+        performed by one process.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP
       category    : COLLECTIVE

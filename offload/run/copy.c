@@ -101,18 +101,28 @@ void pcoll_copy_past(void *to, const void *from, size_t bytes)
 }
 #endif
 
+/* Not inline: shorter copies should not save registers for it. */
+static __attribute__((noinline)) void copy_long(void *to, const void *from, size_t bytes,
+                                                size_t limit)
+{
+    if (bytes >= (limit > 0 ? limit : long_copy()))
+        pcoll_copy_past(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
+
 void pcoll_copy(void *to, const void *from, size_t bytes)
 {
-    if (bytes > SHORT_COPY && bytes >= long_copy())
-        pcoll_copy_past(to, from, bytes);
+    if (bytes > SHORT_COPY)
+        copy_long(to, from, bytes, 0);
     else
         memcpy(to, from, bytes);
 }
 
 void pcoll_stream(void *to, const void *from, size_t bytes)
 {
-    if (bytes >= LONG_STREAM && streams())
-        pcoll_copy_past(to, from, bytes);
+    if (bytes >= LONG_STREAM)
+        copy_long(to, from, bytes, streams() ? LONG_STREAM : 0);
     else
-        pcoll_copy(to, from, bytes);
+        memcpy(to, from, bytes);
 }

@@ -190,7 +190,7 @@ static void resolve_entry(const struct pcoll_shm_binding *b, const struct pcoll_
         step->done = pcoll_shm_target(b, b->plan->rank, entry->done);
     if (entry->peer_counter != PCOLL_NONE && step->kind != PCOLL_SHM_AWAY)
         step->peer = pcoll_shm_target(b, entry->peer, entry->peer_counter);
-    pcoll_shm_coop_step(b->bound, step);
+    pcoll_shm_coop_step(b->bound, b->plan, entry, step);
 }
 
 void pcoll_shm_resolve(const struct pcoll_shm_binding *b)

@@ -41,6 +41,7 @@ _Static_assert(sizeof(struct pcoll_shm_ticket) == 2 * PCOLL_LINE_BYTES, "a ticke
 
 struct pcoll_shm_coop {
     struct pcoll_step plain; /* the step as it would be if no helper existed */
+    int can_wait;            /* nothing that this rank does for others depends on it */
     int error;               /* why this rank stopped copying; 0: it has not */
     uint32_t given_up;       /* chunks that nobody will copy */
 };
@@ -85,7 +86,21 @@ static void count_signaler(const struct pcoll_target *target)
         atomic_fetch_add_explicit(&target->line->signalers, 1, memory_order_relaxed);
 }
 
-void pcoll_shm_coop_step(struct pcoll_shm_bound *bound, struct pcoll_step *step)
+/* True if no entry follows that moves data or gives a signal to a peer. */
+static int is_last(const struct pcoll_plan *plan, const struct pcoll_entry *entry)
+{
+    for (int i = 0; i < plan->nentries; i++) {
+        const struct pcoll_entry *other = &plan->entries[i];
+
+        if (entry->done != PCOLL_NONE && other->trigger == entry->done && other != entry &&
+            (pcoll_entry_has_data(other) || other->peer_counter != PCOLL_NONE))
+            return 0;
+    }
+    return 1;
+}
+
+void pcoll_shm_coop_step(struct pcoll_shm_bound *bound, const struct pcoll_plan *plan,
+                         const struct pcoll_entry *entry, struct pcoll_step *step)
 {
     struct pcoll_shm_coop *coop;
 
@@ -94,6 +109,7 @@ void pcoll_shm_coop_step(struct pcoll_shm_bound *bound, struct pcoll_step *step)
         return;
     coop = &bound->coops[bound->ncoops++];
     coop->plain = *step;
+    coop->can_wait = is_last(plan, entry);
     count_signaler(step->done);
     count_signaler(step->peer);
     step->kind = PCOLL_SHM_COOP;
@@ -265,6 +281,12 @@ static enum pcoll_result go_on_alone(struct pcoll_shm_bound *bound, struct pcoll
     return pcoll_shm_refused(bound, step, coop->error);
 }
 
+/* In start, the only copy of the instance can be left to whoever waits for it. */
+static int is_left_for_later(const struct pcoll_shm_bound *bound, const struct pcoll_shm_coop *coop)
+{
+    return bound->starting && coop->can_wait && bound->ncoops <= bound->run.nphases;
+}
+
 enum pcoll_result pcoll_shm_coop(struct pcoll_shm_bound *bound, struct pcoll_step *step)
 {
     struct pcoll_shm_coop *coop = step->own;
@@ -272,7 +294,7 @@ enum pcoll_result pcoll_shm_coop(struct pcoll_shm_bound *bound, struct pcoll_ste
 
     if (bound->cooperating == NULL)
         open_ticket(bound, coop);
-    if (bound->cooperating != coop || bound->starting)
+    if (bound->cooperating != coop || is_left_for_later(bound, coop))
         return PCOLL_PENDING;
     if (coop->error == 0)
         copy_chunks(bound, coop);

@@ -5,8 +5,9 @@
  * The rank whose step it is opens its ticket in the plan's block: the copy in chunks, and the
  * signals of the step. It and the owner of the other memory claim chunk after chunk and copy in
  * opposite directions: one reads what the other would write. Whoever finishes the last chunk gives
- * the signals. So both cores copy while both ranks wait, and a rank that waits does all of it while
- * the other computes: start only opens the ticket.
+ * the signals. So both cores copy while both ranks wait. Start only opens the ticket, if that copy
+ * is the only one of the instance and nothing follows that other ranks wait for; a rank that waits
+ * then does all of it while the opener computes.
  *
  * Each chunk is copied exactly once, and claims are never taken back, so nobody touches user memory
  * after the step has landed. The owner of the other memory may claim chunks as long as its instance
@@ -31,9 +32,10 @@ enum pcoll_result pcoll_shm_coop_init(struct pcoll_shm_bound *bound, const struc
                                       uint64_t coop_from) PCOLL_MUST_CHECK;
 void pcoll_shm_coop_fini(struct pcoll_shm_bound *bound);
 
-/* Makes a READ or WRITE that is long enough a cooperative step. Its targets count one more rank
- * among their signalers, as both may give its signals. */
-void pcoll_shm_coop_step(struct pcoll_shm_bound *bound, struct pcoll_step *step);
+/* Makes the READ or WRITE of an entry a cooperative step if it is long enough. Its targets count
+ * one more rank among their signalers, as both may give its signals. */
+void pcoll_shm_coop_step(struct pcoll_shm_bound *bound, const struct pcoll_plan *plan,
+                         const struct pcoll_entry *entry, struct pcoll_step *step);
 
 /* Fire such a step. PCOLL_PENDING: call again. */
 enum pcoll_result pcoll_shm_coop(struct pcoll_shm_bound *bound, struct pcoll_step *step);

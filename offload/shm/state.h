@@ -70,7 +70,7 @@ struct pcoll_shm_bound {
     /* The step whose ticket is open, or NULL; the number of the ticket's last opening. */
     struct pcoll_shm_coop *cooperating;
     uint32_t opening;
-    int starting;    /* in start, which leaves cooperative copies for later */
+    int starting;    /* in start, which may leave a cooperative copy for later */
     int cannot_help; /* the kernel has refused */
 };
 
