@@ -312,13 +312,16 @@ enum pcoll_result pcoll_shm_coop(struct pcoll_shm_bound *bound, struct pcoll_ste
 
 /* ---- the helper ---- */
 
-static int help_with(struct pcoll_shm_bound *bound, struct pcoll_shm_ticket *ticket)
+static int help_with(struct pcoll_shm_bound *bound, struct pcoll_shm_ticket *ticket, pid_t self)
 {
     uint64_t next = atomic_load_explicit(&ticket->next, memory_order_acquire);
-    const struct copy copy = read_copy(ticket);
+    struct copy copy;
 
+    if (atomic_load_explicit(&ticket->words[HELPER], memory_order_relaxed) != (uint64_t)self)
+        return 0;
+    copy = read_copy(ticket);
     atomic_thread_fence(memory_order_acquire);
-    if (copy.words[HELPER] != (uint64_t)getpid() || copy.words[CHUNK] == 0 ||
+    if (copy.words[HELPER] != (uint64_t)self || copy.words[CHUNK] == 0 ||
         (uint32_t)next >= nchunks(&copy) ||
         !atomic_compare_exchange_strong_explicit(&ticket->next, &next, next + 1,
                                                  memory_order_acq_rel, memory_order_relaxed))
@@ -334,7 +337,9 @@ static int help_with(struct pcoll_shm_bound *bound, struct pcoll_shm_ticket *tic
 
 void pcoll_shm_help(struct pcoll_shm_bound *bound)
 {
+    const pid_t self = getpid();
+
     for (int i = 0; i < bound->nrelays && !bound->cannot_help; i++)
-        if (i != bound->number && help_with(bound, ticket_of(bound, i)))
+        if (i != bound->number && help_with(bound, ticket_of(bound, i), self))
             return;
 }
