@@ -1,6 +1,8 @@
 /* Recursive halving and doubling; the contract is in halving.h. */
 #include "algorithms/shape/halving.h"
 
+#include <assert.h>
+
 #include "algorithms/number.h"
 
 /* A rank's part in the plan. */
@@ -100,6 +102,7 @@ static int rank_of(const struct state *s, int team)
 
 static int partner(const struct state *s, int round)
 {
+    assert(round >= 0 && round < 31);
     return rank_of(s, pcoll_fold_rank(&s->fold, s->number ^ 1 << round));
 }
 

@@ -37,7 +37,8 @@ struct pcoll_shm_ticket {
     unsigned char pad[2 * PCOLL_LINE_BYTES - 24 - NWORDS * sizeof(uint64_t)];
 };
 
-_Static_assert(sizeof(struct pcoll_shm_ticket) == 2 * PCOLL_LINE_BYTES, "a ticket is two lines");
+_Static_assert(sizeof(struct pcoll_shm_ticket) == (size_t)2 * PCOLL_LINE_BYTES,
+               "a ticket is two lines");
 
 struct pcoll_shm_coop {
     struct pcoll_step plain; /* the step as it would be if no helper existed */
