@@ -28,9 +28,10 @@ static struct times time_of_rounds(const struct pcoll_doubling_cost *c)
     return (struct times){pcoll_moves_time(&moves), late};
 }
 
-/* If those to whom ranks are folded all come first in the groups of the last round, they wait for
- * nobody who is late: only the others wait for them. So they have the result for the ranks that are
- * folded a round earlier, unless they wait for each other or their own messages keep them busy. */
+/* A rank to which another is folded is late by that folding, and those that wait for it are late,
+ * too. If all such ranks come first in their groups of the last round, none of them waits for
+ * another one there. Then they can pass the result on a round earlier than if all were late, unless
+ * their own messages keep them busy. */
 double pcoll_doubling_time(const struct pcoll_doubling_cost *c)
 {
     const struct pcoll_move give = pcoll_fold_give(&c->links, c->bytes);

@@ -29,8 +29,8 @@
 #define LONG_STREAM ((size_t)16 << 10)
 
 #if defined(_SC_LEVEL2_CACHE_SIZE) && defined(_SC_LEVEL3_CACHE_SIZE)
-/* A quarter of a core's share of the last cache: half for source and target, twice for instances
- * that alternate. Never less than what stays in the core's own cache in part. */
+/* Source and target together may fill half of a core's share of the last cache, or four times the
+ * core's own cache if that is more. */
 static size_t measure_long_copy(void)
 {
     const long own = sysconf(_SC_LEVEL2_CACHE_SIZE), last = sysconf(_SC_LEVEL3_CACHE_SIZE);

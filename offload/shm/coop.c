@@ -87,7 +87,7 @@ static void count_signaler(const struct pcoll_target *target)
         atomic_fetch_add_explicit(&target->line->signalers, 1, memory_order_relaxed);
 }
 
-/* True if no entry follows that moves data or gives a signal to a peer. */
+/* True if no entry that moves data or signals a peer waits for this one. */
 static int is_last(const struct pcoll_plan *plan, const struct pcoll_entry *entry)
 {
     for (int i = 0; i < plan->nentries; i++) {
@@ -110,7 +110,7 @@ void pcoll_shm_coop_step(struct pcoll_shm_bound *bound, const struct pcoll_plan 
         return;
     coop = &bound->coops[bound->ncoops++];
     coop->plain = *step;
-    coop->can_wait = is_last(plan, entry);
+    coop->can_wait = bound->ncoops <= bound->run.nphases && is_last(plan, entry);
     count_signaler(step->done);
     count_signaler(step->peer);
     step->kind = PCOLL_SHM_COOP;
@@ -282,7 +282,7 @@ static enum pcoll_result go_on_alone(struct pcoll_shm_bound *bound, struct pcoll
     return pcoll_shm_refused(bound, step, coop->error);
 }
 
-/* In start, the only copy of the instance can be left to whoever waits for it. */
+/* Start does not perform the only copy of an instance: whoever waits for it does. */
 static int is_left_for_later(const struct pcoll_shm_bound *bound, const struct pcoll_shm_coop *coop)
 {
     return bound->starting && coop->can_wait && bound->ncoops <= bound->run.nphases;
