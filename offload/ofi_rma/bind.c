@@ -183,8 +183,7 @@ static enum pcoll_result get_letters(struct pcoll_ofi_binding *b)
     return b->mine && b->theirs ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
-/* Between the block and the last agreement all ranks of a node count themselves as signalers. No
- * rank writes to a neighbor before it is known that all neighbors will answer. */
+/* No rank writes to a neighbor before it is known that all neighbors will answer. */
 static enum pcoll_result connect_ranks(struct pcoll_ofi_binding *b)
 {
     const struct pcoll_bootstrap *bootstrap = &b->group->bootstrap;
@@ -203,8 +202,9 @@ static enum pcoll_result connect_ranks(struct pcoll_ofi_binding *b)
     result = pcoll_ofi_swap_cards(b);
     if (result == PCOLL_OK)
         pcoll_ofi_resolve_steps(b);
+    pcoll_shm_signalers_publish(&b->shm);
     result = pcoll_agree(bootstrap, result, NULL, 0);
-    pcoll_run_find_alone(&b->bound->shm.run);
+    pcoll_shm_find_alone(&b->shm);
     return result;
 }
 

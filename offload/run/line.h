@@ -13,8 +13,8 @@
 /* A polling rank reads only `value`. */
 struct pcoll_line {
     _Atomic uint64_t value;
-    _Atomic uint32_t signalers; /* number of ranks whose plans signal here; constant once bound */
-    _Atomic uint32_t sleepers;  /* number of ranks that sleep on value (futex) */
+    _Atomic uint32_t sleepers; /* number of ranks that sleep on value (futex) */
+    uint32_t unused;
     unsigned char cell[PCOLL_CELL_BYTES];
 };
 

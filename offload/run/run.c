@@ -106,13 +106,6 @@ void pcoll_run_cut(struct pcoll_run *run, const struct pcoll_plan *plan,
     run->pending = run->pending_end = queue;
 }
 
-void pcoll_run_find_alone(struct pcoll_run *run)
-{
-    for (int i = 0; i < run->ntargets; i++)
-        run->targets[i].alone =
-            atomic_load_explicit(&run->targets[i].line->signalers, memory_order_relaxed) == 1;
-}
-
 void pcoll_run_put_off(struct pcoll_run *run, const struct pcoll_queue *queue,
                        struct pcoll_step *step)
 {

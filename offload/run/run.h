@@ -84,10 +84,6 @@ void pcoll_run_fini(struct pcoll_run *run);
 void pcoll_run_cut(struct pcoll_run *run, const struct pcoll_plan *plan,
                    struct pcoll_line *counters);
 
-/* Called after every rank has counted itself as a signaler of its targets: find the targets that no
- * other rank signals. */
-void pcoll_run_find_alone(struct pcoll_run *run);
-
 /* True if a step waits for a counter. */
 static inline int pcoll_run_waits(const struct pcoll_run *run)
 {

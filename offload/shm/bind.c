@@ -18,11 +18,17 @@ struct pcoll_shm_card {
     uint64_t result;  /* this rank's result so far */
 };
 
-static size_t area_bytes(const struct pcoll_shm_card *card)
+/* Counters and TEMP, as the plan sees them. */
+static size_t plan_bytes(const struct pcoll_shm_card *card)
 {
     size_t temp = (size_t)(card->temp_bytes + PCOLL_LINE_BYTES - 1) / PCOLL_LINE_BYTES;
 
     return ((size_t)card->ncounters + temp) * PCOLL_LINE_BYTES;
+}
+
+static size_t area_bytes(const struct pcoll_shm_card *card)
+{
+    return plan_bytes(card) + pcoll_shm_signalers_bytes(card->ncounters);
 }
 
 static int by_value(const void *left, const void *right)
@@ -54,7 +60,7 @@ static char *area(const struct pcoll_shm_binding *b, int rank)
 
 char *pcoll_shm_own_area(const struct pcoll_shm_binding *b, size_t *bytes_p)
 {
-    *bytes_p = area_bytes(card_of(b, b->plan->rank));
+    *bytes_p = plan_bytes(card_of(b, b->plan->rank));
     return area(b, b->plan->rank);
 }
 
@@ -151,7 +157,7 @@ static struct pcoll_target **find_target(const struct pcoll_shm_binding *b,
     return &b->index[i & b->index_mask];
 }
 
-/* The target for a counter; its first use counts this rank among the signalers. */
+/* The target for a counter; at its first use this rank becomes one of the signalers. */
 struct pcoll_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int rank, int index)
 {
     struct pcoll_line *line = counter(b, rank, index);
@@ -160,7 +166,7 @@ struct pcoll_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int ran
     if (*found == NULL) {
         *found = &b->bound->run.targets[b->bound->run.ntargets++];
         **found = (struct pcoll_target){.line = line};
-        atomic_fetch_add_explicit(&line->signalers, 1, memory_order_relaxed);
+        pcoll_shm_signalers_add(b, *found, area(b, rank) + plan_bytes(card_of(b, rank)), index);
     }
     return *found;
 }
@@ -190,7 +196,7 @@ static void resolve_entry(const struct pcoll_shm_binding *b, const struct pcoll_
         step->done = pcoll_shm_target(b, b->plan->rank, entry->done);
     if (entry->peer_counter != PCOLL_NONE && step->kind != PCOLL_SHM_AWAY)
         step->peer = pcoll_shm_target(b, entry->peer, entry->peer_counter);
-    pcoll_shm_coop_step(b->bound, b->plan, entry, step);
+    pcoll_shm_coop_step(b, entry, step);
 }
 
 void pcoll_shm_resolve(const struct pcoll_shm_binding *b)
@@ -223,7 +229,8 @@ enum pcoll_result pcoll_shm_binding_init(struct pcoll_shm_binding *b)
     if (b->index != NULL)
         memset(b->index, 0, places * sizeof(struct pcoll_target *));
     b->index_mask = places - 1;
-    return b->cards && b->areas && b->index ? PCOLL_OK : PCOLL_ERR_NOMEM;
+    b->signalings = malloc((b->bound->run.most_targets + 1) * sizeof(*b->signalings));
+    return b->cards && b->areas && b->index && b->signalings ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
 void pcoll_shm_binding_fini(struct pcoll_shm_binding *b)
@@ -231,6 +238,7 @@ void pcoll_shm_binding_fini(struct pcoll_shm_binding *b)
     free(b->cards);
     free(b->areas);
     pcoll_pool_put(b->index);
+    free(b->signalings);
 }
 
 static uint64_t longest_reach(const struct pcoll_shm_binding *b)
@@ -295,7 +303,8 @@ static uint64_t longest_of_all(const struct pcoll_shm_binding *b)
     return longest;
 }
 
-/* Clears the counters, the words that say whether a rank requests a relay, and the tickets. */
+/* Clears the counters and the numbers of their signalers, the words that say whether a rank
+ * requests a relay, and the tickets. */
 static void clear_block(const void *context, char *payload)
 {
     const struct pcoll_shm_binding *b = context;
@@ -303,6 +312,8 @@ static void clear_block(const void *context, char *payload)
 
     for (int i = 0; i < b->nlocal; i++) {
         memset(payload + b->areas[i], 0, (size_t)b->cards[i].ncounters * PCOLL_LINE_BYTES);
+        memset(payload + b->areas[i] + plan_bytes(&b->cards[i]), 0,
+               pcoll_shm_signalers_bytes(b->cards[i].ncounters));
         if (relay > 0)
             memset(payload + b->area_bytes + (size_t)i * relay, 0, PCOLL_LINE_BYTES);
     }
@@ -334,8 +345,6 @@ enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcol
     return PCOLL_OK;
 }
 
-/* Between carving and the agreement all ranks count themselves as signalers; after it the counts
- * are final. */
 static enum pcoll_result connect_ranks(struct pcoll_shm_binding *b, struct pcoll_shm_group *group,
                                        enum pcoll_result mine)
 {
@@ -344,8 +353,9 @@ static enum pcoll_result connect_ranks(struct pcoll_shm_binding *b, struct pcoll
     if (result != PCOLL_OK)
         return result;
     pcoll_shm_resolve(b);
+    pcoll_shm_signalers_publish(b);
     result = pcoll_agree(&group->bootstrap, PCOLL_OK, NULL, 0);
-    pcoll_run_find_alone(&b->bound->run);
+    pcoll_shm_find_alone(b);
     return result;
 }
 

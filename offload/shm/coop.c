@@ -81,12 +81,6 @@ void pcoll_shm_coop_fini(struct pcoll_shm_bound *bound)
     free(bound->coops);
 }
 
-static void count_signaler(const struct pcoll_target *target)
-{
-    if (target != NULL)
-        atomic_fetch_add_explicit(&target->line->signalers, 1, memory_order_relaxed);
-}
-
 /* True if no entry that moves data or signals a peer waits for this one. */
 static int is_last(const struct pcoll_plan *plan, const struct pcoll_entry *entry)
 {
@@ -100,9 +94,10 @@ static int is_last(const struct pcoll_plan *plan, const struct pcoll_entry *entr
     return 1;
 }
 
-void pcoll_shm_coop_step(struct pcoll_shm_bound *bound, const struct pcoll_plan *plan,
-                         const struct pcoll_entry *entry, struct pcoll_step *step)
+void pcoll_shm_coop_step(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry,
+                         struct pcoll_step *step)
 {
+    struct pcoll_shm_bound *bound = b->bound;
     struct pcoll_shm_coop *coop;
 
     if ((step->kind != PCOLL_SHM_READ && step->kind != PCOLL_SHM_WRITE) || bound->coop_from == 0 ||
@@ -110,9 +105,9 @@ void pcoll_shm_coop_step(struct pcoll_shm_bound *bound, const struct pcoll_plan 
         return;
     coop = &bound->coops[bound->ncoops++];
     coop->plain = *step;
-    coop->can_wait = bound->ncoops <= bound->run.nphases && is_last(plan, entry);
-    count_signaler(step->done);
-    count_signaler(step->peer);
+    coop->can_wait = bound->ncoops <= bound->run.nphases && is_last(b->plan, entry);
+    pcoll_shm_signalers_add_other(b, step->done);
+    pcoll_shm_signalers_add_other(b, step->peer);
     step->kind = PCOLL_SHM_COOP;
     step->done = step->peer = NULL;
     step->own = coop;

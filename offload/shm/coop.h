@@ -34,8 +34,8 @@ void pcoll_shm_coop_fini(struct pcoll_shm_bound *bound);
 
 /* Makes the READ or WRITE of an entry a cooperative step if it is long enough. Its targets count
  * one more rank among their signalers, as both may give its signals. */
-void pcoll_shm_coop_step(struct pcoll_shm_bound *bound, const struct pcoll_plan *plan,
-                         const struct pcoll_entry *entry, struct pcoll_step *step);
+void pcoll_shm_coop_step(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry,
+                         struct pcoll_step *step);
 
 /* Fire such a step. PCOLL_PENDING: call again. */
 enum pcoll_result pcoll_shm_coop(struct pcoll_shm_bound *bound, struct pcoll_step *step);

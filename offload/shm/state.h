@@ -89,6 +89,13 @@ static inline struct pcoll_shm_bound *pcoll_shm_bound_of_run(struct pcoll_run *r
     return pcoll_container_of(run, struct pcoll_shm_bound, run);
 }
 
+/* Where a target's signalers are counted. */
+struct pcoll_shm_signaling {
+    _Atomic uint64_t *word;
+    unsigned shift;
+    unsigned count; /* this rank, and other ranks that may signal in its place */
+};
+
 /* State that exists only while binding. */
 struct pcoll_shm_binding {
     const struct pcoll_plan *plan;
@@ -101,7 +108,8 @@ struct pcoll_shm_binding {
     size_t tickets_bytes;         /* of all ranks; 0: no step is cooperative */
     struct pcoll_target **index;  /* [index_mask + 1]: by counter; NULL: none */
     size_t index_mask;
-    int nlocal;       /* number of ranks of the shared-memory group */
+    struct pcoll_shm_signaling *signalings; /* [most_targets] */
+    int nlocal;                             /* number of ranks of the shared-memory group */
     const int *ranks; /* [nlocal], ascending: number i of the group is ranks[i] of the plan; NULL:
                        * both numberings are the same */
     int is_alone;     /* treat all other ranks as if they were not in the group */
@@ -145,8 +153,8 @@ enum pcoll_result pcoll_shm_binding_init(struct pcoll_shm_binding *b);
 void pcoll_shm_binding_fini(struct pcoll_shm_binding *b);
 
 /* Collective over the group: make the block of all ranks, or return the worst result that any rank
- * has so far; `mine` is this rank's. Then each rank resolves its entries, all ranks agree, and each
- * calls pcoll_run_find_alone. */
+ * has so far; `mine` is this rank's. Then each rank resolves its entries and publishes what it
+ * signals, all ranks agree, and each calls pcoll_shm_find_alone. */
 enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcoll_shm_group *group,
                                         enum pcoll_result mine);
 void pcoll_shm_resolve(const struct pcoll_shm_binding *b);
@@ -158,6 +166,17 @@ char *pcoll_shm_own_area(const struct pcoll_shm_binding *b, size_t *bytes_p);
 
 /* The target with which this rank signals a counter of `rank`, which is on this node. */
 struct pcoll_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int rank, int index);
+
+/* shm/signalers.c: the size of a rank's counts; a new target for counter `index` of the rank whose
+ * counts are at `signalers`; another rank that may signal a target (or NULL) in place of this one;
+ * tell the other ranks; find the targets that no other rank signals. */
+size_t pcoll_shm_signalers_bytes(uint64_t ncounters);
+void pcoll_shm_signalers_add(const struct pcoll_shm_binding *b, const struct pcoll_target *target,
+                             char *signalers, int index);
+void pcoll_shm_signalers_add_other(const struct pcoll_shm_binding *b,
+                                   const struct pcoll_target *target);
+void pcoll_shm_signalers_publish(const struct pcoll_shm_binding *b);
+void pcoll_shm_find_alone(const struct pcoll_shm_binding *b);
 
 /* shm/group.c */
 enum pcoll_result pcoll_shm_group_create(const struct pcoll_bootstrap *bootstrap,

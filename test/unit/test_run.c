@@ -177,14 +177,6 @@ static void test_signals(void)
     lines[1].value = 10;
     pcoll_signal(&shared, 2);
     tap_ok(lines[1].value == 12, "one that several signal is added to");
-
-    run.ntargets = 2;
-    run.targets[0].line = &lines[0];
-    run.targets[1].line = &lines[1];
-    lines[0].signalers = 1;
-    lines[1].signalers = 2;
-    pcoll_run_find_alone(&run);
-    tap_ok(run.targets[0].alone && !run.targets[1].alone, "who signals alone is found");
 }
 
 /* A rest ends when the counter moves, if it has moved already, or when its time is over. */
