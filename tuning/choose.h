@@ -38,12 +38,31 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
                           int max_slots);
 
 /* In addition to the default length of a ring of communication buffers, so many slots are a
- * candidate for `nranks` ranks of a node on `cores` cores (0: enough): a rank that fills the ring
- * waits for credit once per half ring, and with fewer cores than ranks it then also waits for the
- * turns of all ranks that share its core. Each slot costs time at init, and a long ring must not
- * push everything else out of the cache; 256 slots on 8 ranks of 2 cores made no start cheaper. */
-int pcoll_long_ring(int nranks, int cores);
-#define PCOLL_LONG_RING_BYTES (UINT64_C(1) << 18)
+ * candidate with `cores` (0: enough) for the ranks of a node, if TEMP then has at most
+ * PCOLL_LONG_RING_BYTES.
+ *
+ * A rank that fills the ring waits for credit once per half ring. In a node this costs little, but
+ * a ring should have left the private caches of the ranks that read it before it is filled again:
+ * otherwise every line must be taken from another cache, and on two ranks with caches of 1 MiB a
+ * broadcast of 64 KiB took 7.9 us instead of 4.9. So there are as many slots as take
+ * PCOLL_FAR_RING_BYTES, between 16 and 64. Where 64 slots
+ * do not suffice, fewer do as well and cost less time at init: 32, or 16 if 64 would take less than
+ * PCOLL_NEAR_RING_BYTES, as short messages should stay in the first-level cache. On a network there
+ * are 64. With fewer cores than ranks a rank that waits for credit also waits for the turns of all
+ * ranks that share its core: 128; 256 slots on 8 ranks of 2 cores made no start cheaper. */
+#define PCOLL_NEAR_RING_BYTES (UINT64_C(256) << 10)
+#define PCOLL_FAR_RING_BYTES (UINT64_C(768) << 10)
+#define PCOLL_LONG_RING_BYTES (UINT64_C(2) << 20)
+int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
+                    const struct pcoll_signature *signature, const struct pcoll_params *params,
+                    int cores);
+
+/* The shortest segment that is a candidate: in such a far ring PCOLL_RING_SEGMENT, or half of it
+ * with more than two ranks, which pass segments on; otherwise 4 KiB. */
+#define PCOLL_RING_SEGMENT (UINT64_C(32) << 10)
+uint64_t pcoll_least_segment(const struct pcoll_algorithm *algorithm,
+                             const struct pcoll_signature *signature,
+                             const struct pcoll_caps *caps);
 
 struct pcoll_choice {
     const struct pcoll_algorithm *algorithm;

@@ -1,6 +1,6 @@
 #include "tuning/search.h"
 
-#include "algorithms/plan/topology.h"
+#include "algorithms/cost.h"
 
 #include <math.h>
 
@@ -98,6 +98,20 @@ static int radix_candidates(const struct pcoll_search *search,
     return count;
 }
 
+static int is_crowded(const struct pcoll_signature *signature, int cores)
+{
+    return cores > 0 && pcoll_ranks_per_node(signature) > cores;
+}
+
+uint64_t pcoll_least_segment(const struct pcoll_algorithm *algorithm,
+                             const struct pcoll_signature *signature, const struct pcoll_caps *caps)
+{
+    if (!algorithm->uses_slots || pcoll_is_over_wire(signature) ||
+        is_crowded(signature, caps->cores) || caps->max_temp < PCOLL_LONG_RING_BYTES)
+        return MIN_SEGMENT;
+    return signature->nranks > 2 ? PCOLL_RING_SEGMENT / 2 : PCOLL_RING_SEGMENT;
+}
+
 /* Fills values[0 .. return). Of the segments that hold the whole message, only the smallest is a
  * candidate. */
 static int segment_candidates(const struct pcoll_search *search,
@@ -105,6 +119,7 @@ static int segment_candidates(const struct pcoll_search *search,
                               uint64_t *values)
 {
     const uint64_t most = path == PCOLL_PATH_TEMP ? MAX_TEMP_SEGMENT : MAX_SEGMENT;
+    const uint64_t least = pcoll_least_segment(algorithm, search->signature, search->caps);
     int count = 0;
 
     values[0] = 0;
@@ -113,7 +128,7 @@ static int segment_candidates(const struct pcoll_search *search,
     values[0] = search->fixed.segment;
     if (search->fixed.segment != 0)
         return 1;
-    for (uint64_t segment = MIN_SEGMENT; segment <= most; segment *= 2) {
+    for (uint64_t segment = least; segment <= most; segment *= 2) {
         values[count++] = segment;
         if (segment >= search->signature->bytes)
             break;
@@ -121,18 +136,43 @@ static int segment_candidates(const struct pcoll_search *search,
     return count;
 }
 
-int pcoll_long_ring(int nranks, int cores)
+static uint64_t ring_bytes(const struct pcoll_algorithm *algorithm,
+                           const struct pcoll_signature *signature,
+                           const struct pcoll_params *params, int slots)
 {
-    return cores > 0 && nranks > cores ? 128 : 64;
+    struct pcoll_params own = *params;
+
+    own.slots = slots;
+    return algorithm->temp_bytes(signature, &own);
 }
 
-/* Fills values[0 .. return); leaves any value in params->slots. */
-static int slots_candidates(const struct pcoll_search *search,
-                            const struct pcoll_algorithm *algorithm, struct pcoll_params *params,
-                            int *values)
+int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
+                    const struct pcoll_signature *signature, const struct pcoll_params *params,
+                    int cores)
 {
-    const struct pcoll_topology *topology = search->signature->topology;
-    const int nranks = search->signature->nranks / (topology ? topology->nnodes : 1);
+    enum { SHORTEST = 16, SHORT = 32, LONGEST = 64, CROWDED = 128 };
+    int slots = LONGEST;
+
+    if (is_crowded(signature, cores))
+        return CROWDED;
+    if (pcoll_is_over_wire(signature))
+        return LONGEST;
+    if (ring_bytes(algorithm, signature, params, slots) < PCOLL_NEAR_RING_BYTES)
+        return SHORTEST;
+    if (ring_bytes(algorithm, signature, params, slots) < PCOLL_FAR_RING_BYTES)
+        return SHORT;
+    while (slots > SHORTEST &&
+           ring_bytes(algorithm, signature, params, slots / 2) >= PCOLL_FAR_RING_BYTES)
+        slots /= 2;
+    return slots;
+}
+
+/* Fills values[0 .. return). */
+static int slots_candidates(const struct pcoll_search *search,
+                            const struct pcoll_algorithm *algorithm,
+                            const struct pcoll_params *params, int *values)
+{
+    const struct pcoll_signature *signature = search->signature;
 
     values[0] = 0;
     if (!algorithm->uses_slots)
@@ -141,11 +181,10 @@ static int slots_candidates(const struct pcoll_search *search,
         values[0] = search->fixed.slots;
         return search->caps->max_ring == 0 || values[0] <= search->caps->max_ring;
     }
-    values[1] = pcoll_long_ring(nranks, search->caps->cores);
+    values[1] = pcoll_long_ring(algorithm, signature, params, search->caps->cores);
     if (search->caps->max_ring > 0 && values[1] > search->caps->max_ring)
         return 1;
-    params->slots = values[1];
-    return algorithm->temp_bytes(search->signature, params) <= PCOLL_LONG_RING_BYTES ? 2 : 1;
+    return ring_bytes(algorithm, signature, params, values[1]) <= PCOLL_LONG_RING_BYTES ? 2 : 1;
 }
 
 /* PCOLL_PATH_AUTO is a candidate only for an algorithm that has no other path. */

@@ -2,7 +2,8 @@
  * Gather up a k-nomial tree through communication buffers.
  *
  * Idea: every rank that has children owns a ring of slots, each with a counter. A slot has room for
- * a segment of every block of the rank's subtree, in the order of places (teams.h), its own first.
+ * a segment of every block of the rank's subtree, in the order of places (teams.h), its own first;
+ * the root's own block does not pass through its ring.
  * A child puts what it has gathered into its parent's slot without asking, and reuses that slot
  * when the parent has returned it ("credit"), half a ring at a time. A leaf puts its block from the
  * user buffer; the root copies the slot to the user buffer.
@@ -32,9 +33,15 @@
 
 enum { WORK = 2 * PCOLL_RING_GATE };
 
+/* The blocks of a rank's subtree that pass through its ring: those of `span` places from `place`
+ * on. */
+struct family {
+    int place, span;
+};
+
 struct state {
     struct pcoll_ring_tree t;
-    int place, span; /* of my subtree */
+    struct family self, parent;
 };
 
 static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
@@ -43,10 +50,19 @@ static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
     return pcoll_block_ring_make(signature, params, DEFAULT_SEGMENT);
 }
 
-/* Block `i` of my slot. */
-static struct pcoll_place block(const struct state *s, const struct pcoll_ring_tree_use *use, int i)
+static struct family family_of(const struct state *s, int rank)
 {
-    return pcoll_block_ring_place(&s->t.ring, &use->at, s->span, i);
+    const int absent = rank == s->t.plan->signature.root;
+
+    return (struct family){pcoll_teams_place(&s->t.tree.teams, rank) + absent,
+                           pcoll_team_tree_span(&s->t.tree, rank) - absent};
+}
+
+/* The block at `place` in the slot of `owner`. */
+static struct pcoll_place block(const struct state *s, const struct pcoll_ring_tree_use *use,
+                                const struct family *owner, int place)
+{
+    return pcoll_block_ring_place(&s->t.ring, &use->at, owner->span, place - owner->place);
 }
 
 /* ---- entries ---- */
@@ -55,13 +71,11 @@ static struct pcoll_place block(const struct state *s, const struct pcoll_ring_t
 static struct pcoll_entry put_up(const struct state *s, const struct pcoll_ring_tree_use *use,
                                  int trigger, uint64_t threshold, struct pcoll_place from)
 {
-    const int parent = s->t.parent, at = s->place - pcoll_teams_place(&s->t.tree.teams, parent);
-    const struct pcoll_place to =
-        pcoll_block_ring_place(&s->t.ring, &use->at, pcoll_team_tree_span(&s->t.tree, parent), at);
-    const struct pcoll_entry put = pcoll_entry_put(trigger, threshold, from, parent, to,
-                                                   (uint64_t)s->span * use->at.part.count);
+    const struct pcoll_entry put = pcoll_entry_put(trigger, threshold, from, s->t.parent,
+                                                   block(s, use, &s->parent, s->self.place),
+                                                   (uint64_t)s->self.span * use->at.part.count);
 
-    return pcoll_entry_signal(put, parent, use->at.slot, WORK);
+    return pcoll_entry_signal(put, s->t.parent, use->at.slot, WORK);
 }
 
 static void add_leaf_use(const struct state *s, const struct pcoll_ring_tree_use *use)
@@ -74,9 +88,10 @@ static void add_leaf_use(const struct state *s, const struct pcoll_ring_tree_use
 /* The own block joins those of the children, when the slot's last content has left. */
 static void add_own_block(const struct state *s, struct pcoll_ring_tree_use *use)
 {
-    const struct pcoll_entry copy = pcoll_entry_copy(
-        use->at.turn > 0 ? use->at.slot : PCOLL_NONE, use->level,
-        pcoll_at(PCOLL_SEND, use->at.part.first), block(s, use, 0), use->at.part.count);
+    const struct pcoll_entry copy =
+        pcoll_entry_copy(use->at.turn > 0 ? use->at.slot : PCOLL_NONE, use->level,
+                         pcoll_at(PCOLL_SEND, use->at.part.first),
+                         block(s, use, &s->self, s->self.place), use->at.part.count);
 
     pcoll_plan_add(s->t.plan, pcoll_entry_done(copy, use->at.slot, WORK));
     use->level += WORK;
@@ -89,7 +104,7 @@ static void add_inner_use(const struct state *s, struct pcoll_ring_tree_use *use
     add_own_block(s, use);
     use->level += (uint64_t)s->t.nchildren * WORK;
     pcoll_ring_tree_gate(&s->t, use);
-    put = put_up(s, use, use->at.slot, use->level, block(s, use, 0));
+    put = put_up(s, use, use->at.slot, use->level, block(s, use, &s->self, s->self.place));
     pcoll_plan_add(s->t.plan, pcoll_ring_tree_work(use, put, WORK));
 }
 
@@ -97,19 +112,19 @@ static void add_inner_use(const struct state *s, struct pcoll_ring_tree_use *use
 static void add_root_use(const struct state *s, struct pcoll_ring_tree_use *use)
 {
     const struct pcoll_segment part = use->at.part;
-    const int most = s->t.ring.nsegments > 1 ? 1 : s->span;
+    const int end = s->self.place + s->self.span, most = s->t.ring.nsegments > 1 ? 1 : end;
     struct pcoll_sequence run;
     uint64_t arrived;
 
     use->level += (uint64_t)s->t.nchildren * WORK;
     arrived = use->level;
-    for (int place = 1; place < s->span; place += run.count) {
+    for (int place = s->self.place; place < end; place += run.count) {
         struct pcoll_entry copy;
 
-        run = pcoll_teams_sequence(&s->t.tree.teams, place,
-                                   place + most < s->span ? place + most : s->span);
+        run =
+            pcoll_teams_sequence(&s->t.tree.teams, place, place + most < end ? place + most : end);
         copy = pcoll_entry_copy(
-            use->at.slot, arrived, block(s, use, place),
+            use->at.slot, arrived, block(s, use, &s->self, place),
             pcoll_at(PCOLL_RECV, (uint64_t)run.rank * s->t.plan->signature.bytes + part.first),
             (uint64_t)run.count * part.count);
         pcoll_plan_add(s->t.plan, pcoll_ring_tree_work(use, copy, WORK));
@@ -129,7 +144,6 @@ static void add_use(const struct state *s, struct pcoll_ring_tree_use *use)
     pcoll_ring_tree_end(&s->t, use);
 }
 
-/* The root's own block does not pass through the ring. */
 static void add_own_copy(const struct state *s)
 {
     const struct pcoll_signature *sig = &s->t.plan->signature;
@@ -152,8 +166,9 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     (void)local;
     if (result != PCOLL_OK)
         return result;
-    s.place = pcoll_teams_place(&s.t.tree.teams, rank);
-    s.span = pcoll_team_tree_span(&s.t.tree, rank);
+    s.self = family_of(&s, rank);
+    if (!pcoll_ring_tree_is_root(&s.t))
+        s.parent = family_of(&s, s.t.parent);
     for (int phase = 0; phase < s.t.plan->nphases; phase++) {
         pcoll_plan_open(s.t.plan, phase);
         add_own_copy(&s);
@@ -164,7 +179,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         }
     }
     if (s.t.nchildren > 0)
-        s.t.plan->temp_bytes = pcoll_block_ring_bytes(&s.t.ring, s.span);
+        s.t.plan->temp_bytes = pcoll_block_ring_bytes(&s.t.ring, s.self.span);
     return pcoll_ring_tree_seal(&s.t, plan_p);
 }
 
@@ -173,7 +188,7 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
 {
     struct pcoll_ring ring = ring_of(signature, params);
 
-    return pcoll_block_ring_bytes(&ring, signature->nranks);
+    return pcoll_block_ring_bytes(&ring, signature->nranks - 1);
 }
 
 /* The time until the root has copied out all segments. The first needs `arrive`, and each of the

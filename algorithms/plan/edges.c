@@ -144,7 +144,7 @@ static uint64_t slot_room(uint64_t bytes)
 
 int pcoll_edges_banks(const struct pcoll_signature *signature)
 {
-    enum { MOST = 32, MOST_SLOTS = 1024, MOST_BYTES = 1 << 20 }; /* of a rank, roughly */
+    enum { MOST = 16, MOST_SLOTS = 1024, MOST_BYTES = 1 << 20 }; /* of a rank, roughly */
     const uint64_t room = slot_room(signature->bytes), nranks = (uint64_t)signature->nranks;
     uint64_t banks = 2;
 

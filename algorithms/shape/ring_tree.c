@@ -69,7 +69,7 @@ struct pcoll_ring pcoll_block_ring_make(const struct pcoll_signature *signature,
     struct pcoll_ring ring = pcoll_ring_make(signature, params, default_segment);
     uint64_t largest = pcoll_segment_of(signature->bytes, ring.nsegments, 0).count;
 
-    ring.slot_bytes = largest * (uint64_t)signature->nranks <= PCOLL_CELL_BYTES ? 0 : largest;
+    ring.slot_bytes = largest * (uint64_t)(signature->nranks - 1) <= PCOLL_CELL_BYTES ? 0 : largest;
     return ring;
 }
 

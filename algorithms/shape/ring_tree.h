@@ -121,7 +121,8 @@ static inline struct pcoll_entry pcoll_ring_tree_work(struct pcoll_ring_tree_use
 
 /* ---- slots with a segment of each block of a subtree, in the order of places (teams.h) ---- */
 
-/* The slot_bytes of this ring are those of one block, or 0 if all blocks fit a cell. */
+/* The slot_bytes of this ring are those of one block, or 0 if the blocks of all but the root fit a
+ * cell. */
 struct pcoll_ring pcoll_block_ring_make(const struct pcoll_signature *signature,
                                         const struct pcoll_params *params,
                                         uint64_t default_segment);

@@ -48,6 +48,8 @@ static int is_candidate(const struct question *q, const struct pcoll_algorithm *
     if (params->path == PCOLL_PATH_USER && (!(q->caps.provides & PCOLL_NEED_USER_RMA) ||
                                             q->signature.bytes < q->caps.user_rma_threshold))
         return 0;
+    if (row->uses_segment && params->segment < pcoll_least_segment(row, &q->signature, &q->caps))
+        return 0;
     if (params->path == PCOLL_PATH_TEMP && params->segment > 1 << 17)
         return 0; /* communication buffers stay in the cache */
     return row->paths >> params->path & 1 && temp <= q->caps.max_temp &&
@@ -56,17 +58,18 @@ static int is_candidate(const struct question *q, const struct pcoll_algorithm *
 
 /* The n-th combination of parameters, whether or not it suits the call; returns 0 if there is
  * none. */
-static int params_number(int n, const struct question *q, struct pcoll_params *params)
+static int params_number(int n, const struct question *q, const struct pcoll_algorithm *row,
+                         struct pcoll_params *params)
 {
     const int radixes[] = {2, 3, 4, 8, q->signature.nranks};
-    const int slots[] = {0, pcoll_long_ring(q->signature.nranks, q->caps.cores)};
 
     *params = (struct pcoll_params){
         .radix = radixes[n % 5],
         .path = n / 5 % 2 ? PCOLL_PATH_TEMP : PCOLL_PATH_USER,
-        .slots = slots[n / 10 % 2],
-        .segment = UINT64_C(4096) << n / 20,
+        .segment = row->uses_segment ? UINT64_C(4096) << n / 20 : 0,
     };
+    if (n / 10 % 2)
+        params->slots = pcoll_long_ring(row, &q->signature, params, q->caps.cores);
     return n < 5 * 2 * 2 * 9;
 }
 
@@ -82,7 +85,7 @@ static int is_cheapest(const struct question *q)
         choice->predicted_us != choice->algorithm->cost(&q->signature, &choice->params, &machine))
         return 0;
     PCOLL_EACH_ALGORITHM (row) {
-        for (int n = 0; row->coll == q->signature.coll && params_number(n, q, &params); n++) {
+        for (int n = 0; row->coll == q->signature.coll && params_number(n, q, row, &params); n++) {
             double cost;
 
             if ((n % 5 > 0 && !row->uses_radix) || (n >= 20 && !row->uses_segment))
@@ -319,12 +322,30 @@ static void test_no_forwarder(const struct pcoll_table *table)
     tap_ok(flat, "on shared cores no rank forwards a short broadcast");
 }
 
+static int long_ring(const struct pcoll_topology *topology, uint64_t bytes, uint64_t segment,
+                     int cores)
+{
+    const struct pcoll_signature signature = {
+        .coll = PCOLL_BCAST, .nranks = 8, .bytes = bytes, .topology = topology};
+    const struct pcoll_params params = {.segment = segment};
+
+    return pcoll_long_ring(pcoll_algorithm_find(PCOLL_BCAST, "eager"), &signature, &params, cores);
+}
+
 static void test_long_ring(void)
 {
-    tap_ok(pcoll_long_ring(8, 0) == 64 && pcoll_long_ring(2, 2) == 64 &&
-               pcoll_long_ring(3, 2) == 128 && pcoll_long_ring(4, 2) == 128 &&
-               pcoll_long_ring(1 << 20, 1) == 128,
-           "where ranks share cores the ring is longer");
+    const struct pcoll_topology four = {.nnodes = 4};
+
+    tap_ok(long_ring(NULL, 8, 4096, 0) == 16 && long_ring(NULL, 4032, 4096, 8) == 16,
+           "a ring of short messages stays in the first cache");
+    tap_ok(long_ring(NULL, 4096, 4096, 8) == 32 && long_ring(NULL, 1 << 20, 16384, 8) == 64 &&
+               long_ring(NULL, 1 << 20, 32768, 8) == 32 &&
+               long_ring(NULL, 1 << 20, 1 << 17, 8) == 16,
+           "one of longer messages is longer, and leaves the others' caches if it can");
+    tap_ok(long_ring(&four, 8, 4096, 2) == 64 && long_ring(&four, 1 << 20, 1 << 17, 2) == 64,
+           "a network has a long one");
+    tap_ok(long_ring(NULL, 8, 4096, 7) == 128 && long_ring(&four, 8, 4096, 1) == 128,
+           "where ranks share cores the ring is the longest");
 }
 
 /* ---- the choice depends on its arguments only ---- */

@@ -110,7 +110,7 @@ static void test_correction_of_slots(const struct pcoll_table *table)
 {
     struct question q = question_of(table, PCOLL_BCAST, 8, 8);
 
-    tap_ok(question_gets(&q, "shared", "model", NULL) && q.choice.params.slots == 64,
+    tap_ok(question_gets(&q, "shared", "model", NULL) && q.choice.params.slots == 16,
            "a correction that names slots applies to them");
     q.caps.max_ring = 8;
     tap_ok(question_gets(&q, "eager", "model", NULL),
