@@ -11,11 +11,11 @@ int MPIDI_PCOLL_data_init(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint co
     MPIDI_Datatype_check_contig_size_lb(type, count, contiguous, data->bytes, true_lb);
     data->count = count;
     data->type = type;
+    data->is_packed = 0;
     data->packed = NULL;
     data->owned = 0;
     data->is_copy = 0;
     data->nparts = 0;
-    data->is_laid_out = 0;
     data->spans = NULL;
     data->user = user;
     if (data->bytes == 0)
@@ -26,6 +26,7 @@ int MPIDI_PCOLL_data_init(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint co
     }
     data->packed = outer ? outer : MPL_malloc(data->bytes, MPL_MEM_COLL);
     MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    data->is_packed = 1;
     data->owned = !outer;
     MPIR_Datatype_add_ref_if_not_builtin(type);
 
@@ -53,6 +54,7 @@ int MPIDI_PCOLL_data_init_spans(struct MPIDI_PCOLL_data *data, void *user, MPI_A
         goto fn_exit;
     data->packed = outer ? outer : MPL_calloc(count, spans->unit, MPL_MEM_COLL);
     MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    data->is_packed = 1;
     MPIR_Datatype_add_ref_if_not_builtin(type);
 
 fn_exit:
@@ -67,13 +69,14 @@ int MPIDI_PCOLL_data_init_copy(struct MPIDI_PCOLL_data *data, void *user, MPI_Ai
     int mpi_errno = MPIDI_PCOLL_data_init(data, user, count, type, NULL);
     MPIR_ERR_CHECK(mpi_errno);
 
-    if (data->packed)
+    if (data->is_packed)
         data->is_copy = 1;
-    if (data->bytes == 0 || data->packed)
+    if (data->bytes == 0 || data->is_packed)
         goto fn_exit;
     data->user = user;
     data->packed = MPL_malloc(data->bytes, MPL_MEM_COLL);
     MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    data->is_packed = 1;
     data->owned = 1;
     data->is_copy = 1;
     MPIR_Datatype_add_ref_if_not_builtin(type);
@@ -148,33 +151,40 @@ static void use_in_place(struct MPIDI_PCOLL_edge *edges, int n, char *low)
     }
 }
 
+/* A part of data that is settled later. */
+static void init_part(struct MPIDI_PCOLL_data *part, const struct MPIDI_PCOLL_edge *edge)
+{
+    const struct MPIDI_PCOLL_block *block = &edge->block;
+
+    *part = (struct MPIDI_PCOLL_data){
+        .user = block->user,
+        .count = block->count,
+        .type = block->type,
+        .bytes = (MPI_Aint)edge->edge.bytes,
+        .is_packed = 1,
+        .first = (MPI_Aint)edge->edge.first,
+    };
+    MPIR_Datatype_add_ref_if_not_builtin(block->type);
+}
+
 static int use_packed(struct MPIDI_PCOLL_data *data, const struct MPIDI_PCOLL_edge *edges, int n)
 {
-    char *packed = MPL_malloc(data->bytes, MPL_MEM_COLL);
     int mpi_errno = MPI_SUCCESS;
 
     data->parts = MPL_malloc(n * sizeof(*data->parts), MPL_MEM_COLL);
-    MPIR_ERR_CHKANDJUMP(!packed || !data->parts, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    data->packed = packed;
+    MPIR_ERR_CHKANDJUMP(!data->parts, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    data->is_packed = 1;
     data->owned = 1;
-    for (int i = 0; i < n; i++) {
-        const struct MPIDI_PCOLL_block *block = &edges[i].block;
-
-        if (edges[i].edge.bytes == 0 || (i > 0 && is_same_block(block, &edges[i - 1].block)))
-            continue;
-        mpi_errno = MPIDI_PCOLL_data_init(&data->parts[data->nparts], block->user, block->count,
-                                          block->type, packed + edges[i].edge.first);
-        MPIR_ERR_CHECK(mpi_errno);
-        data->parts[data->nparts++].first = (MPI_Aint)edges[i].edge.first;
-    }
+    for (int i = 0; i < n; i++)
+        if (edges[i].edge.bytes > 0 &&
+            (i == 0 || !is_same_block(&edges[i].block, &edges[i - 1].block)))
+            init_part(&data->parts[data->nparts++], &edges[i]);
+    if (data->is_copy)
+        mpi_errno = MPIDI_PCOLL_data_settle(data);
 
 fn_exit:
     return mpi_errno;
 fn_fail:
-    if (!data->packed) {
-        MPL_free(packed);
-        MPL_free(data->parts);
-    }
     goto fn_exit;
 }
 
@@ -276,7 +286,7 @@ bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t fi
 {
     const struct MPIDI_PCOLL_data *part;
 
-    if (!data->packed || first >= (uint64_t)data->bytes)
+    if (!data->is_packed || first >= (uint64_t)data->bytes)
         return true;
     part = part_at(data, first);
     return (first - part->first) % uncut_bytes(part->type) == 0;
@@ -284,20 +294,36 @@ bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t fi
 
 const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data)
 {
-    if (!data->packed || !data->owned || data->is_copy || data->spans)
+    if (!data->is_packed || !data->owned || data->is_copy || data->spans)
         return NULL;
     MPL_free(data->packed);
     data->packed = NULL;
-    data->is_laid_out = 1;
     data->layout = (struct pcoll_user_layout){pack_range, unpack_range};
     return &data->layout;
 }
 
 /* ---- all data ---- */
 
+int MPIDI_PCOLL_data_settle(struct MPIDI_PCOLL_data *data)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (!data->is_packed || data->packed)
+        goto fn_exit;
+    data->packed = MPL_malloc(data->bytes, MPL_MEM_COLL);
+    MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    for (int i = 0; i < data->nparts; i++)
+        data->parts[i].packed = (char *)data->packed + data->parts[i].first;
+
+fn_exit:
+    return mpi_errno;
+fn_fail:
+    goto fn_exit;
+}
+
 void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data)
 {
-    if (!data->packed && !data->is_laid_out)
+    if (!data->is_packed)
         return;
     for (int i = 0; i < data->nparts; i++)
         MPIDI_PCOLL_data_fini(&data->parts[i]);
@@ -308,7 +334,7 @@ void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data)
     if (data->owned)
         MPL_free(data->packed);
     data->packed = NULL;
-    data->is_laid_out = 0;
+    data->is_packed = 0;
 }
 
 void *MPIDI_PCOLL_data_address(const struct MPIDI_PCOLL_data *data)

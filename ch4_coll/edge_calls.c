@@ -45,7 +45,7 @@ static void describe_blocks(struct MPIDI_PCOLL_call *call)
                          receive->type, NULL);
     MPIDI_PCOLL_add_data(call, &call->in, send.user, send.count, send.type, NULL);
     call->is_apart =
-        call->in.packed || call->out.packed ||
+        call->in.is_packed || call->out.is_packed ||
         (uint64_t)call->in.bytes != pcoll_block_bytes(&call->signature, call->comm->rank);
 }
 

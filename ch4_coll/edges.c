@@ -154,7 +154,7 @@ static bool describe(struct MPIDI_PCOLL_call *call, struct side *out, struct sid
     call->local = make_local(out, in);
     if (!call->local)
         return false;
-    call->signature.typed = call->in.packed || call->out.packed;
+    call->signature.typed = call->in.is_packed || call->out.is_packed;
     sum_up(call->local->in, call->local->nin, &call->signature);
     sum_up(call->local->out, call->local->nout, &call->signature);
     return true;

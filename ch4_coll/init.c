@@ -199,21 +199,24 @@ static bool can_pack_on_the_way(const struct MPIDI_PCOLL_plan *plan, const struc
 
 /* Where the plan finds the user's data. Data that is not contiguous is packed on its way to the
  * others if the medium can do that and no peer accesses user memory, otherwise at start. */
-static struct pcoll_memory memory_of(struct MPIDI_PCOLL_plan *plan, const struct pcoll_plan *raw,
+static enum pcoll_result find_memory(struct MPIDI_PCOLL_plan *plan, const struct pcoll_plan *raw,
                                      const struct pcoll_choice *choice,
-                                     const struct pcoll_medium *medium)
+                                     const struct pcoll_medium *medium, struct pcoll_memory *memory)
 {
-    struct pcoll_memory memory = {.op = MPIDI_PCOLL_operator_base(plan->op)};
-    const bool is_apart = !plan->in.packed || plan->in.owned; /* SEND is no part of RECV */
+    const bool is_apart = !plan->in.is_packed || plan->in.owned; /* SEND is no part of RECV */
 
     if (is_apart && medium->traits & PCOLL_PACKS && choice->params.path == PCOLL_PATH_TEMP &&
         can_pack_on_the_way(plan, raw)) {
-        memory.send_layout = MPIDI_PCOLL_data_lay_out(&plan->in);
-        memory.recv_layout = MPIDI_PCOLL_data_lay_out(&plan->out);
+        memory->send_layout = MPIDI_PCOLL_data_lay_out(&plan->in);
+        memory->recv_layout = MPIDI_PCOLL_data_lay_out(&plan->out);
     }
-    memory.send = MPIDI_PCOLL_data_address(&plan->in);
-    memory.recv = MPIDI_PCOLL_data_address(&plan->out);
-    return memory;
+    if ((!memory->send_layout && MPIDI_PCOLL_data_settle(&plan->in) != MPI_SUCCESS) ||
+        (!memory->recv_layout && MPIDI_PCOLL_data_settle(&plan->out) != MPI_SUCCESS))
+        return PCOLL_ERR_NOMEM;
+    memory->op = MPIDI_PCOLL_operator_base(plan->op);
+    memory->send = MPIDI_PCOLL_data_address(&plan->in);
+    memory->recv = MPIDI_PCOLL_data_address(&plan->out);
+    return PCOLL_OK;
 }
 
 /* The call's data and operator become the plan's, or the reverse. */
@@ -249,7 +252,7 @@ static struct MPIDI_PCOLL_plan *make_plan(struct MPIDI_PCOLL_call *call,
         result = generate(call, state, choice, &raw);
     if (result == PCOLL_OK) {
         hand_over(call, plan);
-        memory = memory_of(plan, raw, choice, state->medium);
+        result = find_memory(plan, raw, choice, state->medium, &memory);
     }
     result = state->medium->bind(state->group, result == PCOLL_OK ? raw : NULL, &memory, &bound);
     if (result != PCOLL_OK) {

@@ -16,17 +16,18 @@
 
 /* ---- data.c: the user's data, and the contiguous bytes that a plan works on ---- */
 
-/* `count` elements of `type` at `user`, or several blocks of such. If they are not contiguous,
- * `packed` is the buffer that takes their place: with the bytes of their data, or with spans. */
+/* `count` elements of `type` at `user`, or several blocks of such. If they are not contiguous, they
+ * are packed: a buffer takes their place, with the bytes of their data or with spans, unless a
+ * medium packs and unpacks on the way. */
 struct MPIDI_PCOLL_data {
     void *user;
     MPI_Aint count;
-    MPI_Datatype type; /* referenced while packed or is_laid_out is set */
+    MPI_Datatype type; /* referenced if is_packed is set */
     MPI_Aint bytes;
-    void *packed;                          /* NULL: the data is contiguous, laid out, or empty */
+    int is_packed;                         /* 0: the data is contiguous or empty */
+    void *packed;                          /* that buffer; NULL: none, or not yet */
     int owned;                             /* packed must be freed */
     int is_copy;                           /* packed has another purpose, too */
-    int is_laid_out;                       /* a medium packs and unpacks: there is no `packed` */
     const struct MPIDI_PCOLL_spans *spans; /* those in `packed`, or NULL */
     struct pcoll_user_layout layout;       /* for that medium */
     int nparts;                            /* 0: one block; otherwise these follow each other */
@@ -52,14 +53,17 @@ int MPIDI_PCOLL_data_init_spans(struct MPIDI_PCOLL_data *data, void *user, MPI_A
 int MPIDI_PCOLL_data_init_copy(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint count,
                                MPI_Datatype type);
 /* Describe the blocks of n edges; sets `first` and `bytes` of each. They are packed if one of them
- * is not contiguous, if memory far from all of them lies in between, or if `is_copy` is true. */
+ * is not contiguous, if memory far from all of them lies in between, or if `is_copy` is true; only
+ * then is there a buffer before it is settled. */
 int MPIDI_PCOLL_data_init_blocks(struct MPIDI_PCOLL_data *data, struct MPIDI_PCOLL_edge *edges,
                                  int n, bool is_copy);
 void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data);
 void *MPIDI_PCOLL_data_address(const struct MPIDI_PCOLL_data *data);
 /* Free `packed`, if it has no other purpose, and let the medium pack and unpack; the data must not
- * move from then on. NULL: it cannot, or there is nothing to pack. */
+ * move from then on. NULL: it cannot, or there is nothing to pack; then settle it. */
 const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data);
+/* Allocate the buffer of packed data, if that has not been done. */
+int MPIDI_PCOLL_data_settle(struct MPIDI_PCOLL_data *data);
 /* True if an element begins at byte `first` of the packed data, or the data ends there. */
 bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t first);
 int MPIDI_PCOLL_data_pack_blocks(const struct MPIDI_PCOLL_data *data);

@@ -214,7 +214,7 @@ void pcoll_shm_bound_fini(struct pcoll_shm_bound *bound)
         pcoll_shm_release(bound->block);
     pcoll_run_fini(&bound->run);
     pcoll_shm_coop_fini(bound);
-    free(bound->scratch);
+    pcoll_pool_put(bound->scratch);
 }
 
 enum pcoll_result pcoll_shm_binding_init(struct pcoll_shm_binding *b)

@@ -2,6 +2,7 @@
  * or unpacks, so the data is touched once on either side. */
 #include <stdlib.h>
 
+#include "algorithms/plan/pool.h"
 #include "offload/shm/state.h"
 
 int pcoll_shm_layout_kind(const struct pcoll_shm_bound *bound, const struct pcoll_entry *entry)
@@ -30,7 +31,7 @@ enum pcoll_result pcoll_shm_layout_init(struct pcoll_shm_bound *bound,
     }
     if (longest == 0)
         return PCOLL_OK;
-    bound->scratch = malloc(longest);
+    bound->scratch = pcoll_pool_get(longest);
     return bound->scratch ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
