@@ -42,16 +42,13 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
  * PCOLL_LONG_RING_BYTES.
  *
  * A rank that fills the ring waits for credit once per half ring. In a node this costs little, but
- * a ring should have left the private caches of the ranks that read it before it is filled again:
- * otherwise every line must be taken from another cache, and on two ranks with caches of 1 MiB a
- * broadcast of 64 KiB took 7.9 us instead of 4.9. So there are as many slots as take
- * PCOLL_FAR_RING_BYTES, between 16 and 64. Where 64 slots
- * do not suffice, fewer do as well and cost less time at init: 32, or 16 if 64 would take less than
- * PCOLL_NEAR_RING_BYTES, as short messages should stay in the first-level cache. On a network there
- * are 64. With fewer cores than ranks a rank that waits for credit also waits for the turns of all
- * ranks that share its core: 128; 256 slots on 8 ranks of 2 cores made no start cheaper. */
+ * a ring should be a far one (PCOLL_FAR_BYTES, algorithms/shape/ring.h): as many slots as that
+ * takes, between 16 and 64. Where 64 slots do not suffice, fewer do as well and cost less time at
+ * init: 32, or 16 if 64 would take less than PCOLL_NEAR_RING_BYTES, as short messages should stay
+ * in the first-level cache. On a network there are 64. With fewer cores than ranks a rank that
+ * waits for credit also waits for the turns of all ranks that share its core: 128; 256 slots on 8
+ * ranks of 2 cores made no start cheaper. */
 #define PCOLL_NEAR_RING_BYTES (UINT64_C(256) << 10)
-#define PCOLL_FAR_RING_BYTES (UINT64_C(768) << 10)
 #define PCOLL_LONG_RING_BYTES (UINT64_C(2) << 20)
 int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
                     const struct pcoll_signature *signature, const struct pcoll_params *params,

@@ -1,6 +1,7 @@
 #include "tuning/search.h"
 
 #include "algorithms/cost.h"
+#include "algorithms/shape/ring.h"
 
 #include <math.h>
 
@@ -159,10 +160,10 @@ int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
         return LONGEST;
     if (ring_bytes(algorithm, signature, params, slots) < PCOLL_NEAR_RING_BYTES)
         return SHORTEST;
-    if (ring_bytes(algorithm, signature, params, slots) < PCOLL_FAR_RING_BYTES)
+    if (ring_bytes(algorithm, signature, params, slots) < PCOLL_FAR_BYTES)
         return SHORT;
     while (slots > SHORTEST &&
-           ring_bytes(algorithm, signature, params, slots / 2) >= PCOLL_FAR_RING_BYTES)
+           ring_bytes(algorithm, signature, params, slots / 2) >= PCOLL_FAR_BYTES)
         slots /= 2;
     return slots;
 }

@@ -103,7 +103,7 @@ static void test_impossible(const struct pcoll_table *table)
     q.hint.origin = "MPIR_CVAR_X";
     q.hint.algorithm = "chain";
     q.caps.provides = NO_RMA;
-    tap_ok(question_gets(&q, "eager", "model",
+    tap_ok(question_gets(&q, "shared", "model",
                          "MPIR_CVAR_X: algorithm 'chain' needs access to the user buffers"),
            "a hint for an algorithm that needs unreachable user buffers");
     q = question_of(table, PCOLL_BCAST, 4, 65536);
