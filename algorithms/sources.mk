@@ -48,6 +48,7 @@ pcoll_sources += \
     %D%/allreduce/butterfly.c \
     %D%/shape/halving.h %D%/shape/halving.c %D%/shape/halving_cost.c \
     %D%/allreduce/halving.c \
+    %D%/allreduce/ring.c \
     %D%/shape/parts.h %D%/shape/parts.c \
     %D%/shape/sliced.h %D%/shape/sliced.c \
     %D%/allreduce/sliced.c \
