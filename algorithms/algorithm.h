@@ -134,6 +134,7 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(allreduce_multi_leader_halving)                                                      \
     ALGORITHM(reduce_direct)                                                                       \
     ALGORITHM(reduce_knomial)                                                                      \
+    ALGORITHM(reduce_chain)                                                                        \
     ALGORITHM(reduce_sliced)                                                                       \
     ALGORITHM(reduce_multi_leader_sliced)                                                          \
     ALGORITHM(reduce_scatter_block_direct)                                                         \

@@ -57,7 +57,7 @@ pcoll_sources += \
     %D%/shape/leaders.h %D%/shape/leaders.c %D%/shape/leaders_cost.c \
     %D%/allreduce/multi_leader.c \
     %D%/shape/order_tree.h %D%/shape/order_tree.c \
-    %D%/reduce/knomial.c \
+    %D%/reduce/knomial.h %D%/reduce/knomial.c %D%/reduce/chain.c \
     %D%/reduce/sliced.c \
     %D%/reduce/multi_leader.c \
     %D%/reduce_scatter/direct.c \

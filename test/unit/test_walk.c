@@ -223,6 +223,9 @@ int main(void)
             check(PCOLL_ALLREDUCE, "halving",
                   (struct pcoll_params){.path = (enum pcoll_path)path, .segment = segment}, 0, 0.1);
     for (uint64_t segment = 4096; segment <= 1 << 20; segment *= 16)
+        check(PCOLL_REDUCE, "chain", (struct pcoll_params){.segment = segment, .slots = 64}, 0,
+              segment > 4096 ? 0.1 : 0.5);
+    for (uint64_t segment = 4096; segment <= 1 << 20; segment *= 16)
         check(PCOLL_ALLREDUCE, "ring", (struct pcoll_params){.segment = segment}, 0, 0.25);
     for (int members = 2; members <= 4; members *= 2) {
         for (uint64_t segment = 4096; segment <= 1 << 20; segment *= 16)
