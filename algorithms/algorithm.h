@@ -74,6 +74,7 @@ struct pcoll_algorithm {
 
     unsigned paths;                           /* PCOLL_PATH_BIT_* that generate accepts */
     int uses_radix, uses_segment, uses_slots; /* which parameters have a meaning */
+    int must_commute; /* it permutes operands: without signature.commutes the call does not suit */
 };
 
 /* The `temp_bytes` of an algorithm without communication buffers. */
@@ -127,11 +128,13 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(allreduce_butterfly)                                                                 \
     ALGORITHM(allreduce_sliced)                                                                    \
     ALGORITHM(allreduce_halving)                                                                   \
+    ALGORITHM(allreduce_ring)                                                                      \
     ALGORITHM(allreduce_multi_leader)                                                              \
     ALGORITHM(allreduce_multi_leader_sliced)                                                       \
     ALGORITHM(allreduce_multi_leader_halving)                                                      \
     ALGORITHM(reduce_direct)                                                                       \
     ALGORITHM(reduce_knomial)                                                                      \
+    ALGORITHM(reduce_chain)                                                                        \
     ALGORITHM(reduce_sliced)                                                                       \
     ALGORITHM(reduce_multi_leader_sliced)                                                          \
     ALGORITHM(reduce_scatter_block_direct)                                                         \

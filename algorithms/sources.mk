@@ -48,6 +48,7 @@ pcoll_sources += \
     %D%/allreduce/butterfly.c \
     %D%/shape/halving.h %D%/shape/halving.c %D%/shape/halving_cost.c \
     %D%/allreduce/halving.c \
+    %D%/allreduce/ring.c \
     %D%/shape/parts.h %D%/shape/parts.c \
     %D%/shape/sliced.h %D%/shape/sliced.c \
     %D%/allreduce/sliced.c \
@@ -56,7 +57,7 @@ pcoll_sources += \
     %D%/shape/leaders.h %D%/shape/leaders.c %D%/shape/leaders_cost.c \
     %D%/allreduce/multi_leader.c \
     %D%/shape/order_tree.h %D%/shape/order_tree.c \
-    %D%/reduce/knomial.c \
+    %D%/reduce/knomial.h %D%/reduce/knomial.c %D%/reduce/chain.c \
     %D%/reduce/sliced.c \
     %D%/reduce/multi_leader.c \
     %D%/reduce_scatter/direct.c \

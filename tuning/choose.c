@@ -91,6 +91,8 @@ static void report_unsuitable(const struct pcoll_search *search, const struct pc
         reason = "needs access to the user buffers of other ranks, which is unavailable here";
     else if (search->refusals & PCOLL_REFUSAL_TOO_MUCH_TEMP)
         reason = "needs too large a communication buffer";
+    else if (search->refusals & PCOLL_REFUSAL_MUST_COMMUTE)
+        reason = "needs an operator that commutes";
     say(report, hint->origin, "algorithm '%s' %s; using auto", hint->algorithm, reason);
 }
 

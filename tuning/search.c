@@ -30,6 +30,10 @@ static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm 
 {
     double cost, factor = search->factor;
 
+    if (algorithm->must_commute && !search->signature->commutes) {
+        search->refusals |= PCOLL_REFUSAL_MUST_COMMUTE;
+        return -1;
+    }
     if (pcoll_is_trivial(search->signature))
         return search->machine.call;
     if (algorithm->temp_bytes(search->signature, params) > search->caps->max_temp) {

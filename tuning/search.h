@@ -11,7 +11,8 @@
 enum pcoll_refusal {
     PCOLL_REFUSAL_NO_USER_RMA = 1 << 0,
     PCOLL_REFUSAL_TOO_MUCH_TEMP = 1 << 1,
-    PCOLL_REFUSAL_NO_COST = 1 << 2
+    PCOLL_REFUSAL_NO_COST = 1 << 2,
+    PCOLL_REFUSAL_MUST_COMMUTE = 1 << 3
 };
 
 struct pcoll_search {

@@ -27,11 +27,12 @@
  * waits for the credit of the last turn of the half before it fills its slots again, and the parent
  * gives it when it has passed on all of that half.
  */
+#include "algorithms/reduce/knomial.h"
+
 #include <stdlib.h>
 
 #include "algorithms/cost.h"
 #include "algorithms/shape/order_tree.h"
-#include "algorithms/shape/ring.h"
 
 #define DEFAULT_SEGMENT (UINT64_C(32) << 10)
 
@@ -59,8 +60,8 @@ struct use {
 
 /* ---- slots ---- */
 
-static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
-                                 const struct pcoll_params *params)
+struct pcoll_ring pcoll_reduce_tree_ring(const struct pcoll_signature *signature,
+                                         const struct pcoll_params *params)
 {
     return pcoll_unit_ring_make(signature, params, DEFAULT_SEGMENT);
 }
@@ -217,13 +218,13 @@ static void find_place(struct state *s)
     s->nchildren = pcoll_order_tree_children(&s->tree, rank, s->children);
 }
 
-static enum pcoll_result generate_tree(const struct pcoll_signature *signature, int radix, int rank,
-                                       const struct pcoll_params *params,
-                                       struct pcoll_plan **plan_p)
+enum pcoll_result pcoll_reduce_tree_generate(const struct pcoll_signature *signature, int radix,
+                                             int rank, const struct pcoll_params *params,
+                                             struct pcoll_plan **plan_p)
 {
     struct state s = {
         .tree = pcoll_order_tree_of(signature, radix),
-        .ring = ring_of(signature, params),
+        .ring = pcoll_reduce_tree_ring(signature, params),
         .unit = pcoll_unit_of(signature),
         .children = calloc((size_t)signature->nranks, sizeof(*s.children)),
     };
@@ -244,10 +245,10 @@ static enum pcoll_result generate_tree(const struct pcoll_signature *signature, 
 
 /* ---- cost ---- */
 
-static uint64_t temp_of_tree(const struct pcoll_signature *signature, int radix,
-                             const struct pcoll_params *params)
+uint64_t pcoll_reduce_tree_temp_bytes(const struct pcoll_signature *signature, int radix,
+                                      const struct pcoll_params *params)
 {
-    const struct pcoll_ring ring = ring_of(signature, params);
+    const struct pcoll_ring ring = pcoll_reduce_tree_ring(signature, params);
     const struct pcoll_order_tree tree = pcoll_order_tree_of(signature, radix);
     const int most = pcoll_order_tree_most_children(&tree);
 
@@ -273,7 +274,7 @@ static double cost_of_levels(struct levels l, double segments)
 static double cost_of_tree(const struct pcoll_signature *signature, int radix,
                            const struct pcoll_params *params, const struct pcoll_machine *machine)
 {
-    const struct pcoll_ring ring = ring_of(signature, params);
+    const struct pcoll_ring ring = pcoll_reduce_tree_ring(signature, params);
     const struct pcoll_order_tree tree = pcoll_order_tree_of(signature, radix);
     const struct pcoll_order_depth depth = pcoll_order_tree_depth(&tree);
     const struct pcoll_machine all = pcoll_ring_machine(&ring, machine), in = pcoll_cost_node(&all);
@@ -303,13 +304,13 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     (void)local;
-    return generate_tree(signature, radix_of(params), rank, params, plan_p);
+    return pcoll_reduce_tree_generate(signature, radix_of(params), rank, params, plan_p);
 }
 
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
-    return temp_of_tree(signature, radix_of(params), params);
+    return pcoll_reduce_tree_temp_bytes(signature, radix_of(params), params);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -338,13 +339,13 @@ static enum pcoll_result generate_star(const struct pcoll_signature *signature,
                                        struct pcoll_plan **plan_p)
 {
     (void)local;
-    return generate_tree(signature, signature->nranks, rank, params, plan_p);
+    return pcoll_reduce_tree_generate(signature, signature->nranks, rank, params, plan_p);
 }
 
 static uint64_t temp_of_star(const struct pcoll_signature *signature,
                              const struct pcoll_params *params)
 {
-    return temp_of_tree(signature, signature->nranks, params);
+    return pcoll_reduce_tree_temp_bytes(signature, signature->nranks, params);
 }
 
 static double cost_of_star(const struct pcoll_signature *signature,

@@ -22,6 +22,8 @@ static struct pcoll_tree right_of(struct line line)
 
 static int parent_on(struct line line, int at)
 {
+    if (line.radix == 1)
+        return at < line.head ? at + 1 : at - 1;
     if (at < line.head)
         return line.head - pcoll_tree_parent(left_of(line), line.head - at);
     return line.head + pcoll_tree_parent(right_of(line), at - line.head);
@@ -31,6 +33,13 @@ static int children_on(struct line line, int at, int *children)
 {
     int n = 0, count;
 
+    if (line.radix == 1) {
+        if (at <= line.head && at > 0)
+            children[n++] = at - 1;
+        if (at >= line.head && at < line.count - 1)
+            children[n++] = at + 1;
+        return n;
+    }
     count = at <= line.head ? pcoll_tree_nchildren(left_of(line), line.head - at) : 0;
     for (int i = 0; i < count; i++)
         children[n++] = line.head - pcoll_tree_child(left_of(line), line.head - at, i);
@@ -57,7 +66,8 @@ static struct line within(const struct pcoll_order_tree *tree, int node)
 {
     const int home = node_of(tree, tree->root), first = first_of(tree, node);
     const int end = tree->topology ? first_of(tree, node + 1) : tree->nranks;
-    const int head = node < home ? end - 1 : node > home ? first : tree->root;
+    const int root = tree->turned ? 0 : tree->root;
+    const int head = node < home ? end - 1 : node > home ? first : root;
 
     return (struct line){end - first, head - first, tree->radix};
 }
@@ -76,7 +86,7 @@ static int leader_of(const struct pcoll_order_tree *tree, int node)
 struct pcoll_order_tree pcoll_order_tree_of(const struct pcoll_signature *signature, int radix)
 {
     const struct pcoll_topology *topology = signature->topology;
-    const int has_levels = topology && topology->nnodes > 1 &&
+    const int has_levels = radix > 1 && topology && topology->nnodes > 1 &&
                            topology->nnodes < signature->nranks &&
                            pcoll_topology_is_consecutive(topology);
 
@@ -85,10 +95,22 @@ struct pcoll_order_tree pcoll_order_tree_of(const struct pcoll_signature *signat
         .nranks = signature->nranks,
         .root = signature->root,
         .radix = radix,
+        .turned = radix == 1 && signature->commutes,
     };
 }
 
 /* ---- the tree ---- */
+
+/* Between ranks and their positions, which differ only if the tree is turned. */
+static int position_of(const struct pcoll_order_tree *tree, int rank)
+{
+    return tree->turned ? (rank - tree->root + tree->nranks) % tree->nranks : rank;
+}
+
+static int rank_at(const struct pcoll_order_tree *tree, int position)
+{
+    return tree->turned ? (position + tree->root) % tree->nranks : position;
+}
 
 int pcoll_order_tree_parent(const struct pcoll_order_tree *tree, int rank)
 {
@@ -98,7 +120,7 @@ int pcoll_order_tree_parent(const struct pcoll_order_tree *tree, int rank)
         return PCOLL_NONE;
     if (rank == leader_of(tree, node))
         return leader_of(tree, parent_on(between(tree), node));
-    return first + parent_on(within(tree, node), rank - first);
+    return rank_at(tree, first + parent_on(within(tree, node), position_of(tree, rank) - first));
 }
 
 static int compare_ranks(const void *a, const void *b)
@@ -117,9 +139,10 @@ int pcoll_order_tree_children(const struct pcoll_order_tree *tree, int rank, int
         outside = children_on(between(tree), node, children);
     for (int i = 0; i < outside; i++)
         children[i] = leader_of(tree, children[i]);
-    n = outside + children_on(within(tree, node), rank - first, children + outside);
+    n = outside +
+        children_on(within(tree, node), position_of(tree, rank) - first, children + outside);
     for (int i = outside; i < n; i++)
-        children[i] += first;
+        children[i] = rank_at(tree, children[i] + first);
     qsort(children, (size_t)n, sizeof(*children), compare_ranks);
     return n;
 }
@@ -136,9 +159,11 @@ struct pcoll_order_depth pcoll_order_tree_depth(const struct pcoll_order_tree *t
 int pcoll_order_tree_most_children(const struct pcoll_order_tree *tree)
 {
     const int nnodes = tree->topology ? tree->topology->nnodes : 1;
-    const int64_t levels =
-        pcoll_log_ceil(nnodes, tree->radix) + pcoll_log_ceil(tree->nranks, tree->radix);
-    const int64_t most = 2 * levels * (tree->radix - 1);
+    int64_t most;
 
+    if (tree->radix == 1)
+        return tree->turned || tree->root == 0 || tree->root == tree->nranks - 1 ? 1 : 2;
+    most = 2 * (pcoll_log_ceil(nnodes, tree->radix) + pcoll_log_ceil(tree->nranks, tree->radix)) *
+           ((int64_t)tree->radix - 1);
     return most < tree->nranks - 1 ? (int)most : tree->nranks - 1;
 }

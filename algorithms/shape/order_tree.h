@@ -7,6 +7,11 @@
  * of nodes, in which the rank nearest to the root's node leads, and one in each node.
  *
  *      N = 7, root 2, radix 2: the children of 2 are 0, 1, 3, 4 and 6, and that of 4 is 5
+ *
+ * With radix 1 it is a chain to either side, without levels. If the order does not matter (turned),
+ * it is one chain of all ranks from the root on, cyclically.
+ *
+ *      N = 7, root 2, radix 1: 0 1 > 2 < 3 4 5 6; turned: 2 < 3 4 5 6 0 1
  */
 #ifndef PCOLL_ORDER_TREE_H
 #define PCOLL_ORDER_TREE_H
@@ -16,8 +21,10 @@
 struct pcoll_order_tree {
     const struct pcoll_topology *topology; /* NULL: one level */
     int nranks, root, radix;
+    int turned; /* ranks are counted from the root on */
 };
 
+/* With radix 1 it is turned if the operator commutes. */
 struct pcoll_order_tree pcoll_order_tree_of(const struct pcoll_signature *signature, int radix);
 
 int pcoll_order_tree_parent(const struct pcoll_order_tree *tree, int rank); /* PCOLL_NONE: root */
@@ -25,8 +32,9 @@ int pcoll_order_tree_parent(const struct pcoll_order_tree *tree, int rank); /* P
 /* Fill children[0 .. return), which has room for nranks - 1 ranks, in ascending order. */
 int pcoll_order_tree_children(const struct pcoll_order_tree *tree, int rank, int *children);
 
-/* Upper bounds, in O(log nranks): the number of levels of the tree that a rank has children on, in
- * the network and in a node; and the number of a rank's children. */
+/* Upper bounds, in O(log nranks), the first of which is not for chains: the number of levels of the
+ * tree that a rank has children on, in the network and in a node; and the number of a rank's
+ * children. */
 struct pcoll_order_depth {
     int between, within;
 };

@@ -23,6 +23,7 @@ enum pcoll_result job_make(struct job *job)
     const int nranks = job->signature.nranks;
     enum pcoll_result first = PCOLL_OK;
 
+    job->signature.commutes |= job->algorithm->must_commute;
     job->plans = calloc((size_t)nranks, sizeof(*job->plans));
     if (!job->plans)
         return PCOLL_ERR_NOMEM;

@@ -20,8 +20,8 @@ struct job {
     uint64_t blocks[JOB_MOST_RANKS + 1]; /* those of the signature, if job_take_form set them */
 };
 
-/* Generate the plans with job->algorithm. All ranks must return the same result; otherwise
- * PCOLL_ERR_INVALID. */
+/* Generate the plans with job->algorithm; the operator commutes if it must. All ranks must return
+ * the same result; otherwise PCOLL_ERR_INVALID. */
 enum pcoll_result job_make(struct job *job) PCOLL_MUST_CHECK;
 void job_destroy(struct job *job);
 

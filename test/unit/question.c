@@ -11,7 +11,10 @@ struct question question_of(const struct pcoll_table *table, enum pcoll_coll col
 
     return (struct question){
         .table = table,
-        .signature = {.coll = coll, .nranks = nranks, .bytes = moves_nothing ? 0 : bytes},
+        .signature = {.coll = coll,
+                      .nranks = nranks,
+                      .bytes = moves_nothing ? 0 : bytes,
+                      .commutes = pcoll_coll_has(coll, PCOLL_REDUCES)},
         .caps = {.medium = "shm",
                  .provides = ALL_NEEDS,
                  .user_rma_threshold = 4096,

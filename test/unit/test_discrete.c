@@ -243,6 +243,7 @@ static void check_row(const struct pcoll_algorithm *row, enum job_map map)
                               .nranks = nranks,
                               .root = pcoll_coll_has(row->coll, PCOLL_ROOTED) ? nranks / 2 : 0,
                               .bytes = pcoll_coll_has(row->coll, PCOLL_SYNCHRONIZES) ? 0 : 1001,
+                              .commutes = row->must_commute,
                               .topology = job_topology(map, nranks)}};
 
             options.seed++;

@@ -161,8 +161,8 @@ static void run_collapsed(struct tally *t, const struct job *job)
 }
 
 /* Wrong operands show in every order, so one will do that runs each phase twice: with some data,
- * they make no difference. Where the operator commutes, only the proof sees that ranks or phases
- * associate operands otherwise. */
+ * they make no difference. Where the operator may commute or not, only the proof sees for one that
+ * does that ranks or phases associate operands otherwise. */
 static void run_operands(struct tally *t, const struct job *job, struct pcoll_plan *const *plans,
                          const char *what)
 {
@@ -175,7 +175,7 @@ static void run_operands(struct tally *t, const struct job *job, struct pcoll_pl
     int caught = 1;
 
     t->mutants++;
-    if (!job->signature.commutes &&
+    if (job->signature.commutes == job->algorithm->must_commute &&
         pcoll_explore_create(plans, job->signature.nranks, &options, &explore) == PCOLL_OK) {
         caught = pcoll_explore_run_inorder(explore) == PCOLL_ERR_INVALID;
         pcoll_explore_destroy(explore);
@@ -193,13 +193,15 @@ static void run_operands_of(struct tally *t, const struct job *job, int rank, in
 {
     static const char *const names[MUTATE_NUM_HOW] = {
         "exchanged", "left out", "doubled", "displaced", "displaced", "only copied", "in reverse"};
-    const int commutes = job->signature.commutes;
+    const int commutes = job->signature.commutes, must = job->algorithm->must_commute;
     struct pcoll_plan *plans[MAX_RANKS];
 
     memcpy(plans, job->plans, (size_t)job->signature.nranks * sizeof(plans[0]));
     for (int how = 0; how < MUTATE_NUM_HOW; how++)
         for (int k = 0; k < job->plans[rank]->entries[entry].noperands; k++) {
-            if (commutes && how != MUTATE_SWAP && how != MUTATE_TURN)
+            const int is_order = how == MUTATE_SWAP || how == MUTATE_TURN;
+
+            if (must ? is_order : commutes && !is_order)
                 continue;
             plans[rank] = mutate_operands(job->plans[rank], entry, (enum mutate_how)how, k);
             if (plans[rank])
@@ -210,9 +212,10 @@ static void run_operands_of(struct tally *t, const struct job *job, int rank, in
 
 static void run_all_operands(struct tally *t, struct job *job)
 {
+    const int must = job->algorithm->must_commute; /* then every order of operands is right */
     const int most = job->params.segment == 0; /* a segment may be reduced in an order of its own */
 
-    for (int commutes = 0; commutes <= most; commutes++) {
+    for (int commutes = must; commutes <= (must | most); commutes++) {
         job->signature.commutes = commutes;
         if (job_make(job) != PCOLL_OK) {
             t->failures++;

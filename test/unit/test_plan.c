@@ -14,6 +14,7 @@ static struct pcoll_plan *make(enum pcoll_coll coll, const char *name, int nrank
     struct pcoll_plan *plan = NULL;
 
     signature.in_place = pcoll_coll_has(coll, PCOLL_IN_PLACE);
+    signature.commutes = pcoll_coll_has(coll, PCOLL_REDUCES);
     if (pcoll_generate(pcoll_algorithm_find(coll, name), &signature, NULL, rank, &params, &plan) !=
         PCOLL_OK)
         abort();
@@ -203,6 +204,7 @@ static void check_lowered_form(void)
                     struct pcoll_signature signature = {row->coll, 13, 0, moves ? bytes : 0};
 
                     signature.in_place = in_place;
+                    signature.commutes = row->must_commute;
                     right = all_are_lowered(row, &signature, &params) && right;
                 }
             tap_ok(right, "%s %s, path %s: one entry is one deferred work",

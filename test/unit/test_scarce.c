@@ -173,7 +173,8 @@ static int fail_in_plans(const struct pcoll_algorithm *row, int nranks)
             .signature = {.coll = row->coll,
                           .nranks = nranks,
                           .bytes = pcoll_coll_has(row->coll, PCOLL_SYNCHRONIZES) ? 0 : 100,
-                          .topology = i & 1 ? job_topology(JOB_UNEQUAL, nranks) : NULL},
+                          .topology = i & 1 ? job_topology(JOB_UNEQUAL, nranks) : NULL,
+                          .commutes = row->must_commute},
             .params = params[i / 4],
             .lowered = i & 2,
         };
@@ -192,7 +193,8 @@ static void check_plans(const struct pcoll_algorithm *row)
         .algorithm = row,
         .signature = {.coll = row->coll,
                       .nranks = 3,
-                      .bytes = pcoll_coll_has(row->coll, PCOLL_SYNCHRONIZES) ? 0 : 8},
+                      .bytes = pcoll_coll_has(row->coll, PCOLL_SYNCHRONIZES) ? 0 : 8,
+                      .commutes = row->must_commute},
     };
 
     tap_ok(fail_in_plans(row, 5) > 0, "plans: %s %s", pcoll_coll_name(row->coll), row->name);

@@ -67,6 +67,7 @@ static void compare_all(const struct pcoll_algorithm *row, const struct pcoll_pa
                 (powers_only && (nranks & (nranks - 1)) != 0))
                 continue;
             signature.bytes = pcoll_coll_has(row->coll, PCOLL_SYNCHRONIZES) ? 0 : messages[m];
+            signature.commutes = row->must_commute;
             if (signature.bytes * (uint64_t)nranks > UINT64_C(1) << 28)
                 continue;
             if (in_node)
@@ -115,7 +116,8 @@ static void check_nodes(enum pcoll_coll coll, const char *name, struct pcoll_par
             const struct pcoll_signature signature = {.coll = coll,
                                                       .nranks = nranks,
                                                       .bytes = barrier ? 0 : messages[m],
-                                                      .topology = topology};
+                                                      .topology = topology,
+                                                      .commutes = row->must_commute};
 
             for (int i = 0; i < NUM_NETWORKS; i++) {
                 struct pcoll_machine machine = networks[i];
@@ -220,7 +222,15 @@ int main(void)
         for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++)
             check(PCOLL_ALLREDUCE, "halving",
                   (struct pcoll_params){.path = (enum pcoll_path)path, .segment = segment}, 0, 0.1);
+    for (uint64_t segment = 4096; segment <= 1 << 20; segment *= 16)
+        check(PCOLL_REDUCE, "chain", (struct pcoll_params){.segment = segment, .slots = 64}, 0,
+              segment > 4096 ? 0.1 : 0.5);
+    for (uint64_t segment = 4096; segment <= 1 << 20; segment *= 16)
+        check(PCOLL_ALLREDUCE, "ring", (struct pcoll_params){.segment = segment}, 0, 0.25);
     for (int members = 2; members <= 4; members *= 2) {
+        for (uint64_t segment = 4096; segment <= 1 << 20; segment *= 16)
+            check_nodes(PCOLL_ALLREDUCE, "ring", (struct pcoll_params){.segment = segment}, members,
+                        0.25);
         check_nodes(PCOLL_BARRIER, "butterfly", (struct pcoll_params){0}, members, 0.05);
         check_nodes(PCOLL_BARRIER, "dissemination", (struct pcoll_params){.radix = 4}, members,
                     0.05);

@@ -168,6 +168,7 @@ enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
     const struct pcoll_signature *sig = &p->signature;
     enum pcoll_result result;
 
+    p->signature.commutes |= row->must_commute;
     p->recv = malloc(recv_bytes(p) + 1);
     p->send = lies_in_recv(p) ? p->recv + pcoll_input_in_recv(sig, NULL, p->rank).first
                               : malloc(send_bytes(p) + 1);

@@ -36,7 +36,8 @@ struct part {
     struct strided strided_send, strided_recv;
 };
 
-/* Generate the plan and allocate the buffers; the caller has set the fields above `plan`. The plan
+/* Generate the plan and allocate the buffers; the caller has set the fields above `plan`. The
+ * operator commutes if it must. The plan
  * is lowered for a medium without weights. PCOLL_UNSUPPORTED if the medium cannot run it, or not
  * with layouts. */
 enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,

@@ -110,6 +110,7 @@ static enum pcoll_result make_job(const struct options *options, const struct ro
                       .nranks = row->nranks,
                       .root = pcoll_coll_has(options->coll, PCOLL_ROOTED) ? options->root : 0,
                       .bytes = row->bytes,
+                      .commutes = row->algorithm->must_commute,
                       .topology = *topology_p}};
     if (job->params.rails == 0)
         job->params.rails = row->ports;

@@ -1,6 +1,7 @@
 /* Symbolic data; the contract is in symbol.h. */
 #include "tuning/sim/symbol.h"
 
+#include "algorithms/teams.h"
 #include "tuning/sim/contents.h"
 
 #include <stdlib.h>
@@ -99,10 +100,14 @@ static uint64_t start_of(const struct pcoll_symbols *symbols, int rank, int inst
     return (uint64_t)instance * (uint64_t)symbols->signature.nranks + (uint64_t)rank;
 }
 
-/* The position of byte `at` of a rank's SEND in the message of an instance. */
+/* The position of byte `at` of a rank's SEND in the message of an instance: in rank order, or where
+ * operands may be swapped in that of places (teams.h), so that those of a node are adjacent. */
 static uint64_t message_at(const struct pcoll_signature *signature, int rank, uint64_t at)
 {
-    return (uint64_t)rank * pcoll_collective_of(signature)->send_bytes(signature, NULL, rank) + at;
+    const struct pcoll_teams teams = pcoll_teams_to_reduce(signature);
+    const int place = signature->commutes ? pcoll_teams_place(&teams, rank) : rank;
+
+    return (uint64_t)place * pcoll_collective_of(signature)->send_bytes(signature, NULL, rank) + at;
 }
 
 /* The rank knows of its own start, and forgets older instances. */
@@ -171,7 +176,7 @@ uint32_t pcoll_symbols_read(struct pcoll_symbols *symbols, int rank, struct pcol
 /* The distance in the message of the vectors that are reduced. */
 static uint64_t step_of(const struct pcoll_symbols *symbols)
 {
-    return message_at(&symbols->signature, 1, 0);
+    return pcoll_collective_of(&symbols->signature)->send_bytes(&symbols->signature, NULL, 0);
 }
 
 /* What two operands give where they overlap; 0: nothing. */
@@ -263,7 +268,7 @@ static int holds_fold(const struct pcoll_symbols *symbols, const struct pcoll_co
             pcoll_content_drop_front(&one, piece->first - one.at);
         if (one.at != piece->first + at || one.instance != instance ||
             one.more != (uint64_t)piece->nranks - 1 ||
-            (symbols->signature.commutes ? (one.from - from) % step_of(symbols) != 0
+            (symbols->signature.commutes ? one.from % step_of(symbols) != from % step_of(symbols)
                                          : one.from != from))
             return 0;
         at += one.bytes;

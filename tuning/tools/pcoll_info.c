@@ -158,11 +158,17 @@ static enum pcoll_result place(struct settings *settings)
 
 /* ---- the map ---- */
 
+/* Most operators commute. */
 static struct pcoll_signature signature_of(const struct settings *settings, enum pcoll_coll coll,
                                            uint64_t bytes)
 {
     const struct pcoll_signature signature = {
-        .coll = coll, .nranks = settings->nranks, .bytes = bytes, .topology = settings->topology};
+        .coll = coll,
+        .nranks = settings->nranks,
+        .bytes = bytes,
+        .topology = settings->topology,
+        .commutes = pcoll_coll_has(coll, PCOLL_REDUCES),
+    };
 
     return signature;
 }
@@ -360,6 +366,7 @@ static int print_plan(const struct settings *settings)
         status = choose_algorithm(settings, &job);
     if (status != CLI_GO_ON || !job.algorithm)
         return CLI_WRONG;
+    job.signature.commutes = job.algorithm->must_commute;
     return show_plans(&job, &settings->show, stdout);
 }
 

@@ -115,7 +115,8 @@ void show_json(const struct pcoll_job *job, struct pcoll_plan *const *plans, int
     fprintf(out, "  \"ranks\": %d, \"root\": %d, \"bytes\": %" PRIu64 ", \"in_place\": %s, ",
             signature->nranks, signature->root, signature->bytes,
             signature->in_place ? "true" : "false");
-    fprintf(out, "\"lowered\": %s,\n", job->lowered ? "true" : "false");
+    fprintf(out, "%s\"lowered\": %s,\n", signature->commutes ? "\"commutes\": true, " : "",
+            job->lowered ? "true" : "false");
     print_nodes(signature, out);
     fputs("  \"plans\": [\n", out);
     for (int i = 0; i < count; i++) {
