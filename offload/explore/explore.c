@@ -39,8 +39,9 @@
 
 /* A state on the path from the beginning to the current one, and what to try there. */
 struct frame {
-    unsigned char *block;
-    struct explore_event *choice;
+    unsigned char *block;         /* NULL if there is only one choice */
+    struct explore_event *choice; /* the same, then `only` */
+    struct explore_event only;
     int count;
 };
 
@@ -48,13 +49,18 @@ struct explorer {
     struct pcoll_explore *explore;
     const struct pcoll_explore_limits *limits;
     struct pcoll_explore_stats *stats;
-    struct pcoll_visited visited;
-    struct explore_event *path; /* taken to reach the current state */
+    struct pcoll_visited visited; /* from the first state on that has several choices */
+    uint64_t nalone;              /* states before it, none of which can come again */
+    struct explore_event *path;   /* taken to reach the current state */
     int path_length;
-    unsigned char *control;         /* saved during a dry run */
-    struct explore_event *happened; /* in a dry run */
+    struct explore_event *possible; /* loud events of the current state */
+    int npossible;
+    unsigned char *control; /* saved during a dry run */
+    struct explore_event
+        *happened; /* since settle() began: what follows from them is still to come */
     int nhappened;
-    int furthest; /* the most instances that a rank has completed at the end of the run */
+    const struct explore_event *left_out; /* of a dry run; NULL: the run is not dry */
+    bool clashes;                         /* something depends on left_out */
 };
 
 /* A PUT that takes its turn when it fires is not silent; see 1. */
@@ -68,83 +74,6 @@ static bool fire_is_silent(const struct pcoll_explore *explore, int slot)
 static bool same(struct explore_event a, struct explore_event b)
 {
     return a.kind == b.kind && a.index == b.index;
-}
-
-/* Let the event happen if it can and is not `not`. Returns false if a check failed. */
-static bool attempt(struct explorer *x, struct explore_event event,
-                    const struct explore_event * not, bool *moved)
-{
-    if (!pcoll_explore_can(x->explore, event) || (not &&same(event, *not )))
-        return true;
-    *moved = true;
-    if (x->explore->dry)
-        x->happened[x->nhappened++] = event;
-    return pcoll_explore_apply(x->explore, event);
-}
-
-static bool attempt_slot(struct explorer *x, int slot, const struct explore_event * not,
-                         bool *moved)
-{
-    static const enum explore_kind silent[] = {EXPLORE_FIRE, EXPLORE_DONE, EXPLORE_SIGNAL};
-    static const enum explore_kind loud[] = {EXPLORE_FIRE, EXPLORE_READ, EXPLORE_WRITE};
-
-    for (int i = 0; x->explore->dry && i < 3; i++)
-        attempt(x, (struct explore_event){loud[i], slot}, not, moved);
-    for (int i = 0; i < 3; i++) {
-        if (silent[i] == EXPLORE_FIRE && !fire_is_silent(x->explore, slot))
-            continue;
-        if (!attempt(x, (struct explore_event){silent[i], slot}, not, moved))
-            return false;
-    }
-    return true;
-}
-
-/* True if the slot is an entry of an instance that has begun, and some of its events are still to
- * come. */
-static bool is_in_play(const struct pcoll_explore *explore, int slot)
-{
-    const struct explore_slot *s = &explore->slot[slot];
-
-    return s->entry && s->instance < explore->progress[s->rank].started &&
-           explore->happened[slot] != s->all;
-}
-
-/* Run all silent events to the end (dry: all events except `not`). False: a check failed. */
-static bool settle(struct explorer *x, const struct explore_event * not )
-{
-    struct pcoll_explore *explore = x->explore;
-    bool moved;
-
-    do {
-        moved = false;
-        for (int i = 0; i < explore->nslots; i++)
-            if (is_in_play(explore, i) && !attempt_slot(x, i, not, &moved))
-                return false;
-        for (int r = 0; r < explore->nranks; r++) {
-            if (!attempt(x, (struct explore_event){EXPLORE_COMPLETE, r}, not, &moved))
-                return false;
-            if (explore->dry)
-                attempt(x, (struct explore_event){EXPLORE_START, r}, not, &moved);
-        }
-    } while (moved);
-    return true;
-}
-
-/* Run everything that could happen before t. */
-static void run_dry_without(struct explorer *x, struct explore_event t)
-{
-    struct pcoll_explore *explore = x->explore;
-
-    memcpy(x->control, explore->block, explore->control_bytes);
-    explore->dry = true;
-    x->nhappened = 0;
-    settle(x, &t);
-    explore->dry = false;
-    x->furthest = 0;
-    for (int r = 0; r < explore->nranks; r++)
-        if (explore->progress[r].completed > x->furthest)
-            x->furthest = explore->progress[r].completed;
-    memcpy(explore->block, x->control, explore->control_bytes);
 }
 
 static bool is_access(struct explore_event event)
@@ -209,83 +138,230 @@ static bool depend(const struct pcoll_explore *explore, struct explore_event t,
 }
 
 /* True if a rank completes the instance of the barrier that t is about to start. */
-static bool slips_through(const struct explorer *x, struct explore_event t)
+static bool slips_through(const struct pcoll_explore *explore, struct explore_event t,
+                          struct explore_event u)
 {
-    return t.kind == EXPLORE_START && x->explore->synchronizes &&
-           x->furthest > x->explore->progress[t.index].started;
+    return explore->synchronizes && t.kind == EXPLORE_START && u.kind == EXPLORE_COMPLETE &&
+           explore->progress[u.index].completed > explore->progress[t.index].started;
 }
 
-static bool is_independent(struct explorer *x, struct explore_event t)
+/* Let the event happen if it can. False: a check failed, or in a dry run left_out depends on it. */
+static bool attempt(struct explorer *x, enum explore_kind kind, int index)
 {
-    run_dry_without(x, t);
-    if (slips_through(x, t))
-        return false;
-    for (int i = 0; i < x->nhappened; i++)
-        if (depend(x->explore, t, x->happened[i]))
+    const struct explore_event event = {kind, index};
+    const struct explore_event *t = x->left_out;
+
+    if (!pcoll_explore_can(x->explore, event) || (t != NULL && same(event, *t)))
+        return true;
+    x->happened[x->nhappened++] = event;
+    if (t == NULL)
+        return pcoll_explore_apply(x->explore, event);
+    (void)pcoll_explore_apply(x->explore, event);
+    x->clashes = depend(x->explore, *t, event) || slips_through(x->explore, *t, event);
+    return !x->clashes;
+}
+
+static bool is_active(const struct pcoll_explore *explore, int rank)
+{
+    return explore->progress[rank].started > explore->progress[rank].completed;
+}
+
+static bool attempt_fire(struct explorer *x, int slot)
+{
+    return (x->left_out == NULL && !fire_is_silent(x->explore, slot)) ||
+           attempt(x, EXPLORE_FIRE, slot);
+}
+
+/* Fire what waits for the counter: each entry can only if those before it have. */
+static bool settle_counter(struct explorer *x, int rank, int counter)
+{
+    const struct pcoll_explore *explore = x->explore;
+    int slot;
+
+    if (counter == PCOLL_NONE || !is_active(explore, rank))
+        return true;
+    slot = pcoll_explore_first_on(explore, rank, counter);
+    while (slot >= 0 && attempt_fire(x, slot) && pcoll_explore_has(explore, slot, EXPLORE_FIRE))
+        slot = explore->slot[slot].next;
+    return x->left_out != NULL ? !x->clashes : true; /* firing fails no check */
+}
+
+static bool settle_start(struct explorer *x, int rank)
+{
+    const struct pcoll_explore *explore = x->explore;
+    const int instance = explore->progress[rank].completed;
+    const struct pcoll_phase *phase = pcoll_explore_phase(explore, rank, instance);
+
+    if (!is_active(explore,
+                   rank)) /* what waited for counters has run, and nothing else was there */
+        return true;
+    for (int i = phase->first; i < phase->first + phase->count; i++)
+        if (!attempt_fire(x, pcoll_explore_slot(explore, rank, instance, i)))
+            return false;
+    return attempt(x, EXPLORE_COMPLETE, rank);
+}
+
+/* The rank's next effect on the peer may arrive, if it has been issued. */
+static bool settle_turn(struct explorer *x, const struct explore_slot *slot)
+{
+    const struct pcoll_explore *explore = x->explore;
+    const int next = explore->ordered ? pcoll_explore_next_turn(explore, slot->pair) : -1;
+
+    return next < 0 || ((x->left_out == NULL || attempt(x, EXPLORE_WRITE, next)) &&
+                        attempt(x, EXPLORE_SIGNAL, next));
+}
+
+/* What a step of the slot makes possible for the slot itself. */
+static bool settle_slot(struct explorer *x, int slot)
+{
+    const bool is_dry = x->left_out != NULL;
+
+    return (!is_dry || (attempt(x, EXPLORE_READ, slot) && attempt(x, EXPLORE_WRITE, slot))) &&
+           attempt(x, EXPLORE_DONE, slot) && attempt(x, EXPLORE_SIGNAL, slot);
+}
+
+/* What a step of the slot makes possible for others. */
+static bool settle_others(struct explorer *x, struct explore_event event)
+{
+    const struct explore_slot *slot = &x->explore->slot[event.index];
+    const struct pcoll_entry *entry = slot->entry;
+
+    switch (event.kind) {
+        case EXPLORE_FIRE:
+            return slot->next < 0 || attempt_fire(x, slot->next);
+        case EXPLORE_WRITE:
+            return settle_turn(x, slot);
+        case EXPLORE_DONE:
+            return settle_counter(x, slot->rank, entry->done) &&
+                   attempt(x, EXPLORE_COMPLETE, slot->rank);
+        case EXPLORE_SIGNAL:
+            return settle_counter(x, entry->peer, entry->peer_counter) && settle_turn(x, slot);
+        default:
+            return true;
+    }
+}
+
+/* Of what follows at once from an event that has happened. */
+static bool settle_after(struct explorer *x, struct explore_event event)
+{
+    if (event.kind == EXPLORE_START)
+        return settle_start(x, event.index);
+    if (event.kind != EXPLORE_COMPLETE)
+        return settle_slot(x, event.index) && settle_others(x, event);
+    for (int r = 0; x->left_out != NULL && r < x->explore->nranks; r++)
+        if (!attempt(x, EXPLORE_START, r))
             return false;
     return true;
 }
 
-static void add_choice(struct explorer *x, struct frame *frame, enum explore_kind kind, int index)
+/* Run all silent events (dry: all events except left_out) to the end that follow from those that
+ * have happened. False: a check failed (dry: left_out depends on one of them). */
+static bool settle(struct explorer *x)
+{
+    for (int i = 0; i < x->nhappened; i++)
+        if (!settle_after(x, x->happened[i]))
+            return false;
+    return true;
+}
+
+/* The event is what has happened to a state in which no silent event was possible. */
+static bool apply_and_settle(struct explorer *x, struct explore_event event)
+{
+    x->happened[0] = event;
+    x->nhappened = 1;
+    return pcoll_explore_apply(x->explore, event) && settle(x);
+}
+
+/* Run everything that could happen before t, as long as t is independent of it. */
+static bool is_independent(struct explorer *x, const struct explore_event *t)
+{
+    struct pcoll_explore *explore = x->explore;
+
+    memcpy(x->control, explore->block, explore->control_bytes);
+    explore->dry = true;
+    x->left_out = t;
+    x->clashes = false;
+    x->nhappened = 0;
+    for (int i = 0; i < x->npossible && !x->clashes; i++)
+        (void)attempt(x, x->possible[i].kind, x->possible[i].index);
+    (void)(!x->clashes && settle(x));
+    x->left_out = NULL;
+    explore->dry = false;
+    memcpy(explore->block, x->control, explore->control_bytes);
+    return !x->clashes;
+}
+
+static void add_possible(struct explorer *x, enum explore_kind kind, int index)
 {
     const struct explore_event event = {kind, index};
 
     if (pcoll_explore_can(x->explore, event))
-        frame->choice[frame->count++] = event;
+        x->possible[x->npossible++] = event;
 }
 
-static void list_choices(struct explorer *x, struct frame *frame)
+static void list_slots(struct explorer *x, int first, int count)
 {
     const struct pcoll_explore *explore = x->explore;
 
-    frame->count = 0;
-    for (int i = 0; i < explore->nslots; i++) {
-        if (!is_in_play(explore, i))
+    if (memcmp(explore->happened + first, explore->all + first, (size_t)count) == 0)
+        return; /* nothing of the instance is still to come */
+    for (int i = first; i < first + count; i++) {
+        if (explore->happened[i] == explore->all[i])
             continue;
-        add_choice(x, frame, EXPLORE_WRITE, i);
-        add_choice(x, frame, EXPLORE_READ, i);
+        add_possible(x, EXPLORE_WRITE, i);
+        add_possible(x, EXPLORE_READ, i);
         if (!fire_is_silent(explore, i))
-            add_choice(x, frame, EXPLORE_FIRE, i);
+            add_possible(x, EXPLORE_FIRE, i);
     }
+}
+
+static void list_possible(struct explorer *x)
+{
+    const struct pcoll_explore *explore = x->explore;
+
+    x->npossible = 0;
     for (int r = 0; r < explore->nranks; r++)
-        add_choice(x, frame, EXPLORE_START, r);
-}
+        for (int k = 0; k < explore->progress[r].started; k++) {
+            const struct pcoll_phase *phase = pcoll_explore_phase(explore, r, k);
 
-static void reduce_choices(struct explorer *x, struct frame *frame)
-{
-    for (int i = 0; i < frame->count; i++)
-        if (is_independent(x, frame->choice[i])) {
-            frame->choice[0] = frame->choice[i];
-            frame->count = 1;
-            return;
+            list_slots(x, pcoll_explore_slot(explore, r, k, phase->first), phase->count);
         }
-}
-
-static void free_frame(struct frame *frame)
-{
-    free(frame->block);
-    free(frame->choice);
+    for (int r = 0; r < explore->nranks; r++)
+        add_possible(x, EXPLORE_START, r);
 }
 
 static enum pcoll_result fill_frame(struct explorer *x, struct frame *frame)
 {
     const struct pcoll_explore *explore = x->explore;
-    const size_t most = 3 * (size_t)explore->nslots + (size_t)explore->nranks;
+    const bool reduces = x->limits->reduction == PCOLL_EXPLORE_TRACES;
 
+    list_possible(x);
+    frame->count = x->npossible;
+    frame->only = x->possible[0];
+    for (int i = 0; i < x->npossible && frame->count > 1 && reduces; i++)
+        if (is_independent(x, &x->possible[i])) {
+            frame->only = x->possible[i];
+            frame->count = 1;
+        }
+    if (frame->count <= 1)
+        return PCOLL_OK;
     frame->block = malloc(explore->block_bytes);
-    frame->choice = malloc(most * sizeof(*frame->choice));
+    frame->choice = malloc((size_t)frame->count * sizeof(*frame->choice));
     if (!frame->block || !frame->choice)
         return PCOLL_ERR_NOMEM;
     memcpy(frame->block, explore->block, explore->block_bytes);
-    list_choices(x, frame);
-    if (x->limits->reduction == PCOLL_EXPLORE_TRACES && frame->count > 1)
-        reduce_choices(x, frame);
+    memcpy(frame->choice, x->possible, (size_t)frame->count * sizeof(*frame->choice));
     return PCOLL_OK;
+}
+
+static uint64_t count_states(const struct explorer *x)
+{
+    return x->nalone + x->visited.count;
 }
 
 static bool is_over_limit(const struct explorer *x)
 {
-    return x->limits->states > 0 && x->visited.count >= x->limits->states;
+    return x->limits->states > 0 && count_states(x) >= x->limits->states;
 }
 
 static enum pcoll_result visit(struct explorer *x, int depth);
@@ -302,33 +378,39 @@ static enum pcoll_result try_choices(struct explorer *x, struct frame *frame, in
     if (depth + 1 > x->stats->depth)
         x->stats->depth = depth + 1;
     for (int i = 0; i < frame->count && result == PCOLL_OK; i++) {
-        memcpy(explore->block, frame->block, explore->block_bytes);
-        x->path[depth] = frame->choice[i];
+        const struct explore_event choice = frame->choice ? frame->choice[i] : frame->only;
+
+        if (frame->block)
+            memcpy(explore->block, frame->block, explore->block_bytes);
+        x->path[depth] = choice;
         x->path_length = depth + 1;
-        result = pcoll_explore_apply(explore, frame->choice[i]) ? visit(x, depth + 1)
-                                                                : PCOLL_ERR_INVALID;
+        result = apply_and_settle(x, choice) ? visit(x, depth + 1) : PCOLL_ERR_INVALID;
     }
     return result;
 }
 
-/* Visit the current state, `depth` choices from the beginning, and all states after it. */
+/* Visit the current state, in which no silent event is possible, `depth` choices from the
+ * beginning, and all states after it. */
 static enum pcoll_result visit(struct explorer *x, int depth)
 {
     struct frame frame = {0};
-    enum pcoll_result result;
-    bool is_new;
+    enum pcoll_result result = PCOLL_OK;
+    bool is_new = true;
 
-    if (!settle(x, NULL))
-        return PCOLL_ERR_INVALID;
-    if (pcoll_visited_add(&x->visited, x->explore->block, x->explore->block_bytes, &is_new) !=
-        PCOLL_OK)
-        return PCOLL_ERR_NOMEM;
+    if (x->stats->branches == 0)
+        x->nalone++;
+    else
+        result =
+            pcoll_visited_add(&x->visited, x->explore->block, x->explore->block_bytes, &is_new);
+    if (result != PCOLL_OK)
+        return result;
     if (!is_new || is_over_limit(x))
         return PCOLL_OK;
     result = fill_frame(x, &frame);
     if (result == PCOLL_OK)
         result = try_choices(x, &frame, depth);
-    free_frame(&frame);
+    free(frame.block);
+    free(frame.choice);
     return result;
 }
 
@@ -336,13 +418,12 @@ static enum pcoll_result visit(struct explorer *x, int depth)
 static void replay(struct explorer *x, FILE *trace)
 {
     struct pcoll_explore *explore = x->explore;
-    bool ok;
+    bool ok = true;
 
     pcoll_explore_reset(explore);
     explore->options.trace = trace;
-    ok = settle(x, NULL);
     for (int i = 0; ok && i < x->path_length; i++)
-        ok = pcoll_explore_apply(explore, x->path[i]) && settle(x, NULL);
+        ok = apply_and_settle(x, x->path[i]);
     if (ok)
         (void)pcoll_explore_end(explore);
     fprintf(trace, "%s\n", explore->why);
@@ -359,7 +440,7 @@ static enum pcoll_result search(struct explorer *x)
     if (result == PCOLL_ERR_INVALID && trace)
         replay(x, trace);
     x->explore->options.trace = trace;
-    x->stats->states = x->visited.count;
+    x->stats->states = count_states(x);
     x->stats->complete = result == PCOLL_OK && !is_over_limit(x);
     return result;
 }
@@ -375,11 +456,13 @@ enum pcoll_result pcoll_explore_all(struct pcoll_explore *explore,
 
     *stats = (struct pcoll_explore_stats){0};
     x.path = malloc(events * sizeof(*x.path));
+    x.possible = malloc(events * sizeof(*x.possible));
     x.control = malloc(explore->control_bytes);
     x.happened = malloc(events * sizeof(*x.happened));
-    if (x.path && x.control && x.happened)
+    if (x.path && x.possible && x.control && x.happened)
         result = search(&x);
     free(x.path);
+    free(x.possible);
     free(x.control);
     free(x.happened);
     pcoll_visited_fini(&x.visited);
