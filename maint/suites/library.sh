@@ -22,13 +22,14 @@ own() {
 # at a time than there are cores, since ranks over a network mostly wait. NAMES is a pattern of grep -P
 # for what follows test_.
 unit_tests() {
-    local name suite=$1 log=$results/$1
+    local name suite=$1 log=$results/$1 run_promptly=promptly
+    [ "$suite" = unit ] || run_promptly=promptly_sanitized
     cd "$build/$2"
     for name in $(unit_programs | grep -xP "test/unit/test_(${3:-.*})"); do
         [ ! -x "$name" ] || echo "${name##*/}"
     done | longest_first >"$log.tests"
     # shellcheck disable=SC2016
-    xargs -a "$log.tests" -P $((jobs + 1)) -I NAME bash -c 'TIMEFORMAT="%0R %1U %1S"
+    $run_promptly xargs -a "$log.tests" -P $((jobs + 1)) -I NAME bash -c 'TIMEFORMAT="%0R %1U %1S"
         { time timeout "$1" test/unit/NAME >"$0-NAME.log" 2>&1; } 2>"$0-NAME.time"
         echo $? >"$0-NAME.status"' "$log" $((PCOLL_TEST_DEPTH < 2 ? 1200 : 7200))
     while read -r name; do
@@ -74,8 +75,9 @@ suite_asan() {
     sanitized asan asan
 }
 
-# These tests have ranks as threads; a race between processes cannot be seen.
+# These tests have ranks as threads; a race between processes cannot be seen, so test_shm makes none.
 suite_tsan() {
+    local -x PCOLL_TEST_RANKS=threads
     check "tsan: build" own tsan check-build CC=clang CFLAGS="-O1 -g" --enable-sanitizers=thread
     sanitized tsan tsan 'shm|bootstrap|tune|pool'
 }
@@ -125,12 +127,15 @@ suite_format() {
     check "format" "$repo/maint/format" --check
 }
 
+# Before suites that run beside each other and use it.
+need_own_library() {
+    check "own library: build" own pcoll all --prefix="$build/install" CC=gcc
+}
+
 suite_tables() {
-    [ -x "$build/pcoll/pcoll-info" ] || check "own library: build" own pcoll all \
-        --prefix="$build/install" CC=gcc
-    tap_begin tables "$repo/test/tables/tables" "$build/pcoll/pcoll-info"
-    tap_begin plans "$repo/test/tables/plans" "$build/pcoll/pcoll-info"
-    tap_begin timelines "$repo/test/tables/timelines" "$build/pcoll/tuning/sim/pcoll-sim" \
+    promptly tap_begin tables "$repo/test/tables/tables" "$build/pcoll/pcoll-info"
+    promptly tap_begin plans "$repo/test/tables/plans" "$build/pcoll/pcoll-info"
+    promptly tap_begin timelines "$repo/test/tables/timelines" "$build/pcoll/tuning/sim/pcoll-sim" \
         "$build/pcoll/pcoll-info"
     tap_end tables plans timelines
 }

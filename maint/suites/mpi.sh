@@ -2,13 +2,18 @@
 
 # ---- the graft -----------------------------------------------------------------------
 
+# The tree is also needed by what runs beside.
+unpack_mpich() {
+    check "MPICH: unpack" flock "$results/unpack.lock" "$repo/maint/build" --fetch-only
+}
+
 suite_graft() {
-    check "MPICH: unpack" "$repo/maint/build" --fetch-only
+    unpack_mpich
     tap graft "$repo/test/graft/graft"
 }
 
 suite_stock() {
-    check "MPICH: unpack" "$repo/maint/build" --fetch-only
+    unpack_mpich
     tap stock "$repo/test/graft/stock"
 }
 
@@ -18,6 +23,12 @@ built=
 need_mpich() {
     [ -n "$built" ] || check "MPICH: build" "$repo/maint/build"
     built=yes
+}
+
+# Configuring MPICH keeps one core busy, so other suites run beside.
+suite_mpich_build() {
+    unpack_mpich
+    need_mpich
 }
 
 mpiexec=$build/install/bin/mpiexec
@@ -36,7 +47,7 @@ runtests() {
     write_runtests
     rm -f "$1.tap"
     MPICC=$build/install/bin/mpicc MPITEST_TIMEOUT_MULTIPLIER=${PCOLL_TIMEOUT_MULTIPLIER:-3} RUNTESTS_SHOWPROGRESS=1 \
-        setsid --wait ./runtests -tests="$2" -tapfile="$1.tap" >"$results/$1.log" 2>&1 || true
+        promptly setsid --wait ./runtests -tests="$2" -tapfile="$1.tap" >"$results/$1.log" 2>&1 || true
     touch "$1.tap"
     count_tap "$1" "$PWD/$1.tap" 0
 }
@@ -126,7 +137,8 @@ suite_mpi() {
     check "mpi: mpicc without ccache" mpicc_without_ccache
     check "mpi: build tests" own_mpi_tests
     cd "$build/test-mpi" && runtests mpi testlist
-    "$repo/test/mpi/rows" "$build/install/bin/pcoll-info" >testlist.rows
+    "$repo/test/mpi/rows" "$build/install/bin/pcoll-info" \
+        "$([ "$PCOLL_TEST_DEPTH" -lt 2 ] || echo all)" >testlist.rows
     runtests mpi-rows testlist.rows
 }
 
@@ -171,12 +183,13 @@ configure_mpich_tests() {
     make -j"$jobs" -C dtpools
 }
 
-# MPICH's persistent programs on the numbers of ranks that MPICH lists (2 to 10), on 2 and on 3, and
-# those that run as plans on more. (p_order requires 2 ranks, p_gatherv a divisor of 10.)
+# MPICH's persistent programs on the numbers of ranks that MPICH lists (2 to 10), on 3 (at night also on
+# 2), and those that run as plans on more. (p_order requires 2 ranks, p_gatherv a divisor of 10.)
 write_mpich_testlist() {
     local listed=$build/mpich-src/test/mpi/coll/testlist.in
     grep '^p_' "$listed"
-    grep '^p_' "$listed" | awk '{ $2 = 2; print; $2 = 3; print }' | grep -v 'p_order\|p_gatherv 3'
+    grep '^p_' "$listed" | awk -v least=$((PCOLL_TEST_DEPTH < 2 ? 3 : 2)) \
+        '{ for ($2 = least; $2 <= 3; $2++) print }' | grep -v 'p_order\|p_gatherv 3'
     printf '%s strict=false\n' 'p_barrier 7' 'p_bcast 9' 'p_bcast2 10' 'p_allgather 6'
 }
 

@@ -47,10 +47,13 @@ static const unsigned char *data_of(int rank, int instance, size_t at)
     return pattern(phase_of(rank, instance, at)) + at % PERIOD;
 }
 
-static void fill_data(unsigned char *to, size_t bytes, int rank, int instance)
+/* The rank's data from byte `from` on. */
+static void fill_data(unsigned char *to, size_t bytes, int rank, int instance, size_t from)
 {
-    for (size_t at = 0; at < bytes; at += PERIOD)
-        memcpy(to + at, data_of(rank, instance, at), stretch(at, bytes - at));
+    for (size_t at = 0, n; at < bytes; at += n) {
+        n = stretch(from + at, bytes - at);
+        memcpy(to + at, data_of(rank, instance, from + at), n);
+    }
 }
 
 /* The position of the first of `bytes` bytes that differs from the rank's data from byte `from` on;
@@ -84,7 +87,7 @@ void pcoll_explore_fill(struct pcoll_explore *explore, int rank, int instance)
 {
     set_all(explore, rank, PCOLL_RECV, POISON_RECV);
     fill_data(memory(explore, rank, PCOLL_SEND), explore->rank[rank].buffer[PCOLL_SEND].bytes, rank,
-              instance);
+              instance, 0);
 }
 
 void pcoll_explore_scribble(struct pcoll_explore *explore, int rank)
@@ -135,19 +138,41 @@ static void compose(unsigned char *to, const unsigned char *left, const unsigned
     memcpy(to, product, sizeof(product));
 }
 
-/* The same mod 16 in the halves of a byte, for other units. */
-static unsigned char compose_byte(unsigned char left, unsigned char right)
-{
-    const unsigned a = (left & 15) | 1, b = left >> 4, c = (right & 15) | 1, d = right >> 4;
+/* Bytes that are reduced at once, each for itself. */
+typedef unsigned char lanes __attribute__((vector_size(16)));
 
-    return (unsigned char)((a * c & 15) | ((a * d + b) & 15) << 4);
+static lanes load(const unsigned char *from, size_t left)
+{
+    lanes x = {0};
+
+    if (left >= sizeof(x))
+        memcpy(&x, from, sizeof(x));
+    else
+        memcpy(&x, from, left);
+    return x;
 }
 
-static unsigned char scramble(unsigned char left, unsigned char right)
+static void store(unsigned char *to, lanes x, size_t left)
 {
-    const unsigned x = (left * 5u + 7u) ^ (right * 11u + 3u);
+    if (left >= sizeof(x))
+        memcpy(to, &x, sizeof(x));
+    else
+        memcpy(to, &x, left);
+}
 
-    return (unsigned char)(x * 29u + (x >> 3));
+/* The same as compose() mod 16 in the halves of a byte, for other units. */
+static lanes compose_bytes(lanes left, lanes right)
+{
+    const lanes a = left | 1, b = left >> 4, c = right | 1, d = right >> 4;
+
+    return (a * c & 15) | (a * d + b) << 4;
+}
+
+static lanes scramble(lanes left, lanes right)
+{
+    const lanes x = (left * 5 + 7) ^ (right * 11 + 3);
+
+    return x * 29 + (x >> 3);
 }
 
 void pcoll_explore_operate(const struct pcoll_explore *explore, unsigned char *to,
@@ -159,14 +184,19 @@ void pcoll_explore_operate(const struct pcoll_explore *explore, unsigned char *t
 
     for (size_t i = 0; is_wide && i < bytes; i += 8)
         compose(to + i, left + i, right + i);
-    for (size_t i = 0; !is_wide && i < bytes; i++)
-        to[i] = is_tree               ? scramble(left[i], right[i])
-                : signature->commutes ? (unsigned char)(left[i] + right[i])
-                                      : compose_byte(left[i], right[i]);
+    for (size_t i = 0; !is_wide && i < bytes; i += sizeof(lanes)) {
+        const lanes l = load(left + i, bytes - i), r = load(right + i, bytes - i);
+
+        store(to + i,
+              is_tree               ? scramble(l, r)
+              : signature->commutes ? l + r
+                                    : compose_bytes(l, r),
+              bytes - i);
+    }
 }
 
 /* What a serial fold gives for at most FOLD_BYTES of the piece, from byte `at` of it on. */
-enum { FOLD_BYTES = 64 };
+enum { FOLD_BYTES = 1024 };
 
 static void fold(const struct pcoll_explore *explore, int instance, const struct pcoll_piece *piece,
                  size_t at, size_t bytes, unsigned char *to)
@@ -174,11 +204,8 @@ static void fold(const struct pcoll_explore *explore, int instance, const struct
     unsigned char operand[FOLD_BYTES];
 
     for (int k = 0; k < piece->nranks; k++) {
-        for (size_t i = 0; i < bytes; i++)
-            operand[i] = *data_of(piece->rank + k, instance, piece->from + at + i);
-        if (k == 0)
-            memcpy(to, operand, bytes);
-        else
+        fill_data(k == 0 ? to : operand, bytes, piece->rank + k, instance, piece->from + at);
+        if (k > 0)
             pcoll_explore_operate(explore, to, to, operand, bytes);
     }
 }

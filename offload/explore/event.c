@@ -88,35 +88,42 @@ static bool is_next(const struct pcoll_explore *explore, int index)
            explore->ticket[index] == explore->delivered[explore->slot[index].pair] + 1;
 }
 
+int pcoll_explore_next_turn(const struct pcoll_explore *explore, int pair)
+{
+    const uint32_t delivered = pair < 0 ? 0 : explore->delivered[pair];
+
+    if (pair < 0 || delivered >= explore->issued[pair])
+        return -1;
+    return explore->turn[explore->first_turn[pair] + (int)delivered];
+}
+
 bool pcoll_explore_can(const struct pcoll_explore *explore, struct explore_event event)
 {
     const int i = event.index;
-    const struct pcoll_entry *entry;
+    bool is_put, moves;
 
     if (event.kind == EXPLORE_START)
         return can_start(explore, i);
     if (event.kind == EXPLORE_COMPLETE)
         return is_active(explore, i) && explore->progress[i].left == 0;
-    entry = explore->slot[i].entry;
-    if (!entry || pcoll_explore_has(explore, i, event.kind))
+    if (!(explore->all[i] & ~explore->happened[i] & 1 << event.kind))
         return false;
+    is_put = explore->slot[i].entry->op == PCOLL_OP_PUT;
+    moves = explore->all[i] & 1 << EXPLORE_READ;
     switch (event.kind) {
         case EXPLORE_FIRE:
             return can_fire(explore, &explore->slot[i]);
         case EXPLORE_READ:
-            return pcoll_explore_moves(entry) && pcoll_explore_has(explore, i, EXPLORE_FIRE);
+            return pcoll_explore_has(explore, i, EXPLORE_FIRE);
         case EXPLORE_WRITE:
-            return pcoll_explore_has(explore, i, EXPLORE_READ) &&
-                   (entry->op != PCOLL_OP_PUT || is_next(explore, i));
+            return pcoll_explore_has(explore, i, EXPLORE_READ) && (!is_put || is_next(explore, i));
         case EXPLORE_DONE:
-            if (!pcoll_explore_moves(entry))
-                return pcoll_explore_has(explore, i, EXPLORE_FIRE);
             return pcoll_explore_has(explore, i,
-                                     entry->op == PCOLL_OP_PUT ? EXPLORE_READ : EXPLORE_WRITE);
+                                     !moves   ? EXPLORE_FIRE
+                                     : is_put ? EXPLORE_READ
+                                              : EXPLORE_WRITE);
         default:
-            return pcoll_explore_signals(entry) &&
-                   pcoll_explore_has(explore, i,
-                                     pcoll_explore_moves(entry) ? EXPLORE_WRITE : EXPLORE_FIRE) &&
+            return pcoll_explore_has(explore, i, moves ? EXPLORE_WRITE : EXPLORE_FIRE) &&
                    is_next(explore, i);
     }
 }
@@ -265,8 +272,11 @@ static void step(struct pcoll_explore *explore, struct explore_event event)
     const struct pcoll_entry *entry = slot->entry;
 
     explore->happened[event.index] |= (uint8_t)(1 << event.kind);
-    if (explore->ordered && pcoll_explore_queues_at(entry, event.kind))
+    if (explore->ordered && pcoll_explore_queues_at(entry, event.kind)) {
+        explore->turn[explore->first_turn[slot->pair] + (int)explore->issued[slot->pair]] =
+            event.index;
         explore->ticket[event.index] = ++explore->issued[slot->pair];
+    }
     if (ends_turn(explore, event))
         explore->delivered[slot->pair]++;
     if (event.kind == EXPLORE_DONE)

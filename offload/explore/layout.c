@@ -138,13 +138,15 @@ static void lay_slot(struct pcoll_explore *explore, int rank, int instance, int 
 {
     const struct pcoll_entry *entry = &explore->rank[rank].plan->entries[number];
 
-    explore->slot[pcoll_explore_slot(explore, rank, instance, number)] = (struct explore_slot){
+    const int index = pcoll_explore_slot(explore, rank, instance, number);
+
+    explore->all[index] = all_events(entry);
+    explore->slot[index] = (struct explore_slot){
         .rank = rank,
         .instance = instance,
         .entry = entry,
         .data = pcoll_explore_moves(entry) ? take(explore, entry->bytes) : 0,
         .pair = pair_of(explore, rank, entry),
-        .all = all_events(entry),
     };
 }
 
@@ -192,6 +194,25 @@ static void lay_buffers(struct pcoll_explore *explore, int rank)
         mine->buffer[PCOLL_SEND].at = mine->buffer[PCOLL_RECV].at + (size_t)input.first;
 }
 
+/* Room for the slots of each pair in the order in which they will be issued. */
+static enum pcoll_result lay_turns(struct pcoll_explore *explore)
+{
+    const int pairs = explore->nranks * explore->nranks * explore->nrails;
+
+    if (!explore->ordered)
+        return PCOLL_OK;
+    explore->turn = malloc(((size_t)explore->nslots + 1) * sizeof(int));
+    explore->first_turn = calloc((size_t)pairs + 2, sizeof(int));
+    if (!explore->turn || !explore->first_turn)
+        return PCOLL_ERR_NOMEM;
+    for (int i = 0; i < explore->nslots; i++)
+        if (explore->slot[i].entry && explore->slot[i].pair >= 0)
+            explore->first_turn[explore->slot[i].pair + 1]++;
+    for (int pair = 0; pair < pairs; pair++)
+        explore->first_turn[pair + 1] += explore->first_turn[pair];
+    return PCOLL_OK;
+}
+
 /* The control part comes first: see control_bytes. */
 static enum pcoll_result lay_control(struct pcoll_explore *explore)
 {
@@ -208,7 +229,8 @@ static enum pcoll_result lay_control(struct pcoll_explore *explore)
     }
     explore->nslots = (int)nslots;
     explore->slot = calloc(nslots + 1, sizeof(*explore->slot));
-    if (!explore->slot)
+    explore->all = calloc(nslots + 1, sizeof(*explore->all));
+    if (!explore->slot || !explore->all)
         return PCOLL_ERR_NOMEM;
     counter = take(explore, explore->ncounters * sizeof(uint64_t));
     progress = take(explore, n * sizeof(struct explore_progress));
@@ -223,6 +245,8 @@ static enum pcoll_result lay_control(struct pcoll_explore *explore)
     for (int r = 0; r < explore->nranks; r++)
         if (lay_rank_slots(explore, r) != PCOLL_OK)
             return PCOLL_ERR_NOMEM;
+    if (lay_turns(explore) != PCOLL_OK)
+        return PCOLL_ERR_NOMEM;
 
     explore->block = malloc(explore->block_bytes);
     if (!explore->block)
@@ -306,6 +330,9 @@ void pcoll_explore_destroy(struct pcoll_explore *explore)
     free(explore->rank);
     free(explore->locals);
     free(explore->slot);
+    free(explore->all);
+    free(explore->turn);
+    free(explore->first_turn);
     free(explore->block);
     free(explore);
 }

@@ -119,16 +119,12 @@ static void offer_triggered(struct scheduler *s, int rank, int counter)
 /* Offer the next slot from the same rank to the same peer, if it has been issued. */
 static void offer_next_of_pair(struct scheduler *s, const struct explore_slot *slot)
 {
-    const struct pcoll_explore *explore = s->explore;
-    const int rank = slot->rank, pair = slot->pair;
-    const int end =
-        rank + 1 < explore->nranks ? explore->rank[rank + 1].first_slot : explore->nslots;
+    const int next = pcoll_explore_next_turn(s->explore, slot->pair);
 
-    for (int i = explore->rank[rank].first_slot; i < end; i++)
-        if (explore->ticket[i] == explore->delivered[pair] + 1 && explore->slot[i].pair == pair) {
-            offer(s, EXPLORE_WRITE, i);
-            offer(s, EXPLORE_SIGNAL, i);
-        }
+    if (next >= 0) {
+        offer(s, EXPLORE_WRITE, next);
+        offer(s, EXPLORE_SIGNAL, next);
+    }
 }
 
 static void offer_after_start(struct scheduler *s, int rank)
@@ -167,8 +163,7 @@ static void offer_after_step(struct scheduler *s, struct explore_event event)
     }
     if (event.kind == EXPLORE_SIGNAL)
         offer_triggered(s, slot->entry->peer, slot->entry->peer_counter);
-    if (s->explore->ordered && slot->pair >= 0 &&
-        (event.kind == EXPLORE_SIGNAL || event.kind == EXPLORE_WRITE))
+    if (s->explore->ordered && (event.kind == EXPLORE_SIGNAL || event.kind == EXPLORE_WRITE))
         offer_next_of_pair(s, slot);
 }
 

@@ -36,7 +36,6 @@ struct explore_slot {
     size_t data;        /* offset in the block of the bytes in flight */
     int previous, next; /* on the same trigger and instance, or -1 */
     int pair;           /* (rank * nranks + peer) * nrails + rail, or -1 */
-    uint8_t all;        /* the events of the slot: bits 1 << kind */
 };
 
 struct explore_region { /* in place, SEND is a part of RECV */
@@ -67,6 +66,10 @@ struct pcoll_explore {
     size_t ncounters;                  /* of all ranks */
     int nslots;
     struct explore_slot *slot;
+    uint8_t *all; /* events of a slot that are to happen: bits 1 << kind */
+    int *turn;    /* the slots of each pair in the order of their tickets, as far as they have been
+                   * issued, also before a state is restored; from first_turn[pair] on */
+    int *first_turn;
 
     unsigned char *block;
     size_t block_bytes, control_bytes;
@@ -114,6 +117,10 @@ int pcoll_explore_first_on(const struct pcoll_explore *explore, int rank, int tr
 
 const struct pcoll_phase *pcoll_explore_phase(const struct pcoll_explore *explore, int rank,
                                               int instance);
+
+/* The slot whose effects on the peer are to arrive next, or -1: it has not been issued. Only if the
+ * plans are ordered. */
+int pcoll_explore_next_turn(const struct pcoll_explore *explore, int pair);
 
 /* Whether the entry moves bytes; signals a peer; takes its turn among its rank's effects on the
  * peer; does so already when it fires, or only when its data has landed. */

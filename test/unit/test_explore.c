@@ -82,6 +82,15 @@ static const struct {
 
 enum { STATES_SIZES = 2, NSIZES = sizeof(sizes) / sizeof(sizes[0]) };
 
+/* LARGE ranks are there for deep trees and many rounds: all orders of these with other roots, forms
+ * and nodes repeat what fewer ranks show. */
+static int is_repetition(const struct job *job)
+{
+    return job->signature.nranks == LARGE && tap_depth() < TAP_FULL &&
+           (job->signature.root > 0 || job->signature.blocks != NULL ||
+            job->signature.topology != NULL);
+}
+
 static void explore_params(struct tally *states, struct tally *traces,
                            const struct pcoll_algorithm *algorithm, int nranks, enum job_map map,
                            struct pcoll_params params, int lowered)
@@ -105,7 +114,7 @@ static void explore_params(struct tally *states, struct tally *traces,
                 job_place(&job.signature, map);
                 if (!algorithm->uses_segment && sizes[size].segment)
                     continue;
-                if (root > 1 && (size > 0 || nranks > ALL_ORDERS))
+                if ((root > 1 && (size > 0 || nranks > ALL_ORDERS)) || is_repetition(&job))
                     continue;
                 if (algorithm->uses_segment && job_is_variation(&job) && nranks > FEW)
                     continue;

@@ -8,6 +8,13 @@
 
 enum { SMALL = 9, LARGE = 16, ALL_ROOTS = 5, ALL_SIZES = 5, BRIEF_RANKS = 4, UNIT = 5 };
 
+/* LARGE is there for deep trees and many rounds, which sizes, forms of nodes and weights do not
+ * change: what 9 ranks prove for these holds for 16. */
+static int is_brief_large(int nranks)
+{
+    return nranks == LARGE && tap_depth() < TAP_FULL;
+}
+
 /* Below and above a cell. Larger jobs use the last two only, with no more parts than make a
  * difference: a size that changes a plan changes it with a few ranks, too. */
 static const uint64_t sizes[] = {1, 5, 40, 100};
@@ -60,7 +67,10 @@ static void prove_sizes(struct tally *tally, struct job *job)
         prove(tally, job);
         return;
     }
-    for (int i = is_repetition(job) ? 2 : 0; i < nsizes; i++) {
+    for (int i = is_brief_large(job->signature.nranks) ? 3
+                 : is_repetition(job)                  ? 2
+                                                       : 0;
+         i < nsizes; i++) {
         job->signature.bytes = sizes[i];
         if (pcoll_coll_has(job->signature.coll, PCOLL_REDUCES))
             job->signature.unit = sizes[i] % UNIT == 0 ? UNIT : 1;
@@ -100,7 +110,8 @@ static void prove_all(const struct pcoll_algorithm *algorithm, int nranks, int l
     double begin = cover_clock();
 
     for (enum job_map map = 0; map < (lowered ? JOB_LAST_ALONE : JOB_NUM_MAPS); map++)
-        if (job_map_matters(algorithm, map, nranks))
+        if (!(is_brief_large(nranks) && map != JOB_ONE_NODE && map != JOB_UNEQUAL) &&
+            job_map_matters(algorithm, map, nranks))
             prove_map(&tally, algorithm, nranks, map, lowered);
     tap_ok(tally.failed == 0 && tally.jobs > 0, "%s %s%s: %d plans for %d ranks are right",
            pcoll_coll_name(algorithm->coll), algorithm->name, lowered ? ", lowered" : "",
@@ -115,7 +126,7 @@ static void prove_algorithms(int lowered)
             continue;
         for (int nranks = 1; nranks <= (tap_depth() == TAP_BRIEF ? BRIEF_RANKS : SMALL); nranks++)
             prove_all(row, nranks, lowered);
-        if (tap_depth() > TAP_BRIEF)
+        if (tap_depth() > TAP_BRIEF && !(lowered && is_brief_large(LARGE)))
             prove_all(row, LARGE, lowered);
     }
 }

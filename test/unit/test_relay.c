@@ -122,9 +122,12 @@ static void check_row(const struct pcoll_algorithm *row)
     for (size_t c = 0; c < sizeof(cases) / sizeof(cases[0]); c++) {
         int failed = 0;
 
-        if (cases[c].nranks == 5 && tap_depth() == TAP_BRIEF)
+        if (cases[c].nranks == 5 && tap_depth() < TAP_FULL)
             continue; /* as with 3 ranks */
-        for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        if (cases[c].error == ENOSYS && tap_depth() == TAP_BRIEF)
+            continue; /* as EPERM */
+        for (size_t i = cases[c].nranks > 2 && tap_depth() == TAP_BRIEF;
+             i < sizeof(sizes) / sizeof(sizes[0]); i++) {
             struct trial trial = {row, cases[c].nranks, cases[c].refused, cases[c].error, sizes[i]};
 
             failed += meeting_run_processes(trial.nranks, rank_main, &trial);

@@ -1,0 +1,232 @@
+/*
+ * The explorer: what follows from an event in every order, and what an event depends on. explore.c
+ * says why.
+ */
+#include "offload/explore/search.h"
+
+#include <string.h>
+
+bool pcoll_explore_fire_is_silent(const struct pcoll_explore *explore, int slot)
+{
+    const struct pcoll_entry *entry = explore->slot[slot].entry;
+
+    return !explore->ordered || entry->op != PCOLL_OP_PUT || !pcoll_explore_moves(entry);
+}
+
+static bool same(struct explore_event a, struct explore_event b)
+{
+    return a.kind == b.kind && a.index == b.index;
+}
+
+static bool is_access(struct explore_event event)
+{
+    return event.kind == EXPLORE_READ || event.kind == EXPLORE_WRITE;
+}
+
+static bool accesses_depend(const struct pcoll_explore *explore, struct explore_event t,
+                            struct explore_event u)
+{
+    const int nt = pcoll_explore_naccesses(explore, t), nu = pcoll_explore_naccesses(explore, u);
+
+    if (t.kind != EXPLORE_WRITE && u.kind != EXPLORE_WRITE)
+        return false;
+    for (int i = 0; i < nt * nu; i++) {
+        const struct explore_access a = pcoll_explore_access(explore, t, i / nu);
+        const struct explore_access b = pcoll_explore_access(explore, u, i % nu);
+
+        if (a.at < b.at + b.bytes && b.at < a.at + a.bytes)
+            return true;
+    }
+    return false;
+}
+
+static bool access_to_user(const struct pcoll_explore *explore, struct explore_event event,
+                           int owner)
+{
+    const int n = pcoll_explore_naccesses(explore, event);
+
+    for (int i = 0; i < n; i++) {
+        const struct explore_access access = pcoll_explore_access(explore, event, i);
+
+        if (access.owner == owner && (access.buffer == PCOLL_SEND || access.buffer == PCOLL_RECV))
+            return true;
+    }
+    return false;
+}
+
+static bool takes_turn(const struct pcoll_explore *explore, struct explore_event event)
+{
+    return explore->ordered && (event.kind == EXPLORE_FIRE || event.kind == EXPLORE_WRITE) &&
+           pcoll_explore_queues_at(explore->slot[event.index].entry, event.kind);
+}
+
+static bool is_of_rank(struct explore_event event)
+{
+    return event.kind == EXPLORE_START || event.kind == EXPLORE_COMPLETE;
+}
+
+/* Whether t, which is to be tried, and u, which can happen before it, depend on each other. */
+static bool depend(const struct pcoll_explore *explore, struct explore_event t,
+                   struct explore_event u)
+{
+    if (is_access(t) && is_access(u) && accesses_depend(explore, t, u))
+        return true;
+    if (is_access(t) && is_of_rank(u))
+        return access_to_user(explore, t, u.index);
+    if (is_of_rank(t) && is_access(u))
+        return access_to_user(explore, u, t.index);
+    return takes_turn(explore, t) && takes_turn(explore, u) &&
+           explore->slot[t.index].pair == explore->slot[u.index].pair;
+}
+
+/* True if a rank completes the instance of the barrier that t is about to start. */
+static bool slips_through(const struct pcoll_explore *explore, struct explore_event t,
+                          struct explore_event u)
+{
+    return explore->synchronizes && t.kind == EXPLORE_START && u.kind == EXPLORE_COMPLETE &&
+           explore->progress[u.index].completed > explore->progress[t.index].started;
+}
+
+/* Let the event happen if it can. False: a check failed, or in a dry run left_out depends on it. */
+static bool attempt(struct explorer *x, enum explore_kind kind, int index)
+{
+    const struct explore_event event = {kind, index};
+    const struct explore_event *t = x->left_out;
+
+    if (!pcoll_explore_can(x->explore, event) || (t != NULL && same(event, *t)))
+        return true;
+    x->happened[x->nhappened++] = event;
+    if (t == NULL)
+        return pcoll_explore_apply(x->explore, event);
+    (void)pcoll_explore_apply(x->explore, event);
+    x->clashes = depend(x->explore, *t, event) || slips_through(x->explore, *t, event);
+    return !x->clashes;
+}
+
+static bool is_active(const struct pcoll_explore *explore, int rank)
+{
+    return explore->progress[rank].started > explore->progress[rank].completed;
+}
+
+static bool attempt_fire(struct explorer *x, int slot)
+{
+    return (x->left_out == NULL && !pcoll_explore_fire_is_silent(x->explore, slot)) ||
+           attempt(x, EXPLORE_FIRE, slot);
+}
+
+/* Fire what waits for the counter: each entry can only if those before it have. */
+static bool settle_counter(struct explorer *x, int rank, int counter)
+{
+    const struct pcoll_explore *explore = x->explore;
+    int slot;
+
+    if (counter == PCOLL_NONE || !is_active(explore, rank))
+        return true;
+    slot = pcoll_explore_first_on(explore, rank, counter);
+    while (slot >= 0 && attempt_fire(x, slot) && pcoll_explore_has(explore, slot, EXPLORE_FIRE))
+        slot = explore->slot[slot].next;
+    return x->left_out != NULL ? !x->clashes : true; /* firing fails no check */
+}
+
+static bool settle_start(struct explorer *x, int rank)
+{
+    const struct pcoll_explore *explore = x->explore;
+    const int instance = explore->progress[rank].completed;
+    const struct pcoll_phase *phase = pcoll_explore_phase(explore, rank, instance);
+
+    if (!is_active(explore,
+                   rank)) /* what waited for counters has run, and nothing else was there */
+        return true;
+    for (int i = phase->first; i < phase->first + phase->count; i++)
+        if (!attempt_fire(x, pcoll_explore_slot(explore, rank, instance, i)))
+            return false;
+    return attempt(x, EXPLORE_COMPLETE, rank);
+}
+
+/* The rank's next effect on the peer may arrive, if it has been issued. */
+static bool settle_turn(struct explorer *x, const struct explore_slot *slot)
+{
+    const struct pcoll_explore *explore = x->explore;
+    const int next = explore->ordered ? pcoll_explore_next_turn(explore, slot->pair) : -1;
+
+    return next < 0 || ((x->left_out == NULL || attempt(x, EXPLORE_WRITE, next)) &&
+                        attempt(x, EXPLORE_SIGNAL, next));
+}
+
+/* What a step of the slot makes possible for the slot itself. */
+static bool settle_slot(struct explorer *x, int slot)
+{
+    const bool is_dry = x->left_out != NULL;
+
+    return (!is_dry || (attempt(x, EXPLORE_READ, slot) && attempt(x, EXPLORE_WRITE, slot))) &&
+           attempt(x, EXPLORE_DONE, slot) && attempt(x, EXPLORE_SIGNAL, slot);
+}
+
+/* What a step of the slot makes possible for others. */
+static bool settle_others(struct explorer *x, struct explore_event event)
+{
+    const struct explore_slot *slot = &x->explore->slot[event.index];
+    const struct pcoll_entry *entry = slot->entry;
+
+    switch (event.kind) {
+        case EXPLORE_FIRE:
+            return slot->next < 0 || attempt_fire(x, slot->next);
+        case EXPLORE_WRITE:
+            return settle_turn(x, slot);
+        case EXPLORE_DONE:
+            return settle_counter(x, slot->rank, entry->done) &&
+                   attempt(x, EXPLORE_COMPLETE, slot->rank);
+        case EXPLORE_SIGNAL:
+            return settle_counter(x, entry->peer, entry->peer_counter) && settle_turn(x, slot);
+        default:
+            return true;
+    }
+}
+
+/* Of what follows at once from an event that has happened. */
+static bool settle_after(struct explorer *x, struct explore_event event)
+{
+    if (event.kind == EXPLORE_START)
+        return settle_start(x, event.index);
+    if (event.kind != EXPLORE_COMPLETE)
+        return settle_slot(x, event.index) && settle_others(x, event);
+    for (int r = 0; x->left_out != NULL && r < x->explore->nranks; r++)
+        if (!attempt(x, EXPLORE_START, r))
+            return false;
+    return true;
+}
+
+/* Run all silent events (dry: all events except left_out) to the end that follow from those that
+ * have happened. False: a check failed (dry: left_out depends on one of them). */
+static bool settle(struct explorer *x)
+{
+    for (int i = 0; i < x->nhappened; i++)
+        if (!settle_after(x, x->happened[i]))
+            return false;
+    return true;
+}
+
+bool pcoll_explore_step(struct explorer *x, struct explore_event event)
+{
+    x->happened[0] = event;
+    x->nhappened = 1;
+    return pcoll_explore_apply(x->explore, event) && settle(x);
+}
+
+bool pcoll_explore_is_independent(struct explorer *x, const struct explore_event *t)
+{
+    struct pcoll_explore *explore = x->explore;
+
+    memcpy(x->control, explore->block, explore->control_bytes);
+    explore->dry = true;
+    x->left_out = t;
+    x->clashes = false;
+    x->nhappened = 0;
+    for (int i = 0; i < x->npossible && !x->clashes; i++)
+        (void)attempt(x, x->possible[i].kind, x->possible[i].index);
+    (void)(!x->clashes && settle(x));
+    x->left_out = NULL;
+    explore->dry = false;
+    memcpy(explore->block, x->control, explore->control_bytes);
+    return !x->clashes;
+}
