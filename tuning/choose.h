@@ -37,25 +37,32 @@ struct pcoll_caps {
 void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char *node_medium,
                           int max_slots);
 
+/* Communication buffers of this size are far: they have left the private caches of the rank that
+ * reads them when they are filled again. In smaller ones each line must be taken from another
+ * cache. On two ranks with private caches of 1 MiB a broadcast of 64 KiB took 7.9 us through rings
+ * of up to 512 KiB and 4.9 through one of 1 MiB; with caches of 2 MiB, rings of 256 KiB sufficed.
+ */
+#define PCOLL_FAR_BYTES (UINT64_C(768) << 10)
+
 /* In addition to the default length of a ring of communication buffers, so many slots are a
  * candidate with `cores` (0: enough) for the ranks of a node, if TEMP then has at most
  * PCOLL_LONG_RING_BYTES.
  *
  * A rank that fills the ring waits for credit once per half ring. In a node this costs little, but
- * a ring should be a far one (PCOLL_FAR_BYTES, algorithms/shape/ring.h): as many slots as that
- * takes, between 16 and 64. Where 64 slots do not suffice, fewer do as well and cost less time at
- * init: 32, or 16 if 64 would take less than PCOLL_NEAR_RING_BYTES, as short messages should stay
- * in the first-level cache. On a network there are 64. With fewer cores than ranks a rank that
- * waits for credit also waits for the turns of all ranks that share its core: 128; 256 slots on 8
- * ranks of 2 cores made no start cheaper. */
+ * a ring should be a far one: as many slots as that takes, between 16 and 64. Where 64 slots do not
+ * suffice, fewer do as well and cost less time at init: 32, or 16 if 64 would take less than
+ * PCOLL_NEAR_RING_BYTES, as short messages should stay in the first-level cache. On a network there
+ * are 64. With fewer cores than ranks a rank that waits for credit also waits for the turns of all
+ * ranks that share its core: 128; 256 slots on 8 ranks of 2 cores made no start cheaper. */
 #define PCOLL_NEAR_RING_BYTES (UINT64_C(256) << 10)
 #define PCOLL_LONG_RING_BYTES (UINT64_C(2) << 20)
 int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
                     const struct pcoll_signature *signature, const struct pcoll_params *params,
                     int cores);
 
-/* The shortest segment that is a candidate: in such a far ring PCOLL_RING_SEGMENT, or half of it
- * with more than two ranks, which pass segments on; otherwise 4 KiB. */
+/* The shortest segment that is a candidate: in the ring of a node with a core for each rank
+ * PCOLL_RING_SEGMENT, or half of it with more than two ranks, which pass segments on; otherwise
+ * 4 KiB. */
 #define PCOLL_RING_SEGMENT (UINT64_C(32) << 10)
 uint64_t pcoll_least_segment(const struct pcoll_algorithm *algorithm,
                              const struct pcoll_signature *signature,

@@ -1,7 +1,6 @@
 #include "tuning/search.h"
 
 #include "algorithms/cost.h"
-#include "algorithms/shape/ring.h"
 
 #include <math.h>
 

@@ -15,13 +15,6 @@
 
 #include "algorithms/shape/segment.h"
 
-/* Communication buffers of this size are far: they have left the private caches of the rank that
- * reads them when they are filled again. In smaller ones each line must be taken from another
- * cache. On two ranks with private caches of 1 MiB a broadcast of 64 KiB took 7.9 us through rings
- * of up to 512 KiB and 4.9 through one of 1 MiB; with caches of 2 MiB, rings of 256 KiB sufficed.
- */
-#define PCOLL_FAR_BYTES (UINT64_C(768) << 10)
-
 struct pcoll_ring {
     int slots;
     uint64_t nsegments;  /* in one instance */
