@@ -217,7 +217,7 @@ static int path_suits(struct pcoll_search *search, const struct pcoll_algorithm 
 static void weigh_rings(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
                         struct pcoll_params *params)
 {
-    int slots[2];
+    int slots[2] = {0};
     const int nslots = slots_candidates(search, algorithm, params, slots);
 
     for (int i = 0; i < nslots; i++) {

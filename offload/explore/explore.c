@@ -90,7 +90,8 @@ static enum pcoll_result fill_frame(struct explorer *x, struct frame *frame)
 
     list_possible(x);
     frame->count = x->npossible;
-    frame->only = x->possible[0];
+    if (x->npossible > 0)
+        frame->only = x->possible[0];
     for (int i = 0; i < x->npossible && frame->count > 1 && reduces; i++)
         if (pcoll_explore_is_independent(x, &x->possible[i])) {
             frame->only = x->possible[i];

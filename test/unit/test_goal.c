@@ -17,10 +17,13 @@ static const struct pcoll_machine machine = {.L = 1, .o = 0.2, .g = 0.3, .G = 0.
 
 static struct pcoll_job job_of(enum pcoll_coll coll, const char *name, int nranks, uint64_t bytes)
 {
+    const struct pcoll_algorithm *row = pcoll_algorithm_find(coll, name);
+
     return (struct pcoll_job){
-        .algorithm = pcoll_algorithm_find(coll, name),
+        .algorithm = row,
         .signature = {.coll = coll,
                       .nranks = nranks,
+                      .commutes = row->must_commute,
                       .bytes = bytes,
                       .topology = job_topology(JOB_APART, nranks)},
     };
