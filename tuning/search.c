@@ -177,6 +177,7 @@ static int slots_candidates(const struct pcoll_search *search,
                             const struct pcoll_params *params, int *values)
 {
     const struct pcoll_signature *signature = search->signature;
+    uint64_t most;
 
     values[0] = 0;
     if (!algorithm->uses_slots)
@@ -188,7 +189,9 @@ static int slots_candidates(const struct pcoll_search *search,
     values[1] = pcoll_long_ring(algorithm, signature, params, search->caps->cores);
     if (search->caps->max_ring > 0 && values[1] > search->caps->max_ring)
         return 1;
-    return ring_bytes(algorithm, signature, params, values[1]) <= PCOLL_LONG_RING_BYTES ? 2 : 1;
+    most =
+        is_crowded(signature, search->caps->cores) ? PCOLL_NEAR_RING_BYTES : PCOLL_LONG_RING_BYTES;
+    return ring_bytes(algorithm, signature, params, values[1]) <= most ? 2 : 1;
 }
 
 /* PCOLL_PATH_AUTO is a candidate only for an algorithm that has no other path. */

@@ -44,6 +44,10 @@ static int is_candidate(const struct question *q, const struct pcoll_algorithm *
                         const struct pcoll_params *params)
 {
     const uint64_t temp = row->temp_bytes(&q->signature, params);
+    const int nnodes = q->signature.topology ? q->signature.topology->nnodes : 1;
+    const int per_node = (q->signature.nranks + nnodes - 1) / nnodes;
+    const int is_crowded = q->caps.cores > 0 && per_node > q->caps.cores;
+    const uint64_t most = is_crowded ? PCOLL_NEAR_RING_BYTES : PCOLL_LONG_RING_BYTES;
 
     if (params->path == PCOLL_PATH_USER && (!(q->caps.provides & PCOLL_NEED_USER_RMA) ||
                                             q->signature.bytes < q->caps.user_rma_threshold))
@@ -53,7 +57,7 @@ static int is_candidate(const struct question *q, const struct pcoll_algorithm *
     if (params->path == PCOLL_PATH_TEMP && params->segment > 1 << 17)
         return 0; /* communication buffers stay in the cache */
     return row->paths >> params->path & 1 && temp <= q->caps.max_temp &&
-           (params->slots == 0 || (row->uses_slots && temp <= PCOLL_LONG_RING_BYTES));
+           (params->slots == 0 || (row->uses_slots && temp <= most));
 }
 
 /* The n-th combination of parameters, whether or not it suits the call; returns 0 if there is
