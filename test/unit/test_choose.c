@@ -118,9 +118,11 @@ static int is_sound(const struct question *q)
 
 static void test_cheapest(const char *name, struct pcoll_table *table)
 {
+    /* Briefly, calls that differ in everything. */
+    const int step = tap_depth() == TAP_BRIEF ? 13 : 1;
     int cheapest = 1, sound = 1, chosen = 0;
 
-    for (int i = 0; i < NUM_CALLS; i++) {
+    for (int i = 0; i < NUM_CALLS; i += step) {
         struct question q = call_number(table, i);
         int by_rule;
 
@@ -137,8 +139,8 @@ static void test_cheapest(const char *name, struct pcoll_table *table)
                (unsigned long long)q.caps.max_temp, question_chosen(&q), q.choice.predicted_us);
     }
     tap_ok(cheapest, "%s: no candidate is cheaper than the choice", name);
-    tap_ok(sound && chosen > NUM_CALLS / 2, "%s: every rank can make its plan, of %d choices", name,
-           chosen);
+    tap_ok(sound && chosen > NUM_CALLS / step / 2,
+           "%s: every rank can make its plan, of %d choices", name, chosen);
     pcoll_table_destroy(table);
 }
 
@@ -406,7 +408,7 @@ static double seconds_now(void)
 static void show_speed(const struct pcoll_table *table)
 {
     static const int nranks[] = {64, 1 << 20};
-    const int rounds = 1000;
+    const int rounds = tap_depth() == TAP_BRIEF ? 10 : 1000;
     int good = 1;
 
     for (int i = 0; i < PCOLL_NUM_COLLS * 2; i++) {
