@@ -1,6 +1,7 @@
-/* The list of candidates that were weighed, for users and for pcoll-tune, and a choice in words. */
+/* Which parameters are candidates; their list, for users and for pcoll-tune; a choice in words. */
 #include <string.h>
 
+#include "algorithms/plan/topology.h"
 #include "test/unit/question.h"
 #include "test/unit/tables.h"
 #include "test/unit/tap.h"
@@ -135,6 +136,52 @@ static void test_text(void)
     tap_ok(strcmp(text, "butterfly") == 0, "a choice without parameters: %s", text);
 }
 
+static int long_ring(const struct pcoll_topology *topology, uint64_t bytes, uint64_t segment,
+                     int cores)
+{
+    const struct pcoll_signature signature = {
+        .coll = PCOLL_BCAST, .nranks = 8, .bytes = bytes, .topology = topology};
+    const struct pcoll_params params = {.segment = segment};
+
+    return pcoll_long_ring(pcoll_algorithm_find(PCOLL_BCAST, "eager"), &signature, &params, cores);
+}
+
+static void test_long_ring(void)
+{
+    const struct pcoll_topology four = {.nnodes = 4};
+
+    tap_ok(long_ring(NULL, 8, 4096, 0) == 16 && long_ring(NULL, 4032, 4096, 8) == 16,
+           "a ring of short messages stays in the first cache");
+    tap_ok(long_ring(NULL, 4096, 4096, 8) == 32 && long_ring(NULL, 1 << 20, 16384, 8) == 64 &&
+               long_ring(NULL, 1 << 20, 32768, 8) == 32 &&
+               long_ring(NULL, 1 << 20, 1 << 17, 8) == 16,
+           "one of longer messages is longer, and leaves the others' caches if it can");
+    tap_ok(long_ring(&four, 8, 4096, 2) == 64 && long_ring(&four, 1 << 20, 1 << 17, 2) == 64,
+           "a network has a long one");
+    tap_ok(long_ring(NULL, 8, 4096, 7) == 128 && long_ring(&four, 8, 4096, 1) == 128,
+           "where ranks share cores the ring is the longest");
+}
+
+static uint64_t least_segment(int nranks, int cores, uint64_t max_temp)
+{
+    const struct pcoll_signature signature = {
+        .coll = PCOLL_BCAST, .nranks = nranks, .bytes = 1 << 20};
+    const struct pcoll_caps caps = {.cores = cores, .max_temp = max_temp};
+
+    return pcoll_least_segment(pcoll_algorithm_find(PCOLL_BCAST, "eager"), &signature, &caps);
+}
+
+static void test_least_segment(void)
+{
+    const uint64_t room = PCOLL_LONG_RING_BYTES;
+
+    tap_ok(least_segment(2, 2, room) == PCOLL_RING_SEGMENT &&
+               least_segment(8, 0, room) == PCOLL_RING_SEGMENT / 2,
+           "far rings have long segments");
+    tap_ok(least_segment(3, 2, room) == 4096 && least_segment(2, 2, room - 1) == 4096,
+           "not where ranks share cores or memory is short");
+}
+
 int main(void)
 {
     struct pcoll_table *even = tables_good("even"), *table = tables_default();
@@ -143,6 +190,8 @@ int main(void)
     test_both_paths(table);
     test_room(even);
     test_text();
+    test_long_ring();
+    test_least_segment();
     pcoll_table_destroy(even);
     pcoll_table_destroy(table);
     return tap_done();

@@ -328,32 +328,6 @@ static void test_no_forwarder(const struct pcoll_table *table)
     tap_ok(flat, "on shared cores no rank forwards a short broadcast");
 }
 
-static int long_ring(const struct pcoll_topology *topology, uint64_t bytes, uint64_t segment,
-                     int cores)
-{
-    const struct pcoll_signature signature = {
-        .coll = PCOLL_BCAST, .nranks = 8, .bytes = bytes, .topology = topology};
-    const struct pcoll_params params = {.segment = segment};
-
-    return pcoll_long_ring(pcoll_algorithm_find(PCOLL_BCAST, "eager"), &signature, &params, cores);
-}
-
-static void test_long_ring(void)
-{
-    const struct pcoll_topology four = {.nnodes = 4};
-
-    tap_ok(long_ring(NULL, 8, 4096, 0) == 16 && long_ring(NULL, 4032, 4096, 8) == 16,
-           "a ring of short messages stays in the first cache");
-    tap_ok(long_ring(NULL, 4096, 4096, 8) == 32 && long_ring(NULL, 1 << 20, 16384, 8) == 64 &&
-               long_ring(NULL, 1 << 20, 32768, 8) == 32 &&
-               long_ring(NULL, 1 << 20, 1 << 17, 8) == 16,
-           "one of longer messages is longer, and leaves the others' caches if it can");
-    tap_ok(long_ring(&four, 8, 4096, 2) == 64 && long_ring(&four, 1 << 20, 1 << 17, 2) == 64,
-           "a network has a long one");
-    tap_ok(long_ring(NULL, 8, 4096, 7) == 128 && long_ring(&four, 8, 4096, 1) == 128,
-           "where ranks share cores the ring is the longest");
-}
-
 /* ---- the choice depends on its arguments only ---- */
 
 static void test_agreement(const struct pcoll_table *table)
@@ -443,7 +417,6 @@ int main(void)
     test_unsupported(table);
     test_trivial(table);
     test_no_forwarder(table);
-    test_long_ring();
     test_agreement(table);
     test_work(table);
     show_speed(table);
