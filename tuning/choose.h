@@ -46,7 +46,7 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
 
 /* In addition to the default length of a ring of communication buffers, so many slots are a
  * candidate with `cores` (0: enough) for the ranks of a node, if TEMP then has at most
- * PCOLL_LONG_RING_BYTES, or PCOLL_NEAR_RING_BYTES where ranks share cores and thereby caches.
+ * PCOLL_LONG_RING_BYTES, or PCOLL_NEAR_RING_BYTES on a network and where ranks share cores.
  *
  * A rank that fills the ring waits for credit once per half ring. In a node this costs little, but
  * a ring should be a far one: as many slots as that takes, between 16 and 64. Where 64 slots do not

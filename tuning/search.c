@@ -107,11 +107,17 @@ static int is_crowded(const struct pcoll_signature *signature, int cores)
     return cores > 0 && pcoll_ranks_per_node(signature) > cores;
 }
 
+/* In a node where each rank has a core, and thereby caches of its own. */
+static int has_caches(const struct pcoll_signature *signature, int cores)
+{
+    return !pcoll_is_over_wire(signature) && !is_crowded(signature, cores);
+}
+
 uint64_t pcoll_least_segment(const struct pcoll_algorithm *algorithm,
                              const struct pcoll_signature *signature, const struct pcoll_caps *caps)
 {
-    if (!algorithm->uses_slots || pcoll_is_over_wire(signature) ||
-        is_crowded(signature, caps->cores) || caps->max_temp < PCOLL_LONG_RING_BYTES)
+    if (!algorithm->uses_slots || !has_caches(signature, caps->cores) ||
+        caps->max_temp < PCOLL_LONG_RING_BYTES)
         return MIN_SEGMENT;
     return signature->nranks > 2 ? PCOLL_RING_SEGMENT / 2 : PCOLL_RING_SEGMENT;
 }
@@ -190,7 +196,7 @@ static int slots_candidates(const struct pcoll_search *search,
     if (search->caps->max_ring > 0 && values[1] > search->caps->max_ring)
         return 1;
     most =
-        is_crowded(signature, search->caps->cores) ? PCOLL_NEAR_RING_BYTES : PCOLL_LONG_RING_BYTES;
+        has_caches(signature, search->caps->cores) ? PCOLL_LONG_RING_BYTES : PCOLL_NEAR_RING_BYTES;
     return ring_bytes(algorithm, signature, params, values[1]) <= most ? 2 : 1;
 }
 

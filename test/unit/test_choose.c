@@ -47,7 +47,7 @@ static int is_candidate(const struct question *q, const struct pcoll_algorithm *
     const int nnodes = q->signature.topology ? q->signature.topology->nnodes : 1;
     const int per_node = (q->signature.nranks + nnodes - 1) / nnodes;
     const int is_crowded = q->caps.cores > 0 && per_node > q->caps.cores;
-    const uint64_t most = is_crowded ? PCOLL_NEAR_RING_BYTES : PCOLL_LONG_RING_BYTES;
+    const uint64_t most = is_crowded || nnodes > 1 ? PCOLL_NEAR_RING_BYTES : PCOLL_LONG_RING_BYTES;
 
     if (params->path == PCOLL_PATH_USER && (!(q->caps.provides & PCOLL_NEED_USER_RMA) ||
                                             q->signature.bytes < q->caps.user_rma_threshold))
