@@ -36,7 +36,7 @@ void pcoll_shm_signalers_add_other(const struct pcoll_shm_binding *b,
                                    const struct pcoll_target *target)
 {
     if (target != NULL)
-        signaling_of(b, target)->count++;
+        signaling_of(b, target)->count = 2; /* more would say no more, and could overflow */
 }
 
 /* Targets whose counts share a word mostly follow each other. */
@@ -44,7 +44,6 @@ void pcoll_shm_signalers_publish(const struct pcoll_shm_binding *b)
 {
     const struct pcoll_shm_signaling *s = b->signalings, *end = s + b->bound->run.ntargets;
 
-    /* several helpers of one rank count, too */
     assert((unsigned)b->nlocal * 2 <= MOST_SIGNALERS);
     while (s < end) {
         _Atomic uint64_t *word = s->word;

@@ -93,7 +93,7 @@ static inline struct pcoll_shm_bound *pcoll_shm_bound_of_run(struct pcoll_run *r
 struct pcoll_shm_signaling {
     _Atomic uint64_t *word;
     unsigned shift;
-    unsigned count; /* this rank, and other ranks that may signal in its place */
+    unsigned count; /* 1, or 2 if another rank may signal in place of this one */
 };
 
 /* State that exists only while binding. */

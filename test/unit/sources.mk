@@ -34,6 +34,7 @@ check_PROGRAMS += \
     %D%/test_shapes \
     %D%/test_coop \
     %D%/test_shm \
+    %D%/test_signalers \
     %D%/test_order \
     %D%/test_table \
     %D%/test_topology \
