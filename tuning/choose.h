@@ -37,11 +37,11 @@ struct pcoll_caps {
 void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char *node_medium,
                           int max_slots);
 
-/* Communication buffers of this size are far: they have left the private caches of the rank that
- * reads them when they are filled again. In smaller ones each line must be taken from another
- * cache. On two ranks with private caches of 1 MiB a broadcast of 64 KiB took 7.9 us through rings
- * of up to 512 KiB and 4.9 through one of 1 MiB; with caches of 2 MiB, rings of 256 KiB sufficed.
- */
+/* Communication buffers of this size are far: they leave the private caches of the ranks before
+ * they are filled again. In smaller ones each line must be taken from another cache. On two ranks
+ * with private caches of 1 MiB a reduce of 64 KiB took 8.7 us through rings of up to 512 KiB, 4.2
+ * through one of 1 MiB and 2.1 through one of 2 MiB, which has left the writer's cache, too; with
+ * caches of 2 MiB, rings of 256 KiB sufficed. */
 #define PCOLL_FAR_BYTES (UINT64_C(768) << 10)
 
 /* In addition to the default length of a ring of communication buffers, so many slots are a
@@ -49,11 +49,12 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
  * PCOLL_LONG_RING_BYTES, or PCOLL_NEAR_RING_BYTES on a network and where ranks share cores.
  *
  * A rank that fills the ring waits for credit once per half ring. In a node this costs little, but
- * a ring should be a far one: as many slots as that takes, between 16 and 64. Where 64 slots do not
- * suffice, fewer do as well and cost less time at init: 32, or 16 if 64 would take less than
- * PCOLL_NEAR_RING_BYTES, as short messages should stay in the first-level cache. On a network there
- * are 64. With fewer cores than ranks a rank that waits for credit also waits for the turns of all
- * ranks that share its core: 128; 256 slots on 8 ranks of 2 cores made no start cheaper. */
+ * a ring should be a far one: as many slots as PCOLL_LONG_RING_BYTES hold, between 16 and 64. Where
+ * 64 slots are not far, fewer do as well and cost less time at init: 32, or 16 if 64 would take
+ * less than PCOLL_NEAR_RING_BYTES, as short messages should stay in the first-level cache. On a
+ * network there are 64. With fewer cores than ranks a rank that waits for credit also waits for the
+ * turns of all ranks that share its core: 128; 256 slots on 8 ranks of 2 cores made no start
+ * cheaper. */
 #define PCOLL_NEAR_RING_BYTES (UINT64_C(256) << 10)
 #define PCOLL_LONG_RING_BYTES (UINT64_C(2) << 20)
 int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
@@ -61,9 +62,10 @@ int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
                     int cores);
 
 /* The shortest segment that is a candidate: in the ring of a node with a core for each rank
- * PCOLL_RING_SEGMENT, or half of it with more than two ranks, which pass segments on; otherwise
- * 4 KiB. */
+ * PCOLL_RING_SEGMENT; half of it with more than two ranks, which pass segments on; twice as much
+ * from PCOLL_LONG_MESSAGE on, since init takes time for each segment. Otherwise 4 KiB. */
 #define PCOLL_RING_SEGMENT (UINT64_C(32) << 10)
+#define PCOLL_LONG_MESSAGE (UINT64_C(1) << 20)
 uint64_t pcoll_least_segment(const struct pcoll_algorithm *algorithm,
                              const struct pcoll_signature *signature,
                              const struct pcoll_caps *caps);

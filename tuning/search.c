@@ -119,7 +119,9 @@ uint64_t pcoll_least_segment(const struct pcoll_algorithm *algorithm,
     if (!algorithm->uses_slots || !has_caches(signature, caps->cores) ||
         caps->max_temp < PCOLL_LONG_RING_BYTES)
         return MIN_SEGMENT;
-    return signature->nranks > 2 ? PCOLL_RING_SEGMENT / 2 : PCOLL_RING_SEGMENT;
+    if (signature->nranks > 2)
+        return PCOLL_RING_SEGMENT / 2;
+    return signature->bytes < PCOLL_LONG_MESSAGE ? PCOLL_RING_SEGMENT : 2 * PCOLL_RING_SEGMENT;
 }
 
 /* Fills values[0 .. return). Of the segments that hold the whole message, only the smallest is a
@@ -172,7 +174,7 @@ int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
     if (ring_bytes(algorithm, signature, params, slots) < PCOLL_FAR_BYTES)
         return SHORT;
     while (slots > SHORTEST &&
-           ring_bytes(algorithm, signature, params, slots / 2) >= PCOLL_FAR_BYTES)
+           ring_bytes(algorithm, signature, params, slots) > PCOLL_LONG_RING_BYTES)
         slots /= 2;
     return slots;
 }

@@ -140,7 +140,10 @@ static struct pcoll_segment part_of(const struct state *s, uint64_t chunk, int s
 
 static struct pcoll_ring_use use_of(const struct state *s, uint64_t number)
 {
-    return pcoll_ring_use(&s->ring, s->ring.nsegments, 0, number);
+    struct pcoll_ring_use use;
+
+    pcoll_ring_use(&s->ring, s->ring.nsegments, 0, number, &use);
+    return use;
 }
 
 /* ---- entries ---- */

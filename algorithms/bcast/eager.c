@@ -115,8 +115,9 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     for (int phase = 0; phase < t.plan->nphases; phase++) {
         pcoll_plan_open(t.plan, phase);
         for (uint64_t i = 0; i < t.ring.nsegments; i++) {
-            struct pcoll_ring_tree_use use = pcoll_ring_tree_begin(&t, phase, i);
+            struct pcoll_ring_tree_use use;
 
+            pcoll_ring_tree_begin(&t, phase, i, &use);
             add_use(&t, &use);
         }
     }

@@ -68,8 +68,9 @@ static void build(struct pcoll_plan *plan, const struct pcoll_ring *ring)
     for (int phase = 0; phase < plan->nphases; phase++) {
         pcoll_plan_open(plan, phase);
         for (uint64_t i = 0; i < ring->nsegments; i++) {
-            struct pcoll_ring_use use = pcoll_ring_use(ring, sig->bytes, phase, i);
+            struct pcoll_ring_use use;
 
+            pcoll_ring_use(ring, sig->bytes, phase, i, &use);
             (is_root ? add_root_use : add_other_use)(plan, ring, &use);
         }
     }

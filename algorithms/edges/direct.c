@@ -225,7 +225,7 @@ static void build_round(struct state *s)
 /* With a ring, a rank that starts the first instance of a half returns the other half. */
 static void begin_ring(struct state *s, int phase)
 {
-    s->use = pcoll_ring_use(&s->ring, 0, phase, 0);
+    pcoll_ring_use(&s->ring, 0, phase, 0, &s->use);
     s->bank = phase;
     if (s->use.opens) {
         visit_each(s, pcoll_edge_in, return_half);

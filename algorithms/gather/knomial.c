@@ -173,8 +173,9 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         pcoll_plan_open(s.t.plan, phase);
         add_own_copy(&s);
         for (uint64_t i = 0; i < s.t.ring.nsegments; i++) {
-            struct pcoll_ring_tree_use use = pcoll_ring_tree_begin(&s.t, phase, i);
+            struct pcoll_ring_tree_use use;
 
+            pcoll_ring_tree_begin(&s.t, phase, i, &use);
             add_use(&s, &use);
         }
     }

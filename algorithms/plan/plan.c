@@ -247,6 +247,8 @@ static int is_before(const struct order *a, const struct order *b)
     return a->threshold < b->threshold;
 }
 
+enum { FEW = 16 };
+
 /* Stable merge of the sorted halves [0, half) and [half, n). */
 static void merge(struct order *orders, int half, int n, struct order *scratch)
 {
@@ -261,12 +263,27 @@ static void merge(struct order *orders, int half, int n, struct order *scratch)
     }
 }
 
+/* Insert each where it belongs among those before it. */
+static void sort_few(struct order *orders, int n)
+{
+    for (int i = 1; i < n; i++) {
+        const struct order order = orders[i];
+        int at = i;
+
+        for (; at > 0 && is_before(&order, &orders[at - 1]); at--)
+            orders[at] = orders[at - 1];
+        orders[at] = order;
+    }
+}
+
 static void sort_orders(struct order *orders, int n, struct order *scratch)
 {
-    int half = n / 2;
+    const int half = n / 2;
 
-    if (n < 2)
+    if (n <= FEW) {
+        sort_few(orders, n);
         return;
+    }
     sort_orders(orders, half, scratch);
     sort_orders(orders + half, n - half, scratch);
     if (is_before(&orders[half], &orders[half - 1]))

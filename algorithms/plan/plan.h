@@ -206,37 +206,42 @@ static inline struct pcoll_entry pcoll_entry_wait(int trigger, uint64_t threshol
     return pcoll_entry_make(PCOLL_OP_WAIT, trigger, threshold);
 }
 
+static inline struct pcoll_entry pcoll_entry_move(enum pcoll_op op, int trigger, uint64_t threshold,
+                                                  struct pcoll_place local, int peer,
+                                                  struct pcoll_place remote, uint64_t bytes)
+{
+    return (struct pcoll_entry){
+        .op = op,
+        .trigger = trigger,
+        .threshold = threshold,
+        .done = PCOLL_NONE,
+        .peer = peer,
+        .peer_counter = PCOLL_NONE,
+        .bytes = bytes,
+        .local = local,
+        .remote = remote,
+    };
+}
+
 static inline struct pcoll_entry pcoll_entry_put(int trigger, uint64_t threshold,
                                                  struct pcoll_place from, int peer,
                                                  struct pcoll_place to, uint64_t bytes)
 {
-    struct pcoll_entry entry = pcoll_entry_make(PCOLL_OP_PUT, trigger, threshold);
-
-    entry.peer = peer;
-    entry.local = from;
-    entry.remote = to;
-    entry.bytes = bytes;
-    return entry;
+    return pcoll_entry_move(PCOLL_OP_PUT, trigger, threshold, from, peer, to, bytes);
 }
 
 static inline struct pcoll_entry pcoll_entry_get(int trigger, uint64_t threshold, int peer,
                                                  struct pcoll_place from, struct pcoll_place to,
                                                  uint64_t bytes)
 {
-    struct pcoll_entry entry = pcoll_entry_put(trigger, threshold, to, peer, from, bytes);
-
-    entry.op = PCOLL_OP_GET;
-    return entry;
+    return pcoll_entry_move(PCOLL_OP_GET, trigger, threshold, to, peer, from, bytes);
 }
 
 static inline struct pcoll_entry pcoll_entry_copy(int trigger, uint64_t threshold,
                                                   struct pcoll_place from, struct pcoll_place to,
                                                   uint64_t bytes)
 {
-    struct pcoll_entry entry = pcoll_entry_put(trigger, threshold, from, PCOLL_NONE, to, bytes);
-
-    entry.op = PCOLL_OP_COPY;
-    return entry;
+    return pcoll_entry_move(PCOLL_OP_COPY, trigger, threshold, from, PCOLL_NONE, to, bytes);
 }
 
 /* A REDUCE of the last `noperands` operands that were appended to the plan. */
@@ -272,12 +277,37 @@ static inline struct pcoll_entry pcoll_entry_done(struct pcoll_entry entry, int 
     return entry;
 }
 
+static inline void pcoll_place_set(struct pcoll_place *to, struct pcoll_place place)
+{
+    to->buffer = place.buffer;
+    to->offset = place.offset;
+}
+
+/* Field by field, so that the compiler keeps the fields of `entry` in registers from its builder
+ * above to here: it does not where a structure is copied as a whole, and each copy then reads two
+ * fields at a time and waits until both have been written. */
 static inline void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry entry)
 {
+    struct pcoll_entry *to;
+
     if (plan->nentries == plan->capacity && !pcoll_plan_grow(plan))
         return;
     plan->phases[plan->open_phase].count++;
-    plan->entries[plan->nentries++] = entry;
+    to = &plan->entries[plan->nentries++];
+    to->op = entry.op;
+    to->trigger = entry.trigger;
+    to->threshold = entry.threshold;
+    to->done = entry.done;
+    to->first_operand = entry.first_operand;
+    to->done_add = entry.done_add;
+    to->peer = entry.peer;
+    to->rail = entry.rail;
+    to->peer_counter = entry.peer_counter;
+    to->noperands = entry.noperands;
+    to->peer_add = entry.peer_add;
+    to->bytes = entry.bytes;
+    pcoll_place_set(&to->local, entry.local);
+    pcoll_place_set(&to->remote, entry.remote);
 }
 
 /* The same, but an entry that continues the last one of the phase at both ends, and is otherwise

@@ -89,18 +89,14 @@ static int is_root(const struct state *s)
     return s->parent == PCOLL_NONE;
 }
 
-static struct use use_of(const struct state *s, int phase, uint64_t i)
+static void begin(const struct state *s, int phase, uint64_t i, struct use *use)
 {
-    const struct pcoll_ring_use at =
-        pcoll_ring_use(&s->ring, s->plan->signature.bytes / s->unit, phase, i);
-
-    return (struct use){
-        .at = at,
-        .part = {at.part.first * s->unit, at.part.count * s->unit},
-        .gated = !is_root(s) && at.opens,
-        .returned = s->nchildren > 0 && at.closes,
-        .level = s->plan->gain[at.slot],
-    };
+    pcoll_ring_use(&s->ring, s->plan->signature.bytes / s->unit, phase, i, &use->at);
+    use->part.first = use->at.part.first * s->unit;
+    use->part.count = use->at.part.count * s->unit;
+    use->gated = !is_root(s) && use->at.opens;
+    use->returned = s->nchildren > 0 && use->at.closes;
+    use->level = s->plan->gain[use->at.slot];
 }
 
 /* ---- entries ---- */
@@ -194,8 +190,9 @@ static void build(struct state *s)
     for (int phase = 0; phase < s->plan->nphases; phase++) {
         pcoll_plan_open(s->plan, phase);
         for (uint64_t i = 0; i < s->ring.nsegments; i++) {
-            struct use use = use_of(s, phase, i);
+            struct use use;
 
+            begin(s, phase, i, &use);
             add_use(s, &use);
         }
     }

@@ -161,9 +161,9 @@ static void add_use(const struct state *s, uint64_t i)
 {
     const uint64_t own = (uint64_t)(overwrites_input(s) ? nhigher(s) : 0);
     const int rank = s->plan->rank;
-    struct use use = {
-        .at = pcoll_ring_use(&s->ring, s->plan->signature.bytes / s->unit, s->phase, i)};
+    struct use use;
 
+    pcoll_ring_use(&s->ring, s->plan->signature.bytes / s->unit, s->phase, i, &use.at);
     use.part = (struct pcoll_segment){use.at.part.first * s->unit, use.at.part.count * s->unit};
     use.level = s->plan->gain[use.at.slot] + (uint64_t)rank + own;
     add_puts(s, &use);

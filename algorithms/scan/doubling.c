@@ -110,13 +110,14 @@ static int trigger_of(const struct state *s)
 /* If this instance opens a half of the receivers' rings, everything waits for their credit. */
 static void add_gate(struct state *s)
 {
-    const struct pcoll_ring_use use =
-        pcoll_ring_use(&s->ring, s->plan->signature.bytes, s->phase, 0);
-    const struct pcoll_entry gate = pcoll_entry_add(pcoll_ring_credit(&s->ring, use.half),
-                                                    pcoll_ring_returned(&use, nreceivers(s)));
+    struct pcoll_ring_use use;
+    struct pcoll_entry gate;
 
+    pcoll_ring_use(&s->ring, s->plan->signature.bytes, s->phase, 0, &use);
     if (!use.opens || nreceivers(s) == 0)
         return;
+    gate = pcoll_entry_add(pcoll_ring_credit(&s->ring, use.half),
+                           pcoll_ring_returned(&use, nreceivers(s)));
     pcoll_plan_add(s->plan, pcoll_entry_done(gate, s->phase, heavy(s)));
     s->level += heavy(s);
 }

@@ -176,7 +176,7 @@ static void build(const struct state *s)
 
         pcoll_plan_open(s->t.plan, phase);
         for (uint64_t i = 0; i < s->t.ring.nsegments; i++) {
-            use = pcoll_ring_tree_begin(&s->t, phase, i);
+            pcoll_ring_tree_begin(&s->t, phase, i, &use);
             add_use(s, &use);
         }
         add_own_copy(s, &use);

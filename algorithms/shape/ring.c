@@ -17,34 +17,39 @@ static uint64_t round_segments(uint64_t n, uint64_t slots)
     return divisor;
 }
 
+/* The slots have room for the longest segment. */
+static struct pcoll_ring make(uint64_t bytes, int slots, uint64_t segment, uint64_t fallback)
+{
+    const uint64_t wanted = pcoll_segment_count(bytes, segment, fallback);
+    const uint64_t nsegments = round_segments(wanted, (uint64_t)slots);
+
+    return (struct pcoll_ring){slots, nsegments, pcoll_quotient(bytes - 1, nsegments) + 1};
+}
+
+static int slots_of(const struct pcoll_params *params)
+{
+    return params->slots ? params->slots : DEFAULT_SLOTS;
+}
+
 struct pcoll_ring pcoll_ring_make(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, uint64_t default_segment)
 {
-    int slots = params->slots ? params->slots : DEFAULT_SLOTS;
-    uint64_t wanted = pcoll_segment_count(signature->bytes, params->segment, default_segment);
-    uint64_t nsegments = round_segments(wanted, (uint64_t)slots);
-    uint64_t largest = pcoll_quotient(signature->bytes - 1, nsegments) + 1;
-    struct pcoll_ring ring = {
-        .slots = slots,
-        .nsegments = nsegments,
-        .slot_bytes = largest <= PCOLL_CELL_BYTES ? 0 : pcoll_whole_lines(largest),
-    };
+    struct pcoll_ring ring =
+        make(signature->bytes, slots_of(params), params->segment, default_segment);
 
+    ring.slot_bytes = ring.slot_bytes <= PCOLL_CELL_BYTES ? 0 : pcoll_whole_lines(ring.slot_bytes);
     return ring;
 }
 
 struct pcoll_ring pcoll_unit_ring_make(const struct pcoll_signature *signature,
                                        const struct pcoll_params *params, uint64_t default_segment)
 {
-    const uint64_t unit = pcoll_unit_of(signature);
-    struct pcoll_signature units = *signature;
-    struct pcoll_params own = *params;
-    struct pcoll_ring ring;
+    const uint64_t unit = pcoll_unit_of(signature), up = unit - 1;
+    struct pcoll_ring ring = make(pcoll_quotient(signature->bytes, unit), slots_of(params),
+                                  pcoll_quotient(params->segment + up, unit),
+                                  pcoll_quotient(default_segment + up, unit));
 
-    units.bytes /= unit;
-    own.segment = (params->segment + unit - 1) / unit;
-    ring = pcoll_ring_make(&units, &own, (default_segment + unit - 1) / unit);
-    ring.slot_bytes = pcoll_segment_of(units.bytes, ring.nsegments, 0).count * unit;
+    ring.slot_bytes *= unit;
     return ring;
 }
 
@@ -53,27 +58,6 @@ int pcoll_ring_phases(const struct pcoll_ring *ring)
     uint64_t slots = (uint64_t)ring->slots;
 
     return ring->nsegments < slots ? (int)(slots / ring->nsegments) : 1;
-}
-
-/* A plan asks for hundreds of uses, so this does without divisions where it can. */
-struct pcoll_ring_use pcoll_ring_use(const struct pcoll_ring *ring, uint64_t bytes, int phase,
-                                     uint64_t i)
-{
-    int q = phase * (int)ring->nsegments + (int)i, half = ring->slots / 2;
-    int many = ring->nsegments > 1, turn = q < ring->slots ? 0 : q / ring->slots;
-    struct pcoll_ring_use use = {
-        .part = {0, bytes},
-        .slot = q - turn * ring->slots,
-        .turn = (uint64_t)turn,
-    };
-
-    if (many)
-        use.part = pcoll_segment_of(bytes, ring->nsegments, i);
-    use.half = use.slot >= half;
-    use.opens = many || use.slot == use.half * half;
-    use.closes = many || use.slot + 1 == (use.half + 1) * half;
-    use.credits = use.turn * (many ? (uint64_t)half : 1);
-    return use;
 }
 
 uint64_t pcoll_ring_turns(const struct pcoll_ring *ring)
@@ -97,8 +81,9 @@ struct pcoll_place pcoll_ring_place(const struct pcoll_ring *ring, int slot)
 
 void pcoll_ring_return(struct pcoll_plan *plan, const struct pcoll_ring *ring, int phase, int peer)
 {
-    const struct pcoll_ring_use use = pcoll_ring_use(ring, 0, phase, 0);
+    struct pcoll_ring_use use;
 
+    pcoll_ring_use(ring, 0, phase, 0, &use);
     if (use.opens)
         pcoll_plan_add(plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), peer,
                                                 pcoll_ring_credit(ring, !use.half), 1));

@@ -42,9 +42,27 @@ struct pcoll_ring pcoll_unit_ring_make(const struct pcoll_signature *signature,
 
 int pcoll_ring_phases(const struct pcoll_ring *ring);
 
-/* Use `i` of phase `phase`, 0 <= i < nsegments. */
-struct pcoll_ring_use pcoll_ring_use(const struct pcoll_ring *ring, uint64_t bytes, int phase,
-                                     uint64_t i);
+/* Use `i` of phase `phase`, 0 <= i < nsegments. A plan asks for hundreds, so this is inline, does
+ * without divisions where it can, and writes each field once, where it stays: a copy of a structure
+ * reads two fields at a time, which waits for the writes (here 12 ns, up to five times a use). */
+static inline void pcoll_ring_use(const struct pcoll_ring *ring, uint64_t bytes, int phase,
+                                  uint64_t i, struct pcoll_ring_use *use)
+{
+    const int many = ring->nsegments > 1, half_ring = ring->slots / 2;
+    const int q = phase * (int)ring->nsegments + (int)i;
+    const int turn = q < ring->slots ? 0 : q / ring->slots, slot = q - turn * ring->slots;
+    const int half = slot >= half_ring;
+    const struct pcoll_segment part = pcoll_segment_of(bytes, ring->nsegments, i);
+
+    use->part.first = part.first;
+    use->part.count = part.count;
+    use->slot = slot;
+    use->half = half;
+    use->opens = many || slot == half * half_ring;
+    use->closes = many || slot + 1 == (half + 1) * half_ring;
+    use->turn = (uint64_t)turn;
+    use->credits = (uint64_t)turn * (many ? (uint64_t)half_ring : 1);
+}
 
 /* The credits of one rank for one half in a cycle; the uses of one slot in a cycle. */
 uint64_t pcoll_ring_credits(const struct pcoll_ring *ring);

@@ -68,18 +68,15 @@ static inline int pcoll_ring_tree_is_root(const struct pcoll_ring_tree *t)
 
 /* Use `i` of phase `phase`, 0 <= i < nsegments. Uses begin in order; when all entries of one have
  * been added, end it. Inline as those of plan.h are: a long ring has thousands of uses. */
-static inline struct pcoll_ring_tree_use pcoll_ring_tree_begin(const struct pcoll_ring_tree *t,
-                                                               int phase, uint64_t i)
+static inline void pcoll_ring_tree_begin(const struct pcoll_ring_tree *t, int phase, uint64_t i,
+                                         struct pcoll_ring_tree_use *use)
 {
-    struct pcoll_ring_tree_use use = {
-        .at = pcoll_ring_use(&t->ring, t->plan->signature.bytes, phase, i)};
-
-    use.gated = t->creditors > 0 && use.at.opens;
-    use.returned = t->owns_ring && use.at.closes;
-    use.counter = pcoll_ring_credit(&t->ring, use.at.half);
-    use.credit = use.at.credits * t->creditors;
-    use.level = t->plan->gain[use.at.slot];
-    return use;
+    pcoll_ring_use(&t->ring, t->plan->signature.bytes, phase, i, &use->at);
+    use->gated = t->creditors > 0 && use->at.opens;
+    use->returned = t->owns_ring && use->at.closes;
+    use->counter = pcoll_ring_credit(&t->ring, use->at.half);
+    use->credit = use->at.credits * t->creditors;
+    use->level = t->plan->gain[use->at.slot];
 }
 
 static inline void pcoll_ring_tree_end(const struct pcoll_ring_tree *t,

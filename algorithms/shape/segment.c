@@ -1,24 +1,11 @@
 /* Segments and lanes of a message; the contract is in shape/segment.h. */
 #include "algorithms/shape/segment.h"
 
-#include "algorithms/number.h"
-
 uint64_t pcoll_segment_count(uint64_t bytes, uint64_t segment, uint64_t fallback)
 {
     uint64_t n = pcoll_quotient(bytes - 1, segment ? segment : fallback) + 1;
 
     return n < PCOLL_MAX_SEGMENTS ? n : PCOLL_MAX_SEGMENTS;
-}
-
-struct pcoll_segment pcoll_segment_of(uint64_t bytes, uint64_t nsegments, uint64_t i)
-{
-    uint64_t size = pcoll_quotient(bytes, nsegments), longer = bytes - size * nsegments;
-    struct pcoll_segment segment = {
-        .first = i * size + (i < longer ? i : longer),
-        .count = size + (i < longer),
-    };
-
-    return segment;
 }
 
 int pcoll_lanes(const struct pcoll_params *params, uint64_t bytes)

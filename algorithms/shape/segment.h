@@ -6,6 +6,7 @@
 #define PCOLL_SEGMENT_H
 
 #include "algorithms/algorithm.h"
+#include "algorithms/number.h"
 
 /* Bytes [first, first + count) of a message that is cut into `nsegments` nearly equal parts. */
 struct pcoll_segment {
@@ -23,7 +24,16 @@ static inline uint64_t pcoll_unit_of(const struct pcoll_signature *signature)
 #define PCOLL_MAX_SEGMENTS 4096
 uint64_t pcoll_segment_count(uint64_t bytes, uint64_t segment, uint64_t fallback);
 
-struct pcoll_segment pcoll_segment_of(uint64_t bytes, uint64_t nsegments, uint64_t i);
+/* Inline, as long rings ask for hundreds. */
+static inline struct pcoll_segment pcoll_segment_of(uint64_t bytes, uint64_t nsegments, uint64_t i)
+{
+    const uint64_t size = pcoll_quotient(bytes, nsegments), longer = bytes - size * nsegments;
+
+    return (struct pcoll_segment){
+        .first = i * size + (i < longer ? i : longer),
+        .count = size + (i < longer),
+    };
+}
 
 /* The number of lanes that stripe blocks of `bytes` bytes over the rails of `params`. */
 int pcoll_lanes(const struct pcoll_params *params, uint64_t bytes);

@@ -153,19 +153,20 @@ static void test_long_ring(void)
     tap_ok(long_ring(NULL, 8, 4096, 0) == 16 && long_ring(NULL, 4032, 4096, 8) == 16,
            "a ring of short messages stays in the first cache");
     tap_ok(long_ring(NULL, 4096, 4096, 8) == 32 && long_ring(NULL, 1 << 20, 16384, 8) == 64 &&
-               long_ring(NULL, 1 << 20, 32768, 8) == 32 &&
+               long_ring(NULL, 1 << 20, 32768, 8) == 64 &&
+               long_ring(NULL, 1 << 20, 65536, 8) == 32 &&
                long_ring(NULL, 1 << 20, 1 << 17, 8) == 16,
-           "one of longer messages is longer, and leaves the others' caches if it can");
+           "one of longer messages is longer, and leaves the caches if it can");
     tap_ok(long_ring(&four, 8, 4096, 2) == 64 && long_ring(&four, 1 << 20, 1 << 17, 2) == 64,
            "a network has a long one");
     tap_ok(long_ring(NULL, 8, 4096, 7) == 128 && long_ring(&four, 8, 4096, 1) == 128,
            "where ranks share cores the ring is the longest");
 }
 
-static uint64_t least_segment(int nranks, int cores, uint64_t max_temp)
+static uint64_t least_segment(int nranks, uint64_t bytes, int cores, uint64_t max_temp)
 {
     const struct pcoll_signature signature = {
-        .coll = PCOLL_BCAST, .nranks = nranks, .bytes = 1 << 20};
+        .coll = PCOLL_BCAST, .nranks = nranks, .bytes = bytes};
     const struct pcoll_caps caps = {.cores = cores, .max_temp = max_temp};
 
     return pcoll_least_segment(pcoll_algorithm_find(PCOLL_BCAST, "eager"), &signature, &caps);
@@ -175,10 +176,13 @@ static void test_least_segment(void)
 {
     const uint64_t room = PCOLL_LONG_RING_BYTES;
 
-    tap_ok(least_segment(2, 2, room) == PCOLL_RING_SEGMENT &&
-               least_segment(8, 0, room) == PCOLL_RING_SEGMENT / 2,
+    const uint64_t bytes = PCOLL_LONG_MESSAGE;
+
+    tap_ok(least_segment(2, bytes - 1, 2, room) == PCOLL_RING_SEGMENT &&
+               least_segment(2, bytes, 2, room) == 2 * PCOLL_RING_SEGMENT &&
+               least_segment(8, bytes, 0, room) == PCOLL_RING_SEGMENT / 2,
            "far rings have long segments");
-    tap_ok(least_segment(3, 2, room) == 4096 && least_segment(2, 2, room - 1) == 4096,
+    tap_ok(least_segment(3, bytes, 2, room) == 4096 && least_segment(2, bytes, 2, room - 1) == 4096,
            "not where ranks share cores or memory is short");
 }
 
