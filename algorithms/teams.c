@@ -148,12 +148,12 @@ int pcoll_teams_place(const struct pcoll_teams *teams, int rank)
 
 struct pcoll_sequence pcoll_teams_sequence(const struct pcoll_teams *teams, int place, int end)
 {
-    struct pcoll_sequence run = {place, pcoll_teams_rank(teams, place), 1};
+    const int rank = pcoll_teams_rank(teams, place);
+    int count = 1;
 
-    while (place + run.count < end &&
-           pcoll_teams_rank(teams, place + run.count) == run.rank + run.count)
-        run.count++;
-    return run;
+    while (place + count < end && pcoll_teams_rank(teams, place + count) == rank + count)
+        count++;
+    return (struct pcoll_sequence){place, rank, count};
 }
 
 struct pcoll_sequence pcoll_sequence_apart(struct pcoll_sequence run, int rank)

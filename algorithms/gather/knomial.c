@@ -68,8 +68,9 @@ static struct pcoll_place block(const struct state *s, const struct pcoll_ring_t
 /* ---- entries ---- */
 
 /* My subtree's blocks, from `from`, to the slot of the parent. */
-static struct pcoll_entry put_up(const struct state *s, const struct pcoll_ring_tree_use *use,
-                                 int trigger, uint64_t threshold, struct pcoll_place from)
+static inline struct pcoll_entry put_up(const struct state *s,
+                                        const struct pcoll_ring_tree_use *use, int trigger,
+                                        uint64_t threshold, struct pcoll_place from)
 {
     const struct pcoll_entry put = pcoll_entry_put(trigger, threshold, from, s->t.parent,
                                                    block(s, use, &s->parent, s->self.place),

@@ -101,8 +101,8 @@ static void begin(const struct state *s, int phase, uint64_t i, struct use *use)
 
 /* ---- entries ---- */
 
-static struct pcoll_entry put_up(const struct state *s, const struct use *use, int trigger,
-                                 uint64_t threshold, struct pcoll_place from)
+static inline struct pcoll_entry put_up(const struct state *s, const struct use *use, int trigger,
+                                        uint64_t threshold, struct pcoll_place from)
 {
     const struct pcoll_entry put =
         pcoll_entry_put(trigger, threshold, from, s->parent,

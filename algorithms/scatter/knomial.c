@@ -79,9 +79,10 @@ static int count_runs(const struct state *s, const struct family *child)
 /* ---- entries ---- */
 
 /* `count` blocks from `place` on, from `from`, to the slot of the child. */
-static struct pcoll_entry put_down(const struct state *s, const struct pcoll_ring_tree_use *use,
-                                   int trigger, uint64_t threshold, struct pcoll_place from,
-                                   const struct family *child, int place, int count)
+static inline struct pcoll_entry put_down(const struct state *s,
+                                          const struct pcoll_ring_tree_use *use, int trigger,
+                                          uint64_t threshold, struct pcoll_place from,
+                                          const struct family *child, int place, int count)
 {
     const struct pcoll_entry put =
         pcoll_entry_put(trigger, threshold, from, child->rank, block(s, use, child, place),
@@ -107,8 +108,8 @@ static void add_root_puts(const struct state *s, const struct pcoll_ring_tree_us
     }
 }
 
-static struct pcoll_entry copy_out(const struct state *s, const struct pcoll_ring_tree_use *use,
-                                   uint64_t arrived)
+static inline struct pcoll_entry copy_out(const struct state *s,
+                                          const struct pcoll_ring_tree_use *use, uint64_t arrived)
 {
     return pcoll_entry_copy(use->at.slot, arrived, block(s, use, &s->self, s->self.place),
                             pcoll_at(PCOLL_RECV, use->at.part.first), use->at.part.count);
