@@ -22,14 +22,13 @@ own() {
 # at a time than there are cores, since ranks over a network mostly wait. NAMES is a pattern of grep -P
 # for what follows test_.
 unit_tests() {
-    local name suite=$1 log=$results/$1 run_promptly=promptly
-    [ "$suite" = unit ] || run_promptly=promptly_sanitized
+    local name suite=$1 log=$results/$1
     cd "$build/$2"
     for name in $(unit_programs | grep -xP "test/unit/test_(${3:-.*})"); do
         [ ! -x "$name" ] || echo "${name##*/}"
     done | longest_first >"$log.tests"
     # shellcheck disable=SC2016
-    $run_promptly xargs -a "$log.tests" -P $((jobs + 1)) -I NAME bash -c 'TIMEFORMAT="%0R %1U %1S"
+    promptly xargs -a "$log.tests" -P $((jobs + 1)) -I NAME bash -c 'TIMEFORMAT="%0R %1U %1S"
         { time timeout "$1" test/unit/NAME >"$0-NAME.log" 2>&1; } 2>"$0-NAME.time"
         echo $? >"$0-NAME.status"' "$log" $((PCOLL_TEST_DEPTH < 2 ? 1200 : 7200))
     while read -r name; do
@@ -71,7 +70,7 @@ sanitized() {
 
 suite_asan() {
     check "asan: build" own asan check-build CC=gcc CFLAGS="-O1 -g" \
-        --enable-sanitizers=address,undefined
+        LDFLAGS="-static-libasan -static-libubsan" --enable-sanitizers=address,undefined
     sanitized asan asan
 }
 

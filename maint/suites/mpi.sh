@@ -142,8 +142,8 @@ suite_mpi() {
     runtests mpi-rows testlist.rows
 }
 
-# At night: random tests, longer and from a new seed, which is printed; and 10,000 communicators, one
-# after the other, whose memory must not grow; and what testlist leaves out.
+# At night: random tests, longer and from a new seed, which is printed, with libfabric's threads spinning;
+# and 10,000 communicators, one after the other, whose memory must not grow; and what testlist leaves out.
 suite_stress() {
     local ranks seed setting
     need_mpich
@@ -152,7 +152,7 @@ suite_stress() {
     for ranks in 2 3 4 5 8; do
         seed=$((RANDOM * 32768 + RANDOM))
         echo "# stress on $ranks ranks from seed $seed"
-        echo "stress $ranks arg=-seconds=${PCOLL_STRESS_SECONDS:-60} arg=-seed=$seed"
+        echo "stress $ranks arg=-seconds=${PCOLL_STRESS_SECONDS:-60} arg=-seed=$seed env=PCOLL_TEST_SPINS=1"
     done | tee testlist.stress | grep '^#'
     for setting in "" " env=MPIR_CVAR_NUM_CLIQUES=2 env=MPIR_CVAR_COLL_OFFLOAD_PROVIDER=tcp;ofi_rxm"; do
         echo "departure 2 arg=-comms=10000 arg=-timeout=1500 timeLimit=500$setting"

@@ -5,6 +5,9 @@
 # symbols of the kernel, for 0.08 s. Tests start thousands of processes. On a machine without such
 # hardware the programs of `unit`, `tables`, `mpi`, `mpich`, `hosts` and the sanitizers run with libraries
 # of the same names that do nothing; `instructions`, `dist` and the tests of pcoll-tune with the system's.
+# What is preloaded also yields the core where libfabric finds nothing on its sockets (test/prompt.c); what
+# tests how waiting ranks share cores runs with PCOLL_TEST_SPINS=1. The runtime of a sanitizer, which must
+# be the first library, is linked statically.
 
 prompt=$build/prompt
 
@@ -48,19 +51,10 @@ need_prompt() {
     run_logged "$results/prompt.log" make_prompt
 }
 
-# promptly COMMAND...: run it with these libraries; promptly_sanitized: where the sanitizer's library has to
-# be the first.
+# promptly COMMAND...: run it with these libraries.
 promptly() {
     if [ -f "$prompt/ready" ]; then
         LD_LIBRARY_PATH=$prompt${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} LD_PRELOAD=$prompt/prompt.so "$@"
-    else
-        "$@"
-    fi
-}
-
-promptly_sanitized() {
-    if [ -f "$prompt/ready" ]; then
-        LD_LIBRARY_PATH=$prompt${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$@"
     else
         "$@"
     fi
