@@ -23,9 +23,9 @@ with_hosts() {
 }
 
 some_on_hosts() {
-    tap hosts "$repo/test/hosts/hosts"
-    tap hosts-rails "$repo/test/hosts/rails"
-    tap hosts-failures "$repo/test/hosts/failures" killed cut_tcp
+    promptly tap hosts "$repo/test/hosts/hosts"
+    promptly tap hosts-rails "$repo/test/hosts/rails"
+    promptly tap hosts-failures "$repo/test/hosts/failures" killed cut_tcp
     check "hosts: up 4" "$repo/maint/hosts" up 4
     check "hosts: pcoll-tune on 3 hosts" measure_table tune-hosts \
         "$repo/maint/hosts" run --map=2+1+1 -n 4
@@ -83,7 +83,7 @@ matrix() {
 all_on_hosts() {
     local trigger=MPIR_CVAR_COLL_OFFLOAD_MEDIUM=ofi_trigger
     check "mpich: configure tests" configure_mpich_tests
-    tap hosts-failures-sockets "$repo/test/hosts/failures" cut_sockets
+    promptly tap hosts-failures-sockets "$repo/test/hosts/failures" cut_sockets
     check "hosts: up 8" "$repo/maint/hosts" up 8
     cd "$build/test-mpi" && runtests hosts-long testlist.long
     matrix tcp FI_PROVIDER=tcp
