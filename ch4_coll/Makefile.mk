@@ -5,7 +5,7 @@ if BUILD_CH4_COLL_OFFLOAD
 AM_CPPFLAGS += -D_GNU_SOURCE -I$(top_srcdir)/src/mpid/ch4/ch4_coll
 
 pcoll_sources = \
-    %D%/pcoll.h \
+    %D%/pcoll.h %D%/mpich_version.h \
     %D%/fallback.h %D%/fallback.c %D%/fallback_neighbor.c \
     %D%/settings.c \
     %D%/report.c \

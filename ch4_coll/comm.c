@@ -17,14 +17,12 @@ enum { SWAP_TAG = MPIR_ALLTOALL_TAG, FEW_PEERS = 16 };
 static enum pcoll_result swap_in_turn(MPIR_Comm *comm, const int *ranks, int n, const char *mine,
                                       char *theirs, size_t bytes)
 {
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     int mpi_errno = MPI_SUCCESS;
 
     for (int i = 0; i < n && mpi_errno == MPI_SUCCESS; i++)
-        mpi_errno =
-            MPIC_Sendrecv(mine + i * bytes, bytes, MPI_BYTE, ranks[i], SWAP_TAG, theirs + i * bytes,
-                          bytes, MPI_BYTE, ranks[i], SWAP_TAG, comm, MPI_STATUS_IGNORE, &errflag);
-    return mpi_errno == MPI_SUCCESS && errflag == MPIR_ERR_NONE ? PCOLL_OK : PCOLL_ERR_SYSTEM;
+        mpi_errno = MPIDI_PCOLL_sendrecv(mine + i * bytes, theirs + i * bytes, (MPI_Aint)bytes,
+                                         ranks[i], SWAP_TAG, comm);
+    return mpi_errno == MPI_SUCCESS ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 
 /* Runs between blocking collectives of the communicator, on its collective context. */
@@ -33,7 +31,6 @@ static enum pcoll_result swap(void *context, const int *ranks, int n, const void
 {
     MPIR_Comm *comm = context;
     MPIR_Request *few[2 * FEW_PEERS], **requests = few;
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     int count = 0, mpi_errno = MPI_SUCCESS;
 
     if (n > FEW_PEERS)
@@ -41,16 +38,16 @@ static enum pcoll_result swap(void *context, const int *ranks, int n, const void
     if (!requests)
         return swap_in_turn(comm, ranks, n, mine, theirs, bytes);
     for (int i = 0; i < n && mpi_errno == MPI_SUCCESS; i++)
-        mpi_errno = MPIC_Irecv((char *)theirs + i * bytes, bytes, MPI_BYTE, ranks[i], SWAP_TAG,
-                               comm, &requests[count++]);
+        mpi_errno = MPIDI_PCOLL_irecv((char *)theirs + i * bytes, (MPI_Aint)bytes, ranks[i],
+                                      SWAP_TAG, comm, &requests[count++]);
     for (int i = 0; i < n && mpi_errno == MPI_SUCCESS; i++)
-        mpi_errno = MPIC_Isend((const char *)mine + i * bytes, bytes, MPI_BYTE, ranks[i], SWAP_TAG,
-                               comm, &requests[count++], &errflag);
+        mpi_errno = MPIDI_PCOLL_isend((const char *)mine + i * bytes, (MPI_Aint)bytes, ranks[i],
+                                      SWAP_TAG, comm, &requests[count++]);
     if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = MPIC_Waitall(count, requests, MPI_STATUSES_IGNORE, &errflag);
+        mpi_errno = MPIDI_PCOLL_waitall(count, requests);
     if (requests != few)
         MPL_free(requests);
-    return mpi_errno == MPI_SUCCESS && errflag == MPIR_ERR_NONE ? PCOLL_OK : PCOLL_ERR_SYSTEM;
+    return mpi_errno == MPI_SUCCESS ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 
 static enum pcoll_result combine(void *context, uint64_t *words, int n)
@@ -172,11 +169,9 @@ static struct pcoll_locality own_locality(void)
 
 static enum pcoll_result gather_distances(void *context, int own, int *distances)
 {
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    int mpi_errno =
-        MPIR_Allgather_fallback(&own, 1, MPI_INT, distances, 1, MPI_INT, context, &errflag);
+    const int mpi_errno = MPIDI_PCOLL_allgather_int(own, distances, context);
 
-    return mpi_errno == MPI_SUCCESS && errflag == MPIR_ERR_NONE ? PCOLL_OK : PCOLL_ERR_SYSTEM;
+    return mpi_errno == MPI_SUCCESS ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 
 static int node_in_map(const void *comm, int rank)

@@ -241,8 +241,8 @@ static enum pcoll_result pack_range(const struct pcoll_user_layout *layout, uint
         const size_t n = piece_of(part, first, bytes);
         MPI_Aint done;
 
-        if (MPIR_Typerep_pack(part->user, part->count, part->type, first - part->first, to, n,
-                              &done) != MPI_SUCCESS ||
+        if (MPIDI_PCOLL_typerep_pack(part->user, part->count, part->type, first - part->first, to,
+                                     n, &done) != MPI_SUCCESS ||
             (size_t)done != n)
             return PCOLL_ERR_SYSTEM;
         first += n;
@@ -260,8 +260,8 @@ static enum pcoll_result unpack_range(const struct pcoll_user_layout *layout, ui
         const size_t n = piece_of(part, first, bytes);
         MPI_Aint done;
 
-        if (MPIR_Typerep_unpack(from, n, part->user, part->count, part->type, first - part->first,
-                                &done) != MPI_SUCCESS ||
+        if (MPIDI_PCOLL_typerep_unpack(from, n, part->user, part->count, part->type,
+                                       first - part->first, &done) != MPI_SUCCESS ||
             (size_t)done != n)
             return PCOLL_ERR_SYSTEM;
         first += n;
@@ -356,8 +356,8 @@ int MPIDI_PCOLL_data_pack_blocks(const struct MPIDI_PCOLL_data *data)
         MPIDI_PCOLL_spans_fill(data->spans, data->packed, data->user, data->count);
         goto fn_exit;
     }
-    mpi_errno = MPIR_Typerep_pack(data->user, data->count, data->type, 0, data->packed, data->bytes,
-                                  &packed);
+    mpi_errno = MPIDI_PCOLL_typerep_pack(data->user, data->count, data->type, 0, data->packed,
+                                         data->bytes, &packed);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(packed != data->bytes, mpi_errno, MPI_ERR_TYPE, "**dtypemismatch");
 
@@ -381,8 +381,8 @@ int MPIDI_PCOLL_data_unpack_blocks(const struct MPIDI_PCOLL_data *data)
         MPIDI_PCOLL_spans_empty(data->spans, data->packed, data->user, data->count);
         goto fn_exit;
     }
-    mpi_errno = MPIR_Typerep_unpack(data->packed, data->bytes, data->user, data->count, data->type,
-                                    0, &unpacked);
+    mpi_errno = MPIDI_PCOLL_typerep_unpack(data->packed, data->bytes, data->user, data->count,
+                                           data->type, 0, &unpacked);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_ERR_CHKANDJUMP(unpacked != data->bytes, mpi_errno, MPI_ERR_TYPE, "**dtypemismatch");
 

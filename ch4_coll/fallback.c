@@ -1,16 +1,17 @@
 /* Persistent collectives on MPICH's own schedules, for calls that the backend does not run.
  *
- * Most go to MPIR_X_init_impl unchanged. In 4.0.x three schedules are right for one start at most,
- * so every call that would use them takes another one of MPICH's:
+ * Most go to MPIR_X_init_impl unchanged. Until MPICH repaired them (mpich_version.h), three
+ * schedules were right for one start at most, so every call that would use them takes another one
+ * of MPICH's:
  *
  *   schedule                        what goes wrong                    used by (stock)
  *   Iallgather recursive doubling   a block count grows from start to  Allgather
- *                                   start; a datatype reference is
+ *     (4.0.0 .. 4.1.0)              start; a datatype reference is
  *                                   dropped at each start
  *   Igather binomial                user data is copied at init, and   Gather, Allgather (inter)
- *                                   never again
+ *     (4.0.0 .. 4.2.2)              never again
  *   Iscatter binomial               the first start uses up the        Scatter,
- *                                   root's block count                 Reduce_scatter_block (inter)
+ *     (4.0.0 .. 4.3.1)              root's block count                 Reduce_scatter_block (inter)
  *
  * None of the replacements keeps state between starts. Neither a CVAR nor a tuning file may bring
  * the wrong ones back, so the algorithms are named here. The tree and ring forms (tsp_*) cannot be
@@ -21,19 +22,14 @@
 
 unsigned long MPIDI_PCOLL_fallback_count = 0;
 
-/* Ends every init. MPICH creates a request with cc 1, so a wait before its first start would never
- * end, and its device part still contains what its previous owner left, where MPID_Startall looks
- * for MPI_PROC_NULL. */
+/* Ends every init. */
 static int settle(int mpi_errno, MPIR_Request **request)
 {
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
 
-    MPIR_Request *preq = *request;
-    MPIR_Assert(preq->u.persist_coll.real_request == NULL);
-    MPIR_cc_set(&preq->cc, 0);
-    preq->cc_ptr = &preq->cc;
-    MPIDI_PREQUEST(preq, rank) = 0;
+    MPIR_Assert((*request)->u.persist_coll.real_request == NULL);
+    MPIDI_PCOLL_request_settle(*request);
     __atomic_fetch_add(&MPIDI_PCOLL_fallback_count, 1, __ATOMIC_RELAXED);
     return MPI_SUCCESS;
 }
@@ -63,6 +59,7 @@ int MPIDI_PCOLL_schedule_close(int mpi_errno, MPIR_Sched_t sched, MPIR_Comm *com
     preq->u.persist_coll.real_request = NULL;
     preq->u.persist_coll.sched_type = MPIR_SCHED_NORMAL;
     preq->u.persist_coll.sched = sched;
+    MPIDI_PCOLL_request_list(comm, preq);
     *request = preq;
     return settle(MPI_SUCCESS, request);
 
@@ -198,12 +195,18 @@ int MPIDI_PCOLL_fallback_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_
                                    void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                                    MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
+    const bool intra = comm->comm_kind == MPIR_COMM_KIND__INTRACOMM;
     MPIR_Sched_t sched;
-    (void)info;
-    int mpi_errno = MPIDI_PCOLL_schedule_open(comm, &sched);
+    int mpi_errno;
+
+    if (intra ? MPIDI_PCOLL_ALLGATHER_REPAIRED : MPIDI_PCOLL_GATHER_REPAIRED)
+        return settle(MPIR_Allgather_init_impl(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                               recvtype, comm, info, request),
+                      request);
+    mpi_errno = MPIDI_PCOLL_schedule_open(comm, &sched);
     MPIR_ERR_CHECK(mpi_errno);
 
-    if (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM)
+    if (intra)
         mpi_errno = add_allgather_intra(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
                                         comm, sched);
     else
@@ -245,8 +248,13 @@ int MPIDI_PCOLL_fallback_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Dat
                                 MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
     MPIR_Sched_t sched;
-    (void)info;
-    int mpi_errno = MPIDI_PCOLL_schedule_open(comm, &sched);
+    int mpi_errno;
+
+    if (MPIDI_PCOLL_GATHER_REPAIRED)
+        return settle(MPIR_Gather_init_impl(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                            recvtype, root, comm, info, request),
+                      request);
+    mpi_errno = MPIDI_PCOLL_schedule_open(comm, &sched);
     MPIR_ERR_CHECK(mpi_errno);
 
     mpi_errno =
@@ -285,8 +293,13 @@ int MPIDI_PCOLL_fallback_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Da
                                  MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
     MPIR_Sched_t sched;
-    (void)info;
-    int mpi_errno = MPIDI_PCOLL_schedule_open(comm, &sched);
+    int mpi_errno;
+
+    if (MPIDI_PCOLL_SCATTER_REPAIRED)
+        return settle(MPIR_Scatter_init_impl(sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                                             recvtype, root, comm, info, request),
+                      request);
+    mpi_errno = MPIDI_PCOLL_schedule_open(comm, &sched);
     MPIR_ERR_CHECK(mpi_errno);
 
     mpi_errno =
@@ -333,7 +346,7 @@ int MPIDI_PCOLL_fallback_reduce_scatter_block(const void *sendbuf, void *recvbuf
 {
     int mpi_errno;
 
-    if (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM)
+    if (MPIDI_PCOLL_SCATTER_REPAIRED || comm->comm_kind == MPIR_COMM_KIND__INTRACOMM)
         mpi_errno = MPIR_Reduce_scatter_block_init_impl(sendbuf, recvbuf, recvcount, datatype, op,
                                                         comm, info, request);
     else

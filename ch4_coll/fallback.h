@@ -5,11 +5,13 @@
 
 #include "mpidimpl.h"
 
+#include "mpich_version.h"
+
 /* Each function sets *request to a new inactive request, which Wait, Test and Request_get_status
  * treat as complete, and returns an MPI error code. The call is collective over comm: all ranks
  * fall back or none does. After the return, only the caller's data buffers are still needed: the
- * request holds references to datatypes, operations and comm. Allgather ignores
- * MPIR_CVAR_IALLGATHER_*_ALGORITHM (see fallback.c). */
+ * request holds references to datatypes, operations and comm. Where fallback.c
+ * avoids a schedule, the call ignores MPIR_CVAR_I*_ALGORITHM. */
 
 int MPIDI_PCOLL_fallback_barrier(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request);
 

@@ -5,6 +5,8 @@
 
 #include "mpidimpl.h"
 
+#include "mpich_version.h"
+
 #include "blocks.h"
 #include "spans.h"
 

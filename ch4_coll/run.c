@@ -97,7 +97,7 @@ static void complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
 void MPIDI_PCOLL_yield(void)
 {
     static int last = 0;
-    int count = MPL_atomic_relaxed_load_int(&MPIDI_VCI(0).progress_count);
+    int count = MPIDI_PCOLL_completions();
 
     if (count != last) {
         last = count;
@@ -139,7 +139,7 @@ static bool progress_plans(void)
     return done;
 }
 
-static int progress_hook(int *made_progress)
+static MPIDI_PCOLL_HOOK(progress_hook, made_progress)
 {
     int done;
 
@@ -258,8 +258,7 @@ int MPIDI_PCOLL_request_create(struct MPIDI_PCOLL_plan *plan)
     plan->preq->u.persist_coll.real_request = NULL;
     plan->preq->u.persist_coll.sched_type = MPIDI_PCOLL_SCHED;
     plan->preq->u.persist_coll.sched = plan;
-    MPIR_cc_set(&plan->preq->cc, 0);
-    MPIDI_PREQUEST(plan->preq, rank) = 0; /* MPID_Startall looks here for MPI_PROC_NULL */
+    MPIDI_PCOLL_request_settle(plan->preq);
 
 fn_exit:
     return mpi_errno;
@@ -382,7 +381,7 @@ int MPIDI_PCOLL_run_init(void)
 
     if (hook_id >= 0)
         goto fn_exit;
-    mpi_errno = MPIR_Progress_hook_register(progress_hook, &hook_id);
+    mpi_errno = MPIDI_PCOLL_HOOK_REGISTER(progress_hook, &hook_id);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_Add_finalize(finalize, NULL, 7);
     MPIR_Add_finalize(finalize_late, NULL, 2);

@@ -1,5 +1,6 @@
 /* Vectors of a reduction whose elements have gaps or overlap. */
 
+#include "mpich_version.h"
 #include "spans.h"
 
 #include <sys/uio.h>
@@ -61,7 +62,7 @@ static int find_blocks(struct MPIDI_PCOLL_spans *spans, MPI_Datatype type, MPI_A
     struct iovec *iov = NULL;
     MPI_Aint n;
 
-    mpi_errno = MPIR_Typerep_iov_len(1, type, size, &n);
+    mpi_errno = MPIDI_PCOLL_typerep_segments(type, size, &n);
     MPIR_ERR_CHECK(mpi_errno);
     iov = MPL_malloc(n * sizeof(*iov), MPL_MEM_COLL);
     spans->blocks = MPL_malloc(n * sizeof(*spans->blocks), MPL_MEM_COLL);

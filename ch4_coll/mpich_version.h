@@ -1,0 +1,159 @@
+/* What differs between the versions of MPICH: each difference stands here once, with the version
+ * that brought it. No other file of this folder asks for the version.
+ *
+ * maint/graft --check compares a tree with the interfaces that are used here and elsewhere
+ * (maint/interfaces.tsv); doc/porting.md describes how to add a version. */
+
+#ifndef MPICH_VERSION_H_INCLUDED
+#define MPICH_VERSION_H_INCLUDED
+
+#include "mpidimpl.h"
+
+#define MPIDI_PCOLL_SINCE(major, minor, patch)                                                     \
+    (MPICH_NUMVERSION >= (major)*10000000 + (minor)*100000 + (patch)*1000)
+
+/* ---- faults of MPICH's persistent collectives, which fallback.c avoids ---- */
+
+enum {
+    /* Iallgather by recursive doubling keeps its counts from start to start. */
+    MPIDI_PCOLL_ALLGATHER_REPAIRED = MPIDI_PCOLL_SINCE(4, 1, 1),
+    /* Igather by a binomial tree copies the user's data at start, not at init. */
+    MPIDI_PCOLL_GATHER_REPAIRED = MPIDI_PCOLL_SINCE(4, 2, 3),
+    /* Iscatter by a binomial tree sets the root's count at start. */
+    MPIDI_PCOLL_SCATTER_REPAIRED = MPIDI_PCOLL_SINCE(4, 3, 2),
+};
+
+/* ---- messages on a communicator's collective context ---- */
+
+/* 4.0 .. 4.1: collectives set a flag to report failures of peers.
+ * 4.2: they get it by value, and report failures by their return values alone. */
+#if !MPIDI_PCOLL_SINCE(4, 2, 0)
+#define MPIDI_PCOLL_ATTEMPT(call)                                                                  \
+    do {                                                                                           \
+        MPIR_Errflag_t errflag = MPIR_ERR_NONE;                                                    \
+        int mpi_errno = (call);                                                                    \
+        if (mpi_errno == MPI_SUCCESS && errflag != MPIR_ERR_NONE)                                  \
+            MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");                                 \
+        return mpi_errno;                                                                          \
+    } while (0)
+#define MPIDI_PCOLL_ERRFLAG &errflag
+#define MPIDI_PCOLL_WAIT_ERRFLAG , &errflag
+#else
+#define MPIDI_PCOLL_ATTEMPT(call) return (call)
+#define MPIDI_PCOLL_ERRFLAG MPIR_ERR_NONE
+#define MPIDI_PCOLL_WAIT_ERRFLAG
+#endif
+
+/* All of these return an MPI error code. */
+
+static inline int MPIDI_PCOLL_isend(const void *buffer, MPI_Aint bytes, int rank, int tag,
+                                    MPIR_Comm *comm, MPIR_Request **request)
+{
+    MPIDI_PCOLL_ATTEMPT(
+        MPIC_Isend(buffer, bytes, MPI_BYTE, rank, tag, comm, request, MPIDI_PCOLL_ERRFLAG));
+}
+
+static inline int MPIDI_PCOLL_irecv(void *buffer, MPI_Aint bytes, int rank, int tag,
+                                    MPIR_Comm *comm, MPIR_Request **request)
+{
+    return MPIC_Irecv(buffer, bytes, MPI_BYTE, rank, tag, comm, request);
+}
+
+static inline int MPIDI_PCOLL_waitall(int n, MPIR_Request **requests)
+{
+    MPIDI_PCOLL_ATTEMPT(MPIC_Waitall(n, requests, MPI_STATUSES_IGNORE MPIDI_PCOLL_WAIT_ERRFLAG));
+}
+
+static inline int MPIDI_PCOLL_sendrecv(const void *mine, void *theirs, MPI_Aint bytes, int rank,
+                                       int tag, MPIR_Comm *comm)
+{
+    MPIDI_PCOLL_ATTEMPT(MPIC_Sendrecv(mine, bytes, MPI_BYTE, rank, tag, theirs, bytes, MPI_BYTE,
+                                      rank, tag, comm, MPI_STATUS_IGNORE, MPIDI_PCOLL_ERRFLAG));
+}
+
+/* One int of each rank; never a persistent collective. */
+static inline int MPIDI_PCOLL_allgather_int(int own, int *all, MPIR_Comm *comm)
+{
+    MPIDI_PCOLL_ATTEMPT(
+        MPIR_Allgather_fallback(&own, 1, MPI_INT, all, 1, MPI_INT, comm, MPIDI_PCOLL_ERRFLAG));
+}
+
+/* ---- datatypes ---- */
+
+/* 4.1: packing takes flags; the number of segments comes with the number of their bytes. */
+#if MPIDI_PCOLL_SINCE(4, 1, 0)
+#define MPIDI_PCOLL_TYPEREP_FLAGS , MPIR_TYPEREP_FLAG_NONE
+#define MPIDI_PCOLL_IOV_BYTES , NULL
+#else
+#define MPIDI_PCOLL_TYPEREP_FLAGS
+#define MPIDI_PCOLL_IOV_BYTES
+#endif
+
+static inline int MPIDI_PCOLL_typerep_pack(const void *user, MPI_Aint count, MPI_Datatype type,
+                                           MPI_Aint first, void *packed, MPI_Aint bytes,
+                                           MPI_Aint *done_p)
+{
+    return MPIR_Typerep_pack(user, count, type, first, packed, bytes,
+                             done_p MPIDI_PCOLL_TYPEREP_FLAGS);
+}
+
+static inline int MPIDI_PCOLL_typerep_unpack(const void *packed, MPI_Aint bytes, void *user,
+                                             MPI_Aint count, MPI_Datatype type, MPI_Aint first,
+                                             MPI_Aint *done_p)
+{
+    return MPIR_Typerep_unpack(packed, bytes, user, count, type, first,
+                               done_p MPIDI_PCOLL_TYPEREP_FLAGS);
+}
+
+/* The number of segments of one element, of `size` bytes. */
+static inline int MPIDI_PCOLL_typerep_segments(MPI_Datatype type, MPI_Aint size, MPI_Aint *n_p)
+{
+    return MPIR_Typerep_iov_len(1, type, size, n_p MPIDI_PCOLL_IOV_BYTES);
+}
+
+/* ---- progress ---- */
+
+/* Changes if a request has completed since the last call.
+ * 4.0 .. 4.1: MPICH counts them. 4.2: it does not; a rank then yields although messages arrive. */
+static inline int MPIDI_PCOLL_completions(void)
+{
+#if !MPIDI_PCOLL_SINCE(4, 2, 0)
+    return MPL_atomic_relaxed_load_int(&MPIDI_VCI(0).progress_count);
+#else
+    return 0;
+#endif
+}
+
+/* 4.3: progress hooks belong to a VCI; -1: to all of them. */
+#if MPIDI_PCOLL_SINCE(4, 3, 0)
+#define MPIDI_PCOLL_HOOK(name, made_p) int name(int vci, int *made_p)
+#define MPIDI_PCOLL_HOOK_REGISTER(hook, id_p) MPIR_Progress_hook_register(-1, hook, id_p)
+#else
+#define MPIDI_PCOLL_HOOK(name, made_p) int name(int *made_p)
+#define MPIDI_PCOLL_HOOK_REGISTER(hook, id_p) MPIR_Progress_hook_register(hook, id_p)
+#endif
+
+/* ---- requests ---- */
+
+/* 4.2: a communicator knows those of its persistent requests that hold a reference to it. */
+static inline void MPIDI_PCOLL_request_list(MPIR_Comm *comm, MPIR_Request *preq)
+{
+#if MPIDI_PCOLL_SINCE(4, 2, 0)
+    MPIR_Comm_save_inactive_request(comm, preq);
+#endif
+}
+
+/* Ends the creation of a persistent request: nothing waits for it before its first start.
+ * 4.0: MPID_Startall looks for MPI_PROC_NULL in the device part of every request, where a previous
+ * owner may have left it (repaired in 4.1). 4.0 .. 4.1: a request waits until its counter is 0
+ * (4.2: only if it is active). */
+static inline void MPIDI_PCOLL_request_settle(MPIR_Request *preq)
+{
+    MPIR_cc_set(&preq->cc, 0);
+    preq->cc_ptr = &preq->cc;
+#if !MPIDI_PCOLL_SINCE(4, 1, 0)
+    MPIDI_PREQUEST(preq, rank) = 0;
+#endif
+}
+
+#endif /* MPICH_VERSION_H_INCLUDED */
