@@ -1,9 +1,25 @@
 # Functions that the scripts of this folder share; sourced by bash with `set -eu`.
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build=$repo/build
-logs=$build/log
 cache=${PCOLL_CACHE:-$HOME/.cache/pcoll}
+
+# use_mpich VERSION: MPICH 4.0.2 is built in build/ (no VERSION), any other version in build/VERSION.
+use_mpich() {
+    [ "$1" != 4.0.2 ] || set -- ""
+    export PCOLL_MPICH=$1
+    build=$repo/build${1:+/$1}
+    logs=$build/log
+}
+use_mpich "${PCOLL_MPICH:-}"
+
+# cached_mpich VERSION: print the tree or tarball of that version in the cache folder; none: fail.
+cached_mpich() {
+    local path
+    for path in "$cache/mpich-$1" "$cache/mpich-$1".tar.*; do
+        [ ! -e "$path" ] || { echo "$path" && return; }
+    done
+    return 1
+}
 jobs=$(nproc)
 
 # ccache finds objects again that another clone compiled: paths below the clone count as relative, and

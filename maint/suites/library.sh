@@ -11,7 +11,7 @@ own() {
     cd "$folder"
     if [ ! -f Makefile ] || [ "$(cat configured 2>/dev/null)" != "$*" ]; then
         rm -f config.cache
-        ../../configure -C "$@"
+        "$(realpath --relative-to=. "$repo")/configure" -C "$@"
         echo "$*" >configured
     fi
     # shellcheck disable=SC2086
@@ -151,14 +151,15 @@ suite_aarch64() {
 
 # The matrix of algorithms and tests, with a column for each suite that ran.
 matrix_of_tests() {
-    local columns=
+    local columns='' printed=("$results"/unit-test_*.log)
+    [ -e "${printed[0]}" ] || printed=()
     [[ " $chosen " != *" unit "* ]] || columns="proof,orders,random,mutants,shm,ofi_rma,ofi_trigger"
     [[ " $chosen " != *" mpi "* ]] || columns=${columns:+$columns,}MPI
     [ -n "$columns" ] || return 0
     check "matrix: every algorithm is in every column, or has a reason not to be" "$repo/maint/matrix" \
         --columns="$columns" --info="$build/pcoll/pcoll-info" --output="$results/matrix.tsv" \
         --mpi-list="$build/test-mpi/testlist.rows" --mpi-tap="$build/test-mpi/mpi-rows.tap" \
-        "$results"/unit-test_*.log
+        "${printed[@]}"
     sed 's/^/# /' "$results"/matrix--*.log
 }
 
