@@ -163,7 +163,7 @@ int pcoll_order_tree_most_children(const struct pcoll_order_tree *tree)
 
     if (tree->radix == 1)
         return tree->turned || tree->root == 0 || tree->root == tree->nranks - 1 ? 1 : 2;
-    most = 2 * (pcoll_log_ceil(nnodes, tree->radix) + pcoll_log_ceil(tree->nranks, tree->radix)) *
-           ((int64_t)tree->radix - 1);
+    most = ((int64_t)tree->radix - 1) * 2 *
+           (pcoll_log_ceil(nnodes, tree->radix) + pcoll_log_ceil(tree->nranks, tree->radix));
     return most < tree->nranks - 1 ? (int)most : tree->nranks - 1;
 }

@@ -52,7 +52,8 @@ static inline void pcoll_ring_use(const struct pcoll_ring *ring, uint64_t bytes,
     const int q = phase * (int)ring->nsegments + (int)i;
     const int turn = q < ring->slots ? 0 : q / ring->slots, slot = q - turn * ring->slots;
     const int half = slot >= half_ring;
-    const struct pcoll_segment part = pcoll_segment_of(bytes, ring->nsegments, i);
+    const struct pcoll_segment all = {0, bytes};
+    const struct pcoll_segment part = many ? pcoll_segment_of(bytes, ring->nsegments, i) : all;
 
     use->part.first = part.first;
     use->part.count = part.count;
