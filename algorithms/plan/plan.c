@@ -247,8 +247,6 @@ static int is_before(const struct order *a, const struct order *b)
     return a->threshold < b->threshold;
 }
 
-enum { FEW = 16 };
-
 /* Stable merge of the sorted halves [0, half) and [half, n). */
 static void merge(struct order *orders, int half, int n, struct order *scratch)
 {
@@ -262,6 +260,9 @@ static void merge(struct order *orders, int half, int n, struct order *scratch)
             orders[out] = scratch[left++];
     }
 }
+
+/* Entries come in few sorted runs, so most short stretches are sorted already. */
+enum { FEW = 16 };
 
 /* Insert each where it belongs among those before it. */
 static void sort_few(struct order *orders, int n)

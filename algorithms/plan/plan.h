@@ -184,28 +184,6 @@ static inline struct pcoll_place pcoll_at(enum pcoll_buffer buffer, uint64_t off
 /* Entries for the common cases. They leave `done` and all fields without an argument empty. They
  * are inline because a long ring has thousands of entries, which are then written directly in
  * place. */
-static inline struct pcoll_entry pcoll_entry_make(enum pcoll_op op, int trigger, uint64_t threshold)
-{
-    return (struct pcoll_entry){
-        .op = op,
-        .trigger = trigger,
-        .threshold = threshold,
-        .done = PCOLL_NONE,
-        .peer = PCOLL_NONE,
-        .peer_counter = PCOLL_NONE,
-    };
-}
-
-static inline struct pcoll_entry pcoll_entry_add(int trigger, uint64_t threshold)
-{
-    return pcoll_entry_make(PCOLL_OP_ADD, trigger, threshold);
-}
-
-static inline struct pcoll_entry pcoll_entry_wait(int trigger, uint64_t threshold)
-{
-    return pcoll_entry_make(PCOLL_OP_WAIT, trigger, threshold);
-}
-
 static inline struct pcoll_entry pcoll_entry_move(enum pcoll_op op, int trigger, uint64_t threshold,
                                                   struct pcoll_place local, int peer,
                                                   struct pcoll_place remote, uint64_t bytes)
@@ -221,6 +199,23 @@ static inline struct pcoll_entry pcoll_entry_move(enum pcoll_op op, int trigger,
         .local = local,
         .remote = remote,
     };
+}
+
+static inline struct pcoll_entry pcoll_entry_make(enum pcoll_op op, int trigger, uint64_t threshold)
+{
+    const struct pcoll_place none = {0};
+
+    return pcoll_entry_move(op, trigger, threshold, none, PCOLL_NONE, none, 0);
+}
+
+static inline struct pcoll_entry pcoll_entry_add(int trigger, uint64_t threshold)
+{
+    return pcoll_entry_make(PCOLL_OP_ADD, trigger, threshold);
+}
+
+static inline struct pcoll_entry pcoll_entry_wait(int trigger, uint64_t threshold)
+{
+    return pcoll_entry_make(PCOLL_OP_WAIT, trigger, threshold);
 }
 
 static inline struct pcoll_entry pcoll_entry_put(int trigger, uint64_t threshold,
@@ -286,6 +281,9 @@ static inline void pcoll_place_set(struct pcoll_place *to, struct pcoll_place pl
 /* Field by field, so that the compiler keeps the fields of `entry` in registers from its builder
  * above to here: it does not where a structure is copied as a whole, and each copy then reads two
  * fields at a time and waits until both have been written. */
+static_assert(sizeof(struct pcoll_entry) ==
+                  8 * sizeof(int) + 4 * sizeof(uint64_t) + 2 * sizeof(struct pcoll_place),
+              "pcoll_plan_add copies every field");
 static inline void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry entry)
 {
     struct pcoll_entry *to;

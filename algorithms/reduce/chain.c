@@ -58,6 +58,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
 {
     const struct pcoll_order_tree tree = pcoll_order_tree_of(signature, 1);
     const struct pcoll_ring ring = pcoll_reduce_tree_ring(signature, params);
+    /* outside, `back` is the wait for credit */
     const struct pcoll_machine all = pcoll_ring_machine(&ring, machine);
     const struct pcoll_machine node = pcoll_cost_node(&all);
     const double crowd = pcoll_cost_crowd(signature, machine);

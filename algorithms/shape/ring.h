@@ -44,7 +44,8 @@ int pcoll_ring_phases(const struct pcoll_ring *ring);
 
 /* Use `i` of phase `phase`, 0 <= i < nsegments. A plan asks for hundreds, so this is inline, does
  * without divisions where it can, and writes each field once, where it stays: a copy of a structure
- * reads two fields at a time, which waits for the writes (here 12 ns, up to five times a use). */
+ * reads two fields at a time, which waits for the writes. With such copies, here and of entries,
+ * the 64 slots of a gather took 5.6 us instead of 1.9. */
 static inline void pcoll_ring_use(const struct pcoll_ring *ring, uint64_t bytes, int phase,
                                   uint64_t i, struct pcoll_ring_use *use)
 {
