@@ -257,7 +257,7 @@ int MPIDI_PCOLL_request_create(struct MPIDI_PCOLL_plan *plan)
     plan->preq->comm = NULL;
     plan->preq->u.persist_coll.real_request = NULL;
     plan->preq->u.persist_coll.sched_type = MPIDI_PCOLL_SCHED;
-    plan->preq->u.persist_coll.sched = plan;
+    plan->preq->u.persist_coll.sched = NULL; /* a request that is discarded frees no plan */
     MPIDI_PCOLL_request_settle(plan->preq);
 
 fn_exit:
@@ -277,6 +277,7 @@ void MPIDI_PCOLL_request_discard(struct MPIDI_PCOLL_plan *plan)
 MPIR_Request *MPIDI_PCOLL_request_issue(struct MPIDI_PCOLL_plan *plan)
 {
     plan->preq->comm = plan->state->comm;
+    plan->preq->u.persist_coll.sched = plan;
     DL_APPEND_NP(plan->state->plans, plan, sibling_next, sibling_prev);
     PVAR_COUNTER_coll_offload_plans++;
     return plan->preq;
