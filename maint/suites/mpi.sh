@@ -208,7 +208,7 @@ suite_mpich() {
 
 # The MPI suites on the other supported releases, as far as their trees lie in the cache folder or have been
 # built here.
-mpich_releases="4.1.3 4.2.3"
+mpich_releases="4.1.3 4.2.3 4.3.2"
 
 suite_versions() {
     local version log
