@@ -106,6 +106,7 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(allgather_bruck)                                                                     \
     ALGORITHM(allgather_ring)                                                                      \
     ALGORITHM(allgatherv_direct)                                                                   \
+    ALGORITHM(allgatherv_bruck)                                                                    \
     ALGORITHM(allgatherv_ring)                                                                     \
     ALGORITHM(gather_knomial)                                                                      \
     ALGORITHM(gather_direct)                                                                       \

@@ -1,11 +1,13 @@
 /*
- * Allgather by the algorithm of Bruck through communication buffers.
+ * Allgather by the algorithm of Bruck through communication buffers; also allgatherv, if the blocks
+ * lie side by side on all ranks.
  *
  * Idea: rank p gathers the blocks in the order p, p + 1 .. from its own block on, cyclically. In
  * round r = 0 .. R-1 it has the first 2^r blocks and sends them (in the last round as many as are
  * needed) to p - 2^r, which appends them to its own. After R = ceil(log2 N) rounds all blocks have
  * arrived and are copied to their places. Round r adds 2^(R-1-r) and the own block 2^R: decreasing
- * powers of two distinguish the arrivals in any order (document 001 section 4.2.1).
+ * powers of two distinguish the arrivals in any order (document 001 section 4.2.1). Blocks that are
+ * all empty are a signal.
  *
  * On several nodes their leaders exchange the blocks of their nodes, in the order of the topology.
  * The other members put their blocks beside the leader's, each signaling 2^R; when the leader has
@@ -19,86 +21,105 @@
  * Up to PCOLL_CELL_BYTES in total are gathered in the cell of the counter.
  *
  * Cost: R L + N M (G + copy), and inside nodes of s ranks 2 L + s (o + M copy); one counter, two
- * banks. When: short blocks, any number of ranks. The result is copied twice if the members of
- * nodes are consecutive, otherwise more often, up to once for each block. Condition: completing k
- * needs every rank's start of k, so two banks of counters and buffers keep instances apart.
+ * banks. A long block among short ones travels in up to R rounds. When: short blocks, any number of
+ * ranks. The result is copied twice if the members of nodes are consecutive, otherwise more often,
+ * up to once for each block. Condition: completing k needs every rank's start of k, so two banks of
+ * counters and buffers keep instances apart.
  */
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
 #include "algorithms/number.h"
-#include "algorithms/teams.h"
+#include "algorithms/shape/blocks.h"
 
 struct state {
     struct pcoll_plan *plan;
+    struct pcoll_blocks blocks;
     struct pcoll_teams teams;
     int team, member, leader; /* mine; N and p above are the number of teams and my team */
+    uint64_t own, all;        /* bytes of my block and of all blocks */
     int bank;
     uint64_t level;  /* the value of my tank when everything so far has arrived */
     uint64_t weight; /* of the next round's signal, or before the rounds of a member's */
 };
 
+static uint64_t all_bytes(const struct pcoll_signature *signature)
+{
+    return pcoll_block_first(signature, signature->nranks);
+}
+
 static int fits_cell(const struct pcoll_signature *signature)
 {
-    return signature->bytes * (uint64_t)signature->nranks <= PCOLL_CELL_BYTES;
+    return all_bytes(signature) <= PCOLL_CELL_BYTES;
 }
 
-static uint64_t blocks(const struct state *s, int count)
-{
-    return (uint64_t)count * s->plan->signature.bytes;
-}
-
-/* Block i of the blocks that a leader gathers. */
-static struct pcoll_place gathered(const struct state *s, int i)
+/* Byte `at` of what a leader gathers. */
+static struct pcoll_place gathered(const struct state *s, uint64_t at)
 {
     uint64_t bank = (uint64_t)s->bank;
 
     if (fits_cell(&s->plan->signature))
-        return pcoll_at(PCOLL_CELL, bank * PCOLL_CELL_BYTES + blocks(s, i));
-    return pcoll_at(PCOLL_TEMP, bank * blocks(s, s->teams.nranks) + blocks(s, i));
+        return pcoll_at(PCOLL_CELL, bank * PCOLL_CELL_BYTES + at);
+    return pcoll_at(PCOLL_TEMP, bank * s->all + at);
 }
 
-/* The number of ranks in the `count` teams from `team` on, cyclically; count < teams.count. */
-static int ranks_of(const struct state *s, int team, int count)
+/* The bytes of the `count` teams from `team` on, cyclically; count < teams.count. */
+static uint64_t bytes_of(const struct state *s, int team, int count)
 {
-    int first = pcoll_team_place(&s->teams, team);
-    int end = pcoll_team_place(&s->teams, (team + count) % s->teams.count);
+    const int end = team + count, is_wrapped = end > s->teams.count;
+    const int place = pcoll_team_place(&s->teams, is_wrapped ? end - s->teams.count : end);
+    const uint64_t past = pcoll_blocks_first(&s->blocks, place) + (is_wrapped ? s->all : 0);
 
-    return (end - first + s->teams.nranks) % s->teams.nranks;
+    return past - pcoll_blocks_first(&s->blocks, pcoll_team_place(&s->teams, team));
 }
 
 static void add_own_copy(const struct state *s)
 {
-    if (!s->plan->signature.in_place)
-        pcoll_plan_add(s->plan, pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0),
-                                                 pcoll_at(PCOLL_RECV, blocks(s, s->plan->rank)),
-                                                 blocks(s, 1)));
+    if (!s->plan->signature.in_place && s->own > 0)
+        pcoll_plan_add(
+            s->plan,
+            pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0),
+                             pcoll_at(PCOLL_RECV, pcoll_blocks_recv(&s->blocks, s->plan->rank)),
+                             s->own));
 }
 
-static void add_result(const struct state *s, int i, struct pcoll_sequence run)
+/* Copy the blocks of the series from byte `first` to `end` to my receive buffer, except my own. */
+static void add_results(const struct state *s, uint64_t first, uint64_t end, uint64_t at)
 {
-    struct pcoll_place to = pcoll_at(PCOLL_RECV, blocks(s, run.rank));
-    uint64_t bytes = blocks(s, run.count);
+    struct pcoll_stretch rest = {first, end};
 
-    if (s->member == 0)
-        pcoll_plan_add(s->plan, pcoll_entry_copy(s->bank, s->level, gathered(s, i), to, bytes));
-    else
-        pcoll_plan_add(s->plan,
-                       pcoll_entry_get(s->bank, s->level, s->leader, gathered(s, i), to, bytes));
-}
+    while (rest.first < rest.end) {
+        const struct pcoll_gathered piece =
+            pcoll_blocks_gathered(&s->blocks, rest, s->plan->rank, s->plan->rank);
+        const struct pcoll_place from = gathered(s, at + rest.first - first);
+        const struct pcoll_place to = pcoll_at(PCOLL_RECV, piece.recv);
 
-/* Copy everything that the leader has gathered, except my own block, to my receive buffer. */
-static void add_results(const struct state *s)
-{
-    int nranks = s->teams.nranks, first = pcoll_team_place(&s->teams, s->team);
-    struct pcoll_sequence run;
-
-    for (int i = 0; i < nranks; i += run.count) {
-        int place = (first + i) % nranks, end = place < first ? first : nranks;
-
-        run = pcoll_sequence_apart(pcoll_teams_sequence(&s->teams, place, end), s->plan->rank);
-        if (run.rank != s->plan->rank)
-            add_result(s, i, run);
+        rest.first += piece.bytes;
+        if (piece.rank == s->plan->rank)
+            continue;
+        if (s->member == 0)
+            pcoll_plan_add(s->plan, pcoll_entry_copy(s->bank, s->level, from, to, piece.bytes));
+        else
+            pcoll_plan_add(s->plan,
+                           pcoll_entry_get(s->bank, s->level, s->leader, from, to, piece.bytes));
     }
+}
+
+static void add_all_results(const struct state *s)
+{
+    const uint64_t mine = pcoll_blocks_first(&s->blocks, pcoll_team_place(&s->teams, s->team));
+
+    add_results(s, mine, s->all, 0);
+    add_results(s, 0, mine, s->all - mine);
+    if (s->own == s->all)
+        pcoll_plan_add(s->plan, pcoll_entry_wait(s->bank, s->level));
+}
+
+/* Send the first `bytes` bytes that I have gathered to byte `at` of the peer's. */
+static struct pcoll_entry send(const struct state *s, uint64_t bytes, int peer, uint64_t at)
+{
+    if (bytes == 0)
+        return pcoll_entry_add(s->bank, s->level);
+    return pcoll_entry_put(s->bank, s->level, gathered(s, 0), peer, gathered(s, at), bytes);
 }
 
 static void add_round(struct state *s, int distance)
@@ -107,9 +128,7 @@ static void add_round(struct state *s, int distance)
     int to = (s->team + count - distance) % count, from = (s->team + distance) % count;
     int wanted = distance < count - distance ? distance : count - distance;
     int peer = pcoll_team_rank(&s->teams, to, 0);
-    struct pcoll_entry put = pcoll_entry_put(s->bank, s->level, gathered(s, 0), peer,
-                                             gathered(s, ranks_of(s, to, distance)),
-                                             blocks(s, ranks_of(s, s->team, wanted)));
+    struct pcoll_entry put = send(s, bytes_of(s, s->team, wanted), peer, bytes_of(s, to, distance));
 
     s->weight /= 2;
     pcoll_plan_add(s->plan, pcoll_entry_signal(put, peer, s->bank, s->weight));
@@ -120,9 +139,10 @@ static void add_round(struct state *s, int distance)
 static void build_leader(struct state *s)
 {
     int size = pcoll_team_size(&s->teams, s->team);
-    struct pcoll_entry own =
-        pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0), gathered(s, 0), blocks(s, 1));
+    struct pcoll_entry own = pcoll_entry_add(PCOLL_NONE, 0);
 
+    if (s->own > 0)
+        own = pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0), gathered(s, 0), s->own);
     pcoll_plan_add(s->plan, pcoll_entry_done(own, s->bank, s->weight));
     s->level = (uint64_t)size * s->weight;
     for (int distance = 1; distance < s->teams.count; distance *= 2)
@@ -135,9 +155,14 @@ static void build_leader(struct state *s)
 
 static void build_member(struct state *s)
 {
-    struct pcoll_entry put = pcoll_entry_put(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0), s->leader,
-                                             gathered(s, s->member), blocks(s, 1));
+    const uint64_t at =
+        pcoll_blocks_first(&s->blocks, pcoll_teams_place(&s->teams, s->plan->rank)) -
+        pcoll_blocks_first(&s->blocks, pcoll_team_place(&s->teams, s->team));
+    struct pcoll_entry put = pcoll_entry_add(PCOLL_NONE, 0);
 
+    if (s->own > 0)
+        put = pcoll_entry_put(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0), s->leader, gathered(s, at),
+                              s->own);
     pcoll_plan_add(s->plan, pcoll_entry_signal(put, s->leader, s->bank, s->weight));
     s->level = 1;
 }
@@ -151,7 +176,7 @@ static void build_phase(struct state *s)
     else
         build_member(s);
     add_own_copy(s);
-    add_results(s);
+    add_all_results(s);
     s->plan->gain[s->bank] = s->level;
 }
 
@@ -160,7 +185,22 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
 {
     if (fits_cell(signature))
         return 0;
-    return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
+    return (uint64_t)pcoll_banks(params) * all_bytes(signature);
+}
+
+static void build(struct state *s, int rank, const struct pcoll_params *params)
+{
+    pcoll_blocks_take_lane(&s->blocks, 0);
+    s->teams = s->blocks.teams;
+    s->team = pcoll_team_of(&s->teams, rank);
+    s->member = pcoll_team_member(&s->teams, rank);
+    s->leader = pcoll_team_rank(&s->teams, s->team, 0);
+    s->own = pcoll_blocks_of(&s->blocks, rank).count;
+    s->all = all_bytes(&s->plan->signature);
+    if (s->member == 0)
+        s->plan->temp_bytes = temp_bytes(&s->plan->signature, params);
+    for (s->bank = 0; s->bank < pcoll_banks(params); s->bank++)
+        build_phase(s);
 }
 
 static enum pcoll_result generate(const struct pcoll_signature *signature,
@@ -168,21 +208,33 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     int banks = pcoll_banks(params);
-    struct state s = {.teams = pcoll_teams_of(signature)};
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "bruck", banks, banks, &s.plan);
+    struct state s = {.bank = 0};
+    enum pcoll_result result;
 
     (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    s.team = pcoll_team_of(&s.teams, rank);
-    s.member = pcoll_team_member(&s.teams, rank);
-    s.leader = pcoll_team_rank(&s.teams, s.team, 0);
-    if (s.member == 0)
-        s.plan->temp_bytes = temp_bytes(signature, params);
-    for (s.bank = 0; s.bank < banks; s.bank++)
-        build_phase(&s);
+    if (signature->degree > 0) /* every rank knows where the blocks of all belong */
+        return PCOLL_UNSUPPORTED;
+    result = pcoll_blocks_init(&s.blocks, signature, 1);
+    if (result == PCOLL_OK)
+        result = pcoll_plan_create(signature, rank, "bruck", banks, banks, &s.plan);
+    if (result == PCOLL_OK)
+        build(&s, rank, params);
+    pcoll_blocks_fini(&s.blocks);
     *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+    return result == PCOLL_OK ? pcoll_plan_seal(plan_p) : result;
+}
+
+/* By whom most has to be sent, round by round: the longest block may be part of every round. */
+static double most_sent(const struct pcoll_teams *teams, double longest, double all)
+{
+    double sent = 0;
+
+    for (int distance = 1; distance < teams->count; distance *= 2) {
+        int wanted = distance < teams->count - distance ? distance : teams->count - distance;
+
+        sent += wanted * longest < all ? wanted * longest : all;
+    }
+    return sent;
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -192,9 +244,9 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct pcoll_machine node = pcoll_cost_node(machine);
     int members = pcoll_ranks_per_node(signature), has_levels = teams.topology != NULL;
     int rounds = pcoll_log_ceil(teams.count, 2);
-    double own = (double)signature->bytes, all = own * signature->nranks;
+    double own = (double)signature->bytes, all = (double)all_bytes(signature);
     double crowd = pcoll_cost_crowd(signature, machine), ends = 0;
-    double sent = all - own * (has_levels ? members : 1);
+    double sent = most_sent(&teams, own * (has_levels ? members : 1), all);
     double rate =
         has_levels ? machine->G : crowd * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
     double copies = (rounds > 1 ? 4 : 3) * machine->o + (own + all) * node.copy;
@@ -206,13 +258,17 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     return ends + pcoll_cost_waves(signature, machine, rounds, 1) + sent * rate + crowd * copies;
 }
 
-const struct pcoll_algorithm pcoll_allgather_bruck = {
-    .name = "bruck",
-    .alias = "brucks",
-    .coll = PCOLL_ALLGATHER,
-    .description = "Bruck, between node leaders",
-    .generate = generate,
-    .cost = cost,
-    .temp_bytes = temp_bytes,
-    .paths = PCOLL_PATH_BIT_TEMP,
-};
+#define ROW(NAME, name_of_collective, old_name)                                                    \
+    const struct pcoll_algorithm pcoll_##name_of_collective##_bruck = {                            \
+        .name = "bruck",                                                                           \
+        .alias = old_name,                                                                         \
+        .coll = PCOLL_##NAME,                                                                      \
+        .description = "Bruck, between node leaders",                                              \
+        .generate = generate,                                                                      \
+        .cost = cost,                                                                              \
+        .temp_bytes = temp_bytes,                                                                  \
+        .paths = PCOLL_PATH_BIT_TEMP,                                                              \
+    };
+
+ROW(ALLGATHER, allgather, "brucks")
+ROW(ALLGATHERV, allgatherv, "brucks")

@@ -107,6 +107,12 @@ static const struct excuse excuses[] = {
      .reason = "N is not a power of two: the last round sends blocks that were there before"},
     {.kind = MUTANT_LOWER,
      .coll = PCOLL_ALLGATHER,
+     .algorithm = "bruck",
+     .ops = BIT(PCOLL_OP_ADD),
+     .unequal = 1,
+     .reason = "blocks that are all empty only tell that their ranks have started"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_ALLGATHER,
      .algorithm = "direct",
      .ops = BIT(PCOLL_OP_COPY),
      .reason = "the copy of the rank's own block waits only to let the messages go first"},
@@ -462,12 +468,12 @@ static int has_twin(const struct mutant *m, int on_other_rail)
     return 0;
 }
 
-/* The ring of unequal blocks is that of equal ones. */
+/* Algorithms for unequal blocks that do not know edges are those for equal ones. */
 static enum pcoll_coll coll_of(const struct mutant *m)
 {
     const enum pcoll_coll coll = m->job->signature.coll;
 
-    if (coll == PCOLL_ALLGATHERV && strcmp(m->job->algorithm->name, "ring") == 0)
+    if (coll == PCOLL_ALLGATHERV && strcmp(m->job->algorithm->name, "direct") != 0)
         return PCOLL_ALLGATHER;
     return coll;
 }

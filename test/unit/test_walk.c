@@ -138,11 +138,10 @@ static void check_nodes(enum pcoll_coll coll, const char *name, struct pcoll_par
            (int)params.path, members, range.least, range.most);
 }
 
-/* An allgatherv around a ring: one rank has everything, or block r has r + 1 parts of the largest.
- */
-static void check_blocks(enum pcoll_path path, int is_ramp, double allowed)
+/* An allgatherv: one rank has everything, or block r has r + 1 parts of the largest. */
+static void check_blocks(const char *name, enum pcoll_path path, int is_ramp, double allowed)
 {
-    const struct pcoll_algorithm *row = pcoll_algorithm_find(PCOLL_ALLGATHERV, "ring");
+    const struct pcoll_algorithm *row = pcoll_algorithm_find(PCOLL_ALLGATHERV, name);
     const struct pcoll_params params = {.path = path};
     struct range range = {1, 1};
 
@@ -169,7 +168,7 @@ static void check_blocks(enum pcoll_path path, int is_ramp, double allowed)
         pcoll_topology_destroy(topology);
     }
     tap_ok(range.least > 1 - allowed && range.most < 1 + allowed,
-           "allgatherv ring, path %d, %s: closed form is %.3f to %.3f of the walk", (int)path,
+           "allgatherv %s, path %d, %s: closed form is %.3f to %.3f of the walk", name, (int)path,
            is_ramp ? "growing blocks" : "one block", range.least, range.most);
 }
 
@@ -200,9 +199,11 @@ int main(void)
     check(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_TEMP}, 0, 0.05);
     report(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_USER}, 0, 0, 0.05);
     for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++) {
-        check_blocks((enum pcoll_path)path, 0, 0.05);
-        check_blocks((enum pcoll_path)path, 1, 0.2);
+        check_blocks("ring", (enum pcoll_path)path, 0, 0.05);
+        check_blocks("ring", (enum pcoll_path)path, 1, 0.2);
     }
+    check_blocks("bruck", PCOLL_PATH_TEMP, 0, 0.25);
+    check_blocks("bruck", PCOLL_PATH_TEMP, 1, 0.15);
     check(PCOLL_BCAST, "scatter_ring", (struct pcoll_params){0}, 0, 0.05);
     check(PCOLL_BCAST, "two_tree", (struct pcoll_params){.segment = 8192}, 0, 0.08);
     check(PCOLL_BCAST, "trinaryx3", (struct pcoll_params){.segment = 8192}, 0, 0.08);
