@@ -26,6 +26,8 @@
  * up to once for each block. Condition: completing k needs every rank's start of k, so two banks of
  * counters and buffers keep instances apart.
  */
+#include <math.h>
+
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
 #include "algorithms/number.h"
@@ -212,7 +214,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     enum pcoll_result result;
 
     (void)local;
-    if (signature->degree > 0) /* every rank knows where the blocks of all belong */
+    if (!pcoll_blocks_are_known(signature))
         return PCOLL_UNSUPPORTED;
     result = pcoll_blocks_init(&s.blocks, signature, 1);
     if (result == PCOLL_OK)
@@ -252,6 +254,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     double copies = (rounds > 1 ? 4 : 3) * machine->o + (own + all) * node.copy;
 
     (void)params;
+    if (!pcoll_blocks_are_known(signature))
+        return INFINITY;
     if (has_levels)
         ends = pcoll_cost_waves(signature, &node, 1, 1) + own * node.copy +
                pcoll_cost_waves(signature, &node, 1, members - 1);

@@ -368,7 +368,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     enum pcoll_result result;
 
     (void)local;
-    if (!pcoll_allgather_ring_suits(signature))
+    if (!pcoll_blocks_are_known(signature))
         return PCOLL_UNSUPPORTED;
     result = pcoll_blocks_init(&s.blocks, signature, nlanes);
     if (result == PCOLL_OK)

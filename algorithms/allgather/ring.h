@@ -25,12 +25,6 @@ uint64_t pcoll_allgather_ring_nsegments_of_all(const struct pcoll_blocks *blocks
 uint64_t pcoll_allgather_ring_nown(const struct pcoll_signature *signature,
                                    const struct pcoll_params *params, uint64_t block);
 
-/* Every rank knows where the blocks of all ranks belong: no edges (edges.h) say anything else. */
-static inline int pcoll_allgather_ring_suits(const struct pcoll_signature *signature)
-{
-    return signature->degree == 0;
-}
-
 static inline int pcoll_allgather_ring_is_user(const struct pcoll_params *params)
 {
     return params->path != PCOLL_PATH_TEMP;

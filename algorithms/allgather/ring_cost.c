@@ -166,7 +166,7 @@ double pcoll_allgather_ring_cost(const struct pcoll_signature *signature,
                                  const struct pcoll_params *params,
                                  const struct pcoll_machine *machine)
 {
-    if (!pcoll_allgather_ring_suits(signature))
+    if (!pcoll_blocks_are_known(signature))
         return INFINITY;
     return pcoll_teams_of(signature).topology ? cost_of_levels(signature, params, machine)
                                               : cost_flat(signature, params, machine);

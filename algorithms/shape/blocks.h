@@ -35,6 +35,12 @@ struct pcoll_gathered {
     uint64_t bytes; /* more than 0 */
 };
 
+/* Every rank knows where the blocks of all ranks belong: no edges (edges.h) say anything else. */
+static inline int pcoll_blocks_are_known(const struct pcoll_signature *signature)
+{
+    return signature->degree == 0;
+}
+
 /* `blocks` keeps the signature; pcoll_blocks_fini frees what it holds. */
 enum pcoll_result pcoll_blocks_init(struct pcoll_blocks *blocks,
                                     const struct pcoll_signature *signature,
