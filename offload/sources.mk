@@ -1,7 +1,7 @@
 # The sources of this folder, for both builds: ours and MPICH's.
 pcoll_sources += \
     %D%/medium.h %D%/media.h %D%/media.c %D%/bootstrap.h %D%/bootstrap.c \
-    %D%/nodes.h %D%/nodes.c %D%/edges.h %D%/edges.c \
+    %D%/nodes.h %D%/nodes.c %D%/edges.h %D%/edges.c %D%/interfaces.h %D%/interfaces.c \
     %D%/reduce/operator.h %D%/reduce/reduce.h %D%/reduce/reduce.c \
     %D%/reduce/kernels.h %D%/reduce/kernels.c \
     %D%/run/line.h %D%/run/run.h %D%/run/run.c %D%/run/fire.h %D%/run/copy.c \
@@ -11,12 +11,16 @@ pcoll_sources += \
     %D%/shm/object.h %D%/shm/object.c %D%/shm/process.h %D%/shm/process.c %D%/shm/relay.h %D%/shm/relay.c \
     %D%/shm/coop.h %D%/shm/coop.c %D%/shm/signalers.c
 
+# The core of the media with RMA.
+pcoll_sources += \
+    %D%/rma/rma.h %D%/rma/wire.h %D%/rma/rma.c \
+    %D%/rma/state.h %D%/rma/group.c %D%/rma/net.c %D%/rma/unbind.c \
+    %D%/rma/binding.h %D%/rma/bind.c %D%/rma/swap.c %D%/rma/resolve.c
+
 # Only where there is libfabric.
 pcoll_ofi_sources = \
     %D%/ofi/endpoint.h %D%/ofi/endpoint.c %D%/ofi/select.c \
-    %D%/ofi_rma/ofi_rma.h %D%/ofi_rma/ofi_rma.c \
-    %D%/ofi_rma/state.h %D%/ofi_rma/group.c %D%/ofi_rma/net.c %D%/ofi_rma/unbind.c \
-    %D%/ofi_rma/binding.h %D%/ofi_rma/bind.c %D%/ofi_rma/swap.c %D%/ofi_rma/resolve.c \
+    %D%/ofi_rma/ofi_rma.h %D%/ofi_rma/ofi_rma.c %D%/ofi_rma/wire.h %D%/ofi_rma/wire.c \
     %D%/ofi_trigger/ofi_trigger.h %D%/ofi_trigger/ofi_trigger.c %D%/ofi_trigger/state.h \
     %D%/ofi_trigger/group.c %D%/ofi_trigger/open.c %D%/ofi_trigger/bind.c \
     %D%/ofi_trigger/unbind.c %D%/ofi_trigger/work.c

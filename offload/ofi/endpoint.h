@@ -123,21 +123,6 @@ int pcoll_ofi_poll(struct pcoll_ofi_endpoint *endpoint);
 
 void pcoll_ofi_poll_all(void); /* all endpoints of the process */
 
-#define PCOLL_OFI_MAX_RAILS 8
-
-/* The interfaces that the list `a,b,c` in bootstrap->interface names. */
-struct pcoll_ofi_interfaces {
-    int n;                                  /* at least 1 */
-    const char *names[PCOLL_OFI_MAX_RAILS]; /* [n]; a single NULL: the provider's choice */
-    char *text;                             /* the text that the names point into */
-};
-
-/* ofi/select.c: split the list. Names that are empty or repeated, and names beyond the maximum, are
- * left out with a message. The caller releases the result with pcoll_ofi_interfaces_free. */
-enum pcoll_result pcoll_ofi_interfaces(const struct pcoll_bootstrap *bootstrap,
-                                       struct pcoll_ofi_interfaces *list) PCOLL_MUST_CHECK;
-void pcoll_ofi_interfaces_free(struct pcoll_ofi_interfaces *list);
-
 /* ofi/select.c: what the provider offers for the options; the caller releases it with
  * fi_freeinfo. */
 enum pcoll_result pcoll_ofi_select(const struct pcoll_ofi_options *options,

@@ -7,6 +7,7 @@
 
 #include <rdma/fi_errno.h>
 
+#include "offload/interfaces.h"
 #include "offload/ofi_trigger/state.h"
 
 #define PROBE_SECONDS 5 /* a probe that takes longer will never complete */
@@ -172,12 +173,12 @@ static enum pcoll_result open_on(struct trigger_group *group, const char *interf
 
 static enum pcoll_result open_group(struct trigger_group *group)
 {
-    struct pcoll_ofi_interfaces interfaces;
-    enum pcoll_result result = pcoll_ofi_interfaces(&group->bootstrap, &interfaces);
+    struct pcoll_interfaces interfaces;
+    enum pcoll_result result = pcoll_interfaces(&group->bootstrap, &interfaces);
 
     if (result == PCOLL_OK)
         result = open_on(group, interfaces.names[0]);
-    pcoll_ofi_interfaces_free(&interfaces);
+    pcoll_interfaces_free(&interfaces);
     return result;
 }
 

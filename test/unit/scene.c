@@ -5,7 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "offload/ofi_rma/state.h"
+#include "offload/ofi_rma/ofi_rma.h"
+#include "offload/ofi_rma/wire.h"
+#include "offload/rma/state.h"
 
 #define LIMIT_SECONDS 300 /* per scene; if one rank fails, the others keep waiting */
 
@@ -30,11 +32,11 @@ struct pcoll_topology *scene_topology(const struct layout *layout, int nranks)
 static int open_weakened(const struct scene *scene, const struct pcoll_bootstrap *bootstrap,
                          struct pcoll_ofi_endpoint **endpoints)
 {
-    struct pcoll_ofi_options options = {.provider = scene->provider, .event = pcoll_ofi_rma_event};
-    struct pcoll_ofi_interfaces interfaces;
+    struct pcoll_ofi_options options = pcoll_wire_ofi_options(scene->provider, NULL);
+    struct pcoll_interfaces interfaces;
     int n = 0;
 
-    if (pcoll_ofi_interfaces(bootstrap, &interfaces) != PCOLL_OK)
+    if (pcoll_interfaces(bootstrap, &interfaces) != PCOLL_OK)
         return 0;
     for (options.interface = interfaces.names[0];
          n < interfaces.n && pcoll_ofi_open(&options, bootstrap, &endpoints[n]) == PCOLL_OK;
@@ -47,7 +49,7 @@ static int open_weakened(const struct scene *scene, const struct pcoll_bootstrap
             e->info->ep_attr->max_msg_size = scene->promise->max_message;
         }
     }
-    pcoll_ofi_interfaces_free(&interfaces);
+    pcoll_interfaces_free(&interfaces);
     return n;
 }
 
@@ -57,7 +59,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     int wrong = 1;
     struct pcoll_topology *topology = scene_topology(scene->layout, scene->nranks);
     struct attendee attendee = {.meeting = meeting, .rank = rank};
-    struct pcoll_ofi_endpoint *endpoints[PCOLL_OFI_MAX_RAILS + 1];
+    struct pcoll_ofi_endpoint *endpoints[PCOLL_MAX_RAILS + 1];
     int nendpoints;
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     struct part part = {.medium = &pcoll_medium_ofi_rma,
@@ -73,7 +75,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     nendpoints = open_weakened(scene, &bootstrap, endpoints);
     if (nendpoints > 0 && pcoll_medium_ofi_rma.group_create(&bootstrap, &part.group) == PCOLL_OK) {
         if (scene->promise != NULL && !scene->promise->can_cma)
-            pcoll_ofi_group_of(part.group)->can_cma = 0;
+            pcoll_rma_group_of(part.group)->can_cma = 0;
         wrong = scene->play(scene, meeting, &part);
     }
     meeting_barrier(meeting);

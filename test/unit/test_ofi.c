@@ -7,7 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "offload/ofi_rma/state.h"
+#include "offload/ofi_rma/ofi_rma.h"
+#include "offload/rma/state.h"
 #include "test/unit/cover.h"
 #include "test/unit/job.h"
 #include "test/unit/meeting.h"
@@ -222,7 +223,7 @@ static int rails_of(const struct part *part, const char *name, struct pcoll_para
     p.signature.bytes = 1000;
     if (part_init(&p, pcoll_algorithm_find(p.signature.coll, name), &params) == PCOLL_OK &&
         part_bind(&p) == PCOLL_OK) {
-        n = pcoll_ofi_bound_of(p.bound)->nrails;
+        n = pcoll_rma_bound_of(p.bound)->nrails;
         part_unbind(&p);
     }
     part_fini(&p);
@@ -232,7 +233,7 @@ static int rails_of(const struct part *part, const char *name, struct pcoll_para
 /* The plan uses as many rails as the rank with the fewest has, and no more than it names. */
 static int play_fewer(struct scene *scene, struct meeting *meeting, struct part *part)
 {
-    struct attendee *attendee = pcoll_ofi_group_of(part->group)->bootstrap.context;
+    struct attendee *attendee = pcoll_rma_group_of(part->group)->bootstrap.context;
 
     part->signature = (struct pcoll_signature){.coll = PCOLL_BCAST, .nranks = scene->nranks};
     return medium->group_rails(part->group) != 2 || attendee->reports != (part->rank == 0) ||
@@ -245,7 +246,7 @@ static int play_farewells(struct scene *scene, struct meeting *meeting, struct p
 {
     const struct pcoll_params params = {.rails = 3};
     struct part p = *part;
-    const struct pcoll_ofi_bound *bound;
+    const struct pcoll_rma_bound *bound;
     int said;
 
     p.signature =
@@ -253,14 +254,14 @@ static int play_farewells(struct scene *scene, struct meeting *meeting, struct p
     if (part_init(&p, pcoll_algorithm_find(PCOLL_BCAST, "chain"), &params) != PCOLL_OK ||
         part_bind(&p) != PCOLL_OK || part_run(&p, 3))
         return 1;
-    bound = pcoll_ofi_bound_of(p.bound);
+    bound = pcoll_rma_bound_of(p.bound);
     if (p.rank == 0)
         part_unbind(&p);
     do {
         pcoll_medium_ofi_rma.poll();
         said = 0;
         for (int i = 0; p.rank == 1 && i < bound->nways; i++)
-            said += pcoll_ofi_farewell_of(&bound->ways[i]) == PCOLL_OFI_LEFT;
+            said += pcoll_rma_farewell_of(&bound->ways[i]) == PCOLL_RMA_LEFT;
     } while (said < 3 && p.rank == 1);
     meeting_barrier(meeting);
     if (p.rank == 1)

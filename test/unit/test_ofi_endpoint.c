@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/interfaces.h"
 #include "offload/ofi/endpoint.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
@@ -201,16 +202,16 @@ static const struct list lists[] = {
 static void check_list(const struct list *list)
 {
     struct pcoll_bootstrap bootstrap = {.interface = list->text, .report = remember};
-    struct pcoll_ofi_interfaces taken;
+    struct pcoll_interfaces taken;
     const char *last;
     int right;
 
     told[0] = '\0';
-    right = pcoll_ofi_interfaces(&bootstrap, &taken) == PCOLL_OK && taken.n == list->n;
+    right = pcoll_interfaces(&bootstrap, &taken) == PCOLL_OK && taken.n == list->n;
     last = right ? taken.names[taken.n - 1] : NULL;
     right = right && (last && list->last ? strcmp(last, list->last) == 0 : last == list->last) &&
             strstr(told, list->said) != NULL && (told[0] == '\0') == (list->said[0] == '\0');
-    pcoll_ofi_interfaces_free(&taken);
+    pcoll_interfaces_free(&taken);
     tap_ok(right, "list of interfaces: %s", list->text ? list->text : "none");
 }
 

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "offload/ofi_rma/state.h"
+#include "offload/ofi_rma/ofi_rma.h"
+#include "offload/ofi_rma/wire.h"
+#include "offload/rma/state.h"
 #include "test/unit/refuse.h"
 #include "test/unit/scene.h"
 #include "test/unit/tap.h"
@@ -36,9 +38,9 @@ static struct pcoll_signature signature_of(int coll, int nranks, uint64_t bytes)
  * rank 1 reports why. Returns the number of registrations, or 0 if something is wrong. */
 static int refuse_each(struct part *p)
 {
-    struct pcoll_ofi_group *g = pcoll_ofi_group_of(p->group);
+    struct pcoll_rma_group *g = pcoll_rma_group_of(p->group);
     const struct attendee *attendee = g->bootstrap.context;
-    struct fid_domain *domain = g->endpoints[0]->domain;
+    struct fid_domain *domain = pcoll_wire_ofi_endpoint(g->endpoints[0])->domain;
     enum pcoll_result result = PCOLL_ERR_SYSTEM;
     int is_short = p->rank == 1, wrong = 0, n = 0;
 

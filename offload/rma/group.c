@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "algorithms/plan/topology.h"
-#include "offload/ofi_rma/state.h"
+#include "offload/rma/state.h"
 
 static int node_rank(const void *list, int i)
 {
@@ -14,7 +14,7 @@ static int node_rank(const void *list, int i)
 /* How the ranks of a node combine at first, before they share memory. */
 static enum pcoll_result node_combine(void *context, uint64_t *words, int n)
 {
-    const struct pcoll_ofi_group *g = context;
+    const struct pcoll_rma_group *g = context;
     const struct pcoll_circle circle = {g->mine, g->nnode, g->node_ranks, node_rank};
 
     return pcoll_combine_by_swap(&g->bootstrap, &circle, words, n);
@@ -22,14 +22,14 @@ static enum pcoll_result node_combine(void *context, uint64_t *words, int n)
 
 static void node_idle(void *context)
 {
-    struct pcoll_ofi_group *g = context;
+    struct pcoll_rma_group *g = context;
 
     g->bootstrap.idle(g->bootstrap.context);
 }
 
 static void node_report(void *context, const char *message)
 {
-    struct pcoll_ofi_group *g = context;
+    struct pcoll_rma_group *g = context;
 
     g->bootstrap.report(g->bootstrap.context, message);
 }
@@ -42,7 +42,7 @@ static int by_value(const void *left, const void *right)
 }
 
 /* The ranks on this node, in ascending order, so that all of them agree. */
-static enum pcoll_result find_node(struct pcoll_ofi_group *g)
+static enum pcoll_result find_node(struct pcoll_rma_group *g)
 {
     const struct pcoll_topology *topology = g->bootstrap.topology;
     const int node = pcoll_topology_node(topology, g->bootstrap.rank);
@@ -60,7 +60,7 @@ static enum pcoll_result find_node(struct pcoll_ofi_group *g)
     return PCOLL_OK;
 }
 
-static enum pcoll_result open_node(struct pcoll_ofi_group *g)
+static enum pcoll_result open_node(struct pcoll_rma_group *g)
 {
     struct pcoll_bootstrap bootstrap = {
         .rank = g->mine,
@@ -77,22 +77,21 @@ static enum pcoll_result open_node(struct pcoll_ofi_group *g)
 }
 
 /* Open a rail for each interface. */
-static enum pcoll_result open_network(struct pcoll_ofi_group *g)
+static enum pcoll_result open_network(struct pcoll_rma_group *g)
 {
-    struct pcoll_ofi_options options = {
+    struct pcoll_wire_options options = {
         .provider = g->bootstrap.provider,
-        .progress = FI_PROGRESS_UNSPEC,
-        .event = pcoll_ofi_rma_event,
+        .event = pcoll_rma_event,
     };
-    struct pcoll_ofi_interfaces interfaces;
-    enum pcoll_result result = pcoll_ofi_interfaces(&g->bootstrap, &interfaces);
+    struct pcoll_interfaces interfaces;
+    enum pcoll_result result = pcoll_interfaces(&g->bootstrap, &interfaces);
 
     while (result == PCOLL_OK && g->nrails < interfaces.n) {
         options.interface = interfaces.names[g->nrails];
-        result = pcoll_ofi_open(&options, &g->bootstrap, &g->endpoints[g->nrails]);
+        result = g->wire->open(&options, &g->bootstrap, &g->endpoints[g->nrails]);
         g->nrails += result == PCOLL_OK;
     }
-    pcoll_ofi_interfaces_free(&interfaces);
+    pcoll_interfaces_free(&interfaces);
     return result;
 }
 
@@ -105,10 +104,10 @@ static uint64_t ranked(int count, int rank)
 
 /* Rail i is the i-th interface of every rank; there are as many rails as the rank with the fewest
  * interfaces has. */
-static void settle_rails(struct pcoll_ofi_group *g, uint64_t many, uint64_t few)
+static void settle_rails(struct pcoll_rma_group *g, uint64_t many, uint64_t few)
 {
     const struct pcoll_bootstrap *bootstrap = &g->bootstrap;
-    const int least = PCOLL_OFI_MAX_RAILS - (int)(few >> 32), most = (int)(many >> 32);
+    const int least = PCOLL_MAX_RAILS - (int)(few >> 32), most = (int)(many >> 32);
     char text[160];
 
     if (least != most && bootstrap->rank == 0) {
@@ -117,27 +116,34 @@ static void settle_rails(struct pcoll_ofi_group *g, uint64_t many, uint64_t few)
         bootstrap->report(bootstrap->context, text);
     }
     while (g->nrails > least)
-        pcoll_ofi_close(g->endpoints[--g->nrails]);
+        g->wire->close(g->endpoints[--g->nrails]);
     for (int i = 0; i < g->nrails; i++)
-        pcoll_ofi_keep(g->endpoints[i]);
+        g->wire->keep(g->endpoints[i]);
 }
 
 /* The group can do what all of its ranks can do. */
-static enum pcoll_result agree(struct pcoll_ofi_group *g, enum pcoll_result mine)
+static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine)
 {
-    enum { NO_CMA, UNORDERED, MANY, FEW, NVALUES };
+    enum { NO_CMA, UNORDERED, MANY, FEW, NAME, KEY, NVALUES };
     const int rank = g->bootstrap.rank;
     uint64_t values[NVALUES] = {
         [MANY] = ranked(g->nrails, rank),
-        [FEW] = ranked(PCOLL_OFI_MAX_RAILS - g->nrails, rank),
+        [FEW] = ranked(PCOLL_MAX_RAILS - g->nrails, rank),
     };
 
     values[NO_CMA] = mine != PCOLL_OK || !(pcoll_shm_group_provides(g->node) & PCOLL_NEED_USER_RMA);
-    for (int i = 0; i < g->nrails; i++)
-        values[UNORDERED] |= !g->endpoints[i]->ordered;
+    for (int i = 0; i < g->nrails; i++) {
+        const struct pcoll_wire_endpoint *e = g->endpoints[i];
+
+        values[UNORDERED] |= e->ordered < sizeof(struct pcoll_rma_slot);
+        values[NAME] = e->name_bytes > values[NAME] ? e->name_bytes : values[NAME];
+        values[KEY] = e->key_bytes > values[KEY] ? e->key_bytes : values[KEY];
+    }
     mine = pcoll_agree(&g->bootstrap, mine, values, NVALUES);
     if (mine == PCOLL_OK)
         settle_rails(g, values[MANY], values[FEW]);
+    g->name_bytes = values[NAME];
+    g->key_bytes = values[KEY];
     g->can_cma = !values[NO_CMA];
     g->provides = PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_USER_RMA;
     if (!values[UNORDERED])
@@ -146,14 +152,17 @@ static enum pcoll_result agree(struct pcoll_ofi_group *g, enum pcoll_result mine
 }
 
 /* Each rank opens the network by itself; all ranks of a node open the node together. */
-enum pcoll_result pcoll_ofi_rma_group_create(const struct pcoll_bootstrap *bootstrap,
-                                             struct pcoll_group **group_p)
+enum pcoll_result pcoll_rma_group_create(const struct pcoll_medium *medium,
+                                         const struct pcoll_wire *wire,
+                                         const struct pcoll_bootstrap *bootstrap,
+                                         struct pcoll_group **group_p)
 {
-    struct pcoll_ofi_group *g = calloc(1, sizeof(*g));
+    struct pcoll_rma_group *g = calloc(1, sizeof(*g));
     enum pcoll_result result = g ? PCOLL_OK : PCOLL_ERR_NOMEM, node;
 
     if (g != NULL) {
         g->refs = 1;
+        g->wire = wire;
         g->bootstrap = *bootstrap;
         result = find_node(g);
     }
@@ -165,46 +174,46 @@ enum pcoll_result pcoll_ofi_rma_group_create(const struct pcoll_bootstrap *boots
     }
     if (result != PCOLL_OK) {
         if (g != NULL)
-            pcoll_ofi_group_release(g);
+            pcoll_rma_group_release(g);
         return result;
     }
-    g->base.medium = &pcoll_medium_ofi_rma;
+    g->base.medium = medium;
     *group_p = &g->base;
     return PCOLL_OK;
 }
 
-void pcoll_ofi_group_release(struct pcoll_ofi_group *g)
+void pcoll_rma_group_release(struct pcoll_rma_group *g)
 {
     if (--g->refs > 0)
         return;
     pcoll_shm_group_destroy(g->node);
     for (int i = 0; i < g->nrails; i++)
-        pcoll_ofi_close(g->endpoints[i]);
+        g->wire->close(g->endpoints[i]);
     free(g->node_ranks);
     free(g);
 }
 
-void pcoll_ofi_rma_group_destroy(struct pcoll_group *group)
+void pcoll_rma_group_destroy(struct pcoll_group *group)
 {
     if (group == NULL)
         return;
-    pcoll_ofi_leave_some();
-    pcoll_ofi_group_release(pcoll_ofi_group_of(group));
+    pcoll_rma_leave_some();
+    pcoll_rma_group_release(pcoll_rma_group_of(group));
 }
 
-unsigned pcoll_ofi_rma_group_provides(const struct pcoll_group *group)
+unsigned pcoll_rma_group_provides(const struct pcoll_group *group)
 {
-    return pcoll_ofi_group_of(group)->provides;
+    return pcoll_rma_group_of(group)->provides;
 }
 
-int pcoll_ofi_rma_group_rails(const struct pcoll_group *group)
+int pcoll_rma_group_rails(const struct pcoll_group *group)
 {
-    return pcoll_ofi_group_of(group)->nrails;
+    return pcoll_rma_group_of(group)->nrails;
 }
 
-enum pcoll_result pcoll_ofi_rma_combine(struct pcoll_group *group, uint64_t *words, int n)
+enum pcoll_result pcoll_rma_combine(struct pcoll_group *group, uint64_t *words, int n)
 {
-    const struct pcoll_bootstrap *bootstrap = &pcoll_ofi_group_of(group)->bootstrap;
+    const struct pcoll_bootstrap *bootstrap = &pcoll_rma_group_of(group)->bootstrap;
 
     return bootstrap->combine(bootstrap->context, words, n);
 }

@@ -1,7 +1,7 @@
 /* Binding: links to the neighbors on other nodes, channels to them, and steps from entries. */
 #include <string.h>
 
-#include "offload/ofi_rma/binding.h"
+#include "offload/rma/binding.h"
 
 static int is_cell_put(const struct pcoll_entry *entry)
 {
@@ -10,21 +10,21 @@ static int is_cell_put(const struct pcoll_entry *entry)
 
 /* ---- links and channels -------------------------------------------------------------- */
 
-static int is_channel(const struct pcoll_ofi_channel *a, const struct pcoll_ofi_channel *b)
+static int is_channel(const struct pcoll_rma_channel *a, const struct pcoll_rma_channel *b)
 {
     return a->link == b->link && a->rail == b->rail && a->counter == b->counter &&
            a->cell == b->cell && a->offset == b->offset && a->bytes == b->bytes;
 }
 
-static int rail_of(const struct pcoll_ofi_binding *b, const struct pcoll_entry *entry)
+static int rail_of(const struct pcoll_rma_binding *b, const struct pcoll_entry *entry)
 {
     return entry->rail % b->group->nrails;
 }
 
-static struct pcoll_ofi_channel describe(const struct pcoll_ofi_binding *b,
+static struct pcoll_rma_channel describe(const struct pcoll_rma_binding *b,
                                          const struct pcoll_entry *entry, int link)
 {
-    struct pcoll_ofi_channel channel = {.link = link,
+    struct pcoll_rma_channel channel = {.link = link,
                                         .rail = rail_of(b, entry),
                                         .counter = entry->peer_counter,
                                         .cell = PCOLL_NONE};
@@ -38,7 +38,7 @@ static struct pcoll_ofi_channel describe(const struct pcoll_ofi_binding *b,
 }
 
 /* The position in the index where the channel is or belongs (Knuth, TAOCP 3, 6.4). */
-static int *find_channel(const struct pcoll_ofi_binding *b, const struct pcoll_ofi_channel *wanted)
+static int *find_channel(const struct pcoll_rma_binding *b, const struct pcoll_rma_channel *wanted)
 {
     const size_t parts[] = {(size_t)wanted->link, (size_t)wanted->rail, (size_t)wanted->counter,
                             (size_t)wanted->cell, (size_t)wanted->offset};
@@ -54,11 +54,11 @@ static int *find_channel(const struct pcoll_ofi_binding *b, const struct pcoll_o
 }
 
 /* The channel of an entry; there must be room for it. */
-static struct pcoll_ofi_channel *channel_of(const struct pcoll_ofi_binding *b,
+static struct pcoll_rma_channel *channel_of(const struct pcoll_rma_binding *b,
                                             const struct pcoll_entry *entry, int link)
 {
-    struct pcoll_ofi_bound *bound = b->bound;
-    struct pcoll_ofi_channel wanted = describe(b, entry, link);
+    struct pcoll_rma_bound *bound = b->bound;
+    struct pcoll_rma_channel wanted = describe(b, entry, link);
     int *found = find_channel(b, &wanted);
 
     if (*found == 0) {
@@ -75,7 +75,7 @@ static int has_channel(const struct pcoll_entry *entry)
 }
 
 /* Links are sorted by rank, as the neighbors are. */
-static int link_of(const struct pcoll_ofi_bound *bound, int rank)
+static int link_of(const struct pcoll_rma_bound *bound, int rank)
 {
     int low = 0, high = bound->nlinks;
 
@@ -90,9 +90,9 @@ static int link_of(const struct pcoll_ofi_bound *bound, int rank)
     return low < bound->nlinks && bound->links[low].rank == rank ? low : PCOLL_NONE;
 }
 
-void pcoll_ofi_find_links(struct pcoll_ofi_binding *b)
+void pcoll_rma_find_links(struct pcoll_rma_binding *b)
 {
-    struct pcoll_ofi_bound *bound = b->bound;
+    struct pcoll_rma_bound *bound = b->bound;
     const struct pcoll_plan *plan = b->plan;
 
     bound->nlinks = 0;
@@ -119,7 +119,7 @@ void pcoll_ofi_find_links(struct pcoll_ofi_binding *b)
     }
 }
 
-int pcoll_ofi_most_channels(const struct pcoll_ofi_binding *b)
+int pcoll_rma_most_channels(const struct pcoll_rma_binding *b)
 {
     int most = 0;
 
@@ -131,46 +131,71 @@ int pcoll_ofi_most_channels(const struct pcoll_ofi_binding *b)
 
 /* ---- steps --------------------------------------------------------------------------- */
 
-static uint64_t remote_address(const struct pcoll_ofi_binding *b, int link, int rail,
-                               struct pcoll_place place, uint64_t *key_p)
+static enum pcoll_rma_memory memory_of(enum pcoll_buffer buffer)
 {
-    const struct pcoll_ofi_card *c = pcoll_ofi_card(b, b->theirs, link);
-    struct pcoll_ofi_where where = c->rails[rail].area;
-    uint64_t offset = place.offset;
-
-    if (place.buffer == PCOLL_SEND)
-        where = c->rails[rail].send;
-    else if (place.buffer == PCOLL_RECV)
-        where = c->rails[rail].recv;
-    else if (place.buffer == PCOLL_TEMP)
-        offset += c->ncounters * PCOLL_LINE_BYTES;
-    else
-        offset = place.offset / PCOLL_CELL_BYTES * PCOLL_LINE_BYTES +
-                 offsetof(struct pcoll_line, cell) + place.offset % PCOLL_CELL_BYTES;
-    *key_p = where.key;
-    return where.base + offset;
+    if (buffer == PCOLL_SEND)
+        return PCOLL_RMA_SEND;
+    return buffer == PCOLL_RECV ? PCOLL_RMA_RECV : PCOLL_RMA_AREA;
 }
 
-static void *desc_of(const struct pcoll_ofi_rail *rail, enum pcoll_buffer buffer)
+static uint64_t remote_address(const struct pcoll_rma_binding *b, int link, int rail,
+                               struct pcoll_place place)
+{
+    struct pcoll_rma_card *c = pcoll_rma_card(b, b->theirs, link);
+    uint64_t offset = place.offset;
+
+    if (place.buffer == PCOLL_TEMP)
+        offset += c->ncounters * PCOLL_LINE_BYTES;
+    else if (place.buffer == PCOLL_CELL)
+        offset = place.offset / PCOLL_CELL_BYTES * PCOLL_LINE_BYTES +
+                 offsetof(struct pcoll_line, cell) + place.offset % PCOLL_CELL_BYTES;
+    return pcoll_rma_rail_of(b, c, rail)->bases[memory_of(place.buffer)] + offset;
+}
+
+/* The key of a neighbor's memory, taken when the first step needs it. */
+static enum pcoll_result find_key(const struct pcoll_rma_binding *b, int link, int rail,
+                                  enum pcoll_rma_memory memory, uint64_t *key_p)
+{
+    struct pcoll_rma_way *way = &b->bound->links[link].ways[rail];
+    struct pcoll_rma_key *key = &way->keys[memory];
+    struct pcoll_rma_card *c = pcoll_rma_card(b, b->theirs, link);
+    enum pcoll_result result = PCOLL_OK;
+
+    if (!key->is_taken)
+        result = b->group->wire->take_key(
+            &way->wire, &b->group->bootstrap,
+            pcoll_rma_key_of(b, pcoll_rma_rail_of(b, c, rail), (int)memory), &key->key);
+    key->is_taken = result == PCOLL_OK;
+    *key_p = key->key;
+    return result;
+}
+
+static void *desc_of(const struct pcoll_rma_rail *rail, enum pcoll_buffer buffer)
 {
     if (buffer == PCOLL_SEND)
         return rail->send.desc;
     return buffer == PCOLL_RECV ? rail->recv.desc : rail->area.desc;
 }
 
-static void resolve_move(const struct pcoll_ofi_binding *b, const struct pcoll_entry *entry,
-                         struct pcoll_ofi_step *step, int link)
+static enum pcoll_result resolve_move(const struct pcoll_rma_binding *b,
+                                      const struct pcoll_entry *entry, struct pcoll_rma_step *step,
+                                      int link)
 {
+    const int rail = rail_of(b, entry);
+
     step->get = entry->op == PCOLL_OP_GET;
     step->bytes = (size_t)entry->bytes;
     step->local = pcoll_shm_own_place(&b->shm, entry->local);
     step->desc = desc_of(step->way->rail, entry->local.buffer);
-    step->remote = remote_address(b, link, rail_of(b, entry), entry->remote, &step->key);
+    step->remote = remote_address(b, link, rail, entry->remote);
+    if (step->bytes == 0 || !pcoll_wire_needs_key(step->way->wire.endpoint, step->get, step->bytes))
+        return PCOLL_OK;
+    return find_key(b, link, rail, memory_of(entry->remote.buffer), &step->key);
 }
 
 /* A copy on this rank, and a signal to the peer when it is done. */
-static void resolve_copy(const struct pcoll_ofi_binding *b, const struct pcoll_entry *entry,
-                         struct pcoll_ofi_step *step)
+static void resolve_copy(const struct pcoll_rma_binding *b, const struct pcoll_entry *entry,
+                         struct pcoll_rma_step *step)
 {
     step->copy_from = pcoll_shm_own_place(&b->shm, entry->local);
     step->copy_to = pcoll_shm_own_place(&b->shm, entry->remote);
@@ -179,10 +204,10 @@ static void resolve_copy(const struct pcoll_ofi_binding *b, const struct pcoll_e
 }
 
 /* The data of a cell travels with the sum, or before it. */
-static void resolve_cell(const struct pcoll_ofi_binding *b, const struct pcoll_entry *entry,
-                         struct pcoll_ofi_step *step)
+static void resolve_cell(const struct pcoll_rma_binding *b, const struct pcoll_entry *entry,
+                         struct pcoll_rma_step *step)
 {
-    const struct pcoll_ofi_rail *rail = step->way->rail;
+    const struct pcoll_rma_rail *rail = step->way->rail;
     size_t first = PCOLL_CELL_BYTES - (size_t)entry->bytes;
 
     step->copy_from = pcoll_shm_own_place(&b->shm, entry->local);
@@ -194,42 +219,46 @@ static void resolve_cell(const struct pcoll_ofi_binding *b, const struct pcoll_e
     step->local = step->copy_to;
     step->desc = rail->mail.desc;
     step->remote = step->slot + first;
-    step->key = step->way->inbox_key;
+    step->key = step->way->inbox_key.key;
 }
 
-static void resolve_step(const struct pcoll_ofi_binding *b, int index, struct pcoll_ofi_step *step)
+static enum pcoll_result resolve_step(const struct pcoll_rma_binding *b, int index,
+                                      struct pcoll_rma_step *step)
 {
     const struct pcoll_entry *entry = &b->plan->entries[index];
-    struct pcoll_ofi_bound *bound = b->bound;
+    struct pcoll_rma_bound *bound = b->bound;
     int link = link_of(bound, entry->peer);
 
     step->step = &bound->shm.run.steps[index];
     step->step->own = step;
     step->way = &bound->links[link].ways[rail_of(b, entry)];
-    step->move = (struct pcoll_ofi_request){.bound = bound, .step = step, .is_move = 1};
-    step->signal = (struct pcoll_ofi_request){.bound = bound, .step = step};
+    step->move = (struct pcoll_rma_request){.bound = bound, .step = step, .is_move = 1};
+    step->signal = (struct pcoll_rma_request){.bound = bound, .step = step};
     if (has_channel(entry)) {
         step->channel = channel_of(b, entry, link);
         step->slot = step->way->inbox + (uint64_t)(bound->nrails + step->channel->number) *
-                                            sizeof(struct pcoll_ofi_slot);
+                                            sizeof(struct pcoll_rma_slot);
     }
     if (is_cell_put(entry))
         resolve_cell(b, entry, step);
     else if (entry->op == PCOLL_OP_COPY)
         resolve_copy(b, entry, step);
     else if (entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET)
-        resolve_move(b, entry, step, link);
+        return resolve_move(b, entry, step, link);
+    return PCOLL_OK;
 }
 
-void pcoll_ofi_resolve_steps(const struct pcoll_ofi_binding *b)
+enum pcoll_result pcoll_rma_resolve_steps(const struct pcoll_rma_binding *b)
 {
-    struct pcoll_ofi_bound *bound = b->bound;
+    struct pcoll_rma_bound *bound = b->bound;
+    enum pcoll_result result = PCOLL_OK;
     int n = 0;
 
-    for (int i = 0; i < b->plan->nentries; i++)
+    for (int i = 0; i < b->plan->nentries && result == PCOLL_OK; i++)
         if (bound->shm.run.steps[i].kind == PCOLL_SHM_AWAY) {
-            bound->steps[n].outgoing = bound->mailbox + pcoll_ofi_inbox_slots(b) + n;
-            resolve_step(b, i, &bound->steps[n]);
+            bound->steps[n].outgoing = bound->mailbox + pcoll_rma_inbox_slots(b) + n;
+            result = resolve_step(b, i, &bound->steps[n]);
             n++;
         }
+    return result;
 }

@@ -12,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offload/ofi_rma/binding.h"
+#include "offload/rma/binding.h"
 #include "offload/shm/coop.h"
 
 /* ---- local preparation ------------------------------------------------------------ */
 
 /* Allocate as if all other ranks were on other nodes; ranks of the node are removed once it is
  * known whether this plan may treat them as such. */
-static enum pcoll_result allocate(struct pcoll_ofi_binding *b)
+static enum pcoll_result allocate(struct pcoll_rma_binding *b)
 {
     const struct pcoll_plan *plan = b->plan;
-    struct pcoll_ofi_bound *bound;
+    struct pcoll_rma_bound *bound;
     enum pcoll_result result;
     size_t n, nrails = (size_t)b->group->nrails;
 
@@ -58,16 +58,16 @@ static enum pcoll_result allocate(struct pcoll_ofi_binding *b)
 
 /* Collective: are all ranks ready, and do the ranks of a node reach each other's user memory as far
  * as any of them needs? If they do not, all ranks use the network. */
-static enum pcoll_result agree_on_offer(struct pcoll_ofi_binding *b, enum pcoll_result mine)
+static enum pcoll_result agree_on_offer(struct pcoll_rma_binding *b, enum pcoll_result mine)
 {
     enum { WANTS_USER_RMA, MOST, NRAILS, NVALUES };
     uint64_t values[NVALUES] = {0};
 
     if (mine == PCOLL_OK) {
         b->shm.is_alone = 1;
-        pcoll_ofi_find_links(b);
+        pcoll_rma_find_links(b);
         values[WANTS_USER_RMA] = (b->plan->needs & PCOLL_NEED_USER_RMA) != 0;
-        values[MOST] = (uint64_t)pcoll_ofi_most_channels(b);
+        values[MOST] = (uint64_t)pcoll_rma_most_channels(b);
         values[NRAILS] = (uint64_t)b->bound->nrails;
     }
     mine = pcoll_agree(&b->group->bootstrap, mine, values, NVALUES);
@@ -75,7 +75,7 @@ static enum pcoll_result agree_on_offer(struct pcoll_ofi_binding *b, enum pcoll_
         return mine;
     b->most = (int)values[MOST];
     b->shm.is_alone = values[WANTS_USER_RMA] && !b->group->can_cma;
-    pcoll_ofi_find_links(b);
+    pcoll_rma_find_links(b);
     b->bound->nrails = (int)values[NRAILS];
     return PCOLL_OK;
 }
@@ -83,16 +83,16 @@ static enum pcoll_result agree_on_offer(struct pcoll_ofi_binding *b, enum pcoll_
 /* ---- memory -------------------------------------------------------------------------- */
 
 /* A connection to each neighbor over each rail. */
-static void make_ways(struct pcoll_ofi_binding *b, struct pcoll_ofi_slot *outgoing)
+static void make_ways(struct pcoll_rma_binding *b, struct pcoll_rma_slot *outgoing)
 {
-    struct pcoll_ofi_bound *bound = b->bound;
+    struct pcoll_rma_bound *bound = b->bound;
 
     bound->nways = bound->nlinks * bound->nrails;
     for (int i = 0; i < bound->nways; i++) {
-        struct pcoll_ofi_link *link = &bound->links[i / bound->nrails];
+        struct pcoll_rma_link *link = &bound->links[i / bound->nrails];
         int rail = i % bound->nrails;
 
-        bound->ways[i] = (struct pcoll_ofi_way){
+        bound->ways[i] = (struct pcoll_rma_way){
             .rank = link->rank,
             .rail = &bound->rails[rail],
             .arrived = &link->slots[rail],
@@ -103,10 +103,10 @@ static void make_ways(struct pcoll_ofi_binding *b, struct pcoll_ofi_slot *outgoi
     }
 }
 
-static enum pcoll_result make_mailbox(struct pcoll_ofi_binding *b)
+static enum pcoll_result make_mailbox(struct pcoll_rma_binding *b)
 {
-    struct pcoll_ofi_bound *bound = b->bound;
-    size_t steps_end = pcoll_ofi_inbox_slots(b) + (size_t)bound->nsteps;
+    struct pcoll_rma_bound *bound = b->bound;
+    size_t steps_end = pcoll_rma_inbox_slots(b) + (size_t)bound->nsteps;
     void *memory = NULL;
 
     b->mail_bytes = (steps_end + (size_t)(bound->nlinks * bound->nrails)) * sizeof(*bound->mailbox);
@@ -114,7 +114,7 @@ static enum pcoll_result make_mailbox(struct pcoll_ofi_binding *b)
         return PCOLL_ERR_NOMEM;
     memset(memory, 0, b->mail_bytes);
     bound->mailbox = memory;
-    bound->sources = calloc(pcoll_ofi_inbox_slots(b), sizeof(*bound->sources));
+    bound->sources = calloc(pcoll_rma_inbox_slots(b), sizeof(*bound->sources));
     if (bound->sources == NULL)
         return PCOLL_ERR_NOMEM;
     for (int i = 0; i < bound->nlinks; i++)
@@ -123,28 +123,29 @@ static enum pcoll_result make_mailbox(struct pcoll_ofi_binding *b)
     return PCOLL_OK;
 }
 
-static enum pcoll_result register_some(const struct pcoll_ofi_binding *b,
-                                       struct pcoll_ofi_rail *rail, const char *what, void *address,
-                                       uint64_t bytes, struct pcoll_ofi_region *region)
+static enum pcoll_result register_some(const struct pcoll_rma_binding *b,
+                                       struct pcoll_rma_rail *rail, const char *what, void *address,
+                                       uint64_t bytes, struct pcoll_wire_region *region)
 {
     if (bytes == 0)
         return PCOLL_OK;
-    return pcoll_ofi_register(rail->endpoint, &b->group->bootstrap, what, address, (size_t)bytes,
-                              NULL, region);
+    return rail->endpoint->wire->map(rail->endpoint, &b->group->bootstrap, what, address,
+                                     (size_t)bytes, region);
 }
 
 /* Register the memory that entries may name, on this rank or on neighbors. */
-static enum pcoll_result register_with(const struct pcoll_ofi_binding *b,
-                                       struct pcoll_ofi_rail *rail)
+static enum pcoll_result register_with(const struct pcoll_rma_binding *b,
+                                       struct pcoll_rma_rail *rail)
 {
     const uint64_t send = pcoll_plan_bytes(b->plan, PCOLL_SEND);
     const uint64_t recv = pcoll_plan_bytes(b->plan, PCOLL_RECV);
-    enum pcoll_result result;
+    enum pcoll_result result = PCOLL_OK;
     size_t bytes;
     char *area = pcoll_shm_own_area(&b->shm, &bytes);
 
-    result =
-        register_some(b, rail, "a plan's inbox", b->bound->mailbox, b->mail_bytes, &rail->mail);
+    if (pcoll_wire_needs_key(rail->endpoint, 0, sizeof(struct pcoll_rma_slot)))
+        result =
+            register_some(b, rail, "a plan's inbox", b->bound->mailbox, b->mail_bytes, &rail->mail);
     if (result == PCOLL_OK)
         result = register_some(b, rail, "communication buffers", area, bytes, &rail->area);
     if (result == PCOLL_OK)
@@ -154,9 +155,9 @@ static enum pcoll_result register_with(const struct pcoll_ofi_binding *b,
     return result;
 }
 
-static enum pcoll_result register_memory(struct pcoll_ofi_binding *b)
+static enum pcoll_result register_memory(struct pcoll_rma_binding *b)
 {
-    struct pcoll_ofi_bound *bound = b->bound;
+    struct pcoll_rma_bound *bound = b->bound;
     enum pcoll_result result;
 
     for (int i = 0; i < bound->nrails; i++)
@@ -171,20 +172,18 @@ static enum pcoll_result register_memory(struct pcoll_ofi_binding *b)
 
 /* ---- collective steps -------------------------------------------------------------- */
 
-static enum pcoll_result get_letters(struct pcoll_ofi_binding *b)
+static enum pcoll_result get_letters(struct pcoll_rma_binding *b)
 {
     const size_t nlinks = (size_t)b->bound->nlinks + 1;
 
-    b->card_bytes = sizeof(struct pcoll_ofi_card) +
-                    (size_t)b->bound->nrails * sizeof(struct pcoll_ofi_rail_card) +
-                    (size_t)b->most * sizeof(struct pcoll_ofi_channel_card);
+    b->card_bytes = pcoll_rma_card_bytes(b);
     b->mine = calloc(nlinks, b->card_bytes);
     b->theirs = calloc(nlinks, b->card_bytes);
     return b->mine && b->theirs ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
 /* No rank writes to a neighbor before it is known that all neighbors will answer. */
-static enum pcoll_result connect_ranks(struct pcoll_ofi_binding *b)
+static enum pcoll_result connect_ranks(struct pcoll_rma_binding *b)
 {
     const struct pcoll_bootstrap *bootstrap = &b->group->bootstrap;
     enum pcoll_result result =
@@ -199,21 +198,20 @@ static enum pcoll_result connect_ranks(struct pcoll_ofi_binding *b)
     result = pcoll_agree(bootstrap, result, NULL, 0);
     if (result != PCOLL_OK)
         return result;
-    result = pcoll_ofi_swap_cards(b);
+    result = pcoll_rma_swap_cards(b);
     if (result == PCOLL_OK)
-        pcoll_ofi_resolve_steps(b);
+        result = pcoll_rma_resolve_steps(b);
     pcoll_shm_signalers_publish(&b->shm);
     result = pcoll_agree(bootstrap, result, NULL, 0);
     pcoll_shm_find_alone(&b->shm);
     return result;
 }
 
-enum pcoll_result pcoll_ofi_rma_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
-                                     const struct pcoll_memory *memory,
-                                     struct pcoll_bound **bound_p)
+enum pcoll_result pcoll_rma_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
+                                 const struct pcoll_memory *memory, struct pcoll_bound **bound_p)
 {
-    struct pcoll_ofi_group *g = pcoll_ofi_group_of(group);
-    struct pcoll_ofi_binding b = {
+    struct pcoll_rma_group *g = pcoll_rma_group_of(group);
+    struct pcoll_rma_binding b = {
         .shm = {.plan = plan, .memory = memory, .nlocal = g->nnode, .ranks = g->node_ranks},
         .group = g,
         .plan = plan,
@@ -221,7 +219,7 @@ enum pcoll_result pcoll_ofi_rma_bind(struct pcoll_group *group, const struct pco
     };
     enum pcoll_result result;
 
-    pcoll_ofi_leave_some();
+    pcoll_rma_leave_some();
     result = agree_on_offer(&b, allocate(&b));
     if (result == PCOLL_OK)
         result = connect_ranks(&b);
@@ -231,7 +229,7 @@ enum pcoll_result pcoll_ofi_rma_bind(struct pcoll_group *group, const struct pco
     free(b.mine);
     free(b.theirs);
     if (result != PCOLL_OK) {
-        pcoll_ofi_bound_destroy(b.bound);
+        pcoll_rma_bound_destroy(b.bound);
         return result;
     }
     b.bound->group = g;
@@ -242,18 +240,42 @@ enum pcoll_result pcoll_ofi_rma_bind(struct pcoll_group *group, const struct pco
     return PCOLL_OK;
 }
 
-void pcoll_ofi_bound_destroy(struct pcoll_ofi_bound *bound)
+static void drop_way(struct pcoll_rma_way *way)
 {
-    struct pcoll_ofi_group *group = bound ? bound->group : NULL;
+    const struct pcoll_wire *wire = way->wire.endpoint ? way->wire.endpoint->wire : NULL;
+
+    if (wire == NULL)
+        return;
+    if (way->inbox_key.is_taken)
+        wire->drop_key(way->inbox_key.key);
+    for (int i = 0; i < PCOLL_RMA_NMEMORIES; i++)
+        if (way->keys[i].is_taken)
+            wire->drop_key(way->keys[i].key);
+    wire->disconnect(&way->wire);
+}
+
+static void unmap(struct pcoll_rma_rail *rail)
+{
+    struct pcoll_wire_endpoint *endpoint = rail->endpoint;
+
+    if (endpoint == NULL)
+        return;
+    endpoint->wire->unmap(endpoint, &rail->mail);
+    endpoint->wire->unmap(endpoint, &rail->area);
+    endpoint->wire->unmap(endpoint, &rail->send);
+    endpoint->wire->unmap(endpoint, &rail->recv);
+}
+
+void pcoll_rma_bound_destroy(struct pcoll_rma_bound *bound)
+{
+    struct pcoll_rma_group *group = bound ? bound->group : NULL;
 
     if (bound == NULL)
         return;
-    for (int i = 0; bound->rails != NULL && i < bound->nrails; i++) {
-        pcoll_ofi_unregister(&bound->rails[i].mail);
-        pcoll_ofi_unregister(&bound->rails[i].area);
-        pcoll_ofi_unregister(&bound->rails[i].send);
-        pcoll_ofi_unregister(&bound->rails[i].recv);
-    }
+    for (int i = 0; bound->ways != NULL && i < bound->nways; i++)
+        drop_way(&bound->ways[i]);
+    for (int i = 0; bound->rails != NULL && i < bound->nrails; i++)
+        unmap(&bound->rails[i]);
     pcoll_shm_bound_fini(&bound->shm);
     free(bound->mailbox);
     free(bound->sources);
@@ -264,5 +286,5 @@ void pcoll_ofi_bound_destroy(struct pcoll_ofi_bound *bound)
     free(bound->rails);
     free(bound);
     if (group != NULL)
-        pcoll_ofi_group_release(group);
+        pcoll_rma_group_release(group);
 }

@@ -1,0 +1,259 @@
+/* Endpoints of libfabric (ofi/endpoint.h) behind the functions of a wire. */
+#include "offload/ofi_rma/wire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/fi_errno.h>
+
+_Static_assert(sizeof(struct fi_context2) <= sizeof(((struct pcoll_wire_request *)0)->own),
+               "a request has room for the provider's context");
+
+struct ofi_endpoint {
+    struct pcoll_wire_endpoint base;
+    struct pcoll_ofi_endpoint *endpoint;
+};
+
+/* The endpoint's options hold the function of the core as it is given here. */
+static pcoll_wire_event *core_event;
+
+static void pass_event(void *context, const char *error)
+{
+    if (context != NULL)
+        core_event(context, error);
+}
+
+struct pcoll_ofi_endpoint *pcoll_wire_ofi_endpoint(const struct pcoll_wire_endpoint *base)
+{
+    return pcoll_container_of(base, struct ofi_endpoint, base)->endpoint;
+}
+
+struct pcoll_ofi_options pcoll_wire_ofi_options(const char *provider, const char *interface)
+{
+    return (struct pcoll_ofi_options){.provider = provider,
+                                      .interface = interface,
+                                      .progress = FI_PROGRESS_UNSPEC,
+                                      .event = pass_event};
+}
+
+static enum pcoll_result ofi_open(const struct pcoll_wire_options *wanted,
+                                  const struct pcoll_bootstrap *bootstrap,
+                                  struct pcoll_wire_endpoint **endpoint_p)
+{
+    const struct pcoll_ofi_options options =
+        pcoll_wire_ofi_options(wanted->provider, wanted->interface);
+    struct ofi_endpoint *e = calloc(1, sizeof(*e));
+    enum pcoll_result result = PCOLL_ERR_NOMEM;
+
+    if (e != NULL)
+        result = pcoll_ofi_open(&options, bootstrap, &e->endpoint);
+    if (result != PCOLL_OK) {
+        free(e);
+        return result;
+    }
+    core_event = wanted->event;
+    e->base = (struct pcoll_wire_endpoint){
+        .wire = &pcoll_wire_ofi,
+        .ordered = e->endpoint->ordered ? SIZE_MAX : 0,
+        .stream = e->endpoint->stream,
+        .most = e->endpoint->info->ep_attr->max_msg_size,
+        .name_bytes = sizeof(e->endpoint->name),
+        .key_bytes = sizeof(uint64_t),
+    };
+    *endpoint_p = &e->base;
+    return PCOLL_OK;
+}
+
+static void ofi_close(struct pcoll_wire_endpoint *base)
+{
+    struct ofi_endpoint *e = pcoll_container_of(base, struct ofi_endpoint, base);
+
+    pcoll_ofi_close(e->endpoint);
+    free(e);
+}
+
+static void ofi_keep(struct pcoll_wire_endpoint *endpoint)
+{
+    pcoll_ofi_keep(pcoll_wire_ofi_endpoint(endpoint));
+}
+
+static void ofi_describe(const struct pcoll_wire_endpoint *endpoint, char *text, size_t room)
+{
+    const struct fi_info *info = pcoll_wire_ofi_endpoint(endpoint)->info;
+
+    snprintf(text, room, "%s (%s)", info->fabric_attr->prov_name, info->domain_attr->name);
+}
+
+static void ofi_poll(struct pcoll_wire_endpoint *endpoint)
+{
+    pcoll_ofi_poll(pcoll_wire_ofi_endpoint(endpoint));
+}
+
+/* ---- peers and memory ---------------------------------------------------------------- */
+
+static void write_name(const struct pcoll_wire_endpoint *endpoint, void *name)
+{
+    memcpy(name, &pcoll_wire_ofi_endpoint(endpoint)->name, endpoint->name_bytes);
+}
+
+static enum pcoll_result connect_peer(struct pcoll_wire_endpoint *endpoint,
+                                      const struct pcoll_bootstrap *bootstrap, const void *name,
+                                      struct pcoll_wire_way *way)
+{
+    struct pcoll_ofi_name copy;
+    fi_addr_t peer;
+    enum pcoll_result result;
+
+    memcpy(&copy, name, sizeof(copy));
+    result = pcoll_ofi_peer(pcoll_wire_ofi_endpoint(endpoint), bootstrap, &copy, &peer);
+    if (result == PCOLL_OK) {
+        way->endpoint = endpoint;
+        way->peer = peer;
+    }
+    return result;
+}
+
+static void disconnect_peer(struct pcoll_wire_way *way)
+{
+    way->endpoint = NULL;
+}
+
+static int never_lost(const struct pcoll_wire_way *way)
+{
+    (void)way;
+    return 0;
+}
+
+static enum pcoll_result map(struct pcoll_wire_endpoint *endpoint,
+                             const struct pcoll_bootstrap *bootstrap, const char *what,
+                             void *address, size_t bytes, struct pcoll_wire_region *region)
+{
+    struct pcoll_ofi_region mapped;
+    enum pcoll_result result = pcoll_ofi_register(pcoll_wire_ofi_endpoint(endpoint), bootstrap,
+                                                  what, address, bytes, NULL, &mapped);
+
+    if (result == PCOLL_OK)
+        *region = (struct pcoll_wire_region){
+            .handle = mapped.mr, .desc = mapped.desc, .base = mapped.base};
+    return result;
+}
+
+static void unmap(struct pcoll_wire_endpoint *endpoint, struct pcoll_wire_region *region)
+{
+    struct pcoll_ofi_region mapped = {.mr = region->handle};
+
+    (void)endpoint;
+    pcoll_ofi_unregister(&mapped);
+    *region = (struct pcoll_wire_region){0};
+}
+
+static void write_key(const struct pcoll_wire_region *region, void *key)
+{
+    const uint64_t value = fi_mr_key(region->handle);
+
+    memcpy(key, &value, sizeof(value));
+}
+
+static enum pcoll_result take_key(const struct pcoll_wire_way *way,
+                                  const struct pcoll_bootstrap *bootstrap, const void *key,
+                                  uint64_t *key_p)
+{
+    (void)way;
+    (void)bootstrap;
+    memcpy(key_p, key, sizeof(*key_p));
+    return PCOLL_OK;
+}
+
+static void drop_key(uint64_t key)
+{
+    (void)key;
+}
+
+/* ---- transfers ----------------------------------------------------------------------- */
+
+static inline enum pcoll_result judge(ssize_t error, const char **why_p)
+{
+    if (__builtin_expect(error == 0, 1))
+        return PCOLL_OK;
+    if (error == -FI_EAGAIN)
+        return PCOLL_PENDING;
+    *why_p = fi_strerror((int)-error);
+    return PCOLL_ERR_SYSTEM;
+}
+
+static inline enum pcoll_result issue(struct pcoll_wire_way *way,
+                                      struct pcoll_wire_request *request,
+                                      const struct pcoll_wire_transfer *t, int is_get,
+                                      uint64_t flags, const char **why_p)
+{
+    struct iovec iov = {t->local, t->bytes};
+    struct fi_rma_iov remote = {t->remote, t->bytes, t->key};
+    void *desc = t->desc;
+    struct fi_msg_rma message = {
+        .msg_iov = &iov,
+        .desc = &desc,
+        .iov_count = 1,
+        .addr = way->peer,
+        .rma_iov = &remote,
+        .rma_iov_count = 1,
+        .context = request,
+    };
+    struct fid_ep *ep = pcoll_wire_ofi_endpoint(way->endpoint)->ep;
+
+    flags |= flags & FI_INJECT ? 0 : FI_COMPLETION;
+    request->is_silent = (flags & FI_INJECT) != 0;
+    return judge(is_get ? fi_readmsg(ep, &message, flags) : fi_writemsg(ep, &message, flags),
+                 why_p);
+}
+
+static enum pcoll_result get(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
+                             const struct pcoll_wire_transfer *transfer, const char **why_p)
+{
+    return issue(way, request, transfer, 1, 0, why_p);
+}
+
+static uint64_t must_arrive(const struct pcoll_wire_way *way)
+{
+    return way->endpoint->ordered ? 0 : FI_DELIVERY_COMPLETE;
+}
+
+static enum pcoll_result put(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
+                             const struct pcoll_wire_transfer *transfer, const char **why_p)
+{
+    return issue(way, request, transfer, 0, must_arrive(way), why_p);
+}
+
+/* The provider copies small data: there is nothing to wait for if the order says when it has
+ * arrived. */
+static enum pcoll_result put_signal(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
+                                    const struct pcoll_wire_transfer *transfer, const char **why_p)
+{
+    const int can_inject =
+        way->endpoint->ordered && transfer->bytes <= pcoll_wire_ofi_endpoint(way->endpoint)->inject;
+
+    return issue(way, request, transfer, 0, can_inject ? FI_INJECT : must_arrive(way), why_p);
+}
+
+const struct pcoll_wire pcoll_wire_ofi = {
+    .library = "libfabric",
+    .open = ofi_open,
+    .close = ofi_close,
+    .keep = ofi_keep,
+    .close_kept = pcoll_ofi_close_kept,
+    .describe = ofi_describe,
+    .poll = ofi_poll,
+    .poll_all = pcoll_ofi_poll_all,
+    .write_name = write_name,
+    .connect = connect_peer,
+    .disconnect = disconnect_peer,
+    .is_lost = never_lost,
+    .map = map,
+    .unmap = unmap,
+    .write_key = write_key,
+    .take_key = take_key,
+    .drop_key = drop_key,
+    .put = put,
+    .get = get,
+    .signal = put_signal,
+};

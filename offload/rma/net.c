@@ -1,0 +1,283 @@
+/* The network operations of a step, one after another, and signals that arrive. */
+#include <stdio.h>
+#include <string.h>
+
+#include "offload/rma/state.h"
+#include "offload/run/fire.h"
+
+static const char *name_of(const struct pcoll_rma_request *request)
+{
+    if (!request->is_move)
+        return "signal to";
+    return request->step->get ? "get from" : "put to";
+}
+
+/* Called once per plan: report what happened and tell the other ranks, which would otherwise wait
+ * forever. */
+static enum pcoll_result fail(struct pcoll_rma_request *request, const char *why)
+{
+    struct pcoll_rma_bound *bound = request->bound;
+    const struct pcoll_bootstrap *bootstrap = &bound->group->bootstrap;
+    const struct pcoll_wire_endpoint *endpoint = request->step->way->wire.endpoint;
+    char text[400], name[160];
+
+    if (bound->failed)
+        return PCOLL_ERR_SYSTEM;
+    bound->failed = 1;
+    endpoint->wire->describe(endpoint, name, sizeof(name));
+    snprintf(text, sizeof(text), "%s: %s: %s rank %d: %s", endpoint->wire->library, name,
+             name_of(request), request->step->way->rank, why);
+    bootstrap->report(bootstrap->context, text);
+    atomic_fetch_or_explicit(&bound->shm.block->alarm, PCOLL_SHM_FAILED, memory_order_release);
+    pcoll_rma_say_farewell(bound, PCOLL_RMA_FAILED);
+    return PCOLL_ERR_SYSTEM;
+}
+
+/* PCOLL_OK: the operation is in flight; PCOLL_PENDING: try again. */
+static enum pcoll_result judge(struct pcoll_rma_request *request, enum pcoll_result result,
+                               const char *why)
+{
+    if (__builtin_expect(result == PCOLL_OK, 1))
+        request->bound->inflight += !request->base.is_silent;
+    else if (result != PCOLL_PENDING)
+        result = fail(request, why);
+    return result;
+}
+
+static enum pcoll_result issue_piece(struct pcoll_rma_step *step)
+{
+    const struct pcoll_wire *wire = step->way->wire.endpoint->wire;
+    size_t most = step->way->wire.endpoint->most, left = step->bytes - step->moved;
+    const struct pcoll_wire_transfer transfer = {
+        .local = step->local + step->moved,
+        .desc = step->desc,
+        .bytes = left < most ? left : most,
+        .remote = step->remote + step->moved,
+        .key = step->key,
+    };
+    const char *why = NULL;
+    enum pcoll_result result;
+
+    result =
+        (step->get ? wire->get : wire->put)(&step->way->wire, &step->move.base, &transfer, &why);
+    result = judge(&step->move, result, why);
+    if (result == PCOLL_OK)
+        step->moved += transfer.bytes;
+    return result;
+}
+
+/* Are signals guaranteed to arrive in order? */
+static inline int keeps_order(const struct pcoll_rma_step *step)
+{
+    return step->way->wire.endpoint->ordered >= sizeof(struct pcoll_rma_slot);
+}
+
+/* The data of a cell that travels with the sum ends where the sum begins. */
+static enum pcoll_result issue_signal(struct pcoll_rma_step *step)
+{
+    struct pcoll_rma_channel *channel = step->channel;
+    size_t cell = step->bytes == 0 ? (size_t)channel->bytes : 0;
+    size_t first = PCOLL_CELL_BYTES - cell;
+    uint64_t sum = channel->sum + (channel->counter == PCOLL_NONE ? 1 : step->step->peer_add);
+    const struct pcoll_wire_transfer transfer = {
+        .local = step->outgoing->cell + first,
+        .desc = step->way->rail->mail.desc,
+        .bytes = cell + 2 * sizeof(channel->sum),
+        .remote = step->slot + first,
+        .key = step->way->inbox_key.key,
+    };
+    const char *why = NULL;
+    enum pcoll_result result;
+
+    if (channel->is_busy)
+        return PCOLL_PENDING;
+    atomic_store_explicit(&step->outgoing->sum, sum, memory_order_relaxed);
+    atomic_store_explicit(&step->outgoing->check, ~sum, memory_order_relaxed);
+    result = step->way->wire.endpoint->wire->signal(&step->way->wire, &step->signal.base, &transfer,
+                                                    &why);
+    result = judge(&step->signal, result, why);
+    if (result != PCOLL_OK)
+        return result;
+    channel->sum = sum;
+    channel->is_busy = !keeps_order(step);
+    return PCOLL_OK;
+}
+
+static inline void add_done(const struct pcoll_rma_step *step)
+{
+    if (step->step->done != NULL)
+        pcoll_signal(step->step->done, step->step->done_add);
+}
+
+enum pcoll_result pcoll_rma_advance(struct pcoll_rma_step *step)
+{
+    enum pcoll_result result = PCOLL_OK;
+
+    if (step->stage == PCOLL_RMA_READY && step->copy_bytes > 0)
+        pcoll_copy_any(step->copy_to, step->copy_from, step->copy_bytes);
+    if (step->stage == PCOLL_RMA_READY && step->bytes > 0) {
+        result = issue_piece(step);
+        if (result != PCOLL_OK)
+            return result;
+        step->stage = PCOLL_RMA_MOVING;
+        if (!step->get && step->bytes <= step->way->wire.endpoint->ordered &&
+            step->moved == step->bytes)
+            step->stage = PCOLL_RMA_SIGNAL;
+    } else if (step->stage == PCOLL_RMA_READY) {
+        step->stage = PCOLL_RMA_SIGNAL;
+        add_done(step);
+    }
+    if (step->stage == PCOLL_RMA_MOVING)
+        return PCOLL_PENDING;
+    if (step->channel != NULL)
+        result = issue_signal(step);
+    if (result != PCOLL_OK)
+        return result;
+    step->stage = PCOLL_RMA_READY;
+    step->moved = 0;
+    return PCOLL_OK;
+}
+
+/* A piece of data has been moved. */
+static void end_move(struct pcoll_rma_bound *bound, struct pcoll_rma_step *step)
+{
+    int is_waiting = step->stage == PCOLL_RMA_MOVING;
+
+    if (is_waiting && step->moved < step->bytes) {
+        step->stage = PCOLL_RMA_READY;
+    } else {
+        add_done(step);
+        if (is_waiting)
+            step->stage = PCOLL_RMA_SIGNAL;
+    }
+    if (is_waiting && !step->is_queued) {
+        step->next_ready = NULL;
+        *bound->ready_end = step;
+        bound->ready_end = &step->next_ready;
+    }
+}
+
+enum pcoll_result pcoll_rma_flush(struct pcoll_rma_bound *bound)
+{
+    while (bound->ready != NULL) {
+        struct pcoll_rma_step *step = bound->ready;
+        enum pcoll_result result = pcoll_rma_advance(step);
+
+        if (result != PCOLL_OK && !(result == PCOLL_PENDING && step->stage == PCOLL_RMA_MOVING))
+            return result;
+        bound->ready = step->next_ready;
+        if (bound->ready == NULL)
+            bound->ready_end = &bound->ready;
+    }
+    return PCOLL_OK;
+}
+
+/* A silent operation gets here only if it failed. */
+void pcoll_rma_event(struct pcoll_wire_request *base, const char *error)
+{
+    struct pcoll_rma_request *request = pcoll_container_of(base, struct pcoll_rma_request, base);
+
+    request->bound->inflight -= !base->is_silent;
+    if (request->step == NULL)
+        return;
+    if (error != NULL)
+        fail(request, error);
+    else if (request->is_move)
+        end_move(request->bound, request->step);
+    else
+        request->step->channel->is_busy = 0;
+}
+
+/* The sum in a slot, if it has landed completely and is new. */
+static inline uint64_t read_sum(const struct pcoll_rma_source *source)
+{
+    uint64_t check = atomic_load_explicit(&source->slot->check, memory_order_acquire);
+    uint64_t sum = atomic_load_explicit(&source->slot->sum, memory_order_acquire);
+
+    return sum == ~check ? sum : source->seen;
+}
+
+static inline int collect(struct pcoll_rma_bound *bound)
+{
+    int changed = 0;
+
+    for (int i = 0; i < bound->nsources; i++) {
+        struct pcoll_rma_source *source = &bound->sources[i];
+        uint64_t sum = read_sum(source);
+
+        changed |= sum != source->sum;
+        source->sum = sum;
+    }
+    return changed;
+}
+
+int pcoll_rma_read_inbox(struct pcoll_rma_bound *bound)
+{
+    if (!collect(bound))
+        return 0;
+    while (collect(bound))
+        continue;
+    for (int i = 0; i < bound->nsources; i++) {
+        struct pcoll_rma_source *source = &bound->sources[i];
+        uint64_t risen = source->sum - source->seen;
+
+        if (risen == 0)
+            continue;
+        source->seen = source->sum;
+        if (source->bytes > 0)
+            memcpy(source->cell, source->slot->cell + PCOLL_CELL_BYTES - source->bytes,
+                   source->bytes);
+        if (source->target != NULL)
+            pcoll_signal(source->target, risen);
+    }
+    return 1;
+}
+
+void pcoll_rma_poll_rails(struct pcoll_rma_bound *bound)
+{
+    for (int i = 0; i < bound->nrails; i++)
+        bound->rails[i].endpoint->wire->poll(bound->rails[i].endpoint);
+}
+
+/* Not a signal: it must have left this process before the endpoint is closed. */
+static enum pcoll_result send_farewell(struct pcoll_rma_way *way)
+{
+    const struct pcoll_wire_transfer transfer = {
+        .local = &way->outgoing->sum,
+        .desc = way->rail->mail.desc,
+        .bytes = 2 * sizeof(uint64_t),
+        .remote = way->farewell,
+        .key = way->inbox_key.key,
+    };
+    const char *why;
+    enum pcoll_result result =
+        way->wire.endpoint->wire->put(&way->wire, &way->bye.base, &transfer, &why);
+
+    way->bye.bound->inflight += result == PCOLL_OK && !way->bye.base.is_silent;
+    return result;
+}
+
+int pcoll_rma_say_farewell(struct pcoll_rma_bound *bound, enum pcoll_rma_farewell farewell)
+{
+    int all = 1;
+
+    for (int i = 0; i < bound->nways; i++) {
+        struct pcoll_rma_way *way = &bound->ways[i];
+
+        if (way->bye_sent)
+            continue;
+        atomic_store_explicit(&way->outgoing->sum, (uint64_t)farewell, memory_order_relaxed);
+        atomic_store_explicit(&way->outgoing->check, ~(uint64_t)farewell, memory_order_relaxed);
+        way->bye_sent = send_farewell(way) != PCOLL_PENDING;
+        all &= way->bye_sent;
+    }
+    return all;
+}
+
+enum pcoll_rma_farewell pcoll_rma_farewell_of(const struct pcoll_rma_way *way)
+{
+    uint64_t check = atomic_load_explicit(&way->arrived->check, memory_order_acquire);
+    uint64_t sum = atomic_load_explicit(&way->arrived->sum, memory_order_acquire);
+
+    return sum == ~check ? (enum pcoll_rma_farewell)sum : PCOLL_RMA_HERE;
+}

@@ -1,0 +1,153 @@
+/*
+ * Running bound plans on the network and in shared memory: start, progress and waiting.
+ *
+ * The executor in offload/run runs both. A step to another node is pending while the wire has no
+ * room for it; an operation that it has begun ends with a completion. The phase is complete when
+ * no queue is left and no operation is in flight.
+ */
+#include "offload/rma/rma.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "offload/rma/state.h"
+#include "offload/shm/fire.h"
+
+/* Unless the plan is ordered, the rest of a step after a completion must not wait for its turn in
+ * the queue. */
+static enum pcoll_result fire_away(struct pcoll_rma_bound *bound, struct pcoll_step *base)
+{
+    struct pcoll_rma_step *step = base->own;
+    enum pcoll_result result = pcoll_rma_advance(step);
+
+    step->is_queued = bound->ordered;
+    if (result == PCOLL_PENDING && step->stage == PCOLL_RMA_MOVING && !bound->ordered)
+        result = PCOLL_OK;
+    if (result == PCOLL_OK)
+        base->threshold += base->gain;
+    return result;
+}
+
+static inline enum pcoll_result rma_fire(struct pcoll_run *run, struct pcoll_step *step)
+{
+    if (step->kind == PCOLL_SHM_AWAY)
+        return fire_away(pcoll_rma_bound_of_run(run), step);
+    return pcoll_shm_fire(run, step);
+}
+
+/* No queue is left: has everything that was sent arrived? */
+static enum pcoll_result settle(const struct pcoll_rma_bound *bound, enum pcoll_result result)
+{
+    if (bound->failed)
+        return PCOLL_ERR_SYSTEM;
+    if (result == PCOLL_OK && (bound->inflight != 0 || bound->ready != NULL))
+        return PCOLL_PENDING;
+    return result;
+}
+
+static enum pcoll_result progress(struct pcoll_rma_bound *bound)
+{
+    enum pcoll_result result;
+
+    if (bound->nlinks > 0) {
+        pcoll_rma_poll_rails(bound);
+        pcoll_rma_read_inbox(bound);
+    }
+    result = pcoll_rma_flush(bound);
+    if (result == PCOLL_OK || result == PCOLL_PENDING)
+        result = pcoll_run_progress(&bound->shm.run, rma_fire);
+    return settle(bound, result);
+}
+
+/* Whatever can be sent at once is sent before the first poll of the network, which takes time. */
+enum pcoll_result pcoll_rma_start(struct pcoll_bound *base)
+{
+    struct pcoll_rma_bound *bound = pcoll_rma_bound_of(base);
+    enum pcoll_result result;
+
+    if (bound->failed)
+        return PCOLL_ERR_SYSTEM;
+    pcoll_rma_read_inbox(bound);
+    result = settle(bound, pcoll_run_start(&bound->shm.run, rma_fire));
+    return result == PCOLL_PENDING ? progress(bound) : result;
+}
+
+/* What is known of a neighbor that will take no further part, or NULL. */
+static const char *fate_of(const struct pcoll_rma_way *way)
+{
+    if (pcoll_rma_farewell_of(way) == PCOLL_RMA_FAILED)
+        return "gave up";
+    return way->wire.endpoint->wire->is_lost(&way->wire) ? "is lost" : NULL;
+}
+
+/* The instance is not complete: has a peer given up? */
+static enum pcoll_result check_failed(struct pcoll_rma_bound *bound)
+{
+    const struct pcoll_rma_group *group = bound->group;
+    char text[80];
+
+    if (pcoll_shm_attend(&bound->shm) != PCOLL_PENDING)
+        bound->failed = 1;
+    for (int i = 0; i < bound->nways && !bound->failed; i++) {
+        const char *fate = fate_of(&bound->ways[i]);
+
+        if (fate == NULL)
+            continue;
+        snprintf(text, sizeof(text), "%s: rank %d %s", group->wire->library, bound->ways[i].rank,
+                 fate);
+        group->bootstrap.report(group->bootstrap.context, text);
+        atomic_fetch_or_explicit(&bound->shm.block->alarm, PCOLL_SHM_FAILED, memory_order_release);
+        bound->failed = 1;
+    }
+    if (!bound->failed)
+        return PCOLL_PENDING;
+    pcoll_rma_say_farewell(bound, PCOLL_RMA_FAILED);
+    return PCOLL_ERR_SYSTEM;
+}
+
+/* Now and then poll for other ranks the rails that this plan does not use, which are all rails if
+ * it stays within the node: they may still read here. */
+static void poll_for_others(struct pcoll_rma_bound *bound)
+{
+    const struct pcoll_rma_group *group = bound->group;
+
+    for (int i = bound->nlinks > 0 ? bound->nrails : 0; i < group->nrails; i++)
+        group->wire->poll(group->endpoints[i]);
+}
+
+enum pcoll_result pcoll_rma_progress(struct pcoll_bound *base)
+{
+    struct pcoll_rma_bound *bound = pcoll_rma_bound_of(base);
+    enum pcoll_result result = progress(bound);
+
+    if (result != PCOLL_PENDING)
+        return result;
+    poll_for_others(bound);
+    return check_failed(bound);
+}
+
+enum pcoll_result pcoll_rma_spin(struct pcoll_bound *base, unsigned spins)
+{
+    struct pcoll_rma_bound *bound = pcoll_rma_bound_of(base);
+    enum pcoll_result result = progress(bound);
+
+    while (result == PCOLL_PENDING && spins-- > 0) {
+        pcoll_relax();
+        result = progress(bound);
+    }
+    return result == PCOLL_PENDING ? pcoll_rma_progress(base) : result;
+}
+
+void pcoll_rma_rest(struct pcoll_bound *base, unsigned usec)
+{
+    const struct pcoll_rma_bound *bound = pcoll_rma_bound_of(base);
+
+    pcoll_rma_leave_some();
+    if (usec == 0)
+        sched_yield();
+    else if (bound->nlinks == 0 && pcoll_run_waits(&bound->shm.run))
+        pcoll_shm_rest(base, usec);
+    else
+        usleep(usec); /* usleep rather than poll(2), which often wakes up for nothing useful */
+}

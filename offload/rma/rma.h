@@ -1,0 +1,81 @@
+/*
+ * The core of the media for ranks on several nodes: between nodes they use RMA over a wire
+ * (wire.h), driven by software; within a node they use shared memory, as in shm.h. One plan may use
+ * both.
+ *
+ *      source rank                                   target rank (owner)
+ *   sum += add                                 inbox slot: [ cell | sum | check ]
+ *   put [cell|sum|check] ------------------->        | progress: check == ~sum, sum has risen:
+ *   (a long payload is put before it)                v cell to the counter's line, then add
+ *                                              counter line <--- atomic adds of ranks of its node
+ *
+ * A counter is a word of shared memory of its node. A signal from another node is a put of 16
+ * bytes, the cumulative sum of one channel and its complement, into a slot of the owner's inbox
+ * that only that channel writes. Therefore no atomic operations of the network are needed, and a
+ * sum that is overtaken by its successor is no loss. A channel carries the signals of one rank to
+ * one counter with one range of its cell. The data of the cell precedes the sum: in the same put if
+ * the wire is a stream, otherwise in a put of its own. The owner polls its slots whenever it waits.
+ *
+ * This is correct because
+ *
+ *   - the check lands last (stream), or the 16 bytes may land in any order: until all of them have
+ *     landed, sum and check do not match, except for a sum that is still the old one;
+ *   - data is in place before the sum: it precedes the sum in the stream; or in an earlier put
+ *     whose order the wire guarantees; or the sum is sent only when the put of the data is known to
+ *     have been delivered;
+ *   - the effects of one rank on one peer occur in the order fired (PCOLL_NEED_ORDER, offered where
+ *     signals keep their order): the slots of an inbox are read as a snapshot, twice with the same
+ *     result, so that no later signal is seen without an earlier one; in an ordered plan nothing
+ *     overtakes an operation that must be waited for;
+ *   - rails (an endpoint for each interface of a list) share nothing except counters: a channel
+ *     belongs to one rail, so its sums arrive in order, and data precedes its sum on the same rail;
+ *   - a slot's cell is not written again before the owner has consumed it: that would be a hazard
+ *     of the plan, which proof/check.h excludes.
+ *
+ * Progress: if the wire's progress is manual, a rank that makes no call here takes part in
+ * nothing: it does not see what arrives, and others cannot read its buffers, even if its own
+ * instance is complete. Therefore everything in the process that waits must poll the medium now and
+ * then as long as a group exists, and a rank that computes for long can delay others, as with any
+ * rendezvous.
+ *
+ * The functions below fill the slots of a medium (medium.h). The bootstrap must stay valid as long
+ * as the group. An unbound plan lingers on this rank until its neighbors on other nodes have
+ * unbound it too, as they may still read and write here.
+ */
+#ifndef PCOLL_RMA_H
+#define PCOLL_RMA_H
+
+#include "offload/medium.h"
+
+struct pcoll_wire;
+
+enum pcoll_result pcoll_rma_group_create(const struct pcoll_medium *medium,
+                                         const struct pcoll_wire *wire,
+                                         const struct pcoll_bootstrap *bootstrap,
+                                         struct pcoll_group **group_p);
+void pcoll_rma_group_destroy(struct pcoll_group *group);
+unsigned pcoll_rma_group_provides(const struct pcoll_group *group);
+int pcoll_rma_group_rails(const struct pcoll_group *group);
+enum pcoll_result pcoll_rma_combine(struct pcoll_group *group, uint64_t *words, int n);
+enum pcoll_result pcoll_rma_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
+                                 const struct pcoll_memory *memory, struct pcoll_bound **bound_p);
+void pcoll_rma_unbind(struct pcoll_bound *bound);
+enum pcoll_result pcoll_rma_start(struct pcoll_bound *bound);
+enum pcoll_result pcoll_rma_progress(struct pcoll_bound *bound);
+enum pcoll_result pcoll_rma_spin(struct pcoll_bound *bound, unsigned spins);
+void pcoll_rma_rest(struct pcoll_bound *bound, unsigned usec);
+
+/* For the whole process, of what uses the wire. */
+void pcoll_rma_poll(const struct pcoll_wire *wire);
+int pcoll_rma_lingering(const struct pcoll_wire *wire);
+void pcoll_rma_finalize(const struct pcoll_wire *wire);
+
+/* The slots of a medium that do not depend on its wire. */
+#define PCOLL_RMA_SLOTS                                                                            \
+    .traits = PCOLL_SPANS_NODES, .node_medium = "shm", .group_destroy = pcoll_rma_group_destroy,   \
+    .group_provides = pcoll_rma_group_provides, .group_rails = pcoll_rma_group_rails,              \
+    .combine = pcoll_rma_combine, .bind = pcoll_rma_bind, .unbind = pcoll_rma_unbind,              \
+    .start = pcoll_rma_start, .progress = pcoll_rma_progress, .spin = pcoll_rma_spin,              \
+    .rest = pcoll_rma_rest
+
+#endif /* PCOLL_RMA_H */
