@@ -9,11 +9,17 @@
 #include "offload/ofi_rma/ofi_rma.h"
 #include "offload/ofi_trigger/ofi_trigger.h"
 #endif
+#ifdef PCOLL_HAVE_UCX
+#include "offload/ucx_rma/ucx_rma.h"
+#endif
 
 const struct pcoll_medium *const pcoll_media[] = {
 #ifdef PCOLL_HAVE_LIBFABRIC
     &pcoll_medium_ofi_trigger,
     &pcoll_medium_ofi_rma,
+#endif
+#ifdef PCOLL_HAVE_UCX
+    &pcoll_medium_ucx_rma,
 #endif
     &pcoll_medium_shm,
 };

@@ -25,6 +25,12 @@ pcoll_ofi_sources = \
     %D%/ofi_trigger/group.c %D%/ofi_trigger/open.c %D%/ofi_trigger/bind.c \
     %D%/ofi_trigger/unbind.c %D%/ofi_trigger/work.c
 
+# Only where there are UCX's headers; its library is loaded at run time.
+pcoll_ucx_sources = \
+    %D%/ucx_rma/ucx_rma.h %D%/ucx_rma/ucx_rma.c %D%/ucx_rma/library.h %D%/ucx_rma/library.c \
+    %D%/ucx_rma/state.h %D%/ucx_rma/worker.c %D%/ucx_rma/memory.c \
+    %D%/ucx_rma/wire.h %D%/ucx_rma/wire.c
+
 # Only for tests and tools.
 pcoll_tool_sources += \
     %D%/explore/explore.h %D%/explore/state.h %D%/explore/search.h \

@@ -13,7 +13,11 @@ _Static_assert(sizeof(struct fi_context2) <= sizeof(((struct pcoll_wire_request 
 struct ofi_endpoint {
     struct pcoll_wire_endpoint base;
     struct pcoll_ofi_endpoint *endpoint;
+    int refs;
+    struct ofi_endpoint *next;
 };
+
+static struct ofi_endpoint *all; /* all that are open */
 
 /* The endpoint's options hold the function of the core as it is given here. */
 static pcoll_wire_event *core_event;
@@ -29,47 +33,72 @@ struct pcoll_ofi_endpoint *pcoll_wire_ofi_endpoint(const struct pcoll_wire_endpo
     return pcoll_container_of(base, struct ofi_endpoint, base)->endpoint;
 }
 
-struct pcoll_ofi_options pcoll_wire_ofi_options(const char *provider, const char *interface)
+static struct ofi_endpoint *find(const struct pcoll_ofi_endpoint *endpoint)
 {
-    return (struct pcoll_ofi_options){.provider = provider,
-                                      .interface = interface,
-                                      .progress = FI_PROGRESS_UNSPEC,
-                                      .event = pass_event};
+    struct ofi_endpoint *e = all;
+
+    while (e != NULL && e->endpoint != endpoint)
+        e = e->next;
+    return e;
+}
+
+static struct ofi_endpoint *create(struct pcoll_ofi_endpoint *endpoint)
+{
+    struct ofi_endpoint *e = calloc(1, sizeof(*e));
+
+    if (e == NULL)
+        return NULL;
+    e->endpoint = endpoint;
+    e->base = (struct pcoll_wire_endpoint){
+        .wire = &pcoll_wire_ofi,
+        .ordered = endpoint->ordered ? SIZE_MAX : 0,
+        .stream = endpoint->stream,
+        .most = endpoint->info->ep_attr->max_msg_size,
+        .name_bytes = sizeof(endpoint->name),
+        .key_bytes = sizeof(uint64_t),
+    };
+    e->next = all;
+    all = e;
+    return e;
 }
 
 static enum pcoll_result ofi_open(const struct pcoll_wire_options *wanted,
                                   const struct pcoll_bootstrap *bootstrap,
                                   struct pcoll_wire_endpoint **endpoint_p)
 {
-    const struct pcoll_ofi_options options =
-        pcoll_wire_ofi_options(wanted->provider, wanted->interface);
-    struct ofi_endpoint *e = calloc(1, sizeof(*e));
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
+    const struct pcoll_ofi_options options = {.provider = wanted->provider,
+                                              .interface = wanted->interface,
+                                              .progress = FI_PROGRESS_UNSPEC,
+                                              .event = pass_event};
+    struct pcoll_ofi_endpoint *endpoint;
+    struct ofi_endpoint *e;
+    enum pcoll_result result = pcoll_ofi_open(&options, bootstrap, &endpoint);
 
-    if (e != NULL)
-        result = pcoll_ofi_open(&options, bootstrap, &e->endpoint);
-    if (result != PCOLL_OK) {
-        free(e);
+    if (result != PCOLL_OK)
         return result;
+    e = find(endpoint);
+    if (e == NULL)
+        e = create(endpoint);
+    if (e == NULL) {
+        pcoll_ofi_close(endpoint);
+        return PCOLL_ERR_NOMEM;
     }
     core_event = wanted->event;
-    e->base = (struct pcoll_wire_endpoint){
-        .wire = &pcoll_wire_ofi,
-        .ordered = e->endpoint->ordered ? SIZE_MAX : 0,
-        .stream = e->endpoint->stream,
-        .most = e->endpoint->info->ep_attr->max_msg_size,
-        .name_bytes = sizeof(e->endpoint->name),
-        .key_bytes = sizeof(uint64_t),
-    };
+    e->refs++;
     *endpoint_p = &e->base;
     return PCOLL_OK;
 }
 
 static void ofi_close(struct pcoll_wire_endpoint *base)
 {
-    struct ofi_endpoint *e = pcoll_container_of(base, struct ofi_endpoint, base);
+    struct ofi_endpoint *e = pcoll_container_of(base, struct ofi_endpoint, base), **link = &all;
 
     pcoll_ofi_close(e->endpoint);
+    if (--e->refs > 0)
+        return;
+    while (*link != e)
+        link = &(*link)->next;
+    *link = e->next;
     free(e);
 }
 
@@ -255,5 +284,5 @@ const struct pcoll_wire pcoll_wire_ofi = {
     .drop_key = drop_key,
     .put = put,
     .get = get,
-    .signal = put_signal,
+    .put_signal = put_signal,
 };

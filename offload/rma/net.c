@@ -93,8 +93,8 @@ static enum pcoll_result issue_signal(struct pcoll_rma_step *step)
         return PCOLL_PENDING;
     atomic_store_explicit(&step->outgoing->sum, sum, memory_order_relaxed);
     atomic_store_explicit(&step->outgoing->check, ~sum, memory_order_relaxed);
-    result = step->way->wire.endpoint->wire->signal(&step->way->wire, &step->signal.base, &transfer,
-                                                    &why);
+    result = step->way->wire.endpoint->wire->put_signal(&step->way->wire, &step->signal.base,
+                                                        &transfer, &why);
     result = judge(&step->signal, result, why);
     if (result != PCOLL_OK)
         return result;

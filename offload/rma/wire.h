@@ -105,13 +105,13 @@ struct pcoll_wire {
     void (*drop_key)(uint64_t key);
 
     /* PCOLL_OK: in flight; PCOLL_PENDING: there is no room, try again; otherwise *why_p says what
-     * failed. A signal is a write of at most PCOLL_LINE_BYTES; it may complete without an event. */
+     * failed. A signal is at most PCOLL_LINE_BYTES long and may complete without an event. */
     enum pcoll_result (*put)(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
                              const struct pcoll_wire_transfer *transfer, const char **why_p);
     enum pcoll_result (*get)(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
                              const struct pcoll_wire_transfer *transfer, const char **why_p);
-    enum pcoll_result (*signal)(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
-                                const struct pcoll_wire_transfer *transfer, const char **why_p);
+    enum pcoll_result (*put_signal)(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
+                                    const struct pcoll_wire_transfer *transfer, const char **why_p);
 };
 
 /* True if transfers to the peer of `bytes` bytes need a key. */

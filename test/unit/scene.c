@@ -1,12 +1,10 @@
-/* Scenes on the RMA medium; the contract is in scene.h. */
+/* Scenes on an RMA medium; the contract is in scene.h. */
 #include "test/unit/scene.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "offload/ofi_rma/ofi_rma.h"
-#include "offload/ofi_rma/wire.h"
 #include "offload/rma/state.h"
 
 #define LIMIT_SECONDS 300 /* per scene; if one rank fails, the others keep waiting */
@@ -28,26 +26,34 @@ struct pcoll_topology *scene_topology(const struct layout *layout, int nranks)
     return topology;
 }
 
+static void weaken(struct pcoll_wire_endpoint *e, const struct promise *promise)
+{
+    if (promise->unordered)
+        e->ordered = 0;
+    if (promise->no_stream)
+        e->stream = 0;
+    if (promise->max_message != 0)
+        e->most = promise->max_message;
+}
+
 /* Opens the endpoints that the group will use; returns how many could be opened. */
 static int open_weakened(const struct scene *scene, const struct pcoll_bootstrap *bootstrap,
-                         struct pcoll_ofi_endpoint **endpoints)
+                         struct pcoll_wire_endpoint **endpoints)
 {
-    struct pcoll_ofi_options options = pcoll_wire_ofi_options(scene->provider, NULL);
+    const struct pcoll_wire *wire = scene->subject->wire;
+    struct pcoll_wire_options options = {.provider = scene->subject->provider,
+                                         .event = pcoll_rma_event};
     struct pcoll_interfaces interfaces;
     int n = 0;
 
     if (pcoll_interfaces(bootstrap, &interfaces) != PCOLL_OK)
         return 0;
     for (options.interface = interfaces.names[0];
-         n < interfaces.n && pcoll_ofi_open(&options, bootstrap, &endpoints[n]) == PCOLL_OK;
+         n < interfaces.n && wire->open(&options, bootstrap, &endpoints[n]) == PCOLL_OK;
          options.interface = interfaces.names[n]) {
-        struct pcoll_ofi_endpoint *e = endpoints[n++];
-
-        if (scene->promise != NULL) {
-            e->ordered = scene->promise->ordered;
-            e->stream = scene->promise->stream;
-            e->info->ep_attr->max_msg_size = scene->promise->max_message;
-        }
+        if (scene->promise != NULL)
+            weaken(endpoints[n], scene->promise);
+        n++;
     }
     pcoll_interfaces_free(&interfaces);
     return n;
@@ -59,31 +65,30 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     int wrong = 1;
     struct pcoll_topology *topology = scene_topology(scene->layout, scene->nranks);
     struct attendee attendee = {.meeting = meeting, .rank = rank};
-    struct pcoll_ofi_endpoint *endpoints[PCOLL_MAX_RAILS + 1];
+    const struct pcoll_medium *medium = scene->subject->medium;
+    struct pcoll_wire_endpoint *endpoints[PCOLL_MAX_RAILS + 1];
     int nendpoints;
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
-    struct part part = {.medium = &pcoll_medium_ofi_rma,
-                        .rank = rank,
-                        .seed = (unsigned)rank + 1,
-                        .starts = scene->starts};
+    struct part part = {
+        .medium = medium, .rank = rank, .seed = (unsigned)rank + 1, .starts = scene->starts};
 
     alarm(LIMIT_SECONDS);
-    meeting_on_wait = pcoll_medium_ofi_rma.poll;
+    meeting_on_wait = medium->poll;
     bootstrap.topology = topology;
-    bootstrap.provider = scene->provider;
+    bootstrap.provider = scene->subject->provider;
     bootstrap.interface = rank == 1 && scene->fewer ? scene->fewer : scene_interfaces(scene);
     nendpoints = open_weakened(scene, &bootstrap, endpoints);
-    if (nendpoints > 0 && pcoll_medium_ofi_rma.group_create(&bootstrap, &part.group) == PCOLL_OK) {
-        if (scene->promise != NULL && !scene->promise->can_cma)
+    if (nendpoints > 0 && medium->group_create(&bootstrap, &part.group) == PCOLL_OK) {
+        if (scene->promise != NULL && scene->promise->no_cma)
             pcoll_rma_group_of(part.group)->can_cma = 0;
         wrong = scene->play(scene, meeting, &part);
     }
     meeting_barrier(meeting);
-    pcoll_medium_ofi_rma.group_destroy(part.group);
+    medium->group_destroy(part.group);
     meeting_barrier(meeting);
-    pcoll_medium_ofi_rma.finalize();
+    medium->finalize();
     while (nendpoints > 0)
-        pcoll_ofi_close(endpoints[--nendpoints]);
+        scene->subject->wire->close(endpoints[--nendpoints]);
     pcoll_topology_destroy(topology);
     return wrong;
 }

@@ -1,6 +1,6 @@
 /*
- * A scene on the RMA medium: the ranks are processes on nodes of their own or on the same node,
- * over a provider that works on one host and may guarantee less than it can do.
+ * A scene on an RMA medium: the ranks are processes on nodes of their own or on the same node, over
+ * a wire that works on one host and may guarantee less than it can do.
  */
 #ifndef PCOLL_TEST_SCENE_H
 #define PCOLL_TEST_SCENE_H
@@ -14,22 +14,32 @@ struct layout {
     const char *name, *nodes;
 };
 
-/* A provider that guarantees less. */
+/* Endpoints that guarantee less; what is not named stays as it is. */
 struct promise {
     const char *name;
-    int ordered, stream;
+    int unordered, no_stream;
     size_t max_message;
-    int can_cma;
+    int no_cma;
+};
+
+/* A medium and its wire, as told to the user, and a provider for libfabric. */
+struct subject {
+    const char *name;
+    const struct pcoll_medium *medium;
+    const struct pcoll_wire *wire;
+    const char *provider;
+    int may_be_unordered; /* it can be told to guarantee no order */
 };
 
 struct scene {
-    const char *provider, *interfaces;
+    const struct subject *subject;
+    const char *interfaces;
     const char *fewer; /* the interfaces of rank 1; NULL: the same */
     const struct layout *layout;
     int nranks;
     int all_sizes; /* otherwise one size of a cell, one above, and one of several segments */
     int (*play)(struct scene *scene, struct meeting *meeting, struct part *part);
-    const struct promise *promise; /* NULL: what the provider guarantees */
+    const struct promise *promise; /* NULL: what the wire guarantees */
     _Atomic int *starts;
 };
 

@@ -50,6 +50,12 @@ check_PROGRAMS += \
     %D%/test_ofi_trigger_refusals
 endif HAVE_LIBFABRIC
 
+if HAVE_UCX
+check_PROGRAMS += \
+    %D%/test_ucx \
+    %D%/test_ucx_wire
+endif HAVE_UCX
+
 if HAVE_HWLOC
 check_PROGRAMS += %D%/test_places
 %C%_test_places_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
@@ -68,13 +74,13 @@ check_LIBRARIES += %D%/libunit.a
     %D%/mutate.h %D%/mutate.c \
     %D%/question.h %D%/question.c \
     %D%/tables.h %D%/tables.c \
-    %D%/trial.h %D%/trial.c
+    %D%/trial.h %D%/trial.c \
+    %D%/rma_plays.h %D%/rma_plays.c %D%/rma_failures.c %D%/scene.h %D%/scene.c
 %C%_libunit_a_CPPFLAGS = $(AM_CPPFLAGS) \
     -DPCOLL_TEST_TABLES='"$(abs_top_srcdir)/test/tables"'
 if HAVE_LIBFABRIC
 %C%_libunit_a_SOURCES += \
-    %D%/party.h %D%/party.c \
-    %D%/scene.h %D%/scene.c
+    %D%/party.h %D%/party.c
 endif HAVE_LIBFABRIC
 LDADD += %D%/libunit.a
 

@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int tap_count, tap_failed;
+/* One pair for all files of a program. */
+__attribute__((weak)) int tap_count, tap_failed;
 
 __attribute__((format(printf, 2, 3))) static inline int tap_ok(int condition, const char *format,
                                                                ...)

@@ -1,171 +1,36 @@
-/*
- * The RMA medium when something fails, with a plan of each collective: a provider refuses to
- * register memory, a rank has no plan, a rank dies.
- */
-#include <signal.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
+/* The medium ofi_rma when something fails: see rma_plays.h. */
 #include "offload/ofi_rma/ofi_rma.h"
 #include "offload/ofi_rma/wire.h"
 #include "offload/rma/state.h"
 #include "test/unit/refuse.h"
-#include "test/unit/scene.h"
+#include "test/unit/rma_plays.h"
 #include "test/unit/tap.h"
 
-static const struct pcoll_medium *const medium = &pcoll_medium_ofi_rma;
-static const struct pcoll_params no_params;
-
-/* The first algorithm of each collective. */
-static const struct pcoll_algorithm *first_of(int coll)
+static struct fid_domain *domain_of(const struct pcoll_group *group)
 {
-    PCOLL_EACH_ALGORITHM (row)
-        if (row->coll == (enum pcoll_coll)coll)
-            return row;
-    return NULL;
+    return pcoll_wire_ofi_endpoint(pcoll_rma_group_of(group)->endpoints[0])->domain;
 }
 
-static struct pcoll_signature signature_of(int coll, int nranks, uint64_t bytes)
+static void begin(const struct pcoll_group *group, int n)
 {
-    const int moves_data = !pcoll_coll_has((enum pcoll_coll)coll, PCOLL_SYNCHRONIZES);
-
-    return (struct pcoll_signature){
-        .coll = (enum pcoll_coll)coll, .nranks = nranks, .bytes = moves_data ? bytes : 0};
+    refuse_begin(domain_of(group), n);
 }
 
-/* For each n, rank 1's provider refuses its n-th registration. Then no rank gets a bound plan, and
- * rank 1 reports why. Returns the number of registrations, or 0 if something is wrong. */
-static int refuse_each(struct part *p)
+static int end(const struct pcoll_group *group)
 {
-    struct pcoll_rma_group *g = pcoll_rma_group_of(p->group);
-    const struct attendee *attendee = g->bootstrap.context;
-    struct fid_domain *domain = pcoll_wire_ofi_endpoint(g->endpoints[0])->domain;
-    enum pcoll_result result = PCOLL_ERR_SYSTEM;
-    int is_short = p->rank == 1, wrong = 0, n = 0;
-
-    while (result == PCOLL_ERR_SYSTEM && ++n < 20) {
-        if (is_short)
-            refuse_begin(domain, n);
-        result = part_bind(p);
-        if (is_short)
-            refuse_end(domain);
-        wrong |= is_short && refused != (result != PCOLL_OK);
-    }
-    wrong |= result != PCOLL_OK;
-    wrong |= is_short && n > 1 && strstr(attendee->said, "cannot register") == NULL;
-    return wrong ? 0 : n;
-}
-
-/* Rank 1 cannot bind, because it may not register memory or has no plan; the next bind works. */
-static int play_refused_coll(struct meeting *meeting, struct part *p,
-                             const struct pcoll_algorithm *row, int least)
-{
-    int wrong;
-
-    if (part_init(p, row, &no_params) != PCOLL_OK)
-        return 1;
-    wrong = refuse_each(p) < least;
-    part_unbind(p);
-    meeting_barrier(meeting);
-    if (medium->bind(p->group, p->rank == 1 ? NULL : p->plan,
-                     &(struct pcoll_memory){p->send, p->recv, &p->op},
-                     &p->bound) != PCOLL_ERR_NOMEM)
-        return 1;
-    if (wrong || part_bind(p) != PCOLL_OK)
-        return 1;
-    meeting_barrier(meeting);
-    wrong = part_run(p, 3);
-    meeting_barrier(meeting); /* no rank reads the starts any more */
-    part_unbind(p);
-    part_fini(p);
-    return wrong;
-}
-
-static int play_refused(struct scene *scene, struct meeting *meeting, struct part *part)
-{
-    int wrong = 0;
-
-    for (int coll = 0; coll < PCOLL_NUM_COLLS && scene->all_sizes && !wrong; coll++) {
-        struct part p = *part;
-
-        p.signature = signature_of(coll, scene->nranks, 40000);
-        wrong = play_refused_coll(meeting, &p, first_of(coll), 1);
-        if (wrong)
-            printf("# rank %d: %s\n", p.rank, pcoll_coll_name(p.signature.coll));
-    }
-    if (!wrong) {
-        struct part p = *part;
-
-        p.signature = signature_of(PCOLL_BCAST, scene->nranks, (uint64_t)1 << 20);
-        wrong =
-            play_refused_coll(meeting, &p, pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"), 3);
-    }
-    return wrong;
-}
-
-/* Starts the plan until it does not complete; returns what became of it. */
-static enum pcoll_result start_in_vain(const struct part *p, int polls)
-{
-    enum pcoll_result result = PCOLL_OK;
-
-    for (int k = 0; k < 10 && result == PCOLL_OK; k++) {
-        result = medium->start(p->bound);
-        for (int i = 0; i < polls && result == PCOLL_PENDING; i++) {
-            result = medium->progress(p->bound);
-            medium->rest(p->bound, 100);
-        }
-    }
-    return result;
-}
-
-/* Rank 1 dies between two instances of one plan of each collective; the other ranks get an error,
- * or wait for what can never arrive. A root that only sends may complete. */
-static int play_death(struct scene *scene, struct meeting *meeting, struct part *part)
-{
-    struct part parts[PCOLL_NUM_COLLS];
-    int ends[3] = {0};
-
-    for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++) {
-        struct part *p = &parts[coll];
-
-        *p = *part;
-        p->signature = signature_of(coll, scene->nranks, 1000);
-        if (part_init(p, first_of(coll), &no_params) != PCOLL_OK || part_bind(p) != PCOLL_OK ||
-            part_run(p, 2))
-            return 1;
-        meeting_barrier(meeting);
-    }
-    if (part->rank == 1)
-        kill(getpid(), SIGKILL);
-    for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++) {
-        const enum pcoll_result result = start_in_vain(&parts[coll], coll == 0 ? 2000 : 50);
-
-        ends[result == PCOLL_OK ? 0 : result == PCOLL_PENDING ? 1 : 2]++;
-    }
-    printf("# rank %d after the death of rank 1: %d plans complete, %d wait, %d have failed\n",
-           part->rank, ends[0], ends[1], ends[2]);
-    fflush(stdout);
-    _exit(ends[1] + ends[2] < PCOLL_NUM_COLLS / 2);
-}
-
-/* What binding does does not depend on the provider, so only the main one binds all collectives. */
-static void check_provider(const char *provider, int is_main)
-{
-    static const struct layout all_away = {"each on a node of its own", "01234567"};
-    struct scene scene = {
-        .provider = provider, .layout = &all_away, .nranks = 4, .all_sizes = is_main};
-
-    scene.play = play_refused;
-    tap_ok(scene_perform(scene) == 0, "%s, a rank cannot bind", provider);
-    scene.nranks = 3;
-    scene.play = play_death;
-    tap_ok(scene_perform(scene) == 1, "%s, a rank dies, the others do not hang", provider);
+    refuse_end(domain_of(group));
+    return refused;
 }
 
 int main(void)
 {
-    check_provider("tcp;ofi_rxm", 1);
-    check_provider("sockets", 0);
+    static const struct refusal refusal = {begin, end};
+    static const struct subject tcp = {"tcp;ofi_rxm", &pcoll_medium_ofi_rma, &pcoll_wire_ofi,
+                                       "tcp;ofi_rxm", 1};
+    static const struct subject sockets = {"sockets", &pcoll_medium_ofi_rma, &pcoll_wire_ofi,
+                                           "sockets", 1};
+
+    rma_check_failures(&tcp, &refusal, 1);
+    rma_check_failures(&sockets, &refusal, 0);
     return tap_done();
 }

@@ -1,0 +1,101 @@
+/* Endpoints, peers and regions of the wire over UCX. Private to offload/ucx_rma. */
+#ifndef PCOLL_UCX_STATE_H
+#define PCOLL_UCX_STATE_H
+
+#include "offload/ucx_rma/library.h"
+#include "offload/ucx_rma/wire.h"
+
+struct pcoll_ucx_endpoint {
+    struct pcoll_wire_endpoint base;
+    pcoll_wire_event *event;
+    char *interface; /* as named by the caller, or NULL */
+    char device[64]; /* as UCX names it; empty: UCX's choice */
+    ucp_context_h context;
+    ucp_worker_h worker;
+    ucp_address_t *address;
+    size_t address_bytes;
+    struct pcoll_ucx_peer *peers;
+    struct pcoll_ucx_request *done, **done_end; /* completed, but the event is still to come */
+    int refs, kept;
+    struct pcoll_ucx_endpoint *next;
+};
+
+struct pcoll_ucx_peer {
+    struct pcoll_ucx_peer *next;
+    ucp_ep_h ep;
+    int is_lost;
+    uint32_t bytes;
+    unsigned char address[]; /* [bytes] */
+};
+
+/* What an active message says before its data. */
+struct pcoll_ucx_header {
+    uint64_t port; /* the way at the receiver */
+    uint64_t to;   /* where the data belongs */
+    uint32_t number;
+};
+
+/* A transfer in flight, in the wire's part of a request. */
+struct pcoll_ucx_request {
+    struct pcoll_ucx_request *next;
+    struct pcoll_ucx_endpoint *endpoint;
+    const char *error;
+    struct pcoll_ucx_header header;
+};
+
+_Static_assert(sizeof(struct pcoll_ucx_request) <= sizeof(((struct pcoll_wire_request *)0)->own),
+               "a request has room for what the wire keeps");
+
+/* A message that came before its turn. */
+struct pcoll_wire_early {
+    struct pcoll_wire_early *next;
+    uint32_t number;
+    uint64_t to;
+    size_t bytes;
+    unsigned char data[];
+};
+
+static inline struct pcoll_ucx_endpoint *
+pcoll_ucx_endpoint_of(const struct pcoll_wire_endpoint *endpoint)
+{
+    return pcoll_container_of(endpoint, struct pcoll_ucx_endpoint, base);
+}
+
+static inline struct pcoll_ucx_peer *pcoll_ucx_peer_of(const struct pcoll_wire_way *way)
+{
+    return (struct pcoll_ucx_peer *)(uintptr_t)way->peer;
+}
+
+/* worker.c */
+enum pcoll_result pcoll_ucx_open(const struct pcoll_wire_options *options,
+                                 const struct pcoll_bootstrap *bootstrap,
+                                 struct pcoll_wire_endpoint **endpoint_p);
+void pcoll_ucx_close(struct pcoll_wire_endpoint *endpoint);
+void pcoll_ucx_keep(struct pcoll_wire_endpoint *endpoint);
+void pcoll_ucx_close_kept(void);
+void pcoll_ucx_poll(struct pcoll_wire_endpoint *endpoint);
+void pcoll_ucx_poll_all(void);
+void pcoll_ucx_describe(const struct pcoll_wire_endpoint *endpoint, char *text, size_t room);
+enum pcoll_result pcoll_ucx_complain(const struct pcoll_ucx_endpoint *endpoint,
+                                     const struct pcoll_bootstrap *bootstrap, const char *what,
+                                     ucs_status_t status);
+
+/* memory.c */
+enum pcoll_result pcoll_ucx_map(struct pcoll_wire_endpoint *endpoint,
+                                const struct pcoll_bootstrap *bootstrap, const char *what,
+                                void *address, size_t bytes, struct pcoll_wire_region *region);
+void pcoll_ucx_unmap(struct pcoll_wire_endpoint *endpoint, struct pcoll_wire_region *region);
+void pcoll_ucx_write_key(const struct pcoll_wire_region *region, void *key);
+enum pcoll_result pcoll_ucx_take_key(const struct pcoll_wire_way *way,
+                                     const struct pcoll_bootstrap *bootstrap, const void *key,
+                                     uint64_t *key_p);
+void pcoll_ucx_drop_key(uint64_t key);
+/* The bytes of a key of this endpoint, found by mapping a page. */
+enum pcoll_result pcoll_ucx_measure_key(struct pcoll_ucx_endpoint *endpoint,
+                                        const struct pcoll_bootstrap *bootstrap);
+
+/* wire.c: the handler of active messages. */
+ucs_status_t pcoll_ucx_receive(void *argument, const void *header, size_t header_bytes, void *data,
+                               size_t bytes, const ucp_am_recv_param_t *param);
+
+#endif /* PCOLL_UCX_STATE_H */

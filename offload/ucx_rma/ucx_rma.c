@@ -1,0 +1,44 @@
+/* The table of the medium; the contract is in ucx_rma.h. */
+#include "offload/ucx_rma/ucx_rma.h"
+
+#include "offload/rma/rma.h"
+#include "offload/ucx_rma/wire.h"
+
+/* Only on request, as the library that MPICH itself uses is there already. */
+static int suits(int one_node, const char *provider)
+{
+    (void)one_node;
+    (void)provider;
+    return 0;
+}
+
+static void poll_all(void)
+{
+    pcoll_rma_poll(&pcoll_wire_ucx);
+}
+
+static int lingering(void)
+{
+    return pcoll_rma_lingering(&pcoll_wire_ucx);
+}
+
+static void finalize(void)
+{
+    pcoll_rma_finalize(&pcoll_wire_ucx);
+}
+
+static enum pcoll_result group_create(const struct pcoll_bootstrap *bootstrap,
+                                      struct pcoll_group **group_p)
+{
+    return pcoll_rma_group_create(&pcoll_medium_ucx_rma, &pcoll_wire_ucx, bootstrap, group_p);
+}
+
+const struct pcoll_medium pcoll_medium_ucx_rma = {
+    .name = "ucx_rma",
+    .suits = suits,
+    .poll = poll_all,
+    .lingering = lingering,
+    .finalize = finalize,
+    .group_create = group_create,
+    PCOLL_RMA_SLOTS,
+};

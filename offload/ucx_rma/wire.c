@@ -1,0 +1,311 @@
+/* Peers, active messages, and longer transfers; why they are in order is said in ucx_rma.h. */
+#include "offload/ucx_rma/wire.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/ucx_rma/state.h"
+
+/* ---- peers --------------------------------------------------------------------------- */
+
+static void write_name(const struct pcoll_wire_endpoint *base, void *name)
+{
+    const struct pcoll_ucx_endpoint *e = pcoll_ucx_endpoint_of(base);
+    const uint32_t bytes = (uint32_t)e->address_bytes;
+
+    memcpy(name, &bytes, sizeof(bytes));
+    memcpy((char *)name + sizeof(bytes), e->address, e->address_bytes);
+}
+
+static void lose_peer(void *argument, ucp_ep_h ep, ucs_status_t status)
+{
+    struct pcoll_ucx_peer *peer = argument;
+
+    (void)ep;
+    (void)status;
+    peer->is_lost = 1;
+}
+
+/* Transports of shared memory do not notice that a peer is gone. */
+static ucs_status_t create(struct pcoll_ucx_endpoint *e, struct pcoll_ucx_peer *peer)
+{
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .address = (const ucp_address_t *)peer->address,
+        .err_mode = UCP_ERR_HANDLING_MODE_PEER,
+        .err_handler = {lose_peer, peer},
+    };
+    ucs_status_t status = pcoll_ucx.ucp_ep_create(e->worker, &params, &peer->ep);
+
+    if (status == UCS_OK)
+        return status;
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    return pcoll_ucx.ucp_ep_create(e->worker, &params, &peer->ep);
+}
+
+static enum pcoll_result connect_peer(struct pcoll_wire_endpoint *base,
+                                      const struct pcoll_bootstrap *bootstrap, const void *name,
+                                      struct pcoll_wire_way *way)
+{
+    struct pcoll_ucx_endpoint *e = pcoll_ucx_endpoint_of(base);
+    const void *address = (const char *)name + sizeof(uint32_t);
+    struct pcoll_ucx_peer *peer = e->peers;
+    ucs_status_t status;
+    uint32_t bytes;
+
+    memcpy(&bytes, name, sizeof(bytes));
+    while (peer != NULL && !(peer->bytes == bytes && memcmp(peer->address, address, bytes) == 0))
+        peer = peer->next;
+    if (peer == NULL) {
+        peer = calloc(1, sizeof(*peer) + bytes);
+        if (peer == NULL)
+            return PCOLL_ERR_NOMEM;
+        peer->bytes = bytes;
+        memcpy(peer->address, address, bytes);
+        status = create(e, peer);
+        if (status != UCS_OK) {
+            free(peer);
+            return pcoll_ucx_complain(e, bootstrap, "cannot reach a peer", status);
+        }
+        peer->next = e->peers;
+        e->peers = peer;
+    }
+    way->endpoint = base;
+    way->peer = (uint64_t)(uintptr_t)peer;
+    return PCOLL_OK;
+}
+
+static void disconnect_peer(struct pcoll_wire_way *way)
+{
+    while (way->early != NULL) {
+        struct pcoll_wire_early *early = way->early;
+
+        way->early = early->next;
+        free(early);
+    }
+    way->endpoint = NULL;
+}
+
+static int is_lost(const struct pcoll_wire_way *way)
+{
+    return pcoll_ucx_peer_of(way)->is_lost;
+}
+
+/* ---- arrival ------------------------------------------------------------------------- */
+
+static void keep(struct pcoll_wire_way *way, const struct pcoll_ucx_header *header,
+                 const void *data, size_t bytes)
+{
+    struct pcoll_wire_early *early = malloc(sizeof(*early) + bytes);
+
+    if (early == NULL) {
+        pcoll_ucx_peer_of(way)->is_lost = 1; /* as the message is */
+        return;
+    }
+    early->number = header->number;
+    early->to = header->to;
+    early->bytes = bytes;
+    memcpy(early->data, data, bytes);
+    early->next = way->early;
+    way->early = early;
+}
+
+static struct pcoll_wire_early **find_next(struct pcoll_wire_way *way)
+{
+    struct pcoll_wire_early **link = &way->early;
+
+    while (*link != NULL && (*link)->number != way->received)
+        link = &(*link)->next;
+    return link;
+}
+
+static void take_early(struct pcoll_wire_way *way)
+{
+    struct pcoll_wire_early **link = find_next(way);
+
+    while (*link != NULL) {
+        struct pcoll_wire_early *early = *link;
+
+        *link = early->next;
+        memcpy((void *)(uintptr_t)early->to, early->data, early->bytes);
+        way->received++;
+        free(early);
+        link = find_next(way);
+    }
+}
+
+ucs_status_t pcoll_ucx_receive(void *argument, const void *bytes_of_header, size_t header_bytes,
+                               void *data, size_t bytes, const ucp_am_recv_param_t *param)
+{
+    struct pcoll_ucx_header header;
+    struct pcoll_wire_way *way;
+
+    (void)argument;
+    (void)param;
+    if (header_bytes != sizeof(header))
+        return UCS_OK;
+    memcpy(&header, bytes_of_header, sizeof(header));
+    way = (struct pcoll_wire_way *)(uintptr_t)header.port;
+    if (__builtin_expect(header.number != way->received, 0)) {
+        keep(way, &header, data, bytes);
+        return UCS_OK;
+    }
+    memcpy((void *)(uintptr_t)header.to, data, bytes);
+    way->received++;
+    if (__builtin_expect(way->early != NULL, 0))
+        take_early(way);
+    return UCS_OK;
+}
+
+/* ---- transfers ----------------------------------------------------------------------- */
+
+static void end(struct pcoll_ucx_request *request, ucs_status_t status)
+{
+    struct pcoll_ucx_endpoint *e = request->endpoint;
+
+    request->error = status == UCS_OK ? NULL : pcoll_ucx.ucs_status_string(status);
+    request->next = NULL;
+    *e->done_end = request;
+    e->done_end = &request->next;
+}
+
+static void on_end(void *handle, ucs_status_t status, void *request)
+{
+    pcoll_ucx.ucp_request_free(handle);
+    end(request, status);
+}
+
+/* The flush that follows fails, too. */
+static void on_put(void *handle, ucs_status_t status, void *nothing)
+{
+    (void)status;
+    (void)nothing;
+    pcoll_ucx.ucp_request_free(handle);
+}
+
+static enum pcoll_result fail(ucs_status_t status, const char **why_p)
+{
+    *why_p = pcoll_ucx.ucs_status_string(status);
+    return PCOLL_ERR_SYSTEM;
+}
+
+static inline struct pcoll_ucx_request *begin(const struct pcoll_wire_way *way,
+                                              struct pcoll_wire_request *base)
+{
+    struct pcoll_ucx_request *request = (struct pcoll_ucx_request *)(void *)base->own;
+
+    request->endpoint = pcoll_ucx_endpoint_of(way->endpoint);
+    base->is_silent = 0;
+    return request;
+}
+
+/* Judge what UCX returned: it completes the request if it has not kept it. */
+static inline enum pcoll_result issued(struct pcoll_ucx_request *request, void *handle,
+                                       const char **why_p)
+{
+    if (UCS_PTR_IS_ERR(handle))
+        return fail(UCS_PTR_STATUS(handle), why_p);
+    if (handle == NULL)
+        end(request, UCS_OK);
+    return PCOLL_OK;
+}
+
+/* Returns what UCX returns. */
+static inline void *send_message(struct pcoll_wire_way *way, struct pcoll_ucx_request *request,
+                                 const struct pcoll_wire_transfer *t)
+{
+    const ucp_request_param_t param = {
+        .op_attr_mask =
+            UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = UCP_AM_SEND_FLAG_EAGER,
+        .cb.send = on_end,
+        .user_data = request,
+    };
+
+    request->header = (struct pcoll_ucx_header){way->port, t->remote, way->sent++};
+    return pcoll_ucx.ucp_am_send_nbx(pcoll_ucx_peer_of(way)->ep, 0, &request->header,
+                                     sizeof(request->header), t->local, t->bytes, &param);
+}
+
+static enum pcoll_result put_signal(struct pcoll_wire_way *way, struct pcoll_wire_request *base,
+                                    const struct pcoll_wire_transfer *t, const char **why_p)
+{
+    void *handle = send_message(way, begin(way, base), t);
+
+    base->is_silent = handle == NULL;
+    return UCS_PTR_IS_ERR(handle) ? fail(UCS_PTR_STATUS(handle), why_p) : PCOLL_OK;
+}
+
+static enum pcoll_result put_long(struct pcoll_wire_way *way, struct pcoll_ucx_request *request,
+                                  const struct pcoll_wire_transfer *t, const char **why_p)
+{
+    const ucp_request_param_t put = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | (t->desc != NULL ? UCP_OP_ATTR_FIELD_MEMH : 0),
+        .cb.send = on_put,
+        .memh = t->desc,
+    };
+    const ucp_request_param_t flush = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = on_end,
+        .user_data = request,
+    };
+    ucp_ep_h ep = pcoll_ucx_peer_of(way)->ep;
+    void *handle = pcoll_ucx.ucp_put_nbx(ep, t->local, t->bytes, t->remote,
+                                         (ucp_rkey_h)(uintptr_t)t->key, &put);
+
+    if (UCS_PTR_IS_ERR(handle))
+        return fail(UCS_PTR_STATUS(handle), why_p);
+    return issued(request, pcoll_ucx.ucp_ep_flush_nbx(ep, &flush), why_p);
+}
+
+static enum pcoll_result put(struct pcoll_wire_way *way, struct pcoll_wire_request *base,
+                             const struct pcoll_wire_transfer *t, const char **why_p)
+{
+    struct pcoll_ucx_request *request = begin(way, base);
+
+    if (t->bytes > PCOLL_UCX_EAGER)
+        return put_long(way, request, t, why_p);
+    return issued(request, send_message(way, request, t), why_p);
+}
+
+static enum pcoll_result get(struct pcoll_wire_way *way, struct pcoll_wire_request *base,
+                             const struct pcoll_wire_transfer *t, const char **why_p)
+{
+    struct pcoll_ucx_request *request = begin(way, base);
+    const ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+                        (t->desc != NULL ? UCP_OP_ATTR_FIELD_MEMH : 0),
+        .cb.send = on_end,
+        .user_data = request,
+        .memh = t->desc,
+    };
+
+    return issued(request,
+                  pcoll_ucx.ucp_get_nbx(pcoll_ucx_peer_of(way)->ep, t->local, t->bytes, t->remote,
+                                        (ucp_rkey_h)(uintptr_t)t->key, &param),
+                  why_p);
+}
+
+const struct pcoll_wire pcoll_wire_ucx = {
+    .library = "UCX",
+    .open = pcoll_ucx_open,
+    .close = pcoll_ucx_close,
+    .keep = pcoll_ucx_keep,
+    .close_kept = pcoll_ucx_close_kept,
+    .describe = pcoll_ucx_describe,
+    .poll = pcoll_ucx_poll,
+    .poll_all = pcoll_ucx_poll_all,
+    .write_name = write_name,
+    .connect = connect_peer,
+    .disconnect = disconnect_peer,
+    .is_lost = is_lost,
+    .map = pcoll_ucx_map,
+    .unmap = pcoll_ucx_unmap,
+    .write_key = pcoll_ucx_write_key,
+    .take_key = pcoll_ucx_take_key,
+    .drop_key = pcoll_ucx_drop_key,
+    .put = put,
+    .get = get,
+    .put_signal = put_signal,
+};

@@ -1,0 +1,364 @@
+/* Every algorithm on an RMA medium; the contract is in rma_plays.h. */
+#include "test/unit/rma_plays.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "offload/rma/state.h"
+#include "test/unit/cover.h"
+#include "test/unit/job.h"
+#include "test/unit/meeting.h"
+#include "test/unit/tap.h"
+#include "test/unit/trial.h"
+
+#define BIG ((uint64_t)1 << 20)
+
+static const struct layout all_away = {"each on a node of its own", "01234567"};
+static const struct layout mixes[] = {
+    {"2 nodes of 2", "0011"},
+    {"nodes of 3 and 1", "0001"},
+    {"round robin", "01010"},
+    {"one node", "0000"},
+};
+
+static const struct promise promises[] = {
+    {.name = "writes in order, bytes in any", .no_stream = 1},
+    {.name = "no order at all", .unordered = 1, .no_stream = 1},
+    {.name = "messages of at most 1000 bytes", .max_message = 1000},
+    {.name = "no order, short messages", .unordered = 1, .no_stream = 1, .max_message = 5000},
+    {.name = "no access to the processes of the node", .no_cma = 1},
+};
+
+enum { BRIEF_PROMISES = 3 };
+
+/* ---- every algorithm ----------------------------------------------------------------- */
+
+static int jobs_run; /* for one row */
+
+static int try_one(struct meeting *meeting, const struct part *model, const struct job *job,
+                   int instances)
+{
+    struct part p = *model;
+    enum pcoll_result made;
+    int wrong = 1;
+
+    p.signature = job->signature;
+    made = part_init(&p, job->algorithm, &job->params);
+    meeting_barrier(meeting);
+    if (made == PCOLL_UNSUPPORTED) {
+        wrong = 0;
+        if (p.rank == 0)
+            cover_excuse(job->algorithm, p.medium->name, "the medium lacks what the plans need");
+    } else if (made == PCOLL_OK && part_bind(&p) == PCOLL_OK) {
+        wrong = part_run(&p, instances);
+        part_unbind(&p);
+        jobs_run++;
+    }
+    part_fini(&p);
+    if (wrong)
+        printf("# rank %d: %s\n", p.rank, job_name(job));
+    return wrong;
+}
+
+/* In place or not in turns, if the collective can be; both forms with unequal blocks. */
+static int is_form_to_try(const struct job *job, int form, size_t i)
+{
+    const int can_be = pcoll_coll_has(job->signature.coll, PCOLL_IN_PLACE);
+
+    return form == (can_be && i % 2) || form == 2 + (can_be && i % 2 == 0);
+}
+
+/* Every counter and buffer is used again in the third instance of a plan with two phases; more of
+ * them in one scene let ranks run ahead farther. */
+static int instances(const struct scene *scene, uint64_t bytes)
+{
+    if (bytes > 1000)
+        return 5;
+    return scene->all_sizes ? 20 : 7;
+}
+
+static int try_sizes(const struct scene *scene, struct meeting *meeting, const struct part *part,
+                     struct job *job)
+{
+    static const uint64_t sizes[] = {8, 49, 65537, 0, 1, 48, 1000, BIG};
+    const size_t nsizes = scene->all_sizes ? sizeof(sizes) / sizeof(sizes[0]) : 3;
+    int n = job->signature.nranks;
+
+    for (size_t i = 0; i < nsizes; i++) {
+        if (sizes[i] == BIG && n > 4)
+            continue;
+        job->signature.bytes =
+            pcoll_coll_has(job->signature.coll, PCOLL_SYNCHRONIZES) ? 0 : sizes[i];
+        job->signature.root =
+            pcoll_coll_has(job->signature.coll, PCOLL_ROOTED) ? (int)(i * 3) % n : 0;
+        for (int form = 0; form < JOB_FORMS; form++)
+            if (is_form_to_try(job, form, i) && job_take_form(job, form) &&
+                try_one(meeting, part, job, instances(scene, sizes[i])))
+                return 1;
+        if (pcoll_coll_has(job->signature.coll, PCOLL_SYNCHRONIZES))
+            break;
+    }
+    return 0;
+}
+
+/* Plays every plan, or every plan that stripes. */
+static int play_plans(struct scene *scene, struct meeting *meeting, struct part *part, int striped)
+{
+    PCOLL_EACH_ALGORITHM (row) {
+        struct pcoll_params params[JOB_VARIANTS];
+        int n = job_variants(row, scene->nranks, params);
+        double begin = cover_clock();
+
+        if (cover_skips(row, part->medium->name))
+            continue;
+        jobs_run = 0;
+        for (int i = 0; i < n; i++) {
+            struct job job = {.algorithm = row,
+                              .signature = {.coll = row->coll, .nranks = scene->nranks},
+                              .params = params[i]};
+
+            job.params.segment = row->uses_segment ? 32768 : 0;
+            if ((params[i].rails > 1) == striped && try_sizes(scene, meeting, part, &job))
+                return 1;
+        }
+        if (part->rank == 0)
+            cover_row(row, part->medium->name, jobs_run, begin);
+    }
+    return 0;
+}
+
+static int play_all(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    return play_plans(scene, meeting, part, 0);
+}
+
+/* ---- several plans, several groups --------------------------------------------------- */
+
+static const struct pcoll_params no_params;
+
+static int init_of(struct part *p, enum pcoll_coll coll, const char *name, uint64_t bytes, int n)
+{
+    p->signature = (struct pcoll_signature){.coll = coll, .nranks = n, .bytes = bytes};
+    return part_init(p, pcoll_algorithm_find(coll, name), &no_params) != PCOLL_OK ||
+           part_bind(p) != PCOLL_OK;
+}
+
+/* Three plans of two groups run at the same time and complete in changing order. */
+static int play_interleaved(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    struct attendee attendee = {.meeting = meeting, .rank = part->rank};
+    struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    struct part parts[3] = {*part, *part, *part};
+    int wrong = 0;
+    struct pcoll_topology *topology = scene_topology(&all_away, scene->nranks);
+
+    bootstrap.topology = topology;
+    bootstrap.provider = scene->subject->provider;
+    bootstrap.interface = scene_interfaces(scene);
+    if (part->medium->group_create(&bootstrap, &parts[1].group) != PCOLL_OK)
+        return 1;
+    for (int i = 0; i < 3; i++)
+        parts[i].starts += 16 * i;
+    wrong = init_of(&parts[0], PCOLL_BARRIER, "dissemination", 0, scene->nranks) ||
+            init_of(&parts[1], PCOLL_ALLGATHER, "direct", 8, scene->nranks) ||
+            init_of(&parts[2], PCOLL_BCAST, "eager", 5000, scene->nranks);
+    meeting_barrier(meeting);
+    for (int k = 0; k < 100 && !wrong; k++) {
+        for (int i = 0; i < 3; i++)
+            wrong |= part_start(&parts[i]);
+        for (int i = 0; i < 3; i++)
+            wrong |= part_wait(&parts[(i + k) % 3]);
+    }
+    for (int i = 0; i < 3; i++) {
+        part_unbind(&parts[i]);
+        part_fini(&parts[i]);
+    }
+    part->medium->group_destroy(parts[1].group);
+    pcoll_topology_destroy(topology);
+    return wrong;
+}
+
+/* A root that runs ahead returns its memory while credits from other ranks are still in flight; the
+ * next plan must not see them. */
+static int play_rebind(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    int wrong = 0;
+
+    (void)meeting;
+    for (int round = 0; round < 60 && !wrong; round++) {
+        struct part p = *part;
+
+        wrong = init_of(&p, PCOLL_BCAST, round % 2 ? "eager" : "binomial_get", round % 3 ? 8 : 9000,
+                        scene->nranks);
+        if (!wrong)
+            wrong = part_run(&p, 1 + round % 5);
+        part_unbind(&p);
+        part_fini(&p);
+    }
+    return wrong;
+}
+
+/* ---- rails --------------------------------------------------------------------------- */
+
+#define THREE_RAILS "lo,127.0.0.1,127.0.0.2"
+
+/* On fewer rails than the plan was generated for, as many, and more. */
+static int play_rails(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    return play_plans(scene, meeting, part, 1) || play_rebind(scene, meeting, part);
+}
+
+static int rails_of(const struct part *part, const char *name, struct pcoll_params params)
+{
+    struct part p = *part;
+    int n = 0;
+
+    p.signature.bytes = 1000;
+    if (part_init(&p, pcoll_algorithm_find(p.signature.coll, name), &params) == PCOLL_OK &&
+        part_bind(&p) == PCOLL_OK) {
+        n = pcoll_rma_bound_of(p.bound)->nrails;
+        part_unbind(&p);
+    }
+    part_fini(&p);
+    return n;
+}
+
+/* The plan uses as many rails as the rank with the fewest has, and no more than it names. */
+static int play_fewer(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    struct attendee *attendee = pcoll_rma_group_of(part->group)->bootstrap.context;
+
+    part->signature = (struct pcoll_signature){.coll = PCOLL_BCAST, .nranks = scene->nranks};
+    return part->medium->group_rails(part->group) != 2 || attendee->reports != (part->rank == 0) ||
+           rails_of(part, "chain", (struct pcoll_params){.rails = 3}) != 2 ||
+           rails_of(part, "chain", no_params) != 1 || play_rails(scene, meeting, part);
+}
+
+/* A rank that has unbound a plan says so on every rail that the plan uses. */
+static int play_farewells(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    const struct pcoll_params params = {.rails = 3};
+    struct part p = *part;
+    const struct pcoll_rma_bound *bound;
+    int said;
+
+    p.signature =
+        (struct pcoll_signature){.coll = PCOLL_BCAST, .nranks = scene->nranks, .bytes = 1000};
+    if (part_init(&p, pcoll_algorithm_find(PCOLL_BCAST, "chain"), &params) != PCOLL_OK ||
+        part_bind(&p) != PCOLL_OK || part_run(&p, 3))
+        return 1;
+    bound = pcoll_rma_bound_of(p.bound);
+    if (p.rank == 0)
+        part_unbind(&p);
+    do {
+        part->medium->poll();
+        said = 0;
+        for (int i = 0; p.rank == 1 && i < bound->nways; i++)
+            said += pcoll_rma_farewell_of(&bound->ways[i]) == PCOLL_RMA_LEFT;
+    } while (said < 3 && p.rank == 1);
+    meeting_barrier(meeting);
+    if (p.rank == 1)
+        part_unbind(&p);
+    part_fini(&p);
+    return 0;
+}
+
+void rma_check_rails(const struct subject *subject)
+{
+    const int full = tap_depth() == TAP_FULL;
+    struct scene scene = {.subject = subject, .interfaces = THREE_RAILS, .all_sizes = full};
+
+    scene.layout = &all_away;
+    scene.play = play_rails;
+    for (scene.nranks = full ? 2 : 3; scene.nranks <= (full ? 5 : 3); scene.nranks++)
+        tap_ok(scene_perform(scene) == 0, "%s, %d ranks, 3 rails", subject->name, scene.nranks);
+    scene.nranks = 2;
+    scene.play = play_farewells;
+    tap_ok(scene_perform(scene) == 0, "%s, farewells on 3 rails", subject->name);
+    scene.play = play_rails;
+    scene.layout = &mixes[1];
+    scene.nranks = 4;
+    tap_ok(scene_perform(scene) == 0, "%s, 3 rails, %s", subject->name, scene.layout->name);
+    scene.layout = &all_away;
+    scene.play = play_fewer;
+    scene.fewer = "127.0.0.1,lo";
+    tap_ok(scene_perform(scene) == 0, "%s, a rank has 2 of 3 rails", subject->name);
+    scene.interfaces = "lo,127.0.0.1";
+    scene.fewer = NULL;
+    scene.play = play_all;
+    scene.nranks = 3;
+    for (size_t i = 0; !promises[i].no_cma && tap_depth() > TAP_BRIEF; i++) {
+        if (promises[i].unordered && !subject->may_be_unordered)
+            continue;
+        scene.promise = &promises[i];
+        scene.play = i == 0 || full ? play_all : play_rails; /* other plans use one rail */
+        tap_ok(scene_perform(scene) == 0, "%s, 2 rails, %s", subject->name, promises[i].name);
+    }
+}
+
+/* ---- providers ---------------------------------------------------------------------- */
+
+static void check_apart(struct scene scene, int is_main)
+{
+    static const struct {
+        int nranks;
+        enum tap_depth depth, other_depth; /* the depths from which on it runs, with the main
+                                            * provider and with others */
+    } jobs[] = {{1, TAP_USUAL, TAP_FULL}, {2, TAP_BRIEF, TAP_BRIEF}, {3, TAP_BRIEF, TAP_USUAL},
+                {4, TAP_FULL, TAP_FULL},  {5, TAP_USUAL, TAP_FULL},  {6, TAP_FULL, TAP_FULL},
+                {8, TAP_FULL, TAP_FULL}};
+
+    scene.layout = &all_away;
+    scene.play = play_all;
+    for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+        if ((is_main ? jobs[i].depth : jobs[i].other_depth) > tap_depth())
+            continue;
+        scene.nranks = jobs[i].nranks;
+        scene.all_sizes =
+            tap_depth() == TAP_FULL || (is_main && tap_depth() == TAP_USUAL && scene.nranks == 3);
+        tap_ok(scene_perform(scene) == 0, "%s, %d ranks, %s", scene.subject->name, scene.nranks,
+               all_away.name);
+    }
+}
+
+/* A few scenes usually show that a provider other than the main one works: how plans run does not
+ * depend on it. */
+void rma_check(const struct subject *subject, int is_main)
+{
+    const int full = tap_depth() == TAP_FULL;
+    struct scene scene = {.subject = subject, .layout = &all_away, .all_sizes = full};
+
+    check_apart(scene, is_main);
+    for (size_t i = 0; i < sizeof(mixes) / sizeof(mixes[0]); i++) {
+        if (!full && i != 1 && (!is_main || tap_depth() == TAP_BRIEF))
+            continue;
+        scene.layout = &mixes[i];
+        scene.nranks = (int)strlen(mixes[i].nodes);
+        scene.play = play_all;
+        if (i > 0 || full) /* otherwise there is also a promise with this layout */
+            tap_ok(scene_perform(scene) == 0, "%s, %d ranks, %s", subject->name, scene.nranks,
+                   mixes[i].name);
+        scene.play = play_interleaved;
+        tap_ok(scene_perform(scene) == 0, "%s, plans and groups interleaved, %s", subject->name,
+               mixes[i].name);
+    }
+    for (size_t i = 0; i < sizeof(promises) / sizeof(promises[0]) && (full || is_main); i++) {
+        if (tap_depth() == TAP_BRIEF && i < BRIEF_PROMISES)
+            continue; /* the last two run the code of all */
+        if (promises[i].unordered && !subject->may_be_unordered)
+            continue;
+        scene.layout = promises[i].no_cma ? &mixes[0] : &all_away;
+        scene.nranks = promises[i].no_cma ? 4 : 3;
+        scene.promise = &promises[i];
+        scene.play = play_all;
+        tap_ok(scene_perform(scene) == 0, "%s, %d ranks, %s", subject->name, scene.nranks,
+               promises[i].name);
+    }
+    scene.promise = NULL;
+    scene.layout = &all_away;
+    scene.nranks = 4;
+    scene.play = play_rebind;
+    tap_ok(scene_perform(scene) == 0, "%s, binding again and again", subject->name);
+}
