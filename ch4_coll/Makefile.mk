@@ -31,6 +31,10 @@ if BUILD_CH4_COLL_LIBFABRIC
 AM_CPPFLAGS += -DPCOLL_HAVE_LIBFABRIC
 pcoll_sources += $(pcoll_ofi_sources)
 endif BUILD_CH4_COLL_LIBFABRIC
+if BUILD_CH4_COLL_UCX
+AM_CPPFLAGS += -DPCOLL_HAVE_UCX
+pcoll_sources += $(pcoll_ucx_sources)
+endif BUILD_CH4_COLL_UCX
 mpi_core_sources += $(pcoll_sources) src/mpid/ch4/ch4_coll/tuning/default_json.c
 
 endif BUILD_CH4_COLL_OFFLOAD

@@ -15,8 +15,9 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         Medium of persistent collectives: auto (shm on one node, otherwise ofi_trigger if the
-        network runs plans by itself, otherwise ofi_rma), shm, ofi_rma (libfabric RMA), ofi_trigger
-        (libfabric deferred work), or mpich (MPICH's own schedules).
+        network runs plans by itself, otherwise ofi_rma or ucx_rma, whichever library MPICH uses),
+        shm, ofi_rma (libfabric RMA), ofi_trigger (libfabric deferred work), ucx_rma (UCX), or mpich
+        (MPICH's own schedules).
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -50,7 +51,8 @@ int MPIDI_PCOLL_medium_hint(bool one_node)
             return number;
         report_hint(name, number != PCOLL_NONE);
     }
-    return pcoll_media_auto(one_node, MPIDI_PCOLL_provider());
+    return pcoll_media_auto(one_node,
+                            MPIDI_PCOLL_over_ucx() ? PCOLL_OVER_UCX : MPIDI_PCOLL_provider());
 }
 
 bool MPIDI_PCOLL_is_network(const struct pcoll_medium *medium)

@@ -29,10 +29,11 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Domain, network interface or address that persistent collectives use between nodes, or a
-        list of up to 8 (link1,link2) to stripe long messages over; the i-th interfaces of all
-        processes communicate with each other. If it is not set, MPICH's interface is used, or the
-        provider's choice if MPIR_CVAR_COLL_OFFLOAD_PROVIDER is set.
+        Domain of libfabric, device of UCX, network interface or address that persistent
+        collectives use between nodes, or a list of up to 8 (link1,link2) to stripe long messages
+        over; the i-th interfaces of all processes communicate with each other. If it is not set,
+        MPICH's interface is used, or the provider's choice if MPIR_CVAR_COLL_OFFLOAD_PROVIDER is
+        set.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -58,6 +59,15 @@ static const char *mpich_interface(void)
     return MPIDI_OFI_global.prov_use[0]->domain_attr->name;
 #else
     return NULL;
+#endif
+}
+
+bool MPIDI_PCOLL_over_ucx(void)
+{
+#ifdef HAVE_CH4_NETMOD_UCX
+    return !is_set(MPIR_CVAR_COLL_OFFLOAD_PROVIDER);
+#else
+    return false;
 #endif
 }
 

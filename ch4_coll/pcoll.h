@@ -122,6 +122,9 @@ void MPIDI_PCOLL_comm_unbind_all(void);
 
 /* ---- network.c: what MPICH or the user uses between nodes ---- */
 
+/* MPICH uses UCX, and the user has named no provider of libfabric. */
+bool MPIDI_PCOLL_over_ucx(void);
+
 /* For libfabric; NULL: libfabric's own choice. The interface may be a list. */
 const char *MPIDI_PCOLL_provider(void);
 const char *MPIDI_PCOLL_interface(void);

@@ -14,9 +14,30 @@ AC_DEFUN([PAC_SUBCFG_PREREQ_]PAC_SUBCFG_AUTO_SUFFIX,[
         [AC_MSG_WARN([--with-coll=offload needs --with-device=ch4; ignored for $device_name])
          with_coll=no])
     AM_CONDITIONAL([BUILD_CH4_COLL_OFFLOAD], [test "$with_coll" = "offload"])
-    dnl libfabric is there where it is MPICH's own network.
+    AC_ARG_WITH([coll-wires],
+        [AS_HELP_STRING([--with-coll-wires=LIST],
+                        [libraries of networks for plans between nodes: ofi, ucx, or both, as ofi,ucx
+                         (default: those whose headers are there; ofi only with ch4:ofi)])],
+        [], [with_coll_wires=auto])
+    AS_IF([test "$with_coll" = "offload"],
+        [for wire in `echo "$with_coll_wires" | tr , ' '` ; do
+             AS_CASE([$wire],
+                 [auto|ucx], [],
+                 [ofi], [echo " $ch4_netmods " | grep -q " ofi " ||
+                     AC_MSG_ERROR([--with-coll-wires=ofi needs --with-device=ch4:ofi])],
+                 [AC_MSG_ERROR([--with-coll-wires: '$wire' is unknown, allowed are ofi and ucx])])
+         done])
     AM_CONDITIONAL([BUILD_CH4_COLL_LIBFABRIC],
-        [test "$with_coll" = "offload" && echo " $ch4_netmods " | grep -q " ofi "])
+        [test "$with_coll" = "offload" && echo " $ch4_netmods " | grep -q " ofi " &&
+         echo ",$with_coll_wires," | grep -q ",auto,\|,ofi,"])
+    dnl UCX is loaded at run time; only its headers are needed here.
+    pcoll_have_ucx=no
+    AS_IF([test "$with_coll" = "offload" && echo ",$with_coll_wires," | grep -q ",auto,\|,ucx,"],
+        [AS_IF([echo "@%:@include <ucp/api/ucp.h>" | ${CC-cc} $CPPFLAGS -E - >/dev/null 2>&1],
+             [pcoll_have_ucx=yes],
+             [test "$with_coll_wires" != auto],
+             [AC_MSG_ERROR([--with-coll-wires=ucx needs ucp/api/ucp.h of UCX in CPPFLAGS])])])
+    AM_CONDITIONAL([BUILD_CH4_COLL_UCX], [test "$pcoll_have_ucx" = yes])
     AM_COND_IF([BUILD_CH4_COLL_OFFLOAD],
         [AC_DEFINE([MPIDI_CH4_COLL_OFFLOAD], [1],
                    [Define to run persistent collectives as plans of deferred work])])
@@ -25,6 +46,7 @@ AC_DEFUN([PAC_SUBCFG_PREREQ_]PAC_SUBCFG_AUTO_SUFFIX,[
 AC_DEFUN([PAC_SUBCFG_BODY_]PAC_SUBCFG_AUTO_SUFFIX,[
     AM_COND_IF([BUILD_CH4_COLL_OFFLOAD],
         [AC_MSG_NOTICE([Persistent collectives: plans of deferred work (--with-coll=offload)])
+         AC_SEARCH_LIBS([dlopen], [dl])
          AC_CHECK_FUNCS([process_vm_readv process_vm_writev])])
 ])
 

@@ -49,10 +49,18 @@ int pcoll_media_reaches(const struct pcoll_medium *medium, int one_node)
     return one_node || (medium->traits & PCOLL_SPANS_NODES) != 0;
 }
 
+/* A library that MPI does not use is used only by a medium that the user names. */
+static int may_follow(const struct pcoll_medium *medium, int number)
+{
+    return number == PCOLL_NONE || medium->library == NULL ||
+           (pcoll_media[number]->library != NULL &&
+            strcmp(medium->library, pcoll_media[number]->library) == 0);
+}
+
 int pcoll_media_next(int number, int one_node)
 {
     for (int i = number + 1; i < NMEDIA; i++)
-        if (pcoll_media_reaches(pcoll_media[i], one_node))
+        if (pcoll_media_reaches(pcoll_media[i], one_node) && may_follow(pcoll_media[i], number))
             return i;
     return PCOLL_NONE;
 }

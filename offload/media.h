@@ -1,6 +1,6 @@
 /*
  * The media of this build, in the order in which they are tried: if one is unavailable, the next
- * that reaches all ranks follows.
+ * of the same library, or of none, that reaches all ranks follows.
  */
 #ifndef PCOLL_MEDIA_H
 #define PCOLL_MEDIA_H

@@ -48,6 +48,8 @@ struct pcoll_bound {
 #define pcoll_container_of(pointer, type, member)                                                  \
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
+#define PCOLL_OVER_UCX "ucx"
+
 enum pcoll_medium_trait {
     PCOLL_SPANS_NODES = 1 << 0,    /* reaches other nodes: uses bootstrap->provider and ->interface,
                                     * and must be polled while the process waits for anything */
@@ -59,12 +61,13 @@ enum pcoll_medium_trait {
 struct pcoll_medium {
     const char *name;
     unsigned traits;         /* enum pcoll_medium_trait */
+    const char *library;     /* of the network: "libfabric", "UCX"; NULL: none */
     const char *node_medium; /* the medium that it resembles within a node; NULL: itself */
     int max_slots; /* the most slots of a ring of communication buffers, where counters are scarce;
                     * 0: unlimited */
 
     /* True if it should carry plans when the user names no medium. `provider` is as in the
-     * bootstrap. */
+     * bootstrap, or PCOLL_OVER_UCX where MPI itself uses UCX instead of libfabric. */
     int (*suits)(int one_node, const char *provider);
 
     /* Functions for the whole process. poll does what peers need of this process; every rank that

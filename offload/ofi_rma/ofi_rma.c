@@ -1,13 +1,14 @@
 /* The table of the medium; the contract is in ofi_rma.h. */
 #include "offload/ofi_rma/ofi_rma.h"
 
+#include <string.h>
+
 #include "offload/ofi_rma/wire.h"
 #include "offload/rma/rma.h"
 
 static int suits(int one_node, const char *provider)
 {
-    (void)provider;
-    return !one_node;
+    return !one_node && (provider == NULL || strcmp(provider, PCOLL_OVER_UCX) != 0);
 }
 
 static void poll_all(void)
@@ -33,6 +34,7 @@ static enum pcoll_result group_create(const struct pcoll_bootstrap *bootstrap,
 
 const struct pcoll_medium pcoll_medium_ofi_rma = {
     .name = "ofi_rma",
+    .library = "libfabric",
     .suits = suits,
     .poll = poll_all,
     .lingering = lingering,

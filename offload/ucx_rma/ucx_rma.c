@@ -1,15 +1,14 @@
 /* The table of the medium; the contract is in ucx_rma.h. */
 #include "offload/ucx_rma/ucx_rma.h"
 
+#include <string.h>
+
 #include "offload/rma/rma.h"
 #include "offload/ucx_rma/wire.h"
 
-/* Only on request, as the library that MPICH itself uses is there already. */
 static int suits(int one_node, const char *provider)
 {
-    (void)one_node;
-    (void)provider;
-    return 0;
+    return !one_node && provider != NULL && strcmp(provider, PCOLL_OVER_UCX) == 0;
 }
 
 static void poll_all(void)
@@ -35,6 +34,7 @@ static enum pcoll_result group_create(const struct pcoll_bootstrap *bootstrap,
 
 const struct pcoll_medium pcoll_medium_ucx_rma = {
     .name = "ucx_rma",
+    .library = "UCX",
     .suits = suits,
     .poll = poll_all,
     .lingering = lingering,
