@@ -30,6 +30,8 @@ static void set_environment(void)
     setenv("UCX_HANDLE_ERRORS", "none", 0);
     setenv("UCX_MEM_EVENTS", "no", 0);
     setenv("UCX_WARN_UNUSED_ENV_VARS", "no", 0);
+    setenv("UCX_TCP_TX_SEG_SIZE", "256k", 0);
+    setenv("UCX_TCP_RX_SEG_SIZE", "256k", 0);
 }
 
 /* Returns the name of a function that the library lacks, or NULL. */

@@ -2,16 +2,16 @@
  * The RMA medium (rma/rma.h) over UCX. Uses bootstrap->interface, whose names are network devices
  * of UCX, network interfaces, or addresses of these; transports are UCX's choice (UCX_TLS).
  *
- * Signals, and data up to PCOLL_UCX_EAGER bytes, travel as active messages, whose handler writes
+ * Signals and short data travel as active messages, whose handler writes
  * them where they belong. They need no key, and take effect in the order sent: UCX does not promise
  * that, so each carries a number, and one that comes early waits for those before it. Longer data
  * is put, or got, and a put is complete when a flush of the endpoint says that it has arrived:
  * ucp_worker_fence does not order a put before what follows (UCX 1.13 with UCX_PROTO_ENABLE=y).
  *
- * UCX is loaded when a process first needs it, so a process that does not pays nothing. UCX reads
- * its environment at that time; UCX_HANDLE_ERRORS, UCX_MEM_EVENTS and UCX_WARN_UNUSED_ENV_VARS are
- * set to leave signals, malloc and the terminal to the application unless the environment sets
- * them.
+ * UCX is loaded when a process first needs it, so a process that does not pays nothing. Unless the
+ * environment sets them, UCX_HANDLE_ERRORS, UCX_MEM_EVENTS and UCX_WARN_UNUSED_ENV_VARS are then
+ * set to leave signals, malloc and the terminal to the application, and UCX_TCP_TX_SEG_SIZE and
+ * UCX_TCP_RX_SEG_SIZE to 256 KiB.
  */
 #ifndef PCOLL_UCX_RMA_H
 #define PCOLL_UCX_RMA_H

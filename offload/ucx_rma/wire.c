@@ -264,7 +264,7 @@ static enum pcoll_result put(struct pcoll_wire_way *way, struct pcoll_wire_reque
 {
     struct pcoll_ucx_request *request = begin(way, base);
 
-    if (t->bytes > PCOLL_UCX_EAGER)
+    if (t->bytes > way->endpoint->ordered)
         return put_long(way, request, t, why_p);
     return issued(request, send_message(way, request, t), why_p);
 }

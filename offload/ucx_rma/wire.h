@@ -4,8 +4,10 @@
 
 #include "offload/rma/wire.h"
 
-/* The longest data that travels in an active message, in bytes. */
-#define PCOLL_UCX_EAGER 8192
+/* The longest data that travels in an active message, in bytes. It is copied on both sides, which
+ * costs more than the flush of a put where the network moves data by itself. */
+#define PCOLL_UCX_EAGER_TCP (64 * 1024)
+#define PCOLL_UCX_EAGER_RDMA (8 * 1024)
 
 extern const struct pcoll_wire pcoll_wire_ucx;
 

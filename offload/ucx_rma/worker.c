@@ -172,6 +172,11 @@ static void destroy(struct pcoll_ucx_endpoint *e)
     free(e);
 }
 
+static size_t eager(void)
+{
+    return access("/sys/class/infiniband", F_OK) == 0 ? PCOLL_UCX_EAGER_RDMA : PCOLL_UCX_EAGER_TCP;
+}
+
 static enum pcoll_result set_up(struct pcoll_ucx_endpoint *e,
                                 const struct pcoll_wire_options *options,
                                 const struct pcoll_bootstrap *bootstrap)
@@ -199,10 +204,10 @@ static enum pcoll_result set_up(struct pcoll_ucx_endpoint *e,
         return pcoll_ucx_complain(e, bootstrap, "cannot open a worker", status);
     e->base = (struct pcoll_wire_endpoint){
         .wire = &pcoll_wire_ucx,
-        .ordered = PCOLL_UCX_EAGER,
+        .ordered = eager(),
         .stream = 1,
         .most = SIZE_MAX,
-        .keyless = PCOLL_UCX_EAGER,
+        .keyless = eager(),
         .name_bytes = sizeof(uint32_t) + e->address_bytes,
     };
     return pcoll_ucx_measure_key(e, bootstrap);

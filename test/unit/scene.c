@@ -32,6 +32,8 @@ static void weaken(struct pcoll_wire_endpoint *e, const struct promise *promise)
         e->ordered = 0;
     if (promise->no_stream)
         e->stream = 0;
+    if (promise->most_ordered != 0 && e->ordered != SIZE_MAX)
+        e->ordered = e->keyless = promise->most_ordered;
     if (promise->max_message != 0)
         e->most = promise->max_message;
 }

@@ -18,7 +18,7 @@ struct layout {
 struct promise {
     const char *name;
     int unordered, no_stream;
-    size_t max_message;
+    size_t max_message, most_ordered; /* where only short writes keep order */
     int no_cma;
 };
 
