@@ -3,14 +3,16 @@
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${PCOLL_CACHE:-$HOME/.cache/pcoll}
 
-# use_mpich VERSION: MPICH 4.0.2 is built in build/ (no VERSION), any other version in build/VERSION.
+# use_mpich VERSION DEVICE: MPICH 4.0.2 is built in build/ (no VERSION), any other version in
+# build/VERSION, and with ch4:ucx in a folder `ucx` below that.
 use_mpich() {
-    [ "$1" != 4.0.2 ] || set -- ""
-    export PCOLL_MPICH=$1
+    [ "$1" != 4.0.2 ] || set -- "" "$2"
+    export PCOLL_MPICH=$1 PCOLL_DEVICE=$2
     build=$repo/build${1:+/$1}
+    [ "$2" = ch4:ofi ] || build=$build/${2#*:}
     logs=$build/log
 }
-use_mpich "${PCOLL_MPICH:-}"
+use_mpich "${PCOLL_MPICH:-}" "${PCOLL_DEVICE:-ch4:ofi}"
 
 # cached_mpich VERSION: print the tree or tarball of that version in the cache folder; none: fail.
 cached_mpich() {

@@ -25,7 +25,7 @@ with_hosts() {
 some_on_hosts() {
     promptly tap hosts "$repo/test/hosts/hosts"
     promptly tap hosts-rails "$repo/test/hosts/rails"
-    promptly tap hosts-failures "$repo/test/hosts/failures" killed cut_tcp
+    promptly tap hosts-failures "$repo/test/hosts/failures" killed cut_tcp cut_ucx
     check "hosts: up 4" "$repo/maint/hosts" up 4
     check "hosts: pcoll-tune on 3 hosts" measure_table tune-hosts \
         "$repo/maint/hosts" run --map=2+1+1 -n 4
@@ -88,6 +88,7 @@ all_on_hosts() {
     cd "$build/test-mpi" && runtests hosts-long testlist.long
     matrix tcp FI_PROVIDER=tcp
     matrix sockets FI_PROVIDER=sockets FI_SOCKETS_PE_WAITTIME=0
+    matrix ucx FI_PROVIDER=tcp MPIR_CVAR_COLL_OFFLOAD_MEDIUM=ucx_rma
     matrix trigger FI_PROVIDER=sockets FI_SOCKETS_PE_WAITTIME=0 $trigger
 }
 

@@ -21,7 +21,7 @@ suite_stock() {
 
 built=
 need_mpich() {
-    [ -n "$built" ] || check "MPICH: build" "$repo/maint/build" ${PCOLL_MPICH:+"--mpich=$PCOLL_MPICH"}
+    [ -n "$built" ] || check "MPICH: build" "$repo/maint/build" --device="$PCOLL_DEVICE" ${PCOLL_MPICH:+"--mpich=$PCOLL_MPICH"}
     built=yes
 }
 

@@ -181,6 +181,7 @@ static enum pcoll_result set_up(struct pcoll_ucx_endpoint *e,
                                 const struct pcoll_wire_options *options,
                                 const struct pcoll_bootstrap *bootstrap)
 {
+    const char *transports = getenv("UCX_TLS");
     ucs_status_t status;
     char text[120];
 
@@ -197,8 +198,11 @@ static enum pcoll_result set_up(struct pcoll_ucx_endpoint *e,
         }
     }
     status = open_context(e);
-    if (status != UCS_OK)
-        return pcoll_ucx_complain(e, bootstrap, "cannot open a context", status);
+    if (status != UCS_OK) {
+        snprintf(text, sizeof(text), "cannot open a context%s%.60s",
+                 transports ? " with UCX_TLS=" : "", transports ? transports : "");
+        return pcoll_ucx_complain(e, bootstrap, text, status);
+    }
     status = open_worker(e);
     if (status != UCS_OK)
         return pcoll_ucx_complain(e, bootstrap, "cannot open a worker", status);
