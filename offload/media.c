@@ -36,6 +36,17 @@ int pcoll_media_find(const char *name)
     return PCOLL_NONE;
 }
 
+const struct pcoll_wire *pcoll_media_wire(const struct pcoll_medium *medium)
+{
+    const struct pcoll_wire *wire = medium->wire;
+
+    for (int i = 0; i < NMEDIA && wire == NULL && medium->library != NULL; i++)
+        if (pcoll_media[i]->library != NULL &&
+            strcmp(pcoll_media[i]->library, medium->library) == 0)
+            wire = pcoll_media[i]->wire;
+    return wire;
+}
+
 int pcoll_media_auto(int one_node, const char *provider)
 {
     for (int i = 0; i < NMEDIA; i++)

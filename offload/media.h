@@ -18,6 +18,9 @@ int pcoll_media_find(const char *name);
 int pcoll_media_auto(int one_node, const char *provider);
 int pcoll_media_next(int number, int one_node);
 
+/* The wire of that medium, or of another one over the same library, or NULL. */
+const struct pcoll_wire *pcoll_media_wire(const struct pcoll_medium *medium);
+
 /* True if the medium can carry plans between these ranks. */
 int pcoll_media_reaches(const struct pcoll_medium *medium, int one_node);
 

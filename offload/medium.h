@@ -11,6 +11,7 @@
 #include "offload/bootstrap.h"
 
 struct pcoll_operator; /* reduce/operator.h */
+struct pcoll_wire;     /* rma/wire.h */
 
 /* How the bytes of SEND or RECV lie in user memory that is not contiguous. `pack` reads bytes
  * [first, first + bytes) of SEND, `unpack` writes those of RECV; entries name no other ranges. */
@@ -60,9 +61,10 @@ enum pcoll_medium_trait {
 
 struct pcoll_medium {
     const char *name;
-    unsigned traits;         /* enum pcoll_medium_trait */
-    const char *library;     /* of the network: "libfabric", "UCX"; NULL: none */
-    const char *node_medium; /* the medium that it resembles within a node; NULL: itself */
+    unsigned traits;               /* enum pcoll_medium_trait */
+    const char *library;           /* of the network: "libfabric", "UCX"; NULL: none */
+    const struct pcoll_wire *wire; /* what it does for the medium; NULL: none, or in another way */
+    const char *node_medium;       /* the medium that it resembles within a node; NULL: itself */
     int max_slots; /* the most slots of a ring of communication buffers, where counters are scarce;
                     * 0: unlimited */
 

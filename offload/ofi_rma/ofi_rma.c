@@ -35,6 +35,7 @@ static enum pcoll_result group_create(const struct pcoll_bootstrap *bootstrap,
 const struct pcoll_medium pcoll_medium_ofi_rma = {
     .name = "ofi_rma",
     .library = "libfabric",
+    .wire = &pcoll_wire_ofi,
     .suits = suits,
     .poll = poll_all,
     .lingering = lingering,

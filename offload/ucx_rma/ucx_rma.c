@@ -35,6 +35,7 @@ static enum pcoll_result group_create(const struct pcoll_bootstrap *bootstrap,
 const struct pcoll_medium pcoll_medium_ucx_rma = {
     .name = "ucx_rma",
     .library = "UCX",
+    .wire = &pcoll_wire_ucx,
     .suits = suits,
     .poll = poll_all,
     .lingering = lingering,

@@ -29,7 +29,8 @@ struct outcome {
     struct tune_site sites[MAX_SITES];
     struct tune_result results[MAX_SITES];
     int ncells;
-    struct tune_result host, network;
+    struct tune_result networks[MAX_SITES]; /* of the sites between hosts */
+    struct tune_result host;
     struct pcoll_identity identity;
 };
 
@@ -84,21 +85,17 @@ static int is_network(const struct tune_site *site)
     return site->level == PCOLL_LEVEL_OTHER_HOST;
 }
 
-static void measure_network(struct outcome *outcome, const struct tune_options *options)
+static void measure_network(struct outcome *outcome, const struct tune_site *site,
+                            const struct tune_options *options, struct tune_result *result)
 {
     MPI_Comm self = MPI_COMM_SELF;
     char *provider = outcome->identity.provider;
-    int leader = -1;
+    const int leader = site->ranks[0];
 
-    for (int i = 0; i < outcome->ncells && leader < 0; i++)
-        if (is_network(&outcome->sites[i]))
-            leader = outcome->sites[i].ranks[0];
-    if (leader < 0)
-        return;
     if (world_rank == leader)
-        tune_network(&self, options, &outcome->network, provider);
+        tune_network(&self, site->medium, options, result, provider);
     tune_meet(MPI_COMM_WORLD);
-    tune_bcast(&outcome->network, sizeof(outcome->network), leader, MPI_COMM_WORLD);
+    tune_bcast(result, sizeof(*result), leader, MPI_COMM_WORLD);
     tune_bcast(provider, PCOLL_IDENTITY_BYTES, leader, MPI_COMM_WORLD);
 }
 
@@ -108,7 +105,9 @@ static void measure_all(struct outcome *outcome, const struct tune_options *opti
     if (world_rank == 0)
         tune_host(&outcome->host);
     tune_meet(MPI_COMM_WORLD);
-    measure_network(outcome, options);
+    for (int i = 0; i < outcome->ncells; i++)
+        if (is_network(&outcome->sites[i]))
+            measure_network(outcome, &outcome->sites[i], options, &outcome->networks[i]);
     for (int i = 0; i < outcome->ncells; i++)
         measure_site(&outcome->sites[i], options->seconds / outcome->ncells, options,
                      &outcome->results[i]);
@@ -139,6 +138,7 @@ static void set_medium(struct pcoll_table *table, const struct outcome *outcome,
 {
     struct pcoll_estimates estimates[PCOLL_NUM_LEVELS] = {{.given = 0}}, rest = {.given = 0};
     const struct pcoll_estimates *base = pcoll_table_estimates(table, name, PCOLL_LEVEL_ANY);
+    const struct tune_result *network = NULL;
     int level = PCOLL_LEVEL_ANY;
 
     for (int i = 0; i < outcome->ncells; i++) {
@@ -146,13 +146,14 @@ static void set_medium(struct pcoll_table *table, const struct outcome *outcome,
             continue;
         level = outcome->sites[i].level;
         set_parameters(&estimates[level], &outcome->results[i]);
+        network = is_network(&outcome->sites[i]) ? &outcome->networks[i] : network;
     }
     if (estimates[level].given == 0)
         return;
     estimates[PCOLL_LEVEL_ANY] = estimates[level];
     set_parameters(&rest, &outcome->host);
-    if (level == PCOLL_LEVEL_OTHER_HOST)
-        set_parameters(&rest, &outcome->network);
+    if (network)
+        set_parameters(&rest, network);
     pcoll_estimates_inherit(&estimates[PCOLL_LEVEL_ANY], &rest);
     if (base)
         pcoll_estimates_inherit(&estimates[PCOLL_LEVEL_ANY], base);
@@ -270,9 +271,10 @@ static void print_outcome(const struct outcome *outcome)
 
     fputs("us, us/byte; interval\n", stderr);
     print_result("host", &outcome->host);
-    print_result("network", &outcome->network);
     for (int i = 0; i < outcome->ncells; i++) {
         name_site(&outcome->sites[i], name, sizeof(name));
+        if (is_network(&outcome->sites[i]))
+            print_result("memory registration", &outcome->networks[i]);
         print_result(name, &outcome->results[i]);
         warn_of_noise(name, &outcome->results[i]);
     }

@@ -65,9 +65,10 @@ enum pcoll_result tune_pair(MPI_Comm *comm, const struct pcoll_medium *medium,
 
 void tune_host(struct tune_result *result); /* turn, copy, pack, reduce */
 
-/* Measures memory registration, and sets the provider's name. Does nothing if there is no
- * network. */
-void tune_network(MPI_Comm *comm, const struct tune_options *options, struct tune_result *result,
+/* Measures memory registration by the medium's library, and sets the name of libfabric's provider.
+ * Does nothing if there is no network. */
+void tune_network(MPI_Comm *comm, const struct pcoll_medium *medium,
+                  const struct tune_options *options, struct tune_result *result,
                   char provider[PCOLL_IDENTITY_BYTES]);
 
 /* ---- tune_levels.c: which ranks measure, and where they are bound ---- */

@@ -3,7 +3,8 @@
  */
 #include "tuning/tools/tune.h"
 
-#include "offload/ofi/endpoint.h"
+#include "offload/media.h"
+#include "offload/rma/wire.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -139,14 +140,15 @@ void tune_host(struct tune_result *result)
 /* ---- registration ---- */
 
 struct registrar {
-    struct pcoll_ofi_endpoint *endpoint;
+    struct pcoll_wire_endpoint *endpoint;
     const struct pcoll_bootstrap *bootstrap;
 };
 
 /* Registers memory that the network has not seen; in us, or negative. */
 static double register_once(const struct registrar *registrar, size_t bytes)
 {
-    struct pcoll_ofi_region region = {0};
+    const struct pcoll_wire *wire = registrar->endpoint->wire;
+    struct pcoll_wire_region region = {0};
     char *memory = malloc(bytes);
     enum pcoll_result result = PCOLL_ERR_NOMEM;
     double begin, end;
@@ -155,11 +157,10 @@ static double register_once(const struct registrar *registrar, size_t bytes)
         memset(memory, 1, bytes);
     begin = tune_now();
     if (memory)
-        result = pcoll_ofi_register(registrar->endpoint, registrar->bootstrap, "test memory",
-                                    memory, bytes, NULL, &region);
+        result = wire->map(registrar->endpoint, registrar->bootstrap, "test memory", memory, bytes,
+                           &region);
     end = tune_now();
-    if (result == PCOLL_OK)
-        pcoll_ofi_unregister(&region);
+    wire->unmap(registrar->endpoint, &region);
     free(memory);
     return result == PCOLL_OK ? (end - begin) * 1e6 : -1;
 }
@@ -179,24 +180,40 @@ static double measure_pin(void *context)
     return more > less ? (more - less) / (double)(LONG_REGION - SHORT_REGION) : 0;
 }
 
-static void ignore_event(void *context, const char *error)
+static void ignore_event(struct pcoll_wire_request *request, const char *error)
 {
-    (void)context;
+    (void)request;
     (void)error;
 }
 
-void tune_network(MPI_Comm *comm, const struct tune_options *options, struct tune_result *result,
+/* "tcp;ofi_rxm (eth0)" without the interface. */
+static void name_provider(const struct pcoll_wire_endpoint *endpoint,
+                          char provider[PCOLL_IDENTITY_BYTES])
+{
+    char text[200], *end;
+
+    endpoint->wire->describe(endpoint, text, sizeof(text));
+    end = strstr(text, " (");
+    if (end)
+        *end = '\0';
+    pcoll_identity_text(provider, text);
+}
+
+void tune_network(MPI_Comm *comm, const struct pcoll_medium *medium,
+                  const struct tune_options *options, struct tune_result *result,
                   char provider[PCOLL_IDENTITY_BYTES])
 {
     const struct pcoll_bootstrap bootstrap = tune_bootstrap(comm, options);
-    const struct pcoll_ofi_options ofi = {
+    const struct pcoll_wire *wire = pcoll_media_wire(medium);
+    const struct pcoll_wire_options wanted = {
         .provider = options->provider, .interface = options->interface, .event = ignore_event};
     struct registrar registrar = {.bootstrap = &bootstrap};
 
-    if (pcoll_ofi_open(&ofi, &bootstrap, &registrar.endpoint) != PCOLL_OK)
+    if (!wire || wire->open(&wanted, &bootstrap, &registrar.endpoint) != PCOLL_OK)
         return;
-    pcoll_identity_text(provider, registrar.endpoint->info->fabric_attr->prov_name);
+    if (strcmp(medium->library, "libfabric") == 0)
+        name_provider(registrar.endpoint, provider);
     repeat(result, PCOLL_PARAMETER_REGISTER, measure_register, &registrar);
     repeat(result, PCOLL_PARAMETER_PIN, measure_pin, &registrar);
-    pcoll_ofi_close(registrar.endpoint);
+    wire->close(registrar.endpoint);
 }
