@@ -10,7 +10,7 @@ pcoll_sources = \
     %D%/settings.c \
     %D%/report.c \
     %D%/comm.c \
-    %D%/cores.c \
+    %D%/cores.c %D%/node_blocks.c \
     %D%/medium.c \
     %D%/network.c \
     %D%/data.c \

@@ -62,6 +62,7 @@ static int element_of(MPI_Datatype type, enum pcoll_element *element_p)
         {MPI_2INT, PCOLL_ELEMENT_INT_INT},
     };
 
+    type = MPIDI_PCOLL_named_type(type);
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (types[i].type == type) {
             *element_p = types[i].element;

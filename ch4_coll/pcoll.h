@@ -165,6 +165,13 @@ struct MPIDI_PCOLL_cores {
 void MPIDI_PCOLL_cores_publish(void);
 struct MPIDI_PCOLL_cores MPIDI_PCOLL_cores(void);
 
+/* ---- node_blocks.c: memory that the ranks of this node share ---- */
+
+void MPIDI_PCOLL_node_blocks_open(void);
+/* That rank's block, of MPIDU_INIT_SHM_BLOCK_SIZE bytes, zero at first; NULL: not opened, or
+ * refused. */
+void *MPIDI_PCOLL_node_block(int local_rank);
+
 /* ---- report.c: messages ---- */
 
 /* Prints one line on stderr, unless the same message was printed recently. */

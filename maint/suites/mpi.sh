@@ -51,7 +51,8 @@ write_runtests() {
 runtests() {
     write_runtests
     rm -f "$1.tap"
-    MPIEXEC=$mpiexec MPICC=$build/install/bin/mpicc MPITEST_TIMEOUT_MULTIPLIER=${PCOLL_TIMEOUT_MULTIPLIER:-3} RUNTESTS_SHOWPROGRESS=1 \
+    MPIEXEC=$mpiexec MPICC=$build/install/bin/mpicc MPITEST_TIMEOUT_MULTIPLIER=${PCOLL_TIMEOUT_MULTIPLIER:-3} \
+        RUNTESTS_SHOWPROGRESS=1 MPITEST_RUN_INDIVIDUAL=1 \
         promptly setsid --wait ./runtests -tests="$2" -tapfile="$1.tap" >"$results/$1.log" 2>&1 || true
     touch "$1.tap"
     count_tap "$1" "$PWD/$1.tap" 0
