@@ -47,7 +47,8 @@ write_runtests() {
     chmod +x runtests
 }
 
-# runtests SUITE TESTLIST: run it in the current folder.
+# runtests SUITE TESTLIST: run it in the current folder, each test in processes of its own (from 5.0 on the
+# driver would run several of MPICH's tests in one).
 runtests() {
     write_runtests
     rm -f "$1.tap"
@@ -209,7 +210,7 @@ suite_mpich() {
 
 # The MPI suites on the other supported releases, as far as their trees lie in the cache folder or have been
 # built here.
-mpich_releases="4.1.3 4.2.3 4.3.2"
+mpich_releases="4.1.3 4.2.3 4.3.2 5.0.1"
 
 suite_versions() {
     local version log
