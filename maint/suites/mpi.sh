@@ -73,10 +73,11 @@ mpicc_without_ccache() {
     ! grep -rIl ccache "$build/install/bin" "$build/install/include" "$build/install/lib"
 }
 
+# own_mpi_tests [-VARIANT [MPICC]]
 own_mpi_tests() {
-    mkdir -p "$build/test-mpi"
-    cd "$build/test-mpi"
-    make -j"$jobs" -f "$repo/test/mpi/Makefile" MPICC="$build/install/bin/mpicc"
+    mkdir -p "$build/test-mpi${1-}"
+    cd "$build/test-mpi${1-}"
+    make -j"$jobs" -f "$repo/test/mpi/Makefile" MPICC="$build/install${1-}/bin/${2-mpicc}"
 }
 
 # measure_table NAME MPIEXEC...: a table measured in two seconds is a valid tuning table.
@@ -198,6 +199,24 @@ write_mpich_testlist() {
     grep '^p_' "$listed" | awk -v least=$((PCOLL_TEST_DEPTH < 2 ? 3 : 2)) \
         '{ for ($2 = least; $2 <= 3; $2++) print }' | grep -v 'p_order\|p_gatherv 3'
     printf '%s strict=false\n' 'p_barrier 7' 'p_bcast 9' 'p_bcast2 10' 'p_allgather 6'
+}
+
+# test_variant VARIANT MPICC TESTLIST: the test programs on another build of MPICH.
+test_variant() {
+    local mpiexec=$build/install-$1/bin/mpiexec
+    check "MPICH: build, variant $1" "$repo/maint/build" ${PCOLL_MPICH:+"--mpich=$PCOLL_MPICH"} "--variant=$1"
+    check "$1: build tests" own_mpi_tests "-$1" "$2"
+    cd "$build/test-mpi-$1" && runtests "$1" "$3"
+}
+
+# MPICH 5 has a second library, with the ABI of the standard.
+suite_abi() {
+    unpack_mpich
+    if [ ! -f "$build/mpich-src/src/binding/abi/mpi_abi.h" ]; then
+        report skip "abi" "this MPICH has no ABI library"
+        return
+    fi
+    test_variant abi mpicc_abi testlist
 }
 
 suite_mpich() {

@@ -100,7 +100,7 @@ static int is_spared(uintptr_t caller)
 static int find_text(struct dl_phdr_info *info, size_t size, void *unused)
 {
     (void)size, (void)unused;
-    if (!strstr(info->dlpi_name, "libmpi.so"))
+    if (!strstr(info->dlpi_name, "/libmpi.so") && !strstr(info->dlpi_name, "/libmpi_abi.so"))
         return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
