@@ -144,6 +144,25 @@ enum {
     MPIDI_PCOLL_INIT_SHM_STAYS = !MPIDI_PCOLL_SINCE(5, 0, 0),
 };
 
+/* ---- attributes ---- */
+
+/* 5.1: C and Fortran attributes are set by functions of their own. */
+#if !MPIDI_PCOLL_SINCE(5, 1, 0)
+#define MPIDI_PCOLL_ATTR_TYPE , MPIR_ATTR_PTR
+#else
+#define MPIDI_PCOLL_ATTR_TYPE
+#endif
+
+static inline int MPIDI_PCOLL_set_attr(MPIR_Comm *comm, MPII_Keyval *keyval, void *value)
+{
+    return MPIR_Comm_set_attr_impl(comm, keyval, value MPIDI_PCOLL_ATTR_TYPE);
+}
+
+static inline int MPIDI_PCOLL_get_attr(MPIR_Comm *comm, int keyval, void *value_p, int *found)
+{
+    return MPIR_Comm_get_attr_impl(comm, keyval, value_p, found MPIDI_PCOLL_ATTR_TYPE);
+}
+
 /* ---- progress ---- */
 
 /* Changes if a request has completed since the last call.

@@ -219,6 +219,11 @@ suite_abi() {
     test_variant abi mpicc_abi testlist
 }
 
+# A lock for each VCI is the default from 4.1 on.
+suite_per_vci() {
+    test_variant per_vci mpicc testlist.threads
+}
+
 suite_mpich() {
     need_mpich
     check "mpich: configure tests" configure_mpich_tests
