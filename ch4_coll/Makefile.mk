@@ -10,7 +10,7 @@ pcoll_sources = \
     %D%/settings.c \
     %D%/report.c \
     %D%/comm.c \
-    %D%/cores.c \
+    %D%/cores.c %D%/node_blocks.c \
     %D%/medium.c \
     %D%/network.c \
     %D%/data.c \
@@ -19,7 +19,7 @@ pcoll_sources = \
     %D%/call.h %D%/calls.c %D%/edge_calls.c %D%/reduction_calls.c %D%/edges.c \
     %D%/operator.c \
     %D%/init.c \
-    %D%/run.c
+    %D%/run.c %D%/lock.h %D%/life.c
 ## Sources that only tests and tools need; not built here.
 pcoll_tool_sources =
 include $(top_srcdir)/src/mpid/ch4/ch4_coll/algorithms/sources.mk

@@ -3,6 +3,8 @@
 
 #include "pcoll.h"
 
+#include "lock.h"
+
 #include "offload/nodes.h"
 #include "tuning/locality.h"
 
@@ -25,11 +27,9 @@ static enum pcoll_result swap_in_turn(MPIR_Comm *comm, const int *ranks, int n, 
     return mpi_errno == MPI_SUCCESS ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 
-/* Runs between blocking collectives of the communicator, on its collective context. */
-static enum pcoll_result swap(void *context, const int *ranks, int n, const void *mine,
-                              void *theirs, size_t bytes)
+static enum pcoll_result swap_at_once(MPIR_Comm *comm, const int *ranks, int n, const void *mine,
+                                      void *theirs, size_t bytes)
 {
-    MPIR_Comm *comm = context;
     MPIR_Request *few[2 * FEW_PEERS], **requests = few;
     int count = 0, mpi_errno = MPI_SUCCESS;
 
@@ -50,6 +50,18 @@ static enum pcoll_result swap(void *context, const int *ranks, int n, const void
     return mpi_errno == MPI_SUCCESS ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 
+/* Runs between blocking collectives of the communicator, on its collective context. */
+static enum pcoll_result swap(void *context, const int *ranks, int n, const void *mine,
+                              void *theirs, size_t bytes)
+{
+    enum pcoll_result result;
+
+    MPIDI_PCOLL_unlock();
+    result = swap_at_once(context, ranks, n, mine, theirs, bytes);
+    MPIDI_PCOLL_lock();
+    return result;
+}
+
 static enum pcoll_result combine(void *context, uint64_t *words, int n)
 {
     MPIR_Comm *comm = context;
@@ -62,8 +74,10 @@ static enum pcoll_result combine(void *context, uint64_t *words, int n)
 /* Called while waiting at init: what other ranks need of this process must progress. */
 static void idle(void *context)
 {
+    MPIDI_PCOLL_unlock();
     MPID_Progress_test(NULL);
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    MPIDI_PCOLL_lock();
 }
 
 static void report(void *context, const char *message)
@@ -79,35 +93,24 @@ static int node_of(const MPIR_Comm *comm, int rank)
     return node;
 }
 
-/* The answer is the same on all ranks: one group of processes of one MPI_COMM_WORLD, and no threads
- * that our single lock, MPICH's global one, would fail to serialize. */
+/* The answer is the same on all ranks: one group of processes of one MPI_COMM_WORLD. */
 static bool is_served(MPIR_Comm *comm)
 {
     if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM)
         return false;
-#if MPICH_THREAD_GRANULARITY != MPICH_THREAD_GRANULARITY__GLOBAL
-    if (MPIR_ThreadInfo.isThreaded)
-        return false;
-#endif
     for (int i = 0; i < comm->local_size; i++)
         if (node_of(comm, i) < 0)
             return false;
     return true;
 }
 
-/* The communicator is freed, but its plans may stay; their requests must not name it any more. This
- * may run in a local call, such as the MPI_Request_free of another request that held the last
+/* This may run in a local call, such as the MPI_Request_free of another request that held the last
  * reference to the communicator, or in the progress engine: it must not wait for other ranks. MPICH
- * calls it without holding its lock, as it calls user functions. */
+ * calls it without holding its global lock, as it calls user functions. */
 static int delete_state(MPI_Comm comm, int key, void *value, void *extra)
 {
-    struct MPIDI_PCOLL_comm *state = value;
-
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    for (struct MPIDI_PCOLL_plan *plan = state->plans; plan; plan = plan->sibling_next)
-        plan->preq->comm = NULL;
-    state->comm = NULL;
-    MPIDI_PCOLL_comm_release(state);
+    MPIDI_PCOLL_comm_freed(value);
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     return MPI_SUCCESS;
 }
@@ -124,7 +127,7 @@ static int attach_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm *state)
     MPII_Keyval *keyval_ptr;
 
     MPII_Keyval_get_ptr(keyval, keyval_ptr);
-    return MPIR_Comm_set_attr_impl(comm, keyval_ptr, state, MPIR_ATTR_PTR);
+    return MPIDI_PCOLL_set_attr(comm, keyval_ptr, state);
 }
 
 static bool have_one_node(const MPIR_Comm *comm)
@@ -169,8 +172,11 @@ static struct pcoll_locality own_locality(void)
 
 static enum pcoll_result gather_distances(void *context, int own, int *distances)
 {
-    const int mpi_errno = MPIDI_PCOLL_allgather_int(own, distances, context);
+    int mpi_errno;
 
+    MPIDI_PCOLL_unlock();
+    mpi_errno = MPIDI_PCOLL_allgather_int(own, distances, context);
+    MPIDI_PCOLL_lock();
     return mpi_errno == MPI_SUCCESS ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 
@@ -332,7 +338,7 @@ int MPIDI_PCOLL_comm_get(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
 
     *state_p = NULL;
     if (keyval != MPI_KEYVAL_INVALID)
-        mpi_errno = MPIR_Comm_get_attr_impl(comm, keyval, &state, &found, MPIR_ATTR_PTR);
+        mpi_errno = MPIDI_PCOLL_get_attr(comm, keyval, &state, &found);
     MPIR_ERR_CHECK(mpi_errno);
     if (!found && is_served(comm))
         mpi_errno = create_state(comm, &state);

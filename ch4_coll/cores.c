@@ -1,6 +1,6 @@
 /* Which cores the ranks of this node may use. Each rank publishes its affinity mask (the launcher's
- * binding, taskset, cpusets) in its block of the shared memory that MPICH keeps for initialization,
- * and reads the masks of the others when it needs them. No rank waits for another. */
+ * binding, taskset, cpusets) in its block of shared memory (that of MPICH's initialization, or our
+ * own), and reads the masks of the others when it needs them. No rank waits for another. */
 
 #include "pcoll.h"
 
@@ -19,7 +19,7 @@ struct block {
     char bytes[MASK_BYTES];
 };
 
-_Static_assert(sizeof(struct block) <= sizeof(MPIDU_Init_shm_block_t), "MPICH's block holds ours");
+_Static_assert(sizeof(struct block) <= MPIDU_INIT_SHM_BLOCK_SIZE, "its block holds ours");
 
 static cpu_set_t own;
 static bool own_known = false;
@@ -45,6 +45,8 @@ static struct block *block_of(int local_rank)
 {
     void *at = NULL;
 
+    if (!MPIDI_PCOLL_INIT_SHM_STAYS)
+        return MPIDI_PCOLL_node_block(local_rank);
 #ifndef ENABLE_NO_LOCAL
     if (MPIR_Process.local_size > 1 && MPIR_Process.comm_world)
         MPIDU_Init_shm_query(local_rank, &at);
@@ -86,9 +88,12 @@ static bool unpack(struct block *block, cpu_set_t *set)
 
 void MPIDI_PCOLL_cores_publish(void)
 {
-    struct block *block = block_of(MPIR_Process.local_rank);
+    struct block *block;
 
     see_own();
+    if (!MPIDI_PCOLL_INIT_SHM_STAYS)
+        MPIDI_PCOLL_node_blocks_open();
+    block = block_of(MPIR_Process.local_rank);
     if (!block)
         return;
     pack(block, &own);

@@ -6,6 +6,8 @@
 
 #include "call.h"
 
+#include "lock.h"
+
 #include "algorithms/lower/lower.h"
 
 /* The words that the ranks combine; the maximum of each counts. */
@@ -358,12 +360,16 @@ int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call,
                           void (*describe)(struct MPIDI_PCOLL_call *call), MPIR_Request **request)
 {
     struct MPIDI_PCOLL_comm *state = NULL;
-    int mpi_errno = find_state(call->comm, &state);
+    int mpi_errno;
 
     *request = NULL;
-    if (mpi_errno != MPI_SUCCESS || !state)
-        return mpi_errno;
-    if (describe)
-        describe(call);
-    return init_on(call, state, request);
+    MPIDI_PCOLL_lock();
+    mpi_errno = find_state(call->comm, &state);
+    if (mpi_errno == MPI_SUCCESS && state) {
+        if (describe)
+            describe(call);
+        mpi_errno = init_on(call, state, request);
+    }
+    MPIDI_PCOLL_unlock();
+    return mpi_errno;
 }

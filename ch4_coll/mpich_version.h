@@ -26,7 +26,8 @@ enum {
 /* ---- messages on a communicator's collective context ---- */
 
 /* 4.0 .. 4.1: collectives set a flag to report failures of peers.
- * 4.2: they get it by value, and report failures by their return values alone. */
+ * 4.2: they get it by value, and report failures by their return values alone.
+ * 5.0: it is one of several attributes of a collective, as bits of an int. */
 #if !MPIDI_PCOLL_SINCE(4, 2, 0)
 #define MPIDI_PCOLL_ATTEMPT(call)                                                                  \
     do {                                                                                           \
@@ -40,8 +41,21 @@ enum {
 #define MPIDI_PCOLL_WAIT_ERRFLAG , &errflag
 #else
 #define MPIDI_PCOLL_ATTEMPT(call) return (call)
-#define MPIDI_PCOLL_ERRFLAG MPIR_ERR_NONE
 #define MPIDI_PCOLL_WAIT_ERRFLAG
+#if !MPIDI_PCOLL_SINCE(5, 0, 0)
+#define MPIDI_PCOLL_ERRFLAG MPIR_ERR_NONE
+#else
+#define MPIDI_PCOLL_ERRFLAG 0
+#endif
+#endif
+
+/* 5.0: inside MPICH, predefined types have other handles than in programs. */
+#if !MPIDI_PCOLL_SINCE(5, 0, 0)
+#define MPIDI_PCOLL_BYTE MPI_BYTE
+#define MPIDI_PCOLL_INT MPI_INT
+#else
+#define MPIDI_PCOLL_BYTE MPIR_BYTE_INTERNAL
+#define MPIDI_PCOLL_INT MPIR_INT_INTERNAL
 #endif
 
 /* All of these return an MPI error code. */
@@ -50,13 +64,13 @@ static inline int MPIDI_PCOLL_isend(const void *buffer, MPI_Aint bytes, int rank
                                     MPIR_Comm *comm, MPIR_Request **request)
 {
     MPIDI_PCOLL_ATTEMPT(
-        MPIC_Isend(buffer, bytes, MPI_BYTE, rank, tag, comm, request, MPIDI_PCOLL_ERRFLAG));
+        MPIC_Isend(buffer, bytes, MPIDI_PCOLL_BYTE, rank, tag, comm, request, MPIDI_PCOLL_ERRFLAG));
 }
 
 static inline int MPIDI_PCOLL_irecv(void *buffer, MPI_Aint bytes, int rank, int tag,
                                     MPIR_Comm *comm, MPIR_Request **request)
 {
-    return MPIC_Irecv(buffer, bytes, MPI_BYTE, rank, tag, comm, request);
+    return MPIC_Irecv(buffer, bytes, MPIDI_PCOLL_BYTE, rank, tag, comm, request);
 }
 
 static inline int MPIDI_PCOLL_waitall(int n, MPIR_Request **requests)
@@ -67,15 +81,16 @@ static inline int MPIDI_PCOLL_waitall(int n, MPIR_Request **requests)
 static inline int MPIDI_PCOLL_sendrecv(const void *mine, void *theirs, MPI_Aint bytes, int rank,
                                        int tag, MPIR_Comm *comm)
 {
-    MPIDI_PCOLL_ATTEMPT(MPIC_Sendrecv(mine, bytes, MPI_BYTE, rank, tag, theirs, bytes, MPI_BYTE,
-                                      rank, tag, comm, MPI_STATUS_IGNORE, MPIDI_PCOLL_ERRFLAG));
+    MPIDI_PCOLL_ATTEMPT(MPIC_Sendrecv(mine, bytes, MPIDI_PCOLL_BYTE, rank, tag, theirs, bytes,
+                                      MPIDI_PCOLL_BYTE, rank, tag, comm, MPI_STATUS_IGNORE,
+                                      MPIDI_PCOLL_ERRFLAG));
 }
 
 /* One int of each rank; never a persistent collective. */
 static inline int MPIDI_PCOLL_allgather_int(int own, int *all, MPIR_Comm *comm)
 {
-    MPIDI_PCOLL_ATTEMPT(
-        MPIR_Allgather_fallback(&own, 1, MPI_INT, all, 1, MPI_INT, comm, MPIDI_PCOLL_ERRFLAG));
+    MPIDI_PCOLL_ATTEMPT(MPIR_Allgather_fallback(&own, 1, MPIDI_PCOLL_INT, all, 1, MPIDI_PCOLL_INT,
+                                                comm, MPIDI_PCOLL_ERRFLAG));
 }
 
 /* ---- datatypes ---- */
@@ -88,6 +103,16 @@ static inline int MPIDI_PCOLL_allgather_int(int own, int *all, MPIR_Comm *comm)
 #define MPIDI_PCOLL_TYPEREP_FLAGS
 #define MPIDI_PCOLL_IOV_BYTES
 #endif
+
+/* The handle by which programs name a predefined type. */
+static inline MPI_Datatype MPIDI_PCOLL_named_type(MPI_Datatype type)
+{
+#if MPIDI_PCOLL_SINCE(5, 0, 0)
+    if (HANDLE_IS_BUILTIN(type))
+        return MPIR_DATATYPE_GET_ORIG_BUILTIN(type);
+#endif
+    return type;
+}
 
 static inline int MPIDI_PCOLL_typerep_pack(const void *user, MPI_Aint count, MPI_Datatype type,
                                            MPI_Aint first, void *packed, MPI_Aint bytes,
@@ -109,6 +134,33 @@ static inline int MPIDI_PCOLL_typerep_unpack(const void *packed, MPI_Aint bytes,
 static inline int MPIDI_PCOLL_typerep_segments(MPI_Datatype type, MPI_Aint size, MPI_Aint *n_p)
 {
     return MPIR_Typerep_iov_len(1, type, size, n_p MPIDI_PCOLL_IOV_BYTES);
+}
+
+/* ---- memory of the node ---- */
+
+enum {
+    /* 4.0 .. 4.3: the memory in which the ranks of a node meet in MPI_Init stays until
+     * MPI_Finalize, and so does each rank's block there. 5.0: there is none. */
+    MPIDI_PCOLL_INIT_SHM_STAYS = !MPIDI_PCOLL_SINCE(5, 0, 0),
+};
+
+/* ---- attributes ---- */
+
+/* 5.1: C and Fortran attributes are set by functions of their own. */
+#if !MPIDI_PCOLL_SINCE(5, 1, 0)
+#define MPIDI_PCOLL_ATTR_TYPE , MPIR_ATTR_PTR
+#else
+#define MPIDI_PCOLL_ATTR_TYPE
+#endif
+
+static inline int MPIDI_PCOLL_set_attr(MPIR_Comm *comm, MPII_Keyval *keyval, void *value)
+{
+    return MPIR_Comm_set_attr_impl(comm, keyval, value MPIDI_PCOLL_ATTR_TYPE);
+}
+
+static inline int MPIDI_PCOLL_get_attr(MPIR_Comm *comm, int keyval, void *value_p, int *found)
+{
+    return MPIR_Comm_get_attr_impl(comm, keyval, value_p, found MPIDI_PCOLL_ATTR_TYPE);
 }
 
 /* ---- progress ---- */

@@ -3,6 +3,8 @@
 
 #include "pcoll.h"
 
+#include "lock.h"
+
 #include "offload/reduce/kernels.h"
 
 /* What media call; `base` comes first. */
@@ -62,6 +64,7 @@ static int element_of(MPI_Datatype type, enum pcoll_element *element_p)
         {MPI_2INT, PCOLL_ELEMENT_INT_INT},
     };
 
+    type = MPIDI_PCOLL_named_type(type);
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (types[i].type == type) {
             *element_p = types[i].element;
@@ -85,13 +88,16 @@ static pcoll_kernel *kernel_of(MPI_Op op, MPI_Datatype type)
     return NULL;
 }
 
-/* A user's function runs without MPICH's global lock: see `busy` in run.c. */
+/* A user's function runs without MPICH's global lock, and without ours: see `busy` in pcoll.h. */
 static enum pcoll_result apply(const struct pcoll_operator *self, const void *left, void *right,
                                size_t n)
 {
     const struct MPIDI_PCOLL_operator *op = (const struct MPIDI_PCOLL_operator *)(const void *)self;
-    const int mpi_errno = MPIR_Reduce_local(left, right, (MPI_Aint)n, op->type, op->op);
+    int mpi_errno;
 
+    MPIDI_PCOLL_unlock();
+    mpi_errno = MPIR_Reduce_local(left, right, (MPI_Aint)n, op->type, op->op);
+    MPIDI_PCOLL_lock();
     return mpi_errno == MPI_SUCCESS ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 

@@ -102,14 +102,15 @@ const struct MPIDI_PCOLL_spans *MPIDI_PCOLL_operator_spans(const struct MPIDI_PC
 /* Exists as long as the communicator or any of its plans. */
 struct MPIDI_PCOLL_comm {
     int refs;
-    MPIR_Comm *comm;                      /* NULL after the communicator has been freed */
-    const struct pcoll_medium *medium;    /* of the group */
-    struct pcoll_group *group;            /* NULL: the backend cannot serve this communicator */
-    struct pcoll_topology *topology;      /* NULL: all ranks are on one node */
-    enum pcoll_level level;               /* the distance between the ranks of a node */
-    struct pcoll_bootstrap bootstrap;     /* for the group, and valid as long as the group */
-    struct MPIDI_PCOLL_plan *plans;       /* those whose request has not been freed */
-    struct MPIDI_PCOLL_comm *prev, *next; /* the list of all states */
+    MPIR_Comm *comm;                       /* NULL after the communicator has been freed */
+    const struct pcoll_medium *medium;     /* of the group */
+    struct pcoll_group *group;             /* NULL: the backend cannot serve this communicator */
+    struct pcoll_topology *topology;       /* NULL: all ranks are on one node */
+    enum pcoll_level level;                /* the distance between the ranks of a node */
+    struct pcoll_bootstrap bootstrap;      /* for the group, and valid as long as the group */
+    struct MPIDI_PCOLL_plan *plans;        /* those whose request has not been freed */
+    struct MPIDI_PCOLL_comm *next_leaving; /* freed, but not yet released */
+    struct MPIDI_PCOLL_comm *prev, *next;  /* the list of all states */
 };
 
 /* Collective over comm at its first call. *state_p is NULL, on all ranks, if the backend does not
@@ -168,6 +169,13 @@ struct MPIDI_PCOLL_cores {
 void MPIDI_PCOLL_cores_publish(void);
 struct MPIDI_PCOLL_cores MPIDI_PCOLL_cores(void);
 
+/* ---- node_blocks.c: memory that the ranks of this node share ---- */
+
+void MPIDI_PCOLL_node_blocks_open(void);
+/* That rank's block, of MPIDU_INIT_SHM_BLOCK_SIZE bytes, zero at first; NULL: not opened, or
+ * refused. */
+void *MPIDI_PCOLL_node_block(int local_rank);
+
 /* ---- report.c: messages ---- */
 
 /* Prints one line on stderr, unless the same message was printed recently. */
@@ -205,12 +213,25 @@ int MPIDI_PCOLL_run_init(void);
 void MPIDI_PCOLL_run_network(void);
 /* The ranks of this node have published their cores again: find out whether the cores suffice. */
 void MPIDI_PCOLL_run_see_cores(void);
+/* Let the progress hook run at least once more; needs no lock. */
+void MPIDI_PCOLL_run_wake(void);
+
+/* ---- life.c: the requests of plans, and their end ---- */
+
 /* Create the requests of a plan before it is bound, as that takes memory; free them if binding
  * fails. */
 int MPIDI_PCOLL_request_create(struct MPIDI_PCOLL_plan *plan);
 void MPIDI_PCOLL_request_discard(struct MPIDI_PCOLL_plan *plan);
 /* The inactive request of a bound plan; from then on it owns the plan. */
 MPIR_Request *MPIDI_PCOLL_request_issue(struct MPIDI_PCOLL_plan *plan);
-void MPIDI_PCOLL_plan_destroy(struct MPIDI_PCOLL_plan *plan);
+/* The plan is not active, and has no request: tear it down, now or in the hook. */
+void MPIDI_PCOLL_plan_end(struct MPIDI_PCOLL_plan *plan);
+/* The communicator is freed, but its plans may stay; their requests must not name it any more. */
+void MPIDI_PCOLL_comm_freed(struct MPIDI_PCOLL_comm *state);
+/* What is left to the hook, which unbinds plans and releases states with the lock, and then
+ * destroys the plans without it. */
+bool MPIDI_PCOLL_anything_leaves(void); /* needs the lock of lists */
+struct MPIDI_PCOLL_plan *MPIDI_PCOLL_unbind_leaving(void);
+void MPIDI_PCOLL_destroy_list(struct MPIDI_PCOLL_plan *gone);
 
 #endif /* PCOLL_H_INCLUDED */

@@ -8,7 +8,7 @@
 #include "algorithms/plan/pool.h"
 #include "pcoll.h"
 
-#include "fallback.h"
+#include "lock.h"
 #include "mpir_coll_offload_hooks.h"
 
 #include <sched.h>
@@ -39,23 +39,26 @@ static unsigned idle_hooks = 0;
 static bool hook_stays = false; /* stays active without an active plan */
 static bool cores_known = false;
 bool MPIDI_PCOLL_crowded = false;
-static unsigned long PVAR_COUNTER_coll_offload_plans = 0;
 
-void MPIDI_PCOLL_plan_destroy(struct MPIDI_PCOLL_plan *plan)
+/* With the lock: the hook is needed no more if nothing is active and nothing leaves. */
+static void rest_hook(void)
 {
-    if (plan->bound)
-        plan->medium->unbind(plan->bound);
-    pcoll_plan_destroy(plan->plan);
-    MPIDI_PCOLL_data_fini(&plan->in);
-    MPIDI_PCOLL_data_fini(&plan->out);
-    MPIDI_PCOLL_operator_destroy(plan->op);
-    MPL_free(plan->blocks);
-    MPL_free(plan->local);
-    if (plan->real)
-        MPIR_Request_free(plan->real);
-    if (plan->state)
-        MPIDI_PCOLL_comm_release(plan->state);
-    MPL_free(plan);
+    if (active_plans || hook_stays)
+        return;
+    MPIDI_PCOLL_lock_lists();
+    if (!MPIDI_PCOLL_anything_leaves())
+        MPIR_Progress_hook_deactivate(hook_id);
+    MPIDI_PCOLL_unlock_lists();
+}
+
+static void activate(struct MPIDI_PCOLL_plan *plan)
+{
+    if (!active_plans && !hook_stays)
+        MPIR_Progress_hook_activate(hook_id);
+    plan->active = true;
+    idle_hooks = 0;
+    changes++;
+    DL_APPEND(active_plans, plan);
 }
 
 static void deactivate(struct MPIDI_PCOLL_plan *plan)
@@ -63,8 +66,7 @@ static void deactivate(struct MPIDI_PCOLL_plan *plan)
     plan->active = false;
     changes++;
     DL_DELETE(active_plans, plan);
-    if (!active_plans && !hook_stays)
-        MPIR_Progress_hook_deactivate(hook_id);
+    rest_hook();
 }
 
 static int error_of(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
@@ -87,14 +89,13 @@ static void complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
         deactivate(plan);
     real->status.MPI_ERROR = error_of(plan, result);
     if (plan->doomed)
-        MPIDI_PCOLL_plan_destroy(plan);
+        MPIDI_PCOLL_plan_end(plan);
     MPIR_Request_complete(real);
 }
 
-/* A pass of the progress engine begins. If nothing has arrived since the last one and no plan has
- * completed, others may need this core to make progress. It never sleeps here, since it does not
- * know which wait a pass belongs to and how long that has lasted. */
-void MPIDI_PCOLL_yield(void)
+/* A pass of the progress engine begins, on a rank that shares its core. True if nothing has arrived
+ * since the last one and no plan has completed: others may need the core to make progress. */
+static bool shall_yield(void)
 {
     static int last = 0;
     int count = MPIDI_PCOLL_completions();
@@ -102,11 +103,27 @@ void MPIDI_PCOLL_yield(void)
     if (count != last) {
         last = count;
         idle_hooks = 0;
-    } else if (++idle_hooks > IDLE_HOOKS_CROWDED) {
-        sched_yield();
-        if (!cores_known && idle_hooks % IDLE_HOOKS_PER_LOOK == 0)
-            MPIDI_PCOLL_run_see_cores();
+        return false;
     }
+    if (++idle_hooks <= IDLE_HOOKS_CROWDED)
+        return false;
+    if (!cores_known && idle_hooks % IDLE_HOOKS_PER_LOOK == 0)
+        MPIDI_PCOLL_run_see_cores();
+    return true;
+}
+
+/* It never sleeps, since it does not know which wait a pass belongs to and how long that has
+ * lasted. */
+void MPIDI_PCOLL_yield(void)
+{
+    bool yields = true;
+
+    if (MPIDI_PCOLL_try_lock()) {
+        yields = shall_yield();
+        MPIDI_PCOLL_unlock();
+    }
+    if (yields)
+        sched_yield();
 }
 
 /* Progress all active plans that no other thread is progressing; true if one has completed. A
@@ -139,19 +156,38 @@ static bool progress_plans(void)
     return done;
 }
 
-static MPIDI_PCOLL_HOOK(progress_hook, made_progress)
+/* With the lock. True if the core is to be yielded. */
+static bool have_progress(int *made_progress)
 {
-    int done;
-
     if (MPIDI_PCOLL_network_used())
         pcoll_media_poll();
-    done = progress_plans();
-    *made_progress = done;
-    if (done)
+    *made_progress = progress_plans();
+    if (*made_progress)
         idle_hooks = 0;
     else if (MPIDI_PCOLL_crowded)
-        MPIDI_PCOLL_yield();
-    else if (active_plans && ++idle_hooks > IDLE_HOOKS_WITH_CORE)
+        return shall_yield();
+    else
+        return active_plans && ++idle_hooks > IDLE_HOOKS_WITH_CORE;
+    return false;
+}
+
+/* If another thread has the lock, it makes progress, or will soon leave it. */
+static MPIDI_PCOLL_HOOK(progress_hook, made_progress)
+{
+    struct MPIDI_PCOLL_plan *gone = NULL;
+    bool yields;
+
+    *made_progress = 0;
+    if (!MPIDI_PCOLL_try_lock())
+        return MPI_SUCCESS;
+    yields = have_progress(made_progress);
+    if (MPIDI_PCOLL_has_lock()) {
+        gone = MPIDI_PCOLL_unbind_leaving();
+        rest_hook();
+    }
+    MPIDI_PCOLL_unlock();
+    MPIDI_PCOLL_destroy_list(gone);
+    if (yields)
         sched_yield();
     return MPI_SUCCESS;
 }
@@ -166,21 +202,17 @@ int MPIDI_PCOLL_start(MPIR_Request *preq)
     MPIR_ERR_CHKANDJUMP(plan->failed, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     mpi_errno = MPIDI_PCOLL_data_pack(&plan->in);
     MPIR_ERR_CHECK(mpi_errno);
+    MPIDI_PCOLL_lock();
     MPIR_cc_set(&real->cc, 1);
     MPIR_Request_add_ref(real);
     MPIR_Request_add_ref(real);
     preq->u.persist_coll.real_request = real;
     result = plan->medium->start(plan->bound);
-    if (result != PCOLL_PENDING) {
+    if (result != PCOLL_PENDING)
         complete(plan, result);
-        goto fn_exit;
-    }
-    if (!active_plans && !hook_stays)
-        MPIR_Progress_hook_activate(hook_id);
-    plan->active = true;
-    idle_hooks = 0;
-    changes++;
-    DL_APPEND(active_plans, plan);
+    else
+        activate(plan);
+    MPIDI_PCOLL_unlock();
 
 fn_exit:
     return mpi_errno;
@@ -231,83 +263,18 @@ void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
     }
 }
 
-void MPIDI_PCOLL_free(MPIR_Request *preq)
-{
-    struct MPIDI_PCOLL_plan *plan = preq->u.persist_coll.sched;
-
-    preq->comm = NULL; /* named, but without a reference */
-    DL_DELETE_NP(plan->state->plans, plan, sibling_next, sibling_prev);
-    if (plan->active)
-        plan->doomed = true;
-    else
-        MPIDI_PCOLL_plan_destroy(plan);
-}
-
-int MPIDI_PCOLL_request_create(struct MPIDI_PCOLL_plan *plan)
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    plan->real = MPIR_Request_create(MPIR_REQUEST_KIND__COLL);
-    MPIR_ERR_CHKANDJUMP(!plan->real, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    MPIR_Status_set_empty(&plan->real->status);
-    plan->real->status.MPI_ERROR = MPI_SUCCESS;
-    MPIR_cc_set(&plan->real->cc, 0);
-    plan->preq = MPIR_Request_create(MPIR_REQUEST_KIND__PREQUEST_COLL);
-    MPIR_ERR_CHKANDJUMP(!plan->preq, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    plan->preq->comm = NULL;
-    plan->preq->u.persist_coll.real_request = NULL;
-    plan->preq->u.persist_coll.sched_type = MPIDI_PCOLL_SCHED;
-    plan->preq->u.persist_coll.sched = NULL; /* a request that is discarded frees no plan */
-    MPIDI_PCOLL_request_settle(plan->preq);
-
-fn_exit:
-    return mpi_errno;
-fn_fail:
-    goto fn_exit;
-}
-
-void MPIDI_PCOLL_request_discard(struct MPIDI_PCOLL_plan *plan)
-{
-    if (plan->real)
-        MPIR_Request_free(plan->real);
-    if (plan->preq)
-        MPIR_Request_free(plan->preq);
-}
-
-MPIR_Request *MPIDI_PCOLL_request_issue(struct MPIDI_PCOLL_plan *plan)
-{
-    plan->preq->comm = plan->state->comm;
-    plan->preq->u.persist_coll.sched = plan;
-    DL_APPEND_NP(plan->state->plans, plan, sibling_next, sibling_prev);
-    PVAR_COUNTER_coll_offload_plans++;
-    return plan->preq;
-}
-
-void MPIDI_PCOLL_pvars_init(void)
-{
-    static bool done = false;
-
-    if (done)
-        return;
-    done = true;
-    MPIR_T_PVAR_COUNTER_REGISTER_STATIC_impl(
-        MPI_UNSIGNED_LONG, coll_offload_plans, MPI_T_VERBOSITY_USER_BASIC, MPI_T_BIND_NO_OBJECT,
-        MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, "COLLECTIVE",
-        "persistent collectives that run as plans");
-    MPIR_T_PVAR_COUNTER_REGISTER_DYNAMIC_impl(
-        MPI_UNSIGNED_LONG, coll_offload_fallbacks, &MPIDI_PCOLL_fallback_count, 1,
-        MPI_T_VERBOSITY_USER_BASIC, MPI_T_BIND_NO_OBJECT,
-        MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, NULL, NULL, "COLLECTIVE",
-        "persistent collectives on MPICH's own schedules");
-}
-
 static void set_hook(void)
 {
     hook_stays = MPIDI_PCOLL_crowded || MPIDI_PCOLL_network_used();
     if (hook_stays || active_plans)
         MPIR_Progress_hook_activate(hook_id);
     else
-        MPIR_Progress_hook_deactivate(hook_id);
+        rest_hook();
+}
+
+void MPIDI_PCOLL_run_wake(void)
+{
+    MPIR_Progress_hook_activate(hook_id);
 }
 
 void MPIDI_PCOLL_run_network(void)
@@ -358,6 +325,7 @@ static void leave_network(void)
 
 static int finalize(void *extra)
 {
+    MPIDI_PCOLL_destroy_list(MPIDI_PCOLL_unbind_leaving());
     leave_network();
     MPIR_Progress_hook_deregister(hook_id);
     hook_id = -1;

@@ -47,11 +47,13 @@ write_runtests() {
     chmod +x runtests
 }
 
-# runtests SUITE TESTLIST: run it in the current folder.
+# runtests SUITE TESTLIST: run it in the current folder, each test in processes of its own (from 5.0 on the
+# driver would run several of MPICH's tests in one).
 runtests() {
     write_runtests
     rm -f "$1.tap"
-    MPIEXEC=$mpiexec MPICC=$build/install/bin/mpicc MPITEST_TIMEOUT_MULTIPLIER=${PCOLL_TIMEOUT_MULTIPLIER:-3} RUNTESTS_SHOWPROGRESS=1 \
+    MPIEXEC=$mpiexec MPICC=$build/install/bin/mpicc MPITEST_TIMEOUT_MULTIPLIER=${PCOLL_TIMEOUT_MULTIPLIER:-3} \
+        RUNTESTS_SHOWPROGRESS=1 MPITEST_RUN_INDIVIDUAL=1 \
         promptly setsid --wait ./runtests -tests="$2" -tapfile="$1.tap" >"$results/$1.log" 2>&1 || true
     touch "$1.tap"
     count_tap "$1" "$PWD/$1.tap" 0
@@ -71,10 +73,11 @@ mpicc_without_ccache() {
     ! grep -rIl ccache "$build/install/bin" "$build/install/include" "$build/install/lib"
 }
 
+# own_mpi_tests [-VARIANT [MPICC]]
 own_mpi_tests() {
-    mkdir -p "$build/test-mpi"
-    cd "$build/test-mpi"
-    make -j"$jobs" -f "$repo/test/mpi/Makefile" MPICC="$build/install/bin/mpicc"
+    mkdir -p "$build/test-mpi${1-}"
+    cd "$build/test-mpi${1-}"
+    make -j"$jobs" -f "$repo/test/mpi/Makefile" MPICC="$build/install${1-}/bin/${2-mpicc}"
 }
 
 # measure_table NAME MPIEXEC...: a table measured in two seconds is a valid tuning table.
@@ -209,6 +212,29 @@ write_mpich_testlist() {
     printf '%s strict=false\n' 'p_barrier 7' 'p_bcast 9' 'p_bcast2 10' 'p_allgather 6'
 }
 
+# test_variant VARIANT MPICC TESTLIST: the test programs on another build of MPICH.
+test_variant() {
+    local mpiexec=$build/install-$1/bin/mpiexec
+    check "MPICH: build, variant $1" "$repo/maint/build" ${PCOLL_MPICH:+"--mpich=$PCOLL_MPICH"} "--variant=$1"
+    check "$1: build tests" own_mpi_tests "-$1" "$2"
+    cd "$build/test-mpi-$1" && runtests "$1" "$3"
+}
+
+# MPICH 5 has a second library, with the ABI of the standard.
+suite_abi() {
+    unpack_mpich
+    if [ ! -f "$build/mpich-src/src/binding/abi/mpi_abi.h" ]; then
+        report skip "abi" "this MPICH has no ABI library"
+        return
+    fi
+    test_variant abi mpicc_abi testlist
+}
+
+# A lock for each VCI is the default from 4.1 on.
+suite_per_vci() {
+    test_variant per_vci mpicc testlist.threads
+}
+
 suite_mpich() {
     need_mpich
     check "mpich: configure tests" configure_mpich_tests
@@ -219,7 +245,7 @@ suite_mpich() {
 
 # The MPI suites on the other supported releases, as far as their trees lie in the cache folder or have been
 # built here.
-mpich_releases="4.1.3 4.2.3 4.3.2"
+mpich_releases="4.1.3 4.2.3 4.3.2 5.0.1"
 
 suite_versions() {
     local version log

@@ -9,7 +9,7 @@
  * Only calls by libmpi itself fail, not those of libraries below it. Some of MPICH's own code, with
  * or without this backend, does not survive a failure, and its calls succeed:
  *   - the calls of collectives with arrays of counts copy these without asking whether there is
- *     memory for the copies;
+ *     memory for the copies; where they copy arrays of types, too (5.0), they ask, but fail alone;
  *   - the json-c inside MPICH crashes if an allocation fails while the tuning table is read;
  *   - a schedule, which MPICH makes for a call that was declined, silently ends the process if one
  *     of its arrays gets no memory (utarray.h: oom() is exit(-1)). With -who=all this would happen
@@ -32,7 +32,7 @@ enum { MOST_SPARED = 256, DEPTH = 64 };
 static uintptr_t text_begin, text_end; /* of libmpi */
 static struct {
     uintptr_t begin, end;
-    int is_call; /* MPI_X_init: only what itself calls is spared, not what runs below it */
+    int is_call; /* MPI_X_init(_c): only what itself calls is spared, not what runs below it */
 } spared[MOST_SPARED];
 static int nspared;
 static long countdown = -1; /* -1: nothing fails */
@@ -40,10 +40,10 @@ static int hit;
 
 static int is_init_call(const char *function)
 {
-    const size_t length = strlen(function);
+    const char *end = strstr(function, "_init");
 
-    return strncmp(function, "PMPI_", 5) == 0 && length > 5 &&
-           strcmp(function + length - 5, "_init") == 0;
+    return strncmp(function, "PMPI_", 5) == 0 && end &&
+           (strcmp(end, "_init") == 0 || strcmp(end, "_init_c") == 0);
 }
 
 static int spares(const char *function)
@@ -100,7 +100,7 @@ static int is_spared(uintptr_t caller)
 static int find_text(struct dl_phdr_info *info, size_t size, void *unused)
 {
     (void)size, (void)unused;
-    if (!strstr(info->dlpi_name, "libmpi.so"))
+    if (!strstr(info->dlpi_name, "/libmpi.so") && !strstr(info->dlpi_name, "/libmpi_abi.so"))
         return 0;
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];

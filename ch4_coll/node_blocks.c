@@ -1,0 +1,100 @@
+/* A block of shared memory for each rank of this node, where MPICH keeps none after MPI_Init. The
+ * ranks open an object in /dev/shm that is named after the job and the node, and no rank waits for
+ * another; when the last of them has opened it, it loses its name. */
+
+#include "pcoll.h"
+
+#include "mpidu_init_shm.h"
+#include "mpir_pmi.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+struct object {
+    _Atomic int opened; /* how many ranks have opened it */
+    char pad[MPIDU_SHM_CACHE_LINE_LEN - sizeof(int)];
+    char blocks[][MPIDU_INIT_SHM_BLOCK_SIZE];
+};
+
+static struct object *object = NULL;
+static char name[64];
+
+static size_t size_of_object(void)
+{
+    return sizeof(struct object) + (size_t)MPIR_Process.local_size * MPIDU_INIT_SHM_BLOCK_SIZE;
+}
+
+/* MPICH's nodes may be several on one machine. The job's name may be longer than a file's (FNV-1a).
+ */
+static void set_name(void)
+{
+    const char *job = MPIR_pmi_job_id();
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; job && *job; job++)
+        hash = (hash ^ (unsigned char)*job) * UINT64_C(0x100000001b3);
+    snprintf(name, sizeof(name), "/pcoll_cores_%016llx_%d", (unsigned long long)hash,
+             MPIR_Process.node_map[MPIR_Process.rank]);
+}
+
+/* Memory that does not exist would be found out by a signal later. Zero-filled; every rank gives
+ * the object its size. */
+static bool has_memory(int fd)
+{
+    struct stat status;
+    int error;
+
+    if (fstat(fd, &status) != 0 || status.st_uid != geteuid())
+        return false;
+    do
+        error = posix_fallocate(fd, 0, (off_t)size_of_object());
+    while (error == EINTR);
+    return error == 0;
+}
+
+static void *map(void)
+{
+    const int fd = shm_open(name, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+    void *at = MAP_FAILED;
+
+    if (fd < 0)
+        return NULL;
+    if (has_memory(fd))
+        at = mmap(NULL, size_of_object(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (at != MAP_FAILED)
+        return at;
+    shm_unlink(name);
+    return NULL;
+}
+
+/* Where sessions come and go, ranks that never met in this object meet in another one or not at
+ * all. */
+static int close_object(void *extra)
+{
+    if (atomic_load(&object->opened) < MPIR_Process.local_size)
+        shm_unlink(name);
+    munmap(object, size_of_object());
+    object = NULL;
+    return 0;
+}
+
+void MPIDI_PCOLL_node_blocks_open(void)
+{
+    if (object || MPIR_Process.local_size == 1)
+        return;
+    set_name();
+    object = map();
+    if (!object)
+        return;
+    if (atomic_fetch_add(&object->opened, 1) + 1 == MPIR_Process.local_size)
+        shm_unlink(name);
+    MPIR_Add_finalize(close_object, NULL, 2);
+}
+
+void *MPIDI_PCOLL_node_block(int local_rank)
+{
+    return object ? object->blocks[local_rank] : NULL;
+}
