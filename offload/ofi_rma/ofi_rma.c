@@ -166,4 +166,5 @@ const struct pcoll_medium pcoll_medium_ofi_rma = {
     .progress = ofi_progress,
     .spin = ofi_spin,
     .rest = ofi_rest,
+    .position = pcoll_no_position,
 };
