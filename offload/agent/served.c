@@ -17,7 +17,12 @@ struct served {
     struct pcoll_slot *slot;
     uint64_t bit; /* of the slot */
     int is_bulk;
+    uint32_t laps;  /* of the agent, at the last progress */
+    unsigned looks; /* since they changed */
 };
+
+/* So often the owner finds the agent in the same lap before it progresses the plan itself. */
+#define LOOKS 16
 
 static struct served *served_of(const struct pcoll_bound *bound)
 {
@@ -266,9 +271,33 @@ static enum pcoll_result poll(struct served *served, unsigned spins)
     return result;
 }
 
+/* True if the agent has a core, is at work, and nobody keeps it away. An application that tests now
+ * and then shall not do that work: what its computation costs must not depend on how often it
+ * tests. */
+static int is_in_good_hands(struct served *served)
+{
+    const struct pcoll_agent *agent = served->agent;
+    uint32_t laps;
+
+    if (!served->is_bulk || !agent->options.has_core ||
+        claim_of(served->slots, served->slot)->depth > 0 ||
+        atomic_load_explicit(&agent->sleep, memory_order_relaxed) == PCOLL_RETIRED)
+        return 0;
+    laps = atomic_load_explicit(&agent->laps, memory_order_relaxed);
+    if (laps != served->laps)
+        served->looks = 0;
+    served->laps = laps;
+    return served->looks++ < LOOKS;
+}
+
 static enum pcoll_result served_progress(struct pcoll_bound *base)
 {
-    return poll(served_of(base), 0);
+    struct served *served = served_of(base);
+
+    if (phase_of(served->slot) != PCOLL_SERVED_ENDED && is_in_good_hands(served) &&
+        !pcoll_agent_is_gone(served->agent))
+        return PCOLL_PENDING;
+    return poll(served, 0);
 }
 
 static enum pcoll_result served_spin(struct pcoll_bound *base, unsigned spins)

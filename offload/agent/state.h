@@ -55,6 +55,7 @@ enum pcoll_sleep { PCOLL_AWAKE, PCOLL_ASLEEP, PCOLL_RETIRED };
 struct pcoll_agent {
     struct pcoll_agent_options options;
     _Atomic uint32_t sleep; /* enum pcoll_sleep */
+    _Atomic uint32_t laps;  /* how often it has visited all plans */
     _Atomic int stop;
     _Atomic(struct pcoll_slots *) first;
     struct pcoll_claim network; /* of all plans of media that span nodes */

@@ -169,11 +169,13 @@ static void *run(void *argument)
     const int has_core = agent->options.has_core, retires = agent->options.retired_usec > 0;
     const uint64_t spin = has_core ? agent->options.spin_usec * USEC : 0;
     uint64_t last = now(), time;
+    uint32_t laps = 0;
     struct watch watch = {.begin = last};
 
     while (!atomic_load_explicit(&agent->stop, memory_order_relaxed)) {
         const enum pcoll_visit visit = pcoll_agent_visit(agent);
 
+        atomic_store_explicit(&agent->laps, ++laps, memory_order_relaxed);
         time = now();
         if (retires && is_preempted(&watch, time)) {
             retire(agent);

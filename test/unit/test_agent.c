@@ -437,6 +437,46 @@ static void test_retired(void)
     pcoll_agent_destroy(agent);
 }
 
+/* While an agent with a core is at work, an owner that only tests does none of it; if the agent is
+ * stuck in another plan, the owner does. */
+static enum pcoll_result stay(struct pcoll_bound *bound)
+{
+    struct toy *toy = toy_of(bound);
+
+    atomic_fetch_add(&toy->polled, 1);
+    while (atomic_load(&toy->result) == PCOLL_PENDING)
+        usleep(STEP_USEC);
+    return PCOLL_OK;
+}
+
+static void test_hands(void)
+{
+    struct pcoll_medium sticky = toys;
+    struct pcoll_agent *agent = hire(&with_core);
+    struct toy toy, other;
+    struct pcoll_bound *served = serve(agent, &toy, 1), *stuck;
+    int good = served->medium->start(served) == PCOLL_PENDING && reaches(&toy.polled, 1);
+    unsigned tests = 0;
+
+    sticky.progress = stay;
+    toy_init(&other);
+    other.base.medium = &sticky;
+    if (pcoll_agent_serve(agent, &other.base, 1, &stuck) != PCOLL_OK)
+        abort();
+    good = good && stuck->medium->start(stuck) == PCOLL_PENDING && reaches(&other.polled, 1);
+    usleep(1000); /* its visit of the first plan is over */
+    atomic_store(&toy.result, PCOLL_OK);
+    while (served->medium->progress(served) == PCOLL_PENDING && tests < 1000)
+        tests++;
+    tap_ok(good && tests > 0 && tests < 1000, "the owner ends a plan after %u tests", tests);
+    atomic_store(&other.result, PCOLL_OK);
+    tap_ok(has_ended(agent, 1) && stuck->medium->progress(stuck) == PCOLL_OK,
+           "the agent ends the one that it has");
+    served->medium->unbind(served);
+    stuck->medium->unbind(stuck);
+    pcoll_agent_destroy(agent);
+}
+
 static void test_network(void)
 {
     static const struct pcoll_medium network = {
@@ -606,6 +646,7 @@ int main(void)
     test_many();
     test_failure();
     test_retired();
+    test_hands();
     test_network();
     test_rows(scene, 1, "only agents run plans");
     scene.options = &without_core;
