@@ -3,6 +3,7 @@
 
 #include "pcoll.h"
 
+#include "offload/agent/agent.h"
 #include "offload/nodes.h"
 #include "tuning/locality.h"
 
@@ -68,7 +69,8 @@ static void idle(void *context)
 
 static void report(void *context, const char *message)
 {
-    MPIDI_PCOLL_report(message);
+    if (!pcoll_agent_keep_message(message))
+        MPIDI_PCOLL_report(message);
 }
 
 static int node_of(const MPIR_Comm *comm, int rank)
@@ -366,7 +368,7 @@ void MPIDI_PCOLL_comm_unbind_all(void)
     {
         for (plan = state->plans; plan; plan = plan->sibling_next) {
             if (plan->bound)
-                state->medium->unbind(plan->bound);
+                plan->medium->unbind(plan->bound);
             plan->bound = NULL;
         }
     }

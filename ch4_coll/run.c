@@ -74,6 +74,7 @@ static int error_of(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
     if (result == PCOLL_OK)
         return MPIDI_PCOLL_data_unpack(&plan->out);
     plan->failed = true;
+    MPIDI_PCOLL_agent_report();
     MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     return mpi_errno;
 }
@@ -358,6 +359,7 @@ static void leave_network(void)
 
 static int finalize(void *extra)
 {
+    MPIDI_PCOLL_agent_dismiss();
     leave_network();
     MPIR_Progress_hook_deregister(hook_id);
     hook_id = -1;

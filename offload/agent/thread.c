@@ -172,6 +172,7 @@ static void *run(void *argument)
     uint32_t laps = 0;
     struct watch watch = {.begin = last};
 
+    pthread_setname_np(pthread_self(), "pcoll-agent");
     while (!atomic_load_explicit(&agent->stop, memory_order_relaxed)) {
         const enum pcoll_visit visit = pcoll_agent_visit(agent);
 
