@@ -172,8 +172,7 @@ struct pcoll_bound *MPIDI_PCOLL_agent_serve(const struct pcoll_plan *plan,
     if (!(bound->medium->traits & PCOLL_LENDS) || !is_wanted() ||
         (!is_network && !(can_serve && is_bulk(plan))))
         return bound;
-    if (!agent)
-        hire();
+    MPIDI_PCOLL_agent_hire();
     if (!agent)
         return bound;
     if (pcoll_agent_serve(agent, bound, can_serve && is_bulk(plan), &served) == PCOLL_OK)
@@ -183,20 +182,30 @@ struct pcoll_bound *MPIDI_PCOLL_agent_serve(const struct pcoll_plan *plan,
     return bound;
 }
 
-bool MPIDI_PCOLL_agent_try_hold(void)
+void MPIDI_PCOLL_agent_hire(void)
 {
-    return !agent || pcoll_agent_try_hold(agent);
+    if (!agent && is_wanted())
+        hire();
 }
 
-void MPIDI_PCOLL_agent_hold(void)
+void MPIDI_PCOLL_agent_poll_network(void)
 {
+    if (agent && !pcoll_agent_try_hold(agent))
+        return; /* the agent is polling it */
+    pcoll_media_poll();
     if (agent)
+        pcoll_agent_release(agent);
+}
+
+void MPIDI_PCOLL_agent_hold(const struct pcoll_medium *medium)
+{
+    if (agent && MPIDI_PCOLL_is_network(medium))
         pcoll_agent_hold(agent);
 }
 
-void MPIDI_PCOLL_agent_release(void)
+void MPIDI_PCOLL_agent_release(const struct pcoll_medium *medium)
 {
-    if (agent)
+    if (agent && MPIDI_PCOLL_is_network(medium))
         pcoll_agent_release(agent);
 }
 

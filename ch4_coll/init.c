@@ -255,7 +255,9 @@ static struct MPIDI_PCOLL_plan *make_plan(struct MPIDI_PCOLL_call *call,
         hand_over(call, plan);
         result = find_memory(plan, raw, choice, state->medium, &memory);
     }
+    MPIDI_PCOLL_agent_hold(state->medium);
     result = state->medium->bind(state->group, result == PCOLL_OK ? raw : NULL, &memory, &bound);
+    MPIDI_PCOLL_agent_release(state->medium);
     if (result != PCOLL_OK) {
         if (raw)
             take_back(call, plan);

@@ -178,11 +178,15 @@ bool MPIDI_PCOLL_agent_wants(const struct pcoll_plan *plan);
 struct pcoll_bound *MPIDI_PCOLL_agent_serve(const struct pcoll_plan *plan,
                                             const struct pcoll_memory *memory,
                                             struct pcoll_bound *bound);
-/* Keep the agent away from the network, around all calls of a network medium except those of served
- * plans. Calls nest; try returns false if the agent is there now. */
-bool MPIDI_PCOLL_agent_try_hold(void);
-void MPIDI_PCOLL_agent_hold(void);
-void MPIDI_PCOLL_agent_release(void);
+/* Called before the first group of a network medium: an agent that came later would not be kept
+ * away from calls that have begun. */
+void MPIDI_PCOLL_agent_hire(void);
+/* If the medium is a network: keep the agent away from it, around all of its functions except those
+ * of served plans, and let it in again. Pairs nest. */
+void MPIDI_PCOLL_agent_hold(const struct pcoll_medium *medium);
+void MPIDI_PCOLL_agent_release(const struct pcoll_medium *medium);
+/* pcoll_media_poll, unless the agent is polling. */
+void MPIDI_PCOLL_agent_poll_network(void);
 /* Print the message that the agent has kept. */
 void MPIDI_PCOLL_agent_report(void);
 /* End it; plans that it served remain usable. */

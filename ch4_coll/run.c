@@ -145,7 +145,7 @@ static MPIDI_PCOLL_HOOK(progress_hook, made_progress)
     int done;
 
     if (MPIDI_PCOLL_network_used())
-        pcoll_media_poll();
+        MPIDI_PCOLL_agent_poll_network();
     done = progress_plans();
     *made_progress = done;
     if (done)
@@ -314,6 +314,7 @@ static void set_hook(void)
 void MPIDI_PCOLL_run_network(void)
 {
     MPIDI_PCOLL_network_opened();
+    MPIDI_PCOLL_agent_hire();
     set_hook();
 }
 

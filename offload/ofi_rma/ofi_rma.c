@@ -141,6 +141,16 @@ static void ofi_rest(struct pcoll_bound *base, unsigned usec)
         usleep(usec); /* usleep rather than poll(2), which often wakes up for nothing useful */
 }
 
+static uint64_t ofi_position(const struct pcoll_bound *base)
+{
+    const struct pcoll_ofi_bound *bound = pcoll_ofi_bound_of(base);
+    uint64_t position = pcoll_shm_position(base) * 31 + (uint64_t)bound->inflight;
+
+    for (int i = 0; i < bound->nsources; i++)
+        position += bound->sources[i].sum;
+    return position;
+}
+
 static int ofi_suits(int one_node, const char *provider)
 {
     (void)provider;
@@ -149,7 +159,7 @@ static int ofi_suits(int one_node, const char *provider)
 
 const struct pcoll_medium pcoll_medium_ofi_rma = {
     .name = "ofi_rma",
-    .traits = PCOLL_SPANS_NODES,
+    .traits = PCOLL_SPANS_NODES | PCOLL_LENDS,
     .node_medium = "shm",
     .suits = ofi_suits,
     .poll = pcoll_ofi_rma_poll,
@@ -166,5 +176,5 @@ const struct pcoll_medium pcoll_medium_ofi_rma = {
     .progress = ofi_progress,
     .spin = ofi_spin,
     .rest = ofi_rest,
-    .position = pcoll_no_position,
+    .position = ofi_position,
 };
