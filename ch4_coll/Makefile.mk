@@ -9,6 +9,7 @@ pcoll_sources = \
     %D%/fallback.h %D%/fallback.c %D%/fallback_neighbor.c \
     %D%/settings.c \
     %D%/report.c \
+    %D%/agent.c %D%/agent_cpu.c \
     %D%/comm.c \
     %D%/cores.c %D%/node_blocks.c \
     %D%/medium.c \

@@ -5,6 +5,7 @@
 
 #include "lock.h"
 
+#include "offload/agent/agent.h"
 #include "offload/nodes.h"
 #include "tuning/locality.h"
 
@@ -82,7 +83,8 @@ static void idle(void *context)
 
 static void report(void *context, const char *message)
 {
-    MPIDI_PCOLL_report(message);
+    if (!pcoll_agent_keep_message(message))
+        MPIDI_PCOLL_report(message);
 }
 
 static int node_of(const MPIR_Comm *comm, int rank)
@@ -238,11 +240,16 @@ static enum pcoll_result find_level(struct MPIDI_PCOLL_comm *state)
  * none is. */
 static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node)
 {
+    enum pcoll_result result;
+
     for (; number != PCOLL_NONE; number = pcoll_media_next(number, one_node)) {
         state->medium = pcoll_media[number];
         if (MPIDI_PCOLL_is_network(state->medium))
             MPIDI_PCOLL_run_network();
-        if (state->medium->group_create(&state->bootstrap, &state->group) == PCOLL_OK)
+        MPIDI_PCOLL_agent_hold(state->medium);
+        result = state->medium->group_create(&state->bootstrap, &state->group);
+        MPIDI_PCOLL_agent_release(state->medium);
+        if (result == PCOLL_OK)
             return;
         state->group = NULL;
     }
@@ -357,8 +364,11 @@ void MPIDI_PCOLL_comm_release(struct MPIDI_PCOLL_comm *state)
     if (--state->refs > 0)
         return;
     DL_DELETE(all_states, state);
-    if (state->group)
+    if (state->group) {
+        MPIDI_PCOLL_agent_hold(state->medium);
         state->medium->group_destroy(state->group);
+        MPIDI_PCOLL_agent_release(state->medium);
+    }
     pcoll_topology_destroy(state->topology);
     MPL_free(state);
 }
@@ -372,7 +382,7 @@ void MPIDI_PCOLL_comm_unbind_all(void)
     {
         for (plan = state->plans; plan; plan = plan->sibling_next) {
             if (plan->bound)
-                state->medium->unbind(plan->bound);
+                plan->medium->unbind(plan->bound);
             plan->bound = NULL;
         }
     }

@@ -100,6 +100,16 @@ void MPIDI_PCOLL_cores_publish(void)
     atomic_store_explicit(&block->published, PUBLISHED, memory_order_release);
 }
 
+bool MPIDI_PCOLL_cores_of(int local_rank, cpu_set_t *set)
+{
+    if (!own_known)
+        see_own();
+    if (local_rank != MPIR_Process.local_rank)
+        return unpack(block_of(local_rank), set);
+    *set = own;
+    return true;
+}
+
 struct MPIDI_PCOLL_cores MPIDI_PCOLL_cores(void)
 {
     struct MPIDI_PCOLL_cores cores = {.all_known = true};

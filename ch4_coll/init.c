@@ -200,15 +200,16 @@ static bool can_pack_on_the_way(const struct MPIDI_PCOLL_plan *plan, const struc
 }
 
 /* Where the plan finds the user's data. Data that is not contiguous is packed on its way to the
- * others if the medium can do that and no peer accesses user memory, otherwise at start. */
+ * others if the medium can do that and no peer accesses user memory, otherwise at start. An agent
+ * cannot pack. */
 static enum pcoll_result find_memory(struct MPIDI_PCOLL_plan *plan, const struct pcoll_plan *raw,
                                      const struct pcoll_choice *choice,
                                      const struct pcoll_medium *medium, struct pcoll_memory *memory)
 {
     const bool is_apart = !plan->in.is_packed || plan->in.owned; /* SEND is no part of RECV */
 
-    if (is_apart && medium->traits & PCOLL_PACKS && choice->params.path == PCOLL_PATH_TEMP &&
-        can_pack_on_the_way(plan, raw)) {
+    if (is_apart && medium->traits & PCOLL_PACKS && !MPIDI_PCOLL_agent_wants(raw) &&
+        choice->params.path == PCOLL_PATH_TEMP && can_pack_on_the_way(plan, raw)) {
         memory->send_layout = MPIDI_PCOLL_data_lay_out(&plan->in);
         memory->recv_layout = MPIDI_PCOLL_data_lay_out(&plan->out);
     }
@@ -256,7 +257,9 @@ static struct MPIDI_PCOLL_plan *make_plan(struct MPIDI_PCOLL_call *call,
         hand_over(call, plan);
         result = find_memory(plan, raw, choice, state->medium, &memory);
     }
+    MPIDI_PCOLL_agent_hold(state->medium);
     result = state->medium->bind(state->group, result == PCOLL_OK ? raw : NULL, &memory, &bound);
+    MPIDI_PCOLL_agent_release(state->medium);
     if (result != PCOLL_OK) {
         if (raw)
             take_back(call, plan);
@@ -265,8 +268,8 @@ static struct MPIDI_PCOLL_plan *make_plan(struct MPIDI_PCOLL_call *call,
     }
     if (MPIDI_PCOLL_is_network(state->medium))
         flush_messages(raw);
-    plan->bound = bound;
-    plan->medium = state->medium;
+    plan->bound = MPIDI_PCOLL_agent_serve(raw, &memory, bound);
+    plan->medium = plan->bound->medium;
     plan->plan = raw;
     plan->state = state;
     state->refs++;

@@ -16,6 +16,8 @@
 #include "offload/reduce/operator.h"
 #include "tuning/choose.h"
 
+#include <sched.h>
+
 /* ---- data.c: the user's data, and the contiguous bytes that a plan works on ---- */
 
 /* `count` elements of `type` at `user`, or several blocks of such. If they are not contiguous, they
@@ -168,6 +170,35 @@ struct MPIDI_PCOLL_cores {
 /* Publish to the ranks of this node which cores this rank may use now. */
 void MPIDI_PCOLL_cores_publish(void);
 struct MPIDI_PCOLL_cores MPIDI_PCOLL_cores(void);
+/* Those of a local rank; false: it has not published them. */
+bool MPIDI_PCOLL_cores_of(int local_rank, cpu_set_t *set);
+
+/* ---- agent.c, agent_cpu.c: the thread that progresses plans while the application computes ----
+ */
+
+/* True if this process has an agent, or wants one, that would serve the plan. */
+bool MPIDI_PCOLL_agent_wants(const struct pcoll_plan *plan);
+/* What takes the place of the bound plan, with a medium of its own: a served plan, or the same. */
+struct pcoll_bound *MPIDI_PCOLL_agent_serve(const struct pcoll_plan *plan,
+                                            const struct pcoll_memory *memory,
+                                            struct pcoll_bound *bound);
+/* Called before the first group of a network medium: an agent that came later would not be kept
+ * away from calls that have begun. */
+void MPIDI_PCOLL_agent_hire(void);
+/* If the medium is a network: keep the agent away from it, around all of its functions except those
+ * of served plans, and let it in again. Pairs nest. */
+void MPIDI_PCOLL_agent_hold(const struct pcoll_medium *medium);
+void MPIDI_PCOLL_agent_release(const struct pcoll_medium *medium);
+/* pcoll_media_poll, unless the agent is polling. */
+void MPIDI_PCOLL_agent_poll_network(void);
+/* Print the message that the agent has kept. */
+void MPIDI_PCOLL_agent_report(void);
+/* End it; plans that it served remain usable. */
+void MPIDI_PCOLL_agent_dismiss(void);
+
+/* A CPU for this rank's agent; PCOLL_NONE: none is spare, so it runs where the rank may. The second
+ * result says whether it can run without taking a core from a rank or another agent. */
+int MPIDI_PCOLL_spare_cpu(int *has_core_p);
 
 /* ---- node_blocks.c: memory that the ranks of this node share ---- */
 

@@ -76,6 +76,7 @@ static int error_of(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
     if (result == PCOLL_OK)
         return MPIDI_PCOLL_data_unpack(&plan->out);
     plan->failed = true;
+    MPIDI_PCOLL_agent_report();
     MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     return mpi_errno;
 }
@@ -160,7 +161,7 @@ static bool progress_plans(void)
 static bool have_progress(int *made_progress)
 {
     if (MPIDI_PCOLL_network_used())
-        pcoll_media_poll();
+        MPIDI_PCOLL_agent_poll_network();
     *made_progress = progress_plans();
     if (*made_progress)
         idle_hooks = 0;
@@ -280,6 +281,7 @@ void MPIDI_PCOLL_run_wake(void)
 void MPIDI_PCOLL_run_network(void)
 {
     MPIDI_PCOLL_network_opened();
+    MPIDI_PCOLL_agent_hire();
     set_hook();
 }
 
@@ -325,6 +327,7 @@ static void leave_network(void)
 
 static int finalize(void *extra)
 {
+    MPIDI_PCOLL_agent_dismiss();
     MPIDI_PCOLL_destroy_list(MPIDI_PCOLL_unbind_leaving());
     leave_network();
     MPIR_Progress_hook_deregister(hook_id);

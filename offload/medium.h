@@ -56,7 +56,10 @@ enum pcoll_medium_trait {
                                     * and must be polled while the process waits for anything */
     PCOLL_RUNS_BY_ITSELF = 1 << 1, /* the network runs plans without calls by any rank; few
                                     * networks can */
-    PCOLL_PACKS = 1 << 2           /* moves data from and to user memory with a layout */
+    PCOLL_PACKS = 1 << 2,          /* moves data from and to user memory with a layout */
+    PCOLL_LENDS = 1 << 3           /* another thread of the process may call start, progress,
+                                    * spin and position of a plan, one at a time; if the medium
+                                    * spans nodes, one at a time of all functions (agent/) */
 };
 
 struct pcoll_medium {
@@ -114,6 +117,9 @@ struct pcoll_medium {
     /* Called when nothing has moved for a while: yield the core, sleeping at most `usec` unless a
      * counter of this plan moves earlier. */
     void (*rest)(struct pcoll_bound *bound, unsigned usec);
+
+    /* A number that changes when something moves. */
+    uint64_t (*position)(const struct pcoll_bound *bound);
 };
 
 /* For media that have nothing to do for the process. */
@@ -123,6 +129,13 @@ static inline void pcoll_nothing(void)
 
 static inline int pcoll_none_lingers(void)
 {
+    return 0;
+}
+
+/* For media that do not lend their plans. */
+static inline uint64_t pcoll_no_position(const struct pcoll_bound *bound)
+{
+    (void)bound;
     return 0;
 }
 

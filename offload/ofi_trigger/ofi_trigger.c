@@ -272,4 +272,5 @@ const struct pcoll_medium pcoll_medium_ofi_trigger = {
     .progress = trigger_progress,
     .spin = trigger_spin,
     .rest = trigger_rest,
+    .position = pcoll_no_position,
 };

@@ -151,3 +151,13 @@ void pcoll_rma_rest(struct pcoll_bound *base, unsigned usec)
     else
         usleep(usec); /* usleep rather than poll(2), which often wakes up for nothing useful */
 }
+
+uint64_t pcoll_rma_position(const struct pcoll_bound *base)
+{
+    const struct pcoll_rma_bound *bound = pcoll_rma_bound_of(base);
+    uint64_t position = pcoll_shm_position(base) * 31 + (uint64_t)bound->inflight;
+
+    for (int i = 0; i < bound->nsources; i++)
+        position += bound->sources[i].sum;
+    return position;
+}

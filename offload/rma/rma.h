@@ -64,6 +64,7 @@ enum pcoll_result pcoll_rma_start(struct pcoll_bound *bound);
 enum pcoll_result pcoll_rma_progress(struct pcoll_bound *bound);
 enum pcoll_result pcoll_rma_spin(struct pcoll_bound *bound, unsigned spins);
 void pcoll_rma_rest(struct pcoll_bound *bound, unsigned usec);
+uint64_t pcoll_rma_position(const struct pcoll_bound *bound);
 
 /* For the whole process, of what uses the wire. */
 void pcoll_rma_poll(const struct pcoll_wire *wire);
@@ -72,10 +73,10 @@ void pcoll_rma_finalize(const struct pcoll_wire *wire);
 
 /* The slots of a medium that do not depend on its wire. */
 #define PCOLL_RMA_SLOTS                                                                            \
-    .traits = PCOLL_SPANS_NODES, .node_medium = "shm", .group_destroy = pcoll_rma_group_destroy,   \
-    .group_provides = pcoll_rma_group_provides, .group_rails = pcoll_rma_group_rails,              \
-    .combine = pcoll_rma_combine, .bind = pcoll_rma_bind, .unbind = pcoll_rma_unbind,              \
-    .start = pcoll_rma_start, .progress = pcoll_rma_progress, .spin = pcoll_rma_spin,              \
-    .rest = pcoll_rma_rest
+    .traits = PCOLL_SPANS_NODES | PCOLL_LENDS, .node_medium = "shm",                               \
+    .group_destroy = pcoll_rma_group_destroy, .group_provides = pcoll_rma_group_provides,          \
+    .group_rails = pcoll_rma_group_rails, .combine = pcoll_rma_combine, .bind = pcoll_rma_bind,    \
+    .unbind = pcoll_rma_unbind, .start = pcoll_rma_start, .progress = pcoll_rma_progress,          \
+    .spin = pcoll_rma_spin, .rest = pcoll_rma_rest, .position = pcoll_rma_position
 
 #endif /* PCOLL_RMA_H */

@@ -114,6 +114,15 @@ void pcoll_run_put_off(struct pcoll_run *run, const struct pcoll_queue *queue,
     *run->pending_end++ = (struct pcoll_queue){&reached, step, queue->end};
 }
 
+uint64_t pcoll_run_position(const struct pcoll_run *run)
+{
+    uint64_t position = (uint64_t)(run->pending_end - run->pending);
+
+    for (const struct pcoll_queue *queue = run->pending; queue != run->pending_end; queue++)
+        position = position * 31 + (uint64_t)(queue->first - run->steps);
+    return position;
+}
+
 void pcoll_wake(struct pcoll_line *line)
 {
     syscall(SYS_futex, pcoll_futex_word(line), FUTEX_WAKE, INT_MAX, NULL, NULL, 0);

@@ -90,6 +90,9 @@ static inline int pcoll_run_waits(const struct pcoll_run *run)
     return run->pending != run->pending_end;
 }
 
+/* A number that changes when a step fires. */
+uint64_t pcoll_run_position(const struct pcoll_run *run);
+
 /* Sleep until the first counter that a queue waits for moves, at most `usec`; if that is 0 or
  * nothing is pending, only yield the core. */
 void pcoll_run_rest(const struct pcoll_run *run, unsigned usec);

@@ -336,6 +336,8 @@ void pcoll_shm_help(struct pcoll_shm_bound *bound)
     const pid_t self = getpid();
 
     for (int i = 0; i < bound->nrelays && !bound->cannot_help; i++)
-        if (i != bound->number && help_with(bound, ticket_of(bound, i), self))
+        if (i != bound->number && help_with(bound, ticket_of(bound, i), self)) {
+            bound->helped++;
             return;
+        }
 }

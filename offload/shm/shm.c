@@ -92,6 +92,13 @@ void pcoll_shm_rest(struct pcoll_bound *base, unsigned usec)
     pcoll_run_rest(&bound->run, bound->asking || bound->cooperating ? 0 : usec);
 }
 
+uint64_t pcoll_shm_position(const struct pcoll_bound *base)
+{
+    const struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
+
+    return pcoll_run_position(&bound->run) + bound->relayed + bound->opening + bound->helped;
+}
+
 static int shm_suits(int one_node, const char *provider)
 {
     (void)provider;
@@ -100,7 +107,7 @@ static int shm_suits(int one_node, const char *provider)
 
 const struct pcoll_medium pcoll_medium_shm = {
     .name = "shm",
-    .traits = PCOLL_PACKS,
+    .traits = PCOLL_PACKS | PCOLL_LENDS,
     .suits = shm_suits,
     .poll = pcoll_nothing,
     .lingering = pcoll_none_lingers,
@@ -116,4 +123,5 @@ const struct pcoll_medium pcoll_medium_shm = {
     .progress = shm_progress,
     .spin = shm_spin,
     .rest = pcoll_shm_rest,
+    .position = pcoll_shm_position,
 };

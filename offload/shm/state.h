@@ -72,6 +72,7 @@ struct pcoll_shm_bound {
     uint32_t opening;
     int starting;    /* in start, which may leave a cooperative copy for later */
     int cannot_help; /* the kernel has refused */
+    uint32_t helped; /* chunks of other ranks */
 };
 
 static inline struct pcoll_shm_group *pcoll_shm_group_of(const struct pcoll_group *group)
@@ -132,6 +133,7 @@ static inline int pcoll_shm_number(const struct pcoll_shm_binding *binding, int 
 enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pcoll_step *step,
                                  int error);
 void pcoll_shm_rest(struct pcoll_bound *base, unsigned usec);
+uint64_t pcoll_shm_position(const struct pcoll_bound *base);
 
 /* shm/layout.c: moves between user memory with a layout, where an "address" is the offset in SEND
  * or RECV, and memory that is mapped here. The kind of such an entry's step, or PCOLL_NONE. */

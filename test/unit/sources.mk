@@ -1,5 +1,6 @@
 # One program per line; each is built from the source of the same name and prints TAP.
 check_PROGRAMS += \
+    %D%/test_agent \
     %D%/test_arena \
     %D%/test_bootstrap \
     %D%/test_candidates \
@@ -43,6 +44,7 @@ check_PROGRAMS += \
     %D%/test_write
 if HAVE_LIBFABRIC
 check_PROGRAMS += \
+    %D%/test_agent_ofi \
     %D%/test_ofi \
     %D%/test_ofi_endpoint \
     %D%/test_ofi_failures \

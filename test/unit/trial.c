@@ -242,7 +242,7 @@ enum pcoll_result part_bind(struct part *p)
 
 void part_unbind(struct part *p)
 {
-    p->medium->unbind(p->bound);
+    p->bound->medium->unbind(p->bound);
     p->bound = NULL;
 }
 
@@ -329,7 +329,7 @@ int part_start(struct part *p)
 
     fill(p);
     atomic_fetch_add(&p->starts[p->rank], 1);
-    result = p->medium->start(p->bound);
+    result = p->bound->medium->start(p->bound);
     p->active = result == PCOLL_PENDING;
     dawdle(p);
     return result != PCOLL_OK && result != PCOLL_PENDING;
@@ -341,9 +341,10 @@ int part_wait(struct part *p)
     int wrong;
 
     for (int polls = 0; result == PCOLL_PENDING; polls++) {
-        result = polls % 2 ? p->medium->progress(p->bound) : p->medium->spin(p->bound, 5);
+        result =
+            polls % 2 ? p->bound->medium->progress(p->bound) : p->bound->medium->spin(p->bound, 5);
         if (result == PCOLL_PENDING)
-            p->medium->rest(p->bound, polls > 50 ? 100 : 0);
+            p->bound->medium->rest(p->bound, polls > 50 ? 100 : 0);
     }
     p->active = 0;
     wrong = result != PCOLL_OK || check(p);

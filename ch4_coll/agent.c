@@ -1,0 +1,225 @@
+/* The agent of this process (offload/agent/agent.h): the user's settings, and which plans it
+ * serves. All of it is local: ranks of one plan may have different settings. */
+
+#include "pcoll.h"
+
+#include "offload/agent/agent.h"
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_COLL_OFFLOAD_AGENT
+      category    : COLLECTIVE
+      type        : string
+      default     : none
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Who progresses persistent collectives of this process while the application computes: none,
+        or thread (a thread of each process, on a core that no process of the node is bound to, if
+        there is one). Plans with user-defined operators always wait for MPI calls.
+
+    - name        : MPIR_CVAR_COLL_OFFLOAD_AGENT_CPUS
+      category    : COLLECTIVE
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        CPUs for the threads of MPIR_CVAR_COLL_OFFLOAD_AGENT, such as 2,4-7: the process with local
+        rank i uses the i-th of them, modulo their number. Nothing else should run there. If it is
+        not set, a CPU is chosen.
+
+    - name        : MPIR_CVAR_COLL_OFFLOAD_AGENT_SPIN
+      category    : COLLECTIVE
+      type        : int
+      default     : 50
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Microseconds for which that thread, if it has a core of its own, polls in vain before it
+        sleeps: until the next start of a plan that it serves, or in naps of 50 while one is active.
+
+    - name        : MPIR_CVAR_COLL_OFFLOAD_AGENT_THRESHOLD
+      category    : COLLECTIVE
+      type        : int
+      default     : 65536
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Fewest bytes of user data of a persistent collective that the thread progresses. 0: it
+        progresses all of them, also those without data.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+enum { RETIRED_USEC = 100000 };
+
+static struct pcoll_agent *agent = NULL;
+static bool is_refused = false; /* there is no thread to be had */
+
+static bool is_wanted(void)
+{
+    const char *name = MPIR_CVAR_COLL_OFFLOAD_AGENT;
+    char line[120];
+
+    if (is_refused || !name || !*name || strcmp(name, "none") == 0)
+        return false;
+    if (strcmp(name, "thread") == 0)
+        return true;
+    is_refused = true;
+    snprintf(line, sizeof(line),
+             "MPIR_CVAR_COLL_OFFLOAD_AGENT: no agent '%.30s' (allowed: none, thread); using none",
+             name);
+    MPIDI_PCOLL_report(line);
+    return false;
+}
+
+/* The CPU that the user's list names for this rank, or PCOLL_NONE. */
+static int listed_cpu(void)
+{
+    const char *list = MPIR_CVAR_COLL_OFFLOAD_AGENT_CPUS, *wrong;
+    int cpu = PCOLL_NONE;
+    char line[200];
+
+    if (!list || !*list || pcoll_agent_cpus(list, MPIR_Process.local_rank, &cpu, &wrong) > 0)
+        return cpu;
+    snprintf(
+        line, sizeof(line),
+        "MPIR_CVAR_COLL_OFFLOAD_AGENT_CPUS: '%.60s' is not a list of CPUs, such as 2,4-7, from "
+        "'%.20s' on; ignored",
+        list, wrong);
+    MPIDI_PCOLL_report(line);
+    return PCOLL_NONE;
+}
+
+static void report_error(const struct pcoll_agent_options *options, int error)
+{
+    char line[200];
+
+    if (options->cpu != PCOLL_NONE && error == EINVAL)
+        snprintf(line, sizeof(line),
+                 "MPIR_CVAR_COLL_OFFLOAD_AGENT_CPUS: CPU %d is not available to this process; "
+                 "ignored",
+                 options->cpu);
+    else
+        snprintf(line, sizeof(line),
+                 "MPIR_CVAR_COLL_OFFLOAD_AGENT: cannot start a thread: %s; using none",
+                 strerror(error));
+    MPIDI_PCOLL_report(line);
+}
+
+/* Without a CPU of its own it runs where the process may, and has a core if there are enough for
+ * twice as many ranks. */
+static struct pcoll_agent_options chosen_options(void)
+{
+    struct pcoll_agent_options options = {
+        .cpu = listed_cpu(),
+        .spin_usec =
+            MPIR_CVAR_COLL_OFFLOAD_AGENT_SPIN > 0 ? (unsigned)MPIR_CVAR_COLL_OFFLOAD_AGENT_SPIN : 0,
+        .retired_usec = RETIRED_USEC,
+    };
+
+    options.has_core = options.cpu != PCOLL_NONE;
+    if (!options.has_core)
+        options.cpu = MPIDI_PCOLL_spare_cpu(&options.has_core);
+    return options;
+}
+
+static void hire(void)
+{
+    struct pcoll_agent_options options = chosen_options();
+    int error = pcoll_agent_create(&options, &agent);
+
+    if (error != 0)
+        report_error(&options, error);
+    if (error == EINVAL && options.cpu != PCOLL_NONE) {
+        options.cpu = MPIDI_PCOLL_spare_cpu(&options.has_core);
+        error = pcoll_agent_create(&options, &agent);
+    }
+    is_refused = error != 0;
+}
+
+static bool is_bulk(const struct pcoll_plan *plan)
+{
+    const uint64_t send = pcoll_plan_bytes(plan, PCOLL_SEND);
+    const uint64_t recv = pcoll_plan_bytes(plan, PCOLL_RECV);
+    const int least = MPIR_CVAR_COLL_OFFLOAD_AGENT_THRESHOLD;
+
+    return least <= 0 || send >= (uint64_t)least || recv >= (uint64_t)least;
+}
+
+bool MPIDI_PCOLL_agent_wants(const struct pcoll_plan *plan)
+{
+    return is_wanted() && is_bulk(plan);
+}
+
+/* If there is no memory to serve a plan of the network, the agent must leave all such plans
+ * alone. */
+struct pcoll_bound *MPIDI_PCOLL_agent_serve(const struct pcoll_plan *plan,
+                                            const struct pcoll_memory *memory,
+                                            struct pcoll_bound *bound)
+{
+    const bool is_network = MPIDI_PCOLL_is_network(bound->medium);
+    const bool can_serve = pcoll_agent_can_serve(bound->medium, memory);
+    struct pcoll_bound *served;
+
+    if (!(bound->medium->traits & PCOLL_LENDS) || !is_wanted() ||
+        (!is_network && !(can_serve && is_bulk(plan))))
+        return bound;
+    MPIDI_PCOLL_agent_hire();
+    if (!agent)
+        return bound;
+    if (pcoll_agent_serve(agent, bound, can_serve && is_bulk(plan), &served) == PCOLL_OK)
+        return served;
+    if (is_network)
+        pcoll_agent_hold(agent);
+    return bound;
+}
+
+void MPIDI_PCOLL_agent_hire(void)
+{
+    if (!agent && is_wanted())
+        hire();
+}
+
+void MPIDI_PCOLL_agent_poll_network(void)
+{
+    if (agent && !pcoll_agent_try_hold(agent))
+        return; /* the agent is polling it */
+    pcoll_media_poll();
+    if (agent)
+        pcoll_agent_release(agent);
+}
+
+void MPIDI_PCOLL_agent_hold(const struct pcoll_medium *medium)
+{
+    if (agent && MPIDI_PCOLL_is_network(medium))
+        pcoll_agent_hold(agent);
+}
+
+void MPIDI_PCOLL_agent_release(const struct pcoll_medium *medium)
+{
+    if (agent && MPIDI_PCOLL_is_network(medium))
+        pcoll_agent_release(agent);
+}
+
+void MPIDI_PCOLL_agent_report(void)
+{
+    char text[PCOLL_AGENT_MESSAGE_BYTES];
+
+    if (agent && pcoll_agent_said(agent, text))
+        MPIDI_PCOLL_report(text);
+}
+
+void MPIDI_PCOLL_agent_dismiss(void)
+{
+    pcoll_agent_destroy(agent);
+    agent = NULL;
+    is_refused = false;
+}

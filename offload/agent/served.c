@@ -1,0 +1,428 @@
+/* Served plans: what the owner calls in place of a medium's functions, and the agent's visits. The
+ * contract is in agent/agent.h. */
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "offload/agent/state.h"
+#include "offload/reduce/operator.h"
+#include "offload/run/line.h"
+
+struct served {
+    struct pcoll_bound base;
+    struct pcoll_medium medium; /* of `base`: the plan's, with the functions below */
+    const struct pcoll_medium *own;
+    struct pcoll_agent *agent;
+    struct pcoll_slots *slots;
+    struct pcoll_slot *slot;
+    uint64_t bit; /* of the slot */
+    int is_bulk;
+    uint32_t laps;  /* of the agent, at the last progress */
+    unsigned looks; /* since they changed */
+};
+
+/* So often the owner finds the agent in the same lap before it progresses the plan itself. */
+#define LOOKS 16
+
+static struct served *served_of(const struct pcoll_bound *bound)
+{
+    return pcoll_container_of(bound, struct served, base);
+}
+
+/* ---- claims ---- */
+
+static int try_claim(struct pcoll_claim *claim, enum pcoll_holder holder)
+{
+    uint32_t none = PCOLL_HELD_BY_NONE;
+
+    return atomic_load_explicit(&claim->holder, memory_order_relaxed) == none &&
+           atomic_compare_exchange_strong_explicit(&claim->holder, &none, (uint32_t)holder,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+static void release(struct pcoll_claim *claim)
+{
+    atomic_store_explicit(&claim->holder, PCOLL_HELD_BY_NONE, memory_order_release);
+}
+
+static int try_own(struct pcoll_claim *claim)
+{
+    if (claim->depth == 0 && !try_claim(claim, PCOLL_HELD_BY_OWNER))
+        return 0;
+    claim->depth++;
+    return 1;
+}
+
+/* The agent's visit is short, unless the kernel has preempted it. */
+static void own(struct pcoll_claim *claim)
+{
+    for (unsigned tries = 0; !try_own(claim); tries++)
+        if (tries < 1000)
+            pcoll_relax();
+        else
+            sched_yield();
+}
+
+static void disown(struct pcoll_claim *claim)
+{
+    if (--claim->depth == 0)
+        release(claim);
+}
+
+int pcoll_agent_try_hold(struct pcoll_agent *agent)
+{
+    return !pcoll_agent_is_gone(agent) && try_own(&agent->network);
+}
+
+void pcoll_agent_hold(struct pcoll_agent *agent)
+{
+    if (!pcoll_agent_is_gone(agent))
+        own(&agent->network);
+}
+
+void pcoll_agent_release(struct pcoll_agent *agent)
+{
+    if (!pcoll_agent_is_gone(agent))
+        disown(&agent->network);
+}
+
+static struct pcoll_claim *claim_of(struct pcoll_slots *slots, struct pcoll_slot *slot)
+{
+    return slots->shared ? slots->shared : &slot->claim;
+}
+
+/* ---- instances; all under the claim ---- */
+
+static enum pcoll_served_phase phase_of(const struct pcoll_slot *slot)
+{
+    return (enum pcoll_served_phase)atomic_load_explicit(&slot->phase, memory_order_seq_cst);
+}
+
+static void set_phase(struct pcoll_slot *slot, enum pcoll_served_phase phase)
+{
+    atomic_store_explicit(&slot->phase, (uint32_t)phase, memory_order_release);
+}
+
+/* The bit goes first: once the phase says so, the owner may start again. */
+static enum pcoll_result judge(struct pcoll_slots *slots, struct pcoll_slot *slot,
+                               enum pcoll_result result)
+{
+    if (result == PCOLL_PENDING) {
+        set_phase(slot, PCOLL_SERVED_RUNNING);
+        return result;
+    }
+    slot->result = result;
+    atomic_fetch_and_explicit(&slots->active, ~(UINT64_C(1) << (slot - slots->slots)),
+                              memory_order_relaxed);
+    set_phase(slot, PCOLL_SERVED_ENDED);
+    return result;
+}
+
+/* Begin what is posted; otherwise poll `spins` times, or progress if that is 0. */
+static enum pcoll_result advance(struct pcoll_slots *slots, struct pcoll_slot *slot,
+                                 const struct pcoll_medium *medium, unsigned spins)
+{
+    switch (phase_of(slot)) {
+        case PCOLL_SERVED_POSTED:
+            return judge(slots, slot, medium->start(slot->bound));
+        case PCOLL_SERVED_RUNNING:
+            return judge(slots, slot,
+                         spins > 0 ? medium->spin(slot->bound, spins)
+                                   : medium->progress(slot->bound));
+        default:
+            return slot->result;
+    }
+}
+
+/* ---- the agent ---- */
+
+static void add(_Atomic unsigned long *count)
+{
+    atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+}
+
+/* True if something moved. The position is that of a plan between calls, not of the slot's former
+ * one: a new instance counts as a move. */
+static int visit_claimed(struct pcoll_agent *agent, struct pcoll_slots *slots,
+                         struct pcoll_slot *slot)
+{
+    const enum pcoll_served_phase phase = phase_of(slot);
+    const struct pcoll_medium *medium;
+    enum pcoll_result result;
+    uint64_t position;
+
+    if (slot->bound == NULL || phase == PCOLL_SERVED_ENDED)
+        return 0;
+    medium = slot->bound->medium;
+    if (phase == PCOLL_SERVED_POSTED)
+        add(&agent->begun);
+    result = advance(slots, slot, medium, 0);
+    if (result != PCOLL_PENDING) {
+        add(&agent->ended);
+        return 1;
+    }
+    position = medium->position(slot->bound);
+    if (phase == PCOLL_SERVED_RUNNING && position == slot->position)
+        return 0;
+    slot->position = position;
+    return 1;
+}
+
+static int visit_slot(struct pcoll_agent *agent, struct pcoll_slots *slots, struct pcoll_slot *slot)
+{
+    struct pcoll_claim *claim = claim_of(slots, slot);
+    int moved;
+
+    if (!try_claim(claim, PCOLL_HELD_BY_AGENT))
+        return 0;
+    moved = visit_claimed(agent, slots, slot);
+    release(claim);
+    return moved;
+}
+
+enum pcoll_visit pcoll_agent_visit(struct pcoll_agent *agent)
+{
+    struct pcoll_slots *slots = atomic_load_explicit(&agent->first, memory_order_acquire);
+    enum pcoll_visit visit = PCOLL_VISIT_NONE;
+
+    for (; slots != NULL; slots = atomic_load_explicit(&slots->next, memory_order_acquire)) {
+        uint64_t bits = atomic_load_explicit(&slots->active, memory_order_seq_cst);
+
+        for (; bits != 0; bits &= bits - 1) {
+            if (visit == PCOLL_VISIT_NONE)
+                visit = PCOLL_VISIT_IDLE;
+            if (visit_slot(agent, slots, &slots->slots[__builtin_ctzll(bits)]))
+                visit = PCOLL_VISIT_MOVED;
+        }
+    }
+    return visit;
+}
+
+/* ---- the owner ---- */
+
+static void activate(const struct served *served)
+{
+    atomic_fetch_or_explicit(&served->slots->active, served->bit, memory_order_seq_cst);
+}
+
+/* The owner begins the instance, unless the agent has. */
+static enum pcoll_result begin(struct served *served)
+{
+    struct pcoll_claim *claim = claim_of(served->slots, served->slot);
+    enum pcoll_result result;
+
+    own(claim);
+    result = advance(served->slots, served->slot, served->own, 0);
+    disown(claim);
+    return result;
+}
+
+/* Between instances nobody else changes the phase. A plan becomes active last, so the agent sees
+ * what the owner has begun; one that has been completed meanwhile is not active any more. */
+static enum pcoll_result begin_alone(struct served *served)
+{
+    struct pcoll_claim *claim = claim_of(served->slots, served->slot);
+    enum pcoll_result result;
+
+    own(claim);
+    set_phase(served->slot, PCOLL_SERVED_POSTED);
+    result = advance(served->slots, served->slot, served->own, 0);
+    if (result == PCOLL_PENDING && served->is_bulk)
+        activate(served);
+    disown(claim);
+    if (result == PCOLL_PENDING && served->is_bulk)
+        pcoll_agent_kick(served->agent);
+    return result;
+}
+
+/* The plan becomes active before it is posted, as the agent deactivates it when it has ended it. */
+static enum pcoll_result served_start(struct pcoll_bound *base)
+{
+    struct served *served = served_of(base);
+
+    if (pcoll_agent_is_gone(served->agent))
+        return PCOLL_ERR_SYSTEM;
+    if (!served->is_bulk || !served->agent->options.has_core)
+        return begin_alone(served);
+    activate(served);
+    atomic_store_explicit(&served->slot->phase, PCOLL_SERVED_POSTED, memory_order_seq_cst);
+    return pcoll_agent_kick(served->agent) ? PCOLL_PENDING : begin(served);
+}
+
+/* The owner polls `spins` times, or progresses if that is 0. */
+static enum pcoll_result poll(struct served *served, unsigned spins)
+{
+    struct pcoll_claim *claim = claim_of(served->slots, served->slot);
+    enum pcoll_result result;
+
+    if (pcoll_agent_is_gone(served->agent))
+        return PCOLL_ERR_SYSTEM;
+    for (unsigned left = spins;; left--) {
+        if (phase_of(served->slot) == PCOLL_SERVED_ENDED)
+            return served->slot->result;
+        if (try_own(claim))
+            break;
+        if (left == 0)
+            return PCOLL_PENDING;
+        pcoll_relax();
+    }
+    result = advance(served->slots, served->slot, served->own, spins);
+    disown(claim);
+    return result;
+}
+
+/* True if the agent has a core, is at work, and nobody keeps it away. An application that tests now
+ * and then shall not do that work: what its computation costs must not depend on how often it
+ * tests. */
+static int is_in_good_hands(struct served *served)
+{
+    const struct pcoll_agent *agent = served->agent;
+    uint32_t laps;
+
+    if (!served->is_bulk || !agent->options.has_core ||
+        claim_of(served->slots, served->slot)->depth > 0 ||
+        atomic_load_explicit(&agent->sleep, memory_order_relaxed) == PCOLL_RETIRED)
+        return 0;
+    laps = atomic_load_explicit(&agent->laps, memory_order_relaxed);
+    if (laps != served->laps)
+        served->looks = 0;
+    served->laps = laps;
+    return served->looks++ < LOOKS;
+}
+
+static enum pcoll_result served_progress(struct pcoll_bound *base)
+{
+    struct served *served = served_of(base);
+
+    if (phase_of(served->slot) != PCOLL_SERVED_ENDED && is_in_good_hands(served) &&
+        !pcoll_agent_is_gone(served->agent))
+        return PCOLL_PENDING;
+    return poll(served, 0);
+}
+
+static enum pcoll_result served_spin(struct pcoll_bound *base, unsigned spins)
+{
+    return poll(served_of(base), spins);
+}
+
+/* Not the medium's: the agent could not get the claim meanwhile. */
+static void served_rest(struct pcoll_bound *base, unsigned usec)
+{
+    (void)base;
+    if (usec == 0)
+        sched_yield();
+    else
+        usleep(usec);
+}
+
+static uint64_t served_position(const struct pcoll_bound *base)
+{
+    (void)base;
+    return 0;
+}
+
+/* ---- lifetime ---- */
+
+static struct pcoll_slots *new_slots(struct pcoll_agent *agent, struct pcoll_claim *shared)
+{
+    struct pcoll_slots *slots = NULL, *last;
+    void *memory = NULL;
+
+    if (posix_memalign(&memory, sizeof(struct pcoll_slot), sizeof(*slots)) != 0)
+        return NULL;
+    slots = memory;
+    *slots = (struct pcoll_slots){.shared = shared};
+    last = atomic_load_explicit(&agent->first, memory_order_relaxed);
+    while (last != NULL && atomic_load_explicit(&last->next, memory_order_relaxed) != NULL)
+        last = atomic_load_explicit(&last->next, memory_order_relaxed);
+    atomic_store_explicit(last ? &last->next : &agent->first, slots, memory_order_release);
+    return slots;
+}
+
+/* False: there is no memory. */
+static int take_slot(struct served *served)
+{
+    struct pcoll_agent *agent = served->agent;
+    const int is_network = (served->own->traits & PCOLL_SPANS_NODES) != 0;
+    struct pcoll_claim *shared = is_network ? &agent->network : NULL;
+    struct pcoll_slots *slots = atomic_load_explicit(&agent->first, memory_order_relaxed);
+    int i;
+
+    while (slots != NULL && (slots->shared != shared || slots->used == UINT64_MAX))
+        slots = atomic_load_explicit(&slots->next, memory_order_relaxed);
+    if (slots == NULL)
+        slots = new_slots(agent, shared);
+    if (slots == NULL)
+        return 0;
+    i = __builtin_ctzll(~slots->used);
+    served->slots = slots;
+    served->slot = &slots->slots[i];
+    served->bit = UINT64_C(1) << i;
+    slots->used |= served->bit;
+    return 1;
+}
+
+/* The agent may be looking at the slot. */
+static void set_bound(struct served *served, struct pcoll_bound *bound)
+{
+    struct pcoll_claim *claim = claim_of(served->slots, served->slot);
+
+    own(claim);
+    served->slot->bound = bound;
+    disown(claim);
+}
+
+static void served_unbind(struct pcoll_bound *base)
+{
+    struct served *served = base ? served_of(base) : NULL;
+    struct pcoll_agent *agent;
+    struct pcoll_bound *bound;
+
+    if (served == NULL || pcoll_agent_is_gone(served->agent))
+        return;
+    agent = served->agent;
+    bound = served->slot->bound;
+    set_bound(served, NULL);
+    served->slots->used &= ~served->bit;
+    if (served->slots->shared != NULL)
+        own(served->slots->shared);
+    served->own->unbind(bound);
+    if (served->slots->shared != NULL)
+        disown(served->slots->shared);
+    free(served);
+    pcoll_agent_put(agent);
+}
+
+int pcoll_agent_can_serve(const struct pcoll_medium *medium, const struct pcoll_memory *memory)
+{
+    return (medium->traits & PCOLL_LENDS) && (memory->op == NULL || memory->op->kernel != NULL) &&
+           memory->send_layout == NULL && memory->recv_layout == NULL;
+}
+
+enum pcoll_result pcoll_agent_serve(struct pcoll_agent *agent, struct pcoll_bound *bound,
+                                    int is_bulk, struct pcoll_bound **served_p)
+{
+    struct served *served = calloc(1, sizeof(*served));
+
+    if (served == NULL)
+        return PCOLL_ERR_NOMEM;
+    served->agent = agent;
+    served->own = bound->medium;
+    served->is_bulk = is_bulk;
+    if (!take_slot(served)) {
+        free(served);
+        return PCOLL_ERR_NOMEM;
+    }
+    set_bound(served, bound);
+    served->medium = *bound->medium;
+    served->medium.start = served_start;
+    served->medium.progress = served_progress;
+    served->medium.spin = served_spin;
+    served->medium.rest = served_rest;
+    served->medium.position = served_position;
+    served->medium.unbind = served_unbind;
+    served->base.medium = &served->medium;
+    agent->refs++;
+    *served_p = &served->base;
+    return PCOLL_OK;
+}

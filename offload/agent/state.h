@@ -1,0 +1,84 @@
+/*
+ * The state of an agent and its served plans. Private to this folder.
+ */
+#ifndef PCOLL_AGENT_STATE_H
+#define PCOLL_AGENT_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "offload/agent/agent.h"
+
+/* Who may touch a plan. Owners are serialized by their caller, so their claims nest. */
+enum pcoll_holder { PCOLL_HELD_BY_NONE, PCOLL_HELD_BY_OWNER, PCOLL_HELD_BY_AGENT };
+
+struct pcoll_claim {
+    _Atomic uint32_t holder; /* enum pcoll_holder */
+    uint32_t depth;          /* of the owner's claims */
+};
+
+/* The instance of a served plan. The owner posts without the claim, as nobody else touches the plan
+ * between instances; all else changes under the claim. */
+enum pcoll_served_phase {
+    PCOLL_SERVED_ENDED, /* the owner may take the result */
+    PCOLL_SERVED_POSTED,
+    PCOLL_SERVED_RUNNING
+};
+
+enum { PCOLL_SLOTS = 64 };
+
+/* A served plan as the agent sees it. Slots live as long as the agent, so that it can look at a
+ * slot whose plan is being unbound. */
+struct pcoll_slot {
+    _Atomic uint32_t phase; /* enum pcoll_served_phase */
+    enum pcoll_result result;
+    struct pcoll_claim claim;
+    struct pcoll_bound *bound;
+    uint64_t position; /* of the agent's last visit */
+    char pad[64 - 4 * sizeof(uint32_t) - sizeof(void *) - sizeof(uint64_t)];
+};
+
+_Static_assert(sizeof(struct pcoll_slot) == 64, "a slot fills a cache line");
+
+/* The agent visits the plans whose bits are set in `active`. */
+struct pcoll_slots {
+    struct pcoll_slot slots[PCOLL_SLOTS];
+    _Atomic uint64_t active;
+    struct pcoll_claim *shared; /* NULL: each slot has a claim of its own */
+    uint64_t used;
+    _Atomic(struct pcoll_slots *) next;
+};
+
+/* Whether the thread sleeps; the futex word. */
+enum pcoll_sleep { PCOLL_AWAKE, PCOLL_ASLEEP, PCOLL_RETIRED };
+
+struct pcoll_agent {
+    struct pcoll_agent_options options;
+    _Atomic uint32_t sleep; /* enum pcoll_sleep */
+    _Atomic uint32_t laps;  /* how often it has visited all plans */
+    _Atomic int stop;
+    _Atomic(struct pcoll_slots *) first;
+    struct pcoll_claim network; /* of all plans of media that span nodes */
+    pthread_t thread;
+    unsigned forks; /* pcoll_agent_forks when it was created */
+    int refs;       /* the user's, and one for each served plan */
+    _Atomic unsigned long begun, ended, wakes, retirements;
+    _Atomic int has_message; /* set by the agent, cleared by the owner */
+    char message[PCOLL_AGENT_MESSAGE_BYTES];
+};
+
+/* thread.c */
+
+/* The agent may have work: wake it if it sleeps. False: it has retired or ended, and the owner
+ * must begin what it has posted. */
+int pcoll_agent_kick(struct pcoll_agent *agent);
+int pcoll_agent_is_gone(const struct pcoll_agent *agent); /* this is the child of a fork */
+void pcoll_agent_put(struct pcoll_agent *agent);          /* drops a reference */
+
+/* served.c */
+enum pcoll_visit { PCOLL_VISIT_NONE, PCOLL_VISIT_IDLE, PCOLL_VISIT_MOVED };
+
+/* Visit all active plans once. NONE: there are none; IDLE: nothing could be done. */
+enum pcoll_visit pcoll_agent_visit(struct pcoll_agent *agent);
+
+#endif /* PCOLL_AGENT_STATE_H */

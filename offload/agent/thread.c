@@ -1,0 +1,314 @@
+/* The thread of an agent: when it visits plans, and when it sleeps. The contract is in
+ * agent/agent.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* for affinity, RUSAGE_THREAD */
+#endif
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "offload/agent/state.h"
+#include "offload/run/line.h"
+
+#define USEC UINT64_C(1000)
+#define NAP (50 * USEC)       /* while plans wait for their peers */
+#define LOOK (1000 * USEC)    /* between looks at how often it was preempted */
+#define WINDOW (10000 * USEC) /* it retires if that has happened twice within this time */
+#define PREEMPTED 2
+#define STACK_BYTES ((size_t)1 << 20) /* libfabric's providers need some */
+
+static _Thread_local struct pcoll_agent *here; /* the agent that this thread is */
+
+/* ---- forks ---- */
+
+static _Atomic unsigned forks; /* of which this process is the youngest child */
+static pthread_once_t watched = PTHREAD_ONCE_INIT;
+
+static void count_fork(void)
+{
+    atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, count_fork);
+}
+
+int pcoll_agent_is_gone(const struct pcoll_agent *agent)
+{
+    return __builtin_expect(agent->forks != atomic_load_explicit(&forks, memory_order_relaxed),
+                            0) != 0;
+}
+
+/* ---- sleep ---- */
+
+static uint64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void add(_Atomic unsigned long *count)
+{
+    atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+}
+
+static void wake(struct pcoll_agent *agent)
+{
+    atomic_store_explicit(&agent->sleep, PCOLL_AWAKE, memory_order_seq_cst);
+    syscall(SYS_futex, &agent->sleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+/* Sleep in that state until somebody ends it, at most `limit` ns if that is not 0. */
+static void sleep_on(struct pcoll_agent *agent, enum pcoll_sleep state, uint64_t limit)
+{
+    const uint64_t end = now() + limit;
+
+    while (atomic_load_explicit(&agent->sleep, memory_order_seq_cst) == (uint32_t)state &&
+           !atomic_load_explicit(&agent->stop, memory_order_seq_cst)) {
+        const uint64_t time = now();
+        const uint64_t left = limit == 0 ? 0 : end - time;
+        const struct timespec timeout = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
+
+        if (limit != 0 && time >= end)
+            break;
+        syscall(SYS_futex, &agent->sleep, FUTEX_WAIT_PRIVATE, state, limit ? &timeout : NULL, NULL,
+                0);
+    }
+}
+
+/* What is posted before the state can be seen is found by the visit that follows; whoever posts
+ * later sees the state (see pcoll_agent_kick). */
+static enum pcoll_visit announce(struct pcoll_agent *agent, enum pcoll_sleep state)
+{
+    atomic_store_explicit(&agent->sleep, (uint32_t)state, memory_order_seq_cst);
+    return pcoll_agent_visit(agent);
+}
+
+/* Nothing has moved for a while. True if it was woken, or something has moved after all. */
+static int take_nap(struct pcoll_agent *agent)
+{
+    const enum pcoll_visit visit = announce(agent, PCOLL_ASLEEP);
+    int was_woken = visit == PCOLL_VISIT_MOVED;
+
+    if (!was_woken) {
+        sleep_on(agent, PCOLL_ASLEEP, visit == PCOLL_VISIT_NONE ? 0 : NAP);
+        was_woken = atomic_load_explicit(&agent->sleep, memory_order_relaxed) == PCOLL_AWAKE;
+    }
+    atomic_store_explicit(&agent->sleep, PCOLL_AWAKE, memory_order_relaxed);
+    return was_woken;
+}
+
+static void retire(struct pcoll_agent *agent)
+{
+    add(&agent->retirements);
+    announce(agent, PCOLL_RETIRED);
+    sleep_on(agent, PCOLL_RETIRED, agent->options.retired_usec * USEC);
+    atomic_store_explicit(&agent->sleep, PCOLL_AWAKE, memory_order_relaxed);
+}
+
+int pcoll_agent_kick(struct pcoll_agent *agent)
+{
+    uint32_t state = atomic_load_explicit(&agent->sleep, memory_order_seq_cst);
+
+    if (__builtin_expect(state == PCOLL_AWAKE, 1))
+        return 1;
+    if (state == PCOLL_ASLEEP &&
+        atomic_compare_exchange_strong_explicit(&agent->sleep, &state, PCOLL_AWAKE,
+                                                memory_order_seq_cst, memory_order_relaxed)) {
+        add(&agent->wakes);
+        syscall(SYS_futex, &agent->sleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    }
+    return state != PCOLL_RETIRED;
+}
+
+/* ---- the thread ---- */
+
+/* How often the kernel has preempted this thread for others. */
+struct watch {
+    uint64_t look, begin; /* the next look; when the window began */
+    long preempted;       /* until then */
+};
+
+static long preemptions(void)
+{
+    struct rusage usage;
+
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
+static int is_preempted(struct watch *watch, uint64_t time)
+{
+    long preempted;
+
+    if (time < watch->look)
+        return 0;
+    preempted = preemptions();
+    watch->look = time + LOOK;
+    if (time - watch->begin < WINDOW)
+        return preempted - watch->preempted >= PREEMPTED;
+    watch->begin = time;
+    watch->preempted = preempted;
+    return 0;
+}
+
+/* Without a core of its own it does not spin. */
+static void *run(void *argument)
+{
+    struct pcoll_agent *agent = here = argument;
+    const int has_core = agent->options.has_core, retires = agent->options.retired_usec > 0;
+    const uint64_t spin = has_core ? agent->options.spin_usec * USEC : 0;
+    uint64_t last = now(), time;
+    uint32_t laps = 0;
+    struct watch watch = {.begin = last};
+
+    pthread_setname_np(pthread_self(), "pcoll-agent");
+    while (!atomic_load_explicit(&agent->stop, memory_order_relaxed)) {
+        const enum pcoll_visit visit = pcoll_agent_visit(agent);
+
+        atomic_store_explicit(&agent->laps, ++laps, memory_order_relaxed);
+        time = now();
+        if (retires && is_preempted(&watch, time)) {
+            retire(agent);
+            watch = (struct watch){.begin = now(), .preempted = preemptions()};
+        } else if (visit == PCOLL_VISIT_MOVED) {
+            last = time;
+        } else if (time - last < spin) {
+            pcoll_relax();
+        } else if (take_nap(agent)) {
+            last = now();
+        }
+    }
+    return NULL;
+}
+
+/* ---- lifetime ---- */
+
+/* The thread inherits the mask of signals. */
+static int start_thread(struct pcoll_agent *agent, const pthread_attr_t *attributes)
+{
+    sigset_t everything, before;
+    int error;
+
+    sigfillset(&everything);
+    error = pthread_sigmask(SIG_SETMASK, &everything, &before);
+    if (error != 0)
+        return error;
+    error = pthread_create(&agent->thread, attributes, run, agent);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+static int start_bound_thread(struct pcoll_agent *agent)
+{
+    pthread_attr_t attributes;
+    cpu_set_t cpus;
+    int cpu = agent->options.cpu, error;
+
+    if (cpu >= CPU_SETSIZE)
+        return EINVAL;
+    error = pthread_attr_init(&attributes);
+    if (error != 0)
+        return error;
+    error = pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    if (error == 0 && cpu != PCOLL_NONE) {
+        CPU_ZERO(&cpus);
+        CPU_SET((size_t)cpu, &cpus);
+        error = pthread_attr_setaffinity_np(&attributes, sizeof(cpus), &cpus);
+    }
+    if (error == 0)
+        error = start_thread(agent, &attributes);
+    pthread_attr_destroy(&attributes);
+    return error;
+}
+
+int pcoll_agent_create(const struct pcoll_agent_options *options, struct pcoll_agent **agent_p)
+{
+    struct pcoll_agent *agent = calloc(1, sizeof(*agent));
+    int error;
+
+    if (agent == NULL)
+        return ENOMEM;
+    pthread_once(&watched, watch_forks);
+    agent->options = *options;
+    agent->forks = atomic_load_explicit(&forks, memory_order_relaxed);
+    agent->refs = 1;
+    error = start_bound_thread(agent);
+    if (error != 0) {
+        free(agent);
+        return error;
+    }
+    *agent_p = agent;
+    return 0;
+}
+
+void pcoll_agent_put(struct pcoll_agent *agent)
+{
+    struct pcoll_slots *slots;
+
+    if (--agent->refs > 0)
+        return;
+    slots = atomic_load_explicit(&agent->first, memory_order_relaxed);
+    while (slots != NULL) {
+        struct pcoll_slots *next = atomic_load_explicit(&slots->next, memory_order_relaxed);
+
+        free(slots);
+        slots = next;
+    }
+    free(agent);
+}
+
+/* From then on starts find it retired. */
+void pcoll_agent_destroy(struct pcoll_agent *agent)
+{
+    if (agent == NULL || pcoll_agent_is_gone(agent))
+        return;
+    atomic_store_explicit(&agent->stop, 1, memory_order_seq_cst);
+    wake(agent);
+    pthread_join(agent->thread, NULL);
+    atomic_store_explicit(&agent->sleep, PCOLL_RETIRED, memory_order_seq_cst);
+    pcoll_agent_put(agent);
+}
+
+/* ---- messages, figures ---- */
+
+int pcoll_agent_keep_message(const char *message)
+{
+    if (here == NULL)
+        return 0;
+    if (!atomic_load_explicit(&here->has_message, memory_order_acquire)) {
+        snprintf(here->message, sizeof(here->message), "%s", message);
+        atomic_store_explicit(&here->has_message, 1, memory_order_release);
+    }
+    return 1;
+}
+
+int pcoll_agent_said(struct pcoll_agent *agent, char text[PCOLL_AGENT_MESSAGE_BYTES])
+{
+    if (!atomic_load_explicit(&agent->has_message, memory_order_acquire))
+        return 0;
+    snprintf(text, PCOLL_AGENT_MESSAGE_BYTES, "%s", agent->message);
+    atomic_store_explicit(&agent->has_message, 0, memory_order_release);
+    return 1;
+}
+
+static unsigned long load(const _Atomic unsigned long *count)
+{
+    return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+struct pcoll_agent_account pcoll_agent_account(const struct pcoll_agent *agent)
+{
+    return (struct pcoll_agent_account){load(&agent->begun), load(&agent->ended),
+                                        load(&agent->wakes), load(&agent->retirements)};
+}
