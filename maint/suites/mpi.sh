@@ -130,12 +130,13 @@ tune_refuses() { # TEXT OPTION...
         grep -q -- "$text" "$results/refusal"
 }
 
-# device_list LIST: without what names media or providers of libfabric, if MPICH is built without it.
+# device_list LIST: what can be tested on the device. MPICH on UCX has no libfabric; it does not start without
+# UCX, or with some ranks in PID namespaces of their own; and it maps memory while tests count theirs.
 device_list() {
     if [ "$PCOLL_DEVICE" = ch4:ofi ]; then
         cat "$1"
     else
-        grep -v 'ofi_\|PROVIDER=' "$1"
+        grep -v 'ofi_\|[_=]provider\|PROVIDER=\|no_ucx\|UCX_TLS=nonsense\|own-pid=[0-9]\|^memory' "$1"
     fi
 }
 
