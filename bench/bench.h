@@ -25,7 +25,7 @@ enum {
     MAX_SIZES = 64,
     MAX_OPERATIONS = (NUM_COLLECTIVES - 1) * MAX_SIZES + 1,
     MAX_ALGORITHMS = 8,
-    MAX_SUBJECTS = 40,
+    MAX_SUBJECTS = 80,
     NAME_LENGTH = 48,
     CACHE_LINE = 64
 };
@@ -45,7 +45,8 @@ struct options {
     int iterations; /* 0: as many as fill batch_seconds */
     double batch_seconds;
     double row_seconds; /* a row ends after this time even with fewer batches */
-    bool quick, json, progress, pin, instructions, overlap;
+    bool quick, json, progress, pin, instructions;
+    double overlap;     /* work in multiples of an operation's time; 0: not measured */
     bool apart;         /* an untimed barrier precedes each operation */
     const char *output; /* file for the JSON, or NULL */
     int loop, late;     /* number of operations to run for callgrind, or 0; the rank that arrives
@@ -74,6 +75,7 @@ struct job {
     bool counts_packets; /* this rank counts packets for its whole node */
     bool crowded;        /* more ranks than cores */
     bool pinned;
+    double away;          /* opts->overlap */
     struct line *gate;    /* two lines: how many ranks have arrived, generation */
     struct line *flag;    /* two lines, for the bare flag exchange */
     struct line *arrived; /* one line per rank, for verifying barriers */
@@ -177,11 +179,17 @@ void subject_perform(struct subject *self, int count);
 double subject_run(struct subject *self, int count);
 double subject_start(struct subject *self, int count);
 double subject_init(struct subject *self, int count);
-/* The exposed part of an operation: the rank starts the operation, stays away from MPI for as long
- * as the whole operation takes, and then waits. */
-double subject_overlap(struct subject *self, int count);
 /* Count the packets of an operation. */
 void subject_count_packets(struct subject *self);
+
+/* ---- overlap.c ------------------------------------------------------------------------------- */
+
+/* The rank starts the operation, works without MPI for job->away times as long as the whole
+ * operation takes, and waits: time and CPU time beyond those of the work alone. */
+double subject_overlap(struct subject *self, int count);
+double subject_cpu(struct subject *self, int count);
+/* The share of the operation that work can hide and has hidden, 0 .. 1, of such a subject. */
+double overlap_share(const struct subject *exposed);
 
 /* ---- verify.c -------------------------------------------------------------------------------- */
 

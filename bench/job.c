@@ -166,7 +166,7 @@ static void make_torus(struct job *job)
 
 void job_init(struct job *job_p, const struct options *opts)
 {
-    *job_p = (struct job){0};
+    *job_p = (struct job){.away = opts->overlap};
     MPI_Comm_rank(MPI_COMM_WORLD, &job_p->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &job_p->nranks);
     find_nodes(job_p);

@@ -4,7 +4,6 @@
 #include "calls.h"
 
 #include <math.h>
-#include <time.h>
 
 int list_operations(struct job *job, const struct options *opts, struct operation *ops)
 {
@@ -146,34 +145,6 @@ double subject_init(struct subject *self, int count)
     if (info != MPI_INFO_NULL)
         MPI_Info_free(&info);
     return seconds;
-}
-
-/* Stays away from MPI and returns for how long. The rank computes; where ranks outnumber cores it
- * sleeps, since computing would take the core that other ranks need. */
-static double be_away(const struct job *job, double seconds)
-{
-    double begin = job_now();
-    if (job->crowded)
-        nanosleep(&(struct timespec){(time_t)seconds, (long)(fmod(seconds, 1) * 1e9)}, NULL);
-    while (job_now() - begin < seconds)
-        continue;
-    return job_now() - begin;
-}
-
-double subject_overlap(struct subject *self, int count)
-{
-    bool persistent = way_is_persistent(self->variant->way);
-    MPI_Request request = self->timed->request;
-    double begin = job_now(), away = 0;
-    for (int i = 0; i < count; i++) {
-        if (persistent)
-            MPI_Start(&request);
-        else
-            collective_rows[self->op.coll].nonblocking(self->timed->arguments, &request);
-        away += be_away(self->op.job, self->timed->summary.median);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
-    return job_now() - begin - away;
 }
 
 /* Counts between two barriers; no rank has left the second when this rank reads the counter. */

@@ -41,8 +41,9 @@ static const char help[] =
     "  --row-seconds=S     end a row after S seconds, but not before 5 batches (10; --quick: 3)\n"
     "  --apart             call an untimed MPI_Barrier before each operation, as the OSU\n"
     "                      benchmarks do; otherwise the operations of a batch run back to back\n"
-    "  --overlap           also report the share of each operation that is hidden behind\n"
-    "                      computation between start and wait\n"
+    "  --overlap[=C]       also report the share of each operation that is hidden behind\n"
+    "                      computation between start and wait, C times as long as the\n"
+    "                      operation (1), and the CPU time beyond that computation\n"
     "  --no-pin            keep the launcher's binding; otherwise each rank is bound to a core\n"
     "                      of its own if there are enough\n"
     "\n"
@@ -204,7 +205,7 @@ static const struct option long_options[] = {
     {"iterations", required_argument, NULL, OPT_ITERATIONS},
     {"row-seconds", required_argument, NULL, OPT_ROW_SECONDS},
     {"apart", no_argument, NULL, OPT_APART},
-    {"overlap", no_argument, NULL, OPT_OVERLAP},
+    {"overlap", optional_argument, NULL, OPT_OVERLAP},
     {"no-pin", no_argument, NULL, OPT_NO_PIN},
     {"json", no_argument, NULL, OPT_JSON},
     {"output", required_argument, NULL, 'o'},
@@ -245,6 +246,9 @@ static bool read_how(struct options *opts, int option, const char *value)
             return read_int(value, 1, &opts->iterations);
         case OPT_ROW_SECONDS:
             return read_seconds(value, &opts->row_seconds);
+        case OPT_OVERLAP:
+            opts->overlap = 1;
+            return !value || read_seconds(value, &opts->overlap);
         default:
             opts->output = value;
             return true;
@@ -258,7 +262,6 @@ static void read_flag(struct options *opts, int option)
     opts->progress |= option == OPT_PROGRESS;
     opts->instructions |= option == OPT_INSTRUCTIONS;
     opts->apart |= option == OPT_APART;
-    opts->overlap |= option == OPT_OVERLAP;
     opts->pin &= option != OPT_NO_PIN;
 }
 
@@ -276,6 +279,7 @@ static bool read_option(struct options *opts, int option, char *value)
         case OPT_BATCHES:
         case OPT_ITERATIONS:
         case OPT_ROW_SECONDS:
+        case OPT_OVERLAP:
         case 'o':
             return read_how(opts, option, value);
         default:

@@ -138,8 +138,10 @@ static void add_cost(struct row *row, struct subject *subjects, const struct sub
 static void add_costs(struct row *row, struct subject *subjects, int num_variants, bool overlap)
 {
     for (int i = 0; i < num_variants; i++) {
-        if (overlap && subjects[i].variant->way != BLOCKING)
+        if (overlap && subjects[i].variant->way != BLOCKING) {
             add_cost(row, subjects, &subjects[i], "overlap", subject_overlap);
+            add_cost(row, subjects, &subjects[i], "cpu", subject_cpu);
+        }
         if (!way_is_persistent(subjects[i].variant->way))
             continue;
         add_cost(row, subjects, &subjects[i], "start", subject_start);
@@ -188,7 +190,7 @@ static enum verdict run_row(struct operation op, const struct options *opts,
     if (!op.job->one_node)
         for (int i = 0; i < num_variants; i++)
             subject_count_packets(&subjects[i]);
-    add_costs(&row, subjects, num_variants, opts->overlap);
+    add_costs(&row, subjects, num_variants, opts->overlap > 0);
     if (row.num_subjects > timed)
         time_costs(op.job, subjects + timed, row.num_subjects - timed, opts);
     close_row(&row, subjects, num_variants);

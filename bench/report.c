@@ -192,27 +192,20 @@ static void append_title(char *line, const struct subject *subject, const char *
     append_cost(line, subject, what, title);
 }
 
-/* The share of the operation that is hidden, in per cent. */
-static void overlap_text(char *text, size_t length, const struct subject *exposed)
-{
-    double share = 1 - exposed->summary.median / exposed->timed->summary.median;
-    snprintf(text, length, "%.0f%%", share > 0 ? share * 100 : 0);
-}
-
 /* Append the costs of one variant. */
 static void append_costs(char *titles, char *line, const struct row *row,
                          const struct subject *timed)
 {
-    static const char *const whats[] = {"start", "init", "overlap"};
+    static const char *const whats[] = {"start", "init", "overlap", "cpu"};
     char text[24];
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < (int)(sizeof whats / sizeof *whats); i++) {
         char name[2 * NAME_LENGTH];
         snprintf(name, sizeof name, "%s.%s", timed->name, whats[i]);
         const struct subject *cost = find(row, name);
         if (!cost)
             continue;
         if (cost->batch == subject_overlap)
-            overlap_text(text, sizeof text, cost);
+            snprintf(text, sizeof text, "%.0f%%", 100 * overlap_share(cost));
         else
             time_text(text, sizeof text, cost->summary.median);
         append_title(titles, timed, whats[i]);
@@ -241,7 +234,8 @@ static void print_costs(void)
         return;
     printf(
         "\nMicroseconds of MPI_Start alone, and of init and free together; share of an operation\n"
-        "that computation hides; packets that all nodes sent for one operation\n\n"
+        "that computation hides, and CPU time beyond that computation, of the rank with the\n"
+        "most; packets that all nodes sent for one operation\n\n"
         "%-20s %6s%s\n",
         "collective", "size", report.cost_titles);
     for (int i = 0; i < report.num_rows; i++)

@@ -44,7 +44,7 @@ check_PROGRAMS += \
     %D%/test_write
 if HAVE_LIBFABRIC
 check_PROGRAMS += \
-    %D%/test_agent_ofi \
+    %D%/test_agent_rma \
     %D%/test_ofi \
     %D%/test_ofi_endpoint \
     %D%/test_ofi_failures \

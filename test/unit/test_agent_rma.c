@@ -1,5 +1,5 @@
 /*
- * Agents on the RMA medium: ranks on nodes of their own, or partly on the same node, start plans
+ * Agents on the RMA media: ranks on nodes of their own, or partly on the same node, start plans
  * and call nothing until their agents have ended the instance; then with ranks that wait, several
  * plans at a time, and the owner's polls in between.
  */
@@ -7,13 +7,18 @@
 #include <unistd.h>
 
 #include "offload/agent/agent.h"
-#include "offload/ofi_rma/state.h"
+#include "offload/ofi_rma/ofi_rma.h"
+#include "offload/ofi_rma/wire.h"
 #include "test/unit/scene.h"
 #include "test/unit/tap.h"
+#ifdef PCOLL_HAVE_UCX
+#include "offload/ucx_rma/ucx_rma.h"
+#include "offload/ucx_rma/wire.h"
+#endif
 
 enum { INSTANCES = 5, PATIENCE_USEC = 60000000, STEP_USEC = 50 };
 
-static const struct pcoll_medium *const medium = &pcoll_medium_ofi_rma;
+static const struct pcoll_medium *medium;
 static const struct layout layouts[] = {
     {"each on a node of its own", "012"},
     {"nodes of 2 and 1", "001"},
@@ -157,6 +162,7 @@ static int play(struct scene *scene, struct meeting *meeting, struct part *part)
     const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     int wrong;
 
+    medium = scene->subject->medium;
     if (pcoll_agent_create(&options, &agent) != 0)
         return 1;
     meeting_on_wait = poll_beside_agent;
@@ -167,21 +173,30 @@ static int play(struct scene *scene, struct meeting *meeting, struct part *part)
     return wrong;
 }
 
+static const struct subject subjects[] = {
+    {"tcp;ofi_rxm", &pcoll_medium_ofi_rma, &pcoll_wire_ofi, "tcp;ofi_rxm", 1},
+    {"sockets", &pcoll_medium_ofi_rma, &pcoll_wire_ofi, "sockets", 1},
+#ifdef PCOLL_HAVE_UCX
+    {"UCX, tcp", &pcoll_medium_ucx_rma, &pcoll_wire_ucx, NULL, 0},
+#endif
+};
+
 int main(void)
 {
-    static const char *const providers[] = {"tcp;ofi_rxm", "sockets"};
+    const size_t nsubjects = sizeof(subjects) / sizeof(subjects[0]);
 
     setvbuf(stdout, NULL, _IOLBF, 0);
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; i < 2; i++) {
-            struct scene scene = {.provider = providers[k],
+    for (size_t k = 0; k < nsubjects; k++)
+        for (size_t i = 0; i < 2; i++) {
+            struct scene scene = {.subject = &subjects[k],
                                   .layout = &layouts[i],
                                   .nranks = 3,
                                   .all_sizes = tap_depth() > TAP_BRIEF && k == 0,
                                   .play = play};
 
-            if (k == i || tap_depth() == TAP_FULL)
-                tap_ok(scene_perform(scene) == 0, "%s, %s", scene.provider, scene.layout->name);
+            if (k % 2 == i || tap_depth() == TAP_FULL)
+                tap_ok(scene_perform(scene) == 0, "%s, %s", scene.subject->name,
+                       scene.layout->name);
         }
     return tap_done();
 }

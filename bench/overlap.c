@@ -1,0 +1,107 @@
+/*
+ * How much of an operation a computation hides, in the form of the Intel MPI Benchmarks: T is the
+ * time of the whole operation, C that of a fixed amount of work without MPI, timed in the same
+ * batch, and `elapsed` that of start, the same work, and wait:
+ *
+ *     overlap = (T + C - elapsed) / min(T, C)
+ *
+ * The work is fixed, not its time: whoever takes the core from it lengthens `elapsed`.
+ */
+#include "bench.h"
+#include "calls.h"
+
+#include <math.h>
+#include <sys/resource.h>
+#include <time.h>
+
+enum { ROUNDS_TO_TIME = 20000, ATTEMPTS = 20 };
+
+static void compute(double rounds)
+{
+    volatile uint64_t state = 1;
+    for (double i = 0; i < rounds; i++)
+        state = state * 0xD1342543DE82EF95u + 1;
+}
+
+/* The shortest time counts, as others may take the core. */
+static double rounds_per_second(void)
+{
+    static double rate;
+    for (int i = 0; rate == 0 || i < ATTEMPTS; i++) {
+        if (i == 0 && rate > 0)
+            return rate;
+        double begin = job_now();
+        compute(ROUNDS_TO_TIME);
+        rate = fmax(rate, ROUNDS_TO_TIME / (job_now() - begin));
+    }
+    return rate;
+}
+
+/* Without MPI. Where ranks outnumber cores they sleep instead, since computing would take the core
+ * that other ranks need. */
+static void be_away(const struct job *job, double seconds)
+{
+    if (job->crowded)
+        nanosleep(&(struct timespec){(time_t)seconds, (long)(fmod(seconds, 1) * 1e9)}, NULL);
+    else
+        compute(seconds * rounds_per_second());
+}
+
+static double seconds_of(struct timeval time)
+{
+    return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
+}
+
+/* CPU time of all threads of this rank so far. */
+static double cpu_now(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+}
+
+static void start_and_wait(struct subject *self, int count, double away)
+{
+    bool persistent = way_is_persistent(self->variant->way);
+    MPI_Request request = self->timed->request;
+    for (int i = 0; i < count; i++) {
+        if (persistent)
+            MPI_Start(&request);
+        else
+            collective_rows[self->op.coll].nonblocking(self->timed->arguments, &request);
+        be_away(self->op.job, away);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
+/* What `clock` shows of the operations beyond that of the work alone. */
+static double beyond_work(struct subject *self, int count, double (*clock)(void))
+{
+    const double away = self->timed->summary.median * self->op.job->away;
+    rounds_per_second();
+    double begin = clock();
+    for (int i = 0; i < count; i++)
+        be_away(self->op.job, away);
+    double alone = clock() - begin;
+    job_barrier(self->op.job);
+    begin = clock();
+    start_and_wait(self, count, away);
+    return fmax(0, clock() - begin - alone);
+}
+
+double subject_overlap(struct subject *self, int count)
+{
+    return beyond_work(self, count, job_now);
+}
+
+double subject_cpu(struct subject *self, int count)
+{
+    return beyond_work(self, count, cpu_now);
+}
+
+double overlap_share(const struct subject *self)
+{
+    const double whole = self->timed->summary.median, away = whole * self->op.job->away;
+    const double share = (whole - self->summary.median) / fmin(whole, away);
+    return fmax(0, fmin(1, share));
+}
