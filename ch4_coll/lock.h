@@ -5,7 +5,7 @@
  *     waits for other ranks or calls a user's function. MPICH's locks may be taken under it, so a
  *     thread that may hold one of them must not wait for it: the progress hook only tries.
  *   - the lock of lists guards what must change where waiting is forbidden: which plans a
- * communicator has, and what has been freed but not yet torn down. Nothing is locked under it.
+ *     communicator has, and what has been freed but not yet torn down. Nothing is locked under it.
  *
  * Both are held briefly; neither is recursive. */
 

@@ -2,11 +2,11 @@
  * The RMA medium (rma/rma.h) over UCX. Uses bootstrap->interface, whose names are network devices
  * of UCX, network interfaces, or addresses of these; transports are UCX's choice (UCX_TLS).
  *
- * Signals and short data travel as active messages, whose handler writes
- * them where they belong. They need no key, and take effect in the order sent: UCX does not promise
- * that, so each carries a number, and one that comes early waits for those before it. Longer data
- * is put, or got, and a put is complete when a flush of the endpoint says that it has arrived:
- * ucp_worker_fence does not order a put before what follows (UCX 1.13 with UCX_PROTO_ENABLE=y).
+ * Signals and short data (wire.h) travel as active messages, whose handler writes them where they
+ * belong. They need no key, and take effect in the order sent: UCX does not promise that, so each
+ * carries a number, and one that comes early waits for those before it. Longer data is got, or put,
+ * and a put is complete when a flush of the endpoint says that it has arrived: ucp_worker_fence
+ * does not order a put before what follows (UCX 1.13 with UCX_PROTO_ENABLE=y; test_ucx_wire).
  *
  * UCX is loaded when a process first needs it, so a process that does not pays nothing. Unless the
  * environment sets them, UCX_HANDLE_ERRORS, UCX_MEM_EVENTS and UCX_WARN_UNUSED_ENV_VARS are then
