@@ -61,7 +61,7 @@ cvars:
 enum { RETIRED_USEC = 100000 };
 
 static struct pcoll_agent *agent = NULL;
-static bool is_refused = false; /* there is no thread to be had */
+static bool is_refused = false; /* no thread is available */
 
 static bool is_wanted(void)
 {

@@ -2,9 +2,10 @@
  * An agent: a thread of this process that progresses active plans while the application computes.
  *
  * A plan is served from the time it is handed over until it is unbound. It then looks like a bound
- * plan of its medium to its owner, who is whoever calls MPI; behind it stands the medium's bound
- * plan, with a claim: the owner and the agent only touch it while they hold the claim. Both only
- * try: an owner who does not get it finds the plan pending, and an agent goes on to the next plan.
+ * plan of its medium to its owner, the thread that calls MPI. Behind it stands the medium's bound
+ * plan, with a claim: the owner and the agent touch it only while they hold the claim. If the owner
+ * does not get it in progress, the plan is pending; an agent that does not get it goes on to the
+ * next plan. To begin an instance, bind and unbind, the owner waits until the agent's visit ends.
  * So what a medium keeps private to the process needs no locks of its own. Plans of a medium that
  * spans nodes share one claim, as they share their endpoints.
  *
@@ -14,7 +15,7 @@
  *
  * A start only posts a bulk plan if the agent has a core of its own: the agent then begins the
  * instance. Otherwise the owner begins it. Either wakes the agent if it sleeps. An agent spins for
- * a while without work; it sleeps without a system call to come while no bulk plan is active, and
+ * a while without work; it sleeps while no bulk plan is active, and
  * in short naps while plans wait for their peers. If others preempt it, it retires for a time: a
  * thread that spins where a rank spins costs that rank time slices.
  *
@@ -51,7 +52,7 @@ int pcoll_agent_can_serve(const struct pcoll_medium *medium, const struct pcoll_
 
 /* Serve a bound plan. The result takes its place, also for unbind, and has a medium of its own:
  * (*served_p)->medium, with the name and traits of the plan's. Plans that are not bulk are left to
- * their owner; they need be handed over only for the shared claim of a medium that spans nodes. */
+ * their owner; they must be handed over only for the shared claim of a medium that spans nodes. */
 enum pcoll_result pcoll_agent_serve(struct pcoll_agent *agent, struct pcoll_bound *bound,
                                     int is_bulk, struct pcoll_bound **served_p) PCOLL_MUST_CHECK;
 

@@ -272,7 +272,7 @@ static enum pcoll_result poll(struct served *served, unsigned spins)
 }
 
 /* True if the agent has a core, is at work, and nobody keeps it away. An application that tests now
- * and then shall not do that work: what its computation costs must not depend on how often it
+ * and then must not do that work: what its computation costs must not depend on how often it
  * tests. */
 static int is_in_good_hands(struct served *served)
 {

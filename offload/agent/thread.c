@@ -87,8 +87,8 @@ static void sleep_on(struct pcoll_agent *agent, enum pcoll_sleep state, uint64_t
     }
 }
 
-/* What is posted before the state can be seen is found by the visit that follows; whoever posts
- * later sees the state (see pcoll_agent_kick). */
+/* What is posted before the state can be seen is found by the visit that follows; an owner who
+ * posts later sees the state (see pcoll_agent_kick). */
 static enum pcoll_visit announce(struct pcoll_agent *agent, enum pcoll_sleep state)
 {
     atomic_store_explicit(&agent->sleep, (uint32_t)state, memory_order_seq_cst);

@@ -71,12 +71,34 @@ void pcoll_rma_poll(const struct pcoll_wire *wire);
 int pcoll_rma_lingering(const struct pcoll_wire *wire);
 void pcoll_rma_finalize(const struct pcoll_wire *wire);
 
-/* The slots of a medium that do not depend on its wire. */
+/* The functions of a medium that name its wire, and all of its slots except name, library, wire and
+ * suits. */
+#define PCOLL_RMA_FUNCTIONS(MEDIUM, WIRE)                                                          \
+    static void rma_poll_all(void)                                                                 \
+    {                                                                                              \
+        pcoll_rma_poll(&(WIRE));                                                                   \
+    }                                                                                              \
+    static int rma_lingering(void)                                                                 \
+    {                                                                                              \
+        return pcoll_rma_lingering(&(WIRE));                                                       \
+    }                                                                                              \
+    static void rma_finalize(void)                                                                 \
+    {                                                                                              \
+        pcoll_rma_finalize(&(WIRE));                                                               \
+    }                                                                                              \
+    static enum pcoll_result rma_group_create(const struct pcoll_bootstrap *bootstrap,             \
+                                              struct pcoll_group **group_p)                        \
+    {                                                                                              \
+        return pcoll_rma_group_create(&(MEDIUM), &(WIRE), bootstrap, group_p);                     \
+    }
+
 #define PCOLL_RMA_SLOTS                                                                            \
     .traits = PCOLL_SPANS_NODES | PCOLL_LENDS, .node_medium = "shm",                               \
     .group_destroy = pcoll_rma_group_destroy, .group_provides = pcoll_rma_group_provides,          \
     .group_rails = pcoll_rma_group_rails, .combine = pcoll_rma_combine, .bind = pcoll_rma_bind,    \
     .unbind = pcoll_rma_unbind, .start = pcoll_rma_start, .progress = pcoll_rma_progress,          \
-    .spin = pcoll_rma_spin, .rest = pcoll_rma_rest, .position = pcoll_rma_position
+    .spin = pcoll_rma_spin, .rest = pcoll_rma_rest, .position = pcoll_rma_position,                \
+    .poll = rma_poll_all, .lingering = rma_lingering, .finalize = rma_finalize,                    \
+    .group_create = rma_group_create
 
 #endif /* PCOLL_RMA_H */

@@ -11,35 +11,12 @@ static int suits(int one_node, const char *provider)
     return !one_node && provider != NULL && strcmp(provider, PCOLL_OVER_UCX) == 0;
 }
 
-static void poll_all(void)
-{
-    pcoll_rma_poll(&pcoll_wire_ucx);
-}
-
-static int lingering(void)
-{
-    return pcoll_rma_lingering(&pcoll_wire_ucx);
-}
-
-static void finalize(void)
-{
-    pcoll_rma_finalize(&pcoll_wire_ucx);
-}
-
-static enum pcoll_result group_create(const struct pcoll_bootstrap *bootstrap,
-                                      struct pcoll_group **group_p)
-{
-    return pcoll_rma_group_create(&pcoll_medium_ucx_rma, &pcoll_wire_ucx, bootstrap, group_p);
-}
+PCOLL_RMA_FUNCTIONS(pcoll_medium_ucx_rma, pcoll_wire_ucx)
 
 const struct pcoll_medium pcoll_medium_ucx_rma = {
     .name = "ucx_rma",
     .library = "UCX",
     .wire = &pcoll_wire_ucx,
     .suits = suits,
-    .poll = poll_all,
-    .lingering = lingering,
-    .finalize = finalize,
-    .group_create = group_create,
     PCOLL_RMA_SLOTS,
 };

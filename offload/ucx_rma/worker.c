@@ -182,6 +182,7 @@ static enum pcoll_result set_up(struct pcoll_ucx_endpoint *e,
                                 const struct pcoll_bootstrap *bootstrap)
 {
     const char *transports = getenv("UCX_TLS");
+    const size_t most_eager = eager();
     ucs_status_t status;
     char text[120];
 
@@ -208,10 +209,10 @@ static enum pcoll_result set_up(struct pcoll_ucx_endpoint *e,
         return pcoll_ucx_complain(e, bootstrap, "cannot open a worker", status);
     e->base = (struct pcoll_wire_endpoint){
         .wire = &pcoll_wire_ucx,
-        .ordered = eager(),
+        .ordered = most_eager,
         .stream = 1,
         .most = SIZE_MAX,
-        .keyless = eager(),
+        .keyless = most_eager,
         .name_bytes = sizeof(uint32_t) + e->address_bytes,
     };
     return pcoll_ucx_measure_key(e, bootstrap);
