@@ -75,7 +75,7 @@ struct pcoll_choice {
     struct pcoll_params params;
     double predicted_us;
     const char *reason; /* "hint", "rule" or "model", static */
-    int weighed;        /* number of costs computed; it does not grow with the number of ranks */
+    int weighed;        /* number of costs computed; limited, however many ranks there are */
 };
 
 /* Size of the buffer that pcoll_choice_text fills. */

@@ -49,6 +49,18 @@ static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm 
     return cost;
 }
 
+/* Of equal costs the earlier row's counts, and in one row that of the shorter segment, although
+ * longer ones are weighed first. */
+static int is_better(const struct pcoll_choice *candidate, const struct pcoll_choice *other)
+{
+    const struct pcoll_params *a = &candidate->params, *b = &other->params;
+    const int is_shorter = candidate->algorithm == other->algorithm && a->path == b->path &&
+                           a->radix == b->radix && a->segment < b->segment;
+
+    return candidate->predicted_us <
+           other->predicted_us * (is_shorter ? 1 + ROUNDING : 1 - ROUNDING);
+}
+
 /* Candidates of one algorithm and path follow each other. */
 static void list_candidate(struct pcoll_search *search, const struct pcoll_choice *candidate)
 {
@@ -56,30 +68,30 @@ static void list_candidate(struct pcoll_search *search, const struct pcoll_choic
 
     if (last && last->algorithm == candidate->algorithm &&
         last->params.path == candidate->params.path) {
-        if (candidate->predicted_us < last->predicted_us)
+        if (is_better(candidate, last))
             *last = *candidate;
     } else if (search->listed < search->most) {
         search->list[search->listed++] = *candidate;
     }
 }
 
-static void weigh(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
-                  const struct pcoll_params *params)
+/* The cost; negative: not a candidate. */
+static double weigh(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                    const struct pcoll_params *params)
 {
-    const double cost = cost_of(search, algorithm, params);
-    const int is_best =
-        !search->best.algorithm || cost < search->best.predicted_us * (1 - ROUNDING);
-    struct pcoll_choice candidate;
+    const struct pcoll_choice candidate = {.algorithm = algorithm,
+                                           .params = *params,
+                                           .predicted_us = cost_of(search, algorithm, params),
+                                           .reason = "model"};
 
     search->weighed++;
-    if (cost < 0 || (!is_best && !search->list))
-        return;
-    candidate = (struct pcoll_choice){
-        .algorithm = algorithm, .params = *params, .predicted_us = cost, .reason = "model"};
-    if (search->list)
-        list_candidate(search, &candidate);
-    if (is_best)
-        search->best = candidate;
+    if (candidate.predicted_us >= 0) {
+        if (search->list)
+            list_candidate(search, &candidate);
+        if (!search->best.algorithm || is_better(&candidate, &search->best))
+            search->best = candidate;
+    }
+    return candidate.predicted_us;
 }
 
 /* Fills values[0 .. return). */
@@ -163,19 +175,18 @@ int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
                     int cores)
 {
     enum { SHORTEST = 16, SHORT = 32, LONGEST = 64, CROWDED = 128 };
+    uint64_t bytes;
     int slots = LONGEST;
 
     if (is_crowded(signature, cores))
         return CROWDED;
     if (pcoll_is_over_wire(signature))
         return LONGEST;
-    if (ring_bytes(algorithm, signature, params, slots) < PCOLL_NEAR_RING_BYTES)
-        return SHORTEST;
-    if (ring_bytes(algorithm, signature, params, slots) < PCOLL_FAR_BYTES)
-        return SHORT;
-    while (slots > SHORTEST &&
-           ring_bytes(algorithm, signature, params, slots) > PCOLL_LONG_RING_BYTES)
-        slots /= 2;
+    bytes = ring_bytes(algorithm, signature, params, slots);
+    if (bytes < PCOLL_FAR_BYTES)
+        return bytes < PCOLL_NEAR_RING_BYTES ? SHORTEST : SHORT;
+    while (slots > SHORTEST && bytes > PCOLL_LONG_RING_BYTES)
+        bytes = ring_bytes(algorithm, signature, params, slots /= 2);
     return slots;
 }
 
@@ -224,30 +235,62 @@ static int path_suits(struct pcoll_search *search, const struct pcoll_algorithm 
     return search->below_threshold || search->signature->bytes >= caps->user_rma_threshold;
 }
 
-/* These set the parameters that they go through; `params` has the others. */
-static void weigh_rings(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
-                        struct pcoll_params *params)
+static double lesser(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* These set the parameters that they go through; `params` has the others. They return the least
+ * cost; infinite: there is no candidate. */
+static double weigh_rings(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                          struct pcoll_params *params)
 {
     int slots[2] = {0};
     const int nslots = slots_candidates(search, algorithm, params, slots);
+    double least = INFINITY;
 
     for (int i = 0; i < nslots; i++) {
+        double cost;
+
         params->slots = slots[i];
-        weigh(search, algorithm, params);
+        cost = weigh(search, algorithm, params);
+        if (cost >= 0)
+            least = lesser(least, cost);
     }
+    return least;
 }
 
 /* Stripe over all rails or over none: short messages gain nothing from striping. */
-static void weigh_rails(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
-                        struct pcoll_params *params)
+static double weigh_rails(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                          struct pcoll_params *params)
 {
     const int fixed = search->fixed.rails;
+    double least;
 
     params->rails = fixed != 0 ? fixed : search->caps->rails;
-    weigh_rings(search, algorithm, params);
+    least = weigh_rings(search, algorithm, params);
     if (fixed == 0 && params->rails > 1) {
         params->rails = 1;
-        weigh_rings(search, algorithm, params);
+        least = lesser(least, weigh_rings(search, algorithm, params));
+    }
+    return least;
+}
+
+/* Shorter segments fill a pipeline sooner but cost more messages, so once they have become dearer
+ * they stay so: from the longest one on, the first rise ends the search. */
+static void weigh_segments(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                           struct pcoll_params *params, const uint64_t *segments, int n)
+{
+    double least = INFINITY;
+
+    for (int i = n - 1; i >= 0; i--) {
+        double cost;
+
+        params->segment = segments[i];
+        cost = weigh_rails(search, algorithm, params);
+        if (cost > least * (1 + ROUNDING))
+            break;
+        least = cost;
     }
 }
 
@@ -262,11 +305,8 @@ static void weigh_path(struct pcoll_search *search, const struct pcoll_algorithm
 
     search->factor = find_factor(search, algorithm, &params);
     for (int r = 0; r < nradixes; r++) {
-        for (int s = 0; s < nsegments; s++) {
-            params.radix = radixes[r];
-            params.segment = segments[s];
-            weigh_rails(search, algorithm, &params);
-        }
+        params.radix = radixes[r];
+        weigh_segments(search, algorithm, &params, segments, nsegments);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "offload/shm/state.h"
 
 #define ROUNDS_BEFORE_SLEEP 8
+#define LOOKS_PER_ROUND 64 /* with a core for each rank; the process progresses once a round */
 #define SLEEP_NSEC 100000
 
 /* The addresses that a neighbor probes, and an id that proves that it reached this process: another
@@ -67,6 +68,16 @@ static void sleep_until(struct pcoll_line *arrived, uint64_t all)
     atomic_fetch_sub_explicit(&arrived->sleepers, 1, memory_order_relaxed);
 }
 
+static int has_come(const struct pcoll_line *arrived, uint64_t all, int looks)
+{
+    while (atomic_load_explicit(&arrived->value, memory_order_acquire) < all) {
+        if (--looks == 0)
+            return 0;
+        pcoll_relax();
+    }
+    return 1;
+}
+
 /* The ranks meet in slots of shared memory; a waiting rank keeps the rest of its process
  * progressing. With fewer cores than ranks it soon sleeps: otherwise the rank that all wait for,
  * often rank 0, would have to take turns with them. */
@@ -83,7 +94,7 @@ const char *pcoll_shm_meet(struct pcoll_shm_group *group, const void *mine, size
     if (atomic_fetch_add_explicit(&arrived->value, 1, memory_order_seq_cst) + 1 == all &&
         atomic_load_explicit(&arrived->sleepers, memory_order_seq_cst) > 0)
         pcoll_wake(arrived);
-    for (int round = 0; atomic_load_explicit(&arrived->value, memory_order_acquire) < all;
+    for (int round = 0; !has_come(arrived, all, group->bootstrap.crowded ? 1 : LOOKS_PER_ROUND);
          round++) {
         group->idle(group->context);
         if (group->bootstrap.crowded && round >= ROUNDS_BEFORE_SLEEP)

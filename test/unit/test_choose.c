@@ -347,28 +347,25 @@ static void test_agreement(const struct pcoll_table *table)
     tap_ok(same, "the same arguments give the same choice");
 }
 
-/* The work is the same for 64 ranks and for a million. */
+/* The work is limited, however many ranks there are. */
 static void test_work(const struct pcoll_table *table)
 {
+    enum { MOST = 128 };
     static const int nranks[] = {64, 1000, 65536, 1 << 20};
     static const uint64_t bytes[] = {1, 64, 65536, 64 << 20};
-    int same = 1;
+    int few = 1;
 
     for (int i = 0; i < PCOLL_NUM_COLLS * 4; i++) {
-        int weighed = -1;
-
         for (int k = 0; k < 4; k++) {
             struct question q = question_of(table, (enum pcoll_coll)(i % PCOLL_NUM_COLLS),
                                             nranks[k], bytes[i / PCOLL_NUM_COLLS]);
 
             q.caps.max_temp = UINT64_MAX;
             question_ask(&q);
-            if (q.result != PCOLL_OK || (weighed >= 0 && q.choice.weighed > weighed))
-                same = 0;
-            weighed = q.choice.weighed;
+            few = few && q.result == PCOLL_OK && q.choice.weighed <= MOST;
         }
     }
-    tap_ok(same, "more ranks cause no more work");
+    tap_ok(few, "the work is limited, however many ranks there are");
 }
 
 static double seconds_now(void)
