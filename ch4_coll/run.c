@@ -28,6 +28,7 @@
 
 #define ROUNDS_BEFORE_SLEEP 4000
 #define SLEEP_USEC 50
+#define SLEEP_USEC_SIGNALED 200   /* where a signal ends the sleep */
 #define IDLE_HOOKS_WITH_CORE 2000 /* passes of the progress engine before it yields */
 #define IDLE_HOOKS_CROWDED 1
 #define IDLE_HOOKS_PER_LOOK 64 /* passes between looks at other ranks' cores */
@@ -236,18 +237,14 @@ static bool is_contended(void)
     return calm < CALM_WAITS;
 }
 
-/* Waits on this plan alone: poll its counters directly, call MPI's progress engine now and then,
- * and yield the core in time. With threads, MPICH's own loop waits, which hands over the lock. */
-void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
+/* With a core of its own, or on the network. */
+static void wait_spinning(struct MPIDI_PCOLL_plan *plan, bool network)
 {
-    struct MPIDI_PCOLL_plan *plan = preq->u.persist_coll.sched;
-    const bool network = MPIDI_PCOLL_is_network(plan->medium);
-    const bool crowded = MPIDI_PCOLL_crowded;
     unsigned patience = ROUNDS_BEFORE_SLEEP;
-    unsigned polls = crowded ? POLLS_CROWDED : network ? POLLS_OF_NETWORK : POLLS_WITH_CORE;
+    unsigned polls = MPIDI_PCOLL_crowded ? POLLS_CROWDED
+                     : network           ? POLLS_OF_NETWORK
+                                         : POLLS_WITH_CORE;
 
-    if (MPIR_ThreadInfo.isThreaded)
-        return;
     for (unsigned round = 1; plan->active; round++) {
         enum pcoll_result result = plan->medium->spin(plan->bound, polls);
 
@@ -255,13 +252,86 @@ void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
             complete(plan, result);
             return;
         }
-        if ((!crowded && !network) || round % YIELDS_PER_LOOK == 0)
+        if (!network || round % YIELDS_PER_LOOK == 0)
             MPID_Progress_test(NULL);
         if (network && round == ROUNDS_IF_CONTENDED && is_contended())
             patience = round;
-        if (plan->active && (crowded || network || round > LOOKS_BEFORE_YIELD))
+        if (plan->active && (network || round > LOOKS_BEFORE_YIELD))
             plan->medium->rest(plan->bound, round > patience ? SLEEP_USEC : 0);
     }
+}
+
+static double usec_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
+}
+
+/* A wait of `usec` has yielded so often. Ranks that wait return the core after some microseconds,
+ * so if a yield takes very long, the core is shared with somebody who computes, and gets a whole
+ * time slice. A rank that sleeps until it is signaled gets the core back at once: it does so during
+ * the next waits, and then tries again; if in vain, less often. */
+static unsigned waits_to_sleep = 0;
+
+static void judge_yields(double usec, unsigned yields)
+{
+    enum { LOST_USEC = 400, LONG_YIELD_USEC = 100, FIRST = 64, MOST = 16384, CALM = 64 };
+    static unsigned term = FIRST, calm = 0;
+
+    if (usec > LOST_USEC && usec > (double)yields * LONG_YIELD_USEC) {
+        waits_to_sleep = term;
+        term = MPL_MIN(2 * term, MOST);
+        calm = 0;
+    } else if (++calm == CALM) {
+        term = FIRST;
+    }
+}
+
+/* Where ranks share cores. */
+static void wait_yielding(struct MPIDI_PCOLL_plan *plan)
+{
+    const bool sleeps = waits_to_sleep > 0;
+    unsigned round = 1;
+    double begin = 0;
+
+    for (; plan->active; round++) {
+        enum pcoll_result result = plan->medium->spin(plan->bound, POLLS_CROWDED);
+
+        if (result != PCOLL_PENDING) {
+            complete(plan, result);
+            break;
+        }
+        if (round % YIELDS_PER_LOOK == 0)
+            MPID_Progress_test(NULL);
+        if (!plan->active)
+            break;
+        if (round == 1 && !sleeps)
+            begin = usec_now();
+        plan->medium->rest(plan->bound, sleeps                        ? SLEEP_USEC_SIGNALED
+                                        : round > ROUNDS_BEFORE_SLEEP ? SLEEP_USEC
+                                                                      : 0);
+    }
+    if (sleeps)
+        waits_to_sleep--;
+    else if (round > 1)
+        judge_yields(usec_now() - begin, round - 1);
+}
+
+/* Waits on this plan alone: poll its counters directly, call MPI's progress engine now and then,
+ * and yield the core in time. With threads, MPICH's own loop waits, which hands over the lock. */
+void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
+{
+    struct MPIDI_PCOLL_plan *plan = preq->u.persist_coll.sched;
+    const bool network = MPIDI_PCOLL_is_network(plan->medium);
+
+    if (MPIR_ThreadInfo.isThreaded)
+        return;
+    if (MPIDI_PCOLL_crowded && !network)
+        wait_yielding(plan);
+    else
+        wait_spinning(plan, network);
 }
 
 static void set_hook(void)

@@ -20,11 +20,19 @@ struct pcoll_line {
 
 _Static_assert(sizeof(struct pcoll_line) == PCOLL_LINE_BYTES, "a counter fills its cache line");
 
+/* Who else signals a counter. */
+enum pcoll_signalers {
+    PCOLL_SHARED,       /* other ranks */
+    PCOLL_ALONE,        /* nobody; ranks that wait for it sleep seldom, if ever */
+    PCOLL_ALONE_WATCHED /* nobody; look at `sleepers` for ranks that sleep */
+};
+
 /* A counter that this rank signals. */
 struct pcoll_target {
     struct pcoll_line *line;
     uint64_t signaled; /* the counter's value, as long as no other rank signals it */
-    int alone;         /* no other rank signals it */
+    enum pcoll_signalers signalers;
+    _Atomic uint32_t *sleepers; /* how many ranks of the group sleep on any counter, or NULL */
 };
 
 static inline void pcoll_relax(void)
@@ -47,21 +55,33 @@ static inline uint32_t *pcoll_futex_word(struct pcoll_line *line)
 /* Wake all ranks that sleep on the counter. */
 void pcoll_wake(struct pcoll_line *line);
 
-/* If no other rank signals the counter, a store needs no lock. It does not look for sleepers
- * either, since that would wait for the line to arrive; sleepers wake up by themselves soon enough
- * (see pcoll_run_rest). */
-static inline void pcoll_signal(struct pcoll_target *target, uint64_t add)
+static inline void pcoll_wake_sleepers(struct pcoll_line *line)
 {
-    struct pcoll_line *line = target->line;
-
-    if (target->alone) {
-        target->signaled += add;
-        atomic_store_explicit(&line->value, target->signaled, memory_order_release);
-        return;
-    }
-    atomic_fetch_add_explicit(&line->value, add, memory_order_seq_cst);
     if (__builtin_expect(atomic_load_explicit(&line->sleepers, memory_order_relaxed) != 0, 0))
         pcoll_wake(line);
+}
+
+static inline void pcoll_signal_alone(struct pcoll_target *target, uint64_t add)
+{
+    target->signaled += add;
+    atomic_store_explicit(&target->line->value, target->signaled, memory_order_release);
+}
+
+/* If no other rank signals the counter, a store needs no lock. It does not look for sleepers in the
+ * line, since that would wait for the line to arrive, and no fence follows: a rank that falls
+ * asleep at the same moment may be overlooked, but soon wakes up by itself (see pcoll_run_rest). */
+static inline void pcoll_signal(struct pcoll_target *target, uint64_t add)
+{
+    if (target->signalers == PCOLL_ALONE) {
+        pcoll_signal_alone(target, add);
+    } else if (target->signalers == PCOLL_ALONE_WATCHED) {
+        pcoll_signal_alone(target, add);
+        if (atomic_load_explicit(target->sleepers, memory_order_relaxed) != 0)
+            pcoll_wake_sleepers(target->line);
+    } else {
+        atomic_fetch_add_explicit(&target->line->value, add, memory_order_seq_cst);
+        pcoll_wake_sleepers(target->line);
+    }
 }
 
 #endif /* PCOLL_LINE_H */

@@ -1,6 +1,7 @@
 /* The part of the executor that need not be inline; the contract is in offload/run/run.h. */
 #include "offload/run/run.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -11,6 +12,8 @@
 
 #include "algorithms/plan/pool.h"
 #include "offload/run/fire.h"
+
+#define BRIEF_USEC 50 /* a rank that cannot sleep on all of its counters looks so often */
 
 /* True if an entry begins a queue. The plan is sorted by trigger. */
 static int begins_queue(const struct pcoll_plan *plan, const struct pcoll_phase *phase, int i)
@@ -128,22 +131,98 @@ void pcoll_wake(struct pcoll_line *line)
     syscall(SYS_futex, pcoll_futex_word(line), FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
+/* What a rank sleeps on. */
+struct watch {
+    struct pcoll_line *line;
+    uint32_t value;
+};
+
+enum { MOST_WATCHES = 16 };
+
+/* 0 if the step at the head of a queue is due: either it is pending, or its signal has just
+ * arrived. */
+static int watch_lines(const struct pcoll_run *run, struct watch *watches)
+{
+    const struct pcoll_queue *q = run->pending;
+    int n = 0;
+
+    for (; q != run->pending_end && n < MOST_WATCHES; q++) {
+        const uint64_t value = atomic_load_explicit(&q->line->value, memory_order_seq_cst);
+
+        if ((int64_t)(value - q->first->threshold) >= 0)
+            return 0;
+        watches[n++] = (struct watch){q->line, (uint32_t)value};
+    }
+    return n;
+}
+
+/* 0 if the system cannot do that; Linux can since 5.16. */
+static int sleep_on_all(const struct watch *watches, int n, unsigned usec)
+{
+#if defined(SYS_futex_waitv) && defined(FUTEX_WAITV_MAX)
+    static _Atomic int refused;
+    struct futex_waitv waits[MOST_WATCHES];
+    struct timespec until;
+
+    if (atomic_load_explicit(&refused, memory_order_relaxed))
+        return 0;
+    for (int i = 0; i < n; i++)
+        waits[i] = (struct futex_waitv){
+            .val = watches[i].value,
+            .uaddr = (uint64_t)(uintptr_t)pcoll_futex_word(watches[i].line),
+            .flags = FUTEX_32,
+        };
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += usec / 1000000;
+    until.tv_nsec += (long)(usec % 1000000) * 1000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    if (syscall(SYS_futex_waitv, waits, n, 0, &until, CLOCK_MONOTONIC) >= 0 ||
+        (errno != ENOSYS && errno != EPERM))
+        return 1;
+    atomic_store_explicit(&refused, 1, memory_order_relaxed);
+#endif
+    (void)watches, (void)n, (void)usec;
+    return 0;
+}
+
+static void sleep_on(const struct watch *watches, int n, unsigned usec)
+{
+    struct timespec limit;
+
+    if (n > 1 && sleep_on_all(watches, n, usec))
+        return;
+    if (n > 1 && usec > BRIEF_USEC)
+        usec = BRIEF_USEC;
+    limit = (struct timespec){usec / 1000000, (long)(usec % 1000000) * 1000};
+    syscall(SYS_futex, pcoll_futex_word(watches[0].line), FUTEX_WAIT, watches[0].value, &limit,
+            NULL, 0);
+}
+
+static void count_sleepers(const struct pcoll_run *run, uint32_t by)
+{
+    const struct pcoll_queue *q = run->pending;
+
+    if (run->sleepers != NULL)
+        atomic_fetch_add_explicit(run->sleepers, by, memory_order_relaxed);
+    for (int n = 0; q != run->pending_end && n < MOST_WATCHES; q++, n++)
+        atomic_fetch_add_explicit(&q->line->sleepers, by, memory_order_seq_cst);
+}
+
 void pcoll_run_rest(const struct pcoll_run *run, unsigned usec)
 {
-    struct timespec limit = {0, (long)usec * 1000};
-    struct pcoll_line *line;
-    uint64_t value;
+    struct watch watches[MOST_WATCHES];
+    int n;
 
     if (usec == 0 || !pcoll_run_waits(run)) {
         sched_yield();
         return;
     }
-    line = run->pending[0].line;
-    atomic_fetch_add_explicit(&line->sleepers, 1, memory_order_seq_cst);
-    value = atomic_load_explicit(&line->value, memory_order_seq_cst);
-    if ((int64_t)(value - run->pending[0].first->threshold) < 0)
-        syscall(SYS_futex, pcoll_futex_word(line), FUTEX_WAIT, (uint32_t)value, &limit, NULL, 0);
+    count_sleepers(run, 1);
+    n = watch_lines(run, watches);
+    if (n > 0)
+        sleep_on(watches, n, usec);
     else
-        sched_yield(); /* the step at its head is pending */
-    atomic_fetch_sub_explicit(&line->sleepers, 1, memory_order_relaxed);
+        sched_yield();
+    count_sleepers(run, (uint32_t)-1);
 }

@@ -68,7 +68,8 @@ struct pcoll_run {
     struct pcoll_queue *queues; /* of all phases, followed by room for `pending` */
     struct pcoll_target *targets;
     int ntargets;
-    size_t most_targets; /* room in `targets`: as many as the plan can name */
+    size_t most_targets;        /* room in `targets`: as many as the plan can name */
+    _Atomic uint32_t *sleepers; /* as in a target */
     struct pcoll_reductions reductions;
 };
 
@@ -93,8 +94,8 @@ static inline int pcoll_run_waits(const struct pcoll_run *run)
 /* A number that changes when a step fires. */
 uint64_t pcoll_run_position(const struct pcoll_run *run);
 
-/* Sleep until the first counter that a queue waits for moves, at most `usec`; if that is 0 or
- * nothing is pending, only yield the core. */
+/* Sleep until a counter that a queue waits for moves, at most `usec`; if that is 0 or nothing is
+ * pending, only yield the core. */
 void pcoll_run_rest(const struct pcoll_run *run, unsigned usec);
 
 /* Copy `bytes` bytes between buffers that do not overlap; both are mapped here. pcoll_stream is for

@@ -165,7 +165,7 @@ struct pcoll_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int ran
 
     if (*found == NULL) {
         *found = &b->bound->run.targets[b->bound->run.ntargets++];
-        **found = (struct pcoll_target){.line = line};
+        **found = (struct pcoll_target){.line = line, .sleepers = b->bound->run.sleepers};
         pcoll_shm_signalers_add(b, *found, area(b, rank) + plan_bytes(card_of(b, rank)), index);
     }
     return *found;
@@ -352,6 +352,8 @@ static enum pcoll_result connect_ranks(struct pcoll_shm_binding *b, struct pcoll
 
     if (result != PCOLL_OK)
         return result;
+    if (group->bootstrap.crowded)
+        b->bound->run.sleepers = &group->meeting->sleepers;
     pcoll_shm_resolve(b);
     pcoll_shm_signalers_publish(b);
     result = pcoll_agree(&group->bootstrap, PCOLL_OK, NULL, 0);

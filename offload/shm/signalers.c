@@ -63,6 +63,7 @@ void pcoll_shm_find_alone(const struct pcoll_shm_binding *b)
         const struct pcoll_shm_signaling *s = &b->signalings[i];
         const uint64_t counts = atomic_load_explicit(s->word, memory_order_relaxed);
 
-        run->targets[i].alone = (counts >> s->shift & MOST_SIGNALERS) == 1;
+        if ((counts >> s->shift & MOST_SIGNALERS) == 1)
+            run->targets[i].signalers = run->sleepers ? PCOLL_ALONE_WATCHED : PCOLL_ALONE;
     }
 }

@@ -19,6 +19,8 @@ struct pcoll_shm_meeting {
     _Atomic uint32_t refused;  /* the kernel has refused what it permitted when the group was
                                 * created */
     char pad[PCOLL_LINE_BYTES - sizeof(uint32_t)];
+    _Atomic uint32_t sleepers; /* ranks that sleep on a counter */
+    char more_pad[PCOLL_LINE_BYTES - sizeof(uint32_t)];
     char slots[]; /* [2][nranks][PCOLL_SHM_SLOT] */
 };
 

@@ -2,7 +2,11 @@
  * The executor: which steps it fires, in which order, what a pending step delays, and when a phase
  * is complete. A medium of the test fires each step and can be told to leave one pending.
  */
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "offload/run/fire.h"
 #include "test/unit/tap.h"
@@ -168,7 +172,8 @@ static void test_failure(void)
 static void test_signals(void)
 {
     struct pcoll_line lines[2] = {0};
-    struct pcoll_target alone = {&lines[0], 0, 1}, shared = {&lines[1], 0, 0};
+    struct pcoll_target alone = {&lines[0], 0, PCOLL_ALONE, NULL},
+                        shared = {&lines[1], 0, PCOLL_SHARED, NULL};
 
     lines[0].value = 77; /* a rank that is the only one to signal does not read the counter */
     pcoll_signal(&alone, 2);
@@ -194,6 +199,49 @@ static void test_rest(void)
     tap_ok(counters[0].sleepers == 0, "a rest for a counter that has moved does not sleep");
 }
 
+/* Two queues wait, and a thread sleeps for an hour unless it is woken (or the kernel cannot wait
+ * for two counters). */
+static void *rest_long(void *nothing)
+{
+    while (counters[0].value == 0 && counters[1].value == 0)
+        pcoll_run_rest(&run, 3600u * 1000000);
+    return nothing;
+}
+
+static void wake_through(struct pcoll_target *target, const char *what)
+{
+    const struct timespec moment = {0, 20000000};
+    pthread_t thread;
+
+    counters[0].value = counters[1].value = 0;
+    if (pthread_create(&thread, NULL, rest_long, NULL) != 0)
+        return;
+    while (atomic_load(&target->line->sleepers) == 0)
+        sched_yield();
+    nanosleep(&moment, NULL); /* it has looked at the counters */
+    pcoll_signal(target, 1);
+    pthread_join(thread, NULL);
+    tap_ok(counters[0].sleepers == 0 && counters[1].sleepers == 0, "a rest for two counters: %s",
+           what);
+}
+
+static void test_wake(void)
+{
+    static _Atomic uint32_t sleepers;
+    struct pcoll_target shared = {&counters[0], 0, PCOLL_SHARED, NULL},
+                        alone = {&counters[1], 0, PCOLL_ALONE_WATCHED, &sleepers};
+
+    alarm(60);
+    run.sleepers = &sleepers;
+    run.pending_end = run.pending + 2;
+    run.pending[0] = (struct pcoll_queue){&counters[0], &run.steps[2], &run.steps[3]};
+    run.pending[1] = (struct pcoll_queue){&counters[1], &run.steps[2], &run.steps[3]};
+    run.steps[2].threshold = 1;
+    wake_through(&shared, "the first one's signal wakes");
+    wake_through(&alone, "so does the second one's, of the only rank that signals it");
+    tap_ok(sleepers == 0, "and nobody is counted as asleep any more");
+}
+
 int main(void)
 {
     if (!bind_plan())
@@ -204,6 +252,7 @@ int main(void)
     test_failure();
     test_signals();
     test_rest();
+    test_wake();
     pcoll_run_fini(&run);
     return tap_done();
 }
