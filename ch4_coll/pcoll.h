@@ -246,6 +246,14 @@ void MPIDI_PCOLL_run_network(void);
 void MPIDI_PCOLL_run_see_cores(void);
 /* Let the progress hook run at least once more; needs no lock. */
 void MPIDI_PCOLL_run_wake(void);
+/* With the lock: the instance has ended, successfully or with an error that the wait call returns.
+ * The plan may be gone afterwards. */
+void MPIDI_PCOLL_complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result);
+
+/* ---- wait.c: MPIDI_PCOLL_wait_hint, and ---- */
+
+/* After the so many-th round of a wait in which nothing has happened: rest if it lasts. */
+void MPIDI_PCOLL_wait_round(unsigned round);
 
 /* ---- life.c: the requests of plans, and their end ---- */
 

@@ -12,23 +12,7 @@
 #include "mpir_coll_offload_hooks.h"
 
 #include <sched.h>
-#include <sys/resource.h>
 
-#define POLLS_WITH_CORE 100   /* polls between two calls of MPI's progress engine */
-#define POLLS_CROWDED 4       /* with more ranks than cores: yield soon */
-#define LOOKS_BEFORE_YIELD 20 /* rounds of polls without yielding, with a core of its own */
-#define YIELDS_PER_LOOK 8     /* yields between two calls of MPI's progress engine */
-
-/* A poll of the network asks the kernel. The answer takes long, and other ranks may have to run for
- * it: yield after each round of polls, and sleep after a few if others need the core, as a yield
- * may not reach processes of another session. */
-#define POLLS_OF_NETWORK 10
-#define ROUNDS_IF_CONTENDED 4
-#define CALM_WAITS 4 /* this many waits without being preempted: nobody needs the core any more */
-
-#define ROUNDS_BEFORE_SLEEP 4000
-#define SLEEP_USEC 50
-#define SLEEP_USEC_SIGNALED 200   /* where a signal ends the sleep */
 #define IDLE_HOOKS_WITH_CORE 2000 /* passes of the progress engine before it yields */
 #define IDLE_HOOKS_CROWDED 1
 #define IDLE_HOOKS_PER_LOOK 64 /* passes between looks at other ranks' cores */
@@ -82,8 +66,7 @@ static int error_of(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
     return mpi_errno;
 }
 
-/* The instance has ended: successfully, or with an error that the wait call returns. */
-static void complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
+void MPIDI_PCOLL_complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
 {
     MPIR_Request *real = plan->real;
 
@@ -149,7 +132,7 @@ static bool progress_plans(void)
         plan->busy = false;
         is_same = changes == before;
         if (result != PCOLL_PENDING) {
-            complete(plan, result);
+            MPIDI_PCOLL_complete(plan, result);
             done = true;
         }
         if (!is_same)
@@ -211,7 +194,7 @@ int MPIDI_PCOLL_start(MPIR_Request *preq)
     preq->u.persist_coll.real_request = real;
     result = plan->medium->start(plan->bound);
     if (result != PCOLL_PENDING)
-        complete(plan, result);
+        MPIDI_PCOLL_complete(plan, result);
     else
         activate(plan);
     MPIDI_PCOLL_unlock();
@@ -220,118 +203,6 @@ fn_exit:
     return mpi_errno;
 fn_fail:
     goto fn_exit;
-}
-
-/* True if the kernel now and then preempts this rank for others. With several hosts on one machine,
- * as in tests, the number of ranks does not tell. */
-static bool is_contended(void)
-{
-    static long interrupted = 0;
-    static unsigned calm = CALM_WAITS;
-    struct rusage usage;
-
-    if (getrusage(RUSAGE_THREAD, &usage) != 0)
-        return false;
-    calm = usage.ru_nivcsw == interrupted ? calm + 1 : 0;
-    interrupted = usage.ru_nivcsw;
-    return calm < CALM_WAITS;
-}
-
-/* With a core of its own, or on the network. */
-static void wait_spinning(struct MPIDI_PCOLL_plan *plan, bool network)
-{
-    unsigned patience = ROUNDS_BEFORE_SLEEP;
-    unsigned polls = MPIDI_PCOLL_crowded ? POLLS_CROWDED
-                     : network           ? POLLS_OF_NETWORK
-                                         : POLLS_WITH_CORE;
-
-    for (unsigned round = 1; plan->active; round++) {
-        enum pcoll_result result = plan->medium->spin(plan->bound, polls);
-
-        if (result != PCOLL_PENDING) {
-            complete(plan, result);
-            return;
-        }
-        if (!network || round % YIELDS_PER_LOOK == 0)
-            MPID_Progress_test(NULL);
-        if (network && round == ROUNDS_IF_CONTENDED && is_contended())
-            patience = round;
-        if (plan->active && (network || round > LOOKS_BEFORE_YIELD))
-            plan->medium->rest(plan->bound, round > patience ? SLEEP_USEC : 0);
-    }
-}
-
-static double usec_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-/* A wait of `usec` has yielded so often. Ranks that wait return the core after some microseconds,
- * so if a yield takes very long, the core is shared with somebody who computes, and gets a whole
- * time slice. A rank that sleeps until it is signaled gets the core back at once: it does so during
- * the next waits, and then tries again; if in vain, less often. */
-static unsigned waits_to_sleep = 0;
-
-static void judge_yields(double usec, unsigned yields)
-{
-    enum { LOST_USEC = 400, LONG_YIELD_USEC = 100, FIRST = 64, MOST = 16384, CALM = 64 };
-    static unsigned term = FIRST, calm = 0;
-
-    if (usec > LOST_USEC && usec > (double)yields * LONG_YIELD_USEC) {
-        waits_to_sleep = term;
-        term = MPL_MIN(2 * term, MOST);
-        calm = 0;
-    } else if (++calm == CALM) {
-        term = FIRST;
-    }
-}
-
-/* Where ranks share cores. */
-static void wait_yielding(struct MPIDI_PCOLL_plan *plan)
-{
-    const bool sleeps = waits_to_sleep > 0;
-    unsigned round = 1;
-    double begin = 0;
-
-    for (; plan->active; round++) {
-        enum pcoll_result result = plan->medium->spin(plan->bound, POLLS_CROWDED);
-
-        if (result != PCOLL_PENDING) {
-            complete(plan, result);
-            break;
-        }
-        if (round % YIELDS_PER_LOOK == 0)
-            MPID_Progress_test(NULL);
-        if (!plan->active)
-            break;
-        if (round == 1 && !sleeps)
-            begin = usec_now();
-        plan->medium->rest(plan->bound, sleeps                        ? SLEEP_USEC_SIGNALED
-                                        : round > ROUNDS_BEFORE_SLEEP ? SLEEP_USEC
-                                                                      : 0);
-    }
-    if (sleeps)
-        waits_to_sleep--;
-    else if (round > 1)
-        judge_yields(usec_now() - begin, round - 1);
-}
-
-/* Waits on this plan alone: poll its counters directly, call MPI's progress engine now and then,
- * and yield the core in time. With threads, MPICH's own loop waits, which hands over the lock. */
-void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
-{
-    struct MPIDI_PCOLL_plan *plan = preq->u.persist_coll.sched;
-    const bool network = MPIDI_PCOLL_is_network(plan->medium);
-
-    if (MPIR_ThreadInfo.isThreaded)
-        return;
-    if (MPIDI_PCOLL_crowded && !network)
-        wait_yielding(plan);
-    else
-        wait_spinning(plan, network);
 }
 
 static void set_hook(void)
@@ -390,8 +261,7 @@ static void leave_network(void)
     MPIDI_PCOLL_comm_unbind_all();
     for (unsigned round = 0; !MPIDI_PCOLL_network_left(); round++) {
         MPID_Progress_test(NULL);
-        if (round > LOOKS_BEFORE_YIELD)
-            usleep(round > ROUNDS_BEFORE_SLEEP ? SLEEP_USEC : 0);
+        MPIDI_PCOLL_wait_round(round);
     }
 }
 

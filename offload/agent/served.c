@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "offload/agent/state.h"
+#include "offload/agent/claim.h"
 #include "offload/reduce/operator.h"
 #include "offload/run/line.h"
 
@@ -29,66 +29,23 @@ static struct served *served_of(const struct pcoll_bound *bound)
     return pcoll_container_of(bound, struct served, base);
 }
 
-/* ---- claims ---- */
-
-static int try_claim(struct pcoll_claim *claim, enum pcoll_holder holder)
-{
-    uint32_t none = PCOLL_HELD_BY_NONE;
-
-    return atomic_load_explicit(&claim->holder, memory_order_relaxed) == none &&
-           atomic_compare_exchange_strong_explicit(&claim->holder, &none, (uint32_t)holder,
-                                                   memory_order_acquire, memory_order_relaxed);
-}
-
-static void release(struct pcoll_claim *claim)
-{
-    atomic_store_explicit(&claim->holder, PCOLL_HELD_BY_NONE, memory_order_release);
-}
-
-static int try_own(struct pcoll_claim *claim)
-{
-    if (claim->depth == 0 && !try_claim(claim, PCOLL_HELD_BY_OWNER))
-        return 0;
-    claim->depth++;
-    return 1;
-}
-
-/* The agent's visit is short, unless the kernel has preempted it. */
-static void own(struct pcoll_claim *claim)
-{
-    for (unsigned tries = 0; !try_own(claim); tries++)
-        if (tries < 1000)
-            pcoll_relax();
-        else
-            sched_yield();
-}
-
-static void disown(struct pcoll_claim *claim)
-{
-    if (--claim->depth == 0)
-        release(claim);
-}
+/* ---- the network's claim ---- */
 
 int pcoll_agent_try_hold(struct pcoll_agent *agent)
 {
-    return !pcoll_agent_is_gone(agent) && try_own(&agent->network);
+    return !pcoll_agent_is_gone(agent) && pcoll_claim_try_own(&agent->network);
 }
 
 void pcoll_agent_hold(struct pcoll_agent *agent)
 {
     if (!pcoll_agent_is_gone(agent))
-        own(&agent->network);
+        pcoll_claim_own(&agent->network);
 }
 
 void pcoll_agent_release(struct pcoll_agent *agent)
 {
     if (!pcoll_agent_is_gone(agent))
-        disown(&agent->network);
-}
-
-static struct pcoll_claim *claim_of(struct pcoll_slots *slots, struct pcoll_slot *slot)
-{
-    return slots->shared ? slots->shared : &slot->claim;
+        pcoll_claim_disown(&agent->network);
 }
 
 /* ---- instances; all under the claim ---- */
@@ -170,13 +127,13 @@ static int visit_claimed(struct pcoll_agent *agent, struct pcoll_slots *slots,
 
 static int visit_slot(struct pcoll_agent *agent, struct pcoll_slots *slots, struct pcoll_slot *slot)
 {
-    struct pcoll_claim *claim = claim_of(slots, slot);
+    struct pcoll_claim *claim = pcoll_claim_of(slots, slot);
     int moved;
 
-    if (!try_claim(claim, PCOLL_HELD_BY_AGENT))
+    if (!pcoll_claim_try(claim, PCOLL_HELD_BY_AGENT))
         return 0;
     moved = visit_claimed(agent, slots, slot);
-    release(claim);
+    pcoll_claim_release(claim);
     return moved;
 }
 
@@ -208,12 +165,12 @@ static void activate(const struct served *served)
 /* The owner begins the instance, unless the agent has. */
 static enum pcoll_result begin(struct served *served)
 {
-    struct pcoll_claim *claim = claim_of(served->slots, served->slot);
+    struct pcoll_claim *claim = pcoll_claim_of(served->slots, served->slot);
     enum pcoll_result result;
 
-    own(claim);
+    pcoll_claim_own(claim);
     result = advance(served->slots, served->slot, served->own, 0);
-    disown(claim);
+    pcoll_claim_disown(claim);
     return result;
 }
 
@@ -221,15 +178,15 @@ static enum pcoll_result begin(struct served *served)
  * what the owner has begun; one that has been completed meanwhile is not active any more. */
 static enum pcoll_result begin_alone(struct served *served)
 {
-    struct pcoll_claim *claim = claim_of(served->slots, served->slot);
+    struct pcoll_claim *claim = pcoll_claim_of(served->slots, served->slot);
     enum pcoll_result result;
 
-    own(claim);
+    pcoll_claim_own(claim);
     set_phase(served->slot, PCOLL_SERVED_POSTED);
     result = advance(served->slots, served->slot, served->own, 0);
     if (result == PCOLL_PENDING && served->is_bulk)
         activate(served);
-    disown(claim);
+    pcoll_claim_disown(claim);
     if (result == PCOLL_PENDING && served->is_bulk)
         pcoll_agent_kick(served->agent);
     return result;
@@ -252,7 +209,7 @@ static enum pcoll_result served_start(struct pcoll_bound *base)
 /* The owner polls `spins` times, or progresses if that is 0. */
 static enum pcoll_result poll(struct served *served, unsigned spins)
 {
-    struct pcoll_claim *claim = claim_of(served->slots, served->slot);
+    struct pcoll_claim *claim = pcoll_claim_of(served->slots, served->slot);
     enum pcoll_result result;
 
     if (pcoll_agent_is_gone(served->agent))
@@ -260,14 +217,14 @@ static enum pcoll_result poll(struct served *served, unsigned spins)
     for (unsigned left = spins;; left--) {
         if (phase_of(served->slot) == PCOLL_SERVED_ENDED)
             return served->slot->result;
-        if (try_own(claim))
+        if (pcoll_claim_try_own(claim))
             break;
         if (left == 0)
             return PCOLL_PENDING;
         pcoll_relax();
     }
     result = advance(served->slots, served->slot, served->own, spins);
-    disown(claim);
+    pcoll_claim_disown(claim);
     return result;
 }
 
@@ -280,7 +237,7 @@ static int is_in_good_hands(struct served *served)
     uint32_t laps;
 
     if (!served->is_bulk || !agent->options.has_core ||
-        claim_of(served->slots, served->slot)->depth > 0 ||
+        pcoll_claim_of(served->slots, served->slot)->depth > 0 ||
         atomic_load_explicit(&agent->sleep, memory_order_relaxed) == PCOLL_RETIRED)
         return 0;
     laps = atomic_load_explicit(&agent->laps, memory_order_relaxed);
@@ -365,11 +322,11 @@ static int take_slot(struct served *served)
 /* The agent may be looking at the slot. */
 static void set_bound(struct served *served, struct pcoll_bound *bound)
 {
-    struct pcoll_claim *claim = claim_of(served->slots, served->slot);
+    struct pcoll_claim *claim = pcoll_claim_of(served->slots, served->slot);
 
-    own(claim);
+    pcoll_claim_own(claim);
     served->slot->bound = bound;
-    disown(claim);
+    pcoll_claim_disown(claim);
 }
 
 static void served_unbind(struct pcoll_bound *base)
@@ -385,10 +342,10 @@ static void served_unbind(struct pcoll_bound *base)
     set_bound(served, NULL);
     served->slots->used &= ~served->bit;
     if (served->slots->shared != NULL)
-        own(served->slots->shared);
+        pcoll_claim_own(served->slots->shared);
     served->own->unbind(bound);
     if (served->slots->shared != NULL)
-        disown(served->slots->shared);
+        pcoll_claim_disown(served->slots->shared);
     free(served);
     pcoll_agent_put(agent);
 }

@@ -1,6 +1,7 @@
 # One program per line; each is built from the source of the same name and prints TAP.
 check_PROGRAMS += \
     %D%/test_agent \
+    %D%/test_agent_plans \
     %D%/test_arena \
     %D%/test_bootstrap \
     %D%/test_candidates \

@@ -1,0 +1,58 @@
+/*
+ * Claims: who may call the medium's functions for a plan, its owner or the agent. Private to
+ * offload/agent.
+ *
+ * The plans of a network share one claim. The owner may claim again what it holds.
+ */
+#ifndef PCOLL_AGENT_CLAIM_H
+#define PCOLL_AGENT_CLAIM_H
+
+#include <sched.h>
+
+#include "offload/agent/state.h"
+#include "offload/run/line.h"
+
+static inline int pcoll_claim_try(struct pcoll_claim *claim, enum pcoll_holder holder)
+{
+    uint32_t none = PCOLL_HELD_BY_NONE;
+
+    return atomic_load_explicit(&claim->holder, memory_order_relaxed) == none &&
+           atomic_compare_exchange_strong_explicit(&claim->holder, &none, (uint32_t)holder,
+                                                   memory_order_acquire, memory_order_relaxed);
+}
+
+static inline void pcoll_claim_release(struct pcoll_claim *claim)
+{
+    atomic_store_explicit(&claim->holder, PCOLL_HELD_BY_NONE, memory_order_release);
+}
+
+static inline int pcoll_claim_try_own(struct pcoll_claim *claim)
+{
+    if (claim->depth == 0 && !pcoll_claim_try(claim, PCOLL_HELD_BY_OWNER))
+        return 0;
+    claim->depth++;
+    return 1;
+}
+
+/* The agent's visit is short, unless the kernel has preempted it. */
+static inline void pcoll_claim_own(struct pcoll_claim *claim)
+{
+    for (unsigned tries = 0; !pcoll_claim_try_own(claim); tries++)
+        if (tries < 1000)
+            pcoll_relax();
+        else
+            sched_yield();
+}
+
+static inline void pcoll_claim_disown(struct pcoll_claim *claim)
+{
+    if (--claim->depth == 0)
+        pcoll_claim_release(claim);
+}
+
+static inline struct pcoll_claim *pcoll_claim_of(struct pcoll_slots *slots, struct pcoll_slot *slot)
+{
+    return slots->shared ? slots->shared : &slot->claim;
+}
+
+#endif /* PCOLL_AGENT_CLAIM_H */
