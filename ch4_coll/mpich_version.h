@@ -23,6 +23,13 @@ enum {
     MPIDI_PCOLL_SCATTER_REPAIRED = MPIDI_PCOLL_SINCE(4, 3, 2),
 };
 
+/* ---- threads ---- */
+
+/* MPICH is built for user-level threads: Argobots, or since 4.1 Qthreads. */
+#define MPIDI_PCOLL_HAS_ULTS                                                                       \
+    (MPL_THREAD_PACKAGE_NAME != MPL_THREAD_PACKAGE_NONE &&                                         \
+     MPL_THREAD_PACKAGE_NAME >= MPL_THREAD_PACKAGE_ARGOBOTS)
+
 /* ---- messages on a communicator's collective context ---- */
 
 /* 4.0 .. 4.1: collectives set a flag to report failures of peers.

@@ -14,6 +14,7 @@
 #include "algorithms/plan/topology.h"
 #include "offload/media.h"
 #include "offload/reduce/operator.h"
+#include "offload/yield.h"
 #include "tuning/choose.h"
 
 #include <sched.h>

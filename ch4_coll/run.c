@@ -11,8 +11,6 @@
 #include "lock.h"
 #include "mpir_coll_offload_hooks.h"
 
-#include <sched.h>
-
 #define IDLE_HOOKS_WITH_CORE 2000 /* passes of the progress engine before it yields */
 #define IDLE_HOOKS_CROWDED 1
 #define IDLE_HOOKS_PER_LOOK 64 /* passes between looks at other ranks' cores */
@@ -108,7 +106,7 @@ void MPIDI_PCOLL_yield(void)
         MPIDI_PCOLL_unlock();
     }
     if (yields)
-        sched_yield();
+        pcoll_yield();
 }
 
 /* Progress all active plans that no other thread is progressing; true if one has completed. A
@@ -173,7 +171,7 @@ static MPIDI_PCOLL_HOOK(progress_hook, made_progress)
     MPIDI_PCOLL_unlock();
     MPIDI_PCOLL_destroy_list(gone);
     if (yields)
-        sched_yield();
+        pcoll_yield();
     return MPI_SUCCESS;
 }
 
@@ -287,6 +285,13 @@ static int finalize_late(void *extra)
     return 0;
 }
 
+#if MPIDI_PCOLL_HAS_ULTS
+static void yield_to_ults(void)
+{
+    MPL_thread_yield();
+}
+#endif
+
 int MPIDI_PCOLL_run_init(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -295,6 +300,9 @@ int MPIDI_PCOLL_run_init(void)
         goto fn_exit;
     mpi_errno = MPIDI_PCOLL_HOOK_REGISTER(progress_hook, &hook_id);
     MPIR_ERR_CHECK(mpi_errno);
+#if MPIDI_PCOLL_HAS_ULTS
+    pcoll_set_yield(yield_to_ults);
+#endif
     MPIR_Add_finalize(finalize, NULL, 7);
     MPIR_Add_finalize(finalize_late, NULL, 2);
     MPIDI_PCOLL_run_see_cores();

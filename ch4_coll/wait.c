@@ -138,5 +138,5 @@ void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
 void MPIDI_PCOLL_wait_round(unsigned round)
 {
     if (round > LOOKS_BEFORE_YIELD)
-        usleep(round > ROUNDS_BEFORE_SLEEP ? SLEEP_USEC : 0);
+        pcoll_rest_usec(round > ROUNDS_BEFORE_SLEEP ? SLEEP_USEC : 0);
 }

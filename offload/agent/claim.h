@@ -41,7 +41,7 @@ static inline void pcoll_claim_own(struct pcoll_claim *claim)
         if (tries < 1000)
             pcoll_relax();
         else
-            sched_yield();
+            sched_yield(); /* for the agent, a kernel thread */
 }
 
 static inline void pcoll_claim_disown(struct pcoll_claim *claim)

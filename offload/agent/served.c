@@ -1,12 +1,11 @@
 /* Served plans: what the owner calls in place of a medium's functions, and the agent's visits. The
  * contract is in agent/agent.h. */
-#include <sched.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "offload/agent/claim.h"
 #include "offload/reduce/operator.h"
 #include "offload/run/line.h"
+#include "offload/yield.h"
 
 struct served {
     struct pcoll_bound base;
@@ -266,10 +265,7 @@ static enum pcoll_result served_spin(struct pcoll_bound *base, unsigned spins)
 static void served_rest(struct pcoll_bound *base, unsigned usec)
 {
     (void)base;
-    if (usec == 0)
-        sched_yield();
-    else
-        usleep(usec);
+    pcoll_rest_usec(usec);
 }
 
 static uint64_t served_position(const struct pcoll_bound *base)

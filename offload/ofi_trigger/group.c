@@ -1,5 +1,4 @@
 /* Groups, and the probe of whether the provider has what this medium needs. */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "offload/interfaces.h"
 #include "offload/ofi_trigger/state.h"
+#include "offload/yield.h"
 
 #define PROBE_SECONDS 5 /* a probe that takes longer will never complete */
 
@@ -97,7 +97,7 @@ static int is_done(struct probe *p)
     fi_cntr_add(p->from, 1);
     while (fi_cntr_read(p->to) != 1 || fi_cntr_read(p->done) != 1) {
         pcoll_ofi_poll(p->endpoint);
-        sched_yield();
+        pcoll_yield();
         if (time(NULL) > end)
             return 0;
     }

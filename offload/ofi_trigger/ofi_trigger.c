@@ -17,7 +17,6 @@
  */
 #include "offload/ofi_trigger/ofi_trigger.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +25,7 @@
 #include <rdma/fi_errno.h>
 
 #include "offload/ofi_trigger/state.h"
+#include "offload/yield.h"
 
 struct pcoll_ofi_trigger_settings pcoll_ofi_trigger_settings = {
     .counters = 1024,
@@ -236,13 +236,8 @@ static enum pcoll_result trigger_spin(struct pcoll_bound *bound, unsigned spins)
 /* The provider's thread needs the core more than this rank does. */
 static void trigger_rest(struct pcoll_bound *b, unsigned usec)
 {
-    const struct timespec time = {usec / 1000000, (long)(usec % 1000000) * 1000};
-
     (void)b;
-    if (usec == 0)
-        sched_yield();
-    else
-        nanosleep(&time, NULL);
+    pcoll_rest_usec(usec);
 }
 
 /* `sockets` emulates deferred work with a thread that needs a core of its own, so the user must

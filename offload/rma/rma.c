@@ -7,12 +7,11 @@
  */
 #include "offload/rma/rma.h"
 
-#include <sched.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "offload/rma/state.h"
 #include "offload/shm/fire.h"
+#include "offload/yield.h"
 
 /* Unless the plan is ordered, the rest of a step after a completion must not wait for its turn in
  * the queue. */
@@ -144,12 +143,10 @@ void pcoll_rma_rest(struct pcoll_bound *base, unsigned usec)
     const struct pcoll_rma_bound *bound = pcoll_rma_bound_of(base);
 
     pcoll_rma_leave_some();
-    if (usec == 0)
-        sched_yield();
-    else if (bound->nlinks == 0 && pcoll_run_waits(&bound->shm.run))
+    if (usec > 0 && bound->nlinks == 0 && pcoll_run_waits(&bound->shm.run))
         pcoll_shm_rest(base, usec);
     else
-        usleep(usec); /* usleep rather than poll(2), which often wakes up for nothing useful */
+        pcoll_rest_usec(usec); /* rather than poll(2), which often wakes up for nothing useful */
 }
 
 uint64_t pcoll_rma_position(const struct pcoll_bound *base)

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -12,6 +11,7 @@
 
 #include "algorithms/plan/pool.h"
 #include "offload/run/fire.h"
+#include "offload/yield.h"
 
 #define BRIEF_USEC 50 /* a rank that cannot sleep on all of its counters looks so often */
 
@@ -214,8 +214,8 @@ void pcoll_run_rest(const struct pcoll_run *run, unsigned usec)
     struct watch watches[MOST_WATCHES];
     int n;
 
-    if (usec == 0 || !pcoll_run_waits(run)) {
-        sched_yield();
+    if (usec == 0 || !pcoll_run_waits(run) || !pcoll_may_sleep()) {
+        pcoll_yield();
         return;
     }
     count_sleepers(run, 1);
@@ -223,6 +223,6 @@ void pcoll_run_rest(const struct pcoll_run *run, unsigned usec)
     if (n > 0)
         sleep_on(watches, n, usec);
     else
-        sched_yield();
+        pcoll_yield();
     count_sleepers(run, (uint32_t)-1);
 }

@@ -9,6 +9,7 @@
 
 #include "offload/shm/process.h"
 #include "offload/shm/state.h"
+#include "offload/yield.h"
 
 #define ROUNDS_BEFORE_SLEEP 8
 #define LOOKS_PER_ROUND 64 /* with a core for each rank; the process progresses once a round */
@@ -97,7 +98,7 @@ const char *pcoll_shm_meet(struct pcoll_shm_group *group, const void *mine, size
     for (int round = 0; !has_come(arrived, all, group->bootstrap.crowded ? 1 : LOOKS_PER_ROUND);
          round++) {
         group->idle(group->context);
-        if (group->bootstrap.crowded && round >= ROUNDS_BEFORE_SLEEP)
+        if (group->bootstrap.crowded && round >= ROUNDS_BEFORE_SLEEP && pcoll_may_sleep())
             sleep_until(arrived, all);
     }
     return slots;

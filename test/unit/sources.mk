@@ -41,6 +41,7 @@ check_PROGRAMS += \
     %D%/test_table \
     %D%/test_topology \
     %D%/test_tune \
+    %D%/test_ult \
     %D%/test_walk \
     %D%/test_write
 if HAVE_LIBFABRIC

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "offload/run/fire.h"
+#include "offload/yield.h"
 #include "test/unit/tap.h"
 
 enum { STEPS = 16 };
@@ -199,6 +200,25 @@ static void test_rest(void)
     tap_ok(counters[0].sleepers == 0, "a rest for a counter that has moved does not sleep");
 }
 
+static int user_yields;
+
+static void user_yield(void)
+{
+    user_yields++;
+}
+
+static void test_user_yield(void)
+{
+    counters[0].value = 0;
+    pcoll_set_yield(user_yield);
+    pcoll_run_rest(&run, 0);
+    pcoll_run_rest(&run, 3600u * 1000000);
+    pcoll_rest_usec(3600u * 1000000);
+    tap_ok(user_yields == 3 && !pcoll_may_sleep(), "among user-level threads a rest only yields");
+    pcoll_set_yield(NULL);
+    tap_ok(pcoll_may_sleep(), "and sleeps again where there are none");
+}
+
 /* Two queues wait, and a thread sleeps for an hour unless it is woken (or the kernel cannot wait
  * for two counters). */
 static void *rest_long(void *nothing)
@@ -231,7 +251,6 @@ static void test_wake(void)
     struct pcoll_target shared = {&counters[0], 0, PCOLL_SHARED, NULL},
                         alone = {&counters[1], 0, PCOLL_ALONE_WATCHED, &sleepers};
 
-    alarm(60);
     run.sleepers = &sleepers;
     run.pending_end = run.pending + 2;
     run.pending[0] = (struct pcoll_queue){&counters[0], &run.steps[2], &run.steps[3]};
@@ -246,12 +265,14 @@ int main(void)
 {
     if (!bind_plan())
         return 1;
+    alarm(60);
     test_order();
     test_gain();
     test_pending();
     test_failure();
     test_signals();
     test_rest();
+    test_user_yield();
     test_wake();
     pcoll_run_fini(&run);
     return tap_done();

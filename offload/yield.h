@@ -1,0 +1,24 @@
+/*
+ * How a rank that waits gives its core to others.
+ *
+ * Usually to other processes and threads, by sched_yield, and after a while by sleeping. Where
+ * ranks or their parts are user-level threads, a waiting one must let another one of its kernel
+ * thread run, and must not put the kernel thread to sleep. Nothing yields while it holds what
+ * others may wait for.
+ */
+#ifndef PCOLL_YIELD_H
+#define PCOLL_YIELD_H
+
+void pcoll_yield(void);
+
+/* Let pcoll_yield call `yield` from now on; NULL: sched_yield. Call it while nothing runs. */
+void pcoll_set_yield(void (*yield)(void));
+
+/* Sleep for that time, or only yield: if it is 0, or if the kernel thread is not this rank's alone.
+ */
+void pcoll_rest_usec(unsigned usec);
+
+/* True if this thread may be put to sleep. */
+int pcoll_may_sleep(void);
+
+#endif /* PCOLL_YIELD_H */
