@@ -15,7 +15,7 @@ struct MPIDI_PCOLL_operator {
     struct MPIDI_PCOLL_spans *spans; /* NULL: elements lie side by side, without gaps */
 };
 
-/* The element that a predefined type consists of. */
+/* The element that a predefined type of C consists of. */
 static int element_of(MPI_Datatype type, enum pcoll_element *element_p)
 {
 #define SIGNED(c_type)                                                                             \
@@ -64,7 +64,6 @@ static int element_of(MPI_Datatype type, enum pcoll_element *element_p)
         {MPI_2INT, PCOLL_ELEMENT_INT_INT},
     };
 
-    type = MPIDI_PCOLL_named_type(type);
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
         if (types[i].type == type) {
             *element_p = types[i].element;
@@ -73,15 +72,60 @@ static int element_of(MPI_Datatype type, enum pcoll_element *element_p)
     return 0;
 }
 
+/* The same for types of Fortran and C++, which are MPI_DATATYPE_NULL in an MPICH without these. The
+ * size of a Fortran type depends on the compiler's options. */
+static int element_of_other(MPI_Datatype type, enum pcoll_element *element_p)
+{
+    static const struct {
+        MPI_Datatype type;
+        int bytes;
+        enum pcoll_element element;
+    } types[] = {
+#define TYPES(NAME, BYTES, ELEMENT) {MPI_##NAME, BYTES, PCOLL_ELEMENT_##ELEMENT}
+        TYPES(DOUBLE_PRECISION, 8, DOUBLE),
+        TYPES(REAL, 4, FLOAT),
+        TYPES(REAL, 8, DOUBLE),
+        TYPES(REAL4, 4, FLOAT),
+        TYPES(REAL8, 8, DOUBLE),
+        TYPES(INTEGER, 4, INT32),
+        TYPES(INTEGER, 8, INT64),
+        TYPES(INTEGER1, 1, INT8),
+        TYPES(INTEGER2, 2, INT16),
+        TYPES(INTEGER4, 4, INT32),
+        TYPES(INTEGER8, 8, INT64),
+        TYPES(COMPLEX, 8, FLOAT_COMPLEX),
+        TYPES(COMPLEX, 16, DOUBLE_COMPLEX),
+        TYPES(COMPLEX8, 8, FLOAT_COMPLEX),
+        TYPES(COMPLEX16, 16, DOUBLE_COMPLEX),
+        TYPES(DOUBLE_COMPLEX, 16, DOUBLE_COMPLEX),
+        TYPES(2INTEGER, 8, INT_INT),
+#if defined(F77_TRUE_VALUE_SET) && F77_TRUE_VALUE == 1 && F77_FALSE_VALUE == 0
+        TYPES(LOGICAL, 4, INT32), /* true has the bits that it has in C */
+#endif
+        TYPES(CXX_FLOAT_COMPLEX, 8, FLOAT_COMPLEX),
+        TYPES(CXX_DOUBLE_COMPLEX, 16, DOUBLE_COMPLEX),
+#undef TYPES
+    };
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        if (types[i].type == type && types[i].bytes == (int)MPIR_Datatype_get_basic_size(type)) {
+            *element_p = types[i].element;
+            return 1;
+        }
+    return 0;
+}
+
 static pcoll_kernel *kernel_of(MPI_Op op, MPI_Datatype type)
 {
+    const MPI_Datatype named = MPIDI_PCOLL_named_type(type);
     enum pcoll_element element;
 
 #define TRY(NAME)                                                                                  \
     if (op == MPI_##NAME)                                                                          \
         return pcoll_kernel_of(PCOLL_OPERATOR_##NAME, element);
 
-    if (!HANDLE_IS_BUILTIN(op) || !element_of(type, &element))
+    if (!HANDLE_IS_BUILTIN(op) ||
+        !(element_of(named, &element) || element_of_other(named, &element)))
         return NULL;
     PCOLL_OPERATORS(TRY)
 #undef TRY
