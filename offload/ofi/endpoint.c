@@ -123,7 +123,10 @@ static int get_name(struct pcoll_ofi_endpoint *e)
     return error;
 }
 
-/* Providers over TCP deliver a message through a byte stream. */
+/* Providers over TCP deliver a message through a byte stream. A write to several places is their
+ * addresses, then all of the bytes, which the target reads from the stream into one place after
+ * another. (tcp: tcpx_op_write, later xnet_op_write, give the places to one readv; ofi_rxm passes
+ * such a write on; sockets: sock_pe_process_rx_write.) */
 static int is_stream(const char *provider)
 {
     return strncmp(provider, "tcp", 3) == 0 || strncmp(provider, "net", 3) == 0 ||
@@ -137,6 +140,7 @@ static void read_promises(struct pcoll_ofi_endpoint *e)
     e->ordered = (tx->msg_order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW)) != 0 &&
                  e->info->ep_attr->max_order_waw_size >= e->info->ep_attr->max_msg_size;
     e->stream = is_stream(e->info->fabric_attr->prov_name);
+    e->joins = e->stream && tx->iov_limit >= 2 && tx->rma_iov_limit >= 2;
     e->inject = tx->inject_size;
 }
 

@@ -28,12 +28,18 @@ struct pcoll_ucx_peer {
     unsigned char address[]; /* [bytes] */
 };
 
-/* What an active message says before its data. */
+/* What an active message says before its data: all of it if a signal is joined to the data,
+ * otherwise PCOLL_UCX_PLAIN_BYTES. */
 struct pcoll_ucx_header {
     uint64_t port; /* the way at the receiver */
     uint64_t to;   /* where the data belongs */
     uint32_t number;
+    uint32_t unused;
+    uint64_t signal_to; /* where the signal belongs, once the data is in place */
+    unsigned char signal[PCOLL_WIRE_SIGNAL_BYTES];
 };
+
+#define PCOLL_UCX_PLAIN_BYTES offsetof(struct pcoll_ucx_header, signal_to)
 
 /* A transfer in flight, in the wire's part of a request. */
 struct pcoll_ucx_request {
@@ -49,9 +55,8 @@ _Static_assert(sizeof(struct pcoll_ucx_request) <= sizeof(((struct pcoll_wire_re
 /* A message that came before its turn. */
 struct pcoll_wire_early {
     struct pcoll_wire_early *next;
-    uint32_t number;
-    uint64_t to;
-    size_t bytes;
+    struct pcoll_ucx_header header;
+    size_t header_bytes, bytes;
     unsigned char data[];
 };
 

@@ -213,6 +213,7 @@ static enum pcoll_result set_up(struct pcoll_ucx_endpoint *e,
         .stream = 1,
         .most = SIZE_MAX,
         .keyless = most_eager,
+        .joined = most_eager,
         .name_bytes = sizeof(uint32_t) + e->address_bytes,
     };
     return pcoll_ucx_measure_key(e, bootstrap);
