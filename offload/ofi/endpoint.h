@@ -22,6 +22,7 @@
 #include <rdma/fi_rma.h>
 
 #include "offload/medium.h"
+#include "offload/names.h"
 
 #define PCOLL_OFI_VERSION FI_VERSION(1, 14)
 
@@ -66,8 +67,8 @@ struct pcoll_ofi_endpoint {
     struct pcoll_ofi_options options; /* owns its strings */
     int refs, kept;
     uint64_t next_key;
-    struct pcoll_ofi_peer *peers;
-    int npeers;
+    struct pcoll_names peers;
+    struct pcoll_ofi_peer *all_peers;
 };
 
 /* A region of registered memory of this process. */

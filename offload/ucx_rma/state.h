@@ -2,6 +2,7 @@
 #ifndef PCOLL_UCX_STATE_H
 #define PCOLL_UCX_STATE_H
 
+#include "offload/names.h"
 #include "offload/ucx_rma/library.h"
 #include "offload/ucx_rma/wire.h"
 
@@ -14,6 +15,7 @@ struct pcoll_ucx_endpoint {
     ucp_worker_h worker;
     ucp_address_t *address;
     size_t address_bytes;
+    struct pcoll_names names; /* of peers */
     struct pcoll_ucx_peer *peers;
     struct pcoll_ucx_request *done, **done_end; /* completed, but the event is still to come */
     int refs, kept;
@@ -24,8 +26,7 @@ struct pcoll_ucx_peer {
     struct pcoll_ucx_peer *next;
     ucp_ep_h ep;
     int is_lost;
-    uint32_t bytes;
-    unsigned char address[]; /* [bytes] */
+    unsigned char address[];
 };
 
 /* What an active message says before its data: all of it if a signal is joined to the data,

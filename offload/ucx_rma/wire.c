@@ -44,33 +44,46 @@ static ucs_status_t create(struct pcoll_ucx_endpoint *e, struct pcoll_ucx_peer *
     return pcoll_ucx.ucp_ep_create(e->worker, &params, &peer->ep);
 }
 
+/* Reach the peer with that address. */
+static enum pcoll_result add_peer(struct pcoll_ucx_endpoint *e,
+                                  const struct pcoll_bootstrap *bootstrap, const void *address,
+                                  uint32_t bytes, struct pcoll_ucx_peer **peer_p)
+{
+    struct pcoll_ucx_peer *peer =
+        pcoll_names_reserve(&e->names) == PCOLL_OK ? calloc(1, sizeof(*peer) + bytes) : NULL;
+    ucs_status_t status;
+
+    if (peer == NULL)
+        return PCOLL_ERR_NOMEM;
+    memcpy(peer->address, address, bytes);
+    status = create(e, peer);
+    if (status != UCS_OK) {
+        free(peer);
+        return pcoll_ucx_complain(e, bootstrap, "cannot reach a peer", status);
+    }
+    peer->next = e->peers;
+    e->peers = peer;
+    pcoll_names_add(&e->names, peer->address, bytes, peer);
+    *peer_p = peer;
+    return PCOLL_OK;
+}
+
 static enum pcoll_result connect_peer(struct pcoll_wire_endpoint *base,
                                       const struct pcoll_bootstrap *bootstrap, const void *name,
                                       struct pcoll_wire_way *way)
 {
     struct pcoll_ucx_endpoint *e = pcoll_ucx_endpoint_of(base);
     const void *address = (const char *)name + sizeof(uint32_t);
-    struct pcoll_ucx_peer *peer = e->peers;
-    ucs_status_t status;
+    struct pcoll_ucx_peer *peer;
+    enum pcoll_result result = PCOLL_OK;
     uint32_t bytes;
 
     memcpy(&bytes, name, sizeof(bytes));
-    while (peer != NULL && !(peer->bytes == bytes && memcmp(peer->address, address, bytes) == 0))
-        peer = peer->next;
-    if (peer == NULL) {
-        peer = calloc(1, sizeof(*peer) + bytes);
-        if (peer == NULL)
-            return PCOLL_ERR_NOMEM;
-        peer->bytes = bytes;
-        memcpy(peer->address, address, bytes);
-        status = create(e, peer);
-        if (status != UCS_OK) {
-            free(peer);
-            return pcoll_ucx_complain(e, bootstrap, "cannot reach a peer", status);
-        }
-        peer->next = e->peers;
-        e->peers = peer;
-    }
+    peer = pcoll_names_find(&e->names, address, bytes);
+    if (peer == NULL)
+        result = add_peer(e, bootstrap, address, bytes, &peer);
+    if (result != PCOLL_OK)
+        return result;
     way->endpoint = base;
     way->peer = (uint64_t)(uintptr_t)peer;
     return PCOLL_OK;

@@ -168,6 +168,7 @@ static void destroy(struct pcoll_ucx_endpoint *e)
         pcoll_ucx.ucp_worker_destroy(e->worker);
     if (e->context != NULL)
         pcoll_ucx.ucp_cleanup(e->context);
+    pcoll_names_fini(&e->names);
     free(e->interface);
     free(e);
 }
