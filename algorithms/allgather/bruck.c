@@ -251,7 +251,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     double sent = most_sent(&teams, own * (has_levels ? members : 1), all);
     double rate =
         has_levels ? machine->G : crowd * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
-    double copies = (rounds > 1 ? 4 : 3) * machine->o + (own + all) * node.copy;
+    double copies = (rounds > 1 ? 4 : 3) * node.o + (own + all) * node.copy;
 
     (void)params;
     if (!pcoll_blocks_are_known(signature))

@@ -367,9 +367,10 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     struct front core;
 
     if (user)
-        start += pcoll_cost_wave(signature, machine, 1, 1) + crowd * (machine->o + own);
+        start +=
+            pcoll_cost_wave(signature, machine, 1, 1) + crowd * (pcoll_cost_node(machine).o + own);
     else
-        start += crowd * (2 * own + (signature->nranks > 3 ? 4 : 3) * machine->o);
+        start += crowd * (2 * own + (signature->nranks > 3 ? 4 : 3) * pcoll_cost_node(machine).o);
     paired = start - (user ? 0 : crowd * own) + arrival(&rates, (struct parcel){1, 1});
     core = cost_of_core(&rates, start, pcoll_larger(start, paired), n, extra);
     end = core.all;

@@ -226,7 +226,8 @@ static double cost_of_gets(const struct pcoll_signature *signature,
     double copying = is_user ? 0 : crowd * bytes * machine->copy;
     double g = machine->g * pcoll_cost_share(signature);
     double L = pcoll_cost_wave(signature, machine, 0, 1); /* of a rank that fires nothing */
-    double first = (is_user ? 4 : 3) * L + 3 * o + rma + length;
+    double copy = is_user ? o : crowd * pcoll_cost_node(machine).o; /* to fire one */
+    double first = (is_user ? 4 : 3) * L + 2 * o + copy + rma + length;
     double few = pcoll_larger(2 * o + rma, pcoll_larger(o, 2 * g) + length);
     double sent = pcoll_larger(o, (is_user ? 4 : 3) * g) + rma + length; /* time at the port */
     double many = pcoll_larger((is_user ? 3 : 2) * o + rma, sent);
@@ -234,14 +235,14 @@ static double cost_of_gets(const struct pcoll_signature *signature,
                                        * their way */
     double late = rma > 0 && peers > ahead && sent > few ? (peers - ahead) * (sent - few) : 0;
 
-    return copying + pcoll_larger(first + (peers - 1) * few + late, 2 * L + o + peers * many);
+    return copying + pcoll_larger(first + (peers - 1) * few + late, 2 * L + copy + peers * many);
 }
 
 static double cost_over_wire(const struct pcoll_signature *signature, enum form form,
                              const struct pcoll_machine *machine, double segments)
 {
     double own = pcoll_cost_crowd(signature, machine) * (double)signature->bytes * machine->copy;
-    double waiting = pcoll_larger(0, own + machine->o - machine->L);
+    double waiting = pcoll_larger(0, own + pcoll_cost_node(machine).o - machine->L);
 
     return machine->call + waiting +
            segments *
@@ -263,7 +264,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
 
     if (form == CELLS)
         return pcoll_cost_waves(signature, machine, 1, peers) +
-               crowd * (others + own + (peers > 1 ? 2 : 1) * machine->o);
+               crowd * (others + own + (peers > 1 ? 2 : 1) * pcoll_cost_node(machine).o);
     if (pcoll_is_over_wire(signature))
         return cost_over_wire(signature, form, machine, segments);
     if (form == USER)

@@ -96,8 +96,9 @@ static double cost_user(const struct pcoll_signature *signature, const struct pc
     double own = load.largest, segments = nown > 1 ? (double)nown : 1;
     double cached = own <= nlanes * (double)nown * PCOLL_ALLGATHER_RING_OWN ? 0.5 : 1;
     double first = pcoll_larger(segments, own / load.segment);
-    double copying = pcoll_is_over_wire(signature) ? machine->o + own * machine->copy / first
-                                                   : cached * own * machine->copy;
+    double copying = pcoll_is_over_wire(signature)
+                         ? pcoll_cost_node(machine).o + own * machine->copy / first
+                         : cached * own * machine->copy;
     double work = nlanes * (load.items - 1 + segments) * machine->rma + copying +
                   load.items * load.segment * pcoll_cost_forward(signature, machine) / nlanes;
 
@@ -113,17 +114,18 @@ static double cost_temp(const struct pcoll_signature *signature, const struct pc
     const struct load load = load_of(signature, params);
     int steps = signature->nranks - 1, nlanes = pcoll_lanes(params, signature->bytes);
     double crowd = pcoll_cost_crowd(signature, machine), o = crowd * nlanes * machine->o;
+    double local = crowd * nlanes * pcoll_cost_node(machine).o; /* to fire a copy */
     double copy = crowd * load.segment * machine->copy;
     double own = 2 * crowd * load.largest * machine->copy;
     double sent = load.segment * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP) / nlanes;
     double latency = pcoll_cost_wave(signature, machine, 0, 1); /* of a rank that fires nothing */
     double flight = pcoll_is_over_wire(signature) ? latency + sent : latency;
     double work = o + (pcoll_is_over_wire(signature) ? 0 : crowd * sent);
-    double step = work + pcoll_larger(flight, copy + o);
-    double next = work + pcoll_larger(pcoll_is_over_wire(signature) ? sent : 0, copy + o);
+    double step = work + pcoll_larger(flight, copy + local);
+    double next = work + pcoll_larger(pcoll_is_over_wire(signature) ? sent : 0, copy + local);
 
-    return machine->call + latency + 4 * o + crowd * sent + own + copy + (steps - 1) * step +
-           (load.items - steps) * next;
+    return machine->call + latency + o + 3 * local + crowd * sent + own + copy +
+           (steps - 1) * step + (load.items - steps) * next;
 }
 
 static double cost_flat(const struct pcoll_signature *signature, const struct pcoll_params *params,

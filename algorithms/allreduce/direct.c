@@ -113,7 +113,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     (void)params;
     return pcoll_cost_waves(signature, machine, 1, peers) +
            vectors * crowd * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP) +
-           crowd * (machine->o + vectors * machine->reduce);
+           crowd * (pcoll_cost_node(machine).o + vectors * machine->reduce);
 }
 
 const struct pcoll_algorithm pcoll_allreduce_direct = {

@@ -141,7 +141,7 @@ static double cost_between(const struct pcoll_signature *signature, const struct
 {
     struct pcoll_machine own = pcoll_cost_leaders(signature, machine);
     double segments = (double)ring->nsegments, part = (double)signature->bytes / segments;
-    double copying = machine->o + part * copy, sending, credit;
+    double copying = pcoll_cost_node(machine).o + part * copy, sending, credit;
     struct pcoll_hop hop;
 
     own.rma = 0;

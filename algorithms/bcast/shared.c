@@ -128,7 +128,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     struct pcoll_ring ring = ring_of(signature, params);
     struct pcoll_machine own = pcoll_ring_machine(&ring, machine);
     double segments = (double)ring.nsegments, part = (double)signature->bytes / segments;
-    double fill = part * machine->copy + machine->o;
+    double fill = part * machine->copy + pcoll_cost_node(machine).o;
     double get = machine->rma + 2 * machine->L;                /* request and answer */
     double move = part * machine->G * (signature->nranks - 1); /* all data leaves through the root's
                                                                 * link */

@@ -382,7 +382,8 @@ static double cost_over_wire(const struct pcoll_signature *signature,
     sent = machine->call + packed + hop.first + (nputs - 1) * hop.gap;
     if (is_user(params))
         return sent + pcoll_cost_wave(signature, machine, 1, 1) + (degree - 1) * tell;
-    return sent + (rounds - 1) * machine->L + crowd * (nputs * machine->o + volume * machine->copy);
+    return sent + (rounds - 1) * machine->L +
+           crowd * (nputs * pcoll_cost_node(machine).o + volume * machine->copy);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,

@@ -27,7 +27,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
                              : bytes * machine->copy;
     const double waves = pcoll_cost_wave(signature, machine, peers, 0) +
                          pcoll_cost_wave(signature, machine, peers, 1);
-    const double work = user ? machine->rma + machine->o : (peers + 2) * machine->o;
+    const double local = pcoll_cost_node(machine).o;
+    const double work = user ? machine->rma + local : peers * machine->o + 2 * local;
     const double answers = wire && !user ? 2 * machine->L : 0;
 
     return machine->call + segments * (waves + answers + crowd * work) +

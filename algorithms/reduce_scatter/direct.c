@@ -156,7 +156,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double rate = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
 
     return machine->call +
-           segments * (pcoll_cost_wave(signature, machine, peers, 1) + crowd * machine->o) +
+           segments * (pcoll_cost_wave(signature, machine, peers, 1) +
+                       crowd * pcoll_cost_node(machine).o) +
            bytes * crowd * (rate + machine->reduce);
 }
 

@@ -238,7 +238,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double shared = crowd > 1 ? crowd / 2 : 1, segments = (double)ring.nsegments;
     const double part = (double)signature->bytes / segments;
     const double put = peers * part * shared * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
-    const double reduce = shared * (machine->o + peers * part * machine->reduce);
+    const double reduce = shared * (pcoll_cost_node(machine).o + peers * part * machine->reduce);
     const double both = put + reduce;
 
     return pcoll_cost_waves(signature, &own, 1, peers) + both +

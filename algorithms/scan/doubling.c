@@ -242,7 +242,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double rate = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
 
     return pcoll_cost_waves(signature, &own, rounds, 1) +
-           rounds * crowd * (machine->o + bytes * (rate + machine->reduce));
+           rounds * crowd * (pcoll_cost_node(machine).o + bytes * (rate + machine->reduce));
 }
 
 const struct pcoll_algorithm pcoll_scan_doubling = {

@@ -12,6 +12,7 @@
 #define BATCH 16 /* completions read at once */
 
 struct pcoll_ofi_peer {
+    struct pcoll_ofi_peer *next;
     struct pcoll_ofi_name name;
     fi_addr_t address;
 };
@@ -53,6 +54,17 @@ static void close_fid(void *fid)
         fi_close(fid);
 }
 
+static void forget_peers(struct pcoll_ofi_endpoint *e)
+{
+    pcoll_names_fini(&e->peers);
+    while (e->all_peers != NULL) {
+        struct pcoll_ofi_peer *peer = e->all_peers;
+
+        e->all_peers = peer->next;
+        free(peer);
+    }
+}
+
 static void destroy(struct pcoll_ofi_endpoint *e)
 {
     close_fid(e->ep);
@@ -64,7 +76,7 @@ static void destroy(struct pcoll_ofi_endpoint *e)
         fi_freeinfo(e->info);
     free((char *)(uintptr_t)e->options.provider);
     free((char *)(uintptr_t)e->options.interface);
-    free(e->peers);
+    forget_peers(e);
     free(e);
 }
 
@@ -123,7 +135,10 @@ static int get_name(struct pcoll_ofi_endpoint *e)
     return error;
 }
 
-/* Providers over TCP deliver a message through a byte stream. */
+/* Providers over TCP deliver a message through a byte stream. A write to several places is their
+ * addresses, then all of the bytes, which the target reads from the stream into one place after
+ * another. (tcp: tcpx_op_write, later xnet_op_write, give the places to one readv; ofi_rxm passes
+ * such a write on; sockets: sock_pe_process_rx_write.) */
 static int is_stream(const char *provider)
 {
     return strncmp(provider, "tcp", 3) == 0 || strncmp(provider, "net", 3) == 0 ||
@@ -137,6 +152,7 @@ static void read_promises(struct pcoll_ofi_endpoint *e)
     e->ordered = (tx->msg_order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW)) != 0 &&
                  e->info->ep_attr->max_order_waw_size >= e->info->ep_attr->max_msg_size;
     e->stream = is_stream(e->info->fabric_attr->prov_name);
+    e->joins = e->stream && tx->iov_limit >= 2 && tx->rma_iov_limit >= 2;
     e->inject = tx->inject_size;
 }
 
@@ -241,38 +257,30 @@ void pcoll_ofi_close_kept(void)
     }
 }
 
-static const struct pcoll_ofi_peer *known_peer(const struct pcoll_ofi_endpoint *e,
-                                               const struct pcoll_ofi_name *name)
-{
-    for (int i = 0; i < e->npeers; i++)
-        if (e->peers[i].name.bytes == name->bytes &&
-            memcmp(e->peers[i].name.name, name->name, name->bytes) == 0)
-            return &e->peers[i];
-    return NULL;
-}
-
 enum pcoll_result pcoll_ofi_peer(struct pcoll_ofi_endpoint *e,
                                  const struct pcoll_bootstrap *bootstrap,
                                  const struct pcoll_ofi_name *name, fi_addr_t *peer_p)
 {
-    const struct pcoll_ofi_peer *known = known_peer(e, name);
-    struct pcoll_ofi_peer *peers;
+    struct pcoll_ofi_peer *peer = pcoll_names_find(&e->peers, name->name, name->bytes);
     int inserted;
 
-    if (known != NULL) {
-        *peer_p = known->address;
+    if (peer != NULL) {
+        *peer_p = peer->address;
         return PCOLL_OK;
     }
     if (name->format != e->name.format)
         return complain(e, bootstrap, "a peer's address is of another kind", FI_EADDRNOTAVAIL);
-    peers = realloc(e->peers, (size_t)(e->npeers + 1) * sizeof(*peers));
-    if (peers == NULL)
+    peer = pcoll_names_reserve(&e->peers) == PCOLL_OK ? malloc(sizeof(*peer)) : NULL;
+    if (peer == NULL)
         return PCOLL_ERR_NOMEM;
-    e->peers = peers;
     inserted = fi_av_insert(e->av, name->name, 1, peer_p, 0, NULL);
-    if (inserted != 1)
+    if (inserted != 1) {
+        free(peer);
         return complain(e, bootstrap, "insert a peer's address", inserted ? inserted : FI_EINVAL);
-    peers[e->npeers++] = (struct pcoll_ofi_peer){*name, *peer_p};
+    }
+    *peer = (struct pcoll_ofi_peer){e->all_peers, *name, *peer_p};
+    e->all_peers = peer;
+    pcoll_names_add(&e->peers, peer->name.name, peer->name.bytes, peer);
     return PCOLL_OK;
 }
 

@@ -6,7 +6,8 @@
  * ("rail") has its own. Nothing here is thread safe beyond what the caller's lock provides.
  *
  * A provider must have reliable datagram endpoints with RMA. Its other guarantees are recorded in
- * the endpoint: `ordered`, `stream`, `inject`, `info`. All modes of memory registration are handled
+ * the endpoint: `ordered`, `stream`, `joins`, `inject`,
+ * `info`. All modes of memory registration are handled
  * here, and the requests always have room for the provider's context (FI_CONTEXT2).
  *
  * Progress is manual unless requested otherwise: a peer's RMA takes effect while its target polls,
@@ -21,6 +22,7 @@
 #include <rdma/fi_rma.h>
 
 #include "offload/medium.h"
+#include "offload/names.h"
 
 #define PCOLL_OFI_VERSION FI_VERSION(1, 14)
 
@@ -57,6 +59,7 @@ struct pcoll_ofi_endpoint {
     struct pcoll_ofi_name name;
     int ordered;   /* writes to one peer take effect in the order issued (FI_ORDER_WAW) */
     int stream;    /* the bytes of a write land from the first to the last (a byte stream) */
+    int joins;     /* so do those of a write to two places; the first place's come first */
     size_t inject; /* largest write with FI_INJECT in bytes */
 
     /* Private to ofi/endpoint.c. */
@@ -64,8 +67,8 @@ struct pcoll_ofi_endpoint {
     struct pcoll_ofi_options options; /* owns its strings */
     int refs, kept;
     uint64_t next_key;
-    struct pcoll_ofi_peer *peers;
-    int npeers;
+    struct pcoll_names peers;
+    struct pcoll_ofi_peer *all_peers;
 };
 
 /* A region of registered memory of this process. */

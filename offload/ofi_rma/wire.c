@@ -54,6 +54,9 @@ static struct ofi_endpoint *create(struct pcoll_ofi_endpoint *endpoint)
         .ordered = endpoint->ordered ? SIZE_MAX : 0,
         .stream = endpoint->stream,
         .most = endpoint->info->ep_attr->max_msg_size,
+        .joined = endpoint->ordered && endpoint->joins
+                      ? endpoint->info->ep_attr->max_msg_size - PCOLL_WIRE_SIGNAL_BYTES
+                      : 0,
         .name_bytes = sizeof(endpoint->name),
         .key_bytes = sizeof(uint64_t),
     };
@@ -264,6 +267,30 @@ static enum pcoll_result put_signal(struct pcoll_wire_way *way, struct pcoll_wir
     return issue(way, request, transfer, 0, can_inject ? FI_INJECT : must_arrive(way), why_p);
 }
 
+static enum pcoll_result put_joined(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
+                                    const struct pcoll_wire_transfer *data,
+                                    const struct pcoll_wire_transfer *signal, const char **why_p)
+{
+    const struct pcoll_ofi_endpoint *e = pcoll_wire_ofi_endpoint(way->endpoint);
+    const struct iovec iov[] = {{data->local, data->bytes}, {signal->local, signal->bytes}};
+    const struct fi_rma_iov remote[] = {{data->remote, data->bytes, data->key},
+                                        {signal->remote, signal->bytes, signal->key}};
+    void *descs[] = {data->desc, signal->desc};
+    const struct fi_msg_rma message = {
+        .msg_iov = iov,
+        .desc = descs,
+        .iov_count = 2,
+        .addr = way->peer,
+        .rma_iov = remote,
+        .rma_iov_count = 2,
+        .context = request,
+    };
+
+    request->is_silent = data->bytes + signal->bytes <= e->inject;
+    return judge(fi_writemsg(e->ep, &message, request->is_silent ? FI_INJECT : FI_COMPLETION),
+                 why_p);
+}
+
 const struct pcoll_wire pcoll_wire_ofi = {
     .library = "libfabric",
     .open = ofi_open,
@@ -285,4 +312,5 @@ const struct pcoll_wire pcoll_wire_ofi = {
     .put = put,
     .get = get,
     .put_signal = put_signal,
+    .put_joined = put_joined,
 };

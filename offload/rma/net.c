@@ -44,17 +44,24 @@ static enum pcoll_result judge(struct pcoll_rma_request *request, enum pcoll_res
     return result;
 }
 
-static enum pcoll_result issue_piece(struct pcoll_rma_step *step)
+/* The next piece of the data. */
+static inline struct pcoll_wire_transfer piece_of(const struct pcoll_rma_step *step)
 {
-    const struct pcoll_wire *wire = step->way->wire.endpoint->wire;
-    size_t most = step->way->wire.endpoint->most, left = step->bytes - step->moved;
-    const struct pcoll_wire_transfer transfer = {
+    const size_t most = step->way->wire.endpoint->most, left = step->bytes - step->moved;
+
+    return (struct pcoll_wire_transfer){
         .local = step->local + step->moved,
         .desc = step->desc,
         .bytes = left < most ? left : most,
         .remote = step->remote + step->moved,
         .key = step->key,
     };
+}
+
+static enum pcoll_result issue_piece(struct pcoll_rma_step *step)
+{
+    const struct pcoll_wire *wire = step->way->wire.endpoint->wire;
+    const struct pcoll_wire_transfer transfer = piece_of(step);
     const char *why = NULL;
     enum pcoll_result result;
 
@@ -72,27 +79,41 @@ static inline int keeps_order(const struct pcoll_rma_step *step)
     return step->way->wire.endpoint->ordered >= sizeof(struct pcoll_rma_slot);
 }
 
-/* The data of a cell that travels with the sum ends where the sum begins. */
-static enum pcoll_result issue_signal(struct pcoll_rma_step *step)
+/* Write the channel's next sum, behind `cell` bytes of data, which end where the sum begins. */
+static inline struct pcoll_wire_transfer write_signal(const struct pcoll_rma_step *step,
+                                                      uint64_t sum, size_t cell)
 {
-    struct pcoll_rma_channel *channel = step->channel;
-    size_t cell = step->bytes == 0 ? (size_t)channel->bytes : 0;
-    size_t first = PCOLL_CELL_BYTES - cell;
-    uint64_t sum = channel->sum + (channel->counter == PCOLL_NONE ? 1 : step->step->peer_add);
-    const struct pcoll_wire_transfer transfer = {
+    const size_t first = PCOLL_CELL_BYTES - cell;
+
+    atomic_store_explicit(&step->outgoing->sum, sum, memory_order_relaxed);
+    atomic_store_explicit(&step->outgoing->check, ~sum, memory_order_relaxed);
+    return (struct pcoll_wire_transfer){
         .local = step->outgoing->cell + first,
         .desc = step->way->rail->mail.desc,
-        .bytes = cell + 2 * sizeof(channel->sum),
+        .bytes = cell + 2 * sizeof(sum),
         .remote = step->slot + first,
         .key = step->way->inbox_key.key,
     };
+}
+
+static inline uint64_t next_sum(const struct pcoll_rma_step *step)
+{
+    const struct pcoll_rma_channel *channel = step->channel;
+
+    return channel->sum + (channel->counter == PCOLL_NONE ? 1 : step->step->peer_add);
+}
+
+static enum pcoll_result issue_signal(struct pcoll_rma_step *step)
+{
+    struct pcoll_rma_channel *channel = step->channel;
+    const uint64_t sum = next_sum(step);
+    struct pcoll_wire_transfer transfer;
     const char *why = NULL;
     enum pcoll_result result;
 
     if (channel->is_busy)
         return PCOLL_PENDING;
-    atomic_store_explicit(&step->outgoing->sum, sum, memory_order_relaxed);
-    atomic_store_explicit(&step->outgoing->check, ~sum, memory_order_relaxed);
+    transfer = write_signal(step, sum, step->bytes == 0 ? (size_t)channel->bytes : 0);
     result = step->way->wire.endpoint->wire->put_signal(&step->way->wire, &step->signal.base,
                                                         &transfer, &why);
     result = judge(&step->signal, result, why);
@@ -109,10 +130,32 @@ static inline void add_done(const struct pcoll_rma_step *step)
         pcoll_signal(step->step->done, step->step->done_add);
 }
 
+/* The last piece of the data, or all of it, and the signal in one message. */
+static enum pcoll_result issue_joined(struct pcoll_rma_step *step)
+{
+    const uint64_t sum = next_sum(step);
+    const struct pcoll_wire_transfer data = piece_of(step), signal = write_signal(step, sum, 0);
+    const char *why = NULL;
+    enum pcoll_result result = step->way->wire.endpoint->wire->put_joined(
+        &step->way->wire, &step->move.base, &data, &signal, &why);
+
+    result = judge(&step->move, result, why);
+    if (result != PCOLL_OK)
+        return result;
+    step->channel->sum = sum;
+    step->moved = 0;
+    if (step->move.base.is_silent)
+        add_done(step);
+    return PCOLL_OK;
+}
+
 enum pcoll_result pcoll_rma_advance(struct pcoll_rma_step *step)
 {
     enum pcoll_result result = PCOLL_OK;
 
+    if (step->stage == PCOLL_RMA_READY && step->bytes > 0 &&
+        step->bytes - step->moved <= step->joined)
+        return issue_joined(step);
     if (step->stage == PCOLL_RMA_READY && step->copy_bytes > 0)
         pcoll_copy_any(step->copy_to, step->copy_from, step->copy_bytes);
     if (step->stage == PCOLL_RMA_READY && step->bytes > 0) {

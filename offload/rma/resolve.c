@@ -188,6 +188,8 @@ static enum pcoll_result resolve_move(const struct pcoll_rma_binding *b,
     step->local = pcoll_shm_own_place(&b->shm, entry->local);
     step->desc = desc_of(step->way->rail, entry->local.buffer);
     step->remote = remote_address(b, link, rail, entry->remote);
+    if (!step->get && step->channel != NULL)
+        step->joined = step->way->wire.endpoint->joined;
     if (step->bytes == 0 || !pcoll_wire_needs_key(step->way->wire.endpoint, step->get, step->bytes))
         return PCOLL_OK;
     return find_key(b, link, rail, memory_of(entry->remote.buffer), &step->key);

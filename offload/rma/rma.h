@@ -14,15 +14,16 @@
  * that only that channel writes. Therefore no atomic operations of the network are needed, and a
  * sum that is overtaken by its successor is no loss. A channel carries the signals of one rank to
  * one counter with one range of its cell. The data of the cell precedes the sum: in the same put if
- * the wire is a stream, otherwise in a put of its own. The owner polls its slots whenever it waits.
+ * the wire is a stream, otherwise in a put of its own. Other data and the sum that follows it are
+ * one message if the wire can join them. The owner polls its slots whenever it waits.
  *
  * This is correct because
  *
  *   - the check lands last (stream), or the 16 bytes may land in any order: until all of them have
  *     landed, sum and check do not match, except for a sum that is still the old one;
- *   - data is in place before the sum: it precedes the sum in the stream; or in an earlier put
- *     whose order the wire guarantees; or the sum is sent only when the put of the data is known to
- *     have been delivered;
+ *   - data is in place before the sum: it precedes the sum in the stream, or in a message that the
+ *     wire has joined; or in an earlier put whose order the wire guarantees; or the sum is sent
+ *     only when the put of the data is known to have been delivered;
  *   - the effects of one rank on one peer occur in the order fired (PCOLL_NEED_ORDER, offered where
  *     signals keep their order): the slots of an inbox are read as a snapshot, twice with the same
  *     result, so that no later signal is seen without an earlier one; in an ordered plan nothing

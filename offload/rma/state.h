@@ -116,6 +116,7 @@ struct pcoll_rma_step {
     char *local; /* data to move separately, of `bytes`; 0: nothing */
     void *desc;
     size_t bytes, moved;
+    size_t joined; /* if no more is left to move, the signal travels with it */
     uint64_t remote, key;
     enum pcoll_rma_stage stage;
     int is_queued;                     /* still at the head of its queue */

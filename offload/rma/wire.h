@@ -21,6 +21,8 @@ struct pcoll_wire_endpoint {
     int stream;     /* the bytes of such a write land from the first to the last, or at once */
     size_t most;    /* the longest transfer */
     size_t keyless; /* writes of up to so many bytes need no key */
+    size_t joined;  /* data of up to so many bytes and a signal can be one message, which is
+                     * ordered; 0: none */
     size_t name_bytes; /* of the address that peers need */
     size_t key_bytes;  /* of the key of a region, as peers need it */
 };
@@ -43,7 +45,7 @@ struct pcoll_wire_way {
 
 /* A transfer in flight. */
 struct pcoll_wire_request {
-    void *own[8];  /* the wire's */
+    void *own[10]; /* the wire's */
     int is_silent; /* it completes without an event */
 };
 
@@ -57,6 +59,8 @@ struct pcoll_wire_transfer {
  * peer; of other writes, the local memory may be used again. `error` is NULL or says what failed.
  * No function but poll and poll_all of a wire causes events. */
 typedef void pcoll_wire_event(struct pcoll_wire_request *request, const char *error);
+
+#define PCOLL_WIRE_SIGNAL_BYTES 16 /* of a signal that is joined to data */
 
 struct pcoll_wire_options {
     const char *provider, *interface; /* as in the bootstrap, but one interface */
@@ -112,6 +116,12 @@ struct pcoll_wire {
                              const struct pcoll_wire_transfer *transfer, const char **why_p);
     enum pcoll_result (*put_signal)(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
                                     const struct pcoll_wire_transfer *transfer, const char **why_p);
+    /* One message for data of 1 to `joined` bytes and the signal that follows it: the data is in
+     * place when any byte of the signal is. If it completes without an event, the memory of both
+     * may be used again at once. */
+    enum pcoll_result (*put_joined)(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
+                                    const struct pcoll_wire_transfer *data,
+                                    const struct pcoll_wire_transfer *signal, const char **why_p);
 };
 
 /* True if transfers to the peer of `bytes` bytes need a key. */

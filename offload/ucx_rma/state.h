@@ -2,6 +2,7 @@
 #ifndef PCOLL_UCX_STATE_H
 #define PCOLL_UCX_STATE_H
 
+#include "offload/names.h"
 #include "offload/ucx_rma/library.h"
 #include "offload/ucx_rma/wire.h"
 
@@ -14,6 +15,7 @@ struct pcoll_ucx_endpoint {
     ucp_worker_h worker;
     ucp_address_t *address;
     size_t address_bytes;
+    struct pcoll_names names; /* of peers */
     struct pcoll_ucx_peer *peers;
     struct pcoll_ucx_request *done, **done_end; /* completed, but the event is still to come */
     int refs, kept;
@@ -24,16 +26,21 @@ struct pcoll_ucx_peer {
     struct pcoll_ucx_peer *next;
     ucp_ep_h ep;
     int is_lost;
-    uint32_t bytes;
-    unsigned char address[]; /* [bytes] */
+    unsigned char address[];
 };
 
-/* What an active message says before its data. */
+/* What an active message says before its data: all of it if a signal is joined to the data,
+ * otherwise PCOLL_UCX_PLAIN_BYTES. */
 struct pcoll_ucx_header {
     uint64_t port; /* the way at the receiver */
     uint64_t to;   /* where the data belongs */
     uint32_t number;
+    uint32_t unused;
+    uint64_t signal_to; /* where the signal belongs, once the data is in place */
+    unsigned char signal[PCOLL_WIRE_SIGNAL_BYTES];
 };
+
+#define PCOLL_UCX_PLAIN_BYTES offsetof(struct pcoll_ucx_header, signal_to)
 
 /* A transfer in flight, in the wire's part of a request. */
 struct pcoll_ucx_request {
@@ -49,9 +56,8 @@ _Static_assert(sizeof(struct pcoll_ucx_request) <= sizeof(((struct pcoll_wire_re
 /* A message that came before its turn. */
 struct pcoll_wire_early {
     struct pcoll_wire_early *next;
-    uint32_t number;
-    uint64_t to;
-    size_t bytes;
+    struct pcoll_ucx_header header;
+    size_t header_bytes, bytes;
     unsigned char data[];
 };
 

@@ -44,33 +44,46 @@ static ucs_status_t create(struct pcoll_ucx_endpoint *e, struct pcoll_ucx_peer *
     return pcoll_ucx.ucp_ep_create(e->worker, &params, &peer->ep);
 }
 
+/* Reach the peer with that address. */
+static enum pcoll_result add_peer(struct pcoll_ucx_endpoint *e,
+                                  const struct pcoll_bootstrap *bootstrap, const void *address,
+                                  uint32_t bytes, struct pcoll_ucx_peer **peer_p)
+{
+    struct pcoll_ucx_peer *peer =
+        pcoll_names_reserve(&e->names) == PCOLL_OK ? calloc(1, sizeof(*peer) + bytes) : NULL;
+    ucs_status_t status;
+
+    if (peer == NULL)
+        return PCOLL_ERR_NOMEM;
+    memcpy(peer->address, address, bytes);
+    status = create(e, peer);
+    if (status != UCS_OK) {
+        free(peer);
+        return pcoll_ucx_complain(e, bootstrap, "cannot reach a peer", status);
+    }
+    peer->next = e->peers;
+    e->peers = peer;
+    pcoll_names_add(&e->names, peer->address, bytes, peer);
+    *peer_p = peer;
+    return PCOLL_OK;
+}
+
 static enum pcoll_result connect_peer(struct pcoll_wire_endpoint *base,
                                       const struct pcoll_bootstrap *bootstrap, const void *name,
                                       struct pcoll_wire_way *way)
 {
     struct pcoll_ucx_endpoint *e = pcoll_ucx_endpoint_of(base);
     const void *address = (const char *)name + sizeof(uint32_t);
-    struct pcoll_ucx_peer *peer = e->peers;
-    ucs_status_t status;
+    struct pcoll_ucx_peer *peer;
+    enum pcoll_result result = PCOLL_OK;
     uint32_t bytes;
 
     memcpy(&bytes, name, sizeof(bytes));
-    while (peer != NULL && !(peer->bytes == bytes && memcmp(peer->address, address, bytes) == 0))
-        peer = peer->next;
-    if (peer == NULL) {
-        peer = calloc(1, sizeof(*peer) + bytes);
-        if (peer == NULL)
-            return PCOLL_ERR_NOMEM;
-        peer->bytes = bytes;
-        memcpy(peer->address, address, bytes);
-        status = create(e, peer);
-        if (status != UCS_OK) {
-            free(peer);
-            return pcoll_ucx_complain(e, bootstrap, "cannot reach a peer", status);
-        }
-        peer->next = e->peers;
-        e->peers = peer;
-    }
+    peer = pcoll_names_find(&e->names, address, bytes);
+    if (peer == NULL)
+        result = add_peer(e, bootstrap, address, bytes, &peer);
+    if (result != PCOLL_OK)
+        return result;
     way->endpoint = base;
     way->peer = (uint64_t)(uintptr_t)peer;
     return PCOLL_OK;
@@ -94,8 +107,17 @@ static int is_lost(const struct pcoll_wire_way *way)
 
 /* ---- arrival ------------------------------------------------------------------------- */
 
+/* Nothing that polls can see a signal before its data: the handler runs in a poll. */
+static inline void deliver(const struct pcoll_ucx_header *header, size_t header_bytes,
+                           const void *data, size_t bytes)
+{
+    memcpy((void *)(uintptr_t)header->to, data, bytes);
+    if (header_bytes > PCOLL_UCX_PLAIN_BYTES)
+        memcpy((void *)(uintptr_t)header->signal_to, header->signal, sizeof(header->signal));
+}
+
 static void keep(struct pcoll_wire_way *way, const struct pcoll_ucx_header *header,
-                 const void *data, size_t bytes)
+                 size_t header_bytes, const void *data, size_t bytes)
 {
     struct pcoll_wire_early *early = malloc(sizeof(*early) + bytes);
 
@@ -103,8 +125,8 @@ static void keep(struct pcoll_wire_way *way, const struct pcoll_ucx_header *head
         pcoll_ucx_peer_of(way)->is_lost = 1; /* as the message is */
         return;
     }
-    early->number = header->number;
-    early->to = header->to;
+    early->header = *header;
+    early->header_bytes = header_bytes;
     early->bytes = bytes;
     memcpy(early->data, data, bytes);
     early->next = way->early;
@@ -115,7 +137,7 @@ static struct pcoll_wire_early **find_next(struct pcoll_wire_way *way)
 {
     struct pcoll_wire_early **link = &way->early;
 
-    while (*link != NULL && (*link)->number != way->received)
+    while (*link != NULL && (*link)->header.number != way->received)
         link = &(*link)->next;
     return link;
 }
@@ -128,7 +150,7 @@ static void take_early(struct pcoll_wire_way *way)
         struct pcoll_wire_early *early = *link;
 
         *link = early->next;
-        memcpy((void *)(uintptr_t)early->to, early->data, early->bytes);
+        deliver(&early->header, early->header_bytes, early->data, early->bytes);
         way->received++;
         free(early);
         link = find_next(way);
@@ -143,15 +165,15 @@ ucs_status_t pcoll_ucx_receive(void *argument, const void *bytes_of_header, size
 
     (void)argument;
     (void)param;
-    if (header_bytes != sizeof(header))
+    if (header_bytes != PCOLL_UCX_PLAIN_BYTES && header_bytes != sizeof(header))
         return UCS_OK;
-    memcpy(&header, bytes_of_header, sizeof(header));
+    memcpy(&header, bytes_of_header, header_bytes);
     way = (struct pcoll_wire_way *)(uintptr_t)header.port;
     if (__builtin_expect(header.number != way->received, 0)) {
-        keep(way, &header, data, bytes);
+        keep(way, &header, header_bytes, data, bytes);
         return UCS_OK;
     }
-    memcpy((void *)(uintptr_t)header.to, data, bytes);
+    deliver(&header, header_bytes, data, bytes);
     way->received++;
     if (__builtin_expect(way->early != NULL, 0))
         take_early(way);
@@ -211,9 +233,9 @@ static inline enum pcoll_result issued(struct pcoll_ucx_request *request, void *
     return PCOLL_OK;
 }
 
-/* Returns what UCX returns. */
+/* Send the data behind so much of the request's header. Returns what UCX returns. */
 static inline void *send_message(struct pcoll_wire_way *way, struct pcoll_ucx_request *request,
-                                 const struct pcoll_wire_transfer *t)
+                                 size_t header_bytes, const struct pcoll_wire_transfer *t)
 {
     const ucp_request_param_t param = {
         .op_attr_mask =
@@ -223,18 +245,35 @@ static inline void *send_message(struct pcoll_wire_way *way, struct pcoll_ucx_re
         .user_data = request,
     };
 
-    request->header = (struct pcoll_ucx_header){way->port, t->remote, way->sent++};
-    return pcoll_ucx.ucp_am_send_nbx(pcoll_ucx_peer_of(way)->ep, 0, &request->header,
-                                     sizeof(request->header), t->local, t->bytes, &param);
+    request->header.port = way->port;
+    request->header.to = t->remote;
+    request->header.number = way->sent++;
+    return pcoll_ucx.ucp_am_send_nbx(pcoll_ucx_peer_of(way)->ep, 0, &request->header, header_bytes,
+                                     t->local, t->bytes, &param);
+}
+
+static inline enum pcoll_result sent(struct pcoll_wire_request *base, void *handle,
+                                     const char **why_p)
+{
+    base->is_silent = handle == NULL;
+    return UCS_PTR_IS_ERR(handle) ? fail(UCS_PTR_STATUS(handle), why_p) : PCOLL_OK;
 }
 
 static enum pcoll_result put_signal(struct pcoll_wire_way *way, struct pcoll_wire_request *base,
                                     const struct pcoll_wire_transfer *t, const char **why_p)
 {
-    void *handle = send_message(way, begin(way, base), t);
+    return sent(base, send_message(way, begin(way, base), PCOLL_UCX_PLAIN_BYTES, t), why_p);
+}
 
-    base->is_silent = handle == NULL;
-    return UCS_PTR_IS_ERR(handle) ? fail(UCS_PTR_STATUS(handle), why_p) : PCOLL_OK;
+static enum pcoll_result put_joined(struct pcoll_wire_way *way, struct pcoll_wire_request *base,
+                                    const struct pcoll_wire_transfer *data,
+                                    const struct pcoll_wire_transfer *signal, const char **why_p)
+{
+    struct pcoll_ucx_request *request = begin(way, base);
+
+    request->header.signal_to = signal->remote;
+    memcpy(request->header.signal, signal->local, sizeof(request->header.signal));
+    return sent(base, send_message(way, request, sizeof(request->header), data), why_p);
 }
 
 static enum pcoll_result put_long(struct pcoll_wire_way *way, struct pcoll_ucx_request *request,
@@ -266,7 +305,7 @@ static enum pcoll_result put(struct pcoll_wire_way *way, struct pcoll_wire_reque
 
     if (t->bytes > way->endpoint->ordered)
         return put_long(way, request, t, why_p);
-    return issued(request, send_message(way, request, t), why_p);
+    return issued(request, send_message(way, request, PCOLL_UCX_PLAIN_BYTES, t), why_p);
 }
 
 static enum pcoll_result get(struct pcoll_wire_way *way, struct pcoll_wire_request *base,
@@ -308,4 +347,5 @@ const struct pcoll_wire pcoll_wire_ucx = {
     .put = put,
     .get = get,
     .put_signal = put_signal,
+    .put_joined = put_joined,
 };

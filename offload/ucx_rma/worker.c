@@ -168,6 +168,7 @@ static void destroy(struct pcoll_ucx_endpoint *e)
         pcoll_ucx.ucp_worker_destroy(e->worker);
     if (e->context != NULL)
         pcoll_ucx.ucp_cleanup(e->context);
+    pcoll_names_fini(&e->names);
     free(e->interface);
     free(e);
 }
@@ -213,6 +214,7 @@ static enum pcoll_result set_up(struct pcoll_ucx_endpoint *e,
         .stream = 1,
         .most = SIZE_MAX,
         .keyless = most_eager,
+        .joined = most_eager,
         .name_bytes = sizeof(uint32_t) + e->address_bytes,
     };
     return pcoll_ucx_measure_key(e, bootstrap);

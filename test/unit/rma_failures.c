@@ -141,6 +141,47 @@ static int play_death(struct scene *scene, struct meeting *meeting, struct part 
     _exit(ends[1] + ends[2] < PCOLL_NUM_COLLS / 2);
 }
 
+static enum pcoll_result fail_joined(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
+                                     const struct pcoll_wire_transfer *data,
+                                     const struct pcoll_wire_transfer *signal, const char **why_p)
+{
+    (void)way;
+    (void)request;
+    (void)data;
+    (void)signal;
+    *why_p = "on purpose";
+    return PCOLL_ERR_SYSTEM;
+}
+
+/* Rank 1 cannot send data any more; it says so, and no rank completes. */
+static int play_mute(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    const struct attendee *attendee = pcoll_rma_group_of(part->group)->bootstrap.context;
+    struct pcoll_wire mute = *scene->subject->wire;
+    struct pcoll_wire_endpoint *endpoint = pcoll_rma_group_of(part->group)->endpoints[0];
+    struct part p = *part;
+    enum pcoll_result result;
+    int wrong;
+
+    mute.put_joined = fail_joined;
+    p.signature = signature_of(PCOLL_ALLTOALL, scene->nranks, 1000);
+    if (part_init(&p, pcoll_algorithm_find(PCOLL_ALLTOALL, "direct"), &no_params) != PCOLL_OK ||
+        part_bind(&p) != PCOLL_OK || part_run(&p, 2))
+        return 1;
+    meeting_barrier(meeting);
+    if (p.rank == 1)
+        endpoint->wire = &mute;
+    result = start_in_vain(&p, 100000);
+    wrong = result == PCOLL_OK || result == PCOLL_PENDING;
+    if (p.rank == 1)
+        wrong |= strstr(attendee->said, "put to rank 2: on purpose") == NULL;
+    endpoint->wire = scene->subject->wire;
+    meeting_barrier(meeting);
+    part_unbind(&p);
+    part_fini(&p);
+    return wrong;
+}
+
 /* What binding does does not depend on the provider, so only the main one binds all collectives. */
 void rma_check_failures(const struct subject *subject, const struct refusal *how, int is_main)
 {
@@ -152,6 +193,8 @@ void rma_check_failures(const struct subject *subject, const struct refusal *how
     scene.play = play_refused;
     tap_ok(scene_perform(scene) == 0, "%s, a rank cannot bind", subject->name);
     scene.nranks = 3;
+    scene.play = play_mute;
+    tap_ok(scene_perform(scene) == 0, "%s, a rank cannot send", subject->name);
     scene.play = play_death;
     tap_ok(scene_perform(scene) == 1, "%s, a rank dies, the others do not hang", subject->name);
 }

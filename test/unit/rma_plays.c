@@ -26,9 +26,13 @@ static const struct layout mixes[] = {
 static const struct promise promises[] = {
     {.name = "writes in order, bytes in any", .no_stream = 1},
     {.name = "no order at all", .unordered = 1, .no_stream = 1},
-    {.name = "messages of at most 1000 bytes", .max_message = 1000},
+    {.name = "messages of at most 1000 bytes, often no room", .max_message = 1000, .no_room = 1},
     {.name = "order of short messages", .most_ordered = 64, .max_message = 5000},
-    {.name = "no order, short messages", .unordered = 1, .no_stream = 1, .max_message = 5000},
+    {.name = "no order, short messages, often no room",
+     .unordered = 1,
+     .no_stream = 1,
+     .max_message = 5000,
+     .no_room = 1},
     {.name = "no access to the processes of the node", .no_cma = 1},
 };
 

@@ -26,16 +26,64 @@ struct pcoll_topology *scene_topology(const struct layout *layout, int nranks)
     return topology;
 }
 
+/* A wire that often has no room for a transfer. */
+static struct pcoll_wire reluctant;
+static const struct pcoll_wire *willing;
+
+static int has_no_room(void)
+{
+    static unsigned calls;
+
+    return calls++ % 3 != 2;
+}
+
+#define TRY(FUNCTION)                                                                              \
+    static enum pcoll_result try_##FUNCTION(                                                       \
+        struct pcoll_wire_way *way, struct pcoll_wire_request *request,                            \
+        const struct pcoll_wire_transfer *transfer, const char **why_p)                            \
+    {                                                                                              \
+        return has_no_room() ? PCOLL_PENDING : willing->FUNCTION(way, request, transfer, why_p);   \
+    }
+
+TRY(put)
+TRY(get)
+TRY(put_signal)
+
+static enum pcoll_result try_put_joined(struct pcoll_wire_way *way,
+                                        struct pcoll_wire_request *request,
+                                        const struct pcoll_wire_transfer *data,
+                                        const struct pcoll_wire_transfer *signal,
+                                        const char **why_p)
+{
+    return has_no_room() ? PCOLL_PENDING : willing->put_joined(way, request, data, signal, why_p);
+}
+
+static void limit(size_t *value, size_t most)
+{
+    *value = *value < most ? *value : most;
+}
+
 static void weaken(struct pcoll_wire_endpoint *e, const struct promise *promise)
 {
     if (promise->unordered)
-        e->ordered = 0;
+        e->ordered = e->joined = 0;
     if (promise->no_stream)
-        e->stream = 0;
+        e->stream = e->joined = 0;
     if (promise->most_ordered != 0 && e->ordered != SIZE_MAX)
         e->ordered = e->keyless = promise->most_ordered;
     if (promise->max_message != 0)
         e->most = promise->max_message;
+    limit(&e->joined, e->ordered);
+    limit(&e->joined, e->most);
+    if (promise->no_room && e->wire != &reluctant) {
+        willing = e->wire;
+        reluctant = *willing;
+        reluctant.put = try_put;
+        reluctant.get = try_get;
+        reluctant.put_signal = try_put_signal;
+        reluctant.put_joined = try_put_joined;
+        e->wire = &reluctant;
+    }
 }
 
 /* Opens the endpoints that the group will use; returns how many could be opened. */

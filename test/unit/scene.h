@@ -18,6 +18,7 @@ struct layout {
 struct promise {
     const char *name;
     int unordered, no_stream;
+    int no_room;                      /* for two of three transfers, which must be tried again */
     size_t max_message, most_ordered; /* where only short writes keep order */
     int no_cma;
 };

@@ -18,6 +18,7 @@ check_PROGRAMS += \
     %D%/test_levels \
     %D%/test_media \
     %D%/test_mutants \
+    %D%/test_names \
     %D%/test_nodes \
     %D%/test_object \
     %D%/test_plan \

@@ -24,30 +24,50 @@ enum { NMESSAGES = 5 };
 
 static struct pcoll_ucx_peer peer_of_way;
 
-static void receive(struct pcoll_wire_way *way, uint64_t *word, uint32_t number)
-{
-    const struct pcoll_ucx_header header = {(uint64_t)(uintptr_t)way, (uint64_t)(uintptr_t)word,
-                                            number};
-    uint64_t value = number + 1;
+/* What the messages write: each the first word, and one joined to a signal all of them, the third
+ * one twice: its signal belongs where its data ends. */
+struct words {
+    uint64_t word[4];
+};
 
-    pcoll_ucx_receive(NULL, &header, sizeof(header), &value, sizeof(value), NULL);
+static void write_words(struct words *words, uint64_t value, int joined)
+{
+    words->word[0] = value;
+    if (joined) {
+        words->word[1] = words->word[2] = value;
+        words->word[3] = ~value;
+    }
 }
 
-/* The messages in the order of a permutation: after each, the word is what the last message wrote
- * that all those before it had preceded. */
-static int is_wrong_order(const int *order)
+static void receive(struct pcoll_wire_way *way, struct words *words, uint32_t number, int joined)
+{
+    const uint64_t value = number + 1, signal[] = {value, ~value};
+    uint64_t data[] = {value, value, 0};
+    struct pcoll_ucx_header header = {.port = (uint64_t)(uintptr_t)way,
+                                      .to = (uint64_t)(uintptr_t)&words->word[0],
+                                      .number = number,
+                                      .signal_to = (uint64_t)(uintptr_t)&words->word[2]};
+
+    memcpy(header.signal, signal, sizeof(signal));
+    pcoll_ucx_receive(NULL, &header, joined ? sizeof(header) : PCOLL_UCX_PLAIN_BYTES, data,
+                      joined ? sizeof(data) : sizeof(data[0]), NULL);
+}
+
+/* The messages in the order of a permutation, those of the set `joined` with a signal: after each,
+ * the words are what the messages wrote that all those before them had preceded. */
+static int is_wrong_order(const int *order, unsigned joined)
 {
     struct pcoll_wire_way way = {.peer = (uint64_t)(uintptr_t)&peer_of_way};
-    unsigned here = 0;
-    uint64_t word = 0, expected = 0;
+    struct words words = {{0}}, expected = {{0}};
+    unsigned here = 0, next = 0;
     int wrong = 0;
 
     for (int i = 0; i < NMESSAGES; i++) {
         here |= 1u << order[i];
-        receive(&way, &word, (uint32_t)order[i]);
-        while (here >> expected & 1)
-            expected++;
-        wrong |= word != expected;
+        receive(&way, &words, (uint32_t)order[i], joined >> order[i] & 1);
+        for (; here >> next & 1; next++)
+            write_words(&expected, next + 1, joined >> next & 1);
+        wrong |= memcmp(&words, &expected, sizeof(words)) != 0;
     }
     return wrong || way.early != NULL || way.received != NMESSAGES;
 }
@@ -56,8 +76,11 @@ static int count_wrong_orders(int *order, int n)
 {
     int wrong = 0;
 
-    if (n == NMESSAGES)
-        return is_wrong_order(order);
+    if (n == NMESSAGES) {
+        for (unsigned joined = 0; joined < 1u << NMESSAGES; joined++)
+            wrong += is_wrong_order(order, joined);
+        return wrong;
+    }
     for (int i = n; i < NMESSAGES; i++) {
         const int other = order[i];
 
@@ -76,7 +99,8 @@ static void check_orders(void)
 
     for (int i = 0; i < NMESSAGES; i++)
         order[i] = i;
-    tap_ok(count_wrong_orders(order, 0) == 0, "%d messages in every order", NMESSAGES);
+    tap_ok(count_wrong_orders(order, 0) == 0,
+           "%d messages in every order, each with and without a signal", NMESSAGES);
 }
 
 /* ---- data and flag ------------------------------------------------------------------- */

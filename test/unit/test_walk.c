@@ -52,6 +52,19 @@ static void compare(const struct pcoll_algorithm *row, const struct pcoll_signat
     range->most = ratio > range->most ? ratio : range->most;
 }
 
+/* What a rank does by itself takes the time of its node. */
+static void compare_networks(const struct pcoll_algorithm *row,
+                             const struct pcoll_signature *signature,
+                             const struct pcoll_params *params, struct range *range)
+{
+    for (int i = 0; i < NUM_NETWORKS; i++) {
+        struct pcoll_machine machine = networks[i];
+
+        machine.node = &memory;
+        compare(row, signature, params, &machine, range);
+    }
+}
+
 /* All numbers of ranks and bytes, on all networks and inside a node. More than 16 ranks find no
  * other code. */
 static void compare_all(const struct pcoll_algorithm *row, const struct pcoll_params *params,
@@ -78,8 +91,7 @@ static void compare_all(const struct pcoll_algorithm *row, const struct pcoll_pa
             if (in_node)
                 compare(row, &signature, params, &memory, range);
             signature.topology = topology;
-            for (int i = 0; i < NUM_NETWORKS; i++)
-                compare(row, &signature, params, &networks[i], range);
+            compare_networks(row, &signature, params, range);
         }
         pcoll_topology_destroy(topology);
     }
@@ -124,18 +136,37 @@ static void check_nodes(enum pcoll_coll coll, const char *name, struct pcoll_par
                                                       .topology = topology,
                                                       .commutes = row->must_commute};
 
-            for (int i = 0; i < NUM_NETWORKS; i++) {
-                struct pcoll_machine machine = networks[i];
-
-                machine.node = &memory;
-                compare(row, &signature, &params, &machine, &range);
-            }
+            compare_networks(row, &signature, &params, &range);
         }
         pcoll_topology_destroy(topology);
     }
     tap_ok(range.least > 1 - allowed && range.most < 1 + allowed,
            "%s, path %d, on nodes of %d: closed form is %.3f to %.3f of the walk", name,
            (int)params.path, members, range.least, range.most);
+}
+
+/* Short messages on Ethernet, each rank on a node of its own. */
+static void check_short(enum pcoll_coll coll, const char *name, struct pcoll_params params)
+{
+    const struct pcoll_algorithm *row = pcoll_algorithm_find(coll, name);
+    struct pcoll_machine machine = networks[0];
+    struct range range = {1, 1};
+
+    machine.node = &memory;
+    for (int nranks = 2; nranks <= 16; nranks *= 2) {
+        struct pcoll_topology *topology = spread(nranks, 1);
+
+        for (int m = 0; m < 2; m++) {
+            const struct pcoll_signature signature = {
+                .coll = coll, .nranks = nranks, .bytes = messages[m], .topology = topology};
+
+            compare(row, &signature, &params, &machine, &range);
+        }
+        pcoll_topology_destroy(topology);
+    }
+    tap_ok(range.least > 0.97 && range.most < 1.03,
+           "%s %s of short messages: closed form is %.3f to %.3f of the walk",
+           pcoll_coll_name(coll), name, range.least, range.most);
 }
 
 /* An allgatherv: one rank has everything, or block r has r + 1 parts of the largest. */
@@ -162,8 +193,7 @@ static void check_blocks(const char *name, enum pcoll_path path, int is_ramp, do
                 continue;
             signature.blocks = blocks;
             signature.topology = topology;
-            for (int i = 0; i < NUM_NETWORKS; i++)
-                compare(row, &signature, &params, &networks[i], &range);
+            compare_networks(row, &signature, &params, &range);
         }
         pcoll_topology_destroy(topology);
     }
@@ -224,6 +254,11 @@ int main(void)
         check(PCOLL_GATHER, "knomial", params, 0, 0.35);
         check(PCOLL_SCATTER, "knomial", params, 0, 0.35);
     }
+    check_short(PCOLL_ALLREDUCE, "direct", (struct pcoll_params){0});
+    check_short(PCOLL_ALLREDUCE, "butterfly", (struct pcoll_params){.radix = 2});
+    check_short(PCOLL_ALLREDUCE, "sliced", (struct pcoll_params){.path = PCOLL_PATH_USER});
+    check_short(PCOLL_REDUCE, "sliced", (struct pcoll_params){.path = PCOLL_PATH_USER});
+    check_short(PCOLL_REDUCE_SCATTER_BLOCK, "direct", (struct pcoll_params){.segment = 4096});
     for (uint64_t segment = 16384; segment <= 4 << 20; segment *= 16)
         for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++)
             check(PCOLL_ALLREDUCE, "halving",

@@ -1,0 +1,78 @@
+/* Values by name, in a table with open addressing; the contract is in names.h. */
+#include "offload/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_SLOTS = 16 };
+
+/* FNV-1a. Addresses of the processes of one host differ in a few bytes in the middle; the last line
+ * brings these to the bits that choose a slot. */
+static uint64_t hash_of(const void *name, size_t bytes)
+{
+    const unsigned char *byte = name;
+    uint64_t hash = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ byte[i]) * UINT64_C(1099511628211);
+    return hash ^ hash >> 32;
+}
+
+static int is_it(const struct pcoll_named *slot, uint64_t hash, const void *name, size_t bytes)
+{
+    return slot->hash == hash && slot->bytes == bytes && memcmp(slot->name, name, bytes) == 0;
+}
+
+void *pcoll_names_find(const struct pcoll_names *names, const void *name, size_t bytes)
+{
+    const uint64_t hash = hash_of(name, bytes);
+    size_t i = (size_t)hash;
+
+    if (names->n == 0)
+        return NULL;
+    while (names->slots[i & names->mask].value != NULL &&
+           !is_it(&names->slots[i & names->mask], hash, name, bytes))
+        i++;
+    return names->slots[i & names->mask].value;
+}
+
+static void put(struct pcoll_names *names, const struct pcoll_named *named)
+{
+    size_t i = (size_t)named->hash;
+
+    while (names->slots[i & names->mask].value != NULL)
+        i++;
+    names->slots[i & names->mask] = *named;
+}
+
+enum pcoll_result pcoll_names_reserve(struct pcoll_names *names)
+{
+    const size_t now = names->slots ? names->mask + 1 : 0, more = now ? 2 * now : FIRST_SLOTS;
+    struct pcoll_names larger = {.mask = more - 1, .n = names->n};
+
+    if (2 * (names->n + 1) <= now)
+        return PCOLL_OK;
+    larger.slots = calloc(more, sizeof(*larger.slots));
+    if (larger.slots == NULL)
+        return PCOLL_ERR_NOMEM;
+    for (size_t i = 0; i < now; i++)
+        if (names->slots[i].value != NULL)
+            put(&larger, &names->slots[i]);
+    free(names->slots);
+    *names = larger;
+    return PCOLL_OK;
+}
+
+void pcoll_names_add(struct pcoll_names *names, const void *name, size_t bytes, void *value)
+{
+    const struct pcoll_named named = {name, bytes, hash_of(name, bytes), value};
+
+    put(names, &named);
+    names->n++;
+}
+
+void pcoll_names_fini(struct pcoll_names *names)
+{
+    free(names->slots);
+    *names = (struct pcoll_names){0};
+}
