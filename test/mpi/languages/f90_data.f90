@@ -47,9 +47,6 @@ program f90_data
             call frame_delay()
             call MPI_WAITALL(4, requests, statuses, ierror)
             call expect(ierror == MPI_SUCCESS, "WAITALL", step)
-            call MPI_F_SYNC_REG(vector)
-            call MPI_F_SYNC_REG(sums)
-            call MPI_F_SYNC_REG(all)
             call expect(.not. any(vector /= step + 0.25d0*root), "bcast", step)
             call expect(.not. any(sums /= [(step*ranks + i*(ranks*(ranks - 1)/2), i=1, n)]), "allreduce", step)
             do from = 0, ranks - 1
