@@ -6,8 +6,8 @@
  * ("rail") has its own. Nothing here is thread safe beyond what the caller's lock provides.
  *
  * A provider must have reliable datagram endpoints with RMA. Its other guarantees are recorded in
- * the endpoint: `ordered`, `stream`, `joins`, `inject`, `info`. All modes of memory registration are
- * handled here, and the requests always have room for the provider's context (FI_CONTEXT2).
+ * the endpoint: `ordered`, `stream`, `joins`, `inject`, `info`. All modes of memory registration
+ * are handled here, and the requests always have room for the provider's context (FI_CONTEXT2).
  *
  * Progress is manual unless requested otherwise: a peer's RMA takes effect while its target polls,
  * but not while it computes.
