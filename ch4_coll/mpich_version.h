@@ -25,10 +25,9 @@ enum {
 
 /* ---- threads ---- */
 
-/* MPICH is built for user-level threads: Argobots, or since 4.1 Qthreads. */
-#define MPIDI_PCOLL_HAS_ULTS                                                                       \
-    (MPL_THREAD_PACKAGE_NAME != MPL_THREAD_PACKAGE_NONE &&                                         \
-     MPL_THREAD_PACKAGE_NAME >= MPL_THREAD_PACKAGE_ARGOBOTS)
+/* MPICH is built for user-level threads: Argobots or, in newer versions, Qthreads. These are the
+ * last of its packages. */
+#define MPIDI_PCOLL_HAS_ULTS (MPL_THREAD_PACKAGE_NAME >= MPL_THREAD_PACKAGE_ARGOBOTS)
 
 /* ---- messages on a communicator's collective context ---- */
 

@@ -253,7 +253,8 @@ void MPIDI_PCOLL_complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result resul
 
 /* ---- wait.c: MPIDI_PCOLL_wait_hint, and ---- */
 
-/* After the so many-th round of a wait in which nothing has happened: rest if it lasts. */
+/* Rest after a round of a wait in which nothing has happened; in the first rounds, return at once.
+ */
 void MPIDI_PCOLL_wait_round(unsigned round);
 
 /* ---- life.c: the requests of plans, and their end ---- */

@@ -1,11 +1,10 @@
-/* Waiting for one plan: who polls, yields the core or sleeps, and when. */
+/* How a rank waits for one plan: when it polls, yields its core, or sleeps. */
 
 #include "pcoll.h"
 
 #include "mpir_coll_offload_hooks.h"
 
 #include <sys/resource.h>
-#include <time.h>
 
 #define POLLS_WITH_CORE 100   /* polls between two calls of MPI's progress engine */
 #define POLLS_CROWDED 4       /* with more ranks than cores: yield soon */
@@ -62,25 +61,22 @@ static void wait_spinning(struct MPIDI_PCOLL_plan *plan, bool network)
     }
 }
 
-static double usec_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-/* A wait of `usec` has yielded so often. Ranks that wait return the core after some microseconds,
- * so if a yield takes very long, the core is shared with somebody who computes, and gets a whole
- * time slice. A rank that sleeps until it is signaled gets the core back at once: it does so during
- * the next waits, and then tries again; if in vain, less often. */
+/* A wait has yielded so often since `begin`. Ranks that wait return the core after some
+ * microseconds, so a yield that takes very long has given a whole time slice to somebody who
+ * computes. A rank that sleeps until it is signaled gets the core back at once: it sleeps in its
+ * next waits, and then tries yields again, less and less often if they are still slow. */
 static unsigned waits_to_sleep = 0;
 
-static void judge_yields(double usec, unsigned yields)
+static void judge_yields(MPL_time_t *begin, unsigned yields)
 {
     enum { LOST_USEC = 400, LONG_YIELD_USEC = 100, FIRST = 64, MOST = 16384, CALM = 64 };
     static unsigned term = FIRST, calm = 0;
+    MPL_time_t end;
+    double usec;
 
+    MPL_wtime(&end);
+    MPL_wtime_diff(begin, &end, &usec);
+    usec *= 1e6;
     if (usec > LOST_USEC && usec > (double)yields * LONG_YIELD_USEC) {
         waits_to_sleep = term;
         term = MPL_MIN(2 * term, MOST);
@@ -95,7 +91,7 @@ static void wait_yielding(struct MPIDI_PCOLL_plan *plan)
 {
     const bool sleeps = waits_to_sleep > 0;
     unsigned round = 1;
-    double begin = 0;
+    MPL_time_t begin;
 
     for (; plan->active; round++) {
         enum pcoll_result result = plan->medium->spin(plan->bound, POLLS_CROWDED);
@@ -109,7 +105,7 @@ static void wait_yielding(struct MPIDI_PCOLL_plan *plan)
         if (!plan->active)
             break;
         if (round == 1 && !sleeps)
-            begin = usec_now();
+            MPL_wtime(&begin);
         plan->medium->rest(plan->bound, sleeps                        ? SLEEP_USEC_SIGNALED
                                         : round > ROUNDS_BEFORE_SLEEP ? SLEEP_USEC
                                                                       : 0);
@@ -117,7 +113,7 @@ static void wait_yielding(struct MPIDI_PCOLL_plan *plan)
     if (sleeps)
         waits_to_sleep--;
     else if (round > 1)
-        judge_yields(usec_now() - begin, round - 1);
+        judge_yields(&begin, round - 1);
 }
 
 /* Waits on this plan alone: poll its counters directly, call MPI's progress engine now and then,

@@ -3,7 +3,7 @@
 
 # ---- maint/build --full --------------------------------------------------------------
 
-# language_tests BIN [COMPILERS]: the programs in Fortran and C++ beside those in C, in the current folder.
+# language_tests BIN: the programs in Fortran and C++ beside those in C, in the current folder.
 language_tests() {
     make -j"$jobs" -f "$repo/test/mpi/languages/Makefile" all languages \
         MPICC="$1/mpicc" MPIFC="$1/mpifort" MPICXX="$1/mpicxx"
@@ -15,7 +15,9 @@ full_is_complete() {
     for name in mpicc mpicxx mpifort mpif77 mpif90 mpiexec pcoll-info pcoll-tune pcoll-bench; do
         [ -x "$bin/$name" ] || die "no $name"
     done
-    ! grep -rIl ccache "$bin" "$build/install-full/include" "$build/install-full/lib"
+    if grep -rIl ccache "$bin" "$build/install-full/include" "$build/install-full/lib"; then
+        die "these name ccache"
+    fi
     grep -q '^#define HAVE_YAKSA\|^#define MPICH_DATATYPE_ENGINE MPICH_DATATYPE_ENGINE_YAKSA' \
         "$build/mpich-full/src/include/mpichconf.h"
     "$bin/mpiexec" -n 2 "$bin/pcoll-bench" --quick
@@ -39,7 +41,6 @@ suite_full() {
 
 . "$repo/packaging/debian/root.sh"
 debian_root=$build/debian/root
-debian_bin=/usr/bin
 
 in_debian() {
     in_root "$debian_root" -b "$repo:$repo" -b "$build/debian/packages:packages" "$@"

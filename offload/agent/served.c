@@ -23,6 +23,8 @@ struct served {
 /* So often the owner finds the agent in the same lap before it progresses the plan itself. */
 #define LOOKS 16
 
+#define REST_USEC 50 /* nothing wakes an owner that sleeps */
+
 static struct served *served_of(const struct pcoll_bound *bound)
 {
     return pcoll_container_of(bound, struct served, base);
@@ -265,7 +267,7 @@ static enum pcoll_result served_spin(struct pcoll_bound *base, unsigned spins)
 static void served_rest(struct pcoll_bound *base, unsigned usec)
 {
     (void)base;
-    pcoll_rest_usec(usec);
+    pcoll_rest_usec(usec < REST_USEC ? usec : REST_USEC);
 }
 
 static uint64_t served_position(const struct pcoll_bound *base)

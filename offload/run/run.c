@@ -13,7 +13,7 @@
 #include "offload/run/fire.h"
 #include "offload/yield.h"
 
-#define BRIEF_USEC 50 /* a rank that cannot sleep on all of its counters looks so often */
+#define BRIEF_USEC 50 /* a rank that may not be woken looks so often */
 
 /* True if an entry begins a queue. The plan is sorted by trigger. */
 static int begins_queue(const struct pcoll_plan *plan, const struct pcoll_phase *phase, int i)
@@ -186,14 +186,19 @@ static int sleep_on_all(const struct watch *watches, int n, unsigned usec)
     return 0;
 }
 
+static unsigned at_most(unsigned usec, unsigned most)
+{
+    return usec < most ? usec : most;
+}
+
 static void sleep_on(const struct watch *watches, int n, unsigned usec)
 {
     struct timespec limit;
 
     if (n > 1 && sleep_on_all(watches, n, usec))
         return;
-    if (n > 1 && usec > BRIEF_USEC)
-        usec = BRIEF_USEC;
+    if (n > 1)
+        usec = at_most(usec, BRIEF_USEC);
     limit = (struct timespec){usec / 1000000, (long)(usec % 1000000) * 1000};
     syscall(SYS_futex, pcoll_futex_word(watches[0].line), FUTEX_WAIT, watches[0].value, &limit,
             NULL, 0);
@@ -218,6 +223,8 @@ void pcoll_run_rest(const struct pcoll_run *run, unsigned usec)
         pcoll_yield();
         return;
     }
+    if (run->sleepers == NULL || run->pending_end - run->pending > MOST_WATCHES)
+        usec = at_most(usec, BRIEF_USEC);
     count_sleepers(run, 1);
     n = watch_lines(run, watches);
     if (n > 0)

@@ -95,7 +95,7 @@ static inline int pcoll_run_waits(const struct pcoll_run *run)
 uint64_t pcoll_run_position(const struct pcoll_run *run);
 
 /* Sleep until a counter that a queue waits for moves, at most `usec`; if that is 0 or nothing is
- * pending, only yield the core. */
+ * pending, only yield the core. Where a signal may not wake this rank, it sleeps more briefly. */
 void pcoll_run_rest(const struct pcoll_run *run, unsigned usec);
 
 /* Copy `bytes` bytes between buffers that do not overlap; both are mapped here. pcoll_stream is for

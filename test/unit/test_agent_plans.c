@@ -1,6 +1,7 @@
 /*
- * Agents that serve plans of a medium of the test: when they sleep, what their end, a failure and a
- * fork mean for plans, and who is in charge. test_agent has the plans of `shm`.
+ * An agent that serves plans of a medium made for this test: when it sleeps; what becomes of plans
+ * at its end, after a failure and in a forked child; whether it or the owner progresses a plan.
+ * test_agent runs plans of the medium `shm`.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /*
  * Ranks as user-level threads of one kernel thread, with a cooperative scheduler: a rank runs until
- * it yields. If a wait anywhere did not yield through pcoll_yield, or slept, or a rank yielded
- * while it holds what others need, nothing would go on, and the alarm ends the test.
+ * it yields. If a wait did not yield through pcoll_yield, or a rank yielded while it holds what
+ * others need, nothing would go on, and the alarm would end the test. (That none sleeps, test_run
+ * shows.)
  */
 #include <stdlib.h>
 #include <ucontext.h>
@@ -179,7 +180,7 @@ int main(void)
     job.medium = &pcoll_medium_shm;
     test_rows("ranks of one kernel thread");
     job.is_crowded = 1;
-    test_rows("ranks that share a core, too, do not sleep");
+    test_rows("ranks that share a core, too");
     test_agent();
     pcoll_set_yield(NULL);
     for (int i = 0; i < MOST_RANKS; i++)
