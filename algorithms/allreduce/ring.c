@@ -146,6 +146,12 @@ static struct pcoll_ring_use use_of(const struct state *s, uint64_t number)
     return use;
 }
 
+/* The credits for the half of that use that were given in earlier turns: one for each item. */
+static uint64_t credits_before(const struct state *s, const struct pcoll_ring_use *use)
+{
+    return use->turn * (uint64_t)(s->ring.slots / 2);
+}
+
 /* ---- entries ---- */
 
 /* Put item `number` to the next rank, or only signal it. */
@@ -166,8 +172,9 @@ static void add_first(const struct state *s, uint64_t number, struct pcoll_segme
 {
     const struct pcoll_ring_use use = use_of(s, number);
 
-    pcoll_plan_add(s->plan, put_on(s, number, pcoll_ring_credit(&s->ring, use.half), use.credits,
-                                   pcoll_at(PCOLL_SEND, part.first), part.count));
+    pcoll_plan_add(s->plan,
+                   put_on(s, number, pcoll_ring_credit(&s->ring, use.half), credits_before(s, &use),
+                          pcoll_at(PCOLL_SEND, part.first), part.count));
 }
 
 static void add_work(const struct state *s, struct pcoll_entry entry, int slot, uint64_t *level)
@@ -194,7 +201,7 @@ static void add_gate(const struct state *s, uint64_t number, int slot, uint64_t 
 {
     const struct pcoll_ring_use use = use_of(s, number);
     const struct pcoll_entry gate =
-        pcoll_entry_add(pcoll_ring_credit(&s->ring, use.half), use.credits);
+        pcoll_entry_add(pcoll_ring_credit(&s->ring, use.half), credits_before(s, &use));
 
     pcoll_plan_add(s->plan, pcoll_entry_done(gate, slot, GATE));
     *level += GATE;

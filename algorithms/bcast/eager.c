@@ -21,13 +21,12 @@
  *
  * What counter data[slot] receives for one use: 1 from the gate that the children's credit opens
  * (if there is one), 2 from the parent's put, 4 from each operation on the slot (if the credit for
- * the parent waits for them).
+ * the parent waits for this slot only).
  *
- * Cost: log_k N times (L + (k-1) (o + M copy)) + M copy, slots + 2 counters. When: small messages,
- * or any size without access to user buffers. Condition: for each use of half h, credit[h] counts
- * the same number of signals from each child, so the sum is complete only if each child's signals
- * are; a slot is returned only when everything on it, and on the earlier slots of its half, is
- * done.
+ * Cost: log_k N times (L + (k-1) (o + M copy)) + M copy, slots + 2 or 4 counters. When: small
+ * messages, or any size without access to user buffers. Condition: for each turn of half h,
+ * credit[h] counts one signal from each child, so the sum is complete only if each child's signal
+ * is there; a half is returned only when everything on its slots is done.
  */
 #include "algorithms/number.h"
 #include "algorithms/shape/ring_tree.h"
@@ -54,8 +53,9 @@ static void add_puts(const struct pcoll_ring_tree *t, struct pcoll_ring_tree_use
         const struct pcoll_entry put =
             pcoll_entry_put(trigger, threshold, from, child, to, use->at.part.count);
 
-        pcoll_plan_add(t->plan, pcoll_ring_tree_work(
-                                    use, pcoll_entry_signal(put, child, use->at.slot, DATA), WORK));
+        pcoll_plan_add(
+            t->plan,
+            pcoll_ring_tree_work(t, use, pcoll_entry_signal(put, child, use->at.slot, DATA), WORK));
     }
 }
 
@@ -66,18 +66,23 @@ static inline struct pcoll_entry copy_out(const struct pcoll_ring_tree *t,
                             pcoll_at(PCOLL_RECV, use->at.part.first), use->at.part.count);
 }
 
-static void add_leaf_use(const struct pcoll_ring_tree *t, struct pcoll_ring_tree_use *use)
+/* A leaf's only work on the slot is this copy, which can give the credit itself if no other use
+ * counts. */
+static void add_leaf_use(struct pcoll_ring_tree *t, struct pcoll_ring_tree_use *use)
 {
     struct pcoll_entry copy;
 
     use->level += DATA;
     copy = copy_out(t, use, use->level);
-    if (use->returned)
-        copy = pcoll_entry_signal(copy, t->parent, use->counter, 1);
-    pcoll_plan_add(t->plan, copy);
+    if (use->returned && !pcoll_ring_is_cut(&t->ring)) {
+        pcoll_plan_add(t->plan, pcoll_entry_signal(copy, t->parent, use->counter, 1));
+        return;
+    }
+    pcoll_plan_add(t->plan, pcoll_ring_tree_work(t, use, copy, WORK));
+    pcoll_ring_tree_return(t, use, &t->parent, 1);
 }
 
-static void add_inner_use(const struct pcoll_ring_tree *t, struct pcoll_ring_tree_use *use)
+static void add_inner_use(struct pcoll_ring_tree *t, struct pcoll_ring_tree_use *use)
 {
     uint64_t arrived;
 
@@ -85,11 +90,11 @@ static void add_inner_use(const struct pcoll_ring_tree *t, struct pcoll_ring_tre
     pcoll_ring_tree_gate(t, use);
     arrived = use->level;
     add_puts(t, use, use->at.slot, arrived, pcoll_ring_place(&t->ring, use->at.slot));
-    pcoll_plan_add(t->plan, pcoll_ring_tree_work(use, copy_out(t, use, arrived), WORK));
-    pcoll_ring_tree_return(t, use, t->parent);
+    pcoll_plan_add(t->plan, pcoll_ring_tree_work(t, use, copy_out(t, use, arrived), WORK));
+    pcoll_ring_tree_return(t, use, &t->parent, 1);
 }
 
-static void add_use(const struct pcoll_ring_tree *t, struct pcoll_ring_tree_use *use)
+static void add_use(struct pcoll_ring_tree *t, struct pcoll_ring_tree_use *use)
 {
     if (pcoll_ring_tree_is_root(t))
         add_puts(t, use, use->gated ? use->counter : PCOLL_NONE, use->credit,

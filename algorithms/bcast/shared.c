@@ -16,9 +16,9 @@
  * On the root, data[slot] is raised by its own copy and triggers the signals to all others; on
  * these it is raised by that signal and triggers the read.
  *
- * Cost: M copy at the root, L + M (copy + G) at each other rank; slots + 2 counters. When: more
- * ranks than cores, where waiting for each other costs turns; inside a node only. Condition: a slot
- * is returned after all ranks have read it (ring.h).
+ * Cost: M copy at the root, L + M (copy + G) at each other rank; slots + 2 or 4 counters. When:
+ * more ranks than cores, where waiting for each other costs turns; inside a node only. Condition: a
+ * slot is returned after all ranks have read it (ring.h).
  */
 #include "algorithms/cost.h"
 #include "algorithms/shape/ring.h"
@@ -36,10 +36,10 @@ static void add_root_use(struct pcoll_plan *plan, const struct pcoll_ring *ring,
 {
     const struct pcoll_signature *sig = &plan->signature;
     uint64_t others = (uint64_t)sig->nranks - 1;
-    struct pcoll_entry copy = pcoll_entry_copy(
-        use->opens ? pcoll_ring_credit(ring, use->half) : PCOLL_NONE,
-        use->opens ? use->credits * others : 0, pcoll_at(PCOLL_SEND, use->part.first),
-        pcoll_ring_place(ring, use->slot), use->part.count);
+    struct pcoll_entry copy =
+        pcoll_entry_copy(use->opens ? pcoll_ring_credit(ring, use->half) : PCOLL_NONE,
+                         use->opens ? use->turn * others : 0, pcoll_at(PCOLL_SEND, use->part.first),
+                         pcoll_ring_place(ring, use->slot), use->part.count);
 
     pcoll_plan_add(plan, pcoll_entry_done(copy, use->slot, 1));
     for (int i = 1; i < sig->nranks; i++)
@@ -47,17 +47,26 @@ static void add_root_use(struct pcoll_plan *plan, const struct pcoll_ring *ring,
                                                 (sig->root + i) % sig->nranks, use->slot, 1));
 }
 
+/* A read that is the only one that counts gives the credit itself. */
 static void add_other_use(struct pcoll_plan *plan, const struct pcoll_ring *ring,
                           const struct pcoll_ring_use *use)
 {
-    int root = plan->signature.root;
+    const int root = plan->signature.root, credit = pcoll_ring_credit(ring, use->half);
+    const int emptied = pcoll_ring_emptied(ring, use), is_cut = pcoll_ring_is_cut(ring);
     struct pcoll_entry get =
         pcoll_entry_get(use->slot, use->turn + 1, root, pcoll_ring_place(ring, use->slot),
                         pcoll_at(PCOLL_RECV, use->part.first), use->part.count);
 
-    if (use->closes)
-        get = pcoll_entry_signal(get, root, pcoll_ring_credit(ring, use->half), 1);
+    if (is_cut && use->counts) {
+        get = pcoll_entry_done(get, emptied, 1);
+        plan->gain[emptied]++;
+    } else if (use->closes) {
+        get = pcoll_entry_signal(get, root, credit, 1);
+    }
     pcoll_plan_add(plan, get);
+    if (is_cut && use->closes)
+        pcoll_plan_add(plan, pcoll_entry_signal(pcoll_entry_add(emptied, plan->gain[emptied]), root,
+                                                credit, 1));
 }
 
 static void build(struct pcoll_plan *plan, const struct pcoll_ring *ring)
@@ -78,7 +87,7 @@ static void build(struct pcoll_plan *plan, const struct pcoll_ring *ring)
         plan->gain[slot] = pcoll_ring_turns(ring);
     for (int half = 0; half < 2 && is_root; half++)
         plan->gain[pcoll_ring_credit(ring, half)] =
-            pcoll_ring_credits(ring) * ((uint64_t)sig->nranks - 1);
+            pcoll_ring_turns(ring) * ((uint64_t)sig->nranks - 1);
     plan->temp_bytes = is_root ? pcoll_ring_bytes(ring) : 0;
 }
 
@@ -87,8 +96,8 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct pcoll_ring ring = ring_of(signature, params);
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "shared", ring.slots + 2,
-                                                 pcoll_ring_phases(&ring), plan_p);
+    enum pcoll_result result = pcoll_plan_create(
+        signature, rank, "shared", pcoll_ring_counters(&ring), pcoll_ring_phases(&ring), plan_p);
 
     (void)local;
     if (result != PCOLL_OK)

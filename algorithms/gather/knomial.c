@@ -20,12 +20,12 @@
  *
  * What counter data[slot] receives for one use: 1 from the gate that the parent's credit opens (if
  * there is one), 2 from each child's put, from the copy of the own block, and from each operation
- * on the slot (if the credit for the children waits for them).
+ * on the slot (if the credit for the children waits for this slot only).
  *
- * Cost: log_k N times (L + o) + N M (G + copy); slots + 2 counters. When: short blocks; few, if the
- * radix is small. Condition (lemma D, ranks that only send run ahead): a child waits for the credit
- * of the last turn of the half before it fills its slots again, and the parent gives it when it has
- * passed on all of that half.
+ * Cost: log_k N times (L + o) + N M (G + copy); slots + 2 or 4 counters. When: short blocks; few,
+ * if the radix is small. Condition (lemma D, ranks that only send run ahead): a child waits for the
+ * credit of the last turn of the half before it fills its slots again, and the parent gives it when
+ * it has passed on all of that half.
  */
 #include "algorithms/shape/ring_tree.h"
 
@@ -86,12 +86,14 @@ static void add_leaf_use(const struct state *s, const struct pcoll_ring_tree_use
                           use->gated ? use->credit : 0, pcoll_at(PCOLL_SEND, use->at.part.first)));
 }
 
-/* The own block joins those of the children, when the slot's last content has left. */
+/* The own block joins those of the children, when the slot's last content has left. A ring has
+ * several turns in a cycle only if the message is cut. */
 static void add_own_block(const struct state *s, struct pcoll_ring_tree_use *use)
 {
+    const int waits = use->at.turn > 0;
     const struct pcoll_entry copy =
-        pcoll_entry_copy(use->at.turn > 0 ? use->at.slot : PCOLL_NONE, use->level,
-                         pcoll_at(PCOLL_SEND, use->at.part.first),
+        pcoll_entry_copy(waits ? pcoll_ring_emptied(&s->t.ring, &use->at) : PCOLL_NONE,
+                         s->t.emptied[use->at.half], pcoll_at(PCOLL_SEND, use->at.part.first),
                          block(s, use, &s->self, s->self.place), use->at.part.count);
 
     pcoll_plan_add(s->t.plan, pcoll_entry_done(copy, use->at.slot, WORK));
@@ -106,7 +108,7 @@ static void add_inner_use(const struct state *s, struct pcoll_ring_tree_use *use
     use->level += (uint64_t)s->t.nchildren * WORK;
     pcoll_ring_tree_gate(&s->t, use);
     put = put_up(s, use, use->at.slot, use->level, block(s, use, &s->self, s->self.place));
-    pcoll_plan_add(s->t.plan, pcoll_ring_tree_work(use, put, WORK));
+    pcoll_plan_add(s->t.plan, pcoll_ring_tree_work(&s->t, use, put, WORK));
 }
 
 /* Consecutive blocks are adjacent in both buffers only if they are not cut. */
@@ -128,11 +130,11 @@ static void add_root_use(const struct state *s, struct pcoll_ring_tree_use *use)
             use->at.slot, arrived, block(s, use, &s->self, place),
             pcoll_at(PCOLL_RECV, (uint64_t)run.rank * s->t.plan->signature.bytes + part.first),
             (uint64_t)run.count * part.count);
-        pcoll_plan_add(s->t.plan, pcoll_ring_tree_work(use, copy, WORK));
+        pcoll_plan_add(s->t.plan, pcoll_ring_tree_work(&s->t, use, copy, WORK));
     }
 }
 
-static void add_use(const struct state *s, struct pcoll_ring_tree_use *use)
+static void add_use(struct state *s, struct pcoll_ring_tree_use *use)
 {
     if (s->t.nchildren == 0)
         add_leaf_use(s, use);
@@ -140,8 +142,7 @@ static void add_use(const struct state *s, struct pcoll_ring_tree_use *use)
         add_root_use(s, use);
     else
         add_inner_use(s, use);
-    for (int i = 0; i < s->t.nchildren; i++)
-        pcoll_ring_tree_return(&s->t, use, s->t.children[i]);
+    pcoll_ring_tree_return(&s->t, use, s->t.children, s->t.nchildren);
     pcoll_ring_tree_end(&s->t, use);
 }
 

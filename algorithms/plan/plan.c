@@ -131,22 +131,21 @@ int pcoll_plan_join(struct pcoll_plan *plan, struct pcoll_entry entry)
     return 1;
 }
 
-/* The capacity is a power of two: the array is full when the number of operands is one. */
-void pcoll_plan_operand(struct pcoll_plan *plan, struct pcoll_place place)
+/* Most plans have one or two operands for each of a few dozen slots. */
+enum { FIRST_OPERANDS = 64 };
+
+int pcoll_plan_grow_operands(struct pcoll_plan *plan)
 {
-    const int n = plan->noperands;
+    const int room = plan->operand_room ? 2 * plan->operand_room : FIRST_OPERANDS;
+    struct pcoll_place *operands = realloc(plan->operands, (size_t)room * sizeof(*operands));
 
-    if ((n & (n - 1)) == 0) {
-        const size_t room = n ? 2 * (size_t)n : 1;
-        struct pcoll_place *operands = realloc(plan->operands, room * sizeof(*operands));
-
-        if (operands == NULL) {
-            plan->failed = 1;
-            return;
-        }
-        plan->operands = operands;
+    if (operands == NULL) {
+        plan->failed = 1;
+        return 0;
     }
-    plan->operands[plan->noperands++] = place;
+    plan->operands = operands;
+    plan->operand_room = room;
+    return 1;
 }
 
 void pcoll_plan_neighbor(struct pcoll_plan *plan, int rank)

@@ -128,10 +128,10 @@ struct pcoll_plan {
     int nneighbors;
     int *neighbors; /* ascending: ranks that touch my memory or counters, or whose I touch */
     uint64_t temp_bytes;
-    unsigned needs;                   /* enum pcoll_need; filled by pcoll_plan_seal */
-    int ordered;                      /* set by the generator: implies PCOLL_NEED_ORDER */
-    int lowered;                      /* each entry is one deferred work: lower/lower.h */
-    int open_phase, capacity, failed; /* private to plan.c, while generating */
+    unsigned needs; /* enum pcoll_need; filled by pcoll_plan_seal */
+    int ordered;    /* set by the generator: implies PCOLL_NEED_ORDER */
+    int lowered;    /* each entry is one deferred work: lower/lower.h */
+    int open_phase, capacity, operand_room, failed; /* private to plan.c, while generating */
 };
 
 /* The resources that a plan takes to store and to run, over one cycle. */
@@ -165,7 +165,8 @@ static inline void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry en
 int pcoll_plan_grow(struct pcoll_plan *plan); /* for pcoll_plan_add; 0: out of memory */
 
 /* Append an operand to those of the plan, for the next entry of pcoll_entry_reduce. */
-void pcoll_plan_operand(struct pcoll_plan *plan, struct pcoll_place place);
+static inline void pcoll_plan_operand(struct pcoll_plan *plan, struct pcoll_place place);
+int pcoll_plan_grow_operands(struct pcoll_plan *plan); /* as pcoll_plan_grow */
 
 /* Declare that `rank` touches this rank. Ranks that entries of this plan touch need no
  * declaration. */
@@ -306,6 +307,12 @@ static inline void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry en
     to->bytes = entry.bytes;
     pcoll_place_set(&to->local, entry.local);
     pcoll_place_set(&to->remote, entry.remote);
+}
+
+static inline void pcoll_plan_operand(struct pcoll_plan *plan, struct pcoll_place place)
+{
+    if (plan->noperands < plan->operand_room || pcoll_plan_grow_operands(plan))
+        pcoll_place_set(&plan->operands[plan->noperands++], place);
 }
 
 /* The same, but an entry that continues the last one of the phase at both ends, and is otherwise

@@ -12,7 +12,8 @@
  *      N = 5, root 0:   0 <- 1 <- 2 <- 3 <- 4
  *
  * Cost: (N - 1) (L + o + s (G + reduce)) for the first segment of s bytes, then M G, while the
- * processors reduce; slots + 2 counters. When: long vectors between nodes. Condition: see there.
+ * processors reduce; slots + 2 or 4 counters. When: long vectors between nodes. Condition: see
+ * there.
  */
 #include "algorithms/cost.h"
 #include "algorithms/reduce/knomial.h"
@@ -51,8 +52,8 @@ static struct links links_of(const struct pcoll_signature *signature, double arm
     return links;
 }
 
-/* A rank puts, returns a slot, passes a gate and reduces; the root reduces what comes from all
- * arms, and its port takes it. */
+/* A rank puts, passes a gate and reduces, and returns half a ring now and then; the root reduces
+ * what comes from all arms, and its port takes it. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
@@ -70,11 +71,12 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double near = pcoll_cost_wave(signature, &node, 0, 1) + put + work;
     const double far =
         pcoll_cost_wave(signature, machine, 0, 1) + crowd * machine->o + bytes * machine->G + work;
-    const double sent = signature->nranks > 2 ? 2 : 1; /* a put, and a slot that is returned */
+    /* a put, and the share of a half that is returned */
+    const double sent = signature->nranks > 2 ? 1 + 2.0 / ring.slots : 1;
     const double share = links.far == links.all && pcoll_is_over_wire(signature)
                              ? pcoll_ranks_per_node(signature)
                              : 1;
-    double next = links.far < links.all ? put + work + 2 * crowd * node.o : 0, back = 2 * near;
+    double next = links.far < links.all ? put + work + sent * crowd * node.o : 0, back = 2 * near;
 
     if (links.far > 0) {
         const double port = share * arms * (sent * machine->g + bytes * machine->G);

@@ -19,10 +19,10 @@
  * (PCOLL_CELL_BYTES), they travel beside the counter.
  *
  * What counter data[slot] receives for one use: 1 from the gate that the parent's credit opens (if
- * there is one), 2 from each child's put, from the REDUCE, and from the put to the parent (if the
- * credit for the children waits for it).
+ * there is one), 2 from each child's put, from the REDUCE (if the put to the parent or the credit
+ * for the children waits for it), and from that put (if the credit waits for this slot only).
  *
- * Cost: log_k N (L + o + M copy), and log^2 N k / 2 M reduce; slots + 2 counters. When: short
+ * Cost: log_k N (L + o + M copy), and log^2 N k / 2 M reduce; slots + 2 or 4 counters. When: short
  * vectors; long ones in segments. Condition (lemma D, ranks that only send run ahead): a child
  * waits for the credit of the last turn of the half before it fills its slots again, and the parent
  * gives it when it has passed on all of that half.
@@ -54,7 +54,8 @@ struct state {
 struct use {
     struct pcoll_ring_use at;
     struct pcoll_segment part; /* in bytes */
-    int gated, returned;       /* waits for the parent's credit; gives credit to the children */
+    int gated;                 /* waits for the parent's credit */
+    int counted, returned;     /* the children's credit waits for it; gives it */
     uint64_t level;            /* of data[slot] */
 };
 
@@ -95,6 +96,7 @@ static void begin(const struct state *s, int phase, uint64_t i, struct use *use)
     use->part.first = use->at.part.first * s->unit;
     use->part.count = use->at.part.count * s->unit;
     use->gated = !is_root(s) && use->at.opens;
+    use->counted = s->nchildren > 0 && use->at.counts;
     use->returned = s->nchildren > 0 && use->at.closes;
     use->level = s->plan->gain[use->at.slot];
 }
@@ -116,33 +118,56 @@ static void add_leaf_use(const struct state *s, const struct use *use)
     const int credit = pcoll_ring_credit(&s->ring, use->at.half);
 
     pcoll_plan_add(s->plan,
-                   put_up(s, use, use->gated ? credit : PCOLL_NONE,
-                          use->gated ? use->at.credits : 0, pcoll_at(PCOLL_SEND, use->part.first)));
+                   put_up(s, use, use->gated ? credit : PCOLL_NONE, use->gated ? use->at.turn : 0,
+                          pcoll_at(PCOLL_SEND, use->part.first)));
 }
 
-/* What the children have sent, with the own vector in its place among them. */
-static void add_reduce(const struct state *s, struct use *use, struct pcoll_place to, int tells)
+/* What the entry that empties the slot adds to which counter, if credit waits for it. */
+struct told {
+    int counter;
+    uint64_t add;
+};
+
+static struct told count_work(const struct state *s, struct use *use)
 {
-    const struct pcoll_place own = pcoll_at(PCOLL_SEND, use->part.first);
-    struct pcoll_entry reduce;
+    const int emptied = pcoll_ring_emptied(&s->ring, &use->at);
+
+    if (!use->counted)
+        return (struct told){PCOLL_NONE, 0};
+    if (emptied == use->at.slot) {
+        use->level += WORK;
+        return (struct told){emptied, WORK};
+    }
+    s->plan->gain[emptied]++;
+    return (struct told){emptied, 1};
+}
+
+/* The operands: what the children have sent, with the own vector in its place among them. */
+static void add_operands(const struct state *s, struct use *use)
+{
     int left = 0;
 
     while (left < s->nchildren && s->children[left] < s->plan->rank)
         pcoll_plan_operand(s->plan, vector_at(s, use, s->nchildren, left++));
-    pcoll_plan_operand(s->plan, own);
+    pcoll_plan_operand(s->plan, pcoll_at(PCOLL_SEND, use->part.first));
     for (int i = left; i < s->nchildren; i++)
         pcoll_plan_operand(s->plan, vector_at(s, use, s->nchildren, i));
     use->level += (uint64_t)s->nchildren * WORK;
-    reduce = pcoll_entry_reduce(s->plan, use->at.slot, use->level, s->nchildren + 1, to,
-                                use->part.count);
-    pcoll_plan_add(s->plan, tells ? pcoll_entry_done(reduce, use->at.slot, WORK) : reduce);
-    use->level += tells ? WORK : 0;
+}
+
+static void add_reduce(const struct state *s, const struct use *use, uint64_t arrived,
+                       struct pcoll_place to, struct told told)
+{
+    const struct pcoll_entry reduce =
+        pcoll_entry_reduce(s->plan, use->at.slot, arrived, s->nchildren + 1, to, use->part.count);
+
+    pcoll_plan_add(s->plan, pcoll_entry_done(reduce, told.counter, told.add));
 }
 
 static void add_gate(const struct state *s, struct use *use)
 {
     const struct pcoll_entry gate =
-        pcoll_entry_add(pcoll_ring_credit(&s->ring, use->at.half), use->at.credits);
+        pcoll_entry_add(pcoll_ring_credit(&s->ring, use->at.half), use->at.turn);
 
     pcoll_plan_add(s->plan, pcoll_entry_done(gate, use->at.slot, GATE));
     use->level += GATE;
@@ -152,22 +177,36 @@ static void add_inner_use(const struct state *s, struct use *use)
 {
     const struct pcoll_place sum = vector_at(s, use, s->nchildren, 0);
     struct pcoll_entry put;
+    struct told told;
 
-    add_reduce(s, use, sum, 1);
+    add_operands(s, use);
+    add_reduce(s, use, use->level, sum, (struct told){use->at.slot, WORK});
+    use->level += WORK;
     if (use->gated)
         add_gate(s, use);
     put = put_up(s, use, use->at.slot, use->level, sum);
-    pcoll_plan_add(s->plan, use->returned ? pcoll_entry_done(put, use->at.slot, WORK) : put);
-    use->level += use->returned ? WORK : 0;
+    told = count_work(s, use);
+    pcoll_plan_add(s->plan, pcoll_entry_done(put, told.counter, told.add));
+}
+
+static void add_root_use(const struct state *s, struct use *use)
+{
+    uint64_t arrived;
+
+    add_operands(s, use);
+    arrived = use->level;
+    add_reduce(s, use, arrived, pcoll_at(PCOLL_RECV, use->part.first), count_work(s, use));
 }
 
 static void add_credits(const struct state *s, const struct use *use)
 {
     const int credit = pcoll_ring_credit(&s->ring, use->at.half);
+    const int emptied = pcoll_ring_emptied(&s->ring, &use->at);
+    const uint64_t level = emptied == use->at.slot ? use->level : s->plan->gain[emptied];
 
     for (int i = 0; i < s->nchildren; i++)
-        pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(use->at.slot, use->level),
-                                                   s->children[i], credit, 1));
+        pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(emptied, level), s->children[i],
+                                                   credit, 1));
 }
 
 static void add_use(const struct state *s, struct use *use)
@@ -176,10 +215,7 @@ static void add_use(const struct state *s, struct use *use)
         add_leaf_use(s, use);
         return;
     }
-    if (is_root(s))
-        add_reduce(s, use, pcoll_at(PCOLL_RECV, use->part.first), use->returned);
-    else
-        add_inner_use(s, use);
+    (is_root(s) ? add_root_use : add_inner_use)(s, use);
     if (use->returned)
         add_credits(s, use);
     s->plan->gain[use->at.slot] = use->level;
@@ -197,7 +233,7 @@ static void build(struct state *s)
         }
     }
     for (int half = 0; half < 2 && !is_root(s); half++)
-        s->plan->gain[pcoll_ring_credit(&s->ring, half)] = pcoll_ring_credits(&s->ring);
+        s->plan->gain[pcoll_ring_credit(&s->ring, half)] = pcoll_ring_turns(&s->ring);
     s->plan->temp_bytes =
         (uint64_t)s->ring.slots * (uint64_t)s->nchildren * room(&s->ring, s->nchildren);
 }
@@ -228,7 +264,7 @@ enum pcoll_result pcoll_reduce_tree_generate(const struct pcoll_signature *signa
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
     if (s.children)
-        result = pcoll_plan_create(signature, rank, "knomial", s.ring.slots + 2,
+        result = pcoll_plan_create(signature, rank, "knomial", pcoll_ring_counters(&s.ring),
                                    pcoll_ring_phases(&s.ring), &s.plan);
     if (result == PCOLL_OK) {
         find_place(&s);

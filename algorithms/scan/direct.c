@@ -10,18 +10,21 @@
  *
  *      N = 4:   0 -> 1, 2, 3   1 -> 2, 3   2 -> 3: 3 reduces 0 * 1 * 2 (* 3)
  *
- * Cost: L + N o + N M (copy + reduce); slots + 2 counters. When: a few ranks, or short vectors.
- * Condition (lemma D, low ranks run ahead): each rank has a ring of slots, one for each segment. A
- * rank waits until all higher ranks have returned the slots that it fills again: with one segment,
- * half a ring when they start the other half (pcoll_ring_return); with several, each slot when it
- * has been reduced. In place, the result overwrites what the puts read, so it also waits for these;
- * and the puts of a later turn wait for the result of this one, so that they cannot be taken for
- * vectors that it waits for. One more counter for each slot says so.
+ * Cost: L + N o + N M (copy + reduce); slots + 2 or 4 counters. When: a few ranks, or short
+ * vectors. Condition (lemma D, low ranks run ahead): each rank has a ring of slots, one for each
+ * segment. A rank waits until all higher ranks have returned the half that it fills again: with one
+ * segment, when they start the other half (pcoll_ring_return); with several, when they have reduced
+ * what is in it. In place, the result overwrites what the puts read, so it also waits for these;
+ * and the puts of a later turn wait for the results of this one, so that they cannot be taken for
+ * vectors that these wait for. One more counter for each half says so.
  */
 #include "algorithms/cost.h"
 #include "algorithms/shape/ring.h"
 
 #define DEFAULT_SEGMENT (UINT64_C(32) << 10)
+
+/* Rank 0 copies so many segments to RECV at once, soon after it has put them. */
+#define OWN_SEGMENTS 4
 
 struct state {
     struct pcoll_plan *plan;
@@ -79,7 +82,7 @@ static uint64_t credit_of(const struct state *s, const struct use *use)
 {
     if (!is_long(s))
         return pcoll_ring_returned(&use->at, nhigher(s));
-    return use->at.credits * (uint64_t)nhigher(s);
+    return use->at.turn * (uint64_t)nhigher(s);
 }
 
 /* What the puts wait for: a counter and its threshold. */
@@ -88,15 +91,25 @@ struct wait {
     uint64_t threshold;
 };
 
-/* The credit and the result of the turn before. */
+/* The counter of the half that says so: see wait_for_both. */
+static int both_counter(const struct state *s, const struct use *use)
+{
+    return pcoll_ring_counters(&s->ring) + use->at.half;
+}
+
+/* The credit for the half, and the results of its last turn. The first use in a turn asks for
+ * both. */
 static struct wait wait_for_both(const struct state *s, const struct use *use, struct wait credit)
 {
-    const int slot = use->at.slot, both = s->ring.slots + 2 + slot;
+    const int both = both_counter(s, use), emptied = pcoll_ring_emptied(&s->ring, &use->at);
+    const uint64_t results = s->plan->gain[emptied];
 
-    pcoll_plan_add(s->plan,
-                   pcoll_entry_done(pcoll_entry_add(credit.counter, credit.threshold), both, 1));
-    pcoll_plan_add(s->plan, pcoll_entry_done(pcoll_entry_add(slot, s->plan->gain[slot]), both, 1));
-    s->plan->gain[both] += 2;
+    if (use->at.slot == use->at.half * s->ring.slots / 2) {
+        pcoll_plan_add(
+            s->plan, pcoll_entry_done(pcoll_entry_add(credit.counter, credit.threshold), both, 1));
+        pcoll_plan_add(s->plan, pcoll_entry_done(pcoll_entry_add(emptied, results), both, 1));
+        s->plan->gain[both] += 2;
+    }
     return (struct wait){both, s->plan->gain[both]};
 }
 
@@ -110,73 +123,106 @@ static struct wait wait_of(const struct state *s, const struct use *use)
     return use->at.turn > 0 && overwrites_input(s) ? wait_for_both(s, use, credit) : credit;
 }
 
-static void add_puts(const struct state *s, const struct use *use)
+/* In place, the result of the slot also waits for the puts. */
+static void add_puts(const struct state *s, const struct use *use, struct wait wait)
 {
-    const struct wait wait = wait_of(s, use);
-    const int slot = use->at.slot;
+    const int slot = use->at.slot, told = overwrites_input(s) ? slot : PCOLL_NONE;
 
     for (int peer = s->plan->rank + 1; peer < s->plan->signature.nranks; peer++) {
-        struct pcoll_entry put =
+        const struct pcoll_entry put =
             pcoll_entry_put(wait.counter, wait.threshold, pcoll_at(PCOLL_SEND, use->part.first),
                             peer, vector_at(s, use, peer, s->plan->rank), use->part.count);
 
-        put = pcoll_entry_signal(put, peer, slot, 1);
-        pcoll_plan_add(s->plan, overwrites_input(s) ? pcoll_entry_done(put, slot, 1) : put);
+        pcoll_plan_add(s->plan, pcoll_entry_done(pcoll_entry_signal(put, peer, slot, 1), told,
+                                                 told != PCOLL_NONE));
     }
 }
 
-/* The result of this use, which a rank that returns the slot tells itself. */
+/* The counter that the result of this use adds 1 to: it empties the slot, and credit waits for it
+ * if the use counts. */
+static int count_result(const struct state *s, const struct use *use)
+{
+    const int emptied = pcoll_ring_emptied(&s->ring, &use->at);
+
+    if (!is_long(s) || !use->at.counts)
+        return PCOLL_NONE;
+    s->plan->gain[emptied]++;
+    return emptied;
+}
+
 static void add_result(const struct state *s, const struct use *use)
 {
     const int rank = s->plan->rank, noperands = rank + s->includes_own;
-    const int trigger = rank > 0 ? use->at.slot : PCOLL_NONE;
-    const struct pcoll_place own = pcoll_at(PCOLL_SEND, use->part.first);
+    const int slot = use->at.slot, told = count_result(s, use);
     const struct pcoll_place to = pcoll_at(PCOLL_RECV, use->part.first);
-    struct pcoll_entry result;
 
-    if (noperands == 0 || (rank == 0 && s->plan->signature.in_place))
+    if (noperands == 1) {
+        const struct pcoll_entry copy =
+            pcoll_entry_copy(slot, use->level, vector_at(s, use, rank, 0), to, use->part.count);
+
+        pcoll_plan_add(s->plan, pcoll_entry_done(copy, told, told != PCOLL_NONE));
         return;
-    for (int r = 0; noperands > 1 && r < noperands; r++)
-        pcoll_plan_operand(s->plan, r == rank ? own : vector_at(s, use, rank, r));
-    if (noperands > 1)
-        result = pcoll_entry_reduce(s->plan, trigger, use->level, noperands, to, use->part.count);
-    else
-        result = pcoll_entry_copy(trigger, use->level, rank == 0 ? own : vector_at(s, use, rank, 0),
-                                  to, use->part.count);
-    pcoll_plan_add(s->plan,
-                   is_long(s) && rank > 0 ? pcoll_entry_done(result, use->at.slot, 1) : result);
+    }
+    for (int r = 0; r < rank; r++)
+        pcoll_plan_operand(s->plan, vector_at(s, use, rank, r));
+    if (s->includes_own)
+        pcoll_plan_operand(s->plan, pcoll_at(PCOLL_SEND, use->part.first));
+    pcoll_plan_add(s->plan, pcoll_entry_done(pcoll_entry_reduce(s->plan, slot, use->level,
+                                                                noperands, to, use->part.count),
+                                             told, told != PCOLL_NONE));
 }
 
-/* Return the slot, which has been reduced. */
+/* The result of rank 0 is its own vector; in place it is there, and an exscan has none. After the
+ * puts of segment `i`, copy what is due; it waits with them, to let them go first. */
+static void add_own_copy(const struct state *s, const struct use *use, uint64_t i, struct wait wait)
+{
+    const int copies = s->includes_own && !s->plan->signature.in_place;
+    const uint64_t units = s->plan->signature.bytes / s->unit, n = s->ring.nsegments;
+    const uint64_t end = use->part.first + use->part.count;
+    uint64_t first;
+
+    if (!copies || (i + 1 < n && (i + 1) % OWN_SEGMENTS > 0))
+        return;
+    first = s->unit * pcoll_segment_of(units, n, i / OWN_SEGMENTS * OWN_SEGMENTS).first;
+    pcoll_plan_add(s->plan,
+                   pcoll_entry_copy(wait.counter, wait.threshold, pcoll_at(PCOLL_SEND, first),
+                                    pcoll_at(PCOLL_RECV, first), end - first));
+}
+
+/* Return the half, which has been reduced. */
 static void add_credits(const struct state *s, const struct use *use)
 {
     const int credit = pcoll_ring_credit(&s->ring, use->at.half);
+    const int emptied = pcoll_ring_emptied(&s->ring, &use->at);
+    const struct pcoll_entry all = pcoll_entry_add(emptied, s->plan->gain[emptied]);
 
     for (int peer = 0; peer < s->plan->rank; peer++)
-        pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(use->at.slot, use->level + 1),
-                                                   peer, credit, 1));
+        pcoll_plan_add(s->plan, pcoll_entry_signal(all, peer, credit, 1));
 }
 
 static void add_use(const struct state *s, uint64_t i)
 {
     const uint64_t own = (uint64_t)(overwrites_input(s) ? nhigher(s) : 0);
     const int rank = s->plan->rank;
+    struct wait wait;
     struct use use;
 
     pcoll_ring_use(&s->ring, s->plan->signature.bytes / s->unit, s->phase, i, &use.at);
     use.part = (struct pcoll_segment){use.at.part.first * s->unit, use.at.part.count * s->unit};
     use.level = s->plan->gain[use.at.slot] + (uint64_t)rank + own;
-    add_puts(s, &use);
-    add_result(s, &use);
-    if (is_long(s))
+    wait = wait_of(s, &use);
+    add_puts(s, &use, wait);
+    if (rank == 0)
+        add_own_copy(s, &use, i, wait);
+    else
+        add_result(s, &use);
+    if (is_long(s) && use.at.closes)
         add_credits(s, &use);
-    s->plan->gain[use.at.slot] = use.level + (is_long(s) && rank > 0);
+    s->plan->gain[use.at.slot] = use.level;
 }
 
 static void build(struct state *s)
 {
-    const uint64_t credits = is_long(s) ? pcoll_ring_credits(&s->ring) : 1;
-
     for (s->phase = 0; s->phase < s->plan->nphases; s->phase++) {
         pcoll_plan_open(s->plan, s->phase);
         for (int r = 0; !is_long(s) && r < s->plan->rank; r++)
@@ -185,7 +231,8 @@ static void build(struct state *s)
             add_use(s, i);
     }
     for (int half = 0; half < 2; half++)
-        s->plan->gain[pcoll_ring_credit(&s->ring, half)] = credits * (uint64_t)nhigher(s);
+        s->plan->gain[pcoll_ring_credit(&s->ring, half)] =
+            pcoll_ring_turns(&s->ring) * (uint64_t)nhigher(s);
 }
 
 static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
@@ -214,9 +261,10 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     struct state s = {.ring = ring_of(signature, params),
                       .unit = pcoll_unit_of(signature),
                       .includes_own = signature->coll == PCOLL_SCAN};
-    const int both = signature->in_place && pcoll_ring_turns(&s.ring) > 1 ? s.ring.slots : 0;
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "direct", s.ring.slots + 2 + both,
-                                                 pcoll_ring_phases(&s.ring), &s.plan);
+    const int both = signature->in_place && pcoll_ring_turns(&s.ring) > 1 ? 2 : 0;
+    enum pcoll_result result =
+        pcoll_plan_create(signature, rank, "direct", pcoll_ring_counters(&s.ring) + both,
+                          pcoll_ring_phases(&s.ring), &s.plan);
 
     (void)local;
     if (result != PCOLL_OK)

@@ -20,12 +20,12 @@
  *
  * What counter data[slot] receives for one use: 1 from the gate that the children's credit opens
  * (if there is one), 2 from each put of the parent and from each operation on the slot (if the
- * credit for the parent waits for them).
+ * credit for the parent waits for this slot only).
  *
- * Cost: log_k N times (L + o) + N M (G + copy); slots + 2 counters. When: short blocks; few, if the
- * radix is small. Condition (lemma D, a root that runs ahead): credit[h] counts as many signals
- * from each child for each use of half h, so the sum is complete only if each child's signals are;
- * a slot is returned only when everything on it, and on the earlier slots of its half, is done.
+ * Cost: log_k N times (L + o) + N M (G + copy); slots + 2 or 4 counters. When: short blocks; few,
+ * if the radix is small. Condition (lemma D, a root that runs ahead): credit[h] counts one signal
+ * from each child for each turn of half h, so the sum is complete only if each child's signal is
+ * there; a half is returned only when everything on its slots is done.
  */
 #include <stdlib.h>
 
@@ -115,18 +115,23 @@ static inline struct pcoll_entry copy_out(const struct state *s,
                             pcoll_at(PCOLL_RECV, use->at.part.first), use->at.part.count);
 }
 
-static void add_leaf_use(const struct state *s, struct pcoll_ring_tree_use *use)
+/* A leaf's only work on the slot is this copy, which can give the credit itself if no other use
+ * counts. */
+static void add_leaf_use(struct state *s, struct pcoll_ring_tree_use *use)
 {
     struct pcoll_entry copy;
 
     use->level += (uint64_t)s->nputs * WORK;
     copy = copy_out(s, use, use->level);
-    if (use->returned)
-        copy = pcoll_entry_signal(copy, s->t.parent, use->counter, 1);
-    pcoll_plan_add(s->t.plan, copy);
+    if (use->returned && !pcoll_ring_is_cut(&s->t.ring)) {
+        pcoll_plan_add(s->t.plan, pcoll_entry_signal(copy, s->t.parent, use->counter, 1));
+        return;
+    }
+    pcoll_plan_add(s->t.plan, pcoll_ring_tree_work(&s->t, use, copy, WORK));
+    pcoll_ring_tree_return(&s->t, use, &s->t.parent, 1);
 }
 
-static void add_inner_use(const struct state *s, struct pcoll_ring_tree_use *use)
+static void add_inner_use(struct state *s, struct pcoll_ring_tree_use *use)
 {
     uint64_t arrived;
 
@@ -139,13 +144,13 @@ static void add_inner_use(const struct state *s, struct pcoll_ring_tree_use *use
             put_down(s, use, use->at.slot, arrived, block(s, use, &s->self, child->place), child,
                      child->place, child->span);
 
-        pcoll_plan_add(s->t.plan, pcoll_ring_tree_work(use, put, WORK));
+        pcoll_plan_add(s->t.plan, pcoll_ring_tree_work(&s->t, use, put, WORK));
     }
-    pcoll_plan_add(s->t.plan, pcoll_ring_tree_work(use, copy_out(s, use, arrived), WORK));
-    pcoll_ring_tree_return(&s->t, use, s->t.parent);
+    pcoll_plan_add(s->t.plan, pcoll_ring_tree_work(&s->t, use, copy_out(s, use, arrived), WORK));
+    pcoll_ring_tree_return(&s->t, use, &s->t.parent, 1);
 }
 
-static void add_use(const struct state *s, struct pcoll_ring_tree_use *use)
+static void add_use(struct state *s, struct pcoll_ring_tree_use *use)
 {
     if (pcoll_ring_tree_is_root(&s->t))
         for (int i = 0; i < s->t.nchildren; i++)
@@ -170,7 +175,7 @@ static void add_own_copy(const struct state *s, const struct pcoll_ring_tree_use
                                         pcoll_at(PCOLL_RECV, 0), sig->bytes));
 }
 
-static void build(const struct state *s)
+static void build(struct state *s)
 {
     for (int phase = 0; phase < s->t.plan->nphases; phase++) {
         struct pcoll_ring_tree_use use = {.gated = 0};

@@ -67,11 +67,6 @@ uint64_t pcoll_ring_turns(const struct pcoll_ring *ring)
     return ring->nsegments > slots ? ring->nsegments / slots : 1;
 }
 
-uint64_t pcoll_ring_credits(const struct pcoll_ring *ring)
-{
-    return pcoll_ring_turns(ring) * (ring->nsegments > 1 ? (uint64_t)ring->slots / 2 : 1);
-}
-
 struct pcoll_place pcoll_ring_place(const struct pcoll_ring *ring, int slot)
 {
     if (ring->slot_bytes == 0)

@@ -3,12 +3,13 @@
  *
  * A message of S segments takes S slots of the ring one after the other. S divides the number of
  * slots or is a multiple of it, and a cycle of the plan is one turn of the ring or more. A rank
- * that fills slots may reuse one when the ranks that empty it have returned it. They do so
- * ("credit") on one of two counters, one for each half of the ring.
+ * that fills slots may reuse those of a half when the ranks that empty them have returned the half.
+ * They do so ("credit") once a turn, on one of two counters, one for each half of the ring.
  *
- * With one segment, the previous instances have completed when the next starts, so the last slot of
- * a half returns the whole half, and the first one waits for it. With several segments, segments of
- * an instance may overtake each other, and each slot is returned and waited for separately.
+ * When an instance starts, all earlier ones have completed on this rank. So if a half holds several
+ * instances, the first of them waits for the credit, and the last one gives it. Within an instance
+ * segments may overtake each other: a rank that empties several slots before it gives credit counts
+ * them, on one of two more counters.
  */
 #ifndef PCOLL_RING_H
 #define PCOLL_RING_H
@@ -26,10 +27,11 @@ struct pcoll_ring {
 struct pcoll_ring_use {
     struct pcoll_segment part;
     int slot, half;
-    int opens;        /* waits for credit */
-    int closes;       /* gives credit */
-    uint64_t turn;    /* earlier uses of this slot in this cycle */
-    uint64_t credits; /* number of credits that each rank that empties the slot has given before */
+    int opens;     /* waits for credit */
+    int counts;    /* the credit waits until this use has emptied its slot */
+    int closes;    /* the last use of the half in this turn: gives credit */
+    uint64_t turn; /* earlier uses of this slot in this cycle, and credits that each rank that
+                    * empties it has given before */
 };
 
 struct pcoll_ring pcoll_ring_make(const struct pcoll_signature *signature,
@@ -42,6 +44,12 @@ struct pcoll_ring pcoll_unit_ring_make(const struct pcoll_signature *signature,
 
 int pcoll_ring_phases(const struct pcoll_ring *ring);
 
+/* A message has several segments. */
+static inline int pcoll_ring_is_cut(const struct pcoll_ring *ring)
+{
+    return ring->nsegments > 1;
+}
+
 /* Use `i` of phase `phase`, 0 <= i < nsegments. A plan asks for hundreds, so this is inline, does
  * without divisions where it can, and writes each field once, where it stays: a copy of a structure
  * reads two fields at a time, which waits for the writes. With such copies, here and of entries,
@@ -49,25 +57,27 @@ int pcoll_ring_phases(const struct pcoll_ring *ring);
 static inline void pcoll_ring_use(const struct pcoll_ring *ring, uint64_t bytes, int phase,
                                   uint64_t i, struct pcoll_ring_use *use)
 {
-    const int many = ring->nsegments > 1, half_ring = ring->slots / 2;
+    const int half_ring = ring->slots / 2;
     const int q = phase * (int)ring->nsegments + (int)i;
     const int turn = q < ring->slots ? 0 : q / ring->slots, slot = q - turn * ring->slots;
-    const int half = slot >= half_ring;
+    const int half = slot >= half_ring, in_half = slot - half * half_ring;
+    /* of the slots of the half, those of one instance */
+    const int some = ring->nsegments < (uint64_t)half_ring ? (int)ring->nsegments : half_ring;
     const struct pcoll_segment all = {0, bytes};
-    const struct pcoll_segment part = many ? pcoll_segment_of(bytes, ring->nsegments, i) : all;
+    const struct pcoll_segment part =
+        pcoll_ring_is_cut(ring) ? pcoll_segment_of(bytes, ring->nsegments, i) : all;
 
     use->part.first = part.first;
     use->part.count = part.count;
     use->slot = slot;
     use->half = half;
-    use->opens = many || slot == half * half_ring;
-    use->closes = many || slot + 1 == (half + 1) * half_ring;
+    use->opens = in_half < some;
+    use->counts = in_half >= half_ring - some;
+    use->closes = in_half + 1 == half_ring;
     use->turn = (uint64_t)turn;
-    use->credits = (uint64_t)turn * (many ? (uint64_t)half_ring : 1);
 }
 
-/* The credits of one rank for one half in a cycle; the uses of one slot in a cycle. */
-uint64_t pcoll_ring_credits(const struct pcoll_ring *ring);
+/* The uses of one slot in a cycle, and the credits of one rank for one half. */
 uint64_t pcoll_ring_turns(const struct pcoll_ring *ring);
 
 /* The slot's place, in TEMP or CELL. */
@@ -77,6 +87,20 @@ struct pcoll_place pcoll_ring_place(const struct pcoll_ring *ring, int slot);
 static inline int pcoll_ring_credit(const struct pcoll_ring *ring, int half)
 {
     return ring->slots + half;
+}
+
+/* The counter of what a rank must have done before it gives credit for the half: that of the slot,
+ * if no other use counts; or else one that counts the uses. */
+static inline int pcoll_ring_emptied(const struct pcoll_ring *ring,
+                                     const struct pcoll_ring_use *use)
+{
+    return pcoll_ring_is_cut(ring) ? ring->slots + 2 + use->half : use->slot;
+}
+
+/* The number of all these counters. */
+static inline int pcoll_ring_counters(const struct pcoll_ring *ring)
+{
+    return ring->slots + (pcoll_ring_is_cut(ring) ? 4 : 2);
 }
 
 /* The size of TEMP on the rank that owns a ring. */

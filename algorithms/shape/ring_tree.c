@@ -35,8 +35,8 @@ enum pcoll_result pcoll_ring_tree_init(struct pcoll_ring_tree *t,
         .tree = {pcoll_teams_of(signature), pcoll_ring_tree_radix(params)},
         .ring = ring,
     };
-    result = pcoll_plan_create(signature, rank, algorithm, ring.slots + 2, pcoll_ring_phases(&ring),
-                               &t->plan);
+    result = pcoll_plan_create(signature, rank, algorithm, pcoll_ring_counters(&ring),
+                               pcoll_ring_phases(&ring), &t->plan);
     if (result != PCOLL_OK)
         return result;
     result = find_family(t, rank, direction);
@@ -55,10 +55,24 @@ enum pcoll_result pcoll_ring_tree_seal(struct pcoll_ring_tree *t, struct pcoll_p
 {
     for (int half = 0; half < 2; half++)
         t->plan->gain[pcoll_ring_credit(&t->ring, half)] =
-            pcoll_ring_credits(&t->ring) * t->creditors;
+            pcoll_ring_turns(&t->ring) * t->creditors;
     free(t->children);
     *plan_p = t->plan;
     return pcoll_plan_seal(plan_p);
+}
+
+void pcoll_ring_tree_return(struct pcoll_ring_tree *t, const struct pcoll_ring_tree_use *use,
+                            const int *ranks, int n)
+{
+    const int emptied = pcoll_ring_emptied(&t->ring, &use->at);
+    const uint64_t level = emptied == use->at.slot ? use->level : t->plan->gain[emptied];
+
+    if (!use->returned)
+        return;
+    for (int i = 0; i < n; i++)
+        pcoll_plan_add(t->plan, pcoll_entry_signal(pcoll_entry_add(emptied, level), ranks[i],
+                                                   use->counter, 1));
+    t->emptied[use->at.half] = level;
 }
 
 /* ---- slots of blocks ---- */

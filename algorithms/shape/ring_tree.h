@@ -3,8 +3,8 @@
  * the rings of others without asking, and reuses a slot when they have returned it.
  *
  * Down the tree, a rank fills the slots of its children, which return them to it; up the tree it
- * fills those of its parent. Counters 0 .. slots - 1 are those of the slots of the rank's own ring;
- * two more count the credit that it has received for each half of the rings that it fills.
+ * fills those of its parent. The counters are those of ring.h: of the slots of the rank's own ring,
+ * and of what it has emptied there; and of the credit for the rings that it fills.
  *
  * A rank that both empties its ring and fills others has one counter for both: a *gate*, an entry
  * that credit opens, adds PCOLL_RING_GATE to the counter of the slot, on which the puts wait.
@@ -28,18 +28,19 @@ struct pcoll_ring_tree {
     struct pcoll_ring ring;
     int parent; /* PCOLL_NONE: this is the root */
     int nchildren;
-    int *children;      /* [nchildren]: found once, as every slot names them */
-    int owns_ring;      /* others put into its slots, and it returns them */
-    uint64_t creditors; /* how many ranks return what it puts into their slots */
+    int *children;       /* [nchildren]: found once, as every slot names them */
+    int owns_ring;       /* others put into its slots, and it returns them */
+    uint64_t creditors;  /* how many ranks return what it puts into their slots */
+    uint64_t emptied[2]; /* of each half: its counter when the last turn has been emptied */
 };
 
 /* One use of one slot. */
 struct pcoll_ring_tree_use {
     struct pcoll_ring_use at;
-    int gated, returned; /* waits for credit; gives credit */
-    int counter;         /* of the credit for its half, on any rank */
-    uint64_t credit;     /* what this counter must have reached to open the gate */
-    uint64_t level;      /* of the slot's counter after everything so far */
+    int gated, counted, returned; /* waits for credit; credit waits for it; gives credit */
+    int counter;                  /* of the credit for its half, on any rank */
+    uint64_t credit;              /* what this counter must have reached to open the gate */
+    uint64_t level;               /* of the slot's counter after everything so far */
 };
 
 /* The fan-out of the tree. */
@@ -73,9 +74,10 @@ static inline void pcoll_ring_tree_begin(const struct pcoll_ring_tree *t, int ph
 {
     pcoll_ring_use(&t->ring, t->plan->signature.bytes, phase, i, &use->at);
     use->gated = t->creditors > 0 && use->at.opens;
+    use->counted = t->owns_ring && use->at.counts;
     use->returned = t->owns_ring && use->at.closes;
     use->counter = pcoll_ring_credit(&t->ring, use->at.half);
-    use->credit = use->at.credits * t->creditors;
+    use->credit = use->at.turn * t->creditors;
     use->level = t->plan->gain[use->at.slot];
 }
 
@@ -96,25 +98,28 @@ static inline void pcoll_ring_tree_gate(const struct pcoll_ring_tree *t,
     use->level += PCOLL_RING_GATE;
 }
 
-/* Return the slot to `rank` when its counter has reached the level, if the use is returned. */
-static inline void pcoll_ring_tree_return(const struct pcoll_ring_tree *t,
-                                          const struct pcoll_ring_tree_use *use, int rank)
-{
-    if (use->returned)
-        pcoll_plan_add(t->plan, pcoll_entry_signal(pcoll_entry_add(use->at.slot, use->level), rank,
-                                                   use->counter, 1));
-}
-
-/* The entry; if the use is returned, it adds `work` to the slot's counter, so that returning waits
- * for it. */
-static inline struct pcoll_entry pcoll_ring_tree_work(struct pcoll_ring_tree_use *use,
+/* The entry, which empties the slot or a part of it; the credit waits for it if the use counts.
+ * `work` is what it then adds to the slot's counter, if that is the one that credit waits for. */
+static inline struct pcoll_entry pcoll_ring_tree_work(const struct pcoll_ring_tree *t,
+                                                      struct pcoll_ring_tree_use *use,
                                                       struct pcoll_entry entry, uint64_t work)
 {
-    if (!use->returned)
+    const int emptied = pcoll_ring_emptied(&t->ring, &use->at);
+
+    if (!use->counted)
         return entry;
+    if (emptied != use->at.slot) {
+        t->plan->gain[emptied]++;
+        return pcoll_entry_done(entry, emptied, 1);
+    }
     use->level += work;
-    return pcoll_entry_done(entry, use->at.slot, work);
+    return pcoll_entry_done(entry, emptied, work);
 }
+
+/* Return the half to `n` ranks when everything that counts has been done, if this is its last use.
+ * Comes after all entries of the use. */
+void pcoll_ring_tree_return(struct pcoll_ring_tree *t, const struct pcoll_ring_tree_use *use,
+                            const int *ranks, int n);
 
 /* ---- slots with a segment of each block of a subtree, in the order of places (teams.h) ---- */
 
