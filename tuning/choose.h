@@ -63,7 +63,8 @@ int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
 
 /* The shortest segment that is a candidate: in the ring of a node with a core for each rank
  * PCOLL_RING_SEGMENT; half of it with more than two ranks, which pass segments on; twice as much
- * from PCOLL_LONG_MESSAGE on, since init takes time for each segment. Otherwise 4 KiB. */
+ * from PCOLL_LONG_MESSAGE on and four times from four times that on, since init takes time for each
+ * segment. Otherwise 4 KiB. */
 #define PCOLL_RING_SEGMENT (UINT64_C(32) << 10)
 #define PCOLL_LONG_MESSAGE (UINT64_C(1) << 20)
 uint64_t pcoll_least_segment(const struct pcoll_algorithm *algorithm,

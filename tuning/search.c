@@ -133,7 +133,9 @@ uint64_t pcoll_least_segment(const struct pcoll_algorithm *algorithm,
         return MIN_SEGMENT;
     if (signature->nranks > 2)
         return PCOLL_RING_SEGMENT / 2;
-    return signature->bytes < PCOLL_LONG_MESSAGE ? PCOLL_RING_SEGMENT : 2 * PCOLL_RING_SEGMENT;
+    if (signature->bytes < PCOLL_LONG_MESSAGE)
+        return PCOLL_RING_SEGMENT;
+    return (signature->bytes < 4 * PCOLL_LONG_MESSAGE ? 2 : 4) * PCOLL_RING_SEGMENT;
 }
 
 /* Fills values[0 .. return). Of the segments that hold the whole message, only the smallest is a

@@ -180,6 +180,8 @@ static void test_least_segment(void)
 
     tap_ok(least_segment(2, bytes - 1, 2, room) == PCOLL_RING_SEGMENT &&
                least_segment(2, bytes, 2, room) == 2 * PCOLL_RING_SEGMENT &&
+               least_segment(2, 4 * bytes - 1, 2, room) == 2 * PCOLL_RING_SEGMENT &&
+               least_segment(2, 4 * bytes, 2, room) == 4 * PCOLL_RING_SEGMENT &&
                least_segment(8, bytes, 0, room) == PCOLL_RING_SEGMENT / 2,
            "far rings have long segments");
     tap_ok(least_segment(3, bytes, 2, room) == 4096 && least_segment(2, bytes, 2, room - 1) == 4096,
