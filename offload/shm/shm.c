@@ -8,6 +8,13 @@
 #include "offload/shm/coop.h"
 
 /* Other ranks may wait for this rank forever: tell them once, through the block. */
+static enum pcoll_result give_up(struct pcoll_shm_bound *bound, const char *why)
+{
+    bound->group->report(bound->group->context, why);
+    atomic_fetch_or_explicit(&bound->block->alarm, PCOLL_SHM_FAILED, memory_order_release);
+    return PCOLL_ERR_SYSTEM;
+}
+
 enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pcoll_step *step,
                                  int error)
 {
@@ -16,9 +23,7 @@ enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pco
     snprintf(text, sizeof(text), "shared memory: %s of %zu bytes %s process %ld: %s",
              step->kind == PCOLL_SHM_READ ? "process_vm_readv" : "process_vm_writev", step->bytes,
              step->kind == PCOLL_SHM_READ ? "from" : "to", (long)step->pid, strerror(error));
-    bound->group->report(bound->group->context, text);
-    atomic_fetch_or_explicit(&bound->block->alarm, PCOLL_SHM_FAILED, memory_order_release);
-    return PCOLL_ERR_SYSTEM;
+    return give_up(bound, text);
 }
 
 /* Handles steps whose memory is not mapped here. */
@@ -42,10 +47,16 @@ static enum pcoll_result reach(struct pcoll_run *run, struct pcoll_step *step)
 /* Not inline: steps that only signal or copy should not pay for it. */
 enum pcoll_result pcoll_shm_perform(struct pcoll_run *run, struct pcoll_step *step)
 {
+    struct pcoll_shm_bound *bound = pcoll_shm_bound_of_run(run);
+
     if (step->kind == PCOLL_STEP_REDUCE)
-        return pcoll_reduce(step->reduction);
+        return pcoll_reduce(step->reduction) == PCOLL_OK
+                   ? PCOLL_OK
+                   : give_up(bound, "shared memory: a reduction operator has failed");
     if (step->kind >= PCOLL_SHM_PACK)
-        return pcoll_shm_repack(pcoll_shm_bound_of_run(run), step);
+        return pcoll_shm_repack(bound, step) == PCOLL_OK
+                   ? PCOLL_OK
+                   : give_up(bound, "shared memory: user data cannot be packed or unpacked");
     if (step->kind != PCOLL_STEP_STREAM)
         return reach(run, step);
     pcoll_stream(step->to, step->from, step->bytes);
