@@ -47,20 +47,29 @@ static enum pcoll_result reach(struct pcoll_run *run, struct pcoll_step *step)
 /* Not inline: steps that only signal or copy should not pay for it. */
 enum pcoll_result pcoll_shm_perform(struct pcoll_run *run, struct pcoll_step *step)
 {
-    struct pcoll_shm_bound *bound = pcoll_shm_bound_of_run(run);
-
     if (step->kind == PCOLL_STEP_REDUCE)
-        return pcoll_reduce(step->reduction) == PCOLL_OK
-                   ? PCOLL_OK
-                   : give_up(bound, "shared memory: a reduction operator has failed");
+        return pcoll_reduce(step->reduction);
     if (step->kind >= PCOLL_SHM_PACK)
-        return pcoll_shm_repack(bound, step) == PCOLL_OK
-                   ? PCOLL_OK
-                   : give_up(bound, "shared memory: user data cannot be packed or unpacked");
+        return pcoll_shm_repack(pcoll_shm_bound_of_run(run), step);
     if (step->kind != PCOLL_STEP_STREAM)
         return reach(run, step);
     pcoll_stream(step->to, step->from, step->bytes);
     return PCOLL_OK;
+}
+
+/* A step has failed: unless that has been reported, it was one of those that use the user's
+ * functions. */
+static __attribute__((noinline)) enum pcoll_result stop(struct pcoll_shm_bound *bound)
+{
+    if (atomic_load_explicit(&bound->block->alarm, memory_order_relaxed) & PCOLL_SHM_FAILED)
+        return PCOLL_ERR_SYSTEM;
+    return give_up(bound, "shared memory: user data cannot be packed, unpacked or reduced");
+}
+
+/* Not complete: pending, or failed. */
+static enum pcoll_result go_on(struct pcoll_shm_bound *bound, enum pcoll_result result)
+{
+    return result == PCOLL_PENDING ? pcoll_shm_attend(bound) : stop(bound);
 }
 
 static enum pcoll_result shm_start(struct pcoll_bound *base)
@@ -71,7 +80,7 @@ static enum pcoll_result shm_start(struct pcoll_bound *base)
     bound->starting = 1;
     result = pcoll_run_start(&bound->run, pcoll_shm_fire);
     bound->starting = 0;
-    return result;
+    return __builtin_expect(result > PCOLL_PENDING, 0) ? stop(bound) : result;
 }
 
 static enum pcoll_result shm_progress(struct pcoll_bound *base)
@@ -79,7 +88,7 @@ static enum pcoll_result shm_progress(struct pcoll_bound *base)
     struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
     enum pcoll_result result = pcoll_run_progress(&bound->run, pcoll_shm_fire);
 
-    return result == PCOLL_PENDING ? pcoll_shm_attend(bound) : result;
+    return result == PCOLL_OK ? result : go_on(bound, result);
 }
 
 static enum pcoll_result shm_spin(struct pcoll_bound *base, unsigned spins)
@@ -91,7 +100,7 @@ static enum pcoll_result shm_spin(struct pcoll_bound *base, unsigned spins)
         pcoll_relax();
         result = pcoll_run_progress(&bound->run, pcoll_shm_fire);
     }
-    return result == PCOLL_PENDING ? pcoll_shm_attend(bound) : result;
+    return result == PCOLL_OK ? result : go_on(bound, result);
 }
 
 /* No counter tells a rank that its request for a copy has been served, or that a cooperative copy

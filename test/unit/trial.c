@@ -125,9 +125,25 @@ static enum pcoll_result unpack(const struct pcoll_user_layout *layout, uint64_t
     return PCOLL_OK;
 }
 
-static enum pcoll_result strided_init(struct strided *s, uint64_t bytes)
+static enum pcoll_result copy(const struct pcoll_user_layout *layout, uint64_t first,
+                              const struct pcoll_user_layout *to, uint64_t to_first, size_t bytes)
 {
-    *s = (struct strided){{pack, unpack}, malloc(strided_place(bytes) + STRIDE), bytes, 0};
+    enum pcoll_result result = PCOLL_OK;
+
+    for (size_t i = 0; i < bytes && result == PCOLL_OK; i++) {
+        unsigned char byte;
+
+        result = pack(layout, first + i, &byte, 1);
+        if (result == PCOLL_OK)
+            result = unpack(to, to_first + i, &byte, 1);
+    }
+    return result;
+}
+
+static enum pcoll_result strided_init(struct strided *s, uint64_t bytes, int can_copy)
+{
+    *s = (struct strided){
+        {pack, unpack, can_copy ? copy : NULL}, malloc(strided_place(bytes) + STRIDE), bytes, 0};
     return s->memory ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
@@ -187,8 +203,8 @@ static enum pcoll_result init_layouts(struct part *p)
         return PCOLL_OK;
     if (!takes_layouts(p->plan))
         return PCOLL_UNSUPPORTED;
-    result = strided_init(&p->strided_send, send_bytes(p));
-    return result == PCOLL_OK ? strided_init(&p->strided_recv, recv_bytes(p)) : result;
+    result = strided_init(&p->strided_send, send_bytes(p), p->rank % 2);
+    return result == PCOLL_OK ? strided_init(&p->strided_recv, recv_bytes(p), p->rank % 2) : result;
 }
 
 /* ---- a part ---- */
