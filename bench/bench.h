@@ -19,11 +19,15 @@
 
 struct job;
 
-enum way { OFFLOAD, STOCK, BLOCKING, NONBLOCKING, NUM_WAYS };
+/* The last three are written by hand: see halo.c. */
+enum way { OFFLOAD, STOCK, BLOCKING, NONBLOCKING, HALO, IHALO, PACKED_HALO, NUM_WAYS };
 
 enum {
     MAX_SIZES = 64,
-    MAX_OPERATIONS = (NUM_COLLECTIVES - 1) * MAX_SIZES + 1,
+    NUM_NEIGHBORHOODS = 2,
+    NUM_FACES = 6,
+    MAX_NEIGHBORS = 26,
+    MAX_OPERATIONS = (NUM_COLLECTIVES - 1) * MAX_SIZES * NUM_NEIGHBORHOODS + 1,
     MAX_ALGORITHMS = 8,
     MAX_SUBJECTS = 80,
     NAME_LENGTH = 48,
@@ -34,9 +38,11 @@ enum {
 
 struct options {
     bool coll[NUM_COLLECTIVES];
+    bool hood[NUM_NEIGHBORHOODS];
     bool way[NUM_WAYS];
     size_t sizes[MAX_SIZES];
     int num_sizes;
+    size_t row; /* bytes of the rows of strided faces; 0: each face has a shape of its own */
     const char *algorithms[MAX_ALGORITHMS];
     int num_algorithms;
     const char *info_key;
@@ -69,6 +75,12 @@ struct line {
     _Alignas(CACHE_LINE) _Atomic uint64_t value;
 };
 
+/* Those whom a rank sends to and receives from, by slot. */
+struct neighborhood {
+    MPI_Comm comm;
+    int n, to[MAX_NEIGHBORS], from[MAX_NEIGHBORS];
+};
+
 struct job {
     int rank, nranks, cores;
     bool one_node;       /* otherwise there are no shared lines and no limits */
@@ -82,9 +94,8 @@ struct job {
     struct line *word;    /* one line per rank, for job_max */
     cpu_set_t cpus;       /* those that any rank of the node may use */
     pid_t *pids;
-    char *send, *recv; /* as many blocks each as any collective needs */
-    MPI_Comm torus;    /* periodic, of three dimensions */
-    int neighbors[6];  /* of this rank there, in the order of the slots */
+    char *send, *recv; /* as much each as any operation needs */
+    struct neighborhood hoods[NUM_NEIGHBORHOODS];
     uint64_t flag_round, verify_round;
 };
 
@@ -106,6 +117,16 @@ void job_pin_apart(struct job *job);
 void job_unpin(struct job *job);
 int job_last_or(const struct job *job, int root);
 
+/* ---- neighborhood.c ------------------------------------------------------------------------- */
+
+extern const int neighborhood_sizes[NUM_NEIGHBORHOODS];
+void neighborhoods_init(struct job *job);
+void neighborhoods_fini(struct job *job);
+/* Where the neighbor of a slot is, in each of three dimensions: -1, 0 or 1. */
+void neighborhood_step(const struct neighborhood *hood, int slot, int *step);
+/* The neighbor's slot in which that arrives which this rank sends in `slot`, and the reverse. */
+int neighborhood_arrives(const struct neighborhood *hood, int slot);
+
 /* ---- cvars.c -------------------------------------------------------------------------------- */
 
 /* Find the control variables that this library offers. */
@@ -123,8 +144,8 @@ void cvars_leave(void);
 
 const char *collective_name(enum collective coll);
 bool is_rooted(enum collective coll);
-/* The number of blocks that fit all of its buffers. */
-size_t collective_room(enum collective coll, int nranks);
+/* The bytes of the largest of its buffers. */
+size_t collective_room(enum collective coll, int nranks, int neighbors, size_t size);
 
 /* ---- operation.c ---------------------------------------------------------------------------- */
 
@@ -134,6 +155,8 @@ struct operation {
     enum collective coll;
     size_t size;
     int root;
+    const struct neighborhood *hood; /* of a neighborhood collective; otherwise NULL */
+    size_t row;                      /* as in the options */
 };
 
 /* List the operations that the options ask for, at most MAX_OPERATIONS; returns their number. */
@@ -163,7 +186,8 @@ struct subject {
     const struct subject *timed; /* the subject whose request a "start" subject uses */
     bool apart;                  /* an untimed barrier precedes each operation */
     MPI_Request request;
-    struct arguments *arguments; /* of a variant */
+    struct arguments *arguments; /* of a variant, or for readv */
+    struct halo *halo;           /* of a variant written by hand */
     uint64_t *remote;            /* for readv: addresses of the other ranks' buffers */
     int max_iterations;          /* 0: no limit */
     double packets;              /* per operation, summed over all nodes; negative: not counted */
@@ -172,7 +196,9 @@ struct subject {
     struct summary summary;
 };
 
-bool way_is_persistent(enum way way);
+bool way_is_persistent(enum way way); /* a persistent collective */
+/* False if the operation cannot be performed so, or so performed is another variant. */
+bool variant_suits(const struct variant *variant, const struct operation *op);
 void subject_open(struct subject *self);
 void subject_close(struct subject *self);
 void subject_perform(struct subject *self, int count);
@@ -200,7 +226,7 @@ bool subject_verify(struct subject *self, int rounds);
 
 double limit_flag(struct subject *self, int count);
 double limit_readv(struct subject *self, int count);
-bool limit_readv_exists(enum collective coll); /* the same blocks, wherever they go */
+bool limit_readv_exists(const struct operation *op); /* the same blocks, wherever they go */
 /* Exchange addresses. False on all ranks if any rank may not read another's memory. */
 bool limit_readv_open(struct subject *self);
 void limit_readv_close(struct subject *self);
@@ -237,6 +263,8 @@ void report_begin(const struct job *job, const struct options *opts, const struc
                   int num_variants);
 void report_row(const struct row *row);
 void report_end(enum verdict verdict);
+/* The collective, and the number of neighbors if it is not 6. */
+void operation_text(char *text, size_t length, const struct operation *op);
 void size_text(char *text, size_t length, size_t size);
 void library_text(char *text, size_t length);
 

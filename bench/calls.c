@@ -94,8 +94,9 @@ const struct collective_row collective_rows[NUM_COLLECTIVES] = {
     ROW(NEIGHBOR_ALLGATHER, neighbor_allgather, NEIGHBOR, ONE, PER_NEIGHBOR),
     ROW(NEIGHBOR_ALLGATHERV, neighbor_allgatherv, NEIGHBOR | UNEQUAL, ONE, PER_NEIGHBOR),
     ROW(NEIGHBOR_ALLTOALL, neighbor_alltoall, NEIGHBOR, PER_NEIGHBOR, PER_NEIGHBOR),
-    ROW(NEIGHBOR_ALLTOALLV, neighbor_alltoallv, NEIGHBOR, PER_NEIGHBOR, PER_NEIGHBOR),
-    ROW(NEIGHBOR_ALLTOALLW, neighbor_alltoallw, NEIGHBOR | STRIDED, PER_NEIGHBOR, PER_NEIGHBOR),
+    ROW(NEIGHBOR_ALLTOALLV, neighbor_alltoallv, NEIGHBOR | FACES, PER_NEIGHBOR, PER_NEIGHBOR),
+    ROW(NEIGHBOR_ALLTOALLW, neighbor_alltoallw, NEIGHBOR | FACES | STRIDED, PER_NEIGHBOR,
+        PER_NEIGHBOR),
 };
 
 bool is_rooted(enum collective coll)
@@ -108,93 +109,16 @@ const char *collective_name(enum collective coll)
     return collective_rows[coll].name;
 }
 
-size_t collective_room(enum collective coll, int nranks)
-{
-    enum blocks sends = collective_rows[coll].sends, receives = collective_rows[coll].receives;
-    if (receives == PER_NEIGHBOR)
-        return NUM_NEIGHBORS * (collective_has(coll, STRIDED) ? 2 : 1);
-    return sends >= PER_RANK || receives >= PER_RANK ? (size_t)nranks : 1;
-}
-
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static int number_of(enum blocks blocks, const struct operation *op)
-{
-    bool is_root = op->job->rank == op->root;
-    switch (blocks) {
-        case NONE:
-            return 0;
-        case ONE:
-            return 1;
-        case PER_RANK:
-            return op->job->nranks;
-        case ROOT_ONE:
-            return is_root;
-        case OTHERS_ONE:
-            return !is_root;
-        case ROOT_ALL:
-            return is_root ? op->job->nranks : 0;
-        default:
-            return NUM_NEIGHBORS;
-    }
-}
-
-/* Whole doubles, unless the size is less. The blocks of a reduction are equal on all ranks. */
-static size_t part_bytes(const struct operation *op, int sender, int slot)
-{
-    static const int quarters[] = {4, 2, 1, 3};
-    int key = collective_has(op->coll, REDUCES) ? slot : sender + slot;
-    if (!collective_has(op->coll, UNEQUAL))
-        return op->size;
-    size_t bytes = op->size * (size_t)quarters[key % 4] / 4;
-    bytes += (sizeof(double) - bytes % sizeof(double)) % sizeof(double);
-    return bytes < op->size ? bytes : op->size;
-}
-
-/* Slots 0 and 1 of a strided face are contiguous, the next two rows, the last two columns. */
-static void shape_part(const struct operation *op, struct part *part, int i)
-{
-    static const size_t chunks[] = {0, 512, sizeof(double)};
-    size_t chunk = collective_has(op->coll, STRIDED) ? chunks[i / 2] : 0;
-    part->bytes = part_bytes(op, part->sender, part->slot);
-    part->chunk = chunk && part->bytes > chunk && part->bytes % chunk == 0 ? chunk : part->bytes;
-    part->stride = 2 * part->chunk;
-}
-
-static struct part received_part(const struct operation *op, int i)
-{
-    const struct collective_row *row = &collective_rows[op->coll];
-    const struct job *job = op->job;
-    if (row->traits & REDUCES)
-        return (struct part){.slot = row->sends == PER_RANK ? job->rank : 0,
-                             .terms = op->coll == SCAN     ? job->rank + 1
-                                      : op->coll == EXSCAN ? job->rank
-                                                           : job->nranks};
-    if (row->traits & NEIGHBOR)
-        return (struct part){job->neighbors[i], row->sends == ONE ? 0 : i ^ 1, 1, 0, 0, 0, 0};
-    if (row->sends == ROOT_ONE || row->sends == ROOT_ALL)
-        return (struct part){op->root, row->sends == ROOT_ALL ? job->rank : 0, 1, 0, 0, 0, 0};
-    return (struct part){i, row->sends == ONE ? 0 : job->rank, 1, 0, 0, 0, 0};
-}
-
-static struct part *list_parts(const struct operation *op, int n, bool sent)
-{
-    struct part *parts = calloc((size_t)n + 1, sizeof *parts);
-    size_t at = 0;
-    for (int i = 0; i < n; i++) {
-        parts[i] = sent ? (struct part){op->job->rank, i, 1, 0, 0, 0, 0} : received_part(op, i);
-        shape_part(op, &parts[i], i);
-        parts[i].at = at;
-        at += collective_has(op->coll, STRIDED) ? 2 * op->size : parts[i].bytes;
-    }
-    return parts;
-}
-
+/* Of doubles, as programs have them, unless the part is no whole number of them. */
 static MPI_Datatype part_type(const struct part *part)
 {
+    bool doubles = part->chunk % sizeof(double) == 0;
+    int unit = doubles ? (int)sizeof(double) : 1;
     MPI_Datatype type;
-    MPI_Type_vector((int)(part->chunk ? part->bytes / part->chunk : 0), (int)part->chunk,
-                    (int)part->stride, MPI_BYTE, &type);
+    MPI_Type_vector((int)(part->chunk ? part->bytes / part->chunk : 0), (int)part->chunk / unit,
+                    (int)part->stride / unit, doubles ? MPI_DOUBLE : MPI_BYTE, &type);
     MPI_Type_commit(&type);
     return type;
 }
@@ -218,18 +142,16 @@ struct arguments *arguments_create(const struct operation *op)
     const struct collective_row *row = &collective_rows[op->coll];
     const struct job *job = op->job;
     struct arguments *a = calloc(1, sizeof *a);
-    size_t most = (size_t)job->nranks + NUM_NEIGHBORS;
+    size_t most = (size_t)job->nranks + MAX_NEIGHBORS;
     size_t unit = row->traits & REDUCES ? sizeof(double) : 1;
     a->send = job->send;
     a->recv = job->recv;
-    a->nsent = number_of(row->sends, op);
-    a->nrecv = number_of(row->receives, op);
-    a->sent = list_parts(op, a->nsent, true);
-    a->received = list_parts(op, a->nrecv, false);
+    a->sent = parts_list(op, true, &a->nsent);
+    a->received = parts_list(op, false, &a->nrecv);
     a->count = (int)(op->size / unit);
     a->own = (int)(row->sends == ROOT_ALL ? a->received[0].bytes : a->sent[0].bytes);
     a->root = op->root;
-    a->comm = row->traits & NEIGHBOR ? job->torus : MPI_COMM_WORLD;
+    a->comm = op->hood ? op->hood->comm : MPI_COMM_WORLD;
     a->scounts = calloc(4 * most, sizeof *a->scounts);
     a->sdispls = a->scounts + most;
     a->rcounts = a->sdispls + most;

@@ -6,14 +6,13 @@
 
 #include "bench.h"
 
-enum { NUM_NEIGHBORS = 6 };
-
 enum trait {
     ROOTED = 1 << 0,
     REDUCES = 1 << 1,
-    NEIGHBOR = 1 << 2, /* on a periodic 3-D torus */
+    NEIGHBOR = 1 << 2, /* in a neighborhood */
     UNEQUAL = 1 << 3,  /* blocks of 1, 1/2, 1/4 and 3/4 of the size */
-    STRIDED = 1 << 4   /* faces: contiguous, rows, columns */
+    FACES = 1 << 4,    /* blocks of the faces, edges and corners of a cube */
+    STRIDED = 1 << 5   /* these lie as in the cube's memory */
 };
 
 /* Which blocks a rank sends or receives. */
@@ -25,6 +24,19 @@ struct part {
     int sender, slot, terms;
     size_t at, bytes, chunk, stride;
 };
+
+/* ---- parts.c --------------------------------------------------------------------------------- */
+
+/* The parts that this rank sends or receives, in the order of the blocks; to be freed. */
+struct part *parts_list(const struct operation *op, bool sent, int *n_p);
+/* Copy a part between its chunks from `base` on and contiguous memory, or into a part of the same
+ * shape. */
+void part_pack(const struct part *part, const char *base, char *packed);
+void part_unpack(const struct part *part, char *base, const char *packed);
+void part_copy(const struct part *to, char *to_base, const struct part *from,
+               const char *from_base);
+
+/* ---- calls.c --------------------------------------------------------------------------------- */
 
 /* All that a call can take; counts are in bytes, or in doubles for a reduction. */
 struct arguments {
@@ -57,5 +69,13 @@ static inline bool collective_has(enum collective coll, enum trait trait)
 
 struct arguments *arguments_create(const struct operation *op);
 void arguments_destroy(struct arguments *a);
+
+/* ---- halo.c ---------------------------------------------------------------------------------- */
+
+/* The exchange of a neighborhood collective with its arguments, by messages. */
+struct halo *halo_open(const struct operation *op, enum way way, const struct arguments *a);
+void halo_close(struct halo *halo); /* NULL is allowed */
+void halo_begin(struct halo *halo);
+void halo_finish(struct halo *halo);
 
 #endif

@@ -70,12 +70,13 @@ static double count_own(struct subject *subject, int counter)
 static void print_line(const struct subject *subject, double own)
 {
     double range[2] = {-own, own};
-    char size[16];
+    char size[16], name[NAME_LENGTH];
     MPI_Allreduce(MPI_IN_PLACE, range, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     size_text(size, sizeof size, subject->op.size);
+    operation_text(name, sizeof name, &subject->op);
     if (subject->op.job->rank == 0)
-        printf("%-10s %6s  %-24s %10.0f %10.0f\n", collective_name(subject->op.coll), size,
-               subject->variant->name, -range[0], range[1]);
+        printf("%-22s %6s  %-24s %10.0f %10.0f\n", name, size, subject->variant->name, -range[0],
+               range[1]);
 }
 
 static void count_one(struct subject *subject, int counter)
@@ -94,6 +95,8 @@ __attribute__((noinline)) void pcoll_bench_loop(struct subject *subject)
 static void loop_one(struct subject *subject, const struct options *opts)
 {
     struct job *job = subject->op.job;
+    char name[NAME_LENGTH];
+    operation_text(name, sizeof name, &subject->op);
     for (int i = 0; i < opts->loop; i++) {
         job_barrier(job);
         if (job->rank == opts->late)
@@ -101,8 +104,7 @@ static void loop_one(struct subject *subject, const struct options *opts)
         pcoll_bench_loop(subject);
     }
     if (job->rank == 0)
-        printf("loop %s %zu %s\n", collective_name(subject->op.coll), subject->op.size,
-               subject->variant->name);
+        printf("loop %s %zu %s\n", name, subject->op.size, subject->variant->name);
 }
 
 /* Count the instructions of every operation in every variant, or only run it in the loop. */
@@ -126,7 +128,8 @@ static void for_all(struct job *job, const struct options *opts, const struct va
     int n = list_operations(job, opts, ops);
     for (int i = 0; i < n; i++)
         for (int v = 0; v < num_variants; v++)
-            count_or_loop(ops[i], &variants[v], opts, counter);
+            if (variant_suits(&variants[v], &ops[i]))
+                count_or_loop(ops[i], &variants[v], opts, counter);
 }
 
 void instructions_loop(struct job *job, const struct options *opts, const struct variant *variants,
@@ -159,7 +162,7 @@ bool instructions_table(struct job *job, const struct options *opts, const struc
         explain(job);
     else if (job->rank == 0)
         printf("User-mode instructions of one operation, where the rank need not wait\n"
-               "collective   size  variant                  least rank  most rank\n");
+               "collective               size  variant                  least rank  most rank\n");
     if (right)
         for_all(job, opts, variants, num_variants, counter);
     if (counter >= 0)

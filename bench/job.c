@@ -141,27 +141,27 @@ static char *page_aligned(size_t bytes)
     return at;
 }
 
-static void make_buffers(struct job *job, const struct options *opts)
+static size_t room_of(const struct job *job, const struct options *opts, enum collective coll)
 {
     size_t most = 0;
     for (int i = 0; i < opts->num_sizes; i++)
-        most = opts->sizes[i] > most ? opts->sizes[i] : most;
-    size_t blocks = 1;
-    for (enum collective coll = BARRIER; coll < NUM_COLLECTIVES; coll++) {
-        size_t room = opts->coll[coll] ? collective_room(coll, job->nranks) : 1;
-        blocks = room > blocks ? room : blocks;
-    }
-    job->send = page_aligned(most * blocks);
-    job->recv = page_aligned(most * blocks);
+        for (int hood = 0; hood < NUM_NEIGHBORHOODS; hood++) {
+            int neighbors = neighborhood_sizes[opts->hood[hood] ? hood : 0];
+            size_t room = collective_room(coll, job->nranks, neighbors, opts->sizes[i]);
+            most = room > most ? room : most;
+        }
+    return most;
 }
 
-static void make_torus(struct job *job)
+static void make_buffers(struct job *job, const struct options *opts)
 {
-    int dims[3] = {0}, periods[3] = {1, 1, 1};
-    MPI_Dims_create(job->nranks, 3, dims);
-    MPI_Cart_create(MPI_COMM_WORLD, 3, dims, periods, 0, &job->torus);
-    for (int dim = 0; dim < 3; dim++)
-        MPI_Cart_shift(job->torus, dim, 1, &job->neighbors[2 * dim], &job->neighbors[2 * dim + 1]);
+    size_t most = 0;
+    for (enum collective coll = BARRIER; coll < NUM_COLLECTIVES; coll++) {
+        size_t room = opts->coll[coll] ? room_of(job, opts, coll) : 0;
+        most = room > most ? room : most;
+    }
+    job->send = page_aligned(most);
+    job->recv = page_aligned(most);
 }
 
 void job_init(struct job *job_p, const struct options *opts)
@@ -175,14 +175,14 @@ void job_init(struct job *job_p, const struct options *opts)
         share_lines(job_p);
     share_pids(job_p);
     make_buffers(job_p, opts);
-    make_torus(job_p);
+    neighborhoods_init(job_p);
 }
 
 void job_fini(struct job *job)
 {
     if (job->gate)
         munmap(job->gate, lines_of(job) * sizeof(struct line));
-    MPI_Comm_free(&job->torus);
+    neighborhoods_fini(job);
     free(job->pids);
     free(job->send);
     free(job->recv);

@@ -5,22 +5,46 @@
 
 #include <math.h>
 
+static struct operation *add_operations(struct operation *ops, struct job *job,
+                                        const struct options *opts, enum collective coll)
+{
+    int root = is_rooted(coll) ? job_last_or(job, opts->root) : 0;
+    bool neighbors = collective_has(coll, NEIGHBOR);
+    for (int hood = 0; hood < (neighbors ? NUM_NEIGHBORHOODS : 1); hood++)
+        for (int i = 0; i < opts->num_sizes && (!neighbors || opts->hood[hood]); i++)
+            if (!collective_has(coll, REDUCES) || opts->sizes[i] % sizeof(double) == 0)
+                *ops++ = (struct operation){
+                    job,      coll, opts->sizes[i], root, neighbors ? &job->hoods[hood] : NULL,
+                    opts->row};
+    return ops;
+}
+
 int list_operations(struct job *job, const struct options *opts, struct operation *ops)
 {
-    int n = 0, root = job_last_or(job, opts->root);
+    struct operation *end = ops;
     if (opts->coll[BARRIER])
-        ops[n++] = (struct operation){job, BARRIER, 0, 0};
+        *end++ = (struct operation){.job = job, .coll = BARRIER};
     for (enum collective coll = BCAST; coll < NUM_COLLECTIVES; coll++)
-        for (int i = 0; opts->coll[coll] && i < opts->num_sizes; i++)
-            if (!collective_has(coll, REDUCES) || opts->sizes[i] % sizeof(double) == 0)
-                ops[n++] =
-                    (struct operation){job, coll, opts->sizes[i], is_rooted(coll) ? root : 0};
-    return n;
+        if (opts->coll[coll])
+            end = add_operations(end, job, opts, coll);
+    return (int)(end - ops);
 }
 
 bool way_is_persistent(enum way way)
 {
     return way == OFFLOAD || way == STOCK;
+}
+
+static bool way_is_halo(enum way way)
+{
+    return way >= HALO;
+}
+
+bool variant_suits(const struct variant *variant, const struct operation *op)
+{
+    if (variant->way == PACKED_HALO)
+        return collective_has(op->coll, STRIDED);
+    return !way_is_halo(variant->way) || op->hood;
 }
 
 static MPI_Info algorithm_info(const struct variant *variant)
@@ -43,6 +67,8 @@ void subject_open(struct subject *self)
 {
     self->request = MPI_REQUEST_NULL;
     self->arguments = arguments_create(&self->op);
+    if (way_is_halo(self->variant->way))
+        self->halo = halo_open(&self->op, self->variant->way, self->arguments);
     if (!way_is_persistent(self->variant->way))
         return;
     MPI_Info info = algorithm_info(self->variant);
@@ -57,7 +83,9 @@ void subject_close(struct subject *self)
 {
     if (self->request != MPI_REQUEST_NULL)
         MPI_Request_free(&self->request);
+    halo_close(self->halo);
     arguments_destroy(self->arguments);
+    self->halo = NULL;
     self->arguments = NULL;
 }
 
@@ -83,10 +111,20 @@ static void run_calls(const struct subject *self, int count)
     }
 }
 
+static void run_halo(struct halo *halo, int count)
+{
+    for (int i = 0; i < count; i++) {
+        halo_begin(halo);
+        halo_finish(halo);
+    }
+}
+
 void subject_perform(struct subject *self, int count)
 {
     if (way_is_persistent(self->variant->way))
         run_persistent(&self->request, count);
+    else if (self->halo)
+        run_halo(self->halo, count);
     else
         run_calls(self, count);
 }

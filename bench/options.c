@@ -13,7 +13,10 @@
 #define NAME_OF(NAME, name, Name) [NAME] = #name,
 static const char *const collective_names[] = {BENCH_COLLECTIVES(NAME_OF)};
 #undef NAME_OF
-static const char *const way_names[NUM_WAYS] = {"offload", "stock", "blocking", "nonblocking"};
+static const char *const way_names[NUM_WAYS] = {"offload", "stock", "blocking",   "nonblocking",
+                                                "halo",    "ihalo", "halo-packed"};
+
+static const char *const hood_names[NUM_NEIGHBORHOODS] = {"6", "26"};
 
 static const char help[] =
     "Usage: mpiexec -n RANKS pcoll-bench [OPTION]...\n"
@@ -26,8 +29,15 @@ static const char help[] =
     "of\n"
     "                      the largest block; for reductions only multiples of 8\n"
     "                      (8,64,1K,8K,64K,512K,1M,4M; --quick: 8,64K,4M)\n"
-    "  --variants=LIST     of offload,stock,blocking,nonblocking (all); offload is the backend,\n"
-    "                      stock the persistent collectives that the library has without it\n"
+    "  --neighbors=LIST    6, or 26 with the edges and corners, or both, of neighborhoods (6,26;\n"
+    "                      --quick: 6)\n"
+    "  --rows=BYTES        bytes of the rows of all faces of neighbor_alltoallw (otherwise two\n"
+    "                      faces are contiguous, two rows of 512, two columns of 8)\n"
+    "  --variants=LIST     of offload,stock,blocking,nonblocking,halo,ihalo,halo-packed (all);\n"
+    "                      offload is the backend, stock the persistent collectives that the\n"
+    "                      library has without it; the last three exchange the blocks of\n"
+    "                      neighbors by messages, as programs do: persistent, nonblocking, or\n"
+    "                      persistent with blocks packed by hand\n"
     "  --algorithm=LIST    the backend's algorithm; one is set by MPIR_CVAR_<X>_INIT_ALGORITHM,\n"
     "                      several run side by side and are set by the info key\n"
     "  --info-key=KEY      the name of that info key (coll_offload_algorithm)\n"
@@ -156,12 +166,14 @@ static void set_defaults(struct options *opts)
     for (int i = 0; i < NUM_WAYS; i++)
         opts->way[i] = true;
     memcpy(opts->sizes, sizes, sizeof sizes);
+    opts->hood[0] = true;
     opts->progress = isatty(STDERR_FILENO);
 }
 
-static void finish_defaults(struct options *opts, bool sizes_given)
+static void finish_defaults(struct options *opts, bool sizes_given, bool neighbors_given)
 {
     static const size_t quick[] = {8, 65536, 4194304};
+    opts->hood[1] |= !neighbors_given && !opts->quick;
     if (!sizes_given) {
         opts->num_sizes = opts->quick ? 3 : 8;
         if (opts->quick)
@@ -176,6 +188,8 @@ static void finish_defaults(struct options *opts, bool sizes_given)
 enum {
     OPT_COLL = 256,
     OPT_SIZES,
+    OPT_NEIGHBORS,
+    OPT_ROWS,
     OPT_VARIANTS,
     OPT_ALGORITHM,
     OPT_INFO_KEY,
@@ -196,6 +210,8 @@ enum {
 static const struct option long_options[] = {
     {"coll", required_argument, NULL, OPT_COLL},
     {"sizes", required_argument, NULL, OPT_SIZES},
+    {"neighbors", required_argument, NULL, OPT_NEIGHBORS},
+    {"rows", required_argument, NULL, OPT_ROWS},
     {"variants", required_argument, NULL, OPT_VARIANTS},
     {"algorithm", required_argument, NULL, OPT_ALGORITHM},
     {"info-key", required_argument, NULL, OPT_INFO_KEY},
@@ -223,6 +239,10 @@ static bool read_what(struct options *opts, int option, char *value)
             return read_names(collective_names, NUM_COLLECTIVES, opts->coll, value);
         case OPT_SIZES:
             return read_sizes(opts, value);
+        case OPT_NEIGHBORS:
+            return read_names(hood_names, NUM_NEIGHBORHOODS, opts->hood, value);
+        case OPT_ROWS:
+            return read_size(value, &opts->row);
         case OPT_VARIANTS:
             return read_names(way_names, NUM_WAYS, opts->way, value);
         case OPT_ALGORITHM:
@@ -270,6 +290,8 @@ static bool read_option(struct options *opts, int option, char *value)
     switch (option) {
         case OPT_COLL:
         case OPT_SIZES:
+        case OPT_NEIGHBORS:
+        case OPT_ROWS:
         case OPT_VARIANTS:
         case OPT_ALGORITHM:
         case OPT_INFO_KEY:
@@ -307,7 +329,7 @@ static bool read_or_complain(struct options *opts, int option, char *value, cons
 enum options_result options_parse(struct options *opts_p, int argc, char **argv)
 {
     int option;
-    bool sizes_given = false;
+    bool sizes_given = false, neighbors_given = false;
     set_defaults(opts_p);
     opterr = 0;
     while ((option = getopt_long(argc, argv, "o:h", long_options, NULL)) != -1) {
@@ -316,7 +338,8 @@ enum options_result options_parse(struct options *opts_p, int argc, char **argv)
         if (!read_or_complain(opts_p, option, optarg, argv[optind - 1]))
             return OPTIONS_BAD;
         sizes_given |= option == OPT_SIZES;
+        neighbors_given |= option == OPT_NEIGHBORS;
     }
-    finish_defaults(opts_p, sizes_given);
+    finish_defaults(opts_p, sizes_given, neighbors_given);
     return optind < argc ? bad(opts_p, "unexpected argument", argv[optind]) : OPTIONS_RUN;
 }

@@ -63,14 +63,20 @@ static double cpu_now(void)
 static void start_and_wait(struct subject *self, int count, double away)
 {
     bool persistent = way_is_persistent(self->variant->way);
+    struct halo *halo = self->timed->halo;
     MPI_Request request = self->timed->request;
     for (int i = 0; i < count; i++) {
-        if (persistent)
+        if (halo)
+            halo_begin(halo);
+        else if (persistent)
             MPI_Start(&request);
         else
             collective_rows[self->op.coll].nonblocking(self->timed->arguments, &request);
         be_away(self->op.job, away);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (halo)
+            halo_finish(halo);
+        else
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
 }
 

@@ -94,10 +94,13 @@ static struct subject *add(struct row *row, struct subject *subjects, const char
     return subject;
 }
 
-static void add_variants(struct row *row, struct subject *subjects, const struct variant *variants,
-                         int n, bool apart)
+/* Returns the number of variants that suit the operation. */
+static int add_variants(struct row *row, struct subject *subjects, const struct variant *variants,
+                        int n, bool apart)
 {
     for (int i = 0; i < n; i++) {
+        if (!variant_suits(&variants[i], &row->op))
+            continue;
         struct subject *subject = add(row, subjects, variants[i].name);
         subject->batch = subject_run;
         subject->variant = &variants[i];
@@ -105,6 +108,7 @@ static void add_variants(struct row *row, struct subject *subjects, const struct
         verify_fully(subject);
         subject_open(subject);
     }
+    return row->num_subjects;
 }
 
 static void add_limits(struct row *row, struct subject *subjects)
@@ -113,7 +117,7 @@ static void add_limits(struct row *row, struct subject *subjects)
     if (!job->one_node || job->nranks < 2)
         return;
     add(row, subjects, "flag")->batch = limit_flag;
-    if (!limit_readv_exists(row->op.coll) || row->op.size < smallest_readv)
+    if (!limit_readv_exists(&row->op) || row->op.size < smallest_readv)
         return;
     struct subject *readv = add(row, subjects, "readv");
     readv->batch = limit_readv;
@@ -183,7 +187,7 @@ static enum verdict run_row(struct operation op, const struct options *opts,
 {
     struct subject subjects[MAX_SUBJECTS];
     struct row row = {.op = op, .subjects = subjects};
-    add_variants(&row, subjects, variants, num_variants, opts->apart);
+    num_variants = add_variants(&row, subjects, variants, num_variants, opts->apart);
     add_limits(&row, subjects);
     int timed = row.num_subjects;
     measure(op.job, subjects, timed, opts);
@@ -203,12 +207,13 @@ static enum verdict run_row(struct operation op, const struct options *opts,
 
 static void show_progress(const struct operation *op, int done, int all, double begin)
 {
-    char size[16], left[40] = "";
+    char size[16], left[40] = "", name[NAME_LENGTH];
     double passed = job_now() - begin;
     size_text(size, sizeof size, op->size);
+    operation_text(name, sizeof name, op);
     if (done > 0)
         snprintf(left, sizeof left, ", about %.0f s left", passed / done * (all - done));
-    fprintf(stderr, "[%3d %%] %s %s%s\n", 100 * done / all, collective_name(op->coll), size, left);
+    fprintf(stderr, "[%3d %%] %s %s%s\n", 100 * done / all, name, size, left);
 }
 
 static enum verdict run_rows(struct job *job, const struct options *opts,

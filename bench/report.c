@@ -31,6 +31,14 @@ void size_text(char *text, size_t length, size_t size)
         snprintf(text, length, "%zu", size);
 }
 
+void operation_text(char *text, size_t length, const struct operation *op)
+{
+    if (op->hood && op->hood->n != NUM_FACES)
+        snprintf(text, length, "%s/%d", collective_name(op->coll), op->hood->n);
+    else
+        snprintf(text, length, "%s", collective_name(op->coll));
+}
+
 static void copy_line(char *to, size_t length, const char *from, const char *ends)
 {
     size_t n = strcspn(from, ends);
@@ -102,7 +110,7 @@ static int column_width(const struct variant *variant)
 
 static void print_titles(void)
 {
-    printf("%-20s %6s", "collective", "size");
+    printf("%-22s %6s", "collective", "size");
     for (int i = 0; i < report.num_variants; i++)
         printf(" %*s", column_width(&report.variants[i]), report.variants[i].name);
     printf(" %8s %9s %9s  %-15s %s\n", "ratio", "flag", "readv", "10%..90%", "verified");
@@ -158,7 +166,8 @@ static void print_verdict(const struct row *row)
 static void print_row(const struct row *row, const char *size)
 {
     char text[64];
-    printf("%-20s %6s", collective_name(row->op.coll), size);
+    operation_text(text, sizeof text, &row->op);
+    printf("%-22s %6s", text, size);
     for (int i = 0; i < report.num_variants; i++) {
         median_text(text, sizeof text, find(row, report.variants[i].name));
         printf(" %*s", column_width(&report.variants[i]), text);
@@ -220,9 +229,10 @@ static void append_costs(char *titles, char *line, const struct row *row,
 
 static void keep_costs(const struct row *row, const char *size)
 {
-    char *line = report.costs[report.num_rows];
+    char *line = report.costs[report.num_rows], name[NAME_LENGTH];
+    operation_text(name, sizeof name, &row->op);
     report.cost_titles[0] = '\0';
-    snprintf(line, COSTS_LENGTH, "%-20s %6s", collective_name(row->op.coll), size);
+    snprintf(line, COSTS_LENGTH, "%-22s %6s", name, size);
     for (int i = 0; i < row->num_subjects; i++)
         if (row->subjects[i].batch == subject_run)
             append_costs(report.cost_titles, line, row, &row->subjects[i]);
@@ -236,7 +246,7 @@ static void print_costs(void)
         "\nMicroseconds of MPI_Start alone, and of init and free together; share of an operation\n"
         "that computation hides, and CPU time beyond that computation, of the rank with the\n"
         "most; packets that all nodes sent for one operation\n\n"
-        "%-20s %6s%s\n",
+        "%-22s %6s%s\n",
         "collective", "size", report.cost_titles);
     for (int i = 0; i < report.num_rows; i++)
         printf("%s\n", report.costs[i]);
@@ -279,9 +289,10 @@ static void json_subject(FILE *to, const struct subject *subject, bool first)
 
 static void json_row(FILE *to, const struct row *row)
 {
-    fprintf(to, "%s\n    {\"collective\": \"%s\", \"size\": %zu, \"root\": %d, \"verified\": %s,",
+    fprintf(to, "%s\n    {\"collective\": \"%s\", \"size\": %zu, \"root\": %d, \"neighbors\": %d,",
             report.num_rows ? "," : "", collective_name(row->op.coll), row->op.size, row->op.root,
-            row->verdict == ALL_RIGHT ? "true" : "false");
+            row->op.hood ? row->op.hood->n : 0);
+    fprintf(to, " \"verified\": %s,", row->verdict == ALL_RIGHT ? "true" : "false");
     fprintf(to, " \"results\": {");
     for (int i = 0; i < row->num_subjects; i++)
         json_subject(to, &row->subjects[i], i == 0);

@@ -67,18 +67,6 @@ static bool elements_are_sums(const char *at, size_t size, uint64_t round, const
     return true;
 }
 
-/* Copy a part between its chunks and contiguous memory. */
-static void pack(const struct part *part, char *base, char *packed, bool unpack)
-{
-    for (size_t done = 0; done < part->bytes; done += part->chunk) {
-        char *chunk = base + part->at + done / part->chunk * part->stride;
-        if (unpack)
-            memcpy(chunk, packed + done, part->chunk);
-        else
-            memcpy(packed + done, chunk, part->chunk);
-    }
-}
-
 static size_t span(const struct part *parts, int n, bool strided)
 {
     size_t most = 0;
@@ -104,7 +92,7 @@ static void prepare_round(const struct subject *self, uint64_t round)
             elements_fill(packed, part->bytes, round, block);
         else
             pattern_fill(packed, part->bytes, round, block);
-        pack(part, a->send, packed, true);
+        part_unpack(part, a->send, packed);
     }
     free(packed);
     if (round % (uint64_t)job->nranks == (uint64_t)job->rank)
@@ -130,7 +118,7 @@ static bool round_is_right(const struct subject *self, uint64_t round)
     bool right = op->coll != BARRIER || all_arrived(op->job, round);
     for (int i = 0; i < a->nrecv; i++) {
         const struct part *part = &a->received[i];
-        pack(part, a->recv, packed, false);
+        part_pack(part, a->recv, packed);
         if (!collective_has(op->coll, REDUCES))
             right &= pattern_is(packed, part->bytes, round, block_of(part->sender, part->slot));
         else if (part->terms > 0) /* otherwise the result is undefined */

@@ -16,6 +16,7 @@ int MPIDI_PCOLL_data_init(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint co
     data->owned = 0;
     data->is_copy = 0;
     data->nparts = 0;
+    data->pieces = (struct pcoll_pieces){0};
     data->spans = NULL;
     data->user = user;
     if (data->bytes == 0)
@@ -202,106 +203,6 @@ int MPIDI_PCOLL_data_init_blocks(struct MPIDI_PCOLL_data *data, struct MPIDI_PCO
     return MPI_SUCCESS;
 }
 
-/* ---- layouts ---- */
-
-static const struct MPIDI_PCOLL_data *data_of(const struct pcoll_user_layout *layout)
-{
-    return pcoll_container_of(layout, struct MPIDI_PCOLL_data, layout);
-}
-
-/* The part in which byte `first` of the packed data lies. */
-static const struct MPIDI_PCOLL_data *part_at(const struct MPIDI_PCOLL_data *data, uint64_t first)
-{
-    int low = 0, high = data->nparts - 1;
-
-    if (data->nparts == 0)
-        return data;
-    while (low < high) {
-        const int middle = (low + high + 1) / 2;
-
-        if ((uint64_t)data->parts[middle].first <= first)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return &data->parts[low];
-}
-
-/* The bytes from `first` on that lie in the same part. */
-static size_t piece_of(const struct MPIDI_PCOLL_data *part, uint64_t first, size_t bytes)
-{
-    return MPL_MIN(bytes, (size_t)((uint64_t)(part->first + part->bytes) - first));
-}
-
-static enum pcoll_result pack_range(const struct pcoll_user_layout *layout, uint64_t first,
-                                    void *to, size_t bytes)
-{
-    while (bytes > 0) {
-        const struct MPIDI_PCOLL_data *part = part_at(data_of(layout), first);
-        const size_t n = piece_of(part, first, bytes);
-        MPI_Aint done;
-
-        if (MPIDI_PCOLL_typerep_pack(part->user, part->count, part->type, first - part->first, to,
-                                     n, &done) != MPI_SUCCESS ||
-            (size_t)done != n)
-            return PCOLL_ERR_SYSTEM;
-        first += n;
-        to = (char *)to + n;
-        bytes -= n;
-    }
-    return PCOLL_OK;
-}
-
-static enum pcoll_result unpack_range(const struct pcoll_user_layout *layout, uint64_t first,
-                                      const void *from, size_t bytes)
-{
-    while (bytes > 0) {
-        const struct MPIDI_PCOLL_data *part = part_at(data_of(layout), first);
-        const size_t n = piece_of(part, first, bytes);
-        MPI_Aint done;
-
-        if (MPIDI_PCOLL_typerep_unpack(from, n, part->user, part->count, part->type,
-                                       first - part->first, &done) != MPI_SUCCESS ||
-            (size_t)done != n)
-            return PCOLL_ERR_SYSTEM;
-        first += n;
-        from = (const char *)from + n;
-        bytes -= n;
-    }
-    return PCOLL_OK;
-}
-
-/* The datatype engine packs and unpacks whole elements of the basic type, if there is only one. */
-static MPI_Aint uncut_bytes(MPI_Datatype type)
-{
-    MPIR_Datatype *derived;
-
-    if (HANDLE_IS_BUILTIN(type))
-        return MPIR_Datatype_get_basic_size(type);
-    MPIR_Datatype_get_ptr(type, derived);
-    return derived->builtin_element_size > 0 ? derived->builtin_element_size : derived->size;
-}
-
-bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t first)
-{
-    const struct MPIDI_PCOLL_data *part;
-
-    if (!data->is_packed || first >= (uint64_t)data->bytes)
-        return true;
-    part = part_at(data, first);
-    return (first - part->first) % uncut_bytes(part->type) == 0;
-}
-
-const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data)
-{
-    if (!data->is_packed || !data->owned || data->is_copy || data->spans)
-        return NULL;
-    MPL_free(data->packed);
-    data->packed = NULL;
-    data->layout = (struct pcoll_user_layout){pack_range, unpack_range};
-    return &data->layout;
-}
-
 /* ---- all data ---- */
 
 int MPIDI_PCOLL_data_settle(struct MPIDI_PCOLL_data *data)
@@ -327,6 +228,7 @@ void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data)
         return;
     for (int i = 0; i < data->nparts; i++)
         MPIDI_PCOLL_data_fini(&data->parts[i]);
+    pcoll_pieces_fini(&data->pieces);
     if (data->nparts > 0)
         MPL_free(data->parts);
     else

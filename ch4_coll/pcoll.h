@@ -13,13 +13,14 @@
 #include "algorithms/algorithm.h"
 #include "algorithms/plan/topology.h"
 #include "offload/media.h"
+#include "offload/pieces.h"
 #include "offload/reduce/operator.h"
 #include "offload/yield.h"
 #include "tuning/choose.h"
 
 #include <sched.h>
 
-/* ---- data.c: the user's data, and the contiguous bytes that a plan works on ---- */
+/* ---- data.c, layout.c: the user's data, and the contiguous bytes that a plan works on ---- */
 
 /* `count` elements of `type` at `user`, or several blocks of such. If they are not contiguous, they
  * are packed: a buffer takes their place, with the bytes of their data or with spans, unless a
@@ -35,6 +36,7 @@ struct MPIDI_PCOLL_data {
     int is_copy;                           /* packed has another purpose, too */
     const struct MPIDI_PCOLL_spans *spans; /* those in `packed`, or NULL */
     struct pcoll_user_layout layout;       /* for that medium */
+    struct pcoll_pieces pieces;            /* for the layout, of one block; empty: short ones */
     int nparts;                            /* 0: one block; otherwise these follow each other */
     struct MPIDI_PCOLL_data *parts;        /* [nparts] */
     MPI_Aint first;                        /* of a part: its position among the packed bytes */

@@ -20,6 +20,10 @@ struct pcoll_user_layout {
                               size_t bytes);
     enum pcoll_result (*unpack)(const struct pcoll_user_layout *layout, uint64_t first,
                                 const void *from, size_t bytes);
+    /* From bytes of this layout, of SEND, to those of another with the same function, of RECV.
+     * PCOLL_UNSUPPORTED: they have to be packed and unpacked. NULL: always. */
+    enum pcoll_result (*copy)(const struct pcoll_user_layout *layout, uint64_t first,
+                              const struct pcoll_user_layout *to, uint64_t to_first, size_t bytes);
 };
 
 /* User memory of this rank, and the operator of a collective that reduces (otherwise NULL). They

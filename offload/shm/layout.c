@@ -40,12 +40,16 @@ enum pcoll_result pcoll_shm_repack(const struct pcoll_shm_bound *bound,
 {
     const struct pcoll_user_layout *send = bound->send_layout, *recv = bound->recv_layout;
     const uint64_t from = (uintptr_t)step->from, to = (uintptr_t)step->to;
-    enum pcoll_result result;
+    enum pcoll_result result = PCOLL_UNSUPPORTED;
 
     if (step->kind == PCOLL_SHM_PACK)
         return send->pack(send, from, step->to, step->bytes);
     if (step->kind == PCOLL_SHM_UNPACK)
         return recv->unpack(recv, to, step->from, step->bytes);
+    if (send->copy != NULL && send->copy == recv->copy)
+        result = send->copy(send, from, recv, to, step->bytes);
+    if (result != PCOLL_UNSUPPORTED)
+        return result;
     result = send->pack(send, from, bound->scratch, step->bytes);
     if (result == PCOLL_OK)
         result = recv->unpack(recv, to, bound->scratch, step->bytes);

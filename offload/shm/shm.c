@@ -8,6 +8,13 @@
 #include "offload/shm/coop.h"
 
 /* Other ranks may wait for this rank forever: tell them once, through the block. */
+static enum pcoll_result give_up(struct pcoll_shm_bound *bound, const char *why)
+{
+    bound->group->report(bound->group->context, why);
+    atomic_fetch_or_explicit(&bound->block->alarm, PCOLL_SHM_FAILED, memory_order_release);
+    return PCOLL_ERR_SYSTEM;
+}
+
 enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pcoll_step *step,
                                  int error)
 {
@@ -16,9 +23,7 @@ enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pco
     snprintf(text, sizeof(text), "shared memory: %s of %zu bytes %s process %ld: %s",
              step->kind == PCOLL_SHM_READ ? "process_vm_readv" : "process_vm_writev", step->bytes,
              step->kind == PCOLL_SHM_READ ? "from" : "to", (long)step->pid, strerror(error));
-    bound->group->report(bound->group->context, text);
-    atomic_fetch_or_explicit(&bound->block->alarm, PCOLL_SHM_FAILED, memory_order_release);
-    return PCOLL_ERR_SYSTEM;
+    return give_up(bound, text);
 }
 
 /* Handles steps whose memory is not mapped here. */
@@ -52,6 +57,21 @@ enum pcoll_result pcoll_shm_perform(struct pcoll_run *run, struct pcoll_step *st
     return PCOLL_OK;
 }
 
+/* A step has failed: unless that has been reported, it was one of those that use the user's
+ * functions. */
+static __attribute__((noinline)) enum pcoll_result stop(struct pcoll_shm_bound *bound)
+{
+    if (atomic_load_explicit(&bound->block->alarm, memory_order_relaxed) & PCOLL_SHM_FAILED)
+        return PCOLL_ERR_SYSTEM;
+    return give_up(bound, "shared memory: user data cannot be packed, unpacked or reduced");
+}
+
+/* Not complete: pending, or failed. */
+static enum pcoll_result go_on(struct pcoll_shm_bound *bound, enum pcoll_result result)
+{
+    return result == PCOLL_PENDING ? pcoll_shm_attend(bound) : stop(bound);
+}
+
 static enum pcoll_result shm_start(struct pcoll_bound *base)
 {
     struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
@@ -60,7 +80,7 @@ static enum pcoll_result shm_start(struct pcoll_bound *base)
     bound->starting = 1;
     result = pcoll_run_start(&bound->run, pcoll_shm_fire);
     bound->starting = 0;
-    return result;
+    return __builtin_expect(result > PCOLL_PENDING, 0) ? stop(bound) : result;
 }
 
 static enum pcoll_result shm_progress(struct pcoll_bound *base)
@@ -68,7 +88,7 @@ static enum pcoll_result shm_progress(struct pcoll_bound *base)
     struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
     enum pcoll_result result = pcoll_run_progress(&bound->run, pcoll_shm_fire);
 
-    return result == PCOLL_PENDING ? pcoll_shm_attend(bound) : result;
+    return result == PCOLL_OK ? result : go_on(bound, result);
 }
 
 static enum pcoll_result shm_spin(struct pcoll_bound *base, unsigned spins)
@@ -80,7 +100,7 @@ static enum pcoll_result shm_spin(struct pcoll_bound *base, unsigned spins)
         pcoll_relax();
         result = pcoll_run_progress(&bound->run, pcoll_shm_fire);
     }
-    return result == PCOLL_PENDING ? pcoll_shm_attend(bound) : result;
+    return result == PCOLL_OK ? result : go_on(bound, result);
 }
 
 /* No counter tells a rank that its request for a copy has been served, or that a cooperative copy

@@ -302,6 +302,96 @@ static void alltoallw_absolute(int ints)
     free(received);
 }
 
+/* ---- rows ---- */
+
+enum { LENGTHS = 5, GAP = 5 };
+
+/* Rows of so many ints with gaps between them; each length divides the ints of a block. Most are
+ * long enough to be copied one by one. */
+static const int lengths[LENGTHS] = {84, 120, 3, 210, 140};
+
+static struct block block_of_rows(int ints, int length, int number)
+{
+    struct block block = {number * 8 * (MPI_Aint)ints, 1, MPI_DATATYPE_NULL};
+
+    MPI(MPI_Type_vector(ints / length, length, length == 3 ? 2 * length : length + GAP, MPI_INT,
+                        &block.type));
+    MPI(MPI_Type_commit(&block.type));
+    return block;
+}
+
+static size_t row_place(int length, int i)
+{
+    return (size_t)(i / length) * (size_t)(length == 3 ? 2 * length : length + GAP) +
+           (size_t)(i % length);
+}
+
+/* The length differs between the two ends, also where a rank sends to itself. */
+static int length_of(int from, int to, int is_end)
+{
+    return lengths[(from + 2 * to + is_end) % LENGTHS];
+}
+
+static void rows_start(MPI_Request *request, int *send, int *receive, int ints, int step)
+{
+    const size_t all = (size_t)check.size * 2 * (size_t)ints;
+
+    clear(receive, all);
+    for (int r = 0; r < check.size; r++)
+        for (int i = 0; i < ints; i++)
+            send[2 * (size_t)r * (size_t)ints + row_place(length_of(check.rank, r, 0), i)] =
+                value(step, check.rank * check.size + r, i);
+    check_delay();
+    MPI(MPI_Start(request));
+    MPI(MPI_Wait(request, MPI_STATUS_IGNORE));
+    for (int r = 0; r < check.size; r++) {
+        int *block = receive + 2 * (size_t)r * (size_t)ints, wrong = 0;
+
+        for (int i = 0; i < ints; i++) {
+            int *place = block + row_place(length_of(r, check.rank, 1), i);
+
+            wrong += *place != value(step, r * check.size + check.rank, i);
+            *place = hole;
+        }
+        if (wrong)
+            check_fail(__FILE__, __LINE__, "start %d: %d ints from rank %d wrong", step, wrong, r);
+    }
+    holes_only(receive, all);
+}
+
+static void alltoallw_rows(int ints)
+{
+    struct block *sent = calloc((size_t)check.size, sizeof(*sent));
+    struct block *received = calloc((size_t)check.size, sizeof(*received));
+    const size_t all = (size_t)check.size * 2 * (size_t)ints * sizeof(int);
+    int *send = check_alloc(all), *receive = check_alloc(all);
+    struct call call = {.coll = COLL_ALLTOALLW,
+                        .send = {send, check.size, sent},
+                        .receive = {receive, check.size, received},
+                        .comm = MPI_COMM_WORLD,
+                        .info = MPI_INFO_NULL};
+    MPI_Request request;
+
+    check_phase("alltoallw of rows, %d ints", ints);
+    for (int r = 0; r < check.size; r++) {
+        sent[r] = block_of_rows(ints, length_of(check.rank, r, 0), r);
+        received[r] = block_of_rows(ints, length_of(r, check.rank, 1), r);
+    }
+    MPI(call_init(&call, &request));
+    for (int r = 0; r < check.size; r++) {
+        MPI(MPI_Type_free(&sent[r].type));
+        MPI(MPI_Type_free(&received[r].type));
+    }
+    for (int step = 0; step < STARTS; step++)
+        rows_start(&request, send, receive, ints, step);
+    MPI(MPI_Request_free(&request));
+    call_free(&call);
+    check_free(send);
+    check_free(receive);
+    free(sent);
+    free(received);
+}
+
 int main(int argc, char **argv)
 {
     static const int sizes[] = {0, 4, 12, 16, 1024, 2052, 50000};
@@ -325,5 +415,7 @@ int main(int argc, char **argv)
         if (coll_has_plans(COLL_ALLTOALLW))
             alltoallw_in_place(sizes[i]);
     }
+    alltoallw_rows(2520);
+    alltoallw_rows(100800); /* up to 1200 rows that are copied one by one */
     return check_done();
 }

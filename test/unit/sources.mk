@@ -21,6 +21,7 @@ check_PROGRAMS += \
     %D%/test_names \
     %D%/test_nodes \
     %D%/test_object \
+    %D%/test_pieces \
     %D%/test_plan \
     %D%/test_plan_check \
     %D%/test_pool \

@@ -267,7 +267,7 @@ static void test_can_serve(void)
 {
     const struct pcoll_operator ours = {.kernel = (pcoll_kernel *)(void (*)(void))abort};
     const struct pcoll_operator theirs = {.kernel = NULL};
-    const struct pcoll_user_layout layout = {NULL, NULL};
+    const struct pcoll_user_layout layout = {NULL, NULL, NULL};
     struct pcoll_memory memory = {.op = NULL};
     struct pcoll_medium selfish = *shm;
 

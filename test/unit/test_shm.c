@@ -51,16 +51,16 @@ static int soil(struct meeting *meeting, const struct part *p)
 }
 
 /* Bind and run twice: in memory that is not zero, then in the block that the first bind returned.
- */
+ * A rank with wrong data goes on, since others wait for it. */
 static int run_twice(struct meeting *meeting, struct part *p, int instances)
 {
     int wrong = soil(meeting, p);
 
-    for (int round = 0; round < 2 && !wrong; round++) {
+    for (int round = 0; round < 2; round++) {
         meeting_barrier(meeting);
         if (part_bind(p) != PCOLL_OK)
             return 1;
-        wrong = part_run(p, instances);
+        wrong |= part_run(p, instances);
         part_unbind(p);
         meeting_barrier(meeting);
     }
@@ -210,6 +210,45 @@ static void check_layouts(void)
     tap_ok(failed == 0 && jobs >= 40, "%d jobs whose user memory has gaps", jobs);
 }
 
+enum { BEFORE = 3, AFTER = 2 }; /* instances before and after rank 1 cannot pack any more */
+
+/* All ranks need rank 1's data, so none may complete an instance, nor wait forever. */
+static int failing_main(struct meeting *meeting, int rank, void *row)
+{
+    const struct pcoll_params params = {.path = PCOLL_PATH_TEMP, .segment = 4096};
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    struct part p = {
+        .medium = shm,
+        .signature = {PCOLL_ALLGATHER, 3, 0, 1000},
+        .rank = rank,
+        .seed = (unsigned)rank + 1,
+        .starts = starts_in_shared_memory,
+        .has_layouts = 1,
+    };
+    int wrong = shm->group_create(&bootstrap, &p.group) != PCOLL_OK;
+
+    if (wrong || part_init(&p, row, &params) != PCOLL_OK || part_bind(&p) != PCOLL_OK)
+        return 1;
+    wrong = part_run(&p, BEFORE);
+    p.strided_send.fails = rank == 1;
+    wrong |= !part_run(&p, AFTER) || !p.failed;
+    wrong |= (strstr(attendee.said, "cannot be packed") != NULL) != (rank == 1);
+    part_unbind(&p);
+    meeting_barrier(meeting);
+    shm->group_destroy(p.group);
+    part_fini(&p);
+    return wrong;
+}
+
+static void check_failure(void)
+{
+    const struct pcoll_algorithm *ring = pcoll_algorithm_find(PCOLL_ALLGATHER, "ring");
+
+    tap_ok(meeting_run_processes(3, failing_main, (void *)(uintptr_t)ring) == 0,
+           "a rank that cannot pack any more fails the plan on all ranks");
+}
+
 /* Odd lengths, odd alignments, nothing beyond the ends. */
 static void check_copies(void (*copy)(void *, const void *, size_t), size_t mega, const char *name)
 {
@@ -246,6 +285,8 @@ int main(void)
             check_row(row, 0, 5);
     }
     check_layouts();
+    if (!threads_only)
+        check_failure();
     check_copies(pcoll_copy, (size_t)4 << 20, "long");
     check_copies(pcoll_stream, (size_t)64 << 10, "to another rank's cache");
     check_copies(pcoll_copy_past, (size_t)64 << 10, "past the cache");

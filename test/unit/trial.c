@@ -106,7 +106,7 @@ static enum pcoll_result pack(const struct pcoll_user_layout *layout, uint64_t f
 {
     const struct strided *s = strided_of(layout);
 
-    if (first + bytes > s->bytes)
+    if (s->fails || first + bytes > s->bytes)
         return PCOLL_ERR_INVALID;
     for (size_t i = 0; i < bytes; i++)
         ((unsigned char *)to)[i] = s->memory[strided_place(first + i)];
@@ -118,16 +118,32 @@ static enum pcoll_result unpack(const struct pcoll_user_layout *layout, uint64_t
 {
     const struct strided *s = strided_of(layout);
 
-    if (first + bytes > s->bytes)
+    if (s->fails || first + bytes > s->bytes)
         return PCOLL_ERR_INVALID;
     for (size_t i = 0; i < bytes; i++)
         s->memory[strided_place(first + i)] = ((const unsigned char *)from)[i];
     return PCOLL_OK;
 }
 
-static enum pcoll_result strided_init(struct strided *s, uint64_t bytes)
+static enum pcoll_result copy(const struct pcoll_user_layout *layout, uint64_t first,
+                              const struct pcoll_user_layout *to, uint64_t to_first, size_t bytes)
 {
-    *s = (struct strided){{pack, unpack}, malloc(strided_place(bytes) + STRIDE), bytes};
+    enum pcoll_result result = PCOLL_OK;
+
+    for (size_t i = 0; i < bytes && result == PCOLL_OK; i++) {
+        unsigned char byte;
+
+        result = pack(layout, first + i, &byte, 1);
+        if (result == PCOLL_OK)
+            result = unpack(to, to_first + i, &byte, 1);
+    }
+    return result;
+}
+
+static enum pcoll_result strided_init(struct strided *s, uint64_t bytes, int can_copy)
+{
+    *s = (struct strided){
+        {pack, unpack, can_copy ? copy : NULL}, malloc(strided_place(bytes) + STRIDE), bytes, 0};
     return s->memory ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
@@ -187,8 +203,8 @@ static enum pcoll_result init_layouts(struct part *p)
         return PCOLL_OK;
     if (!takes_layouts(p->plan))
         return PCOLL_UNSUPPORTED;
-    result = strided_init(&p->strided_send, send_bytes(p));
-    return result == PCOLL_OK ? strided_init(&p->strided_recv, recv_bytes(p)) : result;
+    result = strided_init(&p->strided_send, send_bytes(p), p->rank % 2);
+    return result == PCOLL_OK ? strided_init(&p->strided_recv, recv_bytes(p), p->rank % 2) : result;
 }
 
 /* ---- a part ---- */
@@ -331,8 +347,9 @@ int part_start(struct part *p)
     atomic_fetch_add(&p->starts[p->rank], 1);
     result = p->bound->medium->start(p->bound);
     p->active = result == PCOLL_PENDING;
+    p->failed = result != PCOLL_OK && result != PCOLL_PENDING;
     dawdle(p);
-    return result != PCOLL_OK && result != PCOLL_PENDING;
+    return p->failed;
 }
 
 int part_wait(struct part *p)
@@ -347,7 +364,8 @@ int part_wait(struct part *p)
             p->bound->medium->rest(p->bound, polls > 50 ? 100 : 0);
     }
     p->active = 0;
-    wrong = result != PCOLL_OK || check(p);
+    p->failed = result != PCOLL_OK;
+    wrong = p->failed || check(p);
     p->instance++;
     memset(p->send, 0x55, send_bytes(p));
     if (p->has_layouts)
@@ -360,7 +378,8 @@ int part_run(struct part *p, int instances)
 {
     int wrong = 0;
 
-    for (int i = 0; i < instances && !wrong; i++)
-        wrong = part_start(p) || part_wait(p);
+    p->failed = 0;
+    for (int i = 0; i < instances && !p->failed; i++)
+        wrong |= part_start(p) || part_wait(p);
     return wrong;
 }

@@ -16,6 +16,7 @@ struct strided {
     struct pcoll_user_layout layout;
     unsigned char *memory;
     uint64_t bytes; /* of the data */
+    int fails;      /* from now on, pack and unpack do */
 };
 
 struct part {
@@ -32,6 +33,7 @@ struct part {
         op;       /* on bytes: a sum if the signature commutes, otherwise a composition */
     int instance; /* the next one */
     int active;
+    int failed;      /* start or progress has returned an error */
     int has_layouts; /* set by the caller: `send` and `recv` are copies of these: */
     struct strided strided_send, strided_recv;
 };
@@ -52,7 +54,8 @@ void part_unbind(struct part *p);
 int part_start(struct part *p);
 int part_wait(struct part *p);
 
-/* Run that many instances, one after another. */
+/* Run that many instances, one after another, or until one fails: after wrong data the rank goes
+ * on, since others wait for it. */
 int part_run(struct part *p, int instances);
 
 #endif /* PCOLL_TEST_TRIAL_H */
