@@ -12,6 +12,7 @@ check_PROGRAMS += \
     %D%/test_edges \
     %D%/test_engine_parts \
     %D%/test_explore \
+    %D%/test_explore_help \
     %D%/test_extents \
     %D%/test_goal \
     %D%/test_hints \
