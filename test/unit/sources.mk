@@ -90,6 +90,10 @@ if HAVE_LIBFABRIC
 endif HAVE_LIBFABRIC
 LDADD += %D%/libunit.a
 
+# Where test_agent pauses.
+%C%_test_agent_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=syscall -Wl,--wrap=process_vm_readv \
+    -Wl,--wrap=process_vm_writev
+
 # What test_scarce and test_scarce_jobs make fail: the linker redirects these calls of their own
 # objects to shortage.c.
 shortage_wraps = malloc calloc realloc posix_memalign free strdup fdopen mmap munmap memfd_create \
