@@ -29,7 +29,8 @@ enum {
     MAX_NEIGHBORS = 26,
     MAX_OPERATIONS = (NUM_COLLECTIVES - 1) * MAX_SIZES * NUM_NEIGHBORHOODS + 1,
     MAX_ALGORITHMS = 8,
-    MAX_SUBJECTS = 80,
+    NUM_GRAINS = 4, /* of computations in a series */
+    MAX_SUBJECTS = 160,
     NAME_LENGTH = 48,
     CACHE_LINE = 64
 };
@@ -53,6 +54,7 @@ struct options {
     double row_seconds; /* a row ends after this time even with fewer batches */
     bool quick, json, progress, pin, instructions;
     double overlap;     /* work in multiples of an operation's time; 0: not measured */
+    bool series;        /* computations of several grains beside each operation */
     bool apart;         /* an untimed barrier precedes each operation */
     const char *output; /* file for the JSON, or NULL */
     int loop, late;     /* number of operations to run for callgrind, or 0; the rank that arrives
@@ -184,6 +186,7 @@ struct subject {
     struct operation op;
     const struct variant *variant;
     const struct subject *timed; /* the subject whose request a "start" subject uses */
+    int grain;                   /* of a series */
     bool apart;                  /* an untimed barrier precedes each operation */
     MPI_Request request;
     struct arguments *arguments; /* of a variant, or for readv */
@@ -214,6 +217,7 @@ void subject_count_packets(struct subject *self);
  * operation takes, and waits: time and CPU time beyond those of the work alone. */
 double subject_overlap(struct subject *self, int count);
 double subject_cpu(struct subject *self, int count);
+double cpu_of_rank(void); /* of all of its threads so far, in seconds */
 /* The share of the operation that work can hide and has hidden, 0 .. 1, of such a subject. */
 double overlap_share(const struct subject *exposed);
 
@@ -265,7 +269,21 @@ void report_row(const struct row *row);
 void report_end(enum verdict verdict);
 /* The collective, and the number of neighbors if it is not 6. */
 void operation_text(char *text, size_t length, const struct operation *op);
+/* The subject of that name, or NULL; its time in microseconds, or a dash. */
+const struct subject *row_find(const struct row *row, const char *name);
+void median_text(char *text, size_t length, const struct subject *subject);
 void size_text(char *text, size_t length, size_t size);
 void library_text(char *text, size_t length);
+
+/* ---- series.c -------------------------------------------------------------------------------- */
+
+/* The rank starts the operation and computes in pieces of that grain, with a test after each, until
+ * it is complete: time, and CPU time beyond that of the computation alone. */
+double subject_series_time(struct subject *self, int count);
+double subject_series_cpu(struct subject *self, int count);
+const char *grain_name(int grain);
+/* Keep what such subjects of the row have measured, and print it as a table. */
+void series_keep(const struct row *row, const char *size);
+void series_print(void);
 
 #endif

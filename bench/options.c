@@ -54,6 +54,10 @@ static const char help[] =
     "  --overlap[=C]       also report the share of each operation that is hidden behind\n"
     "                      computation between start and wait, C times as long as the\n"
     "                      operation (1), and the CPU time beyond that computation\n"
+    "  --series            also compute between start and completion, in pieces with an\n"
+    "                      MPI_Test after each: nothing, a product of 4x4 or of 40x40\n"
+    "                      matrices, or all at once and MPI_Wait; report time and the CPU time\n"
+    "                      beyond that computation; needs a core for each rank\n"
     "  --no-pin            keep the launcher's binding; otherwise each rank is bound to a core\n"
     "                      of its own if there are enough\n"
     "\n"
@@ -200,6 +204,7 @@ enum {
     OPT_ROW_SECONDS,
     OPT_APART,
     OPT_OVERLAP,
+    OPT_SERIES,
     OPT_NO_PIN,
     OPT_JSON,
     OPT_PROGRESS,
@@ -222,6 +227,7 @@ static const struct option long_options[] = {
     {"row-seconds", required_argument, NULL, OPT_ROW_SECONDS},
     {"apart", no_argument, NULL, OPT_APART},
     {"overlap", optional_argument, NULL, OPT_OVERLAP},
+    {"series", no_argument, NULL, OPT_SERIES},
     {"no-pin", no_argument, NULL, OPT_NO_PIN},
     {"json", no_argument, NULL, OPT_JSON},
     {"output", required_argument, NULL, 'o'},
@@ -282,6 +288,7 @@ static void read_flag(struct options *opts, int option)
     opts->progress |= option == OPT_PROGRESS;
     opts->instructions |= option == OPT_INSTRUCTIONS;
     opts->apart |= option == OPT_APART;
+    opts->series |= option == OPT_SERIES;
     opts->pin &= option != OPT_NO_PIN;
 }
 

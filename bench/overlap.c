@@ -11,7 +11,6 @@
 #include "calls.h"
 
 #include <math.h>
-#include <sys/resource.h>
 #include <time.h>
 
 enum { ROUNDS_TO_TIME = 20000, ATTEMPTS = 20 };
@@ -47,17 +46,11 @@ static void be_away(const struct job *job, double seconds)
         compute(seconds * rounds_per_second());
 }
 
-static double seconds_of(struct timeval time)
+double cpu_of_rank(void)
 {
-    return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
-}
-
-/* CPU time of all threads of this rank so far. */
-static double cpu_now(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static void start_and_wait(struct subject *self, int count, double away)
@@ -102,7 +95,7 @@ double subject_overlap(struct subject *self, int count)
 
 double subject_cpu(struct subject *self, int count)
 {
-    return beyond_work(self, count, cpu_now);
+    return beyond_work(self, count, cpu_of_rank);
 }
 
 double overlap_share(const struct subject *self)

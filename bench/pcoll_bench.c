@@ -127,22 +127,38 @@ static void add_limits(struct row *row, struct subject *subjects)
     }
 }
 
-static void add_cost(struct row *row, struct subject *subjects, const struct subject *timed,
-                     const char *what, double (*batch)(struct subject *, int))
+static struct subject *add_cost(struct row *row, struct subject *subjects,
+                                const struct subject *timed, const char *what,
+                                double (*batch)(struct subject *, int))
 {
-    char name[NAME_LENGTH + 8];
+    char name[2 * NAME_LENGTH];
     snprintf(name, sizeof name, "%s.%s", timed->variant->name, what);
     struct subject *subject = add(row, subjects, name);
     subject->batch = batch;
     subject->variant = timed->variant;
     subject->timed = timed;
     subject->max_iterations = batch == subject_init ? MOST_INITS : 0;
+    return subject;
 }
 
-static void add_costs(struct row *row, struct subject *subjects, int num_variants, bool overlap)
+static void add_series(struct row *row, struct subject *subjects, const struct subject *timed)
+{
+    char what[NAME_LENGTH];
+    for (int grain = 0; grain < NUM_GRAINS; grain++) {
+        snprintf(what, sizeof what, "%s.time", grain_name(grain));
+        add_cost(row, subjects, timed, what, subject_series_time)->grain = grain;
+        snprintf(what, sizeof what, "%s.cpu", grain_name(grain));
+        add_cost(row, subjects, timed, what, subject_series_cpu)->grain = grain;
+    }
+}
+
+static void add_costs(struct row *row, struct subject *subjects, int num_variants,
+                      const struct options *opts)
 {
     for (int i = 0; i < num_variants; i++) {
-        if (overlap && subjects[i].variant->way != BLOCKING) {
+        if (opts->series && subjects[i].variant->way != BLOCKING)
+            add_series(row, subjects, &subjects[i]);
+        if (opts->overlap > 0 && subjects[i].variant->way != BLOCKING) {
             add_cost(row, subjects, &subjects[i], "overlap", subject_overlap);
             add_cost(row, subjects, &subjects[i], "cpu", subject_cpu);
         }
@@ -194,7 +210,7 @@ static enum verdict run_row(struct operation op, const struct options *opts,
     if (!op.job->one_node)
         for (int i = 0; i < num_variants; i++)
             subject_count_packets(&subjects[i]);
-    add_costs(&row, subjects, num_variants, opts->overlap > 0);
+    add_costs(&row, subjects, num_variants, opts);
     if (row.num_subjects > timed)
         time_costs(op.job, subjects + timed, row.num_subjects - timed, opts);
     close_row(&row, subjects, num_variants);
@@ -242,6 +258,11 @@ static int run(struct job *job, struct options *opts)
     if (n == 0) {
         if (job->rank == 0)
             fputs("pcoll-bench: nothing to run: this library has no offload backend\n", stderr);
+        return 2;
+    }
+    if (opts->series && job->crowded) {
+        if (job->rank == 0)
+            fputs("pcoll-bench: --series needs a core for each rank\n", stderr);
         return 2;
     }
     opts->batch_seconds = (job->crowded ? 10e-3 : 1.5e-3) / (opts->quick ? 2 : 1);

@@ -66,7 +66,7 @@ void library_text(char *text, size_t length)
     snprintf(text, length, "MPICH %s %s", version, device);
 }
 
-static const struct subject *find(const struct row *row, const char *name)
+const struct subject *row_find(const struct row *row, const char *name)
 {
     for (int i = 0; i < row->num_subjects; i++)
         if (strcmp(row->subjects[i].name, name) == 0)
@@ -82,7 +82,7 @@ static void time_text(char *text, size_t length, double seconds)
     snprintf(text, length, "%.*f", digits, us);
 }
 
-static void median_text(char *text, size_t length, const struct subject *subject)
+void median_text(char *text, size_t length, const struct subject *subject)
 {
     if (subject)
         time_text(text, length, subject->summary.median);
@@ -133,7 +133,7 @@ static void print_header(void)
 
 static void ratio_text(char *text, size_t length, const struct row *row)
 {
-    const struct subject *stock = find(row, "stock"), *ours = first_offload(row);
+    const struct subject *stock = row_find(row, "stock"), *ours = first_offload(row);
     if (stock && ours && ours->summary.median > 0)
         snprintf(text, length, "%.2fx", stock->summary.median / ours->summary.median);
     else
@@ -169,14 +169,14 @@ static void print_row(const struct row *row, const char *size)
     operation_text(text, sizeof text, &row->op);
     printf("%-22s %6s", text, size);
     for (int i = 0; i < report.num_variants; i++) {
-        median_text(text, sizeof text, find(row, report.variants[i].name));
+        median_text(text, sizeof text, row_find(row, report.variants[i].name));
         printf(" %*s", column_width(&report.variants[i]), text);
     }
     ratio_text(text, sizeof text, row);
     printf(" %8s", text);
-    median_text(text, sizeof text, find(row, "flag"));
+    median_text(text, sizeof text, row_find(row, "flag"));
     printf(" %9s", text);
-    median_text(text, sizeof text, find(row, "readv"));
+    median_text(text, sizeof text, row_find(row, "readv"));
     printf(" %9s", text);
     spread_text(text, sizeof text, row);
     printf("  %-15s ", text);
@@ -210,7 +210,7 @@ static void append_costs(char *titles, char *line, const struct row *row,
     for (int i = 0; i < (int)(sizeof whats / sizeof *whats); i++) {
         char name[2 * NAME_LENGTH];
         snprintf(name, sizeof name, "%s.%s", timed->name, whats[i]);
-        const struct subject *cost = find(row, name);
+        const struct subject *cost = row_find(row, name);
         if (!cost)
             continue;
         if (cost->batch == subject_overlap)
@@ -352,6 +352,8 @@ void report_row(const struct row *row)
     if (!report.opts->json)
         print_row(row, size);
     keep_costs(row, size);
+    if (report.opts->series)
+        series_keep(row, size);
     report.num_rows++;
 }
 
@@ -361,6 +363,7 @@ void report_end(enum verdict verdict)
         json_print(stdout, verdict);
     } else {
         print_costs();
+        series_print();
         print_notes(verdict);
     }
     if (report.opts->output)

@@ -4,6 +4,7 @@
 #include "pcoll.h"
 
 #include "offload/agent/agent.h"
+#include "offload/tally.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -217,8 +218,71 @@ void MPIDI_PCOLL_agent_report(void)
         MPIDI_PCOLL_report(text);
 }
 
+/* ---- performance variables ---- */
+
+enum figure { CHUNKS, BEGUN = PCOLL_NUM_WORKERS, ENDED, WAKES, RETIREMENTS, NUM_FIGURES };
+
+static struct pcoll_agent_account former; /* of agents that have been dismissed */
+
+static struct pcoll_agent_account account(void)
+{
+    struct pcoll_agent_account sum = former, now;
+
+    if (agent) {
+        now = pcoll_agent_account(agent);
+        sum.begun += now.begun;
+        sum.ended += now.ended;
+        sum.wakes += now.wakes;
+        sum.retirements += now.retirements;
+    }
+    return sum;
+}
+
+/* MPICH calls this when the variable is read; `address` is one of figures. */
+static void read_figure(void *address, void *object, int count, void *value)
+{
+    const enum figure figure = *(const enum figure *)address;
+    const struct pcoll_agent_account sum = account();
+
+    (void)object;
+    (void)count;
+    *(unsigned long *)value = figure == BEGUN   ? sum.begun
+                              : figure == ENDED ? sum.ended
+                              : figure == WAKES ? sum.wakes
+                              : figure == RETIREMENTS
+                                  ? sum.retirements
+                                  : pcoll_tally_chunks((enum pcoll_worker)figure);
+}
+
+#define REGISTER(name, which, text)                                                                \
+    do {                                                                                           \
+        figures[which] = (enum figure)(which);                                                     \
+        MPIR_T_PVAR_COUNTER_REGISTER_DYNAMIC_impl(                                                 \
+            MPI_UNSIGNED_LONG, name, &figures[which], 1, MPI_T_VERBOSITY_USER_DETAIL,              \
+            MPI_T_BIND_NO_OBJECT, MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS,         \
+            read_figure, NULL, "COLLECTIVE", text);                                                \
+    } while (0)
+
+void MPIDI_PCOLL_agent_pvars_init(void)
+{
+    static enum figure figures[NUM_FIGURES];
+
+    REGISTER(coll_offload_chunks_opener, CHUNKS + PCOLL_BY_OPENER,
+             "chunks of cooperative copies that this process copied for itself");
+    REGISTER(coll_offload_chunks_helper, CHUNKS + PCOLL_BY_HELPER,
+             "chunks of cooperative copies that this process copied for others");
+    REGISTER(coll_offload_chunks_agent, CHUNKS + PCOLL_BY_AGENT,
+             "chunks of cooperative copies that its agent copied");
+    REGISTER(coll_offload_agent_begun, BEGUN, "instances of plans that the agent has begun");
+    REGISTER(coll_offload_agent_ended, ENDED, "instances of plans that the agent has ended");
+    REGISTER(coll_offload_agent_wakes, WAKES, "starts that had to wake the agent");
+    REGISTER(coll_offload_agent_retirements, RETIREMENTS,
+             "how often the agent has retired because others had its core");
+}
+
 void MPIDI_PCOLL_agent_dismiss(void)
 {
+    former = account();
     pcoll_agent_destroy(agent);
     agent = NULL;
     is_refused = false;

@@ -79,6 +79,7 @@ void MPIDI_PCOLL_pvars_init(void)
         MPI_T_VERBOSITY_USER_BASIC, MPI_T_BIND_NO_OBJECT,
         MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, NULL, NULL, "COLLECTIVE",
         "persistent collectives on MPICH's own schedules");
+    MPIDI_PCOLL_agent_pvars_init();
 }
 
 /* ---- the end ---- */

@@ -194,6 +194,9 @@ void MPIDI_PCOLL_agent_hold(const struct pcoll_medium *medium);
 void MPIDI_PCOLL_agent_release(const struct pcoll_medium *medium);
 /* pcoll_media_poll, unless the agent is polling. */
 void MPIDI_PCOLL_agent_poll_network(void);
+/* Registers the performance variables of agents and chunks; reading them costs, counting does not.
+ */
+void MPIDI_PCOLL_agent_pvars_init(void);
 /* Print the message that the agent has kept. */
 void MPIDI_PCOLL_agent_report(void);
 /* End it; plans that it served remain usable. */

@@ -2,7 +2,7 @@
 pcoll_sources += \
     %D%/medium.h %D%/media.h %D%/media.c %D%/bootstrap.h %D%/bootstrap.c \
     %D%/nodes.h %D%/nodes.c %D%/edges.h %D%/edges.c %D%/interfaces.h %D%/interfaces.c \
-    %D%/yield.h %D%/yield.c %D%/pieces.h %D%/pieces.c \
+    %D%/yield.h %D%/yield.c %D%/pieces.h %D%/pieces.c %D%/tally.h %D%/tally.c \
     %D%/names.h %D%/names.c \
     %D%/reduce/operator.h %D%/reduce/reduce.h %D%/reduce/reduce.c \
     %D%/reduce/kernels.h %D%/reduce/kernels.c \
@@ -38,4 +38,4 @@ pcoll_ucx_sources = \
 pcoll_tool_sources += \
     %D%/explore/explore.h %D%/explore/state.h %D%/explore/search.h \
     %D%/explore/run.c %D%/explore/data.c %D%/explore/event.c %D%/explore/explore.c \
-    %D%/explore/settle.c %D%/explore/layout.c %D%/explore/visited.h %D%/explore/visited.c
+    %D%/explore/help.h %D%/explore/help.c %D%/explore/settle.c %D%/explore/layout.c %D%/explore/visited.h %D%/explore/visited.c

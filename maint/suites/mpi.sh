@@ -99,6 +99,18 @@ draw_candidates() {
     [ "$(sed -n '/# chosen/,$p' "$folder/allgather.dat" | grep -c '^[0-9]')" -ge 14 ]
 }
 
+# Each setting has a line in the table and a block in the data; Open MPI may be missing.
+compare_overlap() {
+    local folder=$results/series
+    rm -rf "$folder"
+    timeout 600 "$repo/maint/compare" -n 2 --prefix="$build/install" --quick --rounds=1 --coll=bcast \
+        --sizes=64K --peers=ours,thread,off --overlap --series --plot="$folder" >"$folder.txt"
+    [ "$(grep -c '^bcast *64K ours offload .* %' "$folder.txt")" = 1 ]
+    [ "$(grep -c '^bcast *64K' "$folder.txt")" = 8 ] # ours, thread; off: stock and nonblocking
+    [ "$(grep -c '^65536 ' "$folder/bcast.dat")" = 4 ]
+    ! grep -q '^65536.*?.*? ?' "$folder/bcast.dat"
+}
+
 # The table contains what was measured, and the judgement has a line for each call.
 correct_and_judge() {
     local table=$results/corrected.json judged=$results/judged.json calls corrected
@@ -151,6 +163,7 @@ suite_mpi() {
     check "mpi: pcoll-tune --seconds=-1" tune_refuses "'-1' is not allowed" --seconds=-1
     check "mpi: pcoll-tune --judge -o" tune_refuses "--output is not allowed" --judge=x.json -o y.json
     check "mpi: pcoll-tune --plot" draw_candidates
+    check "mpi: compare --overlap --series" compare_overlap
     check "mpi: texts of control variables" variables_name_algorithms
     check "mpi: mpicc without ccache" mpicc_without_ccache
     check "mpi: build tests" own_mpi_tests

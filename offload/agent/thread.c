@@ -17,6 +17,7 @@
 
 #include "offload/agent/state.h"
 #include "offload/run/line.h"
+#include "offload/tally.h"
 
 #define USEC UINT64_C(1000)
 #define NAP (50 * USEC)       /* while plans wait for their peers */
@@ -173,6 +174,7 @@ static void *run(void *argument)
     struct watch watch = {.begin = last};
 
     pthread_setname_np(pthread_self(), "pcoll-agent");
+    pcoll_tally_agent();
     while (!atomic_load_explicit(&agent->stop, memory_order_relaxed)) {
         const enum pcoll_visit visit = pcoll_agent_visit(agent);
 

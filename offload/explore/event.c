@@ -1,12 +1,12 @@
 /*
  * The explorer: when an event may happen and what it does.
  */
-#include "offload/explore/state.h"
+#include "offload/explore/help.h"
 
 #include <string.h>
 
-static const char *const kind_name[EXPLORE_NUM_KINDS] = {"start", "fire",   "read",    "write",
-                                                         "done",  "signal", "complete"};
+static const char *const kind_name[EXPLORE_NUM_KINDS] = {
+    "start", "fire", "read", "write", "done", "signal", "complete", "open", "look", "help"};
 
 static const char *const op_name[PCOLL_NUM_OPS] = {"ADD", "PUT", "GET", "COPY", "WAIT", "REDUCE"};
 
@@ -76,7 +76,10 @@ static bool can_fire(const struct pcoll_explore *explore, const struct explore_s
     if (progress->started != slot->instance + 1 || progress->completed != slot->instance)
         return false;
     if (explore->ordered && slot->previous >= 0 &&
-        !pcoll_explore_has(explore, slot->previous, EXPLORE_FIRE))
+        !pcoll_explore_lets_pass(explore, slot->previous))
+        return false;
+    if (pcoll_explore_is_bulk(explore, slot->entry) &&
+        !pcoll_explore_can_take_ticket(explore, (int)(slot - explore->slot)))
         return false;
     return is_triggered(explore, slot);
 }
@@ -97,6 +100,14 @@ int pcoll_explore_next_turn(const struct pcoll_explore *explore, int pair)
     return explore->turn[explore->first_turn[pair] + (int)delivered];
 }
 
+/* What follows from a slot that is copied in chunks. */
+static bool can_after_copy(const struct pcoll_explore *explore, struct explore_event event)
+{
+    return (event.kind == EXPLORE_DONE || event.kind == EXPLORE_SIGNAL) &&
+           pcoll_explore_is_copied(explore, event.index, event.kind) &&
+           (event.kind == EXPLORE_DONE || is_next(explore, event.index));
+}
+
 bool pcoll_explore_can(const struct pcoll_explore *explore, struct explore_event event)
 {
     const int i = event.index;
@@ -106,8 +117,12 @@ bool pcoll_explore_can(const struct pcoll_explore *explore, struct explore_event
         return can_start(explore, i);
     if (event.kind == EXPLORE_COMPLETE)
         return is_active(explore, i) && explore->progress[i].left == 0;
+    if (event.kind > EXPLORE_COMPLETE)
+        return pcoll_explore_can_help(explore, event);
     if (!(explore->all[i] & ~explore->happened[i] & 1 << event.kind))
         return false;
+    if (event.kind > EXPLORE_FIRE && pcoll_explore_is_bulk(explore, explore->slot[i].entry))
+        return can_after_copy(explore, event);
     is_put = explore->slot[i].entry->op == PCOLL_OP_PUT;
     moves = explore->all[i] & 1 << EXPLORE_READ;
     switch (event.kind) {
@@ -133,9 +148,14 @@ static void print(const struct pcoll_explore *explore, struct explore_event even
     const struct explore_slot *slot;
     FILE *out = explore->options.trace;
 
-    if (event.kind == EXPLORE_START || event.kind == EXPLORE_COMPLETE) {
+    if (event.kind == EXPLORE_START || event.kind == EXPLORE_COMPLETE ||
+        event.kind == EXPLORE_OPEN) {
         fprintf(out, "rank %d  instance %d  %s\n", event.index,
                 explore->progress[event.index].completed, kind_name[event.kind]);
+        return;
+    }
+    if (event.kind > EXPLORE_COMPLETE) {
+        pcoll_explore_print_help(explore, event);
         return;
     }
     slot = &explore->slot[event.index];
@@ -190,9 +210,8 @@ struct explore_access pcoll_explore_access(const struct pcoll_explore *explore,
     };
 }
 
-/* The plan may use user memory only while its owner is in the same instance. */
-static bool check_access(struct pcoll_explore *explore, struct explore_event event,
-                         const struct explore_access *access)
+bool pcoll_explore_check_access(struct pcoll_explore *explore, struct explore_event event,
+                                const struct explore_access *access)
 {
     const struct explore_slot *slot = &explore->slot[event.index];
     const struct explore_progress *owner = &explore->progress[access->owner];
@@ -228,7 +247,7 @@ static bool touch(struct pcoll_explore *explore, struct explore_event event)
         } else {
             pcoll_explore_operate(explore, way, memory, way, access.bytes);
         }
-        ok = check_access(explore, event, &access);
+        ok = pcoll_explore_check_access(explore, event, &access);
     }
     return ok;
 }
@@ -265,6 +284,15 @@ static bool ends_turn(const struct pcoll_explore *explore, struct explore_event 
     return event.kind == (pcoll_explore_signals(entry) ? EXPLORE_SIGNAL : EXPLORE_WRITE);
 }
 
+/* What is copied in chunks takes its turn when it lands. */
+static bool queues_at(const struct pcoll_explore *explore, const struct pcoll_entry *entry,
+                      enum explore_kind kind)
+{
+    if (!pcoll_explore_is_bulk(explore, entry))
+        return pcoll_explore_queues_at(entry, kind);
+    return kind == EXPLORE_WRITE && (entry->op == PCOLL_OP_PUT || pcoll_explore_signals(entry));
+}
+
 /* An event of a slot, without moving data. */
 static void step(struct pcoll_explore *explore, struct explore_event event)
 {
@@ -272,7 +300,7 @@ static void step(struct pcoll_explore *explore, struct explore_event event)
     const struct pcoll_entry *entry = slot->entry;
 
     explore->happened[event.index] |= (uint8_t)(1 << event.kind);
-    if (explore->ordered && pcoll_explore_queues_at(entry, event.kind)) {
+    if (explore->ordered && queues_at(explore, entry, event.kind)) {
         explore->turn[explore->first_turn[slot->pair] + (int)explore->issued[slot->pair]] =
             event.index;
         explore->ticket[event.index] = ++explore->issued[slot->pair];
@@ -287,6 +315,11 @@ static void step(struct pcoll_explore *explore, struct explore_event event)
         *counter_of(explore, entry->peer, entry->peer_counter) += entry->peer_add;
 }
 
+void pcoll_explore_land(struct pcoll_explore *explore, int slot)
+{
+    step(explore, (struct explore_event){EXPLORE_WRITE, slot});
+}
+
 bool pcoll_explore_apply(struct pcoll_explore *explore, struct explore_event event)
 {
     if (explore->options.trace && !explore->dry)
@@ -297,7 +330,12 @@ bool pcoll_explore_apply(struct pcoll_explore *explore, struct explore_event eve
         start(explore, event.index);
         return true;
     }
+    if (event.kind > EXPLORE_COMPLETE)
+        return pcoll_explore_apply_help(explore, event);
     step(explore, event);
+    if (event.kind == EXPLORE_FIRE &&
+        pcoll_explore_is_bulk(explore, explore->slot[event.index].entry))
+        pcoll_explore_take_ticket(explore, event.index);
     return (event.kind != EXPLORE_READ && event.kind != EXPLORE_WRITE) || touch(explore, event);
 }
 

@@ -29,8 +29,12 @@
  *    A plan without races is explored in one run this way, and that is a proof: every two events
  *    that could make a difference are ordered by counters.
  *
- * The space is finite and has no cycles, since every event happens once.
+ * The space is finite, and every event happens once, except that a helper may look again. With
+ * helpers firing an entry can disable another, which needs the same ticket: only
+ * PCOLL_EXPLORE_STATES is possible then, and firing what is copied in chunks is not silent. The
+ * signals of such an entry follow its last chunk at once, for the same reason as above.
  */
+#include "offload/explore/help.h"
 #include "offload/explore/search.h"
 
 #include <stdlib.h>
@@ -68,6 +72,18 @@ static void list_slots(struct explorer *x, int first, int count)
     }
 }
 
+static void list_help(struct explorer *x)
+{
+    const int n = x->explore->options.helpers, nranks = x->explore->nranks;
+
+    for (int r = 0; n > 0 && r < nranks; r++)
+        add_possible(x, EXPLORE_OPEN, r);
+    for (int i = 0; i < n * nranks; i++)
+        add_possible(x, EXPLORE_LOOK, i);
+    for (int h = 0; h < n; h++)
+        add_possible(x, EXPLORE_HELP, h);
+}
+
 static void list_possible(struct explorer *x)
 {
     const struct pcoll_explore *explore = x->explore;
@@ -81,6 +97,7 @@ static void list_possible(struct explorer *x)
         }
     for (int r = 0; r < explore->nranks; r++)
         add_possible(x, EXPLORE_START, r);
+    list_help(x);
 }
 
 static enum pcoll_result fill_frame(struct explorer *x, struct frame *frame)
@@ -199,16 +216,30 @@ static enum pcoll_result search(struct explorer *x)
     return result;
 }
 
+/* A path has no state twice: between two events that happen once, that many states of helpers that
+ * look in vain. */
+static size_t errands(const struct pcoll_explore *explore)
+{
+    size_t n = 1;
+
+    for (int h = 0; h < explore->options.helpers; h++)
+        n *= 2 * (size_t)explore->nranks + 1;
+    return n;
+}
+
 enum pcoll_result pcoll_explore_all(struct pcoll_explore *explore,
                                     const struct pcoll_explore_limits *limits,
                                     struct pcoll_explore_stats *stats)
 {
     const size_t ranks = (size_t)explore->nranks * (size_t)explore->options.instances;
-    const size_t events = (size_t)explore->nslots * EXPLORE_NUM_KINDS + 2 * ranks + 2;
+    const size_t once = (size_t)explore->nslots * EXPLORE_NUM_KINDS + 2 * ranks + 2;
+    const size_t events = (once + pcoll_explore_help_events(explore)) * errands(explore);
     struct explorer x = {.explore = explore, .limits = limits, .stats = stats};
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
     *stats = (struct pcoll_explore_stats){0};
+    if (explore->options.helpers > 0 && limits->reduction != PCOLL_EXPLORE_STATES)
+        return PCOLL_ERR_INVALID;
     x.path = malloc(events * sizeof(*x.path));
     x.possible = malloc(events * sizeof(*x.possible));
     x.control = malloc(explore->control_bytes);

@@ -25,6 +25,9 @@
  *     an operand that is overwritten too early or too late shows all the same;
  *   - ADD: `done` and the signal follow at any time after firing.
  *
+ * With helpers (explore/help.c) PUT, GET and COPY of more than a chunk are copied chunk by chunk,
+ * by whoever comes, in any order; `done` and the signal follow the last chunk.
+ *
  * With PCOLL_NEED_ORDER the entries on one trigger fire in list order, and the effects of PUT and
  * ADD on one peer on one rail arrive in the order fired. Reads are not ordered: a GET signals after
  * what its rank fired to that peer before the data landed.
@@ -49,12 +52,28 @@ enum pcoll_explore_algebra {
                                  * they do only if they associate the same operands */
 };
 
+/* What the protocol of helpers lacks, to test the explorer: help.c. */
+enum pcoll_explore_flaw {
+    PCOLL_EXPLORE_FLAW_NONE,
+    PCOLL_EXPLORE_FLAW_NO_EPOCH,      /* a claim does not say of which opening it is */
+    PCOLL_EXPLORE_FLAW_NOT_CLOSED,    /* a ticket is written while chunks of the former opening can
+                                       * be claimed */
+    PCOLL_EXPLORE_FLAW_EARLY_SIGNAL,  /* the peer is signaled after the first chunk */
+    PCOLL_EXPLORE_FLAW_EARLY_LANDING, /* the owner goes on when all chunks are claimed */
+    PCOLL_EXPLORE_FLAW_OVERTAKES,     /* in order, entries fire behind one that has not landed */
+    PCOLL_EXPLORE_NUM_FLAWS
+};
+
 struct pcoll_explore_options {
     int instances;        /* that each rank runs, >= 1 */
     int ahead;            /* instance k starts only when all ranks have completed k - ahead */
     uint64_t first_cycle; /* counters start as they are after that many cycles; may be near 2^64 */
     enum pcoll_explore_order order;
     enum pcoll_explore_algebra algebra;
+    int helpers;    /* copy for the ranks; only pcoll_explore_all by PCOLL_EXPLORE_STATES runs them,
+                     * the others are PCOLL_ERR_INVALID. 0: entries copy all at once */
+    uint64_t chunk; /* of entries with more bytes helpers copy so many at a time, >= 1 */
+    enum pcoll_explore_flaw flaw;
     FILE *trace; /* if not NULL: one line per event */
 };
 

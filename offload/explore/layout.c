@@ -1,7 +1,7 @@
 /*
  * The explorer: create and destroy a job, and the layout of its block.
  */
-#include "offload/explore/state.h"
+#include "offload/explore/help.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -116,12 +116,14 @@ static int chain(struct pcoll_explore *explore, int index, int number, int last)
     return slot->next >= 0 ? last : index;
 }
 
-static uint8_t all_events(const struct pcoll_entry *entry)
+static uint8_t all_events(const struct pcoll_explore *explore, const struct pcoll_entry *entry)
 {
     unsigned all = 1 << EXPLORE_FIRE | 1 << EXPLORE_DONE;
 
     if (pcoll_explore_moves(entry))
-        all |= 1 << EXPLORE_READ | 1 << EXPLORE_WRITE;
+        all |= 1 << EXPLORE_WRITE;
+    if (pcoll_explore_moves(entry) && !pcoll_explore_is_bulk(explore, entry))
+        all |= 1 << EXPLORE_READ;
     if (pcoll_explore_signals(entry))
         all |= 1 << EXPLORE_SIGNAL;
     return (uint8_t)all;
@@ -140,7 +142,7 @@ static void lay_slot(struct pcoll_explore *explore, int rank, int instance, int 
 
     const int index = pcoll_explore_slot(explore, rank, instance, number);
 
-    explore->all[index] = all_events(entry);
+    explore->all[index] = all_events(explore, entry);
     explore->slot[index] = (struct explore_slot){
         .rank = rank,
         .instance = instance,
@@ -219,7 +221,7 @@ static enum pcoll_result lay_control(struct pcoll_explore *explore)
     const size_t n = (size_t)explore->nranks;
     const size_t pairs = explore->ordered ? n * n * (size_t)explore->nrails : 0;
     size_t nslots = 0;
-    size_t counter, progress, ticket, issued, delivered, happened;
+    size_t counter, progress, ticket, issued, delivered, happened, copying, helper;
 
     for (int r = 0; r < explore->nranks; r++) {
         explore->rank[r].first_counter = explore->ncounters;
@@ -238,6 +240,8 @@ static enum pcoll_result lay_control(struct pcoll_explore *explore)
     issued = take(explore, pairs * sizeof(uint32_t));
     delivered = take(explore, pairs * sizeof(uint32_t));
     happened = take(explore, nslots);
+    copying = take(explore, explore->options.helpers ? n * sizeof(*explore->copying) : 0);
+    helper = take(explore, (size_t)explore->options.helpers * sizeof(*explore->helper));
     explore->control_bytes = explore->block_bytes;
 
     for (int r = 0; r < explore->nranks; r++)
@@ -257,6 +261,8 @@ static enum pcoll_result lay_control(struct pcoll_explore *explore)
     explore->issued = (uint32_t *)(void *)(explore->block + issued);
     explore->delivered = (uint32_t *)(void *)(explore->block + delivered);
     explore->happened = explore->block + happened;
+    explore->copying = (struct explore_ticket *)(void *)(explore->block + copying);
+    explore->helper = (struct explore_helper *)(void *)(explore->block + helper);
     return PCOLL_OK;
 }
 
@@ -287,7 +293,8 @@ enum pcoll_result pcoll_explore_create(struct pcoll_plan *const *plans, int nran
 {
     struct pcoll_explore *explore;
 
-    if (nranks < 1 || options->instances < 1 || !plans_are_valid(plans, nranks))
+    if (nranks < 1 || options->instances < 1 || (options->helpers > 0 && options->chunk < 1) ||
+        !plans_are_valid(plans, nranks))
         return PCOLL_ERR_INVALID;
     explore = calloc(1, sizeof(*explore));
     if (!explore)

@@ -194,6 +194,8 @@ static enum pcoll_result run(struct scheduler *s)
     const size_t events = (size_t)s->explore->nslots + (size_t)s->explore->nranks;
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
+    if (s->explore->options.helpers > 0)
+        return PCOLL_ERR_INVALID;
     s->heap = calloc(events * EXPLORE_NUM_KINDS, sizeof(*s->heap));
     s->offered = calloc(events, sizeof(*s->offered));
     s->waiting = malloc((s->explore->ncounters + 1) * sizeof(*s->waiting));

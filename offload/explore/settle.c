@@ -2,6 +2,7 @@
  * The explorer: what follows from an event in every order, and what an event depends on. explore.c
  * says why.
  */
+#include "offload/explore/help.h"
 #include "offload/explore/search.h"
 
 #include <string.h>
@@ -10,6 +11,8 @@ bool pcoll_explore_fire_is_silent(const struct pcoll_explore *explore, int slot)
 {
     const struct pcoll_entry *entry = explore->slot[slot].entry;
 
+    if (pcoll_explore_is_bulk(explore, entry))
+        return false;
     return !explore->ordered || entry->op != PCOLL_OP_PUT || !pcoll_explore_moves(entry);
 }
 
@@ -114,6 +117,13 @@ static bool attempt_fire(struct explorer *x, int slot)
            attempt(x, EXPLORE_FIRE, slot);
 }
 
+static bool lets_pass(const struct pcoll_explore *explore, int slot)
+{
+    return explore->ordered ? pcoll_explore_lets_pass(explore, slot)
+                            : pcoll_explore_has(explore, slot, EXPLORE_FIRE) ||
+                                  pcoll_explore_is_bulk(explore, explore->slot[slot].entry);
+}
+
 /* Fire what waits for the counter: each entry can only if those before it have. */
 static bool settle_counter(struct explorer *x, int rank, int counter)
 {
@@ -123,7 +133,7 @@ static bool settle_counter(struct explorer *x, int rank, int counter)
     if (counter == PCOLL_NONE || !is_active(explore, rank))
         return true;
     slot = pcoll_explore_first_on(explore, rank, counter);
-    while (slot >= 0 && attempt_fire(x, slot) && pcoll_explore_has(explore, slot, EXPLORE_FIRE))
+    while (slot >= 0 && attempt_fire(x, slot) && lets_pass(explore, slot))
         slot = explore->slot[slot].next;
     return x->left_out != NULL ? !x->clashes : true; /* firing fails no check */
 }
@@ -162,6 +172,12 @@ static bool settle_slot(struct explorer *x, int slot)
            attempt(x, EXPLORE_DONE, slot) && attempt(x, EXPLORE_SIGNAL, slot);
 }
 
+/* What waits for the slot on the same trigger, in order. */
+static bool settle_next(struct explorer *x, const struct explore_slot *slot)
+{
+    return slot->next < 0 || attempt_fire(x, slot->next);
+}
+
 /* What a step of the slot makes possible for others. */
 static bool settle_others(struct explorer *x, struct explore_event event)
 {
@@ -170,11 +186,11 @@ static bool settle_others(struct explorer *x, struct explore_event event)
 
     switch (event.kind) {
         case EXPLORE_FIRE:
-            return slot->next < 0 || attempt_fire(x, slot->next);
+            return settle_next(x, slot);
         case EXPLORE_WRITE:
             return settle_turn(x, slot);
         case EXPLORE_DONE:
-            return settle_counter(x, slot->rank, entry->done) &&
+            return settle_counter(x, slot->rank, entry->done) && settle_next(x, slot) &&
                    attempt(x, EXPLORE_COMPLETE, slot->rank);
         case EXPLORE_SIGNAL:
             return settle_counter(x, entry->peer, entry->peer_counter) && settle_turn(x, slot);
@@ -183,9 +199,22 @@ static bool settle_others(struct explorer *x, struct explore_event event)
     }
 }
 
+/* A step of a helper: what is copied may have landed. */
+static bool settle_help(struct explorer *x)
+{
+    const struct pcoll_explore *explore = x->explore;
+
+    for (int r = 0; r < explore->nranks; r++)
+        if (explore->copying[r].slot > 0 && !settle_slot(x, explore->copying[r].slot - 1))
+            return false;
+    return true;
+}
+
 /* Of what follows at once from an event that has happened. */
 static bool settle_after(struct explorer *x, struct explore_event event)
 {
+    if (event.kind > EXPLORE_COMPLETE)
+        return settle_help(x);
     if (event.kind == EXPLORE_START)
         return settle_start(x, event.index);
     if (event.kind != EXPLORE_COMPLETE)

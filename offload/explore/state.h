@@ -13,7 +13,8 @@
 
 #include "offload/explore/explore.h"
 
-/* The index of START and COMPLETE is a rank; that of the others is a slot. */
+/* The index of START, COMPLETE and OPEN is a rank, that of HELP is a helper, that of LOOK is rank *
+ * helpers + helper; that of the others is a slot. */
 enum explore_kind {
     EXPLORE_START,
     EXPLORE_FIRE,
@@ -22,6 +23,9 @@ enum explore_kind {
     EXPLORE_DONE,   /* local completion, and the add to the own counter */
     EXPLORE_SIGNAL, /* the add to the peer's counter */
     EXPLORE_COMPLETE,
+    EXPLORE_OPEN, /* a rank's ticket for chunks: help.c */
+    EXPLORE_LOOK, /* of a helper, at a rank's ticket */
+    EXPLORE_HELP, /* its next step */
     EXPLORE_NUM_KINDS
 };
 
@@ -76,9 +80,11 @@ struct pcoll_explore {
     /* in the block */
     uint64_t *counter;
     struct explore_progress *progress;
-    uint32_t *ticket;             /* of a slot: its position in the order of its pair, from 1 */
-    uint32_t *issued, *delivered; /* tickets for each pair */
-    uint8_t *happened;            /* events of a slot: bits 1 << kind */
+    uint32_t *ticket;               /* of a slot: its position in the order of its pair, from 1 */
+    uint32_t *issued, *delivered;   /* tickets for each pair */
+    uint8_t *happened;              /* events of a slot: bits 1 << kind */
+    struct explore_ticket *copying; /* of each rank */
+    struct explore_helper *helper;
 
     unsigned char **results; /* [instances][nranks]: with PCOLL_EXPLORE_TREE, what the first of the
                               * ranks that expect the same got that completed the instance, in any
@@ -142,6 +148,13 @@ struct explore_access pcoll_explore_access(const struct pcoll_explore *explore,
 /* to = left * right with the operator of the job; `to` may be one of them. */
 void pcoll_explore_operate(const struct pcoll_explore *explore, unsigned char *to,
                            const unsigned char *left, const unsigned char *right, size_t bytes);
+
+/* The plan may use user memory only while its owner is in the same instance. */
+bool pcoll_explore_check_access(struct pcoll_explore *explore, struct explore_event event,
+                                const struct explore_access *access);
+
+/* The data of a slot that is copied in chunks has arrived. */
+void pcoll_explore_land(struct pcoll_explore *explore, int slot);
 
 /* Fail a check; returns false. */
 bool pcoll_explore_fail(struct pcoll_explore *explore, enum pcoll_explore_fault fault,

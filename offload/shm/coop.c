@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "offload/shm/relay.h"
+#include "offload/tally.h"
 
 /* What is copied; addresses belong to the process that they name. Offsets in the block stand for
  * the counters that the step signals. */
@@ -152,10 +153,13 @@ static int copy_chunk(const struct copy *copy, uint32_t chunk, int as_opener)
     const pid_t other = (pid_t)copy->words[as_opener ? HELPER : OPENER];
     char *here = (char *)(uintptr_t)(copy->words[as_opener ? MINE : THEIRS] + first);
     char *there = (char *)(uintptr_t)(copy->words[as_opener ? THEIRS : MINE] + first);
+    const int error = (copy->words[WRITES] != 0) == as_opener
+                          ? pcoll_cma_write(other, there, here, bytes)
+                          : pcoll_cma_read(other, here, there, bytes);
 
-    if ((copy->words[WRITES] != 0) == as_opener)
-        return pcoll_cma_write(other, there, here, bytes);
-    return pcoll_cma_read(other, here, there, bytes);
+    if (error == 0)
+        pcoll_tally_chunk(as_opener ? PCOLL_BY_OPENER : PCOLL_BY_HELPER);
+    return error;
 }
 
 static void give_signal(const struct pcoll_shm_bound *bound, uint64_t at, uint64_t add)

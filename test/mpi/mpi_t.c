@@ -1,6 +1,7 @@
 /* The tool interface: our control variables are listed, and our performance variables count. */
 
 #include "trial.h"
+#include <unistd.h>
 
 static int listed(const char *wanted)
 {
@@ -78,8 +79,65 @@ static void counts_fallbacks(void)
     CHECK(plans() <= plans_before);
 }
 
+/* ---- agents ---- */
+
+enum { MEBIBYTE = 1 << 20, STARTS = 5, PATIENCE_USEC = 2000000, STEP_USEC = 1000 };
+
+static long long chunks_of_all(void)
+{
+    static const char *const names[] = {"coll_offload_chunks_opener", "coll_offload_chunks_helper",
+                                        "coll_offload_chunks_agent"};
+    long long sum = 0;
+
+    for (int i = 0; i < 3; i++) {
+        CHECK(check_pvar(names[i]) >= 0);
+        sum += check_pvar(names[i]);
+    }
+    MPI(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD));
+    return sum;
+}
+
+/* Whoever copies them, each copy has four chunks of a quarter: COOP_THRESHOLD is half of it. */
+static void counts_chunks(void)
+{
+    MPI_Info info = call_algorithm("binomial_get");
+    const long long before = chunks_of_all(), ended = check_pvar("coll_offload_agent_ended");
+    struct trial trial;
+
+    check_phase("chunks");
+    trial_init(&trial, TRIAL_BCAST, MEBIBYTE, 0, 1, MPI_COMM_WORLD, info);
+    trial_run(&trial, STARTS);
+    CHECK(chunks_of_all() == before + 4LL * STARTS * (check.size - 1));
+    CHECK(ended >= 0 && check_pvar("coll_offload_agent_ended") <= ended + STARTS);
+    trial_free(&trial);
+    MPI(MPI_Info_free(&info));
+}
+
+/* An idle agent sleeps, so a start that leaves something to do wakes it, on one rank at least; one
+ * that others preempt is not there for a time. */
+static void counts_wakes(void)
+{
+    const long long wakes = check_pvar("coll_offload_agent_wakes");
+    struct trial trial;
+    int woken = 0;
+
+    check_phase("wakes");
+    CHECK(wakes >= 0 && check_pvar("coll_offload_agent_retirements") >= 0);
+    CHECK(check_pvar("coll_offload_agent_begun") >= 0);
+    trial_init(&trial, TRIAL_BCAST, MEBIBYTE, 0, 1, MPI_COMM_WORLD, MPI_INFO_NULL);
+    for (long usec = 0; !woken && usec < PATIENCE_USEC; usec += STEP_USEC) {
+        usleep(STEP_USEC);
+        trial_run(&trial, 1);
+        woken = check_pvar("coll_offload_agent_wakes") > wakes;
+        MPI(MPI_Allreduce(MPI_IN_PLACE, &woken, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD));
+    }
+    CHECK(woken);
+    trial_free(&trial);
+}
+
 int main(int argc, char **argv)
 {
+    const char *agent = getenv("MPIR_CVAR_COLL_OFFLOAD_AGENT");
     int provided;
 
     check_init(&argc, &argv, MPI_THREAD_SINGLE);
@@ -87,6 +145,9 @@ int main(int argc, char **argv)
     control_variables();
     counts_plans();
     counts_fallbacks();
+    counts_chunks();
+    if (agent != NULL && strcmp(agent, "thread") == 0)
+        counts_wakes();
     MPI(MPI_T_finalize());
     return check_done();
 }

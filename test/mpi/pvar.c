@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-enum { HANDLES = 8 };
+enum { HANDLES = 16 };
 
 struct handle {
     char name[64];

@@ -12,6 +12,7 @@ check_PROGRAMS += \
     %D%/test_edges \
     %D%/test_engine_parts \
     %D%/test_explore \
+    %D%/test_explore_help \
     %D%/test_extents \
     %D%/test_goal \
     %D%/test_hints \
@@ -89,6 +90,10 @@ if HAVE_LIBFABRIC
     %D%/party.h %D%/party.c
 endif HAVE_LIBFABRIC
 LDADD += %D%/libunit.a
+
+# Where test_agent pauses.
+%C%_test_agent_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=syscall -Wl,--wrap=process_vm_readv \
+    -Wl,--wrap=process_vm_writev
 
 # What test_scarce and test_scarce_jobs make fail: the linker redirects these calls of their own
 # objects to shortage.c.

@@ -2,9 +2,14 @@
  * Agents: ranks start, and do nothing more until the agents of all of them have ended the instance.
  * Then, with random delays in the agent and ranks that wait in every way. And lists of CPUs.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* for process_vm_readv */
+#endif
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "offload/agent/state.h"
@@ -14,6 +19,9 @@
 #include "test/unit/trial.h"
 
 enum { BYTES = 40000, PATIENCE_USEC = 20000000, STEP_USEC = 50 };
+
+typedef ssize_t vm_call(pid_t, const struct iovec *, unsigned long, const struct iovec *,
+                        unsigned long, unsigned long);
 
 static const struct pcoll_medium *const shm = &pcoll_medium_shm;
 static _Atomic int *starts; /* as trial.h requires; then the number of jobs that ran */
@@ -53,6 +61,64 @@ SLOWLY(progress, (struct pcoll_bound * bound), (bound))
 SLOWLY(spin, (struct pcoll_bound * bound, unsigned spins), (bound, spins))
 
 static struct pcoll_medium slow;
+
+/* The linker redirects these calls of all objects here. Then there are pauses, too, before and
+ * after a thread sleeps or wakes another one, and before, in the middle of, and after a chunk. */
+static int dawdles;
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
+vm_call __real_process_vm_readv, __wrap_process_vm_readv;
+vm_call __real_process_vm_writev, __wrap_process_vm_writev;
+
+static void pause_around_call(void)
+{
+    const int error = errno;
+
+    if (dawdles)
+        pause_at_random();
+    errno = error;
+}
+
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    long result;
+
+    pause_around_call();
+    result = __real_syscall(number, a, b, c, d, e, f);
+    pause_around_call();
+    return result;
+}
+
+/* The caller asks again for what is left. */
+static ssize_t copy_half(vm_call *call, pid_t pid, const struct iovec *local,
+                         const struct iovec *remote)
+{
+    const size_t bytes = local->iov_len > 1 && dawdles ? local->iov_len / 2 : local->iov_len;
+    const struct iovec here = {local->iov_base, bytes}, there = {remote->iov_base, bytes};
+    ssize_t moved;
+
+    pause_around_call();
+    moved = call(pid, &here, 1, &there, 1, 0);
+    pause_around_call();
+    return moved;
+}
+
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nlocal,
+                                const struct iovec *remote, unsigned long nremote,
+                                unsigned long flags)
+{
+    (void)nlocal, (void)nremote, (void)flags;
+    return copy_half(__real_process_vm_readv, pid, local, remote);
+}
+
+ssize_t __wrap_process_vm_writev(pid_t pid, const struct iovec *local, unsigned long nlocal,
+                                 const struct iovec *remote, unsigned long nremote,
+                                 unsigned long flags)
+{
+    (void)nlocal, (void)nremote, (void)flags;
+    return copy_half(__real_process_vm_writev, pid, local, remote);
+}
 
 /* ---- ranks ------------------------------------------------------------------------- */
 
@@ -197,6 +263,7 @@ static void test_rows(struct scene scene, int as_threads, const char *what)
 {
     int failed = 0, jobs;
 
+    dawdles = scene.is_slow;
     scene.nranks = 3;
     PCOLL_EACH_ALGORITHM (row)
         for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++) {
@@ -303,17 +370,20 @@ int main(void)
     test_rows(scene, 1, "only agents run plans");
     scene.options = &without_core;
     test_rows(scene, 1, "agents without a core");
+    scene.options = &with_core;
+    scene.is_slow = 1;
+    test_rows(scene, 1, "only agents run plans, and dawdle");
     scene.options = &retiring;
     scene.is_absent = 0;
-    scene.is_slow = 1;
     scene.instances = 2 * n;
     test_rows(scene, 1, "both run plans, and dawdle");
     if (!is_threads_only()) {
         scene = (struct scene){.options = &with_core, .instances = n, .is_absent = 1};
         test_rows(scene, 0, "only agents run plans");
+        scene.is_slow = 1;
+        test_rows(scene, 0, "only agents run plans, and dawdle");
         scene.options = &retiring;
         scene.is_absent = 0;
-        scene.is_slow = 1;
         test_rows(scene, 0, "both run plans, and dawdle");
     }
     meeting_destroy(page);

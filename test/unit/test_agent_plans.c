@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "offload/agent/state.h"
 #include "test/unit/tap.h"
 
-enum { PATIENCE_USEC = 20000000, STEP_USEC = 50, MANY = 2 * PCOLL_SLOTS + 1 };
+enum { PATIENCE_USEC = 20000000, STEP_USEC = 50, IDLE_USEC = 1000000, MANY = 2 * PCOLL_SLOTS + 1 };
 
 static const struct pcoll_agent_options with_core = {PCOLL_NONE, 1, 20, 0};
 static const struct pcoll_agent_options without_core = {PCOLL_NONE, 0, 20, 1000};
@@ -146,6 +147,39 @@ static void test_sleep(const struct pcoll_agent_options *options, const char *wh
            pcoll_agent_account(agent).wakes);
     served->medium->unbind(served);
     tap_ok(toy.unbound == 1, "%s: the plan is unbound", what);
+    pcoll_agent_destroy(agent);
+}
+
+static uint64_t cpu_of(pthread_t thread)
+{
+    struct timespec time;
+    clockid_t clock;
+
+    if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &time) != 0)
+        abort();
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* An agent whose plans are all inactive does not run at all: the kernel counts its nanoseconds. */
+static void test_idle(const struct pcoll_agent_options *options, const char *what)
+{
+    struct pcoll_agent *agent = hire(options);
+    struct toy toy;
+    struct pcoll_bound *served = serve(agent, &toy, 1);
+    int good = served->medium->start(served) == PCOLL_PENDING && reaches(&toy.polled, 1);
+    uint64_t before = 0;
+
+    atomic_store(&toy.result, PCOLL_OK);
+    good = good && has_ended(agent, 1) && served->medium->progress(served) == PCOLL_OK &&
+           falls_asleep(agent);
+    usleep(IDLE_USEC / 10); /* it says so before it sleeps, and may lack a core to do so */
+    for (int i = 0; i < 100 && cpu_of(agent->thread) != before; i++) {
+        before = cpu_of(agent->thread);
+        usleep(IDLE_USEC / 10);
+    }
+    usleep(IDLE_USEC);
+    tap_ok(good && cpu_of(agent->thread) == before, "%s: takes no CPU time for a second", what);
+    served->medium->unbind(served);
     pcoll_agent_destroy(agent);
 }
 
@@ -375,6 +409,8 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     test_sleep(&with_core, "with a core");
     test_sleep(&without_core, "without a core");
+    test_idle(&with_core, "with a core");
+    test_idle(&without_core, "without a core");
     test_small();
     test_many();
     test_failure();
