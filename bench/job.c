@@ -141,6 +141,24 @@ static char *page_aligned(size_t bytes)
     return at;
 }
 
+static char *get_buffer(size_t bytes, bool alloc_mem)
+{
+    char *at;
+    if (!alloc_mem)
+        return page_aligned(bytes);
+    MPI_Alloc_mem((MPI_Aint)(bytes ? bytes : 1), MPI_INFO_NULL, &at);
+    memset(at, 1, bytes);
+    return at;
+}
+
+static void put_buffer(char *at, bool alloc_mem)
+{
+    if (alloc_mem)
+        MPI_Free_mem(at);
+    else
+        free(at);
+}
+
 static void make_buffers(struct job *job, const struct options *opts)
 {
     size_t most = 0;
@@ -151,8 +169,9 @@ static void make_buffers(struct job *job, const struct options *opts)
         size_t room = opts->coll[coll] ? collective_room(coll, job->nranks) : 1;
         blocks = room > blocks ? room : blocks;
     }
-    job->send = page_aligned(most * blocks);
-    job->recv = page_aligned(most * blocks);
+    job->alloc_mem = opts->alloc_mem;
+    job->send = get_buffer(most * blocks, opts->alloc_mem);
+    job->recv = get_buffer(most * blocks, opts->alloc_mem);
 }
 
 static void make_torus(struct job *job)
@@ -184,8 +203,8 @@ void job_fini(struct job *job)
         munmap(job->gate, lines_of(job) * sizeof(struct line));
     MPI_Comm_free(&job->torus);
     free(job->pids);
-    free(job->send);
-    free(job->recv);
+    put_buffer(job->send, job->alloc_mem);
+    put_buffer(job->recv, job->alloc_mem);
 }
 
 /* Ranks without a core of their own sleep so that they disturb nobody. They keep MPI progressing,

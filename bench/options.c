@@ -44,6 +44,7 @@ static const char help[] =
     "  --overlap[=C]       also report the share of each operation that is hidden behind\n"
     "                      computation between start and wait, C times as long as the\n"
     "                      operation (1), and the CPU time beyond that computation\n"
+    "  --alloc-mem         take the user buffers from MPI_Alloc_mem instead of malloc\n"
     "  --no-pin            keep the launcher's binding; otherwise each rank is bound to a core\n"
     "                      of its own if there are enough\n"
     "\n"
@@ -186,6 +187,7 @@ enum {
     OPT_ROW_SECONDS,
     OPT_APART,
     OPT_OVERLAP,
+    OPT_ALLOC_MEM,
     OPT_NO_PIN,
     OPT_JSON,
     OPT_PROGRESS,
@@ -206,6 +208,7 @@ static const struct option long_options[] = {
     {"row-seconds", required_argument, NULL, OPT_ROW_SECONDS},
     {"apart", no_argument, NULL, OPT_APART},
     {"overlap", optional_argument, NULL, OPT_OVERLAP},
+    {"alloc-mem", no_argument, NULL, OPT_ALLOC_MEM},
     {"no-pin", no_argument, NULL, OPT_NO_PIN},
     {"json", no_argument, NULL, OPT_JSON},
     {"output", required_argument, NULL, 'o'},
@@ -262,6 +265,7 @@ static void read_flag(struct options *opts, int option)
     opts->progress |= option == OPT_PROGRESS;
     opts->instructions |= option == OPT_INSTRUCTIONS;
     opts->apart |= option == OPT_APART;
+    opts->alloc_mem |= option == OPT_ALLOC_MEM;
     opts->pin &= option != OPT_NO_PIN;
 }
 
