@@ -26,6 +26,7 @@ static int map(const struct pcoll_shm_object *object, struct pcoll_attachment *a
     close(fd);
     if (base == MAP_FAILED)
         return 0;
+    madvise(base, (size_t)status.st_size, MADV_DONTDUMP); /* it is in its owner's core file */
     attachment->base = base;
     attachment->bytes = (size_t)status.st_size;
     return 1;

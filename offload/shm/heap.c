@@ -11,7 +11,7 @@
 #include "offload/shm/extents.h"
 #include "offload/shm/object.h"
 
-#define FIRST_CHUNK ((size_t)64 << 20)
+#define FIRST_CHUNK ((size_t)16 << 20)
 
 struct chunk {
     char *base; /* NULL: no chunk has this number now */
@@ -227,8 +227,10 @@ struct pcoll_heap_place pcoll_heap_find(const void *memory, uint64_t bytes)
     struct pcoll_heap_place place = {.fd = PCOLL_NONE};
     int number;
 
+    if (bytes == 0)
+        return place;
     pthread_mutex_lock(&mutex);
-    number = bytes > 0 ? chunk_of(memory, bytes) : PCOLL_NONE;
+    number = chunk_of(memory, bytes);
     if (number != PCOLL_NONE)
         place = (struct pcoll_heap_place){
             .token = chunks[number].object.token,
