@@ -69,8 +69,8 @@ struct pcoll_shm_bound {
     int nrelays, number;                                       /* this rank's number */
     const struct pcoll_user_layout *send_layout, *recv_layout; /* NULL: contiguous */
     void *scratch;                                             /* for steps between the two */
-    struct pcoll_shm_view (
-        *views)[PCOLL_RECV + 1]; /* [nviews]: by number; NULL: nothing is mapped */
+    /* [nviews]: by number; NULL: nothing is mapped */
+    struct pcoll_shm_view (*views)[PCOLL_RECV + 1];
     int nviews;
     struct pcoll_step *asking; /* the step that is being relayed for this rank, and its progress */
     size_t relayed;

@@ -1,6 +1,5 @@
 /* Where user memory of other ranks is mapped here, if it lies in their heaps. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "offload/shm/state.h"
 
