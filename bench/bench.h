@@ -53,6 +53,7 @@ struct options {
     double batch_seconds;
     double row_seconds; /* a row ends after this time even with fewer batches */
     bool quick, json, progress, pin, instructions;
+    bool alloc_mem;     /* user buffers come from MPI_Alloc_mem */
     double overlap;     /* work in multiples of an operation's time; 0: not measured */
     bool series;        /* computations of several grains beside each operation */
     bool apart;         /* an untimed barrier precedes each operation */
@@ -89,6 +90,7 @@ struct job {
     bool counts_packets; /* this rank counts packets for its whole node */
     bool crowded;        /* more ranks than cores */
     bool pinned;
+    bool alloc_mem;       /* opts->alloc_mem */
     double away;          /* opts->overlap */
     struct line *gate;    /* two lines: how many ranks have arrived, generation */
     struct line *flag;    /* two lines, for the bare flag exchange */

@@ -153,6 +153,24 @@ static size_t room_of(const struct job *job, const struct options *opts, enum co
     return most;
 }
 
+static char *get_buffer(size_t bytes, bool alloc_mem)
+{
+    char *at;
+    if (!alloc_mem)
+        return page_aligned(bytes);
+    MPI_Alloc_mem((MPI_Aint)(bytes ? bytes : 1), MPI_INFO_NULL, &at);
+    memset(at, 1, bytes);
+    return at;
+}
+
+static void put_buffer(char *at, bool alloc_mem)
+{
+    if (alloc_mem)
+        MPI_Free_mem(at);
+    else
+        free(at);
+}
+
 static void make_buffers(struct job *job, const struct options *opts)
 {
     size_t most = 0;
@@ -160,8 +178,9 @@ static void make_buffers(struct job *job, const struct options *opts)
         size_t room = opts->coll[coll] ? room_of(job, opts, coll) : 0;
         most = room > most ? room : most;
     }
-    job->send = page_aligned(most);
-    job->recv = page_aligned(most);
+    job->alloc_mem = opts->alloc_mem;
+    job->send = get_buffer(most, opts->alloc_mem);
+    job->recv = get_buffer(most, opts->alloc_mem);
 }
 
 void job_init(struct job *job_p, const struct options *opts)
@@ -184,8 +203,8 @@ void job_fini(struct job *job)
         munmap(job->gate, lines_of(job) * sizeof(struct line));
     neighborhoods_fini(job);
     free(job->pids);
-    free(job->send);
-    free(job->recv);
+    put_buffer(job->send, job->alloc_mem);
+    put_buffer(job->recv, job->alloc_mem);
 }
 
 /* Ranks without a core of their own sleep so that they disturb nobody. They keep MPI progressing,

@@ -58,6 +58,7 @@ static const char help[] =
     "                      MPI_Test after each: nothing, a product of 4x4 or of 40x40\n"
     "                      matrices, or all at once and MPI_Wait; report time and the CPU time\n"
     "                      beyond that computation; needs a core for each rank\n"
+    "  --alloc-mem         take the user buffers from MPI_Alloc_mem instead of malloc\n"
     "  --no-pin            keep the launcher's binding; otherwise each rank is bound to a core\n"
     "                      of its own if there are enough\n"
     "\n"
@@ -205,6 +206,7 @@ enum {
     OPT_APART,
     OPT_OVERLAP,
     OPT_SERIES,
+    OPT_ALLOC_MEM,
     OPT_NO_PIN,
     OPT_JSON,
     OPT_PROGRESS,
@@ -228,6 +230,7 @@ static const struct option long_options[] = {
     {"apart", no_argument, NULL, OPT_APART},
     {"overlap", optional_argument, NULL, OPT_OVERLAP},
     {"series", no_argument, NULL, OPT_SERIES},
+    {"alloc-mem", no_argument, NULL, OPT_ALLOC_MEM},
     {"no-pin", no_argument, NULL, OPT_NO_PIN},
     {"json", no_argument, NULL, OPT_JSON},
     {"output", required_argument, NULL, 'o'},
@@ -289,6 +292,7 @@ static void read_flag(struct options *opts, int option)
     opts->instructions |= option == OPT_INSTRUCTIONS;
     opts->apart |= option == OPT_APART;
     opts->series |= option == OPT_SERIES;
+    opts->alloc_mem |= option == OPT_ALLOC_MEM;
     opts->pin &= option != OPT_NO_PIN;
 }
 

@@ -10,6 +10,7 @@ pcoll_sources = \
     %D%/settings.c \
     %D%/report.c \
     %D%/agent.c %D%/agent_cpu.c \
+    %D%/alloc_mem.c \
     %D%/comm.c \
     %D%/cores.c %D%/node_blocks.c \
     %D%/medium.c \

@@ -25,7 +25,7 @@ int MPIDI_PCOLL_data_init(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint co
         data->user = (char *)user + true_lb;
         goto fn_exit;
     }
-    data->packed = outer ? outer : MPL_malloc(data->bytes, MPL_MEM_COLL);
+    data->packed = outer ? outer : MPIDI_PCOLL_buffer_get(data->bytes, false);
     MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
     data->is_packed = 1;
     data->owned = !outer;
@@ -53,7 +53,7 @@ int MPIDI_PCOLL_data_init_spans(struct MPIDI_PCOLL_data *data, void *user, MPI_A
                                       .spans = spans};
     if (data->bytes == 0)
         goto fn_exit;
-    data->packed = outer ? outer : MPL_calloc(count, spans->unit, MPL_MEM_COLL);
+    data->packed = outer ? outer : MPIDI_PCOLL_buffer_get(data->bytes, true);
     MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
     data->is_packed = 1;
     MPIR_Datatype_add_ref_if_not_builtin(type);
@@ -75,7 +75,7 @@ int MPIDI_PCOLL_data_init_copy(struct MPIDI_PCOLL_data *data, void *user, MPI_Ai
     if (data->bytes == 0 || data->is_packed)
         goto fn_exit;
     data->user = user;
-    data->packed = MPL_malloc(data->bytes, MPL_MEM_COLL);
+    data->packed = MPIDI_PCOLL_buffer_get(data->bytes, false);
     MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
     data->is_packed = 1;
     data->owned = 1;
@@ -211,7 +211,7 @@ int MPIDI_PCOLL_data_settle(struct MPIDI_PCOLL_data *data)
 
     if (!data->is_packed || data->packed)
         goto fn_exit;
-    data->packed = MPL_malloc(data->bytes, MPL_MEM_COLL);
+    data->packed = MPIDI_PCOLL_buffer_get(data->bytes, false);
     MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = 0; i < data->nparts; i++)
         data->parts[i].packed = (char *)data->packed + data->parts[i].first;
@@ -234,7 +234,7 @@ void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data)
     else
         MPIR_Datatype_release_if_not_builtin(data->type);
     if (data->owned)
-        MPL_free(data->packed);
+        MPIDI_PCOLL_buffer_put(data->packed);
     data->packed = NULL;
     data->is_packed = 0;
 }

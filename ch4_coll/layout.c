@@ -194,7 +194,7 @@ const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data
 {
     if (!data->is_packed || !data->owned || data->is_copy || data->spans)
         return NULL;
-    MPL_free(data->packed);
+    MPIDI_PCOLL_buffer_put(data->packed);
     data->packed = NULL;
     for (int i = 0; i < data->nparts; i++)
         find_pieces(&data->parts[i]);

@@ -8,8 +8,10 @@
 #ifdef MPIDI_CH4_COLL_OFFLOAD
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct MPIR_Request;
+struct MPIR_Info;
 
 /* The u.persist_coll.sched_type of our requests; not a value of enum MPIR_sched_type. */
 #define MPIDI_PCOLL_SCHED 77
@@ -41,6 +43,27 @@ extern bool MPIDI_PCOLL_crowded;
 
 /* Called at each pass of a loop that waits for other ranks, if crowded: may yield. */
 void MPIDI_PCOLL_yield(void);
+
+/* Memory that the other processes of the node can map, or NULL: MPICH's will do. */
+void *MPIDI_PCOLL_alloc_mem(size_t size, struct MPIR_Info *info);
+/* True if the memory came from there and is free now, or *mpi_errno_p is set, as it is not the
+ * beginning of an allocation. */
+bool MPIDI_PCOLL_free_mem(void *memory, int *mpi_errno_p);
+
+/* Used in MPID_Alloc_mem and MPID_Free_mem, which return what it returns. */
+#define MPIR_COLL_OFFLOAD_ALLOC_MEM(size, info)                                                    \
+    do {                                                                                           \
+        void *ours = MPIDI_PCOLL_alloc_mem(size, info);                                            \
+        if (ours)                                                                                  \
+            return ours;                                                                           \
+    } while (0)
+
+#define MPIR_COLL_OFFLOAD_FREE_MEM(memory)                                                         \
+    do {                                                                                           \
+        int error = MPI_SUCCESS;                                                                   \
+        if (MPIDI_PCOLL_free_mem(memory, &error))                                                  \
+            return error;                                                                          \
+    } while (0)
 
 /* Used in MPID_InitCompleted: requires its label fn_fail. */
 #define MPIR_COLL_OFFLOAD_INIT_COMPLETED(mpi_errno)                                                \
@@ -98,6 +121,12 @@ void MPIDI_PCOLL_yield(void);
     do {                                                                                           \
     } while (0)
 #define MPIR_COLL_OFFLOAD_SPINS(with_core) (with_core)
+#define MPIR_COLL_OFFLOAD_ALLOC_MEM(size, info)                                                    \
+    do {                                                                                           \
+    } while (0)
+#define MPIR_COLL_OFFLOAD_FREE_MEM(memory)                                                         \
+    do {                                                                                           \
+    } while (0)
 #define MPIR_COLL_OFFLOAD_FREE(preq) MPIR_Assert(0)
 #define MPIR_COLL_OFFLOAD_WAIT(preq)                                                               \
     do {                                                                                           \

@@ -87,6 +87,13 @@ static inline int MPIDI_PCOLL_data_unpack(const struct MPIDI_PCOLL_data *data)
     return data->packed ? MPIDI_PCOLL_data_unpack_blocks(data) : MPI_SUCCESS;
 }
 
+/* ---- alloc_mem.c: memory that other processes of the node can map ---- */
+
+/* A buffer of a plan, filled with zeros on request; if it is long, it is such memory. NULL: out of
+ * memory. */
+void *MPIDI_PCOLL_buffer_get(size_t bytes, bool zeros);
+void MPIDI_PCOLL_buffer_put(void *buffer); /* NULL: nothing */
+
 /* ---- operator.c: what reduces ---- */
 
 struct MPIDI_PCOLL_operator;
@@ -244,6 +251,8 @@ struct MPIDI_PCOLL_plan {
     struct pcoll_plan *plan;
 };
 
+/* True if any persistent collective is directed to the backend. */
+bool MPIDI_PCOLL_is_switched_on(void);
 /* Register what running plans needs; called once per MPI initialization. */
 int MPIDI_PCOLL_run_init(void);
 /* Keep the progress hook active from now on. */

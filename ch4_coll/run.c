@@ -233,8 +233,7 @@ void MPIDI_PCOLL_run_see_cores(void)
     set_hook();
 }
 
-/* True if any persistent collective is directed to the backend. */
-static bool is_switched_on(void)
+bool MPIDI_PCOLL_is_switched_on(void)
 {
     if (MPIR_CVAR_DEVICE_COLLECTIVES != MPIR_CVAR_DEVICE_COLLECTIVES_percoll)
         return MPIR_CVAR_DEVICE_COLLECTIVES == MPIR_CVAR_DEVICE_COLLECTIVES_all;
@@ -245,7 +244,7 @@ static bool is_switched_on(void)
 
 int MPIDI_PCOLL_init_completed(void)
 {
-    if (!is_switched_on() || MPIR_Process.local_size == 1)
+    if (!MPIDI_PCOLL_is_switched_on() || MPIR_Process.local_size == 1)
         return MPI_SUCCESS;
     MPIDI_PCOLL_cores_publish();
     return MPIDI_PCOLL_cores().crowded ? MPIDI_PCOLL_run_init() : MPI_SUCCESS;

@@ -9,15 +9,6 @@
 #include "offload/shm/coop.h"
 #include "offload/shm/state.h"
 
-/* What each rank tells all others. */
-struct pcoll_shm_card {
-    int64_t pid;
-    uint64_t send, recv; /* addresses in the owner's process */
-    uint64_t ncounters, temp_bytes;
-    uint64_t longest; /* the longest move of this rank to or from user memory of another rank */
-    uint64_t result;  /* this rank's result so far */
-};
-
 /* Counters and TEMP, as the plan sees them. */
 static size_t plan_bytes(const struct pcoll_shm_card *card)
 {
@@ -197,6 +188,7 @@ static void resolve_entry(const struct pcoll_shm_binding *b, const struct pcoll_
     if (entry->peer_counter != PCOLL_NONE && step->kind != PCOLL_SHM_AWAY)
         step->peer = pcoll_shm_target(b, entry->peer, entry->peer_counter);
     pcoll_shm_coop_step(b, entry, step);
+    pcoll_shm_map_step(b, entry, step);
 }
 
 void pcoll_shm_resolve(const struct pcoll_shm_binding *b)
@@ -214,6 +206,7 @@ void pcoll_shm_bound_fini(struct pcoll_shm_bound *bound)
         pcoll_shm_release(bound->block);
     pcoll_run_fini(&bound->run);
     pcoll_shm_coop_fini(bound);
+    pcoll_shm_close_views(bound);
     pcoll_pool_put(bound->scratch);
 }
 
@@ -266,6 +259,8 @@ static struct pcoll_shm_card own_card(const struct pcoll_shm_binding *b)
         .ncounters = (uint64_t)b->plan->ncounters,
         .temp_bytes = b->plan->temp_bytes,
         .longest = longest_reach(b),
+        .in_heap = {pcoll_heap_find(b->memory->send, pcoll_plan_bytes(b->plan, PCOLL_SEND)),
+                    pcoll_heap_find(b->memory->recv, pcoll_plan_bytes(b->plan, PCOLL_RECV))},
     };
 }
 
@@ -342,6 +337,7 @@ enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcol
     bound->tickets = bound->relays + relays;
     bound->nrelays = bound->relay_bytes > 0 ? b->nlocal : 0;
     bound->number = pcoll_shm_number(b, b->plan->rank);
+    pcoll_shm_open_views(b);
     return PCOLL_OK;
 }
 

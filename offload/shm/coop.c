@@ -46,6 +46,7 @@ struct pcoll_shm_coop {
     int can_wait;            /* nothing that this rank does for others depends on it */
     int error;               /* why this rank stopped copying; 0: it has not */
     uint32_t given_up;       /* chunks that nobody will copy */
+    char *mapped;            /* the other memory as it is mapped here, or NULL */
 };
 
 struct copy {
@@ -106,6 +107,9 @@ void pcoll_shm_coop_step(const struct pcoll_shm_binding *b, const struct pcoll_e
         return;
     coop = &bound->coops[bound->ncoops++];
     coop->plain = *step;
+    coop->mapped = pcoll_shm_mapped(
+        bound, pcoll_shm_number(b, entry->peer),
+        (uint64_t)(uintptr_t)(step->kind == PCOLL_SHM_READ ? step->from : step->to));
     coop->can_wait = bound->ncoops <= bound->run.nphases && is_last(b->plan, entry);
     pcoll_shm_signalers_add_other(b, step->done);
     pcoll_shm_signalers_add_other(b, step->peer);
@@ -145,18 +149,22 @@ static int claim(struct pcoll_shm_ticket *ticket, uint64_t *next, uint32_t end)
     return 0;
 }
 
-/* Returns 0 or an errno. */
-static int copy_chunk(const struct copy *copy, uint32_t chunk, int as_opener)
+/* `mapped` is the other's memory as it is mapped here, or NULL. Returns 0 or an errno. */
+static int copy_chunk(const struct copy *copy, uint32_t chunk, int as_opener, char *mapped)
 {
     const uint64_t first = (uint64_t)chunk * copy->words[CHUNK], left = copy->words[BYTES] - first;
     const size_t bytes = (size_t)(left < copy->words[CHUNK] ? left : copy->words[CHUNK]);
     const pid_t other = (pid_t)copy->words[as_opener ? HELPER : OPENER];
     char *here = (char *)(uintptr_t)(copy->words[as_opener ? MINE : THEIRS] + first);
     char *there = (char *)(uintptr_t)(copy->words[as_opener ? THEIRS : MINE] + first);
-    const int error = (copy->words[WRITES] != 0) == as_opener
-                          ? pcoll_cma_write(other, there, here, bytes)
-                          : pcoll_cma_read(other, here, there, bytes);
+    const int writes = (copy->words[WRITES] != 0) == as_opener;
+    int error = 0;
 
+    if (mapped != NULL)
+        pcoll_copy(writes ? mapped + first : here, writes ? here : mapped + first, bytes);
+    else
+        error = writes ? pcoll_cma_write(other, there, here, bytes)
+                       : pcoll_cma_read(other, here, there, bytes);
     if (error == 0)
         pcoll_tally_chunk(as_opener ? PCOLL_BY_OPENER : PCOLL_BY_HELPER);
     return error;
@@ -252,7 +260,7 @@ static void copy_chunks(const struct pcoll_shm_bound *bound, struct pcoll_shm_co
     int error = 0;
 
     while (error == 0 && claim(ticket, &next, nchunks(&copy))) {
-        error = copy_chunk(&copy, (uint32_t)next, 1);
+        error = copy_chunk(&copy, (uint32_t)next, 1, coop->mapped);
         if (error == 0)
             finish_chunk(bound, ticket, &copy, next++);
     }
@@ -260,7 +268,7 @@ static void copy_chunks(const struct pcoll_shm_bound *bound, struct pcoll_shm_co
         chunk = atomic_exchange_explicit(&ticket->returned, 0, memory_order_acquire);
         if (chunk == 0)
             return;
-        error = copy_chunk(&copy, chunk - 1, 1);
+        error = copy_chunk(&copy, chunk - 1, 1, coop->mapped);
         if (error == 0)
             finish_chunk(bound, ticket, &copy, next);
     }
@@ -312,8 +320,9 @@ enum pcoll_result pcoll_shm_coop(struct pcoll_shm_bound *bound, struct pcoll_ste
 
 /* ---- the helper ---- */
 
-static int help_with(struct pcoll_shm_bound *bound, struct pcoll_shm_ticket *ticket, pid_t self)
+static int help_with(struct pcoll_shm_bound *bound, int opener, pid_t self)
 {
+    struct pcoll_shm_ticket *ticket = ticket_of(bound, opener);
     uint64_t next = atomic_load_explicit(&ticket->next, memory_order_acquire);
     struct copy copy;
 
@@ -326,7 +335,8 @@ static int help_with(struct pcoll_shm_bound *bound, struct pcoll_shm_ticket *tic
         !atomic_compare_exchange_strong_explicit(&ticket->next, &next, next + 1,
                                                  memory_order_acq_rel, memory_order_relaxed))
         return 0;
-    if (copy_chunk(&copy, (uint32_t)next, 0) == 0) {
+    if (copy_chunk(&copy, (uint32_t)next, 0, pcoll_shm_mapped(bound, opener, copy.words[MINE])) ==
+        0) {
         finish_chunk(bound, ticket, &copy, next);
         return 1;
     }
@@ -340,7 +350,7 @@ void pcoll_shm_help(struct pcoll_shm_bound *bound)
     const pid_t self = getpid();
 
     for (int i = 0; i < bound->nrelays && !bound->cannot_help; i++)
-        if (i != bound->number && help_with(bound, ticket_of(bound, i), self)) {
+        if (i != bound->number && help_with(bound, i, self)) {
             bound->helped++;
             return;
         }

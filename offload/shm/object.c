@@ -125,7 +125,15 @@ static int create_named(const struct pcoll_shm_object *object)
     return fd;
 }
 
-int pcoll_shm_object_create(struct pcoll_shm_object *object, int in_dev_shm, size_t bytes)
+static int set_size(int fd, size_t bytes)
+{
+    if (is_beyond_limit(bytes))
+        return EFBIG;
+    return ftruncate(fd, (off_t)bytes) == 0 ? 0 : errno;
+}
+
+static int create(struct pcoll_shm_object *object, int in_dev_shm, size_t bytes,
+                  int (*provide)(int fd, size_t bytes))
 {
     char name[NAME_BYTES];
     int error;
@@ -137,10 +145,20 @@ int pcoll_shm_object_create(struct pcoll_shm_object *object, int in_dev_shm, siz
     object->fd = in_dev_shm ? create_named(object) : create_memfd(name);
     if (object->fd < 0)
         return errno;
-    error = reserve(object->fd, bytes);
+    error = provide(object->fd, bytes);
     if (error != 0)
         pcoll_shm_object_close(object);
     return error;
+}
+
+int pcoll_shm_object_create(struct pcoll_shm_object *object, int in_dev_shm, size_t bytes)
+{
+    return create(object, in_dev_shm, bytes, reserve);
+}
+
+int pcoll_shm_object_create_sparse(struct pcoll_shm_object *object, size_t bytes)
+{
+    return create(object, 0, bytes, set_size);
 }
 
 void pcoll_shm_object_close(const struct pcoll_shm_object *object)

@@ -27,6 +27,8 @@ struct pcoll_shm_object {
 /* Create an object of `bytes` zero bytes, all reserved: a lack of memory is an error here and never
  * a SIGBUS later. It can be opened until it is closed; existing mappings stay. */
 int pcoll_shm_object_create(struct pcoll_shm_object *object, int in_dev_shm, size_t bytes);
+/* The same, a memfd of which nothing is reserved: it takes memory as it is touched. */
+int pcoll_shm_object_create_sparse(struct pcoll_shm_object *object, size_t bytes);
 void pcoll_shm_object_close(const struct pcoll_shm_object *object);
 
 int pcoll_shm_object_open(const struct pcoll_shm_object *object, int *fd_p);

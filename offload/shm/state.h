@@ -8,6 +8,7 @@
 #include "offload/run/run.h"
 #include "offload/shm/shm.h"
 #include "offload/shm/arena.h"
+#include "offload/shm/heap.h"
 
 #define PCOLL_SHM_SLOT (PCOLL_COMBINE_WORDS * sizeof(uint64_t))
 
@@ -51,6 +52,12 @@ enum pcoll_shm_kind {
     PCOLL_SHM_REPACK  /* from SEND to RECV, both with a layout */
 };
 
+/* SEND or RECV of another rank, as far as it is mapped here. */
+struct pcoll_shm_view {
+    struct pcoll_attachment *attachment; /* NULL: it is not */
+    uint64_t there;                      /* the address of its base in the owner's process */
+};
+
 struct pcoll_shm_bound {
     struct pcoll_bound base;
     struct pcoll_run run;
@@ -62,6 +69,9 @@ struct pcoll_shm_bound {
     int nrelays, number;                                       /* this rank's number */
     const struct pcoll_user_layout *send_layout, *recv_layout; /* NULL: contiguous */
     void *scratch;                                             /* for steps between the two */
+    /* [nviews]: by number; NULL: nothing is mapped */
+    struct pcoll_shm_view (*views)[PCOLL_RECV + 1];
+    int nviews;
     struct pcoll_step *asking; /* the step that is being relayed for this rank, and its progress */
     size_t relayed;
 
@@ -98,6 +108,18 @@ struct pcoll_shm_signaling {
     unsigned shift;
     unsigned count; /* 1, or 2 if another rank may signal in place of this one */
 };
+
+/* What each rank tells all others. */
+struct pcoll_shm_card {
+    int64_t pid;
+    uint64_t send, recv; /* addresses in the owner's process */
+    uint64_t ncounters, temp_bytes;
+    uint64_t longest; /* the longest move of this rank to or from user memory of another rank */
+    uint64_t result;  /* this rank's result so far */
+    struct pcoll_heap_place in_heap[PCOLL_RECV + 1]; /* of SEND and RECV */
+};
+
+_Static_assert(sizeof(struct pcoll_shm_card) <= PCOLL_SHM_SLOT, "it is told at once");
 
 /* State that exists only while binding. */
 struct pcoll_shm_binding {
@@ -181,6 +203,15 @@ void pcoll_shm_signalers_add_other(const struct pcoll_shm_binding *b,
                                    const struct pcoll_target *target);
 void pcoll_shm_signalers_publish(const struct pcoll_shm_binding *b);
 void pcoll_shm_find_alone(const struct pcoll_shm_binding *b);
+
+/* shm/views.c: user memory of other ranks that lies in their heaps. Map that of all neighbors, once
+ * the cards are known; where that address in the process of rank `number` of the group is mapped
+ * here (NULL: it is not); make a READ or WRITE of such memory an ordinary copy. */
+void pcoll_shm_open_views(const struct pcoll_shm_binding *b);
+void pcoll_shm_close_views(struct pcoll_shm_bound *bound);
+char *pcoll_shm_mapped(const struct pcoll_shm_bound *bound, int number, uint64_t address);
+void pcoll_shm_map_step(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry,
+                        struct pcoll_step *step);
 
 /* shm/group.c */
 enum pcoll_result pcoll_shm_group_create(const struct pcoll_bootstrap *bootstrap,

@@ -291,12 +291,30 @@ void check_delay(void)
             ;
 }
 
+static char *get_memory(size_t bytes)
+{
+    char *memory = NULL;
+
+    if (check_option("alloc-mem") == NULL)
+        return malloc(bytes);
+    MPI(MPI_Alloc_mem((MPI_Aint)bytes, MPI_INFO_NULL, &memory));
+    return memory;
+}
+
+static void put_memory(char *memory)
+{
+    if (check_option("alloc-mem") == NULL)
+        free(memory);
+    else
+        MPI(MPI_Free_mem(memory));
+}
+
 void *check_alloc(size_t bytes)
 {
-    char *memory = malloc(bytes + 2 * GUARD);
+    char *memory = get_memory(bytes + 2 * GUARD);
 
     if (memory == NULL) {
-        perror("malloc");
+        perror("no memory");
         MPI_Abort(MPI_COMM_WORLD, 2);
         exit(2);
     }
@@ -324,7 +342,7 @@ void check_free(void *buffer)
         wrong += behind[i] != 0x5A;
     if (wrong)
         check_fail(__FILE__, __LINE__, "%d bytes written around a buffer of %zu", wrong, bytes);
-    free(memory);
+    put_memory(memory);
 }
 
 uint64_t check_key(uint64_t tag, uint64_t step, int rank)

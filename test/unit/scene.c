@@ -120,7 +120,12 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     int nendpoints;
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     struct part part = {
-        .medium = medium, .rank = rank, .seed = (unsigned)rank + 1, .starts = scene->starts};
+        .medium = medium,
+        .rank = rank,
+        .seed = (unsigned)rank + 1,
+        .starts = scene->starts,
+        .in_heap = rank % 2,
+    };
 
     alarm(LIMIT_SECONDS);
     meeting_on_wait = medium->poll;

@@ -15,8 +15,10 @@ check_PROGRAMS += \
     %D%/test_explore_help \
     %D%/test_extents \
     %D%/test_goal \
+    %D%/test_heap \
     %D%/test_hints \
     %D%/test_levels \
+    %D%/test_mapped \
     %D%/test_media \
     %D%/test_mutants \
     %D%/test_names \
@@ -109,3 +111,6 @@ shortage_flags = $(AM_LDFLAGS) $(shortage_wraps:%=-Wl,--wrap=%)
 %C%_test_scarce_LDADD = %D%/libshortage.a $(LDADD)
 %C%_test_scarce_jobs_LDFLAGS = $(shortage_flags)
 %C%_test_scarce_jobs_LDADD = %D%/libshortage.a $(LDADD)
+
+# test_mapped counts these calls.
+%C%_test_mapped_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=process_vm_readv -Wl,--wrap=process_vm_writev

@@ -223,6 +223,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         .rank = rank,
         .seed = (unsigned)rank + 1,
         .starts = starts,
+        .in_heap = rank > 0,
     };
     enum pcoll_result made;
     int wrong;

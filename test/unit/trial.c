@@ -8,6 +8,7 @@
 
 #include "algorithms/lower/lower.h"
 #include "offload/reduce/kernels.h"
+#include "offload/shm/heap.h"
 
 enum { PERIOD = 256, SEVENTH = 183 /* 7 * 183 is 1 mod 256 */ };
 
@@ -207,6 +208,33 @@ static enum pcoll_result init_layouts(struct part *p)
     return result == PCOLL_OK ? strided_init(&p->strided_recv, recv_bytes(p), p->rank % 2) : result;
 }
 
+/* ---- user memory that is contiguous ---- */
+
+enum { ODD = 4096 + 13 }; /* where it lies in what the heap gave */
+
+static unsigned char *get_memory(const struct part *p, uint64_t bytes)
+{
+    unsigned char *memory = p->in_heap ? pcoll_heap_get(bytes + ODD) : malloc(bytes + 1);
+
+    return p->in_heap && memory != NULL ? memory + ODD : memory;
+}
+
+static void put_memory(const struct part *p, unsigned char *memory)
+{
+    if (!p->in_heap)
+        free(memory);
+    else if (memory != NULL && pcoll_heap_put(memory - ODD) != PCOLL_OK)
+        abort();
+}
+
+void part_free_memory(struct part *p)
+{
+    if (!lies_in_recv(p))
+        put_memory(p, p->send);
+    put_memory(p, p->recv);
+    p->send = p->recv = NULL;
+}
+
 /* ---- a part ---- */
 
 enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
@@ -216,9 +244,9 @@ enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
     enum pcoll_result result;
 
     p->signature.commutes |= row->must_commute;
-    p->recv = malloc(recv_bytes(p) + 1);
+    p->recv = get_memory(p, recv_bytes(p));
     p->send = lies_in_recv(p) ? p->recv + pcoll_input_in_recv(sig, NULL, p->rank).first
-                              : malloc(send_bytes(p) + 1);
+                              : get_memory(p, send_bytes(p));
     if (p->recv == NULL || p->send == NULL)
         return PCOLL_ERR_NOMEM;
     result = pcoll_generate(row, sig, NULL, p->rank, params, &p->plan);
@@ -232,9 +260,7 @@ enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
 void part_fini(struct part *p)
 {
     pcoll_plan_destroy(p->plan);
-    if (!lies_in_recv(p))
-        free(p->send);
-    free(p->recv);
+    part_free_memory(p);
     free(p->strided_send.memory);
     free(p->strided_recv.memory);
 }

@@ -34,6 +34,7 @@ struct part {
     int instance; /* the next one */
     int active;
     int failed;      /* start or progress has returned an error */
+    int in_heap;     /* set by the caller: `send` and `recv` lie in the heap, at odd places */
     int has_layouts; /* set by the caller: `send` and `recv` are copies of these: */
     struct strided strided_send, strided_recv;
 };
@@ -45,6 +46,8 @@ struct part {
 enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
                             const struct pcoll_params *params) PCOLL_MUST_CHECK;
 void part_fini(struct part *p);
+/* Free the buffers alone, perhaps while a plan is bound, which must not be started any more. */
+void part_free_memory(struct part *p);
 
 enum pcoll_result part_bind(struct part *p) PCOLL_MUST_CHECK; /* also resets the instance to 0 */
 void part_unbind(struct part *p);

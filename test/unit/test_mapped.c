@@ -1,0 +1,220 @@
+/*
+ * User memory in heaps: plans of all algorithms between buffers that the other processes map, of
+ * all ranks or of some. What both ends map is never moved by CMA; no plan depends on another one
+ * that is bound to the same memory, or on when the memory is freed; and nothing stays mapped.
+ */
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "algorithms/algorithm.h"
+#include "offload/shm/heap.h"
+#include "offload/shm/shm.h"
+#include "test/unit/cover.h"
+#include "test/unit/job.h"
+#include "test/unit/meeting.h"
+#include "test/unit/tap.h"
+#include "test/unit/trial.h"
+
+static const struct pcoll_medium *const shm = &pcoll_medium_shm;
+
+/* In memory that the ranks share. */
+static struct shared {
+    _Atomic int starts[MEETING_MAX_RANKS];
+    _Atomic int jobs;      /* that could run */
+    _Atomic int cma_calls; /* between bind and unbind */
+} * shared;
+
+/* The linker leads the library's calls here (see sources.mk). */
+ssize_t __real_process_vm_readv(pid_t, const struct iovec *, unsigned long, const struct iovec *,
+                                unsigned long, unsigned long);
+ssize_t __real_process_vm_writev(pid_t, const struct iovec *, unsigned long, const struct iovec *,
+                                 unsigned long, unsigned long);
+ssize_t __wrap_process_vm_readv(pid_t, const struct iovec *, unsigned long, const struct iovec *,
+                                unsigned long, unsigned long);
+ssize_t __wrap_process_vm_writev(pid_t, const struct iovec *, unsigned long, const struct iovec *,
+                                 unsigned long, unsigned long);
+
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *here, unsigned long nhere,
+                                const struct iovec *there, unsigned long nthere,
+                                unsigned long flags)
+{
+    atomic_fetch_add(&shared->cma_calls, 1);
+    return __real_process_vm_readv(pid, here, nhere, there, nthere, flags);
+}
+
+ssize_t __wrap_process_vm_writev(pid_t pid, const struct iovec *here, unsigned long nhere,
+                                 const struct iovec *there, unsigned long nthere,
+                                 unsigned long flags)
+{
+    atomic_fetch_add(&shared->cma_calls, 1);
+    return __real_process_vm_writev(pid, here, nhere, there, nthere, flags);
+}
+
+/* Whose memory is in heaps. */
+enum who { ALL, EVEN, ODD };
+
+struct scene {
+    const struct pcoll_algorithm *row;
+    int nranks, form, as_threads;
+    uint64_t bytes, coop_from;
+    enum who who;
+};
+
+static int lines_of_maps(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[400];
+    int n = 0;
+
+    while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
+        n += strstr(line, "memfd:pcoll-") != NULL;
+    if (maps != NULL)
+        fclose(maps);
+    return n;
+}
+
+/* (Ranks that are threads have one pid, so any of them may help with a copy between two others.)
+ * Two plans on the same memory: the second one runs before and after the first is gone, and is
+ * unbound when the memory has been freed. */
+static int play(struct meeting *meeting, const struct scene *scene, struct part *p)
+{
+    struct pcoll_bound *first, *second;
+    int wrong;
+
+    if (part_bind(p) != PCOLL_OK)
+        return 1;
+    first = p->bound;
+    meeting_barrier(meeting);
+    if (part_bind(p) != PCOLL_OK)
+        return 1;
+    second = p->bound;
+    meeting_barrier(meeting);
+    atomic_store(&shared->cma_calls, 0);
+    meeting_barrier(meeting);
+    wrong = part_run(p, 6);
+    p->bound = first;
+    wrong = wrong || part_run(p, 3);
+    meeting_barrier(meeting);
+    part_unbind(p);
+    p->bound = second;
+    wrong = wrong || part_run(p, 6);
+    meeting_barrier(meeting);
+    if (scene->who == ALL && !scene->as_threads && atomic_load(&shared->cma_calls) > 0) {
+        printf("# %d ranks, %ld bytes: %d calls of process_vm_readv and process_vm_writev\n",
+               scene->nranks, (long)scene->bytes, atomic_load(&shared->cma_calls));
+        wrong = 1;
+    }
+    part_free_memory(p);
+    meeting_barrier(meeting);
+    part_unbind(p);
+    return wrong;
+}
+
+static int run_in_group(struct meeting *meeting, const struct scene *scene, struct part *p)
+{
+    const struct pcoll_params params = {
+        .path = PCOLL_PATH_USER,
+        .segment = scene->row->uses_segment ? 4096 : 0,
+    };
+    struct attendee attendee = {.meeting = meeting, .rank = p->rank};
+    struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    enum pcoll_result made;
+    int wrong;
+
+    bootstrap.coop_from = scene->coop_from;
+    if (shm->group_create(&bootstrap, &p->group) != PCOLL_OK)
+        return 1;
+    made = pcoll_agree(&bootstrap, part_init(p, scene->row, &params), NULL, 0);
+    wrong = made == PCOLL_OK ? play(meeting, scene, p) : made != PCOLL_UNSUPPORTED;
+    if (p->rank == 0 && made == PCOLL_OK)
+        atomic_fetch_add(&shared->jobs, 1);
+    meeting_barrier(meeting);
+    if (p->rank == 0)
+        meeting_barrier(meeting); /* threads share rank 0's mapping, so rank 0 leaves last */
+    shm->group_destroy(p->group);
+    if (p->rank != 0)
+        meeting_barrier(meeting);
+    part_fini(p);
+    return wrong;
+}
+
+static int rank_main(struct meeting *meeting, int rank, void *argument)
+{
+    const struct scene *scene = argument;
+    struct job job = {.signature = {scene->row->coll, scene->nranks, 0, scene->bytes}};
+    struct part p = {
+        .medium = shm,
+        .rank = rank,
+        .seed = (unsigned)rank + 1,
+        .starts = shared->starts,
+        .in_heap = scene->who == ALL || rank % 2 == (scene->who == ODD),
+    };
+    const int before = lines_of_maps();
+    int wrong;
+
+    alarm(60);
+    (void)job_take_form(&job, scene->form);
+    p.signature = job.signature;
+    if (pcoll_coll_has(scene->row->coll, PCOLL_ROOTED))
+        p.signature.root = scene->nranks / 2;
+    wrong = run_in_group(meeting, scene, &p);
+    alarm(0);
+    if (!scene->as_threads && lines_of_maps() > before + p.in_heap) {
+        printf("# rank %d maps %d chunks more after all are freed\n", rank,
+               lines_of_maps() - before);
+        wrong = 1;
+    }
+    return wrong;
+}
+
+static int run(struct scene *scene)
+{
+    if (scene->as_threads)
+        return meeting_run_threads(scene->nranks, rank_main, scene);
+    return meeting_run_processes(scene->nranks, rank_main, scene);
+}
+
+/* Sizes below a page, and of several pages and cooperative chunks. */
+static void check_row(const struct pcoll_algorithm *row)
+{
+    static const struct {
+        enum who who;
+        int nranks, as_threads;
+        uint64_t bytes, coop_from;
+    } all[] = {
+        {ALL, 3, 0, 150001, 4096}, {ALL, 2, 0, 150001, 0},   {ALL, 3, 0, 1000, 0},
+        {EVEN, 3, 0, 1000, 0},     {ODD, 3, 0, 150001, 0},   {EVEN, 2, 0, 150001, 4096},
+        {ODD, 3, 0, 70001, 4096},  {ALL, 3, 1, 70001, 4096},
+    };
+    const size_t most = tap_depth() == TAP_BRIEF ? 1 : sizeof(all) / sizeof(all[0]);
+    int failed = 0;
+
+    for (size_t i = 0; i < most; i++) {
+        struct scene scene = {row,
+                              all[i].nranks,
+                              i % 2 && pcoll_coll_has(row->coll, PCOLL_IN_PLACE),
+                              all[i].as_threads,
+                              all[i].bytes,
+                              all[i].coop_from,
+                              all[i].who};
+
+        failed += run(&scene);
+    }
+    tap_ok(failed == 0, "%s %s", pcoll_coll_name(row->coll), row->name);
+}
+
+int main(void)
+{
+    struct meeting *page = meeting_create(0); /* any shared page will do */
+
+    shared = (struct shared *)(void *)page;
+    PCOLL_EACH_ALGORITHM (row)
+        if (row->paths & 1u << PCOLL_PATH_USER && !cover_skips(row, "shm"))
+            check_row(row);
+    if (atomic_load(&shared->jobs) == 0)
+        printf("# skip: no CMA on this machine\n");
+    meeting_destroy(page);
+    return tap_done();
+}
