@@ -3,14 +3,17 @@
 #define PCOLL_UCX_STATE_H
 
 #include "offload/names.h"
+#include "offload/ucx_rma/foreign.h"
 #include "offload/ucx_rma/library.h"
 #include "offload/ucx_rma/wire.h"
 
 struct pcoll_ucx_endpoint {
     struct pcoll_wire_endpoint base;
     pcoll_wire_event *event;
-    char *interface; /* as named by the caller, or NULL */
-    char device[64]; /* as UCX names it; empty: UCX's choice */
+    char *interface;                         /* as named by the caller, or NULL */
+    char device[64];                         /* as UCX names it; empty: UCX's choice */
+    const struct pcoll_ucx_foreign *foreign; /* whose context and worker these are; NULL: its own */
+    unsigned session;                        /* of that */
     ucp_context_h context;
     ucp_worker_h worker;
     ucp_address_t *address;
@@ -82,6 +85,7 @@ void pcoll_ucx_close_kept(void);
 void pcoll_ucx_poll(struct pcoll_wire_endpoint *endpoint);
 void pcoll_ucx_poll_all(void);
 void pcoll_ucx_describe(const struct pcoll_wire_endpoint *endpoint, char *text, size_t room);
+ucs_status_t pcoll_ucx_listen(struct pcoll_ucx_endpoint *endpoint); /* to active messages */
 enum pcoll_result pcoll_ucx_complain(const struct pcoll_ucx_endpoint *endpoint,
                                      const struct pcoll_bootstrap *bootstrap, const char *what,
                                      ucs_status_t status);
@@ -98,6 +102,13 @@ enum pcoll_result pcoll_ucx_take_key(const struct pcoll_wire_way *way,
 void pcoll_ucx_drop_key(uint64_t key);
 /* The bytes of a key of this endpoint, found by mapping a page. */
 enum pcoll_result pcoll_ucx_measure_key(struct pcoll_ucx_endpoint *endpoint,
+                                        const struct pcoll_bootstrap *bootstrap);
+
+/* foreign.c: use the foreign worker; then, find out whether it can do what is needed. On failure
+ * they have reported why. */
+enum pcoll_result pcoll_ucx_enter_foreign(struct pcoll_ucx_endpoint *endpoint,
+                                          const struct pcoll_bootstrap *bootstrap);
+enum pcoll_result pcoll_ucx_try_foreign(struct pcoll_ucx_endpoint *endpoint,
                                         const struct pcoll_bootstrap *bootstrap);
 
 /* wire.c: the handler of active messages. */

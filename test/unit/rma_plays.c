@@ -167,8 +167,7 @@ static int play_interleaved(struct scene *scene, struct meeting *meeting, struct
     struct pcoll_topology *topology = scene_topology(&all_away, scene->nranks);
 
     bootstrap.topology = topology;
-    bootstrap.provider = scene->subject->provider;
-    bootstrap.interface = scene_interfaces(scene);
+    scene_set_network(scene, &bootstrap);
     if (part->medium->group_create(&bootstrap, &parts[1].group) != PCOLL_OK)
         return 1;
     for (int i = 0; i < 3; i++)
