@@ -68,6 +68,17 @@ static enum pcoll_result try_put_joined(struct pcoll_wire_way *way,
     return has_no_room() ? PCOLL_PENDING : willing->put_joined(way, request, data, signal, why_p);
 }
 
+/* A wire that loses the data of joined messages. */
+static struct pcoll_wire careless;
+
+static enum pcoll_result lose_data(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
+                                   const struct pcoll_wire_transfer *data,
+                                   const struct pcoll_wire_transfer *signal, const char **why_p)
+{
+    (void)data;
+    return careless.put_signal(way, request, signal, why_p);
+}
+
 static void limit(size_t *value, size_t most)
 {
     *value = *value < most ? *value : most;
@@ -93,6 +104,11 @@ static void weaken(struct pcoll_wire_endpoint *e, const struct promise *promise)
         reluctant.put_signal = try_put_signal;
         reluctant.put_joined = try_put_joined;
         e->wire = &reluctant;
+    }
+    if (promise->loses_data) {
+        careless = *e->wire;
+        careless.put_joined = lose_data;
+        e->wire = &careless;
     }
 }
 

@@ -21,6 +21,8 @@ struct promise {
     int no_room;                      /* for two of three transfers, which must be tried again */
     size_t max_message, most_ordered; /* where only short writes keep order */
     int no_cma;
+    int loses_data; /* of messages that are joined with a signal: a fault, which tests must notice
+                     */
 };
 
 /* A medium and its wire, as told to the user, and a provider for libfabric. */
