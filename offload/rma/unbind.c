@@ -45,8 +45,8 @@ void pcoll_rma_unbind(struct pcoll_bound *base)
     for (int i = 0; i < bound->nrails; i++) {
         struct pcoll_wire_endpoint *endpoint = bound->rails[i].endpoint;
 
-        endpoint->wire->unmap(endpoint, &bound->rails[i].send);
-        endpoint->wire->unmap(endpoint, &bound->rails[i].recv);
+        endpoint->wire->unmap(endpoint, &bound->rails[i].memories[PCOLL_RMA_SEND]);
+        endpoint->wire->unmap(endpoint, &bound->rails[i].memories[PCOLL_RMA_RECV]);
     }
     bound->next_leaving = leaving;
     leaving = bound;
