@@ -5,6 +5,7 @@
 
 #include "offload/ucx_rma/state.h"
 
+#define SECONDS_BETWEEN_QUESTIONS 2
 #define TRIAL_POLLS 100000 /* until a get from this process must have ended */
 
 static enum pcoll_result refuse(const struct pcoll_ucx_endpoint *e,
@@ -109,4 +110,45 @@ enum pcoll_result pcoll_ucx_try_foreign(struct pcoll_ucx_endpoint *e,
     free(name);
     free(key);
     return result;
+}
+
+/* ---- peers that are gone --------------------------------------------------------------- */
+
+static void on_asked(void *handle, ucs_status_t status, void *peer_to)
+{
+    struct pcoll_ucx_peer *peer = peer_to;
+
+    pcoll_ucx.ucp_request_free(handle);
+    peer->is_asking = 0;
+    peer->is_lost |= status != UCS_OK;
+}
+
+/* An empty message, which the peer ignores, fails if its connection has ended. */
+static void ask(struct pcoll_ucx_peer *peer)
+{
+    const ucp_request_param_t param = {
+        .op_attr_mask =
+            UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS,
+        .flags = UCP_AM_SEND_FLAG_EAGER,
+        .cb.send = on_asked,
+        .user_data = peer,
+    };
+    void *handle =
+        pcoll_ucx.ucp_am_send_nbx(peer->ep, PCOLL_UCX_AM, NULL, 0, &peer->asked, 0, &param);
+
+    peer->is_lost |= UCS_PTR_IS_ERR(handle);
+    peer->is_asking = UCS_PTR_IS_PTR(handle);
+}
+
+int pcoll_ucx_foreign_is_lost(struct pcoll_ucx_peer *peer)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    if (!peer->is_asking && now.tv_sec - peer->asked >= SECONDS_BETWEEN_QUESTIONS) {
+        if (peer->asked != 0)
+            ask(peer);
+        peer->asked = now.tv_sec;
+    }
+    return peer->is_lost;
 }

@@ -3,8 +3,9 @@
  * opening its own: then a process has one set of connections, and whoever progresses the worker
  * makes progress for both.
  *
- * The owner's endpoints do what he has made them for. Where they do not handle errors, nothing
- * tells that a peer is gone, except operations that fail.
+ * The owner's endpoints need not handle errors. Then nothing but an operation that fails tells that
+ * a peer is gone, and whoever waits sends empty messages now and then. Transports of shared memory
+ * do not notice even so.
  */
 #ifndef PCOLL_UCX_FOREIGN_H
 #define PCOLL_UCX_FOREIGN_H

@@ -2,6 +2,8 @@
 #ifndef PCOLL_UCX_STATE_H
 #define PCOLL_UCX_STATE_H
 
+#include <time.h>
+
 #include "offload/names.h"
 #include "offload/ucx_rma/foreign.h"
 #include "offload/ucx_rma/library.h"
@@ -29,6 +31,8 @@ struct pcoll_ucx_peer {
     struct pcoll_ucx_peer *next;
     ucp_ep_h ep;
     int is_lost;
+    time_t asked;  /* when the last message was sent to a foreign peer that has no other purpose */
+    int is_asking; /* it has not left yet */
     unsigned char address[];
 };
 
@@ -110,6 +114,9 @@ enum pcoll_result pcoll_ucx_enter_foreign(struct pcoll_ucx_endpoint *endpoint,
                                           const struct pcoll_bootstrap *bootstrap);
 enum pcoll_result pcoll_ucx_try_foreign(struct pcoll_ucx_endpoint *endpoint,
                                         const struct pcoll_bootstrap *bootstrap);
+
+/* True if it is known that the peer is gone; asked for a foreign peer, now and then. */
+int pcoll_ucx_foreign_is_lost(struct pcoll_ucx_peer *peer);
 
 /* wire.c: the handler of active messages. */
 ucs_status_t pcoll_ucx_receive(void *argument, const void *header, size_t header_bytes, void *data,

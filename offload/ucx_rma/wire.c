@@ -111,7 +111,9 @@ static void disconnect_peer(struct pcoll_wire_way *way)
 
 static int is_lost(const struct pcoll_wire_way *way)
 {
-    return pcoll_ucx_peer_of(way)->is_lost;
+    struct pcoll_ucx_peer *peer = pcoll_ucx_peer_of(way);
+
+    return way->endpoint->foreign ? pcoll_ucx_foreign_is_lost(peer) : peer->is_lost;
 }
 
 /* ---- arrival ------------------------------------------------------------------------- */

@@ -167,7 +167,8 @@ static void close_peers(struct pcoll_ucx_endpoint *e)
         if (is_own)
             run_down(e, pcoll_ucx.ucp_ep_close_nbx(peer->ep, peer->is_lost ? &at_once : &gently));
         e->peers = peer->next;
-        free(peer);
+        if (!peer->is_asking)
+            free(peer);
     }
 }
 

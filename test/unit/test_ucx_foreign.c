@@ -3,8 +3,10 @@
  * that uses UCX: every algorithm; which ranks use them if some cannot; and that it leaves them
  * alone when they have been closed.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "offload/rma/state.h"
 #include "offload/ucx_rma/state.h"
@@ -201,6 +203,28 @@ static int play_sessions(struct scene *scene, struct meeting *meeting, struct pa
     return wrong;
 }
 
+/* Rank 0 waits for rank 1, which is dead, and has nothing to send that could fail. */
+static int play_death(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    static const struct pcoll_params params;
+    const struct attendee *attendee = pcoll_rma_group_of(part->group)->bootstrap.context;
+    struct part p = *part;
+    enum pcoll_result result;
+
+    p.signature = (struct pcoll_signature){
+        .coll = PCOLL_BCAST, .nranks = scene->nranks, .bytes = 8, .root = 1};
+    if (part_init(&p, pcoll_algorithm_find(PCOLL_BCAST, "eager"), &params) || part_bind(&p) ||
+        part_run(&p, 2))
+        return 1;
+    meeting_barrier(meeting);
+    if (p.rank == 1)
+        kill(getpid(), SIGKILL);
+    result = p.medium->start(p.bound);
+    while (result == PCOLL_PENDING)
+        result = p.medium->progress(p.bound);
+    _exit(result != PCOLL_ERR_SYSTEM || strstr(attendee->said, "rank 1 is lost") == NULL);
+}
+
 static void check_faults(void)
 {
     static const char *const names[] = {
@@ -217,6 +241,9 @@ static void check_faults(void)
     fault = NOTHING;
     scene.play = play_sessions;
     tap_ok(scene_perform(scene) == 0, "foreign UCX: it ends, and another one begins");
+    scene.play = play_death;
+    scene.nranks = 2;
+    tap_ok(scene_perform(scene) == 1, "foreign UCX: a rank dies, which its peer notices");
 }
 
 int main(void)
