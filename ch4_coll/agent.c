@@ -64,7 +64,7 @@ enum { RETIRED_USEC = 100000 };
 static struct pcoll_agent *agent = NULL;
 static bool is_refused = false; /* no thread is available */
 
-static bool is_wanted(void)
+bool MPIDI_PCOLL_agent_is_wanted(void)
 {
     const char *name = MPIR_CVAR_COLL_OFFLOAD_AGENT;
     char line[120];
@@ -157,7 +157,7 @@ static bool is_bulk(const struct pcoll_plan *plan)
 
 bool MPIDI_PCOLL_agent_wants(const struct pcoll_plan *plan)
 {
-    return is_wanted() && is_bulk(plan);
+    return MPIDI_PCOLL_agent_is_wanted() && is_bulk(plan);
 }
 
 /* If there is no memory to serve a plan of the network, the agent must leave all such plans
@@ -170,7 +170,7 @@ struct pcoll_bound *MPIDI_PCOLL_agent_serve(const struct pcoll_plan *plan,
     const bool can_serve = pcoll_agent_can_serve(bound->medium, memory);
     struct pcoll_bound *served;
 
-    if (!(bound->medium->traits & PCOLL_LENDS) || !is_wanted() ||
+    if (!(bound->medium->traits & PCOLL_LENDS) || !MPIDI_PCOLL_agent_is_wanted() ||
         (!is_network && !(can_serve && is_bulk(plan))))
         return bound;
     MPIDI_PCOLL_agent_hire();
@@ -185,7 +185,7 @@ struct pcoll_bound *MPIDI_PCOLL_agent_serve(const struct pcoll_plan *plan,
 
 void MPIDI_PCOLL_agent_hire(void)
 {
-    if (!agent && is_wanted())
+    if (!agent && MPIDI_PCOLL_agent_is_wanted())
         hire();
 }
 

@@ -142,6 +142,28 @@ static inline int MPIDI_PCOLL_typerep_segments(MPI_Datatype type, MPI_Aint size,
     return MPIR_Typerep_iov_len(1, type, size, n_p MPIDI_PCOLL_IOV_BYTES);
 }
 
+/* ---- UCX ---- */
+
+/* MPICH's context has RMA and active messages, it has one worker for each VCI, and its endpoints do
+ * not handle errors.
+ * 4.1: nobody has looked at it; plans have a context of their own. */
+#ifdef HAVE_CH4_NETMOD_UCX
+#include "../netmod/ucx/ucx_impl.h"
+
+#if !MPIDI_PCOLL_SINCE(4, 1, 0)
+#define MPIDI_PCOLL_UCX_AM MPIDI_UCX_AM_HANDLER_ID
+#define MPIDI_PCOLL_UCX_CONTEXT MPIDI_UCX_global.context
+#define MPIDI_PCOLL_UCX_WORKER MPIDI_UCX_global.ctx[0].worker
+/* To a process of MPI_COMM_WORLD. */
+#define MPIDI_PCOLL_UCX_ENDPOINT(rank) MPIDI_UCX_AV_TO_EP(&MPIDIU_get_av(0, rank), 0, 0)
+#else
+#define MPIDI_PCOLL_UCX_AM -1
+#define MPIDI_PCOLL_UCX_CONTEXT NULL
+#define MPIDI_PCOLL_UCX_WORKER NULL
+#define MPIDI_PCOLL_UCX_ENDPOINT(rank) NULL
+#endif
+#endif
+
 /* ---- memory of the node ---- */
 
 enum {

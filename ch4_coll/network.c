@@ -2,6 +2,11 @@
 
 #include "pcoll.h"
 
+#include "lock.h"
+
+#ifdef HAVE_CH4_NETMOD_UCX
+#include "offload/ucx_rma/foreign.h"
+#endif
 #ifdef HAVE_CH4_NETMOD_OFI
 #include "../netmod/ofi/ofi_impl.h"
 #endif
@@ -34,6 +39,19 @@ cvars:
         over; the i-th interfaces of all processes communicate with each other. If it is not set,
         MPICH's interface is used, or the provider's choice if MPIR_CVAR_COLL_OFFLOAD_PROVIDER is
         set.
+
+    - name        : MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX
+      category    : COLLECTIVE
+      type        : int
+      default     : 1
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        If MPICH uses UCX, ucx_rma uses its context, worker and endpoints (1), or opens its own (0),
+        which also notice that a peer is gone. If one process of a communicator opens its own, all
+        do. A process always does if MPIR_CVAR_COLL_OFFLOAD_INTERFACE is set, if it has an agent, or
+        if MPICH has a lock for each VCI and the program has threads.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -86,3 +104,44 @@ const char *MPIDI_PCOLL_interface(void)
         return hint;
     return is_set(MPIR_CVAR_COLL_OFFLOAD_PROVIDER) ? NULL : mpich_interface();
 }
+
+/* ---- MPICH's own UCX ---- */
+
+static unsigned sessions = 0; /* of MPI that have ended */
+
+void MPIDI_PCOLL_ucx_ends(void)
+{
+    sessions++;
+}
+
+#ifdef HAVE_CH4_NETMOD_UCX
+static ucp_ep_h endpoint_to(int process)
+{
+    return MPIDI_PCOLL_UCX_ENDPOINT(process);
+}
+
+/* An agent would use the worker without MPICH's lock. */
+const struct pcoll_ucx_foreign *MPIDI_PCOLL_ucx(void)
+{
+    static struct pcoll_ucx_foreign foreign = {
+        .owner = "MPICH",
+        .progress = ucp_worker_progress,
+        .endpoint = endpoint_to,
+    };
+
+    MPL_COMPILE_TIME_ASSERT(MPIDI_PCOLL_UCX_AM != PCOLL_UCX_AM);
+    foreign.session = sessions;
+    foreign.context = MPIDI_PCOLL_UCX_CONTEXT;
+    foreign.worker = MPIDI_PCOLL_UCX_WORKER;
+    foreign.process = MPIR_Process.rank;
+    if (!MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX || MPIDI_PCOLL_agent_is_wanted() ||
+        MPIDI_PCOLL_has_lock() || !foreign.worker)
+        return NULL;
+    return &foreign;
+}
+#else
+const struct pcoll_ucx_foreign *MPIDI_PCOLL_ucx(void)
+{
+    return NULL;
+}
+#endif

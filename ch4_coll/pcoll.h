@@ -142,6 +142,11 @@ bool MPIDI_PCOLL_over_ucx(void);
 const char *MPIDI_PCOLL_provider(void);
 const char *MPIDI_PCOLL_interface(void);
 
+/* MPICH's own UCX, if media may use it; otherwise NULL. */
+const struct pcoll_ucx_foreign *MPIDI_PCOLL_ucx(void);
+/* MPICH has closed it, or will without another use of it here. */
+void MPIDI_PCOLL_ucx_ends(void);
+
 /* ---- medium.c: what carries plans ---- */
 
 /* The medium that this rank's settings ask for, as an index of pcoll_media; PCOLL_NONE: MPICH's
@@ -186,7 +191,8 @@ bool MPIDI_PCOLL_cores_of(int local_rank, cpu_set_t *set);
 /* ---- agent.c, agent_cpu.c: the thread that progresses plans while the application computes ----
  */
 
-/* True if this process has an agent, or wants one, that would serve the plan. */
+/* True if this process has an agent, or wants one; and if that would serve the plan. */
+bool MPIDI_PCOLL_agent_is_wanted(void);
 bool MPIDI_PCOLL_agent_wants(const struct pcoll_plan *plan);
 /* What takes the place of the bound plan, with a medium of its own: a served plan, or the same. */
 struct pcoll_bound *MPIDI_PCOLL_agent_serve(const struct pcoll_plan *plan,

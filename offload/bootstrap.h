@@ -17,13 +17,17 @@
 /* The usual coop_from, which is the default of MPIR_CVAR_COLL_OFFLOAD_COOP_THRESHOLD. */
 #define PCOLL_COOP_FROM (UINT64_C(512) << 10)
 
+struct pcoll_ucx_foreign; /* ucx_rma/foreign.h */
+
 struct pcoll_bootstrap {
     int rank, nranks;
     const struct pcoll_topology *topology; /* NULL: all ranks are on one node */
     const char *provider;                  /* a libfabric provider; NULL: libfabric's choice */
     const char *interface; /* the provider's domain, a network interface, an address, or a list
                             * `a,b,c` of these; NULL: the provider's choice */
-    int crowded;           /* ranks outnumber cores: a waiting rank must yield its core */
+    const struct pcoll_ucx_foreign *foreign; /* MPI's own UCX, for the medium to use if no interface
+                                              * is named; NULL: none */
+    int crowded;        /* ranks outnumber cores: a waiting rank must yield its core */
     uint64_t coop_from; /* two ranks of a node cooperate in copies of user memory from so many bytes
                          * on; 0: none; the same on all ranks */
     void *context;

@@ -32,7 +32,7 @@ pcoll_ofi_sources = \
 # Only where there are UCX's headers; its library is loaded at run time.
 pcoll_ucx_sources = \
     %D%/ucx_rma/ucx_rma.h %D%/ucx_rma/ucx_rma.c %D%/ucx_rma/library.h %D%/ucx_rma/library.c \
-    %D%/ucx_rma/state.h %D%/ucx_rma/worker.c %D%/ucx_rma/memory.c \
+    %D%/ucx_rma/state.h %D%/ucx_rma/foreign.h %D%/ucx_rma/foreign.c %D%/ucx_rma/worker.c %D%/ucx_rma/memory.c \
     %D%/ucx_rma/wire.h %D%/ucx_rma/wire.c
 
 # Only for tests and tools.

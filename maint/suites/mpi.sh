@@ -143,13 +143,27 @@ tune_refuses() { # TEXT OPTION...
 }
 
 # device_list LIST: what can be tested on the device. MPICH on UCX has no libfabric; it does not start without
-# UCX, or with some ranks in PID namespaces of their own; and it maps memory while tests count theirs.
+# UCX, or with some ranks in PID namespaces of their own; and it maps memory while tests count theirs. Plans
+# run on MPICH's UCX, and on their own.
 device_list() {
     if [ "$PCOLL_DEVICE" = ch4:ofi ]; then
         cat "$1"
     else
         grep -v 'ofi_\|[_=]provider\|PROVIDER=\|no_ucx\|UCX_TLS=nonsense\|own-pid=[0-9]\|^memory' "$1"
+        grep 'MEDIUM=ucx_rma' "$1" | grep -v 'no_ucx\|UCX_TLS=nonsense' |
+            sed 's/$/ env=MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX=0/' || true
     fi
+}
+
+# plan_contexts SHARE: print how many contexts of UCX two ranks of MPICH on UCX open for plans.
+plan_contexts() {
+    cd "$build/test-mpi"
+    MPIR_CVAR_NUM_CLIQUES=2 MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX=$1 UCX_LOG_LEVEL=debug \
+        "$mpiexec" -n 2 ./data -max=10 -only=barrier -want=plans 2>&1 | grep -c 'created ucp context pcoll'
+}
+
+ucx_is_shared() {
+    [ "$(plan_contexts 1)" = 0 ] && [ "$(plan_contexts 0)" = 2 ]
 }
 
 suite_mpi() {
@@ -167,6 +181,7 @@ suite_mpi() {
     check "mpi: texts of control variables" variables_name_algorithms
     check "mpi: mpicc without ccache" mpicc_without_ccache
     check "mpi: build tests" own_mpi_tests
+    [ "$PCOLL_DEVICE" = ch4:ofi ] || check "mpi: plans share MPICH's UCX" ucx_is_shared
     cd "$build/test-mpi"
     device_list testlist >testlist.device
     runtests mpi testlist.device

@@ -7,7 +7,8 @@
  * slots are in this rank's inbox, and which channels this rank will use there.
  *
  * An entry of rail r uses rail r mod n of the group's n. The plan uses as many rails as its entries
- * name, on any rank, and its memory is registered with no others.
+ * name, on any rank, and its memory is registered with no others; and only memory that transfers
+ * of some rank name with a key.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +61,7 @@ static enum pcoll_result allocate(struct pcoll_rma_binding *b)
  * as any of them needs? If they do not, all ranks use the network. */
 static enum pcoll_result agree_on_offer(struct pcoll_rma_binding *b, enum pcoll_result mine)
 {
-    enum { WANTS_USER_RMA, MOST, NRAILS, NVALUES };
+    enum { WANTS_USER_RMA, MOST, NRAILS, KEYED, NVALUES = KEYED + PCOLL_RMA_NMEMORIES };
     uint64_t values[NVALUES] = {0};
 
     if (mine == PCOLL_OK) {
@@ -69,11 +70,14 @@ static enum pcoll_result agree_on_offer(struct pcoll_rma_binding *b, enum pcoll_
         values[WANTS_USER_RMA] = (b->plan->needs & PCOLL_NEED_USER_RMA) != 0;
         values[MOST] = (uint64_t)pcoll_rma_most_channels(b);
         values[NRAILS] = (uint64_t)b->bound->nrails;
+        pcoll_rma_find_keyed(b, &values[KEYED]);
     }
     mine = pcoll_agree(&b->group->bootstrap, mine, values, NVALUES);
     if (mine != PCOLL_OK)
         return mine;
     b->most = (int)values[MOST];
+    for (int i = 0; i < PCOLL_RMA_NMEMORIES; i++)
+        b->keyed[i] = values[KEYED + i] != 0;
     b->shm.is_alone = values[WANTS_USER_RMA] && !b->group->can_cma;
     pcoll_rma_find_links(b);
     b->bound->nrails = (int)values[NRAILS];
@@ -133,10 +137,24 @@ static enum pcoll_result register_some(const struct pcoll_rma_binding *b,
                                      (size_t)bytes, region);
 }
 
-/* Register the memory that entries may name, on this rank or on neighbors. */
+/* Register a memory that entries may name, on this rank or on neighbors; without registration, they
+ * name it by its address. */
+static enum pcoll_result register_named(const struct pcoll_rma_binding *b,
+                                        struct pcoll_rma_rail *rail, enum pcoll_rma_memory memory,
+                                        const char *what, void *address, uint64_t bytes)
+{
+    struct pcoll_wire_region *region = &rail->memories[memory];
+
+    if (b->keyed[memory])
+        return register_some(b, rail, what, address, bytes, region);
+    region->base = (uint64_t)(uintptr_t)address;
+    return PCOLL_OK;
+}
+
 static enum pcoll_result register_with(const struct pcoll_rma_binding *b,
                                        struct pcoll_rma_rail *rail)
 {
+    const struct pcoll_memory *memory = b->memory;
     const uint64_t send = pcoll_plan_bytes(b->plan, PCOLL_SEND);
     const uint64_t recv = pcoll_plan_bytes(b->plan, PCOLL_RECV);
     enum pcoll_result result = PCOLL_OK;
@@ -147,11 +165,11 @@ static enum pcoll_result register_with(const struct pcoll_rma_binding *b,
         result =
             register_some(b, rail, "a plan's inbox", b->bound->mailbox, b->mail_bytes, &rail->mail);
     if (result == PCOLL_OK)
-        result = register_some(b, rail, "communication buffers", area, bytes, &rail->area);
+        result = register_named(b, rail, PCOLL_RMA_AREA, "communication buffers", area, bytes);
     if (result == PCOLL_OK)
-        result = register_some(b, rail, "the send buffer", b->memory->send, send, &rail->send);
+        result = register_named(b, rail, PCOLL_RMA_SEND, "the send buffer", memory->send, send);
     if (result == PCOLL_OK)
-        result = register_some(b, rail, "the receive buffer", b->memory->recv, recv, &rail->recv);
+        result = register_named(b, rail, PCOLL_RMA_RECV, "the receive buffer", memory->recv, recv);
     return result;
 }
 
@@ -261,9 +279,8 @@ static void unmap(struct pcoll_rma_rail *rail)
     if (endpoint == NULL)
         return;
     endpoint->wire->unmap(endpoint, &rail->mail);
-    endpoint->wire->unmap(endpoint, &rail->area);
-    endpoint->wire->unmap(endpoint, &rail->send);
-    endpoint->wire->unmap(endpoint, &rail->recv);
+    for (int i = 0; i < PCOLL_RMA_NMEMORIES; i++)
+        endpoint->wire->unmap(endpoint, &rail->memories[i]);
 }
 
 void pcoll_rma_bound_destroy(struct pcoll_rma_bound *bound)

@@ -33,8 +33,9 @@ struct pcoll_rma_binding {
     struct pcoll_rma_bound *bound;
     const struct pcoll_plan *plan;
     const struct pcoll_memory *memory;
-    int *ranks; /* [nlinks] */
-    int most;   /* the most channels from one rank to one neighbor */
+    int *ranks;                     /* [nlinks] */
+    int most;                       /* the most channels from one rank to one neighbor */
+    int keyed[PCOLL_RMA_NMEMORIES]; /* some rank's transfers need the key of that memory */
     size_t mail_bytes;
     char *mine, *theirs;
     size_t card_bytes;
@@ -100,9 +101,11 @@ static inline size_t pcoll_rma_inbox_slots(const struct pcoll_rma_binding *b)
 enum pcoll_result pcoll_rma_swap_cards(struct pcoll_rma_binding *b);
 
 /* resolve.c: find the links to the neighbors that are not in the group in shared memory, their
- * channels and rails; the largest number of channels to one of them; turn entries into steps. */
+ * channels and rails; the largest number of channels to one of them; the memories that transfers of
+ * this rank name with keys; turn entries into steps. */
 void pcoll_rma_find_links(struct pcoll_rma_binding *b);
 int pcoll_rma_most_channels(const struct pcoll_rma_binding *b);
+void pcoll_rma_find_keyed(const struct pcoll_rma_binding *b, uint64_t keyed[PCOLL_RMA_NMEMORIES]);
 enum pcoll_result pcoll_rma_resolve_steps(const struct pcoll_rma_binding *b);
 
 #endif /* PCOLL_RMA_BINDING_H */

@@ -121,10 +121,11 @@ static void settle_rails(struct pcoll_rma_group *g, uint64_t many, uint64_t few)
         g->wire->keep(g->endpoints[i]);
 }
 
-/* The group can do what all of its ranks can do. */
-static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine)
+/* The group can do what all of its ranks can do. *mixed: some ranks have foreign endpoints, others
+ * their own. */
+static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine, int *mixed)
 {
-    enum { NO_CMA, UNORDERED, MANY, FEW, NAME, KEY, NVALUES };
+    enum { NO_CMA, UNORDERED, MANY, FEW, NAME, KEY, FOREIGN, OWN, NVALUES };
     const int rank = g->bootstrap.rank;
     uint64_t values[NVALUES] = {
         [MANY] = ranked(g->nrails, rank),
@@ -138,9 +139,11 @@ static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine
         values[UNORDERED] |= e->ordered < sizeof(struct pcoll_rma_slot);
         values[NAME] = e->name_bytes > values[NAME] ? e->name_bytes : values[NAME];
         values[KEY] = e->key_bytes > values[KEY] ? e->key_bytes : values[KEY];
+        values[e->foreign ? FOREIGN : OWN] = 1;
     }
     mine = pcoll_agree(&g->bootstrap, mine, values, NVALUES);
-    if (mine == PCOLL_OK)
+    *mixed = values[FOREIGN] && values[OWN];
+    if (mine == PCOLL_OK && !*mixed)
         settle_rails(g, values[MANY], values[FEW]);
     g->name_bytes = values[NAME];
     g->key_bytes = values[KEY];
@@ -149,6 +152,20 @@ static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine
     if (!values[UNORDERED])
         g->provides |= PCOLL_NEED_ORDER;
     return mine;
+}
+
+/* Endpoints are foreign on all ranks or on none. */
+static enum pcoll_result settle(struct pcoll_rma_group *g, enum pcoll_result mine)
+{
+    int mixed;
+    enum pcoll_result result = agree(g, mine, &mixed);
+
+    if (result != PCOLL_OK || !mixed)
+        return result;
+    while (g->nrails > 0)
+        g->wire->close(g->endpoints[--g->nrails]);
+    g->bootstrap.foreign = NULL;
+    return agree(g, open_network(g), &mixed);
 }
 
 /* Each rank opens the network by itself; all ranks of a node open the node together. */
@@ -170,7 +187,7 @@ enum pcoll_result pcoll_rma_group_create(const struct pcoll_medium *medium,
     if (result == PCOLL_OK) {
         result = open_network(g);
         node = open_node(g);
-        result = agree(g, result != PCOLL_OK ? result : node);
+        result = settle(g, result != PCOLL_OK ? result : node);
     }
     if (result != PCOLL_OK) {
         if (g != NULL)

@@ -8,6 +8,13 @@ static int is_cell_put(const struct pcoll_entry *entry)
     return entry->op == PCOLL_OP_PUT && entry->remote.buffer == PCOLL_CELL && entry->bytes > 0;
 }
 
+static enum pcoll_rma_memory memory_of(enum pcoll_buffer buffer)
+{
+    if (buffer == PCOLL_SEND)
+        return PCOLL_RMA_SEND;
+    return buffer == PCOLL_RECV ? PCOLL_RMA_RECV : PCOLL_RMA_AREA;
+}
+
 /* ---- links and channels -------------------------------------------------------------- */
 
 static int is_channel(const struct pcoll_rma_channel *a, const struct pcoll_rma_channel *b)
@@ -129,14 +136,26 @@ int pcoll_rma_most_channels(const struct pcoll_rma_binding *b)
     return most;
 }
 
-/* ---- steps --------------------------------------------------------------------------- */
-
-static enum pcoll_rma_memory memory_of(enum pcoll_buffer buffer)
+/* Transfers of this rank that need keys name these memories, here and at the peer. */
+void pcoll_rma_find_keyed(const struct pcoll_rma_binding *b, uint64_t keyed[PCOLL_RMA_NMEMORIES])
 {
-    if (buffer == PCOLL_SEND)
-        return PCOLL_RMA_SEND;
-    return buffer == PCOLL_RECV ? PCOLL_RMA_RECV : PCOLL_RMA_AREA;
+    const struct pcoll_plan *plan = b->plan;
+
+    for (int i = 0; i < plan->nentries; i++) {
+        const struct pcoll_entry *entry = &plan->entries[i];
+        const struct pcoll_wire_endpoint *endpoint = b->group->endpoints[rail_of(b, entry)];
+        const int is_get = entry->op == PCOLL_OP_GET;
+
+        if ((is_get || entry->op == PCOLL_OP_PUT) && !is_cell_put(entry) && entry->bytes > 0 &&
+            link_of(b->bound, entry->peer) != PCOLL_NONE &&
+            pcoll_wire_needs_key(endpoint, is_get, (size_t)entry->bytes)) {
+            keyed[memory_of(entry->local.buffer)] = 1;
+            keyed[memory_of(entry->remote.buffer)] = 1;
+        }
+    }
 }
+
+/* ---- steps --------------------------------------------------------------------------- */
 
 static uint64_t remote_address(const struct pcoll_rma_binding *b, int link, int rail,
                                struct pcoll_place place)
@@ -170,13 +189,6 @@ static enum pcoll_result find_key(const struct pcoll_rma_binding *b, int link, i
     return result;
 }
 
-static void *desc_of(const struct pcoll_rma_rail *rail, enum pcoll_buffer buffer)
-{
-    if (buffer == PCOLL_SEND)
-        return rail->send.desc;
-    return buffer == PCOLL_RECV ? rail->recv.desc : rail->area.desc;
-}
-
 static enum pcoll_result resolve_move(const struct pcoll_rma_binding *b,
                                       const struct pcoll_entry *entry, struct pcoll_rma_step *step,
                                       int link)
@@ -186,7 +198,7 @@ static enum pcoll_result resolve_move(const struct pcoll_rma_binding *b,
     step->get = entry->op == PCOLL_OP_GET;
     step->bytes = (size_t)entry->bytes;
     step->local = pcoll_shm_own_place(&b->shm, entry->local);
-    step->desc = desc_of(step->way->rail, entry->local.buffer);
+    step->desc = step->way->rail->memories[memory_of(entry->local.buffer)].desc;
     step->remote = remote_address(b, link, rail, entry->remote);
     if (!step->get && step->channel != NULL)
         step->joined = step->way->wire.endpoint->joined;

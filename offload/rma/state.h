@@ -44,14 +44,14 @@ struct pcoll_rma_request {
     int is_move;
 };
 
+/* A rank's memory that entries access. */
+enum pcoll_rma_memory { PCOLL_RMA_SEND, PCOLL_RMA_RECV, PCOLL_RMA_AREA, PCOLL_RMA_NMEMORIES };
+
 /* An endpoint, and the handles of the plan's memory there. */
 struct pcoll_rma_rail {
     struct pcoll_wire_endpoint *endpoint;
-    struct pcoll_wire_region mail, area, send, recv;
+    struct pcoll_wire_region mail, memories[PCOLL_RMA_NMEMORIES];
 };
-
-/* A neighbor's memory that entries access. */
-enum pcoll_rma_memory { PCOLL_RMA_SEND, PCOLL_RMA_RECV, PCOLL_RMA_AREA, PCOLL_RMA_NMEMORIES };
 
 /* What a rank has of a region of a neighbor. */
 struct pcoll_rma_key {

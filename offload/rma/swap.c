@@ -24,9 +24,8 @@ static void write_rail(const struct pcoll_rma_binding *b, int link, int i,
                       : rail->mail.base + (uint64_t)((const char *)slots - (char *)bound->mailbox);
     card->port = (uint64_t)(uintptr_t)&bound->links[link].ways[i].wire;
     b->group->wire->write_name(rail->endpoint, pcoll_rma_name_of(card));
-    write_region(b, card, &rail->send, PCOLL_RMA_SEND);
-    write_region(b, card, &rail->recv, PCOLL_RMA_RECV);
-    write_region(b, card, &rail->area, PCOLL_RMA_AREA);
+    for (int memory = 0; memory < PCOLL_RMA_NMEMORIES; memory++)
+        write_region(b, card, &rail->memories[memory], memory);
     write_region(b, card, &rail->mail, PCOLL_RMA_NMEMORIES);
 }
 

@@ -13,7 +13,6 @@ static int is_gone(struct pcoll_rma_bound *bound)
 {
     int gone = pcoll_rma_say_farewell(bound, PCOLL_RMA_LEFT);
 
-    pcoll_rma_poll_rails(bound);
     for (int i = 0; i < bound->nways; i++)
         gone &= pcoll_rma_farewell_of(&bound->ways[i]) != PCOLL_RMA_HERE;
     return gone && bound->inflight == 0;
@@ -46,8 +45,8 @@ void pcoll_rma_unbind(struct pcoll_bound *base)
     for (int i = 0; i < bound->nrails; i++) {
         struct pcoll_wire_endpoint *endpoint = bound->rails[i].endpoint;
 
-        endpoint->wire->unmap(endpoint, &bound->rails[i].send);
-        endpoint->wire->unmap(endpoint, &bound->rails[i].recv);
+        endpoint->wire->unmap(endpoint, &bound->rails[i].memories[PCOLL_RMA_SEND]);
+        endpoint->wire->unmap(endpoint, &bound->rails[i].memories[PCOLL_RMA_RECV]);
     }
     bound->next_leaving = leaving;
     leaving = bound;
@@ -76,7 +75,7 @@ void pcoll_rma_finalize(const struct pcoll_wire *wire)
     struct pcoll_rma_bound **link = &leaving;
 
     for (int i = 0; i < 100 && leaving != NULL; i++)
-        pcoll_rma_leave_some();
+        pcoll_rma_poll(wire);
     while (*link != NULL) {
         struct pcoll_rma_bound *bound = *link;
 

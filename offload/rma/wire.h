@@ -18,6 +18,7 @@ struct pcoll_wire;
 struct pcoll_wire_endpoint {
     const struct pcoll_wire *wire;
     size_t ordered; /* writes of up to so many bytes to one peer take effect in the order issued */
+    int foreign;    /* it belongs to MPI, which progresses it; it reaches such endpoints only */
     int stream;     /* the bytes of such a write land from the first to the last, or at once */
     size_t most;    /* the longest transfer */
     size_t keyless; /* writes of up to so many bytes need no key */
@@ -83,7 +84,7 @@ struct pcoll_wire {
 
     /* Reading completions also drives the library's progress. */
     void (*poll)(struct pcoll_wire_endpoint *endpoint);
-    void (*poll_all)(void); /* all endpoints of the process */
+    void (*poll_all)(void); /* all endpoints of the process; drives those that are not foreign */
 
     /* Write this process's address, of name_bytes; find or connect the peer with that address,
      * which needs no answer. disconnect accepts a zeroed way. */

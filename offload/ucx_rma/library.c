@@ -26,7 +26,7 @@ static void report(const struct pcoll_bootstrap *bootstrap, const char *what)
 /* UCX takes signals and malloc over unless it is told not to before it starts, and there is no
  * other way to tell. Its segments of 8 KiB over TCP make long messages two to three times as slow.
  */
-static void set_environment(void)
+void pcoll_ucx_set_environment(void)
 {
     setenv("UCX_HANDLE_ERRORS", "none", 0);
     setenv("UCX_MEM_EVENTS", "no", 0);
@@ -66,8 +66,11 @@ enum pcoll_result pcoll_ucx_load(const struct pcoll_bootstrap *bootstrap)
 
     if (is_loaded)
         return PCOLL_OK;
-    set_environment();
-    library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    library = dlopen(LIBRARY, RTLD_NOW | RTLD_NOLOAD);
+    if (library == NULL) {
+        pcoll_ucx_set_environment();
+        library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    }
     if (library == NULL) {
         report(bootstrap, dlerror());
         return PCOLL_ERR_INVALID;

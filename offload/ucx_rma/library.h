@@ -44,6 +44,9 @@ struct pcoll_ucx {
 
 extern struct pcoll_ucx pcoll_ucx; /* valid after pcoll_ucx_load has succeeded */
 
+/* Before a context is opened: what UCX is told by the environment, unless that is set already. */
+void pcoll_ucx_set_environment(void);
+
 /* Load the library, once. PCOLL_ERR_INVALID: there is none, or it is too old; reported. */
 enum pcoll_result pcoll_ucx_load(const struct pcoll_bootstrap *bootstrap) PCOLL_MUST_CHECK;
 

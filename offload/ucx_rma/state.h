@@ -2,15 +2,20 @@
 #ifndef PCOLL_UCX_STATE_H
 #define PCOLL_UCX_STATE_H
 
+#include <time.h>
+
 #include "offload/names.h"
+#include "offload/ucx_rma/foreign.h"
 #include "offload/ucx_rma/library.h"
 #include "offload/ucx_rma/wire.h"
 
 struct pcoll_ucx_endpoint {
     struct pcoll_wire_endpoint base;
     pcoll_wire_event *event;
-    char *interface; /* as named by the caller, or NULL */
-    char device[64]; /* as UCX names it; empty: UCX's choice */
+    char *interface;                         /* as named by the caller, or NULL */
+    char device[64];                         /* as UCX names it; empty: UCX's choice */
+    const struct pcoll_ucx_foreign *foreign; /* whose context and worker these are; NULL: its own */
+    unsigned session;                        /* of that */
     ucp_context_h context;
     ucp_worker_h worker;
     ucp_address_t *address;
@@ -26,6 +31,8 @@ struct pcoll_ucx_peer {
     struct pcoll_ucx_peer *next;
     ucp_ep_h ep;
     int is_lost;
+    time_t asked;  /* when the last message was sent to a foreign peer that has no other purpose */
+    int is_asking; /* it has not left yet */
     unsigned char address[];
 };
 
@@ -82,6 +89,7 @@ void pcoll_ucx_close_kept(void);
 void pcoll_ucx_poll(struct pcoll_wire_endpoint *endpoint);
 void pcoll_ucx_poll_all(void);
 void pcoll_ucx_describe(const struct pcoll_wire_endpoint *endpoint, char *text, size_t room);
+ucs_status_t pcoll_ucx_listen(struct pcoll_ucx_endpoint *endpoint); /* to active messages */
 enum pcoll_result pcoll_ucx_complain(const struct pcoll_ucx_endpoint *endpoint,
                                      const struct pcoll_bootstrap *bootstrap, const char *what,
                                      ucs_status_t status);
@@ -99,6 +107,16 @@ void pcoll_ucx_drop_key(uint64_t key);
 /* The bytes of a key of this endpoint, found by mapping a page. */
 enum pcoll_result pcoll_ucx_measure_key(struct pcoll_ucx_endpoint *endpoint,
                                         const struct pcoll_bootstrap *bootstrap);
+
+/* foreign.c: use the foreign worker; then, find out whether it can do what is needed. On failure
+ * they have reported why. */
+enum pcoll_result pcoll_ucx_enter_foreign(struct pcoll_ucx_endpoint *endpoint,
+                                          const struct pcoll_bootstrap *bootstrap);
+enum pcoll_result pcoll_ucx_try_foreign(struct pcoll_ucx_endpoint *endpoint,
+                                        const struct pcoll_bootstrap *bootstrap);
+
+/* True if it is known that the peer is gone; asked for a foreign peer, now and then. */
+int pcoll_ucx_foreign_is_lost(struct pcoll_ucx_peer *peer);
 
 /* wire.c: the handler of active messages. */
 ucs_status_t pcoll_ucx_receive(void *argument, const void *header, size_t header_bytes, void *data,

@@ -1,6 +1,7 @@
 /*
  * The RMA medium (rma/rma.h) over UCX. Uses bootstrap->interface, whose names are network devices
- * of UCX, network interfaces, or addresses of these; transports are UCX's choice (UCX_TLS).
+ * of UCX, network interfaces, or addresses of these; transports are UCX's choice (UCX_TLS). Without
+ * a name, it uses bootstrap->foreign on all ranks if that is usable on all (foreign.h).
  *
  * Signals and short data (wire.h) travel as active messages, whose handler writes them where they
  * belong. They need no key, and take effect in the order sent: UCX does not promise that, so each

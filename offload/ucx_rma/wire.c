@@ -26,6 +26,15 @@ static void lose_peer(void *argument, ucp_ep_h ep, ucs_status_t status)
     peer->is_lost = 1;
 }
 
+static ucs_status_t find_foreign(const struct pcoll_ucx_endpoint *e, struct pcoll_ucx_peer *peer)
+{
+    int process;
+
+    memcpy(&process, peer->address, sizeof(process));
+    peer->ep = e->foreign->endpoint(process);
+    return peer->ep != NULL ? UCS_OK : UCS_ERR_UNREACHABLE;
+}
+
 /* Transports of shared memory do not notice that a peer is gone. */
 static ucs_status_t create(struct pcoll_ucx_endpoint *e, struct pcoll_ucx_peer *peer)
 {
@@ -56,7 +65,7 @@ static enum pcoll_result add_peer(struct pcoll_ucx_endpoint *e,
     if (peer == NULL)
         return PCOLL_ERR_NOMEM;
     memcpy(peer->address, address, bytes);
-    status = create(e, peer);
+    status = e->foreign != NULL ? find_foreign(e, peer) : create(e, peer);
     if (status != UCS_OK) {
         free(peer);
         return pcoll_ucx_complain(e, bootstrap, "cannot reach a peer", status);
@@ -102,7 +111,9 @@ static void disconnect_peer(struct pcoll_wire_way *way)
 
 static int is_lost(const struct pcoll_wire_way *way)
 {
-    return pcoll_ucx_peer_of(way)->is_lost;
+    struct pcoll_ucx_peer *peer = pcoll_ucx_peer_of(way);
+
+    return way->endpoint->foreign ? pcoll_ucx_foreign_is_lost(peer) : peer->is_lost;
 }
 
 /* ---- arrival ------------------------------------------------------------------------- */
@@ -248,8 +259,8 @@ static inline void *send_message(struct pcoll_wire_way *way, struct pcoll_ucx_re
     request->header.port = way->port;
     request->header.to = t->remote;
     request->header.number = way->sent++;
-    return pcoll_ucx.ucp_am_send_nbx(pcoll_ucx_peer_of(way)->ep, 0, &request->header, header_bytes,
-                                     t->local, t->bytes, &param);
+    return pcoll_ucx.ucp_am_send_nbx(pcoll_ucx_peer_of(way)->ep, PCOLL_UCX_AM, &request->header,
+                                     header_bytes, t->local, t->bytes, &param);
 }
 
 static inline enum pcoll_result sent(struct pcoll_wire_request *base, void *handle,

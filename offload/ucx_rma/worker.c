@@ -18,7 +18,10 @@ void pcoll_ucx_describe(const struct pcoll_wire_endpoint *base, char *text, size
 {
     const struct pcoll_ucx_endpoint *e = pcoll_ucx_endpoint_of(base);
 
-    snprintf(text, room, "%s", e->device[0] != '\0' ? e->device : "any device");
+    if (e->foreign != NULL)
+        snprintf(text, room, "%s's endpoints", e->foreign->owner);
+    else
+        snprintf(text, room, "%s", e->device[0] != '\0' ? e->device : "any device");
 }
 
 enum pcoll_result pcoll_ucx_complain(const struct pcoll_ucx_endpoint *e,
@@ -96,8 +99,10 @@ static ucs_status_t open_context(struct pcoll_ucx_endpoint *e)
         .name = "pcoll",
     };
     ucp_config_t *config;
-    ucs_status_t status = pcoll_ucx.ucp_config_read(NULL, NULL, &config);
+    ucs_status_t status;
 
+    pcoll_ucx_set_environment();
+    status = pcoll_ucx.ucp_config_read(NULL, NULL, &config);
     if (status != UCS_OK)
         return status;
     if (e->device[0] != '\0')
@@ -109,23 +114,29 @@ static ucs_status_t open_context(struct pcoll_ucx_endpoint *e)
     return status;
 }
 
+ucs_status_t pcoll_ucx_listen(struct pcoll_ucx_endpoint *e)
+{
+    const ucp_am_handler_param_t handler = {
+        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
+                      UCP_AM_HANDLER_PARAM_FIELD_CB,
+        .id = PCOLL_UCX_AM,
+        .flags = UCP_AM_FLAG_WHOLE_MSG,
+        .cb = pcoll_ucx_receive,
+    };
+
+    return pcoll_ucx.ucp_worker_set_am_recv_handler(e->worker, &handler);
+}
+
 static ucs_status_t open_worker(struct pcoll_ucx_endpoint *e)
 {
     const ucp_worker_params_t params = {
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
         .thread_mode = UCS_THREAD_MODE_SERIALIZED,
     };
-    const ucp_am_handler_param_t handler = {
-        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |
-                      UCP_AM_HANDLER_PARAM_FIELD_CB,
-        .id = 0,
-        .flags = UCP_AM_FLAG_WHOLE_MSG,
-        .cb = pcoll_ucx_receive,
-    };
     ucs_status_t status = pcoll_ucx.ucp_worker_create(e->context, &params, &e->worker);
 
     if (status == UCS_OK)
-        status = pcoll_ucx.ucp_worker_set_am_recv_handler(e->worker, &handler);
+        status = pcoll_ucx_listen(e);
     if (status == UCS_OK)
         status = pcoll_ucx.ucp_worker_get_address(e->worker, &e->address, &e->address_bytes);
     return status;
@@ -145,6 +156,7 @@ static void run_down(struct pcoll_ucx_endpoint *e, void *closing)
 /* What this process has sent last may still be here: closing an endpoint flushes it. */
 static void close_peers(struct pcoll_ucx_endpoint *e)
 {
+    const int is_own = e->foreign == NULL;
     const ucp_request_param_t gently = {0};
     const ucp_request_param_t at_once = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
                                          .flags = UCP_EP_CLOSE_FLAG_FORCE};
@@ -152,22 +164,30 @@ static void close_peers(struct pcoll_ucx_endpoint *e)
     while (e->peers != NULL) {
         struct pcoll_ucx_peer *peer = e->peers;
 
-        run_down(e, pcoll_ucx.ucp_ep_close_nbx(peer->ep, peer->is_lost ? &at_once : &gently));
+        if (is_own)
+            run_down(e, pcoll_ucx.ucp_ep_close_nbx(peer->ep, peer->is_lost ? &at_once : &gently));
         e->peers = peer->next;
-        free(peer);
+        if (!peer->is_asking)
+            free(peer);
     }
 }
 
-static void destroy(struct pcoll_ucx_endpoint *e)
+static void close_worker(struct pcoll_ucx_endpoint *e)
 {
-    if (e->worker != NULL)
-        close_peers(e);
     if (e->address != NULL)
         pcoll_ucx.ucp_worker_release_address(e->worker, e->address);
     if (e->worker != NULL)
         pcoll_ucx.ucp_worker_destroy(e->worker);
     if (e->context != NULL)
         pcoll_ucx.ucp_cleanup(e->context);
+}
+
+/* The owner of a foreign worker may have closed it. */
+static void destroy(struct pcoll_ucx_endpoint *e)
+{
+    close_peers(e);
+    if (e->foreign == NULL)
+        close_worker(e);
     pcoll_names_fini(&e->names);
     free(e->interface);
     free(e);
@@ -178,28 +198,28 @@ static size_t eager(void)
     return access("/sys/class/infiniband", F_OK) == 0 ? PCOLL_UCX_EAGER_RDMA : PCOLL_UCX_EAGER_TCP;
 }
 
-static enum pcoll_result set_up(struct pcoll_ucx_endpoint *e,
-                                const struct pcoll_wire_options *options,
-                                const struct pcoll_bootstrap *bootstrap)
+static enum pcoll_result choose_device(struct pcoll_ucx_endpoint *e, const char *interface,
+                                       const struct pcoll_bootstrap *bootstrap)
 {
-    const char *transports = getenv("UCX_TLS");
-    const size_t most_eager = eager();
-    ucs_status_t status;
     char text[120];
 
-    e->event = options->event;
-    e->done_end = &e->done;
-    if (options->interface != NULL) {
-        e->interface = strdup(options->interface);
-        if (e->interface == NULL)
-            return PCOLL_ERR_NOMEM;
-        if (!find_device(e->interface, e->device, sizeof(e->device))) {
-            snprintf(text, sizeof(text), "UCX: no network device '%.80s'", e->interface);
-            bootstrap->report(bootstrap->context, text);
-            return PCOLL_ERR_INVALID;
-        }
-    }
-    status = open_context(e);
+    e->interface = strdup(interface);
+    if (e->interface == NULL)
+        return PCOLL_ERR_NOMEM;
+    if (find_device(interface, e->device, sizeof(e->device)))
+        return PCOLL_OK;
+    snprintf(text, sizeof(text), "UCX: no network device '%.80s'", interface);
+    bootstrap->report(bootstrap->context, text);
+    return PCOLL_ERR_INVALID;
+}
+
+static enum pcoll_result open_own(struct pcoll_ucx_endpoint *e,
+                                  const struct pcoll_bootstrap *bootstrap)
+{
+    const char *transports = getenv("UCX_TLS");
+    ucs_status_t status = open_context(e);
+    char text[120];
+
     if (status != UCS_OK) {
         snprintf(text, sizeof(text), "cannot open a context%s%.60s",
                  transports ? " with UCX_TLS=" : "", transports ? transports : "");
@@ -208,8 +228,17 @@ static enum pcoll_result set_up(struct pcoll_ucx_endpoint *e,
     status = open_worker(e);
     if (status != UCS_OK)
         return pcoll_ucx_complain(e, bootstrap, "cannot open a worker", status);
+    return PCOLL_OK;
+}
+
+static enum pcoll_result describe_self(struct pcoll_ucx_endpoint *e,
+                                       const struct pcoll_bootstrap *bootstrap)
+{
+    const size_t most_eager = eager();
+
     e->base = (struct pcoll_wire_endpoint){
         .wire = &pcoll_wire_ucx,
+        .foreign = e->foreign != NULL,
         .ordered = most_eager,
         .stream = 1,
         .most = SIZE_MAX,
@@ -220,30 +249,72 @@ static enum pcoll_result set_up(struct pcoll_ucx_endpoint *e,
     return pcoll_ucx_measure_key(e, bootstrap);
 }
 
+static enum pcoll_result set_up(struct pcoll_ucx_endpoint *e,
+                                const struct pcoll_wire_options *options,
+                                const struct pcoll_bootstrap *bootstrap)
+{
+    enum pcoll_result result = PCOLL_OK;
+
+    e->event = options->event;
+    e->done_end = &e->done;
+    if (options->interface != NULL)
+        result = choose_device(e, options->interface, bootstrap);
+    if (result == PCOLL_OK)
+        result =
+            e->foreign != NULL ? pcoll_ucx_enter_foreign(e, bootstrap) : open_own(e, bootstrap);
+    if (result == PCOLL_OK)
+        result = describe_self(e, bootstrap);
+    if (result == PCOLL_OK && e->foreign != NULL)
+        result = pcoll_ucx_try_foreign(e, bootstrap);
+    return result;
+}
+
+/* The endpoint of that interface, on the foreign worker if there is one, otherwise on its own. */
+static enum pcoll_result find_or_make(const struct pcoll_wire_options *options,
+                                      const struct pcoll_ucx_foreign *foreign,
+                                      const struct pcoll_bootstrap *bootstrap,
+                                      struct pcoll_ucx_endpoint **e_p)
+{
+    const unsigned session = foreign != NULL ? foreign->session : 0;
+    struct pcoll_ucx_endpoint *e = all;
+    enum pcoll_result result;
+
+    while (e != NULL && !(e->foreign == foreign && e->session == session &&
+                          is_same(e->interface, options->interface)))
+        e = e->next;
+    *e_p = e;
+    if (e != NULL)
+        return PCOLL_OK;
+    e = calloc(1, sizeof(*e));
+    if (e == NULL)
+        return PCOLL_ERR_NOMEM;
+    e->foreign = foreign;
+    e->session = session;
+    result = set_up(e, options, bootstrap);
+    if (result != PCOLL_OK) {
+        destroy(e);
+        return result;
+    }
+    e->next = all;
+    *e_p = all = e;
+    return PCOLL_OK;
+}
+
 enum pcoll_result pcoll_ucx_open(const struct pcoll_wire_options *options,
                                  const struct pcoll_bootstrap *bootstrap,
                                  struct pcoll_wire_endpoint **endpoint_p)
 {
-    struct pcoll_ucx_endpoint *e = all;
-    enum pcoll_result result;
+    struct pcoll_ucx_endpoint *e;
+    enum pcoll_result result = pcoll_ucx_load(bootstrap), on_foreign = PCOLL_UNSUPPORTED;
 
-    while (e != NULL && !is_same(e->interface, options->interface))
-        e = e->next;
-    if (e == NULL) {
-        result = pcoll_ucx_load(bootstrap);
-        if (result != PCOLL_OK)
-            return result;
-        e = calloc(1, sizeof(*e));
-        if (e == NULL)
-            return PCOLL_ERR_NOMEM;
-        result = set_up(e, options, bootstrap);
-        if (result != PCOLL_OK) {
-            destroy(e);
-            return result;
-        }
-        e->next = all;
-        all = e;
-    }
+    if (result != PCOLL_OK)
+        return result;
+    if (bootstrap->foreign != NULL && options->interface == NULL)
+        on_foreign = find_or_make(options, bootstrap->foreign, bootstrap, &e);
+    if (on_foreign != PCOLL_OK)
+        result = find_or_make(options, NULL, bootstrap, &e);
+    if (result != PCOLL_OK)
+        return result;
     e->refs++;
     *endpoint_p = &e->base;
     return PCOLL_OK;
@@ -297,6 +368,8 @@ static void tell_events(struct pcoll_ucx_endpoint *e)
     }
 }
 
+/* For all functions but poll, the owner of a foreign worker drives it: they may run in its
+ * callbacks, where that is forbidden. */
 void pcoll_ucx_poll(struct pcoll_wire_endpoint *base)
 {
     struct pcoll_ucx_endpoint *e = pcoll_ucx_endpoint_of(base);
@@ -308,5 +381,8 @@ void pcoll_ucx_poll(struct pcoll_wire_endpoint *base)
 void pcoll_ucx_poll_all(void)
 {
     for (struct pcoll_ucx_endpoint *e = all; e != NULL; e = e->next)
-        pcoll_ucx_poll(&e->base);
+        if (e->foreign != NULL)
+            tell_events(e);
+        else
+            pcoll_ucx_poll(&e->base);
 }

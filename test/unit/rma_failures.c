@@ -51,13 +51,14 @@ static int refuse_each(struct part *p)
 
 /* Rank 1 cannot bind, because it may not register memory or has no plan; the next bind works. */
 static int play_refused_coll(struct meeting *meeting, struct part *p,
-                             const struct pcoll_algorithm *row, int least)
+                             const struct pcoll_algorithm *row, int least, int most)
 {
-    int wrong;
+    int wrong, n;
 
     if (part_init(p, row, &no_params) != PCOLL_OK)
         return 1;
-    wrong = refuse_each(p) < least;
+    n = refuse_each(p);
+    wrong = n < least || n > most;
     part_unbind(p);
     meeting_barrier(meeting);
     if (p->medium->bind(p->group, p->rank == 1 ? NULL : p->plan,
@@ -82,16 +83,26 @@ static int play_refused(struct scene *scene, struct meeting *meeting, struct par
         struct part p = *part;
 
         p.signature = signature_of(coll, scene->nranks, 40000);
-        wrong = play_refused_coll(meeting, &p, first_of(coll), 1);
+        wrong = play_refused_coll(meeting, &p, first_of(coll), 1, 20);
         if (wrong)
             printf("# rank %d: %s\n", p.rank, pcoll_coll_name(p.signature.coll));
     }
     if (!wrong) {
         struct part p = *part;
 
-        p.signature = signature_of(PCOLL_BCAST, scene->nranks, (uint64_t)1 << 20);
+        /* gets from communication buffers to the receive buffer, which are both registered */
+        p.signature = signature_of(PCOLL_ALLGATHER, scene->nranks, (uint64_t)1 << 20);
         wrong =
-            play_refused_coll(meeting, &p, pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"), 3);
+            play_refused_coll(meeting, &p, pcoll_algorithm_find(PCOLL_ALLGATHER, "direct"), 3, 20);
+    }
+    if (!wrong) {
+        const int keyless = pcoll_rma_group_of(part->group)->endpoints[0]->keyless >= 1000;
+        struct part p = *part;
+
+        /* short puts, for which some wires need no registration */
+        p.signature = signature_of(PCOLL_ALLTOALL, scene->nranks, 1000);
+        wrong = play_refused_coll(meeting, &p, pcoll_algorithm_find(PCOLL_ALLTOALL, "direct"), 1,
+                                  keyless ? 1 : 20);
     }
     return wrong;
 }

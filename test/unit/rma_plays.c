@@ -167,8 +167,7 @@ static int play_interleaved(struct scene *scene, struct meeting *meeting, struct
     struct pcoll_topology *topology = scene_topology(&all_away, scene->nranks);
 
     bootstrap.topology = topology;
-    bootstrap.provider = scene->subject->provider;
-    bootstrap.interface = scene_interfaces(scene);
+    scene_set_network(scene, &bootstrap);
     if (part->medium->group_create(&bootstrap, &parts[1].group) != PCOLL_OK)
         return 1;
     for (int i = 0; i < 3; i++)
@@ -210,6 +209,34 @@ static int play_rebind(struct scene *scene, struct meeting *meeting, struct part
         part_fini(&p);
     }
     return wrong;
+}
+
+/* Every rank notices that the data of joined messages is missing. */
+static int play_lossy(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    struct part p = *part;
+    int wrong = pcoll_rma_group_of(part->group)->endpoints[0]->joined == 0 ||
+                init_of(&p, PCOLL_ALLGATHER, "bruck", 1000, scene->nranks);
+
+    if (!wrong)
+        wrong = !part_run(&p, 1);
+    meeting_barrier(meeting);
+    part_unbind(&p);
+    part_fini(&p);
+    return wrong;
+}
+
+static void check_lossy(const struct subject *subject)
+{
+    static const struct promise lossy = {.loses_data = 1};
+    const struct scene scene = {.subject = subject,
+                                .layout = &all_away,
+                                .nranks = 2,
+                                .play = play_lossy,
+                                .promise = &lossy};
+
+    tap_ok(scene_perform(scene) == 0, "%s, data lost from joined messages is noticed",
+           subject->name);
 }
 
 /* ---- rails --------------------------------------------------------------------------- */
@@ -373,4 +400,6 @@ void rma_check(const struct subject *subject, int is_main)
     scene.nranks = 4;
     scene.play = play_rebind;
     tap_ok(scene_perform(scene) == 0, "%s, binding again and again", subject->name);
+    if (is_main)
+        check_lossy(subject);
 }

@@ -9,9 +9,19 @@
 
 #define LIMIT_SECONDS 300 /* per scene; if one rank fails, the others keep waiting */
 
-const char *scene_interfaces(const struct scene *scene)
+const struct scene_foreign *scene_foreign;
+static const struct pcoll_ucx_foreign *foreign; /* as this rank has opened it */
+
+void scene_set_network(const struct scene *scene, struct pcoll_bootstrap *bootstrap)
 {
-    return scene->interfaces != NULL ? scene->interfaces : "127.0.0.1";
+    bootstrap->provider = scene->subject->provider;
+    bootstrap->foreign = foreign;
+    if (bootstrap->rank == 1 && scene->fewer != NULL)
+        bootstrap->interface = scene->fewer;
+    else if (scene->interfaces != NULL)
+        bootstrap->interface = scene->interfaces;
+    else
+        bootstrap->interface = scene_foreign != NULL ? NULL : "127.0.0.1";
 }
 
 struct pcoll_topology *scene_topology(const struct layout *layout, int nranks)
@@ -58,6 +68,17 @@ static enum pcoll_result try_put_joined(struct pcoll_wire_way *way,
     return has_no_room() ? PCOLL_PENDING : willing->put_joined(way, request, data, signal, why_p);
 }
 
+/* A wire that loses the data of joined messages. */
+static struct pcoll_wire careless;
+
+static enum pcoll_result lose_data(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
+                                   const struct pcoll_wire_transfer *data,
+                                   const struct pcoll_wire_transfer *signal, const char **why_p)
+{
+    (void)data;
+    return careless.put_signal(way, request, signal, why_p);
+}
+
 static void limit(size_t *value, size_t most)
 {
     *value = *value < most ? *value : most;
@@ -84,6 +105,11 @@ static void weaken(struct pcoll_wire_endpoint *e, const struct promise *promise)
         reluctant.put_joined = try_put_joined;
         e->wire = &reluctant;
     }
+    if (promise->loses_data) {
+        careless = *e->wire;
+        careless.put_joined = lose_data;
+        e->wire = &careless;
+    }
 }
 
 /* Opens the endpoints that the group will use; returns how many could be opened. */
@@ -109,6 +135,23 @@ static int open_weakened(const struct scene *scene, const struct pcoll_bootstrap
     return n;
 }
 
+static const struct pcoll_medium *polled;
+
+static void poll_both(void)
+{
+    scene_foreign->poll();
+    polled->poll();
+}
+
+/* As in MPI_Finalize: the foreign UCX ends before the medium does. */
+static void close_foreign(struct meeting *meeting)
+{
+    while (polled->lingering() > 0)
+        poll_both();
+    scene_foreign->close(meeting);
+    meeting_on_wait = NULL;
+}
+
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
     struct scene *scene = argument;
@@ -130,8 +173,12 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     alarm(LIMIT_SECONDS);
     meeting_on_wait = medium->poll;
     bootstrap.topology = topology;
-    bootstrap.provider = scene->subject->provider;
-    bootstrap.interface = rank == 1 && scene->fewer ? scene->fewer : scene_interfaces(scene);
+    if (scene_foreign != NULL) {
+        foreign = scene_foreign->open(&bootstrap);
+        meeting_on_wait = poll_both;
+        polled = medium;
+    }
+    scene_set_network(scene, &bootstrap);
     nendpoints = open_weakened(scene, &bootstrap, endpoints);
     if (nendpoints > 0 && medium->group_create(&bootstrap, &part.group) == PCOLL_OK) {
         if (scene->promise != NULL && scene->promise->no_cma)
@@ -141,6 +188,8 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     meeting_barrier(meeting);
     medium->group_destroy(part.group);
     meeting_barrier(meeting);
+    if (scene_foreign != NULL)
+        close_foreign(meeting);
     medium->finalize();
     while (nendpoints > 0)
         scene->subject->wire->close(endpoints[--nendpoints]);

@@ -21,6 +21,8 @@ struct promise {
     int no_room;                      /* for two of three transfers, which must be tried again */
     size_t max_message, most_ordered; /* where only short writes keep order */
     int no_cma;
+    int loses_data; /* of messages that are joined with a signal: a fault, which tests must notice
+                     */
 };
 
 /* A medium and its wire, as told to the user, and a provider for libfabric. */
@@ -44,10 +46,19 @@ struct scene {
     _Atomic int *starts;
 };
 
+/* UCX that the ranks of all scenes open for themselves, as MPI does, and that the medium may use.
+ * The bootstrap reaches all ranks. */
+struct scene_foreign {
+    const struct pcoll_ucx_foreign *(*open)(const struct pcoll_bootstrap *bootstrap);
+    void (*poll)(void);
+    void (*close)(struct meeting *meeting);
+};
+extern const struct scene_foreign *scene_foreign; /* NULL: none */
+
 /* What one more group of the scene needs. Its interfaces are loopback unless the scene names
- * others, because interfaces of this machine may appear and disappear. `node` has room for all
- * ranks and outlives the topology. */
-const char *scene_interfaces(const struct scene *scene);
+ * others, because interfaces of this machine may appear and disappear; with a foreign UCX, none is
+ * named. `node` has room for all ranks and outlives the topology. */
+void scene_set_network(const struct scene *scene, struct pcoll_bootstrap *bootstrap);
 struct pcoll_topology *scene_topology(const struct layout *layout, int nranks);
 
 /* Plays the scene on all ranks, each with a group in `part`; returns the number of ranks that found

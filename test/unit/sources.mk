@@ -62,6 +62,7 @@ endif HAVE_LIBFABRIC
 if HAVE_UCX
 check_PROGRAMS += \
     %D%/test_ucx \
+    %D%/test_ucx_foreign \
     %D%/test_ucx_wire
 endif HAVE_UCX
 

@@ -1,0 +1,28 @@
+/*
+ * UCX as MPI has opened it for itself. The medium may use that worker and its endpoints instead of
+ * opening its own: then a process has one set of connections, and whoever progresses the worker
+ * makes progress for both.
+ *
+ * The owner's endpoints need not handle errors. Then nothing but an operation that fails tells that
+ * a peer is gone, and whoever waits sends empty messages now and then. Transports of shared memory
+ * do not notice even so.
+ */
+#ifndef PCOLL_UCX_FOREIGN_H
+#define PCOLL_UCX_FOREIGN_H
+
+#include <ucp/api/ucp.h>
+
+/* The id of the medium's active messages, which the owner must not use. */
+#define PCOLL_UCX_AM 24
+
+struct pcoll_ucx_foreign {
+    const char *owner;     /* for messages */
+    unsigned session;      /* another number for each time that the owner opens UCX */
+    ucp_context_h context; /* needs UCP_FEATURE_RMA and UCP_FEATURE_AM */
+    ucp_worker_h worker;   /* used by one thread at a time, never within its own callbacks */
+    unsigned (*progress)(ucp_worker_h worker); /* as the owner calls it */
+    int process;                               /* the number of this process */
+    ucp_ep_h (*endpoint)(int process);         /* to the process of that number */
+};
+
+#endif /* PCOLL_UCX_FOREIGN_H */
