@@ -43,6 +43,7 @@
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
 #include "algorithms/edges/slots.h"
+#include "algorithms/edges/uniform.h"
 
 /* ---- user ---- */
 
@@ -51,8 +52,8 @@ enum { ARRIVED, READY, NUM_COUNTERS };
 
 static void build_user(struct pcoll_plan *plan, const struct pcoll_local *local)
 {
-    struct pcoll_edge_walk in = pcoll_edge_walk(plan, local, 0);
-    struct pcoll_edge_walk out = pcoll_edge_walk(plan, local, 1);
+    struct pcoll_edge_walk in = pcoll_edge_walk(plan, local, 0, PCOLL_EDGES_ALL);
+    struct pcoll_edge_walk out = pcoll_edge_walk(plan, local, 1, PCOLL_EDGES_ALL);
     const struct pcoll_entry tell = pcoll_entry_add(PCOLL_NONE, 0);
     struct pcoll_edge edge;
     struct pcoll_entry put;
@@ -166,6 +167,42 @@ static double cost_over_wire(const struct pcoll_signature *signature,
            crowd * (nputs * pcoll_cost_node(machine).o + volume * machine->copy);
 }
 
+/* The same if some edges stay within nodes: those of all ranks of a node that leave it share its
+ * port. The processor copies at the same time what stays, and all but the last segments out. */
+static double cost_between_nodes(const struct pcoll_signature *signature,
+                                 const struct pcoll_params *params,
+                                 const struct pcoll_machine *machine,
+                                 const struct pcoll_crossing *crossing)
+{
+    const struct pcoll_machine node = pcoll_cost_node(machine);
+    const struct pcoll_edge_slots slots = pcoll_edge_slots_of(signature, NULL, params);
+    const double rounds = is_user(params) ? 1 : (double)slots.nrounds;
+    const double near_edges = pcoll_edges_degree(signature) - crossing->degree;
+    const double volume = (double)pcoll_edges_volume(signature);
+    const double near =
+        pcoll_larger(0, volume - (double)crossing->bytes / pcoll_ranks_per_node(signature));
+    const double crowd = pcoll_cost_crowd(signature, machine);
+    const double setup = is_user(params) ? machine->rma : 0;
+    const double puts = rounds * crossing->degree, all_puts = rounds * crossing->edges;
+    const double wave = pcoll_cost_wave(signature, machine, 1, 1);
+    const double gaps = pcoll_larger(crowd * (crossing->degree - 1) * machine->o,
+                                     (crossing->edges - 1) * machine->g);
+    const double port =
+        all_puts * (setup + machine->g) - machine->g + (double)crossing->bytes * machine->G;
+    const double out = volume * per_byte(signature, &node);
+    double fire = (puts - 1) * (machine->o + setup), last;
+
+    if (is_user(params)) {
+        fire += near_edges * node.rma + near * node.G;
+        last = wave + gaps + (signature->typed ? 2 * crowd * out : 0);
+    } else {
+        fire += near * per_byte(signature, &node) + out * (1 - 1 / rounds);
+        last = crowd * (pcoll_edges_degree(signature) * rounds * node.o + out / rounds);
+    }
+    return machine->call + wave + last +
+           pcoll_larger(pcoll_larger(crowd * fire, port), (rounds - 1) * machine->L);
+}
+
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
@@ -179,7 +216,10 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double segments = pcoll_larger(degree, volume / (double)slots.segment);
     double packed = 2 * volume * per_byte(signature, machine);
     const double kept = (double)pcoll_edges_kept(signature) * machine->copy;
+    const struct pcoll_crossing crossing = pcoll_crossing_of(signature);
 
+    if (crossing.degree > 0)
+        return cost_between_nodes(signature, params, machine, &crossing);
     if (pcoll_is_over_wire(signature))
         return cost_over_wire(signature, params, machine);
     if (!is_user(params))

@@ -14,10 +14,14 @@ static int edge_at(const struct pcoll_edge_walk *walk, int i, struct pcoll_edge 
 }
 
 struct pcoll_edge_walk pcoll_edge_walk(const struct pcoll_plan *plan,
-                                       const struct pcoll_local *local, int is_out)
+                                       const struct pcoll_local *local, int is_out,
+                                       enum pcoll_edge_choice choice)
 {
-    struct pcoll_edge_walk walk = {
-        .signature = &plan->signature, .local = local, .rank = plan->rank, .is_out = is_out};
+    struct pcoll_edge_walk walk = {.signature = &plan->signature,
+                                   .local = local,
+                                   .rank = plan->rank,
+                                   .is_out = is_out,
+                                   .choice = choice};
     struct pcoll_edge edge;
 
     for (; edge_at(&walk, walk.n, &edge); walk.n++)
@@ -25,12 +29,22 @@ struct pcoll_edge_walk pcoll_edge_walk(const struct pcoll_plan *plan,
     return walk;
 }
 
+static int is_chosen(const struct pcoll_edge_walk *walk, const struct pcoll_edge *edge)
+{
+    return edge->bytes > 0 && edge->rank != walk->rank &&
+           (walk->choice == PCOLL_EDGES_ALL ||
+            (walk->choice == PCOLL_EDGES_SHARED) == (edge->pair != PCOLL_NONE));
+}
+
 int pcoll_edge_next(struct pcoll_edge_walk *walk, struct pcoll_edge *edge_p)
 {
     while (walk->at < walk->n) {
         edge_at(walk, (walk->first + walk->at++) % walk->n, edge_p);
-        if (edge_p->bytes > 0 && edge_p->rank != walk->rank)
-            return 1;
+        if (!is_chosen(walk, edge_p))
+            continue;
+        if (walk->choice == PCOLL_EDGES_APART && !edge_p->in_cell)
+            edge_p->slot = edge_p->landing;
+        return 1;
     }
     return 0;
 }
@@ -128,7 +142,7 @@ static void put_to_slot(const struct pcoll_edge_slots *s, const struct pcoll_edg
 static uint64_t arrivals(const struct pcoll_edge_slots *s, uint64_t round)
 {
     const uint64_t first = s->nrounds > 1 ? (uint64_t)s->bank : 0;
-    struct pcoll_edge_walk in = pcoll_edge_walk(s->plan, s->local, 0);
+    struct pcoll_edge_walk in = pcoll_edge_walk(s->plan, s->local, 0, s->choice);
     struct pcoll_edge edge;
     uint64_t n = 0;
 
@@ -159,8 +173,8 @@ static void copy_out(const struct pcoll_edge_slots *s, const struct pcoll_edge *
 
 static void build_round(struct pcoll_edge_slots *s)
 {
-    struct pcoll_edge_walk out = pcoll_edge_walk(s->plan, s->local, 1);
-    struct pcoll_edge_walk in = pcoll_edge_walk(s->plan, s->local, 0);
+    struct pcoll_edge_walk out = pcoll_edge_walk(s->plan, s->local, 1, s->choice);
+    struct pcoll_edge_walk in = pcoll_edge_walk(s->plan, s->local, 0, s->choice);
     struct pcoll_edge edge;
 
     s->credits = s->nrounds > 1 ? s->plan->gain[credit_counter(s, 1)] : 0;
@@ -178,8 +192,8 @@ static void build_round(struct pcoll_edge_slots *s)
 /* With a ring, a rank that starts the first instance of a half returns the other half. */
 static void begin_ring(struct pcoll_edge_slots *s, int phase)
 {
-    struct pcoll_edge_walk out = pcoll_edge_walk(s->plan, s->local, 1);
-    struct pcoll_edge_walk in = pcoll_edge_walk(s->plan, s->local, 0);
+    struct pcoll_edge_walk out = pcoll_edge_walk(s->plan, s->local, 1, s->choice);
+    struct pcoll_edge_walk in = pcoll_edge_walk(s->plan, s->local, 0, s->choice);
     struct pcoll_edge edge;
 
     pcoll_ring_use(&s->ring, 0, phase, 0, &s->use);

@@ -9,16 +9,22 @@
 #include "algorithms/plan/edges.h"
 #include "algorithms/shape/ring.h"
 
+/* All edges, or those that share or do not share the message of a pair of nodes (plan/pairs.h);
+ * PCOLL_EDGES_APART have their landing in place of a slot. */
+enum pcoll_edge_choice { PCOLL_EDGES_ALL, PCOLL_EDGES_SHARED, PCOLL_EDGES_APART };
+
 /* The edges of a rank in one direction to other ranks that have data, the first ones with a rank
  * above this one: the senders of a rank do not all begin with it. */
 struct pcoll_edge_walk {
     const struct pcoll_signature *signature;
     const struct pcoll_local *local;
     int rank, is_out;
+    enum pcoll_edge_choice choice;
     int n, first, at;
 };
 struct pcoll_edge_walk pcoll_edge_walk(const struct pcoll_plan *plan,
-                                       const struct pcoll_local *local, int is_out);
+                                       const struct pcoll_local *local, int is_out,
+                                       enum pcoll_edge_choice choice);
 int pcoll_edge_next(struct pcoll_edge_walk *walk, struct pcoll_edge *edge_p); /* 0: no more */
 
 /* Copy the blocks of a rank for itself, unless it is in place. */
@@ -28,6 +34,7 @@ void pcoll_edges_copy_own(struct pcoll_plan *plan, const struct pcoll_local *loc
 struct pcoll_edge_slots {
     struct pcoll_plan *plan;
     const struct pcoll_local *local;
+    enum pcoll_edge_choice choice;
     struct pcoll_ring ring; /* the banks, if the edges have a root; otherwise it has no slots, and
                              * there are two */
     uint64_t segment, nrounds;
@@ -44,7 +51,7 @@ struct pcoll_edge_slots {
 int pcoll_edge_slots_counters(const struct pcoll_edge_slots *s);
 int pcoll_edge_slots_phases(const struct pcoll_edge_slots *s);
 
-/* Without a plan yet. Segments of at most params->segment bytes. */
+/* Without a plan yet, for all edges. Segments of at most params->segment bytes. */
 struct pcoll_edge_slots pcoll_edge_slots_of(const struct pcoll_signature *signature,
                                             const struct pcoll_local *local,
                                             const struct pcoll_params *params);
