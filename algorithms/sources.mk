@@ -43,7 +43,8 @@ pcoll_sources += \
     %D%/alltoall/bruck.c \
     %D%/alltoall/node_aware.c \
     %D%/edges/slots.h %D%/edges/slots.c %D%/edges/direct.c \
-    %D%/edges/uniform.h %D%/edges/uniform.c %D%/edges/aggregate.c \
+    %D%/edges/uniform.h %D%/edges/uniform.c \
+    %D%/edges/crossing.h %D%/edges/crossing.c %D%/edges/aggregate.c \
     %D%/allreduce/direct.c \
     %D%/shape/fold.h %D%/shape/fold.c %D%/shape/fold_cost.h %D%/shape/fold_cost.c \
     %D%/shape/doubling.h %D%/shape/doubling.c %D%/shape/doubling_cost.c \

@@ -47,7 +47,7 @@
  * All signals are 1 and every counter has one meaning, so the plan is its own lowered form.
  */
 #include "algorithms/algorithm.h"
-#include "algorithms/cost.h"
+#include "algorithms/edges/crossing.h"
 #include "algorithms/edges/slots.h"
 #include "algorithms/edges/uniform.h"
 
@@ -80,15 +80,15 @@ static int other_bank(const struct state *s)
     return 1 - s->bank;
 }
 
-/* The ranks `who` that pack but do not unpack, or the reverse. */
-static int only_packs(const struct pcoll_member *who)
+/* It has blocks in messages that leave, but in none that arrive, or the reverse. */
+static int only_packs(const struct pcoll_member *member)
 {
-    return who->packs > 0 && who->unpacks == 0;
+    return member->packs > 0 && member->unpacks == 0;
 }
 
-static int only_unpacks(const struct pcoll_member *who)
+static int only_unpacks(const struct pcoll_member *member)
 {
-    return who->packs == 0 && who->unpacks > 0;
+    return member->packs == 0 && member->unpacks > 0;
 }
 
 static int leads(const struct state *s, const struct pcoll_pair *pair)
@@ -360,34 +360,14 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return slots * (2 * members + 1);
 }
 
-/* The ranks of a node pack at the same time, except what shares no message; then the messages of a
- * node leave its port one after the other; then all unpack. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
-    const struct pcoll_machine node = pcoll_cost_node(machine);
-    const struct pcoll_crossing crossing = pcoll_crossing_of(signature);
-    const double degree = pcoll_edges_degree(signature);
-    const double volume = (double)pcoll_edges_volume(signature);
-    const double crowd = pcoll_cost_crowd(signature, machine);
-    const double copy = crowd * (signature->typed ? machine->pack : node.copy);
-    const double members = pcoll_ranks_per_node(signature);
-    const double alone = (double)(crossing.bytes - crossing.shared) / members;
-    double packed, exchanged, unpacked;
-
     (void)params;
     if (!suits(signature))
         return INFINITY;
-    if (is_direct(signature))
-        return pcoll_alltoallv_direct.cost(signature, &direct, machine);
-    packed = pcoll_cost_wave(signature, &node, degree, 1) + copy * pcoll_larger(volume - alone, 0);
-    exchanged = pcoll_cost_wave(signature, machine, 1, 1) +
-                pcoll_larger(crowd * (crossing.led - 1) * machine->o,
-                             (crossing.messages - 1) * machine->g) +
-                (double)crossing.bytes * machine->G;
-    unpacked =
-        pcoll_cost_wave(signature, &node, members - 1, 1) + crowd * degree * node.o + copy * volume;
-    return machine->call + packed + exchanged + unpacked;
+    return is_direct(signature) ? pcoll_alltoallv_direct.cost(signature, &direct, machine)
+                                : pcoll_crossing_shared(signature, machine);
 }
 
 #define ROW(NAME, name_of_collective)                                                              \

@@ -42,8 +42,8 @@
  */
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
+#include "algorithms/edges/crossing.h"
 #include "algorithms/edges/slots.h"
-#include "algorithms/edges/uniform.h"
 
 /* ---- user ---- */
 
@@ -134,12 +134,6 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                            : generate_temp(signature, local, rank, params, plan_p);
 }
 
-/* The time for each byte that a rank reads from SEND or writes to RECV itself. */
-static double per_byte(const struct pcoll_signature *signature, const struct pcoll_machine *machine)
-{
-    return signature->typed ? machine->pack : machine->copy;
-}
-
 /* Over a network a rank's blocks leave its node's port one after the other; a slot is filled again
  * when the credit for it has come back, every other round. Data that is not contiguous is packed at
  * start and unpacked at completion. */
@@ -167,42 +161,6 @@ static double cost_over_wire(const struct pcoll_signature *signature,
            crowd * (nputs * pcoll_cost_node(machine).o + volume * machine->copy);
 }
 
-/* The same if some edges stay within nodes: those of all ranks of a node that leave it share its
- * port. The processor copies at the same time what stays, and all but the last segments out. */
-static double cost_between_nodes(const struct pcoll_signature *signature,
-                                 const struct pcoll_params *params,
-                                 const struct pcoll_machine *machine,
-                                 const struct pcoll_crossing *crossing)
-{
-    const struct pcoll_machine node = pcoll_cost_node(machine);
-    const struct pcoll_edge_slots slots = pcoll_edge_slots_of(signature, NULL, params);
-    const double rounds = is_user(params) ? 1 : (double)slots.nrounds;
-    const double near_edges = pcoll_edges_degree(signature) - crossing->degree;
-    const double volume = (double)pcoll_edges_volume(signature);
-    const double near =
-        pcoll_larger(0, volume - (double)crossing->bytes / pcoll_ranks_per_node(signature));
-    const double crowd = pcoll_cost_crowd(signature, machine);
-    const double setup = is_user(params) ? machine->rma : 0;
-    const double puts = rounds * crossing->degree, all_puts = rounds * crossing->edges;
-    const double wave = pcoll_cost_wave(signature, machine, 1, 1);
-    const double gaps = pcoll_larger(crowd * (crossing->degree - 1) * machine->o,
-                                     (crossing->edges - 1) * machine->g);
-    const double port =
-        all_puts * (setup + machine->g) - machine->g + (double)crossing->bytes * machine->G;
-    const double out = volume * per_byte(signature, &node);
-    double fire = (puts - 1) * (machine->o + setup), last;
-
-    if (is_user(params)) {
-        fire += near_edges * node.rma + near * node.G;
-        last = wave + gaps + (signature->typed ? 2 * crowd * out : 0);
-    } else {
-        fire += near * per_byte(signature, &node) + out * (1 - 1 / rounds);
-        last = crowd * (pcoll_edges_degree(signature) * rounds * node.o + out / rounds);
-    }
-    return machine->call + wave + last +
-           pcoll_larger(pcoll_larger(crowd * fire, port), (rounds - 1) * machine->L);
-}
-
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
@@ -214,12 +172,10 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct pcoll_machine own = is_ring ? pcoll_ring_machine(&slots.ring, machine) : *machine;
     const double wave = machine->call + pcoll_cost_wave(signature, &own, degree, 1);
     const double segments = pcoll_larger(degree, volume / (double)slots.segment);
-    double packed = 2 * volume * per_byte(signature, machine);
+    double packed = 2 * volume * pcoll_edges_per_byte(signature, machine);
     const double kept = (double)pcoll_edges_kept(signature) * machine->copy;
-    const struct pcoll_crossing crossing = pcoll_crossing_of(signature);
-
-    if (crossing.degree > 0)
-        return cost_between_nodes(signature, params, machine, &crossing);
+    if (pcoll_crossing_of(signature).degree > 0)
+        return pcoll_crossing_direct(signature, params, machine);
     if (pcoll_is_over_wire(signature))
         return cost_over_wire(signature, params, machine);
     if (!is_user(params))

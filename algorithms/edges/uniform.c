@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "algorithms/cost.h"
-
 /* ---- a node ---- */
 
 static int count_edges(const struct pcoll_signature *signature, int rank)
@@ -214,98 +212,4 @@ enum pcoll_result pcoll_uniform_create(const struct pcoll_signature *signature, 
     else
         pcoll_uniform_destroy(local);
     return result;
-}
-
-/* ---- for costs ---- */
-
-enum { SAMPLE = 32, MOST_NODES = 6 * SAMPLE };
-
-/* The nodes that edges lead to, and how many lead to each. */
-struct nodes {
-    int count, list[MOST_NODES], nedges[MOST_NODES];
-};
-
-static void add_edge(struct nodes *nodes, int node)
-{
-    int i = 0;
-
-    while (i < nodes->count && nodes->list[i] != node)
-        i++;
-    if (i == MOST_NODES)
-        return;
-    if (i == nodes->count) {
-        nodes->list[nodes->count++] = node;
-        nodes->nedges[i] = 0;
-    }
-    nodes->nedges[i]++;
-}
-
-/* The pairs of nodes, and how many edges share their messages. */
-static int count_pairs(const struct nodes *nodes, int *nshared_p)
-{
-    int n = 0;
-
-    *nshared_p = 0;
-    for (int i = 0; i < nodes->count; i++)
-        if (nodes->nedges[i] > 1) {
-            n++;
-            *nshared_p += nodes->nedges[i];
-        }
-    return n;
-}
-
-static struct pcoll_crossing crossing_of_all(const struct pcoll_signature *signature)
-{
-    const int nnodes = signature->topology->nnodes, members = pcoll_ranks_per_node(signature);
-    const int others = signature->nranks - members;
-    const uint64_t bytes = (uint64_t)members * (uint64_t)others * signature->bytes;
-
-    return (struct pcoll_crossing){.degree = others,
-                                   .edges = members * others,
-                                   .messages = nnodes - 1,
-                                   .led = (nnodes - 1 + members - 1) / members,
-                                   .bytes = bytes,
-                                   .shared = bytes};
-}
-
-/* Of neighbors: from the first ranks of a node in the middle. */
-static struct pcoll_crossing crossing_of_neighbors(const struct pcoll_signature *signature)
-{
-    const int node = signature->topology->nnodes / 2;
-    const int members = pcoll_topology_size(signature->topology, node);
-    const int sample = members < SAMPLE ? members : SAMPLE;
-    struct pcoll_crossing crossing = {0};
-    struct nodes nodes = {.count = 0};
-    int all = 0, npairs, nshared;
-    struct pcoll_edge edge;
-
-    for (int m = 0; m < sample; m++) {
-        const int rank = rank_at(signature, node, m);
-        int far = 0;
-
-        for (int i = 0; pcoll_edge_out(signature, NULL, rank, i, &edge); i++)
-            if (pcoll_edge_is_far(signature, &edge, rank)) {
-                add_edge(&nodes, pcoll_topology_node(signature->topology, edge.rank));
-                far++;
-            }
-        crossing.degree = far > crossing.degree ? far : crossing.degree;
-        all += far;
-    }
-    npairs = count_pairs(&nodes, &nshared);
-    crossing.edges = (int)((int64_t)all * members / sample);
-    crossing.messages = nodes.count;
-    crossing.led = (npairs + members - 1) / members;
-    crossing.bytes = (uint64_t)all * signature->bytes * (uint64_t)members / (uint64_t)sample;
-    crossing.shared = (uint64_t)nshared * signature->bytes * (uint64_t)members / (uint64_t)sample;
-    return crossing;
-}
-
-struct pcoll_crossing pcoll_crossing_of(const struct pcoll_signature *signature)
-{
-    if (signature->degree > 0)
-        return signature->crossing;
-    if (!pcoll_can_have_pairs(signature))
-        return (struct pcoll_crossing){0};
-    return pcoll_coll_has(signature->coll, PCOLL_NEIGHBORS) ? crossing_of_neighbors(signature)
-                                                            : crossing_of_all(signature);
 }
