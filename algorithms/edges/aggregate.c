@@ -24,7 +24,8 @@
  *
  * Cost, for degree d and p pairs of a leader: 3 L, of which 2 in the node; 2 d o in the node, p o
  * and g; V (copy + s G + copy). When: short blocks, several edges between two nodes. If no edges
- * share a message, as where every rank has a node to itself, or all share one, this is direct.
+ * share a message, as where every rank has a node to itself, or all share one, and where some block
+ * is longer than PCOLL_EDGE_SLOT, this is direct.
  *
  * Condition: two banks of counters and buffers, and the following rules. Induction over instances
  * shows that what k + 2 adds to a counter, or writes to a buffer, comes after its use in k.
@@ -50,8 +51,6 @@
 #include "algorithms/edges/crossing.h"
 #include "algorithms/edges/slots.h"
 #include "algorithms/edges/uniform.h"
-
-#include <math.h>
 
 /* Counters after those of slots, each of two banks: blocks and other signs that a pair may send;
  * messages that have arrived; leaders that have told this rank; credits of leaders. */
@@ -280,16 +279,11 @@ static void declare_senders(const struct state *s)
 
 /* ---- the row ---- */
 
-/* Blocks that need a slot several times are too long to gain from sharing messages. */
-static int suits(const struct pcoll_signature *signature)
-{
-    return signature->bytes <= PCOLL_EDGE_SLOT || !pcoll_can_have_pairs(signature);
-}
-
-/* Where no edges share a message, this is direct through slots. */
+/* Where no edges share a message, this is direct through slots; blocks that need a slot several
+ * times are too long to gain from it. */
 static int is_direct(const struct pcoll_signature *signature)
 {
-    return !pcoll_can_have_pairs(signature) ||
+    return signature->bytes > PCOLL_EDGE_SLOT || !pcoll_can_have_pairs(signature) ||
            (signature->degree > 0 && signature->crossing.led == 0);
 }
 
@@ -327,8 +321,6 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     enum pcoll_result result;
 
     (void)params;
-    if (!suits(signature))
-        return PCOLL_UNSUPPORTED;
     if (is_direct(signature))
         return pcoll_alltoallv_direct.generate(signature, local, rank, &direct, plan_p);
     if (local)
@@ -364,8 +356,6 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
                    const struct pcoll_machine *machine)
 {
     (void)params;
-    if (!suits(signature))
-        return INFINITY;
     return is_direct(signature) ? pcoll_alltoallv_direct.cost(signature, &direct, machine)
                                 : pcoll_crossing_shared(signature, machine);
 }

@@ -2,7 +2,6 @@
  * Closed forms of cost against a walk through the plans: most agree within 5 %, on networks whose
  * gap is short compared with their latency, and in a node with a core for each rank.
  */
-#include <math.h>
 #include <stdlib.h>
 
 #include "algorithms/plan/topology.h"
@@ -47,8 +46,6 @@ static void compare(const struct pcoll_algorithm *row, const struct pcoll_signat
     double walked = pcoll_cost_walk(row, signature, params, machine);
     double ratio = row->cost(signature, params, machine) / walked;
 
-    if (walked < 0 && isinf(ratio)) /* it does not suit */
-        return;
     if (walked < 0)
         ratio = 0;
     range->least = ratio < range->least ? ratio : range->least;
