@@ -119,12 +119,19 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(alltoall_bruck)                                                                      \
     ALGORITHM(alltoall_node_aware)                                                                 \
     ALGORITHM(alltoallv_direct)                                                                    \
+    ALGORITHM(alltoallv_aggregate)                                                                 \
     ALGORITHM(alltoallw_direct)                                                                    \
+    ALGORITHM(alltoallw_aggregate)                                                                 \
     ALGORITHM(neighbor_allgather_direct)                                                           \
+    ALGORITHM(neighbor_allgather_aggregate)                                                        \
     ALGORITHM(neighbor_allgatherv_direct)                                                          \
+    ALGORITHM(neighbor_allgatherv_aggregate)                                                       \
     ALGORITHM(neighbor_alltoall_direct)                                                            \
+    ALGORITHM(neighbor_alltoall_aggregate)                                                         \
     ALGORITHM(neighbor_alltoallv_direct)                                                           \
+    ALGORITHM(neighbor_alltoallv_aggregate)                                                        \
     ALGORITHM(neighbor_alltoallw_direct)                                                           \
+    ALGORITHM(neighbor_alltoallw_aggregate)                                                        \
     ALGORITHM(allreduce_direct)                                                                    \
     ALGORITHM(allreduce_butterfly)                                                                 \
     ALGORITHM(allreduce_sliced)                                                                    \

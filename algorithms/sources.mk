@@ -2,6 +2,7 @@
 pcoll_sources += \
     %D%/plan/collective.h %D%/plan/collective.c %D%/plan/signature.c \
     %D%/plan/edges.h %D%/plan/edges.c \
+    %D%/plan/node_pairs.h %D%/plan/node_pairs.c %D%/plan/pairs.h %D%/plan/pairs.c \
     %D%/plan/plan.h %D%/plan/plan.c \
     %D%/plan/pool.h %D%/plan/pool.c \
     %D%/plan/topology.h %D%/plan/topology.c \
@@ -41,7 +42,9 @@ pcoll_sources += \
     %D%/alltoall/direct.c \
     %D%/alltoall/bruck.c \
     %D%/alltoall/node_aware.c \
-    %D%/edges/direct.c \
+    %D%/edges/slots.h %D%/edges/slots.c %D%/edges/direct.c \
+    %D%/edges/uniform.h %D%/edges/uniform.c \
+    %D%/edges/crossing.h %D%/edges/crossing.c %D%/edges/aggregate.c \
     %D%/allreduce/direct.c \
     %D%/shape/fold.h %D%/shape/fold.c %D%/shape/fold_cost.h %D%/shape/fold_cost.c \
     %D%/shape/doubling.h %D%/shape/doubling.c %D%/shape/doubling_cost.c \

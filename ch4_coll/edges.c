@@ -7,6 +7,7 @@
 #include "call.h"
 
 #include "offload/edges.h"
+#include "offload/pairs.h"
 
 /* The edges of one direction. */
 struct side {
@@ -127,6 +128,13 @@ static struct pcoll_local *make_local(const struct side *out, const struct side 
     return local;
 }
 
+void MPIDI_PCOLL_local_free(struct pcoll_local *local)
+{
+    if (local)
+        pcoll_pairs_destroy(local->pairs);
+    MPL_free(local);
+}
+
 /* The largest block, the most edges with data, and their bytes. */
 static void sum_up(const struct pcoll_edge *edges, int n, struct pcoll_signature *signature)
 {
@@ -191,18 +199,22 @@ void MPIDI_PCOLL_describe_edges(struct MPIDI_PCOLL_call *call)
 
 int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state)
 {
-    enum { INELIGIBLE, TYPED, BYTES, DEGREE, VOLUME, MOST_PARALLEL, NWORDS };
+    enum { INELIGIBLE, TYPED, BYTES, DEGREE, VOLUME, MOST_PARALLEL, MOST_TRAFFIC, NWORDS };
     struct pcoll_signature *signature = &call->signature;
     uint64_t words[NWORDS] = {
         [INELIGIBLE] = !call->eligible, [TYPED] = (uint64_t)signature->typed,
         [BYTES] = signature->bytes,     [DEGREE] = (uint64_t)signature->degree,
         [VOLUME] = signature->volume,
     };
+    struct pcoll_edges_most most;
     int mpi_errno = MPI_SUCCESS;
     enum pcoll_result result;
 
     if (call->local)
         words[MOST_PARALLEL] = (uint64_t)pcoll_edges_most_parallel(call->local, call->comm->rank);
+    if (call->local && pcoll_can_have_pairs(signature))
+        words[MOST_TRAFFIC] =
+            (uint64_t)pcoll_pairs_most_traffic(signature, call->local, call->comm->rank);
     if (state->medium->combine(state->group, words, NWORDS) != PCOLL_OK)
         MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     signature->typed = (int)words[TYPED];
@@ -213,7 +225,9 @@ int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_c
     if (!call->eligible)
         goto fn_exit;
     pcoll_edges_prepare(signature, call->local, call->comm->rank);
-    result = pcoll_edges_swap(&state->bootstrap, call->local, (int)words[MOST_PARALLEL]);
+    most.parallel = (int)words[MOST_PARALLEL];
+    most.traffic = signature->bytes <= PCOLL_EDGE_SLOT ? (int)words[MOST_TRAFFIC] : 0;
+    result = pcoll_edges_swap(&state->bootstrap, signature, call->local, most);
     if (result != PCOLL_OK)
         call->eligible = false;
     if (result == PCOLL_ERR_INVALID)

@@ -342,7 +342,7 @@ static int init_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
     } else {
         drop_data(call);
         MPIDI_PCOLL_operator_destroy(call->op);
-        MPL_free(call->local);
+        MPIDI_PCOLL_local_free(call->local);
         report_declined(call);
     }
     return mpi_errno;

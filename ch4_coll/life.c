@@ -101,7 +101,7 @@ static void destroy(struct MPIDI_PCOLL_plan *plan)
     MPIDI_PCOLL_data_fini(&plan->out);
     MPIDI_PCOLL_operator_destroy(plan->op);
     MPL_free(plan->blocks);
-    MPL_free(plan->local);
+    MPIDI_PCOLL_local_free(plan->local);
     if (plan->real)
         MPIR_Request_free(plan->real);
     MPL_free(plan);

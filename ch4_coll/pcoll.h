@@ -277,6 +277,11 @@ void MPIDI_PCOLL_complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result resul
  */
 void MPIDI_PCOLL_wait_round(unsigned round);
 
+/* ---- edges.c ---- */
+
+/* `local` may be NULL. */
+void MPIDI_PCOLL_local_free(struct pcoll_local *local);
+
 /* ---- life.c: the requests of plans, and their end ---- */
 
 /* Create the requests of a plan before it is bound, as that takes memory; free them if binding

@@ -3,19 +3,25 @@
 
 #include <stdlib.h>
 
+#include "offload/pairs.h"
+
 /* One end of an edge, as its rank tells the rank at the other end. */
 struct end {
-    uint64_t bytes, first, slot;
+    uint64_t bytes, first, slot, landing;
     int32_t key, in_cell;
 };
 
 struct letter {
     int32_t nin, nout;
+    int32_t leader, unused; /* of the pair of both nodes on this one; PCOLL_NONE: this rank has no
+                             * block in its messages */
+    uint64_t arriving;      /* where messages of the pair arrive there */
     struct end ends[]; /* [2 * most_parallel]: from the first one on those of in edges, from the
                         * middle on those of out edges */
 };
 
 struct swap {
+    const struct pcoll_topology *topology;
     struct pcoll_local *local;
     int rank, most_parallel;
     int *ranks; /* [nranks]: all peers, ascending */
@@ -84,6 +90,7 @@ static void write_ends(struct end *ends, const struct bundle *bundle)
         ends[i] = (struct end){.bytes = bundle->edges[i].bytes,
                                .first = bundle->edges[i].first,
                                .slot = bundle->edges[i].slot,
+                               .landing = bundle->edges[i].landing,
                                .key = bundle->edges[i].key,
                                .in_cell = bundle->edges[i].in_cell};
 }
@@ -102,6 +109,7 @@ static enum pcoll_result read_ends(const struct bundle *bundle, const struct end
         edge->peer_first = ends[i].first;
         if (is_out) {
             edge->slot = ends[i].slot;
+            edge->landing = ends[i].landing;
             edge->in_cell = ends[i].in_cell;
         }
     }
@@ -116,6 +124,42 @@ static int next_rank(const struct pcoll_local *local, int in, int out)
     if (out == local->nout || local->in[in].rank < local->out[out].rank)
         return local->in[in].rank;
     return local->out[out].rank;
+}
+
+/* The pair of the nodes of this rank and of the peer; NULL: there is none. */
+static struct pcoll_pair *pair_with(const struct swap *s, int rank)
+{
+    const struct pcoll_pairs *pairs = s->local->pairs;
+
+    return pairs
+               ? pcoll_pair_find(pairs->pairs, pairs->count, pcoll_topology_node(s->topology, rank))
+               : NULL;
+}
+
+static void write_letter(const struct swap *s, int rank, const struct bundle *sources,
+                         const struct bundle *targets, struct letter *letter)
+{
+    const struct pcoll_pair *pair = pair_with(s, rank);
+
+    letter->nin = sources->count;
+    letter->nout = targets->count;
+    write_ends(letter->ends, sources);
+    write_ends(letter->ends + s->most_parallel, targets);
+    letter->leader = pair ? pair->leader : PCOLL_NONE;
+    letter->arriving = pair ? pair->arriving : 0;
+}
+
+static enum pcoll_result read_letter(const struct swap *s, int rank, const struct bundle *sources,
+                                     const struct bundle *targets, const struct letter *letter)
+{
+    struct pcoll_pair *pair = pair_with(s, rank);
+    enum pcoll_result result = read_ends(sources, letter->ends + s->most_parallel, letter->nout, 0);
+
+    if (pair && letter->leader != PCOLL_NONE) {
+        pair->peer = letter->leader;
+        pair->peer_arriving = letter->arriving;
+    }
+    return result == PCOLL_OK ? read_ends(targets, letter->ends, letter->nin, 1) : result;
 }
 
 /* Visit the peers in ascending order: write a letter to each, or read the one from it. Edges of a
@@ -136,16 +180,10 @@ static enum pcoll_result visit_peers(struct swap *s, int is_reading)
             continue;
         letter = letter_at(s, is_reading ? s->theirs : s->mine, s->nranks);
         s->ranks[s->nranks++] = rank;
-        if (!is_reading) {
-            letter->nin = sources.count;
-            letter->nout = targets.count;
-            write_ends(letter->ends, &sources);
-            write_ends(letter->ends + s->most_parallel, &targets);
-            continue;
-        }
-        result = read_ends(&sources, letter->ends + s->most_parallel, letter->nout, 0);
-        if (result == PCOLL_OK)
-            result = read_ends(&targets, letter->ends, letter->nin, 1);
+        if (is_reading)
+            result = read_letter(s, rank, &sources, &targets, letter);
+        else
+            write_letter(s, rank, &sources, &targets, letter);
     }
     return result;
 }
@@ -182,21 +220,79 @@ static enum pcoll_result swap_letters(struct swap *s, const struct pcoll_bootstr
     return result == PCOLL_OK ? match_own(s) : result;
 }
 
-enum pcoll_result pcoll_edges_swap(const struct pcoll_bootstrap *bootstrap,
-                                   struct pcoll_local *local, int most_parallel)
-{
-    struct swap s = {.local = local, .rank = bootstrap->rank, .most_parallel = most_parallel};
-    const size_t room = (size_t)local->nin + (size_t)local->nout + 1;
-    enum pcoll_result result;
+/* ---- the whole ---- */
 
-    s.letter_bytes = sizeof(struct letter) + 2 * (size_t)most_parallel * sizeof(struct end);
-    s.ranks = malloc(room * sizeof(*s.ranks));
-    s.mine = calloc(room, s.letter_bytes);
-    s.theirs = calloc(room, s.letter_bytes);
-    result =
-        pcoll_agree(bootstrap, s.ranks && s.mine && s.theirs ? PCOLL_OK : PCOLL_ERR_NOMEM, NULL, 0);
+/* The words of a crossing, which the ranks combine. */
+enum { NUM_WORDS = 7 };
+
+static void write_crossing(const struct pcoll_crossing *crossing, uint64_t words[NUM_WORDS])
+{
+    words[0] = (uint64_t)crossing->degree;
+    words[1] = (uint64_t)crossing->messages;
+    words[2] = (uint64_t)crossing->led;
+    words[3] = crossing->bytes;
+    words[4] = crossing->shared;
+    words[5] = crossing->temp;
+    words[6] = (uint64_t)crossing->edges;
+}
+
+static struct pcoll_crossing read_crossing(const uint64_t words[NUM_WORDS])
+{
+    return (struct pcoll_crossing){.degree = (int)words[0],
+                                   .messages = (int)words[1],
+                                   .led = (int)words[2],
+                                   .bytes = words[3],
+                                   .shared = words[4],
+                                   .temp = words[5],
+                                   .edges = (int)words[6]};
+}
+
+/* The part that the ranks of a node do, and what all of them see of it. */
+static enum pcoll_result swap_pairs(const struct pcoll_bootstrap *bootstrap,
+                                    struct pcoll_pairs_swap *pairs,
+                                    struct pcoll_signature *signature, struct pcoll_local *local)
+{
+    enum pcoll_result result = pcoll_pairs_swap_run(pairs, bootstrap, signature, local);
+    uint64_t words[NUM_WORDS] = {0};
+
+    if (result == PCOLL_OK)
+        write_crossing(&local->pairs->crossing, words);
+    result = pcoll_agree(bootstrap, result, words, NUM_WORDS);
+    signature->crossing = read_crossing(words);
+    return result;
+}
+
+static enum pcoll_result allocate(struct swap *s)
+{
+    const size_t room = (size_t)s->local->nin + (size_t)s->local->nout + 1;
+
+    s->letter_bytes = sizeof(struct letter) + 2 * (size_t)s->most_parallel * sizeof(struct end);
+    s->ranks = malloc(room * sizeof(*s->ranks));
+    s->mine = calloc(room, s->letter_bytes);
+    s->theirs = calloc(room, s->letter_bytes);
+    return s->ranks && s->mine && s->theirs ? PCOLL_OK : PCOLL_ERR_NOMEM;
+}
+
+enum pcoll_result pcoll_edges_swap(const struct pcoll_bootstrap *bootstrap,
+                                   struct pcoll_signature *signature, struct pcoll_local *local,
+                                   struct pcoll_edges_most most)
+{
+    const int has_pairs = most.traffic > 0 && pcoll_can_have_pairs(signature);
+    struct swap s = {.topology = signature->topology,
+                     .local = local,
+                     .rank = bootstrap->rank,
+                     .most_parallel = most.parallel};
+    struct pcoll_pairs_swap pairs = {.count = 0};
+    enum pcoll_result result = allocate(&s);
+
+    if (result == PCOLL_OK && has_pairs)
+        result = pcoll_pairs_swap_init(&pairs, signature, local, bootstrap->rank, most.traffic);
+    result = pcoll_agree(bootstrap, result, NULL, 0);
+    if (result == PCOLL_OK && has_pairs)
+        result = swap_pairs(bootstrap, &pairs, signature, local);
     if (result == PCOLL_OK)
         result = swap_letters(&s, bootstrap);
+    pcoll_pairs_swap_fini(&pairs);
     free(s.ranks);
     free(s.mine);
     free(s.theirs);

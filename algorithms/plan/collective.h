@@ -52,6 +52,17 @@ enum pcoll_coll { PCOLL_COLLECTIVES(PCOLL_COLL_VALUE) PCOLL_NUM_COLLS };
 struct pcoll_topology; /* topology.h */
 struct pcoll_pattern;  /* edges.h */
 
+/* What edges between nodes amount to if those of two nodes share a message (pairs.h). */
+struct pcoll_crossing {
+    int degree;      /* the most such edges with data of any rank, in one direction */
+    int edges;       /* the most that leave any node */
+    int messages;    /* the same, if those to one node count as one */
+    int led;         /* the most pairs that any rank leads; 0: no edges share a message */
+    uint64_t bytes;  /* the most that any node sends to others */
+    uint64_t shared; /* the same, in messages of several edges */
+    uint64_t temp;   /* the most TEMP of any rank */
+};
+
 /* What is asked for; the same on all ranks of the communicator. */
 struct pcoll_signature {
     enum pcoll_coll coll;
@@ -74,6 +85,7 @@ struct pcoll_signature {
      * the most bytes on them. Both are 0 if the edges are uniform or follow from `blocks`. */
     int degree;
     uint64_t volume;
+    struct pcoll_crossing crossing; /* the same edges between nodes; all 0: as above */
 };
 
 /* A message between this rank and another, or itself: bytes [first, first + bytes) of SEND (an out
@@ -88,6 +100,10 @@ struct pcoll_edge {
     uint64_t slot;       /* where the bytes arrive in a communication buffer, which the receiver
                           * decides: see pcoll_edge_slot */
     int in_cell;         /* the slot is in a cell */
+    int pair;            /* of an edge that shares the message of its pair of nodes, the number of
+                          * that pair in local->pairs (pairs.h); PCOLL_NONE: it does not share one */
+    uint64_t landing;    /* in place of `slot` where such messages exist, if it is not in a cell:
+                          * where the bytes are in the shared message, or in TEMP of the receiver */
     int is_answered;     /* there is also an edge of more than 0 bytes in the other direction */
 };
 
@@ -98,6 +114,7 @@ struct pcoll_local {
     int nin, nout;
     struct pcoll_edge *in, *out; /* [nin], [nout], in ascending order of (rank, key) */
     int in_place;                /* on this rank only: for a root */
+    struct pcoll_pairs *pairs;   /* what it knows about the messages of its node; or NULL */
 };
 
 enum pcoll_trait {

@@ -50,6 +50,12 @@ int pcoll_signature_is_valid(const struct pcoll_signature *signature,
            (!is_local || (traits & PCOLL_EDGES && !signature->blocks && !signature->in_place));
 }
 
+static int same_crossing(const struct pcoll_crossing *a, const struct pcoll_crossing *b)
+{
+    return a->degree == b->degree && a->edges == b->edges && a->messages == b->messages &&
+           a->led == b->led && a->bytes == b->bytes && a->shared == b->shared && a->temp == b->temp;
+}
+
 int pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_signature *b)
 {
     const size_t blocks_bytes = ((size_t)a->nranks + 1) * sizeof(*a->blocks);
@@ -57,7 +63,8 @@ int pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_sig
     return a->coll == b->coll && a->nranks == b->nranks && a->root == b->root &&
            a->bytes == b->bytes && a->in_place == b->in_place && a->unit == b->unit &&
            a->commutes == b->commutes && a->typed == b->typed && a->degree == b->degree &&
-           a->volume == b->volume && (a->blocks == NULL) == (b->blocks == NULL) &&
+           a->volume == b->volume && same_crossing(&a->crossing, &b->crossing) &&
+           (a->blocks == NULL) == (b->blocks == NULL) &&
            (a->blocks == NULL || memcmp(a->blocks, b->blocks, blocks_bytes) == 0);
 }
 

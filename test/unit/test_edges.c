@@ -11,6 +11,7 @@
 #include "algorithms/proof/check.h"
 #include "offload/edges.h"
 #include "offload/explore/explore.h"
+#include "offload/pairs.h"
 #include "test/unit/job.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
@@ -25,11 +26,13 @@ struct link {
 
 struct graph {
     struct pcoll_signature signature;
+    struct pcoll_topology *topology;
     int nranks, nlinks;
     uint64_t seed;
     struct link links[MOST_EDGES];
     struct pcoll_edge in[MOST_RANKS][MOST_EDGES], out[MOST_RANKS][MOST_EDGES];
     struct pcoll_local locals[MOST_RANKS];
+    struct pcoll_crossing crossings[MOST_RANKS]; /* as each rank has heard */
     int wrong_rank; /* this rank is wrong about the bytes of an edge; PCOLL_NONE: no rank is */
 };
 
@@ -74,17 +77,39 @@ static void add_links(struct graph *g)
     }
 }
 
+static void end_graph(struct graph *g)
+{
+    pcoll_topology_destroy(g->topology);
+    for (int r = 0; r < g->nranks; r++)
+        pcoll_pairs_destroy(g->locals[r].pairs);
+    memset(g, 0, sizeof(*g));
+}
+
+/* Ranks on nodes anywhere, of any size, or all on one. */
+static void make_nodes(struct graph *g)
+{
+    const uint64_t nnodes = 1 + next(&g->seed) % 4;
+    int ids[MOST_RANKS];
+
+    for (int r = 0; r < g->nranks; r++)
+        ids[r] = (int)(next(&g->seed) % nnodes);
+    if (pcoll_topology_create(ids, NULL, g->nranks, &g->topology) != PCOLL_OK)
+        abort();
+    g->signature.topology = g->topology;
+}
+
 static void make_graph(struct graph *g, uint64_t seed)
 {
     static const enum pcoll_coll colls[] = {PCOLL_NEIGHBOR_ALLTOALLV, PCOLL_GATHERV,
                                             PCOLL_NEIGHBOR_ALLTOALLV, PCOLL_SCATTERV};
 
-    memset(g, 0, sizeof(*g));
+    end_graph(g);
     g->signature.coll = colls[seed % 4];
     g->wrong_rank = PCOLL_NONE;
     g->seed = seed;
     g->nranks = 1 + (int)(next(&g->seed) % MOST_RANKS);
     g->signature.nranks = g->nranks;
+    make_nodes(g);
     if (pcoll_coll_has(g->signature.coll, PCOLL_ROOTED))
         add_star(g, g->signature.coll == PCOLL_GATHERV);
     else
@@ -136,12 +161,16 @@ static int tell_others(struct meeting *meeting, int rank, void *argument)
     struct graph *g = argument;
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
-    uint64_t most = (uint64_t)pcoll_edges_most_parallel(&g->locals[rank], rank);
+    uint64_t most[] = {(uint64_t)pcoll_edges_most_parallel(&g->locals[rank], rank),
+                       (uint64_t)pcoll_pairs_most_traffic(&g->signature, &g->locals[rank], rank)};
+    struct pcoll_signature signature = g->signature;
     enum pcoll_result result = PCOLL_OK;
 
-    if (pcoll_agree(&bootstrap, PCOLL_OK, &most, 1) == PCOLL_OK)
-        result = pcoll_edges_swap(&bootstrap, &g->locals[rank], (int)most);
+    if (pcoll_agree(&bootstrap, PCOLL_OK, most, 2) == PCOLL_OK)
+        result = pcoll_edges_swap(&bootstrap, &signature, &g->locals[rank],
+                                  (struct pcoll_edges_most){(int)most[0], (int)most[1]});
     result = pcoll_agree(&bootstrap, result, NULL, 0);
+    g->crossings[rank] = signature.crossing;
     return result != (g->wrong_rank == PCOLL_NONE ? PCOLL_OK : PCOLL_ERR_INVALID);
 }
 
@@ -223,6 +252,24 @@ static int knows_peers(const struct graph *g, int rank)
     return 1;
 }
 
+/* How many pairs of nodes there are, each counted by its two leaders, and of these such with
+ * messages in one direction only. */
+static int count_pairs(const struct graph *g, int one_way)
+{
+    int n = 0;
+
+    for (int r = 0; r < g->nranks; r++) {
+        const struct pcoll_pairs *pairs = g->locals[r].pairs;
+
+        for (int i = 0; pairs && i < pairs->count; i++) {
+            const struct pcoll_pair *pair = &pairs->pairs[i];
+
+            n += pair->leader == r && (!one_way || pair->sent == 0 || pair->received == 0);
+        }
+    }
+    return n;
+}
+
 static void test_graphs(void)
 {
     static struct graph g;
@@ -254,6 +301,35 @@ static void test_graphs(void)
     tap_ok(user == GRAPHS, "user: the plans of %d of %d graphs are right", user, GRAPHS);
     tap_ok(temp == GRAPHS, "temp: the plans of %d of %d graphs are right", temp, GRAPHS);
     tap_ok(cut == GRAPHS, "temp, segments: the plans of %d of %d graphs are right", cut, GRAPHS);
+    end_graph(&g);
+}
+
+/* Messages that the edges between two nodes share. */
+static void test_pairs(void)
+{
+    static struct graph g;
+    int right = 0, tried = 0, pairs = 0, one_way = 0;
+
+    for (uint64_t seed = 2; tried < GRAPHS; seed += 2) {
+        struct job job = {.locals = g.locals, .params.path = PCOLL_PATH_TEMP};
+
+        make_graph(&g, seed); /* of an even seed: not a star */
+        if (!prepare_graph(&g) || count_pairs(&g, 0) == 0)
+            continue;
+        tried++;
+        pairs += count_pairs(&g, 0) / 2;
+        one_way += count_pairs(&g, 1) / 2;
+        find_facts(&g);
+        job.signature = g.signature;
+        job.signature.crossing = g.crossings[0];
+        job.algorithm = pcoll_algorithm_find(g.signature.coll, "aggregate");
+        right += is_right(&job, seed);
+    }
+    tap_ok(right == tried && one_way > 0 && one_way < pairs,
+           "aggregate: the plans of %d of %d graphs with %d pairs of nodes are right, %d of which "
+           "send in one direction",
+           right, tried, pairs, one_way);
+    end_graph(&g);
 }
 
 /* Blocks that the signature names need no local edges. */
@@ -311,12 +387,14 @@ static void test_mismatch(void)
         tried++;
         found += prepare_graph(&g);
     }
+    end_graph(&g);
     tap_ok(found == tried, "a rank that is wrong about the bytes of an edge is found out");
 }
 
 int main(void)
 {
     test_graphs();
+    test_pairs();
     test_blocks();
     test_ring();
     test_mismatch();

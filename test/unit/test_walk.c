@@ -145,6 +145,13 @@ static void check_nodes(enum pcoll_coll coll, const char *name, struct pcoll_par
            (int)params.path, members, range.least, range.most);
 }
 
+static void check_edges(enum pcoll_coll coll, int members)
+{
+    check_nodes(coll, "direct", (struct pcoll_params){.path = PCOLL_PATH_USER}, members, 0.4);
+    check_nodes(coll, "direct", (struct pcoll_params){.path = PCOLL_PATH_TEMP}, members, 0.3);
+    check_nodes(coll, "aggregate", (struct pcoll_params){.path = PCOLL_PATH_TEMP}, members, 0.3);
+}
+
 /* Short messages on Ethernet, each rank on a node of its own. */
 static void check_short(enum pcoll_coll coll, const char *name, struct pcoll_params params)
 {
@@ -282,6 +289,8 @@ int main(void)
                     members, 0.35);
         check_nodes(PCOLL_ALLTOALL, "bruck", (struct pcoll_params){.radix = 4}, members, 0.5);
         check_nodes(PCOLL_ALLTOALL, "node_aware", (struct pcoll_params){0}, members, 0.3);
+        check_edges(PCOLL_ALLTOALLV, members);
+        check_edges(PCOLL_NEIGHBOR_ALLTOALLV, members);
         check_nodes(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_USER},
                     members, 0.65);
         check_nodes(PCOLL_ALLGATHER, "ring", (struct pcoll_params){.path = PCOLL_PATH_TEMP},
