@@ -106,8 +106,8 @@ def script(coll, curves):
     for terminal, suffix in TERMINALS:
         text += (f"reset\nset terminal {terminal}\nset output '{coll}.{suffix}'\n"
                  f"set multiplot layout 2,3 title '{coll}: CPU time beyond computation'\n"
-                 "set datafile missing '?'\nset logscale xy\nset logscale x 2\nset grid\nunset key\nset format x '%.0b %BB'\n"
-                 "set xtics rotate by 30 right\nset ylabel 'us'\n")
+                 "set datafile missing '?'\nset logscale xy\nset logscale x 2\nset grid\nunset key\n"
+                 "set format x '%.0b %BB'\nset xtics rotate by 30 right\nset ylabel 'us'\n")
         for i, title in enumerate(GRAINS.values()):
             text += panel(coll, title, 3 + 2 * i, curves)
         text += panel(coll, "MPI_Start alone", 2, curves) + legend(curves) + "unset multiplot\n"

@@ -14,10 +14,9 @@
  *     helper                  look - words ----------------------------------- claim: too old
  *
  * A helper here may be late for ever and belongs to no rank, so it is the owner, the owner of the
- * other memory, a third rank or an agent: each of these is a helper with fewer freedoms. Two of
- * them are in each other's way in every manner in which one can be to others. The chunks of an
- * entry are copied in any order, and other entries of the plan go on meanwhile, except those behind
- * an ordered one.
+ * other memory, a third rank or an agent: each of these is a helper with fewer freedoms. The chunks
+ * of an entry are copied in any order, and other entries of the plan go on meanwhile, except those
+ * behind an ordered one. That the kernel refuses a copy is not explored.
  *
  * The claim of a served plan (offload/agent) needs no event: its holder fires, which the explorer
  * lets happen at any time after the start, and the owner sees the end at any time after it.
