@@ -43,15 +43,16 @@ cvars:
     - name        : MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX
       category    : COLLECTIVE
       type        : int
-      default     : 1
+      default     : 0
       class       : none
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        If MPICH uses UCX, ucx_rma uses its context, worker and endpoints (1), or opens its own (0),
-        which also notice that a peer is gone. If one process of a communicator opens its own, all
-        do. A process always does if MPIR_CVAR_COLL_OFFLOAD_INTERFACE is set, if it has an agent, or
-        if MPICH has a lock for each VCI and the program has threads.
+        If MPICH uses UCX, ucx_rma opens a second context with endpoints of its own (0), or uses
+        MPICH's context, worker and endpoints (1), which handle no errors: after a broken link,
+        MPI_Finalize may not end. If one process of a communicator opens its own, all do. A process
+        always does if MPIR_CVAR_COLL_OFFLOAD_INTERFACE is set, if it has an agent, or if MPICH has
+        a lock for each VCI and the program has threads.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
