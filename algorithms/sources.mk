@@ -51,6 +51,7 @@ pcoll_sources += \
     %D%/shape/halving.h %D%/shape/halving.c %D%/shape/halving_cost.c \
     %D%/allreduce/halving.c \
     %D%/allreduce/ring.c \
+    %D%/allreduce/two_tree.h %D%/allreduce/two_tree.c %D%/allreduce/two_tree_cost.c \
     %D%/shape/parts.h %D%/shape/parts.c \
     %D%/shape/sliced.h %D%/shape/sliced.c \
     %D%/allreduce/sliced.c \
@@ -61,6 +62,7 @@ pcoll_sources += \
     %D%/shape/order_tree.h %D%/shape/order_tree.c \
     %D%/shape/up.h %D%/shape/up.c \
     %D%/reduce/knomial.h %D%/reduce/knomial.c %D%/reduce/chain.c \
+    %D%/reduce/two_tree.c \
     %D%/reduce/sliced.c \
     %D%/reduce/multi_leader.c \
     %D%/reduce_scatter/direct.c \
