@@ -233,9 +233,7 @@ static void add_get(const struct state *s, struct item *item)
     const struct pcoll_entry get =
         pcoll_entry_get(item->counter, ++item->level, leader, recv, recv, item->part.count);
 
-    pcoll_plan_add(s->plan,
-                   pcoll_entry_signal(pcoll_entry_done(get, item->counter, 1), leader, s->own, 1));
-    item->level++;
+    pcoll_plan_add(s->plan, pcoll_entry_signal(get, leader, s->own, 1));
 }
 
 /* ---- the plan ---- */

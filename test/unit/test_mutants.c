@@ -355,21 +355,27 @@ static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks, 
 }
 
 /* A ring with several turns in one instance, also if the vector takes two rings, in place, where
- * results wait for what has left. */
+ * results wait for what has left; on one node, and on nodes of two ranks. */
 static void test_turns(const struct pcoll_algorithm *algorithm, int nranks)
 {
+    const int has_temp = algorithm->paths >> PCOLL_PATH_TEMP & 1;
     struct tally t = {0};
     double begin = cover_clock();
     struct job job = {
         .algorithm = algorithm,
         .signature = {algorithm->coll, nranks, 0, 8, 1},
-        .params = {.segment = 1, .slots = 2},
+        .params = {.segment = 1, .slots = 2, .path = has_temp ? PCOLL_PATH_TEMP : PCOLL_PATH_USER},
     };
 
     if (!algorithm->uses_slots || !algorithm->uses_segment ||
         !pcoll_coll_has(algorithm->coll, PCOLL_REDUCES))
         return;
-    run_mutants(&t, &job);
+    for (enum job_map map = 0; map <= JOB_PAIRS; map++) {
+        if (!job_map_matters(algorithm, map, nranks))
+            continue;
+        job_place(&job.signature, map);
+        run_mutants(&t, &job);
+    }
     print_tally(algorithm, nranks, 0, &t, begin);
 }
 
