@@ -96,7 +96,8 @@ static uint64_t slots_bytes(const struct pcoll_two_tree_cut *cut, int nchildren)
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
-    const struct pcoll_two_tree two = pcoll_two_tree_of(pcoll_teams_to_reduce(signature));
+    const struct pcoll_two_tree two =
+        pcoll_two_tree_of(signature, pcoll_teams_to_reduce(signature));
     const struct pcoll_two_tree_cut cut = pcoll_two_tree_cut_of(signature, params);
     const int followers = pcoll_teams_sizes(&two.teams).most - 1;
 
@@ -142,12 +143,11 @@ static void add_reduce(const struct state *s, struct item *item, struct pcoll_pl
 {
     const struct pcoll_relatives *f = &item->lane->relatives;
     struct pcoll_entry reduce;
-    int left = 0;
 
-    while (left < f->nchildren && f->children[left] < s->plan->rank)
-        pcoll_plan_operand(s->plan, child_at(s, item, left++));
+    for (int i = 0; i < f->left; i++)
+        pcoll_plan_operand(s->plan, child_at(s, item, i));
     pcoll_plan_operand(s->plan, pcoll_at(PCOLL_SEND, item->part.first));
-    for (int i = left; i < f->nchildren; i++)
+    for (int i = f->left; i < f->nchildren; i++)
         pcoll_plan_operand(s->plan, child_at(s, item, i));
     item->level += (uint64_t)f->nchildren;
     reduce = pcoll_entry_reduce(s->plan, item->counter, item->level++, f->nchildren + 1, to,
@@ -320,7 +320,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
-    struct state s = {.two = pcoll_two_tree_of(pcoll_teams_to_reduce(signature)),
+    struct state s = {.two = pcoll_two_tree_of(signature, pcoll_teams_to_reduce(signature)),
                       .cut = pcoll_two_tree_cut_of(signature, params)};
     const enum pcoll_result result = make(&s, signature, rank, plan_p);
 

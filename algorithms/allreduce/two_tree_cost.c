@@ -55,7 +55,8 @@ double pcoll_allreduce_two_tree_cost(const struct pcoll_signature *signature,
                                      const struct pcoll_machine *machine)
 {
     const struct pcoll_machine node = pcoll_cost_node(machine);
-    const struct pcoll_two_tree two = pcoll_two_tree_of(pcoll_teams_to_reduce(signature));
+    const struct pcoll_two_tree two =
+        pcoll_two_tree_of(signature, pcoll_teams_to_reduce(signature));
     const struct pcoll_two_tree_cut cut = pcoll_two_tree_cut_of(signature, params);
     const double n = (double)cut.nsegments, depth = pcoll_two_tree_depth(&two);
     const double bytes = (double)signature->bytes / cut.nlanes / n;

@@ -18,6 +18,7 @@
  * must commute.
  */
 #include "algorithms/cost.h"
+#include "algorithms/number.h"
 #include "algorithms/shape/two_tree.h"
 #include "algorithms/shape/up.h"
 
@@ -56,7 +57,7 @@ static struct pcoll_ring ring_of(const struct pcoll_signature *signature,
 
 static struct pcoll_two_tree trees_of(const struct pcoll_signature *signature)
 {
-    return pcoll_two_tree_of(pcoll_teams_of(signature));
+    return pcoll_two_tree_of(signature, pcoll_teams_of(signature));
 }
 
 /* Of a leader, inner in one tree, where it has two children more. */
@@ -180,7 +181,7 @@ static struct pace pace_of(const struct pcoll_signature *signature,
         2 * put + crowd * ((1 + returned) * o + 2 * node.o) + (2 + 3 * followers) * one;
 
     return (struct pace){
-        .hop = pcoll_cost_wave(signature, machine, 0, 1) + put + (is_wire ? kids * length - g : 0) +
+        .hop = pcoll_cost_wave(signature, machine, 0, 1) + put + (is_wire ? length - g : 0) +
                node.o + (kids + followers) * one,
         .next = port > work ? port + work / 4 : work + port / 4,
         .meet = is_wire ? length : put,
@@ -197,8 +198,8 @@ static double cost_within(const struct pcoll_signature *signature,
     return pcoll_cost_crowd(signature, machine) * work + pcoll_cost_wave(signature, &node, 0, 1);
 }
 
-/* At every level but the first a segment meets one of the other tree, and at the root if each is
- * from one child. */
+/* At every level of a full tree two segments arrive. At every level but the first a segment also
+ * meets one of the other tree. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
@@ -208,8 +209,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double n = (double)ring.nsegments, nlanes = nlanes_of(signature);
     const double bytes = (double)signature->bytes / nlanes / n;
     const struct pace pace = pace_of(signature, &two, machine, bytes);
-    const double meet = 0.85 * (n > depth ? depth - 1 : n - 1) +
-                        (nlanes - 1) * (2 - pcoll_shape_two_tree.hop(&two.trees));
+    const double pairs = nlanes > 1 ? pcoll_log2_floor(two.trees.count) : 0;
+    const double meet = pairs + 0.85 * (n > depth ? depth - 1 : n - 1);
     const int is_within = two.teams.topology || !pcoll_is_over_wire(signature);
     const double within = is_within ? cost_within(signature, machine, bytes) : 0;
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static int compare_ranks(const void *a, const void *b)
+static int compare_places(const void *a, const void *b)
 {
     const int x = *(const int *)a, y = *(const int *)b;
 
@@ -15,8 +15,17 @@ static int find_children(struct pcoll_relatives *relatives, const struct pcoll_r
                          int rank)
 {
     const int n = tree->children(tree->tree, rank, relatives->children);
+    const int place = tree->place ? tree->place(tree->tree, rank) : rank;
+    int *children = relatives->children;
 
-    qsort(relatives->children, (size_t)n, sizeof(*relatives->children), compare_ranks);
+    for (int i = 0; tree->place && i < n; i++)
+        children[i] = tree->place(tree->tree, children[i]);
+    qsort(children, (size_t)n, sizeof(*children), compare_places);
+    relatives->left = 0;
+    while (relatives->left < n && children[relatives->left] < place)
+        relatives->left++;
+    for (int i = 0; tree->place && i < n; i++)
+        children[i] = tree->rank(tree->tree, children[i]);
     return n;
 }
 

@@ -99,7 +99,9 @@ static int child(const struct pcoll_trees *trees, int tree, int team, int i)
 
 static int depth(const struct pcoll_trees *trees)
 {
-    return 1 + pcoll_log2_floor(trees->count - !trees->in_order);
+    const int p = positions(trees, 1);
+
+    return trees->count > 2 ? 1 + pcoll_log2_floor(p) : 1;
 }
 
 static int hop(const struct pcoll_trees *trees)
@@ -120,20 +122,25 @@ const struct pcoll_shape pcoll_shape_two_tree = {2, parent, child, depth, hop, l
 
 /* ---- over ranks ---- */
 
-struct pcoll_two_tree pcoll_two_tree_of(struct pcoll_teams teams)
-{
-    const int is_rootless = teams.root == PCOLL_NONE;
-
-    return (struct pcoll_two_tree){
-        .teams = teams,
-        .trees = {.count = teams.count + is_rootless, .in_order = is_rootless},
-    };
-}
-
 /* Without a root, team 0 of the trees is none of the teams. */
 static int shift_of(const struct pcoll_two_tree *two)
 {
-    return two->trees.in_order;
+    return two->teams.root == PCOLL_NONE;
+}
+
+struct pcoll_two_tree pcoll_two_tree_of(const struct pcoll_signature *signature,
+                                        struct pcoll_teams teams)
+{
+    struct pcoll_two_tree two = {
+        .teams = teams,
+        .trees = {.in_order = 1},
+        .places = teams,
+        .commutes = signature->commutes,
+    };
+
+    two.places.root = PCOLL_NONE;
+    two.trees.count = teams.count + shift_of(&two);
+    return two;
 }
 
 static int is_leader(const struct pcoll_two_tree *two, int team, int rank)
@@ -194,14 +201,44 @@ static int children_of(const void *tree, int rank, int *children)
     return n;
 }
 
+/* The place of the first rank of the root's team. */
+static int first_place(const struct pcoll_two_tree *two)
+{
+    const int root = two->teams.root;
+
+    return root == PCOLL_NONE ? 0
+                              : pcoll_team_place(&two->places, pcoll_team_of(&two->places, root));
+}
+
+static int place_of(const void *tree, int rank)
+{
+    const struct pcoll_two_tree *two = ((const struct one_tree *)tree)->two;
+    const int n = two->teams.nranks;
+
+    return (pcoll_teams_place(&two->places, rank) - first_place(two) + n) % n;
+}
+
+static int rank_at(const void *tree, int place)
+{
+    const struct pcoll_two_tree *two = ((const struct one_tree *)tree)->two;
+
+    return pcoll_teams_rank(&two->places, (place + first_place(two)) % two->teams.nranks);
+}
+
 enum pcoll_result pcoll_two_tree_relatives(const struct pcoll_two_tree *two, int tree, int rank,
                                            struct pcoll_relatives *relatives)
 {
     const struct one_tree one = {two, tree};
+    const struct pcoll_relatives_tree of = {
+        .tree = &one,
+        .most = two->teams.nranks,
+        .parent = parent_of,
+        .children = children_of,
+        .place = two->commutes ? place_of : NULL,
+        .rank = rank_at,
+    };
 
-    return pcoll_relatives_init(
-        relatives, &(struct pcoll_relatives_tree){&one, two->teams.nranks, parent_of, children_of},
-        rank);
+    return pcoll_relatives_init(relatives, &of, rank);
 }
 
 int pcoll_two_tree_depth(const struct pcoll_two_tree *two)

@@ -39,22 +39,26 @@
 extern const struct pcoll_shape pcoll_shape_two_tree;
 
 /*
- * The two trees over ranks: between the leaders of teams (teams.h), and in each team from its
- * leader to all other members. With a root, its team is the root of both. Without, the top of each
- * is the root of that one, and both are in order.
+ * The two trees over ranks, in order: between the leaders of teams (teams.h), and in each team from
+ * its leader to all other members. With a root, its team is the root of both; without, the top of
+ * each is the root of that one. Operands are listed in rank order, or if the operator commutes by
+ * the places of teams without a root, from the root's team on, cyclically.
  */
 struct pcoll_two_tree {
     struct pcoll_teams teams;
     struct pcoll_trees trees;
+    struct pcoll_teams places;
+    int commutes;
 };
-struct pcoll_two_tree pcoll_two_tree_of(struct pcoll_teams teams);
+struct pcoll_two_tree pcoll_two_tree_of(const struct pcoll_signature *signature,
+                                        struct pcoll_teams teams);
 
 /* The relatives of `rank` in tree 0 or 1; the number of its children there. */
 enum pcoll_result pcoll_two_tree_relatives(const struct pcoll_two_tree *two, int tree, int rank,
                                            struct pcoll_relatives *relatives) PCOLL_MUST_CHECK;
 int pcoll_two_tree_nchildren(const struct pcoll_two_tree *two, int tree, int rank);
 
-/* An upper bound for both trees: the number of links between teams on the way to the root. */
+/* The number of links between teams on the longest way to a root. */
 int pcoll_two_tree_depth(const struct pcoll_two_tree *two);
 
 #endif /* PCOLL_TWO_TREE_H */

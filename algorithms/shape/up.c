@@ -110,12 +110,11 @@ static void add_reduce(const struct pcoll_up *up, struct use *use, struct pcoll_
     const struct pcoll_place own = pcoll_at(PCOLL_SEND, use->part.first);
     const int n = up->relatives.nchildren;
     struct pcoll_entry reduce;
-    int left = 0;
 
-    while (left < n && up->relatives.children[left] < up->plan->rank)
-        pcoll_plan_operand(up->plan, child_at(up, use, left++));
+    for (int i = 0; i < up->relatives.left; i++)
+        pcoll_plan_operand(up->plan, child_at(up, use, i));
     pcoll_plan_operand(up->plan, own);
-    for (int i = left; i < n; i++)
+    for (int i = up->relatives.left; i < n; i++)
         pcoll_plan_operand(up->plan, child_at(up, use, i));
     use->level += (uint64_t)n * WORK;
     reduce = pcoll_entry_reduce(up->plan, use->counter, use->level, n + 1, to, use->part.count);

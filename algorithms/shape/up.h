@@ -6,7 +6,7 @@
  * parent's slot without asking, and reuses that slot when the parent has returned it ("credit"),
  * half a ring at a time. When all children's vectors have arrived, the rank reduces them together
  * with its own by one REDUCE, in the place of the first child's; the root, in the user buffer.
- * Operands are in the order of ranks.
+ * Operands are in the order of places (relatives.h).
  *
  *      children 3 and 4 of 2:   3, 4 -> 2: 2 * 3 * 4
  *

@@ -271,7 +271,7 @@ int main(void)
         const struct pcoll_params user = {.segment = segment, .path = PCOLL_PATH_USER};
 
         check(PCOLL_ALLREDUCE, "ring", params, 0, 0.25);
-        report(PCOLL_REDUCE, "two_tree", params, 0, 0, 0.3);
+        report(PCOLL_REDUCE, "two_tree", params, 0, 0, 0.35);
         report(PCOLL_ALLREDUCE, "two_tree", user, 0, 0, 0.3);
     }
     for (int members = 2; members <= 4; members *= 2) {
@@ -280,7 +280,7 @@ int main(void)
             const struct pcoll_params user = {.segment = segment, .path = PCOLL_PATH_USER};
 
             check_nodes(PCOLL_ALLREDUCE, "ring", params, members, 0.25);
-            check_nodes(PCOLL_REDUCE, "two_tree", params, members, 0.3);
+            check_nodes(PCOLL_REDUCE, "two_tree", params, members, 0.35);
             check_nodes(PCOLL_ALLREDUCE, "two_tree", user, members, 0.3);
         }
         check_nodes(PCOLL_BARRIER, "butterfly", (struct pcoll_params){0}, members, 0.05);
