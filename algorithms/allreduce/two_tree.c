@@ -67,13 +67,15 @@ struct item {
     uint64_t level; /* of the counter */
 };
 
+/* The search also asks for a vector without elements, as if it had one. */
 struct pcoll_two_tree_cut pcoll_two_tree_cut_of(const struct pcoll_signature *signature,
                                                 const struct pcoll_params *params)
 {
-    const uint64_t unit = pcoll_unit_of(signature), units = signature->bytes / unit;
-    const uint64_t nlanes = units < PCOLL_TWO_TREES ? 1 : PCOLL_TWO_TREES,
-                   longest = (units - 1) / nlanes + 1;
-    const uint64_t slots = params->slots ? (uint64_t)params->slots : SLOTS;
+    const uint64_t unit = pcoll_unit_of(signature), all = signature->bytes / unit;
+    const uint64_t units = all > 0 ? all : 1,
+                   slots = params->slots ? (uint64_t)params->slots : SLOTS;
+    const uint64_t nlanes = units < PCOLL_TWO_TREES ? 1 : PCOLL_TWO_TREES;
+    const uint64_t longest = (units - 1) / nlanes + 1;
     uint64_t n = pcoll_segment_count(longest * unit, params->segment, DEFAULT_SEGMENT);
 
     n = n < units / nlanes ? n : units / nlanes;
