@@ -137,12 +137,14 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(allreduce_sliced)                                                                    \
     ALGORITHM(allreduce_halving)                                                                   \
     ALGORITHM(allreduce_ring)                                                                      \
+    ALGORITHM(allreduce_two_tree)                                                                  \
     ALGORITHM(allreduce_multi_leader)                                                              \
     ALGORITHM(allreduce_multi_leader_sliced)                                                       \
     ALGORITHM(allreduce_multi_leader_halving)                                                      \
     ALGORITHM(reduce_direct)                                                                       \
     ALGORITHM(reduce_knomial)                                                                      \
     ALGORITHM(reduce_chain)                                                                        \
+    ALGORITHM(reduce_two_tree)                                                                     \
     ALGORITHM(reduce_sliced)                                                                       \
     ALGORITHM(reduce_multi_leader_sliced)                                                          \
     ALGORITHM(reduce_scatter_block_direct)                                                         \

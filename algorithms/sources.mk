@@ -25,7 +25,9 @@ pcoll_sources += \
     %D%/bcast/shared.c \
     %D%/bcast/knomial_put.c \
     %D%/bcast/knomial_get.c \
-    %D%/shape/pipeline.h %D%/shape/pipeline.c \
+    %D%/shape/trees.h %D%/shape/pipeline.h %D%/shape/pipeline.c \
+    %D%/shape/relatives.h %D%/shape/relatives.c \
+    %D%/shape/two_tree.h %D%/shape/two_tree.c \
     %D%/bcast/kary.c \
     %D%/bcast/two_tree.c \
     %D%/bcast/trinaryx3.c \
@@ -52,6 +54,7 @@ pcoll_sources += \
     %D%/shape/halving.h %D%/shape/halving.c %D%/shape/halving_cost.c \
     %D%/allreduce/halving.c \
     %D%/allreduce/ring.c \
+    %D%/allreduce/two_tree.h %D%/allreduce/two_tree.c %D%/allreduce/two_tree_cost.c \
     %D%/shape/parts.h %D%/shape/parts.c \
     %D%/shape/sliced.h %D%/shape/sliced.c \
     %D%/allreduce/sliced.c \
@@ -60,7 +63,9 @@ pcoll_sources += \
     %D%/shape/leaders.h %D%/shape/leaders.c %D%/shape/leaders_cost.c \
     %D%/allreduce/multi_leader.c \
     %D%/shape/order_tree.h %D%/shape/order_tree.c \
+    %D%/shape/up.h %D%/shape/up.c \
     %D%/reduce/knomial.h %D%/reduce/knomial.c %D%/reduce/chain.c \
+    %D%/reduce/two_tree.c \
     %D%/reduce/sliced.c \
     %D%/reduce/multi_leader.c \
     %D%/reduce_scatter/direct.c \

@@ -6,8 +6,8 @@
  * chain begins at the root, counted cyclically; otherwise there is one to either side of the root,
  * whose link carries two vectors unless one of them is empty (shape/order_tree.h, radix 1).
  *
- * Source: the pipelined chain of every MPI; slots and credits are those of reduce/knomial.c, which
- * has the lemma and the argument why it is safe.
+ * Source: the pipelined chain of every MPI; slots and credits are those of shape/up.h, which has
+ * the lemma and the argument why it is safe.
  *
  *      N = 5, root 0:   0 <- 1 <- 2 <- 3 <- 4
  *

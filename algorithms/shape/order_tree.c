@@ -1,8 +1,6 @@
 /* The k-nomial tree in rank order; the contract is in order_tree.h. */
 #include "algorithms/shape/order_tree.h"
 
-#include <stdlib.h>
-
 #include "algorithms/number.h"
 
 /* Positions 0 .. count - 1, of which `head` is the root. */
@@ -112,8 +110,9 @@ static int rank_at(const struct pcoll_order_tree *tree, int position)
     return tree->turned ? (position + tree->root) % tree->nranks : position;
 }
 
-int pcoll_order_tree_parent(const struct pcoll_order_tree *tree, int rank)
+static int parent_of(const void *whole, int rank)
 {
+    const struct pcoll_order_tree *tree = whole;
     const int node = node_of(tree, rank), first = first_of(tree, node);
 
     if (rank == tree->root)
@@ -123,15 +122,9 @@ int pcoll_order_tree_parent(const struct pcoll_order_tree *tree, int rank)
     return rank_at(tree, first + parent_on(within(tree, node), position_of(tree, rank) - first));
 }
 
-static int compare_ranks(const void *a, const void *b)
+static int children_of(const void *whole, int rank, int *children)
 {
-    const int x = *(const int *)a, y = *(const int *)b;
-
-    return (x > y) - (x < y);
-}
-
-int pcoll_order_tree_children(const struct pcoll_order_tree *tree, int rank, int *children)
-{
+    const struct pcoll_order_tree *tree = whole;
     const int node = node_of(tree, rank), first = first_of(tree, node);
     int outside = 0, n;
 
@@ -143,8 +136,15 @@ int pcoll_order_tree_children(const struct pcoll_order_tree *tree, int rank, int
         children_on(within(tree, node), position_of(tree, rank) - first, children + outside);
     for (int i = outside; i < n; i++)
         children[i] = rank_at(tree, children[i] + first);
-    qsort(children, (size_t)n, sizeof(*children), compare_ranks);
     return n;
+}
+
+enum pcoll_result pcoll_order_tree_relatives(const struct pcoll_order_tree *tree, int rank,
+                                             struct pcoll_relatives *relatives)
+{
+    return pcoll_relatives_init(
+        relatives, &(struct pcoll_relatives_tree){tree, tree->nranks, parent_of, children_of},
+        rank);
 }
 
 struct pcoll_order_depth pcoll_order_tree_depth(const struct pcoll_order_tree *tree)

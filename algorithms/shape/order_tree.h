@@ -16,6 +16,7 @@
 #ifndef PCOLL_ORDER_TREE_H
 #define PCOLL_ORDER_TREE_H
 
+#include "algorithms/shape/relatives.h"
 #include "algorithms/shape/tree.h"
 
 struct pcoll_order_tree {
@@ -27,10 +28,8 @@ struct pcoll_order_tree {
 /* With radix 1 it is turned if the operator commutes. */
 struct pcoll_order_tree pcoll_order_tree_of(const struct pcoll_signature *signature, int radix);
 
-int pcoll_order_tree_parent(const struct pcoll_order_tree *tree, int rank); /* PCOLL_NONE: root */
-
-/* Fill children[0 .. return), which has room for nranks - 1 ranks, in ascending order. */
-int pcoll_order_tree_children(const struct pcoll_order_tree *tree, int rank, int *children);
+enum pcoll_result pcoll_order_tree_relatives(const struct pcoll_order_tree *tree, int rank,
+                                             struct pcoll_relatives *relatives) PCOLL_MUST_CHECK;
 
 /* Upper bounds, in O(log nranks), the first of which is not for chains: the number of levels of the
  * tree that a rank has children on, in the network and in a node; and the number of a rank's

@@ -19,11 +19,12 @@ struct excuse {
     int gated; /* each slot of the ring is waited for separately: the message is cut, or the ring
                 * has two slots */
     int lowered;
-    int pipelined; /* ordered, with all instances on the same counters */
-    int idle;      /* the rank's block is empty */
-    int unequal;   /* blocks differ, and some are empty */
-    int lanes;     /* that counter triggers several lanes to the peer */
-    int edges;     /* of any collective with edges: several of them lead to the peer */
+    int pipelined;      /* ordered, with all instances on the same counters */
+    int idle;           /* the rank's block is empty */
+    int unequal;        /* blocks differ, and some are empty */
+    int lanes;          /* that counter triggers several lanes to the peer */
+    int edges;          /* of any collective with edges: several of them lead to the peer */
+    uint64_t threshold; /* of the entry */
     const char *reason;
 };
 
@@ -298,6 +299,12 @@ static const struct excuse excuses[] = {
      .algorithm = "ring",
      .ops = BIT(PCOLL_OP_COPY) | BIT(PCOLL_OP_REDUCE),
      .reason = "the copy waits for the gate only to let the put go first; few gates come early"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_ALLREDUCE,
+     .algorithm = "two_tree",
+     .ops = BIT(PCOLL_OP_PUT),
+     .threshold = 1,
+     .reason = "that the segment before has left matters to the time only"},
     {.kind = MUTANT_COLLAPSE,
      .coll = PCOLL_REDUCE,
      .algorithm = "sliced",
@@ -335,6 +342,11 @@ static const struct excuse excuses[] = {
     {.kind = MUTANT_LOWER,
      .coll = PCOLL_REDUCE,
      .algorithm = "chain",
+     .ops = BIT(PCOLL_OP_ADD),
+     .reason = "a put that is done has passed the gate"},
+    {.kind = MUTANT_LOWER,
+     .coll = PCOLL_REDUCE,
+     .algorithm = "two_tree",
      .ops = BIT(PCOLL_OP_ADD),
      .reason = "a put that is done has passed the gate"},
     {.kind = MUTANT_LOWER,
@@ -483,6 +495,7 @@ int mutant_excuse(const struct mutant *m)
             (!e->idle || pcoll_block_bytes(&plan->signature, m->rank) == 0) &&
             (!e->unequal || plan->signature.blocks) && (!e->lowered || m->job->lowered) &&
             (!e->lanes || has_twin(m, 1)) &&
+            (!e->threshold || e->threshold == mutant_entry(m)->threshold) &&
             (!e->pipelined || (plan->ordered && plan->nphases == 1)) &&
             (!e->most_ranks || plan->signature.nranks <= e->most_ranks))
             return i;

@@ -290,13 +290,15 @@ static void test_trivial(const struct pcoll_table *table)
         uint64_t bytes;
     } calls[] = {
         {PCOLL_BARRIER, 1, 0},   {PCOLL_BCAST, 1, 1 << 20},     {PCOLL_BCAST, 8, 0},
-        {PCOLL_ALLGATHER, 8, 0}, {PCOLL_ALLGATHER, 1, 1 << 20},
+        {PCOLL_ALLGATHER, 8, 0}, {PCOLL_ALLGATHER, 1, 1 << 20}, {PCOLL_REDUCE, 8, 0},
+        {PCOLL_ALLREDUCE, 8, 0}, {PCOLL_ALLREDUCE, 1, 1 << 20},
     };
 
     for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
         struct question q = question_of(table, calls[i].coll, calls[i].nranks, calls[i].bytes);
 
         q.caps.max_temp = 0;
+        q.caps.user_rma_threshold = 0;
         question_ask(&q);
         tap_ok(q.result == PCOLL_OK &&
                    q.choice.predicted_us == pcoll_table_machine(table, "shm")->call &&

@@ -210,6 +210,18 @@ static void run_operands_of(struct tally *t, const struct job *job, int rank, in
         }
 }
 
+/* Every byte is reduced once for all ranks, and in all instances by the same entries. */
+static int is_reduced_once(const struct job *job)
+{
+    const uint64_t nranks = (uint64_t)job->signature.nranks;
+    uint64_t reduced = 0;
+
+    for (int r = 0; r < job->signature.nranks; r++)
+        reduced += pcoll_plan_account(job->plans[r]).bytes_reduced;
+    return job->plans[0]->nphases == 1 && reduced == (nranks - 1) * job->signature.bytes;
+}
+
+/* If all may take any order, only one that not all take is wrong. */
 static void run_all_operands(struct tally *t, struct job *job)
 {
     const int must = job->algorithm->must_commute; /* then every order of operands is right */
@@ -223,7 +235,8 @@ static void run_all_operands(struct tally *t, struct job *job)
         }
         for (int r = 0; r < job->signature.nranks; r++)
             for (int i = 0; i < job->plans[r]->nentries; i++)
-                if (job->plans[r]->entries[i].op == PCOLL_OP_REDUCE)
+                if (job->plans[r]->entries[i].op == PCOLL_OP_REDUCE &&
+                    (must || !commutes || !is_reduced_once(job)))
                     run_operands_of(t, job, r, i);
         job_destroy(job);
     }
@@ -341,21 +354,28 @@ static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks, 
     print_tally(algorithm, nranks, lowered, &t, begin);
 }
 
-/* A ring with several turns in one instance, in place, where results wait for what has left. */
+/* A ring with several turns in one instance, also if the vector takes two rings, in place, where
+ * results wait for what has left; on one node, and on nodes of two ranks. */
 static void test_turns(const struct pcoll_algorithm *algorithm, int nranks)
 {
+    const int has_temp = algorithm->paths >> PCOLL_PATH_TEMP & 1;
     struct tally t = {0};
     double begin = cover_clock();
     struct job job = {
         .algorithm = algorithm,
-        .signature = {algorithm->coll, nranks, 0, 4, 1},
-        .params = {.segment = 1, .slots = 2, .path = PCOLL_PATH_TEMP},
+        .signature = {algorithm->coll, nranks, 0, 8, 1},
+        .params = {.segment = 1, .slots = 2, .path = has_temp ? PCOLL_PATH_TEMP : PCOLL_PATH_USER},
     };
 
     if (!algorithm->uses_slots || !algorithm->uses_segment ||
         !pcoll_coll_has(algorithm->coll, PCOLL_REDUCES))
         return;
-    run_mutants(&t, &job);
+    for (enum job_map map = 0; map <= JOB_PAIRS; map++) {
+        if (!job_map_matters(algorithm, map, nranks))
+            continue;
+        job_place(&job.signature, map);
+        run_mutants(&t, &job);
+    }
     print_tally(algorithm, nranks, 0, &t, begin);
 }
 

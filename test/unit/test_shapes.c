@@ -6,6 +6,7 @@
 
 #include "algorithms/plan/topology.h"
 #include "algorithms/shape/pipeline.h"
+#include "algorithms/shape/two_tree.h"
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 
@@ -124,6 +125,52 @@ static int two_tree_is_right(const struct pcoll_trees *trees)
     return all_children(&pcoll_shape_two_tree, trees, 0, &inner) == 2;
 }
 
+/* Whether `other` is in the subtree of `team`. */
+static int is_below(const struct pcoll_trees *trees, int tree, int team, int other)
+{
+    while (other != team && other != 0)
+        other = pcoll_shape_two_tree.parent(trees, tree, other);
+    return other == team;
+}
+
+/* Of two children, one is to the left of the team and one to its right. */
+static int children_enclose(const struct pcoll_trees *trees, int tree, int team)
+{
+    if (nchildren(&pcoll_shape_two_tree, trees, tree, team) < 2)
+        return 1;
+    return pcoll_shape_two_tree.child(trees, tree, team, 0) < team &&
+           team < pcoll_shape_two_tree.child(trees, tree, team, 1);
+}
+
+/* The teams of each subtree, and the root of it, are consecutive. Without team 0, as many teams are
+ * inner in at most one tree, and both have at most one level more than a single tree needs. */
+static int two_tree_is_in_order(int nteams)
+{
+    const struct pcoll_trees trees = {nteams + 1, 0, 0, 1};
+    int inner;
+
+    if (!are_trees(&pcoll_shape_two_tree, &trees) ||
+        deepest(&pcoll_shape_two_tree, &trees) > 1 + log_floor(2, nteams + 1))
+        return 0;
+    for (int tree = 0; tree < 2; tree++)
+        for (int team = 1; team <= nteams; team++) {
+            int first = nteams + 1, last = 0, size = 0;
+
+            for (int other = 1; other <= nteams; other++)
+                if (is_below(&trees, tree, team, other)) {
+                    first = other < first ? other : first;
+                    last = other;
+                    size++;
+                }
+            if (last - first + 1 != size || !children_enclose(&trees, tree, team))
+                return 0;
+        }
+    for (int team = 1; team <= nteams; team++)
+        if (all_children(&pcoll_shape_two_tree, &trees, team, &inner) > 2 || inner > 1)
+            return 0;
+    return 1;
+}
+
 /* The axis of the link from one place to the next; PCOLL_NONE: there is no such link. */
 static int link_axis(const int side[3], int from, int to)
 {
@@ -202,20 +249,22 @@ static int trinaryx3_is_right(const struct pcoll_trees *trees)
 static void test_trees(void)
 {
     static const int radices[] = {1, 2, 3, 7, MOST};
-    int bad[3] = {0}, toruses = 0, side[3];
+    int bad[4] = {0}, toruses = 0, side[3];
 
     for (int n = 2; n <= MOST; n++) {
         for (int i = 0; i < 5; i++)
-            bad[0] += !kary_is_right(&(struct pcoll_trees){n, 0, radices[i]});
-        bad[1] += !two_tree_is_right(&(struct pcoll_trees){n, 0, 0});
+            bad[0] += !kary_is_right(&(struct pcoll_trees){n, 0, radices[i], 0});
+        bad[1] += !two_tree_is_right(&(struct pcoll_trees){n, 0, 0, 0});
+        bad[3] += !two_tree_is_in_order(n);
         for (int origin = 0; origin < n; origin += n / 4 + 1)
-            bad[2] += !trinaryx3_is_right(&(struct pcoll_trees){n, origin, 0});
+            bad[2] += !trinaryx3_is_right(&(struct pcoll_trees){n, origin, 0, 0});
         toruses += torus_of(n, side);
     }
     tap_ok(bad[0] == 0, "kary: trees of the stated depth, for 2 to %d", MOST);
     tap_ok(bad[1] == 0,
            "two_tree: two trees, inner in at most one, depth <= 1 + log2(N - 1), for 2 to %d",
            MOST);
+    tap_ok(bad[3] == 0, "two_tree in order: subtrees of consecutive teams, for 2 to %d", MOST);
     tap_ok(
         bad[2] == 0 && toruses > 0,
         "trinaryx3: three trees, at most 3 children in all, for 2 to %d; no link shared on the %d "

@@ -273,12 +273,23 @@ int main(void)
     for (uint64_t segment = 4096; segment <= 1 << 20; segment *= 16)
         check(PCOLL_REDUCE, "chain", (struct pcoll_params){.segment = segment, .slots = 64}, 0,
               segment > 4096 ? 0.1 : 0.5);
-    for (uint64_t segment = 4096; segment <= 1 << 20; segment *= 16)
-        check(PCOLL_ALLREDUCE, "ring", (struct pcoll_params){.segment = segment}, 0, 0.25);
+    for (uint64_t segment = 4096; segment <= 1 << 20; segment *= 16) {
+        const struct pcoll_params params = {.segment = segment};
+        const struct pcoll_params user = {.segment = segment, .path = PCOLL_PATH_USER};
+
+        check(PCOLL_ALLREDUCE, "ring", params, 0, 0.25);
+        report(PCOLL_REDUCE, "two_tree", params, 0, 0, 0.35);
+        report(PCOLL_ALLREDUCE, "two_tree", user, 0, 0, 0.3);
+    }
     for (int members = 2; members <= 4; members *= 2) {
-        for (uint64_t segment = 4096; segment <= 1 << 20; segment *= 16)
-            check_nodes(PCOLL_ALLREDUCE, "ring", (struct pcoll_params){.segment = segment}, members,
-                        0.25);
+        for (uint64_t segment = 4096; segment <= 1 << 20; segment *= 16) {
+            const struct pcoll_params params = {.segment = segment};
+            const struct pcoll_params user = {.segment = segment, .path = PCOLL_PATH_USER};
+
+            check_nodes(PCOLL_ALLREDUCE, "ring", params, members, 0.25);
+            check_nodes(PCOLL_REDUCE, "two_tree", params, members, 0.35);
+            check_nodes(PCOLL_ALLREDUCE, "two_tree", user, members, 0.3);
+        }
         check_nodes(PCOLL_BARRIER, "butterfly", (struct pcoll_params){0}, members, 0.05);
         check_nodes(PCOLL_BARRIER, "dissemination", (struct pcoll_params){.radix = 4}, members,
                     0.05);
