@@ -34,7 +34,7 @@ int mutant_is_same(const struct mutant *m);
 /* The number of the reason why it is still right without what was removed; -1: there is none. */
 int mutant_excuse(const struct mutant *m);
 
-enum { MUTANT_MOST_EXCUSES = 80 };
+enum { MUTANT_MOST_EXCUSES = 81 };
 
 /* The text of the excuse, and the kind of mutant that it excuses. */
 const char *mutant_excuse_text(int excuse);
