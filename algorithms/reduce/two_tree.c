@@ -159,19 +159,19 @@ struct pace {
     double hop, next, meet;
 };
 
-/* Between teams a rank sends a segment up each tree, opens gates and returns the slots of its
- * children in one; the root reduces in both. A leader reduces what the others of its node have, in
- * both trees, while segments of other leaders wait. Where port and processors are equally busy,
- * they wait for each other at times. */
+/* Between teams a rank sends a segment up each tree, opens gates and, now and then, returns half
+ * a ring to its children in one; the root reduces in both. A leader reduces what the others of its
+ * node have, in both trees, while segments of other leaders wait. Where port and processors are
+ * equally busy, they wait for each other at times. */
 static struct pace pace_of(const struct pcoll_signature *signature,
-                           const struct pcoll_two_tree *two, const struct pcoll_machine *machine,
-                           double bytes)
+                           const struct pcoll_two_tree *two, const struct pcoll_ring *ring,
+                           const struct pcoll_machine *machine, double bytes)
 {
     const struct pcoll_machine node = pcoll_cost_node(machine);
     const int is_wire = pcoll_is_over_wire(signature);
     const double crowd = pcoll_cost_crowd(signature, machine), o = machine->o, g = machine->g;
     const double kids = pcoll_shape_two_tree.hop(&two->trees);
-    const double returned = pcoll_two_tree_depth(two) > 1 ? kids : 0;
+    const double returned = pcoll_two_tree_depth(two) > 1 ? kids * 2 / ring->slots : 0;
     const double followers = two->teams.topology ? pcoll_ranks_per_node(signature) - 1 : 0;
     const double one = crowd * bytes * node.reduce;
     const double put = crowd * (is_wire ? o : o + bytes * node.copy);
@@ -208,7 +208,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const int depth = pcoll_two_tree_depth(&two);
     const double n = (double)ring.nsegments, nlanes = nlanes_of(signature);
     const double bytes = (double)signature->bytes / nlanes / n;
-    const struct pace pace = pace_of(signature, &two, machine, bytes);
+    const struct pace pace = pace_of(signature, &two, &ring, machine, bytes);
     const double pairs = nlanes > 1 ? pcoll_log2_floor(two.trees.count) : 0;
     const double meet = pairs + 0.85 * (n > depth ? depth - 1 : n - 1);
     const int is_within = two.teams.topology || !pcoll_is_over_wire(signature);
