@@ -55,8 +55,9 @@ install_debian() {
     in_debian mpichversion | grep -q -- '--with-coll=offload'
 }
 
-# In a folder of the clone, which the clean system sees under the same name.
+# In a folder of the clone, which the clean system sees under the same name. Debian's MPICH uses UCX.
 debian_tests() {
+    local PCOLL_DEVICE=ch4:ucx
     rm -rf "$build/debian/test"
     mkdir -p "$build/debian/test"
     cd "$build/debian/test"
@@ -77,14 +78,14 @@ run_debian_tests() {
     count_tap debian "$PWD/debian.tap" 0
 }
 
-# Debian's MPICH uses UCX.
 suite_debian() {
-    local PCOLL_DEVICE=ch4:ucx why before=$failed
+    local why before=$failed
     why=$(why_no_root)
     if [ -n "$why" ]; then
         report skip "debian" "$why"
         return
     fi
+    unpack_mpich # for its test driver
     check "debian: packages from the source package" "$repo/packaging/debian/build"
     [ "$failed" != "$before" ] || check "debian: install in a clean system" install_debian
     [ "$failed" != "$before" ] || check "debian: build tests with the packages' mpicc" debian_tests
