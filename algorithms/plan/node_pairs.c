@@ -230,7 +230,7 @@ enum pcoll_result pcoll_node_pairs_create(const struct pcoll_signature *signatur
         n += (size_t)traffic->counts[m];
     all->nmembers = traffic->nmembers;
     all->shares = malloc(n * sizeof(*all->shares));
-    all->pairs = malloc(n * sizeof(*all->pairs));
+    all->pairs = calloc(n, sizeof(*all->pairs));
     all->first = malloc(n * sizeof(*all->first));
     all->nshares = malloc(n * sizeof(*all->nshares));
     all->used = calloc((size_t)all->nmembers, sizeof(*all->used));

@@ -142,9 +142,10 @@ static int children_of(const void *whole, int rank, int *children)
 enum pcoll_result pcoll_order_tree_relatives(const struct pcoll_order_tree *tree, int rank,
                                              struct pcoll_relatives *relatives)
 {
-    return pcoll_relatives_init(
-        relatives, &(struct pcoll_relatives_tree){tree, tree->nranks, parent_of, children_of},
-        rank);
+    const struct pcoll_relatives_tree shape = {
+        .tree = tree, .most = tree->nranks, .parent = parent_of, .children = children_of};
+
+    return pcoll_relatives_init(relatives, &shape, rank);
 }
 
 struct pcoll_order_depth pcoll_order_tree_depth(const struct pcoll_order_tree *tree)

@@ -136,11 +136,10 @@ static struct told count_work(const struct pcoll_up *up, struct use *use)
 /* The operands: what the children have sent, with the own vector in its place among them. */
 static void add_operands(const struct pcoll_up *up, struct use *use)
 {
-    const int n = up->relatives.nchildren;
-    int left = 0;
+    const int n = up->relatives.nchildren, left = up->relatives.left;
 
-    while (left < n && up->relatives.children[left] < up->plan->rank)
-        pcoll_plan_operand(up->plan, child_at(up, use, left++));
+    for (int i = 0; i < left; i++)
+        pcoll_plan_operand(up->plan, child_at(up, use, i));
     pcoll_plan_operand(up->plan, pcoll_at(PCOLL_SEND, use->part.first));
     for (int i = left; i < n; i++)
         pcoll_plan_operand(up->plan, child_at(up, use, i));
