@@ -229,10 +229,10 @@ enum pcoll_result pcoll_node_pairs_create(const struct pcoll_signature *signatur
     for (int m = 0; m < traffic->nmembers; m++)
         n += (size_t)traffic->counts[m];
     all->nmembers = traffic->nmembers;
-    all->shares = malloc(n * sizeof(*all->shares));
+    all->shares = calloc(n, sizeof(*all->shares));
     all->pairs = calloc(n, sizeof(*all->pairs));
-    all->first = malloc(n * sizeof(*all->first));
-    all->nshares = malloc(n * sizeof(*all->nshares));
+    all->first = calloc(n, sizeof(*all->first));
+    all->nshares = calloc(n, sizeof(*all->nshares));
     all->used = calloc((size_t)all->nmembers, sizeof(*all->used));
     if (all->shares && all->pairs && all->first && all->nshares && all->used) {
         nshares = collect(all, traffic);
