@@ -188,6 +188,7 @@ static int play_sessions(struct scene *scene, struct meeting *meeting, struct pa
     const struct pcoll_bootstrap bootstrap = pcoll_rma_group_of(part->group)->bootstrap;
     struct part next = *part;
     int wrong = run_some(part, scene->nranks);
+    void (*on_wait)(void) = meeting_on_wait;
 
     while (part->medium->lingering() > 0)
         poll_foreign();
@@ -195,6 +196,7 @@ static int play_sessions(struct scene *scene, struct meeting *meeting, struct pa
     part->medium->finalize();
     part->medium->poll();
     open_foreign(&bootstrap);
+    meeting_on_wait = on_wait;
     if (part->medium->group_create(&bootstrap, &next.group) != PCOLL_OK)
         return 1;
     wrong |= opened || !pcoll_rma_group_of(next.group)->endpoints[0]->foreign ||
