@@ -28,8 +28,14 @@ static enum pcoll_result add_elements(struct MPIDI_PCOLL_data *block, const stru
     return PCOLL_OK;
 }
 
+static bool are_short(const struct MPIDI_PCOLL_data *block, const MPIR_Datatype *type, MPI_Aint n)
+{
+    return n <= 0 || (n * block->count > FEW_PIECES && type->size / n < LONG_PIECE);
+}
+
 /* As add_elements, of a derived type that is not contiguous. PCOLL_UNSUPPORTED: its pieces are
- * short. */
+ * short. The type knows their number, unless some are adjacent; to count them takes time for each.
+ */
 static enum pcoll_result add_typed(struct MPIDI_PCOLL_data *block)
 {
     enum pcoll_result result = PCOLL_ERR_NOMEM;
@@ -38,8 +44,9 @@ static enum pcoll_result add_typed(struct MPIDI_PCOLL_data *block)
     MPI_Aint n = 0;
 
     MPIR_Datatype_get_ptr(block->type, type);
-    if (MPIDI_PCOLL_typerep_segments(block->type, type->size, &n) != MPI_SUCCESS || n <= 0 ||
-        (n * block->count > FEW_PIECES && type->size / n < LONG_PIECE))
+    if (are_short(block, type, type->typerep.num_contig_blocks) ||
+        MPIDI_PCOLL_typerep_segments(block->type, type->size, &n) != MPI_SUCCESS ||
+        are_short(block, type, n))
         return PCOLL_UNSUPPORTED;
     iov = MPL_malloc(n * sizeof(*iov), MPL_MEM_COLL);
     if (iov && MPIR_Typerep_to_iov_offset(NULL, 1, block->type, 0, iov, n, &n) == MPI_SUCCESS)
