@@ -13,7 +13,7 @@
  *     helper              look - words - claim - read - write, left = 0: signal
  *     helper                  look - words ----------------------------------- claim: too old
  *
- * A helper here may be late for ever and belongs to no rank, so it is the owner, the owner of the
+ * A helper here may be late forever and belongs to no rank, so it is the owner, the owner of the
  * other memory, a third rank or an agent: each of these is a helper with fewer freedoms. The chunks
  * of an entry are copied in any order, and other entries of the plan go on meanwhile, except those
  * behind an ordered one. That the kernel refuses a copy is not explored.

@@ -4,8 +4,8 @@
  * makes progress for both.
  *
  * The owner's endpoints need not handle errors. Then nothing but an operation that fails tells that
- * a peer is gone, and whoever waits sends empty messages now and then. Transports of shared memory
- * do not notice even so.
+ * a peer is gone, and a rank that waits sends empty messages now and then. Transports of shared
+ * memory do not notice even so.
  */
 #ifndef PCOLL_UCX_FOREIGN_H
 #define PCOLL_UCX_FOREIGN_H
