@@ -22,8 +22,9 @@ cvars:
       description : >-
         MPI_Alloc_mem gives memory that the other processes of the node can map, between which
         persistent collectives copy faster than between other user buffers. The children of a fork
-        share it. If false, it is MPICH's, as are allocations of less than a page and those whose
-        info asks for a kind of memory.
+        share it. Plans pack data of 64 KiB and more into such memory, too. If false, all of it is
+        MPICH's, as are allocations of less than a page and those whose info asks for a kind of
+        memory.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */

@@ -34,19 +34,17 @@ static bool are_short(const struct MPIDI_PCOLL_data *block, const MPIR_Datatype 
 }
 
 /* As add_elements, of a derived type that is not contiguous. PCOLL_UNSUPPORTED: its pieces are
- * short. The type knows their number, unless some are adjacent; to count them takes time for each.
- */
+ * short. The type knows their number, or a larger one if some are adjacent. */
 static enum pcoll_result add_typed(struct MPIDI_PCOLL_data *block)
 {
     enum pcoll_result result = PCOLL_ERR_NOMEM;
     struct iovec *iov;
     MPIR_Datatype *type;
-    MPI_Aint n = 0;
+    MPI_Aint n;
 
     MPIR_Datatype_get_ptr(block->type, type);
-    if (are_short(block, type, type->typerep.num_contig_blocks) ||
-        MPIDI_PCOLL_typerep_segments(block->type, type->size, &n) != MPI_SUCCESS ||
-        are_short(block, type, n))
+    n = type->typerep.num_contig_blocks;
+    if (are_short(block, type, n))
         return PCOLL_UNSUPPORTED;
     iov = MPL_malloc(n * sizeof(*iov), MPL_MEM_COLL);
     if (iov && MPIR_Typerep_to_iov_offset(NULL, 1, block->type, 0, iov, n, &n) == MPI_SUCCESS)
