@@ -7,7 +7,7 @@ AM_CPPFLAGS += -D_GNU_SOURCE -I$(top_srcdir)/src/mpid/ch4/ch4_coll
 pcoll_sources = \
     %D%/pcoll.h %D%/mpich_version.h \
     %D%/fallback.h %D%/fallback.c %D%/fallback_neighbor.c \
-    %D%/settings.c \
+    %D%/settings.c %D%/known.c \
     %D%/report.c \
     %D%/agent.c %D%/agent_cpu.c \
     %D%/alloc_mem.c \
@@ -15,7 +15,7 @@ pcoll_sources = \
     %D%/cores.c %D%/node_blocks.c \
     %D%/medium.c \
     %D%/network.c \
-    %D%/data.c %D%/layout.c \
+    %D%/data.c %D%/layout.c %D%/type_pieces.c \
     %D%/spans.h %D%/spans.c \
     %D%/blocks.h %D%/blocks.c \
     %D%/call.h %D%/calls.c %D%/edge_calls.c %D%/reduction_calls.c %D%/edges.c \

@@ -371,6 +371,7 @@ void MPIDI_PCOLL_comm_release(struct MPIDI_PCOLL_comm *state)
         MPIDI_PCOLL_agent_release(state->medium);
     }
     pcoll_topology_destroy(state->topology);
+    MPL_free(state->known);
     MPL_free(state);
 }
 

@@ -227,7 +227,7 @@ int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_c
     pcoll_edges_prepare(signature, call->local, call->comm->rank);
     most.parallel = (int)words[MOST_PARALLEL];
     most.traffic = signature->bytes <= PCOLL_EDGE_SLOT ? (int)words[MOST_TRAFFIC] : 0;
-    result = pcoll_edges_swap(&state->bootstrap, signature, call->local, most);
+    result = pcoll_edges_swap(&state->bootstrap, state->group, signature, call->local, most);
     if (result != PCOLL_OK)
         call->eligible = false;
     if (result == PCOLL_ERR_INVALID)

@@ -3,72 +3,6 @@
 
 #include "pcoll.h"
 
-#include <sys/uio.h>
-
-/* Mean bytes of pieces that are copied one by one. MPICH's engine packs rows of doubles, 64 KiB in
- * all, in 1.3 us whatever their length; piece by piece that takes 1.5 us with rows of 64 bytes, 0.8
- * with rows of 128 or more. */
-enum {
-    LONG_PIECE = 256,
-    FEW_PIECES = 8 /* copied so in any case: a call of the engine takes longer */
-};
-
-/* ---- pieces ---- */
-
-/* All elements of a block, each with the pieces iov[n]. */
-static enum pcoll_result add_elements(struct MPIDI_PCOLL_data *block, const struct iovec *iov,
-                                      MPI_Aint n, MPI_Aint extent)
-{
-    for (MPI_Aint i = 0; i < block->count; i++)
-        for (MPI_Aint k = 0; k < n; k++)
-            if (pcoll_pieces_add(&block->pieces,
-                                 (char *)block->user + i * extent + (MPI_Aint)iov[k].iov_base,
-                                 iov[k].iov_len) != PCOLL_OK)
-                return PCOLL_ERR_NOMEM;
-    return PCOLL_OK;
-}
-
-static bool are_short(const struct MPIDI_PCOLL_data *block, const MPIR_Datatype *type, MPI_Aint n)
-{
-    return n <= 0 || (n * block->count > FEW_PIECES && type->size / n < LONG_PIECE);
-}
-
-/* As add_elements, of a derived type that is not contiguous. PCOLL_UNSUPPORTED: its pieces are
- * short. The type knows their number, or a larger one if some are adjacent. */
-static enum pcoll_result add_typed(struct MPIDI_PCOLL_data *block)
-{
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
-    struct iovec *iov;
-    MPIR_Datatype *type;
-    MPI_Aint n;
-
-    MPIR_Datatype_get_ptr(block->type, type);
-    n = type->typerep.num_contig_blocks;
-    if (are_short(block, type, n))
-        return PCOLL_UNSUPPORTED;
-    iov = MPL_malloc(n * sizeof(*iov), MPL_MEM_COLL);
-    if (iov && MPIR_Typerep_to_iov_offset(NULL, 1, block->type, 0, iov, n, &n) == MPI_SUCCESS)
-        result = add_elements(block, iov, n, type->extent);
-    MPL_free(iov);
-    return result;
-}
-
-/* Where that fails, or pieces are short, the list stays empty and the engine packs. */
-static void find_pieces(struct MPIDI_PCOLL_data *block)
-{
-    enum pcoll_result result;
-    MPI_Aint bytes, true_lb;
-    int contiguous;
-
-    MPIDI_Datatype_check_contig_size_lb(block->type, block->count, contiguous, bytes, true_lb);
-    result = contiguous ? pcoll_pieces_add(&block->pieces, (char *)block->user + true_lb, bytes)
-                        : add_typed(block);
-    if (result != PCOLL_OK || block->pieces.bytes != (uint64_t)bytes)
-        pcoll_pieces_fini(&block->pieces);
-}
-
-/* ---- layouts ---- */
-
 static const struct MPIDI_PCOLL_data *data_of(const struct pcoll_user_layout *layout)
 {
     return pcoll_container_of(layout, struct MPIDI_PCOLL_data, layout);
@@ -202,9 +136,9 @@ const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data
     MPIDI_PCOLL_buffer_put(data->packed);
     data->packed = NULL;
     for (int i = 0; i < data->nparts; i++)
-        find_pieces(&data->parts[i]);
+        MPIDI_PCOLL_data_find_pieces(&data->parts[i]);
     if (data->nparts == 0)
-        find_pieces(data);
+        MPIDI_PCOLL_data_find_pieces(data);
     data->layout = (struct pcoll_user_layout){pack_range, unpack_range, copy_range};
     return &data->layout;
 }

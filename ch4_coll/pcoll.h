@@ -20,7 +20,8 @@
 
 #include <sched.h>
 
-/* ---- data.c, layout.c: the user's data, and the contiguous bytes that a plan works on ---- */
+/* ---- data.c, layout.c, type_pieces.c: the user's data, and the contiguous bytes that a plan works
+ * on ---- */
 
 /* `count` elements of `type` at `user`, or several blocks of such. If they are not contiguous, they
  * are packed: a buffer takes their place, with the bytes of their data or with spans, unless a
@@ -69,6 +70,9 @@ void *MPIDI_PCOLL_data_address(const struct MPIDI_PCOLL_data *data);
 /* Free `packed`, if it has no other purpose, and let the medium pack and unpack; the data must not
  * move from then on. NULL: it cannot, or there is nothing to pack; then settle it. */
 const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data);
+/* For it: list the pieces of one block, unless they are short or memory is scarce; the engine packs
+ * then. */
+void MPIDI_PCOLL_data_find_pieces(struct MPIDI_PCOLL_data *block);
 /* Allocate the buffer of packed data, if that has not been done. */
 int MPIDI_PCOLL_data_settle(struct MPIDI_PCOLL_data *data);
 /* True if an element begins at byte `first` of the packed data, or the data ends there. */
@@ -111,6 +115,8 @@ const struct MPIDI_PCOLL_spans *MPIDI_PCOLL_operator_spans(const struct MPIDI_PC
 
 /* ---- comm.c: the state of a communicator ---- */
 
+struct MPIDI_PCOLL_known;
+
 /* Exists as long as the communicator or any of its plans. */
 struct MPIDI_PCOLL_comm {
     int refs;
@@ -120,6 +126,7 @@ struct MPIDI_PCOLL_comm {
     struct pcoll_topology *topology;       /* NULL: all ranks are on one node */
     enum pcoll_level level;                /* the distance between the ranks of a node */
     struct pcoll_bootstrap bootstrap;      /* for the group, and valid as long as the group */
+    struct MPIDI_PCOLL_known *known;       /* on rank 0, its last proposals; or NULL */
     struct MPIDI_PCOLL_plan *plans;        /* those whose request has not been freed */
     struct MPIDI_PCOLL_comm *next_leaving; /* freed, but not yet released */
     struct MPIDI_PCOLL_comm *prev, *next;  /* the list of all states */
@@ -169,8 +176,19 @@ uint64_t MPIDI_PCOLL_coop_threshold(void);
 
 /* Rank 0's proposal for a call; choice->algorithm is NULL for MPICH's path. */
 void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, MPIR_Info *info,
-                         const struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice);
+                         struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice);
 void MPIDI_PCOLL_settings_free(void);
+
+/* ---- known.c: the last proposals ---- */
+
+/* The choice that was remembered for the same arguments, if there is one; `known` may be NULL. */
+bool MPIDI_PCOLL_recall(const struct MPIDI_PCOLL_known *known,
+                        const struct pcoll_signature *signature, const struct pcoll_caps *caps,
+                        const struct pcoll_hint *hint, struct pcoll_choice *choice);
+/* *known_p is NULL at first; if memory is scarce, nothing is remembered. MPL_free frees it. */
+void MPIDI_PCOLL_remember(struct MPIDI_PCOLL_known **known_p,
+                          const struct pcoll_signature *signature, const struct pcoll_caps *caps,
+                          const struct pcoll_hint *hint, const struct pcoll_choice *choice);
 
 /* ---- cores.c: which cores the ranks of this node may use ---- */
 

@@ -104,6 +104,11 @@ cvars:
 */
 
 static struct pcoll_table *table = NULL;
+static struct {
+    FILE *stream; /* NULL: not open */
+    char *text;
+    size_t size;
+} messages;
 static bool provider_compared = false; /* the table's provider has been compared with the one in
                                         * use */
 
@@ -159,6 +164,11 @@ void MPIDI_PCOLL_settings_free(void)
 {
     pcoll_table_destroy(table);
     table = NULL;
+    if (messages.stream)
+        fclose(messages.stream);
+    free(messages.text);
+    messages.stream = NULL;
+    messages.text = NULL;
     provider_compared = false;
 }
 
@@ -274,10 +284,29 @@ static void print_losers(const struct pcoll_signature *signature, const struct p
     }
 }
 
-static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
-                   const struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice, FILE *out)
+/* The stream of messages to the user, empty; NULL: out of memory. */
+static FILE *open_messages(void)
 {
-    char value[MPI_MAX_INFO_VAL + 1] = "";
+    if (messages.stream)
+        rewind(messages.stream);
+    else
+        messages.stream = open_memstream(&messages.text, &messages.size);
+    return messages.stream;
+}
+
+static void show_messages(void)
+{
+    if (ftell(messages.stream) <= 0)
+        return;
+    fputc('\0', messages.stream); /* an earlier text may have been longer */
+    if (fflush(messages.stream) == 0)
+        MPIDI_PCOLL_report_lines(messages.text);
+}
+
+static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
+                   struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice, FILE *out)
+{
+    char value[MPI_MAX_INFO_VAL + 1];
     struct pcoll_hint hint = hint_of(signature->coll, info, value, sizeof(value), out);
     struct pcoll_caps caps = caps_of(state);
 
@@ -287,24 +316,25 @@ static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
         table = load_table(out);
     if (table)
         warn_of_other_provider(state, out);
-    if (!table || pcoll_choose(table, signature, &caps, &hint, out, choice) != PCOLL_OK)
+    if (!table)
         return;
+    if (!MPIDI_PCOLL_recall(state->known, signature, &caps, &hint, choice)) {
+        if (pcoll_choose(table, signature, &caps, &hint, out, choice) != PCOLL_OK)
+            return;
+        MPIDI_PCOLL_remember(&state->known, signature, &caps, &hint, choice);
+    }
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)
         print_losers(signature, &caps, choice);
 }
 
 void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, MPIR_Info *info,
-                         const struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice)
+                         struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = open_messages();
 
     *choice = (struct pcoll_choice){.algorithm = NULL};
     if (!out)
         return;
     choose(signature, info, state, choice, out);
-    fclose(out);
-    MPIDI_PCOLL_report_lines(text);
-    free(text);
+    show_messages();
 }

@@ -249,6 +249,7 @@ static struct pcoll_crossing read_crossing(const uint64_t words[NUM_WORDS])
 
 /* The part that the ranks of a node do, and what all of them see of it. */
 static enum pcoll_result swap_pairs(const struct pcoll_bootstrap *bootstrap,
+                                    const struct pcoll_bootstrap *agreeing,
                                     struct pcoll_pairs_swap *pairs,
                                     struct pcoll_signature *signature, struct pcoll_local *local)
 {
@@ -257,7 +258,7 @@ static enum pcoll_result swap_pairs(const struct pcoll_bootstrap *bootstrap,
 
     if (result == PCOLL_OK)
         write_crossing(&local->pairs->crossing, words);
-    result = pcoll_agree(bootstrap, result, words, NUM_WORDS);
+    result = pcoll_agree(agreeing, result, words, NUM_WORDS);
     signature->crossing = read_crossing(words);
     return result;
 }
@@ -273,10 +274,22 @@ static enum pcoll_result allocate(struct swap *s)
     return s->ranks && s->mine && s->theirs ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
-enum pcoll_result pcoll_edges_swap(const struct pcoll_bootstrap *bootstrap,
-                                   struct pcoll_signature *signature, struct pcoll_local *local,
-                                   struct pcoll_edges_most most)
+static enum pcoll_result combine_by_group(void *context, uint64_t *words, int n)
 {
+    struct pcoll_group *group = context;
+
+    return group->medium->combine(group, words, n);
+}
+
+enum pcoll_result pcoll_edges_swap(const struct pcoll_bootstrap *bootstrap,
+                                   struct pcoll_group *group, struct pcoll_signature *signature,
+                                   struct pcoll_local *local, struct pcoll_edges_most most)
+{
+    const struct pcoll_bootstrap by_group = {.rank = bootstrap->rank,
+                                             .nranks = bootstrap->nranks,
+                                             .context = group,
+                                             .combine = combine_by_group};
+    const struct pcoll_bootstrap *agreeing = group ? &by_group : bootstrap;
     const int has_pairs = most.traffic > 0 && pcoll_can_have_pairs(signature);
     struct swap s = {.topology = signature->topology,
                      .local = local,
@@ -287,9 +300,9 @@ enum pcoll_result pcoll_edges_swap(const struct pcoll_bootstrap *bootstrap,
 
     if (result == PCOLL_OK && has_pairs)
         result = pcoll_pairs_swap_init(&pairs, signature, local, bootstrap->rank, most.traffic);
-    result = pcoll_agree(bootstrap, result, NULL, 0);
+    result = pcoll_agree(agreeing, result, NULL, 0);
     if (result == PCOLL_OK && has_pairs)
-        result = swap_pairs(bootstrap, &pairs, signature, local);
+        result = swap_pairs(bootstrap, agreeing, &pairs, signature, local);
     if (result == PCOLL_OK)
         result = swap_letters(&s, bootstrap);
     pcoll_pairs_swap_fini(&pairs);

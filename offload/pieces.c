@@ -9,20 +9,21 @@ enum { FEWEST_ROWS = 4 };
 
 /* ---- making ---- */
 
-/* True if the piece continues the last row, which it then does. */
-static int continue_row(struct pcoll_row *row, char *at, size_t bytes)
+/* True if the pieces of `more` continue the row, which they then do. */
+static int continue_row(struct pcoll_row *row, const struct pcoll_row *more)
 {
-    const uintptr_t next = (uintptr_t)row->at + row->count * (uintptr_t)row->step;
+    const uintptr_t first = (uintptr_t)row->at, next = (uintptr_t)more->at;
+    const ptrdiff_t step = row->count > 1 ? row->step : (ptrdiff_t)(next - first);
 
-    if (row->count == 1 && (uintptr_t)row->at + row->bytes == (uintptr_t)at) {
-        row->bytes += bytes;
+    if (row->count == 1 && more->count == 1 && first + row->bytes == next) {
+        row->bytes += more->bytes;
         return 1;
     }
-    if (row->bytes != bytes || (row->count > 1 && next != (uintptr_t)at))
+    if (row->bytes != more->bytes || first + row->count * (uintptr_t)step != next ||
+        (more->count > 1 && more->step != step))
         return 0;
-    if (row->count == 1)
-        row->step = (ptrdiff_t)((uintptr_t)at - (uintptr_t)row->at);
-    row->count++;
+    row->step = step;
+    row->count += more->count;
     return 1;
 }
 
@@ -43,17 +44,29 @@ static int reserve_row(struct pcoll_pieces *pieces)
     return 1;
 }
 
-enum pcoll_result pcoll_pieces_add(struct pcoll_pieces *pieces, char *at, size_t bytes)
+enum pcoll_result pcoll_pieces_add_row(struct pcoll_pieces *pieces, char *at, size_t bytes,
+                                       ptrdiff_t step, uint64_t count)
 {
-    if (bytes == 0)
+    struct pcoll_row row = {pieces->bytes, at, bytes, step, count};
+
+    if (bytes == 0 || count == 0)
         return PCOLL_OK;
-    if (pieces->nrows == 0 || !continue_row(&pieces->rows[pieces->nrows - 1], at, bytes)) {
+    if (step == (ptrdiff_t)bytes) {
+        row.bytes = bytes * count;
+        row.count = 1;
+    }
+    if (pieces->nrows == 0 || !continue_row(&pieces->rows[pieces->nrows - 1], &row)) {
         if (!reserve_row(pieces))
             return PCOLL_ERR_NOMEM;
-        pieces->rows[pieces->nrows++] = (struct pcoll_row){pieces->bytes, at, bytes, 0, 1};
+        pieces->rows[pieces->nrows++] = row;
     }
-    pieces->bytes += bytes;
+    pieces->bytes += bytes * count;
     return PCOLL_OK;
+}
+
+enum pcoll_result pcoll_pieces_add(struct pcoll_pieces *pieces, char *at, size_t bytes)
+{
+    return pcoll_pieces_add_row(pieces, at, bytes, 0, 1);
 }
 
 void pcoll_pieces_fini(struct pcoll_pieces *pieces)

@@ -17,8 +17,8 @@
 struct pcoll_row {
     uint64_t first; /* position of the first piece among the packed bytes */
     char *at;
-    size_t bytes; /* of each piece; not 0 */
-    ptrdiff_t step;
+    size_t bytes;   /* of each piece; not 0 */
+    ptrdiff_t step; /* from one piece to the next, if there are several */
     uint64_t count;
 };
 
@@ -29,9 +29,12 @@ struct pcoll_pieces {
     int nrows, room;
 };
 
-/* Append a piece. PCOLL_ERR_NOMEM: the list is as it was. */
+/* Append a piece, or `count` pieces whose beginnings are `step` bytes apart. PCOLL_ERR_NOMEM: the
+ * list is as it was. */
 enum pcoll_result pcoll_pieces_add(struct pcoll_pieces *pieces, char *at,
                                    size_t bytes) PCOLL_MUST_CHECK;
+enum pcoll_result pcoll_pieces_add_row(struct pcoll_pieces *pieces, char *at, size_t bytes,
+                                       ptrdiff_t step, uint64_t count) PCOLL_MUST_CHECK;
 void pcoll_pieces_fini(struct pcoll_pieces *pieces);
 
 /* Copy `bytes` packed bytes from `first` on, which the list has, to or from contiguous memory, or

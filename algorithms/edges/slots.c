@@ -127,7 +127,7 @@ static void put_to_slot(const struct pcoll_edge_slots *s, const struct pcoll_edg
     if (part.count == 0)
         return;
     put = pcoll_entry_put(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, edge->first + part.first), edge->rank,
-                          pcoll_edge_slot(edge, s->bank), part.count);
+                          pcoll_edge_slot(&s->plan->signature, edge, s->bank), part.count);
     if (is_ring(s))
         put = wait_for_half(s, put);
     if (needs_credit(s, edge)) {
@@ -138,33 +138,50 @@ static void put_to_slot(const struct pcoll_edge_slots *s, const struct pcoll_edg
     pcoll_plan_add(s->plan, pcoll_entry_signal(put, edge->rank, ARRIVED + s->bank, 1));
 }
 
-/* The segments that arrive in this bank up to that round of an instance. */
-static uint64_t arrivals(const struct pcoll_edge_slots *s, uint64_t round)
+/* The segments of an edge that arrive in the bank whose first round this is. */
+static uint64_t segments_in_bank(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge,
+                                 uint64_t first)
 {
-    const uint64_t first = s->nrounds > 1 ? (uint64_t)s->bank : 0;
-    struct pcoll_edge_walk in = pcoll_edge_walk(s->plan, s->local, 0, s->choice);
+    const uint64_t segments = (edge->bytes + s->segment - 1) / s->segment;
+
+    return segments > first ? (segments - first + 1) / 2 : 0;
+}
+
+/* All segments that arrive in each bank in an instance. */
+static void count_arrivals(struct pcoll_edge_slots *s)
+{
+    struct pcoll_edge_walk in = s->in;
+    struct pcoll_edge edge;
+
+    for (int bank = 0; bank < 2; bank++)
+        s->so_far[bank] = s->all[bank] = 0;
+    while (pcoll_edge_next(&in, &edge))
+        for (int bank = 0; bank < 2; bank++)
+            s->all[bank] += segments_in_bank(s, &edge, (uint64_t)bank);
+}
+
+static uint64_t arrivals_of_round(const struct pcoll_edge_slots *s)
+{
+    struct pcoll_edge_walk in = s->in;
     struct pcoll_edge edge;
     uint64_t n = 0;
 
-    while (pcoll_edge_next(&in, &edge)) {
-        const uint64_t segments = (edge.bytes + s->segment - 1) / s->segment;
-        const uint64_t end = segments < round + 1 ? segments : round + 1;
-
-        if (end > first)
-            n += (end - first + 1) / 2;
-    }
+    while (pcoll_edge_next(&in, &edge))
+        n += part_of(s, &edge).count > 0;
     return n;
 }
 
 static void copy_out(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
 {
     const struct pcoll_segment part = part_of(s, edge);
-    const uint64_t arrived = is_last(s, edge) ? s->all : s->so_far;
+    const int which = (int)(s->round % 2);
+    const uint64_t arrived = is_last(s, edge) ? s->all[which] : s->so_far[which];
     struct pcoll_entry copy;
 
     if (part.count == 0)
         return;
-    copy = pcoll_entry_copy(ARRIVED + s->bank, arrived, pcoll_edge_slot(edge, s->bank),
+    copy = pcoll_entry_copy(ARRIVED + s->bank, arrived,
+                            pcoll_edge_slot(&s->plan->signature, edge, s->bank),
                             pcoll_at(PCOLL_RECV, edge->first + part.first), part.count);
     if (needs_credit(s, edge))
         copy = pcoll_entry_signal(copy, edge->rank, credit_for(s, edge), 1);
@@ -173,14 +190,13 @@ static void copy_out(const struct pcoll_edge_slots *s, const struct pcoll_edge *
 
 static void build_round(struct pcoll_edge_slots *s)
 {
-    struct pcoll_edge_walk out = pcoll_edge_walk(s->plan, s->local, 1, s->choice);
-    struct pcoll_edge_walk in = pcoll_edge_walk(s->plan, s->local, 0, s->choice);
+    const int which = (int)(s->round % 2);
+    struct pcoll_edge_walk out = s->out, in = s->in;
     struct pcoll_edge edge;
 
     s->credits = s->nrounds > 1 ? s->plan->gain[credit_counter(s, 1)] : 0;
-    s->so_far = arrivals(s, s->round);
-    s->all = arrivals(s, s->nrounds - 1);
-    s->plan->gain[ARRIVED + s->bank] = s->all;
+    s->so_far[which] += arrivals_of_round(s);
+    s->plan->gain[ARRIVED + s->bank] = s->all[which];
     while (pcoll_edge_next(&out, &edge))
         put_to_slot(s, &edge);
     if (s->round == 0)
@@ -192,8 +208,7 @@ static void build_round(struct pcoll_edge_slots *s)
 /* With a ring, a rank that starts the first instance of a half returns the other half. */
 static void begin_ring(struct pcoll_edge_slots *s, int phase)
 {
-    struct pcoll_edge_walk out = pcoll_edge_walk(s->plan, s->local, 1, s->choice);
-    struct pcoll_edge_walk in = pcoll_edge_walk(s->plan, s->local, 0, s->choice);
+    struct pcoll_edge_walk out = s->out, in = s->in;
     struct pcoll_edge edge;
 
     pcoll_ring_use(&s->ring, 0, phase, 0, &s->use);
@@ -209,6 +224,9 @@ static void begin_ring(struct pcoll_edge_slots *s, int phase)
 /* A single round uses the banks in turns over the instances, several rounds within each. */
 void pcoll_edge_slots_build(struct pcoll_edge_slots *s, int phase)
 {
+    s->in = pcoll_edge_walk(s->plan, s->local, 0, s->choice);
+    s->out = pcoll_edge_walk(s->plan, s->local, 1, s->choice);
+    count_arrivals(s);
     if (is_ring(s)) {
         begin_ring(s, phase);
         build_round(s);
@@ -238,9 +256,9 @@ struct pcoll_edge_slots pcoll_edge_slots_of(const struct pcoll_signature *signat
 {
     const uint64_t segment = params->segment;
     struct pcoll_edge_slots s = {
-        .local = local, .ring = {.nsegments = 1}, .segment = PCOLL_EDGE_SLOT};
+        .local = local, .ring = {.nsegments = 1}, .segment = pcoll_edges_slot_bytes(signature)};
 
-    if (segment > 0 && segment < PCOLL_EDGE_SLOT)
+    if (segment > 0 && segment < s.segment)
         s.segment = segment;
     s.nrounds = (signature->bytes - 1) / s.segment + 1;
     if (pcoll_coll_has(signature->coll, PCOLL_ROOTED) && s.nrounds == 1)

@@ -39,12 +39,16 @@ struct pcoll_edge_slots {
                              * there are two */
     uint64_t segment, nrounds;
 
+    /* private, of the phase that is built */
+    struct pcoll_edge_walk in, out; /* from their first edges on */
+    uint64_t so_far[2], all[2];     /* segments that arrive in even and in odd rounds: until this
+                                     * round, and in all */
+
     /* private, of the round that is built */
     struct pcoll_ring_use use;
     int bank;
     uint64_t round;
-    uint64_t credits;     /* of the bank that the receivers have given in earlier rounds */
-    uint64_t so_far, all; /* segments that arrive in the bank, until this round or the last */
+    uint64_t credits; /* of the bank that the receivers have given in earlier rounds */
 };
 
 /* The counters and phases that a plan needs for this: counters are numbered from 0. */

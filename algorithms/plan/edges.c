@@ -135,17 +135,30 @@ static int uniform_degree(const struct pcoll_signature *signature)
 
 /* ---- slots ---- */
 
-static uint64_t slot_room(uint64_t bytes)
+uint64_t pcoll_edges_slot_bytes(const struct pcoll_signature *signature)
 {
-    if (bytes > PCOLL_EDGE_SLOT)
-        bytes = PCOLL_EDGE_SLOT;
-    return pcoll_whole_lines(bytes);
+    enum { BANKS = 2, FEWEST_SEGMENTS = 4, MOST_BYTES = 3 << 20 }; /* of a rank */
+    const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
+    uint64_t bytes = PCOLL_EDGE_SLOT;
+
+    while (2 * FEWEST_SEGMENTS * bytes <= signature->bytes &&
+           2 * BANKS * degree * bytes <= MOST_BYTES)
+        bytes *= 2;
+    return bytes;
+}
+
+static uint64_t slot_room(const struct pcoll_signature *signature, uint64_t bytes)
+{
+    const uint64_t most = pcoll_edges_slot_bytes(signature);
+
+    return pcoll_whole_lines(bytes < most ? bytes : most);
 }
 
 int pcoll_edges_banks(const struct pcoll_signature *signature)
 {
     enum { MOST = 16, MOST_SLOTS = 1024, MOST_BYTES = 1 << 20 }; /* of a rank, roughly */
-    const uint64_t room = slot_room(signature->bytes), nranks = (uint64_t)signature->nranks;
+    const uint64_t room = slot_room(signature, signature->bytes),
+                   nranks = (uint64_t)signature->nranks;
     uint64_t banks = 2;
 
     if (!pcoll_coll_has(signature->coll, PCOLL_ROOTED) || signature->bytes > PCOLL_EDGE_SLOT)
@@ -159,7 +172,7 @@ int pcoll_edges_banks(const struct pcoll_signature *signature)
 /* The slots of an edge in all banks. */
 static uint64_t slots_room(const struct pcoll_signature *signature, uint64_t bytes)
 {
-    return (uint64_t)pcoll_edges_banks(signature) * slot_room(bytes);
+    return (uint64_t)pcoll_edges_banks(signature) * slot_room(signature, bytes);
 }
 
 /* Slots for blocks of the signature: each begins in its own cache lines, beyond the blocks before
@@ -247,11 +260,12 @@ static int uniform_edge(const struct pcoll_signature *signature, int rank, int i
     return 1;
 }
 
-struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank)
+struct pcoll_place pcoll_edge_slot(const struct pcoll_signature *signature,
+                                   const struct pcoll_edge *edge, int bank)
 {
     if (edge->in_cell)
         return pcoll_at(PCOLL_CELL, (uint64_t)bank * PCOLL_CELL_BYTES + edge->slot);
-    return pcoll_at(PCOLL_TEMP, edge->slot + (uint64_t)bank * slot_room(edge->bytes));
+    return pcoll_at(PCOLL_TEMP, edge->slot + (uint64_t)bank * slot_room(signature, edge->bytes));
 }
 
 static int needs_slot(const struct pcoll_edge *edge, int rank)
@@ -383,7 +397,8 @@ uint64_t pcoll_edges_temp(const struct pcoll_signature *signature, const struct 
 uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature)
 {
     const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
-    const uint64_t volume = pcoll_edges_volume(signature), most = degree * PCOLL_EDGE_SLOT;
+    const uint64_t volume = pcoll_edges_volume(signature);
+    const uint64_t most = degree * pcoll_edges_slot_bytes(signature);
 
     if (signature->blocks)
         return slot_of_block(signature, signature->nranks);

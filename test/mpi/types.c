@@ -4,7 +4,7 @@
 
 #include "collectives.h"
 
-enum { STARTS = 6, SHAPES = 6 };
+enum { STARTS = 6, SHAPES = 8 };
 
 /* One way to place `ints` ints (a multiple of 4) in memory. */
 struct layout {
@@ -76,15 +76,54 @@ static void make_nested(struct layout *l, int ints)
     place_all(l, ints, (const int[]){0, 2, 4, 6}, 4, 9);
 }
 
+/* Four rows, two in each of two layers. */
+static void place_box(struct layout *l, int ints, const MPI_Count sizes[3])
+{
+    const int row = ints / 4, width = (int)sizes[2], layer = width * (int)sizes[1];
+    int *in_one = malloc((size_t)ints * sizeof(int) + 1);
+
+    for (int i = 0; i < ints; i++)
+        in_one[i] = i / row / 2 * layer + (1 + i / row % 2) * width + 1 + i % row;
+    place_all(l, ints, in_one, ints, 2 * layer);
+    free(in_one);
+}
+
+static void make_box(struct layout *l, int ints)
+{
+    const int sizes[3] = {2, 4, ints / 4 + 3}, subsizes[3] = {2, 2, ints / 4};
+    const int starts[3] = {0, 1, 1};
+
+    MPI(MPI_Type_create_subarray(3, sizes, subsizes, starts, MPI_ORDER_C, MPI_INT, &l->type));
+    place_box(l, ints, (const MPI_Count[3]){2, 4, sizes[2]});
+}
+
+/* The same in the order of Fortran, with large counts. */
+static void make_large_box(struct layout *l, int ints)
+{
+    const MPI_Count sizes[3] = {ints / 4 + 3, 4, 2}, subsizes[3] = {ints / 4, 2, 2};
+    const MPI_Count starts[3] = {1, 1, 0};
+
+    MPI(MPI_Type_create_subarray_c(3, sizes, subsizes, starts, MPI_ORDER_FORTRAN, MPI_INT,
+                                   &l->type));
+    place_box(l, ints, (const MPI_Count[3]){2, 4, sizes[0]});
+}
+
 static void make_layout(struct layout *l, int shape, int ints)
 {
     static const struct {
         const char *name;
         void (*make)(struct layout *, int);
-    } shapes[SHAPES] = {{"contiguous", make_contiguous}, {"vector", make_vector},
-                        {"indexed", make_indexed},       {"struct", make_struct},
-                        {"resized", make_resized},       {"nested", make_nested}};
+    } shapes[SHAPES] = {{"contiguous", make_contiguous},
+                        {"vector", make_vector},
+                        {"indexed", make_indexed},
+                        {"struct", make_struct},
+                        {"resized", make_resized},
+                        {"nested", make_nested},
+                        {"box", make_box},
+                        {"large box", make_large_box}};
 
+    if (ints == 0) /* a subarray is not empty */
+        shape = 0;
     l->name = shapes[shape].name;
     shapes[shape].make(l, ints);
 }

@@ -152,7 +152,6 @@ static void make_local(struct graph *g, int rank)
     qsort(local->out, (size_t)local->nout, sizeof(*local->out), by_rank_and_key);
     if (rank == g->wrong_rank && local->nin > 0)
         local->in[0].bytes += 1;
-    pcoll_edges_prepare(&g->signature, local, rank);
 }
 
 /* A rank's part in the swap; returns 0 if it ends as it should. */
@@ -167,18 +166,11 @@ static int tell_others(struct meeting *meeting, int rank, void *argument)
     enum pcoll_result result = PCOLL_OK;
 
     if (pcoll_agree(&bootstrap, PCOLL_OK, most, 2) == PCOLL_OK)
-        result = pcoll_edges_swap(&bootstrap, &signature, &g->locals[rank],
+        result = pcoll_edges_swap(&bootstrap, NULL, &signature, &g->locals[rank],
                                   (struct pcoll_edges_most){(int)most[0], (int)most[1]});
     result = pcoll_agree(&bootstrap, result, NULL, 0);
     g->crossings[rank] = signature.crossing;
     return result != (g->wrong_rank == PCOLL_NONE ? PCOLL_OK : PCOLL_ERR_INVALID);
-}
-
-static int prepare_graph(struct graph *g)
-{
-    for (int r = 0; r < g->nranks; r++)
-        make_local(g, r);
-    return meeting_run_threads(g->nranks, tell_others, g) == 0;
 }
 
 static void find_facts(struct graph *g)
@@ -198,6 +190,16 @@ static void find_facts(struct graph *g)
         s->volume = volume > s->volume ? volume : s->volume;
         s->degree = degree > s->degree ? degree : s->degree;
     }
+}
+
+static int prepare_graph(struct graph *g)
+{
+    for (int r = 0; r < g->nranks; r++)
+        make_local(g, r);
+    find_facts(g);
+    for (int r = 0; r < g->nranks; r++)
+        pcoll_edges_prepare(&g->signature, &g->locals[r], r);
+    return meeting_run_threads(g->nranks, tell_others, g) == 0;
 }
 
 static int explore(const struct job *job, uint64_t seed)
@@ -286,7 +288,6 @@ static void test_graphs(void)
         for (int r = 0; r < g.nranks; r++)
             all_known = all_known && knows_peers(&g, r);
         known += all_known;
-        find_facts(&g);
         job.signature = g.signature;
         job.algorithm = pcoll_algorithm_find(g.signature.coll, "direct");
         job.params.path = PCOLL_PATH_USER;
@@ -319,7 +320,6 @@ static void test_pairs(void)
         tried++;
         pairs += count_pairs(&g, 0) / 2;
         one_way += count_pairs(&g, 1) / 2;
-        find_facts(&g);
         job.signature = g.signature;
         job.signature.crossing = g.crossings[0];
         job.algorithm = pcoll_algorithm_find(g.signature.coll, "aggregate");
@@ -359,6 +359,35 @@ static void test_blocks(void)
            GRAPHS);
 }
 
+/* Slots are longer where blocks are, but the memory for them does not grow with the degree. */
+static void test_slots(void)
+{
+    struct pcoll_signature s = {.coll = PCOLL_NEIGHBOR_ALLTOALLV, .nranks = 100, .degree = 6};
+    const struct {
+        uint64_t bytes;
+        int degree;
+        uint64_t slot;
+    } cases[] = {
+        {1, 6, PCOLL_EDGE_SLOT},
+        {PCOLL_EDGE_SLOT * 8 - 1, 6, PCOLL_EDGE_SLOT},
+        {4 << 20, 6, 4 * PCOLL_EDGE_SLOT},
+        {PCOLL_EDGE_SLOT * 8, 6, 2 * PCOLL_EDGE_SLOT},
+        {4 << 20, 1, 16 * PCOLL_EDGE_SLOT},
+        {4 << 20, 8, 2 * PCOLL_EDGE_SLOT},
+        {64 << 20, 99, PCOLL_EDGE_SLOT},
+    };
+    int right = 1;
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        s.bytes = cases[i].bytes;
+        s.degree = cases[i].degree;
+        s.volume = s.bytes * (uint64_t)s.degree;
+        right &= pcoll_edges_slot_bytes(&s) == cases[i].slot;
+        right &= s.degree > 32 || pcoll_edges_most_temp(&s) <= 4 << 20;
+    }
+    tap_ok(right, "slots are longer for long blocks of few edges, in at most 4 MiB");
+}
+
 /* A ring needs to know the blocks of all ranks. */
 static void test_ring(void)
 {
@@ -396,6 +425,7 @@ int main(void)
     test_graphs();
     test_pairs();
     test_blocks();
+    test_slots();
     test_ring();
     test_mismatch();
     return tap_done();

@@ -21,22 +21,35 @@ static int below(struct subject *s, int n)
     return rand_r(&s->seed) % n;
 }
 
-static int add(struct subject *s, int at, int bytes)
+/* Packed byte `first` and those behind it are at `at`. */
+static void note(struct subject *s, int first, int at, int bytes)
 {
-    const int first = (int)s->pieces.bytes;
-
     for (int i = 0; i < bytes; i++)
         s->place[first + i] = at + i;
+}
+
+static int add(struct subject *s, int at, int bytes)
+{
+    note(s, (int)s->pieces.bytes, at, bytes);
     return pcoll_pieces_add(&s->pieces, (char *)s->memory + at, (size_t)bytes) != PCOLL_OK;
 }
 
-/* Pieces of one length at one distance, forwards or backwards. */
+/* Pieces of one length at one distance, forwards or backwards; added one by one, or at once. */
 static int add_row(struct subject *s, int count, int bytes, int step, int backwards)
 {
+    const int start = s->used + (backwards ? (count - 1) * step : 0);
+    const int by = backwards ? -step : step, at_once = below(s, 2);
     int failed = 0;
 
-    for (int i = 0; i < count; i++)
-        failed |= add(s, s->used + (backwards ? count - 1 - i : i) * step, bytes);
+    for (int i = 0; i < count; i++) {
+        if (at_once)
+            note(s, (int)s->pieces.bytes + i * bytes, start + i * by, bytes);
+        else
+            failed |= add(s, start + i * by, bytes);
+    }
+    if (at_once)
+        failed |= pcoll_pieces_add_row(&s->pieces, (char *)s->memory + start, (size_t)bytes, by,
+                                       (uint64_t)count) != PCOLL_OK;
     s->used += count * step;
     return failed;
 }

@@ -1,0 +1,73 @@
+/* What rank 0 has proposed for the last calls on a communicator: programs make many plans of one
+ * shape, and weighing all candidates takes up to 2 us, for which the other ranks wait. */
+
+#include "pcoll.h"
+
+enum { MOST_KNOWN = 4 };
+
+/* Everything on which a choice depends, besides the tuning table; bytes between members are 0. */
+struct question {
+    struct pcoll_signature signature;
+    struct pcoll_caps caps;
+    int radix;
+    uint64_t segment;
+};
+
+struct MPIDI_PCOLL_known {
+    struct {
+        struct question question;
+        struct pcoll_choice choice;
+    } answers[MOST_KNOWN];
+    int next; /* the oldest one */
+};
+
+/* False: names or pointers decide, which may mean something else at the next call. */
+static bool is_plain(const struct pcoll_signature *signature, const struct pcoll_hint *hint)
+{
+    return !signature->blocks && (!hint->algorithm || strcmp(hint->algorithm, "auto") == 0);
+}
+
+static void ask(const struct pcoll_signature *signature, const struct pcoll_caps *caps,
+                const struct pcoll_hint *hint, struct question *question)
+{
+    memset(question, 0, sizeof(*question));
+    question->signature = *signature;
+    question->caps = *caps;
+    question->radix = hint->radix;
+    question->segment = hint->segment;
+}
+
+bool MPIDI_PCOLL_recall(const struct MPIDI_PCOLL_known *known,
+                        const struct pcoll_signature *signature, const struct pcoll_caps *caps,
+                        const struct pcoll_hint *hint, struct pcoll_choice *choice)
+{
+    struct question question;
+
+    if (!known || !is_plain(signature, hint))
+        return false;
+    ask(signature, caps, hint, &question);
+    for (int i = 0; i < MOST_KNOWN; i++)
+        if (known->answers[i].choice.algorithm &&
+            memcmp(&known->answers[i].question, &question, sizeof(question)) == 0) {
+            *choice = known->answers[i].choice;
+            return true;
+        }
+    return false;
+}
+
+void MPIDI_PCOLL_remember(struct MPIDI_PCOLL_known **known_p,
+                          const struct pcoll_signature *signature, const struct pcoll_caps *caps,
+                          const struct pcoll_hint *hint, const struct pcoll_choice *choice)
+{
+    struct MPIDI_PCOLL_known *known = *known_p;
+
+    if (!is_plain(signature, hint))
+        return;
+    if (!known)
+        known = *known_p = MPL_calloc(1, sizeof(*known), MPL_MEM_COLL);
+    if (!known)
+        return;
+    ask(signature, caps, hint, &known->answers[known->next].question);
+    known->answers[known->next].choice = *choice;
+    known->next = (known->next + 1) % MOST_KNOWN;
+}
