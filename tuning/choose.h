@@ -53,8 +53,10 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
  * 64 slots are not far, fewer do as well and cost less time at init: 32, or 16 if 64 would take
  * less than PCOLL_NEAR_RING_BYTES, as short messages should stay in the first-level cache. On a
  * network there are 64. With fewer cores than ranks a rank that waits for credit also waits for the
- * turns of all ranks that share its core: 128; 256 slots on 8 ranks of 2 cores made no start
- * cheaper. */
+ * turns of all ranks that share its core: up to 128, but no more than make 512 with as many ranks
+ * as a node has, since all ranks of a core generate their entries in turns, and no more than
+ * PCOLL_NEAR_RING_BYTES hold. On 8 ranks of 2 cores 64 instead of 128 slots halve the init of a
+ * scan of 8 B (185 us), and a start takes 0.65 us instead of 0.5; 256 slots made none cheaper. */
 #define PCOLL_NEAR_RING_BYTES (UINT64_C(256) << 10)
 #define PCOLL_LONG_RING_BYTES (UINT64_C(2) << 20)
 int pcoll_long_ring(const struct pcoll_algorithm *algorithm,

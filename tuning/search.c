@@ -172,16 +172,30 @@ static uint64_t ring_bytes(const struct pcoll_algorithm *algorithm,
     return algorithm->temp_bytes(signature, &own);
 }
 
+static int crowded_ring(const struct pcoll_algorithm *algorithm,
+                        const struct pcoll_signature *signature, const struct pcoll_params *params)
+{
+    enum { SHORTEST = 16, LONGEST = 128, MOST_ENTRIES = 512 };
+    const int nranks = pcoll_ranks_per_node(signature);
+    int slots = LONGEST;
+
+    while (slots > SHORTEST &&
+           (slots * nranks > MOST_ENTRIES ||
+            ring_bytes(algorithm, signature, params, slots) > PCOLL_NEAR_RING_BYTES))
+        slots /= 2;
+    return slots;
+}
+
 int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
                     const struct pcoll_signature *signature, const struct pcoll_params *params,
                     int cores)
 {
-    enum { SHORTEST = 16, SHORT = 32, LONGEST = 64, CROWDED = 128 };
+    enum { SHORTEST = 16, SHORT = 32, LONGEST = 64 };
     uint64_t bytes;
     int slots = LONGEST;
 
     if (is_crowded(signature, cores))
-        return CROWDED;
+        return crowded_ring(algorithm, signature, params);
     if (pcoll_is_over_wire(signature))
         return LONGEST;
     bytes = ring_bytes(algorithm, signature, params, slots);

@@ -49,6 +49,16 @@ int pcoll_edge_next(struct pcoll_edge_walk *walk, struct pcoll_edge *edge_p)
     return 0;
 }
 
+/* The same walk without what it would skip at first, which are the edges of the rank to itself. */
+static struct pcoll_edge_walk begin_later(struct pcoll_edge_walk walk)
+{
+    struct pcoll_edge_walk ahead = walk;
+    struct pcoll_edge edge;
+
+    walk.at = pcoll_edge_next(&ahead, &edge) ? ahead.at - 1 : walk.n;
+    return walk;
+}
+
 void pcoll_edges_copy_own(struct pcoll_plan *plan, const struct pcoll_local *local)
 {
     const struct pcoll_signature *signature = &plan->signature;
@@ -224,8 +234,8 @@ static void begin_ring(struct pcoll_edge_slots *s, int phase)
 /* A single round uses the banks in turns over the instances, several rounds within each. */
 void pcoll_edge_slots_build(struct pcoll_edge_slots *s, int phase)
 {
-    s->in = pcoll_edge_walk(s->plan, s->local, 0, s->choice);
-    s->out = pcoll_edge_walk(s->plan, s->local, 1, s->choice);
+    s->in = begin_later(pcoll_edge_walk(s->plan, s->local, 0, s->choice));
+    s->out = begin_later(pcoll_edge_walk(s->plan, s->local, 1, s->choice));
     count_arrivals(s);
     if (is_ring(s)) {
         begin_ring(s, phase);

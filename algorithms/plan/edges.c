@@ -137,7 +137,7 @@ static int uniform_degree(const struct pcoll_signature *signature)
 
 uint64_t pcoll_edges_slot_bytes(const struct pcoll_signature *signature)
 {
-    enum { BANKS = 2, FEWEST_SEGMENTS = 4, MOST_BYTES = 3 << 20 }; /* of a rank */
+    enum { BANKS = 2, FEWEST_SEGMENTS = 2, MOST_BYTES = 3 << 20 }; /* of a rank */
     const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
     uint64_t bytes = PCOLL_EDGE_SLOT;
 

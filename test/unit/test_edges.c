@@ -369,9 +369,9 @@ static void test_slots(void)
         uint64_t slot;
     } cases[] = {
         {1, 6, PCOLL_EDGE_SLOT},
-        {PCOLL_EDGE_SLOT * 8 - 1, 6, PCOLL_EDGE_SLOT},
+        {PCOLL_EDGE_SLOT * 4 - 1, 6, PCOLL_EDGE_SLOT},
         {4 << 20, 6, 4 * PCOLL_EDGE_SLOT},
-        {PCOLL_EDGE_SLOT * 8, 6, 2 * PCOLL_EDGE_SLOT},
+        {PCOLL_EDGE_SLOT * 4, 6, 2 * PCOLL_EDGE_SLOT},
         {4 << 20, 1, 16 * PCOLL_EDGE_SLOT},
         {4 << 20, 8, 2 * PCOLL_EDGE_SLOT},
         {64 << 20, 99, PCOLL_EDGE_SLOT},
