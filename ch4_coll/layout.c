@@ -119,6 +119,11 @@ static MPI_Aint uncut_bytes(MPI_Datatype type)
     return derived->builtin_element_size > 0 ? derived->builtin_element_size : derived->size;
 }
 
+static bool divides(MPI_Aint unit, MPI_Aint bytes)
+{
+    return (unit & (unit - 1)) == 0 ? (bytes & (unit - 1)) == 0 : bytes % unit == 0;
+}
+
 bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t first)
 {
     const struct MPIDI_PCOLL_data *part;
@@ -126,7 +131,7 @@ bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t fi
     if (!data->is_packed || first >= (uint64_t)data->bytes)
         return true;
     part = part_at(data, first);
-    return (first - part->first) % uncut_bytes(part->type) == 0;
+    return divides(uncut_bytes(part->type), (MPI_Aint)first - part->first);
 }
 
 const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data)

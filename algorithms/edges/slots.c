@@ -137,7 +137,7 @@ static void put_to_slot(const struct pcoll_edge_slots *s, const struct pcoll_edg
     if (part.count == 0)
         return;
     put = pcoll_entry_put(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, edge->first + part.first), edge->rank,
-                          pcoll_edge_slot(&s->plan->signature, edge, s->bank), part.count);
+                          pcoll_edge_slot(edge, s->bank, s->slot_bytes), part.count);
     if (is_ring(s))
         put = wait_for_half(s, put);
     if (needs_credit(s, edge)) {
@@ -190,9 +190,9 @@ static void copy_out(const struct pcoll_edge_slots *s, const struct pcoll_edge *
 
     if (part.count == 0)
         return;
-    copy = pcoll_entry_copy(ARRIVED + s->bank, arrived,
-                            pcoll_edge_slot(&s->plan->signature, edge, s->bank),
-                            pcoll_at(PCOLL_RECV, edge->first + part.first), part.count);
+    copy =
+        pcoll_entry_copy(ARRIVED + s->bank, arrived, pcoll_edge_slot(edge, s->bank, s->slot_bytes),
+                         pcoll_at(PCOLL_RECV, edge->first + part.first), part.count);
     if (needs_credit(s, edge))
         copy = pcoll_entry_signal(copy, edge->rank, credit_for(s, edge), 1);
     pcoll_plan_add(s->plan, copy);
@@ -264,12 +264,14 @@ struct pcoll_edge_slots pcoll_edge_slots_of(const struct pcoll_signature *signat
                                             const struct pcoll_local *local,
                                             const struct pcoll_params *params)
 {
-    const uint64_t segment = params->segment;
+    const uint64_t room = pcoll_edges_slot_bytes(signature), segment = params->segment;
     struct pcoll_edge_slots s = {
-        .local = local, .ring = {.nsegments = 1}, .segment = pcoll_edges_slot_bytes(signature)};
+        .local = local,
+        .ring = {.nsegments = 1},
+        .slot_bytes = room,
+        .segment = segment > 0 && segment < room ? segment : room,
+    };
 
-    if (segment > 0 && segment < s.segment)
-        s.segment = segment;
     s.nrounds = (signature->bytes - 1) / s.segment + 1;
     if (pcoll_coll_has(signature->coll, PCOLL_ROOTED) && s.nrounds == 1)
         s.ring.slots = pcoll_edges_banks(signature);

@@ -37,7 +37,7 @@ struct pcoll_edge_slots {
     enum pcoll_edge_choice choice;
     struct pcoll_ring ring; /* the banks, if the edges have a root; otherwise it has no slots, and
                              * there are two */
-    uint64_t segment, nrounds;
+    uint64_t slot_bytes, segment, nrounds;
 
     /* private, of the phase that is built */
     struct pcoll_edge_walk in, out; /* from their first edges on */

@@ -147,18 +147,17 @@ uint64_t pcoll_edges_slot_bytes(const struct pcoll_signature *signature)
     return bytes;
 }
 
-static uint64_t slot_room(const struct pcoll_signature *signature, uint64_t bytes)
+/* In a bank, for a block of so many bytes. */
+static uint64_t bank_room(uint64_t slot_bytes, uint64_t bytes)
 {
-    const uint64_t most = pcoll_edges_slot_bytes(signature);
-
-    return pcoll_whole_lines(bytes < most ? bytes : most);
+    return pcoll_whole_lines(bytes < slot_bytes ? bytes : slot_bytes);
 }
 
 int pcoll_edges_banks(const struct pcoll_signature *signature)
 {
     enum { MOST = 16, MOST_SLOTS = 1024, MOST_BYTES = 1 << 20 }; /* of a rank, roughly */
-    const uint64_t room = slot_room(signature, signature->bytes),
-                   nranks = (uint64_t)signature->nranks;
+    const uint64_t room = bank_room(pcoll_edges_slot_bytes(signature), signature->bytes);
+    const uint64_t nranks = (uint64_t)signature->nranks;
     uint64_t banks = 2;
 
     if (!pcoll_coll_has(signature->coll, PCOLL_ROOTED) || signature->bytes > PCOLL_EDGE_SLOT)
@@ -172,7 +171,8 @@ int pcoll_edges_banks(const struct pcoll_signature *signature)
 /* The slots of an edge in all banks. */
 static uint64_t slots_room(const struct pcoll_signature *signature, uint64_t bytes)
 {
-    return (uint64_t)pcoll_edges_banks(signature) * slot_room(signature, bytes);
+    return (uint64_t)pcoll_edges_banks(signature) *
+           bank_room(pcoll_edges_slot_bytes(signature), bytes);
 }
 
 /* Slots for blocks of the signature: each begins in its own cache lines, beyond the blocks before
@@ -260,12 +260,11 @@ static int uniform_edge(const struct pcoll_signature *signature, int rank, int i
     return 1;
 }
 
-struct pcoll_place pcoll_edge_slot(const struct pcoll_signature *signature,
-                                   const struct pcoll_edge *edge, int bank)
+struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank, uint64_t slot_bytes)
 {
     if (edge->in_cell)
         return pcoll_at(PCOLL_CELL, (uint64_t)bank * PCOLL_CELL_BYTES + edge->slot);
-    return pcoll_at(PCOLL_TEMP, edge->slot + (uint64_t)bank * slot_room(signature, edge->bytes));
+    return pcoll_at(PCOLL_TEMP, edge->slot + (uint64_t)bank * bank_room(slot_bytes, edge->bytes));
 }
 
 static int needs_slot(const struct pcoll_edge *edge, int rank)

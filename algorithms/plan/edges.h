@@ -61,15 +61,14 @@ void pcoll_edges_prepare(const struct pcoll_signature *signature, struct pcoll_l
  * sends runs ahead, through a ring of short slots. */
 int pcoll_edges_banks(const struct pcoll_signature *signature);
 
-/* Where an edge's bytes arrive at the receiver in one of the banks: in the cell of counter `bank`,
- * or in TEMP. */
-struct pcoll_place pcoll_edge_slot(const struct pcoll_signature *signature,
-                                   const struct pcoll_edge *edge, int bank);
-
 /* The most bytes that a slot holds, so longer blocks need it several times: PCOLL_EDGE_SLOT, or
  * more where blocks are long and a rank has few edges. Fewer segments make a shorter plan. */
 #define PCOLL_EDGE_SLOT (UINT64_C(64) << 10)
 uint64_t pcoll_edges_slot_bytes(const struct pcoll_signature *signature);
+
+/* Where an edge's bytes arrive at the receiver in one of the banks: in the cell of counter `bank`,
+ * or in TEMP. */
+struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank, uint64_t slot_bytes);
 
 /* The size of TEMP with slots for all banks: of this rank, and an upper bound for all ranks. */
 uint64_t pcoll_edges_temp(const struct pcoll_signature *signature, const struct pcoll_local *local,
