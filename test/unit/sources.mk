@@ -80,6 +80,7 @@ check_LIBRARIES += %D%/libunit.a
     %D%/cover.h %D%/cover.c \
     %D%/job.h %D%/job.c \
     %D%/meeting.h %D%/meeting.c \
+    %D%/excuse.h %D%/excuse.c \
     %D%/mutant.h %D%/mutant.c %D%/mutant_same.c \
     %D%/mutate.h %D%/mutate.c \
     %D%/question.h %D%/question.c \
