@@ -83,6 +83,7 @@ check_LIBRARIES += %D%/libunit.a
     %D%/excuse.h %D%/excuse.c \
     %D%/mutant.h %D%/mutant.c %D%/mutant_same.c \
     %D%/mutate.h %D%/mutate.c \
+    %D%/operands.h %D%/operands.c \
     %D%/question.h %D%/question.c \
     %D%/tables.h %D%/tables.c \
     %D%/trial.h %D%/trial.c \
