@@ -85,6 +85,7 @@ check_LIBRARIES += %D%/libunit.a
     %D%/mutate.h %D%/mutate.c \
     %D%/operands.h %D%/operands.c \
     %D%/question.h %D%/question.c \
+    %D%/strided.h %D%/strided.c \
     %D%/tables.h %D%/tables.c \
     %D%/trial.h %D%/trial.c \
     %D%/rma_plays.h %D%/rma_plays.c %D%/rma_failures.c %D%/scene.h %D%/scene.c
