@@ -78,6 +78,7 @@ check_LIBRARIES += %D%/libunit.a
     %D%/refuse.h \
     %D%/tap.h \
     %D%/cover.h %D%/cover.c \
+    %D%/graph.h %D%/graph.c \
     %D%/job.h %D%/job.c \
     %D%/meeting.h %D%/meeting.c \
     %D%/excuse.h %D%/excuse.c \
