@@ -18,6 +18,7 @@ check_PROGRAMS += \
     %D%/test_heap \
     %D%/test_hints \
     %D%/test_levels \
+    %D%/test_loads \
     %D%/test_mapped \
     %D%/test_media \
     %D%/test_mutants \
