@@ -86,6 +86,7 @@ check_LIBRARIES += %D%/libunit.a
     %D%/mutant.h %D%/mutant.c %D%/mutant_same.c \
     %D%/mutate.h %D%/mutate.c \
     %D%/operands.h %D%/operands.c \
+    %D%/plan_faults.h %D%/plan_faults.c \
     %D%/question.h %D%/question.c \
     %D%/strided.h %D%/strided.c \
     %D%/tables.h %D%/tables.c \
