@@ -91,7 +91,9 @@ check_LIBRARIES += %D%/libunit.a
     %D%/strided.h %D%/strided.c \
     %D%/tables.h %D%/tables.c \
     %D%/trial.h %D%/trial.c \
-    %D%/rma_plays.h %D%/rma_plays.c %D%/rma_failures.c %D%/scene.h %D%/scene.c
+    %D%/rma_plays.h %D%/rma_plays.c %D%/rma_failures.c \
+    %D%/rma_rows.h %D%/rma_rows.c \
+    %D%/scene.h %D%/scene.c
 %C%_libunit_a_CPPFLAGS = $(AM_CPPFLAGS) \
     -DPCOLL_TEST_TABLES='"$(abs_top_srcdir)/test/tables"'
 if HAVE_LIBFABRIC
