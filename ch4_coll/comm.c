@@ -310,7 +310,7 @@ static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
         .nranks = comm->local_size,
         .provider = MPIDI_PCOLL_provider(),
         .interface = MPIDI_PCOLL_interface(),
-        .foreign = MPIDI_PCOLL_ucx(),
+        .foreign = MPIDI_PCOLL_foreign(),
         .crowded = MPIDI_PCOLL_crowded,
         .context = comm,
         .combine = combine,

@@ -142,10 +142,10 @@ bool MPIDI_PCOLL_over_ucx(void);
 const char *MPIDI_PCOLL_provider(void);
 const char *MPIDI_PCOLL_interface(void);
 
-/* MPICH's own UCX, if media may use it; otherwise NULL. */
-const struct pcoll_ucx_foreign *MPIDI_PCOLL_ucx(void);
+/* What MPICH lends to the medium over the library that it uses itself; NULL: nothing. */
+const struct pcoll_foreign *MPIDI_PCOLL_foreign(void);
 /* MPICH has closed it, or will without another use of it here. */
-void MPIDI_PCOLL_ucx_ends(void);
+void MPIDI_PCOLL_foreign_ends(void);
 
 /* ---- medium.c: what carries plans ---- */
 

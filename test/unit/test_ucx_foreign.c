@@ -102,7 +102,7 @@ static ucs_status_t count_init(unsigned major, unsigned minor, const ucp_params_
     return init_version(major, minor, params, config, context);
 }
 
-static const struct pcoll_ucx_foreign *open_foreign(const struct pcoll_bootstrap *bootstrap)
+static const struct pcoll_foreign *open_foreign(const struct pcoll_bootstrap *bootstrap)
 {
     if (pcoll_ucx_load(bootstrap) != PCOLL_OK)
         abort();
@@ -110,13 +110,14 @@ static const struct pcoll_ucx_foreign *open_foreign(const struct pcoll_bootstrap
     connect_all(bootstrap);
     init_version = pcoll_ucx.ucp_init_version;
     pcoll_ucx.ucp_init_version = count_init;
+    ucx.base.library = PCOLL_UCX_LIBRARY;
     ucx.owner = "the test";
     ucx.session++;
     ucx.process = bootstrap->rank;
     ucx.endpoint = endpoint_of;
     ucx.progress = bootstrap->rank == 1 && fault == OTHER_COPY ? other_progress
                                                                : pcoll_ucx.ucp_worker_progress;
-    return bootstrap->rank == 1 && fault == NONE ? NULL : &ucx;
+    return bootstrap->rank == 1 && fault == NONE ? NULL : &ucx.base;
 }
 
 static void poll_foreign(void)
