@@ -109,6 +109,11 @@ const struct pcoll_operator *MPIDI_PCOLL_operator_base(const struct MPIDI_PCOLL_
  * themselves, or op is NULL. */
 const struct MPIDI_PCOLL_spans *MPIDI_PCOLL_operator_spans(const struct MPIDI_PCOLL_operator *op);
 
+/* ---- bootstrap.c: how the ranks of a communicator reach each other before a medium works ---- */
+
+/* Its context is the communicator; its topology and coop_from are not known yet. */
+struct pcoll_bootstrap MPIDI_PCOLL_bootstrap(MPIR_Comm *comm);
+
 /* ---- comm.c: the state of a communicator ---- */
 
 /* Exists as long as the communicator or any of its plans. */
