@@ -77,5 +77,6 @@ pcoll_sources += \
 pcoll_tool_sources += \
     %D%/plan/paper.c \
     %D%/proof/check.h %D%/proof/check.c %D%/proof/private.h \
-    %D%/proof/order.c %D%/proof/flow.c %D%/proof/meaning.c \
+    %D%/proof/order.h %D%/proof/order.c %D%/proof/order_create.c %D%/proof/flow.c \
+    %D%/proof/trace.h %D%/proof/trace.c %D%/proof/meaning.c \
     %D%/proof/topology.h %D%/proof/topology.c

@@ -11,6 +11,7 @@ pcoll_sources = \
     %D%/report.c \
     %D%/agent.c %D%/agent_cpu.c \
     %D%/alloc_mem.c \
+    %D%/bootstrap.c \
     %D%/comm.c \
     %D%/cores.c %D%/node_blocks.c \
     %D%/medium.c \

@@ -5,87 +5,11 @@
 
 #include "lock.h"
 
-#include "offload/agent/agent.h"
 #include "offload/nodes.h"
 #include "tuning/locality.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
 static struct MPIDI_PCOLL_comm *all_states = NULL;
-
-enum { SWAP_TAG = MPIR_ALLTOALL_TAG, FEW_PEERS = 16 };
-
-/* Used if there is no memory for requests. The ranks exchange with their peers one by one, in
- * ascending order. Some rank can always continue: a rank that waits for b has exchanged with all
- * ranks below b, so what b waits for is below it. */
-static enum pcoll_result swap_in_turn(MPIR_Comm *comm, const int *ranks, int n, const char *mine,
-                                      char *theirs, size_t bytes)
-{
-    int mpi_errno = MPI_SUCCESS;
-
-    for (int i = 0; i < n && mpi_errno == MPI_SUCCESS; i++)
-        mpi_errno = MPIDI_PCOLL_sendrecv(mine + i * bytes, theirs + i * bytes, (MPI_Aint)bytes,
-                                         ranks[i], SWAP_TAG, comm);
-    return mpi_errno == MPI_SUCCESS ? PCOLL_OK : PCOLL_ERR_SYSTEM;
-}
-
-static enum pcoll_result swap_at_once(MPIR_Comm *comm, const int *ranks, int n, const void *mine,
-                                      void *theirs, size_t bytes)
-{
-    MPIR_Request *few[2 * FEW_PEERS], **requests = few;
-    int count = 0, mpi_errno = MPI_SUCCESS;
-
-    if (n > FEW_PEERS)
-        requests = MPL_malloc(2 * n * sizeof(*requests), MPL_MEM_COLL);
-    if (!requests)
-        return swap_in_turn(comm, ranks, n, mine, theirs, bytes);
-    for (int i = 0; i < n && mpi_errno == MPI_SUCCESS; i++)
-        mpi_errno = MPIDI_PCOLL_irecv((char *)theirs + i * bytes, (MPI_Aint)bytes, ranks[i],
-                                      SWAP_TAG, comm, &requests[count++]);
-    for (int i = 0; i < n && mpi_errno == MPI_SUCCESS; i++)
-        mpi_errno = MPIDI_PCOLL_isend((const char *)mine + i * bytes, (MPI_Aint)bytes, ranks[i],
-                                      SWAP_TAG, comm, &requests[count++]);
-    if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = MPIDI_PCOLL_waitall(count, requests);
-    if (requests != few)
-        MPL_free(requests);
-    return mpi_errno == MPI_SUCCESS ? PCOLL_OK : PCOLL_ERR_SYSTEM;
-}
-
-/* Runs between blocking collectives of the communicator, on its collective context. */
-static enum pcoll_result swap(void *context, const int *ranks, int n, const void *mine,
-                              void *theirs, size_t bytes)
-{
-    enum pcoll_result result;
-
-    MPIDI_PCOLL_unlock();
-    result = swap_at_once(context, ranks, n, mine, theirs, bytes);
-    MPIDI_PCOLL_lock();
-    return result;
-}
-
-static enum pcoll_result combine(void *context, uint64_t *words, int n)
-{
-    MPIR_Comm *comm = context;
-    const struct pcoll_bootstrap bootstrap = {.context = comm, .swap = swap};
-    const struct pcoll_circle circle = {.mine = comm->rank, .nranks = comm->local_size};
-
-    return pcoll_combine_by_swap(&bootstrap, &circle, words, n);
-}
-
-/* Called while waiting at init: what other ranks need of this process must progress. */
-static void idle(void *context)
-{
-    MPIDI_PCOLL_unlock();
-    MPID_Progress_test(NULL);
-    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    MPIDI_PCOLL_lock();
-}
-
-static void report(void *context, const char *message)
-{
-    if (!pcoll_agent_keep_message(message))
-        MPIDI_PCOLL_report(message);
-}
 
 static int node_of(const MPIR_Comm *comm, int rank)
 {
@@ -305,19 +229,7 @@ static struct MPIDI_PCOLL_comm *make_state(MPIR_Comm *comm, const struct pcoll_b
 /* *state_p is NULL on all ranks if one of them is out of memory; a later call tries again. */
 static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
 {
-    const struct pcoll_bootstrap bootstrap = {
-        .rank = comm->rank,
-        .nranks = comm->local_size,
-        .provider = MPIDI_PCOLL_provider(),
-        .interface = MPIDI_PCOLL_interface(),
-        .foreign = MPIDI_PCOLL_ucx(),
-        .crowded = MPIDI_PCOLL_crowded,
-        .context = comm,
-        .combine = combine,
-        .swap = swap,
-        .idle = idle,
-        .report = report,
-    };
+    const struct pcoll_bootstrap bootstrap = MPIDI_PCOLL_bootstrap(comm);
     struct MPIDI_PCOLL_comm *state = make_state(comm, &bootstrap);
     MPII_Keyval *keyval_ptr;
     int mpi_errno = MPI_SUCCESS;

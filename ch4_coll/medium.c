@@ -84,5 +84,5 @@ void MPIDI_PCOLL_network_close(void)
     if (network_used)
         pcoll_media_finalize();
     network_used = false;
-    MPIDI_PCOLL_ucx_ends();
+    MPIDI_PCOLL_foreign_ends();
 }

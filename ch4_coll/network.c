@@ -106,25 +106,26 @@ const char *MPIDI_PCOLL_interface(void)
     return is_set(MPIR_CVAR_COLL_OFFLOAD_PROVIDER) ? NULL : mpich_interface();
 }
 
-/* ---- MPICH's own UCX ---- */
+/* ---- what MPICH lends to a medium ---- */
 
+#ifdef HAVE_CH4_NETMOD_UCX
 static unsigned sessions = 0; /* of MPI that have ended */
 
-void MPIDI_PCOLL_ucx_ends(void)
+void MPIDI_PCOLL_foreign_ends(void)
 {
     sessions++;
 }
 
-#ifdef HAVE_CH4_NETMOD_UCX
 static ucp_ep_h endpoint_to(int process)
 {
     return MPIDI_PCOLL_UCX_ENDPOINT(process);
 }
 
 /* An agent would use the worker without MPICH's lock. */
-const struct pcoll_ucx_foreign *MPIDI_PCOLL_ucx(void)
+const struct pcoll_foreign *MPIDI_PCOLL_foreign(void)
 {
     static struct pcoll_ucx_foreign foreign = {
+        .base = {.library = PCOLL_UCX_LIBRARY},
         .owner = "MPICH",
         .progress = ucp_worker_progress,
         .endpoint = endpoint_to,
@@ -138,10 +139,14 @@ const struct pcoll_ucx_foreign *MPIDI_PCOLL_ucx(void)
     if (!MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX || MPIDI_PCOLL_agent_is_wanted() ||
         MPIDI_PCOLL_has_lock() || !foreign.worker)
         return NULL;
-    return &foreign;
+    return &foreign.base;
 }
 #else
-const struct pcoll_ucx_foreign *MPIDI_PCOLL_ucx(void)
+void MPIDI_PCOLL_foreign_ends(void)
+{
+}
+
+const struct pcoll_foreign *MPIDI_PCOLL_foreign(void)
 {
     return NULL;
 }

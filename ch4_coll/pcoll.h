@@ -113,6 +113,11 @@ const struct pcoll_operator *MPIDI_PCOLL_operator_base(const struct MPIDI_PCOLL_
  * themselves, or op is NULL. */
 const struct MPIDI_PCOLL_spans *MPIDI_PCOLL_operator_spans(const struct MPIDI_PCOLL_operator *op);
 
+/* ---- bootstrap.c: how the ranks of a communicator reach each other before a medium works ---- */
+
+/* Its context is the communicator; its topology and coop_from are not known yet. */
+struct pcoll_bootstrap MPIDI_PCOLL_bootstrap(MPIR_Comm *comm);
+
 /* ---- comm.c: the state of a communicator ---- */
 
 struct MPIDI_PCOLL_known;
@@ -149,10 +154,10 @@ bool MPIDI_PCOLL_over_ucx(void);
 const char *MPIDI_PCOLL_provider(void);
 const char *MPIDI_PCOLL_interface(void);
 
-/* MPICH's own UCX, if media may use it; otherwise NULL. */
-const struct pcoll_ucx_foreign *MPIDI_PCOLL_ucx(void);
+/* What MPICH lends to the medium over the library that it uses itself; NULL: nothing. */
+const struct pcoll_foreign *MPIDI_PCOLL_foreign(void);
 /* MPICH has closed it, or will without another use of it here. */
-void MPIDI_PCOLL_ucx_ends(void);
+void MPIDI_PCOLL_foreign_ends(void);
 
 /* ---- medium.c: what carries plans ---- */
 

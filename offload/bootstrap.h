@@ -17,7 +17,11 @@
 /* The usual coop_from, which is the default of MPIR_CVAR_COLL_OFFLOAD_COOP_THRESHOLD. */
 #define PCOLL_COOP_FROM (UINT64_C(512) << 10)
 
-struct pcoll_ucx_foreign; /* ucx_rma/foreign.h */
+/* What MPI has opened for itself with a library of networks, and lends to the medium over the same
+ * library: a member of a structure that only this medium and the lender know. */
+struct pcoll_foreign {
+    const char *library; /* as in struct pcoll_wire */
+};
 
 struct pcoll_bootstrap {
     int rank, nranks;
@@ -25,8 +29,8 @@ struct pcoll_bootstrap {
     const char *provider;                  /* a libfabric provider; NULL: libfabric's choice */
     const char *interface; /* the provider's domain, a network interface, an address, or a list
                             * `a,b,c` of these; NULL: the provider's choice */
-    const struct pcoll_ucx_foreign *foreign; /* MPI's own UCX, for the medium to use if no interface
-                                              * is named; NULL: none */
+    const struct pcoll_foreign *foreign; /* for the medium to use if no interface is named; NULL:
+                                          * MPI lends nothing */
     int crowded;        /* ranks outnumber cores: a waiting rank must yield its core */
     uint64_t coop_from; /* two ranks of a node cooperate in copies of user memory from so many bytes
                          * on; 0: none; the same on all ranks */

@@ -1,6 +1,7 @@
 /*
  * Declarations shared by the parts of the plan check, not for use elsewhere: proof/check.c (form),
- * proof/order.c (which event must precede which), proof/flow.c (hazards) and proof/meaning.c.
+ * proof/order.c (which event must precede which), proof/flow.c (hazards) and proof/meaning.c (what
+ * the collective means).
  */
 #ifndef PCOLL_PLAN_CHECK_PRIVATE_H
 #define PCOLL_PLAN_CHECK_PRIVATE_H

@@ -1,5 +1,4 @@
-/* Binding: turns entries into steps with addresses. Everything that a start needs is prepared
- * here. */
+/* Binding: the ranks tell each other what their plans need, and make the block of all of them. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,17 +8,9 @@
 #include "offload/shm/coop.h"
 #include "offload/shm/state.h"
 
-/* Counters and TEMP, as the plan sees them. */
-static size_t plan_bytes(const struct pcoll_shm_card *card)
-{
-    size_t temp = (size_t)(card->temp_bytes + PCOLL_LINE_BYTES - 1) / PCOLL_LINE_BYTES;
-
-    return ((size_t)card->ncounters + temp) * PCOLL_LINE_BYTES;
-}
-
 static size_t area_bytes(const struct pcoll_shm_card *card)
 {
-    return plan_bytes(card) + pcoll_shm_signalers_bytes(card->ncounters);
+    return pcoll_shm_plan_bytes(card) + pcoll_shm_signalers_bytes(card->ncounters);
 }
 
 static int by_value(const void *left, const void *right)
@@ -37,167 +28,6 @@ int pcoll_shm_find_number(const struct pcoll_shm_binding *b, int rank)
         return PCOLL_NONE;
     found = bsearch(&rank, b->ranks, (size_t)b->nlocal, sizeof(rank), by_value);
     return found ? (int)(found - b->ranks) : PCOLL_NONE;
-}
-
-static const struct pcoll_shm_card *card_of(const struct pcoll_shm_binding *b, int rank)
-{
-    return &b->cards[pcoll_shm_number(b, rank)];
-}
-
-static char *area(const struct pcoll_shm_binding *b, int rank)
-{
-    return (char *)b->bound->block + PCOLL_LINE_BYTES + b->areas[pcoll_shm_number(b, rank)];
-}
-
-char *pcoll_shm_own_area(const struct pcoll_shm_binding *b, size_t *bytes_p)
-{
-    *bytes_p = plan_bytes(card_of(b, b->plan->rank));
-    return area(b, b->plan->rank);
-}
-
-static struct pcoll_line *counter(const struct pcoll_shm_binding *b, int rank, int index)
-{
-    return (struct pcoll_line *)(void *)area(b, rank) + index;
-}
-
-/* An address in TEMP or CELL of any rank, which are mapped here. */
-static char *shared_place(const struct pcoll_shm_binding *b, int rank, struct pcoll_place place)
-{
-    if (place.buffer == PCOLL_TEMP)
-        return area(b, rank) + card_of(b, rank)->ncounters * PCOLL_LINE_BYTES + place.offset;
-    return (char *)counter(b, rank, (int)(place.offset / PCOLL_CELL_BYTES))->cell +
-           place.offset % PCOLL_CELL_BYTES;
-}
-
-static int is_shared(struct pcoll_place place)
-{
-    return place.buffer == PCOLL_TEMP || place.buffer == PCOLL_CELL;
-}
-
-char *pcoll_shm_own_place(const struct pcoll_shm_binding *b, struct pcoll_place place)
-{
-    const int is_send = place.buffer == PCOLL_SEND;
-
-    if (is_shared(place))
-        return shared_place(b, b->plan->rank, place);
-    if (is_send ? b->memory->send_layout : b->memory->recv_layout)
-        return (char *)(uintptr_t)place.offset;
-    return (char *)(is_send ? b->memory->send : b->memory->recv) + place.offset;
-}
-
-/* An address in the peer's memory, or in this process if it is shared. */
-static char *peer_place(const struct pcoll_shm_binding *b, int peer, struct pcoll_place place)
-{
-    const struct pcoll_shm_card *card = card_of(b, peer);
-
-    if (is_shared(place))
-        return shared_place(b, peer, place);
-    return (char *)(uintptr_t)(place.buffer == PCOLL_SEND ? card->send : card->recv) + place.offset;
-}
-
-static char *address_of(const void *binding, struct pcoll_place place)
-{
-    return pcoll_shm_own_place(binding, place);
-}
-
-static void resolve_reduce(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry,
-                           struct pcoll_step *step)
-{
-    step->reduction = pcoll_reductions_add(&b->bound->run.reductions, b->plan, entry, b->memory->op,
-                                           address_of, b);
-    step->kind = entry->bytes > 0 ? PCOLL_STEP_REDUCE : PCOLL_STEP_SIGNAL;
-}
-
-static void resolve_move(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry,
-                         struct pcoll_step *step)
-{
-    int get = entry->op == PCOLL_OP_GET;
-    char *local = pcoll_shm_own_place(b, entry->local), *remote;
-
-    if (entry->op == PCOLL_OP_COPY)
-        remote = pcoll_shm_own_place(b, entry->remote);
-    else
-        remote = peer_place(b, entry->peer, entry->remote);
-    step->bytes = (size_t)entry->bytes;
-    step->from = get ? remote : local;
-    step->to = get ? local : remote;
-    step->kind = pcoll_shm_layout_kind(b->bound, entry);
-    if (step->kind != PCOLL_NONE)
-        return;
-    step->kind = PCOLL_STEP_COPY;
-    if (entry->op != PCOLL_OP_COPY && !is_shared(entry->remote)) {
-        step->kind = get ? PCOLL_SHM_READ : PCOLL_SHM_WRITE;
-        step->pid = (pid_t)card_of(b, entry->peer)->pid;
-    }
-    if (entry->op == PCOLL_OP_PUT && step->kind == PCOLL_STEP_COPY && b->plan->noperands > 0)
-        step->kind = PCOLL_STEP_STREAM;
-    /* Equal addresses mean the same memory only within this process. */
-    if (entry->bytes == 0 || (step->kind == PCOLL_STEP_COPY && step->from == step->to))
-        step->kind = PCOLL_STEP_SIGNAL;
-}
-
-/* The position in the index where the target for `line` is or belongs: lines are hashed by their
- * number in the block with a multiplication (Knuth, TAOCP 3, 6.4), with linear probing. */
-static struct pcoll_target **find_target(const struct pcoll_shm_binding *b,
-                                         const struct pcoll_line *line)
-{
-    size_t i = (size_t)(line - (struct pcoll_line *)b->bound->block) * 2654435761u;
-
-    while (b->index[i & b->index_mask] != NULL && b->index[i & b->index_mask]->line != line)
-        i++;
-    return &b->index[i & b->index_mask];
-}
-
-/* The target for a counter; at its first use this rank becomes one of the signalers. */
-struct pcoll_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int rank, int index)
-{
-    struct pcoll_line *line = counter(b, rank, index);
-    struct pcoll_target **found = find_target(b, line);
-
-    if (*found == NULL) {
-        *found = &b->bound->run.targets[b->bound->run.ntargets++];
-        **found = (struct pcoll_target){.line = line, .sleepers = b->bound->run.sleepers};
-        pcoll_shm_signalers_add(b, *found, area(b, rank) + plan_bytes(card_of(b, rank)), index);
-    }
-    return *found;
-}
-
-static int is_away(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry)
-{
-    return entry->peer != PCOLL_NONE && pcoll_shm_number(b, entry->peer) == PCOLL_NONE;
-}
-
-static void resolve_entry(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry,
-                          struct pcoll_step *step)
-{
-    memset(step, 0, sizeof(*step));
-    if (entry->trigger != PCOLL_NONE) {
-        step->threshold = entry->threshold;
-        step->gain = b->plan->gain[entry->trigger];
-    }
-    if (is_away(b, entry))
-        step->kind = PCOLL_SHM_AWAY;
-    else if (entry->op == PCOLL_OP_REDUCE)
-        resolve_reduce(b, entry, step);
-    else if (pcoll_entry_has_data(entry))
-        resolve_move(b, entry, step);
-    step->done_add = entry->done_add;
-    step->peer_add = entry->peer_add;
-    if (entry->done != PCOLL_NONE)
-        step->done = pcoll_shm_target(b, b->plan->rank, entry->done);
-    if (entry->peer_counter != PCOLL_NONE && step->kind != PCOLL_SHM_AWAY)
-        step->peer = pcoll_shm_target(b, entry->peer, entry->peer_counter);
-    pcoll_shm_coop_step(b, entry, step);
-    pcoll_shm_map_step(b, entry, step);
-}
-
-void pcoll_shm_resolve(const struct pcoll_shm_binding *b)
-{
-    struct pcoll_run *run = &b->bound->run;
-
-    for (int i = 0; i < b->plan->nentries; i++)
-        resolve_entry(b, &b->plan->entries[i], &run->steps[i]);
-    pcoll_run_cut(run, b->plan, counter(b, b->plan->rank, 0));
 }
 
 void pcoll_shm_bound_fini(struct pcoll_shm_bound *bound)
@@ -234,22 +64,6 @@ void pcoll_shm_binding_fini(struct pcoll_shm_binding *b)
     free(b->signalings);
 }
 
-static uint64_t longest_reach(const struct pcoll_shm_binding *b)
-{
-    uint64_t longest = 0;
-
-    if (!(b->plan->needs & PCOLL_NEED_USER_RMA))
-        return 0;
-    for (int i = 0; i < b->plan->nentries; i++) {
-        const struct pcoll_entry *entry = &b->plan->entries[i];
-
-        if (pcoll_entry_is_remote(entry) && !is_shared(entry->remote) && !is_away(b, entry) &&
-            entry->bytes > longest)
-            longest = entry->bytes;
-    }
-    return longest;
-}
-
 static struct pcoll_shm_card own_card(const struct pcoll_shm_binding *b)
 {
     return (struct pcoll_shm_card){
@@ -258,7 +72,7 @@ static struct pcoll_shm_card own_card(const struct pcoll_shm_binding *b)
         .recv = (uint64_t)(uintptr_t)b->memory->recv,
         .ncounters = (uint64_t)b->plan->ncounters,
         .temp_bytes = b->plan->temp_bytes,
-        .longest = longest_reach(b),
+        .longest = pcoll_shm_longest_reach(b),
         .in_heap = {pcoll_heap_find(b->memory->send, pcoll_plan_bytes(b->plan, PCOLL_SEND)),
                     pcoll_heap_find(b->memory->recv, pcoll_plan_bytes(b->plan, PCOLL_RECV))},
     };
@@ -307,7 +121,7 @@ static void clear_block(const void *context, char *payload)
 
     for (int i = 0; i < b->nlocal; i++) {
         memset(payload + b->areas[i], 0, (size_t)b->cards[i].ncounters * PCOLL_LINE_BYTES);
-        memset(payload + b->areas[i] + plan_bytes(&b->cards[i]), 0,
+        memset(payload + b->areas[i] + pcoll_shm_plan_bytes(&b->cards[i]), 0,
                pcoll_shm_signalers_bytes(b->cards[i].ncounters));
         if (relay > 0)
             memset(payload + b->area_bytes + (size_t)i * relay, 0, PCOLL_LINE_BYTES);

@@ -121,6 +121,14 @@ struct pcoll_shm_card {
 
 _Static_assert(sizeof(struct pcoll_shm_card) <= PCOLL_SHM_SLOT, "it is told at once");
 
+/* The rank's counters and TEMP, as the plan sees them. */
+static inline size_t pcoll_shm_plan_bytes(const struct pcoll_shm_card *card)
+{
+    size_t temp = (size_t)(card->temp_bytes + PCOLL_LINE_BYTES - 1) / PCOLL_LINE_BYTES;
+
+    return ((size_t)card->ncounters + temp) * PCOLL_LINE_BYTES;
+}
+
 /* State that exists only while binding. */
 struct pcoll_shm_binding {
     const struct pcoll_plan *plan;
@@ -183,7 +191,11 @@ void pcoll_shm_binding_fini(struct pcoll_shm_binding *b);
  * signals, all ranks agree, and each calls pcoll_shm_find_alone. */
 enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcoll_shm_group *group,
                                         enum pcoll_result mine);
+
+/* shm/resolve.c: the steps of all entries; the longest move to or from user memory of another rank,
+ * before that. */
 void pcoll_shm_resolve(const struct pcoll_shm_binding *b);
+uint64_t pcoll_shm_longest_reach(const struct pcoll_shm_binding *b);
 
 /* An address in this rank's memory, or, with a layout, the offset; this rank's counters, which its
  * TEMP follows, and their size. */

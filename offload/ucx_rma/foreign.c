@@ -8,6 +8,17 @@
 #define SECONDS_BETWEEN_QUESTIONS 2
 #define TRIAL_POLLS 100000 /* until a get from this process must have ended */
 
+const struct pcoll_ucx_foreign *pcoll_ucx_foreign_of(const struct pcoll_wire_options *options,
+                                                     const struct pcoll_bootstrap *bootstrap)
+{
+    const struct pcoll_foreign *foreign = bootstrap->foreign;
+
+    if (foreign == NULL || options->interface != NULL ||
+        strcmp(foreign->library, PCOLL_UCX_LIBRARY) != 0)
+        return NULL;
+    return pcoll_container_of(foreign, struct pcoll_ucx_foreign, base);
+}
+
 static enum pcoll_result refuse(const struct pcoll_ucx_endpoint *e,
                                 const struct pcoll_bootstrap *bootstrap, const char *why)
 {

@@ -12,10 +12,15 @@
 
 #include <ucp/api/ucp.h>
 
+#include "offload/bootstrap.h"
+
+#define PCOLL_UCX_LIBRARY "UCX" /* as in struct pcoll_foreign */
+
 /* The id of the medium's active messages, which the owner must not use. */
 #define PCOLL_UCX_AM 24
 
 struct pcoll_ucx_foreign {
+    struct pcoll_foreign base;
     const char *owner;     /* for messages */
     unsigned session;      /* another number for each time that the owner opens UCX */
     ucp_context_h context; /* needs UCP_FEATURE_RMA and UCP_FEATURE_AM */

@@ -108,8 +108,12 @@ void pcoll_ucx_drop_key(uint64_t key);
 enum pcoll_result pcoll_ucx_measure_key(struct pcoll_ucx_endpoint *endpoint,
                                         const struct pcoll_bootstrap *bootstrap);
 
-/* foreign.c: use the foreign worker; then, find out whether it can do what is needed. On failure
- * they have reported why. */
+/* foreign.c: what MPI lends of UCX to the endpoint of that interface; NULL: nothing. */
+const struct pcoll_ucx_foreign *pcoll_ucx_foreign_of(const struct pcoll_wire_options *options,
+                                                     const struct pcoll_bootstrap *bootstrap);
+
+/* Use the foreign worker; then, find out whether it can do what is needed. On failure they have
+ * reported why. */
 enum pcoll_result pcoll_ucx_enter_foreign(struct pcoll_ucx_endpoint *endpoint,
                                           const struct pcoll_bootstrap *bootstrap);
 enum pcoll_result pcoll_ucx_try_foreign(struct pcoll_ucx_endpoint *endpoint,

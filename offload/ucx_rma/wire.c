@@ -338,7 +338,7 @@ static enum pcoll_result get(struct pcoll_wire_way *way, struct pcoll_wire_reque
 }
 
 const struct pcoll_wire pcoll_wire_ucx = {
-    .library = "UCX",
+    .library = PCOLL_UCX_LIBRARY,
     .open = pcoll_ucx_open,
     .close = pcoll_ucx_close,
     .keep = pcoll_ucx_keep,

@@ -304,13 +304,14 @@ enum pcoll_result pcoll_ucx_open(const struct pcoll_wire_options *options,
                                  const struct pcoll_bootstrap *bootstrap,
                                  struct pcoll_wire_endpoint **endpoint_p)
 {
+    const struct pcoll_ucx_foreign *foreign = pcoll_ucx_foreign_of(options, bootstrap);
     struct pcoll_ucx_endpoint *e;
     enum pcoll_result result = pcoll_ucx_load(bootstrap), on_foreign = PCOLL_UNSUPPORTED;
 
     if (result != PCOLL_OK)
         return result;
-    if (bootstrap->foreign != NULL && options->interface == NULL)
-        on_foreign = find_or_make(options, bootstrap->foreign, bootstrap, &e);
+    if (foreign != NULL)
+        on_foreign = find_or_make(options, foreign, bootstrap, &e);
     if (on_foreign != PCOLL_OK)
         result = find_or_make(options, NULL, bootstrap, &e);
     if (result != PCOLL_OK)

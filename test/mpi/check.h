@@ -6,8 +6,9 @@
  *    -timeout=S            seconds until a hang is reported (default 150)
  *    -deny-cma=all|RANK    process_vm_readv/writev fail with EPERM (seccomp), from the start
  *    -no-memfd=all|RANK    memfd_create fails with ENOSYS (seccomp)
- *    -own-pid=all|RANK     run in a PID namespace with its own /proc, as in a container (needs
- * root) -one-core             bind to the first core that this process may use, from the start
+ *    -own-pid=all|RANK     run in a PID namespace with its own /proc, as in a container, from the
+ *                          start (needs root)
+ *    -one-core             bind to the first core that this process may use, from the start
  *    -no-shm=all|RANK      no file and no shared memory can grow any more after MPI_Init
  *    -tiny-shm             /dev/shm has two pages after MPI_Init (ignored without root)
  *    -own-shm=RANK         that rank cannot see the others' /dev/shm (ignored without root)

@@ -31,10 +31,11 @@ static inline const struct pcoll_entry *mutant_entry(const struct mutant *m)
 /* True if no run can distinguish it from the original. */
 int mutant_is_same(const struct mutant *m);
 
-/* The number of the reason why it is still right without what was removed; -1: there is none. */
+/* The number of the excuse (test/tables/excuses.tsv) why it is still right without what was
+ * removed; -1: there is none. */
 int mutant_excuse(const struct mutant *m);
 
-enum { MUTANT_MOST_EXCUSES = 81 };
+enum { MUTANT_MOST_EXCUSES = 128 };
 
 /* The text of the excuse, and the kind of mutant that it excuses. */
 const char *mutant_excuse_text(int excuse);

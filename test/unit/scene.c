@@ -10,7 +10,7 @@
 #define LIMIT_SECONDS 300 /* per scene; if one rank fails, the others keep waiting */
 
 const struct scene_foreign *scene_foreign;
-static const struct pcoll_ucx_foreign *foreign; /* as this rank has opened it */
+static const struct pcoll_foreign *foreign; /* as this rank has opened it */
 
 void scene_set_network(const struct scene *scene, struct pcoll_bootstrap *bootstrap)
 {

@@ -49,7 +49,7 @@ struct scene {
 /* UCX that the ranks of all scenes open for themselves, as MPI does, and that the medium may use.
  * The bootstrap reaches all ranks. */
 struct scene_foreign {
-    const struct pcoll_ucx_foreign *(*open)(const struct pcoll_bootstrap *bootstrap);
+    const struct pcoll_foreign *(*open)(const struct pcoll_bootstrap *bootstrap);
     void (*poll)(void);
     void (*close)(struct meeting *meeting);
 };

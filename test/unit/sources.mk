@@ -18,6 +18,7 @@ check_PROGRAMS += \
     %D%/test_heap \
     %D%/test_hints \
     %D%/test_levels \
+    %D%/test_loads \
     %D%/test_mapped \
     %D%/test_media \
     %D%/test_mutants \
@@ -78,14 +79,21 @@ check_LIBRARIES += %D%/libunit.a
     %D%/refuse.h \
     %D%/tap.h \
     %D%/cover.h %D%/cover.c \
+    %D%/graph.h %D%/graph.c \
     %D%/job.h %D%/job.c \
     %D%/meeting.h %D%/meeting.c \
+    %D%/excuse.h %D%/excuse.c \
     %D%/mutant.h %D%/mutant.c %D%/mutant_same.c \
     %D%/mutate.h %D%/mutate.c \
+    %D%/operands.h %D%/operands.c \
+    %D%/plan_faults.h %D%/plan_faults.c \
     %D%/question.h %D%/question.c \
+    %D%/strided.h %D%/strided.c \
     %D%/tables.h %D%/tables.c \
     %D%/trial.h %D%/trial.c \
-    %D%/rma_plays.h %D%/rma_plays.c %D%/rma_failures.c %D%/scene.h %D%/scene.c
+    %D%/rma_plays.h %D%/rma_plays.c %D%/rma_failures.c \
+    %D%/rma_rows.h %D%/rma_rows.c \
+    %D%/scene.h %D%/scene.c
 %C%_libunit_a_CPPFLAGS = $(AM_CPPFLAGS) \
     -DPCOLL_TEST_TABLES='"$(abs_top_srcdir)/test/tables"'
 if HAVE_LIBFABRIC

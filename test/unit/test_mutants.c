@@ -2,12 +2,10 @@
  * The test of the tests: plans with one thing wrong, which the explorer must catch.
  *
  * For every small job each entry is left out, each threshold lowered by one, the second bank of
- * counters and buffers removed, and (where the plan needs it) the order of messages removed. The
- * operands of each REDUCE are exchanged, left out, doubled, displaced; these the proof must refuse,
- * too, also where the operator commutes and only the association of operands differs. A
- * mutant that is not caught has been run in every order that differs, so it is right as well;
- * mutant.c gives the reasons, and a survivor without one fails the test. With an argument the test
- * names each survivor.
+ * counters and buffers removed, and (where the plan needs it) the order of messages removed; and
+ * operands of each REDUCE are wrong (operands.h). A mutant that is not caught has been run in every
+ * order that differs, so it is right as well; test/tables/excuses.tsv gives the reasons, and a
+ * survivor without one fails the test. With an argument the test names each survivor.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +16,7 @@
 #include "test/unit/job.h"
 #include "test/unit/mutant.h"
 #include "test/unit/mutate.h"
+#include "test/unit/operands.h"
 #include "test/unit/tap.h"
 
 enum { MAX_RANKS = 4, BRIEF_RANKS = 2, SEEDS = 8, STATES_LIMIT = 30000 };
@@ -30,7 +29,7 @@ struct tally {
     int same;                         /* equivalent to the original */
     int excused[MUTANT_MOST_EXCUSES]; /* right for another reason */
     int compared;                     /* with both reductions */
-    int refused;                      /* wrong operands, caught here and by the proof */
+    struct operands_tally operands;
 };
 
 static int verbose;
@@ -160,89 +159,6 @@ static void run_collapsed(struct tally *t, const struct job *job)
         pcoll_plan_destroy(plans[r]);
 }
 
-/* Wrong operands show in every order, so one will do that runs each phase twice: with some data,
- * they make no difference. Where the operator may commute or not, only the proof sees for one that
- * does that ranks or phases associate operands otherwise. */
-static void run_operands(struct tally *t, const struct job *job, struct pcoll_plan *const *plans,
-                         const char *what)
-{
-    const int nphases = plans[0]->nphases;
-    const struct pcoll_explore_options options = {
-        .instances = nphases > 2 ? 2 * nphases : 4,
-        .ahead = 4,
-    };
-    struct pcoll_explore *explore;
-    int caught = 1;
-
-    t->mutants++;
-    if (job->signature.commutes == job->algorithm->must_commute &&
-        pcoll_explore_create(plans, job->signature.nranks, &options, &explore) == PCOLL_OK) {
-        caught = pcoll_explore_run_inorder(explore) == PCOLL_ERR_INVALID;
-        pcoll_explore_destroy(explore);
-    }
-    if (caught && pcoll_plan_check(plans, job->signature.nranks, NULL) == PCOLL_ERR_INVALID) {
-        t->refused++;
-        return;
-    }
-    t->failures++;
-    printf("# %s, operands %s: %s\n", job_name(job), what,
-           caught ? "the proof accepts it" : "not caught");
-}
-
-static void run_operands_of(struct tally *t, const struct job *job, int rank, int entry)
-{
-    static const char *const names[MUTATE_NUM_HOW] = {
-        "exchanged", "left out", "doubled", "displaced", "displaced", "only copied", "in reverse"};
-    const int commutes = job->signature.commutes, must = job->algorithm->must_commute;
-    struct pcoll_plan *plans[MAX_RANKS];
-
-    memcpy(plans, job->plans, (size_t)job->signature.nranks * sizeof(plans[0]));
-    for (int how = 0; how < MUTATE_NUM_HOW; how++)
-        for (int k = 0; k < job->plans[rank]->entries[entry].noperands; k++) {
-            const int is_order = how == MUTATE_SWAP || how == MUTATE_TURN;
-
-            if (must ? is_order : commutes && !is_order)
-                continue;
-            plans[rank] = mutate_operands(job->plans[rank], entry, (enum mutate_how)how, k);
-            if (plans[rank])
-                run_operands(t, job, plans, names[how]);
-            pcoll_plan_destroy(plans[rank]);
-        }
-}
-
-/* Every byte is reduced once for all ranks, and in all instances by the same entries. */
-static int is_reduced_once(const struct job *job)
-{
-    const uint64_t nranks = (uint64_t)job->signature.nranks;
-    uint64_t reduced = 0;
-
-    for (int r = 0; r < job->signature.nranks; r++)
-        reduced += pcoll_plan_account(job->plans[r]).bytes_reduced;
-    return job->plans[0]->nphases == 1 && reduced == (nranks - 1) * job->signature.bytes;
-}
-
-/* If all may take any order, only one that not all take is wrong. */
-static void run_all_operands(struct tally *t, struct job *job)
-{
-    const int must = job->algorithm->must_commute; /* then every order of operands is right */
-    const int most = job->params.segment == 0; /* a segment may be reduced in an order of its own */
-
-    for (int commutes = must; commutes <= (must | most); commutes++) {
-        job->signature.commutes = commutes;
-        if (job_make(job) != PCOLL_OK) {
-            t->failures++;
-            return;
-        }
-        for (int r = 0; r < job->signature.nranks; r++)
-            for (int i = 0; i < job->plans[r]->nentries; i++)
-                if (job->plans[r]->entries[i].op == PCOLL_OP_REDUCE &&
-                    (must || !commutes || !is_reduced_once(job)))
-                    run_operands_of(t, job, r, i);
-        job_destroy(job);
-    }
-    job->signature.commutes = 0;
-}
-
 static void run_mutants_of_rank(struct tally *t, const struct job *job, int rank)
 {
     const struct pcoll_plan *plan = job->plans[rank];
@@ -269,12 +185,14 @@ static void run_mutants(struct tally *t, struct job *job)
         run_mutants_of_rank(t, job, r);
     job_destroy(job);
     if (pcoll_coll_has(job->signature.coll, PCOLL_REDUCES))
-        run_all_operands(t, job);
+        operands_run(job, &t->operands);
 }
 
 static void print_tally(const struct pcoll_algorithm *algorithm, int nranks, int lowered,
                         const struct tally *t, double begin)
 {
+    const int is_right = t->failures == 0 && t->operands.failures == 0;
+    const int mutants = t->mutants + t->operands.mutants;
     int excused = 0;
 
     for (int i = 0; i < MUTANT_MOST_EXCUSES; i++) {
@@ -284,14 +202,14 @@ static void print_tally(const struct pcoll_algorithm *algorithm, int nranks, int
                    mutant_kind_names[mutant_excuse_kind(i)], mutant_excuse_text(i));
     }
     tap_ok(
-        t->failures == 0 && t->mutants > 0,
+        is_right && mutants > 0,
         "%s/%s N=%d%s: %d mutants: %d wrong result, %d user memory, %d deadlock, %d left over; %d "
         "equivalent, %d right for another reason, %d wrong operands; %d compared",
         pcoll_coll_name(algorithm->coll), algorithm->name, nranks, lowered ? ", lowered" : "",
-        t->mutants, t->caught[PCOLL_EXPLORE_FAULT_RESULT], t->caught[PCOLL_EXPLORE_FAULT_MEMORY],
+        mutants, t->caught[PCOLL_EXPLORE_FAULT_RESULT], t->caught[PCOLL_EXPLORE_FAULT_MEMORY],
         t->caught[PCOLL_EXPLORE_FAULT_DEADLOCK], t->caught[PCOLL_EXPLORE_FAULT_LEFTOVER], t->same,
-        excused, t->refused, t->compared);
-    cover_row(algorithm, "mutants", t->failures ? 0 : t->mutants, begin);
+        excused, t->operands.refused, t->compared);
+    cover_row(algorithm, "mutants", is_right ? mutants : 0, begin);
 }
 
 /* Through cells; in two segments; through TEMP in one segment and in two. */

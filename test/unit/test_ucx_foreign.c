@@ -25,7 +25,7 @@ static const struct layout apart = {"each on a node of its own", "0123"};
 /* ---- the foreign UCX ------------------------------------------------------------------- */
 
 /* What is wrong with that of rank 1. */
-static enum { NOTHING, NONE, NO_AM, NO_RMA, OTHER_COPY } fault;
+static enum { NOTHING, NONE, OTHER_LIBRARY, NO_AM, NO_RMA, OTHER_COPY } fault;
 
 static struct pcoll_ucx_foreign ucx;
 static ucp_ep_h endpoints[MEETING_MAX_RANKS];
@@ -102,7 +102,7 @@ static ucs_status_t count_init(unsigned major, unsigned minor, const ucp_params_
     return init_version(major, minor, params, config, context);
 }
 
-static const struct pcoll_ucx_foreign *open_foreign(const struct pcoll_bootstrap *bootstrap)
+static const struct pcoll_foreign *open_foreign(const struct pcoll_bootstrap *bootstrap)
 {
     if (pcoll_ucx_load(bootstrap) != PCOLL_OK)
         abort();
@@ -110,13 +110,15 @@ static const struct pcoll_ucx_foreign *open_foreign(const struct pcoll_bootstrap
     connect_all(bootstrap);
     init_version = pcoll_ucx.ucp_init_version;
     pcoll_ucx.ucp_init_version = count_init;
+    ucx.base.library =
+        bootstrap->rank == 1 && fault == OTHER_LIBRARY ? "libfabric" : PCOLL_UCX_LIBRARY;
     ucx.owner = "the test";
     ucx.session++;
     ucx.process = bootstrap->rank;
     ucx.endpoint = endpoint_of;
     ucx.progress = bootstrap->rank == 1 && fault == OTHER_COPY ? other_progress
                                                                : pcoll_ucx.ucp_worker_progress;
-    return bootstrap->rank == 1 && fault == NONE ? NULL : &ucx;
+    return bootstrap->rank == 1 && fault == NONE ? NULL : &ucx.base;
 }
 
 static void poll_foreign(void)
@@ -167,12 +169,12 @@ static int run_some(struct part *part, int nranks)
     return wrong;
 }
 
-/* All ranks use the foreign UCX, or all of them their own, and the faulty rank says why. */
+/* All ranks use the foreign UCX, or all of them their own; a rank whose UCX is faulty says why. */
 static int play_fault(struct scene *scene, struct meeting *meeting, struct part *part)
 {
     const struct pcoll_rma_group *g = pcoll_rma_group_of(part->group);
     const struct attendee *attendee = g->bootstrap.context;
-    const int speaks = fault > NONE && part->rank == 1;
+    const int speaks = fault > OTHER_LIBRARY && part->rank == 1;
 
     (void)meeting;
     if (g->endpoints[0]->foreign != (fault == NOTHING) || opened != (fault != NOTHING) ||
@@ -232,6 +234,7 @@ static void check_faults(void)
     static const char *const names[] = {
         "all ranks have it",
         "rank 1 has none",
+        "rank 1's is another library's",
         "rank 1's has no active messages",
         "rank 1's has no RMA",
         "rank 1's is another copy of the library",

@@ -10,14 +10,7 @@
 #include "algorithms/algorithm.h"
 #include "offload/medium.h"
 #include "offload/reduce/operator.h"
-
-/* User memory with gaps, which the medium packs and unpacks. */
-struct strided {
-    struct pcoll_user_layout layout;
-    unsigned char *memory;
-    uint64_t bytes; /* of the data */
-    int fails;      /* from now on, pack and unpack do */
-};
+#include "test/unit/strided.h"
 
 struct part {
     const struct pcoll_medium *medium;
@@ -29,9 +22,8 @@ struct part {
     struct pcoll_plan *plan;
     struct pcoll_bound *bound;
     unsigned char *send, *recv;
-    struct pcoll_operator
-        op;       /* on bytes: a sum if the signature commutes, otherwise a composition */
-    int instance; /* the next one */
+    struct pcoll_operator op; /* on bytes: a sum if the signature commutes, else a composition */
+    int instance;             /* the next one */
     int active;
     int failed;      /* start or progress has returned an error */
     int in_heap;     /* set by the caller: `send` and `recv` lie in the heap, at odd places */
@@ -40,9 +32,8 @@ struct part {
 };
 
 /* Generate the plan and allocate the buffers; the caller has set the fields above `plan`. The
- * operator commutes if it must. The plan
- * is lowered for a medium without weights. PCOLL_UNSUPPORTED if the medium cannot run it, or not
- * with layouts. */
+ * operator commutes if it must. The plan is lowered for a medium without weights. PCOLL_UNSUPPORTED
+ * if the medium cannot run it, or not with layouts. */
 enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
                             const struct pcoll_params *params) PCOLL_MUST_CHECK;
 void part_fini(struct part *p);

@@ -1,0 +1,211 @@
+/* Random graphs of edges; the contract is in graph.h. */
+#include "test/unit/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/edges.h"
+#include "offload/pairs.h"
+#include "test/unit/meeting.h"
+
+uint64_t graph_next(uint64_t *seed)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *seed >> 33;
+}
+
+uint64_t graph_bytes(uint64_t *seed)
+{
+    static const uint64_t sizes[] = {0, 1, 8, 8, 13, 48, 63, 64, 200};
+
+    return sizes[graph_next(seed) % (sizeof(sizes) / sizeof(sizes[0]))];
+}
+
+/* One link between each rank and the root. */
+static void add_star(struct graph *g, int is_to_root)
+{
+    const int root = (int)(graph_next(&g->seed) % (uint64_t)g->nranks);
+
+    g->signature.root = root;
+    g->nlinks = g->nranks;
+    for (int r = 0; r < g->nranks; r++)
+        g->links[r] =
+            (struct link){is_to_root ? r : root, is_to_root ? root : r, graph_bytes(&g->seed)};
+}
+
+static void add_links(struct graph *g)
+{
+    g->nlinks = (int)(graph_next(&g->seed) % (4 * (uint64_t)g->nranks + 1));
+    for (int i = 0; i < g->nlinks; i++) {
+        struct link *link = &g->links[i];
+
+        link->from = (int)(graph_next(&g->seed) % (uint64_t)g->nranks);
+        link->to = (int)(graph_next(&g->seed) % (uint64_t)g->nranks);
+        link->bytes = graph_next(&g->seed) % 4 == 0 ? 8 : graph_bytes(&g->seed);
+        if (graph_next(&g->seed) % 3 == 0 && i + 1 < g->nlinks) { /* and one back */
+            g->links[i + 1] = (struct link){link->to, link->from, graph_bytes(&g->seed)};
+            i++;
+        }
+    }
+}
+
+void graph_end(struct graph *g)
+{
+    pcoll_topology_destroy(g->topology);
+    for (int r = 0; r < g->nranks; r++)
+        pcoll_pairs_destroy(g->locals[r].pairs);
+    memset(g, 0, sizeof(*g));
+}
+
+/* Ranks on nodes anywhere, of any size, or all on one. */
+static void make_nodes(struct graph *g)
+{
+    const uint64_t nnodes = 1 + graph_next(&g->seed) % 4;
+    int ids[GRAPH_MOST_RANKS];
+
+    for (int r = 0; r < g->nranks; r++)
+        ids[r] = (int)(graph_next(&g->seed) % nnodes);
+    if (pcoll_topology_create(ids, NULL, g->nranks, &g->topology) != PCOLL_OK)
+        abort();
+    g->signature.topology = g->topology;
+}
+
+void graph_make(struct graph *g, uint64_t seed)
+{
+    static const enum pcoll_coll colls[] = {PCOLL_NEIGHBOR_ALLTOALLV, PCOLL_GATHERV,
+                                            PCOLL_NEIGHBOR_ALLTOALLV, PCOLL_SCATTERV};
+
+    graph_end(g);
+    g->signature.coll = colls[seed % 4];
+    g->wrong_rank = PCOLL_NONE;
+    g->seed = seed;
+    g->nranks = 1 + (int)(graph_next(&g->seed) % GRAPH_MOST_RANKS);
+    g->signature.nranks = g->nranks;
+    make_nodes(g);
+    if (pcoll_coll_has(g->signature.coll, PCOLL_ROOTED))
+        add_star(g, g->signature.coll == PCOLL_GATHERV);
+    else
+        add_links(g);
+}
+
+static int by_rank_and_key(const void *left, const void *right)
+{
+    const struct pcoll_edge *a = left, *b = right;
+
+    return a->rank != b->rank ? a->rank - b->rank : a->key - b->key;
+}
+
+/* What the rank knows before it has heard from others. Received blocks lie apart from each other,
+ * in either order; blocks that are sent lie anywhere. */
+static void make_local(struct graph *g, int rank)
+{
+    struct pcoll_local *local = &g->locals[rank];
+    uint64_t end = graph_next(&g->seed) % 20;
+
+    local->in = g->in[rank];
+    local->out = g->out[rank];
+    for (int i = 0; i < g->nlinks; i++) {
+        const struct link *link = &g->links[i];
+
+        if (link->from == rank)
+            local->out[local->nout++] = (struct pcoll_edge){.rank = link->to,
+                                                            .key = i,
+                                                            .bytes = link->bytes,
+                                                            .first = graph_next(&g->seed) % 50};
+        if (link->to == rank)
+            local->in[local->nin++] =
+                (struct pcoll_edge){.rank = link->from, .key = i, .bytes = link->bytes};
+    }
+    for (int i = 0; i < local->nin; i++) {
+        struct pcoll_edge *edge = &local->in[rank % 2 == 0 ? i : local->nin - 1 - i];
+
+        edge->first = end + graph_next(&g->seed) % 5;
+        end = edge->first + edge->bytes + 1;
+    }
+    qsort(local->in, (size_t)local->nin, sizeof(*local->in), by_rank_and_key);
+    qsort(local->out, (size_t)local->nout, sizeof(*local->out), by_rank_and_key);
+    if (rank == g->wrong_rank && local->nin > 0)
+        local->in[0].bytes += 1;
+}
+
+/* A rank's part in the swap; returns 0 if it ends as it should. */
+static int tell_others(struct meeting *meeting, int rank, void *argument)
+{
+    struct graph *g = argument;
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    uint64_t most[] = {(uint64_t)pcoll_edges_most_parallel(&g->locals[rank], rank),
+                       (uint64_t)pcoll_pairs_most_traffic(&g->signature, &g->locals[rank], rank)};
+    struct pcoll_signature signature = g->signature;
+    enum pcoll_result result = PCOLL_OK;
+
+    if (pcoll_agree(&bootstrap, PCOLL_OK, most, 2) == PCOLL_OK)
+        result = pcoll_edges_swap(&bootstrap, NULL, &signature, &g->locals[rank],
+                                  (struct pcoll_edges_most){(int)most[0], (int)most[1]});
+    result = pcoll_agree(&bootstrap, result, NULL, 0);
+    g->crossings[rank] = signature.crossing;
+    return result != (g->wrong_rank == PCOLL_NONE ? PCOLL_OK : PCOLL_ERR_INVALID);
+}
+
+/* Bytes, volume and degree of the signature. */
+static void find_facts(struct graph *g)
+{
+    struct pcoll_signature *s = &g->signature;
+
+    for (int r = 0; r < g->nranks; r++) {
+        const struct pcoll_local *local = &g->locals[r];
+        uint64_t volume = 0;
+        int degree = 0;
+
+        for (int i = 0; i < local->nin; i++) {
+            s->bytes = local->in[i].bytes > s->bytes ? local->in[i].bytes : s->bytes;
+            volume += local->in[i].bytes;
+            degree += local->in[i].bytes > 0;
+        }
+        s->volume = volume > s->volume ? volume : s->volume;
+        s->degree = degree > s->degree ? degree : s->degree;
+    }
+}
+
+int graph_prepare(struct graph *g)
+{
+    for (int r = 0; r < g->nranks; r++)
+        make_local(g, r);
+    find_facts(g);
+    for (int r = 0; r < g->nranks; r++)
+        pcoll_edges_prepare(&g->signature, &g->locals[r], r);
+    return meeting_run_threads(g->nranks, tell_others, g) == 0;
+}
+
+int graph_knows_peers(const struct graph *g, int rank)
+{
+    const struct pcoll_local *local = &g->locals[rank];
+
+    for (int i = 0; i < local->nin; i++) {
+        const struct pcoll_edge *in = &local->in[i], *out = g->locals[in->rank].out;
+
+        while (out->rank != rank || out->key != in->key)
+            out++;
+        if (out->first != in->peer_first || out->peer_first != in->first ||
+            (rank != in->rank && out->bytes > 0 &&
+             (out->slot != in->slot || out->in_cell != in->in_cell)))
+            return 0;
+    }
+    return 1;
+}
+
+int graph_count_pairs(const struct graph *g, int one_way)
+{
+    int n = 0;
+
+    for (int r = 0; r < g->nranks; r++) {
+        const struct pcoll_pairs *pairs = g->locals[r].pairs;
+
+        for (int i = 0; pairs && i < pairs->count; i++) {
+            const struct pcoll_pair *pair = &pairs->pairs[i];
+
+            n += pair->leader == r && (!one_way || pair->sent == 0 || pair->received == 0);
+        }
+    }
+    return n;
+}

@@ -1,0 +1,54 @@
+/*
+ * Random graphs of edges between ranks, about which the ranks tell each other as in MPI: several
+ * edges between two ranks, edges of a rank to itself, one-way edges, blocks of any size and place,
+ * and empty blocks.
+ */
+#ifndef PCOLL_TEST_GRAPH_H
+#define PCOLL_TEST_GRAPH_H
+
+#include "algorithms/algorithm.h"
+#include "algorithms/plan/topology.h"
+
+enum { GRAPH_MOST_RANKS = 9, GRAPH_MOST_EDGES = 4 * GRAPH_MOST_RANKS };
+
+/* An edge of the whole graph. */
+struct link {
+    int from, to;
+    uint64_t bytes;
+};
+
+struct graph {
+    struct pcoll_signature signature;
+    struct pcoll_topology *topology;
+    int nranks, nlinks;
+    uint64_t seed;
+    struct link links[GRAPH_MOST_EDGES];
+    struct pcoll_edge in[GRAPH_MOST_RANKS][GRAPH_MOST_EDGES],
+        out[GRAPH_MOST_RANKS][GRAPH_MOST_EDGES];
+    struct pcoll_local locals[GRAPH_MOST_RANKS];
+    struct pcoll_crossing crossings[GRAPH_MOST_RANKS]; /* as each rank has heard */
+    int wrong_rank; /* this rank is wrong about the bytes of an edge; PCOLL_NONE: no rank is */
+};
+
+/* The next random number, and a random size of a block, often one at which something changes. */
+uint64_t graph_next(uint64_t *seed);
+uint64_t graph_bytes(uint64_t *seed);
+
+/* Make the graph of that seed in place of the previous one; a graph of zeros is empty. An even seed
+ * gives a neighbor collective, an odd one a star: one link between each rank and the root. */
+void graph_make(struct graph *g, uint64_t seed);
+void graph_end(struct graph *g);
+
+/* The ranks, as threads, tell each other about their edges. True if that ends on all ranks as it
+ * should: well, or with PCOLL_ERR_INVALID if a rank is wrong. The signature then has its bytes,
+ * volume and degree. */
+int graph_prepare(struct graph *g);
+
+/* True if what the rank's in edges say about its peers is what the graph says. */
+int graph_knows_peers(const struct graph *g, int rank);
+
+/* How many pairs of nodes there are, each counted by its two leaders, and of these such with
+ * messages in one direction only. */
+int graph_count_pairs(const struct graph *g, int one_way);
+
+#endif /* PCOLL_TEST_GRAPH_H */
