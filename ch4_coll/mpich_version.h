@@ -162,6 +162,14 @@ static inline int MPIDI_PCOLL_typerep_segments(MPI_Datatype type, MPI_Aint size,
 #define MPIDI_PCOLL_UCX_WORKER NULL
 #define MPIDI_PCOLL_UCX_ENDPOINT(rank) NULL
 #endif
+
+/* Until 4.1, processes meet in MPI_Finalize once their endpoints are closed; since 4.2, before
+ * that. */
+#if !MPIDI_PCOLL_SINCE(4, 2, 0)
+#define MPIDI_PCOLL_UCX_CLOSES_FIRST
+#define MPIDI_PCOLL_UCX_NWORKERS MPIDI_UCX_global.num_vnis
+#define MPIDI_PCOLL_UCX_WORKER_OF(vni) MPIDI_UCX_global.ctx[vni].worker
+#endif
 #endif
 
 /* ---- memory of the node ---- */

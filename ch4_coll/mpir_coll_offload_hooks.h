@@ -79,6 +79,12 @@ bool MPIDI_PCOLL_free_mem(void *memory, int *mpi_errno_p);
             MPIDI_PCOLL_yield();                                                                   \
     } while (0)
 
+/* MPICH on UCX: waits in MPI_Finalize until all processes have closed their endpoints, which takes
+ * answers of this process. Returns an MPI error code. */
+int MPIDI_PCOLL_last_barrier(void);
+
+#define MPIR_COLL_OFFLOAD_LAST_BARRIER() MPIDI_PCOLL_last_barrier()
+
 /* How often to poll a flag in shared memory before calling the progress engine. */
 #define MPIR_COLL_OFFLOAD_SPINS(with_core) (MPIDI_PCOLL_crowded ? 8 : (with_core))
 
@@ -120,6 +126,7 @@ bool MPIDI_PCOLL_free_mem(void *memory, int *mpi_errno_p);
 #define MPIR_COLL_OFFLOAD_YIELD()                                                                  \
     do {                                                                                           \
     } while (0)
+#define MPIR_COLL_OFFLOAD_LAST_BARRIER() MPIR_pmi_barrier()
 #define MPIR_COLL_OFFLOAD_SPINS(with_core) (with_core)
 #define MPIR_COLL_OFFLOAD_ALLOC_MEM(size, info)                                                    \
     do {                                                                                           \

@@ -2,7 +2,13 @@
 
 #include "pcoll.h"
 
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+
 #include "lock.h"
+#include "mpir_coll_offload_hooks.h"
 
 #ifdef HAVE_CH4_NETMOD_UCX
 #include "offload/ucx_rma/foreign.h"
@@ -49,10 +55,10 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         If MPICH uses UCX, ucx_rma opens a second context with endpoints of its own (0), or uses
-        MPICH's context, worker and endpoints (1), which handle no errors: after a broken link,
-        MPI_Finalize may not end. If one process of a communicator opens its own, all do. A process
-        always does if MPIR_CVAR_COLL_OFFLOAD_INTERFACE is set, if it has an agent, or if MPICH has
-        a lock for each VCI and the program has threads.
+        MPICH's context, worker and endpoints (1), which handle no errors. If one process of a
+        communicator opens its own, all do. A process always does if
+        MPIR_CVAR_COLL_OFFLOAD_INTERFACE is set, if it has an agent, or if MPICH has a lock for
+        each VCI and the program has threads.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -149,5 +155,52 @@ void MPIDI_PCOLL_foreign_ends(void)
 const struct pcoll_foreign *MPIDI_PCOLL_foreign(void)
 {
     return NULL;
+}
+#endif
+
+/* ---- the end of MPICH's own UCX ---- */
+
+#ifdef MPIDI_PCOLL_UCX_CLOSES_FIRST
+#define ANSWER_USEC 200
+
+/* UCX closes an endpoint over TCP once the peer has answered, if anything has been sent over it. A
+ * process that has closed all of its own would wait in PMI, and answer nobody. */
+static void *answer(void *have_met_to)
+{
+    const _Atomic bool *have_met = have_met_to;
+    const struct timespec pause = {.tv_nsec = ANSWER_USEC * 1000};
+
+    while (!*have_met) {
+        for (int i = 0; i < MPIDI_PCOLL_UCX_NWORKERS; i++)
+            ucp_worker_progress(MPIDI_PCOLL_UCX_WORKER_OF(i));
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+/* The application's signals are not for the thread. */
+static bool starts(pthread_t *thread, void *have_met)
+{
+    sigset_t everything, before;
+    int error;
+
+    sigfillset(&everything);
+    pthread_sigmask(SIG_SETMASK, &everything, &before);
+    error = pthread_create(thread, NULL, answer, have_met);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0;
+}
+
+int MPIDI_PCOLL_last_barrier(void)
+{
+    _Atomic bool have_met = false;
+    pthread_t thread;
+    const bool answers = starts(&thread, &have_met);
+    const int mpi_errno = MPIR_pmi_barrier();
+
+    have_met = true;
+    if (answers)
+        pthread_join(thread, NULL);
+    return mpi_errno;
 }
 #endif

@@ -180,3 +180,12 @@ void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm
     if (meant(no_shm))
         deny_growth();
 }
+
+void adversity_before_finalize(const char *late)
+{
+    const double end = MPI_Wtime() + 1;
+    int flag;
+
+    while (meant(late) && MPI_Wtime() < end)
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+}

@@ -1,5 +1,5 @@
-/* Take resources that the backend uses away from this process. `who` is "all", the number of one
- * rank of the job, or NULL for no rank. */
+/* Take resources or time that the backend uses away from this process. `who` is "all", the number
+ * of one rank of the job, or NULL for no rank. */
 
 #ifndef ADVERSITY_H_INCLUDED
 #define ADVERSITY_H_INCLUDED
@@ -12,6 +12,8 @@ void adversity_before_init(const char *deny_cma, int one_core, const char *no_me
 void adversity_deny_cma(const char *who, int unknown);
 void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm, int tiny_shm,
                           const char *no_mr, const char *slow);
+/* MPI goes on in this process for a second while others are in MPI_Finalize. */
+void adversity_before_finalize(const char *late);
 
 /* unregistered.c: libfabric refuses to register memory in domains that this process opens later. */
 void deny_registration(void);

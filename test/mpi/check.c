@@ -259,6 +259,7 @@ int check_done(void)
 {
     check_phase("finalize");
     check_sum(MPI_COMM_WORLD);
+    adversity_before_finalize(check_option("late"));
     MPI_Finalize();
     return check_end();
 }

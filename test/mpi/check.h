@@ -14,6 +14,7 @@
  *    -own-shm=RANK         that rank cannot see the others' /dev/shm (ignored without root)
  *    -no-mr=all|RANK       libfabric registers no memory any more after MPI_Init
  *    -slow=all|RANK        see late what has arrived over libfabric's `sockets`, after MPI_Init
+ *    -late=all|RANK        call MPI_Finalize a second later than the others
  *    -alloc-mem            user buffers come from MPI_Alloc_mem
  *    -expect[=TEXT]        TEXT must appear on some rank's stderr, which is not shown; repeatable;
  *                          without TEXT anything may appear there
