@@ -5,7 +5,7 @@
 # with_hosts COMMAND...: run it if this machine can have hosts; they have a name of their own, and only
 # one check at a time uses them.
 with_hosts() {
-    local why mpiexec="$repo/maint/hosts run"
+    local why interface='' mpiexec="$repo/maint/hosts run"
     export PCOLL_HOSTS=pcheck PCOLL_PREFIX=$build/install FI_PROVIDER=${FI_PROVIDER:-tcp}
     if ! why=$("$repo/maint/hosts" try 2>&1); then
         report skip hosts "$why"

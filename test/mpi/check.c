@@ -1,8 +1,8 @@
 #include "check.h"
 #include "adversity.h"
 #include "collectives.h"
+#include "phase.h"
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <unistd.h>
 
@@ -12,7 +12,6 @@ struct check check;
 
 static int option_count;
 static char **options;
-static char phase[256] = "start";
 static unsigned long total_errors;
 static int real_stderr = STDERR_FILENO;
 static int captured = -1; /* the pipe that captures this rank's stderr */
@@ -46,15 +45,6 @@ long check_number(const char *name, long otherwise)
     return value != NULL ? strtol(value, NULL, 0) : otherwise;
 }
 
-void check_phase(const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(phase, sizeof(phase), format, args);
-    va_end(args);
-}
-
 void check_fail(const char *file, int line, const char *format, ...)
 {
     char text[512];
@@ -66,7 +56,7 @@ void check_fail(const char *file, int line, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     dprintf(real_stderr, "rank %d of %d: %s:%d: %s: %s\n", check.rank, check.size, file, line,
-            phase, text);
+            phase_text(), text);
 }
 
 void check_note(const char *format, ...)
@@ -83,13 +73,6 @@ void check_note(const char *format, ...)
     fflush(stdout);
 }
 
-static void on_alarm(int signal)
-{
-    (void)signal;
-    dprintf(real_stderr, "rank %d of %d: no end in sight: %s\n", check.rank, check.size, phase);
-    _exit(3);
-}
-
 /* ---- stderr under -expect ---- */
 
 static void capture_stderr(void)
@@ -104,6 +87,7 @@ static void capture_stderr(void)
     dup2(ends[1], STDERR_FILENO);
     close(ends[1]);
     captured = ends[0];
+    phase_report_to(real_stderr);
 }
 
 static void read_captured(char *text, size_t size)
@@ -169,7 +153,7 @@ void check_begin(int argc, char **argv)
     option_count = argc;
     options = argv;
     check.verbose = check_option("v") != NULL;
-    signal(SIGALRM, on_alarm);
+    phase_watch((unsigned)check_number("timeout", 150));
     if (check_option("expect") != NULL) {
         capture_stderr();
         atexit(show_captured);
@@ -177,7 +161,7 @@ void check_begin(int argc, char **argv)
     set_algorithm(check_option("algorithm"));
     adversity_before_init(check_option("deny-cma"), check_option("one-core") != NULL,
                           check_option("no-memfd"), check_option("own-pid"));
-    alarm((unsigned)check_number("timeout", 150));
+    check_progress(); /* a child that was forked there has no alarm yet */
 }
 
 void check_attach(MPI_Comm comm)

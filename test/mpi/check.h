@@ -3,7 +3,7 @@
  *  Options that all programs accept:
  *    -v                    print comment lines
  *    -seed=N               use another random sequence
- *    -timeout=S            seconds until a hang is reported (default 150)
+ *    -timeout=S            seconds without progress until a hang is reported (default 150)
  *    -deny-cma=all|RANK    process_vm_readv/writev fail with EPERM (seccomp), from the start
  *    -no-memfd=all|RANK    memfd_create fails with ENOSYS (seccomp)
  *    -own-pid=all|RANK     run in a PID namespace with its own /proc, as in a container, from the
@@ -64,11 +64,14 @@ int check_end(void);
 const char *check_option(const char *name);
 long check_number(const char *name, long otherwise);
 
-/* Says what is being done; messages about failures and hangs show it. Not thread-safe. */
+/* Says what is being done; messages about failures and hangs show it. It counts as progress. Not
+ * thread-safe. */
 void check_phase(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void check_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void check_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Something has been completed: the time until a hang is reported begins anew. */
+void check_progress(void);
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \

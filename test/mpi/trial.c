@@ -333,6 +333,7 @@ void trial_wait(struct trial *t)
 {
     MPI(MPI_Wait(&t->request, MPI_STATUS_IGNORE));
     CHECK(t->request != MPI_REQUEST_NULL);
+    check_progress();
     trial_verify(t);
 }
 
