@@ -1,6 +1,10 @@
 /* Terms of the costs; the contract is in cost.h. */
 #include "algorithms/cost.h"
 
+#include "algorithms/plan/edges.h"
+
+#define MIB 1048576.0
+
 int pcoll_ranks_per_node(const struct pcoll_signature *signature)
 {
     int nnodes = signature->topology ? signature->topology->nnodes : 1;
@@ -56,6 +60,32 @@ struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine)
     node.cores = machine->cores;
     node.call = 0;
     return node;
+}
+
+/* The bytes of user memory that all ranks read or write. A root, which touches the most, does most
+ * of the copying alone and needs twice the room. */
+static double touched(const struct pcoll_signature *signature)
+{
+    const struct pcoll_collective *row = pcoll_collective_of(signature);
+    const int root = signature->root, ranks = signature->nranks;
+    const double times = row->traits & PCOLL_ROOTED ? 2 * ranks : ranks;
+
+    if (row->traits & PCOLL_EDGES)
+        return times * 2 * (double)(pcoll_edges_volume(signature) + pcoll_edges_kept(signature));
+    return times * (double)(row->send_bytes(signature, NULL, root) +
+                            row->recv_bytes(signature, NULL, root));
+}
+
+struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
+                                       const struct pcoll_machine *machine)
+{
+    struct pcoll_machine own = *machine;
+
+    if (pcoll_coll_has(signature->coll, PCOLL_REDUCES) || pcoll_is_over_wire(signature) ||
+        pcoll_cost_crowd(signature, machine) > 1 || touched(signature) > machine->cache * MIB)
+        return own;
+    own.copy = own.cached;
+    return own;
 }
 
 /* Without a core of its own, each rank waits for the turns of all ranks that share the core. */

@@ -88,6 +88,12 @@ double pcoll_cost_forward(const struct pcoll_signature *signature,
 struct pcoll_machine pcoll_cost_leaders(const struct pcoll_signature *signature,
                                         const struct pcoll_machine *machine);
 
+/* The machine for a call whose ranks are on one node, have a core each, and touch so little user
+ * memory that the caches hold all of it: a copy takes the time of a cached one. For reductions and
+ * other calls, the same machine. */
+struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
+                                       const struct pcoll_machine *machine);
+
 /* The level inside a node, as a machine whose plans start in no time. */
 struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine);
 

@@ -9,6 +9,7 @@
 #include "lock.h"
 
 #include "algorithms/lower/lower.h"
+#include "offload/shm/heap.h"
 
 /* The words that the ranks combine; the maximum of each counts. */
 enum {
@@ -62,6 +63,12 @@ static bool is_same(const uint64_t *words, int value, int complement)
     return words[value] == ~words[complement];
 }
 
+static bool is_mapped(const struct MPIDI_PCOLL_call *call)
+{
+    return pcoll_heap_find(call->in.user, 1).fd != PCOLL_NONE ||
+           pcoll_heap_find(call->out.user, 1).fd != PCOLL_NONE;
+}
+
 /* Settle eligibility and choice. *choice becomes rank 0's, of which other ranks get algorithm and
  * parameters; it has no algorithm if the call is declined. */
 static int agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
@@ -85,7 +92,7 @@ static int agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
     int mpi_errno = MPI_SUCCESS;
 
     if (call->comm->rank == 0 && !call->is_apart) {
-        MPIDI_PCOLL_propose(&call->signature, call->info, state, choice);
+        MPIDI_PCOLL_propose(&call->signature, is_mapped(call), call->info, state, choice);
         write_choice(choice, words);
     }
     if (state->medium->combine(state->group, words, NWORDS) != PCOLL_OK)

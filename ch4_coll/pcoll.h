@@ -179,8 +179,9 @@ void MPIDI_PCOLL_network_close(void);
 /* MPIR_CVAR_COLL_OFFLOAD_COOP_THRESHOLD of this rank, as in struct pcoll_bootstrap. */
 uint64_t MPIDI_PCOLL_coop_threshold(void);
 
-/* Rank 0's proposal for a call; choice->algorithm is NULL for MPICH's path. */
-void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, MPIR_Info *info,
+/* Rank 0's proposal for a call; choice->algorithm is NULL for MPICH's path. `is_mapped`: its user
+ * buffers lie in memory of MPI_Alloc_mem, and so, it expects, do those of other ranks. */
+void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped, MPIR_Info *info,
                          struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice);
 void MPIDI_PCOLL_settings_free(void);
 

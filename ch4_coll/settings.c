@@ -303,13 +303,14 @@ static void show_messages(void)
         MPIDI_PCOLL_report_lines(messages.text);
 }
 
-static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
+static void choose(const struct pcoll_signature *signature, bool is_mapped, MPIR_Info *info,
                    struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice, FILE *out)
 {
     char value[MPI_MAX_INFO_VAL + 1];
     struct pcoll_hint hint = hint_of(signature->coll, info, value, sizeof(value), out);
     struct pcoll_caps caps = caps_of(state);
 
+    caps.mapped = is_mapped;
     if (hint.algorithm && strcmp(hint.algorithm, "mpich") == 0)
         return;
     if (!table)
@@ -327,7 +328,7 @@ static void choose(const struct pcoll_signature *signature, MPIR_Info *info,
         print_losers(signature, &caps, choice);
 }
 
-void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, MPIR_Info *info,
+void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped, MPIR_Info *info,
                          struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice)
 {
     FILE *out = open_messages();
@@ -335,6 +336,6 @@ void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, MPIR_Info *inf
     *choice = (struct pcoll_choice){.algorithm = NULL};
     if (!out)
         return;
-    choose(signature, info, state, choice, out);
+    choose(signature, is_mapped, info, state, choice, out);
     show_messages();
 }

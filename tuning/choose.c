@@ -1,5 +1,6 @@
 #include "tuning/choose.h"
 
+#include "algorithms/cost.h"
 #include "algorithms/plan/topology.h"
 #include "tuning/search.h"
 #include "tuning/table/text.h"
@@ -157,8 +158,8 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
     caps->max_ring = max_slots;
 }
 
-/* Fills search->machine and search->about, and *node, which search->machine may point to. Returns 0
- * if the table lacks the medium. */
+/* Fills search->machine, search->cached and search->about, and *node, which search->machine may
+ * point to. Returns 0 if the table lacks the medium. */
 static int find_machine(struct pcoll_search *search, const struct pcoll_table *table,
                         struct pcoll_machine *node)
 {
@@ -177,6 +178,8 @@ static int find_machine(struct pcoll_search *search, const struct pcoll_table *t
         node->cores = caps->cores;
         search->machine.node = node;
     }
+    search->cached =
+        caps->mapped ? search->machine : pcoll_cost_cached(search->signature, &search->machine);
     snprintf(search->about.medium, sizeof(search->about.medium), "%s", caps->medium);
     search->about.nranks = search->signature->nranks;
     search->about.nnodes = topology ? topology->nnodes : 1;

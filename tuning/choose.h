@@ -30,6 +30,7 @@ struct pcoll_caps {
     int max_ring;      /* the most slots of a ring, where counters are scarce; 0: unlimited */
     uint64_t max_temp; /* largest TEMP of one rank in bytes; larger plans are not candidates */
     int cores;         /* as in struct pcoll_machine */
+    int mapped; /* ranks reach each other's user buffers without the kernel, as fast as any cache */
 };
 
 /* Fill in what follows from the medium: its traits (offload/medium.h, which tuning/ does not
@@ -44,7 +45,10 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
  * caches of 2 MiB, rings of 256 KiB sufficed. */
 #define PCOLL_FAR_BYTES (UINT64_C(768) << 10)
 
-/* In addition to the default length of a ring of communication buffers, so many slots are a
+/* Copies take the time of cached ones (algorithms/cost.h) only in plans with at most
+ * PCOLL_LONG_RING_BYTES of communication buffers.
+ *
+ * In addition to the default length of a ring of communication buffers, so many slots are a
  * candidate with `cores` (0: enough) for the ranks of a node, if TEMP then has at most
  * PCOLL_LONG_RING_BYTES, or PCOLL_NEAR_RING_BYTES on a network and where ranks share cores.
  *

@@ -27,7 +27,9 @@ static double find_factor(struct pcoll_search *search, const struct pcoll_algori
 static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
                       const struct pcoll_params *params)
 {
+    const struct pcoll_machine *machine = &search->cached;
     double cost, factor = search->factor;
+    uint64_t temp;
 
     if (algorithm->must_commute && !search->signature->commutes) {
         search->refusals |= PCOLL_REFUSAL_MUST_COMMUTE;
@@ -35,13 +37,16 @@ static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm 
     }
     if (pcoll_is_trivial(search->signature))
         return search->machine.call;
-    if (algorithm->temp_bytes(search->signature, params) > search->caps->max_temp) {
+    temp = algorithm->temp_bytes(search->signature, params);
+    if (temp > search->caps->max_temp) {
         search->refusals |= PCOLL_REFUSAL_TOO_MUCH_TEMP;
         return -1;
     }
+    if (temp > PCOLL_LONG_RING_BYTES)
+        machine = &search->machine;
     if (search->tells_apart)
         factor = find_factor(search, algorithm, params);
-    cost = factor * algorithm->cost(search->signature, params, &search->machine);
+    cost = factor * algorithm->cost(search->signature, params, machine);
     if (!isfinite(cost) || cost < 0) {
         search->refusals |= PCOLL_REFUSAL_NO_COST;
         return -1;

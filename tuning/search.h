@@ -20,9 +20,9 @@ struct pcoll_search {
     const struct pcoll_signature *signature;
     const struct pcoll_caps *caps;
     const struct pcoll_table *table;
-    struct pcoll_machine machine;
-    struct pcoll_params fixed; /* a nonzero parameter allows only that value */
-    int below_threshold;       /* PCOLL_PATH_USER may be used at any size */
+    struct pcoll_machine machine, cached; /* the latter for plans that stay in the caches */
+    struct pcoll_params fixed;            /* a nonzero parameter allows only that value */
+    int below_threshold;                  /* PCOLL_PATH_USER may be used at any size */
 
     /* The answer so far. */
     struct pcoll_choice best; /* algorithm NULL: none yet */

@@ -59,7 +59,7 @@ static void test_bindings(hwloc_topology_t topology)
 
 static void test_big(void)
 {
-    hwloc_topology_t topology = make("pack:2 l3:2 l2:2 core:1 pu:2");
+    hwloc_topology_t topology = make("pack:2 l3:2(size=6291456) l2:2 core:1 pu:2");
 
     tap_ok(topology != NULL, "a machine of two sockets");
     expect(topology, PCOLL_LEVEL_SAME_CACHE, 0, 2, "two sockets");
@@ -67,6 +67,7 @@ static void test_big(void)
     expect(topology, PCOLL_LEVEL_OTHER_SOCKET, 0, 8, "two sockets");
     expect(topology, PCOLL_LEVEL_OTHER_HOST, -1, -1, "two sockets");
     tap_ok(places_sockets(topology) == 2, "two sockets: counted");
+    tap_ok(places_cache(topology) == 6 << 20, "two sockets: the largest cache");
     test_bindings(topology);
     hwloc_topology_destroy(topology);
 }
@@ -83,6 +84,7 @@ static void test_small(void)
     expect(apart, PCOLL_LEVEL_OTHER_CACHE, 0, 1, "no common cache");
     expect(one, PCOLL_LEVEL_SAME_CACHE, -1, -1, "two threads of one core");
     tap_ok(places_sockets(one) == 1, "one socket: counted");
+    tap_ok(places_cache(apart) == 0, "no common cache: no cache at all");
     hwloc_topology_destroy(shared);
     hwloc_topology_destroy(apart);
     hwloc_topology_destroy(one);

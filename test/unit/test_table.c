@@ -106,6 +106,24 @@ static void test_levels(void)
     pcoll_table_destroy(table);
 }
 
+/* What has no values of its own takes those of slower memory. */
+static void test_caches(void)
+{
+    struct pcoll_table *table = tables_good("cached"), *old = tables_good("least");
+    const struct pcoll_machine *near, *any = pcoll_table_machine(table, "shm"), *shm;
+
+    near = pcoll_table_level(table, "shm", PCOLL_LEVEL_SAME_CACHE);
+    shm = pcoll_table_machine(old, "shm");
+    tap_ok(near->cached == 1e-6 && near->cache == 3 && near->copy == 1e-3,
+           "the caches of ranks that share one");
+    tap_ok(any->cached == any->copy && any->cache == PCOLL_CACHE_MIB,
+           "other ranks have no faster caches");
+    tap_ok(shm->cached == shm->copy && shm->cache == PCOLL_CACHE_MIB,
+           "a table without caches says that they are no faster");
+    pcoll_table_destroy(table);
+    pcoll_table_destroy(old);
+}
+
 /* ---- what a table was made for ---- */
 
 static void test_identity(void)
@@ -162,6 +180,7 @@ int main(void)
     test_rules();
     test_corrections();
     test_levels();
+    test_caches();
     test_identity();
     test_default();
     return tap_done();

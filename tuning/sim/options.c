@@ -106,6 +106,8 @@ static void override(struct pcoll_machine *machine, struct pcoll_machine *wanted
         if (value >= 0)
             *pcoll_machine_parameter(machine, (enum pcoll_parameter)i) = value;
     }
+    if (wanted->copy >= 0)
+        machine->cached = wanted->copy;
     machine->cores = wanted->cores;
 }
 

@@ -6,7 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "algorithms/cost.h"
 #include "algorithms/plan/topology.h"
+#include "tuning/choose.h"
 #include "tuning/sim/goal.h"
 #include "tuning/sim/options.h"
 #include "tuning/sim/resources.h"
@@ -42,14 +44,24 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
 }
 
+static struct pcoll_engine_options engine_of(const struct options *options,
+                                             const struct pcoll_job *job, int ports)
+{
+    struct pcoll_engine_options engine = options->engine;
+
+    if (job->algorithm->temp_bytes(&job->signature, &job->params) <= PCOLL_LONG_RING_BYTES)
+        engine.machine = pcoll_cost_cached(&job->signature, &engine.machine);
+    engine.ports = ports;
+    return engine;
+}
+
 static enum pcoll_result run_once(const struct options *options, const struct pcoll_job *job,
                                   struct row *row)
 {
-    struct pcoll_engine_options engine = options->engine;
+    const struct pcoll_engine_options engine = engine_of(options, job, row->ports);
     const double begin = now();
     enum pcoll_result result;
 
-    engine.ports = row->ports;
     result = pcoll_engine_run(job, &engine, &row->result);
     row->seconds = now() - begin;
     row->segment = job->params.segment;
@@ -81,11 +93,10 @@ static enum pcoll_result write_timeline(const struct options *options, struct pc
                                         const struct row *row)
 {
     struct pcoll_trace trace;
-    struct pcoll_engine_options engine = options->engine;
+    struct pcoll_engine_options engine = engine_of(options, job, row->ports);
     struct pcoll_engine_result unused;
     enum pcoll_result result;
 
-    engine.ports = row->ports;
     engine.trace = &trace;
     job->params.segment = row->segment;
     result = pcoll_engine_run(job, &engine, &unused);
@@ -119,6 +130,7 @@ static enum pcoll_result make_job(const struct options *options, const struct ro
 
 static enum pcoll_result write_goal(const struct options *options, const struct pcoll_job *job)
 {
+    const struct pcoll_engine_options engine = engine_of(options, job, 1);
     FILE *file = fopen(options->goal, "w");
     enum pcoll_result result;
 
@@ -126,7 +138,7 @@ static enum pcoll_result write_goal(const struct options *options, const struct 
         perror(options->goal);
         return PCOLL_ERR_SYSTEM;
     }
-    result = pcoll_goal_write(job, &options->engine.machine, file);
+    result = pcoll_goal_write(job, &engine.machine, file);
     fclose(file);
     return result;
 }

@@ -53,3 +53,18 @@ int places_sockets(hwloc_topology_t topology)
 
     return sockets > 0 ? sockets : 1;
 }
+
+uint64_t places_cache(hwloc_topology_t topology)
+{
+    static const hwloc_obj_type_t types[] = {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L2CACHE,
+                                             HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L4CACHE,
+                                             HWLOC_OBJ_L5CACHE};
+    uint64_t largest = 0;
+
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+        for (hwloc_obj_t one = hwloc_get_next_obj_by_type(topology, types[i], NULL); one;
+             one = hwloc_get_next_obj_by_type(topology, types[i], one))
+            if (one->attr->cache.size > largest)
+                largest = one->attr->cache.size;
+    return largest;
+}

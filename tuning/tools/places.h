@@ -19,4 +19,7 @@ struct pcoll_locality places_locality(hwloc_topology_t topology, hwloc_const_cpu
 /* The number of sockets, at least 1. */
 int places_sockets(hwloc_topology_t topology);
 
+/* The size in bytes of the largest cache; 0: unknown. */
+uint64_t places_cache(hwloc_topology_t topology);
+
 #endif /* PCOLL_PLACES_H */

@@ -63,7 +63,7 @@ enum pcoll_result tune_pair(MPI_Comm *comm, const struct pcoll_medium *medium,
 
 /* ---- tune_local.c: what a rank measures alone ---- */
 
-void tune_host(struct tune_result *result); /* turn, copy, pack, reduce */
+void tune_host(struct tune_result *result); /* turn, copy, pack, reduce, cache */
 
 /* Measures memory registration by the medium's library, and sets the name of libfabric's provider.
  * Does nothing if there is no network. */
@@ -92,6 +92,8 @@ int tune_nodes(void);
 int tune_sit(int unit);       /* bind to one processing unit; 0: failed */
 void tune_sit_anywhere(void); /* undo tune_sit */
 int tune_sockets(void);
+double tune_cache(void); /* MiB in the largest cache, less a quarter for all but users' data; 0:
+                          * unknown */
 struct pcoll_locality tune_locality(void); /* where this process is bound */
 
 /* ---- tune_stage.c: the medium that all ranks use ---- */

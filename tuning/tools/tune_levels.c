@@ -59,6 +59,20 @@ int tune_sockets(void)
     return with_topology(count_sockets, NULL);
 }
 
+static int look_for_cache(hwloc_topology_t topology, void *bytes)
+{
+    *(uint64_t *)bytes = places_cache(topology);
+    return 1;
+}
+
+double tune_cache(void)
+{
+    uint64_t bytes = 0;
+
+    with_topology(look_for_cache, &bytes);
+    return 0.75 * (double)bytes / (1 << 20);
+}
+
 static int look_for_locality(hwloc_topology_t topology, void *locality)
 {
     hwloc_cpuset_t units = hwloc_bitmap_alloc();

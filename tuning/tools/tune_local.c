@@ -116,11 +116,23 @@ static double measure_reduce(void *context)
     return (tune_now() - begin) / COPY_BYTES * 1e6;
 }
 
+/* It is known, not measured. */
+static void take_cache(struct tune_result *result)
+{
+    const double size = tune_cache();
+
+    if (size <= 0)
+        return;
+    result->estimates[PCOLL_PARAMETER_CACHE] = (struct estimate){size, size, size, 1, 0};
+    result->given |= pcoll_parameter_bit(PCOLL_PARAMETER_CACHE);
+}
+
 void tune_host(struct tune_result *result)
 {
     struct handover handover = {.unit = sched_getcpu()};
     struct buffers buffers = {.from = calloc(2, COPY_BYTES), .to = calloc(1, COPY_BYTES)};
 
+    take_cache(result);
     if (tune_sit(handover.unit))
         repeat(result, PCOLL_PARAMETER_TURN, measure_turn, &handover);
     if (buffers.from && buffers.to) {

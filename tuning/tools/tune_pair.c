@@ -13,7 +13,8 @@
  *   L     hop less the larger of o and g, as the cost model adds one of them for each entry
  *   rma   ping_put    hop of 8 bytes between user buffers, less hop
  *   G     stream_put, stream_get    a further byte; their mean
- *   copy  ping_copy   a further byte, which is copied twice on its way
+ *   cached  ping_copy a further byte, which is copied twice on its way
+ *   copy  ping_copy   the same where the caches do not hold all of the bytes
  *   call  a plan without entries
  */
 #include "tuning/tools/tune_shots.h"
@@ -70,7 +71,9 @@ static void derive_bytes(struct pair *pair)
     if (has_put)
         take(pair, PCOLL_PARAMETER_G, (put + get) / 2);
     if (pair->shots.list[COPY_SHORT].plan && pair->shots.list[COPY_LONG].plan)
-        take(pair, PCOLL_PARAMETER_COPY, byte_slope(pair, COPY_SHORT, COPY_LONG, 4 * SHOT_FEW));
+        take(pair, PCOLL_PARAMETER_CACHED, byte_slope(pair, COPY_SHORT, COPY_LONG, 4 * SHOT_FEW));
+    if (pair->shots.list[COPY_LONG].plan && pair->shots.list[COPY_LONGEST].plan)
+        take(pair, PCOLL_PARAMETER_COPY, byte_slope(pair, COPY_LONG, COPY_LONGEST, 4 * SHOT_FEW));
 }
 
 static void derive(struct pair *pair)

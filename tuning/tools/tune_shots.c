@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_BATCH = 2000, TRIES = 5, SPINS = 1000 };
+enum { MAX_BATCH = 2000, TRIES = 5, SPINS = 1000, ROUNDS_BETWEEN_LONGEST = 8 };
 
 #define BATCH_SECONDS 200e-6
 #define MANY_IN_NODE 34
@@ -21,7 +21,8 @@ enum { MAX_BATCH = 2000, TRIES = 5, SPINS = 1000 };
 #define LONG_BETWEEN (UINT64_C(256) << 10)
 #define SHORT_COPY (UINT64_C(8) << 10) /* the largest communication buffers */
 #define LONG_COPY (UINT64_C(128) << 10)
-#define MOST_BYTES LONG_IN_NODE
+#define LONGEST_COPY (UINT64_C(8) << 20) /* leaves the caches */
+#define MOST_BYTES LONGEST_COPY
 
 /* Bytes of an entry, in a node and between nodes. */
 static const struct {
@@ -40,6 +41,7 @@ static const struct {
     [GET_LONG] = {PROBE_STREAM_GET, LONG_IN_NODE, LONG_BETWEEN},
     [COPY_SHORT] = {PROBE_PING_COPY, SHORT_COPY, SHORT_COPY},
     [COPY_LONG] = {PROBE_PING_COPY, LONG_COPY, LONG_COPY},
+    [COPY_LONGEST] = {PROBE_PING_COPY, LONGEST_COPY, LONGEST_COPY},
     [EMPTY] = {PROBE_PING_PUT, 0, 0},
 };
 
@@ -60,7 +62,7 @@ static int is_possible(const struct shots *shots, enum shot_name name)
         return 0;
     if (name == GET_SHORT || name == GET_LONG)
         return (provides & PCOLL_NEED_GET) != 0;
-    return (name != COPY_SHORT && name != COPY_LONG) || shots->in_node;
+    return name < COPY_SHORT || name > COPY_LONGEST || shots->in_node;
 }
 
 static enum pcoll_result make_plan(const struct shots *shots, enum shot_name name,
@@ -185,8 +187,10 @@ void shots_unload(struct shots *shots)
 
 void shots_fire(struct shots *shots)
 {
+    const int is_long_round = shots->rounds++ % ROUNDS_BETWEEN_LONGEST == 0;
+
     for (int i = 0; i < NUM_SHOTS; i++)
-        if (shots->list[i].plan)
+        if (shots->list[i].plan && (i != COPY_LONGEST || is_long_round))
             fire(shots, (enum shot_name)i, &shots->list[i]);
 }
 

@@ -19,6 +19,7 @@ enum shot_name {
     GET_LONG,
     COPY_SHORT,
     COPY_LONG,
+    COPY_LONGEST,
     EMPTY,
     NUM_SHOTS
 };
@@ -43,6 +44,7 @@ struct shots {
     struct pcoll_group *group; /* of the sitting */
     struct pcoll_memory memory;
     int in_node, many; /* entries of a shot that has many */
+    int rounds;        /* that the plans have been fired */
     struct shot list[NUM_SHOTS];
 };
 
@@ -56,7 +58,8 @@ void shots_fini(struct shots *shots);
 enum pcoll_result shots_load(struct shots *shots) PCOLL_MUST_CHECK;
 void shots_unload(struct shots *shots);
 
-/* Fire a batch of every shot, one after the other. */
+/* Fire a batch of every shot, one after the other. The longest, which evicts the data of the others
+ * from the caches, keeps its time for some rounds. */
 void shots_fire(struct shots *shots);
 
 #endif /* PCOLL_TUNE_SHOTS_H */
