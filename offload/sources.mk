@@ -13,7 +13,8 @@ pcoll_sources += \
     %D%/shm/state.h %D%/shm/group.c %D%/shm/bind.c %D%/shm/layout.c %D%/shm/cma.c \
     %D%/shm/arena.h %D%/shm/arena.c %D%/shm/extents.h %D%/shm/extents.c \
     %D%/shm/object.h %D%/shm/object.c %D%/shm/process.h %D%/shm/process.c %D%/shm/relay.h %D%/shm/relay.c \
-    %D%/shm/coop.h %D%/shm/coop.c %D%/shm/signalers.c \
+    %D%/shm/notice.h %D%/shm/notice.c %D%/shm/board.h %D%/shm/board_state.h \
+    %D%/shm/board_bind.c %D%/shm/board.c %D%/shm/board_help.c %D%/shm/coop.h %D%/shm/coop.c %D%/shm/signalers.c \
     %D%/shm/heap.h %D%/shm/heap.c %D%/shm/attach.c %D%/shm/views.c
 
 # The core of the media with RMA.
