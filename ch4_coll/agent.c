@@ -4,6 +4,8 @@
 #include "pcoll.h"
 
 #include "offload/agent/agent.h"
+#include "offload/shm/heap.h"
+#include "offload/shm/shm.h"
 #include "offload/tally.h"
 
 /*
@@ -19,8 +21,11 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Who progresses persistent collectives of this process while the application computes: none,
-        or thread (a thread of each process, on a core that no process of the node is bound to, if
-        there is one). Plans with user-defined operators always wait for MPI calls.
+        thread (a thread of each process, on a core that no process of the node is bound to, if
+        there is one), or node (one such thread for the processes of a node, in one of them that has
+        a free core if any has: it copies between buffers of MPI_Alloc_mem, buffers of the library,
+        and those of its own process; reductions, and plans between nodes, wait for MPI calls).
+        Plans with user-defined operators always wait for MPI calls.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_AGENT_CPUS
       category    : COLLECTIVE
@@ -64,21 +69,32 @@ enum { RETIRED_USEC = 100000 };
 static struct pcoll_agent *agent = NULL;
 static bool is_refused = false; /* no thread is available */
 
-bool MPIDI_PCOLL_agent_is_wanted(void)
+static bool is_named(const char *wish)
 {
     const char *name = MPIR_CVAR_COLL_OFFLOAD_AGENT;
     char line[120];
 
     if (is_refused || !name || !*name || strcmp(name, "none") == 0)
         return false;
-    if (strcmp(name, "thread") == 0)
-        return true;
+    if (strcmp(name, "thread") == 0 || strcmp(name, "node") == 0)
+        return strcmp(name, wish) == 0;
     is_refused = true;
     snprintf(line, sizeof(line),
-             "MPIR_CVAR_COLL_OFFLOAD_AGENT: no agent '%.30s' (allowed: none, thread); using none",
+             "MPIR_CVAR_COLL_OFFLOAD_AGENT: no agent '%.30s' (allowed: none, thread, node); using "
+             "none",
              name);
     MPIDI_PCOLL_report(line);
     return false;
+}
+
+bool MPIDI_PCOLL_agent_is_wanted(void)
+{
+    return is_named("thread");
+}
+
+static bool is_for_node(void)
+{
+    return is_named("node");
 }
 
 /* The CPU that the user's list names for this rank, or PCOLL_NONE. */
@@ -128,19 +144,18 @@ static struct pcoll_agent_options chosen_options(void)
 
     options.has_core = options.cpu != PCOLL_NONE;
     if (!options.has_core)
-        options.cpu = MPIDI_PCOLL_spare_cpu(&options.has_core);
+        options.cpu = MPIDI_PCOLL_spare_cpu(is_for_node(), &options.has_core);
     return options;
 }
 
-static void hire(void)
+static void hire(struct pcoll_agent_options options)
 {
-    struct pcoll_agent_options options = chosen_options();
     int error = pcoll_agent_create(&options, &agent);
 
     if (error != 0)
         report_error(&options, error);
     if (error == EINVAL && options.cpu != PCOLL_NONE) {
-        options.cpu = MPIDI_PCOLL_spare_cpu(&options.has_core);
+        options.cpu = MPIDI_PCOLL_spare_cpu(is_for_node(), &options.has_core);
         error = pcoll_agent_create(&options, &agent);
     }
     is_refused = error != 0;
@@ -157,8 +172,46 @@ static bool is_bulk(const struct pcoll_plan *plan)
 
 bool MPIDI_PCOLL_agent_wants(const struct pcoll_plan *plan)
 {
-    return MPIDI_PCOLL_agent_is_wanted() && is_bulk(plan);
+    return (MPIDI_PCOLL_agent_is_wanted() || is_for_node()) && is_bulk(plan);
 }
+
+/* ---- one for the node ---- */
+
+static uint64_t candidacy = 0; /* to look for a core takes a millisecond */
+
+uint64_t MPIDI_PCOLL_agent_candidacy(void)
+{
+    if (candidacy == 0 && is_for_node())
+        candidacy = ((uint64_t)chosen_options().has_core << 32) + UINT32_MAX -
+                    (uint64_t)MPIR_Process.local_rank;
+    return candidacy;
+}
+
+int64_t MPIDI_PCOLL_agent_board_from(void)
+{
+    return is_for_node() ? MPL_MAX(MPIR_CVAR_COLL_OFFLOAD_AGENT_THRESHOLD, 0) : PCOLL_NONE;
+}
+
+/* The bell stays: other processes may look at it as long as they have groups. */
+struct pcoll_bell *MPIDI_PCOLL_agent_host(void)
+{
+    static struct pcoll_bell *bell = NULL;
+    struct pcoll_agent_options options;
+
+    if (!bell)
+        bell = pcoll_heap_get(sizeof(*bell));
+    if (!bell)
+        return NULL;
+    if (!agent && is_for_node()) {
+        options = chosen_options();
+        options.bell = bell;
+        options.visit = pcoll_shm_boards_visit;
+        hire(options);
+    }
+    return agent && is_for_node() ? bell : NULL;
+}
+
+/* ---- one for this process ---- */
 
 /* If there is no memory to serve a plan of the network, the agent must leave all such plans
  * alone. */
@@ -186,7 +239,7 @@ struct pcoll_bound *MPIDI_PCOLL_agent_serve(const struct pcoll_plan *plan,
 void MPIDI_PCOLL_agent_hire(void)
 {
     if (!agent && MPIDI_PCOLL_agent_is_wanted())
-        hire();
+        hire(chosen_options());
 }
 
 void MPIDI_PCOLL_agent_poll_network(void)
@@ -285,5 +338,6 @@ void MPIDI_PCOLL_agent_dismiss(void)
     former = account();
     pcoll_agent_destroy(agent);
     agent = NULL;
+    candidacy = 0;
     is_refused = false;
 }

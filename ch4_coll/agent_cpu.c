@@ -141,7 +141,7 @@ static int take(struct market *market, const cpu_set_t *mask)
     return found;
 }
 
-static int buy(struct market *market)
+static int buy(struct market *market, bool is_alone)
 {
     int cpu = PCOLL_NONE;
     cpu_set_t mask;
@@ -149,7 +149,7 @@ static int buy(struct market *market)
     find_spare(market);
     if (CPU_COUNT(&market->spare) == 0)
         return PCOLL_NONE;
-    for (int i = 0; i <= MPIR_Process.local_rank; i++) {
+    for (int i = is_alone ? MPIR_Process.local_rank : 0; i <= MPIR_Process.local_rank; i++) {
         if (!MPIDI_PCOLL_cores_of(i, &mask))
             return PCOLL_NONE;
         cpu = take(market, &mask);
@@ -157,15 +157,15 @@ static int buy(struct market *market)
     return cpu;
 }
 
-int MPIDI_PCOLL_spare_cpu(int *has_core_p)
+int MPIDI_PCOLL_spare_cpu(bool is_alone, int *has_core_p)
 {
     const struct MPIDI_PCOLL_cores cores = MPIDI_PCOLL_cores();
-    const int n = MPIR_Process.local_size;
+    const int n = MPIR_Process.local_size, nagents = is_alone ? 1 : n;
     struct market market;
     cpu_set_t mask;
     int cpu = PCOLL_NONE;
 
-    *has_core_p = cores.all_known && 2 * n <= cores.count;
+    *has_core_p = cores.all_known && n + nagents <= cores.count;
     memset(&market, 0, sizeof(market));
     for (int i = 0; i < n; i++) {
         if (!MPIDI_PCOLL_cores_of(i, &mask))
@@ -174,9 +174,9 @@ int MPIDI_PCOLL_spare_cpu(int *has_core_p)
     }
     if (!open_market(&market))
         return PCOLL_NONE;
-    cpu = buy(&market);
+    cpu = buy(&market, is_alone);
     if (cpu != PCOLL_NONE)
-        *has_core_p = CPU_COUNT(&market.spare) >= n;
+        *has_core_p = CPU_COUNT(&market.spare) >= nagents;
     close_market(&market);
     return cpu;
 }

@@ -182,12 +182,14 @@ static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node
 /* Find the nodes of the ranks, and open the medium that carries plans between them. */
 static void meet(struct MPIDI_PCOLL_comm *state)
 {
-    enum { MEDIUM, COOP_FROM, FARTHEST, NOT_NEAREST, NWORDS };
+    enum { MEDIUM, COOP_FROM, FARTHEST, NOT_NEAREST, HOST, NWORDS };
     const bool one_node = have_one_node(state->comm);
     const int distance = one_node ? 0 : distance_from_network();
+    const uint64_t candidacy = one_node ? MPIDI_PCOLL_agent_candidacy() : 0;
     uint64_t words[NWORDS] = {
         [FARTHEST] = (uint64_t)distance,
         [NOT_NEAREST] = ~(uint64_t)distance,
+        [HOST] = candidacy,
     };
     enum pcoll_result result;
 
@@ -202,6 +204,9 @@ static void meet(struct MPIDI_PCOLL_comm *state)
         result = find_level(state);
     state->bootstrap.topology = state->topology;
     state->bootstrap.coop_from = words[COOP_FROM];
+    state->bootstrap.board_from = MPIDI_PCOLL_agent_board_from();
+    if (candidacy > 0 && words[HOST] == candidacy)
+        state->bootstrap.bell = MPIDI_PCOLL_agent_host();
     if (result == PCOLL_OK)
         open_group(state, (int)words[MEDIUM] + PCOLL_NONE, one_node);
 }

@@ -215,9 +215,19 @@ bool MPIDI_PCOLL_cores_of(int local_rank, cpu_set_t *set);
 /* ---- agent.c, agent_cpu.c: the thread that progresses plans while the application computes ----
  */
 
-/* True if this process has an agent, or wants one; and if that would serve the plan. */
+/* True if this process has an agent of its own, or wants one; and if an agent, that of the node or
+ * its own, would serve the plan. */
 bool MPIDI_PCOLL_agent_is_wanted(void);
 bool MPIDI_PCOLL_agent_wants(const struct pcoll_plan *plan);
+
+/* This process' candidacy for the host of the node's agent; 0: it wants none. The greatest hosts:
+ * it has a free core if any has, and then the lowest local rank. */
+uint64_t MPIDI_PCOLL_agent_candidacy(void);
+/* The bell of this process' agent, which serves the node from now on; NULL: it cannot. And the
+ * fewest bytes of a plan that this process leaves to the node's agent; PCOLL_NONE: it leaves
+ * none. */
+struct pcoll_bell *MPIDI_PCOLL_agent_host(void);
+int64_t MPIDI_PCOLL_agent_board_from(void);
 /* What takes the place of the bound plan, with a medium of its own: a served plan, or the same. */
 struct pcoll_bound *MPIDI_PCOLL_agent_serve(const struct pcoll_plan *plan,
                                             const struct pcoll_memory *memory,
@@ -240,8 +250,9 @@ void MPIDI_PCOLL_agent_report(void);
 void MPIDI_PCOLL_agent_dismiss(void);
 
 /* A CPU for this rank's agent; PCOLL_NONE: none is spare, so it runs where the rank may. The second
- * result says whether it can run without taking a core from a rank or another agent. */
-int MPIDI_PCOLL_spare_cpu(int *has_core_p);
+ * result says whether it can run without taking a core from a rank or another agent. There is one
+ * agent for each rank of the node, or, if it is alone, only this one. */
+int MPIDI_PCOLL_spare_cpu(bool is_alone, int *has_core_p);
 
 /* ---- node_blocks.c: memory that the ranks of this node share ---- */
 

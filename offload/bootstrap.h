@@ -17,6 +17,8 @@
 /* The usual coop_from, which is the default of MPIR_CVAR_COLL_OFFLOAD_COOP_THRESHOLD. */
 #define PCOLL_COOP_FROM (UINT64_C(512) << 10)
 
+struct pcoll_bell; /* bell.h */
+
 /* What MPI has opened for itself with a library of networks, and lends to the medium over the same
  * library: a member of a structure that only this medium and the lender know. */
 struct pcoll_foreign {
@@ -34,6 +36,10 @@ struct pcoll_bootstrap {
     int crowded;        /* ranks outnumber cores: a waiting rank must yield its core */
     uint64_t coop_from; /* two ranks of a node cooperate in copies of user memory from so many bytes
                          * on; 0: none; the same on all ranks */
+    struct pcoll_bell *bell; /* that of this process' agent, in its heap, if the agent serves all
+                              * ranks of the node; at most one rank's; NULL: not */
+    int64_t board_from;      /* such an agent may perform entries of this rank in plans with so many
+                              * bytes of user data; PCOLL_NONE: in none */
     void *context;
 
     /* Collective. Every rank contributes n words, n <= PCOLL_COMBINE_WORDS, and each word becomes

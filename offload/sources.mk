@@ -3,7 +3,7 @@ pcoll_sources += \
     %D%/medium.h %D%/media.h %D%/media.c %D%/bootstrap.h %D%/bootstrap.c \
     %D%/nodes.h %D%/nodes.c %D%/edges.h %D%/edges.c %D%/pairs.h %D%/pairs.c \
     %D%/interfaces.h %D%/interfaces.c \
-    %D%/yield.h %D%/yield.c %D%/pieces.h %D%/pieces.c %D%/tally.h %D%/tally.c \
+    %D%/yield.h %D%/yield.c %D%/bell.h %D%/bell.c %D%/pieces.h %D%/pieces.c %D%/tally.h %D%/tally.c \
     %D%/names.h %D%/names.c \
     %D%/reduce/operator.h %D%/reduce/reduce.h %D%/reduce/reduce.c \
     %D%/reduce/kernels.h %D%/reduce/kernels.c \
@@ -13,7 +13,8 @@ pcoll_sources += \
     %D%/shm/state.h %D%/shm/group.c %D%/shm/bind.c %D%/shm/resolve.c %D%/shm/layout.c %D%/shm/cma.c \
     %D%/shm/arena.h %D%/shm/arena.c %D%/shm/extents.h %D%/shm/extents.c \
     %D%/shm/object.h %D%/shm/object.c %D%/shm/process.h %D%/shm/process.c %D%/shm/relay.h %D%/shm/relay.c \
-    %D%/shm/coop.h %D%/shm/coop.c %D%/shm/signalers.c \
+    %D%/shm/notice.h %D%/shm/notice.c %D%/shm/board.h %D%/shm/board_state.h \
+    %D%/shm/board_bind.c %D%/shm/board.c %D%/shm/board_help.c %D%/shm/coop.h %D%/shm/coop.c %D%/shm/signalers.c \
     %D%/shm/heap.h %D%/shm/heap.c %D%/shm/attach.c %D%/shm/views.c
 
 # The core of the media with RMA.

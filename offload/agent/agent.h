@@ -27,13 +27,16 @@
 #ifndef PCOLL_AGENT_H
 #define PCOLL_AGENT_H
 
+#include "offload/bell.h"
 #include "offload/medium.h"
 
 struct pcoll_agent_options {
-    int cpu;               /* runs there; PCOLL_NONE: wherever this process may */
-    int has_core;          /* nothing else that matters runs where it does */
-    unsigned spin_usec;    /* how long it spins without work, if it has a core */
-    unsigned retired_usec; /* how long it retires when it is preempted; 0: it does not */
+    int cpu;                 /* runs there; PCOLL_NONE: wherever this process may */
+    int has_core;            /* nothing else that matters runs where it does */
+    unsigned spin_usec;      /* how long it spins without work, if it has a core */
+    unsigned retired_usec;   /* how long it retires when it is preempted; 0: it does not */
+    struct pcoll_bell *bell; /* where it sleeps, in memory that outlives it; NULL: in its own */
+    enum pcoll_visit (*visit)(void); /* looks for work besides served plans; NULL: there is none */
 };
 
 struct pcoll_agent;

@@ -189,7 +189,7 @@ static enum pcoll_result begin_alone(struct served *served)
         activate(served);
     pcoll_claim_disown(claim);
     if (result == PCOLL_PENDING && served->is_bulk)
-        pcoll_agent_kick(served->agent);
+        pcoll_bell_ring(served->agent->bell);
     return result;
 }
 
@@ -204,7 +204,7 @@ static enum pcoll_result served_start(struct pcoll_bound *base)
         return begin_alone(served);
     activate(served);
     atomic_store_explicit(&served->slot->phase, PCOLL_SERVED_POSTED, memory_order_seq_cst);
-    return pcoll_agent_kick(served->agent) ? PCOLL_PENDING : begin(served);
+    return pcoll_bell_ring(served->agent->bell) ? PCOLL_PENDING : begin(served);
 }
 
 /* The owner polls `spins` times, or progresses if that is 0. */
@@ -239,9 +239,9 @@ static int is_in_good_hands(struct served *served)
 
     if (!served->is_bulk || !agent->options.has_core ||
         pcoll_claim_of(served->slots, served->slot)->depth > 0 ||
-        atomic_load_explicit(&agent->sleep, memory_order_relaxed) == PCOLL_RETIRED)
+        atomic_load_explicit(&agent->bell->sleep, memory_order_relaxed) == PCOLL_RETIRED)
         return 0;
-    laps = atomic_load_explicit(&agent->laps, memory_order_relaxed);
+    laps = atomic_load_explicit(&agent->bell->laps, memory_order_relaxed);
     if (laps != served->laps)
         served->looks = 0;
     served->laps = laps;

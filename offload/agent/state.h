@@ -49,36 +49,29 @@ struct pcoll_slots {
     _Atomic(struct pcoll_slots *) next;
 };
 
-/* Whether the thread sleeps; the futex word. */
-enum pcoll_sleep { PCOLL_AWAKE, PCOLL_ASLEEP, PCOLL_RETIRED };
-
 struct pcoll_agent {
     struct pcoll_agent_options options;
-    _Atomic uint32_t sleep; /* enum pcoll_sleep */
-    _Atomic uint32_t laps;  /* how often it has visited all plans */
+    struct pcoll_bell *bell;
+    struct pcoll_bell own_bell; /* unless the creator has one */
     _Atomic int stop;
     _Atomic(struct pcoll_slots *) first;
     struct pcoll_claim network; /* of all plans of media that span nodes */
     pthread_t thread;
     unsigned forks; /* pcoll_agent_forks when it was created */
     int refs;       /* the user's, and one for each served plan */
-    _Atomic unsigned long begun, ended, wakes, retirements;
+    _Atomic unsigned long begun, ended, retirements;
     _Atomic int has_message; /* set by the agent, cleared by the owner */
     char message[PCOLL_AGENT_MESSAGE_BYTES];
 };
 
 /* thread.c */
 
-/* The agent may have work: wake it if it sleeps. False: it has retired or ended, and the owner
- * must begin what it has posted. */
-int pcoll_agent_kick(struct pcoll_agent *agent);
 int pcoll_agent_is_gone(const struct pcoll_agent *agent); /* this is the child of a fork */
 void pcoll_agent_put(struct pcoll_agent *agent);          /* drops a reference */
 
 /* served.c */
-enum pcoll_visit { PCOLL_VISIT_NONE, PCOLL_VISIT_IDLE, PCOLL_VISIT_MOVED };
 
-/* Visit all active plans once. NONE: there are none; IDLE: nothing could be done. */
+/* Visit all active served plans once. */
 enum pcoll_visit pcoll_agent_visit(struct pcoll_agent *agent);
 
 #endif /* PCOLL_AGENT_STATE_H */

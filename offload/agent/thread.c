@@ -5,15 +5,12 @@
 #endif
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "offload/agent/state.h"
 #include "offload/run/line.h"
@@ -64,36 +61,20 @@ static void add(_Atomic unsigned long *count)
     atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
 }
 
-static void wake(struct pcoll_agent *agent)
+static enum pcoll_visit visit_all(struct pcoll_agent *agent)
 {
-    atomic_store_explicit(&agent->sleep, PCOLL_AWAKE, memory_order_seq_cst);
-    syscall(SYS_futex, &agent->sleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-}
+    const enum pcoll_visit visit = pcoll_agent_visit(agent);
+    const enum pcoll_visit other = agent->options.visit ? agent->options.visit() : visit;
 
-/* Sleep in that state until somebody ends it, at most `limit` ns if that is not 0. */
-static void sleep_on(struct pcoll_agent *agent, enum pcoll_sleep state, uint64_t limit)
-{
-    const uint64_t end = now() + limit;
-
-    while (atomic_load_explicit(&agent->sleep, memory_order_seq_cst) == (uint32_t)state &&
-           !atomic_load_explicit(&agent->stop, memory_order_seq_cst)) {
-        const uint64_t time = now();
-        const uint64_t left = limit == 0 ? 0 : end - time;
-        const struct timespec timeout = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
-
-        if (limit != 0 && time >= end)
-            break;
-        syscall(SYS_futex, &agent->sleep, FUTEX_WAIT_PRIVATE, state, limit ? &timeout : NULL, NULL,
-                0);
-    }
+    return other > visit ? other : visit;
 }
 
 /* What is posted before the state can be seen is found by the visit that follows; an owner who
- * posts later sees the state (see pcoll_agent_kick). */
+ * posts later sees the state (see pcoll_bell_ring). */
 static enum pcoll_visit announce(struct pcoll_agent *agent, enum pcoll_sleep state)
 {
-    atomic_store_explicit(&agent->sleep, (uint32_t)state, memory_order_seq_cst);
-    return pcoll_agent_visit(agent);
+    atomic_store_explicit(&agent->bell->sleep, (uint32_t)state, memory_order_seq_cst);
+    return visit_all(agent);
 }
 
 /* Nothing has moved for a while. True if it was woken, or something has moved after all. */
@@ -103,10 +84,11 @@ static int take_nap(struct pcoll_agent *agent)
     int was_woken = visit == PCOLL_VISIT_MOVED;
 
     if (!was_woken) {
-        sleep_on(agent, PCOLL_ASLEEP, visit == PCOLL_VISIT_NONE ? 0 : NAP);
-        was_woken = atomic_load_explicit(&agent->sleep, memory_order_relaxed) == PCOLL_AWAKE;
+        pcoll_bell_sleep(agent->bell, PCOLL_ASLEEP, &agent->stop,
+                         visit == PCOLL_VISIT_NONE ? 0 : NAP);
+        was_woken = atomic_load_explicit(&agent->bell->sleep, memory_order_relaxed) == PCOLL_AWAKE;
     }
-    atomic_store_explicit(&agent->sleep, PCOLL_AWAKE, memory_order_relaxed);
+    atomic_store_explicit(&agent->bell->sleep, PCOLL_AWAKE, memory_order_relaxed);
     return was_woken;
 }
 
@@ -114,23 +96,8 @@ static void retire(struct pcoll_agent *agent)
 {
     add(&agent->retirements);
     announce(agent, PCOLL_RETIRED);
-    sleep_on(agent, PCOLL_RETIRED, agent->options.retired_usec * USEC);
-    atomic_store_explicit(&agent->sleep, PCOLL_AWAKE, memory_order_relaxed);
-}
-
-int pcoll_agent_kick(struct pcoll_agent *agent)
-{
-    uint32_t state = atomic_load_explicit(&agent->sleep, memory_order_seq_cst);
-
-    if (__builtin_expect(state == PCOLL_AWAKE, 1))
-        return 1;
-    if (state == PCOLL_ASLEEP &&
-        atomic_compare_exchange_strong_explicit(&agent->sleep, &state, PCOLL_AWAKE,
-                                                memory_order_seq_cst, memory_order_relaxed)) {
-        add(&agent->wakes);
-        syscall(SYS_futex, &agent->sleep, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
-    }
-    return state != PCOLL_RETIRED;
+    pcoll_bell_sleep(agent->bell, PCOLL_RETIRED, &agent->stop, agent->options.retired_usec * USEC);
+    atomic_store_explicit(&agent->bell->sleep, PCOLL_AWAKE, memory_order_relaxed);
 }
 
 /* ---- the thread ---- */
@@ -176,9 +143,9 @@ static void *run(void *argument)
     pthread_setname_np(pthread_self(), "pcoll-agent");
     pcoll_tally_agent();
     while (!atomic_load_explicit(&agent->stop, memory_order_relaxed)) {
-        const enum pcoll_visit visit = pcoll_agent_visit(agent);
+        const enum pcoll_visit visit = visit_all(agent);
 
-        atomic_store_explicit(&agent->laps, ++laps, memory_order_relaxed);
+        atomic_store_explicit(&agent->bell->laps, ++laps, memory_order_relaxed);
         time = now();
         if (retires && is_preempted(&watch, time)) {
             retire(agent);
@@ -245,6 +212,10 @@ int pcoll_agent_create(const struct pcoll_agent_options *options, struct pcoll_a
     agent->options = *options;
     agent->forks = atomic_load_explicit(&forks, memory_order_relaxed);
     agent->refs = 1;
+    agent->bell = options->bell ? options->bell : &agent->own_bell;
+    agent->bell->has_core = options->has_core;
+    atomic_store_explicit(&agent->bell->wakes, 0, memory_order_relaxed);
+    atomic_store_explicit(&agent->bell->sleep, PCOLL_AWAKE, memory_order_relaxed);
     error = start_bound_thread(agent);
     if (error != 0) {
         free(agent);
@@ -276,9 +247,9 @@ void pcoll_agent_destroy(struct pcoll_agent *agent)
     if (agent == NULL || pcoll_agent_is_gone(agent))
         return;
     atomic_store_explicit(&agent->stop, 1, memory_order_seq_cst);
-    wake(agent);
+    pcoll_bell_wake(agent->bell);
     pthread_join(agent->thread, NULL);
-    atomic_store_explicit(&agent->sleep, PCOLL_RETIRED, memory_order_seq_cst);
+    atomic_store_explicit(&agent->bell->sleep, PCOLL_RETIRED, memory_order_seq_cst);
     pcoll_agent_put(agent);
 }
 
@@ -312,5 +283,5 @@ static unsigned long load(const _Atomic unsigned long *count)
 struct pcoll_agent_account pcoll_agent_account(const struct pcoll_agent *agent)
 {
     return (struct pcoll_agent_account){load(&agent->begun), load(&agent->ended),
-                                        load(&agent->wakes), load(&agent->retirements)};
+                                        load(&agent->bell->wakes), load(&agent->retirements)};
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "algorithms/plan/pool.h"
+#include "offload/shm/board.h"
 #include "offload/shm/relay.h"
 #include "offload/shm/coop.h"
 #include "offload/shm/state.h"
@@ -32,6 +33,7 @@ int pcoll_shm_find_number(const struct pcoll_shm_binding *b, int rank)
 
 void pcoll_shm_bound_fini(struct pcoll_shm_bound *bound)
 {
+    pcoll_shm_board_fini(bound); /* before the block: the agent may be there */
     if (bound->block != NULL)
         pcoll_shm_release(bound->block);
     pcoll_run_fini(&bound->run);
@@ -73,6 +75,7 @@ static struct pcoll_shm_card own_card(const struct pcoll_shm_binding *b)
         .ncounters = (uint64_t)b->plan->ncounters,
         .temp_bytes = b->plan->temp_bytes,
         .longest = pcoll_shm_longest_reach(b),
+        .nnotices = pcoll_shm_board_count(b),
         .in_heap = {pcoll_heap_find(b->memory->send, pcoll_plan_bytes(b->plan, PCOLL_SEND)),
                     pcoll_heap_find(b->memory->recv, pcoll_plan_bytes(b->plan, PCOLL_RECV))},
     };
@@ -126,7 +129,8 @@ static void clear_block(const void *context, char *payload)
         if (relay > 0)
             memset(payload + b->area_bytes + (size_t)i * relay, 0, PCOLL_LINE_BYTES);
     }
-    memset(payload + b->area_bytes + (size_t)b->nlocal * relay, 0, b->tickets_bytes);
+    memset(payload + b->area_bytes + (size_t)b->nlocal * relay, 0,
+           b->tickets_bytes + b->board_bytes);
 }
 
 enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcoll_shm_group *group,
@@ -142,7 +146,8 @@ enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcol
     bound->relay_bytes = pcoll_shm_relay_bytes((size_t)longest_of_all(b));
     b->tickets_bytes = pcoll_shm_tickets_bytes(group, b->nlocal, longest_of_all(b));
     relays = (size_t)b->nlocal * bound->relay_bytes;
-    wish.bytes = b->area_bytes + relays + b->tickets_bytes;
+    b->board_bytes = pcoll_shm_board_bytes(b);
+    wish.bytes = b->area_bytes + relays + b->tickets_bytes + b->board_bytes;
     result = pcoll_shm_carve(&group->arena, &group->bootstrap, &wish, &bound->block);
     if (result != PCOLL_OK)
         return result;
@@ -151,6 +156,7 @@ enum pcoll_result pcoll_shm_carve_block(struct pcoll_shm_binding *b, struct pcol
     bound->tickets = bound->relays + relays;
     bound->nrelays = bound->relay_bytes > 0 ? b->nlocal : 0;
     bound->number = pcoll_shm_number(b, b->plan->rank);
+    pcoll_shm_board_place(b, bound->tickets + b->tickets_bytes, PCOLL_LINE_BYTES + wish.bytes);
     pcoll_shm_open_views(b);
     return PCOLL_OK;
 }
@@ -168,6 +174,8 @@ static enum pcoll_result connect_ranks(struct pcoll_shm_binding *b, struct pcoll
     pcoll_shm_signalers_publish(b);
     result = pcoll_agree(&group->bootstrap, PCOLL_OK, NULL, 0);
     pcoll_shm_find_alone(b);
+    if (b->bound->board != NULL && result == PCOLL_OK)
+        pcoll_shm_board_open(b->bound);
     return result;
 }
 
@@ -194,6 +202,8 @@ static enum pcoll_result allocate(struct pcoll_shm_binding *b, const struct pcol
     if (result == PCOLL_OK)
         result = pcoll_shm_coop_init(b->bound, b->plan, group->coop_from);
     if (result == PCOLL_OK)
+        result = pcoll_shm_board_init(b, group);
+    if (result == PCOLL_OK)
         result = pcoll_run_init(&b->bound->run, b->plan, b->memory->op);
     return result == PCOLL_OK ? pcoll_shm_binding_init(b) : result;
 }
@@ -211,7 +221,7 @@ enum pcoll_result pcoll_shm_bind(struct pcoll_group *base, const struct pcoll_pl
         destroy(b.bound);
         return result;
     }
-    b.bound->base.medium = base->medium;
+    b.bound->base.medium = b.bound->board ? &pcoll_medium_shm_board : base->medium;
     b.bound->group = group;
     *bound_p = &b.bound->base;
     return PCOLL_OK;

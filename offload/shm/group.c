@@ -55,6 +55,31 @@ static enum pcoll_result probe_cma(struct pcoll_shm_group *group, int *can_p)
     return agreed == PCOLL_UNSUPPORTED ? PCOLL_OK : agreed;
 }
 
+/* Collective: the other ranks map the host's bell. One that cannot takes no part in boards. */
+static enum pcoll_result find_bell(struct pcoll_shm_group *group, struct pcoll_bell *bell)
+{
+    enum { PID, PLACE, NWORDS = PLACE + sizeof(struct pcoll_heap_place) / sizeof(uint64_t) };
+    uint64_t words[NWORDS] = {0};
+    struct pcoll_heap_place place;
+    enum pcoll_result result;
+
+    if (bell != NULL) {
+        place = pcoll_heap_find(bell, sizeof(*bell));
+        words[PID] = (uint64_t)getpid();
+        memcpy(&words[PLACE], &place, sizeof(place));
+    }
+    result = pcoll_agree(&group->bootstrap, PCOLL_OK, words, NWORDS);
+    if (result != PCOLL_OK || words[PID] == 0)
+        return result;
+    memcpy(&place, &words[PLACE], sizeof(place));
+    group->is_host = bell != NULL;
+    if (place.fd != PCOLL_NONE)
+        group->bell_at = pcoll_attach((pid_t)words[PID], &place);
+    if (group->bell_at != NULL)
+        group->bell = (void *)(group->bell_at->base + place.offset);
+    return PCOLL_OK;
+}
+
 /* Sleeps until the last rank arrives, but only for a moment: MPI may need this rank for something
  * else. */
 static void sleep_until(struct pcoll_line *arrived, uint64_t all)
@@ -160,6 +185,7 @@ static enum pcoll_result open_meeting(struct pcoll_shm_group *group,
     group->idle = bootstrap->idle;
     group->report = bootstrap->report;
     group->coop_from = bootstrap->coop_from;
+    group->board_from = bootstrap->board_from;
     group->bootstrap = (struct pcoll_bootstrap){
         .rank = bootstrap->rank,
         .nranks = bootstrap->nranks,
@@ -187,6 +213,8 @@ enum pcoll_result pcoll_shm_group_create(const struct pcoll_bootstrap *bootstrap
     result = open_meeting(group, bootstrap);
     if (result == PCOLL_OK)
         result = probe_cma(group, &can_cma);
+    if (result == PCOLL_OK)
+        result = find_bell(group, bootstrap->bell);
     if (result != PCOLL_OK) {
         pcoll_shm_group_destroy(&group->base);
         return result;
@@ -206,6 +234,7 @@ void pcoll_shm_group_destroy(struct pcoll_group *base)
     if (base == NULL)
         return;
     group = pcoll_shm_group_of(base);
+    pcoll_detach(group->bell_at);
     pcoll_shm_arena_fini(&group->arena);
     free(group);
 }

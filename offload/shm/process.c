@@ -2,8 +2,11 @@
 #include "offload/shm/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/random.h>
@@ -55,6 +58,27 @@ const struct pcoll_process_id *pcoll_process_self(void)
 {
     pthread_once(&made, make);
     return &self;
+}
+
+/* The state follows the name, which may contain anything. */
+int pcoll_process_is_dead(pid_t pid)
+{
+    char path[40], text[400];
+    const char *end;
+    ssize_t n;
+    int fd;
+
+    snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return kill(pid, 0) != 0 && errno == ESRCH;
+    n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (n <= 0)
+        return 1;
+    text[n] = '\0';
+    end = strrchr(text, ')');
+    return end != NULL && end[1] == ' ' && (end[2] == 'Z' || end[2] == 'X');
 }
 
 int pcoll_process_is_self(const struct pcoll_process_id *id)

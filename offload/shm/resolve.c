@@ -1,6 +1,7 @@
 /* Turns entries into steps with addresses, so that a start has everything it needs. */
 #include <string.h>
 
+#include "offload/shm/board.h"
 #include "offload/shm/coop.h"
 #include "offload/shm/state.h"
 
@@ -113,6 +114,11 @@ static struct pcoll_target **find_target(const struct pcoll_shm_binding *b,
     return &b->index[i & b->index_mask];
 }
 
+uint64_t pcoll_shm_counter_at(const struct pcoll_shm_binding *b, int index)
+{
+    return (uint64_t)((char *)counter(b, b->plan->rank, index) - (char *)b->bound->block);
+}
+
 /* The target for a counter; at its first use this rank becomes one of the signalers. */
 struct pcoll_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int rank, int index)
 {
@@ -153,6 +159,15 @@ static void resolve_entry(const struct pcoll_shm_binding *b, const struct pcoll_
         step->done = pcoll_shm_target(b, b->plan->rank, entry->done);
     if (entry->peer_counter != PCOLL_NONE && step->kind != PCOLL_SHM_AWAY)
         step->peer = pcoll_shm_target(b, entry->peer, entry->peer_counter);
+}
+
+/* Who may perform the step: others, too, or this rank alone. */
+static void give_way(const struct pcoll_shm_binding *b, int i, struct pcoll_step *step)
+{
+    const struct pcoll_entry *entry = &b->plan->entries[i];
+
+    if (b->bound->board != NULL)
+        pcoll_shm_board_step(b, i, step);
     pcoll_shm_coop_step(b, entry, step);
     pcoll_shm_map_step(b, entry, step);
 }
@@ -161,8 +176,10 @@ void pcoll_shm_resolve(const struct pcoll_shm_binding *b)
 {
     struct pcoll_run *run = &b->bound->run;
 
-    for (int i = 0; i < b->plan->nentries; i++)
+    for (int i = 0; i < b->plan->nentries; i++) {
         resolve_entry(b, &b->plan->entries[i], &run->steps[i]);
+        give_way(b, i, &run->steps[i]);
+    }
     pcoll_run_cut(run, b->plan, counter(b, b->plan->rank, 0));
 }
 

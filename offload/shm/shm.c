@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "offload/shm/fire.h"
+#include "offload/shm/board.h"
 #include "offload/shm/coop.h"
+#include "offload/shm/fire.h"
 
 /* Other ranks may wait for this rank forever: tell them once, through the block. */
-static enum pcoll_result give_up(struct pcoll_shm_bound *bound, const char *why)
+enum pcoll_result pcoll_shm_give_up(struct pcoll_shm_bound *bound, const char *why)
 {
     bound->group->report(bound->group->context, why);
     atomic_fetch_or_explicit(&bound->block->alarm, PCOLL_SHM_FAILED, memory_order_release);
@@ -23,7 +24,7 @@ enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pco
     snprintf(text, sizeof(text), "shared memory: %s of %zu bytes %s process %ld: %s",
              step->kind == PCOLL_SHM_READ ? "process_vm_readv" : "process_vm_writev", step->bytes,
              step->kind == PCOLL_SHM_READ ? "from" : "to", (long)step->pid, strerror(error));
-    return give_up(bound, text);
+    return pcoll_shm_give_up(bound, text);
 }
 
 /* Handles steps whose memory is not mapped here. */
@@ -37,6 +38,8 @@ static enum pcoll_result reach(struct pcoll_run *run, struct pcoll_step *step)
         error = pcoll_cma_write(step->pid, step->to, step->from, step->bytes);
     else if (step->kind == PCOLL_SHM_COOP)
         return pcoll_shm_coop(pcoll_shm_bound_of_run(run), step);
+    else if (step->kind == PCOLL_SHM_POSTED)
+        return pcoll_shm_board_fire(pcoll_shm_bound_of_run(run), step);
     else
         return pcoll_shm_ask(pcoll_shm_bound_of_run(run), step);
     if (__builtin_expect(error != 0, 0))
@@ -59,17 +62,18 @@ enum pcoll_result pcoll_shm_perform(struct pcoll_run *run, struct pcoll_step *st
 
 /* A step has failed: unless that has been reported, it was one of those that use the user's
  * functions. */
-static __attribute__((noinline)) enum pcoll_result stop(struct pcoll_shm_bound *bound)
+__attribute__((noinline)) enum pcoll_result pcoll_shm_stop(struct pcoll_shm_bound *bound)
 {
     if (atomic_load_explicit(&bound->block->alarm, memory_order_relaxed) & PCOLL_SHM_FAILED)
         return PCOLL_ERR_SYSTEM;
-    return give_up(bound, "shared memory: user data cannot be packed, unpacked or reduced");
+    return pcoll_shm_give_up(bound,
+                             "shared memory: user data cannot be packed, unpacked or reduced");
 }
 
 /* Not complete: pending, or failed. */
 static enum pcoll_result go_on(struct pcoll_shm_bound *bound, enum pcoll_result result)
 {
-    return result == PCOLL_PENDING ? pcoll_shm_attend(bound) : stop(bound);
+    return result == PCOLL_PENDING ? pcoll_shm_attend(bound) : pcoll_shm_stop(bound);
 }
 
 static enum pcoll_result shm_start(struct pcoll_bound *base)
@@ -80,7 +84,7 @@ static enum pcoll_result shm_start(struct pcoll_bound *base)
     bound->starting = 1;
     result = pcoll_run_start(&bound->run, pcoll_shm_fire);
     bound->starting = 0;
-    return __builtin_expect(result > PCOLL_PENDING, 0) ? stop(bound) : result;
+    return __builtin_expect(result > PCOLL_PENDING, 0) ? pcoll_shm_stop(bound) : result;
 }
 
 static enum pcoll_result shm_progress(struct pcoll_bound *base)
@@ -119,7 +123,7 @@ uint64_t pcoll_shm_position(const struct pcoll_bound *base)
     return pcoll_run_position(&bound->run) + bound->relayed + bound->opening + bound->helped;
 }
 
-static int shm_suits(int one_node, const char *provider)
+int pcoll_shm_suits(int one_node, const char *provider)
 {
     (void)provider;
     return one_node;
@@ -127,21 +131,8 @@ static int shm_suits(int one_node, const char *provider)
 
 const struct pcoll_medium pcoll_medium_shm = {
     .name = "shm",
-    .traits = PCOLL_PACKS | PCOLL_LENDS,
-    .suits = shm_suits,
-    .poll = pcoll_nothing,
-    .lingering = pcoll_none_lingers,
-    .finalize = pcoll_nothing,
-    .group_create = pcoll_shm_group_create,
-    .group_destroy = pcoll_shm_group_destroy,
-    .group_provides = pcoll_shm_group_provides,
-    .group_rails = pcoll_one_rail,
-    .combine = pcoll_shm_combine,
-    .bind = pcoll_shm_bind,
-    .unbind = pcoll_shm_unbind,
+    PCOLL_SHM_MEDIUM,
     .start = shm_start,
     .progress = shm_progress,
     .spin = shm_spin,
-    .rest = pcoll_shm_rest,
-    .position = pcoll_shm_position,
 };

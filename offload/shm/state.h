@@ -5,6 +5,7 @@
 #ifndef PCOLL_SHM_STATE_H
 #define PCOLL_SHM_STATE_H
 
+#include "offload/bell.h"
 #include "offload/run/run.h"
 #include "offload/shm/shm.h"
 #include "offload/shm/arena.h"
@@ -34,8 +35,12 @@ struct pcoll_shm_group {
     void (*report)(void *context, const char *message);
     struct pcoll_shm_block *block; /* for the meeting */
     struct pcoll_shm_meeting *meeting;
-    uint64_t meetings;  /* number of meetings so far */
-    uint64_t coop_from; /* bootstrap->coop_from */
+    uint64_t meetings;                /* number of meetings so far */
+    uint64_t coop_from;               /* bootstrap->coop_from */
+    int64_t board_from;               /* bootstrap->board_from */
+    struct pcoll_bell *bell;          /* of the agent that serves the group; NULL: there is none */
+    struct pcoll_attachment *bell_at; /* where it is mapped */
+    int is_host;                      /* it is this process' */
     unsigned provides;
 };
 
@@ -46,6 +51,7 @@ enum pcoll_shm_kind {
     PCOLL_SHM_ASK_READ, /* these replace READ and WRITE when the kernel refuses them: shm/relay.h */
     PCOLL_SHM_ASK_WRITE,
     PCOLL_SHM_COOP,   /* READ or WRITE with the help of its peer: shm/coop.h */
+    PCOLL_SHM_POSTED, /* anybody may have performed it: shm/board.h */
     PCOLL_SHM_AWAY,   /* the peer is not on this node: another medium moves the data and signals */
     PCOLL_SHM_PACK,   /* from SEND with a layout to memory that is mapped here */
     PCOLL_SHM_UNPACK, /* from such memory to RECV with a layout */
@@ -82,9 +88,10 @@ struct pcoll_shm_bound {
     /* The step whose ticket is open, or NULL; the number of the ticket's last opening. */
     struct pcoll_shm_coop *cooperating;
     uint32_t opening;
-    int starting;    /* in start, which may leave a cooperative copy for later */
-    int cannot_help; /* the kernel has refused */
-    uint32_t helped; /* chunks of other ranks */
+    int starting;                  /* in start, which may leave a cooperative copy for later */
+    int cannot_help;               /* the kernel has refused */
+    uint32_t helped;               /* chunks of other ranks */
+    struct pcoll_shm_board *board; /* NULL: none */
 };
 
 static inline struct pcoll_shm_group *pcoll_shm_group_of(const struct pcoll_group *group)
@@ -114,8 +121,9 @@ struct pcoll_shm_card {
     int64_t pid;
     uint64_t send, recv; /* addresses in the owner's process */
     uint64_t ncounters, temp_bytes;
-    uint64_t longest; /* the longest move of this rank to or from user memory of another rank */
-    uint64_t result;  /* this rank's result so far */
+    uint64_t longest;  /* the longest move of this rank to or from user memory of another rank */
+    uint64_t result;   /* this rank's result so far */
+    uint64_t nnotices; /* that this rank puts on the board */
     struct pcoll_heap_place in_heap[PCOLL_RECV + 1]; /* of SEND and RECV */
 };
 
@@ -139,6 +147,7 @@ struct pcoll_shm_binding {
     size_t *areas;                /* [nlocal]: offset of a rank's counters, which its TEMP
                                    * follows */
     size_t tickets_bytes;         /* of all ranks; 0: no step is cooperative */
+    size_t board_bytes;           /* 0: there is no board */
     struct pcoll_target **index;  /* [index_mask + 1]: by counter; NULL: none */
     size_t index_mask;
     struct pcoll_shm_signaling *signalings; /* [most_targets] */
@@ -161,7 +170,20 @@ static inline int pcoll_shm_number(const struct pcoll_shm_binding *binding, int 
 #define PCOLL_SHM_ASKING 2u
 #define PCOLL_SHM_COOPERATING 4u
 
-/* shm.c */
+/* shm.c. The medium's functions that are the same for plans with a board. */
+int pcoll_shm_suits(int one_node, const char *provider);
+#define PCOLL_SHM_MEDIUM                                                                           \
+    .traits = PCOLL_PACKS | PCOLL_LENDS, .suits = pcoll_shm_suits, .poll = pcoll_nothing,          \
+    .lingering = pcoll_none_lingers, .finalize = pcoll_nothing,                                    \
+    .group_create = pcoll_shm_group_create, .group_destroy = pcoll_shm_group_destroy,              \
+    .group_provides = pcoll_shm_group_provides, .group_rails = pcoll_one_rail,                     \
+    .combine = pcoll_shm_combine, .bind = pcoll_shm_bind, .unbind = pcoll_shm_unbind,              \
+    .rest = pcoll_shm_rest, .position = pcoll_shm_position
+
+/* Give up, and tell the other ranks, which would wait forever: for that reason; because the kernel
+ * has refused a copy; or because a step has failed, unless that has been said. */
+enum pcoll_result pcoll_shm_give_up(struct pcoll_shm_bound *bound, const char *why);
+enum pcoll_result pcoll_shm_stop(struct pcoll_shm_bound *bound);
 enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pcoll_step *step,
                                  int error);
 void pcoll_shm_rest(struct pcoll_bound *base, unsigned usec);
@@ -201,6 +223,9 @@ uint64_t pcoll_shm_longest_reach(const struct pcoll_shm_binding *b);
  * TEMP follows, and their size. */
 char *pcoll_shm_own_place(const struct pcoll_shm_binding *b, struct pcoll_place place);
 char *pcoll_shm_own_area(const struct pcoll_shm_binding *b, size_t *bytes_p);
+
+/* Where that counter of this rank is in the block. */
+uint64_t pcoll_shm_counter_at(const struct pcoll_shm_binding *b, int index);
 
 /* The target with which this rank signals a counter of `rank`, which is on this node. */
 struct pcoll_target *pcoll_shm_target(const struct pcoll_shm_binding *b, int rank, int index);

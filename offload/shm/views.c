@@ -13,6 +13,12 @@ static void attach(struct pcoll_shm_view *view, const struct pcoll_shm_card *car
     view->there = (buffer == PCOLL_SEND ? card->send : card->recv) - place->offset;
 }
 
+static void attach_rank(const struct pcoll_shm_binding *b, int number)
+{
+    attach(&b->bound->views[number][PCOLL_SEND], &b->cards[number], PCOLL_SEND);
+    attach(&b->bound->views[number][PCOLL_RECV], &b->cards[number], PCOLL_RECV);
+}
+
 static int has_any(const struct pcoll_shm_binding *b)
 {
     for (int i = 0; i < b->nlocal; i++)
@@ -22,25 +28,26 @@ static int has_any(const struct pcoll_shm_binding *b)
     return 0;
 }
 
-/* If any rank accesses user memory of another, both ends map it, as both may copy (shm/coop.h).
- * What is not mapped, for whatever reason, is read and written by CMA. */
+/* If any rank accesses user memory of another, both ends map it, as both may copy (shm/coop.h);
+ * with a board (shm/board.h), all ranks do. What is not mapped, for whatever reason, is read and
+ * written by CMA. */
 void pcoll_shm_open_views(const struct pcoll_shm_binding *b)
 {
     struct pcoll_shm_bound *bound = b->bound;
 
-    if (bound->relay_bytes == 0 || !has_any(b))
+    if ((bound->relay_bytes == 0 && bound->board == NULL) || !has_any(b))
         return;
     bound->views = calloc((size_t)b->nlocal, sizeof(*bound->views));
     if (bound->views == NULL)
         return;
     bound->nviews = b->nlocal;
-    for (int i = 0; i < b->plan->nneighbors; i++) {
+    for (int i = 0; i < b->nlocal && bound->board != NULL; i++)
+        attach_rank(b, i);
+    for (int i = 0; i < b->plan->nneighbors && bound->board == NULL; i++) {
         const int number = pcoll_shm_number(b, b->plan->neighbors[i]);
 
-        if (number == PCOLL_NONE)
-            continue;
-        attach(&bound->views[number][PCOLL_SEND], &b->cards[number], PCOLL_SEND);
-        attach(&bound->views[number][PCOLL_RECV], &b->cards[number], PCOLL_RECV);
+        if (number != PCOLL_NONE)
+            attach_rank(b, number);
     }
 }
 

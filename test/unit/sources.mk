@@ -3,6 +3,7 @@ check_PROGRAMS += \
     %D%/test_agent \
     %D%/test_agent_plans \
     %D%/test_arena \
+    %D%/test_board \
     %D%/test_bootstrap \
     %D%/test_candidates \
     %D%/test_choose \
@@ -24,6 +25,7 @@ check_PROGRAMS += \
     %D%/test_mutants \
     %D%/test_names \
     %D%/test_nodes \
+    %D%/test_notice \
     %D%/test_object \
     %D%/test_pieces \
     %D%/test_plan \
@@ -105,6 +107,10 @@ LDADD += %D%/libunit.a
 # Where test_agent pauses.
 %C%_test_agent_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=syscall -Wl,--wrap=process_vm_readv \
     -Wl,--wrap=process_vm_writev
+
+# Where test_board pauses, or dies.
+%C%_test_board_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pcoll_copy -Wl,--wrap=pcoll_notice_close \
+    -Wl,--wrap=pcoll_notice_claim
 
 # What test_scarce and test_scarce_jobs make fail: the linker redirects these calls of their own
 # objects to shortage.c.

@@ -141,18 +141,6 @@ static int has_ended(const struct pcoll_agent *agent, unsigned long ended)
     return 1;
 }
 
-/* Between instances the memory is the owner's: nobody else may write there. */
-static int is_untouched(const struct part *p, uint64_t bytes)
-{
-    int wrong = 0;
-
-    memset(p->recv, 0x77, bytes);
-    sched_yield();
-    for (uint64_t i = 0; i < bytes; i++)
-        wrong |= p->recv[i] != 0x77;
-    return !wrong;
-}
-
 /* With a core, agents also begin what is started. Ranks agree, or some would wait for others. */
 static int play_absent(struct part *p, const struct scene *scene,
                        const struct pcoll_bootstrap *bootstrap, const struct pcoll_agent *agent)
@@ -172,13 +160,12 @@ static int play_absent(struct part *p, const struct scene *scene,
 static int play(struct part *p, const struct scene *scene, const struct pcoll_bootstrap *bootstrap,
                 const struct pcoll_agent *agent)
 {
-    const uint64_t bytes = pcoll_plan_bytes(p->plan, PCOLL_RECV);
     int wrong = 0;
 
     for (int i = 0; i < scene->instances && !wrong; i++) {
         wrong = scene->is_absent ? play_absent(p, scene, bootstrap, agent)
                                  : part_start(p) || part_wait(p);
-        wrong = wrong || !is_untouched(p, bytes);
+        wrong = wrong || !part_is_untouched(p);
     }
     return wrong;
 }

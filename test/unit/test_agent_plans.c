@@ -96,7 +96,7 @@ static int has_ended(const struct pcoll_agent *agent, unsigned long ended)
 
 static int falls_asleep(const struct pcoll_agent *agent)
 {
-    for (long usec = 0; atomic_load(&agent->sleep) != PCOLL_ASLEEP; usec += STEP_USEC) {
+    for (long usec = 0; atomic_load(&agent->bell->sleep) != PCOLL_ASLEEP; usec += STEP_USEC) {
         if (usec > PATIENCE_USEC)
             return 0;
         usleep(STEP_USEC);
@@ -141,7 +141,7 @@ static void test_sleep(const struct pcoll_agent_options *options, const char *wh
     tap_ok(asleep && good, "%s: sleeps without a plan, and each start wakes it", what);
     polled = atomic_load(&toy.polled);
     usleep(20000);
-    tap_ok(polled == atomic_load(&toy.polled) && atomic_load(&agent->sleep) == PCOLL_ASLEEP,
+    tap_ok(polled == atomic_load(&toy.polled) && atomic_load(&agent->bell->sleep) == PCOLL_ASLEEP,
            "%s: visits no plan that is not active", what);
     tap_ok(pcoll_agent_account(agent).wakes >= 1, "%s: %lu starts had to wake it", what,
            pcoll_agent_account(agent).wakes);
@@ -269,7 +269,7 @@ static void test_retired(void)
     int good = falls_asleep(agent);
 
     /* It believes that it sleeps until somebody ends that state, so this keeps it asleep. */
-    good = good && atomic_compare_exchange_strong(&agent->sleep, &asleep, PCOLL_RETIRED);
+    good = good && atomic_compare_exchange_strong(&agent->bell->sleep, &asleep, PCOLL_RETIRED);
     good = good && served->medium->start(served) == PCOLL_PENDING;
     tap_ok(good && atomic_load(&toy.begun) == 1, "if it has retired, the owner begins");
     atomic_store(&toy.result, PCOLL_OK);

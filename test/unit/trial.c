@@ -319,6 +319,18 @@ int part_wait(struct part *p)
     return wrong;
 }
 
+int part_is_untouched(const struct part *p)
+{
+    const uint64_t bytes = pcoll_plan_bytes(p->plan, PCOLL_RECV);
+    int wrong = 0;
+
+    memset(p->recv, 0x77, bytes);
+    sched_yield();
+    for (uint64_t i = 0; i < bytes; i++)
+        wrong |= p->recv[i] != 0x77;
+    return !wrong;
+}
+
 int part_run(struct part *p, int instances)
 {
     int wrong = 0;

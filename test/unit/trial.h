@@ -48,6 +48,9 @@ void part_unbind(struct part *p);
 int part_start(struct part *p);
 int part_wait(struct part *p);
 
+/* Between instances the memory is the rank's: returns 0 if somebody writes into `recv`. */
+int part_is_untouched(const struct part *p);
+
 /* Run that many instances, one after another, or until one fails: after wrong data the rank goes
  * on, since others wait for it. */
 int part_run(struct part *p, int instances);

@@ -1,0 +1,34 @@
+/*
+ * The bell of an agent: the word on which it sleeps, which whoever has work for it looks at. It may
+ * lie in memory that other processes map.
+ */
+#ifndef PCOLL_BELL_H
+#define PCOLL_BELL_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* In memory of zeros, or that the owner has left, nobody is there. */
+enum pcoll_sleep { PCOLL_RETIRED, PCOLL_AWAKE, PCOLL_ASLEEP };
+
+struct pcoll_bell {
+    _Atomic uint32_t sleep;      /* enum pcoll_sleep; the futex word */
+    _Atomic uint32_t laps;       /* how often the agent has looked for work */
+    _Atomic unsigned long wakes; /* how often somebody had to wake it */
+    int has_core;                /* nothing else that matters runs where it does */
+};
+
+/* There may be work: wake the agent if it sleeps. False: it has retired or ended, and whoever has
+ * that work must do it. */
+int pcoll_bell_ring(struct pcoll_bell *bell);
+
+/* For the agent. Wake it; sleep in that state until somebody ends it or *stop is set, at most
+ * `nsec` if that is not 0. */
+void pcoll_bell_wake(struct pcoll_bell *bell);
+void pcoll_bell_sleep(struct pcoll_bell *bell, enum pcoll_sleep state, const _Atomic int *stop,
+                      uint64_t nsec);
+
+/* What a look for work has found: none; some that cannot be done now; or it has done some. */
+enum pcoll_visit { PCOLL_VISIT_NONE, PCOLL_VISIT_IDLE, PCOLL_VISIT_MOVED };
+
+#endif /* PCOLL_BELL_H */

@@ -1,0 +1,82 @@
+/*
+ * The state of a board. Private to shm/board*.c.
+ */
+#ifndef PCOLL_SHM_BOARD_STATE_H
+#define PCOLL_SHM_BOARD_STATE_H
+
+#include "offload/shm/board.h"
+#include "offload/tally.h"
+
+/* A step of this rank that is on the board. */
+struct board_post {
+    struct pcoll_step *step;
+    struct pcoll_step plain; /* as it would be without a board */
+    struct pcoll_notice *notice;
+    struct pcoll_step apart; /* a chunk that the owner of the other memory is asked for */
+    int is_apart;
+    uint64_t word; /* of the notice, when it last changed; the agent had made so many laps */
+    uint32_t laps;
+};
+
+struct board_member {
+    pid_t pid;
+    struct pcoll_notice *notices;
+    int n;
+};
+
+struct pcoll_shm_board {
+    _Atomic uint32_t *active; /* how many ranks have an active instance */
+    size_t block_bytes;
+    pid_t self;
+    struct board_post *posts; /* [nposts], in the order of the plan's entries */
+    int nposts, room;
+    int ordered;     /* the plan is */
+    int *first_post; /* [nphases + 1]: where the posts of a phase begin */
+    int is_active;   /* this rank's instance is */
+    int leaves;      /* long copies are left to the agent now */
+    uint32_t laps;   /* of the agent when it was last looked at */
+    unsigned lap_looks, looks;
+    _Atomic int cannot_help; /* the kernel has refused */
+    struct pcoll_shm_bound *bound;
+    struct pcoll_shm_board *next; /* of the visited plans */
+    int nmembers;
+    struct board_member members[]; /* [nmembers]: by number */
+};
+
+/* Memory as this process reaches it: at `here`, or, if that is NULL, in that process. */
+struct board_end {
+    char *here;
+    pid_t pid;
+};
+
+struct board_way {
+    struct board_end from, to;
+};
+
+struct board_end pcoll_shm_board_reach(const struct pcoll_shm_bound *bound,
+                                       struct pcoll_notice_place place);
+int pcoll_shm_board_copy(const struct pcoll_notice *notice, const struct board_way *way,
+                         struct pcoll_chunk chunk);
+void pcoll_shm_board_finish(const struct pcoll_shm_bound *bound, struct pcoll_notice *notice,
+                            unsigned helper);
+
+/* board_help.c. Perform what this rank may of what others have put on the board; the host stops
+ * visiting the plan, and no visit is under way any more. */
+void pcoll_shm_board_help(struct pcoll_shm_bound *bound);
+void pcoll_shm_board_leave(struct pcoll_shm_bound *bound);
+
+#define PCOLL_BULK_BYTES ((uint64_t)16 << 10) /* shorter copies are not worth being left */
+
+static inline int pcoll_shm_board_is_bulk(const struct pcoll_notice *notice)
+{
+    return notice->bytes >= PCOLL_BULK_BYTES;
+}
+
+static inline void pcoll_shm_board_tally(const struct pcoll_notice *notice,
+                                         enum pcoll_worker worker)
+{
+    if (pcoll_shm_board_is_bulk(notice))
+        pcoll_tally_chunk(worker);
+}
+
+#endif /* PCOLL_SHM_BOARD_STATE_H */

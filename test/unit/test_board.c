@@ -1,0 +1,371 @@
+/*
+ * Boards: three ranks with one agent, of rank 0's process. Ranks start, and do nothing more until
+ * others have performed all their entries; or they wait, with memory in heaps or not, while agent
+ * and ranks help each other. The agent's process dies in the middle of a chunk, or of signals.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "offload/agent/agent.h"
+#include "offload/shm/board_state.h"
+#include "offload/shm/process.h"
+#include "test/unit/meeting.h"
+#include "test/unit/tap.h"
+#include "test/unit/trial.h"
+
+enum { RANKS = 3, BYTES = 40000, PATIENCE_USEC = 20000000, STEP_USEC = 50 };
+
+static const struct pcoll_medium *const shm = &pcoll_medium_shm;
+static _Atomic int *starts; /* as trial.h requires; then the number of jobs that ran, */
+static _Atomic int *rank_2; /* and what became of rank 2 (enum outcome) */
+
+enum memory { HEAP, MIXED, PRIVATE };
+enum death { NOBODY, IN_CHUNK, IN_SIGNALS };
+enum outcome { UNKNOWN, COMPLETE, FAILED, WRONG };
+
+struct scene {
+    const struct pcoll_algorithm *row;
+    struct pcoll_params params;
+    int in_place, instances, is_absent, is_slow;
+    uint64_t bytes, segment;
+    enum memory memory;
+    enum death death;
+    unsigned retired_usec;
+    int has_core;
+};
+
+static const struct scene *playing; /* set before the ranks are there */
+
+/* ---- the agent pauses, or its process dies ---- */
+
+static _Thread_local unsigned pause_seed;
+
+void __real_pcoll_copy(void *to, const void *from, size_t bytes);
+void __wrap_pcoll_copy(void *to, const void *from, size_t bytes);
+void __real_pcoll_notice_close(struct pcoll_notice *notice);
+void __wrap_pcoll_notice_close(struct pcoll_notice *notice);
+int __real_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
+                              struct pcoll_chunk *chunk_p);
+int __wrap_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
+                              struct pcoll_chunk *chunk_p);
+
+static void pause_at_random(void)
+{
+    const unsigned dice = (unsigned)rand_r(&pause_seed) % 64;
+
+    if (playing == NULL || !playing->is_slow)
+        return;
+    if (dice < 16)
+        sched_yield();
+    else if (dice == 16)
+        usleep(1 + (unsigned)rand_r(&pause_seed) % 3000);
+}
+
+/* The thread that copies is an agent if it belongs to no rank. */
+static _Thread_local int is_rank;
+
+void __wrap_pcoll_copy(void *to, const void *from, size_t bytes)
+{
+    pause_at_random();
+    __real_pcoll_copy(to, from, bytes / 2);
+    if (playing != NULL && playing->death == IN_CHUNK && !is_rank && bytes > 5000)
+        kill(getpid(), SIGKILL);
+    pause_at_random();
+    __real_pcoll_copy((char *)to + bytes / 2, (const char *)from + bytes / 2, bytes - bytes / 2);
+    pause_at_random();
+}
+
+void __wrap_pcoll_notice_close(struct pcoll_notice *notice)
+{
+    if (playing != NULL && playing->death == IN_SIGNALS && !is_rank &&
+        notice->bytes > PCOLL_BULK_BYTES)
+        kill(getpid(), SIGKILL);
+    pause_at_random();
+    __real_pcoll_notice_close(notice);
+    pause_at_random();
+}
+
+int __wrap_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
+                              struct pcoll_chunk *chunk_p)
+{
+    pause_at_random();
+    return __real_pcoll_notice_claim(notice, word, helper, chunk_p);
+}
+
+/* ---- ranks ---- */
+
+static struct pcoll_shm_board *board_of(const struct part *p)
+{
+    return pcoll_shm_bound_of(p->bound)->board;
+}
+
+/* All notices of this rank are closed. */
+static int is_done(const struct part *p)
+{
+    const struct pcoll_shm_board *board = board_of(p);
+
+    for (long usec = 0;; usec += STEP_USEC) {
+        int open = 0;
+
+        for (int i = 0; i < board->nposts; i++)
+            open += pcoll_notice_is_open(board->posts[i].notice);
+        if (open == 0 || usec > PATIENCE_USEC)
+            return open == 0;
+        usleep(STEP_USEC);
+    }
+}
+
+/* Ranks agree, or some would wait for others. When all notices are closed, all signals have been
+ * given, so that each rank completes at once. */
+static int play_absent(struct part *p, const struct pcoll_bootstrap *bootstrap)
+{
+    int wrong = part_start(p);
+
+    if (!wrong && p->active && !is_done(p)) {
+        printf("# rank %d: nobody has performed all of instance %d\n", p->rank, p->instance);
+        wrong = 1;
+    }
+    if (pcoll_agree(bootstrap, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL, 0) != PCOLL_OK)
+        return 1;
+    return (p->active && p->bound->medium->progress(p->bound) != PCOLL_OK) || part_wait(p);
+}
+
+/* Each notice has been opened at the starts of its phase, and at no others. */
+static int has_opened(const struct part *p)
+{
+    const struct pcoll_shm_bound *bound = pcoll_shm_bound_of(p->bound);
+    const struct pcoll_plan *plan = p->plan;
+    int right = 1;
+
+    for (int i = 0; i < bound->board->nposts; i++) {
+        const struct board_post *post = &bound->board->posts[i];
+        const int entry = (int)(post->step - bound->run.steps);
+        const uint64_t word = atomic_load(&post->notice->word);
+        int phase = 0;
+
+        while (entry >= plan->phases[phase].first + plan->phases[phase].count)
+            phase++;
+        right = right && pcoll_notice_read(word).epoch ==
+                             (uint64_t)((p->instance - phase + plan->nphases - 1) / plan->nphases);
+    }
+    return right;
+}
+
+static int play(struct part *p, const struct scene *scene, const struct pcoll_bootstrap *bootstrap)
+{
+    int wrong = 0;
+
+    for (int i = 0; i < scene->instances && !wrong; i++) {
+        wrong = scene->is_absent ? play_absent(p, bootstrap) : part_start(p) || part_wait(p);
+        wrong = wrong || !part_is_untouched(p);
+    }
+    return wrong || !has_opened(p);
+}
+
+static int falls_asleep(const struct pcoll_bell *bell)
+{
+    for (long usec = 0; atomic_load(&bell->sleep) != PCOLL_ASLEEP; usec += STEP_USEC) {
+        if (usec > PATIENCE_USEC)
+            return 0;
+        usleep(STEP_USEC);
+    }
+    return 1;
+}
+
+/* Rank 1 has the data and starts. The agent copies it for rank 2, and its process dies, which is
+ * rank 0; the others then meet no more. Rank 2 completes by itself, or its plan fails. */
+static int play_death(struct meeting *meeting, struct part *p)
+{
+    const pid_t host = board_of(p)->members[0].pid;
+
+    meeting_barrier(meeting);
+    if (p->rank > 0 && part_start(p))
+        atomic_store(rank_2, WRONG);
+    while (p->rank == 0 || (p->rank == 1 && atomic_load(rank_2) == 0))
+        usleep(STEP_USEC);
+    if (p->rank == 1)
+        return 0;
+    while (!pcoll_process_is_dead(host))
+        usleep(STEP_USEC);
+    atomic_store(rank_2, part_wait(p) == 0 ? COMPLETE : p->failed ? FAILED : WRONG);
+    return 0;
+}
+
+static int play_bound(struct meeting *meeting, struct part *p, const struct scene *scene,
+                      const struct pcoll_bootstrap *bootstrap)
+{
+    int wrong = 0;
+
+    if (part_bind(p) != PCOLL_OK)
+        return 1;
+    if (scene->death != NOBODY)
+        exit(play_death(meeting, p));
+    if (board_of(p) != NULL &&
+        !(scene->is_absent && pcoll_coll_has(scene->row->coll, PCOLL_REDUCES))) {
+        wrong = play(p, scene, bootstrap);
+        if (p->rank == 0)
+            atomic_fetch_add(&starts[MEETING_MAX_RANKS], 1);
+    }
+    meeting_barrier(meeting);
+    if (!wrong && bootstrap->bell != NULL && scene->retired_usec == 0)
+        wrong = !falls_asleep(bootstrap->bell);
+    part_unbind(p);
+    return wrong;
+}
+
+static struct pcoll_agent *hire(const struct scene *scene, struct pcoll_bell **bell_p)
+{
+    struct pcoll_agent_options options = {
+        .cpu = PCOLL_NONE,
+        .has_core = scene->has_core,
+        .spin_usec = 20,
+        .retired_usec = scene->retired_usec,
+        .bell = pcoll_heap_get(sizeof(**bell_p)),
+        .visit = pcoll_shm_boards_visit,
+    };
+    struct pcoll_agent *agent;
+
+    *bell_p = options.bell;
+    if (options.bell == NULL || pcoll_agent_create(&options, &agent) != 0)
+        abort();
+    return agent;
+}
+
+static int is_in_heap(const struct scene *scene, int rank)
+{
+    return scene->memory == HEAP || (scene->memory == MIXED && rank == 1);
+}
+
+static int play_group(struct meeting *meeting, struct part *p, const struct scene *scene,
+                      struct pcoll_bootstrap *bootstrap)
+{
+    enum pcoll_result made;
+    int wrong;
+
+    if (shm->group_create(bootstrap, &p->group) != PCOLL_OK)
+        return 1;
+    made = pcoll_agree(bootstrap, part_init(p, scene->row, &scene->params), NULL, 0);
+    if (made != PCOLL_OK)
+        wrong = made != PCOLL_UNSUPPORTED;
+    else
+        wrong = play_bound(meeting, p, scene, bootstrap);
+    meeting_barrier(meeting);
+    if (p->rank == 0)
+        meeting_barrier(meeting); /* threads share rank 0's mapping, so rank 0 leaves last */
+    shm->group_destroy(p->group);
+    if (p->rank != 0)
+        meeting_barrier(meeting);
+    part_fini(p);
+    return wrong;
+}
+
+/* A scene of death ends there. */
+static int rank_main(struct meeting *meeting, int rank, void *argument)
+{
+    const struct scene *scene = argument;
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    struct pcoll_agent *agent = NULL;
+    struct part p = {
+        .medium = shm,
+        .signature = {.coll = scene->row->coll,
+                      .nranks = RANKS,
+                      .bytes = scene->bytes,
+                      .in_place = scene->in_place,
+                      .commutes = 1},
+        .rank = rank,
+        .seed = (unsigned)rank + 1,
+        .starts = starts,
+        .in_heap = is_in_heap(scene, rank),
+    };
+    int wrong;
+
+    is_rank = 1;
+    bootstrap.board_from = 0;
+    if (rank == 0)
+        agent = hire(scene, &bootstrap.bell);
+    if (pcoll_coll_has(scene->row->coll, PCOLL_ROOTED))
+        p.signature.root = 1;
+    wrong = play_group(meeting, &p, scene, &bootstrap);
+    pcoll_agent_destroy(agent);
+    return wrong;
+}
+
+static int is_threads_only(void)
+{
+    const char *ranks = getenv("PCOLL_TEST_RANKS");
+
+    return ranks != NULL && strcmp(ranks, "threads") == 0;
+}
+
+/* Every algorithm on both paths. */
+static void test_rows(struct scene scene, const char *what)
+{
+    int failed = 0, jobs;
+
+    playing = &scene;
+    PCOLL_EACH_ALGORITHM (row)
+        for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++) {
+            if (!(row->paths & 1u << path))
+                continue;
+            scene.row = row;
+            scene.params.path = (enum pcoll_path)path;
+            scene.params.segment = row->uses_segment ? scene.segment : 0;
+            scene.in_place = path == PCOLL_PATH_TEMP && pcoll_coll_has(row->coll, PCOLL_IN_PLACE);
+            if ((is_threads_only() ? meeting_run_threads : meeting_run_processes)(RANKS, rank_main,
+                                                                                  &scene) != 0) {
+                printf("# %s %s, path %d\n", pcoll_coll_name(row->coll), row->name, path);
+                failed++;
+            }
+        }
+    jobs = atomic_exchange(&starts[MEETING_MAX_RANKS], 0);
+    tap_ok(failed == 0 && jobs > 40, "%d jobs: %s", jobs, what);
+}
+
+static void test_death(enum death death, enum outcome outcome, const char *what)
+{
+    struct scene scene = {.row = pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"),
+                          .bytes = 400000,
+                          .death = death,
+                          .has_core = 1};
+
+    if (is_threads_only())
+        return;
+    atomic_store(rank_2, UNKNOWN);
+    playing = &scene;
+    meeting_run_processes(RANKS, rank_main, &scene);
+    tap_ok(atomic_load(rank_2) == (int)outcome, "the agent's process dies %s", what);
+}
+
+int main(void)
+{
+    const int n = tap_depth() >= TAP_USUAL ? 10 : 4;
+    struct scene scene = {
+        .instances = n, .bytes = BYTES, .segment = 4096, .is_absent = 1, .has_core = 1};
+    struct meeting *page = meeting_create(0); /* any shared page will do */
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    starts = (_Atomic int *)(void *)page;
+    rank_2 = &starts[MEETING_MAX_RANKS + 1];
+    test_death(IN_CHUNK, COMPLETE, "in a chunk: the rank whose entry it is copies it");
+    test_death(IN_SIGNALS, FAILED, "between signals: the plan fails");
+    test_rows(scene, "only the agent performs entries");
+    scene.is_slow = 1;
+    test_rows(scene, "only the agent performs entries, and dawdles");
+    scene.is_absent = 0;
+    scene.instances = 2 * n;
+    test_rows(scene, "all help");
+    scene.segment = BYTES + BYTES / 10; /* so phases of some ranks only reduce */
+    test_rows(scene, "all help, with one segment");
+    scene.memory = MIXED;
+    scene.retired_usec = 1000;
+    test_rows(scene, "all help, the memory of some ranks is private, and the agent retires");
+    scene.memory = PRIVATE;
+    scene.has_core = 0;
+    test_rows(scene, "all memory is private, and the agent has no core");
+    meeting_destroy(page);
+    return tap_done();
+}

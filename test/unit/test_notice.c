@@ -1,0 +1,241 @@
+/*
+ * The word of a notice: who gets which chunk, one step after the other; then owners and helpers as
+ * threads, which must copy every chunk of every instance exactly once.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/shm/notice.h"
+#include "test/unit/tap.h"
+
+static uint64_t word_of(struct pcoll_notice *notice)
+{
+    return atomic_load(&notice->word);
+}
+
+static int claims(struct pcoll_notice *notice, unsigned helper, unsigned number)
+{
+    struct pcoll_chunk chunk = {99, 0, 0};
+
+    return pcoll_notice_claim(notice, word_of(notice), helper, &chunk) && chunk.number == number;
+}
+
+static int gets_none(struct pcoll_notice *notice, unsigned helper)
+{
+    struct pcoll_chunk chunk;
+
+    return !pcoll_notice_claim(notice, word_of(notice), helper, &chunk);
+}
+
+static void test_words(void)
+{
+    const struct pcoll_notice_state full = {.epoch = PCOLL_MOST_EPOCHS - 1,
+                                            .helper = (1u << PCOLL_HELPER_BITS) - 1,
+                                            .is_open = 1,
+                                            .is_returned = 1,
+                                            .is_ending = 1,
+                                            .held = PCOLL_MOST_CHUNKS,
+                                            .done = PCOLL_MOST_CHUNKS,
+                                            .next = PCOLL_MOST_CHUNKS};
+    struct pcoll_notice_state seen = pcoll_notice_read(pcoll_notice_word(full));
+
+    tap_ok(pcoll_notice_word(full) == UINT64_MAX, "a full state fills the word");
+    tap_ok(memcmp(&seen, &full, sizeof(full)) == 0, "and is read from it");
+    tap_ok(pcoll_notice_word((struct pcoll_notice_state){.is_open = 1}) != 0 &&
+               pcoll_notice_read(0).is_open == 0,
+           "in memory of zeros a notice is closed");
+}
+
+/* Chunks cover the bytes, and each begins where the last one ends. */
+static int is_cut_well(uint64_t bytes, uint32_t nchunks)
+{
+    struct pcoll_notice notice = {.bytes = bytes, .nchunks = nchunks};
+    struct pcoll_chunk chunk;
+    uint64_t end = 0;
+
+    pcoll_notice_open(&notice, 0);
+    while (pcoll_notice_claim(&notice, word_of(&notice), 0, &chunk)) {
+        if (chunk.bytes > 0 && chunk.first != end)
+            return 0;
+        end += chunk.bytes;
+    }
+    return end == bytes;
+}
+
+static void test_chunks(void)
+{
+    int good = 1;
+
+    for (uint64_t bytes = 0; bytes < 200; bytes++)
+        for (uint32_t n = 1; n <= PCOLL_MOST_CHUNKS; n++)
+            good = good && is_cut_well(bytes, n);
+    tap_ok(good, "chunks cover all bytes once");
+}
+
+static void test_steps(void)
+{
+    struct pcoll_notice notice = {.bytes = 100, .nchunks = 3};
+    struct pcoll_chunk chunk;
+    uint64_t old;
+
+    tap_ok(gets_none(&notice, 0) && gets_none(&notice, 7), "nothing to claim before it is opened");
+    pcoll_notice_open(&notice, 5);
+    tap_ok(claims(&notice, 7, 0) && gets_none(&notice, 7) && gets_none(&notice, 8),
+           "a helper gets a chunk, and no helper another one meanwhile");
+    tap_ok(!pcoll_notice_finish(&notice, 7) && claims(&notice, 8, 1), "then the next one does");
+    tap_ok(claims(&notice, 0, 2) && gets_none(&notice, 0), "the owner gets the last one");
+    tap_ok(!pcoll_notice_finish(&notice, 0) && pcoll_notice_is_open(&notice),
+           "it is open as long as a helper holds a chunk");
+    tap_ok(pcoll_notice_finish(&notice, 8) && pcoll_notice_read(word_of(&notice)).is_ending == 1 &&
+               pcoll_notice_read(word_of(&notice)).helper == 8,
+           "who does the last chunk ends it");
+    tap_ok(!pcoll_notice_take_back(&notice, &chunk), "nobody takes a chunk from who ends it");
+    pcoll_notice_close(&notice);
+    tap_ok(!pcoll_notice_is_open(&notice) && gets_none(&notice, 0), "closed");
+
+    pcoll_notice_open(&notice, 6);
+    old = word_of(&notice);
+    tap_ok(claims(&notice, 0, 0) && !pcoll_notice_claim(&notice, old, 7, &chunk),
+           "what a helper read is too old after another claim");
+    for (int i = 0; i < 2; i++)
+        (void)claims(&notice, 0, (unsigned)i + 1);
+    for (int i = 0; i < 3; i++)
+        (void)pcoll_notice_finish(&notice, 0);
+    pcoll_notice_close(&notice);
+    pcoll_notice_open(&notice, 7);
+    tap_ok(!pcoll_notice_claim(&notice, old, 7, &chunk), "and in the next instance");
+
+    tap_ok(claims(&notice, 7, 0) && claims(&notice, 0, 1), "a helper and the owner have one each");
+    pcoll_notice_return(&notice);
+    tap_ok(pcoll_notice_read(word_of(&notice)).is_returned && gets_none(&notice, 8),
+           "returned, it is no other helper's");
+    tap_ok(!pcoll_notice_finish(&notice, 0) && pcoll_notice_take_back(&notice, &chunk) &&
+               chunk.number == 0 && !pcoll_notice_take_back(&notice, &chunk),
+           "but the owner's, once");
+    tap_ok(!pcoll_notice_finish(&notice, 0) && claims(&notice, 0, 2) &&
+               pcoll_notice_finish(&notice, 0),
+           "and then it ends");
+}
+
+/* ---- threads ---- */
+
+enum { HELPERS = 3, MOST = PCOLL_MOST_CHUNKS };
+
+static struct race {
+    struct pcoll_notice notice;
+    _Atomic int copied[MOST]; /* in this instance */
+    _Atomic int stop, late, by_helpers;
+} race;
+
+static void copy(struct pcoll_chunk chunk)
+{
+    atomic_fetch_add(&race.copied[chunk.number], 1);
+}
+
+static void finish(unsigned helper)
+{
+    if (pcoll_notice_finish(&race.notice, helper))
+        pcoll_notice_close(&race.notice);
+}
+
+/* One in eight chunks is returned. */
+static void *help(void *argument)
+{
+    const unsigned self = *(const unsigned *)argument;
+    unsigned seed = self;
+    struct pcoll_chunk chunk;
+
+    while (!atomic_load(&race.stop)) {
+        const uint64_t word = word_of(&race.notice);
+
+        if (rand_r(&seed) % 4 == 0)
+            sched_yield();
+        if (!pcoll_notice_claim(&race.notice, word, self, &chunk))
+            continue;
+        if (rand_r(&seed) % 8 == 0) {
+            pcoll_notice_return(&race.notice);
+            continue;
+        }
+        copy(chunk);
+        atomic_fetch_add(&race.by_helpers, 1);
+        finish(self);
+    }
+    return NULL;
+}
+
+/* What a helper has returned, or, one in two times, the next chunk. */
+static int gets_chunk(unsigned *seed, struct pcoll_chunk *chunk_p)
+{
+    const uint64_t word = word_of(&race.notice);
+
+    if (pcoll_notice_read(word).is_returned)
+        return pcoll_notice_take_back(&race.notice, chunk_p);
+    return rand_r(seed) % 2 == 0 && pcoll_notice_claim(&race.notice, word, 0, chunk_p);
+}
+
+static void work(unsigned *seed)
+{
+    struct pcoll_chunk chunk;
+
+    while (pcoll_notice_is_open(&race.notice)) {
+        if (gets_chunk(seed, &chunk)) {
+            copy(chunk);
+            finish(0);
+        } else {
+            sched_yield();
+        }
+    }
+}
+
+static int play_race(int instances)
+{
+    int wrong = 0;
+    unsigned seed = 1;
+
+    for (int i = 0; i < instances; i++) {
+        for (int c = 0; c < MOST; c++)
+            atomic_store(&race.copied[c], 0);
+        pcoll_notice_open(&race.notice, 0);
+        work(&seed);
+        for (uint32_t c = 0; c < MOST; c++)
+            wrong += atomic_load(&race.copied[c]) != (c < race.notice.nchunks);
+    }
+    return wrong;
+}
+
+static void test_race(uint32_t nchunks, int instances)
+{
+    pthread_t threads[HELPERS];
+    unsigned names[HELPERS];
+    int wrong;
+
+    memset(&race, 0, sizeof(race));
+    race.notice.nchunks = nchunks;
+    race.notice.bytes = 10 * nchunks;
+    for (unsigned i = 0; i < HELPERS; i++) {
+        names[i] = i + 1;
+        if (pthread_create(&threads[i], NULL, help, &names[i]) != 0)
+            abort();
+    }
+    wrong = play_race(instances);
+    atomic_store(&race.stop, 1);
+    for (int i = 0; i < HELPERS; i++)
+        pthread_join(threads[i], NULL);
+    tap_ok(wrong == 0, "%d instances, %d helpers copy %d of %d chunks: %d not exactly once",
+           instances, HELPERS, atomic_load(&race.by_helpers), instances * (int)nchunks, wrong);
+}
+
+int main(void)
+{
+    static const uint32_t numbers[] = {1, 2, 7, PCOLL_MOST_CHUNKS};
+    const int n = tap_depth() == TAP_BRIEF ? 5000 : 50000;
+
+    test_words();
+    test_chunks();
+    test_steps();
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        test_race(numbers[i], n / (int)numbers[i]);
+    return tap_done();
+}
