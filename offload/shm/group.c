@@ -59,14 +59,14 @@ static enum pcoll_result probe_cma(struct pcoll_shm_group *group, int *can_p)
 static enum pcoll_result find_bell(struct pcoll_shm_group *group, struct pcoll_bell *bell)
 {
     enum { PID, PLACE, NWORDS = PLACE + sizeof(struct pcoll_heap_place) / sizeof(uint64_t) };
+    const struct pcoll_heap_place own = pcoll_heap_find(bell, bell != NULL ? sizeof(*bell) : 0);
     uint64_t words[NWORDS] = {0};
     struct pcoll_heap_place place;
     enum pcoll_result result;
 
     if (bell != NULL) {
-        place = pcoll_heap_find(bell, sizeof(*bell));
         words[PID] = (uint64_t)getpid();
-        memcpy(&words[PLACE], &place, sizeof(place));
+        memcpy(&words[PLACE], &own, sizeof(own));
     }
     result = pcoll_agree(&group->bootstrap, PCOLL_OK, words, NWORDS);
     if (result != PCOLL_OK || words[PID] == 0)
