@@ -141,7 +141,7 @@ uint64_t pcoll_edges_slot_bytes(const struct pcoll_signature *signature)
     const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
     uint64_t bytes = PCOLL_EDGE_SLOT;
 
-    while (2 * FEWEST_SEGMENTS * bytes <= signature->bytes &&
+    while (signature->typed && 2 * FEWEST_SEGMENTS * bytes <= signature->bytes &&
            2 * BANKS * degree * bytes <= MOST_BYTES)
         bytes *= 2;
     return bytes;

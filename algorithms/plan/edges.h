@@ -62,7 +62,8 @@ void pcoll_edges_prepare(const struct pcoll_signature *signature, struct pcoll_l
 int pcoll_edges_banks(const struct pcoll_signature *signature);
 
 /* The most bytes that a slot holds, so longer blocks need it several times: PCOLL_EDGE_SLOT, or
- * more where blocks are long and a rank has few edges. Fewer segments make a shorter plan. */
+ * more where a rank has few edges, blocks are long, and data has to be packed: that takes longer
+ * than a slot in the caches saves, and fewer segments make a shorter plan. */
 #define PCOLL_EDGE_SLOT (UINT64_C(64) << 10)
 uint64_t pcoll_edges_slot_bytes(const struct pcoll_signature *signature);
 

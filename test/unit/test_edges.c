@@ -137,7 +137,7 @@ static void test_blocks(void)
 /* Slots are longer where blocks are, but the memory for them does not grow with the degree. */
 static void test_slots(void)
 {
-    struct pcoll_signature s = {.coll = PCOLL_NEIGHBOR_ALLTOALLV, .nranks = 100, .degree = 6};
+    struct pcoll_signature s = {.coll = PCOLL_NEIGHBOR_ALLTOALLV, .nranks = 100, .typed = 1};
     const struct {
         uint64_t bytes;
         int degree;
@@ -160,7 +160,11 @@ static void test_slots(void)
         right &= pcoll_edges_slot_bytes(&s) == cases[i].slot;
         right &= s.degree > 32 || pcoll_edges_most_temp(&s) <= 4 << 20;
     }
-    tap_ok(right, "slots are longer for long blocks of few edges, in at most 4 MiB");
+    s.typed = 0;
+    s.bytes = 4 << 20;
+    right &= pcoll_edges_slot_bytes(&s) == PCOLL_EDGE_SLOT;
+    tap_ok(right,
+           "slots are longer for long blocks of few edges that are packed, in at most 4 MiB");
 }
 
 /* A ring needs to know the blocks of all ranks. */
