@@ -88,9 +88,9 @@ double pcoll_cost_forward(const struct pcoll_signature *signature,
 struct pcoll_machine pcoll_cost_leaders(const struct pcoll_signature *signature,
                                         const struct pcoll_machine *machine);
 
-/* The machine for a call whose ranks are on one node, have a core each, and touch so little user
- * memory that the caches hold all of it: a copy takes the time of a cached one. For reductions and
- * other calls, the same machine. */
+/* The machine for a call whose ranks are on one node, have a core each, and touch little enough
+ * user memory: copies to and from communication buffers take the time of cached ones. For
+ * reductions and other calls, the same machine. */
 struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
                                        const struct pcoll_machine *machine);
 

@@ -137,12 +137,12 @@ static int uniform_degree(const struct pcoll_signature *signature)
 
 uint64_t pcoll_edges_slot_bytes(const struct pcoll_signature *signature)
 {
-    enum { BANKS = 2, FEWEST_SEGMENTS = 2, MOST_BYTES = 3 << 20 }; /* of a rank */
+    enum { BANKS = 2, FEWEST_SEGMENTS = 2, MOST_PACKED = 3 << 20, MOST = 3 << 19 }; /* of a rank */
+    const uint64_t most = signature->typed ? MOST_PACKED : MOST;
     const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
     uint64_t bytes = PCOLL_EDGE_SLOT;
 
-    while (signature->typed && 2 * FEWEST_SEGMENTS * bytes <= signature->bytes &&
-           2 * BANKS * degree * bytes <= MOST_BYTES)
+    while (2 * FEWEST_SEGMENTS * bytes <= signature->bytes && 2 * BANKS * degree * bytes <= most)
         bytes *= 2;
     return bytes;
 }

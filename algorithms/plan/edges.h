@@ -62,8 +62,9 @@ void pcoll_edges_prepare(const struct pcoll_signature *signature, struct pcoll_l
 int pcoll_edges_banks(const struct pcoll_signature *signature);
 
 /* The most bytes that a slot holds, so longer blocks need it several times: PCOLL_EDGE_SLOT, or
- * more where a rank has few edges, blocks are long, and data has to be packed: that takes longer
- * than a slot in the caches saves, and fewer segments make a shorter plan. */
+ * more where blocks are long and a rank has few edges: fewer segments make a shorter plan. All
+ * slots should stay in the caches, unless data has to be packed, which takes longer than they save.
+ */
 #define PCOLL_EDGE_SLOT (UINT64_C(64) << 10)
 uint64_t pcoll_edges_slot_bytes(const struct pcoll_signature *signature);
 

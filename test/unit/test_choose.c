@@ -227,17 +227,17 @@ static void test_caches(void)
 }
 
 /* What two ranks read and write: M each in a broadcast, M and 2 M in an allgather, 2 M and 2 M in
- * an alltoall, and each of three edges of M twice. Roots count twice. */
+ * an alltoall, and each of three edges of M twice. Those of roots count eight times. */
 static void test_touched(void)
 {
     static const struct {
         enum pcoll_coll coll;
         int degree;
-        uint64_t blocks; /* 3 MiB / blocks are the largest in caches of 3 MiB */
+        uint64_t blocks; /* 3 MiB / blocks are the largest with `cache` 3 */
     } calls[] = {
-        {PCOLL_BCAST, 0, 4},     {PCOLL_GATHER, 0, 12},    {PCOLL_SCATTER, 0, 12},
+        {PCOLL_BCAST, 0, 16},    {PCOLL_GATHER, 0, 48},    {PCOLL_SCATTER, 0, 48},
         {PCOLL_ALLGATHER, 0, 6}, {PCOLL_ALLTOALL, 0, 8},   {PCOLL_ALLTOALLV, 0, 8},
-        {PCOLL_GATHERV, 0, 16},  {PCOLL_ALLGATHERV, 0, 8}, {PCOLL_NEIGHBOR_ALLTOALL, 3, 12}};
+        {PCOLL_GATHERV, 0, 64},  {PCOLL_ALLGATHERV, 0, 8}, {PCOLL_NEIGHBOR_ALLTOALL, 3, 12}};
     struct pcoll_table *table = tables_good("cached");
     const struct pcoll_machine *machine = pcoll_table_level(table, "shm", PCOLL_LEVEL_SAME_CACHE);
     const struct question reduction = question_of(table, PCOLL_REDUCE, 2, 8);

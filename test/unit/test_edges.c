@@ -162,9 +162,9 @@ static void test_slots(void)
     }
     s.typed = 0;
     s.bytes = 4 << 20;
-    right &= pcoll_edges_slot_bytes(&s) == PCOLL_EDGE_SLOT;
-    tap_ok(right,
-           "slots are longer for long blocks of few edges that are packed, in at most 4 MiB");
+    s.degree = 6;
+    right &= pcoll_edges_slot_bytes(&s) == 2 * PCOLL_EDGE_SLOT;
+    tap_ok(right, "slots are longer for long blocks of few edges, above all if they are packed");
 }
 
 /* A ring needs to know the blocks of all ranks. */

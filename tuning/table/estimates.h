@@ -37,8 +37,8 @@ enum pcoll_level {
     PARAMETER(REDUCE, reduce, "us/byte", "addition of one operand to another")                     \
     PARAMETER(REGISTER, register, "us", "registration of memory with the network")                 \
     PARAMETER(PIN, pin, "us/byte", "registration of memory, per byte")                             \
-    PARAMETER(CACHED, cached, "us/byte", "memory copy of data that the caches hold")               \
-    PARAMETER(CACHE, cache, "MiB", "how much of the users' data in a node the caches hold")
+    PARAMETER(CACHED, cached, "us/byte", "memory copy with buffers that stay in the caches")       \
+    PARAMETER(CACHE, cache, "MiB", "up to how much of the users' data that holds")
 
 #define PCOLL_PARAMETER_VALUE(NAME, name, unit, what) PCOLL_PARAMETER_##NAME,
 enum pcoll_parameter {
@@ -81,9 +81,9 @@ void pcoll_estimates_set(struct pcoll_estimates *estimates, enum pcoll_parameter
 void pcoll_estimates_inherit(struct pcoll_estimates *estimates, const struct pcoll_estimates *from);
 
 /* The parameters that cost functions use. Required ones that are not given are 0. Unless they are
- * given, a reduction and a cached copy take the time of a copy, and packing twice that; caches hold
- * PCOLL_CACHE_MIB. */
-#define PCOLL_CACHE_MIB 24
+ * given, a reduction and a cached copy take the time of a copy, and packing twice that, and
+ * `cache` is PCOLL_CACHE_MIB. */
+#define PCOLL_CACHE_MIB 96
 struct pcoll_machine pcoll_estimates_machine(const struct pcoll_estimates *estimates);
 
 /* The level with that name, or -1. */

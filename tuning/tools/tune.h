@@ -92,8 +92,7 @@ int tune_nodes(void);
 int tune_sit(int unit);       /* bind to one processing unit; 0: failed */
 void tune_sit_anywhere(void); /* undo tune_sit */
 int tune_sockets(void);
-double tune_cache(void); /* MiB in the largest cache, less a quarter for all but users' data; 0:
-                          * unknown */
+double tune_cache(void); /* three times the MiB of the largest cache; 0: unknown */
 struct pcoll_locality tune_locality(void); /* where this process is bound */
 
 /* ---- tune_stage.c: the medium that all ranks use ---- */

@@ -70,7 +70,7 @@ double tune_cache(void)
     uint64_t bytes = 0;
 
     with_topology(look_for_cache, &bytes);
-    return 0.75 * (double)bytes / (1 << 20);
+    return 3 * (double)bytes / (1 << 20);
 }
 
 static int look_for_locality(hwloc_topology_t topology, void *locality)
