@@ -1,6 +1,6 @@
 /*
- * The bell of an agent: the word on which it sleeps, which whoever has work for it looks at. It may
- * lie in memory that other processes map.
+ * The bell of an agent: the word on which it sleeps. Whoever has work for the agent looks at this
+ * word, also from other processes if they map the memory in which it lies.
  */
 #ifndef PCOLL_BELL_H
 #define PCOLL_BELL_H
@@ -18,8 +18,8 @@ struct pcoll_bell {
     int has_core;                /* nothing else that matters runs where it does */
 };
 
-/* There may be work: wake the agent if it sleeps. False: it has retired or ended, and whoever has
- * that work must do it. */
+/* There may be work: wake the agent if it sleeps. False: it has retired or ended, so the caller must
+ * do the work. */
 int pcoll_bell_ring(struct pcoll_bell *bell);
 
 /* For the agent. Wake it; sleep in that state until somebody ends it or *stop is set, at most

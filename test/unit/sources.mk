@@ -5,6 +5,7 @@ check_PROGRAMS += \
     %D%/test_arena \
     %D%/test_board \
     %D%/test_bootstrap \
+    %D%/test_cached \
     %D%/test_candidates \
     %D%/test_choose \
     %D%/test_cli \

@@ -1,0 +1,113 @@
+/* Which calls the model sends through communication buffers in the caches, with what `cached` and
+ * `cache` of a tuning table say. */
+#include "tuning/choose.h"
+
+#include <stdlib.h>
+
+#include "algorithms/cost.h"
+#include "test/unit/question.h"
+#include "test/unit/tables.h"
+#include "test/unit/tap.h"
+
+static enum pcoll_path path_of(struct question *q)
+{
+    question_ask(q);
+    return q->choice.params.path;
+}
+
+/* Each condition alone decides: at most 3 MiB of user buffers in all, a core for each rank, one
+ * node, a common cache, and few communication buffers. */
+static void test_caches(void)
+{
+    static const int ids[] = {0, 1};
+    struct pcoll_table *table = tables_good("cached");
+    struct question near = question_of(table, PCOLL_ALLGATHER, 2, 512 << 10), other;
+    struct pcoll_topology *topology;
+
+    near.caps.level = PCOLL_LEVEL_SAME_CACHE;
+    near.caps.cores = 2;
+    other = near;
+    tap_ok(path_of(&near) == PCOLL_PATH_TEMP, "ranks with caches copy");
+    other.signature.bytes++;
+    tap_ok(path_of(&other) == PCOLL_PATH_USER, "not what exceeds the caches");
+    other = near;
+    other.caps.mapped = 1;
+    tap_ok(path_of(&other) == PCOLL_PATH_USER, "nor what is mapped anyway");
+    other = near;
+    other.caps.cores = 1;
+    tap_ok(path_of(&other) == PCOLL_PATH_USER, "nor do ranks that share a core");
+    other.caps.cores = 2;
+    other.caps.level = PCOLL_LEVEL_OTHER_CACHE;
+    tap_ok(path_of(&other) == PCOLL_PATH_USER, "nor without a common cache");
+    if (pcoll_topology_create(ids, NULL, 2, &topology) != PCOLL_OK)
+        abort();
+    other.signature.topology = near.signature.topology = topology;
+    near.caps.provides = other.caps.provides = NO_RMA;
+    other.caps.level = PCOLL_LEVEL_ANY;
+    tap_ok(path_of(&near) == path_of(&other) &&
+               near.choice.predicted_us == other.choice.predicted_us,
+           "on two nodes the caches make no difference");
+    pcoll_topology_destroy(topology);
+    pcoll_table_destroy(table);
+}
+
+/* What two ranks read and write: M each in a broadcast, M and 2 M in an allgather, 2 M and 2 M in
+ * an alltoall, and each of three edges of M twice. Those of roots count eight times. */
+static void test_touched(void)
+{
+    static const struct {
+        enum pcoll_coll coll;
+        int degree;
+        uint64_t blocks; /* 3 MiB / blocks are the largest with `cache` 3 */
+    } calls[] = {
+        {PCOLL_BCAST, 0, 16},    {PCOLL_GATHER, 0, 48},    {PCOLL_SCATTER, 0, 48},
+        {PCOLL_ALLGATHER, 0, 6}, {PCOLL_ALLTOALL, 0, 8},   {PCOLL_ALLTOALLV, 0, 8},
+        {PCOLL_GATHERV, 0, 64},  {PCOLL_ALLGATHERV, 0, 8}, {PCOLL_NEIGHBOR_ALLTOALL, 3, 12}};
+    struct pcoll_table *table = tables_good("cached");
+    const struct pcoll_machine *machine = pcoll_table_level(table, "shm", PCOLL_LEVEL_SAME_CACHE);
+    const struct question reduction = question_of(table, PCOLL_REDUCE, 2, 8);
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        const uint64_t most = (3 << 20) / calls[i].blocks;
+        struct question q = question_of(table, calls[i].coll, 2, most);
+
+        q.signature.degree = calls[i].degree;
+        q.signature.volume = (uint64_t)calls[i].degree * most;
+        tap_ok(pcoll_cost_cached(&q.signature, machine).copy == machine->cached,
+               "%s of %llu B stays in the caches", pcoll_coll_name(calls[i].coll),
+               (unsigned long long)most);
+        q.signature.bytes++;
+        q.signature.volume += (uint64_t)calls[i].degree;
+        tap_ok(pcoll_cost_cached(&q.signature, machine).copy == machine->copy, "but no more");
+    }
+    tap_ok(pcoll_cost_cached(&reduction.signature, machine).copy == machine->copy,
+           "reductions are not cached");
+    pcoll_table_destroy(table);
+}
+
+/* Of bruck's blocks, three are in communication buffers. */
+static void test_large_buffers(void)
+{
+    struct pcoll_table *table = tables_good("cached");
+    struct question q = question_of(table, PCOLL_ALLTOALL, 2, 512 << 10), slow;
+
+    q.hint.algorithm = "bruck";
+    slow = q;
+    q.caps.level = PCOLL_LEVEL_OTHER_SOCKET;
+    question_ask(&q);
+    question_ask(&slow);
+    tap_ok(q.choice.predicted_us < slow.choice.predicted_us / 100, "1.5 MiB stay in the caches");
+    q.signature.bytes = slow.signature.bytes = 1 << 20;
+    question_ask(&q);
+    question_ask(&slow);
+    tap_ok(q.choice.predicted_us == slow.choice.predicted_us, "3 MiB do not");
+    pcoll_table_destroy(table);
+}
+
+int main(void)
+{
+    test_caches();
+    test_touched();
+    test_large_buffers();
+    return tap_done();
+}
