@@ -18,8 +18,8 @@ struct pcoll_bell {
     int has_core;                /* nothing else that matters runs where it does */
 };
 
-/* There may be work: wake the agent if it sleeps. False: it has retired or ended, so the caller must
- * do the work. */
+/* There may be work: wake the agent if it sleeps. False: it has retired or ended, so the caller
+ * must do the work. */
 int pcoll_bell_ring(struct pcoll_bell *bell);
 
 /* For the agent. Wake it; sleep in that state until somebody ends it or *stop is set, at most
