@@ -68,7 +68,7 @@ static enum pcoll_result add_blocks(struct pcoll_pieces *pieces, char *at, struc
         return pcoll_pieces_add_row(pieces, at + true_lb, (size_t)bytes, blocks.step,
                                     (uint64_t)blocks.count);
     MPIR_Datatype_get_extent_macro(blocks.type, extent);
-    for (MPI_Aint i = 0; i < blocks.count; i++)
+    for (MPI_Aint i = 0; i < blocks.count && result == PCOLL_OK; i++)
         for (MPI_Aint k = 0; k < blocks.length && result == PCOLL_OK; k++)
             result = add_element(pieces, at + i * blocks.step + k * extent, blocks.type);
     return result;

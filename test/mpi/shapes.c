@@ -61,6 +61,21 @@ static void make_nested(struct shape *s, int ints)
     place_all(s, ints, (const int[]){0, 2, 4, 6}, 4, 9);
 }
 
+/* The same with large counts, and one level more. */
+static void make_large_nested(struct shape *s, int ints)
+{
+    MPI_Datatype inner, middle, outer;
+
+    MPI(MPI_Type_vector_c(2, 1, 2, MPI_INT, &inner));
+    MPI(MPI_Type_contiguous_c(1, inner, &middle));
+    MPI(MPI_Type_create_hvector_c(2, 1, 16, middle, &outer));
+    MPI(MPI_Type_create_resized_c(outer, -4, 36, &s->type));
+    MPI(MPI_Type_free(&inner));
+    MPI(MPI_Type_free(&middle));
+    MPI(MPI_Type_free(&outer));
+    place_all(s, ints, (const int[]){0, 2, 4, 6}, 4, 9);
+}
+
 /* Four rows, two in each of two layers. */
 static void place_box(struct shape *s, int ints, const MPI_Count sizes[3])
 {
@@ -98,13 +113,10 @@ void shape_make(struct shape *s, int number, int ints)
     static const struct {
         const char *name;
         void (*make)(struct shape *, int);
-    } shapes[SHAPES] = {{"contiguous", make_contiguous},
-                        {"vector", make_vector},
-                        {"indexed", make_indexed},
-                        {"struct", make_struct},
-                        {"resized", make_resized},
-                        {"nested", make_nested},
-                        {"box", make_box},
+    } shapes[SHAPES] = {{"contiguous", make_contiguous},     {"vector", make_vector},
+                        {"indexed", make_indexed},           {"struct", make_struct},
+                        {"resized", make_resized},           {"nested", make_nested},
+                        {"large nested", make_large_nested}, {"box", make_box},
                         {"large box", make_large_box}};
 
     if (ints == 0) /* a subarray is not empty */
