@@ -82,8 +82,8 @@ struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
 {
     struct pcoll_machine own = *machine;
 
-    if (pcoll_coll_has(signature->coll, PCOLL_REDUCES) || pcoll_is_over_wire(signature) ||
-        pcoll_cost_crowd(signature, machine) > 1 || touched(signature) > machine->cache * MIB)
+    if (pcoll_is_over_wire(signature) || pcoll_cost_crowd(signature, machine) > 1 ||
+        touched(signature) > machine->cache * MIB)
         return own;
     own.copy = own.cached;
     return own;

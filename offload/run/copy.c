@@ -9,9 +9,8 @@
  * 64 MiB take 9.7 and 5.8 ms.
  *
  * What another rank has just read or reduced lies in its cache, from which a store through the
- * cache first takes each line away. On AMD's processors that costs more than the way through
- * memory: a vector of 256 KiB arrives past the cache in a quarter of the time. On Intel's it costs
- * less: there an allreduce of 256 KiB took 34 us past the cache and 20 through it.
+ * cache first takes each line away. That is still no reason to go past the cache: see
+ * doc/measured.md, "Vectors to be reduced".
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* for the sizes of caches */
@@ -26,7 +25,6 @@
 
 #define SHORT_COPY ((size_t)1 << 20) /* always through the cache */
 #define USUAL_LONG_COPY ((size_t)4 << 20)
-#define LONG_STREAM ((size_t)16 << 10)
 
 #if defined(_SC_LEVEL2_CACHE_SIZE) && defined(_SC_LEVEL3_CACHE_SIZE)
 /* Source and target together may fill half of a core's share of the last cache, or four times the
@@ -70,11 +68,6 @@ static void stream_line(char *to, const char *from)
                          _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
 }
 
-static int streams(void)
-{
-    return __builtin_cpu_is("amd");
-}
-
 void pcoll_copy_past(void *to_, const void *from_, size_t bytes)
 {
     char *to = to_;
@@ -90,11 +83,6 @@ void pcoll_copy_past(void *to_, const void *from_, size_t bytes)
     _mm_sfence();
 }
 #else
-static int streams(void)
-{
-    return 0;
-}
-
 void pcoll_copy_past(void *to, const void *from, size_t bytes)
 {
     memcpy(to, from, bytes);
@@ -102,10 +90,9 @@ void pcoll_copy_past(void *to, const void *from, size_t bytes)
 #endif
 
 /* Not inline: shorter copies should not save registers for it. */
-static __attribute__((noinline)) void copy_long(void *to, const void *from, size_t bytes,
-                                                size_t limit)
+static __attribute__((noinline)) void copy_long(void *to, const void *from, size_t bytes)
 {
-    if (bytes >= (limit > 0 ? limit : long_copy()))
+    if (bytes >= long_copy())
         pcoll_copy_past(to, from, bytes);
     else
         memcpy(to, from, bytes);
@@ -114,15 +101,7 @@ static __attribute__((noinline)) void copy_long(void *to, const void *from, size
 void pcoll_copy(void *to, const void *from, size_t bytes)
 {
     if (bytes > SHORT_COPY)
-        copy_long(to, from, bytes, 0);
-    else
-        memcpy(to, from, bytes);
-}
-
-void pcoll_stream(void *to, const void *from, size_t bytes)
-{
-    if (bytes >= LONG_STREAM)
-        copy_long(to, from, bytes, streams() ? LONG_STREAM : 0);
+        copy_long(to, from, bytes);
     else
         memcpy(to, from, bytes);
 }

@@ -24,7 +24,6 @@
 enum pcoll_step_kind {
     PCOLL_STEP_SIGNAL, /* moves nothing */
     PCOLL_STEP_COPY,   /* from memory to memory, both mapped here */
-    PCOLL_STEP_STREAM, /* the same, to memory of another rank that it reads once */
     PCOLL_STEP_REDUCE, /* of own memory: see `reduction` */
     PCOLL_STEP_OTHER
 };
@@ -98,11 +97,9 @@ uint64_t pcoll_run_position(const struct pcoll_run *run);
  * pending, only yield the core. Where a signal may not wake this rank, it sleeps more briefly. */
 void pcoll_run_rest(const struct pcoll_run *run, unsigned usec);
 
-/* Copy `bytes` bytes between buffers that do not overlap; both are mapped here. pcoll_stream is for
- * memory that another rank has in its cache; pcoll_copy_past always goes past the cache, if the
- * processor can. */
+/* Copy `bytes` bytes between buffers that do not overlap; both are mapped here. pcoll_copy_past
+ * always goes past the cache, if the processor can. */
 void pcoll_copy(void *to, const void *from, size_t bytes);
-void pcoll_stream(void *to, const void *from, size_t bytes);
 void pcoll_copy_past(void *to, const void *from, size_t bytes);
 
 #endif /* PCOLL_RUN_H */

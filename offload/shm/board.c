@@ -62,10 +62,7 @@ int pcoll_shm_board_copy(const struct pcoll_notice *notice, const struct board_w
     if (way->to.here == NULL)
         return pcoll_cma_write(way->to.pid, (void *)(uintptr_t)(notice->to.at + first),
                                way->from.here + first, bytes);
-    if (notice->is_stream)
-        pcoll_stream(way->to.here + first, way->from.here + first, bytes);
-    else
-        pcoll_copy(way->to.here + first, way->from.here + first, bytes);
+    pcoll_copy(way->to.here + first, way->from.here + first, bytes);
     return 0;
 }
 

@@ -128,7 +128,6 @@ static void write_ends(const struct pcoll_shm_binding *b, const struct pcoll_ent
     notice->from = end_of(bound, step->from, step->kind == PCOLL_SHM_READ ? peer : self);
     notice->to = end_of(bound, step->to, step->kind == PCOLL_SHM_WRITE ? peer : self);
     notice->bytes = step->bytes;
-    notice->is_stream = (uint16_t)(step->kind == PCOLL_STEP_STREAM);
 }
 
 /* As in cooperative copies (shm/coop.h), where there are any. */

@@ -81,8 +81,7 @@ struct pcoll_notice {
     struct pcoll_notice_place from, to;
     uint64_t bytes;
     uint32_t nchunks;
-    uint16_t is_stream; /* as PCOLL_STEP_STREAM */
-    uint16_t is_after;  /* not before the notice in front of this one has been closed */
+    uint32_t is_after; /* not before the notice in front of this one has been closed */
     char pad[2 * PCOLL_LINE_BYTES - 104];
 };
 

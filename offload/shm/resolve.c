@@ -95,8 +95,6 @@ static void resolve_move(const struct pcoll_shm_binding *b, const struct pcoll_e
         step->kind = get ? PCOLL_SHM_READ : PCOLL_SHM_WRITE;
         step->pid = (pid_t)card_of(b, entry->peer)->pid;
     }
-    if (entry->op == PCOLL_OP_PUT && step->kind == PCOLL_STEP_COPY && b->plan->noperands > 0)
-        step->kind = PCOLL_STEP_STREAM;
     /* Equal addresses mean the same memory only within this process. */
     if (entry->bytes == 0 || (step->kind == PCOLL_STEP_COPY && step->from == step->to))
         step->kind = PCOLL_STEP_SIGNAL;

@@ -54,10 +54,7 @@ enum pcoll_result pcoll_shm_perform(struct pcoll_run *run, struct pcoll_step *st
         return pcoll_reduce(step->reduction);
     if (step->kind >= PCOLL_SHM_PACK)
         return pcoll_shm_repack(pcoll_shm_bound_of_run(run), step);
-    if (step->kind != PCOLL_STEP_STREAM)
-        return reach(run, step);
-    pcoll_stream(step->to, step->from, step->bytes);
-    return PCOLL_OK;
+    return reach(run, step);
 }
 
 /* A step has failed: unless that has been reported, it was one of those that use the user's

@@ -93,5 +93,5 @@ void pcoll_shm_map_step(const struct pcoll_shm_binding *b, const struct pcoll_en
         step->from = here;
     else
         step->to = here;
-    step->kind = !reads && b->plan->noperands > 0 ? PCOLL_STEP_STREAM : PCOLL_STEP_COPY;
+    step->kind = PCOLL_STEP_COPY;
 }
