@@ -66,7 +66,7 @@ struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine)
  * that long messages leave its caches: they count as ROOT_WEIGHT times as long. */
 static double touched(const struct pcoll_signature *signature)
 {
-    enum { ROOT_WEIGHT = 8 };
+    enum { ROOT_WEIGHT = 4 };
     const struct pcoll_collective *row = pcoll_collective_of(signature);
     const int root = signature->root, ranks = signature->nranks;
     const double times = row->traits & PCOLL_ROOTED ? ROOT_WEIGHT * ranks : ranks;
