@@ -5,6 +5,7 @@
 #include "bench.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 enum { FEWEST_BATCHES = 5 };
@@ -85,10 +86,23 @@ static bool goes_on(struct job *job, int batch, double begin, const struct optio
     return job_max(job, job->rank == 0 && on) > 0;
 }
 
-static void take_turns(struct job *job, struct subject *subjects, int n, int batch)
+/* Another order each time, as a batch suffers from what has run before it; the same on all ranks.
+ * (Durstenfeld's shuffle, with the generator of POSIX's example of rand.) */
+static void shuffle(int *order, int n, uint32_t *random)
+{
+    for (int i = n - 1; i > 0; i--) {
+        *random = *random * 1103515245u + 12345u;
+        int k = (int)((*random >> 16) % ((uint32_t)i + 1)), last = order[i];
+        order[i] = order[k];
+        order[k] = last;
+    }
+}
+
+static void take_turns(struct job *job, struct subject *subjects, const int *order, int n,
+                       int batch)
 {
     for (int i = 0; i < n; i++) {
-        struct subject *subject = &subjects[(i + batch) % n];
+        struct subject *subject = &subjects[order[i]];
         subject->samples[batch] = one_batch(job, subject, subject->summary.iterations);
     }
 }
@@ -96,18 +110,24 @@ static void take_turns(struct job *job, struct subject *subjects, int n, int bat
 void measure(struct job *job, struct subject *subjects, int n, const struct options *opts)
 {
     double *samples = calloc((size_t)n * (size_t)opts->batches, sizeof *samples);
-    if (!samples)
+    int *order = calloc((size_t)n, sizeof *order);
+    uint32_t random = 1;
+    if (!samples || !order)
         MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 0; i < n; i++) {
+        order[i] = i;
         subjects[i].samples = samples + (size_t)i * (size_t)opts->batches;
         subjects[i].summary.iterations = calibrate(job, &subjects[i], opts);
     }
     int batch = 0;
-    for (double begin = job_now(); goes_on(job, batch, begin, opts); batch++)
-        take_turns(job, subjects, n, batch);
+    for (double begin = job_now(); goes_on(job, batch, begin, opts); batch++) {
+        shuffle(order, n, &random);
+        take_turns(job, subjects, order, n, batch);
+    }
     for (int i = 0; i < n; i++) {
         summarize(&subjects[i], batch);
         subjects[i].samples = NULL;
     }
+    free(order);
     free(samples);
 }
