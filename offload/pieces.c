@@ -319,27 +319,60 @@ static struct cursor cursor_in(const struct pcoll_row *row)
     return (struct cursor){row, row->layers, row->count, row->at, row->bytes};
 }
 
+/* Where byte `first` of a list of one piece is; NULL: there are more. */
+static inline char *contiguous_at(const struct pcoll_pieces *pieces, uint64_t first)
+{
+    const struct pcoll_row *row = pieces->rows;
+
+    return row->bytes == pieces->bytes ? row->at + first : NULL;
+}
+
 void pcoll_pieces_pack(const struct pcoll_pieces *pieces, uint64_t first, void *to, size_t bytes)
 {
-    const struct pcoll_row packed = row_of(to, bytes);
-    struct cursor source = cursor_at(pieces, first), target = cursor_in(&packed);
+    const char *from = contiguous_at(pieces, first);
+    struct pcoll_row packed;
+    struct cursor source, target;
 
+    if (from != NULL) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    packed = row_of(to, bytes);
+    source = cursor_at(pieces, first);
+    target = cursor_in(&packed);
     copy(&target, &source, bytes);
 }
 
 void pcoll_pieces_unpack(const struct pcoll_pieces *pieces, uint64_t first, const void *from,
                          size_t bytes)
 {
-    const struct pcoll_row packed = row_of((void *)(uintptr_t)from, bytes);
-    struct cursor source = cursor_in(&packed), target = cursor_at(pieces, first);
+    char *to = contiguous_at(pieces, first);
+    struct pcoll_row packed;
+    struct cursor source, target;
 
+    if (to != NULL) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    packed = row_of((void *)(uintptr_t)from, bytes);
+    source = cursor_in(&packed);
+    target = cursor_at(pieces, first);
     copy(&target, &source, bytes);
 }
 
 void pcoll_pieces_copy(const struct pcoll_pieces *from, uint64_t first,
                        const struct pcoll_pieces *to, uint64_t to_first, size_t bytes)
 {
-    struct cursor source = cursor_at(from, first), target = cursor_at(to, to_first);
+    char *source_at = contiguous_at(from, first), *target_at = contiguous_at(to, to_first);
+    struct cursor source, target;
 
-    copy(&target, &source, bytes);
+    if (target_at != NULL) {
+        pcoll_pieces_pack(from, first, target_at, bytes);
+    } else if (source_at != NULL) {
+        pcoll_pieces_unpack(to, to_first, source_at, bytes);
+    } else {
+        source = cursor_at(from, first);
+        target = cursor_at(to, to_first);
+        copy(&target, &source, bytes);
+    }
 }
