@@ -1,5 +1,5 @@
 /* How data that is not contiguous lies in the user's memory, for media that pack and unpack on the
- * way: by the datatype engine, or piece by piece where pieces are long. */
+ * way: by the datatype engine, or from a list of its pieces. */
 
 #include "pcoll.h"
 

@@ -37,7 +37,7 @@ struct MPIDI_PCOLL_data {
     int is_copy;                           /* packed has another purpose, too */
     const struct MPIDI_PCOLL_spans *spans; /* those in `packed`, or NULL */
     struct pcoll_user_layout layout;       /* for that medium */
-    struct pcoll_pieces pieces;            /* for the layout, of one block; empty: short ones */
+    struct pcoll_pieces pieces;            /* for the layout, of one block; empty: not listed */
     int nparts;                            /* 0: one block; otherwise these follow each other */
     struct MPIDI_PCOLL_data *parts;        /* [nparts] */
     MPI_Aint first;                        /* of a part: its position among the packed bytes */
@@ -70,8 +70,8 @@ void *MPIDI_PCOLL_data_address(const struct MPIDI_PCOLL_data *data);
 /* Free `packed`, if it has no other purpose, and let the medium pack and unpack; the data must not
  * move from then on. NULL: it cannot, or there is nothing to pack; then settle it. */
 const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data);
-/* For it: list the pieces of one block, unless they are short or memory is scarce; the engine packs
- * then. */
+/* For it: list the pieces of one block, unless they are short and irregular or memory is scarce;
+ * the engine packs then. */
 void MPIDI_PCOLL_data_find_pieces(struct MPIDI_PCOLL_data *block);
 /* Allocate the buffer of packed data, if that has not been done. */
 int MPIDI_PCOLL_data_settle(struct MPIDI_PCOLL_data *data);

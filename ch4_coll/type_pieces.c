@@ -6,12 +6,11 @@
 
 #include <sys/uio.h>
 
-/* Mean bytes of pieces that are copied one by one. MPICH's engine packs rows of doubles, 64 KiB in
- * all, in 1.3 us whatever their length; piece by piece that takes 1.5 us with rows of 64 bytes, 0.8
- * with rows of 128 or more. */
+/* Mean bytes of what is listed: of rows from constructors, whatever the length of their pieces, or
+ * of pieces that the engine lists. It packs shorter ones itself. */
 enum {
-    LONG_PIECE = 256,
-    FEW_PIECES = 8 /* copied so in any case: a call of the engine takes longer */
+    LONG = 256,
+    FEW = 8 /* rows or pieces that are listed in any case: a call of the engine takes longer */
 };
 
 /* ---- by constructors ---- */
@@ -55,22 +54,64 @@ struct blocks {
     MPI_Datatype type;
 };
 
-static enum pcoll_result add_element(struct pcoll_pieces *pieces, char *at, MPI_Datatype type);
+/* The list that constructors fill. */
+struct list {
+    struct pcoll_pieces *pieces;
+    uint64_t rows; /* added to it; it may have joined them */
+};
 
-static enum pcoll_result add_blocks(struct pcoll_pieces *pieces, char *at, struct blocks blocks)
+/* PCOLL_UNSUPPORTED: the rows are short. */
+static enum pcoll_result add_row(struct list *list, char *at, MPI_Aint bytes, MPI_Aint step,
+                                 MPI_Aint count)
 {
+    const enum pcoll_result result =
+        pcoll_pieces_add_row(list->pieces, at, (size_t)bytes, step, (uint64_t)count);
+
+    if (++list->rows > FEW && list->pieces->bytes / LONG < list->rows)
+        return PCOLL_UNSUPPORTED;
+    return result;
+}
+
+static enum pcoll_result add_element(struct list *list, char *at, MPI_Datatype type);
+
+/* What has been added from byte `first` on comes `count` times, `step` bytes apart. False: it is
+ * more than a row. */
+static bool repeat(struct list *list, uint64_t first, MPI_Aint count, MPI_Aint step)
+{
+    return pcoll_pieces_repeat(list->pieces, first, (uint64_t)count, step);
+}
+
+/* Elements that are not contiguous, `step` bytes apart. */
+static enum pcoll_result add_elements(struct list *list, char *at, MPI_Aint count, MPI_Aint step,
+                                      MPI_Datatype type)
+{
+    const uint64_t first = list->pieces->bytes;
+    enum pcoll_result result = PCOLL_OK;
+
+    for (MPI_Aint i = 0; i < count && result == PCOLL_OK; i++) {
+        result = add_element(list, at + i * step, type);
+        if (i == 0 && result == PCOLL_OK && repeat(list, first, count, step))
+            break;
+    }
+    return result;
+}
+
+static enum pcoll_result add_blocks(struct list *list, char *at, struct blocks blocks)
+{
+    const uint64_t first = list->pieces->bytes;
     enum pcoll_result result = PCOLL_OK;
     MPI_Aint bytes, true_lb, extent;
     int contiguous;
 
     MPIDI_Datatype_check_contig_size_lb(blocks.type, blocks.length, contiguous, bytes, true_lb);
     if (contiguous)
-        return pcoll_pieces_add_row(pieces, at + true_lb, (size_t)bytes, blocks.step,
-                                    (uint64_t)blocks.count);
+        return add_row(list, at + true_lb, bytes, blocks.step, blocks.count);
     MPIR_Datatype_get_extent_macro(blocks.type, extent);
-    for (MPI_Aint i = 0; i < blocks.count && result == PCOLL_OK; i++)
-        for (MPI_Aint k = 0; k < blocks.length && result == PCOLL_OK; k++)
-            result = add_element(pieces, at + i * blocks.step + k * extent, blocks.type);
+    for (MPI_Aint i = 0; i < blocks.count && result == PCOLL_OK; i++) {
+        result = add_elements(list, at + i * blocks.step, blocks.length, extent, blocks.type);
+        if (i == 0 && result == PCOLL_OK && repeat(list, first, blocks.count, blocks.step))
+            break;
+    }
     return result;
 }
 
@@ -85,37 +126,37 @@ static MPI_Aint box_at(const struct constructor *c, enum box_number which, int d
 }
 
 /* Dimensions d, .. 0; elements of dimension d are `stride` bytes apart. */
-static enum pcoll_result add_box(struct pcoll_pieces *pieces, char *at, const struct constructor *c,
-                                 int d, MPI_Aint stride)
+static enum pcoll_result add_box(struct list *list, char *at, const struct constructor *c, int d,
+                                 MPI_Aint stride)
 {
-    const MPI_Aint inner = d > 0 ? stride / box_at(c, SIZE, d - 1) : 0;
+    const MPI_Aint layers = box_at(c, SUBSIZE, d);
+    const uint64_t first = list->pieces->bytes;
     enum pcoll_result result = PCOLL_OK;
 
     at += box_at(c, START, d) * stride;
     if (d == 0)
-        return add_blocks(pieces, at, (struct blocks){1, 0, box_at(c, SUBSIZE, 0), c->old});
-    if (d == 1)
-        return add_blocks(
-            pieces, at + box_at(c, START, 0) * inner,
-            (struct blocks){box_at(c, SUBSIZE, 1), stride, box_at(c, SUBSIZE, 0), c->old});
-    for (MPI_Aint i = 0; i < box_at(c, SUBSIZE, d) && result == PCOLL_OK; i++)
-        result = add_box(pieces, at + i * stride, c, d - 1, inner);
+        return add_blocks(list, at, (struct blocks){1, 0, layers, c->old});
+    for (MPI_Aint i = 0; i < layers && result == PCOLL_OK; i++) {
+        result = add_box(list, at + i * stride, c, d - 1, stride / box_at(c, SIZE, d - 1));
+        if (i == 0 && result == PCOLL_OK && repeat(list, first, layers, stride))
+            break;
+    }
     return result;
 }
 
-static enum pcoll_result add_subarray(struct pcoll_pieces *pieces, char *at,
-                                      const struct constructor *c, MPI_Aint extent)
+static enum pcoll_result add_subarray(struct list *list, char *at, const struct constructor *c,
+                                      MPI_Aint extent)
 {
     const int last = c->ints[0] - 1;
     MPI_Aint stride = extent;
 
     for (int d = 0; d < last; d++)
         stride *= box_at(c, SIZE, d);
-    return add_box(pieces, at, c, last, stride);
+    return add_box(list, at, c, last, stride);
 }
 
 /* An element of a type that is not contiguous. PCOLL_UNSUPPORTED: it is irregular. */
-static enum pcoll_result add_element(struct pcoll_pieces *pieces, char *at, MPI_Datatype type)
+static enum pcoll_result add_element(struct list *list, char *at, MPI_Datatype type)
 {
     struct constructor c;
     MPIR_Datatype *derived;
@@ -128,20 +169,20 @@ static enum pcoll_result add_element(struct pcoll_pieces *pieces, char *at, MPI_
     switch (c.combiner) {
         case MPI_COMBINER_DUP:
         case MPI_COMBINER_RESIZED:
-            return add_blocks(pieces, at, (struct blocks){1, 0, 1, c.old});
+            return add_blocks(list, at, (struct blocks){1, 0, 1, c.old});
         case MPI_COMBINER_CONTIGUOUS:
-            return add_blocks(pieces, at, (struct blocks){1, 0, number_at(&c, 0), c.old});
+            return add_blocks(list, at, (struct blocks){1, 0, number_at(&c, 0), c.old});
         case MPI_COMBINER_VECTOR:
-            return add_blocks(pieces, at,
+            return add_blocks(list, at,
                               (struct blocks){number_at(&c, 0), number_at(&c, 2) * extent,
                                               number_at(&c, 1), c.old});
         case MPI_COMBINER_HVECTOR:
-            return add_blocks(pieces, at,
+            return add_blocks(list, at,
                               (struct blocks){number_at(&c, 0),
                                               c.is_large ? c.counts[2] : c.addresses[0],
                                               number_at(&c, 1), c.old});
         case MPI_COMBINER_SUBARRAY:
-            return add_subarray(pieces, at, &c, extent);
+            return add_subarray(list, at, &c, extent);
         default:
             return PCOLL_UNSUPPORTED;
     }
@@ -179,28 +220,24 @@ static enum pcoll_result list_pieces(struct MPIDI_PCOLL_data *block, const MPIR_
 
 static bool are_short(const struct MPIDI_PCOLL_data *block, const MPIR_Datatype *type, MPI_Aint n)
 {
-    return n <= 0 || (n * block->count > FEW_PIECES && type->size / n < LONG_PIECE);
+    return n <= 0 || (n * block->count > FEW && type->size / n < LONG);
 }
 
-/* PCOLL_UNSUPPORTED: the pieces are short. */
+/* PCOLL_UNSUPPORTED: the pieces are short and irregular. */
 static enum pcoll_result add_pieces(struct MPIDI_PCOLL_data *block)
 {
     const struct blocks all = {1, 0, block->count, block->type};
-    enum pcoll_result result;
+    struct list list = {&block->pieces, 0};
+    enum pcoll_result result = add_blocks(&list, block->user, all);
     MPIR_Datatype *type;
     MPI_Aint n;
-    int contiguous;
 
-    MPIDI_Datatype_check_contig(block->type, contiguous);
-    if (contiguous)
-        return add_blocks(&block->pieces, block->user, all);
+    if (result != PCOLL_UNSUPPORTED)
+        return result;
     MPIR_Datatype_get_ptr(block->type, type);
     n = type->typerep.num_contig_blocks;
     if (are_short(block, type, n))
         return PCOLL_UNSUPPORTED;
-    result = add_blocks(&block->pieces, block->user, all);
-    if (result != PCOLL_UNSUPPORTED)
-        return result;
     pcoll_pieces_fini(&block->pieces);
     return list_pieces(block, type, n);
 }

@@ -1,10 +1,11 @@
 /*
  * Contiguous pieces of user memory, in the order in which their bytes are packed.
  *
- * Where pieces are long, copying them one by one takes less time than a datatype engine, which
- * copies the elements of a piece, and between two lists the bytes go in one pass. Pieces of the
- * same length at the same distance are a row and take no more memory than one: a face of a cube is
- * one row, a box in it one for each of its layers.
+ * Copying them takes less time than a datatype engine, which goes through the description of a type
+ * at each call and copies the elements of a piece, and between two lists the bytes go in one pass.
+ * Pieces of the same length at the same distance are a row, and so are layers of such pieces at the
+ * same distance: a row takes no more memory than one piece, and short pieces are copied by a loop
+ * for their length. A face or a box of a cube is one row.
  */
 #ifndef PCOLL_PIECES_H
 #define PCOLL_PIECES_H
@@ -17,9 +18,11 @@
 struct pcoll_row {
     uint64_t first; /* position of the first piece among the packed bytes */
     char *at;
-    size_t bytes;   /* of each piece; not 0 */
-    ptrdiff_t step; /* from one piece to the next, if there are several */
-    uint64_t count;
+    size_t bytes;         /* of each piece; not 0 */
+    ptrdiff_t step;       /* from one piece to the next, if there are several */
+    uint64_t count;       /* in a layer */
+    ptrdiff_t layer_step; /* from one layer to the next, if there are several */
+    uint64_t layers;      /* not 0 */
 };
 
 /* Zeroed: empty. */
@@ -35,6 +38,11 @@ enum pcoll_result pcoll_pieces_add(struct pcoll_pieces *pieces, char *at,
                                    size_t bytes) PCOLL_MUST_CHECK;
 enum pcoll_result pcoll_pieces_add_row(struct pcoll_pieces *pieces, char *at, size_t bytes,
                                        ptrdiff_t step, uint64_t count) PCOLL_MUST_CHECK;
+/* If the bytes from `first` on, at least one, are one row without layers and nothing else is in it:
+ * make it the first of `count` > 0 of them whose beginnings are `step` bytes apart. Returns 0
+ * otherwise, and the list is as it was. */
+int pcoll_pieces_repeat(struct pcoll_pieces *pieces, uint64_t first, uint64_t count,
+                        ptrdiff_t step);
 void pcoll_pieces_fini(struct pcoll_pieces *pieces);
 
 /* Copy `bytes` packed bytes from `first` on, which the list has, to or from contiguous memory, or

@@ -108,16 +108,79 @@ static void make_large_box(struct shape *s, int ints)
     place_box(s, ints, (const MPI_Count[3]){2, 4, sizes[0]});
 }
 
+/* Runs of `run` ints `step` apart; from the beginning of one to the next it is `stride`. */
+struct runs {
+    int first, run, step, stride;
+};
+
+static void place_runs(struct shape *s, int ints, struct runs runs, int extent)
+{
+    int *in_one = malloc((size_t)ints * sizeof(int) + 1);
+
+    for (int i = 0; i < ints; i++)
+        in_one[i] = runs.first + i / runs.run * runs.stride + i % runs.run * runs.step;
+    place_all(s, ints, in_one, ints, extent);
+    free(in_one);
+}
+
+/* One int of each row of three, in two layers. */
+static void make_face(struct shape *s, int ints)
+{
+    const int sizes[3] = {2, ints / 2 + 1, 3}, subsizes[3] = {2, ints / 2, 1};
+    const int starts[3] = {0, 1, 2}, layer = sizes[1] * 3;
+
+    MPI(MPI_Type_create_subarray(3, sizes, subsizes, starts, MPI_ORDER_C, MPI_INT, &s->type));
+    place_runs(s, ints, (struct runs){5, ints / 2, 3, layer}, 2 * layer);
+}
+
+/* One int of each layer, in the second half of the box. */
+static void make_pencil(struct shape *s, int ints)
+{
+    const int sizes[4] = {2, ints, 2, 3}, subsizes[4] = {1, ints, 1, 1}, starts[4] = {1, 0, 1, 1};
+
+    MPI(MPI_Type_create_subarray(4, sizes, subsizes, starts, MPI_ORDER_C, MPI_INT, &s->type));
+    place_runs(s, ints, (struct runs){ints * 6 + 4, 1, 0, 6}, 2 * ints * 6);
+}
+
+/* Columns of ints with a gap behind each, `width` ints wide. */
+static void make_columns(struct shape *s, int ints, int width)
+{
+    MPI_Datatype wide;
+
+    MPI(MPI_Type_create_resized(MPI_INT, 0, 8, &wide));
+    MPI(MPI_Type_vector(ints / width, width, 3, wide, &s->type));
+    MPI(MPI_Type_free(&wide));
+    place_runs(s, ints, (struct runs){0, width, 2, 6}, (ints / width - 1) * 6 + width * 2);
+}
+
+static void make_column(struct shape *s, int ints)
+{
+    make_columns(s, ints, 1);
+}
+
+static void make_two_columns(struct shape *s, int ints)
+{
+    make_columns(s, ints, 2);
+}
+
 void shape_make(struct shape *s, int number, int ints)
 {
     static const struct {
         const char *name;
         void (*make)(struct shape *, int);
-    } shapes[SHAPES] = {{"contiguous", make_contiguous},     {"vector", make_vector},
-                        {"indexed", make_indexed},           {"struct", make_struct},
-                        {"resized", make_resized},           {"nested", make_nested},
-                        {"large nested", make_large_nested}, {"box", make_box},
-                        {"large box", make_large_box}};
+    } shapes[SHAPES] = {{"contiguous", make_contiguous},
+                        {"vector", make_vector},
+                        {"indexed", make_indexed},
+                        {"struct", make_struct},
+                        {"resized", make_resized},
+                        {"nested", make_nested},
+                        {"large nested", make_large_nested},
+                        {"box", make_box},
+                        {"large box", make_large_box},
+                        {"face", make_face},
+                        {"pencil", make_pencil},
+                        {"column", make_column},
+                        {"two columns", make_two_columns}};
 
     if (ints == 0) /* a subarray is not empty */
         number = 0;

@@ -5,7 +5,7 @@
 
 #include "check.h"
 
-enum { SHAPES = 9 };
+enum { SHAPES = 13 };
 
 /* One way to place `ints` ints (a multiple of 4) in memory. */
 struct shape {

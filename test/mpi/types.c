@@ -170,42 +170,50 @@ static void alltoallw_absolute(int ints)
 
 /* ---- rows ---- */
 
-enum { LENGTHS = 5, GAP = 5 };
+/* Rows of `length` ints, `stride` ints apart, backwards if that is negative. Each length divides
+ * the ints of a block, which takes no more than twice their room. */
+struct grid {
+    int length, stride;
+};
 
-/* Rows of so many ints with gaps between them; each length divides the ints of a block. Most are
- * long enough to be copied one by one. */
-static const int lengths[LENGTHS] = {84, 120, 3, 210, 140};
+enum { GRIDS = 14 };
+static const struct grid grids[GRIDS] = {{84, 89}, {120, 125}, {3, 6},   {1, 2},  {210, 215},
+                                         {2, 3},   {140, 145}, {4, -7},  {1, -2}, {5, 6},
+                                         {8, 9},   {14, -20},  {35, 36}, {60, 64}};
 
-static struct block block_of_rows(int ints, int length, int number)
+static struct block block_of_rows(int ints, struct grid grid, int number)
 {
-    struct block block = {number * 8 * (MPI_Aint)ints, 1, MPI_DATATYPE_NULL};
+    const int rows = ints / grid.length, before = grid.stride < 0 ? (1 - rows) * grid.stride : 0;
+    struct block block = {(number * 2 * (MPI_Aint)ints + before) * (MPI_Aint)sizeof(int), 1,
+                          MPI_DATATYPE_NULL};
 
-    MPI(MPI_Type_vector(ints / length, length, length == 3 ? 2 * length : length + GAP, MPI_INT,
-                        &block.type));
+    MPI(MPI_Type_vector(rows, grid.length, grid.stride, MPI_INT, &block.type));
     MPI(MPI_Type_commit(&block.type));
     return block;
 }
 
-static size_t row_place(int length, int i)
+static size_t row_place(int ints, struct grid grid, int i)
 {
-    return (size_t)(i / length) * (size_t)(length == 3 ? 2 * length : length + GAP) +
-           (size_t)(i % length);
+    const int row = i / grid.length, last = ints / grid.length - 1;
+
+    return (size_t)((grid.stride < 0 ? row - last : row) * grid.stride + i % grid.length);
 }
 
-/* The length differs between the two ends, also where a rank sends to itself. */
-static int length_of(int from, int to, int is_end)
+/* In most turns it differs between the two ends, also where a rank sends to itself. */
+static struct grid grid_of(int from, int to, int is_end, int turn)
 {
-    return lengths[(from + 2 * to + is_end) % LENGTHS];
+    return grids[(from + 2 * to + turn + is_end * (turn % 3)) % GRIDS];
 }
 
-static void rows_start(MPI_Request *request, int *send, int *receive, int ints, int step)
+static void rows_start(MPI_Request *request, int *send, int *receive, int ints, int turn, int step)
 {
     const size_t all = (size_t)check.size * 2 * (size_t)ints;
 
     shape_clear(receive, all);
     for (int r = 0; r < check.size; r++)
         for (int i = 0; i < ints; i++)
-            send[2 * (size_t)r * (size_t)ints + row_place(length_of(check.rank, r, 0), i)] =
+            send[2 * (size_t)r * (size_t)ints +
+                 row_place(ints, grid_of(check.rank, r, 0, turn), i)] =
                 shape_value(step, check.rank * check.size + r, i);
     check_delay();
     MPI(MPI_Start(request));
@@ -214,7 +222,7 @@ static void rows_start(MPI_Request *request, int *send, int *receive, int ints, 
         int *block = receive + 2 * (size_t)r * (size_t)ints, wrong = 0;
 
         for (int i = 0; i < ints; i++) {
-            int *place = block + row_place(length_of(r, check.rank, 1), i);
+            int *place = block + row_place(ints, grid_of(r, check.rank, 1, turn), i);
 
             wrong += *place != shape_value(step, r * check.size + check.rank, i);
             *place = shape_hole;
@@ -225,7 +233,7 @@ static void rows_start(MPI_Request *request, int *send, int *receive, int ints, 
     shape_holes_only(receive, all);
 }
 
-static void alltoallw_rows(int ints)
+static void alltoallw_rows(int ints, int turn)
 {
     struct block *sent = calloc((size_t)check.size, sizeof(*sent));
     struct block *received = calloc((size_t)check.size, sizeof(*received));
@@ -238,10 +246,10 @@ static void alltoallw_rows(int ints)
                         .info = MPI_INFO_NULL};
     MPI_Request request;
 
-    check_phase("alltoallw of rows, %d ints", ints);
+    check_phase("alltoallw of rows, %d ints, turn %d", ints, turn);
     for (int r = 0; r < check.size; r++) {
-        sent[r] = block_of_rows(ints, length_of(check.rank, r, 0), r);
-        received[r] = block_of_rows(ints, length_of(r, check.rank, 1), r);
+        sent[r] = block_of_rows(ints, grid_of(check.rank, r, 0, turn), r);
+        received[r] = block_of_rows(ints, grid_of(r, check.rank, 1, turn), r);
     }
     MPI(call_init(&call, &request));
     for (int r = 0; r < check.size; r++) {
@@ -249,7 +257,7 @@ static void alltoallw_rows(int ints)
         MPI(MPI_Type_free(&received[r].type));
     }
     for (int step = 0; step < STARTS; step++)
-        rows_start(&request, send, receive, ints, step);
+        rows_start(&request, send, receive, ints, turn, step);
     MPI(MPI_Request_free(&request));
     call_free(&call);
     check_free(send);
@@ -281,7 +289,9 @@ int main(int argc, char **argv)
         if (coll_has_plans(COLL_ALLTOALLW))
             alltoallw_in_place(sizes[i]);
     }
-    alltoallw_rows(2520);
-    alltoallw_rows(100800); /* up to 1200 rows that are copied one by one */
+    for (int turn = 0; turn < GRIDS; turn++)
+        alltoallw_rows(2520, turn);
+    alltoallw_rows(100800, 0);
+    alltoallw_rows(100800, 3);
     return check_done();
 }
