@@ -32,7 +32,7 @@ static inline int pcoll_banks(const struct pcoll_params *params)
     return params->paper ? 1 : 2;
 }
 
-/* What the cost functions know about a machine: LogGP (document 002 section 4) plus the rates of
+/* What the cost functions know about a machine: LogGP (Alexandrov et al. 1995) plus the rates of
  * the node, for one level or (`node`) two. Times are in microseconds, rates in microseconds per
  * byte. */
 struct pcoll_machine {

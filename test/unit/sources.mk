@@ -2,11 +2,13 @@
 check_PROGRAMS += \
     %D%/test_agent \
     %D%/test_agent_plans \
+    %D%/test_agent_sleep \
     %D%/test_arena \
     %D%/test_board \
     %D%/test_bootstrap \
     %D%/test_cached \
     %D%/test_candidates \
+    %D%/test_cheapest \
     %D%/test_choose \
     %D%/test_cli \
     %D%/test_collective \
@@ -93,6 +95,7 @@ check_LIBRARIES += %D%/libunit.a
     %D%/question.h %D%/question.c \
     %D%/strided.h %D%/strided.c \
     %D%/tables.h %D%/tables.c \
+    %D%/toy.h %D%/toy.c \
     %D%/trial.h %D%/trial.c \
     %D%/rma_plays.h %D%/rma_plays.c %D%/rma_failures.c \
     %D%/rma_rows.h %D%/rma_rows.c \

@@ -1,5 +1,7 @@
 /*
- * Probes: plans of two ranks that measure a medium, in the three ways of document 002, section 4.6.
+ * Probes: plans of two ranks that measure a medium, in the three ways of Endo, "Design and
+ * implementation of a distributed shared memory library cooperating with distributed thread
+ * scheduler" (master's thesis, The University of Tokyo, 2017), section 4.6.
  *
  *   post and wait         ping: rank 0 and 1 answer each other n times
  *   post alone            stream, the time that start takes

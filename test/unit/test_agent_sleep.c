@@ -1,0 +1,81 @@
+/*
+ * When an agent sleeps, what wakes it, and that an idle one takes no CPU time.
+ */
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "test/unit/tap.h"
+#include "test/unit/toy.h"
+
+enum { IDLE_USEC = 1000000 };
+
+static void test_sleep(const struct pcoll_agent_options *options, const char *what)
+{
+    struct pcoll_agent *agent = toy_hire(options);
+    struct toy toy;
+    struct pcoll_bound *served = toy_serve(agent, &toy, 1);
+    int asleep = toy_falls_asleep(agent), good = asleep, polled;
+
+    for (int i = 1; i <= 5 && good; i++) {
+        good = served->medium->start(served) == PCOLL_PENDING && toy_reaches(&toy.begun, i) &&
+               toy_reaches(&toy.polled, atomic_load(&toy.polled) + 5);
+        atomic_store(&toy.result, PCOLL_OK);
+        good = good && toy_has_ended(agent, (unsigned long)i) &&
+               served->medium->progress(served) == PCOLL_OK && toy_falls_asleep(agent);
+        atomic_store(&toy.result, PCOLL_PENDING);
+    }
+    tap_ok(asleep && good, "%s: sleeps without a plan, and each start wakes it", what);
+    polled = atomic_load(&toy.polled);
+    usleep(20000);
+    tap_ok(polled == atomic_load(&toy.polled) && atomic_load(&agent->bell->sleep) == PCOLL_ASLEEP,
+           "%s: visits no plan that is not active", what);
+    tap_ok(pcoll_agent_account(agent).wakes >= 1, "%s: %lu starts had to wake it", what,
+           pcoll_agent_account(agent).wakes);
+    served->medium->unbind(served);
+    tap_ok(toy.unbound == 1, "%s: the plan is unbound", what);
+    pcoll_agent_destroy(agent);
+}
+
+static uint64_t cpu_of(pthread_t thread)
+{
+    struct timespec time;
+    clockid_t clock;
+
+    if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &time) != 0)
+        abort();
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+/* An agent whose plans are all inactive does not run at all: the kernel counts its nanoseconds. */
+static void test_idle(const struct pcoll_agent_options *options, const char *what)
+{
+    struct pcoll_agent *agent = toy_hire(options);
+    struct toy toy;
+    struct pcoll_bound *served = toy_serve(agent, &toy, 1);
+    int good = served->medium->start(served) == PCOLL_PENDING && toy_reaches(&toy.polled, 1);
+    uint64_t before = 0;
+
+    atomic_store(&toy.result, PCOLL_OK);
+    good = good && toy_has_ended(agent, 1) && served->medium->progress(served) == PCOLL_OK &&
+           toy_falls_asleep(agent);
+    usleep(IDLE_USEC / 10); /* it says so before it sleeps, and may lack a core to do so */
+    for (int i = 0; i < 100 && cpu_of(agent->thread) != before; i++) {
+        before = cpu_of(agent->thread);
+        usleep(IDLE_USEC / 10);
+    }
+    usleep(IDLE_USEC);
+    tap_ok(good && cpu_of(agent->thread) == before, "%s: takes no CPU time for a second", what);
+    served->medium->unbind(served);
+    pcoll_agent_destroy(agent);
+}
+
+int main(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    test_sleep(&toy_with_core, "with a core");
+    test_sleep(&toy_without_core, "without a core");
+    test_idle(&toy_with_core, "with a core");
+    test_idle(&toy_without_core, "without a core");
+    return tap_done();
+}
