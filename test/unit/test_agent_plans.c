@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "offload/agent/state.h"
+#include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 
 enum { PATIENCE_USEC = 20000000, STEP_USEC = 50, IDLE_USEC = 1000000, MANY = 2 * PCOLL_SLOTS + 1 };
@@ -397,13 +398,6 @@ static void test_fork(void)
     pcoll_agent_destroy(agent);
 }
 
-static int is_threads_only(void)
-{
-    const char *ranks = getenv("PCOLL_TEST_RANKS");
-
-    return ranks != NULL && strcmp(ranks, "threads") == 0;
-}
-
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -417,7 +411,7 @@ int main(void)
     test_retired();
     test_hands();
     test_network();
-    if (!is_threads_only())
+    if (!meeting_is_threads_only())
         test_fork();
     return tap_done();
 }

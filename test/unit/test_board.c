@@ -85,6 +85,8 @@ void __wrap_pcoll_notice_close(struct pcoll_notice *notice)
         kill(getpid(), SIGKILL);
     pause_at_random();
     __real_pcoll_notice_close(notice);
+    if (playing != NULL && playing->is_slow && rand_r(&pause_seed) % 8 == 0)
+        usleep(1000); /* so that signals that were still to be given would be missed */
     pause_at_random();
 }
 
@@ -130,7 +132,13 @@ static int play_absent(struct part *p, const struct pcoll_bootstrap *bootstrap)
     }
     if (pcoll_agree(bootstrap, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL, 0) != PCOLL_OK)
         return 1;
-    return (p->active && p->bound->medium->progress(p->bound) != PCOLL_OK) || part_wait(p);
+    wrong = p->active && p->bound->medium->progress(p->bound) != PCOLL_OK;
+    if (wrong)
+        printf("# rank %d: all is closed, and something is missing in instance %d\n", p->rank,
+               p->instance);
+    if (pcoll_agree(bootstrap, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL, 0) != PCOLL_OK)
+        return 1;
+    return part_wait(p);
 }
 
 /* Each notice has been opened at the starts of its phase, and at no others. */
@@ -194,22 +202,23 @@ static int play_death(struct meeting *meeting, struct part *p)
     return 0;
 }
 
-static int play_bound(struct meeting *meeting, struct part *p, const struct scene *scene,
-                      const struct pcoll_bootstrap *bootstrap)
+static int play_bound(struct part *p, const struct part_frame *frame)
 {
+    const struct pcoll_bootstrap *bootstrap = frame->bootstrap;
+    const struct scene *scene = frame->scene;
     int wrong = 0;
 
     if (part_bind(p) != PCOLL_OK)
         return 1;
     if (scene->death != NOBODY)
-        exit(play_death(meeting, p));
+        exit(play_death(frame->meeting, p));
     if (board_of(p) != NULL &&
         !(scene->is_absent && pcoll_coll_has(scene->row->coll, PCOLL_REDUCES))) {
         wrong = play(p, scene, bootstrap);
         if (p->rank == 0)
             atomic_fetch_add(&starts[MEETING_MAX_RANKS], 1);
     }
-    meeting_barrier(meeting);
+    meeting_barrier(frame->meeting);
     if (!wrong && bootstrap->bell != NULL && scene->retired_usec == 0)
         wrong = !falls_asleep(bootstrap->bell);
     part_unbind(p);
@@ -239,35 +248,14 @@ static int is_in_heap(const struct scene *scene, int rank)
     return scene->memory == HEAP || (scene->memory == MIXED && rank == 1);
 }
 
-static int play_group(struct meeting *meeting, struct part *p, const struct scene *scene,
-                      struct pcoll_bootstrap *bootstrap)
-{
-    enum pcoll_result made;
-    int wrong;
-
-    if (shm->group_create(bootstrap, &p->group) != PCOLL_OK)
-        return 1;
-    made = pcoll_agree(bootstrap, part_init(p, scene->row, &scene->params), NULL, 0);
-    if (made != PCOLL_OK)
-        wrong = made != PCOLL_UNSUPPORTED;
-    else
-        wrong = play_bound(meeting, p, scene, bootstrap);
-    meeting_barrier(meeting);
-    if (p->rank == 0)
-        meeting_barrier(meeting); /* threads share rank 0's mapping, so rank 0 leaves last */
-    shm->group_destroy(p->group);
-    if (p->rank != 0)
-        meeting_barrier(meeting);
-    part_fini(p);
-    return wrong;
-}
-
 /* A scene of death ends there. */
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
     const struct scene *scene = argument;
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    const struct part_frame frame = {meeting,        &bootstrap, scene->row,
+                                     &scene->params, play_bound, scene};
     struct pcoll_agent *agent = NULL;
     struct part p = {
         .medium = shm,
@@ -289,16 +277,9 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         agent = hire(scene, &bootstrap.bell);
     if (pcoll_coll_has(scene->row->coll, PCOLL_ROOTED))
         p.signature.root = 1;
-    wrong = play_group(meeting, &p, scene, &bootstrap);
+    wrong = part_perform(&p, &frame);
     pcoll_agent_destroy(agent);
     return wrong;
-}
-
-static int is_threads_only(void)
-{
-    const char *ranks = getenv("PCOLL_TEST_RANKS");
-
-    return ranks != NULL && strcmp(ranks, "threads") == 0;
 }
 
 /* Every algorithm on both paths. */
@@ -315,8 +296,8 @@ static void test_rows(struct scene scene, const char *what)
             scene.params.path = (enum pcoll_path)path;
             scene.params.segment = row->uses_segment ? scene.segment : 0;
             scene.in_place = path == PCOLL_PATH_TEMP && pcoll_coll_has(row->coll, PCOLL_IN_PLACE);
-            if ((is_threads_only() ? meeting_run_threads : meeting_run_processes)(RANKS, rank_main,
-                                                                                  &scene) != 0) {
+            if ((meeting_is_threads_only() ? meeting_run_threads : meeting_run_processes)(
+                    RANKS, rank_main, &scene) != 0) {
                 printf("# %s %s, path %d\n", pcoll_coll_name(row->coll), row->name, path);
                 failed++;
             }
@@ -332,7 +313,7 @@ static void test_death(enum death death, enum outcome outcome, const char *what)
                           .death = death,
                           .has_core = 1};
 
-    if (is_threads_only())
+    if (meeting_is_threads_only())
         return;
     atomic_store(rank_2, UNKNOWN);
     playing = &scene;
