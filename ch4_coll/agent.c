@@ -24,7 +24,7 @@ cvars:
         thread (a thread of each process, on a core that no process of the node is bound to, if
         there is one), or node (one such thread for the processes of a node, in one of them that has
         a free core if any has: it copies between buffers of MPI_Alloc_mem, buffers of the library,
-        and those of its own process; reductions, and plans between nodes, wait for MPI calls).
+        and those of its own process, and reduces in these; plans between nodes wait for MPI calls).
         Plans with user-defined operators always wait for MPI calls.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_AGENT_CPUS

@@ -5,8 +5,9 @@
 
 #include <string.h>
 
-static const char *const kind_name[EXPLORE_NUM_KINDS] = {
-    "start", "fire", "read", "write", "done", "signal", "complete", "open", "look", "help"};
+static const char *const kind_name[EXPLORE_NUM_KINDS] = {"start", "fire",   "read",     "write",
+                                                         "done",  "signal", "complete", "open",
+                                                         "look",  "help",   "refuse"};
 
 static const char *const op_name[PCOLL_NUM_OPS] = {"ADD", "PUT", "GET", "COPY", "WAIT", "REDUCE"};
 
@@ -260,6 +261,7 @@ static void start(struct pcoll_explore *explore, int rank)
     if (!explore->dry)
         pcoll_explore_fill(explore, rank, progress->started);
     progress->started++;
+    pcoll_explore_open_notices(explore, rank);
 }
 
 static bool complete(struct pcoll_explore *explore, int rank)
@@ -267,6 +269,8 @@ static bool complete(struct pcoll_explore *explore, int rank)
     struct explore_progress *progress = &explore->progress[rank];
 
     if (!explore->dry && !pcoll_explore_verify(explore, rank, progress->completed))
+        return false;
+    if (!pcoll_explore_check_signals(explore, rank))
         return false;
     if (!explore->dry)
         pcoll_explore_scribble(explore, rank);

@@ -32,7 +32,8 @@
  * The space is finite, and every event happens once, except that a helper may look again. With
  * helpers firing an entry can disable another, which needs the same ticket: only
  * PCOLL_EXPLORE_STATES is possible then, and firing what is copied in chunks is not silent. The
- * signals of such an entry follow its last chunk at once, for the same reason as above.
+ * signals of such an entry follow its last chunk at once, for the same reason as above. On a board
+ * firing says that the trigger of a notice has been reached, which is silent.
  */
 #include "offload/explore/help.h"
 #include "offload/explore/search.h"
@@ -74,14 +75,16 @@ static void list_slots(struct explorer *x, int first, int count)
 
 static void list_help(struct explorer *x)
 {
-    const int n = x->explore->options.helpers, nranks = x->explore->nranks;
+    const int n = x->explore->nhelpers, ntickets = x->explore->ntickets;
 
-    for (int r = 0; n > 0 && r < nranks; r++)
-        add_possible(x, EXPLORE_OPEN, r);
-    for (int i = 0; i < n * nranks; i++)
+    for (int t = 0; t < ntickets; t++)
+        add_possible(x, EXPLORE_OPEN, t);
+    for (int i = 0; i < n * ntickets; i++)
         add_possible(x, EXPLORE_LOOK, i);
-    for (int h = 0; h < n; h++)
+    for (int h = 0; h < n; h++) {
         add_possible(x, EXPLORE_HELP, h);
+        add_possible(x, EXPLORE_REFUSE, h);
+    }
 }
 
 static void list_possible(struct explorer *x)
@@ -216,24 +219,16 @@ static enum pcoll_result search(struct explorer *x)
     return result;
 }
 
-/* A path has no state twice: between two events that happen once, that many states of helpers that
- * look in vain. */
-static size_t errands(const struct pcoll_explore *explore)
-{
-    size_t n = 1;
-
-    for (int h = 0; h < explore->options.helpers; h++)
-        n *= 2 * (size_t)explore->nranks + 1;
-    return n;
-}
-
 enum pcoll_result pcoll_explore_all(struct pcoll_explore *explore,
                                     const struct pcoll_explore_limits *limits,
                                     struct pcoll_explore_stats *stats)
 {
     const size_t ranks = (size_t)explore->nranks * (size_t)explore->options.instances;
     const size_t once = (size_t)explore->nslots * EXPLORE_NUM_KINDS + 2 * ranks + 2;
-    const size_t events = (once + pcoll_explore_help_events(explore)) * errands(explore);
+    /* A path has no state twice: between two events that happen once, those of helpers that look in
+     * vain. */
+    const size_t events =
+        (once + pcoll_explore_help_events(explore)) * pcoll_explore_errands(explore);
     struct explorer x = {.explore = explore, .limits = limits, .stats = stats};
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 

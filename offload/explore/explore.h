@@ -26,7 +26,8 @@
  *   - ADD: `done` and the signal follow at any time after firing.
  *
  * With helpers (explore/help.c) PUT, GET and COPY of more than a chunk are copied chunk by chunk,
- * by whoever comes, in any order; `done` and the signal follow the last chunk.
+ * by whoever comes, in any order; `done` and the signal follow the last chunk. The kernel may
+ * refuse some of the chunks.
  *
  * With PCOLL_NEED_ORDER the entries on one trigger fire in list order, and the effects of PUT and
  * ADD on one peer on one rail arrive in the order fired. Reads are not ordered: a GET signals after
@@ -52,15 +53,26 @@ enum pcoll_explore_algebra {
                                  * they do only if they associate the same operands */
 };
 
+/* Where helpers find what to copy: help.c. */
+enum pcoll_explore_sharing {
+    PCOLL_EXPLORE_TICKETS, /* on the ticket of a rank, an entry at a time: offload/shm/coop.h */
+    PCOLL_EXPLORE_BOARD    /* each entry in a notice of its own: offload/shm/board.h */
+};
+
 /* What the protocol of helpers lacks, to test the explorer: help.c. */
 enum pcoll_explore_flaw {
     PCOLL_EXPLORE_FLAW_NONE,
-    PCOLL_EXPLORE_FLAW_NO_EPOCH,      /* a claim does not say of which opening it is */
-    PCOLL_EXPLORE_FLAW_NOT_CLOSED,    /* a ticket is written while chunks of the former opening can
-                                       * be claimed */
-    PCOLL_EXPLORE_FLAW_EARLY_SIGNAL,  /* the peer is signaled after the first chunk */
-    PCOLL_EXPLORE_FLAW_EARLY_LANDING, /* the owner goes on when all chunks are claimed */
-    PCOLL_EXPLORE_FLAW_OVERTAKES,     /* in order, entries fire behind one that has not landed */
+    PCOLL_EXPLORE_FLAW_NO_EPOCH,       /* a claim does not say of which opening it is */
+    PCOLL_EXPLORE_FLAW_NOT_CLOSED,     /* a ticket is written while chunks of the former opening can
+                                        * be claimed */
+    PCOLL_EXPLORE_FLAW_EARLY_SIGNAL,   /* the peer is signaled after the first chunk */
+    PCOLL_EXPLORE_FLAW_EARLY_LANDING,  /* the owner goes on when all chunks are claimed */
+    PCOLL_EXPLORE_FLAW_OVERTAKES,      /* in order, entries fire behind one that has not landed */
+    PCOLL_EXPLORE_FLAW_CLOSED_FIRST,   /* a notice is closed before its signals are given */
+    PCOLL_EXPLORE_FLAW_TRIGGER_FIRST,  /* a helper looks at a notice's trigger before its word */
+    PCOLL_EXPLORE_FLAW_COUNTS_REFUSED, /* a chunk that the kernel has refused counts as copied */
+    PCOLL_EXPLORE_FLAW_NOT_AWAITED,    /* an owner who is refused goes on alone before a helper has
+                                        * finished its chunk */
     PCOLL_EXPLORE_NUM_FLAWS
 };
 
@@ -73,6 +85,8 @@ struct pcoll_explore_options {
     int helpers;    /* copy for the ranks; only pcoll_explore_all by PCOLL_EXPLORE_STATES runs them,
                      * the others are PCOLL_ERR_INVALID. 0: entries copy all at once */
     uint64_t chunk; /* of entries with more bytes helpers copy so many at a time, >= 1 */
+    enum pcoll_explore_sharing sharing;
+    int refusals; /* so many copies of helpers may fail in the middle */
     enum pcoll_explore_flaw flaw;
     FILE *trace; /* if not NULL: one line per event */
 };
@@ -128,7 +142,7 @@ enum pcoll_explore_fault {
     PCOLL_EXPLORE_FAULT_RESULT, /* wrong data, or a barrier that lets a rank through */
     PCOLL_EXPLORE_FAULT_MEMORY, /* user memory touched outside its instance */
     PCOLL_EXPLORE_FAULT_DEADLOCK,
-    PCOLL_EXPLORE_FAULT_LEFTOVER
+    PCOLL_EXPLORE_FAULT_LEFTOVER /* of the run, or, on a board, of an instance that is complete */
 };
 enum pcoll_explore_fault pcoll_explore_fault(const struct pcoll_explore *explore);
 

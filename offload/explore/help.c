@@ -1,154 +1,65 @@
 /*
  * The explorer: helpers. Anybody in the node, another rank or an agent, may copy for a rank that
- * does not: the protocol of cooperative copies (offload/shm/coop.h), with any number of helpers.
+ * does not. An entry that moves more than a chunk is bulk: a helper looks at the word by which its
+ * chunks are claimed, then reads what is copied, then claims a chunk by a compare-and-swap of that
+ * word; all of these are events of their own, so what it has read may be old. It reads the chunk
+ * and writes it. Who copies the last chunk lands the entry, and the signals follow.
  *
- * An entry that moves more than a chunk is bulk. When it fires, its rank takes its ticket, of which
- * it has one: it writes there what is to be copied, in how many chunks, and then opens it. A helper
- * looks at the word by which chunks are claimed, then reads what is copied, then claims a chunk by
- * a compare-and-swap of that word; all of these are events of their own, so what it has read may be
- * old. It reads the chunk and writes it. Who brings `left` to 0 lands the entry: the signals
- * follow, and its rank may take the ticket for another entry.
+ * Tickets (offload/shm/coop.h), with any number of helpers. When the entry fires, its rank takes
+ * its ticket, of which it has one: it writes there what is to be copied, in how many chunks, and
+ * then opens it. When the entry has landed, it may take the ticket for another one.
  *
  *     owner     fire - open                                        done - fire - open
  *     helper              look - words - claim - read - write, left = 0: signal
  *     helper                  look - words ----------------------------------- claim: too old
  *
- * A helper here may be late forever and belongs to no rank, so it is the owner, the owner of the
- * other memory, a third rank or an agent: each of these is a helper with fewer freedoms. The chunks
- * of an entry are copied in any order, and other entries of the plan go on meanwhile, except those
- * behind an ordered one. That the kernel refuses a copy is not explored.
+ * Boards (offload/shm/board.h). Each entry has a notice, whose word also says how many chunks are
+ * left, and whether a helper holds one: one helper at a time has a chunk, and the owner another. A
+ * rank opens all notices at its start, in order, and what the helper reads is whether the trigger
+ * has been reached. (That the start takes time makes no difference: what it opens early can be
+ * claimed late.) The notice is closed when the signals have been given.
+ *
+ *     owner     start: open           claim - read - write                closed - complete
+ *     helper         look - trigger - claim - read - - - write, left = 0: signal, close
+ *     helper             look - trigger - claim: held
+ *
+ * A helper here may be late forever and belongs to no rank, so it is the owner of the other memory,
+ * a third rank or an agent, and of tickets also the owner: each of these is a helper with fewer
+ * freedoms. The chunks of an entry are copied in any order, and other entries of the plan go on
+ * meanwhile, except those behind an ordered one.
+ *
+ * The kernel may refuse a copy in the middle. A helper then returns its chunk, and the owner copies
+ * it. On a board the owner itself asks the owner of the other memory for a chunk that it is
+ * refused, so that is as if it were late. The owner of a ticket claims all that is left, waits
+ * until the helper has finished or returned its chunk, and then moves everything in another way;
+ * such tickets have one helper beside the owner, and it claims nothing more once it was refused.
  *
  * The claim of a served plan (offload/agent) needs no event: its holder fires, which the explorer
  * lets happen at any time after the start, and the owner sees the end at any time after it.
  *
- * Each enum pcoll_explore_flaw leaves out one precaution of the protocol. Tests see that the
+ * Each enum pcoll_explore_flaw leaves out one precaution of the protocols. Tests see that the
  * explorer finds it.
  */
 #include "offload/explore/help.h"
 
 #include <string.h>
 
-static int nhelpers(const struct pcoll_explore *explore)
+static bool has_flaw(const struct pcoll_explore *explore, enum pcoll_explore_flaw flaw)
 {
-    return explore->options.helpers;
+    return explore->options.flaw == flaw;
 }
 
-static uint32_t nchunks(const struct pcoll_explore *explore, int slot)
+static bool is_board(const struct pcoll_explore *explore)
 {
-    const uint64_t chunk = explore->options.chunk;
-
-    return (uint32_t)((explore->slot[slot].entry->bytes + chunk - 1) / chunk);
+    return pcoll_explore_has_board(explore);
 }
 
-bool pcoll_explore_is_bulk(const struct pcoll_explore *explore, const struct pcoll_entry *entry)
+static uint32_t nchunks(const struct pcoll_explore *explore, const struct explore_ticket *ticket)
 {
-    return nhelpers(explore) > 0 && pcoll_explore_moves(entry) && entry->op != PCOLL_OP_REDUCE &&
-           entry->bytes > explore->options.chunk;
+    return pcoll_explore_nchunks(explore, ticket->slot - 1);
 }
 
-static bool slot_is_bulk(const struct pcoll_explore *explore, int slot)
-{
-    return pcoll_explore_is_bulk(explore, explore->slot[slot].entry);
-}
-
-size_t pcoll_explore_help_events(const struct pcoll_explore *explore)
-{
-    size_t n = 0;
-
-    for (int i = 0; nhelpers(explore) > 0 && i < explore->nslots; i++)
-        if (explore->slot[i].entry && slot_is_bulk(explore, i))
-            n += 1 + (size_t)nchunks(explore, i) * HELPER_HOLDS;
-    return n;
-}
-
-/* ---- states ---- */
-
-/* The comparison of the claim: the word is what it was when the helper looked. */
-static bool is_same(const struct pcoll_explore *explore, const struct explore_helper *helper)
-{
-    const struct explore_ticket *ticket = &explore->copying[helper->rank];
-
-    return ticket->is_open && helper->next == ticket->next &&
-           (helper->opening == ticket->opening ||
-            explore->options.flaw == PCOLL_EXPLORE_FLAW_NO_EPOCH);
-}
-
-static bool is_before(const struct explore_helper *a, const struct explore_helper *b)
-{
-    return memcmp(a, b, sizeof(*a)) < 0;
-}
-
-/* Make states that differ in nothing that matters equal: which helper is which; and a helper whose
- * claim will fail, as a word never comes again, is idle. */
-static void normalize(struct pcoll_explore *explore)
-{
-    for (int h = 0; h < nhelpers(explore); h++) {
-        struct explore_helper *helper = &explore->helper[h];
-
-        if ((helper->errand == HELPER_LOOKED || helper->errand == HELPER_READY) &&
-            explore->options.flaw != PCOLL_EXPLORE_FLAW_NO_EPOCH && !is_same(explore, helper))
-            *helper = (struct explore_helper){0};
-    }
-    for (int h = 1; h < nhelpers(explore); h++)
-        for (int i = h; i > 0 && is_before(&explore->helper[i], &explore->helper[i - 1]); i--) {
-            const struct explore_helper moved = explore->helper[i];
-
-            explore->helper[i] = explore->helper[i - 1];
-            explore->helper[i - 1] = moved;
-        }
-}
-
-/* ---- the owner ---- */
-
-bool pcoll_explore_can_take_ticket(const struct pcoll_explore *explore, int slot)
-{
-    const struct explore_ticket *ticket = &explore->copying[explore->slot[slot].rank];
-
-    return ticket->slot == 0 || pcoll_explore_has(explore, ticket->slot - 1, EXPLORE_DONE);
-}
-
-void pcoll_explore_take_ticket(struct pcoll_explore *explore, int slot)
-{
-    struct explore_ticket *ticket = &explore->copying[explore->slot[slot].rank];
-
-    if (explore->options.flaw != PCOLL_EXPLORE_FLAW_NOT_CLOSED)
-        ticket->is_open = 0;
-    ticket->is_new = 1;
-    ticket->slot = slot + 1;
-    ticket->left = nchunks(explore, slot);
-    normalize(explore);
-}
-
-static void open_ticket(struct explore_ticket *ticket)
-{
-    ticket->is_new = 0;
-    ticket->is_open = 1;
-    ticket->opening++;
-    ticket->next = 0;
-}
-
-bool pcoll_explore_lets_pass(const struct pcoll_explore *explore, int slot)
-{
-    if (!slot_is_bulk(explore, slot) || explore->options.flaw == PCOLL_EXPLORE_FLAW_OVERTAKES)
-        return pcoll_explore_has(explore, slot, EXPLORE_FIRE);
-    return pcoll_explore_has(explore, slot, EXPLORE_DONE);
-}
-
-bool pcoll_explore_is_copied(const struct pcoll_explore *explore, int slot, enum explore_kind kind)
-{
-    const struct explore_ticket *ticket = &explore->copying[explore->slot[slot].rank];
-    const bool is_current = ticket->slot == slot + 1 && !ticket->is_new;
-
-    if (pcoll_explore_has(explore, slot, EXPLORE_WRITE))
-        return true;
-    if (explore->options.flaw == PCOLL_EXPLORE_FLAW_EARLY_SIGNAL && kind == EXPLORE_SIGNAL)
-        return is_current && ticket->left < nchunks(explore, slot);
-    if (explore->options.flaw == PCOLL_EXPLORE_FLAW_EARLY_LANDING && kind == EXPLORE_DONE)
-        return is_current && ticket->next >= nchunks(explore, slot);
-    return false;
-}
-
-/* ---- helpers ---- */
+/* ---- what may happen ---- */
 
 /* In order, what its rank did to the peer before must have arrived before the last chunk has. */
 static bool may_write(const struct pcoll_explore *explore, const struct explore_helper *helper)
@@ -158,40 +69,166 @@ static bool may_write(const struct pcoll_explore *explore, const struct explore_
     return !explore->ordered || pair < 0 || explore->issued[pair] == explore->delivered[pair];
 }
 
+static bool is_due(const struct pcoll_explore *explore, const struct explore_ticket *ticket)
+{
+    return pcoll_explore_has(explore, ticket->slot - 1, EXPLORE_FIRE);
+}
+
+/* The owner claims at once, and tries again if somebody else has changed the word. */
+static bool can_own(const struct pcoll_explore *explore, const struct explore_ticket *ticket)
+{
+    return is_due(explore, ticket) && ticket->given_up == 0 &&
+           (ticket->next < nchunks(explore, ticket) || ticket->returned > 0);
+}
+
+/* On a board, what cannot be claimed is not even looked at. */
+static bool can_look(const struct pcoll_explore *explore, int number, int at)
+{
+    const struct explore_ticket *ticket = &explore->copying[at];
+
+    if (explore->helper[number].errand != HELPER_IDLE || !ticket->is_open ||
+        pcoll_explore_has(explore, ticket->slot - 1, EXPLORE_DONE))
+        return false;
+    if (number >= explore->options.helpers)
+        return pcoll_explore_is_owner(explore, number, at) && can_own(explore, ticket);
+    if (!is_board(explore))
+        return explore->options.refusals == 0 ||
+               (!ticket->is_left && at % explore->options.helpers == number);
+    if (has_flaw(explore, PCOLL_EXPLORE_FLAW_TRIGGER_FIRST))
+        return is_due(explore, ticket);
+    return !ticket->is_held && ticket->next < nchunks(explore, ticket);
+}
+
+static bool can_go_on(const struct pcoll_explore *explore, const struct explore_helper *helper)
+{
+    const struct explore_ticket *ticket = &explore->copying[helper->ticket];
+
+    switch ((enum explore_errand)helper->errand) {
+        case HELPER_IDLE:
+            return false;
+        case HELPER_LOOKED:
+            return !is_board(explore) || has_flaw(explore, PCOLL_EXPLORE_FLAW_TRIGGER_FIRST) ||
+                   is_due(explore, ticket);
+        case HELPER_HOLDS:
+        case HELPER_ALONE:
+            return may_write(explore, helper);
+        case HELPER_REFUSED:
+            return ticket->left == ticket->given_up + (ticket->returned > 0) ||
+                   has_flaw(explore, PCOLL_EXPLORE_FLAW_NOT_AWAITED);
+        default:
+            return true;
+    }
+}
+
+static bool can_refuse(const struct pcoll_explore *explore, int number)
+{
+    const struct explore_helper *helper = &explore->helper[number];
+
+    return *explore->refused < explore->options.refusals && helper->errand == HELPER_HOLDS &&
+           may_write(explore, helper) && (number < explore->options.helpers || !is_board(explore));
+}
+
 bool pcoll_explore_can_help(const struct pcoll_explore *explore, struct explore_event event)
 {
-    const struct explore_helper *helper = &explore->helper[event.index % nhelpers(explore)];
-    const struct explore_ticket *ticket;
+    const int n = explore->nhelpers;
 
-    if (event.kind == EXPLORE_OPEN)
-        return explore->copying[event.index].is_new;
-    if (event.kind == EXPLORE_HELP)
-        return helper->errand != HELPER_IDLE &&
-               (helper->errand != HELPER_HOLDS || may_write(explore, helper));
-    ticket = &explore->copying[event.index / nhelpers(explore)];
-    return helper->errand == HELPER_IDLE && ticket->is_open &&
-           !pcoll_explore_has(explore, ticket->slot - 1, EXPLORE_DONE);
+    switch (event.kind) {
+        case EXPLORE_OPEN:
+            return explore->copying[event.index].is_new;
+        case EXPLORE_LOOK:
+            return can_look(explore, event.index % n, event.index / n);
+        case EXPLORE_HELP:
+            return can_go_on(explore, &explore->helper[event.index]);
+        default:
+            return can_refuse(explore, event.index);
+    }
 }
 
-static bool claim(const struct pcoll_explore *explore, const struct explore_helper *helper)
+/* ---- steps ---- */
+
+static void open_ticket(struct explore_ticket *ticket)
 {
-    if (helper->next >= nchunks(explore, helper->slot) || !is_same(explore, helper))
-        return false;
-    explore->copying[helper->rank].next++;
-    return true;
+    ticket->is_new = 0;
+    ticket->is_open = 1;
+    ticket->opening++;
+    ticket->next = 0;
 }
 
-static bool copy(struct pcoll_explore *explore, const struct explore_helper *helper,
-                 enum explore_kind kind)
+/* The next chunk, or what the helper has returned. */
+static void own(struct pcoll_explore *explore, struct explore_helper *helper, int at)
+{
+    struct explore_ticket *ticket = &explore->copying[at];
+    const bool is_next = ticket->next < nchunks(explore, ticket);
+
+    *helper = (struct explore_helper){
+        .errand = HELPER_CLAIMED,
+        .ticket = at,
+        .slot = ticket->slot - 1,
+        .opening = ticket->opening,
+        .next = is_next ? ticket->next++ : ticket->returned - 1,
+    };
+    if (!is_next)
+        ticket->returned = 0, ticket->is_held = 0;
+}
+
+static void read_word(const struct pcoll_explore *explore, struct explore_helper *helper, int at)
+{
+    const struct explore_ticket *ticket = &explore->copying[at];
+
+    *helper = (struct explore_helper){
+        .errand = HELPER_LOOKED,
+        .ticket = at,
+        .opening = ticket->opening,
+        .next = ticket->next,
+        .left = is_board(explore) ? ticket->left : 0,
+    };
+}
+
+static void look(struct pcoll_explore *explore, int number, int at)
+{
+    if (number >= explore->options.helpers)
+        own(explore, &explore->helper[number], at);
+    else
+        read_word(explore, &explore->helper[number], at);
+}
+
+/* What is copied; or whether the trigger has been reached, which it has. */
+static void read_words(const struct pcoll_explore *explore, struct explore_helper *helper)
+{
+    if (has_flaw(explore, PCOLL_EXPLORE_FLAW_TRIGGER_FIRST))
+        read_word(explore, helper, helper->ticket);
+    helper->errand = HELPER_READY;
+    helper->slot = explore->copying[helper->ticket].slot - 1;
+}
+
+static void claim(struct pcoll_explore *explore, struct explore_helper *helper)
+{
+    struct explore_ticket *ticket = &explore->copying[helper->ticket];
+
+    if (is_board(explore))
+        helper->slot = ticket->slot - 1;
+    if (helper->next >= pcoll_explore_nchunks(explore, helper->slot) ||
+        !pcoll_explore_is_same(explore, helper)) {
+        *helper = (struct explore_helper){0};
+        return;
+    }
+    helper->errand = HELPER_CLAIMED;
+    helper->left = 0;
+    ticket->next++;
+    ticket->is_held = is_board(explore);
+}
+
+/* Move the first `bytes` bytes of the entry from position `at` on. */
+static bool move(struct pcoll_explore *explore, const struct explore_helper *helper,
+                 enum explore_kind kind, uint64_t at, uint64_t bytes)
 {
     const struct explore_slot *slot = &explore->slot[helper->slot];
     const struct explore_event event = {kind, helper->slot};
-    const uint64_t chunk = explore->options.chunk, at = helper->next * chunk;
     struct explore_access access = pcoll_explore_access(explore, event, 0);
     unsigned char *way = explore->block + slot->data + at;
 
     access.at += at;
-    access.bytes = slot->entry->bytes - at < chunk ? slot->entry->bytes - at : chunk;
+    access.bytes = bytes;
     if (kind == EXPLORE_READ) {
         memcpy(way, explore->block + access.at, access.bytes);
     } else {
@@ -201,75 +238,136 @@ static bool copy(struct pcoll_explore *explore, const struct explore_helper *hel
     return pcoll_explore_check_access(explore, event, &access);
 }
 
-static bool write_chunk(struct pcoll_explore *explore, const struct explore_helper *helper)
+static bool copy(struct pcoll_explore *explore, const struct explore_helper *helper,
+                 enum explore_kind kind)
 {
-    struct explore_ticket *ticket = &explore->copying[helper->rank];
-    const bool ok = copy(explore, helper, EXPLORE_WRITE);
+    const uint64_t chunk = explore->options.chunk, at = helper->next * chunk;
+    const uint64_t left = explore->slot[helper->slot].entry->bytes - at;
 
-    if (--ticket->left == 0)
+    return move(explore, helper, kind, at, left < chunk ? left : chunk);
+}
+
+static void finish(struct pcoll_explore *explore, struct explore_helper *helper, int number)
+{
+    struct explore_ticket *ticket = &explore->copying[helper->ticket];
+    const bool is_last = --ticket->left == 0;
+
+    if (number < explore->options.helpers)
+        ticket->is_held = 0;
+    if (is_last && is_board(explore) && has_flaw(explore, PCOLL_EXPLORE_FLAW_CLOSED_FIRST))
+        helper->errand = HELPER_SIGNALS;
+    else
+        *helper = (struct explore_helper){0};
+    if (is_last)
         pcoll_explore_land(explore, ticket->slot - 1);
+}
+
+/* The owner of a ticket moves all of it without the kernel. */
+static bool move_all(struct pcoll_explore *explore, struct explore_helper *helper,
+                     enum explore_kind kind)
+{
+    struct explore_ticket *ticket = &explore->copying[helper->ticket];
+    const bool ok = move(explore, helper, kind, 0, explore->slot[helper->slot].entry->bytes);
+
+    if (kind == EXPLORE_READ) {
+        helper->errand = HELPER_ALONE;
+        return ok;
+    }
+    *helper = (struct explore_helper){0};
+    ticket->is_open = 0;
+    pcoll_explore_land(explore, ticket->slot - 1);
     return ok;
 }
 
-static void look(const struct pcoll_explore *explore, struct explore_helper *helper, int rank)
+static bool help(struct pcoll_explore *explore, int number)
 {
-    const struct explore_ticket *ticket = &explore->copying[rank];
-
-    *helper = (struct explore_helper){
-        .errand = HELPER_LOOKED,
-        .rank = rank,
-        .opening = ticket->opening,
-        .next = ticket->next,
-    };
-}
-
-static bool help(struct pcoll_explore *explore, struct explore_helper *helper)
-{
+    struct explore_helper *helper = &explore->helper[number];
     bool ok = true;
 
-    switch ((enum explore_errand)helper->errand++) {
+    switch ((enum explore_errand)helper->errand) {
         case HELPER_LOOKED:
-            helper->slot = explore->copying[helper->rank].slot - 1;
+            read_words(explore, helper);
             return true;
         case HELPER_READY:
-            if (!claim(explore, helper))
-                *helper = (struct explore_helper){0};
+            claim(explore, helper);
             return true;
         case HELPER_CLAIMED:
+            helper->errand = HELPER_HOLDS;
             return copy(explore, helper, EXPLORE_READ);
-        default:
-            ok = write_chunk(explore, helper);
-            *helper = (struct explore_helper){0};
+        case HELPER_HOLDS:
+            ok = copy(explore, helper, EXPLORE_WRITE);
+            finish(explore, helper, number);
             return ok;
+        case HELPER_REFUSED:
+            return move_all(explore, helper, EXPLORE_READ);
+        case HELPER_ALONE:
+            return move_all(explore, helper, EXPLORE_WRITE);
+        default:
+            *helper = (struct explore_helper){0};
+            return true;
     }
+}
+
+/* Nobody shall claim what is left. */
+static void give_up(struct pcoll_explore *explore, struct explore_helper *helper)
+{
+    struct explore_ticket *ticket = &explore->copying[helper->ticket];
+
+    helper->errand = HELPER_REFUSED;
+    ticket->given_up = 1 + nchunks(explore, ticket) - ticket->next;
+    ticket->next = nchunks(explore, ticket);
+}
+
+/* The first of its bytes have been moved. */
+static bool refuse(struct pcoll_explore *explore, int number)
+{
+    struct explore_helper *helper = &explore->helper[number];
+    struct explore_ticket *ticket = &explore->copying[helper->ticket];
+    const bool ok = move(explore, helper, EXPLORE_WRITE, helper->next * explore->options.chunk, 1);
+
+    ++*explore->refused;
+    if (has_flaw(explore, PCOLL_EXPLORE_FLAW_COUNTS_REFUSED)) {
+        finish(explore, helper, number);
+    } else if (number >= explore->options.helpers) {
+        give_up(explore, helper);
+    } else {
+        ticket->returned = helper->next + 1;
+        ticket->is_left = 1;
+        *helper = (struct explore_helper){0};
+    }
+    return ok;
 }
 
 void pcoll_explore_print_help(const struct pcoll_explore *explore, struct explore_event event)
 {
-    static const char *const does[] = {"", "reads what is copied", "claims", "reads", "writes"};
-    const int number = event.index % nhelpers(explore);
+    static const char *const does[] = {
+        "",          "reads what is copied", "claims", "reads", "writes", "signals", "reads all",
+        "writes all"};
+    const bool looks = event.kind == EXPLORE_LOOK;
+    const int number = looks ? event.index % explore->nhelpers : event.index;
     const struct explore_helper *helper = &explore->helper[number];
     FILE *out = explore->options.trace;
 
-    if (event.kind == EXPLORE_LOOK)
-        fprintf(out, "helper %d  looks at the ticket of rank %d\n", number,
-                event.index / nhelpers(explore));
+    if (looks)
+        fprintf(out, "helper %d  looks at ticket %d\n", number, event.index / explore->nhelpers);
     else
-        fprintf(out, "helper %d  rank %d  opening %u  chunk %u  %s\n", number, helper->rank,
-                helper->opening, helper->next, does[helper->errand]);
+        fprintf(out, "helper %d  ticket %d  opening %u  chunk %u  %s\n", number, helper->ticket,
+                helper->opening, helper->next,
+                event.kind == EXPLORE_REFUSE ? "is refused" : does[helper->errand]);
 }
 
 bool pcoll_explore_apply_help(struct pcoll_explore *explore, struct explore_event event)
 {
-    struct explore_helper *helper = &explore->helper[event.index % nhelpers(explore)];
     bool ok = true;
 
     if (event.kind == EXPLORE_HELP)
-        ok = help(explore, helper);
+        ok = help(explore, event.index);
+    else if (event.kind == EXPLORE_REFUSE)
+        ok = refuse(explore, event.index);
     else if (event.kind == EXPLORE_OPEN)
         open_ticket(&explore->copying[event.index]);
     else
-        look(explore, helper, event.index / nhelpers(explore));
-    normalize(explore);
+        look(explore, event.index % explore->nhelpers, event.index / explore->nhelpers);
+    pcoll_explore_normalize(explore);
     return ok;
 }

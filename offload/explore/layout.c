@@ -221,15 +221,18 @@ static enum pcoll_result lay_control(struct pcoll_explore *explore)
     const size_t n = (size_t)explore->nranks;
     const size_t pairs = explore->ordered ? n * n * (size_t)explore->nrails : 0;
     size_t nslots = 0;
-    size_t counter, progress, ticket, issued, delivered, happened, copying, helper;
+    size_t counter, progress, ticket, issued, delivered, happened, copying, helper, refused;
 
     for (int r = 0; r < explore->nranks; r++) {
+        explore->rank[r].first_ticket = pcoll_explore_count_tickets(explore, r);
         explore->rank[r].first_counter = explore->ncounters;
         explore->rank[r].first_slot = (int)nslots;
         explore->ncounters += (size_t)explore->rank[r].plan->ncounters;
         nslots += (size_t)cycles(explore, r) * (size_t)explore->rank[r].plan->nentries;
     }
     explore->nslots = (int)nslots;
+    explore->ntickets = pcoll_explore_count_tickets(explore, explore->nranks);
+    explore->nhelpers = pcoll_explore_count_helpers(explore);
     explore->slot = calloc(nslots + 1, sizeof(*explore->slot));
     explore->all = calloc(nslots + 1, sizeof(*explore->all));
     if (!explore->slot || !explore->all)
@@ -240,8 +243,9 @@ static enum pcoll_result lay_control(struct pcoll_explore *explore)
     issued = take(explore, pairs * sizeof(uint32_t));
     delivered = take(explore, pairs * sizeof(uint32_t));
     happened = take(explore, nslots);
-    copying = take(explore, explore->options.helpers ? n * sizeof(*explore->copying) : 0);
-    helper = take(explore, (size_t)explore->options.helpers * sizeof(*explore->helper));
+    copying = take(explore, (size_t)explore->ntickets * sizeof(*explore->copying));
+    helper = take(explore, (size_t)explore->nhelpers * sizeof(*explore->helper));
+    refused = take(explore, explore->options.helpers ? sizeof(*explore->refused) : 0);
     explore->control_bytes = explore->block_bytes;
 
     for (int r = 0; r < explore->nranks; r++)
@@ -263,6 +267,7 @@ static enum pcoll_result lay_control(struct pcoll_explore *explore)
     explore->happened = explore->block + happened;
     explore->copying = (struct explore_ticket *)(void *)(explore->block + copying);
     explore->helper = (struct explore_helper *)(void *)(explore->block + helper);
+    explore->refused = (int32_t *)(void *)(explore->block + refused);
     return PCOLL_OK;
 }
 

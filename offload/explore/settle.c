@@ -12,7 +12,7 @@ bool pcoll_explore_fire_is_silent(const struct pcoll_explore *explore, int slot)
     const struct pcoll_entry *entry = explore->slot[slot].entry;
 
     if (pcoll_explore_is_bulk(explore, entry))
-        return false;
+        return pcoll_explore_has_board(explore);
     return !explore->ordered || entry->op != PCOLL_OP_PUT || !pcoll_explore_moves(entry);
 }
 
@@ -204,8 +204,8 @@ static bool settle_help(struct explorer *x)
 {
     const struct pcoll_explore *explore = x->explore;
 
-    for (int r = 0; r < explore->nranks; r++)
-        if (explore->copying[r].slot > 0 && !settle_slot(x, explore->copying[r].slot - 1))
+    for (int t = 0; t < explore->ntickets; t++)
+        if (explore->copying[t].slot > 0 && !settle_slot(x, explore->copying[t].slot - 1))
             return false;
     return true;
 }

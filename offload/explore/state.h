@@ -13,8 +13,8 @@
 
 #include "offload/explore/explore.h"
 
-/* The index of START, COMPLETE and OPEN is a rank, that of HELP is a helper, that of LOOK is rank *
- * helpers + helper; that of the others is a slot. */
+/* The index of START, COMPLETE and OPEN is a rank, that of HELP and REFUSE is a helper, that of
+ * LOOK is ticket * nhelpers + helper; that of the others is a slot. */
 enum explore_kind {
     EXPLORE_START,
     EXPLORE_FIRE,
@@ -23,9 +23,10 @@ enum explore_kind {
     EXPLORE_DONE,   /* local completion, and the add to the own counter */
     EXPLORE_SIGNAL, /* the add to the peer's counter */
     EXPLORE_COMPLETE,
-    EXPLORE_OPEN, /* a rank's ticket for chunks: help.c */
-    EXPLORE_LOOK, /* of a helper, at a rank's ticket */
-    EXPLORE_HELP, /* its next step */
+    EXPLORE_OPEN,   /* a rank's ticket for chunks: help.c */
+    EXPLORE_LOOK,   /* of a helper, at a ticket */
+    EXPLORE_HELP,   /* its next step */
+    EXPLORE_REFUSE, /* the kernel does not let it finish its chunk */
     EXPLORE_NUM_KINDS
 };
 
@@ -49,6 +50,7 @@ struct explore_region { /* in place, SEND is a part of RECV */
 struct explore_rank {
     const struct pcoll_plan *plan;
     int first_slot;
+    int first_ticket;
     size_t first_counter;
     int *head; /* first entry for each phase and trigger, see pcoll_explore_first_on */
     struct explore_region buffer[PCOLL_NUM_BUFFERS];
@@ -68,7 +70,7 @@ struct pcoll_explore {
     const struct pcoll_local **locals; /* [nranks], for pcoll_collective.expect */
     bool synchronizes;                 /* PCOLL_SYNCHRONIZES */
     size_t ncounters;                  /* of all ranks */
-    int nslots;
+    int nslots, ntickets, nhelpers;
     struct explore_slot *slot;
     uint8_t *all; /* events of a slot that are to happen: bits 1 << kind */
     int *turn;    /* the slots of each pair in the order of their tickets, as far as they have been
@@ -83,8 +85,9 @@ struct pcoll_explore {
     uint32_t *ticket;               /* of a slot: its position in the order of its pair, from 1 */
     uint32_t *issued, *delivered;   /* tickets for each pair */
     uint8_t *happened;              /* events of a slot: bits 1 << kind */
-    struct explore_ticket *copying; /* of each rank */
-    struct explore_helper *helper;
+    struct explore_ticket *copying; /* [ntickets]: of each rank, or of each entry of a plan */
+    struct explore_helper *helper;  /* [nhelpers]: those of the options, then perhaps the owners */
+    int32_t *refused;               /* how often the kernel has refused a copy */
 
     unsigned char **results; /* [instances][nranks]: with PCOLL_EXPLORE_TREE, what the first of the
                               * ranks that expect the same got that completed the instance, in any

@@ -9,12 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_BYTES ((size_t)8 << 10)
-
 /* The largest block: whole units. */
 static size_t block_bytes(uint64_t unit)
 {
-    return unit < BLOCK_BYTES ? BLOCK_BYTES / unit * unit : unit;
+    return unit < PCOLL_REDUCE_BLOCK ? PCOLL_REDUCE_BLOCK / unit * unit : unit;
 }
 
 static int has_reductions(const struct pcoll_plan *plan)

@@ -6,6 +6,8 @@
 
 #include "offload/reduce/operator.h"
 
+#define PCOLL_REDUCE_BLOCK ((size_t)8 << 10) /* bytes of a block, if a unit is not longer */
+
 /* A REDUCE entry with all addresses resolved. */
 struct pcoll_reduction {
     const struct pcoll_operator *op;

@@ -68,6 +68,9 @@ void pcoll_shm_binding_fini(struct pcoll_shm_binding *b)
 
 static struct pcoll_shm_card own_card(const struct pcoll_shm_binding *b)
 {
+    uint32_t noperands;
+    const uint32_t nnotices = pcoll_shm_board_count(b, &noperands);
+
     return (struct pcoll_shm_card){
         .pid = getpid(),
         .send = (uint64_t)(uintptr_t)b->memory->send,
@@ -75,7 +78,8 @@ static struct pcoll_shm_card own_card(const struct pcoll_shm_binding *b)
         .ncounters = (uint64_t)b->plan->ncounters,
         .temp_bytes = b->plan->temp_bytes,
         .longest = pcoll_shm_longest_reach(b),
-        .nnotices = pcoll_shm_board_count(b),
+        .nnotices = nnotices,
+        .noperands = noperands,
         .in_heap = {pcoll_heap_find(b->memory->send, pcoll_plan_bytes(b->plan, PCOLL_SEND)),
                     pcoll_heap_find(b->memory->recv, pcoll_plan_bytes(b->plan, PCOLL_RECV))},
     };

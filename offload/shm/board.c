@@ -1,6 +1,8 @@
 /* Boards of plans: what the rank does whose entries they are. The contract is in shm/board.h. */
 #include "offload/shm/board_state.h"
 
+#include <errno.h>
+
 #include "offload/shm/fire.h"
 #include "offload/shm/process.h"
 
@@ -32,8 +34,7 @@ void pcoll_shm_board_finish(const struct pcoll_shm_bound *bound, struct pcoll_no
     pcoll_notice_close(notice);
 }
 
-struct board_end pcoll_shm_board_reach(const struct pcoll_shm_bound *bound,
-                                       struct pcoll_notice_place place)
+static struct board_end reach(const struct pcoll_shm_bound *bound, struct pcoll_notice_place place)
 {
     const struct pcoll_shm_board *board = bound->board;
     struct board_end end = {(char *)bound->block + place.at, board->self};
@@ -47,15 +48,62 @@ struct board_end pcoll_shm_board_reach(const struct pcoll_shm_bound *bound,
     return end;
 }
 
+/* All ranks of a plan reduce with the same operator, but this one may not have its kernel. */
+static void find_operands(const struct pcoll_shm_bound *bound, const struct pcoll_notice *notice,
+                          struct board_way *way)
+{
+    const struct pcoll_notice_place *places = (void *)((char *)bound->block + notice->operands);
+
+    way->op = bound->board->op;
+    for (int i = 0; i < notice->noperands; i++) {
+        way->operands[i] = (const unsigned char *)reach(bound, places[i]).here;
+        if (way->operands[i] == NULL || way->op == NULL || way->op->kernel == NULL)
+            way->to.here = NULL;
+    }
+}
+
+void pcoll_shm_board_find_way(const struct pcoll_shm_bound *bound,
+                              const struct pcoll_notice *notice, struct board_way *way)
+{
+    way->to = reach(bound, notice->to);
+    way->from = (struct board_end){NULL, 0};
+    if (notice->noperands > 0)
+        find_operands(bound, notice, way);
+    else
+        way->from = reach(bound, notice->from);
+}
+
+/* A kernel refuses nothing. */
+static int reduce(const struct pcoll_notice *notice, const struct board_way *way,
+                  struct pcoll_chunk chunk)
+{
+    const unsigned char *operands[PCOLL_BOARD_OPERANDS];
+    unsigned char scratch[PCOLL_REDUCE_BLOCK];
+    const struct pcoll_reduction reduction = {
+        .op = way->op,
+        .to = (unsigned char *)way->to.here + chunk.first,
+        .bytes = (size_t)chunk.bytes,
+        .operands = operands,
+        .n = notice->noperands,
+        .scratch = notice->detours ? scratch : NULL,
+    };
+
+    for (int i = 0; i < reduction.n; i++)
+        operands[i] = way->operands[i] + chunk.first;
+    return pcoll_reduce(&reduction) == PCOLL_OK ? 0 : EINVAL;
+}
+
 /* Returns 0 or an errno. */
-int pcoll_shm_board_copy(const struct pcoll_notice *notice, const struct board_way *way,
-                         struct pcoll_chunk chunk)
+int pcoll_shm_board_perform(const struct pcoll_notice *notice, const struct board_way *way,
+                            struct pcoll_chunk chunk)
 {
     const size_t bytes = (size_t)chunk.bytes;
     const uint64_t first = chunk.first;
 
     if (bytes == 0)
         return 0;
+    if (notice->noperands > 0)
+        return reduce(notice, way, chunk);
     if (way->from.here == NULL)
         return pcoll_cma_read(way->from.pid, way->to.here + first,
                               (void *)(uintptr_t)(notice->from.at + first), bytes);
@@ -66,13 +114,6 @@ int pcoll_shm_board_copy(const struct pcoll_notice *notice, const struct board_w
     return 0;
 }
 
-static struct board_way way_of(const struct pcoll_shm_bound *bound,
-                               const struct pcoll_notice *notice)
-{
-    return (struct board_way){pcoll_shm_board_reach(bound, notice->from),
-                              pcoll_shm_board_reach(bound, notice->to)};
-}
-
 /* ---- the owner ---- */
 
 /* Perform a chunk that the owner has claimed. If the kernel refuses, the owner of the other memory
@@ -81,9 +122,11 @@ static enum pcoll_result perform(struct pcoll_shm_bound *bound, struct board_pos
                                  struct pcoll_chunk chunk)
 {
     const struct pcoll_notice *notice = post->notice;
-    const struct board_way way = way_of(bound, notice);
-    const int error = pcoll_shm_board_copy(notice, &way, chunk);
+    struct board_way way;
+    int error;
 
+    pcoll_shm_board_find_way(bound, notice, &way);
+    error = pcoll_shm_board_perform(notice, &way, chunk);
     if (error == 0) {
         pcoll_shm_board_tally(notice, PCOLL_BY_OPENER);
         return PCOLL_OK;
@@ -137,7 +180,7 @@ static enum pcoll_result recover(struct pcoll_shm_bound *bound, struct board_pos
         if (++bound->board->looks % PATIENCE != 0 ||
             !pcoll_process_is_dead(bound->board->members[state.helper - 1].pid))
             return PCOLL_OK;
-        if (state.is_ending)
+        if (state.is_ending || notice->overwrites)
             return pcoll_shm_give_up(bound, "shared memory: a process that helped has died");
     }
     return pcoll_notice_take_back(notice, &chunk) ? do_chunk(bound, post, chunk) : PCOLL_OK;

@@ -4,9 +4,26 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static int has_notice(const struct pcoll_entry *entry)
+static int is_reachable(const struct pcoll_shm_board *board, struct pcoll_place place)
 {
-    return entry->op != PCOLL_OP_REDUCE && entry->op != PCOLL_OP_WAIT;
+    return place.buffer > PCOLL_RECV || board->is_reachable[place.buffer];
+}
+
+/* Others can perform that reduction. */
+static int is_common(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry)
+{
+    const struct pcoll_shm_board *board = b->bound->board;
+    int all = is_reachable(board, entry->local) && board->op != NULL && board->op->kernel != NULL &&
+              board->op->unit <= PCOLL_REDUCE_BLOCK && entry->noperands <= PCOLL_BOARD_OPERANDS;
+
+    for (int i = 0; i < entry->noperands; i++)
+        all = all && is_reachable(board, b->plan->operands[entry->first_operand + i]);
+    return all;
+}
+
+static int has_notice(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry)
+{
+    return entry->op != PCOLL_OP_WAIT && (entry->op != PCOLL_OP_REDUCE || is_common(b, entry));
 }
 
 static int is_long(const struct pcoll_plan *plan, int64_t from)
@@ -15,16 +32,29 @@ static int is_long(const struct pcoll_plan *plan, int64_t from)
                                   pcoll_plan_bytes(plan, PCOLL_RECV) >= (uint64_t)from);
 }
 
-static int count_posts(const struct pcoll_shm_binding *b, const struct pcoll_shm_group *group)
+static void count_posts(const struct pcoll_shm_binding *b, const struct pcoll_shm_group *group)
 {
-    int n = 0;
+    struct pcoll_shm_board *board = b->bound->board;
 
     if (b->memory->send_layout != NULL || b->memory->recv_layout != NULL ||
         !is_long(b->plan, group->board_from))
-        return 0;
-    for (int i = 0; i < b->plan->nentries; i++)
-        n += has_notice(&b->plan->entries[i]);
-    return n;
+        return;
+    for (int i = 0; i < b->plan->nentries; i++) {
+        const struct pcoll_entry *entry = &b->plan->entries[i];
+
+        if (!has_notice(b, entry))
+            continue;
+        board->room++;
+        board->operand_room += entry->op == PCOLL_OP_REDUCE ? entry->noperands : 0;
+    }
+}
+
+/* In a heap, which agents map, or in the agent's own process. */
+static int is_for_agents(const struct pcoll_shm_binding *b, const struct pcoll_shm_group *group,
+                         const void *memory, enum pcoll_buffer buffer)
+{
+    return group->is_host ||
+           pcoll_heap_find(memory, pcoll_plan_bytes(b->plan, buffer)).fd != PCOLL_NONE;
 }
 
 enum pcoll_result pcoll_shm_board_init(const struct pcoll_shm_binding *b,
@@ -38,7 +68,10 @@ enum pcoll_result pcoll_shm_board_init(const struct pcoll_shm_binding *b,
     b->bound->board = board;
     if (board == NULL)
         return PCOLL_ERR_NOMEM;
-    board->room = count_posts(b, group);
+    board->op = b->memory->op;
+    board->is_reachable[PCOLL_SEND] = is_for_agents(b, group, b->memory->send, PCOLL_SEND);
+    board->is_reachable[PCOLL_RECV] = is_for_agents(b, group, b->memory->recv, PCOLL_RECV);
+    count_posts(b, group);
     board->nmembers = b->nlocal;
     board->ordered = b->plan->ordered;
     board->self = getpid();
@@ -65,18 +98,27 @@ void pcoll_shm_board_fini(struct pcoll_shm_bound *bound)
     destroy(bound);
 }
 
-uint64_t pcoll_shm_board_count(const struct pcoll_shm_binding *b)
+uint32_t pcoll_shm_board_count(const struct pcoll_shm_binding *b, uint32_t *noperands_p)
 {
-    return b->bound->board ? (uint64_t)b->bound->board->room : 0;
+    const struct pcoll_shm_board *board = b->bound->board;
+
+    *noperands_p = board ? (uint32_t)board->operand_room : 0;
+    return board ? (uint32_t)board->room : 0;
 }
 
 size_t pcoll_shm_board_bytes(const struct pcoll_shm_binding *b)
 {
-    uint64_t n = 0;
+    size_t n = 0, noperands = 0;
 
-    for (int i = 0; i < b->nlocal; i++)
+    for (int i = 0; i < b->nlocal; i++) {
         n += b->cards[i].nnotices;
-    return n == 0 ? 0 : PCOLL_LINE_BYTES + (size_t)n * sizeof(struct pcoll_notice);
+        noperands += b->cards[i].noperands;
+    }
+    if (n == 0)
+        return 0;
+    noperands *= sizeof(struct pcoll_notice_place);
+    return PCOLL_LINE_BYTES + n * sizeof(struct pcoll_notice) +
+           (noperands + PCOLL_LINE_BYTES - 1) / PCOLL_LINE_BYTES * PCOLL_LINE_BYTES;
 }
 
 void pcoll_shm_board_place(const struct pcoll_shm_binding *b, char *memory, size_t bytes)
@@ -100,6 +142,9 @@ void pcoll_shm_board_place(const struct pcoll_shm_binding *b, char *memory, size
         };
         notice += b->cards[i].nnotices;
     }
+    board->operands = (void *)notice;
+    for (int i = 0; i < b->bound->number; i++)
+        board->operands += b->cards[i].noperands;
 }
 
 static uint64_t place_of(const struct pcoll_shm_bound *bound, const struct pcoll_target *target)
@@ -116,6 +161,26 @@ static struct pcoll_notice_place end_of(const struct pcoll_shm_bound *bound, con
     if (number == bound->number && offset < bound->board->block_bytes)
         return (struct pcoll_notice_place){PCOLL_NONE, offset};
     return (struct pcoll_notice_place){number, (uintptr_t)address};
+}
+
+static void write_operands(const struct pcoll_shm_binding *b,
+                           const struct pcoll_reduction *reduction, struct pcoll_notice *notice)
+{
+    const struct pcoll_shm_bound *bound = b->bound;
+    struct pcoll_shm_board *board = bound->board;
+    struct pcoll_notice_place *places = board->operands + board->noperands;
+
+    notice->to = end_of(bound, reduction->to, bound->number);
+    notice->bytes = reduction->bytes;
+    notice->unit = (uint32_t)reduction->op->unit;
+    notice->operands = (uint64_t)((char *)places - (char *)bound->block);
+    notice->noperands = (uint16_t)reduction->n;
+    notice->detours = reduction->scratch != NULL;
+    for (int i = 0; i < reduction->n; i++) {
+        places[i] = end_of(bound, reduction->operands[i], bound->number);
+        notice->overwrites |= reduction->operands[i] == reduction->to;
+    }
+    board->noperands += reduction->n;
 }
 
 static void write_ends(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry,
@@ -169,11 +234,13 @@ void pcoll_shm_board_step(const struct pcoll_shm_binding *b, int i, struct pcoll
     struct pcoll_notice *notice = &board->members[bound->number].notices[board->nposts];
     struct board_post *post = &board->posts[board->nposts];
 
-    if (board->room == 0 || !has_notice(entry))
+    if (board->room == 0 || !has_notice(b, entry))
         return;
     notice->is_after = (uint16_t)is_after_last(b, i);
     board->first_post[phase_of(b->plan, i) + 1] = ++board->nposts;
-    if (step->kind != PCOLL_STEP_SIGNAL)
+    if (step->kind == PCOLL_STEP_REDUCE)
+        write_operands(b, step->reduction, notice);
+    else if (step->kind != PCOLL_STEP_SIGNAL)
         write_ends(b, entry, step, notice);
     notice->nchunks = nchunks(bound, notice->bytes);
     notice->trigger = entry->trigger == PCOLL_NONE ? 0 : pcoll_shm_counter_at(b, entry->trigger);

@@ -18,8 +18,8 @@ static int is_due(const struct pcoll_shm_bound *bound, struct pcoll_notice *noti
            (int64_t)(atomic_load_explicit(&line->value, memory_order_acquire) - threshold) >= 0;
 }
 
-/* The ends of the copy, if it is for this thread. The kernel is asked only by agents, and for
- * copies from or to memory of this rank. */
+/* The ends of the copy or reduction, if it is for this thread. The system is asked only by agents,
+ * and for copies from or to memory of this rank. */
 static int find_way(const struct pcoll_shm_bound *bound, const struct pcoll_notice *notice,
                     int is_agent, struct board_way *way)
 {
@@ -27,8 +27,9 @@ static int find_way(const struct pcoll_shm_bound *bound, const struct pcoll_noti
 
     if (notice->bytes == 0)
         return 1;
-    way->from = pcoll_shm_board_reach(bound, notice->from);
-    way->to = pcoll_shm_board_reach(bound, notice->to);
+    pcoll_shm_board_find_way(bound, notice, way);
+    if (notice->noperands > 0)
+        return way->to.here != NULL;
     if (way->from.here != NULL && way->to.here != NULL)
         return 1;
     return (way->from.here != NULL || way->to.here != NULL) && !bound->board->cannot_help &&
@@ -40,7 +41,7 @@ static int help_with(struct pcoll_shm_bound *bound, struct pcoll_notice *notice,
 {
     const uint64_t word = atomic_load_explicit(&notice->word, memory_order_acquire);
     const unsigned self = (unsigned)bound->number + 1;
-    struct board_way way = {{NULL, 0}, {NULL, 0}};
+    struct board_way way;
     struct pcoll_chunk chunk;
 
     if (!pcoll_notice_read(word).is_open || !is_due(bound, notice) ||
@@ -48,7 +49,7 @@ static int help_with(struct pcoll_shm_bound *bound, struct pcoll_notice *notice,
         return 0;
     if (!pcoll_notice_claim(notice, word, self, &chunk))
         return 0;
-    if (pcoll_shm_board_copy(notice, &way, chunk) == 0) {
+    if (pcoll_shm_board_perform(notice, &way, chunk) == 0) {
         pcoll_shm_board_tally(notice, PCOLL_BY_HELPER);
         pcoll_shm_board_finish(bound, notice, self);
     } else {

@@ -7,6 +7,8 @@
 #include "offload/shm/board.h"
 #include "offload/tally.h"
 
+enum { PCOLL_BOARD_OPERANDS = 32 }; /* reductions of more are not on the board */
+
 /* A step of this rank that is on the board. */
 struct board_post {
     struct pcoll_step *step;
@@ -30,11 +32,15 @@ struct pcoll_shm_board {
     pid_t self;
     struct board_post *posts; /* [nposts], in the order of the plan's entries */
     int nposts, room;
-    int ordered;     /* the plan is */
-    int *first_post; /* [nphases + 1]: where the posts of a phase begin */
-    int is_active;   /* this rank's instance is */
-    int leaves;      /* long copies are left to the agent now */
-    uint32_t laps;   /* of the agent when it was last looked at */
+    struct pcoll_notice_place *operands; /* of this rank's reductions, in the block */
+    int noperands, operand_room;
+    const struct pcoll_operator *op;
+    int is_reachable[PCOLL_RECV + 1]; /* SEND and RECV of this rank, for an agent */
+    int ordered;                      /* the plan is */
+    int *first_post;                  /* [nphases + 1]: where the posts of a phase begin */
+    int is_active;                    /* this rank's instance is */
+    int leaves;                       /* long copies are left to the agent now */
+    uint32_t laps;                    /* of the agent when it was last looked at */
     unsigned lap_looks, looks;
     _Atomic int cannot_help; /* the kernel has refused */
     struct pcoll_shm_bound *bound;
@@ -49,14 +55,17 @@ struct board_end {
     pid_t pid;
 };
 
+/* Of a copy; or of a reduction, of which all ends are here, or `to` is not. */
 struct board_way {
     struct board_end from, to;
+    const unsigned char *operands[PCOLL_BOARD_OPERANDS];
+    const struct pcoll_operator *op;
 };
 
-struct board_end pcoll_shm_board_reach(const struct pcoll_shm_bound *bound,
-                                       struct pcoll_notice_place place);
-int pcoll_shm_board_copy(const struct pcoll_notice *notice, const struct board_way *way,
-                         struct pcoll_chunk chunk);
+void pcoll_shm_board_find_way(const struct pcoll_shm_bound *bound,
+                              const struct pcoll_notice *notice, struct board_way *way);
+int pcoll_shm_board_perform(const struct pcoll_notice *notice, const struct board_way *way,
+                            struct pcoll_chunk chunk);
 void pcoll_shm_board_finish(const struct pcoll_shm_bound *bound, struct pcoll_notice *notice,
                             unsigned helper);
 

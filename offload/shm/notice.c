@@ -20,7 +20,9 @@ void pcoll_notice_open(struct pcoll_notice *notice, uint64_t threshold)
 
 static struct pcoll_chunk chunk_of(const struct pcoll_notice *notice, unsigned number)
 {
-    const uint64_t each = (notice->bytes + notice->nchunks - 1) / notice->nchunks;
+    const uint64_t unit = notice->unit > 0 ? notice->unit : 1;
+    const uint64_t part = (notice->bytes + notice->nchunks - 1) / notice->nchunks;
+    const uint64_t each = (part + unit - 1) / unit * unit;
     const uint64_t first = number * each < notice->bytes ? number * each : notice->bytes;
     const uint64_t left = notice->bytes - first;
 

@@ -1,6 +1,6 @@
 /*
- * A notice: an entry of a plan in shared memory, for whoever may perform it. Private to
- * offload/shm.
+ * A notice: an entry of a plan in shared memory, a copy or a reduction, for whoever may perform it.
+ * Private to offload/shm.
  *
  * One word says all that changes while it is performed, so each step is one compare-and-swap:
  *
@@ -80,9 +80,14 @@ struct pcoll_notice {
     uint64_t done, done_add, peer, peer_add;
     struct pcoll_notice_place from, to;
     uint64_t bytes;
+    uint64_t operands; /* of a reduction, in place of `from`: [noperands] places in the block */
     uint32_t nchunks;
-    uint32_t is_after; /* not before the notice in front of this one has been closed */
-    char pad[2 * PCOLL_LINE_BYTES - 104];
+    uint32_t unit;       /* a chunk is whole units; 0: it has any length */
+    uint16_t noperands;  /* 0: a copy */
+    uint16_t overwrites; /* an operand, so that no chunk can be done again; */
+    uint16_t detours;    /* and goes through scratch memory, or it would do so too early */
+    uint16_t is_after;   /* not before the notice in front of this one has been closed */
+    char pad[2 * PCOLL_LINE_BYTES - 120];
 };
 
 _Static_assert(sizeof(struct pcoll_notice) == (size_t)2 * PCOLL_LINE_BYTES, "it is two lines");

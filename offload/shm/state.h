@@ -121,9 +121,9 @@ struct pcoll_shm_card {
     int64_t pid;
     uint64_t send, recv; /* addresses in the owner's process */
     uint64_t ncounters, temp_bytes;
-    uint64_t longest;  /* the longest move of this rank to or from user memory of another rank */
-    uint64_t result;   /* this rank's result so far */
-    uint64_t nnotices; /* that this rank puts on the board */
+    uint64_t longest; /* the longest move of this rank to or from user memory of another rank */
+    uint64_t result;  /* this rank's result so far */
+    uint32_t nnotices, noperands;                    /* that this rank puts on the board */
     struct pcoll_heap_place in_heap[PCOLL_RECV + 1]; /* of SEND and RECV */
 };
 

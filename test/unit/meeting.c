@@ -217,3 +217,10 @@ int meeting_run_processes(int nranks, int (*rank_main)(struct meeting *, int, vo
     meeting_destroy(meeting);
     return failed;
 }
+
+int meeting_is_threads_only(void)
+{
+    const char *ranks = getenv("PCOLL_TEST_RANKS");
+
+    return ranks != NULL && strcmp(ranks, "threads") == 0;
+}

@@ -29,6 +29,10 @@ void meeting_barrier(struct meeting *meeting);
 /* Collective: all[r] receives what rank r passed as `mine`. */
 void meeting_allgather(struct attendee *attendee, const void *mine, void *all, size_t bytes);
 
+/* True if the tests are to run without processes (PCOLL_TEST_RANKS=threads), between which a
+ * sanitizer sees nothing. */
+int meeting_is_threads_only(void);
+
 /* Run `rank_main` once for each rank, as threads or as processes. Returns the number of ranks that
  * did not return 0. */
 int meeting_run_threads(int nranks, int (*rank_main)(struct meeting *, int rank, void *argument),

@@ -170,13 +170,16 @@ static int play(struct part *p, const struct scene *scene, const struct pcoll_bo
     return wrong;
 }
 
-static int play_served(const struct pcoll_bootstrap *bootstrap, struct part *p,
-                       const struct scene *scene)
+static int play_served(struct part *p, const struct part_frame *frame)
 {
+    const struct pcoll_bootstrap *bootstrap = frame->bootstrap;
+    const struct scene *scene = frame->scene;
     struct pcoll_agent *agent = NULL;
     struct pcoll_bound *bound;
     int wrong;
 
+    if (p->rank == 0)
+        atomic_fetch_add(&starts[MEETING_MAX_RANKS], 1);
     if (part_bind(p) != PCOLL_OK)
         return 1;
     bound = p->bound;
@@ -200,6 +203,8 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     const struct scene *scene = argument;
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    const struct part_frame frame = {meeting,        &bootstrap,  scene->row,
+                                     &scene->params, play_served, scene};
     struct part p = {
         .medium = shm,
         .signature = {.coll = scene->row->coll,
@@ -212,32 +217,10 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         .starts = starts,
         .in_heap = rank > 0,
     };
-    enum pcoll_result made;
-    int wrong;
 
     if (pcoll_coll_has(scene->row->coll, PCOLL_ROOTED))
         p.signature.root = scene->nranks / 2;
-    if (shm->group_create(&bootstrap, &p.group) != PCOLL_OK)
-        return 1;
-    made = pcoll_agree(&bootstrap, part_init(&p, scene->row, &scene->params), NULL, 0);
-    wrong = made == PCOLL_OK ? play_served(&bootstrap, &p, scene) : made != PCOLL_UNSUPPORTED;
-    if (rank == 0 && made == PCOLL_OK)
-        atomic_fetch_add(&starts[MEETING_MAX_RANKS], 1);
-    meeting_barrier(meeting);
-    if (rank == 0)
-        meeting_barrier(meeting); /* threads share rank 0's mapping, so rank 0 leaves last */
-    shm->group_destroy(p.group);
-    if (rank != 0)
-        meeting_barrier(meeting);
-    part_fini(&p);
-    return wrong;
-}
-
-static int is_threads_only(void)
-{
-    const char *ranks = getenv("PCOLL_TEST_RANKS");
-
-    return ranks != NULL && strcmp(ranks, "threads") == 0;
+    return part_perform(&p, &frame);
 }
 
 static int run_ranks(struct scene *scene, int as_threads)
@@ -365,7 +348,7 @@ int main(void)
     scene.is_absent = 0;
     scene.instances = 2 * n;
     test_rows(scene, 1, "both run plans, and dawdle");
-    if (!is_threads_only()) {
+    if (!meeting_is_threads_only()) {
         scene = (struct scene){.options = &with_core, .instances = n, .is_absent = 1};
         test_rows(scene, 0, "only agents run plans");
         scene.is_slow = 1;

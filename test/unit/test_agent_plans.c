@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 #include "test/unit/toy.h"
 
@@ -220,13 +221,6 @@ static void test_fork(void)
     pcoll_agent_destroy(agent);
 }
 
-static int is_threads_only(void)
-{
-    const char *ranks = getenv("PCOLL_TEST_RANKS");
-
-    return ranks != NULL && strcmp(ranks, "threads") == 0;
-}
-
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -236,7 +230,7 @@ int main(void)
     test_retired();
     test_hands();
     test_network();
-    if (!is_threads_only())
+    if (!meeting_is_threads_only())
         test_fork();
     return tap_done();
 }

@@ -1,7 +1,8 @@
 /*
  * Boards: three ranks with one agent, of rank 0's process. Ranks start, and do nothing more until
  * others have performed all their entries; or they wait, with memory in heaps or not, while agent
- * and ranks help each other. The agent's process dies in the middle of a chunk, or of signals.
+ * and ranks help each other. The agent never calls functions of the user. Its process dies in the
+ * middle of a chunk, of a reduction, or of signals.
  */
 #include <sched.h>
 #include <signal.h>
@@ -23,13 +24,14 @@ static _Atomic int *starts; /* as trial.h requires; then the number of jobs that
 static _Atomic int *rank_2; /* and what became of rank 2 (enum outcome) */
 
 enum memory { HEAP, MIXED, PRIVATE };
-enum death { NOBODY, IN_CHUNK, IN_SIGNALS };
+enum death { NOBODY, IN_CHUNK, IN_REDUCTION, IN_SIGNALS };
 enum outcome { UNKNOWN, COMPLETE, FAILED, WRONG };
 
 struct scene {
     const struct pcoll_algorithm *row;
     struct pcoll_params params;
     int in_place, instances, is_absent, is_slow;
+    int has_function; /* the operator has no kernel, if the row permits that */
     uint64_t bytes, segment;
     enum memory memory;
     enum death death;
@@ -43,6 +45,8 @@ static const struct scene *playing; /* set before the ranks are there */
 
 static _Thread_local unsigned pause_seed;
 
+enum pcoll_result __real_pcoll_reduce(const struct pcoll_reduction *reduction);
+enum pcoll_result __wrap_pcoll_reduce(const struct pcoll_reduction *reduction);
 void __real_pcoll_copy(void *to, const void *from, size_t bytes);
 void __wrap_pcoll_copy(void *to, const void *from, size_t bytes);
 void __real_pcoll_notice_close(struct pcoll_notice *notice);
@@ -67,24 +71,42 @@ static void pause_at_random(void)
 /* The thread that copies is an agent if it belongs to no rank. */
 static _Thread_local int is_rank;
 
+static void die_in(enum death death, uint64_t bytes)
+{
+    if (playing != NULL && playing->death == death && !is_rank && bytes > 5000)
+        kill(getpid(), SIGKILL);
+}
+
 void __wrap_pcoll_copy(void *to, const void *from, size_t bytes)
 {
     pause_at_random();
     __real_pcoll_copy(to, from, bytes / 2);
-    if (playing != NULL && playing->death == IN_CHUNK && !is_rank && bytes > 5000)
-        kill(getpid(), SIGKILL);
+    die_in(IN_CHUNK, bytes);
     pause_at_random();
     __real_pcoll_copy((char *)to + bytes / 2, (const char *)from + bytes / 2, bytes - bytes / 2);
     pause_at_random();
 }
 
+/* It dies when all has been overwritten that will be. */
+enum pcoll_result __wrap_pcoll_reduce(const struct pcoll_reduction *reduction)
+{
+    enum pcoll_result result;
+
+    pause_at_random();
+    result = __real_pcoll_reduce(reduction);
+    die_in(IN_REDUCTION, reduction->bytes);
+    pause_at_random();
+    return result;
+}
+
 void __wrap_pcoll_notice_close(struct pcoll_notice *notice)
 {
-    if (playing != NULL && playing->death == IN_SIGNALS && !is_rank &&
-        notice->bytes > PCOLL_BULK_BYTES)
-        kill(getpid(), SIGKILL);
+    if (notice->bytes > PCOLL_BULK_BYTES)
+        die_in(IN_SIGNALS, notice->bytes);
     pause_at_random();
     __real_pcoll_notice_close(notice);
+    if (playing != NULL && playing->is_slow && rand_r(&pause_seed) % 8 == 0)
+        usleep(1000); /* so that signals that were still to be given would be missed */
     pause_at_random();
 }
 
@@ -128,9 +150,15 @@ static int play_absent(struct part *p, const struct pcoll_bootstrap *bootstrap)
         printf("# rank %d: nobody has performed all of instance %d\n", p->rank, p->instance);
         wrong = 1;
     }
-    if (pcoll_agree(bootstrap, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL, 0) != PCOLL_OK)
+    p->failed = pcoll_agree(bootstrap, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL, 0) != PCOLL_OK;
+    if (p->failed)
         return 1;
-    return (p->active && p->bound->medium->progress(p->bound) != PCOLL_OK) || part_wait(p);
+    wrong = p->active && p->bound->medium->progress(p->bound) != PCOLL_OK;
+    if (wrong)
+        printf("# rank %d: all is closed, and something is missing in instance %d\n", p->rank,
+               p->instance);
+    p->failed = pcoll_agree(bootstrap, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL, 0) != PCOLL_OK;
+    return p->failed || part_wait(p);
 }
 
 /* Each notice has been opened at the starts of its phase, and at no others. */
@@ -154,12 +182,13 @@ static int has_opened(const struct part *p)
     return right;
 }
 
+/* A rank with wrong data goes on, since others wait for it. */
 static int play(struct part *p, const struct scene *scene, const struct pcoll_bootstrap *bootstrap)
 {
     int wrong = 0;
 
-    for (int i = 0; i < scene->instances && !wrong; i++) {
-        wrong = scene->is_absent ? play_absent(p, bootstrap) : part_start(p) || part_wait(p);
+    for (int i = 0; i < scene->instances && !p->failed; i++) {
+        wrong |= scene->is_absent ? play_absent(p, bootstrap) : part_start(p) || part_wait(p);
         wrong = wrong || !part_is_untouched(p);
     }
     return wrong || !has_opened(p);
@@ -175,14 +204,15 @@ static int falls_asleep(const struct pcoll_bell *bell)
     return 1;
 }
 
-/* Rank 1 has the data and starts. The agent copies it for rank 2, and its process dies, which is
- * rank 0; the others then meet no more. Rank 2 completes by itself, or its plan fails. */
+/* Rank 1 has the data and starts; of a reduction, rank 0 does, too. The agent copies or reduces it
+ * for rank 2, and its process dies, which is rank 0; the others then meet no more. Rank 2 completes
+ * by itself, or its plan fails. */
 static int play_death(struct meeting *meeting, struct part *p)
 {
     const pid_t host = board_of(p)->members[0].pid;
 
     meeting_barrier(meeting);
-    if (p->rank > 0 && part_start(p))
+    if ((p->rank > 0 || pcoll_coll_has(p->signature.coll, PCOLL_REDUCES)) && part_start(p))
         atomic_store(rank_2, WRONG);
     while (p->rank == 0 || (p->rank == 1 && atomic_load(rank_2) == 0))
         usleep(STEP_USEC);
@@ -194,22 +224,41 @@ static int play_death(struct meeting *meeting, struct part *p)
     return 0;
 }
 
-static int play_bound(struct meeting *meeting, struct part *p, const struct scene *scene,
-                      const struct pcoll_bootstrap *bootstrap)
+/* Which the agent must not call. */
+static int is_with_function(const struct part *p)
 {
+    return pcoll_coll_has(p->signature.coll, PCOLL_REDUCES) && p->op.kernel == NULL;
+}
+
+static _Thread_local enum pcoll_result (*function)(const struct pcoll_operator *self,
+                                                   const void *left, void *right, size_t n);
+
+static enum pcoll_result apply_in_rank(const struct pcoll_operator *self, const void *left,
+                                       void *right, size_t n)
+{
+    if (!is_rank)
+        abort();
+    return function(self, left, right, n);
+}
+
+static int play_bound(struct part *p, const struct part_frame *frame)
+{
+    const struct pcoll_bootstrap *bootstrap = frame->bootstrap;
+    const struct scene *scene = frame->scene;
     int wrong = 0;
 
     if (part_bind(p) != PCOLL_OK)
         return 1;
+    function = p->op.apply;
+    p->op.apply = apply_in_rank;
     if (scene->death != NOBODY)
-        exit(play_death(meeting, p));
-    if (board_of(p) != NULL &&
-        !(scene->is_absent && pcoll_coll_has(scene->row->coll, PCOLL_REDUCES))) {
+        exit(play_death(frame->meeting, p));
+    if (board_of(p) != NULL && !(scene->is_absent && is_with_function(p))) {
         wrong = play(p, scene, bootstrap);
         if (p->rank == 0)
             atomic_fetch_add(&starts[MEETING_MAX_RANKS], 1);
     }
-    meeting_barrier(meeting);
+    meeting_barrier(frame->meeting);
     if (!wrong && bootstrap->bell != NULL && scene->retired_usec == 0)
         wrong = !falls_asleep(bootstrap->bell);
     part_unbind(p);
@@ -239,35 +288,14 @@ static int is_in_heap(const struct scene *scene, int rank)
     return scene->memory == HEAP || (scene->memory == MIXED && rank == 1);
 }
 
-static int play_group(struct meeting *meeting, struct part *p, const struct scene *scene,
-                      struct pcoll_bootstrap *bootstrap)
-{
-    enum pcoll_result made;
-    int wrong;
-
-    if (shm->group_create(bootstrap, &p->group) != PCOLL_OK)
-        return 1;
-    made = pcoll_agree(bootstrap, part_init(p, scene->row, &scene->params), NULL, 0);
-    if (made != PCOLL_OK)
-        wrong = made != PCOLL_UNSUPPORTED;
-    else
-        wrong = play_bound(meeting, p, scene, bootstrap);
-    meeting_barrier(meeting);
-    if (p->rank == 0)
-        meeting_barrier(meeting); /* threads share rank 0's mapping, so rank 0 leaves last */
-    shm->group_destroy(p->group);
-    if (p->rank != 0)
-        meeting_barrier(meeting);
-    part_fini(p);
-    return wrong;
-}
-
 /* A scene of death ends there. */
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
     const struct scene *scene = argument;
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    const struct part_frame frame = {meeting,        &bootstrap, scene->row,
+                                     &scene->params, play_bound, scene};
     struct pcoll_agent *agent = NULL;
     struct part p = {
         .medium = shm,
@@ -275,7 +303,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
                       .nranks = RANKS,
                       .bytes = scene->bytes,
                       .in_place = scene->in_place,
-                      .commutes = 1},
+                      .commutes = !scene->has_function},
         .rank = rank,
         .seed = (unsigned)rank + 1,
         .starts = starts,
@@ -288,17 +316,10 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     if (rank == 0)
         agent = hire(scene, &bootstrap.bell);
     if (pcoll_coll_has(scene->row->coll, PCOLL_ROOTED))
-        p.signature.root = 1;
-    wrong = play_group(meeting, &p, scene, &bootstrap);
+        p.signature.root = scene->death == IN_REDUCTION ? 2 : 1;
+    wrong = part_perform(&p, &frame);
     pcoll_agent_destroy(agent);
     return wrong;
-}
-
-static int is_threads_only(void)
-{
-    const char *ranks = getenv("PCOLL_TEST_RANKS");
-
-    return ranks != NULL && strcmp(ranks, "threads") == 0;
 }
 
 /* Every algorithm on both paths. */
@@ -315,8 +336,8 @@ static void test_rows(struct scene scene, const char *what)
             scene.params.path = (enum pcoll_path)path;
             scene.params.segment = row->uses_segment ? scene.segment : 0;
             scene.in_place = path == PCOLL_PATH_TEMP && pcoll_coll_has(row->coll, PCOLL_IN_PLACE);
-            if ((is_threads_only() ? meeting_run_threads : meeting_run_processes)(RANKS, rank_main,
-                                                                                  &scene) != 0) {
+            if ((meeting_is_threads_only() ? meeting_run_threads : meeting_run_processes)(
+                    RANKS, rank_main, &scene) != 0) {
                 printf("# %s %s, path %d\n", pcoll_coll_name(row->coll), row->name, path);
                 failed++;
             }
@@ -325,14 +346,18 @@ static void test_rows(struct scene scene, const char *what)
     tap_ok(failed == 0 && jobs > 40, "%d jobs: %s", jobs, what);
 }
 
-static void test_death(enum death death, enum outcome outcome, const char *what)
+static void test_death(enum death death, int in_place, enum outcome outcome, const char *what)
 {
-    struct scene scene = {.row = pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"),
+    struct scene scene = {.row = death == IN_REDUCTION
+                                     ? pcoll_algorithm_find(PCOLL_REDUCE, "direct")
+                                     : pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"),
+                          .params = {.segment = 400000},
                           .bytes = 400000,
+                          .in_place = in_place,
                           .death = death,
                           .has_core = 1};
 
-    if (is_threads_only())
+    if (meeting_is_threads_only())
         return;
     atomic_store(rank_2, UNKNOWN);
     playing = &scene;
@@ -350,16 +375,21 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     starts = (_Atomic int *)(void *)page;
     rank_2 = &starts[MEETING_MAX_RANKS + 1];
-    test_death(IN_CHUNK, COMPLETE, "in a chunk: the rank whose entry it is copies it");
-    test_death(IN_SIGNALS, FAILED, "between signals: the plan fails");
+    test_death(IN_CHUNK, 0, COMPLETE, "in a chunk: the rank whose entry it is copies it");
+    test_death(IN_REDUCTION, 0, COMPLETE, "in a reduction: the rank whose entry it is reduces");
+    test_death(IN_REDUCTION, 1, FAILED,
+               "in a reduction that overwrites an operand: the plan fails");
+    test_death(IN_SIGNALS, 0, FAILED, "between signals: the plan fails");
     test_rows(scene, "only the agent performs entries");
     scene.is_slow = 1;
     test_rows(scene, "only the agent performs entries, and dawdles");
     scene.is_absent = 0;
     scene.instances = 2 * n;
     test_rows(scene, "all help");
+    scene.has_function = 1;
     scene.segment = BYTES + BYTES / 10; /* so phases of some ranks only reduce */
-    test_rows(scene, "all help, with one segment");
+    test_rows(scene, "all help, with one segment, and a function of the user reduces");
+    scene.has_function = 0;
     scene.memory = MIXED;
     scene.retired_usec = 1000;
     test_rows(scene, "all help, the memory of some ranks is private, and the agent retires");

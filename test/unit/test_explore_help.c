@@ -1,15 +1,30 @@
 /*
  * Every algorithm on the explorer with helpers: whatever is longer than a chunk is copied by
- * whoever comes, chunk by chunk, in every order. Then the same jobs with one precaution of the
- * protocol left out: the explorer must find each such flaw.
+ * whoever comes, chunk by chunk, in every order, from tickets and from boards; and the kernel
+ * refuses a copy at any time. Then the same jobs with one precaution of the protocols left out: the
+ * explorer must find each such flaw.
  */
 #include "offload/explore/explore.h"
 #include "test/unit/cover.h"
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 
-enum { CHUNK = 2, INSTANCES = 2, LEAST_RANKS = 2, MOST_RANKS = 3 };
-enum { NFLAWS = PCOLL_EXPLORE_NUM_FLAWS };
+enum { CHUNK = 2, LEAST_RANKS = 2, MOST_RANKS = 3 };
+
+static const struct mode {
+    const char *text;
+    enum pcoll_explore_sharing sharing;
+    int refusals, helpers; /* a third helper repeats what two show */
+} modes[] = {
+    {"tickets", PCOLL_EXPLORE_TICKETS, 0, 2},
+    {"tickets, refused", PCOLL_EXPLORE_TICKETS, 2, 1},
+    {"boards", PCOLL_EXPLORE_BOARD, 0, 2},
+    {"boards, refused", PCOLL_EXPLORE_BOARD, 2, 1},
+};
+
+enum { TICKETS, TICKETS_REFUSED, BOARDS, BOARDS_REFUSED, NMODES };
+
+_Static_assert(sizeof(modes) / sizeof(modes[0]) == NMODES, "they are named in this order");
 
 /* Entries of two chunks; a segment of two chunks before one that is no bulk; entries of three and
  * of two chunks in turn. */
@@ -25,15 +40,34 @@ struct tally {
 };
 
 static const struct flaw {
-    const char *text;
+    enum pcoll_explore_flaw flaw;
+    int mode;
     int percent; /* of the jobs that show it at least; 0: one suffices */
-} flaws[NFLAWS] = {
-    [PCOLL_EXPLORE_FLAW_NO_EPOCH] = {"claims do not name the opening", 90},
-    [PCOLL_EXPLORE_FLAW_NOT_CLOSED] = {"the ticket is not closed before it is written", 0},
-    [PCOLL_EXPLORE_FLAW_EARLY_SIGNAL] = {"the signal follows the first chunk", 50},
-    [PCOLL_EXPLORE_FLAW_EARLY_LANDING] = {"the entry lands when its chunks are claimed", 90},
-    [PCOLL_EXPLORE_FLAW_OVERTAKES] = {"in order, others fire behind an entry that has not landed",
-                                      0},
+    const char *text;
+} flaws[] = {
+    {PCOLL_EXPLORE_FLAW_NO_EPOCH, TICKETS, 90, "claims do not name the opening"},
+    {PCOLL_EXPLORE_FLAW_NOT_CLOSED, TICKETS, 0, "the ticket is not closed before it is written"},
+    {PCOLL_EXPLORE_FLAW_EARLY_SIGNAL, TICKETS, 50, "the signal follows the first chunk"},
+    {PCOLL_EXPLORE_FLAW_EARLY_LANDING, TICKETS, 90, "the entry lands when its chunks are claimed"},
+    {PCOLL_EXPLORE_FLAW_OVERTAKES, TICKETS, 0,
+     "in order, others fire behind an entry that has not landed"},
+    {PCOLL_EXPLORE_FLAW_COUNTS_REFUSED, TICKETS_REFUSED, 90, "a refused chunk counts as copied"},
+    {PCOLL_EXPLORE_FLAW_NOT_AWAITED, TICKETS_REFUSED, 90,
+     "who is refused goes on before the helper has finished"},
+    {PCOLL_EXPLORE_FLAW_NO_EPOCH, BOARDS, 0, "claims do not name the opening"},
+    {PCOLL_EXPLORE_FLAW_EARLY_SIGNAL, BOARDS, 50, "the signal follows the first chunk"},
+    {PCOLL_EXPLORE_FLAW_EARLY_LANDING, BOARDS, 90, "the entry lands when its chunks are claimed"},
+    {PCOLL_EXPLORE_FLAW_OVERTAKES, BOARDS, 0,
+     "in order, others fire behind an entry that has not landed"},
+    {PCOLL_EXPLORE_FLAW_CLOSED_FIRST, BOARDS, 50, "a notice is closed before its signals"},
+    {PCOLL_EXPLORE_FLAW_TRIGGER_FIRST, BOARDS, 0, "the trigger is looked at before the word"},
+    {PCOLL_EXPLORE_FLAW_COUNTS_REFUSED, BOARDS_REFUSED, 90, "a refused chunk counts as copied"},
+};
+
+enum { NFLAWS = sizeof(flaws) / sizeof(flaws[0]) };
+
+struct tallies {
+    struct tally right[NMODES], flawed[NFLAWS];
 };
 
 static int has_bulk(const struct job *job)
@@ -48,29 +82,32 @@ static int has_bulk(const struct job *job)
     return 0;
 }
 
-/* A third one repeats what two show. */
-static int helpers(void)
+/* Flaws show in the first of them, and more ranks show little that few do not. */
+static uint64_t most_states(int nranks, enum pcoll_explore_flaw flaw)
 {
-    return tap_depth() == TAP_FULL ? 3 : 2;
-}
+    static const uint64_t least = 10000, states[] = {10000, 50000, 100000};
 
-static uint64_t most_states(void)
-{
-    static const uint64_t states[] = {10000, 50000, 100000};
-
+    if (tap_depth() < TAP_FULL && (flaw != PCOLL_EXPLORE_FLAW_NONE || nranks > LEAST_RANKS))
+        return least;
     return states[tap_depth()];
 }
 
-static void explore(struct tally *t, const struct job *job, enum pcoll_explore_flaw flaw)
+/* A notice is opened again when its phase comes again. */
+static void explore(struct tally *t, const struct job *job, const struct mode *mode,
+                    enum pcoll_explore_flaw flaw)
 {
+    const int instances = mode->sharing == PCOLL_EXPLORE_BOARD ? job->plans[0]->nphases + 1 : 2;
     const struct pcoll_explore_options options = {
-        .instances = INSTANCES,
-        .ahead = INSTANCES,
-        .helpers = helpers(),
+        .instances = instances,
+        .ahead = instances,
+        .helpers = mode->helpers + (tap_depth() == TAP_FULL),
         .chunk = CHUNK,
+        .sharing = mode->sharing,
+        .refusals = mode->refusals,
         .flaw = flaw,
     };
-    const struct pcoll_explore_limits limits = {PCOLL_EXPLORE_STATES, most_states()};
+    const struct pcoll_explore_limits limits = {PCOLL_EXPLORE_STATES,
+                                                most_states(job->signature.nranks, flaw)};
     struct pcoll_explore_stats stats;
     struct pcoll_explore *explore;
     enum pcoll_result result;
@@ -79,7 +116,7 @@ static void explore(struct tally *t, const struct job *job, enum pcoll_explore_f
         abort();
     result = pcoll_explore_all(explore, &limits, &stats);
     if (result != PCOLL_OK && flaw == PCOLL_EXPLORE_FLAW_NONE)
-        printf("# %s: %s\n", job_name(job), pcoll_explore_why(explore));
+        printf("# %s, %s: %s\n", job_name(job), mode->text, pcoll_explore_why(explore));
     t->jobs++;
     t->wrong += result != PCOLL_OK;
     t->whole += result == PCOLL_OK && stats.complete;
@@ -88,19 +125,21 @@ static void explore(struct tally *t, const struct job *job, enum pcoll_explore_f
 }
 
 /* The fewest ranks show all flaws. */
-static void explore_job(struct tally tallies[NFLAWS], struct job *job)
+static void explore_job(struct tallies *t, struct job *job)
 {
-    const int nflaws = job->signature.nranks == LEAST_RANKS ? NFLAWS : 1;
+    const int nflaws = job->signature.nranks == LEAST_RANKS ? NFLAWS : 0;
 
     if (job_make(job) != PCOLL_OK)
         abort();
-    for (int flaw = 0; flaw < nflaws && has_bulk(job); flaw++)
-        explore(&tallies[flaw], job, (enum pcoll_explore_flaw)flaw);
+    for (int mode = 0; mode < NMODES && has_bulk(job); mode++)
+        explore(&t->right[mode], job, &modes[mode], PCOLL_EXPLORE_FLAW_NONE);
+    for (int i = 0; i < nflaws && has_bulk(job); i++)
+        explore(&t->flawed[i], job, &modes[flaws[i].mode], flaws[i].flaw);
     job_destroy(job);
 }
 
-static void explore_params(struct tally tallies[NFLAWS], const struct pcoll_algorithm *algorithm,
-                           int nranks, struct pcoll_params params)
+static void explore_params(struct tallies *t, const struct pcoll_algorithm *algorithm, int nranks,
+                           struct pcoll_params params)
 {
     const int is_rooted = pcoll_coll_has(algorithm->coll, PCOLL_ROOTED);
     const int nsizes = algorithm->uses_segment ? NSIZES : 1;
@@ -114,7 +153,7 @@ static void explore_params(struct tally tallies[NFLAWS], const struct pcoll_algo
 
         job.params.segment = sizes[size].segment;
         if (job_take_form(&job, 0))
-            explore_job(tallies, &job);
+            explore_job(t, &job);
     }
 }
 
@@ -123,23 +162,31 @@ static void explore_algorithm(struct tally sums[NFLAWS], const struct pcoll_algo
 {
     struct pcoll_params params[JOB_VARIANTS];
     const int nparams = job_variants(algorithm, nranks, params);
-    struct tally tallies[NFLAWS] = {0}, *t = &tallies[PCOLL_EXPLORE_FLAW_NONE];
+    struct tallies tallies = {0};
     const double begin = cover_clock();
+    int jobs = 0, wrong = 0;
 
     for (int i = 0; i < nparams; i++)
         if (params[i].rails <= 1)
-            explore_params(tallies, algorithm, nranks, params[i]);
-    if (t->jobs == 0) {
+            explore_params(&tallies, algorithm, nranks, params[i]);
+    for (int mode = 0; mode < NMODES; mode++) {
+        const struct tally *t = &tallies.right[mode];
+
+        jobs += t->jobs;
+        wrong += t->wrong;
+        if (t->jobs > 0)
+            tap_ok(t->wrong == 0, "%s/%s N=%d: %s, %d jobs (%d to the end), %llu states",
+                   pcoll_coll_name(algorithm->coll), algorithm->name, nranks, modes[mode].text,
+                   t->jobs, t->whole, (unsigned long long)t->states);
+    }
+    if (jobs == 0) {
         cover_excuse(algorithm, "helpers", "it moves nothing in chunks");
         return;
     }
-    tap_ok(t->wrong == 0, "%s/%s N=%d: %d helpers, %d jobs (%d to the end), %llu states",
-           pcoll_coll_name(algorithm->coll), algorithm->name, nranks, helpers(), t->jobs, t->whole,
-           (unsigned long long)t->states);
-    cover_row(algorithm, "helpers", t->wrong ? 0 : t->jobs, begin);
-    for (int flaw = 0; flaw < NFLAWS; flaw++) {
-        sums[flaw].jobs += tallies[flaw].jobs;
-        sums[flaw].wrong += tallies[flaw].wrong;
+    cover_row(algorithm, "helpers", wrong ? 0 : jobs, begin);
+    for (int i = 0; i < NFLAWS; i++) {
+        sums[i].jobs += tallies.flawed[i].jobs;
+        sums[i].wrong += tallies.flawed[i].wrong;
     }
 }
 
@@ -151,8 +198,9 @@ int main(void)
     PCOLL_EACH_ALGORITHM (a)
         for (int n = LEAST_RANKS; n <= most_ranks && !cover_skips(a, "helpers"); n++)
             explore_algorithm(sums, a, n);
-    for (int f = PCOLL_EXPLORE_FLAW_NONE + 1; f < NFLAWS && getenv("PCOLL_TEST_ROW") == NULL; f++)
-        tap_ok(sums[f].wrong > 0 && 100 * sums[f].wrong >= flaws[f].percent * sums[f].jobs,
-               "flaw: %s; found in %d of %d jobs", flaws[f].text, sums[f].wrong, sums[f].jobs);
+    for (int i = 0; i < NFLAWS && getenv("PCOLL_TEST_ROW") == NULL; i++)
+        tap_ok(sums[i].wrong > 0 && 100 * sums[i].wrong >= flaws[i].percent * sums[i].jobs,
+               "flaw, %s: %s; found in %d of %d jobs", modes[flaws[i].mode].text, flaws[i].text,
+               sums[i].wrong, sums[i].jobs);
     return tap_done();
 }

@@ -78,11 +78,15 @@ static int lines_of_maps(void)
 /* (Ranks that are threads have one pid, so any of them may help with a copy between two others.)
  * Two plans on the same memory: the second one runs before and after the first is gone, and is
  * unbound when the memory has been freed. */
-static int play(struct meeting *meeting, const struct scene *scene, struct part *p)
+static int play(struct part *p, const struct part_frame *frame)
 {
+    const struct scene *scene = frame->scene;
+    struct meeting *meeting = frame->meeting;
     struct pcoll_bound *first, *second;
     int wrong;
 
+    if (p->rank == 0)
+        atomic_fetch_add(&shared->jobs, 1);
     if (part_bind(p) != PCOLL_OK)
         return 1;
     first = p->bound;
@@ -112,37 +116,16 @@ static int play(struct meeting *meeting, const struct scene *scene, struct part 
     return wrong;
 }
 
-static int run_in_group(struct meeting *meeting, const struct scene *scene, struct part *p)
+static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
+    const struct scene *scene = argument;
     const struct pcoll_params params = {
         .path = PCOLL_PATH_USER,
         .segment = scene->row->uses_segment ? 4096 : 0,
     };
-    struct attendee attendee = {.meeting = meeting, .rank = p->rank};
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
-    enum pcoll_result made;
-    int wrong;
-
-    bootstrap.coop_from = scene->coop_from;
-    if (shm->group_create(&bootstrap, &p->group) != PCOLL_OK)
-        return 1;
-    made = pcoll_agree(&bootstrap, part_init(p, scene->row, &params), NULL, 0);
-    wrong = made == PCOLL_OK ? play(meeting, scene, p) : made != PCOLL_UNSUPPORTED;
-    if (p->rank == 0 && made == PCOLL_OK)
-        atomic_fetch_add(&shared->jobs, 1);
-    meeting_barrier(meeting);
-    if (p->rank == 0)
-        meeting_barrier(meeting); /* threads share rank 0's mapping, so rank 0 leaves last */
-    shm->group_destroy(p->group);
-    if (p->rank != 0)
-        meeting_barrier(meeting);
-    part_fini(p);
-    return wrong;
-}
-
-static int rank_main(struct meeting *meeting, int rank, void *argument)
-{
-    const struct scene *scene = argument;
+    const struct part_frame frame = {meeting, &bootstrap, scene->row, &params, play, scene};
     struct job job = {.signature = {scene->row->coll, scene->nranks, 0, scene->bytes}};
     struct part p = {
         .medium = shm,
@@ -154,12 +137,13 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     const int before = lines_of_maps();
     int wrong;
 
+    bootstrap.coop_from = scene->coop_from;
     alarm(60);
     (void)job_take_form(&job, scene->form);
     p.signature = job.signature;
     if (pcoll_coll_has(scene->row->coll, PCOLL_ROOTED))
         p.signature.root = scene->nranks / 2;
-    wrong = run_in_group(meeting, scene, &p);
+    wrong = part_perform(&p, &frame);
     alarm(0);
     if (!scene->as_threads && lines_of_maps() > before + p.in_heap) {
         printf("# rank %d maps %d chunks more after all are freed\n", rank,

@@ -48,16 +48,16 @@ static void test_words(void)
            "in memory of zeros a notice is closed");
 }
 
-/* Chunks cover the bytes, and each begins where the last one ends. */
-static int is_cut_well(uint64_t bytes, uint32_t nchunks)
+/* Chunks of whole units cover the bytes, and each begins where the last one ends. */
+static int is_cut_well(uint64_t bytes, uint32_t nchunks, uint32_t unit)
 {
-    struct pcoll_notice notice = {.bytes = bytes, .nchunks = nchunks};
+    struct pcoll_notice notice = {.bytes = bytes, .nchunks = nchunks, .unit = unit};
     struct pcoll_chunk chunk;
     uint64_t end = 0;
 
     pcoll_notice_open(&notice, 0);
     while (pcoll_notice_claim(&notice, word_of(&notice), 0, &chunk)) {
-        if (chunk.bytes > 0 && chunk.first != end)
+        if (chunk.bytes > 0 && (chunk.first != end || (unit > 0 && chunk.bytes % unit != 0)))
             return 0;
         end += chunk.bytes;
     }
@@ -70,8 +70,9 @@ static void test_chunks(void)
 
     for (uint64_t bytes = 0; bytes < 200; bytes++)
         for (uint32_t n = 1; n <= PCOLL_MOST_CHUNKS; n++)
-            good = good && is_cut_well(bytes, n);
-    tap_ok(good, "chunks cover all bytes once");
+            good = good && is_cut_well(bytes, n, 0) && is_cut_well(bytes, n, 1) &&
+                   is_cut_well(3 * bytes, n, 3) && is_cut_well(16 * bytes, n, 16);
+    tap_ok(good, "chunks of whole units cover all bytes once");
 }
 
 static void test_steps(void)

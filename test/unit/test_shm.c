@@ -50,31 +50,38 @@ static int soil(struct meeting *meeting, const struct part *p)
     return 0;
 }
 
+static _Atomic int *starts_in_shared_memory; /* [MEETING_MAX_RANKS]: number of trials that could
+                                              * run */
+
 /* Bind and run twice: in memory that is not zero, then in the block that the first bind returned.
  * A rank with wrong data goes on, since others wait for it. */
-static int run_twice(struct meeting *meeting, struct part *p, int instances)
+static int run_twice(struct part *p, const struct part_frame *frame)
 {
+    const struct trial *trial = frame->scene;
+    struct meeting *meeting = frame->meeting;
     int wrong = soil(meeting, p);
 
+    if (p->rank == 0)
+        atomic_fetch_add(&starts_in_shared_memory[MEETING_MAX_RANKS], 1);
     for (int round = 0; round < 2; round++) {
         meeting_barrier(meeting);
         if (part_bind(p) != PCOLL_OK)
             return 1;
-        wrong |= part_run(p, instances);
+        wrong |= part_run(p, trial->instances);
         part_unbind(p);
         meeting_barrier(meeting);
     }
     return wrong;
 }
 
-static _Atomic int *starts_in_shared_memory; /* [MEETING_MAX_RANKS]: number of trials that could
-                                              * run */
-
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
     const struct trial *trial = argument;
     struct attendee attendee = {.meeting = meeting, .rank = rank};
-    struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    /* Without CMA, only algorithms that move data between user buffers themselves cannot run. */
+    const struct part_frame frame = {meeting,        &bootstrap, trial->row,
+                                     &trial->params, run_twice,  trial};
     struct job job = {.signature = {trial->row->coll, trial->nranks, 0, trial->bytes}};
     struct part p = {
         .medium = shm,
@@ -83,30 +90,12 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         .starts = starts_in_shared_memory,
         .has_layouts = trial->has_layouts,
     };
-    enum pcoll_result made;
-    int wrong = 1;
 
     (void)job_take_form(&job, trial->form);
     p.signature = job.signature;
     if (pcoll_coll_has(trial->row->coll, PCOLL_ROOTED))
         p.signature.root = trial->nranks / 2;
-    if (shm->group_create(&bootstrap, &p.group) != PCOLL_OK)
-        return 1;
-    made = part_init(&p, trial->row, &trial->params);
-    /* Without CMA, only algorithms that move data between user buffers themselves cannot run. */
-    made = pcoll_agree(&bootstrap, made, NULL, 0);
-    if (made == PCOLL_OK || made == PCOLL_UNSUPPORTED)
-        wrong = made == PCOLL_OK ? run_twice(meeting, &p, trial->instances) : 0;
-    if (rank == 0 && made == PCOLL_OK)
-        atomic_fetch_add(&starts_in_shared_memory[MEETING_MAX_RANKS], 1);
-    meeting_barrier(meeting);
-    if (rank == 0)
-        meeting_barrier(meeting); /* threads share rank 0's mapping, so rank 0 leaves last */
-    shm->group_destroy(p.group);
-    if (rank != 0)
-        meeting_barrier(meeting);
-    part_fini(&p);
-    return wrong;
+    return part_perform(&p, &frame);
 }
 
 static int run_trial(struct trial *trial)
@@ -269,11 +258,9 @@ static void check_copies(void (*copy)(void *, const void *, size_t), size_t mega
     free(to);
 }
 
-/* With PCOLL_TEST_RANKS=threads there are no processes, which a thread sanitizer cannot observe. */
 int main(void)
 {
-    const char *ranks = getenv("PCOLL_TEST_RANKS");
-    const int threads_only = ranks != NULL && strcmp(ranks, "threads") == 0;
+    const int threads_only = meeting_is_threads_only();
     struct meeting *page = meeting_create(0); /* any shared page will do */
 
     starts_in_shared_memory = (_Atomic int *)(void *)page;

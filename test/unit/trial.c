@@ -340,3 +340,22 @@ int part_run(struct part *p, int instances)
         wrong |= part_start(p) || part_wait(p);
     return wrong;
 }
+
+int part_perform(struct part *p, const struct part_frame *frame)
+{
+    enum pcoll_result made;
+    int wrong;
+
+    if (p->medium->group_create(frame->bootstrap, &p->group) != PCOLL_OK)
+        return 1;
+    made = pcoll_agree(frame->bootstrap, part_init(p, frame->row, frame->params), NULL, 0);
+    wrong = made == PCOLL_OK ? frame->play(p, frame) : made != PCOLL_UNSUPPORTED;
+    meeting_barrier(frame->meeting);
+    if (p->rank == 0)
+        meeting_barrier(frame->meeting); /* threads share rank 0's mapping, so rank 0 leaves last */
+    p->medium->group_destroy(p->group);
+    if (p->rank != 0)
+        meeting_barrier(frame->meeting);
+    part_fini(p);
+    return wrong;
+}

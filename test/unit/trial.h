@@ -10,6 +10,7 @@
 #include "algorithms/algorithm.h"
 #include "offload/medium.h"
 #include "offload/reduce/operator.h"
+#include "test/unit/meeting.h"
 #include "test/unit/strided.h"
 
 struct part {
@@ -54,5 +55,20 @@ int part_is_untouched(const struct part *p);
 /* Run that many instances, one after another, or until one fails: after wrong data the rank goes
  * on, since others wait for it. */
 int part_run(struct part *p, int instances);
+
+/* What all ranks of a trial do together: make a group of their medium, generate the plan, play, and
+ * leave. `play` returns nonzero if something went wrong. */
+struct part_frame {
+    struct meeting *meeting;
+    const struct pcoll_bootstrap *bootstrap;
+    const struct pcoll_algorithm *row;
+    const struct pcoll_params *params;
+    int (*play)(struct part *p, const struct part_frame *frame);
+    const void *scene; /* the test's own */
+};
+
+/* The caller has set the fields of `p` above `plan`, except the group. Returns what `play` returns,
+ * or 0 if the medium cannot run the plan. */
+int part_perform(struct part *p, const struct part_frame *frame);
 
 #endif /* PCOLL_TEST_TRIAL_H */
