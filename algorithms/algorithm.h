@@ -108,6 +108,7 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(allgather_bruck)                                                                     \
     ALGORITHM(allgather_ring)                                                                      \
     ALGORITHM(allgatherv_direct)                                                                   \
+    ALGORITHM(allgatherv_direct_get)                                                               \
     ALGORITHM(allgatherv_bruck)                                                                    \
     ALGORITHM(allgatherv_ring)                                                                     \
     ALGORITHM(gather_knomial)                                                                      \
@@ -117,22 +118,30 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(scatter_direct_get)                                                                  \
     ALGORITHM(scatter_direct_put)                                                                  \
     ALGORITHM(scatterv_direct)                                                                     \
+    ALGORITHM(scatterv_direct_get)                                                                 \
     ALGORITHM(alltoall_direct)                                                                     \
     ALGORITHM(alltoall_bruck)                                                                      \
     ALGORITHM(alltoall_node_aware)                                                                 \
     ALGORITHM(alltoallv_direct)                                                                    \
+    ALGORITHM(alltoallv_direct_get)                                                                \
     ALGORITHM(alltoallv_aggregate)                                                                 \
     ALGORITHM(alltoallw_direct)                                                                    \
+    ALGORITHM(alltoallw_direct_get)                                                                \
     ALGORITHM(alltoallw_aggregate)                                                                 \
     ALGORITHM(neighbor_allgather_direct)                                                           \
+    ALGORITHM(neighbor_allgather_direct_get)                                                       \
     ALGORITHM(neighbor_allgather_aggregate)                                                        \
     ALGORITHM(neighbor_allgatherv_direct)                                                          \
+    ALGORITHM(neighbor_allgatherv_direct_get)                                                      \
     ALGORITHM(neighbor_allgatherv_aggregate)                                                       \
     ALGORITHM(neighbor_alltoall_direct)                                                            \
+    ALGORITHM(neighbor_alltoall_direct_get)                                                        \
     ALGORITHM(neighbor_alltoall_aggregate)                                                         \
     ALGORITHM(neighbor_alltoallv_direct)                                                           \
+    ALGORITHM(neighbor_alltoallv_direct_get)                                                       \
     ALGORITHM(neighbor_alltoallv_aggregate)                                                        \
     ALGORITHM(neighbor_alltoallw_direct)                                                           \
+    ALGORITHM(neighbor_alltoallw_direct_get)                                                       \
     ALGORITHM(neighbor_alltoallw_aggregate)                                                        \
     ALGORITHM(allreduce_direct)                                                                    \
     ALGORITHM(allreduce_butterfly)                                                                 \

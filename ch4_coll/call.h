@@ -69,11 +69,11 @@ bool MPIDI_PCOLL_add_blocks(struct MPIDI_PCOLL_call *call, const MPI_Aint counts
 
 /* ---- edges.c ---- */
 
-/* Fills in, out and local, and of the signature typed, bytes, degree and volume, as far as
+/* Fills in, out and local, and of the signature typed, bytes, degree and volumes, as far as
  * this rank knows. */
 void MPIDI_PCOLL_describe_edges(struct MPIDI_PCOLL_call *call);
 
-/* Collective: typed, bytes, degree and volume of the signature become those of all ranks, and the
+/* Collective: typed, bytes, degree and volumes of the signature become those of all ranks, and the
  * edges learn about their peers. What goes wrong makes the call ineligible. */
 int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state);
 

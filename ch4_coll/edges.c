@@ -135,19 +135,18 @@ void MPIDI_PCOLL_local_free(struct pcoll_local *local)
     MPL_free(local);
 }
 
-/* The largest block, the most edges with data, and their bytes. */
-static void sum_up(const struct pcoll_edge *edges, int n, struct pcoll_signature *signature)
+/* The largest block, the most edges with data, and all bytes of this direction. */
+static void sum_up(const struct pcoll_edge *edges, int n, struct pcoll_signature *signature,
+                   uint64_t *volume_p)
 {
-    uint64_t volume = 0;
     int degree = 0;
 
     for (int i = 0; i < n; i++) {
         degree += edges[i].bytes > 0;
-        volume += edges[i].bytes;
+        *volume_p += edges[i].bytes;
         signature->bytes = MPL_MAX(signature->bytes, edges[i].bytes);
     }
     signature->degree = MPL_MAX(signature->degree, degree);
-    signature->volume = MPL_MAX(signature->volume, volume);
 }
 
 static bool describe(struct MPIDI_PCOLL_call *call, struct side *out, struct side *in)
@@ -163,8 +162,8 @@ static bool describe(struct MPIDI_PCOLL_call *call, struct side *out, struct sid
     if (!call->local)
         return false;
     call->signature.typed = call->in.is_packed || call->out.is_packed;
-    sum_up(call->local->in, call->local->nin, &call->signature);
-    sum_up(call->local->out, call->local->nout, &call->signature);
+    sum_up(call->local->in, call->local->nin, &call->signature, &call->signature.in_volume);
+    sum_up(call->local->out, call->local->nout, &call->signature, &call->signature.out_volume);
     return true;
 }
 
@@ -199,12 +198,12 @@ void MPIDI_PCOLL_describe_edges(struct MPIDI_PCOLL_call *call)
 
 int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state)
 {
-    enum { INELIGIBLE, TYPED, BYTES, DEGREE, VOLUME, MOST_PARALLEL, MOST_TRAFFIC, NWORDS };
+    enum { INELIGIBLE, TYPED, BYTES, DEGREE, IN, OUT, MOST_PARALLEL, MOST_TRAFFIC, NWORDS };
     struct pcoll_signature *signature = &call->signature;
     uint64_t words[NWORDS] = {
         [INELIGIBLE] = !call->eligible, [TYPED] = (uint64_t)signature->typed,
         [BYTES] = signature->bytes,     [DEGREE] = (uint64_t)signature->degree,
-        [VOLUME] = signature->volume,
+        [IN] = signature->in_volume,    [OUT] = signature->out_volume,
     };
     struct pcoll_edges_most most;
     int mpi_errno = MPI_SUCCESS;
@@ -220,7 +219,8 @@ int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_c
     signature->typed = (int)words[TYPED];
     signature->bytes = words[BYTES];
     signature->degree = (int)words[DEGREE];
-    signature->volume = words[VOLUME];
+    signature->in_volume = words[IN];
+    signature->out_volume = words[OUT];
     call->eligible = !words[INELIGIBLE];
     if (!call->eligible)
         goto fn_exit;

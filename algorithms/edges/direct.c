@@ -16,7 +16,8 @@
  *      N = 5, the second dimension of a mesh:   0 <-> 1 <-> 2 <-> 3 <-> 4
  *
  * Cost, for degree d and volume V: L + 2 d o + V (G + copy) (temp), 2 L + d (2 o + rma) + V G
- * (user). When: temp for short blocks and for data that is packed on the way, user for long ones.
+ * (user), where V is what a rank sends. When: temp for short blocks and for data that is packed on
+ * the way, user for long ones, unless receivers should move them (direct_get).
  * Condition, for each edge:
  *
  * temp, answered (lemma B): two banks of counters and slots. Whoever puts k + 2 has completed k +
@@ -43,6 +44,7 @@
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
 #include "algorithms/edges/crossing.h"
+#include "algorithms/edges/direct.h"
 #include "algorithms/edges/slots.h"
 
 /* ---- user ---- */
@@ -74,18 +76,18 @@ static void build_user(struct pcoll_plan *plan, const struct pcoll_local *local)
         pcoll_plan_add(plan, pcoll_entry_wait(ARRIVED, plan->gain[ARRIVED]));
 }
 
-static enum pcoll_result generate_user(const struct pcoll_signature *signature,
-                                       const struct pcoll_local *local, int rank,
-                                       struct pcoll_plan **plan_p)
+enum pcoll_result pcoll_edges_generate_user(const struct pcoll_signature *signature,
+                                            const struct pcoll_local *local, int rank,
+                                            int ncounters, pcoll_edges_build *build,
+                                            struct pcoll_plan **plan_p)
 {
-    enum pcoll_result result =
-        pcoll_plan_create(signature, rank, "direct", NUM_COUNTERS, 1, plan_p);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, "direct", ncounters, 1, plan_p);
 
     if (result != PCOLL_OK)
         return result;
     (*plan_p)->lowered = 1;
     pcoll_plan_open(*plan_p, 0);
-    build_user(*plan_p, local);
+    build(*plan_p, local);
     return pcoll_plan_seal(plan_p);
 }
 
@@ -130,8 +132,9 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
-    return is_user(params) ? generate_user(signature, local, rank, plan_p)
-                           : generate_temp(signature, local, rank, params, plan_p);
+    if (!is_user(params))
+        return generate_temp(signature, local, rank, params, plan_p);
+    return pcoll_edges_generate_user(signature, local, rank, NUM_COUNTERS, build_user, plan_p);
 }
 
 /* Over a network a rank's blocks leave its node's port one after the other; a slot is filled again
@@ -161,28 +164,95 @@ static double cost_over_wire(const struct pcoll_signature *signature,
            crowd * (nputs * pcoll_cost_node(machine).o + volume * machine->copy);
 }
 
-static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                   const struct pcoll_machine *machine)
+/* What a core of the node does for one direction of the edges: the messages and bytes of the rank
+ * with the most, and of ranks as busy as the average of the others that share its core. */
+struct load {
+    double messages, bytes;
+};
+
+/* `all` is what all ranks do together. */
+static double of_core(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
+                      double most, double all)
 {
+    const int others = signature->nranks - 1;
+
+    if (others == 0)
+        return most;
+    return most + (pcoll_cost_crowd(signature, machine) - 1) * (all - most) / others;
+}
+
+/* Between a root and others, its volume is that of all ranks; otherwise no rank does more than the
+ * most in either direction. */
+static struct load load_of(const struct pcoll_signature *signature,
+                           const struct pcoll_machine *machine, int is_out)
+{
+    const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
+    const double degree = pcoll_edges_degree(signature), ranks = signature->nranks;
+    const double most = (double)pcoll_edges_volume_of(signature, is_out);
+    const double back = (double)pcoll_edges_volume_of(signature, !is_out);
+    const int is_of_root = pattern == (is_out ? &pcoll_pattern_from_root : &pcoll_pattern_to_root);
+
+    if (!pcoll_coll_has(signature->coll, PCOLL_ROOTED))
+        return (struct load){
+            of_core(signature, machine, degree, ranks * degree),
+            of_core(signature, machine, most, ranks * (most < back ? most : back))};
+    return (struct load){of_core(signature, machine, is_of_root ? degree : 1, degree),
+                         of_core(signature, machine, most, is_of_root ? most : back)};
+}
+
+/* The bytes that each rank gives itself. */
+static double cost_of_kept(const struct pcoll_signature *signature,
+                           const struct pcoll_machine *machine)
+{
+    return pcoll_cost_crowd(signature, machine) * (double)pcoll_edges_kept(signature) *
+           machine->copy;
+}
+
+double pcoll_edges_cost_user(const struct pcoll_signature *signature,
+                             const struct pcoll_machine *machine, int receivers_move)
+{
+    const struct load in = load_of(signature, machine, 0), out = load_of(signature, machine, 1);
+    const struct load moved = receivers_move ? in : out;
     const double degree = pcoll_edges_degree(signature);
-    const double volume = (double)pcoll_edges_volume(signature);
-    const double crowd = pcoll_cost_crowd(signature, machine);
+    const double packed = signature->typed ? (in.bytes + out.bytes) * machine->pack : 0;
+    const double released = receivers_move ? in.messages * machine->o : 0;
+
+    return machine->call + 2 * pcoll_cost_wave(signature, machine, degree, 1) + released +
+           moved.messages * machine->rma + moved.bytes * machine->G + packed +
+           cost_of_kept(signature, machine);
+}
+
+/* A root copies all blocks, and meanwhile each other rank its own. */
+static double cost_temp(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                        const struct pcoll_machine *machine)
+{
+    const struct load in = load_of(signature, machine, 0), out = load_of(signature, machine, 1);
+    const double degree = pcoll_edges_degree(signature);
     const struct pcoll_edge_slots slots = pcoll_edge_slots_of(signature, NULL, params);
-    const int is_ring = !is_user(params) && slots.ring.slots > 0;
-    const struct pcoll_machine own = is_ring ? pcoll_ring_machine(&slots.ring, machine) : *machine;
-    const double wave = machine->call + pcoll_cost_wave(signature, &own, degree, 1);
-    const double segments = pcoll_larger(degree, volume / (double)slots.segment);
-    double packed = 2 * volume * pcoll_edges_per_byte(signature, machine);
-    const double kept = (double)pcoll_edges_kept(signature) * machine->copy;
+    const struct pcoll_machine own =
+        slots.ring.slots > 0 ? pcoll_ring_machine(&slots.ring, machine) : *machine;
+    const double copied = pcoll_coll_has(signature->coll, PCOLL_ROOTED)
+                              ? pcoll_larger(in.bytes, out.bytes)
+                              : in.bytes + out.bytes;
+    const double segments =
+        pcoll_larger(degree, (double)pcoll_edges_volume(signature) / (double)slots.segment);
+
+    return machine->call + pcoll_cost_wave(signature, &own, degree, 1) +
+           pcoll_cost_crowd(signature, machine) * 2 * segments * machine->o +
+           copied * pcoll_edges_per_byte(signature, machine) + cost_of_kept(signature, machine);
+}
+
+double pcoll_edges_cost_direct(const struct pcoll_signature *signature,
+                               const struct pcoll_params *params,
+                               const struct pcoll_machine *machine)
+{
     if (pcoll_crossing_of(signature).degree > 0)
         return pcoll_crossing_direct(signature, params, machine);
     if (pcoll_is_over_wire(signature))
         return cost_over_wire(signature, params, machine);
-    if (!is_user(params))
-        return wave + crowd * (2 * segments * machine->o + packed + kept);
-    packed = (signature->typed ? packed : 0) + kept;
-    return wave + pcoll_cost_wave(signature, machine, degree, 1) +
-           crowd * (degree * machine->rma + volume * machine->G + packed);
+    if (is_user(params))
+        return pcoll_edges_cost_user(signature, machine, 0);
+    return cost_temp(signature, params, machine);
 }
 
 #define ROW(NAME, name_of_collective)                                                              \
@@ -192,7 +262,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
         .coll = PCOLL_##NAME,                                                                      \
         .description = "every block is written directly to its receiver",                          \
         .generate = generate,                                                                      \
-        .cost = cost,                                                                              \
+        .cost = pcoll_edges_cost_direct,                                                           \
         .temp_bytes = temp_bytes,                                                                  \
         .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,                                        \
         .uses_segment = 1,                                                                         \

@@ -82,9 +82,10 @@ struct pcoll_signature {
     int typed;              /* some rank's user memory is not contiguous and has to be packed */
 
     /* Of a collective with edges (PCOLL_EDGES): the most edges of any rank in one direction, and
-     * the most bytes on them. Both are 0 if the edges are uniform or follow from `blocks`. */
+     * the most bytes on the in edges and on the out edges of any. All are 0 if the edges are
+     * uniform or follow from `blocks`. */
     int degree;
-    uint64_t volume;
+    uint64_t in_volume, out_volume;
     struct pcoll_crossing crossing; /* the same edges between nodes; all 0: as above */
 };
 

@@ -39,8 +39,9 @@ int pcoll_edge_out(const struct pcoll_signature *signature, const struct pcoll_l
 int pcoll_edge_in(const struct pcoll_signature *signature, const struct pcoll_local *local,
                   int rank, int i, struct pcoll_edge *edge_p);
 
-/* signature.degree and signature.volume, also for uniform edges. */
+/* signature.degree and one of its volumes, also for uniform edges; the larger volume. */
 int pcoll_edges_degree(const struct pcoll_signature *signature);
+uint64_t pcoll_edges_volume_of(const struct pcoll_signature *signature, int is_out);
 uint64_t pcoll_edges_volume(const struct pcoll_signature *signature);
 
 /* The bytes that a rank copies to itself, unless they are part of the volume. */

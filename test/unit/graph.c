@@ -147,23 +147,29 @@ static int tell_others(struct meeting *meeting, int rank, void *argument)
     return result != (g->wrong_rank == PCOLL_NONE ? PCOLL_OK : PCOLL_ERR_INVALID);
 }
 
-/* Bytes, volume and degree of the signature. */
+static void add_facts(const struct pcoll_edge *edges, int n, struct pcoll_signature *s,
+                      uint64_t *volume_p)
+{
+    uint64_t volume = 0;
+    int degree = 0;
+
+    for (int i = 0; i < n; i++) {
+        s->bytes = edges[i].bytes > s->bytes ? edges[i].bytes : s->bytes;
+        volume += edges[i].bytes;
+        degree += edges[i].bytes > 0;
+    }
+    *volume_p = volume > *volume_p ? volume : *volume_p;
+    s->degree = degree > s->degree ? degree : s->degree;
+}
+
+/* Bytes, volumes and degree of the signature. */
 static void find_facts(struct graph *g)
 {
     struct pcoll_signature *s = &g->signature;
 
     for (int r = 0; r < g->nranks; r++) {
-        const struct pcoll_local *local = &g->locals[r];
-        uint64_t volume = 0;
-        int degree = 0;
-
-        for (int i = 0; i < local->nin; i++) {
-            s->bytes = local->in[i].bytes > s->bytes ? local->in[i].bytes : s->bytes;
-            volume += local->in[i].bytes;
-            degree += local->in[i].bytes > 0;
-        }
-        s->volume = volume > s->volume ? volume : s->volume;
-        s->degree = degree > s->degree ? degree : s->degree;
+        add_facts(g->locals[r].in, g->locals[r].nin, s, &s->in_volume);
+        add_facts(g->locals[r].out, g->locals[r].nout, s, &s->out_volume);
     }
 }
 

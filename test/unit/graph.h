@@ -41,7 +41,7 @@ void graph_end(struct graph *g);
 
 /* The ranks, as threads, tell each other about their edges. True if that ends on all ranks as it
  * should: well, or with PCOLL_ERR_INVALID if a rank is wrong. The signature then has its bytes,
- * volume and degree. */
+ * volumes and degree. */
 int graph_prepare(struct graph *g);
 
 /* True if what the rank's in edges say about its peers is what the graph says. */

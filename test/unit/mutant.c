@@ -8,7 +8,8 @@
 const char *const mutant_kind_names[MUTANT_NUM_KINDS] = {"entry dropped", "threshold lowered",
                                                          "second bank removed", "order withdrawn"};
 
-/* True if that counter triggers another put to the same peer, on another rail or on the same. */
+/* True if that counter triggers another entry of this kind with the same peer, on another rail or
+ * on the same. */
 static int has_twin(const struct mutant *m, int on_other_rail)
 {
     const struct pcoll_plan *plan = m->job->plans[m->rank];
@@ -17,7 +18,7 @@ static int has_twin(const struct mutant *m, int on_other_rail)
     for (int i = 0; i < plan->nentries; i++) {
         const struct pcoll_entry *other = &plan->entries[i];
 
-        if (other->op == PCOLL_OP_PUT && other->trigger == entry->trigger &&
+        if (other->op == entry->op && other->trigger == entry->trigger &&
             other->peer == entry->peer && other != entry &&
             (other->rail != entry->rail) == on_other_rail)
             return 1;
@@ -25,12 +26,13 @@ static int has_twin(const struct mutant *m, int on_other_rail)
     return 0;
 }
 
-/* Algorithms for unequal blocks that do not know edges are those for equal ones. */
+/* Algorithms for unequal blocks that do not know edges (direct and direct_get do) are those for
+ * equal ones. */
 static enum pcoll_coll coll_of(const struct mutant *m)
 {
     const enum pcoll_coll coll = m->job->signature.coll;
 
-    if (coll == PCOLL_ALLGATHERV && strcmp(m->job->algorithm->name, "direct") != 0)
+    if (coll == PCOLL_ALLGATHERV && strncmp(m->job->algorithm->name, "direct", 6) != 0)
         return PCOLL_ALLGATHER;
     return coll;
 }

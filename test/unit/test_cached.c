@@ -73,12 +73,12 @@ static void test_touched(void)
         struct question q = question_of(table, calls[i].coll, 2, most);
 
         q.signature.degree = calls[i].degree;
-        q.signature.volume = (uint64_t)calls[i].degree * most;
+        q.signature.in_volume = q.signature.out_volume = (uint64_t)calls[i].degree * most;
         tap_ok(pcoll_cost_cached(&q.signature, machine).copy == machine->cached,
                "%s of %llu B stays in the caches", pcoll_coll_name(calls[i].coll),
                (unsigned long long)most);
         q.signature.bytes++;
-        q.signature.volume += (uint64_t)calls[i].degree;
+        q.signature.in_volume += (uint64_t)calls[i].degree;
         tap_ok(pcoll_cost_cached(&q.signature, machine).copy == machine->copy, "but no more");
     }
     pcoll_table_destroy(table);

@@ -50,7 +50,7 @@ static int is_right(struct job *job, uint64_t seed)
 static void test_graphs(void)
 {
     static struct graph g;
-    int swapped = 0, user = 0, temp = 0, cut = 0, known = 0;
+    int swapped = 0, user = 0, temp = 0, cut = 0, known = 0, get = 0, read = 0;
 
     for (uint64_t seed = 1; seed <= GRAPHS; seed++) {
         struct job job = {
@@ -67,6 +67,10 @@ static void test_graphs(void)
         job.algorithm = pcoll_algorithm_find(g.signature.coll, "direct");
         job.params.path = PCOLL_PATH_USER;
         user += is_right(&job, seed);
+        job.algorithm = pcoll_algorithm_find(g.signature.coll, "direct_get");
+        get += job.algorithm != NULL;
+        read += job.algorithm != NULL && is_right(&job, seed);
+        job.algorithm = pcoll_algorithm_find(g.signature.coll, "direct");
         job.params.path = PCOLL_PATH_TEMP;
         temp += is_right(&job, seed);
         job.params.segment = 16;
@@ -75,6 +79,8 @@ static void test_graphs(void)
     tap_ok(swapped == GRAPHS && known == GRAPHS, "%d of %d graphs: ranks know their peers' ends",
            known, GRAPHS);
     tap_ok(user == GRAPHS, "user: the plans of %d of %d graphs are right", user, GRAPHS);
+    tap_ok(get > GRAPHS / 2 && read == get, "get: the plans of %d of %d graphs are right", read,
+           get);
     tap_ok(temp == GRAPHS, "temp: the plans of %d of %d graphs are right", temp, GRAPHS);
     tap_ok(cut == GRAPHS, "temp, segments: the plans of %d of %d graphs are right", cut, GRAPHS);
     graph_end(&g);
@@ -107,31 +113,118 @@ static void test_pairs(void)
     graph_end(&g);
 }
 
+/* An allgatherv of random blocks side by side. */
+static void make_blocks(struct job *job, uint64_t seed)
+{
+    struct pcoll_signature *s = &job->signature;
+    uint64_t random = seed;
+
+    s->coll = PCOLL_ALLGATHERV;
+    s->in_place = seed % 3 == 0;
+    s->nranks = 2 + (int)(graph_next(&random) % GRAPH_MOST_RANKS);
+    for (int r = 0; r < s->nranks; r++) {
+        const uint64_t bytes = r == 1 ? 8 : graph_bytes(&random);
+
+        job->blocks[r + 1] = job->blocks[r] + bytes;
+        s->bytes = bytes > s->bytes ? bytes : s->bytes;
+    }
+    s->blocks = job->blocks;
+}
+
 /* Blocks that the signature names need no local edges. */
 static void test_blocks(void)
 {
     int right = 0;
 
     for (uint64_t seed = 1; seed <= GRAPHS; seed++) {
-        struct job job = {.algorithm = pcoll_algorithm_find(PCOLL_ALLGATHERV, "direct"),
-                          .signature = {.coll = PCOLL_ALLGATHERV, .in_place = seed % 3 == 0},
-                          .params = {.path = seed % 2 ? PCOLL_PATH_TEMP : PCOLL_PATH_USER}};
-        struct pcoll_signature *s = &job.signature;
-        uint64_t random = seed;
+        struct job job = {.algorithm = pcoll_algorithm_find(
+                              PCOLL_ALLGATHERV, seed % 4 == 2 ? "direct_get" : "direct"),
+                          .params = {.path = seed % 2 ? PCOLL_PATH_TEMP : PCOLL_PATH_USER,
+                                     .segment = seed % 4 == 1 ? 16 : 0}};
 
-        s->nranks = 2 + (int)(graph_next(&random) % GRAPH_MOST_RANKS);
-        job.params.segment = seed % 4 == 1 ? 16 : 0;
-        for (int r = 0; r < s->nranks; r++) {
-            const uint64_t bytes = r == 1 ? 8 : graph_bytes(&random);
-
-            job.blocks[r + 1] = job.blocks[r] + bytes;
-            s->bytes = bytes > s->bytes ? bytes : s->bytes;
-        }
-        s->blocks = job.blocks;
+        make_blocks(&job, seed);
         right += is_right(&job, seed);
     }
     tap_ok(right == GRAPHS, "blocks side by side: the plans of %d of %d calls are right", right,
            GRAPHS);
+}
+
+/* The most bytes of any rank in one direction; with those that it keeps. */
+static uint64_t most_moved(const struct pcoll_signature *signature, int is_out)
+{
+    uint64_t most = 0;
+
+    for (int r = 0; r < signature->nranks; r++) {
+        struct pcoll_edge edge;
+        uint64_t sum = 0;
+
+        for (int i = 0; is_out ? pcoll_edge_out(signature, NULL, r, i, &edge)
+                               : pcoll_edge_in(signature, NULL, r, i, &edge);
+             i++)
+            sum += edge.rank == r && signature->in_place ? 0 : edge.bytes;
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+static uint64_t volume_with_kept(const struct pcoll_signature *signature, int is_out)
+{
+    return pcoll_edges_volume_of(signature, is_out) + pcoll_edges_kept(signature);
+}
+
+/* The signature says of uniform edges and of blocks, too, how much the busiest ranks move. */
+static void test_volumes(void)
+{
+    int right = 1;
+
+    for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)
+        for (int n = 2; pcoll_coll_has((enum pcoll_coll)coll, PCOLL_EDGES) && n < 9; n++) {
+            const struct pcoll_signature s = {
+                .coll = (enum pcoll_coll)coll, .nranks = n, .bytes = 10};
+
+            right &= volume_with_kept(&s, 0) == most_moved(&s, 0);
+            right &= volume_with_kept(&s, 1) == most_moved(&s, 1);
+        }
+    for (uint64_t seed = 1; seed <= GRAPHS; seed++) {
+        struct job job = {0};
+        const struct pcoll_signature *s = &job.signature;
+
+        make_blocks(&job, seed);
+        right &= volume_with_kept(s, 0) >= most_moved(s, 0);
+        right &= s->in_place || volume_with_kept(s, 0) == most_moved(s, 0);
+        right &= volume_with_kept(s, 0) <= volume_with_kept(s, 1);
+        right &= volume_with_kept(s, 1) == most_moved(s, 1);
+    }
+    tap_ok(right, "what the busiest ranks send and receive follows from patterns and blocks");
+}
+
+/* True if receivers should get, where no rank receives or sends more than this. */
+static int gets(enum pcoll_coll coll, uint64_t in, uint64_t out, int cores)
+{
+    const struct pcoll_signature s = {
+        .coll = coll, .nranks = 4, .bytes = 1000, .degree = 4, .in_volume = in, .out_volume = out};
+    const struct pcoll_machine machine = {
+        .L = 1, .o = 1, .G = 1, .rma = 1, .copy = 1, .cores = cores};
+    const struct pcoll_params params = {.path = PCOLL_PATH_USER};
+
+    return pcoll_algorithm_find(coll, "direct_get")->cost(&s, &params, &machine) <
+           pcoll_algorithm_find(coll, "direct")->cost(&s, &params, &machine);
+}
+
+/* On one core, it does not matter who copies; the acknowledgments do. */
+static void test_who_moves(void)
+{
+    for (int cores = 0; cores < 3; cores++) {
+        const int several = cores != 1;
+
+        tap_ok(gets(PCOLL_SCATTERV, 1000, 4000, cores) == several &&
+                   gets(PCOLL_ALLGATHERV, 2500, 4000, cores) == several &&
+                   gets(PCOLL_NEIGHBOR_ALLTOALL, 2500, 4000, cores) == several,
+               "%d cores: receivers get if there are several, and a rank sends the most", cores);
+        tap_ok(!gets(PCOLL_ALLTOALLV, 4000, 2500, cores) &&
+                   !gets(PCOLL_ALLTOALLV, 4000, 4000, cores),
+               "%d cores: senders put if a rank receives the most, or all move the same", cores);
+    }
 }
 
 /* Slots are longer where blocks are, but the memory for them does not grow with the degree. */
@@ -156,7 +249,7 @@ static void test_slots(void)
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         s.bytes = cases[i].bytes;
         s.degree = cases[i].degree;
-        s.volume = s.bytes * (uint64_t)s.degree;
+        s.in_volume = s.out_volume = s.bytes * (uint64_t)s.degree;
         right &= pcoll_edges_slot_bytes(&s) == cases[i].slot;
         right &= s.degree > 32 || pcoll_edges_most_temp(&s) <= 4 << 20;
     }
@@ -172,7 +265,7 @@ static void test_ring(void)
 {
     const struct pcoll_algorithm *ring = pcoll_algorithm_find(PCOLL_ALLGATHERV, "ring");
     const struct pcoll_signature s = {
-        .coll = PCOLL_ALLGATHERV, .nranks = 3, .bytes = 8, .degree = 2, .volume = 16};
+        .coll = PCOLL_ALLGATHERV, .nranks = 3, .bytes = 8, .degree = 2, .in_volume = 16};
     const struct pcoll_machine machine = {.L = 1, .o = 1, .G = 1, .copy = 1};
     const struct pcoll_params params = {.path = PCOLL_PATH_USER};
     struct pcoll_plan *plan = NULL;
@@ -204,6 +297,8 @@ int main(void)
     test_graphs();
     test_pairs();
     test_blocks();
+    test_volumes();
+    test_who_moves();
     test_slots();
     test_ring();
     test_mismatch();

@@ -152,6 +152,27 @@ static void check_edges(enum pcoll_coll coll, int members)
     check_nodes(coll, "aggregate", (struct pcoll_params){.path = PCOLL_PATH_TEMP}, members, 0.3);
 }
 
+/* Edges in a node, where each rank has a core, and where all share two. */
+static void check_in_node(enum pcoll_coll coll, const char *name, double allowed)
+{
+    const struct pcoll_algorithm *row = pcoll_algorithm_find(coll, name);
+    const struct pcoll_params params = {.path = PCOLL_PATH_USER};
+    struct pcoll_machine machine = memory;
+    struct range range = {1, 1};
+
+    for (int nranks = 2; nranks <= 16; nranks *= 2)
+        for (size_t m = 0; m < sizeof(messages) / sizeof(messages[0]); m++) {
+            const struct pcoll_signature signature = {
+                .coll = coll, .nranks = nranks, .bytes = messages[m]};
+
+            for (machine.cores = 0; machine.cores <= 2; machine.cores += 2)
+                compare(row, &signature, &params, &machine, &range);
+        }
+    tap_ok(range.least > 1 - allowed && range.most < 1 + allowed,
+           "%s %s in a node: closed form is %.3f to %.3f of the walk", pcoll_coll_name(coll), name,
+           range.least, range.most);
+}
+
 /* Short messages on Ethernet, each rank on a node of its own. */
 static void check_short(enum pcoll_coll coll, const char *name, struct pcoll_params params)
 {
@@ -281,6 +302,12 @@ int main(void)
         report(PCOLL_REDUCE, "two_tree", params, 0, 0, 0.35);
         report(PCOLL_ALLREDUCE, "two_tree", user, 0, 0, 0.3);
     }
+    check_in_node(PCOLL_GATHERV, "direct", 0.35);
+    check_in_node(PCOLL_SCATTERV, "direct_get", 0.35);
+    check_in_node(PCOLL_ALLGATHERV, "direct", 0.05);
+    check_in_node(PCOLL_ALLGATHERV, "direct_get", 0.05);
+    check_in_node(PCOLL_NEIGHBOR_ALLTOALLV, "direct", 0.05);
+    check_in_node(PCOLL_NEIGHBOR_ALLTOALLV, "direct_get", 0.05);
     for (int members = 2; members <= 4; members *= 2) {
         for (uint64_t segment = 4096; segment <= 1 << 20; segment *= 16) {
             const struct pcoll_params params = {.segment = segment};

@@ -1,0 +1,28 @@
+/*
+ * What direct and direct_get share: messages between user buffers, written by their senders or read
+ * by their receivers.
+ */
+#ifndef PCOLL_DIRECT_H
+#define PCOLL_DIRECT_H
+
+#include "algorithms/algorithm.h"
+
+/* Adds the entries of the only phase. */
+typedef void pcoll_edges_build(struct pcoll_plan *plan, const struct pcoll_local *local);
+
+/* A plan between user buffers, which is its own lowered form. */
+enum pcoll_result pcoll_edges_generate_user(const struct pcoll_signature *signature,
+                                            const struct pcoll_local *local, int rank,
+                                            int ncounters, pcoll_edges_build *build,
+                                            struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
+
+/* Its cost inside a node, if the senders or the receivers move the blocks. */
+double pcoll_edges_cost_user(const struct pcoll_signature *signature,
+                             const struct pcoll_machine *machine, int receivers_move);
+
+/* The cost of direct. */
+double pcoll_edges_cost_direct(const struct pcoll_signature *signature,
+                               const struct pcoll_params *params,
+                               const struct pcoll_machine *machine);
+
+#endif /* PCOLL_DIRECT_H */
