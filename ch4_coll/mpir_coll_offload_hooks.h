@@ -79,6 +79,11 @@ bool MPIDI_PCOLL_free_mem(void *memory, int *mpi_errno_p);
             MPIDI_PCOLL_yield();                                                                   \
     } while (0)
 
+/* MPICH on UCX: plans may use its UCX, whose configuration it is about to read. */
+void MPIDI_PCOLL_before_ucx(void);
+
+#define MPIR_COLL_OFFLOAD_BEFORE_UCX() MPIDI_PCOLL_before_ucx()
+
 /* MPICH on UCX: waits in MPI_Finalize until all processes have closed their endpoints, which takes
  * answers of this process. Returns an MPI error code. */
 int MPIDI_PCOLL_last_barrier(void);
@@ -124,6 +129,9 @@ int MPIDI_PCOLL_last_barrier(void);
     do {                                                                                           \
     } while (0)
 #define MPIR_COLL_OFFLOAD_YIELD()                                                                  \
+    do {                                                                                           \
+    } while (0)
+#define MPIR_COLL_OFFLOAD_BEFORE_UCX()                                                             \
     do {                                                                                           \
     } while (0)
 #define MPIR_COLL_OFFLOAD_LAST_BARRIER() MPIR_pmi_barrier()

@@ -49,13 +49,13 @@ cvars:
     - name        : MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX
       category    : COLLECTIVE
       type        : int
-      default     : 0
+      default     : 1
       class       : none
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        If MPICH uses UCX, ucx_rma opens a second context with endpoints of its own (0), or uses
-        MPICH's context, worker and endpoints (1), which handle no errors. If one process of a
+        If MPICH uses UCX, ucx_rma uses MPICH's context, worker and endpoints (1), which handle no
+        errors, or opens a second context with endpoints of its own (0). If one process of a
         communicator opens its own, all do. A process always does if
         MPIR_CVAR_COLL_OFFLOAD_INTERFACE is set, if it has an agent, or if MPICH has a lock for
         each VCI and the program has threads.
@@ -120,6 +120,12 @@ static unsigned sessions = 0; /* of MPI that have ended */
 void MPIDI_PCOLL_foreign_ends(void)
 {
     sessions++;
+}
+
+void MPIDI_PCOLL_before_ucx(void)
+{
+    if (MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX)
+        pcoll_ucx_set_segments();
 }
 
 static ucp_ep_h endpoint_to(int process)

@@ -29,7 +29,9 @@ some_on_hosts() {
     check "hosts: up 4" "$repo/maint/hosts" up 4
     check "hosts: pcoll-tune on 3 hosts" measure_table tune-hosts \
         "$repo/maint/hosts" run --map=2+1+1 -n 4
-    cd "$build/test-mpi" && runtests hosts-mpi testlist.hosts
+    cd "$build/test-mpi"
+    device_list testlist.hosts >testlist.device
+    runtests hosts-mpi testlist.device
 }
 
 # Cells of the matrix: HOSTSxRANKS_ON_EACH, or 3+1.

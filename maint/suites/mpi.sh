@@ -149,14 +149,14 @@ tune_refuses() { # TEXT OPTION...
 
 # device_list LIST: what can be tested on the device. MPICH on UCX has no libfabric; it does not start without
 # UCX, or with some ranks in PID namespaces of their own; and it maps memory while tests count theirs. Plans
-# run on their own UCX, and on MPICH's.
+# run on MPICH's UCX, and on their own.
 device_list() {
     if [ "$PCOLL_DEVICE" = ch4:ofi ]; then
         cat "$1"
     else
         grep -v 'ofi_\|[_=]provider\|PROVIDER=\|no_ucx\|UCX_TLS=nonsense\|own-pid=[0-9]\|^memory' "$1"
         grep 'MEDIUM=ucx_rma' "$1" | grep -v 'no_ucx\|UCX_TLS=nonsense' |
-            sed 's/$/ env=MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX=1/' || true
+            sed 's/$/ env=MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX=0/' || true
     fi
 }
 

@@ -53,7 +53,8 @@ static struct ofi_endpoint *create(struct pcoll_ofi_endpoint *endpoint)
         .wire = &pcoll_wire_ofi,
         .ordered = endpoint->ordered ? SIZE_MAX : 0,
         .stream = endpoint->stream,
-        .most = endpoint->info->ep_attr->max_msg_size,
+        .most_put = endpoint->info->ep_attr->max_msg_size,
+        .most_get = endpoint->info->ep_attr->max_msg_size,
         .joined = endpoint->ordered && endpoint->joins
                       ? endpoint->info->ep_attr->max_msg_size - PCOLL_WIRE_SIGNAL_BYTES
                       : 0,

@@ -47,7 +47,9 @@ static enum pcoll_result judge(struct pcoll_rma_request *request, enum pcoll_res
 /* The next piece of the data. */
 static inline struct pcoll_wire_transfer piece_of(const struct pcoll_rma_step *step)
 {
-    const size_t most = step->way->wire.endpoint->most, left = step->bytes - step->moved;
+    const struct pcoll_wire_endpoint *endpoint = step->way->wire.endpoint;
+    const size_t most = step->get ? endpoint->most_get : endpoint->most_put;
+    const size_t left = step->bytes - step->moved;
 
     return (struct pcoll_wire_transfer){
         .local = step->local + step->moved,

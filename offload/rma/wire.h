@@ -20,10 +20,10 @@ struct pcoll_wire_endpoint {
     size_t ordered; /* writes of up to so many bytes to one peer take effect in the order issued */
     int foreign;    /* it belongs to MPI, which progresses it; it reaches such endpoints only */
     int stream;     /* the bytes of such a write land from the first to the last, or at once */
-    size_t most;    /* the longest transfer */
-    size_t keyless; /* writes of up to so many bytes need no key */
-    size_t joined;  /* data of up to so many bytes and a signal can be one message, which is
-                     * ordered; 0: none */
+    size_t most_put, most_get; /* the longest transfers; longer data is moved piece by piece */
+    size_t keyless;            /* writes of up to so many bytes need no key */
+    size_t joined;     /* data of up to so many bytes and a signal can be one message, which is
+                        * ordered; 0: none */
     size_t name_bytes; /* of the address that peers need */
     size_t key_bytes;  /* of the key of a region, as peers need it */
 };

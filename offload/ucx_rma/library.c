@@ -1,6 +1,8 @@
 /* Loading UCX; the contract is in library.h. */
 #include "offload/ucx_rma/library.h"
 
+#include "offload/ucx_rma/foreign.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,15 +26,13 @@ static void report(const struct pcoll_bootstrap *bootstrap, const char *what)
 }
 
 /* UCX takes signals and malloc over unless it is told not to before it starts, and there is no
- * other way to tell. Its segments of 8 KiB over TCP make long messages two to three times as slow.
- */
+ * other way to tell. */
 void pcoll_ucx_set_environment(void)
 {
     setenv("UCX_HANDLE_ERRORS", "none", 0);
     setenv("UCX_MEM_EVENTS", "no", 0);
     setenv("UCX_WARN_UNUSED_ENV_VARS", "no", 0);
-    setenv("UCX_TCP_TX_SEG_SIZE", "256k", 0);
-    setenv("UCX_TCP_RX_SEG_SIZE", "256k", 0);
+    pcoll_ucx_set_segments();
 }
 
 /* Returns the name of a function that the library lacks, or NULL. */

@@ -4,13 +4,15 @@
 
 #include "offload/rma/wire.h"
 
-/* The longest data that travels in an active message, in bytes. It is copied on both sides, which
- * costs more than the flush of a put where the network moves data by itself. Over TCP, UCX sends
- * puts and gets in such messages, too, and copies as often: with 64 KiB here instead of 256 KiB to
- * 8 MiB, an allgather of 256 KiB took 1.4 to 1.8 times as long, an allreduce of 1 MiB 1.3 to 1.5.
+/* The longest data of one active message, in bytes. It is copied on both sides. Where the network
+ * moves data by itself, longer data is put, since the copies cost more than the flush. Over TCP,
+ * UCX sends puts in such messages, too, and the flush waits for an answer: there, longer data is
+ * sent in several messages. The receiver copies them out of UCX's segments of 256 KiB; it would put
+ * longer ones together in memory of their own first. Of 64, 128, 256 and 512 KiB, 128 KiB was the
+ * fastest for a broadcast of 1 MiB (doc/measured.md).
  */
-#define PCOLL_UCX_EAGER_TCP (512 * 1024)
-#define PCOLL_UCX_EAGER_RDMA (8 * 1024)
+#define PCOLL_UCX_MESSAGE_TCP (128 * 1024)
+#define PCOLL_UCX_MESSAGE_RDMA (8 * 1024)
 
 extern const struct pcoll_wire pcoll_wire_ucx;
 

@@ -193,9 +193,9 @@ static void destroy(struct pcoll_ucx_endpoint *e)
     free(e);
 }
 
-static size_t eager(void)
+static int has_rdma(void)
 {
-    return access("/sys/class/infiniband", F_OK) == 0 ? PCOLL_UCX_EAGER_RDMA : PCOLL_UCX_EAGER_TCP;
+    return access("/sys/class/infiniband", F_OK) == 0;
 }
 
 static enum pcoll_result choose_device(struct pcoll_ucx_endpoint *e, const char *interface,
@@ -234,16 +234,18 @@ static enum pcoll_result open_own(struct pcoll_ucx_endpoint *e,
 static enum pcoll_result describe_self(struct pcoll_ucx_endpoint *e,
                                        const struct pcoll_bootstrap *bootstrap)
 {
-    const size_t most_eager = eager();
+    const int puts = has_rdma(); /* otherwise messages carry all data that is not got */
+    const size_t message = puts ? PCOLL_UCX_MESSAGE_RDMA : PCOLL_UCX_MESSAGE_TCP;
 
     e->base = (struct pcoll_wire_endpoint){
         .wire = &pcoll_wire_ucx,
         .foreign = e->foreign != NULL,
-        .ordered = most_eager,
+        .ordered = message,
         .stream = 1,
-        .most = SIZE_MAX,
-        .keyless = most_eager,
-        .joined = most_eager,
+        .most_put = puts ? SIZE_MAX : message,
+        .most_get = SIZE_MAX,
+        .keyless = puts ? message : SIZE_MAX,
+        .joined = message,
         .name_bytes = sizeof(uint32_t) + e->address_bytes,
     };
     return pcoll_ucx_measure_key(e, bootstrap);

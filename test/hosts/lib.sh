@@ -18,6 +18,10 @@ ok() {
     fi
 }
 
+has_libfabric() { # the MPICH under test
+    [ "$PCOLL_DEVICE" = ch4:ofi ]
+}
+
 hosts() {
     "$repo/maint/hosts" "$@"
 }

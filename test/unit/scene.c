@@ -93,9 +93,9 @@ static void weaken(struct pcoll_wire_endpoint *e, const struct promise *promise)
     if (promise->most_ordered != 0 && e->ordered != SIZE_MAX)
         e->ordered = e->keyless = promise->most_ordered;
     if (promise->max_message != 0)
-        e->most = promise->max_message;
+        e->most_put = e->most_get = promise->max_message;
     limit(&e->joined, e->ordered);
-    limit(&e->joined, e->most);
+    limit(&e->joined, e->most_put);
     if (promise->no_room && e->wire != &reluctant) {
         willing = e->wire;
         reluctant = *willing;

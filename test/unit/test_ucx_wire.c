@@ -14,8 +14,8 @@
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 
-#define BYTES ((size_t)PCOLL_UCX_EAGER_TCP + (64 << 10)) /* a put that is no active message */
-#define WORDS (BYTES / sizeof(uint64_t))                 /* followed by a flag */
+#define BYTES ((size_t)PCOLL_UCX_MESSAGE_TCP + (64 << 10)) /* a put that is no active message */
+#define WORDS (BYTES / sizeof(uint64_t))                   /* followed by a flag */
 #define ROUNDS 60
 
 /* ---- messages out of order ----------------------------------------------------------- */
