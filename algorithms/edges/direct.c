@@ -182,20 +182,20 @@ static double of_core(const struct pcoll_signature *signature, const struct pcol
 }
 
 /* Between a root and others, its volume is that of all ranks; otherwise no rank does more than the
- * most in either direction. */
+ * most in either direction. Where ranks without a root share cores, it was measured that it does
+ * not matter who moves the blocks: all take the time of the busiest. */
 static struct load load_of(const struct pcoll_signature *signature,
                            const struct pcoll_machine *machine, int is_out)
 {
     const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
-    const double degree = pcoll_edges_degree(signature), ranks = signature->nranks;
+    const double degree = pcoll_edges_degree(signature);
+    const double crowd = pcoll_cost_crowd(signature, machine);
     const double most = (double)pcoll_edges_volume_of(signature, is_out);
     const double back = (double)pcoll_edges_volume_of(signature, !is_out);
     const int is_of_root = pattern == (is_out ? &pcoll_pattern_from_root : &pcoll_pattern_to_root);
 
     if (!pcoll_coll_has(signature->coll, PCOLL_ROOTED))
-        return (struct load){
-            of_core(signature, machine, degree, ranks * degree),
-            of_core(signature, machine, most, ranks * (most < back ? most : back))};
+        return (struct load){crowd * degree, crowd > 1 ? crowd * pcoll_larger(most, back) : most};
     return (struct load){of_core(signature, machine, is_of_root ? degree : 1, degree),
                          of_core(signature, machine, most, is_of_root ? most : back)};
 }
