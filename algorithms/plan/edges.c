@@ -155,7 +155,7 @@ static uint64_t bank_room(uint64_t slot_bytes, uint64_t bytes)
 
 int pcoll_edges_banks(const struct pcoll_signature *signature)
 {
-    enum { MOST = 64, MOST_SLOTS = 256, MOST_BYTES = 1 << 20 }; /* of a rank, roughly */
+    enum { MOST = 16, MOST_SLOTS = 1024, MOST_BYTES = 1 << 20 }; /* of a rank, roughly */
     const uint64_t room = bank_room(pcoll_edges_slot_bytes(signature), signature->bytes);
     const uint64_t nranks = (uint64_t)signature->nranks;
     uint64_t banks = 2;
