@@ -1,7 +1,7 @@
 # The sources of this folder, for both builds: ours and MPICH's.
 pcoll_sources += \
     %D%/plan/collective.h %D%/plan/collective.c %D%/plan/signature.c \
-    %D%/plan/edges.h %D%/plan/edges.c \
+    %D%/plan/edges.h %D%/plan/edges.c %D%/plan/volumes.c \
     %D%/plan/node_pairs.h %D%/plan/node_pairs.c %D%/plan/pairs.h %D%/plan/pairs.c \
     %D%/plan/plan.h %D%/plan/plan.c \
     %D%/plan/pool.h %D%/plan/pool.c \

@@ -1,6 +1,6 @@
 /*
- * Timing in turn: one batch of every subject, then the next batch of every subject, so that a
- * change in the machine's speed affects all of them equally.
+ * Timing in turn: one batch of every subject, then the next batch of every subject, in another
+ * order, so that a change in the machine's speed affects all of them equally.
  */
 #include "bench.h"
 

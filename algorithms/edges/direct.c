@@ -181,9 +181,10 @@ static double of_core(const struct pcoll_signature *signature, const struct pcol
     return most + (pcoll_cost_crowd(signature, machine) - 1) * (all - most) / others;
 }
 
-/* Between a root and others, its volume is that of all ranks; otherwise no rank does more than the
- * most in either direction. Where ranks without a root share cores, it was measured that it does
- * not matter who moves the blocks: all take the time of the busiest. */
+/* Between a root and others, the root's volume is that of all ranks. Without a root, ranks that
+ * share cores take the same time to put and to get (doc/measured.md), as long as if all were the
+ * busiest.
+ */
 static struct load load_of(const struct pcoll_signature *signature,
                            const struct pcoll_machine *machine, int is_out)
 {

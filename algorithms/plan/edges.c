@@ -78,8 +78,6 @@ static int spread(const struct pcoll_signature *signature, int rank, int is_out,
     return is_edge;
 }
 
-enum { TORUS_DEGREE = 6 };
-
 static int64_t stride(int nranks, int dimension)
 {
     int64_t side = 1;
@@ -100,7 +98,7 @@ static int torus(const struct pcoll_signature *signature, int rank, int is_out, 
                           .block = i,
                           .match = i ^ 1,
                           .slot = i};
-    return i < TORUS_DEGREE;
+    return i < PCOLL_TORUS_DEGREE;
 }
 
 static int spread_torus(const struct pcoll_signature *signature, int rank, int is_out, int i,
@@ -118,20 +116,6 @@ const struct pcoll_pattern pcoll_pattern_complete = {complete, 1};
 const struct pcoll_pattern pcoll_pattern_spread = {spread, 1};
 const struct pcoll_pattern pcoll_pattern_torus = {torus, 1};
 const struct pcoll_pattern pcoll_pattern_spread_torus = {spread_torus, 1};
-
-static int is_spread(const struct pcoll_signature *signature)
-{
-    return pcoll_collective_of(signature)->pattern == &pcoll_pattern_spread;
-}
-
-/* The most edges of any rank in one direction; in pattern spread, those to other ranks. */
-static int uniform_degree(const struct pcoll_signature *signature)
-{
-    if (pcoll_coll_has(signature->coll, PCOLL_NEIGHBORS))
-        return TORUS_DEGREE;
-    return is_spread(signature) && signature->nranks > 1 ? signature->nranks - 1
-                                                         : signature->nranks;
-}
 
 /* ---- slots ---- */
 
@@ -224,7 +208,7 @@ static int nslots_of(const struct pcoll_signature *signature, int rank)
     const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
 
     if (pcoll_coll_has(signature->coll, PCOLL_NEIGHBORS))
-        return TORUS_DEGREE;
+        return PCOLL_TORUS_DEGREE;
     if (pattern == &pcoll_pattern_from_root)
         return 1;
     if (pattern == &pcoll_pattern_to_root && rank != signature->root)
@@ -330,48 +314,6 @@ int pcoll_edge_in(const struct pcoll_signature *signature, const struct pcoll_lo
         return 0;
     *edge_p = local->in[i];
     return 1;
-}
-
-int pcoll_edges_degree(const struct pcoll_signature *signature)
-{
-    return signature->degree > 0 ? signature->degree : uniform_degree(signature);
-}
-
-/* In pattern spread, whoever receives the least keeps the most: together that is all blocks. */
-static uint64_t uniform_volume(const struct pcoll_signature *signature, int is_out)
-{
-    const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
-    const uint64_t most = (uint64_t)uniform_degree(signature) * signature->bytes;
-    uint64_t others;
-
-    if (pattern == (is_out ? &pcoll_pattern_to_root : &pcoll_pattern_from_root))
-        return signature->bytes;
-    if (is_out || !signature->blocks)
-        return most;
-    others = signature->blocks[signature->nranks] - pcoll_edges_kept(signature);
-    return others < most ? others : most;
-}
-
-uint64_t pcoll_edges_volume_of(const struct pcoll_signature *signature, int is_out)
-{
-    if (signature->degree > 0)
-        return is_out ? signature->out_volume : signature->in_volume;
-    return uniform_volume(signature, is_out);
-}
-
-uint64_t pcoll_edges_volume(const struct pcoll_signature *signature)
-{
-    const uint64_t in = pcoll_edges_volume_of(signature, 0);
-    const uint64_t out = pcoll_edges_volume_of(signature, 1);
-
-    return in > out ? in : out;
-}
-
-uint64_t pcoll_edges_kept(const struct pcoll_signature *signature)
-{
-    const int counts = signature->degree > 0 || !is_spread(signature) || signature->in_place;
-
-    return counts ? 0 : signature->bytes;
 }
 
 static uint64_t farther(uint64_t end, const struct pcoll_edge *edge)

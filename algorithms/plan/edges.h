@@ -26,6 +26,8 @@
 
 #include "algorithms/plan/plan.h"
 
+enum { PCOLL_TORUS_DEGREE = 6 };
+
 extern const struct pcoll_pattern pcoll_pattern_to_root;
 extern const struct pcoll_pattern pcoll_pattern_from_root;
 extern const struct pcoll_pattern pcoll_pattern_complete;

@@ -71,8 +71,8 @@ enum pcoll_explore_flaw {
     PCOLL_EXPLORE_FLAW_CLOSED_FIRST,   /* a notice is closed before its signals are given */
     PCOLL_EXPLORE_FLAW_TRIGGER_FIRST,  /* a helper looks at a notice's trigger before its word */
     PCOLL_EXPLORE_FLAW_COUNTS_REFUSED, /* a chunk that the kernel has refused counts as copied */
-    PCOLL_EXPLORE_FLAW_NOT_AWAITED,    /* an owner who is refused goes on alone before a helper has
-                                        * finished its chunk */
+    PCOLL_EXPLORE_FLAW_NOT_AWAITED,    /* after a refusal, the owner goes on although a helper
+                                        * still holds a chunk */
     PCOLL_EXPLORE_NUM_FLAWS
 };
 

@@ -15,7 +15,7 @@ enum explore_errand {
     HELPER_CLAIMED, /* owns a chunk */
     HELPER_HOLDS,   /* has read it from its source */
     HELPER_SIGNALS, /* has closed the notice, and is to signal: only a flawed one */
-    HELPER_REFUSED, /* an owner who waits until no chunk of its ticket is claimed */
+    HELPER_REFUSED, /* the owner waits until no chunk of its ticket is claimed */
     HELPER_ALONE    /* who then has read all of it */
 };
 

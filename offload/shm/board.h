@@ -15,7 +15,7 @@
  *
  * Who may perform what: memory of the block, of its own process, and in heaps that it has mapped is
  * copied with memcpy; if one end is none of these, an agent, or the rank whose memory the other end
- * is, copies by one call of CMA; if neither is, the entry is left to the rank whose it is. A
+ * is, copies by one call of CMA; if neither is, the entry is left to its owner. A
  * reduction needs all its operands in such memory; each helper reduces with its own kernel, which
  * is the same for all ranks.
  *

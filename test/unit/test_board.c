@@ -375,8 +375,8 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     starts = (_Atomic int *)(void *)page;
     rank_2 = &starts[MEETING_MAX_RANKS + 1];
-    test_death(IN_CHUNK, 0, COMPLETE, "in a chunk: the rank whose entry it is copies it");
-    test_death(IN_REDUCTION, 0, COMPLETE, "in a reduction: the rank whose entry it is reduces");
+    test_death(IN_CHUNK, 0, COMPLETE, "in a chunk: the owner copies it");
+    test_death(IN_REDUCTION, 0, COMPLETE, "in a reduction: the owner reduces");
     test_death(IN_REDUCTION, 1, FAILED,
                "in a reduction that overwrites an operand: the plan fails");
     test_death(IN_SIGNALS, 0, FAILED, "between signals: the plan fails");

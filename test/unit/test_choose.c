@@ -1,4 +1,5 @@
-/* The model's choice on machines that leave no doubt, and what must hold for every call. */
+/* The model's choice on machines where the best one is obvious, and what must hold for every call.
+ */
 #include "tuning/choose.h"
 
 #include <stdlib.h>

@@ -53,7 +53,7 @@ static const struct flaw {
      "in order, others fire behind an entry that has not landed"},
     {PCOLL_EXPLORE_FLAW_COUNTS_REFUSED, TICKETS_REFUSED, 90, "a refused chunk counts as copied"},
     {PCOLL_EXPLORE_FLAW_NOT_AWAITED, TICKETS_REFUSED, 90,
-     "who is refused goes on before the helper has finished"},
+     "after a refusal, the owner goes on before the helper has finished"},
     {PCOLL_EXPLORE_FLAW_NO_EPOCH, BOARDS, 0, "claims do not name the opening"},
     {PCOLL_EXPLORE_FLAW_EARLY_SIGNAL, BOARDS, 50, "the signal follows the first chunk"},
     {PCOLL_EXPLORE_FLAW_EARLY_LANDING, BOARDS, 90, "the entry lands when its chunks are claimed"},
