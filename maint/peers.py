@@ -1,0 +1,97 @@
+"""The MPI libraries that maint/compare runs: how each is compiled for, started and steered."""
+
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+KINDS = ("stock", "blocking", "nonblocking", "halo", "ihalo", "halo-packed")
+
+
+class Peer:
+    """An MPI library: its compiler, its launcher, and pcoll-bench compiled for it."""
+
+    def __init__(self, name, mpicc, mpiexec, options=(), variants=KINDS, hosts=0, settings=()):
+        self.name, self.mpicc, self.mpiexec = name, mpicc, mpiexec
+        self.settings = dict(settings)
+        self.launcher = [mpiexec]
+        if hosts:
+            self.launcher = [os.path.join(ROOT, "maint/hosts"), "run",
+                             "--prefix=" + os.path.dirname(os.path.dirname(mpiexec)),
+                             "-ppn", str(hosts)]
+        self.options, self.variants = list(options), variants
+        self.bench = os.path.join(ROOT, "build", "bench", name, "pcoll-bench")
+
+    def exists(self):
+        return bool(shutil.which(self.mpicc) and shutil.which(self.mpiexec))
+
+    def compile(self):
+        sources = sorted(glob.glob(os.path.join(ROOT, "bench", "*.[ch]")))
+        made = os.path.getmtime(self.bench) if os.path.exists(self.bench) else 0
+        if made > max(map(os.path.getmtime, sources + [shutil.which(self.mpicc)])):
+            return
+        os.makedirs(os.path.dirname(self.bench), exist_ok=True)
+        units = [name for name in sources if name.endswith(".c")]
+        subprocess.run([self.mpicc, "-std=c11", "-O2", "-Wno-stringop-overread",
+                        "-Wno-stringop-overflow", "-o", self.bench, *units, "-lm"], check=True)
+
+    def run(self, ranks, arguments):
+        """Return the JSON of one run, or a text that says why there is none."""
+        with tempfile.NamedTemporaryFile(suffix=".json") as output:
+            line = [*self.launcher, *self.options, "-n", str(ranks), self.bench,
+                    "--variants=" + ",".join(self.variants), "-o", output.name, *arguments]
+            try:
+                done = subprocess.run(line, capture_output=True, text=True, timeout=600,
+                                      check=False, env={**os.environ, **self.settings})
+            except subprocess.TimeoutExpired:
+                return f"{self.name}: timed out after 600 s: {' '.join(line)}"
+            try:
+                with open(output.name, encoding="utf-8") as file:
+                    return json.load(file)
+            except ValueError:
+                return f"{self.name}: {' '.join(line)}\n{done.stdout}{done.stderr}"
+
+
+def openmpi_options(crowded):
+    options = ["--mca", "pml", "ob1", "--mca", "btl", "self,vader"]
+    if os.geteuid() == 0:
+        options.append("--allow-run-as-root")
+    if crowded:
+        options += ["--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
+    return options
+
+
+# Switches off all plans; the backend then does not change how MPICH waits, either.
+with open(os.path.join(ROOT, "bench/collectives.h"), encoding="utf-8") as header:
+    COLLECTIVES = re.findall(r"^ +COLLECTIVE\([A-Z_]+, (\w+), ", header.read(), re.M)
+AGENT, AGENTS, ASYNC = "MPIR_CVAR_COLL_OFFLOAD_AGENT", ("thread", "node"), "MPIR_CVAR_ASYNC_PROGRESS"
+PROGRESSING = ("stock", "nonblocking")
+OFF = {f"MPIR_CVAR_{coll.upper()}_INIT_DEVICE_COLLECTIVE": "0" for coll in COLLECTIVES}
+
+
+def all_peers(args):
+    def installed(name, prefix, variants, settings=()):
+        return Peer(name, os.path.join(prefix, "bin/mpicc"), os.path.join(prefix, "bin/mpiexec"),
+                    variants=variants, hosts=args.hosts, settings=settings)
+
+    crowded = args.ranks > len(os.sched_getaffinity(0))
+    prefix = os.path.abspath(args.prefix)
+    if args.overlap or args.series:
+        peers = [installed("ours", prefix, ("offload",)),
+                 *(installed(agent, prefix, ("offload",), {AGENT: agent}) for agent in AGENTS),
+                 installed("off", prefix, PROGRESSING, OFF),
+                 installed("async", prefix, PROGRESSING, {**OFF, ASYNC: "1"}),
+                 Peer("openmpi", "mpicc.openmpi", "mpiexec.openmpi", openmpi_options(crowded),
+                      ("nonblocking",))]
+        return [peer for peer in peers if peer.name in (args.peers or peer.name).split(",")]
+    peers = [installed("ours", prefix, ("offload",) if crowded else ("offload",) + KINDS),
+             *([installed("off", prefix, KINDS, OFF)] if crowded else []),
+             installed("yield", prefix + "-yield", KINDS)]
+    if not args.hosts:
+        peers += [Peer("mpich", "mpicc.mpich", "mpiexec.mpich"),
+                  Peer("openmpi", "mpicc.openmpi", "mpiexec.openmpi", openmpi_options(crowded))]
+    return [peer for peer in peers if peer.name in (args.peers or peer.name).split(",")]
