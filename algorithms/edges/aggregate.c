@@ -336,7 +336,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
-    const uint64_t slots = pcoll_edges_most_temp(signature);
+    const uint64_t slots = pcoll_edges_most_temp(signature, 2);
     uint64_t members = 0;
 
     (void)params;

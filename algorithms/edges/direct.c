@@ -107,7 +107,8 @@ static enum pcoll_result generate_temp(const struct pcoll_signature *signature,
         return result;
     slots.plan = *plan_p;
     slots.plan->lowered = 1;
-    slots.plan->temp_bytes = pcoll_edges_temp(signature, local, rank);
+    slots.plan->temp_bytes =
+        pcoll_edges_temp(signature, local, rank, pcoll_edge_slots_banks(&slots));
     for (int phase = 0; phase < slots.plan->nphases; phase++) {
         pcoll_plan_open(slots.plan, phase);
         pcoll_edge_slots_build(&slots, phase);
@@ -125,7 +126,9 @@ static int is_user(const struct pcoll_params *params)
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
-    return is_user(params) ? 0 : pcoll_edges_most_temp(signature);
+    const struct pcoll_edge_slots slots = pcoll_edge_slots_of(signature, NULL, params);
+
+    return is_user(params) ? 0 : pcoll_edges_most_temp(signature, pcoll_edge_slots_banks(&slots));
 }
 
 static enum pcoll_result generate(const struct pcoll_signature *signature,
@@ -256,7 +259,7 @@ double pcoll_edges_cost_direct(const struct pcoll_signature *signature,
     return cost_temp(signature, params, machine);
 }
 
-#define ROW(NAME, name_of_collective)                                                              \
+#define ROW(NAME, name_of_collective, has_ring)                                                    \
     const struct pcoll_algorithm pcoll_##name_of_collective##_direct = {                           \
         .name = "direct",                                                                          \
         .alias = "linear",                                                                         \
@@ -267,15 +270,16 @@ double pcoll_edges_cost_direct(const struct pcoll_signature *signature,
         .temp_bytes = temp_bytes,                                                                  \
         .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,                                        \
         .uses_segment = 1,                                                                         \
+        .uses_slots = has_ring,                                                                    \
     };
 
-ROW(ALLGATHERV, allgatherv)
-ROW(GATHERV, gatherv)
-ROW(SCATTERV, scatterv)
-ROW(ALLTOALLV, alltoallv)
-ROW(ALLTOALLW, alltoallw)
-ROW(NEIGHBOR_ALLGATHER, neighbor_allgather)
-ROW(NEIGHBOR_ALLGATHERV, neighbor_allgatherv)
-ROW(NEIGHBOR_ALLTOALL, neighbor_alltoall)
-ROW(NEIGHBOR_ALLTOALLV, neighbor_alltoallv)
-ROW(NEIGHBOR_ALLTOALLW, neighbor_alltoallw)
+ROW(ALLGATHERV, allgatherv, 0)
+ROW(GATHERV, gatherv, 1)
+ROW(SCATTERV, scatterv, 1)
+ROW(ALLTOALLV, alltoallv, 0)
+ROW(ALLTOALLW, alltoallw, 0)
+ROW(NEIGHBOR_ALLGATHER, neighbor_allgather, 0)
+ROW(NEIGHBOR_ALLGATHERV, neighbor_allgatherv, 0)
+ROW(NEIGHBOR_ALLTOALL, neighbor_alltoall, 0)
+ROW(NEIGHBOR_ALLTOALLV, neighbor_alltoallv, 0)
+ROW(NEIGHBOR_ALLTOALLW, neighbor_alltoallw, 0)

@@ -43,7 +43,7 @@ int pcoll_edge_next(struct pcoll_edge_walk *walk, struct pcoll_edge *edge_p)
         if (!is_chosen(walk, edge_p))
             continue;
         if (walk->choice == PCOLL_EDGES_APART && !edge_p->in_cell)
-            edge_p->slot = edge_p->landing;
+            edge_p->slot = edge_p->landing / 2; /* the landing has two banks */
         return 1;
     }
     return 0;
@@ -95,9 +95,14 @@ static int is_ring(const struct pcoll_edge_slots *s)
     return s->ring.slots > 0;
 }
 
-static int nbanks_of(const struct pcoll_edge_slots *s)
+int pcoll_edge_slots_banks(const struct pcoll_edge_slots *s)
 {
     return is_ring(s) ? s->ring.slots : 2;
+}
+
+static struct pcoll_place slot_of(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
+{
+    return pcoll_edge_slot(edge, s->bank, pcoll_edge_slots_banks(s), s->slot_bytes);
 }
 
 /* Each slot is returned separately. */
@@ -137,7 +142,7 @@ static void put_to_slot(const struct pcoll_edge_slots *s, const struct pcoll_edg
     if (part.count == 0)
         return;
     put = pcoll_entry_put(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, edge->first + part.first), edge->rank,
-                          pcoll_edge_slot(edge, s->bank, s->slot_bytes), part.count);
+                          slot_of(s, edge), part.count);
     if (is_ring(s))
         put = wait_for_half(s, put);
     if (needs_credit(s, edge)) {
@@ -190,9 +195,8 @@ static void copy_out(const struct pcoll_edge_slots *s, const struct pcoll_edge *
 
     if (part.count == 0)
         return;
-    copy =
-        pcoll_entry_copy(ARRIVED + s->bank, arrived, pcoll_edge_slot(edge, s->bank, s->slot_bytes),
-                         pcoll_at(PCOLL_RECV, edge->first + part.first), part.count);
+    copy = pcoll_entry_copy(ARRIVED + s->bank, arrived, slot_of(s, edge),
+                            pcoll_at(PCOLL_RECV, edge->first + part.first), part.count);
     if (needs_credit(s, edge))
         copy = pcoll_entry_signal(copy, edge->rank, credit_for(s, edge), 1);
     pcoll_plan_add(s->plan, copy);
@@ -252,12 +256,12 @@ void pcoll_edge_slots_build(struct pcoll_edge_slots *s, int phase)
 
 int pcoll_edge_slots_counters(const struct pcoll_edge_slots *s)
 {
-    return nbanks_of(s) + (s->nrounds > 1 ? 4 : 2);
+    return pcoll_edge_slots_banks(s) + (s->nrounds > 1 ? 4 : 2);
 }
 
 int pcoll_edge_slots_phases(const struct pcoll_edge_slots *s)
 {
-    return s->nrounds > 1 ? 1 : nbanks_of(s);
+    return s->nrounds > 1 ? 1 : pcoll_edge_slots_banks(s);
 }
 
 struct pcoll_edge_slots pcoll_edge_slots_of(const struct pcoll_signature *signature,
@@ -274,6 +278,6 @@ struct pcoll_edge_slots pcoll_edge_slots_of(const struct pcoll_signature *signat
 
     s.nrounds = (signature->bytes - 1) / s.segment + 1;
     if (pcoll_coll_has(signature->coll, PCOLL_ROOTED) && s.nrounds == 1)
-        s.ring.slots = pcoll_edges_banks(signature);
+        s.ring.slots = pcoll_edges_banks(signature, params->slots);
     return s;
 }

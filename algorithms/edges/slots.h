@@ -51,7 +51,8 @@ struct pcoll_edge_slots {
     uint64_t credits; /* of the bank that the receivers have given in earlier rounds */
 };
 
-/* The counters and phases that a plan needs for this: counters are numbered from 0. */
+/* The banks, counters and phases that a plan needs for this: counters are numbered from 0. */
+int pcoll_edge_slots_banks(const struct pcoll_edge_slots *s);
 int pcoll_edge_slots_counters(const struct pcoll_edge_slots *s);
 int pcoll_edge_slots_phases(const struct pcoll_edge_slots *s);
 

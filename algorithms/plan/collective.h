@@ -98,8 +98,8 @@ struct pcoll_edge {
     int key;
     uint64_t first, bytes;
     uint64_t peer_first; /* `first` of the matching edge of the peer */
-    uint64_t slot;       /* where the bytes arrive in a communication buffer, which the receiver
-                          * decides: see pcoll_edge_slot */
+    uint64_t slot;       /* where the bytes arrive in a communication buffer with one bank, which
+                          * the receiver decides: see pcoll_edge_slot */
     int in_cell;         /* the slot is in a cell */
     int pair;            /* of an edge that shares the message of its pair of nodes, the number of
                           * that pair in local->pairs (pairs.h); PCOLL_NONE: it does not share one */

@@ -137,26 +137,25 @@ static uint64_t bank_room(uint64_t slot_bytes, uint64_t bytes)
     return pcoll_whole_lines(bytes < slot_bytes ? bytes : slot_bytes);
 }
 
-int pcoll_edges_banks(const struct pcoll_signature *signature)
+int pcoll_edges_banks(const struct pcoll_signature *signature, int slots)
 {
-    enum { MOST = 16, MOST_SLOTS = 1024, MOST_BYTES = 1 << 20 }; /* of a rank, roughly */
+    enum { DEFAULT = 16, MOST_SLOTS = 1024, MOST_BYTES = 1 << 20 }; /* of a rank, roughly */
+    const uint64_t wanted = (uint64_t)(slots > 0 ? slots : DEFAULT);
     const uint64_t room = bank_room(pcoll_edges_slot_bytes(signature), signature->bytes);
     const uint64_t nranks = (uint64_t)signature->nranks;
     uint64_t banks = 2;
 
     if (!pcoll_coll_has(signature->coll, PCOLL_ROOTED) || signature->bytes > PCOLL_EDGE_SLOT)
         return 2;
-    while (banks < MOST && 2 * banks * nranks <= MOST_SLOTS &&
+    while (banks < wanted && 2 * banks * nranks <= MOST_SLOTS &&
            2 * banks * nranks * room <= MOST_BYTES)
         banks *= 2;
     return (int)banks;
 }
 
-/* The slots of an edge in all banks. */
-static uint64_t slots_room(const struct pcoll_signature *signature, uint64_t bytes)
+static uint64_t slot_room(const struct pcoll_signature *signature, uint64_t bytes)
 {
-    return (uint64_t)pcoll_edges_banks(signature) *
-           bank_room(pcoll_edges_slot_bytes(signature), bytes);
+    return bank_room(pcoll_edges_slot_bytes(signature), bytes);
 }
 
 /* Slots for blocks of the signature: each begins in its own cache lines, beyond the blocks before
@@ -165,12 +164,12 @@ static uint64_t packed_slot(const struct pcoll_signature *signature, int rank)
 {
     const uint64_t lines = pcoll_block_first(signature, rank) / PCOLL_CACHE_LINE + (uint64_t)rank;
 
-    return (uint64_t)pcoll_edges_banks(signature) * lines * PCOLL_CACHE_LINE;
+    return lines * PCOLL_CACHE_LINE;
 }
 
 static uint64_t equal_slot(const struct pcoll_signature *signature, int rank)
 {
-    return (uint64_t)rank * slots_room(signature, signature->bytes);
+    return (uint64_t)rank * slot_room(signature, signature->bytes);
 }
 
 static uint64_t slot_of_block(const struct pcoll_signature *signature, int rank)
@@ -200,7 +199,7 @@ static void set_uniform_slot(const struct pcoll_signature *signature, struct pco
     const uint64_t bytes = edge->bytes;
 
     edge->in_cell = (uint64_t)nslots * bytes <= PCOLL_CELL_BYTES;
-    edge->slot = (uint64_t)slot * (edge->in_cell ? bytes : slots_room(signature, bytes));
+    edge->slot = (uint64_t)slot * (edge->in_cell ? bytes : slot_room(signature, bytes));
 }
 
 static int nslots_of(const struct pcoll_signature *signature, int rank)
@@ -244,11 +243,13 @@ static int uniform_edge(const struct pcoll_signature *signature, int rank, int i
     return 1;
 }
 
-struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank, uint64_t slot_bytes)
+struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank, int nbanks,
+                                   uint64_t slot_bytes)
 {
     if (edge->in_cell)
         return pcoll_at(PCOLL_CELL, (uint64_t)bank * PCOLL_CELL_BYTES + edge->slot);
-    return pcoll_at(PCOLL_TEMP, edge->slot + (uint64_t)bank * bank_room(slot_bytes, edge->bytes));
+    return pcoll_at(PCOLL_TEMP, (uint64_t)nbanks * edge->slot +
+                                    (uint64_t)bank * bank_room(slot_bytes, edge->bytes));
 }
 
 static int needs_slot(const struct pcoll_edge *edge, int rank)
@@ -268,7 +269,7 @@ static void give_slots(const struct pcoll_signature *signature, struct pcoll_edg
             continue;
         in[i].in_cell = all <= PCOLL_CELL_BYTES;
         in[i].slot = next;
-        next += in[i].in_cell ? in[i].bytes : slots_room(signature, in[i].bytes);
+        next += in[i].in_cell ? in[i].bytes : slot_room(signature, in[i].bytes);
     }
 }
 
@@ -344,28 +345,27 @@ uint64_t pcoll_edges_recv_bytes(const struct pcoll_signature *signature,
 }
 
 uint64_t pcoll_edges_temp(const struct pcoll_signature *signature, const struct pcoll_local *local,
-                          int rank)
+                          int rank, int nbanks)
 {
     struct pcoll_edge edge;
     uint64_t end = 0;
 
     for (int i = 0; pcoll_edge_in(signature, local, rank, i, &edge); i++) {
-        const uint64_t after = edge.slot + slots_room(signature, edge.bytes);
+        const uint64_t after = edge.slot + slot_room(signature, edge.bytes);
 
         if (edge.bytes > 0 && edge.rank != rank && !edge.in_cell && after > end)
             end = after;
     }
-    return end;
+    return (uint64_t)nbanks * end;
 }
 
-uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature)
+uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature, int nbanks)
 {
     const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
     const uint64_t volume = pcoll_edges_volume(signature);
     const uint64_t most = degree * pcoll_edges_slot_bytes(signature);
 
     if (signature->blocks)
-        return slot_of_block(signature, signature->nranks);
-    return (uint64_t)pcoll_edges_banks(signature) *
-           ((volume < most ? volume : most) + degree * (PCOLL_CACHE_LINE - 1));
+        return (uint64_t)nbanks * slot_of_block(signature, signature->nranks);
+    return (uint64_t)nbanks * ((volume < most ? volume : most) + degree * (PCOLL_CACHE_LINE - 1));
 }

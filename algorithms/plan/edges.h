@@ -61,8 +61,9 @@ void pcoll_edges_prepare(const struct pcoll_signature *signature, struct pcoll_l
                          int rank);
 
 /* The number of banks of slots. Two suffice if senders also receive; with a root, whoever only
- * sends runs ahead, through a ring of short slots. */
-int pcoll_edges_banks(const struct pcoll_signature *signature);
+ * sends runs ahead, through a ring of `slots` (0: 16) short ones, or fewer if they would take too
+ * much memory. */
+int pcoll_edges_banks(const struct pcoll_signature *signature, int slots);
 
 /* The most bytes that a slot holds, so longer blocks need it several times: PCOLL_EDGE_SLOT, or
  * more where blocks are long and a rank has few edges: fewer segments make a shorter plan. All
@@ -72,12 +73,13 @@ int pcoll_edges_banks(const struct pcoll_signature *signature);
 uint64_t pcoll_edges_slot_bytes(const struct pcoll_signature *signature);
 
 /* Where an edge's bytes arrive at the receiver in one of the banks: in the cell of counter `bank`,
- * or in TEMP. */
-struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank, uint64_t slot_bytes);
+ * or in TEMP, where the slots of an edge in all banks lie side by side. */
+struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank, int nbanks,
+                                   uint64_t slot_bytes);
 
 /* The size of TEMP with slots for all banks: of this rank, and an upper bound for all ranks. */
 uint64_t pcoll_edges_temp(const struct pcoll_signature *signature, const struct pcoll_local *local,
-                          int rank);
-uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature);
+                          int rank, int nbanks);
+uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature, int nbanks);
 
 #endif /* PCOLL_EDGES_H */
