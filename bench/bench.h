@@ -57,6 +57,7 @@ struct options {
     double overlap;     /* work in multiples of an operation's time; 0: not measured */
     bool series;        /* computations of several grains beside each operation */
     bool apart;         /* an untimed barrier precedes each operation */
+    bool use_data;      /* and ranks write what they send, and read what they have received */
     const char *output; /* file for the JSON, or NULL */
     int loop, late;     /* number of operations to run for callgrind, or 0; the rank that arrives
                          * last */
@@ -189,7 +190,7 @@ struct subject {
     const struct variant *variant;
     const struct subject *timed; /* the subject whose request a "start" subject uses */
     int grain;                   /* of a series */
-    bool apart;                  /* an untimed barrier precedes each operation */
+    bool apart, use_data;        /* as in the options */
     MPI_Request request;
     struct arguments *arguments; /* of a variant, or for readv */
     struct halo *halo;           /* of a variant written by hand */

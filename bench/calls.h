@@ -36,6 +36,10 @@ void part_unpack(const struct part *part, char *base, const char *packed);
 void part_copy(const struct part *to, char *to_base, const struct part *from,
                const char *from_base);
 
+/* Take a part's memory into the cache of this core, and make it differ from all other copies if
+ * `writes`; its contents stay. */
+void part_use(const struct part *part, char *base, bool writes);
+
 /* ---- calls.c --------------------------------------------------------------------------------- */
 
 /* All that a call can take; counts are in bytes, or in doubles for a reduction. */

@@ -129,16 +129,33 @@ void subject_perform(struct subject *self, int count)
         run_calls(self, count);
 }
 
+/* As a program that computes what it sends, and computes with what it receives. */
+static void write_sent(const struct arguments *a)
+{
+    for (int i = 0; i < a->nsent; i++)
+        part_use(&a->sent[i], a->send, true);
+}
+
+static void read_received(const struct arguments *a)
+{
+    for (int i = 0; i < a->nrecv; i++)
+        part_use(&a->received[i], a->recv, false);
+}
+
 /* Each interval includes one reading of the clock, whose cost is measured and subtracted. */
 static double run_apart(struct subject *self, int count)
 {
     double sum = 0;
     for (int i = 0; i < count; i++) {
+        if (self->use_data)
+            write_sent(self->arguments);
         MPI_Barrier(MPI_COMM_WORLD);
         double empty = job_now();
         double begin = job_now();
         subject_perform(self, 1);
         sum += job_now() - begin - (begin - empty);
+        if (self->use_data)
+            read_received(self->arguments);
     }
     return sum > 0 ? sum : 0;
 }

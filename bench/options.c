@@ -51,6 +51,9 @@ static const char help[] =
     "  --row-seconds=S     end a row after S seconds, but not before 5 batches (10; --quick: 3)\n"
     "  --apart             call an untimed MPI_Barrier before each operation, as the OSU\n"
     "                      benchmarks do; otherwise the operations of a batch run back to back\n"
+    "  --use-data          as --apart; before the barrier each rank also writes what it will "
+    "send,\n"
+    "                      and after the operation it reads what it has received, untimed\n"
     "  --overlap[=C]       also report the share of each operation that is hidden behind\n"
     "                      computation between start and wait, C times as long as the\n"
     "                      operation (1), and the CPU time beyond that computation\n"
@@ -204,6 +207,7 @@ enum {
     OPT_ITERATIONS,
     OPT_ROW_SECONDS,
     OPT_APART,
+    OPT_USE_DATA,
     OPT_OVERLAP,
     OPT_SERIES,
     OPT_ALLOC_MEM,
@@ -228,6 +232,7 @@ static const struct option long_options[] = {
     {"iterations", required_argument, NULL, OPT_ITERATIONS},
     {"row-seconds", required_argument, NULL, OPT_ROW_SECONDS},
     {"apart", no_argument, NULL, OPT_APART},
+    {"use-data", no_argument, NULL, OPT_USE_DATA},
     {"overlap", optional_argument, NULL, OPT_OVERLAP},
     {"series", no_argument, NULL, OPT_SERIES},
     {"alloc-mem", no_argument, NULL, OPT_ALLOC_MEM},
@@ -290,7 +295,8 @@ static void read_flag(struct options *opts, int option)
     opts->json |= option == OPT_JSON;
     opts->progress |= option == OPT_PROGRESS;
     opts->instructions |= option == OPT_INSTRUCTIONS;
-    opts->apart |= option == OPT_APART;
+    opts->apart |= option == OPT_APART || option == OPT_USE_DATA;
+    opts->use_data |= option == OPT_USE_DATA;
     opts->series |= option == OPT_SERIES;
     opts->alloc_mem |= option == OPT_ALLOC_MEM;
     opts->pin &= option != OPT_NO_PIN;

@@ -96,7 +96,7 @@ static struct subject *add(struct row *row, struct subject *subjects, const char
 
 /* Returns the number of variants that suit the operation. */
 static int add_variants(struct row *row, struct subject *subjects, const struct variant *variants,
-                        int n, bool apart)
+                        int n, const struct options *opts)
 {
     for (int i = 0; i < n; i++) {
         if (!variant_suits(&variants[i], &row->op))
@@ -104,7 +104,8 @@ static int add_variants(struct row *row, struct subject *subjects, const struct 
         struct subject *subject = add(row, subjects, variants[i].name);
         subject->batch = subject_run;
         subject->variant = &variants[i];
-        subject->apart = apart;
+        subject->apart = opts->apart;
+        subject->use_data = opts->use_data;
         verify_fully(subject);
         subject_open(subject);
     }
@@ -203,7 +204,7 @@ static enum verdict run_row(struct operation op, const struct options *opts,
 {
     struct subject subjects[MAX_SUBJECTS];
     struct row row = {.op = op, .subjects = subjects};
-    num_variants = add_variants(&row, subjects, variants, num_variants, opts->apart);
+    num_variants = add_variants(&row, subjects, variants, num_variants, opts);
     add_limits(&row, subjects);
     int timed = row.num_subjects;
     measure(op.job, subjects, timed, opts);

@@ -127,7 +127,9 @@ static void print_header(void)
            : job->crowded ? ", more ranks than cores"
                           : "");
     printf("Microseconds per operation%s; median of batches, all variants in turn\n\n",
-           report.opts->apart ? ", each after an untimed barrier" : "");
+           report.opts->use_data ? ", each after an untimed barrier, with data in use"
+           : report.opts->apart  ? ", each after an untimed barrier"
+                                 : "");
     print_titles();
 }
 
