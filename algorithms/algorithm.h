@@ -47,6 +47,8 @@ struct pcoll_machine {
     int cores;     /* cores that the ranks of a node share; 0: one for each rank */
     double reduce; /* per byte, reduction of one operand with another */
     double pack;   /* per byte, copy of data that is not contiguous */
+    double put;    /* per byte, by how much a put between user buffers of a node takes longer than
+                    * a get: its receiver has the buffer in its caches, and has to get it back */
     double cached; /* per byte, memory copy with communication buffers that stay in the caches */
     double cache;  /* up to so many MiB of the users' data in a node */
     const struct pcoll_machine *node; /* inside a node, if this is between nodes; NULL: the same

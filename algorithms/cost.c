@@ -42,6 +42,13 @@ double pcoll_cost_rate(const struct pcoll_signature *signature, const struct pco
     return path == PCOLL_PATH_TEMP ? machine->copy : machine->G;
 }
 
+double pcoll_cost_put_rate(const struct pcoll_signature *signature,
+                           const struct pcoll_machine *machine)
+{
+    return pcoll_cost_rate(signature, machine, PCOLL_PATH_USER) +
+           (pcoll_is_over_wire(signature) ? 0 : machine->put);
+}
+
 struct pcoll_machine pcoll_cost_leaders(const struct pcoll_signature *signature,
                                         const struct pcoll_machine *machine)
 {
@@ -170,7 +177,7 @@ struct pcoll_hop pcoll_cost_hop(const struct pcoll_signature *signature,
                                 const struct pcoll_machine *machine, double bytes)
 {
     double crowd = pcoll_cost_crowd(signature, machine);
-    double length = bytes * pcoll_cost_rate(signature, machine, PCOLL_PATH_USER);
+    double length = bytes * pcoll_cost_put_rate(signature, machine);
     double work = machine->rma + machine->o + length;
     double port =
         machine->rma + (machine->g + length > machine->o ? machine->g + length : machine->o);
@@ -189,7 +196,7 @@ struct pcoll_hop pcoll_cost_hop(const struct pcoll_signature *signature,
 double pcoll_cost_forward(const struct pcoll_signature *signature,
                           const struct pcoll_machine *machine)
 {
-    double rate = pcoll_cost_rate(signature, machine, PCOLL_PATH_USER);
+    double rate = pcoll_cost_put_rate(signature, machine);
 
     return pcoll_cost_crowd(signature, machine) > 1 ? rate + machine->copy / 2 : rate;
 }

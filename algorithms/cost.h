@@ -29,7 +29,7 @@ double pcoll_cost_wave(const struct pcoll_signature *signature, const struct pco
 double pcoll_cost_waves(const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine, int waves, double messages);
 
-/* The time to send `bytes` bytes between user buffers: `first` from firing the entry until the
+/* The time to put `bytes` bytes between user buffers: `first` from firing the entry until the
  * signal is seen, `gap` until the next message can follow, and `in` between the arrivals of signals
  * that several ranks send to one. */
 struct pcoll_hop {
@@ -74,12 +74,17 @@ double pcoll_cost_crowd(const struct pcoll_signature *signature,
  * rank sends to other ranks anywhere. It is 1 if each rank has a node of its own. */
 double pcoll_cost_share(const struct pcoll_signature *signature);
 
-/* The time for each byte that every rank sends to other ranks anywhere. */
+/* The time for each byte that every rank sends to other ranks anywhere; between user buffers of a
+ * node, of a get. */
 double pcoll_cost_rate(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
                        enum pcoll_path path);
 
-/* The same between user buffers if most of the data is forwarded by ranks that received it before:
- * ranks that take turns on one core find it evicted from the cache. */
+/* The same of a put between user buffers. */
+double pcoll_cost_put_rate(const struct pcoll_signature *signature,
+                           const struct pcoll_machine *machine);
+
+/* The same of a put between user buffers if most of the data is forwarded by ranks that received it
+ * before: ranks that take turns on one core find it evicted from the cache. */
 double pcoll_cost_forward(const struct pcoll_signature *signature,
                           const struct pcoll_machine *machine);
 

@@ -25,7 +25,7 @@ static struct pace pace_of(const struct pcoll_signature *signature,
     const double followers = two->teams.topology ? pcoll_ranks_per_node(signature) - 1 : 0;
     const double one = crowd * bytes * node.reduce;
     const double put = crowd * (is_wire ? o : o + bytes * node.copy);
-    const double user = crowd * (machine->rma + (is_wire ? o : o + bytes * node.G));
+    const double user = crowd * (machine->rma + (is_wire ? o : o + bytes * (node.G + node.put)));
     const double length = is_wire ? g + bytes * machine->G : 0;
     const double port = is_wire ? ups * length + kids * (machine->rma + length) : 0;
     const double work = ups * put + kids * user + crowd * node.o + (kids + 3 * followers) * one;

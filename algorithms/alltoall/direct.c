@@ -1,5 +1,5 @@
 /*
- * Alltoall in which every rank writes to every other one directly.
+ * Alltoall in which every rank exchanges its block with every other one directly.
  *
  * Idea: nothing is forwarded. Rank p writes to p + 1, p + 2, ... in this order, so that no rank is
  * written to by all at the same time. There are three forms:
@@ -8,18 +8,22 @@
  *          when all N - 1 have arrived, copy them out.
  *   temp   (path temp) the same through communication buffers. Long blocks go in segments through
  *          two alternating buffers; a rank sends a segment when it has copied out the previous one.
- *   user   (path user) tell every rank that my receive buffer may be written; when all have told
- *          me, put each block to its place in the receiver's user buffer.
+ *   user   (path user) between nodes tell every rank that my receive buffer may be written; when
+ *          all have told me, put each block to its place in the receiver's user buffer. In a node
+ *          receivers read: tell every rank that my send buffer may be read; when all have told me,
+ *          get each block, and then tell every rank that I am done with its buffer.
  *
  * Source: the spread-out algorithm of Bruck et al. (1997); counters as in document 001.
  *
  *      N = 5:   rank 0 writes to 1, 2, 3, 4; rank 1 to 2, 3, 4, 0; ...
  *
- * Cost: L + N (o + M G) + N M copy (cells, temp), 2 L + N (2 o + rma + M G) (user); two counters.
- * When: temp for short blocks, user for long ones. Condition (lemma A): completing k needs every
- * rank's start of k, as a block comes from each, so two banks of counters and buffers keep
- * instances apart. user: one bank, as nobody is ready for k + 1 before it has my block of k, which
- * I put when all were ready for k; and nobody puts a block of k + 1 before I am ready for it.
+ * Cost: L + N (o + M G) + N M copy (cells, temp), 2 L + N (2 o + rma + M G) (user); two or three
+ * counters. When: temp for short blocks, user for long ones. Condition (lemma A): completing k
+ * needs every rank's start of k, as a block comes from each, so two banks of counters and buffers
+ * keep instances apart. user: one bank, as nobody is ready for k + 1 before it has my block of k,
+ * which I put when all were ready for k; and nobody puts a block of k + 1 before I am ready for it.
+ * user in a node: the same with "done" in place of blocks, as nobody tells of k + 1 before all are
+ * done with its buffer of k.
  *
  * All signals to peers are 1 and every counter has one meaning, so the plan is its own lowered
  * form: each rank neighbors all others, and lowering would generate the plans of all N.
@@ -41,9 +45,10 @@ struct state {
 
 /* Counters. Cells and temp have one for the blocks of each bank, 0 and 1. */
 enum {
-    BLOCKS = 0,   /* user: blocks that have arrived */
-    READY = 1,    /* user: peers whose receive buffers may be written */
+    BLOCKS = 0,   /* user: blocks that have arrived, or that peers have read */
+    READY = 1,    /* user: peers whose buffers may be written, or read */
     SEQUENCE = 2, /* temp, several segments: blocks copied out */
+    GOT = 2,      /* user in a node: blocks read */
 };
 
 static enum form form_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
@@ -174,15 +179,40 @@ static void build_temp(const struct state *s, int phase)
         s->plan->gain[SEQUENCE] = s->nsegments * (uint64_t)npeers(s);
 }
 
+static void tell_all(const struct state *s, int trigger, uint64_t threshold, int counter)
+{
+    const struct pcoll_entry tell = pcoll_entry_add(trigger, threshold);
+
+    for (int i = 0; i < npeers(s); i++)
+        pcoll_plan_add(s->plan, pcoll_entry_signal(tell, peer_of(s, i), counter, 1));
+}
+
+static void add_gets(const struct state *s)
+{
+    const uint64_t own = block(s, s->plan->rank), peers = (uint64_t)npeers(s);
+
+    for (int i = 0; i < npeers(s); i++) {
+        const int peer = peer_of(s, i);
+        const struct pcoll_entry get =
+            pcoll_entry_get(READY, peers, peer, pcoll_at(PCOLL_SEND, own),
+                            pcoll_at(PCOLL_RECV, block(s, peer)), s->plan->signature.bytes);
+
+        pcoll_plan_add(s->plan, pcoll_entry_done(get, GOT, 1));
+    }
+    s->plan->gain[GOT] = peers;
+    tell_all(s, GOT, peers, BLOCKS);
+}
+
 static void build_user(const struct state *s)
 {
     const struct pcoll_segment whole = {0, s->plan->signature.bytes};
     const uint64_t peers = (uint64_t)npeers(s);
 
-    for (int i = 0; i < npeers(s); i++)
-        pcoll_plan_add(s->plan,
-                       pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), peer_of(s, i), READY, 1));
-    add_puts(s, BLOCKS, READY, peers, whole);
+    tell_all(s, PCOLL_NONE, 0, READY);
+    if (pcoll_is_over_wire(&s->plan->signature))
+        add_puts(s, BLOCKS, READY, peers, whole);
+    else
+        add_gets(s);
     add_own_copy(s, READY, peers);
     pcoll_plan_add(s->plan, pcoll_entry_wait(BLOCKS, peers));
     s->plan->gain[BLOCKS] = s->plan->gain[READY] = peers;
@@ -209,8 +239,9 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         .bank_bytes = temp_bytes(signature, params) / 2,
     };
     const int is_long = s.nsegments > 1;
+    const int is_read = s.form == USER && !pcoll_is_over_wire(signature);
     enum pcoll_result result =
-        pcoll_plan_create(signature, rank, "direct", is_long ? SEQUENCE + 1 : 2,
+        pcoll_plan_create(signature, rank, "direct", is_long || is_read ? 3 : 2,
                           is_long || s.form == USER ? 1 : 2, &s.plan);
 
     (void)local;
@@ -286,7 +317,7 @@ const struct pcoll_algorithm pcoll_alltoall_direct = {
     .name = "direct",
     .alias = "scattered",
     .coll = PCOLL_ALLTOALL,
-    .description = "everybody writes to everybody",
+    .description = "every pair of ranks exchanges its blocks directly",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

@@ -89,7 +89,7 @@ static double cost_of_crowd(const struct pcoll_signature *signature, struct pcol
                             const struct pcoll_machine *machine, double crowd)
 {
     int depth = pcoll_tree_depth(tree);
-    double one = machine->rma + (double)signature->bytes * machine->G;
+    double one = machine->rma + (double)signature->bytes * pcoll_cost_put_rate(signature, machine);
     double level = (tree.radix - 1) * one * (depth > 1 ? crowd : 1);
 
     return pcoll_cost_waves(signature, machine, depth + 1, 1) + depth * level;

@@ -191,13 +191,13 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     int nlanes = pcoll_lanes(params, signature->bytes);
     double lane = (double)signature->bytes / nlanes;
     double between = lane * machine->G * (far - 1) / far; /* in either half of the algorithm */
-    double inside = lane * node.G * (n - 1) / n;
+    double inside = lane * (node.G + node.put) * (n - 1) / n;
 
     return machine->call + pcoll_cost_wave(signature, machine, 1, 1) +
            cost_of_links(signature, machine, nlanes, far - 1, above) +
            cost_of_links(signature, &node, nlanes, n - far, depth - above) +
            (is_wire && above > 1 ? (above - 1) * machine->g : 0) + between +
-           lane * node.G * (n - far) / n / far +
+           lane * (node.G + node.put) * (n - far) / n / far +
            pcoll_cost_crowd(signature, machine) *
                (far < n ? pcoll_larger(between, inside) : between);
 }

@@ -134,7 +134,7 @@ double pcoll_crossing_direct(const struct pcoll_signature *signature,
     double fire = (puts - 1) * (machine->o + setup), last;
 
     if (is_user) {
-        fire += near_edges * node.rma + near * node.G;
+        fire += near_edges * node.rma + near * (node.G + node.put);
         last = wave + gaps + (signature->typed ? 2 * crowd * out : 0);
     } else {
         fire += near * pcoll_edges_per_byte(signature, &node) + out * (1 - 1 / rounds);

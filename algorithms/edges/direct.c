@@ -15,10 +15,10 @@
  *
  *      N = 5, the second dimension of a mesh:   0 <-> 1 <-> 2 <-> 3 <-> 4
  *
- * Cost, for degree d and volume V: L + 2 d o + V (G + copy) (temp), 2 L + d (2 o + rma) + V G
- * (user), where V is what a rank sends. When: temp for short blocks and for data that is packed on
- * the way, user for long ones, unless receivers should move them (direct_get).
- * Condition, for each edge:
+ * Cost, for degree d and volume V: L + 2 d o + V (G + copy) (temp), 2 L + d (2 o + rma) + V (G +
+ * put) (user), where V is what a rank sends. When: temp for short blocks and for data that is
+ * packed on the way, user for long ones over a network; in a node receivers had better move them
+ * (direct_get). Condition, for each edge:
  *
  * temp, answered (lemma B): two banks of counters and slots. Whoever puts k + 2 has completed k +
  * 1, for which the receiver of the put has sent a block: it has started k + 1, and so completed k.
@@ -185,9 +185,7 @@ static double of_core(const struct pcoll_signature *signature, const struct pcol
 }
 
 /* Between a root and others, the root's volume is that of all ranks. Without a root, ranks that
- * share cores take the same time to put and to get (doc/measured.md), as long as if all were the
- * busiest.
- */
+ * share cores move bytes for as long as if all were the busiest. */
 static struct load load_of(const struct pcoll_signature *signature,
                            const struct pcoll_machine *machine, int is_out)
 {
@@ -220,9 +218,10 @@ double pcoll_edges_cost_user(const struct pcoll_signature *signature,
     const double degree = pcoll_edges_degree(signature);
     const double packed = signature->typed ? (in.bytes + out.bytes) * machine->pack : 0;
     const double released = receivers_move ? in.messages * machine->o : 0;
+    const double rate = machine->G + (receivers_move ? 0 : machine->put);
 
     return machine->call + 2 * pcoll_cost_wave(signature, machine, degree, 1) + released +
-           moved.messages * machine->rma + moved.bytes * machine->G + packed +
+           moved.messages * machine->rma + moved.bytes * rate + packed +
            cost_of_kept(signature, machine);
 }
 

@@ -70,7 +70,7 @@ static double cost_of_crowd(const struct pcoll_signature *signature,
                             const struct pcoll_machine *machine)
 {
     double peers = signature->nranks - 1;
-    double one = machine->rma + (double)signature->bytes * machine->G;
+    double one = machine->rma + (double)signature->bytes * pcoll_cost_put_rate(signature, machine);
 
     return pcoll_cost_waves(signature, machine, 2, 1) +
            peers * (2 * machine->o + one) / machine->cores +

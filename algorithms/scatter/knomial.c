@@ -253,7 +253,7 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
         return pcoll_ring_tree_cost_crowded(signature, ring, tree, pcoll_tree_depth(tree) + 1,
                                             node);
     own.G = own.copy;
-    own.rma = 0;
+    own.rma = own.put = 0;
     return pcoll_larger(pcoll_cost_spans(tree, part, signature, &own) +
                             (segments - 1) * (peers * one + own.L) + one,
                         puts + (double)signature->bytes * node->copy + node->o);

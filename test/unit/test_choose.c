@@ -34,6 +34,27 @@ static void test_paths(void)
     pcoll_table_destroy(slow_copy);
 }
 
+/* In a node, a put takes longer than a get. */
+static void test_put(const struct pcoll_table *table)
+{
+    static const struct {
+        enum pcoll_coll coll;
+        const char *algorithm;
+    } calls[] = {{PCOLL_BCAST, "binomial_get"},
+                 {PCOLL_SCATTER, "direct_get"},
+                 {PCOLL_ALLGATHERV, "direct_get"},
+                 {PCOLL_ALLTOALLV, "direct_get"},
+                 {PCOLL_NEIGHBOR_ALLTOALLW, "direct_get"}};
+
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+        struct question q = question_of(table, calls[i].coll, 2, 1 << 20);
+
+        q.caps.level = PCOLL_LEVEL_OTHER_CACHE;
+        tap_ok(question_gets(&q, calls[i].algorithm, "model", NULL),
+               "receivers of a long %s read it", pcoll_coll_name(calls[i].coll));
+    }
+}
+
 static void test_level(void)
 {
     struct pcoll_table *table = tables_good("two_levels");
@@ -279,6 +300,7 @@ int main(void)
     struct pcoll_table *table = tables_default();
 
     test_paths();
+    test_put(table);
     test_level();
     test_nodes();
     test_inside_nodes();

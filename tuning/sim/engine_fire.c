@@ -103,7 +103,8 @@ static double moving(const struct pcoll_machine *node, const struct pcoll_kind *
     if (!is_data(kind))
         return 0;
     if (touches_user(kind))
-        return node->rma + (double)kind->bytes * node->G;
+        return node->rma +
+               (double)kind->bytes * (node->G + (kind->op == PCOLL_OP_PUT ? node->put : 0));
     return (double)kind->bytes * node->copy;
 }
 

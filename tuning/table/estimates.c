@@ -65,6 +65,7 @@ struct pcoll_machine pcoll_estimates_machine(const struct pcoll_estimates *estim
         *pcoll_machine_parameter(&machine, (enum pcoll_parameter)i) = estimates->value[i];
     machine.reduce = optional(estimates, PCOLL_PARAMETER_REDUCE, machine.copy);
     machine.pack = optional(estimates, PCOLL_PARAMETER_PACK, 2 * machine.copy);
+    machine.put = optional(estimates, PCOLL_PARAMETER_PUT, 0);
     machine.cached = optional(estimates, PCOLL_PARAMETER_CACHED, machine.copy);
     machine.cache = optional(estimates, PCOLL_PARAMETER_CACHE, PCOLL_CACHE_MIB);
     return machine;

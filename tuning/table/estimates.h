@@ -37,6 +37,7 @@ enum pcoll_level {
     PARAMETER(REDUCE, reduce, "us/byte", "addition of one operand to another")                     \
     PARAMETER(REGISTER, register, "us", "registration of memory with the network")                 \
     PARAMETER(PIN, pin, "us/byte", "registration of memory, per byte")                             \
+    PARAMETER(PUT, put, "us/byte", "what a put in a node takes longer than a get")                 \
     PARAMETER(CACHED, cached, "us/byte", "memory copy with buffers that stay in the caches")       \
     PARAMETER(CACHE, cache, "MiB", "up to how much of the users' data that holds")
 
@@ -81,8 +82,8 @@ void pcoll_estimates_set(struct pcoll_estimates *estimates, enum pcoll_parameter
 void pcoll_estimates_inherit(struct pcoll_estimates *estimates, const struct pcoll_estimates *from);
 
 /* The parameters that cost functions use. Required ones that are not given are 0. Unless they are
- * given, a reduction and a cached copy take the time of a copy, and packing twice that, and
- * `cache` is PCOLL_CACHE_MIB. */
+ * given, a reduction and a cached copy take the time of a copy, and packing twice that, a put
+ * that of a get, and `cache` is PCOLL_CACHE_MIB. */
 #define PCOLL_CACHE_MIB 96
 struct pcoll_machine pcoll_estimates_machine(const struct pcoll_estimates *estimates);
 

@@ -103,6 +103,8 @@ static const struct pcoll_field medium_fields[] = {
         PCOLL_OPTIONAL_PARAMETERS(OPTIONAL){"intervals", read_intervals, 0, 0},
     {"levels", read_levels, 0, 0},
     {NULL, NULL, 0, 0}};
+_Static_assert(sizeof(medium_fields) / sizeof(medium_fields[0]) <= PCOLL_READER_MAX_FIELDS,
+               "a record has a line for each field");
 
 static enum pcoll_result read_estimates(struct pcoll_reader *reader, struct json_object *value,
                                         const struct pcoll_field *fields,

@@ -9,7 +9,7 @@
 
 #include <json.h>
 
-#define PCOLL_READER_MAX_FIELDS 16
+#define PCOLL_READER_MAX_FIELDS 24
 
 struct pcoll_reader {
     const char *name;       /* of the file, used in messages */
