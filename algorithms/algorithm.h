@@ -115,7 +115,9 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(allgatherv_ring)                                                                     \
     ALGORITHM(gather_knomial)                                                                      \
     ALGORITHM(gather_direct)                                                                       \
+    ALGORITHM(gather_direct_get)                                                                   \
     ALGORITHM(gatherv_direct)                                                                      \
+    ALGORITHM(gatherv_direct_get)                                                                  \
     ALGORITHM(scatter_knomial)                                                                     \
     ALGORITHM(scatter_direct_get)                                                                  \
     ALGORITHM(scatter_direct_put)                                                                  \

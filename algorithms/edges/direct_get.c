@@ -108,6 +108,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     };
 
 ROW(ALLGATHERV, allgatherv)
+ROW(GATHERV, gatherv)
 ROW(SCATTERV, scatterv)
 ROW(ALLTOALLV, alltoallv)
 ROW(ALLTOALLW, alltoallw)

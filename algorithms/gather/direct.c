@@ -1,25 +1,45 @@
 /*
- * Gather in which every rank writes its block directly into the root's receive buffer.
+ * Gather directly between the user buffers, in two forms.
  *
- * Idea: the root tells every rank that its receive buffer may be written; each rank then puts its
- * block to its place and thereby signals the root, which waits for all.
+ * Idea: direct: the root tells every rank that its receive buffer may be written; each rank then
+ * puts its block to its place and thereby signals the root, which waits for all. direct_get: every
+ * rank tells the root that its send buffer may be read; when all have done so, the root gets each
+ * block and tells its rank "done".
  *
- * Source: the linear gather of every MPI, by put instead of send and receive.
+ * Source: the linear gather of every MPI; put and get as in document 003 (Sugiyama, Nanri),
+ * section 4.3.
  *
- *      N = 5, root 0:   0 -> 1, 2, 3, 4: ready    1, 2, 3, 4 -> 0: block
+ *      N = 5, root 0, put:   0 -> 1, 2, 3, 4: ready    1, 2, 3, 4 -> 0: block
  *
- * Cost: 2 L + N o + rma + M G in a node, where all write at the same time; between nodes the blocks
- * share the root's port, N M G. One counter, one bank. When: long blocks. Condition (lemma C, ready
- * before each write): no rank writes k before the root has started k, and the root tells of k + 1
- * only after all blocks of k have arrived; so neither "ready" nor the arrivals of k + 1 can
- * substitute for those of k.
+ * Cost: put 2 L + N o + rma + M (G + put) in a node, where all write at the same time; between
+ * nodes the blocks share the root's port, N M G. get 2 L + N (2 o + rma + M G), between nodes 2 L
+ * more for request and answer. One counter, one bank. When: long blocks; get from few ranks of a
+ * node, as the root has to copy all blocks, but its buffer stays in its caches. Condition (lemma
+ * C): put: no rank writes k before the root has started k, and the root tells of k + 1 only after
+ * all blocks of k have arrived; so neither "ready" nor the arrivals of k + 1 can substitute for
+ * those of k. get: nothing is read before all ranks have started k, and a rank tells of k + 1 only
+ * after the root is done with its block of k.
  */
 #include "algorithms/cost.h"
 #include "algorithms/number.h"
 
-enum { COUNTER }; /* of the root: blocks that have arrived; of other ranks: "ready" */
+/* Of the root: blocks that have arrived, or buffers that may be read; of other ranks: "ready", or
+ * "done". */
+enum { COUNTER };
 
-static void build_root(struct pcoll_plan *plan)
+static struct pcoll_place block(const struct pcoll_plan *plan, int rank)
+{
+    return pcoll_at(PCOLL_RECV, (uint64_t)rank * plan->signature.bytes);
+}
+
+static void add_own_copy(struct pcoll_plan *plan)
+{
+    if (!plan->signature.in_place)
+        pcoll_plan_add(plan, pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0),
+                                              block(plan, plan->rank), plan->signature.bytes));
+}
+
+static void put_root(struct pcoll_plan *plan)
 {
     const struct pcoll_signature *sig = &plan->signature;
     const uint64_t others = (uint64_t)sig->nranks - 1;
@@ -28,41 +48,77 @@ static void build_root(struct pcoll_plan *plan)
         pcoll_plan_add(plan,
                        pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0),
                                           pcoll_absolute(i, sig->root, sig->nranks), COUNTER, 1));
-    if (!sig->in_place)
-        pcoll_plan_add(plan,
-                       pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0),
-                                        pcoll_at(PCOLL_RECV, (uint64_t)plan->rank * sig->bytes),
-                                        sig->bytes));
+    add_own_copy(plan);
     pcoll_plan_add(plan, pcoll_entry_wait(COUNTER, others));
     plan->gain[COUNTER] = others;
 }
 
-static void build_other(struct pcoll_plan *plan)
+static void put_other(struct pcoll_plan *plan)
 {
     const struct pcoll_signature *sig = &plan->signature;
-    const struct pcoll_entry put =
-        pcoll_entry_put(COUNTER, 1, pcoll_at(PCOLL_SEND, 0), sig->root,
-                        pcoll_at(PCOLL_RECV, (uint64_t)plan->rank * sig->bytes), sig->bytes);
+    const struct pcoll_entry put = pcoll_entry_put(COUNTER, 1, pcoll_at(PCOLL_SEND, 0), sig->root,
+                                                   block(plan, plan->rank), sig->bytes);
 
     pcoll_plan_add(plan, pcoll_entry_signal(put, sig->root, COUNTER, 1));
     plan->gain[COUNTER] = 1;
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static void get_root(struct pcoll_plan *plan)
 {
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "direct", 1, 1, plan_p);
+    const struct pcoll_signature *sig = &plan->signature;
+    const uint64_t others = (uint64_t)sig->nranks - 1;
 
-    (void)local, (void)params;
+    add_own_copy(plan);
+    for (int i = 1; i < sig->nranks; i++) {
+        const int rank = pcoll_absolute(i, sig->root, sig->nranks);
+        const struct pcoll_entry get = pcoll_entry_get(
+            COUNTER, others, rank, pcoll_at(PCOLL_SEND, 0), block(plan, rank), sig->bytes);
+
+        pcoll_plan_add(plan, pcoll_entry_signal(get, rank, COUNTER, 1));
+    }
+    plan->gain[COUNTER] = others;
+}
+
+static void get_other(struct pcoll_plan *plan)
+{
+    pcoll_plan_add(
+        plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), plan->signature.root, COUNTER, 1));
+    pcoll_plan_add(plan, pcoll_entry_wait(COUNTER, 1));
+    plan->gain[COUNTER] = 1;
+}
+
+typedef void build_function(struct pcoll_plan *plan);
+
+static enum pcoll_result make(const struct pcoll_signature *signature, int rank, const char *name,
+                              build_function *root, build_function *others,
+                              struct pcoll_plan **plan_p)
+{
+    enum pcoll_result result = pcoll_plan_create(signature, rank, name, 1, 1, plan_p);
+
     if (result != PCOLL_OK)
         return result;
     pcoll_plan_open(*plan_p, 0);
     if (rank == signature->root)
-        build_root(*plan_p);
+        root(*plan_p);
     else
-        build_other(*plan_p);
+        others(*plan_p);
     return pcoll_plan_seal(plan_p);
+}
+
+static enum pcoll_result generate_put(const struct pcoll_signature *signature,
+                                      const struct pcoll_local *local, int rank,
+                                      const struct pcoll_params *params, struct pcoll_plan **plan_p)
+{
+    (void)local, (void)params;
+    return make(signature, rank, "direct", put_root, put_other, plan_p);
+}
+
+static enum pcoll_result generate_get(const struct pcoll_signature *signature,
+                                      const struct pcoll_local *local, int rank,
+                                      const struct pcoll_params *params, struct pcoll_plan **plan_p)
+{
+    (void)local, (void)params;
+    return make(signature, rank, "direct_get", get_root, get_other, plan_p);
 }
 
 /* Ranks that share cores write one after the other. */
@@ -77,8 +133,8 @@ static double cost_of_crowd(const struct pcoll_signature *signature,
            (double)signature->bytes * machine->copy;
 }
 
-static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                   const struct pcoll_machine *machine)
+static double cost_put(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                       const struct pcoll_machine *machine)
 {
     const struct pcoll_machine own = pcoll_cost_leaders(signature, machine);
     struct pcoll_hop hop = pcoll_cost_hop(signature, &own, (double)signature->bytes);
@@ -99,8 +155,33 @@ const struct pcoll_algorithm pcoll_gather_direct = {
     .alias = "linear",
     .coll = PCOLL_GATHER,
     .description = "everybody writes to the root's user buffer",
-    .generate = generate,
-    .cost = cost,
+    .generate = generate_put,
+    .cost = cost_put,
+    .temp_bytes = pcoll_no_temp,
+    .paths = PCOLL_PATH_BIT_USER,
+};
+
+/* Over a network a get takes a request more than a put: roughly, which suffices, as put is no
+ * slower. */
+static double cost_get(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                       const struct pcoll_machine *machine)
+{
+    const double peers = signature->nranks - 1, bytes = (double)signature->bytes;
+    const double crowd = pcoll_cost_crowd(signature, machine);
+    const double turns = crowd > 1 ? crowd * 2 * machine->turn : 0;
+
+    if (pcoll_is_over_wire(signature))
+        return cost_put(signature, params, machine) + 2 * machine->L;
+    return machine->call + turns + 2 * machine->L + machine->o +
+           peers * (machine->o + machine->rma + bytes * machine->G) + bytes * machine->copy;
+}
+
+const struct pcoll_algorithm pcoll_gather_direct_get = {
+    .name = "direct_get",
+    .coll = PCOLL_GATHER,
+    .description = "the root reads everybody's user buffer",
+    .generate = generate_get,
+    .cost = cost_get,
     .temp_bytes = pcoll_no_temp,
     .paths = PCOLL_PATH_BIT_USER,
 };
