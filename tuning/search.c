@@ -42,7 +42,7 @@ static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm 
         search->refusals |= PCOLL_REFUSAL_TOO_MUCH_TEMP;
         return -1;
     }
-    if (!algorithm->uses_slots || temp < PCOLL_FAR_BYTES || temp > PCOLL_LONG_RING_BYTES)
+    if (params->slots == 0 || temp < PCOLL_FAR_BYTES || temp > PCOLL_LONG_RING_BYTES)
         machine = &search->machine;
     if (search->tells_apart)
         factor = find_factor(search, algorithm, params);

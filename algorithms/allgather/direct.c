@@ -16,7 +16,7 @@
  *      N = 5:   rank 0 reads from 1, 2, 3, 4; rank 1 from 2, 3, 4, 0; ...
  *
  * Cost: L + N o + N M copy (cells), L + N (o + M copy) + M copy (temp), 2 L + N (o + rma + M G)
- * (user); one counter, two banks (temp in segments: one more counter). When: inside a node.
+ * (user); one counter, two banks or more (temp in segments: one more counter). When: inside a node.
  * Condition: completing (a segment of) k needs every rank's start of it, which comes after every
  * rank has completed the previous one: alternating buffers and counters cannot collide.
  */
@@ -35,6 +35,7 @@ struct state {
     uint64_t slot_bytes; /* of one communication buffer */
 };
 
+enum { BANKS = 2 };    /* unless there is only one segment and more are wanted */
 enum { SEQUENCE = 2 }; /* counter of own segments done, in form TEMP with nsegments > 1 */
 
 static enum form form_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
@@ -52,6 +53,14 @@ static uint64_t nsegments_of(const struct pcoll_signature *signature,
     uint64_t n = pcoll_segment_count(signature->bytes, params->segment, DEFAULT_SEGMENT);
 
     return n == 1 ? 1 : (n + 1) / 2 * 2;
+}
+
+/* More banks have left the caches of their readers when they are filled again. */
+static int nbanks_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
+{
+    const int is_whole = form_of(signature, params) == TEMP && nsegments_of(signature, params) == 1;
+
+    return is_whole && params->slots > BANKS ? params->slots : BANKS;
 }
 
 static int peer_of(const struct state *s, int i)
@@ -164,7 +173,7 @@ static void add_temp_segment(const struct state *s, int bank, uint64_t i)
 static void build_temp(const struct state *s, int phase)
 {
     for (uint64_t i = 0; i < s->nsegments; i++)
-        add_temp_segment(s, (phase + (int)(i % 2)) % 2, i);
+        add_temp_segment(s, s->nsegments > 1 ? (int)(i % BANKS) : phase, i);
     if (s->nsegments > 1)
         s->plan->gain[SEQUENCE] = s->nsegments * (uint64_t)npeers(s);
 }
@@ -188,25 +197,26 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     if (form_of(signature, params) != TEMP)
         return 0;
     largest = (signature->bytes - 1) / nsegments_of(signature, params) + 1;
-    return 2 * pcoll_whole_lines(largest);
+    return (uint64_t)nbanks_of(signature, params) * pcoll_whole_lines(largest);
 }
 
 static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
+    const int nbanks = nbanks_of(signature, params);
     struct state s = {.form = form_of(signature, params), .nsegments = 1};
     enum pcoll_result result;
 
     (void)local;
     if (s.form == TEMP)
         s.nsegments = nsegments_of(signature, params);
-    result = pcoll_plan_create(signature, rank, "direct", s.nsegments > 1 ? 3 : 2,
-                               s.nsegments > 1 ? 1 : 2, &s.plan);
+    result = pcoll_plan_create(signature, rank, "direct", s.nsegments > 1 ? SEQUENCE + 1 : nbanks,
+                               s.nsegments > 1 ? 1 : nbanks, &s.plan);
     if (result != PCOLL_OK)
         return result;
     s.plan->temp_bytes = temp_bytes(signature, params);
-    s.slot_bytes = s.plan->temp_bytes / 2;
+    s.slot_bytes = s.plan->temp_bytes / (uint64_t)nbanks;
     for (int phase = 0; phase < s.plan->nphases; phase++)
         build_phase(&s, phase);
     *plan_p = s.plan;
@@ -284,4 +294,5 @@ const struct pcoll_algorithm pcoll_allgather_direct = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
+    .uses_slots = 1,
 };

@@ -43,7 +43,9 @@ struct state {
     uint64_t bank_bytes; /* of TEMP */
 };
 
-/* Counters. Cells and temp have one for the blocks of each bank, 0 and 1. */
+enum { BANKS = 2 }; /* unless there is only one segment and more are wanted */
+
+/* Counters. Cells and temp have one for the blocks of each bank, from 0 on. */
 enum {
     BLOCKS = 0,   /* user: blocks that have arrived, or that peers have read */
     READY = 1,    /* user: peers whose buffers may be written, or read */
@@ -68,6 +70,14 @@ static uint64_t nsegments_of(const struct pcoll_signature *signature,
     if (form_of(signature, params) == TEMP)
         n = pcoll_segment_count(signature->bytes, params->segment, DEFAULT_SEGMENT);
     return n == 1 ? 1 : (n + 1) / 2 * 2;
+}
+
+/* More banks have left the caches of their readers when they are filled again. */
+static int nbanks_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
+{
+    const int is_whole = form_of(signature, params) == TEMP && nsegments_of(signature, params) == 1;
+
+    return is_whole && params->slots > BANKS ? params->slots : BANKS;
 }
 
 static int npeers(const struct state *s)
@@ -174,7 +184,7 @@ static void add_segment(const struct state *s, int bank, uint64_t i)
 static void build_temp(const struct state *s, int phase)
 {
     for (uint64_t i = 0; i < s->nsegments; i++)
-        add_segment(s, (phase + (int)(i % 2)) % 2, i);
+        add_segment(s, s->nsegments > 1 ? (int)(i % BANKS) : phase, i);
     if (s->nsegments > 1)
         s->plan->gain[SEQUENCE] = s->nsegments * (uint64_t)npeers(s);
 }
@@ -226,28 +236,30 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     if (form_of(signature, params) != TEMP)
         return 0;
     largest = (signature->bytes - 1) / nsegments_of(signature, params) + 1;
-    return 2 * pcoll_whole_lines((uint64_t)signature->nranks * largest);
+    return (uint64_t)nbanks_of(signature, params) *
+           pcoll_whole_lines((uint64_t)signature->nranks * largest);
 }
 
 static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
+    const int nbanks = nbanks_of(signature, params);
     struct state s = {
         .form = form_of(signature, params),
         .nsegments = nsegments_of(signature, params),
-        .bank_bytes = temp_bytes(signature, params) / 2,
+        .bank_bytes = temp_bytes(signature, params) / (uint64_t)nbanks,
     };
     const int is_long = s.nsegments > 1;
     const int is_read = s.form == USER && !pcoll_is_over_wire(signature);
     enum pcoll_result result =
-        pcoll_plan_create(signature, rank, "direct", is_long || is_read ? 3 : 2,
-                          is_long || s.form == USER ? 1 : 2, &s.plan);
+        pcoll_plan_create(signature, rank, "direct", is_long || is_read ? 3 : nbanks,
+                          is_long || s.form == USER ? 1 : nbanks, &s.plan);
 
     (void)local;
     if (result != PCOLL_OK)
         return result;
-    s.plan->temp_bytes = 2 * s.bank_bytes;
+    s.plan->temp_bytes = (uint64_t)nbanks * s.bank_bytes;
     s.plan->lowered = 1;
     for (int phase = 0; phase < s.plan->nphases; phase++) {
         pcoll_plan_open(s.plan, phase);
@@ -323,4 +335,5 @@ const struct pcoll_algorithm pcoll_alltoall_direct = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
+    .uses_slots = 1,
 };
