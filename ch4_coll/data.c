@@ -143,12 +143,11 @@ static bool is_near(const struct extent *all)
 static void use_in_place(struct MPIDI_PCOLL_edge *edges, int n, char *low)
 {
     for (int i = 0; i < n; i++) {
+        const struct MPIDI_PCOLL_block *block = &edges[i].block;
         MPI_Aint bytes, true_lb;
-        int contiguous;
 
-        MPIDI_Datatype_check_contig_size_lb(edges[i].block.type, edges[i].block.count, contiguous,
-                                            bytes, true_lb);
-        edges[i].edge.first = bytes > 0 ? (uint64_t)(edges[i].block.user + true_lb - low) : 0;
+        MPIDI_Datatype_check_size_lb(block->type, block->count, bytes, true_lb);
+        edges[i].edge.first = bytes > 0 ? (uint64_t)(block->user + true_lb - low) : 0;
     }
 }
 

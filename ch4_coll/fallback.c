@@ -1,7 +1,7 @@
 /* Persistent collectives on MPICH's own schedules, for calls that the backend does not run.
  *
- * Most go to MPIR_X_init_impl unchanged. Until MPICH repaired them (mpich_version.h), three
- * schedules were right for one start at most, so every call that would use them takes another one
+ * Most go to MPIR_X_init_impl unchanged. Unless MPICH has repaired them (mpich_version.h), four
+ * schedules are right for one start at most, so every call that would use them takes another one
  * of MPICH's:
  *
  *   schedule                        what goes wrong                    used by (stock)
@@ -12,6 +12,8 @@
  *     (4.0.0 .. 4.2.2)              never again
  *   Iscatter binomial               the first start uses up the        Scatter,
  *     (4.0.0 .. 4.3.1)              root's block count                 Reduce_scatter_block (inter)
+ *   Ibcast by a circulant graph     it is no schedule: it runs at      Bcast, if a CVAR names it
+ *     (since 5.1)                   init, and a start crashes
  *
  * None of the replacements keeps state between starts. Neither a CVAR nor a tuning file may bring
  * the wrong ones back, so the algorithms are named here. The tree and ring forms (tsp_*) cannot be
@@ -119,8 +121,20 @@ int MPIDI_PCOLL_fallback_barrier(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request 
 int MPIDI_PCOLL_fallback_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                                MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    return settle(MPIR_Bcast_init_impl(buffer, count, datatype, root, comm, info, request),
-                  request);
+    MPIR_Sched_t sched;
+    int mpi_errno;
+
+    if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || !MPIDI_PCOLL_bcast_runs_at_init())
+        return settle(MPIR_Bcast_init_impl(buffer, count, datatype, root, comm, info, request),
+                      request);
+    mpi_errno = MPIDI_PCOLL_schedule_open(comm, &sched);
+    MPIR_ERR_CHECK(mpi_errno);
+
+    mpi_errno = MPIR_Ibcast_intra_sched_binomial(buffer, count, datatype, root, comm, sched);
+    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, comm, request);
+
+fn_fail:
+    return mpi_errno;
 }
 
 int MPIDI_PCOLL_fallback_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
@@ -310,17 +324,6 @@ fn_fail:
     return mpi_errno;
 }
 
-/* Alltoall */
-
-int MPIDI_PCOLL_fallback_alltoall(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                                  void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                                  MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
-{
-    return settle(MPIR_Alltoall_init_impl(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                          recvtype, comm, info, request),
-                  request);
-}
-
 /* Reduce_scatter_block: between two groups, as a reduce_scatter of equal blocks. */
 
 static int reduce_scatter_block_inter(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
@@ -355,16 +358,6 @@ int MPIDI_PCOLL_fallback_reduce_scatter_block(const void *sendbuf, void *recvbuf
     return settle(mpi_errno, request);
 }
 
-int MPIDI_PCOLL_fallback_reduce_scatter(const void *sendbuf, void *recvbuf,
-                                        const MPI_Aint recvcounts[], MPI_Datatype datatype,
-                                        MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
-                                        MPIR_Request **request)
-{
-    return settle(MPIR_Reduce_scatter_init_impl(sendbuf, recvbuf, recvcounts, datatype, op, comm,
-                                                info, request),
-                  request);
-}
-
 /* The other collectives use MPICH's own choice. */
 
 #define FORWARD(name, ...)                                                                         \
@@ -375,6 +368,13 @@ int MPIDI_PCOLL_fallback_reduce_scatter(const void *sendbuf, void *recvbuf,
     }
 
 /* clang-format off */
+FORWARD(fallback_reduce_scatter, const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
+        MPI_Datatype datatype, MPI_Op op)
+TO(Reduce_scatter, sendbuf, recvbuf, recvcounts, datatype, op)
+
+FORWARD(fallback_alltoall, PCOLL_SEND_EQUAL, PCOLL_RECEIVE_EQUAL)
+TO(Alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)
+
 FORWARD(fallback_allgatherv, PCOLL_SEND_EQUAL, PCOLL_RECEIVE_UNEQUAL)
 TO(Allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, rdispls, recvtype)
 

@@ -23,6 +23,17 @@ enum {
     MPIDI_PCOLL_SCATTER_REPAIRED = MPIDI_PCOLL_SINCE(4, 3, 2),
 };
 
+/* 5.1: a CVAR can choose an Ibcast that takes its first step inside MPI_Bcast_init and leaves a
+ * request in place of a schedule, which MPI_Start does not know. */
+static inline bool MPIDI_PCOLL_bcast_runs_at_init(void)
+{
+#if MPIDI_PCOLL_SINCE(5, 1, 0)
+    return MPIR_CVAR_IBCAST_INTRA_ALGORITHM == MPIR_CVAR_IBCAST_INTRA_ALGORITHM_circ_graph;
+#else
+    return false;
+#endif
+}
+
 /* ---- threads ---- */
 
 /* MPICH is built for user-level threads: Argobots or, in newer versions, Qthreads. These are the
