@@ -70,9 +70,11 @@ matrix_cell() {
     echo "# $2 $1: $((passed - p)) passed, $((failed - f)) failed, $((SECONDS - start)) s"
 }
 
-# matrix NAME SETTING...: run all cells with these variables, or only those in PCOLL_CELLS if it is set.
+# matrix NAME SETTING...: run all cells with these variables, or only those in PCOLL_CELLS if it is set; nothing if
+# PCOLL_MATRIX is set and lacks the name.
 matrix() {
     local cell setting name=$1
+    [[ " ${PCOLL_MATRIX:-$name} " = *" $name "* ]] || return 0
     shift
     for setting in "$@"; do
         local -x "$setting"
@@ -82,16 +84,30 @@ matrix() {
     done
 }
 
-all_on_hosts() {
+# On libfabric: each of its providers and media, and plans over UCX beside it.
+matrix_ofi() {
     local trigger=MPIR_CVAR_COLL_OFFLOAD_MEDIUM=ofi_trigger
-    check "mpich: configure tests" configure_mpich_tests
-    promptly tap hosts-failures-sockets "$repo/test/hosts/failures" cut_sockets
-    check "hosts: up 8" "$repo/maint/hosts" up 8
-    cd "$build/test-mpi" && runtests hosts-long testlist.long
     matrix tcp FI_PROVIDER=tcp
     matrix sockets FI_PROVIDER=sockets FI_SOCKETS_PE_WAITTIME=0
     matrix ucx FI_PROVIDER=tcp MPIR_CVAR_COLL_OFFLOAD_MEDIUM=ucx_rma
     matrix trigger FI_PROVIDER=sockets FI_SOCKETS_PE_WAITTIME=0 $trigger
+}
+
+# On UCX: plans on MPICH's UCX, and on their own.
+matrix_ucx() {
+    matrix ucx MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX=1
+    matrix ucx-own MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX=0
+}
+
+all_on_hosts() {
+    check "mpich: configure tests" configure_mpich_tests
+    [ "$PCOLL_DEVICE" != ch4:ofi ] ||
+        promptly tap hosts-failures-sockets "$repo/test/hosts/failures" cut_sockets
+    check "hosts: up 8" "$repo/maint/hosts" up 8
+    cd "$build/test-mpi"
+    device_list testlist.long >testlist.device
+    runtests hosts-long testlist.device
+    "matrix_${PCOLL_DEVICE#ch4:}"
 }
 
 suite_hosts() {

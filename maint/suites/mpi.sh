@@ -179,6 +179,34 @@ ucx_is_shared() {
     [ "$(plan_contexts 1)" = 0 ] && [ "$(plan_contexts 0)" = 2 ]
 }
 
+# MPICH 4.0 on UCX lends plans its context, for which MPI_Init sets the sizes of segments over TCP.
+lends_ucx() {
+    [ "$PCOLL_DEVICE" = ch4:ucx ] && [ -z "$PCOLL_MPICH" ]
+}
+
+# segments_of SETTING...: print the KiB of the segments that MPICH's UCX sends, and receives, over TCP, from
+# what UCX says about its buffers; one that receives holds two.
+segments_of() {
+    cd "$build/test-mpi"
+    env UCX_TLS=tcp UCX_LOG_LEVEL=debug "$@" "$mpiexec" -n 1 ./data -max=10 -only=barrier 2>&1 |
+        sed -n 's/.* uct_tcp_iface_\(.x\)_buf_mp: .* elemsize \([0-9]*\).*/\1 \2/p' | sort -ur |
+        awk '{ print int($2 / ($1 == "tx" ? 1024 : 2048)) }' | paste -sd ' '
+}
+
+# segments_are SENT RECEIVED SETTING...
+segments_are() {
+    local want="$1 $2" found
+    shift 2
+    found=$(segments_of "$@")
+    echo "segments with ${*:-no setting}: $found KiB"
+    [ "$found" = "$want" ]
+}
+
+segments_of_user_win() {
+    segments_are 16 256 UCX_TCP_TX_SEG_SIZE=16k
+    segments_are 256 512 UCX_TCP_RX_SEG_SIZE=512k
+}
+
 suite_mpi() {
     need_mpich
     check "mpi: pcoll-tune on 2 ranks" measure_table tune-2 "$mpiexec" -n 2
@@ -194,7 +222,11 @@ suite_mpi() {
     check "mpi: texts of control variables" variables_name_algorithms
     check "mpi: mpicc without ccache" mpicc_without_ccache
     check "mpi: build tests" own_mpi_tests
-    [ "$PCOLL_DEVICE" = ch4:ofi ] || check "mpi: plans share MPICH's UCX" ucx_is_shared
+    if lends_ucx; then
+        check "mpi: plans share MPICH's UCX" ucx_is_shared
+        check "mpi: segments over TCP are set for MPICH's UCX" segments_are 256 256
+        check "mpi: a user's segments over TCP win" segments_of_user_win
+    fi
     cd "$build/test-mpi"
     { device_list testlist && version_list; } >testlist.device
     runtests mpi testlist.device
