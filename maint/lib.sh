@@ -22,6 +22,30 @@ cached_mpich() {
     done
     return 1
 }
+
+# Debian's source package of MPICH 4.0.2, fetched once. Uses a list of sources of its own: the system's may
+# lack deb-src, and this needs no root.
+debian_source=$cache/mpich_4.0.2-3.dsc
+
+fetch_with_apt() {
+    local state=$cache/apt
+    local apt=(apt-get -o "Dir::Etc::sourcelist=$state/sources.list" -o Dir::Etc::sourceparts=-
+        -o "Dir::State::lists=$state/lists" -o "Dir::Cache=$state" -o "APT::Sandbox::User=$(id -un)")
+    mkdir -p "$state/lists/partial" "$state/archives/partial"
+    echo "deb-src ${PCOLL_DEBIAN_MIRROR:-http://deb.debian.org/debian} bookworm main" \
+        >"$state/sources.list"
+    "${apt[@]}" update
+    cd "$cache"
+    "${apt[@]}" source --download-only mpich=4.0.2-3
+}
+
+fetch_debian_source() {
+    [ ! -f "$debian_source" ] || return 0
+    command -v apt-get >/dev/null ||
+        die "apt-get is not available: please get MPICH 4.0.2 and name it with --mpich-source="
+    step "MPICH: fetch the source package" fetch fetch_with_apt
+}
+
 jobs=$(nproc)
 
 # ccache finds objects again that another clone compiled: paths below the clone count as relative, and
@@ -95,6 +119,14 @@ missing_packages() {
     for name in $(packages "$@"); do
         dpkg-query -W -f '${Status}\n' "$name" 2>/dev/null | grep -q ' installed$' || echo "$name"
     done
+}
+
+# need_packages GROUP...: name the missing packages and exit; without dpkg nobody can say.
+need_packages() {
+    local missing
+    command -v dpkg-query >/dev/null || return 0
+    missing=$(missing_packages "$@" | paste -sd ' ')
+    [ -z "$missing" ] || die "please install these packages first: $missing"
 }
 
 # install_packages GROUP...: install the missing packages, or name them and exit.

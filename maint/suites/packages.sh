@@ -67,6 +67,19 @@ debian_tests() {
     device_list testlist.languages | grep -v '^io' >>testlist.device
 }
 
+# As doc/install.md tells a user of the packages: the tools, with the packages' mpicc.
+debian_tools() {
+    rm -rf "$build/debian/tools"
+    mkdir -p "$build/debian/tools"
+    cd "$build/debian/tools"
+    in_debian apt-get -y --no-install-recommends install pkg-config libjson-c-dev libhwloc-dev libfabric-dev
+    in_debian env --chdir="$PWD" "$repo/configure" CC=gcc
+    in_debian make -C "$PWD" -j"$jobs" V=0 install install-mpi-programs MPICC=mpicc
+    in_debian mpiexec -n 2 pcoll-bench --quick
+    in_debian mpiexec -n 2 pcoll-tune --seconds=2 -o "$PWD/table.json"
+    in_debian pcoll-info --check --table="$PWD/table.json"
+}
+
 run_debian_tests() {
     local mpiexec=/usr/bin/mpiexec
     write_runtests
@@ -78,8 +91,11 @@ run_debian_tests() {
     count_tap debian "$PWD/debian.tap" 0
 }
 
+# At night with all kernels of the datatype engine, which compile for an hour.
 suite_debian() {
-    local why before=$failed
+    local why before=$failed PCOLL_YAKSA_NESTING=
+    [ "$PCOLL_TEST_DEPTH" -ge 2 ] || PCOLL_YAKSA_NESTING=2
+    export PCOLL_YAKSA_NESTING
     why=$(why_no_root)
     if [ -n "$why" ]; then
         report skip "debian" "$why"
@@ -90,6 +106,7 @@ suite_debian() {
     [ "$failed" != "$before" ] || check "debian: install in a clean system" install_debian
     [ "$failed" != "$before" ] || check "debian: build tests with the packages' mpicc" debian_tests
     [ "$failed" != "$before" ] || { cd "$build/debian/test" && run_debian_tests; }
+    [ "$failed" != "$before" ] || check "debian: pcoll-bench, pcoll-tune, pcoll-info" debian_tools
 }
 
 # ---- Spack ---------------------------------------------------------------------------

@@ -3,8 +3,8 @@
 why_no_root() {
     if [ "$(id -u)" != 0 ]; then
         echo "a clean installation of Debian needs root"
-    elif ! command -v mmdebstrap >/dev/null; then
-        echo "mmdebstrap is not installed"
+    elif [ -n "$(missing_packages debian debian-source)" ]; then
+        echo "not installed: $(missing_packages debian debian-source | paste -sd ' ')"
     fi
 }
 

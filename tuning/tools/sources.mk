@@ -1,4 +1,4 @@
-# Programs beside the library.  pcoll-tune is an MPI program, which maint/build makes.
+# Programs beside the library.  pcoll-tune is an MPI program: ../../Makefile.am makes it with mpicc.
 bin_PROGRAMS += pcoll-info
 pcoll_info_SOURCES = \
     %D%/pcoll_info.c %D%/info.h %D%/info_map.c %D%/info_help.c \
