@@ -13,7 +13,7 @@
  *   Iscatter binomial               the first start uses up the        Scatter,
  *     (4.0.0 .. 4.3.1)              root's block count                 Reduce_scatter_block (inter)
  *   Ibcast by a circulant graph     it is no schedule: it runs at      Bcast, if a CVAR names it
- *     (since 5.1)                   init, and a start crashes
+ *     (since 5.1)                   init, and a start does nothing
  *
  * None of the replacements keeps state between starts. Neither a CVAR nor a tuning file may bring
  * the wrong ones back, so the algorithms are named here. The tree and ring forms (tsp_*) cannot be
