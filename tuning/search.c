@@ -217,7 +217,7 @@ static int slots_candidates(const struct pcoll_search *search,
                             const struct pcoll_params *params, int *values)
 {
     const struct pcoll_signature *signature = search->signature;
-    uint64_t most;
+    uint64_t most, bytes;
 
     values[0] = 0;
     if (!algorithm->uses_slots)
@@ -231,7 +231,10 @@ static int slots_candidates(const struct pcoll_search *search,
         return 1;
     most =
         has_caches(signature, search->caps->cores) ? PCOLL_LONG_RING_BYTES : PCOLL_NEAR_RING_BYTES;
-    return ring_bytes(algorithm, signature, params, values[1]) <= most ? 2 : 1;
+    bytes = ring_bytes(algorithm, signature, params, values[1]);
+    if (bytes > 0 && bytes == ring_bytes(algorithm, signature, params, 0))
+        return 1; /* the row limits the ring, which becomes no longer */
+    return bytes <= most ? 2 : 1;
 }
 
 /* PCOLL_PATH_AUTO is a candidate only for an algorithm that has no other path. */
