@@ -12,6 +12,7 @@ pcoll_sources += \
     %D%/cost.h %D%/cost.c \
     %D%/shape/tree.h %D%/shape/tree.c \
     %D%/shape/segment.h %D%/shape/segment.c \
+    %D%/shape/star.h %D%/shape/star.c \
     %D%/shape/ring.h %D%/shape/ring.c \
     %D%/lower/lower.h %D%/lower/lower.c %D%/lower/private.h \
     %D%/lower/split.c %D%/lower/signals.c %D%/lower/layout.c %D%/lower/stages.c \

@@ -167,8 +167,8 @@ void part_copy(const struct part *to, char *to_base, const struct part *from, co
 void part_use(const struct part *part, char *base, bool writes)
 {
     enum { LINE = 64 };
-    size_t stride = part->chunk > 0 ? part->stride : 0;
-    for (size_t done = 0, at = part->at; done < part->bytes; done += part->chunk, at += stride)
+    for (size_t done = 0, at = part->at; done < part->bytes;
+         done += part->chunk, at += part->stride)
         for (size_t i = 0; i < part->chunk; i += LINE) {
             volatile char *byte = base + at + i;
             char value = *byte;

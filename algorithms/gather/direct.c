@@ -22,6 +22,7 @@
  */
 #include "algorithms/cost.h"
 #include "algorithms/number.h"
+#include "algorithms/shape/star.h"
 
 /* Of the root: blocks that have arrived, or buffers that may be read; of other ranks: "ready", or
  * "done". */
@@ -87,30 +88,12 @@ static void get_other(struct pcoll_plan *plan)
     plan->gain[COUNTER] = 1;
 }
 
-typedef void build_function(struct pcoll_plan *plan);
-
-static enum pcoll_result make(const struct pcoll_signature *signature, int rank, const char *name,
-                              build_function *root, build_function *others,
-                              struct pcoll_plan **plan_p)
-{
-    enum pcoll_result result = pcoll_plan_create(signature, rank, name, 1, 1, plan_p);
-
-    if (result != PCOLL_OK)
-        return result;
-    pcoll_plan_open(*plan_p, 0);
-    if (rank == signature->root)
-        root(*plan_p);
-    else
-        others(*plan_p);
-    return pcoll_plan_seal(plan_p);
-}
-
 static enum pcoll_result generate_put(const struct pcoll_signature *signature,
                                       const struct pcoll_local *local, int rank,
                                       const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     (void)local, (void)params;
-    return make(signature, rank, "direct", put_root, put_other, plan_p);
+    return pcoll_star_generate(signature, rank, "direct", put_root, put_other, plan_p);
 }
 
 static enum pcoll_result generate_get(const struct pcoll_signature *signature,
@@ -118,7 +101,7 @@ static enum pcoll_result generate_get(const struct pcoll_signature *signature,
                                       const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     (void)local, (void)params;
-    return make(signature, rank, "direct_get", get_root, get_other, plan_p);
+    return pcoll_star_generate(signature, rank, "direct_get", get_root, get_other, plan_p);
 }
 
 /* Ranks that share cores write one after the other. */

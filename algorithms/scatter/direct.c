@@ -19,6 +19,7 @@
  */
 #include "algorithms/cost.h"
 #include "algorithms/number.h"
+#include "algorithms/shape/star.h"
 
 enum { COUNTER }; /* of the root: "ready" or "done" of the others; of a rank: block or "ready" */
 
@@ -86,30 +87,12 @@ static void get_other(struct pcoll_plan *plan)
     plan->gain[COUNTER] = 1;
 }
 
-typedef void build_function(struct pcoll_plan *plan);
-
-static enum pcoll_result make(const struct pcoll_signature *signature, int rank, const char *name,
-                              build_function *root, build_function *others,
-                              struct pcoll_plan **plan_p)
-{
-    enum pcoll_result result = pcoll_plan_create(signature, rank, name, 1, 1, plan_p);
-
-    if (result != PCOLL_OK)
-        return result;
-    pcoll_plan_open(*plan_p, 0);
-    if (rank == signature->root)
-        root(*plan_p);
-    else
-        others(*plan_p);
-    return pcoll_plan_seal(plan_p);
-}
-
 static enum pcoll_result generate_put(const struct pcoll_signature *signature,
                                       const struct pcoll_local *local, int rank,
                                       const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     (void)local, (void)params;
-    return make(signature, rank, "direct_put", put_root, put_other, plan_p);
+    return pcoll_star_generate(signature, rank, "direct_put", put_root, put_other, plan_p);
 }
 
 static enum pcoll_result generate_get(const struct pcoll_signature *signature,
@@ -117,7 +100,7 @@ static enum pcoll_result generate_get(const struct pcoll_signature *signature,
                                       const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     (void)local, (void)params;
-    return make(signature, rank, "direct_get", get_root, get_other, plan_p);
+    return pcoll_star_generate(signature, rank, "direct_get", get_root, get_other, plan_p);
 }
 
 /* The root's node sends to all others through one port, which serves no other node at the time. */

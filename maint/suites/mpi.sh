@@ -116,6 +116,14 @@ compare_overlap() {
     ! grep -q '^65536.*?.*? ?' "$folder/bcast.dat"
 }
 
+# The header says so, and the data that is verified is right, also in strided faces.
+bench_uses_data() {
+    local said=$results/use-data.txt
+    timeout 300 "$mpiexec" -n 2 "$build/install/bin/pcoll-bench" --quick --use-data --variants=offload \
+        --coll=allreduce,neighbor_alltoallw --sizes=64,8K >"$said"
+    grep -q 'with data in use' "$said" && [ "$(grep -c ' yes$' "$said")" = 4 ]
+}
+
 # The table contains what was measured, and the judgement has a line for each call.
 correct_and_judge() {
     local table=$results/corrected.json judged=$results/judged.json calls corrected
@@ -218,6 +226,7 @@ suite_mpi() {
     check "mpi: pcoll-tune --seconds=-1" tune_refuses "'-1' is not allowed" --seconds=-1
     check "mpi: pcoll-tune --judge -o" tune_refuses "--output is not allowed" --judge=x.json -o y.json
     check "mpi: pcoll-tune --plot" draw_candidates
+    check "mpi: pcoll-bench --use-data" bench_uses_data
     check "mpi: compare --overlap --series" compare_overlap
     check "mpi: texts of control variables" variables_name_algorithms
     check "mpi: mpicc without ccache" mpicc_without_ccache

@@ -1,4 +1,5 @@
-/* The model's choice on machines where the best one is obvious, and what must hold for every call.
+/* Tests that the model chooses the best algorithm where it is obvious, and what holds for every
+ * call.
  */
 #include "tuning/choose.h"
 
