@@ -12,52 +12,94 @@
 #define YIELDS_PER_LOOK 8     /* yields between two calls of MPI's progress engine */
 
 /* A poll of the network asks the kernel. The answer takes long, and other ranks may have to run for
- * it: yield after each round of polls, and sleep after a few if others need the core, as a yield
- * may not reach processes of another session. */
+ * it: yield after each round of polls. */
 #define POLLS_OF_NETWORK 10
-#define ROUNDS_IF_CONTENDED 4
-#define CALM_WAITS 4 /* this many waits without being preempted: nobody needs the core any more */
+#define POLLS_SHARED 1       /* where a yield lets another rank run */
+#define ROUNDS_BEFORE_LOOK 4 /* rounds until a wait asks whether others need its core */
+#define CALM_WAITS 4         /* this many waits without a switch: nobody needs the core any more */
 
 #define ROUNDS_BEFORE_SLEEP 4000
 #define SLEEP_USEC 50
 #define SLEEP_USEC_SIGNALED 200 /* where a signal ends the sleep */
 
-/* True if the kernel now and then preempts this rank for others. With several hosts on one machine,
- * as in tests, the number of ranks does not tell. */
-static bool is_contended(void)
+/* How often the kernel has run others in place of this thread, which was ready to run: because its
+ * time slice was over, or because it yielded and somebody took the core. */
+static long switches(void)
 {
-    static long interrupted = 0;
-    static unsigned calm = CALM_WAITS;
     struct rusage usage;
 
-    if (getrusage(RUSAGE_THREAD, &usage) != 0)
-        return false;
-    calm = usage.ru_nivcsw == interrupted ? calm + 1 : 0;
-    interrupted = usage.ru_nivcsw;
-    return calm < CALM_WAITS;
+    return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
-/* With a core of its own, or on the network. */
-static void wait_spinning(struct MPIDI_PCOLL_plan *plan, bool network)
+/* Who else needs the core of this rank. With several hosts on one machine, as in tests and
+ * containers, the number of ranks does not tell. */
+enum neighbors {
+    ALONE,
+    REACHED,     /* a yield lets them run */
+    OUT_OF_REACH /* they are of another session, and run if this rank sleeps */
+};
+
+/* Judges by what has happened since the last look, in which this thread yielded so often. */
+static enum neighbors look_for_neighbors(unsigned yields)
 {
+    enum { YIELDS_PER_SWITCH = 4 };
+    static long seen = 0;
+    static unsigned calm = CALM_WAITS;
+    static enum neighbors neighbors = ALONE;
+    const long now = switches(), more = now - seen;
+
+    seen = now;
+    calm = more == 0 ? calm + 1 : 0;
+    if (calm >= CALM_WAITS)
+        neighbors = ALONE;
+    else if (more > 0)
+        neighbors = more * YIELDS_PER_SWITCH >= (long)yields ? REACHED : OUT_OF_REACH;
+    return neighbors;
+}
+
+/* On the network. */
+static void wait_for_network(struct MPIDI_PCOLL_plan *plan)
+{
+    static enum neighbors neighbors = ALONE;
+    static unsigned yields = 0; /* since the last look */
     unsigned patience = ROUNDS_BEFORE_SLEEP;
-    unsigned polls = MPIDI_PCOLL_crowded ? POLLS_CROWDED
-                     : network           ? POLLS_OF_NETWORK
-                                         : POLLS_WITH_CORE;
 
     for (unsigned round = 1; plan->active; round++) {
+        const unsigned polls = neighbors == REACHED ? POLLS_SHARED : POLLS_OF_NETWORK;
         enum pcoll_result result = plan->medium->spin(plan->bound, polls);
 
         if (result != PCOLL_PENDING) {
             MPIDI_PCOLL_complete(plan, result);
             return;
         }
-        if (!network || round % YIELDS_PER_LOOK == 0)
+        if (round % YIELDS_PER_LOOK == 0)
             MPID_Progress_test(NULL);
-        if (network && round == ROUNDS_IF_CONTENDED && is_contended())
-            patience = round;
-        if (plan->active && (network || round > LOOKS_BEFORE_YIELD))
-            plan->medium->rest(plan->bound, round > patience ? SLEEP_USEC : 0);
+        if (round == ROUNDS_BEFORE_LOOK) {
+            neighbors = look_for_neighbors(yields);
+            yields = 0;
+            if (neighbors == OUT_OF_REACH)
+                patience = round;
+        }
+        if (!plan->active)
+            return;
+        yields += round <= patience;
+        plan->medium->rest(plan->bound, round > patience ? SLEEP_USEC : 0);
+    }
+}
+
+/* In a node, with a core of its own. */
+static void wait_spinning(struct MPIDI_PCOLL_plan *plan)
+{
+    for (unsigned round = 1; plan->active; round++) {
+        enum pcoll_result result = plan->medium->spin(plan->bound, POLLS_WITH_CORE);
+
+        if (result != PCOLL_PENDING) {
+            MPIDI_PCOLL_complete(plan, result);
+            return;
+        }
+        MPID_Progress_test(NULL);
+        if (plan->active && round > LOOKS_BEFORE_YIELD)
+            plan->medium->rest(plan->bound, round > ROUNDS_BEFORE_SLEEP ? SLEEP_USEC : 0);
     }
 }
 
@@ -121,14 +163,15 @@ static void wait_yielding(struct MPIDI_PCOLL_plan *plan)
 void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
 {
     struct MPIDI_PCOLL_plan *plan = preq->u.persist_coll.sched;
-    const bool network = MPIDI_PCOLL_is_network(plan->medium);
 
     if (MPIR_ThreadInfo.isThreaded)
         return;
-    if (MPIDI_PCOLL_crowded && !network)
+    if (MPIDI_PCOLL_is_network(plan->medium))
+        wait_for_network(plan);
+    else if (MPIDI_PCOLL_crowded)
         wait_yielding(plan);
     else
-        wait_spinning(plan, network);
+        wait_spinning(plan);
 }
 
 void MPIDI_PCOLL_wait_round(unsigned round)
