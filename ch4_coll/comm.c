@@ -209,6 +209,9 @@ static void meet(struct MPIDI_PCOLL_comm *state)
         state->bootstrap.bell = MPIDI_PCOLL_agent_host();
     if (result == PCOLL_OK)
         open_group(state, (int)words[MEDIUM] + PCOLL_NONE, one_node);
+    if (state->group)
+        state->level =
+            pcoll_level_measured(state->level, state->medium->group_distance(state->group));
 }
 
 /* The part of the state that a rank makes alone; NULL: out of memory. */

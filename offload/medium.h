@@ -97,6 +97,9 @@ struct pcoll_medium {
     /* The number of endpoints to spread the rails of a plan over (plan.h); the same on all
      * ranks. */
     int (*group_rails)(const struct pcoll_group *group);
+    /* The time in nanoseconds in which two neighboring ranks of a node exchange flags, the longest
+     * of all; 0: not measured. The same on all ranks. */
+    uint64_t (*group_distance)(const struct pcoll_group *group);
 
     /* Collective, as the bootstrap's combine, using the medium's own means if it has any. */
     enum pcoll_result (*combine)(struct pcoll_group *group, uint64_t *words, int n);
@@ -148,6 +151,13 @@ static inline int pcoll_one_rail(const struct pcoll_group *group)
 {
     (void)group;
     return 1;
+}
+
+/* For media that do not measure the distance of their ranks. */
+static inline uint64_t pcoll_not_measured(const struct pcoll_group *group)
+{
+    (void)group;
+    return 0;
 }
 
 #endif /* PCOLL_MEDIUM_H */

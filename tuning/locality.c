@@ -56,3 +56,13 @@ enum pcoll_level pcoll_locality_read(const uint64_t *words)
     return words[CACHE] == none || words[CACHE] != ~words[NOT_CACHE] ? PCOLL_LEVEL_OTHER_CACHE
                                                                      : PCOLL_LEVEL_SAME_CACHE;
 }
+
+/* Through a common cache an exchange takes 50 to 100 ns, between the caches of one socket 200 and
+ * more (doc/measured.md, "Near and far cores"). */
+enum pcoll_level pcoll_level_measured(enum pcoll_level reported, uint64_t nanoseconds)
+{
+    enum { FAR = 150 };
+
+    return reported == PCOLL_LEVEL_SAME_CACHE && nanoseconds > FAR ? PCOLL_LEVEL_OTHER_CACHE
+                                                                   : reported;
+}

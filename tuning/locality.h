@@ -25,4 +25,8 @@ enum { PCOLL_LOCALITY_WORDS = 5 };
 void pcoll_locality_write(struct pcoll_locality locality, uint64_t *words);
 enum pcoll_level pcoll_locality_read(const uint64_t *words);
 
+/* The level, corrected by the time in which neighboring ranks exchange flags (medium.h); 0: not
+ * measured. A virtual machine may report a cache that its cores do not share. */
+enum pcoll_level pcoll_level_measured(enum pcoll_level reported, uint64_t nanoseconds);
+
 #endif /* PCOLL_LOCALITY_H */

@@ -125,7 +125,7 @@ static void settle_rails(struct pcoll_rma_group *g, uint64_t many, uint64_t few)
  * their own. */
 static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine, int *mixed)
 {
-    enum { NO_CMA, UNORDERED, MANY, FEW, NAME, KEY, FOREIGN, OWN, NVALUES };
+    enum { NO_CMA, UNORDERED, MANY, FEW, NAME, KEY, FOREIGN, OWN, DISTANCE, NVALUES };
     const int rank = g->bootstrap.rank;
     uint64_t values[NVALUES] = {
         [MANY] = ranked(g->nrails, rank),
@@ -133,6 +133,7 @@ static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine
     };
 
     values[NO_CMA] = mine != PCOLL_OK || !(pcoll_shm_group_provides(g->node) & PCOLL_NEED_USER_RMA);
+    values[DISTANCE] = mine == PCOLL_OK ? pcoll_shm_group_distance(g->node) : 0;
     for (int i = 0; i < g->nrails; i++) {
         const struct pcoll_wire_endpoint *e = g->endpoints[i];
 
@@ -148,6 +149,7 @@ static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine
     g->name_bytes = values[NAME];
     g->key_bytes = values[KEY];
     g->can_cma = !values[NO_CMA];
+    g->distance = values[DISTANCE];
     g->provides = PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_USER_RMA;
     if (!values[UNORDERED])
         g->provides |= PCOLL_NEED_ORDER;
@@ -226,6 +228,11 @@ unsigned pcoll_rma_group_provides(const struct pcoll_group *group)
 int pcoll_rma_group_rails(const struct pcoll_group *group)
 {
     return pcoll_rma_group_of(group)->nrails;
+}
+
+uint64_t pcoll_rma_group_distance(const struct pcoll_group *group)
+{
+    return pcoll_rma_group_of(group)->distance;
 }
 
 enum pcoll_result pcoll_rma_combine(struct pcoll_group *group, uint64_t *words, int n)

@@ -33,7 +33,8 @@ struct pcoll_rma_group {
     int mine;    /* number of this rank in node_ranks */
     int can_cma; /* on all nodes */
     unsigned provides;
-    int refs; /* the user's, and one for each bound plan */
+    uint64_t distance; /* the longest of all nodes */
+    int refs;          /* the user's, and one for each bound plan */
 };
 
 /* A transfer of the wire, which must come first. */

@@ -166,16 +166,18 @@ static void report_in(void *context, const char *message)
 
 static void clear_meeting(const void *context, char *payload)
 {
-    (void)context;
-    memset(payload, 0, sizeof(struct pcoll_shm_meeting));
+    const size_t *bytes = context;
+
+    memset(payload, 0, *bytes);
 }
 
 /* From here on the group is its own bootstrap. */
 static enum pcoll_result open_meeting(struct pcoll_shm_group *group,
                                       const struct pcoll_bootstrap *bootstrap)
 {
-    size_t slots = 2 * (size_t)bootstrap->nranks * PCOLL_SHM_SLOT;
-    const struct pcoll_shm_wish wish = {sizeof(*group->meeting) + slots, clear_meeting, NULL};
+    const size_t places = 2 * (size_t)bootstrap->nranks * (PCOLL_SHM_SLOT + PCOLL_LINE_BYTES);
+    const size_t bytes = sizeof(*group->meeting) + places;
+    const struct pcoll_shm_wish wish = {bytes, clear_meeting, &bytes};
     enum pcoll_result result = pcoll_shm_carve(&group->arena, bootstrap, &wish, &group->block);
 
     if (result != PCOLL_OK)
@@ -215,6 +217,8 @@ enum pcoll_result pcoll_shm_group_create(const struct pcoll_bootstrap *bootstrap
         result = probe_cma(group, &can_cma);
     if (result == PCOLL_OK)
         result = find_bell(group, bootstrap->bell);
+    if (result == PCOLL_OK)
+        result = pcoll_shm_measure_distance(group);
     if (result != PCOLL_OK) {
         pcoll_shm_group_destroy(&group->base);
         return result;

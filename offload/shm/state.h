@@ -23,7 +23,7 @@ struct pcoll_shm_meeting {
     char pad[PCOLL_LINE_BYTES - sizeof(uint32_t)];
     _Atomic uint32_t sleepers; /* ranks that sleep on a counter */
     char more_pad[PCOLL_LINE_BYTES - sizeof(uint32_t)];
-    char slots[]; /* [2][nranks][PCOLL_SHM_SLOT] */
+    char slots[]; /* [2][nranks][PCOLL_SHM_SLOT], then the lines of distance.c, [2][nranks] */
 };
 
 struct pcoll_shm_group {
@@ -42,6 +42,7 @@ struct pcoll_shm_group {
     struct pcoll_attachment *bell_at; /* where it is mapped */
     int is_host;                      /* it is this process' */
     unsigned provides;
+    uint64_t distance; /* what group_distance returns */
 };
 
 /* Steps that access memory of another process, and steps to another node. */
@@ -107,6 +108,11 @@ static inline struct pcoll_shm_bound *pcoll_shm_bound_of(const struct pcoll_boun
 static inline struct pcoll_shm_bound *pcoll_shm_bound_of_run(struct pcoll_run *run)
 {
     return pcoll_container_of(run, struct pcoll_shm_bound, run);
+}
+
+static inline struct pcoll_line *pcoll_shm_flags(const struct pcoll_shm_group *group)
+{
+    return (void *)(group->meeting->slots + 2 * (size_t)group->bootstrap.nranks * PCOLL_SHM_SLOT);
 }
 
 /* Where a target's signalers are counted. */
@@ -177,8 +183,9 @@ int pcoll_shm_suits(int one_node, const char *provider);
     .lingering = pcoll_none_lingers, .finalize = pcoll_nothing,                                    \
     .group_create = pcoll_shm_group_create, .group_destroy = pcoll_shm_group_destroy,              \
     .group_provides = pcoll_shm_group_provides, .group_rails = pcoll_one_rail,                     \
-    .combine = pcoll_shm_combine, .bind = pcoll_shm_bind, .unbind = pcoll_shm_unbind,              \
-    .rest = pcoll_shm_rest, .position = pcoll_shm_position
+    .group_distance = pcoll_shm_group_distance, .combine = pcoll_shm_combine,                      \
+    .bind = pcoll_shm_bind, .unbind = pcoll_shm_unbind, .rest = pcoll_shm_rest,                    \
+    .position = pcoll_shm_position
 
 /* Give up, and tell the other ranks, which would wait forever: for that reason; because the kernel
  * has refused a copy; or because a step has failed, unless that has been said. */
@@ -257,7 +264,13 @@ void pcoll_shm_group_destroy(struct pcoll_group *base);
 unsigned pcoll_shm_group_provides(const struct pcoll_group *group);
 enum pcoll_result pcoll_shm_combine(struct pcoll_group *base, uint64_t *words, int n);
 
-/* Collective: contribute `bytes` bytes, at most PCOLL_SHM_SLOT. The contribution of rank r is at r
+/* shm/distance.c. Collective: measure what group_distance returns; ranks that share cores do not.
+ */
+enum pcoll_result pcoll_shm_measure_distance(struct pcoll_shm_group *group);
+uint64_t pcoll_shm_group_distance(const struct pcoll_group *group);
+
+/* shm/group.c. Collective: contribute `bytes` bytes, at most PCOLL_SHM_SLOT. The contribution of
+ * rank r is at r
  * * PCOLL_SHM_SLOT from the result, until this rank combines or meets again. */
 const char *pcoll_shm_meet(struct pcoll_shm_group *group, const void *mine, size_t bytes);
 

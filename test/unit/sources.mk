@@ -13,6 +13,7 @@ check_PROGRAMS += \
     %D%/test_cli \
     %D%/test_collective \
     %D%/test_discrete \
+    %D%/test_distance \
     %D%/test_edges \
     %D%/test_engine_parts \
     %D%/test_explore \

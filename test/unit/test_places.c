@@ -147,10 +147,22 @@ static void test_localities(void)
     pcoll_topology_destroy(four);
 }
 
+static void test_measured(void)
+{
+    tap_ok(pcoll_level_measured(PCOLL_LEVEL_SAME_CACHE, 0) == PCOLL_LEVEL_SAME_CACHE &&
+               pcoll_level_measured(PCOLL_LEVEL_SAME_CACHE, 60) == PCOLL_LEVEL_SAME_CACHE &&
+               pcoll_level_measured(PCOLL_LEVEL_SAME_CACHE, 240) == PCOLL_LEVEL_OTHER_CACHE,
+           "a common cache that the time of an exchange disproves");
+    tap_ok(pcoll_level_measured(PCOLL_LEVEL_OTHER_SOCKET, 60) == PCOLL_LEVEL_OTHER_SOCKET &&
+               pcoll_level_measured(PCOLL_LEVEL_ANY, 240) == PCOLL_LEVEL_ANY,
+           "no other level is corrected");
+}
+
 int main(void)
 {
     test_big();
     test_small();
     test_localities();
+    test_measured();
     return tap_done();
 }

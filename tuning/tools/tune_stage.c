@@ -59,7 +59,8 @@ static void take_localities(const struct tune_stage *stage)
     tune_sit(unit);
 }
 
-/* The distance between the ranks of a node, as they are bound now. */
+/* The distance between the ranks of a node, as MPI finds it, with the ranks bound as they are
+ * now. */
 static void find_level(struct tune_stage *stage)
 {
     const int nranks = stage->bootstrap.nranks;
@@ -72,7 +73,8 @@ static void find_level(struct tune_stage *stage)
         return;
     }
     MPI_Allgather(&own, sizeof(own), MPI_BYTE, localities, sizeof(own), MPI_BYTE, stage->comm);
-    stage->caps.level = pcoll_level_of(localities, nranks, stage->topology);
+    stage->caps.level = pcoll_level_measured(pcoll_level_of(localities, nranks, stage->topology),
+                                             stage->medium->group_distance(stage->group));
     free(localities);
 }
 
