@@ -55,6 +55,14 @@ struct pcoll_machine {
                                        * machine */
 };
 
+/* What the parameter `slots` counts. */
+enum pcoll_slot_use {
+    PCOLL_NO_SLOTS,
+    PCOLL_RING, /* slots of a ring: the rank that fills it waits for credit */
+    PCOLL_BANKS /* places of whole messages, one for each instance in turn, without credit: an
+                 * instance is complete when all ranks have started it */
+};
+
 struct pcoll_algorithm {
     const char *name;  /* as in CVARs, info keys and the tuning table */
     const char *alias; /* MPICH's name for the same algorithm; NULL: there is none */
@@ -76,8 +84,9 @@ struct pcoll_algorithm {
     uint64_t (*temp_bytes)(const struct pcoll_signature *signature,
                            const struct pcoll_params *params);
 
-    unsigned paths;                           /* PCOLL_PATH_BIT_* that generate accepts */
-    int uses_radix, uses_segment, uses_slots; /* which parameters have a meaning */
+    unsigned paths;               /* PCOLL_PATH_BIT_* that generate accepts */
+    int uses_radix, uses_segment; /* which parameters have a meaning */
+    enum pcoll_slot_use uses_slots;
     int must_commute; /* it permutes operands: without signature.commutes the call does not suit */
 };
 

@@ -61,7 +61,11 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
  * turns of all ranks that share its core: up to 128, but no more than make 512 with as many ranks
  * as a node has, since all ranks of a core generate their entries in turns, and no more than
  * PCOLL_NEAR_RING_BYTES hold. On 8 ranks of 2 cores 64 instead of 128 slots halve the init of a
- * scan of 8 B (185 us), and a start takes 0.65 us instead of 0.5; 256 slots made none cheaper. */
+ * scan of 8 B (185 us), and a start takes 0.65 us instead of 0.5; 256 slots made none cheaper.
+ *
+ * Banks of whole messages that are reduced may be as few as 4, since nobody waits for credit: on
+ * two near cores with private caches of 1 MiB, 8 banks instead of 2 bring an allreduce of 256 KiB
+ * from 30 to 16 us and a reduce_scatter from 30 to 14. */
 #define PCOLL_NEAR_RING_BYTES (UINT64_C(256) << 10)
 #define PCOLL_LONG_RING_BYTES (UINT64_C(2) << 20)
 int pcoll_long_ring(const struct pcoll_algorithm *algorithm,

@@ -23,6 +23,26 @@ static double find_factor(struct pcoll_search *search, const struct pcoll_algori
     return pcoll_table_factor(search->table, about, search->signature->bytes, &search->tells_apart);
 }
 
+static int is_crowded(const struct pcoll_signature *signature, int cores)
+{
+    return cores > 0 && pcoll_ranks_per_node(signature) > cores;
+}
+
+/* In a node where each rank has a core, and thereby caches of its own. */
+static int has_caches(const struct pcoll_signature *signature, int cores)
+{
+    return !pcoll_is_over_wire(signature) && !is_crowded(signature, cores);
+}
+
+/* Reductions may have few banks of long messages: they need no credit. What only moves data can do
+ * without communication buffers. */
+static int has_few_banks(const struct pcoll_algorithm *algorithm,
+                         const struct pcoll_signature *signature, int cores)
+{
+    return algorithm->uses_slots == PCOLL_BANKS && pcoll_coll_has(signature->coll, PCOLL_REDUCES) &&
+           has_caches(signature, cores);
+}
+
 /* In microseconds, corrected; negative: not a candidate. */
 static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
                       const struct pcoll_params *params)
@@ -119,17 +139,6 @@ static int radix_candidates(const struct pcoll_search *search,
     return count;
 }
 
-static int is_crowded(const struct pcoll_signature *signature, int cores)
-{
-    return cores > 0 && pcoll_ranks_per_node(signature) > cores;
-}
-
-/* In a node where each rank has a core, and thereby caches of its own. */
-static int has_caches(const struct pcoll_signature *signature, int cores)
-{
-    return !pcoll_is_over_wire(signature) && !is_crowded(signature, cores);
-}
-
 uint64_t pcoll_least_segment(const struct pcoll_algorithm *algorithm,
                              const struct pcoll_signature *signature, const struct pcoll_caps *caps)
 {
@@ -149,7 +158,9 @@ static int segment_candidates(const struct pcoll_search *search,
                               const struct pcoll_algorithm *algorithm, enum pcoll_path path,
                               uint64_t *values)
 {
-    const uint64_t most = path == PCOLL_PATH_TEMP ? MAX_TEMP_SEGMENT : MAX_SEGMENT;
+    const int is_short = path == PCOLL_PATH_TEMP &&
+                         !has_few_banks(algorithm, search->signature, search->caps->cores);
+    const uint64_t most = is_short ? MAX_TEMP_SEGMENT : MAX_SEGMENT;
     const uint64_t least = pcoll_least_segment(algorithm, search->signature, search->caps);
     int count = 0;
 
@@ -195,7 +206,8 @@ int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
                     const struct pcoll_signature *signature, const struct pcoll_params *params,
                     int cores)
 {
-    enum { SHORTEST = 16, SHORT = 32, LONGEST = 64 };
+    enum { FEWEST_BANKS = 4, SHORTEST = 16, SHORT = 32, LONGEST = 64 };
+    const int shortest = has_few_banks(algorithm, signature, cores) ? FEWEST_BANKS : SHORTEST;
     uint64_t bytes;
     int slots = LONGEST;
 
@@ -206,35 +218,49 @@ int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
     bytes = ring_bytes(algorithm, signature, params, slots);
     if (bytes < PCOLL_FAR_BYTES)
         return bytes < PCOLL_NEAR_RING_BYTES ? SHORTEST : SHORT;
-    while (slots > SHORTEST && bytes > PCOLL_LONG_RING_BYTES)
+    while (slots > shortest && bytes > PCOLL_LONG_RING_BYTES)
         bytes = ring_bytes(algorithm, signature, params, slots /= 2);
     return slots;
 }
 
-/* Fills values[0 .. return). */
+/* A longer ring than by default; 0: there is none. */
+static int longer_ring(const struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                       const struct pcoll_params *params)
+{
+    const struct pcoll_signature *signature = search->signature;
+    const int cores = search->caps->cores;
+    const int slots = pcoll_long_ring(algorithm, signature, params, cores);
+    const uint64_t most =
+        has_caches(signature, cores) ? PCOLL_LONG_RING_BYTES : PCOLL_NEAR_RING_BYTES;
+    uint64_t bytes;
+
+    if (search->caps->max_ring > 0 && slots > search->caps->max_ring)
+        return 0;
+    bytes = ring_bytes(algorithm, signature, params, slots);
+    if (bytes > 0 && bytes == ring_bytes(algorithm, signature, params, 0))
+        return 0; /* the row limits the ring */
+    return bytes <= most ? slots : 0;
+}
+
+/* Fills values[0 .. return). Long segments are candidates in a long ring only. */
 static int slots_candidates(const struct pcoll_search *search,
                             const struct pcoll_algorithm *algorithm,
                             const struct pcoll_params *params, int *values)
 {
-    const struct pcoll_signature *signature = search->signature;
-    uint64_t most, bytes;
+    const int is_long = params->path == PCOLL_PATH_TEMP && search->fixed.segment == 0 &&
+                        params->segment > MAX_TEMP_SEGMENT;
+    int count = 0, slots;
 
-    values[0] = 0;
-    if (!algorithm->uses_slots)
-        return 1;
-    if (search->fixed.slots != 0) {
+    if (search->fixed.slots != 0 && algorithm->uses_slots) {
         values[0] = search->fixed.slots;
         return search->caps->max_ring == 0 || values[0] <= search->caps->max_ring;
     }
-    values[1] = pcoll_long_ring(algorithm, signature, params, search->caps->cores);
-    if (search->caps->max_ring > 0 && values[1] > search->caps->max_ring)
-        return 1;
-    most =
-        has_caches(signature, search->caps->cores) ? PCOLL_LONG_RING_BYTES : PCOLL_NEAR_RING_BYTES;
-    bytes = ring_bytes(algorithm, signature, params, values[1]);
-    if (bytes > 0 && bytes == ring_bytes(algorithm, signature, params, 0))
-        return 1; /* the row limits the ring, which becomes no longer */
-    return bytes <= most ? 2 : 1;
+    if (!is_long)
+        values[count++] = 0;
+    slots = algorithm->uses_slots ? longer_ring(search, algorithm, params) : 0;
+    if (slots > 0)
+        values[count++] = slots;
+    return count;
 }
 
 /* PCOLL_PATH_AUTO is a candidate only for an algorithm that has no other path. */

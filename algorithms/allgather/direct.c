@@ -35,7 +35,7 @@ struct state {
     uint64_t slot_bytes; /* of one communication buffer */
 };
 
-enum { BANKS = 2 };    /* unless there is only one segment and more are wanted */
+enum { BANKS = 2 };    /* of segments */
 enum { SEQUENCE = 2 }; /* counter of own segments done, in form TEMP with nsegments > 1 */
 
 static enum form form_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
@@ -55,12 +55,10 @@ static uint64_t nsegments_of(const struct pcoll_signature *signature,
     return n == 1 ? 1 : (n + 1) / 2 * 2;
 }
 
-/* More banks have left the caches of their readers when they are filled again. */
 static int nbanks_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
-    const int is_whole = form_of(signature, params) == TEMP && nsegments_of(signature, params) == 1;
-
-    return is_whole && params->slots > BANKS ? params->slots : BANKS;
+    return pcoll_message_banks(params, form_of(signature, params) == TEMP &&
+                                           nsegments_of(signature, params) == 1);
 }
 
 static int peer_of(const struct state *s, int i)
@@ -294,5 +292,5 @@ const struct pcoll_algorithm pcoll_allgather_direct = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
-    .uses_slots = 1,
+    .uses_slots = PCOLL_BANKS,
 };

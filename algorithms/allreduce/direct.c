@@ -11,12 +11,13 @@
  *      N = 5:   rank 0 puts to 1, 2, 3, 4; rank 1 to 2, 3, 4, 0; ...; each reduces 0 * 1 * 2 * 3 *
  * 4
  *
- * Cost: L + N o + N M (copy + reduce); one counter, two banks. When: a few ranks and short vectors.
- * Condition: completing k needs every rank's start of k, so two banks keep instances apart. In
- * place, the result overwrites what the puts read, so it also waits for these.
+ * Cost: L + N o + N M (copy + reduce); one counter, two banks or more. When: a few ranks and short
+ * vectors. Condition: completing k needs every rank's start of k, so two banks keep instances
+ * apart. In place, the result overwrites what the puts read, so it also waits for these.
  */
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
+#include "algorithms/shape/segment.h"
 
 struct state {
     struct pcoll_plan *plan;
@@ -37,6 +38,11 @@ static int fits_cells(const struct pcoll_signature *signature)
 static uint64_t slot_bytes(const struct pcoll_signature *signature)
 {
     return pcoll_whole_lines(signature->bytes);
+}
+
+static int nbanks_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
+{
+    return pcoll_message_banks(params, !fits_cells(signature));
 }
 
 /* Where `receiver` keeps the vector of `sender`. */
@@ -83,8 +89,9 @@ static void build_phase(const struct state *s, int bank)
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
-    (void)params;
-    return fits_cells(signature) ? 0 : 2 * others(signature) * slot_bytes(signature);
+    if (fits_cells(signature))
+        return 0;
+    return (uint64_t)nbanks_of(signature, params) * others(signature) * slot_bytes(signature);
 }
 
 static enum pcoll_result generate(const struct pcoll_signature *signature,
@@ -92,13 +99,15 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct state s = {.uses_cells = fits_cells(signature), .slot_bytes = slot_bytes(signature)};
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "direct", 2, 2, &s.plan);
+    const int nbanks = nbanks_of(signature, params);
+    enum pcoll_result result =
+        pcoll_plan_create(signature, rank, "direct", nbanks, nbanks, &s.plan);
 
     (void)local;
     if (result != PCOLL_OK)
         return result;
     s.plan->temp_bytes = temp_bytes(signature, params);
-    for (int bank = 0; bank < 2; bank++)
+    for (int bank = 0; bank < nbanks; bank++)
         build_phase(&s, bank);
     *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
@@ -124,4 +133,5 @@ const struct pcoll_algorithm pcoll_allreduce_direct = {
     .cost = cost,
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
+    .uses_slots = PCOLL_BANKS,
 };

@@ -341,5 +341,5 @@ const struct pcoll_algorithm pcoll_allreduce_two_tree = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_USER,
     .uses_segment = 1,
-    .uses_slots = 1,
+    .uses_slots = PCOLL_RING,
 };

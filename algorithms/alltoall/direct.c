@@ -43,7 +43,7 @@ struct state {
     uint64_t bank_bytes; /* of TEMP */
 };
 
-enum { BANKS = 2 }; /* unless there is only one segment and more are wanted */
+enum { BANKS = 2 }; /* of segments */
 
 /* Counters. Cells and temp have one for the blocks of each bank, from 0 on. */
 enum {
@@ -72,12 +72,10 @@ static uint64_t nsegments_of(const struct pcoll_signature *signature,
     return n == 1 ? 1 : (n + 1) / 2 * 2;
 }
 
-/* More banks have left the caches of their readers when they are filled again. */
 static int nbanks_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
-    const int is_whole = form_of(signature, params) == TEMP && nsegments_of(signature, params) == 1;
-
-    return is_whole && params->slots > BANKS ? params->slots : BANKS;
+    return pcoll_message_banks(params, form_of(signature, params) == TEMP &&
+                                           nsegments_of(signature, params) == 1);
 }
 
 static int npeers(const struct state *s)
@@ -335,5 +333,5 @@ const struct pcoll_algorithm pcoll_alltoall_direct = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
-    .uses_slots = 1,
+    .uses_slots = PCOLL_BANKS,
 };

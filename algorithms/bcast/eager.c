@@ -212,5 +212,5 @@ const struct pcoll_algorithm pcoll_bcast_eager = {
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_radix = 1,
     .uses_segment = 1,
-    .uses_slots = 1,
+    .uses_slots = PCOLL_RING,
 };

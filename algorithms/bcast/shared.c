@@ -157,5 +157,5 @@ const struct pcoll_algorithm pcoll_bcast_shared = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
-    .uses_slots = 1,
+    .uses_slots = PCOLL_RING,
 };

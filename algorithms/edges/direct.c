@@ -258,7 +258,7 @@ double pcoll_edges_cost_direct(const struct pcoll_signature *signature,
     return cost_temp(signature, params, machine);
 }
 
-#define ROW(NAME, name_of_collective, has_ring)                                                    \
+#define ROW(NAME, name_of_collective, slots)                                                       \
     const struct pcoll_algorithm pcoll_##name_of_collective##_direct = {                           \
         .name = "direct",                                                                          \
         .alias = "linear",                                                                         \
@@ -269,16 +269,16 @@ double pcoll_edges_cost_direct(const struct pcoll_signature *signature,
         .temp_bytes = temp_bytes,                                                                  \
         .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,                                        \
         .uses_segment = 1,                                                                         \
-        .uses_slots = has_ring,                                                                    \
+        .uses_slots = slots,                                                                       \
     };
 
-ROW(ALLGATHERV, allgatherv, 0)
-ROW(GATHERV, gatherv, 1)
-ROW(SCATTERV, scatterv, 1)
-ROW(ALLTOALLV, alltoallv, 0)
-ROW(ALLTOALLW, alltoallw, 0)
-ROW(NEIGHBOR_ALLGATHER, neighbor_allgather, 0)
-ROW(NEIGHBOR_ALLGATHERV, neighbor_allgatherv, 0)
-ROW(NEIGHBOR_ALLTOALL, neighbor_alltoall, 0)
-ROW(NEIGHBOR_ALLTOALLV, neighbor_alltoallv, 0)
-ROW(NEIGHBOR_ALLTOALLW, neighbor_alltoallw, 0)
+ROW(ALLGATHERV, allgatherv, PCOLL_NO_SLOTS)
+ROW(GATHERV, gatherv, PCOLL_RING)
+ROW(SCATTERV, scatterv, PCOLL_RING)
+ROW(ALLTOALLV, alltoallv, PCOLL_NO_SLOTS)
+ROW(ALLTOALLW, alltoallw, PCOLL_NO_SLOTS)
+ROW(NEIGHBOR_ALLGATHER, neighbor_allgather, PCOLL_NO_SLOTS)
+ROW(NEIGHBOR_ALLGATHERV, neighbor_allgatherv, PCOLL_NO_SLOTS)
+ROW(NEIGHBOR_ALLTOALL, neighbor_alltoall, PCOLL_NO_SLOTS)
+ROW(NEIGHBOR_ALLTOALLV, neighbor_alltoallv, PCOLL_NO_SLOTS)
+ROW(NEIGHBOR_ALLTOALLW, neighbor_alltoallw, PCOLL_NO_SLOTS)

@@ -258,5 +258,5 @@ const struct pcoll_algorithm pcoll_gather_knomial = {
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_radix = 1,
     .uses_segment = 1,
-    .uses_slots = 1,
+    .uses_slots = PCOLL_RING,
 };

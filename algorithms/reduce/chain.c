@@ -98,5 +98,5 @@ const struct pcoll_algorithm pcoll_reduce_chain = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
-    .uses_slots = 1,
+    .uses_slots = PCOLL_RING,
 };

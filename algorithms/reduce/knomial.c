@@ -150,7 +150,7 @@ const struct pcoll_algorithm pcoll_reduce_knomial = {
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_radix = 1,
     .uses_segment = 1,
-    .uses_slots = 1,
+    .uses_slots = PCOLL_RING,
 };
 
 static enum pcoll_result generate_star(const struct pcoll_signature *signature,
@@ -184,5 +184,5 @@ const struct pcoll_algorithm pcoll_reduce_direct = {
     .temp_bytes = temp_of_star,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
-    .uses_slots = 1,
+    .uses_slots = PCOLL_RING,
 };

@@ -227,6 +227,6 @@ const struct pcoll_algorithm pcoll_reduce_two_tree = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
-    .uses_slots = 1,
+    .uses_slots = PCOLL_RING,
     .must_commute = 1,
 };

@@ -4,7 +4,7 @@
  * Idea: put block j of the own vector into the communication buffer of rank j, or beside its
  * counter (cells, if all N - 1 blocks fit there); when all parts have arrived, one REDUCE of N
  * operands, in rank order, gives the result (shape/parts.h). Long blocks go in segments, which take
- * turns with two counters and two banks of TEMP.
+ * turns with two counters and two banks of TEMP; blocks in one piece may have more banks.
  *
  * Source: the pairwise exchange of every MPI (Thakur et al. 2005, section 4.4), with puts.
  *
@@ -100,10 +100,17 @@ static uint64_t slot_bytes(const struct pcoll_signature *signature,
     return pcoll_whole_lines(segment);
 }
 
+static int nbanks_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
+{
+    return pcoll_message_banks(params, nsegments_of(signature, params) == 1 &&
+                                           slot_bytes(signature, params) > 0);
+}
+
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
-    return 2 * (uint64_t)signature->nranks * slot_bytes(signature, params);
+    return (uint64_t)nbanks_of(signature, params) * ((uint64_t)signature->nranks - 1) *
+           slot_bytes(signature, params);
 }
 
 static void build(struct state *s, const struct pcoll_params *params)
@@ -122,10 +129,12 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     const size_t nranks = (size_t)signature->nranks;
+    const int nbanks = nbanks_of(signature, params);
     struct state s = {
         .parts = {.slices = calloc(nranks, sizeof(*s.parts.slices)),
                   .slot_bytes = slot_bytes(signature, params),
-                  .banks = 2,
+                  .banks = nbanks,
+                  .nslots = signature->nranks - 1,
                   .weight = 1,
                   .nsegments = nsegments_of(signature, params)},
         .blocks = calloc(nranks, sizeof(*s.blocks)),
@@ -134,8 +143,8 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 
     (void)local;
     if (s.parts.slices && s.blocks)
-        result = pcoll_plan_create(signature, rank, "direct", 2, s.parts.nsegments > 1 ? 1 : 2,
-                                   &s.parts.plan);
+        result = pcoll_plan_create(signature, rank, "direct", nbanks,
+                                   s.parts.nsegments > 1 ? 1 : nbanks, &s.parts.plan);
     if (result == PCOLL_OK) {
         build(&s, params);
         *plan_p = s.parts.plan;
@@ -171,6 +180,7 @@ const struct pcoll_algorithm pcoll_reduce_scatter_block_direct = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
+    .uses_slots = PCOLL_BANKS,
 };
 
 const struct pcoll_algorithm pcoll_reduce_scatter_direct = {
@@ -183,4 +193,5 @@ const struct pcoll_algorithm pcoll_reduce_scatter_direct = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
+    .uses_slots = PCOLL_BANKS,
 };

@@ -303,7 +303,7 @@ const struct pcoll_algorithm pcoll_scan_direct = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
-    .uses_slots = 1,
+    .uses_slots = PCOLL_RING,
 };
 
 const struct pcoll_algorithm pcoll_exscan_direct = {
@@ -316,5 +316,5 @@ const struct pcoll_algorithm pcoll_exscan_direct = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
-    .uses_slots = 1,
+    .uses_slots = PCOLL_RING,
 };

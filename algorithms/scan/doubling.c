@@ -254,7 +254,7 @@ const struct pcoll_algorithm pcoll_scan_doubling = {
     .cost = cost,
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
-    .uses_slots = 1,
+    .uses_slots = PCOLL_RING,
 };
 
 const struct pcoll_algorithm pcoll_exscan_doubling = {
@@ -266,5 +266,5 @@ const struct pcoll_algorithm pcoll_exscan_doubling = {
     .cost = cost,
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
-    .uses_slots = 1,
+    .uses_slots = PCOLL_RING,
 };

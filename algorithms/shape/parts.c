@@ -55,14 +55,16 @@ uint64_t pcoll_parts_slice_slot(const struct pcoll_signature *signature, uint64_
 
 struct pcoll_place pcoll_parts_at(const struct pcoll_parts *parts, int owner, int sender)
 {
-    const uint64_t nranks = (uint64_t)parts->plan->signature.nranks;
     const uint64_t bank = parts->banks > 1 ? (uint64_t)parts->bank : 0;
+    const uint64_t number = (uint64_t)(sender - (sender > owner)); /* without the owner */
+    const int has_all = parts->nslots == parts->plan->signature.nranks;
 
     if (parts->slot_bytes > 0)
-        return pcoll_at(PCOLL_TEMP, (bank * nranks + (uint64_t)sender) * parts->slot_bytes);
+        return pcoll_at(PCOLL_TEMP,
+                        (bank * (uint64_t)parts->nslots + (has_all ? (uint64_t)sender : number)) *
+                            parts->slot_bytes);
     return pcoll_at(PCOLL_CELL,
-                    (uint64_t)parts->bank * PCOLL_CELL_BYTES +
-                        (uint64_t)(sender - (sender > owner)) * parts->slices[owner].count);
+                    (uint64_t)parts->bank * PCOLL_CELL_BYTES + number * parts->slices[owner].count);
 }
 
 int pcoll_parts_peer(const struct pcoll_parts *parts, int i)

@@ -17,7 +17,8 @@ struct pcoll_parts {
     uint64_t nsegments;           /* per instance */
     uint64_t segment;             /* the current one */
     uint64_t slot_bytes;          /* of a part in TEMP; 0: cells */
-    int banks;                    /* of TEMP: 1 or 2 */
+    int banks;                    /* of TEMP: 1, or as many as counters */
+    int nslots;                   /* of a bank: one for each rank, or for each peer of the owner */
     int bank;                     /* of this segment: its counter, and which part of TEMP */
     int trigger;                  /* what the puts of this segment wait for */
     uint64_t threshold;

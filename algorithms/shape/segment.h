@@ -24,6 +24,14 @@ static inline uint64_t pcoll_unit_of(const struct pcoll_signature *signature)
 #define PCOLL_MAX_SEGMENTS 4096
 uint64_t pcoll_segment_count(uint64_t bytes, uint64_t segment, uint64_t fallback);
 
+/* The number of banks of communication buffers that take turns, each with a counter: two, or as
+ * many as `params` has slots where they are a ring of whole messages. The banks of a long ring have
+ * left the caches of their readers when they are filled again. */
+static inline int pcoll_message_banks(const struct pcoll_params *params, int is_whole)
+{
+    return is_whole && params->slots > 2 ? params->slots : 2;
+}
+
 /* Inline, as long rings ask for hundreds. */
 static inline struct pcoll_segment pcoll_segment_of(uint64_t bytes, uint64_t nsegments, uint64_t i)
 {

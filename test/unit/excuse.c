@@ -44,8 +44,8 @@ static const char *path_name(int i)
 /* In the order of enum excuse_condition. */
 static const char *condition_name(int i)
 {
-    static const char *const names[] = {"cut",  "gated",   "lowered", "pipelined",
-                                        "idle", "unequal", "lanes",   "edges"};
+    static const char *const names[] = {"cut",     "gated", "lowered", "pipelined", "idle",
+                                        "unequal", "lanes", "edges",   "banks"};
 
     return i < (int)(sizeof(names) / sizeof(names[0])) ? names[i] : NULL;
 }

@@ -16,6 +16,7 @@ enum excuse_condition {
     EXCUSE_UNEQUAL = 32,
     EXCUSE_LANES = 64,
     EXCUSE_EDGES = 128,
+    EXCUSE_BANKS = 256,
 };
 
 /* A line of the file. Fields that are 0, and a collective PCOLL_NONE, match everything. */

@@ -208,7 +208,10 @@ int job_variants(const struct pcoll_algorithm *algorithm, int nranks, struct pco
             };
         }
         if (algorithm->uses_slots)
-            params[count++] = (struct pcoll_params){.path = (enum pcoll_path)path, .slots = 2};
+            params[count++] = (struct pcoll_params){
+                .path = (enum pcoll_path)path,
+                .slots = algorithm->uses_slots == PCOLL_BANKS ? 4 : 2, /* banks are at least 2 */
+            };
     }
     for (int rails = 2; rails <= 3; rails++)
         if (rails_matter(algorithm, nranks, rails)) {

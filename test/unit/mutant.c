@@ -46,6 +46,7 @@ static unsigned facts_of(const struct mutant *m)
 
     facts |= params->segment ? EXCUSE_CUT : 0;
     facts |= params->segment || params->slots == 2 ? EXCUSE_GATED : 0;
+    facts |= params->slots > 2 && m->job->algorithm->uses_slots == PCOLL_BANKS ? EXCUSE_BANKS : 0;
     facts |= m->job->lowered ? EXCUSE_LOWERED : 0;
     facts |= plan->ordered && plan->nphases == 1 ? EXCUSE_PIPELINED : 0;
     facts |= pcoll_block_bytes(&plan->signature, m->rank) == 0 ? EXCUSE_IDLE : 0;

@@ -285,7 +285,7 @@ static void test_turns(const struct pcoll_algorithm *algorithm, int nranks)
         .params = {.segment = 1, .slots = 2, .path = has_temp ? PCOLL_PATH_TEMP : PCOLL_PATH_USER},
     };
 
-    if (!algorithm->uses_slots || !algorithm->uses_segment ||
+    if (algorithm->uses_slots != PCOLL_RING || !algorithm->uses_segment ||
         !pcoll_coll_has(algorithm->coll, PCOLL_REDUCES))
         return;
     for (enum job_map map = 0; map <= JOB_PAIRS; map++) {
