@@ -251,6 +251,10 @@ static int slots_candidates(const struct pcoll_search *search,
                         params->segment > MAX_TEMP_SEGMENT;
     int count = 0, slots;
 
+    if (pcoll_is_trivial(search->signature)) {
+        values[0] = 0;
+        return 1;
+    }
     if (search->fixed.slots != 0 && algorithm->uses_slots) {
         values[0] = search->fixed.slots;
         return search->caps->max_ring == 0 || values[0] <= search->caps->max_ring;
