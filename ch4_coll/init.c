@@ -134,11 +134,13 @@ static void print_choice(const struct MPIDI_PCOLL_plan *plan, const struct pcoll
         snprintf(nodes, sizeof(nodes), " of %d nodes", sig->topology->nnodes);
     fprintf(stderr,
             "[%d] pcoll: %s %llu B on %d ranks%s: %s on %s (%s), predicted %.2f us; "
-            "%d counters, %d entries, %d messages, %llu B of state\n",
+            "%d counters, %d entries, %d messages, %llu B of state; ranks of a node: %s\n",
             MPIR_Process.rank, pcoll_coll_name(sig->coll), (unsigned long long)sig->bytes,
             sig->nranks, nodes, text, plan->medium->name, choice->reason, choice->predicted_us,
             account.counters, account.entries, account.messages,
-            (unsigned long long)account.state_bytes);
+            (unsigned long long)account.state_bytes,
+            plan->state->level == PCOLL_LEVEL_ANY ? "distance unknown"
+                                                  : pcoll_level_names[plan->state->level]);
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)
         pcoll_plan_print(plan->plan, stderr);
 }
