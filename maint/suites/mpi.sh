@@ -155,12 +155,21 @@ tune_refuses() { # TEXT OPTION...
         grep -q -- "$text" "$results/refusal"
 }
 
+# From 5.0 on, MPI_Init over `sockets` of libfabric 1.17 sometimes does not end (doc/porting.md): nodes meet over
+# TCP, unless the test is of plans over a provider that this would hide.
+choose_provider() {
+    case ${PCOLL_MPICH-} in
+    5.* | main) sed '/NUM_CLIQUES/{/PROVIDER=/!s/$/ env=FI_PROVIDER=tcp;ofi_rxm/}' ;;
+    *) cat ;;
+    esac
+}
+
 # device_list LIST: what can be tested on the device. MPICH on UCX has no libfabric; it does not start without
 # UCX, or with some ranks in PID namespaces of their own; and it maps memory while tests count theirs. Plans
 # run on MPICH's UCX, and on their own.
 device_list() {
     if [ "$PCOLL_DEVICE" = ch4:ofi ]; then
-        cat "$1"
+        choose_provider <"$1"
     else
         grep -v 'ofi_\|[_=]provider\|PROVIDER=\|no_ucx\|UCX_TLS=nonsense\|own-pid=[0-9]\|^memory' "$1"
         grep 'MEDIUM=ucx_rma' "$1" | grep -v 'no_ucx\|UCX_TLS=nonsense' |
