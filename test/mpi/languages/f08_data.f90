@@ -1,6 +1,7 @@
 ! Persistent collectives that move data, from Fortran 2008: every root, in place, separate and
 ! unequal blocks, neighbors, several at once. No start waits for the one before it elsewhere.
 program f08_data
+    use iso_c_binding, only: c_ptr, c_f_pointer
     use mpi_f08
     use frame
     implicit none
@@ -180,15 +181,19 @@ contains
         is_start = .not. any(block(:length) /= sent(:length)) .and. .not. any(block(length + 1:) /= -1)
     end function
 
-    ! Whoever leaves it has seen the last one's arrival: a counter on rank 0 says so.
+    ! Whoever leaves it has seen the last one's arrival: a counter on rank 0 says so. (MPICH 4.0.2 on UCX rounds
+    ! the base of MPI_Win_create down to 16 bytes, so MPI allocates it.)
     subroutine barrier()
         integer :: step
         integer(MPI_ADDRESS_KIND), parameter :: zero = 0
-        integer :: arrived, seen
+        integer, pointer :: arrived
+        integer, asynchronous :: seen
+        type(c_ptr) :: base
         type(MPI_Win) :: window
 
-        call MPI_Win_create(arrived, int(storage_size(arrived)/8, MPI_ADDRESS_KIND), 1, MPI_INFO_NULL, &
-                            MPI_COMM_WORLD, window)
+        call MPI_Win_allocate(int(storage_size(seen)/8, MPI_ADDRESS_KIND), 1, MPI_INFO_NULL, MPI_COMM_WORLD, base, &
+                              window)
+        call c_f_pointer(base, arrived)
         arrived = 0
         call begin()
         call MPI_Barrier_init(MPI_COMM_WORLD, MPI_INFO_NULL, request)
