@@ -72,7 +72,7 @@ debian_tools() {
     rm -rf "$build/debian/tools"
     mkdir -p "$build/debian/tools"
     cd "$build/debian/tools"
-    in_debian apt-get -y --no-install-recommends install pkg-config libjson-c-dev libhwloc-dev libfabric-dev
+    in_debian apt-get -y --no-install-recommends install pkg-config python3 libjson-c-dev libhwloc-dev libfabric-dev
     in_debian env --chdir="$PWD" "$repo/configure" CC=gcc
     in_debian make -C "$PWD" -j"$jobs" V=0 install install-mpi-programs MPICC=mpicc
     in_debian mpiexec -n 2 pcoll-bench --quick
