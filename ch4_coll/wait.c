@@ -39,13 +39,15 @@ enum neighbors {
     OUT_OF_REACH /* they are of another session, and run if this rank sleeps */
 };
 
-/* Judges by what has happened since the last look, in which this thread yielded so often. */
-static enum neighbors look_for_neighbors(unsigned yields)
+static enum neighbors neighbors = ALONE; /* as of the last look */
+static unsigned yields = 0;              /* of this thread since then */
+
+/* Judges by what has happened since the last look. */
+static void look_for_neighbors(void)
 {
     enum { YIELDS_PER_SWITCH = 4 };
     static long seen = 0;
     static unsigned calm = CALM_WAITS;
-    static enum neighbors neighbors = ALONE;
     const long now = switches(), more = now - seen;
 
     seen = now;
@@ -54,14 +56,12 @@ static enum neighbors look_for_neighbors(unsigned yields)
         neighbors = ALONE;
     else if (more > 0)
         neighbors = more * YIELDS_PER_SWITCH >= (long)yields ? REACHED : OUT_OF_REACH;
-    return neighbors;
+    yields = 0;
 }
 
 /* On the network. */
 static void wait_for_network(struct MPIDI_PCOLL_plan *plan)
 {
-    static enum neighbors neighbors = ALONE;
-    static unsigned yields = 0; /* since the last look */
     unsigned patience = ROUNDS_BEFORE_SLEEP;
 
     for (unsigned round = 1; plan->active; round++) {
@@ -75,8 +75,7 @@ static void wait_for_network(struct MPIDI_PCOLL_plan *plan)
         if (round % YIELDS_PER_LOOK == 0)
             MPID_Progress_test(NULL);
         if (round == ROUNDS_BEFORE_LOOK) {
-            neighbors = look_for_neighbors(yields);
-            yields = 0;
+            look_for_neighbors();
             if (neighbors == OUT_OF_REACH)
                 patience = round;
         }

@@ -57,8 +57,8 @@ enum pcoll_level pcoll_locality_read(const uint64_t *words)
                                                                      : PCOLL_LEVEL_SAME_CACHE;
 }
 
-/* Through a common cache an exchange takes 50 to 100 ns, between the caches of one socket 200 and
- * more (doc/measured.md, "Near and far cores"). */
+/* Through a common cache an exchange took 50 to 60 ns, between the caches of one socket 240
+ * (doc/measured.md, "Near and far cores"). */
 enum pcoll_level pcoll_level_measured(enum pcoll_level reported, uint64_t nanoseconds)
 {
     enum { FAR = 150 };

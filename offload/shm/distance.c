@@ -3,10 +3,11 @@
 #include <time.h>
 
 #include "offload/shm/state.h"
+#include "offload/yield.h"
 
 #define BLOCKS 8     /* the least time of so many counts */
 #define EXCHANGES 16 /* per block */
-#define LOOKS 20000  /* some 100 microseconds; then the other rank does not run */
+#define LOOKS 20000  /* then the other rank does not run */
 #define NSEC 1000000000u
 
 static uint64_t now(void)
@@ -46,10 +47,12 @@ enum pcoll_result pcoll_shm_measure_distance(struct pcoll_shm_group *group)
 {
     const int rank = group->bootstrap.rank, nranks = group->bootstrap.nranks;
     enum pcoll_result result;
+    /* Of two user-level threads of one kernel thread, neither answers while the other looks. */
+    const int has_core = !group->bootstrap.crowded && pcoll_may_sleep();
     uint64_t farthest = 0;
 
     /* With the right neighbor, then with the left one, or the other way round. */
-    for (int turn = 0; turn < 2 && !group->bootstrap.crowded; turn++) {
+    for (int turn = 0; turn < 2 && has_core; turn++) {
         struct pcoll_line *lines = pcoll_shm_flags(group) + turn * nranks;
         const int other = (rank + turn) % 2 == 0 ? rank + 1 : rank - 1;
         uint64_t took;

@@ -1,6 +1,4 @@
-/* Tests that the model chooses the best algorithm where it is obvious, and what holds for every
- * call.
- */
+/* The choice: the best algorithm where that is obvious, and what every call gets. */
 #include "tuning/choose.h"
 
 #include <stdlib.h>
