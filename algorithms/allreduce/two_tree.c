@@ -37,6 +37,8 @@
  */
 #include "algorithms/allreduce/two_tree.h"
 
+#include <assert.h>
+
 #define DEFAULT_SEGMENT (UINT64_C(64) << 10)
 
 enum { SLOTS = 16 };
@@ -79,6 +81,7 @@ struct pcoll_two_tree_cut pcoll_two_tree_cut_of(const struct pcoll_signature *si
     uint64_t n = pcoll_segment_count(longest * unit, params->segment, DEFAULT_SEGMENT);
 
     n = n < units / nlanes ? n : units / nlanes;
+    assert(n > 0);
     return (struct pcoll_two_tree_cut){
         .nlanes = (int)nlanes,
         .slots = (int)(slots < n ? slots : n),

@@ -126,7 +126,7 @@ uint64_t pcoll_edges_slot_bytes(const struct pcoll_signature *signature)
     const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
     uint64_t bytes = PCOLL_EDGE_SLOT;
 
-    while (2 * FEWEST_SEGMENTS * bytes <= signature->bytes && 2 * BANKS * degree * bytes <= most)
+    while (bytes * 2 * FEWEST_SEGMENTS <= signature->bytes && bytes * degree * 2 * BANKS <= most)
         bytes *= 2;
     return bytes;
 }
@@ -137,10 +137,21 @@ static uint64_t bank_room(uint64_t slot_bytes, uint64_t bytes)
     return pcoll_whole_lines(bytes < slot_bytes ? bytes : slot_bytes);
 }
 
+/* The most slots of any rank in a bank. */
+static uint64_t most_slots(const struct pcoll_signature *signature)
+{
+    if (!pcoll_coll_has(signature->coll, PCOLL_ROOTED))
+        return (uint64_t)pcoll_edges_degree(signature);
+    return pcoll_collective_of(signature)->pattern == &pcoll_pattern_from_root
+               ? 1
+               : (uint64_t)signature->nranks - 1;
+}
+
 int pcoll_edges_banks(const struct pcoll_signature *signature, int slots)
 {
-    enum { DEFAULT = 16, MOST_SLOTS = 1024, MOST_BYTES = 1 << 20 }; /* of a rank, roughly */
+    enum { DEFAULT = 16, MOST_SLOTS = 1024, MOST_BYTES = 512 << 10, MOST_ASKED = 2 << 20 };
     const uint64_t wanted = (uint64_t)(slots > 0 ? slots : DEFAULT);
+    const uint64_t most = slots > 0 ? MOST_ASKED : MOST_BYTES; /* of a rank */
     const uint64_t room = bank_room(pcoll_edges_slot_bytes(signature), signature->bytes);
     const uint64_t nranks = (uint64_t)signature->nranks;
     uint64_t banks = 2;
@@ -148,7 +159,7 @@ int pcoll_edges_banks(const struct pcoll_signature *signature, int slots)
     if (!pcoll_coll_has(signature->coll, PCOLL_ROOTED) || signature->bytes > PCOLL_EDGE_SLOT)
         return 2;
     while (banks < wanted && 2 * banks * nranks <= MOST_SLOTS &&
-           2 * banks * nranks * room <= MOST_BYTES)
+           2 * banks * most_slots(signature) * room <= most)
         banks *= 2;
     return (int)banks;
 }
@@ -361,11 +372,11 @@ uint64_t pcoll_edges_temp(const struct pcoll_signature *signature, const struct 
 
 uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature, int nbanks)
 {
-    const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
-    const uint64_t volume = pcoll_edges_volume(signature);
-    const uint64_t most = degree * pcoll_edges_slot_bytes(signature);
+    const uint64_t slots = most_slots(signature);
+    const uint64_t volume = pcoll_edges_volume(signature) + slots * (PCOLL_CACHE_LINE - 1);
+    const uint64_t most = slots * bank_room(pcoll_edges_slot_bytes(signature), signature->bytes);
 
     if (signature->blocks)
         return (uint64_t)nbanks * slot_of_block(signature, signature->nranks);
-    return (uint64_t)nbanks * ((volume < most ? volume : most) + degree * (PCOLL_CACHE_LINE - 1));
+    return (uint64_t)nbanks * (volume < most ? volume : most);
 }

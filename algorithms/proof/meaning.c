@@ -44,7 +44,7 @@ static enum pcoll_result add_run(struct runs *runs, uint64_t end, struct pcoll_h
         return PCOLL_OK;
     }
     if (runs->count == runs->room) {
-        const int room = runs->room ? 2 * runs->room : 16;
+        const int room = runs->room > 0 ? 2 * runs->room : 16;
         struct run *wider = realloc(runs->runs, (size_t)room * sizeof(*wider));
 
         if (wider == NULL)

@@ -72,7 +72,10 @@ static int team_at(const struct pcoll_trees *trees, int tree, int x)
     assert(x >= 0 && x <= positions(trees, tree));
     if (tree == 0 || x == 0)
         return x;
-    return trees->in_order ? x - 1 : x % (trees->count - 1) + 1;
+    if (trees->in_order)
+        return x - 1;
+    assert(trees->count > 1);
+    return x % (trees->count - 1) + 1;
 }
 
 static int parent(const struct pcoll_trees *trees, int tree, int team)

@@ -8,6 +8,6 @@
 extern const struct pcoll_wire pcoll_wire_ofi;
 
 /* The endpoint behind that of the wire. */
-struct pcoll_ofi_endpoint *pcoll_wire_ofi_endpoint(const struct pcoll_wire_endpoint *endpoint);
+struct pcoll_ofi_endpoint *pcoll_wire_ofi_endpoint(const struct pcoll_wire_endpoint *base);
 
 #endif /* PCOLL_OFI_WIRE_H */

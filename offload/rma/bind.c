@@ -33,6 +33,7 @@ static enum pcoll_result allocate(struct pcoll_rma_binding *b)
     bound = b->bound = calloc(1, sizeof(*bound));
     if (bound == NULL)
         return PCOLL_ERR_NOMEM;
+    bound->culprit = PCOLL_NONE;
     result = pcoll_run_init(&bound->shm.run, plan, b->memory->op);
     if (result == PCOLL_OK)
         result = pcoll_shm_coop_init(&bound->shm, plan, b->group->bootstrap.coop_from);

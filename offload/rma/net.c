@@ -24,6 +24,7 @@ static enum pcoll_result fail(struct pcoll_rma_request *request, const char *why
     if (bound->failed)
         return PCOLL_ERR_SYSTEM;
     bound->failed = 1;
+    bound->culprit = request->step->way->rank;
     endpoint->wire->describe(endpoint, name, sizeof(name));
     snprintf(text, sizeof(text), "%s: %s: %s rank %d: %s", endpoint->wire->library, name,
              name_of(request), request->step->way->rank, why);
@@ -302,8 +303,13 @@ static enum pcoll_result send_farewell(struct pcoll_rma_way *way)
     return result;
 }
 
+/* The word of a farewell: its kind in the low byte, and above it the rank that caused a failure,
+ * plus one. */
+enum { KIND_BITS = 8 };
+
 int pcoll_rma_say_farewell(struct pcoll_rma_bound *bound, enum pcoll_rma_farewell farewell)
 {
+    const uint64_t word = (uint64_t)farewell | (uint64_t)(bound->culprit + 1) << KIND_BITS;
     int all = 1;
 
     for (int i = 0; i < bound->nways; i++) {
@@ -311,18 +317,22 @@ int pcoll_rma_say_farewell(struct pcoll_rma_bound *bound, enum pcoll_rma_farewel
 
         if (way->bye_sent)
             continue;
-        atomic_store_explicit(&way->outgoing->sum, (uint64_t)farewell, memory_order_relaxed);
-        atomic_store_explicit(&way->outgoing->check, ~(uint64_t)farewell, memory_order_relaxed);
+        atomic_store_explicit(&way->outgoing->sum, word, memory_order_relaxed);
+        atomic_store_explicit(&way->outgoing->check, ~word, memory_order_relaxed);
         way->bye_sent = send_farewell(way) != PCOLL_PENDING;
         all &= way->bye_sent;
     }
     return all;
 }
 
-enum pcoll_rma_farewell pcoll_rma_farewell_of(const struct pcoll_rma_way *way)
+enum pcoll_rma_farewell pcoll_rma_farewell_of(const struct pcoll_rma_way *way, int *culprit_p)
 {
     uint64_t check = atomic_load_explicit(&way->arrived->check, memory_order_acquire);
     uint64_t sum = atomic_load_explicit(&way->arrived->sum, memory_order_acquire);
 
-    return sum == ~check ? (enum pcoll_rma_farewell)sum : PCOLL_RMA_HERE;
+    if (sum != ~check)
+        return PCOLL_RMA_HERE;
+    if (culprit_p != NULL)
+        *culprit_p = (int)(sum >> KIND_BITS) - 1;
+    return (enum pcoll_rma_farewell)(sum & ((1U << KIND_BITS) - 1));
 }

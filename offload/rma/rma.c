@@ -72,26 +72,38 @@ enum pcoll_result pcoll_rma_start(struct pcoll_bound *base)
     return result == PCOLL_PENDING ? progress(bound) : result;
 }
 
-/* What is known of a neighbor that will take no further part, or NULL. */
-static const char *fate_of(const struct pcoll_rma_way *way)
+/* Will this neighbor take no further part? `fate` says why, and the rank that caused it is noted.
+ */
+static int is_gone(struct pcoll_rma_bound *bound, const struct pcoll_rma_way *way, char *fate,
+                   size_t size)
 {
-    if (pcoll_rma_farewell_of(way) == PCOLL_RMA_FAILED)
-        return "gave up";
-    return way->wire.endpoint->wire->is_lost(&way->wire) ? "is lost" : NULL;
+    int culprit = PCOLL_NONE;
+
+    if (pcoll_rma_farewell_of(way, &culprit) == PCOLL_RMA_FAILED) {
+        if (culprit == PCOLL_NONE)
+            snprintf(fate, size, "gave up");
+        else
+            snprintf(fate, size, "gave up because of rank %d", culprit);
+    } else if (way->wire.endpoint->wire->is_lost(&way->wire)) {
+        snprintf(fate, size, "is lost");
+        culprit = way->rank;
+    } else {
+        return 0;
+    }
+    bound->culprit = culprit;
+    return 1;
 }
 
 /* The instance is not complete: has a peer given up? */
 static enum pcoll_result check_failed(struct pcoll_rma_bound *bound)
 {
     const struct pcoll_rma_group *group = bound->group;
-    char text[80];
+    char text[120], fate[64];
 
     if (pcoll_shm_attend(&bound->shm) != PCOLL_PENDING)
         bound->failed = 1;
     for (int i = 0; i < bound->nways && !bound->failed; i++) {
-        const char *fate = fate_of(&bound->ways[i]);
-
-        if (fate == NULL)
+        if (!is_gone(bound, &bound->ways[i], fate, sizeof(fate)))
             continue;
         snprintf(text, sizeof(text), "%s: rank %d %s", group->wire->library, bound->ways[i].rank,
                  fate);

@@ -61,12 +61,12 @@ uint64_t pcoll_rma_group_distance(const struct pcoll_group *group);
 enum pcoll_result pcoll_rma_combine(struct pcoll_group *group, uint64_t *words, int n);
 enum pcoll_result pcoll_rma_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
                                  const struct pcoll_memory *memory, struct pcoll_bound **bound_p);
-void pcoll_rma_unbind(struct pcoll_bound *bound);
-enum pcoll_result pcoll_rma_start(struct pcoll_bound *bound);
-enum pcoll_result pcoll_rma_progress(struct pcoll_bound *bound);
-enum pcoll_result pcoll_rma_spin(struct pcoll_bound *bound, unsigned spins);
-void pcoll_rma_rest(struct pcoll_bound *bound, unsigned usec);
-uint64_t pcoll_rma_position(const struct pcoll_bound *bound);
+void pcoll_rma_unbind(struct pcoll_bound *base);
+enum pcoll_result pcoll_rma_start(struct pcoll_bound *base);
+enum pcoll_result pcoll_rma_progress(struct pcoll_bound *base);
+enum pcoll_result pcoll_rma_spin(struct pcoll_bound *base, unsigned spins);
+void pcoll_rma_rest(struct pcoll_bound *base, unsigned usec);
+uint64_t pcoll_rma_position(const struct pcoll_bound *base);
 
 /* For the whole process, of what uses the wire. */
 void pcoll_rma_poll(const struct pcoll_wire *wire);

@@ -142,6 +142,7 @@ struct pcoll_rma_bound {
     int ordered;  /* the plan requires order */
     int inflight; /* operations not yet completed */
     int failed;
+    int culprit; /* the rank that caused the failure, or PCOLL_NONE */
     struct pcoll_rma_step *ready, **ready_end;
 
     struct pcoll_rma_source *sources;
@@ -192,7 +193,9 @@ pcoll_wire_event pcoll_rma_event;
 void pcoll_rma_poll_rails(struct pcoll_rma_bound *bound);
 /* Send a farewell over every connection that has none yet; true if all have been sent. */
 int pcoll_rma_say_farewell(struct pcoll_rma_bound *bound, enum pcoll_rma_farewell farewell);
-enum pcoll_rma_farewell pcoll_rma_farewell_of(const struct pcoll_rma_way *way);
+/* The neighbor's farewell on this connection. `culprit_p` may be NULL; it receives the rank that
+ * caused a failure, or PCOLL_NONE, unless the neighbor is still here. */
+enum pcoll_rma_farewell pcoll_rma_farewell_of(const struct pcoll_rma_way *way, int *culprit_p);
 
 /* unbind.c */
 void pcoll_rma_leave_some(void); /* destroy the unbound plans that no peer uses any more */

@@ -14,7 +14,7 @@ static int is_gone(struct pcoll_rma_bound *bound)
     int gone = pcoll_rma_say_farewell(bound, PCOLL_RMA_LEFT);
 
     for (int i = 0; i < bound->nways; i++)
-        gone &= pcoll_rma_farewell_of(&bound->ways[i]) != PCOLL_RMA_HERE;
+        gone &= pcoll_rma_farewell_of(&bound->ways[i], NULL) != PCOLL_RMA_HERE;
     return gone && bound->inflight == 0;
 }
 

@@ -69,9 +69,9 @@ struct pcoll_wire_early {
 };
 
 static inline struct pcoll_ucx_endpoint *
-pcoll_ucx_endpoint_of(const struct pcoll_wire_endpoint *endpoint)
+pcoll_ucx_endpoint_of(const struct pcoll_wire_endpoint *base)
 {
-    return pcoll_container_of(endpoint, struct pcoll_ucx_endpoint, base);
+    return pcoll_container_of(base, struct pcoll_ucx_endpoint, base);
 }
 
 static inline struct pcoll_ucx_peer *pcoll_ucx_peer_of(const struct pcoll_wire_way *way)
@@ -83,19 +83,19 @@ static inline struct pcoll_ucx_peer *pcoll_ucx_peer_of(const struct pcoll_wire_w
 enum pcoll_result pcoll_ucx_open(const struct pcoll_wire_options *options,
                                  const struct pcoll_bootstrap *bootstrap,
                                  struct pcoll_wire_endpoint **endpoint_p);
-void pcoll_ucx_close(struct pcoll_wire_endpoint *endpoint);
-void pcoll_ucx_keep(struct pcoll_wire_endpoint *endpoint);
+void pcoll_ucx_close(struct pcoll_wire_endpoint *base);
+void pcoll_ucx_keep(struct pcoll_wire_endpoint *base);
 void pcoll_ucx_close_kept(void);
-void pcoll_ucx_poll(struct pcoll_wire_endpoint *endpoint);
+void pcoll_ucx_poll(struct pcoll_wire_endpoint *base);
 void pcoll_ucx_poll_all(void);
-void pcoll_ucx_describe(const struct pcoll_wire_endpoint *endpoint, char *text, size_t room);
+void pcoll_ucx_describe(const struct pcoll_wire_endpoint *base, char *text, size_t room);
 ucs_status_t pcoll_ucx_listen(struct pcoll_ucx_endpoint *endpoint); /* to active messages */
 enum pcoll_result pcoll_ucx_complain(const struct pcoll_ucx_endpoint *endpoint,
                                      const struct pcoll_bootstrap *bootstrap, const char *what,
                                      ucs_status_t status);
 
 /* memory.c */
-enum pcoll_result pcoll_ucx_map(struct pcoll_wire_endpoint *endpoint,
+enum pcoll_result pcoll_ucx_map(struct pcoll_wire_endpoint *base,
                                 const struct pcoll_bootstrap *bootstrap, const char *what,
                                 void *address, size_t bytes, struct pcoll_wire_region *region);
 void pcoll_ucx_unmap(struct pcoll_wire_endpoint *endpoint, struct pcoll_wire_region *region);

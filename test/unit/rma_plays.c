@@ -196,7 +196,7 @@ static int play_farewells(struct scene *scene, struct meeting *meeting, struct p
         part->medium->poll();
         said = 0;
         for (int i = 0; p.rank == 1 && i < bound->nways; i++)
-            said += pcoll_rma_farewell_of(&bound->ways[i]) == PCOLL_RMA_LEFT;
+            said += pcoll_rma_farewell_of(&bound->ways[i], NULL) == PCOLL_RMA_LEFT;
     } while (said < 3 && p.rank == 1);
     meeting_barrier(meeting);
     if (p.rank == 1)

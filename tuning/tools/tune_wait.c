@@ -53,12 +53,24 @@ void tune_meet(MPI_Comm comm)
 
 /* ---- what a medium needs before it works ---- */
 
+/* Where the sign is in a word. MPICH 4.0.2 with yaksa compares unsigned numbers as if they were
+ * signed. */
+static const uint64_t SIGN = UINT64_C(1) << 63;
+
+static void flip_signs(uint64_t *words, int n)
+{
+    for (int i = 0; i < n; i++)
+        words[i] ^= SIGN;
+}
+
 static enum pcoll_result combine(void *context, uint64_t *words, int n)
 {
     MPI_Request request;
 
-    MPI_Iallreduce(MPI_IN_PLACE, words, n, MPI_UINT64_T, MPI_MAX, *(MPI_Comm *)context, &request);
+    flip_signs(words, n);
+    MPI_Iallreduce(MPI_IN_PLACE, words, n, MPI_INT64_T, MPI_MAX, *(MPI_Comm *)context, &request);
     tune_wait(&request, 0);
+    flip_signs(words, n);
     return PCOLL_OK;
 }
 
