@@ -55,6 +55,7 @@ struct options {
     bool quick, json, progress, pin, instructions;
     bool alloc_mem;     /* user buffers come from MPI_Alloc_mem */
     double overlap;     /* work in multiples of an operation's time; 0: not measured */
+    int away;           /* the only rank that works, or -1: all do */
     bool series;        /* computations of several grains beside each operation */
     bool apart;         /* an untimed barrier precedes each operation */
     bool use_data;      /* and ranks write what they send, and read what they have received */
@@ -93,6 +94,7 @@ struct job {
     bool pinned;
     bool alloc_mem;       /* opts->alloc_mem */
     double away;          /* opts->overlap */
+    bool works;           /* for so long; otherwise it waits for those that do */
     struct line *gate;    /* two lines: how many ranks have arrived, generation */
     struct line *flag;    /* two lines, for the bare flag exchange */
     struct line *arrived; /* one line per rank, for verifying barriers */
@@ -217,7 +219,8 @@ void subject_count_packets(struct subject *self);
 /* ---- overlap.c ------------------------------------------------------------------------------- */
 
 /* The rank starts the operation, works without MPI for job->away times as long as the whole
- * operation takes, and waits: time and CPU time beyond those of the work alone. */
+ * operation takes, and waits: time and CPU time beyond those of the work alone. A rank that does
+ * not work has no part in either. */
 double subject_overlap(struct subject *self, int count);
 double subject_cpu(struct subject *self, int count);
 double cpu_of_rank(void); /* of all of its threads so far, in seconds */

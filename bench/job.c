@@ -187,6 +187,7 @@ void job_init(struct job *job_p, const struct options *opts)
 {
     *job_p = (struct job){.away = opts->overlap};
     MPI_Comm_rank(MPI_COMM_WORLD, &job_p->rank);
+    job_p->works = opts->away < 0 || opts->away == job_p->rank;
     MPI_Comm_size(MPI_COMM_WORLD, &job_p->nranks);
     find_nodes(job_p);
     place(job_p, opts->pin);

@@ -57,6 +57,7 @@ static const char help[] =
     "  --overlap[=C]       also report the share of each operation that is hidden behind\n"
     "                      computation between start and wait, C times as long as the\n"
     "                      operation (1), and the CPU time beyond that computation\n"
+    "  --away=RANK         only this rank computes, and the others wait; -1: all compute (-1)\n"
     "  --series            also compute between start and completion, in pieces with an\n"
     "                      MPI_Test after each: nothing, a product of 4x4 or of 40x40\n"
     "                      matrices, or all at once and MPI_Wait; report time and the CPU time\n"
@@ -168,7 +169,8 @@ static bool read_loop(struct options *opts, char *text)
 static void set_defaults(struct options *opts)
 {
     static const size_t sizes[] = {8, 64, 1024, 8192, 65536, 524288, 1048576, 4194304};
-    *opts = (struct options){.batches = 0, .info_key = "coll_offload_algorithm", .pin = true};
+    *opts = (struct options){
+        .batches = 0, .info_key = "coll_offload_algorithm", .away = -1, .pin = true};
     for (int i = 0; i < NUM_COLLECTIVES; i++)
         opts->coll[i] = true;
     for (int i = 0; i < NUM_WAYS; i++)
@@ -209,6 +211,7 @@ enum {
     OPT_APART,
     OPT_USE_DATA,
     OPT_OVERLAP,
+    OPT_AWAY,
     OPT_SERIES,
     OPT_ALLOC_MEM,
     OPT_NO_PIN,
@@ -234,6 +237,7 @@ static const struct option long_options[] = {
     {"apart", no_argument, NULL, OPT_APART},
     {"use-data", no_argument, NULL, OPT_USE_DATA},
     {"overlap", optional_argument, NULL, OPT_OVERLAP},
+    {"away", required_argument, NULL, OPT_AWAY},
     {"series", no_argument, NULL, OPT_SERIES},
     {"alloc-mem", no_argument, NULL, OPT_ALLOC_MEM},
     {"no-pin", no_argument, NULL, OPT_NO_PIN},
@@ -283,6 +287,8 @@ static bool read_how(struct options *opts, int option, const char *value)
         case OPT_OVERLAP:
             opts->overlap = 1;
             return !value || read_seconds(value, &opts->overlap);
+        case OPT_AWAY:
+            return read_int(value, -1, &opts->away);
         default:
             opts->output = value;
             return true;
@@ -319,6 +325,7 @@ static bool read_option(struct options *opts, int option, char *value)
         case OPT_ITERATIONS:
         case OPT_ROW_SECONDS:
         case OPT_OVERLAP:
+        case OPT_AWAY:
         case 'o':
             return read_how(opts, option, value);
         default:

@@ -76,7 +76,8 @@ static void start_and_wait(struct subject *self, int count, double away)
 /* What `clock` shows of the operations beyond that of the work alone. */
 static double beyond_work(struct subject *self, int count, double (*clock)(void))
 {
-    const double away = self->timed->summary.median * self->op.job->away;
+    const bool works = self->op.job->works;
+    const double away = works ? self->timed->summary.median * self->op.job->away : 0;
     rounds_per_second();
     double begin = clock();
     for (int i = 0; i < count; i++)
@@ -85,7 +86,7 @@ static double beyond_work(struct subject *self, int count, double (*clock)(void)
     job_barrier(self->op.job);
     begin = clock();
     start_and_wait(self, count, away);
-    return fmax(0, clock() - begin - alone);
+    return works ? fmax(0, clock() - begin - alone) : 0;
 }
 
 double subject_overlap(struct subject *self, int count)

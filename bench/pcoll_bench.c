@@ -276,14 +276,20 @@ static int run(struct job *job, struct options *opts)
     return run_rows(job, opts, variants, n) == BACKEND_WRONG ? 1 : 0;
 }
 
-static bool root_exists(const struct job *job, const struct options *opts)
+static bool rank_exists(const struct job *job, const char *option, int given)
 {
-    int root = job_last_or(job, opts->root);
-    bool exists = root >= 0 && root < job->nranks;
+    int rank = job_last_or(job, given);
+    bool exists = rank >= 0 && rank < job->nranks;
     if (!exists && job->rank == 0)
-        fprintf(stderr, "pcoll-bench: root %d is not among the %d ranks\n", opts->root,
+        fprintf(stderr, "pcoll-bench: %s=%d is not among the %d ranks\n", option, given,
                 job->nranks);
     return exists;
+}
+
+static bool ranks_exist(const struct job *job, const struct options *opts)
+{
+    return rank_exists(job, "--root", opts->root) &&
+           (opts->away < 0 || rank_exists(job, "--away", opts->away));
 }
 
 static int run_job(struct options *opts)
@@ -291,7 +297,7 @@ static int run_job(struct options *opts)
     struct job job;
     job_init(&job, opts);
     cvars_init();
-    int status = root_exists(&job, opts) ? run(&job, opts) : 2;
+    int status = ranks_exist(&job, opts) ? run(&job, opts) : 2;
     cvars_fini();
     job_fini(&job);
     return status;
