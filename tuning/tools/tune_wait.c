@@ -53,8 +53,8 @@ void tune_meet(MPI_Comm comm)
 
 /* ---- what a medium needs before it works ---- */
 
-/* Where the sign is in a word. MPICH 4.0.2 with yaksa compares unsigned numbers as if they were
- * signed. */
+/* Where the sign is in a word. MPICH 4.0.2 with Fortran compares unsigned numbers as signed ones.
+ */
 static const uint64_t SIGN = UINT64_C(1) << 63;
 
 static void flip_signs(uint64_t *words, int n)
