@@ -63,15 +63,17 @@ static void pin_to_nth(const cpu_set_t *all, int n)
         perror("pcoll-bench: cannot bind a rank to its core");
 }
 
-/* Bind each rank to a core, unless the launcher has bound it or there are too few cores. */
+/* Bind each rank to a core, unless the launcher has bound it. Where ranks outnumber cores, they
+ * would otherwise stay as unevenly distributed as a barrier leaves them: nobody moves ranks that
+ * yield. */
 static void place(struct job *job, bool pin)
 {
     int own;
     job->cpus = usable_cpus(&own);
     job->cores = CPU_COUNT(&job->cpus);
     job->crowded = job->nranks > job->cores;
-    if (pin && job->one_node && !job->crowded && own > 1)
-        pin_to_nth(&job->cpus, job->rank);
+    if (pin && job->one_node && own > 1)
+        pin_to_nth(&job->cpus, job->rank % job->cores);
     usable_cpus(&own);
     MPI_Allreduce(MPI_IN_PLACE, &own, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     job->pinned = own == 1 && !job->crowded;

@@ -177,14 +177,28 @@ bool MPIDI_PCOLL_agent_wants(const struct pcoll_plan *plan)
 
 /* ---- one for the node ---- */
 
-static uint64_t candidacy = 0; /* to look for a core takes a millisecond */
+static uint64_t candidacy = 0;
+static bool has_looked = false; /* which takes a millisecond */
 
 uint64_t MPIDI_PCOLL_agent_candidacy(void)
 {
-    if (candidacy == 0 && is_for_node())
-        candidacy = ((uint64_t)chosen_options().has_core << 32) + UINT32_MAX -
-                    (uint64_t)MPIR_Process.local_rank;
+    if (!has_looked && is_for_node()) {
+        has_looked = true;
+        if (chosen_options().has_core)
+            candidacy = UINT32_MAX - (uint64_t)MPIR_Process.local_rank;
+    }
     return candidacy;
+}
+
+void MPIDI_PCOLL_agent_lacks_core(void)
+{
+    static bool is_told = false;
+
+    if (!is_told && is_for_node())
+        MPIDI_PCOLL_report(
+            "MPIR_CVAR_COLL_OFFLOAD_AGENT: no core is free for an agent of the node; "
+            "using none unless MPIR_CVAR_COLL_OFFLOAD_AGENT_CPUS names one");
+    is_told = true;
 }
 
 int64_t MPIDI_PCOLL_agent_board_from(void)
@@ -339,5 +353,6 @@ void MPIDI_PCOLL_agent_dismiss(void)
     pcoll_agent_destroy(agent);
     agent = NULL;
     candidacy = 0;
+    has_looked = false;
     is_refused = false;
 }

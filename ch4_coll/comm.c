@@ -207,6 +207,8 @@ static void meet(struct MPIDI_PCOLL_comm *state)
     state->bootstrap.board_from = MPIDI_PCOLL_agent_board_from();
     if (candidacy > 0 && words[HOST] == candidacy)
         state->bootstrap.bell = MPIDI_PCOLL_agent_host();
+    if (one_node && words[HOST] == 0 && state->bootstrap.rank == 0)
+        MPIDI_PCOLL_agent_lacks_core();
     if (result == PCOLL_OK)
         open_group(state, (int)words[MEDIUM] + PCOLL_NONE, one_node);
     if (state->group)

@@ -220,9 +220,11 @@ bool MPIDI_PCOLL_cores_of(int local_rank, cpu_set_t *set);
 bool MPIDI_PCOLL_agent_is_wanted(void);
 bool MPIDI_PCOLL_agent_wants(const struct pcoll_plan *plan);
 
-/* This process' candidacy for the host of the node's agent; 0: it wants none. The greatest hosts:
- * it has a free core if any has, and then the lowest local rank. */
+/* This process' candidacy for the host of the node's agent; 0: it wants none, or has no core for
+ * it. The greatest hosts: it has the lowest local rank. */
 uint64_t MPIDI_PCOLL_agent_candidacy(void);
+/* No process is a candidate: tell the user once, if this one wants an agent of the node. */
+void MPIDI_PCOLL_agent_lacks_core(void);
 /* The bell of this process' agent, which serves the node from now on; NULL: it cannot. And the
  * fewest bytes of a plan that this process leaves to the node's agent; PCOLL_NONE: it leaves
  * none. */

@@ -185,6 +185,14 @@ version_list() {
             "env=MPIR_CVAR_IBCAST_INTRA_ALGORITHM=circ_graph"
 }
 
+# machine_list: what depends on the number of cores. If each has a rank, none is free for an agent of the node.
+machine_list() {
+    local cores
+    cores=$(nproc)
+    [ "$cores" -gt 16 ] || echo "data $cores arg=-max=9000 arg=-starts=2 arg=-want=plans arg=-expect=core" \
+        "env=MPIR_CVAR_COLL_OFFLOAD_AGENT=node env=MPIR_CVAR_COLL_OFFLOAD_AGENT_THRESHOLD=0"
+}
+
 # plan_contexts SHARE: print how many contexts of UCX two ranks of MPICH on UCX open for plans.
 plan_contexts() {
     cd "$build/test-mpi"
@@ -246,7 +254,7 @@ suite_mpi() {
         check "mpi: a user's segments over TCP win" segments_of_user_win
     fi
     cd "$build/test-mpi"
-    { device_list testlist && version_list; } >testlist.device
+    { device_list testlist && version_list && machine_list; } >testlist.device
     runtests mpi testlist.device
     "$repo/test/mpi/rows" "$build/install/bin/pcoll-info" \
         "$([ "$PCOLL_TEST_DEPTH" -lt 2 ] || echo all)" | choose_provider >testlist.rows

@@ -14,10 +14,12 @@
  *     agent             claim - start, progress ... end - sleep
  *
  * A start only posts a bulk plan if the agent has a core of its own: the agent then begins the
- * instance. Otherwise the owner begins it. Either wakes the agent if it sleeps. An agent spins for
- * a while without work; it sleeps while no bulk plan is active, and
- * in short naps while plans wait for their peers. If others preempt it, it retires for a time: a
- * thread that spins where a rank spins costs that rank time slices.
+ * instance. Otherwise the owner begins it. Either wakes the agent if it sleeps. An agent with a
+ * core spins for a while without work; it sleeps while no bulk plan is active, and in short naps
+ * while plans wait for their peers. One without looks for work every 50 to 800 us and sleeps when
+ * no plan has been active for a while, since a thread that is woken takes the core from the rank.
+ * If others preempt it, it retires for a time: a thread that spins where a rank spins costs that
+ * rank time slices.
  *
  * The agent calls functions of media only. Plans that call what is not ours are not served: those
  * with an operator that is no kernel, and those whose user memory has a layout.

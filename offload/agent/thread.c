@@ -18,6 +18,8 @@
 
 #define USEC UINT64_C(1000)
 #define NAP (50 * USEC)       /* while plans wait for their peers */
+#define LONGER 4              /* so often a nap without a core doubles */
+#define WATCHES 100           /* naps without an active plan before it sleeps until it is woken */
 #define LOOK (1000 * USEC)    /* between looks at how often it was preempted */
 #define WINDOW (10000 * USEC) /* it retires if that has happened twice within this time */
 #define PREEMPTED 2
@@ -92,6 +94,22 @@ static int take_nap(struct pcoll_agent *agent)
     return was_woken;
 }
 
+/* Without a core of its own: a start that woke the agent would have it take the core from the rank,
+ * so it looks by itself now and then, ever more seldom, while plans are active or have just been.
+ */
+static void take_nap_unseen(struct pcoll_agent *agent, enum pcoll_visit visit, unsigned *naps)
+{
+    const unsigned doublings = *naps < LONGER ? *naps : LONGER;
+
+    if (visit == PCOLL_VISIT_NONE && *naps >= WATCHES) {
+        if (take_nap(agent))
+            *naps = 0;
+        return;
+    }
+    *naps += 1;
+    pcoll_bell_sleep(agent->bell, PCOLL_AWAKE, &agent->stop, NAP << doublings);
+}
+
 static void retire(struct pcoll_agent *agent)
 {
     add(&agent->retirements);
@@ -130,14 +148,14 @@ static int is_preempted(struct watch *watch, uint64_t time)
     return 0;
 }
 
-/* Without a core of its own it does not spin. */
 static void *run(void *argument)
 {
     struct pcoll_agent *agent = here = argument;
     const int has_core = agent->options.has_core, retires = agent->options.retired_usec > 0;
-    const uint64_t spin = has_core ? agent->options.spin_usec * USEC : 0;
+    const uint64_t spin = agent->options.spin_usec * USEC;
     uint64_t last = now(), time;
     uint32_t laps = 0;
+    unsigned naps = 0;
     struct watch watch = {.begin = last};
 
     pthread_setname_np(pthread_self(), "pcoll-agent");
@@ -152,6 +170,9 @@ static void *run(void *argument)
             watch = (struct watch){.begin = now(), .preempted = preemptions()};
         } else if (visit == PCOLL_VISIT_MOVED) {
             last = time;
+            naps = 0;
+        } else if (!has_core) {
+            take_nap_unseen(agent, visit, &naps);
         } else if (time - last < spin) {
             pcoll_relax();
         } else if (take_nap(agent)) {

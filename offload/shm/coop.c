@@ -21,6 +21,8 @@ enum word {
     DONE_ADD,
     PEER,
     PEER_ADD,
+    TRIGGER, /* the copy may begin when this counter has reached the threshold */
+    THRESHOLD,
     NWORDS
 };
 
@@ -35,7 +37,6 @@ struct pcoll_shm_ticket {
     _Atomic uint32_t returned; /* the chunk that the helper could not copy, plus 1; 0: none */
     _Atomic uint32_t landed;   /* the number of the last opening that has landed */
     _Atomic uint64_t words[NWORDS];
-    unsigned char pad[2 * PCOLL_LINE_BYTES - 24 - NWORDS * sizeof(uint64_t)];
 };
 
 _Static_assert(sizeof(struct pcoll_shm_ticket) == (size_t)2 * PCOLL_LINE_BYTES,
@@ -68,6 +69,7 @@ enum pcoll_result pcoll_shm_coop_init(struct pcoll_shm_bound *bound, const struc
     size_t n = 0;
 
     bound->coop_from = coop_from;
+    bound->self = getpid();
     if (coop_from == 0 || !(plan->needs & PCOLL_NEED_USER_RMA))
         return PCOLL_OK;
     for (int i = 0; i < plan->nentries; i++)
@@ -199,14 +201,16 @@ static uint64_t place_of(const struct pcoll_shm_bound *bound, const struct pcoll
     return target ? (uint64_t)((char *)target->line - (char *)bound->block) : 0;
 }
 
-static void open_ticket(struct pcoll_shm_bound *bound, struct pcoll_shm_coop *coop)
+/* `trigger` NULL: the copy may begin. */
+static void open_ticket(struct pcoll_shm_bound *bound, struct pcoll_shm_coop *coop,
+                        const struct pcoll_line *trigger, uint64_t threshold)
 {
     const struct pcoll_step *step = &coop->plain;
     const int writes = step->kind == PCOLL_SHM_WRITE;
     const uint64_t to = (uint64_t)(uintptr_t)step->to, from = (uint64_t)(uintptr_t)step->from;
     struct pcoll_shm_ticket *ticket = ticket_of(bound, bound->number);
     const struct copy copy = {{
-        [OPENER] = (uint64_t)getpid(),
+        [OPENER] = (uint64_t)bound->self,
         [HELPER] = (uint64_t)step->pid,
         [WRITES] = (uint64_t)writes,
         [MINE] = writes ? from : to,
@@ -217,6 +221,8 @@ static void open_ticket(struct pcoll_shm_bound *bound, struct pcoll_shm_coop *co
         [DONE_ADD] = step->done ? step->done_add : 0,
         [PEER] = place_of(bound, step->peer),
         [PEER_ADD] = step->peer ? step->peer_add : 0,
+        [TRIGGER] = trigger ? (uint64_t)((const char *)trigger - (char *)bound->block) : 0,
+        [THRESHOLD] = threshold,
     }};
 
     atomic_store_explicit(&ticket->next, (uint64_t)bound->opening << 32 | CLOSED,
@@ -290,9 +296,20 @@ static enum pcoll_result go_on_alone(struct pcoll_shm_bound *bound, struct pcoll
 }
 
 /* Start does not perform the only copy of an instance: whoever waits for it does. */
-static int is_left_for_later(const struct pcoll_shm_bound *bound, const struct pcoll_shm_coop *coop)
+static int is_only(const struct pcoll_shm_bound *bound, const struct pcoll_shm_coop *coop)
 {
-    return bound->starting && coop->can_wait && bound->ncoops <= bound->run.nphases;
+    return coop->can_wait && bound->ncoops <= bound->run.nphases;
+}
+
+void pcoll_shm_coop_ahead(struct pcoll_shm_bound *bound)
+{
+    const struct pcoll_queue *queue = bound->run.pending;
+
+    for (; queue != bound->run.pending_end && bound->cooperating == NULL; queue++)
+        if (queue->first->kind == PCOLL_SHM_COOP && is_only(bound, queue->first->own)) {
+            open_ticket(bound, queue->first->own, queue->line, queue->first->threshold);
+            bound->is_ahead = 1;
+        }
 }
 
 enum pcoll_result pcoll_shm_coop(struct pcoll_shm_bound *bound, struct pcoll_step *step)
@@ -301,8 +318,9 @@ enum pcoll_result pcoll_shm_coop(struct pcoll_shm_bound *bound, struct pcoll_ste
     struct pcoll_shm_ticket *ticket = ticket_of(bound, bound->number);
 
     if (bound->cooperating == NULL)
-        open_ticket(bound, coop);
-    if (bound->cooperating != coop || is_left_for_later(bound, coop))
+        open_ticket(bound, coop, NULL, 0);
+    bound->is_ahead = 0;
+    if (bound->cooperating != coop || (bound->starting && is_only(bound, coop)))
         return PCOLL_PENDING;
     if (coop->error == 0)
         copy_chunks(bound, coop);
@@ -320,18 +338,29 @@ enum pcoll_result pcoll_shm_coop(struct pcoll_shm_bound *bound, struct pcoll_ste
 
 /* ---- the helper ---- */
 
-static int help_with(struct pcoll_shm_bound *bound, int opener, pid_t self)
+static int is_due(const struct pcoll_shm_bound *bound, const struct copy *copy)
 {
+    const struct pcoll_line *trigger =
+        (const struct pcoll_line *)(const void *)((char *)bound->block + copy->words[TRIGGER]);
+
+    return copy->words[TRIGGER] == 0 ||
+           (int64_t)(atomic_load_explicit(&trigger->value, memory_order_acquire) -
+                     copy->words[THRESHOLD]) >= 0;
+}
+
+static int help_with(struct pcoll_shm_bound *bound, int opener)
+{
+    const uint64_t self = (uint64_t)bound->self;
     struct pcoll_shm_ticket *ticket = ticket_of(bound, opener);
     uint64_t next = atomic_load_explicit(&ticket->next, memory_order_acquire);
     struct copy copy;
 
-    if (atomic_load_explicit(&ticket->words[HELPER], memory_order_relaxed) != (uint64_t)self)
+    if (atomic_load_explicit(&ticket->words[HELPER], memory_order_relaxed) != self)
         return 0;
     copy = read_copy(ticket);
     atomic_thread_fence(memory_order_acquire);
-    if (copy.words[HELPER] != (uint64_t)self || copy.words[CHUNK] == 0 ||
-        (uint32_t)next >= nchunks(&copy) ||
+    if (copy.words[HELPER] != self || copy.words[CHUNK] == 0 || (uint32_t)next >= nchunks(&copy) ||
+        !is_due(bound, &copy) ||
         !atomic_compare_exchange_strong_explicit(&ticket->next, &next, next + 1,
                                                  memory_order_acq_rel, memory_order_relaxed))
         return 0;
@@ -347,10 +376,8 @@ static int help_with(struct pcoll_shm_bound *bound, int opener, pid_t self)
 
 void pcoll_shm_help(struct pcoll_shm_bound *bound)
 {
-    const pid_t self = getpid();
-
     for (int i = 0; i < bound->nrelays && !bound->cannot_help; i++)
-        if (i != bound->number && help_with(bound, i, self)) {
+        if (i != bound->number && help_with(bound, i)) {
             bound->helped++;
             return;
         }

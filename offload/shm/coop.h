@@ -7,7 +7,9 @@
  * opposite directions: one reads what the other would write. Whoever finishes the last chunk gives
  * the signals. So both cores copy while both ranks wait. Start only opens the ticket, if that copy
  * is the only one of the instance and nothing follows that other ranks wait for; a rank that waits
- * then does all of it while the opener computes.
+ * then does all of it while the opener computes. If the copy may not begin yet, as the other rank
+ * has not started, Start opens the ticket ahead, with the counter and the threshold that the step
+ * waits for. A helper looks at that counter after it has read the word by which it claims.
  *
  * Each chunk is copied exactly once, and claims are never taken back, so nobody touches user memory
  * after the step has landed. The owner of the other memory may claim chunks as long as its instance
@@ -36,6 +38,10 @@ void pcoll_shm_coop_fini(struct pcoll_shm_bound *bound);
  * one more rank among their signalers, as both may give its signals. */
 void pcoll_shm_coop_step(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry,
                          struct pcoll_step *step);
+
+/* At the end of Start: open the ticket of the instance's only copy ahead, if it may not begin yet.
+ */
+void pcoll_shm_coop_ahead(struct pcoll_shm_bound *bound);
 
 /* Fire such a step. PCOLL_PENDING: call again. */
 enum pcoll_result pcoll_shm_coop(struct pcoll_shm_bound *bound, struct pcoll_step *step);

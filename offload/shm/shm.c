@@ -81,6 +81,8 @@ static enum pcoll_result shm_start(struct pcoll_bound *base)
     bound->starting = 1;
     result = pcoll_run_start(&bound->run, pcoll_shm_fire);
     bound->starting = 0;
+    if (result == PCOLL_PENDING && bound->ncoops > 0)
+        pcoll_shm_coop_ahead(bound);
     return __builtin_expect(result > PCOLL_PENDING, 0) ? pcoll_shm_stop(bound) : result;
 }
 
@@ -110,7 +112,9 @@ void pcoll_shm_rest(struct pcoll_bound *base, unsigned usec)
 {
     const struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
 
-    pcoll_run_rest(&bound->run, bound->asking || bound->cooperating ? 0 : usec);
+    const int is_copying = bound->cooperating != NULL && !bound->is_ahead;
+
+    pcoll_run_rest(&bound->run, bound->asking || is_copying ? 0 : usec);
 }
 
 uint64_t pcoll_shm_position(const struct pcoll_bound *base)

@@ -85,10 +85,12 @@ struct pcoll_shm_bound {
     struct pcoll_shm_coop *coops; /* of this rank's cooperative steps */
     int ncoops;
     uint64_t coop_from;
+    pid_t self;    /* this process */
     char *tickets; /* [nrelays], in the block */
     /* The step whose ticket is open, or NULL; the number of the ticket's last opening. */
     struct pcoll_shm_coop *cooperating;
     uint32_t opening;
+    int is_ahead;                  /* it is open, but its step has not fired yet */
     int starting;                  /* in start, which may leave a cooperative copy for later */
     int cannot_help;               /* the kernel has refused */
     uint32_t helped;               /* chunks of other ranks */
