@@ -88,8 +88,7 @@ def all_peers(args):
                  Peer("openmpi", "mpicc.openmpi", "mpiexec.openmpi", openmpi_options(crowded),
                       ("nonblocking",))]
         return [peer for peer in peers if peer.name in (args.peers or peer.name).split(",")]
-    peers = [installed("ours", prefix, ("offload",) if crowded else ("offload",) + KINDS),
-             *([installed("off", prefix, KINDS, OFF)] if crowded else []),
+    peers = [installed("ours", prefix, ("offload",)), installed("off", prefix, KINDS, OFF),
              installed("yield", prefix + "-yield", KINDS)]
     if not args.hosts:
         peers += [Peer("mpich", "mpicc.mpich", "mpiexec.mpich"),
