@@ -94,9 +94,8 @@ static int take_nap(struct pcoll_agent *agent)
     return was_woken;
 }
 
-/* Without a core of its own: a start that woke the agent would have it take the core from the rank,
- * so it looks by itself now and then, ever more seldom, while plans are active or have just been.
- */
+/* Without a core of its own, the agent would take the core from the rank whose start woke it. So it
+ * looks by itself, ever more seldom, while plans are active or have just been. */
 static void take_nap_unseen(struct pcoll_agent *agent, enum pcoll_visit visit, unsigned *naps)
 {
     const unsigned doublings = *naps < LONGER ? *naps : LONGER;

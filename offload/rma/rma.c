@@ -72,8 +72,7 @@ enum pcoll_result pcoll_rma_start(struct pcoll_bound *base)
     return result == PCOLL_PENDING ? progress(bound) : result;
 }
 
-/* Will this neighbor take no further part? `fate` says why, and the rank that caused it is noted.
- */
+/* True if this neighbor will take no further part: `fate` says why; the culprit is noted. */
 static int is_gone(struct pcoll_rma_bound *bound, const struct pcoll_rma_way *way, char *fate,
                    size_t size)
 {

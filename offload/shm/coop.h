@@ -39,8 +39,7 @@ void pcoll_shm_coop_fini(struct pcoll_shm_bound *bound);
 void pcoll_shm_coop_step(const struct pcoll_shm_binding *b, const struct pcoll_entry *entry,
                          struct pcoll_step *step);
 
-/* At the end of Start: open the ticket of the instance's only copy ahead, if it may not begin yet.
- */
+/* At the end of Start: open the ticket of the instance's only copy, if that may not begin yet. */
 void pcoll_shm_coop_ahead(struct pcoll_shm_bound *bound);
 
 /* Fire such a step. PCOLL_PENDING: call again. */

@@ -53,7 +53,7 @@ enum pcoll_result pcoll_shm_measure_distance(struct pcoll_shm_group *group)
 
     /* With the right neighbor, then with the left one, or the other way round. */
     for (int turn = 0; turn < 2 && has_core; turn++) {
-        struct pcoll_line *lines = pcoll_shm_flags(group) + turn * nranks;
+        struct pcoll_line *lines = pcoll_shm_flags(group) + (size_t)turn * (size_t)nranks;
         const int other = (rank + turn) % 2 == 0 ? rank + 1 : rank - 1;
         uint64_t took;
 
