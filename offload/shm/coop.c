@@ -134,7 +134,7 @@ static uint32_t nchunks(const struct copy *copy)
 
 static struct copy read_copy(const struct pcoll_shm_ticket *ticket)
 {
-    struct copy copy;
+    struct copy copy = {{0}}; /* gcc -fanalyzer does not follow the loop to its end */
 
     for (int i = 0; i < NWORDS; i++)
         copy.words[i] = atomic_load_explicit(&ticket->words[i], memory_order_relaxed);
