@@ -124,6 +124,14 @@ bench_uses_data() {
     grep -q 'with data in use' "$said" && [ "$(grep -c ' yes$' "$said")" = 4 ]
 }
 
+# A rank that does not exist would compute nothing, and all would seem hidden.
+bench_away() {
+    local said=$results/away.txt bench=("$mpiexec" -n 2 "$build/install/bin/pcoll-bench" --quick --variants=offload
+        --coll=bcast --sizes=1M --overlap)
+    timeout 100 "${bench[@]}" --away=1 >"$said" && [ "$(grep -c '^bcast .*%' "$said")" = 1 ]
+    ! timeout 100 "${bench[@]}" --away=2 >"$said" 2>&1 && grep -q 'away=2 is not among the 2 ranks' "$said"
+}
+
 # The table contains what was measured, and the judgement has a line for each call.
 correct_and_judge() {
     local table=$results/corrected.json judged=$results/judged.json calls corrected
@@ -185,11 +193,12 @@ version_list() {
             "env=MPIR_CVAR_IBCAST_INTRA_ALGORITHM=circ_graph"
 }
 
-# machine_list: what depends on the number of cores. If each has a rank, none is free for an agent of the node.
+# machine_list: what depends on the number of cores. If each has a rank, none is free for an agent of the node; a
+# single rank has none.
 machine_list() {
     local cores
     cores=$(nproc)
-    [ "$cores" -gt 16 ] || echo "data $cores arg=-max=9000 arg=-starts=2 arg=-want=plans arg=-expect=core" \
+    [ "$cores" -lt 2 ] || [ "$cores" -gt 16 ] || echo "data $cores arg=-max=9000 arg=-starts=2 arg=-want=plans arg=-expect=core" \
         "env=MPIR_CVAR_COLL_OFFLOAD_AGENT=node env=MPIR_CVAR_COLL_OFFLOAD_AGENT_THRESHOLD=0"
 }
 
@@ -244,6 +253,7 @@ suite_mpi() {
     check "mpi: pcoll-tune --judge -o" tune_refuses "--output is not allowed" --judge=x.json -o y.json
     check "mpi: pcoll-tune --plot" draw_candidates
     check "mpi: pcoll-bench --use-data" bench_uses_data
+    check "mpi: pcoll-bench --away" bench_away
     check "mpi: compare --overlap --series" compare_overlap
     check "mpi: texts of control variables" variables_name_algorithms
     check "mpi: mpicc without ccache" mpicc_without_ccache

@@ -37,13 +37,13 @@ void pcoll_shm_board_finish(const struct pcoll_shm_bound *bound, struct pcoll_no
 static struct board_end reach(const struct pcoll_shm_bound *bound, struct pcoll_notice_place place)
 {
     const struct pcoll_shm_board *board = bound->board;
-    struct board_end end = {(char *)bound->block + place.at, board->self};
+    struct board_end end = {(char *)bound->block + place.at, bound->self};
 
     if (place.number == PCOLL_NONE)
         return end;
     end.here = (char *)(uintptr_t)place.at;
     end.pid = board->members[place.number].pid;
-    if (end.pid != board->self)
+    if (end.pid != bound->self)
         end.here = pcoll_shm_mapped(bound, (int)place.number, place.at);
     return end;
 }

@@ -74,7 +74,6 @@ enum pcoll_result pcoll_shm_board_init(const struct pcoll_shm_binding *b,
     count_posts(b, group);
     board->nmembers = b->nlocal;
     board->ordered = b->plan->ordered;
-    board->self = getpid();
     board->posts = calloc((size_t)board->room + 1, sizeof(*board->posts));
     board->first_post = calloc((size_t)b->plan->nphases + 1, sizeof(*board->first_post));
     return board->posts && board->first_post ? PCOLL_OK : PCOLL_ERR_NOMEM;

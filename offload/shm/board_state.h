@@ -29,7 +29,6 @@ struct board_member {
 struct pcoll_shm_board {
     _Atomic uint32_t *active; /* how many ranks have an active instance */
     size_t block_bytes;
-    pid_t self;
     struct board_post *posts; /* [nposts], in the order of the plan's entries */
     int nposts, room;
     struct pcoll_notice_place *operands; /* of this rank's reductions, in the block */

@@ -295,7 +295,8 @@ static enum pcoll_result go_on_alone(struct pcoll_shm_bound *bound, struct pcoll
     return pcoll_shm_refused(bound, step, coop->error);
 }
 
-/* Start does not perform the only copy of an instance: whoever waits for it does. */
+/* It is the only copy of its instance, and no rank waits for what follows. Start leaves it to
+ * whoever waits for it. */
 static int is_only(const struct pcoll_shm_bound *bound, const struct pcoll_shm_coop *coop)
 {
     return coop->can_wait && bound->ncoops <= bound->run.nphases;

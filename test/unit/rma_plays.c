@@ -176,12 +176,25 @@ static int play_fewer(struct scene *scene, struct meeting *meeting, struct part 
            rails_of(part, "chain", no_params) != 1 || play_rails(scene, meeting, part);
 }
 
-/* A rank that has unbound a plan says so on every rail that the plan uses. */
-static int play_farewells(struct scene *scene, struct meeting *meeting, struct part *part)
+/* How many of its connections have brought that farewell, with that culprit. */
+static int count_farewells(const struct pcoll_rma_bound *bound, enum pcoll_rma_farewell farewell,
+                           int culprit)
+{
+    int found, n = 0;
+
+    for (int i = 0; i < bound->nways; i++)
+        n += pcoll_rma_farewell_of(&bound->ways[i], &found) == farewell && found == culprit;
+    return n;
+}
+
+/* A rank that has unbound a plan, or has given it up because of rank `culprit`, says so on every
+ * rail that the plan uses. */
+static int play_farewell(const struct scene *scene, struct meeting *meeting,
+                         const struct part *part, int culprit)
 {
     const struct pcoll_params params = {.rails = 3};
     struct part p = *part;
-    const struct pcoll_rma_bound *bound;
+    struct pcoll_rma_bound *bound;
     int said;
 
     p.signature =
@@ -190,19 +203,29 @@ static int play_farewells(struct scene *scene, struct meeting *meeting, struct p
         part_bind(&p) != PCOLL_OK || part_run(&p, 3))
         return 1;
     bound = pcoll_rma_bound_of(p.bound);
+    if (p.rank == 0 && culprit != PCOLL_NONE) {
+        bound->culprit = culprit;
+        while (!pcoll_rma_say_farewell(bound, PCOLL_RMA_FAILED))
+            part->medium->poll();
+    }
     if (p.rank == 0)
         part_unbind(&p);
     do {
         part->medium->poll();
-        said = 0;
-        for (int i = 0; p.rank == 1 && i < bound->nways; i++)
-            said += pcoll_rma_farewell_of(&bound->ways[i], NULL) == PCOLL_RMA_LEFT;
+        said = count_farewells(bound, culprit == PCOLL_NONE ? PCOLL_RMA_LEFT : PCOLL_RMA_FAILED,
+                               culprit);
     } while (said < 3 && p.rank == 1);
     meeting_barrier(meeting);
     if (p.rank == 1)
         part_unbind(&p);
     part_fini(&p);
     return 0;
+}
+
+static int play_farewells(struct scene *scene, struct meeting *meeting, struct part *part)
+{
+    return play_farewell(scene, meeting, part, PCOLL_NONE) ||
+           play_farewell(scene, meeting, part, 300);
 }
 
 void rma_check_rails(const struct subject *subject)

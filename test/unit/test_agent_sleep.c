@@ -37,6 +37,34 @@ static void test_sleep(const struct pcoll_agent_options *options, const char *wh
     pcoll_agent_destroy(agent);
 }
 
+/* Starts that follow each other wake no agent that would take the core from them; it comes by
+ * itself. */
+static void test_unseen(void)
+{
+    struct pcoll_agent *agent = toy_hire(&toy_without_core);
+    struct toy toy;
+    struct pcoll_bound *served = toy_serve(agent, &toy, 1);
+    unsigned long wakes = 0;
+    int good = toy_falls_asleep(agent);
+
+    for (int i = 1; i <= 6 && good; i++) {
+        good = served->medium->start(served) == PCOLL_PENDING &&
+               toy_reaches(&toy.polled, atomic_load(&toy.polled) + 2);
+        if (i == 1)
+            wakes = pcoll_agent_account(agent).wakes;
+        atomic_store(&toy.result, PCOLL_OK);
+        good = good && toy_has_ended(agent, (unsigned long)i) &&
+               served->medium->progress(served) == PCOLL_OK;
+        atomic_store(&toy.result, PCOLL_PENDING);
+        usleep(2000);
+    }
+    tap_ok(good && wakes == 1 && pcoll_agent_account(agent).wakes == wakes,
+           "without a core: the first of 6 starts wakes it (%lu)",
+           pcoll_agent_account(agent).wakes);
+    served->medium->unbind(served);
+    pcoll_agent_destroy(agent);
+}
+
 static uint64_t cpu_of(pthread_t thread)
 {
     struct timespec time;
@@ -75,6 +103,7 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     test_sleep(&toy_with_core, "with a core");
     test_sleep(&toy_without_core, "without a core");
+    test_unseen();
     test_idle(&toy_with_core, "with a core");
     test_idle(&toy_without_core, "without a core");
     return tap_done();
