@@ -23,6 +23,8 @@ struct served {
 /* So often the owner finds the agent in the same lap before it progresses the plan itself. */
 #define LOOKS 16
 
+#define YOUNG UINT64_C(10000000) /* ns, until an agent without a core serves an instance */
+
 #define REST_USEC 50 /* nothing wakes an owner that sleeps */
 
 static struct served *served_of(const struct pcoll_bound *bound)
@@ -126,16 +128,34 @@ static int visit_claimed(struct pcoll_agent *agent, struct pcoll_slots *slots,
     return 1;
 }
 
-static int visit_slot(struct pcoll_agent *agent, struct pcoll_slots *slots, struct pcoll_slot *slot)
+/* Without a core of its own, the agent copies on the core of a rank that computes. Within a node
+ * that gains nothing for the rank: what it leaves is copied as fast by ranks that wait. So it
+ * leaves an instance to them, unless that has been waiting for long. */
+static int is_young(const struct pcoll_agent *agent, const struct pcoll_slots *slots,
+                    struct pcoll_slot *slot)
+{
+    if (agent->options.has_core || slots->shared != NULL)
+        return 0;
+    if (slot->seen != slot->begun) {
+        slot->seen = slot->begun;
+        slot->since = pcoll_agent_time();
+        return 1;
+    }
+    return pcoll_agent_time() - slot->since < YOUNG;
+}
+
+static enum pcoll_visit visit_slot(struct pcoll_agent *agent, struct pcoll_slots *slots,
+                                   struct pcoll_slot *slot)
 {
     struct pcoll_claim *claim = pcoll_claim_of(slots, slot);
-    int moved;
+    enum pcoll_visit visit = PCOLL_VISIT_YOUNG;
 
     if (!pcoll_claim_try(claim, PCOLL_HELD_BY_AGENT))
-        return 0;
-    moved = visit_claimed(agent, slots, slot);
+        return PCOLL_VISIT_IDLE;
+    if (!is_young(agent, slots, slot))
+        visit = visit_claimed(agent, slots, slot) ? PCOLL_VISIT_MOVED : PCOLL_VISIT_IDLE;
     pcoll_claim_release(claim);
-    return moved;
+    return visit;
 }
 
 enum pcoll_visit pcoll_agent_visit(struct pcoll_agent *agent)
@@ -147,10 +167,11 @@ enum pcoll_visit pcoll_agent_visit(struct pcoll_agent *agent)
         uint64_t bits = atomic_load_explicit(&slots->active, memory_order_seq_cst);
 
         for (; bits != 0; bits &= bits - 1) {
-            if (visit == PCOLL_VISIT_NONE)
-                visit = PCOLL_VISIT_IDLE;
-            if (visit_slot(agent, slots, &slots->slots[__builtin_ctzll(bits)]))
-                visit = PCOLL_VISIT_MOVED;
+            const enum pcoll_visit one =
+                visit_slot(agent, slots, &slots->slots[__builtin_ctzll(bits)]);
+
+            if (one > visit)
+                visit = one;
         }
     }
     return visit;
@@ -183,6 +204,7 @@ static enum pcoll_result begin_alone(struct served *served)
     enum pcoll_result result;
 
     pcoll_claim_own(claim);
+    served->slot->begun++;
     set_phase(served->slot, PCOLL_SERVED_POSTED);
     result = advance(served->slots, served->slot, served->own, 0);
     if (result == PCOLL_PENDING && served->is_bulk)

@@ -35,7 +35,10 @@ struct pcoll_slot {
     struct pcoll_claim claim;
     struct pcoll_bound *bound;
     uint64_t position; /* of the agent's last visit */
-    char pad[64 - 4 * sizeof(uint32_t) - sizeof(void *) - sizeof(uint64_t)];
+    uint32_t begun;    /* instances that the owner has begun; under the claim, as the next two */
+    uint32_t seen;     /* the last of them that an agent without a core has seen, */
+    uint64_t since;    /* and when it saw that first */
+    char pad[64 - 6 * sizeof(uint32_t) - sizeof(void *) - 2 * sizeof(uint64_t)];
 };
 
 _Static_assert(sizeof(struct pcoll_slot) == 64, "a slot fills a cache line");
@@ -66,6 +69,7 @@ struct pcoll_agent {
 
 /* thread.c */
 
+uint64_t pcoll_agent_time(void);                          /* ns, monotonic */
 int pcoll_agent_is_gone(const struct pcoll_agent *agent); /* this is the child of a fork */
 void pcoll_agent_put(struct pcoll_agent *agent);          /* drops a reference */
 

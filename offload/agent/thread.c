@@ -50,7 +50,7 @@ int pcoll_agent_is_gone(const struct pcoll_agent *agent)
 
 /* ---- sleep ---- */
 
-static uint64_t now(void)
+uint64_t pcoll_agent_time(void)
 {
     struct timespec time;
 
@@ -98,7 +98,7 @@ static int take_nap(struct pcoll_agent *agent)
  * looks by itself, ever more seldom, while plans are active or have just been. */
 static void take_nap_unseen(struct pcoll_agent *agent, enum pcoll_visit visit, unsigned *naps)
 {
-    const unsigned doublings = *naps < LONGER ? *naps : LONGER;
+    const unsigned doublings = visit != PCOLL_VISIT_YOUNG && *naps < LONGER ? *naps : LONGER;
 
     if (visit == PCOLL_VISIT_NONE && *naps >= WATCHES) {
         if (take_nap(agent))
@@ -152,7 +152,7 @@ static void *run(void *argument)
     struct pcoll_agent *agent = here = argument;
     const int has_core = agent->options.has_core, retires = agent->options.retired_usec > 0;
     const uint64_t spin = agent->options.spin_usec * USEC;
-    uint64_t last = now(), time;
+    uint64_t last = pcoll_agent_time(), time;
     uint32_t laps = 0;
     unsigned naps = 0;
     struct watch watch = {.begin = last};
@@ -163,10 +163,10 @@ static void *run(void *argument)
         const enum pcoll_visit visit = visit_all(agent);
 
         atomic_store_explicit(&agent->bell->laps, ++laps, memory_order_relaxed);
-        time = now();
+        time = pcoll_agent_time();
         if (retires && is_preempted(&watch, time)) {
             retire(agent);
-            watch = (struct watch){.begin = now(), .preempted = preemptions()};
+            watch = (struct watch){.begin = pcoll_agent_time(), .preempted = preemptions()};
         } else if (visit == PCOLL_VISIT_MOVED) {
             last = time;
             naps = 0;
@@ -175,7 +175,7 @@ static void *run(void *argument)
         } else if (time - last < spin) {
             pcoll_relax();
         } else if (take_nap(agent)) {
-            last = now();
+            last = pcoll_agent_time();
         }
     }
     return NULL;

@@ -65,6 +65,63 @@ static void test_unseen(void)
     pcoll_agent_destroy(agent);
 }
 
+/* Microseconds from a start until the agent has polled the plan twice. */
+static uint64_t delay_of(struct pcoll_bound *served, struct toy *toy)
+{
+    const int polled = atomic_load(&toy->polled);
+    const uint64_t begin = pcoll_agent_time();
+
+    if (served->medium->start(served) != PCOLL_PENDING || !toy_reaches(&toy->polled, polled + 2))
+        abort();
+    return (pcoll_agent_time() - begin) / 1000;
+}
+
+static void end(struct pcoll_agent *agent, struct pcoll_bound *served, struct toy *toy)
+{
+    const unsigned long ended = pcoll_agent_account(agent).ended;
+
+    atomic_store(&toy->result, PCOLL_OK);
+    if (!toy_has_ended(agent, ended + 1) || served->medium->progress(served) != PCOLL_OK)
+        abort();
+    atomic_store(&toy->result, PCOLL_PENDING);
+}
+
+/* Without a core, it leaves each instance of a plan within a node to the ranks for 10 ms; one of
+ * the network it serves as soon as it sees it, here the best of several. */
+static void test_young(void)
+{
+    struct pcoll_agent *agent = toy_hire(&toy_without_core);
+    struct pcoll_medium network = toy_medium;
+    struct toy toys[2];
+    struct pcoll_bound *local = toy_serve(agent, &toys[0], 1), *far;
+    uint64_t of_local = UINT64_MAX, of_far = UINT64_MAX;
+
+    toy_init(&toys[1]);
+    network.traits |= PCOLL_SPANS_NODES;
+    toys[1].base.medium = &network;
+    if (pcoll_agent_serve(agent, &toys[1].base, 1, &far) != PCOLL_OK)
+        abort();
+    for (int i = 0; i < 5; i++) {
+        const uint64_t delay = delay_of(local, &toys[0]);
+
+        of_local = delay < of_local ? delay : of_local;
+        end(agent, local, &toys[0]);
+    }
+    for (int i = 0; i < 20; i++) {
+        const uint64_t delay = delay_of(far, &toys[1]);
+
+        of_far = delay < of_far ? delay : of_far;
+        end(agent, far, &toys[1]);
+    }
+    tap_ok(of_local >= 10000, "without a core: the node's plans wait for it (%lu us)",
+           (unsigned long)of_local);
+    tap_ok(of_far < 10000, "without a core: the network's do not (%lu us)",
+           (unsigned long)of_far);
+    local->medium->unbind(local);
+    far->medium->unbind(far);
+    pcoll_agent_destroy(agent);
+}
+
 static uint64_t cpu_of(pthread_t thread)
 {
     struct timespec time;
@@ -104,6 +161,7 @@ int main(void)
     test_sleep(&toy_with_core, "with a core");
     test_sleep(&toy_without_core, "without a core");
     test_unseen();
+    test_young();
     test_idle(&toy_with_core, "with a core");
     test_idle(&toy_without_core, "without a core");
     return tap_done();
