@@ -18,8 +18,9 @@
  * core spins for a while without work; it sleeps while no bulk plan is active, and in short naps
  * while plans wait for their peers. One without looks for work every 50 to 800 us and sleeps when
  * no plan has been active for a while, since a thread that is woken takes the core from the rank.
- * For the same reason it serves a plan within a node only if that has been active for 10 ms: ranks
- * that wait copy what it leaves, as fast and on cores of their own.
+ * For the same reason it serves a plan within a node only if that has been active for 10 ms, and
+ * looks every 5 ms if there are no other plans: ranks that wait copy what it leaves, as fast and on
+ * cores of their own.
  * If others preempt it, it retires for a time: a thread that spins where a rank spins costs that
  * rank time slices.
  *

@@ -177,6 +177,15 @@ enum pcoll_visit pcoll_agent_visit(struct pcoll_agent *agent)
     return visit;
 }
 
+int pcoll_agent_serves_network(const struct pcoll_agent *agent)
+{
+    const struct pcoll_slots *slots = atomic_load_explicit(&agent->first, memory_order_acquire);
+
+    while (slots != NULL && slots->shared == NULL)
+        slots = atomic_load_explicit(&slots->next, memory_order_acquire);
+    return slots != NULL;
+}
+
 /* ---- the owner ---- */
 
 static void activate(const struct served *served)

@@ -75,6 +75,9 @@ void pcoll_agent_put(struct pcoll_agent *agent);          /* drops a reference *
 
 /* served.c */
 
+/* True if it has served a plan of a medium that spans nodes. */
+int pcoll_agent_serves_network(const struct pcoll_agent *agent);
+
 /* Visit all active served plans once. */
 enum pcoll_visit pcoll_agent_visit(struct pcoll_agent *agent);
 

@@ -19,6 +19,7 @@
 #define USEC UINT64_C(1000)
 #define NAP (50 * USEC)       /* while plans wait for their peers */
 #define LONGER 4              /* so often a nap without a core doubles */
+#define SELDOM (5000 * USEC)  /* a nap without a core if nothing may be served soon */
 #define WATCHES 100           /* naps without an active plan before it sleeps until it is woken */
 #define LOOK (1000 * USEC)    /* between looks at how often it was preempted */
 #define WINDOW (10000 * USEC) /* it retires if that has happened twice within this time */
@@ -95,10 +96,12 @@ static int take_nap(struct pcoll_agent *agent)
 }
 
 /* Without a core of its own, the agent would take the core from the rank whose start woke it. So it
- * looks by itself, ever more seldom, while plans are active or have just been. */
+ * looks by itself, ever more seldom, while plans are active or have just been. Each look delays the
+ * rank by some 10 us. */
 static void take_nap_unseen(struct pcoll_agent *agent, enum pcoll_visit visit, unsigned *naps)
 {
-    const unsigned doublings = visit != PCOLL_VISIT_YOUNG && *naps < LONGER ? *naps : LONGER;
+    const unsigned doublings = *naps < LONGER ? *naps : LONGER;
+    const int is_seldom = visit <= PCOLL_VISIT_YOUNG && !pcoll_agent_serves_network(agent);
 
     if (visit == PCOLL_VISIT_NONE && *naps >= WATCHES) {
         if (take_nap(agent))
@@ -106,7 +109,7 @@ static void take_nap_unseen(struct pcoll_agent *agent, enum pcoll_visit visit, u
         return;
     }
     *naps += 1;
-    pcoll_bell_sleep(agent->bell, PCOLL_AWAKE, &agent->stop, NAP << doublings);
+    pcoll_bell_sleep(agent->bell, PCOLL_AWAKE, &agent->stop, is_seldom ? SELDOM : NAP << doublings);
 }
 
 static void retire(struct pcoll_agent *agent)

@@ -115,8 +115,7 @@ static void test_young(void)
     }
     tap_ok(of_local >= 10000, "without a core: the node's plans wait for it (%lu us)",
            (unsigned long)of_local);
-    tap_ok(of_far < 10000, "without a core: the network's do not (%lu us)",
-           (unsigned long)of_far);
+    tap_ok(of_far < 10000, "without a core: the network's do not (%lu us)", (unsigned long)of_far);
     local->medium->unbind(local);
     far->medium->unbind(far);
     pcoll_agent_destroy(agent);
