@@ -34,14 +34,19 @@ static inline int pcoll_claim_try_own(struct pcoll_claim *claim)
     return 1;
 }
 
-/* The agent's visit is short, unless the kernel has preempted it. */
+/* The agent's visit is short, unless the kernel has preempted it. The yields are for the agent, a
+ * kernel thread. */
 static inline void pcoll_claim_own(struct pcoll_claim *claim)
 {
+    const struct timespec nap = {0, 20000};
+
     for (unsigned tries = 0; !pcoll_claim_try_own(claim); tries++)
         if (tries < 1000)
             pcoll_relax();
+        else if (tries < 2000)
+            sched_yield();
         else
-            sched_yield(); /* for the agent, a kernel thread */
+            nanosleep(&nap, NULL);
 }
 
 static inline void pcoll_claim_disown(struct pcoll_claim *claim)
