@@ -5,8 +5,6 @@
  * instance's (dropped by MPIR_Request_complete, which is the last access of an instance: another
  * thread may start or free the request at once). */
 
-#include <time.h>
-
 #include "algorithms/plan/pool.h"
 #include "pcoll.h"
 
@@ -18,8 +16,7 @@
 #define IDLE_HOOKS_PER_LOOK 64 /* passes between looks at other ranks' cores */
 #define IDLE_HOOKS_BEFORE_SLEEP 4000
 #define SLEEP_USEC 50
-#define AT_ONCE_USEC 5 /* of CPU time since its thread's last pass: this one is part of a wait */
-#define LATE_PER_SLEEP 16
+#define PASSES_PER_SLEEP 16
 
 static struct MPIDI_PCOLL_plan *active_plans = NULL;
 static unsigned long changes = 0; /* of that list */
@@ -145,48 +142,32 @@ static bool progress_plans(void)
     return done;
 }
 
-/* With the lock. The number of idle passes if the core is to be yielded, otherwise 0. */
+/* With the lock. 0: the core is not to be yielded; 1: it is; more: so many passes have been idle
+ * while plans are active, on a rank that shares its core. */
 static unsigned have_progress(int *made_progress)
 {
-    bool yields = false;
-
     if (MPIDI_PCOLL_network_used())
         MPIDI_PCOLL_agent_poll_network();
     *made_progress = progress_plans();
     if (*made_progress)
         idle_hooks = 0;
     else if (MPIDI_PCOLL_crowded)
-        yields = shall_yield();
+        return !shall_yield() ? 0 : active_plans ? idle_hooks : 1;
     else
-        yields = active_plans && ++idle_hooks > IDLE_HOOKS_WITH_CORE;
-    return yields ? idle_hooks : 0;
+        return active_plans && ++idle_hooks > IDLE_HOOKS_WITH_CORE;
+    return 0;
 }
 
-static int64_t own_cpu_nsec(void)
-{
-    struct timespec time = {0, 0};
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
-}
-
-/* Yield the core, or sleep if passes have been idle for long: with Linux 6.18, threads that yield
- * without end have kept all others from the cores for minutes, those of the kernel too. A pass that
- * does not follow the last one at once may be a test of an application that computes, and seldom
- * sleeps. */
+/* Yield the core; and sleep now and then if passes have been idle for long. With Linux 6.18,
+ * threads that yield without end have kept all others from the cores for minutes, those of the
+ * kernel too. Most passes must not sleep: other communication may go on meanwhile, or computation.
+ */
 static void rest(unsigned idle)
 {
-    static _Thread_local int64_t last = -1000 * AT_ONCE_USEC;
-    static _Thread_local unsigned late = 0;
-    bool sleeps;
+    static _Thread_local unsigned passes = 0;
+    const bool sleeps = idle > IDLE_HOOKS_BEFORE_SLEEP && ++passes % PASSES_PER_SLEEP == 0;
 
-    if (idle <= IDLE_HOOKS_BEFORE_SLEEP) {
-        pcoll_yield();
-    } else {
-        sleeps = own_cpu_nsec() - last < 1000 * AT_ONCE_USEC || ++late % LATE_PER_SLEEP == 0;
-        pcoll_rest_usec(sleeps ? SLEEP_USEC : 0);
-        last = own_cpu_nsec();
-    }
+    pcoll_rest_usec(sleeps ? SLEEP_USEC : 0);
 }
 
 /* If another thread has the lock, it makes progress, or will soon leave it. */
