@@ -310,6 +310,10 @@ void MPIDI_PCOLL_complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result resul
 
 /* ---- wait.c: MPIDI_PCOLL_wait_hint, and ---- */
 
+/* Who has waited for so many yields also sleeps, for so long. */
+#define MPIDI_PCOLL_YIELDS_BEFORE_SLEEP 4000
+#define MPIDI_PCOLL_SLEEP_USEC 50
+
 /* Rest after a round of a wait in which nothing has happened; in the first rounds, return at once.
  */
 void MPIDI_PCOLL_wait_round(unsigned round);

@@ -13,10 +13,11 @@
 
 #define IDLE_HOOKS_WITH_CORE 2000 /* passes of the progress engine before it yields */
 #define IDLE_HOOKS_CROWDED 1
-#define IDLE_HOOKS_PER_LOOK 64 /* passes between looks at other ranks' cores */
-#define IDLE_HOOKS_BEFORE_SLEEP 4000
-#define SLEEP_USEC 50
-#define PASSES_PER_SLEEP 16
+#define IDLE_HOOKS_PER_LOOK 64  /* passes between looks at other ranks' cores */
+#define IDLE_HOOKS_PER_SLEEP 17 /* odd, so that threads that take turns all get to sleep */
+
+/* What a pass without progress does with the core. */
+enum use_of_core { KEEP, YIELD, SLEEP };
 
 static struct MPIDI_PCOLL_plan *active_plans = NULL;
 static unsigned long changes = 0; /* of that list */
@@ -142,9 +143,20 @@ static bool progress_plans(void)
     return done;
 }
 
-/* With the lock. 0: the core is not to be yielded; 1: it is; more: so many passes have been idle
- * while plans are active, on a rank that shares its core. */
-static unsigned have_progress(int *made_progress)
+/* Yield the core; and sleep now and then if passes have been idle for long. With Linux 6.18,
+ * threads that yield without end have kept all others from the cores for minutes, those of the
+ * kernel too. Most passes must not sleep: other communication may go on meanwhile, or computation.
+ */
+static enum use_of_core shall_sleep(void)
+{
+    return active_plans && idle_hooks > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP &&
+                   idle_hooks % IDLE_HOOKS_PER_SLEEP == 0
+               ? SLEEP
+               : YIELD;
+}
+
+/* With the lock. */
+static enum use_of_core have_progress(int *made_progress)
 {
     if (MPIDI_PCOLL_network_used())
         MPIDI_PCOLL_agent_poll_network();
@@ -152,42 +164,30 @@ static unsigned have_progress(int *made_progress)
     if (*made_progress)
         idle_hooks = 0;
     else if (MPIDI_PCOLL_crowded)
-        return !shall_yield() ? 0 : active_plans ? idle_hooks : 1;
-    else
-        return active_plans && ++idle_hooks > IDLE_HOOKS_WITH_CORE;
-    return 0;
-}
-
-/* Yield the core; and sleep now and then if passes have been idle for long. With Linux 6.18,
- * threads that yield without end have kept all others from the cores for minutes, those of the
- * kernel too. Most passes must not sleep: other communication may go on meanwhile, or computation.
- */
-static void rest(unsigned idle)
-{
-    static _Thread_local unsigned passes = 0;
-    const bool sleeps = idle > IDLE_HOOKS_BEFORE_SLEEP && ++passes % PASSES_PER_SLEEP == 0;
-
-    pcoll_rest_usec(sleeps ? SLEEP_USEC : 0);
+        return shall_yield() ? shall_sleep() : KEEP;
+    else if (active_plans && ++idle_hooks > IDLE_HOOKS_WITH_CORE)
+        return YIELD;
+    return KEEP;
 }
 
 /* If another thread has the lock, it makes progress, or will soon leave it. */
 static MPIDI_PCOLL_HOOK(progress_hook, made_progress)
 {
     struct MPIDI_PCOLL_plan *gone = NULL;
-    unsigned idle;
+    enum use_of_core use;
 
     *made_progress = 0;
     if (!MPIDI_PCOLL_try_lock())
         return MPI_SUCCESS;
-    idle = have_progress(made_progress);
+    use = have_progress(made_progress);
     if (MPIDI_PCOLL_has_lock()) {
         gone = MPIDI_PCOLL_unbind_leaving();
         rest_hook();
     }
     MPIDI_PCOLL_unlock();
     MPIDI_PCOLL_destroy_list(gone);
-    if (idle > 0)
-        rest(idle);
+    if (use != KEEP)
+        pcoll_rest_usec(use == SLEEP ? MPIDI_PCOLL_SLEEP_USEC : 0);
     return MPI_SUCCESS;
 }
 

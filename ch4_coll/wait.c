@@ -18,8 +18,6 @@
 #define ROUNDS_BEFORE_LOOK 4 /* rounds until a wait asks whether others need its core */
 #define CALM_WAITS 4         /* this many waits without a switch: nobody needs the core any more */
 
-#define ROUNDS_BEFORE_SLEEP 4000
-#define SLEEP_USEC 50
 #define SLEEP_USEC_SIGNALED 200 /* where a signal ends the sleep */
 
 /* How often the kernel has run others in place of this thread, which was ready to run: because its
@@ -62,7 +60,7 @@ static void look_for_neighbors(void)
 /* On the network. */
 static void wait_for_network(struct MPIDI_PCOLL_plan *plan)
 {
-    unsigned patience = ROUNDS_BEFORE_SLEEP;
+    unsigned patience = MPIDI_PCOLL_YIELDS_BEFORE_SLEEP;
 
     for (unsigned round = 1; plan->active; round++) {
         const unsigned polls = neighbors == REACHED ? POLLS_SHARED : POLLS_OF_NETWORK;
@@ -82,7 +80,7 @@ static void wait_for_network(struct MPIDI_PCOLL_plan *plan)
         if (!plan->active)
             return;
         yields += round <= patience;
-        plan->medium->rest(plan->bound, round > patience ? SLEEP_USEC : 0);
+        plan->medium->rest(plan->bound, round > patience ? MPIDI_PCOLL_SLEEP_USEC : 0);
     }
 }
 
@@ -98,7 +96,8 @@ static void wait_spinning(struct MPIDI_PCOLL_plan *plan)
         }
         MPID_Progress_test(NULL);
         if (plan->active && round > LOOKS_BEFORE_YIELD)
-            plan->medium->rest(plan->bound, round > ROUNDS_BEFORE_SLEEP ? SLEEP_USEC : 0);
+            plan->medium->rest(
+                plan->bound, round > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP ? MPIDI_PCOLL_SLEEP_USEC : 0);
     }
 }
 
@@ -147,9 +146,10 @@ static void wait_yielding(struct MPIDI_PCOLL_plan *plan)
             break;
         if (round == 1 && !sleeps)
             MPL_wtime(&begin);
-        plan->medium->rest(plan->bound, sleeps                        ? SLEEP_USEC_SIGNALED
-                                        : round > ROUNDS_BEFORE_SLEEP ? SLEEP_USEC
-                                                                      : 0);
+        plan->medium->rest(plan->bound, sleeps ? SLEEP_USEC_SIGNALED
+                                        : round > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP
+                                            ? MPIDI_PCOLL_SLEEP_USEC
+                                            : 0);
     }
     if (sleeps)
         waits_to_sleep--;
@@ -176,5 +176,5 @@ void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
 void MPIDI_PCOLL_wait_round(unsigned round)
 {
     if (round > LOOKS_BEFORE_YIELD)
-        pcoll_rest_usec(round > ROUNDS_BEFORE_SLEEP ? SLEEP_USEC : 0);
+        pcoll_rest_usec(round > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP ? MPIDI_PCOLL_SLEEP_USEC : 0);
 }

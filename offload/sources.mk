@@ -8,7 +8,7 @@ pcoll_sources += \
     %D%/reduce/operator.h %D%/reduce/reduce.h %D%/reduce/reduce.c \
     %D%/reduce/kernels.h %D%/reduce/kernels.c \
     %D%/run/line.h %D%/run/run.h %D%/run/run.c %D%/run/fire.h %D%/run/copy.c \
-    %D%/agent/agent.h %D%/agent/state.h %D%/agent/claim.h %D%/agent/served.c %D%/agent/thread.c %D%/agent/cpus.c \
+    %D%/agent/agent.h %D%/agent/state.h %D%/agent/claim.h %D%/agent/served.c %D%/agent/visit.c %D%/agent/thread.c %D%/agent/cpus.c \
     %D%/shm/shm.h %D%/shm/shm.c %D%/shm/fire.h \
     %D%/shm/state.h %D%/shm/group.c %D%/shm/bind.c %D%/shm/resolve.c %D%/shm/layout.c %D%/shm/cma.c %D%/shm/distance.c \
     %D%/shm/arena.h %D%/shm/arena.c %D%/shm/extents.h %D%/shm/extents.c \

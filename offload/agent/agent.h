@@ -18,11 +18,10 @@
  * core spins for a while without work; it sleeps while no bulk plan is active, and in short naps
  * while plans wait for their peers. One without looks for work every 50 to 800 us and sleeps when
  * no plan has been active for a while, since a thread that is woken takes the core from the rank.
- * For the same reason it serves a plan within a node only if that has been active for 10 ms, and
- * looks every 5 ms if there are no other plans: ranks that wait copy what it leaves, as fast and on
- * cores of their own.
- * If others preempt it, it retires for a time: a thread that spins where a rank spins costs that
- * rank time slices.
+ * For the same reason it serves a plan within a node only 10 ms after it has first seen the
+ * instance, and looks every 5 ms if it has only such plans: ranks that wait copy what it leaves, as
+ * fast, and on their own cores. If others preempt it, it retires for a time: a thread that spins
+ * where a rank spins costs that rank time slices.
  *
  * The agent calls functions of media only. Plans that call what is not ours are not served: those
  * with an operator that is no kernel, and those whose user memory has a layout.

@@ -35,10 +35,8 @@ struct pcoll_slot {
     struct pcoll_claim claim;
     struct pcoll_bound *bound;
     uint64_t position; /* of the agent's last visit */
-    uint32_t begun;    /* instances that the owner has begun; under the claim, as the next two */
-    uint32_t seen;     /* the last of them that an agent without a core has seen, */
-    uint64_t since;    /* and when it saw that first */
-    char pad[64 - 6 * sizeof(uint32_t) - sizeof(void *) - 2 * sizeof(uint64_t)];
+    uint64_t since;    /* when an agent without a core first saw the instance; 0: not yet */
+    char pad[64 - 4 * sizeof(uint32_t) - sizeof(void *) - 2 * sizeof(uint64_t)];
 };
 
 _Static_assert(sizeof(struct pcoll_slot) == 64, "a slot fills a cache line");
@@ -69,11 +67,18 @@ struct pcoll_agent {
 
 /* thread.c */
 
-uint64_t pcoll_agent_time(void);                          /* ns, monotonic */
 int pcoll_agent_is_gone(const struct pcoll_agent *agent); /* this is the child of a fork */
 void pcoll_agent_put(struct pcoll_agent *agent);          /* drops a reference */
 
 /* served.c */
+
+enum pcoll_served_phase pcoll_slot_phase(const struct pcoll_slot *slot);
+
+/* With the claim: begin what is posted; otherwise poll `spins` times, or progress if that is 0. */
+enum pcoll_result pcoll_slot_advance(struct pcoll_slots *slots, struct pcoll_slot *slot,
+                                     const struct pcoll_medium *medium, unsigned spins);
+
+/* visit.c */
 
 /* True if it has served a plan of a medium that spans nodes. */
 int pcoll_agent_serves_network(const struct pcoll_agent *agent);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
 #include "offload/agent/state.h"
 #include "offload/run/line.h"
@@ -50,14 +49,6 @@ int pcoll_agent_is_gone(const struct pcoll_agent *agent)
 }
 
 /* ---- sleep ---- */
-
-uint64_t pcoll_agent_time(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 static void add(_Atomic unsigned long *count)
 {
@@ -155,7 +146,7 @@ static void *run(void *argument)
     struct pcoll_agent *agent = here = argument;
     const int has_core = agent->options.has_core, retires = agent->options.retired_usec > 0;
     const uint64_t spin = agent->options.spin_usec * USEC;
-    uint64_t last = pcoll_agent_time(), time;
+    uint64_t last = pcoll_bell_now(), time;
     uint32_t laps = 0;
     unsigned naps = 0;
     struct watch watch = {.begin = last};
@@ -166,10 +157,10 @@ static void *run(void *argument)
         const enum pcoll_visit visit = visit_all(agent);
 
         atomic_store_explicit(&agent->bell->laps, ++laps, memory_order_relaxed);
-        time = pcoll_agent_time();
+        time = pcoll_bell_now();
         if (retires && is_preempted(&watch, time)) {
             retire(agent);
-            watch = (struct watch){.begin = pcoll_agent_time(), .preempted = preemptions()};
+            watch = (struct watch){.begin = pcoll_bell_now(), .preempted = preemptions()};
         } else if (visit == PCOLL_VISIT_MOVED) {
             last = time;
             naps = 0;
@@ -178,7 +169,7 @@ static void *run(void *argument)
         } else if (time - last < spin) {
             pcoll_relax();
         } else if (take_nap(agent)) {
-            last = pcoll_agent_time();
+            last = pcoll_bell_now();
         }
     }
     return NULL;

@@ -8,7 +8,7 @@
 #include "test/unit/tap.h"
 #include "test/unit/toy.h"
 
-enum { IDLE_USEC = 1000000 };
+enum { IDLE_USEC = 1000000, LOOK_NSEC = 5000000 /* of an agent without a core */ };
 
 static void test_sleep(const struct pcoll_agent_options *options, const char *what)
 {
@@ -69,11 +69,11 @@ static void test_unseen(void)
 static uint64_t delay_of(struct pcoll_bound *served, struct toy *toy)
 {
     const int polled = atomic_load(&toy->polled);
-    const uint64_t begin = pcoll_agent_time();
+    const uint64_t begin = pcoll_bell_now();
 
     if (served->medium->start(served) != PCOLL_PENDING || !toy_reaches(&toy->polled, polled + 2))
         abort();
-    return (pcoll_agent_time() - begin) / 1000;
+    return (pcoll_bell_now() - begin) / 1000;
 }
 
 static void end(struct pcoll_agent *agent, struct pcoll_bound *served, struct toy *toy)
@@ -86,27 +86,34 @@ static void end(struct pcoll_agent *agent, struct pcoll_bound *served, struct to
     atomic_store(&toy->result, PCOLL_PENDING);
 }
 
-/* Without a core, it leaves each instance of a plan within a node to the ranks for 10 ms; one of
- * the network it serves as soon as it sees it, here the best of several. */
+/* Without a core, it leaves each instance of a plan within a node to the ranks for 10 ms, and looks
+ * seldom; one of the network it serves as soon as it sees it, here the best of several. */
 static void test_young(void)
 {
     struct pcoll_agent *agent = toy_hire(&toy_without_core);
     struct pcoll_medium network = toy_medium;
     struct toy toys[2];
     struct pcoll_bound *local = toy_serve(agent, &toys[0], 1), *far;
-    uint64_t of_local = UINT64_MAX, of_far = UINT64_MAX;
+    uint64_t of_local = UINT64_MAX, of_far = UINT64_MAX, looks, begin;
 
-    toy_init(&toys[1]);
-    network.traits |= PCOLL_SPANS_NODES;
-    toys[1].base.medium = &network;
-    if (pcoll_agent_serve(agent, &toys[1].base, 1, &far) != PCOLL_OK)
-        abort();
     for (int i = 0; i < 5; i++) {
         const uint64_t delay = delay_of(local, &toys[0]);
 
         of_local = delay < of_local ? delay : of_local;
         end(agent, local, &toys[0]);
     }
+    begin = pcoll_bell_now();
+    looks = atomic_load(&agent->bell->laps);
+    usleep(100000);
+    looks = atomic_load(&agent->bell->laps) - looks;
+    tap_ok(looks <= (pcoll_bell_now() - begin) / LOOK_NSEC + 2,
+           "without a core: it looks seldom for the node's plans (%lu times)",
+           (unsigned long)looks);
+    toy_init(&toys[1]);
+    network.traits |= PCOLL_SPANS_NODES;
+    toys[1].base.medium = &network;
+    if (pcoll_agent_serve(agent, &toys[1].base, 1, &far) != PCOLL_OK)
+        abort();
     for (int i = 0; i < 20; i++) {
         const uint64_t delay = delay_of(far, &toys[1]);
 
