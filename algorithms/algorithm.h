@@ -58,9 +58,10 @@ struct pcoll_machine {
 /* What the parameter `slots` counts. */
 enum pcoll_slot_use {
     PCOLL_NO_SLOTS,
-    PCOLL_RING, /* slots of a ring: the rank that fills it waits for credit */
-    PCOLL_BANKS /* places of whole messages, one for each instance in turn, without credit: an
-                 * instance is complete when all ranks have started it */
+    PCOLL_RING, /* slots of a ring through which segments flow: the rank that fills it waits for
+                 * credit */
+    PCOLL_BANKS /* places of whole messages, one for each instance in turn; most need no credit, as
+                 * an instance is complete when all ranks have started it */
 };
 
 struct pcoll_algorithm {

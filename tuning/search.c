@@ -7,6 +7,7 @@
 #define MIN_SEGMENT (UINT64_C(4) << 10)
 #define MAX_SEGMENT (UINT64_C(1) << 20)
 #define MAX_TEMP_SEGMENT (UINT64_C(1) << 17) /* communication buffers should stay in the cache */
+#define MAX_FAR_SEGMENT (UINT64_C(1) << 19)  /* in far ones: two of them should fit the cache */
 #define MAX_CANDIDATES 16                    /* values of one parameter */
 #define ROUNDING 1e-9 /* relative: rows that do the same compute its cost in different ways */
 
@@ -34,13 +35,19 @@ static int has_caches(const struct pcoll_signature *signature, int cores)
     return !pcoll_is_over_wire(signature) && !is_crowded(signature, cores);
 }
 
-/* Reductions may have few banks of long messages: they need no credit. What only moves data can do
- * without communication buffers. */
+/* Banks of messages may be few and long: they need no credit. */
 static int has_few_banks(const struct pcoll_algorithm *algorithm,
                          const struct pcoll_signature *signature, int cores)
 {
-    return algorithm->uses_slots == PCOLL_BANKS && pcoll_coll_has(signature->coll, PCOLL_REDUCES) &&
-           has_caches(signature, cores);
+    return algorithm->uses_slots == PCOLL_BANKS && has_caches(signature, cores);
+}
+
+/* With so much TEMP, communication buffers are used again only when they have left the caches of
+ * those who read them, unless they are two short ones that take turns. */
+static int is_far(const struct pcoll_params *params, uint64_t temp)
+{
+    return temp >= PCOLL_FAR_BYTES && temp <= PCOLL_LONG_RING_BYTES &&
+           (params->slots > 0 || params->segment > MAX_TEMP_SEGMENT);
 }
 
 /* In microseconds, corrected; negative: not a candidate. */
@@ -62,7 +69,7 @@ static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm 
         search->refusals |= PCOLL_REFUSAL_TOO_MUCH_TEMP;
         return -1;
     }
-    if (params->slots == 0 || temp < PCOLL_FAR_BYTES || temp > PCOLL_LONG_RING_BYTES)
+    if (!is_far(params, temp))
         machine = &search->machine;
     if (search->tells_apart)
         factor = find_factor(search, algorithm, params);
@@ -158,9 +165,11 @@ static int segment_candidates(const struct pcoll_search *search,
                               const struct pcoll_algorithm *algorithm, enum pcoll_path path,
                               uint64_t *values)
 {
-    const int is_short = path == PCOLL_PATH_TEMP &&
-                         !has_few_banks(algorithm, search->signature, search->caps->cores);
-    const uint64_t most = is_short ? MAX_TEMP_SEGMENT : MAX_SEGMENT;
+    const int has_far =
+        algorithm->uses_slots != PCOLL_RING && has_caches(search->signature, search->caps->cores);
+    const uint64_t most = path != PCOLL_PATH_TEMP ? MAX_SEGMENT
+                          : has_far               ? MAX_FAR_SEGMENT
+                                                  : MAX_TEMP_SEGMENT;
     const uint64_t least = pcoll_least_segment(algorithm, search->signature, search->caps);
     int count = 0;
 
@@ -242,16 +251,17 @@ static int longer_ring(const struct pcoll_search *search, const struct pcoll_alg
     return bytes <= most ? slots : 0;
 }
 
-/* Fills values[0 .. return). Long segments are candidates in a long ring only. */
+/* Fills values[0 .. return). Long segments are candidates in far buffers only. */
 static int slots_candidates(const struct pcoll_search *search,
                             const struct pcoll_algorithm *algorithm,
                             const struct pcoll_params *params, int *values)
 {
+    const struct pcoll_signature *signature = search->signature;
     const int is_long = params->path == PCOLL_PATH_TEMP && search->fixed.segment == 0 &&
                         params->segment > MAX_TEMP_SEGMENT;
     int count = 0, slots;
 
-    if (pcoll_is_trivial(search->signature)) {
+    if (pcoll_is_trivial(signature)) {
         values[0] = 0;
         return 1;
     }
@@ -259,9 +269,9 @@ static int slots_candidates(const struct pcoll_search *search,
         values[0] = search->fixed.slots;
         return search->caps->max_ring == 0 || values[0] <= search->caps->max_ring;
     }
-    if (!is_long)
-        values[count++] = 0;
     slots = algorithm->uses_slots ? longer_ring(search, algorithm, params) : 0;
+    if (!is_long || (slots == 0 && is_far(params, ring_bytes(algorithm, signature, params, 0))))
+        values[count++] = 0;
     if (slots > 0)
         values[count++] = slots;
     return count;

@@ -20,14 +20,16 @@
  * packed on the way, user for long ones over a network; in a node receivers had better move them
  * (direct_get). Condition, for each edge:
  *
- * temp, answered (lemma B): two banks of counters and slots. Whoever puts k + 2 has completed k +
- * 1, for which the receiver of the put has sent a block: it has started k + 1, and so completed k.
+ * temp, answered (lemma B): two banks of counters and slots, or more. Whoever puts k + 2 has
+ * completed k + 1, for which the receiver of the put has sent a block: it has started k + 1, and so
+ * completed k.
  *
- * temp, not answered: the receiver gives a credit when it has copied k out. The sender's put of
- * k + 2 waits for all its credits of k.
+ * temp, not answered: the receiver gives a credit when it has copied k out. The sender's next put
+ * into the bank, k + 2 with two, waits for all its credits of k.
  *
- * temp, with a root (lemma D): the banks are a ring. Whoever starts the first instance of one half
- * returns the other half to all its senders, and the first put into a half waits for all receivers.
+ * temp, with a root (lemma D): the banks are a ring, if no block needs its slot several times.
+ * Whoever starts the first instance of one half returns the other half to all its senders, and the
+ * first put into a half waits for all receivers.
  *
  * temp, several segments: they go in rounds, which take the banks in turns, and every edge has
  * credit. For an edge's last segment in a bank the receiver gives it when the bank has all segments
@@ -272,13 +274,13 @@ double pcoll_edges_cost_direct(const struct pcoll_signature *signature,
         .uses_slots = slots,                                                                       \
     };
 
-ROW(ALLGATHERV, allgatherv, PCOLL_NO_SLOTS)
-ROW(GATHERV, gatherv, PCOLL_RING)
+ROW(ALLGATHERV, allgatherv, PCOLL_BANKS)
+ROW(GATHERV, gatherv, PCOLL_BANKS)
 ROW(SCATTERV, scatterv, PCOLL_RING)
-ROW(ALLTOALLV, alltoallv, PCOLL_NO_SLOTS)
-ROW(ALLTOALLW, alltoallw, PCOLL_NO_SLOTS)
-ROW(NEIGHBOR_ALLGATHER, neighbor_allgather, PCOLL_NO_SLOTS)
-ROW(NEIGHBOR_ALLGATHERV, neighbor_allgatherv, PCOLL_NO_SLOTS)
-ROW(NEIGHBOR_ALLTOALL, neighbor_alltoall, PCOLL_NO_SLOTS)
-ROW(NEIGHBOR_ALLTOALLV, neighbor_alltoallv, PCOLL_NO_SLOTS)
-ROW(NEIGHBOR_ALLTOALLW, neighbor_alltoallw, PCOLL_NO_SLOTS)
+ROW(ALLTOALLV, alltoallv, PCOLL_BANKS)
+ROW(ALLTOALLW, alltoallw, PCOLL_BANKS)
+ROW(NEIGHBOR_ALLGATHER, neighbor_allgather, PCOLL_BANKS)
+ROW(NEIGHBOR_ALLGATHERV, neighbor_allgatherv, PCOLL_BANKS)
+ROW(NEIGHBOR_ALLTOALL, neighbor_alltoall, PCOLL_BANKS)
+ROW(NEIGHBOR_ALLTOALLV, neighbor_alltoallv, PCOLL_BANKS)
+ROW(NEIGHBOR_ALLTOALLW, neighbor_alltoallw, PCOLL_BANKS)

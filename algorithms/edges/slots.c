@@ -1,8 +1,9 @@
 /* Blocks through slots; the contract is in slots.h. */
 #include "algorithms/edges/slots.h"
 
-/* The counters are ARRIVED of each bank, then (see credit_counter) two of credits and, with several
- * segments, two more of the credits for slots that the same instance fills again. */
+/* The counters are ARRIVED of each bank, then (see credit_counter) those of its credits, two with a
+ * ring, and, with several segments, two more of the credits for slots that the same instance fills
+ * again. */
 enum { ARRIVED = 0 };
 
 /* ---- edges in order ---- */
@@ -97,7 +98,7 @@ static int is_ring(const struct pcoll_edge_slots *s)
 
 int pcoll_edge_slots_banks(const struct pcoll_edge_slots *s)
 {
-    return is_ring(s) ? s->ring.slots : 2;
+    return is_ring(s) ? s->ring.slots : s->nbanks;
 }
 
 static struct pcoll_place slot_of(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
@@ -114,7 +115,7 @@ static int needs_credit(const struct pcoll_edge_slots *s, const struct pcoll_edg
 /* The counter of the bank's credits, or of those for slots that the same instance fills again. */
 static int credit_counter(const struct pcoll_edge_slots *s, int is_again)
 {
-    return ARRIVED + 2 + (is_again ? 2 : 0) + s->bank;
+    return ARRIVED + s->nbanks + (is_again ? s->nbanks : 0) + s->bank;
 }
 
 /* The counter with which the receiver returns the slot. */
@@ -247,7 +248,7 @@ void pcoll_edge_slots_build(struct pcoll_edge_slots *s, int phase)
         return;
     }
     for (s->round = 0; s->round < s->nrounds; s->round++) {
-        s->bank = (phase + (int)(s->round % 2)) % 2;
+        s->bank = (phase + (int)(s->round % 2)) % s->nbanks;
         build_round(s);
     }
 }
@@ -256,7 +257,7 @@ void pcoll_edge_slots_build(struct pcoll_edge_slots *s, int phase)
 
 int pcoll_edge_slots_counters(const struct pcoll_edge_slots *s)
 {
-    return pcoll_edge_slots_banks(s) + (s->nrounds > 1 ? 4 : 2);
+    return is_ring(s) ? s->ring.slots + 2 : (s->nrounds > 1 ? 3 : 2) * s->nbanks;
 }
 
 int pcoll_edge_slots_phases(const struct pcoll_edge_slots *s)
@@ -272,12 +273,17 @@ struct pcoll_edge_slots pcoll_edge_slots_of(const struct pcoll_signature *signat
     struct pcoll_edge_slots s = {
         .local = local,
         .ring = {.nsegments = 1},
+        .nbanks = 2,
         .slot_bytes = room,
         .segment = segment > 0 && segment < room ? segment : room,
     };
 
     s.nrounds = (signature->bytes - 1) / s.segment + 1;
-    if (pcoll_coll_has(signature->coll, PCOLL_ROOTED) && s.nrounds == 1)
+    if (s.nrounds > 1)
+        return s;
+    if (pcoll_coll_has(signature->coll, PCOLL_ROOTED))
         s.ring.slots = pcoll_edges_banks(signature, params->slots);
+    else
+        s.nbanks = pcoll_edges_banks(signature, params->slots);
     return s;
 }

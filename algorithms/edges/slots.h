@@ -35,8 +35,9 @@ struct pcoll_edge_slots {
     struct pcoll_plan *plan;
     const struct pcoll_local *local;
     enum pcoll_edge_choice choice;
-    struct pcoll_ring ring; /* the banks, if the edges have a root; otherwise it has no slots, and
-                             * there are two */
+    struct pcoll_ring ring; /* the banks, if the edges have a root and blocks one segment; otherwise
+                             * it has no slots */
+    int nbanks;             /* without a ring; two for blocks of several segments */
     uint64_t slot_bytes, segment, nrounds;
 
     /* private, of the phase that is built */

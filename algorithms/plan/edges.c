@@ -121,12 +121,12 @@ const struct pcoll_pattern pcoll_pattern_spread_torus = {spread_torus, 1};
 
 uint64_t pcoll_edges_slot_bytes(const struct pcoll_signature *signature)
 {
-    enum { BANKS = 2, FEWEST_SEGMENTS = 2, MOST_PACKED = 3 << 20, MOST = 3 << 19 }; /* of a rank */
+    enum { BANKS = 2, MOST_PACKED = 3 << 20, MOST = 2 << 20 }; /* of a rank */
     const uint64_t most = signature->typed ? MOST_PACKED : MOST;
     const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
     uint64_t bytes = PCOLL_EDGE_SLOT;
 
-    while (bytes * 2 * FEWEST_SEGMENTS <= signature->bytes && bytes * degree * 2 * BANKS <= most)
+    while (bytes < signature->bytes && bytes * degree * 2 * BANKS <= most)
         bytes *= 2;
     return bytes;
 }
@@ -149,17 +149,20 @@ static uint64_t most_slots(const struct pcoll_signature *signature)
 
 int pcoll_edges_banks(const struct pcoll_signature *signature, int slots)
 {
-    enum { DEFAULT = 16, MOST_SLOTS = 1024, MOST_BYTES = 512 << 10, MOST_ASKED = 2 << 20 };
-    const uint64_t wanted = (uint64_t)(slots > 0 ? slots : DEFAULT);
-    const uint64_t most = slots > 0 ? MOST_ASKED : MOST_BYTES; /* of a rank */
+    enum { DEFAULT = 16, MOST_BANKS = 16, MOST_SLOTS = 1024 };
+    enum { MOST_BYTES = 512 << 10, MOST_ASKED = 2 << 20 }; /* of a rank */
+    const int is_rooted = pcoll_coll_has(signature->coll, PCOLL_ROOTED);
+    const uint64_t asked = (uint64_t)(is_rooted || slots < MOST_BANKS ? slots : MOST_BANKS);
+    const uint64_t wanted = slots > 0 ? asked : is_rooted ? DEFAULT : 2;
+    const uint64_t most = slots > 0 ? MOST_ASKED : MOST_BYTES;
     const uint64_t room = bank_room(pcoll_edges_slot_bytes(signature), signature->bytes);
-    const uint64_t nranks = (uint64_t)signature->nranks;
+    const uint64_t all = most_slots(signature) * room;
+    const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
     uint64_t banks = 2;
 
-    if (!pcoll_coll_has(signature->coll, PCOLL_ROOTED) || signature->bytes > PCOLL_EDGE_SLOT)
+    if (signature->bytes > pcoll_edges_slot_bytes(signature))
         return 2;
-    while (banks < wanted && 2 * banks * nranks <= MOST_SLOTS &&
-           2 * banks * most_slots(signature) * room <= most)
+    while (banks < wanted && 2 * banks * degree <= MOST_SLOTS && 2 * banks * all <= most)
         banks *= 2;
     return (int)banks;
 }
@@ -169,38 +172,46 @@ static uint64_t slot_room(const struct pcoll_signature *signature, uint64_t byte
     return bank_room(pcoll_edges_slot_bytes(signature), bytes);
 }
 
-/* Slots for blocks of the signature: each begins in its own cache lines, beyond the blocks before
- * it, unless it takes less memory if all are as long as that of the largest block. */
-static uint64_t packed_slot(const struct pcoll_signature *signature, int rank)
+/* Slots for blocks of the signature, of which the receiver's own has none: each begins in its own
+ * cache lines, beyond the blocks before it, unless it takes less memory if all are as long as that
+ * of the largest block. */
+static uint64_t equal_slot(const struct pcoll_signature *signature, int number)
 {
-    const uint64_t lines = pcoll_block_first(signature, rank) / PCOLL_CACHE_LINE + (uint64_t)rank;
-
-    return lines * PCOLL_CACHE_LINE;
+    return (uint64_t)number * slot_room(signature, signature->bytes);
 }
 
-static uint64_t equal_slot(const struct pcoll_signature *signature, int rank)
+static uint64_t packed_slot(uint64_t before, int number)
 {
-    return (uint64_t)rank * slot_room(signature, signature->bytes);
+    return (before / PCOLL_CACHE_LINE + (uint64_t)number) * PCOLL_CACHE_LINE;
 }
 
-static uint64_t slot_of_block(const struct pcoll_signature *signature, int rank)
+/* At most, on any rank. */
+static uint64_t end_of_blocks(const struct pcoll_signature *signature, int *is_packed_p)
 {
     const int nranks = signature->nranks;
+    const uint64_t equal = equal_slot(signature, nranks - 1);
+    const uint64_t packed = packed_slot(pcoll_block_first(signature, nranks), nranks - 1);
 
-    if (packed_slot(signature, nranks) < equal_slot(signature, nranks))
-        return packed_slot(signature, rank);
-    return equal_slot(signature, rank);
+    *is_packed_p = packed < equal;
+    return packed < equal ? packed : equal;
 }
 
 static void set_slot_of_block(const struct pcoll_signature *signature, struct pcoll_edge *edge,
                               int sender, int receiver)
 {
     const uint64_t own = pcoll_block_bytes(signature, receiver);
+    const int is_after = sender > receiver;
+    const uint64_t before = pcoll_block_first(signature, sender) - (is_after ? own : 0);
+    int is_packed;
 
+    end_of_blocks(signature, &is_packed);
     edge->in_cell = pcoll_block_first(signature, signature->nranks) - own <= PCOLL_CELL_BYTES;
-    edge->slot = slot_of_block(signature, sender);
     if (edge->in_cell)
-        edge->slot = pcoll_block_first(signature, sender) - (sender > receiver ? own : 0);
+        edge->slot = before;
+    else if (is_packed)
+        edge->slot = packed_slot(before, sender - is_after);
+    else
+        edge->slot = equal_slot(signature, sender - is_after);
 }
 
 /* Slots of equal size for `nslots` uniform blocks. */
@@ -375,8 +386,9 @@ uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature, int nban
     const uint64_t slots = most_slots(signature);
     const uint64_t volume = pcoll_edges_volume(signature) + slots * (PCOLL_CACHE_LINE - 1);
     const uint64_t most = slots * bank_room(pcoll_edges_slot_bytes(signature), signature->bytes);
+    int is_packed;
 
     if (signature->blocks)
-        return (uint64_t)nbanks * slot_of_block(signature, signature->nranks);
+        return (uint64_t)nbanks * end_of_blocks(signature, &is_packed);
     return (uint64_t)nbanks * (volume < most ? volume : most);
 }

@@ -60,15 +60,14 @@ uint64_t pcoll_edges_recv_bytes(const struct pcoll_signature *signature,
 void pcoll_edges_prepare(const struct pcoll_signature *signature, struct pcoll_local *local,
                          int rank);
 
-/* The number of banks of slots. Two suffice if senders also receive; with a root, whoever only
- * sends runs ahead, through a ring of `slots` (0: 16) short ones, or fewer if they would take too
- * much memory. */
+/* The number of banks of slots: `slots`, but at most 16 without a root, and fewer if they would
+ * take too much memory. 0: two, which suffice if senders also receive, or up to 16 with a root, as
+ * whoever only sends runs ahead. Two for blocks longer than a slot. */
 int pcoll_edges_banks(const struct pcoll_signature *signature, int slots);
 
 /* The most bytes that a slot holds, so longer blocks need it several times: PCOLL_EDGE_SLOT, or
- * more where blocks are long and a rank has few edges: fewer segments make a shorter plan. All
- * slots should stay in the caches, unless data has to be packed, which takes longer than they save.
- */
+ * more where blocks are long and a rank has few edges. All slots should stay in the last cache,
+ * unless data has to be packed, which takes longer than they save. */
 #define PCOLL_EDGE_SLOT (UINT64_C(64) << 10)
 uint64_t pcoll_edges_slot_bytes(const struct pcoll_signature *signature);
 

@@ -32,8 +32,9 @@ static void test_caches(void)
     tap_ok(path_of(&other) == PCOLL_PATH_USER, "not what exceeds the caches");
     other = near;
     other.signature.coll = PCOLL_ALLGATHER;
-    tap_ok(path_of(&other) == PCOLL_PATH_USER,
-           "nor through two buffers, which are read again soon");
+    tap_ok(path_of(&other) == PCOLL_PATH_TEMP, "also through few buffers that are far");
+    other.caps.max_temp = 767 << 10;
+    tap_ok(path_of(&other) == PCOLL_PATH_USER, "but not through two that are written again soon");
     other = near;
     other.caps.mapped = 1;
     tap_ok(path_of(&other) == PCOLL_PATH_USER, "nor what is mapped anyway");
