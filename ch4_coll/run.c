@@ -145,11 +145,14 @@ static bool progress_plans(void)
 
 /* Yield the core; and sleep now and then if passes have been idle for long. With Linux 6.18,
  * threads that yield without end have kept all others from the cores for minutes, those of the
- * kernel too. Most passes must not sleep: other communication may go on meanwhile, or computation.
- */
+ * kernel too. Most passes must not sleep: other communication may go on meanwhile, or computation;
+ * and where no plan has been started, none does. Which request a pass waits for is unknown: those
+ * of MPICH's own collectives, as at init of a plan, starve others as well. */
 static enum use_of_core shall_sleep(void)
 {
-    return active_plans && idle_hooks > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP &&
+    const bool has_started_plans = changes > 0;
+
+    return has_started_plans && idle_hooks > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP &&
                    idle_hooks % IDLE_HOOKS_PER_SLEEP == 0
                ? SLEEP
                : YIELD;
