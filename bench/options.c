@@ -100,7 +100,7 @@ static int find_name(const char *const *names, int n, const char *name)
 static bool read_names(const char *const *names, int n, bool *chosen, char *list)
 {
     memset(chosen, 0, (size_t)n * sizeof *chosen);
-    for (char *item = strtok(list, ","); item; item = strtok(NULL, ",")) {
+    for (char *rest, *item = strtok_r(list, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
         int found = find_name(names, n, item);
         if (found < 0)
             return false;
@@ -126,7 +126,7 @@ static bool read_size(const char *text, size_t *size_p)
 static bool read_sizes(struct options *opts, char *list)
 {
     opts->num_sizes = 0;
-    for (char *item = strtok(list, ","); item; item = strtok(NULL, ",")) {
+    for (char *rest, *item = strtok_r(list, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
         if (opts->num_sizes == MAX_SIZES || !read_size(item, &opts->sizes[opts->num_sizes]))
             return false;
         opts->num_sizes++;
@@ -137,7 +137,7 @@ static bool read_sizes(struct options *opts, char *list)
 static bool read_algorithms(struct options *opts, char *list)
 {
     opts->num_algorithms = 0;
-    for (char *item = strtok(list, ","); item; item = strtok(NULL, ",")) {
+    for (char *rest, *item = strtok_r(list, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
         if (opts->num_algorithms == MAX_ALGORITHMS || strlen(item) > NAME_LENGTH - 16)
             return false;
         opts->algorithms[opts->num_algorithms++] = item;
@@ -162,7 +162,7 @@ static bool read_seconds(const char *text, double *value_p)
 
 static bool read_loop(struct options *opts, char *text)
 {
-    char *count = strtok(text, ","), *late = strtok(NULL, ",");
+    char *rest, *count = strtok_r(text, ",", &rest), *late = strtok_r(NULL, ",", &rest);
     return count && read_int(count, 1, &opts->loop) && (!late || read_int(late, 0, &opts->late));
 }
 
