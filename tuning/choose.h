@@ -47,7 +47,8 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
 
 /* Copies take the time of cached ones (algorithms/cost.h) only in rings of such a length with
  * PCOLL_FAR_BYTES to PCOLL_LONG_RING_BYTES of communication buffers: fewer are still in the cache
- * of the rank that read them when they are written again, and so are two banks that take turns.
+ * of the rank that read them when they are written again, and so are two banks that take turns,
+ * unless their segments are longer than 128 KiB.
  *
  * In addition to the default length of a ring of communication buffers, so many slots are a
  * candidate with `cores` (0: enough) for the ranks of a node, if TEMP then has at most

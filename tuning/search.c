@@ -7,7 +7,7 @@
 #define MIN_SEGMENT (UINT64_C(4) << 10)
 #define MAX_SEGMENT (UINT64_C(1) << 20)
 #define MAX_TEMP_SEGMENT (UINT64_C(1) << 17) /* communication buffers should stay in the cache */
-#define MAX_FAR_SEGMENT (UINT64_C(1) << 19)  /* in far ones: two of them should fit the cache */
+#define MAX_FAR_SEGMENT (UINT64_C(1) << 19)  /* in far ones; longer ones are slower */
 #define MAX_CANDIDATES 16                    /* values of one parameter */
 #define ROUNDING 1e-9 /* relative: rows that do the same compute its cost in different ways */
 
@@ -35,7 +35,7 @@ static int has_caches(const struct pcoll_signature *signature, int cores)
     return !pcoll_is_over_wire(signature) && !is_crowded(signature, cores);
 }
 
-/* Banks of messages may be few and long: they need no credit. */
+/* Banks of messages may be few and long: nobody waits for half a ring of them. */
 static int has_few_banks(const struct pcoll_algorithm *algorithm,
                          const struct pcoll_signature *signature, int cores)
 {

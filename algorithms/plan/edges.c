@@ -152,8 +152,7 @@ int pcoll_edges_banks(const struct pcoll_signature *signature, int slots)
     enum { DEFAULT = 16, MOST_BANKS = 16, MOST_SLOTS = 1024 };
     enum { MOST_BYTES = 512 << 10, MOST_ASKED = 2 << 20 }; /* of a rank */
     const int is_rooted = pcoll_coll_has(signature->coll, PCOLL_ROOTED);
-    const uint64_t asked = (uint64_t)(is_rooted || slots < MOST_BANKS ? slots : MOST_BANKS);
-    const uint64_t wanted = slots > 0 ? asked : is_rooted ? DEFAULT : 2;
+    const uint64_t wanted = slots > 0 ? (uint64_t)slots : is_rooted ? DEFAULT : 2;
     const uint64_t most = slots > 0 ? MOST_ASKED : MOST_BYTES;
     const uint64_t room = bank_room(pcoll_edges_slot_bytes(signature), signature->bytes);
     const uint64_t all = most_slots(signature) * room;
@@ -162,7 +161,8 @@ int pcoll_edges_banks(const struct pcoll_signature *signature, int slots)
 
     if (signature->bytes > pcoll_edges_slot_bytes(signature))
         return 2;
-    while (banks < wanted && 2 * banks * degree <= MOST_SLOTS && 2 * banks * all <= most)
+    while (banks < wanted && (is_rooted || banks < MOST_BANKS) &&
+           2 * banks * degree <= MOST_SLOTS && 2 * banks * all <= most)
         banks *= 2;
     return (int)banks;
 }
@@ -185,15 +185,15 @@ static uint64_t packed_slot(uint64_t before, int number)
     return (before / PCOLL_CACHE_LINE + (uint64_t)number) * PCOLL_CACHE_LINE;
 }
 
-/* At most, on any rank. */
-static uint64_t end_of_blocks(const struct pcoll_signature *signature, int *is_packed_p)
+/* Slot `number`, if the blocks before it have `before` bytes. */
+static uint64_t slot_of_block(const struct pcoll_signature *signature, uint64_t before, int number)
 {
     const int nranks = signature->nranks;
-    const uint64_t equal = equal_slot(signature, nranks - 1);
-    const uint64_t packed = packed_slot(pcoll_block_first(signature, nranks), nranks - 1);
+    const uint64_t all = pcoll_block_first(signature, nranks);
 
-    *is_packed_p = packed < equal;
-    return packed < equal ? packed : equal;
+    if (packed_slot(all, nranks - 1) < equal_slot(signature, nranks - 1))
+        return packed_slot(before, number);
+    return equal_slot(signature, number);
 }
 
 static void set_slot_of_block(const struct pcoll_signature *signature, struct pcoll_edge *edge,
@@ -202,16 +202,9 @@ static void set_slot_of_block(const struct pcoll_signature *signature, struct pc
     const uint64_t own = pcoll_block_bytes(signature, receiver);
     const int is_after = sender > receiver;
     const uint64_t before = pcoll_block_first(signature, sender) - (is_after ? own : 0);
-    int is_packed;
 
-    end_of_blocks(signature, &is_packed);
     edge->in_cell = pcoll_block_first(signature, signature->nranks) - own <= PCOLL_CELL_BYTES;
-    if (edge->in_cell)
-        edge->slot = before;
-    else if (is_packed)
-        edge->slot = packed_slot(before, sender - is_after);
-    else
-        edge->slot = equal_slot(signature, sender - is_after);
+    edge->slot = edge->in_cell ? before : slot_of_block(signature, before, sender - is_after);
 }
 
 /* Slots of equal size for `nslots` uniform blocks. */
@@ -386,9 +379,10 @@ uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature, int nban
     const uint64_t slots = most_slots(signature);
     const uint64_t volume = pcoll_edges_volume(signature) + slots * (PCOLL_CACHE_LINE - 1);
     const uint64_t most = slots * bank_room(pcoll_edges_slot_bytes(signature), signature->bytes);
-    int is_packed;
+    const int nranks = signature->nranks;
 
     if (signature->blocks)
-        return (uint64_t)nbanks * end_of_blocks(signature, &is_packed);
+        return (uint64_t)nbanks *
+               slot_of_block(signature, pcoll_block_first(signature, nranks), nranks - 1);
     return (uint64_t)nbanks * (volume < most ? volume : most);
 }

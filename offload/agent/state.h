@@ -65,6 +65,11 @@ struct pcoll_agent {
     char message[PCOLL_AGENT_MESSAGE_BYTES];
 };
 
+static inline void pcoll_agent_count(_Atomic unsigned long *count)
+{
+    atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
+}
+
 /* thread.c */
 
 int pcoll_agent_is_gone(const struct pcoll_agent *agent); /* this is the child of a fork */

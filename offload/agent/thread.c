@@ -50,11 +50,6 @@ int pcoll_agent_is_gone(const struct pcoll_agent *agent)
 
 /* ---- sleep ---- */
 
-static void add(_Atomic unsigned long *count)
-{
-    atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
-}
-
 static enum pcoll_visit visit_all(struct pcoll_agent *agent)
 {
     const enum pcoll_visit visit = pcoll_agent_visit(agent);
@@ -105,7 +100,7 @@ static void take_nap_unseen(struct pcoll_agent *agent, enum pcoll_visit visit, u
 
 static void retire(struct pcoll_agent *agent)
 {
-    add(&agent->retirements);
+    pcoll_agent_count(&agent->retirements);
     announce(agent, PCOLL_RETIRED);
     pcoll_bell_sleep(agent->bell, PCOLL_RETIRED, &agent->stop, agent->options.retired_usec * USEC);
     atomic_store_explicit(&agent->bell->sleep, PCOLL_AWAKE, memory_order_relaxed);

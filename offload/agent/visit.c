@@ -3,11 +3,6 @@
 
 #define YOUNG UINT64_C(10000000) /* ns, until an agent without a core serves an instance */
 
-static void add(_Atomic unsigned long *count)
-{
-    atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
-}
-
 /* True if something moved. The position is that of a plan between calls, not of the slot's former
  * one: a new instance counts as a move. */
 static int visit_claimed(struct pcoll_agent *agent, struct pcoll_slots *slots,
@@ -22,10 +17,10 @@ static int visit_claimed(struct pcoll_agent *agent, struct pcoll_slots *slots,
         return 0;
     medium = slot->bound->medium;
     if (phase == PCOLL_SERVED_POSTED)
-        add(&agent->begun);
+        pcoll_agent_count(&agent->begun);
     result = pcoll_slot_advance(slots, slot, medium, 0);
     if (result != PCOLL_PENDING) {
-        add(&agent->ended);
+        pcoll_agent_count(&agent->ended);
         return 1;
     }
     position = medium->position(slot->bound);
