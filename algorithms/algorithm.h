@@ -121,6 +121,7 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(allgather_ring)                                                                      \
     ALGORITHM(allgatherv_direct)                                                                   \
     ALGORITHM(allgatherv_direct_get)                                                               \
+    ALGORITHM(allgatherv_direct_shared)                                                            \
     ALGORITHM(allgatherv_bruck)                                                                    \
     ALGORITHM(allgatherv_ring)                                                                     \
     ALGORITHM(gather_knomial)                                                                      \
@@ -144,9 +145,11 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(alltoallw_aggregate)                                                                 \
     ALGORITHM(neighbor_allgather_direct)                                                           \
     ALGORITHM(neighbor_allgather_direct_get)                                                       \
+    ALGORITHM(neighbor_allgather_direct_shared)                                                    \
     ALGORITHM(neighbor_allgather_aggregate)                                                        \
     ALGORITHM(neighbor_allgatherv_direct)                                                          \
     ALGORITHM(neighbor_allgatherv_direct_get)                                                      \
+    ALGORITHM(neighbor_allgatherv_direct_shared)                                                   \
     ALGORITHM(neighbor_allgatherv_aggregate)                                                       \
     ALGORITHM(neighbor_alltoall_direct)                                                            \
     ALGORITHM(neighbor_alltoall_direct_get)                                                        \

@@ -45,8 +45,8 @@ pcoll_sources += \
     %D%/alltoall/direct.c \
     %D%/alltoall/bruck.c \
     %D%/alltoall/node_aware.c \
-    %D%/edges/slots.h %D%/edges/slots.c \
-    %D%/edges/direct.h %D%/edges/direct.c %D%/edges/direct_get.c \
+    %D%/edges/walk.h %D%/edges/walk.c %D%/edges/slots.h %D%/edges/slots.c \
+    %D%/edges/direct.h %D%/edges/direct.c %D%/edges/direct_get.c %D%/edges/direct_shared.c \
     %D%/edges/uniform.h %D%/edges/uniform.c \
     %D%/edges/crossing.h %D%/edges/crossing.c %D%/edges/aggregate.c \
     %D%/allreduce/direct.c \

@@ -18,7 +18,8 @@
  * Cost, for degree d and volume V: L + 2 d o + V (G + copy) (temp), 2 L + d (2 o + rma) + V (G +
  * put) (user), where V is what a rank sends. When: temp for short blocks and for data that is
  * packed on the way, user for long ones over a network; in a node receivers had better move them
- * (direct_get). Condition, for each edge:
+ * (direct_get), and a block for several receivers is copied once (direct_shared). Condition, for
+ * each edge:
  *
  * temp, answered (lemma B): two banks of counters and slots, or more. Whoever puts k + 2 has
  * completed k + 1, for which the receiver of the put has sent a block: it has started k + 1, and so
@@ -93,31 +94,6 @@ enum pcoll_result pcoll_edges_generate_user(const struct pcoll_signature *signat
     return pcoll_plan_seal(plan_p);
 }
 
-/* ---- temp ---- */
-
-static enum pcoll_result generate_temp(const struct pcoll_signature *signature,
-                                       const struct pcoll_local *local, int rank,
-                                       const struct pcoll_params *params,
-                                       struct pcoll_plan **plan_p)
-{
-    struct pcoll_edge_slots slots = pcoll_edge_slots_of(signature, local, params);
-    enum pcoll_result result =
-        pcoll_plan_create(signature, rank, "direct", pcoll_edge_slots_counters(&slots),
-                          pcoll_edge_slots_phases(&slots), plan_p);
-
-    if (result != PCOLL_OK)
-        return result;
-    slots.plan = *plan_p;
-    slots.plan->lowered = 1;
-    slots.plan->temp_bytes =
-        pcoll_edges_temp(signature, local, rank, pcoll_edge_slots_banks(&slots));
-    for (int phase = 0; phase < slots.plan->nphases; phase++) {
-        pcoll_plan_open(slots.plan, phase);
-        pcoll_edge_slots_build(&slots, phase);
-    }
-    return pcoll_plan_seal(plan_p);
-}
-
 /* ---- plan and cost ---- */
 
 static int is_user(const struct pcoll_params *params)
@@ -137,9 +113,12 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
-    if (!is_user(params))
-        return generate_temp(signature, local, rank, params, plan_p);
-    return pcoll_edges_generate_user(signature, local, rank, NUM_COUNTERS, build_user, plan_p);
+    struct pcoll_edge_slots slots;
+
+    if (is_user(params))
+        return pcoll_edges_generate_user(signature, local, rank, NUM_COUNTERS, build_user, plan_p);
+    slots = pcoll_edge_slots_of(signature, local, params);
+    return pcoll_edge_slots_generate(&slots, signature, rank, "direct", plan_p);
 }
 
 /* Over a network a rank's blocks leave its node's port one after the other; a slot is filled again
@@ -227,23 +206,26 @@ double pcoll_edges_cost_user(const struct pcoll_signature *signature,
            cost_of_kept(signature, machine);
 }
 
-/* A root copies all blocks, and meanwhile each other rank its own. */
-static double cost_temp(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                        const struct pcoll_machine *machine)
+/* A root copies all blocks, and meanwhile each other rank its own. A rank with slots of its own
+ * copies its block once, and then tells its receivers. */
+double pcoll_edges_cost_slots(const struct pcoll_signature *signature,
+                              const struct pcoll_edge_slots *slots,
+                              const struct pcoll_machine *machine)
 {
     const struct load in = load_of(signature, machine, 0), out = load_of(signature, machine, 1);
     const double degree = pcoll_edges_degree(signature);
-    const struct pcoll_edge_slots slots = pcoll_edge_slots_of(signature, NULL, params);
     const struct pcoll_machine own =
-        slots.ring.slots > 0 ? pcoll_ring_machine(&slots.ring, machine) : *machine;
+        slots->ring.slots > 0 ? pcoll_ring_machine(&slots->ring, machine) : *machine;
+    const double sent = slots->at_sender ? out.bytes / degree : out.bytes;
     const double copied = pcoll_coll_has(signature->coll, PCOLL_ROOTED)
                               ? pcoll_larger(in.bytes, out.bytes)
-                              : in.bytes + out.bytes;
+                              : in.bytes + sent;
     const double segments =
-        pcoll_larger(degree, (double)pcoll_edges_volume(signature) / (double)slots.segment);
+        pcoll_larger(degree, (double)pcoll_edges_volume(signature) / (double)slots->segment);
+    const double filled = slots->at_sender ? (double)slots->nrounds : 0;
 
     return machine->call + pcoll_cost_wave(signature, &own, degree, 1) +
-           pcoll_cost_crowd(signature, machine) * 2 * segments * machine->o +
+           pcoll_cost_crowd(signature, machine) * (2 * segments + filled) * machine->o +
            copied * pcoll_edges_per_byte(signature, machine) + cost_of_kept(signature, machine);
 }
 
@@ -251,13 +233,16 @@ double pcoll_edges_cost_direct(const struct pcoll_signature *signature,
                                const struct pcoll_params *params,
                                const struct pcoll_machine *machine)
 {
+    struct pcoll_edge_slots slots;
+
     if (pcoll_crossing_of(signature).degree > 0)
         return pcoll_crossing_direct(signature, params, machine);
     if (pcoll_is_over_wire(signature))
         return cost_over_wire(signature, params, machine);
     if (is_user(params))
         return pcoll_edges_cost_user(signature, machine, 0);
-    return cost_temp(signature, params, machine);
+    slots = pcoll_edge_slots_of(signature, NULL, params);
+    return pcoll_edges_cost_slots(signature, &slots, machine);
 }
 
 #define ROW(NAME, name_of_collective, slots)                                                       \

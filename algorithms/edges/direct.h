@@ -1,11 +1,11 @@
 /*
- * What direct and direct_get share: messages between user buffers, written by their senders or read
- * by their receivers.
+ * What direct, direct_get and direct_shared share: messages between user buffers, written by their
+ * senders or read by their receivers, and costs.
  */
 #ifndef PCOLL_DIRECT_H
 #define PCOLL_DIRECT_H
 
-#include "algorithms/algorithm.h"
+#include "algorithms/edges/slots.h"
 
 /* Adds the entries of the only phase. */
 typedef void pcoll_edges_build(struct pcoll_plan *plan, const struct pcoll_local *local);
@@ -19,6 +19,11 @@ enum pcoll_result pcoll_edges_generate_user(const struct pcoll_signature *signat
 /* Its cost inside a node, if the senders or the receivers move the blocks. */
 double pcoll_edges_cost_user(const struct pcoll_signature *signature,
                              const struct pcoll_machine *machine, int receivers_move);
+
+/* The cost of slots inside a node. */
+double pcoll_edges_cost_slots(const struct pcoll_signature *signature,
+                              const struct pcoll_edge_slots *slots,
+                              const struct pcoll_machine *machine);
 
 /* The cost of direct. */
 double pcoll_edges_cost_direct(const struct pcoll_signature *signature,

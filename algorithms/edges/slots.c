@@ -3,76 +3,9 @@
 
 /* The counters are ARRIVED of each bank, then (see credit_counter) those of its credits, two with a
  * ring, and, with several segments, two more of the credits for slots that the same instance fills
- * again. */
+ * again. With slots of senders there are as many again: FILLED of each bank, and for each counter
+ * of credits one of the gets that are done, before which no credit may leave. */
 enum { ARRIVED = 0 };
-
-/* ---- edges in order ---- */
-
-static int edge_at(const struct pcoll_edge_walk *walk, int i, struct pcoll_edge *edge_p)
-{
-    return walk->is_out ? pcoll_edge_out(walk->signature, walk->local, walk->rank, i, edge_p)
-                        : pcoll_edge_in(walk->signature, walk->local, walk->rank, i, edge_p);
-}
-
-struct pcoll_edge_walk pcoll_edge_walk(const struct pcoll_plan *plan,
-                                       const struct pcoll_local *local, int is_out,
-                                       enum pcoll_edge_choice choice)
-{
-    struct pcoll_edge_walk walk = {.signature = &plan->signature,
-                                   .local = local,
-                                   .rank = plan->rank,
-                                   .is_out = is_out,
-                                   .choice = choice};
-    struct pcoll_edge edge;
-
-    for (; edge_at(&walk, walk.n, &edge); walk.n++)
-        walk.first += walk.n == walk.first && edge.rank < walk.rank;
-    return walk;
-}
-
-static int is_chosen(const struct pcoll_edge_walk *walk, const struct pcoll_edge *edge)
-{
-    return edge->bytes > 0 && edge->rank != walk->rank &&
-           (walk->choice == PCOLL_EDGES_ALL ||
-            (walk->choice == PCOLL_EDGES_SHARED) == (edge->pair != PCOLL_NONE));
-}
-
-int pcoll_edge_next(struct pcoll_edge_walk *walk, struct pcoll_edge *edge_p)
-{
-    while (walk->at < walk->n) {
-        edge_at(walk, (walk->first + walk->at++) % walk->n, edge_p);
-        if (!is_chosen(walk, edge_p))
-            continue;
-        if (walk->choice == PCOLL_EDGES_APART && !edge_p->in_cell)
-            edge_p->slot = edge_p->landing / 2; /* the landing has two banks */
-        return 1;
-    }
-    return 0;
-}
-
-/* The same walk without what it would skip at first, which are the edges of the rank to itself. */
-static struct pcoll_edge_walk begin_later(struct pcoll_edge_walk walk)
-{
-    struct pcoll_edge_walk ahead = walk;
-    struct pcoll_edge edge;
-
-    walk.at = pcoll_edge_next(&ahead, &edge) ? ahead.at - 1 : walk.n;
-    return walk;
-}
-
-void pcoll_edges_copy_own(struct pcoll_plan *plan, const struct pcoll_local *local)
-{
-    const struct pcoll_signature *signature = &plan->signature;
-    struct pcoll_edge edge;
-
-    if (pcoll_is_in_place(signature, local, plan->rank))
-        return;
-    for (int i = 0; pcoll_edge_in(signature, local, plan->rank, i, &edge); i++)
-        if (edge.rank == plan->rank && edge.bytes > 0)
-            pcoll_plan_add(plan,
-                           pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, edge.peer_first),
-                                            pcoll_at(PCOLL_RECV, edge.first), edge.bytes));
-}
 
 /* ---- rounds ---- */
 
@@ -101,8 +34,12 @@ int pcoll_edge_slots_banks(const struct pcoll_edge_slots *s)
     return is_ring(s) ? s->ring.slots : s->nbanks;
 }
 
+/* At the receiver, or at the sender: the same for all edges of a block. */
 static struct pcoll_place slot_of(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
 {
+    if (s->at_sender)
+        return pcoll_at(PCOLL_TEMP,
+                        (uint64_t)s->bank * pcoll_edge_room(s->slot_bytes, edge->bytes));
     return pcoll_edge_slot(edge, s->bank, pcoll_edge_slots_banks(s), s->slot_bytes);
 }
 
@@ -122,6 +59,18 @@ static int credit_counter(const struct pcoll_edge_slots *s, int is_again)
 static int credit_for(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
 {
     return credit_counter(s, !is_last(s, edge));
+}
+
+/* ARRIVED of all banks, and the counters of their credits. */
+static int counters_of_banks(const struct pcoll_edge_slots *s)
+{
+    return is_ring(s) ? s->ring.slots + 2 : (s->nrounds > 1 ? 3 : 2) * s->nbanks;
+}
+
+/* With slots of senders: FILLED, or the counter of gets, that belongs to such a counter. */
+static int own_counter(const struct pcoll_edge_slots *s, int counter)
+{
+    return counters_of_banks(s) + counter;
 }
 
 /* With a ring, the first put into a half waits for all receivers. */
@@ -152,6 +101,37 @@ static void put_to_slot(const struct pcoll_edge_slots *s, const struct pcoll_edg
         s->plan->gain[credit_for(s, edge)]++;
     }
     pcoll_plan_add(s->plan, pcoll_entry_signal(put, edge->rank, ARRIVED + s->bank, 1));
+}
+
+/* A rank with slots of its own fills one for all its edges, whose block is the same, and tells
+ * their receivers. */
+static void fill_slot(const struct pcoll_edge_slots *s)
+{
+    const int is_first = s->round < 2, filled = own_counter(s, ARRIVED + s->bank);
+    struct pcoll_edge_walk out = s->out;
+    struct pcoll_edge edge, any = {0};
+    struct pcoll_segment part;
+    struct pcoll_entry copy;
+    int needs = 0;
+
+    while (pcoll_edge_next(&out, &edge)) {
+        any = edge;
+        if (part_of(s, &edge).count > 0 && needs_credit(s, &edge)) {
+            s->plan->gain[credit_for(s, &edge)]++;
+            needs = 1;
+        }
+    }
+    part = part_of(s, &any);
+    if (part.count == 0)
+        return;
+    copy = pcoll_entry_copy(needs ? credit_counter(s, !is_first) : PCOLL_NONE,
+                            is_first ? 0 : s->credits, pcoll_at(PCOLL_SEND, any.first + part.first),
+                            slot_of(s, &any), part.count);
+    pcoll_plan_add(s->plan, pcoll_entry_done(copy, filled, 1));
+    s->plan->gain[filled]++;
+    for (out = s->out; pcoll_edge_next(&out, &edge);)
+        pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(filled, s->plan->gain[filled]),
+                                                   edge.rank, ARRIVED + s->bank, 1));
 }
 
 /* The segments of an edge that arrive in the bank whose first round this is. */
@@ -187,20 +167,59 @@ static uint64_t arrivals_of_round(const struct pcoll_edge_slots *s)
     return n;
 }
 
+/* What ARRIVED of the bank must have reached when the segment of an edge is taken out. */
+static uint64_t arrived_before(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
+{
+    const int which = (int)(s->round % 2);
+
+    return is_last(s, edge) ? s->all[which] : s->so_far[which];
+}
+
 static void copy_out(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
 {
     const struct pcoll_segment part = part_of(s, edge);
-    const int which = (int)(s->round % 2);
-    const uint64_t arrived = is_last(s, edge) ? s->all[which] : s->so_far[which];
     struct pcoll_entry copy;
 
     if (part.count == 0)
         return;
-    copy = pcoll_entry_copy(ARRIVED + s->bank, arrived, slot_of(s, edge),
+    copy = pcoll_entry_copy(ARRIVED + s->bank, arrived_before(s, edge), slot_of(s, edge),
                             pcoll_at(PCOLL_RECV, edge->first + part.first), part.count);
     if (needs_credit(s, edge))
         copy = pcoll_entry_signal(copy, edge->rank, credit_for(s, edge), 1);
     pcoll_plan_add(s->plan, copy);
+}
+
+/* The same from a slot of the sender. */
+static void get_out(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
+{
+    const int got = own_counter(s, credit_for(s, edge));
+    const struct pcoll_segment part = part_of(s, edge);
+    struct pcoll_entry get;
+
+    if (part.count == 0)
+        return;
+    get = pcoll_entry_get(ARRIVED + s->bank, arrived_before(s, edge), edge->rank, slot_of(s, edge),
+                          pcoll_at(PCOLL_RECV, edge->first + part.first), part.count);
+    if (needs_credit(s, edge)) {
+        get = pcoll_entry_done(get, got, 1);
+        s->plan->gain[got]++;
+    }
+    pcoll_plan_add(s->plan, get);
+}
+
+/* When all gets of this bank are done that give such credits, give them along the edges that have
+ * a segment in this round. */
+static void give_credits(const struct pcoll_edge_slots *s, int is_again)
+{
+    const int credit = credit_counter(s, is_again), got = own_counter(s, credit);
+    const struct pcoll_entry done = pcoll_entry_add(got, s->plan->gain[got]);
+    struct pcoll_edge_walk in = s->in;
+    struct pcoll_edge edge;
+
+    while (pcoll_edge_next(&in, &edge))
+        if (part_of(s, &edge).count > 0 && needs_credit(s, &edge) &&
+            !(is_again && is_last(s, &edge)))
+            pcoll_plan_add(s->plan, pcoll_entry_signal(done, edge.rank, credit, 1));
 }
 
 static void build_round(struct pcoll_edge_slots *s)
@@ -212,12 +231,19 @@ static void build_round(struct pcoll_edge_slots *s)
     s->credits = s->nrounds > 1 ? s->plan->gain[credit_counter(s, 1)] : 0;
     s->so_far[which] += arrivals_of_round(s);
     s->plan->gain[ARRIVED + s->bank] = s->all[which];
-    while (pcoll_edge_next(&out, &edge))
+    if (s->at_sender)
+        fill_slot(s);
+    while (!s->at_sender && pcoll_edge_next(&out, &edge))
         put_to_slot(s, &edge);
     if (s->round == 0)
         pcoll_edges_copy_own(s->plan, s->local);
     while (pcoll_edge_next(&in, &edge))
-        copy_out(s, &edge);
+        if (s->at_sender)
+            get_out(s, &edge);
+        else
+            copy_out(s, &edge);
+    if (s->at_sender && s->nrounds > 1)
+        give_credits(s, 1);
 }
 
 /* With a ring, a rank that starts the first instance of a half returns the other half. */
@@ -236,7 +262,24 @@ static void begin_ring(struct pcoll_edge_slots *s, int phase)
         s->plan->gain[pcoll_ring_credit(&s->ring, s->use.half)]++;
 }
 
-/* A single round uses the banks in turns over the instances, several rounds within each. */
+/* The same walk without what it would skip at first, which are the edges of the rank to itself. */
+static struct pcoll_edge_walk begin_later(struct pcoll_edge_walk walk)
+{
+    struct pcoll_edge_walk ahead = walk;
+    struct pcoll_edge edge;
+
+    walk.at = pcoll_edge_next(&ahead, &edge) ? ahead.at - 1 : walk.n;
+    return walk;
+}
+
+static void begin_round(struct pcoll_edge_slots *s, int phase, uint64_t round)
+{
+    s->round = round;
+    s->bank = (phase + (int)(round % 2)) % s->nbanks;
+}
+
+/* A single round uses the banks in turns over the instances, several rounds within each. All gets
+ * after which a slot is not filled again wait for the same arrivals, and so end in any order. */
 void pcoll_edge_slots_build(struct pcoll_edge_slots *s, int phase)
 {
     s->in = begin_later(pcoll_edge_walk(s->plan, s->local, 0, s->choice));
@@ -247,9 +290,13 @@ void pcoll_edge_slots_build(struct pcoll_edge_slots *s, int phase)
         build_round(s);
         return;
     }
-    for (s->round = 0; s->round < s->nrounds; s->round++) {
-        s->bank = (phase + (int)(s->round % 2)) % s->nbanks;
+    for (uint64_t round = 0; round < s->nrounds; round++) {
+        begin_round(s, phase, round);
         build_round(s);
+    }
+    for (uint64_t round = 0; s->at_sender && round < s->nrounds && round < 2; round++) {
+        begin_round(s, phase, round);
+        give_credits(s, 0);
     }
 }
 
@@ -257,7 +304,7 @@ void pcoll_edge_slots_build(struct pcoll_edge_slots *s, int phase)
 
 int pcoll_edge_slots_counters(const struct pcoll_edge_slots *s)
 {
-    return is_ring(s) ? s->ring.slots + 2 : (s->nrounds > 1 ? 3 : 2) * s->nbanks;
+    return (s->at_sender ? 2 : 1) * counters_of_banks(s);
 }
 
 int pcoll_edge_slots_phases(const struct pcoll_edge_slots *s)
@@ -286,4 +333,54 @@ struct pcoll_edge_slots pcoll_edge_slots_of(const struct pcoll_signature *signat
     else
         s.nbanks = pcoll_edges_banks(signature, params->slots);
     return s;
+}
+
+struct pcoll_edge_slots pcoll_edge_sender_slots_of(const struct pcoll_signature *signature,
+                                                   const struct pcoll_local *local,
+                                                   const struct pcoll_params *params)
+{
+    const uint64_t n = pcoll_segment_count(signature->bytes, params->segment, PCOLL_EDGE_SLOT);
+    const uint64_t segment = (signature->bytes - 1) / n + 1;
+
+    return (struct pcoll_edge_slots){
+        .local = local,
+        .ring = {.nsegments = 1},
+        .nbanks = pcoll_message_banks(params, n == 1),
+        .at_sender = 1,
+        .slot_bytes = segment,
+        .segment = segment,
+        .nrounds = n,
+    };
+}
+
+static uint64_t temp_of(const struct pcoll_edge_slots *s)
+{
+    struct pcoll_edge_walk out = pcoll_edge_walk(s->plan, s->local, 1, s->choice);
+    struct pcoll_edge edge;
+
+    if (!s->at_sender)
+        return pcoll_edges_temp(&s->plan->signature, s->local, s->plan->rank,
+                                pcoll_edge_slots_banks(s));
+    return pcoll_edge_next(&out, &edge)
+               ? (uint64_t)s->nbanks * pcoll_edge_room(s->slot_bytes, edge.bytes)
+               : 0;
+}
+
+enum pcoll_result pcoll_edge_slots_generate(struct pcoll_edge_slots *s,
+                                            const struct pcoll_signature *signature, int rank,
+                                            const char *name, struct pcoll_plan **plan_p)
+{
+    enum pcoll_result result = pcoll_plan_create(
+        signature, rank, name, pcoll_edge_slots_counters(s), pcoll_edge_slots_phases(s), plan_p);
+
+    if (result != PCOLL_OK)
+        return result;
+    s->plan = *plan_p;
+    s->plan->lowered = 1;
+    s->plan->temp_bytes = temp_of(s);
+    for (int phase = 0; phase < s->plan->nphases; phase++) {
+        pcoll_plan_open(s->plan, phase);
+        pcoll_edge_slots_build(s, phase);
+    }
+    return pcoll_plan_seal(plan_p);
 }

@@ -1,34 +1,13 @@
 /*
- * Blocks through slots at their receivers: the form temp of direct, whose head comment says how,
- * and under which condition. A slot is in a cell or in TEMP of the receiver (plan/edges.h).
+ * Blocks through slots: the form temp of direct, where a slot is in a cell or in TEMP of the
+ * receiver (plan/edges.h), and direct_shared, where it is in TEMP of the sender. Their head
+ * comments say how, and under which condition.
  */
 #ifndef PCOLL_SLOTS_H
 #define PCOLL_SLOTS_H
 
-#include "algorithms/algorithm.h"
-#include "algorithms/plan/edges.h"
+#include "algorithms/edges/walk.h"
 #include "algorithms/shape/ring.h"
-
-/* All edges, or those that share or do not share the message of a pair of nodes (plan/pairs.h);
- * PCOLL_EDGES_APART have their landing in place of a slot. */
-enum pcoll_edge_choice { PCOLL_EDGES_ALL, PCOLL_EDGES_SHARED, PCOLL_EDGES_APART };
-
-/* The edges of a rank in one direction to other ranks that have data, the first ones with a rank
- * above this one: the senders of a rank do not all begin with it. */
-struct pcoll_edge_walk {
-    const struct pcoll_signature *signature;
-    const struct pcoll_local *local;
-    int rank, is_out;
-    enum pcoll_edge_choice choice;
-    int n, first, at;
-};
-struct pcoll_edge_walk pcoll_edge_walk(const struct pcoll_plan *plan,
-                                       const struct pcoll_local *local, int is_out,
-                                       enum pcoll_edge_choice choice);
-int pcoll_edge_next(struct pcoll_edge_walk *walk, struct pcoll_edge *edge_p); /* 0: no more */
-
-/* Copy the blocks of a rank for itself, unless it is in place. */
-void pcoll_edges_copy_own(struct pcoll_plan *plan, const struct pcoll_local *local);
 
 /* How the blocks of a plan go through slots. */
 struct pcoll_edge_slots {
@@ -38,6 +17,7 @@ struct pcoll_edge_slots {
     struct pcoll_ring ring; /* the banks, if the edges have a root and blocks one segment; otherwise
                              * it has no slots */
     int nbanks;             /* without a ring; two for blocks of several segments */
+    int at_sender; /* a rank sends the same block along all edges, from a slot of its own */
     uint64_t slot_bytes, segment, nrounds;
 
     /* private, of the phase that is built */
@@ -52,7 +32,7 @@ struct pcoll_edge_slots {
     uint64_t credits; /* of the bank that the receivers have given in earlier rounds */
 };
 
-/* The banks, counters and phases that a plan needs for this: counters are numbered from 0. */
+/* The banks that a plan needs for this, the counters, which are numbered from 0, and the phases. */
 int pcoll_edge_slots_banks(const struct pcoll_edge_slots *s);
 int pcoll_edge_slots_counters(const struct pcoll_edge_slots *s);
 int pcoll_edge_slots_phases(const struct pcoll_edge_slots *s);
@@ -61,6 +41,17 @@ int pcoll_edge_slots_phases(const struct pcoll_edge_slots *s);
 struct pcoll_edge_slots pcoll_edge_slots_of(const struct pcoll_signature *signature,
                                             const struct pcoll_local *local,
                                             const struct pcoll_params *params);
+
+/* The same in slots of the sender. */
+struct pcoll_edge_slots pcoll_edge_sender_slots_of(const struct pcoll_signature *signature,
+                                                   const struct pcoll_local *local,
+                                                   const struct pcoll_params *params);
+
+/* A plan that does nothing else, and is its own lowered form. */
+enum pcoll_result pcoll_edge_slots_generate(struct pcoll_edge_slots *s,
+                                            const struct pcoll_signature *signature, int rank,
+                                            const char *name,
+                                            struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
 
 /* Add the entries of a phase, which is open; also those of blocks for the rank itself. */
 void pcoll_edge_slots_build(struct pcoll_edge_slots *s, int phase);

@@ -131,8 +131,7 @@ uint64_t pcoll_edges_slot_bytes(const struct pcoll_signature *signature)
     return bytes;
 }
 
-/* In a bank, for a block of so many bytes. */
-static uint64_t bank_room(uint64_t slot_bytes, uint64_t bytes)
+uint64_t pcoll_edge_room(uint64_t slot_bytes, uint64_t bytes)
 {
     return pcoll_whole_lines(bytes < slot_bytes ? bytes : slot_bytes);
 }
@@ -154,7 +153,7 @@ int pcoll_edges_banks(const struct pcoll_signature *signature, int slots)
     const int is_rooted = pcoll_coll_has(signature->coll, PCOLL_ROOTED);
     const uint64_t wanted = slots > 0 ? (uint64_t)slots : is_rooted ? DEFAULT : 2;
     const uint64_t most = slots > 0 ? MOST_ASKED : MOST_BYTES;
-    const uint64_t room = bank_room(pcoll_edges_slot_bytes(signature), signature->bytes);
+    const uint64_t room = pcoll_edge_room(pcoll_edges_slot_bytes(signature), signature->bytes);
     const uint64_t all = most_slots(signature) * room;
     const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
     uint64_t banks = 2;
@@ -169,7 +168,7 @@ int pcoll_edges_banks(const struct pcoll_signature *signature, int slots)
 
 static uint64_t slot_room(const struct pcoll_signature *signature, uint64_t bytes)
 {
-    return bank_room(pcoll_edges_slot_bytes(signature), bytes);
+    return pcoll_edge_room(pcoll_edges_slot_bytes(signature), bytes);
 }
 
 /* Slots for blocks of the signature, of which the receiver's own has none: each begins in its own
@@ -264,7 +263,7 @@ struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank, int 
     if (edge->in_cell)
         return pcoll_at(PCOLL_CELL, (uint64_t)bank * PCOLL_CELL_BYTES + edge->slot);
     return pcoll_at(PCOLL_TEMP, (uint64_t)nbanks * edge->slot +
-                                    (uint64_t)bank * bank_room(slot_bytes, edge->bytes));
+                                    (uint64_t)bank * pcoll_edge_room(slot_bytes, edge->bytes));
 }
 
 static int needs_slot(const struct pcoll_edge *edge, int rank)
@@ -378,7 +377,8 @@ uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature, int nban
 {
     const uint64_t slots = most_slots(signature);
     const uint64_t volume = pcoll_edges_volume(signature) + slots * (PCOLL_CACHE_LINE - 1);
-    const uint64_t most = slots * bank_room(pcoll_edges_slot_bytes(signature), signature->bytes);
+    const uint64_t most =
+        slots * pcoll_edge_room(pcoll_edges_slot_bytes(signature), signature->bytes);
     const int nranks = signature->nranks;
 
     if (signature->blocks)

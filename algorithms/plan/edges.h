@@ -71,6 +71,10 @@ int pcoll_edges_banks(const struct pcoll_signature *signature, int slots);
 #define PCOLL_EDGE_SLOT (UINT64_C(64) << 10)
 uint64_t pcoll_edges_slot_bytes(const struct pcoll_signature *signature);
 
+/* What a slot takes in a bank for a block of so many bytes, of which it holds slot_bytes at most.
+ */
+uint64_t pcoll_edge_room(uint64_t slot_bytes, uint64_t bytes);
+
 /* Where an edge's bytes arrive at the receiver in one of the banks: in the cell of counter `bank`,
  * or in TEMP, where the slots of an edge in all banks lie side by side. */
 struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank, int nbanks,

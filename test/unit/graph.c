@@ -49,6 +49,17 @@ static void add_links(struct graph *g)
     }
 }
 
+/* Each rank sends one block to all. */
+static void spread_blocks(struct graph *g)
+{
+    uint64_t bytes[GRAPH_MOST_RANKS];
+
+    for (int r = 0; r < g->nranks; r++)
+        bytes[r] = graph_bytes(&g->seed);
+    for (int i = 0; i < g->nlinks; i++)
+        g->links[i].bytes = bytes[g->links[i].from];
+}
+
 void graph_end(struct graph *g)
 {
     pcoll_topology_destroy(g->topology);
@@ -73,7 +84,7 @@ static void make_nodes(struct graph *g)
 void graph_make(struct graph *g, uint64_t seed)
 {
     static const enum pcoll_coll colls[] = {PCOLL_NEIGHBOR_ALLTOALLV, PCOLL_GATHERV,
-                                            PCOLL_NEIGHBOR_ALLTOALLV, PCOLL_SCATTERV};
+                                            PCOLL_NEIGHBOR_ALLGATHERV, PCOLL_SCATTERV};
 
     graph_end(g);
     g->signature.coll = colls[seed % 4];
@@ -86,6 +97,8 @@ void graph_make(struct graph *g, uint64_t seed)
         add_star(g, g->signature.coll == PCOLL_GATHERV);
     else
         add_links(g);
+    if (g->signature.coll == PCOLL_NEIGHBOR_ALLGATHERV)
+        spread_blocks(g);
 }
 
 static int by_rank_and_key(const void *left, const void *right)
@@ -100,6 +113,8 @@ static int by_rank_and_key(const void *left, const void *right)
 static void make_local(struct graph *g, int rank)
 {
     struct pcoll_local *local = &g->locals[rank];
+    const int is_spread = g->signature.coll == PCOLL_NEIGHBOR_ALLGATHERV;
+    const uint64_t first = graph_next(&g->seed) % 50;
     uint64_t end = graph_next(&g->seed) % 20;
 
     local->in = g->in[rank];
@@ -108,10 +123,11 @@ static void make_local(struct graph *g, int rank)
         const struct link *link = &g->links[i];
 
         if (link->from == rank)
-            local->out[local->nout++] = (struct pcoll_edge){.rank = link->to,
-                                                            .key = i,
-                                                            .bytes = link->bytes,
-                                                            .first = graph_next(&g->seed) % 50};
+            local->out[local->nout++] =
+                (struct pcoll_edge){.rank = link->to,
+                                    .key = i,
+                                    .bytes = link->bytes,
+                                    .first = is_spread ? first : graph_next(&g->seed) % 50};
         if (link->to == rank)
             local->in[local->nin++] =
                 (struct pcoll_edge){.rank = link->from, .key = i, .bytes = link->bytes};

@@ -50,7 +50,8 @@ static int is_right(struct job *job, uint64_t seed)
 static void test_graphs(void)
 {
     static struct graph g;
-    int swapped = 0, user = 0, temp = 0, cut = 0, known = 0, get = 0, read = 0;
+    int swapped = 0, user = 0, temp = 0, cut = 0, known = 0, get = 0, read = 0, spread = 0,
+        shared = 0;
 
     for (uint64_t seed = 1; seed <= GRAPHS; seed++) {
         struct job job = {
@@ -75,6 +76,10 @@ static void test_graphs(void)
         temp += is_right(&job, seed);
         job.params.segment = 16;
         cut += is_right(&job, seed);
+        job.algorithm = pcoll_algorithm_find(g.signature.coll, "direct_shared");
+        job.params.segment = seed % 8 < 4 ? 16 : 0;
+        spread += job.algorithm != NULL;
+        shared += job.algorithm != NULL && is_right(&job, seed);
     }
     tap_ok(swapped == GRAPHS && known == GRAPHS, "%d of %d graphs: ranks know their peers' ends",
            known, GRAPHS);
@@ -83,6 +88,8 @@ static void test_graphs(void)
            get);
     tap_ok(temp == GRAPHS, "temp: the plans of %d of %d graphs are right", temp, GRAPHS);
     tap_ok(cut == GRAPHS, "temp, segments: the plans of %d of %d graphs are right", cut, GRAPHS);
+    tap_ok(spread == GRAPHS / 4 && shared == spread,
+           "shared: the plans of %d of %d graphs are right", shared, spread);
     graph_end(&g);
 }
 
@@ -137,8 +144,10 @@ static void test_blocks(void)
     int right = 0;
 
     for (uint64_t seed = 1; seed <= GRAPHS; seed++) {
-        struct job job = {.algorithm = pcoll_algorithm_find(
-                              PCOLL_ALLGATHERV, seed % 4 == 2 ? "direct_get" : "direct"),
+        static const char *const names[] = {"direct",     "direct",       "direct_get",
+                                            "direct",     "direct",       "direct_shared",
+                                            "direct_get", "direct_shared"};
+        struct job job = {.algorithm = pcoll_algorithm_find(PCOLL_ALLGATHERV, names[seed % 8]),
                           .params = {.path = seed % 2 ? PCOLL_PATH_TEMP : PCOLL_PATH_USER,
                                      .segment = seed % 4 == 1 ? 16 : 0}};
 
