@@ -46,9 +46,9 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
 #define PCOLL_FAR_BYTES (UINT64_C(768) << 10)
 
 /* Copies take the time of cached ones (algorithms/cost.h) only in rings of such a length with
- * PCOLL_FAR_BYTES to PCOLL_LONG_RING_BYTES of communication buffers: fewer are still in the cache
- * of the rank that read them when they are written again, and so are two banks that take turns,
- * unless their segments are longer than 128 KiB.
+ * PCOLL_FAR_BYTES to PCOLL_LONG_RING_BYTES of communication buffers, and in banks with up to
+ * PCOLL_LONG_BANKS_BYTES: fewer are still in the cache of the rank that read them when they are
+ * written again. Two banks for 26 neighbors with 64 KiB each are that long.
  *
  * In addition to the default length of a ring of communication buffers, so many slots are a
  * candidate with `cores` (0: enough) for the ranks of a node, if TEMP then has at most
@@ -72,6 +72,7 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
  * ranks copy at the same time, so they want short segments. */
 #define PCOLL_NEAR_RING_BYTES (UINT64_C(256) << 10)
 #define PCOLL_LONG_RING_BYTES (UINT64_C(2) << 20)
+#define PCOLL_LONG_BANKS_BYTES (UINT64_C(4) << 20)
 int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
                     const struct pcoll_signature *signature, const struct pcoll_params *params,
                     int cores);

@@ -43,9 +43,12 @@ static int has_few_banks(const struct pcoll_algorithm *algorithm,
 }
 
 /* With so much TEMP, communication buffers are used again only when they have left the caches of
- * those who read them, unless they are two short ones that take turns. */
-static int is_far(const struct pcoll_params *params, uint64_t temp)
+ * those who read them, unless they are a short ring. */
+static int is_far(const struct pcoll_algorithm *algorithm, const struct pcoll_params *params,
+                  uint64_t temp)
 {
+    if (algorithm->uses_slots == PCOLL_BANKS)
+        return temp >= PCOLL_FAR_BYTES && temp <= PCOLL_LONG_BANKS_BYTES;
     return temp >= PCOLL_FAR_BYTES && temp <= PCOLL_LONG_RING_BYTES &&
            (params->slots > 0 || params->segment > MAX_TEMP_SEGMENT);
 }
@@ -69,7 +72,7 @@ static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm 
         search->refusals |= PCOLL_REFUSAL_TOO_MUCH_TEMP;
         return -1;
     }
-    if (!is_far(params, temp))
+    if (!is_far(algorithm, params, temp))
         machine = &search->machine;
     if (search->tells_apart)
         factor = find_factor(search, algorithm, params);
@@ -270,7 +273,8 @@ static int slots_candidates(const struct pcoll_search *search,
         return search->caps->max_ring == 0 || values[0] <= search->caps->max_ring;
     }
     slots = algorithm->uses_slots ? longer_ring(search, algorithm, params) : 0;
-    if (!is_long || (slots == 0 && is_far(params, ring_bytes(algorithm, signature, params, 0))))
+    if (!is_long ||
+        (slots == 0 && is_far(algorithm, params, ring_bytes(algorithm, signature, params, 0))))
         values[count++] = 0;
     if (slots > 0)
         values[count++] = slots;
