@@ -135,35 +135,46 @@ void MPIDI_PCOLL_local_free(struct pcoll_local *local)
     MPL_free(local);
 }
 
-/* The largest block, the most edges with data, and all bytes of this direction. */
-static void sum_up(const struct pcoll_edge *edges, int n, struct pcoll_signature *signature,
-                   uint64_t *volume_p)
+/* The largest block, the edges with data to others, and all bytes of this direction; returns what
+ * the rank keeps. */
+static uint64_t sum_up(const struct pcoll_edge *edges, int n, int rank,
+                       struct pcoll_signature *signature, uint64_t *volume_p)
 {
-    int degree = 0;
+    uint64_t kept = 0;
+    int degree = 1; /* 0 would mean that edges are uniform */
 
-    for (int i = 0; i < n; i++) {
-        degree += edges[i].bytes > 0;
-        *volume_p += edges[i].bytes;
+    for (int i = 0, others = 0; i < n; i++) {
+        if (edges[i].rank == rank) {
+            kept += edges[i].bytes;
+        } else {
+            others += edges[i].bytes > 0;
+            *volume_p += edges[i].bytes;
+        }
+        degree = MPL_MAX(degree, others);
         signature->bytes = MPL_MAX(signature->bytes, edges[i].bytes);
     }
     signature->degree = MPL_MAX(signature->degree, degree);
+    return kept;
 }
 
 static bool describe(struct MPIDI_PCOLL_call *call, struct side *out, struct side *in)
 {
     const bool is_copy = call->arguments.in_place == MPIDI_PCOLL_SENDS_COPY;
+    const int rank = call->comm->rank;
+    struct pcoll_signature *signature = &call->signature;
+    struct pcoll_local *local;
 
     if (is_on_device(out) || is_on_device(in))
         return false;
     if (MPIDI_PCOLL_data_init_blocks(&call->in, out->edges, out->n, is_copy) != MPI_SUCCESS ||
         MPIDI_PCOLL_data_init_blocks(&call->out, in->edges, in->n, false) != MPI_SUCCESS)
         return false;
-    call->local = make_local(out, in);
-    if (!call->local)
+    call->local = local = make_local(out, in);
+    if (!local)
         return false;
-    call->signature.typed = call->in.is_packed || call->out.is_packed;
-    sum_up(call->local->in, call->local->nin, &call->signature, &call->signature.in_volume);
-    sum_up(call->local->out, call->local->nout, &call->signature, &call->signature.out_volume);
+    signature->typed = call->in.is_packed || call->out.is_packed;
+    signature->kept = sum_up(local->in, local->nin, rank, signature, &signature->in_volume);
+    sum_up(local->out, local->nout, rank, signature, &signature->out_volume);
     return true;
 }
 
@@ -198,12 +209,13 @@ void MPIDI_PCOLL_describe_edges(struct MPIDI_PCOLL_call *call)
 
 int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state)
 {
-    enum { INELIGIBLE, TYPED, BYTES, DEGREE, IN, OUT, MOST_PARALLEL, MOST_TRAFFIC, NWORDS };
+    enum { INELIGIBLE, TYPED, BYTES, DEGREE, IN, OUT, KEPT, MOST_PARALLEL, MOST_TRAFFIC, NWORDS };
     struct pcoll_signature *signature = &call->signature;
     uint64_t words[NWORDS] = {
         [INELIGIBLE] = !call->eligible, [TYPED] = (uint64_t)signature->typed,
         [BYTES] = signature->bytes,     [DEGREE] = (uint64_t)signature->degree,
         [IN] = signature->in_volume,    [OUT] = signature->out_volume,
+        [KEPT] = signature->kept,
     };
     struct pcoll_edges_most most;
     int mpi_errno = MPI_SUCCESS;
@@ -221,6 +233,7 @@ int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_c
     signature->degree = (int)words[DEGREE];
     signature->in_volume = words[IN];
     signature->out_volume = words[OUT];
+    signature->kept = words[KEPT];
     call->eligible = !words[INELIGIBLE];
     if (!call->eligible)
         goto fn_exit;

@@ -131,7 +131,8 @@ double pcoll_crossing_direct(const struct pcoll_signature *signature,
     const double port =
         all_puts * (setup + machine->g) - machine->g + (double)crossing.bytes * machine->G;
     const double out = volume * pcoll_edges_per_byte(signature, &node);
-    double fire = (puts - 1) * (machine->o + setup), last;
+    const double kept = (double)pcoll_edges_kept(signature) * node.copy;
+    double fire = (puts - 1) * (machine->o + setup) + kept, last;
 
     if (is_user) {
         fire += near_edges * node.rma + near * (node.G + node.put);
@@ -157,9 +158,11 @@ double pcoll_crossing_shared(const struct pcoll_signature *signature,
     const double copy = crowd * pcoll_edges_per_byte(signature, &node);
     const double members = pcoll_ranks_per_node(signature);
     const double alone = (double)(crossing.bytes - crossing.shared) / members;
+    const double kept = crowd * (double)pcoll_edges_kept(signature) * node.copy;
     double packed, exchanged, unpacked;
 
-    packed = pcoll_cost_wave(signature, &node, degree, 1) + copy * pcoll_larger(volume - alone, 0);
+    packed = pcoll_cost_wave(signature, &node, degree, 1) + kept +
+             copy * pcoll_larger(volume - alone, 0);
     exchanged = pcoll_cost_wave(signature, machine, 1, 1) +
                 pcoll_larger(crowd * (crossing.led - 1) * machine->o,
                              (crossing.messages - 1) * machine->g) +

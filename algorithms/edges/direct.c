@@ -130,6 +130,7 @@ static double cost_over_wire(const struct pcoll_signature *signature,
     struct pcoll_machine own = *machine;
     const double degree = pcoll_edges_degree(signature);
     const double volume = (double)pcoll_edges_volume(signature);
+    const double kept = (double)pcoll_edges_kept(signature);
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double tell = pcoll_larger(machine->g, machine->o);
     const double packed = signature->typed ? 2 * crowd * volume * machine->pack : 0;
@@ -145,7 +146,7 @@ static double cost_over_wire(const struct pcoll_signature *signature,
     if (is_user(params))
         return sent + pcoll_cost_wave(signature, machine, 1, 1) + (degree - 1) * tell;
     return sent + (rounds - 1) * machine->L +
-           crowd * (nputs * pcoll_cost_node(machine).o + volume * machine->copy);
+           crowd * (nputs * pcoll_cost_node(machine).o + (volume + kept) * machine->copy);
 }
 
 /* What a core of the node does for one direction of the edges: the messages and bytes of the rank

@@ -81,11 +81,12 @@ struct pcoll_signature {
     int commutes;           /* for a reduction: operands may be swapped */
     int typed;              /* some rank's user memory is not contiguous and has to be packed */
 
-    /* Of a collective with edges (PCOLL_EDGES): the most edges of any rank in one direction, and
-     * the most bytes on the in edges and on the out edges of any. All are 0 if the edges are
-     * uniform or follow from `blocks`. */
+    /* Of a collective with edges (PCOLL_EDGES): the most edges with other ranks of any rank in one
+     * direction, or 1 if there are none; the most bytes on its in edges and on its out edges; and
+     * the most that any keeps, on edges to itself. All are 0 if the edges are uniform or follow
+     * from `blocks`. */
     int degree;
-    uint64_t in_volume, out_volume;
+    uint64_t in_volume, out_volume, kept;
     struct pcoll_crossing crossing; /* the same edges between nodes; all 0: as above */
 };
 

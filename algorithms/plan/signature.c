@@ -35,8 +35,8 @@ int pcoll_signature_is_valid(const struct pcoll_signature *signature,
 {
     const uint64_t unit = signature->unit ? signature->unit : 1;
     const int has_edges = local != NULL && (local->nin > 0 || local->nout > 0);
-    const int is_local =
-        has_edges || signature->degree > 0 || signature->in_volume > 0 || signature->out_volume > 0;
+    const int is_local = has_edges || signature->degree > 0 || signature->in_volume > 0 ||
+                         signature->out_volume > 0 || signature->kept > 0;
     unsigned traits;
 
     if ((unsigned)signature->coll >= PCOLL_NUM_COLLS)
@@ -64,7 +64,7 @@ int pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_sig
     return a->coll == b->coll && a->nranks == b->nranks && a->root == b->root &&
            a->bytes == b->bytes && a->in_place == b->in_place && a->unit == b->unit &&
            a->commutes == b->commutes && a->typed == b->typed && a->degree == b->degree &&
-           a->in_volume == b->in_volume && a->out_volume == b->out_volume &&
+           a->in_volume == b->in_volume && a->out_volume == b->out_volume && a->kept == b->kept &&
            same_crossing(&a->crossing, &b->crossing) &&
            (a->blocks == NULL) == (b->blocks == NULL) &&
            (a->blocks == NULL || memcmp(a->blocks, b->blocks, blocks_bytes) == 0);

@@ -1,18 +1,21 @@
 /* How much the ranks of a call move along their edges; the contract is in edges.h. */
 #include "algorithms/plan/edges.h"
 
-static int is_spread(const struct pcoll_signature *signature)
+/* Every rank has an edge with every rank, also with itself. */
+static int is_complete(const struct pcoll_signature *signature)
 {
-    return pcoll_collective_of(signature)->pattern == &pcoll_pattern_spread;
+    const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
+
+    return pattern == &pcoll_pattern_spread || pattern == &pcoll_pattern_complete;
 }
 
-/* The most edges of any rank in one direction; in pattern spread, those to other ranks. */
+/* The most edges of any rank in one direction; in complete patterns, those to other ranks. */
 static int uniform_degree(const struct pcoll_signature *signature)
 {
     if (pcoll_coll_has(signature->coll, PCOLL_NEIGHBORS))
         return PCOLL_TORUS_DEGREE;
-    return is_spread(signature) && signature->nranks > 1 ? signature->nranks - 1
-                                                         : signature->nranks;
+    return is_complete(signature) && signature->nranks > 1 ? signature->nranks - 1
+                                                           : signature->nranks;
 }
 
 int pcoll_edges_degree(const struct pcoll_signature *signature)
@@ -20,7 +23,8 @@ int pcoll_edges_degree(const struct pcoll_signature *signature)
     return signature->degree > 0 ? signature->degree : uniform_degree(signature);
 }
 
-/* In pattern spread, whoever receives the least keeps the most: together that is all blocks. */
+/* Of blocks side by side, whoever receives the least keeps the most: together that is all blocks.
+ */
 static uint64_t uniform_volume(const struct pcoll_signature *signature, int is_out)
 {
     const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
@@ -52,7 +56,7 @@ uint64_t pcoll_edges_volume(const struct pcoll_signature *signature)
 
 uint64_t pcoll_edges_kept(const struct pcoll_signature *signature)
 {
-    const int counts = signature->degree > 0 || !is_spread(signature) || signature->in_place;
-
-    return counts ? 0 : signature->bytes;
+    if (signature->degree > 0)
+        return signature->kept;
+    return is_complete(signature) && !signature->in_place ? signature->bytes : 0;
 }

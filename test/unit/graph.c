@@ -163,29 +163,32 @@ static int tell_others(struct meeting *meeting, int rank, void *argument)
     return result != (g->wrong_rank == PCOLL_NONE ? PCOLL_OK : PCOLL_ERR_INVALID);
 }
 
-static void add_facts(const struct pcoll_edge *edges, int n, struct pcoll_signature *s,
+static void add_facts(const struct pcoll_edge *edges, int n, int rank, struct pcoll_signature *s,
                       uint64_t *volume_p)
 {
-    uint64_t volume = 0;
+    uint64_t volume = 0, kept = 0;
     int degree = 0;
 
     for (int i = 0; i < n; i++) {
         s->bytes = edges[i].bytes > s->bytes ? edges[i].bytes : s->bytes;
-        volume += edges[i].bytes;
-        degree += edges[i].bytes > 0;
+        kept += edges[i].rank == rank ? edges[i].bytes : 0;
+        volume += edges[i].rank == rank ? 0 : edges[i].bytes;
+        degree += edges[i].rank != rank && edges[i].bytes > 0;
     }
+    s->kept = kept > s->kept ? kept : s->kept;
     *volume_p = volume > *volume_p ? volume : *volume_p;
     s->degree = degree > s->degree ? degree : s->degree;
 }
 
-/* Bytes, volumes and degree of the signature. */
+/* Bytes, volumes, what is kept and the degree, of the signature. */
 static void find_facts(struct graph *g)
 {
     struct pcoll_signature *s = &g->signature;
 
+    s->degree = 1;
     for (int r = 0; r < g->nranks; r++) {
-        add_facts(g->locals[r].in, g->locals[r].nin, s, &s->in_volume);
-        add_facts(g->locals[r].out, g->locals[r].nout, s, &s->out_volume);
+        add_facts(g->locals[r].in, g->locals[r].nin, r, s, &s->in_volume);
+        add_facts(g->locals[r].out, g->locals[r].nout, r, s, &s->out_volume);
     }
 }
 
