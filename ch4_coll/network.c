@@ -30,7 +30,8 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         libfabric provider for persistent collectives between nodes, as in FI_PROVIDER. If it is not
-        set, MPICH's own provider is used.
+        set, MPICH's own provider is used, except that tcp, where libfabric has it, replaces sockets
+        that FI_PROVIDER does not name.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_INTERFACE
       category    : COLLECTIVE
@@ -68,15 +69,56 @@ static bool is_set(const char *value)
     return value && *value;
 }
 
-/* The provider that MPICH itself uses between nodes, if it uses libfabric. */
-static const char *mpich_provider(void)
-{
 #ifdef HAVE_CH4_NETMOD_OFI
-    return MPIDI_OFI_global.prov_use[0]->fabric_attr->prov_name;
-#else
-    return NULL;
-#endif
+#define OTHER_TCP "tcp"
+
+static bool exists(const char *provider)
+{
+    struct fi_info *hints = fi_allocinfo(), *info = NULL;
+    bool found;
+
+    if (!hints)
+        return false;
+    hints->caps = FI_RMA;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+    hints->mode = FI_CONTEXT;
+    hints->fabric_attr->prov_name = strdup(provider);
+    found = hints->fabric_attr->prov_name &&
+            fi_getinfo(FI_VERSION(1, 14), NULL, NULL, 0, hints, &info) == 0;
+    fi_freeinfo(info);
+    fi_freeinfo(hints);
+    return found;
 }
+
+/* Where libfabric has given MPICH `sockets`, which moves data by threads of its own, plans over
+ * `tcp` take half the time. What the user names is used, and ofi_trigger needs what only `sockets`
+ * emulates. */
+static bool should_replace(const char *provider)
+{
+    const char *medium = MPIR_CVAR_COLL_OFFLOAD_MEDIUM;
+
+    return strncmp(provider, "sockets", strlen("sockets")) == 0 && !is_set(getenv("FI_PROVIDER")) &&
+           !(is_set(medium) && strcmp(medium, "ofi_trigger") == 0) && exists(OTHER_TCP);
+}
+
+/* MPICH's own, or what replaces it; found out once. */
+static const char *default_provider(void)
+{
+    enum { UNKNOWN, KEPT, REPLACED };
+    static atomic_int known = UNKNOWN;
+    const char *own = MPIDI_OFI_global.prov_use[0]->fabric_attr->prov_name;
+
+    if (atomic_load_explicit(&known, memory_order_relaxed) == UNKNOWN)
+        atomic_store_explicit(&known, should_replace(own) ? REPLACED : KEPT, memory_order_relaxed);
+    return atomic_load_explicit(&known, memory_order_relaxed) == REPLACED ? OTHER_TCP : own;
+}
+#else
+static const char *default_provider(void)
+{
+    return NULL;
+}
+#endif
 
 static const char *mpich_interface(void)
 {
@@ -100,7 +142,7 @@ const char *MPIDI_PCOLL_provider(void)
 {
     const char *hint = MPIR_CVAR_COLL_OFFLOAD_PROVIDER;
 
-    return is_set(hint) ? hint : mpich_provider();
+    return is_set(hint) ? hint : default_provider();
 }
 
 const char *MPIDI_PCOLL_interface(void)
