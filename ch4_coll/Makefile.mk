@@ -16,7 +16,7 @@ pcoll_sources = \
     %D%/cores.c %D%/node_blocks.c \
     %D%/medium.c \
     %D%/network.c \
-    %D%/data.c %D%/layout.c %D%/type_pieces.c \
+    %D%/data.c %D%/layout.c %D%/type_pieces.c %D%/kept.c \
     %D%/spans.h %D%/spans.c \
     %D%/blocks.h %D%/blocks.c \
     %D%/call.h %D%/calls.c %D%/edge_calls.c %D%/reduction_calls.c %D%/edges.c \

@@ -208,9 +208,10 @@ int MPIDI_PCOLL_data_settle(struct MPIDI_PCOLL_data *data)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    if (!data->is_packed || data->packed)
+    if (!data->is_packed)
         goto fn_exit;
-    data->packed = MPIDI_PCOLL_buffer_get(data->bytes, false);
+    if (!data->packed)
+        data->packed = MPIDI_PCOLL_buffer_get(data->bytes, false);
     MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
     for (int i = 0; i < data->nparts; i++)
         data->parts[i].packed = (char *)data->packed + data->parts[i].first;

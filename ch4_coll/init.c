@@ -147,8 +147,10 @@ static void print_choice(const struct MPIDI_PCOLL_plan *plan, const struct pcoll
 
 static struct MPIDI_PCOLL_plan *discard(struct MPIDI_PCOLL_plan *plan)
 {
-    if (plan)
+    if (plan) {
         MPIDI_PCOLL_request_discard(plan);
+        MPIDI_PCOLL_forget_kept(plan);
+    }
     MPL_free(plan);
     return NULL;
 }
@@ -211,7 +213,7 @@ static bool can_pack_on_the_way(const struct MPIDI_PCOLL_plan *plan, const struc
 /* Where the plan finds the user's data. Data that is not contiguous is packed on its way to the
  * others if the medium can do that and no peer accesses user memory, otherwise at start. An agent
  * cannot pack. */
-static enum pcoll_result find_memory(struct MPIDI_PCOLL_plan *plan, const struct pcoll_plan *raw,
+static enum pcoll_result find_memory(struct MPIDI_PCOLL_plan *plan, struct pcoll_plan *raw,
                                      const struct pcoll_choice *choice,
                                      const struct pcoll_medium *medium, struct pcoll_memory *memory)
 {
@@ -224,6 +226,8 @@ static enum pcoll_result find_memory(struct MPIDI_PCOLL_plan *plan, const struct
     }
     if ((!memory->send_layout && MPIDI_PCOLL_data_settle(&plan->in) != MPI_SUCCESS) ||
         (!memory->recv_layout && MPIDI_PCOLL_data_settle(&plan->out) != MPI_SUCCESS))
+        return PCOLL_ERR_NOMEM;
+    if (!memory->send_layout && !memory->recv_layout && MPIDI_PCOLL_keep(plan, raw) != MPI_SUCCESS)
         return PCOLL_ERR_NOMEM;
     memory->op = MPIDI_PCOLL_operator_base(plan->op);
     memory->send = MPIDI_PCOLL_data_address(&plan->in);

@@ -97,6 +97,7 @@ static void unbind(struct MPIDI_PCOLL_plan *plan)
 static void destroy(struct MPIDI_PCOLL_plan *plan)
 {
     pcoll_plan_destroy(plan->plan);
+    MPIDI_PCOLL_forget_kept(plan);
     MPIDI_PCOLL_data_fini(&plan->in);
     MPIDI_PCOLL_data_fini(&plan->out);
     MPIDI_PCOLL_operator_destroy(plan->op);

@@ -279,6 +279,8 @@ struct MPIDI_PCOLL_plan {
     MPIR_Request *real;              /* the request that MPI_Wait looks at; exists as long as the
                                       * plan */
     struct MPIDI_PCOLL_data in, out; /* packed at start, unpacked at completion */
+    struct MPIDI_PCOLL_kept *kept;   /* [nkept]: blocks that are not, as the rank keeps them */
+    int nkept;
     struct MPIDI_PCOLL_operator *op; /* of a reduction; otherwise NULL */
     uint64_t *blocks;                /* of plan->signature; owned */
     struct pcoll_local *local;       /* where data moves along edges; otherwise NULL */
@@ -307,6 +309,15 @@ void MPIDI_PCOLL_run_wake(void);
 /* With the lock: the instance has ended, successfully or with an error that the wait call returns.
  * The plan may be gone afterwards. */
 void MPIDI_PCOLL_complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result);
+
+/* ---- kept.c: blocks of packed data that a rank has for itself ---- */
+
+/* Take their copies out of `raw`; they are neither packed nor unpacked from then on. After the data
+ * is settled. */
+int MPIDI_PCOLL_keep(struct MPIDI_PCOLL_plan *plan, struct pcoll_plan *raw);
+/* The same copies, at start. */
+int MPIDI_PCOLL_copy_kept(const struct MPIDI_PCOLL_plan *plan);
+void MPIDI_PCOLL_forget_kept(struct MPIDI_PCOLL_plan *plan);
 
 /* ---- wait.c: MPIDI_PCOLL_wait_hint, and ---- */
 

@@ -215,6 +215,8 @@ int MPIDI_PCOLL_start(MPIR_Request *preq)
     else
         activate(plan);
     MPIDI_PCOLL_unlock();
+    mpi_errno = MPIDI_PCOLL_copy_kept(plan);
+    MPIR_ERR_CHECK(mpi_errno);
 
 fn_exit:
     return mpi_errno;
