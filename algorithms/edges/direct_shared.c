@@ -19,6 +19,7 @@
  * All signals are 1 and every counter has one meaning, so the plan is its own lowered form: a fill
  * and a get raise own counters, and the messages follow.
  */
+#include "algorithms/cost.h"
 #include "algorithms/edges/direct.h"
 
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
