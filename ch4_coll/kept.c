@@ -3,7 +3,7 @@
 
 #include "pcoll.h"
 
-/* Block `from` of SEND, of which no other entry has any byte, to block `to` of RECV. */
+/* Block `from` of SEND, which may also go to others, is copied to block `to` of RECV. */
 struct MPIDI_PCOLL_kept {
     struct MPIDI_PCOLL_data *from, *to;
 };
@@ -25,6 +25,7 @@ static bool is_own_copy(const struct pcoll_entry *entry)
            entry->local.buffer == PCOLL_SEND && entry->remote.buffer == PCOLL_RECV;
 }
 
+/* Some entry that is left reads a byte of it. */
 static bool is_read(const struct pcoll_plan *raw, const struct MPIDI_PCOLL_data *part)
 {
     const uint64_t first = (uint64_t)part->first, end = first + (uint64_t)part->bytes;

@@ -105,12 +105,12 @@ static bool should_replace(const char *provider)
 /* MPICH's own, or what replaces it; found out once. */
 static const char *default_provider(void)
 {
-    enum { UNKNOWN, KEPT, REPLACED };
+    enum { UNKNOWN, OWN, REPLACED };
     static atomic_int known = UNKNOWN;
     const char *own = MPIDI_OFI_global.prov_use[0]->fabric_attr->prov_name;
 
     if (atomic_load_explicit(&known, memory_order_relaxed) == UNKNOWN)
-        atomic_store_explicit(&known, should_replace(own) ? REPLACED : KEPT, memory_order_relaxed);
+        atomic_store_explicit(&known, should_replace(own) ? REPLACED : OWN, memory_order_relaxed);
     return atomic_load_explicit(&known, memory_order_relaxed) == REPLACED ? OTHER_TCP : own;
 }
 #else
