@@ -89,10 +89,9 @@ struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
 {
     struct pcoll_machine own = *machine;
 
-    if (pcoll_is_over_wire(signature) || pcoll_cost_crowd(signature, machine) > 1 ||
-        touched(signature) > machine->cache * MIB)
+    if (pcoll_is_over_wire(signature) || touched(signature) > machine->cache * MIB)
         return own;
-    own.copy = own.cached;
+    own.copy = pcoll_cost_crowd(signature, machine) > 1 ? (own.copy + own.cached) / 2 : own.cached;
     return own;
 }
 

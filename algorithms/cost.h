@@ -93,9 +93,9 @@ double pcoll_cost_forward(const struct pcoll_signature *signature,
 struct pcoll_machine pcoll_cost_leaders(const struct pcoll_signature *signature,
                                         const struct pcoll_machine *machine);
 
-/* The machine for a call whose ranks are on one node, have a core each, and touch little enough
- * user memory: copies to and from communication buffers take the time of cached ones. For other
- * calls, the same machine. */
+/* The machine for a call whose ranks are on one node and touch little enough user memory: copies to
+ * and from communication buffers take the time of cached ones, or half-way to it if ranks share
+ * cores and thereby caches. For other calls, the same machine. */
 struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
                                        const struct pcoll_machine *machine);
 

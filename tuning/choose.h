@@ -52,7 +52,7 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
  *
  * In addition to the default length of a ring of communication buffers, so many slots are a
  * candidate with `cores` (0: enough) for the ranks of a node, if TEMP then has at most
- * PCOLL_LONG_RING_BYTES, or PCOLL_NEAR_RING_BYTES on a network and where ranks share cores.
+ * PCOLL_LONG_RING_BYTES, or PCOLL_NEAR_RING_BYTES on a network.
  *
  * A rank that fills the ring waits for credit once per half ring. In a node this costs little, but
  * a ring should be a far one: as many slots as PCOLL_LONG_RING_BYTES hold, between 16 and 64. Where
@@ -61,15 +61,17 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
  * network there are 64. With fewer cores than ranks a rank that waits for credit also waits for the
  * turns of all ranks that share its core: up to 128, but no more than make 512 with as many ranks
  * as a node has, since all ranks of a core generate their entries in turns, and no more than
- * PCOLL_NEAR_RING_BYTES hold. On 8 ranks of 2 cores 64 instead of 128 slots halve the init of a
- * scan of 8 B (185 us), and a start takes 0.65 us instead of 0.5; 256 slots made none cheaper.
+ * PCOLL_LONG_RING_BYTES hold. On 8 ranks of 2 cores 64 instead of 128 slots halve the init of a
+ * scan of 8 B (185 us), and a start takes 0.65 us instead of 0.5; 256 slots made none cheaper. On 4
+ * ranks of 2 cores a broadcast of 1 MiB took 229 us through 8 slots of 128 KiB and 122 through 16,
+ * which let the root run ahead by a message, one of 64 KiB 19 through 8 slots and 8 through 32.
  *
  * Banks of whole messages may be as few as 4, since hardly anybody waits for credit, or two of
- * segments longer than 128 KiB, if they are far. On two near cores with private caches of 1 MiB, 8
- * banks instead of 2 bring an allreduce of 256 KiB from 30 to 16 us and a reduce_scatter from 30 to
- * 14; two of 512 KiB a reduce_scatter of 1 MiB from 115 to 53, an allgather from 112 by the kernel
- * to 75, a gatherv from 57 to 33. What goes through a ring in segments does not get faster: its
- * ranks copy at the same time, so they want short segments. */
+ * segments longer than 128 KiB, if they are far, also where ranks share cores. On two near cores
+ * with private caches of 1 MiB, 8 banks instead of 2 bring an allreduce of 256 KiB from 30 to 16 us
+ * and a reduce_scatter from 30 to 14; two of 512 KiB a reduce_scatter of 1 MiB from 115 to 53, an
+ * allgather from 112 by the kernel to 75, a gatherv from 57 to 33. What goes through a ring in
+ * segments does not get faster: its ranks copy at the same time, so they want short segments. */
 #define PCOLL_NEAR_RING_BYTES (UINT64_C(256) << 10)
 #define PCOLL_LONG_RING_BYTES (UINT64_C(2) << 20)
 #define PCOLL_LONG_BANKS_BYTES (UINT64_C(4) << 20)

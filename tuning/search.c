@@ -36,10 +36,9 @@ static int has_caches(const struct pcoll_signature *signature, int cores)
 }
 
 /* Banks of messages may be few and long: nobody waits for half a ring of them. */
-static int has_few_banks(const struct pcoll_algorithm *algorithm,
-                         const struct pcoll_signature *signature, int cores)
+static int fewest_slots(const struct pcoll_algorithm *algorithm)
 {
-    return algorithm->uses_slots == PCOLL_BANKS && has_caches(signature, cores);
+    return algorithm->uses_slots == PCOLL_BANKS ? 4 : 16;
 }
 
 /* With so much TEMP, communication buffers are used again only when they have left the caches of
@@ -169,7 +168,7 @@ static int segment_candidates(const struct pcoll_search *search,
                               uint64_t *values)
 {
     const int has_far =
-        algorithm->uses_slots != PCOLL_RING && has_caches(search->signature, search->caps->cores);
+        algorithm->uses_slots != PCOLL_RING && !pcoll_is_over_wire(search->signature);
     const uint64_t most = path != PCOLL_PATH_TEMP ? MAX_SEGMENT
                           : has_far               ? MAX_FAR_SEGMENT
                                                   : MAX_TEMP_SEGMENT;
@@ -203,13 +202,13 @@ static uint64_t ring_bytes(const struct pcoll_algorithm *algorithm,
 static int crowded_ring(const struct pcoll_algorithm *algorithm,
                         const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
-    enum { SHORTEST = 16, LONGEST = 128, MOST_ENTRIES = 512 };
+    enum { LONGEST = 128, MOST_ENTRIES = 512 };
     const int nranks = pcoll_ranks_per_node(signature);
     int slots = LONGEST;
 
-    while (slots > SHORTEST &&
+    while (slots > fewest_slots(algorithm) &&
            (slots * nranks > MOST_ENTRIES ||
-            ring_bytes(algorithm, signature, params, slots) > PCOLL_NEAR_RING_BYTES))
+            ring_bytes(algorithm, signature, params, slots) > PCOLL_LONG_RING_BYTES))
         slots /= 2;
     return slots;
 }
@@ -218,8 +217,7 @@ int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
                     const struct pcoll_signature *signature, const struct pcoll_params *params,
                     int cores)
 {
-    enum { FEWEST_BANKS = 4, SHORTEST = 16, SHORT = 32, LONGEST = 64 };
-    const int shortest = has_few_banks(algorithm, signature, cores) ? FEWEST_BANKS : SHORTEST;
+    enum { SHORTEST = 16, SHORT = 32, LONGEST = 64 };
     uint64_t bytes;
     int slots = LONGEST;
 
@@ -230,7 +228,7 @@ int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
     bytes = ring_bytes(algorithm, signature, params, slots);
     if (bytes < PCOLL_FAR_BYTES)
         return bytes < PCOLL_NEAR_RING_BYTES ? SHORTEST : SHORT;
-    while (slots > shortest && bytes > PCOLL_LONG_RING_BYTES)
+    while (slots > fewest_slots(algorithm) && bytes > PCOLL_LONG_RING_BYTES)
         bytes = ring_bytes(algorithm, signature, params, slots /= 2);
     return slots;
 }
@@ -243,7 +241,7 @@ static int longer_ring(const struct pcoll_search *search, const struct pcoll_alg
     const int cores = search->caps->cores;
     const int slots = pcoll_long_ring(algorithm, signature, params, cores);
     const uint64_t most =
-        has_caches(signature, cores) ? PCOLL_LONG_RING_BYTES : PCOLL_NEAR_RING_BYTES;
+        pcoll_is_over_wire(signature) ? PCOLL_NEAR_RING_BYTES : PCOLL_LONG_RING_BYTES;
     uint64_t bytes;
 
     if (search->caps->max_ring > 0 && slots > search->caps->max_ring)

@@ -114,8 +114,18 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return pcoll_ring_bytes(&ring);
 }
 
-/* With fewer cores than ranks, ranks never wait for each other but run ahead: the cost is the total
- * work. With a core for each, the other ranks must move the data to their caches. */
+/* The segments that ranks which share cores copy one after the other. If the ring holds two
+ * messages, the root runs ahead and no core waits; otherwise all read when the root has copied. */
+static double copies_of_crowd(const struct pcoll_signature *signature,
+                              const struct pcoll_ring *ring, const struct pcoll_machine *machine)
+{
+    const double segments = (double)ring->nsegments;
+
+    return segments * (ring->slots >= 2 * segments ? (double)signature->nranks / machine->cores
+                                                   : 1 + pcoll_cost_crowd(signature, machine));
+}
+
+/* With a core for each, the other ranks must move the data to their caches. */
 static double cost_in_node(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
                            const struct pcoll_machine *machine)
 {
@@ -126,7 +136,7 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
 
     if (crowd > 1)
         return machine->call + crowd * own.turn +
-               segments * (others * (fill + machine->o) + fill) / machine->cores;
+               copies_of_crowd(signature, ring, machine) * (fill + machine->o);
     return pcoll_cost_waves(signature, &own, 1, others) + fill +
            segments * (fill + machine->L + part * machine->G);
 }

@@ -8,6 +8,9 @@
 #define BLOCKS 8     /* the least time of so many counts */
 #define EXCHANGES 16 /* per block */
 #define LOOKS 20000  /* then the other rank does not run */
+#define LOOKS_CROWDED 500
+#define MOST_YIELDS 100
+#define ONE_CORE 1000 /* nanoseconds: exchanges that take longer are of ranks that share a core */
 #define NSEC 1000000000u
 
 static uint64_t now(void)
@@ -18,11 +21,29 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * NSEC + (uint64_t)time.tv_nsec;
 }
 
+/* Returns 0 if it does not come. Where ranks share cores the other may have to run for it. */
+static int has_come(const struct pcoll_line *own, uint64_t round, int *yields)
+{
+    const int looks = *yields > 0 ? LOOKS_CROWDED : LOOKS;
+
+    do {
+        for (int i = 0; i < looks; i++) {
+            if (atomic_load_explicit(&own->value, memory_order_acquire) >= round)
+                return 1;
+            pcoll_relax();
+        }
+        if (*yields > 0)
+            pcoll_yield();
+    } while (--*yields > 0);
+    return 0;
+}
+
 /* Two ranks each write the other's line and wait for their own. In nanoseconds for both directions
- * at once; 0: the other rank did not answer. */
-static uint64_t exchange(struct pcoll_line *own, struct pcoll_line *other)
+ * at once; 0: the other rank did not answer, or only when this one yielded its core. */
+static uint64_t exchange(struct pcoll_line *own, struct pcoll_line *other, int is_crowded)
 {
     uint64_t least = 0, round = 0;
+    int yields = is_crowded ? MOST_YIELDS : 0;
 
     for (int block = 0; block < BLOCKS; block++) {
         const uint64_t begin = now();
@@ -30,36 +51,43 @@ static uint64_t exchange(struct pcoll_line *own, struct pcoll_line *other)
 
         for (int i = 0; i < EXCHANGES; i++) {
             atomic_store_explicit(&other->value, ++round, memory_order_release);
-            for (int looks = 0; atomic_load_explicit(&own->value, memory_order_acquire) < round;) {
-                if (++looks == LOOKS)
-                    return 0;
-                pcoll_relax();
-            }
+            if (!has_come(own, round, &yields))
+                return 0;
         }
         took = (now() - begin) / EXCHANGES;
         if (block == 0 || took < least)
             least = took;
     }
-    return least;
+    return is_crowded && least > ONE_CORE ? 0 : least;
+}
+
+/* With its right neighbor, then with the left one, or the other way round. Where ranks share cores
+ * only the first three do, while the others sleep. */
+static int partner(const struct pcoll_bootstrap *bootstrap, int turn)
+{
+    const int rank = bootstrap->rank, first = rank - (rank + turn) % 2;
+
+    if (first < 0 || first + 1 >= bootstrap->nranks || (bootstrap->crowded && first != turn))
+        return PCOLL_NONE;
+    return rank == first ? first + 1 : first;
 }
 
 enum pcoll_result pcoll_shm_measure_distance(struct pcoll_shm_group *group)
 {
-    const int rank = group->bootstrap.rank, nranks = group->bootstrap.nranks;
+    const struct pcoll_bootstrap *bootstrap = &group->bootstrap;
     enum pcoll_result result;
-    /* Of two user-level threads of one kernel thread, neither answers while the other looks. */
-    const int has_core = !group->bootstrap.crowded && pcoll_may_sleep();
     uint64_t farthest = 0;
 
-    /* With the right neighbor, then with the left one, or the other way round. */
-    for (int turn = 0; turn < 2 && has_core; turn++) {
-        struct pcoll_line *lines = pcoll_shm_flags(group) + (size_t)turn * (size_t)nranks;
-        const int other = (rank + turn) % 2 == 0 ? rank + 1 : rank - 1;
+    /* Of two user-level threads of one kernel thread, neither answers while the other looks. */
+    for (int turn = 0; turn < 2 && pcoll_may_sleep(); turn++) {
+        struct pcoll_line *lines =
+            pcoll_shm_flags(group) + (size_t)turn * (size_t)bootstrap->nranks;
+        const int other = partner(bootstrap, turn);
         uint64_t took;
 
-        if (other < 0 || other >= nranks)
+        if (other == PCOLL_NONE)
             continue;
-        took = exchange(&lines[rank], &lines[other]);
+        took = exchange(&lines[bootstrap->rank], &lines[other], bootstrap->crowded);
         farthest = took > farthest ? took : farthest;
     }
     result = pcoll_agree(&group->bootstrap, PCOLL_OK, &farthest, 1);

@@ -54,6 +54,23 @@ static void test_put(const struct pcoll_table *table)
     }
 }
 
+/* Ranks that share cores and caches. */
+static void test_shared_cores(const struct pcoll_table *table)
+{
+    struct question q = question_of(table, PCOLL_BCAST, 4, 1 << 20);
+
+    q.caps.cores = 2;
+    q.caps.level = PCOLL_LEVEL_SAME_CACHE;
+    tap_ok(question_gets(&q, "shared", "model", NULL) &&
+               (uint64_t)q.choice.params.slots * q.choice.params.segment >= 2 << 20,
+           "a root that shares its core may run ahead by a message");
+    q.signature.coll = PCOLL_ALLGATHERV;
+    tap_ok(question_gets(&q, "direct_shared", "model", NULL) && q.choice.params.segment == 1 << 19,
+           "ranks that share cores copy long segments");
+    q.caps.level = PCOLL_LEVEL_OTHER_CACHE;
+    tap_ok(question_gets(&q, "direct_get", "model", NULL), "not if the cores share no cache");
+}
+
 static void test_level(void)
 {
     struct pcoll_table *table = tables_good("two_levels");
@@ -300,6 +317,7 @@ int main(void)
 
     test_paths();
     test_put(table);
+    test_shared_cores(table);
     test_level();
     test_nodes();
     test_inside_nodes();
