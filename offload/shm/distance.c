@@ -21,8 +21,8 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * NSEC + (uint64_t)time.tv_nsec;
 }
 
-/* Returns 0 if it does not come. Where ranks share cores the other may have to run for it. */
-static int has_come(const struct pcoll_line *own, uint64_t round, int *yields)
+/* Returns 0 if the other rank does not answer. Where ranks share cores it may need this one's. */
+static int has_answer(const struct pcoll_line *own, uint64_t round, int *yields)
 {
     const int looks = *yields > 0 ? LOOKS_CROWDED : LOOKS;
 
@@ -51,7 +51,7 @@ static uint64_t exchange(struct pcoll_line *own, struct pcoll_line *other, int i
 
         for (int i = 0; i < EXCHANGES; i++) {
             atomic_store_explicit(&other->value, ++round, memory_order_release);
-            if (!has_come(own, round, &yields))
+            if (!has_answer(own, round, &yields))
                 return 0;
         }
         took = (now() - begin) / EXCHANGES;
