@@ -9,13 +9,14 @@ struct MPIDI_PCOLL_kept {
 };
 
 /* The part that consists of these bytes of the packed data; NULL: there is none. */
-static struct MPIDI_PCOLL_data *part_of(const struct MPIDI_PCOLL_data *data, uint64_t first,
-                                        uint64_t bytes)
+static struct MPIDI_PCOLL_data *whole_part(const struct MPIDI_PCOLL_data *data, uint64_t first,
+                                           uint64_t bytes)
 {
-    for (int i = 0; i < data->nparts; i++)
-        if ((uint64_t)data->parts[i].first == first && (uint64_t)data->parts[i].bytes == bytes)
-            return &data->parts[i];
-    return NULL;
+    const struct MPIDI_PCOLL_data *part = MPIDI_PCOLL_data_part(data, first);
+
+    return (uint64_t)part->first == first && (uint64_t)part->bytes == bytes
+               ? &data->parts[part - data->parts]
+               : NULL;
 }
 
 static bool is_own_copy(const struct pcoll_entry *entry)
@@ -63,8 +64,8 @@ static void find_kept(struct MPIDI_PCOLL_plan *plan, const struct pcoll_plan *ra
 
         if (!is_own_copy(entry))
             continue;
-        kept.from = part_of(&plan->in, entry->local.offset, entry->bytes);
-        kept.to = part_of(&plan->out, entry->remote.offset, entry->bytes);
+        kept.from = whole_part(&plan->in, entry->local.offset, entry->bytes);
+        kept.to = whole_part(&plan->out, entry->remote.offset, entry->bytes);
         if (kept.from && kept.to)
             plan->kept[plan->nkept++] = kept;
     }

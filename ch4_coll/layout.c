@@ -8,8 +8,8 @@ static const struct MPIDI_PCOLL_data *data_of(const struct pcoll_user_layout *la
     return pcoll_container_of(layout, struct MPIDI_PCOLL_data, layout);
 }
 
-/* The part in which byte `first` of the packed data lies. */
-static const struct MPIDI_PCOLL_data *part_at(const struct MPIDI_PCOLL_data *data, uint64_t first)
+const struct MPIDI_PCOLL_data *MPIDI_PCOLL_data_part(const struct MPIDI_PCOLL_data *data,
+                                                     uint64_t first)
 {
     int low = 0, high = data->nparts - 1;
 
@@ -68,7 +68,7 @@ static enum pcoll_result pack_range(const struct pcoll_user_layout *layout, uint
     enum pcoll_result result = PCOLL_OK;
 
     for (size_t n; bytes > 0 && result == PCOLL_OK; first += n, bytes -= n) {
-        const struct MPIDI_PCOLL_data *part = part_at(data_of(layout), first);
+        const struct MPIDI_PCOLL_data *part = MPIDI_PCOLL_data_part(data_of(layout), first);
 
         n = piece_of(part, first, bytes);
         result = pack_piece(part, (MPI_Aint)first - part->first, to, n);
@@ -83,7 +83,7 @@ static enum pcoll_result unpack_range(const struct pcoll_user_layout *layout, ui
     enum pcoll_result result = PCOLL_OK;
 
     for (size_t n; bytes > 0 && result == PCOLL_OK; first += n, bytes -= n) {
-        const struct MPIDI_PCOLL_data *part = part_at(data_of(layout), first);
+        const struct MPIDI_PCOLL_data *part = MPIDI_PCOLL_data_part(data_of(layout), first);
 
         n = piece_of(part, first, bytes);
         result = unpack_piece(part, (MPI_Aint)first - part->first, from, n);
@@ -97,8 +97,8 @@ static enum pcoll_result copy_range(const struct pcoll_user_layout *from, uint64
                                     const struct pcoll_user_layout *to, uint64_t to_first,
                                     size_t bytes)
 {
-    const struct MPIDI_PCOLL_data *source = part_at(data_of(from), first);
-    const struct MPIDI_PCOLL_data *target = part_at(data_of(to), to_first);
+    const struct MPIDI_PCOLL_data *source = MPIDI_PCOLL_data_part(data_of(from), first);
+    const struct MPIDI_PCOLL_data *target = MPIDI_PCOLL_data_part(data_of(to), to_first);
 
     if (source->pieces.nrows == 0 || piece_of(source, first, bytes) < bytes ||
         target->pieces.nrows == 0 || piece_of(target, to_first, bytes) < bytes)
@@ -130,7 +130,7 @@ bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t fi
 
     if (!data->is_packed || first >= (uint64_t)data->bytes)
         return true;
-    part = part_at(data, first);
+    part = MPIDI_PCOLL_data_part(data, first);
     return divides(uncut_bytes(part->type), (MPI_Aint)first - part->first);
 }
 

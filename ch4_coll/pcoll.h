@@ -66,6 +66,9 @@ int MPIDI_PCOLL_data_init_copy(struct MPIDI_PCOLL_data *data, void *user, MPI_Ai
 int MPIDI_PCOLL_data_init_blocks(struct MPIDI_PCOLL_data *data, struct MPIDI_PCOLL_edge *edges,
                                  int n, bool is_copy);
 void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data);
+/* The part in which byte `first` of the packed data lies, or the data itself if it has none. */
+const struct MPIDI_PCOLL_data *MPIDI_PCOLL_data_part(const struct MPIDI_PCOLL_data *data,
+                                                     uint64_t first);
 void *MPIDI_PCOLL_data_address(const struct MPIDI_PCOLL_data *data);
 /* Free `packed`, if it has no other purpose, and let the medium pack and unpack; the data must not
  * move from then on. NULL: it cannot, or there is nothing to pack; then settle it. */

@@ -117,7 +117,8 @@ double pcoll_ring_tree_cost_crowded(const struct pcoll_signature *signature,
     const struct pcoll_machine own = pcoll_ring_machine(ring, node);
     const double segments = (double)ring->nsegments;
     const double one = (double)signature->bytes / segments * node->copy + node->o;
+    const double others = tree.nranks - 1, crowd = pcoll_cost_crowd(signature, node);
+    const double copies = ring->slots >= 2 * segments ? others / node->cores : (others + crowd) / 2;
 
-    return pcoll_cost_crowd(signature, node) * own.turn * pcoll_tree_depth(tree) +
-           moves * (tree.nranks - 1) * segments * one / node->cores;
+    return crowd * own.turn * pcoll_tree_depth(tree) + moves * copies * segments * one;
 }
