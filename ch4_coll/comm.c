@@ -160,14 +160,45 @@ static enum pcoll_result find_level(struct MPIDI_PCOLL_comm *state)
     return result;
 }
 
+/* Differs for different providers, except by accident (FNV-1a). */
+static uint64_t number_of_provider(void)
+{
+    const char *name = MPIDI_PCOLL_provider();
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; name && *name; name++)
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* Different providers do not reach each other: on all ranks alike, libfabric is not used. */
+static bool is_refused(const struct MPIDI_PCOLL_comm *state, bool is_mixed)
+{
+    const char *provider = MPIDI_PCOLL_provider();
+    char text[160];
+
+    if (!is_mixed || !MPIDI_PCOLL_is_libfabric(state->medium))
+        return false;
+    if (state->bootstrap.rank == 0) {
+        snprintf(
+            text, sizeof(text),
+            "MPIR_CVAR_COLL_OFFLOAD_PROVIDER: '%.40s' here, but not on all ranks; %s is not used",
+            provider ? provider : "", state->medium->name);
+        MPIDI_PCOLL_report(text);
+    }
+    return true;
+}
+
 /* Open a group of the first medium that is available, from `number` on; state->group stays NULL if
  * none is. */
-static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node)
+static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node, bool is_mixed)
 {
     enum pcoll_result result;
 
     for (; number != PCOLL_NONE; number = pcoll_media_next(number, one_node)) {
         state->medium = pcoll_media[number];
+        if (is_refused(state, is_mixed))
+            continue;
         if (MPIDI_PCOLL_is_network(state->medium))
             MPIDI_PCOLL_run_network();
         MPIDI_PCOLL_agent_hold(state->medium);
@@ -182,14 +213,14 @@ static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node
 /* Find the nodes of the ranks, and open the medium that carries plans between them. */
 static void meet(struct MPIDI_PCOLL_comm *state)
 {
-    enum { MEDIUM, COOP_FROM, FARTHEST, NOT_NEAREST, HOST, NWORDS };
+    enum { MEDIUM, COOP_FROM, FARTHEST, NOT_NEAREST, HOST, PROVIDER, NOT_PROVIDER, NWORDS };
     const bool one_node = have_one_node(state->comm);
     const int distance = one_node ? 0 : distance_from_network();
     const uint64_t candidacy = one_node ? MPIDI_PCOLL_agent_candidacy() : 0;
+    const uint64_t provider = one_node ? 0 : number_of_provider();
     uint64_t words[NWORDS] = {
-        [FARTHEST] = (uint64_t)distance,
-        [NOT_NEAREST] = ~(uint64_t)distance,
-        [HOST] = candidacy,
+        [FARTHEST] = (uint64_t)distance, [NOT_NEAREST] = ~(uint64_t)distance, [HOST] = candidacy,
+        [PROVIDER] = provider,           [NOT_PROVIDER] = ~provider,
     };
     enum pcoll_result result;
 
@@ -210,7 +241,8 @@ static void meet(struct MPIDI_PCOLL_comm *state)
     if (one_node && words[HOST] == 0 && state->bootstrap.rank == 0)
         MPIDI_PCOLL_agent_lacks_core();
     if (result == PCOLL_OK)
-        open_group(state, (int)words[MEDIUM] + PCOLL_NONE, one_node);
+        open_group(state, (int)words[MEDIUM] + PCOLL_NONE, one_node,
+                   words[PROVIDER] != ~words[NOT_PROVIDER]);
     if (state->group)
         state->level =
             pcoll_level_measured(state->level, state->medium->group_distance(state->group));

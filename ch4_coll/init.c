@@ -123,19 +123,9 @@ static enum pcoll_result generate(const struct MPIDI_PCOLL_call *call,
     return result;
 }
 
-/* The libfabric provider that the medium uses, or "". */
-static const char *provider_of(const struct pcoll_medium *medium)
-{
-    const bool is_ucx = strncmp(medium->name, PCOLL_OVER_UCX, strlen(PCOLL_OVER_UCX)) == 0;
-    const char *provider =
-        MPIDI_PCOLL_is_network(medium) && !is_ucx ? MPIDI_PCOLL_provider() : NULL;
-
-    return provider ? provider : "";
-}
-
 static void print_choice(const struct MPIDI_PCOLL_plan *plan, const struct pcoll_choice *choice)
 {
-    const char *provider = provider_of(plan->medium);
+    const char *provider = MPIDI_PCOLL_is_libfabric(plan->medium) ? MPIDI_PCOLL_provider() : NULL;
     const struct pcoll_signature *sig = &plan->plan->signature;
     struct pcoll_account account = pcoll_plan_account(plan->plan);
     char text[PCOLL_CHOICE_BYTES], nodes[24] = "";
@@ -147,9 +137,9 @@ static void print_choice(const struct MPIDI_PCOLL_plan *plan, const struct pcoll
             "[%d] pcoll: %s %llu B on %d ranks%s: %s on %s%s%s (%s), predicted %.2f us; "
             "%d counters, %d entries, %d messages, %llu B of state; ranks of a node: %s\n",
             MPIR_Process.rank, pcoll_coll_name(sig->coll), (unsigned long long)sig->bytes,
-            sig->nranks, nodes, text, plan->medium->name, *provider ? " over " : "", provider,
-            choice->reason, choice->predicted_us, account.counters, account.entries,
-            account.messages, (unsigned long long)account.state_bytes,
+            sig->nranks, nodes, text, plan->medium->name, provider ? " over " : "",
+            provider ? provider : "", choice->reason, choice->predicted_us, account.counters,
+            account.entries, account.messages, (unsigned long long)account.state_bytes,
             plan->state->level == PCOLL_LEVEL_ANY ? "distance unknown"
                                                   : pcoll_level_names[plan->state->level]);
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)

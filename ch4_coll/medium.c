@@ -60,6 +60,12 @@ bool MPIDI_PCOLL_is_network(const struct pcoll_medium *medium)
     return (medium->traits & PCOLL_SPANS_NODES) != 0;
 }
 
+bool MPIDI_PCOLL_is_libfabric(const struct pcoll_medium *medium)
+{
+    return MPIDI_PCOLL_is_network(medium) &&
+           strncmp(medium->name, PCOLL_OVER_UCX, strlen(PCOLL_OVER_UCX)) != 0;
+}
+
 /* ---- the lifetime of the network ---- */
 
 static bool network_used = false;

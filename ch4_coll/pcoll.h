@@ -168,6 +168,8 @@ void MPIDI_PCOLL_foreign_ends(void);
  * path. */
 int MPIDI_PCOLL_medium_hint(bool one_node);
 bool MPIDI_PCOLL_is_network(const struct pcoll_medium *medium);
+/* A network that MPIDI_PCOLL_provider carries. */
+bool MPIDI_PCOLL_is_libfabric(const struct pcoll_medium *medium);
 
 /* From the first group of a network medium on, the medium must progress whenever this process waits
  * for anything. */

@@ -155,13 +155,16 @@ static void bind_to_first(void)
         check_fail(__FILE__, __LINE__, "sched_setaffinity: %s", strerror(errno));
 }
 
-void adversity_before_init(const char *cma, int one_core, const char *memfd, const char *own_pid)
+void adversity_before_init(const char *cma, int one_core, const char *memfd, const char *own_pid,
+                           const char *sockets)
 {
     if (meant(own_pid))
         enter_container();
     if (one_core)
         bind_to_first();
     adversity_deny_cma(cma, 0);
+    if (meant(sockets))
+        setenv("MPIR_CVAR_COLL_OFFLOAD_PROVIDER", "sockets", 1);
     if (meant(memfd))
         deny_calls(__NR_memfd_create, __NR_memfd_create, ENOSYS);
 }

@@ -160,7 +160,8 @@ void check_begin(int argc, char **argv)
     }
     set_algorithm(check_option("algorithm"));
     adversity_before_init(check_option("deny-cma"), check_option("one-core") != NULL,
-                          check_option("no-memfd"), check_option("own-pid"));
+                          check_option("no-memfd"), check_option("own-pid"),
+                          check_option("sockets"));
     check_progress(); /* a child that was forked there has no alarm yet */
 }
 

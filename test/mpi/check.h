@@ -8,6 +8,7 @@
  *    -no-memfd=all|RANK    memfd_create fails with ENOSYS (seccomp)
  *    -own-pid=all|RANK     run in a PID namespace with its own /proc, as in a container, from the
  *                          start (needs root)
+ *    -sockets=all|RANK     set MPIR_CVAR_COLL_OFFLOAD_PROVIDER=sockets
  *    -one-core             bind to the first core that this process may use, from the start
  *    -no-shm=all|RANK      no file and no shared memory can grow any more after MPI_Init
  *    -tiny-shm             /dev/shm has two pages after MPI_Init (ignored without root)
