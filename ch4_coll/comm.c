@@ -171,7 +171,7 @@ static uint64_t number_of_provider(void)
     return hash;
 }
 
-/* Different providers do not reach each other: on all ranks alike, libfabric is not used. */
+/* Ranks with different providers cannot reach each other, so none of them uses libfabric. */
 static bool is_refused(const struct MPIDI_PCOLL_comm *state, bool is_mixed)
 {
     const char *provider = MPIDI_PCOLL_provider();
