@@ -160,17 +160,6 @@ static enum pcoll_result find_level(struct MPIDI_PCOLL_comm *state)
     return result;
 }
 
-/* Differs for different providers, except by accident (FNV-1a). */
-static uint64_t number_of_provider(void)
-{
-    const char *name = MPIDI_PCOLL_provider();
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (; name && *name; name++)
-        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 /* Ranks with different providers cannot reach each other, so none of them uses libfabric. */
 static bool is_refused(const struct MPIDI_PCOLL_comm *state, bool is_mixed)
 {
@@ -217,7 +206,7 @@ static void meet(struct MPIDI_PCOLL_comm *state)
     const bool one_node = have_one_node(state->comm);
     const int distance = one_node ? 0 : distance_from_network();
     const uint64_t candidacy = one_node ? MPIDI_PCOLL_agent_candidacy() : 0;
-    const uint64_t provider = one_node ? 0 : number_of_provider();
+    const uint64_t provider = one_node ? 0 : MPIDI_PCOLL_hash(MPIDI_PCOLL_provider());
     uint64_t words[NWORDS] = {
         [FARTHEST] = (uint64_t)distance, [NOT_NEAREST] = ~(uint64_t)distance, [HOST] = candidacy,
         [PROVIDER] = provider,           [NOT_PROVIDER] = ~provider,

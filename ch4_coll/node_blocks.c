@@ -26,16 +26,20 @@ static size_t size_of_object(void)
     return sizeof(struct object) + (size_t)MPIR_Process.local_size * MPIDU_INIT_SHM_BLOCK_SIZE;
 }
 
-/* MPICH's nodes may be several on one machine. The job's name may be longer than a file's (FNV-1a).
- */
-static void set_name(void)
+uint64_t MPIDI_PCOLL_hash(const char *text)
 {
-    const char *job = MPIR_pmi_job_id();
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
-    for (; job && *job; job++)
-        hash = (hash ^ (unsigned char)*job) * UINT64_C(0x100000001b3);
-    snprintf(name, sizeof(name), "/pcoll_cores_%016llx_%d", (unsigned long long)hash,
+    for (; text && *text; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* MPICH's nodes may be several on one machine. The job's name may be longer than a file's. */
+static void set_name(void)
+{
+    snprintf(name, sizeof(name), "/pcoll_cores_%016llx_%d",
+             (unsigned long long)MPIDI_PCOLL_hash(MPIR_pmi_job_id()),
              MPIR_Process.node_map[MPIR_Process.rank]);
 }
 

@@ -263,6 +263,9 @@ int MPIDI_PCOLL_spare_cpu(bool is_alone, int *has_core_p);
 
 /* ---- node_blocks.c: memory that the ranks of this node share ---- */
 
+/* Differs for different texts, except by accident (FNV-1a); NULL is "". */
+uint64_t MPIDI_PCOLL_hash(const char *text);
+
 void MPIDI_PCOLL_node_blocks_open(void);
 /* That rank's block, of MPIDU_INIT_SHM_BLOCK_SIZE bytes, zero at first; NULL: not opened, or
  * refused. */

@@ -114,14 +114,14 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return pcoll_ring_bytes(&ring);
 }
 
-/* The segments that ranks which share cores copy one after the other. If the ring holds two
- * messages, the root runs ahead and no core waits; otherwise all read when the root has copied. */
+/* The segments that ranks which share cores copy one after the other. If the root runs
+ * ahead, no core waits; otherwise all read when the root has copied. */
 static double copies_of_crowd(const struct pcoll_signature *signature,
                               const struct pcoll_ring *ring, const struct pcoll_machine *machine)
 {
     const double segments = (double)ring->nsegments;
 
-    return segments * (ring->slots >= 2 * segments ? (double)signature->nranks / machine->cores
+    return segments * (pcoll_ring_runs_ahead(ring) ? (double)signature->nranks / machine->cores
                                                    : 1 + pcoll_cost_crowd(signature, machine));
 }
 

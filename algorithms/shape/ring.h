@@ -121,6 +121,12 @@ static inline uint64_t pcoll_ring_returned(const struct pcoll_ring_use *use, int
     return use->half > 0 ? (uint64_t)npeers : 0;
 }
 
+/* The ring holds two messages: a rank fills it with the next while others read the last. */
+static inline int pcoll_ring_runs_ahead(const struct pcoll_ring *ring)
+{
+    return (uint64_t)ring->slots >= 2 * ring->nsegments;
+}
+
 /* The machine as seen by a rank that fills the ring: it waits for credit, and with too few cores
  * for its turn, once per half ring. */
 struct pcoll_machine pcoll_ring_machine(const struct pcoll_ring *ring,

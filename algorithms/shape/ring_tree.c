@@ -118,7 +118,7 @@ double pcoll_ring_tree_cost_crowded(const struct pcoll_signature *signature,
     const double segments = (double)ring->nsegments;
     const double one = (double)signature->bytes / segments * node->copy + node->o;
     const double others = tree.nranks - 1, crowd = pcoll_cost_crowd(signature, node);
-    const double copies = ring->slots >= 2 * segments ? others / node->cores : (others + crowd) / 2;
+    const double copies = pcoll_ring_runs_ahead(ring) ? others / node->cores : (others + crowd) / 2;
 
     return crowd * own.turn * pcoll_tree_depth(tree) + moves * copies * segments * one;
 }

@@ -138,9 +138,9 @@ struct pcoll_place pcoll_block_ring_place(const struct pcoll_ring *ring,
 
 /* ---- costs ---- */
 
-/* In a node where ranks share cores, they run ahead instead of waiting for each other if the ring
- * holds two messages: the cost is the total work, `moves` copies of each segment, and a turn for
- * each level of the tree, as only forwarding needs another rank. If it holds fewer, the root copies
+/* In a node where ranks share cores, they run ahead instead of waiting for each other if
+ * pcoll_ring_runs_ahead: the cost is the total work, `moves` copies of each segment, and a turn for
+ * each level of the tree, as only forwarding needs another rank. Otherwise the root copies
  * what is for or from all others while they wait, and those that share a core copy one after the
  * other while it waits. */
 double pcoll_ring_tree_cost_crowded(const struct pcoll_signature *signature,

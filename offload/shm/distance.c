@@ -21,7 +21,8 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * NSEC + (uint64_t)time.tv_nsec;
 }
 
-/* Returns 0 if the other rank does not answer. Where ranks share cores it may need this one's. */
+/* Returns 0 if the other rank does not answer. Where ranks share cores it may need this one's,
+ * which may still be yielded `*yields` times; 0: they do not. */
 static int has_answer(const struct pcoll_line *own, uint64_t round, int *yields)
 {
     const int looks = *yields > 0 ? LOOKS_CROWDED : LOOKS;

@@ -266,8 +266,7 @@ void pcoll_shm_group_destroy(struct pcoll_group *base);
 unsigned pcoll_shm_group_provides(const struct pcoll_group *group);
 enum pcoll_result pcoll_shm_combine(struct pcoll_group *base, uint64_t *words, int n);
 
-/* shm/distance.c. Collective: measure what group_distance returns; ranks that share cores do not.
- */
+/* shm/distance.c. Collective: measure what group_distance returns. */
 enum pcoll_result pcoll_shm_measure_distance(struct pcoll_shm_group *group);
 uint64_t pcoll_shm_group_distance(const struct pcoll_group *group);
 
