@@ -14,6 +14,7 @@
 #include "offload/ucx_rma/foreign.h"
 #endif
 #ifdef HAVE_CH4_NETMOD_OFI
+#include "offload/ofi/endpoint.h"
 #include "../netmod/ofi/ofi_impl.h"
 #endif
 
@@ -72,25 +73,6 @@ static bool is_set(const char *value)
 #ifdef HAVE_CH4_NETMOD_OFI
 #define OTHER_TCP "tcp"
 
-static bool exists(const char *provider)
-{
-    struct fi_info *hints = fi_allocinfo(), *info = NULL;
-    bool found;
-
-    if (!hints)
-        return false;
-    hints->caps = FI_RMA;
-    hints->ep_attr->type = FI_EP_RDM;
-    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
-    hints->mode = FI_CONTEXT;
-    hints->fabric_attr->prov_name = strdup(provider);
-    found = hints->fabric_attr->prov_name &&
-            fi_getinfo(FI_VERSION(1, 14), NULL, NULL, 0, hints, &info) == 0;
-    fi_freeinfo(info);
-    fi_freeinfo(hints);
-    return found;
-}
-
 /* Where libfabric has given MPICH `sockets`, which moves data by threads of its own, plans over
  * `tcp` take half the time. What the user names is used, and ofi_trigger needs what only `sockets`
  * emulates. */
@@ -99,7 +81,7 @@ static bool should_replace(const char *provider)
     const char *medium = MPIR_CVAR_COLL_OFFLOAD_MEDIUM;
 
     return strncmp(provider, "sockets", strlen("sockets")) == 0 && !is_set(getenv("FI_PROVIDER")) &&
-           !(is_set(medium) && strcmp(medium, "ofi_trigger") == 0) && exists(OTHER_TCP);
+           !(is_set(medium) && strcmp(medium, "ofi_trigger") == 0) && pcoll_ofi_has(OTHER_TCP);
 }
 
 /* MPICH's own, or what replaces it; found out once. */

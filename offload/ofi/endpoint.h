@@ -78,6 +78,9 @@ struct pcoll_ofi_region {
     uint64_t base;     /* peers add an offset to this */
 };
 
+/* True if the provider has reliable datagrams with RMA on this machine. */
+int pcoll_ofi_has(const char *provider);
+
 /* Open the endpoint, or find the open one with equal options. PCOLL_ERR_INVALID: there is no such
  * provider or interface, or it lacks what is required; PCOLL_ERR_SYSTEM. In both cases
  * bootstrap->report has received a message; nothing else of *bootstrap is used.

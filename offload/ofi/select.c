@@ -143,6 +143,13 @@ static int exists(const struct pcoll_ofi_options *options, uint64_t caps)
     return found;
 }
 
+int pcoll_ofi_has(const char *provider)
+{
+    const struct pcoll_ofi_options options = {.provider = provider};
+
+    return exists(&options, FI_RMA);
+}
+
 /* "tcp;ofi_rxm, sockets": all providers with RMA. */
 static void list_providers(char *text, size_t room)
 {
