@@ -178,7 +178,7 @@ int pcoll_exact_of(enum pcoll_operator_name op, enum pcoll_element element,
         return 0;
     *exact_p = (struct pcoll_exact){.op = op, .element = element};
     identity = identity_of(op, is_signed[element], 8 * bytes[element]);
-    for (unsigned i = 0; i < bytes[element]; i++)
+    for (unsigned i = 0; i < sizeof(identity); i++)
         exact_p->identity[i] = (unsigned char)(identity >> 8 * i);
     return 1;
 }

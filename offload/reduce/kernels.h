@@ -79,7 +79,7 @@ pcoll_kernel *pcoll_kernel_of(enum pcoll_operator_name op, enum pcoll_element el
 struct pcoll_exact {
     enum pcoll_operator_name op;
     enum pcoll_element element;
-    unsigned char identity[8]; /* as many bytes as an element has */
+    unsigned char identity[8]; /* an element of it, then zeros */
 };
 
 /* True, and *exact_p is filled in, if it is one of these. */
