@@ -339,8 +339,8 @@ struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan);
 /* The size of a buffer of the plan's rank in bytes. */
 uint64_t pcoll_plan_bytes(const struct pcoll_plan *plan, enum pcoll_buffer buffer);
 
-/* Whether an entry moves or reduces bytes; if it is a move between ranks; if it is one whose data
- * lands at the peer, a PUT or ACCUMULATE; and the processor's own work, a COPY or REDUCE. */
+/* Whether an entry moves or reduces bytes; if it is a move between ranks; if it is one that lands
+ * at the peer, a PUT or ACCUMULATE; and the processor's own work, a COPY or REDUCE. */
 static inline int pcoll_entry_has_data(const struct pcoll_entry *entry)
 {
     return entry->op != PCOLL_OP_ADD && entry->op != PCOLL_OP_WAIT;

@@ -198,6 +198,7 @@ static struct fi_info *add_wishes(struct question q, struct fi_info *info)
     q.caps |= q.options->wishes;
     more = q.options->wishes != 0 ? ask_interface(q) : NULL;
     if (more == NULL || (info->tx_attr->msg_order & ~more->tx_attr->msg_order) != 0 ||
+        more->ep_attr->max_order_waw_size < info->ep_attr->max_order_waw_size ||
         strcmp(info->domain_attr->name, more->domain_attr->name) != 0 ||
         strcmp(info->fabric_attr->prov_name, more->fabric_attr->prov_name) != 0) {
         fi_freeinfo(more);
