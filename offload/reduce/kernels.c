@@ -140,3 +140,45 @@ pcoll_kernel *pcoll_kernel_of(enum pcoll_operator_name op, enum pcoll_element el
 {
     return kernels[element][op];
 }
+
+/* ---- exact operators ---- */
+
+/* The identity of the operator on unsigned integers of so many bits, or on signed ones. */
+static uint64_t identity_of(enum pcoll_operator_name op, int is_signed, unsigned bits)
+{
+    const uint64_t ones = UINT64_MAX >> (64 - bits), sign = UINT64_C(1) << (bits - 1);
+
+    switch (op) {
+        case PCOLL_OPERATOR_MAX:
+            return is_signed ? sign : 0;
+        case PCOLL_OPERATOR_MIN:
+            return is_signed ? ones ^ sign : ones;
+        case PCOLL_OPERATOR_BAND:
+            return ones;
+        case PCOLL_OPERATOR_PROD:
+        case PCOLL_OPERATOR_LAND:
+            return 1;
+        default:
+            return 0;
+    }
+}
+
+int pcoll_exact_of(enum pcoll_operator_name op, enum pcoll_element element,
+                   struct pcoll_exact *exact_p)
+{
+#define IS_SIGNED(NAME, name, type) [PCOLL_ELEMENT_##NAME] = (type)-1 < (type)1,
+#define BYTES(NAME, name, type) [PCOLL_ELEMENT_##NAME] = sizeof(type),
+    static const int is_signed[PCOLL_NUM_ELEMENTS] = {PCOLL_ELEMENTS_OF_INTEGERS(IS_SIGNED)};
+    static const unsigned bytes[PCOLL_NUM_ELEMENTS] = {PCOLL_ELEMENTS_OF_INTEGERS(BYTES)};
+#undef IS_SIGNED
+#undef BYTES
+    uint64_t identity;
+
+    if (bytes[element] == 0 || kernels[element][op] == NULL)
+        return 0;
+    *exact_p = (struct pcoll_exact){.op = op, .element = element};
+    identity = identity_of(op, is_signed[element], 8 * bytes[element]);
+    for (unsigned i = 0; i < sizeof(identity); i++)
+        exact_p->identity[i] = (unsigned char)(identity >> 8 * i);
+    return 1;
+}

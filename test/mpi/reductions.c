@@ -2,10 +2,10 @@
  * in place, and the same bits at every start, and of an allreduce on all ranks.
  *
  *   -count=N (20000)   most elements of a vector
- *   -starts=N (60)     starts of one request that must give the same bits
- *   -few               no predefined operators
- *   -rows=COLLECTIVE/ALGORITHM,...   each of these by its name; otherwise all collectives, first as
- *                      the library chooses, then on MPICH's own path */
+ *   -starts=N (60)     starts of one request that must give the same bits, or the sums of new
+ * integers -few               no predefined operators -rows=COLLECTIVE/ALGORITHM,...   each of
+ * these by its name; otherwise all collectives, first as the library chooses, then on MPICH's own
+ * path */
 
 #include "elements.h"
 #include "messages.h"
@@ -265,6 +265,22 @@ static void equal_bits(enum coll coll, int form, int count, int starts, MPI_Info
     reduction_free(&r);
 }
 
+/* ---- integers, in many starts ---- */
+
+static void many_starts(enum coll coll, int form, int starts, MPI_Info info)
+{
+    const struct elements integers = elements_integers(MPI_SUM, MPI_LONG);
+    struct reduction r;
+
+    reduction_init(&r, &integers, coll, form, 1, info);
+    for (int start = 0; start < starts; start++) {
+        reduction_start(&r, start);
+        if (r.receive != NULL && message_received(&r.roles, 0).terms > 0)
+            compare(&r, start);
+    }
+    reduction_free(&r);
+}
+
 /* ---- all ---- */
 
 enum { KINDS = 7, ALWAYS = 4 };
@@ -306,6 +322,8 @@ static void all_of(enum coll coll, const char *algorithm)
             if (!is_mpich && coll_has_plans(coll))
                 equal_bits(coll, form, counts[i], counts[i] > 1000 ? starts / 4 : starts, info);
         }
+    for (int form = 0; form <= 1; form++)
+        many_starts(coll, form, starts, info);
     if (check_option("few") == NULL)
         all_predefined(coll, 130, info);
     if (check_option("few") == NULL && coll == COLL_ALLREDUCE)

@@ -14,6 +14,7 @@ static void test_names(const struct pcoll_table *table)
         struct question q = question_of(table, row->coll, 8, 64);
 
         q.hint.algorithm = row->name;
+        q.caps.most_accumulated = 64;
         tap_ok(question_gets(&q, row->name, "hint", NULL), "%s %s", pcoll_coll_name(row->coll),
                row->name);
         tap_ok(row->paths >> q.choice.params.path & 1 && question_plans_fit(&q) &&
@@ -117,6 +118,27 @@ static void test_impossible(const struct pcoll_table *table)
            "a hint for an algorithm whose buffer is too large");
 }
 
+static void test_operators(const struct pcoll_table *table)
+{
+    struct question open = question_of(table, PCOLL_ALLREDUCE, 4, 8), q = open;
+
+    question_ask(&open);
+    q.hint.algorithm = "atomic";
+    tap_ok(question_gets(&q, question_chosen(&open), "model",
+                         "hint: algorithm 'atomic' needs a network that reduces so many bytes"),
+           "a hint for an algorithm whose entries the network lacks");
+    q.caps.most_accumulated = 8;
+    q.signature.commutes = PCOLL_COMMUTES;
+    tap_ok(question_gets(&q, question_chosen(&open), "model",
+                         "hint: algorithm 'atomic' needs an operator that gives the same bits"),
+           "a hint for an algorithm whose operator is not exact");
+    q.hint.algorithm = "ring";
+    q.signature.commutes = 0;
+    tap_ok(question_gets(&q, question_chosen(&open), "model",
+                         "hint: algorithm 'ring' needs an operator that commutes"),
+           "a hint for an algorithm whose operator does not commute");
+}
+
 /* ---- radix and segment ---- */
 
 static void test_params(const struct pcoll_table *table)
@@ -182,6 +204,7 @@ int main(void)
     test_all_hints(table);
     test_unknown(table);
     test_impossible(table);
+    test_operators(table);
     test_params(table);
     test_params_alone(table);
     test_silence(table);

@@ -9,8 +9,9 @@
 #include "tuning/tools/show.h"
 
 static const char *const colors[PCOLL_NUM_OPS] = {
-    [PCOLL_OP_ADD] = "#b9e4d3",  [PCOLL_OP_PUT] = "#b5d5f0",  [PCOLL_OP_GET] = "#ffd9a0",
-    [PCOLL_OP_COPY] = "#ecc6de", [PCOLL_OP_WAIT] = "#e4e4e4", [PCOLL_OP_REDUCE] = "#efe6a8",
+    [PCOLL_OP_ADD] = "#b9e4d3",        [PCOLL_OP_PUT] = "#b5d5f0",  [PCOLL_OP_GET] = "#ffd9a0",
+    [PCOLL_OP_COPY] = "#ecc6de",       [PCOLL_OP_WAIT] = "#e4e4e4", [PCOLL_OP_REDUCE] = "#efe6a8",
+    [PCOLL_OP_ACCUMULATE] = "#d6d0f2",
 };
 
 static void print_move(const struct pcoll_entry *entry, FILE *out)
@@ -23,7 +24,7 @@ static void print_move(const struct pcoll_entry *entry, FILE *out)
     if (is_get)
         fprintf(out, "%d:", entry->peer);
     fprintf(out, "%s+%" PRIu64 " to ", pcoll_buffer_name(from.buffer), from.offset);
-    if (entry->op == PCOLL_OP_PUT)
+    if (pcoll_op_lands(entry->op))
         fprintf(out, "%d:", entry->peer);
     fprintf(out, "%s+%" PRIu64, pcoll_buffer_name(to.buffer), to.offset);
 }
