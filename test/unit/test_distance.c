@@ -80,6 +80,7 @@ int main(void)
     expect(1, (struct neighborhood){.is_crowded = 1}, "1 rank has no distance");
     expect(3, (struct neighborhood){.is_crowded = 1, .must_measure = 1}, "3 ranks of 2 cores do");
     expect(3, (struct neighborhood){.is_crowded = 1, .is_one_core = 1}, "ranks of one core do not");
+    expect(2, (struct neighborhood){.is_one_core = 1}, "nor if that is not known");
     expect(9, (struct neighborhood){0}, "9 ranks agree on it, although most have no core");
     expect(9, (struct neighborhood){.is_crowded = 1}, "and if they know it");
     return tap_done();

@@ -9,15 +9,20 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void set_caps(struct tune_stage *stage)
+static int online_cores(void)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
+    return cores > 0 ? (int)cores : 1;
+}
+
+static void set_caps(struct tune_stage *stage)
+{
     stage->caps = (struct pcoll_caps){
         .rails = stage->medium->group_rails(stage->group),
         .provides = stage->medium->group_provides(stage->group),
         .max_temp = 4 << 20,
-        .cores = cores > 0 ? (int)cores : 1,
+        .cores = online_cores(),
     };
     pcoll_caps_of_medium(&stage->caps, stage->medium->name, stage->medium->node_medium,
                          stage->medium->max_slots);
@@ -42,15 +47,16 @@ static enum pcoll_result open_group(struct tune_stage *stage, int nnodes)
                               : result;
 }
 
-/* If two ranks share a core for a moment, that falsifies a measurement for good: on one node each
- * rank is bound to a core, if there are enough and the launcher has not bound the ranks. */
+/* If two ranks share a core for a moment, that falsifies a measurement for good, also that of their
+ * distance when the group is made: on one node each rank is bound to a core before, if there are
+ * enough and the launcher has not bound the ranks. */
 static void take_localities(const struct tune_stage *stage)
 {
     cpu_set_t all;
     int unit = -1;
 
     if (stage->is_crowded || sched_getaffinity(0, sizeof(all), &all) != 0 ||
-        CPU_COUNT(&all) < stage->caps.cores)
+        CPU_COUNT(&all) < online_cores())
         return;
     for (int i = 0; i <= stage->bootstrap.rank; i++)
         do {
@@ -94,6 +100,8 @@ struct tune_stage *tune_stage_open(const struct tune_options *options,
     stage->table = table;
     stage->bootstrap = tune_bootstrap(&stage->comm, options);
     stage->bootstrap.coop_from = PCOLL_COOP_FROM;
+    stage->is_crowded = nnodes > 1 || stage->bootstrap.nranks > online_cores();
+    take_localities(stage);
     result = open_group(stage, nnodes);
     if (result != PCOLL_OK) {
         if (table)
@@ -103,8 +111,6 @@ struct tune_stage *tune_stage_open(const struct tune_options *options,
         return NULL;
     }
     set_caps(stage);
-    stage->is_crowded = nnodes > 1 || stage->bootstrap.nranks > stage->caps.cores;
-    take_localities(stage);
     find_level(stage);
     return stage;
 }
