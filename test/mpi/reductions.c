@@ -2,10 +2,11 @@
  * in place, and the same bits at every start, and of an allreduce on all ranks.
  *
  *   -count=N (20000)   most elements of a vector
- *   -starts=N (60)     starts of one request that must give the same bits, or the sums of new
- * integers -few               no predefined operators -rows=COLLECTIVE/ALGORITHM,...   each of
- * these by its name; otherwise all collectives, first as the library chooses, then on MPICH's own
- * path */
+ *   -starts=N (60)     starts of one request that must give the same bits, and as many with new
+ *                      integers
+ *   -few               no predefined operators
+ *   -rows=COLLECTIVE/ALGORITHM,...   each of these by its name; otherwise all collectives, first as
+ *                      the library chooses, then on MPICH's own path */
 
 #include "elements.h"
 #include "messages.h"
