@@ -146,6 +146,15 @@ correct_and_judge() {
     [ "$(grep -c '"measured"' "$judged")" = $((2 * calls - 1)) ] # a barrier has one size
 }
 
+# Factors are those of the model alone, whatever those of the base table were.
+correct_again() {
+    local table=$results/corrected.json base=$results/absurd.json again=$results/again.json
+    sed -E '/"factor"/s/[0-9][0-9.e+-]*([],])/1e-05\1/g' "$table" >"$base"
+    timeout 300 "$mpiexec" -n 3 "$build/install/bin/pcoll-tune" --base="$base" --seconds=0 --correct --sizes=8,8K -o "$again"
+    ! grep '"factor"' "$base" | grep -qv '1e-05'
+    ! grep '"factor".*e-0[4-9]' "$again"
+}
+
 # maint/cvars takes the names from PCOLL_ALGORITHMS, not from the rows.
 variables_name_algorithms() {
     local coll name
@@ -246,6 +255,7 @@ suite_mpi() {
     check "mpi: pcoll-tune on 2 ranks" measure_table tune-2 "$mpiexec" -n 2
     check "mpi: pcoll-tune on 3 ranks" measure_table tune-3 "$mpiexec" -n 3
     check "mpi: pcoll-tune --correct, --judge" correct_and_judge
+    check "mpi: pcoll-tune --correct twice" correct_again
     check "mpi: pcoll-tune --sizes=8,4" tune_refuses "'4' is not allowed after 8" --sizes=8,4
     check "mpi: pcoll-tune --algorithms=no" tune_refuses "'no' is not allowed" --algorithms=no
     check "mpi: pcoll-tune --media=shm,no" tune_refuses "'no' is not allowed" --media=shm,no

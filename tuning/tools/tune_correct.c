@@ -13,6 +13,7 @@
 
 struct ledger {
     const struct tune_stage *stage;
+    const struct pcoll_table *table; /* NULL on all ranks but the first */
     int nranks, count;
     struct pcoll_correction list[TUNE_RUNNERS];
 };
@@ -34,18 +35,33 @@ static struct pcoll_correction *find(struct ledger *ledger, const struct tune_ru
     return &ledger->list[ledger->count++];
 }
 
+/* What the model alone predicts: the table may hold factors of an earlier time. */
+static double model_of(const struct ledger *ledger, const struct tune_runner *runner,
+                       const struct pcoll_correction *wanted, uint64_t bytes)
+{
+    struct pcoll_correction about = *wanted;
+
+    if (ledger->table == NULL)
+        return runner->predicted;
+    about.slots = runner->params.slots;
+    about.rails = runner->params.rails > 0 ? runner->params.rails : 1;
+    return runner->predicted / pcoll_table_factor(ledger->table, &about, bytes, NULL);
+}
+
 static void enter(struct ledger *ledger, const struct tune_runner *runner, uint64_t bytes)
 {
     struct pcoll_correction *correction;
+    double model;
 
     if (runner->measured.used == 0 || runner->predicted <= 0)
         return;
     correction = find(ledger, runner);
     if (!correction || correction->npoints == PCOLL_CORRECTION_POINTS)
         return;
+    model = model_of(ledger, runner, correction, bytes);
     correction->bytes[correction->npoints] = bytes;
     correction->factor[correction->npoints++] =
-        estimate_round(fmin(1e6, fmax(1e-6, runner->measured.value / runner->predicted)));
+        estimate_round(fmin(1e6, fmax(1e-6, runner->measured.value / model)));
 }
 
 static int correct_coll(const struct tune_options *options, struct ledger *ledger,
@@ -73,7 +89,7 @@ static int correct_coll(const struct tune_options *options, struct ledger *ledge
 int tune_correct(const struct tune_options *options, struct pcoll_table *table)
 {
     struct tune_stage *stage = tune_stage_open(options, table);
-    struct ledger ledger = {.stage = stage};
+    struct ledger ledger = {.stage = stage, .table = table};
     int good = 1;
 
     if (!stage)
