@@ -13,8 +13,10 @@
 #ifdef HAVE_CH4_NETMOD_UCX
 #include "offload/ucx_rma/foreign.h"
 #endif
-#ifdef HAVE_CH4_NETMOD_OFI
+#ifdef PCOLL_HAVE_LIBFABRIC
 #include "offload/ofi/endpoint.h"
+#endif
+#ifdef HAVE_CH4_NETMOD_OFI
 #include "../netmod/ofi/ofi_impl.h"
 #endif
 
@@ -70,7 +72,7 @@ static bool is_set(const char *value)
     return value && *value;
 }
 
-#ifdef HAVE_CH4_NETMOD_OFI
+#if defined(HAVE_CH4_NETMOD_OFI) && defined(PCOLL_HAVE_LIBFABRIC)
 #define OTHER_TCP "tcp"
 
 /* Where libfabric has given MPICH `sockets`, which moves data by threads of its own, plans over

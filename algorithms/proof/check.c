@@ -171,8 +171,7 @@ static enum pcoll_result check_accumulate(const struct pcoll_check *check, int r
     if (!pcoll_coll_has(plan->signature.coll, PCOLL_REDUCES) ||
         plan->signature.commutes != PCOLL_EXACT)
         return pcoll_check_fail(check, rank, phase, i,
-                                "accumulates with an operator that is not "
-                                "exact");
+                                "accumulates with an operator that is not exact");
     if (entry->remote.buffer != PCOLL_TEMP)
         return pcoll_check_fail(check, rank, phase, i, "accumulates outside TEMP");
     if (entry->bytes % unit != 0 || entry->remote.offset % unit != 0)
