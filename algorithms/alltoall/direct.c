@@ -11,7 +11,7 @@
  *   user   (path user) between nodes tell every rank that my receive buffer may be written; when
  *          all have told me, put each block to its place in the receiver's user buffer. In a node
  *          receivers read: tell every rank that my send buffer may be read; when all have told me,
- *          get each block, and then tell every rank that I am done with its buffer.
+ *          get each block, and tell its owner that I am done with its buffer.
  *
  * Source: the spread-out algorithm of Bruck et al. (1997); counters as in document 001.
  *
@@ -26,7 +26,8 @@
  * before all are done with its buffer of k.
  *
  * All signals to peers are 1 and every counter has one meaning, so the plan is its own lowered
- * form: each rank neighbors all others, and lowering would generate the plans of all N.
+ * form, except that a deferred get cannot signal a peer: each rank neighbors all others, and
+ * lowering would generate the plans of all N.
  */
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
@@ -50,7 +51,6 @@ enum {
     BLOCKS = 0,   /* user: blocks that have arrived, or that peers have read */
     READY = 1,    /* user: peers whose buffers may be written, or read */
     SEQUENCE = 2, /* temp, several segments: blocks copied out */
-    GOT = 2,      /* user in a node: blocks read */
 };
 
 static enum form form_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
@@ -205,10 +205,8 @@ static void add_gets(const struct state *s)
             pcoll_entry_get(READY, peers, peer, pcoll_at(PCOLL_SEND, own),
                             pcoll_at(PCOLL_RECV, block(s, peer)), s->plan->signature.bytes);
 
-        pcoll_plan_add(s->plan, pcoll_entry_done(get, GOT, 1));
+        pcoll_plan_add(s->plan, pcoll_entry_signal(get, peer, BLOCKS, 1));
     }
-    s->plan->gain[GOT] = peers;
-    tell_all(s, GOT, peers, BLOCKS);
 }
 
 static void build_user(const struct state *s)
@@ -250,15 +248,14 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     };
     const int is_long = s.nsegments > 1;
     const int is_read = s.form == USER && !pcoll_is_over_wire(signature);
-    enum pcoll_result result =
-        pcoll_plan_create(signature, rank, "direct", is_long || is_read ? 3 : nbanks,
-                          is_long || s.form == USER ? 1 : nbanks, &s.plan);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, "direct", is_long ? 3 : nbanks,
+                                                 is_long || s.form == USER ? 1 : nbanks, &s.plan);
 
     (void)local;
     if (result != PCOLL_OK)
         return result;
     s.plan->temp_bytes = (uint64_t)nbanks * s.bank_bytes;
-    s.plan->lowered = 1;
+    s.plan->lowered = !is_read;
     for (int phase = 0; phase < s.plan->nphases; phase++) {
         pcoll_plan_open(s.plan, phase);
         if (s.form == USER)
