@@ -20,6 +20,12 @@
 
 #define SLEEP_USEC_SIGNALED 200 /* where a signal ends the sleep */
 
+/* How long a rank that shares its core yields in one wait, before it sleeps. The kernel gives equal
+ * time to all that are ready to run: a rank that has copied for long does not run again before
+ * those that only yield have had as much. Several times what a wake takes, lest one sleep cause
+ * others. */
+#define YIELDING_USEC 100
+
 /* How often the kernel has run others in place of this thread, which was ready to run: because its
  * time slice was over, or because it yielded and somebody took the core. */
 static long switches(void)
@@ -107,16 +113,11 @@ static void wait_spinning(struct MPIDI_PCOLL_plan *plan)
  * next waits, and then tries yields again, less and less often if they are still slow. */
 static unsigned waits_to_sleep = 0;
 
-static void judge_yields(MPL_time_t *begin, unsigned yields)
+static void judge_yields(double usec, unsigned yields)
 {
     enum { LOST_USEC = 400, LONG_YIELD_USEC = 100, FIRST = 64, MOST = 16384, CALM = 64 };
     static unsigned term = FIRST, calm = 0;
-    MPL_time_t end;
-    double usec;
 
-    MPL_wtime(&end);
-    MPL_wtime_diff(begin, &end, &usec);
-    usec *= 1e6;
     if (usec > LOST_USEC && usec > (double)yields * LONG_YIELD_USEC) {
         waits_to_sleep = term;
         term = MPL_MIN(2 * term, MOST);
@@ -126,35 +127,47 @@ static void judge_yields(MPL_time_t *begin, unsigned yields)
     }
 }
 
+static double usec_since(MPL_time_t *begin)
+{
+    MPL_time_t end;
+    double seconds;
+
+    MPL_wtime(&end);
+    MPL_wtime_diff(begin, &end, &seconds);
+    return seconds * 1e6;
+}
+
 /* Where ranks share cores. */
 static void wait_yielding(struct MPIDI_PCOLL_plan *plan)
 {
-    const bool sleeps = waits_to_sleep > 0;
-    unsigned round = 1;
+    const bool was_told_to_sleep = waits_to_sleep > 0;
+    bool sleeps = was_told_to_sleep;
+    unsigned yields = 0;
+    double usec = 0;
     MPL_time_t begin;
 
-    for (; plan->active; round++) {
+    for (unsigned round = 1; plan->active; round++) {
         enum pcoll_result result = plan->medium->spin(plan->bound, POLLS_CROWDED);
 
         if (result != PCOLL_PENDING) {
             MPIDI_PCOLL_complete(plan, result);
             break;
         }
-        if (round % YIELDS_PER_LOOK == 0)
+        if (sleeps || round % YIELDS_PER_LOOK == 0)
             MPID_Progress_test(NULL);
         if (!plan->active)
             break;
-        if (round == 1 && !sleeps)
+        if (!sleeps && yields == 0)
             MPL_wtime(&begin);
-        plan->medium->rest(plan->bound, sleeps ? SLEEP_USEC_SIGNALED
-                                        : round > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP
-                                            ? MPIDI_PCOLL_SLEEP_USEC
-                                            : 0);
+        else if (!sleeps)
+            sleeps = (usec = usec_since(&begin)) > YIELDING_USEC;
+        plan->medium->rest(plan->bound, sleeps ? SLEEP_USEC_SIGNALED : 0);
+        yields += !sleeps;
     }
-    if (sleeps)
+    if (was_told_to_sleep)
         waits_to_sleep--;
-    else if (round > 1)
-        judge_yields(&begin, round - 1);
+    else if (yields > 0)
+        judge_yields(sleeps ? usec : usec_since(&begin), yields);
 }
 
 /* Waits on this plan alone: poll its counters directly, call MPI's progress engine now and then,

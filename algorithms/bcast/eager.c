@@ -181,7 +181,7 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
     struct pcoll_tree tree = {pcoll_ranks_per_node(signature), radix};
 
     return pcoll_cost_crowd(signature, node) > 1
-               ? pcoll_ring_tree_cost_crowded(signature, ring, tree, 2, node)
+               ? pcoll_ring_tree_cost_crowded(signature, ring, tree, 2, 0, node)
                : cost_of_cores(signature, ring, tree, node);
 }
 

@@ -150,7 +150,8 @@ static double cost_over_wire(const struct pcoll_signature *signature,
 }
 
 /* What a core of the node does for one direction of the edges: the messages and bytes of the rank
- * with the most, and of ranks as busy as the average of the others that share its core. */
+ * with the most, and of ranks as busy as the average of the others that share its core. A root that
+ * moves everything gets only its share of the core while the others wait. */
 struct load {
     double messages, bytes;
 };
@@ -161,9 +162,11 @@ static double of_core(const struct pcoll_signature *signature, const struct pcol
 {
     const int others = signature->nranks - 1;
 
+    const double crowd = pcoll_cost_crowd(signature, machine);
+
     if (others == 0)
         return most;
-    return most + (pcoll_cost_crowd(signature, machine) - 1) * (all - most) / others;
+    return most >= all ? crowd * most : most + (crowd - 1) * (all - most) / others;
 }
 
 /* Between a root and others, the root's volume is that of all ranks. Without a root, ranks that

@@ -145,7 +145,7 @@ const struct pcoll_algorithm pcoll_gather_direct = {
 };
 
 /* Over a network a get takes a request more than a put: roughly, which suffices, as put is no
- * slower. */
+ * slower. In a node the root gets only its share of the core while the others wait. */
 static double cost_get(const struct pcoll_signature *signature, const struct pcoll_params *params,
                        const struct pcoll_machine *machine)
 {
@@ -156,7 +156,8 @@ static double cost_get(const struct pcoll_signature *signature, const struct pco
     if (pcoll_is_over_wire(signature))
         return cost_put(signature, params, machine) + 2 * machine->L;
     return machine->call + turns + 2 * machine->L + machine->o +
-           peers * (machine->o + machine->rma + bytes * machine->G) + bytes * machine->copy;
+           crowd *
+               (peers * (machine->o + machine->rma + bytes * machine->G) + bytes * machine->copy);
 }
 
 const struct pcoll_algorithm pcoll_gather_direct_get = {

@@ -216,7 +216,7 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
 
     if (pcoll_cost_crowd(signature, node) > 1)
         return pcoll_ring_tree_cost_crowded(signature, ring, tree, pcoll_tree_depth(tree) + 1,
-                                            node);
+                                            tree.nranks - 1, node);
     own.L += own.o + part * own.copy; /* all children put at the same time */
     own.g = own.G = own.rma = own.o = 0;
     return cost_at_root(signature, ring, node,

@@ -110,22 +110,21 @@ static struct pcoll_machine port_of_root(const struct pcoll_signature *signature
     return pcoll_cost_leaders(signature, machine);
 }
 
+/* In a node the root gets only its share of the core while the others wait. */
 static double cost_put(const struct pcoll_signature *signature, const struct pcoll_params *params,
                        const struct pcoll_machine *machine)
 {
     const struct pcoll_machine own = port_of_root(signature, machine);
     const struct pcoll_hop hop = pcoll_cost_hop(signature, &own, (double)signature->bytes);
     const double peers = signature->nranks - 1, copy = (double)signature->bytes * machine->copy;
-    const double turns = pcoll_cost_crowd(signature, machine) > 1
-                             ? pcoll_cost_crowd(signature, machine) * 2 * machine->turn
-                             : 0;
-
+    const double crowd = pcoll_cost_crowd(signature, machine);
+    const double turns = crowd > 1 ? crowd * 2 * machine->turn : 0;
     const double ready = own.o + own.L + (peers - 1) * hop.in;
     const double sent = hop.first + (peers - 1) * hop.gap;
 
     (void)params;
     if (!pcoll_is_over_wire(signature))
-        return machine->call + turns + ready + sent + copy;
+        return machine->call + turns + ready + crowd * (sent + copy);
     return machine->call + turns + ready + pcoll_larger(sent, peers * (own.o + own.rma) + copy);
 }
 

@@ -251,7 +251,7 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
 
     if (pcoll_cost_crowd(signature, node) > 1)
         return pcoll_ring_tree_cost_crowded(signature, ring, tree, pcoll_tree_depth(tree) + 1,
-                                            node);
+                                            tree.nranks - 1, node);
     own.G = own.copy;
     own.rma = own.put = 0;
     return pcoll_larger(pcoll_cost_spans(tree, part, signature, &own) +

@@ -112,7 +112,7 @@ struct pcoll_place pcoll_block_ring_place(const struct pcoll_ring *ring,
 
 double pcoll_ring_tree_cost_crowded(const struct pcoll_signature *signature,
                                     const struct pcoll_ring *ring, struct pcoll_tree tree,
-                                    double moves, const struct pcoll_machine *node)
+                                    double moves, double alone, const struct pcoll_machine *node)
 {
     const struct pcoll_machine own = pcoll_ring_machine(ring, node);
     const double segments = (double)ring->nsegments;
@@ -120,5 +120,6 @@ double pcoll_ring_tree_cost_crowded(const struct pcoll_signature *signature,
     const double others = tree.nranks - 1, crowd = pcoll_cost_crowd(signature, node);
     const double copies = pcoll_ring_runs_ahead(ring) ? others / node->cores : (others + crowd) / 2;
 
-    return crowd * own.turn * pcoll_tree_depth(tree) + moves * copies * segments * one;
+    return crowd * own.turn * pcoll_tree_depth(tree) +
+           pcoll_larger(moves * copies, crowd * alone) * segments * one;
 }

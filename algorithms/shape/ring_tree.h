@@ -142,9 +142,10 @@ struct pcoll_place pcoll_block_ring_place(const struct pcoll_ring *ring,
  * pcoll_ring_runs_ahead: the cost is the total work, `moves` copies of each segment, and a turn for
  * each level of the tree, as only forwarding needs another rank. Otherwise the root copies
  * what is for or from all others while they wait, and those that share a core copy one after the
- * other while it waits. */
+ * other while it waits. Of the `alone` copies of a segment that the root makes while the others
+ * have little to do, it gets only its share of the core. */
 double pcoll_ring_tree_cost_crowded(const struct pcoll_signature *signature,
                                     const struct pcoll_ring *ring, struct pcoll_tree tree,
-                                    double moves, const struct pcoll_machine *node);
+                                    double moves, double alone, const struct pcoll_machine *node);
 
 #endif /* PCOLL_RING_TREE_H */
