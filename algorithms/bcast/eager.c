@@ -155,6 +155,7 @@ static double cost_between(const struct pcoll_signature *signature, const struct
     credit = machine->L - (double)ring->slots / 2 * sending;
     return (segments - 1) * (sending > copying ? sending : copying) +
            pcoll_cost_knomial(tree, hop) + copying +
+           pcoll_ring_tree_cost_credit(ring, tree, machine) +
            (tree.nranks > 1 && credit > 0 ? 2 * segments / ring->slots * credit : 0);
 }
 

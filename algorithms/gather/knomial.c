@@ -244,7 +244,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     arrive = pcoll_cost_spans(tree, part, signature, &leaders);
     if (teams.topology)
         arrive += cost_in_node(signature, &ring, pcoll_ring_tree_radix(params), &node);
-    return machine->call + cost_at_root(signature, &ring, &node, arrive, follow);
+    return machine->call + cost_at_root(signature, &ring, &node, arrive, follow) +
+           pcoll_ring_tree_cost_credit(&ring, tree, machine);
 }
 
 const struct pcoll_algorithm pcoll_gather_knomial = {

@@ -280,6 +280,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
            (segments - 1) * (teams.count - 1) * (leaders.g + part * leaders.G);
     root = (segments * pcoll_tree_nchildren(tree, 0) + 1) * leaders.o + bytes * node.copy;
     return machine->call + pcoll_larger(last, root) +
+           pcoll_ring_tree_cost_credit(&ring, tree, machine) +
            (teams.topology ? cost_in_node(signature, &ring, pcoll_ring_tree_radix(params), &node)
                            : 0);
 }

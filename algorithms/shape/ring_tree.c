@@ -110,6 +110,14 @@ struct pcoll_place pcoll_block_ring_place(const struct pcoll_ring *ring,
 
 /* ---- costs ---- */
 
+double pcoll_ring_tree_cost_credit(const struct pcoll_ring *ring, struct pcoll_tree tree,
+                                   const struct pcoll_machine *machine)
+{
+    const double halves = 2 * (double)ring->nsegments / ring->slots;
+
+    return tree.nranks > 1 ? halves * pcoll_tree_nchildren(tree, 0) * machine->o : 0;
+}
+
 double pcoll_ring_tree_cost_crowded(const struct pcoll_signature *signature,
                                     const struct pcoll_ring *ring, struct pcoll_tree tree,
                                     double moves, double alone, const struct pcoll_machine *node)

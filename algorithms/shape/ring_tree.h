@@ -138,6 +138,12 @@ struct pcoll_place pcoll_block_ring_place(const struct pcoll_ring *ring,
 
 /* ---- costs ---- */
 
+/* Over a network, each half of a ring is returned by a message of its own: what the root spends on
+ * those of its children in one instance. Down the tree it receives them, up the tree it sends them.
+ */
+double pcoll_ring_tree_cost_credit(const struct pcoll_ring *ring, struct pcoll_tree tree,
+                                   const struct pcoll_machine *machine);
+
 /* In a node where ranks share cores, they run ahead instead of waiting for each other if
  * pcoll_ring_runs_ahead: the cost is the total work, `moves` copies of each segment, and a turn for
  * each level of the tree, as only forwarding needs another rank. Otherwise the root copies
