@@ -3,11 +3,13 @@
  * which other programs on the machine hardly change. A rank that spins until the kernel takes its
  * core away burns milliseconds in each round.
  *
- *   -rounds=N (100) of each kind, five times   -limit=US (2000) of CPU time per round and rank */
+ *   -rounds=N (100) of each kind, five times   -limit=US (2000) of CPU time per round and rank; a
+ *   tenth of the rounds, and half the time, for plans with a late rank */
 
 #include "trial.h"
 
 #include <time.h>
+#include <unistd.h>
 
 static struct trial gather;
 static MPI_Win window;
@@ -86,6 +88,15 @@ static void round_of_plans(void)
     MPI(MPI_Wait(&gather.request, MPI_STATUS_IGNORE));
 }
 
+/* Whoever waits for long must not take its share of a core that others may need. */
+static void round_of_late_rank(void)
+{
+    if (check.rank == 0)
+        usleep(10000);
+    MPI(MPI_Start(&gather.request));
+    MPI(MPI_Wait(&gather.request, MPI_STATUS_IGNORE));
+}
+
 static double cpu_of(void (*round)(void), int rounds)
 {
     double begin = cpu_seconds();
@@ -132,6 +143,8 @@ int main(int argc, char **argv)
     trial_start(&gather);
     trial_wait(&gather);
     measure("plans", round_of_plans, rounds, limit);
+    if (check_option("algorithm") == NULL)
+        measure("late rank", round_of_late_rank, (rounds + 9) / 10, limit / 2);
     trial_start(&gather);
     trial_wait(&gather);
     trial_free(&gather);

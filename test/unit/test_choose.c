@@ -69,6 +69,11 @@ static void test_shared_cores(const struct pcoll_table *table)
            "ranks that share cores copy long segments");
     q.caps.level = PCOLL_LEVEL_OTHER_CACHE;
     tap_ok(question_gets(&q, "direct_get", "model", NULL), "not if the cores share no cache");
+    q = question_of(table, PCOLL_GATHERV, 8, 1 << 16);
+    q.caps.cores = 2;
+    q.caps.level = PCOLL_LEVEL_OTHER_CACHE;
+    tap_ok(question_gets(&q, "direct", "model", NULL) && q.choice.params.path == PCOLL_PATH_USER,
+           "a root that shares its core does not copy alone");
 }
 
 static void test_level(void)
@@ -128,6 +133,27 @@ static void test_inside_nodes(void)
            inside.choice.predicted_us, alone.choice.predicted_us);
     pcoll_topology_destroy(topology);
     pcoll_table_destroy(table);
+}
+
+/* Each half of a ring that is returned takes a message of every child. */
+static void test_ring_between_nodes(const struct pcoll_table *table)
+{
+    static const int ids[] = {0, 1, 2, 3};
+    static const enum pcoll_coll colls[] = {PCOLL_BCAST, PCOLL_GATHER, PCOLL_SCATTER};
+    struct pcoll_topology *topology;
+
+    if (pcoll_topology_create(ids, NULL, 4, &topology) != PCOLL_OK)
+        abort();
+    for (size_t i = 0; i < sizeof(colls) / sizeof(colls[0]); i++) {
+        struct question q = question_of(table, colls[i], 4, 8);
+
+        q.signature.topology = topology;
+        q.caps.medium = "ofi_rma";
+        question_ask(&q);
+        tap_ok(q.choice.params.slots > 8, "a short %s between nodes has a long ring",
+               pcoll_coll_name(colls[i]));
+    }
+    pcoll_topology_destroy(topology);
 }
 
 /* ---- rails ---- */
@@ -321,6 +347,7 @@ int main(void)
     test_level();
     test_nodes();
     test_inside_nodes();
+    test_ring_between_nodes(table);
     test_rails();
     test_unsupported(table);
     test_trivial(table);
