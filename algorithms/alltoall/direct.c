@@ -26,8 +26,8 @@
  * before all are done with its buffer of k.
  *
  * All signals to peers are 1 and every counter has one meaning, so the plan is its own lowered
- * form, except that a deferred get cannot signal a peer: each rank neighbors all others, and
- * lowering would generate the plans of all N.
+ * form: each rank neighbors all others, and lowering would generate the plans of all N. Only a plan
+ * that reads is not, since a deferred get cannot signal a peer.
  */
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"

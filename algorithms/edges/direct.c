@@ -161,7 +161,6 @@ static double of_core(const struct pcoll_signature *signature, const struct pcol
                       double most, double all)
 {
     const int others = signature->nranks - 1;
-
     const double crowd = pcoll_cost_crowd(signature, machine);
 
     if (others == 0)
