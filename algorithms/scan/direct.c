@@ -276,17 +276,17 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 }
 
 /* Rank 0 puts to all others while the last rank reduces all vectors, segment by segment; if ranks
- * share cores, what all of them do counts. */
+ * share cores, either gets only its share of one while the others wait. */
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
     const struct pcoll_ring ring = ring_of(signature, params);
     const struct pcoll_machine own = pcoll_ring_machine(&ring, machine);
     const double peers = signature->nranks - 1, crowd = pcoll_cost_crowd(signature, machine);
-    const double shared = crowd > 1 ? crowd / 2 : 1, segments = (double)ring.nsegments;
+    const double segments = (double)ring.nsegments;
     const double part = (double)signature->bytes / segments;
-    const double put = peers * part * shared * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
-    const double reduce = shared * (pcoll_cost_node(machine).o + peers * part * machine->reduce);
+    const double put = peers * part * crowd * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
+    const double reduce = crowd * (pcoll_cost_node(machine).o + peers * part * machine->reduce);
     const double both = put + reduce;
 
     return pcoll_cost_waves(signature, &own, 1, peers) + both +
