@@ -107,7 +107,7 @@ static void wait_spinning(struct MPIDI_PCOLL_plan *plan)
     }
 }
 
-/* A wait has yielded so often since `begin`. Ranks that wait return the core after some
+/* A wait has yielded so often in `usec` microseconds. Ranks that wait return the core after some
  * microseconds, so a yield that takes very long has given a whole time slice to somebody who
  * computes. A rank that sleeps until it is signaled gets the core back at once: it sleeps in its
  * next waits, and then tries yields again, less and less often if they are still slow. */
