@@ -3,8 +3,10 @@
  * which other programs on the machine hardly change. A rank that spins until the kernel takes its
  * core away burns milliseconds in each round.
  *
- *   -rounds=N (100) of each kind, five times   -limit=US (2000) of CPU time per round and rank; a
- *   tenth of the rounds, and half the time, for plans with a late rank */
+ *   -rounds=N (100) of each kind, five times   -limit=US (2000) of CPU time per round and rank
+ *
+ * With a late rank, there are a tenth of the rounds, and each rank that waits for it may take half of
+ * its share of one core. */
 
 #include "trial.h"
 
@@ -89,10 +91,12 @@ static void round_of_plans(void)
 }
 
 /* Whoever waits for long must not take its share of a core that others may need. */
+enum { LATE_USEC = 10000 };
+
 static void round_of_late_rank(void)
 {
     if (check.rank == 0)
-        usleep(10000);
+        usleep(LATE_USEC);
     MPI(MPI_Start(&gather.request));
     MPI(MPI_Wait(&gather.request, MPI_STATUS_IGNORE));
 }
@@ -144,7 +148,8 @@ int main(int argc, char **argv)
     trial_wait(&gather);
     measure("plans", round_of_plans, rounds, limit);
     if (check_option("algorithm") == NULL)
-        measure("late rank", round_of_late_rank, (rounds + 9) / 10, limit / 2);
+        measure("late rank", round_of_late_rank, (rounds + 9) / 10,
+                0.5 * LATE_USEC / (check.size - 1));
     trial_start(&gather);
     trial_wait(&gather);
     trial_free(&gather);
