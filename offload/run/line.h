@@ -14,7 +14,7 @@
 struct pcoll_line {
     _Atomic uint64_t value;
     _Atomic uint32_t sleepers; /* number of ranks that sleep on value (futex) */
-    uint32_t unused;
+    _Atomic uint32_t wanted;   /* the low half of the value that one of them, if any, waits for */
     unsigned char cell[PCOLL_CELL_BYTES];
 };
 
@@ -55,9 +55,14 @@ static inline uint32_t *pcoll_futex_word(struct pcoll_line *line)
 /* Wake all ranks that sleep on the counter. */
 void pcoll_wake(struct pcoll_line *line);
 
-static inline void pcoll_wake_sleepers(struct pcoll_line *line)
+/* The counter has reached `value`. Several signals may have to come before a sleeper can go on:
+ * only the last one wakes it. Where several ranks sleep on a counter, which plans do not do, the
+ * last of them has said what it waits for, and the others may wake by themselves. */
+static inline void pcoll_wake_sleepers(struct pcoll_line *line, uint64_t value)
 {
-    if (__builtin_expect(atomic_load_explicit(&line->sleepers, memory_order_relaxed) != 0, 0))
+    if (__builtin_expect(atomic_load_explicit(&line->sleepers, memory_order_acquire) != 0, 0) &&
+        (int32_t)((uint32_t)value -
+                  atomic_load_explicit(&line->wanted, memory_order_relaxed)) >= 0)
         pcoll_wake(line);
 }
 
@@ -77,10 +82,11 @@ static inline void pcoll_signal(struct pcoll_target *target, uint64_t add)
     } else if (target->signalers == PCOLL_ALONE_WATCHED) {
         pcoll_signal_alone(target, add);
         if (atomic_load_explicit(target->sleepers, memory_order_relaxed) != 0)
-            pcoll_wake_sleepers(target->line);
+            pcoll_wake_sleepers(target->line, target->signaled);
     } else {
-        atomic_fetch_add_explicit(&target->line->value, add, memory_order_seq_cst);
-        pcoll_wake_sleepers(target->line);
+        uint64_t value = atomic_fetch_add_explicit(&target->line->value, add, memory_order_seq_cst);
+
+        pcoll_wake_sleepers(target->line, value + add);
     }
 }
 

@@ -210,8 +210,11 @@ static void count_sleepers(const struct pcoll_run *run, uint32_t by)
 
     if (run->sleepers != NULL)
         atomic_fetch_add_explicit(run->sleepers, by, memory_order_relaxed);
-    for (int n = 0; q != run->pending_end && n < MOST_WATCHES; q++, n++)
+    for (int n = 0; q != run->pending_end && n < MOST_WATCHES; q++, n++) {
+        atomic_store_explicit(&q->line->wanted, (uint32_t)q->first->threshold,
+                              memory_order_relaxed);
         atomic_fetch_add_explicit(&q->line->sleepers, by, memory_order_seq_cst);
+    }
 }
 
 void pcoll_run_rest(const struct pcoll_run *run, unsigned usec)

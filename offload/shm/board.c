@@ -18,8 +18,8 @@ static void give_signal(const struct pcoll_shm_bound *bound, uint64_t at, uint64
 
     if (add == 0)
         return;
-    atomic_fetch_add_explicit(&line->value, add, memory_order_seq_cst);
-    pcoll_wake_sleepers(line);
+    pcoll_wake_sleepers(
+        line, atomic_fetch_add_explicit(&line->value, add, memory_order_seq_cst) + add);
 }
 
 /* The signals come before the notice is closed, so that those of later steps come after them; what

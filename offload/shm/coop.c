@@ -178,9 +178,8 @@ static void give_signal(const struct pcoll_shm_bound *bound, uint64_t at, uint64
 
     if (add == 0)
         return;
-    atomic_fetch_add_explicit(&line->value, add, memory_order_seq_cst);
-    if (atomic_load_explicit(&line->sleepers, memory_order_relaxed) != 0)
-        pcoll_wake(line);
+    pcoll_wake_sleepers(
+        line, atomic_fetch_add_explicit(&line->value, add, memory_order_seq_cst) + add);
 }
 
 /* The signals come before the step has landed, so that those of later steps come after them. */
