@@ -61,8 +61,7 @@ void pcoll_wake(struct pcoll_line *line);
 static inline void pcoll_wake_sleepers(struct pcoll_line *line, uint64_t value)
 {
     if (__builtin_expect(atomic_load_explicit(&line->sleepers, memory_order_acquire) != 0, 0) &&
-        (int32_t)((uint32_t)value -
-                  atomic_load_explicit(&line->wanted, memory_order_relaxed)) >= 0)
+        (int32_t)((uint32_t)value - atomic_load_explicit(&line->wanted, memory_order_relaxed)) >= 0)
         pcoll_wake(line);
 }
 
@@ -70,6 +69,13 @@ static inline void pcoll_signal_alone(struct pcoll_target *target, uint64_t add)
 {
     target->signaled += add;
     atomic_store_explicit(&target->line->value, target->signaled, memory_order_release);
+}
+
+static inline void pcoll_signal_shared(struct pcoll_line *line, uint64_t add)
+{
+    const uint64_t before = atomic_fetch_add_explicit(&line->value, add, memory_order_seq_cst);
+
+    pcoll_wake_sleepers(line, before + add);
 }
 
 /* If no other rank signals the counter, a store needs no lock. It does not look for sleepers in the
@@ -84,9 +90,7 @@ static inline void pcoll_signal(struct pcoll_target *target, uint64_t add)
         if (atomic_load_explicit(target->sleepers, memory_order_relaxed) != 0)
             pcoll_wake_sleepers(target->line, target->signaled);
     } else {
-        uint64_t value = atomic_fetch_add_explicit(&target->line->value, add, memory_order_seq_cst);
-
-        pcoll_wake_sleepers(target->line, value + add);
+        pcoll_signal_shared(target->line, add);
     }
 }
 

@@ -174,12 +174,8 @@ static int copy_chunk(const struct copy *copy, uint32_t chunk, int as_opener, ch
 
 static void give_signal(const struct pcoll_shm_bound *bound, uint64_t at, uint64_t add)
 {
-    struct pcoll_line *line = (struct pcoll_line *)(void *)((char *)bound->block + at);
-
-    if (add == 0)
-        return;
-    pcoll_wake_sleepers(
-        line, atomic_fetch_add_explicit(&line->value, add, memory_order_seq_cst) + add);
+    if (add != 0)
+        pcoll_signal_shared((struct pcoll_line *)(void *)((char *)bound->block + at), add);
 }
 
 /* The signals come before the step has landed, so that those of later steps come after them. */

@@ -5,8 +5,8 @@
  *
  *   -rounds=N (100) of each kind, five times   -limit=US (2000) of CPU time per round and rank
  *
- * With a late rank, there are a tenth of the rounds, and each rank that waits for it may take half of
- * its share of one core. */
+ * With a late rank, there are a tenth of the rounds, and each rank that waits for it may take half
+ * of its share of one core. */
 
 #include "trial.h"
 

@@ -261,6 +261,30 @@ static void test_wake(void)
     tap_ok(sleepers == 0, "and nobody is counted as asleep any more");
 }
 
+/* Of the three signals that a step waits for, only the last wakes the thread. */
+static void test_wanted(void)
+{
+    const struct timespec moment = {0, 20000000};
+    struct pcoll_target target = {&counters[0], 0, PCOLL_SHARED, NULL};
+    pthread_t thread;
+    int slept = 1;
+
+    run.pending_end = run.pending + 1;
+    run.steps[2].threshold = 3;
+    counters[0].value = counters[1].value = 0;
+    if (pthread_create(&thread, NULL, rest_long, NULL) != 0)
+        return;
+    while (atomic_load(&counters[0].sleepers) == 0)
+        sched_yield();
+    for (int i = 0; i < 3; i++) {
+        nanosleep(&moment, NULL);
+        slept &= atomic_load(&counters[0].sleepers) == 1;
+        pcoll_signal(&target, 1);
+    }
+    pthread_join(thread, NULL);
+    tap_ok(slept, "a rest lasts until the counter has the value that its step waits for");
+}
+
 int main(void)
 {
     if (!bind_plan())
@@ -274,6 +298,7 @@ int main(void)
     test_rest();
     test_user_yield();
     test_wake();
+    test_wanted();
     pcoll_run_fini(&run);
     return tap_done();
 }
