@@ -220,8 +220,7 @@ static int failing_main(struct meeting *meeting, int rank, void *row)
     if (wrong || part_init(&p, row, &params) != PCOLL_OK || part_bind(&p) != PCOLL_OK)
         return 1;
     wrong = part_run(&p, BEFORE);
-    meeting_barrier(
-        meeting); /* a failure also ends instances that other ranks have not completed */
+    meeting_barrier(meeting); /* a failure also ends what other ranks have not completed */
     p.strided_send.fails = rank == 1;
     wrong |= !part_run(&p, AFTER) || !p.failed;
     wrong |= (strstr(attendee.said, "cannot be packed") != NULL) != (rank == 1);
