@@ -149,6 +149,9 @@ static int long_ring(const struct pcoll_topology *topology, uint64_t bytes, uint
 static void test_long_ring(void)
 {
     const struct pcoll_topology four = {.nnodes = 4};
+    const struct pcoll_algorithm *eager = pcoll_algorithm_find(PCOLL_BCAST, "eager");
+    const struct pcoll_signature many = {.coll = PCOLL_BCAST, .nranks = 32, .bytes = 8};
+    const struct pcoll_params params = {.segment = 4096};
 
     tap_ok(long_ring(NULL, 8, 4096, 0) == 16 && long_ring(NULL, 4032, 4096, 8) == 16,
            "a ring of short messages stays in the first cache");
@@ -163,6 +166,7 @@ static void test_long_ring(void)
                long_ring(NULL, 1 << 20, 32768, 7) == 64 &&
                long_ring(NULL, 1 << 20, 1 << 17, 7) == 16,
            "where ranks share cores the ring is the longest that few ranks fill");
+    tap_ok(pcoll_long_ring(eager, &many, &params, 7) == 32, "many ranks have a shorter one");
 }
 
 static uint64_t least_segment(int nranks, uint64_t bytes, int cores, uint64_t max_temp)
