@@ -215,7 +215,7 @@ static uint64_t ring_bytes(const struct pcoll_algorithm *algorithm,
 static int crowded_ring(const struct pcoll_algorithm *algorithm,
                         const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
-    enum { LONGEST = 128, MOST_ENTRIES = 1024 };
+    enum { LONGEST = 128, MOST_ENTRIES = 512 };
     const int nranks = pcoll_ranks_per_node(signature);
     int slots = LONGEST;
 
