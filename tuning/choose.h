@@ -64,7 +64,7 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
  * as a node has, since all ranks of a core generate their entries in turns, and no more than
  * PCOLL_LONG_RING_BYTES hold. On 8 ranks of 2 cores 64 instead of 128 slots halve the init of a
  * scan of 8 B (185 us), and a start takes 0.65 us instead of 0.5; 256 slots made none cheaper. On
- * far cores starts gain more: 128 slots take 15 % from one-way calls of 8 B, 256 take 35 %. On 4
+ * far cores 128 slots take 10 to 15 % from one-way calls of 8 B, and 256 a third. On 4
  * ranks of 2 cores a broadcast of 1 MiB took 229 us through 8 slots of 128 KiB and 122 through 16,
  * which let the root run ahead by a message, one of 64 KiB 19 through 8 slots and 8 through 32.
  *

@@ -204,17 +204,24 @@ static void sleep_on(const struct watch *watches, int n, unsigned usec)
             NULL, 0);
 }
 
+/* Before the sleeper is counted. */
+static void say_what_is_wanted(const struct pcoll_run *run)
+{
+    const struct pcoll_queue *q = run->pending;
+
+    for (int n = 0; q != run->pending_end && n < MOST_WATCHES; q++, n++)
+        atomic_store_explicit(&q->line->wanted, (uint32_t)q->first->threshold,
+                              memory_order_relaxed);
+}
+
 static void count_sleepers(const struct pcoll_run *run, uint32_t by)
 {
     const struct pcoll_queue *q = run->pending;
 
     if (run->sleepers != NULL)
         atomic_fetch_add_explicit(run->sleepers, by, memory_order_relaxed);
-    for (int n = 0; q != run->pending_end && n < MOST_WATCHES; q++, n++) {
-        atomic_store_explicit(&q->line->wanted, (uint32_t)q->first->threshold,
-                              memory_order_relaxed);
+    for (int n = 0; q != run->pending_end && n < MOST_WATCHES; q++, n++)
         atomic_fetch_add_explicit(&q->line->sleepers, by, memory_order_seq_cst);
-    }
 }
 
 void pcoll_run_rest(const struct pcoll_run *run, unsigned usec)
@@ -228,6 +235,7 @@ void pcoll_run_rest(const struct pcoll_run *run, unsigned usec)
     }
     if (run->sleepers == NULL || run->pending_end - run->pending > MOST_WATCHES)
         usec = at_most(usec, BRIEF_USEC);
+    say_what_is_wanted(run);
     count_sleepers(run, 1);
     n = watch_lines(run, watches);
     if (n > 0)

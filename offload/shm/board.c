@@ -12,12 +12,6 @@
 
 /* ---- chunks ---- */
 
-static void give_signal(const struct pcoll_shm_bound *bound, uint64_t at, uint64_t add)
-{
-    if (add != 0)
-        pcoll_signal_shared((struct pcoll_line *)(void *)((char *)bound->block + at), add);
-}
-
 /* The signals come before the notice is closed, so that those of later steps come after them; what
  * the entry's own rank does then, after that for the peer. */
 void pcoll_shm_board_finish(const struct pcoll_shm_bound *bound, struct pcoll_notice *notice,
@@ -25,8 +19,8 @@ void pcoll_shm_board_finish(const struct pcoll_shm_bound *bound, struct pcoll_no
 {
     if (!pcoll_notice_finish(notice, helper))
         return;
-    give_signal(bound, notice->peer, notice->peer_add);
-    give_signal(bound, notice->done, notice->done_add);
+    pcoll_shm_signal_at(bound, notice->peer, notice->peer_add);
+    pcoll_shm_signal_at(bound, notice->done, notice->done_add);
     pcoll_notice_close(notice);
 }
 

@@ -172,20 +172,14 @@ static int copy_chunk(const struct copy *copy, uint32_t chunk, int as_opener, ch
     return error;
 }
 
-static void give_signal(const struct pcoll_shm_bound *bound, uint64_t at, uint64_t add)
-{
-    if (add != 0)
-        pcoll_signal_shared((struct pcoll_line *)(void *)((char *)bound->block + at), add);
-}
-
 /* The signals come before the step has landed, so that those of later steps come after them. */
 static void finish_chunk(const struct pcoll_shm_bound *bound, struct pcoll_shm_ticket *ticket,
                          const struct copy *copy, uint64_t next)
 {
     if (atomic_fetch_sub_explicit(&ticket->left, 1, memory_order_acq_rel) > 1)
         return;
-    give_signal(bound, copy->words[DONE], copy->words[DONE_ADD]);
-    give_signal(bound, copy->words[PEER], copy->words[PEER_ADD]);
+    pcoll_shm_signal_at(bound, copy->words[DONE], copy->words[DONE_ADD]);
+    pcoll_shm_signal_at(bound, copy->words[PEER], copy->words[PEER_ADD]);
     atomic_store_explicit(&ticket->landed, (uint32_t)(next >> 32), memory_order_release);
 }
 

@@ -112,6 +112,14 @@ static inline struct pcoll_shm_bound *pcoll_shm_bound_of_run(struct pcoll_run *r
     return pcoll_container_of(run, struct pcoll_shm_bound, run);
 }
 
+/* Signal the counter at this offset in the block of the plan. Several ranks may signal it. */
+static inline void pcoll_shm_signal_at(const struct pcoll_shm_bound *bound, uint64_t at,
+                                       uint64_t add)
+{
+    if (add != 0)
+        pcoll_signal_shared((struct pcoll_line *)(void *)((char *)bound->block + at), add);
+}
+
 static inline struct pcoll_line *pcoll_shm_flags(const struct pcoll_shm_group *group)
 {
     return (void *)(group->meeting->slots + 2 * (size_t)group->bootstrap.nranks * PCOLL_SHM_SLOT);
