@@ -84,7 +84,7 @@ suite_tsan() {
 suite_warnings() {
     local unseen="-Wno-analyzer-malloc-leak -Wno-analyzer-null-dereference"
     unseen="$unseen -Wno-analyzer-null-argument"
-    local targets="-k libpcoll.a tuning/tools/libtools.a pcoll-info tuning/sim/pcoll-sim"
+    local targets="-k libpcoll.a tools/libtools.a pcoll-info pcoll-sim"
     check "warnings: gcc" own warnings-gcc "$targets" --enable-warnings CC=gcc CFLAGS="-O2"
     # clang objects to assert(!"text")
     check "warnings: clang" own warnings-clang "$targets" --enable-warnings \
@@ -98,7 +98,7 @@ suite_warnings() {
 # What .clang-tidy asks for, of the library and its programs; ch4_coll/ needs MPICH's headers.
 tidy_sources() {
     sed -n 's|^ *"file": "\(.*\)",*$|\1|p' compile_commands.json | sort -u |
-        grep -E "^$repo/(algorithms|offload|tuning)/"
+        grep -E "^$repo/(algorithms|offload|tuning|tools)/"
 }
 
 tidy() {
@@ -134,7 +134,7 @@ need_own_library() {
 suite_tables() {
     promptly tap_begin tables "$repo/test/tables/tables" "$build/pcoll/pcoll-info"
     promptly tap_begin plans "$repo/test/tables/plans" "$build/pcoll/pcoll-info"
-    promptly tap_begin timelines "$repo/test/tables/timelines" "$build/pcoll/tuning/sim/pcoll-sim" \
+    promptly tap_begin timelines "$repo/test/tables/timelines" "$build/pcoll/pcoll-sim" \
         "$build/pcoll/pcoll-info"
     tap_end tables plans timelines
 }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "test/unit/tap.h"
-#include "tuning/tools/cli.h"
+#include "tools/cli.h"
 
 struct values {
     int flag, number, name;

@@ -9,8 +9,8 @@
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 #include "tuning/sim/engine.h"
-#include "tuning/sim/goal.h"
-#include "tuning/sim/resources.h"
+#include "tools/sim/goal.h"
+#include "tools/sim/resources.h"
 
 /* LogGOPSim -L 1000 -o 200 -g 300 -G 1, in us. */
 static const struct pcoll_machine machine = {.L = 1, .o = 0.2, .g = 0.3, .G = 0.001};

@@ -1,5 +1,5 @@
 /* The levels of machines that hwloc synthesizes, and of ranks bound to them. */
-#include "tuning/tools/places.h"
+#include "tools/places.h"
 
 #include "algorithms/plan/topology.h"
 #include "test/unit/tap.h"

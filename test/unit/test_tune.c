@@ -1,7 +1,7 @@
 /* The parts of pcoll-tune: its statistics, the plans that it measures with, its pictures. */
-#include "tuning/tools/draw.h"
-#include "tuning/tools/probes.h"
-#include "tuning/tools/robust.h"
+#include "tools/draw.h"
+#include "tools/probes.h"
+#include "tools/robust.h"
 
 #include <math.h>
 #include <stdlib.h>

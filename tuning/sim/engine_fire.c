@@ -109,8 +109,8 @@ static double moving(const struct pcoll_machine *node, const struct pcoll_kind *
 }
 
 /* Signal the peer what is done at `end`; the peer of a COPY may be on another node. */
-static void signal(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step,
-                   uint32_t load, double end)
+static void raise_counter(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step,
+                          uint32_t load, double end)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
     const int near = is_near(e, rank, step->peer);
@@ -142,7 +142,7 @@ static void fire_within(struct pcoll_engine *e, int rank, const struct pcoll_sim
     if (e->trace)
         pcoll_trace_work(e->trace, rank, step->kind, end - work, end);
     if (step->peer != PCOLL_NONE)
-        signal(e, rank, step, is_away ? load : 0, end);
+        raise_counter(e, rank, step, is_away ? load : 0, end);
     end_here(e, rank, step->kind, is_away ? 0 : load, end);
 }
 
