@@ -58,7 +58,7 @@ enum pcoll_level pcoll_locality_read(const uint64_t *words)
 }
 
 /* Through a common cache an exchange took 50 to 60 ns; between the caches of one socket 240, on
- * another machine 138 to 299 (doc/measured.md, "Near and far cores"). */
+ * another machine 138 to 299 (doc/notes/near-and-far-cores.md). */
 enum pcoll_level pcoll_level_measured(enum pcoll_level reported, uint64_t nanoseconds)
 {
     enum { FAR = 110 };

@@ -264,7 +264,7 @@ double pcoll_edges_cost_direct(const struct pcoll_signature *signature,
 
 ROW(ALLGATHERV, allgatherv, PCOLL_BANKS)
 ROW(GATHERV, gatherv, PCOLL_BANKS)
-ROW(SCATTERV, scatterv, PCOLL_RING) /* long blocks are read instead (doc/measured.md) */
+ROW(SCATTERV, scatterv, PCOLL_RING) /* long blocks are read instead (doc/notes/who-copies.md) */
 ROW(ALLTOALLV, alltoallv, PCOLL_BANKS)
 ROW(ALLTOALLW, alltoallw, PCOLL_BANKS)
 ROW(NEIGHBOR_ALLGATHER, neighbor_allgather, PCOLL_BANKS)

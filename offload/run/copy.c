@@ -4,13 +4,8 @@
  * A copy past the cache does not read the target's lines before it overwrites them, but its target
  * is in no cache afterwards. It pays where source and target would not stay in the cache anyway.
  * The C library decides by the size of the last cache, as if the copy had that to itself; here
- * each core has its share, of which a plan's buffers fill half. 4 MiB on two cores: on a processor
- * with 480 MiB of cache a rank's own block takes 280 us through the cache and 300 to 600 past it;
- * 64 MiB take 9.7 and 5.8 ms.
- *
- * What another rank has just read or reduced lies in its cache, from which a store through the
- * cache first takes each line away. That is still no reason to go past the cache: see
- * doc/measured.md, "Vectors to be reduced".
+ * each core has its share, of which a plan's buffers fill half. Vectors to be reduced go through
+ * the cache (doc/notes/caches.md).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* for the sizes of caches */

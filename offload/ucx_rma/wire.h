@@ -9,7 +9,7 @@
  * UCX sends puts in such messages, too, and the flush waits for an answer: there, longer data is
  * sent in several messages. The receiver copies them out of UCX's segments of 256 KiB; it would put
  * longer ones together in memory of their own first. Of 64, 128, 256 and 512 KiB, 128 KiB was the
- * fastest for a broadcast of 1 MiB (doc/measured.md).
+ * fastest for a broadcast of 1 MiB (doc/notes/packets.md).
  */
 #define PCOLL_UCX_MESSAGE_TCP (128 * 1024)
 #define PCOLL_UCX_MESSAGE_RDMA (8 * 1024)
