@@ -9,6 +9,12 @@
 
 enum { COSTS_LENGTH = 1024 };
 
+/* A row in which another call of the library is faster. */
+struct loss {
+    char operation[NAME_LENGTH], size[16], call[NAME_LENGTH];
+    double times; /* as long as that call takes */
+};
+
 static struct {
     const struct job *job;
     const struct options *opts;
@@ -19,6 +25,8 @@ static struct {
     size_t json_length;
     char cost_titles[COSTS_LENGTH];
     char costs[MAX_OPERATIONS][COSTS_LENGTH]; /* second table, printed last */
+    struct loss losses[MAX_OPERATIONS];
+    int num_losses, num_compared;
 } report;
 
 void size_text(char *text, size_t length, size_t size)
@@ -184,6 +192,59 @@ static void print_row(const struct row *row, const char *size)
     printf("  %-15s ", text);
     print_verdict(row);
     fflush(stdout);
+}
+
+/* ---- wins and losses ------------------------------------------------------------------------- */
+
+/* The fastest call of the library that delivers right data and is not ours. */
+static const struct subject *best_other(const struct row *row)
+{
+    const struct subject *best = NULL;
+    for (int i = 0; i < row->num_subjects; i++) {
+        const struct subject *subject = &row->subjects[i];
+        if (!subject->variant || subject->variant->way == OFFLOAD || subject->wrong ||
+            subject->batch != subject_run)
+            continue;
+        if (!best || subject->summary.median < best->summary.median)
+            best = subject;
+    }
+    return best;
+}
+
+static void keep_loss(const struct row *row, const char *size)
+{
+    const struct subject *ours = first_offload(row), *best = best_other(row);
+    if (!ours || !best)
+        return;
+    report.num_compared++;
+    if (ours->summary.median <= best->summary.median)
+        return;
+    struct loss *loss = &report.losses[report.num_losses++];
+    operation_text(loss->operation, sizeof loss->operation, &row->op);
+    snprintf(loss->size, sizeof loss->size, "%s", size);
+    snprintf(loss->call, sizeof loss->call, "%s", best->name);
+    loss->times = ours->summary.median / best->summary.median;
+}
+
+static int compare_losses(const void *a, const void *b)
+{
+    const struct loss *x = a, *y = b;
+    return (x->times < y->times) - (x->times > y->times);
+}
+
+static void print_losses(void)
+{
+    if (report.num_compared == 0)
+        return;
+    printf("\nThe plan is the fastest call of this library in %d of %d rows.%s\n",
+           report.num_compared - report.num_losses, report.num_compared,
+           report.num_losses ? " In the others it takes:" : "");
+    qsort(report.losses, (size_t)report.num_losses, sizeof *report.losses, compare_losses);
+    for (int i = 0; i < report.num_losses; i++) {
+        const struct loss *loss = &report.losses[i];
+        printf("  %-22s %6s %6.2f times as long as %s\n", loss->operation, loss->size, loss->times,
+               loss->call);
+    }
 }
 
 /* ---- the second table ------------------------------------------------------------------------ */
@@ -354,6 +415,7 @@ void report_row(const struct row *row)
     if (!report.opts->json)
         print_row(row, size);
     keep_costs(row, size);
+    keep_loss(row, size);
     if (report.opts->series)
         series_keep(row, size);
     report.num_rows++;
@@ -366,6 +428,7 @@ void report_end(enum verdict verdict)
     } else {
         print_costs();
         series_print();
+        print_losses();
         print_notes(verdict);
     }
     if (report.opts->output)
