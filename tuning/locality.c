@@ -1,7 +1,5 @@
 #include "tuning/locality.h"
 
-#include "algorithms/plan/topology.h"
-
 static enum pcoll_level level_of(struct pcoll_locality a, struct pcoll_locality b)
 {
     if (a.package == PCOLL_NONE || b.package == PCOLL_NONE)

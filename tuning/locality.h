@@ -4,7 +4,7 @@
 #ifndef PCOLL_LOCALITY_H
 #define PCOLL_LOCALITY_H
 
-#include "tuning/table/estimates.h"
+#include "algorithms/plan/topology.h"
 
 /* Two ranks of a node with equal numbers share the object. PCOLL_NONE: unknown, or there is
  * none. */

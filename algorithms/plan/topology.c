@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const pcoll_level_names[PCOLL_NUM_LEVELS] = {
+    [PCOLL_LEVEL_ANY] = "any",
+    [PCOLL_LEVEL_SAME_CACHE] = "same_cache",
+    [PCOLL_LEVEL_OTHER_CACHE] = "other_cache",
+    [PCOLL_LEVEL_OTHER_SOCKET] = "other_socket",
+    [PCOLL_LEVEL_OTHER_HOST] = "other_host",
+};
+
 /* ---- nodes and places ---- */
 
 /* Ranks dealt out in one round. */

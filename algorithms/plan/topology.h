@@ -24,6 +24,17 @@
 
 #include "algorithms/plan/plan.h"
 
+/* The distance between two ranks: how near are the cores that they are bound to? */
+enum pcoll_level {
+    PCOLL_LEVEL_ANY, /* unknown */
+    PCOLL_LEVEL_SAME_CACHE,
+    PCOLL_LEVEL_OTHER_CACHE,
+    PCOLL_LEVEL_OTHER_SOCKET,
+    PCOLL_LEVEL_OTHER_HOST,
+    PCOLL_NUM_LEVELS
+};
+extern const char *const pcoll_level_names[PCOLL_NUM_LEVELS]; /* "any", "same_cache" .. */
+
 /* Read nnodes; for the rest use the functions. Belongs to the communicator and outlives all its
  * plans. */
 struct pcoll_topology {

@@ -12,14 +12,6 @@ const struct pcoll_parameter_row pcoll_parameters[PCOLL_NUM_PARAMETERS] = {
 _Static_assert(offsetof(struct pcoll_machine, cores) == PCOLL_NUM_REQUIRED * sizeof(double),
                "every time and rate of a machine is a required parameter");
 
-const char *const pcoll_level_names[PCOLL_NUM_LEVELS] = {
-    [PCOLL_LEVEL_ANY] = "any",
-    [PCOLL_LEVEL_SAME_CACHE] = "same_cache",
-    [PCOLL_LEVEL_OTHER_CACHE] = "other_cache",
-    [PCOLL_LEVEL_OTHER_SOCKET] = "other_socket",
-    [PCOLL_LEVEL_OTHER_HOST] = "other_host",
-};
-
 void pcoll_estimates_set(struct pcoll_estimates *estimates, enum pcoll_parameter parameter,
                          double value, double low, double high)
 {

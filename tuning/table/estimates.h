@@ -6,16 +6,7 @@
 #define PCOLL_ESTIMATES_H
 
 #include "algorithms/algorithm.h"
-
-/* The distance between two ranks. */
-enum pcoll_level {
-    PCOLL_LEVEL_ANY, /* the medium's own parameters, used if the distance is unknown */
-    PCOLL_LEVEL_SAME_CACHE,
-    PCOLL_LEVEL_OTHER_CACHE,
-    PCOLL_LEVEL_OTHER_SOCKET,
-    PCOLL_LEVEL_OTHER_HOST,
-    PCOLL_NUM_LEVELS
-};
+#include "algorithms/plan/topology.h"
 
 /*
  * The parameters of a machine, each as PARAMETER(NAME, name, unit, what). Every medium must give
@@ -59,8 +50,6 @@ extern const struct pcoll_parameter_row pcoll_parameters[PCOLL_NUM_PARAMETERS];
 
 /* The member of the machine that holds a required parameter. */
 double *pcoll_machine_parameter(struct pcoll_machine *machine, enum pcoll_parameter parameter);
-
-extern const char *const pcoll_level_names[PCOLL_NUM_LEVELS]; /* "any", "same_cache" .. */
 
 /* Bit (1 << parameter): in `given`, it has a value; in `sure`, that value has an interval. */
 struct pcoll_estimates {
