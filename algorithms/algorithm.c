@@ -35,7 +35,7 @@ static enum pcoll_result check(const struct pcoll_algorithm *algorithm,
         params->rails < 0 || params->slots < 0 || params->slots == 1 ||
         (params->slots & (params->slots - 1)) != 0)
         return PCOLL_ERR_INVALID;
-    if (algorithm->must_commute & ~signature->commutes)
+    if (algorithm->must_commute && !signature->commutes)
         return PCOLL_UNSUPPORTED;
     if (params->path != PCOLL_PATH_AUTO && !(algorithm->paths & 1u << params->path))
         return PCOLL_UNSUPPORTED;

@@ -88,9 +88,7 @@ struct pcoll_algorithm {
     unsigned paths;               /* PCOLL_PATH_BIT_* that generate accepts */
     int uses_radix, uses_segment; /* which parameters have a meaning */
     enum pcoll_slot_use uses_slots;
-    int must_commute; /* it permutes operands, so the call does not suit unless signature.commutes
-                       * has this enum pcoll_freedom; 0: it does not */
-    int accumulates;  /* its plans have PCOLL_NEED_ACCUMULATE, with entries of signature.bytes */
+    int must_commute; /* it permutes operands: without signature.commutes the call does not suit */
 };
 
 /* The `temp_bytes` of an algorithm without communication buffers. */
@@ -163,7 +161,6 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(neighbor_alltoallw_direct_get)                                                       \
     ALGORITHM(neighbor_alltoallw_aggregate)                                                        \
     ALGORITHM(allreduce_direct)                                                                    \
-    ALGORITHM(allreduce_atomic)                                                                    \
     ALGORITHM(allreduce_butterfly)                                                                 \
     ALGORITHM(allreduce_sliced)                                                                    \
     ALGORITHM(allreduce_halving)                                                                   \

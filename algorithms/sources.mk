@@ -49,7 +49,7 @@ pcoll_sources += \
     %D%/edges/direct.h %D%/edges/direct.c %D%/edges/direct_get.c %D%/edges/direct_shared.c \
     %D%/edges/uniform.h %D%/edges/uniform.c \
     %D%/edges/crossing.h %D%/edges/crossing.c %D%/edges/aggregate.c \
-    %D%/allreduce/direct.c %D%/allreduce/atomic.c \
+    %D%/allreduce/direct.c \
     %D%/shape/fold.h %D%/shape/fold.c %D%/shape/fold_cost.h %D%/shape/fold_cost.c \
     %D%/shape/doubling.h %D%/shape/doubling.c %D%/shape/doubling_cost.c \
     %D%/allreduce/butterfly.c \

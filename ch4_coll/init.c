@@ -16,7 +16,7 @@ enum {
     INELIGIBLE,
     IN_PLACE,
     NOT_IN_PLACE,
-    LACKS_FREEDOM, /* the fewer things the operator allows (enum pcoll_freedom), the more */
+    NOT_COMMUTING,
     UNIT,
     NOT_UNIT, /* as below */
     BYTES,
@@ -80,7 +80,7 @@ static int agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
         [INELIGIBLE] = !call->eligible,
         [IN_PLACE] = (uint64_t)call->signature.in_place,
         [NOT_IN_PLACE] = !call->signature.in_place,
-        [LACKS_FREEDOM] = PCOLL_EXACT - (uint64_t)call->signature.commutes,
+        [NOT_COMMUTING] = !call->signature.commutes,
         [UNIT] = call->signature.unit,
         [NOT_UNIT] = ~call->signature.unit,
         [BYTES] = call->signature.bytes,
@@ -92,8 +92,7 @@ static int agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
     int mpi_errno = MPI_SUCCESS;
 
     if (call->comm->rank == 0 && !call->is_apart) {
-        MPIDI_PCOLL_propose(&call->signature, is_mapped(call), MPIDI_PCOLL_operator_base(call->op),
-                            call->info, state, choice);
+        MPIDI_PCOLL_propose(&call->signature, is_mapped(call), call->info, state, choice);
         write_choice(choice, words);
     }
     if (state->medium->combine(state->group, words, NWORDS) != PCOLL_OK)
@@ -107,7 +106,7 @@ static int agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
                      !is_same(words, BLOCKS, NOT_BLOCKS) ||
                      (words[IN_PLACE] && words[NOT_IN_PLACE]);
     call->signature.in_place = !words[NOT_IN_PLACE];
-    call->signature.commutes = (int)(PCOLL_EXACT - words[LACKS_FREEDOM]);
+    call->signature.commutes = !words[NOT_COMMUTING];
     return mpi_errno;
 }
 

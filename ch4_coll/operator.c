@@ -13,7 +13,6 @@ struct MPIDI_PCOLL_operator {
     MPI_Op op;                       /* referenced */
     MPI_Datatype type;               /* referenced */
     struct MPIDI_PCOLL_spans *spans; /* NULL: elements lie side by side, without gaps */
-    struct pcoll_exact exact;        /* if base.exact points here */
 };
 
 /* The element that a predefined type of C consists of. */
@@ -116,31 +115,21 @@ static int element_of_other(MPI_Datatype type, enum pcoll_element *element_p)
     return 0;
 }
 
-static int name_of(MPI_Op op, enum pcoll_operator_name *name_p)
-{
-#define TRY(NAME)                                                                                  \
-    if (op == MPI_##NAME) {                                                                        \
-        *name_p = PCOLL_OPERATOR_##NAME;                                                           \
-        return 1;                                                                                  \
-    }
-    PCOLL_OPERATORS(TRY)
-#undef TRY
-    return 0;
-}
-
-/* Add the kernel, if there is one, and that it is exact, if it is. */
-static void add_kernel(struct MPIDI_PCOLL_operator *own, MPI_Op op, MPI_Datatype type)
+static pcoll_kernel *kernel_of(MPI_Op op, MPI_Datatype type)
 {
     const MPI_Datatype named = MPIDI_PCOLL_named_type(type);
-    enum pcoll_operator_name name;
     enum pcoll_element element;
 
-    if (!HANDLE_IS_BUILTIN(op) || !name_of(op, &name) ||
+#define TRY(NAME)                                                                                  \
+    if (op == MPI_##NAME)                                                                          \
+        return pcoll_kernel_of(PCOLL_OPERATOR_##NAME, element);
+
+    if (!HANDLE_IS_BUILTIN(op) ||
         !(element_of(named, &element) || element_of_other(named, &element)))
-        return;
-    own->base.kernel = pcoll_kernel_of(name, element);
-    if (pcoll_exact_of(name, element, &own->exact))
-        own->base.exact = &own->exact;
+        return NULL;
+    PCOLL_OPERATORS(TRY)
+#undef TRY
+    return NULL;
 }
 
 /* A user's function runs without MPICH's global lock, and without ours: see `busy` in pcoll.h. */
@@ -205,9 +194,9 @@ const char *MPIDI_PCOLL_operator_create(MPI_Op op, MPI_Datatype type,
         unit = own->spans->unit;
     own->base = (struct pcoll_operator){
         .unit = unit > 0 ? (uint64_t)unit : 1,
+        .kernel = kernel_of(op, type),
         .apply = own->spans ? apply_to_spans : apply,
     };
-    add_kernel(own, op, type);
     MPIR_Assert(!own->base.kernel || !own->spans || own->spans->shift == 0);
     own->op = op;
     own->type = type;

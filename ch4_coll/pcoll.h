@@ -185,10 +185,8 @@ void MPIDI_PCOLL_network_close(void);
 uint64_t MPIDI_PCOLL_coop_threshold(void);
 
 /* Rank 0's proposal for a call; choice->algorithm is NULL for MPICH's path. `is_mapped`: its user
- * buffers lie in memory of MPI_Alloc_mem, and so, it expects, do those of other ranks. `op` is NULL
- * if the collective does not reduce. */
-void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped,
-                         const struct pcoll_operator *op, MPIR_Info *info,
+ * buffers lie in memory of MPI_Alloc_mem, and so, it expects, do those of other ranks. */
+void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped, MPIR_Info *info,
                          struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice);
 void MPIDI_PCOLL_settings_free(void);
 

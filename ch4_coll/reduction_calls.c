@@ -15,9 +15,7 @@ static void add_operator(struct MPIDI_PCOLL_call *call)
         call->eligible = false;
     else
         call->signature.unit = MPIDI_PCOLL_operator_base(call->op)->unit;
-    call->signature.commutes = MPIR_Op_is_commutative(a->op) ? PCOLL_COMMUTES : 0;
-    if (call->eligible && MPIDI_PCOLL_operator_base(call->op)->exact)
-        call->signature.commutes = PCOLL_EXACT;
+    call->signature.commutes = MPIR_Op_is_commutative(a->op);
 }
 
 /* Elements at `user`, or what takes their place: see MPIDI_PCOLL_add_data. */

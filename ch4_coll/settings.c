@@ -247,8 +247,7 @@ uint64_t MPIDI_PCOLL_coop_threshold(void)
     return threshold > 0 ? (uint64_t)threshold : 0;
 }
 
-static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state, bool is_mapped,
-                                 const struct pcoll_operator *op)
+static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state)
 {
     const int threshold = MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD;
     const int temp = MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP;
@@ -257,11 +256,9 @@ static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state, bool is_m
         .level = state->level,
         .rails = medium->group_rails(state->group),
         .provides = allowed(state),
-        .most_accumulated = medium->group_accumulates(state->group, op),
         .user_rma_threshold = threshold > 0 ? (uint64_t)threshold : 0,
         .max_temp = temp > 0 ? (uint64_t)temp : 0,
         .cores = MPIDI_PCOLL_cores().count,
-        .mapped = is_mapped,
     };
 
     pcoll_caps_of_medium(&caps, medium->name, medium->node_medium, medium->max_slots);
@@ -306,13 +303,14 @@ static void show_messages(void)
         MPIDI_PCOLL_report_lines(messages.text);
 }
 
-static void choose(const struct pcoll_signature *signature, const struct pcoll_caps *caps,
-                   MPIR_Info *info, struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice,
-                   FILE *out)
+static void choose(const struct pcoll_signature *signature, bool is_mapped, MPIR_Info *info,
+                   struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice, FILE *out)
 {
     char value[MPI_MAX_INFO_VAL + 1];
     struct pcoll_hint hint = hint_of(signature->coll, info, value, sizeof(value), out);
+    struct pcoll_caps caps = caps_of(state);
 
+    caps.mapped = is_mapped;
     if (hint.algorithm && strcmp(hint.algorithm, "mpich") == 0)
         return;
     if (!table)
@@ -321,25 +319,23 @@ static void choose(const struct pcoll_signature *signature, const struct pcoll_c
         warn_of_other_provider(state, out);
     if (!table)
         return;
-    if (!MPIDI_PCOLL_recall(state->known, signature, caps, &hint, choice)) {
-        if (pcoll_choose(table, signature, caps, &hint, out, choice) != PCOLL_OK)
+    if (!MPIDI_PCOLL_recall(state->known, signature, &caps, &hint, choice)) {
+        if (pcoll_choose(table, signature, &caps, &hint, out, choice) != PCOLL_OK)
             return;
-        MPIDI_PCOLL_remember(&state->known, signature, caps, &hint, choice);
+        MPIDI_PCOLL_remember(&state->known, signature, &caps, &hint, choice);
     }
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)
-        print_losers(signature, caps, choice);
+        print_losers(signature, &caps, choice);
 }
 
-void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped,
-                         const struct pcoll_operator *op, MPIR_Info *info,
+void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped, MPIR_Info *info,
                          struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice)
 {
-    const struct pcoll_caps caps = caps_of(state, is_mapped, op);
     FILE *out = open_messages();
 
     *choice = (struct pcoll_choice){.algorithm = NULL};
     if (!out)
         return;
-    choose(signature, &caps, info, state, choice, out);
+    choose(signature, is_mapped, info, state, choice, out);
     show_messages();
 }

@@ -94,10 +94,6 @@ struct pcoll_medium {
                                       struct pcoll_group **group_p);
     void (*group_destroy)(struct pcoll_group *group);            /* local; no plan may be bound */
     unsigned (*group_provides)(const struct pcoll_group *group); /* enum pcoll_need */
-    /* The most bytes of one ACCUMULATE with the operator, which may be NULL; 0: the group does not
-     * accumulate with it. group_provides does not tell. Another rank may have another answer: bind
-     * then refuses the plan. */
-    uint64_t (*group_accumulates)(const struct pcoll_group *group, const struct pcoll_operator *op);
     /* The number of endpoints to spread the rails of a plan over (plan.h); the same on all
      * ranks. */
     int (*group_rails)(const struct pcoll_group *group);
@@ -155,15 +151,6 @@ static inline int pcoll_one_rail(const struct pcoll_group *group)
 {
     (void)group;
     return 1;
-}
-
-/* For media without atomic operations on what a peer has. */
-static inline uint64_t pcoll_never_accumulates(const struct pcoll_group *group,
-                                               const struct pcoll_operator *op)
-{
-    (void)group;
-    (void)op;
-    return 0;
 }
 
 /* For media that do not measure the distance of their ranks. */

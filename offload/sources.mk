@@ -29,7 +29,7 @@ pcoll_ofi_sources = \
     %D%/ofi_rma/ofi_rma.h %D%/ofi_rma/ofi_rma.c %D%/ofi_rma/wire.h %D%/ofi_rma/wire.c \
     %D%/ofi_trigger/ofi_trigger.h %D%/ofi_trigger/ofi_trigger.c %D%/ofi_trigger/state.h \
     %D%/ofi_trigger/group.c %D%/ofi_trigger/open.c %D%/ofi_trigger/bind.c \
-    %D%/ofi_trigger/unbind.c %D%/ofi_trigger/work.c %D%/ofi_trigger/atomic.c
+    %D%/ofi_trigger/unbind.c %D%/ofi_trigger/work.c
 
 # Only where there are UCX's headers; its library is loaded at run time.
 pcoll_ucx_sources = \

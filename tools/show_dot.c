@@ -9,9 +9,8 @@
 #include "tools/show.h"
 
 static const char *const colors[PCOLL_NUM_OPS] = {
-    [PCOLL_OP_ADD] = "#b9e4d3",        [PCOLL_OP_PUT] = "#b5d5f0",  [PCOLL_OP_GET] = "#ffd9a0",
-    [PCOLL_OP_COPY] = "#ecc6de",       [PCOLL_OP_WAIT] = "#e4e4e4", [PCOLL_OP_REDUCE] = "#efe6a8",
-    [PCOLL_OP_ACCUMULATE] = "#d6d0f2",
+    [PCOLL_OP_ADD] = "#b9e4d3",  [PCOLL_OP_PUT] = "#b5d5f0",  [PCOLL_OP_GET] = "#ffd9a0",
+    [PCOLL_OP_COPY] = "#ecc6de", [PCOLL_OP_WAIT] = "#e4e4e4", [PCOLL_OP_REDUCE] = "#efe6a8",
 };
 
 static void print_move(const struct pcoll_entry *entry, FILE *out)
@@ -24,7 +23,7 @@ static void print_move(const struct pcoll_entry *entry, FILE *out)
     if (is_get)
         fprintf(out, "%d:", entry->peer);
     fprintf(out, "%s+%" PRIu64 " to ", pcoll_buffer_name(from.buffer), from.offset);
-    if (pcoll_op_lands(entry->op))
+    if (entry->op == PCOLL_OP_PUT)
         fprintf(out, "%d:", entry->peer);
     fprintf(out, "%s+%" PRIu64, pcoll_buffer_name(to.buffer), to.offset);
 }

@@ -94,10 +94,6 @@ static void report_unsuitable(const struct pcoll_search *search, const struct pc
         reason = "needs too large a communication buffer";
     else if (search->refusals & PCOLL_REFUSAL_MUST_COMMUTE)
         reason = "needs an operator that commutes";
-    else if (search->refusals & PCOLL_REFUSAL_MUST_BE_EXACT)
-        reason = "needs an operator that gives the same bits in any order";
-    else if (search->refusals & PCOLL_REFUSAL_NO_ACCUMULATE)
-        reason = "needs a network that reduces so many bytes with this operator";
     say(report, hint->origin, "algorithm '%s' %s; using auto", hint->algorithm, reason);
 }
 

@@ -25,7 +25,6 @@ struct pcoll_caps {
                               * one node */
     int rails;               /* endpoints of the medium to stripe over; 0 means 1 */
     unsigned provides;       /* enum pcoll_need */
-    uint64_t most_accumulated;   /* bytes of an ACCUMULATE with the operator of the call; 0: none */
     uint64_t user_rma_threshold; /* PCOLL_PATH_USER is allowed from this many bytes on, and for less
                                   * if requested */
     int max_ring;      /* the most slots of a ring, where counters are scarce; 0: unlimited */

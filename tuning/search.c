@@ -52,29 +52,16 @@ static int is_far(const struct pcoll_algorithm *algorithm, const struct pcoll_pa
            (params->slots > 0 || params->segment > MAX_TEMP_SEGMENT);
 }
 
-/* Why the operator of the call keeps the algorithm from being a candidate; 0: it does not. */
-static unsigned refusal_of_operator(const struct pcoll_search *search,
-                                    const struct pcoll_algorithm *algorithm)
-{
-    if (algorithm->must_commute & ~search->signature->commutes)
-        return algorithm->must_commute == PCOLL_EXACT ? PCOLL_REFUSAL_MUST_BE_EXACT
-                                                      : PCOLL_REFUSAL_MUST_COMMUTE;
-    if (algorithm->accumulates && search->signature->bytes > search->caps->most_accumulated)
-        return PCOLL_REFUSAL_NO_ACCUMULATE;
-    return 0;
-}
-
 /* In microseconds, corrected; negative: not a candidate. */
 static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
                       const struct pcoll_params *params)
 {
     const struct pcoll_machine *machine = &search->cached;
-    const unsigned refusal = refusal_of_operator(search, algorithm);
     double cost, factor = search->factor;
     uint64_t temp;
 
-    if (refusal != 0) {
-        search->refusals |= refusal;
+    if (algorithm->must_commute && !search->signature->commutes) {
+        search->refusals |= PCOLL_REFUSAL_MUST_COMMUTE;
         return -1;
     }
     if (pcoll_is_trivial(search->signature))

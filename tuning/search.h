@@ -12,9 +12,7 @@ enum pcoll_refusal {
     PCOLL_REFUSAL_NO_USER_RMA = 1 << 0,
     PCOLL_REFUSAL_TOO_MUCH_TEMP = 1 << 1,
     PCOLL_REFUSAL_NO_COST = 1 << 2,
-    PCOLL_REFUSAL_MUST_COMMUTE = 1 << 3,
-    PCOLL_REFUSAL_MUST_BE_EXACT = 1 << 4,
-    PCOLL_REFUSAL_NO_ACCUMULATE = 1 << 5
+    PCOLL_REFUSAL_MUST_COMMUTE = 1 << 3
 };
 
 struct pcoll_search {

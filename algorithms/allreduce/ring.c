@@ -383,5 +383,5 @@ const struct pcoll_algorithm pcoll_allreduce_ring = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
-    .must_commute = PCOLL_COMMUTES,
+    .must_commute = 1,
 };

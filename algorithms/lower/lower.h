@@ -7,7 +7,7 @@
  *
  *   - a signal to a peer adds 1;
  *   - an entry is one deferred work: an ADD raises an own counter or a peer's, not both; a GET
- *     signals no peer, and the `done` of a move adds 1 to a counter that nothing else raises,
+ *     signals no peer, and the `done` of a PUT or GET adds 1 to a counter that nothing else raises,
  *     so that the counter tells when they are done (a COPY or REDUCE is the processor's work and
  *     stays as it is);
  *   - ADDs do not raise counters in a circle, nor the counter that triggers them.

@@ -47,12 +47,6 @@
 enum pcoll_coll { PCOLL_COLLECTIVES(PCOLL_COLL_VALUE) PCOLL_NUM_COLLS };
 #undef PCOLL_COLL_VALUE
 
-/* What the operator of a reduction allows. */
-enum pcoll_freedom {
-    PCOLL_COMMUTES = 1, /* operands may be swapped */
-    PCOLL_EXACT = 3     /* and associated in any way: the result has the same bits */
-};
-
 #define PCOLL_NONE (-1)
 
 struct pcoll_topology; /* topology.h */
@@ -84,7 +78,7 @@ struct pcoll_signature {
                              * It outlives every plan of the signature. */
     uint64_t unit;          /* sizes are multiples of this many bytes, which must not be cut; 0
                              * means 1 */
-    int commutes;           /* for a reduction: 0 or an enum pcoll_freedom */
+    int commutes;           /* for a reduction: operands may be swapped */
     int typed;              /* some rank's user memory is not contiguous and has to be packed */
 
     /* Of a collective with edges (PCOLL_EDGES): the most edges with other ranks of any rank in one

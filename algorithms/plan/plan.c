@@ -199,8 +199,6 @@ static unsigned entry_needs(const struct pcoll_entry *entry)
         needs |= PCOLL_NEED_WEIGHTS;
     if (entry->op == PCOLL_OP_GET)
         needs |= PCOLL_NEED_GET;
-    if (entry->op == PCOLL_OP_ACCUMULATE)
-        needs |= PCOLL_NEED_ACCUMULATE;
     if (pcoll_entry_is_remote(entry) &&
         (entry->remote.buffer == PCOLL_SEND || entry->remote.buffer == PCOLL_RECV))
         needs |= PCOLL_NEED_USER_RMA;

@@ -66,7 +66,6 @@ enum pcoll_op {
     PCOLL_OP_COPY,   /* local -> remote, where remote names memory of this rank */
     PCOLL_OP_WAIT,   /* does nothing, but the phase is not complete before this trigger fires it */
     PCOLL_OP_REDUCE, /* operands -> local: see struct pcoll_entry */
-    PCOLL_OP_ACCUMULATE, /* local * remote at `peer` -> remote: see struct pcoll_entry */
     PCOLL_NUM_OPS
 };
 
@@ -78,13 +77,7 @@ struct pcoll_place {
 /* A REDUCE sets `local` to o_0 * o_1 * ... * o_(n-1), where * is the operator of the collective and
  * o_i are its n >= 2 operands, each of `bytes` bytes, a multiple of the signature's unit, in memory
  * of this rank. It evaluates them from the right, o_0 * (o_1 * (... * o_(n-1))), so equal operands
- * give equal bits. An operand lies apart from `local` or is `local`. A REDUCE signals no peer.
- *
- * An ACCUMULATE is a PUT that reduces `local` into what is at `remote`, an *accumulator* in TEMP.
- * Those of several ranks meet there in any order, and each takes effect as a whole, so the
- * operator must be exact (PCOLL_EXACT). In a plan that accumulates, TEMP holds the identity of the
- * operator, unit by unit, when it is bound: a COPY of what no entry writes resets an
- * accumulator. */
+ * give equal bits. An operand lies apart from `local` or is `local`. A REDUCE signals no peer. */
 struct pcoll_entry {
     enum pcoll_op op;
     int trigger;        /* my counter, or PCOLL_NONE: fires at start */
@@ -105,10 +98,9 @@ struct pcoll_entry {
 enum pcoll_need {
     PCOLL_NEED_WEIGHTS = 1 << 0, /* adds values other than 1 to a peer's counter */
     PCOLL_NEED_GET = 1 << 1,
-    PCOLL_NEED_USER_RMA = 1 << 2,  /* accesses SEND or RECV of a peer */
-    PCOLL_NEED_ORDER = 1 << 3,     /* the effects of a rank on one peer, on one rail, occur in the
-                                    * order fired; not those of an ACCUMULATE */
-    PCOLL_NEED_ACCUMULATE = 1 << 4 /* a medium answers for each operator (offload/medium.h) */
+    PCOLL_NEED_USER_RMA = 1 << 2, /* accesses SEND or RECV of a peer */
+    PCOLL_NEED_ORDER = 1 << 3     /* the effects of a rank on one peer, on one rail, occur in the
+                                   * order fired */
 };
 
 /* Rails. A medium with n endpoints sends the entries of rail r through endpoint r mod n, so a plan
@@ -234,13 +226,6 @@ static inline struct pcoll_entry pcoll_entry_put(int trigger, uint64_t threshold
     return pcoll_entry_move(PCOLL_OP_PUT, trigger, threshold, from, peer, to, bytes);
 }
 
-static inline struct pcoll_entry pcoll_entry_accumulate(int trigger, uint64_t threshold,
-                                                        struct pcoll_place from, int peer,
-                                                        struct pcoll_place to, uint64_t bytes)
-{
-    return pcoll_entry_move(PCOLL_OP_ACCUMULATE, trigger, threshold, from, peer, to, bytes);
-}
-
 static inline struct pcoll_entry pcoll_entry_get(int trigger, uint64_t threshold, int peer,
                                                  struct pcoll_place from, struct pcoll_place to,
                                                  uint64_t bytes)
@@ -339,21 +324,16 @@ struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan);
 /* The size of a buffer of the plan's rank in bytes. */
 uint64_t pcoll_plan_bytes(const struct pcoll_plan *plan, enum pcoll_buffer buffer);
 
-/* Whether an entry moves or reduces bytes; if it is a move between ranks; if it is one that lands
- * at the peer, a PUT or ACCUMULATE; and the processor's own work, a COPY or REDUCE. */
+/* Whether an entry moves or reduces bytes; if it is a move between ranks; and the processor's own
+ * work, a COPY or REDUCE. */
 static inline int pcoll_entry_has_data(const struct pcoll_entry *entry)
 {
     return entry->op != PCOLL_OP_ADD && entry->op != PCOLL_OP_WAIT;
 }
 
-static inline int pcoll_op_lands(enum pcoll_op op)
-{
-    return op == PCOLL_OP_PUT || op == PCOLL_OP_ACCUMULATE;
-}
-
 static inline int pcoll_entry_is_remote(const struct pcoll_entry *entry)
 {
-    return pcoll_op_lands(entry->op) || entry->op == PCOLL_OP_GET;
+    return entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
 }
 
 static inline int pcoll_entry_is_own_work(const struct pcoll_entry *entry)
@@ -362,7 +342,7 @@ static inline int pcoll_entry_is_own_work(const struct pcoll_entry *entry)
 }
 
 const char *pcoll_result_text(enum pcoll_result result);
-const char *pcoll_op_name(enum pcoll_op op);             /* "add", "put" ... */
+const char *pcoll_op_name(enum pcoll_op op); /* "add", "put", "get", "copy", "wait", "reduce" */
 const char *pcoll_buffer_name(enum pcoll_buffer buffer); /* "send", "recv", "temp", "cell" */
 const char *pcoll_need_name(enum pcoll_need need);       /* "weights" ...; NULL: none */
 

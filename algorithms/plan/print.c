@@ -5,8 +5,7 @@
 
 const char *pcoll_op_name(enum pcoll_op op)
 {
-    static const char *const names[PCOLL_NUM_OPS] = {"add",  "put",    "get",       "copy",
-                                                     "wait", "reduce", "accumulate"};
+    static const char *const names[PCOLL_NUM_OPS] = {"add", "put", "get", "copy", "wait", "reduce"};
 
     return names[op];
 }
@@ -20,7 +19,7 @@ const char *pcoll_buffer_name(enum pcoll_buffer buffer)
 
 const char *pcoll_need_name(enum pcoll_need need)
 {
-    static const char *const names[] = {"weights", "get", "user-rma", "order", "accumulate"};
+    static const char *const names[] = {"weights", "get", "user-rma", "order"};
 
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         if ((unsigned)need == 1u << i)
@@ -46,7 +45,7 @@ static void print_move(FILE *out, const struct pcoll_entry *entry)
     if (entry->op == PCOLL_OP_GET)
         print_place(out, " to ", PCOLL_NONE, entry->local);
     else
-        print_place(out, " to ", pcoll_op_lands(entry->op) ? entry->peer : PCOLL_NONE,
+        print_place(out, " to ", entry->op == PCOLL_OP_PUT ? entry->peer : PCOLL_NONE,
                     entry->remote);
 }
 

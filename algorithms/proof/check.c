@@ -10,8 +10,7 @@
 
 static const char *op_name(enum pcoll_op op)
 {
-    static const char *const names[PCOLL_NUM_OPS] = {"add",  "put",    "get",       "copy",
-                                                     "wait", "reduce", "accumulate"};
+    static const char *const names[PCOLL_NUM_OPS] = {"add", "put", "get", "copy", "wait", "reduce"};
 
     return (unsigned)op < PCOLL_NUM_OPS ? names[op] : "?";
 }
@@ -160,26 +159,6 @@ static enum pcoll_result check_reduce(const struct pcoll_check *check, int rank,
     return result;
 }
 
-/* Units are accumulated as a whole, in TEMP, with an operator that allows any order. */
-static enum pcoll_result check_accumulate(const struct pcoll_check *check, int rank, int phase,
-                                          int i)
-{
-    const struct pcoll_plan *plan = check->plans[rank];
-    const struct pcoll_entry *entry = &plan->entries[i];
-    const uint64_t unit = plan->signature.unit ? plan->signature.unit : 1;
-
-    if (!pcoll_coll_has(plan->signature.coll, PCOLL_REDUCES) ||
-        plan->signature.commutes != PCOLL_EXACT)
-        return pcoll_check_fail(check, rank, phase, i,
-                                "accumulates with an operator that is not exact");
-    if (entry->remote.buffer != PCOLL_TEMP)
-        return pcoll_check_fail(check, rank, phase, i, "accumulates outside TEMP");
-    if (entry->bytes % unit != 0 || entry->remote.offset % unit != 0)
-        return pcoll_check_fail(check, rank, phase, i, "cuts a unit of %llu bytes",
-                                (unsigned long long)unit);
-    return check_move(check, rank, phase, i);
-}
-
 static enum pcoll_result check_trigger(const struct pcoll_check *check, int rank, int phase, int i)
 {
     const struct pcoll_plan *plan = check->plans[rank];
@@ -252,8 +231,6 @@ static enum pcoll_result check_entry(const struct pcoll_check *check, int rank, 
         result = check_signals(check, rank, phase, i);
     if (result == PCOLL_OK && entry->op == PCOLL_OP_REDUCE)
         result = check_reduce(check, rank, phase, i);
-    else if (result == PCOLL_OK && entry->op == PCOLL_OP_ACCUMULATE)
-        result = check_accumulate(check, rank, phase, i);
     else if (result == PCOLL_OK && moves && entry->bytes > 0)
         result = check_move(check, rank, phase, i);
     return result;

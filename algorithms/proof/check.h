@@ -35,13 +35,8 @@
  *     ranks, each once: in rank order, or in any order if the operator commutes. The tree is the
  *     same in all phases, and on consecutive ranks that expect the same (compared by a hash of 128
  *     bits), so that they and all starts get equal bits even if the operator is not quite
- *     associative. All offsets of such a tree are equal, so units need not be looked at one by one.
- *     If the operator is exact, only the leaves count.
- *
- * Accumulators. What several ranks accumulate may land in any order; all other accesses to these
- * bytes come before it or after it, as above. Whoever reads them finds all that is accumulated
- * there in a cycle. It is accumulated on what is written there before in the same instance, or
- * else on the identity, which must be the last that was written there in the cycle before: a reset.
+ *     associative. All offsets of such
+ *     a tree are equal, so units need not be looked at one by one.
  *
  * It cannot see counters that wrap around (adds, thresholds and gains above 2^40 are refused), nor
  * memory that a medium shares between plans.

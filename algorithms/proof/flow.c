@@ -26,9 +26,8 @@ static void add_access(struct pcoll_flow *flow, struct pcoll_access access,
     access.first = place.offset;
     access.end = place.offset + entry->bytes;
     access.begins = access.ends = fire_of(&access);
-    if (pcoll_op_lands(entry->op) && access.is_write)
+    if (entry->op == PCOLL_OP_PUT && access.is_write)
         access.ends.kind = PCOLL_ARRIVE;
-    access.is_sum = entry->op == PCOLL_OP_ACCUMULATE && access.is_write;
     flow->accesses[flow->naccesses++] = access;
 }
 
@@ -173,11 +172,11 @@ static int is_own_operand(const struct pcoll_flow *flow, const struct pcoll_acce
            flow->check->plans[a->rank]->entries[a->entry].op == PCOLL_OP_REDUCE;
 }
 
-/* Two accesses in one instance. What is accumulated may arrive in any order. */
+/* Two accesses in one instance. */
 static enum pcoll_result check_together(const struct pcoll_flow *flow, const struct pcoll_access *a,
                                         const struct pcoll_access *b)
 {
-    if (a == b || a->phase != b->phase || is_own_operand(flow, a, b) || (a->is_sum && b->is_sum))
+    if (a == b || a->phase != b->phase || is_own_operand(flow, a, b))
         return PCOLL_OK;
     if (a->buffer == PCOLL_RECV && a->is_write && b->is_write)
         return fail(flow, a, "in the same instance as", b);

@@ -59,8 +59,8 @@ int pcoll_order_failed(const struct pcoll_order *order);
 struct pcoll_access {
     int owner; /* the rank that has the memory */
     enum pcoll_buffer buffer;
-    uint64_t first, end;                   /* bytes [first, end) */
-    int is_write, is_sum;                  /* the latter for the write of an ACCUMULATE */
+    uint64_t first, end; /* bytes [first, end) */
+    int is_write;
     int rank, phase, entry;                /* the entry that makes the access */
     struct pcoll_order_event begins, ends; /* in cycle 0 */
 };

@@ -228,5 +228,5 @@ const struct pcoll_algorithm pcoll_reduce_two_tree = {
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
     .uses_slots = PCOLL_RING,
-    .must_commute = PCOLL_COMMUTES,
+    .must_commute = 1,
 };

@@ -277,8 +277,7 @@ suite_mpi() {
     { device_list testlist && version_list && machine_list; } >testlist.device
     runtests mpi testlist.device
     "$repo/test/mpi/rows" "$build/install/bin/pcoll-info" \
-        "$([ "$PCOLL_TEST_DEPTH" -lt 2 ] || echo all)" >testlist.all
-    device_list testlist.all >testlist.rows
+        "$([ "$PCOLL_TEST_DEPTH" -lt 2 ] || echo all)" | choose_provider >testlist.rows
     runtests mpi-rows testlist.rows
 }
 

@@ -11,10 +11,9 @@
 
 enum {
     PERIOD = 251,
-    POISON_RECV = 252,  /* at start */
-    POISON_USER = 253,  /* while the plan is inactive */
-    POISON_OTHER = 254, /* initial contents of TEMP and CELL */
-    IDENTITY = 0        /* of the operator that is exact, where TEMP holds it */
+    POISON_RECV = 252, /* at start */
+    POISON_USER = 253, /* while the plan is inactive */
+    POISON_OTHER = 254 /* initial contents of TEMP and CELL */
 };
 
 /* The pattern repeats after PERIOD bytes with another phase; this is it twice. */
@@ -180,8 +179,7 @@ void pcoll_explore_operate(const struct pcoll_explore *explore, unsigned char *t
                            const unsigned char *left, const unsigned char *right, size_t bytes)
 {
     const struct pcoll_signature *signature = &explore->rank[0].plan->signature;
-    const bool is_tree =
-        explore->options.algebra == PCOLL_EXPLORE_TREE && signature->commutes != PCOLL_EXACT;
+    const bool is_tree = explore->options.algebra == PCOLL_EXPLORE_TREE;
     const bool is_wide = !is_tree && !signature->commutes && signature->unit == 8;
 
     for (size_t i = 0; is_wide && i < bytes; i += 8)
@@ -311,8 +309,7 @@ void pcoll_explore_reset(struct pcoll_explore *explore)
             explore->counter[mine->first_counter + (size_t)c] =
                 explore->options.first_cycle * mine->plan->gain[c];
         pcoll_explore_scribble(explore, r);
-        set_all(explore, r, PCOLL_TEMP,
-                mine->plan->needs & PCOLL_NEED_ACCUMULATE ? IDENTITY : POISON_OTHER);
+        set_all(explore, r, PCOLL_TEMP, POISON_OTHER);
         set_all(explore, r, PCOLL_CELL, POISON_OTHER);
     }
     explore->fault = PCOLL_EXPLORE_FAULT_NONE;

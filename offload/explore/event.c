@@ -9,8 +9,7 @@ static const char *const kind_name[EXPLORE_NUM_KINDS] = {"start", "fire",   "rea
                                                          "done",  "signal", "complete", "open",
                                                          "look",  "help",   "refuse"};
 
-static const char *const op_name[PCOLL_NUM_OPS] = {"ADD",  "PUT",    "GET",       "COPY",
-                                                   "WAIT", "REDUCE", "ACCUMULATE"};
+static const char *const op_name[PCOLL_NUM_OPS] = {"ADD", "PUT", "GET", "COPY", "WAIT", "REDUCE"};
 
 bool pcoll_explore_moves(const struct pcoll_entry *entry)
 {
@@ -22,11 +21,11 @@ bool pcoll_explore_signals(const struct pcoll_entry *entry)
     return entry->peer != PCOLL_NONE && entry->peer_counter != PCOLL_NONE;
 }
 
-/* Of entries that move data, only a PUT or ACCUMULATE delivers it to the peer; the others just
- * signal, afterwards. */
+/* Of entries that move data, only a PUT delivers it to the peer; the others just signal,
+ * afterwards. */
 bool pcoll_explore_queues_at(const struct pcoll_entry *entry, enum explore_kind kind)
 {
-    if (pcoll_explore_moves(entry) && !pcoll_op_lands(entry->op))
+    if (pcoll_explore_moves(entry) && entry->op != PCOLL_OP_PUT)
         return kind == EXPLORE_WRITE && pcoll_explore_signals(entry);
     return kind == EXPLORE_FIRE && (pcoll_explore_moves(entry) || pcoll_explore_signals(entry));
 }
@@ -113,7 +112,7 @@ static bool can_after_copy(const struct pcoll_explore *explore, struct explore_e
 bool pcoll_explore_can(const struct pcoll_explore *explore, struct explore_event event)
 {
     const int i = event.index;
-    bool lands, moves;
+    bool is_put, moves;
 
     if (event.kind == EXPLORE_START)
         return can_start(explore, i);
@@ -125,7 +124,7 @@ bool pcoll_explore_can(const struct pcoll_explore *explore, struct explore_event
         return false;
     if (event.kind > EXPLORE_FIRE && pcoll_explore_is_bulk(explore, explore->slot[i].entry))
         return can_after_copy(explore, event);
-    lands = pcoll_op_lands(explore->slot[i].entry->op);
+    is_put = explore->slot[i].entry->op == PCOLL_OP_PUT;
     moves = explore->all[i] & 1 << EXPLORE_READ;
     switch (event.kind) {
         case EXPLORE_FIRE:
@@ -133,12 +132,12 @@ bool pcoll_explore_can(const struct pcoll_explore *explore, struct explore_event
         case EXPLORE_READ:
             return pcoll_explore_has(explore, i, EXPLORE_FIRE);
         case EXPLORE_WRITE:
-            return pcoll_explore_has(explore, i, EXPLORE_READ) && (!lands || is_next(explore, i));
+            return pcoll_explore_has(explore, i, EXPLORE_READ) && (!is_put || is_next(explore, i));
         case EXPLORE_DONE:
             return pcoll_explore_has(explore, i,
-                                     !moves  ? EXPLORE_FIRE
-                                     : lands ? EXPLORE_READ
-                                             : EXPLORE_WRITE);
+                                     !moves   ? EXPLORE_FIRE
+                                     : is_put ? EXPLORE_READ
+                                              : EXPLORE_WRITE);
         default:
             return pcoll_explore_has(explore, i, moves ? EXPLORE_WRITE : EXPLORE_FIRE) &&
                    is_next(explore, i);
@@ -242,8 +241,6 @@ static bool touch(struct pcoll_explore *explore, struct explore_event event)
         unsigned char *memory = explore->block + access.at;
 
         if (event.kind == EXPLORE_WRITE) {
-            if (explore->slot[event.index].entry->op == PCOLL_OP_ACCUMULATE)
-                pcoll_explore_operate(explore, way, way, memory, access.bytes);
             memcpy(memory, way, access.bytes);
             memset(way, 0, access.bytes);
         } else if (i == n - 1) {
@@ -297,7 +294,7 @@ static bool queues_at(const struct pcoll_explore *explore, const struct pcoll_en
 {
     if (!pcoll_explore_is_bulk(explore, entry))
         return pcoll_explore_queues_at(entry, kind);
-    return kind == EXPLORE_WRITE && (pcoll_op_lands(entry->op) || pcoll_explore_signals(entry));
+    return kind == EXPLORE_WRITE && (entry->op == PCOLL_OP_PUT || pcoll_explore_signals(entry));
 }
 
 /* An event of a slot, without moving data. */

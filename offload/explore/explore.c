@@ -21,10 +21,10 @@
  *    that can happen before it ({t} is a persistent set: Godefroid, LNCS 1032). As nothing is ever
  *    disabled, what can happen before t is what happens if everything except t runs until nothing
  *    is possible; one dry run, which moves counters but no data, finds exactly that. Dependent are:
- *    two accesses to the same byte, at least one of them a write, unless both accumulate; an access
- * to user memory and the start or completion of its owner; a start of a barrier and a completion of
- * the same instance; two events that take a turn from the same rank to the same peer on the same
- * rail. In any run t can then be moved to the front, and no check sees a difference.
+ *    two accesses to the same byte, at least one of them a write; an access to user memory and the
+ *    start or completion of its owner; a start of a barrier and a completion of the same instance;
+ *    two events that take a turn from the same rank to the same peer on the same rail. In any run t
+ *    can then be moved to the front, and no check sees a difference.
  *
  *    A plan without races is explored in one run this way, and that is a proof: every two events
  *    that could make a difference are ordered by counters.

@@ -20,7 +20,6 @@
  *   - an entry fires at any time after its trigger has reached the threshold;
  *   - PUT: the source is read between firing and local completion (`done`); the data arrives at any
  *     time after that, even after `done`, and the signal to the peer's counter after the data;
- *   - ACCUMULATE: the same, but the data is reduced into what is there;
  *   - GET, COPY, REDUCE: the source is read at any time after firing, the data lands after that,
  *     then `done` and the signal follow, in any order. All operands of a REDUCE are read at once;
  *     an operand that is overwritten too early or too late shows all the same;

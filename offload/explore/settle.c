@@ -13,7 +13,7 @@ bool pcoll_explore_fire_is_silent(const struct pcoll_explore *explore, int slot)
 
     if (pcoll_explore_is_bulk(explore, entry))
         return pcoll_explore_has_board(explore);
-    return !explore->ordered || !pcoll_op_lands(entry->op) || !pcoll_explore_moves(entry);
+    return !explore->ordered || entry->op != PCOLL_OP_PUT || !pcoll_explore_moves(entry);
 }
 
 static bool same(struct explore_event a, struct explore_event b)
@@ -26,20 +26,12 @@ static bool is_access(struct explore_event event)
     return event.kind == EXPLORE_READ || event.kind == EXPLORE_WRITE;
 }
 
-/* What is accumulated gives the same in any order. */
-static bool accumulates(const struct pcoll_explore *explore, struct explore_event event)
-{
-    return event.kind == EXPLORE_WRITE &&
-           explore->slot[event.index].entry->op == PCOLL_OP_ACCUMULATE;
-}
-
 static bool accesses_depend(const struct pcoll_explore *explore, struct explore_event t,
                             struct explore_event u)
 {
     const int nt = pcoll_explore_naccesses(explore, t), nu = pcoll_explore_naccesses(explore, u);
 
-    if ((t.kind != EXPLORE_WRITE && u.kind != EXPLORE_WRITE) ||
-        (accumulates(explore, t) && accumulates(explore, u)))
+    if (t.kind != EXPLORE_WRITE && u.kind != EXPLORE_WRITE)
         return false;
     for (int i = 0; i < nt * nu; i++) {
         const struct explore_access a = pcoll_explore_access(explore, t, i / nu);

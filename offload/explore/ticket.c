@@ -18,8 +18,7 @@ bool pcoll_explore_has_board(const struct pcoll_explore *explore)
 bool pcoll_explore_is_bulk(const struct pcoll_explore *explore, const struct pcoll_entry *entry)
 {
     return explore->options.helpers > 0 && pcoll_explore_moves(entry) &&
-           entry->op != PCOLL_OP_REDUCE && entry->op != PCOLL_OP_ACCUMULATE &&
-           entry->bytes > explore->options.chunk;
+           entry->op != PCOLL_OP_REDUCE && entry->bytes > explore->options.chunk;
 }
 
 static bool slot_is_bulk(const struct pcoll_explore *explore, int slot)

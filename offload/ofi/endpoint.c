@@ -40,10 +40,10 @@ static struct pcoll_ofi_endpoint *find(const struct pcoll_ofi_options *o)
 {
     struct pcoll_ofi_endpoint *e = all;
 
-    while (e != NULL && !(is_same(e->options.provider, o->provider) &&
-                          is_same(e->options.interface, o->interface) &&
-                          e->options.caps == o->caps && e->options.wishes == o->wishes &&
-                          e->options.progress == o->progress && e->options.event == o->event))
+    while (e != NULL &&
+           !(is_same(e->options.provider, o->provider) &&
+             is_same(e->options.interface, o->interface) && e->options.caps == o->caps &&
+             e->options.progress == o->progress && e->options.event == o->event))
         e = e->next;
     return e;
 }

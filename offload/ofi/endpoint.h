@@ -33,7 +33,6 @@ struct pcoll_ofi_options {
     const char *provider;  /* as in FI_PROVIDER; NULL: libfabric's first that has what is needed */
     const char *interface; /* domain, network interface or address; NULL: the provider's first */
     uint64_t caps;         /* required in addition to FI_RMA */
-    uint64_t wishes;       /* caps that it gets if that costs none of the provider's promises */
     enum fi_progress progress; /* FI_PROGRESS_AUTO: RMA takes effect while the target computes, at
                                 * the cost of a thread if the network cannot do it by itself;
                                 * FI_PROGRESS_UNSPEC: manual if there is a choice */

@@ -197,24 +197,6 @@ static void explain(const struct pcoll_ofi_options *options,
     bootstrap->report(bootstrap->context, text);
 }
 
-/* The same with the caps that the options wish for, if it keeps the same order; consumes `info`. */
-static struct fi_info *add_wishes(struct question q, struct fi_info *info)
-{
-    struct fi_info *more;
-
-    q.caps |= q.options->wishes;
-    more = q.options->wishes != 0 ? ask_interface(q) : NULL;
-    if (more == NULL || (info->tx_attr->msg_order & ~more->tx_attr->msg_order) != 0 ||
-        more->ep_attr->max_order_waw_size < info->ep_attr->max_order_waw_size ||
-        strcmp(info->domain_attr->name, more->domain_attr->name) != 0 ||
-        strcmp(info->fabric_attr->prov_name, more->fabric_attr->prov_name) != 0) {
-        fi_freeinfo(more);
-        return info;
-    }
-    fi_freeinfo(info);
-    return more;
-}
-
 enum pcoll_result pcoll_ofi_select(const struct pcoll_ofi_options *options,
                                    const struct pcoll_bootstrap *bootstrap, struct fi_info **info_p)
 {
@@ -239,6 +221,6 @@ enum pcoll_result pcoll_ofi_select(const struct pcoll_ofi_options *options,
         explain(options, bootstrap);
         return PCOLL_ERR_INVALID;
     }
-    *info_p = add_wishes(q, info);
+    *info_p = info;
     return PCOLL_OK;
 }

@@ -72,8 +72,9 @@ static int neighbor_index(const struct pcoll_plan *plan, int rank)
 
 static struct place place_of(const struct pcoll_entry *entry)
 {
-    return (struct place){.buffer = pcoll_entry_is_remote(entry) ? (int32_t)entry->remote.buffer
-                                                                 : PCOLL_NONE,
+    int is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
+
+    return (struct place){.buffer = is_move ? (int32_t)entry->remote.buffer : PCOLL_NONE,
                           .counter = entry->peer_counter};
 }
 

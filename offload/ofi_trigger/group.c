@@ -8,19 +8,11 @@
 
 #include "offload/interfaces.h"
 #include "offload/ofi_trigger/state.h"
-#include "offload/reduce/kernels.h"
 #include "offload/yield.h"
 
 #define PROBE_SECONDS 5 /* a probe that takes longer will never complete */
 
 struct trigger_process pcoll_trigger_process;
-
-static const char *verb_of(const struct trigger_work *w)
-{
-    if (w->work.op_type == FI_OP_ATOMIC)
-        return "accumulate at";
-    return w->work.op_type == FI_OP_READ ? "get from" : "put to";
-}
 
 static void report_error(const struct trigger_work *w, const char *error)
 {
@@ -29,7 +21,8 @@ static void report_error(const struct trigger_work *w, const char *error)
     char text[300];
 
     snprintf(text, sizeof(text), "libfabric: %s: deferred %s rank %d: %s",
-             b->endpoint->info->fabric_attr->prov_name, verb_of(w),
+             b->endpoint->info->fabric_attr->prov_name,
+             w->work.op_type == FI_OP_READ ? "get from" : "put to",
              b->plan->entries[w - b->works].peer, error);
     bootstrap->report(bootstrap->context, text);
 }
@@ -47,8 +40,8 @@ static void on_event(void *context, const char *error)
         report_error(work, error);
 }
 
-/* The objects of the probe: counter `from` triggers a write to our own memory, and then an atomic
- * addition to it, which `to` counts; `done` counts the operations themselves. */
+/* The objects of the probe: counter `from` triggers a write to our own memory, which `to` counts;
+ * `done` counts the write itself. */
 struct probe {
     struct pcoll_ofi_endpoint *endpoint;
     const struct pcoll_bootstrap *bootstrap;
@@ -86,7 +79,7 @@ static int queue_probe(struct probe *p, fi_addr_t self)
                                      .rma_iov = &w->remote,
                                      .rma_iov_count = 1,
                                      .context = &w->work};
-    p->work.work.threshold = 1;
+    w->work.threshold = 1;
     w->work.triggering_cntr = p->from;
     w->work.completion_cntr = p->done;
     w->work.op_type = FI_OP_WRITE;
@@ -94,35 +87,21 @@ static int queue_probe(struct probe *p, fi_addr_t self)
     return fi_control(&p->endpoint->domain->fid, FI_QUEUE_WORK, &w->work);
 }
 
-/* Nothing has happened before the trigger; after it, the word has been written or added so many
- * times, and both counts have arrived. */
-static int is_done(struct probe *p, uint64_t times)
+/* Nothing has happened before the trigger; the data and both counts have arrived after it. */
+static int is_done(struct probe *p)
 {
     time_t end = time(NULL) + PROBE_SECONDS;
 
-    if (fi_cntr_read(p->to) != times - 1)
+    if (fi_cntr_read(p->to) != 0)
         return 0;
     fi_cntr_add(p->from, 1);
-    while (fi_cntr_read(p->to) != times || fi_cntr_read(p->done) != times) {
+    while (fi_cntr_read(p->to) != 1 || fi_cntr_read(p->done) != 1) {
         pcoll_ofi_poll(p->endpoint);
         pcoll_yield();
         if (time(NULL) > end)
             return 0;
     }
-    return p->words[1] == times * p->words[0];
-}
-
-/* The write again, as an atomic addition. */
-static int adds(struct probe *p)
-{
-    const struct pcoll_exact sum = {PCOLL_OPERATOR_SUM, PCOLL_ELEMENT_UINT64, {0}};
-
-    if (!(p->endpoint->info->caps & FI_ATOMIC))
-        return 0;
-    pcoll_trigger_make_atomic(&p->work, &sum, 1);
-    p->work.work.threshold = 2;
-    return fi_control(&p->endpoint->domain->fid, FI_QUEUE_WORK, &p->work.work) == 0 &&
-           is_done(p, 2);
+    return p->words[1] == p->words[0];
 }
 
 /* NULL, or what the provider cannot do. */
@@ -140,11 +119,11 @@ static const char *try_probe(struct probe *p)
     p->words[0] = 42;
     if (queue_probe(p, self) != 0)
         return "it does not take deferred work";
-    return is_done(p, 1) ? NULL : "its deferred work is not done";
+    return is_done(p) ? NULL : "its deferred work is not done";
 }
 
 static enum pcoll_result probe(struct pcoll_ofi_endpoint *endpoint,
-                               const struct pcoll_bootstrap *bootstrap, int *accumulates_p)
+                               const struct pcoll_bootstrap *bootstrap)
 {
     struct probe *p = calloc(1, sizeof(*p));
     struct fid_cntr *counters[3];
@@ -156,7 +135,6 @@ static enum pcoll_result probe(struct pcoll_ofi_endpoint *endpoint,
     p->endpoint = endpoint;
     p->bootstrap = bootstrap;
     lack = try_probe(p);
-    *accumulates_p = lack == NULL && adds(p);
     pcoll_ofi_unregister(&p->region);
     counters[0] = p->from;
     counters[1] = p->to;
@@ -178,7 +156,6 @@ static enum pcoll_result open_on(struct trigger_group *group, const char *interf
     struct pcoll_ofi_options options = {.provider = group->bootstrap.provider,
                                         .interface = interface,
                                         .caps = FI_TRIGGER | FI_RMA_EVENT,
-                                        .wishes = FI_ATOMIC,
                                         .progress = FI_PROGRESS_AUTO,
                                         .event = on_event};
     struct trigger_process *process = &pcoll_trigger_process;
@@ -186,14 +163,11 @@ static enum pcoll_result open_on(struct trigger_group *group, const char *interf
 
     if (result != PCOLL_OK)
         return result == PCOLL_ERR_NOMEM ? result : PCOLL_UNSUPPORTED;
-    group->accumulates = process->accumulates;
     if (process->endpoint == group->endpoint)
         return PCOLL_OK;
-    result = probe(group->endpoint, &group->bootstrap, &group->accumulates);
-    if (result != PCOLL_OK || process->endpoint != NULL)
-        return result;
-    process->accumulates = group->accumulates;
-    result = pcoll_ofi_open(&options, &group->bootstrap, &process->endpoint);
+    result = probe(group->endpoint, &group->bootstrap);
+    if (result == PCOLL_OK && process->endpoint == NULL)
+        result = pcoll_ofi_open(&options, &group->bootstrap, &process->endpoint);
     return result;
 }
 

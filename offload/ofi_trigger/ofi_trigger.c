@@ -259,7 +259,6 @@ const struct pcoll_medium pcoll_medium_ofi_trigger = {
     .group_create = pcoll_trigger_group_create,
     .group_destroy = pcoll_trigger_group_destroy,
     .group_provides = pcoll_trigger_group_provides,
-    .group_accumulates = pcoll_trigger_accumulates,
     .group_rails = pcoll_one_rail,
     .group_distance = pcoll_not_measured,
     .combine = pcoll_trigger_combine,

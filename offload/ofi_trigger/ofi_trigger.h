@@ -17,9 +17,6 @@
  * has them, since providers claim features that they lack. Of libfabric's own providers, `cxi` and
  * `sockets` have them. All ranks communicate through the provider, including those of one node.
  *
- * An ACCUMULATE is an FI_OP_ATOMIC, counted as a put. Whether the provider has it is another probe,
- * and which operators and how many bytes, its answer (atomic.c).
- *
  * A group has one endpoint, on the first interface of a list: all rails of a plan use it.
  *
  * Counters and works are scarce on NICs, so a process has a budget of both. A plan that exceeds it

@@ -125,7 +125,7 @@ static enum pcoll_result register_local(struct trigger_bound *b)
         const struct pcoll_entry *entry = &b->plan->entries[i];
         int buffer = (int)entry->local.buffer;
 
-        if (!pcoll_entry_is_remote(entry) || b->local[buffer].mr)
+        if ((entry->op != PCOLL_OP_PUT && entry->op != PCOLL_OP_GET) || b->local[buffer].mr)
             continue;
         result = pcoll_ofi_register(b->endpoint, &b->group->bootstrap, "a buffer",
                                     b->buffers[buffer], b->sizes[buffer], NULL, &b->local[buffer]);
@@ -150,7 +150,7 @@ static void find_levels(struct trigger_bound *b, int p)
         total[c] = total[c - b->ncounters];
     for (int i = phase->first; i < phase->first + phase->count; i++) {
         const struct pcoll_entry *entry = &b->plan->entries[i];
-        int is_move = pcoll_entry_is_remote(entry);
+        int is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
 
         if (entry->trigger != PCOLL_NONE)
             raise(&need[entry->trigger], entry->threshold);
@@ -213,8 +213,6 @@ enum pcoll_result pcoll_trigger_open(struct trigger_bound *b, const struct pcoll
         result = get_tables(b);
     if (result == PCOLL_OK)
         result = get_memory(b, memory);
-    if (result == PCOLL_OK)
-        result = pcoll_trigger_prepare_accumulators(b, memory->op);
     if (result == PCOLL_OK)
         result = get_reductions(b, memory->op);
     if (result == PCOLL_OK)

@@ -8,7 +8,6 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include <rdma/fi_atomic.h>
 #include <rdma/fi_trigger.h>
 
 #include "offload/ofi/endpoint.h"
@@ -19,8 +18,7 @@ struct trigger_group {
     struct pcoll_group base;
     struct pcoll_bootstrap bootstrap;
     struct pcoll_ofi_endpoint *endpoint;
-    int accumulates; /* the probe has seen an FI_OP_ATOMIC */
-    int refs;        /* the user's, and one for each bound plan */
+    int refs; /* the user's, and one for each bound plan */
 };
 
 /* A counter of the plan. */
@@ -47,9 +45,6 @@ struct trigger_work {
     struct fi_op_cntr add;
     struct iovec local;
     struct fi_rma_iov remote;
-    struct fi_op_atomic atomic; /* in place of rma: its operands, on this rank and there */
-    struct fi_ioc operand;
-    struct fi_rma_ioc accumulator;
     void *desc;
     int exists; /* false for WAIT, for REDUCE, and for COPY unless it signals a peer */
 };
@@ -102,7 +97,6 @@ struct trigger_bound {
     char *armed; /* [nphases * ncounters]: whether it is armed while works are queued */
     int *copies; /* COPYs and REDUCEs of this instance, [ncopies] */
     int ncopies;
-    const struct pcoll_operator *op; /* of a plan that accumulates */
     struct pcoll_reductions reductions;
     const struct pcoll_reduction **reduction_of; /* [nentries] */
 
@@ -118,7 +112,6 @@ struct trigger_bound {
 struct trigger_process {
     struct pcoll_ofi_endpoint *endpoint; /* kept open until finalize */
     struct trigger_bound *lingering;     /* unbound here, but perhaps not by all neighbors */
-    int accumulates;                     /* as in a group, for its endpoint */
     int counters, works;                 /* taken from the budget */
 };
 extern struct trigger_process pcoll_trigger_process;
@@ -176,17 +169,6 @@ void pcoll_trigger_close(struct trigger_bound *bound);
 /* ofi_trigger/work.c: set up the work of an entry; the peer's address and key must be known. */
 void pcoll_trigger_work(struct trigger_bound *bound, int number,
                         const struct trigger_target *target);
-/* ofi_trigger/atomic.c. The answer of the medium. */
-uint64_t pcoll_trigger_accumulates(const struct pcoll_group *base, const struct pcoll_operator *op);
-/* Fill TEMP with the identity, if the plan accumulates; PCOLL_UNSUPPORTED: the provider does not
- * have the operator. */
-enum pcoll_result
-pcoll_trigger_prepare_accumulators(struct trigger_bound *bound,
-                                   const struct pcoll_operator *op) PCOLL_MUST_CHECK;
-/* Turn a work that writes so many elements into one that accumulates them. */
-void pcoll_trigger_make_atomic(struct trigger_work *work, const struct pcoll_exact *exact,
-                               size_t count);
-
 /* Set up the work that writes the farewell to a neighbor. */
 void pcoll_trigger_farewell_work(struct trigger_bound *bound, struct trigger_neighbor *neighbor);
 

@@ -21,7 +21,7 @@ static void set_bell(struct trigger_bound *bound, struct trigger_work *w, enum t
 static void set_local(struct trigger_bound *bound, struct trigger_work *w,
                       const struct pcoll_entry *entry)
 {
-    if (pcoll_entry_is_remote(entry)) {
+    if (entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET) {
         w->local.iov_base = bound->buffers[entry->local.buffer] + entry->local.offset;
         w->local.iov_len = entry->bytes;
         w->desc = bound->local[entry->local.buffer].desc;
@@ -52,7 +52,7 @@ static void set_rma(struct trigger_bound *bound, struct trigger_work *w,
 static void make_rma(struct trigger_bound *bound, struct trigger_work *w,
                      const struct pcoll_entry *entry, const struct trigger_target *target)
 {
-    int is_move = pcoll_entry_is_remote(entry);
+    int is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
 
     set_local(bound, w, entry);
     set_rma(bound, w, target, is_move ? entry->remote.offset : 0);
@@ -61,8 +61,6 @@ static void make_rma(struct trigger_bound *bound, struct trigger_work *w,
                                   : trigger_data_counter(bound);
     if (entry->op == PCOLL_OP_GET)
         w->work.op_type = FI_OP_READ;
-    if (entry->op == PCOLL_OP_ACCUMULATE)
-        pcoll_trigger_make_atomic(w, bound->op->exact, entry->bytes / bound->op->unit);
 }
 
 /* Works without trigger use the counter of completed works, which is never below 0. The signal of a

@@ -74,16 +74,4 @@ enum pcoll_element {
 /* NULL: there is none. Its units are elements. */
 pcoll_kernel *pcoll_kernel_of(enum pcoll_operator_name op, enum pcoll_element element);
 
-/* An operator on integers that gives the same bits in whatever order and association. (Not so the
- * minimum of reals, because of NaN and the two zeros.) */
-struct pcoll_exact {
-    enum pcoll_operator_name op;
-    enum pcoll_element element;
-    unsigned char identity[8]; /* an element of it, then zeros */
-};
-
-/* True, and *exact_p is filled in, if it is one of these. */
-int pcoll_exact_of(enum pcoll_operator_name op, enum pcoll_element element,
-                   struct pcoll_exact *exact_p);
-
 #endif /* PCOLL_KERNELS_H */

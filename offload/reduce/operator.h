@@ -9,16 +9,13 @@
 
 #include "algorithms/plan/plan.h"
 
-struct pcoll_exact; /* kernels.h */
-
 /* to[i] = left[i] * right[i] for n units. `to` may be `left` or `right`; otherwise they lie
  * apart. */
 typedef void pcoll_kernel(void *to, const void *left, const void *right, size_t n);
 
 struct pcoll_operator {
-    uint64_t unit;                   /* in bytes, >= 1 */
-    pcoll_kernel *kernel;            /* NULL: `apply` */
-    const struct pcoll_exact *exact; /* NULL: not known to be exact (PCOLL_EXACT) */
+    uint64_t unit;        /* in bytes, >= 1 */
+    pcoll_kernel *kernel; /* NULL: `apply` */
 
     /* right[i] = left[i] * right[i] for n units, 1 <= n <= PCOLL_MOST_UNITS; the two lie apart. It
      * may take long and let other threads enter MPI, so the caller guards the plan. Anything except

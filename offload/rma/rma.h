@@ -97,11 +97,10 @@ void pcoll_rma_finalize(const struct pcoll_wire *wire);
 #define PCOLL_RMA_SLOTS                                                                            \
     .traits = PCOLL_SPANS_NODES | PCOLL_LENDS, .node_medium = "shm",                               \
     .group_destroy = pcoll_rma_group_destroy, .group_provides = pcoll_rma_group_provides,          \
-    .group_accumulates = pcoll_never_accumulates, .group_rails = pcoll_rma_group_rails,            \
-    .group_distance = pcoll_rma_group_distance, .combine = pcoll_rma_combine,                      \
-    .bind = pcoll_rma_bind, .unbind = pcoll_rma_unbind, .start = pcoll_rma_start,                  \
-    .progress = pcoll_rma_progress, .spin = pcoll_rma_spin, .rest = pcoll_rma_rest,                \
-    .position = pcoll_rma_position, .poll = rma_poll_all, .lingering = rma_lingering,              \
-    .finalize = rma_finalize, .group_create = rma_group_create
+    .group_rails = pcoll_rma_group_rails, .group_distance = pcoll_rma_group_distance,              \
+    .combine = pcoll_rma_combine, .bind = pcoll_rma_bind, .unbind = pcoll_rma_unbind,              \
+    .start = pcoll_rma_start, .progress = pcoll_rma_progress, .spin = pcoll_rma_spin,              \
+    .rest = pcoll_rma_rest, .position = pcoll_rma_position, .poll = rma_poll_all,                  \
+    .lingering = rma_lingering, .finalize = rma_finalize, .group_create = rma_group_create
 
 #endif /* PCOLL_RMA_H */

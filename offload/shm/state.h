@@ -193,9 +193,9 @@ int pcoll_shm_suits(int one_node, const char *provider);
     .lingering = pcoll_none_lingers, .finalize = pcoll_nothing,                                    \
     .group_create = pcoll_shm_group_create, .group_destroy = pcoll_shm_group_destroy,              \
     .group_provides = pcoll_shm_group_provides, .group_rails = pcoll_one_rail,                     \
-    .group_accumulates = pcoll_never_accumulates, .group_distance = pcoll_shm_group_distance,      \
-    .combine = pcoll_shm_combine, .bind = pcoll_shm_bind, .unbind = pcoll_shm_unbind,              \
-    .rest = pcoll_shm_rest, .position = pcoll_shm_position
+    .group_distance = pcoll_shm_group_distance, .combine = pcoll_shm_combine,                      \
+    .bind = pcoll_shm_bind, .unbind = pcoll_shm_unbind, .rest = pcoll_shm_rest,                    \
+    .position = pcoll_shm_position
 
 /* Give up, and tell the other ranks, which would wait forever: for that reason; because the kernel
  * has refused a copy; or because a step has failed, unless that has been said. */

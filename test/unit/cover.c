@@ -43,13 +43,6 @@ static int is_wanted(const struct pcoll_algorithm *row)
     return wanted == NULL || strcmp(wanted, name) == 0;
 }
 
-/* Only one medium accumulates; kinds that name no medium need none. */
-static int is_lacking(const struct pcoll_algorithm *row, const char *kind)
-{
-    return row->accumulates && pcoll_media_find(kind) != PCOLL_NONE &&
-           strcmp(kind, "ofi_trigger") != 0;
-}
-
 int cover_skips(const struct pcoll_algorithm *row, const char *kind)
 {
     const struct pcoll_collective *collective = pcoll_collectives[row->coll];
@@ -57,10 +50,6 @@ int cover_skips(const struct pcoll_algorithm *row, const char *kind)
 
     if (!is_wanted(row))
         return 1;
-    if (is_lacking(row, kind)) {
-        cover_excuse(row, kind, "the medium lacks what the plans need");
-        return 1;
-    }
     if (tap_depth() >= TAP_FULL || collective->pattern == NULL)
         return 0;
     PCOLL_EACH_ALGORITHM (other) {

@@ -21,8 +21,7 @@ void cover_row(const struct pcoll_algorithm *row, const char *kind, int jobs, do
 /* The row cannot be tested in that way. */
 void cover_excuse(const struct pcoll_algorithm *row, const char *kind, const char *reason);
 
-/* True if the environment variable PCOLL_TEST_ROW names another row, as in bcast/binary, or if the
- * row's plans cannot run on the medium `kind`, which is printed as the excuse. Also true,
+/* True if the environment variable PCOLL_TEST_ROW names another row, as in bcast/binary. Also true,
  * except at full depth, if an earlier row makes the same plans under the name of another
  * collective; prints that as the excuse. */
 int cover_skips(const struct pcoll_algorithm *row, const char *kind);

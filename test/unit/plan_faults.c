@@ -161,68 +161,6 @@ static void forget_neighbor(struct pcoll_plan **plans)
     plans[0]->nneighbors--;
 }
 
-/* ---- accumulators; phase and bank 0 have the first entries of each kind ---- */
-
-/* The other bank's accumulator is reset, while ranks that run ahead may use it. */
-static void reset_late(struct pcoll_plan **plans)
-{
-    for (int r = 0; r < plans[0]->signature.nranks; r++) {
-        struct pcoll_entry *a = find(plans[r], PCOLL_OP_COPY, 0);
-        struct pcoll_entry *b = find(plans[r], PCOLL_OP_COPY, 1);
-        const struct pcoll_place place = a->remote;
-
-        a->remote = b->remote;
-        b->remote = place;
-    }
-}
-
-/* The accumulator is reset when the last part arrives, while it is reduced. */
-static void reset_early(struct pcoll_plan **plans)
-{
-    find(plans[1], PCOLL_OP_COPY, 0)->threshold--;
-}
-
-static void reset_never(struct pcoll_plan **plans)
-{
-    drop(plans[1], find(plans[1], PCOLL_OP_COPY, 0));
-}
-
-static void reset_to_data(struct pcoll_plan **plans)
-{
-    find(plans[1], PCOLL_OP_COPY, 0)->local = pcoll_at(PCOLL_RECV, 0);
-}
-
-/* Rank 1 contributes twice to rank 2, which waits for both. */
-static void accumulate_twice(struct pcoll_plan **plans)
-{
-    struct pcoll_plan *plan = plans[1];
-
-    if (plan->capacity == plan->nentries)
-        abort();
-    memmove(plan->entries + 1, plan->entries, (size_t)plan->nentries * sizeof(*plan->entries));
-    plan->nentries++;
-    plan->phases[0].count++;
-    plan->phases[1].first++;
-    find(plans[2], PCOLL_OP_REDUCE, 0)->threshold++;
-    find(plans[2], PCOLL_OP_COPY, 0)->threshold++;
-}
-
-static void reduce_early(struct pcoll_plan **plans)
-{
-    find(plans[2], PCOLL_OP_REDUCE, 0)->threshold--;
-}
-
-static void accumulate_in_place(struct pcoll_plan **plans)
-{
-    find(plans[1], PCOLL_OP_ACCUMULATE, 0)->remote = pcoll_at(PCOLL_RECV, 0);
-}
-
-static void only_commute(struct pcoll_plan **plans)
-{
-    for (int r = 0; r < plans[0]->signature.nranks; r++)
-        plans[r]->signature.commutes = PCOLL_COMMUTES;
-}
-
 #define BARRIER PCOLL_BARRIER, "butterfly", 0, 0, PCOLL_PATH_AUTO
 #define DISSEMINATION PCOLL_BARRIER, "dissemination", 0, 0, PCOLL_PATH_AUTO
 #define EAGER PCOLL_BCAST, "eager", 8, 0, PCOLL_PATH_AUTO
@@ -230,7 +168,6 @@ static void only_commute(struct pcoll_plan **plans)
 #define BY_PUT PCOLL_BCAST, "binomial_put", 8, 0, PCOLL_PATH_AUTO
 #define BY_GET PCOLL_BCAST, "binomial_get", 8, 0, PCOLL_PATH_AUTO
 #define DIRECT PCOLL_ALLGATHER, "direct", 8, 0, PCOLL_PATH_USER
-#define ATOMIC PCOLL_ALLREDUCE, "atomic", 8, 0, PCOLL_PATH_TEMP
 #define GATHER PCOLL_ALLGATHER, "butterfly", 8, 0, PCOLL_PATH_TEMP
 
 const struct plan_fault plan_faults[] = {
@@ -262,14 +199,6 @@ const struct plan_fault plan_faults[] = {
     {"a gain miscounted", miscount, BARRIER, "has gain", 1},
     {"an own neighbor forgotten", forget_neighbor, BY_PUT, "no neighbor", 0},
     {"a signaler forgotten", forget_neighbor, DISSEMINATION, "which knows nothing of it", 0},
-    {"a reset one instance late", reset_late, ATOMIC, "perhaps not before a later instance", 0, 1},
-    {"a reset too early", reset_early, ATOMIC, "in no certain order", 0, 1},
-    {"no reset", reset_never, ATOMIC, "is accumulated to, but not reset before", 0, 1},
-    {"a reset to data", reset_to_data, ATOMIC, "is accumulated to, but not reset before", 0, 1},
-    {"a contribution twice", accumulate_twice, ATOMIC, "receives 5 operands for 4", 0, 1},
-    {"a contribution not awaited", reduce_early, ATOMIC, "in no certain order", 0, 1},
-    {"an accumulator in RECV", accumulate_in_place, ATOMIC, "accumulates outside TEMP", 0},
-    {"an operator that only commutes", only_commute, ATOMIC, "not exact", 0},
     {"nothing wrong with it", nothing, GATHER, NULL, 0},
     {.what = NULL},
 };

@@ -17,7 +17,6 @@ struct plan_fault {
     enum pcoll_path path;
     const char *expected; /* a part of the message; NULL: the plans are right */
     int keeps_gain;       /* otherwise gains are to be corrected, so that they do not betray it */
-    int shows;            /* some order of events shows it, too, to the explorer */
 };
 
 extern const struct plan_fault plan_faults[];

@@ -14,7 +14,7 @@ struct question question_of(const struct pcoll_table *table, enum pcoll_coll col
         .signature = {.coll = coll,
                       .nranks = nranks,
                       .bytes = moves_nothing ? 0 : bytes,
-                      .commutes = pcoll_coll_has(coll, PCOLL_REDUCES) ? PCOLL_EXACT : 0},
+                      .commutes = pcoll_coll_has(coll, PCOLL_REDUCES)},
         .caps = {.medium = "shm",
                  .provides = ALL_NEEDS,
                  .user_rma_threshold = 4096,
@@ -57,9 +57,6 @@ int question_gets(struct question *q, const char *algorithm, const char *reason,
 
 int question_plans_fit(const struct question *q)
 {
-    const int accumulates = q->signature.bytes <= q->caps.most_accumulated;
-    const unsigned provides =
-        q->caps.provides | (accumulates ? (unsigned)PCOLL_NEED_ACCUMULATE : 0);
     int fit = 1;
 
     for (int rank = 0; rank < q->signature.nranks && fit; rank++) {
@@ -67,7 +64,7 @@ int question_plans_fit(const struct question *q)
 
         fit = pcoll_generate(q->choice.algorithm, &q->signature, NULL, rank, &q->choice.params,
                              &plan) == PCOLL_OK &&
-              (plan->needs & ~provides) == 0 && plan->temp_bytes <= q->caps.max_temp;
+              (plan->needs & ~q->caps.provides) == 0 && plan->temp_bytes <= q->caps.max_temp;
         pcoll_plan_destroy(plan);
     }
     return fit;

@@ -20,7 +20,6 @@ static struct question call_number(const struct pcoll_table *table, int i)
 
     q.caps.provides = n / 42 % 2 ? NO_RMA : ALL_NEEDS;
     q.caps.cores = n / 84 % 2 * 2;
-    q.caps.most_accumulated = n % 2 * 8;
     q.caps.max_temp = room[n / 168 % 2];
     return q;
 }
@@ -47,8 +46,6 @@ static int is_candidate(const struct question *q, const struct pcoll_algorithm *
 
     if (params->path == PCOLL_PATH_USER && (!(q->caps.provides & PCOLL_NEED_USER_RMA) ||
                                             q->signature.bytes < q->caps.user_rma_threshold))
-        return 0;
-    if (row->accumulates && q->signature.bytes > q->caps.most_accumulated)
         return 0;
     if (row->uses_segment && params->segment < pcoll_least_segment(row, &q->signature, &q->caps))
         return 0;

@@ -76,8 +76,7 @@ static int has_bulk(const struct job *job)
         for (int i = 0; i < job->plans[r]->nentries; i++) {
             const struct pcoll_entry *entry = &job->plans[r]->entries[i];
 
-            if (entry->bytes > CHUNK && entry->op != PCOLL_OP_REDUCE &&
-                entry->op != PCOLL_OP_ACCUMULATE && pcoll_entry_has_data(entry))
+            if (entry->bytes > CHUNK && entry->op != PCOLL_OP_REDUCE && pcoll_entry_has_data(entry))
                 return 1;
         }
     return 0;

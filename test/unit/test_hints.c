@@ -14,7 +14,6 @@ static void test_names(const struct pcoll_table *table)
         struct question q = question_of(table, row->coll, 8, 64);
 
         q.hint.algorithm = row->name;
-        q.caps.most_accumulated = 64;
         tap_ok(question_gets(&q, row->name, "hint", NULL), "%s %s", pcoll_coll_name(row->coll),
                row->name);
         tap_ok(row->paths >> q.choice.params.path & 1 && question_plans_fit(&q) &&
@@ -123,15 +122,6 @@ static void test_operators(const struct pcoll_table *table)
     struct question open = question_of(table, PCOLL_ALLREDUCE, 4, 8), q = open;
 
     question_ask(&open);
-    q.hint.algorithm = "atomic";
-    tap_ok(question_gets(&q, question_chosen(&open), "model",
-                         "hint: algorithm 'atomic' needs a network that reduces so many bytes"),
-           "a hint for an algorithm whose entries the network lacks");
-    q.caps.most_accumulated = 8;
-    q.signature.commutes = PCOLL_COMMUTES;
-    tap_ok(question_gets(&q, question_chosen(&open), "model",
-                         "hint: algorithm 'atomic' needs an operator that gives the same bits"),
-           "a hint for an algorithm whose operator is not exact");
     q.hint.algorithm = "ring";
     q.signature.commutes = 0;
     tap_ok(question_gets(&q, question_chosen(&open), "model",

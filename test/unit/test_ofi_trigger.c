@@ -42,8 +42,7 @@ static int run_trial(struct party *party, const struct trial *t)
 
 static int run_sizes(struct party *party, struct trial *t)
 {
-    static const uint64_t usual[] = {1, 40000, 0, 48, 49, 5000}, few[] = {1, 16, 0, 2, 8, 15};
-    const uint64_t *const sizes = t->row->accumulates ? few : usual;
+    static const uint64_t sizes[] = {1, 40000, 0, 48, 49, 5000};
     int is_small = party->bootstrap.nranks <= SMALL_JOB, wrong = 0;
     /* How an entry becomes deferred work depends on its length, not on the number of ranks: with 3
      * of them all sizes. */

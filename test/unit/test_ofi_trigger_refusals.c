@@ -133,31 +133,6 @@ static int run_not_lowered(struct meeting *meeting, int rank, void *argument)
     return wrong;
 }
 
-/* Only one rank's provider cannot accumulate. */
-static int run_no_atomics(struct meeting *meeting, int rank, void *argument)
-{
-    struct trial t = {
-        .row = pcoll_algorithm_find(PCOLL_ALLREDUCE, "atomic"), .bytes = 8, .instances = 20};
-    struct part p;
-    struct party party;
-    int wrong;
-
-    (void)argument;
-    alarm(PATIENCE);
-    if (!party_open(&party, meeting, rank) || !party_part(&p, &t, &party))
-        return 1;
-    trigger_group_of(party.group)->accumulates = rank != 1;
-    wrong = part_bind(&p) != PCOLL_UNSUPPORTED ||
-            (rank == 1) != (strstr(party.attendee.said, "cannot accumulate") != NULL);
-    trigger_group_of(party.group)->accumulates = 1;
-    if (wrong || part_bind(&p) != PCOLL_OK || part_run(&p, t.instances))
-        return 1;
-    part_unbind(&p);
-    part_fini(&p);
-    party_close(&party);
-    return 0;
-}
-
 static void check_refusals(void)
 {
     static char without[] = "tcp;ofi_rxm", unknown[] = "carrier pigeon";
@@ -176,8 +151,6 @@ static void check_refusals(void)
            "a refused write fails the plan and names the peer");
     tap_ok(meeting_run_processes(3, run_not_lowered, NULL) == 0,
            "a plan that is not lowered, or is missing, is an error on all ranks");
-    tap_ok(meeting_run_processes(3, run_no_atomics, NULL) == 0,
-           "one rank that cannot accumulate is unsupported on all");
 }
 
 int main(void)

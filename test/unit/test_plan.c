@@ -14,7 +14,7 @@ static struct pcoll_plan *make(enum pcoll_coll coll, const char *name, int nrank
     struct pcoll_plan *plan = NULL;
 
     signature.in_place = pcoll_coll_has(coll, PCOLL_IN_PLACE);
-    signature.commutes = pcoll_coll_has(coll, PCOLL_REDUCES) ? PCOLL_EXACT : 0;
+    signature.commutes = pcoll_coll_has(coll, PCOLL_REDUCES);
     if (pcoll_generate(pcoll_algorithm_find(coll, name), &signature, NULL, rank, &params, &plan) !=
         PCOLL_OK)
         abort();
@@ -157,7 +157,7 @@ static int is_lowered(const struct pcoll_plan *plan)
     for (int i = 0; i < plan->nentries; i++) {
         const struct pcoll_entry *entry = &plan->entries[i];
         int signals = entry->peer_counter != PCOLL_NONE, has_done = entry->done != PCOLL_NONE;
-        int is_move = pcoll_entry_is_remote(entry);
+        int is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
 
         right = right && (!signals || entry->peer_add == 1) &&
                 (!is_move || !has_done || entry->done_add == 1);
@@ -165,8 +165,9 @@ static int is_lowered(const struct pcoll_plan *plan)
                 !(signals && has_done && entry->op == PCOLL_OP_ADD);
         right = right && !(has_done && entry->op == PCOLL_OP_ADD && entry->done == entry->trigger);
         for (int j = 0; is_move && has_done && j < plan->nentries; j++)
-            right = right && (plan->entries[j].done != entry->done ||
-                              pcoll_entry_is_remote(&plan->entries[j]));
+            right = right &&
+                    (plan->entries[j].done != entry->done || plan->entries[j].op == PCOLL_OP_PUT ||
+                     plan->entries[j].op == PCOLL_OP_GET);
     }
     return right;
 }

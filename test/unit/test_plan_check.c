@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offload/explore/explore.h"
 #include "test/unit/job.h"
 #include "test/unit/plan_faults.h"
 #include "test/unit/tap.h"
@@ -177,21 +176,6 @@ static void check_by_hand(void)
 
 /* ---- generated plans with one thing wrong ---- */
 
-/* The explorer, too, refuses the plans. */
-static void explore(struct pcoll_plan **plans, const char *what)
-{
-    const struct pcoll_explore_options options = {.instances = 6, .ahead = 7};
-    const struct pcoll_explore_limits limits = {.reduction = PCOLL_EXPLORE_TRACES};
-    struct pcoll_explore_stats stats;
-    struct pcoll_explore *explore;
-
-    if (pcoll_explore_create(plans, PLAN_FAULT_RANKS, &options, &explore) != PCOLL_OK)
-        abort();
-    tap_ok(pcoll_explore_all(explore, &limits, &stats) == PCOLL_ERR_INVALID, "%s: %s", what,
-           pcoll_explore_why(explore));
-    pcoll_explore_destroy(explore);
-}
-
 static void check_fault(const struct plan_fault *f)
 {
     struct job job = {
@@ -208,8 +192,6 @@ static void check_fault(const struct plan_fault *f)
         recount(job.plans, PLAN_FAULT_RANKS);
     snprintf(what, sizeof(what), "%s %s, %s", pcoll_coll_name(f->coll), f->algorithm, f->what);
     expect(job.plans, PLAN_FAULT_RANKS, f->expected, what);
-    if (f->shows)
-        explore(job.plans, what);
     job_destroy(&job);
 }
 

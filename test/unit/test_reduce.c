@@ -195,42 +195,6 @@ static void test_kernels(void)
            "%d kernels give the bits of MPICH's loops (%d wrong)", kernels, wrong);
 }
 
-/* ---- exact operators ---- */
-
-/* x and y reduced in this order, and into the identity in the other order. */
-static int is_inexact(const struct pcoll_exact *exact, uint64_t x, uint64_t y)
-{
-    pcoll_kernel *kernel = pcoll_kernel_of(exact->op, exact->element);
-    uint64_t ought = 0, is = 0;
-
-    memcpy(&is, exact->identity, sizeof(is));
-    kernel(&ought, &x, &y, 1);
-    kernel(&is, &y, &is, 1);
-    kernel(&is, &is, &x, 1);
-    return is != ought;
-}
-
-static void test_exact(void)
-{
-    static const uint64_t values[] = {0,         1, 7, 0x8000000000000000u, 0x8080808080808080u,
-                                      UINT64_MAX};
-    const int n = sizeof(values) / sizeof(values[0]);
-    int found = 0, wrong = 0;
-
-    for (int element = 0; element < PCOLL_NUM_ELEMENTS; element++)
-        for (int op = 0; op < PCOLL_NUM_OPERATORS; op++) {
-            struct pcoll_exact exact;
-
-            if (!pcoll_exact_of((enum pcoll_operator_name)op, (enum pcoll_element)element, &exact))
-                continue;
-            found++;
-            for (int i = 0; i < n * n; i++)
-                wrong += is_inexact(&exact, values[i / n], values[i % n]);
-        }
-    tap_ok(found == 8 * 10 && wrong == 0, "%d operators are exact and have an identity (%d wrong)",
-           found, wrong);
-}
-
 /* ---- folds ---- */
 
 enum { UNIT = 8, UNITS = 5000, MOST = 5, BYTES = UNIT * UNITS };
@@ -345,7 +309,6 @@ static void test_large_units(void)
 int main(void)
 {
     test_kernels();
-    test_exact();
     test_folds(1);
     test_folds(0);
     test_large_units();

@@ -156,25 +156,6 @@ void part_free_memory(struct part *p)
 
 /* ---- a part ---- */
 
-static void set_operator(struct part *p)
-{
-    p->op = (struct pcoll_operator){.unit = 1, .apply = apply};
-    if (!p->signature.commutes)
-        return;
-    p->op.kernel = pcoll_kernel_of(PCOLL_OPERATOR_SUM, PCOLL_ELEMENT_UINT8);
-    if (pcoll_exact_of(PCOLL_OPERATOR_SUM, PCOLL_ELEMENT_UINT8, &p->exact))
-        p->op.exact = &p->exact;
-}
-
-/* What the medium provides for the plan and the operator. */
-static unsigned provided(const struct part *p)
-{
-    const int accumulates = p->medium->group_accumulates(p->group, &p->op) >= p->signature.bytes;
-
-    return p->medium->group_provides(p->group) |
-           (accumulates ? (unsigned)PCOLL_NEED_ACCUMULATE : 0);
-}
-
 enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
                             const struct pcoll_params *params)
 {
@@ -182,7 +163,6 @@ enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
     enum pcoll_result result;
 
     p->signature.commutes |= row->must_commute;
-    set_operator(p);
     p->recv = get_memory(p, recv_bytes(p));
     p->send = lies_in_recv(p) ? p->recv + pcoll_input_in_recv(sig, NULL, p->rank).first
                               : get_memory(p, send_bytes(p));
@@ -191,7 +171,7 @@ enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
     result = pcoll_generate(row, sig, NULL, p->rank, params, &p->plan);
     if (result == PCOLL_OK && !(p->medium->group_provides(p->group) & PCOLL_NEED_WEIGHTS))
         result = pcoll_lower(row, params, &p->plan);
-    if (result == PCOLL_OK && p->plan->needs & ~provided(p))
+    if (result == PCOLL_OK && p->plan->needs & ~p->medium->group_provides(p->group))
         result = PCOLL_UNSUPPORTED;
     return result == PCOLL_OK ? init_layouts(p) : result;
 }
@@ -212,7 +192,9 @@ enum pcoll_result part_bind(struct part *p)
         memory = (struct pcoll_memory){.op = &p->op,
                                        .send_layout = &p->strided_send.layout,
                                        .recv_layout = &p->strided_recv.layout};
-    set_operator(p);
+    p->op = (struct pcoll_operator){.unit = 1, .apply = apply};
+    if (p->signature.commutes)
+        p->op.kernel = pcoll_kernel_of(PCOLL_OPERATOR_SUM, PCOLL_ELEMENT_UINT8);
     p->instance = 0;
     atomic_store(&p->starts[p->rank], 0);
     return p->medium->bind(p->group, p->plan, &memory, &p->bound);

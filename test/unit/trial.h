@@ -9,7 +9,7 @@
 
 #include "algorithms/algorithm.h"
 #include "offload/medium.h"
-#include "offload/reduce/kernels.h"
+#include "offload/reduce/operator.h"
 #include "test/unit/meeting.h"
 #include "test/unit/strided.h"
 
@@ -24,7 +24,6 @@ struct part {
     struct pcoll_bound *bound;
     unsigned char *send, *recv;
     struct pcoll_operator op; /* on bytes: a sum if the signature commutes, else a composition */
-    struct pcoll_exact exact; /* the sum */
     int instance;             /* the next one */
     int active;
     int failed;      /* start or progress has returned an error */

@@ -88,7 +88,7 @@ static struct pcoll_schedule_op first_of(const struct builder *b, const struct p
                                          int i)
 {
     const struct pcoll_entry *entry = &plan->entries[i];
-    const int is_own = plan == b->own, is_put = pcoll_op_lands(entry->op);
+    const int is_own = plan == b->own, is_put = entry->op == PCOLL_OP_PUT;
 
     return (struct pcoll_schedule_op){
         .type = is_own ? PCOLL_SCHEDULE_SEND : PCOLL_SCHEDULE_RECV,

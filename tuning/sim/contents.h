@@ -7,8 +7,7 @@
 #include <stdint.h>
 
 /* Bytes [at, at + bytes) hold the bytes from `from` on of the message of `instance`. After a
- * reduction these are the bytes of the first of 1 + `more` ranks, unless the operator is exact
- * (symbol.h). */
+ * reduction these are the bytes of the first of 1 + `more` ranks. */
 struct pcoll_content {
     uint64_t at, bytes, from;
     int64_t instance;

@@ -3,12 +3,12 @@
 
 static int is_data(const struct pcoll_kind *kind)
 {
-    return pcoll_op_lands(kind->op) || kind->op == PCOLL_OP_GET || kind->op == PCOLL_OP_COPY;
+    return kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_GET || kind->op == PCOLL_OP_COPY;
 }
 
 static int touches_user(const struct pcoll_kind *kind)
 {
-    return (pcoll_op_lands(kind->op) || kind->op == PCOLL_OP_GET) && pcoll_engine_is_user(kind);
+    return (kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_GET) && pcoll_engine_is_user(kind);
 }
 
 /* The load of a REDUCE, whose operands are in this rank's memory. */
@@ -125,7 +125,7 @@ static void raise_counter(struct pcoll_engine *e, int rank, const struct pcoll_s
     };
 
     count_message(e, kind, !near);
-    if (pcoll_op_lands(kind->op) || kind->peer_counter != PCOLL_NONE)
+    if (kind->op == PCOLL_OP_PUT || kind->peer_counter != PCOLL_NONE)
         pcoll_event_queue_put(&e->queue, &event);
 }
 
@@ -137,7 +137,7 @@ static void fire_within(struct pcoll_engine *e, int rank, const struct pcoll_sim
     const double busy = step->peer != PCOLL_NONE ? pcoll_later(work, e->node.g) : work;
     const double end = pcoll_engine_occupy(e, rank, busy, now) + work;
     const uint32_t load = read_source(e, rank, step);
-    const int is_away = pcoll_op_lands(kind->op) || kind->op == PCOLL_OP_ADD;
+    const int is_away = kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_ADD;
 
     if (e->trace)
         pcoll_trace_work(e->trace, rank, step->kind, end - work, end);

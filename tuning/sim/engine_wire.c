@@ -7,7 +7,7 @@ static uint64_t size_of(const struct pcoll_engine *e, const struct pcoll_event *
     const struct pcoll_kind *kind = pcoll_engine_kind(e, event->kind);
 
     if (event->message == PCOLL_MESSAGE_ANSWER ||
-        (event->message == PCOLL_MESSAGE_SIGNAL && pcoll_op_lands(kind->op)))
+        (event->message == PCOLL_MESSAGE_SIGNAL && kind->op == PCOLL_OP_PUT))
         return kind->bytes;
     return 0;
 }
@@ -30,7 +30,7 @@ static double *port_of(const struct pcoll_engine *e, double *ports, int rank, ui
 static double setup_of(const struct pcoll_engine *e, const struct pcoll_event *event)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, event->kind);
-    const int first = event->message == PCOLL_MESSAGE_REQUEST || pcoll_op_lands(kind->op);
+    const int first = event->message == PCOLL_MESSAGE_REQUEST || kind->op == PCOLL_OP_PUT;
 
     if (event->message == PCOLL_MESSAGE_ANSWER && !e->options->host_driven)
         return 0;
@@ -58,7 +58,7 @@ static void end_sender(struct pcoll_engine *e, const struct pcoll_event *event, 
                                      .to = event->from};
 
     if (event->message != PCOLL_MESSAGE_SIGNAL ||
-        !(pcoll_op_lands(kind->op) || (kind->op == PCOLL_OP_ADD && e->options->host_driven)))
+        !(kind->op == PCOLL_OP_PUT || (kind->op == PCOLL_OP_ADD && e->options->host_driven)))
         return;
     if (kind->done == PCOLL_NONE)
         pcoll_engine_entry_done(e, event->from, event->kind, when);
@@ -168,11 +168,7 @@ static void land_signal(struct pcoll_engine *e, const struct pcoll_event *event)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, event->kind);
 
-    if (event->load != 0 && kind->op == PCOLL_OP_ACCUMULATE)
-        pcoll_symbols_accumulate(e->symbols, event->to,
-                                 pcoll_at(pcoll_kind_remote(kind), kind->remote_at), kind->bytes,
-                                 event->load);
-    else if (event->load != 0)
+    if (event->load != 0)
         pcoll_symbols_write(e->symbols, event->to,
                             pcoll_at(pcoll_kind_remote(kind), kind->remote_at), kind->bytes,
                             event->load);

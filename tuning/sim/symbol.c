@@ -100,30 +100,13 @@ static uint64_t start_of(const struct pcoll_symbols *symbols, int rank, int inst
     return (uint64_t)instance * (uint64_t)symbols->signature.nranks + (uint64_t)rank;
 }
 
-static int is_exact(const struct pcoll_signature *signature)
-{
-    return signature->commutes == PCOLL_EXACT;
-}
-
-/* What stands for a rank in `more` if the operator is exact; otherwise 0. */
-static uint64_t number_of(const struct pcoll_signature *signature, int rank)
-{
-    uint64_t z = ((uint64_t)rank + 1) * UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    return is_exact(signature) ? z ^ z >> 27 : 0;
-}
-
 /* The position of byte `at` of a rank's SEND in the message of an instance: in rank order, or where
- * operands may be swapped in that of places (teams.h), so that those of a node are adjacent; if the
- * operator is exact, the same for all ranks. */
+ * operands may be swapped in that of places (teams.h), so that those of a node are adjacent. */
 static uint64_t message_at(const struct pcoll_signature *signature, int rank, uint64_t at)
 {
     const struct pcoll_teams teams = pcoll_teams_to_reduce(signature);
     const int place = signature->commutes ? pcoll_teams_place(&teams, rank) : rank;
 
-    if (is_exact(signature))
-        return at;
     return (uint64_t)place * pcoll_collective_of(signature)->send_bytes(signature, NULL, rank) + at;
 }
 
@@ -145,8 +128,7 @@ static int put_input(struct pcoll_symbols *symbols, int rank, int instance)
     const struct pcoll_content own = {.at = input.first,
                                       .bytes = input.count,
                                       .from = message_at(&symbols->signature, rank, 0),
-                                      .instance = instance,
-                                      .more = number_of(&symbols->signature, rank)};
+                                      .instance = instance};
 
     symbols->buffers[rank][PCOLL_RECV].count = 0;
     return pcoll_contents_put(&symbols->buffers[rank][PCOLL_RECV], own);
@@ -165,8 +147,8 @@ static int read_send(const struct pcoll_symbols *symbols, int rank, uint64_t at,
 {
     const uint64_t from = message_at(&symbols->signature, rank, at);
 
-    return pcoll_contents_put(to, (struct pcoll_content){0, bytes, from, symbols->instance[rank],
-                                                         number_of(&symbols->signature, rank)});
+    return pcoll_contents_put(to,
+                              (struct pcoll_content){0, bytes, from, symbols->instance[rank], 0});
 }
 
 uint32_t pcoll_symbols_read(struct pcoll_symbols *symbols, int rank, struct pcoll_place place,
@@ -211,11 +193,6 @@ static int reduce_extents(const struct pcoll_symbols *symbols, struct pcoll_cont
     pcoll_content_drop_front(&left, at - left.at);
     pcoll_content_drop_front(&right, at - right.at);
     left.bytes = left_end < right_end ? left.bytes : right.bytes;
-    if (is_exact(&symbols->signature)) {
-        left.more += right.more;
-        *to = left;
-        return left.from == right.from;
-    }
     next = left.from + (left.more + 1) * step;
     if (symbols->signature.commutes && right.from + (right.more + 1) * step == left.from)
         left.from = right.from; /* in the other order */
@@ -264,18 +241,6 @@ void pcoll_symbols_write(struct pcoll_symbols *symbols, int rank, struct pcoll_p
     load_destroy(symbols, load);
 }
 
-void pcoll_symbols_accumulate(struct pcoll_symbols *symbols, int rank, struct pcoll_place place,
-                              uint64_t bytes, uint32_t load)
-{
-    const uint32_t there = pcoll_symbols_read(symbols, rank, place, bytes);
-
-    if (there != 0 && symbols->loads[there].data.count > 0)
-        load = pcoll_symbols_reduce(symbols, there, load);
-    else if (there != 0)
-        load_destroy(symbols, there);
-    pcoll_symbols_write(symbols, rank, place, bytes, load);
-}
-
 /* If the collective synchronizes, only extents of known ranks are merged. */
 static int holds(const struct pcoll_contents *contents, struct pcoll_content whole)
 {
@@ -288,23 +253,10 @@ static int holds(const struct pcoll_contents *contents, struct pcoll_content who
            one->more == whole.more;
 }
 
-/* What `more` is of a fold of so many ranks. */
-static uint64_t more_of(const struct pcoll_signature *signature, int rank, int nranks)
-{
-    uint64_t sum = 0;
-
-    if (!is_exact(signature))
-        return (uint64_t)nranks - 1;
-    for (int k = 0; k < nranks; k++)
-        sum += number_of(signature, rank + k);
-    return sum;
-}
-
 /* The fold of all ranks begins with the first one, or, if the operator commutes, with any. */
 static int holds_fold(const struct pcoll_symbols *symbols, const struct pcoll_contents *recv,
                       const struct pcoll_piece *piece, int instance)
 {
-    const uint64_t more = more_of(&symbols->signature, piece->rank, piece->nranks);
     uint64_t at = 0;
 
     for (uint32_t i = pcoll_contents_find(recv, piece->first); i < recv->count && at < piece->bytes;
@@ -314,7 +266,8 @@ static int holds_fold(const struct pcoll_symbols *symbols, const struct pcoll_co
 
         if (one.at < piece->first)
             pcoll_content_drop_front(&one, piece->first - one.at);
-        if (one.at != piece->first + at || one.instance != instance || one.more != more ||
+        if (one.at != piece->first + at || one.instance != instance ||
+            one.more != (uint64_t)piece->nranks - 1 ||
             (symbols->signature.commutes ? one.from % step_of(symbols) != from % step_of(symbols)
                                          : one.from != from))
             return 0;

@@ -6,9 +6,7 @@
  * allgather the extents of RECV therefore merge into one, and a rank needs only a few of them for a
  * message of any length. What a REDUCE gives is known by the ranks that it reduces, which must be
  * consecutive and in order (if the operator commutes: adjacent on a circle); operands that do not
- * fit together give nothing. If the operator is exact, any ranks fit together, and what is known of
- * them is the sum of numbers that stand for them; what nobody has written is the identity. If the
- * collective only synchronizes, every signal carries the ranks
+ * fit together give nothing. If the collective only synchronizes, every signal carries the ranks
  * whose start its sender knows of, as ranges of ranks; a rank that completes must know of all. This
  * proves one run, not all runs: proof/check.h does that for small jobs.
  */
@@ -33,10 +31,6 @@ uint32_t pcoll_symbols_read(struct pcoll_symbols *symbols, int rank, struct pcol
 
 /* The load of left * right. Destroys both; 0: out of memory. */
 uint32_t pcoll_symbols_reduce(struct pcoll_symbols *symbols, uint32_t left, uint32_t right);
-
-/* Reduce the load into what lies there. Destroys it. */
-void pcoll_symbols_accumulate(struct pcoll_symbols *symbols, int rank, struct pcoll_place place,
-                              uint64_t bytes, uint32_t load);
 
 /* Put the load there, or learn from it. Destroys the load. */
 void pcoll_symbols_write(struct pcoll_symbols *symbols, int rank, struct pcoll_place place,
