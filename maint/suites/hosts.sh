@@ -40,7 +40,7 @@ cells="2x1 3x1 4x1 8x1 2x2 3x2 4x2 8x2 3+1"
 # matrix_list RANKS: print the lines of testlist.matrix for that number of ranks.
 matrix_list() {
     awk -v n="$1" '/^[a-z]/ { split($2, of, "-"); if (of[2] == "") of[2] = of[1]
-        if (of[1] <= n && n <= of[2]) { $2 = n; print } }' "$repo/test/mpi/testlist.matrix"
+        if (of[1] <= n && n <= of[2]) { $2 = n; print } }' testlist.matrix
 }
 
 # matrix_mpich_list RANKS MEDIUM: print MPICH's persistent programs for that number of ranks. With more
