@@ -129,6 +129,10 @@ need_packages() {
     [ -z "$missing" ] || die "please install these packages first: $missing"
 }
 
+can_install() {
+    [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null
+}
+
 # install_packages GROUP...: install the missing packages, or name them and exit.
 install_packages() {
     local missing
@@ -138,9 +142,7 @@ install_packages() {
     fi
     missing=$(missing_packages "$@" | paste -sd ' ')
     [ -n "$missing" ] || return 0
-    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
-        die "please install these packages first: $missing"
-    fi
+    can_install || die "please install these packages first: $missing"
     step "packages: update" apt-update apt-get update
     # shellcheck disable=SC2086
     step "packages: $(wc -w <<<"$missing") to install" apt-install \

@@ -30,7 +30,10 @@ unit_tests() {
     # shellcheck disable=SC2016
     promptly xargs -a "$log.tests" -P $((jobs + 1)) -I NAME bash -c 'TIMEFORMAT="%0R %1U %1S"
         { time timeout "$1" test/unit/NAME >"$0-NAME.log" 2>&1; } 2>"$0-NAME.time"
-        echo $? >"$0-NAME.status"' "$log" $((PCOLL_TEST_DEPTH < 2 ? 1200 : 7200))
+        echo $? >"$0-NAME.status"
+        read -r seconds _ <"$0-NAME.time"
+        [ "$seconds" -lt 5 ] || echo "# ${0##*/} NAME: $seconds s" >&3' \
+        "$log" $((PCOLL_TEST_DEPTH < 2 ? 1200 : 7200))
     while read -r name; do
         awk -v OFS='\t' -v name="$suite/$name" '{ print name, $1, $2 + $3 }' "$log-$name.time" \
             >>"$times_now"

@@ -56,12 +56,24 @@ write_runtests() {
 runtests() {
     write_runtests
     rm -f "$1.tap"
+    : >"$results/$1.log"
+    show_progress "$1" "$(grep -c '^[a-z]' "$2")" &
+    local progress=$!
     MPIEXEC=$mpiexec MPICC=$build/install/bin/mpicc MPITEST_TIMEOUT_MULTIPLIER=${PCOLL_TIMEOUT_MULTIPLIER:-3} \
         RUNTESTS_SHOWPROGRESS=1 MPITEST_RUN_INDIVIDUAL=1 \
         promptly setsid --wait env ${interface:+"FI_SOCKETS_IFACE=$interface" "FI_TCP_IFACE=$interface"} \
         ./runtests -tests="$2" -tapfile="$1.tap" >"$results/$1.log" 2>&1 || true
+    kill "$progress" 2>"$results/kill" || true
     touch "$1.tap"
     count_tap "$1" "$PWD/$1.tap" 0
+}
+
+# show_progress SUITE LISTED: print how many of the tests have ended, every half a minute.
+show_progress() {
+    local start=$SECONDS
+    while sleep 30; do
+        echo "# $1: $(grep -cE '^(not )?ok' "$1.tap" 2>&1 | tail -1) of $2 tests after $((SECONDS - start)) s"
+    done >&3
 }
 
 # The installed compiler wrapper must work for a user whose ccache is broken or absent.
