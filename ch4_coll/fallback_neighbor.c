@@ -12,11 +12,7 @@
  *   Graph:     the k-th edge to a process matches the k-th edge from it.
  *
  * Sends are posted in the order of their slots, so receives are posted in the order of the slots
- * that send to them: l = i ^ 1 for i = 0, 1, ... on a Cartesian communicator, and l = i on a graph.
- *
- * One error lies in the bindings: if a rank has unequal in- and outdegrees, neighbor_alltoallw with
- * int counts widens as many counts as the other side has, so the counts that arrive here are wrong.
- * The bindings with MPI_Count are right. */
+ * that send to them: l = i ^ 1 for i = 0, 1, ... on a Cartesian communicator, and l = i on a graph. */
 
 #include "blocks.h"
 #include "fallback.h"

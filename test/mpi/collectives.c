@@ -8,7 +8,6 @@
 struct arrays {
     int *counts, *displacements, *bytes; /* displacements in elements, bytes as int */
     MPI_Aint *places;
-    MPI_Count *large;
     MPI_Datatype *types;
 };
 
@@ -18,14 +17,13 @@ static struct arrays *arrays_of(const struct side *side)
     struct arrays *a = malloc(sizeof(*a));
     MPI_Aint low, extent = 1;
 
-    *a = (struct arrays){calloc(n + 1, sizeof(int)),       calloc(n + 1, sizeof(int)),
-                         calloc(n + 1, sizeof(int)),       calloc(n + 1, sizeof(MPI_Aint)),
-                         calloc(n + 1, sizeof(MPI_Count)), calloc(n + 1, sizeof(MPI_Datatype))};
+    *a = (struct arrays){calloc(n + 1, sizeof(int)), calloc(n + 1, sizeof(int)),
+                         calloc(n + 1, sizeof(int)), calloc(n + 1, sizeof(MPI_Aint)),
+                         calloc(n + 1, sizeof(MPI_Datatype))};
     if (n > 0)
         MPI(MPI_Type_get_extent(side->blocks[0].type, &low, &extent));
     for (size_t i = 0; i < n; i++) {
         a->counts[i] = side->blocks[i].count;
-        a->large[i] = side->blocks[i].count;
         a->places[i] = side->blocks[i].place;
         a->bytes[i] = (int)side->blocks[i].place;
         a->displacements[i] = extent ? (int)(side->blocks[i].place / extent) : 0;
@@ -42,7 +40,6 @@ static void arrays_free(struct arrays *a)
     free(a->displacements);
     free(a->bytes);
     free(a->places);
-    free(a->large);
     free(a->types);
     free(a);
 }
@@ -201,16 +198,8 @@ CALL(neighbor_alltoallv)
     return MPI_Neighbor_alltoallv_init(SEND_V, RECEIVE_V, END);
 }
 
-/* With int counts MPICH 4.0.2's binding (not the collective below it) confuses in- and outdegree
- * when it widens the counts. */
 CALL(neighbor_alltoallw)
 {
-#if MPI_VERSION >= 4
-    if (c->send.n != c->receive.n)
-        return MPI_Neighbor_alltoallw_init_c(send_buffer(c), SENT->large, SENT->places, SENT->types,
-                                             receive_buffer(c), RECEIVED->large, RECEIVED->places,
-                                             RECEIVED->types, END);
-#endif
     return MPI_Neighbor_alltoallw_init(send_buffer(c), SENT->counts, SENT->places, SENT->types,
                                        receive_buffer(c), RECEIVED->counts, RECEIVED->places,
                                        RECEIVED->types, END);
