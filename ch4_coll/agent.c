@@ -4,8 +4,8 @@
 #include "pcoll.h"
 
 #include "offload/agent/agent.h"
-#include "offload/shm/heap.h"
-#include "offload/shm/shm.h"
+#include "offload/memory/heap.h"
+#include "offload/node/node.h"
 #include "offload/tally.h"
 
 /*
@@ -219,7 +219,7 @@ struct pcoll_bell *MPIDI_PCOLL_agent_host(void)
     if (!agent && is_for_node()) {
         options = chosen_options();
         options.bell = bell;
-        options.visit = pcoll_shm_boards_visit;
+        options.visit = pcoll_node_visit_boards;
         hire(options);
     }
     return agent && is_for_node() ? bell : NULL;

@@ -1,10 +1,10 @@
-/* MPI_Alloc_mem: memory that the other processes of the node can map (offload/shm/heap.h), so that
- * plans copy it directly. Whatever that cannot serve is left to MPICH: what asks for special
+/* MPI_Alloc_mem: memory that the other processes of the node can map (offload/memory/heap.h), so
+ * that plans copy it directly. Whatever that cannot serve is left to MPICH: what asks for special
  * memory, what no other process needs, and all of it if the system has no such memory. */
 
 #include "pcoll.h"
 
-#include "offload/shm/heap.h"
+#include "offload/memory/heap.h"
 
 #include "mpir_coll_offload_hooks.h"
 

@@ -5,7 +5,7 @@
 
 #include "lock.h"
 
-#include "offload/nodes.h"
+#include "offload/node/nodes.h"
 #include "tuning/locality.h"
 
 static int keyval = MPI_KEYVAL_INVALID;

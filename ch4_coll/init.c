@@ -9,7 +9,7 @@
 #include "lock.h"
 
 #include "algorithms/lower/lower.h"
-#include "offload/shm/heap.h"
+#include "offload/memory/heap.h"
 
 /* The words that the ranks combine; the maximum of each counts. */
 enum {

@@ -1,7 +1,7 @@
 # The sources of this folder, for both builds: ours and MPICH's.
 pcoll_sources += \
     %D%/medium.h %D%/media.h %D%/media.c %D%/bootstrap.h %D%/bootstrap.c \
-    %D%/nodes.h %D%/nodes.c %D%/edges.h %D%/edges.c %D%/pairs.h %D%/pairs.c \
+    %D%/edges.h %D%/edges.c %D%/pairs.h %D%/pairs.c \
     %D%/interfaces.h %D%/interfaces.c \
     %D%/yield.h %D%/yield.c %D%/bell.h %D%/bell.c %D%/pieces.h %D%/pieces.c %D%/tally.h %D%/tally.c \
     %D%/names.h %D%/names.c \
@@ -9,13 +9,15 @@ pcoll_sources += \
     %D%/reduce/kernels.h %D%/reduce/kernels.c \
     %D%/run/line.h %D%/run/run.h %D%/run/run.c %D%/run/fire.h %D%/run/copy.c \
     %D%/agent/agent.h %D%/agent/state.h %D%/agent/claim.h %D%/agent/served.c %D%/agent/visit.c %D%/agent/thread.c %D%/agent/cpus.c \
-    %D%/shm/shm.h %D%/shm/shm.c %D%/shm/fire.h \
-    %D%/shm/state.h %D%/shm/group.c %D%/shm/bind.c %D%/shm/resolve.c %D%/shm/layout.c %D%/shm/cma.c %D%/shm/distance.c \
-    %D%/shm/arena.h %D%/shm/arena.c %D%/shm/extents.h %D%/shm/extents.c \
-    %D%/shm/object.h %D%/shm/object.c %D%/shm/process.h %D%/shm/process.c %D%/shm/relay.h %D%/shm/relay.c \
-    %D%/shm/notice.h %D%/shm/notice.c %D%/shm/board.h %D%/shm/board_state.h \
-    %D%/shm/board_bind.c %D%/shm/board.c %D%/shm/board_help.c %D%/shm/coop.h %D%/shm/coop.c %D%/shm/signalers.c \
-    %D%/shm/heap.h %D%/shm/heap.c %D%/shm/attach.c %D%/shm/views.c
+    %D%/memory/process.h %D%/memory/process.c %D%/memory/object.h %D%/memory/object.c \
+    %D%/memory/arena.h %D%/memory/arena.c %D%/memory/extents.h %D%/memory/extents.c \
+    %D%/memory/heap.h %D%/memory/heap.c %D%/memory/attach.c %D%/memory/cma.h %D%/memory/cma.c \
+    %D%/node/node.h %D%/node/nodes.h %D%/node/nodes.c %D%/node/group.h %D%/node/group.c %D%/node/distance.c \
+    %D%/node/bound.h %D%/node/fire.h %D%/node/perform.c %D%/node/fail.c %D%/node/layout.c %D%/node/views.c \
+    %D%/node/binding.h %D%/node/bind.c %D%/node/resolve.c %D%/node/signalers.c \
+    %D%/node/relay.h %D%/node/relay.c %D%/node/coop.h %D%/node/coop.c %D%/node/notice.h %D%/node/notice.c \
+    %D%/node/board.h %D%/node/board_state.h %D%/node/board_bind.c %D%/node/board.c %D%/node/board_help.c \
+    %D%/shm/shm.h %D%/shm/shm.c
 
 # The core of the media with RMA.
 pcoll_sources += \

@@ -55,8 +55,8 @@ enum pcoll_explore_algebra {
 
 /* Where helpers find what to copy: help.c. */
 enum pcoll_explore_sharing {
-    PCOLL_EXPLORE_TICKETS, /* on the ticket of a rank, an entry at a time: offload/shm/coop.h */
-    PCOLL_EXPLORE_BOARD    /* each entry in a notice of its own: offload/shm/board.h */
+    PCOLL_EXPLORE_TICKETS, /* on the ticket of a rank, an entry at a time: offload/node/coop.h */
+    PCOLL_EXPLORE_BOARD    /* each entry in a notice of its own: offload/node/board.h */
 };
 
 /* What the protocol of helpers lacks, to test the explorer: help.c. */

@@ -5,7 +5,7 @@
  * word; all of these are events of their own, so what it has read may be old. It reads the chunk
  * and writes it. Who copies the last chunk lands the entry, and the signals follow.
  *
- * Tickets (offload/shm/coop.h), with any number of helpers. When the entry fires, its rank takes
+ * Tickets (offload/node/coop.h), with any number of helpers. When the entry fires, its rank takes
  * its ticket, of which it has one: it writes there what is to be copied, in how many chunks, and
  * then opens it. When the entry has landed, it may take the ticket for another one.
  *
@@ -13,7 +13,7 @@
  *     helper              look - words - claim - read - write, left = 0: signal
  *     helper                  look - words ----------------------------------- claim: too old
  *
- * Boards (offload/shm/board.h). Each entry has a notice, whose word also says how many chunks are
+ * Boards (offload/node/board.h). Each entry has a notice, whose word also says how many chunks are
  * left, and whether a helper holds one: one helper at a time has a chunk, and the owner another. A
  * rank opens all notices at its start, in order, and what the helper reads is whether the trigger
  * has been reached. (That the start takes time makes no difference: what it opens early can be

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "offload/rma/binding.h"
-#include "offload/shm/coop.h"
+#include "offload/node/coop.h"
 
 /* ---- local preparation ------------------------------------------------------------ */
 
@@ -34,12 +34,12 @@ static enum pcoll_result allocate(struct pcoll_rma_binding *b)
     if (bound == NULL)
         return PCOLL_ERR_NOMEM;
     bound->culprit = PCOLL_NONE;
-    result = pcoll_run_init(&bound->shm.run, plan, b->memory->op);
+    result = pcoll_run_init(&bound->node.run, plan, b->memory->op);
     if (result == PCOLL_OK)
-        result = pcoll_shm_coop_init(&bound->shm, plan, b->group->bootstrap.coop_from);
+        result = pcoll_node_coop_init(&bound->node, plan, b->group->bootstrap.coop_from);
     if (result != PCOLL_OK)
         return result;
-    b->shm.bound = &bound->shm;
+    b->node.bound = &bound->node;
     bound->ordered = plan->ordered;
     bound->ready_end = &bound->ready;
     bound->links = calloc(n, sizeof(*bound->links));
@@ -55,7 +55,7 @@ static enum pcoll_result allocate(struct pcoll_rma_binding *b)
     if (!bound->links || !bound->ways || !bound->rails || !bound->channels || !bound->steps ||
         !b->ranks || !b->index)
         return PCOLL_ERR_NOMEM;
-    return pcoll_shm_binding_init(&b->shm);
+    return pcoll_node_binding_init(&b->node);
 }
 
 /* Collective: are all ranks ready, and do the ranks of a node reach each other's user memory as far
@@ -66,7 +66,7 @@ static enum pcoll_result agree_on_offer(struct pcoll_rma_binding *b, enum pcoll_
     uint64_t values[NVALUES] = {0};
 
     if (mine == PCOLL_OK) {
-        b->shm.is_alone = 1;
+        b->node.is_alone = 1;
         pcoll_rma_find_links(b);
         values[WANTS_USER_RMA] = (b->plan->needs & PCOLL_NEED_USER_RMA) != 0;
         values[MOST] = (uint64_t)pcoll_rma_most_channels(b);
@@ -79,7 +79,7 @@ static enum pcoll_result agree_on_offer(struct pcoll_rma_binding *b, enum pcoll_
     b->most = (int)values[MOST];
     for (int i = 0; i < PCOLL_RMA_NMEMORIES; i++)
         b->keyed[i] = values[KEYED + i] != 0;
-    b->shm.is_alone = values[WANTS_USER_RMA] && !b->group->can_cma;
+    b->node.is_alone = values[WANTS_USER_RMA] && !b->group->can_cma;
     pcoll_rma_find_links(b);
     b->bound->nrails = (int)values[NRAILS];
     return PCOLL_OK;
@@ -160,7 +160,7 @@ static enum pcoll_result register_with(const struct pcoll_rma_binding *b,
     const uint64_t recv = pcoll_plan_bytes(b->plan, PCOLL_RECV);
     enum pcoll_result result = PCOLL_OK;
     size_t bytes;
-    char *area = pcoll_shm_own_area(&b->shm, &bytes);
+    char *area = pcoll_node_own_area(&b->node, &bytes);
 
     if (pcoll_wire_needs_key(rail->endpoint, 0, sizeof(struct pcoll_rma_slot)))
         result =
@@ -206,12 +206,12 @@ static enum pcoll_result connect_ranks(struct pcoll_rma_binding *b)
 {
     const struct pcoll_bootstrap *bootstrap = &b->group->bootstrap;
     enum pcoll_result result =
-        pcoll_shm_carve_block(&b->shm, pcoll_shm_group_of(b->group->node), PCOLL_OK);
+        pcoll_node_carve_block(&b->node, pcoll_node_group_of(b->group->node), PCOLL_OK);
 
     if (result == PCOLL_OK)
         result = get_letters(b);
     if (result == PCOLL_OK) {
-        pcoll_shm_resolve(&b->shm);
+        pcoll_node_resolve(&b->node);
         result = register_memory(b);
     }
     result = pcoll_agree(bootstrap, result, NULL, 0);
@@ -220,9 +220,9 @@ static enum pcoll_result connect_ranks(struct pcoll_rma_binding *b)
     result = pcoll_rma_swap_cards(b);
     if (result == PCOLL_OK)
         result = pcoll_rma_resolve_steps(b);
-    pcoll_shm_signalers_publish(&b->shm);
+    pcoll_node_signalers_publish(&b->node);
     result = pcoll_agree(bootstrap, result, NULL, 0);
-    pcoll_shm_find_alone(&b->shm);
+    pcoll_node_find_alone(&b->node);
     return result;
 }
 
@@ -231,7 +231,7 @@ enum pcoll_result pcoll_rma_bind(struct pcoll_group *group, const struct pcoll_p
 {
     struct pcoll_rma_group *g = pcoll_rma_group_of(group);
     struct pcoll_rma_binding b = {
-        .shm = {.plan = plan, .memory = memory, .nlocal = g->nnode, .ranks = g->node_ranks},
+        .node = {.plan = plan, .memory = memory, .nlocal = g->nnode, .ranks = g->node_ranks},
         .group = g,
         .plan = plan,
         .memory = memory,
@@ -242,7 +242,7 @@ enum pcoll_result pcoll_rma_bind(struct pcoll_group *group, const struct pcoll_p
     result = agree_on_offer(&b, allocate(&b));
     if (result == PCOLL_OK)
         result = connect_ranks(&b);
-    pcoll_shm_binding_fini(&b.shm);
+    pcoll_node_binding_fini(&b.node);
     free(b.ranks);
     free(b.index);
     free(b.mine);
@@ -252,10 +252,10 @@ enum pcoll_result pcoll_rma_bind(struct pcoll_group *group, const struct pcoll_p
         return result;
     }
     b.bound->group = g;
-    b.bound->shm.base.medium = group->medium;
-    b.bound->shm.group = pcoll_shm_group_of(g->node);
+    b.bound->node.base.medium = group->medium;
+    b.bound->node.group = pcoll_node_group_of(g->node);
     g->refs++;
-    *bound_p = &b.bound->shm.base;
+    *bound_p = &b.bound->node.base;
     return PCOLL_OK;
 }
 
@@ -294,7 +294,7 @@ void pcoll_rma_bound_destroy(struct pcoll_rma_bound *bound)
         drop_way(&bound->ways[i]);
     for (int i = 0; bound->rails != NULL && i < bound->nrails; i++)
         unmap(&bound->rails[i]);
-    pcoll_shm_bound_fini(&bound->shm);
+    pcoll_node_bound_fini(&bound->node);
     free(bound->mailbox);
     free(bound->sources);
     free(bound->steps);

@@ -28,7 +28,7 @@ struct pcoll_rma_card {
 
 /* State that exists only while binding. */
 struct pcoll_rma_binding {
-    struct pcoll_shm_binding shm;
+    struct pcoll_node_binding node;
     struct pcoll_rma_group *group;
     struct pcoll_rma_bound *bound;
     const struct pcoll_plan *plan;

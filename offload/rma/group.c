@@ -73,7 +73,7 @@ static enum pcoll_result open_node(struct pcoll_rma_group *g)
         .report = node_report,
     };
 
-    return pcoll_shm_group_create(&bootstrap, &g->node);
+    return pcoll_node_group_create(&bootstrap, &g->node);
 }
 
 /* Open a rail for each interface. */
@@ -132,8 +132,9 @@ static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine
         [FEW] = ranked(PCOLL_MAX_RAILS - g->nrails, rank),
     };
 
-    values[NO_CMA] = mine != PCOLL_OK || !(pcoll_shm_group_provides(g->node) & PCOLL_NEED_USER_RMA);
-    values[DISTANCE] = mine == PCOLL_OK ? pcoll_shm_group_distance(g->node) : 0;
+    values[NO_CMA] =
+        mine != PCOLL_OK || !(pcoll_node_group_provides(g->node) & PCOLL_NEED_USER_RMA);
+    values[DISTANCE] = mine == PCOLL_OK ? pcoll_node_group_distance(g->node) : 0;
     for (int i = 0; i < g->nrails; i++) {
         const struct pcoll_wire_endpoint *e = g->endpoints[i];
 
@@ -205,7 +206,7 @@ void pcoll_rma_group_release(struct pcoll_rma_group *g)
 {
     if (--g->refs > 0)
         return;
-    pcoll_shm_group_destroy(g->node);
+    pcoll_node_group_destroy(g->node);
     for (int i = 0; i < g->nrails; i++)
         g->wire->close(g->endpoints[i]);
     free(g->node_ranks);

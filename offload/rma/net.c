@@ -29,7 +29,7 @@ static enum pcoll_result fail(struct pcoll_rma_request *request, const char *why
     snprintf(text, sizeof(text), "%s: %s: %s rank %d: %s", endpoint->wire->library, name,
              name_of(request), request->step->way->rank, why);
     bootstrap->report(bootstrap->context, text);
-    atomic_fetch_or_explicit(&bound->shm.block->alarm, PCOLL_SHM_FAILED, memory_order_release);
+    pcoll_node_raise(&bound->node);
     pcoll_rma_say_farewell(bound, PCOLL_RMA_FAILED);
     return PCOLL_ERR_SYSTEM;
 }

@@ -108,7 +108,7 @@ void pcoll_rma_find_links(struct pcoll_rma_binding *b)
     bound->nrails = 1;
     memset(b->index, 0, (b->index_mask + 1) * sizeof(*b->index));
     for (int i = 0; i < plan->nneighbors; i++)
-        if (pcoll_shm_number(&b->shm, plan->neighbors[i]) == PCOLL_NONE) {
+        if (pcoll_node_number(&b->node, plan->neighbors[i]) == PCOLL_NONE) {
             b->ranks[bound->nlinks] = plan->neighbors[i];
             bound->links[bound->nlinks].nchannels = 0;
             bound->links[bound->nlinks++].rank = plan->neighbors[i];
@@ -197,7 +197,7 @@ static enum pcoll_result resolve_move(const struct pcoll_rma_binding *b,
 
     step->get = entry->op == PCOLL_OP_GET;
     step->bytes = (size_t)entry->bytes;
-    step->local = pcoll_shm_own_place(&b->shm, entry->local);
+    step->local = pcoll_node_own_place(&b->node, entry->local);
     step->desc = step->way->rail->memories[memory_of(entry->local.buffer)].desc;
     step->remote = remote_address(b, link, rail, entry->remote);
     if (!step->get && step->channel != NULL)
@@ -211,8 +211,8 @@ static enum pcoll_result resolve_move(const struct pcoll_rma_binding *b,
 static void resolve_copy(const struct pcoll_rma_binding *b, const struct pcoll_entry *entry,
                          struct pcoll_rma_step *step)
 {
-    step->copy_from = pcoll_shm_own_place(&b->shm, entry->local);
-    step->copy_to = pcoll_shm_own_place(&b->shm, entry->remote);
+    step->copy_from = pcoll_node_own_place(&b->node, entry->local);
+    step->copy_to = pcoll_node_own_place(&b->node, entry->remote);
     if (step->copy_from != step->copy_to)
         step->copy_bytes = (size_t)entry->bytes;
 }
@@ -224,7 +224,7 @@ static void resolve_cell(const struct pcoll_rma_binding *b, const struct pcoll_e
     const struct pcoll_rma_rail *rail = step->way->rail;
     size_t first = PCOLL_CELL_BYTES - (size_t)entry->bytes;
 
-    step->copy_from = pcoll_shm_own_place(&b->shm, entry->local);
+    step->copy_from = pcoll_node_own_place(&b->node, entry->local);
     step->copy_to = step->outgoing->cell + first;
     step->copy_bytes = (size_t)entry->bytes;
     if (rail->endpoint->stream)
@@ -243,7 +243,7 @@ static enum pcoll_result resolve_step(const struct pcoll_rma_binding *b, int ind
     struct pcoll_rma_bound *bound = b->bound;
     int link = link_of(bound, entry->peer);
 
-    step->step = &bound->shm.run.steps[index];
+    step->step = &bound->node.run.steps[index];
     step->step->own = step;
     step->way = &bound->links[link].ways[rail_of(b, entry)];
     step->move = (struct pcoll_rma_request){.bound = bound, .step = step, .is_move = 1};
@@ -269,7 +269,7 @@ enum pcoll_result pcoll_rma_resolve_steps(const struct pcoll_rma_binding *b)
     int n = 0;
 
     for (int i = 0; i < b->plan->nentries && result == PCOLL_OK; i++)
-        if (bound->shm.run.steps[i].kind == PCOLL_SHM_AWAY) {
+        if (bound->node.run.steps[i].kind == PCOLL_STEP_REMOTE) {
             bound->steps[n].outgoing = bound->mailbox + pcoll_rma_inbox_slots(b) + n;
             result = resolve_step(b, i, &bound->steps[n]);
             n++;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "offload/rma/state.h"
-#include "offload/shm/fire.h"
+#include "offload/node/fire.h"
 #include "offload/yield.h"
 
 /* Unless the plan is ordered, the rest of a step after a completion must not wait for its turn in
@@ -30,9 +30,9 @@ static enum pcoll_result fire_away(struct pcoll_rma_bound *bound, struct pcoll_s
 
 static inline enum pcoll_result rma_fire(struct pcoll_run *run, struct pcoll_step *step)
 {
-    if (step->kind == PCOLL_SHM_AWAY)
+    if (step->kind == PCOLL_STEP_REMOTE)
         return fire_away(pcoll_rma_bound_of_run(run), step);
-    return pcoll_shm_fire(run, step);
+    return pcoll_node_fire(run, step);
 }
 
 /* No queue is left: has everything that was sent arrived? */
@@ -55,7 +55,7 @@ static enum pcoll_result progress(struct pcoll_rma_bound *bound)
     }
     result = pcoll_rma_flush(bound);
     if (result == PCOLL_OK || result == PCOLL_PENDING)
-        result = pcoll_run_progress(&bound->shm.run, rma_fire);
+        result = pcoll_run_progress(&bound->node.run, rma_fire);
     return settle(bound, result);
 }
 
@@ -68,7 +68,7 @@ enum pcoll_result pcoll_rma_start(struct pcoll_bound *base)
     if (bound->failed)
         return PCOLL_ERR_SYSTEM;
     pcoll_rma_read_inbox(bound);
-    result = settle(bound, pcoll_run_start(&bound->shm.run, rma_fire));
+    result = settle(bound, pcoll_run_start(&bound->node.run, rma_fire));
     return result == PCOLL_PENDING ? progress(bound) : result;
 }
 
@@ -99,7 +99,7 @@ static enum pcoll_result check_failed(struct pcoll_rma_bound *bound)
     const struct pcoll_rma_group *group = bound->group;
     char text[120], fate[64];
 
-    if (pcoll_shm_attend(&bound->shm) != PCOLL_PENDING)
+    if (pcoll_node_attend(&bound->node) != PCOLL_PENDING)
         bound->failed = 1;
     for (int i = 0; i < bound->nways && !bound->failed; i++) {
         if (!is_gone(bound, &bound->ways[i], fate, sizeof(fate)))
@@ -107,7 +107,7 @@ static enum pcoll_result check_failed(struct pcoll_rma_bound *bound)
         snprintf(text, sizeof(text), "%s: rank %d %s", group->wire->library, bound->ways[i].rank,
                  fate);
         group->bootstrap.report(group->bootstrap.context, text);
-        atomic_fetch_or_explicit(&bound->shm.block->alarm, PCOLL_SHM_FAILED, memory_order_release);
+        pcoll_node_raise(&bound->node);
         bound->failed = 1;
     }
     if (!bound->failed)
@@ -154,8 +154,8 @@ void pcoll_rma_rest(struct pcoll_bound *base, unsigned usec)
     const struct pcoll_rma_bound *bound = pcoll_rma_bound_of(base);
 
     pcoll_rma_leave_some();
-    if (usec > 0 && bound->nlinks == 0 && pcoll_run_waits(&bound->shm.run))
-        pcoll_shm_rest(base, usec);
+    if (usec > 0 && bound->nlinks == 0 && pcoll_run_waits(&bound->node.run))
+        pcoll_node_rest(base, usec);
     else
         pcoll_rest_usec(usec); /* rather than poll(2), which often wakes up for nothing useful */
 }
@@ -163,7 +163,7 @@ void pcoll_rma_rest(struct pcoll_bound *base, unsigned usec)
 uint64_t pcoll_rma_position(const struct pcoll_bound *base)
 {
     const struct pcoll_rma_bound *bound = pcoll_rma_bound_of(base);
-    uint64_t position = pcoll_shm_position(base) * 31 + (uint64_t)bound->inflight;
+    uint64_t position = pcoll_node_position(base) * 31 + (uint64_t)bound->inflight;
 
     for (int i = 0; i < bound->nsources; i++)
         position += bound->sources[i].sum;

@@ -6,7 +6,7 @@
 
 #include "offload/rma/rma.h"
 #include "offload/rma/wire.h"
-#include "offload/shm/state.h"
+#include "offload/node/binding.h"
 
 /* Where the signals of one channel arrive. The data of the cell ends at `sum`. */
 struct pcoll_rma_slot {
@@ -135,7 +135,7 @@ struct pcoll_rma_source {
 };
 
 struct pcoll_rma_bound {
-    struct pcoll_shm_bound shm; /* the parts shared with the shared-memory medium, and the base */
+    struct pcoll_node_bound node; /* the parts shared with the shared-memory medium, and the base */
     struct pcoll_rma_group *group;
     struct pcoll_rma_rail *rails; /* [nrails]: the group's rails that the plan uses */
     int nrails;
@@ -161,12 +161,12 @@ struct pcoll_rma_bound {
 
 static inline struct pcoll_rma_bound *pcoll_rma_bound_of(const struct pcoll_bound *bound)
 {
-    return pcoll_container_of(bound, struct pcoll_rma_bound, shm.base);
+    return pcoll_container_of(bound, struct pcoll_rma_bound, node.base);
 }
 
 static inline struct pcoll_rma_bound *pcoll_rma_bound_of_run(struct pcoll_run *run)
 {
-    return pcoll_container_of(run, struct pcoll_rma_bound, shm.run);
+    return pcoll_container_of(run, struct pcoll_rma_bound, node.run);
 }
 
 static inline struct pcoll_rma_group *pcoll_rma_group_of(const struct pcoll_group *group)

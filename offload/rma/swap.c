@@ -59,11 +59,11 @@ static void read_channels(const struct pcoll_rma_binding *b, int link)
         source->slot = bound->links[link].slots + bound->nrails + i;
         source->bytes = (size_t)channel->bytes;
         if (channel->counter != PCOLL_NONE)
-            source->target = pcoll_shm_target(&b->shm, b->plan->rank, channel->counter);
+            source->target = pcoll_node_target(&b->node, b->plan->rank, channel->counter);
         if (channel->bytes > 0)
-            source->cell = (unsigned char *)pcoll_shm_own_place(
-                &b->shm, pcoll_at(PCOLL_CELL, (uint64_t)channel->cell * PCOLL_CELL_BYTES +
-                                                  (uint64_t)channel->offset));
+            source->cell = (unsigned char *)pcoll_node_own_place(
+                &b->node, pcoll_at(PCOLL_CELL, (uint64_t)channel->cell * PCOLL_CELL_BYTES +
+                                                   (uint64_t)channel->offset));
     }
 }
 

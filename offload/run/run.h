@@ -25,6 +25,7 @@ enum pcoll_step_kind {
     PCOLL_STEP_SIGNAL, /* moves nothing */
     PCOLL_STEP_COPY,   /* from memory to memory, both mapped here */
     PCOLL_STEP_REDUCE, /* of own memory: see `reduction` */
+    PCOLL_STEP_REMOTE, /* the peer is on another node: the medium moves the data and signals */
     PCOLL_STEP_OTHER
 };
 

@@ -1,139 +1,165 @@
-/* Running bound plans in shared memory; every MPI_Start and MPI_Wait goes through here. */
+/* Plans within a node: binding and running them. Every MPI_Start and MPI_Wait goes through here. */
 #include "offload/shm/shm.h"
 
-#include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
-#include "offload/shm/board.h"
-#include "offload/shm/coop.h"
-#include "offload/shm/fire.h"
+#include "offload/node/board.h"
+#include "offload/node/coop.h"
+#include "offload/node/fire.h"
 
-/* Other ranks may wait for this rank forever: tell them once, through the block. */
-enum pcoll_result pcoll_shm_give_up(struct pcoll_shm_bound *bound, const char *why)
+/* ---- binding ---- */
+
+static const struct pcoll_medium shm_with_board;
+
+static enum pcoll_result shm_group_create(const struct pcoll_bootstrap *bootstrap,
+                                          struct pcoll_group **group_p)
 {
-    bound->group->report(bound->group->context, why);
-    atomic_fetch_or_explicit(&bound->block->alarm, PCOLL_SHM_FAILED, memory_order_release);
-    return PCOLL_ERR_SYSTEM;
+    enum pcoll_result result = pcoll_node_group_create(bootstrap, group_p);
+
+    if (result == PCOLL_OK)
+        (*group_p)->medium = &pcoll_medium_shm;
+    return result;
 }
 
-enum pcoll_result pcoll_shm_fail(struct pcoll_shm_bound *bound, const struct pcoll_step *step,
-                                 int error)
+static enum pcoll_result connect_ranks(struct pcoll_node_binding *b, struct pcoll_node_group *group,
+                                       enum pcoll_result mine)
 {
-    char text[200];
+    enum pcoll_result result = pcoll_node_carve_block(b, group, mine);
 
-    snprintf(text, sizeof(text), "shared memory: %s of %zu bytes %s process %ld: %s",
-             step->kind == PCOLL_SHM_READ ? "process_vm_readv" : "process_vm_writev", step->bytes,
-             step->kind == PCOLL_SHM_READ ? "from" : "to", (long)step->pid, strerror(error));
-    return pcoll_shm_give_up(bound, text);
+    if (result != PCOLL_OK)
+        return result;
+    if (group->bootstrap.crowded)
+        b->bound->run.sleepers = &group->meeting->sleepers;
+    pcoll_node_resolve(b);
+    pcoll_node_signalers_publish(b);
+    result = pcoll_agree(&group->bootstrap, PCOLL_OK, NULL, 0);
+    pcoll_node_find_alone(b);
+    if (b->bound->board != NULL && result == PCOLL_OK)
+        pcoll_node_board_open(b->bound);
+    return result;
 }
 
-/* Handles steps whose memory is not mapped here. */
-static enum pcoll_result reach(struct pcoll_run *run, struct pcoll_step *step)
+static void destroy(struct pcoll_node_bound *bound)
 {
-    int error;
+    if (bound == NULL)
+        return;
+    pcoll_node_bound_fini(bound);
+    free(bound);
+}
 
-    if (step->kind == PCOLL_SHM_READ)
-        error = pcoll_cma_read(step->pid, step->to, step->from, step->bytes);
-    else if (step->kind == PCOLL_SHM_WRITE)
-        error = pcoll_cma_write(step->pid, step->to, step->from, step->bytes);
-    else if (step->kind == PCOLL_SHM_COOP)
-        return pcoll_shm_coop(pcoll_shm_bound_of_run(run), step);
-    else if (step->kind == PCOLL_SHM_POSTED)
-        return pcoll_shm_board_fire(pcoll_shm_bound_of_run(run), step);
-    else
-        return pcoll_shm_ask(pcoll_shm_bound_of_run(run), step);
-    if (__builtin_expect(error != 0, 0))
-        return pcoll_shm_refused(pcoll_shm_bound_of_run(run), step, error);
+static enum pcoll_result allocate(struct pcoll_node_binding *b,
+                                  const struct pcoll_node_group *group)
+{
+    enum pcoll_result result;
+
+    if (b->plan == NULL)
+        return PCOLL_ERR_NOMEM;
+    b->bound = calloc(1, sizeof(*b->bound));
+    if (b->bound == NULL)
+        return PCOLL_ERR_NOMEM;
+    b->bound->send_layout = b->memory->send_layout;
+    b->bound->recv_layout = b->memory->recv_layout;
+    result = pcoll_node_layout_init(b->bound, b->plan);
+    if (result == PCOLL_OK)
+        result = pcoll_node_coop_init(b->bound, b->plan, group->coop_from);
+    if (result == PCOLL_OK)
+        result = pcoll_node_board_init(b, group);
+    if (result == PCOLL_OK)
+        result = pcoll_run_init(&b->bound->run, b->plan, b->memory->op);
+    return result == PCOLL_OK ? pcoll_node_binding_init(b) : result;
+}
+
+static enum pcoll_result shm_bind(struct pcoll_group *base, const struct pcoll_plan *plan,
+                                  const struct pcoll_memory *memory, struct pcoll_bound **bound_p)
+{
+    struct pcoll_node_group *group = pcoll_node_group_of(base);
+    struct pcoll_node_binding b = {
+        .plan = plan, .memory = memory, .nlocal = group->bootstrap.nranks};
+    enum pcoll_result result = connect_ranks(&b, group, allocate(&b, group));
+
+    pcoll_node_binding_fini(&b);
+    if (result != PCOLL_OK) {
+        destroy(b.bound);
+        return result;
+    }
+    b.bound->base.medium = b.bound->board ? &shm_with_board : base->medium;
+    b.bound->group = group;
+    *bound_p = &b.bound->base;
     return PCOLL_OK;
 }
 
-/* Not inline: steps that only signal or copy should not pay for it. */
-enum pcoll_result pcoll_shm_perform(struct pcoll_run *run, struct pcoll_step *step)
+static void shm_unbind(struct pcoll_bound *bound)
 {
-    if (step->kind == PCOLL_STEP_REDUCE)
-        return pcoll_reduce(step->reduction);
-    if (step->kind >= PCOLL_SHM_PACK)
-        return pcoll_shm_repack(pcoll_shm_bound_of_run(run), step);
-    return reach(run, step);
+    if (bound != NULL)
+        destroy(pcoll_node_bound_of(bound));
 }
 
-/* A step has failed: unless that has been reported, it was one of those that use the user's
- * functions. */
-__attribute__((noinline)) enum pcoll_result pcoll_shm_stop(struct pcoll_shm_bound *bound)
-{
-    if (atomic_load_explicit(&bound->block->alarm, memory_order_relaxed) & PCOLL_SHM_FAILED)
-        return PCOLL_ERR_SYSTEM;
-    return pcoll_shm_give_up(bound,
-                             "shared memory: user data cannot be packed, unpacked or reduced");
-}
+/* ---- running ---- */
 
 /* Not complete: pending, or failed. */
-static enum pcoll_result go_on(struct pcoll_shm_bound *bound, enum pcoll_result result)
+static enum pcoll_result go_on(struct pcoll_node_bound *bound, enum pcoll_result result)
 {
-    return result == PCOLL_PENDING ? pcoll_shm_attend(bound) : pcoll_shm_stop(bound);
+    return result == PCOLL_PENDING ? pcoll_node_attend(bound) : pcoll_node_stop(bound);
 }
 
 static enum pcoll_result shm_start(struct pcoll_bound *base)
 {
-    struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
+    struct pcoll_node_bound *bound = pcoll_node_bound_of(base);
     enum pcoll_result result;
 
     bound->starting = 1;
-    result = pcoll_run_start(&bound->run, pcoll_shm_fire);
+    result = pcoll_run_start(&bound->run, pcoll_node_fire);
     bound->starting = 0;
     if (result == PCOLL_PENDING && bound->ncoops > 0)
-        pcoll_shm_coop_ahead(bound);
-    return __builtin_expect(result > PCOLL_PENDING, 0) ? pcoll_shm_stop(bound) : result;
+        pcoll_node_coop_ahead(bound);
+    return __builtin_expect(result > PCOLL_PENDING, 0) ? pcoll_node_stop(bound) : result;
 }
 
 static enum pcoll_result shm_progress(struct pcoll_bound *base)
 {
-    struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
-    enum pcoll_result result = pcoll_run_progress(&bound->run, pcoll_shm_fire);
+    struct pcoll_node_bound *bound = pcoll_node_bound_of(base);
+    enum pcoll_result result = pcoll_run_progress(&bound->run, pcoll_node_fire);
 
     return result == PCOLL_OK ? result : go_on(bound, result);
 }
 
 static enum pcoll_result shm_spin(struct pcoll_bound *base, unsigned spins)
 {
-    struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
-    enum pcoll_result result = pcoll_run_progress(&bound->run, pcoll_shm_fire);
+    struct pcoll_node_bound *bound = pcoll_node_bound_of(base);
+    enum pcoll_result result = pcoll_run_progress(&bound->run, pcoll_node_fire);
 
     while (result == PCOLL_PENDING && spins-- > 0) {
         pcoll_relax();
-        result = pcoll_run_progress(&bound->run, pcoll_shm_fire);
+        result = pcoll_run_progress(&bound->run, pcoll_node_fire);
     }
     return result == PCOLL_OK ? result : go_on(bound, result);
 }
 
-/* No counter tells a rank that its request for a copy has been served, or that a cooperative copy
- * has landed. */
-void pcoll_shm_rest(struct pcoll_bound *base, unsigned usec)
-{
-    const struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
-
-    const int is_copying = bound->cooperating != NULL && !bound->is_ahead;
-
-    pcoll_run_rest(&bound->run, bound->asking || is_copying ? 0 : usec);
-}
-
-uint64_t pcoll_shm_position(const struct pcoll_bound *base)
-{
-    const struct pcoll_shm_bound *bound = pcoll_shm_bound_of(base);
-
-    return pcoll_run_position(&bound->run) + bound->relayed + bound->opening + bound->helped;
-}
-
-int pcoll_shm_suits(int one_node, const char *provider)
+static int shm_suits(int one_node, const char *provider)
 {
     (void)provider;
     return one_node;
 }
 
+/* The functions that are the same with a board. */
+#define COMMON                                                                                     \
+    .name = "shm", .traits = PCOLL_PACKS | PCOLL_LENDS, .suits = shm_suits, .poll = pcoll_nothing, \
+    .lingering = pcoll_none_lingers, .finalize = pcoll_nothing, .group_create = shm_group_create,  \
+    .group_destroy = pcoll_node_group_destroy, .group_provides = pcoll_node_group_provides,        \
+    .group_rails = pcoll_one_rail, .group_accumulates = pcoll_never_accumulates,                   \
+    .group_distance = pcoll_node_group_distance, .combine = pcoll_node_combine, .bind = shm_bind,  \
+    .unbind = shm_unbind, .rest = pcoll_node_rest, .position = pcoll_node_position
+
 const struct pcoll_medium pcoll_medium_shm = {
-    .name = "shm",
-    PCOLL_SHM_MEDIUM,
+    COMMON,
     .start = shm_start,
     .progress = shm_progress,
     .spin = shm_spin,
+};
+
+static const struct pcoll_medium shm_with_board = {
+    COMMON,
+    .start = pcoll_node_board_start,
+    .progress = pcoll_node_board_progress,
+    .spin = pcoll_node_board_spin,
 };

@@ -9,13 +9,8 @@
 #ifndef PCOLL_SHM_H
 #define PCOLL_SHM_H
 
-#include "offload/bell.h"
 #include "offload/medium.h"
 
 extern const struct pcoll_medium pcoll_medium_shm;
-
-/* For the agent of this process, if it serves the ranks of the node (shm/board.h): do what can be
- * done for plans on boards of groups whose host this process is. */
-enum pcoll_visit pcoll_shm_boards_visit(void);
 
 #endif /* PCOLL_SHM_H */

@@ -20,7 +20,8 @@
 #include <unistd.h>
 
 #include "algorithms/algorithm.h"
-#include "offload/shm/state.h"
+#include "offload/node/binding.h"
+#include "offload/shm/shm.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"

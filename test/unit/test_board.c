@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "offload/agent/agent.h"
-#include "offload/shm/board_state.h"
-#include "offload/shm/process.h"
+#include "offload/memory/process.h"
+#include "offload/node/board_state.h"
+#include "offload/node/node.h"
+#include "offload/shm/shm.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
@@ -119,15 +121,15 @@ int __wrap_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsign
 
 /* ---- ranks ---- */
 
-static struct pcoll_shm_board *board_of(const struct part *p)
+static struct pcoll_node_board *board_of(const struct part *p)
 {
-    return pcoll_shm_bound_of(p->bound)->board;
+    return pcoll_node_bound_of(p->bound)->board;
 }
 
 /* All notices of this rank are closed. */
 static int is_done(const struct part *p)
 {
-    const struct pcoll_shm_board *board = board_of(p);
+    const struct pcoll_node_board *board = board_of(p);
 
     for (long usec = 0;; usec += STEP_USEC) {
         int open = 0;
@@ -164,7 +166,7 @@ static int play_absent(struct part *p, const struct pcoll_bootstrap *bootstrap)
 /* Each notice has been opened at the starts of its phase, and at no others. */
 static int has_opened(const struct part *p)
 {
-    const struct pcoll_shm_bound *bound = pcoll_shm_bound_of(p->bound);
+    const struct pcoll_node_bound *bound = pcoll_node_bound_of(p->bound);
     const struct pcoll_plan *plan = p->plan;
     int right = 1;
 
@@ -273,7 +275,7 @@ static struct pcoll_agent *hire(const struct scene *scene, struct pcoll_bell **b
         .spin_usec = 20,
         .retired_usec = scene->retired_usec,
         .bell = pcoll_heap_get(sizeof(**bell_p)),
-        .visit = pcoll_shm_boards_visit,
+        .visit = pcoll_node_visit_boards,
     };
     struct pcoll_agent *agent;
 

@@ -1,5 +1,5 @@
 /* Parts of shared-memory chunks are taken and returned at random. */
-#include "offload/shm/extents.h"
+#include "offload/memory/extents.h"
 
 #include <string.h>
 

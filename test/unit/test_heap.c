@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "offload/shm/heap.h"
+#include "offload/memory/heap.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 

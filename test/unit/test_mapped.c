@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "algorithms/algorithm.h"
-#include "offload/shm/heap.h"
+#include "offload/memory/heap.h"
 #include "offload/shm/shm.h"
 #include "test/unit/cover.h"
 #include "test/unit/job.h"

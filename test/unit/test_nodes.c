@@ -1,6 +1,6 @@
 /* The ranks settle where they are: by a formula, by one order for all nodes, by a table that the
  * ranks of a node share. */
-#include "offload/nodes.h"
+#include "offload/node/nodes.h"
 
 #include <stdlib.h>
 #include <string.h>

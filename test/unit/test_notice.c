@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "offload/shm/notice.h"
+#include "offload/node/notice.h"
 #include "test/unit/tap.h"
 
 static uint64_t word_of(struct pcoll_notice *notice)

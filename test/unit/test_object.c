@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "offload/shm/object.h"
+#include "offload/memory/object.h"
 #include "test/unit/tap.h"
 
 static void make_name(const char *path, int age, int *fd_p)

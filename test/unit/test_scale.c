@@ -4,7 +4,7 @@
 #include "algorithms/algorithm.h"
 #include "algorithms/lower/lower.h"
 #include "offload/media.h"
-#include "offload/nodes.h"
+#include "offload/node/nodes.h"
 #ifdef PCOLL_HAVE_LIBFABRIC
 #include "offload/ofi_rma/ofi_rma.h"
 #endif

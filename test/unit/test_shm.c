@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "algorithms/algorithm.h"
-#include "offload/shm/state.h"
+#include "offload/node/binding.h"
+#include "offload/shm/shm.h"
 #include "test/unit/cover.h"
 #include "test/unit/job.h"
 #include "test/unit/meeting.h"
@@ -36,7 +37,7 @@ static void fill(const void *bytes, char *payload)
 static int soil(struct meeting *meeting, const struct part *p)
 {
     static const size_t sizes[] = {8 * 1024, 256 * 1024};
-    struct pcoll_shm_group *group = pcoll_shm_group_of(p->group);
+    struct pcoll_node_group *group = pcoll_node_group_of(p->group);
     struct pcoll_shm_block *block;
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {

@@ -8,7 +8,7 @@
 
 #include "algorithms/lower/lower.h"
 #include "offload/reduce/kernels.h"
-#include "offload/shm/heap.h"
+#include "offload/memory/heap.h"
 
 enum { PERIOD = 256, SEVENTH = 183 /* 7 * 183 is 1 mod 256 */ };
 

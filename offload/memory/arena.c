@@ -1,0 +1,393 @@
+/*
+ * Shared memory of a group; the contract is in memory/arena.h.
+ *
+ * Rank 0 does the bookkeeping and grants blocks. A new chunk is as large as all existing ones
+ * together, but at most GROWTH larger than needed; if the system refuses that, it is just as large
+ * as needed.
+ */
+#include "offload/memory/arena.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "offload/memory/object.h"
+
+#define FIRST_CHUNK ((size_t)16 * 1024)
+#define GROWTH ((size_t)1024 * 1024)
+#define SPARE ((size_t)1024 * 1024) /* kept although unused */
+
+enum { MAX_DROPS = 8 }; /* number of chunks that ranks are told to give up at a time */
+
+/* Rank 0's answer to a request for a block. */
+struct grant {
+    int32_t result;
+    int32_t chunk;
+    uint64_t offset;
+    uint64_t chunk_bytes;           /* size of a chunk that must be mapped first, or 0 */
+    struct pcoll_shm_object object; /* that chunk */
+    struct pcoll_process_id creator;
+    uint64_t creator_base; /* address at which the creator has mapped it */
+    int16_t drops[MAX_DROPS], ndrops;
+};
+
+_Static_assert(sizeof(struct grant) <= PCOLL_COMBINE_WORDS * sizeof(uint64_t),
+               "it is told at once");
+
+static void report_errno(const struct pcoll_bootstrap *bootstrap, const char *what, int error)
+{
+    char text[256];
+
+    snprintf(text, sizeof(text), "shared memory: %s: %s", what, strerror(error));
+    bootstrap->report(bootstrap->context, text);
+}
+
+void pcoll_shm_arena_init(struct pcoll_shm_arena *arena, int rank, int nranks)
+{
+    memset(arena, 0, sizeof(*arena));
+    arena->rank = rank;
+    arena->nranks = nranks;
+}
+
+static void unmap_chunk(struct pcoll_shm_chunk *chunk)
+{
+    if (chunk->mapped)
+        munmap(chunk->base, chunk->bytes);
+    memset(chunk, 0, sizeof(*chunk));
+}
+
+void pcoll_shm_arena_fini(struct pcoll_shm_arena *arena)
+{
+    for (int i = 0; i < arena->nchunks; i++)
+        unmap_chunk(&arena->chunks[i]);
+    free(arena->chunks);
+    pcoll_extents_fini(&arena->extents);
+}
+
+static struct pcoll_shm_block *block_at(const struct pcoll_shm_arena *arena, int chunk,
+                                        size_t offset)
+{
+    return (struct pcoll_shm_block *)(void *)(arena->chunks[chunk].base + offset);
+}
+
+/* ---- chunks, on all ranks ---- */
+
+/* Make room for chunk `number`; numbers are reused, and are the same on all ranks. */
+static enum pcoll_result make_room(struct pcoll_shm_arena *arena, int number)
+{
+    struct pcoll_shm_chunk *chunks;
+
+    if (number < arena->nchunks)
+        return PCOLL_OK;
+    chunks = realloc(arena->chunks, (size_t)(number + 1) * sizeof(*chunks));
+    if (chunks == NULL)
+        return PCOLL_ERR_NOMEM;
+    arena->chunks = chunks;
+    memset(&chunks[arena->nchunks], 0, (size_t)(number + 1 - arena->nchunks) * sizeof(*chunks));
+    arena->nchunks = number + 1;
+    return PCOLL_OK;
+}
+
+static int map_chunk(struct pcoll_shm_arena *arena, int number, int fd, size_t bytes)
+{
+    char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    if (base == MAP_FAILED)
+        return errno;
+    arena->chunks[number] = (struct pcoll_shm_chunk){.base = base, .bytes = bytes, .mapped = 1};
+    return 0;
+}
+
+/* On the other ranks: map the chunk that rank 0 has made. */
+static int open_chunk(struct pcoll_shm_arena *arena, const struct grant *grant)
+{
+    int fd, error = pcoll_shm_object_open(&grant->object, &fd);
+
+    if (error != 0)
+        return error;
+    error = map_chunk(arena, grant->chunk, fd, (size_t)grant->chunk_bytes);
+    close(fd);
+    return error;
+}
+
+/* A rank that is a thread of rank 0's process shares its mapping. If other ranks cannot open an
+ * object, it is made again in /dev/shm, and only a failure there causes a message. */
+static enum pcoll_result attach_chunk(struct pcoll_shm_arena *arena,
+                                      const struct pcoll_bootstrap *bootstrap,
+                                      const struct grant *grant)
+{
+    int error;
+
+    if (make_room(arena, grant->chunk) != PCOLL_OK)
+        return PCOLL_ERR_NOMEM;
+    if (pcoll_process_is_self(&grant->creator)) {
+        arena->chunks[grant->chunk] = (struct pcoll_shm_chunk){
+            .base = (char *)(uintptr_t)grant->creator_base, .bytes = (size_t)grant->chunk_bytes};
+        return PCOLL_OK;
+    }
+    error = open_chunk(arena, grant);
+    if (error != 0 && grant->object.in_dev_shm)
+        report_errno(bootstrap, "cannot map the object of rank 0 in /dev/shm", error);
+    return error == 0 ? PCOLL_OK : PCOLL_ERR_SYSTEM;
+}
+
+static void detach_chunk(struct pcoll_shm_arena *arena, int number)
+{
+    if (number >= arena->nchunks || arena->chunks[number].base == NULL)
+        return;
+    if (arena->rank == 0) {
+        pcoll_extents_drop_chunk(&arena->extents, number);
+        arena->total -= arena->chunks[number].bytes;
+    }
+    unmap_chunk(&arena->chunks[number]);
+}
+
+/* ---- rank 0: which blocks and chunks are in use ---- */
+
+static int is_released(const void *context, const struct pcoll_extent *extent)
+{
+    const struct pcoll_shm_block *block = block_at(context, extent->chunk, extent->offset);
+
+    return atomic_load_explicit(&block->users, memory_order_acquire) == 0;
+}
+
+/* Frees the pages at once, even if other ranks still map them. */
+static void empty_chunk(struct pcoll_shm_arena *arena, int number)
+{
+    struct pcoll_shm_chunk *chunk = &arena->chunks[number];
+
+    madvise(chunk->base, chunk->bytes, MADV_REMOVE);
+    pcoll_extents_drop_chunk(&arena->extents, number);
+    arena->total -= chunk->bytes;
+    chunk->emptied = 1;
+}
+
+static int find_unused(const struct pcoll_shm_arena *arena)
+{
+    int found = PCOLL_NONE;
+
+    for (int i = 0; i < arena->nchunks; i++) {
+        const struct pcoll_shm_chunk *chunk = &arena->chunks[i];
+
+        if (chunk->base != NULL && !chunk->emptied &&
+            (found == PCOLL_NONE || chunk->bytes > arena->chunks[found].bytes) &&
+            pcoll_extents_is_unused(&arena->extents, i))
+            found = i;
+    }
+    return found;
+}
+
+/* Give unused chunks back, the largest first, until at most `limit` bytes are left. */
+static void trim(struct pcoll_shm_arena *arena, size_t limit)
+{
+    while (arena->total > limit) {
+        int unused = find_unused(arena);
+
+        if (unused == PCOLL_NONE)
+            return;
+        empty_chunk(arena, unused);
+    }
+}
+
+static void announce_drops(const struct pcoll_shm_arena *arena, struct grant *grant)
+{
+    for (int i = 0; i < arena->nchunks && i <= INT16_MAX && grant->ndrops < MAX_DROPS; i++)
+        if (arena->chunks[i].emptied)
+            grant->drops[grant->ndrops++] = (int16_t)i;
+}
+
+/* ---- rank 0: new chunks ---- */
+
+static size_t round_up(size_t bytes, size_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+static int free_number(const struct pcoll_shm_arena *arena)
+{
+    int number = 0;
+
+    while (number < arena->nchunks && arena->chunks[number].base != NULL)
+        number++;
+    return number;
+}
+
+/* Returns 0 or an errno. */
+static int create_sized(struct pcoll_shm_arena *arena, int in_dev_shm, size_t bytes,
+                        struct grant *grant)
+{
+    int error = pcoll_shm_object_create(&grant->object, in_dev_shm, bytes);
+
+    if (error != 0)
+        return error;
+    error = map_chunk(arena, grant->chunk, grant->object.fd, bytes);
+    if (error != 0) {
+        pcoll_shm_object_close(&grant->object);
+        return error;
+    }
+    grant->chunk_bytes = bytes;
+    return 0;
+}
+
+/* Create a chunk a little larger than needed, but only if there is room for it. */
+static int create_some(struct pcoll_shm_arena *arena, size_t bytes, struct grant *grant)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t must = round_up(bytes, page);
+    size_t wish = arena->total < GROWTH ? arena->total : GROWTH;
+    int error = ENOMEM;
+
+    wish = round_up(wish > FIRST_CHUNK ? wish : FIRST_CHUNK, page);
+    for (int in_dev_shm = arena->in_dev_shm; error != 0 && in_dev_shm <= 1; in_dev_shm++) {
+        if (wish > must)
+            error = create_sized(arena, in_dev_shm, wish, grant);
+        if (error != 0)
+            error = create_sized(arena, in_dev_shm, must, grant);
+    }
+    return error;
+}
+
+static enum pcoll_result create_chunk(struct pcoll_shm_arena *arena,
+                                      const struct pcoll_bootstrap *bootstrap, size_t bytes,
+                                      struct grant *grant)
+{
+    char what[80];
+    int error;
+
+    grant->chunk = free_number(arena);
+    if (make_room(arena, grant->chunk) != PCOLL_OK)
+        return PCOLL_ERR_NOMEM;
+    error = create_some(arena, bytes, grant);
+    if (error != 0) {
+        trim(arena, 0);
+        error = create_some(arena, bytes, grant);
+    }
+    if (error != 0) {
+        snprintf(what, sizeof(what), "cannot reserve %zu bytes", bytes);
+        report_errno(bootstrap, what, error);
+        return PCOLL_ERR_SYSTEM;
+    }
+    grant->creator = *pcoll_process_self();
+    grant->creator_base = (uint64_t)(uintptr_t)arena->chunks[grant->chunk].base;
+    pcoll_extents_add_chunk(&arena->extents, grant->chunk, (size_t)grant->chunk_bytes);
+    arena->total += (size_t)grant->chunk_bytes;
+    return PCOLL_OK;
+}
+
+/* ---- granting ---- */
+
+static size_t block_bytes(const struct pcoll_shm_wish *wish)
+{
+    return round_up(wish->bytes, PCOLL_LINE_BYTES) + PCOLL_LINE_BYTES;
+}
+
+static enum pcoll_result find_room(struct pcoll_shm_arena *arena,
+                                   const struct pcoll_bootstrap *bootstrap, size_t bytes,
+                                   struct grant *grant)
+{
+    const struct pcoll_extent *extent;
+    enum pcoll_result result = pcoll_extents_reserve(&arena->extents);
+    size_t in_use;
+
+    if (result != PCOLL_OK)
+        return result;
+    pcoll_extents_merge(&arena->extents, is_released, arena);
+    extent = pcoll_extents_take(&arena->extents, bytes);
+    in_use = pcoll_extents_taken(&arena->extents);
+    if (extent == NULL) {
+        trim(arena, 2 * in_use + bytes + SPARE);
+        result = create_chunk(arena, bootstrap, bytes, grant);
+        if (result != PCOLL_OK)
+            return result;
+        extent = pcoll_extents_take(&arena->extents, bytes);
+        assert(extent != NULL);
+    }
+    grant->chunk = extent->chunk;
+    grant->offset = extent->offset;
+    trim(arena, 2 * in_use + SPARE);
+    return PCOLL_OK;
+}
+
+static void grant_block(struct pcoll_shm_arena *arena, const struct pcoll_bootstrap *bootstrap,
+                        const struct pcoll_shm_wish *wish, struct grant *grant)
+{
+    struct pcoll_shm_block *block;
+
+    grant->result = (int32_t)find_room(arena, bootstrap, block_bytes(wish), grant);
+    announce_drops(arena, grant);
+    if (grant->result != PCOLL_OK)
+        return;
+    block = block_at(arena, grant->chunk, (size_t)grant->offset);
+    memset((void *)block, 0, PCOLL_LINE_BYTES);
+    wish->clear(wish->context, (char *)block + PCOLL_LINE_BYTES);
+    atomic_store_explicit(&block->users, (uint32_t)arena->nranks, memory_order_release);
+}
+
+/* Map the new chunk on all ranks or on none. PCOLL_PENDING: not all ranks can open a memfd, so try
+ * once more. */
+static enum pcoll_result share_chunk(struct pcoll_shm_arena *arena,
+                                     const struct pcoll_bootstrap *bootstrap,
+                                     const struct grant *grant)
+{
+    enum pcoll_result mine = PCOLL_OK, agreed;
+
+    if (arena->rank != 0)
+        mine = attach_chunk(arena, bootstrap, grant);
+    agreed = pcoll_agree(bootstrap, mine, NULL, 0);
+    if (arena->rank == 0)
+        pcoll_shm_object_close(&grant->object);
+    if (agreed == PCOLL_OK)
+        return PCOLL_OK;
+    detach_chunk(arena, grant->chunk);
+    if (agreed != PCOLL_ERR_SYSTEM || grant->object.in_dev_shm)
+        return agreed;
+    arena->in_dev_shm = 1;
+    return PCOLL_PENDING;
+}
+
+static enum pcoll_result carve_once(struct pcoll_shm_arena *arena,
+                                    const struct pcoll_bootstrap *bootstrap,
+                                    const struct pcoll_shm_wish *wish, struct grant *grant)
+{
+    enum pcoll_result result;
+
+    memset(grant, 0, sizeof(*grant));
+    if (arena->rank == 0)
+        grant_block(arena, bootstrap, wish, grant);
+    result = pcoll_tell(bootstrap, grant, sizeof(*grant));
+    if (result != PCOLL_OK)
+        return result;
+    for (int i = 0; i < grant->ndrops; i++)
+        unmap_chunk(&arena->chunks[grant->drops[i]]);
+    if (grant->result != PCOLL_OK)
+        return (enum pcoll_result)grant->result;
+    return grant->chunk_bytes ? share_chunk(arena, bootstrap, grant) : PCOLL_OK;
+}
+
+enum pcoll_result pcoll_shm_carve(struct pcoll_shm_arena *arena,
+                                  const struct pcoll_bootstrap *bootstrap,
+                                  const struct pcoll_shm_wish *wish,
+                                  struct pcoll_shm_block **block_p)
+{
+    struct grant grant;
+    enum pcoll_result result;
+
+    do
+        result = carve_once(arena, bootstrap, wish, &grant);
+    while (result == PCOLL_PENDING);
+    if (result == PCOLL_OK)
+        *block_p = block_at(arena, grant.chunk, (size_t)grant.offset);
+    return result;
+}
+
+void pcoll_shm_release(struct pcoll_shm_block *block)
+{
+    uint32_t before = atomic_fetch_sub_explicit(&block->users, 1, memory_order_acq_rel);
+
+    assert(before > 0);
+    (void)before;
+}

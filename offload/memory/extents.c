@@ -1,0 +1,115 @@
+/* Parts of chunks; the contract is in memory/extents.h. */
+#include "offload/memory/extents.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+void pcoll_extents_fini(struct pcoll_extents *extents)
+{
+    free(extents->list);
+}
+
+enum pcoll_result pcoll_extents_reserve(struct pcoll_extents *extents)
+{
+    int room = 2 * extents->room + 8;
+    struct pcoll_extent *list;
+
+    if (extents->n + 2 <= extents->room)
+        return PCOLL_OK;
+    list = realloc(extents->list, (size_t)room * sizeof(*list));
+    if (list == NULL)
+        return PCOLL_ERR_NOMEM;
+    extents->list = list;
+    extents->room = room;
+    return PCOLL_OK;
+}
+
+static void insert(struct pcoll_extents *extents, int at, struct pcoll_extent extent)
+{
+    assert(extents->n < extents->room);
+    memmove(&extents->list[at + 1], &extents->list[at],
+            (size_t)(extents->n - at) * sizeof(*extents->list));
+    extents->list[at] = extent;
+    extents->n++;
+}
+
+void pcoll_extents_add_chunk(struct pcoll_extents *extents, int chunk, size_t bytes)
+{
+    int at = 0;
+
+    while (at < extents->n && extents->list[at].chunk < chunk)
+        at++;
+    insert(extents, at, (struct pcoll_extent){chunk, 0, 0, bytes});
+}
+
+void pcoll_extents_drop_chunk(struct pcoll_extents *extents, int chunk)
+{
+    int kept = 0;
+
+    for (int i = 0; i < extents->n; i++)
+        if (extents->list[i].chunk != chunk)
+            extents->list[kept++] = extents->list[i];
+    extents->n = kept;
+}
+
+static int can_merge(const struct pcoll_extent *a, const struct pcoll_extent *b)
+{
+    return !a->taken && !b->taken && a->chunk == b->chunk;
+}
+
+void pcoll_extents_merge(struct pcoll_extents *extents,
+                         int (*is_free)(const void *context, const struct pcoll_extent *extent),
+                         const void *context)
+{
+    int kept = 0;
+
+    for (int i = 0; i < extents->n; i++) {
+        struct pcoll_extent next = extents->list[i];
+
+        if (next.taken && is_free(context, &next))
+            next.taken = 0;
+        if (kept > 0 && can_merge(&extents->list[kept - 1], &next))
+            extents->list[kept - 1].bytes += next.bytes;
+        else
+            extents->list[kept++] = next;
+    }
+    extents->n = kept;
+}
+
+const struct pcoll_extent *pcoll_extents_take(struct pcoll_extents *extents, size_t bytes)
+{
+    struct pcoll_extent *best = NULL, rest;
+
+    for (int i = 0; i < extents->n; i++) {
+        struct pcoll_extent *extent = &extents->list[i];
+
+        if (!extent->taken && extent->bytes >= bytes && (!best || extent->bytes < best->bytes))
+            best = extent;
+    }
+    if (best == NULL)
+        return NULL;
+    rest = (struct pcoll_extent){best->chunk, 0, best->offset + bytes, best->bytes - bytes};
+    best->taken = 1;
+    best->bytes = bytes;
+    if (rest.bytes > 0)
+        insert(extents, (int)(best - extents->list) + 1, rest);
+    return best;
+}
+
+size_t pcoll_extents_taken(const struct pcoll_extents *extents)
+{
+    size_t bytes = 0;
+
+    for (int i = 0; i < extents->n; i++)
+        bytes += extents->list[i].taken ? extents->list[i].bytes : 0;
+    return bytes;
+}
+
+int pcoll_extents_is_unused(const struct pcoll_extents *extents, int chunk)
+{
+    for (int i = 0; i < extents->n; i++)
+        if (extents->list[i].chunk == chunk && extents->list[i].taken)
+            return 0;
+    return 1;
+}

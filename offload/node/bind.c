@@ -1,0 +1,166 @@
+/* Binding: the ranks tell each other what their plans need, and make the block of all of them. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "algorithms/plan/pool.h"
+#include "offload/node/board.h"
+#include "offload/node/relay.h"
+#include "offload/node/coop.h"
+#include "offload/node/binding.h"
+
+static size_t area_bytes(const struct pcoll_node_card *card)
+{
+    return pcoll_node_plan_bytes(card) + pcoll_node_signalers_bytes(card->ncounters);
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const int a = *(const int *)left, b = *(const int *)right;
+
+    return (a > b) - (a < b);
+}
+
+int pcoll_node_find_number(const struct pcoll_node_binding *b, int rank)
+{
+    const int *found;
+
+    if (b->is_alone && rank != b->plan->rank)
+        return PCOLL_NONE;
+    found = bsearch(&rank, b->ranks, (size_t)b->nlocal, sizeof(rank), by_value);
+    return found ? (int)(found - b->ranks) : PCOLL_NONE;
+}
+
+void pcoll_node_bound_fini(struct pcoll_node_bound *bound)
+{
+    pcoll_node_board_fini(bound); /* before the block: the agent may be there */
+    if (bound->block != NULL)
+        pcoll_shm_release(bound->block);
+    pcoll_run_fini(&bound->run);
+    pcoll_node_coop_fini(bound);
+    pcoll_node_close_views(bound);
+    pcoll_pool_put(bound->scratch);
+}
+
+enum pcoll_result pcoll_node_binding_init(struct pcoll_node_binding *b)
+{
+    size_t places = 2;
+
+    while (places < 2 * b->bound->run.most_targets)
+        places *= 2;
+    b->cards = malloc((size_t)b->nlocal * sizeof(*b->cards));
+    b->areas = malloc((size_t)b->nlocal * sizeof(*b->areas));
+    b->index = pcoll_pool_get(places * sizeof(struct pcoll_target *));
+    if (b->index != NULL)
+        memset(b->index, 0, places * sizeof(struct pcoll_target *));
+    b->index_mask = places - 1;
+    b->signalings = malloc((b->bound->run.most_targets + 1) * sizeof(*b->signalings));
+    return b->cards && b->areas && b->index && b->signalings ? PCOLL_OK : PCOLL_ERR_NOMEM;
+}
+
+void pcoll_node_binding_fini(struct pcoll_node_binding *b)
+{
+    free(b->cards);
+    free(b->areas);
+    pcoll_pool_put(b->index);
+    free(b->signalings);
+}
+
+static struct pcoll_node_card own_card(const struct pcoll_node_binding *b)
+{
+    uint32_t noperands;
+    const uint32_t nnotices = pcoll_node_board_count(b, &noperands);
+
+    return (struct pcoll_node_card){
+        .pid = getpid(),
+        .send = (uint64_t)(uintptr_t)b->memory->send,
+        .recv = (uint64_t)(uintptr_t)b->memory->recv,
+        .ncounters = (uint64_t)b->plan->ncounters,
+        .temp_bytes = b->plan->temp_bytes,
+        .longest = pcoll_node_longest_reach(b),
+        .nnotices = nnotices,
+        .noperands = noperands,
+        .in_heap = {pcoll_heap_find(b->memory->send, pcoll_plan_bytes(b->plan, PCOLL_SEND)),
+                    pcoll_heap_find(b->memory->recv, pcoll_plan_bytes(b->plan, PCOLL_RECV))},
+    };
+}
+
+/* The worst of all ranks' results; a rank with a bad result may have neither plan nor memory. */
+static enum pcoll_result exchange_cards(struct pcoll_node_binding *b,
+                                        struct pcoll_node_group *group, enum pcoll_result mine)
+{
+    struct pcoll_node_card own = {.pid = 0};
+    const char *all;
+    uint64_t worst = 0;
+
+    if (mine == PCOLL_OK)
+        own = own_card(b);
+    own.result = (uint64_t)mine;
+    all = pcoll_node_meet(group, &own, sizeof(own));
+    for (int i = 0; i < b->nlocal; i++) {
+        const struct pcoll_node_card *card = (const void *)(all + (size_t)i * PCOLL_NODE_SLOT);
+
+        worst = card->result > worst ? card->result : worst;
+        if (mine != PCOLL_OK)
+            continue;
+        b->cards[i] = *card;
+        b->areas[i] = b->area_bytes;
+        b->area_bytes += area_bytes(card);
+    }
+    return (enum pcoll_result)worst;
+}
+
+static uint64_t longest_of_all(const struct pcoll_node_binding *b)
+{
+    uint64_t longest = 0;
+
+    for (int i = 0; i < b->nlocal; i++)
+        longest = b->cards[i].longest > longest ? b->cards[i].longest : longest;
+    return longest;
+}
+
+/* Clears the counters and the numbers of their signalers, the words that say whether a rank
+ * requests a relay, and the tickets. */
+static void clear_block(const void *context, char *payload)
+{
+    const struct pcoll_node_binding *b = context;
+    size_t relay = b->bound->relay_bytes;
+
+    for (int i = 0; i < b->nlocal; i++) {
+        memset(payload + b->areas[i], 0, (size_t)b->cards[i].ncounters * PCOLL_LINE_BYTES);
+        memset(payload + b->areas[i] + pcoll_node_plan_bytes(&b->cards[i]), 0,
+               pcoll_node_signalers_bytes(b->cards[i].ncounters));
+        if (relay > 0)
+            memset(payload + b->area_bytes + (size_t)i * relay, 0, PCOLL_LINE_BYTES);
+    }
+    memset(payload + b->area_bytes + (size_t)b->nlocal * relay, 0,
+           b->tickets_bytes + b->board_bytes);
+}
+
+enum pcoll_result pcoll_node_carve_block(struct pcoll_node_binding *b,
+                                         struct pcoll_node_group *group, enum pcoll_result mine)
+{
+    struct pcoll_node_bound *bound = b->bound;
+    enum pcoll_result result = exchange_cards(b, group, mine);
+    struct pcoll_shm_wish wish = {.clear = clear_block, .context = b};
+    size_t relays;
+
+    if (result != PCOLL_OK)
+        return result;
+    bound->relay_bytes = pcoll_node_relay_bytes((size_t)longest_of_all(b));
+    b->tickets_bytes = pcoll_node_tickets_bytes(group, b->nlocal, longest_of_all(b));
+    relays = (size_t)b->nlocal * bound->relay_bytes;
+    b->board_bytes = pcoll_node_board_bytes(b);
+    wish.bytes = b->area_bytes + relays + b->tickets_bytes + b->board_bytes;
+    result = pcoll_shm_carve(&group->arena, &group->bootstrap, &wish, &bound->block);
+    if (result != PCOLL_OK)
+        return result;
+    bound->group = group;
+    bound->relays = (char *)bound->block + PCOLL_LINE_BYTES + b->area_bytes;
+    bound->tickets = bound->relays + relays;
+    bound->nrelays = bound->relay_bytes > 0 ? b->nlocal : 0;
+    bound->number = pcoll_node_number(b, b->plan->rank);
+    pcoll_node_board_place(b, bound->tickets + b->tickets_bytes, PCOLL_LINE_BYTES + wish.bytes);
+    pcoll_node_open_views(b);
+    return PCOLL_OK;
+}

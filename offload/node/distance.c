@@ -1,0 +1,102 @@
+/* How far apart the cores of a group's ranks are, by the time that a cache line takes between them.
+ */
+#include <time.h>
+
+#include "offload/node/group.h"
+#include "offload/yield.h"
+
+#define BLOCKS 8     /* the least time of so many counts */
+#define EXCHANGES 16 /* per block */
+#define LOOKS 20000  /* then the other rank does not run */
+#define LOOKS_CROWDED 500
+#define MOST_YIELDS 100
+#define ONE_CORE 1000 /* nanoseconds: exchanges that take longer are of ranks that share a core */
+#define NSEC 1000000000u
+
+static uint64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * NSEC + (uint64_t)time.tv_nsec;
+}
+
+/* Returns 0 if the other rank does not answer. Where ranks share cores it may need this one's,
+ * which may still be yielded `*yields` times; 0: they do not. */
+static int has_answer(const struct pcoll_line *own, uint64_t round, int *yields)
+{
+    const int looks = *yields > 0 ? LOOKS_CROWDED : LOOKS;
+
+    do {
+        for (int i = 0; i < looks; i++) {
+            if (atomic_load_explicit(&own->value, memory_order_acquire) >= round)
+                return 1;
+            pcoll_relax();
+        }
+        if (*yields > 0)
+            pcoll_yield();
+    } while (--*yields > 0);
+    return 0;
+}
+
+/* Two ranks each write the other's line and wait for their own. In nanoseconds for both directions
+ * at once; 0: the other rank did not answer, or only when this one yielded its core. */
+static uint64_t exchange(struct pcoll_line *own, struct pcoll_line *other, int is_crowded)
+{
+    uint64_t least = 0, round = 0;
+    int yields = is_crowded ? MOST_YIELDS : 0;
+
+    for (int block = 0; block < BLOCKS; block++) {
+        const uint64_t begin = now();
+        uint64_t took;
+
+        for (int i = 0; i < EXCHANGES; i++) {
+            atomic_store_explicit(&other->value, ++round, memory_order_release);
+            if (!has_answer(own, round, &yields))
+                return 0;
+        }
+        took = (now() - begin) / EXCHANGES;
+        if (block == 0 || took < least)
+            least = took;
+    }
+    return is_crowded && least > ONE_CORE ? 0 : least;
+}
+
+/* With its right neighbor, then with the left one, or the other way round. Where ranks share cores
+ * only the first three do, while the others sleep. */
+static int partner(const struct pcoll_bootstrap *bootstrap, int turn)
+{
+    const int rank = bootstrap->rank, first = rank - (rank + turn) % 2;
+
+    if (first < 0 || first + 1 >= bootstrap->nranks || (bootstrap->crowded && first != turn))
+        return PCOLL_NONE;
+    return rank == first ? first + 1 : first;
+}
+
+enum pcoll_result pcoll_node_measure_distance(struct pcoll_node_group *group)
+{
+    const struct pcoll_bootstrap *bootstrap = &group->bootstrap;
+    enum pcoll_result result;
+    uint64_t farthest = 0;
+
+    /* Of two user-level threads of one kernel thread, neither answers while the other looks. */
+    for (int turn = 0; turn < 2 && pcoll_may_sleep(); turn++) {
+        struct pcoll_line *lines =
+            pcoll_node_flags(group) + (size_t)turn * (size_t)bootstrap->nranks;
+        const int other = partner(bootstrap, turn);
+        uint64_t took;
+
+        if (other == PCOLL_NONE)
+            continue;
+        took = exchange(&lines[bootstrap->rank], &lines[other], bootstrap->crowded);
+        farthest = took > farthest ? took : farthest;
+    }
+    result = pcoll_agree(&group->bootstrap, PCOLL_OK, &farthest, 1);
+    group->distance = farthest;
+    return result;
+}
+
+uint64_t pcoll_node_group_distance(const struct pcoll_group *group)
+{
+    return pcoll_node_group_of(group)->distance;
+}

@@ -1,0 +1,252 @@
+/* A group of ranks that share memory, and the probe of what the kernel permits. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "offload/memory/cma.h"
+#include "offload/memory/process.h"
+#include "offload/node/group.h"
+#include "offload/yield.h"
+
+#define ROUNDS_BEFORE_SLEEP 8
+#define LOOKS_PER_ROUND 64 /* with a core for each rank; the process progresses once a round */
+#define SLEEP_NSEC 100000
+
+/* The addresses that a neighbor probes, and an id that proves that it reached this process: another
+ * process may have the same pid in its namespace, and other data at the same address. */
+struct probe {
+    struct pcoll_process_id id;
+    int64_t pid;
+    uint64_t id_at, scratch_at; /* addresses in this process: of the id, and of the same number of
+                                 * bytes to write to */
+};
+
+static int probe_neighbor(const struct probe *neighbor)
+{
+    const struct pcoll_process_id *there = (void *)(uintptr_t)neighbor->id_at;
+    void *scratch = (void *)(uintptr_t)neighbor->scratch_at;
+    struct pcoll_process_id seen;
+
+    return pcoll_cma_read((pid_t)neighbor->pid, &seen, there, sizeof(seen)) == 0 &&
+           memcmp(&seen, &neighbor->id, sizeof(seen)) == 0 &&
+           pcoll_cma_write((pid_t)neighbor->pid, scratch, &seen, sizeof(seen)) == 0;
+}
+
+/* Collective: can every rank access the memory of its right neighbor? A refusal is an answer. If
+ * all can, all ranks are in one PID namespace: only processes of an outer namespace see those of an
+ * inner one, and the ring leads back to its start. */
+static enum pcoll_result probe_cma(struct pcoll_node_group *group, int *can_p)
+{
+    const size_t next = (size_t)((group->bootstrap.rank + 1) % group->bootstrap.nranks);
+    const struct pcoll_process_id *self = pcoll_process_self();
+    struct pcoll_process_id scratch;
+    struct probe neighbor,
+        own = {*self, getpid(), (uint64_t)(uintptr_t)self, (uint64_t)(uintptr_t)&scratch};
+    enum pcoll_result agreed;
+
+    memcpy(&neighbor, pcoll_node_meet(group, &own, sizeof(own)) + next * PCOLL_NODE_SLOT,
+           sizeof(neighbor));
+    agreed = pcoll_agree(&group->bootstrap,
+                         probe_neighbor(&neighbor) ? PCOLL_OK : PCOLL_UNSUPPORTED, NULL, 0);
+    *can_p = agreed == PCOLL_OK;
+    return agreed == PCOLL_UNSUPPORTED ? PCOLL_OK : agreed;
+}
+
+/* Collective: the other ranks map the host's bell. One that cannot takes no part in boards. */
+static enum pcoll_result find_bell(struct pcoll_node_group *group, struct pcoll_bell *bell)
+{
+    enum { PID, PLACE, NWORDS = PLACE + sizeof(struct pcoll_heap_place) / sizeof(uint64_t) };
+    const struct pcoll_heap_place own = pcoll_heap_find(bell, bell != NULL ? sizeof(*bell) : 0);
+    uint64_t words[NWORDS] = {0};
+    struct pcoll_heap_place place;
+    enum pcoll_result result;
+
+    if (bell != NULL) {
+        words[PID] = (uint64_t)getpid();
+        memcpy(&words[PLACE], &own, sizeof(own));
+    }
+    result = pcoll_agree(&group->bootstrap, PCOLL_OK, words, NWORDS);
+    if (result != PCOLL_OK || words[PID] == 0)
+        return result;
+    memcpy(&place, &words[PLACE], sizeof(place));
+    group->is_host = bell != NULL;
+    if (place.fd != PCOLL_NONE)
+        group->bell_at = pcoll_attach((pid_t)words[PID], &place);
+    if (group->bell_at != NULL)
+        group->bell = (void *)(group->bell_at->base + place.offset);
+    return PCOLL_OK;
+}
+
+/* Sleeps until the last rank arrives, but only for a moment: MPI may need this rank for something
+ * else. */
+static void sleep_until(struct pcoll_line *arrived, uint64_t all)
+{
+    const struct timespec moment = {0, SLEEP_NSEC};
+    uint64_t now;
+
+    atomic_fetch_add_explicit(&arrived->sleepers, 1, memory_order_seq_cst);
+    now = atomic_load_explicit(&arrived->value, memory_order_seq_cst);
+    if (now < all)
+        syscall(SYS_futex, pcoll_futex_word(arrived), FUTEX_WAIT, (uint32_t)now, &moment, NULL, 0);
+    atomic_fetch_sub_explicit(&arrived->sleepers, 1, memory_order_relaxed);
+}
+
+static int has_come(const struct pcoll_line *arrived, uint64_t all, int looks)
+{
+    while (atomic_load_explicit(&arrived->value, memory_order_acquire) < all) {
+        if (--looks == 0)
+            return 0;
+        pcoll_relax();
+    }
+    return 1;
+}
+
+/* The ranks meet in slots of shared memory; a waiting rank keeps the rest of its process
+ * progressing. With fewer cores than ranks it soon sleeps: otherwise the rank that all wait for,
+ * often rank 0, would have to take turns with them. */
+const char *pcoll_node_meet(struct pcoll_node_group *group, const void *mine, size_t bytes)
+{
+    struct pcoll_node_meeting *meeting = group->meeting;
+    struct pcoll_line *arrived = &meeting->arrived;
+    const size_t nranks = (size_t)group->bootstrap.nranks;
+    const uint64_t all = ++group->meetings * nranks;
+    char *slots = meeting->slots + group->meetings % 2 * nranks * PCOLL_NODE_SLOT;
+
+    assert(bytes <= PCOLL_NODE_SLOT);
+    memcpy(slots + (size_t)group->bootstrap.rank * PCOLL_NODE_SLOT, mine, bytes);
+    if (atomic_fetch_add_explicit(&arrived->value, 1, memory_order_seq_cst) + 1 == all &&
+        atomic_load_explicit(&arrived->sleepers, memory_order_seq_cst) > 0)
+        pcoll_wake(arrived);
+    for (int round = 0; !has_come(arrived, all, group->bootstrap.crowded ? 1 : LOOKS_PER_ROUND);
+         round++) {
+        group->idle(group->context);
+        if (group->bootstrap.crowded && round >= ROUNDS_BEFORE_SLEEP && pcoll_may_sleep())
+            sleep_until(arrived, all);
+    }
+    return slots;
+}
+
+enum pcoll_result pcoll_node_combine(struct pcoll_group *base, uint64_t *words, int n)
+{
+    struct pcoll_node_group *group = pcoll_node_group_of(base);
+    const char *slots = pcoll_node_meet(group, words, (size_t)n * sizeof(*words));
+
+    for (int r = 0; r < group->bootstrap.nranks; r++) {
+        const uint64_t *theirs = (const void *)(slots + (size_t)r * PCOLL_NODE_SLOT);
+
+        for (int i = 0; i < n; i++)
+            words[i] = theirs[i] > words[i] ? theirs[i] : words[i];
+    }
+    return PCOLL_OK;
+}
+
+static enum pcoll_result combine_in(void *context, uint64_t *words, int n)
+{
+    struct pcoll_node_group *group = context;
+
+    return pcoll_node_combine(&group->base, words, n);
+}
+
+static void idle_in(void *context)
+{
+    struct pcoll_node_group *group = context;
+
+    group->idle(group->context);
+}
+
+static void report_in(void *context, const char *message)
+{
+    struct pcoll_node_group *group = context;
+
+    group->report(group->context, message);
+}
+
+static void clear_meeting(const void *context, char *payload)
+{
+    const size_t *bytes = context;
+
+    memset(payload, 0, *bytes);
+}
+
+/* From here on the group is its own bootstrap. */
+static enum pcoll_result open_meeting(struct pcoll_node_group *group,
+                                      const struct pcoll_bootstrap *bootstrap)
+{
+    const size_t places = 2 * (size_t)bootstrap->nranks * (PCOLL_NODE_SLOT + PCOLL_LINE_BYTES);
+    const size_t bytes = sizeof(*group->meeting) + places;
+    const struct pcoll_shm_wish wish = {bytes, clear_meeting, &bytes};
+    enum pcoll_result result = pcoll_shm_carve(&group->arena, bootstrap, &wish, &group->block);
+
+    if (result != PCOLL_OK)
+        return result;
+    group->meeting = (void *)((char *)group->block + PCOLL_LINE_BYTES);
+    group->context = bootstrap->context;
+    group->idle = bootstrap->idle;
+    group->report = bootstrap->report;
+    group->coop_from = bootstrap->coop_from;
+    group->board_from = bootstrap->board_from;
+    group->bootstrap = (struct pcoll_bootstrap){
+        .rank = bootstrap->rank,
+        .nranks = bootstrap->nranks,
+        .crowded = bootstrap->crowded,
+        .context = group,
+        .combine = combine_in,
+        .idle = idle_in,
+        .report = report_in,
+    };
+    return PCOLL_OK;
+}
+
+enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstrap,
+                                          struct pcoll_group **group_p)
+{
+    struct pcoll_node_group *group = calloc(1, sizeof(*group));
+    enum pcoll_result result = pcoll_agree(bootstrap, group ? PCOLL_OK : PCOLL_ERR_NOMEM, NULL, 0);
+    int can_cma = 0;
+
+    if (result != PCOLL_OK) {
+        free(group);
+        return result;
+    }
+    pcoll_shm_arena_init(&group->arena, bootstrap->rank, bootstrap->nranks);
+    result = open_meeting(group, bootstrap);
+    if (result == PCOLL_OK)
+        result = probe_cma(group, &can_cma);
+    if (result == PCOLL_OK)
+        result = find_bell(group, bootstrap->bell);
+    if (result == PCOLL_OK)
+        result = pcoll_node_measure_distance(group);
+    if (result != PCOLL_OK) {
+        pcoll_node_group_destroy(&group->base);
+        return result;
+    }
+    group->provides = PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_ORDER;
+    if (can_cma)
+        group->provides |= PCOLL_NEED_USER_RMA;
+    *group_p = &group->base;
+    return PCOLL_OK;
+}
+
+void pcoll_node_group_destroy(struct pcoll_group *base)
+{
+    struct pcoll_node_group *group;
+
+    if (base == NULL)
+        return;
+    group = pcoll_node_group_of(base);
+    pcoll_detach(group->bell_at);
+    pcoll_shm_arena_fini(&group->arena);
+    free(group);
+}
+
+unsigned pcoll_node_group_provides(const struct pcoll_group *group)
+{
+    const struct pcoll_node_group *g = pcoll_node_group_of(group);
+    uint32_t refused = atomic_load_explicit(&g->meeting->refused, memory_order_relaxed);
+
+    return refused ? g->provides & ~(unsigned)PCOLL_NEED_USER_RMA : g->provides;
+}

@@ -1,0 +1,76 @@
+/*
+ * The ranks of a node, and where they meet. Private to offload/node and the media on it.
+ */
+#ifndef PCOLL_NODE_GROUP_H
+#define PCOLL_NODE_GROUP_H
+
+#include "offload/bell.h"
+#include "offload/medium.h"
+#include "offload/memory/arena.h"
+#include "offload/memory/heap.h"
+
+#define PCOLL_NODE_SLOT (PCOLL_COMBINE_WORDS * sizeof(uint64_t))
+
+/* Where the ranks of a group meet: two sets of slots, used alternately. A rank can be one meeting
+ * ahead of another, but not two. */
+struct pcoll_node_meeting {
+    struct pcoll_line arrived; /* its value counts the ranks that have arrived, over all meetings so
+                                * far */
+    _Atomic uint32_t refused;  /* the kernel has refused what it permitted when the group was
+                                * created */
+    char pad[PCOLL_LINE_BYTES - sizeof(uint32_t)];
+    _Atomic uint32_t sleepers; /* ranks that sleep on a counter */
+    char more_pad[PCOLL_LINE_BYTES - sizeof(uint32_t)];
+    char slots[]; /* [2][nranks][PCOLL_NODE_SLOT], then the lines of distance.c, [2][nranks] */
+};
+
+struct pcoll_node_group {
+    struct pcoll_group base;
+    struct pcoll_shm_arena arena;
+    struct pcoll_bootstrap bootstrap; /* its combine is that of this group */
+    void *context;                    /* for idle and report */
+    void (*idle)(void *context);
+    void (*report)(void *context, const char *message);
+    struct pcoll_shm_block *block; /* for the meeting */
+    struct pcoll_node_meeting *meeting;
+    uint64_t meetings;                /* number of meetings so far */
+    uint64_t coop_from;               /* bootstrap->coop_from */
+    int64_t board_from;               /* bootstrap->board_from */
+    struct pcoll_bell *bell;          /* of the agent that serves the group; NULL: there is none */
+    struct pcoll_attachment *bell_at; /* where it is mapped */
+    int is_host;                      /* it is this process' */
+    unsigned provides;
+    uint64_t distance; /* what group_distance returns */
+};
+
+static inline struct pcoll_node_group *pcoll_node_group_of(const struct pcoll_group *group)
+{
+    return pcoll_container_of(group, struct pcoll_node_group, base);
+}
+
+/* Functions of a medium (offload/medium.h); but the caller of create names the medium in `base`. */
+enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstrap,
+                                          struct pcoll_group **group_p);
+void pcoll_node_group_destroy(struct pcoll_group *base);
+unsigned pcoll_node_group_provides(const struct pcoll_group *group);
+enum pcoll_result pcoll_node_combine(struct pcoll_group *base, uint64_t *words, int n);
+
+/* Collective: contribute `bytes` bytes, at most PCOLL_NODE_SLOT. The contribution of rank r is
+ * r * PCOLL_NODE_SLOT bytes from the result, until this rank combines or meets again. */
+const char *pcoll_node_meet(struct pcoll_node_group *group, const void *mine, size_t bytes);
+
+/* ---- distance.c ---- */
+
+/* Collective: measure what group_distance returns. */
+enum pcoll_result pcoll_node_measure_distance(struct pcoll_node_group *group);
+
+/* A function of a medium. */
+uint64_t pcoll_node_group_distance(const struct pcoll_group *group);
+
+/* The lines with which the distance is measured. */
+static inline struct pcoll_line *pcoll_node_flags(const struct pcoll_node_group *group)
+{
+    return (void *)(group->meeting->slots + 2 * (size_t)group->bootstrap.nranks * PCOLL_NODE_SLOT);
+}
+
+#endif /* PCOLL_NODE_GROUP_H */

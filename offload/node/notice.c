@@ -1,0 +1,103 @@
+/* The word of a notice; the contract is in node/notice.h. */
+#include "offload/node/notice.h"
+
+static int change(struct pcoll_notice *notice, uint64_t *word, struct pcoll_notice_state to)
+{
+    return atomic_compare_exchange_strong_explicit(&notice->word, word, pcoll_notice_word(to),
+                                                   memory_order_acq_rel, memory_order_acquire);
+}
+
+/* The threshold comes before the word, and is not read after a claim. */
+void pcoll_notice_open(struct pcoll_notice *notice, uint64_t threshold)
+{
+    const uint64_t word = atomic_load_explicit(&notice->word, memory_order_relaxed);
+    struct pcoll_notice_state next = {.is_open = 1};
+
+    next.epoch = (pcoll_notice_read(word).epoch + 1) % PCOLL_MOST_EPOCHS;
+    atomic_store_explicit(&notice->threshold, threshold, memory_order_relaxed);
+    atomic_store_explicit(&notice->word, pcoll_notice_word(next), memory_order_release);
+}
+
+static struct pcoll_chunk chunk_of(const struct pcoll_notice *notice, unsigned number)
+{
+    const uint64_t unit = notice->unit > 0 ? notice->unit : 1;
+    const uint64_t part = (notice->bytes + notice->nchunks - 1) / notice->nchunks;
+    const uint64_t each = (part + unit - 1) / unit * unit;
+    const uint64_t first = number * each < notice->bytes ? number * each : notice->bytes;
+    const uint64_t left = notice->bytes - first;
+
+    return (struct pcoll_chunk){number, first, left < each ? left : each};
+}
+
+int pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
+                       struct pcoll_chunk *chunk_p)
+{
+    for (;;) {
+        struct pcoll_notice_state state = pcoll_notice_read(word);
+
+        if (!state.is_open || state.next >= notice->nchunks || (helper > 0 && state.held > 0))
+            return 0;
+        *chunk_p = chunk_of(notice, state.next++);
+        if (helper > 0) {
+            state.helper = helper;
+            state.held = state.next;
+            state.is_returned = 0;
+        }
+        if (change(notice, &word, state))
+            return 1;
+        if (helper > 0)
+            return 0;
+    }
+}
+
+int pcoll_notice_take_back(struct pcoll_notice *notice, struct pcoll_chunk *chunk_p)
+{
+    uint64_t word = atomic_load_explicit(&notice->word, memory_order_acquire);
+    struct pcoll_notice_state state = pcoll_notice_read(word);
+
+    if (!state.is_open || state.held == 0 || state.is_ending)
+        return 0;
+    *chunk_p = chunk_of(notice, state.held - 1);
+    state.helper = state.held = state.is_returned = 0;
+    return change(notice, &word, state);
+}
+
+/* The owner may claim and finish chunks meanwhile. */
+void pcoll_notice_return(struct pcoll_notice *notice)
+{
+    uint64_t word = atomic_load_explicit(&notice->word, memory_order_relaxed);
+    struct pcoll_notice_state state;
+
+    do {
+        state = pcoll_notice_read(word);
+        state.is_returned = 1;
+    } while (!change(notice, &word, state));
+}
+
+int pcoll_notice_finish(struct pcoll_notice *notice, unsigned helper)
+{
+    uint64_t word = atomic_load_explicit(&notice->word, memory_order_relaxed);
+    struct pcoll_notice_state state;
+    int is_last;
+
+    do {
+        state = pcoll_notice_read(word);
+        is_last = ++state.done == notice->nchunks;
+        if (helper > 0) {
+            state.held = 0;
+            state.is_ending = is_last ? 1 : 0;
+            state.helper = is_last ? helper : 0;
+        }
+    } while (!change(notice, &word, state));
+    return is_last;
+}
+
+/* Nobody else changes the word any more. */
+void pcoll_notice_close(struct pcoll_notice *notice)
+{
+    struct pcoll_notice_state state =
+        pcoll_notice_read(atomic_load_explicit(&notice->word, memory_order_relaxed));
+
+    state.is_open = state.is_ending = state.helper = 0;
+    atomic_store_explicit(&notice->word, pcoll_notice_word(state), memory_order_release);
+}

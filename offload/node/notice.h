@@ -1,0 +1,125 @@
+/*
+ * A notice: an entry of a plan in shared memory, a copy or a reduction, for whoever may perform it.
+ * Private to offload/shm.
+ *
+ * One word says all that changes while it is performed, so each step is one compare-and-swap:
+ *
+ *     epoch | helper | is open, returned, ending | held | done | next
+ *
+ * The owner opens it at each start, in a new epoch. Then chunk after chunk is claimed (`next`) and
+ * done. A helper claims in its own name and holds one chunk: `held` is that chunk, plus 1. If it
+ * cannot copy that, it returns it; if it dies, the owner takes it back. There is one helper at a
+ * time, beside the owner. Who does the last chunk gives the signals, and then closes the notice. A
+ * helper is `ending` meanwhile: whether a helper that died then has signaled, nobody can tell.
+ *
+ * A claim fails if anything has changed since the word was read, so what a helper read of the
+ * notice before it claimed belongs to that epoch.
+ */
+#ifndef PCOLL_NODE_NOTICE_H
+#define PCOLL_NODE_NOTICE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "offload/run/line.h"
+
+enum {
+    PCOLL_CHUNK_BITS = 6,
+    PCOLL_MOST_CHUNKS = (1 << PCOLL_CHUNK_BITS) - 1,
+    PCOLL_HELPER_BITS = 16,
+    PCOLL_FLAG_BITS = 3,
+    PCOLL_EPOCH_AT = 3 * PCOLL_CHUNK_BITS + PCOLL_FLAG_BITS + PCOLL_HELPER_BITS
+};
+
+#define PCOLL_MOST_EPOCHS (UINT64_C(1) << (64 - PCOLL_EPOCH_AT))
+
+/* A state of the word. */
+struct pcoll_notice_state {
+    uint64_t epoch;
+    unsigned helper; /* its number, plus 1; 0: nobody */
+    unsigned is_open, is_returned, is_ending;
+    unsigned held, done, next;
+};
+
+static inline uint64_t pcoll_notice_word(struct pcoll_notice_state s)
+{
+    return s.epoch << PCOLL_EPOCH_AT |
+           (uint64_t)s.helper << (3 * PCOLL_CHUNK_BITS + PCOLL_FLAG_BITS) |
+           (uint64_t)(s.is_open | s.is_returned << 1 | s.is_ending << 2) << (3 * PCOLL_CHUNK_BITS) |
+           (uint64_t)s.held << (2 * PCOLL_CHUNK_BITS) | (uint64_t)s.done << PCOLL_CHUNK_BITS |
+           s.next;
+}
+
+static inline struct pcoll_notice_state pcoll_notice_read(uint64_t word)
+{
+    return (struct pcoll_notice_state){
+        .epoch = word >> PCOLL_EPOCH_AT,
+        .helper =
+            word >> (3 * PCOLL_CHUNK_BITS + PCOLL_FLAG_BITS) & ((1u << PCOLL_HELPER_BITS) - 1),
+        .is_open = word >> (3 * PCOLL_CHUNK_BITS) & 1,
+        .is_returned = word >> (3 * PCOLL_CHUNK_BITS + 1) & 1,
+        .is_ending = word >> (3 * PCOLL_CHUNK_BITS + 2) & 1,
+        .held = word >> (2 * PCOLL_CHUNK_BITS) & PCOLL_MOST_CHUNKS,
+        .done = word >> PCOLL_CHUNK_BITS & PCOLL_MOST_CHUNKS,
+        .next = word & PCOLL_MOST_CHUNKS,
+    };
+}
+
+/* Memory of a rank, as an address in its process, or of the block, as an offset there. */
+struct pcoll_notice_place {
+    int64_t number; /* of the rank; PCOLL_NONE: in the block */
+    uint64_t at;
+};
+
+/* Two lines. The owner writes all but the word at bind, and the threshold at each start. Offsets in
+ * the block stand for counters; 0: none. */
+struct pcoll_notice {
+    _Atomic uint64_t word;
+    _Atomic uint64_t threshold;
+    uint64_t trigger;
+    uint64_t done, done_add, peer, peer_add;
+    struct pcoll_notice_place from, to;
+    uint64_t bytes;
+    uint64_t operands; /* of a reduction, in place of `from`: [noperands] places in the block */
+    uint32_t nchunks;
+    uint32_t unit;       /* a chunk is whole units; 0: it has any length */
+    uint16_t noperands;  /* 0: a copy */
+    uint16_t overwrites; /* an operand, so that no chunk can be done again; */
+    uint16_t detours;    /* and goes through scratch memory, or it would do so too early */
+    uint16_t is_after;   /* not before the notice in front of this one has been closed */
+    char pad[2 * PCOLL_LINE_BYTES - 120];
+};
+
+_Static_assert(sizeof(struct pcoll_notice) == (size_t)2 * PCOLL_LINE_BYTES, "it is two lines");
+
+/* A chunk that somebody has claimed. */
+struct pcoll_chunk {
+    unsigned number;
+    uint64_t first, bytes;
+};
+
+/* The owner opens the notice for the next instance. */
+void pcoll_notice_open(struct pcoll_notice *notice, uint64_t threshold);
+
+/* Claim a chunk: for the owner (helper 0), or in the name of a helper, which must have read what
+ * it knows of the notice after `word`. False: there is none, or something has changed. */
+int pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
+                       struct pcoll_chunk *chunk_p);
+
+/* The owner takes back the chunk that a helper has returned, or that it held when it died; the same
+ * for a helper itself that returns one. */
+int pcoll_notice_take_back(struct pcoll_notice *notice, struct pcoll_chunk *chunk_p);
+void pcoll_notice_return(struct pcoll_notice *notice);
+
+/* The chunk is done. True if it was the last: signal, and then close the notice. */
+int pcoll_notice_finish(struct pcoll_notice *notice, unsigned helper);
+void pcoll_notice_close(struct pcoll_notice *notice);
+
+static inline int pcoll_notice_is_open(struct pcoll_notice *notice)
+{
+    return (int)(atomic_load_explicit(&notice->word, memory_order_acquire) >>
+                     (3 * PCOLL_CHUNK_BITS) &
+                 1);
+}
+
+#endif /* PCOLL_NODE_NOTICE_H */
