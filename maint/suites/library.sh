@@ -142,6 +142,10 @@ suite_tables() {
     tap_end tables plans timelines
 }
 
+suite_docs() {
+    promptly tap docs "$repo/test/docs/docs" "$build/pcoll/pcoll-info" "$build/pcoll/pcoll-sim"
+}
+
 suite_fuzz() {
     tap fuzz "$repo/test/fuzz/run" "${PCOLL_FUZZ_SECONDS:-10}"
 }
