@@ -146,9 +146,9 @@ static int shm_suits(int one_node, const char *provider)
     .name = "shm", .traits = PCOLL_PACKS | PCOLL_LENDS, .suits = shm_suits, .poll = pcoll_nothing, \
     .lingering = pcoll_none_lingers, .finalize = pcoll_nothing, .group_create = shm_group_create,  \
     .group_destroy = pcoll_node_group_destroy, .group_provides = pcoll_node_group_provides,        \
-    .group_rails = pcoll_one_rail, .group_accumulates = pcoll_never_accumulates,                   \
-    .group_distance = pcoll_node_group_distance, .combine = pcoll_node_combine, .bind = shm_bind,  \
-    .unbind = shm_unbind, .rest = pcoll_node_rest, .position = pcoll_node_position
+    .group_rails = pcoll_one_rail, .group_distance = pcoll_node_group_distance,                    \
+    .combine = pcoll_node_combine, .bind = shm_bind, .unbind = shm_unbind,                         \
+    .rest = pcoll_node_rest, .position = pcoll_node_position
 
 const struct pcoll_medium pcoll_medium_shm = {
     COMMON,
