@@ -110,11 +110,9 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(bcast_knomial_get)                                                                   \
     ALGORITHM(bcast_knomial_put)                                                                   \
     ALGORITHM(bcast_chain)                                                                         \
-    ALGORITHM(bcast_binary)                                                                        \
     ALGORITHM(bcast_kary)                                                                          \
     ALGORITHM(bcast_two_tree)                                                                      \
     ALGORITHM(bcast_trinaryx3)                                                                     \
-    ALGORITHM(bcast_scatter_ring)                                                                  \
     ALGORITHM(allgather_direct)                                                                    \
     ALGORITHM(allgather_butterfly)                                                                 \
     ALGORITHM(allgather_bruck)                                                                     \
@@ -169,7 +167,6 @@ uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pco
     ALGORITHM(allreduce_multi_leader)                                                              \
     ALGORITHM(allreduce_multi_leader_sliced)                                                       \
     ALGORITHM(allreduce_multi_leader_halving)                                                      \
-    ALGORITHM(reduce_direct)                                                                       \
     ALGORITHM(reduce_knomial)                                                                      \
     ALGORITHM(reduce_chain)                                                                        \
     ALGORITHM(reduce_two_tree)                                                                     \

@@ -32,7 +32,6 @@ pcoll_sources += \
     %D%/bcast/kary.c \
     %D%/bcast/two_tree.c \
     %D%/bcast/trinaryx3.c \
-    %D%/bcast/scatter_ring.c \
     %D%/shape/blocks.h %D%/shape/blocks.c \
     %D%/allgather/butterfly.c \
     %D%/allgather/bruck.c \

@@ -2,8 +2,8 @@
  * Broadcast down one pipelined k-ary tree, by put directly into the user buffers.
  *
  * Idea: team v gets the message from (v - 1) / k and forwards each segment to its up to k children
- * as it arrives (shape/pipeline.c). The rows of the table are chain (k = 1), binary (k = 2) and
- * kary (any k).
+ * as it arrives (shape/pipeline.c). The rows of the table are chain (k = 1) and kary (any k; k = 2
+ * is the binary tree).
  *
  *      N = 5, k = 2:   0 -> 1, 2    1 -> 3, 4           N = 5, k = 1:   0 -> 1 -> 2 -> 3 -> 4
  *
@@ -11,8 +11,8 @@
  * postal model" (1994), for the tradeoff between fan-out and depth.
  *
  * Cost: a rank with children forwards k messages, at depth log_k N (chain: one message, depth N -
- * 1). When: chain for very long messages on few ranks; binary and kary where the latency of the
- * depth matters more than bytes. One counter for each rail.
+ * 1). When: chain for very long messages on few ranks; kary where the latency of the depth
+ * matters more than bytes. One counter for each rail.
  */
 #include "algorithms/shape/pipeline.h"
 
@@ -111,17 +111,6 @@ const struct pcoll_algorithm pcoll_bcast_chain = {
     .description = "pipelined chain between user buffers",
     .generate = generate_chain,
     .cost = cost_chain,
-    .temp_bytes = pcoll_no_temp,
-    .paths = PCOLL_PATH_BIT_USER,
-    .uses_segment = 1,
-};
-
-const struct pcoll_algorithm pcoll_bcast_binary = {
-    .name = "binary",
-    .coll = PCOLL_BCAST,
-    .description = "pipelined binary tree between user buffers",
-    .generate = generate_kary,
-    .cost = cost_kary,
     .temp_bytes = pcoll_no_temp,
     .paths = PCOLL_PATH_BIT_USER,
     .uses_segment = 1,

@@ -10,7 +10,7 @@
  *
  *      N = 6, root 1, radix 2:   4 -> 3: 3 * 4    0, 2, 3, 5 -> 1: 0 * 1 * 2 * (3 * 4) * 5
  *
- * The row `direct` is the star, radix N.
+ * Radix N is the star: the root reduces everything, in each node its leader.
  *
  * Cost: log_k N (L + o + M copy), and log^2 N k / 2 M reduce; slots + 2 or 4 counters. When: short
  * vectors; long ones in segments. Condition: see there.
@@ -66,6 +66,11 @@ enum pcoll_result pcoll_reduce_tree_generate(const struct pcoll_signature *signa
 
 /* ---- cost ---- */
 
+static int radix_of(const struct pcoll_params *params)
+{
+    return params->radix ? params->radix : 2;
+}
+
 uint64_t pcoll_reduce_tree_temp_bytes(const struct pcoll_signature *signature, int radix,
                                       const struct pcoll_params *params)
 {
@@ -91,9 +96,10 @@ static double cost_of_levels(struct levels l, double segments)
     return first + (segments - 1) * next;
 }
 
-static double cost_of_tree(const struct pcoll_signature *signature, int radix,
-                           const struct pcoll_params *params, const struct pcoll_machine *machine)
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
 {
+    const int radix = radix_of(params);
     const struct pcoll_ring ring = pcoll_reduce_tree_ring(signature, params);
     const struct pcoll_order_tree tree = pcoll_order_tree_of(signature, radix);
     const struct pcoll_order_depth depth = pcoll_order_tree_depth(&tree);
@@ -112,12 +118,7 @@ static double cost_of_tree(const struct pcoll_signature *signature, int radix,
            cost_of_levels(inside, segments);
 }
 
-/* ---- the rows ---- */
-
-static int radix_of(const struct pcoll_params *params)
-{
-    return params->radix ? params->radix : 2;
-}
+/* ---- the row ---- */
 
 static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
@@ -133,12 +134,6 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return pcoll_reduce_tree_temp_bytes(signature, radix_of(params), params);
 }
 
-static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
-                   const struct pcoll_machine *machine)
-{
-    return cost_of_tree(signature, radix_of(params), params, machine);
-}
-
 const struct pcoll_algorithm pcoll_reduce_knomial = {
     .name = "knomial",
     .alias = "binomial",
@@ -149,40 +144,6 @@ const struct pcoll_algorithm pcoll_reduce_knomial = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_radix = 1,
-    .uses_segment = 1,
-    .uses_slots = PCOLL_RING,
-};
-
-static enum pcoll_result generate_star(const struct pcoll_signature *signature,
-                                       const struct pcoll_local *local, int rank,
-                                       const struct pcoll_params *params,
-                                       struct pcoll_plan **plan_p)
-{
-    (void)local;
-    return pcoll_reduce_tree_generate(signature, signature->nranks, rank, params, plan_p);
-}
-
-static uint64_t temp_of_star(const struct pcoll_signature *signature,
-                             const struct pcoll_params *params)
-{
-    return pcoll_reduce_tree_temp_bytes(signature, signature->nranks, params);
-}
-
-static double cost_of_star(const struct pcoll_signature *signature,
-                           const struct pcoll_params *params, const struct pcoll_machine *machine)
-{
-    return cost_of_tree(signature, signature->nranks, params, machine);
-}
-
-const struct pcoll_algorithm pcoll_reduce_direct = {
-    .name = "direct",
-    .alias = "linear",
-    .coll = PCOLL_REDUCE,
-    .description = "the root reduces everything (in each node its leader)",
-    .generate = generate_star,
-    .cost = cost_of_star,
-    .temp_bytes = temp_of_star,
-    .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
     .uses_slots = PCOLL_RING,
 };

@@ -3,7 +3,7 @@
  * maint/check: it prints a TAP comment with the jobs and seconds for each row and kind. Several
  * comments for one cell add up.
  *
- *     # covers bcast/binary proof 412 0.83
+ *     # covers bcast/kary proof 412 0.83
  *     # excuses bcast/shared ofi_trigger the medium lacks what the plans need
  */
 #ifndef PCOLL_TEST_COVER_H
@@ -21,7 +21,7 @@ void cover_row(const struct pcoll_algorithm *row, const char *kind, int jobs, do
 /* The row cannot be tested in that way. */
 void cover_excuse(const struct pcoll_algorithm *row, const char *kind, const char *reason);
 
-/* True if the environment variable PCOLL_TEST_ROW names another row, as in bcast/binary. Also true,
+/* True if the environment variable PCOLL_TEST_ROW names another row, as in bcast/kary. Also true,
  * except at full depth, if an earlier row makes the same plans under the name of another
  * collective; prints that as the excuse. */
 int cover_skips(const struct pcoll_algorithm *row, const char *kind);

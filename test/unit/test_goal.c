@@ -251,7 +251,6 @@ static const struct replay {
     {PCOLL_BCAST, "binomial_put", 16, 0, 65536, 0, 270040},
     {PCOLL_BCAST, "binomial_put", 64, 0, 65536, 0, 404510},
     {PCOLL_BCAST, "chain", 8, 0, 65536, 4096, 107290},
-    {PCOLL_BCAST, "scatter_ring", 8, 0, 65536, 0, 127478},
 };
 
 static void check_replay(const struct replay *replay)

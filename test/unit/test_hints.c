@@ -96,6 +96,30 @@ static void test_unknown(const struct pcoll_table *table)
     tap_ok(q.choice.predicted_us == open.choice.predicted_us, "the choice costs the same");
 }
 
+/* Names that earlier versions had. */
+static void test_removed(const struct pcoll_table *table)
+{
+    static const struct {
+        enum pcoll_coll coll;
+        const char *name;
+    } removed[] = {{PCOLL_BCAST, "scatter_ring"},
+                   {PCOLL_BCAST, "binary"},
+                   {PCOLL_REDUCE, "direct"},
+                   {PCOLL_ALLREDUCE, "atomic"}};
+
+    for (size_t i = 0; i < sizeof(removed) / sizeof(removed[0]); i++) {
+        struct question open = question_of(table, removed[i].coll, 4, 65536), q = open;
+        char expected[100];
+
+        question_ask(&open);
+        q.hint.algorithm = removed[i].name;
+        snprintf(expected, sizeof(expected), "hint: no %s algorithm '%s' (allowed: auto, ",
+                 pcoll_coll_name(removed[i].coll), removed[i].name);
+        tap_ok(question_gets(&q, question_chosen(&open), "model", expected),
+               "a hint for the removed %s", removed[i].name);
+    }
+}
+
 static void test_impossible(const struct pcoll_table *table)
 {
     struct question q = question_of(table, PCOLL_BCAST, 4, 65536);
@@ -193,6 +217,7 @@ int main(void)
     test_names(table);
     test_all_hints(table);
     test_unknown(table);
+    test_removed(table);
     test_impossible(table);
     test_operators(table);
     test_params(table);

@@ -102,7 +102,6 @@ static void test_rails(void)
            "two_tree: 2 counters per rail, and every rank puts equally on each");
     tap_ok(lanes_are_spread("trinaryx3", 2, 6) && lanes_are_spread("trinaryx3", 3, 9),
            "trinaryx3: 3 counters per rail, and every rank puts equally on each");
-    tap_ok(lanes_are_spread("scatter_ring", 3, 6), "scatter_ring: 2 counters a rail");
 }
 
 /* ---- nodes ---- */
@@ -142,8 +141,7 @@ static int crosses_once(const char *name, int nranks, enum job_map map, int root
 
 static void test_nodes(void)
 {
-    static const char *const names[] = {"eager", "chain",    "binary",
-                                        "kary",  "two_tree", "trinaryx3"};
+    static const char *const names[] = {"eager", "chain", "kary", "two_tree", "trinaryx3"};
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         int bad = 0;

@@ -262,7 +262,6 @@ int main(void)
     }
     check_blocks("bruck", PCOLL_PATH_TEMP, 0, 0.25);
     check_blocks("bruck", PCOLL_PATH_TEMP, 1, 0.15);
-    check(PCOLL_BCAST, "scatter_ring", (struct pcoll_params){0}, 0, 0.05);
     check(PCOLL_BCAST, "two_tree", (struct pcoll_params){.segment = 8192}, 0, 0.08);
     check(PCOLL_BCAST, "trinaryx3", (struct pcoll_params){.segment = 8192}, 0, 0.08);
     check(PCOLL_ALLGATHER, "butterfly", (struct pcoll_params){.path = PCOLL_PATH_USER}, 1, 0.05);
@@ -322,7 +321,6 @@ int main(void)
                     0.05);
         check_nodes(PCOLL_BCAST, "chain", (struct pcoll_params){.segment = 8192}, members, 0.4);
         check_nodes(PCOLL_BCAST, "two_tree", (struct pcoll_params){.segment = 8192}, members, 0.4);
-        check_nodes(PCOLL_BCAST, "scatter_ring", (struct pcoll_params){0}, members, 0.4);
         check_nodes(PCOLL_ALLTOALL, "direct", (struct pcoll_params){.path = PCOLL_PATH_TEMP},
                     members, 0.35);
         check_nodes(PCOLL_ALLTOALL, "bruck", (struct pcoll_params){.radix = 4}, members, 0.5);
