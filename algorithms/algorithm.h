@@ -68,7 +68,8 @@ struct pcoll_algorithm {
     const char *name;  /* as in CVARs, info keys and the tuning table */
     const char *alias; /* MPICH's name for the same algorithm; NULL: there is none */
     enum pcoll_coll coll;
-    const char *description; /* one line */
+    const char *description; /* how it works: one line */
+    const char *when;        /* the calls that it suits best: one line, without a verb */
 
     /* Generate the plan of `rank`; `local` is NULL if the signature says everything.
      * PCOLL_UNSUPPORTED if the signature or parameters do not suit. That answer depends on

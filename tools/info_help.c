@@ -22,7 +22,7 @@ const char info_help[] =
     "  --coll=NAME         show one collective only, such as bcast (all)\n"
     "  --max-bytes=B       largest size to show (64M)\n"
     "  --candidates=BYTES  list all candidates for this size, cheapest first\n"
-    "  --algorithms        list the algorithms\n"
+    "  --algorithms        list the algorithms: how each works, and which calls it is for\n"
     "  --parameters        list the machine parameters of the tuning table\n"
     "  --check             only read the table and report errors\n"
     "\n"

@@ -137,8 +137,9 @@ static enum pcoll_result place(struct info *info)
 static void print_names(void)
 {
     PCOLL_EACH_ALGORITHM (row)
-        printf("%-20s %-14s %s%s%s%s\n", pcoll_coll_name(row->coll), row->name, row->description,
-               row->alias ? " (or `" : "", row->alias ? row->alias : "", row->alias ? "')" : "");
+        printf("%-20s %-14s %s%s%s%s. For: %s.\n", pcoll_coll_name(row->coll), row->name,
+               row->description, row->alias ? " (or `" : "", row->alias ? row->alias : "",
+               row->alias ? "')" : "", row->when);
 }
 
 static void print_parameters(void)

@@ -268,6 +268,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
         .alias = old_name,                                                                         \
         .coll = PCOLL_##NAME,                                                                      \
         .description = "Bruck, between node leaders",                                              \
+        .when = "short blocks on any number of ranks",                                             \
         .generate = generate,                                                                      \
         .cost = cost,                                                                              \
         .temp_bytes = temp_bytes,                                                                  \

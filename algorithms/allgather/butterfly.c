@@ -385,6 +385,7 @@ const struct pcoll_algorithm pcoll_allgather_butterfly = {
     .alias = "recursive_doubling",
     .coll = PCOLL_ALLGATHER,
     .description = "recursive doubling on a weighted butterfly",
+    .when = "many ranks, best a power of two",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

@@ -287,6 +287,7 @@ const struct pcoll_algorithm pcoll_allgather_direct = {
     .name = "direct",
     .coll = PCOLL_ALLGATHER,
     .description = "everybody reaches everybody",
+    .when = "blocks of any size in a node, and short ones of few ranks",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

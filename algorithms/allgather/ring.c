@@ -385,6 +385,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         .name = "ring",                                                                            \
         .coll = PCOLL_##NAME,                                                                      \
         .description = "blocks passed round a ring of node leaders",                               \
+        .when = "long blocks, over links between neighbors",                                       \
         .generate = generate,                                                                      \
         .cost = pcoll_allgather_ring_cost,                                                         \
         .temp_bytes = temp_bytes,                                                                  \

@@ -92,6 +92,7 @@ const struct pcoll_algorithm pcoll_allreduce_butterfly = {
     .alias = "recursive_doubling",
     .coll = PCOLL_ALLREDUCE,
     .description = "recursive doubling on a weighted butterfly, in rank order",
+    .when = "short vectors on many ranks; the radix grows with the latency",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

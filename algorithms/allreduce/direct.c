@@ -129,6 +129,7 @@ const struct pcoll_algorithm pcoll_allreduce_direct = {
     .name = "direct",
     .coll = PCOLL_ALLREDUCE,
     .description = "everybody reduces everything",
+    .when = "short vectors on few ranks",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

@@ -199,6 +199,7 @@ const struct pcoll_algorithm pcoll_allreduce_halving = {
     .alias = "reduce_scatter_allgather",
     .coll = PCOLL_ALLREDUCE,
     .description = "recursive halving, then doubling, in rank order",
+    .when = "long vectors on many ranks; half of the bytes go to the nearest rank",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

@@ -378,6 +378,7 @@ const struct pcoll_algorithm pcoll_allreduce_ring = {
     .name = "ring",
     .coll = PCOLL_ALLREDUCE,
     .description = "blocks reduced and passed round a ring, for operators that commute",
+    .when = "long vectors between nodes, with an operator that commutes",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

@@ -38,6 +38,7 @@ const struct pcoll_algorithm pcoll_allreduce_sliced = {
     .name = "sliced",
     .coll = PCOLL_ALLREDUCE,
     .description = "each rank reduces a slice and gives it to all",
+    .when = "long vectors in a node",
     .generate = pcoll_sliced_generate,
     .cost = cost,
     .temp_bytes = pcoll_sliced_temp_bytes,

@@ -339,6 +339,7 @@ const struct pcoll_algorithm pcoll_allreduce_two_tree = {
     .name = "two_tree",
     .coll = PCOLL_ALLREDUCE,
     .description = "up and down two pipelined binary trees, half the vector in each, in rank order",
+    .when = "long vectors on many nodes, above all if their number is no power of two",
     .generate = generate,
     .cost = pcoll_allreduce_two_tree_cost,
     .temp_bytes = temp_bytes,

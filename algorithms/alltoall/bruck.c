@@ -346,6 +346,7 @@ const struct pcoll_algorithm pcoll_alltoall_bruck = {
     .alias = "brucks",
     .coll = PCOLL_ALLTOALL,
     .description = "Bruck: each block in as many hops as its distance has digits",
+    .when = "short blocks and so many ranks that N messages cost more than N copies",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

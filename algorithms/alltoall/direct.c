@@ -325,6 +325,7 @@ const struct pcoll_algorithm pcoll_alltoall_direct = {
     .alias = "scattered",
     .coll = PCOLL_ALLTOALL,
     .description = "every pair of ranks exchanges its blocks directly",
+    .when = "through communication buffers for short blocks, between user buffers for long ones",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

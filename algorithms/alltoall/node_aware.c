@@ -309,6 +309,7 @@ const struct pcoll_algorithm pcoll_alltoall_node_aware = {
     .name = "node_aware",
     .coll = PCOLL_ALLTOALL,
     .description = "one message for each pair of nodes",
+    .when = "short blocks, few nodes of many ranks",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

@@ -123,6 +123,8 @@ const struct pcoll_algorithm pcoll_barrier_butterfly = {
     .name = "butterfly",
     .coll = PCOLL_BARRIER,
     .description = "weighted butterfly of node leaders",
+    .when =
+        "node leaders whose number is a power of two, where rounds of one message each are best",
     .generate = generate,
     .cost = cost,
     .temp_bytes = pcoll_no_temp,

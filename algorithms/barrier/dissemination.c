@@ -117,6 +117,8 @@ const struct pcoll_algorithm pcoll_barrier_dissemination = {
     .name = "dissemination",
     .coll = PCOLL_BARRIER,
     .description = "weighted dissemination in base radix by node leaders",
+    .when =
+        "any number of ranks; a large radix where ranks share cores, as every round costs a turn",
     .generate = generate,
     .cost = cost,
     .temp_bytes = pcoll_no_temp,

@@ -207,6 +207,7 @@ const struct pcoll_algorithm pcoll_bcast_eager = {
     .name = "eager",
     .coll = PCOLL_BCAST,
     .description = "k-nomial tree through communication buffers, no rendezvous",
+    .when = "short messages, and any size without access to user buffers",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

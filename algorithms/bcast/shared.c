@@ -162,6 +162,7 @@ const struct pcoll_algorithm pcoll_bcast_shared = {
     .name = "shared",
     .coll = PCOLL_BCAST,
     .description = "all read the root's communication buffers",
+    .when = "one node with more ranks than cores, where waiting for each other costs turns",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

@@ -301,6 +301,7 @@ const struct pcoll_algorithm pcoll_bcast_trinaryx3 = {
     .name = "trinaryx3",
     .coll = PCOLL_BCAST,
     .description = "three pipelined ternary trees, a third of the message in each",
+    .when = "long messages on a torus, or with three ports a node",
     .generate = generate,
     .cost = cost,
     .temp_bytes = pcoll_no_temp,

@@ -28,6 +28,7 @@ const struct pcoll_algorithm pcoll_bcast_two_tree = {
     .name = "two_tree",
     .coll = PCOLL_BCAST,
     .description = "two pipelined binary trees, half the message in each",
+    .when = "long messages on any network other than a torus",
     .generate = generate,
     .cost = cost,
     .temp_bytes = pcoll_no_temp,

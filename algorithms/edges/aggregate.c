@@ -365,6 +365,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
         .name = "aggregate",                                                                       \
         .coll = PCOLL_##NAME,                                                                      \
         .description = "one message for each pair of nodes",                                       \
+        .when = "short blocks, several messages between two nodes",                                \
         .generate = generate,                                                                      \
         .cost = cost,                                                                              \
         .temp_bytes = temp_bytes,                                                                  \

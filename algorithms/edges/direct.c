@@ -254,6 +254,7 @@ double pcoll_edges_cost_direct(const struct pcoll_signature *signature,
         .alias = "linear",                                                                         \
         .coll = PCOLL_##NAME,                                                                      \
         .description = "every block is written directly to its receiver",                          \
+        .when = "short blocks, data that is packed on the way, and long blocks over a network",    \
         .generate = generate,                                                                      \
         .cost = pcoll_edges_cost_direct,                                                           \
         .temp_bytes = temp_bytes,                                                                  \

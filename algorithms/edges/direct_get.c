@@ -101,6 +101,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
         .name = "direct_get",                                                                      \
         .coll = PCOLL_##NAME,                                                                      \
         .description = "every block is read directly by its receiver",                             \
+        .when = "long blocks in a node, as the readers' cores copy",                               \
         .generate = generate,                                                                      \
         .cost = cost,                                                                              \
         .temp_bytes = pcoll_no_temp,                                                               \

@@ -55,6 +55,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
         .name = "direct_shared",                                                                   \
         .coll = PCOLL_##NAME,                                                                      \
         .description = "every block is read from a buffer of its owner",                           \
+        .when = "blocks for several receivers in a node that do not fit into cells, copied once",  \
         .generate = generate,                                                                      \
         .cost = cost,                                                                              \
         .temp_bytes = temp_bytes,                                                                  \

@@ -138,6 +138,7 @@ const struct pcoll_algorithm pcoll_gather_direct = {
     .alias = "linear",
     .coll = PCOLL_GATHER,
     .description = "everybody writes to the root's user buffer",
+    .when = "long blocks over a network",
     .generate = generate_put,
     .cost = cost_put,
     .temp_bytes = pcoll_no_temp,
@@ -164,6 +165,8 @@ const struct pcoll_algorithm pcoll_gather_direct_get = {
     .name = "direct_get",
     .coll = PCOLL_GATHER,
     .description = "the root reads everybody's user buffer",
+    .when =
+        "long blocks of few ranks of a node, as the root copies them into buffers in its caches",
     .generate = generate_get,
     .cost = cost_get,
     .temp_bytes = pcoll_no_temp,

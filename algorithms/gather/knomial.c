@@ -253,6 +253,7 @@ const struct pcoll_algorithm pcoll_gather_knomial = {
     .alias = "binomial",
     .coll = PCOLL_GATHER,
     .description = "k-nomial tree through communication buffers, no rendezvous",
+    .when = "short blocks of many ranks",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

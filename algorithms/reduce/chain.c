@@ -93,6 +93,7 @@ const struct pcoll_algorithm pcoll_reduce_chain = {
     .name = "chain",
     .coll = PCOLL_REDUCE,
     .description = "chains in segments from both ends to the root",
+    .when = "long vectors between nodes",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

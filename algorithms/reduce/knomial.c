@@ -139,6 +139,7 @@ const struct pcoll_algorithm pcoll_reduce_knomial = {
     .alias = "binomial",
     .coll = PCOLL_REDUCE,
     .description = "k-nomial tree in rank order through communication buffers",
+    .when = "short vectors, and long ones in segments",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

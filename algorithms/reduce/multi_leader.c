@@ -15,6 +15,7 @@ const struct pcoll_algorithm pcoll_reduce_multi_leader_sliced = {
     .name = "multi_leader_sliced",
     .coll = PCOLL_REDUCE,
     .description = "leaders of each node reduce a slice each, in shares between nodes",
+    .when = "several ranks a node, long vectors",
     .generate = pcoll_leaders_shares_generate,
     .cost = pcoll_leaders_shares_cost,
     .temp_bytes = pcoll_leaders_shares_temp_bytes,

@@ -40,6 +40,7 @@ const struct pcoll_algorithm pcoll_reduce_sliced = {
     .alias = "reduce_scatter_gather",
     .coll = PCOLL_REDUCE,
     .description = "each rank reduces a slice and gives it to the root",
+    .when = "long vectors in a node",
     .generate = pcoll_sliced_generate,
     .cost = cost,
     .temp_bytes = pcoll_sliced_temp_bytes,

@@ -222,6 +222,7 @@ const struct pcoll_algorithm pcoll_reduce_two_tree = {
     .coll = PCOLL_REDUCE,
     .description =
         "two pipelined binary trees, half the vector in each, for operators that commute",
+    .when = "long vectors on many nodes",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,

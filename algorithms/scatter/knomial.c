@@ -290,6 +290,7 @@ const struct pcoll_algorithm pcoll_scatter_knomial = {
     .alias = "binomial",
     .coll = PCOLL_SCATTER,
     .description = "k-nomial tree through communication buffers, no rendezvous",
+    .when = "short blocks for many ranks",
     .generate = generate,
     .cost = cost,
     .temp_bytes = temp_bytes,
