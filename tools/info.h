@@ -1,5 +1,5 @@
 /*
- * What the user asks of pcoll-info, and its map from sizes to choices.
+ * What the user asks of pcoll-info; its map from sizes to choices, and its proofs.
  */
 #ifndef PCOLL_TOOLS_INFO_H
 #define PCOLL_TOOLS_INFO_H
@@ -18,7 +18,9 @@ struct info {
     struct pcoll_table *table;
     struct pcoll_topology *topology;
 
-    const char *plan; /* COLLECTIVE/ALGORITHM, or only the collective; NULL: no plan */
+    const char *plan;    /* COLLECTIVE/ALGORITHM, or only the collective; NULL: no plan */
+    const char *prove;   /* the same, for --prove */
+    const char *without; /* RANK:ENTRY to leave out of the proved plans; NULL: nothing */
     struct pcoll_signature signature; /* of the plan: root, bytes, in_place */
     struct pcoll_params params;
     struct show show;
@@ -37,5 +39,11 @@ struct info_point info_choose(const struct info *info, enum pcoll_coll coll, uin
 /* Prints, for the collectives that are asked for, the map or the candidates; returns the exit
  * status. */
 int info_print_choices(const struct info *info);
+
+/* Prove the plans of all ranks of the job, and run them in every order where there are few; print
+ * what was found. `without_rank` and `without_entry` name an entry to leave out first, as --plan
+ * numbers it; PCOLL_NONE: none. Returns the exit status: 1 if the plans are wrong or there are
+ * none. */
+int info_prove(const struct pcoll_job *job, int without_rank, int without_entry);
 
 #endif /* PCOLL_TOOLS_INFO_H */

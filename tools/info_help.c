@@ -4,6 +4,7 @@
 const char info_help[] =
     "usage: pcoll-info [options]   show what is chosen for a shape of communicator\n"
     "       pcoll-info --plan=COLLECTIVE[/ALGORITHM] [options]   show the plans of the ranks\n"
+    "       pcoll-info --prove=COLLECTIVE[/ALGORITHM] [options]   prove that they are right\n"
     "Defaults are in parentheses; numbers may end in K, M or G.\n"
     "\n"
     "The communicator\n"
@@ -38,5 +39,12 @@ const char info_help[] =
     "  --phase=P           draw this phase only (all)\n"
     "  --json              print JSON; doc/plan-json.md describes it\n"
     "\n"
-    "Exit status: 0; 1 if the table is invalid or there is no such plan; 2 for a bad command\n"
-    "line.\n";
+    "The proof\n"
+    "  --prove=WHAT        prove that the plans of all ranks are right together, in every order\n"
+    "                      of arrivals and for any number of starts; up to 16 ranks are also run\n"
+    "                      with data in every order that makes a difference, up to 4 in every\n"
+    "                      order; takes the options of the plan\n"
+    "  --without=RANK:ENTRY  leave out an entry first, to see how the proof finds it\n"
+    "\n"
+    "Exit status: 0; 1 if the table is invalid, there is no such plan or it is wrong; 2 for a bad\n"
+    "command line.\n";

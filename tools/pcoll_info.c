@@ -1,6 +1,7 @@
 /*
- * pcoll-info: shows what the chooser would choose, from a tuning table alone, and the plans of the
- * ranks, without MPI. For each collective it prints a map from sizes to choices (info_map.c).
+ * pcoll-info: shows what the chooser would choose, from a tuning table alone, and shows and proves
+ * the plans of the ranks, without MPI. For each collective it prints a map from sizes to choices
+ * (info_map.c).
  */
 #include "algorithms/plan/topology.h"
 #include "offload/media.h"
@@ -32,6 +33,8 @@ static const struct cli_option options[] = {
     {OPTION("parameters", CLI_FLAG, only_parameters)},
     {OPTION("check", CLI_FLAG, only_check)},
     {OPTION("plan", CLI_TEXT, plan)},
+    {OPTION("prove", CLI_TEXT, prove)},
+    {OPTION("without", CLI_TEXT, without)},
     {OPTION("rank", CLI_INT, show.rank), .min = 0, .max = MAX_RANKS},
     {OPTION("root", CLI_INT, signature.root), .min = 0, .max = MAX_RANKS},
     {OPTION("bytes", CLI_NUMBER, signature.bytes), .min = 0, .max = UINT64_C(1) << 40},
@@ -91,7 +94,11 @@ static int take_options(struct info *info, int count, char **values)
 
     if (status == CLI_GO_ON && info->nnodes > info->nranks)
         status = cli_complain(&cli, "--nodes: there are more nodes than ranks");
-    if (status == CLI_GO_ON && info->plan)
+    if (status == CLI_GO_ON && info->plan && info->prove)
+        status = cli_complain(&cli, "only one of --plan and --prove is allowed");
+    if (status == CLI_GO_ON && info->without && !info->prove)
+        status = cli_complain(&cli, "--without: only --prove takes it");
+    if (status == CLI_GO_ON && (info->plan || info->prove))
         status = check_plan(info);
     if (info->no_cma)
         info->caps.provides &= ~(unsigned)PCOLL_NEED_USER_RMA;
@@ -151,6 +158,11 @@ static void print_parameters(void)
 
 /* ---- a plan ---- */
 
+static const char *option_of_plan(const struct info *info)
+{
+    return info->prove ? "--prove" : "--plan";
+}
+
 /* The model's choice, overridden by what was given. */
 static int choose_algorithm(const struct info *info, struct pcoll_job *job)
 {
@@ -158,7 +170,7 @@ static int choose_algorithm(const struct info *info, struct pcoll_job *job)
     const struct info_point point = info_choose(info, job->signature.coll, job->signature.bytes);
 
     if (!point.choice.algorithm)
-        return cli_complain(&cli, "--plan: MPICH's own path is chosen for %s",
+        return cli_complain(&cli, "%s: MPICH's own path is chosen for %s", option_of_plan(info),
                             pcoll_coll_name(job->signature.coll));
     job->algorithm = point.choice.algorithm;
     job->params = point.choice.params;
@@ -174,43 +186,64 @@ static int choose_algorithm(const struct info *info, struct pcoll_job *job)
     return CLI_GO_ON;
 }
 
+/* What --plan or --prove names, and its arguments. Returns CLI_GO_ON or CLI_WRONG. */
+static int take_job(const struct info *info, struct pcoll_job *job)
+{
+    const char *option = option_of_plan(info), *what = info->prove ? info->prove : info->plan;
+    const char *slash = strchr(what, '/');
+    char name[64];
+    int coll, status = CLI_GO_ON;
+
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(what, "/"), what);
+    coll = cli_name(&cli, option, name, cli_coll);
+    if (coll < 0)
+        return CLI_WRONG;
+    job->signature.coll = (enum pcoll_coll)coll;
+    job->signature.nranks = info->nranks;
+    job->signature.topology = info->topology;
+    if (pcoll_coll_has(job->signature.coll, PCOLL_SYNCHRONIZES))
+        job->signature.bytes = 0;
+    if (!pcoll_coll_has(job->signature.coll, PCOLL_ROOTED))
+        job->signature.root = 0;
+    if (job->signature.in_place && !pcoll_coll_has(job->signature.coll, PCOLL_IN_PLACE))
+        return cli_complain(&cli, "--in-place: %s is never in place", cli_coll(coll));
+    job->params.rails = info->caps.rails;
+    if (slash)
+        job->algorithm = cli_algorithm(&cli, option, job->signature.coll, slash + 1);
+    else
+        status = choose_algorithm(info, job);
+    if (status != CLI_GO_ON || !job->algorithm)
+        return CLI_WRONG;
+    job->signature.commutes = job->algorithm->must_commute;
+    return CLI_GO_ON;
+}
+
+static int print_proof(const struct info *info, const struct pcoll_job *job)
+{
+    int rank = PCOLL_NONE, entry = PCOLL_NONE, end = 0;
+
+    if (info->without && (sscanf(info->without, "%d:%d%n", &rank, &entry, &end) != 2 ||
+                          info->without[end] || rank < 0 || rank >= info->nranks || entry < 0))
+        return cli_refuse(&cli, "--without", info->without, "RANK:ENTRY as --plan numbers them");
+    return info_prove(job, rank, entry);
+}
+
 static int print_plan(const struct info *info)
 {
     struct pcoll_job job = {
         .signature = info->signature, .params = info->params, .lowered = info->show.lowered};
-    const char *slash = strchr(info->plan, '/');
-    char name[64];
-    int coll, status = CLI_GO_ON;
+    const int status = take_job(info, &job);
 
-    snprintf(name, sizeof(name), "%.*s", (int)strcspn(info->plan, "/"), info->plan);
-    coll = cli_name(&cli, "--plan", name, cli_coll);
-    if (coll < 0)
-        return CLI_WRONG;
-    job.signature.coll = (enum pcoll_coll)coll;
-    job.signature.nranks = info->nranks;
-    job.signature.topology = info->topology;
-    if (pcoll_coll_has(job.signature.coll, PCOLL_SYNCHRONIZES))
-        job.signature.bytes = 0;
-    if (!pcoll_coll_has(job.signature.coll, PCOLL_ROOTED))
-        job.signature.root = 0;
-    if (job.signature.in_place && !pcoll_coll_has(job.signature.coll, PCOLL_IN_PLACE))
-        return cli_complain(&cli, "--in-place: %s is never in place", cli_coll(coll));
-    job.params.rails = info->caps.rails;
-    if (slash)
-        job.algorithm = cli_algorithm(&cli, "--plan", job.signature.coll, slash + 1);
-    else
-        status = choose_algorithm(info, &job);
-    if (status != CLI_GO_ON || !job.algorithm)
-        return CLI_WRONG;
-    job.signature.commutes = job.algorithm->must_commute;
-    return show_plans(&job, &info->show, stdout);
+    if (status != CLI_GO_ON)
+        return status;
+    return info->prove ? print_proof(info, &job) : show_plans(&job, &info->show, stdout);
 }
 
 static int print_what_is_asked(const struct info *info)
 {
     if (!pcoll_table_machine(info->table, info->caps.medium))
         return cli_complain(&cli, "the tuning table lacks medium '%s'", info->caps.medium);
-    return info->plan ? print_plan(info) : info_print_choices(info);
+    return info->plan || info->prove ? print_plan(info) : info_print_choices(info);
 }
 
 int main(int argc, char **argv)

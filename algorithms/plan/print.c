@@ -57,9 +57,10 @@ static void print_reduce(FILE *out, const struct pcoll_plan *plan, const struct 
     print_place(out, " to ", PCOLL_NONE, entry->local);
 }
 
-static void print_entry(FILE *out, const struct pcoll_plan *plan, int index,
-                        const struct pcoll_entry *entry)
+static void print_entry(FILE *out, const struct pcoll_plan *plan, int index)
 {
+    const struct pcoll_entry *entry = &plan->entries[index];
+
     fprintf(out, "  %3d  ", index);
     if (entry->trigger == PCOLL_NONE)
         fprintf(out, "at start      ");
@@ -111,6 +112,6 @@ void pcoll_plan_print(const struct pcoll_plan *plan, FILE *out)
     for (int p = 0; p < plan->nphases; p++) {
         fprintf(out, " phase %d\n", p);
         for (int i = 0; i < plan->phases[p].count; i++)
-            print_entry(out, plan, i, &plan->entries[plan->phases[p].first + i]);
+            print_entry(out, plan, plan->phases[p].first + i);
     }
 }
