@@ -38,6 +38,7 @@
 #include <math.h>
 
 #include "algorithms/cost.h"
+#include "algorithms/plan/util.h"
 #include "algorithms/shape/ring.h"
 #include "algorithms/teams.h"
 
@@ -68,15 +69,10 @@ struct item {
     int step;
 };
 
-static uint64_t quotient_up(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 static struct cut cut_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
     const uint64_t unit = pcoll_unit_of(signature), units = signature->bytes / unit;
-    const uint64_t nranks = (uint64_t)signature->nranks, block = quotient_up(units, nranks);
+    const uint64_t nranks = (uint64_t)signature->nranks, block = pcoll_quotient_up(units, nranks);
     const uint64_t most = PCOLL_MAX_SEGMENTS / nranks + MOST_SEGMENTS;
     uint64_t n = pcoll_segment_count(block * unit, params->segment, DEFAULT_SEGMENT);
     struct cut cut;
@@ -85,9 +81,10 @@ static struct cut cut_of(const struct pcoll_signature *signature, const struct p
     n = n < block ? n : block;
     cut.nsegments = n < MOST_SEGMENTS ? n : MOST_SEGMENTS;
     cut.nslots = SLOTS * cut.nsegments;
-    cut.nchunks = quotient_up(n, cut.nsegments);
-    cut.bytes =
-        quotient_up(quotient_up(quotient_up(units, cut.nchunks), nranks), cut.nsegments) * unit;
+    cut.nchunks = pcoll_quotient_up(n, cut.nsegments);
+    cut.bytes = pcoll_quotient_up(pcoll_quotient_up(pcoll_quotient_up(units, cut.nchunks), nranks),
+                                  cut.nsegments) *
+                unit;
     return cut;
 }
 
@@ -102,7 +99,8 @@ static struct pcoll_ring ring_of(const struct pcoll_signature *signature, const 
 
     return (struct pcoll_ring){
         .slots = (int)cut->nslots,
-        .nsegments = quotient_up(items, cut->nslots) * cut->nslots, /* the last ones are not used */
+        .nsegments =
+            pcoll_quotient_up(items, cut->nslots) * cut->nslots, /* the last ones are not used */
         .slot_bytes = pcoll_whole_lines(cut->bytes),
     };
 }

@@ -1,6 +1,8 @@
 /* Blocks through slots; the contract is in slots.h. */
 #include "algorithms/edges/slots.h"
 
+#include "algorithms/plan/util.h"
+
 /* The counters are ARRIVED of each bank, then (see credit_counter) those of its credits, two with a
  * ring, and, with several segments, two more of the credits for slots that the same instance fills
  * again. With slots of senders there are as many again: FILLED of each bank, and for each counter
@@ -138,7 +140,7 @@ static void fill_slot(const struct pcoll_edge_slots *s)
 static uint64_t segments_in_bank(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge,
                                  uint64_t first)
 {
-    const uint64_t segments = (edge->bytes + s->segment - 1) / s->segment;
+    const uint64_t segments = pcoll_quotient_up(edge->bytes, s->segment);
 
     return segments > first ? (segments - first + 1) / 2 : 0;
 }

@@ -1,7 +1,11 @@
 /* Pairs of nodes; the contract is in node_pairs.h. */
 #include "algorithms/plan/node_pairs.h"
 
+#include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
+
+#include "algorithms/plan/util.h"
 
 enum { LEAST_EDGES = 2 }; /* that share a message */
 
@@ -263,15 +267,7 @@ void pcoll_node_pairs_destroy(struct pcoll_node_pairs *all)
 
 struct pcoll_pair *pcoll_pair_find(struct pcoll_pair *pairs, int count, int node)
 {
-    int low = 0, high = count;
-
-    while (low < high) {
-        const int middle = (low + high) / 2;
-
-        if (pairs[middle].node < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < count && pairs[low].node == node ? &pairs[low] : NULL;
+    static_assert(offsetof(struct pcoll_pair, node) == 0, "pairs are compared as ints");
+    return count > 0 ? bsearch(&node, pairs, (size_t)count, sizeof(*pairs), pcoll_compare_ints)
+                     : NULL;
 }

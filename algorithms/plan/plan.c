@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "algorithms/plan/pool.h"
+#include "algorithms/plan/util.h"
 
 const char *pcoll_result_text(enum pcoll_result result)
 {
@@ -166,13 +167,6 @@ void pcoll_plan_neighbor(struct pcoll_plan *plan, int rank)
     plan->neighbors[plan->nneighbors++] = rank;
 }
 
-static int compare_ranks(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* A long ring names the same few peers in the same order again and again: do not make the sort
  * handle all of them. *last_p is where the last peer was found. */
 static int was_just_named(const struct pcoll_plan *plan, int rank, int *last_p)
@@ -225,7 +219,7 @@ static void sort_neighbors(struct pcoll_plan *plan)
 
     if (plan->nneighbors == 0)
         return;
-    qsort(plan->neighbors, (size_t)plan->nneighbors, sizeof(*plan->neighbors), compare_ranks);
+    qsort(plan->neighbors, (size_t)plan->nneighbors, sizeof(*plan->neighbors), pcoll_compare_ints);
     for (int i = 0; i < plan->nneighbors; i++)
         if (n == 0 || plan->neighbors[i] != plan->neighbors[n - 1])
             plan->neighbors[n++] = plan->neighbors[i];

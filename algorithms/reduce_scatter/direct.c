@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "algorithms/cost.h"
+#include "algorithms/plan/util.h"
 #include "algorithms/shape/parts.h"
 
 struct state {
@@ -93,7 +94,8 @@ static uint64_t slot_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
     const uint64_t unit = pcoll_unit_of(signature), units = signature->bytes / unit;
-    const uint64_t n = nsegments_of(signature, params), segment = (units + n - 1) / n * unit;
+    const uint64_t n = nsegments_of(signature, params),
+                   segment = pcoll_quotient_up(units, n) * unit;
 
     if (n == 1 && segment <= PCOLL_CELL_BYTES / ((uint64_t)signature->nranks - 1))
         return 0;

@@ -1,6 +1,7 @@
 /* Reductions with several leaders a node; the contract is in leaders.h. */
 #include "algorithms/shape/leaders.h"
 
+#include "algorithms/plan/util.h"
 #include "algorithms/shape/between.h"
 
 #define DEFAULT_SEGMENT (UINT64_C(16) << 10)
@@ -21,11 +22,6 @@ struct state {
 
 /* ---- slices ---- */
 
-static uint64_t quotient_up(uint64_t a, uint64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
                                       const struct pcoll_params *params)
 {
@@ -38,7 +34,7 @@ struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
     if (n > units)
         n = units;
     count = n < (uint64_t)sizes.least ? n : (uint64_t)sizes.least;
-    npasses = quotient_up(n, count);
+    npasses = pcoll_quotient_up(n, count);
     npasses += npasses > 1 ? npasses % 2 : 0;
     return (struct pcoll_leaders){
         .teams = teams,
@@ -46,7 +42,7 @@ struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
         .rounds = pcoll_doubling_rounds(teams.count, params->radix),
         .count = (int)count,
         .npasses = npasses,
-        .bytes = quotient_up(quotient_up(units, npasses), count) * unit,
+        .bytes = pcoll_quotient_up(pcoll_quotient_up(units, npasses), count) * unit,
     };
 }
 

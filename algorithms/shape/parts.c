@@ -1,6 +1,8 @@
 /* The parts of slices; the contract is in parts.h. */
 #include "algorithms/shape/parts.h"
 
+#include "algorithms/plan/util.h"
+
 #define DEFAULT_SEGMENT (UINT64_C(128) << 10)
 
 uint64_t pcoll_parts_nsegments(const struct pcoll_signature *signature, uint64_t bytes,
@@ -47,10 +49,10 @@ void pcoll_parts_cut(const struct pcoll_parts *parts)
 uint64_t pcoll_parts_slice_slot(const struct pcoll_signature *signature, uint64_t nsegments)
 {
     const uint64_t unit = pcoll_unit_of(signature), units = signature->bytes / unit;
-    const uint64_t segment = (units + nsegments - 1) / nsegments;
+    const uint64_t segment = pcoll_quotient_up(units, nsegments);
     const uint64_t nranks = (uint64_t)signature->nranks;
 
-    return pcoll_whole_lines((segment + nranks - 1) / nranks * unit);
+    return pcoll_whole_lines(pcoll_quotient_up(segment, nranks) * unit);
 }
 
 struct pcoll_place pcoll_parts_at(const struct pcoll_parts *parts, int owner, int sender)
