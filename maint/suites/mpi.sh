@@ -128,6 +128,18 @@ compare_overlap() {
     ! grep -q '^65536.*?.*? ?' "$folder/bcast.dat"
 }
 
+# compare_json: a file of results has a row for each point, with the backend and a peer, and maint/measured can read it.
+compare_json() {
+    local file=$results/compare.json
+    rm -f "$file"
+    timeout 600 "$repo/maint/compare" -n 2 --prefix="$build/install" --quick --rounds=1 --coll=barrier,bcast \
+        --sizes=8 --peers=ours,off --json="$file" >"$results/compare.txt"
+    grep '^bcast' "$results/compare.txt"
+    PYTHONPATH=$repo/maint PYTHONDONTWRITEBYTECODE=1 python3 -c 'import results, sys
+rows = {tuple(row[:2]): row[2:] for row in results.read(sys.argv[1])["rows"]}
+sys.exit(set(rows) != {("barrier", "-"), ("bcast", "8")} or not all(row[0] and row[3] for row in rows.values()))' "$file"
+}
+
 # The header says so, and the data that is verified is right, also in strided faces.
 bench_uses_data() {
     local said=$results/use-data.txt
@@ -277,6 +289,7 @@ suite_mpi() {
     check "mpi: pcoll-bench --use-data" bench_uses_data
     check "mpi: pcoll-bench --away" bench_away
     check "mpi: compare --overlap --series" compare_overlap
+    check "mpi: compare --json" compare_json
     check "mpi: texts of control variables" variables_name_algorithms
     check "mpi: mpicc without ccache" mpicc_without_ccache
     check "mpi: build tests" own_mpi_tests
