@@ -65,6 +65,15 @@ static enum pcoll_result generate_trivial(const struct pcoll_algorithm *algorith
     return pcoll_plan_seal(plan_p);
 }
 
+/* True if the plan of some rank may access user memory of another. */
+static int can_reach_users(const struct pcoll_algorithm *algorithm,
+                           const struct pcoll_signature *signature,
+                           const struct pcoll_params *params)
+{
+    return algorithm->paths & PCOLL_PATH_BIT_USER && params->path != PCOLL_PATH_TEMP &&
+           !pcoll_is_trivial(signature);
+}
+
 enum pcoll_result pcoll_generate(const struct pcoll_algorithm *algorithm,
                                  const struct pcoll_signature *signature,
                                  const struct pcoll_local *local, int rank,
@@ -85,6 +94,7 @@ enum pcoll_result pcoll_generate(const struct pcoll_algorithm *algorithm,
         return result;
     (*plan_p)->algorithm = algorithm->name;
     (*plan_p)->local = local;
+    (*plan_p)->user_rma = can_reach_users(algorithm, signature, params);
     return PCOLL_OK;
 }
 

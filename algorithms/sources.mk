@@ -6,6 +6,7 @@ pcoll_sources += \
     %D%/plan/plan.h %D%/plan/plan.c \
     %D%/plan/util.h %D%/plan/pool.h %D%/plan/pool.c \
     %D%/plan/topology.h %D%/plan/topology.c \
+    %D%/plan/user.h %D%/plan/user.c \
     %D%/plan/print.c \
     %D%/algorithm.h %D%/algorithm.c \
     %D%/number.h %D%/number.c \

@@ -9,6 +9,7 @@
 #include "lock.h"
 
 #include "algorithms/lower/lower.h"
+#include "algorithms/plan/user.h"
 #include "offload/memory/heap.h"
 
 /* The words that the ranks combine; the maximum of each counts. */
@@ -168,60 +169,22 @@ static void flush_messages(const struct pcoll_plan *plan)
         MPID_Progress_test(NULL);
 }
 
-static const struct pcoll_place *source_of(const struct pcoll_entry *entry)
+static int is_border(const void *plan, enum pcoll_buffer buffer, uint64_t at)
 {
-    return entry->op == PCOLL_OP_GET ? &entry->remote : &entry->local;
-}
+    const struct MPIDI_PCOLL_plan *p = plan;
 
-static const struct pcoll_place *target_of(const struct pcoll_entry *entry)
-{
-    return entry->op == PCOLL_OP_GET ? &entry->local : &entry->remote;
-}
-
-/* True if entry's end in that buffer, if it is there, cuts no element. */
-static bool cuts_none(const struct MPIDI_PCOLL_data *data, const struct pcoll_place *place,
-                      enum pcoll_buffer buffer, uint64_t bytes)
-{
-    return place->buffer != buffer || (MPIDI_PCOLL_data_is_border(data, place->offset) &&
-                                       MPIDI_PCOLL_data_is_border(data, place->offset + bytes));
-}
-
-/* True if data can be packed and unpacked on its way: the entries move whole elements, read each
- * byte of SEND once at most, so that this is no more work than packing at start, and never read
- * RECV. */
-static bool can_pack_on_the_way(const struct MPIDI_PCOLL_plan *plan, const struct pcoll_plan *raw)
-{
-    for (int p = 0; p < raw->nphases; p++) {
-        const struct pcoll_entry *entry = &raw->entries[raw->phases[p].first];
-        uint64_t read = 0;
-
-        for (int i = 0; i < raw->phases[p].count; i++, entry++) {
-            if (!pcoll_entry_has_data(entry) || entry->bytes == 0)
-                continue;
-            if (entry->op == PCOLL_OP_REDUCE || source_of(entry)->buffer == PCOLL_RECV ||
-                !cuts_none(&plan->in, source_of(entry), PCOLL_SEND, entry->bytes) ||
-                !cuts_none(&plan->out, target_of(entry), PCOLL_RECV, entry->bytes))
-                return false;
-            if (source_of(entry)->buffer == PCOLL_SEND)
-                read += entry->bytes;
-        }
-        if (read > pcoll_plan_bytes(raw, PCOLL_SEND))
-            return false;
-    }
-    return true;
+    return MPIDI_PCOLL_data_is_border(buffer == PCOLL_SEND ? &p->in : &p->out, at);
 }
 
 /* Where the plan finds the user's data. Data that is not contiguous is packed on its way to the
- * others if the medium can do that and no peer accesses user memory, otherwise at start. An agent
- * cannot pack. */
+ * others if medium and plan can do that, otherwise at start. An agent cannot pack. */
 static enum pcoll_result find_memory(struct MPIDI_PCOLL_plan *plan, struct pcoll_plan *raw,
-                                     const struct pcoll_choice *choice,
                                      const struct pcoll_medium *medium, struct pcoll_memory *memory)
 {
     const bool is_apart = !plan->in.is_packed || plan->in.owned; /* SEND is no part of RECV */
 
     if (is_apart && medium->traits & PCOLL_PACKS && !MPIDI_PCOLL_agent_wants(raw) &&
-        choice->params.path == PCOLL_PATH_TEMP && can_pack_on_the_way(plan, raw)) {
+        pcoll_plan_can_pack(raw, is_border, plan)) {
         memory->send_layout = MPIDI_PCOLL_data_lay_out(&plan->in);
         memory->recv_layout = MPIDI_PCOLL_data_lay_out(&plan->out);
     }
@@ -269,7 +232,7 @@ static struct MPIDI_PCOLL_plan *make_plan(struct MPIDI_PCOLL_call *call,
         result = generate(call, state, choice, &raw);
     if (result == PCOLL_OK) {
         hand_over(call, plan);
-        result = find_memory(plan, raw, choice, state->medium, &memory);
+        result = find_memory(plan, raw, state->medium, &memory);
     }
     MPIDI_PCOLL_agent_hold(state->medium);
     result = state->medium->bind(state->group, result == PCOLL_OK ? raw : NULL, &memory, &bound);

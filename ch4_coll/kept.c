@@ -3,72 +3,24 @@
 
 #include "pcoll.h"
 
+#include "algorithms/plan/user.h"
+
 /* Block `from` of SEND, which may also go to others, is copied to block `to` of RECV. */
 struct MPIDI_PCOLL_kept {
     struct MPIDI_PCOLL_data *from, *to;
 };
 
-/* The part that consists of these bytes of the packed data; NULL: there is none. */
-static struct MPIDI_PCOLL_data *whole_part(const struct MPIDI_PCOLL_data *data, uint64_t first,
-                                           uint64_t bytes)
+static struct MPIDI_PCOLL_data *part_at(const struct MPIDI_PCOLL_data *data, uint64_t first)
 {
-    const struct MPIDI_PCOLL_data *part = MPIDI_PCOLL_data_part(data, first);
-
-    return (uint64_t)part->first == first && (uint64_t)part->bytes == bytes
-               ? &data->parts[part - data->parts]
-               : NULL;
+    return &data->parts[MPIDI_PCOLL_data_part(data, first) - data->parts];
 }
 
-static bool is_own_copy(const struct pcoll_entry *entry)
+static int is_part(const void *plan, enum pcoll_buffer buffer, uint64_t first, uint64_t bytes)
 {
-    return entry->op == PCOLL_OP_COPY && entry->bytes > 0 && entry->trigger == PCOLL_NONE &&
-           entry->done == PCOLL_NONE && entry->peer_counter == PCOLL_NONE &&
-           entry->local.buffer == PCOLL_SEND && entry->remote.buffer == PCOLL_RECV;
-}
+    const struct MPIDI_PCOLL_plan *p = plan;
+    const struct MPIDI_PCOLL_data *part = part_at(buffer == PCOLL_SEND ? &p->in : &p->out, first);
 
-/* Some entry that is left reads a byte of it. */
-static bool is_read(const struct pcoll_plan *raw, const struct MPIDI_PCOLL_data *part)
-{
-    const uint64_t first = (uint64_t)part->first, end = first + (uint64_t)part->bytes;
-
-    for (int i = 0; i < raw->nentries; i++) {
-        const struct pcoll_entry *entry = &raw->entries[i];
-        const struct pcoll_place *from = entry->op == PCOLL_OP_GET ? &entry->remote : &entry->local;
-
-        if (pcoll_entry_has_data(entry) && from->buffer == PCOLL_SEND && from->offset < end &&
-            from->offset + entry->bytes > first)
-            return true;
-    }
-    return false;
-}
-
-/* Take the copy out of all phases. */
-static void take_out(struct pcoll_plan *raw, const struct MPIDI_PCOLL_kept *kept)
-{
-    for (int i = 0; i < raw->nentries; i++) {
-        struct pcoll_entry *entry = &raw->entries[i];
-
-        if (is_own_copy(entry) && entry->local.offset == (uint64_t)kept->from->first &&
-            entry->remote.offset == (uint64_t)kept->to->first)
-            entry->bytes = 0;
-    }
-}
-
-/* The copies of the first phase, which are those of all, between whole blocks; each has a target of
- * its own. */
-static void find_kept(struct MPIDI_PCOLL_plan *plan, const struct pcoll_plan *raw)
-{
-    for (int i = 0; i < raw->phases[0].count; i++) {
-        const struct pcoll_entry *entry = &raw->entries[raw->phases[0].first + i];
-        struct MPIDI_PCOLL_kept kept;
-
-        if (!is_own_copy(entry))
-            continue;
-        kept.from = whole_part(&plan->in, entry->local.offset, entry->bytes);
-        kept.to = whole_part(&plan->out, entry->remote.offset, entry->bytes);
-        if (kept.from && kept.to)
-            plan->kept[plan->nkept++] = kept;
-    }
+    return (uint64_t)part->first == first && (uint64_t)part->bytes == bytes;
 }
 
 static void find_pieces(struct MPIDI_PCOLL_data *part)
@@ -77,26 +29,35 @@ static void find_pieces(struct MPIDI_PCOLL_data *part)
         MPIDI_PCOLL_data_find_pieces(part);
 }
 
+/* What nobody else reads is not packed, and what nobody else writes is not unpacked. */
+static struct MPIDI_PCOLL_kept keep_block(const struct MPIDI_PCOLL_plan *plan,
+                                          const struct pcoll_kept *block)
+{
+    struct MPIDI_PCOLL_kept kept = {part_at(&plan->in, block->from),
+                                    part_at(&plan->out, block->to)};
+
+    if (!block->is_read)
+        kept.from->packed = NULL;
+    kept.to->packed = NULL;
+    find_pieces(kept.from);
+    find_pieces(kept.to);
+    return kept;
+}
+
 int MPIDI_PCOLL_keep(struct MPIDI_PCOLL_plan *plan, struct pcoll_plan *raw)
 {
+    struct pcoll_kept *blocks;
+
     if (plan->in.nparts == 0 || plan->out.nparts == 0 || plan->in.is_copy)
         return MPI_SUCCESS;
+    blocks = MPL_malloc(plan->out.nparts * sizeof(*blocks), MPL_MEM_COLL);
     plan->kept = MPL_malloc(plan->out.nparts * sizeof(*plan->kept), MPL_MEM_COLL);
-    if (!plan->kept)
-        return MPI_ERR_NO_MEM;
-    find_kept(plan, raw);
+    if (blocks && plan->kept)
+        plan->nkept = pcoll_plan_keep(raw, is_part, plan, blocks, plan->out.nparts);
     for (int i = 0; i < plan->nkept; i++)
-        take_out(raw, &plan->kept[i]);
-    for (int i = 0; i < plan->nkept; i++) {
-        const struct MPIDI_PCOLL_kept *kept = &plan->kept[i];
-
-        if (!is_read(raw, kept->from))
-            kept->from->packed = NULL;
-        kept->to->packed = NULL;
-        find_pieces(kept->from);
-        find_pieces(kept->to);
-    }
-    return MPI_SUCCESS;
+        plan->kept[i] = keep_block(plan, &blocks[i]);
+    MPL_free(blocks);
+    return blocks && plan->kept ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
 int MPIDI_PCOLL_copy_kept(const struct MPIDI_PCOLL_plan *plan)

@@ -16,6 +16,7 @@ enum pcoll_result pcoll_lower_like(const struct pcoll_plan *plan, int ncounters,
         return result;
     (*like_p)->temp_bytes = plan->temp_bytes;
     (*like_p)->ordered = plan->ordered;
+    (*like_p)->user_rma = plan->user_rma;
     memcpy((*like_p)->gain, plan->gain, (size_t)plan->ncounters * sizeof(*plan->gain));
     for (int i = 0; i < plan->noperands; i++)
         pcoll_plan_operand(*like_p, plan->operands[i]);

@@ -130,6 +130,7 @@ struct pcoll_plan {
     uint64_t temp_bytes;
     unsigned needs; /* enum pcoll_need; filled by pcoll_plan_seal */
     int ordered;    /* set by the generator: implies PCOLL_NEED_ORDER */
+    int user_rma;   /* some rank may have PCOLL_NEED_USER_RMA (user.h); filled by pcoll_generate */
     int lowered;    /* each entry is one deferred work: lower/lower.h */
     int open_phase, capacity, operand_room, failed; /* private to plan.c, while generating */
 };

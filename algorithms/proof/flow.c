@@ -7,6 +7,7 @@
  * so all its writes are ordered, and what follows the next one follows this one. User buffers need
  * no look ahead: they are touched only between start and completion of their owner.
  */
+#include "algorithms/plan/user.h"
 #include "algorithms/proof/private.h"
 
 #include <stdlib.h>
@@ -139,6 +140,16 @@ static int may_write_input(const struct pcoll_flow *flow)
     return pcoll_coll_has(flow->check->plans[0]->signature.coll, PCOLL_REDUCES);
 }
 
+/* The owner's plan says what peers do with its user buffers. */
+static int is_known_to_owner(const struct pcoll_flow *flow, const struct pcoll_access *a)
+{
+    const unsigned use = a->is_write ? PCOLL_PEERS_WRITE : PCOLL_PEERS_READ;
+
+    return a->rank == a->owner || pcoll_plan_peers_use(flow->check->plans[a->owner], a->buffer,
+                                                       a->first, a->end - a->first) &
+                                      use;
+}
+
 /* The plan may use a user buffer between start and completion of its owner. */
 static enum pcoll_result check_owner(const struct pcoll_flow *flow, const struct pcoll_access *a)
 {
@@ -148,6 +159,10 @@ static enum pcoll_result check_owner(const struct pcoll_flow *flow, const struct
 
     if (!is_user(a->buffer))
         return PCOLL_OK;
+    if (!is_known_to_owner(flow, a))
+        return pcoll_check_fail(flow->check, a->rank, a->phase, a->entry,
+                                "%s %s of rank %d from %llu on, whose plan knows nothing of it",
+                                verb(a), name, a->owner, (unsigned long long)a->first);
     if (a->is_write && !may_write_input(flow) &&
         (pcoll_check_is_input(flow->check, a->owner, a->buffer, a->first) ||
          pcoll_check_is_input(flow->check, a->owner, a->buffer, a->end - 1)))

@@ -83,11 +83,38 @@ static void set_all(struct pcoll_explore *explore, int rank, enum pcoll_buffer b
     memset(memory(explore, rank, buffer), value, explore->rank[rank].buffer[buffer].bytes);
 }
 
+static struct pcoll_explore_kept kept_of(const struct pcoll_explore *explore, int rank)
+{
+    return explore->options.kept ? explore->options.kept[rank] : (struct pcoll_explore_kept){0};
+}
+
 void pcoll_explore_fill(struct pcoll_explore *explore, int rank, int instance)
 {
     set_all(explore, rank, PCOLL_RECV, POISON_RECV);
     fill_data(memory(explore, rank, PCOLL_SEND), explore->rank[rank].buffer[PCOLL_SEND].bytes, rank,
               instance, 0);
+    for (int i = 0; i < kept_of(explore, rank).n; i++) {
+        const struct pcoll_kept *kept = &kept_of(explore, rank).blocks[i];
+
+        if (!kept->is_read)
+            memset(memory(explore, rank, PCOLL_SEND) + kept->from, POISON_USER, kept->bytes);
+    }
+}
+
+/* What the rank itself does with a block that it keeps. */
+static bool copy_kept(struct pcoll_explore *explore, int rank, int instance,
+                      const struct pcoll_kept *kept)
+{
+    unsigned char *to = memory(explore, rank, PCOLL_RECV) + kept->to;
+
+    for (size_t i = 0; i < kept->bytes; i++)
+        if (to[i] != POISON_RECV)
+            return pcoll_explore_fail(explore, PCOLL_EXPLORE_FAULT_RESULT,
+                                      "rank %d completes instance %d with RECV[%zu] written, which "
+                                      "it keeps",
+                                      rank, instance, (size_t)kept->to + i);
+    fill_data(to, kept->bytes, rank, instance, kept->from);
+    return true;
 }
 
 void pcoll_explore_scribble(struct pcoll_explore *explore, int rank)
@@ -293,6 +320,9 @@ bool pcoll_explore_verify(struct pcoll_explore *explore, int rank, int instance)
 
     if (explore->synchronizes)
         return verify_starts(explore, rank, instance);
+    for (int i = 0; i < kept_of(explore, rank).n; i++)
+        if (!copy_kept(explore, rank, instance, &kept_of(explore, rank).blocks[i]))
+            return false;
     for (int i = 0; row->expect(signature, explore->locals, rank, i, &piece); i++)
         if (!verify_piece(explore, rank, instance, &piece))
             return false;

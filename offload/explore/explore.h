@@ -9,6 +9,8 @@
  *
  *   - at completion RECV holds what a naive collective would give (barrier: all ranks have started
  *     this instance);
+ *   - blocks that a rank keeps are not written by the plan, which finds data in SEND only where it
+ *     reads it (plan/user.h);
  *   - user memory is touched only between start and completion of its owner, and only by entries of
  *     the same instance; it is overwritten at completion;
  *   - every rank completes all instances: no deadlock;
@@ -36,7 +38,7 @@
 #ifndef PCOLL_EXPLORE_H
 #define PCOLL_EXPLORE_H
 
-#include "algorithms/plan/plan.h"
+#include "algorithms/plan/user.h"
 
 struct pcoll_explore;
 
@@ -76,6 +78,12 @@ enum pcoll_explore_flaw {
     PCOLL_EXPLORE_NUM_FLAWS
 };
 
+/* The blocks that a rank keeps. Those in SEND that the plan does not read hold no data. */
+struct pcoll_explore_kept {
+    const struct pcoll_kept *blocks; /* [n] */
+    int n;
+};
+
 struct pcoll_explore_options {
     int instances;        /* that each rank runs, >= 1 */
     int ahead;            /* instance k starts only when all ranks have completed k - ahead */
@@ -88,7 +96,8 @@ struct pcoll_explore_options {
     enum pcoll_explore_sharing sharing;
     int refusals; /* so many copies of helpers may fail in the middle */
     enum pcoll_explore_flaw flaw;
-    FILE *trace; /* if not NULL: one line per event */
+    const struct pcoll_explore_kept *kept; /* [nranks]: taken out of the plans; NULL: nothing is */
+    FILE *trace;                           /* if not NULL: one line per event */
 };
 
 /* plans[0 .. nranks) are borrowed until destroy. The caller owns *explore_p. PCOLL_ERR_INVALID,

@@ -7,14 +7,15 @@
  *
  *   -rounds=N (40)    -starts=N (8)   most starts of each plan
  *   -threads=N (1)    threads of each rank that do all of this at the same time
- *   -bytes=N (20000)  most bytes of a message */
+ *   -bytes=N (20000)  most bytes of a message
+ *   -rows=COLLECTIVE/ALGORITHM,...   one of these for each plan, by its name */
 
 #include "random_plan.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { MAX_PLANS = 6, MAX_THREADS = 4 };
+enum { MAX_PLANS = 6, MAX_THREADS = 4, MAX_ROWS = 100 };
 
 struct thread {
     MPI_Comm world;
@@ -23,6 +24,8 @@ struct thread {
 };
 
 static int max_starts, max_bytes, rounds;
+static struct random_row rows[MAX_ROWS];
+static int nrows;
 static atomic_ulong all_starts;
 
 static int draw(uint64_t *state, int n)
@@ -175,7 +178,8 @@ static void run_round(struct thread *t, int round)
 
     (void)round;
     for (int i = 0; i < n; i++)
-        random_plan_init(&plans[i], &state, &t->local, (size_t)max_bytes, comm);
+        random_plan_init(&plans[i], nrows > 0 ? &rows[draw(&state, nrows)] : NULL, &state,
+                         &t->local, (size_t)max_bytes, comm);
     if (early)
         MPI(MPI_Comm_free(&comm));
     for (int k = 0; k < starts; k++)
@@ -216,8 +220,28 @@ static void run_threads(int nthreads)
         MPI(MPI_Comm_free(&threads[i].world));
 }
 
+/* The rows name parts of the list, which is cut into its words. */
+static void find_rows(char *list)
+{
+    char *next = NULL;
+
+    for (char *row = strtok_r(list, ",", &next); row != NULL; row = strtok_r(NULL, ",", &next)) {
+        char *algorithm = strchr(row, '/');
+
+        if (algorithm != NULL)
+            *algorithm++ = '\0';
+        if (algorithm == NULL || coll_find(row) == COLLS || nrows == MAX_ROWS)
+            check_fail(__FILE__, __LINE__, "-rows: there is no %s", row);
+        else
+            rows[nrows++] = (struct random_row){coll_find(row), algorithm};
+    }
+}
+
 int main(int argc, char **argv)
 {
+    const char *list;
+    char *words;
+
     int nthreads = 1;
 
     for (int i = 1; i < argc; i++)
@@ -227,8 +251,12 @@ int main(int argc, char **argv)
     rounds = (int)check_number("rounds", 40);
     max_starts = (int)check_number("starts", 8);
     max_bytes = (int)check_number("bytes", 20000);
+    list = check_option("rows");
+    words = strdup(list ? list : "");
+    find_rows(words);
     check_phase("%d rounds in %d threads", rounds, nthreads);
     run_threads(nthreads);
+    free(words);
     check_note("%lu starts", (unsigned long)all_starts);
     return check_done();
 }

@@ -23,12 +23,26 @@ static int has_types(const struct random_plan *p)
     return has(p, TYPED) && (!p->roles.in_place || coll_has_plans(p->roles.coll));
 }
 
+/* Slots are receivers where there is one for each rank; elsewhere a topology decides who receives.
+ */
+static int is_empty(const struct random_plan *p, int sender, int slot)
+{
+    const enum blocks sends = collectives[p->roles.coll].sends;
+    const int has_receivers = sends == ONE_PER_RANK || sends == ALL_OF_ROOT;
+
+    return (p->form == FROM_ONE && sender != p->center) ||
+           (p->form == TO_ONE && has_receivers && slot != p->center);
+}
+
 static size_t block_bytes(const struct random_plan *p, int sender, int slot)
 {
-    uint64_t x = check_key(p->seed, 1, (int)message_key(&p->roles, sender, slot));
+    const int same = p->form == SAME_FOR_ALL && !has(p, REDUCES) && !p->roles.in_place;
+    uint64_t x = check_key(p->seed, 1, same ? sender : (int)message_key(&p->roles, sender, slot));
 
     if (!has(p, VECTOR))
         return p->bytes;
+    if (!has(p, REDUCES) && !p->roles.in_place && is_empty(p, sender, slot))
+        return 0;
     return x % 4 == 0 ? 0 : p->bytes / LAYOUT_UNIT * (x % 16) / 15 * LAYOUT_UNIT;
 }
 
@@ -50,12 +64,13 @@ static long pitch(const struct random_plan *p, int sender, long length)
 {
     const long pitches[] = {0, length / 2, length + 1, -length - 1};
 
-    return pitches[check_key(p->seed, 2, sender) % 4];
+    return p->form == SAME_FOR_ALL ? 0 : pitches[check_key(p->seed, 2, sender) % 4];
 }
 
 static struct layout sent_layout(const struct random_plan *p, int sender, int slot)
 {
-    uint64_t state = check_key(p->seed, 3, sender * MAX_EDGES + (has_types(p) ? slot : 0));
+    const int has_own = has_types(p) && p->form != SAME_FOR_ALL;
+    uint64_t state = check_key(p->seed, 3, sender * MAX_EDGES + (has_own ? slot : 0));
 
     return has(p, REDUCES) ? dense : layout_random(&state, 1);
 }
@@ -298,33 +313,45 @@ static size_t random_bytes(uint64_t *state, int n, size_t most)
     return (size_t)draw(state, limit / LAYOUT_UNIT + 1) * LAYOUT_UNIT;
 }
 
-static void draw_roles(struct random_plan *p, uint64_t *shared, MPI_Comm *comm_p)
+static MPI_Comm make_topology(struct random_plan *p, MPI_Comm comm)
+{
+    if (p->form == FROM_ONE || p->form == TO_ONE)
+        return topology_star(comm, p->center, p->form == FROM_ONE, &p->roles.edges);
+    return topology_any(comm, p->seed, &p->roles.edges);
+}
+
+static void draw_roles(struct random_plan *p, const struct random_row *row, uint64_t *shared,
+                       MPI_Comm *comm_p)
 {
     struct roles *roles = &p->roles;
 
     MPI_Comm_rank(*comm_p, &roles->rank);
     MPI_Comm_size(*comm_p, &roles->n);
-    roles->coll = (enum coll)draw(shared, COLLS);
+    roles->coll = row ? row->coll : (enum coll)draw(shared, COLLS);
     roles->root = draw(shared, roles->n);
     roles->in_place = draw(shared, 2) && has(p, IN_PLACE);
     p->seed = check_random(shared);
+    p->form = (enum random_form)(p->seed / 8 % (2 * RANDOM_FORMS)) % RANDOM_FORMS;
+    p->center = (int)(p->seed / 64 % (uint64_t)roles->n);
     if (has(p, NEIGHBOR))
-        *comm_p = topology_any(*comm_p, p->seed, &roles->edges);
+        *comm_p = make_topology(p, *comm_p);
 }
 
 /* The datatypes, the operator and the communicator may be freed as soon as the plan exists. */
-void random_plan_init(struct random_plan *p, uint64_t *shared, uint64_t *local, size_t most_bytes,
-                      MPI_Comm comm)
+void random_plan_init(struct random_plan *p, const struct random_row *row, uint64_t *shared,
+                      uint64_t *local, size_t most_bytes, MPI_Comm comm)
 {
+    MPI_Info info = row ? call_algorithm(row->algorithm) : MPI_INFO_NULL;
+
     *p = (struct random_plan){.request = MPI_REQUEST_NULL};
-    draw_roles(p, shared, &comm);
+    draw_roles(p, row, shared, &comm);
     p->bytes = random_bytes(shared, p->roles.n, most_bytes);
     p->call = (struct call){.coll = p->roles.coll,
                             .in_place = is_in_place(&p->roles, p->roles.rank),
                             .root = p->roles.root,
                             .op = compose_op(),
                             .comm = comm,
-                            .info = MPI_INFO_NULL};
+                            .info = info};
     make_sent(p);
     make_received(p, local);
     if (p->sent.n > 0 && !sends_received(p, p->roles.rank))
@@ -336,6 +363,8 @@ void random_plan_init(struct random_plan *p, uint64_t *shared, uint64_t *local, 
     free_side(p, &p->call.send);
     free_side(p, &p->call.receive);
     MPI(MPI_Op_free(&p->call.op));
+    if (row)
+        MPI(MPI_Info_free(&info));
     if (has(p, NEIGHBOR))
         MPI(MPI_Comm_free(&comm));
 }

@@ -17,12 +17,41 @@ MPI_Comm topology_torus(MPI_Comm comm, int ndims, const int *dims, const int *pe
     return torus;
 }
 
+static MPI_Comm create_graph(MPI_Comm comm, const struct edges *edges)
+{
+    MPI_Comm graph;
+
+    MPI(MPI_Dist_graph_create_adjacent(comm, edges->nin, edges->from, MPI_UNWEIGHTED, edges->nout,
+                                       edges->to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph));
+    return graph;
+}
+
+MPI_Comm topology_star(MPI_Comm comm, int center, int is_outward, struct edges *edges_p)
+{
+    int rank, n;
+
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &n);
+    n = n < MAX_EDGES ? n : MAX_EDGES;
+    edges_p->nout = edges_p->nin = 0;
+    for (int other = 0; other < n; other++) {
+        const int from = is_outward ? center : other, to = is_outward ? other : center;
+
+        if (from == rank)
+            edges_p->to[edges_p->nout++] = to;
+        if (to == rank) {
+            edges_p->slot[edges_p->nin] = is_outward ? other : 0;
+            edges_p->from[edges_p->nin++] = from;
+        }
+    }
+    return create_graph(comm, edges_p);
+}
+
 /* All ranks draw the same edges. Each lists the edges that concern it in the order in which they
  * were drawn; for all edges of a pair that order is the same on both sides. */
 MPI_Comm topology_graph(MPI_Comm comm, int nedges, int among, uint64_t *state,
                         struct edges *edges_p)
 {
-    MPI_Comm graph;
     int rank, nout[MAX_EDGES] = {0};
 
     MPI_Comm_rank(comm, &rank);
@@ -39,10 +68,7 @@ MPI_Comm topology_graph(MPI_Comm comm, int nedges, int among, uint64_t *state,
         }
         nout[a]++;
     }
-    MPI(MPI_Dist_graph_create_adjacent(comm, edges_p->nin, edges_p->from, MPI_UNWEIGHTED,
-                                       edges_p->nout, edges_p->to, MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                       &graph));
-    return graph;
+    return create_graph(comm, edges_p);
 }
 
 MPI_Comm topology_any(MPI_Comm comm, uint64_t tag, struct edges *edges_p)

@@ -25,6 +25,8 @@ MPI_Comm topology_torus(MPI_Comm comm, int ndims, const int *dims, const int *pe
  * most MAX_EDGES of each. All ranks pass the same random state. */
 MPI_Comm topology_graph(MPI_Comm comm, int nedges, int among, uint64_t *state,
                         struct edges *edges_p);
+/* One edge from rank `center` to each rank, also to itself; or one from each rank to it. */
+MPI_Comm topology_star(MPI_Comm comm, int center, int is_outward, struct edges *edges_p);
 /* One of these, of a size that fits the communicator; every kind occurs among the first tags. */
 MPI_Comm topology_any(MPI_Comm comm, uint64_t tag, struct edges *edges_p);
 

@@ -115,19 +115,23 @@ static void make_local(struct graph *g, int rank)
     struct pcoll_local *local = &g->locals[rank];
     const int is_spread = g->signature.coll == PCOLL_NEIGHBOR_ALLGATHERV;
     const uint64_t first = graph_next(&g->seed) % 50;
-    uint64_t end = graph_next(&g->seed) % 20;
+    uint64_t end = graph_next(&g->seed) % 20, packed = 0;
 
     local->in = g->in[rank];
     local->out = g->out[rank];
     for (int i = 0; i < g->nlinks; i++) {
         const struct link *link = &g->links[i];
 
-        if (link->from == rank)
-            local->out[local->nout++] =
-                (struct pcoll_edge){.rank = link->to,
-                                    .key = i,
-                                    .bytes = link->bytes,
-                                    .first = is_spread ? first : graph_next(&g->seed) % 50};
+        if (link->from == rank) {
+            local->out[local->nout++] = (struct pcoll_edge){
+                .rank = link->to,
+                .key = i,
+                .bytes = link->bytes,
+                .first = is_spread                  ? first
+                         : g->places == GRAPH_APART ? packed
+                                                    : graph_next(&g->seed) % 50};
+            packed += link->bytes;
+        }
         if (link->to == rank)
             local->in[local->nin++] =
                 (struct pcoll_edge){.rank = link->from, .key = i, .bytes = link->bytes};

@@ -17,11 +17,18 @@ struct link {
     uint64_t bytes;
 };
 
+/* Where the blocks of a rank lie in SEND, unless all of them are one block. */
+enum graph_places {
+    GRAPH_ANYWHERE, /* so they may overlap */
+    GRAPH_APART     /* one after another, as packed */
+};
+
 struct graph {
     struct pcoll_signature signature;
     struct pcoll_topology *topology;
     int nranks, nlinks;
     uint64_t seed;
+    enum graph_places places; /* may be set before graph_prepare */
     struct link links[GRAPH_MOST_EDGES];
     struct pcoll_edge in[GRAPH_MOST_RANKS][GRAPH_MOST_EDGES],
         out[GRAPH_MOST_RANKS][GRAPH_MOST_EDGES];

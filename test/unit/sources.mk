@@ -22,6 +22,7 @@ check_PROGRAMS += \
     %D%/test_goal \
     %D%/test_heap \
     %D%/test_hints \
+    %D%/test_kept \
     %D%/test_levels \
     %D%/test_loads \
     %D%/test_mapped \

@@ -94,7 +94,7 @@ static int lies_in_recv(const struct part *p)
  * either, nor a REDUCE. */
 static int takes_layouts(const struct pcoll_plan *plan)
 {
-    int takes = 1;
+    int takes = !plan->user_rma;
 
     for (int i = 0; i < plan->noperands; i++)
         takes = takes && plan->operands[i].buffer > PCOLL_RECV;
@@ -109,8 +109,6 @@ static int takes_layouts(const struct pcoll_plan *plan)
             takes = takes && entry->local.buffer > PCOLL_RECV;
         else if (entry->op == PCOLL_OP_COPY)
             takes = takes && entry->remote.buffer != PCOLL_SEND;
-        else
-            takes = takes && entry->remote.buffer > PCOLL_RECV;
     }
     return takes;
 }

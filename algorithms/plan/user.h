@@ -1,0 +1,53 @@
+/*
+ * Who accesses SEND and RECV of a plan's rank, and what follows for data that is packed.
+ *
+ * Peers may access them, too, and their entries are not in this rank's plan: a rank that others
+ * read has no entry that says so. Every decision about user memory therefore asks pcoll_plan_use,
+ * and no other code draws conclusions from a rank's entries. The proof checks that peers do nothing
+ * else (proof/flow.c), and the explorer runs plans whose ranks keep blocks.
+ */
+#ifndef PCOLL_USER_H
+#define PCOLL_USER_H
+
+#include "algorithms/plan/plan.h"
+
+enum pcoll_use {
+    PCOLL_OWN_READS = 1 << 0,
+    PCOLL_OWN_WRITES = 1 << 1,
+    PCOLL_PEERS_READ = 1 << 2,
+    PCOLL_PEERS_WRITE = 1 << 3
+};
+
+/* What may happen to bytes [first, first + bytes) of SEND or RECV in an instance: enum pcoll_use.
+ * Peers access only what the collective moves between ranks, and only if plan->user_rma is set. */
+unsigned pcoll_plan_use(const struct pcoll_plan *plan, enum pcoll_buffer buffer, uint64_t first,
+                        uint64_t bytes);
+/* The same for peers alone. */
+unsigned pcoll_plan_peers_use(const struct pcoll_plan *plan, enum pcoll_buffer buffer,
+                              uint64_t first, uint64_t bytes);
+
+/* True if an element begins at byte `at` of the packed data, or the data ends there. */
+typedef int pcoll_is_border(const void *data, enum pcoll_buffer buffer, uint64_t at);
+
+/* True if data can be packed and unpacked on its way: no peer accesses SEND or RECV, and the
+ * entries move whole elements, read each byte of SEND at most once, so that this is no more work
+ * than packing at start, and never read RECV or reduce. */
+int pcoll_plan_can_pack(const struct pcoll_plan *plan, pcoll_is_border *is_border,
+                        const void *data);
+
+/* A block that a rank has for itself: bytes [from, from + bytes) of SEND go to `to` in RECV. */
+struct pcoll_kept {
+    uint64_t from, to, bytes;
+    int is_read; /* the plan also reads them in SEND, on this rank or on others */
+};
+
+/* True if these bytes of the packed data are a part that can be packed by itself. */
+typedef int pcoll_is_part(const void *data, enum pcoll_buffer buffer, uint64_t first,
+                          uint64_t bytes);
+
+/* Take the copies of whole parts out of the plan, `most` of them at most, so that the caller can
+ * copy the user's data at start instead: nothing else accesses `to`. Returns their number. */
+int pcoll_plan_keep(struct pcoll_plan *plan, pcoll_is_part *is_part, const void *data,
+                    struct pcoll_kept *kept, int most);
+
+#endif /* PCOLL_USER_H */
