@@ -119,7 +119,7 @@ void pcoll_node_find_alone(const struct pcoll_node_binding *b);
 /* Map user memory of all neighbors that lies in their heaps, once the cards are known. */
 void pcoll_node_open_views(const struct pcoll_node_binding *b);
 
-/* Make a READ or WRITE of such memory an ordinary copy. */
+/* Make a READ or WRITE an ordinary copy, if the other memory is mapped. */
 void pcoll_node_map_step(const struct pcoll_node_binding *b, const struct pcoll_entry *entry,
                          struct pcoll_step *step);
 

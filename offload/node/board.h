@@ -46,7 +46,10 @@ uint32_t pcoll_node_board_count(const struct pcoll_node_binding *b, uint32_t *no
 size_t pcoll_node_board_bytes(const struct pcoll_node_binding *b);
 void pcoll_node_board_place(const struct pcoll_node_binding *b, char *memory, size_t bytes);
 
-/* Put the step of entry `i`, which has been resolved, on the board, if it is to be there. */
+/* True if the plan has a board to which this rank adds, and others can perform the entry. */
+int pcoll_node_is_for_board(const struct pcoll_node_binding *b, const struct pcoll_entry *entry);
+
+/* Put the step of entry `i`, which has been resolved and is for the board, there. */
 void pcoll_node_board_step(const struct pcoll_node_binding *b, int i, struct pcoll_step *step);
 
 /* All ranks have resolved their entries: the host begins to visit the plan. */

@@ -225,6 +225,11 @@ static int is_after_last(const struct pcoll_node_binding *b, int i)
            phase_of(b->plan, last) == phase_of(b->plan, i);
 }
 
+int pcoll_node_is_for_board(const struct pcoll_node_binding *b, const struct pcoll_entry *entry)
+{
+    return b->bound->board != NULL && b->bound->board->room > 0 && has_notice(b, entry);
+}
+
 void pcoll_node_board_step(const struct pcoll_node_binding *b, int i, struct pcoll_step *step)
 {
     const struct pcoll_entry *entry = &b->plan->entries[i];
@@ -233,8 +238,6 @@ void pcoll_node_board_step(const struct pcoll_node_binding *b, int i, struct pco
     struct pcoll_notice *notice = &board->members[bound->number].notices[board->nposts];
     struct board_post *post = &board->posts[board->nposts];
 
-    if (board->room == 0 || !has_notice(b, entry))
-        return;
     notice->is_after = (uint16_t)is_after_last(b, i);
     board->first_post[phase_of(b->plan, i) + 1] = ++board->nposts;
     if (step->kind == PCOLL_STEP_REDUCE)

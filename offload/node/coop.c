@@ -99,16 +99,17 @@ static int is_last(const struct pcoll_plan *plan, const struct pcoll_entry *entr
     return 1;
 }
 
+int pcoll_node_is_for_coop(const struct pcoll_node_bound *bound, uint64_t bytes)
+{
+    return bound->coop_from > 0 && bytes >= bound->coop_from;
+}
+
 void pcoll_node_coop_step(const struct pcoll_node_binding *b, const struct pcoll_entry *entry,
                           struct pcoll_step *step)
 {
     struct pcoll_node_bound *bound = b->bound;
-    struct pcoll_node_coop *coop;
+    struct pcoll_node_coop *coop = &bound->coops[bound->ncoops++];
 
-    if ((step->kind != PCOLL_NODE_READ && step->kind != PCOLL_NODE_WRITE) ||
-        bound->coop_from == 0 || step->bytes < bound->coop_from)
-        return;
-    coop = &bound->coops[bound->ncoops++];
     coop->plain = *step;
     coop->mapped = pcoll_node_mapped(
         bound, pcoll_node_number(b, entry->peer),

@@ -35,8 +35,11 @@ enum pcoll_result pcoll_node_coop_init(struct pcoll_node_bound *bound,
                                        uint64_t coop_from) PCOLL_MUST_CHECK;
 void pcoll_node_coop_fini(struct pcoll_node_bound *bound);
 
-/* Makes the READ or WRITE of an entry a cooperative step if it is long enough. Its targets count
- * one more rank among their signalers, as both may give its signals. */
+/* True if a READ or WRITE of that many bytes is long enough for two. */
+int pcoll_node_is_for_coop(const struct pcoll_node_bound *bound, uint64_t bytes);
+
+/* Makes such a step of an entry a cooperative one. Its targets count one more rank among their
+ * signalers, as both may give its signals. */
 void pcoll_node_coop_step(const struct pcoll_node_binding *b, const struct pcoll_entry *entry,
                           struct pcoll_step *step);
 

@@ -81,12 +81,9 @@ void pcoll_node_map_step(const struct pcoll_node_binding *b, const struct pcoll_
                          struct pcoll_step *step)
 {
     const int reads = step->kind == PCOLL_NODE_READ;
-    char *here;
+    char *here = pcoll_node_mapped(b->bound, pcoll_node_number(b, entry->peer),
+                                   (uint64_t)(uintptr_t)(reads ? step->from : step->to));
 
-    if (!reads && step->kind != PCOLL_NODE_WRITE)
-        return;
-    here = pcoll_node_mapped(b->bound, pcoll_node_number(b, entry->peer),
-                             (uint64_t)(uintptr_t)(reads ? step->from : step->to));
     if (here == NULL)
         return;
     if (reads)
