@@ -116,7 +116,7 @@ LDADD += %D%/libunit.a
 
 # Where test_board pauses, or dies.
 %C%_test_board_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pcoll_copy -Wl,--wrap=pcoll_notice_close \
-    -Wl,--wrap=pcoll_notice_claim -Wl,--wrap=pcoll_reduce
+    -Wl,--wrap=pcoll_notice_claim -Wl,--wrap=pcoll_reduce -Wl,--wrap=pcoll_node_attend
 
 # What test_scarce and test_scarce_jobs make fail: the linker redirects these calls of their own
 # objects to shortage.c.

@@ -23,7 +23,8 @@ enum { RANKS = 3, BYTES = 40000, PATIENCE_USEC = 20000000, STEP_USEC = 50 };
 
 static const struct pcoll_medium *const shm = &pcoll_medium_shm;
 static _Atomic int *starts; /* as trial.h requires; then the number of jobs that ran, */
-static _Atomic int *rank_2; /* and what became of rank 2 (enum outcome) */
+static _Atomic int *rank_2; /* what became of rank 2 (enum outcome), */
+static _Atomic int *now;    /* and the time */
 
 enum memory { HEAP, MIXED, PRIVATE };
 enum death { NOBODY, IN_CHUNK, IN_REDUCTION, IN_SIGNALS };
@@ -43,7 +44,49 @@ struct scene {
 
 static const struct scene *playing; /* set before the ranks are there */
 
+/* ---- time ---- */
+
+/* The test owns the clock: it ticks when a rank or the agent has looked for something to do, so a
+ * pause lasts until others had their chances, and no longer. Whoever pauses gives its core away,
+ * and makes the clock tick in the end, as all others may be asleep. */
+enum { YIELDS_PER_TICK = 4 };
+
+static void tick(void)
+{
+    atomic_fetch_add(now, 1);
+}
+
+static void pause_for(int ticks)
+{
+    const int end = atomic_load(now) + ticks;
+
+    for (int yields = 1; atomic_load(now) - end < 0; yields++) {
+        sched_yield();
+        if (yields % YIELDS_PER_TICK == 0)
+            tick();
+    }
+}
+
+enum pcoll_result __real_pcoll_node_attend(struct pcoll_node_bound *bound);
+enum pcoll_result __wrap_pcoll_node_attend(struct pcoll_node_bound *bound);
+
+enum pcoll_result __wrap_pcoll_node_attend(struct pcoll_node_bound *bound)
+{
+    tick();
+    return __real_pcoll_node_attend(bound);
+}
+
+static enum pcoll_visit visit(void)
+{
+    const enum pcoll_visit found = pcoll_node_visit_boards();
+
+    tick();
+    return found;
+}
+
 /* ---- the agent pauses, or its process dies ---- */
+
+enum { LONG_PAUSE = 32, NOTICEABLE = 16 }; /* in ticks */
 
 static _Thread_local unsigned pause_seed;
 
@@ -67,7 +110,7 @@ static void pause_at_random(void)
     if (dice < 16)
         sched_yield();
     else if (dice == 16)
-        usleep(1 + (unsigned)rand_r(&pause_seed) % 3000);
+        pause_for(1 + rand_r(&pause_seed) % LONG_PAUSE);
 }
 
 /* The thread that copies is an agent if it belongs to no rank. */
@@ -108,7 +151,7 @@ void __wrap_pcoll_notice_close(struct pcoll_notice *notice)
     pause_at_random();
     __real_pcoll_notice_close(notice);
     if (playing != NULL && playing->is_slow && rand_r(&pause_seed) % 8 == 0)
-        usleep(1000); /* so that signals that were still to be given would be missed */
+        pause_for(NOTICEABLE); /* so that signals that were still to be given would be missed */
     pause_at_random();
 }
 
@@ -138,6 +181,7 @@ static int is_done(const struct part *p)
             open += pcoll_notice_is_open(board->posts[i].notice);
         if (open == 0 || usec > PATIENCE_USEC)
             return open == 0;
+        tick();
         usleep(STEP_USEC);
     }
 }
@@ -275,7 +319,7 @@ static struct pcoll_agent *hire(const struct scene *scene, struct pcoll_bell **b
         .spin_usec = 20,
         .retired_usec = scene->retired_usec,
         .bell = pcoll_heap_get(sizeof(**bell_p)),
-        .visit = pcoll_node_visit_boards,
+        .visit = visit,
     };
     struct pcoll_agent *agent;
 
@@ -377,6 +421,7 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     starts = (_Atomic int *)(void *)page;
     rank_2 = &starts[MEETING_MAX_RANKS + 1];
+    now = &starts[MEETING_MAX_RANKS + 2];
     test_death(IN_CHUNK, 0, COMPLETE, "in a chunk: the owner copies it");
     test_death(IN_REDUCTION, 0, COMPLETE, "in a reduction: the owner reduces");
     test_death(IN_REDUCTION, 1, FAILED,
