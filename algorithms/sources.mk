@@ -8,7 +8,7 @@ pcoll_sources += \
     %D%/plan/topology.h %D%/plan/topology.c \
     %D%/plan/user.h %D%/plan/user.c \
     %D%/plan/print.c \
-    %D%/algorithm.h %D%/algorithm.c \
+    %D%/util.h %D%/algorithm.h %D%/algorithm.c \
     %D%/number.h %D%/number.c \
     %D%/cost.h %D%/cost.c \
     %D%/shape/tree.h %D%/shape/tree.c \

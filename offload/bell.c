@@ -7,13 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-uint64_t pcoll_bell_now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
+#include "offload/yield.h"
 
 static void wake(struct pcoll_bell *bell)
 {
@@ -44,11 +38,11 @@ int pcoll_bell_ring(struct pcoll_bell *bell)
 void pcoll_bell_sleep(struct pcoll_bell *bell, enum pcoll_sleep state, const _Atomic int *stop,
                       uint64_t nsec)
 {
-    const uint64_t end = pcoll_bell_now() + nsec;
+    const uint64_t end = pcoll_now() + nsec;
 
     while (atomic_load_explicit(&bell->sleep, memory_order_seq_cst) == (uint32_t)state &&
            !atomic_load_explicit(stop, memory_order_seq_cst)) {
-        const uint64_t time = pcoll_bell_now();
+        const uint64_t time = pcoll_now();
         const uint64_t left = nsec == 0 ? 0 : end - time;
         const struct timespec timeout = {(time_t)(left / 1000000000), (long)(left % 1000000000)};
 

@@ -28,8 +28,6 @@ void pcoll_bell_wake(struct pcoll_bell *bell);
 void pcoll_bell_sleep(struct pcoll_bell *bell, enum pcoll_sleep state, const _Atomic int *stop,
                       uint64_t nsec);
 
-uint64_t pcoll_bell_now(void); /* ns, monotonic */
-
 /* What a look for work has found: none; some that is left to its owners for now; some that cannot
  * be done now; or it has done some. */
 enum pcoll_visit { PCOLL_VISIT_NONE, PCOLL_VISIT_YOUNG, PCOLL_VISIT_IDLE, PCOLL_VISIT_MOVED };

@@ -4,17 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/util.h"
+
 enum { FIRST_SLOTS = 16 };
 
-/* FNV-1a. Addresses of the processes of one host differ in a few bytes in the middle; the last line
+/* Addresses of the processes of one host differ in a few bytes in the middle; the last line
  * brings these to the bits that choose a slot. */
 static uint64_t hash_of(const void *name, size_t bytes)
 {
-    const unsigned char *byte = name;
-    uint64_t hash = UINT64_C(14695981039346656037);
+    const uint64_t hash = pcoll_hash(name, bytes);
 
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ byte[i]) * UINT64_C(1099511628211);
     return hash ^ hash >> 32;
 }
 

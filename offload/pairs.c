@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/util.h"
+
 struct letter {
     int32_t count, unused;
     struct pcoll_traffic traffic[];
@@ -12,13 +14,6 @@ struct letter {
 static int member_rank(const struct pcoll_topology *topology, int node, int member)
 {
     return pcoll_topology_rank(topology, pcoll_topology_first(topology, node) + member);
-}
-
-static int ascending(const void *left, const void *right)
-{
-    const int a = *(const int *)left, b = *(const int *)right;
-
-    return (a > b) - (a < b);
 }
 
 int pcoll_pairs_most_traffic(const struct pcoll_signature *signature,
@@ -56,7 +51,7 @@ enum pcoll_result pcoll_pairs_swap_init(struct pcoll_pairs_swap *s,
         if (member_rank(topology, node, m) != rank)
             s->ranks[s->count++] = member_rank(topology, node, m);
     s->nown = pcoll_traffic_of(signature, local, rank, s->own);
-    qsort(s->ranks, (size_t)s->count, sizeof(*s->ranks), ascending);
+    qsort(s->ranks, (size_t)s->count, sizeof(*s->ranks), pcoll_compare_ints);
     return PCOLL_OK;
 }
 

@@ -34,3 +34,11 @@ void pcoll_rest_usec(unsigned usec)
     else
         nanosleep(&time, NULL);
 }
+
+uint64_t pcoll_now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}

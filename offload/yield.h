@@ -1,5 +1,5 @@
 /*
- * How a rank that waits gives its core to others.
+ * How a rank that waits gives its core to others, and the clock.
  *
  * Usually to other processes and threads, by sched_yield, and after a while by sleeping. Where
  * ranks or their parts are user-level threads, a waiting one must let another one of its kernel
@@ -8,6 +8,8 @@
  */
 #ifndef PCOLL_YIELD_H
 #define PCOLL_YIELD_H
+
+#include <stdint.h>
 
 void pcoll_yield(void);
 
@@ -20,5 +22,8 @@ void pcoll_rest_usec(unsigned usec);
 
 /* True if this thread may be put to sleep. */
 int pcoll_may_sleep(void);
+
+/* The time in ns, from a clock that only moves forward. */
+uint64_t pcoll_now(void);
 
 #endif /* PCOLL_YIELD_H */

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #include "offload/agent/agent.h"
+#include "offload/yield.h"
 
 /* Who may touch a plan. Owners are serialized by their caller, so their claims nest. */
 enum pcoll_holder { PCOLL_HELD_BY_NONE, PCOLL_HELD_BY_OWNER, PCOLL_HELD_BY_AGENT };

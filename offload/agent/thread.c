@@ -141,7 +141,7 @@ static void *run(void *argument)
     struct pcoll_agent *agent = here = argument;
     const int has_core = agent->options.has_core, retires = agent->options.retired_usec > 0;
     const uint64_t spin = agent->options.spin_usec * USEC;
-    uint64_t last = pcoll_bell_now(), time;
+    uint64_t last = pcoll_now(), time;
     uint32_t laps = 0;
     unsigned naps = 0;
     struct watch watch = {.begin = last};
@@ -152,10 +152,10 @@ static void *run(void *argument)
         const enum pcoll_visit visit = visit_all(agent);
 
         atomic_store_explicit(&agent->bell->laps, ++laps, memory_order_relaxed);
-        time = pcoll_bell_now();
+        time = pcoll_now();
         if (retires && is_preempted(&watch, time)) {
             retire(agent);
-            watch = (struct watch){.begin = pcoll_bell_now(), .preempted = preemptions()};
+            watch = (struct watch){.begin = pcoll_now(), .preempted = preemptions()};
         } else if (visit == PCOLL_VISIT_MOVED) {
             last = time;
             naps = 0;
@@ -164,7 +164,7 @@ static void *run(void *argument)
         } else if (time - last < spin) {
             pcoll_relax();
         } else if (take_nap(agent)) {
-            last = pcoll_bell_now();
+            last = pcoll_now();
         }
     }
     return NULL;

@@ -39,8 +39,8 @@ static int is_young(const struct pcoll_agent *agent, const struct pcoll_slots *s
     if (agent->options.has_core || slots->shared != NULL)
         return 0;
     if (slot->since == 0)
-        slot->since = pcoll_bell_now();
-    return pcoll_bell_now() - slot->since < YOUNG;
+        slot->since = pcoll_now();
+    return pcoll_now() - slot->since < YOUNG;
 }
 
 static enum pcoll_visit visit_slot(struct pcoll_agent *agent, struct pcoll_slots *slots,

@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "algorithms/util.h"
 #include "offload/memory/object.h"
 
 #define FIRST_CHUNK ((size_t)16 * 1024)
@@ -202,11 +203,6 @@ static void announce_drops(const struct pcoll_shm_arena *arena, struct grant *gr
 
 /* ---- rank 0: new chunks ---- */
 
-static size_t round_up(size_t bytes, size_t unit)
-{
-    return (bytes + unit - 1) / unit * unit;
-}
-
 static int free_number(const struct pcoll_shm_arena *arena)
 {
     int number = 0;
@@ -237,11 +233,11 @@ static int create_sized(struct pcoll_shm_arena *arena, int in_dev_shm, size_t by
 static int create_some(struct pcoll_shm_arena *arena, size_t bytes, struct grant *grant)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t must = round_up(bytes, page);
+    size_t must = pcoll_round_up(bytes, page);
     size_t wish = arena->total < GROWTH ? arena->total : GROWTH;
     int error = ENOMEM;
 
-    wish = round_up(wish > FIRST_CHUNK ? wish : FIRST_CHUNK, page);
+    wish = pcoll_round_up(wish > FIRST_CHUNK ? wish : FIRST_CHUNK, page);
     for (int in_dev_shm = arena->in_dev_shm; error != 0 && in_dev_shm <= 1; in_dev_shm++) {
         if (wish > must)
             error = create_sized(arena, in_dev_shm, wish, grant);
@@ -282,7 +278,7 @@ static enum pcoll_result create_chunk(struct pcoll_shm_arena *arena,
 
 static size_t block_bytes(const struct pcoll_shm_wish *wish)
 {
-    return round_up(wish->bytes, PCOLL_LINE_BYTES) + PCOLL_LINE_BYTES;
+    return pcoll_round_up(wish->bytes, PCOLL_LINE_BYTES) + PCOLL_LINE_BYTES;
 }
 
 static enum pcoll_result find_room(struct pcoll_shm_arena *arena,

@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "algorithms/util.h"
 #include "offload/memory/extents.h"
 #include "offload/memory/object.h"
 
@@ -146,7 +147,7 @@ static size_t in_pages(size_t bytes)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-    return (bytes + page - 1) / page * page;
+    return pcoll_round_up(bytes, page);
 }
 
 static void *take(size_t bytes)

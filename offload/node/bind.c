@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "algorithms/plan/pool.h"
+#include "algorithms/util.h"
 #include "offload/node/board.h"
 #include "offload/node/relay.h"
 #include "offload/node/coop.h"
@@ -14,20 +15,13 @@ static size_t area_bytes(const struct pcoll_node_card *card)
     return pcoll_node_plan_bytes(card) + pcoll_node_signalers_bytes(card->ncounters);
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const int a = *(const int *)left, b = *(const int *)right;
-
-    return (a > b) - (a < b);
-}
-
 int pcoll_node_find_number(const struct pcoll_node_binding *b, int rank)
 {
     const int *found;
 
     if (b->is_alone && rank != b->plan->rank)
         return PCOLL_NONE;
-    found = bsearch(&rank, b->ranks, (size_t)b->nlocal, sizeof(rank), by_value);
+    found = bsearch(&rank, b->ranks, (size_t)b->nlocal, sizeof(rank), pcoll_compare_ints);
     return found ? (int)(found - b->ranks) : PCOLL_NONE;
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "algorithms/util.h"
+
 static int is_reachable(const struct pcoll_node_board *board, struct pcoll_place place)
 {
     return place.buffer > PCOLL_RECV || board->is_reachable[place.buffer];
@@ -198,7 +200,7 @@ static void write_ends(const struct pcoll_node_binding *b, const struct pcoll_en
 static uint32_t nchunks(const struct pcoll_node_bound *bound, uint64_t bytes)
 {
     const uint64_t from = bound->group->coop_from > 0 ? bound->group->coop_from : PCOLL_COOP_FROM;
-    const uint64_t chunk = (from + 1) / 2, n = (bytes + chunk - 1) / chunk;
+    const uint64_t chunk = (from + 1) / 2, n = pcoll_quotient_up(bytes, chunk);
 
     return (uint32_t)(n == 0 ? 1 : n > PCOLL_MOST_CHUNKS ? PCOLL_MOST_CHUNKS : n);
 }

@@ -1,7 +1,5 @@
 /* How far apart the cores of a group's ranks are, by the time that a cache line takes between them.
  */
-#include <time.h>
-
 #include "offload/node/group.h"
 #include "offload/yield.h"
 
@@ -11,15 +9,6 @@
 #define LOOKS_CROWDED 500
 #define MOST_YIELDS 100
 #define ONE_CORE 1000 /* nanoseconds: exchanges that take longer are of ranks that share a core */
-#define NSEC 1000000000u
-
-static uint64_t now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * NSEC + (uint64_t)time.tv_nsec;
-}
 
 /* Returns 0 if the other rank does not answer. Where ranks share cores it may need this one's,
  * which may still be yielded `*yields` times; 0: they do not. */
@@ -47,7 +36,7 @@ static uint64_t exchange(struct pcoll_line *own, struct pcoll_line *other, int i
     int yields = is_crowded ? MOST_YIELDS : 0;
 
     for (int block = 0; block < BLOCKS; block++) {
-        const uint64_t begin = now();
+        const uint64_t begin = pcoll_now();
         uint64_t took;
 
         for (int i = 0; i < EXCHANGES; i++) {
@@ -55,7 +44,7 @@ static uint64_t exchange(struct pcoll_line *own, struct pcoll_line *other, int i
             if (!has_answer(own, round, &yields))
                 return 0;
         }
-        took = (now() - begin) / EXCHANGES;
+        took = (pcoll_now() - begin) / EXCHANGES;
         if (block == 0 || took < least)
             least = took;
     }

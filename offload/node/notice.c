@@ -1,6 +1,8 @@
 /* The word of a notice; the contract is in node/notice.h. */
 #include "offload/node/notice.h"
 
+#include "algorithms/util.h"
+
 static int change(struct pcoll_notice *notice, uint64_t *word, struct pcoll_notice_state to)
 {
     return atomic_compare_exchange_strong_explicit(&notice->word, word, pcoll_notice_word(to),
@@ -21,8 +23,8 @@ void pcoll_notice_open(struct pcoll_notice *notice, uint64_t threshold)
 static struct pcoll_chunk chunk_of(const struct pcoll_notice *notice, unsigned number)
 {
     const uint64_t unit = notice->unit > 0 ? notice->unit : 1;
-    const uint64_t part = (notice->bytes + notice->nchunks - 1) / notice->nchunks;
-    const uint64_t each = (part + unit - 1) / unit * unit;
+    const uint64_t part = pcoll_quotient_up(notice->bytes, notice->nchunks);
+    const uint64_t each = pcoll_round_up(part, unit);
     const uint64_t first = number * each < notice->bytes ? number * each : notice->bytes;
     const uint64_t left = notice->bytes - first;
 

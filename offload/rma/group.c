@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "algorithms/plan/topology.h"
+#include "algorithms/util.h"
 #include "offload/rma/state.h"
 
 static int node_rank(const void *list, int i)
@@ -34,13 +35,6 @@ static void node_report(void *context, const char *message)
     g->bootstrap.report(g->bootstrap.context, message);
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const int a = *(const int *)left, b = *(const int *)right;
-
-    return (a > b) - (a < b);
-}
-
 /* The ranks on this node, in ascending order, so that all of them agree. */
 static enum pcoll_result find_node(struct pcoll_rma_group *g)
 {
@@ -54,7 +48,7 @@ static enum pcoll_result find_node(struct pcoll_rma_group *g)
     for (int i = 0; i < g->nnode; i++)
         g->node_ranks[i] =
             topology ? pcoll_topology_rank(topology, pcoll_topology_first(topology, node) + i) : i;
-    qsort(g->node_ranks, (size_t)g->nnode, sizeof(int), by_value);
+    qsort(g->node_ranks, (size_t)g->nnode, sizeof(int), pcoll_compare_ints);
     while (g->node_ranks[g->mine] != g->bootstrap.rank)
         g->mine++;
     return PCOLL_OK;

@@ -1,6 +1,8 @@
 /* Binding: links to the neighbors on other nodes, channels to them, and steps from entries. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/util.h"
 #include "offload/rma/binding.h"
 
 static int is_cell_put(const struct pcoll_entry *entry)
@@ -81,20 +83,18 @@ static int has_channel(const struct pcoll_entry *entry)
     return entry->peer_counter != PCOLL_NONE || is_cell_put(entry);
 }
 
+static int by_rank(const void *rank, const void *link)
+{
+    return pcoll_compare_ints(rank, &((const struct pcoll_rma_link *)link)->rank);
+}
+
 /* Links are sorted by rank, as the neighbors are. */
 static int link_of(const struct pcoll_rma_bound *bound, int rank)
 {
-    int low = 0, high = bound->nlinks;
+    const struct pcoll_rma_link *found =
+        bsearch(&rank, bound->links, (size_t)bound->nlinks, sizeof(*found), by_rank);
 
-    while (low < high) {
-        const int middle = (low + high) / 2;
-
-        if (bound->links[middle].rank < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < bound->nlinks && bound->links[low].rank == rank ? low : PCOLL_NONE;
+    return found ? (int)(found - bound->links) : PCOLL_NONE;
 }
 
 void pcoll_rma_find_links(struct pcoll_rma_binding *b)

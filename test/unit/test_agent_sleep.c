@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "offload/yield.h"
 #include "test/unit/tap.h"
 #include "test/unit/toy.h"
 
@@ -69,11 +70,11 @@ static void test_unseen(void)
 static uint64_t delay_of(struct pcoll_bound *served, struct toy *toy)
 {
     const int polled = atomic_load(&toy->polled);
-    const uint64_t begin = pcoll_bell_now();
+    const uint64_t begin = pcoll_now();
 
     if (served->medium->start(served) != PCOLL_PENDING || !toy_reaches(&toy->polled, polled + 2))
         abort();
-    return (pcoll_bell_now() - begin) / 1000;
+    return (pcoll_now() - begin) / 1000;
 }
 
 static void end(struct pcoll_agent *agent, struct pcoll_bound *served, struct toy *toy)
@@ -102,11 +103,11 @@ static void test_young(void)
         of_local = delay < of_local ? delay : of_local;
         end(agent, local, &toys[0]);
     }
-    begin = pcoll_bell_now();
+    begin = pcoll_now();
     looks = atomic_load(&agent->bell->laps);
     usleep(100000);
     looks = atomic_load(&agent->bell->laps) - looks;
-    tap_ok(looks <= (pcoll_bell_now() - begin) / LOOK_NSEC + 2,
+    tap_ok(looks <= (pcoll_now() - begin) / LOOK_NSEC + 2,
            "without a core: it looks seldom for the node's plans (%lu times)",
            (unsigned long)looks);
     toy_init(&toys[1]);
