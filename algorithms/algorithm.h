@@ -78,7 +78,8 @@ struct pcoll_algorithm {
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p);
 
-    /* Estimated time in microseconds of one Start+Wait; takes at most O(log nranks) work. */
+    /* Estimated time in microseconds of one Start+Wait; takes at most O(log nranks) work. NULL: the
+     * time of a simulated run, for few ranks only (tuning/sim/walk.h). */
     double (*cost)(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine);
 

@@ -1,6 +1,7 @@
 #include "tuning/search.h"
 
 #include "algorithms/cost.h"
+#include "tuning/sim/walk.h"
 
 #include <math.h>
 
@@ -75,7 +76,7 @@ static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm 
         machine = &search->machine;
     if (search->tells_apart)
         factor = find_factor(search, algorithm, params);
-    cost = factor * algorithm->cost(search->signature, params, machine);
+    cost = factor * pcoll_cost_of(algorithm, search->signature, params, machine);
     if (!isfinite(cost) || cost < 0) {
         search->refusals |= PCOLL_REFUSAL_NO_COST;
         return -1;

@@ -10,6 +10,16 @@ pcoll_sources += \
     %D%/table/rules.h %D%/table/rules.c \
     %D%/locality.h %D%/locality.c \
     %D%/table/reader.h %D%/table/reader.c \
-    %D%/table/text.h %D%/table/text.c
+    %D%/table/text.h %D%/table/text.c \
+    %D%/sim/contents.h %D%/sim/contents.c \
+    %D%/sim/engine.h %D%/sim/engine_state.h \
+    %D%/sim/engine.c %D%/sim/engine_fire.c %D%/sim/engine_wire.c \
+    %D%/sim/intern.h %D%/sim/intern.c \
+    %D%/sim/network.h %D%/sim/network.c \
+    %D%/sim/program.h %D%/sim/program.c \
+    %D%/sim/queue.h %D%/sim/queue.c \
+    %D%/sim/symbol.h %D%/sim/symbol.c \
+    %D%/sim/trace.h %D%/sim/trace.c \
+    %D%/sim/walk.h %D%/sim/walk.c
 pcoll_tool_sources += \
     %D%/table/write.c

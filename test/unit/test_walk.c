@@ -1,11 +1,15 @@
 /*
- * Closed forms of cost against a walk through the plans: most agree within 5 %, on networks whose
- * gap is short compared with their latency, and in a node with a core for each rank.
+ * Closed forms of cost, and rows without one, against a walk through the plans: most agree within 5
+ * %, on networks whose gap is short compared with their latency, and in a node with a core for each
+ * rank.
  */
 #include <stdlib.h>
 
 #include "algorithms/plan/topology.h"
+#include "test/unit/question.h"
+#include "test/unit/tables.h"
 #include "test/unit/tap.h"
+#include "tuning/search.h"
 #include "tuning/sim/walk.h"
 
 /* Networks like Ethernet and InfiniBand, and shared memory. */
@@ -230,8 +234,82 @@ static void check_blocks(const char *name, enum pcoll_path path, int is_ramp, do
            is_ramp ? "growing blocks" : "one block", range.least, range.most);
 }
 
+/* ---- rows without a cost function ---- */
+
+/* The best candidate of the row alone. */
+static struct pcoll_choice best_of(const struct pcoll_table *table,
+                                   const struct pcoll_algorithm *row,
+                                   const struct pcoll_signature *signature)
+{
+    const struct question q = question_of(table, row->coll, signature->nranks, signature->bytes);
+    struct pcoll_search search = {.signature = signature,
+                                  .caps = &q.caps,
+                                  .table = table,
+                                  .machine = memory,
+                                  .cached = memory,
+                                  .about = {.medium = "shm"}};
+
+    pcoll_search_algorithm(&search, row);
+    return search.best;
+}
+
+/* The choice among its parameters is that by the time of a run, and predicts that time. */
+static void check_costless(const struct pcoll_table *table, enum pcoll_coll coll, const char *name,
+                           uint64_t bytes)
+{
+    const struct pcoll_signature few = {.coll = coll, .nranks = 8, .bytes = bytes, .commutes = 1},
+                                 many = {.coll = coll,
+                                         .nranks = PCOLL_WALK_RANKS + 1,
+                                         .bytes = bytes,
+                                         .commutes = 1};
+    struct pcoll_algorithm row = *pcoll_algorithm_find(coll, name);
+    const struct pcoll_choice closed = best_of(table, &row, &few);
+    struct pcoll_choice walked;
+
+    row.cost = NULL;
+    walked = best_of(table, &row, &few);
+    tap_ok(walked.algorithm == &row &&
+               walked.predicted_us == pcoll_cost_walk(&row, &few, &walked.params, &memory) &&
+               walked.predicted_us <= pcoll_cost_walk(&row, &few, &closed.params, &memory) * 1.001,
+           "%s %s without a cost function: %.2f us", pcoll_coll_name(coll), name,
+           walked.predicted_us);
+    walked = best_of(table, &row, &many);
+    tap_ok(walked.algorithm == &row && walked.predicted_us == PCOLL_COST_UNKNOWN,
+           "%s %s without a cost function on %d ranks: the last resort", pcoll_coll_name(coll),
+           name, many.nranks);
+}
+
+static void check_limits(void)
+{
+    const struct pcoll_params params = {.segment = 1024};
+    struct pcoll_signature signature = {.coll = PCOLL_BCAST, .nranks = 8, .bytes = 8 << 20};
+    struct pcoll_algorithm row = *pcoll_algorithm_find(PCOLL_BCAST, "chain");
+
+    row.cost = NULL;
+    tap_ok(pcoll_cost_of(&row, &signature, &params, &memory) == PCOLL_COST_UNKNOWN,
+           "a plan with too many entries is not walked");
+    tap_ok(pcoll_cost_of(&row, &signature, &(struct pcoll_params){.slots = 3}, &memory) < 0,
+           "parameters that do not suit have no cost");
+    signature.nranks = 1000;
+    tap_ok(pcoll_cost_of(&row, &signature, &(struct pcoll_params){.slots = 3}, &memory) < 0,
+           "nor on many ranks");
+}
+
+static void check_costless_rows(void)
+{
+    struct pcoll_table *table = tables_default();
+
+    check_costless(table, PCOLL_BARRIER, "dissemination", 0);
+    check_costless(table, PCOLL_BCAST, "two_tree", 1 << 20);
+    check_costless(table, PCOLL_ALLREDUCE, "butterfly", 1024);
+    check_costless(table, PCOLL_ALLTOALL, "bruck", 64);
+    check_limits();
+    pcoll_table_destroy(table);
+}
+
 int main(void)
 {
+    check_costless_rows();
     for (int radix = 2; radix <= 8; radix *= 2) {
         struct pcoll_params params = {.radix = radix};
 

@@ -3,15 +3,54 @@
 
 #include "tuning/sim/engine.h"
 
+/* most_memory: as in the options of the engine. */
+static enum pcoll_result walk(const struct pcoll_job *job, const struct pcoll_machine *machine,
+                              uint64_t most_memory, double *cost_p)
+{
+    const struct pcoll_engine_options options = {
+        .machine = *machine, .ports = job->params.rails, .most_memory = most_memory};
+    struct pcoll_engine_result run;
+    const enum pcoll_result result = pcoll_engine_run(job, &options, &run);
+
+    if (result == PCOLL_OK)
+        *cost_p = run.first;
+    return result;
+}
+
 double pcoll_cost_walk(const struct pcoll_algorithm *algorithm,
                        const struct pcoll_signature *signature, const struct pcoll_params *params,
                        const struct pcoll_machine *machine)
 {
     const struct pcoll_job job = {algorithm, *signature, *params, 0};
-    const struct pcoll_engine_options options = {.machine = *machine, .ports = params->rails};
-    struct pcoll_engine_result result;
+    double cost;
 
-    if (pcoll_engine_run(&job, &options, &result) != PCOLL_OK)
-        return -1;
-    return result.first;
+    return walk(&job, machine, 0, &cost) == PCOLL_OK ? cost : -1;
+}
+
+/* Whether a row suits does not depend on the rank. */
+static int suits(const struct pcoll_job *job)
+{
+    struct pcoll_plan *plan;
+
+    if (pcoll_job_plan(job, 0, &plan) != PCOLL_OK)
+        return 0;
+    pcoll_plan_destroy(plan);
+    return 1;
+}
+
+double pcoll_cost_of(const struct pcoll_algorithm *algorithm,
+                     const struct pcoll_signature *signature, const struct pcoll_params *params,
+                     const struct pcoll_machine *machine)
+{
+    const struct pcoll_job job = {algorithm, *signature, *params, 0};
+    enum pcoll_result result = PCOLL_ERR_NOMEM;
+    double cost;
+
+    if (algorithm->cost)
+        return algorithm->cost(signature, params, machine);
+    if (signature->nranks <= PCOLL_WALK_RANKS)
+        result = walk(&job, machine, PCOLL_WALK_STEPS * sizeof(struct pcoll_sim_step), &cost);
+    if (result == PCOLL_OK)
+        return cost;
+    return result == PCOLL_ERR_NOMEM && suits(&job) ? PCOLL_COST_UNKNOWN : -1;
 }
