@@ -9,7 +9,7 @@ pcoll_sim_SOURCES = \
     %D%/sim/help.c \
     %D%/sim/plot.c \
     %D%/sim/report.c \
-    %D%/sim/timeline.h %D%/sim/timeline.c %D%/sim/timeline_page.c %D%/sim/timeline_trace.c \
+    %D%/sim/timeline.h %D%/sim/timeline.c \
     %D%/sim/pcoll_sim.c
 nodist_pcoll_sim_SOURCES = %D%/sim/timeline_html.c
 pcoll_sim_LDADD = %D%/libtools.a libpcoll.a $(JSON_LIBS) -lm

@@ -38,41 +38,29 @@ struct pcoll_caps {
 void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char *node_medium,
                           int max_slots);
 
-/* Communication buffers of this size are far: they leave the private caches of the ranks before
- * they are filled again. In smaller ones each line must be taken from another cache. On two ranks
- * with private caches of 1 MiB a reduce of 64 KiB took 8.7 us through rings of up to 512 KiB, 4.2
- * through one of 1 MiB and 2.1 through one of 2 MiB, which has left the writer's cache, too; with
- * caches of 2 MiB, rings of 256 KiB sufficed. */
+/* ---- caches and credit: doc/notes/caches.md and credits.md say how the limits were found ---- */
+
+/* Communication buffers of at least this size are far: they leave the private caches of the ranks
+ * before they are filled again. In smaller ones each line must be taken from another cache. */
 #define PCOLL_FAR_BYTES (UINT64_C(768) << 10)
 
-/* Copies take the time of cached ones (algorithms/cost.h) only in rings of such a length with
- * PCOLL_FAR_BYTES to PCOLL_LONG_RING_BYTES of communication buffers, and in banks with up to
- * PCOLL_LONG_BANKS_BYTES: fewer are still in the cache of the rank that read them when they are
- * written again. Two banks for 26 neighbors with 64 KiB each are that long.
+/* Copies take the time of cached ones (algorithms/cost.h) in rings of PCOLL_FAR_BYTES to
+ * PCOLL_LONG_RING_BYTES of communication buffers and in banks of PCOLL_FAR_BYTES to
+ * PCOLL_LONG_BANKS_BYTES.
  *
- * In addition to the default length of a ring of communication buffers, so many slots are a
- * candidate with `cores` (0: enough) for the ranks of a node, if TEMP then has at most
- * PCOLL_LONG_RING_BYTES, or PCOLL_NEAR_RING_BYTES on a network.
+ * pcoll_long_ring: the number of slots that is a candidate beside the default length of a ring, if
+ * TEMP then has at most PCOLL_LONG_RING_BYTES, or PCOLL_NEAR_RING_BYTES on a network. A rank that
+ * fills a ring waits for credit once per half ring.
  *
- * A rank that fills the ring waits for credit once per half ring. In a node this costs little, but
- * a ring should be a far one: as many slots as PCOLL_LONG_RING_BYTES hold, between 16 and 64. Where
- * 64 slots are not far, fewer do as well and cost less time at init: 32, or 16 if 64 would take
- * less than PCOLL_NEAR_RING_BYTES, as short messages should stay in the first-level cache. On a
- * network there are 64. With fewer cores than ranks a rank that waits for credit also waits for the
- * turns of all ranks that share its core: up to 128, but no more than make 512 with as many ranks
- * as a node has, since all ranks of a core generate their entries in turns, and no more than
- * PCOLL_LONG_RING_BYTES hold. On 8 ranks of 2 cores 64 instead of 128 slots halve the init of a
- * scan of 8 B (185 us), and a start takes 0.65 us instead of 0.5; 256 slots made none cheaper. On
- * far cores 128 slots take 10 to 15 % from one-way calls of 8 B, and 256 a third. On 4
- * ranks of 2 cores a broadcast of 1 MiB took 229 us through 8 slots of 128 KiB and 122 through 16,
- * which let the root run ahead by a message, one of 64 KiB 19 through 8 slots and 8 through 32.
+ *   in a node       as many slots as PCOLL_LONG_RING_BYTES hold, between 16 and 64. Where 64 are
+ * not far, fewer do as well and cost less at init: 32, or 16 if 64 take less than
+ *                   PCOLL_NEAR_RING_BYTES, as short messages should stay in the first-level cache
+ *   crowded         with fewer cores than ranks, a rank that waits for credit also waits for the
+ * turns of all ranks on its core: up to 128, but at most 512 over the ranks of a node, as all ranks
+ * of a core generate their entries in turns on a network    64 banks           of whole messages
+ * may be as few as 4: hardly any rank waits for their credit
  *
- * Banks of whole messages may be as few as 4, since hardly anybody waits for credit, or two of
- * segments longer than 128 KiB, if they are far, also where ranks share cores. On two near cores
- * with private caches of 1 MiB, 8 banks instead of 2 bring an allreduce of 256 KiB from 30 to 16 us
- * and a reduce_scatter from 30 to 14; two of 512 KiB a reduce_scatter of 1 MiB from 115 to 53, an
- * allgather from 112 by the kernel to 75, a gatherv from 57 to 33. What goes through a ring in
- * segments does not get faster: its ranks copy at the same time, so they want short segments. */
+ * `cores` is that of struct pcoll_caps. */
 #define PCOLL_NEAR_RING_BYTES (UINT64_C(256) << 10)
 #define PCOLL_LONG_RING_BYTES (UINT64_C(2) << 20)
 #define PCOLL_LONG_BANKS_BYTES (UINT64_C(4) << 20)

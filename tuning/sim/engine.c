@@ -1,17 +1,96 @@
 /*
- * The simulation: ranks, counters and the loop; engine.h holds the contract and the model.
+ * The simulation; engine.h holds the contract and the model.
  *
  * An event happens when its time has come, in order of time, so that shared resources (processor,
  * port, link) go to the first that asks. A resource is represented only by the time at which it is
  * free again: a request is answered at once with the time at which it is granted, and schedules
  * what follows from that.
  */
-#include "tuning/sim/engine_state.h"
+#include "tuning/sim/engine.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "algorithms/plan/topology.h"
+#include "tuning/sim/queue.h"
+#include "tuning/sim/symbol.h"
+
+/* ---- the state ---- */
+
+struct pcoll_engine_rank {
+    double finish;    /* when everything done so far in the instance is finished */
+    int32_t instance; /* the running one, or the next */
+    uint32_t left;    /* entries of the instance that are not done */
+    int active;
+};
+
+struct pcoll_engine_counter {
+    uint64_t value;
+    uint32_t next; /* the step of the phase that it triggers next; PCOLL_NO_STEP: none */
+};
+
+#define PCOLL_NO_STEP UINT32_MAX
+
+struct pcoll_engine_core {
+    double free;
+    int32_t last; /* the rank that it ran last */
+};
+
+struct pcoll_engine {
+    const struct pcoll_job *job;
+    const struct pcoll_engine_options *options;
+    struct pcoll_engine_result *result;
+    struct pcoll_machine node; /* the parameters inside nodes */
+    double tail_G;             /* us per byte on the slowest part of a route */
+    int ports, instances, nnodes;
+    const struct pcoll_topology *topology; /* NULL: all ranks are on node 0 */
+
+    struct pcoll_program program;
+    struct pcoll_event_queue queue;
+    struct pcoll_symbols *symbols; /* NULL: not verified */
+    struct pcoll_trace *trace;     /* NULL: no trace; otherwise it owns the program */
+    struct pcoll_engine_rank *ranks;
+    struct pcoll_engine_counter *counters;
+    struct pcoll_engine_core *cores; /* one for each rank, or those of the nodes */
+    int32_t *core_of;                /* NULL: each rank has a core of its own */
+    double *out, *in;                /* [nnodes * ports]: the time at which a port is free */
+    double *links;
+    uint32_t cause; /* ticket of the current event */
+    uint64_t random;
+    int wrong; /* a wrong result has been reported */
+};
+
+static int node_of(const struct pcoll_engine *e, int rank)
+{
+    return pcoll_topology_node(e->topology, rank);
+}
+
+static struct pcoll_engine_core *core_for(const struct pcoll_engine *e, int rank)
+{
+    return &e->cores[e->core_of ? e->core_of[rank] : rank];
+}
+
+static const struct pcoll_kind *kind_of(const struct pcoll_engine *e, uint32_t kind)
+{
+    return pcoll_kind_at(&e->program, kind);
+}
+
+/* True if the entry touches a peer's user memory. */
+static int is_user(const struct pcoll_kind *kind)
+{
+    return pcoll_kind_remote(kind) == PCOLL_SEND || pcoll_kind_remote(kind) == PCOLL_RECV;
+}
+
+static double later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Events cause each other: what is fired raises counters, at once or by a message, and a counter
+ * that is raised fires. */
+static void fire(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step, double now);
 
 /* ---- random times ---- */
 
@@ -25,10 +104,11 @@ static double draw(struct pcoll_engine *e)
     return (double)((z ^ z >> 31) >> 11) / 9007199254740992.0;
 }
 
-double pcoll_engine_occupy(struct pcoll_engine *e, int rank, double busy, double now)
+/* Occupy the rank's processor for that long; returns the time at which this begins. */
+static double occupy(struct pcoll_engine *e, int rank, double busy, double now)
 {
-    struct pcoll_engine_core *core = pcoll_engine_core(e, rank);
-    double begin = pcoll_later(now, core->free);
+    struct pcoll_engine_core *core = core_for(e, rank);
+    double begin = later(now, core->free);
 
     if (e->core_of && core->last != rank)
         begin += e->options->machine.turn;
@@ -49,13 +129,13 @@ static void schedule(struct pcoll_engine *e, enum pcoll_event_type type, int ran
     pcoll_event_queue_put(&e->queue, &event);
 }
 
-void pcoll_engine_entry_done(struct pcoll_engine *e, int rank, uint32_t kind, double when)
+static void entry_done(struct pcoll_engine *e, int rank, uint32_t kind, double when)
 {
     struct pcoll_engine_rank *r = &e->ranks[rank];
 
     if (e->trace)
         pcoll_trace_done(e->trace, rank, kind, when);
-    r->finish = pcoll_later(r->finish, when);
+    r->finish = later(r->finish, when);
     if (--r->left == 0)
         schedule(e, PCOLL_EVENT_COMPLETE, rank, r->finish);
 }
@@ -90,7 +170,7 @@ static void advance(struct pcoll_engine *e, int rank, int counter,
 
     while (c->next != PCOLL_NO_STEP) {
         const struct pcoll_sim_step *step = &phase.steps[c->next];
-        const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
+        const struct pcoll_kind *kind = kind_of(e, step->kind);
 
         if (kind->trigger != counter) {
             c->next = PCOLL_NO_STEP;
@@ -98,12 +178,12 @@ static void advance(struct pcoll_engine *e, int rank, int counter,
             return;
         } else {
             c->next = c->next + 1 < phase.count ? c->next + 1 : PCOLL_NO_STEP;
-            pcoll_engine_fire(e, rank, step, now);
+            fire(e, rank, step, now);
         }
     }
 }
 
-void pcoll_engine_gain(struct pcoll_engine *e, int rank, int counter, uint64_t add, double now)
+static void gain(struct pcoll_engine *e, int rank, int counter, uint64_t add, double now)
 {
     struct pcoll_engine_counter *c =
         &e->counters[e->program.ranks[rank].first_counter + (uint64_t)counter];
@@ -115,6 +195,429 @@ void pcoll_engine_gain(struct pcoll_engine *e, int rank, int counter, uint64_t a
         advance(e, rank, counter, &shape, now);
     }
 }
+
+/* ---- the end of an entry ---- */
+
+static int is_data(const struct pcoll_kind *kind)
+{
+    return kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_GET || kind->op == PCOLL_OP_COPY;
+}
+
+static int touches_user(const struct pcoll_kind *kind)
+{
+    return (kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_GET) && is_user(kind);
+}
+
+/* The load of a REDUCE, whose operands are in this rank's memory. */
+static uint32_t read_operands(struct pcoll_engine *e, int rank, const struct pcoll_kind *kind)
+{
+    const struct pcoll_place *operands = e->program.operands + kind->remote_at;
+    uint32_t load = 0;
+
+    for (uint64_t i = kind->peer_add; i-- > 0;) {
+        const uint32_t left = pcoll_symbols_read(e->symbols, rank, operands[i], kind->bytes);
+
+        load = load ? pcoll_symbols_reduce(e->symbols, left, load) : left;
+    }
+    return load;
+}
+
+/* The load that the entry takes from this rank (GET: from the peer). */
+static uint32_t read_source(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step)
+{
+    const struct pcoll_kind *kind = kind_of(e, step->kind);
+
+    if (e->symbols == NULL)
+        return 0;
+    if (kind->op == PCOLL_OP_REDUCE)
+        return read_operands(e, rank, kind);
+    if (kind->op == PCOLL_OP_GET)
+        return pcoll_symbols_read(e->symbols, step->peer,
+                                  pcoll_at(pcoll_kind_remote(kind), kind->remote_at), kind->bytes);
+    if (!is_data(kind) &&
+        (!pcoll_coll_has(e->job->signature.coll, PCOLL_SYNCHRONIZES) || step->peer == PCOLL_NONE))
+        return 0;
+    return pcoll_symbols_read(e->symbols, rank, pcoll_at(pcoll_kind_local(kind), kind->local_at),
+                              kind->bytes);
+}
+
+/* The entry is done on this rank at `when`; its load, if any, goes into this rank's memory. */
+static void end_here(struct pcoll_engine *e, int rank, uint32_t kind, uint32_t load, double when)
+{
+    const struct pcoll_event event = {.time = when,
+                                      .type = PCOLL_EVENT_DONE,
+                                      .kind = kind,
+                                      .from = rank,
+                                      .to = rank,
+                                      .load = load};
+
+    if (load == 0 && kind_of(e, kind)->done == PCOLL_NONE)
+        entry_done(e, rank, kind, when);
+    else
+        pcoll_event_queue_put(&e->queue, &event);
+}
+
+static void entry_ends(struct pcoll_engine *e, const struct pcoll_event *event)
+{
+    const struct pcoll_kind *kind = kind_of(e, event->kind);
+
+    if (event->load != 0 && kind->op == PCOLL_OP_COPY)
+        pcoll_symbols_write(e->symbols, event->to,
+                            pcoll_at(pcoll_kind_remote(kind), kind->remote_at), kind->bytes,
+                            event->load);
+    else if (event->load != 0)
+        pcoll_symbols_write(e->symbols, event->to, pcoll_at(pcoll_kind_local(kind), kind->local_at),
+                            kind->bytes, event->load);
+    if (kind->done != PCOLL_NONE)
+        gain(e, event->to, kind->done, kind->done_add, event->time);
+    entry_done(e, event->to, event->kind, event->time);
+}
+
+/* ---- messages between nodes ---- */
+
+/* The bytes that the message carries. */
+static uint64_t size_of(const struct pcoll_engine *e, const struct pcoll_event *event)
+{
+    const struct pcoll_kind *kind = kind_of(e, event->kind);
+
+    if (event->message == PCOLL_MESSAGE_ANSWER ||
+        (event->message == PCOLL_MESSAGE_SIGNAL && kind->op == PCOLL_OP_PUT))
+        return kind->bytes;
+    return 0;
+}
+
+/* The time from its first byte to its last. */
+static double length_of(const struct pcoll_engine *e, const struct pcoll_event *event, double G)
+{
+    const uint64_t size = size_of(e, event);
+
+    return size > 0 ? (double)(size - 1) * G : 0;
+}
+
+static double *port_of(const struct pcoll_engine *e, double *ports, int rank, uint32_t kind)
+{
+    return &ports[(int64_t)node_of(e, rank) * e->ports + kind_of(e, kind)->rail % e->ports];
+}
+
+/* What the processor that fires a message adds to its time. */
+static double setup_of(const struct pcoll_engine *e, const struct pcoll_event *event)
+{
+    const struct pcoll_kind *kind = kind_of(e, event->kind);
+    const int first = event->message == PCOLL_MESSAGE_REQUEST || kind->op == PCOLL_OP_PUT;
+
+    if (event->message == PCOLL_MESSAGE_ANSWER && !e->options->host_driven)
+        return 0;
+    return e->options->machine.o + (first && is_user(kind) ? e->options->machine.rma : 0);
+}
+
+/* The time at which the port is free, and the rank's processor if it is needed. */
+static double ready_at(const struct pcoll_engine *e, const struct pcoll_event *event, int rank,
+                       double port)
+{
+    const double begin = later(event->time, port);
+
+    return e->options->host_driven ? later(begin, core_for(e, rank)->free) : begin;
+}
+
+/* Complete an entry that is done when its message has left. */
+static void end_sender(struct pcoll_engine *e, const struct pcoll_event *event, double when)
+{
+    const struct pcoll_kind *kind = kind_of(e, event->kind);
+    const struct pcoll_event done = {.time = when,
+                                     .type = PCOLL_EVENT_DONE,
+                                     .kind = event->kind,
+                                     .from = event->from,
+                                     .to = event->from};
+
+    if (event->message != PCOLL_MESSAGE_SIGNAL ||
+        !(kind->op == PCOLL_OP_PUT || (kind->op == PCOLL_OP_ADD && e->options->host_driven)))
+        return;
+    if (kind->done == PCOLL_NONE)
+        entry_done(e, event->from, event->kind, when);
+    else
+        pcoll_event_queue_put(&e->queue, &done);
+}
+
+/* Only messages that an entry fires are traced, not answers and the signals that follow them. */
+static void trace_departure(struct pcoll_engine *e, const struct pcoll_event *event, double begin,
+                            double setup)
+{
+    const int is_get = kind_of(e, event->kind)->op == PCOLL_OP_GET;
+
+    if (is_get != (event->message == PCOLL_MESSAGE_REQUEST))
+        return;
+    if (e->options->host_driven)
+        pcoll_trace_work(e->trace, event->from, event->kind, begin, begin + setup);
+    pcoll_trace_send(e->trace, event->from, event->kind, begin);
+}
+
+/* The head leaves at `from`. */
+static void depart(struct pcoll_engine *e, const struct pcoll_event *event, double when)
+{
+    struct pcoll_event next = *event;
+    const int is_flat = e->options->network.kind == PCOLL_FLAT;
+
+    next.type = is_flat ? PCOLL_EVENT_ARRIVE : PCOLL_EVENT_HOP;
+    next.time = is_flat ? when + e->options->machine.L : when;
+    next.ticket = 0;
+    pcoll_event_queue_put(&e->queue, &next);
+}
+
+/* A message requests its sender's port at event->time. */
+static void inject(struct pcoll_engine *e, const struct pcoll_event *event)
+{
+    const struct pcoll_machine *machine = &e->options->machine;
+    const int host = e->options->host_driven;
+    const double setup = setup_of(e, event), length = length_of(e, event, machine->G);
+    const double fixed = setup > machine->o ? setup - machine->o : 0; /* the part for rma */
+    double *port = port_of(e, e->out, event->from, event->kind);
+    double begin = ready_at(e, event, event->from, *port);
+
+    if (host && begin > event->time) {
+        struct pcoll_event again = *event;
+
+        again.type = PCOLL_EVENT_INJECT;
+        again.time = begin;
+        pcoll_event_queue_put(&e->queue, &again);
+        return;
+    }
+    if (host)
+        begin = occupy(e, event->from, setup, begin);
+    if (e->trace)
+        trace_departure(e, event, begin, setup);
+    *port = begin + fixed + machine->g + length;
+    end_sender(e, event, begin + setup + (host ? 0 : length));
+    depart(e, event, begin + setup);
+}
+
+static void hop(struct pcoll_engine *e, const struct pcoll_event *event)
+{
+    const struct pcoll_network *network = &e->options->network;
+    const int64_t link = pcoll_network_link(network, e->nnodes, node_of(e, event->from),
+                                            node_of(e, event->to), event->hop);
+    struct pcoll_event next = *event;
+
+    if (link == PCOLL_NONE) {
+        next.type = PCOLL_EVENT_ARRIVE;
+        next.time += e->options->machine.L;
+    } else {
+        const double begin = later(event->time, e->links[link]);
+
+        e->result->waited += begin - event->time;
+        e->links[link] = begin + length_of(e, event, network->G);
+        next.time = begin + network->hop;
+        next.hop++;
+    }
+    pcoll_event_queue_put(&e->queue, &next);
+}
+
+static void land_signal(struct pcoll_engine *e, const struct pcoll_event *event)
+{
+    const struct pcoll_kind *kind = kind_of(e, event->kind);
+
+    if (event->load != 0)
+        pcoll_symbols_write(e->symbols, event->to,
+                            pcoll_at(pcoll_kind_remote(kind), kind->remote_at), kind->bytes,
+                            event->load);
+    if (e->trace)
+        pcoll_trace_see(e->trace, event->from, event->kind, event->time);
+    if (kind->peer_counter != PCOLL_NONE)
+        gain(e, event->to, kind->peer_counter, kind->peer_add, event->time);
+}
+
+static void land_request(struct pcoll_engine *e, const struct pcoll_event *event)
+{
+    const struct pcoll_kind *kind = kind_of(e, event->kind);
+    struct pcoll_event answer = *event;
+
+    answer.message = PCOLL_MESSAGE_ANSWER;
+    answer.from = event->to;
+    answer.to = event->from;
+    answer.hop = 0;
+    answer.ticket = event->ticket;
+    if (e->symbols != NULL)
+        answer.load = pcoll_symbols_read(
+            e->symbols, event->to, pcoll_at(pcoll_kind_remote(kind), kind->remote_at), kind->bytes);
+    inject(e, &answer);
+}
+
+/* The get is done; its signal is a new message. */
+static void land_answer(struct pcoll_engine *e, const struct pcoll_event *event)
+{
+    struct pcoll_event signal = *event;
+
+    entry_ends(e, event);
+    if (kind_of(e, event->kind)->peer_counter == PCOLL_NONE)
+        return;
+    signal.type = PCOLL_EVENT_INJECT;
+    signal.message = PCOLL_MESSAGE_SIGNAL;
+    signal.from = event->to;
+    signal.to = event->from;
+    signal.load = 0;
+    signal.hop = 0;
+    signal.ticket = event->ticket;
+    if (!e->options->host_driven)
+        signal.time = occupy(e, signal.from, e->options->machine.o, event->time);
+    pcoll_event_queue_put(&e->queue, &signal);
+}
+
+static void land(struct pcoll_engine *e, const struct pcoll_event *event)
+{
+    if (event->message == PCOLL_MESSAGE_SIGNAL)
+        land_signal(e, event);
+    else if (event->message == PCOLL_MESSAGE_REQUEST)
+        land_request(e, event);
+    else
+        land_answer(e, event);
+}
+
+static void arrive(struct pcoll_engine *e, const struct pcoll_event *event)
+{
+    const struct pcoll_machine *machine = &e->options->machine;
+    const int host = e->options->host_driven;
+    const double length = length_of(e, event, machine->G);
+    double *port = port_of(e, e->in, event->to, event->kind);
+    double begin = ready_at(e, event, event->to, *port);
+    struct pcoll_event next = *event;
+
+    if (host && begin > event->time) { /* what is fired in the meantime goes first */
+        next.time = begin;
+        pcoll_event_queue_put(&e->queue, &next);
+        return;
+    }
+    if (host)
+        begin = occupy(e, event->to, machine->o + length, begin);
+    *port = begin + machine->g + length;
+    next.type = PCOLL_EVENT_LAND;
+    next.ticket = 0;
+    next.time = begin + (host ? machine->o : 0) + length_of(e, event, e->tail_G);
+    if (next.time > event->time)
+        pcoll_event_queue_put(&e->queue, &next);
+    else
+        land(e, &next);
+}
+
+/* ---- firing ---- */
+
+static void count_message(struct pcoll_engine *e, const struct pcoll_kind *kind, int is_wire)
+{
+    const uint64_t bytes = kind->op == PCOLL_OP_COPY ? 0 : kind->bytes;
+
+    e->result->messages++;
+    e->result->bytes += bytes;
+    if (is_wire) {
+        e->result->wire_messages++;
+        e->result->wire_bytes += bytes;
+    }
+}
+
+static int is_near(const struct pcoll_engine *e, int rank, int peer)
+{
+    return node_of(e, peer) == node_of(e, rank);
+}
+
+/* ---- within the rank and the node: the processor does all the work ---- */
+
+/* The time that the processor takes to move or reduce the bytes. */
+static double moving(const struct pcoll_machine *node, const struct pcoll_kind *kind)
+{
+    if (kind->op == PCOLL_OP_REDUCE)
+        return (double)((kind->peer_add - 1) * kind->bytes) * node->reduce;
+    if (!is_data(kind))
+        return 0;
+    if (touches_user(kind))
+        return node->rma +
+               (double)kind->bytes * (node->G + (kind->op == PCOLL_OP_PUT ? node->put : 0));
+    return (double)kind->bytes * node->copy;
+}
+
+/* Signal the peer what is done at `end`; the peer of a COPY may be on another node. */
+static void raise_counter(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step,
+                          uint32_t load, double end)
+{
+    const struct pcoll_kind *kind = kind_of(e, step->kind);
+    const int near = is_near(e, rank, step->peer);
+    const struct pcoll_event event = {
+        .time = near ? end + e->node.L : end,
+        .type = near ? PCOLL_EVENT_LAND : PCOLL_EVENT_INJECT,
+        .message = PCOLL_MESSAGE_SIGNAL,
+        .kind = step->kind,
+        .from = rank,
+        .to = step->peer,
+        .load = load,
+    };
+
+    count_message(e, kind, !near);
+    if (kind->op == PCOLL_OP_PUT || kind->peer_counter != PCOLL_NONE)
+        pcoll_event_queue_put(&e->queue, &event);
+}
+
+static void fire_within(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step,
+                        double now)
+{
+    const struct pcoll_kind *kind = kind_of(e, step->kind);
+    const double work = e->node.o + moving(&e->node, kind);
+    const double busy = step->peer != PCOLL_NONE ? later(work, e->node.g) : work;
+    const double end = occupy(e, rank, busy, now) + work;
+    const uint32_t load = read_source(e, rank, step);
+    const int is_away = kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_ADD;
+
+    if (e->trace)
+        pcoll_trace_work(e->trace, rank, step->kind, end - work, end);
+    if (step->peer != PCOLL_NONE)
+        raise_counter(e, rank, step, is_away ? load : 0, end);
+    end_here(e, rank, step->kind, is_away ? 0 : load, end);
+}
+
+/* ---- to another node ---- */
+
+static void fire_out(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step,
+                     double now)
+{
+    const struct pcoll_machine *machine = &e->options->machine;
+    const struct pcoll_kind *kind = kind_of(e, step->kind);
+    const double busy = machine->o + (touches_user(kind) ? machine->rma : 0);
+    const int is_get = kind->op == PCOLL_OP_GET;
+    const int host = e->options->host_driven; /* in this form the processor is acquired together
+                                               * with the port */
+    const struct pcoll_event event = {
+        .time = host ? now : occupy(e, rank, busy, now),
+        .type = PCOLL_EVENT_INJECT,
+        .ticket = host ? e->cause : 0,
+        .message = is_get ? PCOLL_MESSAGE_REQUEST : PCOLL_MESSAGE_SIGNAL,
+        .kind = step->kind,
+        .from = rank,
+        .to = step->peer,
+        .load = is_get ? 0 : read_source(e, rank, step),
+    };
+
+    if (e->trace && !host)
+        pcoll_trace_work(e->trace, rank, step->kind, event.time, event.time + busy);
+    count_message(e, kind, 1);
+    if (kind->op == PCOLL_OP_ADD && !host)
+        end_here(e, rank, step->kind, 0, event.time + busy);
+    if (event.time > now)
+        pcoll_event_queue_put(&e->queue, &event);
+    else
+        inject(e, &event);
+}
+
+static void fire(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step, double now)
+{
+    const struct pcoll_kind *kind = kind_of(e, step->kind);
+
+    e->result->entries++;
+    if (e->trace)
+        pcoll_trace_fire(e->trace, rank, step->kind, now);
+    if (kind->op == PCOLL_OP_WAIT)
+        entry_done(e, rank, step->kind, e->core_of ? occupy(e, rank, 0, now) : now);
+    else if (step->peer == PCOLL_NONE || kind->op == PCOLL_OP_COPY || is_near(e, rank, step->peer))
+        fire_within(e, rank, step, now);
+    else
+        fire_out(e, rank, step, now);
+}
+
+/* ---- instances ---- */
 
 /* Steps are sorted by counter. Those without a counter come first, and the first step of each
  * counter is recorded. */
@@ -128,10 +631,10 @@ static void fire_first(struct pcoll_engine *e, int rank, const struct pcoll_shap
     for (int c = 0; c < shape->ncounters; c++)
         counters[c].next = PCOLL_NO_STEP;
     for (uint32_t i = 0; i < phase.count; i++) {
-        const int32_t trigger = pcoll_engine_kind(e, phase.steps[i].kind)->trigger;
+        const int32_t trigger = kind_of(e, phase.steps[i].kind)->trigger;
 
         if (trigger == PCOLL_NONE)
-            pcoll_engine_fire(e, rank, &phase.steps[i], now);
+            fire(e, rank, &phase.steps[i], now);
         else if (trigger != last)
             counters[trigger].next = i;
         last = trigger;
@@ -148,7 +651,7 @@ static void start(struct pcoll_engine *e, int rank, double now)
 
     if (e->symbols != NULL)
         pcoll_symbols_start(e->symbols, rank, r->instance);
-    r->finish = pcoll_engine_occupy(e, rank, call, now) + call;
+    r->finish = occupy(e, rank, call, now) + call;
     if (e->trace)
         pcoll_trace_start(e->trace, rank, now, r->finish);
     r->left = phase_of(e, rank, &shape).count;
@@ -173,10 +676,10 @@ static void complete(struct pcoll_engine *e, int rank, double now)
     if (e->trace)
         pcoll_trace_complete(e->trace, rank, now);
     if (r->instance == 0) {
-        result->first = pcoll_later(result->first, now);
+        result->first = later(result->first, now);
         result->earliest = result->earliest < 0 || now < result->earliest ? now : result->earliest;
     }
-    result->last = pcoll_later(result->last, now);
+    result->last = later(result->last, now);
     r->active = 0;
     r->instance++;
     if (r->instance < e->instances)
@@ -192,19 +695,19 @@ static void happen(struct pcoll_engine *e, const struct pcoll_event *event)
             start(e, event->to, event->time);
             break;
         case PCOLL_EVENT_INJECT:
-            pcoll_engine_inject(e, event);
+            inject(e, event);
             break;
         case PCOLL_EVENT_HOP:
-            pcoll_engine_hop(e, event);
+            hop(e, event);
             break;
         case PCOLL_EVENT_ARRIVE:
-            pcoll_engine_arrive(e, event);
+            arrive(e, event);
             break;
         case PCOLL_EVENT_LAND:
-            pcoll_engine_land(e, event);
+            land(e, event);
             break;
         case PCOLL_EVENT_DONE:
-            pcoll_engine_done(e, event);
+            entry_ends(e, event);
             break;
         default:
             complete(e, event->to, event->time);
@@ -327,7 +830,7 @@ static struct pcoll_engine engine_of(const struct pcoll_job *job,
         .options = options,
         .result = result,
         .node = machine->node ? *machine->node : *machine,
-        .tail_G = is_flat ? machine->G : pcoll_later(machine->G, options->network.G),
+        .tail_G = is_flat ? machine->G : later(machine->G, options->network.G),
         .ports = options->ports > 0 ? options->ports : 1,
         .instances = options->instances > 0 ? options->instances : 1,
         .nnodes = topology ? topology->nnodes : 1,

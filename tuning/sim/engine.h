@@ -7,9 +7,10 @@
  *   processor   Each rank has one. It fires entries one after the other, in the order in which
  *               they are triggered: each takes o + rma, a COPY o + s copy, a REDUCE of n operands
  *               o + (n - 1) s reduce, and each start takes `call`. With fewer cores than ranks in a
- * node, member i runs on core i mod cores. A core needs `turn` to switch to another rank, and so
- * does a waiting rank. in a node   (parameters of machine.node) the processor moves the bytes: o +
- * rma + s G, or o + s copy if the peer's communication buffers are touched, but at least g. The
+ *               node, member i runs on core i mod cores. A core needs `turn` to switch to another
+ *               rank, and so does a waiting rank.
+ *   in a node   (parameters of machine.node) The processor moves the bytes: o + rma + s G, or
+ *               o + s copy if the peer's communication buffers are touched, but at least g. The
  *               signal is seen L later.
  *   ports       A node has `ports` of them; rail r uses number r mod ports. Out: a message holds
  *               the port for rma + g + (s - 1) G. In: g + (s - 1) G. All ranks of a node share

@@ -1,5 +1,7 @@
 #include "tuning/table/identity.h"
 
+#include "tuning/table/reader.h"
+
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -85,4 +87,59 @@ int pcoll_identity_compare(const struct pcoll_identity *table, const struct pcol
     fprintf(report, "%s: made for %d cores, this machine has %d; used all the same\n", name,
             table->cores, here->cores);
     return count + 1;
+}
+
+/* ---- from JSON ---- */
+
+static enum pcoll_result read_text(struct pcoll_reader *reader, struct json_object *value, void *to)
+{
+    const char *text;
+    const enum pcoll_result result = pcoll_reader_string(reader, value, &text);
+
+    if (result != PCOLL_OK)
+        return result;
+    if (strlen(text) >= PCOLL_IDENTITY_BYTES)
+        return pcoll_reader_refuse(reader, "too long (allowed: %d bytes)",
+                                   PCOLL_IDENTITY_BYTES - 1);
+    pcoll_identity_text(to, text);
+    return PCOLL_OK;
+}
+
+static enum pcoll_result read_count(struct pcoll_reader *reader, struct json_object *value,
+                                    void *to)
+{
+    int64_t count;
+    const enum pcoll_result result = pcoll_reader_integer(reader, value, 1, INT_MAX, &count);
+
+    if (result == PCOLL_OK)
+        *(int *)to = (int)count;
+    return result;
+}
+
+enum pcoll_result pcoll_identity_read_machine(struct pcoll_reader *reader,
+                                              struct json_object *value, void *to)
+{
+    static const struct pcoll_field fields[] = {
+        {"processor", read_text, offsetof(struct pcoll_identity, processor), 0},
+        {"cores", read_count, offsetof(struct pcoll_identity, cores), 0},
+        {"sockets", read_count, offsetof(struct pcoll_identity, sockets), 0},
+        {"hosts", read_count, offsetof(struct pcoll_identity, hosts), 0},
+        {"provider", read_text, offsetof(struct pcoll_identity, provider), 0},
+        {NULL, NULL, 0, 0}};
+    struct pcoll_record record = {.fields = fields, .to = to};
+
+    return pcoll_reader_fields(reader, value, &record);
+}
+
+enum pcoll_result pcoll_identity_read_library(struct pcoll_reader *reader,
+                                              struct json_object *value, void *to)
+{
+    static const struct pcoll_field fields[] = {
+        {"pcoll", read_text, offsetof(struct pcoll_identity, pcoll), 0},
+        {"mpi", read_text, offsetof(struct pcoll_identity, mpi), 0},
+        {"libfabric", read_text, offsetof(struct pcoll_identity, libfabric), 0},
+        {NULL, NULL, 0, 0}};
+    struct pcoll_record record = {.fields = fields, .to = to};
+
+    return pcoll_reader_fields(reader, value, &record);
 }

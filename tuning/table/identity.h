@@ -7,6 +7,11 @@
 
 #include <stdio.h>
 
+#include "algorithms/plan/plan.h"
+
+struct pcoll_reader;
+struct json_object;
+
 #define PCOLL_VERSION "0.2" /* of this library; configure.ac reads it from here */
 
 #define PCOLL_IDENTITY_BYTES 64
@@ -31,5 +36,12 @@ void pcoll_identity_text(char to[PCOLL_IDENTITY_BYTES], const char *from);
  * know and that differs. `name` is that of the table. Returns the number of differences. */
 int pcoll_identity_compare(const struct pcoll_identity *table, const struct pcoll_identity *here,
                            const char *name, FILE *report);
+
+/* Each is a pcoll_read (reader.h): from the members `machine` and `library` of a table to struct
+ * pcoll_identity. */
+enum pcoll_result pcoll_identity_read_machine(struct pcoll_reader *reader,
+                                              struct json_object *value, void *to) PCOLL_MUST_CHECK;
+enum pcoll_result pcoll_identity_read_library(struct pcoll_reader *reader,
+                                              struct json_object *value, void *to) PCOLL_MUST_CHECK;
 
 #endif /* PCOLL_IDENTITY_H */

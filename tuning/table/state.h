@@ -5,7 +5,6 @@
 #define PCOLL_TABLE_STATE_H
 
 #include "tuning/table/correction.h"
-#include "tuning/table/identity_read.h"
 #include "tuning/table/media.h"
 #include "tuning/table/rules.h"
 
