@@ -277,7 +277,6 @@ void report_end(enum verdict verdict);
 void operation_text(char *text, size_t length, const struct operation *op);
 /* The subject of that name, or NULL; its time in microseconds, or a dash. */
 const struct subject *row_find(const struct row *row, const char *name);
-void median_text(char *text, size_t length, const struct subject *subject);
 void size_text(char *text, size_t length, size_t size);
 void library_text(char *text, size_t length);
 
@@ -288,8 +287,5 @@ void library_text(char *text, size_t length);
 double subject_series_time(struct subject *self, int count);
 double subject_series_cpu(struct subject *self, int count);
 const char *grain_name(int grain);
-/* Keep what such subjects of the row have measured, and print it as a table. */
-void series_keep(const struct row *row, const char *size);
-void series_print(void);
 
 #endif

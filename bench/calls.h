@@ -25,8 +25,6 @@ struct part {
     size_t at, bytes, chunk, stride;
 };
 
-/* ---- parts.c --------------------------------------------------------------------------------- */
-
 /* The parts that this rank sends or receives, in the order of the blocks; to be freed. */
 struct part *parts_list(const struct operation *op, bool sent, int *n_p);
 /* Copy a part between its chunks from `base` on and contiguous memory, or into a part of the same
@@ -39,8 +37,6 @@ void part_copy(const struct part *to, char *to_base, const struct part *from,
 /* Take a part's memory into the cache of this core, and make it differ from all other copies if
  * `writes`; its contents stay. */
 void part_use(const struct part *part, char *base, bool writes);
-
-/* ---- calls.c --------------------------------------------------------------------------------- */
 
 /* All that a call can take; counts are in bytes, or in doubles for a reduction. */
 struct arguments {

@@ -90,7 +90,7 @@ static void time_text(char *text, size_t length, double seconds)
     snprintf(text, length, "%.*f", digits, us);
 }
 
-void median_text(char *text, size_t length, const struct subject *subject)
+static void median_text(char *text, size_t length, const struct subject *subject)
 {
     if (subject)
         time_text(text, length, subject->summary.median);
@@ -388,6 +388,67 @@ static void json_write(const char *path, enum verdict verdict)
     json_print(file, verdict);
     if (fclose(file) != 0)
         perror(path);
+}
+
+/* ---- the table of operations beside computation ---------------------------------------------- */
+
+static struct {
+    FILE *lines;
+    char *text;
+    size_t length;
+} table;
+
+static void begin_table(void)
+{
+    table.lines = open_memstream(&table.text, &table.length);
+    if (!table.lines)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    fprintf(
+        table.lines,
+        "\nMicroseconds per operation beside computation in pieces with an MPI_Test after each\n"
+        "(none: no computation; all: one piece, then MPI_Wait), and CPU time beyond the\n"
+        "computation, of the rank with the most\n\n%-20s %6s %-12s %8s",
+        "collective", "size", "variant", "start");
+    for (int grain = 0; grain < NUM_GRAINS; grain++)
+        fprintf(table.lines, " %8s %8s", grain_name(grain), "cpu");
+    fputc('\n', table.lines);
+}
+
+static void add_cell(const struct row *row, const struct subject *timed, const char *what,
+                     const char *kind)
+{
+    char name[2 * NAME_LENGTH], text[24];
+    snprintf(name, sizeof name, "%s.%s%s", timed->name, what, kind);
+    median_text(text, sizeof text, row_find(row, name));
+    fprintf(table.lines, " %8s", text);
+}
+
+/* Keep what the subjects of the row with grains have measured. */
+static void series_keep(const struct row *row, const char *size)
+{
+    if (!table.lines)
+        begin_table();
+    for (int i = 0; i < row->num_subjects; i++) {
+        const struct subject *timed = &row->subjects[i];
+        if (timed->batch != subject_run || timed->variant->way == BLOCKING)
+            continue;
+        fprintf(table.lines, "%-20s %6s %-12s", collective_name(row->op.coll), size, timed->name);
+        add_cell(row, timed, "start", "");
+        for (int grain = 0; grain < NUM_GRAINS; grain++) {
+            add_cell(row, timed, grain_name(grain), ".time");
+            add_cell(row, timed, grain_name(grain), ".cpu");
+        }
+        fputc('\n', table.lines);
+    }
+}
+
+static void series_print(void)
+{
+    if (!table.lines)
+        return;
+    fclose(table.lines);
+    fputs(table.text, stdout);
+    free(table.text);
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
