@@ -22,7 +22,7 @@ pcoll_sources = \
     %D%/call.h %D%/calls.c %D%/edge_calls.c %D%/reduction_calls.c %D%/edges.c \
     %D%/operator.c \
     %D%/init.c \
-    %D%/run.c %D%/wait.c %D%/lock.h %D%/life.c
+    %D%/run.c %D%/wait.c %D%/lock.h %D%/life.c %D%/child.c
 ## Sources that only tests and tools need; not built here.
 pcoll_tool_sources =
 include $(top_srcdir)/src/mpid/ch4/ch4_coll/algorithms/sources.mk

@@ -333,6 +333,18 @@ void MPIDI_PCOLL_comm_unbind_all(void)
     }
 }
 
+void MPIDI_PCOLL_comm_disown_all(void)
+{
+    struct MPIDI_PCOLL_comm *state;
+
+    DL_FOREACH(all_states, state)
+    {
+        state->medium = &MPIDI_PCOLL_medium_of_child;
+        for (struct MPIDI_PCOLL_plan *plan = state->plans; plan; plan = plan->sibling_next)
+            plan->medium = &MPIDI_PCOLL_medium_of_child;
+    }
+}
+
 void MPIDI_PCOLL_comm_free_keyval(void)
 {
     MPII_Keyval *keyval_ptr;

@@ -330,6 +330,8 @@ static int init_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
  * build. */
 static int find_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
 {
+    if (MPIDI_PCOLL_is_child())
+        return MPIDI_PCOLL_refuse_child();
     if (MPIDI_PCOLL_run_init() == MPI_SUCCESS)
         return MPIDI_PCOLL_comm_get(comm, state_p);
     MPIDI_PCOLL_report("no progress hook is free; persistent collectives go to MPICH's path");

@@ -164,6 +164,12 @@ void MPIDI_PCOLL_comm_freed(struct MPIDI_PCOLL_comm *state)
         MPIDI_PCOLL_comm_release(state);
 }
 
+void MPIDI_PCOLL_leaving_disown(void)
+{
+    for (struct MPIDI_PCOLL_plan *plan = leaving_plans; plan; plan = plan->sibling_next)
+        plan->medium = &MPIDI_PCOLL_medium_of_child;
+}
+
 /* ---- for the progress hook ---- */
 
 bool MPIDI_PCOLL_anything_leaves(void)

@@ -80,6 +80,11 @@ bool MPIDI_PCOLL_network_used(void)
     return network_used;
 }
 
+void MPIDI_PCOLL_network_disown(void)
+{
+    network_used = false;
+}
+
 bool MPIDI_PCOLL_network_left(void)
 {
     return !network_used || pcoll_media_lingering() == 0;

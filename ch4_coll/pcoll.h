@@ -318,6 +318,24 @@ void MPIDI_PCOLL_run_wake(void);
  * The plan may be gone afterwards. */
 void MPIDI_PCOLL_complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result);
 
+/* Of what is listed there, in a child of a fork: give plans the child's medium. */
+void MPIDI_PCOLL_run_disown(void);      /* active plans */
+void MPIDI_PCOLL_comm_disown_all(void); /* communicators and their plans */
+void MPIDI_PCOLL_leaving_disown(void);  /* plans that are freed, but not yet torn down */
+void MPIDI_PCOLL_network_disown(void);  /* nothing: the child never polls the network */
+
+/* ---- child.c: children of a fork ---- */
+
+extern const struct pcoll_medium MPIDI_PCOLL_medium_of_child;
+/* From the first fork after this call on, children have that medium. */
+void MPIDI_PCOLL_watch_forks(void);
+/* This process is such a child. */
+bool MPIDI_PCOLL_is_child(void);
+/* Prints a message; returns an MPI error code. */
+int MPIDI_PCOLL_refuse_child(void);
+/* The child has called MPI_Finalize: end the process. */
+void MPIDI_PCOLL_end_child(void);
+
 /* ---- kept.c: blocks of packed data that a rank has for itself ---- */
 
 /* Take their copies out of `raw`; they are neither packed nor unpacked from then on. After the data

@@ -283,8 +283,18 @@ static void leave_network(void)
     }
 }
 
+void MPIDI_PCOLL_run_disown(void)
+{
+    struct MPIDI_PCOLL_plan *plan;
+
+    DL_FOREACH(active_plans, plan)
+    plan->medium = &MPIDI_PCOLL_medium_of_child;
+}
+
 static int finalize(void *extra)
 {
+    if (MPIDI_PCOLL_is_child())
+        MPIDI_PCOLL_end_child();
     MPIDI_PCOLL_agent_dismiss();
     MPIDI_PCOLL_destroy_list(MPIDI_PCOLL_unbind_leaving());
     leave_network();
@@ -323,6 +333,7 @@ int MPIDI_PCOLL_run_init(void)
 #if MPIDI_PCOLL_HAS_ULTS
     pcoll_set_yield(yield_to_ults);
 #endif
+    MPIDI_PCOLL_watch_forks();
     MPIR_Add_finalize(finalize, NULL, 7);
     MPIR_Add_finalize(finalize_late, NULL, 2);
     MPIDI_PCOLL_run_see_cores();

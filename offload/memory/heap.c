@@ -17,6 +17,7 @@
 struct chunk {
     char *base; /* NULL: no chunk has this number now */
     size_t bytes;
+    int is_inherited; /* from the process that forked this one: not of this heap */
     struct pcoll_shm_object object;
 };
 
@@ -33,8 +34,8 @@ static size_t total;                 /* the size of all chunks */
 static void forget(void)
 {
     pthread_mutex_init(&mutex, NULL);
-    chunks = NULL;
-    nchunks = 0;
+    for (int i = 0; i < nchunks; i++)
+        chunks[i].is_inherited = chunks[i].base != NULL;
     extents = (struct pcoll_extents){NULL, 0, 0};
     total = 0;
 }
@@ -77,7 +78,7 @@ static int make_room(void)
     if (more == NULL)
         return PCOLL_NONE;
     chunks = more;
-    chunks[nchunks].base = NULL;
+    chunks[nchunks] = (struct chunk){.base = NULL};
     return nchunks++;
 }
 
@@ -126,8 +127,8 @@ static int add_chunk(size_t bytes)
     return 1;
 }
 
-/* The chunk that contains the bytes, or PCOLL_NONE. */
-static int chunk_of(const void *memory, uint64_t bytes)
+/* The chunk, perhaps an inherited one, that contains the bytes, or PCOLL_NONE. */
+static int any_chunk_of(const void *memory, uint64_t bytes)
 {
     const uintptr_t at = (uintptr_t)memory;
 
@@ -139,6 +140,13 @@ static int chunk_of(const void *memory, uint64_t bytes)
             return i;
     }
     return PCOLL_NONE;
+}
+
+static int chunk_of(const void *memory, uint64_t bytes)
+{
+    const int number = any_chunk_of(memory, bytes);
+
+    return number == PCOLL_NONE || chunks[number].is_inherited ? PCOLL_NONE : number;
 }
 
 /* ---- memory ---- */
@@ -196,12 +204,14 @@ static const struct pcoll_extent *find_taken(int chunk, size_t offset)
 /* The first chunk stays, without pages: programs that allocate and free in turn come back to it. */
 static enum pcoll_result put(void *memory)
 {
-    const int number = chunk_of(memory, 1);
+    const int number = any_chunk_of(memory, 1);
     const struct pcoll_extent *found;
     struct pcoll_extent part;
 
     if (number == PCOLL_NONE)
         return PCOLL_UNSUPPORTED;
+    if (chunks[number].is_inherited)
+        return PCOLL_OK;
     found = find_taken(number, (size_t)((char *)memory - chunks[number].base));
     if (found == NULL)
         return PCOLL_ERR_INVALID;
@@ -248,7 +258,8 @@ char *pcoll_heap_chunk(const struct pcoll_process_id *token, size_t *bytes_p)
 
     pthread_mutex_lock(&mutex);
     for (int i = 0; i < nchunks && base == NULL; i++)
-        if (chunks[i].base != NULL && memcmp(token, &chunks[i].object.token, sizeof(*token)) == 0) {
+        if (chunks[i].base != NULL && !chunks[i].is_inherited &&
+            memcmp(token, &chunks[i].object.token, sizeof(*token)) == 0) {
             base = chunks[i].base;
             *bytes_p = chunks[i].bytes;
         }

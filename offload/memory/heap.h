@@ -7,7 +7,8 @@
  * processes attach a chunk when they bind a plan that accesses it, and keep it until the last such
  * plan is unbound; the pages of freed memory are given back at once nevertheless.
  *
- * The memory is shared with the children of a fork, as that of MPI_Win_allocate_shared is.
+ * The memory is shared with the children of a fork, as that of MPI_Win_allocate_shared is. A child
+ * cannot free it: that does nothing.
  *
  * Any thread may call these functions at any time.
  */

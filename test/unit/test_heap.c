@@ -152,12 +152,13 @@ static void check_fork(void)
         if (own != NULL)
             memset(own, 3, 4096);
         _exit(own == NULL || pcoll_heap_find(memory, 1).fd != PCOLL_NONE ||
-              pcoll_heap_put(own) != PCOLL_OK);
+              pcoll_heap_put(own) != PCOLL_OK || pcoll_heap_put(memory) != PCOLL_OK ||
+              memory[0] != 2);
     }
     waitpid(child, &status, 0);
     own = pcoll_heap_get(4096);
     tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == 0 && memory[0] == 2 && all_are(own, 4096, 0),
-           "a child shares the memory that exists, and has its own from then on");
+           "a child shares the memory that exists, cannot free it, and has its own from then on");
     tap_ok(pcoll_heap_put(own) == PCOLL_OK && pcoll_heap_put(memory) == PCOLL_OK,
            "and the parent frees it");
 }
