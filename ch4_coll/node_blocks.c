@@ -4,6 +4,8 @@
 
 #include "pcoll.h"
 
+#include "offload/memory/object.h"
+
 #include "mpidu_init_shm.h"
 #include "mpir_pmi.h"
 
@@ -48,14 +50,9 @@ static void set_name(void)
 static bool has_memory(int fd)
 {
     struct stat status;
-    int error;
 
-    if (fstat(fd, &status) != 0 || status.st_uid != geteuid())
-        return false;
-    do
-        error = posix_fallocate(fd, 0, (off_t)size_of_object());
-    while (error == EINTR);
-    return error == 0;
+    return fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
+           pcoll_shm_object_reserve(fd, size_of_object()) == 0;
 }
 
 static void *map(void)

@@ -55,7 +55,7 @@ static int is_beyond_limit(size_t bytes)
 
 /* A signal undoes and ends the call that it interrupts: under a fast timer a long call would never
  * complete. */
-static int reserve(int fd, size_t bytes)
+int pcoll_shm_object_reserve(int fd, size_t bytes)
 {
     if (is_beyond_limit(bytes))
         return EFBIG;
@@ -153,7 +153,7 @@ static int create(struct pcoll_shm_object *object, int in_dev_shm, size_t bytes,
 
 int pcoll_shm_object_create(struct pcoll_shm_object *object, int in_dev_shm, size_t bytes)
 {
-    return create(object, in_dev_shm, bytes, reserve);
+    return create(object, in_dev_shm, bytes, pcoll_shm_object_reserve);
 }
 
 int pcoll_shm_object_create_sparse(struct pcoll_shm_object *object, size_t bytes)

@@ -29,6 +29,9 @@ struct pcoll_shm_object {
 int pcoll_shm_object_create(struct pcoll_shm_object *object, int in_dev_shm, size_t bytes);
 /* The same, a memfd of which nothing is reserved: it takes memory as it is touched. */
 int pcoll_shm_object_create_sparse(struct pcoll_shm_object *object, size_t bytes);
+/* Give the memory behind `fd` that size, at least, with all of it reserved. Beyond the process's
+ * limit for files this is EFBIG, without a signal. */
+int pcoll_shm_object_reserve(int fd, size_t bytes);
 void pcoll_shm_object_close(const struct pcoll_shm_object *object);
 
 int pcoll_shm_object_open(const struct pcoll_shm_object *object, int *fd_p);

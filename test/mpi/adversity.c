@@ -140,6 +140,66 @@ static void leave_shm(void)
         check_note("no /dev/shm of its own: needs root");
 }
 
+/* For "NAME@WHO" or "NAME" (all): true if this rank is meant; copies the name. */
+static int is_meant(const char *text, char *name, size_t bytes)
+{
+    const char *who = strchr(text, '@');
+
+    snprintf(name, bytes, "%.*s", who != NULL ? (int)(who - text) : (int)strlen(text), text);
+    return meant(who != NULL ? who + 1 : "all");
+}
+
+void adversity_deny(const char *text)
+{
+    static const struct {
+        const char *name;
+        unsigned first, second, error;
+    } calls[] = {{"memfd_create", __NR_memfd_create, __NR_memfd_create, EPERM},
+                 {"clone", __NR_clone3, __NR_clone, EPERM},
+                 {"sched_setaffinity", __NR_sched_setaffinity, __NR_sched_setaffinity, EPERM},
+                 {"madvise", __NR_madvise, __NR_madvise, EPERM},
+                 {"fallocate", __NR_fallocate, __NR_fallocate, EPERM},
+                 {"getrusage", __NR_getrusage, __NR_getrusage, EPERM}};
+    char name[32];
+    int known = 0;
+
+    if (text == NULL || !is_meant(text, name, sizeof(name)))
+        return;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        if (strcmp(name, calls[i].name) == 0) {
+            deny_calls(calls[i].first, calls[i].second, calls[i].error);
+            known = 1;
+        }
+    if (!known)
+        check_fail(__FILE__, __LINE__, "-deny=%s is unknown", name);
+}
+
+void adversity_limit(const char *text)
+{
+    static const struct {
+        const char *name;
+        int resource;
+    } resources[] = {{"as", RLIMIT_AS},
+                     {"data", RLIMIT_DATA},
+                     {"fsize", RLIMIT_FSIZE},
+                     {"nofile", RLIMIT_NOFILE},
+                     {"nproc", RLIMIT_NPROC}};
+    struct rlimit limit;
+    char name[32];
+    char *value;
+    int known = 0;
+
+    if (text == NULL || !is_meant(text, name, sizeof(name)) || (value = strchr(name, ':')) == NULL)
+        return;
+    *value = '\0';
+    limit.rlim_cur = limit.rlim_max = strtoul(value + 1, NULL, 10);
+    for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
+        if (strcmp(name, resources[i].name) == 0)
+            known = setrlimit(resources[i].resource, &limit) == 0;
+    if (!known)
+        check_fail(__FILE__, __LINE__, "-limit=%s is unknown or impossible", name);
+}
+
 static void bind_to_first(void)
 {
     cpu_set_t allowed, one;

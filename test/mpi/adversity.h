@@ -13,6 +13,10 @@ void adversity_before_init(const char *deny_cma, int one_core, const char *no_me
 void adversity_deny_cma(const char *who, int unknown);
 void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm, int tiny_shm,
                           const char *no_mr, const char *slow);
+/* "CALL" or "CALL@RANK": a system call fails from now on, by seccomp. "RESOURCE:VALUE" or
+ * "RESOURCE:VALUE@RANK": as ulimit does. NULL: nothing. */
+void adversity_deny(const char *text);
+void adversity_limit(const char *text);
 /* MPI goes on in this process for a second while others are in MPI_Finalize. */
 void adversity_before_finalize(const char *late);
 

@@ -162,6 +162,8 @@ void check_begin(int argc, char **argv)
     adversity_before_init(check_option("deny-cma"), check_option("one-core") != NULL,
                           check_option("no-memfd"), check_option("own-pid"),
                           check_option("sockets"));
+    adversity_limit(check_option("limit"));
+    adversity_deny(check_option("deny"));
     check_progress(); /* a child that was forked there has no alarm yet */
 }
 
@@ -176,6 +178,8 @@ void check_attach(MPI_Comm comm)
     adversity_after_init(comm, check_option("no-shm"), check_option("own-shm"),
                          check_option("tiny-shm") != NULL, check_option("no-mr"),
                          check_option("slow"));
+    adversity_limit(check_option("limit-later"));
+    adversity_deny(check_option("deny-later"));
 }
 
 void check_init(int *argc, char ***argv, int level)
