@@ -19,7 +19,7 @@ pcoll_sources = \
     %D%/data.c %D%/layout.c %D%/type_pieces.c %D%/kept.c \
     %D%/spans.h %D%/spans.c \
     %D%/blocks.h %D%/blocks.c \
-    %D%/call.h %D%/calls.c %D%/edge_calls.c %D%/reduction_calls.c %D%/edges.c \
+    %D%/call.h %D%/calls.c %D%/block_calls.c %D%/edge_calls.c %D%/reduction_calls.c %D%/edges.c \
     %D%/operator.c \
     %D%/init.c \
     %D%/run.c %D%/wait.c %D%/lock.h %D%/life.c %D%/child.c

@@ -2,44 +2,16 @@
 
 #include "blocks.h"
 
-struct MPIDI_PCOLL_blocks MPIDI_PCOLL_equal_blocks(const void *buffer, MPI_Aint count,
-                                                   MPI_Datatype type)
-{
-    struct MPIDI_PCOLL_blocks blocks = {.buffer = (char *)buffer, .count = count, .type = type};
-
-    MPIR_Datatype_get_extent_macro(type, blocks.unit);
-    return blocks;
-}
-
-struct MPIDI_PCOLL_blocks MPIDI_PCOLL_unequal_blocks(const void *buffer, const MPI_Aint counts[],
-                                                     const MPI_Aint displs[], MPI_Datatype type)
-{
-    struct MPIDI_PCOLL_blocks blocks = MPIDI_PCOLL_equal_blocks(buffer, 0, type);
-
-    blocks.counts = counts;
-    blocks.displs = displs;
-    return blocks;
-}
-
-struct MPIDI_PCOLL_blocks MPIDI_PCOLL_typed_blocks(const void *buffer, const MPI_Aint counts[],
-                                                   const MPI_Aint displs[],
-                                                   const MPI_Datatype types[])
-{
-    return (struct MPIDI_PCOLL_blocks){
-        .buffer = (char *)buffer, .counts = counts, .displs = displs, .unit = 1, .types = types};
-}
-
-struct MPIDI_PCOLL_blocks MPIDI_PCOLL_one_block(const void *buffer, MPI_Aint count,
-                                                MPI_Datatype type)
-{
-    return (struct MPIDI_PCOLL_blocks){.buffer = (char *)buffer, .count = count, .type = type};
-}
-
 struct MPIDI_PCOLL_block MPIDI_PCOLL_block(const struct MPIDI_PCOLL_blocks *blocks, int i)
 {
-    MPI_Aint displ = blocks->displs ? blocks->displs[i] : i * blocks->count;
+    const MPI_Aint displ = blocks->displs ? blocks->displs[i] : i * blocks->count;
+    MPI_Aint unit = 1;
 
-    return (struct MPIDI_PCOLL_block){.user = blocks->buffer + displ * blocks->unit,
+    if (blocks->is_one)
+        unit = 0;
+    else if (!blocks->types)
+        MPIR_Datatype_get_extent_macro(blocks->type, unit);
+    return (struct MPIDI_PCOLL_block){.user = blocks->buffer + displ * unit,
                                       .count = blocks->counts ? blocks->counts[i] : blocks->count,
                                       .type = blocks->types ? blocks->types[i] : blocks->type};
 }

@@ -1,5 +1,5 @@
-/* The blocks that a rank sends or receives in a collective whose blocks differ, as the arguments of
- * MPI calls describe them, and the neighbors of a rank. */
+/* The arguments of an MPI call: the blocks that a rank sends and receives. And the neighbors of a
+ * rank. */
 
 #ifndef BLOCKS_H_INCLUDED
 #define BLOCKS_H_INCLUDED
@@ -18,25 +18,25 @@ struct MPIDI_PCOLL_block {
 struct MPIDI_PCOLL_blocks {
     char *buffer;
     MPI_Aint count;
-    const MPI_Aint *counts, *displs;
-    MPI_Aint unit; /* bytes per unit of a displacement */
+    const MPI_Aint *counts, *displs; /* bytes where there are types, else extents of the type */
     MPI_Datatype type;
     const MPI_Datatype *types;
+    bool is_one; /* one block, the same for all ranks */
 };
 
-struct MPIDI_PCOLL_blocks MPIDI_PCOLL_equal_blocks(const void *buffer, MPI_Aint count,
-                                                   MPI_Datatype type);
-struct MPIDI_PCOLL_blocks MPIDI_PCOLL_unequal_blocks(const void *buffer, const MPI_Aint counts[],
-                                                     const MPI_Aint displs[], MPI_Datatype type);
-/* Displacements are in bytes. */
-struct MPIDI_PCOLL_blocks MPIDI_PCOLL_typed_blocks(const void *buffer, const MPI_Aint counts[],
-                                                   const MPI_Aint displs[],
-                                                   const MPI_Datatype types[]);
-/* The same block, sent to all. */
-struct MPIDI_PCOLL_blocks MPIDI_PCOLL_one_block(const void *buffer, MPI_Aint count,
-                                                MPI_Datatype type);
-
+/* Not all arguments are significant on all ranks, so datatypes are not looked at before a block is
+ * asked for. */
 struct MPIDI_PCOLL_block MPIDI_PCOLL_block(const struct MPIDI_PCOLL_blocks *blocks, int i);
+
+/* The arguments of a call, as they are; what the call lacks is 0. */
+struct MPIDI_PCOLL_arguments {
+    struct MPIDI_PCOLL_blocks send, receive; /* `receive` is also the message of a broadcast, and
+                                              * describes the vectors of a reduction */
+    MPI_Op op;
+    int root;
+    MPIR_Comm *comm;
+    MPIR_Info *info;
+};
 
 /* The neighbors of the calling rank in the order of the blocks, MPI_PROC_NULL included. */
 struct MPIDI_PCOLL_neighbors {

@@ -14,23 +14,10 @@ enum MPIDI_PCOLL_in_place {
                             * theirs has left */
 };
 
-/* The arguments of the MPI call that `describe` (below) needs; what the collective lacks is 0. */
-struct MPIDI_PCOLL_arguments {
-    const void *sendbuf;
-    MPI_Aint sendcount;
-    MPI_Datatype sendtype;
-    void *recvbuf; /* of a broadcast, the message */
-    MPI_Aint recvcount;
-    MPI_Datatype recvtype;
-    MPI_Op op;                  /* of a reduction, whose vectors recvcount and recvtype describe */
-    const MPI_Aint *recvcounts; /* of a reduce_scatter, instead of recvcount */
-    struct MPIDI_PCOLL_blocks send, receive; /* where data moves along edges, instead of the above;
-                                              * also in place, `send` is what the rank sends */
-    enum MPIDI_PCOLL_in_place in_place;
-};
-
 struct MPIDI_PCOLL_call {
-    struct MPIDI_PCOLL_arguments arguments;
+    struct MPIDI_PCOLL_arguments arguments; /* with edges, also in place, `send` is what the rank
+                                             * sends once `describe` (below) has returned */
+    enum MPIDI_PCOLL_in_place in_place;     /* with edges */
     struct pcoll_signature signature;
     MPIR_Comm *comm;
     MPIR_Info *info;
@@ -44,19 +31,26 @@ struct MPIDI_PCOLL_call {
     const char *why; /* why not; NULL: nobody needs to be told */
 };
 
-/* Collective over call->comm. If the backend serves it, `describe` (NULL: there is no data) fills
- * in, out, op, blocks, local, eligible, why, and the signature, from the arguments. *request is the
- * new inactive request, or NULL, on all ranks, if the call is declined. Returns an MPI error code.
- */
-int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call,
-                          void (*describe)(struct MPIDI_PCOLL_call *call), MPIR_Request **request);
+/* Fills in, out, op, blocks, local, eligible, why, and the signature, from the arguments. */
+typedef void MPIDI_PCOLL_describe(struct MPIDI_PCOLL_call *call);
+
+/* ---- init.c ---- */
+
+/* Collective over call->comm. If the backend serves it, calls `describe` (NULL: there is no data).
+ * *request is the new inactive request, or NULL, on all ranks, if the call is declined. Returns an
+ * MPI error code. */
+int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
+                          MPIR_Request **request);
 
 static inline bool MPIDI_PCOLL_is_root(const struct MPIDI_PCOLL_call *call)
 {
     return call->comm->rank == call->signature.root;
 }
 
-/* ---- calls.c ---- */
+/* ---- block_calls.c ---- */
+
+MPIDI_PCOLL_describe MPIDI_PCOLL_describe_bcast, MPIDI_PCOLL_describe_allgather,
+    MPIDI_PCOLL_describe_gather, MPIDI_PCOLL_describe_scatter, MPIDI_PCOLL_describe_alltoall;
 
 /* Set data, which is in or out of the call, as MPIDI_PCOLL_data_init does. Data that cannot be
  * handled makes the call ineligible. */
@@ -67,11 +61,25 @@ void MPIDI_PCOLL_add_data(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_data
  * signature. False: out of memory. */
 bool MPIDI_PCOLL_add_blocks(struct MPIDI_PCOLL_call *call, const MPI_Aint counts[], MPI_Aint size);
 
+/* ---- reduction_calls.c ---- */
+
+/* Of an allreduce, or a scan. */
+MPIDI_PCOLL_describe MPIDI_PCOLL_describe_allreduce;
+MPIDI_PCOLL_describe MPIDI_PCOLL_describe_reduce, MPIDI_PCOLL_describe_exscan,
+    MPIDI_PCOLL_describe_reduce_scatter_block, MPIDI_PCOLL_describe_reduce_scatter;
+
+/* ---- edge_calls.c ---- */
+
+MPIDI_PCOLL_describe MPIDI_PCOLL_describe_allgatherv, MPIDI_PCOLL_describe_gatherv,
+    MPIDI_PCOLL_describe_scatterv;
+/* Of an alltoallv, or an alltoallw. */
+MPIDI_PCOLL_describe MPIDI_PCOLL_describe_alltoallv;
+
 /* ---- edges.c ---- */
 
 /* Fills in, out and local, and of the signature typed, bytes, degree and volumes, as far as
  * this rank knows. */
-void MPIDI_PCOLL_describe_edges(struct MPIDI_PCOLL_call *call);
+MPIDI_PCOLL_describe MPIDI_PCOLL_describe_edges;
 
 /* Collective: typed, bytes, degree and volumes of the signature become those of all ranks, and the
  * edges learn about their peers. What goes wrong makes the call ineligible. */

@@ -1,244 +1,407 @@
-/* MPI_Barrier_init and the other calls that move equal blocks: what their arguments mean. */
+/* MPI_Barrier_init and the other 21: what MPICH calls. A call becomes a plan, or goes to MPICH's
+ * path. */
 
 #include "call.h"
 
+#include "ch4_coll_redirect.h"
 #include "fallback.h"
 
-static struct MPIDI_PCOLL_call call_make(enum pcoll_coll coll, int root, MPIR_Comm *comm,
-                                         MPIR_Info *info)
+/* ---- arguments ---- */
+
+/* One block for each rank, or for the only peer. */
+static struct MPIDI_PCOLL_blocks equal(const void *buffer, MPI_Aint count, MPI_Datatype type)
 {
-    return (struct MPIDI_PCOLL_call){
-        .signature = {.coll = coll, .nranks = comm->local_size, .root = root},
-        .comm = comm,
-        .info = info,
+    return (struct MPIDI_PCOLL_blocks){.buffer = (char *)buffer, .count = count, .type = type};
+}
+
+/* The same block for all ranks. */
+static struct MPIDI_PCOLL_blocks one(const void *buffer, MPI_Aint count, MPI_Datatype type)
+{
+    return (struct MPIDI_PCOLL_blocks){
+        .buffer = (char *)buffer, .count = count, .type = type, .is_one = true};
+}
+
+static struct MPIDI_PCOLL_blocks unequal(const void *buffer, const MPI_Aint counts[],
+                                         const MPI_Aint displs[], MPI_Datatype type)
+{
+    return (struct MPIDI_PCOLL_blocks){
+        .buffer = (char *)buffer, .counts = counts, .displs = displs, .type = type};
+}
+
+static struct MPIDI_PCOLL_blocks typed(const void *buffer, const MPI_Aint counts[],
+                                       const MPI_Aint displs[], const MPI_Datatype types[])
+{
+    return (struct MPIDI_PCOLL_blocks){
+        .buffer = (char *)buffer, .counts = counts, .displs = displs, .types = types};
+}
+
+/* The input of a reduction, whose elements `receive` describes. */
+static struct MPIDI_PCOLL_blocks vector(const void *buffer)
+{
+    return (struct MPIDI_PCOLL_blocks){.buffer = (char *)buffer};
+}
+
+/* Collective: a plan, or what `fallback` makes. */
+static int init(enum pcoll_coll coll, const struct MPIDI_PCOLL_arguments *a,
+                MPIDI_PCOLL_describe *describe, MPIDI_PCOLL_fallback *fallback,
+                MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_call call = {
+        .arguments = *a,
+        .signature = {.coll = coll, .nranks = a->comm->local_size, .root = a->root},
+        .comm = a->comm,
+        .info = a->info,
         .eligible = true,
     };
-}
+    int mpi_errno = MPIDI_PCOLL_call_init(&call, describe, request);
 
-/* ---- the rank's data ---- */
-
-void MPIDI_PCOLL_add_data(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_data *data,
-                          const void *user, MPI_Aint count, MPI_Datatype type, void *outer)
-{
-    if (MPIR_GPU_query_pointer_is_dev(user) ||
-        MPIDI_PCOLL_data_init(data, (void *)user, count, type, outer) != MPI_SUCCESS)
-        call->eligible = false;
-}
-
-bool MPIDI_PCOLL_add_blocks(struct MPIDI_PCOLL_call *call, const MPI_Aint counts[], MPI_Aint size)
-{
-    const int nranks = call->comm->local_size;
-
-    call->blocks = MPL_malloc(((size_t)nranks + 1) * sizeof(*call->blocks), MPL_MEM_COLL);
-    if (!call->blocks)
-        return false;
-    call->blocks[0] = 0;
-    for (int r = 0; r < nranks; r++) {
-        const uint64_t bytes = (uint64_t)(counts[r] * size);
-
-        call->blocks[r + 1] = call->blocks[r] + bytes;
-        call->signature.bytes = MPL_MAX(call->signature.bytes, bytes);
-    }
-    call->signature.blocks = call->blocks;
-    return true;
-}
-
-/* What the rank sends, `blocks` times sendcount, unless it is in place. */
-static void add_sent(struct MPIDI_PCOLL_call *call, int blocks)
-{
-    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
-
-    MPIDI_PCOLL_add_data(call, &call->in, a->sendbuf, a->sendcount * blocks, a->sendtype, NULL);
-}
-
-static void add_received(struct MPIDI_PCOLL_call *call, int blocks)
-{
-    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
-
-    MPIDI_PCOLL_add_data(call, &call->out, a->recvbuf, a->recvcount * blocks, a->recvtype, NULL);
-}
-
-/* The rank's own block, of all that it receives: what it sends, in place. */
-static void add_own_block(struct MPIDI_PCOLL_call *call)
-{
-    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
-    MPI_Aint extent, bytes = call->out.bytes / call->comm->local_size;
-    int rank = call->comm->rank;
-    char *packed = call->out.packed;
-
-    MPIR_Datatype_get_extent_macro(a->recvtype, extent);
-    MPIDI_PCOLL_add_data(call, &call->in, (char *)a->recvbuf + rank * a->recvcount * extent,
-                         a->recvcount, a->recvtype, packed ? packed + rank * bytes : NULL);
-}
-
-/* One block is as long as the other side says that all of them are. */
-static void check_blocks(struct MPIDI_PCOLL_call *call, MPI_Aint block, MPI_Aint all)
-{
-    if (block * call->comm->local_size != all)
-        call->eligible = false;
-}
-
-/* ---- what each call describes ---- */
-
-static void describe_bcast(struct MPIDI_PCOLL_call *call)
-{
-    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
-    struct MPIDI_PCOLL_data *data = MPIDI_PCOLL_is_root(call) ? &call->in : &call->out;
-
-    MPIDI_PCOLL_add_data(call, data, a->recvbuf, a->recvcount, a->recvtype, NULL);
-    call->signature.bytes = (uint64_t)data->bytes;
-}
-
-/* The rank sends one block and receives one from each. */
-static void add_block_and_all(struct MPIDI_PCOLL_call *call)
-{
-    add_received(call, call->comm->local_size);
-    call->signature.in_place = call->arguments.sendbuf == MPI_IN_PLACE;
-    if (call->signature.in_place)
-        add_own_block(call);
-    else
-        add_sent(call, 1);
-    check_blocks(call, call->in.bytes, call->out.bytes);
-}
-
-static void describe_allgather(struct MPIDI_PCOLL_call *call)
-{
-    add_block_and_all(call);
-    call->signature.bytes = (uint64_t)call->in.bytes;
-}
-
-/* Whether a gather or scatter is in place is up to the root: the other ranks agree to anything. */
-static void describe_gather(struct MPIDI_PCOLL_call *call)
-{
-    if (MPIDI_PCOLL_is_root(call)) {
-        add_block_and_all(call);
-    } else {
-        call->signature.in_place = 1;
-        add_sent(call, 1);
-    }
-    call->signature.bytes = (uint64_t)call->in.bytes;
-}
-
-static void describe_scatter(struct MPIDI_PCOLL_call *call)
-{
-    const int nranks = call->comm->local_size;
-    const bool has_block = !MPIDI_PCOLL_is_root(call) || call->arguments.recvbuf != MPI_IN_PLACE;
-
-    call->signature.in_place = !MPIDI_PCOLL_is_root(call) || !has_block;
-    if (has_block)
-        add_received(call, 1);
-    if (MPIDI_PCOLL_is_root(call))
-        add_sent(call, nranks);
-    if (MPIDI_PCOLL_is_root(call) && has_block)
-        check_blocks(call, call->out.bytes, call->in.bytes);
-    call->signature.bytes =
-        (uint64_t)(MPIDI_PCOLL_is_root(call) ? call->in.bytes / nranks : call->out.bytes);
-}
-
-/* In place, a copy of the receive buffer is sent: blocks may arrive before theirs has left. */
-static void describe_alltoall(struct MPIDI_PCOLL_call *call)
-{
-    const struct MPIDI_PCOLL_arguments *a = &call->arguments;
-    const int nranks = call->comm->local_size;
-
-    add_received(call, nranks);
-    if (a->sendbuf != MPI_IN_PLACE)
-        add_sent(call, nranks);
-    else if (MPIDI_PCOLL_data_init_copy(&call->in, a->recvbuf, a->recvcount * nranks,
-                                        a->recvtype) != MPI_SUCCESS)
-        call->eligible = false;
-    if (call->in.bytes != call->out.bytes)
-        call->eligible = false;
-    call->signature.bytes = (uint64_t)(call->in.bytes / nranks);
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        mpi_errno = fallback(a, request);
+    return mpi_errno;
 }
 
 /* ---- the calls ---- */
 
 int MPIDI_PCOLL_Barrier_init(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    struct MPIDI_PCOLL_call call = call_make(PCOLL_BARRIER, 0, comm, info);
-    int mpi_errno = MPIDI_PCOLL_call_init(&call, NULL, request);
+    const struct MPIDI_PCOLL_arguments a = {.comm = comm, .info = info};
 
-    if (mpi_errno == MPI_SUCCESS && !*request)
-        mpi_errno = MPIDI_PCOLL_fallback_barrier(comm, info, request);
-    return mpi_errno;
+    return init(PCOLL_BARRIER, &a, NULL, MPIDI_PCOLL_fallback_barrier, request);
 }
 
 int MPIDI_PCOLL_Bcast_init(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                            MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    struct MPIDI_PCOLL_call call = call_make(PCOLL_BCAST, root, comm, info);
-    int mpi_errno;
+    const struct MPIDI_PCOLL_arguments a = {
+        .receive = equal(buffer, count, datatype),
+        .root = root,
+        .comm = comm,
+        .info = info,
+    };
 
-    call.arguments.recvbuf = buffer;
-    call.arguments.recvcount = count;
-    call.arguments.recvtype = datatype;
-    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_bcast, request);
-    if (mpi_errno == MPI_SUCCESS && !*request)
-        mpi_errno = MPIDI_PCOLL_fallback_bcast(buffer, count, datatype, root, comm, info, request);
-    return mpi_errno;
+    return init(PCOLL_BCAST, &a, MPIDI_PCOLL_describe_bcast, MPIDI_PCOLL_fallback_bcast, request);
 }
 
 int MPIDI_PCOLL_Allgather_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                                void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                                MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    struct MPIDI_PCOLL_call call = call_make(PCOLL_ALLGATHER, 0, comm, info);
-    int mpi_errno;
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = one(sendbuf, sendcount, sendtype),
+        .receive = equal(recvbuf, recvcount, recvtype),
+        .comm = comm,
+        .info = info,
+    };
 
-    call.arguments =
-        (struct MPIDI_PCOLL_arguments){sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype};
-    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_allgather, request);
-    if (mpi_errno == MPI_SUCCESS && !*request)
-        mpi_errno = MPIDI_PCOLL_fallback_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                                   recvtype, comm, info, request);
-    return mpi_errno;
+    return init(PCOLL_ALLGATHER, &a, MPIDI_PCOLL_describe_allgather, MPIDI_PCOLL_fallback_allgather,
+                request);
+}
+
+int MPIDI_PCOLL_Allgatherv_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                                void *recvbuf, const MPI_Aint recvcounts[], const MPI_Aint displs[],
+                                MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Info *info,
+                                MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = one(sendbuf, sendcount, sendtype),
+        .receive = unequal(recvbuf, recvcounts, displs, recvtype),
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_ALLGATHERV, &a, MPIDI_PCOLL_describe_allgatherv,
+                MPIDI_PCOLL_fallback_allgatherv, request);
 }
 
 int MPIDI_PCOLL_Gather_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
                             MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    struct MPIDI_PCOLL_call call = call_make(PCOLL_GATHER, root, comm, info);
-    int mpi_errno;
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = equal(sendbuf, sendcount, sendtype),
+        .receive = equal(recvbuf, recvcount, recvtype),
+        .root = root,
+        .comm = comm,
+        .info = info,
+    };
 
-    call.arguments =
-        (struct MPIDI_PCOLL_arguments){sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype};
-    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_gather, request);
-    if (mpi_errno == MPI_SUCCESS && !*request)
-        mpi_errno = MPIDI_PCOLL_fallback_gather(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                                recvtype, root, comm, info, request);
-    return mpi_errno;
+    return init(PCOLL_GATHER, &a, MPIDI_PCOLL_describe_gather, MPIDI_PCOLL_fallback_gather,
+                request);
+}
+
+int MPIDI_PCOLL_Gatherv_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
+                             void *recvbuf, const MPI_Aint recvcounts[], const MPI_Aint displs[],
+                             MPI_Datatype recvtype, int root, MPIR_Comm *comm, MPIR_Info *info,
+                             MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = equal(sendbuf, sendcount, sendtype),
+        .receive = unequal(recvbuf, recvcounts, displs, recvtype),
+        .root = root,
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_GATHERV, &a, MPIDI_PCOLL_describe_gatherv, MPIDI_PCOLL_fallback_gatherv,
+                request);
 }
 
 int MPIDI_PCOLL_Scatter_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
                              MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    struct MPIDI_PCOLL_call call = call_make(PCOLL_SCATTER, root, comm, info);
-    int mpi_errno;
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = equal(sendbuf, sendcount, sendtype),
+        .receive = equal(recvbuf, recvcount, recvtype),
+        .root = root,
+        .comm = comm,
+        .info = info,
+    };
 
-    call.arguments =
-        (struct MPIDI_PCOLL_arguments){sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype};
-    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_scatter, request);
-    if (mpi_errno == MPI_SUCCESS && !*request)
-        mpi_errno = MPIDI_PCOLL_fallback_scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                                 recvtype, root, comm, info, request);
-    return mpi_errno;
+    return init(PCOLL_SCATTER, &a, MPIDI_PCOLL_describe_scatter, MPIDI_PCOLL_fallback_scatter,
+                request);
+}
+
+int MPIDI_PCOLL_Scatterv_init(const void *sendbuf, const MPI_Aint sendcounts[],
+                              const MPI_Aint displs[], MPI_Datatype sendtype, void *recvbuf,
+                              MPI_Aint recvcount, MPI_Datatype recvtype, int root, MPIR_Comm *comm,
+                              MPIR_Info *info, MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = unequal(sendbuf, sendcounts, displs, sendtype),
+        .receive = equal(recvbuf, recvcount, recvtype),
+        .root = root,
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_SCATTERV, &a, MPIDI_PCOLL_describe_scatterv, MPIDI_PCOLL_fallback_scatterv,
+                request);
 }
 
 int MPIDI_PCOLL_Alltoall_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                               MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    struct MPIDI_PCOLL_call call = call_make(PCOLL_ALLTOALL, 0, comm, info);
-    int mpi_errno;
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = equal(sendbuf, sendcount, sendtype),
+        .receive = equal(recvbuf, recvcount, recvtype),
+        .comm = comm,
+        .info = info,
+    };
 
-    call.arguments =
-        (struct MPIDI_PCOLL_arguments){sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype};
-    mpi_errno = MPIDI_PCOLL_call_init(&call, describe_alltoall, request);
-    if (mpi_errno == MPI_SUCCESS && !*request)
-        mpi_errno = MPIDI_PCOLL_fallback_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                                  recvtype, comm, info, request);
-    return mpi_errno;
+    return init(PCOLL_ALLTOALL, &a, MPIDI_PCOLL_describe_alltoall, MPIDI_PCOLL_fallback_alltoall,
+                request);
+}
+
+int MPIDI_PCOLL_Alltoallv_init(const void *sendbuf, const MPI_Aint sendcounts[],
+                               const MPI_Aint sdispls[], MPI_Datatype sendtype, void *recvbuf,
+                               const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
+                               MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Info *info,
+                               MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = unequal(sendbuf, sendcounts, sdispls, sendtype),
+        .receive = unequal(recvbuf, recvcounts, rdispls, recvtype),
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_ALLTOALLV, &a, MPIDI_PCOLL_describe_alltoallv, MPIDI_PCOLL_fallback_alltoallv,
+                request);
+}
+
+int MPIDI_PCOLL_Alltoallw_init(const void *sendbuf, const MPI_Aint sendcounts[],
+                               const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                               void *recvbuf, const MPI_Aint recvcounts[], const MPI_Aint rdispls[],
+                               const MPI_Datatype recvtypes[], MPIR_Comm *comm, MPIR_Info *info,
+                               MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = typed(sendbuf, sendcounts, sdispls, sendtypes),
+        .receive = typed(recvbuf, recvcounts, rdispls, recvtypes),
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_ALLTOALLW, &a, MPIDI_PCOLL_describe_alltoallv, MPIDI_PCOLL_fallback_alltoallw,
+                request);
+}
+
+int MPIDI_PCOLL_Neighbor_allgather_init(const void *sendbuf, MPI_Aint sendcount,
+                                        MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                                        MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Info *info,
+                                        MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = one(sendbuf, sendcount, sendtype),
+        .receive = equal(recvbuf, recvcount, recvtype),
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_NEIGHBOR_ALLGATHER, &a, MPIDI_PCOLL_describe_edges,
+                MPIDI_PCOLL_fallback_neighbor_allgather, request);
+}
+
+int MPIDI_PCOLL_Neighbor_allgatherv_init(const void *sendbuf, MPI_Aint sendcount,
+                                         MPI_Datatype sendtype, void *recvbuf,
+                                         const MPI_Aint recvcounts[], const MPI_Aint displs[],
+                                         MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Info *info,
+                                         MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = one(sendbuf, sendcount, sendtype),
+        .receive = unequal(recvbuf, recvcounts, displs, recvtype),
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_NEIGHBOR_ALLGATHERV, &a, MPIDI_PCOLL_describe_edges,
+                MPIDI_PCOLL_fallback_neighbor_allgatherv, request);
+}
+
+int MPIDI_PCOLL_Neighbor_alltoall_init(const void *sendbuf, MPI_Aint sendcount,
+                                       MPI_Datatype sendtype, void *recvbuf, MPI_Aint recvcount,
+                                       MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Info *info,
+                                       MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = equal(sendbuf, sendcount, sendtype),
+        .receive = equal(recvbuf, recvcount, recvtype),
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_NEIGHBOR_ALLTOALL, &a, MPIDI_PCOLL_describe_edges,
+                MPIDI_PCOLL_fallback_neighbor_alltoalls, request);
+}
+
+int MPIDI_PCOLL_Neighbor_alltoallv_init(const void *sendbuf, const MPI_Aint sendcounts[],
+                                        const MPI_Aint sdispls[], MPI_Datatype sendtype,
+                                        void *recvbuf, const MPI_Aint recvcounts[],
+                                        const MPI_Aint rdispls[], MPI_Datatype recvtype,
+                                        MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = unequal(sendbuf, sendcounts, sdispls, sendtype),
+        .receive = unequal(recvbuf, recvcounts, rdispls, recvtype),
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_NEIGHBOR_ALLTOALLV, &a, MPIDI_PCOLL_describe_edges,
+                MPIDI_PCOLL_fallback_neighbor_alltoalls, request);
+}
+
+int MPIDI_PCOLL_Neighbor_alltoallw_init(const void *sendbuf, const MPI_Aint sendcounts[],
+                                        const MPI_Aint sdispls[], const MPI_Datatype sendtypes[],
+                                        void *recvbuf, const MPI_Aint recvcounts[],
+                                        const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
+                                        MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = typed(sendbuf, sendcounts, sdispls, sendtypes),
+        .receive = typed(recvbuf, recvcounts, rdispls, recvtypes),
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_NEIGHBOR_ALLTOALLW, &a, MPIDI_PCOLL_describe_edges,
+                MPIDI_PCOLL_fallback_neighbor_alltoalls, request);
+}
+
+int MPIDI_PCOLL_Allreduce_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                               MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
+                               MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = vector(sendbuf),
+        .receive = equal(recvbuf, count, datatype),
+        .op = op,
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_ALLREDUCE, &a, MPIDI_PCOLL_describe_allreduce, MPIDI_PCOLL_fallback_allreduce,
+                request);
+}
+
+int MPIDI_PCOLL_Reduce_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                            MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm *comm,
+                            MPIR_Info *info, MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = vector(sendbuf),
+        .receive = equal(recvbuf, count, datatype),
+        .op = op,
+        .root = root,
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_REDUCE, &a, MPIDI_PCOLL_describe_reduce, MPIDI_PCOLL_fallback_reduce,
+                request);
+}
+
+int MPIDI_PCOLL_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
+                                          MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                                          MPIR_Info *info, MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = vector(sendbuf),
+        .receive = equal(recvbuf, recvcount, datatype),
+        .op = op,
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_REDUCE_SCATTER_BLOCK, &a, MPIDI_PCOLL_describe_reduce_scatter_block,
+                MPIDI_PCOLL_fallback_reduce_scatter_block, request);
+}
+
+int MPIDI_PCOLL_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
+                                    MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
+                                    MPIR_Info *info, MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = vector(sendbuf),
+        .receive = unequal(recvbuf, recvcounts, NULL, datatype),
+        .op = op,
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_REDUCE_SCATTER, &a, MPIDI_PCOLL_describe_reduce_scatter,
+                MPIDI_PCOLL_fallback_reduce_scatter, request);
+}
+
+int MPIDI_PCOLL_Scan_init(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
+                          MPI_Op op, MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = vector(sendbuf),
+        .receive = equal(recvbuf, count, datatype),
+        .op = op,
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_SCAN, &a, MPIDI_PCOLL_describe_allreduce, MPIDI_PCOLL_fallback_scan, request);
+}
+
+int MPIDI_PCOLL_Exscan_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
+                            MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
+                            MPIR_Request **request)
+{
+    const struct MPIDI_PCOLL_arguments a = {
+        .send = vector(sendbuf),
+        .receive = equal(recvbuf, count, datatype),
+        .op = op,
+        .comm = comm,
+        .info = info,
+    };
+
+    return init(PCOLL_EXSCAN, &a, MPIDI_PCOLL_describe_exscan, MPIDI_PCOLL_fallback_exscan,
+                request);
 }

@@ -50,7 +50,7 @@ static void add_all(const struct MPIDI_PCOLL_call *call, const struct MPIDI_PCOL
                     struct side *side)
 {
     for (int i = 0; i < call->comm->local_size; i++)
-        if (i != call->comm->rank || call->arguments.in_place != MPIDI_PCOLL_KEEPS_OWN)
+        if (i != call->comm->rank || call->in_place != MPIDI_PCOLL_KEEPS_OWN)
             add(side, i, 0, MPIDI_PCOLL_block(blocks, i));
 }
 
@@ -58,7 +58,7 @@ static void add_all(const struct MPIDI_PCOLL_call *call, const struct MPIDI_PCOL
 static void add_root(const struct MPIDI_PCOLL_call *call, const struct MPIDI_PCOLL_blocks *blocks,
                      struct side *side)
 {
-    if (call->arguments.in_place != MPIDI_PCOLL_KEEPS_OWN)
+    if (call->in_place != MPIDI_PCOLL_KEEPS_OWN)
         add(side, call->signature.root, 0, MPIDI_PCOLL_block(blocks, 0));
 }
 
@@ -159,7 +159,7 @@ static uint64_t sum_up(const struct pcoll_edge *edges, int n, int rank,
 
 static bool describe(struct MPIDI_PCOLL_call *call, struct side *out, struct side *in)
 {
-    const bool is_copy = call->arguments.in_place == MPIDI_PCOLL_SENDS_COPY;
+    const bool is_copy = call->in_place == MPIDI_PCOLL_SENDS_COPY;
     const int rank = call->comm->rank;
     struct pcoll_signature *signature = &call->signature;
     struct pcoll_local *local;

@@ -106,127 +106,164 @@ static MPI_Aint count_if_not_empty(MPI_Aint count, MPI_Datatype datatype)
     return size ? count : 0;
 }
 
-static bool is_root(const MPIR_Comm *comm, int root)
+static bool is_root(const struct MPIDI_PCOLL_arguments *a)
 {
-    return root == (comm->comm_kind == MPIR_COMM_KIND__INTRACOMM ? comm->rank : MPI_ROOT);
+    return a->root == (a->comm->comm_kind == MPIR_COMM_KIND__INTRACOMM ? a->comm->rank : MPI_ROOT);
 }
 
-/* Broadcast, barrier, and reductions of whole vectors. */
+/* The arguments of a call, in the order of MPI. */
+#define EQUAL(blocks) blocks.buffer, blocks.count, blocks.type
+#define UNEQUAL(blocks) blocks.buffer, blocks.counts, blocks.displs, blocks.type
+#define TYPED(blocks) blocks.buffer, blocks.counts, blocks.displs, blocks.types
+#define ON_COMM a->comm, a->info, request
 
-int MPIDI_PCOLL_fallback_barrier(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+/* ---- those on which MPICH's own choice is right ---- */
+
+int MPIDI_PCOLL_fallback_barrier(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
 {
-    return settle(MPIR_Barrier_init_impl(comm, info, request), request);
+    return settle(MPIR_Barrier_init_impl(ON_COMM), request);
 }
 
-int MPIDI_PCOLL_fallback_bcast(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
-                               MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+int MPIDI_PCOLL_fallback_allgatherv(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
+{
+    return settle(MPIR_Allgatherv_init_impl(EQUAL(a->send), UNEQUAL(a->receive), ON_COMM), request);
+}
+
+int MPIDI_PCOLL_fallback_gatherv(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
+{
+    return settle(MPIR_Gatherv_init_impl(EQUAL(a->send), UNEQUAL(a->receive), a->root, ON_COMM),
+                  request);
+}
+
+int MPIDI_PCOLL_fallback_scatterv(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
+{
+    return settle(MPIR_Scatterv_init_impl(UNEQUAL(a->send), EQUAL(a->receive), a->root, ON_COMM),
+                  request);
+}
+
+int MPIDI_PCOLL_fallback_alltoall(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
+{
+    return settle(MPIR_Alltoall_init_impl(EQUAL(a->send), EQUAL(a->receive), ON_COMM), request);
+}
+
+int MPIDI_PCOLL_fallback_alltoallv(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
+{
+    return settle(MPIR_Alltoallv_init_impl(UNEQUAL(a->send), UNEQUAL(a->receive), ON_COMM),
+                  request);
+}
+
+int MPIDI_PCOLL_fallback_alltoallw(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
+{
+    return settle(MPIR_Alltoallw_init_impl(TYPED(a->send), TYPED(a->receive), ON_COMM), request);
+}
+
+int MPIDI_PCOLL_fallback_neighbor_allgather(const struct MPIDI_PCOLL_arguments *a,
+                                            MPIR_Request **request)
+{
+    return settle(MPIR_Neighbor_allgather_init_impl(EQUAL(a->send), EQUAL(a->receive), ON_COMM),
+                  request);
+}
+
+int MPIDI_PCOLL_fallback_neighbor_allgatherv(const struct MPIDI_PCOLL_arguments *a,
+                                             MPIR_Request **request)
+{
+    return settle(MPIR_Neighbor_allgatherv_init_impl(EQUAL(a->send), UNEQUAL(a->receive), ON_COMM),
+                  request);
+}
+
+int MPIDI_PCOLL_fallback_allreduce(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
+{
+    return settle(MPIR_Allreduce_init_impl(a->send.buffer, EQUAL(a->receive), a->op, ON_COMM),
+                  request);
+}
+
+int MPIDI_PCOLL_fallback_reduce(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
+{
+    return settle(MPIR_Reduce_init_impl(a->send.buffer, EQUAL(a->receive), a->op, a->root, ON_COMM),
+                  request);
+}
+
+int MPIDI_PCOLL_fallback_reduce_scatter(const struct MPIDI_PCOLL_arguments *a,
+                                        MPIR_Request **request)
+{
+    return settle(MPIR_Reduce_scatter_init_impl(a->send.buffer, a->receive.buffer,
+                                                a->receive.counts, a->receive.type, a->op, ON_COMM),
+                  request);
+}
+
+int MPIDI_PCOLL_fallback_scan(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
+{
+    return settle(MPIR_Scan_init_impl(a->send.buffer, EQUAL(a->receive), a->op, ON_COMM), request);
+}
+
+int MPIDI_PCOLL_fallback_exscan(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
+{
+    return settle(MPIR_Exscan_init_impl(a->send.buffer, EQUAL(a->receive), a->op, ON_COMM),
+                  request);
+}
+
+/* ---- the others ---- */
+
+int MPIDI_PCOLL_fallback_bcast(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
 {
     MPIR_Sched_t sched;
     int mpi_errno;
 
-    if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || !MPIDI_PCOLL_bcast_runs_at_init())
-        return settle(MPIR_Bcast_init_impl(buffer, count, datatype, root, comm, info, request),
-                      request);
-    mpi_errno = MPIDI_PCOLL_schedule_open(comm, &sched);
+    if (a->comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || !MPIDI_PCOLL_bcast_runs_at_init())
+        return settle(MPIR_Bcast_init_impl(EQUAL(a->receive), a->root, ON_COMM), request);
+    mpi_errno = MPIDI_PCOLL_schedule_open(a->comm, &sched);
     MPIR_ERR_CHECK(mpi_errno);
 
-    mpi_errno = MPIR_Ibcast_intra_sched_binomial(buffer, count, datatype, root, comm, sched);
-    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, comm, request);
+    mpi_errno = MPIR_Ibcast_intra_sched_binomial(EQUAL(a->receive), a->root, a->comm, sched);
+    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, a->comm, request);
 
 fn_fail:
     return mpi_errno;
 }
 
-int MPIDI_PCOLL_fallback_allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                                   MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
-                                   MPIR_Info *info, MPIR_Request **request)
-{
-    return settle(
-        MPIR_Allreduce_init_impl(sendbuf, recvbuf, count, datatype, op, comm, info, request),
-        request);
-}
-
-int MPIDI_PCOLL_fallback_reduce(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                                MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm *comm,
-                                MPIR_Info *info, MPIR_Request **request)
-{
-    return settle(
-        MPIR_Reduce_init_impl(sendbuf, recvbuf, count, datatype, op, root, comm, info, request),
-        request);
-}
-
-int MPIDI_PCOLL_fallback_scan(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                              MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
-                              MPIR_Request **request)
-{
-    return settle(MPIR_Scan_init_impl(sendbuf, recvbuf, count, datatype, op, comm, info, request),
-                  request);
-}
-
-int MPIDI_PCOLL_fallback_exscan(const void *sendbuf, void *recvbuf, MPI_Aint count,
-                                MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
-                                MPIR_Request **request)
-{
-    return settle(MPIR_Exscan_init_impl(sendbuf, recvbuf, count, datatype, op, comm, info, request),
-                  request);
-}
-
 /* Allgather: Bruck's algorithm or the ring on one group, an allgatherv between two groups. */
 
-static int add_allgather_intra(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                               MPIR_Comm *comm, MPIR_Sched_t sched)
+static int add_allgather_intra(const struct MPIDI_PCOLL_arguments *a, MPIR_Sched_t sched)
 {
     MPI_Aint size;
-    MPIR_Datatype_get_size_macro(recvtype, size);
+    MPIR_Datatype_get_size_macro(a->receive.type, size);
 
-    if (size * recvcount * comm->local_size < MPIR_CVAR_ALLGATHER_SHORT_MSG_SIZE)
-        return MPIR_Iallgather_intra_sched_brucks(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                                  recvtype, comm, sched);
-    return MPIR_Iallgather_intra_sched_ring(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                            recvtype, comm, sched);
+    if (size * a->receive.count * a->comm->local_size < MPIR_CVAR_ALLGATHER_SHORT_MSG_SIZE)
+        return MPIR_Iallgather_intra_sched_brucks(EQUAL(a->send), EQUAL(a->receive), a->comm,
+                                                  sched);
+    return MPIR_Iallgather_intra_sched_ring(EQUAL(a->send), EQUAL(a->receive), a->comm, sched);
 }
 
-static int add_allgather_inter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                               MPIR_Comm *comm, MPIR_Sched_t sched)
+static int add_allgather_inter(const struct MPIDI_PCOLL_arguments *a, MPIR_Sched_t sched)
 {
     struct blocks blocks;
-    int mpi_errno =
-        blocks_init(&blocks, comm->remote_size, count_if_not_empty(recvcount, recvtype));
+    int mpi_errno = blocks_init(&blocks, a->comm->remote_size,
+                                count_if_not_empty(a->receive.count, a->receive.type));
     MPIR_ERR_CHECK(mpi_errno);
 
     mpi_errno = MPIR_Iallgatherv_inter_sched_remote_gather_local_bcast(
-        sendbuf, count_if_not_empty(sendcount, sendtype), sendtype, recvbuf, blocks.counts,
-        blocks.displs, recvtype, comm, sched);
+        a->send.buffer, count_if_not_empty(a->send.count, a->send.type), a->send.type,
+        a->receive.buffer, blocks.counts, blocks.displs, a->receive.type, a->comm, sched);
     blocks_fini(&blocks);
 
 fn_fail:
     return mpi_errno;
 }
 
-int MPIDI_PCOLL_fallback_allgather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                                   void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
-                                   MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+int MPIDI_PCOLL_fallback_allgather(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
 {
-    const bool intra = comm->comm_kind == MPIR_COMM_KIND__INTRACOMM;
+    const bool intra = a->comm->comm_kind == MPIR_COMM_KIND__INTRACOMM;
     MPIR_Sched_t sched;
     int mpi_errno;
 
     if (intra ? MPIDI_PCOLL_ALLGATHER_REPAIRED : MPIDI_PCOLL_GATHER_REPAIRED)
-        return settle(MPIR_Allgather_init_impl(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                               recvtype, comm, info, request),
+        return settle(MPIR_Allgather_init_impl(EQUAL(a->send), EQUAL(a->receive), ON_COMM),
                       request);
-    mpi_errno = MPIDI_PCOLL_schedule_open(comm, &sched);
+    mpi_errno = MPIDI_PCOLL_schedule_open(a->comm, &sched);
     MPIR_ERR_CHECK(mpi_errno);
 
-    if (intra)
-        mpi_errno = add_allgather_intra(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                                        comm, sched);
-    else
-        mpi_errno = add_allgather_inter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                                        comm, sched);
-    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, comm, request);
+    mpi_errno = intra ? add_allgather_intra(a, sched) : add_allgather_inter(a, sched);
+    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, a->comm, request);
 
 fn_fail:
     return mpi_errno;
@@ -234,91 +271,81 @@ fn_fail:
 
 /* Gather and scatter: linear, as gatherv and scatterv of equal blocks. */
 
-static int add_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype, void *recvbuf,
-                      MPI_Aint recvcount, MPI_Datatype recvtype, int root, MPIR_Comm *comm,
-                      MPIR_Sched_t sched)
+static int add_gather(const struct MPIDI_PCOLL_arguments *a, MPIR_Sched_t sched)
 {
     struct blocks blocks = {NULL, NULL};
+    MPI_Aint sent = a->send.count;
     int mpi_errno = MPI_SUCCESS;
 
-    if (is_root(comm, root)) {
-        recvcount = count_if_not_empty(recvcount, recvtype);
-        mpi_errno = blocks_init(&blocks, comm->remote_size, recvcount);
+    if (is_root(a)) {
+        mpi_errno = blocks_init(&blocks, a->comm->remote_size,
+                                count_if_not_empty(a->receive.count, a->receive.type));
         MPIR_ERR_CHECK(mpi_errno);
-    } else if (root != MPI_PROC_NULL) {
-        sendcount = count_if_not_empty(sendcount, sendtype);
+    } else if (a->root != MPI_PROC_NULL) {
+        sent = count_if_not_empty(sent, a->send.type);
     }
-    mpi_errno =
-        MPIR_Igatherv_allcomm_sched_linear(sendbuf, sendcount, sendtype, recvbuf, blocks.counts,
-                                           blocks.displs, recvtype, root, comm, sched);
+    mpi_errno = MPIR_Igatherv_allcomm_sched_linear(a->send.buffer, sent, a->send.type,
+                                                   a->receive.buffer, blocks.counts, blocks.displs,
+                                                   a->receive.type, a->root, a->comm, sched);
     blocks_fini(&blocks);
 
 fn_fail:
     return mpi_errno;
 }
 
-int MPIDI_PCOLL_fallback_gather(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                                void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-                                MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+int MPIDI_PCOLL_fallback_gather(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
 {
     MPIR_Sched_t sched;
     int mpi_errno;
 
     if (MPIDI_PCOLL_GATHER_REPAIRED)
-        return settle(MPIR_Gather_init_impl(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                            recvtype, root, comm, info, request),
+        return settle(MPIR_Gather_init_impl(EQUAL(a->send), EQUAL(a->receive), a->root, ON_COMM),
                       request);
-    mpi_errno = MPIDI_PCOLL_schedule_open(comm, &sched);
+    mpi_errno = MPIDI_PCOLL_schedule_open(a->comm, &sched);
     MPIR_ERR_CHECK(mpi_errno);
 
-    mpi_errno =
-        add_gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, sched);
-    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, comm, request);
+    mpi_errno = add_gather(a, sched);
+    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, a->comm, request);
 
 fn_fail:
     return mpi_errno;
 }
 
-static int add_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                       void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-                       MPIR_Comm *comm, MPIR_Sched_t sched)
+static int add_scatter(const struct MPIDI_PCOLL_arguments *a, MPIR_Sched_t sched)
 {
     struct blocks blocks = {NULL, NULL};
+    MPI_Aint received = a->receive.count;
     int mpi_errno = MPI_SUCCESS;
 
-    if (is_root(comm, root)) {
-        sendcount = count_if_not_empty(sendcount, sendtype);
-        mpi_errno = blocks_init(&blocks, comm->remote_size, sendcount);
+    if (is_root(a)) {
+        mpi_errno = blocks_init(&blocks, a->comm->remote_size,
+                                count_if_not_empty(a->send.count, a->send.type));
         MPIR_ERR_CHECK(mpi_errno);
-    } else if (root != MPI_PROC_NULL) {
-        recvcount = count_if_not_empty(recvcount, recvtype);
+    } else if (a->root != MPI_PROC_NULL) {
+        received = count_if_not_empty(received, a->receive.type);
     }
-    mpi_errno =
-        MPIR_Iscatterv_allcomm_sched_linear(sendbuf, blocks.counts, blocks.displs, sendtype,
-                                            recvbuf, recvcount, recvtype, root, comm, sched);
+    mpi_errno = MPIR_Iscatterv_allcomm_sched_linear(a->send.buffer, blocks.counts, blocks.displs,
+                                                    a->send.type, a->receive.buffer, received,
+                                                    a->receive.type, a->root, a->comm, sched);
     blocks_fini(&blocks);
 
 fn_fail:
     return mpi_errno;
 }
 
-int MPIDI_PCOLL_fallback_scatter(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
-                                 void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
-                                 MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
+int MPIDI_PCOLL_fallback_scatter(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
 {
     MPIR_Sched_t sched;
     int mpi_errno;
 
     if (MPIDI_PCOLL_SCATTER_REPAIRED)
-        return settle(MPIR_Scatter_init_impl(sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                                             recvtype, root, comm, info, request),
+        return settle(MPIR_Scatter_init_impl(EQUAL(a->send), EQUAL(a->receive), a->root, ON_COMM),
                       request);
-    mpi_errno = MPIDI_PCOLL_schedule_open(comm, &sched);
+    mpi_errno = MPIDI_PCOLL_schedule_open(a->comm, &sched);
     MPIR_ERR_CHECK(mpi_errno);
 
-    mpi_errno =
-        add_scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, sched);
-    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, comm, request);
+    mpi_errno = add_scatter(a, sched);
+    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, a->comm, request);
 
 fn_fail:
     return mpi_errno;
@@ -326,73 +353,30 @@ fn_fail:
 
 /* Reduce_scatter_block: between two groups, as a reduce_scatter of equal blocks. */
 
-static int reduce_scatter_block_inter(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
-                                      MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
-                                      MPIR_Info *info, MPIR_Request **request)
+static int reduce_scatter_block_inter(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
 {
     struct blocks blocks;
-    int mpi_errno = blocks_init(&blocks, comm->local_size, count_if_not_empty(recvcount, datatype));
+    int mpi_errno = blocks_init(&blocks, a->comm->local_size,
+                                count_if_not_empty(a->receive.count, a->receive.type));
     MPIR_ERR_CHECK(mpi_errno);
 
-    mpi_errno = MPIR_Reduce_scatter_init_impl(sendbuf, recvbuf, blocks.counts, datatype, op, comm,
-                                              info, request);
+    mpi_errno = MPIR_Reduce_scatter_init_impl(a->send.buffer, a->receive.buffer, blocks.counts,
+                                              a->receive.type, a->op, ON_COMM);
     blocks_fini(&blocks);
 
 fn_fail:
     return mpi_errno;
 }
 
-int MPIDI_PCOLL_fallback_reduce_scatter_block(const void *sendbuf, void *recvbuf,
-                                              MPI_Aint recvcount, MPI_Datatype datatype, MPI_Op op,
-                                              MPIR_Comm *comm, MPIR_Info *info,
+int MPIDI_PCOLL_fallback_reduce_scatter_block(const struct MPIDI_PCOLL_arguments *a,
                                               MPIR_Request **request)
 {
     int mpi_errno;
 
-    if (MPIDI_PCOLL_SCATTER_REPAIRED || comm->comm_kind == MPIR_COMM_KIND__INTRACOMM)
-        mpi_errno = MPIR_Reduce_scatter_block_init_impl(sendbuf, recvbuf, recvcount, datatype, op,
-                                                        comm, info, request);
+    if (MPIDI_PCOLL_SCATTER_REPAIRED || a->comm->comm_kind == MPIR_COMM_KIND__INTRACOMM)
+        mpi_errno =
+            MPIR_Reduce_scatter_block_init_impl(a->send.buffer, EQUAL(a->receive), a->op, ON_COMM);
     else
-        mpi_errno = reduce_scatter_block_inter(sendbuf, recvbuf, recvcount, datatype, op, comm,
-                                               info, request);
+        mpi_errno = reduce_scatter_block_inter(a, request);
     return settle(mpi_errno, request);
 }
-
-/* The other collectives use MPICH's own choice. */
-
-#define FORWARD(name, ...)                                                                         \
-    int MPIDI_PCOLL_##name(__VA_ARGS__, MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
-#define TO(NAME, ...)                                                                              \
-    {                                                                                              \
-        return settle(MPIR_##NAME##_init_impl(__VA_ARGS__, comm, info, request), request);         \
-    }
-
-/* clang-format off */
-FORWARD(fallback_reduce_scatter, const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
-        MPI_Datatype datatype, MPI_Op op)
-TO(Reduce_scatter, sendbuf, recvbuf, recvcounts, datatype, op)
-
-FORWARD(fallback_alltoall, PCOLL_SEND_EQUAL, PCOLL_RECEIVE_EQUAL)
-TO(Alltoall, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)
-
-FORWARD(fallback_allgatherv, PCOLL_SEND_EQUAL, PCOLL_RECEIVE_UNEQUAL)
-TO(Allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, rdispls, recvtype)
-
-FORWARD(fallback_gatherv, PCOLL_SEND_EQUAL, PCOLL_RECEIVE_UNEQUAL, int root)
-TO(Gatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, rdispls, recvtype, root)
-
-FORWARD(fallback_scatterv, PCOLL_SEND_UNEQUAL, PCOLL_RECEIVE_EQUAL, int root)
-TO(Scatterv, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcount, recvtype, root)
-
-FORWARD(fallback_alltoallv, PCOLL_SEND_UNEQUAL, PCOLL_RECEIVE_UNEQUAL)
-TO(Alltoallv, sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype)
-
-FORWARD(fallback_alltoallw, PCOLL_SEND_TYPED, PCOLL_RECEIVE_TYPED)
-TO(Alltoallw, sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes)
-
-FORWARD(fallback_neighbor_allgather, PCOLL_SEND_EQUAL, PCOLL_RECEIVE_EQUAL)
-TO(Neighbor_allgather, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype)
-
-FORWARD(fallback_neighbor_allgatherv, PCOLL_SEND_EQUAL, PCOLL_RECEIVE_UNEQUAL)
-TO(Neighbor_allgatherv, sendbuf, sendcount, sendtype, recvbuf, recvcounts, rdispls, recvtype)
-/* clang-format on */

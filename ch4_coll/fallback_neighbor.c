@@ -12,9 +12,9 @@
  *   Graph:     the k-th edge to a process matches the k-th edge from it.
  *
  * Sends are posted in the order of their slots, so receives are posted in the order of the slots
- * that send to them: l = i ^ 1 for i = 0, 1, ... on a Cartesian communicator, and l = i on a graph. */
+ * that send to them: l = i ^ 1 for i = 0, 1, ... on a Cartesian communicator, and l = i on a graph.
+ */
 
-#include "blocks.h"
 #include "fallback.h"
 
 static int add_messages(const struct MPIDI_PCOLL_blocks *send,
@@ -45,44 +45,20 @@ fn_fail:
     return mpi_errno;
 }
 
-static int exchange_init(struct MPIDI_PCOLL_blocks send, struct MPIDI_PCOLL_blocks receive,
-                         MPIR_Comm *comm, MPIR_Request **request)
+int MPIDI_PCOLL_fallback_neighbor_alltoalls(const struct MPIDI_PCOLL_arguments *a,
+                                            MPIR_Request **request)
 {
     struct MPIDI_PCOLL_neighbors neighbors;
     MPIR_Sched_t sched;
-    int mpi_errno = MPIDI_PCOLL_neighbors_init(&neighbors, comm);
+    int mpi_errno = MPIDI_PCOLL_neighbors_init(&neighbors, a->comm);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIDI_PCOLL_schedule_open(comm, &sched);
+    mpi_errno = MPIDI_PCOLL_schedule_open(a->comm, &sched);
     MPIR_ERR_CHECK(mpi_errno);
 
-    mpi_errno = add_messages(&send, &receive, &neighbors, comm, sched);
-    mpi_errno = MPIDI_PCOLL_schedule_close(mpi_errno, sched, comm, request);
+    mpi_errno = add_messages(&a->send, &a->receive, &neighbors, a->comm, sched);
+    mpi_errno = MPIDI_PCOLL_schedule_close(mpi_errno, sched, a->comm, request);
 
 fn_fail:
     MPIDI_PCOLL_neighbors_fini(&neighbors);
     return mpi_errno;
-}
-
-int MPIDI_PCOLL_fallback_neighbor_alltoall(PCOLL_SEND_EQUAL, PCOLL_RECEIVE_EQUAL, PCOLL_ON_COMM)
-{
-    (void)info;
-    return exchange_init(MPIDI_PCOLL_equal_blocks(sendbuf, sendcount, sendtype),
-                         MPIDI_PCOLL_equal_blocks(recvbuf, recvcount, recvtype), comm, request);
-}
-
-int MPIDI_PCOLL_fallback_neighbor_alltoallv(PCOLL_SEND_UNEQUAL, PCOLL_RECEIVE_UNEQUAL,
-                                            PCOLL_ON_COMM)
-{
-    (void)info;
-    return exchange_init(MPIDI_PCOLL_unequal_blocks(sendbuf, sendcounts, sdispls, sendtype),
-                         MPIDI_PCOLL_unequal_blocks(recvbuf, recvcounts, rdispls, recvtype), comm,
-                         request);
-}
-
-int MPIDI_PCOLL_fallback_neighbor_alltoallw(PCOLL_SEND_TYPED, PCOLL_RECEIVE_TYPED, PCOLL_ON_COMM)
-{
-    (void)info;
-    return exchange_init(MPIDI_PCOLL_typed_blocks(sendbuf, sendcounts, sdispls, sendtypes),
-                         MPIDI_PCOLL_typed_blocks(recvbuf, recvcounts, rdispls, recvtypes), comm,
-                         request);
 }

@@ -338,8 +338,8 @@ static int find_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
     return MPI_SUCCESS;
 }
 
-int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call,
-                          void (*describe)(struct MPIDI_PCOLL_call *call), MPIR_Request **request)
+int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
+                          MPIR_Request **request)
 {
     struct MPIDI_PCOLL_comm *state = NULL;
     int mpi_errno;
