@@ -49,7 +49,7 @@ static enum pcoll_result generate_trivial(const struct pcoll_algorithm *algorith
                                           const struct pcoll_local *local, int rank,
                                           struct pcoll_plan **plan_p)
 {
-    enum pcoll_result result = pcoll_plan_create(signature, rank, algorithm->name, 0, 1, plan_p);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, 0, 1, plan_p);
     const struct pcoll_collective *row = pcoll_collective_of(signature);
     struct pcoll_piece piece;
 

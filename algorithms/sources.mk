@@ -1,7 +1,7 @@
 # The sources of this folder, for both builds: ours and MPICH's.
 pcoll_sources += \
-    %D%/plan/collective.h %D%/plan/collective.c %D%/plan/signature.c \
-    %D%/plan/edges.h %D%/plan/edges.c %D%/plan/volumes.c \
+    %D%/plan/collective.h %D%/plan/collective.c \
+    %D%/plan/edges.h %D%/plan/edges.c \
     %D%/plan/node_pairs.h %D%/plan/node_pairs.c %D%/plan/pairs.h %D%/plan/pairs.c \
     %D%/plan/plan.h %D%/plan/plan.c \
     %D%/plan/util.h %D%/plan/pool.h %D%/plan/pool.c \
@@ -36,7 +36,7 @@ pcoll_sources += \
     %D%/shape/blocks.h %D%/shape/blocks.c \
     %D%/allgather/butterfly.c \
     %D%/allgather/bruck.c \
-    %D%/allgather/ring.h %D%/allgather/ring.c %D%/allgather/ring_cost.c \
+    %D%/allgather/ring.c \
     %D%/allgather/direct.c \
     %D%/gather/direct.c \
     %D%/gather/knomial.c \
@@ -50,19 +50,19 @@ pcoll_sources += \
     %D%/edges/uniform.h %D%/edges/uniform.c \
     %D%/edges/crossing.h %D%/edges/crossing.c %D%/edges/aggregate.c \
     %D%/allreduce/direct.c \
-    %D%/shape/fold.h %D%/shape/fold.c %D%/shape/fold_cost.h %D%/shape/fold_cost.c \
-    %D%/shape/doubling.h %D%/shape/doubling.c %D%/shape/doubling_cost.c \
+    %D%/shape/fold.h %D%/shape/fold.c \
+    %D%/shape/doubling.h %D%/shape/doubling.c \
     %D%/allreduce/butterfly.c \
-    %D%/shape/halving.h %D%/shape/halving.c %D%/shape/halving_cost.c \
+    %D%/shape/halving.h %D%/shape/halving.c \
     %D%/allreduce/halving.c \
     %D%/allreduce/ring.c \
-    %D%/allreduce/two_tree.h %D%/allreduce/two_tree.c %D%/allreduce/two_tree_cost.c \
+    %D%/allreduce/two_tree.c \
     %D%/shape/parts.h %D%/shape/parts.c \
     %D%/shape/sliced.h %D%/shape/sliced.c \
     %D%/allreduce/sliced.c \
     %D%/shape/shares.h %D%/shape/shares.c \
     %D%/shape/between.h %D%/shape/between.c \
-    %D%/shape/leaders.h %D%/shape/leaders.c %D%/shape/leaders_cost.c \
+    %D%/shape/leaders.h %D%/shape/leaders.c \
     %D%/allreduce/multi_leader.c \
     %D%/shape/order_tree.h %D%/shape/order_tree.c \
     %D%/shape/up.h %D%/shape/up.c \
@@ -78,7 +78,7 @@ pcoll_sources += \
 # Only for tests and tools.
 pcoll_tool_sources += \
     %D%/plan/paper.c \
-    %D%/proof/check.h %D%/proof/check.c %D%/proof/private.h \
-    %D%/proof/order.h %D%/proof/order.c %D%/proof/order_create.c %D%/proof/flow.c \
+    %D%/proof/check.h %D%/proof/check.c %D%/proof/private.h %D%/proof/shared.c \
+    %D%/proof/order.c %D%/proof/flow.c \
     %D%/proof/trace.h %D%/proof/trace.c %D%/proof/meaning.c \
     %D%/proof/topology.h %D%/proof/topology.c

@@ -36,7 +36,7 @@ static enum pcoll_result begin(const struct pcoll_signature *signature, int rank
     enum pcoll_result result = PCOLL_UNSUPPORTED;
 
     if (signature->nranks == 2)
-        result = pcoll_plan_create(signature, rank, name, ncounters, 1, plan_p);
+        result = pcoll_plan_create(signature, rank, ncounters, 1, plan_p);
     if (result == PCOLL_OK)
         pcoll_plan_open(*plan_p, 0);
     return result;

@@ -218,7 +218,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         return PCOLL_UNSUPPORTED;
     result = pcoll_blocks_init(&s.blocks, signature, 1);
     if (result == PCOLL_OK)
-        result = pcoll_plan_create(signature, rank, "bruck", banks, banks, &s.plan);
+        result = pcoll_plan_create(signature, rank, banks, banks, &s.plan);
     if (result == PCOLL_OK)
         build(&s, rank, params);
     pcoll_blocks_fini(&s.blocks);

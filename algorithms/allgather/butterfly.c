@@ -223,8 +223,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 {
     int banks = pcoll_banks(params), n = pcoll_log2_floor(signature->nranks);
     struct state s = {.path = path_of(params), .paper = params->paper, .m = 1 << n, .n = n};
-    enum pcoll_result result =
-        pcoll_plan_create(signature, rank, "butterfly", banks, banks, &s.plan);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, banks, banks, &s.plan);
 
     (void)local;
     if (result != PCOLL_OK)

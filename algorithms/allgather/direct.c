@@ -209,7 +209,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     (void)local;
     if (s.form == TEMP)
         s.nsegments = nsegments_of(signature, params);
-    result = pcoll_plan_create(signature, rank, "direct", s.nsegments > 1 ? SEQUENCE + 1 : nbanks,
+    result = pcoll_plan_create(signature, rank, s.nsegments > 1 ? SEQUENCE + 1 : nbanks,
                                s.nsegments > 1 ? 1 : nbanks, &s.plan);
     if (result != PCOLL_OK)
         return result;

@@ -42,7 +42,15 @@
  * needs every rank's start of k, so two banks of counters and buffers keep instances apart. A
  * leader's user buffer is its own again when all are "done".
  */
-#include "algorithms/allgather/ring.h"
+#include <math.h>
+
+#include "algorithms/cost.h"
+#include "algorithms/shape/blocks.h"
+
+#define DEFAULT_SEGMENT (UINT64_C(128) << 10)
+
+/* Of a segment of the own block, which is copied and sent: it fits a level-2 cache. */
+#define OWN_SEGMENT (UINT64_C(512) << 10)
 
 struct state {
     struct pcoll_plan *plan;
@@ -61,12 +69,73 @@ struct state {
     uint64_t nreads;   /* of a member */
 };
 
-/* ---- where things are ---- */
+/* ---- how blocks are cut ---- */
 
-static uint64_t nsegments_of(const struct state *s, int team)
+static int is_on_user_path(const struct pcoll_params *params)
 {
-    return pcoll_allgather_ring_nsegments_of(&s->blocks, s->params, team);
+    return params->path != PCOLL_PATH_TEMP;
 }
+
+/* The shortest segment in a flat ring of unequal blocks, where each link would wait for the whole
+ * of the largest: no less than a quarter of the average block in the lane, so that there are O(N)
+ * segments. */
+static uint64_t least_segment(const struct pcoll_signature *signature,
+                              const struct pcoll_params *params)
+{
+    const uint64_t lanes =
+        (uint64_t)signature->nranks * (uint64_t)pcoll_lanes(params, signature->bytes);
+
+    return pcoll_block_first(signature, signature->nranks) / (4 * lanes) + 1;
+}
+
+/* The number of segments in the lane of a team's block, which has so many bytes, perhaps none: at
+ * least 1. */
+static uint64_t segments_of(const struct pcoll_signature *signature,
+                            const struct pcoll_params *params, uint64_t bytes)
+{
+    const struct pcoll_teams teams = pcoll_teams_of(signature);
+    const uint64_t all = pcoll_block_first(signature, signature->nranks);
+    const int is_flat = teams.topology == NULL;
+    const int is_equal = all == (uint64_t)signature->nranks * signature->bytes;
+    uint64_t segment = params->segment ? params->segment : DEFAULT_SEGMENT, n, most;
+
+    if (bytes == 0 || (is_flat && is_equal))
+        return 1;
+    if (is_flat && segment < least_segment(signature, params))
+        segment = least_segment(signature, params);
+    n = pcoll_segment_count(bytes, segment, DEFAULT_SEGMENT);
+    most = PCOLL_MAX_SEGMENTS / (uint64_t)teams.count + 1;
+    return n < most ? n : most;
+}
+
+static uint64_t segments_of_team(const struct pcoll_blocks *blocks,
+                                 const struct pcoll_params *params, int team)
+{
+    return segments_of(blocks->signature, params, pcoll_blocks_bytes(blocks, team));
+}
+
+static uint64_t segments_of_all(const struct pcoll_blocks *blocks,
+                                const struct pcoll_params *params)
+{
+    uint64_t n = 0;
+
+    for (int team = 0; team < blocks->teams.count; team++)
+        n += segments_of_team(blocks, params, team);
+    return n;
+}
+
+/* The number of parts of the own block of `block` bytes in step 0 of a flat ring, if it is one
+ * segment; 0: it moves at once. */
+static uint64_t parts_of_own(const struct pcoll_signature *signature,
+                             const struct pcoll_params *params, uint64_t block)
+{
+    if (pcoll_teams_of(signature).topology || params->path == PCOLL_PATH_TEMP ||
+        signature->in_place || block == 0)
+        return 0;
+    return pcoll_segment_count(block, params->segment, OWN_SEGMENT);
+}
+
+/* ---- where things are ---- */
 
 /* My own block and the leader's are separate pieces. */
 static struct pcoll_gathered piece_at(const struct state *s, struct pcoll_stretch stretch)
@@ -152,7 +221,7 @@ static void add_own_block(const struct state *s, uint64_t base)
 {
     int next = pcoll_team_rank(&s->teams, (s->team + 1) % s->teams.count, 0);
     uint64_t first = pcoll_blocks_recv(&s->blocks, s->plan->rank);
-    int is_cut = nsegments_of(s, s->team) > 1;
+    int is_cut = segments_of_team(&s->blocks, s->params, s->team) > 1;
 
     for (uint64_t i = 0; i < s->nown; i++) {
         struct pcoll_segment part = pcoll_segment_of(s->own.count, s->nown, i);
@@ -172,7 +241,7 @@ static void add_own_block(const struct state *s, uint64_t base)
 static uint64_t add_step(const struct state *s, uint64_t level, int step)
 {
     int team = (s->team - step + s->teams.count) % s->teams.count;
-    uint64_t nsegments = nsegments_of(s, team);
+    uint64_t nsegments = segments_of_team(&s->blocks, s->params, team);
 
     if (step == 0 && s->nown > 0) {
         add_own_block(s, level);
@@ -193,7 +262,7 @@ static uint64_t add_step(const struct state *s, uint64_t level, int step)
 
 static uint64_t incoming_of(const struct state *s, int team)
 {
-    return s->nsegments - nsegments_of(s, team);
+    return s->nsegments - segments_of_team(&s->blocks, s->params, team);
 }
 
 static uint64_t member_weight(const struct state *s)
@@ -266,7 +335,7 @@ static void add_reads(struct state *s, uint64_t level, struct pcoll_stretch stre
 /* `*level` is the value of my tank when the leader has announced everything before. */
 static void add_reads_of_team(struct state *s, uint64_t *level, int team)
 {
-    uint64_t nsegments = nsegments_of(s, team);
+    uint64_t nsegments = segments_of_team(&s->blocks, s->params, team);
 
     for (uint64_t i = 0; i < nsegments; i++) {
         *level += s->unit;
@@ -319,10 +388,10 @@ static void build_lane(struct state *s, int lane)
     pcoll_blocks_take_lane(&s->blocks, lane);
     s->own = pcoll_blocks_of(&s->blocks, s->plan->rank);
     s->tank = s->bank * s->blocks.nlanes + lane;
-    s->nsegments = pcoll_allgather_ring_nsegments_of_all(&s->blocks, s->params);
-    s->nown = pcoll_allgather_ring_nown(signature, s->params, s->own.count);
-    if (s->nown > 0 && nsegments_of(s, s->team) > 1)
-        s->nown = nsegments_of(s, s->team);
+    s->nsegments = segments_of_all(&s->blocks, s->params);
+    s->nown = parts_of_own(signature, s->params, s->own.count);
+    if (s->nown > 0 && segments_of_team(&s->blocks, s->params, s->team) > 1)
+        s->nown = segments_of_team(&s->blocks, s->params, s->team);
     s->incoming = incoming_of(s, s->team);
     s->unit = s->is_user ? (uint64_t)signature->nranks + s->incoming + 4 : 1;
     if (s->member == 0)
@@ -339,7 +408,7 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
 {
     const uint64_t all = pcoll_block_first(signature, signature->nranks);
 
-    return pcoll_allgather_ring_is_user(params) ? 0 : (uint64_t)pcoll_banks(params) * all;
+    return is_on_user_path(params) ? 0 : (uint64_t)pcoll_banks(params) * all;
 }
 
 static void build(struct state *s, int rank, int banks)
@@ -362,9 +431,8 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     int banks = pcoll_banks(params), nlanes = pcoll_lanes(params, signature->bytes);
-    struct state s = {.params = params,
-                      .teams = pcoll_teams_of(signature),
-                      .is_user = pcoll_allgather_ring_is_user(params)};
+    struct state s = {
+        .params = params, .teams = pcoll_teams_of(signature), .is_user = is_on_user_path(params)};
     enum pcoll_result result;
 
     (void)local;
@@ -372,12 +440,122 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         return PCOLL_UNSUPPORTED;
     result = pcoll_blocks_init(&s.blocks, signature, nlanes);
     if (result == PCOLL_OK)
-        result = pcoll_plan_create(signature, rank, "ring", banks * nlanes, banks, &s.plan);
+        result = pcoll_plan_create(signature, rank, banks * nlanes, banks, &s.plan);
     if (result == PCOLL_OK)
         build(&s, rank, banks);
     pcoll_blocks_fini(&s.blocks);
     *plan_p = s.plan;
     return result == PCOLL_OK ? pcoll_plan_seal(plan_p) : result;
+}
+
+/* ---- cost ---- */
+
+/* What passes along a link of the ring. */
+struct load {
+    double largest; /* bytes of the largest block */
+    double segment; /* bytes of its segments; equal blocks are one */
+    double items;   /* so many of these take each link as long as all that passes, or the largest
+                     * block as long as its way to the last rank, whichever is longer */
+};
+
+static struct load load_of(const struct pcoll_signature *signature,
+                           const struct pcoll_params *params)
+{
+    const int nranks = signature->nranks, nlanes = pcoll_lanes(params, signature->bytes);
+    const double parts =
+        (double)segments_of(signature, params, signature->bytes / (uint64_t)nlanes);
+    const double all = (double)pcoll_block_first(signature, nranks);
+    struct load load = {.largest = (double)signature->bytes};
+
+    load.segment = load.largest / parts;
+    load.items = pcoll_larger((all - all / nranks) / load.segment, parts + nranks - 2);
+    return load;
+}
+
+/* Between user buffers: for its own block a rank waits only for the copy of the first part. */
+static double cost_user(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                        const struct pcoll_machine *machine)
+{
+    const struct load load = load_of(signature, params);
+    int steps = signature->nranks - 1, nlanes = pcoll_lanes(params, signature->bytes);
+    uint64_t nown = parts_of_own(signature, params, signature->bytes / (uint64_t)nlanes);
+    double own = load.largest, segments = nown > 1 ? (double)nown : 1;
+    double cached = own <= nlanes * (double)nown * OWN_SEGMENT ? 0.5 : 1;
+    double first = pcoll_larger(segments, own / load.segment);
+    double copying = pcoll_is_over_wire(signature)
+                         ? pcoll_cost_node(machine).o + own * machine->copy / first
+                         : cached * own * machine->copy;
+    double work = nlanes * (load.items - 1 + segments) * machine->rma + copying +
+                  load.items * load.segment * pcoll_cost_forward(signature, machine) / nlanes;
+
+    return pcoll_cost_waves(signature, machine, steps + 1, 1) +
+           pcoll_cost_crowd(signature, machine) * work;
+}
+
+/* Through communication buffers: while a segment is in flight, the previous one is copied out.
+ * Those of a block follow each other without waiting. */
+static double cost_temp(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                        const struct pcoll_machine *machine)
+{
+    const struct load load = load_of(signature, params);
+    int steps = signature->nranks - 1, nlanes = pcoll_lanes(params, signature->bytes);
+    double crowd = pcoll_cost_crowd(signature, machine), o = crowd * nlanes * machine->o;
+    double local = crowd * nlanes * pcoll_cost_node(machine).o; /* to fire a copy */
+    double copy = crowd * load.segment * machine->copy;
+    double own = 2 * crowd * load.largest * machine->copy;
+    double sent = load.segment * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP) / nlanes;
+    double latency = pcoll_cost_wave(signature, machine, 0, 1); /* of a rank that fires nothing */
+    double flight = pcoll_is_over_wire(signature) ? latency + sent : latency;
+    double work = o + (pcoll_is_over_wire(signature) ? 0 : crowd * sent);
+    double step = work + pcoll_larger(flight, copy + local);
+    double next = work + pcoll_larger(pcoll_is_over_wire(signature) ? sent : 0, copy + local);
+
+    return machine->call + latency + o + 3 * local + crowd * sent + own + copy +
+           (steps - 1) * step + (load.items - steps) * next;
+}
+
+static double cost_flat(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                        const struct pcoll_machine *machine)
+{
+    return is_on_user_path(params) ? cost_user(signature, params, machine)
+                                   : cost_temp(signature, params, machine);
+}
+
+/* The largest block of a node is taken to be the average one, or to hold the largest block only. */
+static double cost_of_levels(const struct pcoll_signature *signature,
+                             const struct pcoll_params *params, const struct pcoll_machine *machine)
+{
+    const struct pcoll_teams teams = pcoll_teams_of(signature);
+    const struct pcoll_machine node = pcoll_cost_node(machine);
+    int is_user = is_on_user_path(params), members = pcoll_ranks_per_node(signature);
+    int nlanes = pcoll_lanes(params, signature->bytes);
+    double all = (double)pcoll_block_first(signature, signature->nranks), steps = teams.count - 1;
+    double own = (double)signature->bytes;
+    double block = signature->blocks ? all / teams.count : own * members;
+    double largest = pcoll_larger(block, own);
+    double segments = (double)segments_of(signature, params, (uint64_t)(block / nlanes));
+    double parts = nlanes * steps * segments;
+    double sent = pcoll_larger(steps * block, largest + (steps - 1) * block / segments);
+    double crowd = pcoll_cost_crowd(signature, machine);
+    double firing = is_user ? parts * machine->rma : (parts - steps) * machine->o;
+    double between = firing + sent * machine->G / nlanes;
+    double inside = parts * (is_user ? node.rma : node.o) + all * (is_user ? node.G : node.copy);
+    double last = crowd * inside / parts;
+
+    between += pcoll_cost_waves(signature, machine, teams.count - !is_user, 1);
+    inside = crowd * inside + pcoll_cost_waves(signature, machine, 1, 1);
+    return pcoll_cost_waves(signature, &node, 1 + is_user, 1) + crowd * own * node.copy +
+           pcoll_cost_waves(signature, &node, 1, members - 1) + last +
+           pcoll_larger(between, inside);
+}
+
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
+{
+    if (!pcoll_blocks_are_known(signature))
+        return INFINITY;
+    return pcoll_teams_of(signature).topology ? cost_of_levels(signature, params, machine)
+                                              : cost_flat(signature, params, machine);
 }
 
 #define ROW(NAME, name_of_collective)                                                              \
@@ -387,7 +565,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         .description = "blocks passed round a ring of node leaders",                               \
         .when = "long blocks, over links between neighbors",                                       \
         .generate = generate,                                                                      \
-        .cost = pcoll_allgather_ring_cost,                                                         \
+        .cost = cost,                                                                              \
         .temp_bytes = temp_bytes,                                                                  \
         .paths = PCOLL_PATH_BIT_USER | PCOLL_PATH_BIT_TEMP,                                        \
         .uses_segment = 1,                                                                         \

@@ -58,7 +58,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "butterfly", 2, 2, plan_p);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, 2, 2, plan_p);
 
     (void)local;
     if (result != PCOLL_OK)

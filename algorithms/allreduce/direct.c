@@ -100,8 +100,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 {
     struct state s = {.uses_cells = fits_cells(signature), .slot_bytes = slot_bytes(signature)};
     const int nbanks = nbanks_of(signature, params);
-    enum pcoll_result result =
-        pcoll_plan_create(signature, rank, "direct", nbanks, nbanks, &s.plan);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, nbanks, nbanks, &s.plan);
 
     (void)local;
     if (result != PCOLL_OK)

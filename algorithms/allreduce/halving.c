@@ -151,7 +151,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 {
     struct state s = {.is_user = is_user(params), .npasses = npasses_of(signature, params)};
     const int nphases = s.npasses % 2 == 0 ? 1 : 2;
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "halving", 2, nphases, &s.plan);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, 2, nphases, &s.plan);
 
     (void)local;
     if (result != PCOLL_OK)

@@ -274,7 +274,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     s.place = pcoll_teams_place(&s.teams, rank);
     s.next = pcoll_teams_rank(&s.teams, (s.place + 1) % nranks);
     s.previous = pcoll_teams_rank(&s.teams, (s.place + nranks - 1) % nranks);
-    result = pcoll_plan_create(signature, rank, "ring", s.ring.slots + 2, 1, &s.plan);
+    result = pcoll_plan_create(signature, rank, s.ring.slots + 2, 1, &s.plan);
     if (result != PCOLL_OK)
         return result;
     s.plan->temp_bytes = temp_bytes(signature, params);

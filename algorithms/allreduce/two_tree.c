@@ -35,13 +35,23 @@
  * is put into RECV of a rank that has given its part of it, so it has started, and in place needs
  * that part no longer. Bits are equal, as one rank reduces each part of the result for all.
  */
-#include "algorithms/allreduce/two_tree.h"
-
 #include <assert.h>
+
+#include "algorithms/cost.h"
+#include "algorithms/shape/segment.h"
+#include "algorithms/shape/two_tree.h"
 
 #define DEFAULT_SEGMENT (UINT64_C(64) << 10)
 
-enum { SLOTS = 16 };
+enum { SLOTS = 16, TREES = 2 };
+
+/* How vectors are cut: a lane for each tree, and each lane into segments, none of which is empty.
+ */
+struct cut {
+    int nlanes, slots;
+    uint64_t nsegments;
+    uint64_t room; /* in a slot, for a segment of one child */
+};
 
 /* A lane on one rank. */
 struct lane {
@@ -54,8 +64,8 @@ struct lane {
 struct state {
     struct pcoll_plan *plan;
     struct pcoll_two_tree two;
-    struct pcoll_two_tree_cut cut;
-    struct lane lanes[PCOLL_TWO_TREES];
+    struct cut cut;
+    struct lane lanes[TREES];
     int is_leader, nfollowers; /* of this rank */
     int own;                   /* the first counter that is not of a slot */
 };
@@ -70,19 +80,18 @@ struct item {
 };
 
 /* The search also asks for a vector without elements, as if it had one. */
-struct pcoll_two_tree_cut pcoll_two_tree_cut_of(const struct pcoll_signature *signature,
-                                                const struct pcoll_params *params)
+static struct cut cut_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
     const uint64_t unit = pcoll_unit_of(signature), all = signature->bytes / unit;
     const uint64_t units = all > 0 ? all : 1,
                    slots = params->slots ? (uint64_t)params->slots : SLOTS;
-    const uint64_t nlanes = units < PCOLL_TWO_TREES ? 1 : PCOLL_TWO_TREES;
+    const uint64_t nlanes = units < TREES ? 1 : TREES;
     const uint64_t longest = (units - 1) / nlanes + 1;
     uint64_t n = pcoll_segment_count(longest * unit, params->segment, DEFAULT_SEGMENT);
 
     n = n < units / nlanes ? n : units / nlanes;
     assert(n > 0);
-    return (struct pcoll_two_tree_cut){
+    return (struct cut){
         .nlanes = (int)nlanes,
         .slots = (int)(slots < n ? slots : n),
         .nsegments = n,
@@ -92,7 +101,7 @@ struct pcoll_two_tree_cut pcoll_two_tree_cut_of(const struct pcoll_signature *si
 
 /* ---- slots ---- */
 
-static uint64_t slots_bytes(const struct pcoll_two_tree_cut *cut, int nchildren)
+static uint64_t slots_bytes(const struct cut *cut, int nchildren)
 {
     return (uint64_t)cut->slots * (uint64_t)nchildren * cut->room;
 }
@@ -103,7 +112,7 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
 {
     const struct pcoll_two_tree two =
         pcoll_two_tree_of(signature, pcoll_teams_to_reduce(signature));
-    const struct pcoll_two_tree_cut cut = pcoll_two_tree_cut_of(signature, params);
+    const struct cut cut = cut_of(signature, params);
     const int followers = pcoll_teams_sizes(&two.teams).most - 1;
 
     return slots_bytes(&cut, cut.nlanes * followers + 2);
@@ -313,7 +322,7 @@ static enum pcoll_result make(struct state *s, const struct pcoll_signature *sig
     s->own = s->cut.nlanes * s->cut.slots;
     own = s->nfollowers > 0 ? 1 : s->is_leader ? s->cut.slots : 0;
     if (result == PCOLL_OK)
-        result = pcoll_plan_create(signature, rank, "two_tree", s->own + own, 1, &s->plan);
+        result = pcoll_plan_create(signature, rank, s->own + own, 1, &s->plan);
     if (result != PCOLL_OK)
         return result;
     build(s);
@@ -326,7 +335,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct state s = {.two = pcoll_two_tree_of(signature, pcoll_teams_to_reduce(signature)),
-                      .cut = pcoll_two_tree_cut_of(signature, params)};
+                      .cut = cut_of(signature, params)};
     const enum pcoll_result result = make(&s, signature, rank, plan_p);
 
     (void)local;
@@ -335,13 +344,88 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     return result;
 }
 
+/* ---- cost ---- */
+
+/* A level of the trees: the time from when a child has a segment until its parent has reduced it;
+ * from when the parent has the result until the child has it; for which a segment keeps the port,
+ * or in a node the processor, and makes the next one later; and until a rank can do the same with
+ * the next segment. */
+struct pace {
+    double up, down, more, next;
+};
+
+/* Between teams a rank sends a segment up each tree and two down one; with few ranks, fewer. A
+ * leader reduces what the others of its node have, in both trees. Where port and processors are
+ * equally busy, they wait for each other at times. */
+static struct pace pace_of(const struct pcoll_signature *signature,
+                           const struct pcoll_two_tree *two, const struct pcoll_machine *machine,
+                           double bytes)
+{
+    const struct pcoll_machine node = pcoll_cost_node(machine);
+    const int is_wire = pcoll_is_over_wire(signature);
+    const double crowd = pcoll_cost_crowd(signature, machine), o = machine->o, g = machine->g;
+    const double kids = two->teams.count > 2 ? 2 : 1, ups = two->teams.count > 3 ? 2 : 1;
+    const double followers = two->teams.topology ? pcoll_ranks_per_node(signature) - 1 : 0;
+    const double one = crowd * bytes * node.reduce;
+    const double put = crowd * (is_wire ? o : o + bytes * node.copy);
+    const double user = crowd * (machine->rma + (is_wire ? o : o + bytes * (node.G + node.put)));
+    const double length = is_wire ? g + bytes * machine->G : 0;
+    const double port = is_wire ? ups * length + kids * (machine->rma + length) : 0;
+    const double work = ups * put + kids * user + crowd * node.o + (kids + 3 * followers) * one;
+    const double wave = pcoll_cost_wave(signature, machine, 0, 1) - (is_wire ? g : 0);
+
+    return (struct pace){
+        .up = wave + put + length + node.o + (kids + followers) * one,
+        .down = wave + user + length,
+        .more = is_wire ? length : put,
+        .next = port > work ? port + work / 4 : work + port / 4,
+    };
+}
+
+/* What a rank that leads no node does with a segment: it gives its own and gets the result. In a
+ * node, that is what a rank does for the other tree. */
+static double work_of_follower(const struct pcoll_signature *signature,
+                               const struct pcoll_machine *node, double bytes)
+{
+    return pcoll_cost_crowd(signature, node) *
+           (2 * node->o + bytes * node->copy + node->rma + bytes * node->G);
+}
+
+/* A rank cannot send faster than results come back. At every level but one a segment has a sibling,
+ * and meets one of the other tree at the port. */
+static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                   const struct pcoll_machine *machine)
+{
+    const struct pcoll_machine node = pcoll_cost_node(machine);
+    const struct pcoll_two_tree two =
+        pcoll_two_tree_of(signature, pcoll_teams_to_reduce(signature));
+    const struct cut cut = cut_of(signature, params);
+    const double n = (double)cut.nsegments, depth = pcoll_two_tree_depth(&two);
+    const double bytes = (double)signature->bytes / cut.nlanes / n;
+    const struct pace pace = pace_of(signature, &two, machine, bytes);
+    const double follower = work_of_follower(signature, &node, bytes);
+    const int has_followers = two.teams.topology != NULL;
+    const double within =
+        has_followers || !pcoll_is_over_wire(signature)
+            ? 2 * pcoll_cost_wave(signature, &node, 0, 1) + follower + bytes * node.reduce
+            : 0;
+    const double crossings = two.teams.count > 3 ? 2 * (depth - 1) : 0;
+    const double first = depth * (pace.up + pace.down) + crossings * pace.more + within;
+    const double back = n > cut.slots ? first / cut.slots : 0;
+    const double next =
+        pcoll_larger(pcoll_larger(pace.next, back), has_followers ? cut.nlanes * follower : 0);
+    const double meet = n - 1 < crossings ? n - 1 : crossings;
+
+    return machine->call + first + (n - 1) * next + 0.85 * meet * pace.more;
+}
+
 const struct pcoll_algorithm pcoll_allreduce_two_tree = {
     .name = "two_tree",
     .coll = PCOLL_ALLREDUCE,
     .description = "up and down two pipelined binary trees, half the vector in each, in rank order",
     .when = "long vectors on many nodes, above all if their number is no power of two",
     .generate = generate,
-    .cost = pcoll_allreduce_two_tree_cost,
+    .cost = cost,
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_USER,
     .uses_segment = 1,

@@ -282,7 +282,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct state s = {.digits = digits_of(signature, params)};
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "bruck", 4, 2, &s.plan);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, 4, 2, &s.plan);
 
     (void)local;
     if (result != PCOLL_OK)

@@ -248,7 +248,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     };
     const int is_long = s.nsegments > 1;
     const int is_read = s.form == USER && !pcoll_is_over_wire(signature);
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "direct", is_long ? 3 : nbanks,
+    enum pcoll_result result = pcoll_plan_create(signature, rank, is_long ? 3 : nbanks,
                                                  is_long || s.form == USER ? 1 : nbanks, &s.plan);
 
     (void)local;

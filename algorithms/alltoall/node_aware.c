@@ -257,7 +257,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     (void)params;
     if (s.teams.topology == NULL)
         return pcoll_alltoall_direct.generate(signature, local, rank, &direct, plan_p);
-    result = pcoll_plan_create(signature, rank, "node_aware", 2 * NUM_COUNTERS, 2, &s.plan);
+    result = pcoll_plan_create(signature, rank, 2 * NUM_COUNTERS, 2, &s.plan);
     if (result != PCOLL_OK)
         return result;
     s.largest = pcoll_teams_sizes(&s.teams).most;

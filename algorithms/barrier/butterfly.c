@@ -92,8 +92,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     int banks = pcoll_banks(params);
-    enum pcoll_result result =
-        pcoll_plan_create(signature, rank, "butterfly", banks, banks, plan_p);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, banks, banks, plan_p);
 
     (void)local;
     if (result != PCOLL_OK)

@@ -112,7 +112,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 {
     struct pcoll_ring_tree t;
     enum pcoll_result result = pcoll_ring_tree_init(
-        &t, signature, rank, params, ring_of(signature, params), PCOLL_RING_TREE_DOWN, "eager");
+        &t, signature, rank, params, ring_of(signature, params), PCOLL_RING_TREE_DOWN);
 
     (void)local;
     if (result != PCOLL_OK)

@@ -75,7 +75,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct pcoll_tree tree = {signature->nranks, radix_of(params)};
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "knomial_put", 2, 1, plan_p);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, 2, 1, plan_p);
 
     (void)local;
     if (result != PCOLL_OK)

@@ -96,8 +96,8 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct pcoll_ring ring = ring_of(signature, params);
-    enum pcoll_result result = pcoll_plan_create(
-        signature, rank, "shared", pcoll_ring_counters(&ring), pcoll_ring_phases(&ring), plan_p);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, pcoll_ring_counters(&ring),
+                                                 pcoll_ring_phases(&ring), plan_p);
 
     (void)local;
     if (result != PCOLL_OK)

@@ -299,8 +299,7 @@ static enum pcoll_result generate_pairs(const struct pcoll_signature *signature,
 
     s.slots = pcoll_edge_slots_of(signature, local, &whole);
     s.slots.choice = PCOLL_EDGES_APART;
-    result =
-        pcoll_plan_create(signature, rank, "aggregate", counter(&s, NUM_COUNTERS, 0), 2, &s.plan);
+    result = pcoll_plan_create(signature, rank, counter(&s, NUM_COUNTERS, 0), 2, &s.plan);
     if (result != PCOLL_OK)
         return result;
     s.plan->lowered = 1;

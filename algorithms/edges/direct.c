@@ -84,7 +84,7 @@ enum pcoll_result pcoll_edges_generate_user(const struct pcoll_signature *signat
                                             int ncounters, pcoll_edges_build *build,
                                             struct pcoll_plan **plan_p)
 {
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "direct", ncounters, 1, plan_p);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, ncounters, 1, plan_p);
 
     if (result != PCOLL_OK)
         return result;
@@ -118,7 +118,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     if (is_user(params))
         return pcoll_edges_generate_user(signature, local, rank, NUM_COUNTERS, build_user, plan_p);
     slots = pcoll_edge_slots_of(signature, local, params);
-    return pcoll_edge_slots_generate(&slots, signature, rank, "direct", plan_p);
+    return pcoll_edge_slots_generate(&slots, signature, rank, plan_p);
 }
 
 /* Over a network a rank's blocks leave its node's port one after the other; a slot is filled again

@@ -36,7 +36,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 {
     struct pcoll_edge_slots slots = pcoll_edge_sender_slots_of(signature, local, params);
 
-    return pcoll_edge_slots_generate(&slots, signature, rank, "direct_shared", plan_p);
+    return pcoll_edge_slots_generate(&slots, signature, rank, plan_p);
 }
 
 /* Over a network as direct_get: roughly, which suffices, as put is no slower. */

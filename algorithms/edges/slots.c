@@ -370,10 +370,10 @@ static uint64_t temp_of(const struct pcoll_edge_slots *s)
 
 enum pcoll_result pcoll_edge_slots_generate(struct pcoll_edge_slots *s,
                                             const struct pcoll_signature *signature, int rank,
-                                            const char *name, struct pcoll_plan **plan_p)
+                                            struct pcoll_plan **plan_p)
 {
-    enum pcoll_result result = pcoll_plan_create(
-        signature, rank, name, pcoll_edge_slots_counters(s), pcoll_edge_slots_phases(s), plan_p);
+    enum pcoll_result result = pcoll_plan_create(signature, rank, pcoll_edge_slots_counters(s),
+                                                 pcoll_edge_slots_phases(s), plan_p);
 
     if (result != PCOLL_OK)
         return result;

@@ -50,7 +50,6 @@ struct pcoll_edge_slots pcoll_edge_sender_slots_of(const struct pcoll_signature 
 /* A plan that does nothing else, and is its own lowered form. */
 enum pcoll_result pcoll_edge_slots_generate(struct pcoll_edge_slots *s,
                                             const struct pcoll_signature *signature, int rank,
-                                            const char *name,
                                             struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
 
 /* Add the entries of a phase, which is open; also those of blocks for the rank itself. */

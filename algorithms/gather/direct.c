@@ -93,7 +93,7 @@ static enum pcoll_result generate_put(const struct pcoll_signature *signature,
                                       const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     (void)local, (void)params;
-    return pcoll_star_generate(signature, rank, "direct", put_root, put_other, plan_p);
+    return pcoll_star_generate(signature, rank, put_root, put_other, plan_p);
 }
 
 static enum pcoll_result generate_get(const struct pcoll_signature *signature,
@@ -101,7 +101,7 @@ static enum pcoll_result generate_get(const struct pcoll_signature *signature,
                                       const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     (void)local, (void)params;
-    return pcoll_star_generate(signature, rank, "direct_get", get_root, get_other, plan_p);
+    return pcoll_star_generate(signature, rank, get_root, get_other, plan_p);
 }
 
 /* Ranks that share cores write one after the other. */

@@ -162,8 +162,8 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct state s;
-    enum pcoll_result result = pcoll_ring_tree_init(
-        &s.t, signature, rank, params, ring_of(signature, params), PCOLL_RING_TREE_UP, "knomial");
+    enum pcoll_result result = pcoll_ring_tree_init(&s.t, signature, rank, params,
+                                                    ring_of(signature, params), PCOLL_RING_TREE_UP);
 
     (void)local;
     if (result != PCOLL_OK)

@@ -6,25 +6,6 @@
 
 #include "algorithms/lower/private.h"
 
-enum pcoll_result pcoll_lower_like(const struct pcoll_plan *plan, int ncounters,
-                                   struct pcoll_plan **like_p)
-{
-    enum pcoll_result result = pcoll_plan_create(&plan->signature, plan->rank, plan->algorithm,
-                                                 ncounters, plan->nphases, like_p);
-
-    if (result != PCOLL_OK)
-        return result;
-    (*like_p)->temp_bytes = plan->temp_bytes;
-    (*like_p)->ordered = plan->ordered;
-    (*like_p)->user_rma = plan->user_rma;
-    memcpy((*like_p)->gain, plan->gain, (size_t)plan->ncounters * sizeof(*plan->gain));
-    for (int i = 0; i < plan->noperands; i++)
-        pcoll_plan_operand(*like_p, plan->operands[i]);
-    for (int i = 0; i < plan->nneighbors; i++)
-        pcoll_plan_neighbor(*like_p, plan->neighbors[i]);
-    return PCOLL_OK;
-}
-
 /* Let the entries that signal `peer` signal the counters of its lowered plan. */
 static enum pcoll_result redirect(struct pcoll_family *family, int peer,
                                   const struct pcoll_plan *split, struct pcoll_entry *entries)

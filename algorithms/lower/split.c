@@ -10,6 +10,7 @@
  *                                                     c2 >= 1  add, 3:c1 += 1
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "algorithms/lower/private.h"
 
@@ -128,6 +129,26 @@ static void add_entries(struct split *s, struct pcoll_plan *plan)
     }
     for (int k = 0; k < s->nsequels; k++)
         plan->gain[s->sequels[k].counter] = s->sequels[k].uses;
+}
+
+enum pcoll_result pcoll_lower_like(const struct pcoll_plan *plan, int ncounters,
+                                   struct pcoll_plan **like_p)
+{
+    enum pcoll_result result =
+        pcoll_plan_create(&plan->signature, plan->rank, ncounters, plan->nphases, like_p);
+
+    if (result != PCOLL_OK)
+        return result;
+    (*like_p)->algorithm = plan->algorithm;
+    (*like_p)->temp_bytes = plan->temp_bytes;
+    (*like_p)->ordered = plan->ordered;
+    (*like_p)->user_rma = plan->user_rma;
+    memcpy((*like_p)->gain, plan->gain, (size_t)plan->ncounters * sizeof(*plan->gain));
+    for (int i = 0; i < plan->noperands; i++)
+        pcoll_plan_operand(*like_p, plan->operands[i]);
+    for (int i = 0; i < plan->nneighbors; i++)
+        pcoll_plan_neighbor(*like_p, plan->neighbors[i]);
+    return PCOLL_OK;
 }
 
 enum pcoll_result pcoll_lower_split(struct pcoll_plan **plan_p)

@@ -116,7 +116,7 @@ struct pcoll_plan {
     struct pcoll_signature signature;
     const struct pcoll_local *local; /* NULL: the signature says everything */
     int rank;
-    const char *algorithm; /* its name in the algorithm table */
+    const char *algorithm; /* its name in the algorithm table, which pcoll_generate fills in */
     int nphases;
     struct pcoll_phase *phases;
     int ncounters;  /* of this rank; counters are numbered from 0 */
@@ -152,7 +152,7 @@ struct pcoll_account {
 /* Create an empty plan with `ncounters` counters of gain 0 and `nphases` empty phases. The caller
  * owns *plan_p and destroys it with pcoll_plan_destroy. */
 enum pcoll_result pcoll_plan_create(const struct pcoll_signature *signature, int rank,
-                                    const char *algorithm, int ncounters, int nphases,
+                                    int ncounters, int nphases,
                                     struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
 void pcoll_plan_destroy(struct pcoll_plan *plan);
 

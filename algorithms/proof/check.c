@@ -2,74 +2,10 @@
  * proof/check.h. */
 #include "algorithms/proof/private.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 
 /* Larger thresholds, adds and gains are treated as mistakes; this keeps sums below 2^63. */
 #define LARGEST ((uint64_t)1 << 40)
-
-static const char *op_name(enum pcoll_op op)
-{
-    static const char *const names[PCOLL_NUM_OPS] = {"add", "put", "get", "copy", "wait", "reduce"};
-
-    return (unsigned)op < PCOLL_NUM_OPS ? names[op] : "?";
-}
-
-const char *pcoll_check_buffer_name(enum pcoll_buffer buffer)
-{
-    static const char *const names[PCOLL_NUM_BUFFERS] = {"SEND", "RECV", "TEMP", "CELL"};
-
-    return (unsigned)buffer < PCOLL_NUM_BUFFERS ? names[buffer] : "?";
-}
-
-enum pcoll_result pcoll_check_fail(const struct pcoll_check *check, int rank, int phase, int entry,
-                                   const char *format, ...)
-{
-    const struct pcoll_plan *plan = check->plans[rank];
-    va_list args;
-
-    if (check->why == NULL)
-        return PCOLL_ERR_INVALID;
-    fprintf(check->why, "%s %s of %d: rank %d", pcoll_coll_name(plan->signature.coll),
-            plan->algorithm ? plan->algorithm : "?", check->nranks, rank);
-    if (phase != PCOLL_NONE)
-        fprintf(check->why, " phase %d", phase);
-    if (entry != PCOLL_NONE)
-        fprintf(check->why, " entry %d (%s)", entry, op_name(plan->entries[entry].op));
-    fputs(": ", check->why);
-    va_start(args, format);
-    vfprintf(check->why, format, args);
-    va_end(args);
-    fputc('\n', check->why);
-    return PCOLL_ERR_INVALID;
-}
-
-int pcoll_check_is_input(const struct pcoll_check *check, int rank, enum pcoll_buffer buffer,
-                         uint64_t at)
-{
-    const struct pcoll_span input = pcoll_check_input_in_recv(check, rank);
-
-    if (buffer == PCOLL_RECV)
-        return at >= input.first && at - input.first < input.count;
-    return buffer == PCOLL_SEND;
-}
-
-struct pcoll_place pcoll_check_place(const struct pcoll_check *check, int rank,
-                                     struct pcoll_place place)
-{
-    const struct pcoll_span input = pcoll_check_input_in_recv(check, rank);
-
-    if (place.buffer != PCOLL_SEND || input.count == 0)
-        return place;
-    return pcoll_at(PCOLL_RECV, place.offset + input.first);
-}
-
-struct pcoll_span pcoll_check_input_in_recv(const struct pcoll_check *check, int rank)
-{
-    const struct pcoll_plan *plan = check->plans[rank];
-
-    return pcoll_input_in_recv(&plan->signature, plan->local, rank);
-}
 
 static int inside(const struct pcoll_plan *owner, struct pcoll_place place, uint64_t bytes)
 {
@@ -367,6 +303,19 @@ static enum pcoll_result check_form(const struct pcoll_check *check)
     return PCOLL_OK;
 }
 
+static enum pcoll_result check_flow(const struct pcoll_check *check, struct pcoll_order *order)
+{
+    struct pcoll_flow flow;
+    enum pcoll_result result = pcoll_flow_init(&flow, check, order);
+
+    if (result == PCOLL_OK)
+        result = pcoll_flow_check(&flow);
+    if (result == PCOLL_OK)
+        result = pcoll_meaning_check(&flow);
+    pcoll_flow_fini(&flow);
+    return result;
+}
+
 enum pcoll_result pcoll_plan_check(struct pcoll_plan *const *plans, int nranks, FILE *why)
 {
     struct pcoll_check check = {plans, nranks, plans[0]->nphases, why};
@@ -380,7 +329,7 @@ enum pcoll_result pcoll_plan_check(struct pcoll_plan *const *plans, int nranks, 
         return result;
     result = pcoll_order_check_live(order);
     if (result == PCOLL_OK)
-        result = pcoll_flow_check(&check, order);
+        result = check_flow(&check, order);
     if (pcoll_order_failed(order))
         result = PCOLL_ERR_NOMEM;
     pcoll_order_destroy(order);

@@ -245,7 +245,7 @@ static enum pcoll_result check_all_pairs(const struct pcoll_flow *flow, check_fn
     return result;
 }
 
-static enum pcoll_result check_hazards(const struct pcoll_flow *flow)
+enum pcoll_result pcoll_flow_check(const struct pcoll_flow *flow)
 {
     enum pcoll_result result = PCOLL_OK;
 
@@ -258,23 +258,24 @@ static enum pcoll_result check_hazards(const struct pcoll_flow *flow)
     return result;
 }
 
-enum pcoll_result pcoll_flow_check(const struct pcoll_check *check, struct pcoll_order *order)
+enum pcoll_result pcoll_flow_init(struct pcoll_flow *flow, const struct pcoll_check *check,
+                                  struct pcoll_order *order)
 {
-    struct pcoll_flow flow = {.check = check, .order = order};
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
     size_t nentries = 0;
 
+    *flow = (struct pcoll_flow){.check = check, .order = order};
     for (int rank = 0; rank < check->nranks; rank++)
         nentries += (size_t)(check->plans[rank]->nentries + check->plans[rank]->noperands);
-    flow.accesses = malloc((2 * nentries + 1) * sizeof(*flow.accesses));
-    flow.first = malloc(((size_t)check->nranks * PCOLL_NUM_BUFFERS + 1) * sizeof(*flow.first));
-    if (flow.accesses && flow.first) {
-        collect(&flow);
-        result = check_hazards(&flow);
-        if (result == PCOLL_OK)
-            result = pcoll_meaning_check(&flow);
-    }
-    free(flow.first);
-    free(flow.accesses);
-    return result;
+    flow->accesses = malloc((2 * nentries + 1) * sizeof(*flow->accesses));
+    flow->first = malloc(((size_t)check->nranks * PCOLL_NUM_BUFFERS + 1) * sizeof(*flow->first));
+    if (!flow->accesses || !flow->first)
+        return PCOLL_ERR_NOMEM;
+    collect(flow);
+    return PCOLL_OK;
+}
+
+void pcoll_flow_fini(struct pcoll_flow *flow)
+{
+    free(flow->first);
+    free(flow->accesses);
 }

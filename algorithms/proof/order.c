@@ -13,7 +13,7 @@
  * forever and to signal without end. That can only make more events possible, so at worst a correct
  * plan is refused.
  */
-#include "algorithms/proof/order.h"
+#include "algorithms/proof/private.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -21,13 +21,145 @@
 
 #define ENDLESS (INT64_MAX / 2)
 
+/* The state of all ranks in a run. */
+struct pcoll_order_run {
+    const struct pcoll_order_event *held; /* may be NULL */
+    int limit;                            /* instances that a rank may start */
+    int is_endless;                       /* a rank at the limit runs forever */
+    uint64_t *seen;                       /* one bit for each event of cycles 0 and 1; may be
+                                           * NULL */
+    int *instance, *left; /* [rank]: -1 before the first start; number of entries still to fire */
+    int64_t *value;       /* [counter] */
+    int *next;            /* [counter]: its next entry in the current phase */
+    int *risen, nrisen;   /* counters to examine, each at most once */
+    char *is_risen;
+    int *idle, nidle; /* ranks to start */
+};
+
+/* The counters of all ranks have consecutive numbers. */
+struct pcoll_order {
+    const struct pcoll_check *check;
+    int nevents;       /* in a cycle */
+    int *event_base;   /* [rank * nphases + phase] */
+    int *counter_base; /* [rank] */
+    int *counter_rank;
+    int *group_base; /* [rank * nphases + phase]: offset in groups */
+    int *groups;     /* [group base + counter + 1]: first entry of that trigger */
+    uint64_t **rows; /* [event of cycle 0]: what happens without it; NULL: not run yet */
+    int failed;
+    void *owned[16]; /* allocated by array() */
+    int nowned;
+    struct pcoll_order_run run;
+};
+
+static const struct pcoll_plan *plan_of(const struct pcoll_order *order, int rank)
+{
+    return order->check->plans[rank];
+}
+
+/* ---- events and groups of entries have numbers ---- */
+
+/* Allocates a zeroed array of n elements, which is freed with the order; a failure is recorded. */
+static void *array(struct pcoll_order *order, int n, size_t size)
+{
+    void *memory = calloc((size_t)n + 1, size);
+
+    assert(order->nowned < (int)(sizeof(order->owned) / sizeof(order->owned[0])));
+    if (memory == NULL)
+        order->failed = 1;
+    order->owned[order->nowned++] = memory;
+    return memory;
+}
+
+/* Number the events of one phase and the groups of its entries. */
+static int lay_out_phase(struct pcoll_order *order, int rank, int phase, int group)
+{
+    const struct pcoll_plan *plan = plan_of(order, rank);
+    int i = plan->phases[phase].first, end = i + plan->phases[phase].count;
+
+    order->event_base[rank * plan->nphases + phase] = order->nevents;
+    order->nevents += 2 + 2 * plan->phases[phase].count;
+    order->group_base[rank * plan->nphases + phase] = group;
+    for (int c = PCOLL_NONE; c <= plan->ncounters; c++) {
+        while (i < end && plan->entries[i].trigger < c)
+            i++;
+        order->groups[group++] = i;
+    }
+    return group;
+}
+
+static int lay_out(struct pcoll_order *order)
+{
+    const struct pcoll_check *check = order->check;
+    int group = 0, counter = 0;
+
+    for (int rank = 0; rank < check->nranks; rank++) {
+        order->counter_base[rank] = counter;
+        for (int c = 0; c < plan_of(order, rank)->ncounters; c++)
+            order->counter_rank[counter++] = rank;
+        for (int phase = 0; phase < check->nphases; phase++)
+            group = lay_out_phase(order, rank, phase, group);
+    }
+    order->counter_base[check->nranks] = counter;
+    order->rows = array(order, order->nevents, sizeof(*order->rows));
+    return !order->failed;
+}
+
+static int allocate(struct pcoll_order *order)
+{
+    const struct pcoll_check *check = order->check;
+    int nphases = check->nphases, nranks = check->nranks, ncounters = 0;
+
+    for (int rank = 0; rank < nranks; rank++)
+        ncounters += plan_of(order, rank)->ncounters;
+    order->event_base = array(order, nranks * nphases, sizeof(int));
+    order->counter_base = array(order, nranks, sizeof(int));
+    order->counter_rank = array(order, ncounters, sizeof(int));
+    order->group_base = array(order, nranks * nphases, sizeof(int));
+    order->groups = array(order, (ncounters + 2 * nranks) * nphases, sizeof(int));
+    order->run.instance = array(order, nranks, sizeof(int));
+    order->run.left = array(order, nranks, sizeof(int));
+    order->run.idle = array(order, nranks, sizeof(int));
+    order->run.value = array(order, ncounters, sizeof(int64_t));
+    order->run.next = array(order, ncounters, sizeof(int));
+    order->run.risen = array(order, ncounters, sizeof(int));
+    order->run.is_risen = array(order, ncounters, sizeof(char));
+    return !order->failed;
+}
+
+enum pcoll_result pcoll_order_create(const struct pcoll_check *check, struct pcoll_order **order_p)
+{
+    struct pcoll_order *order = calloc(1, sizeof(*order));
+
+    if (order == NULL)
+        return PCOLL_ERR_NOMEM;
+    order->check = check;
+    if (!allocate(order) || !lay_out(order)) {
+        pcoll_order_destroy(order);
+        return PCOLL_ERR_NOMEM;
+    }
+    *order_p = order;
+    return PCOLL_OK;
+}
+
+void pcoll_order_destroy(struct pcoll_order *order)
+{
+    for (int i = 0; order->rows && i < order->nevents; i++)
+        free(order->rows[i]);
+    for (int i = 0; i < order->nowned; i++)
+        free(order->owned[i]);
+    free(order);
+}
+
+/* ---- a run ---- */
+
 static int event_number(const struct pcoll_order *order, struct pcoll_order_event event)
 {
     int nphases = order->check->nphases, phase = event.instance % nphases;
     int number = order->event_base[event.rank * nphases + phase] + (int)event.kind;
 
     if (event.kind == PCOLL_FIRE || event.kind == PCOLL_ARRIVE)
-        number += 2 * (event.entry - pcoll_order_plan(order, event.rank)->phases[phase].first);
+        number += 2 * (event.entry - plan_of(order, event.rank)->phases[phase].first);
     return number + event.instance / nphases * order->nevents;
 }
 
@@ -59,7 +191,7 @@ static int keeps_order(const struct pcoll_entry *entry)
 static int is_behind(const struct pcoll_order *order, struct pcoll_order_event arrival)
 {
     const struct pcoll_order_event *held = order->run.held;
-    const struct pcoll_plan *plan = pcoll_order_plan(order, arrival.rank);
+    const struct pcoll_plan *plan = plan_of(order, arrival.rank);
     const struct pcoll_entry *first, *second = &plan->entries[arrival.entry];
 
     if (!held || held->rank != arrival.rank || !plan->ordered)
@@ -92,7 +224,7 @@ static void raise_counter(struct pcoll_order *order, int rank, int counter, int6
 /* The effects on the peer, unless they are held back. */
 static void arrive(struct pcoll_order *order, int rank, int instance, int i, int64_t add)
 {
-    const struct pcoll_entry *entry = &pcoll_order_plan(order, rank)->entries[i];
+    const struct pcoll_entry *entry = &plan_of(order, rank)->entries[i];
     struct pcoll_order_event event = {PCOLL_ARRIVE, rank, instance, i};
 
     if (is_held(&order->run, event) || is_behind(order, event))
@@ -109,7 +241,7 @@ static void complete(struct pcoll_order *order, int rank)
 
 static void fire(struct pcoll_order *order, int rank, int i)
 {
-    const struct pcoll_entry *entry = &pcoll_order_plan(order, rank)->entries[i];
+    const struct pcoll_entry *entry = &plan_of(order, rank)->entries[i];
     struct pcoll_order_event event = {PCOLL_FIRE, rank, order->run.instance[rank], i};
 
     if (is_held(&order->run, event))
@@ -134,7 +266,7 @@ static void release(struct pcoll_order *order, int c)
 {
     struct pcoll_order_run *run = &order->run;
     int rank = order->counter_rank[c], counter = c - order->counter_base[rank];
-    const struct pcoll_plan *plan = pcoll_order_plan(order, rank);
+    const struct pcoll_plan *plan = plan_of(order, rank);
     int64_t raised;
 
     if (run->instance[rank] < 0)
@@ -150,7 +282,7 @@ static void release(struct pcoll_order *order, int c)
 /* The rank runs forever: its signals reach any threshold. */
 static void signal_endlessly(struct pcoll_order *order, int rank)
 {
-    const struct pcoll_plan *plan = pcoll_order_plan(order, rank);
+    const struct pcoll_plan *plan = plan_of(order, rank);
 
     for (int i = 0; i < plan->nentries; i++) {
         raise_counter(order, rank, plan->entries[i].done, ENDLESS);
@@ -161,7 +293,7 @@ static void signal_endlessly(struct pcoll_order *order, int rank)
 static void start(struct pcoll_order *order, int rank)
 {
     struct pcoll_order_run *run = &order->run;
-    const struct pcoll_plan *plan = pcoll_order_plan(order, rank);
+    const struct pcoll_plan *plan = plan_of(order, rank);
     struct pcoll_order_event event = {PCOLL_START, rank, run->instance[rank] + 1, 0};
     const int *group;
 
@@ -253,7 +385,7 @@ int pcoll_order_failed(const struct pcoll_order *order)
 /* Name the first entry that a rank still waits for. */
 static enum pcoll_result report_stuck(const struct pcoll_order *order, int rank)
 {
-    const struct pcoll_plan *plan = pcoll_order_plan(order, rank);
+    const struct pcoll_plan *plan = plan_of(order, rank);
     const struct pcoll_order_run *run = &order->run;
     int instance = run->instance[rank];
 

@@ -1,7 +1,7 @@
 /*
- * Declarations shared by the parts of the plan check, not for use elsewhere: proof/check.c (form),
- * proof/order.c (which event must precede which), proof/flow.c (hazards) and proof/meaning.c (what
- * the collective means).
+ * Declarations shared by the parts of the plan check, not for use elsewhere: proof/check.c (form,
+ * and the sequence of all parts), proof/shared.c (messages), proof/order.c (which event must
+ * precede which), proof/flow.c (hazards) and proof/meaning.c (what the collective means).
  */
 #ifndef PCOLL_PLAN_CHECK_PRIVATE_H
 #define PCOLL_PLAN_CHECK_PRIVATE_H
@@ -82,9 +82,13 @@ int pcoll_flow_before(const struct pcoll_flow *flow, const struct pcoll_access *
 int pcoll_flow_buffer(const struct pcoll_flow *flow, int owner, enum pcoll_buffer buffer,
                       const struct pcoll_access **accesses_p);
 
-/* Collect the accesses and check hazards, then meaning. */
-enum pcoll_result pcoll_flow_check(const struct pcoll_check *check,
-                                   struct pcoll_order *order) PCOLL_MUST_CHECK;
+/* Collect the accesses; whatever the result, fini follows. */
+enum pcoll_result pcoll_flow_init(struct pcoll_flow *flow, const struct pcoll_check *check,
+                                  struct pcoll_order *order) PCOLL_MUST_CHECK;
+void pcoll_flow_fini(struct pcoll_flow *flow);
+
+/* Check that there are no hazards. */
+enum pcoll_result pcoll_flow_check(const struct pcoll_flow *flow) PCOLL_MUST_CHECK;
 
 /* Check that the plans achieve what the collective means; the accesses must be free of hazards. */
 enum pcoll_result pcoll_meaning_check(const struct pcoll_flow *flow) PCOLL_MUST_CHECK;

@@ -53,7 +53,7 @@ enum pcoll_result pcoll_reduce_tree_generate(const struct pcoll_signature *signa
 
     if (result != PCOLL_OK)
         return result;
-    result = pcoll_plan_create(signature, rank, "knomial", pcoll_up_counters(&up.ring),
+    result = pcoll_plan_create(signature, rank, pcoll_up_counters(&up.ring),
                                pcoll_ring_phases(&up.ring), &up.plan);
     if (result == PCOLL_OK) {
         build(&up);

@@ -122,9 +122,8 @@ static enum pcoll_result make(struct state *s, const struct pcoll_signature *sig
     enum pcoll_result result = take_lanes(s, signature, rank);
 
     if (result == PCOLL_OK)
-        result =
-            pcoll_plan_create(signature, rank, "two_tree", s->nlanes * pcoll_up_counters(&s->ring),
-                              pcoll_ring_phases(&s->ring), plan_p);
+        result = pcoll_plan_create(signature, rank, s->nlanes * pcoll_up_counters(&s->ring),
+                                   pcoll_ring_phases(&s->ring), plan_p);
     if (result != PCOLL_OK)
         return result;
     for (int lane = 0; lane < s->nlanes; lane++)

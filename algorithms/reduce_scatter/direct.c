@@ -145,8 +145,8 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 
     (void)local;
     if (s.parts.slices && s.blocks)
-        result = pcoll_plan_create(signature, rank, "direct", nbanks,
-                                   s.parts.nsegments > 1 ? 1 : nbanks, &s.parts.plan);
+        result = pcoll_plan_create(signature, rank, nbanks, s.parts.nsegments > 1 ? 1 : nbanks,
+                                   &s.parts.plan);
     if (result == PCOLL_OK) {
         build(&s, params);
         *plan_p = s.parts.plan;

@@ -202,8 +202,8 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 
     (void)local;
     if (s.parts.slices)
-        result = pcoll_plan_create(signature, rank, "columns", is_long ? 3 : 2, is_long ? 1 : 2,
-                                   &s.parts.plan);
+        result =
+            pcoll_plan_create(signature, rank, is_long ? 3 : 2, is_long ? 1 : 2, &s.parts.plan);
     if (result == PCOLL_OK) {
         s.parts.plan->temp_bytes = temp_bytes(signature, params);
         for (int phase = 0; phase < s.parts.plan->nphases; phase++)

@@ -262,9 +262,8 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                       .unit = pcoll_unit_of(signature),
                       .includes_own = signature->coll == PCOLL_SCAN};
     const int both = signature->in_place && pcoll_ring_turns(&s.ring) > 1 ? 2 : 0;
-    enum pcoll_result result =
-        pcoll_plan_create(signature, rank, "direct", pcoll_ring_counters(&s.ring) + both,
-                          pcoll_ring_phases(&s.ring), &s.plan);
+    enum pcoll_result result = pcoll_plan_create(
+        signature, rank, pcoll_ring_counters(&s.ring) + both, pcoll_ring_phases(&s.ring), &s.plan);
 
     (void)local;
     if (result != PCOLL_OK)

@@ -218,7 +218,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         .includes_own = signature->coll == PCOLL_SCAN,
     };
     enum pcoll_result result =
-        pcoll_plan_create(signature, rank, "doubling", s.ring.slots + 2, s.ring.slots, &s.plan);
+        pcoll_plan_create(signature, rank, s.ring.slots + 2, s.ring.slots, &s.plan);
 
     (void)local;
     if (result != PCOLL_OK)

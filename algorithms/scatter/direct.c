@@ -92,7 +92,7 @@ static enum pcoll_result generate_put(const struct pcoll_signature *signature,
                                       const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     (void)local, (void)params;
-    return pcoll_star_generate(signature, rank, "direct_put", put_root, put_other, plan_p);
+    return pcoll_star_generate(signature, rank, put_root, put_other, plan_p);
 }
 
 static enum pcoll_result generate_get(const struct pcoll_signature *signature,
@@ -100,7 +100,7 @@ static enum pcoll_result generate_get(const struct pcoll_signature *signature,
                                       const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     (void)local, (void)params;
-    return pcoll_star_generate(signature, rank, "direct_get", get_root, get_other, plan_p);
+    return pcoll_star_generate(signature, rank, get_root, get_other, plan_p);
 }
 
 /* The root's node sends to all others through one port, which serves no other node at the time. */

@@ -213,7 +213,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 {
     struct state s;
     enum pcoll_result result = pcoll_ring_tree_init(
-        &s.t, signature, rank, params, ring_of(signature, params), PCOLL_RING_TREE_DOWN, "knomial");
+        &s.t, signature, rank, params, ring_of(signature, params), PCOLL_RING_TREE_DOWN);
 
     (void)local;
     if (result != PCOLL_OK)

@@ -22,7 +22,7 @@
 #ifndef PCOLL_DOUBLING_H
 #define PCOLL_DOUBLING_H
 
-#include "algorithms/shape/fold_cost.h"
+#include "algorithms/shape/fold.h"
 #include "algorithms/teams.h"
 
 /* The rounds of exchanges among `count` ranks. */

@@ -24,7 +24,7 @@
 #ifndef PCOLL_HALVING_H
 #define PCOLL_HALVING_H
 
-#include "algorithms/shape/fold_cost.h"
+#include "algorithms/shape/fold.h"
 #include "algorithms/shape/segment.h"
 #include "algorithms/teams.h"
 

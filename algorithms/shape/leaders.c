@@ -1,6 +1,9 @@
 /* Reductions with several leaders a node; the contract is in leaders.h. */
 #include "algorithms/shape/leaders.h"
 
+#include "algorithms/cost.h"
+#include "algorithms/shape/halving.h"
+
 #include "algorithms/plan/util.h"
 #include "algorithms/shape/between.h"
 
@@ -318,12 +321,12 @@ static void build_phase(struct state *s, int phase)
 
 static enum pcoll_result generate(const struct pcoll_signature *signature, int rank,
                                   const struct pcoll_params *params, enum pcoll_between_way way,
-                                  const char *name, struct pcoll_plan **plan_p)
+                                  struct pcoll_plan **plan_p)
 {
     struct state s = {.by = pcoll_leaders_of(signature, params), .way = way};
     const int is_long = s.by.npasses > 1;
     enum pcoll_result result =
-        pcoll_plan_create(signature, rank, name, is_long ? 3 : 2, is_long ? 1 : 2, &s.plan);
+        pcoll_plan_create(signature, rank, is_long ? 3 : 2, is_long ? 1 : 2, &s.plan);
 
     if (result != PCOLL_OK)
         return result;
@@ -344,7 +347,7 @@ enum pcoll_result pcoll_leaders_doubling_generate(const struct pcoll_signature *
                                                   struct pcoll_plan **plan_p)
 {
     (void)local;
-    return generate(signature, rank, params, PCOLL_BETWEEN_DOUBLING, "multi_leader", plan_p);
+    return generate(signature, rank, params, PCOLL_BETWEEN_DOUBLING, plan_p);
 }
 
 enum pcoll_result pcoll_leaders_halving_generate(const struct pcoll_signature *signature,
@@ -353,7 +356,7 @@ enum pcoll_result pcoll_leaders_halving_generate(const struct pcoll_signature *s
                                                  struct pcoll_plan **plan_p)
 {
     (void)local;
-    return generate(signature, rank, params, PCOLL_BETWEEN_HALVING, "multi_leader_halving", plan_p);
+    return generate(signature, rank, params, PCOLL_BETWEEN_HALVING, plan_p);
 }
 
 enum pcoll_result pcoll_leaders_shares_generate(const struct pcoll_signature *signature,
@@ -362,5 +365,136 @@ enum pcoll_result pcoll_leaders_shares_generate(const struct pcoll_signature *si
                                                 struct pcoll_plan **plan_p)
 {
     (void)local;
-    return generate(signature, rank, params, PCOLL_BETWEEN_SHARES, "multi_leader_sliced", plan_p);
+    return generate(signature, rank, params, PCOLL_BETWEEN_SHARES, plan_p);
+}
+
+/* ---- cost ---- */
+
+static int is_flat(const struct pcoll_leaders *by)
+{
+    return by->teams.topology == NULL;
+}
+
+/* How many leaders, or members, share a core. */
+static double crowd_of(const struct pcoll_machine *machine, double ranks)
+{
+    return machine->cores > 0 && ranks > machine->cores ? ranks / machine->cores : 1;
+}
+
+/* How leaders reach those of other nodes. */
+static struct pcoll_link link_of(const struct pcoll_leaders *by,
+                                 const struct pcoll_signature *signature,
+                                 const struct pcoll_machine *machine)
+{
+    const double crowd = pcoll_cost_crowd(signature, machine);
+    struct pcoll_link link = {*machine, pcoll_ranks_per_node(signature), crowd};
+
+    if (!is_flat(by)) {
+        link = (struct pcoll_link){*machine, by->count, crowd_of(machine, by->count)};
+        link.machine.cores = 0; /* leaders take turns only with leaders */
+    } else if (!pcoll_is_over_wire(signature)) {
+        link = (struct pcoll_link){pcoll_cost_node(machine), 0, crowd};
+    }
+    return link;
+}
+
+static struct pcoll_fold_links links_of(const struct pcoll_leaders *by, struct pcoll_fold fold,
+                                        const struct pcoll_signature *signature,
+                                        const struct pcoll_machine *machine)
+{
+    return (struct pcoll_fold_links){
+        .signature = signature,
+        .fold = fold,
+        .members = is_flat(by) ? pcoll_ranks_per_node(signature) : 1,
+        .near = {pcoll_cost_node(machine), 0, pcoll_cost_crowd(signature, machine)},
+        .far = link_of(by, signature, machine),
+    };
+}
+
+static double cost_of_doubling(const struct pcoll_leaders *by,
+                               const struct pcoll_signature *signature,
+                               const struct pcoll_machine *machine)
+{
+    const struct pcoll_doubling_cost doubling = {
+        .rounds = by->rounds,
+        .links = links_of(by, by->rounds.fold, signature, machine),
+        .bytes = (double)by->bytes,
+    };
+
+    return pcoll_doubling_time(&doubling);
+}
+
+static double cost_of_halving(const struct pcoll_leaders *by,
+                              const struct pcoll_signature *signature,
+                              const struct pcoll_machine *machine)
+{
+    const struct pcoll_fold fold = pcoll_halving_fold(by->teams.count);
+    const struct pcoll_fold_links links = links_of(by, fold, signature, machine);
+    const struct pcoll_halving_cost halving = {links, links, (double)by->bytes};
+
+    return pcoll_halving_time(&halving);
+}
+
+static double cost_of_shares(const struct pcoll_leaders *by,
+                             const struct pcoll_signature *signature,
+                             const struct pcoll_machine *machine)
+{
+    const struct pcoll_link link = link_of(by, signature, machine);
+    const double count = by->teams.count, share = (double)by->bytes / count;
+    struct pcoll_waves waves = {0};
+
+    pcoll_waves_add(&waves, signature, &link, (struct pcoll_wave){count - 1, share, count - 1});
+    pcoll_waves_add(&waves, signature, &link, (struct pcoll_wave){count - 1, share, 0});
+    return waves.time + waves.queue;
+}
+
+/* The two stages in the node of a pass. */
+static double cost_in_node(const struct pcoll_leaders *by, const struct pcoll_signature *signature,
+                           const struct pcoll_machine *machine)
+{
+    const struct pcoll_machine node = pcoll_cost_node(machine);
+    const double members = is_flat(by) ? 1 : pcoll_ranks_per_node(signature), count = by->count;
+    const double crowd = pcoll_cost_crowd(signature, machine), slice = (double)by->bytes;
+    const double copy = crowd * slice * node.copy, lead = crowd_of(machine, count);
+    const double puts = members > count ? count : count - 1;
+    const double sum = lead * (node.o + (members - 1) * slice * node.reduce);
+
+    if (members <= 1)
+        return 2 * (crowd * node.o + copy);
+    return pcoll_cost_wave(signature, &node, puts, 1) + puts * copy + sum +
+           pcoll_cost_wave(signature, &node, members - 1, 1) + count * (crowd * node.o + copy);
+}
+
+static double cost_of_passes(const struct pcoll_leaders *by,
+                             const struct pcoll_signature *signature,
+                             const struct pcoll_machine *machine, double between)
+{
+    return machine->call + (double)by->npasses * (cost_in_node(by, signature, machine) + between);
+}
+
+double pcoll_leaders_doubling_cost(const struct pcoll_signature *signature,
+                                   const struct pcoll_params *params,
+                                   const struct pcoll_machine *machine)
+{
+    const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
+
+    return cost_of_passes(&by, signature, machine, cost_of_doubling(&by, signature, machine));
+}
+
+double pcoll_leaders_halving_cost(const struct pcoll_signature *signature,
+                                  const struct pcoll_params *params,
+                                  const struct pcoll_machine *machine)
+{
+    const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
+
+    return cost_of_passes(&by, signature, machine, cost_of_halving(&by, signature, machine));
+}
+
+double pcoll_leaders_shares_cost(const struct pcoll_signature *signature,
+                                 const struct pcoll_params *params,
+                                 const struct pcoll_machine *machine)
+{
+    const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
+
+    return cost_of_passes(&by, signature, machine, cost_of_shares(&by, signature, machine));
 }

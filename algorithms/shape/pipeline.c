@@ -312,8 +312,8 @@ enum pcoll_result pcoll_pipeline(const struct pcoll_shape *shape, int radix,
     struct pipeline line = pipeline_of(shape, radix, signature, params);
     int team = pcoll_team_of(&line.teams, rank);
     int has_followers = rank == leader_of(&line, team) && nfollowers_of(&line, team) > 0;
-    enum pcoll_result result = pcoll_plan_create(signature, rank, "pipeline",
-                                                 ntanks_of(&line, team) + has_followers, 1, plan_p);
+    enum pcoll_result result =
+        pcoll_plan_create(signature, rank, ntanks_of(&line, team) + has_followers, 1, plan_p);
 
     if (result != PCOLL_OK)
         return result;

@@ -26,8 +26,7 @@ static enum pcoll_result find_family(struct pcoll_ring_tree *t, int rank,
 enum pcoll_result pcoll_ring_tree_init(struct pcoll_ring_tree *t,
                                        const struct pcoll_signature *signature, int rank,
                                        const struct pcoll_params *params, struct pcoll_ring ring,
-                                       enum pcoll_ring_tree_direction direction,
-                                       const char *algorithm)
+                                       enum pcoll_ring_tree_direction direction)
 {
     enum pcoll_result result;
 
@@ -35,7 +34,7 @@ enum pcoll_result pcoll_ring_tree_init(struct pcoll_ring_tree *t,
         .tree = {pcoll_teams_of(signature), pcoll_ring_tree_radix(params)},
         .ring = ring,
     };
-    result = pcoll_plan_create(signature, rank, algorithm, pcoll_ring_counters(&ring),
+    result = pcoll_plan_create(signature, rank, pcoll_ring_counters(&ring),
                                pcoll_ring_phases(&ring), &t->plan);
     if (result != PCOLL_OK)
         return result;

@@ -54,8 +54,7 @@ static inline int pcoll_ring_tree_radix(const struct pcoll_params *params)
 enum pcoll_result pcoll_ring_tree_init(struct pcoll_ring_tree *t,
                                        const struct pcoll_signature *signature, int rank,
                                        const struct pcoll_params *params, struct pcoll_ring ring,
-                                       enum pcoll_ring_tree_direction direction,
-                                       const char *algorithm) PCOLL_MUST_CHECK;
+                                       enum pcoll_ring_tree_direction direction) PCOLL_MUST_CHECK;
 
 /* Complete the counters of credit and seal the plan, and release everything else; or everything. */
 enum pcoll_result pcoll_ring_tree_seal(struct pcoll_ring_tree *t,

@@ -174,8 +174,8 @@ enum pcoll_result pcoll_sliced_generate(const struct pcoll_signature *signature,
 
     (void)local;
     if (s.parts.slices)
-        result = pcoll_plan_create(signature, rank, "sliced", is_long && !s.is_user ? 3 : 2,
-                                   is_long ? 1 : 2, &s.parts.plan);
+        result = pcoll_plan_create(signature, rank, is_long && !s.is_user ? 3 : 2, is_long ? 1 : 2,
+                                   &s.parts.plan);
     if (result == PCOLL_OK) {
         s.parts.plan->temp_bytes = pcoll_sliced_temp_bytes(signature, params);
         for (int phase = 0; phase < s.parts.plan->nphases; phase++)

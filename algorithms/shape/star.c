@@ -2,10 +2,10 @@
 #include "algorithms/shape/star.h"
 
 enum pcoll_result pcoll_star_generate(const struct pcoll_signature *signature, int rank,
-                                      const char *name, pcoll_star_build *root,
-                                      pcoll_star_build *other, struct pcoll_plan **plan_p)
+                                      pcoll_star_build *root, pcoll_star_build *other,
+                                      struct pcoll_plan **plan_p)
 {
-    const enum pcoll_result result = pcoll_plan_create(signature, rank, name, 1, 1, plan_p);
+    const enum pcoll_result result = pcoll_plan_create(signature, rank, 1, 1, plan_p);
 
     if (result != PCOLL_OK)
         return result;

@@ -11,8 +11,7 @@ typedef void pcoll_star_build(struct pcoll_plan *plan);
 
 /* The plan of `rank`, which is the root or another rank. */
 enum pcoll_result pcoll_star_generate(const struct pcoll_signature *signature, int rank,
-                                      const char *name, pcoll_star_build *root,
-                                      pcoll_star_build *other,
+                                      pcoll_star_build *root, pcoll_star_build *other,
                                       struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
 
 #endif /* PCOLL_STAR_H */

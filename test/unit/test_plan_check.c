@@ -113,7 +113,7 @@ static struct pcoll_plan *new_plan(enum pcoll_coll coll, int rank, int banks)
         coll, 2, 0, pcoll_coll_has(coll, PCOLL_SYNCHRONIZES) ? 0 : PAIR_BYTES, 0};
     struct pcoll_plan *plan;
 
-    if (pcoll_plan_create(&signature, rank, "by hand", banks, banks, &plan) != PCOLL_OK)
+    if (pcoll_plan_create(&signature, rank, banks, banks, &plan) != PCOLL_OK)
         abort();
     return plan;
 }

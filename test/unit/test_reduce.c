@@ -239,7 +239,7 @@ static enum pcoll_result reduce(const struct pcoll_operator *op, int n, int targ
     struct pcoll_reductions all;
     enum pcoll_result result;
 
-    if (pcoll_plan_create(&signature, 0, "test", 0, 1, &plan) != PCOLL_OK)
+    if (pcoll_plan_create(&signature, 0, 0, 1, &plan) != PCOLL_OK)
         abort();
     pcoll_plan_open(plan, 0);
     for (int i = 0; i < n; i++)

@@ -59,7 +59,7 @@ static int bind_plan(void)
     const struct pcoll_signature signature = {.coll = PCOLL_BARRIER, .nranks = 1};
     struct pcoll_plan *plan;
 
-    if (pcoll_plan_create(&signature, 0, "test", 2, 2, &plan) != PCOLL_OK)
+    if (pcoll_plan_create(&signature, 0, 2, 2, &plan) != PCOLL_OK)
         return 0;
     plan->gain[0] = 4;
     plan->gain[1] = 1;
