@@ -139,7 +139,8 @@ suite_tables() {
     promptly tap_begin plans "$repo/test/tables/plans" "$build/pcoll/pcoll-info"
     promptly tap_begin timelines "$repo/test/tables/timelines" "$build/pcoll/pcoll-sim" \
         "$build/pcoll/pcoll-info"
-    tap_end tables plans timelines
+    promptly tap_begin state "$repo/test/tables/state" "$build/pcoll/pcoll-info"
+    tap_end tables plans timelines state
 }
 
 suite_docs() {
