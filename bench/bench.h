@@ -275,8 +275,6 @@ void report_row(const struct row *row);
 void report_end(enum verdict verdict);
 /* The collective, and the number of neighbors if it is not 6. */
 void operation_text(char *text, size_t length, const struct operation *op);
-/* The subject of that name, or NULL; its time in microseconds, or a dash. */
-const struct subject *row_find(const struct row *row, const char *name);
 void size_text(char *text, size_t length, size_t size);
 void library_text(char *text, size_t length);
 

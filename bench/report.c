@@ -74,7 +74,8 @@ void library_text(char *text, size_t length)
     snprintf(text, length, "MPICH %s %s", version, device);
 }
 
-const struct subject *row_find(const struct row *row, const char *name)
+/* The subject of that name, or NULL. */
+static const struct subject *row_find(const struct row *row, const char *name)
 {
     for (int i = 0; i < row->num_subjects; i++)
         if (strcmp(row->subjects[i].name, name) == 0)
@@ -90,6 +91,7 @@ static void time_text(char *text, size_t length, double seconds)
     snprintf(text, length, "%.*f", digits, us);
 }
 
+/* Its time in microseconds, or a dash. */
 static void median_text(char *text, size_t length, const struct subject *subject)
 {
     if (subject)

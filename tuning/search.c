@@ -53,25 +53,70 @@ static int is_far(const struct pcoll_algorithm *algorithm, const struct pcoll_pa
            (params->slots > 0 || params->segment > MAX_TEMP_SEGMENT);
 }
 
+/* ---- possible: right, and within the limits of the medium ---- */
+
+static unsigned refusal_of_path(const struct pcoll_caps *caps, enum pcoll_path path)
+{
+    return path == PCOLL_PATH_USER && !(caps->provides & PCOLL_NEED_USER_RMA)
+               ? PCOLL_REFUSAL_NO_USER_RMA
+               : 0;
+}
+
+static unsigned refusal_of_ring(const struct pcoll_caps *caps, int slots)
+{
+    return caps->max_ring > 0 && slots > caps->max_ring ? PCOLL_REFUSAL_LONG_RING : 0;
+}
+
+static unsigned refusal_of_temp(const struct pcoll_caps *caps, uint64_t temp)
+{
+    return temp > caps->max_temp ? PCOLL_REFUSAL_TOO_MUCH_TEMP : 0;
+}
+
+/* All but the size of TEMP, which takes more work. */
+static unsigned refusal_but_temp(const struct pcoll_algorithm *algorithm,
+                                 const struct pcoll_params *params,
+                                 const struct pcoll_signature *signature,
+                                 const struct pcoll_caps *caps)
+{
+    unsigned refusal = refusal_of_path(caps, params->path);
+
+    if (algorithm->must_commute && !signature->commutes)
+        return PCOLL_REFUSAL_MUST_COMMUTE;
+    return refusal ? refusal : refusal_of_ring(caps, params->slots);
+}
+
+unsigned pcoll_refusal_of(const struct pcoll_algorithm *algorithm,
+                          const struct pcoll_params *params,
+                          const struct pcoll_signature *signature, const struct pcoll_caps *caps)
+{
+    const unsigned refusal = refusal_but_temp(algorithm, params, signature, caps);
+
+    if (refusal || pcoll_is_trivial(signature))
+        return refusal;
+    return refusal_of_temp(caps, algorithm->temp_bytes(signature, params));
+}
+
+/* ---- weighing one candidate ---- */
+
 /* In microseconds, corrected; negative: not a candidate. */
 static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
                       const struct pcoll_params *params)
 {
     const struct pcoll_machine *machine = &search->cached;
     double cost, factor = search->factor;
+    unsigned refusal = refusal_but_temp(algorithm, params, search->signature, search->caps);
     uint64_t temp;
 
-    if (algorithm->must_commute && !search->signature->commutes) {
-        search->refusals |= PCOLL_REFUSAL_MUST_COMMUTE;
+    search->refusals |= refusal;
+    if (refusal)
         return -1;
-    }
     if (pcoll_is_trivial(search->signature))
         return search->machine.call;
     temp = algorithm->temp_bytes(search->signature, params);
-    if (temp > search->caps->max_temp) {
-        search->refusals |= PCOLL_REFUSAL_TOO_MUCH_TEMP;
+    refusal = refusal_of_temp(search->caps, temp);
+    search->refusals |= refusal;
+    if (refusal)
         return -1;
-    }
     if (!is_far(algorithm, params, temp))
         machine = &search->machine;
     if (search->tells_apart)
@@ -128,6 +173,8 @@ static double weigh(struct pcoll_search *search, const struct pcoll_algorithm *a
     }
     return candidate.predicted_us;
 }
+
+/* ---- sensible: the values of each parameter that are worth weighing ---- */
 
 /* Fills values[0 .. return). */
 static int radix_candidates(const struct pcoll_search *search,
@@ -245,7 +292,7 @@ static int longer_ring(const struct pcoll_search *search, const struct pcoll_alg
         pcoll_is_over_wire(signature) ? PCOLL_NEAR_RING_BYTES : PCOLL_LONG_RING_BYTES;
     uint64_t bytes;
 
-    if (search->caps->max_ring > 0 && slots > search->caps->max_ring)
+    if (refusal_of_ring(search->caps, slots))
         return 0;
     bytes = ring_bytes(algorithm, signature, params, slots);
     if (bytes > 0 && bytes == ring_bytes(algorithm, signature, params, 0))
@@ -269,7 +316,7 @@ static int slots_candidates(const struct pcoll_search *search,
     }
     if (search->fixed.slots != 0 && algorithm->uses_slots) {
         values[0] = search->fixed.slots;
-        return search->caps->max_ring == 0 || values[0] <= search->caps->max_ring;
+        return 1;
     }
     slots = algorithm->uses_slots ? longer_ring(search, algorithm, params) : 0;
     if (!is_long ||
@@ -295,12 +342,13 @@ static int path_suits(struct pcoll_search *search, const struct pcoll_algorithm 
         return 0;
     if (path != PCOLL_PATH_USER)
         return 1;
-    if (!(caps->provides & PCOLL_NEED_USER_RMA)) {
-        search->refusals |= PCOLL_REFUSAL_NO_USER_RMA;
+    search->refusals |= refusal_of_path(caps, path);
+    if (refusal_of_path(caps, path))
         return 0;
-    }
     return search->below_threshold || search->signature->bytes >= caps->user_rma_threshold;
 }
+
+/* ---- the search ---- */
 
 static double lesser(double a, double b)
 {

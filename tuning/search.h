@@ -7,13 +7,21 @@
 #include "tuning/choose.h"
 #include "tuning/table/correction.h"
 
-/* Why a candidate was refused. */
+/* Why a candidate is impossible. */
 enum pcoll_refusal {
     PCOLL_REFUSAL_NO_USER_RMA = 1 << 0,
     PCOLL_REFUSAL_TOO_MUCH_TEMP = 1 << 1,
-    PCOLL_REFUSAL_NO_COST = 1 << 2,
-    PCOLL_REFUSAL_MUST_COMMUTE = 1 << 3
+    PCOLL_REFUSAL_NO_COST = 1 << 2, /* the row does not suit the call */
+    PCOLL_REFUSAL_MUST_COMMUTE = 1 << 3,
+    PCOLL_REFUSAL_LONG_RING = 1 << 4
 };
+
+/* Is the candidate possible: does it give the right result, within the limits of the medium? The
+ * first refusal, or 0. This says nothing of its time: the search weighs those of the possible
+ * candidates that are sensible, and a time that is negative or infinite is the last refusal. */
+unsigned pcoll_refusal_of(const struct pcoll_algorithm *algorithm,
+                          const struct pcoll_params *params,
+                          const struct pcoll_signature *signature, const struct pcoll_caps *caps);
 
 struct pcoll_search {
     /* The question. */
@@ -38,8 +46,8 @@ struct pcoll_search {
                       * for all candidates */
 };
 
-/* Weigh all candidates of the algorithm that `fixed` and the capabilities permit; the cheapest so
- * far, of all algorithms, is `best`. */
+/* Weigh the sensible candidates of the algorithm that `fixed` permits and that are possible; the
+ * cheapest so far, of all algorithms, is `best`. */
 void pcoll_search_algorithm(struct pcoll_search *search, const struct pcoll_algorithm *algorithm);
 
 #endif /* PCOLL_SEARCH_H */

@@ -6,6 +6,7 @@
 #include "test/unit/question.h"
 #include "test/unit/tables.h"
 #include "test/unit/tap.h"
+#include "tuning/search.h"
 
 /* Calls of every collective on few and many ranks, short and long, with and without access to user
  * buffers, with and without a core for each rank. */
@@ -34,7 +35,7 @@ static struct pcoll_machine machine_of(const struct question *q)
     return machine;
 }
 
-/* True if choose.h allows the candidate. */
+/* True if the candidate is possible, and sensible as choose.h says. */
 static int is_candidate(const struct question *q, const struct pcoll_algorithm *row,
                         const struct pcoll_params *params)
 {
@@ -44,14 +45,15 @@ static int is_candidate(const struct question *q, const struct pcoll_algorithm *
     const int is_crowded = q->caps.cores > 0 && per_node > q->caps.cores;
     const uint64_t most = is_crowded || nnodes > 1 ? PCOLL_NEAR_RING_BYTES : PCOLL_LONG_RING_BYTES;
 
-    if (params->path == PCOLL_PATH_USER && (!(q->caps.provides & PCOLL_NEED_USER_RMA) ||
-                                            q->signature.bytes < q->caps.user_rma_threshold))
+    if (pcoll_refusal_of(row, params, &q->signature, &q->caps) != 0)
+        return 0;
+    if (params->path == PCOLL_PATH_USER && q->signature.bytes < q->caps.user_rma_threshold)
         return 0;
     if (row->uses_segment && params->segment < pcoll_least_segment(row, &q->signature, &q->caps))
         return 0;
     if (params->path == PCOLL_PATH_TEMP && params->segment > 1 << 17)
         return 0; /* communication buffers stay in the cache */
-    return row->paths >> params->path & 1 && temp <= q->caps.max_temp &&
+    return row->paths >> params->path & 1 &&
            (params->slots == 0 || (row->uses_slots && temp <= most));
 }
 
@@ -103,12 +105,15 @@ static int is_cheapest(const struct question *q)
     return 1;
 }
 
-/* Every rank can generate what is chosen, if anything is. */
+/* What is chosen, if anything is, is within the limits, and every rank can generate it. */
 static int is_sound(const struct question *q)
 {
     if (q->result != PCOLL_OK)
         return q->result == PCOLL_UNSUPPORTED && !q->choice.algorithm;
-    return q->choice.algorithm->coll == q->signature.coll && question_plans_fit(q);
+    return q->choice.algorithm->coll == q->signature.coll &&
+           q->choice.algorithm->temp_bytes(&q->signature, &q->choice.params) <= q->caps.max_temp &&
+           (q->choice.params.path != PCOLL_PATH_USER || q->caps.provides & PCOLL_NEED_USER_RMA) &&
+           question_plans_fit(q);
 }
 
 static void test_cheapest(const char *name, struct pcoll_table *table)
