@@ -21,7 +21,7 @@ pcoll_sources = \
     %D%/blocks.h %D%/blocks.c \
     %D%/call.h %D%/calls.c %D%/block_calls.c %D%/edge_calls.c %D%/reduction_calls.c %D%/edges.c \
     %D%/operator.c \
-    %D%/init.c \
+    %D%/agreement.h %D%/agreement.c %D%/init.c \
     %D%/run.c %D%/wait.c %D%/lock.h %D%/life.c %D%/child.c
 ## Sources that only tests and tools need; not built here.
 pcoll_tool_sources =

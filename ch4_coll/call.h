@@ -47,6 +47,14 @@ static inline bool MPIDI_PCOLL_is_root(const struct MPIDI_PCOLL_call *call)
     return call->comm->rank == call->signature.root;
 }
 
+static inline void MPIDI_PCOLL_drop_data(struct MPIDI_PCOLL_call *call)
+{
+    MPIDI_PCOLL_data_fini(&call->in);
+    MPIDI_PCOLL_data_fini(&call->out);
+    MPL_free(call->blocks);
+    call->blocks = NULL;
+}
+
 /* ---- block_calls.c ---- */
 
 MPIDI_PCOLL_describe MPIDI_PCOLL_describe_bcast, MPIDI_PCOLL_describe_allgather,
@@ -80,9 +88,5 @@ MPIDI_PCOLL_describe MPIDI_PCOLL_describe_alltoallv;
 /* Fills in, out and local, and of the signature typed, bytes, degree and volumes, as far as
  * this rank knows. */
 MPIDI_PCOLL_describe MPIDI_PCOLL_describe_edges;
-
-/* Collective: typed, bytes, degree and volumes of the signature become those of all ranks, and the
- * edges learn about their peers. What goes wrong makes the call ineligible. */
-int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state);
 
 #endif /* CALL_H_INCLUDED */

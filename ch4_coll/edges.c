@@ -6,7 +6,6 @@
 
 #include "call.h"
 
-#include "offload/edges.h"
 #include "offload/pairs.h"
 
 /* The edges of one direction. */
@@ -203,51 +202,4 @@ void MPIDI_PCOLL_describe_edges(struct MPIDI_PCOLL_call *call)
     }
     MPL_free(out.edges);
     MPIDI_PCOLL_neighbors_fini(&list);
-}
-
-/* ---- what the ranks settle together ---- */
-
-int MPIDI_PCOLL_settle_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state)
-{
-    enum { INELIGIBLE, TYPED, BYTES, DEGREE, IN, OUT, KEPT, MOST_PARALLEL, MOST_TRAFFIC, NWORDS };
-    struct pcoll_signature *signature = &call->signature;
-    uint64_t words[NWORDS] = {
-        [INELIGIBLE] = !call->eligible, [TYPED] = (uint64_t)signature->typed,
-        [BYTES] = signature->bytes,     [DEGREE] = (uint64_t)signature->degree,
-        [IN] = signature->in_volume,    [OUT] = signature->out_volume,
-        [KEPT] = signature->kept,
-    };
-    struct pcoll_edges_most most;
-    int mpi_errno = MPI_SUCCESS;
-    enum pcoll_result result;
-
-    if (call->local)
-        words[MOST_PARALLEL] = (uint64_t)pcoll_edges_most_parallel(call->local, call->comm->rank);
-    if (call->local && pcoll_can_have_pairs(signature))
-        words[MOST_TRAFFIC] =
-            (uint64_t)pcoll_pairs_most_traffic(signature, call->local, call->comm->rank);
-    if (state->medium->combine(state->group, words, NWORDS) != PCOLL_OK)
-        MPIR_ERR_SETANDJUMP(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
-    signature->typed = (int)words[TYPED];
-    signature->bytes = words[BYTES];
-    signature->degree = (int)words[DEGREE];
-    signature->in_volume = words[IN];
-    signature->out_volume = words[OUT];
-    signature->kept = words[KEPT];
-    call->eligible = !words[INELIGIBLE];
-    if (!call->eligible)
-        goto fn_exit;
-    pcoll_edges_prepare(signature, call->local, call->comm->rank);
-    most.parallel = (int)words[MOST_PARALLEL];
-    most.traffic = signature->bytes <= PCOLL_EDGE_SLOT ? (int)words[MOST_TRAFFIC] : 0;
-    result = pcoll_edges_swap(&state->bootstrap, state->group, signature, call->local, most);
-    if (result != PCOLL_OK)
-        call->eligible = false;
-    if (result == PCOLL_ERR_INVALID)
-        call->why = "a rank receives another number of bytes than was sent to it";
-
-fn_exit:
-    return mpi_errno;
-fn_fail:
-    goto fn_exit;
 }

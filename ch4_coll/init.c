@@ -1,115 +1,12 @@
-/* From the description of a call to a bound plan.
- *
- * One combine of a few words over the communicator settles everything that ranks could see
- * differently: whether each of them can take part, and what rank 0 proposes. What is declined is
- * declined by all ranks identically and goes to MPICH's own path. */
+/* From the description of a call to a bound plan: describe, agree (agreement.c), generate, find the
+ * memory, bind. */
 
-#include "call.h"
+#include "agreement.h"
 
 #include "lock.h"
 
 #include "algorithms/lower/lower.h"
 #include "algorithms/plan/user.h"
-#include "offload/memory/heap.h"
-
-/* The words that the ranks combine; the maximum of each counts. */
-enum {
-    INELIGIBLE,
-    IN_PLACE,
-    NOT_IN_PLACE,
-    NOT_COMMUTING,
-    UNIT,
-    NOT_UNIT, /* as below */
-    BYTES,
-    NOT_BYTES, /* complement of the bytes: the bytes are equal if both maxima come from the same
-                * value */
-    BLOCKS,    /* a hash of all blocks */
-    NOT_BLOCKS,
-    APART,
-    ROW,    /* from here on, what rank 0 proposes (other ranks contribute 0); 0: nothing */
-    PARAMS, /* struct pcoll_params as it lies in memory */
-    NWORDS = PARAMS + sizeof(struct pcoll_params) / sizeof(uint64_t)
-};
-
-_Static_assert(sizeof(struct pcoll_params) % sizeof(uint64_t) == 0, "they are whole words");
-_Static_assert(NWORDS <= PCOLL_COMBINE_WORDS, "they are combined at once");
-
-static void write_choice(const struct pcoll_choice *choice, uint64_t *words)
-{
-    if (!choice->algorithm)
-        return;
-    words[ROW] = (uint64_t)pcoll_algorithm_number(choice->algorithm) + 1;
-    memcpy(&words[PARAMS], &choice->params, sizeof(choice->params));
-}
-
-static void read_choice(const uint64_t *words, struct pcoll_choice *choice)
-{
-    choice->algorithm = words[ROW] ? pcoll_algorithms[words[ROW] - 1] : NULL;
-    memcpy(&choice->params, &words[PARAMS], sizeof(choice->params));
-}
-
-/* 0 if there are none (FNV-1a, by words). */
-static uint64_t hash_of_blocks(const struct pcoll_signature *signature)
-{
-    uint64_t hash = signature->blocks ? UINT64_C(0xcbf29ce484222325) : 0;
-
-    for (int r = 0; signature->blocks && r <= signature->nranks; r++)
-        hash = (hash ^ signature->blocks[r]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
-/* The ranks have contributed the same number to both words, one of them complemented. */
-static bool is_same(const uint64_t *words, int value, int complement)
-{
-    return words[value] == ~words[complement];
-}
-
-static bool is_mapped(const struct MPIDI_PCOLL_call *call)
-{
-    return pcoll_heap_find(call->in.user, 1).fd != PCOLL_NONE ||
-           pcoll_heap_find(call->out.user, 1).fd != PCOLL_NONE;
-}
-
-/* Settle eligibility and choice. *choice becomes rank 0's, of which other ranks get algorithm and
- * parameters; it has no algorithm if the call is declined. */
-static int agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                 struct pcoll_choice *choice)
-{
-    const uint64_t blocks = hash_of_blocks(&call->signature);
-    const bool one_place = call->op && !pcoll_coll_has(call->signature.coll, PCOLL_ROOTED);
-    uint64_t words[NWORDS] = {
-        [INELIGIBLE] = !call->eligible,
-        [IN_PLACE] = (uint64_t)call->signature.in_place,
-        [NOT_IN_PLACE] = !call->signature.in_place,
-        [NOT_COMMUTING] = !call->signature.commutes,
-        [UNIT] = call->signature.unit,
-        [NOT_UNIT] = ~call->signature.unit,
-        [BYTES] = call->signature.bytes,
-        [NOT_BYTES] = ~call->signature.bytes,
-        [BLOCKS] = blocks,
-        [NOT_BLOCKS] = ~blocks,
-        [APART] = call->is_apart,
-    };
-    int mpi_errno = MPI_SUCCESS;
-
-    if (call->comm->rank == 0 && !call->is_apart) {
-        MPIDI_PCOLL_propose(&call->signature, is_mapped(call), call->info, state, choice);
-        write_choice(choice, words);
-    }
-    if (state->medium->combine(state->group, words, NWORDS) != PCOLL_OK)
-        MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
-    read_choice(words, choice);
-    if (words[INELIGIBLE] || !is_same(words, BYTES, NOT_BYTES) || !is_same(words, UNIT, NOT_UNIT) ||
-        !is_same(words, BLOCKS, NOT_BLOCKS) ||
-        (one_place && words[IN_PLACE] && words[NOT_IN_PLACE]))
-        choice->algorithm = NULL;
-    call->is_apart = words[APART] || !is_same(words, BYTES, NOT_BYTES) ||
-                     !is_same(words, BLOCKS, NOT_BLOCKS) ||
-                     (words[IN_PLACE] && words[NOT_IN_PLACE]);
-    call->signature.in_place = !words[NOT_IN_PLACE];
-    call->signature.commutes = !words[NOT_COMMUTING];
-    return mpi_errno;
-}
 
 /* Generate the plan, and lower it if the medium cannot run it otherwise. */
 static enum pcoll_result generate(const struct MPIDI_PCOLL_call *call,
@@ -255,42 +152,6 @@ static struct MPIDI_PCOLL_plan *make_plan(struct MPIDI_PCOLL_call *call,
     return plan;
 }
 
-static void drop_data(struct MPIDI_PCOLL_call *call)
-{
-    MPIDI_PCOLL_data_fini(&call->in);
-    MPIDI_PCOLL_data_fini(&call->out);
-    MPL_free(call->blocks);
-    call->blocks = NULL;
-}
-
-/* The ranks learn about their edges, and agree. */
-static int agree_on_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                          struct pcoll_choice *choice)
-{
-    int mpi_errno = MPIDI_PCOLL_settle_edges(call, state);
-
-    return mpi_errno == MPI_SUCCESS ? agree(call, state, choice) : mpi_errno;
-}
-
-/* Where blocks may differ but lie side by side on all ranks, the signature says everything;
- * otherwise the ranks describe them once more, as edges. */
-static int agree_on_blocks(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                           struct pcoll_choice *choice)
-{
-    int mpi_errno = agree(call, state, choice);
-
-    if (mpi_errno != MPI_SUCCESS || !call->is_apart)
-        return mpi_errno;
-    drop_data(call);
-    call->is_apart = false;
-    call->signature.blocks = NULL;
-    call->signature.bytes = 0;
-    call->signature.in_place = 0;
-    choice->algorithm = NULL;
-    MPIDI_PCOLL_describe_edges(call);
-    return agree_on_edges(call, state, choice);
-}
-
 static void report_declined(const struct MPIDI_PCOLL_call *call)
 {
     if (call->why && call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
@@ -303,21 +164,16 @@ static int init_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
 {
     struct pcoll_choice choice = {.algorithm = NULL};
     struct MPIDI_PCOLL_plan *plan = NULL;
-    int mpi_errno = MPI_SUCCESS;
+    int mpi_errno;
 
     call->signature.topology = state->topology;
-    if (!pcoll_coll_has(call->signature.coll, PCOLL_EDGES))
-        mpi_errno = agree(call, state, &choice);
-    else if (pcoll_coll_has(call->signature.coll, PCOLL_VECTOR))
-        mpi_errno = agree_on_blocks(call, state, &choice);
-    else
-        mpi_errno = agree_on_edges(call, state, &choice);
+    mpi_errno = MPIDI_PCOLL_agree(call, state, &choice);
     if (mpi_errno == MPI_SUCCESS && choice.algorithm)
         plan = make_plan(call, state, &choice);
     if (plan) {
         *request = MPIDI_PCOLL_request_issue(plan);
     } else {
-        drop_data(call);
+        MPIDI_PCOLL_drop_data(call);
         MPIDI_PCOLL_operator_destroy(call->op);
         MPIDI_PCOLL_local_free(call->local);
         report_declined(call);

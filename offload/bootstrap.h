@@ -58,6 +58,19 @@ struct pcoll_bootstrap {
     void (*report)(void *context, const char *message); /* shows the user one line */
 };
 
+/* What must be the same on all ranks takes two words: itself and its complement. */
+static inline void pcoll_say_same(uint64_t *words, uint64_t value)
+{
+    words[0] = value;
+    words[1] = ~value;
+}
+
+/* True, once they are combined, if all ranks have said the same. */
+static inline int pcoll_heard_same(const uint64_t *words)
+{
+    return words[0] == ~words[1];
+}
+
 /* Collective. Returns the worst of all ranks' results. Each of the n values, n <
  * PCOLL_COMBINE_WORDS, becomes the maximum over all ranks. */
 enum pcoll_result pcoll_agree(const struct pcoll_bootstrap *bootstrap, enum pcoll_result mine,

@@ -1,0 +1,14 @@
+/* What the ranks of a call agree on before they bind its plan. */
+
+#ifndef AGREEMENT_H_INCLUDED
+#define AGREEMENT_H_INCLUDED
+
+#include "call.h"
+
+/* Collective. The signature becomes that of all ranks, and edges learn about their peers. *choice,
+ * which is zeroed, becomes rank 0's, of which other ranks get algorithm and parameters; it has no
+ * algorithm, on all ranks, if the call is declined. Returns an MPI error code. */
+int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
+                      struct pcoll_choice *choice);
+
+#endif /* AGREEMENT_H_INCLUDED */
