@@ -9,7 +9,7 @@
 #include "test/unit/tap.h"
 
 enum { ALL_ORDERS = 4, LARGEST = 8, LARGE = 16, FEW = 4 /* with several nodes or rails */ };
-enum { STATES_INSTANCES = 3, STATES_LIMIT = 100000, BRIEF_RANKS = 3 };
+enum { STATES_INSTANCES = 3, STATES_LIMIT = 100000, BRIEF_RANKS = 2 };
 
 struct tally {
     int jobs, wrong, incomplete;

@@ -6,7 +6,7 @@
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 
-enum { SMALL = 9, LARGE = 16, ALL_ROOTS = 5, ALL_SIZES = 5, BRIEF_RANKS = 4, UNIT = 5 };
+enum { SMALL = 9, LARGE = 16, ALL_ROOTS = 5, ALL_SIZES = 5, BRIEF_RANKS = 2, UNIT = 5 };
 
 /* LARGE is there for deep trees and many rounds, which sizes, forms of nodes and weights do not
  * change: what 9 ranks prove for these holds for 16. */
