@@ -8,7 +8,7 @@ pcoll_sources += \
     %D%/reduce/operator.h %D%/reduce/reduce.h %D%/reduce/reduce.c \
     %D%/reduce/kernels.h %D%/reduce/kernels.c \
     %D%/run/line.h %D%/run/run.h %D%/run/run.c %D%/run/fire.h %D%/run/copy.c \
-    %D%/agent/agent.h %D%/agent/state.h %D%/agent/claim.h %D%/agent/served.c %D%/agent/visit.c %D%/agent/thread.c %D%/agent/cpus.c \
+    %D%/agent/agent.h %D%/agent/state.h %D%/agent/claim.h %D%/agent/served.c %D%/agent/thread.c %D%/agent/cpus.c \
     %D%/memory/process.h %D%/memory/process.c %D%/memory/object.h %D%/memory/object.c \
     %D%/memory/arena.h %D%/memory/arena.c %D%/memory/extents.h %D%/memory/extents.c \
     %D%/memory/heap.h %D%/memory/heap.c %D%/memory/attach.c %D%/memory/cma.h %D%/memory/cma.c \
@@ -16,7 +16,7 @@ pcoll_sources += \
     %D%/node/bound.h %D%/node/fire.h %D%/node/perform.c %D%/node/fail.c %D%/node/layout.c %D%/node/views.c \
     %D%/node/binding.h %D%/node/bind.c %D%/node/resolve.c %D%/node/signalers.c \
     %D%/node/relay.h %D%/node/relay.c %D%/node/coop.h %D%/node/coop.c %D%/node/notice.h %D%/node/notice.c \
-    %D%/node/board.h %D%/node/board_state.h %D%/node/board_bind.c %D%/node/board.c %D%/node/board_help.c \
+    %D%/node/board.h %D%/node/board_state.h %D%/node/board_bind.c %D%/node/board.c \
     %D%/shm/shm.h %D%/shm/shm.c
 
 # The core of the media with RMA.
@@ -43,5 +43,5 @@ pcoll_ucx_sources = \
 pcoll_tool_sources += \
     %D%/explore/explore.h %D%/explore/state.h %D%/explore/search.h \
     %D%/explore/run.c %D%/explore/data.c %D%/explore/event.c %D%/explore/explore.c \
-    %D%/explore/help.h %D%/explore/help.c %D%/explore/ticket.c %D%/explore/settle.c \
+    %D%/explore/help.h %D%/explore/help.c %D%/explore/settle.c \
     %D%/explore/layout.c %D%/explore/visited.h %D%/explore/visited.c

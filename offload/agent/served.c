@@ -1,5 +1,5 @@
-/* Served plans: what the owner calls in place of a medium's functions. The contract is in
- * agent/agent.h. */
+/* Served plans: what the owner calls in place of a medium's functions, and the agent's visits. The
+ * contract is in agent/agent.h. */
 #include <stdlib.h>
 
 #include "offload/agent/claim.h"
@@ -22,6 +22,8 @@ struct served {
 
 /* So often the owner finds the agent in the same lap before it progresses the plan itself. */
 #define LOOKS 16
+
+#define YOUNG UINT64_C(10000000) /* ns, until an agent without a core serves an instance */
 
 #define REST_USEC 50 /* nothing wakes an owner that sleeps */
 
@@ -51,7 +53,7 @@ void pcoll_agent_release(struct pcoll_agent *agent)
 
 /* ---- instances; all under the claim ---- */
 
-enum pcoll_served_phase pcoll_slot_phase(const struct pcoll_slot *slot)
+static enum pcoll_served_phase phase_of(const struct pcoll_slot *slot)
 {
     return (enum pcoll_served_phase)atomic_load_explicit(&slot->phase, memory_order_seq_cst);
 }
@@ -76,10 +78,11 @@ static enum pcoll_result judge(struct pcoll_slots *slots, struct pcoll_slot *slo
     return result;
 }
 
-enum pcoll_result pcoll_slot_advance(struct pcoll_slots *slots, struct pcoll_slot *slot,
-                                     const struct pcoll_medium *medium, unsigned spins)
+/* With the claim: begin what is posted; otherwise poll `spins` times, or progress if that is 0. */
+static enum pcoll_result advance(struct pcoll_slots *slots, struct pcoll_slot *slot,
+                                 const struct pcoll_medium *medium, unsigned spins)
 {
-    switch (pcoll_slot_phase(slot)) {
+    switch (phase_of(slot)) {
         case PCOLL_SERVED_POSTED:
             return judge(slots, slot, medium->start(slot->bound));
         case PCOLL_SERVED_RUNNING:
@@ -105,7 +108,7 @@ static enum pcoll_result begin(struct served *served)
     enum pcoll_result result;
 
     pcoll_claim_own(claim);
-    result = pcoll_slot_advance(served->slots, served->slot, served->own, 0);
+    result = advance(served->slots, served->slot, served->own, 0);
     pcoll_claim_disown(claim);
     return result;
 }
@@ -120,7 +123,7 @@ static enum pcoll_result begin_alone(struct served *served)
     pcoll_claim_own(claim);
     served->slot->since = 0;
     set_phase(served->slot, PCOLL_SERVED_POSTED);
-    result = pcoll_slot_advance(served->slots, served->slot, served->own, 0);
+    result = advance(served->slots, served->slot, served->own, 0);
     if (result == PCOLL_PENDING && served->is_bulk)
         activate(served);
     pcoll_claim_disown(claim);
@@ -152,7 +155,7 @@ static enum pcoll_result poll(struct served *served, unsigned spins)
     if (pcoll_agent_is_gone(served->agent))
         return PCOLL_ERR_SYSTEM;
     for (unsigned left = spins;; left--) {
-        if (pcoll_slot_phase(served->slot) == PCOLL_SERVED_ENDED)
+        if (phase_of(served->slot) == PCOLL_SERVED_ENDED)
             return served->slot->result;
         if (pcoll_claim_try_own(claim))
             break;
@@ -160,7 +163,7 @@ static enum pcoll_result poll(struct served *served, unsigned spins)
             return PCOLL_PENDING;
         pcoll_relax();
     }
-    result = pcoll_slot_advance(served->slots, served->slot, served->own, spins);
+    result = advance(served->slots, served->slot, served->own, spins);
     pcoll_claim_disown(claim);
     return result;
 }
@@ -188,7 +191,7 @@ static enum pcoll_result served_progress(struct pcoll_bound *base)
 {
     struct served *served = served_of(base);
 
-    if (pcoll_slot_phase(served->slot) != PCOLL_SERVED_ENDED && is_in_good_hands(served) &&
+    if (phase_of(served->slot) != PCOLL_SERVED_ENDED && is_in_good_hands(served) &&
         !pcoll_agent_is_gone(served->agent))
         return PCOLL_PENDING;
     return poll(served, 0);
@@ -316,4 +319,88 @@ enum pcoll_result pcoll_agent_serve(struct pcoll_agent *agent, struct pcoll_boun
     agent->refs++;
     *served_p = &served->base;
     return PCOLL_OK;
+}
+
+/* ---- the agent's visits ---- */
+
+/* True if something moved. The position is that of a plan between calls, not of the slot's former
+ * one: a new instance counts as a move. */
+static int visit_claimed(struct pcoll_agent *agent, struct pcoll_slots *slots,
+                         struct pcoll_slot *slot)
+{
+    const enum pcoll_served_phase phase = phase_of(slot);
+    const struct pcoll_medium *medium;
+    enum pcoll_result result;
+    uint64_t position;
+
+    if (slot->bound == NULL || phase == PCOLL_SERVED_ENDED)
+        return 0;
+    medium = slot->bound->medium;
+    if (phase == PCOLL_SERVED_POSTED)
+        pcoll_agent_count(&agent->begun);
+    result = advance(slots, slot, medium, 0);
+    if (result != PCOLL_PENDING) {
+        pcoll_agent_count(&agent->ended);
+        return 1;
+    }
+    position = medium->position(slot->bound);
+    if (phase == PCOLL_SERVED_RUNNING && position == slot->position)
+        return 0;
+    slot->position = position;
+    return 1;
+}
+
+/* Without a core of its own, the agent copies on the core of a rank that computes. Within a node
+ * that gains nothing for the rank: what it leaves is copied as fast by ranks that wait. So it
+ * leaves an instance to them, unless that has been waiting for long. */
+static int is_young(const struct pcoll_agent *agent, const struct pcoll_slots *slots,
+                    struct pcoll_slot *slot)
+{
+    if (agent->options.has_core || slots->shared != NULL)
+        return 0;
+    if (slot->since == 0)
+        slot->since = pcoll_now();
+    return pcoll_now() - slot->since < YOUNG;
+}
+
+static enum pcoll_visit visit_slot(struct pcoll_agent *agent, struct pcoll_slots *slots,
+                                   struct pcoll_slot *slot)
+{
+    struct pcoll_claim *claim = pcoll_claim_of(slots, slot);
+    enum pcoll_visit visit = PCOLL_VISIT_YOUNG;
+
+    if (!pcoll_claim_try(claim, PCOLL_HELD_BY_AGENT))
+        return PCOLL_VISIT_IDLE;
+    if (!is_young(agent, slots, slot))
+        visit = visit_claimed(agent, slots, slot) ? PCOLL_VISIT_MOVED : PCOLL_VISIT_IDLE;
+    pcoll_claim_release(claim);
+    return visit;
+}
+
+enum pcoll_visit pcoll_agent_visit(struct pcoll_agent *agent)
+{
+    struct pcoll_slots *slots = atomic_load_explicit(&agent->first, memory_order_acquire);
+    enum pcoll_visit visit = PCOLL_VISIT_NONE;
+
+    for (; slots != NULL; slots = atomic_load_explicit(&slots->next, memory_order_acquire)) {
+        uint64_t bits = atomic_load_explicit(&slots->active, memory_order_seq_cst);
+
+        for (; bits != 0; bits &= bits - 1) {
+            const enum pcoll_visit one =
+                visit_slot(agent, slots, &slots->slots[__builtin_ctzll(bits)]);
+
+            if (one > visit)
+                visit = one;
+        }
+    }
+    return visit;
+}
+
+int pcoll_agent_serves_network(const struct pcoll_agent *agent)
+{
+    const struct pcoll_slots *slots = atomic_load_explicit(&agent->first, memory_order_acquire);
+
+    while (slots != NULL && slots->shared == NULL)
+        slots = atomic_load_explicit(&slots->next, memory_order_acquire);
+    return slots != NULL;
 }

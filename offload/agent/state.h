@@ -78,14 +78,6 @@ void pcoll_agent_put(struct pcoll_agent *agent);          /* drops a reference *
 
 /* served.c */
 
-enum pcoll_served_phase pcoll_slot_phase(const struct pcoll_slot *slot);
-
-/* With the claim: begin what is posted; otherwise poll `spins` times, or progress if that is 0. */
-enum pcoll_result pcoll_slot_advance(struct pcoll_slots *slots, struct pcoll_slot *slot,
-                                     const struct pcoll_medium *medium, unsigned spins);
-
-/* visit.c */
-
 /* True if it has served a plan of a medium that spans nodes. */
 int pcoll_agent_serves_network(const struct pcoll_agent *agent);
 

@@ -49,17 +49,254 @@ static bool has_flaw(const struct pcoll_explore *explore, enum pcoll_explore_fla
     return explore->options.flaw == flaw;
 }
 
-static bool is_board(const struct pcoll_explore *explore)
+/* ---- what is copied ---- */
+
+bool pcoll_explore_has_board(const struct pcoll_explore *explore)
 {
-    return pcoll_explore_has_board(explore);
+    return explore->options.helpers > 0 && explore->options.sharing == PCOLL_EXPLORE_BOARD;
 }
 
-static uint32_t nchunks(const struct pcoll_explore *explore, const struct explore_ticket *ticket)
+bool pcoll_explore_is_bulk(const struct pcoll_explore *explore, const struct pcoll_entry *entry)
 {
-    return pcoll_explore_nchunks(explore, ticket->slot - 1);
+    return explore->options.helpers > 0 && pcoll_explore_moves(entry) &&
+           entry->op != PCOLL_OP_REDUCE && entry->bytes > explore->options.chunk;
+}
+
+static bool slot_is_bulk(const struct pcoll_explore *explore, int slot)
+{
+    return pcoll_explore_is_bulk(explore, explore->slot[slot].entry);
+}
+
+int pcoll_explore_count_tickets(const struct pcoll_explore *explore, int rank)
+{
+    int n = 0;
+
+    for (int r = 0; explore->options.helpers > 0 && r < rank; r++)
+        n += pcoll_explore_has_board(explore) ? explore->rank[r].plan->nentries : 1;
+    return n;
+}
+
+/* Without refusals, owners of tickets do nothing that other helpers do not. */
+int pcoll_explore_count_helpers(const struct pcoll_explore *explore)
+{
+    const int n = explore->options.helpers;
+
+    if (n == 0 || (explore->options.refusals == 0 && !pcoll_explore_has_board(explore)))
+        return n;
+    return n + explore->nranks;
+}
+
+static uint32_t chunks_of(const struct pcoll_explore *explore, int slot)
+{
+    const uint64_t chunk = explore->options.chunk;
+
+    return (uint32_t)((explore->slot[slot].entry->bytes + chunk - 1) / chunk);
+}
+
+static struct explore_ticket *ticket_of(const struct pcoll_explore *explore, int slot)
+{
+    const struct explore_slot *s = &explore->slot[slot];
+    const struct explore_rank *rank = &explore->rank[s->rank];
+
+    if (!pcoll_explore_has_board(explore))
+        return &explore->copying[s->rank];
+    return &explore->copying[rank->first_ticket + (int)(s->entry - rank->plan->entries)];
+}
+
+size_t pcoll_explore_help_events(const struct pcoll_explore *explore)
+{
+    size_t n = (size_t)explore->options.refusals * (HELPER_ALONE + 1);
+
+    for (int i = 0; explore->options.helpers > 0 && i < explore->nslots; i++)
+        if (explore->slot[i].entry && slot_is_bulk(explore, i))
+            n += 1 + (size_t)chunks_of(explore, i) * HELPER_SIGNALS;
+    return n;
+}
+
+/* It has looked at one of the tickets, or also read what is copied. */
+size_t pcoll_explore_errands(const struct pcoll_explore *explore)
+{
+    size_t n = 1;
+
+    for (int h = 0; h < explore->options.helpers; h++)
+        n *= 2 * (size_t)explore->ntickets + 1;
+    return n;
+}
+
+static int owner_of(const struct pcoll_explore *explore, int ticket)
+{
+    int rank = 0;
+
+    while (rank + 1 < explore->nranks && explore->rank[rank + 1].first_ticket <= ticket)
+        rank++;
+    return rank;
+}
+
+/* The helper is the rank whose ticket it is. */
+static bool is_owner(const struct pcoll_explore *explore, int helper, int ticket)
+{
+    return helper - explore->options.helpers == owner_of(explore, ticket);
+}
+
+/* ---- claims ---- */
+
+/* The comparison of a claim: the word is what it was when the helper looked. */
+static bool is_same(const struct pcoll_explore *explore, const struct explore_helper *helper)
+{
+    const struct explore_ticket *ticket = &explore->copying[helper->ticket];
+
+    if (pcoll_explore_has_board(explore) && (ticket->is_held || ticket->left != helper->left))
+        return false;
+    return ticket->is_open && helper->next == ticket->next &&
+           (helper->opening == ticket->opening || has_flaw(explore, PCOLL_EXPLORE_FLAW_NO_EPOCH));
+}
+
+/* ---- equal states ---- */
+
+static bool is_before(const struct explore_helper *a, const struct explore_helper *b)
+{
+    return memcmp(a, b, sizeof(*a)) < 0;
+}
+
+/* Which of the helpers is which; if tickets are refused, each has its own. */
+static void sort_helpers(struct pcoll_explore *explore)
+{
+    for (int h = 1; h < explore->options.helpers; h++)
+        for (int i = h; i > 0 && is_before(&explore->helper[i], &explore->helper[i - 1]); i--) {
+            const struct explore_helper moved = explore->helper[i];
+
+            explore->helper[i] = explore->helper[i - 1];
+            explore->helper[i - 1] = moved;
+        }
+}
+
+/* A word never comes again. */
+static bool is_too_late(const struct pcoll_explore *explore, const struct explore_helper *helper)
+{
+    if (helper->errand == HELPER_LOOKED && has_flaw(explore, PCOLL_EXPLORE_FLAW_TRIGGER_FIRST))
+        return false;
+    return (helper->errand == HELPER_LOOKED || helper->errand == HELPER_READY) &&
+           !has_flaw(explore, PCOLL_EXPLORE_FLAW_NO_EPOCH) && !is_same(explore, helper);
+}
+
+/* A helper whose claim will fail is idle. */
+static void normalize(struct pcoll_explore *explore)
+{
+    for (int h = 0; h < explore->options.helpers; h++)
+        if (is_too_late(explore, &explore->helper[h]))
+            explore->helper[h] = (struct explore_helper){0};
+    if (pcoll_explore_has_board(explore) || explore->options.refusals == 0)
+        sort_helpers(explore);
+}
+
+/* ---- the owner ---- */
+
+bool pcoll_explore_can_take_ticket(const struct pcoll_explore *explore, int slot)
+{
+    const struct explore_ticket *ticket = ticket_of(explore, slot);
+
+    return pcoll_explore_has_board(explore) || ticket->slot == 0 ||
+           pcoll_explore_has(explore, ticket->slot - 1, EXPLORE_DONE);
+}
+
+static void write_ticket(struct pcoll_explore *explore, int slot)
+{
+    struct explore_ticket *ticket = ticket_of(explore, slot);
+
+    ticket->slot = slot + 1;
+    ticket->left = chunks_of(explore, slot);
+    ticket->returned = ticket->given_up = 0;
+    ticket->is_left = 0;
+}
+
+void pcoll_explore_take_ticket(struct pcoll_explore *explore, int slot)
+{
+    struct explore_ticket *ticket = ticket_of(explore, slot);
+
+    if (pcoll_explore_has_board(explore))
+        return;
+    if (!has_flaw(explore, PCOLL_EXPLORE_FLAW_NOT_CLOSED))
+        ticket->is_open = 0;
+    ticket->is_new = 1;
+    write_ticket(explore, slot);
+    normalize(explore);
+}
+
+void pcoll_explore_open_notices(struct pcoll_explore *explore, int rank)
+{
+    const int instance = explore->progress[rank].completed;
+    const struct pcoll_phase *phase = pcoll_explore_phase(explore, rank, instance);
+
+    for (int i = 0; pcoll_explore_has_board(explore) && i < phase->count; i++) {
+        const int slot = pcoll_explore_slot(explore, rank, instance, phase->first + i);
+        struct explore_ticket *notice = ticket_of(explore, slot);
+
+        if (!slot_is_bulk(explore, slot))
+            continue;
+        write_ticket(explore, slot);
+        notice->is_open = 1;
+        notice->is_held = 0;
+        notice->opening++;
+        notice->next = 0;
+    }
+    normalize(explore);
+}
+
+bool pcoll_explore_lets_pass(const struct pcoll_explore *explore, int slot)
+{
+    if (!slot_is_bulk(explore, slot) || has_flaw(explore, PCOLL_EXPLORE_FLAW_OVERTAKES))
+        return pcoll_explore_has(explore, slot, EXPLORE_FIRE);
+    return pcoll_explore_has(explore, slot, EXPLORE_DONE);
+}
+
+/* ---- what follows a copy ---- */
+
+static bool somebody_signals(const struct pcoll_explore *explore, int slot)
+{
+    for (int h = 0; h < explore->nhelpers; h++)
+        if (explore->helper[h].errand == HELPER_SIGNALS && explore->helper[h].slot == slot)
+            return true;
+    return false;
+}
+
+bool pcoll_explore_is_copied(const struct pcoll_explore *explore, int slot, enum explore_kind kind)
+{
+    const struct explore_ticket *ticket = ticket_of(explore, slot);
+    const uint32_t n = chunks_of(explore, slot);
+    const bool is_current = ticket->slot == slot + 1 && !ticket->is_new;
+
+    if (pcoll_explore_has(explore, slot, EXPLORE_WRITE))
+        return kind != EXPLORE_SIGNAL || !somebody_signals(explore, slot);
+    if (has_flaw(explore, PCOLL_EXPLORE_FLAW_EARLY_SIGNAL) && kind == EXPLORE_SIGNAL)
+        return is_current && ticket->left < n;
+    if (has_flaw(explore, PCOLL_EXPLORE_FLAW_EARLY_LANDING) && kind == EXPLORE_DONE)
+        return is_current && ticket->next >= n;
+    return false;
+}
+
+bool pcoll_explore_check_signals(struct pcoll_explore *explore, int rank)
+{
+    const int instance = explore->progress[rank].completed;
+    const struct pcoll_phase *phase = pcoll_explore_phase(explore, rank, instance);
+
+    for (int i = 0; pcoll_explore_has_board(explore) && i < phase->count; i++) {
+        const int slot = pcoll_explore_slot(explore, rank, instance, phase->first + i);
+
+        if (slot_is_bulk(explore, slot) && pcoll_explore_signals(explore->slot[slot].entry) &&
+            !pcoll_explore_has(explore, slot, EXPLORE_SIGNAL))
+            return pcoll_explore_fail(explore, PCOLL_EXPLORE_FAULT_LEFTOVER,
+                                      "rank %d completes instance %d before entry %d has signaled",
+                                      rank, instance, phase->first + i);
+    }
+    return true;
 }
 
 /* ---- what may happen ---- */
+
+static uint32_t nchunks(const struct pcoll_explore *explore, const struct explore_ticket *ticket)
+{
+    return chunks_of(explore, ticket->slot - 1);
+}
 
 /* In order, what its rank did to the peer before must have arrived before the last chunk has. */
 static bool may_write(const struct pcoll_explore *explore, const struct explore_helper *helper)
@@ -90,8 +327,8 @@ static bool can_look(const struct pcoll_explore *explore, int number, int at)
         pcoll_explore_has(explore, ticket->slot - 1, EXPLORE_DONE))
         return false;
     if (number >= explore->options.helpers)
-        return pcoll_explore_is_owner(explore, number, at) && can_own(explore, ticket);
-    if (!is_board(explore))
+        return is_owner(explore, number, at) && can_own(explore, ticket);
+    if (!pcoll_explore_has_board(explore))
         return explore->options.refusals == 0 ||
                (!ticket->is_left && at % explore->options.helpers == number);
     if (has_flaw(explore, PCOLL_EXPLORE_FLAW_TRIGGER_FIRST))
@@ -107,8 +344,8 @@ static bool can_go_on(const struct pcoll_explore *explore, const struct explore_
         case HELPER_IDLE:
             return false;
         case HELPER_LOOKED:
-            return !is_board(explore) || has_flaw(explore, PCOLL_EXPLORE_FLAW_TRIGGER_FIRST) ||
-                   is_due(explore, ticket);
+            return !pcoll_explore_has_board(explore) ||
+                   has_flaw(explore, PCOLL_EXPLORE_FLAW_TRIGGER_FIRST) || is_due(explore, ticket);
         case HELPER_HOLDS:
         case HELPER_ALONE:
             return may_write(explore, helper);
@@ -125,7 +362,8 @@ static bool can_refuse(const struct pcoll_explore *explore, int number)
     const struct explore_helper *helper = &explore->helper[number];
 
     return *explore->refused < explore->options.refusals && helper->errand == HELPER_HOLDS &&
-           may_write(explore, helper) && (number < explore->options.helpers || !is_board(explore));
+           may_write(explore, helper) &&
+           (number < explore->options.helpers || !pcoll_explore_has_board(explore));
 }
 
 bool pcoll_explore_can_help(const struct pcoll_explore *explore, struct explore_event event)
@@ -180,7 +418,7 @@ static void read_word(const struct pcoll_explore *explore, struct explore_helper
         .ticket = at,
         .opening = ticket->opening,
         .next = ticket->next,
-        .left = is_board(explore) ? ticket->left : 0,
+        .left = pcoll_explore_has_board(explore) ? ticket->left : 0,
     };
 }
 
@@ -205,17 +443,16 @@ static void claim(struct pcoll_explore *explore, struct explore_helper *helper)
 {
     struct explore_ticket *ticket = &explore->copying[helper->ticket];
 
-    if (is_board(explore))
+    if (pcoll_explore_has_board(explore))
         helper->slot = ticket->slot - 1;
-    if (helper->next >= pcoll_explore_nchunks(explore, helper->slot) ||
-        !pcoll_explore_is_same(explore, helper)) {
+    if (helper->next >= chunks_of(explore, helper->slot) || !is_same(explore, helper)) {
         *helper = (struct explore_helper){0};
         return;
     }
     helper->errand = HELPER_CLAIMED;
     helper->left = 0;
     ticket->next++;
-    ticket->is_held = is_board(explore);
+    ticket->is_held = pcoll_explore_has_board(explore);
 }
 
 /* Move the first `bytes` bytes of the entry from position `at` on. */
@@ -254,7 +491,8 @@ static void finish(struct pcoll_explore *explore, struct explore_helper *helper,
 
     if (number < explore->options.helpers)
         ticket->is_held = 0;
-    if (is_last && is_board(explore) && has_flaw(explore, PCOLL_EXPLORE_FLAW_CLOSED_FIRST))
+    if (is_last && pcoll_explore_has_board(explore) &&
+        has_flaw(explore, PCOLL_EXPLORE_FLAW_CLOSED_FIRST))
         helper->errand = HELPER_SIGNALS;
     else
         *helper = (struct explore_helper){0};
@@ -368,6 +606,6 @@ bool pcoll_explore_apply_help(struct pcoll_explore *explore, struct explore_even
         open_ticket(&explore->copying[event.index]);
     else
         look(explore, event.index % explore->nhelpers, event.index / explore->nhelpers);
-    pcoll_explore_normalize(explore);
+    normalize(explore);
     return ok;
 }

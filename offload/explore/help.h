@@ -1,6 +1,6 @@
 /*
  * Helpers: the explorer's events of copies that several share. Private to offload/explore; help.c
- * describes the protocols, ticket.c what is copied and who may claim it.
+ * describes the protocols.
  */
 #ifndef PCOLL_EXPLORE_HELP_H
 #define PCOLL_EXPLORE_HELP_H
@@ -43,25 +43,16 @@ struct explore_helper {
 /* True if the entry is copied in chunks. */
 bool pcoll_explore_is_bulk(const struct pcoll_explore *explore, const struct pcoll_entry *entry);
 
-/* ---- ticket.c ---- */
-
 bool pcoll_explore_has_board(const struct pcoll_explore *explore);
 
 /* The number of tickets of the ranks before that one; of helpers, with the owners. */
 int pcoll_explore_count_tickets(const struct pcoll_explore *explore, int rank);
 int pcoll_explore_count_helpers(const struct pcoll_explore *explore);
 
-uint32_t pcoll_explore_nchunks(const struct pcoll_explore *explore, int slot);
-struct explore_ticket *pcoll_explore_ticket_of(const struct pcoll_explore *explore, int slot);
-
 /* The most steps of helpers in a run, without those in vain; the most states of a helper between
  * two of these. */
 size_t pcoll_explore_help_events(const struct pcoll_explore *explore);
 size_t pcoll_explore_errands(const struct pcoll_explore *explore);
-
-/* The rank whose ticket it is; whether the helper is that rank itself. */
-int pcoll_explore_owner(const struct pcoll_explore *explore, int ticket);
-bool pcoll_explore_is_owner(const struct pcoll_explore *explore, int helper, int ticket);
 
 /* True if the owner may fire the slot, which is bulk: its ticket is free. */
 bool pcoll_explore_can_take_ticket(const struct pcoll_explore *explore, int slot);
@@ -78,15 +69,6 @@ bool pcoll_explore_lets_pass(const struct pcoll_explore *explore, int slot);
  */
 bool pcoll_explore_is_copied(const struct pcoll_explore *explore, int slot, enum explore_kind kind);
 bool pcoll_explore_check_signals(struct pcoll_explore *explore, int rank);
-
-/* The comparison of a claim: the word is what it was when the helper looked. */
-bool pcoll_explore_is_same(const struct pcoll_explore *explore,
-                           const struct explore_helper *helper);
-
-/* Make states that differ in nothing that matters equal. */
-void pcoll_explore_normalize(struct pcoll_explore *explore);
-
-/* ---- help.c ---- */
 
 /* The events EXPLORE_OPEN, LOOK, HELP and REFUSE, as pcoll_explore_can and pcoll_explore_apply. */
 bool pcoll_explore_can_help(const struct pcoll_explore *explore, struct explore_event event);

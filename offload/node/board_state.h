@@ -61,16 +61,8 @@ struct board_way {
     const struct pcoll_operator *op;
 };
 
-void pcoll_node_board_find_way(const struct pcoll_node_bound *bound,
-                               const struct pcoll_notice *notice, struct board_way *way);
-int pcoll_node_board_perform(const struct pcoll_notice *notice, const struct board_way *way,
-                             struct pcoll_chunk chunk);
-void pcoll_node_board_finish(const struct pcoll_node_bound *bound, struct pcoll_notice *notice,
-                             unsigned helper);
-
-/* board_help.c. Perform what this rank may of what others have put on the board; the host stops
- * visiting the plan, and no visit is under way any more. */
-void pcoll_node_board_help(struct pcoll_node_bound *bound);
+/* The host begins to visit the plan; it stops, and no visit is under way any more. Both in board.c.
+ */
 void pcoll_node_board_leave(struct pcoll_node_bound *bound);
 
 #define PCOLL_BULK_BYTES ((uint64_t)16 << 10) /* shorter copies are not worth being left */

@@ -196,25 +196,6 @@ enum pcoll_result pcoll_rma_group_create(const struct pcoll_medium *medium,
     return PCOLL_OK;
 }
 
-void pcoll_rma_group_release(struct pcoll_rma_group *g)
-{
-    if (--g->refs > 0)
-        return;
-    pcoll_node_group_destroy(g->node);
-    for (int i = 0; i < g->nrails; i++)
-        g->wire->close(g->endpoints[i]);
-    free(g->node_ranks);
-    free(g);
-}
-
-void pcoll_rma_group_destroy(struct pcoll_group *group)
-{
-    if (group == NULL)
-        return;
-    pcoll_rma_leave_some();
-    pcoll_rma_group_release(pcoll_rma_group_of(group));
-}
-
 unsigned pcoll_rma_group_provides(const struct pcoll_group *group)
 {
     return pcoll_rma_group_of(group)->provides;

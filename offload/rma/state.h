@@ -174,12 +174,6 @@ static inline struct pcoll_rma_group *pcoll_rma_group_of(const struct pcoll_grou
     return pcoll_container_of(group, struct pcoll_rma_group, base);
 }
 
-/* group.c */
-void pcoll_rma_group_release(struct pcoll_rma_group *group);
-
-/* bind.c */
-void pcoll_rma_bound_destroy(struct pcoll_rma_bound *bound);
-
 /* net.c */
 
 /* Continue a step. PCOLL_OK: all its operations are issued; PCOLL_PENDING: not yet. */
@@ -198,6 +192,12 @@ int pcoll_rma_say_farewell(struct pcoll_rma_bound *bound, enum pcoll_rma_farewel
 enum pcoll_rma_farewell pcoll_rma_farewell_of(const struct pcoll_rma_way *way, int *culprit_p);
 
 /* unbind.c */
-void pcoll_rma_leave_some(void); /* destroy the unbound plans that no peer uses any more */
+
+/* Destroy the unbound plans that no peer uses any more. */
+void pcoll_rma_leave_some(void);
+/* Destroy a plan that is bound, or that a failed bind left; NULL: nothing. */
+void pcoll_rma_bound_destroy(struct pcoll_rma_bound *bound);
+/* Drop a reference. */
+void pcoll_rma_group_release(struct pcoll_rma_group *group);
 
 #endif /* PCOLL_RMA_STATE_H */

@@ -1,11 +1,76 @@
 /*
- * Unbinding. It is local, but a neighbor that has not yet unbound the plan may still write credits
- * here, or read communication buffers. An unbound plan therefore says farewell to its neighbors on
- * other nodes, and its memory stays registered until all of them have said farewell, too. A
- * farewell is sent on every rail, since one rail says nothing about what is still in flight on
- * another.
+ * The end of plans and groups. Unbinding is local, but a neighbor that has not yet unbound the plan
+ * may still write credits here, or read communication buffers. An unbound plan therefore says
+ * farewell to its neighbors on other nodes, and its memory stays registered until all of them have
+ * said farewell, too. A farewell is sent on every rail, since one rail says nothing about what is
+ * still in flight on another.
  */
+#include <stdlib.h>
+
 #include "offload/rma/state.h"
+
+/* ---- what is no longer used ---- */
+
+void pcoll_rma_group_release(struct pcoll_rma_group *g)
+{
+    if (--g->refs > 0)
+        return;
+    pcoll_node_group_destroy(g->node);
+    for (int i = 0; i < g->nrails; i++)
+        g->wire->close(g->endpoints[i]);
+    free(g->node_ranks);
+    free(g);
+}
+
+static void drop_way(struct pcoll_rma_way *way)
+{
+    const struct pcoll_wire *wire = way->wire.endpoint ? way->wire.endpoint->wire : NULL;
+
+    if (wire == NULL)
+        return;
+    if (way->inbox_key.is_taken)
+        wire->drop_key(way->inbox_key.key);
+    for (int i = 0; i < PCOLL_RMA_NMEMORIES; i++)
+        if (way->keys[i].is_taken)
+            wire->drop_key(way->keys[i].key);
+    wire->disconnect(&way->wire);
+}
+
+static void unmap(struct pcoll_rma_rail *rail)
+{
+    struct pcoll_wire_endpoint *endpoint = rail->endpoint;
+
+    if (endpoint == NULL)
+        return;
+    endpoint->wire->unmap(endpoint, &rail->mail);
+    for (int i = 0; i < PCOLL_RMA_NMEMORIES; i++)
+        endpoint->wire->unmap(endpoint, &rail->memories[i]);
+}
+
+void pcoll_rma_bound_destroy(struct pcoll_rma_bound *bound)
+{
+    struct pcoll_rma_group *group = bound ? bound->group : NULL;
+
+    if (bound == NULL)
+        return;
+    for (int i = 0; bound->ways != NULL && i < bound->nways; i++)
+        drop_way(&bound->ways[i]);
+    for (int i = 0; bound->rails != NULL && i < bound->nrails; i++)
+        unmap(&bound->rails[i]);
+    pcoll_node_bound_fini(&bound->node);
+    free(bound->mailbox);
+    free(bound->sources);
+    free(bound->steps);
+    free(bound->channels);
+    free(bound->links);
+    free(bound->ways);
+    free(bound->rails);
+    free(bound);
+    if (group != NULL)
+        pcoll_rma_group_release(group);
+}
+
+/* ---- farewells ---- */
 
 static struct pcoll_rma_bound *leaving;
 
@@ -88,4 +153,12 @@ void pcoll_rma_finalize(const struct pcoll_wire *wire)
             pcoll_rma_bound_destroy(bound);
     }
     wire->close_kept();
+}
+
+void pcoll_rma_group_destroy(struct pcoll_group *group)
+{
+    if (group == NULL)
+        return;
+    pcoll_rma_leave_some();
+    pcoll_rma_group_release(pcoll_rma_group_of(group));
 }
