@@ -395,9 +395,9 @@ static void test_rows(struct scene scene, const char *what)
 static void test_death(enum death death, int in_place, enum outcome outcome, const char *what)
 {
     struct scene scene = {.row = death == IN_REDUCTION
-                                     ? pcoll_algorithm_find(PCOLL_REDUCE, "direct")
+                                     ? pcoll_algorithm_find(PCOLL_REDUCE, "knomial")
                                      : pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"),
-                          .params = {.segment = 400000},
+                          .params = {.radix = RANKS, .segment = 400000},
                           .bytes = 400000,
                           .in_place = in_place,
                           .death = death,
