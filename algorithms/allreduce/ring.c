@@ -38,7 +38,7 @@
 #include <math.h>
 
 #include "algorithms/cost.h"
-#include "algorithms/plan/util.h"
+#include "algorithms/util.h"
 #include "algorithms/shape/ring.h"
 #include "algorithms/teams.h"
 

@@ -1,7 +1,7 @@
 /* Blocks through slots; the contract is in slots.h. */
 #include "algorithms/edges/slots.h"
 
-#include "algorithms/plan/util.h"
+#include "algorithms/util.h"
 
 /* The counters are ARRIVED of each bank, then (see credit_counter) those of its credits, two with a
  * ring, and, with several segments, two more of the credits for slots that the same instance fills

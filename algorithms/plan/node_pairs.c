@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "algorithms/plan/util.h"
+#include "algorithms/util.h"
 
 enum { LEAST_EDGES = 2 }; /* that share a message */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "algorithms/plan/pool.h"
-#include "algorithms/plan/util.h"
+#include "algorithms/util.h"
 
 const char *pcoll_result_text(enum pcoll_result result)
 {

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 #include "algorithms/cost.h"
-#include "algorithms/plan/util.h"
+#include "algorithms/util.h"
 #include "algorithms/shape/parts.h"
 
 struct state {

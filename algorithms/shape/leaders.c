@@ -4,7 +4,7 @@
 #include "algorithms/cost.h"
 #include "algorithms/shape/halving.h"
 
-#include "algorithms/plan/util.h"
+#include "algorithms/util.h"
 #include "algorithms/shape/between.h"
 
 #define DEFAULT_SEGMENT (UINT64_C(16) << 10)

@@ -1,7 +1,7 @@
 /* The parts of slices; the contract is in parts.h. */
 #include "algorithms/shape/parts.h"
 
-#include "algorithms/plan/util.h"
+#include "algorithms/util.h"
 
 #define DEFAULT_SEGMENT (UINT64_C(128) << 10)
 
