@@ -16,7 +16,7 @@
 
 enum { USUAL_ROW = 512 };
 
-static size_t least(size_t a, size_t b)
+static size_t min(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
@@ -152,7 +152,7 @@ static size_t face_bytes(size_t size, int steps)
 {
     size_t side = (size_t)sqrt((double)(size / sizeof(double)));
     size_t doubles = steps == 3 || side == 0 ? 1 : side;
-    return steps == 1 ? size : least(size, doubles * sizeof(double));
+    return steps == 1 ? size : min(size, doubles * sizeof(double));
 }
 
 /* Whole doubles, unless the size is less. The blocks of a reduction are equal on all ranks. */
@@ -162,7 +162,7 @@ static size_t unequal_bytes(const struct operation *op, int sender, int slot)
     int key = collective_has(op->coll, REDUCES) ? slot : sender + slot;
     size_t bytes = op->size * (size_t)quarters[key % 4] / 4;
     bytes += (sizeof(double) - bytes % sizeof(double)) % sizeof(double);
-    return least(bytes, op->size);
+    return min(bytes, op->size);
 }
 
 /* Opposite directions have the same shape, so it does not matter whether `slot` sends or
@@ -315,7 +315,7 @@ struct arguments *arguments_create(const struct operation *op)
     const struct collective_row *row = &collective_rows[op->coll];
     const struct job *job = op->job;
     struct arguments *a = calloc(1, sizeof *a);
-    size_t most = (size_t)job->nranks + MAX_NEIGHBORS;
+    size_t max = (size_t)job->nranks + MAX_NEIGHBORS;
     size_t unit = row->traits & REDUCES ? sizeof(double) : 1;
     a->send = job->send;
     a->recv = job->recv;
@@ -325,14 +325,14 @@ struct arguments *arguments_create(const struct operation *op)
     a->own = (int)(row->sends == ROOT_ALL ? a->received[0].bytes : a->sent[0].bytes);
     a->root = op->root;
     a->comm = op->hood ? op->hood->comm : MPI_COMM_WORLD;
-    a->scounts = calloc(4 * most, sizeof *a->scounts);
-    a->sdispls = a->scounts + most;
-    a->rcounts = a->sdispls + most;
-    a->rdispls = a->rcounts + most;
-    a->splaces = calloc(2 * most, sizeof *a->splaces);
-    a->rplaces = a->splaces + most;
-    a->stypes = calloc(2 * most, sizeof *a->stypes);
-    a->rtypes = a->stypes + most;
+    a->scounts = calloc(4 * max, sizeof *a->scounts);
+    a->sdispls = a->scounts + max;
+    a->rcounts = a->sdispls + max;
+    a->rdispls = a->rcounts + max;
+    a->splaces = calloc(2 * max, sizeof *a->splaces);
+    a->rplaces = a->splaces + max;
+    a->stypes = calloc(2 * max, sizeof *a->stypes);
+    a->rtypes = a->stypes + max;
     describe(op, a->sent, a->nsent, a->scounts, a->sdispls, a->splaces, a->stypes);
     describe(op, a->received, a->nrecv, a->rcounts, a->rdispls, a->rplaces, a->rtypes);
     return a;

@@ -145,14 +145,14 @@ static char *page_aligned(size_t bytes)
 
 static size_t room_of(const struct job *job, const struct options *opts, enum collective coll)
 {
-    size_t most = 0;
+    size_t max = 0;
     for (int i = 0; i < opts->num_sizes; i++)
         for (int hood = 0; hood < NUM_NEIGHBORHOODS; hood++) {
             int neighbors = neighborhood_sizes[opts->hood[hood] ? hood : 0];
             size_t room = collective_room(coll, job->nranks, neighbors, opts->sizes[i]);
-            most = room > most ? room : most;
+            max = room > max ? room : max;
         }
-    return most;
+    return max;
 }
 
 static char *get_buffer(size_t bytes, bool alloc_mem)
@@ -175,14 +175,14 @@ static void put_buffer(char *at, bool alloc_mem)
 
 static void make_buffers(struct job *job, const struct options *opts)
 {
-    size_t most = 0;
+    size_t max = 0;
     for (enum collective coll = BARRIER; coll < NUM_COLLECTIVES; coll++) {
         size_t room = opts->coll[coll] ? room_of(job, opts, coll) : 0;
-        most = room > most ? room : most;
+        max = room > max ? room : max;
     }
     job->alloc_mem = opts->alloc_mem;
-    job->send = get_buffer(most, opts->alloc_mem);
-    job->recv = get_buffer(most, opts->alloc_mem);
+    job->send = get_buffer(max, opts->alloc_mem);
+    job->recv = get_buffer(max, opts->alloc_mem);
 }
 
 void job_init(struct job *job_p, const struct options *opts)

@@ -31,8 +31,8 @@ static double shortest_of_three(struct job *job, struct subject *subject, int co
 
 static int limited(const struct subject *subject, double count)
 {
-    double most = subject->max_iterations ? subject->max_iterations : 1e8;
-    return (int)fmax(1, fmin(count, most));
+    double max = subject->max_iterations ? subject->max_iterations : 1e8;
+    return (int)fmax(1, fmin(count, max));
 }
 
 /* Find how many operations make up a batch. */

@@ -145,12 +145,12 @@ static bool read_algorithms(struct options *opts, char *list)
     return opts->num_algorithms > 0;
 }
 
-static bool read_int(const char *text, int least, int *value_p)
+static bool read_int(const char *text, int min, int *value_p)
 {
     char *end;
     long value = strtol(text, &end, 10);
     *value_p = (int)value;
-    return end != text && *end == '\0' && value >= least && value <= INT_MAX;
+    return end != text && *end == '\0' && value >= min && value <= INT_MAX;
 }
 
 static bool read_seconds(const char *text, double *value_p)

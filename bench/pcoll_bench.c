@@ -10,7 +10,7 @@
 enum {
     VERIFY_ROUNDS = 5,
     SPOT_ROUNDS = 2,
-    MOST_INITS = 20,
+    MAX_INITS = 20,
     MAX_VARIANTS = NUM_WAYS + MAX_ALGORITHMS
 };
 
@@ -138,7 +138,7 @@ static struct subject *add_cost(struct row *row, struct subject *subjects,
     subject->batch = batch;
     subject->variant = timed->variant;
     subject->timed = timed;
-    subject->max_iterations = batch == subject_init ? MOST_INITS : 0;
+    subject->max_iterations = batch == subject_init ? MAX_INITS : 0;
     return subject;
 }
 

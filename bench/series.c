@@ -22,11 +22,11 @@ static const struct grain {
 } grains[NUM_GRAINS] = {
     {"none", 0, true}, {"4x4", 4, true}, {"40x40", 40, true}, {"all", 4, false}};
 
-enum { MOST_ORDER = 40, ALONE = 100000 /* multiplications to time */ };
+enum { MAX_ORDER = 40, ALONE = 100000 /* multiplications to time */ };
 
 /* Two factors and the product; the compiler must not know that nobody reads it. */
-static double memory[3][MOST_ORDER * MOST_ORDER];
-static double (*volatile matrices)[MOST_ORDER * MOST_ORDER] = memory;
+static double memory[3][MAX_ORDER * MAX_ORDER];
+static double (*volatile matrices)[MAX_ORDER * MAX_ORDER] = memory;
 
 __attribute__((noinline)) static void multiply(int order)
 {

@@ -69,12 +69,12 @@ static bool elements_are_sums(const char *at, size_t size, uint64_t round, const
 
 static size_t span(const struct part *parts, int n, bool strided)
 {
-    size_t most = 0;
+    size_t max = 0;
     for (int i = 0; i < n; i++) {
         size_t end = parts[i].at + parts[i].bytes * (strided ? 2 : 1);
-        most = end > most ? end : most;
+        max = end > max ? end : max;
     }
-    return most;
+    return max;
 }
 
 /* Set new data to send and poison the receive buffers; another rank is late each time. */

@@ -81,9 +81,9 @@ struct tune_site {
     int units[2];           /* processing units to bind them to, or -1: any */
 };
 
-/* Collective. The sites that this job can measure, the same on all ranks; at most `most`. Returns
+/* Collective. The sites that this job can measure, the same on all ranks; at most `max`. Returns
  * their number. */
-int tune_sites(const struct tune_options *options, struct tune_site *sites, int most);
+int tune_sites(const struct tune_options *options, struct tune_site *sites, int max);
 
 /* Collective. The node of each rank, named by its lowest rank; the caller frees the array. */
 int *tune_find_nodes(void);

@@ -149,7 +149,7 @@ static int find_pair(const int *nodes, int nranks, int on_one_node, int ranks[2]
 struct sites {
     const struct tune_options *options;
     struct tune_site *list;
-    int count, most;
+    int count, max;
     int ranks[2];
 };
 
@@ -174,7 +174,7 @@ static int is_wanted(const struct tune_options *options, const char *name)
 static void add_sites(struct sites *sites, int spans_nodes, enum pcoll_level level,
                       const int units[2])
 {
-    for (int i = pcoll_nmedia - 1; i >= 0 && sites->count < sites->most; i--) {
+    for (int i = pcoll_nmedia - 1; i >= 0 && sites->count < sites->max; i--) {
         const struct pcoll_medium *medium = pcoll_media[i];
 
         if (((medium->traits & PCOLL_SPANS_NODES) != 0) != spans_nodes ||
@@ -212,10 +212,10 @@ static void share_sites(struct sites *sites)
         sites->list[i].medium = pcoll_media[sites->list[i].number];
 }
 
-int tune_sites(const struct tune_options *options, struct tune_site *list, int most)
+int tune_sites(const struct tune_options *options, struct tune_site *list, int max)
 {
     static const int anywhere[2] = {-1, -1};
-    struct sites sites = {.options = options, .list = list, .most = most};
+    struct sites sites = {.options = options, .list = list, .max = max};
     const int nranks = count_ranks();
     int rank, *nodes = tune_find_nodes();
 

@@ -16,7 +16,7 @@ enum { SAMPLES = 200, HANDOVERS = 25, COPY_BYTES = 64 << 10, BLOCK = 8 };
 
 #define SHORT_REGION ((size_t)64 << 10)
 #define LONG_REGION ((size_t)1 << 20)
-#define MOST_SECONDS 1.0
+#define MAX_SECONDS 1.0
 
 /* One sample; negative if it could not be taken. */
 typedef double measure(void *context);
@@ -28,7 +28,7 @@ static void repeat(struct tune_result *result, enum pcoll_parameter parameter, m
     double samples[SAMPLES];
     int n = 0;
 
-    while (n < SAMPLES && (n == 0 || tune_now() - begin < MOST_SECONDS)) {
+    while (n < SAMPLES && (n == 0 || tune_now() - begin < MAX_SECONDS)) {
         samples[n] = sample(context);
         if (samples[n++] < 0)
             return;

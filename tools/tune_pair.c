@@ -26,7 +26,7 @@
 
 enum { SITTINGS = 3, MAX_ROUNDS = 2000, FEWEST_ROUNDS = 6, ROUNDS_BETWEEN_LOOKS = 3, BAR = 30 };
 
-#define LEAST_PART 0.2
+#define MIN_PART 0.2
 #define TIGHT 0.02    /* relative to the value */
 #define TIGHT_US 1e-6 /* for values close to 0 */
 
@@ -139,7 +139,7 @@ static int goes_on(struct pair *pair, double begin, double seconds)
 
     if (pair->shots.bootstrap.rank == 0) {
         on = pair->rounds < FEWEST_ROUNDS ||
-             (gone < seconds && (gone < LEAST_PART * seconds || !all_tight(pair)));
+             (gone < seconds && (gone < MIN_PART * seconds || !all_tight(pair)));
         on = on && pair->rounds + ROUNDS_BETWEEN_LOOKS <= MAX_ROUNDS;
         draw_bar(pair, (tune_now() - pair->begin) / pair->seconds);
     }

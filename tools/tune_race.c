@@ -290,16 +290,16 @@ static uint64_t blocks_of(enum pcoll_coll coll, int nranks)
 {
     const struct pcoll_signature one = {.coll = coll, .nranks = nranks, .bytes = 1};
     const struct pcoll_collective *row = pcoll_collectives[coll];
-    uint64_t most = 1;
+    uint64_t max = 1;
 
     for (int rank = 0; rank < nranks; rank++) {
         const uint64_t send = row->send_bytes(&one, NULL, rank);
         const uint64_t recv = row->recv_bytes(&one, NULL, rank);
 
-        most = send > most ? send : most;
-        most = recv > most ? recv : most;
+        max = send > max ? send : max;
+        max = recv > max ? recv : max;
     }
-    return most;
+    return max;
 }
 
 int tune_sizes(const struct tune_options *options, enum pcoll_coll coll, int nranks,
@@ -308,7 +308,7 @@ int tune_sizes(const struct tune_options *options, enum pcoll_coll coll, int nra
     static const uint64_t usual[] = {8,        32,        128,     512,      1 << 10,
                                      2 << 10,  4 << 10,   8 << 10, 16 << 10, 32 << 10,
                                      64 << 10, 256 << 10, 1 << 20, 4 << 20,  8 << 20};
-    const uint64_t most = (UINT64_C(16) << 20) / blocks_of(coll, nranks);
+    const uint64_t max = (UINT64_C(16) << 20) / blocks_of(coll, nranks);
     const int synchronizes = pcoll_coll_has(coll, PCOLL_SYNCHRONIZES);
     const uint64_t unit = pcoll_coll_has(coll, PCOLL_REDUCES) ? UNIT : 1;
     const uint64_t *from = options->nsizes > 0 ? options->sizes : usual;
@@ -320,7 +320,7 @@ int tune_sizes(const struct tune_options *options, enum pcoll_coll coll, int nra
     for (int i = 0; i < n && !synchronizes; i++) {
         const uint64_t size = (from[i] + unit - 1) / unit * unit;
 
-        if (size <= most && (count == 0 || size > sizes[count - 1]))
+        if (size <= max && (count == 0 || size > sizes[count - 1]))
             sizes[count++] = size;
     }
     return count;

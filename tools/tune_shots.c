@@ -22,7 +22,7 @@ enum { MAX_BATCH = 2000, TRIES = 5, SPINS = 1000, ROUNDS_BETWEEN_LONGEST = 8 };
 #define SHORT_COPY (UINT64_C(8) << 10) /* the largest communication buffers */
 #define LONG_COPY (UINT64_C(128) << 10)
 #define LONGEST_COPY (UINT64_C(8) << 20) /* leaves the caches */
-#define MOST_BYTES LONGEST_COPY
+#define MAX_BYTES LONGEST_COPY
 
 /* Bytes of an entry, in a node and between nodes. */
 static const struct {
@@ -152,14 +152,14 @@ static void calibrate(struct shots *shots)
 
     for (int i = 0; i < NUM_SHOTS; i++) {
         struct shot *shot = &shots->list[i];
-        double least = 1e9;
+        double min = 1e9;
 
         shot->batch = 1;
         for (int k = 0; shot->plan && k < TRIES; k++) {
             fire(shots, (enum shot_name)i, shot);
-            least = fmin(least, shot->whole);
+            min = fmin(min, shot->whole);
         }
-        batches[i] = (int)fmax(1, fmin(MAX_BATCH, BATCH_SECONDS * 1e6 / fmax(least, 1e-3)));
+        batches[i] = (int)fmax(1, fmin(MAX_BATCH, BATCH_SECONDS * 1e6 / fmax(min, 1e-3)));
     }
     tune_bcast(batches, sizeof(batches), 0, shots->comm);
     for (int i = 0; i < NUM_SHOTS; i++)
@@ -212,15 +212,15 @@ enum pcoll_result shots_init(struct shots *shots, MPI_Comm *comm, const struct p
         .comm = *comm,
         .medium = medium,
         .bootstrap = tune_bootstrap(comm, options),
-        .memory = {.send = malloc(MOST_BYTES), .recv = malloc(2 * MOST_BYTES)},
+        .memory = {.send = malloc(MAX_BYTES), .recv = malloc(2 * MAX_BYTES)},
         .in_node = !(medium->traits & PCOLL_SPANS_NODES),
     };
     if (!shots->memory.send || !shots->memory.recv) {
         fprintf(stderr, "pcoll-tune: out of memory\n");
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
-    memset(shots->memory.send, 1, MOST_BYTES);
-    memset(shots->memory.recv, 2, 2 * MOST_BYTES);
+    memset(shots->memory.send, 1, MAX_BYTES);
+    memset(shots->memory.recv, 2, 2 * MAX_BYTES);
     shots->many = shots->in_node ? MANY_IN_NODE : MANY_BETWEEN;
     if (!options->media && medium->traits & PCOLL_RUNS_BY_ITSELF)
         shots->bootstrap.report = say_nothing; /* most networks cannot run it, which needs no

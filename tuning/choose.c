@@ -222,10 +222,10 @@ static int by_cost(const void *left, const void *right)
 }
 
 int pcoll_candidates(const struct pcoll_table *table, const struct pcoll_signature *signature,
-                     const struct pcoll_caps *caps, struct pcoll_choice *list, int most)
+                     const struct pcoll_caps *caps, struct pcoll_choice *list, int max)
 {
     struct pcoll_search search = {
-        .signature = signature, .caps = caps, .table = table, .list = list, .most = most};
+        .signature = signature, .caps = caps, .table = table, .list = list, .max = max};
     struct pcoll_machine node;
 
     if (find_machine(&search, table, &node))

@@ -74,9 +74,8 @@ int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
  * segment. Otherwise 4 KiB. */
 #define PCOLL_RING_SEGMENT (UINT64_C(32) << 10)
 #define PCOLL_LONG_MESSAGE (UINT64_C(1) << 20)
-uint64_t pcoll_least_segment(const struct pcoll_algorithm *algorithm,
-                             const struct pcoll_signature *signature,
-                             const struct pcoll_caps *caps);
+uint64_t pcoll_min_segment(const struct pcoll_algorithm *algorithm,
+                           const struct pcoll_signature *signature, const struct pcoll_caps *caps);
 
 struct pcoll_choice {
     const struct pcoll_algorithm *algorithm;
@@ -105,10 +104,10 @@ enum pcoll_result pcoll_choose(const struct pcoll_table *table,
                                FILE *report, struct pcoll_choice *choice_p) PCOLL_MUST_CHECK;
 
 /* The candidates of the model for one call, without hints and rules: for each algorithm and path
- * the one with the cheapest parameters. Fills list[0 .. return), at most `most`, cheapest first.
+ * the one with the cheapest parameters. Fills list[0 .. return), at most `max`, cheapest first.
  * Returns 0 if the table lacks the medium. */
 int pcoll_candidates(const struct pcoll_table *table, const struct pcoll_signature *signature,
-                     const struct pcoll_caps *caps, struct pcoll_choice *list, int most);
+                     const struct pcoll_caps *caps, struct pcoll_choice *list, int max);
 
 /* More than any collective can have. */
 #define PCOLL_MAX_CANDIDATES 32

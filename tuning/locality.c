@@ -14,7 +14,7 @@ static enum pcoll_level level_of(struct pcoll_locality a, struct pcoll_locality 
 enum pcoll_level pcoll_level_of(const struct pcoll_locality *localities, int nranks,
                                 const struct pcoll_topology *topology)
 {
-    enum pcoll_level most = PCOLL_LEVEL_ANY;
+    enum pcoll_level max = PCOLL_LEVEL_ANY;
 
     for (int rank = 0; rank < nranks; rank++) {
         int node = pcoll_topology_node(topology, rank), first = 0;
@@ -27,9 +27,9 @@ enum pcoll_level pcoll_level_of(const struct pcoll_locality *localities, int nra
             continue;
         if (level == PCOLL_LEVEL_ANY)
             return level;
-        most = level > most ? level : most;
+        max = level > max ? level : max;
     }
-    return most;
+    return max;
 }
 
 enum { UNKNOWN, PACKAGE, NOT_PACKAGE, CACHE, NOT_CACHE };

@@ -37,7 +37,7 @@ static int has_caches(const struct pcoll_signature *signature, int cores)
 }
 
 /* Banks of messages may be few and long: nobody waits for half a ring of them. */
-static int fewest_slots(const struct pcoll_algorithm *algorithm)
+static int min_slots(const struct pcoll_algorithm *algorithm)
 {
     return algorithm->uses_slots == PCOLL_BANKS ? 4 : 16;
 }
@@ -150,7 +150,7 @@ static void list_candidate(struct pcoll_search *search, const struct pcoll_choic
         last->params.path == candidate->params.path) {
         if (is_better(candidate, last))
             *last = *candidate;
-    } else if (search->listed < search->most) {
+    } else if (search->listed < search->max) {
         search->list[search->listed++] = *candidate;
     }
 }
@@ -181,7 +181,7 @@ static int radix_candidates(const struct pcoll_search *search,
                             const struct pcoll_algorithm *algorithm, int *values)
 {
     static const int usual[] = {2, 3, 4, 8};
-    const int most = search->signature->nranks > 2 ? search->signature->nranks : 2;
+    const int max = search->signature->nranks > 2 ? search->signature->nranks : 2;
     int count = 0;
 
     values[0] = 0;
@@ -190,14 +190,14 @@ static int radix_candidates(const struct pcoll_search *search,
     values[0] = search->fixed.radix;
     if (search->fixed.radix != 0)
         return 1;
-    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]) && usual[i] < most; i++)
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]) && usual[i] < max; i++)
         values[count++] = usual[i];
-    values[count++] = most;
+    values[count++] = max;
     return count;
 }
 
-uint64_t pcoll_least_segment(const struct pcoll_algorithm *algorithm,
-                             const struct pcoll_signature *signature, const struct pcoll_caps *caps)
+uint64_t pcoll_min_segment(const struct pcoll_algorithm *algorithm,
+                           const struct pcoll_signature *signature, const struct pcoll_caps *caps)
 {
     if (!algorithm->uses_slots || !has_caches(signature, caps->cores) ||
         caps->max_temp < PCOLL_LONG_RING_BYTES)
@@ -217,10 +217,10 @@ static int segment_candidates(const struct pcoll_search *search,
 {
     const int has_far =
         algorithm->uses_slots != PCOLL_RING && !pcoll_is_over_wire(search->signature);
-    const uint64_t most = path != PCOLL_PATH_TEMP ? MAX_SEGMENT
-                          : has_far               ? MAX_FAR_SEGMENT
-                                                  : MAX_TEMP_SEGMENT;
-    const uint64_t least = pcoll_least_segment(algorithm, search->signature, search->caps);
+    const uint64_t max = path != PCOLL_PATH_TEMP ? MAX_SEGMENT
+                         : has_far               ? MAX_FAR_SEGMENT
+                                                 : MAX_TEMP_SEGMENT;
+    const uint64_t min = pcoll_min_segment(algorithm, search->signature, search->caps);
     int count = 0;
 
     values[0] = 0;
@@ -229,7 +229,7 @@ static int segment_candidates(const struct pcoll_search *search,
     values[0] = search->fixed.segment;
     if (search->fixed.segment != 0)
         return 1;
-    for (uint64_t segment = least; segment <= most; segment *= 2) {
+    for (uint64_t segment = min; segment <= max; segment *= 2) {
         values[count++] = segment;
         if (segment >= search->signature->bytes)
             break;
@@ -250,12 +250,12 @@ static uint64_t ring_bytes(const struct pcoll_algorithm *algorithm,
 static int crowded_ring(const struct pcoll_algorithm *algorithm,
                         const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
-    enum { LONGEST = 128, MOST_ENTRIES = 512 };
+    enum { LONGEST = 128, MAX_ENTRIES = 512 };
     const int nranks = pcoll_ranks_per_node(signature);
     int slots = LONGEST;
 
-    while (slots > fewest_slots(algorithm) &&
-           (slots * nranks > MOST_ENTRIES ||
+    while (slots > min_slots(algorithm) &&
+           (slots * nranks > MAX_ENTRIES ||
             ring_bytes(algorithm, signature, params, slots) > PCOLL_LONG_RING_BYTES))
         slots /= 2;
     return slots;
@@ -276,7 +276,7 @@ int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
     bytes = ring_bytes(algorithm, signature, params, slots);
     if (bytes < PCOLL_FAR_BYTES)
         return bytes < PCOLL_NEAR_RING_BYTES ? SHORTEST : SHORT;
-    while (slots > fewest_slots(algorithm) && bytes > PCOLL_LONG_RING_BYTES)
+    while (slots > min_slots(algorithm) && bytes > PCOLL_LONG_RING_BYTES)
         bytes = ring_bytes(algorithm, signature, params, slots /= 2);
     return slots;
 }
@@ -288,7 +288,7 @@ static int longer_ring(const struct pcoll_search *search, const struct pcoll_alg
     const struct pcoll_signature *signature = search->signature;
     const int cores = search->caps->cores;
     const int slots = pcoll_long_ring(algorithm, signature, params, cores);
-    const uint64_t most =
+    const uint64_t max =
         pcoll_is_over_wire(signature) ? PCOLL_NEAR_RING_BYTES : PCOLL_LONG_RING_BYTES;
     uint64_t bytes;
 
@@ -297,7 +297,7 @@ static int longer_ring(const struct pcoll_search *search, const struct pcoll_alg
     bytes = ring_bytes(algorithm, signature, params, slots);
     if (bytes > 0 && bytes == ring_bytes(algorithm, signature, params, 0))
         return 0; /* the row limits the ring */
-    return bytes <= most ? slots : 0;
+    return bytes <= max ? slots : 0;
 }
 
 /* Fills values[0 .. return). Long segments are candidates in far buffers only. */
@@ -362,7 +362,7 @@ static double weigh_rings(struct pcoll_search *search, const struct pcoll_algori
 {
     int slots[2] = {0};
     const int nslots = slots_candidates(search, algorithm, params, slots);
-    double least = INFINITY;
+    double min = INFINITY;
 
     for (int i = 0; i < nslots; i++) {
         double cost;
@@ -370,9 +370,9 @@ static double weigh_rings(struct pcoll_search *search, const struct pcoll_algori
         params->slots = slots[i];
         cost = weigh(search, algorithm, params);
         if (cost >= 0)
-            least = lesser(least, cost);
+            min = lesser(min, cost);
     }
-    return least;
+    return min;
 }
 
 /* Stripe over all rails or over none: short messages gain nothing from striping. */
@@ -380,15 +380,15 @@ static double weigh_rails(struct pcoll_search *search, const struct pcoll_algori
                           struct pcoll_params *params)
 {
     const int fixed = search->fixed.rails;
-    double least;
+    double min;
 
     params->rails = fixed != 0 ? fixed : search->caps->rails;
-    least = weigh_rings(search, algorithm, params);
+    min = weigh_rings(search, algorithm, params);
     if (fixed == 0 && params->rails > 1) {
         params->rails = 1;
-        least = lesser(least, weigh_rings(search, algorithm, params));
+        min = lesser(min, weigh_rings(search, algorithm, params));
     }
-    return least;
+    return min;
 }
 
 /* Shorter segments fill a pipeline sooner but cost more messages, so once they have become dearer
@@ -396,16 +396,16 @@ static double weigh_rails(struct pcoll_search *search, const struct pcoll_algori
 static void weigh_segments(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
                            struct pcoll_params *params, const uint64_t *segments, int n)
 {
-    double least = INFINITY;
+    double min = INFINITY;
 
     for (int i = n - 1; i >= 0; i--) {
         double cost;
 
         params->segment = segments[i];
         cost = weigh_rails(search, algorithm, params);
-        if (cost > least * (1 + ROUNDING))
+        if (cost > min * (1 + ROUNDING))
             break;
-        least = cost;
+        min = cost;
     }
 }
 

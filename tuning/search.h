@@ -37,7 +37,7 @@ struct pcoll_search {
     int weighed;
     unsigned refusals;         /* enum pcoll_refusal */
     struct pcoll_choice *list; /* the cheapest of each algorithm and path; NULL: not requested */
-    int listed, most;
+    int listed, max;
 
     /* What is being weighed. */
     struct pcoll_correction about;

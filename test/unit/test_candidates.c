@@ -175,7 +175,7 @@ static uint64_t least_segment(int nranks, uint64_t bytes, int cores, uint64_t ma
         .coll = PCOLL_BCAST, .nranks = nranks, .bytes = bytes};
     const struct pcoll_caps caps = {.cores = cores, .max_temp = max_temp};
 
-    return pcoll_least_segment(pcoll_algorithm_find(PCOLL_BCAST, "eager"), &signature, &caps);
+    return pcoll_min_segment(pcoll_algorithm_find(PCOLL_BCAST, "eager"), &signature, &caps);
 }
 
 static void test_least_segment(void)

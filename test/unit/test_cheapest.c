@@ -49,7 +49,7 @@ static int is_candidate(const struct question *q, const struct pcoll_algorithm *
         return 0;
     if (params->path == PCOLL_PATH_USER && q->signature.bytes < q->caps.user_rma_threshold)
         return 0;
-    if (row->uses_segment && params->segment < pcoll_least_segment(row, &q->signature, &q->caps))
+    if (row->uses_segment && params->segment < pcoll_min_segment(row, &q->signature, &q->caps))
         return 0;
     if (params->path == PCOLL_PATH_TEMP && params->segment > 1 << 17)
         return 0; /* communication buffers stay in the cache */

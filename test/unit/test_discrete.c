@@ -361,7 +361,7 @@ static void check_large(enum pcoll_coll coll, const char *name, int nranks)
     tap_ok(pcoll_engine_run(&job, &options, &result) == PCOLL_OK && result.kinds < 100,
            "%s of %d ranks: %llu different entries", name, nranks,
            (unsigned long long)result.kinds);
-    options.most_memory = 100;
+    options.max_memory = 100;
     tap_ok(pcoll_engine_run(&job, &options, &result) == PCOLL_ERR_NOMEM,
            "%s of %d ranks does not fit 100 bytes", name, nranks);
 }

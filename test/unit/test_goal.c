@@ -306,7 +306,7 @@ static void check_trinaryx3(uint64_t segment, int messages)
     for (int r = 0; r < 64; r += 21) {
         one = resources_of(&job, r);
         right = right && one.receives == (r == 0 ? 0 : messages) && one.counters <= 3;
-        pcoll_resources_most(&most, &one);
+        pcoll_resources_max(&most, &one);
     }
     tap_ok(right && most.counters == 3, "section 5.1: 3 tanks for 128 MiB in %d segments",
            messages);

@@ -42,7 +42,7 @@ static const struct cli_option options_known[] = {
     {OPTION("noise", CLI_REAL, engine.noise), .min = 0, .max = MAX_US},
     {OPTION("seed", CLI_NUMBER, engine.seed), .min = 0, .max = UINT64_MAX},
     {OPTION("verify", CLI_FLAG, engine.verify)},
-    {OPTION("memory", CLI_NUMBER, engine.most_memory), .min = 0, .max = UINT64_MAX},
+    {OPTION("memory", CLI_NUMBER, engine.max_memory), .min = 0, .max = UINT64_MAX},
     {OPTION("json", CLI_FLAG, json)},
     {OPTION("plot", CLI_TEXT, plot)},
     {OPTION("goal", CLI_TEXT, goal)},
@@ -225,7 +225,7 @@ static struct options usual_options(void)
         .ppn = 1,
         .network = "flat",
         .wanted = {PCOLL_REQUIRED_PARAMETERS(NOT_WANTED)},
-        .engine = {.seed = 1, .most_memory = UINT64_C(6) << 30, .why = stderr, .network.G = -1},
+        .engine = {.seed = 1, .max_memory = UINT64_C(6) << 30, .why = stderr, .network.G = -1},
     };
 }
 

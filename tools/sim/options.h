@@ -45,7 +45,7 @@ int options_read(struct options *options, int argc, char **argv);
 
 /* report.c */
 void report_head(const struct options *options, FILE *out);
-void report_resources(const struct pcoll_job *job, const struct pcoll_resources *most, FILE *out);
+void report_resources(const struct pcoll_job *job, const struct pcoll_resources *max, FILE *out);
 void report_row(const struct options *options, const struct row *row, FILE *out);
 void report_json(const struct options *options, const struct row *rows, int count, FILE *out);
 

@@ -15,7 +15,7 @@
 #include "tools/sim/timeline.h"
 
 /* `best' tries powers of two from LEAST_SEGMENT on, with at most MOST_SEGMENTS segments. */
-enum { LEAST_SEGMENT = 1024, MOST_SEGMENTS = 1024 };
+enum { MIN_SEGMENT = 1024, MAX_SEGMENTS = 1024 };
 
 /* Ranks 0 .. ppn - 1 are on node 0, and so on; NULL: all ranks are on one node. */
 static enum pcoll_result make_topology(int nranks, int ppn, struct pcoll_topology **topology_p)
@@ -74,8 +74,8 @@ static enum pcoll_result run_best(const struct options *options, struct pcoll_jo
     struct row best = *row;
     enum pcoll_result result = PCOLL_UNSUPPORTED;
 
-    for (uint64_t segment = LEAST_SEGMENT; segment < 2 * row->bytes; segment *= 2) {
-        if (row->bytes / segment > MOST_SEGMENTS)
+    for (uint64_t segment = MIN_SEGMENT; segment < 2 * row->bytes; segment *= 2) {
+        if (row->bytes / segment > MAX_SEGMENTS)
             continue;
         job->params.segment = segment;
         result = run_once(options, job, row);
@@ -149,16 +149,16 @@ static enum pcoll_result print_resources(const struct pcoll_job *job)
 {
     enum { FEW = 1024 };
     const int nranks = job->signature.nranks, step = nranks <= FEW ? 1 : nranks - 1;
-    struct pcoll_resources most = {0}, one;
+    struct pcoll_resources max = {0}, one;
 
     for (int r = 0; r < nranks; r += step) {
         enum pcoll_result result = pcoll_resources_of(job, r, &one);
 
         if (result != PCOLL_OK)
             return result;
-        pcoll_resources_most(&most, &one);
+        pcoll_resources_max(&max, &one);
     }
-    report_resources(job, &most, stdout);
+    report_resources(job, &max, stdout);
     return PCOLL_OK;
 }
 
@@ -179,8 +179,7 @@ static enum pcoll_result run_row(const struct options *options, struct row *row)
         result = write_goal(options, &job);
     else if (options->resources)
         result = print_resources(&job);
-    else if (options->best_segment && row->algorithm->uses_segment &&
-             row->bytes > LEAST_SEGMENT / 2)
+    else if (options->best_segment && row->algorithm->uses_segment && row->bytes > MIN_SEGMENT / 2)
         result = run_best(options, &job, row);
     else
         result = run_once(options, &job, row);

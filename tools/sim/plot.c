@@ -33,8 +33,8 @@ static void write_data(const void *what, FILE *out)
                     rows[i].ports);
         fprintf(out, "%d %" PRIu64 " %.9g %.9g %d %d %" PRIu64 " %" PRIu64 "\n", rows[i].nranks,
                 rows[i].bytes, result->first,
-                pcoll_engine_period(result, plot->options->engine.instances), result->most.counters,
-                result->most.entries, result->most.state_bytes, result->messages);
+                pcoll_engine_period(result, plot->options->engine.instances), result->max.counters,
+                result->max.entries, result->max.state_bytes, result->messages);
     }
 }
 

@@ -22,12 +22,11 @@ void report_head(const struct options *options, FILE *out)
             "counters", "entries", "state B", "run s");
 }
 
-void report_resources(const struct pcoll_job *job, const struct pcoll_resources *most, FILE *out)
+void report_resources(const struct pcoll_job *job, const struct pcoll_resources *max, FILE *out)
 {
     fprintf(out, "%-14s %8d %10" PRIu64 " %8d | %8d %8d %9d %8d %9d\n", job->algorithm->name,
-            job->signature.nranks, job->signature.bytes, most->counters, most->sends,
-            most->receives, pcoll_resources_by_channel(most), most->rounds,
-            pcoll_resources_by_round(most));
+            job->signature.nranks, job->signature.bytes, max->counters, max->sends, max->receives,
+            pcoll_resources_by_channel(max), max->rounds, pcoll_resources_by_round(max));
 }
 
 void report_row(const struct options *options, const struct row *row, FILE *out)
@@ -39,7 +38,7 @@ void report_row(const struct options *options, const struct row *row, FILE *out)
             " %8d %7d %10" PRIu64 " %8.2f\n",
             row->algorithm->name, row->nranks, row->bytes, row->ports, row->segment, result->first,
             pcoll_engine_period(result, options->engine.instances), result->messages, result->bytes,
-            result->most.counters, result->most.entries, result->most.state_bytes, row->seconds);
+            result->max.counters, result->max.entries, result->max.state_bytes, row->seconds);
     fflush(out);
 }
 
@@ -58,12 +57,12 @@ static void json_row(const struct options *options, const struct row *row, FILE 
             result->messages, result->bytes);
     fprintf(out, "\"between_nodes\": { \"messages\": %" PRIu64 ", \"bytes\": %" PRIu64 " },\n",
             result->wire_messages, result->wire_bytes);
-    fprintf(
-        out, "      \"counters\": %d, \"entries\": %d, \"phases\": %d, \"temp_bytes\": %" PRIu64,
-        result->most.counters, result->most.entries, result->most.phases, result->most.temp_bytes);
+    fprintf(out,
+            "      \"counters\": %d, \"entries\": %d, \"phases\": %d, \"temp_bytes\": %" PRIu64,
+            result->max.counters, result->max.entries, result->max.phases, result->max.temp_bytes);
     fprintf(out,
             ", \"state_bytes\": %" PRIu64 ",\n      \"waited_us\": %.9g, \"fired\": %" PRIu64 ", ",
-            result->most.state_bytes, result->waited, result->entries);
+            result->max.state_bytes, result->waited, result->entries);
     fprintf(out, "\"events\": %" PRIu64 ", \"verified\": %s, \"run_s\": %.3f }", result->events,
             options->engine.verify ? "true" : "false", row->seconds);
 }

@@ -131,18 +131,18 @@ enum pcoll_result pcoll_resources_of(const struct pcoll_job *job, int rank,
     return result;
 }
 
-static void raise_to(int *most, int one)
+static void raise_to(int *max, int one)
 {
-    *most = one > *most ? one : *most;
+    *max = one > *max ? one : *max;
 }
 
-void pcoll_resources_most(struct pcoll_resources *most, const struct pcoll_resources *one)
+void pcoll_resources_max(struct pcoll_resources *max, const struct pcoll_resources *one)
 {
-    raise_to(&most->counters, one->counters);
-    raise_to(&most->entries, one->entries);
-    raise_to(&most->sends, one->sends);
-    raise_to(&most->receives, one->receives);
-    raise_to(&most->channels_out, one->channels_out);
-    raise_to(&most->channels_in, one->channels_in);
-    raise_to(&most->rounds, one->rounds);
+    raise_to(&max->counters, one->counters);
+    raise_to(&max->entries, one->entries);
+    raise_to(&max->sends, one->sends);
+    raise_to(&max->receives, one->receives);
+    raise_to(&max->channels_out, one->channels_out);
+    raise_to(&max->channels_in, one->channels_in);
+    raise_to(&max->rounds, one->rounds);
 }

@@ -36,7 +36,7 @@ static inline int pcoll_resources_by_round(const struct pcoll_resources *resourc
 enum pcoll_result pcoll_resources_of(const struct pcoll_job *job, int rank,
                                      struct pcoll_resources *resources) PCOLL_MUST_CHECK;
 
-/* Raise each member of `most` to that of `one` if it is larger. */
-void pcoll_resources_most(struct pcoll_resources *most, const struct pcoll_resources *one);
+/* Raise each member of `max` to that of `one` if it is larger. */
+void pcoll_resources_max(struct pcoll_resources *max, const struct pcoll_resources *one);
 
 #endif /* PCOLL_SIM_RESOURCES_H */

@@ -844,8 +844,8 @@ enum pcoll_result pcoll_engine_run(const struct pcoll_job *job,
                                    struct pcoll_engine_result *result)
 {
     struct pcoll_engine e = engine_of(job, options, result);
-    const uint64_t most =
-        options->most_memory ? options->most_memory / sizeof(struct pcoll_sim_step) : UINT64_MAX;
+    const uint64_t max =
+        options->max_memory ? options->max_memory / sizeof(struct pcoll_sim_step) : UINT64_MAX;
     const unsigned keep = (options->verify || options->trace ? PCOLL_KEEP_PLACES : 0) |
                           (options->trace ? PCOLL_KEEP_APART : 0);
     enum pcoll_result outcome;
@@ -854,11 +854,11 @@ enum pcoll_result pcoll_engine_run(const struct pcoll_job *job,
     result->earliest = -1;
     outcome = pcoll_network_check(&options->network, e.nnodes, options->why);
     if (outcome == PCOLL_OK)
-        outcome = pcoll_program_create(job, e.instances, keep, most, &e.program);
+        outcome = pcoll_program_create(job, e.instances, keep, max, &e.program);
     if (outcome != PCOLL_OK)
         return outcome;
     result->kinds = e.program.kinds.nrows;
-    result->most = e.program.most;
+    result->max = e.program.max;
     pcoll_event_queue_init(&e.queue, options->host_driven);
     outcome = prepare_trace(&e);
     if (outcome == PCOLL_OK)

@@ -47,7 +47,7 @@ struct pcoll_engine_options {
     double skew, noise;        /* us */
     uint64_t seed;             /* for both */
     int verify;                /* move symbolic data, see symbol.h */
-    uint64_t most_memory;      /* bytes for the steps of all ranks; 0: unlimited */
+    uint64_t max_memory;       /* bytes for the steps of all ranks; 0: unlimited */
     FILE *why;                 /* receives one line about an error; NULL: none */
     struct pcoll_trace *trace; /* filled if the run completes; NULL: none */
 };
@@ -60,12 +60,12 @@ struct pcoll_engine_result {
     uint64_t wire_messages, wire_bytes; /* of these, to other nodes */
     uint64_t entries, events;           /* over all ranks and instances; of the simulation */
     double waited;                      /* us that heads waited for links, in total */
-    struct pcoll_account most;          /* maximum over the ranks, over one cycle */
+    struct pcoll_account max;           /* maximum over the ranks, over one cycle */
     uint64_t kinds;                     /* number of different kinds of entries */
 };
 
 /* PCOLL_ERR_INVALID: options that do not fit together, a deadlock, or a wrong result.
- * PCOLL_ERR_NOMEM: also if the steps exceed most_memory. Otherwise the results of pcoll_generate.
+ * PCOLL_ERR_NOMEM: also if the steps exceed max_memory. Otherwise the results of pcoll_generate.
  * After PCOLL_OK the caller destroys options->trace. */
 enum pcoll_result pcoll_engine_run(const struct pcoll_job *job,
                                    const struct pcoll_engine_options *options,

@@ -112,16 +112,16 @@ static uint64_t max_u64(uint64_t a, uint64_t b)
 static void note_account(struct pcoll_program *program, const struct pcoll_plan *plan)
 {
     const struct pcoll_account one = pcoll_plan_account(plan);
-    struct pcoll_account *most = &program->most;
+    struct pcoll_account *max = &program->max;
 
-    most->counters = max_int(most->counters, one.counters);
-    most->entries = max_int(most->entries, one.entries);
-    most->phases = max_int(most->phases, one.phases);
-    most->messages = max_int(most->messages, one.messages);
-    most->bytes_moved = max_u64(most->bytes_moved, one.bytes_moved);
-    most->bytes_copied = max_u64(most->bytes_copied, one.bytes_copied);
-    most->temp_bytes = max_u64(most->temp_bytes, one.temp_bytes);
-    most->state_bytes = max_u64(most->state_bytes, one.state_bytes);
+    max->counters = max_int(max->counters, one.counters);
+    max->entries = max_int(max->entries, one.entries);
+    max->phases = max_int(max->phases, one.phases);
+    max->messages = max_int(max->messages, one.messages);
+    max->bytes_moved = max_u64(max->bytes_moved, one.bytes_moved);
+    max->bytes_copied = max_u64(max->bytes_copied, one.bytes_copied);
+    max->temp_bytes = max_u64(max->temp_bytes, one.temp_bytes);
+    max->state_bytes = max_u64(max->state_bytes, one.state_bytes);
 }
 
 /* Make room for `more` steps after the existing ones. */
@@ -166,7 +166,7 @@ static int add_plan(struct pcoll_program *program, const struct pcoll_plan *plan
 }
 
 static enum pcoll_result add_all(struct pcoll_program *program, const struct pcoll_job *job,
-                                 int nphases, unsigned keep, uint64_t most_steps)
+                                 int nphases, unsigned keep, uint64_t max_steps)
 {
     uint64_t room = 0;
 
@@ -180,14 +180,14 @@ static enum pcoll_result add_all(struct pcoll_program *program, const struct pco
         added =
             add_plan(program, plan, plan->nphases < nphases ? plan->nphases : nphases, keep, &room);
         pcoll_plan_destroy(plan);
-        if (!added || program->nsteps > most_steps)
+        if (!added || program->nsteps > max_steps)
             return PCOLL_ERR_NOMEM;
     }
     return PCOLL_OK;
 }
 
 enum pcoll_result pcoll_program_create(const struct pcoll_job *job, int nphases, unsigned keep,
-                                       uint64_t most_steps, struct pcoll_program *program)
+                                       uint64_t max_steps, struct pcoll_program *program)
 {
     enum pcoll_result result;
 
@@ -198,7 +198,7 @@ enum pcoll_result pcoll_program_create(const struct pcoll_job *job, int nphases,
     program->ranks = calloc((size_t)program->nranks, sizeof(*program->ranks));
     if (program->ranks == NULL)
         return PCOLL_ERR_NOMEM;
-    result = add_all(program, job, nphases, keep, most_steps);
+    result = add_all(program, job, nphases, keep, max_steps);
     if (result != PCOLL_OK)
         pcoll_program_destroy(program);
     return result;

@@ -48,7 +48,7 @@ struct pcoll_program {
     uint64_t nsteps, ncounters;   /* of all ranks */
     struct pcoll_place *operands; /* of all REDUCEs, if places are kept */
     uint64_t noperands;
-    struct pcoll_account most; /* maximum of each number over the ranks */
+    struct pcoll_account max; /* maximum of each number over the ranks */
 };
 
 /* What is stored about entries. */
@@ -57,10 +57,10 @@ enum {
     PCOLL_KEEP_APART = 1 << 1   /* each entry is a kind of its own: see pcoll_program_step */
 };
 
-/* Generate the first `nphases` phases of all plans. More than `most_steps` steps are refused with
+/* Generate the first `nphases` phases of all plans. More than `max_steps` steps are refused with
  * PCOLL_ERR_NOMEM. Errors of the generator are passed on. */
 enum pcoll_result pcoll_program_create(const struct pcoll_job *job, int nphases, unsigned keep,
-                                       uint64_t most_steps,
+                                       uint64_t max_steps,
                                        struct pcoll_program *program) PCOLL_MUST_CHECK;
 void pcoll_program_destroy(struct pcoll_program *program);
 

@@ -72,13 +72,13 @@ static struct pcoll_bucket *next_bucket(struct pcoll_event_queue *queue)
  * order. */
 static void spread(struct pcoll_event_queue *queue, struct pcoll_bucket *bucket)
 {
-    double least = bucket->events[0].time;
+    double min = bucket->events[0].time;
     size_t count = bucket->count;
 
     for (size_t i = 1; i < count; i++)
-        if (bucket->events[i].time < least)
-            least = bucket->events[i].time;
-    queue->present = bits_of(least);
+        if (bucket->events[i].time < min)
+            min = bucket->events[i].time;
+    queue->present = bits_of(min);
     bucket->count = 0;
     for (size_t i = 0; i < count; i++)
         pcoll_event_queue_put(queue, &bucket->events[i]);

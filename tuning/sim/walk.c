@@ -3,12 +3,12 @@
 
 #include "tuning/sim/engine.h"
 
-/* most_memory: as in the options of the engine. */
+/* max_memory: as in the options of the engine. */
 static enum pcoll_result walk(const struct pcoll_job *job, const struct pcoll_machine *machine,
-                              uint64_t most_memory, double *cost_p)
+                              uint64_t max_memory, double *cost_p)
 {
     const struct pcoll_engine_options options = {
-        .machine = *machine, .ports = job->params.rails, .most_memory = most_memory};
+        .machine = *machine, .ports = job->params.rails, .max_memory = max_memory};
     struct pcoll_engine_result run;
     const enum pcoll_result result = pcoll_engine_run(job, &options, &run);
 

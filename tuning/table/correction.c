@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST 1e6 /* a larger factor means that the model does not apply */
+#define MAX 1e6 /* a larger factor means that the model does not apply */
 
 /* A correction as it is written in the table. */
 struct draft {
@@ -39,9 +39,9 @@ static enum pcoll_result check_array(struct pcoll_reader *reader, struct json_ob
 static enum pcoll_result read_size(struct pcoll_reader *reader, struct json_object *value, void *to)
 {
     struct points *points = to;
-    const int64_t least = points->nbytes > 0 ? points->bytes[points->nbytes - 1] + 1 : 0;
+    const int64_t min = points->nbytes > 0 ? points->bytes[points->nbytes - 1] + 1 : 0;
 
-    return pcoll_reader_integer(reader, value, least, INT64_MAX - 1,
+    return pcoll_reader_integer(reader, value, min, INT64_MAX - 1,
                                 &points->bytes[points->nbytes++]);
 }
 
@@ -58,10 +58,10 @@ static enum pcoll_result read_factor(struct pcoll_reader *reader, struct json_ob
 {
     struct points *points = to;
     double *factor = &points->factors[points->nfactors++];
-    const enum pcoll_result result = pcoll_reader_number(reader, value, MOST, factor);
+    const enum pcoll_result result = pcoll_reader_number(reader, value, MAX, factor);
 
-    if (result == PCOLL_OK && *factor < 1 / MOST)
-        return pcoll_reader_refuse(reader, "too small (allowed: %g to %g)", 1 / MOST, MOST);
+    if (result == PCOLL_OK && *factor < 1 / MAX)
+        return pcoll_reader_refuse(reader, "too small (allowed: %g to %g)", 1 / MAX, MAX);
     return result;
 }
 

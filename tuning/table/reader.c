@@ -194,26 +194,26 @@ enum pcoll_result pcoll_reader_fields(struct pcoll_reader *reader, struct json_o
 }
 
 enum pcoll_result pcoll_reader_integer(const struct pcoll_reader *reader, struct json_object *value,
-                                       int64_t least, int64_t most, int64_t *to)
+                                       int64_t min, int64_t max, int64_t *to)
 {
     const int64_t number = json_object_get_int64(value);
 
-    if (!json_object_is_type(value, json_type_int) || number < least || number > most)
+    if (!json_object_is_type(value, json_type_int) || number < min || number > max)
         return pcoll_reader_refuse(reader, "must be an integer (allowed: %lld to %lld)",
-                                   (long long)least, (long long)most);
+                                   (long long)min, (long long)max);
     *to = number;
     return PCOLL_OK;
 }
 
 enum pcoll_result pcoll_reader_number(const struct pcoll_reader *reader, struct json_object *value,
-                                      double most, double *to)
+                                      double max, double *to)
 {
     const double number = json_object_get_double(value);
     const int is_number =
         json_object_is_type(value, json_type_double) || json_object_is_type(value, json_type_int);
 
-    if (!is_number || !isfinite(number) || number < 0 || number > most)
-        return pcoll_reader_refuse(reader, "must be a number (allowed: 0 to %g)", most);
+    if (!is_number || !isfinite(number) || number < 0 || number > max)
+        return pcoll_reader_refuse(reader, "must be a number (allowed: 0 to %g)", max);
     *to = fabs(number); /* turns -0 into 0 */
     return PCOLL_OK;
 }

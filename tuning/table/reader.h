@@ -63,9 +63,9 @@ enum pcoll_result pcoll_reader_elements(struct pcoll_reader *reader, struct json
 /* Read a single value; on failure *to is unchanged. The string (a const char *, and a pcoll_read)
  * lives as long as `value`. */
 enum pcoll_result pcoll_reader_integer(const struct pcoll_reader *reader, struct json_object *value,
-                                       int64_t least, int64_t most, int64_t *to) PCOLL_MUST_CHECK;
+                                       int64_t min, int64_t max, int64_t *to) PCOLL_MUST_CHECK;
 enum pcoll_result pcoll_reader_number(const struct pcoll_reader *reader, struct json_object *value,
-                                      double most, double *to) PCOLL_MUST_CHECK;
+                                      double max, double *to) PCOLL_MUST_CHECK;
 enum pcoll_result pcoll_reader_string(struct pcoll_reader *reader, struct json_object *value,
                                       void *to) PCOLL_MUST_CHECK;
 

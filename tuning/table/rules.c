@@ -14,7 +14,7 @@ struct draft {
 };
 
 struct range {
-    int64_t *ends, least, most;
+    int64_t *ends, min, max;
     int count;
 };
 
@@ -22,14 +22,14 @@ static enum pcoll_result read_end(struct pcoll_reader *reader, struct json_objec
 {
     struct range *range = to;
 
-    return pcoll_reader_integer(reader, value, range->least, range->most,
+    return pcoll_reader_integer(reader, value, range->min, range->max,
                                 &range->ends[range->count++]);
 }
 
 static enum pcoll_result read_range(struct pcoll_reader *reader, struct json_object *value,
-                                    int64_t least, int64_t most, int64_t *ends)
+                                    int64_t min, int64_t max, int64_t *ends)
 {
-    struct range range = {.ends = ends, .least = least, .most = most};
+    struct range range = {.ends = ends, .min = min, .max = max};
     enum pcoll_result result;
 
     if (!json_object_is_type(value, json_type_array) || json_object_array_length(value) != 2)

@@ -167,9 +167,9 @@ static void write_media(struct writer *writer, const struct pcoll_media *media)
 /* ---- rules ---- */
 
 static void write_range(struct writer *writer, const char *name, const uint64_t ends[2],
-                        uint64_t least, uint64_t most)
+                        uint64_t min, uint64_t max)
 {
-    if (ends[0] == least && ends[1] == most)
+    if (ends[0] == min && ends[1] == max)
         return;
     fprintf(writer->out, ", \"%s\": [%llu, %llu]", name, (unsigned long long)ends[0],
             (unsigned long long)ends[1]);
