@@ -46,7 +46,7 @@ struct pcoll_link {
 };
 
 /* A wave: each rank sends `messages` messages of `bytes` bytes and waits for as many. Then it
- * reduces what it has with `reduced` of them; 0: it reduces nothing. */
+ * combines `reduced` of the received messages with its own data (0: none). */
 struct pcoll_wave {
     double messages, bytes, reduced;
 };

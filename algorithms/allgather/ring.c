@@ -8,7 +8,7 @@
  * In a flat ring equal blocks travel whole: there is nothing to overlap them with. Only the first
  * move of the own block, to the successor, goes part by part together with its copy to the own
  * receive buffer, so that the second move finds it in the cache (path user). Of unequal blocks the
- * long ones travel in segments, lest each link wait for the whole of the largest. An empty block is
+ * long ones travel in segments, so that no link waits for the whole of the largest. An empty block is
  * a signal, so that completing k needs every rank's start.
  *
  * On several nodes the ring connects their leaders, and a block is that of a node: the leader's and

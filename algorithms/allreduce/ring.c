@@ -205,7 +205,7 @@ static void add_gate(const struct state *s, uint64_t number, int slot, uint64_t 
     *level += GATE;
 }
 
-/* Who gets the result of a block knows that all ranks have begun this instance, so they have passed
+/* A rank that gets the result of a block knows that all ranks have begun this instance, so they have passed
  * on everything of the one before. */
 static int has_gate(const struct state *s, const struct item *item)
 {

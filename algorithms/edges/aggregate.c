@@ -34,8 +34,8 @@
  * packs a block says so by packing, who only unpacks tells it. So they have all used what arrived
  * in k - 1.
  *
- * Who unpacks from a leader has heard from it in k - 1 before it packs in k, so the leader has
- * started k - 1, and its messages of k - 2 have left. Who only packs hears that from it as a
+ * A rank that unpacks from a leader has heard from it in k - 1 before it packs in k, so the leader has
+ * started k - 1, and its messages of k - 2 have left. A rank that only packs hears that from it as a
  * credit, and packs in k when it has it.
  *
  * If both nodes of a pair send, a leader sends in k + 2 after it has got the message of k + 1,
@@ -267,7 +267,7 @@ static void build_phase(struct state *s)
         unpack(s, &edge);
 }
 
-/* Who writes to a slot here may get its answer in a message, and so from another rank. */
+/* A rank that writes to a slot here may get the answer in a message, and so from another rank. */
 static void declare_senders(const struct state *s)
 {
     struct pcoll_edge_walk in = pcoll_edge_walk(s->plan, s->local, 0, PCOLL_EDGES_APART);

@@ -21,7 +21,7 @@
  * (direct_get), and a block for several receivers is copied once (direct_shared). Condition, for
  * each edge:
  *
- * temp, answered (lemma B): two banks of counters and slots, or more. Whoever puts k + 2 has
+ * temp, answered (lemma B): two banks of counters and slots, or more. A rank that puts k + 2 has
  * completed k + 1, for which the receiver of the put has sent a block: it has started k + 1, and so
  * completed k.
  *
@@ -29,7 +29,7 @@
  * into the bank, k + 2 with two, waits for all its credits of k.
  *
  * temp, with a root (lemma D): the banks are a ring, if no block needs its slot several times.
- * Whoever starts the first instance of one half returns the other half to all its senders, and the
+ * A rank that starts the first instance of one half returns the other half to all its senders, and the
  * first put into a half waits for all receivers.
  *
  * temp, several segments: they go in rounds, which take the banks in turns, and every edge has

@@ -264,7 +264,7 @@ static void begin_ring(struct pcoll_edge_slots *s, int phase)
         s->plan->gain[pcoll_ring_credit(&s->ring, s->use.half)]++;
 }
 
-/* The same walk without what it would skip at first, which are the edges of the rank to itself. */
+/* As above, starting after the rank's edges to itself. */
 static struct pcoll_edge_walk begin_later(struct pcoll_edge_walk walk)
 {
     struct pcoll_edge_walk ahead = walk;

@@ -255,7 +255,7 @@ static inline struct pcoll_entry pcoll_entry_reduce(const struct pcoll_plan *pla
     return entry;
 }
 
-/* Give an entry its signals: on a peer's counter, on an own counter. */
+/* Set the counter that the entry raises when it is done: a peer's, or an own one. */
 static inline struct pcoll_entry pcoll_entry_signal(struct pcoll_entry entry, int peer, int counter,
                                                     uint64_t add)
 {

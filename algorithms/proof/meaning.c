@@ -139,7 +139,7 @@ static enum pcoll_result check_piece(const struct meaning *m, int receiver, int 
     return PCOLL_OK;
 }
 
-/* Whoever receives the same reduction must receive the same trees, in every phase. */
+/* Ranks that receive the same reduction must receive the same trees, in every phase. */
 static enum pcoll_result compare_runs(const struct meaning *m, int receiver, int phase)
 {
     const struct runs *a = &m->first, *b = &m->second;

@@ -60,7 +60,7 @@ uint64_t pcoll_doubling_slots(const struct pcoll_doubling_rounds *rounds);
 /* More than all signals of the other ranks, and less than `weight` of others, together. */
 uint64_t pcoll_doubling_weight(const struct pcoll_doubling_rounds *rounds, uint64_t weight);
 
-/* Add the entries of the plan's rank. Who is folded finds the result in the last slot. */
+/* Add the entries of the plan's rank. A folded rank receives the result in the last slot. */
 void pcoll_doubling_add(struct pcoll_doubling *d);
 
 /* How long it takes. */

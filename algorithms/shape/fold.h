@@ -46,7 +46,7 @@ struct pcoll_move {
 struct pcoll_move pcoll_fold_exchange(const struct pcoll_fold_links *links, int distance, int radix,
                                       double bytes, int reduces);
 
-/* Who is folded gives `bytes` bytes, which are reduced, or gets them. */
+/* A folded rank sends `bytes` bytes, which are reduced; or it receives them, at the end. */
 struct pcoll_move pcoll_fold_give(const struct pcoll_fold_links *links, double bytes);
 struct pcoll_move pcoll_fold_get(const struct pcoll_fold_links *links, double bytes);
 

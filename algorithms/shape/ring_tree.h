@@ -8,7 +8,7 @@
  *
  * A rank that both empties its ring and fills others has one counter for both: a *gate*, an entry
  * that credit opens, adds PCOLL_RING_GATE to the counter of the slot, on which the puts wait.
- * Whoever uses this adds more than that for data and for work, so the gate cannot be mistaken for
+ * The user of this adds more than that for data and for work, so the gate cannot be mistaken for
  * them.
  */
 #ifndef PCOLL_RING_TREE_H
