@@ -44,8 +44,7 @@ static enum pcoll_result check(const struct pcoll_algorithm *algorithm,
 
 /* For a group of one, or nothing to move: copies what a rank expects of itself, unless it is there
  * already. */
-static enum pcoll_result generate_trivial(const struct pcoll_algorithm *algorithm,
-                                          const struct pcoll_signature *signature,
+static enum pcoll_result generate_trivial(const struct pcoll_signature *signature,
                                           const struct pcoll_local *local, int rank,
                                           struct pcoll_plan **plan_p)
 {
@@ -87,7 +86,7 @@ enum pcoll_result pcoll_generate(const struct pcoll_algorithm *algorithm,
     if (!algorithm->uses_radix)
         own.radix = 0;
     if (pcoll_is_trivial(signature))
-        result = generate_trivial(algorithm, signature, local, rank, plan_p);
+        result = generate_trivial(signature, local, rank, plan_p);
     else
         result = algorithm->generate(signature, local, rank, &own, plan_p);
     if (result != PCOLL_OK)

@@ -46,13 +46,13 @@ struct pcoll_team_sizes pcoll_teams_sizes(const struct pcoll_teams *teams)
 
     if (topology == NULL)
         return sizes;
-    sizes.most = pcoll_topology_size(topology, 0);
-    sizes.least = pcoll_topology_size(topology, topology->nnodes - 1);
+    sizes.max = pcoll_topology_size(topology, 0);
+    sizes.min = pcoll_topology_size(topology, topology->nnodes - 1);
     for (int i = 0; topology->run == 0 && i < topology->nnodes; i++) {
         const int size = pcoll_topology_size(topology, i);
 
-        sizes.most = size > sizes.most ? size : sizes.most;
-        sizes.least = size < sizes.least ? size : sizes.least;
+        sizes.max = size > sizes.max ? size : sizes.max;
+        sizes.min = size < sizes.min ? size : sizes.min;
     }
     return sizes;
 }

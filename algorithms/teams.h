@@ -36,7 +36,7 @@ int pcoll_team_operand(const struct pcoll_teams *teams, const struct pcoll_signa
 
 /* The number of members of the smallest and of the largest team. */
 struct pcoll_team_sizes {
-    int least, most;
+    int min, max;
 };
 struct pcoll_team_sizes pcoll_teams_sizes(const struct pcoll_teams *teams);
 

@@ -8,8 +8,8 @@
  * In a flat ring equal blocks travel whole: there is nothing to overlap them with. Only the first
  * move of the own block, to the successor, goes part by part together with its copy to the own
  * receive buffer, so that the second move finds it in the cache (path user). Of unequal blocks the
- * long ones travel in segments, so that no link waits for the whole of the largest. An empty block is
- * a signal, so that completing k needs every rank's start.
+ * long ones travel in segments, so that no link waits for the whole of the largest. An empty block
+ * is a signal, so that completing k needs every rank's start.
  *
  * On several nodes the ring connects their leaders, and a block is that of a node: the leader's and
  * those that the other members have put beside it (path user: into its receive buffer, when it has
@@ -97,15 +97,15 @@ static uint64_t segments_of(const struct pcoll_signature *signature,
     const uint64_t all = pcoll_block_first(signature, signature->nranks);
     const int is_flat = teams.topology == NULL;
     const int is_equal = all == (uint64_t)signature->nranks * signature->bytes;
-    uint64_t segment = params->segment ? params->segment : DEFAULT_SEGMENT, n, most;
+    uint64_t segment = params->segment ? params->segment : DEFAULT_SEGMENT, n, max;
 
     if (bytes == 0 || (is_flat && is_equal))
         return 1;
     if (is_flat && segment < least_segment(signature, params))
         segment = least_segment(signature, params);
     n = pcoll_segment_count(bytes, segment, DEFAULT_SEGMENT);
-    most = PCOLL_MAX_SEGMENTS / (uint64_t)teams.count + 1;
-    return n < most ? n : most;
+    max = PCOLL_MAX_SEGMENTS / (uint64_t)teams.count + 1;
+    return n < max ? n : max;
 }
 
 static uint64_t segments_of_team(const struct pcoll_blocks *blocks,

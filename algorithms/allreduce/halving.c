@@ -69,10 +69,10 @@ static struct room room_of(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
     const struct pcoll_fold fold = pcoll_halving_fold(signature->nranks);
-    const uint64_t most = part_of(signature, npasses_of(signature, params), 0).count;
-    const uint64_t slots = pcoll_halving_slots(signature->nranks, most, pcoll_unit_of(signature));
+    const uint64_t max = part_of(signature, npasses_of(signature, params), 0).count;
+    const uint64_t slots = pcoll_halving_slots(signature->nranks, max, pcoll_unit_of(signature));
     const uint64_t whole =
-        is_user(params) && pcoll_fold_folded(&fold) == 0 ? 0 : pcoll_whole_lines(most);
+        is_user(params) && pcoll_fold_folded(&fold) == 0 ? 0 : pcoll_whole_lines(max);
 
     return (struct room){slots, slots + whole};
 }

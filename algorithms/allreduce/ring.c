@@ -44,7 +44,7 @@
 
 #define DEFAULT_SEGMENT (UINT64_C(64) << 10)
 
-enum { MOST_SEGMENTS = 4, SLOTS = 4 }; /* of a block; for each of its segments */
+enum { MAX_SEGMENTS = 4, SLOTS = 4 }; /* of a block; for each of its segments */
 enum { GATE = 1, WORK = 2 };
 
 /* How a vector is cut. */
@@ -73,13 +73,13 @@ static struct cut cut_of(const struct pcoll_signature *signature, const struct p
 {
     const uint64_t unit = pcoll_unit_of(signature), units = signature->bytes / unit;
     const uint64_t nranks = (uint64_t)signature->nranks, block = pcoll_quotient_up(units, nranks);
-    const uint64_t most = PCOLL_MAX_SEGMENTS / nranks + MOST_SEGMENTS;
+    const uint64_t max = PCOLL_MAX_SEGMENTS / nranks + MAX_SEGMENTS;
     uint64_t n = pcoll_segment_count(block * unit, params->segment, DEFAULT_SEGMENT);
     struct cut cut;
 
-    n = n < most ? n : most;
+    n = n < max ? n : max;
     n = n < block ? n : block;
-    cut.nsegments = n < MOST_SEGMENTS ? n : MOST_SEGMENTS;
+    cut.nsegments = n < MAX_SEGMENTS ? n : MAX_SEGMENTS;
     cut.nslots = SLOTS * cut.nsegments;
     cut.nchunks = pcoll_quotient_up(n, cut.nsegments);
     cut.bytes = pcoll_quotient_up(pcoll_quotient_up(pcoll_quotient_up(units, cut.nchunks), nranks),
@@ -205,8 +205,8 @@ static void add_gate(const struct state *s, uint64_t number, int slot, uint64_t 
     *level += GATE;
 }
 
-/* A rank that gets the result of a block knows that all ranks have begun this instance, so they have passed
- * on everything of the one before. */
+/* A rank that gets the result of a block knows that all ranks have begun this instance, so they
+ * have passed on everything of the one before. */
 static int has_gate(const struct state *s, const struct item *item)
 {
     return item->step < count_of(s) - 2 || use_of(s, item->number + s->cut.nsegments).turn > 0;

@@ -30,10 +30,10 @@
  *
  * Cost: 2 log2 N (L + o + s (2 G + reduce)) for the first segment of s bytes, then 2 M G, while the
  * processors reduce. When: long vectors and many nodes, above all if their number is no power of
- * two. Condition: a result depends on all vectors. A rank that has that of segment i knows that its parent
- * has passed on the segment, so the slot is free, and in the next instance all slots are. A result
- * is put into RECV of a rank that has given its part of it, so it has started, and in place needs
- * that part no longer. Bits are equal, as one rank reduces each part of the result for all.
+ * two. Condition: a result depends on all vectors. A rank that has that of segment i knows that its
+ * parent has passed on the segment, so the slot is free, and in the next instance all slots are. A
+ * result is put into RECV of a rank that has given its part of it, so it has started, and in place
+ * needs that part no longer. Bits are equal, as one rank reduces each part of the result for all.
  */
 #include <assert.h>
 
@@ -113,7 +113,7 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     const struct pcoll_two_tree two =
         pcoll_two_tree_of(signature, pcoll_teams_to_reduce(signature));
     const struct cut cut = cut_of(signature, params);
-    const int followers = pcoll_teams_sizes(&two.teams).most - 1;
+    const int followers = pcoll_teams_sizes(&two.teams).max - 1;
 
     return slots_bytes(&cut, cut.nlanes * followers + 2);
 }

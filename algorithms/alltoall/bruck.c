@@ -107,11 +107,11 @@ static int digit(const struct digits *of, int i, int64_t j)
 /* The messages of round i: to p + unit[i], p + 2 unit[i], ... */
 static int nmessages(const struct digits *of, int i)
 {
-    int64_t most;
+    int64_t max;
 
     assert(of->unit[i] > 0);
-    most = (of->nranks - 1) / of->unit[i];
-    return most < of->radix ? (int)most : of->radix - 1;
+    max = (of->nranks - 1) / of->unit[i];
+    return max < of->radix ? (int)max : of->radix - 1;
 }
 
 static int64_t blocks_of_message(const struct digits *of, int i, int digit)

@@ -237,14 +237,14 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
 {
     const struct pcoll_teams teams = pcoll_teams_of(signature);
     const struct pcoll_team_sizes sizes = pcoll_teams_sizes(&teams);
-    const uint64_t room = (uint64_t)(2 * NUM_SIDES) * (uint64_t)sizes.most * signature->bytes;
+    const uint64_t room = (uint64_t)(2 * NUM_SIDES) * (uint64_t)sizes.max * signature->bytes;
 
     (void)params;
     if (teams.topology == NULL)
         return pcoll_alltoall_direct.temp_bytes(signature, &direct);
-    if (sizes.least == sizes.most)
-        return temp_blocks(&teams, 0, sizes.most) * signature->bytes;
-    return room * ((uint64_t)teams.count + (uint64_t)sizes.most - 1);
+    if (sizes.min == sizes.max)
+        return temp_blocks(&teams, 0, sizes.max) * signature->bytes;
+    return room * ((uint64_t)teams.count + (uint64_t)sizes.max - 1);
 }
 
 static enum pcoll_result generate(const struct pcoll_signature *signature,
@@ -260,7 +260,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     result = pcoll_plan_create(signature, rank, 2 * NUM_COUNTERS, 2, &s.plan);
     if (result != PCOLL_OK)
         return result;
-    s.largest = pcoll_teams_sizes(&s.teams).most;
+    s.largest = pcoll_teams_sizes(&s.teams).max;
     s.team = pcoll_team_of(&s.teams, rank);
     s.member = pcoll_team_member(&s.teams, rank);
     s.size = pcoll_team_size(&s.teams, s.team);

@@ -52,7 +52,7 @@ static int hop(const struct pcoll_trees *trees)
  * before it and then follow last children. */
 static int late(const struct pcoll_trees *trees)
 {
-    int most = 0, before = 0, place[32], levels = 0;
+    int max = 0, before = 0, place[32], levels = 0;
 
     if (trees->radix == 1)
         return 0;
@@ -61,11 +61,11 @@ static int late(const struct pcoll_trees *trees)
     while (levels-- > 0) {
         int turned = before + place[levels] - 1 + levels * (trees->radix - 1);
 
-        if (place[levels] > 0 && turned > most)
-            most = turned;
+        if (place[levels] > 0 && turned > max)
+            max = turned;
         before += place[levels];
     }
-    return before > most ? before : most;
+    return before > max ? before : max;
 }
 
 const struct pcoll_shape pcoll_shape_kary = {1, parent, child, depth, hop, late};

@@ -97,10 +97,10 @@ static struct pcoll_hop hop_of(const struct pcoll_signature *signature,
 static double cost_of_telling(struct pcoll_tree tree, const struct pcoll_machine *machine)
 {
     double request = 2 * (machine->L + machine->o) + machine->rma, cost = 0;
-    int most = pcoll_tree_nchildren(tree, 0);
+    int max = pcoll_tree_nchildren(tree, 0);
 
     for (int depth = 1; depth <= pcoll_tree_depth(tree); depth++) {
-        int children = depth * (tree.radix - 1) < most ? depth * (tree.radix - 1) : most;
+        int children = depth * (tree.radix - 1) < max ? depth * (tree.radix - 1) : max;
         double telling = children * machine->g;
 
         cost += telling > request ? telling - request : 0;

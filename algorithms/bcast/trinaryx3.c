@@ -49,15 +49,15 @@ enum { TREES = 3, ARITY = 3 };
 
 /* The largest divisor of n that is at least `least` and at most the square root of n; 0 if there is
  * none. */
-static int middle_divisor(int n, int least)
+static int middle_divisor(int n, int min)
 {
     int divisor = 1;
 
     while ((int64_t)(divisor + 1) * (divisor + 1) <= n)
         divisor++;
-    while (divisor >= least && n % divisor != 0)
+    while (divisor >= min && n % divisor != 0)
         divisor--;
-    return divisor >= least ? divisor : 0;
+    return divisor >= min ? divisor : 0;
 }
 
 /* The torus of n teams with the least depth, side[0] <= side[1] <= side[2]; 0: n is not a product
@@ -256,7 +256,7 @@ static int hop(const struct pcoll_trees *trees)
 static int late_in_heap(int count)
 {
     int64_t level = 1, above = 0;
-    int digits = 0, most = 0, sum = 0;
+    int digits = 0, max = 0, sum = 0;
 
     for (; above + level < count - 1; level *= ARITY, digits++)
         above += level;
@@ -264,11 +264,11 @@ static int late_in_heap(int count)
         int digit = (int)(last / place % ARITY);
 
         digits--;
-        if (digit > 0 && sum + digit - 1 + digits * (ARITY - 1) > most)
-            most = sum + digit - 1 + digits * (ARITY - 1);
+        if (digit > 0 && sum + digit - 1 + digits * (ARITY - 1) > max)
+            max = sum + digit - 1 + digits * (ARITY - 1);
         sum += digit;
     }
-    return sum > most ? sum : most;
+    return sum > max ? sum : max;
 }
 
 /* On the torus a longer path has fewer earlier siblings; the value was determined by trial. */

@@ -34,9 +34,9 @@
  * packs a block says so by packing, who only unpacks tells it. So they have all used what arrived
  * in k - 1.
  *
- * A rank that unpacks from a leader has heard from it in k - 1 before it packs in k, so the leader has
- * started k - 1, and its messages of k - 2 have left. A rank that only packs hears that from it as a
- * credit, and packs in k when it has it.
+ * A rank that unpacks from a leader has heard from it in k - 1 before it packs in k, so the leader
+ * has started k - 1, and its messages of k - 2 have left. A rank that only packs hears that from it
+ * as a credit, and packs in k when it has it.
  *
  * If both nodes of a pair send, a leader sends in k + 2 after it has got the message of k + 1,
  * before which the members of the other node have started k + 1, and so have used what arrived in
@@ -335,7 +335,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
-    const uint64_t slots = pcoll_edges_most_temp(signature, 2);
+    const uint64_t slots = pcoll_edges_max_temp(signature, 2);
     uint64_t members = 0;
 
     (void)params;

@@ -13,11 +13,11 @@ double pcoll_edges_per_byte(const struct pcoll_signature *signature,
 
 /* ---- what crosses ---- */
 
-enum { SAMPLE = 32, MOST_NODES = 6 * SAMPLE };
+enum { SAMPLE = 32, MAX_NODES = 6 * SAMPLE };
 
 /* The nodes that edges lead to, and how many lead to each. */
 struct nodes {
-    int count, list[MOST_NODES], nedges[MOST_NODES];
+    int count, list[MAX_NODES], nedges[MAX_NODES];
 };
 
 static void add_edge(struct nodes *nodes, int node)
@@ -26,7 +26,7 @@ static void add_edge(struct nodes *nodes, int node)
 
     while (i < nodes->count && nodes->list[i] != node)
         i++;
-    if (i == MOST_NODES)
+    if (i == MAX_NODES)
         return;
     if (i == nodes->count) {
         nodes->list[nodes->count++] = node;

@@ -29,8 +29,8 @@
  * into the bank, k + 2 with two, waits for all its credits of k.
  *
  * temp, with a root (lemma D): the banks are a ring, if no block needs its slot several times.
- * A rank that starts the first instance of one half returns the other half to all its senders, and the
- * first put into a half waits for all receivers.
+ * A rank that starts the first instance of one half returns the other half to all its senders, and
+ * the first put into a half waits for all receivers.
  *
  * temp, several segments: they go in rounds, which take the banks in turns, and every edge has
  * credit. For an edge's last segment in a bank the receiver gives it when the bank has all segments
@@ -106,7 +106,7 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
 {
     const struct pcoll_edge_slots slots = pcoll_edge_slots_of(signature, NULL, params);
 
-    return is_user(params) ? 0 : pcoll_edges_most_temp(signature, pcoll_edge_slots_banks(&slots));
+    return is_user(params) ? 0 : pcoll_edges_max_temp(signature, pcoll_edge_slots_banks(&slots));
 }
 
 static enum pcoll_result generate(const struct pcoll_signature *signature,
@@ -158,14 +158,14 @@ struct load {
 
 /* `all` is what all ranks do together. */
 static double of_core(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
-                      double most, double all)
+                      double max, double all)
 {
     const int others = signature->nranks - 1;
     const double crowd = pcoll_cost_crowd(signature, machine);
 
     if (others == 0)
-        return most;
-    return most >= all ? crowd * most : most + (crowd - 1) * (all - most) / others;
+        return max;
+    return max >= all ? crowd * max : max + (crowd - 1) * (all - max) / others;
 }
 
 /* Between a root and others, the root's volume is that of all ranks. Without a root, ranks that
@@ -176,14 +176,14 @@ static struct load load_of(const struct pcoll_signature *signature,
     const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
     const double degree = pcoll_edges_degree(signature);
     const double crowd = pcoll_cost_crowd(signature, machine);
-    const double most = (double)pcoll_edges_volume_of(signature, is_out);
+    const double max = (double)pcoll_edges_volume_of(signature, is_out);
     const double back = (double)pcoll_edges_volume_of(signature, !is_out);
     const int is_of_root = pattern == (is_out ? &pcoll_pattern_from_root : &pcoll_pattern_to_root);
 
     if (!pcoll_coll_has(signature->coll, PCOLL_ROOTED))
-        return (struct load){crowd * degree, crowd > 1 ? crowd * pcoll_larger(most, back) : most};
+        return (struct load){crowd * degree, crowd > 1 ? crowd * pcoll_larger(max, back) : max};
     return (struct load){of_core(signature, machine, is_of_root ? degree : 1, degree),
-                         of_core(signature, machine, most, is_of_root ? most : back)};
+                         of_core(signature, machine, max, is_of_root ? max : back)};
 }
 
 /* The bytes that each rank gives itself. */

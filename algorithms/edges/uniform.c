@@ -31,9 +31,9 @@ static enum pcoll_result list_traffic(const struct pcoll_signature *signature,
 {
     for (int m = 0; m < traffic->nmembers; m++) {
         const int rank = rank_at(signature, traffic->node, m);
-        const size_t most = (size_t)count_edges(signature, rank) + 1;
+        const size_t max = (size_t)count_edges(signature, rank) + 1;
 
-        lists[m] = malloc(most * sizeof(*lists[m]));
+        lists[m] = malloc(max * sizeof(*lists[m]));
         if (!lists[m])
             return PCOLL_ERR_NOMEM;
         counts[m] = pcoll_traffic_of(signature, NULL, rank, lists[m]);

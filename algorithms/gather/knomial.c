@@ -115,7 +115,7 @@ static void add_inner_use(const struct state *s, struct pcoll_ring_tree_use *use
 static void add_root_use(const struct state *s, struct pcoll_ring_tree_use *use)
 {
     const struct pcoll_segment part = use->at.part;
-    const int end = s->self.place + s->self.span, most = s->t.ring.nsegments > 1 ? 1 : end;
+    const int end = s->self.place + s->self.span, max = s->t.ring.nsegments > 1 ? 1 : end;
     struct pcoll_sequence run;
     uint64_t arrived;
 
@@ -124,8 +124,7 @@ static void add_root_use(const struct state *s, struct pcoll_ring_tree_use *use)
     for (int place = s->self.place; place < end; place += run.count) {
         struct pcoll_entry copy;
 
-        run =
-            pcoll_teams_sequence(&s->t.tree.teams, place, place + most < end ? place + most : end);
+        run = pcoll_teams_sequence(&s->t.tree.teams, place, place + max < end ? place + max : end);
         copy = pcoll_entry_copy(
             use->at.slot, arrived, block(s, use, &s->self, place),
             pcoll_at(PCOLL_RECV, (uint64_t)run.rank * s->t.plan->signature.bytes + part.first),

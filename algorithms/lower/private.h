@@ -77,9 +77,9 @@ static inline const struct pcoll_entry *pcoll_layout_entry(const struct pcoll_la
     return &layout->plan->entries[signal->entry];
 }
 
-/* Try to sort the signals of a counter into at most `most` stages; sets `to` of each to its stage.
+/* Try to sort the signals of a counter into at most `max` stages; sets `to` of each to its stage.
  * Returns the number of stages, or 0 if it is impossible. */
-int pcoll_layout_stages(const struct pcoll_layout *layout, int counter, int most);
+int pcoll_layout_stages(const struct pcoll_layout *layout, int counter, int max);
 
 /* The signal of that entry, which must exist. */
 const struct pcoll_signal *pcoll_layout_signal(const struct pcoll_layout *layout, int counter,

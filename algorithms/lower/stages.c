@@ -97,7 +97,7 @@ static int is_of_one_phase(const struct pcoll_layout *layout, int counter)
     return 1;
 }
 
-int pcoll_layout_stages(const struct pcoll_layout *layout, int counter, int most)
+int pcoll_layout_stages(const struct pcoll_layout *layout, int counter, int max)
 {
     struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
     int n = layout->lowered[counter].count, stages = 0;
@@ -110,7 +110,7 @@ int pcoll_layout_stages(const struct pcoll_layout *layout, int counter, int most
         signals[i].to_add = 0;
     }
     while ((t = next_threshold(layout->plan, counter, t)) > 0)
-        if (stages == most || !fill_stage(layout, counter, t, stages++))
+        if (stages == max || !fill_stage(layout, counter, t, stages++))
             return 0;
     for (int i = 0; i < n; i++)
         if (signals[i].to == PCOLL_NONE)

@@ -121,12 +121,12 @@ const struct pcoll_pattern pcoll_pattern_spread_torus = {spread_torus, 1};
 
 uint64_t pcoll_edges_slot_bytes(const struct pcoll_signature *signature)
 {
-    enum { BANKS = 2, MOST_PACKED = 3 << 20, MOST = 2 << 20 }; /* of a rank */
-    const uint64_t most = signature->typed ? MOST_PACKED : MOST;
+    enum { BANKS = 2, MAX_PACKED = 3 << 20, MAX = 2 << 20 }; /* of a rank */
+    const uint64_t max = signature->typed ? MAX_PACKED : MAX;
     const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
     uint64_t bytes = PCOLL_EDGE_SLOT;
 
-    while (bytes < signature->bytes && bytes * degree * 2 * BANKS <= most)
+    while (bytes < signature->bytes && bytes * degree * 2 * BANKS <= max)
         bytes *= 2;
     return bytes;
 }
@@ -148,11 +148,11 @@ static uint64_t most_slots(const struct pcoll_signature *signature)
 
 int pcoll_edges_banks(const struct pcoll_signature *signature, int slots)
 {
-    enum { DEFAULT = 16, MOST_BANKS = 16, MOST_SLOTS = 1024 };
-    enum { MOST_BYTES = 512 << 10, MOST_ASKED = 2 << 20 }; /* of a rank */
+    enum { DEFAULT = 16, MAX_BANKS = 16, MAX_SLOTS = 1024 };
+    enum { MAX_BYTES = 512 << 10, MAX_ASKED = 2 << 20 }; /* of a rank */
     const int is_rooted = pcoll_coll_has(signature->coll, PCOLL_ROOTED);
     const uint64_t wanted = slots > 0 ? (uint64_t)slots : is_rooted ? DEFAULT : 2;
-    const uint64_t most = slots > 0 ? MOST_ASKED : MOST_BYTES;
+    const uint64_t max = slots > 0 ? MAX_ASKED : MAX_BYTES;
     const uint64_t room = pcoll_edge_room(pcoll_edges_slot_bytes(signature), signature->bytes);
     const uint64_t all = most_slots(signature) * room;
     const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
@@ -160,8 +160,8 @@ int pcoll_edges_banks(const struct pcoll_signature *signature, int slots)
 
     if (signature->bytes > pcoll_edges_slot_bytes(signature))
         return 2;
-    while (banks < wanted && (is_rooted || banks < MOST_BANKS) &&
-           2 * banks * degree <= MOST_SLOTS && 2 * banks * all <= most)
+    while (banks < wanted && (is_rooted || banks < MAX_BANKS) && 2 * banks * degree <= MAX_SLOTS &&
+           2 * banks * all <= max)
         banks *= 2;
     return (int)banks;
 }
@@ -373,18 +373,18 @@ uint64_t pcoll_edges_temp(const struct pcoll_signature *signature, const struct 
     return (uint64_t)nbanks * end;
 }
 
-uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature, int nbanks)
+uint64_t pcoll_edges_max_temp(const struct pcoll_signature *signature, int nbanks)
 {
     const uint64_t slots = most_slots(signature);
     const uint64_t volume = pcoll_edges_volume(signature) + slots * (PCOLL_CACHE_LINE - 1);
-    const uint64_t most =
+    const uint64_t max =
         slots * pcoll_edge_room(pcoll_edges_slot_bytes(signature), signature->bytes);
     const int nranks = signature->nranks;
 
     if (signature->blocks)
         return (uint64_t)nbanks *
                slot_of_block(signature, pcoll_block_first(signature, nranks), nranks - 1);
-    return (uint64_t)nbanks * (volume < most ? volume : most);
+    return (uint64_t)nbanks * (volume < max ? volume : max);
 }
 
 /* ---- how much the ranks of a call move along their edges ---- */
@@ -416,15 +416,15 @@ int pcoll_edges_degree(const struct pcoll_signature *signature)
 static uint64_t uniform_volume(const struct pcoll_signature *signature, int is_out)
 {
     const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
-    const uint64_t most = (uint64_t)uniform_degree(signature) * signature->bytes;
+    const uint64_t max = (uint64_t)uniform_degree(signature) * signature->bytes;
     uint64_t others;
 
     if (pattern == (is_out ? &pcoll_pattern_to_root : &pcoll_pattern_from_root))
         return signature->bytes;
     if (is_out || !signature->blocks)
-        return most;
+        return max;
     others = signature->blocks[signature->nranks] - pcoll_edges_kept(signature);
-    return others < most ? others : most;
+    return others < max ? others : max;
 }
 
 uint64_t pcoll_edges_volume_of(const struct pcoll_signature *signature, int is_out)

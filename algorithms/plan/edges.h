@@ -83,6 +83,6 @@ struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank, int 
 /* The size of TEMP with slots for all banks: of this rank, and an upper bound for all ranks. */
 uint64_t pcoll_edges_temp(const struct pcoll_signature *signature, const struct pcoll_local *local,
                           int rank, int nbanks);
-uint64_t pcoll_edges_most_temp(const struct pcoll_signature *signature, int nbanks);
+uint64_t pcoll_edges_max_temp(const struct pcoll_signature *signature, int nbanks);
 
 #endif /* PCOLL_EDGES_H */

@@ -7,7 +7,7 @@
 
 #include "algorithms/util.h"
 
-enum { LEAST_EDGES = 2 }; /* that share a message */
+enum { MIN_EDGES = 2 }; /* that share a message */
 
 int pcoll_can_have_pairs(const struct pcoll_signature *signature)
 {
@@ -126,9 +126,9 @@ static int add_pair(struct pcoll_node_pairs *all, int first, int end)
     all->edges += nout;
     all->messages += nout > 0;
     all->bytes += pair.sent;
-    if (nout < LEAST_EDGES)
+    if (nout < MIN_EDGES)
         pair.sent = 0;
-    if (nin < LEAST_EDGES)
+    if (nin < MIN_EDGES)
         pair.received = 0;
     all->shared += pair.sent;
     if (pair.sent > 0 || pair.received > 0) {

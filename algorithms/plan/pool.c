@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define LEAST_BYTES ((size_t)16 << 10) /* malloc serves smaller blocks without page faults */
+#define MIN_BYTES ((size_t)16 << 10) /* malloc serves smaller blocks without page faults */
 
 /* What precedes the memory; its size keeps the alignment of malloc. */
 union header {
@@ -53,7 +53,7 @@ void *pcoll_pool_get(size_t bytes)
 {
     union header *block = NULL;
 
-    for (int i = 0; KEEPS && bytes >= LEAST_BYTES && i < PCOLL_POOL_BLOCKS; i++) {
+    for (int i = 0; KEEPS && bytes >= MIN_BYTES && i < PCOLL_POOL_BLOCKS; i++) {
         block = take(i);
         if (suits(block, bytes))
             return block + 1;
@@ -77,7 +77,7 @@ void pcoll_pool_put(void *memory)
     if (block == NULL)
         return;
     block--;
-    if (KEEPS && block->bytes >= LEAST_BYTES && block->bytes <= PCOLL_POOL_BYTES) {
+    if (KEEPS && block->bytes >= MIN_BYTES && block->bytes <= PCOLL_POOL_BYTES) {
         for (int i = 0; i < PCOLL_POOL_BLOCKS; i++)
             if (leave(i, block))
                 return;

@@ -63,7 +63,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct pcoll_machine all = pcoll_ring_machine(&ring, machine);
     const struct pcoll_machine node = pcoll_cost_node(&all);
     const double crowd = pcoll_cost_crowd(signature, machine);
-    const double arms = pcoll_order_tree_most_children(&tree), n = (double)ring.nsegments;
+    const double arms = pcoll_order_tree_max_children(&tree), n = (double)ring.nsegments;
     const double bytes = (double)signature->bytes / n;
     const struct links links = links_of(signature, arms);
     const double work = crowd * (node.o + bytes * node.reduce);

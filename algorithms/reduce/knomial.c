@@ -77,7 +77,7 @@ uint64_t pcoll_reduce_tree_temp_bytes(const struct pcoll_signature *signature, i
     const struct pcoll_ring ring = pcoll_reduce_tree_ring(signature, params);
     const struct pcoll_order_tree tree = pcoll_order_tree_of(signature, radix);
 
-    return pcoll_up_bytes(&ring, pcoll_order_tree_most_children(&tree));
+    return pcoll_up_bytes(&ring, pcoll_order_tree_max_children(&tree));
 }
 
 /* A tree of so many levels, each of which has a rank with `more` children; `one` is the time from

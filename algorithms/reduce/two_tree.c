@@ -66,7 +66,7 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
 {
     const struct pcoll_two_tree two = trees_of(signature);
     const struct pcoll_ring ring = ring_of(signature, params);
-    const int followers = pcoll_teams_sizes(&two.teams).most - 1;
+    const int followers = pcoll_teams_sizes(&two.teams).max - 1;
 
     return pcoll_up_bytes(&ring, followers + 2) +
            (uint64_t)(nlanes_of(signature) - 1) * pcoll_up_bytes(&ring, followers);

@@ -53,8 +53,8 @@ static double time_of(const struct pcoll_fold_links *links, const struct pcoll_m
     return waves.time + waves.queue;
 }
 
-/* Where ranks are folded a node has half as many in the core as elsewhere. The slower nodes make the
- * others wait. */
+/* Where ranks are folded a node has half as many in the core as elsewhere. The slower nodes make
+ * the others wait. */
 static struct pcoll_move slowest(const struct pcoll_fold_links *links, int distance, int radix,
                                  double bytes)
 {

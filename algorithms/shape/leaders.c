@@ -36,7 +36,7 @@ struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
 
     if (n > units)
         n = units;
-    count = n < (uint64_t)sizes.least ? n : (uint64_t)sizes.least;
+    count = n < (uint64_t)sizes.min ? n : (uint64_t)sizes.min;
     npasses = pcoll_quotient_up(n, count);
     npasses += npasses > 1 ? npasses % 2 : 0;
     return (struct pcoll_leaders){
@@ -119,7 +119,7 @@ static uint64_t most_temp(const struct pcoll_signature *signature,
 {
     const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
 
-    return temp_of(signature, &by, way, by.sizes.most);
+    return temp_of(signature, &by, way, by.sizes.max);
 }
 
 uint64_t pcoll_leaders_doubling_temp_bytes(const struct pcoll_signature *signature,

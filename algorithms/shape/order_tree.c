@@ -143,7 +143,7 @@ enum pcoll_result pcoll_order_tree_relatives(const struct pcoll_order_tree *tree
                                              struct pcoll_relatives *relatives)
 {
     const struct pcoll_relatives_tree shape = {
-        .tree = tree, .most = tree->nranks, .parent = parent_of, .children = children_of};
+        .tree = tree, .max = tree->nranks, .parent = parent_of, .children = children_of};
 
     return pcoll_relatives_init(relatives, &shape, rank);
 }
@@ -157,14 +157,14 @@ struct pcoll_order_depth pcoll_order_tree_depth(const struct pcoll_order_tree *t
                                       pcoll_log_ceil(members, tree->radix)};
 }
 
-int pcoll_order_tree_most_children(const struct pcoll_order_tree *tree)
+int pcoll_order_tree_max_children(const struct pcoll_order_tree *tree)
 {
     const int nnodes = tree->topology ? tree->topology->nnodes : 1;
-    int64_t most;
+    int64_t max;
 
     if (tree->radix == 1)
         return tree->turned || tree->root == 0 || tree->root == tree->nranks - 1 ? 1 : 2;
-    most = ((int64_t)tree->radix - 1) * 2 *
-           (pcoll_log_ceil(nnodes, tree->radix) + pcoll_log_ceil(tree->nranks, tree->radix));
-    return most < tree->nranks - 1 ? (int)most : tree->nranks - 1;
+    max = ((int64_t)tree->radix - 1) * 2 *
+          (pcoll_log_ceil(nnodes, tree->radix) + pcoll_log_ceil(tree->nranks, tree->radix));
+    return max < tree->nranks - 1 ? (int)max : tree->nranks - 1;
 }

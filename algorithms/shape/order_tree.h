@@ -38,6 +38,6 @@ struct pcoll_order_depth {
     int between, within;
 };
 struct pcoll_order_depth pcoll_order_tree_depth(const struct pcoll_order_tree *tree);
-int pcoll_order_tree_most_children(const struct pcoll_order_tree *tree);
+int pcoll_order_tree_max_children(const struct pcoll_order_tree *tree);
 
 #endif /* PCOLL_ORDER_TREE_H */

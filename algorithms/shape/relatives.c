@@ -34,7 +34,7 @@ enum pcoll_result pcoll_relatives_init(struct pcoll_relatives *relatives,
 {
     *relatives = (struct pcoll_relatives){
         .parent = tree->parent(tree->tree, rank),
-        .children = malloc((size_t)tree->most * sizeof(*relatives->children)),
+        .children = malloc((size_t)tree->max * sizeof(*relatives->children)),
     };
     if (relatives->children == NULL)
         return PCOLL_ERR_NOMEM;

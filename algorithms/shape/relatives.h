@@ -16,11 +16,11 @@ struct pcoll_relatives {
 };
 
 /* A tree of at least 2 ranks, each of which has a place in the order in which a reduction up the
- * tree lists its operands. `children` fills its last argument, which has room for `most` ranks, in
+ * tree lists its operands. `children` fills its last argument, which has room for `max` ranks, in
  * any order, and returns their number. */
 struct pcoll_relatives_tree {
     const void *tree;
-    int most;
+    int max;
     int (*parent)(const void *tree, int rank); /* PCOLL_NONE: the root */
     int (*children)(const void *tree, int rank, int *children);
     int (*place)(const void *tree, int rank); /* NULL: the place is the rank */

@@ -10,9 +10,9 @@ uint64_t pcoll_segment_count(uint64_t bytes, uint64_t segment, uint64_t fallback
 
 int pcoll_lanes(const struct pcoll_params *params, uint64_t bytes)
 {
-    uint64_t most = params->rails > 1 ? (uint64_t)params->rails : 1;
+    uint64_t max = params->rails > 1 ? (uint64_t)params->rails : 1;
 
-    return (int)(most < bytes ? most : bytes);
+    return (int)(max < bytes ? max : bytes);
 }
 
 void pcoll_lane_rail(struct pcoll_plan *plan, int first, int rail)

@@ -75,7 +75,7 @@ static double cost_of_full(struct pcoll_hop hop, double radix, int depth)
 double pcoll_cost_knomial(struct pcoll_tree tree, struct pcoll_hop hop)
 {
     int64_t n = tree.nranks, radix = tree.radix;
-    double full, most, last;
+    double full, max, last;
     int64_t place = 1, c;
     int depth = 0;
 
@@ -85,12 +85,12 @@ double pcoll_cost_knomial(struct pcoll_tree tree, struct pcoll_hop hop)
         depth++;
     c = (n - 1) / place;
     full = cost_of_full(hop, (double)radix, depth);
-    most = depth > 0 ? (double)c * hop.gap + full : 0;
-    if (c > 1 && (double)(c - 2) * hop.gap + hop.first + full > most)
-        most = (double)(c - 2) * hop.gap + hop.first + full;
+    max = depth > 0 ? (double)c * hop.gap + full : 0;
+    if (c > 1 && (double)(c - 2) * hop.gap + hop.first + full > max)
+        max = (double)(c - 2) * hop.gap + hop.first + full;
     last = (double)(c - 1) * hop.gap + hop.first +
            pcoll_cost_knomial((struct pcoll_tree){(int)(n - c * place), tree.radix}, hop);
-    return last > most ? last : most;
+    return last > max ? last : max;
 }
 
 /* c children of the first digit lead `place` ranks each, the last of them the remaining ones. As

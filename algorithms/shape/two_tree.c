@@ -234,7 +234,7 @@ enum pcoll_result pcoll_two_tree_relatives(const struct pcoll_two_tree *two, int
     const struct one_tree one = {two, tree};
     const struct pcoll_relatives_tree of = {
         .tree = &one,
-        .most = two->teams.nranks,
+        .max = two->teams.nranks,
         .parent = parent_of,
         .children = children_of,
         .place = two->commutes ? place_of : NULL,

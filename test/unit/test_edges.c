@@ -259,7 +259,7 @@ static void test_slots(void)
         s.degree = cases[i].degree;
         s.in_volume = s.out_volume = s.bytes * (uint64_t)s.degree;
         right &= pcoll_edges_slot_bytes(&s) == cases[i].slot;
-        right &= s.degree > 32 || pcoll_edges_most_temp(&s, 2) <= 4 << 20;
+        right &= s.degree > 32 || pcoll_edges_max_temp(&s, 2) <= 4 << 20;
     }
     s.typed = 0;
     s.bytes = 4 << 20;
