@@ -174,13 +174,13 @@ static int is_alone(const struct pcoll_plan *plan, const struct pcoll_kept *kept
 }
 
 int pcoll_plan_keep(struct pcoll_plan *plan, pcoll_is_part *is_part, const void *data,
-                    struct pcoll_kept *kept, int most)
+                    struct pcoll_kept *kept, int max)
 {
     const unsigned reads = PCOLL_OWN_READS | PCOLL_PEERS_READ;
     int n = 0;
 
     /* The copies of the first phase are those of all. */
-    for (int i = 0; i < plan->phases[0].count && n < most; i++) {
+    for (int i = 0; i < plan->phases[0].count && n < max; i++) {
         const struct pcoll_entry *entry = &plan->entries[plan->phases[0].first + i];
 
         kept[n] = (struct pcoll_kept){entry->local.offset, entry->remote.offset, entry->bytes, 0};

@@ -45,9 +45,9 @@ struct pcoll_kept {
 typedef int pcoll_is_part(const void *data, enum pcoll_buffer buffer, uint64_t first,
                           uint64_t bytes);
 
-/* Take the copies of whole parts out of the plan, `most` of them at most, so that the caller can
+/* Take the copies of whole parts out of the plan, `max` of them at most, so that the caller can
  * copy the user's data at start instead: nothing else accesses `to`. Returns their number. */
 int pcoll_plan_keep(struct pcoll_plan *plan, pcoll_is_part *is_part, const void *data,
-                    struct pcoll_kept *kept, int most);
+                    struct pcoll_kept *kept, int max);
 
 #endif /* PCOLL_USER_H */

@@ -3,8 +3,7 @@
  * no rank reads in SEND holds no data. The explorer runs what is left. Ranks that only send, or
  * only receive, have few entries that tell who accesses their memory.
  */
-#include <string.h>
-
+#include "algorithms/proof/check.h"
 #include "offload/explore/explore.h"
 #include "test/unit/graph.h"
 #include "test/unit/job.h"
@@ -118,8 +117,27 @@ static void test_kind(enum kind kind)
            kinds[kind], t.right, t.jobs, t.kept, t.read);
 }
 
+/* The proof refuses plans of ranks that are not told about their peers. */
+static void test_unknown(void)
+{
+    struct job job = {.algorithm = pcoll_algorithm_find(PCOLL_ALLTOALLV, "direct_get"),
+                      .signature = {PCOLL_ALLTOALLV, 3, 0, 8}};
+    int known, unknown = 0;
+
+    known = job_make(&job) == PCOLL_OK && pcoll_plan_check(job.plans, 3, stdout) == PCOLL_OK;
+    for (int r = 0; known && r < 3; r++) {
+        job.plans[r]->user_rma = 0;
+        unknown += pcoll_plan_check(job.plans, 3, NULL) == PCOLL_ERR_INVALID;
+        job.plans[r]->user_rma = 1;
+    }
+    tap_ok(known && unknown == 3, "a rank's plan says that peers access its user memory");
+    job_destroy(&job);
+}
+
 int main(void)
 {
+    test_unknown();
+
     for (enum kind kind = ANY; kind < NUM_KINDS; kind++)
         test_kind(kind);
     return tap_done();
