@@ -7,7 +7,7 @@ AM_CPPFLAGS += -D_GNU_SOURCE -I$(top_srcdir)/src/mpid/ch4/ch4_coll
 pcoll_sources = \
     %D%/pcoll.h %D%/mpich_version.h \
     %D%/fallback.h %D%/fallback.c %D%/fallback_neighbor.c \
-    %D%/settings.c %D%/known.c \
+    %D%/settings.c %D%/forced.c %D%/known.c \
     %D%/report.c \
     %D%/agent.c %D%/agent_cpu.c \
     %D%/alloc_mem.c \

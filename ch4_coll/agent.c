@@ -20,12 +20,14 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Who progresses persistent collectives of this process while the application computes: none,
-        thread (a thread of each process, on a core that no process of the node is bound to, if
-        there is one), or node (one such thread for the processes of a node, in one of them that has
-        a free core if any has: it copies between buffers of MPI_Alloc_mem, buffers of the library,
-        and those of its own process, and reduces in these; plans between nodes wait for MPI calls).
-        Plans with user-defined operators always wait for MPI calls.
+        Who progresses persistent collectives of this process while the application
+        computes. Values: none, thread (a thread of each process, on a core that no process
+        of the node is bound to, if there is one), node (one such thread for the processes
+        of a node, in one of them that has a free core if any has: it copies between buffers
+        of MPI_Alloc_mem, buffers of the library, and those of its own process, and reduces
+        in these; plans between nodes wait for MPI calls). It progresses plans of 64 KiB or
+        more, and none with user-defined operators. Set it if the application computes
+        between start and wait, and leaves cores free.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_AGENT_CPUS
       category    : COLLECTIVE
@@ -35,31 +37,10 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        CPUs for the threads of MPIR_CVAR_COLL_OFFLOAD_AGENT, such as 2,4-7: the process with local
-        rank i uses the i-th of them, modulo their number. Nothing else should run there. If it is
-        not set, a CPU is chosen.
-
-    - name        : MPIR_CVAR_COLL_OFFLOAD_AGENT_SPIN
-      category    : COLLECTIVE
-      type        : int
-      default     : 50
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_BASIC
-      scope       : MPI_T_SCOPE_LOCAL
-      description : >-
-        Microseconds for which that thread, if it has a core of its own, polls in vain before it
-        sleeps: until the next start of a plan that it serves, or in naps of 50 while one is active.
-
-    - name        : MPIR_CVAR_COLL_OFFLOAD_AGENT_THRESHOLD
-      category    : COLLECTIVE
-      type        : int
-      default     : 65536
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_BASIC
-      scope       : MPI_T_SCOPE_LOCAL
-      description : >-
-        Fewest bytes of user data of a persistent collective that the thread progresses. 0: it
-        progresses all of them, also those without data.
+        CPUs for the threads of MPIR_CVAR_COLL_OFFLOAD_AGENT: the process with local rank i
+        uses the i-th of them, modulo their number. Values: a list such as 2,4-7; unset, a
+        CPU that no rank is bound to is chosen. Set it if nothing else runs on these CPUs,
+        but ranks are bound to them too.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -137,8 +118,7 @@ static struct pcoll_agent_options chosen_options(void)
 {
     struct pcoll_agent_options options = {
         .cpu = listed_cpu(),
-        .spin_usec =
-            MPIR_CVAR_COLL_OFFLOAD_AGENT_SPIN > 0 ? (unsigned)MPIR_CVAR_COLL_OFFLOAD_AGENT_SPIN : 0,
+        .spin_usec = MPIDI_PCOLL_forced()->agent_spin_usec,
         .retired_usec = RETIRED_USEC,
     };
 
@@ -165,9 +145,9 @@ static bool is_bulk(const struct pcoll_plan *plan)
 {
     const uint64_t send = pcoll_plan_bytes(plan, PCOLL_SEND);
     const uint64_t recv = pcoll_plan_bytes(plan, PCOLL_RECV);
-    const int least = MPIR_CVAR_COLL_OFFLOAD_AGENT_THRESHOLD;
+    const uint64_t min = MPIDI_PCOLL_forced()->agent_from;
 
-    return least <= 0 || send >= (uint64_t)least || recv >= (uint64_t)least;
+    return send >= min || recv >= min;
 }
 
 bool MPIDI_PCOLL_agent_wants(const struct pcoll_plan *plan)
@@ -203,7 +183,7 @@ void MPIDI_PCOLL_agent_lacks_core(void)
 
 int64_t MPIDI_PCOLL_agent_board_from(void)
 {
-    return is_for_node() ? MPL_MAX(MPIR_CVAR_COLL_OFFLOAD_AGENT_THRESHOLD, 0) : PCOLL_NONE;
+    return is_for_node() ? (int64_t)MPIDI_PCOLL_forced()->agent_from : PCOLL_NONE;
 }
 
 /* The bell stays: other processes may look at it as long as they have groups. */

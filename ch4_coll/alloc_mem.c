@@ -20,10 +20,11 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        MPI_Alloc_mem gives memory that the other processes of the node can map, between which
-        persistent collectives copy faster than between other user buffers. The children of a fork
-        share it. Plans pack data of 64 KiB and more into such memory, too. If false, all of it is
-        MPICH's, as are allocations of less than a page and those whose info asks for a kind of
+        MPI_Alloc_mem gives memory that the other processes of the node can map, between
+        which persistent collectives copy faster than between other user buffers; plans pack
+        data of 64 KiB and more into such memory, too. Values: true; false (all of it is
+        MPICH's, as are always allocations of less than a page and those whose info asks for
+        a kind of memory). Set it to false if processes fork: their children share this
         memory.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===

@@ -215,7 +215,7 @@ static void meet(struct MPIDI_PCOLL_comm *state)
 
     if (state->bootstrap.rank == 0) { /* rank 0's settings apply; 0: MPICH's path, none */
         words[MEDIUM] = (uint64_t)(MPIDI_PCOLL_medium_hint(one_node) - PCOLL_NONE);
-        words[COOP_FROM] = MPIDI_PCOLL_coop_threshold();
+        words[COOP_FROM] = MPIDI_PCOLL_forced()->coop_from;
     }
     result = pcoll_agree(&state->bootstrap, PCOLL_OK, words, NWORDS);
     if (result == PCOLL_OK && !one_node)

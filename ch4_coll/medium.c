@@ -14,10 +14,11 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        Medium of persistent collectives: auto (shm on one node, otherwise ofi_trigger if the
-        network runs plans by itself, otherwise ofi_rma or ucx_rma, whichever library MPICH uses),
-        shm, ofi_rma (libfabric RMA), ofi_trigger (libfabric deferred work), ucx_rma (UCX), or mpich
-        (MPICH's own schedules).
+        Medium of persistent collectives. Values: auto (shm on one node, otherwise
+        ofi_trigger if the network runs plans by itself, otherwise ofi_rma or ucx_rma,
+        whichever library MPICH uses), shm, ofi_rma (libfabric RMA), ofi_trigger (libfabric
+        deferred work), ucx_rma (UCX), mpich (MPICH's own schedules). Set it to compare
+        media, or to mpich if a medium fails.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */

@@ -32,9 +32,10 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        libfabric provider for persistent collectives between nodes, as in FI_PROVIDER. If it is not
-        set, MPICH's own provider is used, except that tcp, where libfabric has it, replaces sockets
-        that FI_PROVIDER does not name.
+        libfabric provider for persistent collectives between nodes. All ranks must name
+        the same one. Values: as in FI_PROVIDER, such as tcp, verbs or cxi; unset, MPICH's own
+        provider is used, except that tcp, where libfabric has it, replaces sockets that
+        FI_PROVIDER does not name. Set it if MPICH's own messages use another network.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_INTERFACE
       category    : COLLECTIVE
@@ -44,25 +45,12 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Domain of libfabric, device of UCX, network interface or address that persistent
-        collectives use between nodes, or a list of up to 8 (link1,link2) to stripe long messages
-        over; the i-th interfaces of all processes communicate with each other. If it is not set,
-        MPICH's interface is used, or the provider's choice if MPIR_CVAR_COLL_OFFLOAD_PROVIDER is
-        set.
-
-    - name        : MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX
-      category    : COLLECTIVE
-      type        : int
-      default     : 1
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_BASIC
-      scope       : MPI_T_SCOPE_LOCAL
-      description : >-
-        If MPICH uses UCX, ucx_rma uses MPICH's context, worker and endpoints (1), which handle no
-        errors, or opens a second context with endpoints of its own (0). If one process of a
-        communicator opens its own, all do. A process always does if
-        MPIR_CVAR_COLL_OFFLOAD_INTERFACE is set, if it has an agent, or if MPICH has a lock for
-        each VCI and the program has threads.
+        Link that persistent collectives use between nodes; the i-th links of all processes
+        communicate with each other. Values: a domain of libfabric, a device of UCX, a
+        network interface or an address, or a list of up to 8 (link1,link2) to stripe long
+        messages over; unset, MPICH's interface is used, or the provider's choice if
+        MPIR_CVAR_COLL_OFFLOAD_PROVIDER is set. Set it where a node has several links. In
+        MPICH on UCX, plans then have a UCX context of their own.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -150,7 +138,7 @@ void MPIDI_PCOLL_foreign_ends(void)
 
 void MPIDI_PCOLL_before_ucx(void)
 {
-    if (MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX)
+    if (MPIDI_PCOLL_forced()->share_ucx)
         pcoll_ucx_set_segments();
 }
 
@@ -174,7 +162,7 @@ const struct pcoll_foreign *MPIDI_PCOLL_foreign(void)
     foreign.context = MPIDI_PCOLL_UCX_CONTEXT;
     foreign.worker = MPIDI_PCOLL_UCX_WORKER;
     foreign.process = MPIR_Process.rank;
-    if (!MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX || MPIDI_PCOLL_agent_is_wanted() ||
+    if (!MPIDI_PCOLL_forced()->share_ucx || MPIDI_PCOLL_agent_is_wanted() ||
         MPIDI_PCOLL_has_lock() || !foreign.worker)
         return NULL;
     return &foreign.base;

@@ -181,14 +181,24 @@ void MPIDI_PCOLL_network_close(void);
 
 /* ---- settings.c: CVARs, info keys, tuning table ---- */
 
-/* MPIR_CVAR_COLL_OFFLOAD_COOP_THRESHOLD of this rank, as in struct pcoll_bootstrap. */
-uint64_t MPIDI_PCOLL_coop_threshold(void);
-
 /* Rank 0's proposal for a call; choice->algorithm is NULL for MPICH's path. `is_mapped`: its user
  * buffers lie in memory of MPI_Alloc_mem, and so, it expects, do those of other ranks. */
 void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped, MPIR_Info *info,
                          struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice);
 void MPIDI_PCOLL_settings_free(void);
+
+/* ---- forced.c: what tests force; otherwise what is right in production ---- */
+
+struct MPIDI_PCOLL_forced {
+    bool cma;            /* copies between user buffers are possible if the kernel permits them */
+    uint64_t cma_from;   /* bytes from which on they are taken; 0: the cost model chooses */
+    uint64_t coop_from;  /* as in struct pcoll_bootstrap */
+    bool share_ucx;      /* plans may use MPICH's UCX */
+    uint64_t agent_from; /* bytes of the smallest plan that an agent progresses; 0: all */
+    unsigned agent_spin_usec; /* for which an agent with a core polls in vain before it sleeps */
+};
+
+const struct MPIDI_PCOLL_forced *MPIDI_PCOLL_forced(void);
 
 /* ---- known.c: the last proposals ---- */
 

@@ -15,8 +15,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        Fan-out of trees, and base of the dissemination barrier and of recursive doubling, in
-        persistent collectives, at least 2. 0 lets the cost model choose.
+        Fan-out of trees, and base of the dissemination barrier and of recursive doubling.
+        Values: 0 (the cost model chooses), or 2 and more. Set it with ..._INIT_ALGORITHM,
+        to try an algorithm; info key coll_offload_radix.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE
       category    : COLLECTIVE
@@ -26,45 +27,9 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        Size of a pipeline segment in persistent collectives, in bytes. 0 lets the cost model
-        choose.
-
-    - name        : MPIR_CVAR_COLL_OFFLOAD_CMA
-      category    : COLLECTIVE
-      type        : boolean
-      default     : true
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_BASIC
-      scope       : MPI_T_SCOPE_ALL_EQ
-      description : >-
-        Let persistent collectives copy directly between the user buffers of two processes of a node
-        (process_vm_readv, process_vm_writev) if the kernel permits it. If false, all data goes
-        through shared memory.
-
-    - name        : MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD
-      category    : COLLECTIVE
-      type        : int
-      default     : 0
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_BASIC
-      scope       : MPI_T_SCOPE_ALL_EQ
-      description : >-
-        Persistent collectives of fewer bytes (a broadcast's message, a vector of an allreduce,
-        otherwise one block) go through shared memory even if copies between user buffers are
-        possible. 0 lets the cost model choose.
-
-    - name        : MPIR_CVAR_COLL_OFFLOAD_COOP_THRESHOLD
-      category    : COLLECTIVE
-      type        : int
-      default     : 524288
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_BASIC
-      scope       : MPI_T_SCOPE_ALL_EQ
-      description : >-
-        Fewest bytes of a copy between the user buffers of two processes that both perform:
-        whichever of the two calls MPI copies chunks of half this size until all are done, and
-        MPI_Start leaves a rank's only copy for later if no other depends on it. 0: each copy is
-        performed by one process.
+        Bytes of a segment of pipelined algorithms. Values: 0 (the cost model chooses), or 1
+        and more. Set it with ..._INIT_ALGORITHM, to try an algorithm; info key
+        coll_offload_segment_size.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP
       category    : COLLECTIVE
@@ -74,8 +39,10 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        Largest size in bytes of the communication buffers that one rank may use in shared memory
-        for one persistent collective.
+        Most bytes of shared memory that one rank may use for one persistent collective;
+        algorithms that need more are not chosen. Values: 0 and more. Set it lower where
+        /dev/shm or the memory of a job is small, or where a program keeps hundreds of
+        requests.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE
       category    : COLLECTIVE
@@ -85,8 +52,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        JSON tuning table for persistent collectives, which rank 0 of a communicator reads. If it is
-        not set, the built-in table is used.
+        JSON tuning table, which rank 0 of a communicator reads. Values: a path; unset, the
+        built-in table is used. Set it to what pcoll-tune has measured on the machine.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_VERBOSE
       category    : COLLECTIVE
@@ -96,9 +63,10 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        1: rank 0 prints one line for each persistent collective, with the choice, its predicted
-        time and its resources. 2: rank 0 also prints the candidates that were not chosen, with
-        their predicted times, and its plan, entry by entry.
+        What rank 0 prints on standard error. Values: 0 (messages about wrong settings
+        only), 1 (one line for each persistent collective, with the choice, its predicted
+        time and its resources), 2 (also the candidates that were not chosen, with their
+        predicted times, and its plan, entry by entry). Set it to find out what runs.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -112,12 +80,12 @@ static struct {
 static bool provider_compared = false; /* the table's provider has been compared with the one in
                                         * use */
 
-/* What the medium provides, minus what CVARs forbid. */
+/* What the medium provides. */
 static unsigned allowed(const struct MPIDI_PCOLL_comm *state)
 {
     unsigned provides = state->medium->group_provides(state->group);
 
-    if (!MPIR_CVAR_COLL_OFFLOAD_CMA && !MPIDI_PCOLL_is_network(state->medium))
+    if (!MPIDI_PCOLL_forced()->cma && !MPIDI_PCOLL_is_network(state->medium))
         provides &= ~(unsigned)PCOLL_NEED_USER_RMA;
     return provides;
 }
@@ -135,6 +103,27 @@ static void warn_of_other_provider(const struct MPIDI_PCOLL_comm *state, FILE *o
     pcoll_identity_text(here.provider, provider);
     pcoll_identity_compare(pcoll_table_identity(table), &here, "MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE",
                            out);
+}
+
+/* Settings of 0.1 that have become what the program or the tuning table decides. A message for one
+ * release. */
+static void warn_of_old_names(FILE *out)
+{
+    static const char *const old[][2] = {
+        {"CMA", "the kernel's permission and the tuning table's `rma` decide"},
+        {"CMA_THRESHOLD", "the tuning table's `rma` decides (pcoll-tune)"},
+        {"COOP_THRESHOLD", "copies of 512 KiB or more are shared"},
+        {"SHARE_UCX", "plans have a UCX context of their own if ..._INTERFACE is set"},
+        {"AGENT_SPIN", "the agent chooses when to sleep"},
+        {"AGENT_THRESHOLD", "the agent progresses plans of 64 KiB or more"},
+    };
+    char name[80];
+
+    for (size_t i = 0; i < sizeof(old) / sizeof(old[0]); i++) {
+        snprintf(name, sizeof(name), "MPIR_CVAR_COLL_OFFLOAD_%s", old[i][0]);
+        if (getenv(name))
+            fprintf(out, "%s is no longer a setting: %s\n", name, old[i][1]);
+    }
 }
 
 /* The user's table if it is valid, otherwise the one that is compiled in. */
@@ -223,10 +212,6 @@ static struct pcoll_hint hint_of(enum pcoll_coll coll, MPIR_Info *info, char *va
 
     check_cvar("MPIR_CVAR_COLL_OFFLOAD_RADIX", MPIR_CVAR_COLL_OFFLOAD_RADIX, 0, out);
     check_cvar("MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE", MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE, 0, out);
-    check_cvar("MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD", MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD, 0,
-               out);
-    check_cvar("MPIR_CVAR_COLL_OFFLOAD_COOP_THRESHOLD", MPIR_CVAR_COLL_OFFLOAD_COOP_THRESHOLD, 0,
-               out);
     check_cvar("MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP", MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP, 0, out);
     hint.radix = radix > INT_MAX ? INT_MAX : (int)radix;
     hint.segment =
@@ -240,23 +225,15 @@ static struct pcoll_hint hint_of(enum pcoll_coll coll, MPIR_Info *info, char *va
     return hint;
 }
 
-uint64_t MPIDI_PCOLL_coop_threshold(void)
-{
-    const int threshold = MPIR_CVAR_COLL_OFFLOAD_COOP_THRESHOLD;
-
-    return threshold > 0 ? (uint64_t)threshold : 0;
-}
-
 static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state)
 {
-    const int threshold = MPIR_CVAR_COLL_OFFLOAD_CMA_THRESHOLD;
     const int temp = MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP;
     const struct pcoll_medium *medium = state->medium;
     struct pcoll_caps caps = {
         .level = state->level,
         .rails = medium->group_rails(state->group),
         .provides = allowed(state),
-        .user_rma_threshold = threshold > 0 ? (uint64_t)threshold : 0,
+        .user_rma_threshold = MPIDI_PCOLL_forced()->cma_from,
         .max_temp = temp > 0 ? (uint64_t)temp : 0,
         .cores = MPIDI_PCOLL_cores().count,
     };
@@ -313,8 +290,10 @@ static void choose(const struct pcoll_signature *signature, bool is_mapped, MPIR
     caps.mapped = is_mapped;
     if (hint.algorithm && strcmp(hint.algorithm, "mpich") == 0)
         return;
-    if (!table)
+    if (!table) {
+        warn_of_old_names(out);
         table = load_table(out);
+    }
     if (table)
         warn_of_other_provider(state, out);
     if (!table)

@@ -14,7 +14,7 @@
 
 #define PCOLL_COMBINE_WORDS 16 /* the most words that ranks combine at once */
 
-/* The usual coop_from, which is the default of MPIR_CVAR_COLL_OFFLOAD_COOP_THRESHOLD. */
+/* The usual coop_from. */
 #define PCOLL_COOP_FROM (UINT64_C(512) << 10)
 
 struct pcoll_bell; /* bell.h */

@@ -95,8 +95,8 @@ matrix_ofi() {
 
 # On UCX: plans on MPICH's UCX, and on their own.
 matrix_ucx() {
-    matrix ucx MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX=1
-    matrix ucx-own MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX=0
+    matrix ucx PCOLL_TEST_SHARE_UCX=1
+    matrix ucx-own PCOLL_TEST_SHARE_UCX=0
 }
 
 all_on_hosts() {

@@ -214,7 +214,7 @@ device_list() {
     else
         grep -v 'ofi_\|[_=]provider\|PROVIDER=\|no_ucx\|UCX_TLS=nonsense\|own-pid=[0-9]\|^memory' "$1"
         grep 'MEDIUM=ucx_rma' "$1" | grep -v 'no_ucx\|UCX_TLS=nonsense' |
-            sed 's/$/ env=MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX=0/' || true
+            sed 's/$/ env=PCOLL_TEST_SHARE_UCX=0/' || true
     fi
 }
 
@@ -232,13 +232,13 @@ machine_list() {
     local cores
     cores=$(nproc)
     [ "$cores" -lt 2 ] || [ "$cores" -gt 16 ] || echo "data $cores arg=-max=9000 arg=-starts=2 arg=-want=plans arg=-expect=core" \
-        "env=MPIR_CVAR_COLL_OFFLOAD_AGENT=node env=MPIR_CVAR_COLL_OFFLOAD_AGENT_THRESHOLD=0"
+        "env=MPIR_CVAR_COLL_OFFLOAD_AGENT=node env=PCOLL_TEST_AGENT_FROM=0"
 }
 
 # plan_contexts SHARE: print how many contexts of UCX two ranks of MPICH on UCX open for plans.
 plan_contexts() {
     cd "$build/test-mpi"
-    MPIR_CVAR_NUM_CLIQUES=2 MPIR_CVAR_COLL_OFFLOAD_SHARE_UCX=$1 UCX_LOG_LEVEL=debug \
+    MPIR_CVAR_NUM_CLIQUES=2 PCOLL_TEST_SHARE_UCX=$1 UCX_LOG_LEVEL=debug \
         "$mpiexec" -n 2 ./data -max=10 -only=barrier -want=plans 2>&1 | grep -c 'created ucp context pcoll'
 }
 

@@ -26,7 +26,7 @@ static void control_variables(void)
 {
 #define VARIABLE(NAME, name) "MPIR_CVAR_" #NAME "_INIT_ALGORITHM",
     static const char *const names[] = {
-        COLLECTIVES(VARIABLE, VARIABLE) "MPIR_CVAR_COLL_OFFLOAD_CMA",
+        COLLECTIVES(VARIABLE, VARIABLE) "MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP",
         "MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE"};
 #undef VARIABLE
 
@@ -97,7 +97,8 @@ static long long chunks_of_all(void)
     return sum;
 }
 
-/* Whoever copies them, each copy has four chunks of a quarter: COOP_THRESHOLD is half of it. */
+/* Whoever copies them, each copy has four chunks of a quarter: a chunk is half of the 512 KiB from
+ * which on two ranks copy together. */
 static void counts_chunks(void)
 {
     MPI_Info info = call_algorithm("binomial_get");

@@ -1,0 +1,32 @@
+/* What tests force, so that one machine reaches the paths that others take by themselves:
+ * environment variables PCOLL_TEST_..., which are no settings. They are read once, and any release
+ * may change them. test/mpi/README.md lists them. */
+
+#include "pcoll.h"
+
+/* The number in an environment variable; `otherwise` if it is not set. */
+static int number(const char *variable, int otherwise)
+{
+    const char *text = getenv(variable);
+
+    return text ? atoi(text) : otherwise;
+}
+
+const struct MPIDI_PCOLL_forced *MPIDI_PCOLL_forced(void)
+{
+    static struct MPIDI_PCOLL_forced forced;
+    static bool is_read = false;
+
+    if (!is_read) {
+        forced = (struct MPIDI_PCOLL_forced){
+            .cma = number("PCOLL_TEST_CMA", 1) != 0,
+            .cma_from = (uint64_t)number("PCOLL_TEST_CMA_FROM", 0),
+            .coop_from = (uint64_t)number("PCOLL_TEST_COOP_FROM", PCOLL_COOP_FROM),
+            .share_ucx = number("PCOLL_TEST_SHARE_UCX", 1) != 0,
+            .agent_from = (uint64_t)number("PCOLL_TEST_AGENT_FROM", 65536),
+            .agent_spin_usec = (unsigned)number("PCOLL_TEST_AGENT_SPIN", 50),
+        };
+        is_read = true;
+    }
+    return &forced;
+}
