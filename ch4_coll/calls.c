@@ -6,6 +6,10 @@
 #include "ch4_coll_redirect.h"
 #include "fallback.h"
 
+#define ONE(Name) +1
+_Static_assert((MPIDI_PCOLL_CALLS(ONE)) == PCOLL_NUM_COLLS, "one call for each collective");
+#undef ONE
+
 /* ---- arguments ---- */
 
 /* One block for each rank, or for the only peer. */
