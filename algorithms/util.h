@@ -17,24 +17,6 @@ static inline int pcoll_compare_ints(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* How many of the `n` elements, sorted, come before the key: the index of the first that does not,
- * or `n`. `compare` gets the key and an element, as that of bsearch does. */
-static inline size_t pcoll_lower_bound(const void *key, const void *base, size_t n, size_t size,
-                                       int (*compare)(const void *key, const void *element))
-{
-    size_t low = 0, high = n;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (compare(key, (const char *)base + middle * size) > 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* ---- numbers ---- */
 
 /* a / b, rounded up; no overflow. */
