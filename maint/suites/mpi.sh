@@ -71,7 +71,7 @@ runtests() {
 # show_progress SUITE LISTED: print how many of the tests have ended, every half a minute.
 show_progress() {
     local start=$SECONDS
-    while sleep 30; do
+    while sleep 30 >&- 2>&- 3>&-; do
         echo "# $1: $(grep -cE '^(not )?ok' "$1.tap" 2>&1 | tail -1) of $2 tests after $((SECONDS - start)) s"
     done >&3
 }
