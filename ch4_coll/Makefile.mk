@@ -5,24 +5,26 @@ if BUILD_CH4_COLL_OFFLOAD
 AM_CPPFLAGS += -D_GNU_SOURCE -I$(top_srcdir)/src/mpid/ch4/ch4_coll
 
 pcoll_sources = \
-    %D%/pcoll.h %D%/mpich_version.h \
+    %D%/mpich_version.h \
     %D%/fallback.h %D%/fallback.c %D%/fallback_neighbor.c \
-    %D%/settings.c %D%/forced.c %D%/known.c \
-    %D%/report.c \
-    %D%/agent.c %D%/agent_cpu.c \
-    %D%/alloc_mem.c \
-    %D%/bootstrap.c \
-    %D%/comm.c \
-    %D%/cores.c %D%/node_blocks.c \
-    %D%/medium.c \
-    %D%/network.c \
-    %D%/data.c %D%/layout.c %D%/type_pieces.c %D%/kept.c \
+    %D%/settings.h %D%/settings.c %D%/forced.h %D%/forced.c %D%/known.h %D%/known.c \
+    %D%/report.h %D%/report.c \
+    %D%/agent.h %D%/agent.c %D%/agent_cpu.h %D%/agent_cpu.c \
+    %D%/alloc_mem.h %D%/alloc_mem.c \
+    %D%/bootstrap.h %D%/bootstrap.c \
+    %D%/comm.h %D%/comm.c \
+    %D%/cores.h %D%/cores.c %D%/node_blocks.h %D%/node_blocks.c \
+    %D%/medium.h %D%/medium.c \
+    %D%/network.h %D%/network.c \
+    %D%/data.h %D%/data.c %D%/layout.c %D%/type_pieces.c %D%/kept.c \
     %D%/spans.h %D%/spans.c \
     %D%/blocks.h %D%/blocks.c \
     %D%/call.h %D%/calls.c %D%/block_calls.c %D%/edge_calls.c %D%/reduction_calls.c %D%/edges.c \
-    %D%/operator.c \
+    %D%/operator.h %D%/operator.c \
     %D%/agreement.h %D%/agreement.c %D%/init.c \
-    %D%/run.c %D%/wait.c %D%/lock.h %D%/life.c %D%/child.c
+    %D%/plan.h %D%/run.c %D%/waiting.h %D%/waiting.c \
+    %D%/state.h %D%/state.c %D%/request.h %D%/request.c %D%/child.h %D%/child.c %D%/lock.h %D%/lock.c \
+    %D%/process.h %D%/process.c %D%/hook.h %D%/hook.c %D%/session.h %D%/session.c
 ## Sources that only tests and tools need; not built here.
 pcoll_tool_sources =
 include $(top_srcdir)/src/mpid/ch4/ch4_coll/algorithms/sources.mk

@@ -1,7 +1,13 @@
 /* The agent of this process (offload/agent/agent.h): the user's settings, and which plans it
  * serves. All of it is local: ranks of one plan may have different settings. */
 
-#include "pcoll.h"
+#include "agent.h"
+
+#include "mpidimpl.h"
+
+#include "agent_cpu.h"
+#include "forced.h"
+#include "report.h"
 
 #include "offload/agent/agent.h"
 #include "offload/memory/heap.h"
@@ -213,7 +219,7 @@ struct pcoll_bound *MPIDI_PCOLL_agent_serve(const struct pcoll_plan *plan,
                                             const struct pcoll_memory *memory,
                                             struct pcoll_bound *bound)
 {
-    const bool is_network = MPIDI_PCOLL_is_network(bound->medium);
+    const bool is_network = pcoll_is_network(bound->medium);
     const bool can_serve = pcoll_agent_can_serve(bound->medium, memory);
     struct pcoll_bound *served;
 
@@ -236,24 +242,20 @@ void MPIDI_PCOLL_agent_hire(void)
         hire(chosen_options());
 }
 
-void MPIDI_PCOLL_agent_poll_network(void)
+bool MPIDI_PCOLL_agent_try_hold(void)
 {
-    if (agent && !pcoll_agent_try_hold(agent))
-        return; /* the agent is polling it */
-    pcoll_media_poll();
-    if (agent)
-        pcoll_agent_release(agent);
+    return !agent || pcoll_agent_try_hold(agent);
 }
 
-void MPIDI_PCOLL_agent_hold(const struct pcoll_medium *medium)
+void MPIDI_PCOLL_agent_hold(void)
 {
-    if (agent && MPIDI_PCOLL_is_network(medium))
+    if (agent)
         pcoll_agent_hold(agent);
 }
 
-void MPIDI_PCOLL_agent_release(const struct pcoll_medium *medium)
+void MPIDI_PCOLL_agent_release(void)
 {
-    if (agent && MPIDI_PCOLL_is_network(medium))
+    if (agent)
         pcoll_agent_release(agent);
 }
 

@@ -17,6 +17,8 @@
 
 #include "agreement.h"
 
+#include "settings.h"
+
 #include "offload/edges.h"
 #include "offload/memory/heap.h"
 #include "offload/pairs.h"

@@ -5,6 +5,8 @@
 
 #include "call.h"
 
+#include "tuning/choose.h"
+
 /* Collective. The signature becomes that of all ranks, and edges learn about their peers. *choice,
  * which is zeroed, becomes rank 0's, of which other ranks get algorithm and parameters; it has no
  * algorithm, on all ranks, if the call is declined. Returns an MPI error code. */

@@ -2,11 +2,14 @@
  * that plans copy it directly. Whatever that cannot serve is left to MPICH: what asks for special
  * memory, what no other process needs, and all of it if the system has no such memory. */
 
-#include "pcoll.h"
+#include "alloc_mem.h"
+
+#include "mpidimpl.h"
 
 #include "offload/memory/heap.h"
 
 #include "mpir_coll_offload_hooks.h"
+#include "process.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -30,7 +33,7 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-enum { LEAST_BYTES = 4096, LEAST_BUFFER_BYTES = 65536, ALIGNMENT = 4096 };
+enum { MIN_BYTES = 4096, MIN_BUFFER_BYTES = 65536, ALIGNMENT = 4096 };
 
 static bool is_wanted(void)
 {
@@ -58,7 +61,7 @@ static bool is_special(MPIR_Info *info)
 
 void *MPIDI_PCOLL_alloc_mem(size_t size, struct MPIR_Info *info)
 {
-    if (size < LEAST_BYTES || !is_wanted() || is_special(info))
+    if (size < MIN_BYTES || !is_wanted() || is_special(info))
         return NULL;
     return pcoll_heap_get(size);
 }
@@ -74,7 +77,7 @@ bool MPIDI_PCOLL_free_mem(void *memory, int *mpi_errno_p)
 
 void *MPIDI_PCOLL_buffer_get(size_t bytes, bool zeros)
 {
-    void *buffer = bytes >= LEAST_BUFFER_BYTES && is_wanted() ? pcoll_heap_get(bytes) : NULL;
+    void *buffer = bytes >= MIN_BUFFER_BYTES && is_wanted() ? pcoll_heap_get(bytes) : NULL;
 
     if (buffer)
         return buffer;

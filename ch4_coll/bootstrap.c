@@ -1,8 +1,12 @@
 /* How the ranks of a communicator reach each other before a medium works: by MPICH's messages. */
 
-#include "pcoll.h"
+#include "bootstrap.h"
 
 #include "lock.h"
+#include "mpich_version.h"
+#include "network.h"
+#include "process.h"
+#include "report.h"
 
 #include "offload/agent/agent.h"
 

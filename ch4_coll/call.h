@@ -4,7 +4,9 @@
 #define CALL_H_INCLUDED
 
 #include "blocks.h"
-#include "pcoll.h"
+#include "data.h"
+#include "operator.h"
+#include "state.h"
 
 /* MPI_IN_PLACE of a collective with edges. */
 enum MPIDI_PCOLL_in_place {

@@ -2,7 +2,11 @@
  * and to the parent's connections. It must touch neither: its plans get a medium that refuses to
  * run and forgets instead of unbinding. This costs starts and waits nothing. */
 
-#include "pcoll.h"
+#include "child.h"
+
+#include "medium.h"
+#include "report.h"
+#include "request.h"
 
 #include <pthread.h>
 
@@ -52,7 +56,7 @@ static void forget_group(struct pcoll_group *group)
 }
 
 /* Has the functions for existing groups and plans; a child makes no others. */
-const struct pcoll_medium MPIDI_PCOLL_medium_of_child = {
+static const struct pcoll_medium medium_of_child = {
     .name = "none",
     .group_destroy = forget_group,
     .unbind = forget_plan,
@@ -64,9 +68,8 @@ const struct pcoll_medium MPIDI_PCOLL_medium_of_child = {
 static void disown(void)
 {
     is_child = true;
-    MPIDI_PCOLL_run_disown();
-    MPIDI_PCOLL_comm_disown_all();
-    MPIDI_PCOLL_leaving_disown();
+    MPIDI_PCOLL_plans_disown(&medium_of_child);
+    MPIDI_PCOLL_requests_disown(&medium_of_child);
     MPIDI_PCOLL_network_disown();
 }
 

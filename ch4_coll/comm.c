@@ -1,15 +1,27 @@
 /* The state of a communicator, kept as an attribute with a keyval of our own: duplicates start
  * without it, and the delete function runs when the communicator is freed. */
 
-#include "pcoll.h"
+#include "comm.h"
 
+#include "agent.h"
+#include "bootstrap.h"
+#include "cores.h"
+#include "forced.h"
 #include "lock.h"
+#include "medium.h"
+#include "mpich_version.h"
+#include "network.h"
+#include "node_blocks.h"
+#include "process.h"
+#include "report.h"
+#include "request.h"
+#include "settings.h"
 
+#include "offload/media.h"
 #include "offload/node/nodes.h"
 #include "tuning/locality.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
-static struct MPIDI_PCOLL_comm *all_states = NULL;
 
 static int node_of(const MPIR_Comm *comm, int rank)
 {
@@ -182,18 +194,11 @@ static bool is_refused(const struct MPIDI_PCOLL_comm *state, bool is_mixed)
  * none is. */
 static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node, bool is_mixed)
 {
-    enum pcoll_result result;
-
     for (; number != PCOLL_NONE; number = pcoll_media_next(number, one_node)) {
         state->medium = pcoll_media[number];
         if (is_refused(state, is_mixed))
             continue;
-        if (MPIDI_PCOLL_is_network(state->medium))
-            MPIDI_PCOLL_run_network();
-        MPIDI_PCOLL_agent_hold(state->medium);
-        result = state->medium->group_create(&state->bootstrap, &state->group);
-        MPIDI_PCOLL_agent_release(state->medium);
-        if (result == PCOLL_OK)
+        if (MPIDI_PCOLL_group_create(state->medium, &state->bootstrap, &state->group) == PCOLL_OK)
             return;
         state->group = NULL;
     }
@@ -243,18 +248,11 @@ static struct MPIDI_PCOLL_comm *make_state(MPIR_Comm *comm, const struct pcoll_b
     struct MPIDI_PCOLL_comm *state = NULL;
 
     if (make_keyval() == MPI_SUCCESS)
-        state = MPL_calloc(1, sizeof(*state), MPL_MEM_COLL);
-    if (!state)
-        return NULL;
-    state->refs = 1;
-    state->comm = comm;
-    state->bootstrap = *bootstrap;
-    if (attach_state(comm, state) != MPI_SUCCESS) {
-        MPL_free(state);
-        return NULL;
-    }
-    DL_APPEND(all_states, state);
-    return state;
+        state = MPIDI_PCOLL_state_create(comm, bootstrap);
+    if (!state || attach_state(comm, state) == MPI_SUCCESS)
+        return state;
+    MPIDI_PCOLL_state_release(state);
+    return NULL;
 }
 
 /* *state_p is NULL on all ranks if one of them is out of memory; a later call tries again. */
@@ -268,7 +266,7 @@ static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
     *state_p = state;
     MPIDI_PCOLL_cores_publish();
     if (pcoll_agree(&bootstrap, state ? PCOLL_OK : PCOLL_ERR_NOMEM, NULL, 0) == PCOLL_OK) {
-        MPIDI_PCOLL_run_see_cores();
+        MPIDI_PCOLL_see_cores();
         meet(state);
         return MPI_SUCCESS;
     }
@@ -301,48 +299,6 @@ fn_exit:
     return mpi_errno;
 fn_fail:
     goto fn_exit;
-}
-
-void MPIDI_PCOLL_comm_release(struct MPIDI_PCOLL_comm *state)
-{
-    if (--state->refs > 0)
-        return;
-    DL_DELETE(all_states, state);
-    if (state->group) {
-        MPIDI_PCOLL_agent_hold(state->medium);
-        state->medium->group_destroy(state->group);
-        MPIDI_PCOLL_agent_release(state->medium);
-    }
-    pcoll_topology_destroy(state->topology);
-    MPL_free(state->known);
-    MPL_free(state);
-}
-
-void MPIDI_PCOLL_comm_unbind_all(void)
-{
-    struct MPIDI_PCOLL_comm *state;
-    struct MPIDI_PCOLL_plan *plan;
-
-    DL_FOREACH(all_states, state)
-    {
-        for (plan = state->plans; plan; plan = plan->sibling_next) {
-            if (plan->bound)
-                plan->medium->unbind(plan->bound);
-            plan->bound = NULL;
-        }
-    }
-}
-
-void MPIDI_PCOLL_comm_disown_all(void)
-{
-    struct MPIDI_PCOLL_comm *state;
-
-    DL_FOREACH(all_states, state)
-    {
-        state->medium = &MPIDI_PCOLL_medium_of_child;
-        for (struct MPIDI_PCOLL_plan *plan = state->plans; plan; plan = plan->sibling_next)
-            plan->medium = &MPIDI_PCOLL_medium_of_child;
-    }
 }
 
 void MPIDI_PCOLL_comm_free_keyval(void)

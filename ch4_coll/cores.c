@@ -2,7 +2,12 @@
  * binding, taskset, cpusets) in its block of shared memory (that of MPICH's initialization, or our
  * own), and reads the masks of the others when it needs them. No rank waits for another. */
 
-#include "pcoll.h"
+#include "cores.h"
+
+#include "mpidimpl.h"
+
+#include "mpich_version.h"
+#include "node_blocks.h"
 
 #include "mpidu_init_shm.h"
 
@@ -13,13 +18,13 @@ enum { MASK_BYTES = 56, PUBLISHED = 0x70636f6c };
 
 /* The beginning of a mask, up to 448 CPUs. A mask that does not fit is no binding and stands for
  * the whole machine. */
-struct block {
+struct mask {
     _Atomic uint32_t published;
     int32_t first; /* first byte of the mask; -1: the whole machine */
     char bytes[MASK_BYTES];
 };
 
-_Static_assert(sizeof(struct block) <= MPIDU_INIT_SHM_BLOCK_SIZE, "its block holds ours");
+_Static_assert(sizeof(struct mask) <= MPIDU_INIT_SHM_BLOCK_SIZE, "its block holds ours");
 
 static cpu_set_t own;
 static bool own_known = false;
@@ -41,7 +46,7 @@ static void see_own(void)
 }
 
 /* NULL: this process is alone on its node, or the memory does not exist yet. */
-static struct block *block_of(int local_rank)
+static struct mask *mask_of(int local_rank)
 {
     void *at = NULL;
 
@@ -54,7 +59,7 @@ static struct block *block_of(int local_rank)
     return at;
 }
 
-static void pack(struct block *block, const cpu_set_t *set)
+static void pack(struct mask *mask, const cpu_set_t *set)
 {
     const char *bytes = (const char *)set;
     int first = 0, end = sizeof(*set);
@@ -63,41 +68,41 @@ static void pack(struct block *block, const cpu_set_t *set)
         first += 1;
     while (bytes[end - 1] == 0)
         end -= 1;
-    memset(block->bytes, 0, MASK_BYTES);
-    block->first = end - first <= MASK_BYTES ? first : -1;
-    if (block->first >= 0)
-        memcpy(block->bytes, bytes + first, end - first);
+    memset(mask->bytes, 0, MASK_BYTES);
+    mask->first = end - first <= MASK_BYTES ? first : -1;
+    if (mask->first >= 0)
+        memcpy(mask->bytes, bytes + first, end - first);
 }
 
 /* False: that rank has not published its mask. */
-static bool unpack(struct block *block, cpu_set_t *set)
+static bool unpack(struct mask *mask, cpu_set_t *set)
 {
     int length;
 
-    if (!block || atomic_load_explicit(&block->published, memory_order_acquire) != PUBLISHED)
+    if (!mask || atomic_load_explicit(&mask->published, memory_order_acquire) != PUBLISHED)
         return false;
-    if (block->first < 0) {
+    if (mask->first < 0) {
         whole_machine(set);
         return true;
     }
-    length = (int)sizeof(*set) - block->first;
+    length = (int)sizeof(*set) - mask->first;
     CPU_ZERO(set);
-    memcpy((char *)set + block->first, block->bytes, length < MASK_BYTES ? length : MASK_BYTES);
+    memcpy((char *)set + mask->first, mask->bytes, length < MASK_BYTES ? length : MASK_BYTES);
     return true;
 }
 
 void MPIDI_PCOLL_cores_publish(void)
 {
-    struct block *block;
+    struct mask *mask;
 
     see_own();
     if (!MPIDI_PCOLL_INIT_SHM_STAYS)
         MPIDI_PCOLL_node_blocks_open();
-    block = block_of(MPIR_Process.local_rank);
-    if (!block)
+    mask = mask_of(MPIR_Process.local_rank);
+    if (!mask)
         return;
-    pack(block, &own);
-    atomic_store_explicit(&block->published, PUBLISHED, memory_order_release);
+    pack(mask, &own);
+    atomic_store_explicit(&mask->published, PUBLISHED, memory_order_release);
 }
 
 bool MPIDI_PCOLL_cores_of(int local_rank, cpu_set_t *set)
@@ -105,7 +110,7 @@ bool MPIDI_PCOLL_cores_of(int local_rank, cpu_set_t *set)
     if (!own_known)
         see_own();
     if (local_rank != MPIR_Process.local_rank)
-        return unpack(block_of(local_rank), set);
+        return unpack(mask_of(local_rank), set);
     *set = own;
     return true;
 }
@@ -122,7 +127,7 @@ struct MPIDI_PCOLL_cores MPIDI_PCOLL_cores(void)
     for (int i = 0; i < n; i++) {
         if (i == MPIR_Process.local_rank) {
             theirs = own;
-        } else if (!unpack(block_of(i), &theirs)) {
+        } else if (!unpack(mask_of(i), &theirs)) {
             theirs = own;
             cores.all_known = false;
         }

@@ -1,6 +1,9 @@
 /* User data as contiguous bytes. */
 
-#include "pcoll.h"
+#include "data.h"
+
+#include "alloc_mem.h"
+#include "mpich_version.h"
 
 int MPIDI_PCOLL_data_init(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint count,
                           MPI_Datatype type, void *outer)
@@ -11,10 +14,10 @@ int MPIDI_PCOLL_data_init(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint co
     MPIDI_Datatype_check_contig_size_lb(type, count, contiguous, data->bytes, true_lb);
     data->count = count;
     data->type = type;
-    data->is_packed = 0;
+    data->is_packed = false;
     data->packed = NULL;
-    data->owned = 0;
-    data->is_copy = 0;
+    data->owned = false;
+    data->is_copy = false;
     data->nparts = 0;
     data->pieces = (struct pcoll_pieces){0};
     data->spans = NULL;
@@ -27,7 +30,7 @@ int MPIDI_PCOLL_data_init(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint co
     }
     data->packed = outer ? outer : MPIDI_PCOLL_buffer_get(data->bytes, false);
     MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    data->is_packed = 1;
+    data->is_packed = true;
     data->owned = !outer;
     MPIR_Datatype_add_ref_if_not_builtin(type);
 
@@ -55,7 +58,7 @@ int MPIDI_PCOLL_data_init_spans(struct MPIDI_PCOLL_data *data, void *user, MPI_A
         goto fn_exit;
     data->packed = outer ? outer : MPIDI_PCOLL_buffer_get(data->bytes, true);
     MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    data->is_packed = 1;
+    data->is_packed = true;
     MPIR_Datatype_add_ref_if_not_builtin(type);
 
 fn_exit:
@@ -71,15 +74,15 @@ int MPIDI_PCOLL_data_init_copy(struct MPIDI_PCOLL_data *data, void *user, MPI_Ai
     MPIR_ERR_CHECK(mpi_errno);
 
     if (data->is_packed)
-        data->is_copy = 1;
+        data->is_copy = true;
     if (data->bytes == 0 || data->is_packed)
         goto fn_exit;
     data->user = user;
     data->packed = MPIDI_PCOLL_buffer_get(data->bytes, false);
     MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    data->is_packed = 1;
-    data->owned = 1;
-    data->is_copy = 1;
+    data->is_packed = true;
+    data->owned = true;
+    data->is_copy = true;
     MPIR_Datatype_add_ref_if_not_builtin(type);
 
 fn_exit:
@@ -161,7 +164,7 @@ static void init_part(struct MPIDI_PCOLL_data *part, const struct MPIDI_PCOLL_ed
         .count = block->count,
         .type = block->type,
         .bytes = (MPI_Aint)edge->edge.bytes,
-        .is_packed = 1,
+        .is_packed = true,
         .first = (MPI_Aint)edge->edge.first,
     };
     MPIR_Datatype_add_ref_if_not_builtin(block->type);
@@ -173,8 +176,8 @@ static int use_packed(struct MPIDI_PCOLL_data *data, const struct MPIDI_PCOLL_ed
 
     data->parts = MPL_malloc(n * sizeof(*data->parts), MPL_MEM_COLL);
     MPIR_ERR_CHKANDJUMP(!data->parts, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    data->is_packed = 1;
-    data->owned = 1;
+    data->is_packed = true;
+    data->owned = true;
     for (int i = 0; i < n; i++)
         if (edges[i].edge.bytes > 0 &&
             (i == 0 || !is_same_block(&edges[i].block, &edges[i - 1].block)))
@@ -236,7 +239,7 @@ void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data)
     if (data->owned)
         MPIDI_PCOLL_buffer_put(data->packed);
     data->packed = NULL;
-    data->is_packed = 0;
+    data->is_packed = false;
 }
 
 void *MPIDI_PCOLL_data_address(const struct MPIDI_PCOLL_data *data)

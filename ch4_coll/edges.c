@@ -127,13 +127,6 @@ static struct pcoll_local *make_local(const struct side *out, const struct side 
     return local;
 }
 
-void MPIDI_PCOLL_local_free(struct pcoll_local *local)
-{
-    if (local)
-        pcoll_pairs_destroy(local->pairs);
-    MPL_free(local);
-}
-
 /* The largest block, the edges with data to others, and all bytes of this direction; returns what
  * the rank keeps. */
 static uint64_t sum_up(const struct pcoll_edge *edges, int n, int rank,

@@ -2,7 +2,11 @@
  * environment variables PCOLL_TEST_..., which are no settings. They are read once, and any release
  * may change them. test/mpi/README.md lists them. */
 
-#include "pcoll.h"
+#include "forced.h"
+
+#include "mpidimpl.h"
+
+#include "offload/bootstrap.h"
 
 /* The number in an environment variable; `otherwise` if it is not set. */
 static int number(const char *variable, int otherwise)

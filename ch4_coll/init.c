@@ -3,7 +3,16 @@
 
 #include "agreement.h"
 
+#include "agent.h"
+#include "child.h"
+#include "comm.h"
 #include "lock.h"
+#include "medium.h"
+#include "network.h"
+#include "report.h"
+#include "request.h"
+#include "session.h"
+#include "settings.h"
 
 #include "algorithms/lower/lower.h"
 #include "algorithms/plan/user.h"
@@ -44,13 +53,11 @@ static void print_choice(const struct MPIDI_PCOLL_plan *plan, const struct pcoll
         pcoll_plan_print(plan->plan, stderr);
 }
 
-static struct MPIDI_PCOLL_plan *discard(struct MPIDI_PCOLL_plan *plan)
+static struct MPIDI_PCOLL_request *discard(struct MPIDI_PCOLL_request *request)
 {
-    if (plan) {
-        MPIDI_PCOLL_request_discard(plan);
-        MPIDI_PCOLL_forget_kept(plan);
-    }
-    MPL_free(plan);
+    if (request)
+        MPIDI_PCOLL_forget_kept(&request->plan);
+    MPIDI_PCOLL_request_discard(request);
     return NULL;
 }
 
@@ -115,32 +122,31 @@ static void take_back(struct MPIDI_PCOLL_call *call, const struct MPIDI_PCOLL_pl
 /* Generate and bind the plan. NULL, on all ranks, if that is declined. A rank that has run out of
  * memory, or cannot even generate the plan, still takes part in the steps that all others wait
  * for. */
-static struct MPIDI_PCOLL_plan *make_plan(struct MPIDI_PCOLL_call *call,
-                                          struct MPIDI_PCOLL_comm *state,
-                                          const struct pcoll_choice *choice)
+static struct MPIDI_PCOLL_request *make_plan(struct MPIDI_PCOLL_call *call,
+                                             struct MPIDI_PCOLL_comm *state,
+                                             const struct pcoll_choice *choice)
 {
     struct pcoll_memory memory = {.op = NULL};
-    struct MPIDI_PCOLL_plan *plan = MPL_calloc(1, sizeof(*plan), MPL_MEM_COLL);
+    struct MPIDI_PCOLL_request *request = MPIDI_PCOLL_request_create();
+    struct MPIDI_PCOLL_plan *plan = request ? &request->plan : NULL;
     enum pcoll_result result = PCOLL_ERR_NOMEM;
     struct pcoll_bound *bound = NULL;
     struct pcoll_plan *raw = NULL;
 
-    if (plan && MPIDI_PCOLL_request_create(plan) == MPI_SUCCESS)
+    if (plan)
         result = generate(call, state, choice, &raw);
     if (result == PCOLL_OK) {
         hand_over(call, plan);
         result = find_memory(plan, raw, state->medium, &memory);
     }
-    MPIDI_PCOLL_agent_hold(state->medium);
-    result = state->medium->bind(state->group, result == PCOLL_OK ? raw : NULL, &memory, &bound);
-    MPIDI_PCOLL_agent_release(state->medium);
+    result = MPIDI_PCOLL_bind(state->group, result == PCOLL_OK ? raw : NULL, &memory, &bound);
     if (result != PCOLL_OK) {
         if (raw)
             take_back(call, plan);
         pcoll_plan_destroy(raw);
-        return discard(plan);
+        return discard(request);
     }
-    if (MPIDI_PCOLL_is_network(state->medium))
+    if (pcoll_is_network(state->medium))
         flush_messages(raw);
     plan->bound = MPIDI_PCOLL_agent_serve(raw, &memory, bound);
     plan->medium = plan->bound->medium;
@@ -149,7 +155,7 @@ static struct MPIDI_PCOLL_plan *make_plan(struct MPIDI_PCOLL_call *call,
     state->refs++;
     if (call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
         print_choice(plan, choice);
-    return plan;
+    return request;
 }
 
 static void report_declined(const struct MPIDI_PCOLL_call *call)
@@ -163,15 +169,15 @@ static int init_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
                    MPIR_Request **request)
 {
     struct pcoll_choice choice = {.algorithm = NULL};
-    struct MPIDI_PCOLL_plan *plan = NULL;
+    struct MPIDI_PCOLL_request *made = NULL;
     int mpi_errno;
 
     call->signature.topology = state->topology;
     mpi_errno = MPIDI_PCOLL_agree(call, state, &choice);
     if (mpi_errno == MPI_SUCCESS && choice.algorithm)
-        plan = make_plan(call, state, &choice);
-    if (plan) {
-        *request = MPIDI_PCOLL_request_issue(plan);
+        made = make_plan(call, state, &choice);
+    if (made) {
+        *request = MPIDI_PCOLL_request_issue(made);
     } else {
         MPIDI_PCOLL_drop_data(call);
         MPIDI_PCOLL_operator_destroy(call->op);
@@ -188,7 +194,7 @@ static int find_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
 {
     if (MPIDI_PCOLL_is_child())
         return MPIDI_PCOLL_refuse_child();
-    if (MPIDI_PCOLL_run_init() == MPI_SUCCESS)
+    if (MPIDI_PCOLL_session_open() == MPI_SUCCESS)
         return MPIDI_PCOLL_comm_get(comm, state_p);
     MPIDI_PCOLL_report("no progress hook is free; persistent collectives go to MPICH's path");
     return MPI_SUCCESS;

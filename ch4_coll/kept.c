@@ -1,7 +1,7 @@
 /* What a rank keeps of data that is packed at start: a block for the rank itself is copied from
  * type to type, as its bytes go neither to a buffer nor to a network. */
 
-#include "pcoll.h"
+#include "plan.h"
 
 #include "algorithms/plan/user.h"
 

@@ -1,9 +1,9 @@
 /* What rank 0 has proposed for the last calls on a communicator: programs make many plans of one
  * shape, and weighing all candidates takes up to 2 us, for which the other ranks wait. */
 
-#include "pcoll.h"
+#include "known.h"
 
-enum { MOST_KNOWN = 4 };
+enum { MAX_KNOWN = 4 };
 
 /* Everything on which a choice depends, besides the tuning table; bytes between members are 0. */
 struct question {
@@ -17,7 +17,7 @@ struct MPIDI_PCOLL_known {
     struct {
         struct question question;
         struct pcoll_choice choice;
-    } answers[MOST_KNOWN];
+    } answers[MAX_KNOWN];
     int next; /* the oldest one */
 };
 
@@ -46,7 +46,7 @@ bool MPIDI_PCOLL_recall(const struct MPIDI_PCOLL_known *known,
     if (!known || !is_plain(signature, hint))
         return false;
     ask(signature, caps, hint, &question);
-    for (int i = 0; i < MOST_KNOWN; i++)
+    for (int i = 0; i < MAX_KNOWN; i++)
         if (known->answers[i].choice.algorithm &&
             memcmp(&known->answers[i].question, &question, sizeof(question)) == 0) {
             *choice = known->answers[i].choice;
@@ -69,5 +69,5 @@ void MPIDI_PCOLL_remember(struct MPIDI_PCOLL_known **known_p,
         return;
     ask(signature, caps, hint, &known->answers[known->next].question);
     known->answers[known->next].choice = *choice;
-    known->next = (known->next + 1) % MOST_KNOWN;
+    known->next = (known->next + 1) % MAX_KNOWN;
 }

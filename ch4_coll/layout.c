@@ -1,7 +1,10 @@
 /* How data that is not contiguous lies in the user's memory, for media that pack and unpack on the
  * way: by the datatype engine, or from a list of its pieces. */
 
-#include "pcoll.h"
+#include "data.h"
+
+#include "alloc_mem.h"
+#include "mpich_version.h"
 
 static const struct MPIDI_PCOLL_data *data_of(const struct pcoll_user_layout *layout)
 {

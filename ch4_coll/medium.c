@@ -1,6 +1,15 @@
 /* Which medium carries the plans of a communicator; offload/media.c knows which media exist. */
 
-#include "pcoll.h"
+#include "medium.h"
+
+#include "mpidimpl.h"
+
+#include "agent.h"
+#include "network.h"
+#include "process.h"
+#include "report.h"
+
+#include "offload/media.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -56,24 +65,76 @@ int MPIDI_PCOLL_medium_hint(bool one_node)
                             MPIDI_PCOLL_over_ucx() ? PCOLL_OVER_UCX : MPIDI_PCOLL_provider());
 }
 
-bool MPIDI_PCOLL_is_network(const struct pcoll_medium *medium)
-{
-    return (medium->traits & PCOLL_SPANS_NODES) != 0;
-}
-
 bool MPIDI_PCOLL_is_libfabric(const struct pcoll_medium *medium)
 {
-    return MPIDI_PCOLL_is_network(medium) &&
-           strncmp(medium->name, PCOLL_OVER_UCX, strlen(PCOLL_OVER_UCX)) != 0;
+    return medium->library && strcmp(medium->library, PCOLL_LIBFABRIC) == 0;
+}
+
+/* ---- the medium's functions, without the agent ---- */
+
+static bool network_used = false;
+
+/* From now on the medium must progress whenever this process waits for anything. An agent that came
+ * later would not be kept away from calls that have begun. */
+static void open_network(void)
+{
+    network_used = true;
+    MPIDI_PCOLL_agent_hire();
+    MPIDI_PCOLL_hook_need(MPIDI_PCOLL_NEED_NETWORK);
+}
+
+static void hold_agent(const struct pcoll_medium *medium)
+{
+    if (pcoll_is_network(medium))
+        MPIDI_PCOLL_agent_hold();
+}
+
+static void release_agent(const struct pcoll_medium *medium)
+{
+    if (pcoll_is_network(medium))
+        MPIDI_PCOLL_agent_release();
+}
+
+enum pcoll_result MPIDI_PCOLL_group_create(const struct pcoll_medium *medium,
+                                           const struct pcoll_bootstrap *bootstrap,
+                                           struct pcoll_group **group_p)
+{
+    enum pcoll_result result;
+
+    if (pcoll_is_network(medium))
+        open_network();
+    hold_agent(medium);
+    result = medium->group_create(bootstrap, group_p);
+    release_agent(medium);
+    return result;
+}
+
+void MPIDI_PCOLL_group_destroy(const struct pcoll_medium *medium, struct pcoll_group *group)
+{
+    hold_agent(medium);
+    medium->group_destroy(group);
+    release_agent(medium);
+}
+
+enum pcoll_result MPIDI_PCOLL_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
+                                   const struct pcoll_memory *memory, struct pcoll_bound **bound_p)
+{
+    enum pcoll_result result;
+
+    hold_agent(group->medium);
+    result = group->medium->bind(group, plan, memory, bound_p);
+    release_agent(group->medium);
+    return result;
 }
 
 /* ---- the lifetime of the network ---- */
 
-static bool network_used = false;
-
-void MPIDI_PCOLL_network_opened(void)
+void MPIDI_PCOLL_network_poll(void)
 {
-    network_used = true;
+    if (!network_used || !MPIDI_PCOLL_agent_try_hold())
+        return;
+    pcoll_media_poll();
+    MPIDI_PCOLL_agent_release();
 }
 
 bool MPIDI_PCOLL_network_used(void)

@@ -1,13 +1,18 @@
 /* The network between nodes: the user's settings, or what MPICH itself uses. */
 
-#include "pcoll.h"
+#include "network.h"
+
+#include "mpidimpl.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
 
+#include "agent.h"
+#include "forced.h"
 #include "lock.h"
+#include "mpich_version.h"
 #include "mpir_coll_offload_hooks.h"
 
 #ifdef HAVE_CH4_NETMOD_UCX

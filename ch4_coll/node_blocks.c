@@ -2,7 +2,9 @@
  * ranks open an object in /dev/shm that is named after the job and the node, and no rank waits for
  * another; when the last of them has opened it, it loses its name. */
 
-#include "pcoll.h"
+#include "node_blocks.h"
+
+#include "mpidimpl.h"
 
 #include "offload/memory/object.h"
 
@@ -45,8 +47,8 @@ static void set_name(void)
              MPIR_Process.node_map[MPIR_Process.rank]);
 }
 
-/* Memory that does not exist would be found out by a signal later. Zero-filled; every rank gives
- * the object its size. */
+/* Allocate the zero-filled pages now: a shortage would otherwise raise SIGBUS later. Every rank
+ * gives the object its size. */
 static bool has_memory(int fd)
 {
     struct stat status;

@@ -1,9 +1,10 @@
 /* Operators of reductions. A predefined operator is a kernel if there is one for the type; all
  * other operators call MPICH's function. */
 
-#include "pcoll.h"
+#include "operator.h"
 
 #include "lock.h"
+#include "mpich_version.h"
 
 #include "offload/reduce/kernels.h"
 
@@ -132,7 +133,7 @@ static pcoll_kernel *kernel_of(MPI_Op op, MPI_Datatype type)
     return NULL;
 }
 
-/* A user's function runs without MPICH's global lock, and without ours: see `busy` in pcoll.h. */
+/* A user's function runs without MPICH's global lock, and without ours: see `busy` in plan.h. */
 static enum pcoll_result apply(const struct pcoll_operator *self, const void *left, void *right,
                                size_t n)
 {

@@ -1,6 +1,8 @@
 /* Messages to the user: one line each on stderr, without repetitions. */
 
-#include "pcoll.h"
+#include "report.h"
+
+#include "mpidimpl.h"
 
 /* The most recent messages, which are not printed again. */
 enum { MAX_REPORTS = 16 };

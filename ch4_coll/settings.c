@@ -1,7 +1,13 @@
 /* The user's settings: CVARs, info keys and the tuning table; and rank 0's proposal based on
  * them. MPIR_CVAR_<COLLECTIVE>_INIT_ALGORITHM come from maint/cvars. */
 
-#include "pcoll.h"
+#include "settings.h"
+
+#include "cores.h"
+#include "forced.h"
+#include "known.h"
+#include "network.h"
+#include "report.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -85,7 +91,7 @@ static unsigned allowed(const struct MPIDI_PCOLL_comm *state)
 {
     unsigned provides = state->medium->group_provides(state->group);
 
-    if (!MPIDI_PCOLL_forced()->cma && !MPIDI_PCOLL_is_network(state->medium))
+    if (!MPIDI_PCOLL_forced()->cma && !pcoll_is_network(state->medium))
         provides &= ~(unsigned)PCOLL_NEED_USER_RMA;
     return provides;
 }
@@ -97,7 +103,7 @@ static void warn_of_other_provider(const struct MPIDI_PCOLL_comm *state, FILE *o
     const char *provider = MPIDI_PCOLL_provider();
     struct pcoll_identity here = {.cores = 0};
 
-    if (provider_compared || !provider || !MPIDI_PCOLL_is_network(state->medium))
+    if (provider_compared || !provider || !pcoll_is_network(state->medium))
         return;
     provider_compared = true;
     pcoll_identity_text(here.provider, provider);
@@ -180,10 +186,10 @@ static uint64_t info_number(MPIR_Info *info, const char *key, int fallback, FILE
     return (uint64_t)(fallback > 0 ? fallback : 0);
 }
 
-static void check_cvar(const char *name, int value, int least, FILE *out)
+static void check_cvar(const char *name, int value, int min, FILE *out)
 {
-    if (value < least)
-        fprintf(out, "%s: %d is not allowed (at least %d); ignored\n", name, value, least);
+    if (value < min)
+        fprintf(out, "%s: %d is not allowed (at least %d); ignored\n", name, value, min);
 }
 
 struct names {

@@ -6,14 +6,14 @@
 #include <sys/uio.h>
 
 /* What plans keep in shared memory is aligned to this at least, cells included. */
-#define MOST_ALIGNMENT 16
+#define MAX_ALIGNMENT 16
 
 /* Elements of the user's vectors are aligned to this or less. */
 static MPI_Aint alignment_of(MPI_Aint extent)
 {
     const MPI_Aint lowest = extent & -extent;
 
-    return lowest > 0 && lowest < MOST_ALIGNMENT ? lowest : MOST_ALIGNMENT;
+    return lowest > 0 && lowest < MAX_ALIGNMENT ? lowest : MAX_ALIGNMENT;
 }
 
 static MPI_Aint round_down(MPI_Aint n, MPI_Aint to)

@@ -2,7 +2,9 @@
  * pieces straight from the constructors of its type where these are regular, however many pieces
  * there are; otherwise as the datatype engine lists them, one by one. */
 
-#include "pcoll.h"
+#include "data.h"
+
+#include "mpich_version.h"
 
 #include <sys/uio.h>
 

@@ -55,6 +55,8 @@ struct pcoll_bound {
 
 #define PCOLL_OVER_UCX "ucx"
 
+#define PCOLL_LIBFABRIC "libfabric"
+
 enum pcoll_medium_trait {
     PCOLL_SPANS_NODES = 1 << 0,    /* reaches other nodes: uses bootstrap->provider and ->interface,
                                     * and must be polled while the process waits for anything */
@@ -69,7 +71,7 @@ enum pcoll_medium_trait {
 struct pcoll_medium {
     const char *name;
     unsigned traits;               /* enum pcoll_medium_trait */
-    const char *library;           /* of the network: "libfabric", "UCX"; NULL: none */
+    const char *library;           /* of the network: PCOLL_LIBFABRIC, "UCX"; NULL: none */
     const struct pcoll_wire *wire; /* what it does for the medium; NULL: none, or in another way */
     const char *node_medium;       /* the medium that it resembles within a node; NULL: itself */
     int max_slots; /* the most slots of a ring of communication buffers, where counters are scarce;
@@ -128,6 +130,12 @@ struct pcoll_medium {
     /* A number that changes when something moves. */
     uint64_t (*position)(const struct pcoll_bound *bound);
 };
+
+/* True if the medium reaches other nodes. */
+static inline int pcoll_is_network(const struct pcoll_medium *medium)
+{
+    return (medium->traits & PCOLL_SPANS_NODES) != 0;
+}
 
 /* For media that have nothing to do for the process. */
 static inline void pcoll_nothing(void)

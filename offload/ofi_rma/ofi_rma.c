@@ -15,7 +15,7 @@ PCOLL_RMA_FUNCTIONS(pcoll_medium_ofi_rma, pcoll_wire_ofi)
 
 const struct pcoll_medium pcoll_medium_ofi_rma = {
     .name = "ofi_rma",
-    .library = "libfabric",
+    .library = PCOLL_LIBFABRIC,
     .wire = &pcoll_wire_ofi,
     .suits = suits,
     PCOLL_RMA_SLOTS,

@@ -293,7 +293,7 @@ static enum pcoll_result put_joined(struct pcoll_wire_way *way, struct pcoll_wir
 }
 
 const struct pcoll_wire pcoll_wire_ofi = {
-    .library = "libfabric",
+    .library = PCOLL_LIBFABRIC,
     .open = ofi_open,
     .close = ofi_close,
     .keep = ofi_keep,

@@ -249,7 +249,7 @@ static int trigger_suits(int one_node, const char *provider)
 
 const struct pcoll_medium pcoll_medium_ofi_trigger = {
     .name = "ofi_trigger",
-    .library = "libfabric",
+    .library = PCOLL_LIBFABRIC,
     .traits = PCOLL_SPANS_NODES | PCOLL_RUNS_BY_ITSELF,
     .max_slots = 8,
     .suits = trigger_suits,

@@ -22,15 +22,34 @@ static void slow_sum(void *in, void *inout, int *length, MPI_Datatype *type)
     atomic_fetch_add(&calls, 1);
 }
 
+/* A plan refers to its type: when the type's attribute is deleted, the plan is no more. */
+static int keyval;
+static atomic_int plans;
+
+static int plan_ends(MPI_Datatype type, int key, void *value, void *extra)
+{
+    (void)type;
+    (void)key;
+    (void)value;
+    (void)extra;
+    atomic_fetch_sub(&plans, 1);
+    return MPI_SUCCESS;
+}
+
 enum { SLOW_COUNT = 300, SLOW_STARTS = 20 };
 
 static MPI_Request init_slow(int *send, int *receive, MPI_Comm comm)
 {
     MPI_Request request;
+    MPI_Datatype type;
     MPI_Op op;
 
     MPI(MPI_Op_create(slow_sum, 0, &op));
-    MPI(MPI_Allreduce_init(send, receive, SLOW_COUNT, MPI_INT, op, comm, MPI_INFO_NULL, &request));
+    MPI(MPI_Type_dup(MPI_INT, &type));
+    MPI(MPI_Type_set_attr(type, keyval, NULL));
+    atomic_fetch_add(&plans, 1);
+    MPI(MPI_Allreduce_init(send, receive, SLOW_COUNT, type, op, comm, MPI_INFO_NULL, &request));
+    MPI(MPI_Type_free(&type));
     MPI(MPI_Op_free(&op));
     return request;
 }
@@ -95,6 +114,7 @@ static void run(void)
     MPI_Comm comms[3];
 
     check_phase("slow function, other threads");
+    MPI(MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, plan_ends, &keyval, NULL));
     for (int i = 0; i < 3; i++)
         MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
     for (int i = 0; i < 3; i++)
@@ -102,7 +122,7 @@ static void run(void)
               0);
     for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
-    /* What was freed while it was active ends by itself. */
+    /* What was freed while it was active ends by itself, and with it all that it refers to. */
     for (int round = 0; round < 200; round++) {
         int flag;
 
@@ -110,6 +130,8 @@ static void run(void)
         usleep(1000);
     }
     CHECK(in_function == 0 && (check.size == 1 || calls > 0));
+    CHECK(plans == 0);
+    MPI(MPI_Type_free_keyval(&keyval));
     for (int i = 0; i < 3; i++)
         MPI(MPI_Comm_free(&comms[i]));
 }

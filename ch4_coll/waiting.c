@@ -1,8 +1,11 @@
 /* How a rank waits for one plan: when it polls, yields its core, or sleeps. */
 
-#include "pcoll.h"
+#include "waiting.h"
 
-#include "mpir_coll_offload_hooks.h"
+#include "plan.h"
+#include "process.h"
+
+#include "offload/yield.h"
 
 #include <sys/resource.h>
 
@@ -22,8 +25,8 @@
 
 /* How long a rank that shares its core yields in one wait, before it sleeps. The kernel gives equal
  * time to all that are ready to run: a rank that has copied for long does not run again before
- * those that only yield have had as much. Several times what a wake takes, lest one sleep cause
- * others. */
+ * those that only yield have had as much. Several times the cost of a wake-up, so that one sleep
+ * does not trigger the next. */
 #define YIELDING_USEC 100
 
 /* How often the kernel has run others in place of this thread, which was ready to run: because its
@@ -73,7 +76,7 @@ static void wait_for_network(struct MPIDI_PCOLL_plan *plan)
         enum pcoll_result result = plan->medium->spin(plan->bound, polls);
 
         if (result != PCOLL_PENDING) {
-            MPIDI_PCOLL_complete(plan, result);
+            MPIDI_PCOLL_plan_complete(plan, result);
             return;
         }
         if (round % YIELDS_PER_LOOK == 0)
@@ -97,7 +100,7 @@ static void wait_spinning(struct MPIDI_PCOLL_plan *plan)
         enum pcoll_result result = plan->medium->spin(plan->bound, POLLS_WITH_CORE);
 
         if (result != PCOLL_PENDING) {
-            MPIDI_PCOLL_complete(plan, result);
+            MPIDI_PCOLL_plan_complete(plan, result);
             return;
         }
         MPID_Progress_test(NULL);
@@ -107,23 +110,23 @@ static void wait_spinning(struct MPIDI_PCOLL_plan *plan)
     }
 }
 
-/* A wait has yielded so often in `usec` microseconds. Ranks that wait return the core after some
- * microseconds, so a yield that takes very long has given a whole time slice to somebody who
+/* A wait has yielded `yields` times in `usec` microseconds. Ranks that wait return the core after
+ * some microseconds, so a yield that takes very long has given a whole time slice to somebody who
  * computes. A rank that sleeps until it is signaled gets the core back at once: it sleeps in its
  * next waits, and then tries yields again, less and less often if they are still slow. */
 static unsigned waits_to_sleep = 0;
 
 static void judge_yields(double usec, unsigned yields)
 {
-    enum { LOST_USEC = 400, LONG_YIELD_USEC = 100, FIRST = 64, MOST = 16384, CALM = 64 };
-    static unsigned term = FIRST, calm = 0;
+    enum { LOST_USEC = 400, LONG_YIELD_USEC = 100, MIN_TERM = 64, MAX_TERM = 16384, CALM = 64 };
+    static unsigned term = MIN_TERM, calm = 0;
 
     if (usec > LOST_USEC && usec > (double)yields * LONG_YIELD_USEC) {
         waits_to_sleep = term;
-        term = MPL_MIN(2 * term, MOST);
+        term = MPL_MIN(2 * term, MAX_TERM);
         calm = 0;
     } else if (++calm == CALM) {
-        term = FIRST;
+        term = MIN_TERM;
     }
 }
 
@@ -150,7 +153,7 @@ static void wait_yielding(struct MPIDI_PCOLL_plan *plan)
         enum pcoll_result result = plan->medium->spin(plan->bound, POLLS_CROWDED);
 
         if (result != PCOLL_PENDING) {
-            MPIDI_PCOLL_complete(plan, result);
+            MPIDI_PCOLL_plan_complete(plan, result);
             break;
         }
         if (sleeps || round % YIELDS_PER_LOOK == 0)
@@ -170,15 +173,9 @@ static void wait_yielding(struct MPIDI_PCOLL_plan *plan)
         judge_yields(sleeps ? usec : usec_since(&begin), yields);
 }
 
-/* Waits on this plan alone: poll its counters directly, call MPI's progress engine now and then,
- * and yield the core in time. With threads, MPICH's own loop waits, which hands over the lock. */
-void MPIDI_PCOLL_wait_hint(MPIR_Request *preq)
+void MPIDI_PCOLL_plan_wait(struct MPIDI_PCOLL_plan *plan)
 {
-    struct MPIDI_PCOLL_plan *plan = preq->u.persist_coll.sched;
-
-    if (MPIR_ThreadInfo.isThreaded)
-        return;
-    if (MPIDI_PCOLL_is_network(plan->medium))
+    if (pcoll_is_network(plan->medium))
         wait_for_network(plan);
     else if (MPIDI_PCOLL_crowded)
         wait_yielding(plan);

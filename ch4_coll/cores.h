@@ -1,0 +1,24 @@
+/* Which cores the ranks of this node may use. */
+
+#ifndef CORES_H_INCLUDED
+#define CORES_H_INCLUDED
+
+#include <sched.h>
+#include <stdbool.h>
+
+struct MPIDI_PCOLL_cores {
+    int count;      /* cores that at least one rank of the node may use */
+    bool crowded;   /* this rank may have to share its core: more ranks are confined to its cores
+                     * than there are such cores, or all ranks outnumber all cores */
+    bool all_known; /* otherwise some rank has not published, and is assumed to use the same cores
+                     * as this one */
+};
+
+/* Publish to the ranks of this node which cores this rank may use now. */
+void MPIDI_PCOLL_cores_publish(void);
+struct MPIDI_PCOLL_cores MPIDI_PCOLL_cores(void);
+
+/* Those of a local rank; false: it has not published them. */
+bool MPIDI_PCOLL_cores_of(int local_rank, cpu_set_t *set);
+
+#endif /* CORES_H_INCLUDED */

@@ -1,0 +1,132 @@
+/* The progress hook. */
+
+#include "hook.h"
+
+#include "plan.h"
+
+#include "lock.h"
+#include "medium.h"
+#include "mpich_version.h"
+#include "mpir_coll_offload_hooks.h"
+#include "process.h"
+#include "request.h"
+#include "waiting.h"
+
+#include "offload/yield.h"
+
+#define IDLE_PASSES_WITH_CORE 2000 /* passes of the progress engine before it yields */
+#define IDLE_PASSES_CROWDED 1
+#define IDLE_PASSES_PER_LOOK 64  /* passes between looks at other ranks' cores */
+#define IDLE_PASSES_PER_SLEEP 17 /* odd, so that threads that take turns all get to sleep */
+
+/* What a pass without progress does with the core. */
+enum use_of_core { KEEP, YIELD, SLEEP };
+
+static unsigned idle_passes = 0;
+
+/* A pass of the progress engine begins, on a rank that shares its core. True if nothing has arrived
+ * since the last one and no plan has completed: others may need the core to make progress. */
+static bool should_yield(void)
+{
+    static int last = 0;
+    const int count = MPIDI_PCOLL_completions();
+
+    if (count != last) {
+        last = count;
+        idle_passes = 0;
+        return false;
+    }
+    if (++idle_passes <= IDLE_PASSES_CROWDED)
+        return false;
+    if (idle_passes % IDLE_PASSES_PER_LOOK == 0)
+        MPIDI_PCOLL_see_missing_cores();
+    return true;
+}
+
+/* It never sleeps, since it does not know which wait a pass belongs to and how long that has
+ * lasted. */
+void MPIDI_PCOLL_yield(void)
+{
+    bool yields = true;
+
+    if (MPIDI_PCOLL_try_lock()) {
+        yields = should_yield();
+        MPIDI_PCOLL_unlock();
+    }
+    if (yields)
+        pcoll_yield();
+}
+
+/* Yield the core; and sleep now and then if passes have been idle for long. With Linux 6.18,
+ * threads that yield without end have kept all others from the cores for minutes, those of the
+ * kernel too. Most passes must not sleep: other communication may go on meanwhile, or computation;
+ * and where no plan has been started, none does. Which request a pass waits for is unknown: those
+ * of MPICH's own collectives, as at init of a plan, starve others as well. */
+static enum use_of_core yield_or_sleep(void)
+{
+    const bool has_started_plans = MPIDI_PCOLL_plan_changes() > 0;
+
+    return has_started_plans && idle_passes > MPIDI_PCOLL_YIELDS_BEFORE_SLEEP &&
+                   idle_passes % IDLE_PASSES_PER_SLEEP == 0
+               ? SLEEP
+               : YIELD;
+}
+
+/* Plans that start or end are no idle passes. */
+static void see_changes(void)
+{
+    static unsigned long seen = 0;
+    const unsigned long changes = MPIDI_PCOLL_plan_changes();
+
+    if (changes != seen)
+        idle_passes = 0;
+    seen = changes;
+}
+
+/* With the lock. */
+static enum use_of_core have_progress(int *made_progress)
+{
+    MPIDI_PCOLL_network_poll();
+    see_changes();
+    *made_progress = MPIDI_PCOLL_progress_plans();
+    if (*made_progress)
+        idle_passes = 0;
+    else if (MPIDI_PCOLL_crowded)
+        return should_yield() ? yield_or_sleep() : KEEP;
+    else if (MPIDI_PCOLL_has_active_plans() && ++idle_passes > IDLE_PASSES_WITH_CORE)
+        return YIELD;
+    return KEEP;
+}
+
+/* If another thread has the lock, it makes progress, or will soon leave it. */
+static MPIDI_PCOLL_HOOK(progress_hook, made_progress)
+{
+    struct MPIDI_PCOLL_request *gone;
+    enum use_of_core use;
+
+    *made_progress = 0;
+    if (!MPIDI_PCOLL_try_lock())
+        return MPI_SUCCESS;
+    use = have_progress(made_progress);
+    gone = MPIDI_PCOLL_unbind_leaving();
+    MPIDI_PCOLL_unlock();
+    MPIDI_PCOLL_requests_destroy(gone);
+    if (use != KEEP)
+        pcoll_rest_usec(use == SLEEP ? MPIDI_PCOLL_SLEEP_USEC : 0);
+    return MPI_SUCCESS;
+}
+
+int MPIDI_PCOLL_hook_open(void)
+{
+    int id, mpi_errno = MPIDI_PCOLL_HOOK_REGISTER(progress_hook, &id);
+
+    if (mpi_errno == MPI_SUCCESS)
+        MPIDI_PCOLL_hook_set(id);
+    return mpi_errno;
+}
+
+void MPIDI_PCOLL_hook_close(void)
+{
+    MPIR_Progress_hook_deregister(MPIDI_PCOLL_hook_id());
+    MPIDI_PCOLL_hook_set(-1);
+}

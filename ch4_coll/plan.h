@@ -1,0 +1,75 @@
+/* A bound plan with the user's data. It knows no MPI request: whoever starts it is told when an
+ * instance has ended. */
+
+#ifndef PLAN_H_INCLUDED
+#define PLAN_H_INCLUDED
+
+#include "data.h"
+#include "operator.h"
+#include "state.h"
+
+struct MPIDI_PCOLL_plan {
+    const struct pcoll_medium *medium;
+    struct pcoll_bound *bound;
+    struct MPIDI_PCOLL_data in, out; /* packed at start, unpacked at completion */
+    struct MPIDI_PCOLL_kept *kept;   /* [nkept]: blocks that are not, as the rank keeps them */
+    int nkept;
+    struct MPIDI_PCOLL_operator *op; /* of a reduction; otherwise NULL */
+    uint64_t *blocks;                /* of plan->signature; owned */
+    struct pcoll_local *local;       /* where data moves along edges; otherwise NULL */
+    struct pcoll_plan *plan;
+    struct MPIDI_PCOLL_comm *state; /* the plan has a reference */
+
+    bool active;
+    bool busy;   /* a thread is progressing it, perhaps in a user's function without the lock */
+    bool failed; /* an instance failed; starts are refused */
+    struct MPIDI_PCOLL_plan *prev, *next; /* active plans */
+
+    /* The instance has ended, successfully or with an error that the wait call returns; the plan is
+     * inactive. This is the last access of the instance: another thread may start or free the plan
+     * at once. Needs the lock. */
+    void (*completed)(struct MPIDI_PCOLL_plan *plan, int mpi_errno);
+};
+
+/* ---- kept.c: blocks of packed data that a rank has for itself ---- */
+
+/* Take their copies out of `raw`; they are neither packed nor unpacked from then on. After the data
+ * is settled. Returns an MPI error code. */
+int MPIDI_PCOLL_keep(struct MPIDI_PCOLL_plan *plan, struct pcoll_plan *raw);
+
+/* The same copies, at start; at least one. Returns an MPI error code. */
+int MPIDI_PCOLL_copy_kept(const struct MPIDI_PCOLL_plan *plan);
+
+void MPIDI_PCOLL_forget_kept(struct MPIDI_PCOLL_plan *plan);
+
+/* ---- run.c: start, progress, completion; the end of a plan ---- */
+
+/* Start an inactive plan that has not failed, and whose data is packed. The instance may end within
+ * the call. Returns an MPI error code. */
+int MPIDI_PCOLL_plan_start(struct MPIDI_PCOLL_plan *plan);
+
+/* With the lock: an instance has ended. */
+void MPIDI_PCOLL_plan_complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result);
+
+/* With the lock: progress all active plans that no other thread is progressing; true if one has
+ * completed. */
+bool MPIDI_PCOLL_progress_plans(void);
+bool MPIDI_PCOLL_has_active_plans(void);
+
+/* Another number whenever a plan becomes active or inactive; 0: none ever was. */
+unsigned long MPIDI_PCOLL_plan_changes(void);
+
+/* In a child of a fork: active plans get the child's medium. */
+void MPIDI_PCOLL_plans_disown(const struct pcoll_medium *medium);
+
+/* Local: no other rank can reach the plan's memory afterwards. Once is enough. */
+void MPIDI_PCOLL_plan_unbind(struct MPIDI_PCOLL_plan *plan);
+
+/* Free what an unbound plan consists of, except its reference to the state. Without the lock, as
+ * the last reference to a type calls functions of the user. */
+void MPIDI_PCOLL_plan_fini(struct MPIDI_PCOLL_plan *plan);
+
+/* NULL: nothing. */
+void MPIDI_PCOLL_local_free(struct pcoll_local *local);
+
+#endif /* PLAN_H_INCLUDED */

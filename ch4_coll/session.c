@@ -1,0 +1,119 @@
+/* The backend from MPI_Init to MPI_Finalize: what is opened, and in which order all of it ends. */
+
+#include "session.h"
+
+#include "mpidimpl.h"
+
+#include "agent.h"
+#include "child.h"
+#include "comm.h"
+#include "cores.h"
+#include "fallback.h"
+#include "hook.h"
+#include "medium.h"
+#include "mpich_version.h"
+#include "mpir_coll_offload_hooks.h"
+#include "process.h"
+#include "report.h"
+#include "request.h"
+#include "settings.h"
+#include "waiting.h"
+
+#include "algorithms/plan/pool.h"
+#include "offload/yield.h"
+
+/* ---- the end ---- */
+
+/* Peers may still read and write here until they have unbound their plans, too. */
+static void leave_network(void)
+{
+    if (!MPIDI_PCOLL_network_used())
+        return;
+    MPIDI_PCOLL_unbind_all();
+    for (unsigned round = 0; !MPIDI_PCOLL_network_left(); round++) {
+        MPID_Progress_test(NULL);
+        MPIDI_PCOLL_wait_round(round);
+    }
+}
+
+/* Called before MPID_Finalize. */
+static int finalize(void *extra)
+{
+    if (MPIDI_PCOLL_is_child())
+        MPIDI_PCOLL_end_child();
+    MPIDI_PCOLL_agent_dismiss();
+    MPIDI_PCOLL_requests_destroy(MPIDI_PCOLL_unbind_leaving());
+    leave_network();
+    MPIDI_PCOLL_hook_close();
+    MPIDI_PCOLL_crowded = false;
+    MPIDI_PCOLL_comm_free_keyval();
+    MPIDI_PCOLL_settings_free();
+    MPIDI_PCOLL_report_free();
+    return 0;
+}
+
+/* Called after MPID_Finalize. */
+static int finalize_late(void *extra)
+{
+    MPIDI_PCOLL_network_close();
+    pcoll_pool_clear();
+    return 0;
+}
+
+/* ---- the beginning ---- */
+
+#define REGISTER(name, address, text)                                                              \
+    MPIR_T_PVAR_COUNTER_REGISTER_DYNAMIC_impl(                                                     \
+        MPI_UNSIGNED_LONG, name, address, 1, MPI_T_VERBOSITY_USER_BASIC, MPI_T_BIND_NO_OBJECT,     \
+        MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, NULL, NULL, "COLLECTIVE", text)
+
+void MPIDI_PCOLL_pvars_init(void)
+{
+    static bool done = false;
+
+    if (done)
+        return;
+    done = true;
+    REGISTER(coll_offload_plans, &MPIDI_PCOLL_request_count,
+             "persistent collectives that run as plans");
+    REGISTER(coll_offload_fallbacks, &MPIDI_PCOLL_fallback_count,
+             "persistent collectives on MPICH's own schedules");
+    MPIDI_PCOLL_agent_pvars_init();
+}
+
+#if MPIDI_PCOLL_HAS_ULTS
+static void yield_to_ults(void)
+{
+    MPL_thread_yield();
+}
+#endif
+
+int MPIDI_PCOLL_session_open(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    if (MPIDI_PCOLL_hook_id() >= 0)
+        goto fn_exit;
+    mpi_errno = MPIDI_PCOLL_hook_open();
+    MPIR_ERR_CHECK(mpi_errno);
+#if MPIDI_PCOLL_HAS_ULTS
+    pcoll_set_yield(yield_to_ults);
+#endif
+    MPIDI_PCOLL_watch_forks();
+    MPIR_Add_finalize(finalize, NULL, 7);
+    MPIR_Add_finalize(finalize_late, NULL, 2);
+    MPIDI_PCOLL_see_cores();
+
+fn_exit:
+    return mpi_errno;
+fn_fail:
+    goto fn_exit;
+}
+
+int MPIDI_PCOLL_init_completed(void)
+{
+    if (!MPIDI_PCOLL_is_switched_on() || MPIR_Process.local_size == 1)
+        return MPI_SUCCESS;
+    MPIDI_PCOLL_cores_publish();
+    return MPIDI_PCOLL_cores().crowded ? MPIDI_PCOLL_session_open() : MPI_SUCCESS;
+}

@@ -1,0 +1,16 @@
+/* The user's settings: CVARs, info keys, tuning table. */
+
+#ifndef SETTINGS_H_INCLUDED
+#define SETTINGS_H_INCLUDED
+
+#include "state.h"
+
+#include "tuning/choose.h"
+
+/* Rank 0's proposal for a call; choice->algorithm is NULL for MPICH's path. `is_mapped`: its user
+ * buffers lie in memory of MPI_Alloc_mem, and so, it expects, do those of other ranks. */
+void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped, MPIR_Info *info,
+                         struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice);
+void MPIDI_PCOLL_settings_free(void);
+
+#endif /* SETTINGS_H_INCLUDED */
