@@ -177,8 +177,8 @@ void MPIDI_PCOLL_comm_freed(struct MPIDI_PCOLL_comm *state)
     struct MPIDI_PCOLL_request *request;
 
     MPIDI_PCOLL_lock_lists();
-    DL_FOREACH(state->requests, request)
-    request->preq->comm = NULL;
+    DL_FOREACH (state->requests, request)
+        request->preq->comm = NULL;
     state->comm = NULL;
     if (leaves) {
         state->next_leaving = leaving_states;
@@ -234,8 +234,8 @@ void MPIDI_PCOLL_unbind_all(void)
     struct MPIDI_PCOLL_request *request;
 
     for (state = MPIDI_PCOLL_states(); state; state = state->next)
-        DL_FOREACH(state->requests, request)
-    MPIDI_PCOLL_plan_unbind(&request->plan);
+        DL_FOREACH (state->requests, request)
+            MPIDI_PCOLL_plan_unbind(&request->plan);
 }
 
 void MPIDI_PCOLL_requests_disown(const struct pcoll_medium *medium)
@@ -245,8 +245,8 @@ void MPIDI_PCOLL_requests_disown(const struct pcoll_medium *medium)
 
     for (state = MPIDI_PCOLL_states(); state; state = state->next) {
         state->medium = medium;
-        DL_FOREACH(state->requests, request)
-        request->plan.medium = medium;
+        DL_FOREACH (state->requests, request)
+            request->plan.medium = medium;
     }
     for (request = leaving_requests; request; request = request->next)
         request->plan.medium = medium;

@@ -82,8 +82,7 @@ bool MPIDI_PCOLL_progress_plans(void)
     struct MPIDI_PCOLL_plan *plan, *next;
     bool done = false;
 
-    DL_FOREACH_SAFE(active_plans, plan, next)
-    {
+    DL_FOREACH_SAFE (active_plans, plan, next) {
         const unsigned long before = changes;
         enum pcoll_result result;
         bool is_same;
@@ -108,8 +107,8 @@ void MPIDI_PCOLL_plans_disown(const struct pcoll_medium *medium)
 {
     struct MPIDI_PCOLL_plan *plan;
 
-    DL_FOREACH(active_plans, plan)
-    plan->medium = medium;
+    DL_FOREACH (active_plans, plan)
+        plan->medium = medium;
 }
 
 void MPIDI_PCOLL_plan_unbind(struct MPIDI_PCOLL_plan *plan)
