@@ -30,8 +30,8 @@ static double no_cost(const struct pcoll_signature *signature, const struct pcol
     return -1;
 }
 
-static enum pcoll_result begin(const struct pcoll_signature *signature, int rank, const char *name,
-                               int ncounters, struct pcoll_plan **plan_p)
+static enum pcoll_result begin(const struct pcoll_signature *signature, int rank, int ncounters,
+                               struct pcoll_plan **plan_p)
 {
     enum pcoll_result result = PCOLL_UNSUPPORTED;
 
@@ -80,11 +80,11 @@ static struct pcoll_entry put_to_temp(const struct pcoll_plan *plan, int trigger
 
 /* The i-th signal from the other rank is answered; rank 0 does not answer the last. */
 static enum pcoll_result ping(const struct pcoll_signature *signature, int rank,
-                              const struct pcoll_params *params, const char *name, make_entry *make,
+                              const struct pcoll_params *params, make_entry *make,
                               struct pcoll_plan **plan_p)
 {
     const int n = count_of(params), answers = rank == 0 ? n - 1 : n;
-    const enum pcoll_result result = begin(signature, rank, name, TWO_COUNTERS, plan_p);
+    const enum pcoll_result result = begin(signature, rank, TWO_COUNTERS, plan_p);
 
     if (result != PCOLL_OK)
         return result;
@@ -103,7 +103,7 @@ static enum pcoll_result ping_add(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     (void)local;
-    return ping(signature, rank, params, "ping", add, plan_p);
+    return ping(signature, rank, params, add, plan_p);
 }
 
 static enum pcoll_result ping_put(const struct pcoll_signature *signature,
@@ -111,7 +111,7 @@ static enum pcoll_result ping_put(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     (void)local;
-    return ping(signature, rank, params, "ping_put", put, plan_p);
+    return ping(signature, rank, params, put, plan_p);
 }
 
 /* As ping, but the data that has arrived is copied before it is answered. */
@@ -120,7 +120,7 @@ static enum pcoll_result ping_copy(const struct pcoll_signature *signature,
                                    const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     const int n = count_of(params), answers = rank == 0 ? n - 1 : n;
-    const enum pcoll_result result = begin(signature, rank, "ping_copy", TWO_COUNTERS, plan_p);
+    const enum pcoll_result result = begin(signature, rank, TWO_COUNTERS, plan_p);
 
     (void)local;
     if (result != PCOLL_OK)
@@ -145,11 +145,11 @@ static enum pcoll_result ping_copy(const struct pcoll_signature *signature,
 /* ---- stream ---- */
 
 static enum pcoll_result stream(const struct pcoll_signature *signature, int rank,
-                                const struct pcoll_params *params, const char *name,
-                                make_entry *make, struct pcoll_plan **plan_p)
+                                const struct pcoll_params *params, make_entry *make,
+                                struct pcoll_plan **plan_p)
 {
     const int n = count_of(params);
-    const enum pcoll_result result = begin(signature, rank, name, rank == 0 ? 1 : n, plan_p);
+    const enum pcoll_result result = begin(signature, rank, rank == 0 ? 1 : n, plan_p);
 
     if (result != PCOLL_OK)
         return result;
@@ -170,7 +170,7 @@ static enum pcoll_result stream_add(const struct pcoll_signature *signature,
                                     const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     (void)local;
-    return stream(signature, rank, params, "stream", add, plan_p);
+    return stream(signature, rank, params, add, plan_p);
 }
 
 static enum pcoll_result stream_put(const struct pcoll_signature *signature,
@@ -178,7 +178,7 @@ static enum pcoll_result stream_put(const struct pcoll_signature *signature,
                                     const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     (void)local;
-    return stream(signature, rank, params, "stream_put", put, plan_p);
+    return stream(signature, rank, params, put, plan_p);
 }
 
 /* Rank 0 gets the same data each time and signals when it has all of it. */
@@ -199,7 +199,7 @@ static enum pcoll_result stream_get(const struct pcoll_signature *signature,
                                     const struct pcoll_local *local, int rank,
                                     const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
-    const enum pcoll_result result = begin(signature, rank, "stream_get", TWO_COUNTERS, plan_p);
+    const enum pcoll_result result = begin(signature, rank, TWO_COUNTERS, plan_p);
 
     (void)local;
     if (result != PCOLL_OK)

@@ -49,8 +49,7 @@ static void find_operands(const struct pcoll_node_bound *bound, const struct pco
 {
     const struct pcoll_notice_place *places = (void *)((char *)bound->block + notice->operands);
 
-    way->op = bound->board->op;
-    for (int i = 0; i < notice->noperands; i++) {
+    for (int i = 0; i < way->noperands; i++) {
         way->operands[i] = (const unsigned char *)reach(bound, places[i]).here;
         if (way->operands[i] == NULL || way->op == NULL || way->op->kernel == NULL)
             way->to.here = NULL;
@@ -62,7 +61,9 @@ static void find_way_to(const struct pcoll_node_bound *bound, const struct pcoll
 {
     way->to = reach(bound, notice->to);
     way->from = (struct board_end){NULL, 0};
-    if (notice->noperands > 0)
+    way->noperands = notice->noperands;
+    way->op = bound->board->op;
+    if (way->noperands > 0)
         find_operands(bound, notice, way);
     else
         way->from = reach(bound, notice->from);
@@ -79,7 +80,7 @@ static int reduce(const struct pcoll_notice *notice, const struct board_way *way
         .to = (unsigned char *)way->to.here + chunk.first,
         .bytes = (size_t)chunk.bytes,
         .operands = operands,
-        .n = notice->noperands,
+        .n = way->noperands,
         .scratch = notice->detours ? scratch : NULL,
     };
 
@@ -97,7 +98,7 @@ static int perform_chunk(const struct pcoll_notice *notice, const struct board_w
 
     if (bytes == 0)
         return 0;
-    if (notice->noperands > 0)
+    if (way->noperands > 0)
         return reduce(notice, way, chunk);
     if (way->from.here == NULL)
         return pcoll_cma_read(way->from.pid, way->to.here + first,
@@ -243,7 +244,7 @@ static int find_way(const struct pcoll_node_bound *bound, const struct pcoll_not
     if (notice->bytes == 0)
         return 1;
     find_way_to(bound, notice, way);
-    if (notice->noperands > 0)
+    if (way->noperands > 0)
         return way->to.here != NULL;
     if (way->from.here != NULL && way->to.here != NULL)
         return 1;

@@ -57,8 +57,9 @@ struct board_end {
 /* Of a copy; or of a reduction, of which all ends are here, or `to` is not. */
 struct board_way {
     struct board_end from, to;
+    int noperands; /* 0: a copy */
     const unsigned char *operands[PCOLL_BOARD_OPERANDS];
-    const struct pcoll_operator *op;
+    const struct pcoll_operator *op; /* of reductions */
 };
 
 /* The host begins to visit the plan; it stops, and no visit is under way any more. Both in board.c.
