@@ -211,13 +211,6 @@ void pcoll_trigger_group_release(struct trigger_group *group)
     free(group);
 }
 
-void pcoll_trigger_group_destroy(struct pcoll_group *base)
-{
-    pcoll_trigger_sweep();
-    if (base != NULL)
-        pcoll_trigger_group_release(trigger_group_of(base));
-}
-
 unsigned pcoll_trigger_group_provides(const struct pcoll_group *group)
 {
     const struct pcoll_ofi_endpoint *endpoint = trigger_group_of(group)->endpoint;

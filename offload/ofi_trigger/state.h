@@ -139,15 +139,9 @@ static inline int trigger_reached(const struct trigger_counter *counter, uint64_
 /* ofi_trigger/group.c */
 enum pcoll_result pcoll_trigger_group_create(const struct pcoll_bootstrap *bootstrap,
                                              struct pcoll_group **group_p);
-void pcoll_trigger_group_destroy(struct pcoll_group *base);
 void pcoll_trigger_group_release(struct trigger_group *group);
 unsigned pcoll_trigger_group_provides(const struct pcoll_group *group);
 enum pcoll_result pcoll_trigger_combine(struct pcoll_group *group, uint64_t *words, int n);
-
-/* For the whole process. */
-void pcoll_trigger_poll(void);
-int pcoll_trigger_lingering(void);
-void pcoll_trigger_finalize(void);
 
 /* ofi_trigger/bind.c */
 enum pcoll_result pcoll_trigger_bind(struct pcoll_group *base, const struct pcoll_plan *plan,
@@ -156,6 +150,12 @@ enum pcoll_result pcoll_trigger_bind(struct pcoll_group *base, const struct pcol
 
 /* ofi_trigger/unbind.c */
 void pcoll_trigger_unbind(struct pcoll_bound *bound);
+void pcoll_trigger_group_destroy(struct pcoll_group *base);
+
+/* For the whole process. */
+void pcoll_trigger_poll(void);
+int pcoll_trigger_lingering(void);
+void pcoll_trigger_finalize(void);
 
 /* Destroy the lingering plans that no neighbor needs any more. */
 void pcoll_trigger_sweep(void);

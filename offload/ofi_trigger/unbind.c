@@ -1,15 +1,15 @@
 /*
- * Unbinding. It is local, but a neighbor that has not yet unbound the plan may still signal here,
- * or read communication buffers. An unbound plan therefore says farewell to its neighbors, by a
- * write to a word that each of them keeps for it, and lingers until all of them have said farewell,
- * too.
+ * The end of plans, groups and the process. Unbinding is local, but a neighbor that has not yet
+ * unbound the plan may still signal here, or read communication buffers. An unbound plan therefore
+ * says farewell to its neighbors, by a write to a word that each of them keeps for it, and lingers
+ * until all of them have said farewell, too.
  */
 #include <rdma/fi_errno.h>
 
 #include "offload/ofi_trigger/state.h"
 
-#define PATIENCE_SECONDS                                                                           \
-    2 /* for acknowledgments: when all neighbors have left, or after a failure */
+/* For acknowledgments: when all neighbors have left, or after a failure. */
+#define PATIENCE_SECONDS 2
 
 /* Queue as many farewells as the provider accepts. It may refuse one: a neighbor that it cannot
  * reach will not wait for it. */
@@ -134,6 +134,13 @@ void pcoll_trigger_unbind(struct pcoll_bound *bound)
     b->next = pcoll_trigger_process.lingering;
     pcoll_trigger_process.lingering = b;
     pcoll_trigger_sweep();
+}
+
+void pcoll_trigger_group_destroy(struct pcoll_group *base)
+{
+    pcoll_trigger_sweep();
+    if (base != NULL)
+        pcoll_trigger_group_release(trigger_group_of(base));
 }
 
 int pcoll_trigger_lingering(void)
