@@ -1,13 +1,14 @@
 /* How far apart the cores of a group's ranks are, by the time that a cache line takes between them.
  */
-#include "offload/node/group.h"
+#include "offload/node/distance.h"
+
 #include "offload/yield.h"
 
 #define BLOCKS 8     /* the least time of so many counts */
 #define EXCHANGES 16 /* per block */
 #define LOOKS 20000  /* then the other rank does not run */
 #define LOOKS_CROWDED 500
-#define MOST_YIELDS 100
+#define MAX_YIELDS 100
 #define ONE_CORE 1000 /* nanoseconds: exchanges that take longer are of ranks that share a core */
 
 /* Returns 0 if the other rank does not answer. Where ranks share cores it may need this one's,
@@ -33,7 +34,7 @@ static int has_answer(const struct pcoll_line *own, uint64_t round, int *yields)
 static uint64_t exchange(struct pcoll_line *own, struct pcoll_line *other, int is_crowded)
 {
     uint64_t least = 0, round = 0;
-    int yields = is_crowded ? MOST_YIELDS : 0;
+    int yields = is_crowded ? MAX_YIELDS : 0;
 
     for (int block = 0; block < BLOCKS; block++) {
         const uint64_t begin = pcoll_now();
@@ -51,8 +52,8 @@ static uint64_t exchange(struct pcoll_line *own, struct pcoll_line *other, int i
     return is_crowded && least > ONE_CORE ? 0 : least;
 }
 
-/* With its right neighbor, then with the left one, or the other way round. Where ranks share cores
- * only the first three do, while the others sleep. */
+/* Even ranks start with their right neighbor, odd ranks with their left. Where ranks share cores,
+ * only the first three take part, while the others sleep. */
 static int partner(const struct pcoll_bootstrap *bootstrap, int turn)
 {
     const int rank = bootstrap->rank, first = rank - (rank + turn) % 2;
@@ -62,16 +63,13 @@ static int partner(const struct pcoll_bootstrap *bootstrap, int turn)
     return rank == first ? first + 1 : first;
 }
 
-enum pcoll_result pcoll_node_measure_distance(struct pcoll_node_group *group)
+enum pcoll_result pcoll_node_measure_distance(const struct pcoll_bootstrap *bootstrap,
+                                              struct pcoll_line *lines, uint64_t *farthest_p)
 {
-    const struct pcoll_bootstrap *bootstrap = &group->bootstrap;
-    enum pcoll_result result;
     uint64_t farthest = 0;
 
     /* Of two user-level threads of one kernel thread, neither answers while the other looks. */
-    for (int turn = 0; turn < 2 && pcoll_may_sleep(); turn++) {
-        struct pcoll_line *lines =
-            pcoll_node_flags(group) + (size_t)turn * (size_t)bootstrap->nranks;
+    for (int turn = 0; turn < 2 && pcoll_may_sleep(); turn++, lines += bootstrap->nranks) {
         const int other = partner(bootstrap, turn);
         uint64_t took;
 
@@ -80,12 +78,6 @@ enum pcoll_result pcoll_node_measure_distance(struct pcoll_node_group *group)
         took = exchange(&lines[bootstrap->rank], &lines[other], bootstrap->crowded);
         farthest = took > farthest ? took : farthest;
     }
-    result = pcoll_agree(&group->bootstrap, PCOLL_OK, &farthest, 1);
-    group->distance = farthest;
-    return result;
-}
-
-uint64_t pcoll_node_group_distance(const struct pcoll_group *group)
-{
-    return pcoll_node_group_of(group)->distance;
+    *farthest_p = farthest;
+    return pcoll_agree(bootstrap, PCOLL_OK, farthest_p, 1);
 }

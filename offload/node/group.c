@@ -9,6 +9,7 @@
 
 #include "offload/memory/cma.h"
 #include "offload/memory/process.h"
+#include "offload/node/distance.h"
 #include "offload/node/group.h"
 #include "offload/yield.h"
 
@@ -201,6 +202,11 @@ static enum pcoll_result open_meeting(struct pcoll_node_group *group,
     return PCOLL_OK;
 }
 
+static struct pcoll_line *distance_lines(const struct pcoll_node_group *group)
+{
+    return (void *)(group->meeting->slots + 2 * (size_t)group->bootstrap.nranks * PCOLL_NODE_SLOT);
+}
+
 enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstrap,
                                           struct pcoll_group **group_p)
 {
@@ -219,7 +225,8 @@ enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstra
     if (result == PCOLL_OK)
         result = find_bell(group, bootstrap->bell);
     if (result == PCOLL_OK)
-        result = pcoll_node_measure_distance(group);
+        result =
+            pcoll_node_measure_distance(&group->bootstrap, distance_lines(group), &group->distance);
     if (result != PCOLL_OK) {
         pcoll_node_group_destroy(&group->base);
         return result;
@@ -241,6 +248,11 @@ void pcoll_node_group_destroy(struct pcoll_group *base)
     pcoll_detach(group->bell_at);
     pcoll_shm_arena_fini(&group->arena);
     free(group);
+}
+
+uint64_t pcoll_node_group_distance(const struct pcoll_group *group)
+{
+    return pcoll_node_group_of(group)->distance;
 }
 
 unsigned pcoll_node_group_provides(const struct pcoll_group *group)

@@ -21,7 +21,7 @@ struct pcoll_node_meeting {
     char pad[PCOLL_LINE_BYTES - sizeof(uint32_t)];
     _Atomic uint32_t sleepers; /* ranks that sleep on a counter */
     char more_pad[PCOLL_LINE_BYTES - sizeof(uint32_t)];
-    char slots[]; /* [2][nranks][PCOLL_NODE_SLOT], then the lines of distance.c, [2][nranks] */
+    char slots[]; /* [2][nranks][PCOLL_NODE_SLOT], then lines for the distance, [2][nranks] */
 };
 
 struct pcoll_node_group {
@@ -53,24 +53,11 @@ enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstra
                                           struct pcoll_group **group_p);
 void pcoll_node_group_destroy(struct pcoll_group *base);
 unsigned pcoll_node_group_provides(const struct pcoll_group *group);
+uint64_t pcoll_node_group_distance(const struct pcoll_group *group);
 enum pcoll_result pcoll_node_combine(struct pcoll_group *base, uint64_t *words, int n);
 
 /* Collective: contribute `bytes` bytes, at most PCOLL_NODE_SLOT. The contribution of rank r is
  * r * PCOLL_NODE_SLOT bytes from the result, until this rank combines or meets again. */
 const char *pcoll_node_meet(struct pcoll_node_group *group, const void *mine, size_t bytes);
-
-/* ---- distance.c ---- */
-
-/* Collective: measure what group_distance returns. */
-enum pcoll_result pcoll_node_measure_distance(struct pcoll_node_group *group);
-
-/* A function of a medium. */
-uint64_t pcoll_node_group_distance(const struct pcoll_group *group);
-
-/* The lines with which the distance is measured. */
-static inline struct pcoll_line *pcoll_node_flags(const struct pcoll_node_group *group)
-{
-    return (void *)(group->meeting->slots + 2 * (size_t)group->bootstrap.nranks * PCOLL_NODE_SLOT);
-}
 
 #endif /* PCOLL_NODE_GROUP_H */
