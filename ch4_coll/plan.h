@@ -5,6 +5,7 @@
 #define PLAN_H_INCLUDED
 
 #include "data.h"
+#include "lock.h"
 #include "operator.h"
 #include "state.h"
 
@@ -44,12 +45,27 @@ void MPIDI_PCOLL_forget_kept(struct MPIDI_PCOLL_plan *plan);
 
 /* ---- run.c: start, progress, completion; the end of a plan ---- */
 
-/* Start an inactive plan that has not failed, and whose data is packed. The instance may end within
- * the call. Returns an MPI error code. */
-int MPIDI_PCOLL_plan_start(struct MPIDI_PCOLL_plan *plan);
+/* With the lock: an instance has begun, and not ended yet. */
+void MPIDI_PCOLL_plan_activate(struct MPIDI_PCOLL_plan *plan);
 
 /* With the lock: an instance has ended. */
 void MPIDI_PCOLL_plan_complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result);
+
+/* Start an inactive plan that has not failed, and whose data is packed. The instance may end within
+ * the call. Returns an MPI error code. Inline, as it is called at every start. */
+static inline int MPIDI_PCOLL_plan_start(struct MPIDI_PCOLL_plan *plan)
+{
+    enum pcoll_result result;
+
+    MPIDI_PCOLL_lock();
+    result = plan->medium->start(plan->bound);
+    if (result != PCOLL_PENDING)
+        MPIDI_PCOLL_plan_complete(plan, result);
+    else
+        MPIDI_PCOLL_plan_activate(plan);
+    MPIDI_PCOLL_unlock();
+    return plan->nkept > 0 ? MPIDI_PCOLL_copy_kept(plan) : MPI_SUCCESS;
+}
 
 /* With the lock: progress all active plans that no other thread is progressing; true if one has
  * completed. */

@@ -21,7 +21,7 @@ unsigned long MPIDI_PCOLL_plan_changes(void)
     return changes;
 }
 
-static void activate(struct MPIDI_PCOLL_plan *plan)
+void MPIDI_PCOLL_plan_activate(struct MPIDI_PCOLL_plan *plan)
 {
     if (!active_plans)
         MPIDI_PCOLL_hook_need(MPIDI_PCOLL_NEED_PLANS);
@@ -42,12 +42,10 @@ static void deactivate(struct MPIDI_PCOLL_plan *plan)
     MPIDI_PCOLL_unlock_lists();
 }
 
-static int error_of(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
+static int fail(struct MPIDI_PCOLL_plan *plan)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    if (result == PCOLL_OK)
-        return MPIDI_PCOLL_data_unpack(&plan->out);
     plan->failed = true;
     MPIDI_PCOLL_agent_report();
     MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
@@ -56,23 +54,12 @@ static int error_of(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
 
 void MPIDI_PCOLL_plan_complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result)
 {
+    int mpi_errno;
+
     if (plan->active)
         deactivate(plan);
-    plan->completed(plan, error_of(plan, result));
-}
-
-int MPIDI_PCOLL_plan_start(struct MPIDI_PCOLL_plan *plan)
-{
-    enum pcoll_result result;
-
-    MPIDI_PCOLL_lock();
-    result = plan->medium->start(plan->bound);
-    if (result != PCOLL_PENDING)
-        MPIDI_PCOLL_plan_complete(plan, result);
-    else
-        activate(plan);
-    MPIDI_PCOLL_unlock();
-    return plan->nkept > 0 ? MPIDI_PCOLL_copy_kept(plan) : MPI_SUCCESS;
+    mpi_errno = result == PCOLL_OK ? MPIDI_PCOLL_data_unpack(&plan->out) : fail(plan);
+    plan->completed(plan, mpi_errno);
 }
 
 /* A user's function runs without the lock: other threads may then start, complete and free other
