@@ -174,6 +174,18 @@ void adversity_deny(const char *text)
         check_fail(__FILE__, __LINE__, "-deny=%s is unknown", name);
 }
 
+/* As ulimit takes it; of descriptors also +N: N more than are open. */
+static rlim_t limit_of(const char *value)
+{
+    int next = 0;
+
+    if (*value == '+') {
+        next = dup(STDERR_FILENO);
+        close(next);
+    }
+    return (rlim_t)next + strtoul(value, NULL, 10);
+}
+
 void adversity_limit(const char *text)
 {
     static const struct {
@@ -192,7 +204,7 @@ void adversity_limit(const char *text)
     if (text == NULL || !is_meant(text, name, sizeof(name)) || (value = strchr(name, ':')) == NULL)
         return;
     *value = '\0';
-    limit.rlim_cur = limit.rlim_max = strtoul(value + 1, NULL, 10);
+    limit.rlim_cur = limit.rlim_max = limit_of(value + 1);
     for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
         if (strcmp(name, resources[i].name) == 0)
             known = setrlimit(resources[i].resource, &limit) == 0;

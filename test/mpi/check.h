@@ -9,20 +9,26 @@
  *    -own-pid=all|RANK     run in a PID namespace with its own /proc, as in a container, from the
  *                          start (needs root)
  *    -sockets=all|RANK     set MPIR_CVAR_COLL_OFFLOAD_PROVIDER=sockets
- *    -limit=RESOURCE:VALUE[@RANK]   as ulimit, from the start; -limit-later: after MPI_Init;
- * RESOURCE is as, data, fsize or nofile -deny=CALL[@RANK]     that system call fails with EPERM
- * (seccomp), from the start; -deny-later: after MPI_Init; adversity.c lists the calls -one-core
- * bind to the first core that this process may use, from the start -no-shm=all|RANK      no file
- * and no shared memory can grow any more after MPI_Init -tiny-shm             /dev/shm has two
- * pages after MPI_Init (ignored without root) -own-shm=RANK         that rank cannot see the
- * others' /dev/shm (ignored without root) -no-mr=all|RANK       libfabric registers no memory any
- * more after MPI_Init -slow=all|RANK        see late what has arrived over libfabric's `sockets`,
- * after MPI_Init -late=all|RANK        call MPI_Finalize a second later than the others -alloc-mem
- * user buffers come from MPI_Alloc_mem -expect[=TEXT]        TEXT must appear on some rank's
- * stderr, which is not shown; repeatable; without TEXT anything may appear there -algorithm=NAME
- * sets MPIR_CVAR_<X>_INIT_ALGORITHM of every collective, before MPI_Init -want=plans|mpich     each
- * collective that this library can run as a plan must do so, or none; the others must be on MPICH's
- * path (judged by call_init, collectives.h)
+ *    -limit=RESOURCE:VALUE[@RANK]
+ *                          as ulimit, from the start; the resource is as, data, fsize, nofile or
+ *                          nproc; nofile:+N: N descriptors more than are open
+ *    -limit-later=...      the same after MPI_Init
+ *    -deny=CALL[@RANK]     that system call fails with EPERM (seccomp), from the start; adversity.c
+ *                          lists the calls
+ *    -deny-later=...       the same after MPI_Init
+ *    -one-core             bind to the first core that this process may use, from the start
+ *    -no-shm=all|RANK      no file and no shared memory can grow any more after MPI_Init
+ *    -tiny-shm             /dev/shm has two pages after MPI_Init (ignored without root)
+ *    -own-shm=RANK         that rank cannot see the others' /dev/shm (ignored without root)
+ *    -no-mr=all|RANK       libfabric registers no memory any more after MPI_Init
+ *    -slow=all|RANK        see late what has arrived over libfabric's `sockets`, after MPI_Init
+ *    -late=all|RANK        call MPI_Finalize a second later than the others
+ *    -alloc-mem            user buffers come from MPI_Alloc_mem
+ *    -expect[=TEXT]        TEXT must appear on some rank's stderr, which is not shown; repeatable;
+ *                          without TEXT anything may appear there
+ *    -algorithm=NAME       sets MPIR_CVAR_<X>_INIT_ALGORITHM of every collective, before MPI_Init
+ *    -want=plans|mpich     each collective that this library can run as a plan must do so, or none;
+ *                          the others must be on MPICH's path (judged by call_init, collectives.h)
  */
 
 #ifndef CHECK_H_INCLUDED
