@@ -1,4 +1,4 @@
-/* A bound plan with the user's data. It knows no MPI request: whoever starts it is told when an
+/* A bound plan with the user's data. It knows no MPI request: a callback tells its owner that an
  * instance has ended. */
 
 #ifndef PLAN_H_INCLUDED
