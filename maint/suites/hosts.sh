@@ -6,7 +6,8 @@
 # one check at a time uses them.
 with_hosts() {
     local why interface='' mpiexec="$repo/maint/hosts run"
-    export PCOLL_HOSTS=pcheck PCOLL_PREFIX=$build/install FI_PROVIDER=${FI_PROVIDER:-tcp}
+    local -x FI_PROVIDER=${FI_PROVIDER:-tcp}
+    export PCOLL_HOSTS=pcheck PCOLL_PREFIX=$build/install # also for the trap
     if ! why=$("$repo/maint/hosts" try 2>&1); then
         report skip hosts "$why"
         return
