@@ -32,6 +32,7 @@ suite_mpich_build() {
 }
 
 mpiexec=$build/install/bin/mpiexec
+mpicc=$build/install/bin/mpicc # the driver makes a program again whose source has changed
 
 # The interface of tests on one host. libfabric would take the fastest, which may be the bridge of another
 # check's hosts (maint/hosts), and no message arrives any more when that is removed.
@@ -59,7 +60,7 @@ runtests() {
     : >"$results/$1.log"
     show_progress "$1" "$(grep -c '^[a-z]' "$2")" &
     local progress=$!
-    MPIEXEC=$mpiexec MPICC=$build/install/bin/mpicc MPITEST_TIMEOUT_MULTIPLIER=${PCOLL_TIMEOUT_MULTIPLIER:-3} \
+    MPIEXEC=$mpiexec MPICC=$mpicc MPITEST_TIMEOUT_MULTIPLIER=${PCOLL_TIMEOUT_MULTIPLIER:-3} \
         RUNTESTS_SHOWPROGRESS=1 MPITEST_RUN_INDIVIDUAL=1 \
         promptly setsid --wait env ${interface:+"FI_SOCKETS_IFACE=$interface" "FI_TCP_IFACE=$interface"} \
         ./runtests -tests="$2" -tapfile="$1.tap" >"$results/$1.log" 2>&1 || true
@@ -359,7 +360,7 @@ write_mpich_testlist() {
 
 # test_variant VARIANT MPICC TESTLIST: the test programs on another build of MPICH.
 test_variant() {
-    local mpiexec=$build/install-$1/bin/mpiexec
+    local mpiexec=$build/install-$1/bin/mpiexec mpicc=$build/install-$1/bin/$2
     check "MPICH: build, variant $1" "$repo/maint/build" ${PCOLL_MPICH:+"--mpich=$PCOLL_MPICH"} "--variant=$1"
     check "$1: build tests" own_mpi_tests "-$1" "$2"
     cd "$build/test-mpi-$1" && runtests "$1" "$3"

@@ -24,7 +24,7 @@ full_is_complete() {
 }
 
 suite_full() {
-    local mpiexec=$build/install-full/bin/mpiexec
+    local mpiexec=$build/install-full/bin/mpiexec mpicc=$build/install-full/bin/mpicc
     if [ -n "$(missing_packages full)" ]; then
         report skip "full" "not installed: $(missing_packages full | paste -sd ' ')"
         return
