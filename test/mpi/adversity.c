@@ -1,5 +1,6 @@
 #include "adversity.h"
 #include "check.h"
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -210,6 +211,31 @@ void adversity_limit(const char *text)
             known = setrlimit(resources[i].resource, &limit) == 0;
     if (!known)
         check_fail(__FILE__, __LINE__, "-limit=%s is unknown or impossible", name);
+}
+
+static const char *limit_in_init = NULL;
+
+void adversity_limit_in_init(const char *text)
+{
+    limit_in_init = text;
+}
+
+/* The library finds this before libc's. In MPI_Init, MPICH makes its own memory first, and then,
+ * from MPICH 5.0 on, the ranks open that of ch4_coll/node_blocks.c: those that get no limit do so
+ * late, since only the first must give it a size. */
+int shm_open(const char *name, int flags, mode_t mode)
+{
+    typedef int open_object(const char *, int, mode_t);
+    open_object *real = (open_object *)dlsym(RTLD_NEXT, "shm_open");
+    char limit[32];
+
+    if (limit_in_init != NULL && strncmp(name, "/pcoll_cores", strlen("/pcoll_cores")) == 0) {
+        if (is_meant(limit_in_init, limit, sizeof(limit)))
+            adversity_limit(limit_in_init);
+        else
+            usleep(300000);
+    }
+    return real(name, flags, mode);
 }
 
 static void bind_to_first(void)

@@ -17,6 +17,8 @@ void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm
  * "RESOURCE:VALUE@RANK": as ulimit does. NULL: nothing. */
 void adversity_deny(const char *text);
 void adversity_limit(const char *text);
+/* The limit applies where the ranks open the memory in which they publish their cores. */
+void adversity_limit_in_init(const char *text);
 /* MPI goes on in this process for a second while others are in MPI_Finalize. */
 void adversity_before_finalize(const char *late);
 

@@ -163,6 +163,7 @@ void check_begin(int argc, char **argv)
                           check_option("no-memfd"), check_option("own-pid"),
                           check_option("sockets"));
     adversity_limit(check_option("limit"));
+    adversity_limit_in_init(check_option("limit-in-init"));
     adversity_deny(check_option("deny"));
     check_progress(); /* a child that was forked there has no alarm yet */
 }
