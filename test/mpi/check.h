@@ -13,7 +13,7 @@
  *                          as ulimit, from the start; the resource is as, data, fsize, nofile or
  *                          nproc; nofile:+N: N descriptors more than are open
  *    -limit-later=...      the same after MPI_Init
- *    -limit-in-init=...    the same where ranks first open memory of ours, within MPICH 5's MPI_Init
+ *    -limit-in-init=...    the same inside MPI_Init of MPICH 5, where ranks publish their cores
  *    -deny=CALL[@RANK]     that system call fails with EPERM (seccomp), from the start; adversity.c
  *                          lists the calls
  *    -deny-later=...       the same after MPI_Init
