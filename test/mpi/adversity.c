@@ -222,8 +222,8 @@ void adversity_limit_in_init(const char *text)
 
 /* The library finds this before libc's. In MPI_Init, MPICH makes its own memory first, and then,
  * from MPICH 5.0 on, the ranks open that of ch4_coll/node_blocks.c: those that get no limit do so
- * late, since only the first must give it a size. */
-int shm_open(const char *name, int flags, mode_t mode)
+ * late, since only the first must give it a size. A program may have a shm_open of its own. */
+__attribute__((weak)) int shm_open(const char *name, int flags, mode_t mode)
 {
     typedef int open_object(const char *, int, mode_t);
     open_object *real = (open_object *)dlsym(RTLD_NEXT, "shm_open");
