@@ -1,6 +1,6 @@
 /*
- * How many chunks of cooperative copies the threads of this process have copied, for MPI_T. Nothing
- * else is counted, as all else may be short.
+ * How many chunks of long entries on boards the threads of this process have performed, for MPI_T.
+ * Nothing else is counted, as all else may be short.
  */
 #ifndef PCOLL_TALLY_H
 #define PCOLL_TALLY_H

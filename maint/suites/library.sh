@@ -81,7 +81,7 @@ suite_asan() {
 suite_tsan() {
     local -x PCOLL_TEST_RANKS=threads
     check "tsan: build" own tsan check-build CC=clang CFLAGS="-O1 -g" --enable-sanitizers=thread
-    sanitized tsan tsan 'agent(_plans|_sleep)?|board|notice|shm|bootstrap|tune|pool'
+    sanitized tsan tsan 'agent(_plans|_sleep)?|board|coop|notice|shm|bootstrap|tune|pool'
 }
 
 suite_warnings() {

@@ -7,7 +7,6 @@
 #include "algorithms/util.h"
 #include "offload/node/board.h"
 #include "offload/node/relay.h"
-#include "offload/node/coop.h"
 #include "offload/node/binding.h"
 
 static size_t area_bytes(const struct pcoll_node_card *card)
@@ -31,7 +30,6 @@ void pcoll_node_bound_fini(struct pcoll_node_bound *bound)
     if (bound->block != NULL)
         pcoll_shm_release(bound->block);
     pcoll_run_fini(&bound->run);
-    pcoll_node_coop_fini(bound);
     pcoll_node_close_views(bound);
     pcoll_pool_put(bound->scratch);
 }
@@ -62,21 +60,19 @@ void pcoll_node_binding_fini(struct pcoll_node_binding *b)
 
 static struct pcoll_node_card own_card(const struct pcoll_node_binding *b)
 {
-    uint32_t noperands;
-    const uint32_t nnotices = pcoll_node_board_count(b, &noperands);
-
-    return (struct pcoll_node_card){
+    struct pcoll_node_card card = {
         .pid = getpid(),
         .send = (uint64_t)(uintptr_t)b->memory->send,
         .recv = (uint64_t)(uintptr_t)b->memory->recv,
         .ncounters = (uint64_t)b->plan->ncounters,
         .temp_bytes = b->plan->temp_bytes,
         .longest = pcoll_node_longest_reach(b),
-        .nnotices = nnotices,
-        .noperands = noperands,
         .in_heap = {pcoll_heap_find(b->memory->send, pcoll_plan_bytes(b->plan, PCOLL_SEND)),
                     pcoll_heap_find(b->memory->recv, pcoll_plan_bytes(b->plan, PCOLL_RECV))},
     };
+
+    pcoll_node_board_tell(b, &card);
+    return card;
 }
 
 /* The worst of all ranks' results; a rank with a bad result may have neither plan nor memory. */
@@ -89,7 +85,7 @@ static enum pcoll_result exchange_cards(struct pcoll_node_binding *b,
 
     if (mine == PCOLL_OK)
         own = own_card(b);
-    own.result = (uint64_t)mine;
+    own.result = (uint32_t)mine;
     all = pcoll_node_meet(group, &own, sizeof(own));
     for (int i = 0; i < b->nlocal; i++) {
         const struct pcoll_node_card *card = (const void *)(all + (size_t)i * PCOLL_NODE_SLOT);
@@ -114,7 +110,7 @@ static uint64_t longest_of_all(const struct pcoll_node_binding *b)
 }
 
 /* Clears the counters and the numbers of their signalers, the words that say whether a rank
- * requests a relay, and the tickets. */
+ * requests a relay, and the board. */
 static void clear_block(const void *context, char *payload)
 {
     const struct pcoll_node_binding *b = context;
@@ -127,8 +123,7 @@ static void clear_block(const void *context, char *payload)
         if (relay > 0)
             memset(payload + b->area_bytes + (size_t)i * relay, 0, PCOLL_LINE_BYTES);
     }
-    memset(payload + b->area_bytes + (size_t)b->nlocal * relay, 0,
-           b->tickets_bytes + b->board_bytes);
+    memset(payload + b->area_bytes + (size_t)b->nlocal * relay, 0, b->board_bytes);
 }
 
 enum pcoll_result pcoll_node_carve_block(struct pcoll_node_binding *b,
@@ -142,19 +137,17 @@ enum pcoll_result pcoll_node_carve_block(struct pcoll_node_binding *b,
     if (result != PCOLL_OK)
         return result;
     bound->relay_bytes = pcoll_node_relay_bytes((size_t)longest_of_all(b));
-    b->tickets_bytes = pcoll_node_tickets_bytes(group, b->nlocal, longest_of_all(b));
     relays = (size_t)b->nlocal * bound->relay_bytes;
     b->board_bytes = pcoll_node_board_bytes(b);
-    wish.bytes = b->area_bytes + relays + b->tickets_bytes + b->board_bytes;
+    wish.bytes = b->area_bytes + relays + b->board_bytes;
     result = pcoll_shm_carve(&group->arena, &group->bootstrap, &wish, &bound->block);
     if (result != PCOLL_OK)
         return result;
     bound->group = group;
     bound->relays = (char *)bound->block + PCOLL_LINE_BYTES + b->area_bytes;
-    bound->tickets = bound->relays + relays;
     bound->nrelays = bound->relay_bytes > 0 ? b->nlocal : 0;
     bound->number = pcoll_node_number(b, b->plan->rank);
-    pcoll_node_board_place(b, bound->tickets + b->tickets_bytes, PCOLL_LINE_BYTES + wish.bytes);
+    pcoll_node_board_place(b, bound->relays + relays, PCOLL_LINE_BYTES + wish.bytes);
     pcoll_node_open_views(b);
     return PCOLL_OK;
 }

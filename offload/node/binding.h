@@ -14,13 +14,17 @@ struct pcoll_node_signaling {
     unsigned count; /* 1, or 2 if another rank may signal in place of this one */
 };
 
+/* Whom a rank offers entries: board.h. */
+enum pcoll_node_offer { PCOLL_NODE_TO_NOBODY, PCOLL_NODE_TO_PEERS, PCOLL_NODE_TO_ALL };
+
 /* What each rank tells all others. */
 struct pcoll_node_card {
     int64_t pid;
     uint64_t send, recv; /* addresses in the owner's process */
     uint64_t ncounters, temp_bytes;
     uint64_t longest; /* the longest move of this rank to or from user memory of another rank */
-    uint64_t result;  /* this rank's result so far */
+    uint32_t result;  /* this rank's result so far */
+    uint32_t offer;   /* enum pcoll_node_offer */
     uint32_t nnotices, noperands;                    /* that this rank puts on the board */
     struct pcoll_heap_place in_heap[PCOLL_RECV + 1]; /* of SEND and RECV */
 };
@@ -44,7 +48,6 @@ struct pcoll_node_binding {
     size_t area_bytes;             /* of all ranks */
     size_t *areas;                 /* [nlocal]: offset of a rank's counters, which its TEMP
                                     * follows */
-    size_t tickets_bytes;          /* of all ranks; 0: no step is cooperative */
     size_t board_bytes;            /* 0: there is no board */
     struct pcoll_target **index;   /* [index_mask + 1]: by counter; NULL: none */
     size_t index_mask;

@@ -1,27 +1,38 @@
 /*
  * The board of a plan: entries that others of the node may perform, while the rank whose entries
- * they are computes: the agent of the node, a thread of one of its processes, and ranks that wait.
+ * they are computes, or beside it.
  *
- *     rank 1   Start: opens its notices, rings - - - - computes - - - - - - - Wait: all are closed
- *     rank 2   Start: opens its notices, rings - - - - - - computes - - - - - Wait: all are closed
- *     agent    of rank 0's process:  trigger reached? claims, copies, signals . . . sleeps
+ * Such an entry has a notice (node/notice.h) in the plan's extent, which its rank writes at bind.
+ * Start opens the notices with their thresholds. From then on an entry is performed by whoever
+ * claims it once its trigger has been reached, chunk by chunk: its own rank, or a helper. The
+ * rank's executor finds the notice closed, or takes part. So a rank that waits never depends on a
+ * helper, except for the chunk that the helper holds. The last chunk is followed by the signals,
+ * and only then is the notice closed.
  *
- * A rank puts all entries of a long plan on the board: also those without data, since others wait
- * for their signals. (But it reduces by itself with functions of the user, and in memory that no
- * agent reaches.) Start opens their notices (node/notice.h) with their
- * thresholds. From then on the entry is performed by whoever claims it once its trigger has been
- * reached, chunk by chunk; the rank's own executor finds it closed or takes part. So a rank that
- * waits never depends on an agent, except for the chunk that an agent holds.
+ *     rank 1   Start: opens - - - - - computes - - - - - - - - - - - Wait: all are closed
+ *     rank 0        Start - Wait: trigger reached? claims, copies . . . signals, closes
  *
- * Who may perform what: memory of the block, of its own process, and in heaps that it has mapped is
- * copied with memcpy; if one end is none of these, an agent, or the rank whose memory the other end
- * is, copies by one call of CMA; if neither is, the entry is left to its owner. A
- * reduction needs all its operands in such memory; each helper reduces with its own kernel, which
- * is the same for all ranks.
+ * An entry is offered
  *
- * The host of the agent is a rank of the group. It maps the heaps of all ranks of such a plan, and
- * visits it from bind to unbind, whether its own instance is active or not. It sleeps while no
- * plan is active, on a bell (offload/bell.h) that each Start looks at.
+ *     to its peer   if it is a long copy from or to user memory of that rank, as MPICH's XPMEM path
+ *                   shares one (MPIR_CVAR_CH4_XPMEM_COOP_COPY_CHUNK_SIZE). Both ranks have a core
+ * to copy with: one reads what the other would write. The peer claims chunks only while its own
+ * instance is not complete, that is, before the entry has landed, as its memory is used until then.
+ *     to all        if the node has an agent, a thread of one of its processes, and the plan is
+ *                   long: every entry, also one without data, since others wait for its signals.
+ *                   (But a rank reduces by itself with functions of the user, and in memory that no
+ *                   agent reaches.) The ranks that wait and the agent perform what they can.
+ *
+ * Memory of the block, of the helper's process, and in heaps that it has mapped is copied with
+ * memcpy. If one end is none of these, an agent, or the rank whose memory the other end is, copies
+ * by one call of CMA; if neither is, the entry is left to its owner. If the kernel refuses a
+ * helper, it returns the chunk and claims no more such chunks; if it refuses the owner, the owner
+ * of the other memory is asked for that chunk (node/relay.h). A reduction needs all its operands in
+ * such memory; each helper reduces with its own kernel, which is the same for all ranks.
+ *
+ * The agent's rank is one of the group. It maps the heaps of all ranks of a plan that is offered to
+ * all, and visits it from bind to unbind, whether its own instance is active or not. The agent
+ * sleeps while no plan is active, on a bell (offload/bell.h) that each Start looks at.
  *
  * If the process of a helper dies while it holds a chunk, the rank whose entry it is copies that
  * chunk; if it dies between the signals of an entry, or in a chunk of a reduction that overwrites
@@ -30,37 +41,61 @@
 #ifndef PCOLL_NODE_BOARD_H
 #define PCOLL_NODE_BOARD_H
 
-#include "offload/node/notice.h"
+#include <stdbool.h>
+
 #include "offload/node/binding.h"
 
-/* Allocates what this rank needs of a board. If its group has no agent, or it does not find the
- * bell, it takes no part in boards, and bound->board is NULL. Fini waits for the agent's visit. */
+/* ---- board_bind.c ---- */
+
+/* Allocate what this rank needs of a board. If nothing of the plan can be offered, bound->board is
+ * NULL. Fini waits for the agent's visit. */
 enum pcoll_result pcoll_node_board_init(const struct pcoll_node_binding *b,
                                         const struct pcoll_node_group *group) PCOLL_MUST_CHECK;
 void pcoll_node_board_fini(struct pcoll_node_bound *bound);
 
-/* How many notices and operands this rank will put on the board; the bytes of the boards of all
- * ranks, once the cards are known; the board is at `memory`, which is zero, in the block of `bytes`
- * bytes. 0 bytes: no rank puts anything there. */
-uint32_t pcoll_node_board_count(const struct pcoll_node_binding *b, uint32_t *noperands_p);
+/* Say on this rank's card what it will put on the board. */
+void pcoll_node_board_tell(const struct pcoll_node_binding *b, struct pcoll_node_card *card);
+
+/* The bytes of the boards of all ranks, once the cards are known. 0: no rank offers anything. */
 size_t pcoll_node_board_bytes(const struct pcoll_node_binding *b);
+
+/* The board is at `memory`, which is zero, in the block of `bytes` bytes. */
 void pcoll_node_board_place(const struct pcoll_node_binding *b, char *memory, size_t bytes);
 
-/* True if the plan has a board to which this rank adds, and others can perform the entry. */
-int pcoll_node_is_for_board(const struct pcoll_node_binding *b, const struct pcoll_entry *entry);
+/* True if the plan has a board on which some rank offers entries to all. */
+bool pcoll_node_board_is_public(const struct pcoll_node_bound *bound);
 
-/* Put the step of entry `i`, which has been resolved and is for the board, there. */
+/* True if this rank offers the entry. */
+bool pcoll_node_is_offered(const struct pcoll_node_binding *b, const struct pcoll_entry *entry);
+
+/* Put the step of entry `i`, which has been resolved and is offered, on the board. */
 void pcoll_node_board_step(const struct pcoll_node_binding *b, int i, struct pcoll_step *step);
 
-/* All ranks have resolved their entries: the host begins to visit the plan. */
-void pcoll_node_board_open(struct pcoll_node_bound *bound);
+/* All ranks have resolved their entries: this rank may help, and if the agent is its own, so may
+ * that. */
+void pcoll_node_board_open(const struct pcoll_node_binding *b);
 
-/* Fire such a step. PCOLL_PENDING: call again. */
-enum pcoll_result pcoll_node_board_fire(struct pcoll_node_bound *bound, struct pcoll_step *step);
+/* ---- post.c: for the rank whose entries they are ---- */
 
-/* Functions of the medium for plans with a board (offload/medium.h). */
-enum pcoll_result pcoll_node_board_start(struct pcoll_bound *base);
-enum pcoll_result pcoll_node_board_progress(struct pcoll_bound *base);
-enum pcoll_result pcoll_node_board_spin(struct pcoll_bound *base, unsigned spins);
+/* Start: open the notices of the next phase. */
+void pcoll_node_post(struct pcoll_node_bound *bound);
+
+/* Fire a step that is on the board. PCOLL_PENDING: call again. */
+enum pcoll_result pcoll_node_post_fire(struct pcoll_node_bound *bound, struct pcoll_step *step);
+
+/* The same as pcoll_node_post, for a start that leaves copies to others: to the agent, which it
+ * wakes; or to its peer, if it is the instance's only one and no rank waits for what follows. Fires
+ * short entries if it can. Returns PCOLL_OK or an error. */
+enum pcoll_result pcoll_node_board_begin(struct pcoll_node_bound *bound);
+
+/* Before each further call that progresses the instance, which leaves nothing to others if the rank
+ * `waits`; and when the instance has ended. */
+void pcoll_node_board_go_on(struct pcoll_node_bound *bound, bool waits);
+void pcoll_node_board_end(struct pcoll_node_bound *bound);
+
+/* ---- help.c: for others ---- */
+
+/* A rank's instance is not complete: perform what can be done for one other rank. */
+void pcoll_node_help(struct pcoll_node_bound *bound);
 
 #endif /* PCOLL_NODE_BOARD_H */

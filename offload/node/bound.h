@@ -14,18 +14,15 @@ enum pcoll_node_kind {
     PCOLL_NODE_WRITE,                   /* to the memory of process `pid` */
     PCOLL_NODE_ASK_READ, /* these replace READ and WRITE when the kernel refuses them: relay.h */
     PCOLL_NODE_ASK_WRITE,
-    PCOLL_NODE_COOP,   /* READ or WRITE with the help of its peer: coop.h */
-    PCOLL_NODE_POSTED, /* anybody may have performed it: board.h */
+    PCOLL_NODE_POSTED, /* others may have performed it: board.h */
     PCOLL_NODE_PACK,   /* from SEND with a layout to memory that is mapped here */
     PCOLL_NODE_UNPACK, /* from such memory to RECV with a layout */
     PCOLL_NODE_REPACK  /* from SEND to RECV, both with a layout */
 };
 
-/* Values of the alarm of a block: bit 0, a rank has failed; bit 1, a rank asks for a copy; from bit
- * 2 on, the number of open tickets. */
+/* Bits of the alarm of a block: a rank has failed; a rank asks for a copy. */
 #define PCOLL_NODE_FAILED 1u
 #define PCOLL_NODE_ASKING 2u
-#define PCOLL_NODE_COOPERATING 4u
 
 /* SEND or RECV of another rank, as far as it is mapped here. */
 struct pcoll_node_view {
@@ -50,18 +47,7 @@ struct pcoll_node_bound {
     struct pcoll_step *asking; /* the step that is being relayed for this rank, and its progress */
     size_t relayed;
 
-    struct pcoll_node_coop *coops; /* of this rank's cooperative steps */
-    int ncoops;
-    uint64_t coop_from;
-    pid_t self;    /* this process */
-    char *tickets; /* [nrelays], in the block */
-    /* The step whose ticket is open, or NULL; the number of the ticket's last opening. */
-    struct pcoll_node_coop *cooperating;
-    uint32_t opening;
-    int is_ahead;                   /* it is open, but its step has not fired yet */
-    int starting;                   /* in start, which may leave a cooperative copy for later */
-    int cannot_help;                /* the kernel has refused */
-    uint32_t helped;                /* chunks of other ranks */
+    uint32_t chunks;                /* that this rank has done, also for others */
     struct pcoll_node_board *board; /* NULL: none */
 };
 
@@ -95,8 +81,8 @@ enum pcoll_result pcoll_node_perform(struct pcoll_run *run, struct pcoll_step *s
 void pcoll_node_rest(struct pcoll_bound *base, unsigned usec);
 uint64_t pcoll_node_position(const struct pcoll_bound *base);
 
-/* Call while an instance is not complete: learn of a failure, serve a request for a copy, or help
- * with an open ticket. Returns PCOLL_PENDING or an error. */
+/* Call while an instance is not complete: learn of a failure, serve requests for copies, or help
+ * others. Returns PCOLL_PENDING or an error. */
 enum pcoll_result pcoll_node_attend(struct pcoll_node_bound *bound);
 
 /* ---- fail.c ---- */

@@ -57,7 +57,7 @@ static enum pcoll_result probe_cma(struct pcoll_node_group *group, int *can_p)
     return agreed == PCOLL_UNSUPPORTED ? PCOLL_OK : agreed;
 }
 
-/* Collective: the other ranks map the host's bell. One that cannot takes no part in boards. */
+/* Collective: the other ranks map the host's bell. One that cannot offers nothing to all. */
 static enum pcoll_result find_bell(struct pcoll_node_group *group, struct pcoll_bell *bell)
 {
     enum { PID, PLACE, NWORDS = PLACE + sizeof(struct pcoll_heap_place) / sizeof(uint64_t) };

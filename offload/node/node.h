@@ -6,7 +6,7 @@
  *     binding   cards told to all, one block of shared memory, entries resolved into steps with
  *               addresses and targets (binding.h)
  *     bound     a plan that runs: its steps, and where others' memory is mapped (bound.h)
- *     helping   copies that others perform or help with (coop.h, board.h, relay.h)
+ *     helping   entries that others perform or help with (board.h, relay.h)
  *
  * A step whose peer is on another node is left to the medium: PCOLL_STEP_REMOTE.
  *

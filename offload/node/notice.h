@@ -1,6 +1,6 @@
 /*
  * A notice: an entry of a plan in shared memory, a copy or a reduction, for whoever may perform it.
- * Private to offload/shm.
+ * Private to offload/node.
  *
  * One word says all that changes while it is performed, so each step is one compare-and-swap:
  *
@@ -19,6 +19,7 @@
 #define PCOLL_NODE_NOTICE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "offload/run/line.h"
@@ -87,7 +88,8 @@ struct pcoll_notice {
     uint16_t overwrites; /* an operand, so that no chunk can be done again; */
     uint16_t detours;    /* and goes through scratch memory, or it would do so too early */
     uint16_t is_after;   /* not before the notice in front of this one has been closed */
-    char pad[2 * PCOLL_LINE_BYTES - 120];
+    uint16_t is_public;  /* anybody may perform it; otherwise its two ends */
+    char pad[2 * PCOLL_LINE_BYTES - 122];
 };
 
 _Static_assert(sizeof(struct pcoll_notice) == (size_t)2 * PCOLL_LINE_BYTES, "it is two lines");

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "offload/node/board.h"
-#include "offload/node/coop.h"
 #include "offload/node/binding.h"
 
 static const struct pcoll_node_card *card_of(const struct pcoll_node_binding *b, int rank)
@@ -159,32 +158,18 @@ static void resolve_entry(const struct pcoll_node_binding *b, const struct pcoll
         step->peer = pcoll_node_target(b, entry->peer, entry->peer_counter);
 }
 
-static int reaches_user_memory(const struct pcoll_step *step)
-{
-    return step->kind == PCOLL_NODE_READ || step->kind == PCOLL_NODE_WRITE;
-}
-
-/* The one place that decides who may perform a step besides this rank. The first that applies:
- *
- *     anybody      the plan has a board, and others can perform the entry (board.h)
- *     its peer     a long READ or WRITE, also if the other memory is mapped here: both ranks have
- *                  a core to copy with (coop.h)
- *     nobody       a READ or WRITE of memory that is mapped here becomes a copy (views.c); other
- *                  steps stay what they are
- *
- * A board comes before the peer, who looks at boards, too; a cooperative copy comes before an
- * ordinary one, which nobody could help with. Steps to another node are left to their medium. */
+/* Who performs a step: others may, if its rank offers it (board.h); otherwise this rank alone, and
+ * a READ or WRITE of memory that is mapped here becomes a copy (views.c). A board comes first, as
+ * nobody could help with an ordinary copy. Steps to another node are left to their medium. */
 static void offer(const struct pcoll_node_binding *b, int i, struct pcoll_step *step)
 {
     const struct pcoll_entry *entry = &b->plan->entries[i];
 
     if (step->kind == PCOLL_STEP_REMOTE)
         return;
-    if (pcoll_node_is_for_board(b, entry))
+    if (pcoll_node_is_offered(b, entry))
         pcoll_node_board_step(b, i, step);
-    else if (reaches_user_memory(step) && pcoll_node_is_for_coop(b->bound, step->bytes))
-        pcoll_node_coop_step(b, entry, step);
-    else if (reaches_user_memory(step))
+    else if (step->kind == PCOLL_NODE_READ || step->kind == PCOLL_NODE_WRITE)
         pcoll_node_map_step(b, entry, step);
 }
 

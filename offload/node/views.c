@@ -1,7 +1,7 @@
 /* Where user memory of other ranks is mapped here, if it lies in their heaps. */
 #include <stdlib.h>
 
-#include "offload/node/binding.h"
+#include "offload/node/board.h"
 
 static void attach(struct pcoll_node_view *view, const struct pcoll_node_card *card, int buffer)
 {
@@ -28,22 +28,23 @@ static int has_any(const struct pcoll_node_binding *b)
     return 0;
 }
 
-/* If any rank accesses user memory of another, both ends map it, as both may copy (node/coop.h);
- * with a board (node/board.h), all ranks do. What is not mapped, for whatever reason, is read and
+/* If any rank accesses user memory of another, both ends map it, as both may copy; if entries are
+ * offered to all (node/board.h), all ranks do. What is not mapped, for whatever reason, is read and
  * written by CMA. */
 void pcoll_node_open_views(const struct pcoll_node_binding *b)
 {
     struct pcoll_node_bound *bound = b->bound;
+    const bool is_public = pcoll_node_board_is_public(bound);
 
-    if ((bound->relay_bytes == 0 && bound->board == NULL) || !has_any(b))
+    if ((bound->relay_bytes == 0 && !is_public) || !has_any(b))
         return;
     bound->views = calloc((size_t)b->nlocal, sizeof(*bound->views));
     if (bound->views == NULL)
         return;
     bound->nviews = b->nlocal;
-    for (int i = 0; i < b->nlocal && bound->board != NULL; i++)
+    for (int i = 0; is_public && i < b->nlocal; i++)
         attach_rank(b, i);
-    for (int i = 0; i < b->plan->nneighbors && bound->board == NULL; i++) {
+    for (int i = 0; !is_public && i < b->plan->nneighbors; i++) {
         const int number = pcoll_node_number(b, b->plan->neighbors[i]);
 
         if (number != PCOLL_NONE)

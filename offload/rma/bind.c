@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "offload/rma/binding.h"
-#include "offload/node/coop.h"
+#include "offload/node/board.h"
 
 /* ---- local preparation ------------------------------------------------------------ */
 
@@ -34,12 +34,12 @@ static enum pcoll_result allocate(struct pcoll_rma_binding *b)
     if (bound == NULL)
         return PCOLL_ERR_NOMEM;
     bound->culprit = PCOLL_NONE;
+    b->node.bound = &bound->node;
     result = pcoll_run_init(&bound->node.run, plan, b->memory->op);
     if (result == PCOLL_OK)
-        result = pcoll_node_coop_init(&bound->node, plan, b->group->bootstrap.coop_from);
+        result = pcoll_node_board_init(&b->node, pcoll_node_group_of(b->group->node));
     if (result != PCOLL_OK)
         return result;
-    b->node.bound = &bound->node;
     bound->ordered = plan->ordered;
     bound->ready_end = &bound->ready;
     bound->links = calloc(n, sizeof(*bound->links));
@@ -223,6 +223,8 @@ static enum pcoll_result connect_ranks(struct pcoll_rma_binding *b)
     pcoll_node_signalers_publish(&b->node);
     result = pcoll_agree(bootstrap, result, NULL, 0);
     pcoll_node_find_alone(&b->node);
+    if (result == PCOLL_OK)
+        pcoll_node_board_open(&b->node);
     return result;
 }
 

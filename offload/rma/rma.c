@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "offload/rma/state.h"
+#include "offload/node/board.h"
 #include "offload/node/fire.h"
 #include "offload/yield.h"
 
@@ -68,6 +69,8 @@ enum pcoll_result pcoll_rma_start(struct pcoll_bound *base)
     if (bound->failed)
         return PCOLL_ERR_SYSTEM;
     pcoll_rma_read_inbox(bound);
+    if (bound->node.board != NULL)
+        pcoll_node_post(&bound->node);
     result = settle(bound, pcoll_run_start(&bound->node.run, rma_fire));
     return result == PCOLL_PENDING ? progress(bound) : result;
 }

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "offload/node/board.h"
-#include "offload/node/coop.h"
 #include "offload/node/fire.h"
 
 /* ---- binding ---- */
@@ -34,8 +33,8 @@ static enum pcoll_result connect_ranks(struct pcoll_node_binding *b, struct pcol
     pcoll_node_signalers_publish(b);
     result = pcoll_agree(&group->bootstrap, PCOLL_OK, NULL, 0);
     pcoll_node_find_alone(b);
-    if (b->bound->board != NULL && result == PCOLL_OK)
-        pcoll_node_board_open(b->bound);
+    if (result == PCOLL_OK)
+        pcoll_node_board_open(b);
     return result;
 }
 
@@ -60,8 +59,6 @@ static enum pcoll_result allocate(struct pcoll_node_binding *b,
     b->bound->send_layout = b->memory->send_layout;
     b->bound->recv_layout = b->memory->recv_layout;
     result = pcoll_node_layout_init(b->bound, b->plan);
-    if (result == PCOLL_OK)
-        result = pcoll_node_coop_init(b->bound, b->plan, group->coop_from);
     if (result == PCOLL_OK)
         result = pcoll_node_board_init(b, group);
     if (result == PCOLL_OK)
@@ -105,13 +102,8 @@ static enum pcoll_result go_on(struct pcoll_node_bound *bound, enum pcoll_result
 static enum pcoll_result shm_start(struct pcoll_bound *base)
 {
     struct pcoll_node_bound *bound = pcoll_node_bound_of(base);
-    enum pcoll_result result;
+    enum pcoll_result result = pcoll_run_start(&bound->run, pcoll_node_fire);
 
-    bound->starting = 1;
-    result = pcoll_run_start(&bound->run, pcoll_node_fire);
-    bound->starting = 0;
-    if (result == PCOLL_PENDING && bound->ncoops > 0)
-        pcoll_node_coop_ahead(bound);
     return __builtin_expect(result > PCOLL_PENDING, 0) ? pcoll_node_stop(bound) : result;
 }
 
@@ -134,6 +126,42 @@ static enum pcoll_result shm_spin(struct pcoll_bound *base, unsigned spins)
     }
     return result == PCOLL_OK ? result : go_on(bound, result);
 }
+
+/* ---- running with a board ---- */
+
+static enum pcoll_result judge(struct pcoll_node_bound *bound, enum pcoll_result result)
+{
+    if (result != PCOLL_PENDING)
+        pcoll_node_board_end(bound);
+    return result;
+}
+
+static enum pcoll_result board_start(struct pcoll_bound *base)
+{
+    struct pcoll_node_bound *bound = pcoll_node_bound_of(base);
+    enum pcoll_result result = pcoll_node_board_begin(bound);
+
+    return judge(bound, result == PCOLL_OK ? shm_start(base) : pcoll_node_stop(bound));
+}
+
+static enum pcoll_result board_progress(struct pcoll_bound *base)
+{
+    struct pcoll_node_bound *bound = pcoll_node_bound_of(base);
+
+    pcoll_node_board_go_on(bound, false);
+    return judge(bound, shm_progress(base));
+}
+
+/* A rank that waits has nothing better to do than to perform all that is left. */
+static enum pcoll_result board_spin(struct pcoll_bound *base, unsigned spins)
+{
+    struct pcoll_node_bound *bound = pcoll_node_bound_of(base);
+
+    pcoll_node_board_go_on(bound, true);
+    return judge(bound, shm_spin(base, spins));
+}
+
+/* ---- the medium ---- */
 
 static int shm_suits(int one_node, const char *provider)
 {
@@ -159,7 +187,7 @@ const struct pcoll_medium pcoll_medium_shm = {
 
 static const struct pcoll_medium shm_with_board = {
     COMMON,
-    .start = pcoll_node_board_start,
-    .progress = pcoll_node_board_progress,
-    .spin = pcoll_node_board_spin,
+    .start = board_start,
+    .progress = board_progress,
+    .spin = board_spin,
 };

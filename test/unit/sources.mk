@@ -118,6 +118,10 @@ LDADD += %D%/libunit.a
 %C%_test_board_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pcoll_copy -Wl,--wrap=pcoll_notice_close \
     -Wl,--wrap=pcoll_notice_claim -Wl,--wrap=pcoll_reduce -Wl,--wrap=pcoll_node_attend
 
+# Where ranks of test_coop pause, are refused, or die.
+%C%_test_coop_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pcoll_copy -Wl,--wrap=pcoll_notice_close \
+    -Wl,--wrap=pcoll_notice_claim -Wl,--wrap=process_vm_readv -Wl,--wrap=process_vm_writev
+
 # What test_scarce and test_scarce_jobs make fail: the linker redirects these calls of their own
 # objects to shortage.c.
 shortage_wraps = malloc calloc realloc posix_memalign free strdup fdopen mmap munmap memfd_create \

@@ -146,7 +146,7 @@ enum pcoll_result __wrap_pcoll_reduce(const struct pcoll_reduction *reduction)
 
 void __wrap_pcoll_notice_close(struct pcoll_notice *notice)
 {
-    if (notice->bytes > PCOLL_BULK_BYTES)
+    if (notice->bytes > PCOLL_LONG_BYTES)
         die_in(IN_SIGNALS, notice->bytes);
     pause_at_random();
     __real_pcoll_notice_close(notice);

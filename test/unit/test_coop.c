@@ -1,21 +1,156 @@
 /*
- * Cooperative copies: a rank that waits copies all of it while the other is away,
- * whichever of the two the plan has copy and whichever has started first, and completes before that
- * one comes back. Each rank's memory is in its heap or not.
+ * Cooperative copies. A rank that waits copies all of it while the other is away, whichever of the
+ * two the plan has copy and whichever has started first, and completes before that one comes back.
+ * Owners and helpers dawdle in the middle of chunks, and before and after they claim them; the
+ * kernel refuses either of them after a while; and a helper dies. Each rank's memory is in its heap
+ * or not.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* for process_vm_readv */
+#endif
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "algorithms/algorithm.h"
+#include "offload/memory/process.h"
+#include "offload/node/board_state.h"
+#include "offload/run/run.h"
 #include "offload/shm/shm.h"
+#include "test/unit/cover.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
 
-enum { INSTANCES = 20 };
+enum { INSTANCES = 20, FREE_INSTANCES = 8, STEP_USEC = 50 };
 
 static const struct pcoll_medium *const shm = &pcoll_medium_shm;
-static _Atomic int *starts;
+static _Atomic int *starts;  /* as trial.h requires; then */
+static _Atomic int *fate;    /* what became of the rank whose helper died (enum fate), and */
+static _Atomic int *claimed; /* [2]: chunks, by their owners and by helpers */
+
+enum fate { UNKNOWN, COMPLETE, FAILED, WRONG };
+
+/* ---- owners and helpers that dawdle, are refused, or die ---- */
+
+enum role { OWNER = 1, HELPER = 2 };
+enum death { NOBODY, IN_CHUNK, IN_SIGNALS };
+
+static struct {
+    unsigned slow, refused; /* enum role, or both */
+    enum death death;       /* of a helper */
+} trouble;                  /* set before the ranks are there */
+
+enum { REFUSED_FROM = 9 }; /* so many copies of a rank succeed in a role that will be refused */
+
+static _Thread_local enum role role; /* in which this thread has claimed its last chunk */
+static _Thread_local unsigned seed, ncopies;
+
+typedef ssize_t vm_call(pid_t, const struct iovec *, unsigned long, const struct iovec *,
+                        unsigned long, unsigned long);
+
+vm_call __real_process_vm_readv, __wrap_process_vm_readv;
+vm_call __real_process_vm_writev, __wrap_process_vm_writev;
+void __real_pcoll_copy(void *to, const void *from, size_t bytes);
+void __wrap_pcoll_copy(void *to, const void *from, size_t bytes);
+void __real_pcoll_notice_close(struct pcoll_notice *notice);
+void __wrap_pcoll_notice_close(struct pcoll_notice *notice);
+int __real_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
+                              struct pcoll_chunk *chunk_p);
+int __wrap_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
+                              struct pcoll_chunk *chunk_p);
+
+static void pause_as(enum role who)
+{
+    const unsigned dice = (unsigned)rand_r(&seed) % 64;
+
+    if (!(trouble.slow & who))
+        return;
+    if (dice < 8)
+        sched_yield();
+    else if (dice == 8)
+        usleep(1 + (unsigned)rand_r(&seed) % 1000);
+}
+
+static void die_in(enum death death)
+{
+    if (trouble.death == death && role == HELPER)
+        kill(getpid(), SIGKILL);
+}
+
+int __wrap_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
+                              struct pcoll_chunk *chunk_p)
+{
+    const enum role who = helper > 0 ? HELPER : OWNER;
+    int has;
+
+    pause_as(who);
+    has = __real_pcoll_notice_claim(notice, word, helper, chunk_p);
+    if (has) {
+        role = who;
+        atomic_fetch_add_explicit(&claimed[who == HELPER], 1, memory_order_relaxed);
+    }
+    return has;
+}
+
+void __wrap_pcoll_notice_close(struct pcoll_notice *notice)
+{
+    die_in(IN_SIGNALS);
+    pause_as(role);
+    __real_pcoll_notice_close(notice);
+    pause_as(role);
+}
+
+void __wrap_pcoll_copy(void *to, const void *from, size_t bytes)
+{
+    pause_as(role);
+    __real_pcoll_copy(to, from, bytes / 2);
+    die_in(IN_CHUNK);
+    pause_as(role);
+    __real_pcoll_copy((char *)to + bytes / 2, (const char *)from + bytes / 2, bytes - bytes / 2);
+    pause_as(role);
+}
+
+/* The caller asks again for what is left. */
+static ssize_t copy_half(vm_call *call, pid_t pid, const struct iovec *local,
+                         const struct iovec *remote)
+{
+    const size_t bytes = local->iov_len > 1 ? local->iov_len / 2 : local->iov_len;
+    const struct iovec here = {local->iov_base, bytes}, there = {remote->iov_base, bytes};
+    ssize_t moved;
+
+    pause_as(role);
+    if (trouble.refused & role && ++ncopies > REFUSED_FROM) {
+        errno = EPERM;
+        return -1;
+    }
+    moved = call(pid, &here, 1, &there, 1, 0);
+    die_in(IN_CHUNK);
+    return moved;
+}
+
+ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nlocal,
+                                const struct iovec *remote, unsigned long nremote,
+                                unsigned long flags)
+{
+    (void)nlocal, (void)nremote, (void)flags;
+    return copy_half(__real_process_vm_readv, pid, local, remote);
+}
+
+ssize_t __wrap_process_vm_writev(pid_t pid, const struct iovec *local, unsigned long nlocal,
+                                 const struct iovec *remote, unsigned long nremote,
+                                 unsigned long flags)
+{
+    (void)nlocal, (void)nremote, (void)flags;
+    return copy_half(__real_process_vm_writev, pid, local, remote);
+}
+
+/* ---- scenes ---- */
 
 /* Rank `away` starts when the other has, so that its copy can begin, or, in every other instance,
  * before the other, and does nothing more until the other has completed. */
@@ -24,8 +159,10 @@ struct scene {
     int (*play)(struct meeting *meeting, struct part *p, const struct scene *scene);
     int nranks, away, root;
     unsigned in_heap; /* a bit for each rank */
-    uint64_t bytes;
+    uint64_t bytes, segment;
 };
+
+static int run_scene(struct scene *scene);
 
 static int play_away(struct meeting *meeting, struct part *p, const struct scene *scene)
 {
@@ -74,12 +211,52 @@ static int play_next(struct meeting *meeting, struct part *p, const struct scene
     return wrong;
 }
 
+/* Ranks run ahead of each other. */
+static int play_freely(struct meeting *meeting, struct part *p, const struct scene *scene)
+{
+    int wrong = 0;
+
+    (void)meeting, (void)scene;
+    for (int i = 0; i < FREE_INSTANCES && !p->failed; i++)
+        wrong |= part_start(p) || part_wait(p) || !part_is_untouched(p);
+    return wrong;
+}
+
+/* The helper dies before the owner waits; then they meet no more. */
+static int play_death(struct meeting *meeting, struct part *p, const struct scene *scene)
+{
+    const pid_t helper = pcoll_node_bound_of(p->bound)->board->members[1 - scene->away].pid;
+
+    meeting_barrier(meeting);
+    if (p->rank != scene->away)
+        exit(part_start(p) || part_wait(p));
+    if (part_start(p) == 0)
+        while (!pcoll_process_is_dead(helper))
+            usleep(STEP_USEC);
+    atomic_store(fate, part_wait(p) == 0 ? COMPLETE : p->failed ? FAILED : WRONG);
+    exit(0);
+}
+
+static int play_bound(struct part *p, const struct part_frame *frame)
+{
+    const struct scene *scene = frame->scene;
+    int wrong;
+
+    if (part_bind(p) != PCOLL_OK)
+        return 1;
+    wrong = scene->play(frame->meeting, p, scene);
+    meeting_barrier(frame->meeting);
+    part_unbind(p);
+    return wrong;
+}
+
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
     const struct scene *scene = argument;
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
-    const struct pcoll_params params = {.path = PCOLL_PATH_USER};
+    const struct pcoll_params params = {.path = PCOLL_PATH_USER, .segment = scene->segment};
+    const struct part_frame frame = {meeting, &bootstrap, scene->row, &params, play_bound, scene};
     struct part p = {
         .medium = shm,
         .signature = {scene->row->coll, scene->nranks, scene->root, scene->bytes, 0},
@@ -88,18 +265,17 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         .starts = starts,
         .in_heap = (int)(scene->in_heap >> rank & 1),
     };
-    int wrong;
 
     alarm(60);
-    if (shm->group_create(&bootstrap, &p.group) != PCOLL_OK)
-        return 1;
-    wrong = part_init(&p, scene->row, &params) != PCOLL_OK || part_bind(&p) != PCOLL_OK;
-    wrong = wrong || scene->play(meeting, &p, scene);
-    meeting_barrier(meeting);
-    part_unbind(&p);
-    shm->group_destroy(p.group);
-    part_fini(&p);
-    return wrong;
+    seed = (unsigned)rand_r(&p.seed);
+    return part_perform(&p, &frame);
+}
+
+/* Between processes a sanitizer sees no race. */
+static int run_scene(struct scene *scene)
+{
+    return (meeting_is_threads_only() ? meeting_run_threads
+                                      : meeting_run_processes)(scene->nranks, rank_main, scene);
 }
 
 /* Half of the sizes are no multiple of a chunk. */
@@ -119,7 +295,7 @@ static void check(const char *algorithm, const char *who, int root, int away)
                                   .bytes = sizes[i]};
 
             if (tap_depth() > TAP_BRIEF || in_heap % 3 == 0)
-                failed += meeting_run_processes(2, rank_main, &scene);
+                failed += run_scene(&scene);
         }
     tap_ok(failed == 0, "bcast %s, root %d: %s is away", algorithm, root, who);
 }
@@ -135,10 +311,66 @@ static void check_next(void)
                               .in_heap = in_heap,
                               .bytes = 150000};
 
-        failed += meeting_run_processes(3, rank_main, &scene);
+        failed += run_scene(&scene);
     }
     tap_ok(failed == 0,
            "bcast binomial_get, 3 ranks: nobody helps with the next instance too early");
+}
+
+static const struct pcoll_algorithm *rows[100]; /* [nrows]: between user buffers */
+static int nrows;
+
+static void find_rows(void)
+{
+    PCOLL_EACH_ALGORITHM (row)
+        if (row->paths & 1u << PCOLL_PATH_USER && !cover_skips(row, "shm"))
+            rows[nrows++] = row;
+}
+
+static void check_rows(unsigned slow, unsigned refused, const char *what)
+{
+    int failed = 0, by_owners, by_helpers;
+
+    trouble.slow = slow;
+    trouble.refused = refused;
+    for (int i = 0; i < nrows; i++) {
+        struct scene scene = {.row = rows[i],
+                              .play = play_freely,
+                              .nranks = 2 + i % 3,
+                              .root = pcoll_coll_has(rows[i]->coll, PCOLL_ROOTED) ? i % 2 : 0,
+                              .in_heap = refused ? 0 : (unsigned)i,
+                              .bytes = 40000,
+                              .segment = rows[i]->uses_segment ? 9000 : 0};
+
+        if (run_scene(&scene) == 0)
+            continue;
+        printf("# %s %s, %d ranks\n", pcoll_coll_name(rows[i]->coll), rows[i]->name, scene.nranks);
+        failed++;
+    }
+    by_owners = atomic_exchange(&claimed[0], 0);
+    by_helpers = atomic_exchange(&claimed[1], 0);
+    tap_ok(failed == 0 && by_owners > 0 && by_helpers > 0,
+           "%d algorithms, %s: %d chunks by owners, %d by helpers", nrows, what, by_owners,
+           by_helpers);
+    trouble.slow = trouble.refused = 0;
+}
+
+static void check_death(enum death death, unsigned in_heap, enum fate expected, const char *what)
+{
+    struct scene scene = {.row = pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"),
+                          .play = play_death,
+                          .nranks = 2,
+                          .away = 1,
+                          .in_heap = in_heap,
+                          .bytes = 150000};
+
+    if (meeting_is_threads_only())
+        return;
+    atomic_store(fate, UNKNOWN);
+    trouble.death = death;
+    meeting_run_processes(2, rank_main, &scene);
+    trouble.death = NOBODY;
+    tap_ok(atomic_load(fate) == (int)expected, "a helper dies %s", what);
 }
 
 int main(void)
@@ -146,11 +378,28 @@ int main(void)
     struct meeting *page = meeting_create(0); /* any shared page will do */
 
     starts = (_Atomic int *)(void *)page;
+    fate = &starts[MEETING_MAX_RANKS];
+    claimed = &starts[MEETING_MAX_RANKS + 1];
     for (int root = 0; root < 2; root++) {
         check("binomial_get", "the rank that reads", root, 1 - root);
         check("binomial_put", "the rank that writes", root, root);
     }
     check_next();
+    find_rows();
+    check_rows(OWNER | HELPER, 0, "all dawdle");
+    if (tap_depth() > TAP_BRIEF) {
+        check_rows(0, 0, "nobody dawdles");
+        check_rows(OWNER, 0, "owners dawdle");
+        check_rows(HELPER, 0, "helpers dawdle");
+    }
+    if (!meeting_is_threads_only()) {
+        check_rows(OWNER, HELPER, "helpers are refused");
+        check_rows(HELPER, OWNER, "owners are refused");
+        check_rows(OWNER | HELPER, OWNER | HELPER, "all are refused");
+    }
+    check_death(IN_CHUNK, 3, COMPLETE, "in a chunk between heaps: the owner copies it");
+    check_death(IN_CHUNK, 0, FAILED, "in a chunk, and its memory with it: the plan fails");
+    check_death(IN_SIGNALS, 3, FAILED, "between signals: the plan fails");
     meeting_destroy(page);
     return tap_done();
 }
