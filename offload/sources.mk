@@ -43,7 +43,7 @@ pcoll_ucx_sources = \
 
 # Only for tests and tools.
 pcoll_tool_sources += \
-    %D%/explore/explore.h %D%/explore/state.h %D%/explore/search.h \
+    %D%/explore/explore.h %D%/explore/state.h %D%/explore/state.c %D%/explore/search.h \
     %D%/explore/run.c %D%/explore/data.c %D%/explore/event.c %D%/explore/explore.c \
-    %D%/explore/help.h %D%/explore/help.c %D%/explore/settle.c \
-    %D%/explore/layout.c %D%/explore/visited.h %D%/explore/visited.c
+    %D%/explore/notice.h %D%/explore/notice.c %D%/explore/help.h %D%/explore/help.c \
+    %D%/explore/settle.c %D%/explore/layout.c %D%/explore/visited.h %D%/explore/visited.c

@@ -6,38 +6,14 @@
 #include <string.h>
 
 static const char *const kind_name[EXPLORE_NUM_KINDS] = {"start", "fire",   "read",     "write",
-                                                         "done",  "signal", "complete", "open",
-                                                         "look",  "help",   "refuse"};
+                                                         "done",  "signal", "complete", "look",
+                                                         "help",  "refuse", "die"};
 
 static const char *const op_name[PCOLL_NUM_OPS] = {"ADD", "PUT", "GET", "COPY", "WAIT", "REDUCE"};
-
-bool pcoll_explore_moves(const struct pcoll_entry *entry)
-{
-    return entry->bytes > 0 && pcoll_entry_has_data(entry);
-}
-
-bool pcoll_explore_signals(const struct pcoll_entry *entry)
-{
-    return entry->peer != PCOLL_NONE && entry->peer_counter != PCOLL_NONE;
-}
-
-/* Of entries that move data, only a PUT delivers it to the peer; the others just signal,
- * afterwards. */
-bool pcoll_explore_queues_at(const struct pcoll_entry *entry, enum explore_kind kind)
-{
-    if (pcoll_explore_moves(entry) && entry->op != PCOLL_OP_PUT)
-        return kind == EXPLORE_WRITE && pcoll_explore_signals(entry);
-    return kind == EXPLORE_FIRE && (pcoll_explore_moves(entry) || pcoll_explore_signals(entry));
-}
 
 static uint64_t *counter_of(const struct pcoll_explore *explore, int rank, int counter)
 {
     return &explore->counter[explore->rank[rank].first_counter + (size_t)counter];
-}
-
-static bool is_active(const struct pcoll_explore *explore, int rank)
-{
-    return explore->progress[rank].started > explore->progress[rank].completed;
 }
 
 /* The value that the trigger must have in the instance of this slot. */
@@ -62,7 +38,7 @@ static bool can_start(const struct pcoll_explore *explore, int rank)
 {
     const int instance = explore->progress[rank].started;
 
-    if (is_active(explore, rank) || instance >= explore->options.instances)
+    if (pcoll_explore_is_active(explore, rank) || instance >= explore->options.instances)
         return false;
     for (int r = 0; r < explore->nranks; r++)
         if (explore->progress[r].completed < instance - explore->options.ahead)
@@ -79,9 +55,6 @@ static bool can_fire(const struct pcoll_explore *explore, const struct explore_s
     if (explore->ordered && slot->previous >= 0 &&
         !pcoll_explore_lets_pass(explore, slot->previous))
         return false;
-    if (pcoll_explore_is_bulk(explore, slot->entry) &&
-        !pcoll_explore_can_take_ticket(explore, (int)(slot - explore->slot)))
-        return false;
     return is_triggered(explore, slot);
 }
 
@@ -89,7 +62,7 @@ static bool can_fire(const struct pcoll_explore *explore, const struct explore_s
 static bool is_next(const struct pcoll_explore *explore, int index)
 {
     return !explore->ordered ||
-           explore->ticket[index] == explore->delivered[explore->slot[index].pair] + 1;
+           explore->position[index] == explore->delivered[explore->slot[index].pair] + 1;
 }
 
 int pcoll_explore_next_turn(const struct pcoll_explore *explore, int pair)
@@ -117,7 +90,7 @@ bool pcoll_explore_can(const struct pcoll_explore *explore, struct explore_event
     if (event.kind == EXPLORE_START)
         return can_start(explore, i);
     if (event.kind == EXPLORE_COMPLETE)
-        return is_active(explore, i) && explore->progress[i].left == 0;
+        return pcoll_explore_is_active(explore, i) && explore->progress[i].left == 0;
     if (event.kind > EXPLORE_COMPLETE)
         return pcoll_explore_can_help(explore, event);
     if (!(explore->all[i] & ~explore->happened[i] & 1 << event.kind))
@@ -149,8 +122,7 @@ static void print(const struct pcoll_explore *explore, struct explore_event even
     const struct explore_slot *slot;
     FILE *out = explore->options.trace;
 
-    if (event.kind == EXPLORE_START || event.kind == EXPLORE_COMPLETE ||
-        event.kind == EXPLORE_OPEN) {
+    if (event.kind == EXPLORE_START || event.kind == EXPLORE_COMPLETE) {
         fprintf(out, "rank %d  instance %d  %s\n", event.index,
                 explore->progress[event.index].completed, kind_name[event.kind]);
         return;
@@ -167,67 +139,6 @@ static void print(const struct pcoll_explore *explore, struct explore_event even
         fprintf(out, "  +%llu on counter %d of rank %d", (unsigned long long)slot->entry->peer_add,
                 slot->entry->peer_counter, slot->entry->peer);
     fputc('\n', out);
-}
-
-int pcoll_explore_naccesses(const struct pcoll_explore *explore, struct explore_event event)
-{
-    const struct pcoll_entry *entry = explore->slot[event.index].entry;
-
-    return entry->op == PCOLL_OP_REDUCE && event.kind == EXPLORE_READ ? entry->noperands : 1;
-}
-
-/* The i-th place that the event touches. */
-static struct pcoll_place place_of(const struct pcoll_explore *explore, struct explore_event event,
-                                   int i)
-{
-    const struct explore_slot *slot = &explore->slot[event.index];
-    const struct pcoll_entry *entry = slot->entry;
-    const bool is_read = event.kind == EXPLORE_READ;
-
-    if (entry->op == PCOLL_OP_REDUCE)
-        return is_read ? explore->rank[slot->rank].plan->operands[entry->first_operand + i]
-                       : entry->local;
-    return is_read == (entry->op != PCOLL_OP_GET) ? entry->local : entry->remote;
-}
-
-static bool is_at_peer(const struct pcoll_entry *entry, enum explore_kind kind)
-{
-    return pcoll_entry_is_remote(entry) && (kind == EXPLORE_READ) == (entry->op == PCOLL_OP_GET);
-}
-
-struct explore_access pcoll_explore_access(const struct pcoll_explore *explore,
-                                           struct explore_event event, int i)
-{
-    const struct explore_slot *slot = &explore->slot[event.index];
-    const struct pcoll_entry *entry = slot->entry;
-    const struct pcoll_place place = place_of(explore, event, i);
-    const int owner = is_at_peer(entry, event.kind) ? entry->peer : slot->rank;
-
-    return (struct explore_access){
-        .owner = owner,
-        .buffer = place.buffer,
-        .at = explore->rank[owner].buffer[place.buffer].at + place.offset,
-        .bytes = entry->bytes,
-    };
-}
-
-bool pcoll_explore_check_access(struct pcoll_explore *explore, struct explore_event event,
-                                const struct explore_access *access)
-{
-    const struct explore_slot *slot = &explore->slot[event.index];
-    const struct explore_progress *owner = &explore->progress[access->owner];
-
-    if (access->buffer != PCOLL_SEND && access->buffer != PCOLL_RECV)
-        return true;
-    if (is_active(explore, access->owner) && owner->completed == slot->instance)
-        return true;
-    return pcoll_explore_fail(
-        explore, PCOLL_EXPLORE_FAULT_MEMORY,
-        "rank %d, instance %d, entry %td: %s of %s of rank %d, which %s instance "
-        "%d",
-        slot->rank, slot->instance, slot->entry - explore->rank[slot->rank].plan->entries,
-        kind_name[event.kind], access->buffer == PCOLL_SEND ? "SEND" : "RECV", access->owner,
-        is_active(explore, access->owner) ? "is in" : "has not started", owner->completed);
 }
 
 static bool touch(struct pcoll_explore *explore, struct explore_event event)
@@ -283,7 +194,7 @@ static bool ends_turn(const struct pcoll_explore *explore, struct explore_event 
 {
     const struct pcoll_entry *entry = explore->slot[event.index].entry;
 
-    if (!explore->ordered || explore->ticket[event.index] == 0)
+    if (!explore->ordered || explore->position[event.index] == 0)
         return false;
     return event.kind == (pcoll_explore_signals(entry) ? EXPLORE_SIGNAL : EXPLORE_WRITE);
 }
@@ -307,7 +218,7 @@ static void step(struct pcoll_explore *explore, struct explore_event event)
     if (explore->ordered && queues_at(explore, entry, event.kind)) {
         explore->turn[explore->first_turn[slot->pair] + (int)explore->issued[slot->pair]] =
             event.index;
-        explore->ticket[event.index] = ++explore->issued[slot->pair];
+        explore->position[event.index] = ++explore->issued[slot->pair];
     }
     if (ends_turn(explore, event))
         explore->delivered[slot->pair]++;
@@ -319,9 +230,15 @@ static void step(struct pcoll_explore *explore, struct explore_event event)
         *counter_of(explore, entry->peer, entry->peer_counter) += entry->peer_add;
 }
 
-void pcoll_explore_land(struct pcoll_explore *explore, int slot)
+/* Whoever copies the last chunk of a slot has written all of it. */
+static bool apply_help(struct pcoll_explore *explore, struct explore_event event)
 {
-    step(explore, (struct explore_event){EXPLORE_WRITE, slot});
+    int landed;
+    const bool ok = pcoll_explore_apply_help(explore, event, &landed);
+
+    if (landed >= 0)
+        step(explore, (struct explore_event){EXPLORE_WRITE, landed});
+    return ok;
 }
 
 bool pcoll_explore_apply(struct pcoll_explore *explore, struct explore_event event)
@@ -335,11 +252,8 @@ bool pcoll_explore_apply(struct pcoll_explore *explore, struct explore_event eve
         return true;
     }
     if (event.kind > EXPLORE_COMPLETE)
-        return pcoll_explore_apply_help(explore, event);
+        return apply_help(explore, event);
     step(explore, event);
-    if (event.kind == EXPLORE_FIRE &&
-        pcoll_explore_is_bulk(explore, explore->slot[event.index].entry))
-        pcoll_explore_take_ticket(explore, event.index);
     return (event.kind != EXPLORE_READ && event.kind != EXPLORE_WRITE) || touch(explore, event);
 }
 
@@ -389,7 +303,7 @@ static bool check_counters(struct pcoll_explore *explore, int rank)
 bool pcoll_explore_end(struct pcoll_explore *explore)
 {
     for (int r = 0; r < explore->nranks; r++)
-        if (is_active(explore, r))
+        if (pcoll_explore_is_active(explore, r))
             return fail_deadlock(explore, r);
     for (int r = 0; r < explore->nranks; r++)
         if (!check_counters(explore, r))

@@ -29,11 +29,10 @@
  *    A plan without races is explored in one run this way, and that is a proof: every two events
  *    that could make a difference are ordered by counters.
  *
- * The space is finite, and every event happens once, except that a helper may look again. With
- * helpers firing an entry can disable another, which needs the same ticket: only
- * PCOLL_EXPLORE_STATES is possible then, and firing what is copied in chunks is not silent. The
- * signals of such an entry follow its last chunk at once, for the same reason as above. On a board
- * firing says that the trigger of a notice has been reached, which is silent.
+ * The space is finite, and every event happens once, except that a helper may look again. A claim
+ * of a helper disables others: only PCOLL_EXPLORE_STATES is possible then. Firing what is copied in
+ * chunks says that the trigger of its notice has been reached, which is silent. Its signals follow
+ * its last chunk at once, for the same reason as above.
  */
 #include "offload/explore/help.h"
 #include "offload/explore/search.h"
@@ -75,15 +74,16 @@ static void list_slots(struct explorer *x, int first, int count)
 
 static void list_help(struct explorer *x)
 {
-    const int n = x->explore->nhelpers, ntickets = x->explore->ntickets;
+    const struct pcoll_explore *explore = x->explore;
+    const int n = explore->nhelpers;
 
-    for (int t = 0; t < ntickets; t++)
-        add_possible(x, EXPLORE_OPEN, t);
-    for (int i = 0; i < n * ntickets; i++)
-        add_possible(x, EXPLORE_LOOK, i);
+    for (int i = 0; i < explore->nnotices; i++)
+        for (int h = 0; h < n && pcoll_explore_is_open(explore, &explore->notice[i]); h++)
+            add_possible(x, EXPLORE_LOOK, i * n + h);
     for (int h = 0; h < n; h++) {
         add_possible(x, EXPLORE_HELP, h);
         add_possible(x, EXPLORE_REFUSE, h);
+        add_possible(x, EXPLORE_DIE, h);
     }
 }
 
@@ -138,6 +138,23 @@ static bool is_over_limit(const struct explorer *x)
     return x->limits->states > 0 && count_states(x) >= x->limits->states;
 }
 
+/* The event is the one after the first `depth` of the path. */
+static enum pcoll_result extend_path(struct explorer *x, int depth, struct explore_event event)
+{
+    if (depth == x->path_room) {
+        const int room = 2 * depth + 100;
+        struct explore_event *path = realloc(x->path, (size_t)room * sizeof(*path));
+
+        if (!path)
+            return PCOLL_ERR_NOMEM;
+        x->path = path;
+        x->path_room = room;
+    }
+    x->path[depth] = event;
+    x->path_length = depth + 1;
+    return PCOLL_OK;
+}
+
 static enum pcoll_result visit(struct explorer *x, int depth);
 
 /* Try all choices of a state. */
@@ -156,9 +173,9 @@ static enum pcoll_result try_choices(struct explorer *x, struct frame *frame, in
 
         if (frame->block)
             memcpy(explore->block, frame->block, explore->block_bytes);
-        x->path[depth] = choice;
-        x->path_length = depth + 1;
-        result = pcoll_explore_step(x, choice) ? visit(x, depth + 1) : PCOLL_ERR_INVALID;
+        result = extend_path(x, depth, choice);
+        if (result == PCOLL_OK)
+            result = pcoll_explore_step(x, choice) ? visit(x, depth + 1) : PCOLL_ERR_INVALID;
     }
     return result;
 }
@@ -225,21 +242,17 @@ enum pcoll_result pcoll_explore_all(struct pcoll_explore *explore,
 {
     const size_t ranks = (size_t)explore->nranks * (size_t)explore->options.instances;
     const size_t once = (size_t)explore->nslots * EXPLORE_NUM_KINDS + 2 * ranks + 2;
-    /* A path has no state twice: between two events that happen once, those of helpers that look in
-     * vain. */
-    const size_t events =
-        (once + pcoll_explore_help_events(explore)) * pcoll_explore_errands(explore);
+    const size_t looks = ((size_t)explore->nnotices + 3) * (size_t)explore->nhelpers;
     struct explorer x = {.explore = explore, .limits = limits, .stats = stats};
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
     *stats = (struct pcoll_explore_stats){0};
     if (explore->options.helpers > 0 && limits->reduction != PCOLL_EXPLORE_STATES)
         return PCOLL_ERR_INVALID;
-    x.path = malloc(events * sizeof(*x.path));
-    x.possible = malloc(events * sizeof(*x.possible));
+    x.possible = malloc((once + looks) * sizeof(*x.possible));
     x.control = malloc(explore->control_bytes);
-    x.happened = malloc(events * sizeof(*x.happened));
-    if (x.path && x.possible && x.control && x.happened)
+    x.happened = malloc(once * sizeof(*x.happened));
+    if (x.possible && x.control && x.happened)
         result = search(&x);
     free(x.path);
     free(x.possible);

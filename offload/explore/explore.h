@@ -28,8 +28,8 @@
  *   - ADD: `done` and the signal follow at any time after firing.
  *
  * With helpers (explore/help.c) PUT, GET and COPY of more than a chunk are copied chunk by chunk,
- * by whoever comes, in any order; `done` and the signal follow the last chunk. The kernel may
- * refuse some of the chunks.
+ * by the rank itself and by helpers, in any order; `done` and the signal follow the last chunk. The
+ * kernel may refuse some of the chunks, and helpers may die.
  *
  * With PCOLL_NEED_ORDER the entries on one trigger fire in list order, and the effects of PUT and
  * ADD on one peer on one rail arrive in the order fired. Reads are not ordered: a GET signals after
@@ -55,26 +55,26 @@ enum pcoll_explore_algebra {
                                  * they do only if they associate the same operands */
 };
 
-/* Where helpers find what to copy: help.c. */
-enum pcoll_explore_sharing {
-    PCOLL_EXPLORE_TICKETS, /* on the ticket of a rank, an entry at a time: offload/node/coop.h */
-    PCOLL_EXPLORE_BOARD    /* each entry in a notice of its own: offload/node/board.h */
+/* The helpers whose claims a notice admits, beside those of its owner. */
+enum pcoll_explore_admitted {
+    PCOLL_EXPLORE_ANYBODY, /* all: other ranks of the node, or its agent */
+    PCOLL_EXPLORE_PEER     /* one, to which the other end of the copy belongs: helper r is rank r */
 };
 
-/* What the protocol of helpers lacks, to test the explorer: help.c. */
+/* What the protocol of helpers lacks, to test the explorer: notice.c, help.c. */
 enum pcoll_explore_flaw {
     PCOLL_EXPLORE_FLAW_NONE,
     PCOLL_EXPLORE_FLAW_NO_EPOCH,       /* a claim does not say of which opening it is */
-    PCOLL_EXPLORE_FLAW_NOT_CLOSED,     /* a ticket is written while chunks of the former opening can
-                                        * be claimed */
+    PCOLL_EXPLORE_FLAW_OPENED_FIRST,   /* a notice is opened before it has its threshold */
     PCOLL_EXPLORE_FLAW_EARLY_SIGNAL,   /* the peer is signaled after the first chunk */
     PCOLL_EXPLORE_FLAW_EARLY_LANDING,  /* the owner goes on when all chunks are claimed */
     PCOLL_EXPLORE_FLAW_OVERTAKES,      /* in order, entries fire behind one that has not landed */
     PCOLL_EXPLORE_FLAW_CLOSED_FIRST,   /* a notice is closed before its signals are given */
     PCOLL_EXPLORE_FLAW_TRIGGER_FIRST,  /* a helper looks at a notice's trigger before its word */
     PCOLL_EXPLORE_FLAW_COUNTS_REFUSED, /* a chunk that the kernel has refused counts as copied */
-    PCOLL_EXPLORE_FLAW_NOT_AWAITED,    /* after a refusal, the owner goes on although a helper
-                                        * still holds a chunk */
+    PCOLL_EXPLORE_FLAW_NOT_AWAITED,    /* the owner takes a chunk back that a helper still holds */
+    PCOLL_EXPLORE_FLAW_NOT_COMPARED,   /* it takes back whatever is held, although the word has
+                                        * changed since it read there who held a chunk */
     PCOLL_EXPLORE_NUM_FLAWS
 };
 
@@ -93,8 +93,9 @@ struct pcoll_explore_options {
     int helpers;    /* copy for the ranks; only pcoll_explore_all by PCOLL_EXPLORE_STATES runs them,
                      * the others are PCOLL_ERR_INVALID. 0: entries copy all at once */
     uint64_t chunk; /* of entries with more bytes helpers copy so many at a time, >= 1 */
-    enum pcoll_explore_sharing sharing;
-    int refusals; /* so many copies of helpers may fail in the middle */
+    enum pcoll_explore_admitted admitted;
+    int refusals; /* the kernel may refuse so many copies of chunks, in the middle */
+    int deaths;   /* so many helpers may die */
     enum pcoll_explore_flaw flaw;
     const struct pcoll_explore_kept *kept; /* [nranks]: taken out of the plans; NULL: nothing is */
     FILE *trace;                           /* if not NULL: one line per event */
@@ -151,7 +152,7 @@ enum pcoll_explore_fault {
     PCOLL_EXPLORE_FAULT_RESULT, /* wrong data, or a barrier that lets a rank through */
     PCOLL_EXPLORE_FAULT_MEMORY, /* user memory touched outside its instance */
     PCOLL_EXPLORE_FAULT_DEADLOCK,
-    PCOLL_EXPLORE_FAULT_LEFTOVER /* of the run, or, on a board, of an instance that is complete */
+    PCOLL_EXPLORE_FAULT_LEFTOVER /* of the run, or of an instance that is complete */
 };
 enum pcoll_explore_fault pcoll_explore_fault(const struct pcoll_explore *explore);
 

@@ -3,7 +3,6 @@
  */
 #include "offload/explore/help.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -221,17 +220,17 @@ static enum pcoll_result lay_control(struct pcoll_explore *explore)
     const size_t n = (size_t)explore->nranks;
     const size_t pairs = explore->ordered ? n * n * (size_t)explore->nrails : 0;
     size_t nslots = 0;
-    size_t counter, progress, ticket, issued, delivered, happened, copying, helper, refused;
+    size_t counter, progress, position, issued, delivered, happened, notice, helper, refused;
 
     for (int r = 0; r < explore->nranks; r++) {
-        explore->rank[r].first_ticket = pcoll_explore_count_tickets(explore, r);
+        explore->rank[r].first_notice = pcoll_explore_count_notices(explore, r);
         explore->rank[r].first_counter = explore->ncounters;
         explore->rank[r].first_slot = (int)nslots;
         explore->ncounters += (size_t)explore->rank[r].plan->ncounters;
         nslots += (size_t)cycles(explore, r) * (size_t)explore->rank[r].plan->nentries;
     }
     explore->nslots = (int)nslots;
-    explore->ntickets = pcoll_explore_count_tickets(explore, explore->nranks);
+    explore->nnotices = pcoll_explore_count_notices(explore, explore->nranks);
     explore->nhelpers = pcoll_explore_count_helpers(explore);
     explore->slot = calloc(nslots + 1, sizeof(*explore->slot));
     explore->all = calloc(nslots + 1, sizeof(*explore->all));
@@ -239,11 +238,11 @@ static enum pcoll_result lay_control(struct pcoll_explore *explore)
         return PCOLL_ERR_NOMEM;
     counter = take(explore, explore->ncounters * sizeof(uint64_t));
     progress = take(explore, n * sizeof(struct explore_progress));
-    ticket = take(explore, explore->ordered ? nslots * sizeof(uint32_t) : 0);
+    position = take(explore, explore->ordered ? nslots * sizeof(uint32_t) : 0);
     issued = take(explore, pairs * sizeof(uint32_t));
     delivered = take(explore, pairs * sizeof(uint32_t));
     happened = take(explore, nslots);
-    copying = take(explore, (size_t)explore->ntickets * sizeof(*explore->copying));
+    notice = take(explore, (size_t)explore->nnotices * sizeof(*explore->notice));
     helper = take(explore, (size_t)explore->nhelpers * sizeof(*explore->helper));
     refused = take(explore, explore->options.helpers ? sizeof(*explore->refused) : 0);
     explore->control_bytes = explore->block_bytes;
@@ -261,11 +260,11 @@ static enum pcoll_result lay_control(struct pcoll_explore *explore)
         return PCOLL_ERR_NOMEM;
     explore->counter = (uint64_t *)(void *)(explore->block + counter);
     explore->progress = (struct explore_progress *)(void *)(explore->block + progress);
-    explore->ticket = (uint32_t *)(void *)(explore->block + ticket);
+    explore->position = (uint32_t *)(void *)(explore->block + position);
     explore->issued = (uint32_t *)(void *)(explore->block + issued);
     explore->delivered = (uint32_t *)(void *)(explore->block + delivered);
     explore->happened = explore->block + happened;
-    explore->copying = (struct explore_ticket *)(void *)(explore->block + copying);
+    explore->notice = (struct explore_notice *)(void *)(explore->block + notice);
     explore->helper = (struct explore_helper *)(void *)(explore->block + helper);
     explore->refused = (int32_t *)(void *)(explore->block + refused);
     return PCOLL_OK;
@@ -349,47 +348,10 @@ void pcoll_explore_destroy(struct pcoll_explore *explore)
     free(explore);
 }
 
-const struct pcoll_phase *pcoll_explore_phase(const struct pcoll_explore *explore, int rank,
-                                              int instance)
-{
-    const struct pcoll_plan *plan = explore->rank[rank].plan;
-
-    return &plan->phases[instance % plan->nphases];
-}
-
-int pcoll_explore_slot(const struct pcoll_explore *explore, int rank, int instance, int entry)
-{
-    const struct explore_rank *mine = &explore->rank[rank];
-
-    return mine->first_slot + instance / mine->plan->nphases * mine->plan->nentries + entry;
-}
-
 int pcoll_explore_first_on(const struct pcoll_explore *explore, int rank, int trigger)
 {
     const int instance = explore->progress[rank].completed;
     const int number = *head_of(explore, rank, instance, trigger);
 
     return number < 0 ? -1 : pcoll_explore_slot(explore, rank, instance, number);
-}
-
-bool pcoll_explore_fail(struct pcoll_explore *explore, enum pcoll_explore_fault fault,
-                        const char *format, ...)
-{
-    va_list arguments;
-
-    explore->fault = fault;
-    va_start(arguments, format);
-    vsnprintf(explore->why, sizeof(explore->why), format, arguments);
-    va_end(arguments);
-    return false;
-}
-
-const char *pcoll_explore_why(const struct pcoll_explore *explore)
-{
-    return explore->why;
-}
-
-enum pcoll_explore_fault pcoll_explore_fault(const struct pcoll_explore *explore)
-{
-    return explore->fault;
 }

@@ -14,7 +14,7 @@ struct explorer {
     struct pcoll_visited visited; /* from the first state on that has several choices */
     uint64_t nalone;              /* states before it, none of which can come again */
     struct explore_event *path;   /* taken to reach the current state */
-    int path_length;
+    int path_length, path_room;
     struct explore_event *possible; /* loud events of the current state */
     int npossible;
     unsigned char *control; /* saved during a dry run */

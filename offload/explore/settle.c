@@ -11,9 +11,8 @@ bool pcoll_explore_fire_is_silent(const struct pcoll_explore *explore, int slot)
 {
     const struct pcoll_entry *entry = explore->slot[slot].entry;
 
-    if (pcoll_explore_is_bulk(explore, entry))
-        return pcoll_explore_has_board(explore);
-    return !explore->ordered || entry->op != PCOLL_OP_PUT || !pcoll_explore_moves(entry);
+    return !explore->ordered || entry->op != PCOLL_OP_PUT || !pcoll_explore_moves(entry) ||
+           pcoll_explore_is_bulk(explore, entry);
 }
 
 static bool same(struct explore_event a, struct explore_event b)
@@ -106,11 +105,6 @@ static bool attempt(struct explorer *x, enum explore_kind kind, int index)
     return !x->clashes;
 }
 
-static bool is_active(const struct pcoll_explore *explore, int rank)
-{
-    return explore->progress[rank].started > explore->progress[rank].completed;
-}
-
 static bool attempt_fire(struct explorer *x, int slot)
 {
     return (x->left_out == NULL && !pcoll_explore_fire_is_silent(x->explore, slot)) ||
@@ -130,7 +124,7 @@ static bool settle_counter(struct explorer *x, int rank, int counter)
     const struct pcoll_explore *explore = x->explore;
     int slot;
 
-    if (counter == PCOLL_NONE || !is_active(explore, rank))
+    if (counter == PCOLL_NONE || !pcoll_explore_is_active(explore, rank))
         return true;
     slot = pcoll_explore_first_on(explore, rank, counter);
     while (slot >= 0 && attempt_fire(x, slot) && lets_pass(explore, slot))
@@ -144,9 +138,8 @@ static bool settle_start(struct explorer *x, int rank)
     const int instance = explore->progress[rank].completed;
     const struct pcoll_phase *phase = pcoll_explore_phase(explore, rank, instance);
 
-    if (!is_active(explore,
-                   rank)) /* what waited for counters has run, and nothing else was there */
-        return true;
+    if (!pcoll_explore_is_active(explore, rank))
+        return true; /* what waited for counters has run, and nothing else was there */
     for (int i = phase->first; i < phase->first + phase->count; i++)
         if (!attempt_fire(x, pcoll_explore_slot(explore, rank, instance, i)))
             return false;
@@ -204,8 +197,8 @@ static bool settle_help(struct explorer *x)
 {
     const struct pcoll_explore *explore = x->explore;
 
-    for (int t = 0; t < explore->ntickets; t++)
-        if (explore->copying[t].slot > 0 && !settle_slot(x, explore->copying[t].slot - 1))
+    for (int i = 0; i < explore->nnotices; i++)
+        if (explore->notice[i].slot > 0 && !settle_slot(x, explore->notice[i].slot - 1))
             return false;
     return true;
 }

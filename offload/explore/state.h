@@ -13,8 +13,8 @@
 
 #include "offload/explore/explore.h"
 
-/* The index of START, COMPLETE and OPEN is a rank, that of HELP and REFUSE is a helper, that of
- * LOOK is ticket * nhelpers + helper; that of the others is a slot. */
+/* The index of START and COMPLETE is a rank, that of HELP, REFUSE and DIE a helper, that of LOOK is
+ * notice * nhelpers + helper; that of the others is a slot. */
 enum explore_kind {
     EXPLORE_START,
     EXPLORE_FIRE,
@@ -23,10 +23,10 @@ enum explore_kind {
     EXPLORE_DONE,   /* local completion, and the add to the own counter */
     EXPLORE_SIGNAL, /* the add to the peer's counter */
     EXPLORE_COMPLETE,
-    EXPLORE_OPEN,   /* a rank's ticket for chunks: help.c */
-    EXPLORE_LOOK,   /* of a helper, at a ticket */
+    EXPLORE_LOOK,   /* of a helper, at a notice: help.c */
     EXPLORE_HELP,   /* its next step */
     EXPLORE_REFUSE, /* the kernel does not let it finish its chunk */
+    EXPLORE_DIE,    /* its process does */
     EXPLORE_NUM_KINDS
 };
 
@@ -50,7 +50,7 @@ struct explore_region { /* in place, SEND is a part of RECV */
 struct explore_rank {
     const struct pcoll_plan *plan;
     int first_slot;
-    int first_ticket;
+    int first_notice;
     size_t first_counter;
     int *head; /* first entry for each phase and trigger, see pcoll_explore_first_on */
     struct explore_region buffer[PCOLL_NUM_BUFFERS];
@@ -70,10 +70,10 @@ struct pcoll_explore {
     const struct pcoll_local **locals; /* [nranks], for pcoll_collective.expect */
     bool synchronizes;                 /* PCOLL_SYNCHRONIZES */
     size_t ncounters;                  /* of all ranks */
-    int nslots, ntickets, nhelpers;
+    int nslots, nnotices, nhelpers;
     struct explore_slot *slot;
     uint8_t *all; /* events of a slot that are to happen: bits 1 << kind */
-    int *turn;    /* the slots of each pair in the order of their tickets, as far as they have been
+    int *turn;    /* the slots of each pair in the order of their turns, as far as they have been
                    * issued, also before a state is restored; from first_turn[pair] on */
     int *first_turn;
 
@@ -82,12 +82,12 @@ struct pcoll_explore {
     /* in the block */
     uint64_t *counter;
     struct explore_progress *progress;
-    uint32_t *ticket;               /* of a slot: its position in the order of its pair, from 1 */
-    uint32_t *issued, *delivered;   /* tickets for each pair */
-    uint8_t *happened;              /* events of a slot: bits 1 << kind */
-    struct explore_ticket *copying; /* [ntickets]: of each rank, or of each entry of a plan */
-    struct explore_helper *helper;  /* [nhelpers]: those of the options, then perhaps the owners */
-    int32_t *refused;               /* how often the kernel has refused a copy */
+    uint32_t *position;            /* of a slot: its turn in its pair, from 1 */
+    uint32_t *issued, *delivered;  /* turns for each pair */
+    uint8_t *happened;             /* events of a slot: bits 1 << kind */
+    struct explore_notice *notice; /* [nnotices]: of each entry of each rank's plan */
+    struct explore_helper *helper; /* [nhelpers]: those of the options, then the owners */
+    int32_t *refused;              /* how often the kernel has refused a copy */
 
     unsigned char **results; /* [instances][nranks]: with PCOLL_EXPLORE_TREE, what the first of the
                               * ranks that expect the same got that completed the instance, in any
@@ -156,12 +156,15 @@ void pcoll_explore_operate(const struct pcoll_explore *explore, unsigned char *t
 bool pcoll_explore_check_access(struct pcoll_explore *explore, struct explore_event event,
                                 const struct explore_access *access);
 
-/* The data of a slot that is copied in chunks has arrived. */
-void pcoll_explore_land(struct pcoll_explore *explore, int slot);
-
 /* Fail a check; returns false. */
 bool pcoll_explore_fail(struct pcoll_explore *explore, enum pcoll_explore_fault fault,
                         const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* True if the rank is between start and completion. */
+static inline bool pcoll_explore_is_active(const struct pcoll_explore *explore, int rank)
+{
+    return explore->progress[rank].started > explore->progress[rank].completed;
+}
 
 static inline bool pcoll_explore_has(const struct pcoll_explore *explore, int slot,
                                      enum explore_kind kind)

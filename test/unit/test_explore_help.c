@@ -1,9 +1,11 @@
 /*
- * Every algorithm on the explorer with helpers: whatever is longer than a chunk is copied by
- * whoever comes, chunk by chunk, in every order, from tickets and from boards; and the kernel
- * refuses a copy at any time. Then the same jobs with one precaution of the protocols left out: the
- * explorer must find each such flaw.
+ * Every algorithm on the explorer with helpers: whatever is longer than a chunk is copied chunk by
+ * chunk, in every order, by its owner and by the helpers that its notice admits: one peer, or
+ * anybody. The kernel refuses a copy at any time, and a helper dies. Then the same jobs with one
+ * precaution of the protocol left out: the explorer must find each such flaw.
  */
+#include <stdbool.h>
+
 #include "offload/explore/explore.h"
 #include "test/unit/cover.h"
 #include "test/unit/job.h"
@@ -13,16 +15,18 @@ enum { CHUNK = 2, LEAST_RANKS = 2, MOST_RANKS = 3 };
 
 static const struct mode {
     const char *text;
-    enum pcoll_explore_sharing sharing;
-    int refusals, helpers; /* a third helper repeats what two show */
+    enum pcoll_explore_admitted admitted;
+    int helpers; /* a third helper repeats what two show; of peers, there are as many as ranks */
+    int refusals, deaths;
 } modes[] = {
-    {"tickets", PCOLL_EXPLORE_TICKETS, 0, 2},
-    {"tickets, refused", PCOLL_EXPLORE_TICKETS, 2, 1},
-    {"boards", PCOLL_EXPLORE_BOARD, 0, 2},
-    {"boards, refused", PCOLL_EXPLORE_BOARD, 2, 1},
+    {"one peer", PCOLL_EXPLORE_PEER, 0, 0, 0},
+    {"one peer, refused", PCOLL_EXPLORE_PEER, 0, 2, 0},
+    {"anybody", PCOLL_EXPLORE_ANYBODY, 2, 0, 0},
+    {"anybody, refused", PCOLL_EXPLORE_ANYBODY, 1, 2, 0},
+    {"anybody, one dies", PCOLL_EXPLORE_ANYBODY, 2, 0, 1},
 };
 
-enum { TICKETS, TICKETS_REFUSED, BOARDS, BOARDS_REFUSED, NMODES };
+enum { PEER, PEER_REFUSED, ANYBODY, ANYBODY_REFUSED, ANYBODY_DIES, NMODES };
 
 _Static_assert(sizeof(modes) / sizeof(modes[0]) == NMODES, "they are named in this order");
 
@@ -45,23 +49,25 @@ static const struct flaw {
     int percent; /* of the jobs that show it at least; 0: one suffices */
     const char *text;
 } flaws[] = {
-    {PCOLL_EXPLORE_FLAW_NO_EPOCH, TICKETS, 90, "claims do not name the opening"},
-    {PCOLL_EXPLORE_FLAW_NOT_CLOSED, TICKETS, 0, "the ticket is not closed before it is written"},
-    {PCOLL_EXPLORE_FLAW_EARLY_SIGNAL, TICKETS, 50, "the signal follows the first chunk"},
-    {PCOLL_EXPLORE_FLAW_EARLY_LANDING, TICKETS, 90, "the entry lands when its chunks are claimed"},
-    {PCOLL_EXPLORE_FLAW_OVERTAKES, TICKETS, 0,
+    {PCOLL_EXPLORE_FLAW_NO_EPOCH, PEER, 20, "claims do not name the opening"},
+    {PCOLL_EXPLORE_FLAW_OPENED_FIRST, PEER, 50, "a notice is opened before it has its threshold"},
+    {PCOLL_EXPLORE_FLAW_EARLY_SIGNAL, PEER, 50, "the signal follows the first chunk"},
+    {PCOLL_EXPLORE_FLAW_EARLY_LANDING, PEER, 90, "the entry lands when its chunks are claimed"},
+    {PCOLL_EXPLORE_FLAW_OVERTAKES, PEER, 0,
      "in order, others fire behind an entry that has not landed"},
-    {PCOLL_EXPLORE_FLAW_COUNTS_REFUSED, TICKETS_REFUSED, 90, "a refused chunk counts as copied"},
-    {PCOLL_EXPLORE_FLAW_NOT_AWAITED, TICKETS_REFUSED, 90,
-     "after a refusal, the owner goes on before the helper has finished"},
-    {PCOLL_EXPLORE_FLAW_NO_EPOCH, BOARDS, 0, "claims do not name the opening"},
-    {PCOLL_EXPLORE_FLAW_EARLY_SIGNAL, BOARDS, 50, "the signal follows the first chunk"},
-    {PCOLL_EXPLORE_FLAW_EARLY_LANDING, BOARDS, 90, "the entry lands when its chunks are claimed"},
-    {PCOLL_EXPLORE_FLAW_OVERTAKES, BOARDS, 0,
+    {PCOLL_EXPLORE_FLAW_COUNTS_REFUSED, PEER_REFUSED, 90, "a refused chunk counts as copied"},
+    {PCOLL_EXPLORE_FLAW_NOT_AWAITED, PEER_REFUSED, 75,
+     "the owner takes back what the helper still holds"},
+    {PCOLL_EXPLORE_FLAW_NO_EPOCH, ANYBODY, 0, "claims do not name the opening"},
+    {PCOLL_EXPLORE_FLAW_EARLY_SIGNAL, ANYBODY, 50, "the signal follows the first chunk"},
+    {PCOLL_EXPLORE_FLAW_EARLY_LANDING, ANYBODY, 90, "the entry lands when its chunks are claimed"},
+    {PCOLL_EXPLORE_FLAW_OVERTAKES, ANYBODY, 0,
      "in order, others fire behind an entry that has not landed"},
-    {PCOLL_EXPLORE_FLAW_CLOSED_FIRST, BOARDS, 50, "a notice is closed before its signals"},
-    {PCOLL_EXPLORE_FLAW_TRIGGER_FIRST, BOARDS, 0, "the trigger is looked at before the word"},
-    {PCOLL_EXPLORE_FLAW_COUNTS_REFUSED, BOARDS_REFUSED, 90, "a refused chunk counts as copied"},
+    {PCOLL_EXPLORE_FLAW_CLOSED_FIRST, ANYBODY, 50, "a notice is closed before its signals"},
+    {PCOLL_EXPLORE_FLAW_TRIGGER_FIRST, ANYBODY, 0, "the trigger is looked at before the word"},
+    {PCOLL_EXPLORE_FLAW_COUNTS_REFUSED, ANYBODY_REFUSED, 90, "a refused chunk counts as copied"},
+    {PCOLL_EXPLORE_FLAW_NOT_COMPARED, ANYBODY_DIES, 40,
+     "the owner takes back what another helper has claimed meanwhile"},
 };
 
 enum { NFLAWS = sizeof(flaws) / sizeof(flaws[0]) };
@@ -83,11 +89,12 @@ static int has_bulk(const struct job *job)
 }
 
 /* Flaws show in the first of them, and more ranks show little that few do not. */
-static uint64_t most_states(int nranks, enum pcoll_explore_flaw flaw)
+static uint64_t most_states(int nranks, const struct mode *mode, enum pcoll_explore_flaw flaw)
 {
     static const uint64_t least = 10000, states[] = {10000, 50000, 100000};
 
-    if (tap_depth() < TAP_FULL && (flaw != PCOLL_EXPLORE_FLAW_NONE || nranks > LEAST_RANKS))
+    if (tap_depth() < TAP_FULL &&
+        (flaw != PCOLL_EXPLORE_FLAW_NONE || nranks > LEAST_RANKS || mode->deaths > 0))
         return least;
     return states[tap_depth()];
 }
@@ -96,23 +103,25 @@ static uint64_t most_states(int nranks, enum pcoll_explore_flaw flaw)
 static void explore(struct tally *t, const struct job *job, const struct mode *mode,
                     enum pcoll_explore_flaw flaw)
 {
-    const int instances = mode->sharing == PCOLL_EXPLORE_BOARD ? job->plans[0]->nphases + 1 : 2;
+    const int nranks = job->signature.nranks, instances = job->plans[0]->nphases + 1;
+    const bool is_peer = mode->admitted == PCOLL_EXPLORE_PEER;
     const struct pcoll_explore_options options = {
         .instances = instances,
         .ahead = instances,
-        .helpers = mode->helpers + (tap_depth() == TAP_FULL),
+        .helpers = is_peer ? nranks : mode->helpers + (tap_depth() == TAP_FULL),
         .chunk = CHUNK,
-        .sharing = mode->sharing,
+        .admitted = mode->admitted,
         .refusals = mode->refusals,
+        .deaths = mode->deaths,
         .flaw = flaw,
     };
     const struct pcoll_explore_limits limits = {PCOLL_EXPLORE_STATES,
-                                                most_states(job->signature.nranks, flaw)};
+                                                most_states(nranks, mode, flaw)};
     struct pcoll_explore_stats stats;
     struct pcoll_explore *explore;
     enum pcoll_result result;
 
-    if (pcoll_explore_create(job->plans, job->signature.nranks, &options, &explore) != PCOLL_OK)
+    if (pcoll_explore_create(job->plans, nranks, &options, &explore) != PCOLL_OK)
         abort();
     result = pcoll_explore_all(explore, &limits, &stats);
     if (result != PCOLL_OK && flaw == PCOLL_EXPLORE_FLAW_NONE)
@@ -124,14 +133,16 @@ static void explore(struct tally *t, const struct job *job, const struct mode *m
     pcoll_explore_destroy(explore);
 }
 
-/* The fewest ranks show all flaws. */
+/* The fewest ranks show all flaws, and what follows from a death. */
 static void explore_job(struct tallies *t, struct job *job)
 {
-    const int nflaws = job->signature.nranks == LEAST_RANKS ? NFLAWS : 0;
+    const bool is_least = job->signature.nranks == LEAST_RANKS;
+    const int nflaws = is_least ? NFLAWS : 0;
+    const int nmodes = is_least || tap_depth() == TAP_FULL ? NMODES : ANYBODY_DIES;
 
     if (job_make(job) != PCOLL_OK)
         abort();
-    for (int mode = 0; mode < NMODES && has_bulk(job); mode++)
+    for (int mode = 0; mode < nmodes && has_bulk(job); mode++)
         explore(&t->right[mode], job, &modes[mode], PCOLL_EXPLORE_FLAW_NONE);
     for (int i = 0; i < nflaws && has_bulk(job); i++)
         explore(&t->flawed[i], job, &modes[flaws[i].mode], flaws[i].flaw);
