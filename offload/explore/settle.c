@@ -197,9 +197,12 @@ static bool settle_help(struct explorer *x)
 {
     const struct pcoll_explore *explore = x->explore;
 
-    for (int i = 0; i < explore->nnotices; i++)
-        if (explore->notice[i].slot > 0 && !settle_slot(x, explore->notice[i].slot - 1))
+    for (int i = 0; i < explore->nnotices; i++) {
+        const int slot = explore->notice[i].slot - 1;
+
+        if (slot >= 0 && explore->happened[slot] != explore->all[slot] && !settle_slot(x, slot))
             return false;
+    }
     return true;
 }
 
