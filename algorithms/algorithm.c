@@ -1,6 +1,7 @@
 /* The table of algorithms; the contract is in algorithm.h. */
 #include "algorithms/algorithm.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define ROW(name) &pcoll_##name,
@@ -54,7 +55,7 @@ static enum pcoll_result generate_trivial(const struct pcoll_signature *signatur
 
     if (result != PCOLL_OK)
         return result;
-    (*plan_p)->lowered = 1;
+    (*plan_p)->lowered = true;
     pcoll_plan_open(*plan_p, 0);
     for (int i = 0; signature->nranks == 1 && !pcoll_is_in_place(signature, local, rank) &&
                     row->expect(signature, &local, rank, i, &piece);
@@ -65,9 +66,9 @@ static enum pcoll_result generate_trivial(const struct pcoll_signature *signatur
 }
 
 /* True if the plan of some rank may access user memory of another. */
-static int can_reach_users(const struct pcoll_algorithm *algorithm,
-                           const struct pcoll_signature *signature,
-                           const struct pcoll_params *params)
+static bool can_reach_users(const struct pcoll_algorithm *algorithm,
+                            const struct pcoll_signature *signature,
+                            const struct pcoll_params *params)
 {
     return algorithm->paths & PCOLL_PATH_BIT_USER && params->path != PCOLL_PATH_TEMP &&
            !pcoll_is_trivial(signature);

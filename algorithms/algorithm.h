@@ -5,6 +5,8 @@
 #ifndef PCOLL_ALGORITHM_H
 #define PCOLL_ALGORITHM_H
 
+#include <stdbool.h>
+
 #include "algorithms/plan/plan.h"
 
 /* How a path moves data between user buffers. */
@@ -90,7 +92,7 @@ struct pcoll_algorithm {
     unsigned paths;               /* PCOLL_PATH_BIT_* that generate accepts */
     int uses_radix, uses_segment; /* which parameters have a meaning */
     enum pcoll_slot_use uses_slots;
-    int must_commute; /* it permutes operands: without signature.commutes the call does not suit */
+    bool must_commute; /* it permutes operands: without signature.commutes the call does not suit */
 };
 
 /* The `temp_bytes` of an algorithm without communication buffers. */

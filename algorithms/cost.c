@@ -12,7 +12,7 @@ int pcoll_ranks_per_node(const struct pcoll_signature *signature)
     return (signature->nranks + nnodes - 1) / nnodes;
 }
 
-int pcoll_is_over_wire(const struct pcoll_signature *signature)
+bool pcoll_is_over_wire(const struct pcoll_signature *signature)
 {
     return signature->topology && signature->topology->nnodes > 1;
 }
@@ -104,7 +104,7 @@ static double turns(const struct pcoll_signature *signature, const struct pcoll_
 }
 
 double pcoll_cost_wave(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
-                       double messages, int is_last)
+                       double messages, bool is_last)
 {
     double crowd = pcoll_cost_crowd(signature, machine);
     double gap = pcoll_larger(machine->g, machine->o);
@@ -119,8 +119,8 @@ double pcoll_cost_waves(const struct pcoll_signature *signature,
 {
     if (waves == 0)
         return machine->call;
-    return machine->call + (waves - 1) * pcoll_cost_wave(signature, machine, messages, 0) +
-           pcoll_cost_wave(signature, machine, messages, 1);
+    return machine->call + (waves - 1) * pcoll_cost_wave(signature, machine, messages, false) +
+           pcoll_cost_wave(signature, machine, messages, true);
 }
 
 /* The time of the processor to fire a message, and to reduce all of a wave. */
@@ -159,11 +159,11 @@ void pcoll_waves_add(struct pcoll_waves *waves, const struct pcoll_signature *si
                      const struct pcoll_link *link, struct pcoll_wave wave)
 {
     const struct pcoll_machine *m = &link->machine;
-    const int is_first = waves->time == 0, is_wire = link->senders > 0;
+    const bool is_wire = link->senders > 0, is_first = waves->time == 0;
     const double fire = fire_of(link, wave.bytes), gap = gap_of(link, wave.bytes);
     const double others = is_wire ? link->senders - 1 : 0;
     const double more = wave.messages - 1;
-    const double one = pcoll_cost_wave(signature, m, 0, 1) + fire +
+    const double one = pcoll_cost_wave(signature, m, 0, true) + fire +
                        (is_wire ? wave.bytes * m->G : 0) + more * pcoll_larger(fire, gap) +
                        (is_first ? others * more * gap : 0) + reduce_of(link, wave);
 
@@ -180,7 +180,7 @@ struct pcoll_hop pcoll_cost_hop(const struct pcoll_signature *signature,
     double work = machine->rma + machine->o + length;
     double port =
         machine->rma + (machine->g + length > machine->o ? machine->g + length : machine->o);
-    int is_wire = pcoll_is_over_wire(signature);
+    bool is_wire = pcoll_is_over_wire(signature);
 
     return (struct pcoll_hop){
         .first = machine->L + turns(signature, machine) + work * crowd,

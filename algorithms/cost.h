@@ -5,6 +5,8 @@
 #ifndef PCOLL_COST_H
 #define PCOLL_COST_H
 
+#include <stdbool.h>
+
 #include "algorithms/algorithm.h"
 #include "algorithms/plan/topology.h"
 
@@ -17,13 +19,13 @@ static inline double pcoll_larger(double a, double b)
 int pcoll_ranks_per_node(const struct pcoll_signature *signature);
 
 /* True if the ranks are on several nodes. */
-int pcoll_is_over_wire(const struct pcoll_signature *signature);
+bool pcoll_is_over_wire(const struct pcoll_signature *signature);
 
 /* The time of one step in which a rank fires `messages` entries and waits for as many. With more
  * ranks than cores, the step ends when every rank has had its turn. If another step follows, it
  * cannot begin before the port is free for it. */
 double pcoll_cost_wave(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
-                       double messages, int is_last);
+                       double messages, bool is_last);
 
 /* The time of start, wait, and `waves` such steps one after the other. */
 double pcoll_cost_waves(const struct pcoll_signature *signature,

@@ -5,7 +5,7 @@ struct pcoll_teams pcoll_teams_of(const struct pcoll_signature *signature)
 {
     const struct pcoll_topology *topology = signature->topology;
     const int nranks = signature->nranks;
-    const int has_levels = topology && topology->nnodes > 1 && topology->nnodes < nranks;
+    const bool has_levels = topology && topology->nnodes > 1 && topology->nnodes < nranks;
 
     return (struct pcoll_teams){
         .topology = has_levels ? topology : NULL,

@@ -2,6 +2,7 @@
 #include "offload/bell.h"
 
 #include <linux/futex.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -20,12 +21,12 @@ void pcoll_bell_wake(struct pcoll_bell *bell)
     wake(bell);
 }
 
-int pcoll_bell_ring(struct pcoll_bell *bell)
+bool pcoll_bell_ring(struct pcoll_bell *bell)
 {
     uint32_t state = atomic_load_explicit(&bell->sleep, memory_order_seq_cst);
 
     if (__builtin_expect(state == PCOLL_AWAKE, 1))
-        return 1;
+        return true;
     if (state == PCOLL_ASLEEP &&
         atomic_compare_exchange_strong_explicit(&bell->sleep, &state, PCOLL_AWAKE,
                                                 memory_order_seq_cst, memory_order_relaxed)) {

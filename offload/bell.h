@@ -6,6 +6,7 @@
 #define PCOLL_BELL_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* In memory of zeros, or that the owner has left, nobody is there. */
@@ -20,7 +21,7 @@ struct pcoll_bell {
 
 /* There may be work: wake the agent if it sleeps. False: it has retired or ended, so the caller
  * must do the work. */
-int pcoll_bell_ring(struct pcoll_bell *bell);
+bool pcoll_bell_ring(struct pcoll_bell *bell);
 
 /* For the agent. Wake it; sleep in that state until somebody ends it or *stop is set, at most
  * `nsec` if that is not 0. */

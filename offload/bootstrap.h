@@ -8,6 +8,7 @@
 #ifndef PCOLL_BOOTSTRAP_H
 #define PCOLL_BOOTSTRAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "algorithms/plan/plan.h"
@@ -33,7 +34,7 @@ struct pcoll_bootstrap {
                             * `a,b,c` of these; NULL: the provider's choice */
     const struct pcoll_foreign *foreign; /* for the medium to use if no interface is named; NULL:
                                           * MPI lends nothing */
-    int crowded;        /* ranks outnumber cores: a waiting rank must yield its core */
+    bool crowded;       /* ranks outnumber cores: a waiting rank must yield its core */
     uint64_t coop_from; /* two ranks of a node cooperate in copies of user memory from so many bytes
                          * on; 0: none; the same on all ranks */
     struct pcoll_bell *bell; /* that of this process' agent, in its heap, if the agent serves all
@@ -66,7 +67,7 @@ static inline void pcoll_say_same(uint64_t *words, uint64_t value)
 }
 
 /* True, once they are combined, if all ranks have said the same. */
-static inline int pcoll_heard_same(const uint64_t *words)
+static inline bool pcoll_heard_same(const uint64_t *words)
 {
     return words[0] == ~words[1];
 }

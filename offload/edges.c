@@ -1,6 +1,7 @@
 /* The swap between the ends of edges; the contract is in edges.h. */
 #include "offload/edges.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "offload/pairs.h"
@@ -97,7 +98,7 @@ static void write_ends(struct end *ends, const struct bundle *bundle)
 
 /* The peer's ends of these edges. */
 static enum pcoll_result read_ends(const struct bundle *bundle, const struct end *ends, int nends,
-                                   int is_out)
+                                   bool is_out)
 {
     if (nends != bundle->count)
         return PCOLL_ERR_INVALID;
@@ -153,18 +154,19 @@ static enum pcoll_result read_letter(const struct swap *s, int rank, const struc
                                      const struct bundle *targets, const struct letter *letter)
 {
     struct pcoll_pair *pair = pair_with(s, rank);
-    enum pcoll_result result = read_ends(sources, letter->ends + s->most_parallel, letter->nout, 0);
+    enum pcoll_result result =
+        read_ends(sources, letter->ends + s->most_parallel, letter->nout, false);
 
     if (pair && letter->leader != PCOLL_NONE) {
         pair->peer = letter->leader;
         pair->peer_arriving = letter->arriving;
     }
-    return result == PCOLL_OK ? read_ends(targets, letter->ends, letter->nin, 1) : result;
+    return result == PCOLL_OK ? read_ends(targets, letter->ends, letter->nin, true) : result;
 }
 
 /* Visit the peers in ascending order: write a letter to each, or read the one from it. Edges of a
  * rank to itself are matched on the way. */
-static enum pcoll_result visit_peers(struct swap *s, int is_reading)
+static enum pcoll_result visit_peers(struct swap *s, bool is_reading)
 {
     struct pcoll_local *local = s->local;
     enum pcoll_result result = PCOLL_OK;
@@ -210,13 +212,13 @@ static enum pcoll_result match_own(const struct swap *s)
 
 static enum pcoll_result swap_letters(struct swap *s, const struct pcoll_bootstrap *bootstrap)
 {
-    enum pcoll_result result = visit_peers(s, 0);
+    enum pcoll_result result = visit_peers(s, false);
 
     if (result == PCOLL_OK)
         result = bootstrap->swap(bootstrap->context, s->ranks, s->nranks, s->mine, s->theirs,
                                  s->letter_bytes);
     if (result == PCOLL_OK)
-        result = visit_peers(s, 1);
+        result = visit_peers(s, true);
     return result == PCOLL_OK ? match_own(s) : result;
 }
 
@@ -290,7 +292,7 @@ enum pcoll_result pcoll_edges_swap(const struct pcoll_bootstrap *bootstrap,
                                              .context = group,
                                              .combine = combine_by_group};
     const struct pcoll_bootstrap *agreeing = group ? &by_group : bootstrap;
-    const int has_pairs = most.traffic > 0 && pcoll_can_have_pairs(signature);
+    const bool has_pairs = most.traffic > 0 && pcoll_can_have_pairs(signature);
     struct swap s = {.topology = signature->topology,
                      .local = local,
                      .rank = bootstrap->rank,

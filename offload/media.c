@@ -1,6 +1,7 @@
 /* The table of all media. No other file knows which media exist. */
 #include "offload/media.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -55,13 +56,13 @@ int pcoll_media_auto(int one_node, const char *provider)
     return PCOLL_NONE;
 }
 
-int pcoll_media_reaches(const struct pcoll_medium *medium, int one_node)
+bool pcoll_media_reaches(const struct pcoll_medium *medium, int one_node)
 {
     return one_node || (medium->traits & PCOLL_SPANS_NODES) != 0;
 }
 
 /* A library that MPI does not use is used only by a medium that the user names. */
-static int may_follow(const struct pcoll_medium *medium, int number)
+static bool may_follow(const struct pcoll_medium *medium, int number)
 {
     return number == PCOLL_NONE || medium->library == NULL ||
            (pcoll_media[number]->library != NULL &&

@@ -5,6 +5,8 @@
 #ifndef PCOLL_MEDIA_H
 #define PCOLL_MEDIA_H
 
+#include <stdbool.h>
+
 #include "offload/medium.h"
 
 extern const struct pcoll_medium *const pcoll_media[];
@@ -22,7 +24,7 @@ int pcoll_media_next(int number, int one_node);
 const struct pcoll_wire *pcoll_media_wire(const struct pcoll_medium *medium);
 
 /* True if the medium can carry plans between these ranks. */
-int pcoll_media_reaches(const struct pcoll_medium *medium, int one_node);
+bool pcoll_media_reaches(const struct pcoll_medium *medium, int one_node);
 
 /* Writes "ofi_trigger, ofi_rma, shm"; returns `text`. */
 const char *pcoll_media_names(char text[PCOLL_MEDIA_BYTES]);

@@ -79,7 +79,7 @@ struct pcoll_medium {
 
     /* True if it should carry plans when the user names no medium. `provider` is as in the
      * bootstrap, or PCOLL_OVER_UCX where MPI itself uses UCX instead of libfabric. */
-    int (*suits)(int one_node, const char *provider);
+    bool (*suits)(int one_node, const char *provider);
 
     /* Functions for the whole process. poll does what peers need of this process; every rank that
      * waits for anything calls it now and then as long as a group exists. lingering destroys the

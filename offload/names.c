@@ -1,6 +1,7 @@
 /* Values by name, in a table with open addressing; the contract is in names.h. */
 #include "offload/names.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ static uint64_t hash_of(const void *name, size_t bytes)
     return hash ^ hash >> 32;
 }
 
-static int is_it(const struct pcoll_named *slot, uint64_t hash, const void *name, size_t bytes)
+static bool is_it(const struct pcoll_named *slot, uint64_t hash, const void *name, size_t bytes)
 {
     return slot->hash == hash && slot->bytes == bytes && memcmp(slot->name, name, bytes) == 0;
 }

@@ -2,6 +2,7 @@
 #include "offload/pieces.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,38 +15,38 @@ enum {
 /* ---- making ---- */
 
 /* True if the pieces of `more` continue the row, which they then do. */
-static int continue_row(struct pcoll_row *row, const struct pcoll_row *more)
+static bool continue_row(struct pcoll_row *row, const struct pcoll_row *more)
 {
     const uintptr_t first = (uintptr_t)row->at, next = (uintptr_t)more->at;
     const ptrdiff_t step = row->count > 1 ? row->step : (ptrdiff_t)(next - first);
 
     if (row->count == 1 && more->count == 1 && first + row->bytes == next) {
         row->bytes += more->bytes;
-        return 1;
+        return true;
     }
     if (row->layers > 1 || row->bytes != more->bytes ||
         first + row->count * (uintptr_t)step != next || (more->count > 1 && more->step != step))
-        return 0;
+        return false;
     row->step = step;
     row->count += more->count;
-    return 1;
+    return true;
 }
 
-static int reserve_row(struct pcoll_pieces *pieces)
+static bool reserve_row(struct pcoll_pieces *pieces)
 {
     const int room = pieces->room > 0 ? 2 * pieces->room : FEWEST_ROWS;
     struct pcoll_row *rows;
 
     if (pieces->nrows < pieces->room)
-        return 1;
+        return true;
     if (pieces->room > INT_MAX / 2)
-        return 0;
+        return false;
     rows = realloc(pieces->rows, (size_t)room * sizeof(*rows));
     if (rows == NULL)
-        return 0;
+        return false;
     pieces->rows = rows;
     pieces->room = room;
-    return 1;
+    return true;
 }
 
 enum pcoll_result pcoll_pieces_add_row(struct pcoll_pieces *pieces, char *at, size_t bytes,
@@ -89,18 +90,19 @@ static void repeat_row(struct pcoll_row *row, uint64_t count, ptrdiff_t step)
     }
 }
 
-int pcoll_pieces_repeat(struct pcoll_pieces *pieces, uint64_t first, uint64_t count, ptrdiff_t step)
+bool pcoll_pieces_repeat(struct pcoll_pieces *pieces, uint64_t first, uint64_t count,
+                         ptrdiff_t step)
 {
     struct pcoll_row *row;
 
     if (pieces->nrows == 0)
-        return 0;
+        return false;
     row = &pieces->rows[pieces->nrows - 1];
     if (row->first != first || row->layers > 1)
-        return 0;
+        return false;
     pieces->bytes += (pieces->bytes - first) * (count - 1);
     repeat_row(row, count, step);
-    return 1;
+    return true;
 }
 
 void pcoll_pieces_fini(struct pcoll_pieces *pieces)
@@ -242,7 +244,7 @@ static inline size_t least(size_t a, size_t b)
 }
 
 /* True if pieces of so many bytes are those of the row, from here on. */
-static inline int are_whole(const struct cursor *c, size_t bytes)
+static inline bool are_whole(const struct cursor *c, size_t bytes)
 {
     return c->bytes == bytes && c->row->bytes == bytes;
 }
@@ -273,7 +275,7 @@ static inline void enter_layer(struct cursor *c)
 
 /* Passes n such pieces; enters the next layer or row at the end of one if `more` shall be copied.
  */
-static inline void pass(struct cursor *c, size_t bytes, size_t n, int more)
+static inline void pass(struct cursor *c, size_t bytes, size_t n, bool more)
 {
     size_t whole = n;
 

@@ -10,6 +10,7 @@
 #ifndef PCOLL_PIECES_H
 #define PCOLL_PIECES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,8 +42,8 @@ enum pcoll_result pcoll_pieces_add_row(struct pcoll_pieces *pieces, char *at, si
 /* If the bytes from `first` on, at least one, are one row without layers and nothing else is in it:
  * make it the first of `count` > 0 of them whose beginnings are `step` bytes apart. Returns 0
  * otherwise, and the list is as it was. */
-int pcoll_pieces_repeat(struct pcoll_pieces *pieces, uint64_t first, uint64_t count,
-                        ptrdiff_t step);
+bool pcoll_pieces_repeat(struct pcoll_pieces *pieces, uint64_t first, uint64_t count,
+                         ptrdiff_t step);
 void pcoll_pieces_fini(struct pcoll_pieces *pieces);
 
 /* Copy `bytes` packed bytes from `first` on, which the list has, to or from contiguous memory, or

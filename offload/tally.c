@@ -2,13 +2,14 @@
 #include "offload/tally.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 static _Atomic unsigned long chunks[PCOLL_NUM_WORKERS];
-static _Thread_local int is_agent;
+static _Thread_local bool is_agent;
 
 void pcoll_tally_agent(void)
 {
-    is_agent = 1;
+    is_agent = true;
 }
 
 void pcoll_tally_chunk(enum pcoll_worker worker)

@@ -2,6 +2,7 @@
 #include "offload/yield.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -12,7 +13,7 @@ void pcoll_set_yield(void (*yield)(void))
     users_yield = yield;
 }
 
-int pcoll_may_sleep(void)
+bool pcoll_may_sleep(void)
 {
     return users_yield == NULL;
 }

@@ -9,6 +9,7 @@
 #ifndef PCOLL_YIELD_H
 #define PCOLL_YIELD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 void pcoll_yield(void);
@@ -21,7 +22,7 @@ void pcoll_set_yield(void (*yield)(void));
 void pcoll_rest_usec(unsigned usec);
 
 /* True if this thread may be put to sleep. */
-int pcoll_may_sleep(void);
+bool pcoll_may_sleep(void);
 
 /* The time in ns, from a clock that only moves forward. */
 uint64_t pcoll_now(void);

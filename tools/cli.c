@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,32 +69,32 @@ static const char *read_number(const char *text, uint64_t *number)
     return end + (unit != NULL);
 }
 
-int cli_number(const struct cli *cli, const char *what, const char *text, uint64_t min,
-               uint64_t max, uint64_t *number_p)
+bool cli_number(const struct cli *cli, const char *what, const char *text, uint64_t min,
+                uint64_t max, uint64_t *number_p)
 {
     uint64_t number;
     const char *end = read_number(text, &number);
 
     if (!end || *end || number < min || number > max) {
         refuse_range(cli, what, text, "", min, max);
-        return 0;
+        return false;
     }
     *number_p = number;
-    return 1;
+    return true;
 }
 
-static int add_range(struct cli_list *list, uint64_t first, uint64_t last)
+static bool add_range(struct cli_list *list, uint64_t first, uint64_t last)
 {
     for (uint64_t value = first; list->count < CLI_LIST_VALUES;) {
         list->list[list->count++] = value;
         if (value == last)
-            return 1;
+            return true;
         value = value == 0 ? 1 : value > last / 2 ? last : 2 * value;
     }
-    return 0;
+    return false;
 }
 
-static int read_list(const char *text, uint64_t min, uint64_t max, struct cli_list *list)
+static bool read_list(const char *text, uint64_t min, uint64_t max, struct cli_list *list)
 {
     const char *at = text;
     uint64_t first = 0, last;
@@ -105,20 +106,20 @@ static int read_list(const char *text, uint64_t min, uint64_t max, struct cli_li
         if (at && strncmp(at, "..", 2) == 0)
             at = read_number(at + 2, &last);
         if (!at || first < min || last > max || first > last || !add_range(list, first, last))
-            return 0;
+            return false;
     } while (*at++ == ',');
     return at[-1] == '\0';
 }
 
-static int read_real(const char *text, uint64_t min, uint64_t max, double *real)
+static bool read_real(const char *text, uint64_t min, uint64_t max, double *real)
 {
     char *end;
     const double value = strtod(text, &end);
 
     if (end == text || *end || !(value >= (double)min && value <= (double)max))
-        return 0;
+        return false;
     *real = value;
-    return 1;
+    return true;
 }
 
 static void list_names(const char *(*name_of)(int number), char *text, size_t room)
@@ -155,15 +156,15 @@ const struct pcoll_algorithm *cli_algorithm(const struct cli *cli, const char *w
     return NULL;
 }
 
-int cli_next_name(const char **list, char *name, size_t room)
+bool cli_next_name(const char **list, char *name, size_t room)
 {
     const size_t length = *list ? strcspn(*list, ",") : 0;
 
     if (!*list)
-        return 0;
+        return false;
     snprintf(name, room, "%.*s", (int)length, *list);
     *list = (*list)[length] ? *list + length + 1 : NULL;
-    return 1;
+    return true;
 }
 
 /* ---- options ---- */

@@ -9,6 +9,7 @@
 #ifndef PCOLL_CLI_H
 #define PCOLL_CLI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -53,7 +54,7 @@ struct cli {
     const struct cli_option *options; /* ended by one without a name; --help need not be listed */
     int nwords;                       /* number of arguments that are not options */
     const char *words;                /* their description: "a collective and its algorithms" */
-    int is_silent;                    /* print nothing, since another process does */
+    bool is_silent;                   /* print nothing, since another process does */
 };
 
 /* Distinct from all exit statuses; the exit status of a bad command line. */
@@ -73,8 +74,8 @@ int cli_complain(const struct cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* Read a number that is an option or a part of one. Returns 0 if it was refused. */
-int cli_number(const struct cli *cli, const char *what, const char *text, uint64_t min,
-               uint64_t max, uint64_t *number_p);
+bool cli_number(const struct cli *cli, const char *what, const char *text, uint64_t min,
+                uint64_t max, uint64_t *number_p);
 
 /* The position of a name; negative if it was refused. */
 int cli_name(const struct cli *cli, const char *what, const char *text,
@@ -87,7 +88,7 @@ const struct pcoll_algorithm *cli_algorithm(const struct cli *cli, const char *w
 /* Remove the first name from a list, which may be empty: everything before the comma, or at most
  * `room` - 1 characters of it. Returns 0 if none is left; *list is NULL then, and may be NULL
  * before. */
-int cli_next_name(const char **list, char *name, size_t room);
+bool cli_next_name(const char **list, char *name, size_t room);
 
 /* The names of collectives, paths (auto, user, temp) and levels. */
 const char *cli_coll(int number);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -9,12 +10,12 @@ extern char **environ;
 
 enum { PATH_BYTES = 4096 };
 
-int gnuplot_write(const char *folder, const char *name, const char *suffix,
-                  void (*write)(const void *what, FILE *out), const void *what)
+bool gnuplot_write(const char *folder, const char *name, const char *suffix,
+                   void (*write)(const void *what, FILE *out), const void *what)
 {
     char path[PATH_BYTES];
     FILE *out;
-    int good;
+    bool good;
 
     snprintf(path, sizeof(path), "%s/%s.%s", folder, name, suffix);
     out = fopen(path, "w");
@@ -28,7 +29,7 @@ int gnuplot_write(const char *folder, const char *name, const char *suffix,
     return good;
 }
 
-int gnuplot_run(const char *folder, const char *name)
+bool gnuplot_run(const char *folder, const char *name)
 {
     char script[PATH_BYTES];
     char *const arguments[] = {
@@ -39,9 +40,9 @@ int gnuplot_run(const char *folder, const char *name)
     snprintf(script, sizeof(script), "%s.gp", name);
     if (posix_spawnp(&child, "sh", NULL, NULL, arguments, environ) == 0 &&
         waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return 1;
+        return true;
     fprintf(stderr,
             "%s: no pictures because gnuplot failed (Debian: gnuplot-nox); run later: gnuplot %s\n",
             folder, script);
-    return 0;
+    return false;
 }

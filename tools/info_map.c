@@ -4,6 +4,7 @@
  */
 #include "tools/info.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ struct info_point info_choose(const struct info *info, enum pcoll_coll coll, uin
     return point;
 }
 
-static int same(const struct info_point *a, const struct info_point *b)
+static bool same(const struct info_point *a, const struct info_point *b)
 {
     return pcoll_choice_same(&a->choice, &b->choice) &&
            (!a->choice.algorithm || strcmp(a->choice.reason, b->choice.reason) == 0);

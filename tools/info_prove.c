@@ -7,6 +7,7 @@
 #include "tools/info.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,13 +184,14 @@ static enum pcoll_result explore_all(const struct subject *subject)
 {
     const int thrice = 3 * subject->plans[0]->nphases;
     const int instances = thrice > MIN_INSTANCES_TRACES ? thrice : MIN_INSTANCES_TRACES;
-    const int reduces = pcoll_coll_has(subject->job->signature.coll, PCOLL_REDUCES);
+    const bool reduces = pcoll_coll_has(subject->job->signature.coll, PCOLL_REDUCES);
     const struct {
-        int max_ranks, is_asked;
+        int max_ranks;
+        bool is_asked;
         struct run run;
     } runs[] = {
         {MAX_RANKS_TRACES,
-         1,
+         true,
          {PCOLL_EXPLORE_TRACES, PCOLL_EXPLORE_BY_SIGNATURE, instances,
           "all orders that make a difference"}},
         {MAX_RANKS_TRACES,
@@ -197,7 +199,7 @@ static enum pcoll_result explore_all(const struct subject *subject)
          {PCOLL_EXPLORE_TRACES, PCOLL_EXPLORE_TREE, instances,
           "all orders that make a difference"}},
         {MAX_RANKS_STATES,
-         1,
+         true,
          {PCOLL_EXPLORE_STATES, PCOLL_EXPLORE_BY_SIGNATURE, INSTANCES_STATES, "all orders"}},
     };
     enum pcoll_result result = PCOLL_OK;

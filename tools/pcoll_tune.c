@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <math.h>
 #include <rdma/fabric.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static void measure_here(const struct tune_site *site, MPI_Comm *comm, double se
 static void measure_site(const struct tune_site *site, double seconds,
                          const struct tune_options *options, struct tune_result *result)
 {
-    const int takes_part = world_rank == site->ranks[0] || world_rank == site->ranks[1];
+    const bool takes_part = world_rank == site->ranks[0] || world_rank == site->ranks[1];
     MPI_Comm comm;
 
     MPI_Comm_split(MPI_COMM_WORLD, takes_part ? 0 : MPI_UNDEFINED, world_rank, &comm);
@@ -80,7 +81,7 @@ static void measure_site(const struct tune_site *site, double seconds,
         MPI_Comm_free(&comm);
 }
 
-static int is_network(const struct tune_site *site)
+static bool is_network(const struct tune_site *site)
 {
     return site->level == PCOLL_LEVEL_OTHER_HOST;
 }
@@ -197,10 +198,10 @@ static enum pcoll_result load_base(const char *path, struct pcoll_table **table_
     return result;
 }
 
-static int write_table(const struct pcoll_table *table, const char *path)
+static bool write_table(const struct pcoll_table *table, const char *path)
 {
     FILE *out = path ? fopen(path, "w") : stdout;
-    int good = out && pcoll_table_write(table, out) == PCOLL_OK;
+    bool good = out && pcoll_table_write(table, out) == PCOLL_OK;
 
     if (out && path)
         good = fclose(out) == 0 && good;
@@ -210,7 +211,7 @@ static int write_table(const struct pcoll_table *table, const char *path)
 }
 
 /* Checked before a minute of measurements. */
-static int can_write(const char *path)
+static bool can_write(const char *path)
 {
     FILE *out = path ? fopen(path, "a") : NULL;
 
@@ -221,7 +222,7 @@ static int can_write(const char *path)
     return !path || out;
 }
 
-static int fill_table(struct outcome *outcome, struct pcoll_table *table)
+static bool fill_table(struct outcome *outcome, struct pcoll_table *table)
 {
     set_identity(outcome);
     for (int i = 0; i < pcoll_nmedia; i++)
@@ -280,35 +281,35 @@ static void print_outcome(const struct outcome *outcome)
     }
 }
 
-static int is_anything(const struct outcome *outcome)
+static bool is_anything(const struct outcome *outcome)
 {
     for (int i = 0; i < outcome->ncells; i++)
         if (outcome->results[i].given != 0)
-            return 1;
+            return true;
     fputs("pcoll-tune: nothing could be measured (two ranks are needed, on one node or on two)\n",
           stderr);
-    return 0;
+    return false;
 }
 
 /* All ranks follow the first rank's result. */
-static int agree(int good)
+static bool agree(int good)
 {
     tune_bcast(&good, sizeof(good), 0, MPI_COMM_WORLD);
     return good;
 }
 
 /* Rules that nobody has measured would override measured corrections. */
-static int correct(const struct tune_options *options, struct pcoll_table *table)
+static bool correct(const struct tune_options *options, struct pcoll_table *table)
 {
     if (table && !options->base)
         pcoll_table_drop_rules(table);
     return agree(tune_correct(options, table));
 }
 
-static int measure_parameters(const struct tune_options *options, struct pcoll_table *table)
+static bool measure_parameters(const struct tune_options *options, struct pcoll_table *table)
 {
     static struct outcome outcome;
-    int good = 1;
+    bool good = true;
 
     outcome.identity.hosts = tune_nodes();
     measure_all(&outcome, options);
@@ -319,23 +320,23 @@ static int measure_parameters(const struct tune_options *options, struct pcoll_t
     return agree(good);
 }
 
-static int calibrate(const struct tune_options *options, struct pcoll_table *table)
+static bool calibrate(const struct tune_options *options, struct pcoll_table *table)
 {
-    int good = options->seconds == 0 || measure_parameters(options, table);
+    bool good = options->seconds == 0 || measure_parameters(options, table);
 
     if (good && options->correct)
         good = correct(options, table);
     return agree(good && (world_rank != 0 || write_table(table, options->output)));
 }
 
-static int run(const struct tune_options *options)
+static bool run(const struct tune_options *options)
 {
     struct pcoll_table *table = NULL;
-    int good = world_rank != 0 ||
-               (load_base(options->base, &table) == PCOLL_OK && can_write(options->output));
+    bool good = world_rank != 0 ||
+                (load_base(options->base, &table) == PCOLL_OK && can_write(options->output));
 
     if (!agree(good))
-        return 1;
+        return true;
     good = options->judge ? tune_judge(options, table) : calibrate(options, table);
     good = agree(good);
     if (good && options->plot)

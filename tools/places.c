@@ -13,7 +13,7 @@ static enum pcoll_level level_of(hwloc_topology_t topology, hwloc_obj_t a, hwloc
     return PCOLL_LEVEL_OTHER_CACHE;
 }
 
-int places_find(hwloc_topology_t topology, enum pcoll_level level, int units[2])
+bool places_find(hwloc_topology_t topology, enum pcoll_level level, int units[2])
 {
     const int cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
 
@@ -27,10 +27,10 @@ int places_find(hwloc_topology_t topology, enum pcoll_level level, int units[2])
                 continue;
             units[0] = hwloc_bitmap_first(a->cpuset);
             units[1] = hwloc_bitmap_first(b->cpuset);
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 struct pcoll_locality places_locality(hwloc_topology_t topology, hwloc_const_cpuset_t units)

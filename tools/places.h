@@ -5,13 +5,14 @@
 #define PCOLL_PLACES_H
 
 #include <hwloc.h>
+#include <stdbool.h>
 
 #include "tuning/locality.h"
 
 /* The first pair of processing units (numbered as by the operating system) of different cores that
  * share a cache; or are in one socket without a shared cache; or are in different sockets. Returns
  * 0 if there is none. */
-int places_find(hwloc_topology_t topology, enum pcoll_level level, int units[2]);
+bool places_find(hwloc_topology_t topology, enum pcoll_level level, int units[2]);
 
 /* The locality of a process that may run on these processing units. */
 struct pcoll_locality places_locality(hwloc_topology_t topology, hwloc_const_cpuset_t units);

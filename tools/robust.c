@@ -1,6 +1,7 @@
 #include "tools/robust.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -79,7 +80,7 @@ struct estimate estimate_join(const struct estimate *sittings, int n)
     return joined;
 }
 
-int estimate_is_tight(const struct estimate *estimate, double relative, double absolute)
+bool estimate_is_tight(const struct estimate *estimate, double relative, double absolute)
 {
     const double half = (estimate->high - estimate->low) / 2;
 

@@ -7,6 +7,8 @@
 #ifndef PCOLL_ROBUST_H
 #define PCOLL_ROBUST_H
 
+#include <stdbool.h>
+
 struct estimate {
     double value, low, high;
     int used, rejected; /* number of samples */
@@ -24,7 +26,7 @@ struct estimate estimate_of(double *samples, int n);
 struct estimate estimate_join(const struct estimate *sittings, int n);
 
 /* True if half the interval is within `relative` of the value, or within `absolute`. */
-int estimate_is_tight(const struct estimate *estimate, double relative, double absolute);
+bool estimate_is_tight(const struct estimate *estimate, double relative, double absolute);
 
 /* Rounded to four digits, since the rest is noise. */
 double estimate_round(double number);

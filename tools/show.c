@@ -1,5 +1,6 @@
 #include "tools/show.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* Generate the first `count` plans, or that of one rank. */
@@ -22,7 +23,7 @@ static int count_entries(struct pcoll_plan *const *plans, int count)
     return entries;
 }
 
-static void print_paper(const struct pcoll_plan *plan, int is_one, FILE *out)
+static void print_paper(const struct pcoll_plan *plan, bool is_one, FILE *out)
 {
     if (!is_one)
         fprintf(out, "%srank %d\n", plan->rank ? "\n" : "", plan->rank);

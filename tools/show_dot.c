@@ -5,6 +5,7 @@
  * picture are dashed.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 
 #include "tools/show.h"
 
@@ -15,7 +16,7 @@ static const char *const colors[PCOLL_NUM_OPS] = {
 
 static void print_move(const struct pcoll_entry *entry, FILE *out)
 {
-    const int is_get = entry->op == PCOLL_OP_GET;
+    const bool is_get = entry->op == PCOLL_OP_GET;
     const struct pcoll_place from = is_get ? entry->remote : entry->local;
     const struct pcoll_place to = is_get ? entry->local : entry->remote;
 
@@ -56,7 +57,7 @@ static void print_entry(const struct pcoll_plan *plan, int index, FILE *out)
 }
 
 /* True if entry `index` of the plan is in the picture. */
-static int is_shown(const struct pcoll_plan *plan, int phase, int index)
+static bool is_shown(const struct pcoll_plan *plan, int phase, int index)
 {
     return phase == PCOLL_NONE || (phase < plan->nphases && index >= plan->phases[phase].first &&
                                    index < plan->phases[phase].first + plan->phases[phase].count);
@@ -64,20 +65,20 @@ static int is_shown(const struct pcoll_plan *plan, int phase, int index)
 
 /* True if such an entry uses counter c of `rank`, which is the rank of one of the plans or a
  * peer. */
-static int is_used(struct pcoll_plan *const *plans, int count, int phase, int rank, int c)
+static bool is_used(struct pcoll_plan *const *plans, int count, int phase, int rank, int c)
 {
     if (phase == PCOLL_NONE)
-        return 1;
+        return true;
     for (int p = 0; p < count; p++)
         for (int i = 0; i < plans[p]->nentries; i++) {
             const struct pcoll_entry *entry = &plans[p]->entries[i];
-            const int own = plans[p]->rank == rank && (entry->trigger == c || entry->done == c);
+            const bool own = plans[p]->rank == rank && (entry->trigger == c || entry->done == c);
 
             if ((own || (entry->peer == rank && entry->peer_counter == c)) &&
                 is_shown(plans[p], phase, i))
-                return 1;
+                return true;
         }
-    return 0;
+    return false;
 }
 
 static void print_phase(const struct pcoll_plan *plan, int phase, FILE *out)

@@ -1,6 +1,7 @@
 /* Plans as JSON; all numbers are integers, and empty members are left out. doc/plan-json.md
  * describes the form. */
 #include <inttypes.h>
+#include <stdbool.h>
 
 #include "algorithms/plan/topology.h"
 #include "tools/show.h"
@@ -32,7 +33,7 @@ static void print_operands(const struct pcoll_plan *plan, const struct pcoll_ent
 
 static void print_entry(const struct pcoll_plan *plan, const struct pcoll_entry *entry, FILE *out)
 {
-    const int reduces = entry->op == PCOLL_OP_REDUCE;
+    const bool reduces = entry->op == PCOLL_OP_REDUCE;
 
     fprintf(out, "{\"op\": \"%s\"", pcoll_op_name(entry->op));
     if (entry->trigger != PCOLL_NONE)

@@ -5,6 +5,7 @@
 #define PCOLL_TUNE_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 #include "offload/medium.h"
 #include "tuning/choose.h"
@@ -46,7 +47,7 @@ double tune_now(void); /* seconds */
 
 /* Waits while the media progress. A rank that waits for long sleeps, since other ranks measure in
  * the meantime. */
-void tune_wait(MPI_Request *request, int sleeps);
+void tune_wait(MPI_Request *request, bool sleeps);
 void tune_bcast(void *data, int bytes, int root, MPI_Comm comm);
 void tune_meet(MPI_Comm comm); /* a barrier in which ranks sleep */
 
@@ -89,7 +90,7 @@ int tune_sites(const struct tune_options *options, struct tune_site *sites, int 
 int *tune_find_nodes(void);
 int tune_nodes(void);
 
-int tune_sit(int unit);       /* bind to one processing unit; 0: failed */
+bool tune_sit(int unit);      /* bind to one processing unit; 0: failed */
 void tune_sit_anywhere(void); /* undo tune_sit */
 int tune_sockets(void);
 double tune_cache(void); /* three times the MiB of the largest cache; 0: unknown */
@@ -105,7 +106,7 @@ struct tune_stage {
     struct pcoll_group *group;
     struct pcoll_caps caps;
     const struct pcoll_table *table; /* on rank 0 */
-    int is_crowded;
+    bool is_crowded;
 };
 
 /* Collective over all ranks; rank 0 has the table. Returns NULL, on all ranks, if there is no
@@ -142,8 +143,8 @@ int tune_sizes(const struct tune_options *options, enum pcoll_coll coll, int nra
 /* ---- tune_plot.c, tune_correct.c: results of races ---- */
 
 /* Collective over all ranks; rank 0 has the table. Returns 0 on failure. */
-int tune_plot(const struct tune_options *options, const struct pcoll_table *table);
-int tune_correct(const struct tune_options *options, struct pcoll_table *table);
-int tune_judge(const struct tune_options *options, const struct pcoll_table *table);
+bool tune_plot(const struct tune_options *options, const struct pcoll_table *table);
+bool tune_correct(const struct tune_options *options, struct pcoll_table *table);
+bool tune_judge(const struct tune_options *options, const struct pcoll_table *table);
 
 #endif /* PCOLL_TUNE_H */

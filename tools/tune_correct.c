@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,13 +65,13 @@ static void enter(struct ledger *ledger, const struct tune_runner *runner, uint6
         estimate_round(fmin(1e6, fmax(1e-6, runner->measured.value / model)));
 }
 
-static int correct_coll(const struct tune_options *options, struct ledger *ledger,
-                        enum pcoll_coll coll, struct pcoll_table *table)
+static bool correct_coll(const struct tune_options *options, struct ledger *ledger,
+                         enum pcoll_coll coll, struct pcoll_table *table)
 {
     struct tune_runner runners[TUNE_RUNNERS];
     uint64_t sizes[TUNE_SIZES];
     const int n = tune_sizes(options, coll, ledger->nranks, sizes);
-    int good = 1;
+    bool good = true;
 
     ledger->count = 0;
     for (int i = 0; i < n; i++) {
@@ -86,14 +87,14 @@ static int correct_coll(const struct tune_options *options, struct ledger *ledge
     return good;
 }
 
-int tune_correct(const struct tune_options *options, struct pcoll_table *table)
+bool tune_correct(const struct tune_options *options, struct pcoll_table *table)
 {
     struct tune_stage *stage = tune_stage_open(options, table);
     struct ledger ledger = {.stage = stage, .table = table};
-    int good = 1;
+    bool good = true;
 
     if (!stage)
-        return 0;
+        return false;
     MPI_Comm_size(MPI_COMM_WORLD, &ledger.nranks);
     if (table)
         fprintf(stderr, "%-26s [", "corrections");
@@ -140,7 +141,7 @@ static void judge_point(const struct tune_options *options, const struct tune_st
     fputc('#', stderr);
 }
 
-int tune_judge(const struct tune_options *options, const struct pcoll_table *table)
+bool tune_judge(const struct tune_options *options, const struct pcoll_table *table)
 {
     struct tune_stage *stage = tune_stage_open(options, table);
     FILE *out = table ? fopen(options->judge, "w") : NULL;

@@ -5,23 +5,24 @@
 #include "tools/places.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- binding ---- */
 
 static cpu_set_t everywhere;
-static int is_seated;
+static bool is_seated;
 
-int tune_sit(int unit)
+bool tune_sit(int unit)
 {
     cpu_set_t set;
 
     if (unit < 0 || unit >= CPU_SETSIZE)
-        return 0;
+        return false;
     if (!is_seated && sched_getaffinity(0, sizeof(everywhere), &everywhere) != 0)
-        return 0;
-    is_seated = 1;
+        return false;
+    is_seated = true;
     CPU_ZERO(&set);
     CPU_SET((size_t)unit, &set);
     return sched_setaffinity(0, sizeof(set), &set) == 0;
@@ -76,7 +77,7 @@ double tune_cache(void)
 static int look_for_locality(hwloc_topology_t topology, void *locality)
 {
     hwloc_cpuset_t units = hwloc_bitmap_alloc();
-    const int known = units && hwloc_get_cpubind(topology, units, 0) == 0;
+    const bool known = units && hwloc_get_cpubind(topology, units, 0) == 0;
 
     if (known)
         *(struct pcoll_locality *)locality = places_locality(topology, units);
@@ -130,7 +131,7 @@ int tune_nodes(void)
 }
 
 /* The first rank that has a later one on its node, or on another node; 0 if there is none. */
-static int find_pair(const int *nodes, int nranks, int on_one_node, int ranks[2])
+static bool find_pair(const int *nodes, int nranks, bool on_one_node, int ranks[2])
 {
     for (int i = 0; i < nranks; i++) {
         for (int k = i + 1; k < nranks; k++) {
@@ -138,10 +139,10 @@ static int find_pair(const int *nodes, int nranks, int on_one_node, int ranks[2]
                 continue;
             ranks[0] = i;
             ranks[1] = k;
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 /* ---- sites ---- */
@@ -154,24 +155,24 @@ struct sites {
 };
 
 /* True if a list "a,b" has the name. */
-static int is_wanted(const struct tune_options *options, const char *name)
+static bool is_wanted(const struct tune_options *options, const char *name)
 {
     const size_t length = strlen(name);
 
     if (!options->media)
-        return 1;
+        return true;
     for (const char *at = options->media; *at;) {
         const size_t part = strcspn(at, ",");
 
         if (part == length && memcmp(at, name, part) == 0)
-            return 1;
+            return true;
         at += part + (at[part] == ',');
     }
-    return 0;
+    return false;
 }
 
 /* Adds a site for each medium between nodes, or for each within one, the most common first. */
-static void add_sites(struct sites *sites, int spans_nodes, enum pcoll_level level,
+static void add_sites(struct sites *sites, bool spans_nodes, enum pcoll_level level,
                       const int units[2])
 {
     for (int i = pcoll_nmedia - 1; i >= 0 && sites->count < sites->max; i--) {
@@ -197,7 +198,7 @@ static int add_levels(hwloc_topology_t topology, void *argument)
 
     for (int level = PCOLL_LEVEL_SAME_CACHE; level <= PCOLL_LEVEL_OTHER_SOCKET; level++)
         if (places_find(topology, (enum pcoll_level)level, units))
-            add_sites(sites, 0, (enum pcoll_level)level, units);
+            add_sites(sites, false, (enum pcoll_level)level, units);
     return 1;
 }
 
@@ -220,15 +221,15 @@ int tune_sites(const struct tune_options *options, struct tune_site *list, int m
     int rank, *nodes = tune_find_nodes();
 
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (find_pair(nodes, nranks, 1, sites.ranks)) {
+    if (find_pair(nodes, nranks, true, sites.ranks)) {
         if (rank == sites.ranks[0])
             with_topology(add_levels, &sites);
         if (rank == sites.ranks[0] && sites.count == 0)
-            add_sites(&sites, 0, PCOLL_LEVEL_ANY, anywhere);
+            add_sites(&sites, false, PCOLL_LEVEL_ANY, anywhere);
         share_sites(&sites);
     }
-    if (find_pair(nodes, nranks, 0, sites.ranks))
-        add_sites(&sites, 1, PCOLL_LEVEL_OTHER_HOST, anywhere);
+    if (find_pair(nodes, nranks, false, sites.ranks))
+        add_sites(&sites, true, PCOLL_LEVEL_OTHER_HOST, anywhere);
     free(nodes);
     return sites.count;
 }

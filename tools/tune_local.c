@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +45,7 @@ struct handover {
     int unit;
 };
 
-static void take_turns(struct handover *handover, int mine)
+static void take_turns(struct handover *handover, bool mine)
 {
     for (int i = 0; i < HANDOVERS; i++) {
         while (atomic_load_explicit(&handover->turn, memory_order_acquire) != mine)
@@ -58,7 +59,7 @@ static void *other_thread(void *argument)
     struct handover *handover = argument;
 
     tune_sit(handover->unit);
-    take_turns(handover, 1);
+    take_turns(handover, true);
     return NULL;
 }
 
@@ -74,7 +75,7 @@ static double measure_turn(void *context)
     while (atomic_load_explicit(&handover->turn, memory_order_acquire) != 0)
         sched_yield();
     begin = tune_now();
-    take_turns(handover, 0);
+    take_turns(handover, false);
     begin = tune_now() - begin;
     pthread_join(thread, NULL);
     return begin / (2 * HANDOVERS - 1) * 1e6;

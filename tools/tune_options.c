@@ -1,6 +1,7 @@
 /* The command line of pcoll-tune. */
 #include "tools/tune.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,12 +76,12 @@ static int check_media(const struct cli *cli, const char *list)
 }
 
 /* True for an algorithm of any collective. */
-static int is_algorithm(const char *name)
+static bool is_algorithm(const char *name)
 {
     for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)
         if (pcoll_algorithm_find((enum pcoll_coll)coll, name))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static int check_algorithms(const struct cli *cli, const char *list)

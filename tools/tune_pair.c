@@ -20,6 +20,7 @@
 #include "tools/tune_shots.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,8 +64,8 @@ static double byte_slope(const struct pair *pair, enum shot_name less, enum shot
 
 static void derive_bytes(struct pair *pair)
 {
-    const int has_put = pair->shots.list[PUT_LONG].plan && pair->shots.list[PUT_SHORT].plan;
-    const int has_get = pair->shots.list[GET_LONG].plan && pair->shots.list[GET_SHORT].plan;
+    const bool has_put = pair->shots.list[PUT_LONG].plan && pair->shots.list[PUT_SHORT].plan;
+    const bool has_get = pair->shots.list[GET_LONG].plan && pair->shots.list[GET_SHORT].plan;
     const double put = has_put ? byte_slope(pair, PUT_SHORT, PUT_LONG, SHOT_FEW) : 0;
     const double get = has_get ? byte_slope(pair, GET_SHORT, GET_LONG, SHOT_FEW) : put;
 
@@ -111,16 +112,16 @@ static struct estimate estimate_parameter(const struct pair *pair, int parameter
     return estimate_of(samples, pair->rounds);
 }
 
-static int all_tight(const struct pair *pair)
+static bool all_tight(const struct pair *pair)
 {
     for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++) {
         const struct estimate estimate = estimate_parameter(pair, i);
 
         if (pair->given & pcoll_parameter_bit((enum pcoll_parameter)i) &&
             !estimate_is_tight(&estimate, TIGHT, TIGHT_US))
-            return 0;
+            return false;
     }
-    return 1;
+    return true;
 }
 
 /* Rank 0 extends the bar in proportion to the elapsed time. */
@@ -132,7 +133,7 @@ static void draw_bar(struct pair *pair, double part)
 }
 
 /* Continue until all intervals are tight, and at least for a part of the time. */
-static int goes_on(struct pair *pair, double begin, double seconds)
+static bool goes_on(struct pair *pair, double begin, double seconds)
 {
     const double gone = tune_now() - begin;
     int on = 0;

@@ -5,6 +5,7 @@
 
 #include "tools/draw.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,8 +28,8 @@ static void draw_size(const struct tune_options *options, const struct tune_stag
     }
 }
 
-static int draw_coll(const struct tune_options *options, const struct tune_stage *stage,
-                     enum pcoll_coll coll, int speaks)
+static bool draw_coll(const struct tune_options *options, const struct tune_stage *stage,
+                      enum pcoll_coll coll, bool speaks)
 {
     static struct drawing drawing;
     int nranks;
@@ -47,18 +48,18 @@ static int draw_coll(const struct tune_options *options, const struct tune_stage
             fputs("###", stderr);
     }
     if (!speaks)
-        return 1;
+        return true;
     fputs("]\n", stderr);
     return drawing_write(&drawing, options->plot) != 0;
 }
 
-int tune_plot(const struct tune_options *options, const struct pcoll_table *table)
+bool tune_plot(const struct tune_options *options, const struct pcoll_table *table)
 {
     struct tune_stage *stage = tune_stage_open(options, table);
-    int good = 1;
+    bool good = true;
 
     if (!stage)
-        return 0;
+        return false;
     for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)
         if (!pcoll_coll_has((enum pcoll_coll)coll, PCOLL_SYNCHRONIZES))
             good &= draw_coll(options, stage, (enum pcoll_coll)coll, table != NULL);

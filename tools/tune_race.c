@@ -14,6 +14,7 @@
 #include "offload/reduce/kernels.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +32,8 @@ struct lane {
     struct pcoll_plan *plan;
     struct pcoll_bound *bound; /* NULL: the medium cannot hold the plan, on all ranks */
     int times, nsamples, nsittings;
-    int is_done; /* in this sitting */
-    int is_out;  /* in all later sittings as well */
+    bool is_done; /* in this sitting */
+    bool is_out;  /* in all later sittings as well */
     double samples[ROUNDS], spent;
     struct estimate sittings[SITTINGS];
 };
@@ -63,12 +64,12 @@ static double time_batch(const struct tune_stage *stage, struct pcoll_bound *bou
     double mine, longest;
 
     MPI_Ibarrier(stage->comm, &request);
-    tune_wait(&request, 0);
+    tune_wait(&request, false);
     mine = tune_now();
     play(stage, bound, times);
     mine = tune_now() - mine;
     MPI_Iallreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, stage->comm, &request);
-    tune_wait(&request, 0);
+    tune_wait(&request, false);
     return longest / times * 1e6;
 }
 
@@ -103,7 +104,7 @@ static void warm_up(const struct tune_stage *stage, struct lane *lane)
 static void judge_lane(struct lane *lane, double best)
 {
     double sorted[ROUNDS];
-    int is_enough, are_alike;
+    bool are_alike, is_enough;
 
     if (lane->is_done || lane->nsamples < FEWEST_ROUNDS)
         return;
@@ -257,7 +258,7 @@ static void sit(const struct tune_stage *stage, const struct pcoll_signature *si
 int tune_race(const struct tune_stage *stage, enum pcoll_coll coll, uint64_t bytes,
               const char *names, struct tune_runner runners[TUNE_RUNNERS])
 {
-    const int reduces = pcoll_coll_has(coll, PCOLL_REDUCES);
+    const bool reduces = pcoll_coll_has(coll, PCOLL_REDUCES);
     const struct pcoll_signature signature = {.coll = coll,
                                               .nranks = stage->bootstrap.nranks,
                                               .bytes = bytes,
@@ -309,7 +310,7 @@ int tune_sizes(const struct tune_options *options, enum pcoll_coll coll, int nra
                                      2 << 10,  4 << 10,   8 << 10, 16 << 10, 32 << 10,
                                      64 << 10, 256 << 10, 1 << 20, 4 << 20,  8 << 20};
     const uint64_t max = (UINT64_C(16) << 20) / blocks_of(coll, nranks);
-    const int synchronizes = pcoll_coll_has(coll, PCOLL_SYNCHRONIZES);
+    const bool synchronizes = pcoll_coll_has(coll, PCOLL_SYNCHRONIZES);
     const uint64_t unit = pcoll_coll_has(coll, PCOLL_REDUCES) ? UNIT : 1;
     const uint64_t *from = options->nsizes > 0 ? options->sizes : usual;
     const int n = options->nsizes > 0 ? options->nsizes : (int)(sizeof(usual) / sizeof(usual[0]));

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,19 +48,19 @@ static const struct {
 
 static struct shot describe_shot(const struct shots *shots, enum shot_name name)
 {
-    const int is_many = name == PING_MANY || name == STREAM_MANY || name == PUT_MANY;
+    const bool is_many = name == PING_MANY || name == STREAM_MANY || name == PUT_MANY;
     struct shot shot = {.bytes = shots->in_node ? kinds[name].near : kinds[name].far, .batch = 1};
 
     shot.params.radix = is_many ? shots->many : SHOT_FEW;
     return shot;
 }
 
-static int is_possible(const struct shots *shots, enum shot_name name)
+static bool is_possible(const struct shots *shots, enum shot_name name)
 {
     const unsigned provides = shots->medium->group_provides(shots->group);
 
     if (name >= PUT_FEW && name <= GET_LONG && !(provides & PCOLL_NEED_USER_RMA))
-        return 0;
+        return false;
     if (name == GET_SHORT || name == GET_LONG)
         return (provides & PCOLL_NEED_GET) != 0;
     return name < COPY_SHORT || name > COPY_LONGEST || shots->in_node;
@@ -130,7 +131,7 @@ static void finish(const struct shots *shots, const struct shot *shot, enum pcol
 /* The time in starts is taken for streams only, since reading the clock takes time as well. */
 static void fire(const struct shots *shots, enum shot_name name, struct shot *shot)
 {
-    const int looks = name == STREAM_FEW || name == STREAM_MANY;
+    const bool looks = name == STREAM_FEW || name == STREAM_MANY;
     double started = 0;
     const double begin = tune_now();
 
@@ -187,7 +188,7 @@ void shots_unload(struct shots *shots)
 
 void shots_fire(struct shots *shots)
 {
-    const int is_long_round = shots->rounds++ % ROUNDS_BETWEEN_LONGEST == 0;
+    const bool is_long_round = shots->rounds++ % ROUNDS_BETWEEN_LONGEST == 0;
 
     for (int i = 0; i < NUM_SHOTS; i++)
         if (shots->list[i].plan && (i != COPY_LONGEST || is_long_round))

@@ -4,6 +4,8 @@
 #ifndef PCOLL_TUNE_SHOTS_H
 #define PCOLL_TUNE_SHOTS_H
 
+#include <stdbool.h>
+
 #include "tools/tune.h"
 
 enum shot_name {
@@ -43,8 +45,9 @@ struct shots {
     struct pcoll_topology *topology;
     struct pcoll_group *group; /* of the sitting */
     struct pcoll_memory memory;
-    int in_node, many; /* entries of a shot that has many */
-    int rounds;        /* that the plans have been fired */
+    int many;
+    bool in_node; /* entries of a shot that has many */
+    int rounds;   /* that the plans have been fired */
     struct shot list[NUM_SHOTS];
 };
 

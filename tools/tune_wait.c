@@ -4,6 +4,7 @@
 #include "offload/media.h"
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -18,7 +19,7 @@ double tune_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-void tune_wait(MPI_Request *request, int sleeps)
+void tune_wait(MPI_Request *request, bool sleeps)
 {
     static const struct timespec nap = {0, NAP_NS};
     int done = 0;
@@ -40,7 +41,7 @@ void tune_bcast(void *data, int bytes, int root, MPI_Comm comm)
     MPI_Request request;
 
     MPI_Ibcast(data, bytes, MPI_BYTE, root, comm, &request);
-    tune_wait(&request, 0);
+    tune_wait(&request, false);
 }
 
 void tune_meet(MPI_Comm comm)
@@ -48,7 +49,7 @@ void tune_meet(MPI_Comm comm)
     MPI_Request request;
 
     MPI_Ibarrier(comm, &request);
-    tune_wait(&request, 1);
+    tune_wait(&request, true);
 }
 
 /* ---- what a medium needs before it works ---- */
@@ -69,7 +70,7 @@ static enum pcoll_result combine(void *context, uint64_t *words, int n)
 
     flip_signs(words, n);
     MPI_Iallreduce(MPI_IN_PLACE, words, n, MPI_INT64_T, MPI_MAX, *(MPI_Comm *)context, &request);
-    tune_wait(&request, 0);
+    tune_wait(&request, false);
     flip_signs(words, n);
     return PCOLL_OK;
 }
@@ -89,7 +90,7 @@ static enum pcoll_result swap(void *context, const int *ranks, int n, const void
                   &requests[2 * i + 1]);
     }
     for (int i = 0; i < 2 * n; i++)
-        tune_wait(&requests[i], 0);
+        tune_wait(&requests[i], false);
     free(requests);
     return PCOLL_OK;
 }

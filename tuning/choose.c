@@ -6,6 +6,7 @@
 #include "tuning/table/text.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,28 +26,28 @@ __attribute__((format(printf, 3, 4))) static void say(FILE *report, const char *
 
 /* ---- hint, rule, model ---- */
 
-static int found(struct pcoll_search *search, const char *reason)
+static bool found(struct pcoll_search *search, const char *reason)
 {
     search->best.reason = reason;
     return search->best.algorithm != NULL;
 }
 
 /* A requested algorithm may use user buffers below the threshold if it has no other path. */
-static int search_within(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
-                         const char *reason)
+static bool search_within(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                          const char *reason)
 {
     search->refusals = 0;
     search->below_threshold = search->fixed.path == PCOLL_PATH_USER;
     pcoll_search_algorithm(search, algorithm);
     if (!search->best.algorithm) {
-        search->below_threshold = 1;
+        search->below_threshold = true;
         pcoll_search_algorithm(search, algorithm);
     }
-    search->below_threshold = 0;
+    search->below_threshold = false;
     return found(search, reason);
 }
 
-static int search_model(struct pcoll_search *search)
+static bool search_model(struct pcoll_search *search)
 {
     PCOLL_EACH_ALGORITHM (row)
         if (row->coll == search->signature->coll)
@@ -54,7 +55,7 @@ static int search_model(struct pcoll_search *search)
     return found(search, "model");
 }
 
-static int rule_matches(const struct pcoll_rule *rule, const struct pcoll_signature *signature)
+static bool rule_matches(const struct pcoll_rule *rule, const struct pcoll_signature *signature)
 {
     const uint64_t nranks = (uint64_t)signature->nranks;
 
@@ -62,12 +63,12 @@ static int rule_matches(const struct pcoll_rule *rule, const struct pcoll_signat
            signature->bytes >= rule->bytes[0] && signature->bytes <= rule->bytes[1];
 }
 
-static int search_rules(struct pcoll_search *search, const struct pcoll_table *table)
+static bool search_rules(struct pcoll_search *search, const struct pcoll_table *table)
 {
     const struct pcoll_params requested = search->fixed;
     size_t count;
     const struct pcoll_rule *rules = pcoll_table_rules(table, &count);
-    int done = 0;
+    bool done = false;
 
     for (size_t i = 0; i < count && !done; i++) {
         if (!rule_matches(&rules[i], search->signature))
@@ -106,27 +107,27 @@ static void report_unused(const struct pcoll_search *search,
         say(report, origin, "algorithm '%s' has no segment; ignored", algorithm->name);
 }
 
-static int search_hint(struct pcoll_search *search, const struct pcoll_hint *hint, FILE *report)
+static bool search_hint(struct pcoll_search *search, const struct pcoll_hint *hint, FILE *report)
 {
     const enum pcoll_coll coll = search->signature->coll;
     const struct pcoll_algorithm *algorithm;
     char name[64], names[256];
 
     if (!hint->algorithm || strcmp(hint->algorithm, "auto") == 0)
-        return 0;
+        return false;
     algorithm = pcoll_algorithm_find(coll, hint->algorithm);
     if (!algorithm) {
         pcoll_text_quote(name, sizeof(name), hint->algorithm, sizeof(name));
         pcoll_text_names(coll, names, sizeof(names));
         say(report, hint->origin, "no %s algorithm '%s' (allowed: auto, %s%smpich); using auto",
             pcoll_coll_name(coll), name, names, names[0] ? ", " : "");
-        return 0;
+        return false;
     }
     report_unused(search, algorithm, hint->origin, report);
     if (search_within(search, algorithm, "hint"))
-        return 1;
+        return true;
     report_unsuitable(search, hint, report);
-    return 0;
+    return false;
 }
 
 static void take_params(struct pcoll_search *search, const struct pcoll_hint *hint, FILE *report)
@@ -139,11 +140,11 @@ static void take_params(struct pcoll_search *search, const struct pcoll_hint *hi
             hint->radix);
 }
 
-static int search_without_params(struct pcoll_search *search, const struct pcoll_hint *hint,
-                                 FILE *report)
+static bool search_without_params(struct pcoll_search *search, const struct pcoll_hint *hint,
+                                  FILE *report)
 {
     if (search->fixed.radix == 0 && search->fixed.segment == 0)
-        return 0;
+        return false;
     say(report, hint->origin, "no algorithm can run with radix %d, segment %llu; ignored",
         search->fixed.radix, (unsigned long long)search->fixed.segment);
     search->fixed = (struct pcoll_params){0};
@@ -160,8 +161,8 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
 
 /* Fills search->machine, search->cached and search->about, and *node, which search->machine may
  * point to. Returns 0 if the table lacks the medium. */
-static int find_machine(struct pcoll_search *search, const struct pcoll_table *table,
-                        struct pcoll_machine *node)
+static bool find_machine(struct pcoll_search *search, const struct pcoll_table *table,
+                         struct pcoll_machine *node)
 {
     const struct pcoll_topology *topology = search->signature->topology;
     const struct pcoll_caps *caps = search->caps;
@@ -169,7 +170,7 @@ static int find_machine(struct pcoll_search *search, const struct pcoll_table *t
     const struct pcoll_machine *machine = pcoll_table_level(table, caps->medium, between);
 
     if (!machine)
-        return 0;
+        return false;
     search->machine = *machine;
     search->machine.cores = caps->cores;
     machine = caps->node_medium ? pcoll_table_level(table, caps->node_medium, caps->level) : NULL;
@@ -183,7 +184,7 @@ static int find_machine(struct pcoll_search *search, const struct pcoll_table *t
     snprintf(search->about.medium, sizeof(search->about.medium), "%s", caps->medium);
     search->about.nranks = search->signature->nranks;
     search->about.nnodes = topology ? topology->nnodes : 1;
-    return 1;
+    return true;
 }
 
 enum pcoll_result pcoll_choose(const struct pcoll_table *table,
@@ -265,7 +266,7 @@ void pcoll_choice_text(const struct pcoll_choice *choice, char text[PCOLL_CHOICE
         append(text, "rails", (unsigned long long)params->rails);
 }
 
-int pcoll_choice_same(const struct pcoll_choice *a, const struct pcoll_choice *b)
+bool pcoll_choice_same(const struct pcoll_choice *a, const struct pcoll_choice *b)
 {
     return a->algorithm == b->algorithm && a->params.path == b->params.path &&
            a->params.radix == b->params.radix && a->params.segment == b->params.segment &&

@@ -5,6 +5,8 @@
 #ifndef PCOLL_CHOOSE_H
 #define PCOLL_CHOOSE_H
 
+#include <stdbool.h>
+
 #include "algorithms/algorithm.h"
 #include "tuning/table/table.h"
 
@@ -117,6 +119,6 @@ int pcoll_candidates(const struct pcoll_table *table, const struct pcoll_signatu
 void pcoll_choice_text(const struct pcoll_choice *choice, char text[PCOLL_CHOICE_BYTES]);
 
 /* True if the two are equal except for the predicted time. */
-int pcoll_choice_same(const struct pcoll_choice *a, const struct pcoll_choice *b);
+bool pcoll_choice_same(const struct pcoll_choice *a, const struct pcoll_choice *b);
 
 #endif /* PCOLL_CHOOSE_H */

@@ -4,6 +4,7 @@
 #include "tuning/sim/walk.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #define MIN_SEGMENT (UINT64_C(4) << 10)
 #define MAX_SEGMENT (UINT64_C(1) << 20)
@@ -25,13 +26,13 @@ static double find_factor(struct pcoll_search *search, const struct pcoll_algori
     return pcoll_table_factor(search->table, about, search->signature->bytes, &search->tells_apart);
 }
 
-static int is_crowded(const struct pcoll_signature *signature, int cores)
+static bool is_crowded(const struct pcoll_signature *signature, int cores)
 {
     return cores > 0 && pcoll_ranks_per_node(signature) > cores;
 }
 
 /* In a node where each rank has a core, and thereby caches of its own. */
-static int has_caches(const struct pcoll_signature *signature, int cores)
+static bool has_caches(const struct pcoll_signature *signature, int cores)
 {
     return !pcoll_is_over_wire(signature) && !is_crowded(signature, cores);
 }
@@ -44,8 +45,8 @@ static int min_slots(const struct pcoll_algorithm *algorithm)
 
 /* With so much TEMP, communication buffers are used again only when they have left the caches of
  * those who read them, unless they are a short ring. */
-static int is_far(const struct pcoll_algorithm *algorithm, const struct pcoll_params *params,
-                  uint64_t temp)
+static bool is_far(const struct pcoll_algorithm *algorithm, const struct pcoll_params *params,
+                   uint64_t temp)
 {
     if (algorithm->uses_slots == PCOLL_BANKS)
         return temp >= PCOLL_FAR_BYTES && temp <= PCOLL_LONG_BANKS_BYTES;
@@ -131,11 +132,11 @@ static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm 
 
 /* Of equal costs the earlier row's counts, and in one row that of the shorter segment, although
  * longer ones are weighed first. */
-static int is_better(const struct pcoll_choice *candidate, const struct pcoll_choice *other)
+static bool is_better(const struct pcoll_choice *candidate, const struct pcoll_choice *other)
 {
     const struct pcoll_params *a = &candidate->params, *b = &other->params;
-    const int is_shorter = candidate->algorithm == other->algorithm && a->path == b->path &&
-                           a->radix == b->radix && a->segment < b->segment;
+    const bool is_shorter = candidate->algorithm == other->algorithm && a->path == b->path &&
+                            a->radix == b->radix && a->segment < b->segment;
 
     return candidate->predicted_us <
            other->predicted_us * (is_shorter ? 1 + ROUNDING : 1 - ROUNDING);
@@ -215,7 +216,7 @@ static int segment_candidates(const struct pcoll_search *search,
                               const struct pcoll_algorithm *algorithm, enum pcoll_path path,
                               uint64_t *values)
 {
-    const int has_far =
+    const bool has_far =
         algorithm->uses_slots != PCOLL_RING && !pcoll_is_over_wire(search->signature);
     const uint64_t max = path != PCOLL_PATH_TEMP ? MAX_SEGMENT
                          : has_far               ? MAX_FAR_SEGMENT
@@ -306,8 +307,8 @@ static int slots_candidates(const struct pcoll_search *search,
                             const struct pcoll_params *params, int *values)
 {
     const struct pcoll_signature *signature = search->signature;
-    const int is_long = params->path == PCOLL_PATH_TEMP && search->fixed.segment == 0 &&
-                        params->segment > MAX_TEMP_SEGMENT;
+    const bool is_long = params->path == PCOLL_PATH_TEMP && search->fixed.segment == 0 &&
+                         params->segment > MAX_TEMP_SEGMENT;
     int count = 0, slots;
 
     if (pcoll_is_trivial(signature)) {
@@ -328,8 +329,8 @@ static int slots_candidates(const struct pcoll_search *search,
 }
 
 /* PCOLL_PATH_AUTO is a candidate only for an algorithm that has no other path. */
-static int path_suits(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
-                      enum pcoll_path path)
+static bool path_suits(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                       enum pcoll_path path)
 {
     const unsigned named = 1u << PCOLL_PATH_USER | 1u << PCOLL_PATH_TEMP;
     const struct pcoll_caps *caps = search->caps;
@@ -337,14 +338,14 @@ static int path_suits(struct pcoll_search *search, const struct pcoll_algorithm 
     if (path == PCOLL_PATH_AUTO)
         return !(algorithm->paths & named);
     if (!(algorithm->paths >> path & 1))
-        return 0;
+        return false;
     if (search->fixed.path != PCOLL_PATH_AUTO && search->fixed.path != path)
-        return 0;
+        return false;
     if (path != PCOLL_PATH_USER)
-        return 1;
+        return true;
     search->refusals |= refusal_of_path(caps, path);
     if (refusal_of_path(caps, path))
-        return 0;
+        return false;
     return search->below_threshold || search->signature->bytes >= caps->user_rma_threshold;
 }
 

@@ -4,6 +4,8 @@
 #ifndef PCOLL_SEARCH_H
 #define PCOLL_SEARCH_H
 
+#include <stdbool.h>
+
 #include "tuning/choose.h"
 #include "tuning/table/correction.h"
 
@@ -30,7 +32,7 @@ struct pcoll_search {
     const struct pcoll_table *table;
     struct pcoll_machine machine, cached; /* the latter for plans that stay in the caches */
     struct pcoll_params fixed;            /* a nonzero parameter allows only that value */
-    int below_threshold;                  /* PCOLL_PATH_USER may be used at any size */
+    bool below_threshold;                 /* PCOLL_PATH_USER may be used at any size */
 
     /* The answer so far. */
     struct pcoll_choice best; /* algorithm NULL: none yet */

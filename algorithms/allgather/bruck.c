@@ -27,6 +27,7 @@
  * counters and buffers keep instances apart.
  */
 #include <math.h>
+#include <stdbool.h>
 
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
@@ -49,7 +50,7 @@ static uint64_t all_bytes(const struct pcoll_signature *signature)
     return pcoll_block_first(signature, signature->nranks);
 }
 
-static int fits_cell(const struct pcoll_signature *signature)
+static bool fits_cell(const struct pcoll_signature *signature)
 {
     return all_bytes(signature) <= PCOLL_CELL_BYTES;
 }
@@ -67,7 +68,8 @@ static struct pcoll_place gathered(const struct state *s, uint64_t at)
 /* The bytes of the `count` teams from `team` on, cyclically; count < teams.count. */
 static uint64_t bytes_of(const struct state *s, int team, int count)
 {
-    const int end = team + count, is_wrapped = end > s->teams.count;
+    const int end = team + count;
+    const bool is_wrapped = end > s->teams.count;
     const int place = pcoll_team_place(&s->teams, is_wrapped ? end - s->teams.count : end);
     const uint64_t past = pcoll_blocks_first(&s->blocks, place) + (is_wrapped ? s->all : 0);
 
@@ -244,7 +246,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
 {
     const struct pcoll_teams teams = pcoll_teams_of(signature);
     const struct pcoll_machine node = pcoll_cost_node(machine);
-    int members = pcoll_ranks_per_node(signature), has_levels = teams.topology != NULL;
+    const bool has_levels = teams.topology != NULL;
+    int members = pcoll_ranks_per_node(signature);
     int rounds = pcoll_log_ceil(teams.count, 2);
     double own = (double)signature->bytes, all = (double)all_bytes(signature);
     double crowd = pcoll_cost_crowd(signature, machine), ends = 0;

@@ -56,7 +56,7 @@ static int trigger(const struct state *s, uint64_t threshold)
 }
 
 /* Tell `peer` that it may send its data of this round. */
-static void add_rtr(struct state *s, int peer, int early)
+static void add_rtr(struct state *s, int peer, bool early)
 {
     uint64_t threshold = early ? 0 : s->level;
     struct pcoll_entry rtr = pcoll_entry_add(trigger(s, threshold), threshold);
@@ -117,7 +117,7 @@ static void build_core(struct state *s)
     int rank = s->plan->rank, nranks = s->plan->signature.nranks, partner = rank + s->m;
 
     if (partner < nranks)
-        add_rtr(s, partner, 1);
+        add_rtr(s, partner, true);
     if (s->m < nranks) {
         rtr_weight(s);
         s->level += partner < nranks ? s->weight : 0;
@@ -143,7 +143,7 @@ static void build_extra(struct state *s)
                           gathered(s, rank), block(s, 1));
     pcoll_plan_add(s->plan, pcoll_entry_signal(put, partner, s->bank, s->weight));
     s->weight = s->path == PCOLL_PATH_USER ? 2 : 1;
-    add_rtr(s, partner, 1);
+    add_rtr(s, partner, true);
     rtr_weight(s);
     s->level += s->weight;
 }
@@ -247,7 +247,7 @@ struct parcel {
 struct rates {
     double part, block; /* work for each put and for each block, of all ranks that share a core */
     double wave;        /* from firing until the signal is seen, in addition to that work */
-    int is_wire;
+    bool is_wire;
 };
 
 /* A group of ranks that exchange in the same rounds: when the last of them has all blocks of the
@@ -327,7 +327,7 @@ static struct front cost_of_core(const struct rates *rates, double start, double
                                  int extra)
 {
     struct front none = {start, 0, 0, {1, 1}}, full = {paired, paired, 0, {2, 2}}, mixed = none;
-    int has_mixed = 0;
+    bool has_mixed = false;
 
     for (int i = 0; i < n; i++) {
         int is_odd = extra >> i & 1;
@@ -348,7 +348,8 @@ static struct front cost_of_core(const struct rates *rates, double start, double
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
-    int n = pcoll_log2_floor(signature->nranks), user = path_of(params) == PCOLL_PATH_USER;
+    const bool user = path_of(params) == PCOLL_PATH_USER;
+    int n = pcoll_log2_floor(signature->nranks);
     int extra = signature->nranks - (1 << n);
     double own = (double)signature->bytes * machine->copy;
     double crowd = pcoll_cost_crowd(signature, machine);
@@ -358,7 +359,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     struct rates rates = {
         .part = crowd * ((user ? machine->rma : 0) + gap),
         .block = crowd * (double)signature->bytes * rate,
-        .wave = pcoll_cost_wave(signature, machine, 1, 1) - crowd * gap,
+        .wave = pcoll_cost_wave(signature, machine, 1, true) - crowd * gap,
         .is_wire = pcoll_is_over_wire(signature),
     };
     double blocks = signature->nranks - 1;
@@ -366,8 +367,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     struct front core;
 
     if (user)
-        start +=
-            pcoll_cost_wave(signature, machine, 1, 1) + crowd * (pcoll_cost_node(machine).o + own);
+        start += pcoll_cost_wave(signature, machine, 1, true) +
+                 crowd * (pcoll_cost_node(machine).o + own);
     else
         start += crowd * (2 * own + (signature->nranks > 3 ? 4 : 3) * pcoll_cost_node(machine).o);
     paired = start - (user ? 0 : crowd * own) + arrival(&rates, (struct parcel){1, 1});

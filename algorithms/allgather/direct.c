@@ -226,14 +226,14 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
  * port is also busy with the gets of other ranks. Between user buffers a get costs `rma`, and its
  * acknowledgment `o`. */
 static double cost_of_gets(const struct pcoll_signature *signature,
-                           const struct pcoll_machine *machine, int is_user, double bytes)
+                           const struct pcoll_machine *machine, bool is_user, double bytes)
 {
     double peers = signature->nranks - 1, crowd = pcoll_cost_crowd(signature, machine);
     double o = crowd * machine->o, rma = is_user ? crowd * machine->rma : 0;
     double length = bytes * pcoll_cost_rate(signature, machine, PCOLL_PATH_USER);
     double copying = is_user ? 0 : crowd * bytes * machine->copy;
     double g = machine->g * pcoll_cost_share(signature);
-    double L = pcoll_cost_wave(signature, machine, 0, 1); /* of a rank that fires nothing */
+    double L = pcoll_cost_wave(signature, machine, 0, true); /* of a rank that fires nothing */
     double copy = is_user ? o : crowd * pcoll_cost_node(machine).o; /* to fire one */
     double first = (is_user ? 4 : 3) * L + 2 * o + copy + rma + length;
     double few = pcoll_larger(2 * o + rma, pcoll_larger(o, 2 * g) + length);

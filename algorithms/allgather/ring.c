@@ -43,6 +43,7 @@
  * leader's user buffer is its own again when all are "done".
  */
 #include <math.h>
+#include <stdbool.h>
 
 #include "algorithms/cost.h"
 #include "algorithms/shape/blocks.h"
@@ -58,7 +59,7 @@ struct state {
     struct pcoll_blocks blocks; /* of the lane, as everything below is about it */
     struct pcoll_teams teams;
     int team, member, leader; /* mine; N and p above are the number of teams and my team */
-    int is_user;              /* the path is user */
+    bool is_user;             /* the path is user */
     int bank;
     struct pcoll_segment own; /* the lane in my block */
     int tank;                 /* the counter of the lane */
@@ -71,7 +72,7 @@ struct state {
 
 /* ---- how blocks are cut ---- */
 
-static int is_on_user_path(const struct pcoll_params *params)
+static bool is_on_user_path(const struct pcoll_params *params)
 {
     return params->path != PCOLL_PATH_TEMP;
 }
@@ -95,8 +96,8 @@ static uint64_t segments_of(const struct pcoll_signature *signature,
 {
     const struct pcoll_teams teams = pcoll_teams_of(signature);
     const uint64_t all = pcoll_block_first(signature, signature->nranks);
-    const int is_flat = teams.topology == NULL;
-    const int is_equal = all == (uint64_t)signature->nranks * signature->bytes;
+    const bool is_flat = teams.topology == NULL;
+    const bool is_equal = all == (uint64_t)signature->nranks * signature->bytes;
     uint64_t segment = params->segment ? params->segment : DEFAULT_SEGMENT, n, max;
 
     if (bytes == 0 || (is_flat && is_equal))
@@ -221,7 +222,7 @@ static void add_own_block(const struct state *s, uint64_t base)
 {
     int next = pcoll_team_rank(&s->teams, (s->team + 1) % s->teams.count, 0);
     uint64_t first = pcoll_blocks_recv(&s->blocks, s->plan->rank);
-    int is_cut = segments_of_team(&s->blocks, s->params, s->team) > 1;
+    bool is_cut = segments_of_team(&s->blocks, s->params, s->team) > 1;
 
     for (uint64_t i = 0; i < s->nown; i++) {
         struct pcoll_segment part = pcoll_segment_of(s->own.count, s->nown, i);
@@ -296,7 +297,7 @@ static uint64_t add_leader_start(const struct state *s)
 }
 
 /* The last segment has no data, so no copy waits for it. */
-static int ends_empty(const struct state *s)
+static bool ends_empty(const struct state *s)
 {
     return pcoll_blocks_bytes(&s->blocks, (s->team + 1) % s->teams.count) == 0;
 }
@@ -413,7 +414,7 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
 
 static void build(struct state *s, int rank, int banks)
 {
-    s->plan->ordered = 1;
+    s->plan->ordered = true;
     s->team = pcoll_team_of(&s->teams, rank);
     s->member = pcoll_team_member(&s->teams, rank);
     s->leader = pcoll_team_rank(&s->teams, s->team, 0);
@@ -504,7 +505,8 @@ static double cost_temp(const struct pcoll_signature *signature, const struct pc
     double copy = crowd * load.segment * machine->copy;
     double own = 2 * crowd * load.largest * machine->copy;
     double sent = load.segment * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP) / nlanes;
-    double latency = pcoll_cost_wave(signature, machine, 0, 1); /* of a rank that fires nothing */
+    double latency =
+        pcoll_cost_wave(signature, machine, 0, true); /* of a rank that fires nothing */
     double flight = pcoll_is_over_wire(signature) ? latency + sent : latency;
     double work = o + (pcoll_is_over_wire(signature) ? 0 : crowd * sent);
     double step = work + pcoll_larger(flight, copy + local);

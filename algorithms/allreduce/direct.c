@@ -21,7 +21,7 @@
 
 struct state {
     struct pcoll_plan *plan;
-    int uses_cells;
+    bool uses_cells;
     uint64_t slot_bytes; /* of one vector in TEMP */
 };
 
@@ -30,7 +30,7 @@ static uint64_t others(const struct pcoll_signature *signature)
     return (uint64_t)signature->nranks - 1;
 }
 
-static int fits_cells(const struct pcoll_signature *signature)
+static bool fits_cells(const struct pcoll_signature *signature)
 {
     return signature->bytes <= PCOLL_CELL_BYTES / others(signature);
 }

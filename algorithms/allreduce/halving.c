@@ -30,13 +30,13 @@
 
 struct state {
     struct pcoll_plan *plan;
-    int is_user;
+    bool is_user;
     uint64_t npasses, pass;
     int trigger; /* what this pass waits for, and its level */
     uint64_t threshold;
 };
 
-static int is_user(const struct pcoll_params *params)
+static bool is_user(const struct pcoll_params *params)
 {
     return params->path == PCOLL_PATH_USER;
 }
@@ -106,7 +106,7 @@ static void begin(const struct state *s, struct pcoll_halving *h)
 
 static void end(struct state *s, const struct pcoll_halving *h, struct pcoll_place recv)
 {
-    const int is_last = s->pass == s->npasses - 1;
+    const bool is_last = s->pass == s->npasses - 1;
     const struct pcoll_entry copy = pcoll_entry_copy(h->bank, h->level, h->result, recv, h->bytes);
 
     if (!s->is_user)

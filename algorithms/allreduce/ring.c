@@ -36,6 +36,7 @@
  * block depends on what the rank has given of it, which therefore is no longer needed.
  */
 #include <math.h>
+#include <stdbool.h>
 
 #include "algorithms/cost.h"
 #include "algorithms/util.h"
@@ -207,7 +208,7 @@ static void add_gate(const struct state *s, uint64_t number, int slot, uint64_t 
 
 /* A rank that gets the result of a block knows that all ranks have begun this instance, so they
  * have passed on everything of the one before. */
-static int has_gate(const struct state *s, const struct item *item)
+static bool has_gate(const struct state *s, const struct item *item)
 {
     return item->step < count_of(s) - 2 || use_of(s, item->number + s->cut.nsegments).turn > 0;
 }
@@ -216,8 +217,9 @@ static void add_item(const struct state *s, const struct item *item)
 {
     const struct pcoll_ring_use use = use_of(s, item->number);
     const uint64_t next = item->number + s->cut.nsegments;
-    const int is_sum = item->step < count_of(s) - 1, is_empty = item->part.count == 0;
-    const int is_last = item->step == nsteps_of(count_of(s)) - 1;
+    const bool is_empty = item->part.count == 0;
+    const bool is_sum = item->step < count_of(s) - 1;
+    const bool is_last = item->step == nsteps_of(count_of(s)) - 1;
     uint64_t level = s->plan->gain[use.slot] + WORK, now;
     struct pcoll_place from = pcoll_ring_place(&s->ring, use.slot);
     struct pcoll_entry put;
@@ -292,19 +294,19 @@ struct pace {
 };
 
 /* What a rank itself does with an item. */
-static double work_of(const struct pcoll_machine *node, double bytes, int is_sum)
+static double work_of(const struct pcoll_machine *node, double bytes, bool is_sum)
 {
     return node->o + bytes * (is_sum ? node->reduce : node->copy);
 }
 
 /* To another node. The port also sends the credits, which come back after twice the latency. */
 static struct pace pace_far(const struct pcoll_signature *signature,
-                            const struct pcoll_machine *machine, double bytes, int is_sum)
+                            const struct pcoll_machine *machine, double bytes, bool is_sum)
 {
     const struct pcoll_machine node = pcoll_cost_node(machine);
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double work = crowd * work_of(&node, bytes, is_sum), o = crowd * machine->o;
-    const double latency = pcoll_cost_wave(signature, machine, 0, 1) + o;
+    const double latency = pcoll_cost_wave(signature, machine, 0, true) + o;
     const double hop = latency + bytes * machine->G + (is_sum ? work : 0);
 
     return (struct pace){
@@ -312,14 +314,14 @@ static struct pace pace_far(const struct pcoll_signature *signature,
 }
 
 static struct pace pace_near(const struct pcoll_signature *signature,
-                             const struct pcoll_machine *machine, double bytes, int is_sum)
+                             const struct pcoll_machine *machine, double bytes, bool is_sum)
 {
     const struct pcoll_machine node = pcoll_cost_node(machine);
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double work = crowd * work_of(&node, bytes, is_sum);
     const double put = crowd * (node.o + bytes * node.copy);
 
-    return (struct pace){pcoll_cost_wave(signature, &node, 0, 1) + put + (is_sum ? work : 0),
+    return (struct pace){pcoll_cost_wave(signature, &node, 0, true) + put + (is_sum ? work : 0),
                          put + crowd * 2 * node.o + work};
 }
 
@@ -332,7 +334,7 @@ static double share_of(const struct pcoll_signature *signature)
 
 /* A rank cannot send faster than the slots of the next one return. */
 static struct pace pace_of(const struct pcoll_signature *signature, const struct cut *cut,
-                           const struct pcoll_machine *machine, int is_sum)
+                           const struct pcoll_machine *machine, bool is_sum)
 {
     const double bytes = (double)cut->bytes, share = share_of(signature);
     const struct pace near = pace_near(signature, machine, bytes, is_sum);
@@ -357,7 +359,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct cut cut = cut_of(signature, params);
     const struct pcoll_machine node = pcoll_cost_node(machine);
     const double n = (double)cut.nsegments, steps = (double)cut.nchunks * (signature->nranks - 1);
-    const double last = work_of(&node, (double)cut.bytes, 0);
+    const double last = work_of(&node, (double)cut.bytes, false);
     double time = machine->call + pcoll_cost_crowd(signature, machine) * last;
 
     for (int is_sum = 0; is_sum < 2; is_sum++) {
@@ -382,5 +384,5 @@ const struct pcoll_algorithm pcoll_allreduce_ring = {
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
-    .must_commute = 1,
+    .must_commute = true,
 };

@@ -20,12 +20,13 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double segments = (double)pcoll_parts_nsegments(signature, signature->bytes, params);
     const double share = (double)signature->bytes * peers / nranks;
-    const int wire = pcoll_is_over_wire(signature), user = pcoll_sliced_is_user(params);
+    const bool user = pcoll_sliced_is_user(params);
+    const bool wire = pcoll_is_over_wire(signature);
     const double out = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
     const double in = user ? pcoll_cost_rate(signature, machine, PCOLL_PATH_USER) : out;
     const double own = user ? 0 : (double)signature->bytes / nranks * machine->copy;
-    const double waves = pcoll_cost_wave(signature, machine, peers, 0) +
-                         pcoll_cost_wave(signature, machine, peers, 1);
+    const double waves = pcoll_cost_wave(signature, machine, peers, false) +
+                         pcoll_cost_wave(signature, machine, peers, true);
     const double local = pcoll_cost_node(machine).o;
     const double work = user ? peers * machine->rma + local : peers * machine->o + 2 * local;
     const double answers = wire && !user ? 2 * machine->L : 0;

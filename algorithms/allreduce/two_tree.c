@@ -36,6 +36,7 @@
  * needs that part no longer. Bits are equal, as one rank reduces each part of the result for all.
  */
 #include <assert.h>
+#include <stdbool.h>
 
 #include "algorithms/cost.h"
 #include "algorithms/shape/segment.h"
@@ -66,8 +67,9 @@ struct state {
     struct pcoll_two_tree two;
     struct cut cut;
     struct lane lanes[TREES];
-    int is_leader, nfollowers; /* of this rank */
-    int own;                   /* the first counter that is not of a slot */
+    int nfollowers;
+    bool is_leader; /* of this rank */
+    int own;        /* the first counter that is not of a slot */
 };
 
 /* A segment of a lane. */
@@ -172,7 +174,7 @@ static void add_reduce(const struct state *s, struct item *item, struct pcoll_pl
 static void add_leaf(const struct state *s, const struct item *item)
 {
     const struct pcoll_place from = pcoll_at(PCOLL_SEND, item->part.first);
-    const int is_first = item->level == 0;
+    const bool is_first = item->level == 0;
 
     pcoll_plan_add(s->plan,
                    put_up(s, item, is_first ? PCOLL_NONE : item->counter, item->level, from));
@@ -231,7 +233,7 @@ static void add_down(const struct state *s, const struct item *item, int child)
 static void add_result(const struct state *s, struct item *item)
 {
     const struct pcoll_relatives *f = &item->lane->relatives;
-    const int is_last_use = item->number + (uint64_t)s->cut.slots >= s->cut.nsegments;
+    const bool is_last_use = item->number + (uint64_t)s->cut.slots >= s->cut.nsegments;
 
     item->level += !pcoll_relatives_is_root(f);
     for (int i = 0; i < f->nchildren; i++)
@@ -362,7 +364,7 @@ static struct pace pace_of(const struct pcoll_signature *signature,
                            double bytes)
 {
     const struct pcoll_machine node = pcoll_cost_node(machine);
-    const int is_wire = pcoll_is_over_wire(signature);
+    const bool is_wire = pcoll_is_over_wire(signature);
     const double crowd = pcoll_cost_crowd(signature, machine), o = machine->o, g = machine->g;
     const double kids = two->teams.count > 2 ? 2 : 1, ups = two->teams.count > 3 ? 2 : 1;
     const double followers = two->teams.topology ? pcoll_ranks_per_node(signature) - 1 : 0;
@@ -372,7 +374,7 @@ static struct pace pace_of(const struct pcoll_signature *signature,
     const double length = is_wire ? g + bytes * machine->G : 0;
     const double port = is_wire ? ups * length + kids * (machine->rma + length) : 0;
     const double work = ups * put + kids * user + crowd * node.o + (kids + 3 * followers) * one;
-    const double wave = pcoll_cost_wave(signature, machine, 0, 1) - (is_wire ? g : 0);
+    const double wave = pcoll_cost_wave(signature, machine, 0, true) - (is_wire ? g : 0);
 
     return (struct pace){
         .up = wave + put + length + node.o + (kids + followers) * one,
@@ -404,10 +406,10 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double bytes = (double)signature->bytes / cut.nlanes / n;
     const struct pace pace = pace_of(signature, &two, machine, bytes);
     const double follower = work_of_follower(signature, &node, bytes);
-    const int has_followers = two.teams.topology != NULL;
+    const bool has_followers = two.teams.topology != NULL;
     const double within =
         has_followers || !pcoll_is_over_wire(signature)
-            ? 2 * pcoll_cost_wave(signature, &node, 0, 1) + follower + bytes * node.reduce
+            ? 2 * pcoll_cost_wave(signature, &node, 0, true) + follower + bytes * node.reduce
             : 0;
     const double crossings = two.teams.count > 3 ? 2 * (depth - 1) : 0;
     const double first = depth * (pace.up + pace.down) + crossings * pace.more + within;

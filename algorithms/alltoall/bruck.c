@@ -31,6 +31,7 @@
  * when the instance is complete.
  */
 #include <assert.h>
+#include <stdbool.h>
 
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
@@ -170,7 +171,7 @@ static struct pcoll_place found(const struct state *s, int i, int64_t j)
 /* ---- entries ---- */
 
 /* A single block has not moved before: it leaves from the send buffer, after the first round. */
-static int is_packed(const struct state *s, int i, int digit)
+static bool is_packed(const struct state *s, int i, int digit)
 {
     return blocks_of_message(&s->digits, i, digit) > 1;
 }
@@ -217,7 +218,7 @@ static void add_put(struct state *s, int i, int digit)
     const int64_t blocks = blocks_of_message(&s->digits, i, digit);
     const int64_t top = distance + (blocks - 1) / s->digits.unit[i] * s->digits.unit[i + 1] +
                         (blocks - 1) % s->digits.unit[i]; /* its first block */
-    const int has_moved = is_packed(s, i, digit);
+    const bool has_moved = is_packed(s, i, digit);
     const struct gate gate = s->gates[has_moved ? i : 0];
     const struct pcoll_place from = has_moved ? packed(s, i, top) : found(s, i, top);
     const struct pcoll_entry put = pcoll_entry_put(gate.counter, gate.level, from, to,
@@ -317,7 +318,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double rate = pcoll_is_over_wire(signature)
                             ? pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP)
                             : crowd * machine->copy;
-    const int last = of.nrounds - 1, ends_early = blocks_of_message(&of, last, 1) == 1;
+    const int last = of.nrounds - 1;
+    const bool ends_early = blocks_of_message(&of, last, 1) == 1;
     const int waves = last > 0 && ends_early ? of.nrounds - 1 : of.nrounds;
     double copies = 3 + (of.nrounds - 1.0) * (of.radix - 1), moved = signature->nranks - 1;
     double time = machine->call, meanwhile = machine->L;

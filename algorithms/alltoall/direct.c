@@ -246,8 +246,8 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
         .nsegments = nsegments_of(signature, params),
         .bank_bytes = temp_bytes(signature, params) / (uint64_t)nbanks,
     };
-    const int is_long = s.nsegments > 1;
-    const int is_read = s.form == USER && !pcoll_is_over_wire(signature);
+    const bool is_long = s.nsegments > 1;
+    const bool is_read = s.form == USER && !pcoll_is_over_wire(signature);
     enum pcoll_result result = pcoll_plan_create(signature, rank, is_long ? 3 : nbanks,
                                                  is_long || s.form == USER ? 1 : nbanks, &s.plan);
 
@@ -297,7 +297,7 @@ static double cost_over_wire(const struct pcoll_signature *signature, enum form 
     hop = pcoll_cost_hop(signature, &own, (double)signature->bytes / segments);
     sent = hop.first + (peers - 1) * hop.gap;
     if (form == USER)
-        return machine->call + pcoll_cost_wave(signature, &own, 1, 1) + (peers - 1) * tell +
+        return machine->call + pcoll_cost_wave(signature, &own, 1, true) + (peers - 1) * tell +
                pcoll_larger(sent, peers * (machine->o + machine->rma) + copy);
     return machine->call + segments * (sent + cost_of_copies(signature, machine, segments)) +
            pcoll_larger(0, copy - machine->L);
@@ -310,7 +310,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double peers = signature->nranks - 1, crowd = pcoll_cost_crowd(signature, machine);
     const double bytes = (double)signature->bytes, own = crowd * bytes * machine->copy;
     const double segments = (double)nsegments_of(signature, params);
-    const double wave = pcoll_cost_wave(signature, machine, peers, 1);
+    const double wave = pcoll_cost_wave(signature, machine, peers, true);
 
     if (pcoll_is_over_wire(signature))
         return cost_over_wire(signature, form, machine, segments);

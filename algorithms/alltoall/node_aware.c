@@ -275,8 +275,8 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 /* The puts of a rank that pack its blocks, if all nodes are like the first. */
 static int puts_of(const struct pcoll_teams *teams)
 {
-    const int is_scattered = pcoll_team_size(teams, 0) > 1 &&
-                             pcoll_team_rank(teams, 0, 1) != pcoll_team_rank(teams, 0, 0) + 1;
+    const bool is_scattered = pcoll_team_size(teams, 0) > 1 &&
+                              pcoll_team_rank(teams, 0, 1) != pcoll_team_rank(teams, 0, 0) + 1;
 
     return is_scattered ? teams->nranks : teams->count;
 }
@@ -296,11 +296,11 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     (void)params;
     if (teams.topology == NULL)
         return pcoll_alltoall_direct.cost(signature, &direct, machine);
-    packed = pcoll_cost_wave(signature, &node, puts_of(&teams), 1) + crowd * all * node.copy;
-    exchanged = pcoll_cost_wave(signature, machine, 1, 1) +
+    packed = pcoll_cost_wave(signature, &node, puts_of(&teams), true) + crowd * all * node.copy;
+    exchanged = pcoll_cost_wave(signature, machine, 1, true) +
                 pcoll_larger(crowd * (messages - 1) * machine->o, (teams.count - 2) * machine->g) +
                 all * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
-    unpacked = pcoll_cost_wave(signature, &node, members - 1, 1) +
+    unpacked = pcoll_cost_wave(signature, &node, members - 1, true) +
                crowd * (signature->nranks * node.o + all * node.copy);
     return machine->call + packed + exchanged + unpacked;
 }

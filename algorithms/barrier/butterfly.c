@@ -45,7 +45,8 @@ static void send_round(struct state *s, int team)
 
 static void build_core(struct state *s, int p, int n)
 {
-    int m = 1 << n, extra = p + m < s->teams.count;
+    const int m = 1 << n;
+    const bool extra = p + m < s->teams.count;
 
     if (m < s->teams.count) {
         s->level += extra ? s->weight : 0;

@@ -104,7 +104,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     double cost = machine->call;
 
     for (int64_t distance = 1; distance < count; distance *= radix) {
-        int is_last = distance * radix >= count;
+        bool is_last = distance * radix >= count;
         int64_t messages = is_last ? (count - 1) / distance : radix - 1;
 
         cost += pcoll_cost_wave(signature, machine, (double)messages, is_last);

@@ -81,7 +81,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 static struct pcoll_hop hop_of(const struct pcoll_signature *signature,
                                const struct pcoll_machine *machine)
 {
-    int is_wire = pcoll_is_over_wire(signature);
+    bool is_wire = pcoll_is_over_wire(signature);
     double length = (double)signature->bytes * pcoll_cost_rate(signature, machine, PCOLL_PATH_USER);
     double tell = machine->g > machine->o ? machine->g : machine->o;
     double answer = is_wire ? machine->g + length : 0;
@@ -113,7 +113,7 @@ static double cost_of_crowd(const struct pcoll_signature *signature, struct pcol
                             const struct pcoll_machine *machine, double crowd)
 {
     int depth = pcoll_tree_depth(tree);
-    int is_one_node = !pcoll_is_over_wire(signature);
+    bool is_one_node = !pcoll_is_over_wire(signature);
     int readers = is_one_node ? 1 : tree.radix - 1; /* number of readers that share the parent's
                                                      * link */
     double one = machine->rma + readers * (double)signature->bytes * machine->G;
@@ -128,7 +128,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     int radix = radix_of(params) < signature->nranks ? radix_of(params) : signature->nranks;
     struct pcoll_tree tree = {signature->nranks, radix};
     double crowd = pcoll_cost_crowd(signature, machine);
-    int is_wire = pcoll_is_over_wire(signature);
+    bool is_wire = pcoll_is_over_wire(signature);
 
     if (crowd > 1)
         return cost_of_crowd(signature, tree, machine, crowd);

@@ -52,7 +52,8 @@ static void add_other_use(struct pcoll_plan *plan, const struct pcoll_ring *ring
                           const struct pcoll_ring_use *use)
 {
     const int root = plan->signature.root, credit = pcoll_ring_credit(ring, use->half);
-    const int emptied = pcoll_ring_emptied(ring, use), is_cut = pcoll_ring_is_cut(ring);
+    const int emptied = pcoll_ring_emptied(ring, use);
+    const bool is_cut = pcoll_ring_is_cut(ring);
     struct pcoll_entry get =
         pcoll_entry_get(use->slot, use->turn + 1, root, pcoll_ring_place(ring, use->slot),
                         pcoll_at(PCOLL_RECV, use->part.first), use->part.count);
@@ -72,7 +73,7 @@ static void add_other_use(struct pcoll_plan *plan, const struct pcoll_ring *ring
 static void build(struct pcoll_plan *plan, const struct pcoll_ring *ring)
 {
     const struct pcoll_signature *sig = &plan->signature;
-    int is_root = plan->rank == sig->root;
+    bool is_root = plan->rank == sig->root;
 
     for (int phase = 0; phase < plan->nphases; phase++) {
         pcoll_plan_open(plan, phase);

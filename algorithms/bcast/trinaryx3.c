@@ -42,6 +42,7 @@
 #include "algorithms/shape/pipeline.h"
 
 #include <assert.h>
+#include <stdbool.h>
 
 enum { TREES = 3, ARITY = 3 };
 
@@ -62,9 +63,9 @@ static int middle_divisor(int n, int min)
 
 /* The torus of n teams with the least depth, side[0] <= side[1] <= side[2]; 0: n is not a product
  * of three factors >= 2. Team number x + side[0] * (y + side[1] * z) is at (x, y, z). */
-static int find_torus(int n, int side[3])
+static bool find_torus(int n, int side[3])
 {
-    int found = 0;
+    bool found = false;
 
     for (int a = 2; (int64_t)a * a * a <= n; a++) {
         int b = n % a == 0 ? middle_divisor(n / a, a) : 0;
@@ -73,7 +74,7 @@ static int find_torus(int n, int side[3])
             side[0] = a;
             side[1] = b;
             side[2] = n / a / b;
-            found = 1;
+            found = true;
         }
     }
     return found;
@@ -92,12 +93,12 @@ static void coordinates(const int side[3], int place, int at[3])
     }
 }
 
-static int torus_of(const struct pcoll_trees *trees, struct torus *torus)
+static bool torus_of(const struct pcoll_trees *trees, struct torus *torus)
 {
     if (!find_torus(trees->count, torus->side))
-        return 0;
+        return false;
     coordinates(torus->side, trees->origin, torus->origin);
-    return 1;
+    return true;
 }
 
 /* The place `step` (1 or -1) farther on that axis. */

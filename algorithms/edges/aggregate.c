@@ -80,7 +80,7 @@ static int other_bank(const struct state *s)
 }
 
 /* It has blocks in messages that leave, but in none that arrive, or the reverse. */
-static int only_packs(const struct pcoll_member *member)
+static bool only_packs(const struct pcoll_member *member)
 {
     return member->packs > 0 && member->unpacks == 0;
 }
@@ -90,7 +90,7 @@ static int only_unpacks(const struct pcoll_member *member)
     return member->packs == 0 && member->unpacks > 0;
 }
 
-static int leads(const struct state *s, const struct pcoll_pair *pair)
+static bool leads(const struct state *s, const struct pcoll_pair *pair)
 {
     return pair->leader == s->plan->rank;
 }
@@ -130,12 +130,12 @@ static void tell_of_start(const struct state *s)
             add_sign(s, start, pairs->members[i].rank, CREDIT, other_bank(s));
 }
 
-static int needs_credit(const struct state *s, int leader)
+static bool needs_credit(const struct state *s, int leader)
 {
     for (int i = 0; i < s->pairs->nleaders; i++)
         if (s->pairs->leaders[i].rank == leader)
             return only_packs(&s->pairs->leaders[i]);
-    return 0;
+    return false;
 }
 
 /* The credits of the first cycle that an entry of this bank waits for: in bank 0 those that are
@@ -250,8 +250,8 @@ static void tell_members(const struct state *s)
 
 static void build_phase(struct state *s)
 {
-    struct pcoll_edge_walk out = pcoll_edge_walk(s->plan, s->local, 1, PCOLL_EDGES_SHARED);
-    struct pcoll_edge_walk in = pcoll_edge_walk(s->plan, s->local, 0, PCOLL_EDGES_SHARED);
+    struct pcoll_edge_walk out = pcoll_edge_walk(s->plan, s->local, true, PCOLL_EDGES_SHARED);
+    struct pcoll_edge_walk in = pcoll_edge_walk(s->plan, s->local, false, PCOLL_EDGES_SHARED);
     struct pcoll_edge edge;
     uint64_t ready;
 
@@ -270,7 +270,7 @@ static void build_phase(struct state *s)
 /* A rank that writes to a slot here may get the answer in a message, and so from another rank. */
 static void declare_senders(const struct state *s)
 {
-    struct pcoll_edge_walk in = pcoll_edge_walk(s->plan, s->local, 0, PCOLL_EDGES_APART);
+    struct pcoll_edge_walk in = pcoll_edge_walk(s->plan, s->local, false, PCOLL_EDGES_APART);
     struct pcoll_edge edge;
 
     while (pcoll_edge_next(&in, &edge))
@@ -281,7 +281,7 @@ static void declare_senders(const struct state *s)
 
 /* Where no edges share a message, this is direct through slots; blocks that need a slot several
  * times are too long to gain from it. */
-static int is_direct(const struct pcoll_signature *signature)
+static bool is_direct(const struct pcoll_signature *signature)
 {
     return signature->bytes > PCOLL_EDGE_SLOT || !pcoll_can_have_pairs(signature) ||
            (signature->degree > 0 && signature->crossing.led == 0);
@@ -302,7 +302,7 @@ static enum pcoll_result generate_pairs(const struct pcoll_signature *signature,
     result = pcoll_plan_create(signature, rank, counter(&s, NUM_COUNTERS, 0), 2, &s.plan);
     if (result != PCOLL_OK)
         return result;
-    s.plan->lowered = 1;
+    s.plan->lowered = true;
     s.plan->temp_bytes = s.pairs->temp_bytes;
     s.slots.plan = s.plan;
     for (s.bank = 0; s.bank < 2; s.bank++)

@@ -114,7 +114,7 @@ double pcoll_crossing_direct(const struct pcoll_signature *signature,
                              const struct pcoll_params *params, const struct pcoll_machine *machine)
 {
     const struct pcoll_crossing crossing = pcoll_crossing_of(signature);
-    const int is_user = params->path == PCOLL_PATH_USER;
+    const bool is_user = params->path == PCOLL_PATH_USER;
     const struct pcoll_machine node = pcoll_cost_node(machine);
     const struct pcoll_edge_slots slots = pcoll_edge_slots_of(signature, NULL, params);
     const double rounds = is_user ? 1 : (double)slots.nrounds;
@@ -125,7 +125,7 @@ double pcoll_crossing_direct(const struct pcoll_signature *signature,
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double setup = is_user ? machine->rma : 0;
     const double puts = rounds * crossing.degree, all_puts = rounds * crossing.edges;
-    const double wave = pcoll_cost_wave(signature, machine, 1, 1);
+    const double wave = pcoll_cost_wave(signature, machine, 1, true);
     const double gaps =
         pcoll_larger(crowd * (crossing.degree - 1) * machine->o, (crossing.edges - 1) * machine->g);
     const double port =
@@ -161,13 +161,13 @@ double pcoll_crossing_shared(const struct pcoll_signature *signature,
     const double kept = crowd * (double)pcoll_edges_kept(signature) * node.copy;
     double packed, exchanged, unpacked;
 
-    packed = pcoll_cost_wave(signature, &node, degree, 1) + kept +
+    packed = pcoll_cost_wave(signature, &node, degree, true) + kept +
              copy * pcoll_larger(volume - alone, 0);
-    exchanged = pcoll_cost_wave(signature, machine, 1, 1) +
+    exchanged = pcoll_cost_wave(signature, machine, 1, true) +
                 pcoll_larger(crowd * (crossing.led - 1) * machine->o,
                              (crossing.messages - 1) * machine->g) +
                 (double)crossing.bytes * machine->G;
-    unpacked =
-        pcoll_cost_wave(signature, &node, members - 1, 1) + crowd * degree * node.o + copy * volume;
+    unpacked = pcoll_cost_wave(signature, &node, members - 1, true) + crowd * degree * node.o +
+               copy * volume;
     return machine->call + packed + exchanged + unpacked;
 }

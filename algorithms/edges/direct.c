@@ -57,8 +57,8 @@ enum { ARRIVED, READY, NUM_COUNTERS };
 
 static void build_user(struct pcoll_plan *plan, const struct pcoll_local *local)
 {
-    struct pcoll_edge_walk in = pcoll_edge_walk(plan, local, 0, PCOLL_EDGES_ALL);
-    struct pcoll_edge_walk out = pcoll_edge_walk(plan, local, 1, PCOLL_EDGES_ALL);
+    struct pcoll_edge_walk in = pcoll_edge_walk(plan, local, false, PCOLL_EDGES_ALL);
+    struct pcoll_edge_walk out = pcoll_edge_walk(plan, local, true, PCOLL_EDGES_ALL);
     const struct pcoll_entry tell = pcoll_entry_add(PCOLL_NONE, 0);
     struct pcoll_edge edge;
     struct pcoll_entry put;
@@ -88,7 +88,7 @@ enum pcoll_result pcoll_edges_generate_user(const struct pcoll_signature *signat
 
     if (result != PCOLL_OK)
         return result;
-    (*plan_p)->lowered = 1;
+    (*plan_p)->lowered = true;
     pcoll_plan_open(*plan_p, 0);
     build(*plan_p, local);
     return pcoll_plan_seal(plan_p);
@@ -96,7 +96,7 @@ enum pcoll_result pcoll_edges_generate_user(const struct pcoll_signature *signat
 
 /* ---- plan and cost ---- */
 
-static int is_user(const struct pcoll_params *params)
+static bool is_user(const struct pcoll_params *params)
 {
     return params->path == PCOLL_PATH_USER;
 }
@@ -144,7 +144,7 @@ static double cost_over_wire(const struct pcoll_signature *signature,
     hop = pcoll_cost_hop(signature, &own, volume / nputs);
     sent = machine->call + packed + hop.first + (nputs - 1) * hop.gap;
     if (is_user(params))
-        return sent + pcoll_cost_wave(signature, machine, 1, 1) + (degree - 1) * tell;
+        return sent + pcoll_cost_wave(signature, machine, 1, true) + (degree - 1) * tell;
     return sent + (rounds - 1) * machine->L +
            crowd * (nputs * pcoll_cost_node(machine).o + (volume + kept) * machine->copy);
 }
@@ -171,14 +171,14 @@ static double of_core(const struct pcoll_signature *signature, const struct pcol
 /* Between a root and others, the root's volume is that of all ranks. Without a root, ranks that
  * share cores move bytes for as long as if all were the busiest. */
 static struct load load_of(const struct pcoll_signature *signature,
-                           const struct pcoll_machine *machine, int is_out)
+                           const struct pcoll_machine *machine, bool is_out)
 {
     const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
     const double degree = pcoll_edges_degree(signature);
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double max = (double)pcoll_edges_volume_of(signature, is_out);
     const double back = (double)pcoll_edges_volume_of(signature, !is_out);
-    const int is_of_root = pattern == (is_out ? &pcoll_pattern_from_root : &pcoll_pattern_to_root);
+    const bool is_of_root = pattern == (is_out ? &pcoll_pattern_from_root : &pcoll_pattern_to_root);
 
     if (!pcoll_coll_has(signature->coll, PCOLL_ROOTED))
         return (struct load){crowd * degree, crowd > 1 ? crowd * pcoll_larger(max, back) : max};
@@ -195,16 +195,17 @@ static double cost_of_kept(const struct pcoll_signature *signature,
 }
 
 double pcoll_edges_cost_user(const struct pcoll_signature *signature,
-                             const struct pcoll_machine *machine, int receivers_move)
+                             const struct pcoll_machine *machine, bool receivers_move)
 {
-    const struct load in = load_of(signature, machine, 0), out = load_of(signature, machine, 1);
+    const struct load in = load_of(signature, machine, false),
+                      out = load_of(signature, machine, true);
     const struct load moved = receivers_move ? in : out;
     const double degree = pcoll_edges_degree(signature);
     const double packed = signature->typed ? (in.bytes + out.bytes) * machine->pack : 0;
     const double released = receivers_move ? in.messages * machine->o : 0;
     const double rate = machine->G + (receivers_move ? 0 : machine->put);
 
-    return machine->call + 2 * pcoll_cost_wave(signature, machine, degree, 1) + released +
+    return machine->call + 2 * pcoll_cost_wave(signature, machine, degree, true) + released +
            moved.messages * machine->rma + moved.bytes * rate + packed +
            cost_of_kept(signature, machine);
 }
@@ -215,7 +216,8 @@ double pcoll_edges_cost_slots(const struct pcoll_signature *signature,
                               const struct pcoll_edge_slots *slots,
                               const struct pcoll_machine *machine)
 {
-    const struct load in = load_of(signature, machine, 0), out = load_of(signature, machine, 1);
+    const struct load in = load_of(signature, machine, false),
+                      out = load_of(signature, machine, true);
     const double degree = pcoll_edges_degree(signature);
     const struct pcoll_machine own =
         slots->ring.slots > 0 ? pcoll_ring_machine(&slots->ring, machine) : *machine;
@@ -227,7 +229,7 @@ double pcoll_edges_cost_slots(const struct pcoll_signature *signature,
         pcoll_larger(degree, (double)pcoll_edges_volume(signature) / (double)slots->segment);
     const double filled = slots->at_sender ? (double)slots->nrounds : 0;
 
-    return machine->call + pcoll_cost_wave(signature, &own, degree, 1) +
+    return machine->call + pcoll_cost_wave(signature, &own, degree, true) +
            pcoll_cost_crowd(signature, machine) * (2 * segments + filled) * machine->o +
            copied * pcoll_edges_per_byte(signature, machine) + cost_of_kept(signature, machine);
 }
@@ -243,7 +245,7 @@ double pcoll_edges_cost_direct(const struct pcoll_signature *signature,
     if (pcoll_is_over_wire(signature))
         return cost_over_wire(signature, params, machine);
     if (is_user(params))
-        return pcoll_edges_cost_user(signature, machine, 0);
+        return pcoll_edges_cost_user(signature, machine, false);
     slots = pcoll_edge_slots_of(signature, NULL, params);
     return pcoll_edges_cost_slots(signature, &slots, machine);
 }

@@ -5,6 +5,8 @@
 #ifndef PCOLL_DIRECT_H
 #define PCOLL_DIRECT_H
 
+#include <stdbool.h>
+
 #include "algorithms/edges/slots.h"
 
 /* Adds the entries of the only phase. */
@@ -18,7 +20,7 @@ enum pcoll_result pcoll_edges_generate_user(const struct pcoll_signature *signat
 
 /* Its cost inside a node, if the senders or the receivers move the blocks. */
 double pcoll_edges_cost_user(const struct pcoll_signature *signature,
-                             const struct pcoll_machine *machine, int receivers_move);
+                             const struct pcoll_machine *machine, bool receivers_move);
 
 /* The cost of slots inside a node. */
 double pcoll_edges_cost_slots(const struct pcoll_signature *signature,

@@ -61,10 +61,10 @@ static void release_sources(struct pcoll_plan *plan, struct pcoll_edge_walk in)
 
 static void build(struct pcoll_plan *plan, const struct pcoll_local *local)
 {
-    const struct pcoll_edge_walk in = pcoll_edge_walk(plan, local, 0, PCOLL_EDGES_ALL);
+    const struct pcoll_edge_walk in = pcoll_edge_walk(plan, local, false, PCOLL_EDGES_ALL);
     struct pcoll_edge edge;
 
-    tell_receivers(plan, pcoll_edge_walk(plan, local, 1, PCOLL_EDGES_ALL));
+    tell_receivers(plan, pcoll_edge_walk(plan, local, true, PCOLL_EDGES_ALL));
     pcoll_edges_copy_own(plan, local);
     for (struct pcoll_edge_walk all = in; pcoll_edge_next(&all, &edge);)
         plan->gain[TOLD]++;
@@ -92,7 +92,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
 
     (void)params;
     if (!pcoll_is_over_wire(signature))
-        return pcoll_edges_cost_user(signature, machine, 1);
+        return pcoll_edges_cost_user(signature, machine, true);
     return pcoll_edges_cost_direct(signature, &user, machine) + 2 * machine->L;
 }
 

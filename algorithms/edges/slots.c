@@ -21,12 +21,12 @@ static struct pcoll_segment part_of(const struct pcoll_edge_slots *s, const stru
 }
 
 /* The slot of this bank is not used again for the edge in this instance. */
-static int is_last(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
+static bool is_last(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
 {
     return edge->bytes <= (s->round + 2) * s->segment;
 }
 
-static int is_ring(const struct pcoll_edge_slots *s)
+static bool is_ring(const struct pcoll_edge_slots *s)
 {
     return s->ring.slots > 0;
 }
@@ -46,13 +46,13 @@ static struct pcoll_place slot_of(const struct pcoll_edge_slots *s, const struct
 }
 
 /* Each slot is returned separately. */
-static int needs_credit(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
+static bool needs_credit(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
 {
     return !is_ring(s) && (s->nrounds > 1 || !edge->is_answered);
 }
 
 /* The counter of the bank's credits, or of those for slots that the same instance fills again. */
-static int credit_counter(const struct pcoll_edge_slots *s, int is_again)
+static int credit_counter(const struct pcoll_edge_slots *s, bool is_again)
 {
     return ARRIVED + s->nbanks + (is_again ? s->nbanks : 0) + s->bank;
 }
@@ -88,7 +88,7 @@ static struct pcoll_entry wait_for_half(const struct pcoll_edge_slots *s, struct
 static void put_to_slot(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
 {
     const struct pcoll_segment part = part_of(s, edge);
-    const int is_first = s->round < 2;
+    const bool is_first = s->round < 2;
     struct pcoll_entry put;
 
     if (part.count == 0)
@@ -109,18 +109,19 @@ static void put_to_slot(const struct pcoll_edge_slots *s, const struct pcoll_edg
  * their receivers. */
 static void fill_slot(const struct pcoll_edge_slots *s)
 {
-    const int is_first = s->round < 2, filled = own_counter(s, ARRIVED + s->bank);
+    const int filled = own_counter(s, ARRIVED + s->bank);
+    const bool is_first = s->round < 2;
     struct pcoll_edge_walk out = s->out;
     struct pcoll_edge edge, any = {0};
     struct pcoll_segment part;
     struct pcoll_entry copy;
-    int needs = 0;
+    bool needs = false;
 
     while (pcoll_edge_next(&out, &edge)) {
         any = edge;
         if (part_of(s, &edge).count > 0 && needs_credit(s, &edge)) {
             s->plan->gain[credit_for(s, &edge)]++;
-            needs = 1;
+            needs = true;
         }
     }
     part = part_of(s, &any);
@@ -211,7 +212,7 @@ static void get_out(const struct pcoll_edge_slots *s, const struct pcoll_edge *e
 
 /* When all gets of this bank are done that give such credits, give them along the edges that have
  * a segment in this round. */
-static void give_credits(const struct pcoll_edge_slots *s, int is_again)
+static void give_credits(const struct pcoll_edge_slots *s, bool is_again)
 {
     const int credit = credit_counter(s, is_again), got = own_counter(s, credit);
     const struct pcoll_entry done = pcoll_entry_add(got, s->plan->gain[got]);
@@ -230,7 +231,7 @@ static void build_round(struct pcoll_edge_slots *s)
     struct pcoll_edge_walk out = s->out, in = s->in;
     struct pcoll_edge edge;
 
-    s->credits = s->nrounds > 1 ? s->plan->gain[credit_counter(s, 1)] : 0;
+    s->credits = s->nrounds > 1 ? s->plan->gain[credit_counter(s, true)] : 0;
     s->so_far[which] += arrivals_of_round(s);
     s->plan->gain[ARRIVED + s->bank] = s->all[which];
     if (s->at_sender)
@@ -245,7 +246,7 @@ static void build_round(struct pcoll_edge_slots *s)
         else
             copy_out(s, &edge);
     if (s->at_sender && s->nrounds > 1)
-        give_credits(s, 1);
+        give_credits(s, true);
 }
 
 /* With a ring, a rank that starts the first instance of a half returns the other half. */
@@ -284,8 +285,8 @@ static void begin_round(struct pcoll_edge_slots *s, int phase, uint64_t round)
  * after which a slot is not filled again wait for the same arrivals, and so end in any order. */
 void pcoll_edge_slots_build(struct pcoll_edge_slots *s, int phase)
 {
-    s->in = begin_later(pcoll_edge_walk(s->plan, s->local, 0, s->choice));
-    s->out = begin_later(pcoll_edge_walk(s->plan, s->local, 1, s->choice));
+    s->in = begin_later(pcoll_edge_walk(s->plan, s->local, false, s->choice));
+    s->out = begin_later(pcoll_edge_walk(s->plan, s->local, true, s->choice));
     count_arrivals(s);
     if (is_ring(s)) {
         begin_ring(s, phase);
@@ -298,7 +299,7 @@ void pcoll_edge_slots_build(struct pcoll_edge_slots *s, int phase)
     }
     for (uint64_t round = 0; s->at_sender && round < s->nrounds && round < 2; round++) {
         begin_round(s, phase, round);
-        give_credits(s, 0);
+        give_credits(s, false);
     }
 }
 
@@ -348,7 +349,7 @@ struct pcoll_edge_slots pcoll_edge_sender_slots_of(const struct pcoll_signature 
         .local = local,
         .ring = {.nsegments = 1},
         .nbanks = pcoll_message_banks(params, n == 1),
-        .at_sender = 1,
+        .at_sender = true,
         .slot_bytes = segment,
         .segment = segment,
         .nrounds = n,
@@ -357,7 +358,7 @@ struct pcoll_edge_slots pcoll_edge_sender_slots_of(const struct pcoll_signature 
 
 static uint64_t temp_of(const struct pcoll_edge_slots *s)
 {
-    struct pcoll_edge_walk out = pcoll_edge_walk(s->plan, s->local, 1, s->choice);
+    struct pcoll_edge_walk out = pcoll_edge_walk(s->plan, s->local, true, s->choice);
     struct pcoll_edge edge;
 
     if (!s->at_sender)
@@ -378,7 +379,7 @@ enum pcoll_result pcoll_edge_slots_generate(struct pcoll_edge_slots *s,
     if (result != PCOLL_OK)
         return result;
     s->plan = *plan_p;
-    s->plan->lowered = 1;
+    s->plan->lowered = true;
     s->plan->temp_bytes = temp_of(s);
     for (int phase = 0; phase < s->plan->nphases; phase++) {
         pcoll_plan_open(s->plan, phase);

@@ -6,6 +6,8 @@
 #ifndef PCOLL_SLOTS_H
 #define PCOLL_SLOTS_H
 
+#include <stdbool.h>
+
 #include "algorithms/edges/walk.h"
 #include "algorithms/shape/ring.h"
 
@@ -17,7 +19,7 @@ struct pcoll_edge_slots {
     struct pcoll_ring ring; /* the banks, if the edges have a root and blocks one segment; otherwise
                              * it has no slots */
     int nbanks;             /* without a ring; two for blocks of several segments */
-    int at_sender; /* a rank sends the same block along all edges, from a slot of its own */
+    bool at_sender; /* a rank sends the same block along all edges, from a slot of its own */
     uint64_t slot_bytes, segment, nrounds;
 
     /* private, of the phase that is built */

@@ -1,6 +1,7 @@
 /* Pairs of nodes of uniform edges; the contract is in uniform.h. */
 #include "algorithms/edges/uniform.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* ---- a node ---- */
@@ -82,7 +83,7 @@ static int in_order(const void *left, const void *right)
 }
 
 /* The edges of one direction, sorted; returns their number. */
-static int list_edges(const struct pcoll_signature *signature, int rank, int is_out,
+static int list_edges(const struct pcoll_signature *signature, int rank, bool is_out,
                       struct item *items, struct pcoll_edge *edges)
 {
     int n = 0;
@@ -110,9 +111,9 @@ static enum pcoll_result prepare(const struct pcoll_signature *signature, int ra
 
     if (local && items) {
         local->in = (struct pcoll_edge *)(local + 1);
-        local->nin = list_edges(signature, rank, 0, items, local->in);
+        local->nin = list_edges(signature, rank, false, items, local->in);
         local->out = local->in + local->nin;
-        local->nout = list_edges(signature, rank, 1, items, local->out);
+        local->nout = list_edges(signature, rank, true, items, local->out);
         local->in_place = pcoll_is_in_place(signature, NULL, rank);
         result = pcoll_pairs_prepare(signature, local, rank, all);
     }

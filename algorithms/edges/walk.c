@@ -1,14 +1,14 @@
 /* The edges of a rank in order; the contract is in walk.h. */
 #include "algorithms/edges/walk.h"
 
-static int edge_at(const struct pcoll_edge_walk *walk, int i, struct pcoll_edge *edge_p)
+static bool edge_at(const struct pcoll_edge_walk *walk, int i, struct pcoll_edge *edge_p)
 {
     return walk->is_out ? pcoll_edge_out(walk->signature, walk->local, walk->rank, i, edge_p)
                         : pcoll_edge_in(walk->signature, walk->local, walk->rank, i, edge_p);
 }
 
 struct pcoll_edge_walk pcoll_edge_walk(const struct pcoll_plan *plan,
-                                       const struct pcoll_local *local, int is_out,
+                                       const struct pcoll_local *local, bool is_out,
                                        enum pcoll_edge_choice choice)
 {
     struct pcoll_edge_walk walk = {.signature = &plan->signature,
@@ -23,14 +23,14 @@ struct pcoll_edge_walk pcoll_edge_walk(const struct pcoll_plan *plan,
     return walk;
 }
 
-static int is_chosen(const struct pcoll_edge_walk *walk, const struct pcoll_edge *edge)
+static bool is_chosen(const struct pcoll_edge_walk *walk, const struct pcoll_edge *edge)
 {
     return edge->bytes > 0 && edge->rank != walk->rank &&
            (walk->choice == PCOLL_EDGES_ALL ||
             (walk->choice == PCOLL_EDGES_SHARED) == (edge->pair != PCOLL_NONE));
 }
 
-int pcoll_edge_next(struct pcoll_edge_walk *walk, struct pcoll_edge *edge_p)
+bool pcoll_edge_next(struct pcoll_edge_walk *walk, struct pcoll_edge *edge_p)
 {
     while (walk->at < walk->n) {
         edge_at(walk, (walk->first + walk->at++) % walk->n, edge_p);
@@ -38,9 +38,9 @@ int pcoll_edge_next(struct pcoll_edge_walk *walk, struct pcoll_edge *edge_p)
             continue;
         if (walk->choice == PCOLL_EDGES_APART && !edge_p->in_cell)
             edge_p->slot = edge_p->landing / 2; /* the landing has two banks */
-        return 1;
+        return true;
     }
-    return 0;
+    return false;
 }
 
 void pcoll_edges_copy_own(struct pcoll_plan *plan, const struct pcoll_local *local)

@@ -4,6 +4,8 @@
 #ifndef PCOLL_WALK_H
 #define PCOLL_WALK_H
 
+#include <stdbool.h>
+
 #include "algorithms/algorithm.h"
 #include "algorithms/plan/edges.h"
 
@@ -16,14 +18,15 @@ enum pcoll_edge_choice { PCOLL_EDGES_ALL, PCOLL_EDGES_SHARED, PCOLL_EDGES_APART 
 struct pcoll_edge_walk {
     const struct pcoll_signature *signature;
     const struct pcoll_local *local;
-    int rank, is_out;
+    int rank;
+    bool is_out;
     enum pcoll_edge_choice choice;
     int n, first, at;
 };
 struct pcoll_edge_walk pcoll_edge_walk(const struct pcoll_plan *plan,
-                                       const struct pcoll_local *local, int is_out,
+                                       const struct pcoll_local *local, bool is_out,
                                        enum pcoll_edge_choice choice);
-int pcoll_edge_next(struct pcoll_edge_walk *walk, struct pcoll_edge *edge_p); /* 0: no more */
+bool pcoll_edge_next(struct pcoll_edge_walk *walk, struct pcoll_edge *edge_p); /* 0: no more */
 
 /* Copy the blocks of a rank for itself, unless it is in place. */
 void pcoll_edges_copy_own(struct pcoll_plan *plan, const struct pcoll_local *local);

@@ -90,7 +90,7 @@ static void add_leaf_use(const struct state *s, const struct pcoll_ring_tree_use
  * several turns in a cycle only if the message is cut. */
 static void add_own_block(const struct state *s, struct pcoll_ring_tree_use *use)
 {
-    const int waits = use->at.turn > 0;
+    const bool waits = use->at.turn > 0;
     const struct pcoll_entry copy =
         pcoll_entry_copy(waits ? pcoll_ring_emptied(&s->t.ring, &use->at) : PCOLL_NONE,
                          s->t.emptied[use->at.half], pcoll_at(PCOLL_SEND, use->at.part.first),

@@ -20,11 +20,12 @@
  * slowly, and a counter may have only 31 bits.
  */
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "algorithms/lower/private.h"
 
-static int is_weighted(const struct pcoll_signal *signal)
+static bool is_weighted(const struct pcoll_signal *signal)
 {
     return !signal->is_done && signal->add != 1;
 }
@@ -52,15 +53,15 @@ static int count_weights(const struct pcoll_layout *layout, int counter)
 }
 
 /* True if an ADD to the counter is triggered by the counter itself. */
-static int raises_itself(const struct pcoll_layout *layout, int counter)
+static bool raises_itself(const struct pcoll_layout *layout, int counter)
 {
     const struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
 
     for (int i = 0; i < layout->lowered[counter].count; i++)
         if (signals[i].is_done && pcoll_layout_entry(layout, &signals[i])->op == PCOLL_OP_ADD &&
             pcoll_layout_entry(layout, &signals[i])->trigger == counter)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static void place_plain(struct pcoll_layout *layout, int counter)
@@ -106,7 +107,8 @@ static void place_weight_counters(struct pcoll_layout *layout, int counter)
 static void lay_out(struct pcoll_layout *layout, int counter)
 {
     struct pcoll_lowered_counter *lowered = &layout->lowered[counter];
-    int weights = count_weights(layout, counter), circle = raises_itself(layout, counter);
+    const bool circle = raises_itself(layout, counter);
+    int weights = count_weights(layout, counter);
     int stages = 0;
 
     lowered->extra = layout->ncounters;
@@ -155,7 +157,7 @@ void pcoll_layout_destroy(struct pcoll_layout *layout)
 }
 
 const struct pcoll_signal *pcoll_layout_signal(const struct pcoll_layout *layout, int counter,
-                                               int source, int entry, int is_done)
+                                               int source, int entry, bool is_done)
 {
     const struct pcoll_signal *signal = pcoll_layout_signals(layout, counter);
 

@@ -1,6 +1,7 @@
 /* Lowering: the sequence of its parts, and the new plan; the contract is in lower.h. */
 #include "algorithms/lower/lower.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ static enum pcoll_result redirect(struct pcoll_family *family, int peer,
 
         if (entry->peer != peer || entry->peer_counter == PCOLL_NONE)
             continue;
-        signal = pcoll_layout_signal(&layout, entry->peer_counter, split->rank, i, 0);
+        signal = pcoll_layout_signal(&layout, entry->peer_counter, split->rank, i, false);
         entries[i].peer_counter = signal->to;
         entries[i].peer_add = signal->to_add;
     }
@@ -35,7 +36,7 @@ static void move_own(const struct pcoll_layout *layout, int i, struct pcoll_entr
     pcoll_layout_trigger(layout, entry);
     if (entry->done != PCOLL_NONE) {
         const struct pcoll_signal *signal =
-            pcoll_layout_signal(layout, entry->done, layout->plan->rank, i, 1);
+            pcoll_layout_signal(layout, entry->done, layout->plan->rank, i, true);
 
         entry->done = signal->to;
         entry->done_add = signal->to_add;
@@ -43,10 +44,12 @@ static void move_own(const struct pcoll_layout *layout, int i, struct pcoll_entr
 }
 
 /* True if ADDs raise counters in a circle. depth[c]: the longest chain of ADDs that ends at c. */
-static int has_circle(const struct pcoll_plan *plan, int *depth)
+static bool has_circle(const struct pcoll_plan *plan, int *depth)
 {
-    for (int pass = 0, rising = 1; rising; pass++) {
-        rising = 0;
+    bool rising = true;
+
+    for (int pass = 0; rising; pass++) {
+        rising = false;
         for (int i = 0; i < plan->nentries; i++) {
             const struct pcoll_entry *entry = &plan->entries[i];
 
@@ -54,17 +57,18 @@ static int has_circle(const struct pcoll_plan *plan, int *depth)
                 entry->done == PCOLL_NONE || depth[entry->done] > depth[entry->trigger])
                 continue;
             depth[entry->done] = depth[entry->trigger] + 1;
-            rising = 1;
+            rising = true;
         }
         if (pass > plan->ncounters)
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 static enum pcoll_result check_circles(const struct pcoll_plan *plan)
 {
-    int *depth = calloc((size_t)plan->ncounters + 1, sizeof(*depth)), circle;
+    int *depth = calloc((size_t)plan->ncounters + 1, sizeof(*depth));
+    bool circle;
 
     if (depth == NULL)
         return PCOLL_ERR_NOMEM;
@@ -81,7 +85,7 @@ static enum pcoll_result build(const struct pcoll_layout *layout, struct pcoll_e
 
     if (result != PCOLL_OK)
         return result;
-    (*plan_p)->lowered = 1;
+    (*plan_p)->lowered = true;
     for (int p = 0; p < layout->plan->nphases; p++) {
         const struct pcoll_phase *phase = &layout->plan->phases[p];
 
@@ -139,7 +143,8 @@ enum pcoll_result pcoll_lower(const struct pcoll_algorithm *algorithm,
 {
     const int rank = (*plan_p)->rank;
     struct pcoll_family family = {algorithm, params, (*plan_p)->signature, NULL, 0, 0};
-    const int is_lowered = (*plan_p)->lowered, is_local = (*plan_p)->local != NULL;
+    const int is_local = (*plan_p)->local != NULL;
+    const bool is_lowered = (*plan_p)->lowered;
     struct pcoll_plan *lowered = NULL;
     enum pcoll_result result;
 

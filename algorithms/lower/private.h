@@ -6,6 +6,8 @@
 #ifndef PCOLL_LOWER_PRIVATE_H
 #define PCOLL_LOWER_PRIVATE_H
 
+#include <stdbool.h>
+
 #include "algorithms/lower/lower.h"
 
 /* The plans of the ranks requested so far. */
@@ -34,7 +36,7 @@ enum pcoll_result pcoll_lower_split(struct pcoll_plan **plan_p) PCOLL_MUST_CHECK
 struct pcoll_signal {
     int counter;
     int source, entry; /* index in the split plan of rank `source` */
-    int is_done;
+    bool is_done;
     int phase;
     uint64_t add;
     int to; /* counter in the lowered plan, set by the layout */
@@ -83,7 +85,7 @@ int pcoll_layout_stages(const struct pcoll_layout *layout, int counter, int max)
 
 /* The signal of that entry, which must exist. */
 const struct pcoll_signal *pcoll_layout_signal(const struct pcoll_layout *layout, int counter,
-                                               int source, int entry, int is_done);
+                                               int source, int entry, bool is_done);
 
 /* Translate trigger and threshold of an entry into those of the lowered plan. */
 void pcoll_layout_trigger(const struct pcoll_layout *layout, struct pcoll_entry *entry);

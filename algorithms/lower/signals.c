@@ -1,4 +1,5 @@
 /* Who signals a rank, from the plans of its neighbors; the contract is in lower/private.h. */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +63,8 @@ enum pcoll_result pcoll_family_plan(struct pcoll_family *family, int rank,
 
 struct list {
     struct pcoll_signal *signals;
-    int n, room, failed;
+    int n, room;
+    bool failed;
 };
 
 static void append(struct list *list, struct pcoll_signal signal)
@@ -97,7 +99,7 @@ static void append_of(struct list *list, const struct pcoll_plan *plan, int rank
             if (plan->rank == rank && entry->done != PCOLL_NONE) {
                 signal.counter = entry->done;
                 signal.add = entry->done_add;
-                signal.is_done = 1;
+                signal.is_done = true;
                 append(list, signal);
             }
         }

@@ -9,6 +9,7 @@
  *                                                     c2 >= 1  add, c0 += 1
  *                                                     c2 >= 1  add, 3:c1 += 1
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,17 +30,17 @@ struct split {
     int *of; /* [entry]: index of its sequel, or PCOLL_NONE */
 };
 
-static int is_move(const struct pcoll_entry *entry)
+static bool is_move(const struct pcoll_entry *entry)
 {
     return pcoll_entry_is_remote(entry);
 }
 
-static int signals(const struct pcoll_entry *entry)
+static bool signals(const struct pcoll_entry *entry)
 {
     return entry->peer != PCOLL_NONE && entry->peer_counter != PCOLL_NONE;
 }
 
-static int has_sequel(const struct pcoll_entry *entry)
+static bool has_sequel(const struct pcoll_entry *entry)
 {
     return is_move(entry) &&
            (entry->done != PCOLL_NONE || (entry->op == PCOLL_OP_GET && signals(entry)));
@@ -59,7 +60,7 @@ static struct sequel sequel_of(const struct pcoll_entry *entry)
     return sequel;
 }
 
-static int same(const struct sequel *a, const struct sequel *b)
+static bool same(const struct sequel *a, const struct sequel *b)
 {
     return a->done == b->done && a->done_add == b->done_add && a->peer == b->peer &&
            a->peer_counter == b->peer_counter && a->peer_add == b->peer_add;

@@ -12,20 +12,20 @@ enum { DEEP = 4 }; /* length of the chains of causes that are followed */
 
 /* True if this signal arrives only after `counter` has reached t: its entry waits for that, or for
  * a counter all of whose signals do. */
-static int comes_after(const struct pcoll_layout *layout, const struct pcoll_signal *signal,
-                       int counter, uint64_t t, int depth)
+static bool comes_after(const struct pcoll_layout *layout, const struct pcoll_signal *signal,
+                        int counter, uint64_t t, int depth)
 {
     const struct pcoll_entry *entry = pcoll_layout_entry(layout, signal);
     const struct pcoll_lowered_counter *lowered;
 
     if (signal->source != layout->plan->rank || entry->trigger == PCOLL_NONE || depth == 0)
-        return 0;
+        return false;
     if (entry->trigger == counter)
         return entry->threshold >= t;
     lowered = &layout->lowered[entry->trigger];
     for (int i = 0; i < lowered->count; i++)
         if (!comes_after(layout, &layout->signals[lowered->first + i], counter, t, depth - 1))
-            return 0;
+            return false;
     return lowered->count > 0 && entry->threshold > 0;
 }
 
@@ -43,7 +43,7 @@ static uint64_t next_threshold(const struct pcoll_plan *plan, int counter, uint6
 
 /* Find the signals that threshold t waits for, and assign those that no earlier threshold waits for
  * to `stage`. `to` of a signal is its stage here, PCOLL_NONE if it has none yet. */
-static int fill_stage(const struct pcoll_layout *layout, int counter, uint64_t t, int stage)
+static bool fill_stage(const struct pcoll_layout *layout, int counter, uint64_t t, int stage)
 {
     struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
     int n = layout->lowered[counter].count, fresh = 0;
@@ -61,7 +61,7 @@ static int fill_stage(const struct pcoll_layout *layout, int counter, uint64_t t
                  !comes_after(layout, &signals[i], counter, t, DEEP)))
                 largest = &signals[i];
         if (!largest)
-            return 0;
+            return false;
         largest->to_add = 1;
         smallest = largest->add;
         sum += largest->add;
@@ -69,7 +69,7 @@ static int fill_stage(const struct pcoll_layout *layout, int counter, uint64_t t
     }
     for (int i = 0; i < n; i++) {
         if (signals[i].to != PCOLL_NONE && signals[i].to_add == 0)
-            return 0;
+            return false;
         if (signals[i].to == PCOLL_NONE && signals[i].to_add) {
             signals[i].to = stage;
             fresh++;
@@ -80,7 +80,7 @@ static int fill_stage(const struct pcoll_layout *layout, int counter, uint64_t t
 }
 
 /* All signals belong to one phase; with several phases the stages could not be distinguished. */
-static int is_of_one_phase(const struct pcoll_layout *layout, int counter)
+static bool is_of_one_phase(const struct pcoll_layout *layout, int counter)
 {
     const struct pcoll_plan *plan = layout->plan;
     const struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);
@@ -88,13 +88,13 @@ static int is_of_one_phase(const struct pcoll_layout *layout, int counter)
 
     for (int i = 0; i < layout->lowered[counter].count; i++)
         if (signals[i].phase != signals[0].phase)
-            return 0;
+            return false;
     for (int i = 0; i < plan->nentries; i++)
         if (plan->entries[i].trigger == counter &&
             (i < phase->first || i >= phase->first + phase->count ||
              plan->entries[i].threshold == 0))
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 int pcoll_layout_stages(const struct pcoll_layout *layout, int counter, int max)

@@ -1,6 +1,7 @@
 /* The rows of the collectives; the contract is in collective.h. */
 #include "algorithms/plan/collective.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,22 +90,22 @@ static uint64_t at_own_block(const struct pcoll_signature *signature, int rank)
 }
 
 /* The only piece, unless it is empty. */
-static int only(int i, struct pcoll_piece piece, struct pcoll_piece *piece_p)
+static bool only(int i, struct pcoll_piece piece, struct pcoll_piece *piece_p)
 {
     if (i > 0 || piece.bytes == 0)
-        return 0;
+        return false;
     *piece_p = piece;
-    return 1;
+    return true;
 }
 
 #define EXPECT_ARGUMENTS                                                                           \
     const struct pcoll_signature *signature, const struct pcoll_local *const *locals, int rank,    \
         int i, struct pcoll_piece *piece_p
 
-static int expect_nothing(EXPECT_ARGUMENTS)
+static bool expect_nothing(EXPECT_ARGUMENTS)
 {
     (void)signature, (void)locals, (void)rank, (void)i, (void)piece_p;
-    return 0;
+    return false;
 }
 
 /* ---- the rows ---- */
@@ -118,7 +119,7 @@ static const struct pcoll_collective barrier = {
     .expect = expect_nothing,
 };
 
-static int expect_bcast(EXPECT_ARGUMENTS)
+static bool expect_bcast(EXPECT_ARGUMENTS)
 {
     const struct pcoll_piece message = {
         .bytes = block_of_others(signature, NULL, rank), .rank = signature->root, .nranks = 1};
@@ -136,7 +137,7 @@ static const struct pcoll_collective bcast = {
     .expect = expect_bcast,
 };
 
-static int expect_allgather(EXPECT_ARGUMENTS)
+static bool expect_allgather(EXPECT_ARGUMENTS)
 {
     const struct pcoll_piece blocks = {.bytes = signature->bytes, .nranks = signature->nranks};
 
@@ -153,7 +154,7 @@ static const struct pcoll_collective allgather = {
     .expect = expect_allgather,
 };
 
-static int expect_gather(EXPECT_ARGUMENTS)
+static bool expect_gather(EXPECT_ARGUMENTS)
 {
     const struct pcoll_piece blocks = {.bytes = rank == signature->root ? signature->bytes : 0,
                                        .nranks = signature->nranks};
@@ -171,7 +172,7 @@ static const struct pcoll_collective gather = {
     .expect = expect_gather,
 };
 
-static int expect_scatter(EXPECT_ARGUMENTS)
+static bool expect_scatter(EXPECT_ARGUMENTS)
 {
     const struct pcoll_piece block = {
         .bytes = one_block_if_moved(signature, locals ? locals[rank] : NULL, rank),
@@ -192,7 +193,7 @@ static const struct pcoll_collective scatter = {
     .expect = expect_scatter,
 };
 
-static int expect_alltoall(EXPECT_ARGUMENTS)
+static bool expect_alltoall(EXPECT_ARGUMENTS)
 {
     const struct pcoll_piece blocks = {
         .bytes = signature->bytes,
@@ -213,7 +214,7 @@ static const struct pcoll_collective alltoall = {
 };
 
 /* Each block is where its edge ends. */
-static int expect_edges(EXPECT_ARGUMENTS)
+static bool expect_edges(EXPECT_ARGUMENTS)
 {
     const struct pcoll_local *local = locals ? locals[rank] : NULL;
     struct pcoll_edge edge;
@@ -226,9 +227,9 @@ static int expect_edges(EXPECT_ARGUMENTS)
                                         .rank = edge.rank,
                                         .nranks = 1,
                                         .from = edge.peer_first};
-        return 1;
+        return true;
     }
-    return 0;
+    return false;
 }
 
 /* With `local`, nothing is in place: a block that stays where it is has no edge, and SEND is what
@@ -255,10 +256,10 @@ WITH_EDGES(neighbor_alltoall, PCOLL_NEIGHBORS, pcoll_pattern_torus, at_begin);
 WITH_EDGES(neighbor_alltoallv, PCOLL_NEIGHBORS, pcoll_pattern_torus, at_begin);
 WITH_EDGES(neighbor_alltoallw, PCOLL_NEIGHBORS, pcoll_pattern_torus, at_begin);
 
-static int expect_allreduce(EXPECT_ARGUMENTS)
+static bool expect_allreduce(EXPECT_ARGUMENTS)
 {
     const struct pcoll_piece result = {
-        .bytes = signature->bytes, .nranks = signature->nranks, .is_fold = 1};
+        .bytes = signature->bytes, .nranks = signature->nranks, .is_fold = true};
 
     (void)locals, (void)rank;
     return only(i, result, piece_p);
@@ -273,10 +274,11 @@ static const struct pcoll_collective allreduce = {
     .expect = expect_allreduce,
 };
 
-static int expect_reduce(EXPECT_ARGUMENTS)
+static bool expect_reduce(EXPECT_ARGUMENTS)
 {
-    const struct pcoll_piece result = {
-        .bytes = block_of_root(signature, NULL, rank), .nranks = signature->nranks, .is_fold = 1};
+    const struct pcoll_piece result = {.bytes = block_of_root(signature, NULL, rank),
+                                       .nranks = signature->nranks,
+                                       .is_fold = true};
 
     (void)locals;
     return only(i, result, piece_p);
@@ -291,13 +293,13 @@ static const struct pcoll_collective reduce = {
     .expect = expect_reduce,
 };
 
-static int expect_reduce_scatter(EXPECT_ARGUMENTS)
+static bool expect_reduce_scatter(EXPECT_ARGUMENTS)
 {
     const struct pcoll_piece result = {
         .bytes = pcoll_block_bytes(signature, rank),
         .nranks = signature->nranks,
         .from = pcoll_block_first(signature, rank),
-        .is_fold = 1,
+        .is_fold = true,
     };
 
     (void)locals;
@@ -323,16 +325,16 @@ static const struct pcoll_collective reduce_scatter = {
 };
 
 /* The fold of `nranks` ranks from rank 0 on. */
-static int expect_prefix(const struct pcoll_signature *signature, int nranks, int i,
-                         struct pcoll_piece *piece_p)
+static bool expect_prefix(const struct pcoll_signature *signature, int nranks, int i,
+                          struct pcoll_piece *piece_p)
 {
     const struct pcoll_piece prefix = {
-        .bytes = nranks > 0 ? signature->bytes : 0, .nranks = nranks, .is_fold = 1};
+        .bytes = nranks > 0 ? signature->bytes : 0, .nranks = nranks, .is_fold = true};
 
     return only(i, prefix, piece_p);
 }
 
-static int expect_scan(EXPECT_ARGUMENTS)
+static bool expect_scan(EXPECT_ARGUMENTS)
 {
     (void)locals;
     return expect_prefix(signature, rank + 1, i, piece_p);
@@ -347,7 +349,7 @@ static const struct pcoll_collective scan = {
     .expect = expect_scan,
 };
 
-static int expect_exscan(EXPECT_ARGUMENTS)
+static bool expect_exscan(EXPECT_ARGUMENTS)
 {
     (void)locals;
     return expect_prefix(signature, rank, i, piece_p);
@@ -404,31 +406,31 @@ uint64_t pcoll_block_first(const struct pcoll_signature *signature, int rank)
 }
 
 /* `bytes` is the largest of them, and all are whole units. */
-static int blocks_are_valid(const struct pcoll_signature *signature, uint64_t unit)
+static bool blocks_are_valid(const struct pcoll_signature *signature, uint64_t unit)
 {
     const uint64_t *blocks = signature->blocks;
     uint64_t largest = 0;
 
     for (int r = 0; r < signature->nranks; r++) {
         if (blocks[r + 1] < blocks[r] || pcoll_block_bytes(signature, r) % unit != 0)
-            return 0;
+            return false;
         if (pcoll_block_bytes(signature, r) > largest)
             largest = pcoll_block_bytes(signature, r);
     }
     return blocks[0] == 0 && largest == signature->bytes;
 }
 
-int pcoll_signature_is_valid(const struct pcoll_signature *signature,
-                             const struct pcoll_local *local)
+bool pcoll_signature_is_valid(const struct pcoll_signature *signature,
+                              const struct pcoll_local *local)
 {
     const uint64_t unit = signature->unit ? signature->unit : 1;
-    const int has_edges = local != NULL && (local->nin > 0 || local->nout > 0);
-    const int is_local = has_edges || signature->degree > 0 || signature->in_volume > 0 ||
-                         signature->out_volume > 0 || signature->kept > 0;
+    const bool has_edges = local != NULL && (local->nin > 0 || local->nout > 0);
+    const bool is_local = has_edges || signature->degree > 0 || signature->in_volume > 0 ||
+                          signature->out_volume > 0 || signature->kept > 0;
     unsigned traits;
 
     if ((unsigned)signature->coll >= PCOLL_NUM_COLLS)
-        return 0;
+        return false;
     traits = pcoll_collectives[signature->coll]->traits;
     return signature->nranks >= 1 && signature->root >= 0 && signature->root < signature->nranks &&
            signature->bytes % unit == 0 && (traits & PCOLL_ROOTED || signature->root == 0) &&
@@ -439,13 +441,13 @@ int pcoll_signature_is_valid(const struct pcoll_signature *signature,
            (!is_local || (traits & PCOLL_EDGES && !signature->blocks && !signature->in_place));
 }
 
-static int same_crossing(const struct pcoll_crossing *a, const struct pcoll_crossing *b)
+static bool same_crossing(const struct pcoll_crossing *a, const struct pcoll_crossing *b)
 {
     return a->degree == b->degree && a->edges == b->edges && a->messages == b->messages &&
            a->led == b->led && a->bytes == b->bytes && a->shared == b->shared && a->temp == b->temp;
 }
 
-int pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_signature *b)
+bool pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_signature *b)
 {
     const size_t blocks_bytes = ((size_t)a->nranks + 1) * sizeof(*a->blocks);
 
@@ -458,8 +460,8 @@ int pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_sig
            (a->blocks == NULL || memcmp(a->blocks, b->blocks, blocks_bytes) == 0);
 }
 
-int pcoll_expects_same(const struct pcoll_signature *signature,
-                       const struct pcoll_local *const *locals, int rank, int other)
+bool pcoll_expects_same(const struct pcoll_signature *signature,
+                        const struct pcoll_local *const *locals, int rank, int other)
 {
     const struct pcoll_collective *row = pcoll_collective_of(signature);
     struct pcoll_piece a, b;
@@ -468,16 +470,16 @@ int pcoll_expects_same(const struct pcoll_signature *signature,
         const int has_piece = row->expect(signature, locals, rank, i, &a);
 
         if (has_piece != row->expect(signature, locals, other, i, &b))
-            return 0;
+            return false;
         if (!has_piece)
-            return 1;
+            return true;
         if (a.first != b.first || a.bytes != b.bytes || a.rank != b.rank || a.nranks != b.nranks ||
             a.from != b.from || a.is_fold != b.is_fold)
-            return 0;
+            return false;
     }
 }
 
-int pcoll_is_trivial(const struct pcoll_signature *signature)
+bool pcoll_is_trivial(const struct pcoll_signature *signature)
 {
     if (signature->bytes == 0)
         return signature->nranks == 1 || !pcoll_coll_has(signature->coll, PCOLL_SYNCHRONIZES);
@@ -485,11 +487,11 @@ int pcoll_is_trivial(const struct pcoll_signature *signature)
            !pcoll_coll_has(signature->coll, PCOLL_NEIGHBORS);
 }
 
-int pcoll_is_in_place(const struct pcoll_signature *signature, const struct pcoll_local *local,
-                      int rank)
+bool pcoll_is_in_place(const struct pcoll_signature *signature, const struct pcoll_local *local,
+                       int rank)
 {
     if (local != NULL && local->in_place)
-        return 1;
+        return true;
     return signature->in_place &&
            (!pcoll_coll_has(signature->coll, PCOLL_ROOTED) || rank == signature->root);
 }

@@ -15,6 +15,7 @@
 #ifndef PCOLL_COLLECTIVE_H
 #define PCOLL_COLLECTIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -78,8 +79,8 @@ struct pcoll_signature {
                              * It outlives every plan of the signature. */
     uint64_t unit;          /* sizes are multiples of this many bytes, which must not be cut; 0
                              * means 1 */
-    int commutes;           /* for a reduction: operands may be swapped */
-    int typed;              /* some rank's user memory is not contiguous and has to be packed */
+    bool commutes;          /* for a reduction: operands may be swapped */
+    bool typed;             /* some rank's user memory is not contiguous and has to be packed */
 
     /* Of a collective with edges (PCOLL_EDGES): the most edges with other ranks of any rank in one
      * direction, or 1 if there are none; the most bytes on its in edges and on its out edges; and
@@ -101,12 +102,12 @@ struct pcoll_edge {
     uint64_t peer_first; /* `first` of the matching edge of the peer */
     uint64_t slot;       /* where the bytes arrive in a communication buffer with one bank, which
                           * the receiver decides: see pcoll_edge_slot */
-    int in_cell;         /* the slot is in a cell */
+    bool in_cell;        /* the slot is in a cell */
     int pair;            /* of an edge that shares the message of its pair of nodes, the number of
                           * that pair in local->pairs (pairs.h); PCOLL_NONE: it does not share one */
     uint64_t landing;    /* in place of `slot` where such messages exist, if it is not in a cell:
                           * where the bytes are in the shared message, or in TEMP of the receiver */
-    int is_answered;     /* there is also an edge of more than 0 bytes in the other direction */
+    bool is_answered;    /* there is also an edge of more than 0 bytes in the other direction */
 };
 
 /* What only this rank knows about the call. Nothing may be deduced from it about other ranks,
@@ -115,7 +116,7 @@ struct pcoll_edge {
 struct pcoll_local {
     int nin, nout;
     struct pcoll_edge *in, *out; /* [nin], [nout], in ascending order of (rank, key) */
-    int in_place;                /* on this rank only: for a root */
+    bool in_place;               /* on this rank only: for a root */
     struct pcoll_pairs *pairs;   /* what it knows about the messages of its node; or NULL */
 };
 
@@ -138,7 +139,7 @@ struct pcoll_piece {
     uint64_t bytes; /* of one block */
     int rank, nranks;
     uint64_t from; /* in SEND */
-    int is_fold;
+    bool is_fold;
 };
 
 struct pcoll_collective {
@@ -155,11 +156,11 @@ struct pcoll_collective {
     /* The offset in RECV at which a rank's SEND begins if it is in place. */
     uint64_t (*send_in_recv)(const struct pcoll_signature *signature, int rank);
 
-    /* The i-th piece of RECV of `rank`; returns 0 if there are no more. Pieces do not overlap;
+    /* The i-th piece of RECV of `rank`; returns false if there are no more. Pieces do not overlap;
      * bytes that no piece covers are unchanged. `locals` has nranks elements, each of which may be
      * NULL, or is NULL if the signature says everything. */
-    int (*expect)(const struct pcoll_signature *signature, const struct pcoll_local *const *locals,
-                  int rank, int i, struct pcoll_piece *piece_p);
+    bool (*expect)(const struct pcoll_signature *signature, const struct pcoll_local *const *locals,
+                   int rank, int i, struct pcoll_piece *piece_p);
 
     /* The uniform edges (edges.h); NULL: the collective has no edges. */
     const struct pcoll_pattern *pattern;
@@ -178,7 +179,7 @@ pcoll_collective_of(const struct pcoll_signature *signature)
     return pcoll_collectives[signature->coll];
 }
 
-static inline int pcoll_coll_has(enum pcoll_coll coll, enum pcoll_trait trait)
+static inline bool pcoll_coll_has(enum pcoll_coll coll, enum pcoll_trait trait)
 {
     return (pcoll_collectives[coll]->traits & (unsigned)trait) != 0;
 }
@@ -193,25 +194,25 @@ void pcoll_coll_names(char *text, size_t size);
 
 /* True if it describes a possible call: root and sizes are in range, it has nothing that the
  * collective lacks, and `local` is given if needed. */
-int pcoll_signature_is_valid(const struct pcoll_signature *signature,
-                             const struct pcoll_local *local);
+bool pcoll_signature_is_valid(const struct pcoll_signature *signature,
+                              const struct pcoll_local *local);
 
 /* True if both are of one call, as far as all ranks must agree. Topologies are not compared. */
-int pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_signature *b);
+bool pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_signature *b);
 
 /* True if RECV of both ranks must hold the same. */
-int pcoll_expects_same(const struct pcoll_signature *signature,
-                       const struct pcoll_local *const *locals, int rank, int other);
+bool pcoll_expects_same(const struct pcoll_signature *signature,
+                        const struct pcoll_local *const *locals, int rank, int other);
 
 /* True if nothing is to be done with other ranks, whatever the algorithm: a single rank, or no
  * data. */
-int pcoll_is_trivial(const struct pcoll_signature *signature);
+bool pcoll_is_trivial(const struct pcoll_signature *signature);
 
 /* True if the block that the rank has for itself is not moved: because SEND lies in RECV, or (a
  * root that scatters) because the block stays in SEND and the rank has no RECV. With a root this
  * concerns the root only. */
-int pcoll_is_in_place(const struct pcoll_signature *signature, const struct pcoll_local *local,
-                      int rank);
+bool pcoll_is_in_place(const struct pcoll_signature *signature, const struct pcoll_local *local,
+                       int rank);
 
 /* Bytes [first, first + count) of a rank's RECV are its SEND; count is 0 if SEND does not lie
  * there. */

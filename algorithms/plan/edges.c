@@ -13,10 +13,10 @@ struct end {
 };
 
 struct pcoll_pattern {
-    /* Edge i of the rank in one direction; 0: there are no more. */
-    int (*end)(const struct pcoll_signature *signature, int rank, int is_out, int i,
-               struct end *end_p);
-    int is_mutual; /* each edge between two ranks is answered */
+    /* Edge i of the rank in one direction; false: there are no more. */
+    bool (*end)(const struct pcoll_signature *signature, int rank, bool is_out, int i,
+                struct end *end_p);
+    bool is_mutual; /* each edge between two ranks is answered */
 };
 
 /* The number of ranks before `i` without this rank, which needs no slot for itself. */
@@ -31,8 +31,8 @@ static struct end end_at_hub(int rank, int i, int match)
     return (struct end){.rank = i, .block = i, .match = match, .slot = others_before(i, rank)};
 }
 
-static int star(const struct pcoll_signature *signature, int rank, int at_hub, int i,
-                struct end *end_p)
+static bool star(const struct pcoll_signature *signature, int rank, bool at_hub, int i,
+                 struct end *end_p)
 {
     if (at_hub) {
         *end_p = end_at_hub(rank, i, 0);
@@ -42,20 +42,20 @@ static int star(const struct pcoll_signature *signature, int rank, int at_hub, i
     return i == 0;
 }
 
-static int to_root(const struct pcoll_signature *signature, int rank, int is_out, int i,
-                   struct end *end_p)
+static bool to_root(const struct pcoll_signature *signature, int rank, bool is_out, int i,
+                    struct end *end_p)
 {
     return star(signature, rank, !is_out, i, end_p);
 }
 
-static int from_root(const struct pcoll_signature *signature, int rank, int is_out, int i,
-                     struct end *end_p)
+static bool from_root(const struct pcoll_signature *signature, int rank, bool is_out, int i,
+                      struct end *end_p)
 {
     return star(signature, rank, is_out, i, end_p);
 }
 
-static int complete(const struct pcoll_signature *signature, int rank, int is_out, int i,
-                    struct end *end_p)
+static bool complete(const struct pcoll_signature *signature, int rank, bool is_out, int i,
+                     struct end *end_p)
 {
     (void)is_out;
     *end_p = end_at_hub(rank, i, rank);
@@ -63,16 +63,16 @@ static int complete(const struct pcoll_signature *signature, int rank, int is_ou
 }
 
 /* The same block goes to all. */
-static void spread_block(int is_out, struct end *end_p)
+static void spread_block(bool is_out, struct end *end_p)
 {
     if (is_out)
         end_p->block = 0;
 }
 
-static int spread(const struct pcoll_signature *signature, int rank, int is_out, int i,
-                  struct end *end_p)
+static bool spread(const struct pcoll_signature *signature, int rank, bool is_out, int i,
+                   struct end *end_p)
 {
-    const int is_edge = complete(signature, rank, is_out, i, end_p);
+    const bool is_edge = complete(signature, rank, is_out, i, end_p);
 
     spread_block(is_out, end_p);
     return is_edge;
@@ -87,8 +87,8 @@ static int64_t stride(int nranks, int dimension)
     return dimension == 0 ? 1 : dimension == 1 ? side : side * side;
 }
 
-static int torus(const struct pcoll_signature *signature, int rank, int is_out, int i,
-                 struct end *end_p)
+static bool torus(const struct pcoll_signature *signature, int rank, bool is_out, int i,
+                  struct end *end_p)
 {
     const int64_t step = stride(signature->nranks, i / 2), n = signature->nranks;
     const int64_t peer = i % 2 == 0 ? rank - step : rank + step;
@@ -101,21 +101,21 @@ static int torus(const struct pcoll_signature *signature, int rank, int is_out, 
     return i < PCOLL_TORUS_DEGREE;
 }
 
-static int spread_torus(const struct pcoll_signature *signature, int rank, int is_out, int i,
-                        struct end *end_p)
+static bool spread_torus(const struct pcoll_signature *signature, int rank, bool is_out, int i,
+                         struct end *end_p)
 {
-    const int is_edge = torus(signature, rank, is_out, i, end_p);
+    const bool is_edge = torus(signature, rank, is_out, i, end_p);
 
     spread_block(is_out, end_p);
     return is_edge;
 }
 
-const struct pcoll_pattern pcoll_pattern_to_root = {to_root, 0};
-const struct pcoll_pattern pcoll_pattern_from_root = {from_root, 0};
-const struct pcoll_pattern pcoll_pattern_complete = {complete, 1};
-const struct pcoll_pattern pcoll_pattern_spread = {spread, 1};
-const struct pcoll_pattern pcoll_pattern_torus = {torus, 1};
-const struct pcoll_pattern pcoll_pattern_spread_torus = {spread_torus, 1};
+const struct pcoll_pattern pcoll_pattern_to_root = {to_root, false};
+const struct pcoll_pattern pcoll_pattern_from_root = {from_root, false};
+const struct pcoll_pattern pcoll_pattern_complete = {complete, true};
+const struct pcoll_pattern pcoll_pattern_spread = {spread, true};
+const struct pcoll_pattern pcoll_pattern_torus = {torus, true};
+const struct pcoll_pattern pcoll_pattern_spread_torus = {spread_torus, true};
 
 /* ---- slots ---- */
 
@@ -150,7 +150,7 @@ int pcoll_edges_banks(const struct pcoll_signature *signature, int slots)
 {
     enum { DEFAULT = 16, MAX_BANKS = 16, MAX_SLOTS = 1024 };
     enum { MAX_BYTES = 512 << 10, MAX_ASKED = 2 << 20 }; /* of a rank */
-    const int is_rooted = pcoll_coll_has(signature->coll, PCOLL_ROOTED);
+    const bool is_rooted = pcoll_coll_has(signature->coll, PCOLL_ROOTED);
     const uint64_t wanted = slots > 0 ? (uint64_t)slots : is_rooted ? DEFAULT : 2;
     const uint64_t max = slots > 0 ? MAX_ASKED : MAX_BYTES;
     const uint64_t room = pcoll_edge_room(pcoll_edges_slot_bytes(signature), signature->bytes);
@@ -229,15 +229,15 @@ static int nslots_of(const struct pcoll_signature *signature, int rank)
     return signature->nranks - 1;
 }
 
-static int uniform_edge(const struct pcoll_signature *signature, int rank, int is_out, int i,
-                        struct pcoll_edge *edge_p)
+static bool uniform_edge(const struct pcoll_signature *signature, int rank, bool is_out, int i,
+                         struct pcoll_edge *edge_p)
 {
     const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
     struct end end, far;
     int sender, receiver;
 
     if (!pattern->end(signature, rank, is_out, i, &end))
-        return 0;
+        return false;
     pattern->end(signature, end.rank, !is_out, end.match, &far);
     sender = is_out ? rank : end.rank;
     receiver = is_out ? end.rank : rank;
@@ -254,7 +254,7 @@ static int uniform_edge(const struct pcoll_signature *signature, int rank, int i
     else
         set_uniform_slot(signature, edge_p, nslots_of(signature, receiver),
                          is_out ? far.slot : end.slot);
-    return 1;
+    return true;
 }
 
 struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank, int nbanks,
@@ -266,7 +266,7 @@ struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank, int 
                                     (uint64_t)bank * pcoll_edge_room(slot_bytes, edge->bytes));
 }
 
-static int needs_slot(const struct pcoll_edge *edge, int rank)
+static bool needs_slot(const struct pcoll_edge *edge, int rank)
 {
     return edge->bytes > 0 && edge->rank != rank;
 }
@@ -309,26 +309,26 @@ void pcoll_edges_prepare(const struct pcoll_signature *signature, struct pcoll_l
 
 /* ---- edges ---- */
 
-int pcoll_edge_out(const struct pcoll_signature *signature, const struct pcoll_local *local,
+bool pcoll_edge_out(const struct pcoll_signature *signature, const struct pcoll_local *local,
+                    int rank, int i, struct pcoll_edge *edge_p)
+{
+    if (local == NULL)
+        return uniform_edge(signature, rank, true, i, edge_p);
+    if (i >= local->nout)
+        return false;
+    *edge_p = local->out[i];
+    return true;
+}
+
+bool pcoll_edge_in(const struct pcoll_signature *signature, const struct pcoll_local *local,
                    int rank, int i, struct pcoll_edge *edge_p)
 {
     if (local == NULL)
-        return uniform_edge(signature, rank, 1, i, edge_p);
-    if (i >= local->nout)
-        return 0;
-    *edge_p = local->out[i];
-    return 1;
-}
-
-int pcoll_edge_in(const struct pcoll_signature *signature, const struct pcoll_local *local,
-                  int rank, int i, struct pcoll_edge *edge_p)
-{
-    if (local == NULL)
-        return uniform_edge(signature, rank, 0, i, edge_p);
+        return uniform_edge(signature, rank, false, i, edge_p);
     if (i >= local->nin)
-        return 0;
+        return false;
     *edge_p = local->in[i];
-    return 1;
+    return true;
 }
 
 static uint64_t farther(uint64_t end, const struct pcoll_edge *edge)
@@ -390,7 +390,7 @@ uint64_t pcoll_edges_max_temp(const struct pcoll_signature *signature, int nbank
 /* ---- how much the ranks of a call move along their edges ---- */
 
 /* Every rank has an edge with every rank, also with itself. */
-static int is_complete(const struct pcoll_signature *signature)
+static bool is_complete(const struct pcoll_signature *signature)
 {
     const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
 
@@ -413,7 +413,7 @@ int pcoll_edges_degree(const struct pcoll_signature *signature)
 
 /* Of blocks side by side, whoever receives the least keeps the most: together that is all blocks.
  */
-static uint64_t uniform_volume(const struct pcoll_signature *signature, int is_out)
+static uint64_t uniform_volume(const struct pcoll_signature *signature, bool is_out)
 {
     const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
     const uint64_t max = (uint64_t)uniform_degree(signature) * signature->bytes;
@@ -427,7 +427,7 @@ static uint64_t uniform_volume(const struct pcoll_signature *signature, int is_o
     return others < max ? others : max;
 }
 
-uint64_t pcoll_edges_volume_of(const struct pcoll_signature *signature, int is_out)
+uint64_t pcoll_edges_volume_of(const struct pcoll_signature *signature, bool is_out)
 {
     if (signature->degree > 0)
         return is_out ? signature->out_volume : signature->in_volume;
@@ -436,8 +436,8 @@ uint64_t pcoll_edges_volume_of(const struct pcoll_signature *signature, int is_o
 
 uint64_t pcoll_edges_volume(const struct pcoll_signature *signature)
 {
-    const uint64_t in = pcoll_edges_volume_of(signature, 0);
-    const uint64_t out = pcoll_edges_volume_of(signature, 1);
+    const uint64_t in = pcoll_edges_volume_of(signature, false);
+    const uint64_t out = pcoll_edges_volume_of(signature, true);
 
     return in > out ? in : out;
 }

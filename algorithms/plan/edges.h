@@ -24,6 +24,8 @@
 #ifndef PCOLL_EDGES_H
 #define PCOLL_EDGES_H
 
+#include <stdbool.h>
+
 #include "algorithms/plan/plan.h"
 
 enum { PCOLL_TORUS_DEGREE = 6 };
@@ -36,14 +38,14 @@ extern const struct pcoll_pattern pcoll_pattern_torus;
 extern const struct pcoll_pattern pcoll_pattern_spread_torus;
 
 /* Out edge and in edge number i of the rank, to which `local` belongs; 0: there are no more. */
-int pcoll_edge_out(const struct pcoll_signature *signature, const struct pcoll_local *local,
+bool pcoll_edge_out(const struct pcoll_signature *signature, const struct pcoll_local *local,
+                    int rank, int i, struct pcoll_edge *edge_p);
+bool pcoll_edge_in(const struct pcoll_signature *signature, const struct pcoll_local *local,
                    int rank, int i, struct pcoll_edge *edge_p);
-int pcoll_edge_in(const struct pcoll_signature *signature, const struct pcoll_local *local,
-                  int rank, int i, struct pcoll_edge *edge_p);
 
 /* signature.degree and one of its volumes, also for uniform edges; the larger volume. */
 int pcoll_edges_degree(const struct pcoll_signature *signature);
-uint64_t pcoll_edges_volume_of(const struct pcoll_signature *signature, int is_out);
+uint64_t pcoll_edges_volume_of(const struct pcoll_signature *signature, bool is_out);
 uint64_t pcoll_edges_volume(const struct pcoll_signature *signature);
 
 /* The bytes that a rank copies to itself, unless they are part of the volume. */

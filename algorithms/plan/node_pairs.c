@@ -2,6 +2,7 @@
 #include "algorithms/plan/node_pairs.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@
 
 enum { MIN_EDGES = 2 }; /* that share a message */
 
-int pcoll_can_have_pairs(const struct pcoll_signature *signature)
+bool pcoll_can_have_pairs(const struct pcoll_signature *signature)
 {
     const struct pcoll_topology *topology = signature->topology;
     const unsigned traits = pcoll_collective_of(signature)->traits;
@@ -37,8 +38,8 @@ static int by_node(const void *left, const void *right)
     return (a->node > b->node) - (a->node < b->node);
 }
 
-int pcoll_edge_is_far(const struct pcoll_signature *signature, const struct pcoll_edge *edge,
-                      int rank)
+bool pcoll_edge_is_far(const struct pcoll_signature *signature, const struct pcoll_edge *edge,
+                       int rank)
 {
     return edge->bytes > 0 && pcoll_topology_node(signature->topology, edge->rank) !=
                                   pcoll_topology_node(signature->topology, rank);
@@ -149,7 +150,7 @@ int pcoll_share_unpacks(const struct pcoll_share *share, const struct pcoll_pair
     return pair->received > 0 ? share->traffic.nin : 0;
 }
 
-int pcoll_share_takes_part(const struct pcoll_share *share, const struct pcoll_pair *pair)
+bool pcoll_share_takes_part(const struct pcoll_share *share, const struct pcoll_pair *pair)
 {
     return pcoll_share_packs(share, pair) + pcoll_share_unpacks(share, pair) > 0;
 }

@@ -26,16 +26,18 @@
 #ifndef PCOLL_NODE_PAIRS_H
 #define PCOLL_NODE_PAIRS_H
 
+#include <stdbool.h>
+
 #include "algorithms/plan/edges.h"
 #include "algorithms/plan/topology.h"
 
 /* Blocks of the collective may go between nodes in messages that edges share: it has edges, no
  * root, and blocks that only their ends know, and one of several nodes has several ranks. */
-int pcoll_can_have_pairs(const struct pcoll_signature *signature);
+bool pcoll_can_have_pairs(const struct pcoll_signature *signature);
 
 /* The edge has data and leads to or from another node than that of the rank. */
-int pcoll_edge_is_far(const struct pcoll_signature *signature, const struct pcoll_edge *edge,
-                      int rank);
+bool pcoll_edge_is_far(const struct pcoll_signature *signature, const struct pcoll_edge *edge,
+                       int rank);
 
 /* The edges with data between one rank and the ranks of another node. */
 struct pcoll_traffic {
@@ -77,7 +79,7 @@ struct pcoll_share {
 /* How many blocks it has in the messages of the pair of these nodes. */
 int pcoll_share_packs(const struct pcoll_share *share, const struct pcoll_pair *pair);
 int pcoll_share_unpacks(const struct pcoll_share *share, const struct pcoll_pair *pair);
-int pcoll_share_takes_part(const struct pcoll_share *share, const struct pcoll_pair *pair);
+bool pcoll_share_takes_part(const struct pcoll_share *share, const struct pcoll_pair *pair);
 
 /* All pairs of a node, without `peer` and `peer_arriving`. */
 struct pcoll_node_pairs {

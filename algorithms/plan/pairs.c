@@ -1,6 +1,7 @@
 /* Pairs as a rank knows them; the contract is in pairs.h. */
 #include "algorithms/plan/pairs.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 static struct pcoll_pairs *allocate(int count, int nmembers)
@@ -102,7 +103,7 @@ static void take_members(struct pcoll_pairs *pairs, const struct pcoll_node_pair
 
 /* Which message the edges of one direction share. Returns the number of edges to other nodes. */
 static int set_pairs(const struct pcoll_signature *signature, const struct pcoll_pairs *pairs,
-                     struct pcoll_edge *edges, int n, int rank, int is_out)
+                     struct pcoll_edge *edges, int n, int rank, bool is_out)
 {
     int nfar = 0;
 
@@ -154,8 +155,8 @@ enum pcoll_result pcoll_pairs_prepare(const struct pcoll_signature *signature,
     }
     take_pairs(pairs, all, topology, rank, next);
     take_members(pairs, all, topology, rank);
-    nin = set_pairs(signature, pairs, local->in, local->nin, rank, 0);
-    nout = set_pairs(signature, pairs, local->out, local->nout, rank, 1);
+    nin = set_pairs(signature, pairs, local->in, local->nin, rank, false);
+    nout = set_pairs(signature, pairs, local->out, local->nout, rank, true);
     pairs->temp_bytes = set_landings(local->in, local->nin, rank, all->used[member], next);
     pairs->crossing.degree = nin > nout ? nin : nout;
     pairs->crossing.edges = all->edges;

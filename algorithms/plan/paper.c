@@ -1,5 +1,6 @@
 /* Plans as the tables of document 001. The contract is in plan.h. */
 #include <inttypes.h>
+#include <stdbool.h>
 
 #include "algorithms/plan/plan.h"
 
@@ -14,7 +15,7 @@ static void print_table_bcast(const struct pcoll_plan *plan, FILE *out)
     fprintf(out, "Rq\tTh\tOt\tCl\tCr\n");
     for (int i = 0; i < plan->phases[0].count; i++) {
         const struct pcoll_entry *entry = phase_entry(plan, i);
-        int local = entry->op == PCOLL_OP_ADD && entry->peer == PCOLL_NONE;
+        bool local = entry->op == PCOLL_OP_ADD && entry->peer == PCOLL_NONE;
 
         if (entry->op == PCOLL_OP_WAIT)
             continue;

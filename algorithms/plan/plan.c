@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,25 +91,25 @@ static int guess_entries(const struct pcoll_plan *plan)
     return all < INT_MAX ? (int)all : 0;
 }
 
-int pcoll_plan_grow(struct pcoll_plan *plan)
+bool pcoll_plan_grow(struct pcoll_plan *plan)
 {
     int twice = plan->capacity ? 2 * plan->capacity : 16, guess = guess_entries(plan);
     int capacity = guess > plan->capacity ? guess : twice;
     struct pcoll_entry *entries = pcoll_pool_get((size_t)capacity * sizeof(*entries));
 
     if (entries == NULL) {
-        plan->failed = 1;
-        return 0;
+        plan->failed = true;
+        return false;
     }
     if (plan->nentries > 0)
         memcpy(entries, plan->entries, (size_t)plan->nentries * sizeof(*entries));
     pcoll_pool_put(plan->entries);
     plan->entries = entries;
     plan->capacity = capacity;
-    return 1;
+    return true;
 }
 
-static int continues(const struct pcoll_entry *a, const struct pcoll_entry *b)
+static bool continues(const struct pcoll_entry *a, const struct pcoll_entry *b)
 {
     return a->op == b->op && a->trigger == b->trigger && a->threshold == b->threshold &&
            a->done == b->done && a->done_add == b->done_add && a->peer == b->peer &&
@@ -134,18 +135,18 @@ int pcoll_plan_join(struct pcoll_plan *plan, struct pcoll_entry entry)
 /* Most plans have one or two operands for each of a few dozen slots. */
 enum { FIRST_OPERANDS = 64 };
 
-int pcoll_plan_grow_operands(struct pcoll_plan *plan)
+bool pcoll_plan_grow_operands(struct pcoll_plan *plan)
 {
     const int room = plan->operand_room ? 2 * plan->operand_room : FIRST_OPERANDS;
     struct pcoll_place *operands = realloc(plan->operands, (size_t)room * sizeof(*operands));
 
     if (operands == NULL) {
-        plan->failed = 1;
-        return 0;
+        plan->failed = true;
+        return false;
     }
     plan->operands = operands;
     plan->operand_room = room;
-    return 1;
+    return true;
 }
 
 void pcoll_plan_neighbor(struct pcoll_plan *plan, int rank)
@@ -158,7 +159,7 @@ void pcoll_plan_neighbor(struct pcoll_plan *plan, int rank)
         int *neighbors = realloc(plan->neighbors, room * sizeof(*neighbors));
 
         if (neighbors == NULL) {
-            plan->failed = 1;
+            plan->failed = true;
             return;
         }
         plan->neighbors = neighbors;
@@ -168,20 +169,20 @@ void pcoll_plan_neighbor(struct pcoll_plan *plan, int rank)
 
 /* A long ring names the same few peers in the same order again and again: do not make the sort
  * handle all of them. *last_p is where the last peer was found. */
-static int was_just_named(const struct pcoll_plan *plan, int rank, int *last_p)
+static bool was_just_named(const struct pcoll_plan *plan, int rank, int *last_p)
 {
     int n = plan->nneighbors, next = *last_p + 1 < n ? *last_p + 1 : 0;
 
     if (n > 0 && plan->neighbors[next] == rank) {
         *last_p = next;
-        return 1;
+        return true;
     }
     for (int i = n - 1; i >= 0 && i >= n - 8; i--)
         if (plan->neighbors[i] == rank) {
             *last_p = i;
-            return 1;
+            return true;
         }
-    return 0;
+    return false;
 }
 
 static unsigned entry_needs(const struct pcoll_entry *entry)
@@ -232,7 +233,7 @@ struct order {
     uint64_t threshold;
 };
 
-static int is_before(const struct order *a, const struct order *b)
+static bool is_before(const struct order *a, const struct order *b)
 {
     if (a->trigger != b->trigger)
         return a->trigger < b->trigger;
@@ -288,7 +289,7 @@ static struct order order_of(const struct pcoll_entry *entry, int number)
     return (struct order){entry->trigger, number, entry->threshold};
 }
 
-static int is_sorted(const struct pcoll_plan *plan)
+static bool is_sorted(const struct pcoll_plan *plan)
 {
     for (int p = 0; p < plan->nphases; p++) {
         const struct pcoll_entry *entries = plan->entries + plan->phases[p].first;
@@ -298,10 +299,10 @@ static int is_sorted(const struct pcoll_plan *plan)
                                after = order_of(&entries[i], 0);
 
             if (is_before(&after, &before))
-                return 0;
+                return false;
         }
     }
-    return 1;
+    return true;
 }
 
 /* Most generators add entries in order, so other memory is seldom needed. */

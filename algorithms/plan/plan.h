@@ -24,6 +24,7 @@
 #define PCOLL_PLAN_H
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -129,10 +130,11 @@ struct pcoll_plan {
     int *neighbors; /* ascending: ranks that touch my memory or counters, or whose I touch */
     uint64_t temp_bytes;
     unsigned needs; /* enum pcoll_need; filled by pcoll_plan_seal */
-    int ordered;    /* set by the generator: implies PCOLL_NEED_ORDER */
-    int user_rma;   /* some rank may have PCOLL_NEED_USER_RMA (user.h); filled by pcoll_generate */
-    int lowered;    /* each entry is one deferred work: lower/lower.h */
-    int open_phase, capacity, operand_room, failed; /* private to plan.c, while generating */
+    bool ordered;   /* set by the generator: implies PCOLL_NEED_ORDER */
+    bool user_rma;  /* some rank may have PCOLL_NEED_USER_RMA (user.h); filled by pcoll_generate */
+    bool lowered;   /* each entry is one deferred work: lower/lower.h */
+    int open_phase, capacity, operand_room;
+    bool failed; /* private to plan.c, while generating */
 };
 
 /* The resources that a plan takes to store and to run, over one cycle. */
@@ -163,11 +165,11 @@ void pcoll_plan_open(struct pcoll_plan *plan, int phase);
 /* Append an entry to the open phase. pcoll_plan_seal reports a failed allocation, so generators
  * need not check. */
 static inline void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry entry);
-int pcoll_plan_grow(struct pcoll_plan *plan); /* for pcoll_plan_add; 0: out of memory */
+bool pcoll_plan_grow(struct pcoll_plan *plan); /* for pcoll_plan_add; 0: out of memory */
 
 /* Append an operand to those of the plan, for the next entry of pcoll_entry_reduce. */
 static inline void pcoll_plan_operand(struct pcoll_plan *plan, struct pcoll_place place);
-int pcoll_plan_grow_operands(struct pcoll_plan *plan); /* as pcoll_plan_grow */
+bool pcoll_plan_grow_operands(struct pcoll_plan *plan); /* as pcoll_plan_grow */
 
 /* Declare that `rank` touches this rank. Ranks that entries of this plan touch need no
  * declaration. */
@@ -327,17 +329,17 @@ uint64_t pcoll_plan_bytes(const struct pcoll_plan *plan, enum pcoll_buffer buffe
 
 /* Whether an entry moves or reduces bytes; if it is a move between ranks; and the processor's own
  * work, a COPY or REDUCE. */
-static inline int pcoll_entry_has_data(const struct pcoll_entry *entry)
+static inline bool pcoll_entry_has_data(const struct pcoll_entry *entry)
 {
     return entry->op != PCOLL_OP_ADD && entry->op != PCOLL_OP_WAIT;
 }
 
-static inline int pcoll_entry_is_remote(const struct pcoll_entry *entry)
+static inline bool pcoll_entry_is_remote(const struct pcoll_entry *entry)
 {
     return entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
 }
 
-static inline int pcoll_entry_is_own_work(const struct pcoll_entry *entry)
+static inline bool pcoll_entry_is_own_work(const struct pcoll_entry *entry)
 {
     return entry->op == PCOLL_OP_COPY || entry->op == PCOLL_OP_REDUCE;
 }

@@ -2,6 +2,7 @@
 #include "algorithms/plan/pool.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #define MIN_BYTES ((size_t)16 << 10) /* malloc serves smaller blocks without page faults */
@@ -22,7 +23,7 @@ enum { KEEPS = 1 };
 #endif
 
 /* A block that is much too large stays for a plan that needs it. */
-static int suits(const union header *block, size_t bytes)
+static bool suits(const union header *block, size_t bytes)
 {
     return block != NULL && block->bytes >= bytes && block->bytes / 4 <= bytes;
 }
@@ -33,7 +34,7 @@ static union header *take(int i)
 }
 
 /* Leave the block in slot i if nothing is there. */
-static int leave(int i, union header *block)
+static bool leave(int i, union header *block)
 {
     union header *nothing = NULL;
 

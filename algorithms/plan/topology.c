@@ -2,6 +2,7 @@
 #include "algorithms/plan/topology.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +100,7 @@ static int id_of(const struct pcoll_node_map *map, int rank)
 }
 
 /* The first of ranks step, 2 step ... that is on node 0, or is not; `nranks` or more: none. */
-static int64_t first_that(const struct pcoll_node_map *map, int nranks, int step, int is_there)
+static int64_t first_that(const struct pcoll_node_map *map, int nranks, int step, bool is_there)
 {
     const int id = id_of(map, 0);
     int64_t rank = step;
@@ -112,9 +113,9 @@ static int64_t first_that(const struct pcoll_node_map *map, int nranks, int step
 enum pcoll_result pcoll_topology_find(const struct pcoll_node_map *map, int nranks,
                                       struct pcoll_topology *topology_p)
 {
-    const int run = (int)first_that(map, nranks, 1, 0);
-    const int nnodes = (int)(first_that(map, nranks, run, 1) / run);
-    const int rises = nnodes > 1 && id_of(map, run) > id_of(map, 0);
+    const int run = (int)first_that(map, nranks, 1, false);
+    const int nnodes = (int)(first_that(map, nranks, run, true) / run);
+    const bool rises = nnodes > 1 && id_of(map, run) > id_of(map, 0);
 
     for (int r = 0; r < nranks; r++) {
         const int low = r / run % nnodes * run; /* of its node */
@@ -129,25 +130,25 @@ enum pcoll_result pcoll_topology_find(const struct pcoll_node_map *map, int nran
     return PCOLL_OK;
 }
 
-int pcoll_topology_is_even(const struct pcoll_topology *topology)
+bool pcoll_topology_is_even(const struct pcoll_topology *topology)
 {
     const int size = pcoll_topology_size(topology, 0);
 
     for (int i = 1; i < topology->nnodes; i++)
         if (pcoll_topology_size(topology, i) != size)
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 /* Nodes are numbered by their lowest ranks. */
-int pcoll_topology_is_consecutive(const struct pcoll_topology *topology)
+bool pcoll_topology_is_consecutive(const struct pcoll_topology *topology)
 {
     if (topology->run > 0)
         return cycle_of(topology) >= topology->nranks;
     for (int rank = 1; rank < topology->nranks; rank++)
         if (pcoll_topology_node(topology, rank) < pcoll_topology_node(topology, rank - 1))
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 enum pcoll_result pcoll_topology_arrange(struct pcoll_topology *topology, const int *distance)
@@ -260,24 +261,24 @@ static int id_in_array(const void *context, int rank)
 }
 
 /* Do the i-th ranks of all nodes have the same distance, for each i? */
-static int distances_repeat(const struct pcoll_topology *topology, const int *distance)
+static bool distances_repeat(const struct pcoll_topology *topology, const int *distance)
 {
     for (int r = 0; r < topology->nranks; r++) {
         const int node = pcoll_topology_node(topology, r);
         const int i = pcoll_topology_place(topology, r) - pcoll_topology_first(topology, node);
 
         if (distance[r] != distance[pcoll_topology_rank(topology, i)])
-            return 0;
+            return false;
     }
-    return 1;
+    return true;
 }
 
-static int is_constant(const int *values, int n)
+static bool is_constant(const int *values, int n)
 {
     for (int i = 1; i < n; i++)
         if (values[i] != values[0])
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 /* PCOLL_UNSUPPORTED: these distances take a table. */

@@ -20,6 +20,7 @@
 #ifndef PCOLL_TOPOLOGY_H
 #define PCOLL_TOPOLOGY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "algorithms/plan/plan.h"
@@ -75,8 +76,8 @@ enum pcoll_result pcoll_topology_find(const struct pcoll_node_map *map, int nran
                                       struct pcoll_topology *topology_p) PCOLL_MUST_CHECK;
 
 /* Do all nodes have as many ranks?  Are the ranks of each node consecutive? */
-int pcoll_topology_is_even(const struct pcoll_topology *topology);
-int pcoll_topology_is_consecutive(const struct pcoll_topology *topology);
+bool pcoll_topology_is_even(const struct pcoll_topology *topology);
+bool pcoll_topology_is_consecutive(const struct pcoll_topology *topology);
 
 /* Give the members of all nodes of an even formula the order of their distances to the network:
  * distance[i] is that of the i-th rank, by number, of every node. */

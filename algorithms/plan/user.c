@@ -21,13 +21,13 @@ static struct range range_of(const struct pcoll_plan *plan, enum pcoll_buffer bu
     return (struct range){PCOLL_RECV, first + input.first, bytes};
 }
 
-static int overlap(struct range a, struct range b)
+static bool overlap(struct range a, struct range b)
 {
     return a.buffer == b.buffer && a.first < b.first + b.bytes && b.first < a.first + a.bytes;
 }
 
-static int names(const struct pcoll_plan *plan, struct pcoll_place place, uint64_t bytes,
-                 struct range range)
+static bool names(const struct pcoll_plan *plan, struct pcoll_place place, uint64_t bytes,
+                  struct range range)
 {
     return place.buffer <= PCOLL_RECV &&
            overlap(range_of(plan, place.buffer, place.offset, bytes), range);
@@ -35,10 +35,10 @@ static int names(const struct pcoll_plan *plan, struct pcoll_place place, uint64
 
 /* True if data that crosses between this rank and others goes from that range of SEND, or to that
  * range of RECV. */
-static int crosses(const struct pcoll_plan *plan, enum pcoll_buffer buffer, struct range range)
+static bool crosses(const struct pcoll_plan *plan, enum pcoll_buffer buffer, struct range range)
 {
     const struct pcoll_signature *signature = &plan->signature;
-    const int is_out = buffer == PCOLL_SEND;
+    const bool is_out = buffer == PCOLL_SEND;
     struct pcoll_edge edge;
 
     if (!pcoll_coll_has(signature->coll, PCOLL_EDGES))
@@ -47,8 +47,8 @@ static int crosses(const struct pcoll_plan *plan, enum pcoll_buffer buffer, stru
                            : pcoll_edge_in(signature, plan->local, plan->rank, i, &edge);
          i++)
         if (edge.rank != plan->rank && names(plan, pcoll_at(buffer, edge.first), edge.bytes, range))
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static unsigned peers_use(const struct pcoll_plan *plan, struct range range)
@@ -67,7 +67,7 @@ static unsigned peers_use(const struct pcoll_plan *plan, struct range range)
 static unsigned own_use(const struct pcoll_plan *plan, const struct pcoll_entry *entry,
                         struct range range)
 {
-    const int writes_local = entry->op == PCOLL_OP_GET || entry->op == PCOLL_OP_REDUCE;
+    const bool writes_local = entry->op == PCOLL_OP_GET || entry->op == PCOLL_OP_REDUCE;
     unsigned use = 0;
 
     if (!pcoll_entry_has_data(entry))
@@ -102,20 +102,20 @@ unsigned pcoll_plan_use(const struct pcoll_plan *plan, enum pcoll_buffer buffer,
 /* ---- packing on the way ---- */
 
 /* True if the entry's end in SEND or RECV, if it is there, cuts no element. */
-static int cuts_none(pcoll_is_border *is_border, const void *data, const struct pcoll_place *place,
-                     uint64_t bytes)
+static bool cuts_none(pcoll_is_border *is_border, const void *data, const struct pcoll_place *place,
+                      uint64_t bytes)
 {
     return place->buffer > PCOLL_RECV || (is_border(data, place->buffer, place->offset) &&
                                           is_border(data, place->buffer, place->offset + bytes));
 }
 
 /* The entries of a phase; `left`: of SEND they read no more bytes. */
-static int can_pack_phase(const struct pcoll_plan *plan, const struct pcoll_phase *phase,
-                          uint64_t left, pcoll_is_border *is_border, const void *data)
+static bool can_pack_phase(const struct pcoll_plan *plan, const struct pcoll_phase *phase,
+                           uint64_t left, pcoll_is_border *is_border, const void *data)
 {
     for (int i = phase->first; i < phase->first + phase->count; i++) {
         const struct pcoll_entry *entry = &plan->entries[i];
-        const int get = entry->op == PCOLL_OP_GET;
+        const bool get = entry->op == PCOLL_OP_GET;
         const struct pcoll_place *from = get ? &entry->remote : &entry->local;
         const struct pcoll_place *to = get ? &entry->local : &entry->remote;
 
@@ -124,31 +124,32 @@ static int can_pack_phase(const struct pcoll_plan *plan, const struct pcoll_phas
         if (entry->op == PCOLL_OP_REDUCE || from->buffer == PCOLL_RECV ||
             !cuts_none(is_border, data, from, entry->bytes) ||
             !cuts_none(is_border, data, to, entry->bytes))
-            return 0;
+            return false;
         if (from->buffer != PCOLL_SEND)
             continue;
         if (entry->bytes > left)
-            return 0;
+            return false;
         left -= entry->bytes;
     }
-    return 1;
+    return true;
 }
 
-int pcoll_plan_can_pack(const struct pcoll_plan *plan, pcoll_is_border *is_border, const void *data)
+bool pcoll_plan_can_pack(const struct pcoll_plan *plan, pcoll_is_border *is_border,
+                         const void *data)
 {
     const uint64_t bytes = pcoll_plan_bytes(plan, PCOLL_SEND);
 
     if (plan->user_rma)
-        return 0;
+        return false;
     for (int p = 0; p < plan->nphases; p++)
         if (!can_pack_phase(plan, &plan->phases[p], bytes, is_border, data))
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 /* ---- blocks that are kept ---- */
 
-static int is_own_copy(const struct pcoll_entry *entry)
+static bool is_own_copy(const struct pcoll_entry *entry)
 {
     return entry->op == PCOLL_OP_COPY && entry->bytes > 0 && entry->trigger == PCOLL_NONE &&
            entry->done == PCOLL_NONE && entry->peer_counter == PCOLL_NONE &&
@@ -168,7 +169,7 @@ static void take_out(struct pcoll_plan *plan, const struct pcoll_kept *kept)
 }
 
 /* Only the copy itself accesses the block in RECV. */
-static int is_alone(const struct pcoll_plan *plan, const struct pcoll_kept *kept)
+static bool is_alone(const struct pcoll_plan *plan, const struct pcoll_kept *kept)
 {
     return pcoll_plan_use(plan, PCOLL_RECV, kept->to, kept->bytes) == PCOLL_OWN_WRITES;
 }
@@ -183,7 +184,8 @@ int pcoll_plan_keep(struct pcoll_plan *plan, pcoll_is_part *is_part, const void 
     for (int i = 0; i < plan->phases[0].count && n < max; i++) {
         const struct pcoll_entry *entry = &plan->entries[plan->phases[0].first + i];
 
-        kept[n] = (struct pcoll_kept){entry->local.offset, entry->remote.offset, entry->bytes, 0};
+        kept[n] =
+            (struct pcoll_kept){entry->local.offset, entry->remote.offset, entry->bytes, false};
         if (is_own_copy(entry) && is_part(data, PCOLL_SEND, kept[n].from, kept[n].bytes) &&
             is_part(data, PCOLL_RECV, kept[n].to, kept[n].bytes) && is_alone(plan, &kept[n]))
             n++;

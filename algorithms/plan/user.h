@@ -9,6 +9,8 @@
 #ifndef PCOLL_USER_H
 #define PCOLL_USER_H
 
+#include <stdbool.h>
+
 #include "algorithms/plan/plan.h"
 
 enum pcoll_use {
@@ -32,13 +34,13 @@ typedef int pcoll_is_border(const void *data, enum pcoll_buffer buffer, uint64_t
 /* True if data can be packed and unpacked on its way: no peer accesses SEND or RECV, and the
  * entries move whole elements, read each byte of SEND at most once, so that this is no more work
  * than packing at start, and never read RECV or reduce. */
-int pcoll_plan_can_pack(const struct pcoll_plan *plan, pcoll_is_border *is_border,
-                        const void *data);
+bool pcoll_plan_can_pack(const struct pcoll_plan *plan, pcoll_is_border *is_border,
+                         const void *data);
 
 /* A block that a rank has for itself: bytes [from, from + bytes) of SEND go to `to` in RECV. */
 struct pcoll_kept {
     uint64_t from, to, bytes;
-    int is_read; /* the plan also reads them in SEND, on this rank or on others */
+    bool is_read; /* the plan also reads them in SEND, on this rank or on others */
 };
 
 /* True if these bytes of the packed data are a part that can be packed by itself. */

@@ -2,12 +2,13 @@
  * proof/check.h. */
 #include "algorithms/proof/private.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* Larger thresholds, adds and gains are treated as mistakes; this keeps sums below 2^63. */
 #define LARGEST ((uint64_t)1 << 40)
 
-static int inside(const struct pcoll_plan *owner, struct pcoll_place place, uint64_t bytes)
+static bool inside(const struct pcoll_plan *owner, struct pcoll_place place, uint64_t bytes)
 {
     uint64_t size = pcoll_plan_bytes(owner, place.buffer);
 
@@ -15,7 +16,7 @@ static int inside(const struct pcoll_plan *owner, struct pcoll_place place, uint
 }
 
 /* A cell belongs to its counter and must not reach into the next one. */
-static int inside_cell(struct pcoll_place place, uint64_t bytes)
+static bool inside_cell(struct pcoll_place place, uint64_t bytes)
 {
     return place.offset % PCOLL_CELL_BYTES + bytes <= PCOLL_CELL_BYTES;
 }
@@ -41,7 +42,7 @@ static enum pcoll_result check_place(const struct pcoll_check *check, int rank, 
 static enum pcoll_result check_move(const struct pcoll_check *check, int rank, int phase, int i)
 {
     const struct pcoll_entry *entry = &check->plans[rank]->entries[i];
-    int get = entry->op == PCOLL_OP_GET;
+    bool get = entry->op == PCOLL_OP_GET;
     int remote_owner = entry->op == PCOLL_OP_COPY ? rank : entry->peer;
     enum pcoll_result result;
 
@@ -150,8 +151,8 @@ static enum pcoll_result check_signals(const struct pcoll_check *check, int rank
 static enum pcoll_result check_entry(const struct pcoll_check *check, int rank, int phase, int i)
 {
     const struct pcoll_entry *entry = &check->plans[rank]->entries[i];
-    int moves = pcoll_entry_has_data(entry);
-    int signals = entry->done != PCOLL_NONE || entry->peer_counter != PCOLL_NONE;
+    bool moves = pcoll_entry_has_data(entry);
+    bool signals = entry->done != PCOLL_NONE || entry->peer_counter != PCOLL_NONE;
     enum pcoll_result result;
 
     if ((unsigned)entry->op >= PCOLL_NUM_OPS)
@@ -190,12 +191,12 @@ static enum pcoll_result check_head(const struct pcoll_check *check, int rank)
     return PCOLL_OK;
 }
 
-static int has_neighbor(const struct pcoll_plan *plan, int rank)
+static bool has_neighbor(const struct pcoll_plan *plan, int rank)
 {
     for (int i = 0; i < plan->nneighbors; i++)
         if (plan->neighbors[i] == rank)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* If one rank touches another, the plans of both must know it. */

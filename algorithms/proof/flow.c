@@ -10,6 +10,7 @@
 #include "algorithms/plan/user.h"
 #include "algorithms/proof/private.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 static struct pcoll_order_event fire_of(const struct pcoll_access *access)
@@ -95,15 +96,15 @@ int pcoll_flow_buffer(const struct pcoll_flow *flow, int owner, enum pcoll_buffe
     return first[1] - first[0];
 }
 
-int pcoll_flow_before(const struct pcoll_flow *flow, const struct pcoll_access *a,
-                      const struct pcoll_access *b)
+bool pcoll_flow_before(const struct pcoll_flow *flow, const struct pcoll_access *a,
+                       const struct pcoll_access *b)
 {
     return pcoll_order_before(flow->order, a->ends, b->begins);
 }
 
 /* True if a ends before b begins in the next instance that has b. */
-static int before_next(const struct pcoll_flow *flow, const struct pcoll_access *a,
-                       const struct pcoll_access *b)
+static bool before_next(const struct pcoll_flow *flow, const struct pcoll_access *a,
+                        const struct pcoll_access *b)
 {
     struct pcoll_order_event begins = b->begins;
 
@@ -129,19 +130,19 @@ static enum pcoll_result fail(const struct pcoll_flow *flow, const struct pcoll_
                             other->entry, verb(other));
 }
 
-static int is_user(enum pcoll_buffer buffer)
+static bool is_user(enum pcoll_buffer buffer)
 {
     return buffer == PCOLL_SEND || buffer == PCOLL_RECV;
 }
 
 /* In place, what is reduced takes the place of the input; its readers come before. */
-static int may_write_input(const struct pcoll_flow *flow)
+static bool may_write_input(const struct pcoll_flow *flow)
 {
     return pcoll_coll_has(flow->check->plans[0]->signature.coll, PCOLL_REDUCES);
 }
 
 /* The owner's plan says what peers do with its user buffers. */
-static int is_known_to_owner(const struct pcoll_flow *flow, const struct pcoll_access *a)
+static bool is_known_to_owner(const struct pcoll_flow *flow, const struct pcoll_access *a)
 {
     const unsigned use = a->is_write ? PCOLL_PEERS_WRITE : PCOLL_PEERS_READ;
 
@@ -180,8 +181,8 @@ static enum pcoll_result check_owner(const struct pcoll_flow *flow, const struct
 }
 
 /* A REDUCE may write where it has read. */
-static int is_own_operand(const struct pcoll_flow *flow, const struct pcoll_access *a,
-                          const struct pcoll_access *b)
+static bool is_own_operand(const struct pcoll_flow *flow, const struct pcoll_access *a,
+                           const struct pcoll_access *b)
 {
     return a->rank == b->rank && a->entry == b->entry &&
            flow->check->plans[a->rank]->entries[a->entry].op == PCOLL_OP_REDUCE;

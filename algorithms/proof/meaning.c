@@ -1,6 +1,7 @@
 /* What the collective must achieve, traced backwards from each receive buffer at completion. */
 #include "algorithms/proof/trace.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,7 +177,7 @@ static enum pcoll_result check_pieces(const struct meaning *m, int receiver, int
 static enum pcoll_result check_receiver(struct meaning *m, int receiver, int phase)
 {
     const struct pcoll_signature *signature = &m->flow->check->plans[0]->signature;
-    const int is_first =
+    const bool is_first =
         phase == 0 &&
         (receiver == 0 || !pcoll_expects_same(signature, m->locals, receiver - 1, receiver));
     enum pcoll_result result = check_pieces(m, receiver, phase, is_first ? &m->first : &m->second);

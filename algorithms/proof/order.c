@@ -16,6 +16,7 @@
 #include "algorithms/proof/private.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +26,7 @@
 struct pcoll_order_run {
     const struct pcoll_order_event *held; /* may be NULL */
     int limit;                            /* instances that a rank may start */
-    int is_endless;                       /* a rank at the limit runs forever */
+    bool is_endless;                      /* a rank at the limit runs forever */
     uint64_t *seen;                       /* one bit for each event of cycles 0 and 1; may be
                                            * NULL */
     int *instance, *left; /* [rank]: -1 before the first start; number of entries still to fire */
@@ -46,7 +47,7 @@ struct pcoll_order {
     int *group_base; /* [rank * nphases + phase]: offset in groups */
     int *groups;     /* [group base + counter + 1]: first entry of that trigger */
     uint64_t **rows; /* [event of cycle 0]: what happens without it; NULL: not run yet */
-    int failed;
+    bool failed;
     void *owned[16]; /* allocated by array() */
     int nowned;
     struct pcoll_order_run run;
@@ -66,7 +67,7 @@ static void *array(struct pcoll_order *order, int n, size_t size)
 
     assert(order->nowned < (int)(sizeof(order->owned) / sizeof(order->owned[0])));
     if (memory == NULL)
-        order->failed = 1;
+        order->failed = true;
     order->owned[order->nowned++] = memory;
     return memory;
 }
@@ -88,7 +89,7 @@ static int lay_out_phase(struct pcoll_order *order, int rank, int phase, int gro
     return group;
 }
 
-static int lay_out(struct pcoll_order *order)
+static bool lay_out(struct pcoll_order *order)
 {
     const struct pcoll_check *check = order->check;
     int group = 0, counter = 0;
@@ -105,7 +106,7 @@ static int lay_out(struct pcoll_order *order)
     return !order->failed;
 }
 
-static int allocate(struct pcoll_order *order)
+static bool allocate(struct pcoll_order *order)
 {
     const struct pcoll_check *check = order->check;
     int nphases = check->nphases, nranks = check->nranks, ncounters = 0;
@@ -172,7 +173,7 @@ static void see(struct pcoll_order *order, struct pcoll_order_event event)
     }
 }
 
-static int is_held(const struct pcoll_order_run *run, struct pcoll_order_event event)
+static bool is_held(const struct pcoll_order_run *run, struct pcoll_order_event event)
 {
     const struct pcoll_order_event *held = run->held;
 
@@ -181,27 +182,27 @@ static int is_held(const struct pcoll_order_run *run, struct pcoll_order_event e
 }
 
 /* A get's or copy's effects on the peer wait for the operation, so they have no order. */
-static int keeps_order(const struct pcoll_entry *entry)
+static bool keeps_order(const struct pcoll_entry *entry)
 {
     return entry->peer != PCOLL_NONE && (entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_ADD);
 }
 
 /* True if the held event also holds back this arrival, because it comes later in order. Entries of
  * one trigger fire in the order of the list, and those of an instance before those of the next. */
-static int is_behind(const struct pcoll_order *order, struct pcoll_order_event arrival)
+static bool is_behind(const struct pcoll_order *order, struct pcoll_order_event arrival)
 {
     const struct pcoll_order_event *held = order->run.held;
     const struct pcoll_plan *plan = plan_of(order, arrival.rank);
     const struct pcoll_entry *first, *second = &plan->entries[arrival.entry];
 
     if (!held || held->rank != arrival.rank || !plan->ordered)
-        return 0;
+        return false;
     if (held->kind != PCOLL_FIRE && held->kind != PCOLL_ARRIVE)
-        return 0;
+        return false;
     first = &plan->entries[held->entry];
     if (!keeps_order(first) || !keeps_order(second) || first->peer != second->peer ||
         first->rail != second->rail)
-        return 0;
+        return false;
     return arrival.instance > held->instance ||
            (arrival.instance == held->instance && first->trigger == second->trigger &&
             arrival.entry > held->entry);
@@ -352,20 +353,20 @@ static uint64_t *run_without(struct pcoll_order *order, struct pcoll_order_event
     uint64_t *row = calloc(row_words(order), sizeof(*row));
 
     if (row == NULL) {
-        order->failed = 1;
+        order->failed = true;
         return NULL;
     }
     order->run.held = &held;
     order->run.limit = check->nphases * (check->nranks + 2);
-    order->run.is_endless = 1;
+    order->run.is_endless = true;
     order->run.seen = row;
     run_all(order);
     order->run.held = NULL;
     return row;
 }
 
-int pcoll_order_before(struct pcoll_order *order, struct pcoll_order_event earlier,
-                       struct pcoll_order_event later)
+bool pcoll_order_before(struct pcoll_order *order, struct pcoll_order_event earlier,
+                        struct pcoll_order_event later)
 {
     int from = event_number(order, earlier), to = event_number(order, later);
 
@@ -373,11 +374,11 @@ int pcoll_order_before(struct pcoll_order *order, struct pcoll_order_event earli
     if (order->rows[from] == NULL)
         order->rows[from] = run_without(order, earlier);
     if (order->rows[from] == NULL)
-        return 0;
+        return false;
     return !(order->rows[from][to / 64] >> to % 64 & 1);
 }
 
-int pcoll_order_failed(const struct pcoll_order *order)
+bool pcoll_order_failed(const struct pcoll_order *order)
 {
     return order->failed;
 }
@@ -407,7 +408,7 @@ enum pcoll_result pcoll_order_check_live(struct pcoll_order *order)
 
     for (int limit = 1; limit <= check->nphases; limit++) {
         order->run.limit = limit;
-        order->run.is_endless = 0;
+        order->run.is_endless = false;
         order->run.seen = NULL;
         run_all(order);
         for (int rank = 0; rank < check->nranks; rank++) {

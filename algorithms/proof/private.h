@@ -6,6 +6,8 @@
 #ifndef PCOLL_PLAN_CHECK_PRIVATE_H
 #define PCOLL_PLAN_CHECK_PRIVATE_H
 
+#include <stdbool.h>
+
 #include "algorithms/proof/check.h"
 
 struct pcoll_check {
@@ -23,8 +25,8 @@ enum pcoll_result pcoll_check_fail(const struct pcoll_check *check, int rank, in
 const char *pcoll_check_buffer_name(enum pcoll_buffer buffer);
 
 /* True if that byte holds user input: SEND, and in place also that part of RECV. */
-int pcoll_check_is_input(const struct pcoll_check *check, int rank, enum pcoll_buffer buffer,
-                         uint64_t at);
+bool pcoll_check_is_input(const struct pcoll_check *check, int rank, enum pcoll_buffer buffer,
+                          uint64_t at);
 /* The same place under one name: in place, SEND is a part of RECV. */
 struct pcoll_place pcoll_check_place(const struct pcoll_check *check, int rank,
                                      struct pcoll_place place);
@@ -51,16 +53,16 @@ enum pcoll_result pcoll_order_check_live(struct pcoll_order *order) PCOLL_MUST_C
 /* True if `later` is impossible before `earlier` has happened. earlier.instance < nphases, as it
  * stands for the same event in all cycles; later.instance < 2 * nphases. After a failed allocation
  * the answer is 0, and pcoll_order_failed reports it. */
-int pcoll_order_before(struct pcoll_order *order, struct pcoll_order_event earlier,
-                       struct pcoll_order_event later);
-int pcoll_order_failed(const struct pcoll_order *order);
+bool pcoll_order_before(struct pcoll_order *order, struct pcoll_order_event earlier,
+                        struct pcoll_order_event later);
+bool pcoll_order_failed(const struct pcoll_order *order);
 
 /* A range of bytes that an entry reads or writes. In place, SEND is named as a part of RECV. */
 struct pcoll_access {
     int owner; /* the rank that has the memory */
     enum pcoll_buffer buffer;
     uint64_t first, end; /* bytes [first, end) */
-    int is_write;
+    bool is_write;
     int rank, phase, entry;                /* the entry that makes the access */
     struct pcoll_order_event begins, ends; /* in cycle 0 */
 };
@@ -75,8 +77,8 @@ struct pcoll_flow {
 };
 
 /* True if access a ends before b begins, both in their instance of cycle 0. */
-int pcoll_flow_before(const struct pcoll_flow *flow, const struct pcoll_access *a,
-                      const struct pcoll_access *b);
+bool pcoll_flow_before(const struct pcoll_flow *flow, const struct pcoll_access *a,
+                       const struct pcoll_access *b);
 
 /* The accesses to one buffer; returns their number. */
 int pcoll_flow_buffer(const struct pcoll_flow *flow, int owner, enum pcoll_buffer buffer,

@@ -3,6 +3,7 @@
 #include "algorithms/proof/private.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 static const char *op_name(enum pcoll_op op)
 {
@@ -38,8 +39,8 @@ enum pcoll_result pcoll_check_fail(const struct pcoll_check *check, int rank, in
     return PCOLL_ERR_INVALID;
 }
 
-int pcoll_check_is_input(const struct pcoll_check *check, int rank, enum pcoll_buffer buffer,
-                         uint64_t at)
+bool pcoll_check_is_input(const struct pcoll_check *check, int rank, enum pcoll_buffer buffer,
+                          uint64_t at)
 {
     const struct pcoll_span input = pcoll_check_input_in_recv(check, rank);
 

@@ -1,14 +1,15 @@
 /* The trace of a byte; the contract is in trace.h. */
 #include "algorithms/proof/trace.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
-static int covers(const struct pcoll_access *access, int phase, uint64_t at)
+static bool covers(const struct pcoll_access *access, int phase, uint64_t at)
 {
     return access->is_write && access->phase == phase && access->first <= at && at < access->end;
 }
 
-static int is_of_entry(const struct pcoll_access *access, struct pcoll_order_event event)
+static bool is_of_entry(const struct pcoll_access *access, struct pcoll_order_event event)
 {
     return event.kind == PCOLL_FIRE && access->rank == event.rank && access->entry == event.entry;
 }

@@ -8,6 +8,8 @@
 #ifndef PCOLL_PROOF_TRACE_H
 #define PCOLL_PROOF_TRACE_H
 
+#include <stdbool.h>
+
 #include "algorithms/proof/private.h"
 
 /* A byte range of a rank's buffer, read in an instance. In place, SEND is named as part of RECV. */
@@ -45,7 +47,7 @@ struct pcoll_value {
     struct pcoll_hash hash;
 };
 
-static inline int pcoll_same_hash(struct pcoll_hash x, struct pcoll_hash y)
+static inline bool pcoll_same_hash(struct pcoll_hash x, struct pcoll_hash y)
 {
     return x.a == y.a && x.b == y.b;
 }

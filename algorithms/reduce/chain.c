@@ -68,9 +68,9 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct links links = links_of(signature, arms);
     const double work = crowd * (node.o + bytes * node.reduce);
     const double put = crowd * (node.o + bytes * node.copy);
-    const double near = pcoll_cost_wave(signature, &node, 0, 1) + put + work;
-    const double far =
-        pcoll_cost_wave(signature, machine, 0, 1) + crowd * machine->o + bytes * machine->G + work;
+    const double near = pcoll_cost_wave(signature, &node, 0, true) + put + work;
+    const double far = pcoll_cost_wave(signature, machine, 0, true) + crowd * machine->o +
+                       bytes * machine->G + work;
     /* a put, and the share of a half that is returned */
     const double sent = signature->nranks > 2 ? 1 + 2.0 / ring.slots : 1;
     const double share = links.far == links.all && pcoll_is_over_wire(signature)

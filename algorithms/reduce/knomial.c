@@ -108,7 +108,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double more = radix - 1 < signature->nranks - 1 ? radix - 1 : signature->nranks - 1;
     const double work = in.o + part * in.reduce, turn = crowd > 1 ? crowd * in.turn : 0;
-    const int wire = pcoll_is_over_wire(signature), is_flat = wire && !tree.topology;
+    const bool wire = pcoll_is_over_wire(signature), is_flat = wire && !tree.topology;
     const struct levels outside = {is_flat ? depth.within : depth.between, more,
                                    all.L + all.o + part * all.G + turn, all.g + part * all.G, work};
     const struct levels inside = {is_flat ? 0 : depth.within, more,

@@ -19,14 +19,15 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double nranks = signature->nranks, peers = nranks - 1, bytes = (double)signature->bytes;
     const double crowd = pcoll_cost_crowd(signature, machine), share = bytes * peers / nranks;
     const double segments = (double)pcoll_parts_nsegments(signature, signature->bytes, params);
-    const int wire = pcoll_is_over_wire(signature), user = pcoll_sliced_is_user(params);
+    const bool user = pcoll_sliced_is_user(params);
+    const bool wire = pcoll_is_over_wire(signature);
     const double out = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
     const double port = share * pcoll_cost_leaders(signature, machine).G;
     const double in = wire   ? port
                       : user ? crowd * bytes / nranks * machine->G
                              : bytes * machine->copy;
-    const double waves = pcoll_cost_wave(signature, machine, peers, 0) +
-                         pcoll_cost_wave(signature, machine, peers, 1);
+    const double waves = pcoll_cost_wave(signature, machine, peers, false) +
+                         pcoll_cost_wave(signature, machine, peers, true);
     const double local = pcoll_cost_node(machine).o;
     const double work = user ? machine->rma + local : peers * machine->o + 2 * local;
     const double answers = wire && !user ? 2 * machine->L : 0;

@@ -167,7 +167,7 @@ static struct pace pace_of(const struct pcoll_signature *signature,
                            const struct pcoll_machine *machine, double bytes)
 {
     const struct pcoll_machine node = pcoll_cost_node(machine);
-    const int is_wire = pcoll_is_over_wire(signature);
+    const bool is_wire = pcoll_is_over_wire(signature);
     const double crowd = pcoll_cost_crowd(signature, machine), o = machine->o, g = machine->g;
     const double kids = pcoll_shape_two_tree.hop(&two->trees);
     const double returned = pcoll_two_tree_depth(two) > 1 ? kids * 2 / ring->slots : 0;
@@ -180,7 +180,7 @@ static struct pace pace_of(const struct pcoll_signature *signature,
         2 * put + crowd * ((1 + returned) * o + 2 * node.o) + (2 + 3 * followers) * one;
 
     return (struct pace){
-        .hop = pcoll_cost_wave(signature, machine, 0, 1) + put + (is_wire ? length - g : 0) +
+        .hop = pcoll_cost_wave(signature, machine, 0, true) + put + (is_wire ? length - g : 0) +
                node.o + (kids + followers) * one,
         .next = port > work ? port + work / 4 : work + port / 4,
         .meet = is_wire ? length : put,
@@ -194,7 +194,7 @@ static double cost_within(const struct pcoll_signature *signature,
     const struct pcoll_machine node = pcoll_cost_node(machine);
     const double work = 2 * node.o + bytes * (node.copy + node.reduce);
 
-    return pcoll_cost_crowd(signature, machine) * work + pcoll_cost_wave(signature, &node, 0, 1);
+    return pcoll_cost_crowd(signature, machine) * work + pcoll_cost_wave(signature, &node, 0, true);
 }
 
 /* At every level of a full tree two segments arrive. At every level but the first a segment also
@@ -210,7 +210,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct pace pace = pace_of(signature, &two, &ring, machine, bytes);
     const double pairs = nlanes > 1 ? pcoll_log2_floor(two.trees.count) : 0;
     const double meet = pairs + 0.85 * (n > depth ? depth - 1 : n - 1);
-    const int is_within = two.teams.topology || !pcoll_is_over_wire(signature);
+    const bool is_within = two.teams.topology || !pcoll_is_over_wire(signature);
     const double within = is_within ? cost_within(signature, machine, bytes) : 0;
 
     return machine->call + within + depth * pace.hop + (n - 1) * pace.next + meet * pace.meet;
@@ -228,5 +228,5 @@ const struct pcoll_algorithm pcoll_reduce_two_tree = {
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
     .uses_slots = PCOLL_RING,
-    .must_commute = 1,
+    .must_commute = true,
 };

@@ -17,6 +17,7 @@
  * place, the result takes the place of block 0, or of a part of it, which must have left before.
  * Except for that, the plan is its own lowered form.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "algorithms/cost.h"
@@ -67,7 +68,7 @@ static void add_segment(struct state *s)
     struct pcoll_parts *p = &s->parts;
     const int rank = p->plan->rank, nranks = p->plan->signature.nranks;
     const int waits = p->plan->signature.in_place && rank > 0;
-    const int is_last = p->segment == p->nsegments - 1;
+    const bool is_last = p->segment == p->nsegments - 1;
     const uint64_t all = p->plan->gain[p->bank] + (uint64_t)(nranks - 1 + waits);
     const uint64_t first =
         p->slices[rank].first - s->blocks[rank].first * pcoll_unit_of(&p->plan->signature);
@@ -167,7 +168,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double rate = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
 
     return machine->call +
-           segments * (pcoll_cost_wave(signature, machine, peers, 1) +
+           segments * (pcoll_cost_wave(signature, machine, peers, true) +
                        crowd * pcoll_cost_node(machine).o) +
            bytes * crowd * (rate + machine->reduce);
 }

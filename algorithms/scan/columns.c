@@ -19,6 +19,7 @@
  * reads: prefix r of a scan takes the place of part r, and that of an exscan a place of its own,
  * which is overwritten when the next part of rank r has arrived.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "algorithms/cost.h"
@@ -133,7 +134,7 @@ static void add_segment(struct state *s)
 {
     struct pcoll_parts *p = &s->parts;
     const uint64_t nranks = nranks_of(s), base = p->plan->gain[p->bank];
-    const int is_first = p->segment == 0;
+    const bool is_first = p->segment == 0;
     const uint64_t all_parts = base + nranks * (nranks - (is_first ? 1 : 0));
     const uint64_t all = all_parts + (nranks - 1) * (nranks + 1);
 
@@ -197,7 +198,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                   .nsegments = nsegments},
         .includes_own = signature->coll == PCOLL_SCAN,
     };
-    const int is_long = nsegments > 1;
+    const bool is_long = nsegments > 1;
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
     (void)local;
@@ -223,8 +224,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double crowd = pcoll_cost_crowd(signature, machine), share = bytes * peers / nranks;
     const double segments = (double)nsegments_of(signature, params);
     const double rate = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
-    const double waves = pcoll_cost_wave(signature, machine, peers, 0) +
-                         pcoll_cost_wave(signature, machine, peers, 1);
+    const double waves = pcoll_cost_wave(signature, machine, peers, false) +
+                         pcoll_cost_wave(signature, machine, peers, true);
     const double answers = pcoll_is_over_wire(signature) ? 2 * machine->L : 0;
 
     return machine->call + segments * (waves + answers + crowd * (2 * peers + 1) * machine->o) +

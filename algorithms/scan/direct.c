@@ -41,7 +41,7 @@ struct use {
     uint64_t level;            /* of the slot's counter when everything has arrived */
 };
 
-static int is_long(const struct state *s)
+static bool is_long(const struct state *s)
 {
     return s->ring.nsegments > 1;
 }
@@ -72,7 +72,7 @@ static struct pcoll_place vector_at(const struct state *s, const struct use *use
 }
 
 /* The result takes the place of what the puts read. */
-static int overwrites_input(const struct state *s)
+static bool overwrites_input(const struct state *s)
 {
     return s->plan->signature.in_place && s->plan->rank > 0;
 }
@@ -176,7 +176,7 @@ static void add_result(const struct state *s, const struct use *use)
  * puts of segment `i`, copy what is due; it waits with them, to let them go first. */
 static void add_own_copy(const struct state *s, const struct use *use, uint64_t i, struct wait wait)
 {
-    const int copies = s->includes_own && !s->plan->signature.in_place;
+    const bool copies = s->includes_own && !s->plan->signature.in_place;
     const uint64_t units = s->plan->signature.bytes / s->unit, n = s->ring.nsegments;
     const uint64_t end = use->part.first + use->part.count;
     uint64_t first;

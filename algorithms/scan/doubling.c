@@ -70,12 +70,12 @@ static struct pcoll_place vector_at(const struct state *s, int i)
     return pcoll_at(PCOLL_TEMP, (slot * (uint64_t)s->nplaces + (uint64_t)i) * s->ring.slot_bytes);
 }
 
-static int sends(const struct state *s, int round)
+static bool sends(const struct state *s, int round)
 {
     return s->plan->rank + (1 << round) < s->plan->signature.nranks;
 }
 
-static int receives(const struct state *s, int round)
+static bool receives(const struct state *s, int round)
 {
     return round < s->rounds && s->plan->rank >= 1 << round;
 }
@@ -125,7 +125,7 @@ static void add_gate(struct state *s)
 static void add_put(struct state *s, int round)
 {
     const int peer = s->plan->rank + (1 << round);
-    const int is_overwritten = s->plan->signature.in_place && s->plan->rank > 0 && round == 0;
+    const bool is_overwritten = s->plan->signature.in_place && s->plan->rank > 0 && round == 0;
     struct pcoll_entry put = pcoll_entry_put(trigger_of(s), s->level, s->sum, peer,
                                              vector_at(s, round), s->plan->signature.bytes);
 
@@ -137,7 +137,7 @@ static void add_put(struct state *s, int round)
 /* Reduce what has arrived and the sum so far. */
 static void add_sum(struct state *s, int round, struct pcoll_place to)
 {
-    const int is_needed = sends(s, round + 1) || receives(s, round + 1);
+    const bool is_needed = sends(s, round + 1) || receives(s, round + 1);
     struct pcoll_entry reduce;
 
     pcoll_plan_operand(s->plan, vector_at(s, round));

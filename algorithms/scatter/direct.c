@@ -136,7 +136,7 @@ static double cost_get(const struct pcoll_signature *signature, const struct pco
     const double peers = signature->nranks - 1, length = (double)signature->bytes * own.G;
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double tell = pcoll_larger(own.g, own.o), one = own.rma + own.o + length;
-    const int is_wire = pcoll_is_over_wire(signature);
+    const bool is_wire = pcoll_is_over_wire(signature);
     const double telling = own.o + own.L + (peers - 1) * tell;
 
     (void)params;

@@ -27,6 +27,7 @@
  * from each child for each turn of half h, so the sum is complete only if each child's signal is
  * there; a half is returned only when everything on its slots is done.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "algorithms/shape/ring_tree.h"
@@ -178,7 +179,7 @@ static void add_own_copy(const struct state *s, const struct pcoll_ring_tree_use
 static void build(struct state *s)
 {
     for (int phase = 0; phase < s->t.plan->nphases; phase++) {
-        struct pcoll_ring_tree_use use = {.gated = 0};
+        struct pcoll_ring_tree_use use = {.gated = false};
 
         pcoll_plan_open(s->t.plan, phase);
         for (uint64_t i = 0; i < s->t.ring.nsegments; i++) {

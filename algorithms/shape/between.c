@@ -92,7 +92,7 @@ static void add_doubling(struct pcoll_between *b)
         .slot_bytes = slice_room(b->by),
         .bytes = b->bytes,
         .result = result_at(b),
-        .is_told = 1,
+        .is_told = true,
         .sum = sum_at(b),
         .level = b->level,
     };

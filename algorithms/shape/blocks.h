@@ -10,6 +10,8 @@
 #ifndef PCOLL_BLOCKS_H
 #define PCOLL_BLOCKS_H
 
+#include <stdbool.h>
+
 #include "algorithms/shape/segment.h"
 #include "algorithms/teams.h"
 
@@ -36,7 +38,7 @@ struct pcoll_gathered {
 };
 
 /* Every rank knows where the blocks of all ranks belong: no edges (edges.h) say anything else. */
-static inline int pcoll_blocks_are_known(const struct pcoll_signature *signature)
+static inline bool pcoll_blocks_are_known(const struct pcoll_signature *signature)
 {
     return signature->degree == 0;
 }

@@ -2,13 +2,14 @@
 #include "algorithms/shape/doubling.h"
 
 #include <assert.h>
+#include <stdbool.h>
 
 /* A round: groups of `radix` numbers of the core, `distance` apart. */
 struct round {
     int radix, distance;
     uint64_t slot;   /* the first of radix - 1 */
     uint64_t weight; /* of what arrives from one rank, and of the REDUCE */
-    int is_last;
+    bool is_last;
 };
 
 struct pcoll_doubling_rounds pcoll_doubling_rounds(int count, int radix)
@@ -97,7 +98,7 @@ static struct pcoll_entry put_sum(const struct pcoll_doubling *d, int team, stru
 }
 
 /* Reduce the sum, which is the `own`-th of the group, and what arrives in that round. */
-static void add_reduce(struct pcoll_doubling *d, const struct round *round, int own, int is_done)
+static void add_reduce(struct pcoll_doubling *d, const struct round *round, int own, bool is_done)
 {
     struct pcoll_entry reduce;
 
@@ -113,12 +114,12 @@ static void add_reduce(struct pcoll_doubling *d, const struct round *round, int 
     pcoll_plan_add(d->plan, reduce);
 }
 
-static void add_exchange(struct pcoll_doubling *d, const struct round *round, int is_done)
+static void add_exchange(struct pcoll_doubling *d, const struct round *round, bool is_done)
 {
     const int number = pcoll_fold_number(&d->rounds.fold, pcoll_team_of(&d->teams, d->plan->rank));
     const int own = number / round->distance % round->radix;
     /* The result must not overtake the puts that read its place. */
-    const int is_read = d->plan->signature.in_place && d->sum.buffer == PCOLL_SEND;
+    const bool is_read = d->plan->signature.in_place && d->sum.buffer == PCOLL_SEND;
     const uint64_t heavy = pcoll_doubling_weight(&d->rounds, d->weight);
 
     for (int i = 1; i < round->radix; i++) {
@@ -136,11 +137,11 @@ static void add_exchange(struct pcoll_doubling *d, const struct round *round, in
 
 static void add_core(struct pcoll_doubling *d, int team)
 {
-    const int has_extra = pcoll_fold_has_extra(&d->rounds.fold, team);
+    const bool has_extra = pcoll_fold_has_extra(&d->rounds.fold, team);
     const struct round fold = folding(d);
 
     if (has_extra)
-        add_reduce(d, &fold, 0, 1);
+        add_reduce(d, &fold, 0, true);
     for (int i = 0; i < d->rounds.number; i++) {
         const struct round round = round_of(d, i);
 
@@ -183,7 +184,8 @@ static struct times time_of_rounds(const struct pcoll_doubling_cost *c)
 
     for (int i = 0; i < rounds->number; i++) {
         const int radix = i == rounds->number - 1 ? rounds->last : rounds->radix;
-        const struct pcoll_move move = pcoll_fold_exchange(&c->links, distance, radix, c->bytes, 1);
+        const struct pcoll_move move =
+            pcoll_fold_exchange(&c->links, distance, radix, c->bytes, true);
 
         pcoll_moves_add(&moves, signature, &move);
         late += folded > distance ? pcoll_move_alone(signature, &move).time

@@ -22,6 +22,8 @@
 #ifndef PCOLL_DOUBLING_H
 #define PCOLL_DOUBLING_H
 
+#include <stdbool.h>
+
 #include "algorithms/shape/fold.h"
 #include "algorithms/teams.h"
 
@@ -46,7 +48,7 @@ struct pcoll_doubling {
     uint64_t slot_bytes; /* of a slot */
     uint64_t bytes;
     struct pcoll_place result; /* where the last REDUCE writes */
-    int is_told;               /* the level is to say when it has done so */
+    bool is_told;              /* the level is to say when it has done so */
 
     /* What is to be reduced, at the end the result: where it is, and the level that the counter has
      * reached when it is there. Level 0: it is there at start, in SEND. */

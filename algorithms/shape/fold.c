@@ -6,12 +6,12 @@ int pcoll_fold_folded(const struct pcoll_fold *fold)
     return fold->count - fold->core;
 }
 
-int pcoll_fold_is_folded(const struct pcoll_fold *fold, int rank)
+bool pcoll_fold_is_folded(const struct pcoll_fold *fold, int rank)
 {
     return rank < 2 * pcoll_fold_folded(fold) && rank % 2 == 1;
 }
 
-int pcoll_fold_has_extra(const struct pcoll_fold *fold, int rank)
+bool pcoll_fold_has_extra(const struct pcoll_fold *fold, int rank)
 {
     return rank < 2 * pcoll_fold_folded(fold) && rank % 2 == 0;
 }
@@ -37,7 +37,7 @@ int pcoll_fold_number(const struct pcoll_fold *fold, int rank)
 static struct pcoll_move exchange(const struct pcoll_fold_links *links, int numbers, int distance,
                                   int radix, double bytes)
 {
-    const int is_near = distance <= numbers / radix;
+    const bool is_near = distance <= numbers / radix;
     const int mates = is_near || distance > numbers ? 0 : numbers / distance - 1;
     struct pcoll_move move = {is_near ? links->near : links->far,
                               {radix - 1 - mates, bytes, radix - 1}};
@@ -59,7 +59,7 @@ static struct pcoll_move slowest(const struct pcoll_fold_links *links, int dista
                                  double bytes)
 {
     const int folded = pcoll_fold_folded(&links->fold), count = links->fold.count;
-    const int is_halved = links->members > 1 && links->members < count;
+    const bool is_halved = links->members > 1 && links->members < count;
     const int numbers = is_halved ? links->members / 2 : links->members;
     const struct pcoll_move whole = exchange(links, links->members, distance, radix, bytes);
     const struct pcoll_move half = exchange(links, numbers, distance, radix, bytes);
@@ -72,7 +72,7 @@ static struct pcoll_move slowest(const struct pcoll_fold_links *links, int dista
 }
 
 struct pcoll_move pcoll_fold_exchange(const struct pcoll_fold_links *links, int distance, int radix,
-                                      double bytes, int reduces)
+                                      double bytes, bool reduces)
 {
     struct pcoll_move move = slowest(links, distance, radix, bytes);
 

@@ -10,6 +10,8 @@
 #ifndef PCOLL_FOLD_H
 #define PCOLL_FOLD_H
 
+#include <stdbool.h>
+
 #include "algorithms/cost.h"
 
 struct pcoll_fold {
@@ -18,8 +20,8 @@ struct pcoll_fold {
 
 /* The number of ranks that are folded, and whether `rank` is, or has one to fold. */
 int pcoll_fold_folded(const struct pcoll_fold *fold);
-int pcoll_fold_is_folded(const struct pcoll_fold *fold, int rank);
-int pcoll_fold_has_extra(const struct pcoll_fold *fold, int rank);
+bool pcoll_fold_is_folded(const struct pcoll_fold *fold, int rank);
+bool pcoll_fold_has_extra(const struct pcoll_fold *fold, int rank);
 
 /* The rank of a number of the core, and the number of a rank that is not folded. */
 int pcoll_fold_rank(const struct pcoll_fold *fold, int number);
@@ -44,7 +46,7 @@ struct pcoll_move {
 /* Groups of `radix` numbers of the core, `distance` apart, exchange `bytes` bytes and reduce all
  * that they get, if they reduce. */
 struct pcoll_move pcoll_fold_exchange(const struct pcoll_fold_links *links, int distance, int radix,
-                                      double bytes, int reduces);
+                                      double bytes, bool reduces);
 
 /* A folded rank sends `bytes` bytes, which are reduced; or it receives them, at the end. */
 struct pcoll_move pcoll_fold_give(const struct pcoll_fold_links *links, double bytes);

@@ -2,6 +2,7 @@
 #include "algorithms/shape/halving.h"
 
 #include <assert.h>
+#include <stdbool.h>
 
 #include "algorithms/number.h"
 
@@ -62,7 +63,7 @@ static uint64_t unit_of(const struct state *s)
     return pcoll_unit_of(&s->h->plan->signature);
 }
 
-static struct pcoll_segment half(const struct state *s, struct pcoll_segment part, int is_upper)
+static struct pcoll_segment half(const struct state *s, struct pcoll_segment part, bool is_upper)
 {
     const uint64_t units = part.count / unit_of(s), lower = (units + 1) / 2 * unit_of(s);
 
@@ -167,7 +168,7 @@ static void add_gathering(const struct state *s, int round)
 static void add_core(const struct state *s, int team)
 {
     struct pcoll_halving *h = s->h;
-    const int has_extra = pcoll_fold_has_extra(&s->fold, team);
+    const bool has_extra = pcoll_fold_has_extra(&s->fold, team);
 
     if (has_extra)
         add_reduce(h, h->sum, h->whole, h->whole, h->bytes, weight_of_folding(h));
@@ -207,13 +208,14 @@ double pcoll_halving_time(const struct pcoll_halving_cost *c)
     const struct pcoll_move give = pcoll_fold_give(&c->parts, c->bytes);
     const struct pcoll_move get = pcoll_fold_get(&c->results, c->bytes);
     const int rounds = pcoll_log2_floor(c->parts.fold.count);
-    const int is_folded = pcoll_fold_folded(&c->parts.fold) > 0;
+    const bool is_folded = pcoll_fold_folded(&c->parts.fold) > 0;
     struct pcoll_moves moves = {0};
 
     if (is_folded)
         pcoll_moves_add(&moves, signature, &give);
     for (int i = 0; i < 2 * rounds; i++) {
-        const int is_result = i >= rounds, round = is_result ? 2 * rounds - 1 - i : i;
+        const bool is_result = i >= rounds;
+        const int round = is_result ? 2 * rounds - 1 - i : i;
         const struct pcoll_fold_links *links = is_result ? &c->results : &c->parts;
         const struct pcoll_move move =
             pcoll_fold_exchange(links, 1 << round, 2, c->bytes / (double)(2 << round), !is_result);

@@ -155,7 +155,7 @@ static int is_leader(const struct state *s)
     return s->member < s->by.count;
 }
 
-static int receives(const struct state *s, int rank)
+static bool receives(const struct state *s, int rank)
 {
     const struct pcoll_signature *signature = &s->plan->signature;
 
@@ -282,7 +282,7 @@ static void add_results(const struct state *s, uint64_t all)
 
 static void add_pass(struct state *s)
 {
-    const int is_last = s->pass == s->by.npasses - 1;
+    const bool is_last = s->pass == s->by.npasses - 1;
     uint64_t all;
 
     s->level = s->plan->gain[s->bank];
@@ -324,7 +324,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature, int r
                                   struct pcoll_plan **plan_p)
 {
     struct state s = {.by = pcoll_leaders_of(signature, params), .way = way};
-    const int is_long = s.by.npasses > 1;
+    const bool is_long = s.by.npasses > 1;
     enum pcoll_result result =
         pcoll_plan_create(signature, rank, is_long ? 3 : 2, is_long ? 1 : 2, &s.plan);
 
@@ -370,7 +370,7 @@ enum pcoll_result pcoll_leaders_shares_generate(const struct pcoll_signature *si
 
 /* ---- cost ---- */
 
-static int is_flat(const struct pcoll_leaders *by)
+static bool is_flat(const struct pcoll_leaders *by)
 {
     return by->teams.topology == NULL;
 }
@@ -461,8 +461,8 @@ static double cost_in_node(const struct pcoll_leaders *by, const struct pcoll_si
 
     if (members <= 1)
         return 2 * (crowd * node.o + copy);
-    return pcoll_cost_wave(signature, &node, puts, 1) + puts * copy + sum +
-           pcoll_cost_wave(signature, &node, members - 1, 1) + count * (crowd * node.o + copy);
+    return pcoll_cost_wave(signature, &node, puts, true) + puts * copy + sum +
+           pcoll_cost_wave(signature, &node, members - 1, true) + count * (crowd * node.o + copy);
 }
 
 static double cost_of_passes(const struct pcoll_leaders *by,

@@ -84,9 +84,9 @@ static int leader_of(const struct pcoll_order_tree *tree, int node)
 struct pcoll_order_tree pcoll_order_tree_of(const struct pcoll_signature *signature, int radix)
 {
     const struct pcoll_topology *topology = signature->topology;
-    const int has_levels = radix > 1 && topology && topology->nnodes > 1 &&
-                           topology->nnodes < signature->nranks &&
-                           pcoll_topology_is_consecutive(topology);
+    const bool has_levels = radix > 1 && topology && topology->nnodes > 1 &&
+                            topology->nnodes < signature->nranks &&
+                            pcoll_topology_is_consecutive(topology);
 
     return (struct pcoll_order_tree){
         .topology = has_levels ? topology : NULL,

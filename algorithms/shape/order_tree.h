@@ -16,13 +16,15 @@
 #ifndef PCOLL_ORDER_TREE_H
 #define PCOLL_ORDER_TREE_H
 
+#include <stdbool.h>
+
 #include "algorithms/shape/relatives.h"
 #include "algorithms/shape/tree.h"
 
 struct pcoll_order_tree {
     const struct pcoll_topology *topology; /* NULL: one level */
     int nranks, root, radix;
-    int turned; /* ranks are counted from the root on */
+    bool turned; /* ranks are counted from the root on */
 };
 
 /* With radix 1 it is turned if the operator commutes. */

@@ -59,7 +59,7 @@ struct pcoll_place pcoll_parts_at(const struct pcoll_parts *parts, int owner, in
 {
     const uint64_t bank = parts->banks > 1 ? (uint64_t)parts->bank : 0;
     const uint64_t number = (uint64_t)(sender - (sender > owner)); /* without the owner */
-    const int has_all = parts->nslots == parts->plan->signature.nranks;
+    const bool has_all = parts->nslots == parts->plan->signature.nranks;
 
     if (parts->slot_bytes > 0)
         return pcoll_at(PCOLL_TEMP,

@@ -168,17 +168,17 @@ static void add_announcements(struct pcoll_plan *plan, const struct pipeline *li
 /* ---- the root ---- */
 
 /* Segment i of each lane that has so many segments; 0 if no lane has. */
-static int add_root_round(struct pcoll_plan *plan, const struct pipeline *line, uint64_t i,
-                          uint64_t threshold)
+static bool add_root_round(struct pcoll_plan *plan, const struct pipeline *line, uint64_t i,
+                           uint64_t threshold)
 {
-    int some = 0;
+    bool some = false;
 
     for (int number = 0; number < line->nlanes; number++) {
         struct lane lane = lane_of(line, number);
 
         if (i < lane.nsegments) {
             add_puts(plan, line, &lane, i, 0, threshold);
-            some = 1;
+            some = true;
         }
     }
     return some;
@@ -289,7 +289,7 @@ static void build(struct pcoll_plan *plan, const struct pipeline *line)
     int team = pcoll_team_of(&line->teams, plan->rank), leader = leader_of(line, team);
     struct lane lane = whole(line);
 
-    plan->ordered = 1;
+    plan->ordered = true;
     pcoll_plan_open(plan, 0);
     if (team > 0)
         build_lanes(plan, line, team);
@@ -370,9 +370,10 @@ double pcoll_pipeline_cost(const struct pcoll_shape *shape, int radix,
     const struct pcoll_machine own =
         pcoll_cost_leaders(signature, machine); /* waiting for cores is included in the cost of
                                                  * sending */
-    int depth = shape->depth(&line.trees), levels = line.teams.topology != NULL;
+    const bool levels = line.teams.topology != NULL;
+    int depth = shape->depth(&line.trees);
     double fan = shape->hop(&line.trees), n = (double)lane.nsegments;
-    int is_wire = pcoll_is_over_wire(signature);
+    bool is_wire = pcoll_is_over_wire(signature);
     double gap = pcoll_larger(machine->g, machine->o);
     double sending, ready, firing; /* ready: the time to say so in all trees, or to hear it in
                                     * one */
@@ -383,7 +384,7 @@ double pcoll_pipeline_cost(const struct pcoll_shape *shape, int radix,
     hop.gap = line.nrails * firing > hop.gap ? line.nrails * firing : hop.gap;
     sending = cost_of_sending(&line, machine, hop, n, depth, fan);
     ready = shape->ntrees > 1 ? ((double)line.nlanes / line.nrails - 1) * gap : (fan - 1) * hop.in;
-    return machine->call + (depth + 1) * pcoll_cost_wave(signature, machine, 1, 1) + ready +
+    return machine->call + (depth + 1) * pcoll_cost_wave(signature, machine, 1, true) + ready +
            (line.nrails - 1) * (machine->o + firing) + sending +
            (levels ? cost_of_levels(&line, machine, &lane, sending) : 0);
 }

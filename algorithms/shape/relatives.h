@@ -4,6 +4,8 @@
 #ifndef PCOLL_RELATIVES_H
 #define PCOLL_RELATIVES_H
 
+#include <stdbool.h>
+
 #include "algorithms/plan/plan.h"
 
 struct pcoll_relatives {
@@ -34,7 +36,7 @@ enum pcoll_result pcoll_relatives_init(struct pcoll_relatives *relatives,
                                        int rank) PCOLL_MUST_CHECK;
 void pcoll_relatives_fini(struct pcoll_relatives *relatives);
 
-static inline int pcoll_relatives_is_root(const struct pcoll_relatives *relatives)
+static inline bool pcoll_relatives_is_root(const struct pcoll_relatives *relatives)
 {
     return relatives->parent == PCOLL_NONE;
 }

@@ -14,6 +14,8 @@
 #ifndef PCOLL_RING_H
 #define PCOLL_RING_H
 
+#include <stdbool.h>
+
 #include "algorithms/shape/segment.h"
 
 struct pcoll_ring {
@@ -27,9 +29,9 @@ struct pcoll_ring {
 struct pcoll_ring_use {
     struct pcoll_segment part;
     int slot, half;
-    int opens;     /* waits for credit */
-    int counts;    /* the credit waits until this use has emptied its slot */
-    int closes;    /* the last use of the half in this turn: gives credit */
+    bool opens;    /* waits for credit */
+    bool counts;   /* the credit waits until this use has emptied its slot */
+    bool closes;   /* the last use of the half in this turn: gives credit */
     uint64_t turn; /* earlier uses of this slot in this cycle, and credits that each rank that
                     * empties it has given before */
 };
@@ -45,7 +47,7 @@ struct pcoll_ring pcoll_unit_ring_make(const struct pcoll_signature *signature,
 int pcoll_ring_phases(const struct pcoll_ring *ring);
 
 /* A message has several segments. */
-static inline int pcoll_ring_is_cut(const struct pcoll_ring *ring)
+static inline bool pcoll_ring_is_cut(const struct pcoll_ring *ring)
 {
     return ring->nsegments > 1;
 }
@@ -122,7 +124,7 @@ static inline uint64_t pcoll_ring_returned(const struct pcoll_ring_use *use, int
 }
 
 /* The ring holds two messages: a rank fills it with the next while others read the last. */
-static inline int pcoll_ring_runs_ahead(const struct pcoll_ring *ring)
+static inline bool pcoll_ring_runs_ahead(const struct pcoll_ring *ring)
 {
     return (uint64_t)ring->slots >= 2 * ring->nsegments;
 }

@@ -14,6 +14,8 @@
 #ifndef PCOLL_RING_TREE_H
 #define PCOLL_RING_TREE_H
 
+#include <stdbool.h>
+
 #include "algorithms/shape/ring.h"
 #include "algorithms/shape/team_tree.h"
 
@@ -29,7 +31,7 @@ struct pcoll_ring_tree {
     int parent; /* PCOLL_NONE: this is the root */
     int nchildren;
     int *children;       /* [nchildren]: found once, as every slot names them */
-    int owns_ring;       /* others put into its slots, and it returns them */
+    bool owns_ring;      /* others put into its slots, and it returns them */
     uint64_t creditors;  /* how many ranks return what it puts into their slots */
     uint64_t emptied[2]; /* of each half: its counter when the last turn has been emptied */
 };
@@ -37,10 +39,10 @@ struct pcoll_ring_tree {
 /* One use of one slot. */
 struct pcoll_ring_tree_use {
     struct pcoll_ring_use at;
-    int gated, counted, returned; /* waits for credit; credit waits for it; gives credit */
-    int counter;                  /* of the credit for its half, on any rank */
-    uint64_t credit;              /* what this counter must have reached to open the gate */
-    uint64_t level;               /* of the slot's counter after everything so far */
+    bool gated, counted, returned; /* waits for credit; credit waits for it; gives credit */
+    int counter;                   /* of the credit for its half, on any rank */
+    uint64_t credit;               /* what this counter must have reached to open the gate */
+    uint64_t level;                /* of the slot's counter after everything so far */
 };
 
 /* The fan-out of the tree. */
@@ -61,7 +63,7 @@ enum pcoll_result pcoll_ring_tree_seal(struct pcoll_ring_tree *t,
                                        struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
 void pcoll_ring_tree_fini(struct pcoll_ring_tree *t);
 
-static inline int pcoll_ring_tree_is_root(const struct pcoll_ring_tree *t)
+static inline bool pcoll_ring_tree_is_root(const struct pcoll_ring_tree *t)
 {
     return t->parent == PCOLL_NONE;
 }

@@ -5,6 +5,8 @@
 #ifndef PCOLL_SEGMENT_H
 #define PCOLL_SEGMENT_H
 
+#include <stdbool.h>
+
 #include "algorithms/algorithm.h"
 #include "algorithms/number.h"
 
@@ -27,7 +29,7 @@ uint64_t pcoll_segment_count(uint64_t bytes, uint64_t segment, uint64_t fallback
 /* The number of banks of communication buffers that take turns, each with a counter: two, or as
  * many as `params` has slots where they are a ring of whole messages. The banks of a long ring have
  * left the caches of their readers when they are filled again. */
-static inline int pcoll_message_banks(const struct pcoll_params *params, int is_whole)
+static inline int pcoll_message_banks(const struct pcoll_params *params, bool is_whole)
 {
     return is_whole && params->slots > 2 ? params->slots : 2;
 }

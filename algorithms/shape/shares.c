@@ -80,7 +80,7 @@ static void add_reduce(struct pcoll_shares *s)
     s->level += weight_of_share(s);
 }
 
-static int receives(const struct pcoll_shares *s, int team)
+static bool receives(const struct pcoll_shares *s, int team)
 {
     return s->receiver == PCOLL_NONE || s->receiver == team;
 }

@@ -1,13 +1,14 @@
 /* Reductions in slices, both halves; the contract is in sliced.h. */
 #include "algorithms/shape/sliced.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 enum { SEQUENCE = 2 }; /* counter of what is done with results, in form temp with nsegments > 1 */
 
 struct state {
     struct pcoll_parts parts;
-    int is_user;
+    bool is_user;
 };
 
 static const struct pcoll_signature *signature_of(const struct state *s)
@@ -21,7 +22,7 @@ static uint64_t nsegments_of(const struct pcoll_signature *signature,
     return pcoll_parts_nsegments(signature, signature->bytes, params);
 }
 
-static int receives(const struct state *s, int rank)
+static bool receives(const struct state *s, int rank)
 {
     const struct pcoll_signature *signature = signature_of(s);
 
@@ -110,7 +111,7 @@ static void add_segment(struct state *s)
 {
     struct pcoll_parts *p = &s->parts;
     const uint64_t nranks = (uint64_t)signature_of(s)->nranks, base = p->plan->gain[p->bank];
-    const int is_first = p->segment == 0;
+    const bool is_first = p->segment == 0;
     const uint64_t all_parts = base + nranks * (nranks - (is_first ? 1 : 0));
     const uint64_t reduced = all_parts + nranks, all = reduced + nranks - 1;
 
@@ -169,7 +170,7 @@ enum pcoll_result pcoll_sliced_generate(const struct pcoll_signature *signature,
                   .nsegments = nsegments_of(signature, params)},
         .is_user = pcoll_sliced_is_user(params),
     };
-    const int is_long = s.parts.nsegments > 1;
+    const bool is_long = s.parts.nsegments > 1;
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
     (void)local;

@@ -20,6 +20,8 @@
 #ifndef PCOLL_SLICED_H
 #define PCOLL_SLICED_H
 
+#include <stdbool.h>
+
 #include "algorithms/shape/parts.h"
 
 /* The plan of one rank, for pcoll_algorithm.generate. Form user if params->path says so. */
@@ -31,7 +33,7 @@ enum pcoll_result pcoll_sliced_generate(const struct pcoll_signature *signature,
 uint64_t pcoll_sliced_temp_bytes(const struct pcoll_signature *signature,
                                  const struct pcoll_params *params);
 
-static inline int pcoll_sliced_is_user(const struct pcoll_params *params)
+static inline bool pcoll_sliced_is_user(const struct pcoll_params *params)
 {
     return params->path == PCOLL_PATH_USER;
 }

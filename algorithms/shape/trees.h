@@ -4,11 +4,13 @@
 #ifndef PCOLL_TREES_H
 #define PCOLL_TREES_H
 
+#include <stdbool.h>
+
 struct pcoll_trees {
-    int count;    /* number of teams */
-    int origin;   /* the rank or node that is team 0; team v is v + origin mod count */
-    int radix;    /* for shapes that have one */
-    int in_order; /* for two_tree: see there */
+    int count;     /* number of teams */
+    int origin;    /* the rank or node that is team 0; team v is v + origin mod count */
+    int radix;     /* for shapes that have one */
+    bool in_order; /* for two_tree: see there */
 };
 
 /* Each tree reaches every team 0 .. count - 1 (teams.h: ranks, or nodes) from team 0, the root's.

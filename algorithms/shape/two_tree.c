@@ -2,6 +2,7 @@
 #include "algorithms/shape/two_tree.h"
 
 #include <assert.h>
+#include <stdbool.h>
 
 #include "algorithms/number.h"
 
@@ -116,7 +117,7 @@ static int hop(const struct pcoll_trees *trees)
  * missing. */
 static int late(const struct pcoll_trees *trees)
 {
-    int is_full = (trees->count & (trees->count - 1)) == 0;
+    bool is_full = (trees->count & (trees->count - 1)) == 0;
 
     return depth(trees) - 1 - !is_full;
 }
@@ -136,7 +137,7 @@ struct pcoll_two_tree pcoll_two_tree_of(const struct pcoll_signature *signature,
 {
     struct pcoll_two_tree two = {
         .teams = teams,
-        .trees = {.in_order = 1},
+        .trees = {.in_order = true},
         .places = teams,
         .commutes = signature->commutes,
     };
@@ -146,7 +147,7 @@ struct pcoll_two_tree pcoll_two_tree_of(const struct pcoll_signature *signature,
     return two;
 }
 
-static int is_leader(const struct pcoll_two_tree *two, int team, int rank)
+static bool is_leader(const struct pcoll_two_tree *two, int team, int rank)
 {
     return rank == pcoll_team_rank(&two->teams, team, 0);
 }

@@ -32,6 +32,8 @@
 #ifndef PCOLL_TWO_TREE_H
 #define PCOLL_TWO_TREE_H
 
+#include <stdbool.h>
+
 #include "algorithms/shape/relatives.h"
 #include "algorithms/shape/trees.h"
 #include "algorithms/teams.h"
@@ -48,7 +50,7 @@ struct pcoll_two_tree {
     struct pcoll_teams teams;
     struct pcoll_trees trees;
     struct pcoll_teams places;
-    int commutes;
+    bool commutes;
 };
 struct pcoll_two_tree pcoll_two_tree_of(const struct pcoll_signature *signature,
                                         struct pcoll_teams teams);

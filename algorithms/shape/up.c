@@ -8,8 +8,8 @@ struct use {
     struct pcoll_ring_use at;
     struct pcoll_segment part; /* in bytes */
     int counter, credit;       /* of the slot, and of the credit for its half, on any rank */
-    int gated;                 /* waits for the parent's credit */
-    int counted, returned;     /* the children's credit waits for it; gives it */
+    bool gated;                /* waits for the parent's credit */
+    bool counted, returned;    /* the children's credit waits for it; gives it */
     uint64_t level;            /* of the slot's counter */
 };
 

@@ -28,6 +28,8 @@
 #ifndef PCOLL_UP_H
 #define PCOLL_UP_H
 
+#include <stdbool.h>
+
 #include "algorithms/shape/relatives.h"
 #include "algorithms/shape/ring.h"
 
@@ -38,7 +40,7 @@ struct pcoll_up {
     struct pcoll_segment part;  /* in units; no longer than what the ring was made for */
     int counter;                /* the first of its counters, on all ranks */
     uint64_t temp, parent_temp; /* where its slots begin in TEMP, on this rank and on the parent */
-    int paced;                  /* without children, each segment waits until the one before has
+    bool paced;                 /* without children, each segment waits until the one before has
                                  * left, so that what other trees send does not queue behind all */
     struct pcoll_relatives relatives;
 };

@@ -31,6 +31,8 @@
 #ifndef PCOLL_AGENT_H
 #define PCOLL_AGENT_H
 
+#include <stdbool.h>
+
 #include "offload/bell.h"
 #include "offload/medium.h"
 
@@ -55,7 +57,7 @@ int pcoll_agent_create(const struct pcoll_agent_options *options,
 void pcoll_agent_destroy(struct pcoll_agent *agent);
 
 /* True if plans with that memory can be served on the medium. */
-int pcoll_agent_can_serve(const struct pcoll_medium *medium, const struct pcoll_memory *memory);
+bool pcoll_agent_can_serve(const struct pcoll_medium *medium, const struct pcoll_memory *memory);
 
 /* Serve a bound plan. The result takes its place, also for unbind, and has a medium of its own:
  * (*served_p)->medium, with the name and traits of the plan's. Plans that are not bulk are left to
@@ -66,16 +68,16 @@ enum pcoll_result pcoll_agent_serve(struct pcoll_agent *agent, struct pcoll_boun
 /* Keep the agent away from all plans of media that span nodes, and release them again; calls nest.
  * The owner holds them while it calls such a medium in another way than through a served plan. Try
  * returns false if the agent has one now; hold waits. */
-int pcoll_agent_try_hold(struct pcoll_agent *agent);
+bool pcoll_agent_try_hold(struct pcoll_agent *agent);
 void pcoll_agent_hold(struct pcoll_agent *agent);
 void pcoll_agent_release(struct pcoll_agent *agent);
 
 /* A report of a medium (bootstrap.h) may come from an agent, which must not print. Returns false if
  * the caller is no agent; otherwise the agent keeps its first message for pcoll_agent_said. */
-int pcoll_agent_keep_message(const char *message);
+bool pcoll_agent_keep_message(const char *message);
 #define PCOLL_AGENT_MESSAGE_BYTES 400
 /* Takes that message; false: there is none. */
-int pcoll_agent_said(struct pcoll_agent *agent, char text[PCOLL_AGENT_MESSAGE_BYTES]);
+bool pcoll_agent_said(struct pcoll_agent *agent, char text[PCOLL_AGENT_MESSAGE_BYTES]);
 
 /* What the agent has done so far: instances that it has begun, or ended; how often it was woken and
  * has retired. */

@@ -8,11 +8,12 @@
 #define PCOLL_AGENT_CLAIM_H
 
 #include <sched.h>
+#include <stdbool.h>
 
 #include "offload/agent/state.h"
 #include "offload/run/line.h"
 
-static inline int pcoll_claim_try(struct pcoll_claim *claim, enum pcoll_holder holder)
+static inline bool pcoll_claim_try(struct pcoll_claim *claim, enum pcoll_holder holder)
 {
     uint32_t none = PCOLL_HELD_BY_NONE;
 
@@ -26,12 +27,12 @@ static inline void pcoll_claim_release(struct pcoll_claim *claim)
     atomic_store_explicit(&claim->holder, PCOLL_HELD_BY_NONE, memory_order_release);
 }
 
-static inline int pcoll_claim_try_own(struct pcoll_claim *claim)
+static inline bool pcoll_claim_try_own(struct pcoll_claim *claim)
 {
     if (claim->depth == 0 && !pcoll_claim_try(claim, PCOLL_HELD_BY_OWNER))
-        return 0;
+        return false;
     claim->depth++;
-    return 1;
+    return true;
 }
 
 /* The agent's visit is short, unless the kernel has preempted it. The yields are for the agent, a

@@ -1,4 +1,5 @@
 /* Lists of CPUs in the form of taskset and cpusets, as `2,4-7`. */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "offload/agent/agent.h"
@@ -21,24 +22,24 @@ static int read_number(const char **text)
 }
 
 /* Reads `first` or `first-last`; returns 0 if it is neither. */
-static int read_range(const char **text, int *first_p, int *last_p)
+static bool read_range(const char **text, int *first_p, int *last_p)
 {
     const int first = read_number(text);
     const char *rest = *text;
     int last = first;
 
     if (first == PCOLL_NONE)
-        return 0;
+        return false;
     if (*rest == '-') {
         rest++;
         last = read_number(&rest);
         if (last < first)
-            return 0;
+            return false;
     }
     *text = rest;
     *first_p = first;
     *last_p = last;
-    return 1;
+    return true;
 }
 
 /* CPU number `which` of the list, or PCOLL_NONE if there are fewer; counts them. */

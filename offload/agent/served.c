@@ -1,5 +1,6 @@
 /* Served plans: what the owner calls in place of a medium's functions, and the agent's visits. The
  * contract is in agent/agent.h. */
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "offload/agent/claim.h"
@@ -15,7 +16,7 @@ struct served {
     struct pcoll_slots *slots;
     struct pcoll_slot *slot;
     uint64_t bit; /* of the slot */
-    int is_bulk;
+    bool is_bulk;
     uint32_t laps;  /* of the agent, at the last progress */
     unsigned looks; /* since they changed */
 };
@@ -34,7 +35,7 @@ static struct served *served_of(const struct pcoll_bound *bound)
 
 /* ---- the network's claim ---- */
 
-int pcoll_agent_try_hold(struct pcoll_agent *agent)
+bool pcoll_agent_try_hold(struct pcoll_agent *agent)
 {
     return !pcoll_agent_is_gone(agent) && pcoll_claim_try_own(&agent->network);
 }
@@ -171,7 +172,7 @@ static enum pcoll_result poll(struct served *served, unsigned spins)
 /* True if the agent has a core, is at work, and nobody keeps it away. An application that tests now
  * and then must not do that work: what its computation costs must not depend on how often it
  * tests. */
-static int is_in_good_hands(struct served *served)
+static bool is_in_good_hands(struct served *served)
 {
     const struct pcoll_agent *agent = served->agent;
     uint32_t laps;
@@ -179,7 +180,7 @@ static int is_in_good_hands(struct served *served)
     if (!served->is_bulk || !agent->options.has_core ||
         pcoll_claim_of(served->slots, served->slot)->depth > 0 ||
         atomic_load_explicit(&agent->bell->sleep, memory_order_relaxed) == PCOLL_RETIRED)
-        return 0;
+        return false;
     laps = atomic_load_explicit(&agent->bell->laps, memory_order_relaxed);
     if (laps != served->laps)
         served->looks = 0;
@@ -234,10 +235,10 @@ static struct pcoll_slots *new_slots(struct pcoll_agent *agent, struct pcoll_cla
 }
 
 /* False: there is no memory. */
-static int take_slot(struct served *served)
+static bool take_slot(struct served *served)
 {
     struct pcoll_agent *agent = served->agent;
-    const int is_network = (served->own->traits & PCOLL_SPANS_NODES) != 0;
+    const bool is_network = (served->own->traits & PCOLL_SPANS_NODES) != 0;
     struct pcoll_claim *shared = is_network ? &agent->network : NULL;
     struct pcoll_slots *slots = atomic_load_explicit(&agent->first, memory_order_relaxed);
     int i;
@@ -247,13 +248,13 @@ static int take_slot(struct served *served)
     if (slots == NULL)
         slots = new_slots(agent, shared);
     if (slots == NULL)
-        return 0;
+        return false;
     i = __builtin_ctzll(~slots->used);
     served->slots = slots;
     served->slot = &slots->slots[i];
     served->bit = UINT64_C(1) << i;
     slots->used |= served->bit;
-    return 1;
+    return true;
 }
 
 /* The agent may be looking at the slot. */
@@ -287,7 +288,7 @@ static void served_unbind(struct pcoll_bound *base)
     pcoll_agent_put(agent);
 }
 
-int pcoll_agent_can_serve(const struct pcoll_medium *medium, const struct pcoll_memory *memory)
+bool pcoll_agent_can_serve(const struct pcoll_medium *medium, const struct pcoll_memory *memory)
 {
     return (medium->traits & PCOLL_LENDS) && (memory->op == NULL || memory->op->kernel != NULL) &&
            memory->send_layout == NULL && memory->recv_layout == NULL;
@@ -325,8 +326,8 @@ enum pcoll_result pcoll_agent_serve(struct pcoll_agent *agent, struct pcoll_boun
 
 /* True if something moved. The position is that of a plan between calls, not of the slot's former
  * one: a new instance counts as a move. */
-static int visit_claimed(struct pcoll_agent *agent, struct pcoll_slots *slots,
-                         struct pcoll_slot *slot)
+static bool visit_claimed(struct pcoll_agent *agent, struct pcoll_slots *slots,
+                          struct pcoll_slot *slot)
 {
     const enum pcoll_served_phase phase = phase_of(slot);
     const struct pcoll_medium *medium;
@@ -334,30 +335,30 @@ static int visit_claimed(struct pcoll_agent *agent, struct pcoll_slots *slots,
     uint64_t position;
 
     if (slot->bound == NULL || phase == PCOLL_SERVED_ENDED)
-        return 0;
+        return false;
     medium = slot->bound->medium;
     if (phase == PCOLL_SERVED_POSTED)
         pcoll_agent_count(&agent->begun);
     result = advance(slots, slot, medium, 0);
     if (result != PCOLL_PENDING) {
         pcoll_agent_count(&agent->ended);
-        return 1;
+        return true;
     }
     position = medium->position(slot->bound);
     if (phase == PCOLL_SERVED_RUNNING && position == slot->position)
-        return 0;
+        return false;
     slot->position = position;
-    return 1;
+    return true;
 }
 
 /* Without a core of its own, the agent copies on the core of a rank that computes. Within a node
  * that gains nothing for the rank: what it leaves is copied as fast by ranks that wait. So it
  * leaves an instance to them, unless that has been waiting for long. */
-static int is_young(const struct pcoll_agent *agent, const struct pcoll_slots *slots,
-                    struct pcoll_slot *slot)
+static bool is_young(const struct pcoll_agent *agent, const struct pcoll_slots *slots,
+                     struct pcoll_slot *slot)
 {
     if (agent->options.has_core || slots->shared != NULL)
-        return 0;
+        return false;
     if (slot->since == 0)
         slot->since = pcoll_now();
     return pcoll_now() - slot->since < YOUNG;
@@ -396,7 +397,7 @@ enum pcoll_visit pcoll_agent_visit(struct pcoll_agent *agent)
     return visit;
 }
 
-int pcoll_agent_serves_network(const struct pcoll_agent *agent)
+bool pcoll_agent_serves_network(const struct pcoll_agent *agent)
 {
     const struct pcoll_slots *slots = atomic_load_explicit(&agent->first, memory_order_acquire);
 

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "offload/agent/agent.h"
 #include "offload/yield.h"
@@ -73,13 +74,13 @@ static inline void pcoll_agent_count(_Atomic unsigned long *count)
 
 /* thread.c */
 
-int pcoll_agent_is_gone(const struct pcoll_agent *agent); /* this is the child of a fork */
-void pcoll_agent_put(struct pcoll_agent *agent);          /* drops a reference */
+bool pcoll_agent_is_gone(const struct pcoll_agent *agent); /* this is the child of a fork */
+void pcoll_agent_put(struct pcoll_agent *agent);           /* drops a reference */
 
 /* served.c */
 
 /* True if it has served a plan of a medium that spans nodes. */
-int pcoll_agent_serves_network(const struct pcoll_agent *agent);
+bool pcoll_agent_serves_network(const struct pcoll_agent *agent);
 
 /* Visit all active served plans once. */
 enum pcoll_visit pcoll_agent_visit(struct pcoll_agent *agent);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -42,7 +43,7 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, count_fork);
 }
 
-int pcoll_agent_is_gone(const struct pcoll_agent *agent)
+bool pcoll_agent_is_gone(const struct pcoll_agent *agent)
 {
     return __builtin_expect(agent->forks != atomic_load_explicit(&forks, memory_order_relaxed),
                             0) != 0;
@@ -67,10 +68,10 @@ static enum pcoll_visit announce(struct pcoll_agent *agent, enum pcoll_sleep sta
 }
 
 /* Nothing has moved for a while. True if it was woken, or something has moved after all. */
-static int take_nap(struct pcoll_agent *agent)
+static bool take_nap(struct pcoll_agent *agent)
 {
     const enum pcoll_visit visit = announce(agent, PCOLL_ASLEEP);
-    int was_woken = visit == PCOLL_VISIT_MOVED;
+    bool was_woken = visit == PCOLL_VISIT_MOVED;
 
     if (!was_woken) {
         pcoll_bell_sleep(agent->bell, PCOLL_ASLEEP, &agent->stop,
@@ -87,7 +88,7 @@ static int take_nap(struct pcoll_agent *agent)
 static void take_nap_unseen(struct pcoll_agent *agent, enum pcoll_visit visit, unsigned *naps)
 {
     const unsigned doublings = *naps < LONGER ? *naps : LONGER;
-    const int is_seldom = visit <= PCOLL_VISIT_YOUNG && !pcoll_agent_serves_network(agent);
+    const bool is_seldom = visit <= PCOLL_VISIT_YOUNG && !pcoll_agent_serves_network(agent);
 
     if (visit == PCOLL_VISIT_NONE && *naps >= WATCHES) {
         if (take_nap(agent))
@@ -121,25 +122,25 @@ static long preemptions(void)
     return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
 }
 
-static int is_preempted(struct watch *watch, uint64_t time)
+static bool is_preempted(struct watch *watch, uint64_t time)
 {
     long preempted;
 
     if (time < watch->look)
-        return 0;
+        return false;
     preempted = preemptions();
     watch->look = time + LOOK;
     if (time - watch->begin < WINDOW)
         return preempted - watch->preempted >= PREEMPTED;
     watch->begin = time;
     watch->preempted = preempted;
-    return 0;
+    return false;
 }
 
 static void *run(void *argument)
 {
     struct pcoll_agent *agent = here = argument;
-    const int has_core = agent->options.has_core, retires = agent->options.retired_usec > 0;
+    const bool has_core = agent->options.has_core, retires = agent->options.retired_usec > 0;
     const uint64_t spin = agent->options.spin_usec * USEC;
     uint64_t last = pcoll_now(), time;
     uint32_t laps = 0;
@@ -264,24 +265,24 @@ void pcoll_agent_destroy(struct pcoll_agent *agent)
 
 /* ---- messages, figures ---- */
 
-int pcoll_agent_keep_message(const char *message)
+bool pcoll_agent_keep_message(const char *message)
 {
     if (here == NULL)
-        return 0;
+        return false;
     if (!atomic_load_explicit(&here->has_message, memory_order_acquire)) {
         snprintf(here->message, sizeof(here->message), "%s", message);
         atomic_store_explicit(&here->has_message, 1, memory_order_release);
     }
-    return 1;
+    return true;
 }
 
-int pcoll_agent_said(struct pcoll_agent *agent, char text[PCOLL_AGENT_MESSAGE_BYTES])
+bool pcoll_agent_said(struct pcoll_agent *agent, char text[PCOLL_AGENT_MESSAGE_BYTES])
 {
     if (!atomic_load_explicit(&agent->has_message, memory_order_acquire))
-        return 0;
+        return false;
     snprintf(text, PCOLL_AGENT_MESSAGE_BYTES, "%s", agent->message);
     atomic_store_explicit(&agent->has_message, 0, memory_order_release);
-    return 1;
+    return true;
 }
 
 static unsigned long load(const _Atomic unsigned long *count)

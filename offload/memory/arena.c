@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +100,7 @@ static int map_chunk(struct pcoll_shm_arena *arena, int number, int fd, size_t b
 
     if (base == MAP_FAILED)
         return errno;
-    arena->chunks[number] = (struct pcoll_shm_chunk){.base = base, .bytes = bytes, .mapped = 1};
+    arena->chunks[number] = (struct pcoll_shm_chunk){.base = base, .bytes = bytes, .mapped = true};
     return 0;
 }
 
@@ -149,7 +150,7 @@ static void detach_chunk(struct pcoll_shm_arena *arena, int number)
 
 /* ---- rank 0: which blocks and chunks are in use ---- */
 
-static int is_released(const void *context, const struct pcoll_extent *extent)
+static bool is_released(const void *context, const struct pcoll_extent *extent)
 {
     const struct pcoll_shm_block *block = block_at(context, extent->chunk, extent->offset);
 
@@ -164,7 +165,7 @@ static void empty_chunk(struct pcoll_shm_arena *arena, int number)
     madvise(chunk->base, chunk->bytes, MADV_REMOVE);
     pcoll_extents_drop_chunk(&arena->extents, number);
     arena->total -= chunk->bytes;
-    chunk->emptied = 1;
+    chunk->emptied = true;
 }
 
 static int find_unused(const struct pcoll_shm_arena *arena)
@@ -341,7 +342,7 @@ static enum pcoll_result share_chunk(struct pcoll_shm_arena *arena,
     detach_chunk(arena, grant->chunk);
     if (agreed != PCOLL_ERR_SYSTEM || grant->object.in_dev_shm)
         return agreed;
-    arena->in_dev_shm = 1;
+    arena->in_dev_shm = true;
     return PCOLL_PENDING;
 }
 

@@ -7,6 +7,7 @@
 #define PCOLL_MEMORY_ARENA_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "offload/medium.h"
@@ -16,9 +17,9 @@
 struct pcoll_shm_chunk {
     char *base; /* NULL: no chunk has this number now */
     size_t bytes;
-    int mapped;  /* by this rank; otherwise `base` is the mapping of rank 0, a thread of this
-                  * process */
-    int emptied; /* on rank 0: its pages are freed, but not all ranks have been told yet */
+    bool mapped;  /* by this rank; otherwise `base` is the mapping of rank 0, a thread of this
+                   * process */
+    bool emptied; /* on rank 0: its pages are freed, but not all ranks have been told yet */
 };
 
 /* The header of a block, which precedes the payload in shared memory: one cache line. */
@@ -29,7 +30,7 @@ struct pcoll_shm_block {
 
 struct pcoll_shm_arena {
     int rank, nranks;
-    int in_dev_shm; /* some rank cannot open memfds */
+    bool in_dev_shm; /* some rank cannot open memfds */
     struct pcoll_shm_chunk *chunks;
     int nchunks;
     struct pcoll_extents extents; /* on rank 0: the parts of all chunks that are not emptied */

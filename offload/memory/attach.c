@@ -1,5 +1,6 @@
 /* Chunks of other processes' heaps; the contract is in memory/heap.h. */
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,23 +14,23 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct pcoll_attachment *attachments;
 
 /* Returns 0 if the process refuses, is in another PID namespace, or has freed the memory. */
-static int map(const struct pcoll_shm_object *object, struct pcoll_attachment *attachment)
+static bool map(const struct pcoll_shm_object *object, struct pcoll_attachment *attachment)
 {
     struct stat status;
     void *base = MAP_FAILED;
     int fd;
 
     if (pcoll_shm_object_open(object, &fd) != 0)
-        return 0;
+        return false;
     if (fstat(fd, &status) == 0 && status.st_size > 0)
         base = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     if (base == MAP_FAILED)
-        return 0;
+        return false;
     madvise(base, (size_t)status.st_size, MADV_DONTDUMP); /* it is in its owner's core file */
     attachment->base = base;
     attachment->bytes = (size_t)status.st_size;
-    return 1;
+    return true;
 }
 
 static struct pcoll_attachment *add(pid_t pid, const struct pcoll_heap_place *place)

@@ -2,6 +2,7 @@
 #include "offload/memory/extents.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +41,7 @@ void pcoll_extents_add_chunk(struct pcoll_extents *extents, int chunk, size_t by
 
     while (at < extents->n && extents->list[at].chunk < chunk)
         at++;
-    insert(extents, at, (struct pcoll_extent){chunk, 0, 0, bytes});
+    insert(extents, at, (struct pcoll_extent){chunk, false, 0, bytes});
 }
 
 void pcoll_extents_drop_chunk(struct pcoll_extents *extents, int chunk)
@@ -53,13 +54,13 @@ void pcoll_extents_drop_chunk(struct pcoll_extents *extents, int chunk)
     extents->n = kept;
 }
 
-static int can_merge(const struct pcoll_extent *a, const struct pcoll_extent *b)
+static bool can_merge(const struct pcoll_extent *a, const struct pcoll_extent *b)
 {
     return !a->taken && !b->taken && a->chunk == b->chunk;
 }
 
 void pcoll_extents_merge(struct pcoll_extents *extents,
-                         int (*is_free)(const void *context, const struct pcoll_extent *extent),
+                         bool (*is_free)(const void *context, const struct pcoll_extent *extent),
                          const void *context)
 {
     int kept = 0;
@@ -68,7 +69,7 @@ void pcoll_extents_merge(struct pcoll_extents *extents,
         struct pcoll_extent next = extents->list[i];
 
         if (next.taken && is_free(context, &next))
-            next.taken = 0;
+            next.taken = false;
         if (kept > 0 && can_merge(&extents->list[kept - 1], &next))
             extents->list[kept - 1].bytes += next.bytes;
         else
@@ -89,8 +90,8 @@ const struct pcoll_extent *pcoll_extents_take(struct pcoll_extents *extents, siz
     }
     if (best == NULL)
         return NULL;
-    rest = (struct pcoll_extent){best->chunk, 0, best->offset + bytes, best->bytes - bytes};
-    best->taken = 1;
+    rest = (struct pcoll_extent){best->chunk, false, best->offset + bytes, best->bytes - bytes};
+    best->taken = true;
     best->bytes = bytes;
     if (rest.bytes > 0)
         insert(extents, (int)(best - extents->list) + 1, rest);
@@ -106,10 +107,10 @@ size_t pcoll_extents_taken(const struct pcoll_extents *extents)
     return bytes;
 }
 
-int pcoll_extents_is_unused(const struct pcoll_extents *extents, int chunk)
+bool pcoll_extents_is_unused(const struct pcoll_extents *extents, int chunk)
 {
     for (int i = 0; i < extents->n; i++)
         if (extents->list[i].chunk == chunk && extents->list[i].taken)
-            return 0;
-    return 1;
+            return false;
+    return true;
 }

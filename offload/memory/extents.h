@@ -5,13 +5,14 @@
 #ifndef PCOLL_MEMORY_EXTENTS_H
 #define PCOLL_MEMORY_EXTENTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "offload/medium.h"
 
 struct pcoll_extent {
     int chunk;
-    int taken;
+    bool taken;
     size_t offset, bytes; /* multiples of a cache line */
 };
 
@@ -31,7 +32,7 @@ void pcoll_extents_drop_chunk(struct pcoll_extents *extents, int chunk);
 
 /* Free the parts for which is_free returns true, and merge adjacent free parts. */
 void pcoll_extents_merge(struct pcoll_extents *extents,
-                         int (*is_free)(const void *context, const struct pcoll_extent *extent),
+                         bool (*is_free)(const void *context, const struct pcoll_extent *extent),
                          const void *context);
 
 /* Take `bytes` bytes of the smallest free part that is large enough; NULL: there is none. The
@@ -40,6 +41,6 @@ const struct pcoll_extent *pcoll_extents_take(struct pcoll_extents *extents, siz
 size_t pcoll_extents_taken(const struct pcoll_extents *extents);
 
 /* True if the whole chunk is free. */
-int pcoll_extents_is_unused(const struct pcoll_extents *extents, int chunk);
+bool pcoll_extents_is_unused(const struct pcoll_extents *extents, int chunk);
 
 #endif /* PCOLL_MEMORY_EXTENTS_H */

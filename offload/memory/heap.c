@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,7 +18,7 @@
 struct chunk {
     char *base; /* NULL: no chunk has this number now */
     size_t bytes;
-    int is_inherited; /* from the process that forked this one: not of this heap */
+    bool is_inherited; /* from the process that forked this one: not of this heap */
     struct pcoll_shm_object object;
 };
 
@@ -49,7 +50,7 @@ static void watch_forks(void)
 
 /* If the system commits only the memory that it has, a page may be refused when it is first
  * touched, by a signal. */
-static int commits_more(void)
+static bool commits_more(void)
 {
     static char mode; /* 0: not asked yet */
     int fd;
@@ -59,7 +60,7 @@ static int commits_more(void)
     mode = '2';
     fd = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 0;
+        return false;
     if (read(fd, &mode, 1) != 1)
         mode = '2';
     close(fd);
@@ -83,21 +84,21 @@ static int make_room(void)
 }
 
 /* Huge pages come only where the system gives them to shared memory on advice. */
-static int open_chunk(struct chunk *chunk, size_t bytes)
+static bool open_chunk(struct chunk *chunk, size_t bytes)
 {
     void *base;
 
     if (pcoll_shm_object_create_sparse(&chunk->object, bytes) != 0)
-        return 0;
+        return false;
     base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, chunk->object.fd, 0);
     if (base == MAP_FAILED) {
         pcoll_shm_object_close(&chunk->object);
-        return 0;
+        return false;
     }
     madvise(base, bytes, MADV_HUGEPAGE);
     chunk->base = base;
     chunk->bytes = bytes;
-    return 1;
+    return true;
 }
 
 static void close_chunk(int number)
@@ -112,19 +113,19 @@ static void close_chunk(int number)
 }
 
 /* Returns 0 if there is none. */
-static int add_chunk(size_t bytes)
+static bool add_chunk(size_t bytes)
 {
     const size_t wish = total > FIRST_CHUNK ? total : FIRST_CHUNK;
     const int number = make_room();
 
     if (number == PCOLL_NONE)
-        return 0;
+        return false;
     if ((bytes >= wish || !open_chunk(&chunks[number], wish)) &&
         !open_chunk(&chunks[number], bytes))
-        return 0;
+        return false;
     pcoll_extents_add_chunk(&extents, number, chunks[number].bytes);
     total += chunks[number].bytes;
-    return 1;
+    return true;
 }
 
 /* The chunk, perhaps an inherited one, that contains the bytes, or PCOLL_NONE. */
@@ -184,7 +185,7 @@ void *pcoll_heap_get(size_t bytes)
     return memory;
 }
 
-static int is_part(const void *context, const struct pcoll_extent *extent)
+static bool is_part(const void *context, const struct pcoll_extent *extent)
 {
     const struct pcoll_extent *part = context;
 

@@ -15,6 +15,7 @@
 #ifndef PCOLL_MEMORY_HEAP_H
 #define PCOLL_MEMORY_HEAP_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "algorithms/plan/plan.h"
@@ -49,7 +50,7 @@ struct pcoll_attachment {
     char *base;
     size_t bytes;
     struct pcoll_process_id token;
-    int is_own; /* it is this process' (ranks may be threads), and mapped as long as it exists */
+    bool is_own; /* it is this process' (ranks may be threads), and mapped as long as it exists */
     int refs;
     struct pcoll_attachment *next;
 };

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -46,7 +47,7 @@ static void name_in_dev_shm(const struct pcoll_shm_object *object, char *name)
 
 /* Beyond the process's limit for files, a reservation does not just fail: the kernel sends SIGXFSZ,
  * which ends the process by default. */
-static int is_beyond_limit(size_t bytes)
+static bool is_beyond_limit(size_t bytes)
 {
     struct rlimit limit;
 
@@ -174,7 +175,7 @@ void pcoll_shm_object_close(const struct pcoll_shm_object *object)
 /* ---- opening ---- */
 
 /* That pid may be another process here, and opening its files would be a mistake: look first. */
-static int is_memfd(const char *path, const struct pcoll_shm_object *object)
+static bool is_memfd(const char *path, const struct pcoll_shm_object *object)
 {
     char name[NAME_BYTES], expected[NAME_BYTES + 20], found[NAME_BYTES + 20];
     ssize_t length = readlink(path, found, sizeof(found));

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,7 +62,7 @@ const struct pcoll_process_id *pcoll_process_self(void)
 }
 
 /* The state follows the name, which may contain anything. */
-int pcoll_process_is_dead(pid_t pid)
+bool pcoll_process_is_dead(pid_t pid)
 {
     char path[40], text[400];
     const char *end;
@@ -75,13 +76,13 @@ int pcoll_process_is_dead(pid_t pid)
     n = read(fd, text, sizeof(text) - 1);
     close(fd);
     if (n <= 0)
-        return 1;
+        return true;
     text[n] = '\0';
     end = strrchr(text, ')');
     return end != NULL && end[1] == ' ' && (end[2] == 'Z' || end[2] == 'X');
 }
 
-int pcoll_process_is_self(const struct pcoll_process_id *id)
+bool pcoll_process_is_self(const struct pcoll_process_id *id)
 {
     return memcmp(id, pcoll_process_self(), sizeof(*id)) == 0;
 }

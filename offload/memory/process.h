@@ -5,6 +5,7 @@
 #ifndef PCOLL_MEMORY_PROCESS_H
 #define PCOLL_MEMORY_PROCESS_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 /* 128 random bits: no two processes ever have the same. */
@@ -17,9 +18,9 @@ struct pcoll_process_id {
 const struct pcoll_process_id *pcoll_process_self(void);
 
 /* True if the process has ended, even if its parent has not been told yet. */
-int pcoll_process_is_dead(pid_t pid);
+bool pcoll_process_is_dead(pid_t pid);
 
-int pcoll_process_is_self(const struct pcoll_process_id *id);
+bool pcoll_process_is_self(const struct pcoll_process_id *id);
 
 /* Fill an id, or anything that must be unguessable or unique. */
 void pcoll_process_random(struct pcoll_process_id *id);

@@ -2,6 +2,7 @@
 #include "offload/ofi/endpoint.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static enum pcoll_result complain(const struct pcoll_ofi_endpoint *e,
     return PCOLL_ERR_SYSTEM;
 }
 
-static int is_same(const char *a, const char *b)
+static bool is_same(const char *a, const char *b)
 {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
@@ -139,7 +140,7 @@ static int get_name(struct pcoll_ofi_endpoint *e)
  * addresses, then all of the bytes, which the target reads from the stream into one place after
  * another. (tcp: tcpx_op_write, later xnet_op_write, give the places to one readv; ofi_rxm passes
  * such a write on; sockets: sock_pe_process_rx_write.) */
-static int is_stream(const char *provider)
+static bool is_stream(const char *provider)
 {
     return strncmp(provider, "tcp", 3) == 0 || strncmp(provider, "net", 3) == 0 ||
            strncmp(provider, "sockets", 7) == 0;
@@ -240,7 +241,7 @@ void pcoll_ofi_stop(struct pcoll_ofi_endpoint *e)
 void pcoll_ofi_keep(struct pcoll_ofi_endpoint *e)
 {
     e->refs += !e->kept;
-    e->kept = 1;
+    e->kept = true;
 }
 
 void pcoll_ofi_close_kept(void)
@@ -248,10 +249,10 @@ void pcoll_ofi_close_kept(void)
     struct pcoll_ofi_endpoint *next;
 
     for (struct pcoll_ofi_endpoint *e = all; e != NULL; e = next) {
-        int kept = e->kept;
+        bool kept = e->kept;
 
         next = e->next;
-        e->kept = 0;
+        e->kept = false;
         if (kept)
             pcoll_ofi_close(e);
     }

@@ -19,6 +19,7 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_rma.h>
+#include <stdbool.h>
 
 #include "offload/medium.h"
 #include "offload/names.h"
@@ -56,15 +57,16 @@ struct pcoll_ofi_endpoint {
     struct fid_cq *cq;
     struct fid_ep *ep;
     struct pcoll_ofi_name name;
-    int ordered;   /* writes to one peer take effect in the order issued (FI_ORDER_WAW) */
-    int stream;    /* the bytes of a write land from the first to the last (a byte stream) */
-    int joins;     /* so do those of a write to two places; the first place's come first */
+    bool ordered;  /* writes to one peer take effect in the order issued (FI_ORDER_WAW) */
+    bool stream;   /* the bytes of a write land from the first to the last (a byte stream) */
+    bool joins;    /* so do those of a write to two places; the first place's come first */
     size_t inject; /* largest write with FI_INJECT in bytes */
 
     /* Private to ofi/endpoint.c. */
     struct pcoll_ofi_endpoint *next;
     struct pcoll_ofi_options options; /* owns its strings */
-    int refs, kept;
+    int refs;
+    bool kept;
     uint64_t next_key;
     struct pcoll_names peers;
     struct pcoll_ofi_peer *all_peers;
@@ -79,7 +81,7 @@ struct pcoll_ofi_region {
 };
 
 /* True if the provider has reliable datagrams with RMA on this machine. */
-int pcoll_ofi_has(const char *provider);
+bool pcoll_ofi_has(const char *provider);
 
 /* Open the endpoint, or find the open one with equal options. PCOLL_ERR_INVALID: there is no such
  * provider or interface, or it lacks what is required; PCOLL_ERR_SYSTEM. In both cases

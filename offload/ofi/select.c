@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <netdb.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,13 +90,13 @@ static struct fi_info *ask_ordered(struct question q)
 }
 
 /* The numeric address of a network interface; IPv4 if it has one. */
-static int address_of(const char *interface, char *text, socklen_t room)
+static bool address_of(const char *interface, char *text, socklen_t room)
 {
     struct ifaddrs *all = NULL;
     int found = 0;
 
     if (getifaddrs(&all) != 0)
-        return 0;
+        return false;
     for (struct ifaddrs *a = all; a && found != AF_INET; a = a->ifa_next) {
         int family = a->ifa_addr ? a->ifa_addr->sa_family : AF_UNSPEC;
         socklen_t bytes =
@@ -126,15 +127,15 @@ static struct fi_info *ask_interface(struct question q)
 }
 
 /* True if the provider exists with these caps, whatever the interface and the other options. */
-static int exists(const struct pcoll_ofi_options *options, uint64_t caps)
+static bool exists(const struct pcoll_ofi_options *options, uint64_t caps)
 {
     struct pcoll_ofi_options only = {.provider = options->provider};
     struct question q = {.options = &only, .caps = caps};
     struct fi_info *hints = make_hints(&q), *info = NULL;
-    int found;
+    bool found;
 
     if (hints == NULL)
-        return 0;
+        return false;
     if (caps == 0)
         hints->ep_attr->type = FI_EP_UNSPEC;
     found = fi_getinfo(PCOLL_OFI_VERSION, NULL, NULL, 0, hints, &info) == 0;
@@ -143,7 +144,7 @@ static int exists(const struct pcoll_ofi_options *options, uint64_t caps)
     return found;
 }
 
-int pcoll_ofi_has(const char *provider)
+bool pcoll_ofi_has(const char *provider)
 {
     const struct pcoll_ofi_options options = {.provider = provider};
 

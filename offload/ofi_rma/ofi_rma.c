@@ -6,7 +6,7 @@
 #include "offload/ofi_rma/wire.h"
 #include "offload/rma/rma.h"
 
-static int suits(int one_node, const char *provider)
+static bool suits(int one_node, const char *provider)
 {
     return !one_node && (provider == NULL || strcmp(provider, PCOLL_OVER_UCX) != 0);
 }

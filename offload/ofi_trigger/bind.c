@@ -6,6 +6,7 @@
  * message and after the last.
  */
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +73,7 @@ static int neighbor_index(const struct pcoll_plan *plan, int rank)
 
 static struct place place_of(const struct pcoll_entry *entry)
 {
-    int is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
+    bool is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
 
     return (struct place){.buffer = is_move ? (int32_t)entry->remote.buffer : PCOLL_NONE,
                           .counter = entry->peer_counter};
@@ -191,7 +192,7 @@ static enum pcoll_result give_window(struct trigger_bound *bound, const struct p
                               &window->region);
 }
 
-static int is_valid(const struct trigger_bound *bound, const struct place *place)
+static bool is_valid(const struct trigger_bound *bound, const struct place *place)
 {
     return place->buffer >= PCOLL_NONE && place->buffer < PCOLL_NUM_BUFFERS &&
            place->counter >= PCOLL_NONE && place->counter < bound->ncounters &&

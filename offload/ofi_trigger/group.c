@@ -1,4 +1,5 @@
 /* Groups, and the probe of whether the provider has what this medium needs. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,7 @@ static void on_event(void *context, const char *error)
 
     if (error == NULL || b == NULL || b->failed)
         return;
-    b->failed = 1;
+    b->failed = true;
     if (b->plan)
         report_error(work, error);
 }
@@ -88,18 +89,18 @@ static int queue_probe(struct probe *p, fi_addr_t self)
 }
 
 /* Nothing has happened before the trigger; the data and both counts have arrived after it. */
-static int is_done(struct probe *p)
+static bool is_done(struct probe *p)
 {
     time_t end = time(NULL) + PROBE_SECONDS;
 
     if (fi_cntr_read(p->to) != 0)
-        return 0;
+        return false;
     fi_cntr_add(p->from, 1);
     while (fi_cntr_read(p->to) != 1 || fi_cntr_read(p->done) != 1) {
         pcoll_ofi_poll(p->endpoint);
         pcoll_yield();
         if (time(NULL) > end)
-            return 0;
+            return false;
     }
     return p->words[1] == p->words[0];
 }

@@ -17,6 +17,7 @@
  */
 #include "offload/ofi_trigger/ofi_trigger.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static int is_armed(const struct trigger_bound *b, int counter)
 
 static enum pcoll_result fail(struct trigger_bound *b)
 {
-    b->failed = 1;
+    b->failed = true;
     return PCOLL_ERR_SYSTEM;
 }
 
@@ -178,12 +179,12 @@ static enum pcoll_result copy_all(struct trigger_bound *b)
 }
 
 /* True if all triggers have been reached and all works are done. */
-static int is_reached(struct trigger_bound *b)
+static bool is_reached(struct trigger_bound *b)
 {
     for (; b->waiting < b->ncounters; b->waiting++)
         if (row(b, b->need, b->waiting) &&
             !trigger_reached(&b->counters[b->waiting], row(b, b->need, b->waiting)))
-            return 0;
+            return false;
     return trigger_reached(&b->counters[b->ncounters], 0);
 }
 
@@ -203,7 +204,7 @@ static enum pcoll_result progress(struct trigger_bound *b)
         return result;
     if (!is_reached(b))
         return PCOLL_PENDING;
-    b->active = 0;
+    b->active = false;
     return PCOLL_OK;
 }
 
@@ -219,7 +220,7 @@ static enum pcoll_result trigger_start(struct pcoll_bound *bound)
     if (b->failed)
         return PCOLL_ERR_SYSTEM;
     turn(b);
-    b->active = 1;
+    b->active = true;
     return progress(b);
 }
 
@@ -242,7 +243,7 @@ static void trigger_rest(struct pcoll_bound *b, unsigned usec)
 
 /* `sockets` emulates deferred work with a thread that needs a core of its own, so the user must
  * request it explicitly. */
-static int trigger_suits(int one_node, const char *provider)
+static bool trigger_suits(int one_node, const char *provider)
 {
     return !one_node && provider != NULL && strncmp(provider, "cxi", 3) == 0;
 }

@@ -1,4 +1,5 @@
 /* What a bound plan needs on its own rank: counters, memory, registrations, thresholds. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,7 +151,7 @@ static void find_levels(struct trigger_bound *b, int p)
         total[c] = total[c - b->ncounters];
     for (int i = phase->first; i < phase->first + phase->count; i++) {
         const struct pcoll_entry *entry = &b->plan->entries[i];
-        int is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
+        bool is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
 
         if (entry->trigger != PCOLL_NONE)
             raise(&need[entry->trigger], entry->threshold);

@@ -6,6 +6,7 @@
 #define PCOLL_OFI_TRIGGER_STATE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <time.h>
 
 #include <rdma/fi_trigger.h>
@@ -46,7 +47,7 @@ struct trigger_work {
     struct iovec local;
     struct fi_rma_iov remote;
     void *desc;
-    int exists; /* false for WAIT, for REDUCE, and for COPY unless it signals a peer */
+    bool exists; /* false for WAIT, for REDUCE, and for COPY unless it signals a peer */
 };
 
 /* What a rank tells its neighbors when it unbinds a plan. */
@@ -101,7 +102,8 @@ struct trigger_bound {
     const struct pcoll_reduction **reduction_of; /* [nentries] */
 
     uint64_t starts;
-    int phase, active, failed;
+    int phase;
+    bool active, failed;
     int queued;  /* number of entries of the phase that are queued */
     int waiting; /* the counter that is polled */
     int reserved_counters, reserved_works;
@@ -131,7 +133,7 @@ static inline struct fid_cntr *trigger_data_counter(const struct trigger_bound *
     return bound->counters[bound->ncounters].cntr;
 }
 
-static inline int trigger_reached(const struct trigger_counter *counter, uint64_t level)
+static inline bool trigger_reached(const struct trigger_counter *counter, uint64_t level)
 {
     return (int64_t)(fi_cntr_read(counter->cntr) - (counter->base + level)) >= 0;
 }

@@ -5,6 +5,7 @@
  * until all of them have said farewell, too.
  */
 #include <rdma/fi_errno.h>
+#include <stdbool.h>
 
 #include "offload/ofi_trigger/state.h"
 
@@ -51,41 +52,41 @@ static enum trigger_farewell hear_farewells(const struct trigger_bound *b)
 
 /* True if the counters have gained everything that the started instances signal. Without order a
  * farewell may have overtaken signals. */
-static int has_all_signals(const struct trigger_bound *b)
+static bool has_all_signals(const struct trigger_bound *b)
 {
     const uint64_t *total = b->total + (size_t)b->phase * (size_t)b->ncounters;
 
     for (int c = 0; b->starts > 0 && c < b->ncounters; c++)
         if (!trigger_reached(&b->counters[c], total[c]))
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
 /* True if no neighbor needs the plan any more. */
-static int is_left(struct trigger_bound *b)
+static bool is_left(struct trigger_bound *b)
 {
     enum trigger_farewell heard;
 
     say_farewell(b);
     if (b->failed || b->told < b->nneighbors)
-        return 0;
+        return false;
     heard = hear_farewells(b);
     return heard == TRIGGER_FAILED || (heard == TRIGGER_LEFT && has_all_signals(b));
 }
 
 /* True if the farewells are acknowledged, so that the provider has finished with this plan. Its
  * thread may still hold a counter: adding 0 waits for it. */
-static int is_done(struct trigger_bound *b)
+static bool is_done(struct trigger_bound *b)
 {
     if (!trigger_reached(&b->counters[b->ncounters], 0))
-        return 0;
+        return false;
     for (int c = 0; c <= b->ncounters; c++)
         fi_cntr_add(b->counters[c].cntr, 0);
-    return 1;
+    return true;
 }
 
 /* True if every work that was queued has ended, successfully or not. */
-static int is_ended(const struct trigger_bound *b)
+static bool is_ended(const struct trigger_bound *b)
 {
     const struct trigger_counter *data = &b->counters[b->ncounters];
 
@@ -96,12 +97,12 @@ static int is_ended(const struct trigger_bound *b)
  * sent, as the last step of its MPI_Finalize: then the acknowledgment never arrives, and no rank
  * needs it. Likewise works of a failed plan may never be triggered, but its farewells should leave.
  */
-static int is_waiting(const struct trigger_bound *b)
+static bool is_waiting(const struct trigger_bound *b)
 {
     if (b->left_at == 0)
-        return 1;
+        return true;
     if (b->failed && is_ended(b))
-        return 0;
+        return false;
     return time(NULL) <= b->left_at + PATIENCE_SECONDS;
 }
 
@@ -113,7 +114,7 @@ void pcoll_trigger_sweep(void)
         pcoll_ofi_poll_all();
     while (*link) {
         struct trigger_bound *b = *link;
-        int left = is_left(b);
+        bool left = is_left(b);
 
         if ((left || b->failed) && b->left_at == 0)
             b->left_at = time(NULL);

@@ -52,7 +52,7 @@ static void set_rma(struct trigger_bound *bound, struct trigger_work *w,
 static void make_rma(struct trigger_bound *bound, struct trigger_work *w,
                      const struct pcoll_entry *entry, const struct trigger_target *target)
 {
-    int is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
+    bool is_move = entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_GET;
 
     set_local(bound, w, entry);
     set_rma(bound, w, target, is_move ? entry->remote.offset : 0);
@@ -70,10 +70,10 @@ void pcoll_trigger_work(struct trigger_bound *bound, int number,
 {
     const struct pcoll_entry *entry = &bound->plan->entries[number];
     struct trigger_work *w = &bound->works[number];
-    int at_once = entry->trigger == PCOLL_NONE || pcoll_entry_is_own_work(entry);
+    bool at_once = entry->trigger == PCOLL_NONE || pcoll_entry_is_own_work(entry);
 
     w->bound = bound;
-    w->exists = 1;
+    w->exists = true;
     w->work.triggering_cntr =
         at_once ? trigger_data_counter(bound) : bound->counters[entry->trigger].cntr;
     if (target)
@@ -88,7 +88,7 @@ void pcoll_trigger_farewell_work(struct trigger_bound *bound, struct trigger_nei
     struct trigger_work *w = &neighbor->work;
 
     w->bound = bound;
-    w->exists = 1;
+    w->exists = true;
     set_bell(bound, w, BELL_FAREWELL);
     set_rma(bound, w, &neighbor->word, 0);
     w->work.triggering_cntr = trigger_data_counter(bound);

@@ -6,6 +6,7 @@
  */
 #include "offload/reduce/reduce.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ static size_t block_bytes(uint64_t unit)
     return unit < PCOLL_REDUCE_BLOCK ? PCOLL_REDUCE_BLOCK / unit * unit : unit;
 }
 
-static int has_reductions(const struct pcoll_plan *plan)
+static bool has_reductions(const struct pcoll_plan *plan)
 {
     return plan->noperands > 0;
 }
@@ -52,14 +53,14 @@ void pcoll_reductions_fini(struct pcoll_reductions *r)
 
 /* A kernel may write where its operands are, so only those operands count that it has not read by
  * then. */
-static int overwrites_operand(const struct pcoll_reduction *reduction)
+static bool overwrites_operand(const struct pcoll_reduction *reduction)
 {
     const int n = reduction->n - (reduction->op->kernel ? 2 : 1);
 
     for (int i = 0; i < n; i++)
         if (reduction->operands[i] == reduction->to)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 struct pcoll_reduction *

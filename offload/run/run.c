@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -16,7 +17,7 @@
 #define BRIEF_USEC 50 /* a rank that may not be woken looks so often */
 
 /* True if an entry begins a queue. The plan is sorted by trigger. */
-static int begins_queue(const struct pcoll_plan *plan, const struct pcoll_phase *phase, int i)
+static bool begins_queue(const struct pcoll_plan *plan, const struct pcoll_phase *phase, int i)
 {
     return i == phase->first || plan->entries[i].trigger != plan->entries[i - 1].trigger;
 }
@@ -157,7 +158,7 @@ static int watch_lines(const struct pcoll_run *run, struct watch *watches)
 }
 
 /* 0 if the system cannot do that; Linux can since 5.16. */
-static int sleep_on_all(const struct watch *watches, int n, unsigned usec)
+static bool sleep_on_all(const struct watch *watches, int n, unsigned usec)
 {
 #if defined(SYS_futex_waitv) && defined(FUTEX_WAITV_MAX)
     static _Atomic int refused;
@@ -165,7 +166,7 @@ static int sleep_on_all(const struct watch *watches, int n, unsigned usec)
     struct timespec until;
 
     if (atomic_load_explicit(&refused, memory_order_relaxed))
-        return 0;
+        return false;
     for (int i = 0; i < n; i++)
         waits[i] = (struct futex_waitv){
             .val = watches[i].value,
@@ -179,11 +180,11 @@ static int sleep_on_all(const struct watch *watches, int n, unsigned usec)
     until.tv_nsec %= 1000000000;
     if (syscall(SYS_futex_waitv, waits, n, 0, &until, CLOCK_MONOTONIC) >= 0 ||
         (errno != ENOSYS && errno != EPERM))
-        return 1;
+        return true;
     atomic_store_explicit(&refused, 1, memory_order_relaxed);
 #endif
     (void)watches, (void)n, (void)usec;
-    return 0;
+    return false;
 }
 
 static unsigned at_most(unsigned usec, unsigned most)

@@ -13,6 +13,7 @@
 #ifndef PCOLL_RUN_H
 #define PCOLL_RUN_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "offload/medium.h"
@@ -86,7 +87,7 @@ void pcoll_run_cut(struct pcoll_run *run, const struct pcoll_plan *plan,
                    struct pcoll_line *counters);
 
 /* True if a step waits for a counter. */
-static inline int pcoll_run_waits(const struct pcoll_run *run)
+static inline bool pcoll_run_waits(const struct pcoll_run *run)
 {
     return run->pending != run->pending_end;
 }

@@ -163,7 +163,7 @@ static enum pcoll_result board_spin(struct pcoll_bound *base, unsigned spins)
 
 /* ---- the medium ---- */
 
-static int shm_suits(int one_node, const char *provider)
+static bool shm_suits(int one_node, const char *provider)
 {
     (void)provider;
     return one_node;

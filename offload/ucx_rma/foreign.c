@@ -1,4 +1,5 @@
 /* The worker that MPI has opened; the contract is in foreign.h. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,7 +152,7 @@ static void ask(struct pcoll_ucx_peer *peer)
     peer->is_asking = UCS_PTR_IS_PTR(handle);
 }
 
-int pcoll_ucx_foreign_is_lost(struct pcoll_ucx_peer *peer)
+bool pcoll_ucx_foreign_is_lost(struct pcoll_ucx_peer *peer)
 {
     struct timespec now;
 

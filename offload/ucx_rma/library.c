@@ -4,6 +4,7 @@
 #include "offload/ucx_rma/foreign.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 
 struct pcoll_ucx pcoll_ucx;
 
-static int is_loaded;
+static bool is_loaded;
 
 static void report(const struct pcoll_bootstrap *bootstrap, const char *what)
 {
@@ -50,7 +51,7 @@ static const char *find_functions(void *library)
     return NULL;
 }
 
-static int is_too_old(void)
+static bool is_too_old(void)
 {
     unsigned major, minor, release;
 
@@ -77,7 +78,7 @@ enum pcoll_result pcoll_ucx_load(const struct pcoll_bootstrap *bootstrap)
     }
     missing = find_functions(library);
     if (missing == NULL && !is_too_old()) {
-        is_loaded = 1;
+        is_loaded = true;
         return PCOLL_OK;
     }
     if (missing != NULL)

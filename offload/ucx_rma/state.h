@@ -2,6 +2,7 @@
 #ifndef PCOLL_UCX_STATE_H
 #define PCOLL_UCX_STATE_H
 
+#include <stdbool.h>
 #include <time.h>
 
 #include "offload/names.h"
@@ -23,7 +24,8 @@ struct pcoll_ucx_endpoint {
     struct pcoll_names names; /* of peers */
     struct pcoll_ucx_peer *peers;
     struct pcoll_ucx_request *done, **done_end; /* completed, but the event is still to come */
-    int refs, kept;
+    int refs;
+    bool kept;
     struct pcoll_ucx_endpoint *next;
 };
 
@@ -120,7 +122,7 @@ enum pcoll_result pcoll_ucx_try_foreign(struct pcoll_ucx_endpoint *endpoint,
                                         const struct pcoll_bootstrap *bootstrap);
 
 /* True if it is known that the peer is gone; asked for a foreign peer, now and then. */
-int pcoll_ucx_foreign_is_lost(struct pcoll_ucx_peer *peer);
+bool pcoll_ucx_foreign_is_lost(struct pcoll_ucx_peer *peer);
 
 /* wire.c: the handler of active messages. */
 ucs_status_t pcoll_ucx_receive(void *argument, const void *header, size_t header_bytes, void *data,

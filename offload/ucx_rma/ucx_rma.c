@@ -1,12 +1,13 @@
 /* The table of the medium; the contract is in ucx_rma.h. */
 #include "offload/ucx_rma/ucx_rma.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "offload/rma/rma.h"
 #include "offload/ucx_rma/wire.h"
 
-static int suits(int one_node, const char *provider)
+static bool suits(int one_node, const char *provider)
 {
     return !one_node && provider != NULL && strcmp(provider, PCOLL_OVER_UCX) == 0;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <netdb.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +40,7 @@ enum pcoll_result pcoll_ucx_complain(const struct pcoll_ucx_endpoint *e,
 
 /* ---- devices ------------------------------------------------------------------------- */
 
-static int is_address_of(const struct ifaddrs *a, const char *address)
+static bool is_address_of(const struct ifaddrs *a, const char *address)
 {
     const int family = a->ifa_addr ? a->ifa_addr->sa_family : AF_UNSPEC;
     const socklen_t bytes =
@@ -52,7 +53,7 @@ static int is_address_of(const struct ifaddrs *a, const char *address)
 }
 
 /* All of 127.0.0.0/8 is the loopback interface. */
-static int is_loopback(const struct ifaddrs *a, const char *address)
+static bool is_loopback(const struct ifaddrs *a, const char *address)
 {
     struct in_addr in;
 
@@ -61,14 +62,14 @@ static int is_loopback(const struct ifaddrs *a, const char *address)
 }
 
 /* The device that the name, or the address, of an interface means. */
-static int find_device(const char *interface, char *device, size_t room)
+static bool find_device(const char *interface, char *device, size_t room)
 {
     struct ifaddrs *list = NULL;
     char path[120];
-    int found = 0;
+    bool found = false;
 
     if (strchr(interface, '/') != NULL || getifaddrs(&list) != 0)
-        return 0;
+        return false;
     for (struct ifaddrs *a = list; a != NULL && !found; a = a->ifa_next) {
         found = strcmp(a->ifa_name, interface) == 0 || is_address_of(a, interface) ||
                 is_loopback(a, interface);
@@ -77,7 +78,7 @@ static int find_device(const char *interface, char *device, size_t room)
     }
     freeifaddrs(list);
     if (found)
-        return 1;
+        return true;
     snprintf(path, sizeof(path), "/sys/class/infiniband/%.*s", (int)strcspn(interface, ":"),
              interface);
     snprintf(device, room, "%s%s", interface, strchr(interface, ':') ? "" : ":1");
@@ -86,7 +87,7 @@ static int find_device(const char *interface, char *device, size_t room)
 
 /* ---- opening ------------------------------------------------------------------------- */
 
-static int is_same(const char *a, const char *b)
+static bool is_same(const char *a, const char *b)
 {
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
@@ -156,7 +157,7 @@ static void run_down(struct pcoll_ucx_endpoint *e, void *closing)
 /* What this process has sent last may still be here: closing an endpoint flushes it. */
 static void close_peers(struct pcoll_ucx_endpoint *e)
 {
-    const int is_own = e->foreign == NULL;
+    const bool is_own = e->foreign == NULL;
     const ucp_request_param_t gently = {0};
     const ucp_request_param_t at_once = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS,
                                          .flags = UCP_EP_CLOSE_FLAG_FORCE};
@@ -193,7 +194,7 @@ static void destroy(struct pcoll_ucx_endpoint *e)
     free(e);
 }
 
-static int has_rdma(void)
+static bool has_rdma(void)
 {
     return access("/sys/class/infiniband", F_OK) == 0;
 }
@@ -234,7 +235,7 @@ static enum pcoll_result open_own(struct pcoll_ucx_endpoint *e,
 static enum pcoll_result describe_self(struct pcoll_ucx_endpoint *e,
                                        const struct pcoll_bootstrap *bootstrap)
 {
-    const int puts = has_rdma(); /* otherwise messages carry all data that is not got */
+    const bool puts = has_rdma(); /* otherwise messages carry all data that is not got */
     const size_t message = puts ? PCOLL_UCX_MESSAGE_RDMA : PCOLL_UCX_MESSAGE_TCP;
 
     e->base = (struct pcoll_wire_endpoint){
@@ -340,7 +341,7 @@ void pcoll_ucx_keep(struct pcoll_wire_endpoint *base)
     struct pcoll_ucx_endpoint *e = pcoll_ucx_endpoint_of(base);
 
     e->refs += !e->kept;
-    e->kept = 1;
+    e->kept = true;
 }
 
 void pcoll_ucx_close_kept(void)
@@ -348,10 +349,10 @@ void pcoll_ucx_close_kept(void)
     struct pcoll_ucx_endpoint *next;
 
     for (struct pcoll_ucx_endpoint *e = all; e != NULL; e = next) {
-        const int kept = e->kept;
+        const bool kept = e->kept;
 
         next = e->next;
-        e->kept = 0;
+        e->kept = false;
         if (kept)
             pcoll_ucx_close(&e->base);
     }

@@ -1,6 +1,7 @@
 /* Parts of shared-memory chunks are taken and returned at random. */
 #include "offload/memory/extents.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "offload/run/line.h"
@@ -20,7 +21,7 @@ struct part_of_chunk {
 
 static struct part_of_chunk held[PARTS];
 
-static int is_given_back(const void *context, const struct pcoll_extent *extent)
+static bool is_given_back(const void *context, const struct pcoll_extent *extent)
 {
     (void)context;
     return owner[extent->chunk][extent->offset / LINE] == 0;

@@ -2,6 +2,7 @@
 #include "tools/sim/options.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,7 +88,7 @@ static int find_machine(const struct pcoll_table *table, const char *medium,
 static int read_table(const char *name, struct pcoll_table **table_p)
 {
     char *text = NULL;
-    int failed;
+    bool failed;
 
     if (name && pcoll_table_read(name, stderr, &text) != PCOLL_OK)
         return CLI_WRONG;

@@ -4,6 +4,8 @@
 #ifndef PCOLL_SIM_OPTIONS_H
 #define PCOLL_SIM_OPTIONS_H
 
+#include <stdbool.h>
+
 #include "tuning/sim/engine.h"
 #include "tools/sim/resources.h"
 #include "tools/cli.h"
@@ -17,7 +19,7 @@ struct options {
     struct cli_list ranks, bytes, ports;
     int ppn, root;
     struct pcoll_params params;
-    int best_segment; /* the best of several segments is chosen */
+    bool best_segment; /* the best of several segments is chosen */
     int lowered;
     struct pcoll_engine_options engine; /* ports are set for each row */
     struct pcoll_machine node;          /* engine.machine.node points here */
@@ -50,6 +52,6 @@ void report_row(const struct options *options, const struct row *row, FILE *out)
 void report_json(const struct options *options, const struct row *rows, int count, FILE *out);
 
 /* Write STEM.dat and STEM.gp and let gnuplot draw STEM.svg and STEM.png. */
-int plot_rows(const struct options *options, const struct row *rows, int count);
+bool plot_rows(const struct options *options, const struct row *rows, int count);
 
 #endif /* PCOLL_SIM_OPTIONS_H */

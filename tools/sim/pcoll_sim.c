@@ -2,6 +2,7 @@
  * pcoll-sim: simulates plans at any scale on one core. See engine.h for the model and options.c for
  * the command line.
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -162,7 +163,7 @@ static enum pcoll_result print_resources(const struct pcoll_job *job)
     return PCOLL_OK;
 }
 
-static int is_simulation(const struct options *options)
+static bool is_simulation(const struct options *options)
 {
     return !options->goal && !options->resources;
 }
@@ -208,7 +209,7 @@ static int run_and_report(const struct options *options, struct row row, struct 
 
 static int run_all(const struct options *options, struct row *rows, int *count)
 {
-    int failed = 0;
+    bool failed = false;
 
     for (int a = 0; a < options->nalgorithms; a++)
         for (int p = 0; p < options->ports.count; p++)
@@ -228,7 +229,8 @@ int main(int argc, char **argv)
 {
     static struct row rows[MAX_ROWS];
     struct options options;
-    int count = 0, failed, status = options_read(&options, argc, argv);
+    bool failed;
+    int count = 0, status = options_read(&options, argc, argv);
 
     if (status != CLI_GO_ON)
         return status;

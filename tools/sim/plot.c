@@ -1,5 +1,6 @@
 /* The pictures of pcoll-sim, drawn by gnuplot: time and counters over ranks, or time over bytes. */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "tools/sim/options.h"
@@ -12,7 +13,7 @@ struct plot {
     const char *name; /* of the files, without folder and suffix */
 };
 
-static int is_same_line(const struct row *a, const struct row *b)
+static bool is_same_line(const struct row *a, const struct row *b)
 {
     return a->algorithm == b->algorithm && a->ports == b->ports;
 }
@@ -60,7 +61,7 @@ static void write_picture(const struct plot *plot, FILE *out)
 {
     const struct options *options = plot->options;
     const struct row *rows = plot->rows;
-    const int over_ranks = options->ranks.count > 1;
+    const bool over_ranks = options->ranks.count > 1;
 
     fprintf(out, "set grid\nset key left top noenhanced\nset logscale x 2\n");
     if (over_ranks) {
@@ -91,7 +92,7 @@ static void write_script(const void *what, FILE *out)
     write_picture(plot, out);
 }
 
-int plot_rows(const struct options *options, const struct row *rows, int count)
+bool plot_rows(const struct options *options, const struct row *rows, int count)
 {
     const char *slash = strrchr(options->plot, '/');
     const struct plot plot = {options, rows, count, slash ? slash + 1 : options->plot};

@@ -1,12 +1,13 @@
 /* The resources of a rank; the contract is in resources.h. */
 #include "tools/sim/resources.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/sim/schedule.h"
 
-static int is(const struct pcoll_schedule_op *op, enum pcoll_schedule_type type)
+static bool is(const struct pcoll_schedule_op *op, enum pcoll_schedule_type type)
 {
     return op->is_data && op->type == type;
 }
@@ -27,7 +28,7 @@ static int channels(const struct pcoll_schedule *schedule, enum pcoll_schedule_t
     int n = 0;
 
     for (int i = 0; i < schedule->nops; i++) {
-        int seen = 0;
+        bool seen = false;
 
         for (int j = 0; j < i && !seen; j++)
             seen = is(&ops[j], type) && ops[j].peer == ops[i].peer && ops[j].rail == ops[i].rail;

@@ -1,6 +1,7 @@
 /* The send and receive formulation of a plan; schedule.h holds the idea and the contract. */
 #include "tools/sim/schedule.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,23 +24,23 @@ struct builder {
     int *first_op;   /* of each own entry; NONE: it has none */
     char *fired;     /* own entries, while something is held back */
     uint64_t *level; /* values of the own counters in that state */
-    int failed, unsupported;
+    bool failed, unsupported;
 };
 
 /* ---- growing lists ---- */
 
-static int grow(void *list_p, int count, int *room, size_t size)
+static bool grow(void *list_p, int count, int *room, size_t size)
 {
     void *wider, **list = list_p;
 
     if (count < *room)
-        return 1;
+        return true;
     *room = *room ? 2 * *room : 32;
     wider = realloc(*list, (size_t)*room * size);
     if (wider == NULL)
-        return 0;
+        return false;
     *list = wider;
-    return 1;
+    return true;
 }
 
 static int add_op(struct builder *b, struct pcoll_schedule_op op)
@@ -48,7 +49,7 @@ static int add_op(struct builder *b, struct pcoll_schedule_op op)
     void *list = s->ops;
 
     if (!grow(&list, s->nops, &b->room, sizeof(*s->ops))) {
-        b->failed = 1;
+        b->failed = true;
         return 0;
     }
     s->ops = list;
@@ -62,7 +63,7 @@ static void add_need(struct builder *b, int need)
     void *list = s->needs;
 
     if (!grow(&list, s->nneeds, &b->needs_room, sizeof(*s->needs))) {
-        b->failed = 1;
+        b->failed = true;
         return;
     }
     s->needs = list;
@@ -74,7 +75,7 @@ static void add_inflow(struct builder *b, struct inflow inflow)
     void *list = b->inflows;
 
     if (!grow(&list, b->ninflows, &b->inflow_room, sizeof(*b->inflows))) {
-        b->failed = 1;
+        b->failed = true;
         return;
     }
     b->inflows = list;
@@ -88,7 +89,8 @@ static struct pcoll_schedule_op first_of(const struct builder *b, const struct p
                                          int i)
 {
     const struct pcoll_entry *entry = &plan->entries[i];
-    const int is_own = plan == b->own, is_put = entry->op == PCOLL_OP_PUT;
+    const bool is_put = entry->op == PCOLL_OP_PUT;
+    const bool is_own = plan == b->own;
 
     return (struct pcoll_schedule_op){
         .type = is_own ? PCOLL_SCHEDULE_SEND : PCOLL_SCHEDULE_RECV,
@@ -106,18 +108,18 @@ static struct pcoll_schedule_op answer_of(struct pcoll_schedule_op op, uint64_t 
     op.type = op.type == PCOLL_SCHEDULE_SEND ? PCOLL_SCHEDULE_RECV : PCOLL_SCHEDULE_SEND;
     op.tag += TAG_ANSWER;
     op.bytes = bytes;
-    op.is_data = 1;
+    op.is_data = true;
     return op;
 }
 
 static struct pcoll_schedule_op signal_of(struct pcoll_schedule_op op)
 {
     op.tag += TAG_SIGNAL;
-    op.is_data = 0;
+    op.is_data = false;
     return op;
 }
 
-static int signals_later(const struct pcoll_entry *entry)
+static bool signals_later(const struct pcoll_entry *entry)
 {
     return entry->peer_counter != PCOLL_NONE &&
            (entry->op == PCOLL_OP_GET || entry->op == PCOLL_OP_COPY);
@@ -136,7 +138,7 @@ static void add_own(struct builder *b, int i)
 {
     const struct pcoll_entry *entry = &b->own->entries[i];
     const struct pcoll_schedule_op first = first_of(b, b->own, i);
-    const int is_local = entry->peer == PCOLL_NONE || entry->op == PCOLL_OP_COPY;
+    const bool is_local = entry->peer == PCOLL_NONE || entry->op == PCOLL_OP_COPY;
     int last;
 
     if (entry->op == PCOLL_OP_WAIT)
@@ -215,7 +217,7 @@ static int compare_inflows(const void *left, const void *right)
 }
 
 /* True if both arrive in the order of their entries, since the peer's plan is ordered. */
-static int queues(const struct inflow *a, const struct inflow *b)
+static bool queues(const struct inflow *a, const struct inflow *b)
 {
     return a->source != PCOLL_NONE && a->counter == b->counter && a->source == b->source &&
            a->rail == b->rail && a->trigger == b->trigger;
@@ -224,7 +226,7 @@ static int queues(const struct inflow *a, const struct inflow *b)
 /* Add all signals of other ranks, except what is held back: inflow `held` and those after it. */
 static void signal_without(struct builder *b, int held)
 {
-    int is_held = 0;
+    bool is_held = false;
 
     memset(b->level, 0, (size_t)b->own->ncounters * sizeof(*b->level));
     for (int i = 0; i < b->ninflows; i++) {
@@ -235,29 +237,29 @@ static void signal_without(struct builder *b, int held)
 }
 
 /* Fire entry i if possible; its `done` is held back if it is inflow `held`. */
-static int fire_without(struct builder *b, int held, int i)
+static bool fire_without(struct builder *b, int held, int i)
 {
     const struct pcoll_entry *entry = &b->own->entries[i];
     const struct inflow *back = &b->inflows[held];
 
     if (b->fired[i] ||
         (entry->trigger != PCOLL_NONE && b->level[entry->trigger] < entry->threshold))
-        return 0;
+        return false;
     b->fired[i] = 1;
     if (entry->done != PCOLL_NONE && (back->source != PCOLL_NONE || back->entry != i))
         b->level[entry->done] += entry->done_add;
-    return 1;
+    return true;
 }
 
 /* Let everything happen that can happen without that inflow. */
 static void run_without(struct builder *b, int held)
 {
-    int again = 1;
+    bool again = true;
 
     memset(b->fired, 0, (size_t)b->own->phases[0].count);
     signal_without(b, held);
     while (again) {
-        again = 0;
+        again = false;
         for (int i = 0; i < b->own->phases[0].count; i++)
             again |= fire_without(b, held, i);
     }
@@ -338,7 +340,7 @@ static void add_all_edges(struct builder *b)
     free(needed);
 }
 
-static int allocate(struct builder *b)
+static bool allocate(struct builder *b)
 {
     const size_t n = (size_t)b->own->phases[0].count + 1;
 
@@ -346,10 +348,10 @@ static int allocate(struct builder *b)
     b->fired = malloc(n);
     b->level = malloc(((size_t)b->own->ncounters + 1) * sizeof(*b->level));
     if (b->first_op == NULL || b->fired == NULL || b->level == NULL)
-        return 0;
+        return false;
     for (size_t i = 0; i < n; i++)
         b->first_op[i] = PCOLL_NONE;
-    return 1;
+    return true;
 }
 
 enum pcoll_result pcoll_schedule_create(const struct pcoll_plan *own,

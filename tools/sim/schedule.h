@@ -13,6 +13,8 @@
 #ifndef PCOLL_SIM_SCHEDULE_H
 #define PCOLL_SIM_SCHEDULE_H
 
+#include <stdbool.h>
+
 #include "algorithms/plan/plan.h"
 
 enum pcoll_schedule_type { PCOLL_SCHEDULE_SEND, PCOLL_SCHEDULE_RECV, PCOLL_SCHEDULE_CALC };
@@ -22,7 +24,7 @@ struct pcoll_schedule_op {
     int peer, rail;
     int tag; /* distinguishes what one rank sends to another */
     uint64_t bytes;
-    int is_data; /* the bytes belong to the collective's message; always true for a barrier */
+    bool is_data; /* the bytes belong to the collective's message; always true for a barrier */
     int nneeds, first_need;
 };
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,19 +19,19 @@ struct timeline {
 
 enum { MAX_LANES = 8 };
 
-static int ends_with(const char *text, const char *end)
+static bool ends_with(const char *text, const char *end)
 {
     const size_t length = strlen(text), tail = strlen(end);
 
     return length > tail && strcmp(text + length - tail, end) == 0;
 }
 
-int pcoll_timeline_is_page(const char *file)
+bool pcoll_timeline_is_page(const char *file)
 {
     return ends_with(file, ".html");
 }
 
-int pcoll_timeline_is_trace(const char *file)
+bool pcoll_timeline_is_trace(const char *file)
 {
     return ends_with(file, ".json");
 }
@@ -111,20 +112,20 @@ static void set_lanes_of_rank(const struct pcoll_trace *trace, uint64_t first, u
     }
 }
 
-static int set_lanes(const struct pcoll_trace *trace, int *lanes)
+static bool set_lanes(const struct pcoll_trace *trace, int *lanes)
 {
     struct transfer *transfers = malloc((trace->nfirings + 1) * sizeof(*transfers));
     uint64_t first = 0;
 
     if (!transfers)
-        return 0;
+        return false;
     for (uint64_t i = 1; i <= trace->nfirings; i++)
         if (i == trace->nfirings || trace->firings[i].rank != trace->firings[first].rank) {
             set_lanes_of_rank(trace, first, i, transfers, lanes);
             first = i;
         }
     free(transfers);
-    return 1;
+    return true;
 }
 
 /* ---- a page: timeline.html with the run as JSON in it ----
@@ -442,7 +443,7 @@ static uint64_t collect(const struct pcoll_trace *trace, struct arrival *arrival
     return count;
 }
 
-static int is_same_counter(const struct arrival *a, const struct arrival *b)
+static bool is_same_counter(const struct arrival *a, const struct arrival *b)
 {
     return a->rank == b->rank && a->counter == b->counter;
 }
@@ -467,7 +468,7 @@ static void print_flow(const struct timeline *timeline, const struct arrival *ar
 /* Prints all arrivals at one counter at one time; `next` is the following arrival, or none. The
  * slice lasts until then, or until the rank is done. */
 static void print_arrivals(const struct timeline *timeline, const struct arrival *first,
-                           const struct arrival *behind, int is_last, FILE *out)
+                           const struct arrival *behind, bool is_last, FILE *out)
 {
     const struct pcoll_trace *trace = timeline->trace;
     const double end =
@@ -523,7 +524,7 @@ enum pcoll_result pcoll_timeline_write(const struct pcoll_job *job,
     int *lanes = malloc((trace->nfirings + 1) * sizeof(*lanes));
     const struct timeline timeline = {job, options, trace, lanes};
     FILE *out = lanes && set_lanes(trace, lanes) ? fopen(file, "w") : NULL;
-    int good = out != NULL;
+    bool good = out != NULL;
 
     if (good && pcoll_timeline_is_page(file))
         print_page(&timeline, out);

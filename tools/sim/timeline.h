@@ -4,11 +4,13 @@
 #ifndef PCOLL_SIM_TIMELINE_H
 #define PCOLL_SIM_TIMELINE_H
 
+#include <stdbool.h>
+
 #include "tuning/sim/engine.h"
 
 /* Does the name end in .html, in .json? */
-int pcoll_timeline_is_page(const char *file);
-int pcoll_timeline_is_trace(const char *file);
+bool pcoll_timeline_is_page(const char *file);
+bool pcoll_timeline_is_trace(const char *file);
 
 /* Write the run to the file; PCOLL_ERR_SYSTEM: a message has been given. */
 enum pcoll_result pcoll_timeline_write(const struct pcoll_job *job,

@@ -1,23 +1,24 @@
 #include "tuning/sim/contents.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-int pcoll_contents_room(struct pcoll_contents *contents, uint32_t more)
+bool pcoll_contents_room(struct pcoll_contents *contents, uint32_t more)
 {
     uint32_t room = contents->room ? 2 * contents->room : 2;
     struct pcoll_content *list;
 
     if (contents->count + more <= contents->room)
-        return 1;
+        return true;
     while (room < contents->count + more)
         room *= 2;
     list = realloc(contents->list, room * sizeof(*list));
     if (list == NULL)
-        return 0;
+        return false;
     contents->list = list;
     contents->room = room;
-    return 1;
+    return true;
 }
 
 uint32_t pcoll_contents_find(const struct pcoll_contents *contents, uint64_t at)
@@ -68,7 +69,7 @@ uint32_t pcoll_contents_clear(struct pcoll_contents *contents, uint64_t at, uint
     return i;
 }
 
-static int continues(const struct pcoll_content *a, const struct pcoll_content *b)
+static bool continues(const struct pcoll_content *a, const struct pcoll_content *b)
 {
     return a->at + a->bytes == b->at && a->from + a->bytes == b->from &&
            a->instance == b->instance && a->more == b->more;
@@ -83,25 +84,25 @@ static void merge(struct pcoll_contents *contents, uint32_t i)
     close_gap(contents, i + 1, 1);
 }
 
-int pcoll_contents_put(struct pcoll_contents *contents, struct pcoll_content extent)
+bool pcoll_contents_put(struct pcoll_contents *contents, struct pcoll_content extent)
 {
     uint32_t i;
 
     if (extent.bytes == 0)
-        return 1;
+        return true;
     if (!pcoll_contents_room(contents, 2))
-        return 0;
+        return false;
     i = pcoll_contents_clear(contents, extent.at, extent.at + extent.bytes);
     open_gap(contents, i);
     contents->list[i] = extent;
     merge(contents, i);
     if (i > 0)
         merge(contents, i - 1);
-    return 1;
+    return true;
 }
 
-int pcoll_contents_get(const struct pcoll_contents *contents, uint64_t at, uint64_t bytes,
-                       struct pcoll_contents *to)
+bool pcoll_contents_get(const struct pcoll_contents *contents, uint64_t at, uint64_t bytes,
+                        struct pcoll_contents *to)
 {
     for (uint32_t i = pcoll_contents_find(contents, at); i < contents->count; i++) {
         struct pcoll_content one = contents->list[i];
@@ -114,7 +115,7 @@ int pcoll_contents_get(const struct pcoll_contents *contents, uint64_t at, uint6
             one.bytes = at + bytes - one.at;
         one.at -= at;
         if (!pcoll_contents_put(to, one))
-            return 0;
+            return false;
     }
-    return 1;
+    return true;
 }

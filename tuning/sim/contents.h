@@ -4,6 +4,7 @@
 #ifndef PCOLL_SIM_CONTENTS_H
 #define PCOLL_SIM_CONTENTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Bytes [at, at + bytes) hold the bytes from `from` on of the message of `instance`. After a
@@ -22,7 +23,7 @@ struct pcoll_contents {
 };
 
 /* Make room for that many more extents; 0: out of memory. */
-int pcoll_contents_room(struct pcoll_contents *contents, uint32_t more);
+bool pcoll_contents_room(struct pcoll_contents *contents, uint32_t more);
 
 /* The index of the first extent that ends after `at`. */
 uint32_t pcoll_contents_find(const struct pcoll_contents *contents, uint64_t at);
@@ -32,11 +33,11 @@ uint32_t pcoll_contents_find(const struct pcoll_contents *contents, uint64_t at)
 uint32_t pcoll_contents_clear(struct pcoll_contents *contents, uint64_t at, uint64_t end);
 
 /* Put the extent in the place of what is there; 0: out of memory. */
-int pcoll_contents_put(struct pcoll_contents *contents, struct pcoll_content extent);
+bool pcoll_contents_put(struct pcoll_contents *contents, struct pcoll_content extent);
 
 /* Copy the contents of [at, at + bytes) to `to`, starting at 0; 0: out of memory. */
-int pcoll_contents_get(const struct pcoll_contents *contents, uint64_t at, uint64_t bytes,
-                       struct pcoll_contents *to);
+bool pcoll_contents_get(const struct pcoll_contents *contents, uint64_t at, uint64_t bytes,
+                        struct pcoll_contents *to);
 
 static inline void pcoll_content_drop_front(struct pcoll_content *extent, uint64_t bytes)
 {

@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ struct pcoll_engine_rank {
     double finish;    /* when everything done so far in the instance is finished */
     int32_t instance; /* the running one, or the next */
     uint32_t left;    /* entries of the instance that are not done */
-    int active;
+    bool active;
 };
 
 struct pcoll_engine_counter {
@@ -59,7 +60,7 @@ struct pcoll_engine {
     double *links;
     uint32_t cause; /* ticket of the current event */
     uint64_t random;
-    int wrong; /* a wrong result has been reported */
+    bool wrong; /* a wrong result has been reported */
 };
 
 static int node_of(const struct pcoll_engine *e, int rank)
@@ -78,7 +79,7 @@ static const struct pcoll_kind *kind_of(const struct pcoll_engine *e, uint32_t k
 }
 
 /* True if the entry touches a peer's user memory. */
-static int is_user(const struct pcoll_kind *kind)
+static bool is_user(const struct pcoll_kind *kind)
 {
     return pcoll_kind_remote(kind) == PCOLL_SEND || pcoll_kind_remote(kind) == PCOLL_RECV;
 }
@@ -198,12 +199,12 @@ static void gain(struct pcoll_engine *e, int rank, int counter, uint64_t add, do
 
 /* ---- the end of an entry ---- */
 
-static int is_data(const struct pcoll_kind *kind)
+static bool is_data(const struct pcoll_kind *kind)
 {
     return kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_GET || kind->op == PCOLL_OP_COPY;
 }
 
-static int touches_user(const struct pcoll_kind *kind)
+static bool touches_user(const struct pcoll_kind *kind)
 {
     return (kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_GET) && is_user(kind);
 }
@@ -303,7 +304,7 @@ static double *port_of(const struct pcoll_engine *e, double *ports, int rank, ui
 static double setup_of(const struct pcoll_engine *e, const struct pcoll_event *event)
 {
     const struct pcoll_kind *kind = kind_of(e, event->kind);
-    const int first = event->message == PCOLL_MESSAGE_REQUEST || kind->op == PCOLL_OP_PUT;
+    const bool first = event->message == PCOLL_MESSAGE_REQUEST || kind->op == PCOLL_OP_PUT;
 
     if (event->message == PCOLL_MESSAGE_ANSWER && !e->options->host_driven)
         return 0;
@@ -342,7 +343,7 @@ static void end_sender(struct pcoll_engine *e, const struct pcoll_event *event, 
 static void trace_departure(struct pcoll_engine *e, const struct pcoll_event *event, double begin,
                             double setup)
 {
-    const int is_get = kind_of(e, event->kind)->op == PCOLL_OP_GET;
+    const bool is_get = kind_of(e, event->kind)->op == PCOLL_OP_GET;
 
     if (is_get != (event->message == PCOLL_MESSAGE_REQUEST))
         return;
@@ -355,7 +356,7 @@ static void trace_departure(struct pcoll_engine *e, const struct pcoll_event *ev
 static void depart(struct pcoll_engine *e, const struct pcoll_event *event, double when)
 {
     struct pcoll_event next = *event;
-    const int is_flat = e->options->network.kind == PCOLL_FLAT;
+    const bool is_flat = e->options->network.kind == PCOLL_FLAT;
 
     next.type = is_flat ? PCOLL_EVENT_ARRIVE : PCOLL_EVENT_HOP;
     next.time = is_flat ? when + e->options->machine.L : when;
@@ -499,7 +500,7 @@ static void arrive(struct pcoll_engine *e, const struct pcoll_event *event)
 
 /* ---- firing ---- */
 
-static void count_message(struct pcoll_engine *e, const struct pcoll_kind *kind, int is_wire)
+static void count_message(struct pcoll_engine *e, const struct pcoll_kind *kind, bool is_wire)
 {
     const uint64_t bytes = kind->op == PCOLL_OP_COPY ? 0 : kind->bytes;
 
@@ -511,7 +512,7 @@ static void count_message(struct pcoll_engine *e, const struct pcoll_kind *kind,
     }
 }
 
-static int is_near(const struct pcoll_engine *e, int rank, int peer)
+static bool is_near(const struct pcoll_engine *e, int rank, int peer)
 {
     return node_of(e, peer) == node_of(e, rank);
 }
@@ -536,7 +537,7 @@ static void raise_counter(struct pcoll_engine *e, int rank, const struct pcoll_s
                           uint32_t load, double end)
 {
     const struct pcoll_kind *kind = kind_of(e, step->kind);
-    const int near = is_near(e, rank, step->peer);
+    const bool near = is_near(e, rank, step->peer);
     const struct pcoll_event event = {
         .time = near ? end + e->node.L : end,
         .type = near ? PCOLL_EVENT_LAND : PCOLL_EVENT_INJECT,
@@ -560,7 +561,7 @@ static void fire_within(struct pcoll_engine *e, int rank, const struct pcoll_sim
     const double busy = step->peer != PCOLL_NONE ? later(work, e->node.g) : work;
     const double end = occupy(e, rank, busy, now) + work;
     const uint32_t load = read_source(e, rank, step);
-    const int is_away = kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_ADD;
+    const bool is_away = kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_ADD;
 
     if (e->trace)
         pcoll_trace_work(e->trace, rank, step->kind, end - work, end);
@@ -577,7 +578,7 @@ static void fire_out(struct pcoll_engine *e, int rank, const struct pcoll_sim_st
     const struct pcoll_machine *machine = &e->options->machine;
     const struct pcoll_kind *kind = kind_of(e, step->kind);
     const double busy = machine->o + (touches_user(kind) ? machine->rma : 0);
-    const int is_get = kind->op == PCOLL_OP_GET;
+    const bool is_get = kind->op == PCOLL_OP_GET;
     const int host = e->options->host_driven; /* in this form the processor is acquired together
                                                * with the port */
     const struct pcoll_event event = {
@@ -593,7 +594,7 @@ static void fire_out(struct pcoll_engine *e, int rank, const struct pcoll_sim_st
 
     if (e->trace && !host)
         pcoll_trace_work(e->trace, rank, step->kind, event.time, event.time + busy);
-    count_message(e, kind, 1);
+    count_message(e, kind, true);
     if (kind->op == PCOLL_OP_ADD && !host)
         end_here(e, rank, step->kind, 0, event.time + busy);
     if (event.time > now)
@@ -655,7 +656,7 @@ static void start(struct pcoll_engine *e, int rank, double now)
     if (e->trace)
         pcoll_trace_start(e->trace, rank, now, r->finish);
     r->left = phase_of(e, rank, &shape).count;
-    r->active = 1;
+    r->active = true;
     if (r->left == 0)
         schedule(e, PCOLL_EVENT_COMPLETE, rank, r->finish);
     else
@@ -668,7 +669,7 @@ static void complete(struct pcoll_engine *e, int rank, double now)
     struct pcoll_engine_result *result = e->result;
 
     if (e->symbols != NULL && !e->wrong && !pcoll_symbols_complete(e->symbols, rank, r->instance)) {
-        e->wrong = 1;
+        e->wrong = true;
         if (e->options->why)
             fprintf(e->options->why, "rank %d: the result of instance %d is wrong\n", rank,
                     r->instance);
@@ -680,7 +681,7 @@ static void complete(struct pcoll_engine *e, int rank, double now)
         result->earliest = result->earliest < 0 || now < result->earliest ? now : result->earliest;
     }
     result->last = later(result->last, now);
-    r->active = 0;
+    r->active = false;
     r->instance++;
     if (r->instance < e->instances)
         schedule(e, PCOLL_EVENT_START, rank, now);
@@ -744,16 +745,16 @@ static enum pcoll_result run(struct pcoll_engine *e)
 }
 
 /* Assigns a core to each rank where a node has fewer cores than ranks. */
-static int share_cores(struct pcoll_engine *e, int nranks)
+static bool share_cores(struct pcoll_engine *e, int nranks)
 {
     const struct pcoll_topology *topology = e->job->signature.topology;
     const int cores = e->options->machine.cores;
 
     if (cores <= 0 || (topology && topology->nnodes == nranks) || nranks <= cores)
-        return 1;
+        return true;
     e->core_of = calloc((size_t)nranks, sizeof(*e->core_of));
     if (e->core_of == NULL)
-        return 0;
+        return false;
     for (int i = 0; i < nranks; i++) {
         const int rank = topology ? pcoll_topology_rank(topology, i) : i;
         const int node = pcoll_topology_node(topology, rank);
@@ -761,7 +762,7 @@ static int share_cores(struct pcoll_engine *e, int nranks)
 
         e->core_of[rank] = node * cores + member % cores;
     }
-    return 1;
+    return true;
 }
 
 static void *zeroed(int64_t n, size_t size)
@@ -823,7 +824,7 @@ static struct pcoll_engine engine_of(const struct pcoll_job *job,
 {
     const struct pcoll_topology *topology = job->signature.topology;
     const struct pcoll_machine *machine = &options->machine;
-    const int is_flat = options->network.kind == PCOLL_FLAT;
+    const bool is_flat = options->network.kind == PCOLL_FLAT;
 
     return (struct pcoll_engine){
         .job = job,

@@ -1,6 +1,7 @@
 /* Keeps equal rows of words once: a hash table with open addressing. */
 #include "tuning/sim/intern.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,7 @@ static size_t slot_of(const struct pcoll_intern *intern, const void *row, size_t
 }
 
 /* Make room for one more row of n words. */
-static int make_room(struct pcoll_intern *intern, size_t n)
+static bool make_room(struct pcoll_intern *intern, size_t n)
 {
     if (intern->nwords + n + 1 > intern->room) {
         size_t room = 2 * intern->room + n + 1024;
@@ -51,29 +52,29 @@ static int make_room(struct pcoll_intern *intern, size_t n)
         if (room < UINT32_MAX) /* handles are indices of words */
             words = realloc(intern->words, room * sizeof(*words));
         if (words == NULL)
-            return 0;
+            return false;
         intern->words = words;
         intern->room = room;
     }
-    return 1;
+    return true;
 }
 
-static int make_slots(struct pcoll_intern *intern)
+static bool make_slots(struct pcoll_intern *intern)
 {
     struct pcoll_intern wide = *intern;
 
     if (2 * intern->nrows < intern->slots)
-        return 1;
+        return true;
     wide.slots = intern->slots ? 2 * intern->slots : 1024;
     wide.table = calloc(wide.slots, sizeof(*wide.table));
     if (wide.table == NULL)
-        return 0;
+        return false;
     for (size_t at = 0; at < intern->nwords; at += intern->words[at] + 1)
         wide.table[slot_of(&wide, intern->words + at + 1, intern->words[at])] = (uint32_t)at + 1;
     free(intern->table);
     intern->table = wide.table;
     intern->slots = wide.slots;
-    return 1;
+    return true;
 }
 
 /* Append the row; there is room. */

@@ -2,6 +2,7 @@
 #include "tuning/sim/program.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,28 +23,28 @@ enum pcoll_result pcoll_job_plan(const struct pcoll_job *job, int rank, struct p
 }
 
 /* Add the operands of the plan; entries of the plan name them from `first` on. */
-static int add_operands(struct pcoll_program *program, const struct pcoll_plan *plan,
-                        uint64_t *first_p)
+static bool add_operands(struct pcoll_program *program, const struct pcoll_plan *plan,
+                         uint64_t *first_p)
 {
     const size_t n = (size_t)plan->noperands, all = (size_t)program->noperands + n;
     struct pcoll_place *wider;
 
     *first_p = program->noperands;
     if (n == 0)
-        return 1;
+        return true;
     wider = realloc(program->operands, all * sizeof(*wider));
     if (wider == NULL)
-        return 0;
+        return false;
     program->operands = wider;
     memcpy(wider + program->noperands, plan->operands, n * sizeof(*wider));
     program->noperands = all;
-    return 1;
+    return true;
 }
 
 static uint32_t intern_kind(struct pcoll_program *program, const struct pcoll_entry *entry,
                             unsigned keep, uint64_t first_operand)
 {
-    const int places = (keep & PCOLL_KEEP_PLACES) != 0;
+    const bool places = (keep & PCOLL_KEEP_PLACES) != 0;
     struct pcoll_kind kind = {
         .threshold = entry->threshold,
         .done_add = entry->done_add,
@@ -125,22 +126,22 @@ static void note_account(struct pcoll_program *program, const struct pcoll_plan 
 }
 
 /* Make room for `more` steps after the existing ones. */
-static int make_room(struct pcoll_program *program, uint64_t more, uint64_t *room)
+static bool make_room(struct pcoll_program *program, uint64_t more, uint64_t *room)
 {
     struct pcoll_sim_step *steps;
 
     if (program->nsteps + more <= *room)
-        return 1;
+        return true;
     *room = 2 * *room + more + 1024;
     steps = realloc(program->steps, *room * sizeof(*steps));
     if (steps == NULL)
-        return 0;
+        return false;
     program->steps = steps;
-    return 1;
+    return true;
 }
 
-static int add_plan(struct pcoll_program *program, const struct pcoll_plan *plan, int kept,
-                    unsigned keep, uint64_t *room)
+static bool add_plan(struct pcoll_program *program, const struct pcoll_plan *plan, int kept,
+                     unsigned keep, uint64_t *room)
 {
     struct pcoll_program_rank *rank = &program->ranks[plan->rank];
     const struct pcoll_phase *last = &plan->phases[kept - 1];
@@ -152,17 +153,17 @@ static int add_plan(struct pcoll_program *program, const struct pcoll_plan *plan
     rank->shape = intern_shape(program, plan, kept);
     if (rank->shape == PCOLL_INTERN_FAILED || !make_room(program, (uint64_t)nsteps, room) ||
         (keep & PCOLL_KEEP_PLACES && !add_operands(program, plan, &operands)))
-        return 0;
+        return false;
     for (int i = 0; i < nsteps; i++) {
         uint32_t kind = intern_kind(program, &plan->entries[i], keep, operands);
 
         if (kind == PCOLL_INTERN_FAILED)
-            return 0;
+            return false;
         program->steps[program->nsteps++] = (struct pcoll_sim_step){kind, plan->entries[i].peer};
     }
     program->ncounters += (uint64_t)plan->ncounters;
     note_account(program, plan);
-    return 1;
+    return true;
 }
 
 static enum pcoll_result add_all(struct pcoll_program *program, const struct pcoll_job *job,
@@ -173,7 +174,7 @@ static enum pcoll_result add_all(struct pcoll_program *program, const struct pco
     for (int r = 0; r < program->nranks; r++) {
         struct pcoll_plan *plan = NULL;
         enum pcoll_result result = pcoll_job_plan(job, r, &plan);
-        int added;
+        bool added;
 
         if (result != PCOLL_OK)
             return result;

@@ -1,6 +1,7 @@
 /* The queue of events; queue.h holds the idea and the contract. */
 #include "tuning/sim/queue.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,16 +34,16 @@ void pcoll_event_queue_fini(struct pcoll_event_queue *queue)
         free(queue->buckets[b].events);
 }
 
-static int grow(struct pcoll_bucket *bucket)
+static bool grow(struct pcoll_bucket *bucket)
 {
     size_t room = bucket->room ? 2 * bucket->room : 64;
     struct pcoll_event *events = realloc(bucket->events, room * sizeof(*events));
 
     if (events == NULL)
-        return 0;
+        return false;
     bucket->events = events;
     bucket->room = room;
-    return 1;
+    return true;
 }
 
 void pcoll_event_queue_put(struct pcoll_event_queue *queue, const struct pcoll_event *event)
@@ -50,7 +51,7 @@ void pcoll_event_queue_put(struct pcoll_event_queue *queue, const struct pcoll_e
     struct pcoll_bucket *bucket = &queue->buckets[bucket_of(queue, event->time)];
 
     if (bucket->count == bucket->room && !grow(bucket)) {
-        queue->failed = 1;
+        queue->failed = true;
         return;
     }
     bucket->events[bucket->count] = *event;
@@ -97,7 +98,7 @@ static void sort_by_ticket(struct pcoll_bucket *bucket)
     }
 }
 
-int pcoll_event_queue_take(struct pcoll_event_queue *queue, struct pcoll_event *event_p)
+bool pcoll_event_queue_take(struct pcoll_event_queue *queue, struct pcoll_event *event_p)
 {
     struct pcoll_bucket *first = &queue->buckets[0], *next;
 
@@ -105,11 +106,11 @@ int pcoll_event_queue_take(struct pcoll_event_queue *queue, struct pcoll_event *
         queue->head = first->count = 0;
         next = next_bucket(queue);
         if (next == NULL)
-            return 0;
+            return false;
         spread(queue, next);
         if (queue->by_ticket)
             sort_by_ticket(first);
     }
     *event_p = first->events[queue->head++];
-    return 1;
+    return true;
 }

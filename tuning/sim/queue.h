@@ -14,6 +14,7 @@
 #ifndef PCOLL_SIM_QUEUE_H
 #define PCOLL_SIM_QUEUE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,7 +55,7 @@ struct pcoll_event_queue {
     } buckets[65];
     uint32_t tickets; /* number of tickets assigned */
     int by_ticket;
-    int failed; /* out of memory: an event has been lost */
+    bool failed; /* out of memory: an event has been lost */
 };
 
 void pcoll_event_queue_init(struct pcoll_event_queue *queue, int by_ticket);
@@ -64,6 +65,6 @@ void pcoll_event_queue_fini(struct pcoll_event_queue *queue);
 void pcoll_event_queue_put(struct pcoll_event_queue *queue, const struct pcoll_event *event);
 
 /* Returns 0 if the queue is empty. */
-int pcoll_event_queue_take(struct pcoll_event_queue *queue, struct pcoll_event *event_p);
+bool pcoll_event_queue_take(struct pcoll_event_queue *queue, struct pcoll_event *event_p);
 
 #endif /* PCOLL_SIM_QUEUE_H */

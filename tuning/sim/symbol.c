@@ -4,6 +4,7 @@
 #include "algorithms/teams.h"
 #include "tuning/sim/contents.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,7 @@ struct load {
 
 struct pcoll_symbols {
     struct pcoll_signature signature;
-    int synchronizes; /* PCOLL_SYNCHRONIZES */
+    bool synchronizes; /* PCOLL_SYNCHRONIZES */
 
     /* Of each rank; if the collective synchronizes, RECV holds the ranks whose start it knows
      * of. */
@@ -23,7 +24,7 @@ struct pcoll_symbols {
     int32_t *instance;  /* the running instance of each rank */
     struct load *loads; /* index 0 is unused */
     uint32_t nloads, room, free;
-    int failed;
+    bool failed;
 };
 
 /* ---- loads ---- */
@@ -111,18 +112,18 @@ static uint64_t message_at(const struct pcoll_signature *signature, int rank, ui
 }
 
 /* The rank knows of its own start, and forgets older instances. */
-static int learn_own_start(struct pcoll_symbols *symbols, int rank, int instance)
+static bool learn_own_start(struct pcoll_symbols *symbols, int rank, int instance)
 {
     struct pcoll_contents *known = &symbols->buffers[rank][PCOLL_RECV];
     const uint64_t first = start_of(symbols, 0, instance), own = start_of(symbols, rank, instance);
 
     if (!pcoll_contents_room(known, 1))
-        return 0;
+        return false;
     pcoll_contents_clear(known, 0, first);
     return pcoll_contents_put(known, (struct pcoll_content){.at = own, .bytes = 1, .from = own});
 }
 
-static int put_input(struct pcoll_symbols *symbols, int rank, int instance)
+static bool put_input(struct pcoll_symbols *symbols, int rank, int instance)
 {
     const struct pcoll_span input = pcoll_input_in_recv(&symbols->signature, NULL, rank);
     const struct pcoll_content own = {.at = input.first,
@@ -142,8 +143,8 @@ void pcoll_symbols_start(struct pcoll_symbols *symbols, int rank, int instance)
 }
 
 /* SEND is not stored: it holds the rank's part of the message while the instance runs. */
-static int read_send(const struct pcoll_symbols *symbols, int rank, uint64_t at, uint64_t bytes,
-                     struct pcoll_contents *to)
+static bool read_send(const struct pcoll_symbols *symbols, int rank, uint64_t at, uint64_t bytes,
+                      struct pcoll_contents *to)
 {
     const uint64_t from = message_at(&symbols->signature, rank, at);
 
@@ -157,10 +158,10 @@ uint32_t pcoll_symbols_read(struct pcoll_symbols *symbols, int rank, struct pcol
     const struct pcoll_contents *known = &symbols->buffers[rank][PCOLL_RECV];
     uint32_t load = load_create(symbols);
     struct pcoll_contents *to = &symbols->loads[load].data;
-    int got;
+    bool got;
 
     if (load == 0) {
-        symbols->failed = 1;
+        symbols->failed = true;
         return 0;
     }
     if (symbols->synchronizes)
@@ -180,8 +181,8 @@ static uint64_t step_of(const struct pcoll_symbols *symbols)
 }
 
 /* What two operands give where they overlap; 0: nothing. */
-static int reduce_extents(const struct pcoll_symbols *symbols, struct pcoll_content left,
-                          struct pcoll_content right, struct pcoll_content *to)
+static bool reduce_extents(const struct pcoll_symbols *symbols, struct pcoll_content left,
+                           struct pcoll_content right, struct pcoll_content *to)
 {
     const uint64_t step = step_of(symbols), all = step * (uint64_t)symbols->signature.nranks;
     const uint64_t at = left.at > right.at ? left.at : right.at;
@@ -189,7 +190,7 @@ static int reduce_extents(const struct pcoll_symbols *symbols, struct pcoll_cont
     uint64_t next;
 
     if (at >= left_end || at >= right_end || left.instance != right.instance)
-        return 0;
+        return false;
     pcoll_content_drop_front(&left, at - left.at);
     pcoll_content_drop_front(&right, at - right.at);
     left.bytes = left_end < right_end ? left.bytes : right.bytes;
@@ -197,10 +198,10 @@ static int reduce_extents(const struct pcoll_symbols *symbols, struct pcoll_cont
     if (symbols->signature.commutes && right.from + (right.more + 1) * step == left.from)
         left.from = right.from; /* in the other order */
     else if (next != right.from && !(symbols->signature.commutes && next == right.from + all))
-        return 0;
+        return false;
     left.more += right.more + 1;
     *to = left;
-    return 1;
+    return true;
 }
 
 uint32_t pcoll_symbols_reduce(struct pcoll_symbols *symbols, uint32_t left, uint32_t right)
@@ -222,10 +223,10 @@ uint32_t pcoll_symbols_reduce(struct pcoll_symbols *symbols, uint32_t left, uint
 void pcoll_symbols_write(struct pcoll_symbols *symbols, int rank, struct pcoll_place place,
                          uint64_t bytes, uint32_t load)
 {
-    const int synchronizes = symbols->synchronizes;
+    const bool synchronizes = symbols->synchronizes;
     const struct pcoll_contents *data = &symbols->loads[load].data;
     struct pcoll_contents *to = &symbols->buffers[rank][synchronizes ? PCOLL_RECV : place.buffer];
-    int put = 1;
+    bool put = true;
 
     if (load == 0)
         return;
@@ -242,7 +243,7 @@ void pcoll_symbols_write(struct pcoll_symbols *symbols, int rank, struct pcoll_p
 }
 
 /* If the collective synchronizes, only extents of known ranks are merged. */
-static int holds(const struct pcoll_contents *contents, struct pcoll_content whole)
+static bool holds(const struct pcoll_contents *contents, struct pcoll_content whole)
 {
     uint32_t i = pcoll_contents_find(contents, whole.at);
     const struct pcoll_content *one = &contents->list[i];
@@ -254,8 +255,8 @@ static int holds(const struct pcoll_contents *contents, struct pcoll_content who
 }
 
 /* The fold of all ranks begins with the first one, or, if the operator commutes, with any. */
-static int holds_fold(const struct pcoll_symbols *symbols, const struct pcoll_contents *recv,
-                      const struct pcoll_piece *piece, int instance)
+static bool holds_fold(const struct pcoll_symbols *symbols, const struct pcoll_contents *recv,
+                       const struct pcoll_piece *piece, int instance)
 {
     uint64_t at = 0;
 
@@ -270,21 +271,21 @@ static int holds_fold(const struct pcoll_symbols *symbols, const struct pcoll_co
             one.more != (uint64_t)piece->nranks - 1 ||
             (symbols->signature.commutes ? one.from % step_of(symbols) != from % step_of(symbols)
                                          : one.from != from))
-            return 0;
+            return false;
         at += one.bytes;
     }
     return at >= piece->bytes;
 }
 
 /* Blocks that are the whole SEND are adjacent in the message, too. */
-static int holds_piece(const struct pcoll_symbols *symbols, int rank, int instance,
-                       const struct pcoll_piece *piece)
+static bool holds_piece(const struct pcoll_symbols *symbols, int rank, int instance,
+                        const struct pcoll_piece *piece)
 {
     const struct pcoll_signature *signature = &symbols->signature;
     const struct pcoll_contents *recv = &symbols->buffers[rank][PCOLL_RECV];
     const uint64_t step = message_at(signature, piece->rank + piece->nranks - 1, piece->from) -
                           message_at(signature, piece->rank, piece->from);
-    const int is_whole = step == (uint64_t)(piece->nranks - 1) * piece->bytes;
+    const bool is_whole = step == (uint64_t)(piece->nranks - 1) * piece->bytes;
     struct pcoll_content block = {piece->first, piece->bytes, 0, instance, 0};
 
     if (piece->is_fold)
@@ -294,15 +295,15 @@ static int holds_piece(const struct pcoll_symbols *symbols, int rank, int instan
         if (is_whole)
             block.bytes = (uint64_t)piece->nranks * piece->bytes;
         if (!holds(recv, block))
-            return 0;
+            return false;
         if (is_whole)
             break;
         block.at += piece->bytes;
     }
-    return 1;
+    return true;
 }
 
-int pcoll_symbols_complete(const struct pcoll_symbols *symbols, int rank, int instance)
+bool pcoll_symbols_complete(const struct pcoll_symbols *symbols, int rank, int instance)
 {
     const struct pcoll_signature *signature = &symbols->signature;
     const uint64_t n = (uint64_t)signature->nranks, first = start_of(symbols, 0, instance);
@@ -313,11 +314,11 @@ int pcoll_symbols_complete(const struct pcoll_symbols *symbols, int rank, int in
                      (struct pcoll_content){first, n, first, 0, 0});
     for (int i = 0; pcoll_collective_of(signature)->expect(signature, NULL, rank, i, &piece); i++)
         if (!holds_piece(symbols, rank, instance, &piece))
-            return 0;
-    return 1;
+            return false;
+    return true;
 }
 
-int pcoll_symbols_failed(const struct pcoll_symbols *symbols)
+bool pcoll_symbols_failed(const struct pcoll_symbols *symbols)
 {
     return symbols->failed;
 }

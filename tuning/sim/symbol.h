@@ -13,6 +13,8 @@
 #ifndef PCOLL_SIM_SYMBOL_H
 #define PCOLL_SIM_SYMBOL_H
 
+#include <stdbool.h>
+
 #include "algorithms/plan/plan.h"
 
 struct pcoll_symbols;
@@ -37,9 +39,9 @@ void pcoll_symbols_write(struct pcoll_symbols *symbols, int rank, struct pcoll_p
                          uint64_t bytes, uint32_t load);
 
 /* True if RECV holds the result of the rank's instance. */
-int pcoll_symbols_complete(const struct pcoll_symbols *symbols, int rank, int instance);
+bool pcoll_symbols_complete(const struct pcoll_symbols *symbols, int rank, int instance);
 
 /* True if memory ran out: then nothing is proved. */
-int pcoll_symbols_failed(const struct pcoll_symbols *symbols);
+bool pcoll_symbols_failed(const struct pcoll_symbols *symbols);
 
 #endif /* PCOLL_SIM_SYMBOL_H */

@@ -1,6 +1,7 @@
 #include "tuning/sim/trace.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,16 +25,16 @@ static uint64_t count_firings(const struct pcoll_program *program, int instances
     return firings;
 }
 
-static int is_small(const struct pcoll_trace *trace, FILE *why)
+static bool is_small(const struct pcoll_trace *trace, FILE *why)
 {
     if (trace->program.nranks <= PCOLL_TRACE_RANKS && trace->nfirings <= PCOLL_TRACE_FIRINGS)
-        return 1;
+        return true;
     if (why)
         fprintf(why,
                 "%d ranks with %" PRIu64 " entries to fire are too many to draw (at most %d "
                 "and %d)\n",
                 trace->program.nranks, trace->nfirings, PCOLL_TRACE_RANKS, PCOLL_TRACE_FIRINGS);
-    return 0;
+    return false;
 }
 
 /* Fills in the firings of one instance, starting at index `firing`. */
@@ -56,7 +57,7 @@ static uint64_t fill_instance(struct pcoll_trace *trace, int rank, int instance,
     return firing + shape.counts[phase];
 }
 
-static int make_room(struct pcoll_trace *trace)
+static bool make_room(struct pcoll_trace *trace)
 {
     const size_t nranks = (size_t)trace->program.nranks;
     const size_t nspans = nranks * (size_t)trace->instances;

@@ -28,14 +28,14 @@ double pcoll_cost_walk(const struct pcoll_algorithm *algorithm,
 }
 
 /* Whether a row suits does not depend on the rank. */
-static int suits(const struct pcoll_job *job)
+static bool suits(const struct pcoll_job *job)
 {
     struct pcoll_plan *plan;
 
     if (pcoll_job_plan(job, 0, &plan) != PCOLL_OK)
-        return 0;
+        return false;
     pcoll_plan_destroy(plan);
-    return 1;
+    return true;
 }
 
 double pcoll_cost_of(const struct pcoll_algorithm *algorithm,

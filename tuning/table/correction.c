@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -147,19 +148,19 @@ enum pcoll_result pcoll_corrections_read(struct pcoll_reader *reader, struct jso
     return pcoll_reader_elements(reader, value, read_correction, corrections);
 }
 
-int pcoll_correction_is_near(const struct pcoll_correction *a, const struct pcoll_correction *b)
+bool pcoll_correction_is_near(const struct pcoll_correction *a, const struct pcoll_correction *b)
 {
     return a->algorithm == b->algorithm && a->path == b->path && a->nranks == b->nranks &&
            a->nnodes == b->nnodes && strcmp(a->medium, b->medium) == 0;
 }
 
-int pcoll_correction_same(const struct pcoll_correction *a, const struct pcoll_correction *b)
+bool pcoll_correction_same(const struct pcoll_correction *a, const struct pcoll_correction *b)
 {
     return pcoll_correction_is_near(a, b) && a->slots == b->slots && a->rails == b->rails;
 }
 
-int pcoll_correction_fits(const struct pcoll_correction *correction,
-                          const struct pcoll_correction *about)
+bool pcoll_correction_fits(const struct pcoll_correction *correction,
+                           const struct pcoll_correction *about)
 {
     return (correction->slots == 0 || correction->slots == about->slots) &&
            (correction->rails == 0 || correction->rails == about->rails);

@@ -10,6 +10,8 @@
 #ifndef PCOLL_CORRECTION_H
 #define PCOLL_CORRECTION_H
 
+#include <stdbool.h>
+
 #include "algorithms/algorithm.h"
 #include "tuning/table/media.h"
 #include "tuning/table/reader.h"
@@ -37,14 +39,14 @@ enum pcoll_result pcoll_corrections_read(struct pcoll_reader *reader, struct jso
                                          void *to) PCOLL_MUST_CHECK;
 
 /* True if both are for the same candidate on the same shape. */
-int pcoll_correction_same(const struct pcoll_correction *a, const struct pcoll_correction *b);
+bool pcoll_correction_same(const struct pcoll_correction *a, const struct pcoll_correction *b);
 
 /* The same, ignoring slots and rails. */
-int pcoll_correction_is_near(const struct pcoll_correction *a, const struct pcoll_correction *b);
+bool pcoll_correction_is_near(const struct pcoll_correction *a, const struct pcoll_correction *b);
 
 /* True if `correction`, which must be near `about`, applies to its slots and rails. */
-int pcoll_correction_fits(const struct pcoll_correction *correction,
-                          const struct pcoll_correction *about);
+bool pcoll_correction_fits(const struct pcoll_correction *correction,
+                           const struct pcoll_correction *about);
 
 /* The factor at a size: linear in logarithms between two points, constant beyond the outer ones. */
 double pcoll_correction_at(const struct pcoll_correction *correction, uint64_t bytes);

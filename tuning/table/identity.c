@@ -3,6 +3,7 @@
 #include "tuning/table/reader.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ void pcoll_identity_text(char to[PCOLL_IDENTITY_BYTES], const char *from)
 /* ---- this machine ---- */
 
 /* "model name : Intel(R) ..." on x86; other processors have "cpu", "Processor" or nothing. */
-static int is_name_of_processor(const char *line)
+static bool is_name_of_processor(const char *line)
 {
     return strncmp(line, "model name", 10) == 0 || strncmp(line, "cpu\t", 4) == 0 ||
            strncmp(line, "Processor", 9) == 0;

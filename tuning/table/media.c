@@ -1,5 +1,6 @@
 #include "tuning/table/media.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,12 +152,12 @@ void pcoll_medium_derive(struct pcoll_table_medium *medium)
 }
 
 /* json-c accepts control characters, although JSON does not. */
-static int has_control(const char *text)
+static bool has_control(const char *text)
 {
     for (; *text; text++)
         if ((unsigned char)*text < ' ')
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static enum pcoll_result read_medium(struct pcoll_reader *reader, struct json_object *value,

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
 
 static void print_refusal(const struct pcoll_reader *reader, const char *format, va_list arguments)
@@ -209,7 +210,7 @@ enum pcoll_result pcoll_reader_number(const struct pcoll_reader *reader, struct 
                                       double max, double *to)
 {
     const double number = json_object_get_double(value);
-    const int is_number =
+    const bool is_number =
         json_object_is_type(value, json_type_double) || json_object_is_type(value, json_type_int);
 
     if (!is_number || !isfinite(number) || number < 0 || number > max)

@@ -3,19 +3,21 @@
 #include "tuning/table/state.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The state of writing: members of an object are separated by commas. */
 struct writer {
     FILE *out;
-    int depth, first;
+    int depth;
+    bool first;
 };
 
 static void begin_line(struct writer *writer)
 {
     fprintf(writer->out, "%s\n%*s", writer->first ? "" : ",", 4 * writer->depth, "");
-    writer->first = 0;
+    writer->first = false;
 }
 
 static void write_text(struct writer *writer, const char *text)
@@ -42,13 +44,13 @@ static void enter(struct writer *writer, const char *name, char bracket)
     key(writer, name);
     fputc(bracket, writer->out);
     writer->depth++;
-    writer->first = 1;
+    writer->first = true;
 }
 
 static void leave(struct writer *writer, char bracket)
 {
     writer->depth--;
-    writer->first = 0;
+    writer->first = false;
     fprintf(writer->out, "\n%*s%c", 4 * writer->depth, "", bracket);
 }
 
@@ -250,7 +252,7 @@ static void write_corrections(struct writer *writer, const struct pcoll_correcti
 
 enum pcoll_result pcoll_table_write(const struct pcoll_table *table, FILE *out)
 {
-    struct writer writer = {.out = out, .depth = 1, .first = 1};
+    struct writer writer = {.out = out, .depth = 1, .first = true};
 
     fputc('{', out);
     key(&writer, "pcoll_tuning");
