@@ -226,8 +226,24 @@ void check_want_end(const struct check_init_counts *before, const char *name, in
                    wants_plan ? "plan" : "fallback");
 }
 
+static void look_for_risen(MPI_Comm comm)
+{
+    for (int i = 1; i < option_count; i++) {
+        const char *name = option_value(options[i], "rises");
+        int risen, anywhere;
+
+        if (name == NULL)
+            continue;
+        risen = check_pvar(name) > 0;
+        MPI(MPI_Allreduce(&risen, &anywhere, 1, MPI_INT, MPI_LOR, comm));
+        if (!anywhere && check.rank == 0)
+            check_fail(__FILE__, __LINE__, "%s is 0 on all ranks", name);
+    }
+}
+
 void check_sum(MPI_Comm comm)
 {
+    look_for_risen(comm);
     if (captured >= 0)
         look_for_expected(comm);
     if (check_option("want") != NULL && judged == 0)

@@ -27,6 +27,7 @@
  *    -alloc-mem            user buffers come from MPI_Alloc_mem
  *    -expect[=TEXT]        TEXT must appear on some rank's stderr, which is not shown; repeatable;
  *                          without TEXT anything may appear there
+ *    -rises=NAME           the performance variable NAME counts something on some rank; repeatable
  *    -algorithm=NAME       sets MPIR_CVAR_<X>_INIT_ALGORITHM of every collective, before MPI_Init
  *    -want=plans|mpich     each collective that this library can run as a plan must do so, or none;
  *                          the others must be on MPICH's path (judged by call_init, collectives.h)
