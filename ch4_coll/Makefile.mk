@@ -14,7 +14,7 @@ pcoll_sources = \
     %D%/bootstrap.h %D%/bootstrap.c \
     %D%/comm.h %D%/comm.c \
     %D%/cores.h %D%/cores.c %D%/node_blocks.h %D%/node_blocks.c \
-    %D%/medium.h %D%/medium.c \
+    %D%/media_calls.h %D%/media_calls.c \
     %D%/network.h %D%/network.c \
     %D%/data.h %D%/data.c %D%/layout.c %D%/type_pieces.c %D%/kept.c \
     %D%/spans.h %D%/spans.c \

@@ -4,7 +4,7 @@
 
 #include "child.h"
 
-#include "medium.h"
+#include "media_calls.h"
 #include "report.h"
 #include "request.h"
 

@@ -8,7 +8,7 @@
 #include "cores.h"
 #include "forced.h"
 #include "lock.h"
-#include "medium.h"
+#include "media_calls.h"
 #include "mpich_version.h"
 #include "network.h"
 #include "node_blocks.h"

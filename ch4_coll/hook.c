@@ -5,7 +5,7 @@
 #include "plan.h"
 
 #include "lock.h"
-#include "medium.h"
+#include "media_calls.h"
 #include "mpich_version.h"
 #include "mpir_coll_offload_hooks.h"
 #include "process.h"

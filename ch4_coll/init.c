@@ -7,7 +7,7 @@
 #include "child.h"
 #include "comm.h"
 #include "lock.h"
-#include "medium.h"
+#include "media_calls.h"
 #include "network.h"
 #include "report.h"
 #include "request.h"

@@ -10,7 +10,7 @@
 #include "cores.h"
 #include "fallback.h"
 #include "hook.h"
-#include "medium.h"
+#include "media_calls.h"
 #include "mpich_version.h"
 #include "mpir_coll_offload_hooks.h"
 #include "process.h"

@@ -3,7 +3,7 @@
 #include "state.h"
 
 #include "algorithms/plan/topology.h"
-#include "medium.h"
+#include "media_calls.h"
 
 static struct MPIDI_PCOLL_comm *all_states = NULL;
 

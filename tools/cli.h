@@ -73,7 +73,7 @@ int cli_refuse(const struct cli *cli, const char *what, const char *value, const
 int cli_complain(const struct cli *cli, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Read a number that is an option or a part of one. Returns 0 if it was refused. */
+/* Read a number that is an option or a part of one. Returns false if it was refused. */
 bool cli_number(const struct cli *cli, const char *what, const char *text, uint64_t min,
                 uint64_t max, uint64_t *number_p);
 
@@ -86,7 +86,7 @@ const struct pcoll_algorithm *cli_algorithm(const struct cli *cli, const char *w
                                             enum pcoll_coll coll, const char *name);
 
 /* Remove the first name from a list, which may be empty: everything before the comma, or at most
- * `room` - 1 characters of it. Returns 0 if none is left; *list is NULL then, and may be NULL
+ * `room` - 1 characters of it. Returns false if none is left; *list is NULL then, and may be NULL
  * before. */
 bool cli_next_name(const char **list, char *name, size_t room);
 

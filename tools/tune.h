@@ -90,7 +90,7 @@ int tune_sites(const struct tune_options *options, struct tune_site *sites, int 
 int *tune_find_nodes(void);
 int tune_nodes(void);
 
-bool tune_sit(int unit);      /* bind to one processing unit; 0: failed */
+bool tune_sit(int unit);      /* bind to one processing unit; false: failed */
 void tune_sit_anywhere(void); /* undo tune_sit */
 int tune_sockets(void);
 double tune_cache(void); /* three times the MiB of the largest cache; 0: unknown */
@@ -142,7 +142,7 @@ int tune_sizes(const struct tune_options *options, enum pcoll_coll coll, int nra
 
 /* ---- tune_plot.c, tune_correct.c: results of races ---- */
 
-/* Collective over all ranks; rank 0 has the table. Returns 0 on failure. */
+/* Collective over all ranks; rank 0 has the table. Returns false on failure. */
 bool tune_plot(const struct tune_options *options, const struct pcoll_table *table);
 bool tune_correct(const struct tune_options *options, struct pcoll_table *table);
 bool tune_judge(const struct tune_options *options, const struct pcoll_table *table);

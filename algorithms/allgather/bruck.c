@@ -21,10 +21,10 @@
  * Up to PCOLL_CELL_BYTES in total are gathered in the cell of the counter.
  *
  * Cost: R L + N M (G + copy), and inside nodes of s ranks 2 L + s (o + M copy); one counter, two
- * banks. A long block among short ones travels in up to R rounds. When: short blocks, any number of
- * ranks. The result is copied twice if the members of nodes are consecutive, otherwise more often,
- * up to once for each block. Condition: completing k needs every rank's start of k, so two banks of
- * counters and buffers keep instances apart.
+ * banks. A long block among short ones travels in up to R rounds. The result is copied twice if the
+ * members of nodes are consecutive, otherwise more often, up to once for each block. Condition:
+ * completing k needs every rank's start of k, so two banks of counters and buffers keep instances
+ * apart.
  */
 #include <math.h>
 #include <stdbool.h>

@@ -16,9 +16,9 @@
  *
  *      N = 5, m = 4:   4 -> 0 | 0<->1 2<->3 | 0<->2 1<->3 | 0 -> 4
  *
- * Cost: n (n + 2) times (2 L + o) + (N - 1) M G, one counter, two banks. When: many ranks.
- * Condition: completing k needs every rank's start of k, so two banks of counters and buffers keep
- * instances apart. If a message is cut in two (N not a power of two), its parts arrive in order.
+ * Cost: n (n + 2) times (2 L + o) + (N - 1) M G, one counter, two banks. Condition: completing k
+ * needs every rank's start of k, so two banks of counters and buffers keep instances apart. If a
+ * message is cut in two (N not a power of two), its parts arrive in order.
  */
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"

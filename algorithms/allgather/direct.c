@@ -16,9 +16,9 @@
  *      N = 5:   rank 0 reads from 1, 2, 3, 4; rank 1 from 2, 3, 4, 0; ...
  *
  * Cost: L + N o + N M copy (cells), L + N (o + M copy) + M copy (temp), 2 L + N (o + rma + M G)
- * (user); one counter, two banks or more (temp in segments: one more counter). When: inside a node.
- * Condition: completing (a segment of) k needs every rank's start of it, which comes after every
- * rank has completed the previous one: alternating buffers and counters cannot collide.
+ * (user); one counter, two banks or more (temp in segments: one more counter). Condition:
+ * completing (a segment of) k needs every rank's start of it, which comes after every rank has
+ * completed the previous one: alternating buffers and counters cannot collide.
  */
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"

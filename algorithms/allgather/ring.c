@@ -37,10 +37,10 @@
  *
  * Cost: (N - 1) (L + rma + M G), one counter (for each rail), two banks; with segments of s bytes
  * of unequal blocks, max(V, M + (N - 2) s) G in place of (N - 1) M G, where V passes each link and
- * M is the largest block. When: long blocks, links between neighbors. Condition: segments from the
- * predecessor, and the leader's announcements, arrive in order (PCOLL_NEED_ORDER); completing k
- * needs every rank's start of k, so two banks of counters and buffers keep instances apart. A
- * leader's user buffer is its own again when all are "done".
+ * M is the largest block. Condition: segments from the predecessor, and the leader's announcements,
+ * arrive in order (PCOLL_NEED_ORDER); completing k needs every rank's start of k, so two banks of
+ * counters and buffers keep instances apart. A leader's user buffer is its own again when all are
+ * "done".
  */
 #include <math.h>
 #include <stdbool.h>

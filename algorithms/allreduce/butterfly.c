@@ -9,10 +9,9 @@
  *      N = 5, radix 2:   1 -> 0 | {01}<->2 3<->4 | {01}<->3 2<->4 | 0 -> 1
  *
  * Cost: log_k N rounds of L + k o + (k - 1) M (copy + reduce), and between nodes of s ranks a round
- * takes their port s (k - 1) (g + M G) at least; one counter, two banks. When: many ranks, short
- * vectors; the radix grows with L.
- * Condition: completing k needs every rank's start of k, so two banks keep instances apart. In
- * place, the result overwrites what the first puts read, so everything waits for them.
+ * takes their port s (k - 1) (g + M G) at least; one counter, two banks. Condition: completing k
+ * needs every rank's start of k, so two banks keep instances apart. In place, the result overwrites
+ * what the first puts read, so everything waits for them.
  */
 #include "algorithms/shape/doubling.h"
 

@@ -11,9 +11,9 @@
  *      N = 5:   rank 0 puts to 1, 2, 3, 4; rank 1 to 2, 3, 4, 0; ...; each reduces 0 * 1 * 2 * 3 *
  * 4
  *
- * Cost: L + N o + N M (copy + reduce); one counter, two banks or more. When: a few ranks and short
- * vectors. Condition: completing k needs every rank's start of k, so two banks keep instances
- * apart. In place, the result overwrites what the puts read, so it also waits for these.
+ * Cost: L + N o + N M (copy + reduce); one counter, two banks or more. Condition: completing k
+ * needs every rank's start of k, so two banks keep instances apart. In place, the result overwrites
+ * what the puts read, so it also waits for these.
  */
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"

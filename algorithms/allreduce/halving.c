@@ -15,8 +15,7 @@
  *
  * Cost: 2 lg N (L + o) + M (2 G + reduce), optimal in bytes; M (2 G + reduce) more if N is no power
  * of two. TEMP: two banks of a segment, and of another one for path temp or what is folded. One
- * counter for each bank. When: long vectors and many ranks; half of the bytes go to the nearest
- * rank, in the node if it is there.
+ * counter for each bank.
  *
  * Condition (lemma A, two banks): completing a pass needs every rank's first put, which waits until
  * that rank has completed the pass before (the first put of whom is folded, until both have). What

@@ -10,12 +10,11 @@
  *      nodes {0 1} {2 3}, vectors ab:   1.a -> 0, 0.b -> 1, 3.a -> 2, 2.b -> 3 | 0 <-> 2, 1 <-> 3 |
  *      0.b <- 1, 1.a <- 0, 2.b <- 3, 3.a <- 2
  *
- * Cost for P nodes of s ranks and L leaders, with l, o and copy of a node: in the node
- * 2 l + (2 L + s) o + M (2 copy + s / L reduce), and between nodes, with radix k, log_k P rounds of
- * L + k o + (k - 1) M (G + reduce), or 2 lg P (L + o) + 2 M G, or 2 L + 2 P L o + 2 M G; in a round
- * or stage the port of a node takes g for each message of each leader. TEMP of a leader:
- * s + 2 (k - 1) log_k P + 1 segments, or s + 5. Two counters, with several passes three. When:
- * several ranks a node; short vectors, long ones on many nodes, or on few.
+ * Cost for P nodes of s ranks and L leaders, with l, o and copy of a node: in the node 2 l + (2 L +
+ * s) o + M (2 copy + s / L reduce), and between nodes, with radix k, log_k P rounds of L + k o + (k
+ * - 1) M (G + reduce), or 2 lg P (L + o) + 2 M G, or 2 L + 2 P L o + 2 M G; in a round or stage the
+ * port of a node takes g for each message of each leader. TEMP of a leader: s + 2 (k - 1) log_k P +
+ * 1 segments, or s + 5. Two counters, with several passes three.
  *
  * Condition: lemma A. Operands are in rank order if the ranks of each node are consecutive. If they
  * are not and the operator does not commute, each rank counts as a node of its own.

@@ -27,13 +27,13 @@
  * from the put to the next rank if that reads the slot; 1 from the gate that the next rank's credit
  * opens. The gate of the next use is not opened before the put of this one has left.
  *
- * Cost: 2 (N - 1) (L + o) + 2 M G, while the processors reduce; nslots + 2 counters. When: long
- * vectors between nodes. Condition: completing takes no other rank's consent, so the slots have
- * credits (lemma D). Item n waits for credit of no item after n - nslots / 2 - 1, which is given
- * when item n - nsegments - 1 has left at the latest: so the ring never stops. Block b is reduced
- * in the order b, b + 1, .. N-1, 0, .. b - 1, the same at each start, by one chain of REDUCEs whose
- * result all ranks get: bits are equal, but the operator must commute. In place, the result of a
- * block depends on what the rank has given of it, which therefore is no longer needed.
+ * Cost: 2 (N - 1) (L + o) + 2 M G, while the processors reduce; nslots + 2 counters. Condition:
+ * completing takes no other rank's consent, so the slots have credits (lemma D). Item n waits for
+ * credit of no item after n - nslots / 2 - 1, which is given when item n - nsegments - 1 has left
+ * at the latest: so the ring never stops. Block b is reduced in the order b, b + 1, .. N-1, 0, .. b
+ * - 1, the same at each start, by one chain of REDUCEs whose result all ranks get: bits are equal,
+ * but the operator must commute. In place, the result of a block depends on what the rank has given
+ * of it, which therefore is no longer needed.
  */
 #include <math.h>
 #include <stdbool.h>

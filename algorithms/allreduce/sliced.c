@@ -7,7 +7,7 @@
  *      N = 3:   0:abc 1:def 2:ghi | 0 reduces adg, 1 beh, 2 cfi | all gather
  *
  * Cost: 2 L + 2 N o + M (2 copy + reduce), whatever N; two counters (temp in segments: one more).
- * TEMP holds one segment. When: long vectors.
+ * TEMP holds one segment.
  */
 #include "algorithms/cost.h"
 #include "algorithms/shape/sliced.h"

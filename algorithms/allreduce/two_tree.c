@@ -29,11 +29,11 @@
  * Source: Sanders, Speck, Traeff 2009 (shape/two_tree.h). The window of slots is ours.
  *
  * Cost: 2 log2 N (L + o + s (2 G + reduce)) for the first segment of s bytes, then 2 M G, while the
- * processors reduce. When: long vectors and many nodes, above all if their number is no power of
- * two. Condition: a result depends on all vectors. A rank that has that of segment i knows that its
- * parent has passed on the segment, so the slot is free, and in the next instance all slots are. A
- * result is put into RECV of a rank that has given its part of it, so it has started, and in place
- * needs that part no longer. Bits are equal, as one rank reduces each part of the result for all.
+ * processors reduce. Condition: a result depends on all vectors. A rank that has that of segment i
+ * knows that its parent has passed on the segment, so the slot is free, and in the next instance
+ * all slots are. A result is put into RECV of a rank that has given its part of it, so it has
+ * started, and in place needs that part no longer. Bits are equal, as one rank reduces each part of
+ * the result for all.
  */
 #include <assert.h>
 #include <stdbool.h>

@@ -22,13 +22,12 @@
  *
  *      N = 5, radix 2:   p -> p + 1: j = 3, 1 | p -> p + 2: j = 3, 2 | p -> p + 4: j = 4
  *
- * Cost: R = ceil(log_radix N) times (L + (radix - 1) o + N M (radix - 1) / radix (G + copy)) and
- * N M copy, in about 2 N copies, whatever the radix: N of single blocks from the send buffer, N of
- * runs that are longer from round to round. Two counters, two banks; TEMP 3 R N M. When: short
- * blocks and so many ranks that N messages cost more than N copies. Condition (lemma A): completing
- * k needs every rank's start of k, as a block comes from each, so two banks of counters and of
- * buffers for arrivals keep instances apart. Messages are packed in one bank, since they have left
- * when the instance is complete.
+ * Cost: R = ceil(log_radix N) times (L + (radix - 1) o + N M (radix - 1) / radix (G + copy)) and N
+ * M copy, in about 2 N copies, whatever the radix: N of single blocks from the send buffer, N of
+ * runs that are longer from round to round. Two counters, two banks; TEMP 3 R N M. Condition (lemma
+ * A): completing k needs every rank's start of k, as a block comes from each, so two banks of
+ * counters and of buffers for arrivals keep instances apart. Messages are packed in one bank, since
+ * they have left when the instance is complete.
  */
 #include <assert.h>
 #include <stdbool.h>

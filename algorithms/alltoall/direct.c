@@ -18,12 +18,11 @@
  *      N = 5:   rank 0 writes to 1, 2, 3, 4; rank 1 to 2, 3, 4, 0; ...
  *
  * Cost: L + N (o + M G) + N M copy (cells, temp), 2 L + N (2 o + rma + M G) (user); two or three
- * counters. When: temp for short blocks, user for long ones. Condition (lemma A): completing k
- * needs every rank's start of k, as a block comes from each, so two banks of counters and buffers,
- * or more, keep instances apart. user: one bank, as nobody is ready for k + 1 before it has my
- * block of k, which I put when all were ready for k; and nobody puts a block of k + 1 before I am
- * ready for it. user in a node: the same with "done" in place of blocks, as nobody tells of k + 1
- * before all are done with its buffer of k.
+ * counters. Condition (lemma A): completing k needs every rank's start of k, as a block comes from
+ * each, so two banks of counters and buffers, or more, keep instances apart. user: one bank, as
+ * nobody is ready for k + 1 before it has my block of k, which I put when all were ready for k; and
+ * nobody puts a block of k + 1 before I am ready for it. user in a node: the same with "done" in
+ * place of blocks, as nobody tells of k + 1 before all are done with its buffer of k.
  *
  * All signals to peers are 1 and every counter has one meaning, so the plan is its own lowered
  * form: each rank neighbors all others, and lowering would generate the plans of all N. Only a plan

@@ -23,11 +23,11 @@
  *                                    0, 1, 2 and 3, 4: each its block of each sender
  *
  * Cost, P nodes of s ranks: 3 L, of which 2 in the node; P puts, (P - 1) / s messages and N gets
- * for each rank; N M (copy + s G + copy). TEMP 4 N M. Three counters, two banks. When: short
- * blocks, few nodes of many ranks. If the ranks of a node do not follow each other, a rank puts
- * each run of them separately. If every rank has a node to itself, or all share one, this is
- * direct. Condition (lemma A): completing k needs every rank's start of k, as a block comes from
- * each, so two banks of counters and buffers keep instances apart.
+ * for each rank; N M (copy + s G + copy). TEMP 4 N M. Three counters, two banks. If the ranks of a
+ * node do not follow each other, a rank puts each run of them separately. If every rank has a node
+ * to itself, or all share one, this is direct. Condition (lemma A): completing k needs every rank's
+ * start of k, as a block comes from each, so two banks of counters and buffers keep instances
+ * apart.
  */
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"

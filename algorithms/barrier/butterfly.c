@@ -17,10 +17,9 @@
  *
  *      N = 5, m = 4:   4 -> 0 | 0<->1 2<->3 | 0<->2 1<->3 | 0 -> 4
  *
- * Cost: n (n + 2) times L + o, and inside nodes of s ranks 2 L + s o; one counter, two banks. When:
- * few rounds of one message each are preferable, as between nodes. Condition: a rank completes
- * instance k only after all ranks have started it, so no rank is two instances ahead, and two banks
- * of counters keep instances apart.
+ * Cost: n (n + 2) times L + o, and inside nodes of s ranks 2 L + s o; one counter, two banks.
+ * Condition: a rank completes instance k only after all ranks have started it, so no rank is two
+ * instances ahead, and two banks of counters keep instances apart.
  */
 #include "algorithms/barrier/team.h"
 #include "algorithms/cost.h"

@@ -17,9 +17,7 @@
  *      N = 5, k = 2:  +1 | +2 | +4          N = 5, k = 5:  +1 +2 +3 +4
  *
  * Cost: R times (L + (k-1) max(o, g)), and inside nodes of s ranks 2 L + s o; one counter, two
- * banks. When: any number of ranks; with more ranks than cores the single round wins, since every
- * round costs each rank a turn on its core. Condition: as for the butterfly, no rank is two
- * instances ahead.
+ * banks. Condition: as for the butterfly, no rank is two instances ahead.
  */
 #include "algorithms/barrier/team.h"
 #include "algorithms/cost.h"

@@ -23,10 +23,9 @@
  * (if there is one), 2 from the parent's put, 4 from each operation on the slot (if the credit for
  * the parent waits for this slot only).
  *
- * Cost: log_k N times (L + (k-1) (o + M copy)) + M copy, slots + 2 or 4 counters. When: small
- * messages, or any size without access to user buffers. Condition: for each turn of half h,
- * credit[h] counts one signal from each child, so the sum is complete only if each child's signal
- * is there; a half is returned only when everything on its slots is done.
+ * Cost: log_k N times (L + (k-1) (o + M copy)) + M copy, slots + 2 or 4 counters. Condition: for
+ * each turn of half h, credit[h] counts one signal from each child, so the sum is complete only if
+ * each child's signal is there; a half is returned only when everything on its slots is done.
  */
 #include "algorithms/number.h"
 #include "algorithms/shape/ring_tree.h"

@@ -11,8 +11,7 @@
  * postal model" (1994), for the tradeoff between fan-out and depth.
  *
  * Cost: a rank with children forwards k messages, at depth log_k N (chain: one message, depth N -
- * 1). When: chain for very long messages on few ranks; kary where the latency of the depth
- * matters more than bytes. One counter for each rail.
+ * 1). One counter for each rail.
  */
 #include "algorithms/shape/pipeline.h"
 

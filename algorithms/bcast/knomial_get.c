@@ -10,9 +10,8 @@
  *      N = 5, radix 2:   0 -> 4, 2, 1    2 -> 3
  *
  * Cost: log_k N times (L + rma + M G), between nodes 2 L more for request and answer, + L; 2
- * counters, one bank. When: long messages in shared memory, where the readers' cores perform the
- * copies. Condition: a rank completes k only after the "done" of all its children, so k + 1 can
- * disturb neither its buffer nor the counts of k.
+ * counters, one bank. Condition: a rank completes k only after the "done" of all its children, so k
+ * + 1 can disturb neither its buffer nor the counts of k.
  */
 #include "algorithms/cost.h"
 #include "algorithms/number.h"

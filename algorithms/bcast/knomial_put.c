@@ -12,10 +12,9 @@
  *
  *      N = 5, radix 2:   0 -> 4, 2, 1    2 -> 3
  *
- * Cost: log_k N times ((k-1) (rma + M G) + L) + L, 2 counters, one bank. When: medium and long
- * messages where the sender drives the transfer. Condition: a child completes k only after its
- * parent has received all "ready" of k, so no "ready" of k + 1 can substitute for a missing one of
- * k.
+ * Cost: log_k N times ((k-1) (rma + M G) + L) + L, 2 counters, one bank. Condition: a child
+ * completes k only after its parent has received all "ready" of k, so no "ready" of k + 1 can
+ * substitute for a missing one of k.
  */
 #include "algorithms/cost.h"
 #include "algorithms/number.h"

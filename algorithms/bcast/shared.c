@@ -16,9 +16,8 @@
  * On the root, data[slot] is raised by its own copy and triggers the signals to all others; on
  * these it is raised by that signal and triggers the read.
  *
- * Cost: M copy at the root, L + M (copy + G) at each other rank; slots + 2 or 4 counters. When:
- * more ranks than cores, where waiting for each other costs turns; inside a node only. Condition: a
- * slot is returned after all ranks have read it (ring.h).
+ * Cost: M copy at the root, L + M (copy + G) at each other rank; slots + 2 or 4 counters.
+ * Condition: a slot is returned after all ranks have read it (ring.h).
  */
 #include "algorithms/cost.h"
 #include "algorithms/shape/ring.h"

@@ -35,8 +35,8 @@
  * computer (Matsumoto et al. 2012; Adachi et al. 2013). Its trees are not published; these have the
  * stated properties.
  *
- * Cost: as in shape/pipeline.c; finding the torus takes sqrt(N) steps. When: a torus, or three
- * ports. Three counters for each rail.
+ * Cost: as in shape/pipeline.c; finding the torus takes sqrt(N) steps. Three counters for each
+ * rail.
  */
 #include "algorithms/number.h"
 #include "algorithms/shape/pipeline.h"

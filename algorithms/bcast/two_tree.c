@@ -4,8 +4,8 @@
  * Every rank is inner in at most one of the two binary trees of shape/two_tree.h and forwards at
  * most one message, as in a chain, at the depth of a binary tree.
  *
- * Cost: as in shape/pipeline.c, with depth <= 1 + log2 P and at most one message forwarded. When:
- * long messages on any network other than a torus. Two counters for each rail.
+ * Cost: as in shape/pipeline.c, with depth <= 1 + log2 P and at most one message forwarded. Two
+ * counters for each rail.
  */
 #include "algorithms/shape/pipeline.h"
 #include "algorithms/shape/two_tree.h"

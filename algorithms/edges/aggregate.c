@@ -23,9 +23,8 @@
  *      1 -> 0 (twice) | 0 -> 2: three blocks | 2 tells 4 | 4 gets its own; 3 -> 0 directly
  *
  * Cost, for degree d and p pairs of a leader: 3 L, of which 2 in the node; 2 d o in the node, p o
- * and g; V (copy + s G + copy). When: short blocks, several edges between two nodes. If no edges
- * share a message, as where every rank has a node to itself, or all share one, and where some block
- * is longer than PCOLL_EDGE_SLOT, this is direct.
+ * and g; V (copy + s G + copy). If no edges share a message, as where every rank has a node to
+ * itself, or all share one, and where some block is longer than PCOLL_EDGE_SLOT, this is direct.
  *
  * Condition: two banks of counters and buffers, and the following rules. Induction over instances
  * shows that what k + 2 adds to a counter, or writes to a buffer, comes after its use in k.

@@ -16,10 +16,7 @@
  *      N = 5, the second dimension of a mesh:   0 <-> 1 <-> 2 <-> 3 <-> 4
  *
  * Cost, for degree d and volume V: L + 2 d o + V (G + copy) (temp), 2 L + d (2 o + rma) + V (G +
- * put) (user), where V is what a rank sends. When: temp for short blocks and for data that is
- * packed on the way, user for long ones over a network; in a node receivers had better move them
- * (direct_get), and a block for several receivers is copied once (direct_shared). Condition, for
- * each edge:
+ * put) (user), where V is what a rank sends. Condition, for each edge:
  *
  * temp, answered (lemma B): two banks of counters and slots, or more. A rank that puts k + 2 has
  * completed k + 1, for which the receiver of the put has sent a block: it has started k + 1, and so

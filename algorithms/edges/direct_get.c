@@ -10,13 +10,13 @@
  *      N = 5, a scatterv of root 0:   0 -> 1, 2, 3, 4: told    1, 2, 3, 4 <- 0: block    done -> 0
  *
  * Cost, for degree d and volume V: 2 L + d (3 o + rma) + V G, where V is what a rank receives; over
- * a network 2 L more, for request and answer. When: long blocks inside a node. What a put
- * overwrites is in the cache of a receiver that has read it; and from a root all cores read,
- * instead of one that writes; in an allgatherv everybody reads about the same, while the owner of a
- * long block would write it N - 1 times. Condition (lemma C, mirrored): one bank. A get of k waits
- * for all "told" of k, and a rank tells of k + 1 only when all its receivers are done with k, which
- * each of them says when all its gets of k are done. So neither "told" nor "done" of k + 1 can
- * substitute for one of k, and SEND does not change while it is read.
+ * a network 2 L more, for request and answer. What a put overwrites is in the cache of a receiver
+ * that has read it; and from a root all cores read, instead of one that writes; in an allgatherv
+ * everybody reads about the same, while the owner of a long block would write it N - 1 times.
+ * Condition (lemma C, mirrored): one bank. A get of k waits for all "told" of k, and a rank tells
+ * of k + 1 only when all its receivers are done with k, which each of them says when all its gets
+ * of k are done. So neither "told" nor "done" of k + 1 can substitute for one of k, and SEND does
+ * not change while it is read.
  *
  * All signals are 1 and every counter has one meaning, so the plan is its own lowered form: a get
  * raises an own counter, and the messages that say "done" follow.

@@ -26,7 +26,7 @@ struct pcoll_edge_walk {
 struct pcoll_edge_walk pcoll_edge_walk(const struct pcoll_plan *plan,
                                        const struct pcoll_local *local, bool is_out,
                                        enum pcoll_edge_choice choice);
-bool pcoll_edge_next(struct pcoll_edge_walk *walk, struct pcoll_edge *edge_p); /* 0: no more */
+bool pcoll_edge_next(struct pcoll_edge_walk *walk, struct pcoll_edge *edge_p); /* false: no more */
 
 /* Copy the blocks of a rank for itself, unless it is in place. */
 void pcoll_edges_copy_own(struct pcoll_plan *plan, const struct pcoll_local *local);

@@ -13,12 +13,11 @@
  *
  * Cost: put 2 L + N o + rma + M (G + put) in a node, where all write at the same time; between
  * nodes the blocks share the root's port, N M G. get 2 L + N (2 o + rma + M G), between nodes 2 L
- * more for request and answer. One counter, one bank. When: long blocks; get from few ranks of a
- * node, as the root has to copy all blocks, but its buffer stays in its caches. Condition (lemma
- * C): put: no rank writes k before the root has started k, and the root tells of k + 1 only after
- * all blocks of k have arrived; so neither "ready" nor the arrivals of k + 1 can substitute for
- * those of k. get: nothing is read before all ranks have started k, and a rank tells of k + 1 only
- * after the root is done with its block of k.
+ * more for request and answer. One counter, one bank. Condition (lemma C): put: no rank writes k
+ * before the root has started k, and the root tells of k + 1 only after all blocks of k have
+ * arrived; so neither "ready" nor the arrivals of k + 1 can substitute for those of k. get: nothing
+ * is read before all ranks have started k, and a rank tells of k + 1 only after the root is done
+ * with its block of k.
  */
 #include "algorithms/cost.h"
 #include "algorithms/number.h"

@@ -22,10 +22,9 @@
  * there is one), 2 from each child's put, from the copy of the own block, and from each operation
  * on the slot (if the credit for the children waits for this slot only).
  *
- * Cost: log_k N times (L + o) + N M (G + copy); slots + 2 or 4 counters. When: short blocks; few,
- * if the radix is small. Condition (lemma D, ranks that only send run ahead): a child waits for the
- * credit of the last turn of the half before it fills its slots again, and the parent gives it when
- * it has passed on all of that half.
+ * Cost: log_k N times (L + o) + N M (G + copy); slots + 2 or 4 counters. Condition (lemma D, ranks
+ * that only send run ahead): a child waits for the credit of the last turn of the half before it
+ * fills its slots again, and the parent gives it when it has passed on all of that half.
  */
 #include "algorithms/shape/ring_tree.h"
 

@@ -37,7 +37,7 @@ extern const struct pcoll_pattern pcoll_pattern_spread;
 extern const struct pcoll_pattern pcoll_pattern_torus;
 extern const struct pcoll_pattern pcoll_pattern_spread_torus;
 
-/* Out edge and in edge number i of the rank, to which `local` belongs; 0: there are no more. */
+/* Out edge and in edge number i of the rank, to which `local` belongs; false: there are no more. */
 bool pcoll_edge_out(const struct pcoll_signature *signature, const struct pcoll_local *local,
                     int rank, int i, struct pcoll_edge *edge_p);
 bool pcoll_edge_in(const struct pcoll_signature *signature, const struct pcoll_local *local,

@@ -165,7 +165,7 @@ void pcoll_plan_open(struct pcoll_plan *plan, int phase);
 /* Append an entry to the open phase. pcoll_plan_seal reports a failed allocation, so generators
  * need not check. */
 static inline void pcoll_plan_add(struct pcoll_plan *plan, struct pcoll_entry entry);
-bool pcoll_plan_grow(struct pcoll_plan *plan); /* for pcoll_plan_add; 0: out of memory */
+bool pcoll_plan_grow(struct pcoll_plan *plan); /* for pcoll_plan_add; false: out of memory */
 
 /* Append an operand to those of the plan, for the next entry of pcoll_entry_reduce. */
 static inline void pcoll_plan_operand(struct pcoll_plan *plan, struct pcoll_place place);

@@ -12,8 +12,7 @@
  *      N = 5, root 0:   0 <- 1 <- 2 <- 3 <- 4
  *
  * Cost: (N - 1) (L + o + s (G + reduce)) for the first segment of s bytes, then M G, while the
- * processors reduce; slots + 2 or 4 counters. When: long vectors between nodes. Condition: see
- * there.
+ * processors reduce; slots + 2 or 4 counters. Condition: see there.
  */
 #include "algorithms/cost.h"
 #include "algorithms/reduce/knomial.h"

@@ -12,8 +12,8 @@
  *
  * Radix N is the star: the root reduces everything, in each node its leader.
  *
- * Cost: log_k N (L + o + M copy), and log^2 N k / 2 M reduce; slots + 2 or 4 counters. When: short
- * vectors; long ones in segments. Condition: see there.
+ * Cost: log_k N (L + o + M copy), and log^2 N k / 2 M reduce; slots + 2 or 4 counters. Condition:
+ * see there.
  */
 #include "algorithms/reduce/knomial.h"
 

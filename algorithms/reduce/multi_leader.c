@@ -6,8 +6,8 @@
  *      nodes {0 1} {2 3}, root 0, vectors ab:   1.a -> 0, 0.b -> 1, 3.a -> 2, 2.b -> 3 |
  *      0 <-> 2, 1 <-> 3 | 0.b <- 1
  *
- * Cost: as that of the allreduce, with M copy less in all members but the root. When: several ranks
- * a node, long vectors. Condition: lemma A, since members who receive nothing are told.
+ * Cost: as that of the allreduce, with M copy less in all members but the root. Condition: lemma A,
+ * since members who receive nothing are told.
  */
 #include "algorithms/shape/leaders.h"
 

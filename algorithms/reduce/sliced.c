@@ -7,7 +7,7 @@
  *      N = 3, root 0:   0:abc 1:def 2:ghi | 0 reduces adg, 1 beh, 2 cfi | 0 gathers
  *
  * Cost: 2 L + 2 N o + M (copy + reduce), and M copy of the root; form user: M / N G. Two counters
- * (the root of form temp in segments: one more). TEMP holds one segment. When: long vectors.
+ * (the root of form temp in segments: one more). TEMP holds one segment.
  */
 #include "algorithms/cost.h"
 #include "algorithms/shape/sliced.h"

@@ -13,9 +13,8 @@
  * Source: Sanders, Speck, Traeff 2009 (shape/two_tree.h).
  *
  * Cost: log2 N (L + o + s (2 G + 2 reduce)) for the first segment of s bytes, then M G, while the
- * processors reduce; 2 (slots + 2) counters. When: long vectors and many nodes. Condition: the
- * teams are counted from the root's on, and the second tree begins with team 2, so the operator
- * must commute.
+ * processors reduce; 2 (slots + 2) counters. Condition: the teams are counted from the root's on,
+ * and the second tree begins with team 2, so the operator must commute.
  */
 #include "algorithms/cost.h"
 #include "algorithms/number.h"

@@ -12,12 +12,11 @@
  *      N = 3:   0:abc 1:def 2:ghi | 0 makes a ad adg, 1 b be beh, 2 c cf cfi | r gets the r-th
  *
  * Cost: 2 L + 3 N o + M (2 copy + reduce), whatever N; two counters (in segments: one more). TEMP
- * holds one segment (of an exscan, two). When: long vectors.
- * Condition (lemma A): all ranks are told by all owners, also rank 0, which gets nothing. Rank r is
- * told when its part and its prefix are not needed to make others any more. So it has got its
- * prefixes of (a segment of) k when it puts parts of k + 1, and overwrites nothing that anybody
- * reads: prefix r of a scan takes the place of part r, and that of an exscan a place of its own,
- * which is overwritten when the next part of rank r has arrived.
+ * holds one segment (of an exscan, two). Condition (lemma A): all ranks are told by all owners,
+ * also rank 0, which gets nothing. Rank r is told when its part and its prefix are not needed to
+ * make others any more. So it has got its prefixes of (a segment of) k when it puts parts of k + 1,
+ * and overwrites nothing that anybody reads: prefix r of a scan takes the place of part r, and that
+ * of an exscan a place of its own, which is overwritten when the next part of rank r has arrived.
  */
 #include <stdbool.h>
 #include <stdlib.h>

@@ -10,13 +10,13 @@
  *
  *      N = 4:   0 -> 1, 2, 3   1 -> 2, 3   2 -> 3: 3 reduces 0 * 1 * 2 (* 3)
  *
- * Cost: L + N o + N M (copy + reduce); slots + 2 or 4 counters. When: a few ranks, or short
- * vectors. Condition (lemma D, low ranks run ahead): each rank has a ring of slots, one for each
- * segment. A rank waits until all higher ranks have returned the half that it fills again: with one
- * segment, when they start the other half (pcoll_ring_return); with several, when they have reduced
- * what is in it. In place, the result overwrites what the puts read, so it also waits for these;
- * and the puts of a later turn wait for the results of this one, so that they cannot be taken for
- * vectors that these wait for. One more counter for each half says so.
+ * Cost: L + N o + N M (copy + reduce); slots + 2 or 4 counters. Condition (lemma D, low ranks run
+ * ahead): each rank has a ring of slots, one for each segment. A rank waits until all higher ranks
+ * have returned the half that it fills again: with one segment, when they start the other half
+ * (pcoll_ring_return); with several, when they have reduced what is in it. In place, the result
+ * overwrites what the puts read, so it also waits for these; and the puts of a later turn wait for
+ * the results of this one, so that they cannot be taken for vectors that these wait for. One more
+ * counter for each half says so.
  */
 #include "algorithms/cost.h"
 #include "algorithms/shape/ring.h"

@@ -10,12 +10,11 @@
  *
  *      N = 5:   0 -> 1 -> 2 -> 3 -> 4 | 0 -> 2, 1 -> 3, 2 -> 4 | 0 -> 4
  *
- * Cost: ceil(log2 N) (L + o + M (copy + reduce)); slots + 2 counters. When: many ranks, short
- * vectors.
- * Condition (lemma D, low ranks run ahead): each rank has a ring of slots, one for each instance,
- * with a place for what arrives in each round. A rank that has filled half of the rings waits until
- * all receivers have returned that half (see pcoll_ring_return). In place, the result overwrites
- * what the first put reads, so everything waits for that.
+ * Cost: ceil(log2 N) (L + o + M (copy + reduce)); slots + 2 counters. Condition (lemma D, low ranks
+ * run ahead): each rank has a ring of slots, one for each instance, with a place for what arrives
+ * in each round. A rank that has filled half of the rings waits until all receivers have returned
+ * that half (see pcoll_ring_return). In place, the result overwrites what the first put reads, so
+ * everything waits for that.
  */
 #include "algorithms/cost.h"
 #include "algorithms/number.h"

@@ -11,11 +11,10 @@
  *      N = 5, root 0, put:   1, 2, 3, 4 -> 0: ready    0 -> 1, 2, 3, 4: block
  *
  * Cost: put L + N (o + rma + M G) + L; get L + N o + rma + M G + L, between nodes 2 L more for
- * request and answer. One counter, one bank. When: long blocks; get inside a node, where the
- * readers' cores perform the copies, put between nodes. Condition (lemma C): put: nothing is
- * written before all ranks are ready, and a rank is ready for k + 1 only after it has the block of
- * k, so no "ready" of k + 1 can substitute for a missing one of k. get: the root completes k, and
- * may change its buffer and tell of k + 1, only after "done" from all.
+ * request and answer. One counter, one bank. Condition (lemma C): put: nothing is written before
+ * all ranks are ready, and a rank is ready for k + 1 only after it has the block of k, so no
+ * "ready" of k + 1 can substitute for a missing one of k. get: the root completes k, and may change
+ * its buffer and tell of k + 1, only after "done" from all.
  */
 #include "algorithms/cost.h"
 #include "algorithms/number.h"

@@ -22,10 +22,10 @@
  * (if there is one), 2 from each put of the parent and from each operation on the slot (if the
  * credit for the parent waits for this slot only).
  *
- * Cost: log_k N times (L + o) + N M (G + copy); slots + 2 or 4 counters. When: short blocks; few,
- * if the radix is small. Condition (lemma D, a root that runs ahead): credit[h] counts one signal
- * from each child for each turn of half h, so the sum is complete only if each child's signal is
- * there; a half is returned only when everything on its slots is done.
+ * Cost: log_k N times (L + o) + N M (G + copy); slots + 2 or 4 counters. Condition (lemma D, a root
+ * that runs ahead): credit[h] counts one signal from each child for each turn of half h, so the sum
+ * is complete only if each child's signal is there; a half is returned only when everything on its
+ * slots is done.
  */
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* What carries plans. */
+/* The media, as this library of MPI calls them. */
 
-#ifndef MEDIUM_H_INCLUDED
-#define MEDIUM_H_INCLUDED
+#ifndef MEDIA_CALLS_H_INCLUDED
+#define MEDIA_CALLS_H_INCLUDED
 
 #include <stdbool.h>
 
@@ -38,4 +38,4 @@ void MPIDI_PCOLL_network_close(void);
 /* A child of a fork never polls its parent's network. */
 void MPIDI_PCOLL_network_disown(void);
 
-#endif /* MEDIUM_H_INCLUDED */
+#endif /* MEDIA_CALLS_H_INCLUDED */

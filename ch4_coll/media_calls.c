@@ -1,6 +1,6 @@
 /* Which medium carries the plans of a communicator; offload/media.c knows which media exist. */
 
-#include "medium.h"
+#include "media_calls.h"
 
 #include "mpidimpl.h"
 
