@@ -27,7 +27,7 @@ double pcoll_cost_crowd(const struct pcoll_signature *signature,
     return (double)nranks / machine->cores;
 }
 
-double pcoll_cost_share(const struct pcoll_signature *signature)
+double pcoll_cost_port_load(const struct pcoll_signature *signature)
 {
     int n = signature->nranks, members = pcoll_ranks_per_node(signature);
 
@@ -38,7 +38,7 @@ double pcoll_cost_rate(const struct pcoll_signature *signature, const struct pco
                        enum pcoll_path path)
 {
     if (pcoll_is_over_wire(signature))
-        return machine->G * pcoll_cost_share(signature);
+        return machine->G * pcoll_cost_port_load(signature);
     return path == PCOLL_PATH_TEMP ? machine->copy : machine->G;
 }
 
@@ -56,7 +56,7 @@ struct pcoll_machine pcoll_cost_leaders(const struct pcoll_signature *signature,
 
     own.cores = 0;
     if (pcoll_is_over_wire(signature))
-        own.G /= pcoll_cost_share(signature);
+        own.G /= pcoll_cost_port_load(signature);
     return own;
 }
 

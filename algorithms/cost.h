@@ -74,7 +74,7 @@ double pcoll_cost_crowd(const struct pcoll_signature *signature,
 
 /* With several nodes: the load of a node's port, which all its ranks share, relative to what every
  * rank sends to other ranks anywhere. It is 1 if each rank has a node of its own. */
-double pcoll_cost_share(const struct pcoll_signature *signature);
+double pcoll_cost_port_load(const struct pcoll_signature *signature);
 
 /* The time for each byte that every rank sends to other ranks anywhere; between user buffers of a
  * node, of a get. */

@@ -57,10 +57,10 @@ pcoll_sources += \
     %D%/allreduce/halving.c \
     %D%/allreduce/ring.c \
     %D%/allreduce/two_tree.c \
-    %D%/shape/parts.h %D%/shape/parts.c \
+    %D%/shape/slices.h %D%/shape/slices.c \
     %D%/shape/sliced.h %D%/shape/sliced.c \
     %D%/allreduce/sliced.c \
-    %D%/shape/shares.h %D%/shape/shares.c \
+    %D%/shape/team_slices.h %D%/shape/team_slices.c \
     %D%/shape/between.h %D%/shape/between.c \
     %D%/shape/leaders.h %D%/shape/leaders.c \
     %D%/allreduce/multi_leader.c \

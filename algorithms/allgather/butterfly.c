@@ -245,8 +245,8 @@ struct parcel {
 };
 
 struct rates {
-    double part, block; /* work for each put and for each block, of all ranks that share a core */
-    double wave;        /* from firing until the signal is seen, in addition to that work */
+    double put, block; /* work for each put and for each block, of all ranks that share a core */
+    double wave;       /* from firing until the signal is seen, in addition to that work */
     bool is_wire;
 };
 
@@ -261,7 +261,7 @@ struct front {
 /* How long the parcel occupies the sender's port. */
 static double sending(const struct rates *rates, struct parcel parcel)
 {
-    return parcel.puts * rates->part + parcel.blocks * rates->block;
+    return parcel.puts * rates->put + parcel.blocks * rates->block;
 }
 
 static double arrival(const struct rates *rates, struct parcel parcel)
@@ -357,7 +357,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     double rate = user ? pcoll_cost_forward(signature, machine)
                        : pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
     struct rates rates = {
-        .part = crowd * ((user ? machine->rma : 0) + gap),
+        .put = crowd * ((user ? machine->rma : 0) + gap),
         .block = crowd * (double)signature->bytes * rate,
         .wave = pcoll_cost_wave(signature, machine, 1, true) - crowd * gap,
         .is_wire = pcoll_is_over_wire(signature),

@@ -148,10 +148,11 @@ static void build_user(const struct state *s, int bank)
 static void add_temp_segment(const struct state *s, int bank, uint64_t i)
 {
     uint64_t base = s->plan->gain[bank], own = base + (uint64_t)npeers(s) + 1;
-    struct pcoll_segment part = pcoll_segment_of(s->plan->signature.bytes, s->nsegments, i);
+    struct pcoll_segment segment = pcoll_segment_of(s->plan->signature.bytes, s->nsegments, i);
     struct pcoll_place temp = pcoll_at(PCOLL_TEMP, (uint64_t)bank * s->slot_bytes);
-    struct pcoll_entry copy = pcoll_entry_copy(i ? SEQUENCE : PCOLL_NONE, i * (uint64_t)npeers(s),
-                                               pcoll_at(PCOLL_SEND, part.first), temp, part.count);
+    struct pcoll_entry copy =
+        pcoll_entry_copy(i ? SEQUENCE : PCOLL_NONE, i * (uint64_t)npeers(s),
+                         pcoll_at(PCOLL_SEND, segment.first), temp, segment.count);
 
     pcoll_plan_add(s->plan, pcoll_entry_done(copy, bank, own - base));
     add_tell_all(s, bank, own, bank, 1);
@@ -160,9 +161,9 @@ static void add_temp_segment(const struct state *s, int bank, uint64_t i)
     s->plan->gain[bank] = own + (uint64_t)npeers(s);
     for (int j = 0; j < npeers(s); j++) {
         int peer = peer_of(s, j);
-        struct pcoll_place to = pcoll_at(PCOLL_RECV, block(s, peer) + part.first);
+        struct pcoll_place to = pcoll_at(PCOLL_RECV, block(s, peer) + segment.first);
         struct pcoll_entry get =
-            pcoll_entry_get(bank, s->plan->gain[bank], peer, temp, to, part.count);
+            pcoll_entry_get(bank, s->plan->gain[bank], peer, temp, to, segment.count);
 
         pcoll_plan_add(s->plan, s->nsegments > 1 ? pcoll_entry_done(get, SEQUENCE, 1) : get);
     }
@@ -232,7 +233,7 @@ static double cost_of_gets(const struct pcoll_signature *signature,
     double o = crowd * machine->o, rma = is_user ? crowd * machine->rma : 0;
     double length = bytes * pcoll_cost_rate(signature, machine, PCOLL_PATH_USER);
     double copying = is_user ? 0 : crowd * bytes * machine->copy;
-    double g = machine->g * pcoll_cost_share(signature);
+    double g = machine->g * pcoll_cost_port_load(signature);
     double L = pcoll_cost_wave(signature, machine, 0, true); /* of a rank that fires nothing */
     double copy = is_user ? o : crowd * pcoll_cost_node(machine).o; /* to fire one */
     double first = (is_user ? 4 : 3) * L + 2 * o + copy + rma + length;

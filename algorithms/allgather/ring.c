@@ -225,12 +225,12 @@ static void add_own_block(const struct state *s, uint64_t base)
     bool is_cut = segments_of_team(&s->blocks, s->params, s->team) > 1;
 
     for (uint64_t i = 0; i < s->nown; i++) {
-        struct pcoll_segment part = pcoll_segment_of(s->own.count, s->nown, i);
-        struct pcoll_place from = pcoll_at(PCOLL_SEND, s->own.first + part.first);
-        struct pcoll_place to = pcoll_at(PCOLL_RECV, first + part.first);
-        struct pcoll_entry put = pcoll_entry_put(s->tank, base, from, next, to, part.count);
+        struct pcoll_segment segment = pcoll_segment_of(s->own.count, s->nown, i);
+        struct pcoll_place from = pcoll_at(PCOLL_SEND, s->own.first + segment.first);
+        struct pcoll_place to = pcoll_at(PCOLL_RECV, first + segment.first);
+        struct pcoll_entry put = pcoll_entry_put(s->tank, base, from, next, to, segment.count);
 
-        pcoll_plan_add(s->plan, pcoll_entry_copy(s->tank, base, from, to, part.count));
+        pcoll_plan_add(s->plan, pcoll_entry_copy(s->tank, base, from, to, segment.count));
         if (is_cut || i == s->nown - 1)
             put = pcoll_entry_signal(put, next, s->tank, 1);
         pcoll_plan_add(s->plan, put);
@@ -249,14 +249,14 @@ static uint64_t add_step(const struct state *s, uint64_t level, int step)
         return level;
     }
     for (uint64_t i = 0; i < nsegments; i++) {
-        struct pcoll_stretch part = pcoll_blocks_segment(&s->blocks, team, nsegments, i);
+        struct pcoll_stretch segment = pcoll_blocks_segment(&s->blocks, team, nsegments, i);
 
         level += step > 0;
         if (step < s->teams.count - 1)
-            add_send(s, level, part);
+            add_send(s, level, segment);
         if (step > 0 || i == 0)
             add_tell(s, s->tank, level);
-        add_copies(s, level, part);
+        add_copies(s, level, segment);
     }
     return level;
 }

@@ -2,7 +2,7 @@
  * Allreduce by recursive halving and doubling, in rank order.
  *
  * Idea: ranks exchange halves of their vectors, then halves of these, until each has reduced a
- * share of all vectors, and gather the shares in the opposite order (shape/halving.h). What is to
+ * slice of all vectors, and gather the slices in the opposite order (shape/halving.h). What is to
  * be reduced goes through TEMP; results go into TEMP and are copied at the end, or (path user)
  * into RECV.
  *
@@ -11,17 +11,17 @@
  *      N = 4, vectors abcd:   0 <-> 1, 2 <-> 3: 0 has ab, 1 cd, 2 ab, 3 cd |
  *      0 <-> 2, 1 <-> 3: 0 has a, 2 b, 1 c, 3 d | 0 <-> 2, 1 <-> 3 | 0 <-> 1, 2 <-> 3
  *
- * A vector that is longer than params->segment goes in several passes, one after the other.
+ * A vector that is longer than params->segment goes in several segments, one after the other.
  *
  * Cost: 2 lg N (L + o) + M (2 G + reduce), optimal in bytes; M (2 G + reduce) more if N is no power
  * of two. TEMP: two banks of a segment, and of another one for path temp or what is folded. One
  * counter for each bank.
  *
- * Condition (lemma A, two banks): completing a pass needs every rank's first put, which waits until
- * that rank has completed the pass before (the first put of whom is folded, until both have). What
- * a rank reduces before that comes from one that has completed it, so all have begun it and the
- * bank is free. A part of the result, put into RECV of a peer, depends on that part of what the
- * peer has given or reduced, which in place it therefore no longer needs.
+ * Condition (lemma A, two banks): completing a segment needs every rank's first put, which waits
+ * until that rank has completed the segment before (that of a folded rank, until both have). What
+ * a rank reduces before that comes from one that has completed it, so all have begun it
+ * and the bank is free. A part of the result, put into RECV of a peer, depends on that part of what
+ * the peer has given or reduced, which in place it therefore no longer needs.
  */
 #include "algorithms/shape/halving.h"
 
@@ -30,8 +30,8 @@
 struct state {
     struct pcoll_plan *plan;
     bool is_user;
-    uint64_t npasses, pass;
-    int trigger; /* what this pass waits for, and its level */
+    uint64_t nsegments, number;
+    int trigger; /* what this segment waits for, and its level */
     uint64_t threshold;
 };
 
@@ -40,8 +40,8 @@ static bool is_user(const struct pcoll_params *params)
     return params->path == PCOLL_PATH_USER;
 }
 
-static uint64_t npasses_of(const struct pcoll_signature *signature,
-                           const struct pcoll_params *params)
+static uint64_t nsegments_of(const struct pcoll_signature *signature,
+                             const struct pcoll_params *params)
 {
     const uint64_t units = signature->bytes / pcoll_unit_of(signature);
     const uint64_t n = pcoll_segment_count(signature->bytes, params->segment, DEFAULT_SEGMENT);
@@ -49,14 +49,15 @@ static uint64_t npasses_of(const struct pcoll_signature *signature,
     return n < units ? n : units;
 }
 
-/* The bytes of a pass. */
-static struct pcoll_segment part_of(const struct pcoll_signature *signature, uint64_t npasses,
-                                    uint64_t pass)
+/* The bytes of a segment. */
+static struct pcoll_segment segment_of(const struct pcoll_signature *signature, uint64_t nsegments,
+                                       uint64_t number)
 {
     const uint64_t unit = pcoll_unit_of(signature);
-    const struct pcoll_segment part = pcoll_segment_of(signature->bytes / unit, npasses, pass);
+    const struct pcoll_segment segment =
+        pcoll_segment_of(signature->bytes / unit, nsegments, number);
 
-    return (struct pcoll_segment){part.first * unit, part.count * unit};
+    return (struct pcoll_segment){segment.first * unit, segment.count * unit};
 }
 
 /* A bank: the slots, then the whole, if there is something for it. */
@@ -68,7 +69,7 @@ static struct room room_of(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
     const struct pcoll_fold fold = pcoll_halving_fold(signature->nranks);
-    const uint64_t max = part_of(signature, npasses_of(signature, params), 0).count;
+    const uint64_t max = segment_of(signature, nsegments_of(signature, params), 0).count;
     const uint64_t slots = pcoll_halving_slots(signature->nranks, max, pcoll_unit_of(signature));
     const uint64_t whole =
         is_user(params) && pcoll_fold_folded(&fold) == 0 ? 0 : pcoll_whole_lines(max);
@@ -91,7 +92,7 @@ static uint64_t heavy(const struct state *s)
  * then adds to the counter of this one. */
 static void begin(const struct state *s, struct pcoll_halving *h)
 {
-    if (s->pass == 0)
+    if (s->number == 0)
         return;
     if (s->is_user) {
         h->trigger = s->trigger;
@@ -105,7 +106,7 @@ static void begin(const struct state *s, struct pcoll_halving *h)
 
 static void end(struct state *s, const struct pcoll_halving *h, struct pcoll_place recv)
 {
-    const bool is_last = s->pass == s->npasses - 1;
+    const bool is_last = s->number == s->nsegments - 1;
     const struct pcoll_entry copy = pcoll_entry_copy(h->bank, h->level, h->result, recv, h->bytes);
 
     if (!s->is_user)
@@ -117,11 +118,11 @@ static void end(struct state *s, const struct pcoll_halving *h, struct pcoll_pla
     s->plan->gain[h->bank] = h->level;
 }
 
-static void add_pass(struct state *s, int bank, struct room room)
+static void add_segment(struct state *s, int bank, struct room room)
 {
     const struct pcoll_signature *signature = &s->plan->signature;
-    const struct pcoll_segment part = part_of(signature, s->npasses, s->pass);
-    const struct pcoll_place recv = pcoll_at(PCOLL_RECV, part.first);
+    const struct pcoll_segment segment = segment_of(signature, s->nsegments, s->number);
+    const struct pcoll_place recv = pcoll_at(PCOLL_RECV, segment.first);
     const uint64_t first = (uint64_t)bank * room.bank;
     const struct pcoll_place whole = pcoll_at(PCOLL_TEMP, first + room.slots);
     struct pcoll_halving h = {
@@ -130,10 +131,10 @@ static void add_pass(struct state *s, int bank, struct room room)
         .bank = bank,
         .weight = 1,
         .slots = first,
-        .bytes = part.count,
+        .bytes = segment.count,
         .whole = whole,
         .result = s->is_user ? recv : whole,
-        .sum = pcoll_at(PCOLL_SEND, part.first),
+        .sum = pcoll_at(PCOLL_SEND, segment.first),
         .trigger = PCOLL_NONE,
         .level = s->plan->gain[bank],
     };
@@ -143,13 +144,13 @@ static void add_pass(struct state *s, int bank, struct room room)
     end(s, &h, recv);
 }
 
-/* With an odd number of passes, every other instance begins with the second bank. */
+/* With an odd number of segments, every other instance begins with the second bank. */
 static enum pcoll_result generate(const struct pcoll_signature *signature,
                                   const struct pcoll_local *local, int rank,
                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
-    struct state s = {.is_user = is_user(params), .npasses = npasses_of(signature, params)};
-    const int nphases = s.npasses % 2 == 0 ? 1 : 2;
+    struct state s = {.is_user = is_user(params), .nsegments = nsegments_of(signature, params)};
+    const int nphases = s.nsegments % 2 == 0 ? 1 : 2;
     enum pcoll_result result = pcoll_plan_create(signature, rank, 2, nphases, &s.plan);
 
     (void)local;
@@ -158,8 +159,8 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     s.plan->temp_bytes = temp_bytes(signature, params);
     for (int phase = 0; phase < nphases; phase++) {
         pcoll_plan_open(s.plan, phase);
-        for (s.pass = 0; s.pass < s.npasses; s.pass++)
-            add_pass(&s, (int)(((uint64_t)phase + s.pass) % 2), room_of(signature, params));
+        for (s.number = 0; s.number < s.nsegments; s.number++)
+            add_segment(&s, (int)(((uint64_t)phase + s.number) % 2), room_of(signature, params));
     }
     *plan_p = s.plan;
     return pcoll_plan_seal(plan_p);
@@ -181,16 +182,17 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct pcoll_fold fold = pcoll_halving_fold(signature->nranks);
     const int members = pcoll_ranks_per_node(signature);
     const double crowd = pcoll_cost_crowd(signature, machine);
-    const double npasses = (double)npasses_of(signature, params);
-    const double bytes = (double)signature->bytes / npasses;
+    const double nsegments = (double)nsegments_of(signature, params);
+    const double bytes = (double)signature->bytes / nsegments;
     const struct pcoll_link near = {node, 0, crowd}, far = {*machine, members, crowd};
-    const struct pcoll_fold_links parts = {signature, fold, members, near, far};
+    const struct pcoll_fold_links operands = {signature, fold, members, near, far};
     const struct pcoll_fold_links to_users = {signature, fold, members, to_user(near),
                                               to_user(far)};
-    const struct pcoll_halving_cost halving = {parts, is_user(params) ? to_users : parts, bytes};
+    const struct pcoll_halving_cost halving = {operands, is_user(params) ? to_users : operands,
+                                               bytes};
     const double copy = is_user(params) ? 0 : crowd * (node.o + bytes * node.copy);
 
-    return machine->call + npasses * (pcoll_halving_time(&halving) + copy);
+    return machine->call + nsegments * (pcoll_halving_time(&halving) + copy);
 }
 
 const struct pcoll_algorithm pcoll_allreduce_halving = {

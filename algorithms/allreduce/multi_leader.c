@@ -4,7 +4,7 @@
  *
  * Idea: a vector crosses the network once for each node, not once for each rank, and with several
  * leaders all processors reduce and all send. The row `multi_leader` combines nodes by recursive
- * doubling, `multi_leader_halving` by halving and `multi_leader_sliced` in shares, both of which
+ * doubling, `multi_leader_halving` by halving and `multi_leader_sliced` in slices, both of which
  * are optimal in bytes.
  *
  *      nodes {0 1} {2 3}, vectors ab:   1.a -> 0, 0.b -> 1, 3.a -> 2, 2.b -> 3 | 0 <-> 2, 1 <-> 3 |
@@ -14,7 +14,7 @@
  * s) o + M (2 copy + s / L reduce), and between nodes, with radix k, log_k P rounds of L + k o + (k
  * - 1) M (G + reduce), or 2 lg P (L + o) + 2 M G, or 2 L + 2 P L o + 2 M G; in a round or stage the
  * port of a node takes g for each message of each leader. TEMP of a leader: s + 2 (k - 1) log_k P +
- * 1 segments, or s + 5. Two counters, with several passes three.
+ * 1 segments, or s + 5. Two counters, with several segments three.
  *
  * Condition: lemma A. Operands are in rank order if the ranks of each node are consecutive. If they
  * are not and the operator does not commute, each rank counts as a node of its own.
@@ -49,11 +49,11 @@ const struct pcoll_algorithm pcoll_allreduce_multi_leader_halving = {
 const struct pcoll_algorithm pcoll_allreduce_multi_leader_sliced = {
     .name = "multi_leader_sliced",
     .coll = PCOLL_ALLREDUCE,
-    .description = "leaders of each node reduce a slice each, in shares between nodes",
+    .description = "leaders of each node reduce a slice each, then cut it between nodes",
     .when = "several ranks a node, long vectors on few nodes",
-    .generate = pcoll_leaders_shares_generate,
-    .cost = pcoll_leaders_shares_cost,
-    .temp_bytes = pcoll_leaders_shares_temp_bytes,
+    .generate = pcoll_leaders_sliced_generate,
+    .cost = pcoll_leaders_sliced_cost,
+    .temp_bytes = pcoll_leaders_sliced_temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_segment = 1,
 };

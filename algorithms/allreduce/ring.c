@@ -66,7 +66,7 @@ struct state {
 /* What arrives in a step. */
 struct item {
     uint64_t number;
-    struct pcoll_segment part; /* of the vector */
+    struct pcoll_segment segment; /* of the vector */
     int step;
 };
 
@@ -123,7 +123,7 @@ static int count_of(const struct state *s)
 }
 
 /* A segment of the block that arrives in that step, or that the next rank gets in the next one. */
-static struct pcoll_segment part_of(const struct state *s, uint64_t chunk, int step, uint64_t i)
+static struct pcoll_segment segment_of(const struct state *s, uint64_t chunk, int step, uint64_t i)
 {
     const int n = count_of(s);
     const uint64_t unit = pcoll_unit_of(&s->plan->signature);
@@ -131,10 +131,10 @@ static struct pcoll_segment part_of(const struct state *s, uint64_t chunk, int s
     struct pcoll_segment all =
         pcoll_segment_of(s->plan->signature.bytes / unit, s->cut.nchunks, chunk);
     const struct pcoll_segment of_all = pcoll_segment_of(all.count, (uint64_t)n, block);
-    const struct pcoll_segment part = pcoll_segment_of(of_all.count, s->cut.nsegments, i);
+    const struct pcoll_segment segment = pcoll_segment_of(of_all.count, s->cut.nsegments, i);
 
-    return (struct pcoll_segment){(all.first + of_all.first + part.first) * unit,
-                                  part.count * unit};
+    return (struct pcoll_segment){(all.first + of_all.first + segment.first) * unit,
+                                  segment.count * unit};
 }
 
 static struct pcoll_ring_use use_of(const struct state *s, uint64_t number)
@@ -167,13 +167,13 @@ static struct pcoll_entry put_on(const struct state *s, uint64_t number, int tri
 }
 
 /* The own part of item `number`, in step 0. */
-static void add_first(const struct state *s, uint64_t number, struct pcoll_segment part)
+static void add_first(const struct state *s, uint64_t number, struct pcoll_segment segment)
 {
     const struct pcoll_ring_use use = use_of(s, number);
 
     pcoll_plan_add(s->plan,
                    put_on(s, number, pcoll_ring_credit(&s->ring, use.half), credits_before(s, &use),
-                          pcoll_at(PCOLL_SEND, part.first), part.count));
+                          pcoll_at(PCOLL_SEND, segment.first), segment.count));
 }
 
 static void add_work(const struct state *s, struct pcoll_entry entry, int slot, uint64_t *level)
@@ -188,11 +188,11 @@ static struct pcoll_place add_reduce(const struct state *s, const struct item *i
 {
     const struct pcoll_place arrived = pcoll_ring_place(&s->ring, slot);
     const struct pcoll_place to =
-        item->step == count_of(s) - 2 ? pcoll_at(PCOLL_RECV, item->part.first) : arrived;
+        item->step == count_of(s) - 2 ? pcoll_at(PCOLL_RECV, item->segment.first) : arrived;
 
     pcoll_plan_operand(s->plan, arrived);
-    pcoll_plan_operand(s->plan, pcoll_at(PCOLL_SEND, item->part.first));
-    add_work(s, pcoll_entry_reduce(s->plan, slot, *level, 2, to, item->part.count), slot, level);
+    pcoll_plan_operand(s->plan, pcoll_at(PCOLL_SEND, item->segment.first));
+    add_work(s, pcoll_entry_reduce(s->plan, slot, *level, 2, to, item->segment.count), slot, level);
     return to;
 }
 
@@ -217,7 +217,7 @@ static void add_item(const struct state *s, const struct item *item)
 {
     const struct pcoll_ring_use use = use_of(s, item->number);
     const uint64_t next = item->number + s->cut.nsegments;
-    const bool is_empty = item->part.count == 0;
+    const bool is_empty = item->segment.count == 0;
     const bool is_sum = item->step < count_of(s) - 1;
     const bool is_last = item->step == nsteps_of(count_of(s)) - 1;
     uint64_t level = s->plan->gain[use.slot] + WORK, now;
@@ -229,15 +229,15 @@ static void add_item(const struct state *s, const struct item *item)
     if (!is_last && has_gate(s, item))
         add_gate(s, next, use.slot, &level);
     now = level;
-    put = put_on(s, next, use.slot, now, from, item->part.count);
+    put = put_on(s, next, use.slot, now, from, item->segment.count);
     if (!is_last && from.buffer == PCOLL_TEMP && !is_empty)
         add_work(s, put, use.slot, &level);
     else if (!is_last)
         pcoll_plan_add(s->plan, put);
     if (!is_sum && !is_empty)
         add_work(s,
-                 pcoll_entry_copy(use.slot, now, from, pcoll_at(PCOLL_RECV, item->part.first),
-                                  item->part.count),
+                 pcoll_entry_copy(use.slot, now, from, pcoll_at(PCOLL_RECV, item->segment.first),
+                                  item->segment.count),
                  use.slot, &level);
     pcoll_plan_add(s->plan, pcoll_entry_signal(pcoll_entry_add(use.slot, level), s->previous,
                                                pcoll_ring_credit(&s->ring, use.half), 1));
@@ -256,8 +256,8 @@ static void build(const struct state *s)
         for (item.step = 0; item.step < nsteps_of(count_of(s)); item.step++)
             for (uint64_t i = 0; i < s->cut.nsegments; i++) {
                 if (item.step == 0)
-                    add_first(s, item.number, part_of(s, chunk, -1, i));
-                item.part = part_of(s, chunk, item.step, i);
+                    add_first(s, item.number, segment_of(s, chunk, -1, i));
+                item.segment = segment_of(s, chunk, item.step, i);
                 add_item(s, &item);
                 item.number++;
             }

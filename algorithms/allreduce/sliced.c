@@ -18,8 +18,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
 {
     const double nranks = signature->nranks, peers = nranks - 1;
     const double crowd = pcoll_cost_crowd(signature, machine);
-    const double segments = (double)pcoll_parts_nsegments(signature, signature->bytes, params);
-    const double share = (double)signature->bytes * peers / nranks;
+    const double segments = (double)pcoll_slices_nsegments(signature, signature->bytes, params);
+    const double slice = (double)signature->bytes * peers / nranks;
     const bool user = pcoll_sliced_is_user(params);
     const bool wire = pcoll_is_over_wire(signature);
     const double out = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
@@ -32,7 +32,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double answers = wire && !user ? 2 * machine->L : 0;
 
     return machine->call + segments * (waves + answers + crowd * work) +
-           crowd * (share * (out + in + machine->reduce) + own);
+           crowd * (slice * (out + in + machine->reduce) + own);
 }
 
 const struct pcoll_algorithm pcoll_allreduce_sliced = {

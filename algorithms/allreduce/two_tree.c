@@ -57,7 +57,7 @@ struct cut {
 /* A lane on one rank. */
 struct lane {
     struct pcoll_relatives relatives;
-    struct pcoll_segment part;  /* in units */
+    struct pcoll_segment units;
     int counter;                /* of its first slot, on all ranks */
     uint64_t temp, parent_temp; /* where the slots begin in TEMP, on this rank and on the parent */
 };
@@ -76,7 +76,7 @@ struct state {
 struct item {
     const struct lane *lane;
     uint64_t number;
-    struct pcoll_segment part; /* in bytes */
+    struct pcoll_segment segment; /* in bytes */
     int slot, counter;
     uint64_t level; /* of the counter */
 };
@@ -149,7 +149,7 @@ static struct pcoll_entry put_up(const struct state *s, const struct item *item,
     const struct pcoll_place to =
         vector_at(s, item, item->lane->parent_temp, f->siblings, f->number);
     const struct pcoll_entry put =
-        pcoll_entry_put(trigger, threshold, from, f->parent, to, item->part.count);
+        pcoll_entry_put(trigger, threshold, from, f->parent, to, item->segment.count);
 
     return pcoll_entry_signal(put, f->parent, item->counter, 1);
 }
@@ -162,18 +162,18 @@ static void add_reduce(const struct state *s, struct item *item, struct pcoll_pl
 
     for (int i = 0; i < f->left; i++)
         pcoll_plan_operand(s->plan, child_at(s, item, i));
-    pcoll_plan_operand(s->plan, pcoll_at(PCOLL_SEND, item->part.first));
+    pcoll_plan_operand(s->plan, pcoll_at(PCOLL_SEND, item->segment.first));
     for (int i = f->left; i < f->nchildren; i++)
         pcoll_plan_operand(s->plan, child_at(s, item, i));
     item->level += (uint64_t)f->nchildren;
     reduce = pcoll_entry_reduce(s->plan, item->counter, item->level++, f->nchildren + 1, to,
-                                item->part.count);
+                                item->segment.count);
     pcoll_plan_add(s->plan, pcoll_entry_done(reduce, item->counter, 1));
 }
 
 static void add_leaf(const struct state *s, const struct item *item)
 {
-    const struct pcoll_place from = pcoll_at(PCOLL_SEND, item->part.first);
+    const struct pcoll_place from = pcoll_at(PCOLL_SEND, item->segment.first);
     const bool is_first = item->level == 0;
 
     pcoll_plan_add(s->plan,
@@ -193,7 +193,7 @@ static void add_paced_leaf(const struct state *s, const struct item *item)
     }
     level += item->number > 0;
     put = put_up(s, item, level > 0 ? pace : PCOLL_NONE, level,
-                 pcoll_at(PCOLL_SEND, item->part.first));
+                 pcoll_at(PCOLL_SEND, item->segment.first));
     pcoll_plan_add(s->plan,
                    item->number + 1 < s->cut.nsegments ? pcoll_entry_done(put, next, 1) : put);
     s->plan->gain[pace] = level;
@@ -204,7 +204,7 @@ static void add_up(const struct state *s, struct item *item)
     const struct pcoll_relatives *f = &item->lane->relatives;
 
     if (pcoll_relatives_is_root(f)) {
-        add_reduce(s, item, pcoll_at(PCOLL_RECV, item->part.first));
+        add_reduce(s, item, pcoll_at(PCOLL_RECV, item->segment.first));
     } else if (f->nchildren > 0) {
         const struct pcoll_place sum = child_at(s, item, 0);
 
@@ -222,11 +222,11 @@ static void add_up(const struct state *s, struct item *item)
 /* To the leader of another team, or an announcement to a rank of the own one. */
 static void add_down(const struct state *s, const struct item *item, int child)
 {
-    const struct pcoll_place recv = pcoll_at(PCOLL_RECV, item->part.first);
+    const struct pcoll_place recv = pcoll_at(PCOLL_RECV, item->segment.first);
     struct pcoll_entry down = pcoll_entry_add(item->counter, item->level);
 
     if (pcoll_team_of(&s->two.teams, child) != pcoll_team_of(&s->two.teams, s->plan->rank))
-        down = pcoll_entry_put(item->counter, item->level, recv, child, recv, item->part.count);
+        down = pcoll_entry_put(item->counter, item->level, recv, child, recv, item->segment.count);
     pcoll_plan_add(s->plan, pcoll_entry_signal(down, child, item->counter, 1));
 }
 
@@ -244,10 +244,10 @@ static void add_result(const struct state *s, struct item *item)
 
 static void add_get(const struct state *s, struct item *item)
 {
-    const struct pcoll_place recv = pcoll_at(PCOLL_RECV, item->part.first);
+    const struct pcoll_place recv = pcoll_at(PCOLL_RECV, item->segment.first);
     const int leader = item->lane->relatives.parent;
     const struct pcoll_entry get =
-        pcoll_entry_get(item->counter, ++item->level, leader, recv, recv, item->part.count);
+        pcoll_entry_get(item->counter, ++item->level, leader, recv, recv, item->segment.count);
 
     pcoll_plan_add(s->plan, pcoll_entry_signal(get, leader, s->own, 1));
 }
@@ -258,13 +258,14 @@ static struct item item_of(const struct state *s, int lane, uint64_t number)
 {
     const uint64_t unit = pcoll_unit_of(&s->plan->signature);
     const struct lane *of = &s->lanes[lane];
-    const struct pcoll_segment part = pcoll_segment_of(of->part.count, s->cut.nsegments, number);
+    const struct pcoll_segment segment =
+        pcoll_segment_of(of->units.count, s->cut.nsegments, number);
     const int slot = (int)(number % (uint64_t)s->cut.slots);
 
     return (struct item){
         .lane = of,
         .number = number,
-        .part = {(of->part.first + part.first) * unit, part.count * unit},
+        .segment = {(of->units.first + segment.first) * unit, segment.count * unit},
         .slot = slot,
         .counter = of->counter + slot,
         .level = s->plan->gain[of->counter + slot],
@@ -303,8 +304,8 @@ static enum pcoll_result take_lanes(struct state *s, const struct pcoll_signatur
         struct lane *lane = &s->lanes[i];
 
         result = pcoll_two_tree_relatives(&s->two, i, rank, &lane->relatives);
-        lane->part = pcoll_segment_of(signature->bytes / pcoll_unit_of(signature),
-                                      (uint64_t)s->cut.nlanes, (uint64_t)i);
+        lane->units = pcoll_segment_of(signature->bytes / pcoll_unit_of(signature),
+                                       (uint64_t)s->cut.nlanes, (uint64_t)i);
         lane->counter = i * s->cut.slots;
         lane->temp = temp_of(s, i, rank);
         lane->parent_temp = temp_of(s, i, lane->relatives.parent);

@@ -324,7 +324,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     double time = machine->call, meanwhile = machine->L;
 
     if (pcoll_is_over_wire(signature))
-        port.g *= pcoll_cost_share(signature);
+        port.g *= pcoll_cost_port_load(signature);
     for (int i = 0; i < of.nrounds; i++)
         if (blocks_of_message(&of, i, 1) > 1) {
             copies += copies_of_round(&of, i);

@@ -94,10 +94,10 @@ static uint64_t block(const struct state *s, int rank)
 }
 
 /* Where the segment of block `rank` arrives. */
-static struct pcoll_place arrival(const struct state *s, int bank, struct pcoll_segment part,
+static struct pcoll_place arrival(const struct state *s, int bank, struct pcoll_segment segment,
                                   int rank)
 {
-    const uint64_t at = (uint64_t)rank * part.count;
+    const uint64_t at = (uint64_t)rank * segment.count;
 
     switch (s->form) {
         case CELLS:
@@ -110,13 +110,13 @@ static struct pcoll_place arrival(const struct state *s, int bank, struct pcoll_
 }
 
 static void add_puts(const struct state *s, int bank, int trigger, uint64_t threshold,
-                     struct pcoll_segment part)
+                     struct pcoll_segment segment)
 {
     for (int i = 0; i < npeers(s); i++) {
         const int peer = peer_of(s, i);
-        const struct pcoll_entry put =
-            pcoll_entry_put(trigger, threshold, pcoll_at(PCOLL_SEND, block(s, peer) + part.first),
-                            peer, arrival(s, bank, part, s->plan->rank), part.count);
+        const struct pcoll_entry put = pcoll_entry_put(
+            trigger, threshold, pcoll_at(PCOLL_SEND, block(s, peer) + segment.first), peer,
+            arrival(s, bank, segment, s->plan->rank), segment.count);
 
         pcoll_plan_add(s->plan, pcoll_entry_signal(put, peer, bank, 1));
     }
@@ -132,16 +132,16 @@ static void add_own_copy(const struct state *s, int trigger, uint64_t threshold)
 }
 
 /* Blocks [first, end), when the counter of the bank has its present gain. */
-static void add_copy_out(const struct state *s, int bank, struct pcoll_segment part, int first,
+static void add_copy_out(const struct state *s, int bank, struct pcoll_segment segment, int first,
                          int end)
 {
     struct pcoll_entry copy;
 
     if (first >= end)
         return;
-    copy = pcoll_entry_copy(bank, s->plan->gain[bank], arrival(s, bank, part, first),
-                            pcoll_at(PCOLL_RECV, block(s, first) + part.first),
-                            (uint64_t)(end - first) * part.count);
+    copy = pcoll_entry_copy(bank, s->plan->gain[bank], arrival(s, bank, segment, first),
+                            pcoll_at(PCOLL_RECV, block(s, first) + segment.first),
+                            (uint64_t)(end - first) * segment.count);
     pcoll_plan_add(s->plan, s->nsegments > 1 ? pcoll_entry_done(copy, SEQUENCE, 1) : copy);
 }
 
@@ -159,23 +159,24 @@ static void add_gate(const struct state *s, int bank, uint64_t copied)
  * cut. */
 static void add_segment(const struct state *s, int bank, uint64_t i)
 {
-    const struct pcoll_segment part = pcoll_segment_of(s->plan->signature.bytes, s->nsegments, i);
+    const struct pcoll_segment segment =
+        pcoll_segment_of(s->plan->signature.bytes, s->nsegments, i);
     const int rank = s->plan->rank, nranks = s->plan->signature.nranks;
     const uint64_t copied = i * (uint64_t)npeers(s);
 
-    add_puts(s, bank, i > 0 ? SEQUENCE : PCOLL_NONE, copied, part);
+    add_puts(s, bank, i > 0 ? SEQUENCE : PCOLL_NONE, copied, segment);
     if (i == 0)
         add_own_copy(s, PCOLL_NONE, 0);
     else
         add_gate(s, bank, copied);
     s->plan->gain[bank] += (uint64_t)npeers(s);
     if (s->nsegments == 1) {
-        add_copy_out(s, bank, part, 0, rank);
-        add_copy_out(s, bank, part, rank + 1, nranks);
+        add_copy_out(s, bank, segment, 0, rank);
+        add_copy_out(s, bank, segment, rank + 1, nranks);
         return;
     }
     for (int j = 0; j < npeers(s); j++)
-        add_copy_out(s, bank, part, peer_of(s, j), peer_of(s, j) + 1);
+        add_copy_out(s, bank, segment, peer_of(s, j), peer_of(s, j) + 1);
 }
 
 static void build_temp(const struct state *s, int phase)
@@ -289,7 +290,7 @@ static double cost_over_wire(const struct pcoll_signature *signature, enum form 
     double sent, tell;
     struct pcoll_hop hop;
 
-    own.g *= pcoll_cost_share(signature);
+    own.g *= pcoll_cost_port_load(signature);
     tell = pcoll_larger(own.g, machine->o);
     if (form != USER)
         own.rma = 0;

@@ -50,7 +50,7 @@ static void add_puts(const struct pcoll_ring_tree *t, struct pcoll_ring_tree_use
     for (int i = 0; i < t->nchildren; i++) {
         const int child = t->children[i];
         const struct pcoll_entry put =
-            pcoll_entry_put(trigger, threshold, from, child, to, use->at.part.count);
+            pcoll_entry_put(trigger, threshold, from, child, to, use->at.segment.count);
 
         pcoll_plan_add(
             t->plan,
@@ -62,7 +62,7 @@ static inline struct pcoll_entry copy_out(const struct pcoll_ring_tree *t,
                                           const struct pcoll_ring_tree_use *use, uint64_t arrived)
 {
     return pcoll_entry_copy(use->at.slot, arrived, pcoll_ring_place(&t->ring, use->at.slot),
-                            pcoll_at(PCOLL_RECV, use->at.part.first), use->at.part.count);
+                            pcoll_at(PCOLL_RECV, use->at.segment.first), use->at.segment.count);
 }
 
 /* A leaf's only work on the slot is this copy, which can give the credit itself if no other use
@@ -97,7 +97,7 @@ static void add_use(struct pcoll_ring_tree *t, struct pcoll_ring_tree_use *use)
 {
     if (pcoll_ring_tree_is_root(t))
         add_puts(t, use, use->gated ? use->counter : PCOLL_NONE, use->credit,
-                 pcoll_at(PCOLL_SEND, use->at.part.first));
+                 pcoll_at(PCOLL_SEND, use->at.segment.first));
     else if (t->nchildren == 0)
         add_leaf_use(t, use);
     else
@@ -144,12 +144,12 @@ static double cost_between(const struct pcoll_signature *signature, const struct
                            struct pcoll_tree tree, const struct pcoll_machine *machine, double copy)
 {
     struct pcoll_machine own = pcoll_cost_leaders(signature, machine);
-    double segments = (double)ring->nsegments, part = (double)signature->bytes / segments;
-    double copying = pcoll_cost_node(machine).o + part * copy, sending, credit;
+    double segments = (double)ring->nsegments, segment = (double)signature->bytes / segments;
+    double copying = pcoll_cost_node(machine).o + segment * copy, sending, credit;
     struct pcoll_hop hop;
 
     own.rma = 0;
-    hop = pcoll_cost_hop(signature, &own, part);
+    hop = pcoll_cost_hop(signature, &own, segment);
     sending = pcoll_tree_nchildren(tree, 0) * hop.gap;
     credit = machine->L - (double)ring->slots / 2 * sending;
     return (segments - 1) * (sending > copying ? sending : copying) +

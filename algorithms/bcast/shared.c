@@ -35,10 +35,10 @@ static void add_root_use(struct pcoll_plan *plan, const struct pcoll_ring *ring,
 {
     const struct pcoll_signature *sig = &plan->signature;
     uint64_t others = (uint64_t)sig->nranks - 1;
-    struct pcoll_entry copy =
-        pcoll_entry_copy(use->opens ? pcoll_ring_credit(ring, use->half) : PCOLL_NONE,
-                         use->opens ? use->turn * others : 0, pcoll_at(PCOLL_SEND, use->part.first),
-                         pcoll_ring_place(ring, use->slot), use->part.count);
+    struct pcoll_entry copy = pcoll_entry_copy(
+        use->opens ? pcoll_ring_credit(ring, use->half) : PCOLL_NONE,
+        use->opens ? use->turn * others : 0, pcoll_at(PCOLL_SEND, use->segment.first),
+        pcoll_ring_place(ring, use->slot), use->segment.count);
 
     pcoll_plan_add(plan, pcoll_entry_done(copy, use->slot, 1));
     for (int i = 1; i < sig->nranks; i++)
@@ -55,7 +55,7 @@ static void add_other_use(struct pcoll_plan *plan, const struct pcoll_ring *ring
     const bool is_cut = pcoll_ring_is_cut(ring);
     struct pcoll_entry get =
         pcoll_entry_get(use->slot, use->turn + 1, root, pcoll_ring_place(ring, use->slot),
-                        pcoll_at(PCOLL_RECV, use->part.first), use->part.count);
+                        pcoll_at(PCOLL_RECV, use->segment.first), use->segment.count);
 
     if (is_cut && use->counts) {
         get = pcoll_entry_done(get, emptied, 1);
@@ -131,14 +131,14 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
 {
     struct pcoll_machine own = pcoll_ring_machine(ring, machine);
     double segments = (double)ring->nsegments, crowd = pcoll_cost_crowd(signature, machine);
-    double part = (double)signature->bytes / segments, others = signature->nranks - 1;
-    double fill = part * machine->copy + machine->o;
+    double segment = (double)signature->bytes / segments, others = signature->nranks - 1;
+    double fill = segment * machine->copy + machine->o;
 
     if (crowd > 1)
         return machine->call + crowd * own.turn +
                copies_of_crowd(signature, ring, machine) * (fill + machine->o);
     return pcoll_cost_waves(signature, &own, 1, others) + fill +
-           segments * (fill + machine->L + part * machine->G);
+           segments * (fill + machine->L + segment * machine->G);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -146,11 +146,11 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
 {
     struct pcoll_ring ring = ring_of(signature, params);
     struct pcoll_machine own = pcoll_ring_machine(&ring, machine);
-    double segments = (double)ring.nsegments, part = (double)signature->bytes / segments;
-    double fill = part * machine->copy + pcoll_cost_node(machine).o;
-    double get = machine->rma + 2 * machine->L;                /* request and answer */
-    double move = part * machine->G * (signature->nranks - 1); /* all data leaves through the root's
-                                                                * link */
+    double segments = (double)ring.nsegments, segment = (double)signature->bytes / segments;
+    double fill = segment * machine->copy + pcoll_cost_node(machine).o;
+    double get = machine->rma + 2 * machine->L;                   /* request and answer */
+    double move = segment * machine->G * (signature->nranks - 1); /* all data leaves through the
+                                                                   * root's link */
 
     if (!pcoll_is_over_wire(signature))
         return cost_in_node(signature, &ring, machine);

@@ -12,7 +12,8 @@ enum { ARRIVED = 0 };
 /* ---- rounds ---- */
 
 /* What the round moves of an edge: nothing, if it has fewer segments. */
-static struct pcoll_segment part_of(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
+static struct pcoll_segment segment_of(const struct pcoll_edge_slots *s,
+                                       const struct pcoll_edge *edge)
 {
     const uint64_t first = s->round * s->segment;
     const uint64_t left = edge->bytes > first ? edge->bytes - first : 0;
@@ -87,14 +88,14 @@ static struct pcoll_entry wait_for_half(const struct pcoll_edge_slots *s, struct
 
 static void put_to_slot(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
 {
-    const struct pcoll_segment part = part_of(s, edge);
+    const struct pcoll_segment segment = segment_of(s, edge);
     const bool is_first = s->round < 2;
     struct pcoll_entry put;
 
-    if (part.count == 0)
+    if (segment.count == 0)
         return;
-    put = pcoll_entry_put(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, edge->first + part.first), edge->rank,
-                          slot_of(s, edge), part.count);
+    put = pcoll_entry_put(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, edge->first + segment.first),
+                          edge->rank, slot_of(s, edge), segment.count);
     if (is_ring(s))
         put = wait_for_half(s, put);
     if (needs_credit(s, edge)) {
@@ -113,23 +114,23 @@ static void fill_slot(const struct pcoll_edge_slots *s)
     const bool is_first = s->round < 2;
     struct pcoll_edge_walk out = s->out;
     struct pcoll_edge edge, any = {0};
-    struct pcoll_segment part;
+    struct pcoll_segment segment;
     struct pcoll_entry copy;
     bool needs = false;
 
     while (pcoll_edge_next(&out, &edge)) {
         any = edge;
-        if (part_of(s, &edge).count > 0 && needs_credit(s, &edge)) {
+        if (segment_of(s, &edge).count > 0 && needs_credit(s, &edge)) {
             s->plan->gain[credit_for(s, &edge)]++;
             needs = true;
         }
     }
-    part = part_of(s, &any);
-    if (part.count == 0)
+    segment = segment_of(s, &any);
+    if (segment.count == 0)
         return;
-    copy = pcoll_entry_copy(needs ? credit_counter(s, !is_first) : PCOLL_NONE,
-                            is_first ? 0 : s->credits, pcoll_at(PCOLL_SEND, any.first + part.first),
-                            slot_of(s, &any), part.count);
+    copy = pcoll_entry_copy(
+        needs ? credit_counter(s, !is_first) : PCOLL_NONE, is_first ? 0 : s->credits,
+        pcoll_at(PCOLL_SEND, any.first + segment.first), slot_of(s, &any), segment.count);
     pcoll_plan_add(s->plan, pcoll_entry_done(copy, filled, 1));
     s->plan->gain[filled]++;
     for (out = s->out; pcoll_edge_next(&out, &edge);)
@@ -166,7 +167,7 @@ static uint64_t arrivals_of_round(const struct pcoll_edge_slots *s)
     uint64_t n = 0;
 
     while (pcoll_edge_next(&in, &edge))
-        n += part_of(s, &edge).count > 0;
+        n += segment_of(s, &edge).count > 0;
     return n;
 }
 
@@ -180,13 +181,13 @@ static uint64_t arrived_before(const struct pcoll_edge_slots *s, const struct pc
 
 static void copy_out(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
 {
-    const struct pcoll_segment part = part_of(s, edge);
+    const struct pcoll_segment segment = segment_of(s, edge);
     struct pcoll_entry copy;
 
-    if (part.count == 0)
+    if (segment.count == 0)
         return;
     copy = pcoll_entry_copy(ARRIVED + s->bank, arrived_before(s, edge), slot_of(s, edge),
-                            pcoll_at(PCOLL_RECV, edge->first + part.first), part.count);
+                            pcoll_at(PCOLL_RECV, edge->first + segment.first), segment.count);
     if (needs_credit(s, edge))
         copy = pcoll_entry_signal(copy, edge->rank, credit_for(s, edge), 1);
     pcoll_plan_add(s->plan, copy);
@@ -196,13 +197,13 @@ static void copy_out(const struct pcoll_edge_slots *s, const struct pcoll_edge *
 static void get_out(const struct pcoll_edge_slots *s, const struct pcoll_edge *edge)
 {
     const int got = own_counter(s, credit_for(s, edge));
-    const struct pcoll_segment part = part_of(s, edge);
+    const struct pcoll_segment segment = segment_of(s, edge);
     struct pcoll_entry get;
 
-    if (part.count == 0)
+    if (segment.count == 0)
         return;
     get = pcoll_entry_get(ARRIVED + s->bank, arrived_before(s, edge), edge->rank, slot_of(s, edge),
-                          pcoll_at(PCOLL_RECV, edge->first + part.first), part.count);
+                          pcoll_at(PCOLL_RECV, edge->first + segment.first), segment.count);
     if (needs_credit(s, edge)) {
         get = pcoll_entry_done(get, got, 1);
         s->plan->gain[got]++;
@@ -220,7 +221,7 @@ static void give_credits(const struct pcoll_edge_slots *s, bool is_again)
     struct pcoll_edge edge;
 
     while (pcoll_edge_next(&in, &edge))
-        if (part_of(s, &edge).count > 0 && needs_credit(s, &edge) &&
+        if (segment_of(s, &edge).count > 0 && needs_credit(s, &edge) &&
             !(is_again && is_last(s, &edge)))
             pcoll_plan_add(s->plan, pcoll_entry_signal(done, edge.rank, credit, 1));
 }

@@ -73,16 +73,16 @@ static inline struct pcoll_entry put_up(const struct state *s,
 {
     const struct pcoll_entry put = pcoll_entry_put(trigger, threshold, from, s->t.parent,
                                                    block(s, use, &s->parent, s->self.place),
-                                                   (uint64_t)s->self.span * use->at.part.count);
+                                                   (uint64_t)s->self.span * use->at.segment.count);
 
     return pcoll_entry_signal(put, s->t.parent, use->at.slot, WORK);
 }
 
 static void add_leaf_use(const struct state *s, const struct pcoll_ring_tree_use *use)
 {
-    pcoll_plan_add(s->t.plan,
-                   put_up(s, use, use->gated ? use->counter : PCOLL_NONE,
-                          use->gated ? use->credit : 0, pcoll_at(PCOLL_SEND, use->at.part.first)));
+    pcoll_plan_add(s->t.plan, put_up(s, use, use->gated ? use->counter : PCOLL_NONE,
+                                     use->gated ? use->credit : 0,
+                                     pcoll_at(PCOLL_SEND, use->at.segment.first)));
 }
 
 /* The own block joins those of the children, when the slot's last content has left. A ring has
@@ -92,8 +92,8 @@ static void add_own_block(const struct state *s, struct pcoll_ring_tree_use *use
     const bool waits = use->at.turn > 0;
     const struct pcoll_entry copy =
         pcoll_entry_copy(waits ? pcoll_ring_emptied(&s->t.ring, &use->at) : PCOLL_NONE,
-                         s->t.emptied[use->at.half], pcoll_at(PCOLL_SEND, use->at.part.first),
-                         block(s, use, &s->self, s->self.place), use->at.part.count);
+                         s->t.emptied[use->at.half], pcoll_at(PCOLL_SEND, use->at.segment.first),
+                         block(s, use, &s->self, s->self.place), use->at.segment.count);
 
     pcoll_plan_add(s->t.plan, pcoll_entry_done(copy, use->at.slot, WORK));
     use->level += WORK;
@@ -113,7 +113,7 @@ static void add_inner_use(const struct state *s, struct pcoll_ring_tree_use *use
 /* Consecutive blocks are adjacent in both buffers only if they are not cut. */
 static void add_root_use(const struct state *s, struct pcoll_ring_tree_use *use)
 {
-    const struct pcoll_segment part = use->at.part;
+    const struct pcoll_segment segment = use->at.segment;
     const int end = s->self.place + s->self.span, max = s->t.ring.nsegments > 1 ? 1 : end;
     struct pcoll_sequence run;
     uint64_t arrived;
@@ -126,8 +126,8 @@ static void add_root_use(const struct state *s, struct pcoll_ring_tree_use *use)
         run = pcoll_teams_sequence(&s->t.tree.teams, place, place + max < end ? place + max : end);
         copy = pcoll_entry_copy(
             use->at.slot, arrived, block(s, use, &s->self, place),
-            pcoll_at(PCOLL_RECV, (uint64_t)run.rank * s->t.plan->signature.bytes + part.first),
-            (uint64_t)run.count * part.count);
+            pcoll_at(PCOLL_RECV, (uint64_t)run.rank * s->t.plan->signature.bytes + segment.first),
+            (uint64_t)run.count * segment.count);
         pcoll_plan_add(s->t.plan, pcoll_ring_tree_work(&s->t, use, copy, WORK));
     }
 }
@@ -209,17 +209,17 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
 {
     struct pcoll_machine own = pcoll_ring_machine(ring, node);
     struct pcoll_tree tree = {pcoll_ranks_per_node(signature), radix};
-    const double part = (double)signature->bytes / (double)ring->nsegments;
+    const double segment = (double)signature->bytes / (double)ring->nsegments;
     const double forwarded = pcoll_larger(0, tree.nranks - radix - 1) / (radix - 1); /* blocks */
 
     if (pcoll_cost_crowd(signature, node) > 1)
         return pcoll_ring_tree_cost_crowded(signature, ring, tree, pcoll_tree_depth(tree) + 1,
                                             tree.nranks - 1, node);
-    own.L += own.o + part * own.copy; /* all children put at the same time */
+    own.L += own.o + segment * own.copy; /* all children put at the same time */
     own.g = own.G = own.rma = own.o = 0;
-    return cost_at_root(signature, ring, node,
-                        pcoll_cost_spans(tree, 0, signature, &own) + forwarded * part * node->copy,
-                        0);
+    return cost_at_root(
+        signature, ring, node,
+        pcoll_cost_spans(tree, 0, signature, &own) + forwarded * segment * node->copy, 0);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -231,15 +231,15 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     struct pcoll_teams teams = pcoll_teams_of(signature);
     struct pcoll_tree tree = {teams.count, pcoll_ring_tree_radix(params)};
     const double members = pcoll_ranks_per_node(signature);
-    const double part = members * (double)signature->bytes / (double)ring.nsegments;
-    double arrive, follow = (teams.count - 1) * (leaders.g + part * leaders.G);
+    const double segment = members * (double)signature->bytes / (double)ring.nsegments;
+    double arrive, follow = (teams.count - 1) * (leaders.g + segment * leaders.G);
 
     if (!pcoll_is_over_wire(signature))
         return machine->call +
                cost_in_node(signature, &ring, pcoll_ring_tree_radix(params), machine);
     leaders.L += leaders.o; /* all children put at the same time */
     leaders.rma = leaders.o = 0;
-    arrive = pcoll_cost_spans(tree, part, signature, &leaders);
+    arrive = pcoll_cost_spans(tree, segment, signature, &leaders);
     if (teams.topology)
         arrive += cost_in_node(signature, &ring, pcoll_ring_tree_radix(params), &node);
     return machine->call + cost_at_root(signature, &ring, &node, arrive, follow) +

@@ -47,7 +47,7 @@ enum pcoll_result pcoll_reduce_tree_generate(const struct pcoll_signature *signa
     const struct pcoll_order_tree tree = pcoll_order_tree_of(signature, radix);
     struct pcoll_up up = {
         .ring = pcoll_reduce_tree_ring(signature, params),
-        .part = {0, signature->bytes / pcoll_unit_of(signature)},
+        .lane = {0, signature->bytes / pcoll_unit_of(signature)},
     };
     enum pcoll_result result = pcoll_order_tree_relatives(&tree, rank, &up.relatives);
 
@@ -104,15 +104,16 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct pcoll_order_tree tree = pcoll_order_tree_of(signature, radix);
     const struct pcoll_order_depth depth = pcoll_order_tree_depth(&tree);
     const struct pcoll_machine all = pcoll_ring_machine(&ring, machine), in = pcoll_cost_node(&all);
-    const double segments = (double)ring.nsegments, part = (double)signature->bytes / segments;
+    const double segments = (double)ring.nsegments, segment = (double)signature->bytes / segments;
     const double crowd = pcoll_cost_crowd(signature, machine);
     const double more = radix - 1 < signature->nranks - 1 ? radix - 1 : signature->nranks - 1;
-    const double work = in.o + part * in.reduce, turn = crowd > 1 ? crowd * in.turn : 0;
+    const double work = in.o + segment * in.reduce, turn = crowd > 1 ? crowd * in.turn : 0;
     const bool wire = pcoll_is_over_wire(signature), is_flat = wire && !tree.topology;
     const struct levels outside = {is_flat ? depth.within : depth.between, more,
-                                   all.L + all.o + part * all.G + turn, all.g + part * all.G, work};
+                                   all.L + all.o + segment * all.G + turn, all.g + segment * all.G,
+                                   work};
     const struct levels inside = {is_flat ? 0 : depth.within, more,
-                                  in.L + in.o + crowd * part * in.copy + turn, 0, crowd * work};
+                                  in.L + in.o + crowd * segment * in.copy + turn, 0, crowd * work};
 
     return machine->call + in.o + cost_of_levels(outside, segments) +
            cost_of_levels(inside, segments);

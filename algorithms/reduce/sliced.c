@@ -17,12 +17,12 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
                    const struct pcoll_machine *machine)
 {
     const double nranks = signature->nranks, peers = nranks - 1, bytes = (double)signature->bytes;
-    const double crowd = pcoll_cost_crowd(signature, machine), share = bytes * peers / nranks;
-    const double segments = (double)pcoll_parts_nsegments(signature, signature->bytes, params);
+    const double crowd = pcoll_cost_crowd(signature, machine), slice = bytes * peers / nranks;
+    const double segments = (double)pcoll_slices_nsegments(signature, signature->bytes, params);
     const bool user = pcoll_sliced_is_user(params);
     const bool wire = pcoll_is_over_wire(signature);
     const double out = pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
-    const double port = share * pcoll_cost_leaders(signature, machine).G;
+    const double port = slice * pcoll_cost_leaders(signature, machine).G;
     const double in = wire   ? port
                       : user ? crowd * bytes / nranks * machine->G
                              : bytes * machine->copy;
@@ -33,7 +33,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double answers = wire && !user ? 2 * machine->L : 0;
 
     return machine->call + segments * (waves + answers + crowd * work) +
-           crowd * share * (out + machine->reduce) + in;
+           crowd * slice * (out + machine->reduce) + in;
 }
 
 const struct pcoll_algorithm pcoll_reduce_sliced = {

@@ -89,7 +89,7 @@ static enum pcoll_result take_lanes(struct state *s, const struct pcoll_signatur
 
         result = pcoll_two_tree_relatives(&s->two, i, rank, &up->relatives);
         up->ring = s->ring;
-        up->part = pcoll_segment_of(units_of(signature), (uint64_t)s->nlanes, (uint64_t)i);
+        up->lane = pcoll_segment_of(units_of(signature), (uint64_t)s->nlanes, (uint64_t)i);
         up->counter = i * pcoll_up_counters(&s->ring);
         up->temp = temp_of(s, i, rank);
         up->parent_temp = temp_of(s, i, up->relatives.parent);

@@ -2,9 +2,9 @@
  * Reduce_scatter in which every rank reduces its block of all vectors.
  *
  * Idea: put block j of the own vector into the communication buffer of rank j, or beside its
- * counter (cells, if all N - 1 blocks fit there); when all parts have arrived, one REDUCE of N
- * operands, in rank order, gives the result (shape/parts.h). Long blocks go in segments, which take
- * turns with two counters and two banks of TEMP; blocks in one piece may have more banks.
+ * counter (cells, if all N - 1 blocks fit there); when all operands have arrived, one REDUCE of N
+ * operands, in rank order, gives the result (shape/slices.h). Long blocks go in segments, which
+ * take turns with two counters and two banks of TEMP; blocks in one piece may have more banks.
  *
  * Source: the pairwise exchange of every MPI (Thakur et al. 2005, section 4.4), with puts.
  *
@@ -12,32 +12,32 @@
  *
  * Cost: L + N o + (N - 1) B (copy + reduce) for each rank; two counters. Condition (lemma A): every
  * rank puts a part to every other, also an empty one to a rank with an empty block, and is done
- * when it has all parts. The parts of (a segment of) k + 2 are put by a rank that has all parts of
- * k + 1. Their senders have reduced k, so two banks are enough. In place, the result takes the
- * place of block 0, or of a part of it, which must have left before. Except for that, the plan is
- * its own lowered form.
+ * when it has all operands. The operands of (a segment of) k + 2 are put by a rank that has all
+ * operands of k + 1. Their senders have reduced k, so two banks are enough. In place, the result
+ * takes the place of block 0, or of a part of it, which must have left before. Except for that, the
+ * plan is its own lowered form.
  */
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "algorithms/cost.h"
 #include "algorithms/util.h"
-#include "algorithms/shape/parts.h"
+#include "algorithms/shape/slices.h"
 
 struct state {
-    struct pcoll_parts parts;
+    struct pcoll_slices slices;
     struct pcoll_segment *blocks; /* [nranks]: of SEND, in units */
 };
 
 static uint64_t nsegments_of(const struct pcoll_signature *signature,
                              const struct pcoll_params *params)
 {
-    return pcoll_parts_nsegments(signature, signature->bytes, params);
+    return pcoll_slices_nsegments(signature, signature->bytes, params);
 }
 
 static void find_blocks(const struct state *s)
 {
-    const struct pcoll_signature *signature = &s->parts.plan->signature;
+    const struct pcoll_signature *signature = &s->slices.plan->signature;
     const uint64_t unit = pcoll_unit_of(signature);
     uint64_t first = 0;
 
@@ -49,32 +49,33 @@ static void find_blocks(const struct state *s)
 
 static void cut_segment(const struct state *s)
 {
-    const struct pcoll_signature *signature = &s->parts.plan->signature;
+    const struct pcoll_signature *signature = &s->slices.plan->signature;
     const uint64_t unit = pcoll_unit_of(signature);
 
     for (int r = 0; r < signature->nranks; r++) {
         const struct pcoll_segment cut =
-            pcoll_segment_of(s->blocks[r].count, s->parts.nsegments, s->parts.segment);
+            pcoll_segment_of(s->blocks[r].count, s->slices.nsegments, s->slices.segment);
 
-        s->parts.slices[r] =
+        s->slices.cut[r] =
             (struct pcoll_segment){(s->blocks[r].first + cut.first) * unit, cut.count * unit};
     }
 }
 
-/* The rank says to itself that it has reduced the segment; the parts of the next one wait for it.
+/* The rank says to itself that it has reduced the segment; the operands of the next one wait for
+ * it.
  */
 static void add_segment(struct state *s)
 {
-    struct pcoll_parts *p = &s->parts;
+    struct pcoll_slices *p = &s->slices;
     const int rank = p->plan->rank, nranks = p->plan->signature.nranks;
     const int waits = p->plan->signature.in_place && rank > 0;
     const bool is_last = p->segment == p->nsegments - 1;
     const uint64_t all = p->plan->gain[p->bank] + (uint64_t)(nranks - 1 + waits);
     const uint64_t first =
-        p->slices[rank].first - s->blocks[rank].first * pcoll_unit_of(&p->plan->signature);
-    const struct pcoll_entry reduce = pcoll_parts_reduce(p, all, pcoll_at(PCOLL_RECV, first));
+        p->cut[rank].first - s->blocks[rank].first * pcoll_unit_of(&p->plan->signature);
+    const struct pcoll_entry reduce = pcoll_slices_reduce(p, all, pcoll_at(PCOLL_RECV, first));
 
-    pcoll_parts_put(p, 0, (uint64_t)waits);
+    pcoll_slices_put(p, 0, (uint64_t)waits);
     pcoll_plan_add(p->plan, is_last ? reduce : pcoll_entry_done(reduce, p->bank, 1));
     p->trigger = p->bank;
     p->threshold = p->plan->gain[p->bank] = all + !is_last;
@@ -82,9 +83,9 @@ static void add_segment(struct state *s)
 
 static void build_phase(struct state *s, int phase)
 {
-    struct pcoll_parts *p = &s->parts;
+    struct pcoll_slices *p = &s->slices;
 
-    for (pcoll_parts_open(p, phase); p->segment < p->nsegments; pcoll_parts_next(p)) {
+    for (pcoll_slices_open(p, phase); p->segment < p->nsegments; pcoll_slices_next(p)) {
         cut_segment(s);
         add_segment(s);
     }
@@ -118,7 +119,7 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
 
 static void build(struct state *s, const struct pcoll_params *params)
 {
-    struct pcoll_plan *plan = s->parts.plan;
+    struct pcoll_plan *plan = s->slices.plan;
 
     plan->temp_bytes = temp_bytes(&plan->signature, params);
     plan->lowered = !plan->signature.in_place;
@@ -134,27 +135,27 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
     const size_t nranks = (size_t)signature->nranks;
     const int nbanks = nbanks_of(signature, params);
     struct state s = {
-        .parts = {.slices = calloc(nranks, sizeof(*s.parts.slices)),
-                  .slot_bytes = slot_bytes(signature, params),
-                  .banks = nbanks,
-                  .nslots = signature->nranks - 1,
-                  .weight = 1,
-                  .nsegments = nsegments_of(signature, params)},
+        .slices = {.cut = calloc(nranks, sizeof(*s.slices.cut)),
+                   .slot_bytes = slot_bytes(signature, params),
+                   .banks = nbanks,
+                   .nslots = signature->nranks - 1,
+                   .weight = 1,
+                   .nsegments = nsegments_of(signature, params)},
         .blocks = calloc(nranks, sizeof(*s.blocks)),
     };
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
     (void)local;
-    if (s.parts.slices && s.blocks)
-        result = pcoll_plan_create(signature, rank, nbanks, s.parts.nsegments > 1 ? 1 : nbanks,
-                                   &s.parts.plan);
+    if (s.slices.cut && s.blocks)
+        result = pcoll_plan_create(signature, rank, nbanks, s.slices.nsegments > 1 ? 1 : nbanks,
+                                   &s.slices.plan);
     if (result == PCOLL_OK) {
         build(&s, params);
-        *plan_p = s.parts.plan;
+        *plan_p = s.slices.plan;
         result = pcoll_plan_seal(plan_p);
     }
     free(s.blocks);
-    free(s.parts.slices);
+    free(s.slices.cut);
     return result;
 }
 

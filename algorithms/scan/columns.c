@@ -2,7 +2,7 @@
  * Scan and exscan in slices: every rank makes all prefixes of one slice of all vectors.
  *
  * Idea: the vectors are cut into N slices, the columns. Each rank puts slice j of its vector into
- * the communication buffer of rank j (shape/parts.h), which makes the prefixes of its column one
+ * the communication buffer of rank j (shape/slices.h), which makes the prefixes of its column one
  * from the other by N - 1 REDUCEs, and tells each rank when its prefix is ready. Rank r gets prefix
  * r of each column when all owners have told it. Long vectors go in segments, one after the other,
  * through alternating counters.
@@ -14,45 +14,46 @@
  * Cost: 2 L + 3 N o + M (2 copy + reduce), whatever N; two counters (in segments: one more). TEMP
  * holds one segment (of an exscan, two). Condition (lemma A): all ranks are told by all owners,
  * also rank 0, which gets nothing. Rank r is told when its part and its prefix are not needed to
- * make others any more. So it has got its prefixes of (a segment of) k when it puts parts of k + 1,
- * and overwrites nothing that anybody reads: prefix r of a scan takes the place of part r, and that
- * of an exscan a place of its own, which is overwritten when the next part of rank r has arrived.
+ * make others any more. So it has got its prefixes of (a segment of) k when it puts operands of k +
+ * 1, and overwrites nothing that anybody reads: prefix r of a scan takes the place of part r, and
+ * that of an exscan a place of its own, which is overwritten when the next part of rank r has
+ * arrived.
  */
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "algorithms/cost.h"
-#include "algorithms/shape/parts.h"
+#include "algorithms/shape/slices.h"
 
 enum { SEQUENCE = 2 }; /* counter of the prefixes that the rank has got, with nsegments > 1 */
 
 struct state {
-    struct pcoll_parts parts;
+    struct pcoll_slices slices;
     int includes_own; /* scan, not exscan */
 };
 
 static uint64_t nsegments_of(const struct pcoll_signature *signature,
                              const struct pcoll_params *params)
 {
-    return pcoll_parts_nsegments(signature, signature->bytes, params);
+    return pcoll_slices_nsegments(signature, signature->bytes, params);
 }
 
 static int rank_of(const struct state *s)
 {
-    return s->parts.plan->rank;
+    return s->slices.plan->rank;
 }
 
 static uint64_t nranks_of(const struct state *s)
 {
-    return (uint64_t)s->parts.plan->signature.nranks;
+    return (uint64_t)s->slices.plan->signature.nranks;
 }
 
 /* The part of rank `r` of this rank's column. */
 static struct pcoll_place part_of(const struct state *s, int r)
 {
     if (r == rank_of(s))
-        return pcoll_at(PCOLL_SEND, s->parts.slices[r].first);
-    return pcoll_parts_at(&s->parts, rank_of(s), r);
+        return pcoll_at(PCOLL_SEND, s->slices.cut[r].first);
+    return pcoll_slices_at(&s->slices, rank_of(s), r);
 }
 
 /* Where the owner of any column keeps the prefix for rank `r`. */
@@ -60,14 +61,14 @@ static struct pcoll_place prefix_of(const struct state *s, int r)
 {
     const uint64_t place = (uint64_t)r + (s->includes_own ? 0 : nranks_of(s));
 
-    return pcoll_at(PCOLL_TEMP, place * s->parts.slot_bytes);
+    return pcoll_at(PCOLL_TEMP, place * s->slices.slot_bytes);
 }
 
 /* The prefix for rank `r` > 0, from the one for rank r - 1. */
 static struct pcoll_entry make_prefix(const struct state *s, uint64_t level, int r)
 {
-    const struct pcoll_parts *p = &s->parts;
-    const uint64_t bytes = p->slices[rank_of(s)].count;
+    const struct pcoll_slices *p = &s->slices;
+    const uint64_t bytes = p->cut[rank_of(s)].count;
 
     if (r == 1 && !s->includes_own)
         return pcoll_entry_copy(p->bank, level, part_of(s, 0), prefix_of(s, 1), bytes);
@@ -78,27 +79,27 @@ static struct pcoll_entry make_prefix(const struct state *s, uint64_t level, int
 
 static struct pcoll_entry in_sequence(const struct state *s, struct pcoll_entry entry)
 {
-    return s->parts.nsegments > 1 ? pcoll_entry_done(entry, SEQUENCE, 1) : entry;
+    return s->slices.nsegments > 1 ? pcoll_entry_done(entry, SEQUENCE, 1) : entry;
 }
 
 /* What the counter has reached when the prefix for rank `r` is made and neither it nor part `r` is
  * needed to make another: rank r may get the one and overwrite the other. */
-static uint64_t ready_at(const struct state *s, uint64_t all_parts, int r)
+static uint64_t ready_at(const struct state *s, uint64_t all_operands, int r)
 {
     const uint64_t last = nranks_of(s) - 1, next = (uint64_t)r + 1;
 
-    return all_parts + (next < last ? next : last) * nranks_of(s);
+    return all_operands + (next < last ? next : last) * nranks_of(s);
 }
 
 /* Get the rank's prefixes when all owners have told it, and copy its own. */
 static void add_results_in(const struct state *s, uint64_t ready, uint64_t told)
 {
-    const struct pcoll_parts *p = &s->parts;
+    const struct pcoll_slices *p = &s->slices;
     const struct pcoll_place from = prefix_of(s, rank_of(s));
 
     for (int r = 0; r < p->plan->signature.nranks; r++) {
-        const struct pcoll_place to = pcoll_at(PCOLL_RECV, p->slices[r].first);
-        const uint64_t bytes = p->slices[r].count;
+        const struct pcoll_place to = pcoll_at(PCOLL_RECV, p->cut[r].first);
+        const uint64_t bytes = p->cut[r].count;
 
         pcoll_plan_add(p->plan,
                        in_sequence(s, r == rank_of(s)
@@ -108,40 +109,41 @@ static void add_results_in(const struct state *s, uint64_t ready, uint64_t told)
 }
 
 /* Make all prefixes, and tell each rank when its own is ready. */
-static void add_prefixes(const struct state *s, uint64_t all_parts)
+static void add_prefixes(const struct state *s, uint64_t all_operands)
 {
-    const struct pcoll_parts *p = &s->parts;
+    const struct pcoll_slices *p = &s->slices;
     const uint64_t nranks = nranks_of(s);
 
     for (int r = 1; r < p->plan->signature.nranks; r++) {
-        const struct pcoll_entry prefix = make_prefix(s, all_parts + (uint64_t)(r - 1) * nranks, r);
+        const struct pcoll_entry prefix =
+            make_prefix(s, all_operands + (uint64_t)(r - 1) * nranks, r);
 
         pcoll_plan_add(p->plan, pcoll_entry_done(prefix, p->bank, nranks));
     }
     for (int i = 0; i < p->plan->signature.nranks - 1; i++) {
-        const int peer = pcoll_parts_peer(p, i);
-        const struct pcoll_entry tell = pcoll_entry_add(p->bank, ready_at(s, all_parts, peer));
+        const int peer = pcoll_slices_peer(p, i);
+        const struct pcoll_entry tell = pcoll_entry_add(p->bank, ready_at(s, all_operands, peer));
 
         pcoll_plan_add(p->plan, pcoll_entry_signal(tell, peer, p->bank, 1));
     }
 }
 
 /* Parts, and what the rank has done itself, weigh N, so that N - 1 tells cannot substitute for
- * them. A rank that has put its parts of a segment no longer needs the one before, and says so to
- * itself before it reduces this one. */
+ * them. A rank that has put its operands of a segment no longer needs the one before, and says so
+ * to itself before it reduces this one. */
 static void add_segment(struct state *s)
 {
-    struct pcoll_parts *p = &s->parts;
+    struct pcoll_slices *p = &s->slices;
     const uint64_t nranks = nranks_of(s), base = p->plan->gain[p->bank];
     const bool is_first = p->segment == 0;
-    const uint64_t all_parts = base + nranks * (nranks - (is_first ? 1 : 0));
-    const uint64_t all = all_parts + (nranks - 1) * (nranks + 1);
+    const uint64_t all_operands = base + nranks * (nranks - (is_first ? 1 : 0));
+    const uint64_t all = all_operands + (nranks - 1) * (nranks + 1);
 
-    pcoll_parts_put(p, PCOLL_NONE, is_first ? 0 : p->weight);
-    add_prefixes(s, all_parts);
+    pcoll_slices_put(p, PCOLL_NONE, is_first ? 0 : p->weight);
+    add_prefixes(s, all_operands);
     p->plan->gain[p->bank] = all;
     if (rank_of(s) > 0) {
-        add_results_in(s, ready_at(s, all_parts, rank_of(s)), all);
+        add_results_in(s, ready_at(s, all_operands, rank_of(s)), all);
         p->trigger = SEQUENCE;
         p->threshold = (p->segment + 1) * nranks;
     } else {
@@ -155,19 +157,19 @@ static void add_segment(struct state *s)
 /* The scan of rank 0 is its own vector. */
 static void add_first_scan(const struct state *s)
 {
-    const struct pcoll_signature *signature = &s->parts.plan->signature;
+    const struct pcoll_signature *signature = &s->slices.plan->signature;
 
     if (rank_of(s) == 0 && s->includes_own && !signature->in_place)
-        pcoll_plan_add(s->parts.plan, pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0),
-                                                       pcoll_at(PCOLL_RECV, 0), signature->bytes));
+        pcoll_plan_add(s->slices.plan, pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, 0),
+                                                        pcoll_at(PCOLL_RECV, 0), signature->bytes));
 }
 
 static void build_phase(struct state *s, int phase)
 {
-    struct pcoll_parts *p = &s->parts;
+    struct pcoll_slices *p = &s->slices;
 
-    for (pcoll_parts_open(p, phase); p->segment < p->nsegments; pcoll_parts_next(p)) {
-        pcoll_parts_cut(p);
+    for (pcoll_slices_open(p, phase); p->segment < p->nsegments; pcoll_slices_next(p)) {
+        pcoll_slices_cut(p);
         add_segment(s);
     }
     add_first_scan(s);
@@ -178,7 +180,7 @@ static void build_phase(struct state *s, int phase)
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
-    const uint64_t slot = pcoll_parts_slice_slot(signature, nsegments_of(signature, params));
+    const uint64_t slot = pcoll_slices_slot_bytes(signature, nsegments_of(signature, params));
 
     return (uint64_t)signature->nranks * slot * (signature->coll == PCOLL_SCAN ? 1 : 2);
 }
@@ -189,29 +191,29 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
 {
     const uint64_t nsegments = nsegments_of(signature, params);
     struct state s = {
-        .parts = {.slices = calloc((size_t)signature->nranks, sizeof(*s.parts.slices)),
-                  .slot_bytes = pcoll_parts_slice_slot(signature, nsegments),
-                  .banks = 1,
-                  .nslots = signature->nranks,
-                  .weight = (uint64_t)signature->nranks,
-                  .nsegments = nsegments},
+        .slices = {.cut = calloc((size_t)signature->nranks, sizeof(*s.slices.cut)),
+                   .slot_bytes = pcoll_slices_slot_bytes(signature, nsegments),
+                   .banks = 1,
+                   .nslots = signature->nranks,
+                   .weight = (uint64_t)signature->nranks,
+                   .nsegments = nsegments},
         .includes_own = signature->coll == PCOLL_SCAN,
     };
     const bool is_long = nsegments > 1;
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
     (void)local;
-    if (s.parts.slices)
+    if (s.slices.cut)
         result =
-            pcoll_plan_create(signature, rank, is_long ? 3 : 2, is_long ? 1 : 2, &s.parts.plan);
+            pcoll_plan_create(signature, rank, is_long ? 3 : 2, is_long ? 1 : 2, &s.slices.plan);
     if (result == PCOLL_OK) {
-        s.parts.plan->temp_bytes = temp_bytes(signature, params);
-        for (int phase = 0; phase < s.parts.plan->nphases; phase++)
+        s.slices.plan->temp_bytes = temp_bytes(signature, params);
+        for (int phase = 0; phase < s.slices.plan->nphases; phase++)
             build_phase(&s, phase);
-        *plan_p = s.parts.plan;
+        *plan_p = s.slices.plan;
         result = pcoll_plan_seal(plan_p);
     }
-    free(s.parts.slices);
+    free(s.slices.cut);
     return result;
 }
 

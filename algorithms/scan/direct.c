@@ -37,8 +37,8 @@ struct state {
 /* One use of one slot. */
 struct use {
     struct pcoll_ring_use at;
-    struct pcoll_segment part; /* in bytes */
-    uint64_t level;            /* of the slot's counter when everything has arrived */
+    struct pcoll_segment segment; /* in bytes */
+    uint64_t level;               /* of the slot's counter when everything has arrived */
 };
 
 static bool is_long(const struct state *s)
@@ -130,8 +130,8 @@ static void add_puts(const struct state *s, const struct use *use, struct wait w
 
     for (int peer = s->plan->rank + 1; peer < s->plan->signature.nranks; peer++) {
         const struct pcoll_entry put =
-            pcoll_entry_put(wait.counter, wait.threshold, pcoll_at(PCOLL_SEND, use->part.first),
-                            peer, vector_at(s, use, peer, s->plan->rank), use->part.count);
+            pcoll_entry_put(wait.counter, wait.threshold, pcoll_at(PCOLL_SEND, use->segment.first),
+                            peer, vector_at(s, use, peer, s->plan->rank), use->segment.count);
 
         pcoll_plan_add(s->plan, pcoll_entry_done(pcoll_entry_signal(put, peer, slot, 1), told,
                                                  told != PCOLL_NONE));
@@ -154,11 +154,11 @@ static void add_result(const struct state *s, const struct use *use)
 {
     const int rank = s->plan->rank, noperands = rank + s->includes_own;
     const int slot = use->at.slot, told = count_result(s, use);
-    const struct pcoll_place to = pcoll_at(PCOLL_RECV, use->part.first);
+    const struct pcoll_place to = pcoll_at(PCOLL_RECV, use->segment.first);
 
     if (noperands == 1) {
         const struct pcoll_entry copy =
-            pcoll_entry_copy(slot, use->level, vector_at(s, use, rank, 0), to, use->part.count);
+            pcoll_entry_copy(slot, use->level, vector_at(s, use, rank, 0), to, use->segment.count);
 
         pcoll_plan_add(s->plan, pcoll_entry_done(copy, told, told != PCOLL_NONE));
         return;
@@ -166,9 +166,9 @@ static void add_result(const struct state *s, const struct use *use)
     for (int r = 0; r < rank; r++)
         pcoll_plan_operand(s->plan, vector_at(s, use, rank, r));
     if (s->includes_own)
-        pcoll_plan_operand(s->plan, pcoll_at(PCOLL_SEND, use->part.first));
+        pcoll_plan_operand(s->plan, pcoll_at(PCOLL_SEND, use->segment.first));
     pcoll_plan_add(s->plan, pcoll_entry_done(pcoll_entry_reduce(s->plan, slot, use->level,
-                                                                noperands, to, use->part.count),
+                                                                noperands, to, use->segment.count),
                                              told, told != PCOLL_NONE));
 }
 
@@ -178,7 +178,7 @@ static void add_own_copy(const struct state *s, const struct use *use, uint64_t 
 {
     const bool copies = s->includes_own && !s->plan->signature.in_place;
     const uint64_t units = s->plan->signature.bytes / s->unit, n = s->ring.nsegments;
-    const uint64_t end = use->part.first + use->part.count;
+    const uint64_t end = use->segment.first + use->segment.count;
     uint64_t first;
 
     if (!copies || (i + 1 < n && (i + 1) % OWN_SEGMENTS > 0))
@@ -208,7 +208,8 @@ static void add_use(const struct state *s, uint64_t i)
     struct use use;
 
     pcoll_ring_use(&s->ring, s->plan->signature.bytes / s->unit, s->phase, i, &use.at);
-    use.part = (struct pcoll_segment){use.at.part.first * s->unit, use.at.part.count * s->unit};
+    use.segment =
+        (struct pcoll_segment){use.at.segment.first * s->unit, use.at.segment.count * s->unit};
     use.level = s->plan->gain[use.at.slot] + (uint64_t)rank + own;
     wait = wait_of(s, &use);
     add_puts(s, &use, wait);
@@ -283,9 +284,10 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct pcoll_machine own = pcoll_ring_machine(&ring, machine);
     const double peers = signature->nranks - 1, crowd = pcoll_cost_crowd(signature, machine);
     const double segments = (double)ring.nsegments;
-    const double part = (double)signature->bytes / segments;
-    const double put = peers * part * crowd * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
-    const double reduce = crowd * (pcoll_cost_node(machine).o + peers * part * machine->reduce);
+    const double segment = (double)signature->bytes / segments;
+    const double put =
+        peers * segment * crowd * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
+    const double reduce = crowd * (pcoll_cost_node(machine).o + peers * segment * machine->reduce);
     const double both = put + reduce;
 
     return pcoll_cost_waves(signature, &own, 1, peers) + both +

@@ -18,7 +18,7 @@
  */
 #include "algorithms/cost.h"
 #include "algorithms/number.h"
-#include "algorithms/shape/parts.h"
+#include "algorithms/shape/slices.h"
 #include "algorithms/shape/ring.h"
 
 #define DEFAULT_SLOTS 8

@@ -87,7 +87,7 @@ static inline struct pcoll_entry put_down(const struct state *s,
 {
     const struct pcoll_entry put =
         pcoll_entry_put(trigger, threshold, from, child->rank, block(s, use, child, place),
-                        (uint64_t)count * use->at.part.count);
+                        (uint64_t)count * use->at.segment.count);
 
     return pcoll_entry_signal(put, child->rank, use->at.slot, WORK);
 }
@@ -103,8 +103,8 @@ static void add_root_puts(const struct state *s, const struct pcoll_ring_tree_us
         pcoll_plan_add(
             s->t.plan,
             put_down(s, use, use->gated ? use->counter : PCOLL_NONE, use->gated ? use->credit : 0,
-                     pcoll_at(PCOLL_SEND,
-                              (uint64_t)run.rank * s->t.plan->signature.bytes + use->at.part.first),
+                     pcoll_at(PCOLL_SEND, (uint64_t)run.rank * s->t.plan->signature.bytes +
+                                              use->at.segment.first),
                      child, place, run.count));
     }
 }
@@ -113,7 +113,7 @@ static inline struct pcoll_entry copy_out(const struct state *s,
                                           const struct pcoll_ring_tree_use *use, uint64_t arrived)
 {
     return pcoll_entry_copy(use->at.slot, arrived, block(s, use, &s->self, s->self.place),
-                            pcoll_at(PCOLL_RECV, use->at.part.first), use->at.part.count);
+                            pcoll_at(PCOLL_RECV, use->at.segment.first), use->at.segment.count);
 }
 
 /* A leaf's only work on the slot is this copy, which can give the credit itself if no other use
@@ -246,16 +246,17 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
     struct pcoll_machine own = pcoll_ring_machine(ring, node);
     struct pcoll_tree tree = {pcoll_ranks_per_node(signature), radix};
     const double segments = (double)ring->nsegments, peers = tree.nranks - 1;
-    const double part = (double)signature->bytes / segments, one = part * node->copy + node->o;
+    const double segment = (double)signature->bytes / segments,
+                 one = segment * node->copy + node->o;
     const double puts =
-        segments * (peers * part * node->copy + pcoll_tree_nchildren(tree, 0) * node->o);
+        segments * (peers * segment * node->copy + pcoll_tree_nchildren(tree, 0) * node->o);
 
     if (pcoll_cost_crowd(signature, node) > 1)
         return pcoll_ring_tree_cost_crowded(signature, ring, tree, pcoll_tree_depth(tree) + 1,
                                             tree.nranks - 1, node);
     own.G = own.copy;
     own.rma = own.put = 0;
-    return pcoll_larger(pcoll_cost_spans(tree, part, signature, &own) +
+    return pcoll_larger(pcoll_cost_spans(tree, segment, signature, &own) +
                             (segments - 1) * (peers * one + own.L) + one,
                         puts + (double)signature->bytes * node->copy + node->o);
 }
@@ -269,16 +270,16 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     struct pcoll_teams teams = pcoll_teams_of(signature);
     struct pcoll_tree tree = {teams.count, pcoll_ring_tree_radix(params)};
     const double segments = (double)ring.nsegments, bytes = (double)signature->bytes;
-    const double part = pcoll_ranks_per_node(signature) * bytes / segments;
+    const double segment = pcoll_ranks_per_node(signature) * bytes / segments;
     double last, root;
 
     if (!pcoll_is_over_wire(signature))
         return machine->call +
                cost_in_node(signature, &ring, pcoll_ring_tree_radix(params), machine);
     leaders.rma = 0;
-    last = pcoll_cost_spans(tree, part, signature, &leaders) + node.o +
+    last = pcoll_cost_spans(tree, segment, signature, &leaders) + node.o +
            bytes / segments * node.copy +
-           (segments - 1) * (teams.count - 1) * (leaders.g + part * leaders.G);
+           (segments - 1) * (teams.count - 1) * (leaders.g + segment * leaders.G);
     root = (segments * pcoll_tree_nchildren(tree, 0) + 1) * leaders.o + bytes * node.copy;
     return machine->call + pcoll_larger(last, root) +
            pcoll_ring_tree_cost_credit(&ring, tree, machine) +

@@ -2,7 +2,7 @@
 #include "algorithms/shape/between.h"
 
 #include "algorithms/shape/halving.h"
-#include "algorithms/shape/shares.h"
+#include "algorithms/shape/team_slices.h"
 
 /* ---- room ---- */
 
@@ -14,7 +14,7 @@ static uint64_t slice_room(const struct pcoll_leaders *by)
 static uint64_t share_room(const struct pcoll_signature *signature, const struct pcoll_leaders *by)
 {
     return pcoll_whole_lines(
-        pcoll_shares_bytes(by->bytes, pcoll_unit_of(signature), by->teams.count));
+        pcoll_team_slices_bytes(by->bytes, pcoll_unit_of(signature), by->teams.count));
 }
 
 /* For what comes from other nodes; of doubling, the last slot is that of the result. */
@@ -56,7 +56,7 @@ uint64_t pcoll_between_weight(enum pcoll_between_way way, const struct pcoll_lea
         case PCOLL_BETWEEN_DOUBLING:
             return pcoll_doubling_weight(&by->rounds, own_weight(by));
         case PCOLL_BETWEEN_SHARES:
-            return pcoll_shares_weight(by->teams.count, own_weight(by));
+            return pcoll_team_slices_weight(by->teams.count, own_weight(by));
         default:
             return pcoll_halving_weight(by->teams.count, own_weight(by));
     }
@@ -104,7 +104,7 @@ static void add_doubling(struct pcoll_between *b)
 static void add_shares(struct pcoll_between *b)
 {
     const struct pcoll_signature *signature = &b->plan->signature;
-    struct pcoll_shares shares = {
+    struct pcoll_team_slices shares = {
         .plan = b->plan,
         .teams = b->by->teams,
         .member = b->member,
@@ -121,7 +121,7 @@ static void add_shares(struct pcoll_between *b)
         .level = b->level,
     };
 
-    pcoll_shares_add(&shares);
+    pcoll_team_slices_add(&shares);
     b->level = shares.level;
 }
 

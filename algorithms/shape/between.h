@@ -1,7 +1,7 @@
 /*
  * The stage between nodes of a reduction with several leaders a node (leaders.h): leader l of each
  * node has what its node has of slice l. Together they reduce these, and each gets the result, by
- * recursive doubling (doubling.h), in shares (shares.h), or by halving (halving.h).
+ * recursive doubling (doubling.h), in shares (team_slices.h), or by halving (halving.h).
  *
  * All of them have the same room in TEMP: for the sum of their node, for what comes from other
  * nodes, and at the end for the result.

@@ -63,12 +63,12 @@ static uint64_t unit_of(const struct state *s)
     return pcoll_unit_of(&s->h->plan->signature);
 }
 
-static struct pcoll_segment half(const struct state *s, struct pcoll_segment part, bool is_upper)
+static struct pcoll_segment half(const struct state *s, struct pcoll_segment slice, bool is_upper)
 {
-    const uint64_t units = part.count / unit_of(s), lower = (units + 1) / 2 * unit_of(s);
+    const uint64_t units = slice.count / unit_of(s), lower = (units + 1) / 2 * unit_of(s);
 
-    return is_upper ? (struct pcoll_segment){part.first + lower, part.count - lower}
-                    : (struct pcoll_segment){part.first, lower};
+    return is_upper ? (struct pcoll_segment){slice.first + lower, slice.count - lower}
+                    : (struct pcoll_segment){slice.first, lower};
 }
 
 static int is_upper(const struct state *s, int round)
@@ -79,11 +79,11 @@ static int is_upper(const struct state *s, int round)
 /* What the rank still reduces after so many rounds. */
 static struct pcoll_segment part_after(const struct state *s, int rounds)
 {
-    struct pcoll_segment part = {0, s->h->bytes};
+    struct pcoll_segment slice = {0, s->h->bytes};
 
     for (int i = 0; i < rounds; i++)
-        part = half(s, part, is_upper(s, i));
-    return part;
+        slice = half(s, slice, is_upper(s, i));
+    return slice;
 }
 
 static struct pcoll_place slot(const struct state *s, int round)
@@ -204,11 +204,11 @@ void pcoll_halving_add(struct pcoll_halving *h)
 /* All wait for those to whom others are folded. */
 double pcoll_halving_time(const struct pcoll_halving_cost *c)
 {
-    const struct pcoll_signature *signature = c->parts.signature;
-    const struct pcoll_move give = pcoll_fold_give(&c->parts, c->bytes);
+    const struct pcoll_signature *signature = c->operands.signature;
+    const struct pcoll_move give = pcoll_fold_give(&c->operands, c->bytes);
     const struct pcoll_move get = pcoll_fold_get(&c->results, c->bytes);
-    const int rounds = pcoll_log2_floor(c->parts.fold.count);
-    const bool is_folded = pcoll_fold_folded(&c->parts.fold) > 0;
+    const int rounds = pcoll_log2_floor(c->operands.fold.count);
+    const bool is_folded = pcoll_fold_folded(&c->operands.fold) > 0;
     struct pcoll_moves moves = {0};
 
     if (is_folded)
@@ -216,7 +216,7 @@ double pcoll_halving_time(const struct pcoll_halving_cost *c)
     for (int i = 0; i < 2 * rounds; i++) {
         const bool is_result = i >= rounds;
         const int round = is_result ? 2 * rounds - 1 - i : i;
-        const struct pcoll_fold_links *links = is_result ? &c->results : &c->parts;
+        const struct pcoll_fold_links *links = is_result ? &c->results : &c->operands;
         const struct pcoll_move move =
             pcoll_fold_exchange(links, 1 << round, 2, c->bytes / (double)(2 << round), !is_result);
 

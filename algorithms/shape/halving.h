@@ -62,7 +62,7 @@ void pcoll_halving_add(struct pcoll_halving *halving);
 
 /* How long it takes. */
 struct pcoll_halving_cost {
-    struct pcoll_fold_links parts, results;
+    struct pcoll_fold_links operands, results;
     double bytes;
 };
 

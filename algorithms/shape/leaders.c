@@ -9,16 +9,16 @@
 
 #define DEFAULT_SEGMENT (UINT64_C(16) << 10)
 
-enum { SEQUENCE = 2 }; /* counter of the results that a rank has got, with several passes */
+enum { SEQUENCE = 2 }; /* counter of the results that a rank has got, with several segments */
 
 struct state {
     struct pcoll_plan *plan;
     struct pcoll_leaders by;
     enum pcoll_between_way way;
     int team, member, size; /* of this rank: its team, its number there, and the team's size */
-    uint64_t pass;
-    int bank;    /* of the pass: its counter, and which part of TEMP */
-    int trigger; /* what this rank's parts of the pass wait for */
+    uint64_t number;
+    int bank;    /* of the segment: its counter, and its bank of TEMP */
+    int trigger; /* what this rank's puts of the segment wait for */
     uint64_t threshold;
     uint64_t level; /* of the counter of a leader, when everything so far has happened */
 };
@@ -32,34 +32,34 @@ struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
     const struct pcoll_team_sizes sizes = pcoll_teams_sizes(&teams);
     const uint64_t unit = pcoll_unit_of(signature), units = signature->bytes / unit;
     uint64_t n = pcoll_segment_count(signature->bytes, params->segment, DEFAULT_SEGMENT), count;
-    uint64_t npasses;
+    uint64_t nsegments;
 
     if (n > units)
         n = units;
     count = n < (uint64_t)sizes.min ? n : (uint64_t)sizes.min;
-    npasses = pcoll_quotient_up(n, count);
-    npasses += npasses > 1 ? npasses % 2 : 0;
+    nsegments = pcoll_quotient_up(n, count);
+    nsegments += nsegments > 1 ? nsegments % 2 : 0;
     return (struct pcoll_leaders){
         .teams = teams,
         .sizes = sizes,
         .rounds = pcoll_doubling_rounds(teams.count, params->radix),
         .count = (int)count,
-        .npasses = npasses,
-        .bytes = pcoll_quotient_up(pcoll_quotient_up(units, npasses), count) * unit,
+        .nsegments = nsegments,
+        .bytes = pcoll_quotient_up(pcoll_quotient_up(units, nsegments), count) * unit,
     };
 }
 
-/* The bytes of slice `leader` in this pass. */
+/* The bytes of slice `leader` in this segment. */
 static struct pcoll_segment slice_of(const struct state *s, int leader)
 {
     const struct pcoll_signature *signature = &s->plan->signature;
     const uint64_t unit = pcoll_unit_of(signature);
-    const struct pcoll_segment pass =
-        pcoll_segment_of(signature->bytes / unit, s->by.npasses, s->pass);
+    const struct pcoll_segment segment =
+        pcoll_segment_of(signature->bytes / unit, s->by.nsegments, s->number);
     const struct pcoll_segment slice =
-        pcoll_segment_of(pass.count, (uint64_t)s->by.count, (uint64_t)leader);
+        pcoll_segment_of(segment.count, (uint64_t)s->by.count, (uint64_t)leader);
 
-    return (struct pcoll_segment){(pass.first + slice.first) * unit, slice.count * unit};
+    return (struct pcoll_segment){(segment.first + slice.first) * unit, slice.count * unit};
 }
 
 /* ---- TEMP of a leader: two banks, then the slots ---- */
@@ -134,7 +134,7 @@ uint64_t pcoll_leaders_halving_temp_bytes(const struct pcoll_signature *signatur
     return most_temp(signature, params, PCOLL_BETWEEN_HALVING);
 }
 
-uint64_t pcoll_leaders_shares_temp_bytes(const struct pcoll_signature *signature,
+uint64_t pcoll_leaders_sliced_temp_bytes(const struct pcoll_signature *signature,
                                          const struct pcoll_params *params)
 {
     return most_temp(signature, params, PCOLL_BETWEEN_SHARES);
@@ -145,7 +145,7 @@ uint64_t pcoll_leaders_shares_temp_bytes(const struct pcoll_signature *signature
 /* To a counter come, in this order, parts of members, what leaders of other nodes send, and what
  * the leaders of the node tell. One of each outweighs all of the following, which may come early.
  */
-static uint64_t weight_of_part(const struct state *s)
+static uint64_t weight_of_operand(const struct state *s)
 {
     return pcoll_between_weight(s->way, &s->by);
 }
@@ -180,18 +180,18 @@ static void add_parts(const struct state *s)
 
         if (leader != s->member)
             pcoll_plan_add(s->plan, pcoll_entry_signal(put, mates_rank(s, leader), s->bank,
-                                                       weight_of_part(s)));
+                                                       weight_of_operand(s)));
     }
 }
 
 /* A leader without other members copies its part, as the sum of its node. */
-static struct pcoll_entry copy_part(const struct state *s, struct pcoll_place own, uint64_t bytes)
+static struct pcoll_entry copy_own(const struct state *s, struct pcoll_place own, uint64_t bytes)
 {
     return pcoll_entry_copy(s->trigger, s->threshold, own, sum_at(s), bytes);
 }
 
-static struct pcoll_entry reduce_parts(const struct state *s, struct pcoll_place own,
-                                       uint64_t bytes)
+static struct pcoll_entry reduce_operands(const struct state *s, struct pcoll_place own,
+                                          uint64_t bytes)
 {
     for (int i = 0; i < s->size; i++) {
         const int rank = pcoll_team_operand(&s->by.teams, &s->plan->signature, s->team, i);
@@ -202,13 +202,13 @@ static struct pcoll_entry reduce_parts(const struct state *s, struct pcoll_place
     return pcoll_entry_reduce(s->plan, s->bank, s->level, s->size, sum_at(s), bytes);
 }
 
-/* What a leader has itself is no part that could wait for its results of the pass before. */
+/* A leader puts no operand of its own, which could wait for its results of the segment before. */
 static void add_gate(struct state *s)
 {
     const struct pcoll_entry gate = pcoll_entry_add(s->trigger, s->threshold);
 
-    pcoll_plan_add(s->plan, pcoll_entry_done(gate, s->bank, weight_of_part(s)));
-    s->level += weight_of_part(s);
+    pcoll_plan_add(s->plan, pcoll_entry_done(gate, s->bank, weight_of_operand(s)));
+    s->level += weight_of_operand(s);
 }
 
 static void add_sum(struct state *s)
@@ -219,10 +219,10 @@ static void add_sum(struct state *s)
 
     if (s->size > 1 && s->trigger == SEQUENCE)
         add_gate(s);
-    s->level += (uint64_t)(s->size - 1) * weight_of_part(s);
-    sum = s->size == 1 ? copy_part(s, own, slice.count) : reduce_parts(s, own, slice.count);
-    pcoll_plan_add(s->plan, pcoll_entry_done(sum, s->bank, weight_of_part(s)));
-    s->level += weight_of_part(s);
+    s->level += (uint64_t)(s->size - 1) * weight_of_operand(s);
+    sum = s->size == 1 ? copy_own(s, own, slice.count) : reduce_operands(s, own, slice.count);
+    pcoll_plan_add(s->plan, pcoll_entry_done(sum, s->bank, weight_of_operand(s)));
+    s->level += weight_of_operand(s);
 }
 
 /* ---- between nodes ---- */
@@ -259,7 +259,7 @@ static void add_tells(const struct state *s)
 
 static void add_result(const struct state *s, struct pcoll_entry entry)
 {
-    pcoll_plan_add(s->plan, s->by.npasses > 1 ? pcoll_entry_done(entry, SEQUENCE, 1) : entry);
+    pcoll_plan_add(s->plan, s->by.nsegments > 1 ? pcoll_entry_done(entry, SEQUENCE, 1) : entry);
 }
 
 /* Get the results of all leaders of the team when all have told so. */
@@ -280,9 +280,9 @@ static void add_results(const struct state *s, uint64_t all)
 
 /* ---- the plan ---- */
 
-static void add_pass(struct state *s)
+static void add_segment(struct state *s)
 {
-    const bool is_last = s->pass == s->by.npasses - 1;
+    const bool is_last = s->number == s->by.nsegments - 1;
     uint64_t all;
 
     s->level = s->plan->gain[s->bank];
@@ -296,7 +296,7 @@ static void add_pass(struct state *s)
     if (receives(s, s->plan->rank)) {
         add_results(s, all);
         s->trigger = SEQUENCE;
-        s->threshold = (s->pass + 1) * (uint64_t)s->by.count;
+        s->threshold = (s->number + 1) * (uint64_t)s->by.count;
     } else {
         s->trigger = s->bank;
         s->threshold = all;
@@ -311,11 +311,11 @@ static void build_phase(struct state *s, int phase)
     pcoll_plan_open(s->plan, phase);
     s->trigger = PCOLL_NONE;
     s->threshold = 0;
-    for (s->pass = 0; s->pass < s->by.npasses; s->pass++) {
-        s->bank = (phase + (int)(s->pass % 2)) % 2;
-        add_pass(s);
+    for (s->number = 0; s->number < s->by.nsegments; s->number++) {
+        s->bank = (phase + (int)(s->number % 2)) % 2;
+        add_segment(s);
     }
-    if (s->by.npasses > 1 && s->trigger == SEQUENCE)
+    if (s->by.nsegments > 1 && s->trigger == SEQUENCE)
         s->plan->gain[SEQUENCE] = s->threshold;
 }
 
@@ -324,7 +324,7 @@ static enum pcoll_result generate(const struct pcoll_signature *signature, int r
                                   struct pcoll_plan **plan_p)
 {
     struct state s = {.by = pcoll_leaders_of(signature, params), .way = way};
-    const bool is_long = s.by.npasses > 1;
+    const bool is_long = s.by.nsegments > 1;
     enum pcoll_result result =
         pcoll_plan_create(signature, rank, is_long ? 3 : 2, is_long ? 1 : 2, &s.plan);
 
@@ -359,7 +359,7 @@ enum pcoll_result pcoll_leaders_halving_generate(const struct pcoll_signature *s
     return generate(signature, rank, params, PCOLL_BETWEEN_HALVING, plan_p);
 }
 
-enum pcoll_result pcoll_leaders_shares_generate(const struct pcoll_signature *signature,
+enum pcoll_result pcoll_leaders_sliced_generate(const struct pcoll_signature *signature,
                                                 const struct pcoll_local *local, int rank,
                                                 const struct pcoll_params *params,
                                                 struct pcoll_plan **plan_p)
@@ -435,20 +435,20 @@ static double cost_of_halving(const struct pcoll_leaders *by,
     return pcoll_halving_time(&halving);
 }
 
-static double cost_of_shares(const struct pcoll_leaders *by,
+static double cost_of_slices(const struct pcoll_leaders *by,
                              const struct pcoll_signature *signature,
                              const struct pcoll_machine *machine)
 {
     const struct pcoll_link link = link_of(by, signature, machine);
-    const double count = by->teams.count, share = (double)by->bytes / count;
+    const double count = by->teams.count, slice = (double)by->bytes / count;
     struct pcoll_waves waves = {0};
 
-    pcoll_waves_add(&waves, signature, &link, (struct pcoll_wave){count - 1, share, count - 1});
-    pcoll_waves_add(&waves, signature, &link, (struct pcoll_wave){count - 1, share, 0});
+    pcoll_waves_add(&waves, signature, &link, (struct pcoll_wave){count - 1, slice, count - 1});
+    pcoll_waves_add(&waves, signature, &link, (struct pcoll_wave){count - 1, slice, 0});
     return waves.time + waves.queue;
 }
 
-/* The two stages in the node of a pass. */
+/* The two stages in the node of a segment. */
 static double cost_in_node(const struct pcoll_leaders *by, const struct pcoll_signature *signature,
                            const struct pcoll_machine *machine)
 {
@@ -465,11 +465,11 @@ static double cost_in_node(const struct pcoll_leaders *by, const struct pcoll_si
            pcoll_cost_wave(signature, &node, members - 1, true) + count * (crowd * node.o + copy);
 }
 
-static double cost_of_passes(const struct pcoll_leaders *by,
-                             const struct pcoll_signature *signature,
-                             const struct pcoll_machine *machine, double between)
+static double cost_of_segments(const struct pcoll_leaders *by,
+                               const struct pcoll_signature *signature,
+                               const struct pcoll_machine *machine, double between)
 {
-    return machine->call + (double)by->npasses * (cost_in_node(by, signature, machine) + between);
+    return machine->call + (double)by->nsegments * (cost_in_node(by, signature, machine) + between);
 }
 
 double pcoll_leaders_doubling_cost(const struct pcoll_signature *signature,
@@ -478,7 +478,7 @@ double pcoll_leaders_doubling_cost(const struct pcoll_signature *signature,
 {
     const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
 
-    return cost_of_passes(&by, signature, machine, cost_of_doubling(&by, signature, machine));
+    return cost_of_segments(&by, signature, machine, cost_of_doubling(&by, signature, machine));
 }
 
 double pcoll_leaders_halving_cost(const struct pcoll_signature *signature,
@@ -487,14 +487,14 @@ double pcoll_leaders_halving_cost(const struct pcoll_signature *signature,
 {
     const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
 
-    return cost_of_passes(&by, signature, machine, cost_of_halving(&by, signature, machine));
+    return cost_of_segments(&by, signature, machine, cost_of_halving(&by, signature, machine));
 }
 
-double pcoll_leaders_shares_cost(const struct pcoll_signature *signature,
+double pcoll_leaders_sliced_cost(const struct pcoll_signature *signature,
                                  const struct pcoll_params *params,
                                  const struct pcoll_machine *machine)
 {
     const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
 
-    return cost_of_passes(&by, signature, machine, cost_of_shares(&by, signature, machine));
+    return cost_of_segments(&by, signature, machine, cost_of_slices(&by, signature, machine));
 }

@@ -5,26 +5,26 @@
  *
  * A member gives slice l to leader l of its node, in a slot of the leader's TEMP. The leader
  * reduces the slices, and then, with leader l of each other node, what all nodes have (between.h):
- * by recursive doubling, by halving, or in shares. It tells the members of its node, who get the
+ * by recursive doubling, by halving, or in slices. It tells the members of its node, who get the
  * result from its TEMP.
  *
  *      nodes {0 1} {2 3}, vectors ab:   1.a -> 0, 0.b -> 1, 3.a -> 2, 2.b -> 3 | 0 <-> 2, 1 <-> 3 |
  *      0.b <- 1, 1.a <- 0, 2.b <- 3, 3.a <- 2
  *
  * A leader handles params->segment bytes at a time: L is the number of such segments in the vector,
- * if the smallest node has so many ranks. If it has not, the vector goes in several passes, one
+ * if the smallest node has so many ranks. If it has not, the vector goes in several segments, one
  * after the other, through alternating counters.
  *
  * Source: Bayatpour et al. 2017, "Scalable reduction collectives with data partitioning-based
  * multi-leader design"; Traeff and Hunold 2020, "Decomposing MPI collectives for exploiting
  * multi-lane communication". Passes are ours.
  *
- * Condition (lemma A, two banks): a rank begins a pass when it has completed the one before, for
+ * Condition (lemma A, two banks): a rank begins a segment when it has completed the one before, for
  * which every rank must have begun that, and so have completed the one before that. So what leaders
- * send each other, and their results, have a bank for each of two passes. Slots have one: whoever
- * fills them has been told by their leader of its result of the pass before. A leader that receives
- * does not reduce before it has all results of the pass before: a gate stands for what it would put
- * to itself.
+ * send each other, and their results, have a bank for each of two segments. Slots have one: a rank
+ * that fills them has been told by its leader of its result of the segment before. A leader that
+ * receives does not reduce before it has all results of the segment before: a gate stands for what
+ * it would put to itself.
  */
 #ifndef PCOLL_LEADERS_H
 #define PCOLL_LEADERS_H
@@ -39,15 +39,15 @@ struct pcoll_leaders {
     struct pcoll_team_sizes sizes;
     struct pcoll_doubling_rounds rounds; /* among the teams, by recursive doubling */
     int count;                           /* of leaders of a team */
-    uint64_t npasses; /* of an instance: 1 or an even number, so that each begins with the same
-                       * counter */
-    uint64_t bytes;   /* of the longest slice */
+    uint64_t nsegments; /* of an instance: 1 or an even number, so that each begins with the same
+                         * counter */
+    uint64_t bytes;     /* of the longest slice */
 };
 struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
                                       const struct pcoll_params *params);
 
 /* What rows of algorithms name (struct pcoll_algorithm): the leaders of a slice on all nodes reduce
- * it by recursive doubling or by halving, for a collective without a root, or in shares. */
+ * it by recursive doubling or by halving, for a collective without a root, or in slices. */
 uint64_t pcoll_leaders_doubling_temp_bytes(const struct pcoll_signature *signature,
                                            const struct pcoll_params *params);
 enum pcoll_result pcoll_leaders_doubling_generate(const struct pcoll_signature *signature,
@@ -68,13 +68,13 @@ double pcoll_leaders_halving_cost(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params,
                                   const struct pcoll_machine *machine);
 
-uint64_t pcoll_leaders_shares_temp_bytes(const struct pcoll_signature *signature,
+uint64_t pcoll_leaders_sliced_temp_bytes(const struct pcoll_signature *signature,
                                          const struct pcoll_params *params);
-enum pcoll_result pcoll_leaders_shares_generate(const struct pcoll_signature *signature,
+enum pcoll_result pcoll_leaders_sliced_generate(const struct pcoll_signature *signature,
                                                 const struct pcoll_local *local, int rank,
                                                 const struct pcoll_params *params,
                                                 struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
-double pcoll_leaders_shares_cost(const struct pcoll_signature *signature,
+double pcoll_leaders_sliced_cost(const struct pcoll_signature *signature,
                                  const struct pcoll_params *params,
                                  const struct pcoll_machine *machine);
 

@@ -57,7 +57,7 @@ struct pipeline {
 struct lane {
     int number; /* the number is also its counter (except on the root) and its rail */
     int tree;
-    struct pcoll_segment part;
+    struct pcoll_segment bytes;
     uint64_t nsegments;
 };
 
@@ -88,18 +88,18 @@ static struct lane lane_of(const struct pipeline *line, int number)
     struct lane lane = {
         .number = number,
         .tree = number / line->nrails,
-        .part = pcoll_segment_of(line->signature->bytes, (uint64_t)line->nlanes, (uint64_t)number),
+        .bytes = pcoll_segment_of(line->signature->bytes, (uint64_t)line->nlanes, (uint64_t)number),
     };
 
-    lane.nsegments = pcoll_segment_count(lane.part.count, line->segment, DEFAULT_SEGMENT);
+    lane.nsegments = pcoll_segment_count(lane.bytes.count, line->segment, DEFAULT_SEGMENT);
     return lane;
 }
 
 static struct pcoll_segment segment_of(const struct lane *lane, uint64_t i)
 {
-    struct pcoll_segment segment = pcoll_segment_of(lane->part.count, lane->nsegments, i);
+    struct pcoll_segment segment = pcoll_segment_of(lane->bytes.count, lane->nsegments, i);
 
-    segment.first += lane->part.first;
+    segment.first += lane->bytes.first;
     return segment;
 }
 
@@ -267,7 +267,7 @@ static void build_follower(struct pcoll_plan *plan, const struct lane *lane, int
 /* The message as a follower of the root gets it. */
 static struct lane whole(const struct pipeline *line)
 {
-    return (struct lane){.part = {0, line->signature->bytes}, .nsegments = 1};
+    return (struct lane){.bytes = {0, line->signature->bytes}, .nsegments = 1};
 }
 
 static void build_lanes(struct pcoll_plan *plan, const struct pipeline *line, int team)
@@ -331,7 +331,7 @@ static double cost_of_levels(const struct pipeline *line, const struct pcoll_mac
     const struct pcoll_signature *sig = line->signature;
     const struct pcoll_machine node = pcoll_cost_node(machine);
     double crowd = pcoll_cost_crowd(sig, &node);
-    double bytes = (double)lane->part.count / (double)lane->nsegments;
+    double bytes = (double)lane->bytes.count / (double)lane->nsegments;
     double one = (node.rma + node.o + bytes * node.G) * crowd;
     double reading = one * (double)lane->nsegments * line->nlanes;
 
@@ -379,7 +379,7 @@ double pcoll_pipeline_cost(const struct pcoll_shape *shape, int radix,
                                     * one */
     struct pcoll_hop hop;
 
-    hop = pcoll_cost_hop(signature, &own, (double)lane.part.count / n);
+    hop = pcoll_cost_hop(signature, &own, (double)lane.bytes.count / n);
     firing = is_wire ? machine->o + machine->rma : hop.gap;
     hop.gap = line.nrails * firing > hop.gap ? line.nrails * firing : hop.gap;
     sending = cost_of_sending(&line, machine, hop, n, depth, fan);

@@ -27,7 +27,7 @@ struct pcoll_ring {
 
 /* One use of one slot. */
 struct pcoll_ring_use {
-    struct pcoll_segment part;
+    struct pcoll_segment segment;
     int slot, half;
     bool opens;    /* waits for credit */
     bool counts;   /* the credit waits until this use has emptied its slot */
@@ -66,11 +66,11 @@ static inline void pcoll_ring_use(const struct pcoll_ring *ring, uint64_t bytes,
     /* of the slots of the half, those of one instance */
     const int some = ring->nsegments < (uint64_t)half_ring ? (int)ring->nsegments : half_ring;
     const struct pcoll_segment all = {0, bytes};
-    const struct pcoll_segment part =
+    const struct pcoll_segment segment =
         pcoll_ring_is_cut(ring) ? pcoll_segment_of(bytes, ring->nsegments, i) : all;
 
-    use->part.first = part.first;
-    use->part.count = part.count;
+    use->segment.first = segment.first;
+    use->segment.count = segment.count;
     use->slot = slot;
     use->half = half;
     use->opens = in_half < some;

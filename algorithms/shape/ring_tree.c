@@ -100,7 +100,7 @@ uint64_t pcoll_block_ring_bytes(const struct pcoll_ring *ring, int span)
 struct pcoll_place pcoll_block_ring_place(const struct pcoll_ring *ring,
                                           const struct pcoll_ring_use *use, int span, int i)
 {
-    uint64_t slot = (uint64_t)use->slot, offset = (uint64_t)i * use->part.count;
+    uint64_t slot = (uint64_t)use->slot, offset = (uint64_t)i * use->segment.count;
 
     if (ring->slot_bytes == 0)
         return pcoll_at(PCOLL_CELL, slot * PCOLL_CELL_BYTES + offset);

@@ -7,19 +7,19 @@
 enum { SEQUENCE = 2 }; /* counter of what is done with results, in form temp with nsegments > 1 */
 
 struct state {
-    struct pcoll_parts parts;
+    struct pcoll_slices slices;
     bool is_user;
 };
 
 static const struct pcoll_signature *signature_of(const struct state *s)
 {
-    return &s->parts.plan->signature;
+    return &s->slices.plan->signature;
 }
 
 static uint64_t nsegments_of(const struct pcoll_signature *signature,
                              const struct pcoll_params *params)
 {
-    return pcoll_parts_nsegments(signature, signature->bytes, params);
+    return pcoll_slices_nsegments(signature, signature->bytes, params);
 }
 
 static bool receives(const struct state *s, int rank)
@@ -31,7 +31,7 @@ static bool receives(const struct state *s, int rank)
 
 static int own_rank(const struct state *s)
 {
-    return s->parts.plan->rank;
+    return s->slices.plan->rank;
 }
 
 static int npeers(const struct state *s)
@@ -43,14 +43,14 @@ static int npeers(const struct state *s)
  * its own part. */
 static struct pcoll_place result_at(const struct state *s, int owner)
 {
-    return s->is_user && receives(s, owner) ? pcoll_at(PCOLL_RECV, s->parts.slices[owner].first)
-                                            : pcoll_parts_at(&s->parts, owner, owner);
+    return s->is_user && receives(s, owner) ? pcoll_at(PCOLL_RECV, s->slices.cut[owner].first)
+                                            : pcoll_slices_at(&s->slices, owner, owner);
 }
 
 static void add_reduce(const struct state *s, uint64_t level)
 {
-    const struct pcoll_parts *p = &s->parts;
-    const struct pcoll_entry reduce = pcoll_parts_reduce(p, level, result_at(s, own_rank(s)));
+    const struct pcoll_slices *p = &s->slices;
+    const struct pcoll_entry reduce = pcoll_slices_reduce(p, level, result_at(s, own_rank(s)));
 
     pcoll_plan_add(p->plan, pcoll_entry_done(reduce, p->bank, p->weight));
 }
@@ -58,11 +58,11 @@ static void add_reduce(const struct state *s, uint64_t level)
 /* Give my result to all, which has weight 1; who does not receive is only told. */
 static void add_results_out(const struct state *s, uint64_t level)
 {
-    const struct pcoll_parts *p = &s->parts;
-    const struct pcoll_segment own = p->slices[own_rank(s)];
+    const struct pcoll_slices *p = &s->slices;
+    const struct pcoll_segment own = p->cut[own_rank(s)];
 
     for (int i = 0; i < npeers(s); i++) {
-        const int peer = pcoll_parts_peer(p, i);
+        const int peer = pcoll_slices_peer(p, i);
         const struct pcoll_entry out =
             s->is_user && receives(s, peer)
                 ? pcoll_entry_put(p->bank, level, result_at(s, own_rank(s)), peer,
@@ -75,17 +75,17 @@ static void add_results_out(const struct state *s, uint64_t level)
 
 static struct pcoll_entry in_sequence(const struct state *s, struct pcoll_entry entry)
 {
-    return s->parts.nsegments > 1 ? pcoll_entry_done(entry, SEQUENCE, 1) : entry;
+    return s->slices.nsegments > 1 ? pcoll_entry_done(entry, SEQUENCE, 1) : entry;
 }
 
 /* Form temp: get the others' results. */
 static void add_results_in(const struct state *s, uint64_t level)
 {
-    const struct pcoll_parts *p = &s->parts;
+    const struct pcoll_slices *p = &s->slices;
 
     for (int i = 0; i < npeers(s); i++) {
-        const int peer = pcoll_parts_peer(p, i);
-        const struct pcoll_segment bytes = p->slices[peer];
+        const int peer = pcoll_slices_peer(p, i);
+        const struct pcoll_segment bytes = p->cut[peer];
 
         pcoll_plan_add(
             p->plan,
@@ -96,8 +96,8 @@ static void add_results_in(const struct state *s, uint64_t level)
 
 static void add_own_copy(const struct state *s, uint64_t level)
 {
-    const struct pcoll_parts *p = &s->parts;
-    const struct pcoll_segment own = p->slices[own_rank(s)];
+    const struct pcoll_slices *p = &s->slices;
+    const struct pcoll_segment own = p->cut[own_rank(s)];
 
     pcoll_plan_add(p->plan,
                    in_sequence(s, pcoll_entry_copy(p->bank, level, result_at(s, own_rank(s)),
@@ -105,18 +105,18 @@ static void add_own_copy(const struct state *s, uint64_t level)
 }
 
 /* Parts and what is the rank's own weigh N, so that N - 1 results cannot substitute for them. A
- * rank that has put its parts of a segment no longer needs the one before, and says so to itself
+ * rank that has put its operands of a segment no longer needs the one before, and says so to itself
  * before it reduces this one. */
 static void add_segment(struct state *s)
 {
-    struct pcoll_parts *p = &s->parts;
+    struct pcoll_slices *p = &s->slices;
     const uint64_t nranks = (uint64_t)signature_of(s)->nranks, base = p->plan->gain[p->bank];
     const bool is_first = p->segment == 0;
-    const uint64_t all_parts = base + nranks * (nranks - (is_first ? 1 : 0));
-    const uint64_t reduced = all_parts + nranks, all = reduced + nranks - 1;
+    const uint64_t all_operands = base + nranks * (nranks - (is_first ? 1 : 0));
+    const uint64_t reduced = all_operands + nranks, all = reduced + nranks - 1;
 
-    pcoll_parts_put(p, PCOLL_NONE, is_first ? 0 : p->weight);
-    add_reduce(s, all_parts);
+    pcoll_slices_put(p, PCOLL_NONE, is_first ? 0 : p->weight);
+    add_reduce(s, all_operands);
     add_results_out(s, reduced);
     if (s->is_user || !receives(s, own_rank(s))) {
         p->trigger = p->bank;
@@ -134,10 +134,10 @@ static void add_segment(struct state *s)
 
 static void build_phase(struct state *s, int phase)
 {
-    struct pcoll_parts *p = &s->parts;
+    struct pcoll_slices *p = &s->slices;
 
-    for (pcoll_parts_open(p, phase); p->segment < p->nsegments; pcoll_parts_next(p)) {
-        pcoll_parts_cut(p);
+    for (pcoll_slices_open(p, phase); p->segment < p->nsegments; pcoll_slices_next(p)) {
+        pcoll_slices_cut(p);
         add_segment(s);
     }
     if (p->trigger == SEQUENCE && p->nsegments > 1)
@@ -147,7 +147,7 @@ static void build_phase(struct state *s, int phase)
 static uint64_t slot_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
-    return pcoll_parts_slice_slot(signature, nsegments_of(signature, params));
+    return pcoll_slices_slot_bytes(signature, nsegments_of(signature, params));
 }
 
 uint64_t pcoll_sliced_temp_bytes(const struct pcoll_signature *signature,
@@ -162,28 +162,28 @@ enum pcoll_result pcoll_sliced_generate(const struct pcoll_signature *signature,
                                         struct pcoll_plan **plan_p)
 {
     struct state s = {
-        .parts = {.slices = calloc((size_t)signature->nranks, sizeof(*s.parts.slices)),
-                  .slot_bytes = slot_bytes(signature, params),
-                  .banks = 1,
-                  .nslots = signature->nranks,
-                  .weight = (uint64_t)signature->nranks,
-                  .nsegments = nsegments_of(signature, params)},
+        .slices = {.cut = calloc((size_t)signature->nranks, sizeof(*s.slices.cut)),
+                   .slot_bytes = slot_bytes(signature, params),
+                   .banks = 1,
+                   .nslots = signature->nranks,
+                   .weight = (uint64_t)signature->nranks,
+                   .nsegments = nsegments_of(signature, params)},
         .is_user = pcoll_sliced_is_user(params),
     };
-    const bool is_long = s.parts.nsegments > 1;
+    const bool is_long = s.slices.nsegments > 1;
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
     (void)local;
-    if (s.parts.slices)
+    if (s.slices.cut)
         result = pcoll_plan_create(signature, rank, is_long && !s.is_user ? 3 : 2, is_long ? 1 : 2,
-                                   &s.parts.plan);
+                                   &s.slices.plan);
     if (result == PCOLL_OK) {
-        s.parts.plan->temp_bytes = pcoll_sliced_temp_bytes(signature, params);
-        for (int phase = 0; phase < s.parts.plan->nphases; phase++)
+        s.slices.plan->temp_bytes = pcoll_sliced_temp_bytes(signature, params);
+        for (int phase = 0; phase < s.slices.plan->nphases; phase++)
             build_phase(&s, phase);
-        *plan_p = s.parts.plan;
+        *plan_p = s.slices.plan;
         result = pcoll_plan_seal(plan_p);
     }
-    free(s.parts.slices);
+    free(s.slices.cut);
     return result;
 }

@@ -100,7 +100,7 @@ double pcoll_cost_spans(struct pcoll_tree tree, double bytes,
                         const struct pcoll_machine *machine)
 {
     const int64_t n = tree.nranks, radix = tree.radix;
-    struct pcoll_tree part = tree;
+    struct pcoll_tree below = tree;
     struct pcoll_hop hop, end;
     double full, last;
     int64_t place = 1, c;
@@ -110,12 +110,12 @@ double pcoll_cost_spans(struct pcoll_tree tree, double bytes,
     while (place * radix < n)
         place *= radix;
     c = (n - 1) / place;
-    part.nranks = (int)place;
-    full = pcoll_cost_spans(part, bytes, signature, machine);
+    below.nranks = (int)place;
+    full = pcoll_cost_spans(below, bytes, signature, machine);
     hop = pcoll_cost_hop(signature, machine, (double)place * bytes);
-    part.nranks = (int)(n - c * place);
-    last = part.nranks == place ? full : pcoll_cost_spans(part, bytes, signature, machine);
-    end = pcoll_cost_hop(signature, machine, (double)part.nranks * bytes);
+    below.nranks = (int)(n - c * place);
+    last = below.nranks == place ? full : pcoll_cost_spans(below, bytes, signature, machine);
+    end = pcoll_cost_hop(signature, machine, (double)below.nranks * bytes);
     last += (double)(c - 1) * hop.gap + end.first;
     if (c > 1)
         last = pcoll_larger(last, (double)(c - 2) * hop.gap + hop.first + full);

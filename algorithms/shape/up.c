@@ -6,11 +6,11 @@ enum { GATE = 1, WORK = 2 };
 /* One use of one slot. */
 struct use {
     struct pcoll_ring_use at;
-    struct pcoll_segment part; /* in bytes */
-    int counter, credit;       /* of the slot, and of the credit for its half, on any rank */
-    bool gated;                /* waits for the parent's credit */
-    bool counted, returned;    /* the children's credit waits for it; gives it */
-    uint64_t level;            /* of the slot's counter */
+    struct pcoll_segment segment; /* in bytes */
+    int counter, credit;          /* of the slot, and of the credit for its half, on any rank */
+    bool gated;                   /* waits for the parent's credit */
+    bool counted, returned;       /* the children's credit waits for it; gives it */
+    uint64_t level;               /* of the slot's counter */
 };
 
 /* ---- slots ---- */
@@ -50,9 +50,9 @@ static void begin(const struct pcoll_up *up, int phase, uint64_t i, struct use *
 {
     const uint64_t unit = pcoll_unit_of(&up->plan->signature);
 
-    pcoll_ring_use(&up->ring, up->part.count, phase, i, &use->at);
-    use->part.first = (up->part.first + use->at.part.first) * unit;
-    use->part.count = use->at.part.count * unit;
+    pcoll_ring_use(&up->ring, up->lane.count, phase, i, &use->at);
+    use->segment.first = (up->lane.first + use->at.segment.first) * unit;
+    use->segment.count = use->at.segment.count * unit;
     use->counter = up->counter + use->at.slot;
     use->credit = up->counter + pcoll_ring_credit(&up->ring, use->at.half);
     use->gated = !pcoll_relatives_is_root(&up->relatives) && use->at.opens;
@@ -69,7 +69,7 @@ static inline struct pcoll_entry put_up(const struct pcoll_up *up, const struct 
     const struct pcoll_relatives *f = &up->relatives;
     const struct pcoll_entry put = pcoll_entry_put(
         trigger, threshold, from, f->parent,
-        vector_at(up, use, up->parent_temp, f->siblings, f->number), use->part.count);
+        vector_at(up, use, up->parent_temp, f->siblings, f->number), use->segment.count);
 
     return pcoll_entry_signal(put, f->parent, use->counter, WORK);
 }
@@ -86,7 +86,7 @@ static void add_leaf_use(const struct pcoll_up *up, const struct use *use)
 {
     pcoll_plan_add(up->plan,
                    put_up(up, use, use->gated ? use->credit : PCOLL_NONE,
-                          use->gated ? use->at.turn : 0, pcoll_at(PCOLL_SEND, use->part.first)));
+                          use->gated ? use->at.turn : 0, pcoll_at(PCOLL_SEND, use->segment.first)));
 }
 
 /* Segment `i`, after the one before. */
@@ -99,7 +99,7 @@ static void add_paced_use(const struct pcoll_up *up, struct use *use, uint64_t i
         add_gate(up, use);
     use->level += i > 0 ? WORK : 0;
     put = put_up(up, use, use->level > 0 ? use->counter : PCOLL_NONE, use->level,
-                 pcoll_at(PCOLL_SEND, use->part.first));
+                 pcoll_at(PCOLL_SEND, use->segment.first));
     pcoll_plan_add(up->plan, i + 1 < up->ring.nsegments
                                  ? pcoll_entry_done(put, up->counter + next, WORK)
                                  : put);
@@ -140,7 +140,7 @@ static void add_operands(const struct pcoll_up *up, struct use *use)
 
     for (int i = 0; i < left; i++)
         pcoll_plan_operand(up->plan, child_at(up, use, i));
-    pcoll_plan_operand(up->plan, pcoll_at(PCOLL_SEND, use->part.first));
+    pcoll_plan_operand(up->plan, pcoll_at(PCOLL_SEND, use->segment.first));
     for (int i = left; i < n; i++)
         pcoll_plan_operand(up->plan, child_at(up, use, i));
     use->level += (uint64_t)n * WORK;
@@ -150,7 +150,7 @@ static void add_reduce(const struct pcoll_up *up, const struct use *use, uint64_
                        struct pcoll_place to, struct told told)
 {
     const struct pcoll_entry reduce = pcoll_entry_reduce(
-        up->plan, use->counter, arrived, up->relatives.nchildren + 1, to, use->part.count);
+        up->plan, use->counter, arrived, up->relatives.nchildren + 1, to, use->segment.count);
 
     pcoll_plan_add(up->plan, pcoll_entry_done(reduce, told.counter, told.add));
 }
@@ -177,7 +177,7 @@ static void add_root_use(const struct pcoll_up *up, struct use *use)
 
     add_operands(up, use);
     arrived = use->level;
-    add_reduce(up, use, arrived, pcoll_at(PCOLL_RECV, use->part.first), count_work(up, use));
+    add_reduce(up, use, arrived, pcoll_at(PCOLL_RECV, use->segment.first), count_work(up, use));
 }
 
 static void add_credits(const struct pcoll_up *up, const struct use *use)

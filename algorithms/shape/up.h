@@ -33,11 +33,11 @@
 #include "algorithms/shape/relatives.h"
 #include "algorithms/shape/ring.h"
 
-/* Part of a vector on its way up one tree, as one rank sees it. */
+/* The lane of a vector on its way up one tree, as one rank sees it. */
 struct pcoll_up {
     struct pcoll_plan *plan;
     struct pcoll_ring ring;     /* pcoll_unit_ring_make */
-    struct pcoll_segment part;  /* in units; no longer than what the ring was made for */
+    struct pcoll_segment lane;  /* in units; no longer than what the ring was made for */
     int counter;                /* the first of its counters, on all ranks */
     uint64_t temp, parent_temp; /* where its slots begin in TEMP, on this rank and on the parent */
     bool paced;                 /* without children, each segment waits until the one before has
