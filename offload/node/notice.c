@@ -52,9 +52,8 @@ int pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned help
     }
 }
 
-int pcoll_notice_take_back(struct pcoll_notice *notice, struct pcoll_chunk *chunk_p)
+int pcoll_notice_take_back(struct pcoll_notice *notice, uint64_t word, struct pcoll_chunk *chunk_p)
 {
-    uint64_t word = atomic_load_explicit(&notice->word, memory_order_acquire);
     struct pcoll_notice_state state = pcoll_notice_read(word);
 
     if (!state.is_open || state.held == 0 || state.is_ending)

@@ -108,10 +108,14 @@ void pcoll_notice_open(struct pcoll_notice *notice, uint64_t threshold);
 int pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
                        struct pcoll_chunk *chunk_p);
 
-/* The owner takes back the chunk that a helper has returned, or that it held when it died; the same
- * for a helper itself that returns one. */
-int pcoll_notice_take_back(struct pcoll_notice *notice, struct pcoll_chunk *chunk_p);
+/* A helper returns its chunk. */
 void pcoll_notice_return(struct pcoll_notice *notice);
+
+/* The owner takes back a chunk that a helper has returned, or that it held when it died: by `word`,
+ * which was read before the owner found it dead. Otherwise that helper may have finished its chunk
+ * before it died, and the chunk now held be that of a living one. False: there is none, or
+ * something has changed. */
+int pcoll_notice_take_back(struct pcoll_notice *notice, uint64_t word, struct pcoll_chunk *chunk_p);
 
 /* The chunk is done. True if it was the last: signal, and then close the notice. */
 int pcoll_notice_finish(struct pcoll_notice *notice, unsigned helper);

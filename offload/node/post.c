@@ -58,24 +58,33 @@ static enum pcoll_result do_chunk(struct pcoll_node_bound *bound, struct board_p
     return result;
 }
 
+/* The helper that held a chunk when `word` was read has died. */
+static bool has_died(const struct pcoll_node_board *board, const struct pcoll_notice *notice,
+                     uint64_t word)
+{
+    const unsigned helper = pcoll_notice_read(word).helper;
+
+    return pcoll_process_is_dead(board->members[helper - 1].pid) &&
+           atomic_load_explicit(&notice->word, memory_order_acquire) == word;
+}
+
 /* A helper has returned its chunk, or died with it. */
 static enum pcoll_result recover(struct pcoll_node_bound *bound, struct board_post *post)
 {
     struct pcoll_notice *notice = post->notice;
-    const struct pcoll_notice_state state =
-        pcoll_notice_read(atomic_load_explicit(&notice->word, memory_order_acquire));
+    const uint64_t word = atomic_load_explicit(&notice->word, memory_order_acquire);
+    const struct pcoll_notice_state state = pcoll_notice_read(word);
     struct pcoll_chunk chunk;
 
     if (!state.is_open || state.helper == 0)
         return PCOLL_OK;
     if (!state.is_returned) {
-        if (++bound->board->looks % PATIENCE != 0 ||
-            !pcoll_process_is_dead(bound->board->members[state.helper - 1].pid))
+        if (++bound->board->looks % PATIENCE != 0 || !has_died(bound->board, notice, word))
             return PCOLL_OK;
         if (state.is_ending || notice->overwrites)
             return pcoll_node_give_up(bound, "shared memory: a process that helped has died");
     }
-    return pcoll_notice_take_back(notice, &chunk) ? do_chunk(bound, post, chunk) : PCOLL_OK;
+    return pcoll_notice_take_back(notice, word, &chunk) ? do_chunk(bound, post, chunk) : PCOLL_OK;
 }
 
 /* ---- firing ---- */

@@ -100,7 +100,8 @@ static void test_steps(void)
     tap_ok(pcoll_notice_finish(&notice, 8) && pcoll_notice_read(word_of(&notice)).is_ending == 1 &&
                pcoll_notice_read(word_of(&notice)).helper == 8,
            "who does the last chunk ends it");
-    tap_ok(!pcoll_notice_take_back(&notice, &chunk), "nobody takes a chunk from who ends it");
+    tap_ok(!pcoll_notice_take_back(&notice, word_of(&notice), &chunk),
+           "nobody takes a chunk from who ends it");
     pcoll_notice_close(&notice);
     tap_ok(!pcoll_notice_is_open(&notice) && gets_none(&notice, 0), "closed");
 
@@ -120,12 +121,22 @@ static void test_steps(void)
     pcoll_notice_return(&notice);
     tap_ok(pcoll_notice_read(word_of(&notice)).is_returned && gets_none(&notice, 8),
            "returned, it is no other helper's");
-    tap_ok(!pcoll_notice_finish(&notice, 0) && pcoll_notice_take_back(&notice, &chunk) &&
-               chunk.number == 0 && !pcoll_notice_take_back(&notice, &chunk),
+    tap_ok(!pcoll_notice_finish(&notice, 0) &&
+               pcoll_notice_take_back(&notice, word_of(&notice), &chunk) && chunk.number == 0 &&
+               !pcoll_notice_take_back(&notice, word_of(&notice), &chunk),
            "but the owner's, once");
     tap_ok(!pcoll_notice_finish(&notice, 0) && claims(&notice, 0, 2) &&
                pcoll_notice_finish(&notice, 0),
            "and then it ends");
+    pcoll_notice_close(&notice);
+
+    pcoll_notice_open(&notice, 8);
+    (void)claims(&notice, 7, 0);
+    old = word_of(&notice);
+    tap_ok(!pcoll_notice_finish(&notice, 7) && claims(&notice, 8, 1) &&
+               !pcoll_notice_take_back(&notice, old, &chunk) &&
+               pcoll_notice_read(word_of(&notice)).helper == 8,
+           "what a dead helper held is not taken from the helper that came after it");
 }
 
 /* ---- threads ---- */
@@ -180,7 +191,7 @@ static int gets_chunk(unsigned *seed, struct pcoll_chunk *chunk_p)
     const uint64_t word = word_of(&race.notice);
 
     if (pcoll_notice_read(word).is_returned)
-        return pcoll_notice_take_back(&race.notice, chunk_p);
+        return pcoll_notice_take_back(&race.notice, word, chunk_p);
     return rand_r(seed) % 2 == 0 && pcoll_notice_claim(&race.notice, word, 0, chunk_p);
 }
 
