@@ -316,7 +316,7 @@ void MPIDI_PCOLL_agent_pvars_init(void)
 {
     static enum figure figures[NUM_FIGURES];
 
-    REGISTER(coll_offload_chunks_opener, CHUNKS + PCOLL_BY_OPENER,
+    REGISTER(coll_offload_chunks_opener, CHUNKS + PCOLL_BY_OWNER,
              "chunks of cooperative copies that this process copied for itself");
     REGISTER(coll_offload_chunks_helper, CHUNKS + PCOLL_BY_HELPER,
              "chunks of cooperative copies that this process copied for others");

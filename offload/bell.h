@@ -1,6 +1,6 @@
 /*
- * The bell of an agent: the word on which it sleeps. Whoever has work for the agent looks at this
- * word, also from other processes if they map the memory in which it lies.
+ * The bell of an agent: the word on which it sleeps. A rank with work for the agent looks at this
+ * word, also from another process if that maps the memory in which it lies.
  */
 #ifndef PCOLL_BELL_H
 #define PCOLL_BELL_H
@@ -23,9 +23,11 @@ struct pcoll_bell {
  * must do the work. */
 bool pcoll_bell_ring(struct pcoll_bell *bell);
 
-/* For the agent. Wake it; sleep in that state until somebody ends it or *stop is set, at most
- * `nsec` if that is not 0. */
+/* Wake the agent, in its own process. */
 void pcoll_bell_wake(struct pcoll_bell *bell);
+
+/* The agent sleeps in that state until somebody ends it or *stop is set, at most `nsec` if that is
+ * not 0. */
 void pcoll_bell_sleep(struct pcoll_bell *bell, enum pcoll_sleep state, const _Atomic int *stop,
                       uint64_t nsec);
 

@@ -35,8 +35,8 @@ struct pcoll_bootstrap {
     const struct pcoll_foreign *foreign; /* for the medium to use if no interface is named; NULL:
                                           * MPI lends nothing */
     bool crowded;       /* ranks outnumber cores: a waiting rank must yield its core */
-    uint64_t coop_from; /* two ranks of a node cooperate in copies of user memory from so many bytes
-                         * on; 0: none; the same on all ranks */
+    uint64_t coop_from; /* copies of user memory of so many bytes or more may be shared by two ranks
+                         * of a node; 0: none; the same on all ranks */
     struct pcoll_bell *bell; /* that of this process' agent, in its heap, if the agent serves all
                               * ranks of the node; at most one rank's; NULL: not */
     int64_t board_from;      /* such an agent may perform entries of this rank in plans with so many

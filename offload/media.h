@@ -14,10 +14,13 @@ extern const int pcoll_nmedia;
 
 #define PCOLL_MEDIA_BYTES 256 /* enough for the names of all media, in messages */
 
-/* The number of a medium in the table, or PCOLL_NONE: the medium with that name; the medium that is
- * used if the user names none; the medium to try next if `number` is unavailable. */
+/* The number in the table of the medium with that name, or PCOLL_NONE. */
 int pcoll_media_find(const char *name);
+
+/* The number of the medium that is used if the user names none, or PCOLL_NONE. */
 int pcoll_media_auto(int one_node, const char *provider);
+
+/* The number of the medium to try next if medium `number` is unavailable, or PCOLL_NONE. */
 int pcoll_media_next(int number, int one_node);
 
 /* The wire of that medium, or of another one over the same library, or NULL. */

@@ -40,8 +40,8 @@ enum pcoll_result pcoll_pieces_add(struct pcoll_pieces *pieces, char *at,
 enum pcoll_result pcoll_pieces_add_row(struct pcoll_pieces *pieces, char *at, size_t bytes,
                                        ptrdiff_t step, uint64_t count) PCOLL_MUST_CHECK;
 /* If the bytes from `first` on, at least one, are one row without layers and nothing else is in it:
- * make it the first of `count` > 0 of them whose beginnings are `step` bytes apart. Returns 0
- * otherwise, and the list is as it was. */
+ * make it the first of `count` > 0 of them whose beginnings are `step` bytes apart. Returns
+ * false otherwise, and the list is as it was. */
 bool pcoll_pieces_repeat(struct pcoll_pieces *pieces, uint64_t first, uint64_t count,
                          ptrdiff_t step);
 void pcoll_pieces_fini(struct pcoll_pieces *pieces);

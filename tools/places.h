@@ -10,8 +10,8 @@
 #include "tuning/locality.h"
 
 /* The first pair of processing units (numbered as by the operating system) of different cores that
- * share a cache; or are in one socket without a shared cache; or are in different sockets. Returns
- * 0 if there is none. */
+ * share a cache; or are in one socket without a shared cache; or are in different sockets. False:
+ * there is none. */
 bool places_find(hwloc_topology_t topology, enum pcoll_level level, int units[2]);
 
 /* The locality of a process that may run on these processing units. */

@@ -130,7 +130,7 @@ int tune_nodes(void)
     return count;
 }
 
-/* The first rank that has a later one on its node, or on another node; 0 if there is none. */
+/* The first rank that has a later one on its node, or on another node; false: there is none. */
 static bool find_pair(const int *nodes, int nranks, bool on_one_node, int ranks[2])
 {
     for (int i = 0; i < nranks; i++) {

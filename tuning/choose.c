@@ -160,7 +160,7 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
 }
 
 /* Fills search->machine, search->cached and search->about, and *node, which search->machine may
- * point to. Returns 0 if the table lacks the medium. */
+ * point to. Returns false if the table lacks the medium. */
 static bool find_machine(struct pcoll_search *search, const struct pcoll_table *table,
                          struct pcoll_machine *node)
 {

@@ -88,7 +88,7 @@ static uint64_t heavy(const struct state *s)
     return pcoll_halving_weight(s->plan->signature.nranks, 1);
 }
 
-/* A pass begins when the one before is complete. With path temp that one ends with a copy, which
+/* A segment begins when the one before is complete. With path temp that one ends with a copy, which
  * then adds to the counter of this one. */
 static void begin(const struct state *s, struct pcoll_halving *h)
 {

@@ -111,7 +111,7 @@ static int runs_of(const struct pcoll_teams *teams, int team)
 
 /* ---- entries ---- */
 
-/* My blocks for the members of that team. What is for my own team is as good as arrived. */
+/* My blocks for the members of that team. Those for my own team have as good as arrived. */
 static void pack(struct state *s, int distance)
 {
     const int team = team_after(s, distance), size = pcoll_team_size(&s->teams, team);

@@ -61,7 +61,7 @@ static int middle_divisor(int n, int min)
     return divisor >= min ? divisor : 0;
 }
 
-/* The torus of n teams with the least depth, side[0] <= side[1] <= side[2]; 0: n is not a product
+/* The torus of n teams with the least depth, side[0] <= side[1] <= side[2]; false: n is no product
  * of three factors >= 2. Team number x + side[0] * (y + side[1] * z) is at (x, y, z). */
 static bool find_torus(int n, int side[3])
 {

@@ -10,10 +10,10 @@
  *      N = 5, a ring of neighbors:   0 -> TEMP of 0     1 <- TEMP of 0 and of 2     4 <- ...
  *
  * Cost, for degree d and block M: L + (2 d + 1) o + (d + 1) M copy, where direct takes 2 d M copy.
- * Condition, for each edge: that of direct's form temp, where whoever tells of k + 2 has filled the
- * bank again. The credit of an edge that is not answered, and with several segments of every edge,
- * says that the get is done. The next fill of the bank waits for the credits of all receivers, so
- * none of them can substitute for another.
+ * Condition, for each edge: that of direct's form temp, where a rank that tells of k + 2 has filled
+ * the bank again. The credit of an edge that is not answered, and with several segments of every
+ * edge, says that the get is done. The next fill of the bank waits for the credits of all
+ * receivers, so none of them can substitute for another.
  *
  * All signals are 1 and every counter has one meaning, so the plan is its own lowered form: a fill
  * and a get raise own counters, and the messages follow.

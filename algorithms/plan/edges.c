@@ -411,7 +411,7 @@ int pcoll_edges_degree(const struct pcoll_signature *signature)
     return signature->degree > 0 ? signature->degree : uniform_degree(signature);
 }
 
-/* Of blocks side by side, whoever receives the least keeps the most: together that is all blocks.
+/* Of blocks side by side, the rank that receives least keeps most: together that is all blocks.
  */
 static uint64_t uniform_volume(const struct pcoll_signature *signature, bool is_out)
 {

@@ -52,7 +52,7 @@ enum pcoll_result pcoll_order_check_live(struct pcoll_order *order) PCOLL_MUST_C
 
 /* True if `later` is impossible before `earlier` has happened. earlier.instance < nphases, as it
  * stands for the same event in all cycles; later.instance < 2 * nphases. After a failed allocation
- * the answer is 0, and pcoll_order_failed reports it. */
+ * the answer is false, and pcoll_order_failed reports it. */
 bool pcoll_order_before(struct pcoll_order *order, struct pcoll_order_event earlier,
                         struct pcoll_order_event later);
 bool pcoll_order_failed(const struct pcoll_order *order);

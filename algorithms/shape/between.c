@@ -11,7 +11,7 @@ static uint64_t slice_room(const struct pcoll_leaders *by)
     return pcoll_whole_lines(by->bytes);
 }
 
-static uint64_t share_room(const struct pcoll_signature *signature, const struct pcoll_leaders *by)
+static uint64_t slot_bytes(const struct pcoll_signature *signature, const struct pcoll_leaders *by)
 {
     return pcoll_whole_lines(
         pcoll_team_slices_bytes(by->bytes, pcoll_unit_of(signature), by->teams.count));
@@ -24,8 +24,8 @@ static uint64_t slots_room(enum pcoll_between_way way, const struct pcoll_signat
     switch (way) {
         case PCOLL_BETWEEN_DOUBLING:
             return (pcoll_doubling_slots(&by->rounds) - 1) * slice_room(by);
-        case PCOLL_BETWEEN_SHARES:
-            return (uint64_t)by->teams.count * share_room(signature, by);
+        case PCOLL_BETWEEN_SLICES:
+            return (uint64_t)by->teams.count * slot_bytes(signature, by);
         default:
             return pcoll_halving_slots(by->teams.count, by->bytes, pcoll_unit_of(signature));
     }
@@ -55,7 +55,7 @@ uint64_t pcoll_between_weight(enum pcoll_between_way way, const struct pcoll_lea
     switch (way) {
         case PCOLL_BETWEEN_DOUBLING:
             return pcoll_doubling_weight(&by->rounds, own_weight(by));
-        case PCOLL_BETWEEN_SHARES:
+        case PCOLL_BETWEEN_SLICES:
             return pcoll_team_slices_weight(by->teams.count, own_weight(by));
         default:
             return pcoll_halving_weight(by->teams.count, own_weight(by));
@@ -101,10 +101,10 @@ static void add_doubling(struct pcoll_between *b)
     b->level = d.level;
 }
 
-static void add_shares(struct pcoll_between *b)
+static void add_slices(struct pcoll_between *b)
 {
     const struct pcoll_signature *signature = &b->plan->signature;
-    struct pcoll_team_slices shares = {
+    struct pcoll_team_slices slices = {
         .plan = b->plan,
         .teams = b->by->teams,
         .member = b->member,
@@ -114,15 +114,15 @@ static void add_shares(struct pcoll_between *b)
         .bank = b->bank,
         .weight = own_weight(b->by),
         .slots = slots_at(b),
-        .slot_bytes = share_room(signature, b->by),
+        .slot_bytes = slot_bytes(signature, b->by),
         .bytes = b->bytes,
         .sum = sum_at(b),
         .result = result_at(b),
         .level = b->level,
     };
 
-    pcoll_team_slices_add(&shares);
-    b->level = shares.level;
+    pcoll_team_slices_add(&slices);
+    b->level = slices.level;
 }
 
 static void add_halving(struct pcoll_between *b)
@@ -151,7 +151,7 @@ void pcoll_between_add(struct pcoll_between *between)
 {
     static void (*const ways[])(struct pcoll_between *) = {
         [PCOLL_BETWEEN_DOUBLING] = add_doubling,
-        [PCOLL_BETWEEN_SHARES] = add_shares,
+        [PCOLL_BETWEEN_SLICES] = add_slices,
         [PCOLL_BETWEEN_HALVING] = add_halving,
     };
 

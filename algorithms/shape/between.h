@@ -1,7 +1,7 @@
 /*
  * The stage between nodes of a reduction with several leaders a node (leaders.h): leader l of each
  * node has what its node has of slice l. Together they reduce these, and each gets the result, by
- * recursive doubling (doubling.h), in shares (team_slices.h), or by halving (halving.h).
+ * recursive doubling (doubling.h), in slices (team_slices.h), or by halving (halving.h).
  *
  * All of them have the same room in TEMP: for the sum of their node, for what comes from other
  * nodes, and at the end for the result.
@@ -13,7 +13,7 @@
 
 enum pcoll_between_way {
     PCOLL_BETWEEN_DOUBLING, /* for a collective without a root */
-    PCOLL_BETWEEN_SHARES,
+    PCOLL_BETWEEN_SLICES,
     PCOLL_BETWEEN_HALVING /* for a collective without a root */
 };
 

@@ -1,11 +1,11 @@
 /*
  * Recursive halving and doubling: ranks, one of each team, reduce what they have, in the order of
- * the teams, each a share of it, and then gather the shares.
+ * the teams, each a slice of it, and then gather the slices.
  *
  * In round h = 0 .. n-1 two ranks at distance 2^h give each other half of what they still reduce,
  * and each reduces the other half: the lower rank the lower one. Nearest ranks come first, so what
  * a rank has are always consecutive teams, whatever the operator, and in the end rank p has the
- * share whose number is p with its bits reversed. Then the rounds run backwards, and each puts what
+ * slice whose number is p with its bits reversed. Then the rounds run backwards, and each puts what
  * it has of the result into the place of the other's. P ranks that are no power of two are folded
  * (fold.h), in an additional round before and one after.
  *

@@ -137,7 +137,7 @@ uint64_t pcoll_leaders_halving_temp_bytes(const struct pcoll_signature *signatur
 uint64_t pcoll_leaders_sliced_temp_bytes(const struct pcoll_signature *signature,
                                          const struct pcoll_params *params)
 {
-    return most_temp(signature, params, PCOLL_BETWEEN_SHARES);
+    return most_temp(signature, params, PCOLL_BETWEEN_SLICES);
 }
 
 /* ---- signals ---- */
@@ -365,7 +365,7 @@ enum pcoll_result pcoll_leaders_sliced_generate(const struct pcoll_signature *si
                                                 struct pcoll_plan **plan_p)
 {
     (void)local;
-    return generate(signature, rank, params, PCOLL_BETWEEN_SHARES, plan_p);
+    return generate(signature, rank, params, PCOLL_BETWEEN_SLICES, plan_p);
 }
 
 /* ---- cost ---- */

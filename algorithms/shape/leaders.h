@@ -17,7 +17,7 @@
  *
  * Source: Bayatpour et al. 2017, "Scalable reduction collectives with data partitioning-based
  * multi-leader design"; Traeff and Hunold 2020, "Decomposing MPI collectives for exploiting
- * multi-lane communication". Passes are ours.
+ * multi-lane communication". Segments are ours.
  *
  * Condition (lemma A, two banks): a rank begins a segment when it has completed the one before, for
  * which every rank must have begun that, and so have completed the one before that. So what leaders

@@ -167,7 +167,7 @@ static void add_announcements(struct pcoll_plan *plan, const struct pipeline *li
 
 /* ---- the root ---- */
 
-/* Segment i of each lane that has so many segments; 0 if no lane has. */
+/* Segment i of each lane that has so many segments; false: no lane has. */
 static bool add_root_round(struct pcoll_plan *plan, const struct pipeline *line, uint64_t i,
                            uint64_t threshold)
 {

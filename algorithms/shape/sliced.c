@@ -55,7 +55,7 @@ static void add_reduce(const struct state *s, uint64_t level)
     pcoll_plan_add(p->plan, pcoll_entry_done(reduce, p->bank, p->weight));
 }
 
-/* Give my result to all, which has weight 1; who does not receive is only told. */
+/* Give my result, with weight 1, to all that receive; the others are only told. */
 static void add_results_out(const struct state *s, uint64_t level)
 {
     const struct pcoll_slices *p = &s->slices;

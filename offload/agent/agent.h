@@ -65,11 +65,14 @@ bool pcoll_agent_can_serve(const struct pcoll_medium *medium, const struct pcoll
 enum pcoll_result pcoll_agent_serve(struct pcoll_agent *agent, struct pcoll_bound *bound,
                                     int is_bulk, struct pcoll_bound **served_p) PCOLL_MUST_CHECK;
 
-/* Keep the agent away from all plans of media that span nodes, and release them again; calls nest.
- * The owner holds them while it calls such a medium in another way than through a served plan. Try
- * returns false if the agent has one now; hold waits. */
+/* Keep the agent away from all plans of media that span nodes; calls nest. The owner does so while
+ * it calls such a medium in another way than through a served plan. False: the agent has one. */
 bool pcoll_agent_try_hold(struct pcoll_agent *agent);
+
+/* The same, but waits for the agent. */
 void pcoll_agent_hold(struct pcoll_agent *agent);
+
+/* Release the plans again. */
 void pcoll_agent_release(struct pcoll_agent *agent);
 
 /* A report of a medium (bootstrap.h) may come from an agent, which must not print. Returns false if

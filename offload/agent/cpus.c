@@ -21,7 +21,7 @@ static int read_number(const char **text)
     return (int)number;
 }
 
-/* Reads `first` or `first-last`; returns 0 if it is neither. */
+/* Reads `first` or `first-last`; returns false if it is neither. */
 static bool read_range(const char **text, int *first_p, int *last_p)
 {
     const int first = read_number(text);

@@ -59,8 +59,8 @@ static enum pcoll_visit visit_all(struct pcoll_agent *agent)
     return other > visit ? other : visit;
 }
 
-/* What is posted before the state can be seen is found by the visit that follows; an owner who
- * posts later sees the state (see pcoll_bell_ring). */
+/* The visit that follows finds all that is posted before the state can be read; an owner that posts
+ * later reads the state (see pcoll_bell_ring). */
 static enum pcoll_visit announce(struct pcoll_agent *agent, enum pcoll_sleep state)
 {
     atomic_store_explicit(&agent->bell->sleep, (uint32_t)state, memory_order_seq_cst);

@@ -230,7 +230,7 @@ static void step(struct pcoll_explore *explore, struct explore_event event)
         *counter_of(explore, entry->peer, entry->peer_counter) += entry->peer_add;
 }
 
-/* Whoever copies the last chunk of a slot has written all of it. */
+/* With its last chunk, all of a slot has been written. */
 static bool apply_help(struct pcoll_explore *explore, struct explore_event event)
 {
     int landed;

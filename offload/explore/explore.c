@@ -30,9 +30,9 @@
  *    that could make a difference are ordered by counters.
  *
  * The space is finite, and every event happens once, except that a helper may look again. A claim
- * of a helper disables others: only PCOLL_EXPLORE_STATES is possible then. Firing what is copied in
- * chunks says that the trigger of its notice has been reached, which is silent. Its signals follow
- * its last chunk at once, for the same reason as above.
+ * of a helper disables others: only PCOLL_EXPLORE_STATES is possible then. Firing an entry that
+ * is copied in chunks says that the trigger of its notice has been reached, which is silent. Its
+ * signals follow its last chunk at once, for the same reason as above.
  */
 #include "offload/explore/help.h"
 #include "offload/explore/search.h"

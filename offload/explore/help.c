@@ -3,7 +3,7 @@
  * does not. An entry that moves more than a chunk is bulk and has a notice (notice.h). A helper
  * looks at the word of the notice, then whether the trigger has been reached, then it claims a
  * chunk by a compare-and-swap of that word; all of these are events of their own, so what it has
- * read may be old. It reads the chunk and writes it. Whoever copies the last chunk lands the entry,
+ * read may be old. It reads the chunk and writes it. The copy of the last chunk lands the entry,
  * and the signals follow.
  *
  * One helper at a time has a chunk of a notice, and the owner another. A rank opens all notices at
@@ -71,7 +71,7 @@ static bool admits(const struct pcoll_explore *explore, const struct explore_not
 
 /* ---- equal states ---- */
 
-/* Which of the helpers is which makes no difference, if all are admitted and nobody asks who has
+/* The order of helpers makes no difference if all are admitted, and no owner asks which one has
  * died. */
 static void sort_helpers(struct pcoll_explore *explore)
 {
@@ -87,7 +87,7 @@ static void sort_helpers(struct pcoll_explore *explore)
         }
 }
 
-/* It will find another word than it has read. */
+/* True if the helper will find another word than it has read. */
 static bool is_too_late(const struct pcoll_explore *explore, const struct explore_helper *helper)
 {
     bool may_come_late;
@@ -120,9 +120,9 @@ static void normalize(struct pcoll_explore *explore)
         sort_helpers(explore);
 }
 
-/* ---- who holds a chunk, and who is dead ---- */
+/* ---- holders of chunks, and dead helpers ---- */
 
-/* The helper that holds a chunk of the notice, which somebody does. */
+/* The helper that holds a chunk of the notice; there is one. */
 static int holder_of(const struct pcoll_explore *explore, int at)
 {
     const struct explore_word *word = &explore->notice[at].word;
@@ -165,7 +165,7 @@ static bool can_own(const struct pcoll_explore *explore, const struct explore_no
             (explore->options.deaths > 0 && notice->word.held > 0));
 }
 
-/* What cannot be claimed is not even looked at. */
+/* A notice without a chunk that can be claimed is not even looked at. */
 static bool can_look(const struct pcoll_explore *explore, int number, int at)
 {
     const struct explore_notice *notice = &explore->notice[at];
@@ -254,7 +254,7 @@ static void have_chunk(const struct pcoll_explore *explore, struct explore_helpe
     };
 }
 
-/* The next chunk, or what a helper has returned, or perhaps will never finish. */
+/* The owner claims a chunk, takes back what was returned, or doubts that a chunk is ever done. */
 static void own(struct pcoll_explore *explore, struct explore_helper *helper, int at)
 {
     struct explore_notice *notice = &explore->notice[at];
@@ -305,8 +305,8 @@ static void claim(struct pcoll_explore *explore, struct explore_helper *helper)
         *helper = (struct explore_helper){0};
 }
 
-/* The suspect is dead, and what it held then is held no more: that it died does not say that it
- * has not finished it. */
+/* The suspect is dead. It may have finished its chunk before it died: then that is held no more.
+ */
 static void take_back(struct pcoll_explore *explore, struct explore_helper *owner)
 {
     struct explore_notice *notice = &explore->notice[owner->notice];
@@ -402,7 +402,7 @@ static bool refuse(struct pcoll_explore *explore, int number, int *landed_p)
     return ok;
 }
 
-/* What it has read is of no use to anybody; who holds a chunk, the owner asks. */
+/* Nobody needs what the helper has read. But the owner asks which helper holds a chunk. */
 static bool die(struct pcoll_explore *explore, struct explore_helper *helper)
 {
     const bool ok = helper->errand != HELPER_HOLDS || move(explore, helper, EXPLORE_WRITE, 1);

@@ -25,15 +25,17 @@ struct explore_helper {
     struct explore_word word; /* as read there; of a chunk that it has, only the epoch */
     int32_t slot;             /* what it copies, */
     uint32_t chunk;           /* and which chunk */
-    int32_t suspect;          /* the helper that the owner doubts */
+    int32_t suspect;          /* the helper that may have died */
 };
 
 /* The number of helpers, with the owners. */
 int pcoll_explore_count_helpers(const struct pcoll_explore *explore);
 
-/* The events EXPLORE_LOOK, HELP, REFUSE and DIE, as pcoll_explore_can and pcoll_explore_apply;
- * *landed_p is the slot of which this was the last chunk, or -1. */
+/* True if an event EXPLORE_LOOK, HELP, REFUSE or DIE is possible. */
 bool pcoll_explore_can_help(const struct pcoll_explore *explore, struct explore_event event);
+
+/* Apply such an event, as pcoll_explore_apply does. *landed_p is the slot of which this was the
+ * last chunk, or -1. */
 bool pcoll_explore_apply_help(struct pcoll_explore *explore, struct explore_event event,
                               int *landed_p);
 

@@ -100,9 +100,10 @@ struct pcoll_explore {
 /* Reset the job to its beginning. */
 void pcoll_explore_reset(struct pcoll_explore *explore);
 
-/* Handle user memory at start (SEND filled, RECV poisoned) and at completion, where true means that
- * RECV is right. */
+/* At start: fill SEND, and poison RECV. */
 void pcoll_explore_fill(struct pcoll_explore *explore, int rank, int instance);
+
+/* At completion: true if RECV is right. */
 bool pcoll_explore_verify(struct pcoll_explore *explore, int rank, int instance);
 void pcoll_explore_scribble(struct pcoll_explore *explore, int rank);
 
@@ -131,10 +132,14 @@ const struct pcoll_phase *pcoll_explore_phase(const struct pcoll_explore *explor
  * plans are ordered. */
 int pcoll_explore_next_turn(const struct pcoll_explore *explore, int pair);
 
-/* Whether the entry moves bytes; signals a peer; takes its turn among its rank's effects on the
- * peer; does so already when it fires, or only when its data has landed. */
+/* True if the entry moves bytes. */
 bool pcoll_explore_moves(const struct pcoll_entry *entry);
+
+/* True if it signals a peer. */
 bool pcoll_explore_signals(const struct pcoll_entry *entry);
+
+/* True if it takes its turn among its rank's effects on the peer at an event of that kind: already
+ * when it fires, or only when its data has landed. */
 bool pcoll_explore_queues_at(const struct pcoll_entry *entry, enum explore_kind kind);
 
 /* The memory that the READ or WRITE of a slot touches, of which there is one range, or one for each

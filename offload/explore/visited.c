@@ -21,7 +21,7 @@ static void add_word(struct pcoll_hash *h, const unsigned char *at)
     h->b ^= h->b >> 31;
 }
 
-/* The words in even and in odd places, at the same time. */
+/* The words in even and in odd places are hashed at the same time. */
 static struct pcoll_hash hash_block(const unsigned char *block, size_t bytes)
 {
     struct pcoll_hash even = {0x243f6a8885a308d3u, 0x13198a2e03707344u};

@@ -13,7 +13,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct pcoll_attachment *attachments;
 
-/* Returns 0 if the process refuses, is in another PID namespace, or has freed the memory. */
+/* False if the process refuses, is in another PID namespace, or has freed the memory. */
 static bool map(const struct pcoll_shm_object *object, struct pcoll_attachment *attachment)
 {
     struct stat status;

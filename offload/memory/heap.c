@@ -112,7 +112,7 @@ static void close_chunk(int number)
     chunk->base = NULL;
 }
 
-/* Returns 0 if there is none. */
+/* False: there is no more memory. */
 static bool add_chunk(size_t bytes)
 {
     const size_t wish = total > FIRST_CHUNK ? total : FIRST_CHUNK;

@@ -14,7 +14,7 @@ struct pcoll_node_signaling {
     unsigned count; /* 1, or 2 if another rank may signal in place of this one */
 };
 
-/* Whom a rank offers entries: board.h. */
+/* To whom a rank offers its entries: board.h. */
 enum pcoll_node_offer { PCOLL_NODE_TO_NOBODY, PCOLL_NODE_TO_PEERS, PCOLL_NODE_TO_ALL };
 
 /* What each rank tells all others. */

@@ -1,13 +1,12 @@
 /*
- * The board of a plan: entries that others of the node may perform, while the rank whose entries
- * they are computes, or beside it.
+ * The board of a plan: entries that others of the node may perform while their own rank computes,
+ * or beside it.
  *
  * Such an entry has a notice (node/notice.h) in the plan's extent, which its rank writes at bind.
- * Start opens the notices with their thresholds. From then on an entry is performed by whoever
- * claims it once its trigger has been reached, chunk by chunk: its own rank, or a helper. The
- * rank's executor finds the notice closed, or takes part. So a rank that waits never depends on a
- * helper, except for the chunk that the helper holds. The last chunk is followed by the signals,
- * and only then is the notice closed.
+ * Start opens the notices with their thresholds. Once the trigger of an entry has been reached, its
+ * own rank and helpers claim and perform it chunk by chunk. The rank's executor finds the notice
+ * closed, or takes part. So a rank that waits never depends on a helper, except for the chunk that
+ * the helper holds. The last chunk is followed by the signals, and only then is the notice closed.
  *
  *     rank 1   Start: opens - - - - - computes - - - - - - - - - - - Wait: all are closed
  *     rank 0        Start - Wait: trigger reached? claims, copies . . . signals, closes
@@ -47,10 +46,12 @@
 
 /* ---- board_bind.c ---- */
 
-/* Allocate what this rank needs of a board. If nothing of the plan can be offered, bound->board is
- * NULL. Fini waits for the agent's visit. */
+/* Allocate what this rank needs of a board. bound->board stays NULL where no entry can be offered.
+ */
 enum pcoll_result pcoll_node_board_init(const struct pcoll_node_binding *b,
                                         const struct pcoll_node_group *group) PCOLL_MUST_CHECK;
+
+/* Waits until a visit of the agent has ended. Accepts what a failed init left. */
 void pcoll_node_board_fini(struct pcoll_node_bound *bound);
 
 /* Say on this rank's card what it will put on the board. */
@@ -71,11 +72,11 @@ bool pcoll_node_is_offered(const struct pcoll_node_binding *b, const struct pcol
 /* Put the step of entry `i`, which has been resolved and is offered, on the board. */
 void pcoll_node_board_step(const struct pcoll_node_binding *b, int i, struct pcoll_step *step);
 
-/* All ranks have resolved their entries: this rank may help, and if the agent is its own, so may
- * that. */
+/* All ranks have resolved their entries: this rank may help, and so may the agent, if it is this
+ * rank's. */
 void pcoll_node_board_open(const struct pcoll_node_binding *b);
 
-/* ---- post.c: for the rank whose entries they are ---- */
+/* ---- post.c: for the entries' own rank ---- */
 
 /* Start: open the notices of the next phase. */
 void pcoll_node_post(struct pcoll_node_bound *bound);
@@ -88,9 +89,11 @@ enum pcoll_result pcoll_node_post_fire(struct pcoll_node_bound *bound, struct pc
  * short entries if it can. Returns PCOLL_OK or an error. */
 enum pcoll_result pcoll_node_board_begin(struct pcoll_node_bound *bound);
 
-/* Before each further call that progresses the instance, which leaves nothing to others if the rank
- * `waits`; and when the instance has ended. */
+/* Call this before each further call that progresses the instance. A rank that `waits` leaves
+ * nothing to others. */
 void pcoll_node_board_go_on(struct pcoll_node_bound *bound, bool waits);
+
+/* The instance has ended. */
 void pcoll_node_board_end(struct pcoll_node_bound *bound);
 
 /* ---- help.c: for others ---- */

@@ -11,7 +11,7 @@ static bool is_reachable(const struct pcoll_node_board *board, struct pcoll_plac
     return place.buffer > PCOLL_RECV || board->is_reachable[place.buffer];
 }
 
-/* Others can perform that reduction. */
+/* True if others can perform that reduction. */
 static bool is_common(const struct pcoll_node_binding *b, const struct pcoll_entry *entry)
 {
     const struct pcoll_node_board *board = b->bound->board;
@@ -24,7 +24,7 @@ static bool is_common(const struct pcoll_node_binding *b, const struct pcoll_ent
     return all;
 }
 
-/* A long copy from or to user memory of a rank of the node. */
+/* True for a long copy from or to user memory of a rank of the node. */
 static bool is_for_peer(const struct pcoll_node_binding *b, const struct pcoll_entry *entry)
 {
     return pcoll_entry_is_remote(entry) && entry->bytes >= b->bound->board->coop_from &&
@@ -50,7 +50,7 @@ static bool is_long(const struct pcoll_plan *plan, int64_t from)
                                   pcoll_plan_bytes(plan, PCOLL_RECV) >= (uint64_t)from);
 }
 
-/* Whom this rank offers entries; which, is_offered says. */
+/* To whom this rank offers entries. is_offered says which. */
 static enum pcoll_node_offer offer_of(const struct pcoll_node_binding *b,
                                       const struct pcoll_node_group *group)
 {
@@ -75,7 +75,7 @@ static void count_posts(const struct pcoll_node_binding *b)
     }
 }
 
-/* In a heap, which agents map, or in the agent's own process. */
+/* True if the memory is in a heap, which agents map, or in the agent's own process. */
 static bool is_for_agents(const struct pcoll_node_binding *b, const struct pcoll_node_group *group,
                           const void *memory, enum pcoll_buffer buffer)
 {
@@ -196,7 +196,7 @@ static uint64_t place_of(const struct pcoll_node_bound *bound, const struct pcol
     return target ? (uint64_t)((char *)target->line - (char *)bound->block) : 0;
 }
 
-/* An end of a step: of memory of rank `number`, or mapped here. */
+/* An end of a step: an address of rank `number`, or, if that is this one, perhaps in the block. */
 static struct pcoll_notice_place end_of(const struct pcoll_node_bound *bound, const void *address,
                                         int number)
 {
@@ -237,7 +237,7 @@ static void write_ends(const struct pcoll_node_binding *b, const struct pcoll_en
     notice->from = end_of(bound, step->from, step->kind == PCOLL_NODE_READ ? peer : self);
     notice->to = end_of(bound, step->to, step->kind == PCOLL_NODE_WRITE ? peer : self);
     notice->bytes = step->bytes;
-    notice->unit = PCOLL_LINE_BYTES; /* two ranks must not write to one line */
+    notice->unit = PCOLL_LINE_BYTES; /* two ranks should not write to one line */
 }
 
 static uint32_t nchunks(const struct pcoll_node_board *board, uint64_t bytes)
@@ -245,7 +245,7 @@ static uint32_t nchunks(const struct pcoll_node_board *board, uint64_t bytes)
     const uint64_t from = board->coop_from > 0 ? board->coop_from : PCOLL_COOP_FROM;
     const uint64_t chunk = (from + 1) / 2, n = pcoll_quotient_up(bytes, chunk);
 
-    return (uint32_t)(n == 0 ? 1 : n > PCOLL_MOST_CHUNKS ? PCOLL_MOST_CHUNKS : n);
+    return (uint32_t)(n == 0 ? 1 : n > PCOLL_MAX_CHUNKS ? PCOLL_MAX_CHUNKS : n);
 }
 
 static int phase_of(const struct pcoll_plan *plan, int entry)

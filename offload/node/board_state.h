@@ -103,15 +103,16 @@ void pcoll_node_chunk_finish(const struct pcoll_node_bound *bound, struct pcoll_
 
 /* ---- help.c ---- */
 
-/* True if something moved. */
+/* Perform a chunk of the notice, if this thread can. True if something moved. */
 bool pcoll_node_help_with(struct pcoll_node_bound *bound, struct pcoll_notice *notice,
                           bool is_agent);
 
 /* ---- visit.c ---- */
 
-/* The agent of this process begins to visit the plan; it stops, and no visit is under way any more.
- */
+/* The agent of this process begins to visit the plan. */
 void pcoll_node_visit(struct pcoll_node_board *board);
+
+/* It stops; no visit is under way any more. */
 void pcoll_node_leave(struct pcoll_node_board *board);
 
 #endif /* PCOLL_NODE_BOARD_STATE_H */

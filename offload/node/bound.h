@@ -120,6 +120,8 @@ enum pcoll_result pcoll_node_repack(const struct pcoll_node_bound *bound,
 /* Where that address in the process of rank `number` of the group is mapped here; NULL: it is
  * not. */
 char *pcoll_node_mapped(const struct pcoll_node_bound *bound, int number, uint64_t address);
+
+/* Unmap all of it. */
 void pcoll_node_close_views(struct pcoll_node_bound *bound);
 
 #endif /* PCOLL_NODE_BOUND_H */

@@ -95,8 +95,8 @@ int pcoll_node_chunk_perform(const struct pcoll_notice *notice, const struct boa
     return error;
 }
 
-/* The signals come before the notice is closed, so that those of later steps come after them; what
- * the entry's own rank does then, after that for the peer. */
+/* The signals come before the notice is closed, so that those of later steps come after them. The
+ * peer's comes first: it precedes whatever the entry's own rank does after its own. */
 void pcoll_node_chunk_finish(const struct pcoll_node_bound *bound, struct pcoll_notice *notice,
                              unsigned helper)
 {

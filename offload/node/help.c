@@ -1,8 +1,8 @@
-/* What a rank that waits, or the agent, does for others whose entries are on a board. The contract
- * is in node/board.h. */
+/* A rank that waits, or the agent, performs entries of others on a board. The contract is in
+ * node/board.h. */
 #include "offload/node/board_state.h"
 
-/* The notice, which is open, was opened after the one in front of it. */
+/* True if the open notice can be performed. It was opened after the one in front of it. */
 static bool is_due(const struct pcoll_node_bound *bound, struct pcoll_notice *notice)
 {
     const struct pcoll_line *line = (void *)((char *)bound->block + notice->trigger);
@@ -14,8 +14,8 @@ static bool is_due(const struct pcoll_node_bound *bound, struct pcoll_notice *no
            (int64_t)(atomic_load_explicit(&line->value, memory_order_acquire) - threshold) >= 0;
 }
 
-/* The ends of the copy or reduction, if it is for this thread. The system is asked only by agents,
- * and for copies from or to memory of this rank. */
+/* Finds the ends of the copy or reduction; false: it is not for this thread. A copy that needs the
+ * system is for an agent, or for a rank whose memory is one of the ends. */
 static bool find_way(const struct pcoll_node_bound *bound, const struct pcoll_notice *notice,
                      bool is_agent, struct board_way *way)
 {
@@ -54,7 +54,7 @@ bool pcoll_node_help_with(struct pcoll_node_bound *bound, struct pcoll_notice *n
     return true;
 }
 
-/* One chunk of each entry of the first rank for which it can do something. */
+/* Performs one chunk of each entry of the first rank for which it can do something. */
 void pcoll_node_help(struct pcoll_node_bound *bound)
 {
     const struct pcoll_node_board *board = bound->board;

@@ -15,7 +15,7 @@ void pcoll_notice_open(struct pcoll_notice *notice, uint64_t threshold)
     const uint64_t word = atomic_load_explicit(&notice->word, memory_order_relaxed);
     struct pcoll_notice_state next = {.is_open = 1};
 
-    next.epoch = (pcoll_notice_read(word).epoch + 1) % PCOLL_MOST_EPOCHS;
+    next.epoch = (pcoll_notice_read(word).epoch + 1) % PCOLL_MAX_EPOCHS;
     atomic_store_explicit(&notice->threshold, threshold, memory_order_relaxed);
     atomic_store_explicit(&notice->word, pcoll_notice_word(next), memory_order_release);
 }

@@ -1,6 +1,6 @@
 /*
- * A notice: an entry of a plan in shared memory, a copy or a reduction, for whoever may perform it.
- * Private to offload/node.
+ * A notice publishes an entry of a plan, a copy or a reduction, in shared memory, where others may
+ * perform it. Private to offload/node.
  *
  * One word says all that changes while it is performed, so each step is one compare-and-swap:
  *
@@ -9,10 +9,10 @@
  * The owner opens it at each start, in a new epoch. Then chunk after chunk is claimed (`next`) and
  * done. A helper claims in its own name and holds one chunk: `held` is that chunk, plus 1. If it
  * cannot copy that, it returns it; if it dies, the owner takes it back. There is one helper at a
- * time, beside the owner. Who does the last chunk gives the signals, and then closes the notice. A
- * helper is `ending` meanwhile: whether a helper that died then has signaled, nobody can tell.
+ * time, beside the owner. The one that does the last chunk gives the signals, and then closes the
+ * notice. A helper is `ending` meanwhile: if it dies then, nobody can tell whether it has signaled.
  *
- * A claim fails if anything has changed since the word was read, so what a helper read of the
+ * A claim fails if anything has changed since the word was read, so all that a helper read of the
  * notice before it claimed belongs to that epoch.
  */
 #ifndef PCOLL_NODE_NOTICE_H
@@ -26,13 +26,13 @@
 
 enum {
     PCOLL_CHUNK_BITS = 6,
-    PCOLL_MOST_CHUNKS = (1 << PCOLL_CHUNK_BITS) - 1,
+    PCOLL_MAX_CHUNKS = (1 << PCOLL_CHUNK_BITS) - 1,
     PCOLL_HELPER_BITS = 16,
     PCOLL_FLAG_BITS = 3,
     PCOLL_EPOCH_AT = 3 * PCOLL_CHUNK_BITS + PCOLL_FLAG_BITS + PCOLL_HELPER_BITS
 };
 
-#define PCOLL_MOST_EPOCHS (UINT64_C(1) << (64 - PCOLL_EPOCH_AT))
+#define PCOLL_MAX_EPOCHS (UINT64_C(1) << (64 - PCOLL_EPOCH_AT))
 
 /* A state of the word. */
 struct pcoll_notice_state {
@@ -60,9 +60,9 @@ static inline struct pcoll_notice_state pcoll_notice_read(uint64_t word)
         .is_open = word >> (3 * PCOLL_CHUNK_BITS) & 1,
         .is_returned = word >> (3 * PCOLL_CHUNK_BITS + 1) & 1,
         .is_ending = word >> (3 * PCOLL_CHUNK_BITS + 2) & 1,
-        .held = word >> (2 * PCOLL_CHUNK_BITS) & PCOLL_MOST_CHUNKS,
-        .done = word >> PCOLL_CHUNK_BITS & PCOLL_MOST_CHUNKS,
-        .next = word & PCOLL_MOST_CHUNKS,
+        .held = word >> (2 * PCOLL_CHUNK_BITS) & PCOLL_MAX_CHUNKS,
+        .done = word >> PCOLL_CHUNK_BITS & PCOLL_MAX_CHUNKS,
+        .next = word & PCOLL_MAX_CHUNKS,
     };
 }
 
@@ -117,8 +117,10 @@ void pcoll_notice_return(struct pcoll_notice *notice);
  * something has changed. */
 int pcoll_notice_take_back(struct pcoll_notice *notice, uint64_t word, struct pcoll_chunk *chunk_p);
 
-/* The chunk is done. True if it was the last: signal, and then close the notice. */
+/* The chunk is done. True if it was the last: the caller signals, and then closes the notice. */
 int pcoll_notice_finish(struct pcoll_notice *notice, unsigned helper);
+
+/* The signals of the entry have been given. */
 void pcoll_notice_close(struct pcoll_notice *notice);
 
 static inline int pcoll_notice_is_open(struct pcoll_notice *notice)

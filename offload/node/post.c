@@ -1,4 +1,4 @@
-/* Entries of a rank that are on a board: what it does itself. The contract is in node/board.h. */
+/* A rank performs its own entries on a board, with others. The contract is in node/board.h. */
 #include "offload/node/board_state.h"
 
 #include "offload/memory/process.h"
@@ -19,7 +19,7 @@ static enum pcoll_result perform(struct pcoll_node_bound *bound, struct board_po
     int error;
 
     pcoll_node_chunk_find(bound, post->notice, &way);
-    error = pcoll_node_chunk_perform(post->notice, &way, chunk, PCOLL_BY_OPENER);
+    error = pcoll_node_chunk_perform(post->notice, &way, chunk, PCOLL_BY_OWNER);
     if (error == 0)
         return PCOLL_OK;
     post->asked = post->plain;
@@ -37,7 +37,7 @@ static void finish(struct pcoll_node_bound *bound, struct board_post *post)
     pcoll_node_chunk_finish(bound, post->notice, 0);
 }
 
-/* The chunk for which the owner of the other memory has been asked, if there is one. */
+/* Ask again for the chunk that is left to the owner of the other memory, if there is one. */
 static enum pcoll_result ask_again(struct pcoll_node_bound *bound, struct board_post *post)
 {
     const enum pcoll_result result =
@@ -58,7 +58,7 @@ static enum pcoll_result do_chunk(struct pcoll_node_bound *bound, struct board_p
     return result;
 }
 
-/* The helper that held a chunk when `word` was read has died. */
+/* True if the helper that held a chunk when `word` was read has died. */
 static bool has_died(const struct pcoll_node_board *board, const struct pcoll_notice *notice,
                      uint64_t word)
 {
@@ -68,7 +68,7 @@ static bool has_died(const struct pcoll_node_board *board, const struct pcoll_no
            atomic_load_explicit(&notice->word, memory_order_acquire) == word;
 }
 
-/* A helper has returned its chunk, or died with it. */
+/* Take back a chunk that a helper has returned, or with which it has died. */
 static enum pcoll_result recover(struct pcoll_node_bound *bound, struct board_post *post)
 {
     struct pcoll_notice *notice = post->notice;
@@ -90,8 +90,8 @@ static enum pcoll_result recover(struct pcoll_node_bound *bound, struct board_po
 /* ---- firing ---- */
 
 /* A start leaves the only copy to its peer. And long copies are left to an agent that is at work:
- * what a computation costs must not depend on how often it tests. An agent that has looked several
- * times and done nothing cannot. */
+ * the cost of a computation must not depend on how often it tests. An agent that has looked several
+ * times and done nothing cannot perform the copy. */
 static bool is_left(const struct pcoll_node_board *board, struct board_post *post)
 {
     uint64_t word;
@@ -170,7 +170,7 @@ static bool is_in_good_hands(const struct pcoll_node_bound *bound)
 }
 
 /* Steps that wait for nothing are in one queue, in which a long copy that is left to the agent
- * would keep the rest; unless that is to be so. */
+ * would hold up the rest. In an ordered plan it must. */
 static enum pcoll_result fire_short(struct pcoll_node_bound *bound, int first, int end)
 {
     const struct pcoll_node_board *board = bound->board;

@@ -2,7 +2,7 @@
  * User memory that the kernel does not let this rank access any more is copied by its owner.
  *
  * When a group is created, it probes whether ranks can access each other's memory. The kernel may
- * change its mind later: after setuid(), prctl(PR_SET_DUMPABLE, 0), or a new seccomp filter. A rank
+ * refuse it later: after setuid(), prctl(PR_SET_DUMPABLE, 0), or with a new seccomp filter. A rank
  * then asks the owner to copy a piece from or to its memory, through a relay, a small area that
  * each rank of a plan has in the plan's block. The owner serves the request when it progresses this
  * plan. It will, since its instance cannot complete before all accesses of other ranks to its user

@@ -158,8 +158,8 @@ static void resolve_entry(const struct pcoll_node_binding *b, const struct pcoll
         step->peer = pcoll_node_target(b, entry->peer, entry->peer_counter);
 }
 
-/* Who performs a step: others may, if its rank offers it (board.h); otherwise this rank alone, and
- * a READ or WRITE of memory that is mapped here becomes a copy (views.c). A board comes first, as
+/* Others may perform a step if its rank offers it (board.h). Otherwise this rank alone does, and a
+ * READ or WRITE of memory that is mapped here becomes a copy (views.c). A board comes first, as
  * nobody could help with an ordinary copy. Steps to another node are left to their medium. */
 static void offer(const struct pcoll_node_binding *b, int i, struct pcoll_step *step)
 {

@@ -45,7 +45,7 @@ void pcoll_node_leave(struct pcoll_node_board *board)
     pthread_mutex_unlock(&mutex);
 }
 
-/* One chunk of each entry that is offered to all. */
+/* Performs one chunk of each entry that is offered to all. */
 static bool help_member(struct pcoll_node_bound *bound, const struct board_member *member)
 {
     bool moved = false;

@@ -157,7 +157,7 @@ static int watch_lines(const struct pcoll_run *run, struct watch *watches)
     return n;
 }
 
-/* 0 if the system cannot do that; Linux can since 5.16. */
+/* False if the system cannot do that; Linux can since 5.16. */
 static bool sleep_on_all(const struct watch *watches, int n, unsigned usec)
 {
 #if defined(SYS_futex_waitv) && defined(FUTEX_WAITV_MAX)

@@ -90,7 +90,7 @@ static void round_of_plans(void)
     MPI(MPI_Wait(&gather.request, MPI_STATUS_IGNORE));
 }
 
-/* Whoever waits for long must not take its share of a core that others may need. */
+/* A rank that waits for long must not take its share of a core that others may need. */
 enum { LATE_USEC = 10000 };
 
 static void round_of_late_rank(void)

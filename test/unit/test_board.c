@@ -47,8 +47,8 @@ static const struct scene *playing; /* set before the ranks are there */
 /* ---- time ---- */
 
 /* The test owns the clock: it ticks when a rank or the agent has looked for something to do, so a
- * pause lasts until others had their chances, and no longer. Whoever pauses gives its core away,
- * and makes the clock tick in the end, as all others may be asleep. */
+ * pause lasts until others had their chances, and no longer. A thread that pauses gives its core
+ * away, and makes the clock tick in the end, as all others may be asleep. */
 enum { YIELDS_PER_TICK = 4 };
 
 static void tick(void)

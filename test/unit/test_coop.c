@@ -1,6 +1,6 @@
 /*
- * Cooperative copies. A rank that waits copies all of it while the other is away, whichever of the
- * two the plan has copy and whichever has started first, and completes before that one comes back.
+ * Cooperative copies. A rank that waits copies all of it while the other is away, whichever of them
+ * owns the entry and whichever has started first, and completes before the other comes back.
  * Owners and helpers dawdle in the middle of chunks, and before and after they claim them; the
  * kernel refuses either of them after a while; and a helper dies. Each rank's memory is in its heap
  * or not.

@@ -1,5 +1,5 @@
 /*
- * Every algorithm on the explorer with helpers: whatever is longer than a chunk is copied chunk by
+ * Every algorithm on the explorer with helpers: an entry longer than a chunk is copied chunk by
  * chunk, in every order, by its owner and by the helpers that its notice admits: one peer, or
  * anybody. The kernel refuses a copy at any time, and a helper dies. Then the same jobs with one
  * precaution of the protocol left out: the explorer must find each such flaw.

@@ -39,14 +39,14 @@ static int is_same(const struct pcoll_notice_state *a, const struct pcoll_notice
 
 static void test_words(void)
 {
-    const struct pcoll_notice_state full = {.epoch = PCOLL_MOST_EPOCHS - 1,
+    const struct pcoll_notice_state full = {.epoch = PCOLL_MAX_EPOCHS - 1,
                                             .helper = (1u << PCOLL_HELPER_BITS) - 1,
                                             .is_open = 1,
                                             .is_returned = 1,
                                             .is_ending = 1,
-                                            .held = PCOLL_MOST_CHUNKS,
-                                            .done = PCOLL_MOST_CHUNKS,
-                                            .next = PCOLL_MOST_CHUNKS};
+                                            .held = PCOLL_MAX_CHUNKS,
+                                            .done = PCOLL_MAX_CHUNKS,
+                                            .next = PCOLL_MAX_CHUNKS};
     struct pcoll_notice_state seen = pcoll_notice_read(pcoll_notice_word(full));
 
     tap_ok(pcoll_notice_word(full) == UINT64_MAX, "a full state fills the word");
@@ -77,7 +77,7 @@ static void test_chunks(void)
     int good = 1;
 
     for (uint64_t bytes = 0; bytes < 200; bytes++)
-        for (uint32_t n = 1; n <= PCOLL_MOST_CHUNKS; n++)
+        for (uint32_t n = 1; n <= PCOLL_MAX_CHUNKS; n++)
             good = good && is_cut_well(bytes, n, 0) && is_cut_well(bytes, n, 1) &&
                    is_cut_well(3 * bytes, n, 3) && is_cut_well(16 * bytes, n, 16);
     tap_ok(good, "chunks of whole units cover all bytes once");
@@ -99,9 +99,9 @@ static void test_steps(void)
            "it is open as long as a helper holds a chunk");
     tap_ok(pcoll_notice_finish(&notice, 8) && pcoll_notice_read(word_of(&notice)).is_ending == 1 &&
                pcoll_notice_read(word_of(&notice)).helper == 8,
-           "who does the last chunk ends it");
+           "the helper that does the last chunk ends it");
     tap_ok(!pcoll_notice_take_back(&notice, word_of(&notice), &chunk),
-           "nobody takes a chunk from who ends it");
+           "nobody takes a chunk from a helper that ends it");
     pcoll_notice_close(&notice);
     tap_ok(!pcoll_notice_is_open(&notice) && gets_none(&notice, 0), "closed");
 
@@ -141,7 +141,7 @@ static void test_steps(void)
 
 /* ---- threads ---- */
 
-enum { HELPERS = 3, MOST = PCOLL_MOST_CHUNKS };
+enum { HELPERS = 3, MOST = PCOLL_MAX_CHUNKS };
 
 static struct race {
     struct pcoll_notice notice;
@@ -249,7 +249,7 @@ static void test_race(uint32_t nchunks, int instances)
 
 int main(void)
 {
-    static const uint32_t numbers[] = {1, 2, 7, PCOLL_MOST_CHUNKS};
+    static const uint32_t numbers[] = {1, 2, 7, PCOLL_MAX_CHUNKS};
     const int n = tap_depth() == TAP_BRIEF ? 5000 : 50000;
 
     test_words();

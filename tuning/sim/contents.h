@@ -22,7 +22,7 @@ struct pcoll_contents {
     uint32_t count, room;
 };
 
-/* Make room for that many more extents; 0: out of memory. */
+/* Make room for that many more extents; false: out of memory. */
 bool pcoll_contents_room(struct pcoll_contents *contents, uint32_t more);
 
 /* The index of the first extent that ends after `at`. */
@@ -32,10 +32,10 @@ uint32_t pcoll_contents_find(const struct pcoll_contents *contents, uint64_t at)
  * There must be room for one more extent. */
 uint32_t pcoll_contents_clear(struct pcoll_contents *contents, uint64_t at, uint64_t end);
 
-/* Put the extent in the place of what is there; 0: out of memory. */
+/* Put the extent in the place of what is there; false: out of memory. */
 bool pcoll_contents_put(struct pcoll_contents *contents, struct pcoll_content extent);
 
-/* Copy the contents of [at, at + bytes) to `to`, starting at 0; 0: out of memory. */
+/* Copy the contents of [at, at + bytes) to `to`, starting at 0; false: out of memory. */
 bool pcoll_contents_get(const struct pcoll_contents *contents, uint64_t at, uint64_t bytes,
                         struct pcoll_contents *to);
 

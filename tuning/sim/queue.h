@@ -64,7 +64,7 @@ void pcoll_event_queue_fini(struct pcoll_event_queue *queue);
 /* event.time is not NaN, not negative, and not before the last event taken. */
 void pcoll_event_queue_put(struct pcoll_event_queue *queue, const struct pcoll_event *event);
 
-/* Returns 0 if the queue is empty. */
+/* Returns false if the queue is empty. */
 bool pcoll_event_queue_take(struct pcoll_event_queue *queue, struct pcoll_event *event_p);
 
 #endif /* PCOLL_SIM_QUEUE_H */

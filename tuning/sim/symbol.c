@@ -180,7 +180,7 @@ static uint64_t step_of(const struct pcoll_symbols *symbols)
     return pcoll_collective_of(&symbols->signature)->send_bytes(&symbols->signature, NULL, 0);
 }
 
-/* What two operands give where they overlap; 0: nothing. */
+/* What two operands give where they overlap; false: nothing. */
 static bool reduce_extents(const struct pcoll_symbols *symbols, struct pcoll_content left,
                            struct pcoll_content right, struct pcoll_content *to)
 {
