@@ -46,7 +46,8 @@ struct pcoll_group {
 };
 
 struct pcoll_bound {
-    const struct pcoll_medium *medium;
+    const struct pcoll_medium *medium; /* runs this plan: not always the group's, of which it has
+                                        * the name and the traits */
 };
 
 /* The structure of type `type` that contains `pointer` as its member `member`. */

@@ -17,13 +17,13 @@ struct pcoll_operator {
     uint64_t unit;        /* in bytes, >= 1 */
     pcoll_kernel *kernel; /* NULL: `apply` */
 
-    /* right[i] = left[i] * right[i] for n units, 1 <= n <= PCOLL_MOST_UNITS; the two lie apart. It
+    /* right[i] = left[i] * right[i] for n units, 1 <= n <= PCOLL_MAX_UNITS; they are distinct. It
      * may take long and let other threads enter MPI, so the caller guards the plan. Anything except
      * PCOLL_OK ends the plan. */
     enum pcoll_result (*apply)(const struct pcoll_operator *self, const void *left, void *right,
                                size_t n);
 };
 
-#define PCOLL_MOST_UNITS ((size_t)1 << 30)
+#define PCOLL_MAX_UNITS ((size_t)1 << 30)
 
 #endif /* PCOLL_OPERATOR_H */

@@ -129,8 +129,8 @@ static size_t step_of(const struct pcoll_reduction *r)
 {
     if (r->n > 2 || r->scratch)
         return block_bytes(r->op->unit);
-    return PCOLL_MOST_UNITS <= SIZE_MAX / r->op->unit ? PCOLL_MOST_UNITS * (size_t)r->op->unit
-                                                      : (size_t)r->op->unit;
+    return PCOLL_MAX_UNITS <= SIZE_MAX / r->op->unit ? PCOLL_MAX_UNITS * (size_t)r->op->unit
+                                                     : (size_t)r->op->unit;
 }
 
 enum pcoll_result pcoll_reduce(const struct pcoll_reduction *r)
