@@ -317,11 +317,11 @@ void MPIDI_PCOLL_agent_pvars_init(void)
     static enum figure figures[NUM_FIGURES];
 
     REGISTER(coll_offload_chunks_opener, CHUNKS + PCOLL_BY_OWNER,
-             "chunks of cooperative copies that this process copied for itself");
+             "chunks of long entries that this process performed for itself");
     REGISTER(coll_offload_chunks_helper, CHUNKS + PCOLL_BY_HELPER,
-             "chunks of cooperative copies that this process copied for others");
+             "chunks of long entries that this process performed for others");
     REGISTER(coll_offload_chunks_agent, CHUNKS + PCOLL_BY_AGENT,
-             "chunks of cooperative copies that its agent copied");
+             "chunks of long entries that its agent performed");
     REGISTER(coll_offload_agent_begun, BEGUN, "instances of plans that the agent has begun");
     REGISTER(coll_offload_agent_ended, ENDED, "instances of plans that the agent has ended");
     REGISTER(coll_offload_agent_wakes, WAKES, "starts that had to wake the agent");

@@ -42,13 +42,15 @@ struct lane {
 
 static void play(const struct tune_stage *stage, struct pcoll_bound *bound, int times)
 {
+    const struct pcoll_medium *medium = bound->medium;
+
     for (int i = 0; i < times; i++) {
-        enum pcoll_result result = stage->medium->start(bound);
+        enum pcoll_result result = medium->start(bound);
 
         while (result == PCOLL_PENDING) {
-            result = stage->medium->spin(bound, stage->is_crowded ? 1 : SPINS);
+            result = medium->spin(bound, stage->is_crowded ? 1 : SPINS);
             if (result == PCOLL_PENDING)
-                stage->medium->rest(bound, 0);
+                medium->rest(bound, 0);
         }
         if (result != PCOLL_OK) {
             fprintf(stderr, "pcoll-tune: %s: %s\n", stage->medium->name, pcoll_result_text(result));

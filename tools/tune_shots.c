@@ -118,7 +118,7 @@ static void unload_plans(struct shots *shots)
 static void finish(const struct shots *shots, const struct shot *shot, enum pcoll_result result)
 {
     while (result == PCOLL_PENDING) {
-        result = shots->medium->spin(shot->bound, SPINS);
+        result = shot->bound->medium->spin(shot->bound, SPINS);
         if (result == PCOLL_PENDING)
             sched_yield();
     }
@@ -137,7 +137,7 @@ static void fire(const struct shots *shots, enum shot_name name, struct shot *sh
 
     for (int i = 0; i < shot->batch; i++) {
         const double before = looks ? tune_now() : 0;
-        const enum pcoll_result result = shots->medium->start(shot->bound);
+        const enum pcoll_result result = shot->bound->medium->start(shot->bound);
 
         started += looks ? tune_now() - before : 0;
         finish(shots, shot, result);

@@ -167,7 +167,7 @@ correct_and_judge() {
     corrected=$(sed '1,/"corrections"/d' "$table" | grep -o '"coll": "[a-z_]*"' | sort -u | wc -l)
     calls=$("$build/install/bin/pcoll-info" --algorithms | cut -d' ' -f1 | sort -u | wc -l)
     [ "$corrected" = "$calls" ]
-    "${tune[@]}" --base="$table" --judge="$judged" --sizes=60,16K # a reduction's are whole doubles
+    "${tune[@]}" --base="$table" --judge="$judged" --sizes=60,1M # a reduction's are whole doubles
     [ "$(grep -c '"measured"' "$judged")" = $((2 * calls - 1)) ] # a barrier has one size
 }
 

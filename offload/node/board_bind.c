@@ -243,7 +243,7 @@ static void write_ends(const struct pcoll_node_binding *b, const struct pcoll_en
 static uint32_t nchunks(const struct pcoll_node_board *board, uint64_t bytes)
 {
     const uint64_t from = board->coop_from > 0 ? board->coop_from : PCOLL_COOP_FROM;
-    const uint64_t chunk = (from + 1) / 2, n = pcoll_quotient_up(bytes, chunk);
+    const uint64_t chunk = from - from / 2, n = pcoll_quotient_up(bytes, chunk);
 
     return (uint32_t)(n == 0 ? 1 : n > PCOLL_MAX_CHUNKS ? PCOLL_MAX_CHUNKS : n);
 }

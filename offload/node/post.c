@@ -98,7 +98,7 @@ static bool is_left(const struct pcoll_node_board *board, struct board_post *pos
 
     if (board->is_starting && post->is_only)
         return true;
-    if (!board->leaves || !pcoll_node_is_long(post->notice))
+    if (!board->leaves || !post->notice->is_public || !pcoll_node_is_long(post->notice))
         return false;
     word = atomic_load_explicit(&post->notice->word, memory_order_relaxed);
     if (word != post->word)

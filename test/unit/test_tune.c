@@ -157,14 +157,14 @@ struct run {
 
 static int play(struct pcoll_bound *bound)
 {
-    const struct pcoll_medium *shm = &pcoll_medium_shm;
+    const struct pcoll_medium *medium = bound->medium;
 
     for (int i = 0; i < INSTANCES; i++) {
-        enum pcoll_result result = shm->start(bound);
+        enum pcoll_result result = medium->start(bound);
 
         while (result == PCOLL_PENDING) {
-            shm->rest(bound, 0);
-            result = shm->progress(bound);
+            medium->rest(bound, 0);
+            result = medium->progress(bound);
         }
         if (result != PCOLL_OK)
             return 1;
