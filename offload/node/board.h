@@ -11,16 +11,15 @@
  *     rank 1   Start: opens - - - - - computes - - - - - - - - - - - Wait: all are closed
  *     rank 0        Start - Wait: trigger reached? claims, copies . . . signals, closes
  *
- * An entry is offered
+ * A rank offers a long copy from or to user memory of a peer to that peer, as MPICH's XPMEM path
+ * shares one (MPIR_CVAR_CH4_XPMEM_COOP_COPY_CHUNK_SIZE). Both ranks have a core to copy with: one
+ * reads what the other would write. The peer claims chunks only while its own instance is not
+ * complete, that is, before the entry has landed, as its memory is used until then.
  *
- *     to its peer   if it is a long copy from or to user memory of that rank, as MPICH's XPMEM path
- *                   shares one (MPIR_CVAR_CH4_XPMEM_COOP_COPY_CHUNK_SIZE). Both ranks have a core
- * to copy with: one reads what the other would write. The peer claims chunks only while its own
- * instance is not complete, that is, before the entry has landed, as its memory is used until then.
- *     to all        if the node has an agent, a thread of one of its processes, and the plan is
- *                   long: every entry, also one without data, since others wait for its signals.
- *                   (But a rank reduces by itself with functions of the user, and in memory that no
- *                   agent reaches.) The ranks that wait and the agent perform what they can.
+ * If the node has an agent, a thread of one of its processes, and the plan is long, a rank offers
+ * every entry to all, also one without data, since others wait for its signals. (But a rank reduces
+ * by itself with functions of the user, and in memory that no agent reaches.) The ranks that wait
+ * and the agent perform what they can.
  *
  * Memory of the block, of the helper's process, and in heaps that it has mapped is copied with
  * memcpy. If one end is none of these, an agent, or the rank whose memory the other end is, copies
