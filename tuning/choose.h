@@ -54,13 +54,14 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
  * TEMP then has at most PCOLL_LONG_RING_BYTES, or PCOLL_NEAR_RING_BYTES on a network. A rank that
  * fills a ring waits for credit once per half ring.
  *
- *   in a node       as many slots as PCOLL_LONG_RING_BYTES hold, between 16 and 64. Where 64 are
- * not far, fewer do as well and cost less at init: 32, or 16 if 64 take less than
- *                   PCOLL_NEAR_RING_BYTES, as short messages should stay in the first-level cache
- *   crowded         with fewer cores than ranks, a rank that waits for credit also waits for the
- * turns of all ranks on its core: up to 128, but at most 512 over the ranks of a node, as all ranks
- * of a core generate their entries in turns on a network    64 banks           of whole messages
- * may be as few as 4: hardly any rank waits for their credit
+ * - In a node, as many slots as PCOLL_LONG_RING_BYTES hold, between 16 and 64. Where 64 are not
+ *   far, fewer do as well and cost less at init: 32, or 16 if 64 take less than
+ *   PCOLL_NEAR_RING_BYTES, as short messages should stay in the first-level cache.
+ * - With fewer cores than ranks, a rank that waits for credit also waits for the turns of all ranks
+ *   on its core: up to 128, but at most 512 over the ranks of a node, as all ranks of a core
+ *   generate their entries in turns.
+ * - On a network, 64.
+ * - Banks of whole messages may be as few as 4: hardly any rank waits for their credit.
  *
  * `cores` is that of struct pcoll_caps. */
 #define PCOLL_NEAR_RING_BYTES (UINT64_C(256) << 10)
