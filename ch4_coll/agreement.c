@@ -1,55 +1,47 @@
-/* What the ranks of a call agree on, from its description to a bound plan, in order:
- *
- *   once a communicator    nodes, medium, group                        comm.c: meet
- *   1  blocks              do those of an allgatherv lie side by       agree_on_call
- *                          side? Then 3 is done; else they are edges
- *   2  edges               the largest of all ranks: bytes, degree,    agree_on_edges
- *                          volumes
- *      letters             the two ranks of an edge, where its bytes   offload/edges.c
- *                          belong; ranks of a node, their pairs        offload/pairs.c
- *   3  call                can all take part, with equal arguments;    agree_on_call
- *                          rank 0's choice
- *      bind                have all ranks a plan, where is its memory  the medium's bind
- *
- * Each round is one combine, of which the maximum of each word counts, or one swap with the peers
- * of edges. All ranks take the same steps, also those that have failed: they are ineligible. What
- * is declined is declined by all ranks identically and goes to MPICH's own path. */
+/* What the ranks of a call agree on, from its description to the choice of an algorithm: the rounds
+ * BLOCKS to CALL of offload/agree.h. What is declined is declined by all ranks identically and goes
+ * to MPICH's own path. */
 
 #include "agreement.h"
 
 #include "settings.h"
 
+#include "offload/agree.h"
 #include "offload/edges.h"
 #include "offload/memory/heap.h"
 #include "offload/pairs.h"
 
-static int combine(const struct MPIDI_PCOLL_comm *state, uint64_t *words, int n)
+/* *eligible, which becomes that of all ranks, is this rank's result. */
+static int agree(const struct MPIDI_PCOLL_comm *state, enum pcoll_round round, bool *eligible,
+                 struct pcoll_term *terms, int n)
 {
+    const enum pcoll_result mine = *eligible ? PCOLL_OK : PCOLL_UNSUPPORTED;
+    const enum pcoll_result all = pcoll_agree(state->group->bootstrap, round, mine, terms, n);
     int mpi_errno = MPI_SUCCESS;
 
-    if (state->medium->combine(state->group, words, n) != PCOLL_OK)
+    *eligible = all == PCOLL_OK;
+    if (all != PCOLL_OK && all != PCOLL_UNSUPPORTED)
         MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     return mpi_errno;
 }
 
 /* ---- the call and its algorithm ---- */
 
-/* What must be the same on all ranks takes two words: pcoll_say_same. */
 enum {
-    INELIGIBLE,
     NOT_COMMUTING,
     APART,
     IN_PLACE,
-    UNIT = IN_PLACE + 2,
-    BYTES = UNIT + 2,
-    BLOCKS = BYTES + 2, /* a hash of all blocks */
-    ROW = BLOCKS + 2,   /* from here on, what rank 0 proposes (others contribute 0); 0: nothing */
-    PARAMS,             /* struct pcoll_params as it lies in memory */
-    NWORDS = PARAMS + sizeof(struct pcoll_params) / sizeof(uint64_t)
+    UNIT,
+    BYTES,
+    BLOCKS, /* a hash of all blocks */
+    ROW,    /* that rank 0 proposes, from 1 on; 0: none */
+    PARAMS, /* struct pcoll_params as it lies in memory */
+    NTERMS = PARAMS + sizeof(struct pcoll_params) / sizeof(uint64_t)
 };
 
 _Static_assert(sizeof(struct pcoll_params) % sizeof(uint64_t) == 0, "they are whole words");
-_Static_assert(NWORDS <= PCOLL_COMBINE_WORDS, "they are combined at once");
+_Static_assert(NTERMS + (ROW - IN_PLACE) <= PCOLL_TERM_WORDS,
+               "they fit into a round, in which those from IN_PLACE to BLOCKS take two words each");
 
 /* 0 if there are none (FNV-1a, by words). */
 static uint64_t hash_of_blocks(const struct pcoll_signature *signature)
@@ -67,60 +59,67 @@ static bool is_mapped(const struct MPIDI_PCOLL_call *call)
            pcoll_heap_find(call->out.user, 1).fd != PCOLL_NONE;
 }
 
-static void say_call(const struct MPIDI_PCOLL_call *call, uint64_t *words)
+static void say_call(const struct MPIDI_PCOLL_call *call, struct pcoll_term *terms)
 {
     const struct pcoll_signature *signature = &call->signature;
 
-    words[INELIGIBLE] = !call->eligible;
-    words[NOT_COMMUTING] = !signature->commutes;
-    words[APART] = call->is_apart;
-    pcoll_say_same(&words[IN_PLACE], (uint64_t)signature->in_place);
-    pcoll_say_same(&words[UNIT], signature->unit);
-    pcoll_say_same(&words[BYTES], signature->bytes);
-    pcoll_say_same(&words[BLOCKS], hash_of_blocks(signature));
+    terms[NOT_COMMUTING] =
+        (struct pcoll_term){.kind = PCOLL_TERM_MAX, .value = !signature->commutes};
+    terms[APART] = (struct pcoll_term){.kind = PCOLL_TERM_MAX, .value = call->is_apart};
+    terms[IN_PLACE] =
+        (struct pcoll_term){.kind = PCOLL_TERM_SAME, .value = (uint64_t)signature->in_place};
+    terms[UNIT] = (struct pcoll_term){.kind = PCOLL_TERM_SAME, .value = signature->unit};
+    terms[BYTES] = (struct pcoll_term){.kind = PCOLL_TERM_SAME, .value = signature->bytes};
+    terms[BLOCKS] =
+        (struct pcoll_term){.kind = PCOLL_TERM_SAME, .value = hash_of_blocks(signature)};
 }
 
-/* On rank 0. */
-static void say_choice(const struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                       struct pcoll_choice *choice, uint64_t *words)
+static void say_choice(const struct pcoll_choice *choice, struct pcoll_term *terms)
 {
-    MPIDI_PCOLL_propose(&call->signature, is_mapped(call), call->info, state, choice);
-    if (!choice->algorithm)
-        return;
-    words[ROW] = (uint64_t)pcoll_algorithm_number(choice->algorithm) + 1;
-    memcpy(&words[PARAMS], &choice->params, sizeof(choice->params));
+    uint64_t params[NTERMS - PARAMS] = {0};
+
+    if (choice->algorithm)
+        memcpy(params, &choice->params, sizeof(choice->params));
+    terms[ROW] = (struct pcoll_term){
+        .kind = PCOLL_TERM_RANK_0,
+        .value = choice->algorithm ? (uint64_t)pcoll_algorithm_number(choice->algorithm) + 1 : 0};
+    for (int i = PARAMS; i < NTERMS; i++)
+        terms[i] = (struct pcoll_term){.kind = PCOLL_TERM_RANK_0, .value = params[i - PARAMS]};
 }
 
 static void hear_call(struct MPIDI_PCOLL_call *call, struct pcoll_choice *choice,
-                      const uint64_t *words)
+                      const struct pcoll_term *terms)
 {
     const bool one_place = call->op && !pcoll_coll_has(call->signature.coll, PCOLL_ROOTED);
-    const bool same_blocks = pcoll_heard_same(&words[BYTES]) && pcoll_heard_same(&words[BLOCKS]);
-    const bool same_place = pcoll_heard_same(&words[IN_PLACE]);
+    const bool same_blocks = !terms[BYTES].differs && !terms[BLOCKS].differs;
+    const bool same_place = !terms[IN_PLACE].differs;
+    uint64_t params[NTERMS - PARAMS];
 
-    choice->algorithm = words[ROW] ? pcoll_algorithms[words[ROW] - 1] : NULL;
-    memcpy(&choice->params, &words[PARAMS], sizeof(choice->params));
-    if (words[INELIGIBLE] || !same_blocks || !pcoll_heard_same(&words[UNIT]) ||
-        (one_place && !same_place))
+    for (int i = PARAMS; i < NTERMS; i++)
+        params[i - PARAMS] = terms[i].value;
+    memcpy(&choice->params, params, sizeof(choice->params));
+    choice->algorithm = terms[ROW].value ? pcoll_algorithms[terms[ROW].value - 1] : NULL;
+    if (!call->eligible || !same_blocks || terms[UNIT].differs || (one_place && !same_place))
         choice->algorithm = NULL;
-    call->is_apart = words[APART] || !same_blocks || !same_place;
-    call->signature.in_place = same_place && words[IN_PLACE];
-    call->signature.commutes = !words[NOT_COMMUTING];
+    call->is_apart = terms[APART].value || !same_blocks || !same_place;
+    call->signature.in_place = same_place && terms[IN_PLACE].value;
+    call->signature.commutes = !terms[NOT_COMMUTING].value;
 }
 
 /* *choice becomes rank 0's, of which other ranks get algorithm and parameters; it has no algorithm
  * if the call is declined. */
 static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                         struct pcoll_choice *choice)
+                         enum pcoll_round round, struct pcoll_choice *choice)
 {
-    uint64_t words[NWORDS] = {0};
+    struct pcoll_term terms[NTERMS];
     int mpi_errno;
 
-    say_call(call, words);
+    say_call(call, terms);
     if (call->comm->rank == 0 && !call->is_apart)
-        say_choice(call, state, choice, words);
-    mpi_errno = combine(state, words, NWORDS);
-    hear_call(call, choice, words);
+        MPIDI_PCOLL_propose(&call->signature, is_mapped(call), call->info, state, choice);
+    say_choice(choice, terms);
+    mpi_errno = agree(state, round, &call->eligible, terms, NTERMS);
+    hear_call(call, choice, terms);
     return mpi_errno;
 }
 
@@ -130,34 +129,34 @@ static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm 
 static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
                           struct pcoll_edges_most *most)
 {
-    enum { INELIGIBLE_EDGES, TYPED, LARGEST, DEGREE, IN, OUT, KEPT, PARALLEL, TRAFFIC, NFACTS };
+    enum { TYPED, LARGEST, DEGREE, IN, OUT, KEPT, PARALLEL, TRAFFIC, NFACTS };
     struct pcoll_signature *signature = &call->signature;
-    uint64_t words[NFACTS] = {
-        [INELIGIBLE_EDGES] = !call->eligible,
-        [TYPED] = (uint64_t)signature->typed,
-        [LARGEST] = signature->bytes,
-        [DEGREE] = (uint64_t)signature->degree,
-        [IN] = signature->in_volume,
-        [OUT] = signature->out_volume,
-        [KEPT] = signature->kept,
+    struct pcoll_term terms[NFACTS] = {
+        [TYPED] = {.kind = PCOLL_TERM_MAX, .value = (uint64_t)signature->typed},
+        [LARGEST] = {.kind = PCOLL_TERM_MAX, .value = signature->bytes},
+        [DEGREE] = {.kind = PCOLL_TERM_MAX, .value = (uint64_t)signature->degree},
+        [IN] = {.kind = PCOLL_TERM_MAX, .value = signature->in_volume},
+        [OUT] = {.kind = PCOLL_TERM_MAX, .value = signature->out_volume},
+        [KEPT] = {.kind = PCOLL_TERM_MAX, .value = signature->kept},
+        [PARALLEL] = {.kind = PCOLL_TERM_MAX},
+        [TRAFFIC] = {.kind = PCOLL_TERM_MAX},
     };
     int mpi_errno;
 
     if (call->local)
-        words[PARALLEL] = (uint64_t)pcoll_edges_most_parallel(call->local, call->comm->rank);
+        terms[PARALLEL].value = (uint64_t)pcoll_edges_most_parallel(call->local, call->comm->rank);
     if (call->local && pcoll_can_have_pairs(signature))
-        words[TRAFFIC] =
+        terms[TRAFFIC].value =
             (uint64_t)pcoll_pairs_most_traffic(signature, call->local, call->comm->rank);
-    mpi_errno = combine(state, words, NFACTS);
-    signature->typed = (int)words[TYPED];
-    signature->bytes = words[LARGEST];
-    signature->degree = (int)words[DEGREE];
-    signature->in_volume = words[IN];
-    signature->out_volume = words[OUT];
-    signature->kept = words[KEPT];
-    call->eligible = !words[INELIGIBLE_EDGES];
-    most->parallel = (int)words[PARALLEL];
-    most->traffic = signature->bytes <= PCOLL_EDGE_SLOT ? (int)words[TRAFFIC] : 0;
+    mpi_errno = agree(state, PCOLL_ROUND_EDGES, &call->eligible, terms, NFACTS);
+    signature->typed = (int)terms[TYPED].value;
+    signature->bytes = terms[LARGEST].value;
+    signature->degree = (int)terms[DEGREE].value;
+    signature->in_volume = terms[IN].value;
+    signature->out_volume = terms[OUT].value;
+    signature->kept = terms[KEPT].value;
+    most->parallel = (int)terms[PARALLEL].value;
+    most->traffic = signature->bytes <= PCOLL_EDGE_SLOT ? (int)terms[TRAFFIC].value : 0;
     return mpi_errno;
 }
 
@@ -171,7 +170,7 @@ static int agree_on_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
     if (mpi_errno != MPI_SUCCESS || !call->eligible)
         return mpi_errno;
     pcoll_edges_prepare(&call->signature, call->local, call->comm->rank);
-    result = pcoll_edges_swap(&state->bootstrap, state->group, &call->signature, call->local, most);
+    result = pcoll_edges_swap(state->group->bootstrap, &call->signature, call->local, most);
     call->eligible = result == PCOLL_OK;
     if (result == PCOLL_ERR_INVALID)
         call->why = "a rank receives another number of bytes than was sent to it";
@@ -199,12 +198,14 @@ int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *st
     int mpi_errno = MPI_SUCCESS;
 
     if (has_edges && pcoll_coll_has(coll, PCOLL_VECTOR)) {
-        mpi_errno = agree_on_call(call, state, choice);
+        mpi_errno = agree_on_call(call, state, PCOLL_ROUND_BLOCKS, choice);
         if (mpi_errno != MPI_SUCCESS || !call->is_apart)
             return mpi_errno;
         describe_again(call);
     }
     if (has_edges)
         mpi_errno = agree_on_edges(call, state);
-    return mpi_errno == MPI_SUCCESS ? agree_on_call(call, state, choice) : mpi_errno;
+    if (mpi_errno != MPI_SUCCESS)
+        return mpi_errno;
+    return agree_on_call(call, state, PCOLL_ROUND_CALL, choice);
 }

@@ -29,7 +29,7 @@ struct MPIDI_PCOLL_call {
     struct pcoll_local *local; /* the edges, or NULL */
     bool is_apart; /* blocks that may differ do not lie side by side on this rank, or once the ranks
                     * have agreed, on some rank, or not the same ones */
-    bool eligible; /* as far as this rank can tell */
+    bool eligible; /* as far as this rank can tell, or once the ranks have agreed, on all ranks */
     const char *why; /* why not; NULL: nobody needs to be told */
 };
 

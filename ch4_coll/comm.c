@@ -17,6 +17,7 @@
 #include "request.h"
 #include "settings.h"
 
+#include "offload/agree.h"
 #include "offload/media.h"
 #include "offload/node/nodes.h"
 #include "tuning/locality.h"
@@ -123,9 +124,10 @@ static int node_in_map(const void *comm, int rank)
     return node_of(comm, rank);
 }
 
-/* Collective: find which ranks share a node, and the leaders of nodes. */
+/* Find which ranks share a node, and the leaders of nodes: collective, unless a formula tells. */
 static enum pcoll_result find_topology(struct MPIDI_PCOLL_comm *state, int distance, bool differ)
 {
+    enum pcoll_result result;
     const struct pcoll_nodes nodes = {
         .map = {node_in_map, state->comm},
         .distance = distance,
@@ -133,42 +135,62 @@ static enum pcoll_result find_topology(struct MPIDI_PCOLL_comm *state, int dista
         .gather = gather_distances,
     };
 
-    return pcoll_nodes_settle(&state->bootstrap, &nodes, &state->topology);
+    result = pcoll_nodes_settle(&state->bootstrap, &nodes, &state->places);
+    if (result == PCOLL_OK)
+        state->bootstrap.topology = state->topology = &state->places;
+    return result;
 }
 
-/* The ranks of the node whose leader is at place `first`. */
-struct members {
-    const struct pcoll_topology *topology;
-    int first;
-};
-
-static int member_of(const void *list, int i)
+static enum pcoll_result combine_in_node(void *bootstrap, uint64_t *words, int n)
 {
-    const struct members *members = list;
+    const struct pcoll_circle node = pcoll_circle_of_node(bootstrap);
 
-    return pcoll_topology_rank(members->topology, members->first + i);
+    return pcoll_combine_by_swap(bootstrap, &node, words, n);
+}
+
+/* Collective over the node: the distance between its ranks; PCOLL_LEVEL_ANY: unknown, or there is
+ * only one. *candidacy_p, of this rank, becomes the greatest. */
+static enum pcoll_result agree_in_node(struct MPIDI_PCOLL_comm *state,
+                                       const struct pcoll_circle *node, enum pcoll_level *level_p,
+                                       uint64_t *candidacy_p)
+{
+    enum { PACKAGE, CACHE, CANDIDACY, NTERMS };
+    const struct pcoll_bootstrap bootstrap = {.rank = node->mine,
+                                              .nranks = node->nranks,
+                                              .context = &state->bootstrap,
+                                              .combine = combine_in_node};
+    const struct pcoll_locality own = own_locality();
+    struct pcoll_term terms[NTERMS] = {
+        [PACKAGE] = {.kind = PCOLL_TERM_SAME, .value = (uint64_t)own.package},
+        [CACHE] = {.kind = PCOLL_TERM_SAME, .value = (uint64_t)own.cache},
+        [CANDIDACY] = {.kind = PCOLL_TERM_MAX, .value = *candidacy_p},
+    };
+    const enum pcoll_result result =
+        pcoll_agree(&bootstrap, PCOLL_ROUND_LOCALITY, PCOLL_OK, terms, NTERMS);
+    const struct pcoll_locality max = {(int32_t)terms[PACKAGE].value, (int32_t)terms[CACHE].value};
+
+    *candidacy_p = terms[CANDIDACY].value;
+    *level_p = node->nranks == 1
+                   ? PCOLL_LEVEL_ANY
+                   : pcoll_level_of_node(max, terms[PACKAGE].differs, terms[CACHE].differs);
+    return result;
 }
 
 /* Collective: the ranks of each node determine the distance between them, then all ranks take the
  * maximum. */
-static enum pcoll_result find_level(struct MPIDI_PCOLL_comm *state)
+static enum pcoll_result find_level(struct MPIDI_PCOLL_comm *state, uint64_t *candidacy_p)
 {
-    const struct pcoll_topology *t = state->topology;
-    const int rank = state->bootstrap.rank, own = pcoll_topology_node(t, rank);
-    const struct members members = {t, t ? pcoll_topology_first(t, own) : 0};
-    struct pcoll_circle node = {.mine = rank, .nranks = state->bootstrap.nranks};
-    uint64_t words[PCOLL_LOCALITY_WORDS], values[2] = {0, 0};
-    enum pcoll_result result;
+    enum { LEVEL, UNKNOWN, NTERMS };
+    const struct pcoll_circle node = pcoll_circle_of_node(&state->bootstrap);
+    struct pcoll_term terms[NTERMS] = {{.kind = PCOLL_TERM_MAX}};
+    enum pcoll_result result = agree_in_node(state, &node, &state->level, candidacy_p);
 
-    if (t)
-        node = (struct pcoll_circle){pcoll_topology_place(t, rank) - members.first,
-                                     pcoll_topology_size(t, own), &members, member_of};
-    pcoll_locality_write(own_locality(), words);
-    result = pcoll_combine_by_swap(&state->bootstrap, &node, words, PCOLL_LOCALITY_WORDS);
-    values[0] = node.nranks > 1 ? pcoll_locality_read(words) : PCOLL_LEVEL_ANY;
-    values[1] = node.nranks > 1 && values[0] == PCOLL_LEVEL_ANY;
-    result = pcoll_agree(&state->bootstrap, result, values, 2);
-    state->level = values[1] ? PCOLL_LEVEL_ANY : (enum pcoll_level)values[0];
+    if (!state->topology)
+        return result;
+    terms[LEVEL].value = state->level;
+    terms[UNKNOWN].value = node.nranks > 1 && state->level == PCOLL_LEVEL_ANY;
+    result = pcoll_agree(&state->bootstrap, PCOLL_ROUND_LEVEL, result, terms, NTERMS);
+    state->level = terms[UNKNOWN].value ? PCOLL_LEVEL_ANY : (enum pcoll_level)terms[LEVEL].value;
     return result;
 }
 
@@ -204,39 +226,65 @@ static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node
     }
 }
 
-/* Find the nodes of the ranks, and open the medium that carries plans between them. */
-static void meet(struct MPIDI_PCOLL_comm *state)
+/* What the ranks of a communicator know of each other before they meet. */
+struct settings {
+    bool one_node;
+    int medium; /* rank 0's settings apply; PCOLL_NONE: MPICH's path */
+    uint64_t coop_from;
+    int distance; /* of this rank to the network */
+    bool distances_differ, is_mixed;
+};
+
+static enum pcoll_result agree_on_settings(const struct pcoll_bootstrap *bootstrap,
+                                           enum pcoll_result mine, struct settings *settings)
 {
-    enum { MEDIUM, COOP_FROM, FARTHEST, NOT_NEAREST, HOST, PROVIDER, NOT_PROVIDER, NWORDS };
-    const bool one_node = have_one_node(state->comm);
+    enum { MEDIUM, COOP_FROM, DISTANCE, PROVIDER, NTERMS };
+    const bool one_node = have_one_node(bootstrap->context);
     const int distance = one_node ? 0 : distance_from_network();
-    const uint64_t candidacy = one_node ? MPIDI_PCOLL_agent_candidacy() : 0;
-    const uint64_t provider = one_node ? 0 : MPIDI_PCOLL_hash(MPIDI_PCOLL_provider());
-    uint64_t words[NWORDS] = {
-        [FARTHEST] = (uint64_t)distance, [NOT_NEAREST] = ~(uint64_t)distance, [HOST] = candidacy,
-        [PROVIDER] = provider,           [NOT_PROVIDER] = ~provider,
+    struct pcoll_term terms[NTERMS] = {
+        [MEDIUM] = {.kind = PCOLL_TERM_RANK_0},
+        [COOP_FROM] = {.kind = PCOLL_TERM_RANK_0},
+        [DISTANCE] = {.kind = PCOLL_TERM_SAME, .value = (uint64_t)distance},
+        [PROVIDER] = {PCOLL_TERM_SAME,
+                      .value = one_node ? 0 : MPIDI_PCOLL_hash(MPIDI_PCOLL_provider())},
     };
     enum pcoll_result result;
 
-    if (state->bootstrap.rank == 0) { /* rank 0's settings apply; 0: MPICH's path, none */
-        words[MEDIUM] = (uint64_t)(MPIDI_PCOLL_medium_hint(one_node) - PCOLL_NONE);
-        words[COOP_FROM] = MPIDI_PCOLL_forced()->coop_from;
+    if (bootstrap->rank == 0) {
+        terms[MEDIUM].value = (uint64_t)(MPIDI_PCOLL_medium_hint(one_node) - PCOLL_NONE);
+        terms[COOP_FROM].value = MPIDI_PCOLL_forced()->coop_from;
     }
-    result = pcoll_agree(&state->bootstrap, PCOLL_OK, words, NWORDS);
-    if (result == PCOLL_OK && !one_node)
-        result = find_topology(state, distance, words[FARTHEST] != ~words[NOT_NEAREST]);
+    result = pcoll_agree(bootstrap, PCOLL_ROUND_SETTINGS, mine, terms, NTERMS);
+    *settings = (struct settings){
+        .one_node = one_node,
+        .medium = (int)terms[MEDIUM].value + PCOLL_NONE,
+        .coop_from = terms[COOP_FROM].value,
+        .distance = distance,
+        .distances_differ = terms[DISTANCE].differs,
+        .is_mixed = terms[PROVIDER].differs,
+    };
+    return result;
+}
+
+/* Find the nodes of the ranks, and open the medium that carries plans between them. */
+static void meet(struct MPIDI_PCOLL_comm *state, const struct settings *settings)
+{
+    const uint64_t candidacy = settings->one_node ? MPIDI_PCOLL_agent_candidacy() : 0;
+    uint64_t host = candidacy; /* the greatest candidacy */
+    enum pcoll_result result = PCOLL_OK;
+
+    if (!settings->one_node)
+        result = find_topology(state, settings->distance, settings->distances_differ);
     if (result == PCOLL_OK)
-        result = find_level(state);
-    state->bootstrap.topology = state->topology;
-    state->bootstrap.coop_from = words[COOP_FROM];
+        result = find_level(state, &host);
+    state->bootstrap.coop_from = settings->coop_from;
     state->bootstrap.board_from = MPIDI_PCOLL_agent_board_from();
-    if (candidacy > 0 && words[HOST] == candidacy)
+    if (candidacy > 0 && host == candidacy)
         state->bootstrap.bell = MPIDI_PCOLL_agent_host();
-    if (one_node && words[HOST] == 0 && state->bootstrap.rank == 0)
+    if (settings->one_node && host == 0 && state->bootstrap.rank == 0)
         MPIDI_PCOLL_agent_lacks_core();
     if (result == PCOLL_OK)
-        open_group(state, (int)words[MEDIUM] + PCOLL_NONE, one_node,
-                   words[PROVIDER] != ~words[NOT_PROVIDER]);
+        open_group(state, settings->medium, settings->one_node, settings->is_mixed);
     if (state->group)
         state->level =
             pcoll_level_measured(state->level, state->medium->group_distance(state->group));
@@ -261,13 +309,14 @@ static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
     const struct pcoll_bootstrap bootstrap = MPIDI_PCOLL_bootstrap(comm);
     struct MPIDI_PCOLL_comm *state = make_state(comm, &bootstrap);
     MPII_Keyval *keyval_ptr;
+    struct settings settings;
     int mpi_errno = MPI_SUCCESS;
 
     *state_p = state;
     MPIDI_PCOLL_cores_publish();
-    if (pcoll_agree(&bootstrap, state ? PCOLL_OK : PCOLL_ERR_NOMEM, NULL, 0) == PCOLL_OK) {
+    if (agree_on_settings(&bootstrap, state ? PCOLL_OK : PCOLL_ERR_NOMEM, &settings) == PCOLL_OK) {
         MPIDI_PCOLL_see_cores();
-        meet(state);
+        meet(state, &settings);
         return MPI_SUCCESS;
     }
     *state_p = NULL;

@@ -28,7 +28,7 @@ void MPIDI_PCOLL_state_release(struct MPIDI_PCOLL_comm *state)
     DL_DELETE(all_states, state);
     if (state->group)
         MPIDI_PCOLL_group_destroy(state->medium, state->group);
-    pcoll_topology_destroy(state->topology);
+    pcoll_topology_fini(&state->places);
     MPL_free(state->known);
     MPL_free(state);
 }

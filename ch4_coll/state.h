@@ -18,7 +18,8 @@ struct MPIDI_PCOLL_comm {
     MPIR_Comm *comm;                       /* NULL after the communicator has been freed */
     const struct pcoll_medium *medium;     /* of the group */
     struct pcoll_group *group;             /* NULL: the backend cannot serve this communicator */
-    struct pcoll_topology *topology;       /* NULL: all ranks are on one node */
+    struct pcoll_topology places;          /* owned; zero if all ranks are on one node */
+    struct pcoll_topology *topology;       /* that; NULL: all ranks are on one node */
     enum pcoll_level level;                /* the distance between the ranks of a node */
     struct pcoll_bootstrap bootstrap;      /* for the group, and valid as long as the group */
     struct MPIDI_PCOLL_known *known;       /* on rank 0, its last proposals; or NULL */

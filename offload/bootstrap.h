@@ -1,7 +1,7 @@
 /*
- * How the ranks of a group reach each other before a medium works, and how they agree.
+ * How the ranks of a group reach each other before a medium works.
  *
- * Whatever ranks must settle together travels as the element-wise maximum of a few words, so
+ * Whatever ranks must agree on (agree.h) travels as the element-wise maximum of a few words, so
  * neither messages nor memory grow with the number of ranks. Combining allocates nothing: a rank
  * that has run out of memory can still report it.
  */
@@ -44,9 +44,7 @@ struct pcoll_bootstrap {
     void *context;
 
     /* Collective. Every rank contributes n words, n <= PCOLL_COMBINE_WORDS, and each word becomes
-     * the maximum over all ranks. A minimum is the maximum of complements; x is the same everywhere
-     * if the maxima of x and ~x are complements; for words that rank 0 alone decides, the other
-     * ranks contribute zeros. */
+     * the maximum over all ranks. */
     enum pcoll_result (*combine)(void *context, uint64_t *words, int n);
 
     /* Send the `bytes` bytes at `mine` + i * bytes to each ranks[i], which are n other ranks in
@@ -59,36 +57,18 @@ struct pcoll_bootstrap {
     void (*report)(void *context, const char *message); /* shows the user one line */
 };
 
-/* What must be the same on all ranks takes two words: itself and its complement. */
-static inline void pcoll_say_same(uint64_t *words, uint64_t value)
-{
-    words[0] = value;
-    words[1] = ~value;
-}
-
-/* True, once they are combined, if all ranks have said the same. */
-static inline bool pcoll_heard_same(const uint64_t *words)
-{
-    return words[0] == ~words[1];
-}
-
-/* Collective. Returns the worst of all ranks' results. Each of the n values, n <
- * PCOLL_COMBINE_WORDS, becomes the maximum over all ranks. */
-enum pcoll_result pcoll_agree(const struct pcoll_bootstrap *bootstrap, enum pcoll_result mine,
-                              uint64_t *values, int n) PCOLL_MUST_CHECK;
-
-/* Collective. `data` becomes that of rank 0; `bytes` is at most 8 * PCOLL_COMBINE_WORDS. */
-enum pcoll_result pcoll_tell(const struct pcoll_bootstrap *bootstrap, void *data,
-                             size_t bytes) PCOLL_MUST_CHECK;
-
-/* Combine among the `nranks` ranks that rank_of(list, i) names in ascending order; this rank is
- * number `mine`. There are log9(nranks) swaps with up to 8 other ranks. */
+/* Combine among nranks ranks, which are rank_of(list, first + i); this rank is number `mine`. There
+ * are log9(nranks) swaps with up to 8 other ranks. */
 struct pcoll_circle {
     int mine, nranks;
+    int first;
     const void *list;
-    int (*rank_of)(const void *list, int i); /* NULL: i itself */
+    int (*rank_of)(const void *list, int i); /* NULL: first + i itself */
 };
 enum pcoll_result pcoll_combine_by_swap(const struct pcoll_bootstrap *bootstrap,
                                         const struct pcoll_circle *circle, uint64_t *words, int n);
+
+/* The ranks of this one's node, by the bootstrap's topology. */
+struct pcoll_circle pcoll_circle_of_node(const struct pcoll_bootstrap *bootstrap);
 
 #endif /* PCOLL_BOOTSTRAP_H */

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "offload/agree.h"
 #include "offload/pairs.h"
 
 /* One end of an edge, as its rank tells the rank at the other end. */
@@ -224,45 +225,44 @@ static enum pcoll_result swap_letters(struct swap *s, const struct pcoll_bootstr
 
 /* ---- the whole ---- */
 
-/* The words of a crossing, which the ranks combine. */
-enum { NUM_WORDS = 7 };
-
-static void write_crossing(const struct pcoll_crossing *crossing, uint64_t words[NUM_WORDS])
+/* Collective: the crossing becomes that of all ranks. */
+static enum pcoll_result agree_on_crossing(const struct pcoll_bootstrap *bootstrap,
+                                           enum pcoll_result mine, struct pcoll_crossing *crossing)
 {
-    words[0] = (uint64_t)crossing->degree;
-    words[1] = (uint64_t)crossing->messages;
-    words[2] = (uint64_t)crossing->led;
-    words[3] = crossing->bytes;
-    words[4] = crossing->shared;
-    words[5] = crossing->temp;
-    words[6] = (uint64_t)crossing->edges;
-}
+    enum { DEGREE, MESSAGES, LED, BYTES, SHARED, TEMP, EDGES, NTERMS };
+    struct pcoll_term terms[NTERMS] = {
+        [DEGREE] = {.kind = PCOLL_TERM_MAX, .value = (uint64_t)crossing->degree},
+        [MESSAGES] = {.kind = PCOLL_TERM_MAX, .value = (uint64_t)crossing->messages},
+        [LED] = {.kind = PCOLL_TERM_MAX, .value = (uint64_t)crossing->led},
+        [BYTES] = {.kind = PCOLL_TERM_MAX, .value = crossing->bytes},
+        [SHARED] = {.kind = PCOLL_TERM_MAX, .value = crossing->shared},
+        [TEMP] = {.kind = PCOLL_TERM_MAX, .value = crossing->temp},
+        [EDGES] = {.kind = PCOLL_TERM_MAX, .value = (uint64_t)crossing->edges},
+    };
+    const enum pcoll_result result = pcoll_agree(bootstrap, PCOLL_ROUND_PAIRS, mine, terms, NTERMS);
 
-static struct pcoll_crossing read_crossing(const uint64_t words[NUM_WORDS])
-{
-    return (struct pcoll_crossing){.degree = (int)words[0],
-                                   .messages = (int)words[1],
-                                   .led = (int)words[2],
-                                   .bytes = words[3],
-                                   .shared = words[4],
-                                   .temp = words[5],
-                                   .edges = (int)words[6]};
+    *crossing = (struct pcoll_crossing){.degree = (int)terms[DEGREE].value,
+                                        .messages = (int)terms[MESSAGES].value,
+                                        .led = (int)terms[LED].value,
+                                        .bytes = terms[BYTES].value,
+                                        .shared = terms[SHARED].value,
+                                        .temp = terms[TEMP].value,
+                                        .edges = (int)terms[EDGES].value};
+    return result;
 }
 
 /* The part that the ranks of a node do, and what all of them see of it. */
 static enum pcoll_result swap_pairs(const struct pcoll_bootstrap *bootstrap,
-                                    const struct pcoll_bootstrap *agreeing,
                                     struct pcoll_pairs_swap *pairs,
                                     struct pcoll_signature *signature, struct pcoll_local *local)
 {
-    enum pcoll_result result = pcoll_pairs_swap_run(pairs, bootstrap, signature, local);
-    uint64_t words[NUM_WORDS] = {0};
+    const enum pcoll_result result = pcoll_pairs_swap_run(pairs, bootstrap, signature, local);
+    struct pcoll_crossing crossing = {0};
 
     if (result == PCOLL_OK)
-        write_crossing(&local->pairs->crossing, words);
-    result = pcoll_agree(agreeing, result, words, NUM_WORDS);
-    signature->crossing = read_crossing(words);
-    return result;
+        crossing = local->pairs->crossing;
+    signature->crossing = crossing;
+    return agree_on_crossing(bootstrap, result, &signature->crossing);
 }
 
 static enum pcoll_result allocate(struct swap *s)
@@ -276,22 +276,10 @@ static enum pcoll_result allocate(struct swap *s)
     return s->ranks && s->mine && s->theirs ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
-static enum pcoll_result combine_by_group(void *context, uint64_t *words, int n)
-{
-    struct pcoll_group *group = context;
-
-    return group->medium->combine(group, words, n);
-}
-
 enum pcoll_result pcoll_edges_swap(const struct pcoll_bootstrap *bootstrap,
-                                   struct pcoll_group *group, struct pcoll_signature *signature,
-                                   struct pcoll_local *local, struct pcoll_edges_most most)
+                                   struct pcoll_signature *signature, struct pcoll_local *local,
+                                   struct pcoll_edges_most most)
 {
-    const struct pcoll_bootstrap by_group = {.rank = bootstrap->rank,
-                                             .nranks = bootstrap->nranks,
-                                             .context = group,
-                                             .combine = combine_by_group};
-    const struct pcoll_bootstrap *agreeing = group ? &by_group : bootstrap;
     const bool has_pairs = most.traffic > 0 && pcoll_can_have_pairs(signature);
     struct swap s = {.topology = signature->topology,
                      .local = local,
@@ -302,9 +290,9 @@ enum pcoll_result pcoll_edges_swap(const struct pcoll_bootstrap *bootstrap,
 
     if (result == PCOLL_OK && has_pairs)
         result = pcoll_pairs_swap_init(&pairs, signature, local, bootstrap->rank, most.traffic);
-    result = pcoll_agree(agreeing, result, NULL, 0);
+    result = pcoll_agree(bootstrap, PCOLL_ROUND_LETTERS, result, NULL, 0);
     if (result == PCOLL_OK && has_pairs)
-        result = swap_pairs(bootstrap, agreeing, &pairs, signature, local);
+        result = swap_pairs(bootstrap, &pairs, signature, local);
     if (result == PCOLL_OK)
         result = swap_letters(&s, bootstrap);
     pcoll_pairs_swap_fini(&pairs);

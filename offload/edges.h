@@ -6,7 +6,6 @@
 
 #include "algorithms/plan/edges.h"
 #include "offload/bootstrap.h"
-#include "offload/medium.h"
 
 /* The most edges of this rank to or from one other rank. */
 int pcoll_edges_most_parallel(const struct pcoll_local *local, int rank);
@@ -25,14 +24,10 @@ struct pcoll_edges_most {
  * all of them agree once more; then this fills in local->pairs, which the caller must destroy,
  * `pair`, `landing` and signature->crossing.
  *
- * Letters go through the bootstrap; the ranks agree by means of the group, or of the bootstrap if
- * that is NULL.
- *
  * PCOLL_ERR_INVALID, perhaps on some ranks only: the ends of an edge disagree about its bytes, or
  * one of them lacks it. */
 enum pcoll_result pcoll_edges_swap(const struct pcoll_bootstrap *bootstrap,
-                                   struct pcoll_group *group, struct pcoll_signature *signature,
-                                   struct pcoll_local *local,
+                                   struct pcoll_signature *signature, struct pcoll_local *local,
                                    struct pcoll_edges_most most) PCOLL_MUST_CHECK;
 
 #endif /* PCOLL_OFFLOAD_EDGES_H */

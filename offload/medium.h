@@ -43,6 +43,8 @@ struct pcoll_medium;
  * these as `base` in structures of its own. */
 struct pcoll_group {
     const struct pcoll_medium *medium;
+    const struct pcoll_bootstrap *bootstrap; /* how its ranks agree, from now on, by the medium's
+                                              * own means if it has any */
 };
 
 struct pcoll_bound {
@@ -92,7 +94,7 @@ struct pcoll_medium {
     void (*finalize)(void);
 
     /* Collective. PCOLL_UNSUPPORTED or an error is the same on all ranks. The group keeps a copy of
-     * *bootstrap; the medium says whether bind and combine use it later. */
+     * *bootstrap; the medium says whether bind and the group's bootstrap use it later. */
     enum pcoll_result (*group_create)(const struct pcoll_bootstrap *bootstrap,
                                       struct pcoll_group **group_p);
     void (*group_destroy)(struct pcoll_group *group);            /* local; no plan may be bound */
@@ -103,9 +105,6 @@ struct pcoll_medium {
     /* The time in nanoseconds in which two neighboring ranks of a node exchange flags, the longest
      * of all; 0: not measured. The same on all ranks. */
     uint64_t (*group_distance)(const struct pcoll_group *group);
-
-    /* Collective, as the bootstrap's combine, using the medium's own means if it has any. */
-    enum pcoll_result (*combine)(struct pcoll_group *group, uint64_t *words, int n);
 
     /* Collective. `plan` must outlive *bound_p. A rank that could not generate its plan passes
      * NULL, and all ranks get an error. The results agree. */

@@ -32,27 +32,15 @@ enum pcoll_level pcoll_level_of(const struct pcoll_locality *localities, int nra
     return max;
 }
 
-enum { UNKNOWN, PACKAGE, NOT_PACKAGE, CACHE, NOT_CACHE };
-
-void pcoll_locality_write(struct pcoll_locality locality, uint64_t *words)
+enum pcoll_level pcoll_level_of_node(struct pcoll_locality max, bool packages_differ,
+                                     bool caches_differ)
 {
-    words[UNKNOWN] = locality.package == PCOLL_NONE;
-    words[PACKAGE] = (uint64_t)locality.package;
-    words[NOT_PACKAGE] = ~words[PACKAGE];
-    words[CACHE] = (uint64_t)locality.cache;
-    words[NOT_CACHE] = ~words[CACHE];
-}
-
-enum pcoll_level pcoll_locality_read(const uint64_t *words)
-{
-    const uint64_t none = (uint64_t)PCOLL_NONE;
-
-    if (words[UNKNOWN])
+    if (max.package == PCOLL_NONE)
         return PCOLL_LEVEL_ANY;
-    if (words[PACKAGE] != ~words[NOT_PACKAGE])
+    if (packages_differ)
         return PCOLL_LEVEL_OTHER_SOCKET;
-    return words[CACHE] == none || words[CACHE] != ~words[NOT_CACHE] ? PCOLL_LEVEL_OTHER_CACHE
-                                                                     : PCOLL_LEVEL_SAME_CACHE;
+    return max.cache == PCOLL_NONE || caches_differ ? PCOLL_LEVEL_OTHER_CACHE
+                                                    : PCOLL_LEVEL_SAME_CACHE;
 }
 
 /* Through a common cache an exchange took 50 to 60 ns; between the caches of one socket 240, on

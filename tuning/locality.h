@@ -4,6 +4,8 @@
 #ifndef PCOLL_LOCALITY_H
 #define PCOLL_LOCALITY_H
 
+#include <stdbool.h>
+
 #include "algorithms/plan/topology.h"
 
 /* Two ranks of a node with equal numbers share the object. PCOLL_NONE: unknown, or there is
@@ -19,11 +21,10 @@ struct pcoll_locality {
 enum pcoll_level pcoll_level_of(const struct pcoll_locality *localities, int nranks,
                                 const struct pcoll_topology *topology);
 
-/* The same for the ranks of one node by combining: write the words that each rank contributes, and
- * read the level from the maxima. */
-enum { PCOLL_LOCALITY_WORDS = 5 };
-void pcoll_locality_write(struct pcoll_locality locality, uint64_t *words);
-enum pcoll_level pcoll_locality_read(const uint64_t *words);
+/* The same for the ranks of one node, from the maximum of each number, as an unsigned one, and
+ * whether the ranks' numbers differ. */
+enum pcoll_level pcoll_level_of_node(struct pcoll_locality max, bool packages_differ,
+                                     bool caches_differ);
 
 /* The level, corrected by the time in which neighboring ranks exchange flags (medium.h); 0: not
  * measured. A virtual machine may report a cache that its cores do not share. */

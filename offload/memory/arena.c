@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "algorithms/util.h"
+#include "offload/agree.h"
 #include "offload/memory/object.h"
 
 #define FIRST_CHUNK ((size_t)16 * 1024)
@@ -27,18 +28,16 @@ enum { MAX_DROPS = 8 }; /* number of chunks that ranks are told to give up at a 
 
 /* Rank 0's answer to a request for a block. */
 struct grant {
-    int32_t result;
-    int32_t chunk;
     uint64_t offset;
     uint64_t chunk_bytes;           /* size of a chunk that must be mapped first, or 0 */
     struct pcoll_shm_object object; /* that chunk */
     struct pcoll_process_id creator;
     uint64_t creator_base; /* address at which the creator has mapped it */
+    int32_t chunk;
     int16_t drops[MAX_DROPS], ndrops;
 };
 
-_Static_assert(sizeof(struct grant) <= PCOLL_COMBINE_WORDS * sizeof(uint64_t),
-               "it is told at once");
+_Static_assert(sizeof(struct grant) <= PCOLL_TERM_WORDS * sizeof(uint64_t), "it is told at once");
 
 static void report_errno(const struct pcoll_bootstrap *bootstrap, const char *what, int error)
 {
@@ -309,19 +308,21 @@ static enum pcoll_result find_room(struct pcoll_shm_arena *arena,
     return PCOLL_OK;
 }
 
-static void grant_block(struct pcoll_shm_arena *arena, const struct pcoll_bootstrap *bootstrap,
-                        const struct pcoll_shm_wish *wish, struct grant *grant)
+static enum pcoll_result grant_block(struct pcoll_shm_arena *arena,
+                                     const struct pcoll_bootstrap *bootstrap,
+                                     const struct pcoll_shm_wish *wish, struct grant *grant)
 {
+    const enum pcoll_result result = find_room(arena, bootstrap, block_bytes(wish), grant);
     struct pcoll_shm_block *block;
 
-    grant->result = (int32_t)find_room(arena, bootstrap, block_bytes(wish), grant);
     announce_drops(arena, grant);
-    if (grant->result != PCOLL_OK)
-        return;
+    if (result != PCOLL_OK)
+        return result;
     block = block_at(arena, grant->chunk, (size_t)grant->offset);
     memset((void *)block, 0, PCOLL_LINE_BYTES);
     wish->clear(wish->context, (char *)block + PCOLL_LINE_BYTES);
     atomic_store_explicit(&block->users, (uint32_t)arena->nranks, memory_order_release);
+    return PCOLL_OK;
 }
 
 /* Map the new chunk on all ranks or on none. PCOLL_PENDING: not all ranks can open a memfd, so try
@@ -334,7 +335,7 @@ static enum pcoll_result share_chunk(struct pcoll_shm_arena *arena,
 
     if (arena->rank != 0)
         mine = attach_chunk(arena, bootstrap, grant);
-    agreed = pcoll_agree(bootstrap, mine, NULL, 0);
+    agreed = pcoll_agree(bootstrap, PCOLL_ROUND_SHARE, mine, NULL, 0);
     if (arena->rank == 0)
         pcoll_shm_object_close(&grant->object);
     if (agreed == PCOLL_OK)
@@ -350,18 +351,16 @@ static enum pcoll_result carve_once(struct pcoll_shm_arena *arena,
                                     const struct pcoll_bootstrap *bootstrap,
                                     const struct pcoll_shm_wish *wish, struct grant *grant)
 {
-    enum pcoll_result result;
+    enum pcoll_result result = PCOLL_OK;
 
     memset(grant, 0, sizeof(*grant));
     if (arena->rank == 0)
-        grant_block(arena, bootstrap, wish, grant);
-    result = pcoll_tell(bootstrap, grant, sizeof(*grant));
-    if (result != PCOLL_OK)
-        return result;
+        result = grant_block(arena, bootstrap, wish, grant);
+    result = pcoll_tell(bootstrap, PCOLL_ROUND_GRANT, result, grant, sizeof(*grant));
     for (int i = 0; i < grant->ndrops; i++)
         unmap_chunk(&arena->chunks[grant->drops[i]]);
-    if (grant->result != PCOLL_OK)
-        return (enum pcoll_result)grant->result;
+    if (result != PCOLL_OK)
+        return result;
     return grant->chunk_bytes ? share_chunk(arena, bootstrap, grant) : PCOLL_OK;
 }
 

@@ -63,8 +63,8 @@ static int partner(const struct pcoll_bootstrap *bootstrap, int turn)
     return rank == first ? first + 1 : first;
 }
 
-enum pcoll_result pcoll_node_measure_distance(const struct pcoll_bootstrap *bootstrap,
-                                              struct pcoll_line *lines, uint64_t *farthest_p)
+uint64_t pcoll_node_measure_distance(const struct pcoll_bootstrap *bootstrap,
+                                     struct pcoll_line *lines)
 {
     uint64_t farthest = 0;
 
@@ -78,6 +78,5 @@ enum pcoll_result pcoll_node_measure_distance(const struct pcoll_bootstrap *boot
         took = exchange(&lines[bootstrap->rank], &lines[other], bootstrap->crowded);
         farthest = took > farthest ? took : farthest;
     }
-    *farthest_p = farthest;
-    return pcoll_agree(bootstrap, PCOLL_OK, farthest_p, 1);
+    return farthest;
 }

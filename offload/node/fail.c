@@ -12,7 +12,7 @@ void pcoll_node_raise(struct pcoll_node_bound *bound)
 
 enum pcoll_result pcoll_node_give_up(struct pcoll_node_bound *bound, const char *why)
 {
-    bound->group->report(bound->group->context, why);
+    bound->group->outer.report(bound->group->outer.context, why);
     pcoll_node_raise(bound);
     return PCOLL_ERR_SYSTEM;
 }

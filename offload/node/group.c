@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "offload/agree.h"
 #include "offload/memory/cma.h"
 #include "offload/memory/process.h"
 #include "offload/node/distance.h"
@@ -37,32 +38,43 @@ static int probe_neighbor(const struct probe *neighbor)
            pcoll_cma_write((pid_t)neighbor->pid, scratch, &seen, sizeof(seen)) == 0;
 }
 
-/* Collective: can every rank access the memory of its right neighbor? A refusal is an answer. If
- * all can, all ranks are in one PID namespace: only processes of an outer namespace see those of an
- * inner one, and the ring leads back to its start. */
-static enum pcoll_result probe_cma(struct pcoll_node_group *group, int *can_p)
+static struct pcoll_line *distance_lines(const struct pcoll_node_group *group)
 {
+    return (void *)(group->meeting->slots + 2 * (size_t)group->bootstrap.nranks * PCOLL_NODE_SLOT);
+}
+
+/* Collective: can every rank access the memory of its right neighbor, and how far apart are
+ * neighbors? A refusal is an answer. If all can, all ranks are in one PID namespace: only processes
+ * of an outer namespace see those of an inner one, and the ring leads back to its start. */
+static enum pcoll_result look_around(struct pcoll_node_group *group, bool *can_p)
+{
+    enum { CMA, FARTHEST, NTERMS };
     const size_t next = (size_t)((group->bootstrap.rank + 1) % group->bootstrap.nranks);
     const struct pcoll_process_id *self = pcoll_process_self();
+    struct pcoll_term terms[NTERMS] = {
+        [CMA] = {.kind = PCOLL_TERM_MIN}, [FARTHEST] = {.kind = PCOLL_TERM_MAX}};
     struct pcoll_process_id scratch;
     struct probe neighbor,
         own = {*self, getpid(), (uint64_t)(uintptr_t)self, (uint64_t)(uintptr_t)&scratch};
-    enum pcoll_result agreed;
+    enum pcoll_result result;
 
     memcpy(&neighbor, pcoll_node_meet(group, &own, sizeof(own)) + next * PCOLL_NODE_SLOT,
            sizeof(neighbor));
-    agreed = pcoll_agree(&group->bootstrap,
-                         probe_neighbor(&neighbor) ? PCOLL_OK : PCOLL_UNSUPPORTED, NULL, 0);
-    *can_p = agreed == PCOLL_OK;
-    return agreed == PCOLL_UNSUPPORTED ? PCOLL_OK : agreed;
+    terms[FARTHEST].value = pcoll_node_measure_distance(&group->bootstrap, distance_lines(group));
+    terms[CMA].value = (uint64_t)probe_neighbor(&neighbor);
+    result = pcoll_agree(&group->bootstrap, PCOLL_ROUND_NODE, PCOLL_OK, terms, NTERMS);
+    *can_p = terms[CMA].value != 0;
+    group->distance = terms[FARTHEST].value;
+    return result;
 }
 
 /* Collective: the other ranks map the host's bell. One that cannot offers nothing to all. */
 static enum pcoll_result find_bell(struct pcoll_node_group *group, struct pcoll_bell *bell)
 {
-    enum { PID, PLACE, NWORDS = PLACE + sizeof(struct pcoll_heap_place) / sizeof(uint64_t) };
+    enum { PID, PLACE, NTERMS = PLACE + sizeof(struct pcoll_heap_place) / sizeof(uint64_t) };
     const struct pcoll_heap_place own = pcoll_heap_find(bell, bell != NULL ? sizeof(*bell) : 0);
-    uint64_t words[NWORDS] = {0};
+    struct pcoll_term terms[NTERMS] = {{.kind = PCOLL_TERM_MAX}};
+    uint64_t words[NTERMS] = {0};
     struct pcoll_heap_place place;
     enum pcoll_result result;
 
@@ -70,7 +82,11 @@ static enum pcoll_result find_bell(struct pcoll_node_group *group, struct pcoll_
         words[PID] = (uint64_t)getpid();
         memcpy(&words[PLACE], &own, sizeof(own));
     }
-    result = pcoll_agree(&group->bootstrap, PCOLL_OK, words, NWORDS);
+    for (int i = 0; i < NTERMS; i++)
+        terms[i].value = words[i];
+    result = pcoll_agree(&group->bootstrap, PCOLL_ROUND_BELL, PCOLL_OK, terms, NTERMS);
+    for (int i = 0; i < NTERMS; i++)
+        words[i] = terms[i].value;
     if (result != PCOLL_OK || words[PID] == 0)
         return result;
     memcpy(&place, &words[PLACE], sizeof(place));
@@ -124,16 +140,16 @@ const char *pcoll_node_meet(struct pcoll_node_group *group, const void *mine, si
         pcoll_wake(arrived);
     for (int round = 0; !has_come(arrived, all, group->bootstrap.crowded ? 1 : LOOKS_PER_ROUND);
          round++) {
-        group->idle(group->context);
+        group->outer.idle(group->outer.context);
         if (group->bootstrap.crowded && round >= ROUNDS_BEFORE_SLEEP && pcoll_may_sleep())
             sleep_until(arrived, all);
     }
     return slots;
 }
 
-enum pcoll_result pcoll_node_combine(struct pcoll_group *base, uint64_t *words, int n)
+static enum pcoll_result combine_in(void *context, uint64_t *words, int n)
 {
-    struct pcoll_node_group *group = pcoll_node_group_of(base);
+    struct pcoll_node_group *group = context;
     const char *slots = pcoll_node_meet(group, words, (size_t)n * sizeof(*words));
 
     for (int r = 0; r < group->bootstrap.nranks; r++) {
@@ -145,25 +161,26 @@ enum pcoll_result pcoll_node_combine(struct pcoll_group *base, uint64_t *words, 
     return PCOLL_OK;
 }
 
-static enum pcoll_result combine_in(void *context, uint64_t *words, int n)
+static enum pcoll_result swap_in(void *context, const int *ranks, int n, const void *mine,
+                                 void *theirs, size_t bytes)
 {
-    struct pcoll_node_group *group = context;
+    const struct pcoll_bootstrap *outer = &((struct pcoll_node_group *)context)->outer;
 
-    return pcoll_node_combine(&group->base, words, n);
+    return outer->swap(outer->context, ranks, n, mine, theirs, bytes);
 }
 
 static void idle_in(void *context)
 {
-    struct pcoll_node_group *group = context;
+    const struct pcoll_bootstrap *outer = &((struct pcoll_node_group *)context)->outer;
 
-    group->idle(group->context);
+    outer->idle(outer->context);
 }
 
 static void report_in(void *context, const char *message)
 {
-    struct pcoll_node_group *group = context;
+    const struct pcoll_bootstrap *outer = &((struct pcoll_node_group *)context)->outer;
 
-    group->report(group->context, message);
+    outer->report(outer->context, message);
 }
 
 static void clear_meeting(const void *context, char *payload)
@@ -185,9 +202,7 @@ static enum pcoll_result open_meeting(struct pcoll_node_group *group,
     if (result != PCOLL_OK)
         return result;
     group->meeting = (void *)((char *)group->block + PCOLL_LINE_BYTES);
-    group->context = bootstrap->context;
-    group->idle = bootstrap->idle;
-    group->report = bootstrap->report;
+    group->outer = *bootstrap;
     group->coop_from = bootstrap->coop_from;
     group->board_from = bootstrap->board_from;
     group->bootstrap = (struct pcoll_bootstrap){
@@ -196,23 +211,20 @@ static enum pcoll_result open_meeting(struct pcoll_node_group *group,
         .crowded = bootstrap->crowded,
         .context = group,
         .combine = combine_in,
+        .swap = swap_in,
         .idle = idle_in,
         .report = report_in,
     };
     return PCOLL_OK;
 }
 
-static struct pcoll_line *distance_lines(const struct pcoll_node_group *group)
-{
-    return (void *)(group->meeting->slots + 2 * (size_t)group->bootstrap.nranks * PCOLL_NODE_SLOT);
-}
-
 enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstrap,
                                           struct pcoll_group **group_p)
 {
     struct pcoll_node_group *group = calloc(1, sizeof(*group));
-    enum pcoll_result result = pcoll_agree(bootstrap, group ? PCOLL_OK : PCOLL_ERR_NOMEM, NULL, 0);
-    int can_cma = 0;
+    enum pcoll_result result =
+        pcoll_agree(bootstrap, PCOLL_ROUND_GROUP, group ? PCOLL_OK : PCOLL_ERR_NOMEM, NULL, 0);
+    bool can_cma = false;
 
     if (result != PCOLL_OK) {
         free(group);
@@ -221,12 +233,9 @@ enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstra
     pcoll_shm_arena_init(&group->arena, bootstrap->rank, bootstrap->nranks);
     result = open_meeting(group, bootstrap);
     if (result == PCOLL_OK)
-        result = probe_cma(group, &can_cma);
+        result = look_around(group, &can_cma);
     if (result == PCOLL_OK)
         result = find_bell(group, bootstrap->bell);
-    if (result == PCOLL_OK)
-        result =
-            pcoll_node_measure_distance(&group->bootstrap, distance_lines(group), &group->distance);
     if (result != PCOLL_OK) {
         pcoll_node_group_destroy(&group->base);
         return result;
@@ -234,6 +243,7 @@ enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstra
     group->provides = PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_ORDER;
     if (can_cma)
         group->provides |= PCOLL_NEED_USER_RMA;
+    group->base.bootstrap = &group->bootstrap;
     *group_p = &group->base;
     return PCOLL_OK;
 }

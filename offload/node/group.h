@@ -28,10 +28,8 @@ struct pcoll_node_group {
     struct pcoll_group base;
     struct pcoll_shm_arena arena;
     struct pcoll_bootstrap bootstrap; /* its combine is that of this group */
-    void *context;                    /* for idle and report */
-    void (*idle)(void *context);
-    void (*report)(void *context, const char *message);
-    struct pcoll_shm_block *block; /* for the meeting */
+    struct pcoll_bootstrap outer;     /* for swap, idle and report */
+    struct pcoll_shm_block *block;    /* for the meeting */
     struct pcoll_node_meeting *meeting;
     uint64_t meetings;                /* number of meetings so far */
     uint64_t coop_from;               /* bootstrap->coop_from */
@@ -54,7 +52,6 @@ enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstra
 void pcoll_node_group_destroy(struct pcoll_group *base);
 unsigned pcoll_node_group_provides(const struct pcoll_group *group);
 uint64_t pcoll_node_group_distance(const struct pcoll_group *group);
-enum pcoll_result pcoll_node_combine(struct pcoll_group *base, uint64_t *words, int n);
 
 /* Collective: contribute `bytes` bytes, at most PCOLL_NODE_SLOT. The contribution of rank r is
  * r * PCOLL_NODE_SLOT bytes from the result, until this rank combines or meets again. */

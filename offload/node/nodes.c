@@ -4,52 +4,56 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "offload/agree.h"
 #include "offload/memory/arena.h"
 
 /* ---- the order of equal nodes ---- */
 
-/* The distances of the i-th ranks of all nodes, from `first` on, as many as are combined at a time.
- * They are the same on every node if the greatest is also the least. */
-static enum pcoll_result combine_distances(const struct pcoll_bootstrap *bootstrap, int mine,
-                                           int distance, int first, int n, int *distances,
-                                           int *differ_p)
+/* distances[first .. first + n) become the greatest of the i-th ranks of all nodes. */
+static enum pcoll_result agree_on_distances(const struct pcoll_bootstrap *bootstrap,
+                                            enum pcoll_result mine, int *distances, int first,
+                                            int n)
 {
-    uint64_t pairs[PCOLL_COMBINE_WORDS / 2][2] = {{0}};
+    struct pcoll_term terms[PCOLL_TERM_WORDS] = {{0}};
     enum pcoll_result result;
 
-    if (mine >= first && mine < first + n) {
-        pairs[mine - first][0] = (uint64_t)distance;
-        pairs[mine - first][1] = ~(uint64_t)distance;
-    }
-    result = bootstrap->combine(bootstrap->context, pairs[0], 2 * n);
-    for (int i = 0; i < n; i++) {
-        distances[i] = (int)pairs[i][0];
-        *differ_p |= pairs[i][0] != ~pairs[i][1];
-    }
+    for (int i = 0; mine == PCOLL_OK && i < n; i++)
+        terms[i].value = (uint64_t)distances[first + i];
+    result = pcoll_agree(bootstrap, PCOLL_ROUND_ORDER, mine, terms, n);
+    for (int i = 0; result == PCOLL_OK && i < n; i++)
+        distances[first + i] = (int)terms[i].value;
     return result;
 }
 
-/* Collective. PCOLL_UNSUPPORTED: the nodes differ, so a table is needed. */
+/* Collective. The i-th ranks of all nodes are equally far if each has the greatest distance of
+ * them. PCOLL_UNSUPPORTED: they are not, so a table is needed. */
 static enum pcoll_result settle_order(const struct pcoll_bootstrap *bootstrap, int distance,
                                       struct pcoll_topology *topology)
 {
-    enum { AT_ONCE = PCOLL_COMBINE_WORDS / 2 };
     const int node = pcoll_topology_node(topology, bootstrap->rank);
     const int size = pcoll_topology_size(topology, node);
     const int mine =
         pcoll_topology_place(topology, bootstrap->rank) - pcoll_topology_first(topology, node);
-    int *distances, differ = 0;
     enum pcoll_result result;
+    int *distances, first = 0;
 
     if (!pcoll_topology_is_even(topology))
         return PCOLL_UNSUPPORTED;
-    distances = malloc((size_t)size * sizeof(*distances));
-    result = pcoll_agree(bootstrap, distances ? PCOLL_OK : PCOLL_ERR_NOMEM, NULL, 0);
-    for (int i = 0; result == PCOLL_OK && i < size; i += AT_ONCE)
-        result = combine_distances(bootstrap, mine, distance, i,
-                                   size - i < AT_ONCE ? size - i : AT_ONCE, distances + i, &differ);
-    if (result == PCOLL_OK)
-        result = differ ? PCOLL_UNSUPPORTED : pcoll_topology_arrange(topology, distances);
+    distances = calloc((size_t)size, sizeof(*distances));
+    result = distances ? PCOLL_OK : PCOLL_ERR_NOMEM;
+    if (distances)
+        distances[mine] = distance;
+    do {
+        const int n = size - first < PCOLL_TERM_WORDS ? size - first : PCOLL_TERM_WORDS;
+
+        result = agree_on_distances(bootstrap, result, distances, first, n);
+        first += n;
+    } while (result == PCOLL_OK && first < size);
+    if (result == PCOLL_OK) {
+        result = distances[mine] == distance ? pcoll_topology_arrange(topology, distances)
+                                             : PCOLL_UNSUPPORTED;
+        result = pcoll_agree(bootstrap, PCOLL_ROUND_ORDER, result, NULL, 0);
+    }
     free(distances);
     return result;
 }
@@ -98,7 +102,8 @@ static enum pcoll_result list_ranks(struct table *table, const struct pcoll_node
     if (table->ranks == NULL)
         return PCOLL_ERR_NOMEM;
     find_ranks(table->bootstrap, map, table->ranks, &mine);
-    table->circle = (struct pcoll_circle){mine, n, table->ranks, rank_in_list};
+    table->circle = (struct pcoll_circle){
+        .mine = mine, .nranks = n, .list = table->ranks, .rank_of = rank_in_list};
     return PCOLL_OK;
 }
 
@@ -140,7 +145,8 @@ static void clear_nothing(const void *context, char *payload)
     (void)context, (void)payload;
 }
 
-/* Collective in the node: the memory, and what its lowest rank writes there. */
+/* Collective in the node: the memory, and what its lowest rank writes there. The others may read it
+ * after the next round. */
 static enum pcoll_result write_table(struct table *table, const struct pcoll_nodes *nodes,
                                      const int *distances)
 {
@@ -158,11 +164,9 @@ static enum pcoll_result write_table(struct table *table, const struct pcoll_nod
 
     pcoll_shm_arena_init(&table->arena, bootstrap.rank, bootstrap.nranks);
     result = pcoll_shm_carve(&table->arena, &bootstrap, &wish, &table->block);
-    if (result != PCOLL_OK)
-        return result;
-    if (bootstrap.rank == 0)
+    if (result == PCOLL_OK && bootstrap.rank == 0)
         result = pcoll_topology_write(&nodes->map, distances, nranks, numbers_of(table));
-    return pcoll_agree(&bootstrap, result, NULL, 0);
+    return result;
 }
 
 /* Collective: every rank gets the result of all. */
@@ -172,25 +176,25 @@ static enum pcoll_result settle_table(const struct pcoll_bootstrap *bootstrap,
 {
     struct table *table = calloc(1, sizeof(*table));
     int *distances = NULL;
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
+    enum pcoll_result result = PCOLL_ERR_NOMEM, gathered = PCOLL_OK;
 
     if (table != NULL) {
         table->bootstrap = bootstrap;
         result = list_ranks(table, &nodes->map);
     }
     if (nodes->differ && result == PCOLL_OK) {
-        distances = malloc((size_t)bootstrap->nranks * sizeof(*distances));
+        distances = calloc((size_t)bootstrap->nranks, sizeof(*distances));
         result = distances ? PCOLL_OK : PCOLL_ERR_NOMEM;
     }
-    result = pcoll_agree(bootstrap, result, NULL, 0);
-    if (result == PCOLL_OK && nodes->differ) {
-        result = nodes->gather(bootstrap->context, nodes->distance, distances);
-        result = pcoll_agree(bootstrap, result, NULL, 0);
-    }
-    if (result == PCOLL_OK)
+    result = pcoll_agree(bootstrap, PCOLL_ROUND_TABLE, result, NULL, 0);
+    if (result == PCOLL_OK) {
+        if (nodes->differ)
+            gathered = nodes->gather(bootstrap->context, nodes->distance, distances);
         result = write_table(table, nodes, distances);
+        result = pcoll_agree(bootstrap, PCOLL_ROUND_TABLE, gathered == PCOLL_OK ? result : gathered,
+                             NULL, 0);
+    }
     free(distances);
-    result = pcoll_agree(bootstrap, result, NULL, 0);
     if (result != PCOLL_OK) {
         end_table(table);
         return result;
@@ -203,24 +207,18 @@ static enum pcoll_result settle_table(const struct pcoll_bootstrap *bootstrap,
 
 enum pcoll_result pcoll_nodes_settle(const struct pcoll_bootstrap *bootstrap,
                                      const struct pcoll_nodes *nodes,
-                                     struct pcoll_topology **topology_p)
+                                     struct pcoll_topology *topology)
 {
-    struct pcoll_topology found = {0}, *topology = malloc(sizeof(*topology));
+    struct pcoll_topology found = {0};
     enum pcoll_result result = pcoll_topology_find(&nodes->map, bootstrap->nranks, &found);
 
     if (result == PCOLL_OK && nodes->differ)
         result = settle_order(bootstrap, nodes->distance, &found);
+    if (result != PCOLL_OK)
+        pcoll_topology_fini(&found);
     if (result == PCOLL_UNSUPPORTED)
         result = settle_table(bootstrap, nodes, &found);
-    if (topology == NULL)
-        result = PCOLL_ERR_NOMEM;
-    result = pcoll_agree(bootstrap, result, NULL, 0);
-    if (result != PCOLL_OK) {
-        pcoll_topology_fini(&found);
-        free(topology);
-        return result;
-    }
-    *topology = found;
-    *topology_p = topology;
-    return PCOLL_OK;
+    if (result == PCOLL_OK)
+        *topology = found;
+    return result;
 }

@@ -2,8 +2,8 @@
  * How the ranks of a communicator settle where they are.
  *
  * All ranks see which ranks share a node, so a formula (plan/topology.h) takes no message. Where
- * ranks are not equally far from the network, they combine the distances of the i-th ranks of all
- * nodes, eight i at a time: if these are the same on every node, one order serves them all.
+ * ranks are not equally far from the network, they agree on the distances of the i-th ranks of all
+ * nodes, 15 at a time: if these are the same on every node, one order serves them all.
  * Otherwise, and where there is no formula, the lowest rank of each node makes a table in memory
  * that the ranks of the node share.
  */
@@ -22,10 +22,10 @@ struct pcoll_nodes {
     enum pcoll_result (*gather)(void *context, int own, int *all);
 };
 
-/* Collective over the ranks of `bootstrap`, whose topology is not read. All get the same result,
- * and the caller owns *topology_p. */
+/* Collective over the ranks of `bootstrap`, whose topology is not read. All get the same result.
+ * The caller ends *topology (pcoll_topology_fini) if that is PCOLL_OK. */
 enum pcoll_result pcoll_nodes_settle(const struct pcoll_bootstrap *bootstrap,
                                      const struct pcoll_nodes *nodes,
-                                     struct pcoll_topology **topology_p) PCOLL_MUST_CHECK;
+                                     struct pcoll_topology *topology) PCOLL_MUST_CHECK;
 
 #endif /* PCOLL_NODES_H */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/agree.h"
 #include "offload/ofi_trigger/state.h"
 
 /* Memory of a neighbor that this rank's entries write to or read. */
@@ -345,16 +346,16 @@ static enum pcoll_result bind_together(struct binding *b, const struct pcoll_boo
                                        const struct pcoll_memory *memory)
 {
     enum pcoll_result result = prepare(b, memory);
-    uint64_t most = (uint64_t)b->most;
+    struct pcoll_term most = {.kind = PCOLL_TERM_MAX, .value = (uint64_t)b->most};
 
-    result = pcoll_agree(boot, result, &most, 1);
+    result = pcoll_agree(boot, PCOLL_ROUND_PLAN, result, &most, 1);
     if (result != PCOLL_OK)
         return result;
-    b->most = (int)most;
-    result = pcoll_agree(boot, get_letters(b), NULL, 0);
+    b->most = (int)most.value;
+    result = pcoll_agree(boot, PCOLL_ROUND_READY, get_letters(b), NULL, 0);
     if (result != PCOLL_OK)
         return result;
-    return pcoll_agree(boot, talk(b), NULL, 0);
+    return pcoll_agree(boot, PCOLL_ROUND_BOUND, talk(b), NULL, 0);
 }
 
 enum pcoll_result pcoll_trigger_bind(struct pcoll_group *base, const struct pcoll_plan *plan,

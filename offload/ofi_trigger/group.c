@@ -7,6 +7,7 @@
 
 #include <rdma/fi_errno.h>
 
+#include "offload/agree.h"
 #include "offload/interfaces.h"
 #include "offload/ofi_trigger/state.h"
 #include "offload/yield.h"
@@ -194,9 +195,10 @@ enum pcoll_result pcoll_trigger_group_create(const struct pcoll_bootstrap *boots
         group->bootstrap = *bootstrap;
         result = open_group(group);
     }
-    result = pcoll_agree(bootstrap, result, NULL, 0);
+    result = pcoll_agree(bootstrap, PCOLL_ROUND_NETWORK, result, NULL, 0);
     if (result == PCOLL_OK) {
         group->base.medium = &pcoll_medium_ofi_trigger;
+        group->base.bootstrap = &group->bootstrap;
         *group_p = &group->base;
     } else if (group) {
         pcoll_trigger_group_release(group);
@@ -217,11 +219,4 @@ unsigned pcoll_trigger_group_provides(const struct pcoll_group *group)
     const struct pcoll_ofi_endpoint *endpoint = trigger_group_of(group)->endpoint;
 
     return PCOLL_NEED_GET | PCOLL_NEED_USER_RMA | (endpoint->ordered ? PCOLL_NEED_ORDER : 0);
-}
-
-enum pcoll_result pcoll_trigger_combine(struct pcoll_group *group, uint64_t *words, int n)
-{
-    const struct pcoll_bootstrap *bootstrap = &trigger_group_of(group)->bootstrap;
-
-    return bootstrap->combine(bootstrap->context, words, n);
 }

@@ -262,7 +262,6 @@ const struct pcoll_medium pcoll_medium_ofi_trigger = {
     .group_provides = pcoll_trigger_group_provides,
     .group_rails = pcoll_one_rail,
     .group_distance = pcoll_not_measured,
-    .combine = pcoll_trigger_combine,
     .bind = pcoll_trigger_bind,
     .unbind = pcoll_trigger_unbind,
     .start = trigger_start,

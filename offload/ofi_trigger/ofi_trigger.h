@@ -38,7 +38,7 @@ struct pcoll_ofi_trigger_settings {
 extern struct pcoll_ofi_trigger_settings pcoll_ofi_trigger_settings;
 
 /* Uses bootstrap->provider and ->interface, which are the same on all ranks of a group. The
- * bootstrap must stay valid as long as the group: bind and combine use it. An unbound plan lingers
+ * bootstrap must stay valid as long as the group: bind uses it. An unbound plan lingers
  * on this rank until its neighbors have unbound it too, as they may still signal or read here. */
 extern const struct pcoll_medium pcoll_medium_ofi_trigger;
 

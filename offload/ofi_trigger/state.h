@@ -143,7 +143,6 @@ enum pcoll_result pcoll_trigger_group_create(const struct pcoll_bootstrap *boots
                                              struct pcoll_group **group_p);
 void pcoll_trigger_group_release(struct trigger_group *group);
 unsigned pcoll_trigger_group_provides(const struct pcoll_group *group);
-enum pcoll_result pcoll_trigger_combine(struct pcoll_group *group, uint64_t *words, int n);
 
 /* ofi_trigger/bind.c */
 enum pcoll_result pcoll_trigger_bind(struct pcoll_group *base, const struct pcoll_plan *plan,

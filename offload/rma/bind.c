@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/agree.h"
 #include "offload/rma/binding.h"
 #include "offload/node/board.h"
 
@@ -62,26 +63,29 @@ static enum pcoll_result allocate(struct pcoll_rma_binding *b)
  * as any of them needs? If they do not, all ranks use the network. */
 static enum pcoll_result agree_on_offer(struct pcoll_rma_binding *b, enum pcoll_result mine)
 {
-    enum { WANTS_USER_RMA, MOST, NRAILS, KEYED, NVALUES = KEYED + PCOLL_RMA_NMEMORIES };
-    uint64_t values[NVALUES] = {0};
+    enum { WANTS_USER_RMA, MOST, NRAILS, KEYED, NTERMS = KEYED + PCOLL_RMA_NMEMORIES };
+    struct pcoll_term terms[NTERMS] = {{.kind = PCOLL_TERM_MAX}};
+    uint64_t keyed[PCOLL_RMA_NMEMORIES] = {0};
 
     if (mine == PCOLL_OK) {
         b->node.is_alone = 1;
         pcoll_rma_find_links(b);
-        values[WANTS_USER_RMA] = (b->plan->needs & PCOLL_NEED_USER_RMA) != 0;
-        values[MOST] = (uint64_t)pcoll_rma_most_channels(b);
-        values[NRAILS] = (uint64_t)b->bound->nrails;
-        pcoll_rma_find_keyed(b, &values[KEYED]);
+        terms[WANTS_USER_RMA].value = (b->plan->needs & PCOLL_NEED_USER_RMA) != 0;
+        terms[MOST].value = (uint64_t)pcoll_rma_most_channels(b);
+        terms[NRAILS].value = (uint64_t)b->bound->nrails;
+        pcoll_rma_find_keyed(b, keyed);
     }
-    mine = pcoll_agree(&b->group->bootstrap, mine, values, NVALUES);
+    for (int i = 0; i < PCOLL_RMA_NMEMORIES; i++)
+        terms[KEYED + i].value = keyed[i];
+    mine = pcoll_agree(&b->group->bootstrap, PCOLL_ROUND_PLAN, mine, terms, NTERMS);
     if (mine != PCOLL_OK)
         return mine;
-    b->most = (int)values[MOST];
+    b->most = (int)terms[MOST].value;
     for (int i = 0; i < PCOLL_RMA_NMEMORIES; i++)
-        b->keyed[i] = values[KEYED + i] != 0;
-    b->node.is_alone = values[WANTS_USER_RMA] && !b->group->can_cma;
+        b->keyed[i] = terms[KEYED + i].value != 0;
+    b->node.is_alone = terms[WANTS_USER_RMA].value && !b->group->can_cma;
     pcoll_rma_find_links(b);
-    b->bound->nrails = (int)values[NRAILS];
+    b->bound->nrails = (int)terms[NRAILS].value;
     return PCOLL_OK;
 }
 
@@ -214,14 +218,14 @@ static enum pcoll_result connect_ranks(struct pcoll_rma_binding *b)
         pcoll_node_resolve(&b->node);
         result = register_memory(b);
     }
-    result = pcoll_agree(bootstrap, result, NULL, 0);
+    result = pcoll_agree(bootstrap, PCOLL_ROUND_READY, result, NULL, 0);
     if (result != PCOLL_OK)
         return result;
     result = pcoll_rma_swap_cards(b);
     if (result == PCOLL_OK)
         result = pcoll_rma_resolve_steps(b);
     pcoll_node_signalers_publish(&b->node);
-    result = pcoll_agree(bootstrap, result, NULL, 0);
+    result = pcoll_agree(bootstrap, PCOLL_ROUND_BOUND, result, NULL, 0);
     pcoll_node_find_alone(&b->node);
     if (result == PCOLL_OK)
         pcoll_node_board_open(&b->node);

@@ -5,18 +5,14 @@
 
 #include "algorithms/plan/topology.h"
 #include "algorithms/util.h"
+#include "offload/agree.h"
 #include "offload/rma/state.h"
-
-static int node_rank(const void *list, int i)
-{
-    return ((const int *)list)[i];
-}
 
 /* How the ranks of a node combine at first, before they share memory. */
 static enum pcoll_result node_combine(void *context, uint64_t *words, int n)
 {
     const struct pcoll_rma_group *g = context;
-    const struct pcoll_circle circle = {g->mine, g->nnode, g->node_ranks, node_rank};
+    const struct pcoll_circle circle = pcoll_circle_of_node(&g->bootstrap);
 
     return pcoll_combine_by_swap(&g->bootstrap, &circle, words, n);
 }
@@ -89,24 +85,24 @@ static enum pcoll_result open_network(struct pcoll_rma_group *g)
     return result;
 }
 
-/* A number of this rank as a word whose maximum identifies the rank with the largest number; of
- * equals, the lowest rank. */
-static uint64_t ranked(int count, int rank)
+/* A number of a rank and, below it, its rank. */
+static uint64_t ranked(int count, uint32_t rank)
 {
-    return (uint64_t)count << 32 | (uint32_t)~rank;
+    return (uint64_t)count << 32 | rank;
 }
 
 /* Rail i is the i-th interface of every rank; there are as many rails as the rank with the fewest
- * interfaces has. */
+ * interfaces has. `many` and `few` are of the rank with the most and with the fewest interfaces,
+ * the lowest of equals; `many` has the complement of its rank. */
 static void settle_rails(struct pcoll_rma_group *g, uint64_t many, uint64_t few)
 {
     const struct pcoll_bootstrap *bootstrap = &g->bootstrap;
-    const int least = PCOLL_MAX_RAILS - (int)(few >> 32), most = (int)(many >> 32);
+    const int least = (int)(few >> 32), most = (int)(many >> 32);
     char text[160];
 
     if (least != most && bootstrap->rank == 0) {
         snprintf(text, sizeof(text), "rank %d has %d interfaces, rank %d has %d; all use %d",
-                 (int)~(uint32_t)many, most, (int)~(uint32_t)few, least, least);
+                 (int)~(uint32_t)many, most, (int)(uint32_t)few, least, least);
         bootstrap->report(bootstrap->context, text);
     }
     while (g->nrails > least)
@@ -117,36 +113,39 @@ static void settle_rails(struct pcoll_rma_group *g, uint64_t many, uint64_t few)
 
 /* The group can do what all of its ranks can do. *mixed: some ranks have foreign endpoints, others
  * their own. */
-static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine, int *mixed)
+static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine, bool *mixed)
 {
-    enum { NO_CMA, UNORDERED, MANY, FEW, NAME, KEY, FOREIGN, OWN, DISTANCE, NVALUES };
-    const int rank = g->bootstrap.rank;
-    uint64_t values[NVALUES] = {
-        [MANY] = ranked(g->nrails, rank),
-        [FEW] = ranked(PCOLL_MAX_RAILS - g->nrails, rank),
+    enum { CMA, ORDERED, MANY, FEW, NAME, KEY, FOREIGN, OWN, DISTANCE, NTERMS };
+    const uint32_t rank = (uint32_t)g->bootstrap.rank;
+    struct pcoll_term terms[NTERMS] = {
+        [CMA] = {.kind = PCOLL_TERM_MIN},
+        [ORDERED] = {.kind = PCOLL_TERM_MIN, .value = 1},
+        [MANY] = {.kind = PCOLL_TERM_MAX, .value = ranked(g->nrails, ~rank)},
+        [FEW] = {.kind = PCOLL_TERM_MIN, .value = ranked(g->nrails, rank)},
     };
 
-    values[NO_CMA] =
-        mine != PCOLL_OK || !(pcoll_node_group_provides(g->node) & PCOLL_NEED_USER_RMA);
-    values[DISTANCE] = mine == PCOLL_OK ? pcoll_node_group_distance(g->node) : 0;
+    if (mine == PCOLL_OK) {
+        terms[CMA].value = (pcoll_node_group_provides(g->node) & PCOLL_NEED_USER_RMA) != 0;
+        terms[DISTANCE].value = pcoll_node_group_distance(g->node);
+    }
     for (int i = 0; i < g->nrails; i++) {
         const struct pcoll_wire_endpoint *e = g->endpoints[i];
 
-        values[UNORDERED] |= e->ordered < sizeof(struct pcoll_rma_slot);
-        values[NAME] = e->name_bytes > values[NAME] ? e->name_bytes : values[NAME];
-        values[KEY] = e->key_bytes > values[KEY] ? e->key_bytes : values[KEY];
-        values[e->foreign ? FOREIGN : OWN] = 1;
+        terms[ORDERED].value &= e->ordered >= sizeof(struct pcoll_rma_slot);
+        terms[NAME].value = e->name_bytes > terms[NAME].value ? e->name_bytes : terms[NAME].value;
+        terms[KEY].value = e->key_bytes > terms[KEY].value ? e->key_bytes : terms[KEY].value;
+        terms[e->foreign ? FOREIGN : OWN].value = 1;
     }
-    mine = pcoll_agree(&g->bootstrap, mine, values, NVALUES);
-    *mixed = values[FOREIGN] && values[OWN];
+    mine = pcoll_agree(&g->bootstrap, PCOLL_ROUND_NETWORK, mine, terms, NTERMS);
+    *mixed = terms[FOREIGN].value && terms[OWN].value;
     if (mine == PCOLL_OK && !*mixed)
-        settle_rails(g, values[MANY], values[FEW]);
-    g->name_bytes = values[NAME];
-    g->key_bytes = values[KEY];
-    g->can_cma = !values[NO_CMA];
-    g->distance = values[DISTANCE];
+        settle_rails(g, terms[MANY].value, terms[FEW].value);
+    g->name_bytes = terms[NAME].value;
+    g->key_bytes = terms[KEY].value;
+    g->can_cma = terms[CMA].value != 0;
+    g->distance = terms[DISTANCE].value;
     g->provides = PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_USER_RMA;
-    if (!values[UNORDERED])
+    if (terms[ORDERED].value)
         g->provides |= PCOLL_NEED_ORDER;
     return mine;
 }
@@ -154,7 +153,7 @@ static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine
 /* Endpoints are foreign on all ranks or on none. */
 static enum pcoll_result settle(struct pcoll_rma_group *g, enum pcoll_result mine)
 {
-    int mixed;
+    bool mixed;
     enum pcoll_result result = agree(g, mine, &mixed);
 
     if (result != PCOLL_OK || !mixed)
@@ -180,7 +179,7 @@ enum pcoll_result pcoll_rma_group_create(const struct pcoll_medium *medium,
         g->bootstrap = *bootstrap;
         result = find_node(g);
     }
-    result = pcoll_agree(bootstrap, result, NULL, 0);
+    result = pcoll_agree(bootstrap, PCOLL_ROUND_GROUP, result, NULL, 0);
     if (result == PCOLL_OK) {
         result = open_network(g);
         node = open_node(g);
@@ -192,6 +191,7 @@ enum pcoll_result pcoll_rma_group_create(const struct pcoll_medium *medium,
         return result;
     }
     g->base.medium = medium;
+    g->base.bootstrap = &g->bootstrap;
     *group_p = &g->base;
     return PCOLL_OK;
 }
@@ -209,11 +209,4 @@ int pcoll_rma_group_rails(const struct pcoll_group *group)
 uint64_t pcoll_rma_group_distance(const struct pcoll_group *group)
 {
     return pcoll_rma_group_of(group)->distance;
-}
-
-enum pcoll_result pcoll_rma_combine(struct pcoll_group *group, uint64_t *words, int n)
-{
-    const struct pcoll_bootstrap *bootstrap = &pcoll_rma_group_of(group)->bootstrap;
-
-    return bootstrap->combine(bootstrap->context, words, n);
 }

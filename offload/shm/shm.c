@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "offload/agree.h"
 #include "offload/node/board.h"
 #include "offload/node/fire.h"
 
@@ -31,7 +32,7 @@ static enum pcoll_result connect_ranks(struct pcoll_node_binding *b, struct pcol
         b->bound->run.sleepers = &group->meeting->sleepers;
     pcoll_node_resolve(b);
     pcoll_node_signalers_publish(b);
-    result = pcoll_agree(&group->bootstrap, PCOLL_OK, NULL, 0);
+    result = pcoll_agree(&group->bootstrap, PCOLL_ROUND_BOUND, PCOLL_OK, NULL, 0);
     pcoll_node_find_alone(b);
     if (result == PCOLL_OK)
         pcoll_node_board_open(b);
@@ -174,9 +175,8 @@ static bool shm_suits(int one_node, const char *provider)
     .name = "shm", .traits = PCOLL_PACKS | PCOLL_LENDS, .suits = shm_suits, .poll = pcoll_nothing, \
     .lingering = pcoll_none_lingers, .finalize = pcoll_nothing, .group_create = shm_group_create,  \
     .group_destroy = pcoll_node_group_destroy, .group_provides = pcoll_node_group_provides,        \
-    .group_rails = pcoll_one_rail, .group_distance = pcoll_node_group_distance,                    \
-    .combine = pcoll_node_combine, .bind = shm_bind, .unbind = shm_unbind,                         \
-    .rest = pcoll_node_rest, .position = pcoll_node_position
+    .group_rails = pcoll_one_rail, .group_distance = pcoll_node_group_distance, .bind = shm_bind,  \
+    .unbind = shm_unbind, .rest = pcoll_node_rest, .position = pcoll_node_position
 
 const struct pcoll_medium pcoll_medium_shm = {
     COMMON,

@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "offload/agree.h"
+
 #define SLOT_BYTES 256
 #define MAIL_BYTES 8192
 
@@ -86,6 +88,13 @@ static enum pcoll_result meeting_combine(void *context, uint64_t *words, int n)
     if (n > PCOLL_COMBINE_WORDS)
         abort();
     meeting_allgather(attendee, words, all, (size_t)n * sizeof(*words));
+    for (int r = 0; r < attendee->meeting->nranks; r++)
+        if (pcoll_round_of(all[r * n]) != pcoll_round_of(all[0])) {
+            printf("# rank %d is in round %d, rank 0 in %d\n", r, (int)pcoll_round_of(all[r * n]),
+                   (int)pcoll_round_of(all[0]));
+            fflush(stdout);
+            abort();
+        }
     for (int i = 0; i < attendee->meeting->nranks * n; i++)
         if (all[i] > words[i % n])
             words[i % n] = all[i];
@@ -100,6 +109,9 @@ static enum pcoll_result meeting_swap(void *context, const int *ranks, int n, co
 
     if (bytes > MAIL_BYTES)
         abort();
+    for (int i = 1; i < n; i++)
+        if (ranks[i] <= ranks[i - 1])
+            abort();
     for (int i = 0; i < n; i++) {
         struct mail *mail = &meeting->mail[ranks[i]][attendee->rank];
 

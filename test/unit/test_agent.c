@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "offload/agent/state.h"
+#include "offload/agree.h"
 #include "offload/shm/shm.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
@@ -154,7 +155,8 @@ static int play_absent(struct part *p, const struct scene *scene,
         printf("# rank %d: the agent has not ended instance %d\n", p->rank, p->instance);
         wrong = 1;
     }
-    if (pcoll_agree(bootstrap, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL, 0) != PCOLL_OK)
+    if (pcoll_agree(bootstrap, PCOLL_ROUND_BOUND, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL, 0) !=
+        PCOLL_OK)
         return 1;
     return (p->active && p->bound->medium->progress(p->bound) != PCOLL_OK) || part_wait(p);
 }
@@ -190,7 +192,8 @@ static int play_served(struct part *p, const struct part_frame *frame)
         bound->medium = &slow;
     wrong = pcoll_agent_create(scene->options, &agent) != 0 ||
             pcoll_agent_serve(agent, bound, 1, &p->bound) != PCOLL_OK;
-    if (pcoll_agree(bootstrap, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL, 0) != PCOLL_OK)
+    if (pcoll_agree(bootstrap, PCOLL_ROUND_BOUND, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL, 0) !=
+        PCOLL_OK)
         return 1;
     wrong = play(p, scene, bootstrap, agent);
     if (p->rank % 2)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "offload/agent/agent.h"
+#include "offload/agree.h"
 #include "offload/ofi_rma/ofi_rma.h"
 #include "offload/ofi_rma/wire.h"
 #include "test/unit/scene.h"
@@ -69,7 +70,8 @@ static int run_absent(struct part *p, const struct pcoll_bootstrap *bootstrap)
         wrong = part_start(p) || !p->active || !has_ended(ended + 1);
         if (wrong)
             printf("# rank %d: the agent has not ended instance %d\n", p->rank, i);
-        if (pcoll_agree(bootstrap, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL, 0) != PCOLL_OK)
+        if (pcoll_agree(bootstrap, PCOLL_ROUND_BOUND, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL,
+                        0) != PCOLL_OK)
             return 1;
         wrong = p->bound->medium->progress(p->bound) != PCOLL_OK || part_wait(p);
         if (wrong)
@@ -90,7 +92,7 @@ static int try_row(const struct pcoll_algorithm *row, const struct part *model, 
         .coll = row->coll, .nranks = bootstrap->nranks, .bytes = bytes, .commutes = 1};
     if (pcoll_coll_has(row->coll, PCOLL_SYNCHRONIZES))
         p.signature.bytes = 0;
-    made = pcoll_agree(bootstrap, part_init(&p, row, &params), NULL, 0);
+    made = pcoll_agree(bootstrap, PCOLL_ROUND_BOUND, part_init(&p, row, &params), NULL, 0);
     wrong = made != PCOLL_UNSUPPORTED && made != PCOLL_OK;
     if (made == PCOLL_OK) {
         wrong = !bind_served(&p, 1) || run_absent(&p, bootstrap) || part_run(&p, INSTANCES);

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "algorithms/algorithm.h"
+#include "offload/agree.h"
 #include "offload/node/binding.h"
 #include "offload/shm/shm.h"
 #include "test/unit/meeting.h"
@@ -66,7 +67,7 @@ static int carve(struct pcoll_shm_arena *arena, const struct pcoll_bootstrap *bo
     const struct pcoll_shm_wish wish = {bytes, clear_bytes, &bytes};
 
     return pcoll_shm_carve(arena, bootstrap, &wish, block_p) != PCOLL_OK ||
-           pcoll_agree(bootstrap, PCOLL_OK, NULL, 0) != PCOLL_OK;
+           pcoll_agree(bootstrap, PCOLL_ROUND_BOUND, PCOLL_OK, NULL, 0) != PCOLL_OK;
 }
 
 /* Each rank writes its share and finds what the other ranks wrote. */
@@ -78,12 +79,12 @@ static int use(const struct pcoll_bootstrap *bootstrap, struct pcoll_shm_block *
 
     for (size_t i = 0; i < bytes; i += 509)
         wrong += payload[i] != 0;
-    wrong += pcoll_agree(bootstrap, PCOLL_OK, NULL, 0) != PCOLL_OK;
+    wrong += pcoll_agree(bootstrap, PCOLL_ROUND_BOUND, PCOLL_OK, NULL, 0) != PCOLL_OK;
     memset(payload + (size_t)bootstrap->rank * share, bootstrap->rank + 1, share);
-    wrong += pcoll_agree(bootstrap, PCOLL_OK, NULL, 0) != PCOLL_OK;
+    wrong += pcoll_agree(bootstrap, PCOLL_ROUND_BOUND, PCOLL_OK, NULL, 0) != PCOLL_OK;
     for (size_t i = 0; i < share * (size_t)bootstrap->nranks; i += 509)
         wrong += payload[i] != i / share + 1;
-    wrong += pcoll_agree(bootstrap, PCOLL_OK, NULL, 0) != PCOLL_OK;
+    wrong += pcoll_agree(bootstrap, PCOLL_ROUND_BOUND, PCOLL_OK, NULL, 0) != PCOLL_OK;
     pcoll_shm_release(block);
     return wrong;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "offload/agent/agent.h"
+#include "offload/agree.h"
 #include "offload/memory/process.h"
 #include "offload/node/board_state.h"
 #include "offload/node/node.h"
@@ -196,14 +197,16 @@ static int play_absent(struct part *p, const struct pcoll_bootstrap *bootstrap)
         printf("# rank %d: nobody has performed all of instance %d\n", p->rank, p->instance);
         wrong = 1;
     }
-    p->failed = pcoll_agree(bootstrap, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL, 0) != PCOLL_OK;
+    p->failed = pcoll_agree(bootstrap, PCOLL_ROUND_BOUND, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL,
+                            0) != PCOLL_OK;
     if (p->failed)
         return 1;
     wrong = p->active && p->bound->medium->progress(p->bound) != PCOLL_OK;
     if (wrong)
         printf("# rank %d: all is closed, and something is missing in instance %d\n", p->rank,
                p->instance);
-    p->failed = pcoll_agree(bootstrap, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL, 0) != PCOLL_OK;
+    p->failed = pcoll_agree(bootstrap, PCOLL_ROUND_BOUND, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL,
+                            0) != PCOLL_OK;
     return p->failed || part_wait(p);
 }
 

@@ -1,4 +1,5 @@
 /* Combining and agreeing, with the bootstrap's own combine and by swaps. */
+#include "offload/agree.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 
@@ -38,37 +39,62 @@ static int every_other(const void *list, int i)
     return *(const int *)list + 2 * i;
 }
 
-/* The odd and the even ranks combine among themselves at the same time; then all ranks do. */
+static int from_last(const void *nranks, int i)
+{
+    return *(const int *)nranks - 1 - i;
+}
+
+/* The odd and the even ranks combine among themselves at the same time, then the lower and the
+ * upper ranks; then all ranks do, in descending and in ascending order. */
 static int circles(struct meeting *meeting, int rank, void *unused)
 {
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
-    const int n = bootstrap.nranks, first = rank % 2;
-    const struct pcoll_circle half = {rank / 2, (n - first + 1) / 2, &first, every_other};
+    const int n = bootstrap.nranks, first = rank % 2, middle = n / 2;
+    const struct pcoll_circle half = {
+        .mine = rank / 2, .nranks = (n - first + 1) / 2, .list = &first, .rank_of = every_other};
+    const struct pcoll_circle lower = {.mine = rank, .nranks = middle};
+    const struct pcoll_circle upper = {
+        .mine = rank - middle, .nranks = n - middle, .first = middle};
+    const struct pcoll_circle down = {
+        .mine = n - 1 - rank, .nranks = n, .list = &n, .rank_of = from_last};
     const struct pcoll_circle all = {.mine = rank, .nranks = n};
 
     (void)unused;
-    return !(combine_right(&bootstrap, &half) && combine_right(&bootstrap, &all));
+    return !(combine_right(&bootstrap, &half) &&
+             combine_right(&bootstrap, rank < middle ? &lower : &upper) &&
+             combine_right(&bootstrap, &down) && combine_right(&bootstrap, &all));
 }
 
-/* Only rank `*bad` has an error; the last rank has the greatest value. */
+/* Only rank `*bad` has an error. */
 static int agreement(struct meeting *meeting, int rank, void *bad)
 {
+    enum { MAX, MIN, SAME, DIFFERENT, RANK_0, NTERMS };
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     const int n = bootstrap.nranks;
+    const enum pcoll_result worst = *(int *)bad < n ? PCOLL_ERR_NOMEM : PCOLL_OK;
     const enum pcoll_result mine = rank == *(int *)bad ? PCOLL_ERR_NOMEM : PCOLL_OK;
-    uint64_t values[] = {(uint64_t)rank, ~(uint64_t)rank};
+    const uint64_t number = 5 + (uint64_t)rank;
+    struct pcoll_term terms[] = {
+        [MAX] = {.kind = PCOLL_TERM_MAX, .value = number},
+        [MIN] = {.kind = PCOLL_TERM_MIN, .value = number},
+        [SAME] = {.kind = PCOLL_TERM_SAME, .value = 7},
+        [DIFFERENT] = {.kind = PCOLL_TERM_SAME, .value = number},
+        [RANK_0] = {.kind = PCOLL_TERM_RANK_0, .value = number},
+    };
     const char said[] = "what rank 0 says to all";
     char text[sizeof(said)] = "";
 
     if (rank == 0)
         memcpy(text, said, sizeof(said));
-    if (pcoll_agree(&bootstrap, mine, values, 2) != (*(int *)bad < n ? PCOLL_ERR_NOMEM : PCOLL_OK))
+    if (pcoll_agree(&bootstrap, PCOLL_ROUND_CALL, mine, terms, NTERMS) != worst)
         return 1;
-    if (pcoll_tell(&bootstrap, text, sizeof(text)) != PCOLL_OK)
+    if (pcoll_tell(&bootstrap, PCOLL_ROUND_GRANT, mine, text, sizeof(text)) != worst)
         return 1;
-    return values[0] != (uint64_t)n - 1 || ~values[1] != 0 || memcmp(text, said, sizeof(said)) != 0;
+    return terms[MAX].value != 4 + (uint64_t)n || terms[MIN].value != 5 || terms[SAME].differs ||
+           terms[SAME].value != 7 || terms[DIFFERENT].differs != (n > 1) ||
+           terms[RANK_0].value != 5 || memcmp(text, said, sizeof(said)) != 0;
 }
 
 int main(void)
@@ -82,6 +108,6 @@ int main(void)
     for (int n = 1; n <= 5; n++)
         for (int bad = 0; bad <= n; bad++)
             wrong += meeting_run_threads(n, agreement, &bad);
-    tap_ok(wrong == 0, "the worst result, the greatest values, and the values of rank 0");
+    tap_ok(wrong == 0, "the worst result, maxima, minima, what is the same, and what rank 0 says");
     return tap_done();
 }

@@ -109,16 +109,16 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         .differ = strspn(scene->distances, (char[]){scene->distances[0], '\0'}) < (size_t)nranks,
         .gather = gather,
     };
-    struct pcoll_topology *topology = NULL;
+    struct pcoll_topology topology;
     int wrong;
 
     alarm(LIMIT_SECONDS);
     if (pcoll_nodes_settle(&bootstrap, &nodes, &topology) != PCOLL_OK)
         return !scene->gather_fails;
-    wrong = scene->gather_fails || !is_right(topology, scene, nranks);
+    wrong = scene->gather_fails || !is_right(&topology, scene, nranks);
     if (scene->is_table)
-        wrong |= !is_shared(topology, meeting, rank);
-    pcoll_topology_destroy(topology);
+        wrong |= !is_shared(&topology, meeting, rank);
+    pcoll_topology_fini(&topology);
     return wrong;
 }
 

@@ -90,17 +90,21 @@ static void test_small(void)
     hwloc_topology_destroy(one);
 }
 
-/* The level that four ranks of one node find by combining. */
+/* The level that four ranks of one node find by maxima. */
 static enum pcoll_level combined(const struct pcoll_locality *localities)
 {
-    uint64_t words[PCOLL_LOCALITY_WORDS], greatest[PCOLL_LOCALITY_WORDS] = {0};
+    struct pcoll_locality max = localities[0];
+    bool packages_differ = false, caches_differ = false;
 
-    for (int r = 0; r < 4; r++) {
-        pcoll_locality_write(localities[r], words);
-        for (int i = 0; i < PCOLL_LOCALITY_WORDS; i++)
-            greatest[i] = words[i] > greatest[i] ? words[i] : greatest[i];
+    for (int r = 1; r < 4; r++) {
+        const struct pcoll_locality next = localities[r];
+
+        packages_differ = packages_differ || next.package != localities[0].package;
+        caches_differ = caches_differ || next.cache != localities[0].cache;
+        max.package = (uint32_t)next.package > (uint32_t)max.package ? next.package : max.package;
+        max.cache = (uint32_t)next.cache > (uint32_t)max.cache ? next.cache : max.cache;
     }
-    return pcoll_locality_read(greatest);
+    return pcoll_level_of_node(max, packages_differ, caches_differ);
 }
 
 /* Four ranks, on two nodes if `topology`. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "algorithms/plan/topology.h"
+#include "offload/agree.h"
 #include "offload/media.h"
 #include "test/unit/meeting.h"
 #include "test/unit/shortage.h"
@@ -76,7 +77,10 @@ static enum pcoll_result make(struct rank *r, const struct call *call)
     const struct pcoll_medium *medium = p->medium;
     enum pcoll_result result = medium->group_create(&r->bootstrap, &p->group), made;
     struct pcoll_choice choice = {.algorithm = NULL};
-    uint64_t row = 0;
+    struct {
+        uint64_t row;
+        struct pcoll_params params;
+    } told = {0};
 
     if (result != PCOLL_OK)
         return result;
@@ -87,13 +91,14 @@ static enum pcoll_result make(struct rank *r, const struct call *call)
     if (p->rank == 0)
         choice = propose(r, call);
     if (choice.algorithm != NULL)
-        row = (uint64_t)pcoll_algorithm_number(choice.algorithm) + 1;
-    if (medium->combine(p->group, &row, 1) != PCOLL_OK ||
-        pcoll_tell(&r->bootstrap, &choice.params, sizeof(choice.params)) != PCOLL_OK)
+        told.row = (uint64_t)pcoll_algorithm_number(choice.algorithm) + 1;
+    told.params = choice.params;
+    if (pcoll_tell(p->group->bootstrap, PCOLL_ROUND_CALL, PCOLL_OK, &told, sizeof(told)) !=
+        PCOLL_OK)
         return PCOLL_ERR_INVALID;
-    if (row == 0)
+    if (told.row == 0)
         return PCOLL_UNSUPPORTED;
-    made = part_init(p, pcoll_algorithms[row - 1], &choice.params);
+    made = part_init(p, pcoll_algorithms[told.row - 1], &told.params);
     if (made != PCOLL_OK) { /* a rank without memory does the same */
         pcoll_plan_destroy(p->plan);
         p->plan = NULL;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "offload/agent/agent.h"
+#include "offload/agree.h"
 #include "offload/yield.h"
 #include "offload/shm/shm.h"
 #include "test/unit/job.h"
@@ -100,7 +101,8 @@ static void rank_main(void)
         p.signature.root = job.nranks / 2;
     p.signature.commutes = pcoll_coll_has(job.row->coll, PCOLL_REDUCES);
     if (job.medium->group_create(&bootstrap, &p.group) == PCOLL_OK) {
-        made = pcoll_agree(&bootstrap, part_init(&p, job.row, &job.params), NULL, 0);
+        made = pcoll_agree(&bootstrap, PCOLL_ROUND_BOUND, part_init(&p, job.row, &job.params), NULL,
+                           0);
         if (made == PCOLL_OK) {
             job.wrong += run_part(&p);
             job.ran++;

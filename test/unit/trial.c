@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "algorithms/lower/lower.h"
+#include "offload/agree.h"
 #include "offload/reduce/kernels.h"
 #include "offload/memory/heap.h"
 
@@ -345,7 +346,8 @@ int part_perform(struct part *p, const struct part_frame *frame)
 
     if (p->medium->group_create(frame->bootstrap, &p->group) != PCOLL_OK)
         return 1;
-    made = pcoll_agree(frame->bootstrap, part_init(p, frame->row, frame->params), NULL, 0);
+    made = pcoll_agree(frame->bootstrap, PCOLL_ROUND_BOUND, part_init(p, frame->row, frame->params),
+                       NULL, 0);
     wrong = made == PCOLL_OK ? frame->play(p, frame) : made != PCOLL_UNSUPPORTED;
     meeting_barrier(frame->meeting);
     if (p->rank == 0)
