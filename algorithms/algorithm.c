@@ -45,24 +45,23 @@ static enum pcoll_result check(const struct pcoll_algorithm *algorithm,
 
 /* For a group of one, or nothing to move: copies what a rank expects of itself, unless it is there
  * already. */
-static enum pcoll_result generate_trivial(const struct pcoll_signature *signature,
-                                          const struct pcoll_local *local, int rank,
-                                          struct pcoll_plan **plan_p)
+static enum pcoll_result generate_trivial(struct pcoll_plan *plan)
 {
-    enum pcoll_result result = pcoll_plan_create(signature, rank, 0, 1, plan_p);
+    const struct pcoll_signature *signature = &plan->signature;
     const struct pcoll_collective *row = pcoll_collective_of(signature);
     struct pcoll_piece piece;
 
-    if (result != PCOLL_OK)
-        return result;
-    (*plan_p)->lowered = true;
-    pcoll_plan_open(*plan_p, 0);
-    for (int i = 0; signature->nranks == 1 && !pcoll_is_in_place(signature, local, rank) &&
-                    row->expect(signature, &local, rank, i, &piece);
+    if (!pcoll_plan_begin(plan, 0, 1))
+        return PCOLL_ERR_NOMEM;
+    plan->lowered = true;
+    pcoll_plan_open(plan, 0);
+    for (int i = 0;
+         signature->nranks == 1 && !pcoll_is_in_place(signature, plan->local, plan->rank) &&
+         row->expect(signature, &plan->local, plan->rank, i, &piece);
          i++)
-        pcoll_plan_add(*plan_p, pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, piece.from),
-                                                 pcoll_at(PCOLL_RECV, piece.first), piece.bytes));
-    return pcoll_plan_seal(plan_p);
+        pcoll_plan_add(plan, pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, piece.from),
+                                              pcoll_at(PCOLL_RECV, piece.first), piece.bytes));
+    return PCOLL_OK;
 }
 
 /* True if the plan of some rank may access user memory of another. */
@@ -80,22 +79,25 @@ enum pcoll_result pcoll_generate(const struct pcoll_algorithm *algorithm,
                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct pcoll_params own = *params;
+    struct pcoll_plan *plan;
     enum pcoll_result result = check(algorithm, signature, local, rank, params);
 
+    if (result == PCOLL_OK)
+        result = pcoll_plan_create(signature, local, rank, &plan);
     if (result != PCOLL_OK)
         return result;
     if (!algorithm->uses_radix)
         own.radix = 0;
-    if (pcoll_is_trivial(signature))
-        result = generate_trivial(signature, local, rank, plan_p);
+    plan->algorithm = algorithm->name;
+    plan->user_rma = can_reach_users(algorithm, signature, params);
+    result = pcoll_is_trivial(signature) ? generate_trivial(plan) : algorithm->generate(plan, &own);
+    if (result == PCOLL_OK)
+        result = pcoll_plan_seal(plan);
+    if (result == PCOLL_OK)
+        *plan_p = plan;
     else
-        result = algorithm->generate(signature, local, rank, &own, plan_p);
-    if (result != PCOLL_OK)
-        return result;
-    (*plan_p)->algorithm = algorithm->name;
-    (*plan_p)->local = local;
-    (*plan_p)->user_rma = can_reach_users(algorithm, signature, params);
-    return PCOLL_OK;
+        pcoll_plan_destroy(plan);
+    return result;
 }
 
 uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pcoll_params *params)

@@ -28,6 +28,11 @@ struct pcoll_params {
                 * run-ahead; for printing only */
 };
 
+static inline int pcoll_radix(const struct pcoll_params *params)
+{
+    return params->radix ? params->radix : 2;
+}
+
 /* Two banks of counters, used alternately, or the single one of document 001. */
 static inline int pcoll_banks(const struct pcoll_params *params)
 {
@@ -73,12 +78,10 @@ struct pcoll_algorithm {
     const char *description; /* how it works: one line */
     const char *when;        /* the calls that it suits best: one line, without a verb */
 
-    /* Generate the plan of `rank`; `local` is NULL if the signature says everything.
-     * PCOLL_UNSUPPORTED if the signature or parameters do not suit. That answer depends on
-     * signature and params only, so it is the same on all ranks. */
-    enum pcoll_result (*generate)(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p);
+    /* Begin and fill the plan that pcoll_plan_create made. PCOLL_UNSUPPORTED if the signature or
+     * parameters do not suit. That answer depends on signature and params only, so it is the same
+     * on all ranks. */
+    enum pcoll_result (*generate)(struct pcoll_plan *plan, const struct pcoll_params *params);
 
     /* Estimated time in microseconds of one Start+Wait; takes at most O(log nranks) work. NULL: the
      * time of a simulated run, for few ranks only (tuning/sim/walk.h). */

@@ -7,13 +7,6 @@ static int count_of(const struct pcoll_params *params)
     return params->radix > 0 ? params->radix : 1;
 }
 
-static uint64_t no_temp(const struct pcoll_signature *signature, const struct pcoll_params *params)
-{
-    (void)signature;
-    (void)params;
-    return 0;
-}
-
 static uint64_t one_block(const struct pcoll_signature *signature,
                           const struct pcoll_params *params)
 {
@@ -30,16 +23,14 @@ static double no_cost(const struct pcoll_signature *signature, const struct pcol
     return -1;
 }
 
-static enum pcoll_result begin(const struct pcoll_signature *signature, int rank, int ncounters,
-                               struct pcoll_plan **plan_p)
+static enum pcoll_result begin(struct pcoll_plan *plan, int ncounters)
 {
-    enum pcoll_result result = PCOLL_UNSUPPORTED;
-
-    if (signature->nranks == 2)
-        result = pcoll_plan_create(signature, rank, ncounters, 1, plan_p);
-    if (result == PCOLL_OK)
-        pcoll_plan_open(*plan_p, 0);
-    return result;
+    if (plan->signature.nranks != 2)
+        return PCOLL_UNSUPPORTED;
+    if (!pcoll_plan_begin(plan, ncounters, 1))
+        return PCOLL_ERR_NOMEM;
+    pcoll_plan_open(plan, 0);
+    return PCOLL_OK;
 }
 
 /* The block of `rank` in RECV. */
@@ -79,106 +70,91 @@ static struct pcoll_entry put_to_temp(const struct pcoll_plan *plan, int trigger
 /* ---- ping ---- */
 
 /* The i-th signal from the other rank is answered; rank 0 does not answer the last. */
-static enum pcoll_result ping(const struct pcoll_signature *signature, int rank,
-                              const struct pcoll_params *params, make_entry *make,
-                              struct pcoll_plan **plan_p)
+static enum pcoll_result ping(struct pcoll_plan *plan, const struct pcoll_params *params,
+                              make_entry *make)
 {
-    const int n = count_of(params), answers = rank == 0 ? n - 1 : n;
-    const enum pcoll_result result = begin(signature, rank, TWO_COUNTERS, plan_p);
+    const int n = count_of(params), answers = plan->rank == 0 ? n - 1 : n;
+    const enum pcoll_result result = begin(plan, TWO_COUNTERS);
 
     if (result != PCOLL_OK)
         return result;
-    if (rank == 0) {
-        pcoll_plan_add(*plan_p, make(*plan_p, PCOLL_NONE, 0));
-        pcoll_plan_add(*plan_p, pcoll_entry_wait(BELL, (uint64_t)n));
+    if (plan->rank == 0) {
+        pcoll_plan_add(plan, make(plan, PCOLL_NONE, 0));
+        pcoll_plan_add(plan, pcoll_entry_wait(BELL, (uint64_t)n));
     }
     for (int i = 1; i <= answers; i++)
-        pcoll_plan_add(*plan_p, make(*plan_p, BELL, (uint64_t)i));
-    (*plan_p)->gain[BELL] = (uint64_t)n;
-    return pcoll_plan_seal(plan_p);
+        pcoll_plan_add(plan, make(plan, BELL, (uint64_t)i));
+    plan->gain[BELL] = (uint64_t)n;
+    return PCOLL_OK;
 }
 
-static enum pcoll_result ping_add(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result ping_add(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    (void)local;
-    return ping(signature, rank, params, add, plan_p);
+    return ping(plan, params, add);
 }
 
-static enum pcoll_result ping_put(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result ping_put(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    (void)local;
-    return ping(signature, rank, params, put, plan_p);
+    return ping(plan, params, put);
 }
 
 /* As ping, but the data that has arrived is copied before it is answered. */
-static enum pcoll_result ping_copy(const struct pcoll_signature *signature,
-                                   const struct pcoll_local *local, int rank,
-                                   const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result ping_copy(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    const int n = count_of(params), answers = rank == 0 ? n - 1 : n;
-    const enum pcoll_result result = begin(signature, rank, TWO_COUNTERS, plan_p);
+    const uint64_t bytes = plan->signature.bytes;
+    const int n = count_of(params), answers = plan->rank == 0 ? n - 1 : n;
+    const enum pcoll_result result = begin(plan, TWO_COUNTERS);
 
-    (void)local;
     if (result != PCOLL_OK)
         return result;
-    if (rank == 0) {
-        pcoll_plan_add(*plan_p, put_to_temp(*plan_p, PCOLL_NONE, 0));
-        pcoll_plan_add(*plan_p, pcoll_entry_wait(COPIED, (uint64_t)n));
+    if (plan->rank == 0) {
+        pcoll_plan_add(plan, put_to_temp(plan, PCOLL_NONE, 0));
+        pcoll_plan_add(plan, pcoll_entry_wait(COPIED, (uint64_t)n));
     }
     for (int i = 1; i <= n; i++) {
         struct pcoll_entry copy = pcoll_entry_copy(BELL, (uint64_t)i, pcoll_at(PCOLL_TEMP, 0),
-                                                   block_of(*plan_p, 1 - rank), signature->bytes);
+                                                   block_of(plan, 1 - plan->rank), bytes);
 
-        pcoll_plan_add(*plan_p, pcoll_entry_done(copy, COPIED, 1));
+        pcoll_plan_add(plan, pcoll_entry_done(copy, COPIED, 1));
         if (i <= answers)
-            pcoll_plan_add(*plan_p, put_to_temp(*plan_p, COPIED, (uint64_t)i));
+            pcoll_plan_add(plan, put_to_temp(plan, COPIED, (uint64_t)i));
     }
-    (*plan_p)->gain[BELL] = (*plan_p)->gain[COPIED] = (uint64_t)n;
-    (*plan_p)->temp_bytes = signature->bytes;
-    return pcoll_plan_seal(plan_p);
+    plan->gain[BELL] = plan->gain[COPIED] = (uint64_t)n;
+    plan->temp_bytes = bytes;
+    return PCOLL_OK;
 }
 
 /* ---- stream ---- */
 
-static enum pcoll_result stream(const struct pcoll_signature *signature, int rank,
-                                const struct pcoll_params *params, make_entry *make,
-                                struct pcoll_plan **plan_p)
+static enum pcoll_result stream(struct pcoll_plan *plan, const struct pcoll_params *params,
+                                make_entry *make)
 {
     const int n = count_of(params);
-    const enum pcoll_result result = begin(signature, rank, rank == 0 ? 1 : n, plan_p);
+    const bool is_first = plan->rank == 0;
+    const enum pcoll_result result = begin(plan, is_first ? 1 : n);
 
     if (result != PCOLL_OK)
         return result;
     for (int i = 0; i < n; i++) {
-        struct pcoll_entry entry = make(*plan_p, PCOLL_NONE, 0);
+        struct pcoll_entry entry = make(plan, PCOLL_NONE, 0);
 
         entry.peer_counter = i;
-        pcoll_plan_add(*plan_p, rank == 0 ? entry : pcoll_entry_wait(i, 1));
+        pcoll_plan_add(plan, is_first ? entry : pcoll_entry_wait(i, 1));
     }
-    pcoll_plan_add(*plan_p, rank == 0 ? pcoll_entry_wait(BELL, 1) : add(*plan_p, n - 1, 1));
-    for (int i = 0; i < (*plan_p)->ncounters; i++)
-        (*plan_p)->gain[i] = 1;
-    return pcoll_plan_seal(plan_p);
+    pcoll_plan_add(plan, is_first ? pcoll_entry_wait(BELL, 1) : add(plan, n - 1, 1));
+    for (int i = 0; i < plan->ncounters; i++)
+        plan->gain[i] = 1;
+    return PCOLL_OK;
 }
 
-static enum pcoll_result stream_add(const struct pcoll_signature *signature,
-                                    const struct pcoll_local *local, int rank,
-                                    const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result stream_add(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    (void)local;
-    return stream(signature, rank, params, add, plan_p);
+    return stream(plan, params, add);
 }
 
-static enum pcoll_result stream_put(const struct pcoll_signature *signature,
-                                    const struct pcoll_local *local, int rank,
-                                    const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result stream_put(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    (void)local;
-    return stream(signature, rank, params, put, plan_p);
+    return stream(plan, params, put);
 }
 
 /* Rank 0 gets the same data each time and signals when it has all of it. */
@@ -195,21 +171,18 @@ static void add_gets(struct pcoll_plan *plan, int n)
     plan->gain[COPIED] = (uint64_t)n;
 }
 
-static enum pcoll_result stream_get(const struct pcoll_signature *signature,
-                                    const struct pcoll_local *local, int rank,
-                                    const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result stream_get(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    const enum pcoll_result result = begin(signature, rank, TWO_COUNTERS, plan_p);
+    const enum pcoll_result result = begin(plan, TWO_COUNTERS);
 
-    (void)local;
     if (result != PCOLL_OK)
         return result;
-    if (rank == 0)
-        add_gets(*plan_p, count_of(params));
+    if (plan->rank == 0)
+        add_gets(plan, count_of(params));
     else
-        pcoll_plan_add(*plan_p, add(*plan_p, BELL, 1));
-    (*plan_p)->gain[BELL] = 1;
-    return pcoll_plan_seal(plan_p);
+        pcoll_plan_add(plan, add(plan, BELL, 1));
+    plan->gain[BELL] = 1;
+    return PCOLL_OK;
 }
 
 /* ---- the table ---- */
@@ -227,13 +200,13 @@ static enum pcoll_result stream_get(const struct pcoll_signature *signature,
     }
 
 const struct pcoll_algorithm probe_rows[NUM_PROBES] = {
-    ROW(PROBE_PING, "ping", PCOLL_BARRIER, ping_add, no_temp, "rings, one after the other"),
-    ROW(PROBE_STREAM, "stream", PCOLL_BARRIER, stream_add, no_temp, "rings, all at once"),
-    ROW(PROBE_PING_PUT, "ping_put", PCOLL_ALLGATHER, ping_put, no_temp,
+    ROW(PROBE_PING, "ping", PCOLL_BARRIER, ping_add, pcoll_no_temp, "rings, one after the other"),
+    ROW(PROBE_STREAM, "stream", PCOLL_BARRIER, stream_add, pcoll_no_temp, "rings, all at once"),
+    ROW(PROBE_PING_PUT, "ping_put", PCOLL_ALLGATHER, ping_put, pcoll_no_temp,
         "puts between user buffers, one after the other"),
-    ROW(PROBE_STREAM_PUT, "stream_put", PCOLL_ALLGATHER, stream_put, no_temp,
+    ROW(PROBE_STREAM_PUT, "stream_put", PCOLL_ALLGATHER, stream_put, pcoll_no_temp,
         "puts between user buffers, all at once"),
-    ROW(PROBE_STREAM_GET, "stream_get", PCOLL_ALLGATHER, stream_get, no_temp,
+    ROW(PROBE_STREAM_GET, "stream_get", PCOLL_ALLGATHER, stream_get, pcoll_no_temp,
         "gets between user buffers, all at once"),
     ROW(PROBE_PING_COPY, "ping_copy", PCOLL_ALLGATHER, ping_copy, one_block,
         "through communication buffers, one after the other"),

@@ -192,40 +192,38 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return (uint64_t)pcoll_banks(params) * all_bytes(signature);
 }
 
-static void build(struct state *s, int rank, const struct pcoll_params *params)
+static void build(struct state *s, const struct pcoll_params *params)
 {
+    struct pcoll_plan *plan = s->plan;
+
     pcoll_blocks_take_lane(&s->blocks, 0);
     s->teams = s->blocks.teams;
-    s->team = pcoll_team_of(&s->teams, rank);
-    s->member = pcoll_team_member(&s->teams, rank);
+    s->team = pcoll_team_of(&s->teams, plan->rank);
+    s->member = pcoll_team_member(&s->teams, plan->rank);
     s->leader = pcoll_team_rank(&s->teams, s->team, 0);
-    s->own = pcoll_blocks_of(&s->blocks, rank).count;
-    s->all = all_bytes(&s->plan->signature);
+    s->own = pcoll_blocks_of(&s->blocks, plan->rank).count;
+    s->all = all_bytes(&plan->signature);
     if (s->member == 0)
-        s->plan->temp_bytes = temp_bytes(&s->plan->signature, params);
-    for (s->bank = 0; s->bank < pcoll_banks(params); s->bank++)
+        plan->temp_bytes = temp_bytes(&plan->signature, params);
+    for (s->bank = 0; s->bank < plan->nphases; s->bank++)
         build_phase(s);
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    int banks = pcoll_banks(params);
-    struct state s = {.bank = 0};
+    const int banks = pcoll_banks(params);
+    struct state s = {.plan = plan};
     enum pcoll_result result;
 
-    (void)local;
-    if (!pcoll_blocks_are_known(signature))
+    if (!pcoll_blocks_are_known(&plan->signature))
         return PCOLL_UNSUPPORTED;
-    result = pcoll_blocks_init(&s.blocks, signature, 1);
+    if (!pcoll_plan_begin(plan, banks, banks))
+        return PCOLL_ERR_NOMEM;
+    result = pcoll_blocks_init(&s.blocks, &plan->signature, 1);
     if (result == PCOLL_OK)
-        result = pcoll_plan_create(signature, rank, banks, banks, &s.plan);
-    if (result == PCOLL_OK)
-        build(&s, rank, params);
+        build(&s, params);
     pcoll_blocks_fini(&s.blocks);
-    *plan_p = s.plan;
-    return result == PCOLL_OK ? pcoll_plan_seal(plan_p) : result;
+    return result;
 }
 
 /* By whom most has to be sent, round by round: the longest block may be part of every round. */

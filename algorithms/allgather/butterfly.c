@@ -217,23 +217,19 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return (uint64_t)pcoll_banks(params) * (uint64_t)signature->nranks * signature->bytes;
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    int banks = pcoll_banks(params), n = pcoll_log2_floor(signature->nranks);
-    struct state s = {.path = path_of(params), .paper = params->paper, .m = 1 << n, .n = n};
-    enum pcoll_result result = pcoll_plan_create(signature, rank, banks, banks, &s.plan);
+    const int banks = pcoll_banks(params), n = pcoll_log2_floor(plan->signature.nranks);
+    struct state s = {
+        .plan = plan, .path = path_of(params), .paper = params->paper, .m = 1 << n, .n = n};
 
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    s.plan->ordered = s.m != signature->nranks;
-    s.plan->temp_bytes = temp_bytes(signature, params);
+    if (!pcoll_plan_begin(plan, banks, banks))
+        return PCOLL_ERR_NOMEM;
+    plan->ordered = s.m != plan->signature.nranks;
+    plan->temp_bytes = temp_bytes(&plan->signature, params);
     for (s.bank = 0; s.bank < banks; s.bank++)
         build_phase(&s);
-    *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+    return PCOLL_OK;
 }
 
 /* ---- cost ---- */

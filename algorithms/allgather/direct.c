@@ -199,27 +199,22 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return (uint64_t)nbanks_of(signature, params) * pcoll_whole_lines(largest);
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
+    const struct pcoll_signature *signature = &plan->signature;
     const int nbanks = nbanks_of(signature, params);
-    struct state s = {.form = form_of(signature, params), .nsegments = 1};
-    enum pcoll_result result;
+    struct state s = {.plan = plan, .form = form_of(signature, params), .nsegments = 1};
 
-    (void)local;
     if (s.form == TEMP)
         s.nsegments = nsegments_of(signature, params);
-    result = pcoll_plan_create(signature, rank, s.nsegments > 1 ? SEQUENCE + 1 : nbanks,
-                               s.nsegments > 1 ? 1 : nbanks, &s.plan);
-    if (result != PCOLL_OK)
-        return result;
-    s.plan->temp_bytes = temp_bytes(signature, params);
-    s.slot_bytes = s.plan->temp_bytes / (uint64_t)nbanks;
-    for (int phase = 0; phase < s.plan->nphases; phase++)
+    if (!pcoll_plan_begin(plan, s.nsegments > 1 ? SEQUENCE + 1 : nbanks,
+                          s.nsegments > 1 ? 1 : nbanks))
+        return PCOLL_ERR_NOMEM;
+    plan->temp_bytes = temp_bytes(signature, params);
+    s.slot_bytes = plan->temp_bytes / (uint64_t)nbanks;
+    for (int phase = 0; phase < plan->nphases; phase++)
         build_phase(&s, phase);
-    *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+    return PCOLL_OK;
 }
 
 /* Over a network, after telling each other, each rank gets one block after the other, with a

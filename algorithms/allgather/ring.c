@@ -412,41 +412,42 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return is_on_user_path(params) ? 0 : (uint64_t)pcoll_banks(params) * all;
 }
 
-static void build(struct state *s, int rank, int banks)
+static void build(struct state *s)
 {
-    s->plan->ordered = true;
-    s->team = pcoll_team_of(&s->teams, rank);
-    s->member = pcoll_team_member(&s->teams, rank);
+    struct pcoll_plan *plan = s->plan;
+
+    plan->ordered = true;
+    s->team = pcoll_team_of(&s->teams, plan->rank);
+    s->member = pcoll_team_member(&s->teams, plan->rank);
     s->leader = pcoll_team_rank(&s->teams, s->team, 0);
     if (s->member == 0)
-        s->plan->temp_bytes = temp_bytes(&s->plan->signature, s->params);
-    for (s->bank = 0; s->bank < banks; s->bank++) {
-        pcoll_plan_open(s->plan, s->bank);
+        plan->temp_bytes = temp_bytes(&plan->signature, s->params);
+    for (s->bank = 0; s->bank < plan->nphases; s->bank++) {
+        pcoll_plan_open(plan, s->bank);
         for (int lane = 0; lane < s->blocks.nlanes; lane++)
             build_lane(s, lane);
     }
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    int banks = pcoll_banks(params), nlanes = pcoll_lanes(params, signature->bytes);
-    struct state s = {
-        .params = params, .teams = pcoll_teams_of(signature), .is_user = is_on_user_path(params)};
+    const struct pcoll_signature *signature = &plan->signature;
+    const int banks = pcoll_banks(params), nlanes = pcoll_lanes(params, signature->bytes);
+    struct state s = {.plan = plan,
+                      .params = params,
+                      .teams = pcoll_teams_of(signature),
+                      .is_user = is_on_user_path(params)};
     enum pcoll_result result;
 
-    (void)local;
     if (!pcoll_blocks_are_known(signature))
         return PCOLL_UNSUPPORTED;
+    if (!pcoll_plan_begin(plan, banks * nlanes, banks))
+        return PCOLL_ERR_NOMEM;
     result = pcoll_blocks_init(&s.blocks, signature, nlanes);
     if (result == PCOLL_OK)
-        result = pcoll_plan_create(signature, rank, banks * nlanes, banks, &s.plan);
-    if (result == PCOLL_OK)
-        build(&s, rank, banks);
+        build(&s);
     pcoll_blocks_fini(&s.blocks);
-    *plan_p = s.plan;
-    return result == PCOLL_OK ? pcoll_plan_seal(plan_p) : result;
+    return result;
 }
 
 /* ---- cost ---- */

@@ -53,19 +53,14 @@ static void build_phase(struct pcoll_plan *plan, int bank, int radix)
     plan->gain[bank] = d.level;
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    enum pcoll_result result = pcoll_plan_create(signature, rank, 2, 2, plan_p);
-
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    (*plan_p)->temp_bytes = temp_bytes(signature, params);
+    if (!pcoll_plan_begin(plan, 2, 2))
+        return PCOLL_ERR_NOMEM;
+    plan->temp_bytes = temp_bytes(&plan->signature, params);
     for (int bank = 0; bank < 2; bank++)
-        build_phase(*plan_p, bank, params->radix);
-    return pcoll_plan_seal(plan_p);
+        build_phase(plan, bank, params->radix);
+    return PCOLL_OK;
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,

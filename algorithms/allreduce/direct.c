@@ -94,22 +94,19 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return (uint64_t)nbanks_of(signature, params) * others(signature) * slot_bytes(signature);
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    struct state s = {.uses_cells = fits_cells(signature), .slot_bytes = slot_bytes(signature)};
+    const struct pcoll_signature *signature = &plan->signature;
     const int nbanks = nbanks_of(signature, params);
-    enum pcoll_result result = pcoll_plan_create(signature, rank, nbanks, nbanks, &s.plan);
+    struct state s = {
+        .plan = plan, .uses_cells = fits_cells(signature), .slot_bytes = slot_bytes(signature)};
 
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    s.plan->temp_bytes = temp_bytes(signature, params);
+    if (!pcoll_plan_begin(plan, nbanks, nbanks))
+        return PCOLL_ERR_NOMEM;
+    plan->temp_bytes = temp_bytes(signature, params);
     for (int bank = 0; bank < nbanks; bank++)
         build_phase(&s, bank);
-    *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+    return PCOLL_OK;
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,

@@ -145,25 +145,21 @@ static void add_segment(struct state *s, int bank, struct room room)
 }
 
 /* With an odd number of segments, every other instance begins with the second bank. */
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    struct state s = {.is_user = is_user(params), .nsegments = nsegments_of(signature, params)};
-    const int nphases = s.nsegments % 2 == 0 ? 1 : 2;
-    enum pcoll_result result = pcoll_plan_create(signature, rank, 2, nphases, &s.plan);
+    const struct pcoll_signature *signature = &plan->signature;
+    struct state s = {
+        .plan = plan, .is_user = is_user(params), .nsegments = nsegments_of(signature, params)};
 
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    s.plan->temp_bytes = temp_bytes(signature, params);
-    for (int phase = 0; phase < nphases; phase++) {
-        pcoll_plan_open(s.plan, phase);
+    if (!pcoll_plan_begin(plan, 2, s.nsegments % 2 == 0 ? 1 : 2))
+        return PCOLL_ERR_NOMEM;
+    plan->temp_bytes = temp_bytes(signature, params);
+    for (int phase = 0; phase < plan->nphases; phase++) {
+        pcoll_plan_open(plan, phase);
         for (s.number = 0; s.number < s.nsegments; s.number++)
             add_segment(&s, (int)(((uint64_t)phase + s.number) % 2), room_of(signature, params));
     }
-    *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+    return PCOLL_OK;
 }
 
 /* A message to user memory costs `rma` more, and in a node it is no copy. */

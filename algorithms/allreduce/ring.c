@@ -263,26 +263,22 @@ static void build(const struct state *s)
             }
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
+    const struct pcoll_signature *signature = &plan->signature;
     const int nranks = signature->nranks;
-    struct state s = {.cut = cut_of(signature, params), .teams = pcoll_teams_to_reduce(signature)};
-    enum pcoll_result result;
+    struct state s = {
+        .plan = plan, .cut = cut_of(signature, params), .teams = pcoll_teams_to_reduce(signature)};
 
-    (void)local;
     s.ring = ring_of(signature, &s.cut);
-    s.place = pcoll_teams_place(&s.teams, rank);
+    s.place = pcoll_teams_place(&s.teams, plan->rank);
     s.next = pcoll_teams_rank(&s.teams, (s.place + 1) % nranks);
     s.previous = pcoll_teams_rank(&s.teams, (s.place + nranks - 1) % nranks);
-    result = pcoll_plan_create(signature, rank, s.ring.slots + 2, 1, &s.plan);
-    if (result != PCOLL_OK)
-        return result;
-    s.plan->temp_bytes = temp_bytes(signature, params);
+    if (!pcoll_plan_begin(plan, s.ring.slots + 2, 1))
+        return PCOLL_ERR_NOMEM;
+    plan->temp_bytes = temp_bytes(signature, params);
     build(&s);
-    *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+    return PCOLL_OK;
 }
 
 /* ---- cost ---- */

@@ -295,53 +295,48 @@ static void build(const struct state *s)
         s->plan->temp_bytes += slots_bytes(&s->cut, s->lanes[lane].relatives.nchildren);
 }
 
-static enum pcoll_result take_lanes(struct state *s, const struct pcoll_signature *signature,
-                                    int rank)
+static enum pcoll_result take_lanes(struct state *s)
 {
+    const struct pcoll_signature *signature = &s->plan->signature;
     enum pcoll_result result = PCOLL_OK;
 
     for (int i = 0; i < s->cut.nlanes && result == PCOLL_OK; i++) {
         struct lane *lane = &s->lanes[i];
 
-        result = pcoll_two_tree_relatives(&s->two, i, rank, &lane->relatives);
+        result = pcoll_two_tree_relatives(&s->two, i, s->plan->rank, &lane->relatives);
         lane->units = pcoll_segment_of(signature->bytes / pcoll_unit_of(signature),
                                        (uint64_t)s->cut.nlanes, (uint64_t)i);
         lane->counter = i * s->cut.slots;
-        lane->temp = temp_of(s, i, rank);
+        lane->temp = temp_of(s, i, s->plan->rank);
         lane->parent_temp = temp_of(s, i, lane->relatives.parent);
     }
     return result;
 }
 
-static enum pcoll_result make(struct state *s, const struct pcoll_signature *signature, int rank,
-                              struct pcoll_plan **plan_p)
+/* Returns the number of counters. */
+static int find_role(struct state *s)
 {
-    const int team = pcoll_team_of(&s->two.teams, rank);
-    enum pcoll_result result = take_lanes(s, signature, rank);
-    int own;
+    const int team = pcoll_team_of(&s->two.teams, s->plan->rank);
 
-    s->is_leader = pcoll_team_rank(&s->two.teams, team, 0) == rank;
+    s->is_leader = pcoll_team_rank(&s->two.teams, team, 0) == s->plan->rank;
     s->nfollowers = s->is_leader ? pcoll_team_size(&s->two.teams, team) - 1 : 0;
     s->own = s->cut.nlanes * s->cut.slots;
-    own = s->nfollowers > 0 ? 1 : s->is_leader ? s->cut.slots : 0;
-    if (result == PCOLL_OK)
-        result = pcoll_plan_create(signature, rank, s->own + own, 1, &s->plan);
-    if (result != PCOLL_OK)
-        return result;
-    build(s);
-    *plan_p = s->plan;
-    return pcoll_plan_seal(plan_p);
+    return s->own + (s->nfollowers > 0 ? 1 : s->is_leader ? s->cut.slots : 0);
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    struct state s = {.two = pcoll_two_tree_of(signature, pcoll_teams_to_reduce(signature)),
+    const struct pcoll_signature *signature = &plan->signature;
+    struct state s = {.plan = plan,
+                      .two = pcoll_two_tree_of(signature, pcoll_teams_to_reduce(signature)),
                       .cut = cut_of(signature, params)};
-    const enum pcoll_result result = make(&s, signature, rank, plan_p);
+    enum pcoll_result result;
 
-    (void)local;
+    if (!pcoll_plan_begin(plan, find_role(&s), 1))
+        return PCOLL_ERR_NOMEM;
+    result = take_lanes(&s);
+    if (result == PCOLL_OK)
+        build(&s);
     for (int lane = 0; lane < s.cut.nlanes; lane++)
         pcoll_relatives_fini(&s.lanes[lane].relatives);
     return result;

@@ -277,21 +277,16 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return 3 * (uint64_t)digits_of(signature, params).blocks * signature->bytes;
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    struct state s = {.digits = digits_of(signature, params)};
-    enum pcoll_result result = pcoll_plan_create(signature, rank, 4, 2, &s.plan);
+    struct state s = {.plan = plan, .digits = digits_of(&plan->signature, params)};
 
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    s.plan->temp_bytes = temp_bytes(signature, params);
+    if (!pcoll_plan_begin(plan, 4, 2))
+        return PCOLL_ERR_NOMEM;
+    plan->temp_bytes = temp_bytes(&plan->signature, params);
     for (s.bank = 0; s.bank < 2; s.bank++)
         build_phase(&s);
-    *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+    return PCOLL_OK;
 }
 
 /* ---- cost ---- */

@@ -236,35 +236,30 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
            pcoll_whole_lines((uint64_t)signature->nranks * largest);
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
+    const struct pcoll_signature *signature = &plan->signature;
     const int nbanks = nbanks_of(signature, params);
     struct state s = {
+        .plan = plan,
         .form = form_of(signature, params),
         .nsegments = nsegments_of(signature, params),
         .bank_bytes = temp_bytes(signature, params) / (uint64_t)nbanks,
     };
-    const bool is_long = s.nsegments > 1;
-    const bool is_read = s.form == USER && !pcoll_is_over_wire(signature);
-    enum pcoll_result result = pcoll_plan_create(signature, rank, is_long ? 3 : nbanks,
-                                                 is_long || s.form == USER ? 1 : nbanks, &s.plan);
+    const bool is_long = s.nsegments > 1, is_user = s.form == USER;
 
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    s.plan->temp_bytes = (uint64_t)nbanks * s.bank_bytes;
-    s.plan->lowered = !is_read;
-    for (int phase = 0; phase < s.plan->nphases; phase++) {
-        pcoll_plan_open(s.plan, phase);
-        if (s.form == USER)
+    if (!pcoll_plan_begin(plan, is_long ? 3 : nbanks, is_long || is_user ? 1 : nbanks))
+        return PCOLL_ERR_NOMEM;
+    plan->temp_bytes = (uint64_t)nbanks * s.bank_bytes;
+    plan->lowered = !is_user || pcoll_is_over_wire(signature);
+    for (int phase = 0; phase < plan->nphases; phase++) {
+        pcoll_plan_open(plan, phase);
+        if (is_user)
             build_user(&s);
         else
             build_temp(&s, phase);
     }
-    *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+    return PCOLL_OK;
 }
 
 /* What a rank does to the blocks of a segment that has arrived. */

@@ -247,29 +247,24 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return room * ((uint64_t)teams.count + (uint64_t)sizes.max - 1);
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    struct state s = {.teams = pcoll_teams_of(signature)};
-    enum pcoll_result result;
+    struct state s = {.plan = plan, .teams = pcoll_teams_of(&plan->signature)};
 
     (void)params;
     if (s.teams.topology == NULL)
-        return pcoll_alltoall_direct.generate(signature, local, rank, &direct, plan_p);
-    result = pcoll_plan_create(signature, rank, 2 * NUM_COUNTERS, 2, &s.plan);
-    if (result != PCOLL_OK)
-        return result;
+        return pcoll_alltoall_direct.generate(plan, &direct);
+    if (!pcoll_plan_begin(plan, 2 * NUM_COUNTERS, 2))
+        return PCOLL_ERR_NOMEM;
     s.largest = pcoll_teams_sizes(&s.teams).max;
-    s.team = pcoll_team_of(&s.teams, rank);
-    s.member = pcoll_team_member(&s.teams, rank);
+    s.team = pcoll_team_of(&s.teams, plan->rank);
+    s.member = pcoll_team_member(&s.teams, plan->rank);
     s.size = pcoll_team_size(&s.teams, s.team);
     if (s.member < s.teams.count)
-        s.plan->temp_bytes = temp_blocks(&s.teams, s.team, s.largest) * signature->bytes;
+        plan->temp_bytes = temp_blocks(&s.teams, s.team, s.largest) * plan->signature.bytes;
     for (s.bank = 0; s.bank < 2; s.bank++)
         build_phase(&s);
-    *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+    return PCOLL_OK;
 }
 
 /* The puts of a rank that pack its blocks, if all nodes are like the first. */

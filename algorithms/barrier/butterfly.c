@@ -87,19 +87,15 @@ static void build_phase(struct pcoll_plan *plan, int bank)
         build_leader(&s, pcoll_team_of(&s.teams, plan->rank), n);
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    int banks = pcoll_banks(params);
-    enum pcoll_result result = pcoll_plan_create(signature, rank, banks, banks, plan_p);
+    const int banks = pcoll_banks(params);
 
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
+    if (!pcoll_plan_begin(plan, banks, banks))
+        return PCOLL_ERR_NOMEM;
     for (int bank = 0; bank < banks; bank++)
-        build_phase(*plan_p, bank);
-    return pcoll_plan_seal(plan_p);
+        build_phase(plan, bank);
+    return PCOLL_OK;
 }
 
 /* As long as half of the core have no extra rank, their signals do not wait for the first of the

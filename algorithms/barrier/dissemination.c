@@ -33,7 +33,7 @@ struct state {
 
 static int radix_of(const struct pcoll_signature *signature, const struct pcoll_params *params)
 {
-    int radix = params->radix ? params->radix : 2, count = pcoll_teams_of(signature).count;
+    int radix = pcoll_radix(params), count = pcoll_teams_of(signature).count;
 
     return radix < count ? radix : count;
 }
@@ -79,19 +79,15 @@ static void build_phase(struct pcoll_plan *plan, int bank, int radix)
         build_leader(&s, pcoll_team_of(&s.teams, plan->rank));
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    int banks = pcoll_banks(params);
-    enum pcoll_result result = pcoll_plan_create(signature, rank, banks, banks, plan_p);
+    const int banks = pcoll_banks(params);
 
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
+    if (!pcoll_plan_begin(plan, banks, banks))
+        return PCOLL_ERR_NOMEM;
     for (int bank = 0; bank < banks; bank++)
-        build_phase(*plan_p, bank, radix_of(signature, params));
-    return pcoll_plan_seal(plan_p);
+        build_phase(plan, bank, radix_of(&plan->signature, params));
+    return PCOLL_OK;
 }
 
 /* The last round has as many messages as there are ranks left to tell. */

@@ -105,19 +105,14 @@ static void add_use(struct pcoll_ring_tree *t, struct pcoll_ring_tree_use *use)
     pcoll_ring_tree_end(t, use);
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
     struct pcoll_ring_tree t;
     enum pcoll_result result = pcoll_ring_tree_init(
-        &t, signature, rank, params, ring_of(signature, params), PCOLL_RING_TREE_DOWN);
+        &t, plan, params, ring_of(&plan->signature, params), PCOLL_RING_TREE_DOWN);
 
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    for (int phase = 0; phase < t.plan->nphases; phase++) {
-        pcoll_plan_open(t.plan, phase);
+    for (int phase = 0; result == PCOLL_OK && phase < plan->nphases; phase++) {
+        pcoll_plan_open(plan, phase);
         for (uint64_t i = 0; i < t.ring.nsegments; i++) {
             struct pcoll_ring_tree_use use;
 
@@ -125,8 +120,9 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
             add_use(&t, &use);
         }
     }
-    t.plan->temp_bytes = pcoll_ring_tree_is_root(&t) ? 0 : pcoll_ring_bytes(&t.ring);
-    return pcoll_ring_tree_seal(&t, plan_p);
+    plan->temp_bytes = pcoll_ring_tree_is_root(&t) ? 0 : pcoll_ring_bytes(&t.ring);
+    pcoll_ring_tree_fini(&t);
+    return result;
 }
 
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
@@ -191,15 +187,14 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct pcoll_machine node = pcoll_cost_node(machine);
     struct pcoll_ring ring = ring_of(signature, params);
     struct pcoll_teams teams = pcoll_teams_of(signature);
-    struct pcoll_tree tree = {teams.count, pcoll_ring_tree_radix(params)};
+    struct pcoll_tree tree = {teams.count, pcoll_radix(params)};
     double cost = machine->call;
 
     if (!pcoll_is_over_wire(signature))
-        return cost + cost_in_node(signature, &ring, pcoll_ring_tree_radix(params), machine);
+        return cost + cost_in_node(signature, &ring, pcoll_radix(params), machine);
     cost += cost_between(signature, &ring, tree, machine, node.copy);
-    return teams.topology
-               ? cost + cost_in_node(signature, &ring, pcoll_ring_tree_radix(params), &node)
-               : cost;
+    return teams.topology ? cost + cost_in_node(signature, &ring, pcoll_radix(params), &node)
+                          : cost;
 }
 
 const struct pcoll_algorithm pcoll_bcast_eager = {

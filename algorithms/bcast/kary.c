@@ -69,13 +69,9 @@ static int late(const struct pcoll_trees *trees)
 
 const struct pcoll_shape pcoll_shape_kary = {1, parent, child, depth, hop, late};
 
-static enum pcoll_result generate_chain(const struct pcoll_signature *signature,
-                                        const struct pcoll_local *local, int rank,
-                                        const struct pcoll_params *params,
-                                        struct pcoll_plan **plan_p)
+static enum pcoll_result generate_chain(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    (void)local;
-    return pcoll_pipeline(&pcoll_shape_kary, 1, signature, rank, params, plan_p);
+    return pcoll_pipeline(&pcoll_shape_kary, 1, plan, params);
 }
 
 static double cost_chain(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -84,24 +80,15 @@ static double cost_chain(const struct pcoll_signature *signature, const struct p
     return pcoll_pipeline_cost(&pcoll_shape_kary, 1, signature, params, machine);
 }
 
-static int radix_of(const struct pcoll_params *params)
+static enum pcoll_result generate_kary(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    return params->radix ? params->radix : 2;
-}
-
-static enum pcoll_result generate_kary(const struct pcoll_signature *signature,
-                                       const struct pcoll_local *local, int rank,
-                                       const struct pcoll_params *params,
-                                       struct pcoll_plan **plan_p)
-{
-    (void)local;
-    return pcoll_pipeline(&pcoll_shape_kary, radix_of(params), signature, rank, params, plan_p);
+    return pcoll_pipeline(&pcoll_shape_kary, pcoll_radix(params), plan, params);
 }
 
 static double cost_kary(const struct pcoll_signature *signature, const struct pcoll_params *params,
                         const struct pcoll_machine *machine)
 {
-    return pcoll_pipeline_cost(&pcoll_shape_kary, radix_of(params), signature, params, machine);
+    return pcoll_pipeline_cost(&pcoll_shape_kary, pcoll_radix(params), signature, params, machine);
 }
 
 const struct pcoll_algorithm pcoll_bcast_chain = {

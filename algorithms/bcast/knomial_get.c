@@ -19,11 +19,6 @@
 
 enum { TANK, ACKS };
 
-static int radix_of(const struct pcoll_params *params)
-{
-    return params->radix ? params->radix : 2;
-}
-
 /* Read from the parent as soon as it has announced the message. */
 static void add_get(struct pcoll_plan *plan, struct pcoll_tree tree, int v, int fanout)
 {
@@ -61,18 +56,12 @@ static void build(struct pcoll_plan *plan, struct pcoll_tree tree)
     plan->gain[ACKS] = (uint64_t)fanout;
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    struct pcoll_tree tree = {signature->nranks, radix_of(params)};
-    enum pcoll_result result = pcoll_plan_create(signature, rank, 2, 1, plan_p);
-
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    build(*plan_p, tree);
-    return pcoll_plan_seal(plan_p);
+    if (!pcoll_plan_begin(plan, 2, 1))
+        return PCOLL_ERR_NOMEM;
+    build(plan, (struct pcoll_tree){plan->signature.nranks, pcoll_radix(params)});
+    return PCOLL_OK;
 }
 
 /* The time from a rank's announcement to its children until theirs. Over a network a get is a
@@ -124,7 +113,7 @@ static double cost_of_crowd(const struct pcoll_signature *signature, struct pcol
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
-    int radix = radix_of(params) < signature->nranks ? radix_of(params) : signature->nranks;
+    int radix = pcoll_radix(params) < signature->nranks ? pcoll_radix(params) : signature->nranks;
     struct pcoll_tree tree = {signature->nranks, radix};
     double crowd = pcoll_cost_crowd(signature, machine);
     bool is_wire = pcoll_is_over_wire(signature);

@@ -22,11 +22,6 @@
 
 enum { TANK, READY };
 
-static int radix_of(const struct pcoll_params *params)
-{
-    return params->radix ? params->radix : 2;
-}
-
 /* The messages to all children, fired when `trigger` reaches `threshold`. */
 static void add_puts(struct pcoll_plan *plan, struct pcoll_tree tree, int v, int trigger,
                      uint64_t threshold)
@@ -69,18 +64,12 @@ static void build(struct pcoll_plan *plan, struct pcoll_tree tree, int paper)
     plan->gain[TANK] = fanout + 1;
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    struct pcoll_tree tree = {signature->nranks, radix_of(params)};
-    enum pcoll_result result = pcoll_plan_create(signature, rank, 2, 1, plan_p);
-
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    build(*plan_p, tree, params->paper);
-    return pcoll_plan_seal(plan_p);
+    if (!pcoll_plan_begin(plan, 2, 1))
+        return PCOLL_ERR_NOMEM;
+    build(plan, (struct pcoll_tree){plan->signature.nranks, pcoll_radix(params)}, params->paper);
+    return PCOLL_OK;
 }
 
 /* With shared cores, the receivers of a star only wait, so the root has its core to itself. */
@@ -97,7 +86,7 @@ static double cost_of_crowd(const struct pcoll_signature *signature, struct pcol
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
-    int radix = radix_of(params) < signature->nranks ? radix_of(params) : signature->nranks;
+    int radix = pcoll_radix(params) < signature->nranks ? pcoll_radix(params) : signature->nranks;
     struct pcoll_tree tree = {signature->nranks, radix};
     struct pcoll_hop hop = pcoll_cost_hop(signature, machine, (double)signature->bytes);
     double ready = (pcoll_tree_nchildren(tree, 0) - 1) * hop.in;

@@ -91,19 +91,14 @@ static void build(struct pcoll_plan *plan, const struct pcoll_ring *ring)
     plan->temp_bytes = is_root ? pcoll_ring_bytes(ring) : 0;
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    struct pcoll_ring ring = ring_of(signature, params);
-    enum pcoll_result result = pcoll_plan_create(signature, rank, pcoll_ring_counters(&ring),
-                                                 pcoll_ring_phases(&ring), plan_p);
+    const struct pcoll_ring ring = ring_of(&plan->signature, params);
 
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    build(*plan_p, &ring);
-    return pcoll_plan_seal(plan_p);
+    if (!pcoll_plan_begin(plan, pcoll_ring_counters(&ring), pcoll_ring_phases(&ring)))
+        return PCOLL_ERR_NOMEM;
+    build(plan, &ring);
+    return PCOLL_OK;
 }
 
 static uint64_t temp_bytes(const struct pcoll_signature *signature,

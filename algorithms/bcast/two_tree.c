@@ -10,12 +10,9 @@
 #include "algorithms/shape/pipeline.h"
 #include "algorithms/shape/two_tree.h"
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    (void)local;
-    return pcoll_pipeline(&pcoll_shape_two_tree, 0, signature, rank, params, plan_p);
+    return pcoll_pipeline(&pcoll_shape_two_tree, 0, plan, params);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,

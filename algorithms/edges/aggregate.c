@@ -288,45 +288,38 @@ static bool is_direct(const struct pcoll_signature *signature)
 
 static const struct pcoll_params direct = {.path = PCOLL_PATH_TEMP};
 
-static enum pcoll_result generate_pairs(const struct pcoll_signature *signature,
-                                        const struct pcoll_local *local, int rank,
-                                        struct pcoll_plan **plan_p)
+static enum pcoll_result generate_pairs(struct pcoll_plan *plan, const struct pcoll_local *local)
 {
     const struct pcoll_params whole = {.path = PCOLL_PATH_TEMP};
-    struct state s = {.local = local, .pairs = local->pairs};
-    enum pcoll_result result;
+    struct state s = {.plan = plan, .local = local, .pairs = local->pairs};
 
-    s.slots = pcoll_edge_slots_of(signature, local, &whole);
+    s.slots = pcoll_edge_slots_of(&plan->signature, local, &whole);
     s.slots.choice = PCOLL_EDGES_APART;
-    result = pcoll_plan_create(signature, rank, counter(&s, NUM_COUNTERS, 0), 2, &s.plan);
-    if (result != PCOLL_OK)
-        return result;
-    s.plan->lowered = true;
-    s.plan->temp_bytes = s.pairs->temp_bytes;
-    s.slots.plan = s.plan;
+    if (!pcoll_plan_begin(plan, counter(&s, NUM_COUNTERS, 0), 2))
+        return PCOLL_ERR_NOMEM;
+    plan->lowered = true;
+    plan->temp_bytes = s.pairs->temp_bytes;
+    s.slots.plan = plan;
     for (s.bank = 0; s.bank < 2; s.bank++)
         build_phase(&s);
     declare_senders(&s);
-    *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+    return PCOLL_OK;
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
     struct pcoll_local *uniform;
     enum pcoll_result result;
 
     (void)params;
-    if (is_direct(signature))
-        return pcoll_alltoallv_direct.generate(signature, local, rank, &direct, plan_p);
-    if (local)
-        return generate_pairs(signature, local, rank, plan_p);
-    result = pcoll_uniform_create(signature, rank, &uniform);
+    if (is_direct(&plan->signature))
+        return pcoll_alltoallv_direct.generate(plan, &direct);
+    if (plan->local)
+        return generate_pairs(plan, plan->local);
+    result = pcoll_uniform_create(&plan->signature, plan->rank, &uniform);
     if (result != PCOLL_OK)
         return result;
-    result = generate_pairs(signature, uniform, rank, plan_p);
+    result = generate_pairs(plan, uniform);
     pcoll_uniform_destroy(uniform);
     return result;
 }

@@ -52,8 +52,9 @@
 /* The counters of this form. */
 enum { ARRIVED, READY, NUM_COUNTERS };
 
-static void build_user(struct pcoll_plan *plan, const struct pcoll_local *local)
+static void build_user(struct pcoll_plan *plan)
 {
+    const struct pcoll_local *local = plan->local;
     struct pcoll_edge_walk in = pcoll_edge_walk(plan, local, false, PCOLL_EDGES_ALL);
     struct pcoll_edge_walk out = pcoll_edge_walk(plan, local, true, PCOLL_EDGES_ALL);
     const struct pcoll_entry tell = pcoll_entry_add(PCOLL_NONE, 0);
@@ -76,19 +77,15 @@ static void build_user(struct pcoll_plan *plan, const struct pcoll_local *local)
         pcoll_plan_add(plan, pcoll_entry_wait(ARRIVED, plan->gain[ARRIVED]));
 }
 
-enum pcoll_result pcoll_edges_generate_user(const struct pcoll_signature *signature,
-                                            const struct pcoll_local *local, int rank,
-                                            int ncounters, pcoll_edges_build *build,
-                                            struct pcoll_plan **plan_p)
+enum pcoll_result pcoll_edges_generate_user(struct pcoll_plan *plan, int ncounters,
+                                            pcoll_edges_build *build)
 {
-    enum pcoll_result result = pcoll_plan_create(signature, rank, ncounters, 1, plan_p);
-
-    if (result != PCOLL_OK)
-        return result;
-    (*plan_p)->lowered = true;
-    pcoll_plan_open(*plan_p, 0);
-    build(*plan_p, local);
-    return pcoll_plan_seal(plan_p);
+    if (!pcoll_plan_begin(plan, ncounters, 1))
+        return PCOLL_ERR_NOMEM;
+    plan->lowered = true;
+    pcoll_plan_open(plan, 0);
+    build(plan);
+    return PCOLL_OK;
 }
 
 /* ---- plan and cost ---- */
@@ -106,16 +103,14 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return is_user(params) ? 0 : pcoll_edges_max_temp(signature, pcoll_edge_slots_banks(&slots));
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
     struct pcoll_edge_slots slots;
 
     if (is_user(params))
-        return pcoll_edges_generate_user(signature, local, rank, NUM_COUNTERS, build_user, plan_p);
-    slots = pcoll_edge_slots_of(signature, local, params);
-    return pcoll_edge_slots_generate(&slots, signature, rank, plan_p);
+        return pcoll_edges_generate_user(plan, NUM_COUNTERS, build_user);
+    slots = pcoll_edge_slots_of(&plan->signature, plan->local, params);
+    return pcoll_edge_slots_generate(&slots, plan);
 }
 
 /* Over a network a rank's blocks leave its node's port one after the other; a slot is filled again

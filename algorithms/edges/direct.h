@@ -10,13 +10,11 @@
 #include "algorithms/edges/slots.h"
 
 /* Adds the entries of the only phase. */
-typedef void pcoll_edges_build(struct pcoll_plan *plan, const struct pcoll_local *local);
+typedef void pcoll_edges_build(struct pcoll_plan *plan);
 
-/* A plan between user buffers, which is its own lowered form. */
-enum pcoll_result pcoll_edges_generate_user(const struct pcoll_signature *signature,
-                                            const struct pcoll_local *local, int rank,
-                                            int ncounters, pcoll_edges_build *build,
-                                            struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
+/* Generate a plan between user buffers, which is its own lowered form. */
+enum pcoll_result pcoll_edges_generate_user(struct pcoll_plan *plan, int ncounters,
+                                            pcoll_edges_build *build) PCOLL_MUST_CHECK;
 
 /* Its cost inside a node, if the senders or the receivers move the blocks. */
 double pcoll_edges_cost_user(const struct pcoll_signature *signature,

@@ -59,8 +59,9 @@ static void release_sources(struct pcoll_plan *plan, struct pcoll_edge_walk in)
         pcoll_plan_add(plan, pcoll_entry_signal(done, edge.rank, DONE, 1));
 }
 
-static void build(struct pcoll_plan *plan, const struct pcoll_local *local)
+static void build(struct pcoll_plan *plan)
 {
+    const struct pcoll_local *local = plan->local;
     const struct pcoll_edge_walk in = pcoll_edge_walk(plan, local, false, PCOLL_EDGES_ALL);
     struct pcoll_edge edge;
 
@@ -75,12 +76,10 @@ static void build(struct pcoll_plan *plan, const struct pcoll_local *local)
         pcoll_plan_add(plan, pcoll_entry_wait(DONE, plan->gain[DONE]));
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
     (void)params;
-    return pcoll_edges_generate_user(signature, local, rank, NUM_COUNTERS, build, plan_p);
+    return pcoll_edges_generate_user(plan, NUM_COUNTERS, build);
 }
 
 /* Over a network a get takes a request more than a put, and the source hears of its end: roughly,

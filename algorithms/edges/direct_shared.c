@@ -29,13 +29,12 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return (uint64_t)slots.nbanks * pcoll_edge_room(slots.slot_bytes, signature->bytes);
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    struct pcoll_edge_slots slots = pcoll_edge_sender_slots_of(signature, local, params);
+    struct pcoll_edge_slots slots =
+        pcoll_edge_sender_slots_of(&plan->signature, plan->local, params);
 
-    return pcoll_edge_slots_generate(&slots, signature, rank, plan_p);
+    return pcoll_edge_slots_generate(&slots, plan);
 }
 
 /* Over a network as direct_get: roughly, which suffices, as put is no slower. */

@@ -370,21 +370,16 @@ static uint64_t temp_of(const struct pcoll_edge_slots *s)
                : 0;
 }
 
-enum pcoll_result pcoll_edge_slots_generate(struct pcoll_edge_slots *s,
-                                            const struct pcoll_signature *signature, int rank,
-                                            struct pcoll_plan **plan_p)
+enum pcoll_result pcoll_edge_slots_generate(struct pcoll_edge_slots *s, struct pcoll_plan *plan)
 {
-    enum pcoll_result result = pcoll_plan_create(signature, rank, pcoll_edge_slots_counters(s),
-                                                 pcoll_edge_slots_phases(s), plan_p);
-
-    if (result != PCOLL_OK)
-        return result;
-    s->plan = *plan_p;
-    s->plan->lowered = true;
-    s->plan->temp_bytes = temp_of(s);
-    for (int phase = 0; phase < s->plan->nphases; phase++) {
-        pcoll_plan_open(s->plan, phase);
+    if (!pcoll_plan_begin(plan, pcoll_edge_slots_counters(s), pcoll_edge_slots_phases(s)))
+        return PCOLL_ERR_NOMEM;
+    s->plan = plan;
+    plan->lowered = true;
+    plan->temp_bytes = temp_of(s);
+    for (int phase = 0; phase < plan->nphases; phase++) {
+        pcoll_plan_open(plan, phase);
         pcoll_edge_slots_build(s, phase);
     }
-    return pcoll_plan_seal(plan_p);
+    return PCOLL_OK;
 }

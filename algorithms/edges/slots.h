@@ -49,10 +49,9 @@ struct pcoll_edge_slots pcoll_edge_sender_slots_of(const struct pcoll_signature 
                                                    const struct pcoll_local *local,
                                                    const struct pcoll_params *params);
 
-/* A plan that does nothing else, and is its own lowered form. */
+/* Generate a plan that does nothing else, and is its own lowered form. */
 enum pcoll_result pcoll_edge_slots_generate(struct pcoll_edge_slots *s,
-                                            const struct pcoll_signature *signature, int rank,
-                                            struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
+                                            struct pcoll_plan *plan) PCOLL_MUST_CHECK;
 
 /* Add the entries of a phase, which is open; also those of blocks for the rank itself. */
 void pcoll_edge_slots_build(struct pcoll_edge_slots *s, int phase);

@@ -155,33 +155,37 @@ static void add_own_copy(const struct state *s)
                                         sig->bytes));
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static void build(struct state *s)
 {
-    struct state s;
-    enum pcoll_result result = pcoll_ring_tree_init(&s.t, signature, rank, params,
-                                                    ring_of(signature, params), PCOLL_RING_TREE_UP);
+    struct pcoll_plan *plan = s->t.plan;
 
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    s.self = family_of(&s, rank);
-    if (!pcoll_ring_tree_is_root(&s.t))
-        s.parent = family_of(&s, s.t.parent);
-    for (int phase = 0; phase < s.t.plan->nphases; phase++) {
-        pcoll_plan_open(s.t.plan, phase);
-        add_own_copy(&s);
-        for (uint64_t i = 0; i < s.t.ring.nsegments; i++) {
+    s->self = family_of(s, plan->rank);
+    if (!pcoll_ring_tree_is_root(&s->t))
+        s->parent = family_of(s, s->t.parent);
+    for (int phase = 0; phase < plan->nphases; phase++) {
+        pcoll_plan_open(plan, phase);
+        add_own_copy(s);
+        for (uint64_t i = 0; i < s->t.ring.nsegments; i++) {
             struct pcoll_ring_tree_use use;
 
-            pcoll_ring_tree_begin(&s.t, phase, i, &use);
-            add_use(&s, &use);
+            pcoll_ring_tree_begin(&s->t, phase, i, &use);
+            add_use(s, &use);
         }
     }
-    if (s.t.nchildren > 0)
-        s.t.plan->temp_bytes = pcoll_block_ring_bytes(&s.t.ring, s.self.span);
-    return pcoll_ring_tree_seal(&s.t, plan_p);
+    if (s->t.nchildren > 0)
+        plan->temp_bytes = pcoll_block_ring_bytes(&s->t.ring, s->self.span);
+}
+
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
+{
+    struct state s;
+    const enum pcoll_result result = pcoll_ring_tree_init(
+        &s.t, plan, params, ring_of(&plan->signature, params), PCOLL_RING_TREE_UP);
+
+    if (result == PCOLL_OK)
+        build(&s);
+    pcoll_ring_tree_fini(&s.t);
+    return result;
 }
 
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
@@ -229,19 +233,18 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     struct pcoll_machine leaders = pcoll_cost_leaders(signature, machine);
     struct pcoll_ring ring = ring_of(signature, params);
     struct pcoll_teams teams = pcoll_teams_of(signature);
-    struct pcoll_tree tree = {teams.count, pcoll_ring_tree_radix(params)};
+    struct pcoll_tree tree = {teams.count, pcoll_radix(params)};
     const double members = pcoll_ranks_per_node(signature);
     const double segment = members * (double)signature->bytes / (double)ring.nsegments;
     double arrive, follow = (teams.count - 1) * (leaders.g + segment * leaders.G);
 
     if (!pcoll_is_over_wire(signature))
-        return machine->call +
-               cost_in_node(signature, &ring, pcoll_ring_tree_radix(params), machine);
+        return machine->call + cost_in_node(signature, &ring, pcoll_radix(params), machine);
     leaders.L += leaders.o; /* all children put at the same time */
     leaders.rma = leaders.o = 0;
     arrive = pcoll_cost_spans(tree, segment, signature, &leaders);
     if (teams.topology)
-        arrive += cost_in_node(signature, &ring, pcoll_ring_tree_radix(params), &node);
+        arrive += cost_in_node(signature, &ring, pcoll_radix(params), &node);
     return machine->call + cost_at_root(signature, &ring, &node, arrive, follow) +
            pcoll_ring_tree_cost_credit(&ring, tree, machine);
 }

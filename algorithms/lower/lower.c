@@ -96,7 +96,7 @@ static enum pcoll_result build(const struct pcoll_layout *layout, struct pcoll_e
             pcoll_plan_add(*plan_p, entries[i]);
         }
     }
-    return pcoll_plan_seal(plan_p);
+    return pcoll_plan_seal(*plan_p);
 }
 
 static enum pcoll_result lower(struct pcoll_family *family, int rank, struct pcoll_entry *entries,

@@ -135,20 +135,25 @@ static void add_entries(struct split *s, struct pcoll_plan *plan)
 enum pcoll_result pcoll_lower_like(const struct pcoll_plan *plan, int ncounters,
                                    struct pcoll_plan **like_p)
 {
-    enum pcoll_result result =
-        pcoll_plan_create(&plan->signature, plan->rank, ncounters, plan->nphases, like_p);
+    struct pcoll_plan *like;
+    enum pcoll_result result = pcoll_plan_create(&plan->signature, NULL, plan->rank, &like);
 
     if (result != PCOLL_OK)
         return result;
-    (*like_p)->algorithm = plan->algorithm;
-    (*like_p)->temp_bytes = plan->temp_bytes;
-    (*like_p)->ordered = plan->ordered;
-    (*like_p)->user_rma = plan->user_rma;
-    memcpy((*like_p)->gain, plan->gain, (size_t)plan->ncounters * sizeof(*plan->gain));
+    if (!pcoll_plan_begin(like, ncounters, plan->nphases)) {
+        pcoll_plan_destroy(like);
+        return PCOLL_ERR_NOMEM;
+    }
+    like->algorithm = plan->algorithm;
+    like->temp_bytes = plan->temp_bytes;
+    like->ordered = plan->ordered;
+    like->user_rma = plan->user_rma;
+    memcpy(like->gain, plan->gain, (size_t)plan->ncounters * sizeof(*plan->gain));
     for (int i = 0; i < plan->noperands; i++)
-        pcoll_plan_operand(*like_p, plan->operands[i]);
+        pcoll_plan_operand(like, plan->operands[i]);
     for (int i = 0; i < plan->nneighbors; i++)
-        pcoll_plan_neighbor(*like_p, plan->neighbors[i]);
+        pcoll_plan_neighbor(like, plan->neighbors[i]);
+    *like_p = like;
     return PCOLL_OK;
 }
 
@@ -167,7 +172,11 @@ enum pcoll_result pcoll_lower_split(struct pcoll_plan **plan_p)
     }
     if (result == PCOLL_OK) {
         add_entries(&s, plan);
-        result = pcoll_plan_seal(&plan);
+        result = pcoll_plan_seal(plan);
+    }
+    if (result != PCOLL_OK) {
+        pcoll_plan_destroy(plan);
+        plan = NULL;
     }
     free(s.sequels);
     free(s.of);

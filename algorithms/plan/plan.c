@@ -18,27 +18,30 @@ const char *pcoll_result_text(enum pcoll_result result)
     return (size_t)result < sizeof(texts) / sizeof(texts[0]) ? texts[result] : "?";
 }
 
-enum pcoll_result pcoll_plan_create(const struct pcoll_signature *signature, int rank,
-                                    int ncounters, int nphases, struct pcoll_plan **plan_p)
+enum pcoll_result pcoll_plan_create(const struct pcoll_signature *signature,
+                                    const struct pcoll_local *local, int rank,
+                                    struct pcoll_plan **plan_p)
 {
     struct pcoll_plan *plan = calloc(1, sizeof(*plan));
 
-    assert(ncounters >= 0 && nphases >= 1);
     if (plan == NULL)
         return PCOLL_ERR_NOMEM;
     plan->signature = *signature;
+    plan->local = local;
     plan->rank = rank;
     plan->algorithm = "?";
+    *plan_p = plan;
+    return PCOLL_OK;
+}
+
+bool pcoll_plan_begin(struct pcoll_plan *plan, int ncounters, int nphases)
+{
+    assert(plan->nphases == 0 && ncounters >= 0 && nphases >= 1);
     plan->nphases = nphases;
     plan->ncounters = ncounters;
     plan->phases = calloc((size_t)nphases, sizeof(*plan->phases));
     plan->gain = calloc((size_t)ncounters + 1, sizeof(*plan->gain));
-    if (plan->phases == NULL || plan->gain == NULL) {
-        pcoll_plan_destroy(plan);
-        return PCOLL_ERR_NOMEM;
-    }
-    *plan_p = plan;
-    return PCOLL_OK;
+    return plan->phases != NULL && plan->gain != NULL;
 }
 
 void pcoll_plan_destroy(struct pcoll_plan *plan)
@@ -334,21 +337,14 @@ static void sort_phases(struct pcoll_plan *plan)
     }
 }
 
-enum pcoll_result pcoll_plan_seal(struct pcoll_plan **plan_p)
+enum pcoll_result pcoll_plan_seal(struct pcoll_plan *plan)
 {
-    struct pcoll_plan *plan = *plan_p;
-
     plan->needs = plan->ordered ? PCOLL_NEED_ORDER : 0;
     gather(plan);
     sort_neighbors(plan);
     if (plan->nentries > 0 && !plan->failed)
         sort_phases(plan);
-    if (plan->failed) {
-        pcoll_plan_destroy(plan);
-        *plan_p = NULL;
-        return PCOLL_ERR_NOMEM;
-    }
-    return PCOLL_OK;
+    return plan->failed ? PCOLL_ERR_NOMEM : PCOLL_OK;
 }
 
 struct pcoll_account pcoll_plan_account(const struct pcoll_plan *plan)

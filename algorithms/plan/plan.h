@@ -151,12 +151,16 @@ struct pcoll_account {
     uint64_t state_bytes; /* of the plan and its counters */
 };
 
-/* Create an empty plan with `ncounters` counters of gain 0 and `nphases` empty phases. The caller
- * owns *plan_p and destroys it with pcoll_plan_destroy. */
-enum pcoll_result pcoll_plan_create(const struct pcoll_signature *signature, int rank,
-                                    int ncounters, int nphases,
+/* Create a plan without counters and phases. The caller owns *plan_p and destroys it with
+ * pcoll_plan_destroy; `local`, which may be NULL, must outlive it. */
+enum pcoll_result pcoll_plan_create(const struct pcoll_signature *signature,
+                                    const struct pcoll_local *local, int rank,
                                     struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
 void pcoll_plan_destroy(struct pcoll_plan *plan);
+
+/* Begin generation: give the plan `ncounters` counters of gain 0 and `nphases` empty phases. Comes
+ * once, before all below. False: out of memory. */
+bool pcoll_plan_begin(struct pcoll_plan *plan, int ncounters, int nphases) PCOLL_MUST_CHECK;
 
 /* Open phase `phase`: the entries added from now on belong to it. Each phase is opened once, in
  * order. */
@@ -176,9 +180,9 @@ bool pcoll_plan_grow_operands(struct pcoll_plan *plan); /* as pcoll_plan_grow */
 void pcoll_plan_neighbor(struct pcoll_plan *plan, int rank);
 
 /* End generation: derive `needs` and `neighbors`, and sort each phase stably by (trigger,
- * threshold), with entries without trigger first. On failure the plan is destroyed and *plan_p is
- * NULL. */
-enum pcoll_result pcoll_plan_seal(struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
+ * threshold), with entries without trigger first. PCOLL_ERR_NOMEM: this or an allocation before it
+ * has failed. */
+enum pcoll_result pcoll_plan_seal(struct pcoll_plan *plan) PCOLL_MUST_CHECK;
 
 static inline struct pcoll_place pcoll_at(enum pcoll_buffer buffer, uint64_t offset)
 {

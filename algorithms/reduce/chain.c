@@ -18,12 +18,9 @@
 #include "algorithms/reduce/knomial.h"
 #include "algorithms/shape/order_tree.h"
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    (void)local;
-    return pcoll_reduce_tree_generate(signature, 1, rank, params, plan_p);
+    return pcoll_reduce_tree_generate(plan, 1, params);
 }
 
 static uint64_t temp_bytes(const struct pcoll_signature *signature,

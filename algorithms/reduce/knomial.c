@@ -40,36 +40,28 @@ static void build(struct pcoll_up *up)
     pcoll_up_end(up);
 }
 
-enum pcoll_result pcoll_reduce_tree_generate(const struct pcoll_signature *signature, int radix,
-                                             int rank, const struct pcoll_params *params,
-                                             struct pcoll_plan **plan_p)
+enum pcoll_result pcoll_reduce_tree_generate(struct pcoll_plan *plan, int radix,
+                                             const struct pcoll_params *params)
 {
+    const struct pcoll_signature *signature = &plan->signature;
     const struct pcoll_order_tree tree = pcoll_order_tree_of(signature, radix);
     struct pcoll_up up = {
+        .plan = plan,
         .ring = pcoll_reduce_tree_ring(signature, params),
         .lane = {0, signature->bytes / pcoll_unit_of(signature)},
     };
-    enum pcoll_result result = pcoll_order_tree_relatives(&tree, rank, &up.relatives);
+    enum pcoll_result result;
 
-    if (result != PCOLL_OK)
-        return result;
-    result = pcoll_plan_create(signature, rank, pcoll_up_counters(&up.ring),
-                               pcoll_ring_phases(&up.ring), &up.plan);
-    if (result == PCOLL_OK) {
+    if (!pcoll_plan_begin(plan, pcoll_up_counters(&up.ring), pcoll_ring_phases(&up.ring)))
+        return PCOLL_ERR_NOMEM;
+    result = pcoll_order_tree_relatives(&tree, plan->rank, &up.relatives);
+    if (result == PCOLL_OK)
         build(&up);
-        *plan_p = up.plan;
-        result = pcoll_plan_seal(plan_p);
-    }
     pcoll_relatives_fini(&up.relatives);
     return result;
 }
 
 /* ---- cost ---- */
-
-static int radix_of(const struct pcoll_params *params)
-{
-    return params->radix ? params->radix : 2;
-}
 
 uint64_t pcoll_reduce_tree_temp_bytes(const struct pcoll_signature *signature, int radix,
                                       const struct pcoll_params *params)
@@ -99,7 +91,7 @@ static double cost_of_levels(struct levels l, double segments)
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
-    const int radix = radix_of(params);
+    const int radix = pcoll_radix(params);
     const struct pcoll_ring ring = pcoll_reduce_tree_ring(signature, params);
     const struct pcoll_order_tree tree = pcoll_order_tree_of(signature, radix);
     const struct pcoll_order_depth depth = pcoll_order_tree_depth(&tree);
@@ -121,18 +113,15 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
 
 /* ---- the row ---- */
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    (void)local;
-    return pcoll_reduce_tree_generate(signature, radix_of(params), rank, params, plan_p);
+    return pcoll_reduce_tree_generate(plan, pcoll_radix(params), params);
 }
 
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
-    return pcoll_reduce_tree_temp_bytes(signature, radix_of(params), params);
+    return pcoll_reduce_tree_temp_bytes(signature, pcoll_radix(params), params);
 }
 
 const struct pcoll_algorithm pcoll_reduce_knomial = {

@@ -11,9 +11,8 @@ struct pcoll_ring pcoll_reduce_tree_ring(const struct pcoll_signature *signature
                                          const struct pcoll_params *params);
 
 /* As in struct pcoll_algorithm. */
-enum pcoll_result pcoll_reduce_tree_generate(const struct pcoll_signature *signature, int radix,
-                                             int rank, const struct pcoll_params *params,
-                                             struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
+enum pcoll_result pcoll_reduce_tree_generate(struct pcoll_plan *plan, int radix,
+                                             const struct pcoll_params *params) PCOLL_MUST_CHECK;
 uint64_t pcoll_reduce_tree_temp_bytes(const struct pcoll_signature *signature, int radix,
                                       const struct pcoll_params *params);
 

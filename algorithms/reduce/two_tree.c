@@ -79,19 +79,19 @@ static uint64_t temp_of(const struct state *s, int lane, int rank)
                : pcoll_up_bytes(&s->ring, pcoll_two_tree_nchildren(&s->two, 0, rank));
 }
 
-static enum pcoll_result take_lanes(struct state *s, const struct pcoll_signature *signature,
-                                    int rank)
+static enum pcoll_result take_lanes(struct state *s, struct pcoll_plan *plan)
 {
     enum pcoll_result result = PCOLL_OK;
 
     for (int i = 0; i < s->nlanes && result == PCOLL_OK; i++) {
         struct pcoll_up *up = &s->lanes[i];
 
-        result = pcoll_two_tree_relatives(&s->two, i, rank, &up->relatives);
+        result = pcoll_two_tree_relatives(&s->two, i, plan->rank, &up->relatives);
+        up->plan = plan;
         up->ring = s->ring;
-        up->lane = pcoll_segment_of(units_of(signature), (uint64_t)s->nlanes, (uint64_t)i);
+        up->lane = pcoll_segment_of(units_of(&plan->signature), (uint64_t)s->nlanes, (uint64_t)i);
         up->counter = i * pcoll_up_counters(&s->ring);
-        up->temp = temp_of(s, i, rank);
+        up->temp = temp_of(s, i, plan->rank);
         up->parent_temp = temp_of(s, i, up->relatives.parent);
         up->paced = s->ring.nsegments > 1;
     }
@@ -115,34 +115,20 @@ static void build(struct state *s, struct pcoll_plan *plan)
     }
 }
 
-static enum pcoll_result make(struct state *s, const struct pcoll_signature *signature, int rank,
-                              struct pcoll_plan **plan_p)
-{
-    enum pcoll_result result = take_lanes(s, signature, rank);
-
-    if (result == PCOLL_OK)
-        result = pcoll_plan_create(signature, rank, s->nlanes * pcoll_up_counters(&s->ring),
-                                   pcoll_ring_phases(&s->ring), plan_p);
-    if (result != PCOLL_OK)
-        return result;
-    for (int lane = 0; lane < s->nlanes; lane++)
-        s->lanes[lane].plan = *plan_p;
-    build(s, *plan_p);
-    return pcoll_plan_seal(plan_p);
-}
-
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
     struct state s = {
-        .two = trees_of(signature),
-        .ring = ring_of(signature, params),
-        .nlanes = nlanes_of(signature),
+        .two = trees_of(&plan->signature),
+        .ring = ring_of(&plan->signature, params),
+        .nlanes = nlanes_of(&plan->signature),
     };
-    const enum pcoll_result result = make(&s, signature, rank, plan_p);
+    enum pcoll_result result;
 
-    (void)local;
+    if (!pcoll_plan_begin(plan, s.nlanes * pcoll_up_counters(&s.ring), pcoll_ring_phases(&s.ring)))
+        return PCOLL_ERR_NOMEM;
+    result = take_lanes(&s, plan);
+    if (result == PCOLL_OK)
+        build(&s, plan);
     for (int lane = 0; lane < s.nlanes; lane++)
         pcoll_relatives_fini(&s.lanes[lane].relatives);
     return result;

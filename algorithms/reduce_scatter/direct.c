@@ -128,14 +128,14 @@ static void build(struct state *s, const struct pcoll_params *params)
         build_phase(s, phase);
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
+    const struct pcoll_signature *signature = &plan->signature;
     const size_t nranks = (size_t)signature->nranks;
     const int nbanks = nbanks_of(signature, params);
     struct state s = {
-        .slices = {.cut = calloc(nranks, sizeof(*s.slices.cut)),
+        .slices = {.plan = plan,
+                   .cut = calloc(nranks, sizeof(*s.slices.cut)),
                    .slot_bytes = slot_bytes(signature, params),
                    .banks = nbanks,
                    .nslots = signature->nranks - 1,
@@ -143,20 +143,14 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                    .nsegments = nsegments_of(signature, params)},
         .blocks = calloc(nranks, sizeof(*s.blocks)),
     };
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
+    const bool has_memory = s.slices.cut && s.blocks &&
+                            pcoll_plan_begin(plan, nbanks, s.slices.nsegments > 1 ? 1 : nbanks);
 
-    (void)local;
-    if (s.slices.cut && s.blocks)
-        result = pcoll_plan_create(signature, rank, nbanks, s.slices.nsegments > 1 ? 1 : nbanks,
-                                   &s.slices.plan);
-    if (result == PCOLL_OK) {
+    if (has_memory)
         build(&s, params);
-        *plan_p = s.slices.plan;
-        result = pcoll_plan_seal(plan_p);
-    }
     free(s.blocks);
     free(s.slices.cut);
-    return result;
+    return has_memory ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
 /* Each rank puts N - 1 blocks, and reduces as many. */
@@ -174,30 +168,20 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
            bytes * crowd * (rate + machine->reduce);
 }
 
-const struct pcoll_algorithm pcoll_reduce_scatter_block_direct = {
-    .name = "direct",
-    .alias = "pairwise",
-    .coll = PCOLL_REDUCE_SCATTER_BLOCK,
-    .description = "everybody reduces its own block",
-    .when = "every call",
-    .generate = generate,
-    .cost = cost,
-    .temp_bytes = temp_bytes,
-    .paths = PCOLL_PATH_BIT_TEMP,
-    .uses_segment = 1,
-    .uses_slots = PCOLL_BANKS,
-};
+#define ROW(NAME, name_of_collective)                                                              \
+    const struct pcoll_algorithm pcoll_##name_of_collective##_direct = {                           \
+        .name = "direct",                                                                          \
+        .alias = "pairwise",                                                                       \
+        .coll = PCOLL_##NAME,                                                                      \
+        .description = "everybody reduces its own block",                                          \
+        .when = "every call",                                                                      \
+        .generate = generate,                                                                      \
+        .cost = cost,                                                                              \
+        .temp_bytes = temp_bytes,                                                                  \
+        .paths = PCOLL_PATH_BIT_TEMP,                                                              \
+        .uses_segment = 1,                                                                         \
+        .uses_slots = PCOLL_BANKS,                                                                 \
+    };
 
-const struct pcoll_algorithm pcoll_reduce_scatter_direct = {
-    .name = "direct",
-    .alias = "pairwise",
-    .coll = PCOLL_REDUCE_SCATTER,
-    .description = "everybody reduces its own block",
-    .when = "every call",
-    .generate = generate,
-    .cost = cost,
-    .temp_bytes = temp_bytes,
-    .paths = PCOLL_PATH_BIT_TEMP,
-    .uses_segment = 1,
-    .uses_slots = PCOLL_BANKS,
-};
+ROW(REDUCE_SCATTER_BLOCK, reduce_scatter_block)
+ROW(REDUCE_SCATTER, reduce_scatter)

@@ -185,13 +185,14 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return (uint64_t)signature->nranks * slot * (signature->coll == PCOLL_SCAN ? 1 : 2);
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
+    const struct pcoll_signature *signature = &plan->signature;
     const uint64_t nsegments = nsegments_of(signature, params);
+    const bool is_long = nsegments > 1;
     struct state s = {
-        .slices = {.cut = calloc((size_t)signature->nranks, sizeof(*s.slices.cut)),
+        .slices = {.plan = plan,
+                   .cut = calloc((size_t)signature->nranks, sizeof(*s.slices.cut)),
                    .slot_bytes = pcoll_slices_slot_bytes(signature, nsegments),
                    .banks = 1,
                    .nslots = signature->nranks,
@@ -199,22 +200,16 @@ static enum pcoll_result generate(const struct pcoll_signature *signature,
                    .nsegments = nsegments},
         .includes_own = signature->coll == PCOLL_SCAN,
     };
-    const bool is_long = nsegments > 1;
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
 
-    (void)local;
-    if (s.slices.cut)
-        result =
-            pcoll_plan_create(signature, rank, is_long ? 3 : 2, is_long ? 1 : 2, &s.slices.plan);
-    if (result == PCOLL_OK) {
-        s.slices.plan->temp_bytes = temp_bytes(signature, params);
-        for (int phase = 0; phase < s.slices.plan->nphases; phase++)
-            build_phase(&s, phase);
-        *plan_p = s.slices.plan;
-        result = pcoll_plan_seal(plan_p);
+    if (!s.slices.cut || !pcoll_plan_begin(plan, is_long ? 3 : 2, is_long ? 1 : 2)) {
+        free(s.slices.cut);
+        return PCOLL_ERR_NOMEM;
     }
+    plan->temp_bytes = temp_bytes(signature, params);
+    for (int phase = 0; phase < plan->nphases; phase++)
+        build_phase(&s, phase);
     free(s.slices.cut);
-    return result;
+    return PCOLL_OK;
 }
 
 /* All ranks put and get (N - 1) / N of the vector, and reduce as much, step by step. */
@@ -233,26 +228,18 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
            crowd * (share * (2 * rate + machine->reduce) + bytes / nranks * machine->copy);
 }
 
-const struct pcoll_algorithm pcoll_scan_columns = {
-    .name = "columns",
-    .coll = PCOLL_SCAN,
-    .description = "each rank makes all prefixes of a slice",
-    .when = "long vectors",
-    .generate = generate,
-    .cost = cost,
-    .temp_bytes = temp_bytes,
-    .paths = PCOLL_PATH_BIT_TEMP,
-    .uses_segment = 1,
-};
+#define ROW(NAME, name_of_collective)                                                              \
+    const struct pcoll_algorithm pcoll_##name_of_collective##_columns = {                          \
+        .name = "columns",                                                                         \
+        .coll = PCOLL_##NAME,                                                                      \
+        .description = "each rank makes all prefixes of a slice",                                  \
+        .when = "long vectors",                                                                    \
+        .generate = generate,                                                                      \
+        .cost = cost,                                                                              \
+        .temp_bytes = temp_bytes,                                                                  \
+        .paths = PCOLL_PATH_BIT_TEMP,                                                              \
+        .uses_segment = 1,                                                                         \
+    };
 
-const struct pcoll_algorithm pcoll_exscan_columns = {
-    .name = "columns",
-    .coll = PCOLL_EXSCAN,
-    .description = "each rank makes all prefixes of a slice",
-    .when = "long vectors",
-    .generate = generate,
-    .cost = cost,
-    .temp_bytes = temp_bytes,
-    .paths = PCOLL_PATH_BIT_TEMP,
-    .uses_segment = 1,
-};
+ROW(SCAN, scan)
+ROW(EXSCAN, exscan)

@@ -255,24 +255,20 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return temp_of(&ring, signature->nranks - 1);
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    struct state s = {.ring = ring_of(signature, params),
+    const struct pcoll_signature *signature = &plan->signature;
+    struct state s = {.plan = plan,
+                      .ring = ring_of(signature, params),
                       .unit = pcoll_unit_of(signature),
                       .includes_own = signature->coll == PCOLL_SCAN};
     const int both = signature->in_place && pcoll_ring_turns(&s.ring) > 1 ? 2 : 0;
-    enum pcoll_result result = pcoll_plan_create(
-        signature, rank, pcoll_ring_counters(&s.ring) + both, pcoll_ring_phases(&s.ring), &s.plan);
 
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    s.plan->temp_bytes = temp_of(&s.ring, rank);
+    if (!pcoll_plan_begin(plan, pcoll_ring_counters(&s.ring) + both, pcoll_ring_phases(&s.ring)))
+        return PCOLL_ERR_NOMEM;
+    plan->temp_bytes = temp_of(&s.ring, plan->rank);
     build(&s);
-    *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+    return PCOLL_OK;
 }
 
 /* Rank 0 puts to all others while the last rank reduces all vectors, segment by segment; if ranks
@@ -294,30 +290,20 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
            (segments - 1) * (crowd > 1 ? both : peers * machine->o + pcoll_larger(put, reduce));
 }
 
-const struct pcoll_algorithm pcoll_scan_direct = {
-    .name = "direct",
-    .alias = "linear",
-    .coll = PCOLL_SCAN,
-    .description = "everybody reduces the vectors of all lower ranks",
-    .when = "few ranks",
-    .generate = generate,
-    .cost = cost,
-    .temp_bytes = temp_bytes,
-    .paths = PCOLL_PATH_BIT_TEMP,
-    .uses_segment = 1,
-    .uses_slots = PCOLL_RING,
-};
+#define ROW(NAME, name_of_collective)                                                              \
+    const struct pcoll_algorithm pcoll_##name_of_collective##_direct = {                           \
+        .name = "direct",                                                                          \
+        .alias = "linear",                                                                         \
+        .coll = PCOLL_##NAME,                                                                      \
+        .description = "everybody reduces the vectors of all lower ranks",                         \
+        .when = "few ranks",                                                                       \
+        .generate = generate,                                                                      \
+        .cost = cost,                                                                              \
+        .temp_bytes = temp_bytes,                                                                  \
+        .paths = PCOLL_PATH_BIT_TEMP,                                                              \
+        .uses_segment = 1,                                                                         \
+        .uses_slots = PCOLL_RING,                                                                  \
+    };
 
-const struct pcoll_algorithm pcoll_exscan_direct = {
-    .name = "direct",
-    .alias = "linear",
-    .coll = PCOLL_EXSCAN,
-    .description = "everybody reduces the vectors of all lower ranks",
-    .when = "few ranks",
-    .generate = generate,
-    .cost = cost,
-    .temp_bytes = temp_bytes,
-    .paths = PCOLL_PATH_BIT_TEMP,
-    .uses_segment = 1,
-    .uses_slots = PCOLL_RING,
-};
+ROW(SCAN, scan)
+ROW(EXSCAN, exscan)

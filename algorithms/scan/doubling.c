@@ -206,29 +206,25 @@ static uint64_t temp_bytes(const struct pcoll_signature *signature,
     return pcoll_ring_bytes(&ring) * (uint64_t)nplaces_of(signature);
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
+    const struct pcoll_signature *signature = &plan->signature;
     struct state s = {
+        .plan = plan,
         .ring = ring_of(signature, params),
         .rounds = rounds_of(signature),
         .nplaces = nplaces_of(signature),
         .includes_own = signature->coll == PCOLL_SCAN,
     };
-    enum pcoll_result result =
-        pcoll_plan_create(signature, rank, s.ring.slots + 2, s.ring.slots, &s.plan);
 
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    s.plan->temp_bytes = temp_bytes(signature, params);
+    if (!pcoll_plan_begin(plan, s.ring.slots + 2, s.ring.slots))
+        return PCOLL_ERR_NOMEM;
+    plan->temp_bytes = temp_bytes(signature, params);
     for (s.phase = 0; s.phase < s.ring.slots; s.phase++)
         build_phase(&s);
     for (int half = 0; half < 2; half++)
-        s.plan->gain[pcoll_ring_credit(&s.ring, half)] = (uint64_t)nreceivers(&s);
-    *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+        plan->gain[pcoll_ring_credit(&s.ring, half)] = (uint64_t)nreceivers(&s);
+    return PCOLL_OK;
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -244,28 +240,19 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
            rounds * crowd * (pcoll_cost_node(machine).o + bytes * (rate + machine->reduce));
 }
 
-const struct pcoll_algorithm pcoll_scan_doubling = {
-    .name = "doubling",
-    .alias = "recursive_doubling",
-    .coll = PCOLL_SCAN,
-    .description = "distances 1, 2, 4, ... in rank order",
-    .when = "short vectors on many ranks",
-    .generate = generate,
-    .cost = cost,
-    .temp_bytes = temp_bytes,
-    .paths = PCOLL_PATH_BIT_TEMP,
-    .uses_slots = PCOLL_RING,
-};
+#define ROW(NAME, name_of_collective)                                                              \
+    const struct pcoll_algorithm pcoll_##name_of_collective##_doubling = {                         \
+        .name = "doubling",                                                                        \
+        .alias = "recursive_doubling",                                                             \
+        .coll = PCOLL_##NAME,                                                                      \
+        .description = "distances 1, 2, 4, ... in rank order",                                     \
+        .when = "short vectors on many ranks",                                                     \
+        .generate = generate,                                                                      \
+        .cost = cost,                                                                              \
+        .temp_bytes = temp_bytes,                                                                  \
+        .paths = PCOLL_PATH_BIT_TEMP,                                                              \
+        .uses_slots = PCOLL_RING,                                                                  \
+    };
 
-const struct pcoll_algorithm pcoll_exscan_doubling = {
-    .name = "doubling",
-    .alias = "recursive_doubling",
-    .coll = PCOLL_EXSCAN,
-    .description = "distances 1, 2, 4, ... in rank order",
-    .when = "short vectors on many ranks",
-    .generate = generate,
-    .cost = cost,
-    .temp_bytes = temp_bytes,
-    .paths = PCOLL_PATH_BIT_TEMP,
-    .uses_slots = PCOLL_RING,
-};
+ROW(SCAN, scan)
+ROW(EXSCAN, exscan)

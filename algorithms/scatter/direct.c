@@ -86,20 +86,16 @@ static void get_other(struct pcoll_plan *plan)
     plan->gain[COUNTER] = 1;
 }
 
-static enum pcoll_result generate_put(const struct pcoll_signature *signature,
-                                      const struct pcoll_local *local, int rank,
-                                      const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate_put(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    (void)local, (void)params;
-    return pcoll_star_generate(signature, rank, put_root, put_other, plan_p);
+    (void)params;
+    return pcoll_star_generate(plan, put_root, put_other);
 }
 
-static enum pcoll_result generate_get(const struct pcoll_signature *signature,
-                                      const struct pcoll_local *local, int rank,
-                                      const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate_get(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    (void)local, (void)params;
-    return pcoll_star_generate(signature, rank, get_root, get_other, plan_p);
+    (void)params;
+    return pcoll_star_generate(plan, get_root, get_other);
 }
 
 /* The root's node sends to all others through one port, which serves no other node at the time. */

@@ -208,25 +208,20 @@ static enum pcoll_result find_families(struct state *s)
     return s->children ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature,
-                                  const struct pcoll_local *local, int rank,
-                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
     struct state s;
     enum pcoll_result result = pcoll_ring_tree_init(
-        &s.t, signature, rank, params, ring_of(signature, params), PCOLL_RING_TREE_DOWN);
+        &s.t, plan, params, ring_of(&plan->signature, params), PCOLL_RING_TREE_DOWN);
 
-    (void)local;
-    if (result != PCOLL_OK)
-        return result;
-    result = find_families(&s);
-    if (result != PCOLL_OK) {
-        pcoll_ring_tree_fini(&s.t);
-        return result;
+    if (result == PCOLL_OK)
+        result = find_families(&s);
+    if (result == PCOLL_OK) {
+        build(&s);
+        free(s.children);
     }
-    build(&s);
-    free(s.children);
-    return pcoll_ring_tree_seal(&s.t, plan_p);
+    pcoll_ring_tree_fini(&s.t);
+    return result;
 }
 
 /* A subtree of the root has at most N - 1 ranks. */
@@ -268,14 +263,13 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     struct pcoll_machine leaders = pcoll_cost_leaders(signature, machine);
     struct pcoll_ring ring = ring_of(signature, params);
     struct pcoll_teams teams = pcoll_teams_of(signature);
-    struct pcoll_tree tree = {teams.count, pcoll_ring_tree_radix(params)};
+    struct pcoll_tree tree = {teams.count, pcoll_radix(params)};
     const double segments = (double)ring.nsegments, bytes = (double)signature->bytes;
     const double segment = pcoll_ranks_per_node(signature) * bytes / segments;
     double last, root;
 
     if (!pcoll_is_over_wire(signature))
-        return machine->call +
-               cost_in_node(signature, &ring, pcoll_ring_tree_radix(params), machine);
+        return machine->call + cost_in_node(signature, &ring, pcoll_radix(params), machine);
     leaders.rma = 0;
     last = pcoll_cost_spans(tree, segment, signature, &leaders) + node.o +
            bytes / segments * node.copy +
@@ -283,8 +277,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     root = (segments * pcoll_tree_nchildren(tree, 0) + 1) * leaders.o + bytes * node.copy;
     return machine->call + pcoll_larger(last, root) +
            pcoll_ring_tree_cost_credit(&ring, tree, machine) +
-           (teams.topology ? cost_in_node(signature, &ring, pcoll_ring_tree_radix(params), &node)
-                           : 0);
+           (teams.topology ? cost_in_node(signature, &ring, pcoll_radix(params), &node) : 0);
 }
 
 const struct pcoll_algorithm pcoll_scatter_knomial = {

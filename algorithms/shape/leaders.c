@@ -319,53 +319,40 @@ static void build_phase(struct state *s, int phase)
         s->plan->gain[SEQUENCE] = s->threshold;
 }
 
-static enum pcoll_result generate(const struct pcoll_signature *signature, int rank,
-                                  const struct pcoll_params *params, enum pcoll_between_way way,
-                                  struct pcoll_plan **plan_p)
+static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_params *params,
+                                  enum pcoll_between_way way)
 {
-    struct state s = {.by = pcoll_leaders_of(signature, params), .way = way};
+    struct state s = {.plan = plan, .by = pcoll_leaders_of(&plan->signature, params), .way = way};
     const bool is_long = s.by.nsegments > 1;
-    enum pcoll_result result =
-        pcoll_plan_create(signature, rank, is_long ? 3 : 2, is_long ? 1 : 2, &s.plan);
 
-    if (result != PCOLL_OK)
-        return result;
-    s.team = pcoll_team_of(&s.by.teams, rank);
-    s.member = pcoll_team_member(&s.by.teams, rank);
+    if (!pcoll_plan_begin(plan, is_long ? 3 : 2, is_long ? 1 : 2))
+        return PCOLL_ERR_NOMEM;
+    s.team = pcoll_team_of(&s.by.teams, plan->rank);
+    s.member = pcoll_team_member(&s.by.teams, plan->rank);
     s.size = pcoll_team_size(&s.by.teams, s.team);
     if (is_leader(&s))
-        s.plan->temp_bytes = temp_of(signature, &s.by, way, s.size);
-    for (int phase = 0; phase < s.plan->nphases; phase++)
+        plan->temp_bytes = temp_of(&plan->signature, &s.by, way, s.size);
+    for (int phase = 0; phase < plan->nphases; phase++)
         build_phase(&s, phase);
-    *plan_p = s.plan;
-    return pcoll_plan_seal(plan_p);
+    return PCOLL_OK;
 }
 
-enum pcoll_result pcoll_leaders_doubling_generate(const struct pcoll_signature *signature,
-                                                  const struct pcoll_local *local, int rank,
-                                                  const struct pcoll_params *params,
-                                                  struct pcoll_plan **plan_p)
+enum pcoll_result pcoll_leaders_doubling_generate(struct pcoll_plan *plan,
+                                                  const struct pcoll_params *params)
 {
-    (void)local;
-    return generate(signature, rank, params, PCOLL_BETWEEN_DOUBLING, plan_p);
+    return generate(plan, params, PCOLL_BETWEEN_DOUBLING);
 }
 
-enum pcoll_result pcoll_leaders_halving_generate(const struct pcoll_signature *signature,
-                                                 const struct pcoll_local *local, int rank,
-                                                 const struct pcoll_params *params,
-                                                 struct pcoll_plan **plan_p)
+enum pcoll_result pcoll_leaders_halving_generate(struct pcoll_plan *plan,
+                                                 const struct pcoll_params *params)
 {
-    (void)local;
-    return generate(signature, rank, params, PCOLL_BETWEEN_HALVING, plan_p);
+    return generate(plan, params, PCOLL_BETWEEN_HALVING);
 }
 
-enum pcoll_result pcoll_leaders_sliced_generate(const struct pcoll_signature *signature,
-                                                const struct pcoll_local *local, int rank,
-                                                const struct pcoll_params *params,
-                                                struct pcoll_plan **plan_p)
+enum pcoll_result pcoll_leaders_sliced_generate(struct pcoll_plan *plan,
+                                                const struct pcoll_params *params)
 {
-    (void)local;
-    return generate(signature, rank, params, PCOLL_BETWEEN_SLICES, plan_p);
+    return generate(plan, params, PCOLL_BETWEEN_SLICES);
 }
 
 /* ---- cost ---- */

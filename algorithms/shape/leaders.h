@@ -50,30 +50,26 @@ struct pcoll_leaders pcoll_leaders_of(const struct pcoll_signature *signature,
  * it by recursive doubling or by halving, for a collective without a root, or in slices. */
 uint64_t pcoll_leaders_doubling_temp_bytes(const struct pcoll_signature *signature,
                                            const struct pcoll_params *params);
-enum pcoll_result pcoll_leaders_doubling_generate(const struct pcoll_signature *signature,
-                                                  const struct pcoll_local *local, int rank,
-                                                  const struct pcoll_params *params,
-                                                  struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
+enum pcoll_result
+pcoll_leaders_doubling_generate(struct pcoll_plan *plan,
+                                const struct pcoll_params *params) PCOLL_MUST_CHECK;
 double pcoll_leaders_doubling_cost(const struct pcoll_signature *signature,
                                    const struct pcoll_params *params,
                                    const struct pcoll_machine *machine);
 
 uint64_t pcoll_leaders_halving_temp_bytes(const struct pcoll_signature *signature,
                                           const struct pcoll_params *params);
-enum pcoll_result pcoll_leaders_halving_generate(const struct pcoll_signature *signature,
-                                                 const struct pcoll_local *local, int rank,
-                                                 const struct pcoll_params *params,
-                                                 struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
+enum pcoll_result
+pcoll_leaders_halving_generate(struct pcoll_plan *plan,
+                               const struct pcoll_params *params) PCOLL_MUST_CHECK;
 double pcoll_leaders_halving_cost(const struct pcoll_signature *signature,
                                   const struct pcoll_params *params,
                                   const struct pcoll_machine *machine);
 
 uint64_t pcoll_leaders_sliced_temp_bytes(const struct pcoll_signature *signature,
                                          const struct pcoll_params *params);
-enum pcoll_result pcoll_leaders_sliced_generate(const struct pcoll_signature *signature,
-                                                const struct pcoll_local *local, int rank,
-                                                const struct pcoll_params *params,
-                                                struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
+enum pcoll_result pcoll_leaders_sliced_generate(struct pcoll_plan *plan,
+                                                const struct pcoll_params *params) PCOLL_MUST_CHECK;
 double pcoll_leaders_sliced_cost(const struct pcoll_signature *signature,
                                  const struct pcoll_params *params,
                                  const struct pcoll_machine *machine);

@@ -306,19 +306,17 @@ static void build(struct pcoll_plan *plan, const struct pipeline *line)
 }
 
 enum pcoll_result pcoll_pipeline(const struct pcoll_shape *shape, int radix,
-                                 const struct pcoll_signature *signature, int rank,
-                                 const struct pcoll_params *params, struct pcoll_plan **plan_p)
+                                 struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    struct pipeline line = pipeline_of(shape, radix, signature, params);
-    int team = pcoll_team_of(&line.teams, rank);
-    int has_followers = rank == leader_of(&line, team) && nfollowers_of(&line, team) > 0;
-    enum pcoll_result result =
-        pcoll_plan_create(signature, rank, ntanks_of(&line, team) + has_followers, 1, plan_p);
+    const struct pipeline line = pipeline_of(shape, radix, &plan->signature, params);
+    const int team = pcoll_team_of(&line.teams, plan->rank);
+    const int has_followers =
+        plan->rank == leader_of(&line, team) && nfollowers_of(&line, team) > 0;
 
-    if (result != PCOLL_OK)
-        return result;
-    build(*plan_p, &line);
-    return pcoll_plan_seal(plan_p);
+    if (!pcoll_plan_begin(plan, ntanks_of(&line, team) + has_followers, 1))
+        return PCOLL_ERR_NOMEM;
+    build(plan, &line);
+    return PCOLL_OK;
 }
 
 /* ---- cost ---- */

@@ -9,8 +9,8 @@
 
 /* As in struct pcoll_algorithm; `radix` is for the shape. */
 enum pcoll_result pcoll_pipeline(const struct pcoll_shape *shape, int radix,
-                                 const struct pcoll_signature *signature, int rank,
-                                 const struct pcoll_params *params, struct pcoll_plan **plan_p);
+                                 struct pcoll_plan *plan,
+                                 const struct pcoll_params *params) PCOLL_MUST_CHECK;
 double pcoll_pipeline_cost(const struct pcoll_shape *shape, int radix,
                            const struct pcoll_signature *signature,
                            const struct pcoll_params *params, const struct pcoll_machine *machine);

@@ -5,8 +5,8 @@
 
 /* ---- begin and end ---- */
 
-static enum pcoll_result find_family(struct pcoll_ring_tree *t, int rank,
-                                     enum pcoll_ring_tree_direction direction)
+static bool find_family(struct pcoll_ring_tree *t, int rank,
+                        enum pcoll_ring_tree_direction direction)
 {
     t->parent = pcoll_team_tree_parent(&t->tree, rank);
     t->nchildren = pcoll_team_tree_nchildren(&t->tree, rank);
@@ -20,44 +20,29 @@ static enum pcoll_result find_family(struct pcoll_ring_tree *t, int rank,
     t->children = malloc((size_t)(t->nchildren + 1) * sizeof(*t->children));
     for (int i = 0; t->children && i < t->nchildren; i++)
         t->children[i] = pcoll_team_tree_child(&t->tree, rank, i);
-    return t->children ? PCOLL_OK : PCOLL_ERR_NOMEM;
+    return t->children != NULL;
 }
 
-enum pcoll_result pcoll_ring_tree_init(struct pcoll_ring_tree *t,
-                                       const struct pcoll_signature *signature, int rank,
+enum pcoll_result pcoll_ring_tree_init(struct pcoll_ring_tree *t, struct pcoll_plan *plan,
                                        const struct pcoll_params *params, struct pcoll_ring ring,
                                        enum pcoll_ring_tree_direction direction)
 {
-    enum pcoll_result result;
-
     *t = (struct pcoll_ring_tree){
-        .tree = {pcoll_teams_of(signature), pcoll_ring_tree_radix(params)},
+        .plan = plan,
+        .tree = {pcoll_teams_of(&plan->signature), pcoll_radix(params)},
         .ring = ring,
     };
-    result = pcoll_plan_create(signature, rank, pcoll_ring_counters(&ring),
-                               pcoll_ring_phases(&ring), &t->plan);
-    if (result != PCOLL_OK)
-        return result;
-    result = find_family(t, rank, direction);
-    if (result != PCOLL_OK)
-        pcoll_ring_tree_fini(t);
-    return result;
+    if (!pcoll_plan_begin(plan, pcoll_ring_counters(&ring), pcoll_ring_phases(&ring)) ||
+        !find_family(t, plan->rank, direction))
+        return PCOLL_ERR_NOMEM;
+    for (int half = 0; half < 2; half++)
+        plan->gain[pcoll_ring_credit(&ring, half)] = pcoll_ring_turns(&ring) * t->creditors;
+    return PCOLL_OK;
 }
 
 void pcoll_ring_tree_fini(struct pcoll_ring_tree *t)
 {
     free(t->children);
-    pcoll_plan_destroy(t->plan);
-}
-
-enum pcoll_result pcoll_ring_tree_seal(struct pcoll_ring_tree *t, struct pcoll_plan **plan_p)
-{
-    for (int half = 0; half < 2; half++)
-        t->plan->gain[pcoll_ring_credit(&t->ring, half)] =
-            pcoll_ring_turns(&t->ring) * t->creditors;
-    free(t->children);
-    *plan_p = t->plan;
-    return pcoll_plan_seal(plan_p);
 }
 
 void pcoll_ring_tree_return(struct pcoll_ring_tree *t, const struct pcoll_ring_tree_use *use,

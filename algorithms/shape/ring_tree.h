@@ -45,22 +45,11 @@ struct pcoll_ring_tree_use {
     uint64_t level;                /* of the slot's counter after everything so far */
 };
 
-/* The fan-out of the tree. */
-static inline int pcoll_ring_tree_radix(const struct pcoll_params *params)
-{
-    return params->radix ? params->radix : 2;
-}
-
-/* Create the plan of `rank`, and find its parent and children. After PCOLL_OK, seal or fini ends
- * it. */
-enum pcoll_result pcoll_ring_tree_init(struct pcoll_ring_tree *t,
-                                       const struct pcoll_signature *signature, int rank,
+/* Begin the plan, with the gains of its counters of credit, and find its rank's parent and
+ * children. fini ends it, whatever the result. */
+enum pcoll_result pcoll_ring_tree_init(struct pcoll_ring_tree *t, struct pcoll_plan *plan,
                                        const struct pcoll_params *params, struct pcoll_ring ring,
                                        enum pcoll_ring_tree_direction direction) PCOLL_MUST_CHECK;
-
-/* Complete the counters of credit and seal the plan, and release everything else; or everything. */
-enum pcoll_result pcoll_ring_tree_seal(struct pcoll_ring_tree *t,
-                                       struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
 void pcoll_ring_tree_fini(struct pcoll_ring_tree *t);
 
 static inline bool pcoll_ring_tree_is_root(const struct pcoll_ring_tree *t)

@@ -156,13 +156,12 @@ uint64_t pcoll_sliced_temp_bytes(const struct pcoll_signature *signature,
     return (uint64_t)signature->nranks * slot_bytes(signature, params);
 }
 
-enum pcoll_result pcoll_sliced_generate(const struct pcoll_signature *signature,
-                                        const struct pcoll_local *local, int rank,
-                                        const struct pcoll_params *params,
-                                        struct pcoll_plan **plan_p)
+enum pcoll_result pcoll_sliced_generate(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
+    const struct pcoll_signature *signature = &plan->signature;
     struct state s = {
-        .slices = {.cut = calloc((size_t)signature->nranks, sizeof(*s.slices.cut)),
+        .slices = {.plan = plan,
+                   .cut = calloc((size_t)signature->nranks, sizeof(*s.slices.cut)),
                    .slot_bytes = slot_bytes(signature, params),
                    .banks = 1,
                    .nslots = signature->nranks,
@@ -171,19 +170,14 @@ enum pcoll_result pcoll_sliced_generate(const struct pcoll_signature *signature,
         .is_user = pcoll_sliced_is_user(params),
     };
     const bool is_long = s.slices.nsegments > 1;
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
 
-    (void)local;
-    if (s.slices.cut)
-        result = pcoll_plan_create(signature, rank, is_long && !s.is_user ? 3 : 2, is_long ? 1 : 2,
-                                   &s.slices.plan);
-    if (result == PCOLL_OK) {
-        s.slices.plan->temp_bytes = pcoll_sliced_temp_bytes(signature, params);
-        for (int phase = 0; phase < s.slices.plan->nphases; phase++)
-            build_phase(&s, phase);
-        *plan_p = s.slices.plan;
-        result = pcoll_plan_seal(plan_p);
+    if (!s.slices.cut || !pcoll_plan_begin(plan, is_long && !s.is_user ? 3 : 2, is_long ? 1 : 2)) {
+        free(s.slices.cut);
+        return PCOLL_ERR_NOMEM;
     }
+    plan->temp_bytes = pcoll_sliced_temp_bytes(signature, params);
+    for (int phase = 0; phase < plan->nphases; phase++)
+        build_phase(&s, phase);
     free(s.slices.cut);
-    return result;
+    return PCOLL_OK;
 }

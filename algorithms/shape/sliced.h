@@ -24,11 +24,9 @@
 
 #include "algorithms/shape/slices.h"
 
-/* The plan of one rank, for pcoll_algorithm.generate. Form user if params->path says so. */
-enum pcoll_result pcoll_sliced_generate(const struct pcoll_signature *signature,
-                                        const struct pcoll_local *local, int rank,
-                                        const struct pcoll_params *params,
-                                        struct pcoll_plan **plan_p);
+/* As pcoll_algorithm.generate. Form user if params->path says so. */
+enum pcoll_result pcoll_sliced_generate(struct pcoll_plan *plan,
+                                        const struct pcoll_params *params) PCOLL_MUST_CHECK;
 
 uint64_t pcoll_sliced_temp_bytes(const struct pcoll_signature *signature,
                                  const struct pcoll_params *params);

@@ -9,9 +9,8 @@
 /* Adds the entries of a role to the only phase, and sets the gain of the only counter. */
 typedef void pcoll_star_build(struct pcoll_plan *plan);
 
-/* The plan of `rank`, which is the root or another rank. */
-enum pcoll_result pcoll_star_generate(const struct pcoll_signature *signature, int rank,
-                                      pcoll_star_build *root, pcoll_star_build *other,
-                                      struct pcoll_plan **plan_p) PCOLL_MUST_CHECK;
+/* Generate the plan, whose rank is the root or another. */
+enum pcoll_result pcoll_star_generate(struct pcoll_plan *plan, pcoll_star_build *root,
+                                      pcoll_star_build *other) PCOLL_MUST_CHECK;
 
 #endif /* PCOLL_STAR_H */

@@ -281,20 +281,17 @@ static void check_lowered(void)
 static int broken_rank, broken_how;
 
 /* The butterfly allgather, with one rank's plan broken. */
-static enum pcoll_result generate_broken(const struct pcoll_signature *signature,
-                                         const struct pcoll_local *local, int rank,
-                                         const struct pcoll_params *params,
-                                         struct pcoll_plan **plan_p)
+static enum pcoll_result generate_broken(struct pcoll_plan *plan, const struct pcoll_params *params)
 {
-    const struct pcoll_algorithm *row = pcoll_algorithm_find(
-        signature->coll,
-        pcoll_coll_has(signature->coll, PCOLL_SYNCHRONIZES) ? "butterfly" : "ring");
-    enum pcoll_result result = row->generate(signature, local, rank, params, plan_p);
+    const enum pcoll_coll coll = plan->signature.coll;
+    const struct pcoll_algorithm *row =
+        pcoll_algorithm_find(coll, pcoll_coll_has(coll, PCOLL_SYNCHRONIZES) ? "butterfly" : "ring");
+    enum pcoll_result result = row->generate(plan, params);
 
-    if (result != PCOLL_OK || rank != broken_rank)
+    if (result != PCOLL_OK || plan->rank != broken_rank)
         return result;
-    for (int i = 0; i < (*plan_p)->nentries; i++) {
-        struct pcoll_entry *entry = &(*plan_p)->entries[i];
+    for (int i = 0; i < plan->nentries; i++) {
+        struct pcoll_entry *entry = &plan->entries[i];
 
         if (broken_how == 0 && entry->op == PCOLL_OP_PUT)
             entry->local.offset = 0;

@@ -113,14 +113,15 @@ static struct pcoll_plan *new_plan(enum pcoll_coll coll, int rank, int banks)
         coll, 2, 0, pcoll_coll_has(coll, PCOLL_SYNCHRONIZES) ? 0 : PAIR_BYTES, 0};
     struct pcoll_plan *plan;
 
-    if (pcoll_plan_create(&signature, rank, banks, banks, &plan) != PCOLL_OK)
+    if (pcoll_plan_create(&signature, NULL, rank, &plan) != PCOLL_OK ||
+        !pcoll_plan_begin(plan, banks, banks))
         abort();
     return plan;
 }
 
-static void seal(struct pcoll_plan **plan_p)
+static void seal(struct pcoll_plan *plan)
 {
-    if (pcoll_plan_seal(plan_p) != PCOLL_OK)
+    if (pcoll_plan_seal(plan) != PCOLL_OK)
         abort();
 }
 
@@ -137,7 +138,7 @@ static void check_pair(const struct pair *pair)
             else
                 add_leaf_phase(plans[rank], bank);
         }
-        seal(&plans[rank]);
+        seal(plans[rank]);
     }
     recount(plans, 2);
     expect(plans, 2, pair->expected, pair->what);
@@ -157,7 +158,7 @@ static void check_meeting(int trigger, uint64_t weight, const char *expected, co
         pcoll_plan_open(plans[rank], 0);
         pcoll_plan_add(plans[rank], pcoll_entry_signal(tell, 1 - rank, 0, weight));
         pcoll_plan_add(plans[rank], pcoll_entry_wait(0, 1));
-        seal(&plans[rank]);
+        seal(plans[rank]);
     }
     recount(plans, 2);
     expect(plans, 2, expected, what);

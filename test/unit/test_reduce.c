@@ -239,14 +239,14 @@ static enum pcoll_result reduce(const struct pcoll_operator *op, int n, int targ
     struct pcoll_reductions all;
     enum pcoll_result result;
 
-    if (pcoll_plan_create(&signature, 0, 0, 1, &plan) != PCOLL_OK)
+    if (pcoll_plan_create(&signature, NULL, 0, &plan) != PCOLL_OK || !pcoll_plan_begin(plan, 0, 1))
         abort();
     pcoll_plan_open(plan, 0);
     for (int i = 0; i < n; i++)
         pcoll_plan_operand(plan, pcoll_at(PCOLL_TEMP, (uint64_t)i * BYTES));
     pcoll_plan_add(plan, pcoll_entry_reduce(plan, PCOLL_NONE, 0, n,
                                             pcoll_at(PCOLL_TEMP, (uint64_t)target * BYTES), bytes));
-    if (pcoll_plan_seal(&plan) != PCOLL_OK || pcoll_reductions_init(&all, plan, op) != PCOLL_OK)
+    if (pcoll_plan_seal(plan) != PCOLL_OK || pcoll_reductions_init(&all, plan, op) != PCOLL_OK)
         abort();
     result =
         pcoll_reduce(pcoll_reductions_add(&all, plan, &plan->entries[0], op, address_of, NULL));

@@ -59,7 +59,7 @@ static int bind_plan(void)
     const struct pcoll_signature signature = {.coll = PCOLL_BARRIER, .nranks = 1};
     struct pcoll_plan *plan;
 
-    if (pcoll_plan_create(&signature, 0, 2, 2, &plan) != PCOLL_OK)
+    if (pcoll_plan_create(&signature, NULL, 0, &plan) != PCOLL_OK || !pcoll_plan_begin(plan, 2, 2))
         return 0;
     plan->gain[0] = 4;
     plan->gain[1] = 1;
@@ -71,7 +71,7 @@ static int bind_plan(void)
     pcoll_plan_add(plan, pcoll_entry_add(1, 1));
     pcoll_plan_open(plan, 1);
     pcoll_plan_add(plan, pcoll_entry_add(0, 3));
-    if (pcoll_plan_seal(&plan) != PCOLL_OK || pcoll_run_init(&run, plan, NULL) != PCOLL_OK)
+    if (pcoll_plan_seal(plan) != PCOLL_OK || pcoll_run_init(&run, plan, NULL) != PCOLL_OK)
         return 0;
     for (int i = 0; i < plan->nentries; i++) {
         const struct pcoll_entry *entry = &plan->entries[i];
