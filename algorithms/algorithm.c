@@ -48,7 +48,6 @@ static enum pcoll_result check(const struct pcoll_algorithm *algorithm,
 static enum pcoll_result generate_trivial(struct pcoll_plan *plan)
 {
     const struct pcoll_signature *signature = &plan->signature;
-    const struct pcoll_collective *row = pcoll_collective_of(signature);
     struct pcoll_piece piece;
 
     if (!pcoll_plan_begin(plan, 0, 1))
@@ -57,7 +56,7 @@ static enum pcoll_result generate_trivial(struct pcoll_plan *plan)
     pcoll_plan_open(plan, 0);
     for (int i = 0;
          signature->nranks == 1 && !pcoll_is_in_place(signature, plan->local, plan->rank) &&
-         row->expect(signature, &plan->local, plan->rank, i, &piece);
+         pcoll_expect(signature, &plan->local, plan->rank, i, &piece);
          i++)
         pcoll_plan_add(plan, pcoll_entry_copy(PCOLL_NONE, 0, pcoll_at(PCOLL_SEND, piece.from),
                                               pcoll_at(PCOLL_RECV, piece.first), piece.bytes));

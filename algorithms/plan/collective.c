@@ -89,148 +89,45 @@ static uint64_t at_own_block(const struct pcoll_signature *signature, int rank)
     return pcoll_block_first(signature, rank);
 }
 
-/* The only piece, unless it is empty. */
-static bool only(int i, struct pcoll_piece piece, struct pcoll_piece *piece_p)
-{
-    if (i > 0 || piece.bytes == 0)
-        return false;
-    *piece_p = piece;
-    return true;
-}
-
-#define EXPECT_ARGUMENTS                                                                           \
-    const struct pcoll_signature *signature, const struct pcoll_local *const *locals, int rank,    \
-        int i, struct pcoll_piece *piece_p
-
-static bool expect_nothing(EXPECT_ARGUMENTS)
-{
-    (void)signature, (void)locals, (void)rank, (void)i, (void)piece_p;
-    return false;
-}
-
 /* ---- the rows ---- */
 
-static const struct pcoll_collective barrier = {
-    .name = "barrier",
-    .traits = PCOLL_SYNCHRONIZES,
-    .send_bytes = nothing,
-    .recv_bytes = nothing,
-    .send_in_recv = at_begin,
-    .expect = expect_nothing,
-};
-
-static bool expect_bcast(EXPECT_ARGUMENTS)
-{
-    const struct pcoll_piece message = {
-        .bytes = block_of_others(signature, NULL, rank), .rank = signature->root, .nranks = 1};
-
-    (void)locals;
-    return only(i, message, piece_p);
-}
-
-static const struct pcoll_collective bcast = {
-    .name = "bcast",
-    .traits = PCOLL_ROOTED,
-    .send_bytes = block_of_root,
-    .recv_bytes = block_of_others,
-    .send_in_recv = at_begin,
-    .expect = expect_bcast,
-};
-
-static bool expect_allgather(EXPECT_ARGUMENTS)
-{
-    const struct pcoll_piece blocks = {.bytes = signature->bytes, .nranks = signature->nranks};
-
-    (void)locals, (void)rank;
-    return only(i, blocks, piece_p);
-}
-
-static const struct pcoll_collective allgather = {
-    .name = "allgather",
-    .traits = PCOLL_IN_PLACE,
-    .send_bytes = one_block,
-    .recv_bytes = all_blocks,
-    .send_in_recv = at_own_block,
-    .expect = expect_allgather,
-};
-
-static bool expect_gather(EXPECT_ARGUMENTS)
-{
-    const struct pcoll_piece blocks = {.bytes = rank == signature->root ? signature->bytes : 0,
-                                       .nranks = signature->nranks};
-
-    (void)locals;
-    return only(i, blocks, piece_p);
-}
-
-static const struct pcoll_collective gather = {
-    .name = "gather",
-    .traits = PCOLL_ROOTED | PCOLL_IN_PLACE,
-    .send_bytes = one_block,
-    .recv_bytes = all_blocks_of_root,
-    .send_in_recv = at_own_block,
-    .expect = expect_gather,
-};
-
-static bool expect_scatter(EXPECT_ARGUMENTS)
-{
-    const struct pcoll_piece block = {
-        .bytes = one_block_if_moved(signature, locals ? locals[rank] : NULL, rank),
-        .rank = signature->root,
-        .nranks = 1,
-        .from = (uint64_t)rank * signature->bytes,
-    };
-
-    return only(i, block, piece_p);
-}
-
-static const struct pcoll_collective scatter = {
-    .name = "scatter",
-    .traits = PCOLL_ROOTED | PCOLL_IN_PLACE,
-    .send_bytes = all_blocks_of_root,
-    .recv_bytes = one_block_if_moved,
-    .send_in_recv = at_begin,
-    .expect = expect_scatter,
-};
-
-static bool expect_alltoall(EXPECT_ARGUMENTS)
-{
-    const struct pcoll_piece blocks = {
-        .bytes = signature->bytes,
-        .nranks = signature->nranks,
-        .from = (uint64_t)rank * signature->bytes,
-    };
-
-    (void)locals;
-    return only(i, blocks, piece_p);
-}
-
-static const struct pcoll_collective alltoall = {
-    .name = "alltoall",
-    .send_bytes = all_blocks,
-    .recv_bytes = all_blocks,
-    .send_in_recv = at_begin,
-    .expect = expect_alltoall,
-};
-
-/* Each block is where its edge ends. */
-static bool expect_edges(EXPECT_ARGUMENTS)
-{
-    const struct pcoll_local *local = locals ? locals[rank] : NULL;
-    struct pcoll_edge edge;
-
-    for (int k = 0; pcoll_edge_in(signature, local, rank, k, &edge); k++) {
-        if (edge.bytes == 0 || i-- > 0)
-            continue;
-        *piece_p = (struct pcoll_piece){.first = edge.first,
-                                        .bytes = edge.bytes,
-                                        .rank = edge.rank,
-                                        .nranks = 1,
-                                        .from = edge.peer_first};
-        return true;
+/* Without edges: the sizes of SEND and RECV; where SEND begins in RECV if it is in place; and of
+ * the piece that RECV must hold, the size of a block, where it begins in SEND, and the ranks that
+ * it is from. */
+#define WITH_PIECE(identifier, its_traits, send, recv, in_recv, block, from, ranks)                \
+    static const struct pcoll_collective identifier = {                                            \
+        .name = #identifier,                                                                       \
+        .traits = its_traits,                                                                      \
+        .send_bytes = send,                                                                        \
+        .recv_bytes = recv,                                                                        \
+        .send_in_recv = in_recv,                                                                   \
+        .block_bytes = block,                                                                      \
+        .block_from = from,                                                                        \
+        .sources = PCOLL_FROM_##ranks,                                                             \
     }
-    return false;
-}
+
+WITH_PIECE(barrier, PCOLL_SYNCHRONIZES, nothing, nothing, at_begin, nothing, at_begin, ALL);
+WITH_PIECE(bcast, PCOLL_ROOTED, block_of_root, block_of_others, at_begin, block_of_others, at_begin,
+           ROOT);
+WITH_PIECE(allgather, PCOLL_IN_PLACE, one_block, all_blocks, at_own_block, one_block, at_begin,
+           ALL);
+WITH_PIECE(gather, PCOLL_ROOTED | PCOLL_IN_PLACE, one_block, all_blocks_of_root, at_own_block,
+           block_of_root, at_begin, ALL);
+WITH_PIECE(scatter, PCOLL_ROOTED | PCOLL_IN_PLACE, all_blocks_of_root, one_block_if_moved, at_begin,
+           one_block_if_moved, at_own_block, ROOT);
+WITH_PIECE(alltoall, 0, all_blocks, all_blocks, at_begin, one_block, at_own_block, ALL);
+WITH_PIECE(allreduce, PCOLL_IN_PLACE | PCOLL_REDUCES, one_block, one_block, at_begin, one_block,
+           at_begin, ALL);
+WITH_PIECE(reduce, PCOLL_ROOTED | PCOLL_IN_PLACE | PCOLL_REDUCES, one_block, block_of_root,
+           at_begin, block_of_root, at_begin, ALL);
+WITH_PIECE(reduce_scatter_block, PCOLL_IN_PLACE | PCOLL_REDUCES, all_blocks, one_block_or_input,
+           at_begin, own_block, at_own_block, ALL);
+WITH_PIECE(reduce_scatter, PCOLL_VECTOR | PCOLL_REDUCES, all_unequal_blocks, own_block, at_begin,
+           own_block, at_own_block, ALL);
+WITH_PIECE(scan, PCOLL_IN_PLACE | PCOLL_REDUCES, one_block, one_block, at_begin, one_block,
+           at_begin, PREFIX);
+WITH_PIECE(exscan, PCOLL_IN_PLACE | PCOLL_REDUCES, one_block, block_of_successors, at_begin,
+           block_of_successors, at_begin, LOWER);
 
 /* With `local`, nothing is in place: a block that stays where it is has no edge, and SEND is what
  * the out edges name, wherever that lies. */
@@ -241,7 +138,6 @@ static bool expect_edges(EXPECT_ARGUMENTS)
         .send_bytes = pcoll_edges_send_bytes,                                                      \
         .recv_bytes = pcoll_edges_recv_bytes,                                                      \
         .send_in_recv = own_in_recv,                                                               \
-        .expect = expect_edges,                                                                    \
         .pattern = &uniform,                                                                       \
     }
 
@@ -255,114 +151,6 @@ WITH_EDGES(neighbor_allgatherv, PCOLL_NEIGHBORS, pcoll_pattern_spread_torus, at_
 WITH_EDGES(neighbor_alltoall, PCOLL_NEIGHBORS, pcoll_pattern_torus, at_begin);
 WITH_EDGES(neighbor_alltoallv, PCOLL_NEIGHBORS, pcoll_pattern_torus, at_begin);
 WITH_EDGES(neighbor_alltoallw, PCOLL_NEIGHBORS, pcoll_pattern_torus, at_begin);
-
-static bool expect_allreduce(EXPECT_ARGUMENTS)
-{
-    const struct pcoll_piece result = {
-        .bytes = signature->bytes, .nranks = signature->nranks, .is_fold = true};
-
-    (void)locals, (void)rank;
-    return only(i, result, piece_p);
-}
-
-static const struct pcoll_collective allreduce = {
-    .name = "allreduce",
-    .traits = PCOLL_IN_PLACE | PCOLL_REDUCES,
-    .send_bytes = one_block,
-    .recv_bytes = one_block,
-    .send_in_recv = at_begin,
-    .expect = expect_allreduce,
-};
-
-static bool expect_reduce(EXPECT_ARGUMENTS)
-{
-    const struct pcoll_piece result = {.bytes = block_of_root(signature, NULL, rank),
-                                       .nranks = signature->nranks,
-                                       .is_fold = true};
-
-    (void)locals;
-    return only(i, result, piece_p);
-}
-
-static const struct pcoll_collective reduce = {
-    .name = "reduce",
-    .traits = PCOLL_ROOTED | PCOLL_IN_PLACE | PCOLL_REDUCES,
-    .send_bytes = one_block,
-    .recv_bytes = block_of_root,
-    .send_in_recv = at_begin,
-    .expect = expect_reduce,
-};
-
-static bool expect_reduce_scatter(EXPECT_ARGUMENTS)
-{
-    const struct pcoll_piece result = {
-        .bytes = pcoll_block_bytes(signature, rank),
-        .nranks = signature->nranks,
-        .from = pcoll_block_first(signature, rank),
-        .is_fold = true,
-    };
-
-    (void)locals;
-    return only(i, result, piece_p);
-}
-
-static const struct pcoll_collective reduce_scatter_block = {
-    .name = "reduce_scatter_block",
-    .traits = PCOLL_IN_PLACE | PCOLL_REDUCES,
-    .send_bytes = all_blocks,
-    .recv_bytes = one_block_or_input,
-    .send_in_recv = at_begin,
-    .expect = expect_reduce_scatter,
-};
-
-static const struct pcoll_collective reduce_scatter = {
-    .name = "reduce_scatter",
-    .traits = PCOLL_VECTOR | PCOLL_REDUCES,
-    .send_bytes = all_unequal_blocks,
-    .recv_bytes = own_block,
-    .send_in_recv = at_begin,
-    .expect = expect_reduce_scatter,
-};
-
-/* The fold of `nranks` ranks from rank 0 on. */
-static bool expect_prefix(const struct pcoll_signature *signature, int nranks, int i,
-                          struct pcoll_piece *piece_p)
-{
-    const struct pcoll_piece prefix = {
-        .bytes = nranks > 0 ? signature->bytes : 0, .nranks = nranks, .is_fold = true};
-
-    return only(i, prefix, piece_p);
-}
-
-static bool expect_scan(EXPECT_ARGUMENTS)
-{
-    (void)locals;
-    return expect_prefix(signature, rank + 1, i, piece_p);
-}
-
-static const struct pcoll_collective scan = {
-    .name = "scan",
-    .traits = PCOLL_IN_PLACE | PCOLL_REDUCES,
-    .send_bytes = one_block,
-    .recv_bytes = one_block,
-    .send_in_recv = at_begin,
-    .expect = expect_scan,
-};
-
-static bool expect_exscan(EXPECT_ARGUMENTS)
-{
-    (void)locals;
-    return expect_prefix(signature, rank, i, piece_p);
-}
-
-static const struct pcoll_collective exscan = {
-    .name = "exscan",
-    .traits = PCOLL_IN_PLACE | PCOLL_REDUCES,
-    .send_bytes = one_block,
-    .recv_bytes = block_of_successors,
-    .send_in_recv = at_begin,
-    .expect = expect_exscan,
-};
 
 #define ROW(NAME, name) [PCOLL_##NAME] = &name,
 const struct pcoll_collective *const pcoll_collectives[PCOLL_NUM_COLLS] = {PCOLL_COLLECTIVES(ROW)};
@@ -460,16 +248,63 @@ bool pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_si
            (a->blocks == NULL || memcmp(a->blocks, b->blocks, blocks_bytes) == 0);
 }
 
+/* Each block is where its edge ends. */
+static bool expect_block(const struct pcoll_signature *signature, const struct pcoll_local *local,
+                         int rank, int i, struct pcoll_piece *piece_p)
+{
+    struct pcoll_edge edge;
+
+    for (int k = 0; pcoll_edge_in(signature, local, rank, k, &edge); k++) {
+        if (edge.bytes == 0 || i-- > 0)
+            continue;
+        *piece_p = (struct pcoll_piece){.first = edge.first,
+                                        .bytes = edge.bytes,
+                                        .rank = edge.rank,
+                                        .nranks = 1,
+                                        .from = edge.peer_first};
+        return true;
+    }
+    return false;
+}
+
+static struct pcoll_piece only_piece(const struct pcoll_signature *signature,
+                                     const struct pcoll_local *local, int rank)
+{
+    const struct pcoll_collective *row = pcoll_collective_of(signature);
+    const int nranks[] = {[PCOLL_FROM_ALL] = signature->nranks,
+                          [PCOLL_FROM_ROOT] = 1,
+                          [PCOLL_FROM_PREFIX] = rank + 1,
+                          [PCOLL_FROM_LOWER] = rank};
+
+    return (struct pcoll_piece){
+        .bytes = row->block_bytes(signature, local, rank),
+        .rank = row->sources == PCOLL_FROM_ROOT ? signature->root : 0,
+        .nranks = nranks[row->sources],
+        .from = row->block_from(signature, rank),
+        .is_fold = row->traits & PCOLL_REDUCES,
+    };
+}
+
+bool pcoll_expect(const struct pcoll_signature *signature, const struct pcoll_local *const *locals,
+                  int rank, int i, struct pcoll_piece *piece_p)
+{
+    const struct pcoll_local *local = locals ? locals[rank] : NULL;
+
+    if (pcoll_coll_has(signature->coll, PCOLL_EDGES))
+        return expect_block(signature, local, rank, i, piece_p);
+    *piece_p = only_piece(signature, local, rank);
+    return i == 0 && piece_p->bytes > 0;
+}
+
 bool pcoll_expects_same(const struct pcoll_signature *signature,
                         const struct pcoll_local *const *locals, int rank, int other)
 {
-    const struct pcoll_collective *row = pcoll_collective_of(signature);
     struct pcoll_piece a, b;
 
     for (int i = 0;; i++) {
-        const int has_piece = row->expect(signature, locals, rank, i, &a);
+        const bool has_piece = pcoll_expect(signature, locals, rank, i, &a);
 
-        if (has_piece != row->expect(signature, locals, other, i, &b))
+        if (has_piece != pcoll_expect(signature, locals, other, i, &b))
             return false;
         if (!has_piece)
             return true;

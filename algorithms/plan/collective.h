@@ -6,9 +6,9 @@
  * any other rank does. *Local* holds what only this rank knows; most collectives have none. Where
  * blocks differ between ranks, it lists the messages of this rank, its *edges* (edges.h).
  *
- * The row of a collective says how long SEND and RECV are and, with `expect`, what RECV must hold
- * at completion. The proof, the simulators, the media, the choice and the tools use the row; none
- * of them distinguishes collectives by name.
+ * The row of a collective says how long SEND and RECV are, and what RECV must hold at completion.
+ * The proof, the simulators, the media, the choice and the tools use the row; none of them
+ * distinguishes collectives by name.
  *
  * To add one, add a line to PCOLL_COLLECTIVES and a row to collective.c.
  */
@@ -142,25 +142,32 @@ struct pcoll_piece {
     bool is_fold;
 };
 
+/* The ranks of such a piece. */
+enum pcoll_sources {
+    PCOLL_FROM_ALL,
+    PCOLL_FROM_ROOT,
+    PCOLL_FROM_PREFIX, /* up to and with the receiver */
+    PCOLL_FROM_LOWER   /* up to the one before it */
+};
+
+typedef uint64_t pcoll_size_of(const struct pcoll_signature *signature,
+                               const struct pcoll_local *local, int rank);
+
 struct pcoll_collective {
     const char *name; /* in MPI, CVARs and the tuning table: "bcast" */
     unsigned traits;  /* enum pcoll_trait */
 
     /* Number of bytes of a rank's SEND and RECV. `local` belongs to that rank and may be NULL if
      * the signature says everything. 0 if the rank's SEND or RECV has no meaning. */
-    uint64_t (*send_bytes)(const struct pcoll_signature *signature, const struct pcoll_local *local,
-                           int rank);
-    uint64_t (*recv_bytes)(const struct pcoll_signature *signature, const struct pcoll_local *local,
-                           int rank);
+    pcoll_size_of *send_bytes, *recv_bytes;
 
     /* The offset in RECV at which a rank's SEND begins if it is in place. */
     uint64_t (*send_in_recv)(const struct pcoll_signature *signature, int rank);
 
-    /* The i-th piece of RECV of `rank`; returns false if there are no more. Pieces do not overlap;
-     * bytes that no piece covers are unchanged. `locals` has nranks elements, each of which may be
-     * NULL, or is NULL if the signature says everything. */
-    bool (*expect)(const struct pcoll_signature *signature, const struct pcoll_local *const *locals,
-                   int rank, int i, struct pcoll_piece *piece_p);
+    /* Without edges, the only piece of RECV, unless its blocks are empty. */
+    pcoll_size_of *block_bytes;
+    uint64_t (*block_from)(const struct pcoll_signature *signature, int rank);
+    enum pcoll_sources sources;
 
     /* The uniform edges (edges.h); NULL: the collective has no edges. */
     const struct pcoll_pattern *pattern;
@@ -199,6 +206,12 @@ bool pcoll_signature_is_valid(const struct pcoll_signature *signature,
 
 /* True if both are of one call, as far as all ranks must agree. Topologies are not compared. */
 bool pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_signature *b);
+
+/* The i-th piece of RECV of `rank`; returns false if there are no more. Pieces do not overlap;
+ * bytes that no piece covers are unchanged. `locals` has nranks elements, each of which may be
+ * NULL, or is NULL if the signature says everything. */
+bool pcoll_expect(const struct pcoll_signature *signature, const struct pcoll_local *const *locals,
+                  int rank, int i, struct pcoll_piece *piece_p);
 
 /* True if RECV of both ranks must hold the same. */
 bool pcoll_expects_same(const struct pcoll_signature *signature,

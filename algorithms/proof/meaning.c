@@ -161,11 +161,10 @@ static enum pcoll_result check_pieces(const struct meaning *m, int receiver, int
                                       struct runs *runs)
 {
     const struct pcoll_signature *signature = &m->flow->check->plans[0]->signature;
-    const struct pcoll_collective *row = pcoll_collective_of(signature);
     struct pcoll_piece piece;
 
     runs->count = 0;
-    for (int i = 0; row->expect(signature, m->locals, receiver, i, &piece); i++) {
+    for (int i = 0; pcoll_expect(signature, m->locals, receiver, i, &piece); i++) {
         enum pcoll_result result = check_piece(m, receiver, phase, &piece, runs);
 
         if (result != PCOLL_OK)

@@ -315,7 +315,6 @@ static bool verify_starts(struct pcoll_explore *explore, int rank, int instance)
 bool pcoll_explore_verify(struct pcoll_explore *explore, int rank, int instance)
 {
     const struct pcoll_signature *signature = &explore->rank[rank].plan->signature;
-    const struct pcoll_collective *row = pcoll_collective_of(signature);
     struct pcoll_piece piece;
 
     if (explore->synchronizes)
@@ -323,7 +322,7 @@ bool pcoll_explore_verify(struct pcoll_explore *explore, int rank, int instance)
     for (int i = 0; i < kept_of(explore, rank).n; i++)
         if (!copy_kept(explore, rank, instance, &kept_of(explore, rank).blocks[i]))
             return false;
-    for (int i = 0; row->expect(signature, explore->locals, rank, i, &piece); i++)
+    for (int i = 0; pcoll_expect(signature, explore->locals, rank, i, &piece); i++)
         if (!verify_piece(explore, rank, instance, &piece))
             return false;
     return true;

@@ -67,7 +67,7 @@ struct pcoll_explore {
     bool ordered;
     bool dry; /* move no data and check nothing: control only */
     struct explore_rank *rank;
-    const struct pcoll_local **locals; /* [nranks], for pcoll_collective.expect */
+    const struct pcoll_local **locals; /* [nranks], for pcoll_expect */
     bool synchronizes;                 /* PCOLL_SYNCHRONIZES */
     size_t ncounters;                  /* of all ranks */
     int nslots, nnotices, nhelpers;

@@ -268,7 +268,7 @@ static int check(const struct part *p)
     struct pcoll_piece piece;
     int wrong = p->has_layouts && strided_read(&p->strided_recv, p->recv);
 
-    for (int i = 0; pcoll_collective_of(sig)->expect(sig, NULL, p->rank, i, &piece); i++)
+    for (int i = 0; pcoll_expect(sig, NULL, p->rank, i, &piece); i++)
         for (int k = 0; k < (piece.is_fold ? 1 : piece.nranks); k++)
             wrong += piece.is_fold ? wrong_fold(p, &piece) : wrong_block(p, &piece, k);
     for (int r = 0; r < sig->nranks && pcoll_coll_has(sig->coll, PCOLL_SYNCHRONIZES); r++)

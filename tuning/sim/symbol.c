@@ -312,7 +312,7 @@ bool pcoll_symbols_complete(const struct pcoll_symbols *symbols, int rank, int i
     if (symbols->synchronizes)
         return holds(&symbols->buffers[rank][PCOLL_RECV],
                      (struct pcoll_content){first, n, first, 0, 0});
-    for (int i = 0; pcoll_collective_of(signature)->expect(signature, NULL, rank, i, &piece); i++)
+    for (int i = 0; pcoll_expect(signature, NULL, rank, i, &piece); i++)
         if (!holds_piece(symbols, rank, instance, &piece))
             return false;
     return true;
