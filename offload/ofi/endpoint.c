@@ -1,7 +1,6 @@
 /* Opening an endpoint, and its services for the media; the contract is in ofi/endpoint.h. */
 #include "offload/ofi/endpoint.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -23,6 +23,7 @@
 
 #include "offload/medium.h"
 #include "offload/names.h"
+#include "offload/rma/wire.h"
 
 #define PCOLL_OFI_VERSION FI_VERSION(1, 14)
 
@@ -61,6 +62,7 @@ struct pcoll_ofi_endpoint {
     bool stream;   /* the bytes of a write land from the first to the last (a byte stream) */
     bool joins;    /* so do those of a write to two places; the first place's come first */
     size_t inject; /* largest write with FI_INJECT in bytes */
+    struct pcoll_wire_endpoint wire; /* the same for the RMA media: filled in by ofi_rma/wire.c */
 
     /* Private to ofi/endpoint.c. */
     struct pcoll_ofi_endpoint *next;

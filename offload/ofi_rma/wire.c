@@ -10,15 +10,6 @@
 _Static_assert(sizeof(struct fi_context2) <= sizeof(((struct pcoll_wire_request *)0)->own),
                "a request has room for the provider's context");
 
-struct ofi_endpoint {
-    struct pcoll_wire_endpoint base;
-    struct pcoll_ofi_endpoint *endpoint;
-    int refs;
-    struct ofi_endpoint *next;
-};
-
-static struct ofi_endpoint *all; /* all that are open */
-
 /* The endpoint's options hold the function of the core as it is given here. */
 static pcoll_wire_event *core_event;
 
@@ -28,42 +19,20 @@ static void pass_event(void *context, const char *error)
         core_event(context, error);
 }
 
-struct pcoll_ofi_endpoint *pcoll_wire_ofi_endpoint(const struct pcoll_wire_endpoint *base)
+static struct pcoll_wire_endpoint wire_of(const struct pcoll_ofi_endpoint *e)
 {
-    return pcoll_container_of(base, struct ofi_endpoint, base)->endpoint;
-}
+    const size_t max = e->info->ep_attr->max_msg_size;
 
-static struct ofi_endpoint *find(const struct pcoll_ofi_endpoint *endpoint)
-{
-    struct ofi_endpoint *e = all;
-
-    while (e != NULL && e->endpoint != endpoint)
-        e = e->next;
-    return e;
-}
-
-static struct ofi_endpoint *create(struct pcoll_ofi_endpoint *endpoint)
-{
-    struct ofi_endpoint *e = calloc(1, sizeof(*e));
-
-    if (e == NULL)
-        return NULL;
-    e->endpoint = endpoint;
-    e->base = (struct pcoll_wire_endpoint){
+    return (struct pcoll_wire_endpoint){
         .wire = &pcoll_wire_ofi,
-        .ordered = endpoint->ordered ? SIZE_MAX : 0,
-        .stream = endpoint->stream,
-        .most_put = endpoint->info->ep_attr->max_msg_size,
-        .most_get = endpoint->info->ep_attr->max_msg_size,
-        .joined = endpoint->ordered && endpoint->joins
-                      ? endpoint->info->ep_attr->max_msg_size - PCOLL_WIRE_SIGNAL_BYTES
-                      : 0,
-        .name_bytes = sizeof(endpoint->name),
+        .ordered = e->ordered ? SIZE_MAX : 0,
+        .stream = e->stream,
+        .most_put = max,
+        .most_get = max,
+        .joined = e->ordered && e->joins ? max - PCOLL_WIRE_SIGNAL_BYTES : 0,
+        .name_bytes = sizeof(e->name),
         .key_bytes = sizeof(uint64_t),
     };
-    e->next = all;
-    all = e;
-    return e;
 }
 
 static enum pcoll_result ofi_open(const struct pcoll_wire_options *wanted,
@@ -74,36 +43,21 @@ static enum pcoll_result ofi_open(const struct pcoll_wire_options *wanted,
                                               .interface = wanted->interface,
                                               .progress = FI_PROGRESS_UNSPEC,
                                               .event = pass_event};
-    struct pcoll_ofi_endpoint *endpoint;
-    struct ofi_endpoint *e;
-    enum pcoll_result result = pcoll_ofi_open(&options, bootstrap, &endpoint);
+    struct pcoll_ofi_endpoint *e;
+    const enum pcoll_result result = pcoll_ofi_open(&options, bootstrap, &e);
 
     if (result != PCOLL_OK)
         return result;
-    e = find(endpoint);
-    if (e == NULL)
-        e = create(endpoint);
-    if (e == NULL) {
-        pcoll_ofi_close(endpoint);
-        return PCOLL_ERR_NOMEM;
-    }
     core_event = wanted->event;
-    e->refs++;
-    *endpoint_p = &e->base;
+    if (e->wire.wire == NULL)
+        e->wire = wire_of(e);
+    *endpoint_p = &e->wire;
     return PCOLL_OK;
 }
 
-static void ofi_close(struct pcoll_wire_endpoint *base)
+static void ofi_close(struct pcoll_wire_endpoint *endpoint)
 {
-    struct ofi_endpoint *e = pcoll_container_of(base, struct ofi_endpoint, base), **link = &all;
-
-    pcoll_ofi_close(e->endpoint);
-    if (--e->refs > 0)
-        return;
-    while (*link != e)
-        link = &(*link)->next;
-    *link = e->next;
-    free(e);
+    pcoll_ofi_close(pcoll_wire_ofi_endpoint(endpoint));
 }
 
 static void ofi_keep(struct pcoll_wire_endpoint *endpoint)

@@ -3,11 +3,13 @@
 #define PCOLL_OFI_WIRE_H
 
 #include "offload/ofi/endpoint.h"
-#include "offload/rma/wire.h"
 
 extern const struct pcoll_wire pcoll_wire_ofi;
 
-/* The endpoint behind that of the wire. */
-struct pcoll_ofi_endpoint *pcoll_wire_ofi_endpoint(const struct pcoll_wire_endpoint *base);
+static inline struct pcoll_ofi_endpoint *
+pcoll_wire_ofi_endpoint(const struct pcoll_wire_endpoint *endpoint)
+{
+    return pcoll_container_of(endpoint, struct pcoll_ofi_endpoint, wire);
+}
 
 #endif /* PCOLL_OFI_WIRE_H */
