@@ -12,7 +12,7 @@ pcoll_sources += \
     %D%/table/reader.h %D%/table/reader.c \
     %D%/table/text.h %D%/table/text.c \
     %D%/sim/contents.h %D%/sim/contents.c \
-    %D%/sim/engine.h %D%/sim/engine.c \
+    %D%/sim/engine.h %D%/sim/engine_state.h %D%/sim/engine.c %D%/sim/wire.c \
     %D%/sim/intern.h %D%/sim/intern.c \
     %D%/sim/network.h %D%/sim/network.c \
     %D%/sim/program.h %D%/sim/program.c \

@@ -6,26 +6,10 @@
  * free again: a request is answered at once with the time at which it is granted, and schedules
  * what follows from that.
  */
-#include "tuning/sim/engine.h"
+#include "tuning/sim/engine_state.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "algorithms/plan/topology.h"
-#include "tuning/sim/queue.h"
-#include "tuning/sim/symbol.h"
-
-/* ---- the state ---- */
-
-struct pcoll_engine_rank {
-    double finish;    /* when everything done so far in the instance is finished */
-    int32_t instance; /* the running one, or the next */
-    uint32_t left;    /* entries of the instance that are not done */
-    bool active;
-};
 
 struct pcoll_engine_counter {
     uint64_t value;
@@ -34,112 +18,11 @@ struct pcoll_engine_counter {
 
 #define PCOLL_NO_STEP UINT32_MAX
 
-struct pcoll_engine_core {
-    double free;
-    int32_t last; /* the rank that it ran last */
-};
-
-struct pcoll_engine {
-    const struct pcoll_job *job;
-    const struct pcoll_engine_options *options;
-    struct pcoll_engine_result *result;
-    struct pcoll_machine node; /* the parameters inside nodes */
-    double tail_G;             /* us per byte on the slowest part of a route */
-    int ports, instances, nnodes;
-    const struct pcoll_topology *topology; /* NULL: all ranks are on node 0 */
-
-    struct pcoll_program program;
-    struct pcoll_event_queue queue;
-    struct pcoll_symbols *symbols; /* NULL: not verified */
-    struct pcoll_trace *trace;     /* NULL: no trace; otherwise it owns the program */
-    struct pcoll_engine_rank *ranks;
-    struct pcoll_engine_counter *counters;
-    struct pcoll_engine_core *cores; /* one for each rank, or those of the nodes */
-    int32_t *core_of;                /* NULL: each rank has a core of its own */
-    double *out, *in;                /* [nnodes * ports]: the time at which a port is free */
-    double *links;
-    uint32_t cause; /* ticket of the current event */
-    uint64_t random;
-    bool wrong; /* a wrong result has been reported */
-};
-
-static int node_of(const struct pcoll_engine *e, int rank)
-{
-    return pcoll_topology_node(e->topology, rank);
-}
-
-static struct pcoll_engine_core *core_for(const struct pcoll_engine *e, int rank)
-{
-    return &e->cores[e->core_of ? e->core_of[rank] : rank];
-}
-
-static const struct pcoll_kind *kind_of(const struct pcoll_engine *e, uint32_t kind)
-{
-    return pcoll_kind_at(&e->program, kind);
-}
-
-/* True if the entry touches a peer's user memory. */
-static bool is_user(const struct pcoll_kind *kind)
-{
-    return pcoll_kind_remote(kind) == PCOLL_SEND || pcoll_kind_remote(kind) == PCOLL_RECV;
-}
-
-static double later(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-/* Events cause each other: what is fired raises counters, at once or by a message, and a counter
+/* Entries cause each other: what is fired raises counters, at once or by a message, and a counter
  * that is raised fires. */
 static void fire(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step, double now);
 
-/* ---- random times ---- */
-
-/* splitmix64, in [0, 1). */
-static double draw(struct pcoll_engine *e)
-{
-    uint64_t z = e->random += 0x9e3779b97f4a7c15u;
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return (double)((z ^ z >> 31) >> 11) / 9007199254740992.0;
-}
-
-/* Occupy the rank's processor for that long; returns the time at which this begins. */
-static double occupy(struct pcoll_engine *e, int rank, double busy, double now)
-{
-    struct pcoll_engine_core *core = core_for(e, rank);
-    double begin = later(now, core->free);
-
-    if (e->core_of && core->last != rank)
-        begin += e->options->machine.turn;
-    if (e->options->noise > 0 && busy > 0)
-        begin -= e->options->noise * log1p(-draw(e));
-    core->last = rank;
-    core->free = begin + busy;
-    return begin;
-}
-
-/* ---- ranks ---- */
-
-static void schedule(struct pcoll_engine *e, enum pcoll_event_type type, int rank, double time)
-{
-    const struct pcoll_event event = {
-        .time = time, .type = (uint8_t)type, .from = rank, .to = rank};
-
-    pcoll_event_queue_put(&e->queue, &event);
-}
-
-static void entry_done(struct pcoll_engine *e, int rank, uint32_t kind, double when)
-{
-    struct pcoll_engine_rank *r = &e->ranks[rank];
-
-    if (e->trace)
-        pcoll_trace_done(e->trace, rank, kind, when);
-    r->finish = later(r->finish, when);
-    if (--r->left == 0)
-        schedule(e, PCOLL_EVENT_COMPLETE, rank, r->finish);
-}
+/* ---- counters ---- */
 
 /* The steps of the phase that the rank is running. */
 struct phase {
@@ -171,7 +54,7 @@ static void advance(struct pcoll_engine *e, int rank, int counter,
 
     while (c->next != PCOLL_NO_STEP) {
         const struct pcoll_sim_step *step = &phase.steps[c->next];
-        const struct pcoll_kind *kind = kind_of(e, step->kind);
+        const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
 
         if (kind->trigger != counter) {
             c->next = PCOLL_NO_STEP;
@@ -206,7 +89,7 @@ static bool is_data(const struct pcoll_kind *kind)
 
 static bool touches_user(const struct pcoll_kind *kind)
 {
-    return (kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_GET) && is_user(kind);
+    return (kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_GET) && pcoll_engine_is_user(kind);
 }
 
 /* The load of a REDUCE, whose operands are in this rank's memory. */
@@ -226,7 +109,7 @@ static uint32_t read_operands(struct pcoll_engine *e, int rank, const struct pco
 /* The load that the entry takes from this rank (GET: from the peer). */
 static uint32_t read_source(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step)
 {
-    const struct pcoll_kind *kind = kind_of(e, step->kind);
+    const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
 
     if (e->symbols == NULL)
         return 0;
@@ -252,15 +135,15 @@ static void end_here(struct pcoll_engine *e, int rank, uint32_t kind, uint32_t l
                                       .to = rank,
                                       .load = load};
 
-    if (load == 0 && kind_of(e, kind)->done == PCOLL_NONE)
-        entry_done(e, rank, kind, when);
+    if (load == 0 && pcoll_engine_kind(e, kind)->done == PCOLL_NONE)
+        pcoll_engine_entry_done(e, rank, kind, when);
     else
         pcoll_event_queue_put(&e->queue, &event);
 }
 
 static void entry_ends(struct pcoll_engine *e, const struct pcoll_event *event)
 {
-    const struct pcoll_kind *kind = kind_of(e, event->kind);
+    const struct pcoll_kind *kind = pcoll_engine_kind(e, event->kind);
 
     if (event->load != 0 && kind->op == PCOLL_OP_COPY)
         pcoll_symbols_write(e->symbols, event->to,
@@ -271,150 +154,14 @@ static void entry_ends(struct pcoll_engine *e, const struct pcoll_event *event)
                             kind->bytes, event->load);
     if (kind->done != PCOLL_NONE)
         gain(e, event->to, kind->done, kind->done_add, event->time);
-    entry_done(e, event->to, event->kind, event->time);
+    pcoll_engine_entry_done(e, event->to, event->kind, event->time);
 }
 
-/* ---- messages between nodes ---- */
-
-/* The bytes that the message carries. */
-static uint64_t size_of(const struct pcoll_engine *e, const struct pcoll_event *event)
-{
-    const struct pcoll_kind *kind = kind_of(e, event->kind);
-
-    if (event->message == PCOLL_MESSAGE_ANSWER ||
-        (event->message == PCOLL_MESSAGE_SIGNAL && kind->op == PCOLL_OP_PUT))
-        return kind->bytes;
-    return 0;
-}
-
-/* The time from its first byte to its last. */
-static double length_of(const struct pcoll_engine *e, const struct pcoll_event *event, double G)
-{
-    const uint64_t size = size_of(e, event);
-
-    return size > 0 ? (double)(size - 1) * G : 0;
-}
-
-static double *port_of(const struct pcoll_engine *e, double *ports, int rank, uint32_t kind)
-{
-    return &ports[(int64_t)node_of(e, rank) * e->ports + kind_of(e, kind)->rail % e->ports];
-}
-
-/* What the processor that fires a message adds to its time. */
-static double setup_of(const struct pcoll_engine *e, const struct pcoll_event *event)
-{
-    const struct pcoll_kind *kind = kind_of(e, event->kind);
-    const bool first = event->message == PCOLL_MESSAGE_REQUEST || kind->op == PCOLL_OP_PUT;
-
-    if (event->message == PCOLL_MESSAGE_ANSWER && !e->options->host_driven)
-        return 0;
-    return e->options->machine.o + (first && is_user(kind) ? e->options->machine.rma : 0);
-}
-
-/* The time at which the port is free, and the rank's processor if it is needed. */
-static double ready_at(const struct pcoll_engine *e, const struct pcoll_event *event, int rank,
-                       double port)
-{
-    const double begin = later(event->time, port);
-
-    return e->options->host_driven ? later(begin, core_for(e, rank)->free) : begin;
-}
-
-/* Complete an entry that is done when its message has left. */
-static void end_sender(struct pcoll_engine *e, const struct pcoll_event *event, double when)
-{
-    const struct pcoll_kind *kind = kind_of(e, event->kind);
-    const struct pcoll_event done = {.time = when,
-                                     .type = PCOLL_EVENT_DONE,
-                                     .kind = event->kind,
-                                     .from = event->from,
-                                     .to = event->from};
-
-    if (event->message != PCOLL_MESSAGE_SIGNAL ||
-        !(kind->op == PCOLL_OP_PUT || (kind->op == PCOLL_OP_ADD && e->options->host_driven)))
-        return;
-    if (kind->done == PCOLL_NONE)
-        entry_done(e, event->from, event->kind, when);
-    else
-        pcoll_event_queue_put(&e->queue, &done);
-}
-
-/* Only messages that an entry fires are traced, not answers and the signals that follow them. */
-static void trace_departure(struct pcoll_engine *e, const struct pcoll_event *event, double begin,
-                            double setup)
-{
-    const bool is_get = kind_of(e, event->kind)->op == PCOLL_OP_GET;
-
-    if (is_get != (event->message == PCOLL_MESSAGE_REQUEST))
-        return;
-    if (e->options->host_driven)
-        pcoll_trace_work(e->trace, event->from, event->kind, begin, begin + setup);
-    pcoll_trace_send(e->trace, event->from, event->kind, begin);
-}
-
-/* The head leaves at `from`. */
-static void depart(struct pcoll_engine *e, const struct pcoll_event *event, double when)
-{
-    struct pcoll_event next = *event;
-    const bool is_flat = e->options->network.kind == PCOLL_FLAT;
-
-    next.type = is_flat ? PCOLL_EVENT_ARRIVE : PCOLL_EVENT_HOP;
-    next.time = is_flat ? when + e->options->machine.L : when;
-    next.ticket = 0;
-    pcoll_event_queue_put(&e->queue, &next);
-}
-
-/* A message requests its sender's port at event->time. */
-static void inject(struct pcoll_engine *e, const struct pcoll_event *event)
-{
-    const struct pcoll_machine *machine = &e->options->machine;
-    const int host = e->options->host_driven;
-    const double setup = setup_of(e, event), length = length_of(e, event, machine->G);
-    const double fixed = setup > machine->o ? setup - machine->o : 0; /* the part for rma */
-    double *port = port_of(e, e->out, event->from, event->kind);
-    double begin = ready_at(e, event, event->from, *port);
-
-    if (host && begin > event->time) {
-        struct pcoll_event again = *event;
-
-        again.type = PCOLL_EVENT_INJECT;
-        again.time = begin;
-        pcoll_event_queue_put(&e->queue, &again);
-        return;
-    }
-    if (host)
-        begin = occupy(e, event->from, setup, begin);
-    if (e->trace)
-        trace_departure(e, event, begin, setup);
-    *port = begin + fixed + machine->g + length;
-    end_sender(e, event, begin + setup + (host ? 0 : length));
-    depart(e, event, begin + setup);
-}
-
-static void hop(struct pcoll_engine *e, const struct pcoll_event *event)
-{
-    const struct pcoll_network *network = &e->options->network;
-    const int64_t link = pcoll_network_link(network, e->nnodes, node_of(e, event->from),
-                                            node_of(e, event->to), event->hop);
-    struct pcoll_event next = *event;
-
-    if (link == PCOLL_NONE) {
-        next.type = PCOLL_EVENT_ARRIVE;
-        next.time += e->options->machine.L;
-    } else {
-        const double begin = later(event->time, e->links[link]);
-
-        e->result->waited += begin - event->time;
-        e->links[link] = begin + length_of(e, event, network->G);
-        next.time = begin + network->hop;
-        next.hop++;
-    }
-    pcoll_event_queue_put(&e->queue, &next);
-}
+/* ---- messages from other nodes, or of this one ---- */
 
 static void land_signal(struct pcoll_engine *e, const struct pcoll_event *event)
 {
-    const struct pcoll_kind *kind = kind_of(e, event->kind);
+    const struct pcoll_kind *kind = pcoll_engine_kind(e, event->kind);
 
     if (event->load != 0)
         pcoll_symbols_write(e->symbols, event->to,
@@ -428,7 +175,7 @@ static void land_signal(struct pcoll_engine *e, const struct pcoll_event *event)
 
 static void land_request(struct pcoll_engine *e, const struct pcoll_event *event)
 {
-    const struct pcoll_kind *kind = kind_of(e, event->kind);
+    const struct pcoll_kind *kind = pcoll_engine_kind(e, event->kind);
     struct pcoll_event answer = *event;
 
     answer.message = PCOLL_MESSAGE_ANSWER;
@@ -439,7 +186,7 @@ static void land_request(struct pcoll_engine *e, const struct pcoll_event *event
     if (e->symbols != NULL)
         answer.load = pcoll_symbols_read(
             e->symbols, event->to, pcoll_at(pcoll_kind_remote(kind), kind->remote_at), kind->bytes);
-    inject(e, &answer);
+    pcoll_engine_inject(e, &answer);
 }
 
 /* The get is done; its signal is a new message. */
@@ -448,7 +195,7 @@ static void land_answer(struct pcoll_engine *e, const struct pcoll_event *event)
     struct pcoll_event signal = *event;
 
     entry_ends(e, event);
-    if (kind_of(e, event->kind)->peer_counter == PCOLL_NONE)
+    if (pcoll_engine_kind(e, event->kind)->peer_counter == PCOLL_NONE)
         return;
     signal.type = PCOLL_EVENT_INJECT;
     signal.message = PCOLL_MESSAGE_SIGNAL;
@@ -458,7 +205,7 @@ static void land_answer(struct pcoll_engine *e, const struct pcoll_event *event)
     signal.hop = 0;
     signal.ticket = event->ticket;
     if (!e->options->host_driven)
-        signal.time = occupy(e, signal.from, e->options->machine.o, event->time);
+        signal.time = pcoll_engine_occupy(e, signal.from, e->options->machine.o, event->time);
     pcoll_event_queue_put(&e->queue, &signal);
 }
 
@@ -470,32 +217,6 @@ static void land(struct pcoll_engine *e, const struct pcoll_event *event)
         land_request(e, event);
     else
         land_answer(e, event);
-}
-
-static void arrive(struct pcoll_engine *e, const struct pcoll_event *event)
-{
-    const struct pcoll_machine *machine = &e->options->machine;
-    const int host = e->options->host_driven;
-    const double length = length_of(e, event, machine->G);
-    double *port = port_of(e, e->in, event->to, event->kind);
-    double begin = ready_at(e, event, event->to, *port);
-    struct pcoll_event next = *event;
-
-    if (host && begin > event->time) { /* what is fired in the meantime goes first */
-        next.time = begin;
-        pcoll_event_queue_put(&e->queue, &next);
-        return;
-    }
-    if (host)
-        begin = occupy(e, event->to, machine->o + length, begin);
-    *port = begin + machine->g + length;
-    next.type = PCOLL_EVENT_LAND;
-    next.ticket = 0;
-    next.time = begin + (host ? machine->o : 0) + length_of(e, event, e->tail_G);
-    if (next.time > event->time)
-        pcoll_event_queue_put(&e->queue, &next);
-    else
-        land(e, &next);
 }
 
 /* ---- firing ---- */
@@ -514,7 +235,7 @@ static void count_message(struct pcoll_engine *e, const struct pcoll_kind *kind,
 
 static bool is_near(const struct pcoll_engine *e, int rank, int peer)
 {
-    return node_of(e, peer) == node_of(e, rank);
+    return pcoll_engine_node(e, peer) == pcoll_engine_node(e, rank);
 }
 
 /* ---- within the rank and the node: the processor does all the work ---- */
@@ -536,7 +257,7 @@ static double moving(const struct pcoll_machine *node, const struct pcoll_kind *
 static void raise_counter(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step,
                           uint32_t load, double end)
 {
-    const struct pcoll_kind *kind = kind_of(e, step->kind);
+    const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
     const bool near = is_near(e, rank, step->peer);
     const struct pcoll_event event = {
         .time = near ? end + e->node.L : end,
@@ -556,10 +277,10 @@ static void raise_counter(struct pcoll_engine *e, int rank, const struct pcoll_s
 static void fire_within(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step,
                         double now)
 {
-    const struct pcoll_kind *kind = kind_of(e, step->kind);
+    const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
     const double work = e->node.o + moving(&e->node, kind);
-    const double busy = step->peer != PCOLL_NONE ? later(work, e->node.g) : work;
-    const double end = occupy(e, rank, busy, now) + work;
+    const double busy = step->peer != PCOLL_NONE ? pcoll_larger(work, e->node.g) : work;
+    const double end = pcoll_engine_occupy(e, rank, busy, now) + work;
     const uint32_t load = read_source(e, rank, step);
     const bool is_away = kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_ADD;
 
@@ -576,13 +297,13 @@ static void fire_out(struct pcoll_engine *e, int rank, const struct pcoll_sim_st
                      double now)
 {
     const struct pcoll_machine *machine = &e->options->machine;
-    const struct pcoll_kind *kind = kind_of(e, step->kind);
+    const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
     const double busy = machine->o + (touches_user(kind) ? machine->rma : 0);
     const bool is_get = kind->op == PCOLL_OP_GET;
     const int host = e->options->host_driven; /* in this form the processor is acquired together
                                                * with the port */
     const struct pcoll_event event = {
-        .time = host ? now : occupy(e, rank, busy, now),
+        .time = host ? now : pcoll_engine_occupy(e, rank, busy, now),
         .type = PCOLL_EVENT_INJECT,
         .ticket = host ? e->cause : 0,
         .message = is_get ? PCOLL_MESSAGE_REQUEST : PCOLL_MESSAGE_SIGNAL,
@@ -600,18 +321,19 @@ static void fire_out(struct pcoll_engine *e, int rank, const struct pcoll_sim_st
     if (event.time > now)
         pcoll_event_queue_put(&e->queue, &event);
     else
-        inject(e, &event);
+        pcoll_engine_inject(e, &event);
 }
 
 static void fire(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step, double now)
 {
-    const struct pcoll_kind *kind = kind_of(e, step->kind);
+    const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
 
     e->result->entries++;
     if (e->trace)
         pcoll_trace_fire(e->trace, rank, step->kind, now);
     if (kind->op == PCOLL_OP_WAIT)
-        entry_done(e, rank, step->kind, e->core_of ? occupy(e, rank, 0, now) : now);
+        pcoll_engine_entry_done(e, rank, step->kind,
+                                e->core_of ? pcoll_engine_occupy(e, rank, 0, now) : now);
     else if (step->peer == PCOLL_NONE || kind->op == PCOLL_OP_COPY || is_near(e, rank, step->peer))
         fire_within(e, rank, step, now);
     else
@@ -632,7 +354,7 @@ static void fire_first(struct pcoll_engine *e, int rank, const struct pcoll_shap
     for (int c = 0; c < shape->ncounters; c++)
         counters[c].next = PCOLL_NO_STEP;
     for (uint32_t i = 0; i < phase.count; i++) {
-        const int32_t trigger = kind_of(e, phase.steps[i].kind)->trigger;
+        const int32_t trigger = pcoll_engine_kind(e, phase.steps[i].kind)->trigger;
 
         if (trigger == PCOLL_NONE)
             fire(e, rank, &phase.steps[i], now);
@@ -652,13 +374,13 @@ static void start(struct pcoll_engine *e, int rank, double now)
 
     if (e->symbols != NULL)
         pcoll_symbols_start(e->symbols, rank, r->instance);
-    r->finish = occupy(e, rank, call, now) + call;
+    r->finish = pcoll_engine_occupy(e, rank, call, now) + call;
     if (e->trace)
         pcoll_trace_start(e->trace, rank, now, r->finish);
     r->left = phase_of(e, rank, &shape).count;
     r->active = true;
     if (r->left == 0)
-        schedule(e, PCOLL_EVENT_COMPLETE, rank, r->finish);
+        pcoll_engine_schedule(e, PCOLL_EVENT_COMPLETE, rank, r->finish);
     else
         fire_first(e, rank, &shape, now);
 }
@@ -677,32 +399,33 @@ static void complete(struct pcoll_engine *e, int rank, double now)
     if (e->trace)
         pcoll_trace_complete(e->trace, rank, now);
     if (r->instance == 0) {
-        result->first = later(result->first, now);
+        result->first = pcoll_larger(result->first, now);
         result->earliest = result->earliest < 0 || now < result->earliest ? now : result->earliest;
     }
-    result->last = later(result->last, now);
+    result->last = pcoll_larger(result->last, now);
     r->active = false;
     r->instance++;
     if (r->instance < e->instances)
-        schedule(e, PCOLL_EVENT_START, rank, now);
+        pcoll_engine_schedule(e, PCOLL_EVENT_START, rank, now);
 }
 
 /* ---- the job ---- */
 
-static void happen(struct pcoll_engine *e, const struct pcoll_event *event)
+static void happen(struct pcoll_engine *e, struct pcoll_event *event)
 {
     switch ((enum pcoll_event_type)event->type) {
         case PCOLL_EVENT_START:
             start(e, event->to, event->time);
             break;
         case PCOLL_EVENT_INJECT:
-            inject(e, event);
+            pcoll_engine_inject(e, event);
             break;
         case PCOLL_EVENT_HOP:
-            hop(e, event);
+            pcoll_engine_hop(e, event);
             break;
         case PCOLL_EVENT_ARRIVE:
-            arrive(e, event);
+            if (pcoll_engine_arrive(e, event))
+                land(e, event);
             break;
         case PCOLL_EVENT_LAND:
             land(e, event);
@@ -733,7 +456,8 @@ static enum pcoll_result run(struct pcoll_engine *e)
     struct pcoll_event event;
 
     for (int r = 0; r < e->program.nranks; r++)
-        schedule(e, PCOLL_EVENT_START, r, e->options->skew > 0 ? e->options->skew * draw(e) : 0);
+        pcoll_engine_schedule(e, PCOLL_EVENT_START, r,
+                              e->options->skew > 0 ? e->options->skew * pcoll_engine_draw(e) : 0);
     while (pcoll_event_queue_take(&e->queue, &event)) {
         e->cause = event.ticket;
         happen(e, &event);
@@ -831,7 +555,7 @@ static struct pcoll_engine engine_of(const struct pcoll_job *job,
         .options = options,
         .result = result,
         .node = machine->node ? *machine->node : *machine,
-        .tail_G = is_flat ? machine->G : later(machine->G, options->network.G),
+        .tail_G = is_flat ? machine->G : pcoll_larger(machine->G, options->network.G),
         .ports = options->ports > 0 ? options->ports : 1,
         .instances = options->instances > 0 ? options->instances : 1,
         .nnodes = topology ? topology->nnodes : 1,
