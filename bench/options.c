@@ -250,7 +250,7 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-static bool read_what(struct options *opts, int option, char *value)
+static bool read_option(struct options *opts, int option, char *value)
 {
     switch (option) {
         case OPT_COLL:
@@ -266,71 +266,44 @@ static bool read_what(struct options *opts, int option, char *value)
         case OPT_ALGORITHM:
             return read_algorithms(opts, value);
         case OPT_INFO_KEY:
-            opts->info_key = value;
-            return true;
+            return (opts->info_key = value) != NULL;
         case OPT_ROOT:
             return read_int(value, INT_MIN, &opts->root);
-        default:
-            return read_loop(opts, value);
-    }
-}
-
-static bool read_how(struct options *opts, int option, const char *value)
-{
-    switch (option) {
+        case OPT_QUICK:
+            return opts->quick = true;
         case OPT_BATCHES:
             return read_int(value, 1, &opts->batches);
         case OPT_ITERATIONS:
             return read_int(value, 1, &opts->iterations);
         case OPT_ROW_SECONDS:
             return read_seconds(value, &opts->row_seconds);
+        case OPT_APART:
+            return opts->apart = true;
+        case OPT_USE_DATA:
+            return opts->apart = opts->use_data = true;
         case OPT_OVERLAP:
             opts->overlap = 1;
             return !value || read_seconds(value, &opts->overlap);
         case OPT_AWAY:
             return read_int(value, -1, &opts->away);
-        default:
-            opts->output = value;
-            return true;
-    }
-}
-
-static void read_flag(struct options *opts, int option)
-{
-    opts->quick |= option == OPT_QUICK;
-    opts->json |= option == OPT_JSON;
-    opts->progress |= option == OPT_PROGRESS;
-    opts->instructions |= option == OPT_INSTRUCTIONS;
-    opts->apart |= option == OPT_APART || option == OPT_USE_DATA;
-    opts->use_data |= option == OPT_USE_DATA;
-    opts->series |= option == OPT_SERIES;
-    opts->alloc_mem |= option == OPT_ALLOC_MEM;
-    opts->pin &= option != OPT_NO_PIN;
-}
-
-static bool read_option(struct options *opts, int option, char *value)
-{
-    switch (option) {
-        case OPT_COLL:
-        case OPT_SIZES:
-        case OPT_NEIGHBORS:
-        case OPT_ROWS:
-        case OPT_VARIANTS:
-        case OPT_ALGORITHM:
-        case OPT_INFO_KEY:
-        case OPT_ROOT:
-        case OPT_LOOP:
-            return read_what(opts, option, value);
-        case OPT_BATCHES:
-        case OPT_ITERATIONS:
-        case OPT_ROW_SECONDS:
-        case OPT_OVERLAP:
-        case OPT_AWAY:
+        case OPT_SERIES:
+            return opts->series = true;
+        case OPT_ALLOC_MEM:
+            return opts->alloc_mem = true;
+        case OPT_NO_PIN:
+            return !(opts->pin = false);
+        case OPT_JSON:
+            return opts->json = true;
         case 'o':
-            return read_how(opts, option, value);
+            return (opts->output = value) != NULL;
+        case OPT_PROGRESS:
+            return opts->progress = true;
+        case OPT_INSTRUCTIONS:
+            return opts->instructions = true;
+        case OPT_LOOP:
+            return read_loop(opts, value);
         default:
-            read_flag(opts, option);
-            return option != '?';
+            return false;
     }
 }
 

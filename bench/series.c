@@ -9,8 +9,6 @@
 #include "calls.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 /* Between two calls of MPI_Test. A test at once is no computation, and with the last grain a rank
