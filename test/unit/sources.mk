@@ -110,9 +110,17 @@ if HAVE_LIBFABRIC
 endif HAVE_LIBFABRIC
 LDADD += %D%/libunit.a
 
+# Where the calls of CMA of these tests go.
+vm_wraps = -Wl,--wrap=process_vm_readv -Wl,--wrap=process_vm_writev
+%C%_test_agent_SOURCES = %D%/test_agent.c %D%/wraps.h %D%/wraps.c
+%C%_test_coop_SOURCES = %D%/test_coop.c %D%/wraps.c
+%C%_test_mapped_SOURCES = %D%/test_mapped.c %D%/wraps.c
+%C%_test_relay_SOURCES = %D%/test_relay.c %D%/wraps.c
+%C%_test_mapped_LDFLAGS = $(AM_LDFLAGS) $(vm_wraps)
+%C%_test_relay_LDFLAGS = $(AM_LDFLAGS) $(vm_wraps)
+
 # Where test_agent pauses.
-%C%_test_agent_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=syscall -Wl,--wrap=process_vm_readv \
-    -Wl,--wrap=process_vm_writev
+%C%_test_agent_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=syscall $(vm_wraps)
 
 # Where test_board pauses, or dies.
 %C%_test_board_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pcoll_copy -Wl,--wrap=pcoll_notice_close \
@@ -120,7 +128,7 @@ LDADD += %D%/libunit.a
 
 # Where ranks of test_coop pause, are refused, or die.
 %C%_test_coop_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pcoll_copy -Wl,--wrap=pcoll_notice_close \
-    -Wl,--wrap=pcoll_notice_claim -Wl,--wrap=process_vm_readv -Wl,--wrap=process_vm_writev
+    -Wl,--wrap=pcoll_notice_claim $(vm_wraps)
 
 # What test_scarce and test_scarce_jobs make fail: the linker redirects these calls of their own
 # objects to shortage.c.
@@ -136,6 +144,3 @@ shortage_flags = $(AM_LDFLAGS) $(shortage_wraps:%=-Wl,--wrap=%)
 %C%_test_scarce_LDADD = %D%/libshortage.a $(LDADD)
 %C%_test_scarce_jobs_LDFLAGS = $(shortage_flags)
 %C%_test_scarce_jobs_LDADD = %D%/libshortage.a $(LDADD)
-
-# test_mapped counts these calls.
-%C%_test_mapped_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=process_vm_readv -Wl,--wrap=process_vm_writev

@@ -2,14 +2,9 @@
  * Agents: ranks start, and do nothing more until the agents of all of them have ended the instance.
  * Then, with random delays in the agent and ranks that wait in every way. And lists of CPUs.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* for process_vm_readv */
-#endif
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "offload/agent/state.h"
@@ -18,11 +13,9 @@
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
+#include "test/unit/wraps.h"
 
 enum { BYTES = 40000, PATIENCE_USEC = 20000000, STEP_USEC = 50 };
-
-typedef ssize_t vm_call(pid_t, const struct iovec *, unsigned long, const struct iovec *,
-                        unsigned long, unsigned long);
 
 static const struct pcoll_medium *const shm = &pcoll_medium_shm;
 static _Atomic int *starts; /* as trial.h requires; then the number of jobs that ran */
@@ -71,8 +64,6 @@ static int dawdles;
 
 long __real_syscall(long number, ...);
 long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
-vm_call __real_process_vm_readv, __wrap_process_vm_readv;
-vm_call __real_process_vm_writev, __wrap_process_vm_writev;
 
 static void pause_around_call(void)
 {
@@ -94,8 +85,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
 }
 
 /* The caller asks again for what is left. */
-static ssize_t copy_half(vm_call *call, pid_t pid, const struct iovec *local,
-                         const struct iovec *remote)
+ssize_t vm_copy(vm_call *call, pid_t pid, const struct iovec *local, const struct iovec *remote)
 {
     const size_t bytes = local->iov_len > 1 && dawdles ? local->iov_len / 2 : local->iov_len;
     const struct iovec here = {local->iov_base, bytes}, there = {remote->iov_base, bytes};
@@ -105,22 +95,6 @@ static ssize_t copy_half(vm_call *call, pid_t pid, const struct iovec *local,
     moved = call(pid, &here, 1, &there, 1, 0);
     pause_around_call();
     return moved;
-}
-
-ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nlocal,
-                                const struct iovec *remote, unsigned long nremote,
-                                unsigned long flags)
-{
-    (void)nlocal, (void)nremote, (void)flags;
-    return copy_half(__real_process_vm_readv, pid, local, remote);
-}
-
-ssize_t __wrap_process_vm_writev(pid_t pid, const struct iovec *local, unsigned long nlocal,
-                                 const struct iovec *remote, unsigned long nremote,
-                                 unsigned long flags)
-{
-    (void)nlocal, (void)nremote, (void)flags;
-    return copy_half(__real_process_vm_writev, pid, local, remote);
 }
 
 /* ---- ranks ------------------------------------------------------------------------- */

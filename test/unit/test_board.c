@@ -19,6 +19,7 @@
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
+#include "test/unit/wraps.h"
 
 enum { RANKS = 3, BYTES = 40000, PATIENCE_USEC = 20000000, STEP_USEC = 50 };
 
@@ -93,14 +94,6 @@ static _Thread_local unsigned pause_seed;
 
 enum pcoll_result __real_pcoll_reduce(const struct pcoll_reduction *reduction);
 enum pcoll_result __wrap_pcoll_reduce(const struct pcoll_reduction *reduction);
-void __real_pcoll_copy(void *to, const void *from, size_t bytes);
-void __wrap_pcoll_copy(void *to, const void *from, size_t bytes);
-void __real_pcoll_notice_close(struct pcoll_notice *notice);
-void __wrap_pcoll_notice_close(struct pcoll_notice *notice);
-int __real_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
-                              struct pcoll_chunk *chunk_p);
-int __wrap_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
-                              struct pcoll_chunk *chunk_p);
 
 static void pause_at_random(void)
 {

@@ -5,16 +5,11 @@
  * kernel refuses either of them after a while; and a helper dies. Each rank's memory is in its heap
  * or not.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* for process_vm_readv */
-#endif
-
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "algorithms/algorithm.h"
@@ -26,6 +21,7 @@
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
+#include "test/unit/wraps.h"
 
 enum { INSTANCES = 20, FREE_INSTANCES = 8, STEP_USEC = 50 };
 
@@ -50,20 +46,6 @@ enum { REFUSED_FROM = 9 }; /* so many copies of a rank succeed in a role that wi
 
 static _Thread_local enum role role; /* in which this thread has claimed its last chunk */
 static _Thread_local unsigned seed, ncopies;
-
-typedef ssize_t vm_call(pid_t, const struct iovec *, unsigned long, const struct iovec *,
-                        unsigned long, unsigned long);
-
-vm_call __real_process_vm_readv, __wrap_process_vm_readv;
-vm_call __real_process_vm_writev, __wrap_process_vm_writev;
-void __real_pcoll_copy(void *to, const void *from, size_t bytes);
-void __wrap_pcoll_copy(void *to, const void *from, size_t bytes);
-void __real_pcoll_notice_close(struct pcoll_notice *notice);
-void __wrap_pcoll_notice_close(struct pcoll_notice *notice);
-int __real_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
-                              struct pcoll_chunk *chunk_p);
-int __wrap_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
-                              struct pcoll_chunk *chunk_p);
 
 static void pause_as(enum role who)
 {
@@ -117,8 +99,7 @@ void __wrap_pcoll_copy(void *to, const void *from, size_t bytes)
 }
 
 /* The caller asks again for what is left. */
-static ssize_t copy_half(vm_call *call, pid_t pid, const struct iovec *local,
-                         const struct iovec *remote)
+ssize_t vm_copy(vm_call *call, pid_t pid, const struct iovec *local, const struct iovec *remote)
 {
     const size_t bytes = local->iov_len > 1 ? local->iov_len / 2 : local->iov_len;
     const struct iovec here = {local->iov_base, bytes}, there = {remote->iov_base, bytes};
@@ -132,22 +113,6 @@ static ssize_t copy_half(vm_call *call, pid_t pid, const struct iovec *local,
     moved = call(pid, &here, 1, &there, 1, 0);
     die_in(IN_CHUNK);
     return moved;
-}
-
-ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nlocal,
-                                const struct iovec *remote, unsigned long nremote,
-                                unsigned long flags)
-{
-    (void)nlocal, (void)nremote, (void)flags;
-    return copy_half(__real_process_vm_readv, pid, local, remote);
-}
-
-ssize_t __wrap_process_vm_writev(pid_t pid, const struct iovec *local, unsigned long nlocal,
-                                 const struct iovec *remote, unsigned long nremote,
-                                 unsigned long flags)
-{
-    (void)nlocal, (void)nremote, (void)flags;
-    return copy_half(__real_process_vm_writev, pid, local, remote);
 }
 
 /* ---- scenes ---- */

@@ -5,7 +5,6 @@
  */
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "algorithms/algorithm.h"
@@ -16,6 +15,7 @@
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
+#include "test/unit/wraps.h"
 
 static const struct pcoll_medium *const shm = &pcoll_medium_shm;
 
@@ -26,30 +26,10 @@ static struct shared {
     _Atomic int cma_calls; /* between bind and unbind */
 } * shared;
 
-/* The linker leads the library's calls here (see sources.mk). */
-ssize_t __real_process_vm_readv(pid_t, const struct iovec *, unsigned long, const struct iovec *,
-                                unsigned long, unsigned long);
-ssize_t __real_process_vm_writev(pid_t, const struct iovec *, unsigned long, const struct iovec *,
-                                 unsigned long, unsigned long);
-ssize_t __wrap_process_vm_readv(pid_t, const struct iovec *, unsigned long, const struct iovec *,
-                                unsigned long, unsigned long);
-ssize_t __wrap_process_vm_writev(pid_t, const struct iovec *, unsigned long, const struct iovec *,
-                                 unsigned long, unsigned long);
-
-ssize_t __wrap_process_vm_readv(pid_t pid, const struct iovec *here, unsigned long nhere,
-                                const struct iovec *there, unsigned long nthere,
-                                unsigned long flags)
+ssize_t vm_copy(vm_call *call, pid_t pid, const struct iovec *local, const struct iovec *remote)
 {
     atomic_fetch_add(&shared->cma_calls, 1);
-    return __real_process_vm_readv(pid, here, nhere, there, nthere, flags);
-}
-
-ssize_t __wrap_process_vm_writev(pid_t pid, const struct iovec *here, unsigned long nhere,
-                                 const struct iovec *there, unsigned long nthere,
-                                 unsigned long flags)
-{
-    atomic_fetch_add(&shared->cma_calls, 1);
-    return __real_process_vm_writev(pid, here, nhere, there, nthere, flags);
+    return call(pid, local, 1, remote, 1, 0);
 }
 
 /* Whose memory is in heaps. */

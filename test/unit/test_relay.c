@@ -3,14 +3,8 @@
  * other processes. Plans that use it still deliver the right data and start without waiting; later
  * plans learn to do without it.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* for process_vm_readv */
-#endif
-
 #include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "algorithms/algorithm.h"
@@ -18,24 +12,16 @@
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
+#include "test/unit/wraps.h"
 
 static const struct pcoll_medium *const shm = &pcoll_medium_shm;
 static _Atomic int *starts;
 static int refusal; /* an errno, or 0 */
 
-ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long nlocal,
-                         const struct iovec *remote, unsigned long nremote, unsigned long flags)
+ssize_t vm_copy(vm_call *call, pid_t pid, const struct iovec *local, const struct iovec *remote)
 {
     errno = refusal;
-    return refusal ? -1 : syscall(SYS_process_vm_readv, pid, local, nlocal, remote, nremote, flags);
-}
-
-ssize_t process_vm_writev(pid_t pid, const struct iovec *local, unsigned long nlocal,
-                          const struct iovec *remote, unsigned long nremote, unsigned long flags)
-{
-    errno = refusal;
-    return refusal ? -1
-                   : syscall(SYS_process_vm_writev, pid, local, nlocal, remote, nremote, flags);
+    return refusal ? -1 : call(pid, local, 1, remote, 1, 0);
 }
 
 struct trial {
