@@ -3,7 +3,6 @@
 #include "algorithms/proof/private.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 
 /* Larger thresholds, adds and gains are treated as mistakes; this keeps sums below 2^63. */
 #define LARGEST ((uint64_t)1 << 40)

@@ -1,6 +1,5 @@
 /* Moves from and to user memory that is not contiguous: a copy into or out of shared memory packs
  * or unpacks, so the data is touched once on either side. */
-#include <stdlib.h>
 
 #include "algorithms/plan/pool.h"
 #include "offload/node/bound.h"

@@ -1,6 +1,5 @@
 /* Endpoints: a context and a worker of UCX for each network device; progress and events. */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <stdbool.h>
