@@ -80,5 +80,4 @@ pcoll_tool_sources += \
     %D%/plan/paper.c \
     %D%/proof/check.h %D%/proof/check.c %D%/proof/private.h %D%/proof/shared.c \
     %D%/proof/order.c %D%/proof/flow.c \
-    %D%/proof/trace.h %D%/proof/trace.c %D%/proof/meaning.c \
-    %D%/proof/topology.h %D%/proof/topology.c
+    %D%/proof/trace.h %D%/proof/trace.c %D%/proof/meaning.c

@@ -97,6 +97,7 @@ check_LIBRARIES += %D%/libunit.a
     %D%/question.h %D%/question.c \
     %D%/strided.h %D%/strided.c \
     %D%/tables.h %D%/tables.c \
+    %D%/topology_check.h %D%/topology_check.c \
     %D%/toy.h %D%/toy.c \
     %D%/trial.h %D%/trial.c \
     %D%/rma_plays.h %D%/rma_plays.c %D%/rma_failures.c \

@@ -1,11 +1,11 @@
 /* Nodes, leaders and teams. */
-#include "algorithms/proof/topology.h"
 #include "algorithms/teams.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "test/unit/tap.h"
+#include "test/unit/topology_check.h"
 
 enum { N = 7 };
 
@@ -25,7 +25,7 @@ static struct pcoll_topology *make(const int *node_ids, const int *far, int nran
 /* Is it a topology with these nodes, and these members in a row? */
 static int is(const struct pcoll_topology *t, const int *node, const int *members, int nranks)
 {
-    if (pcoll_topology_check(t, nranks, stdout) != PCOLL_OK)
+    if (topology_check(t, nranks, stdout) != PCOLL_OK)
         return 0;
     for (int i = 0; i < nranks; i++)
         if (pcoll_topology_node(t, i) != node[i] || pcoll_topology_rank(t, i) != members[i])
@@ -179,11 +179,11 @@ static void refuse(const int *table, const char *message)
     char *text = NULL;
     size_t size = 0;
     FILE *why = open_memstream(&text, &size);
-    enum pcoll_result result = pcoll_topology_check(&topology, 4, why);
+    enum pcoll_result result = topology_check(&topology, 4, why);
 
     fclose(why);
     if (!tap_ok(result == PCOLL_ERR_INVALID && strcmp(text, message) == 0 &&
-                    pcoll_topology_check(&topology, 4, NULL) == PCOLL_ERR_INVALID,
+                    topology_check(&topology, 4, NULL) == PCOLL_ERR_INVALID,
                 "refused: %.*s", (int)strcspn(message, "\n"), message))
         printf("# got %s", text);
     free(text);
@@ -201,8 +201,8 @@ static void check_refusals(void)
     static const int many[] = {5, 1, 0, 2, 3, 1, 0, 2, 3, 0, 2, 4};
     const struct pcoll_topology two = pcoll_topology_of_table(good, 4);
 
-    tap_ok(pcoll_topology_check(&two, 4, stdout) == PCOLL_OK, "two nodes of two are fine");
-    tap_ok(pcoll_topology_check(&two, 3, NULL) == PCOLL_ERR_INVALID, "but not of 3 ranks");
+    tap_ok(topology_check(&two, 4, stdout) == PCOLL_OK, "two nodes of two are fine");
+    tap_ok(topology_check(&two, 3, NULL) == PCOLL_ERR_INVALID, "but not of 3 ranks");
     refuse(twice, "topology: rank 1 is a member twice\n");
     refuse(moved, "topology: rank 2 has another place\n");
     refuse(beyond, "topology: there is no rank 4\n");

@@ -1,5 +1,5 @@
-/* Checks that a topology is valid; the contract is in proof/topology.h. */
-#include "algorithms/proof/topology.h"
+/* Checks that a topology is valid; the contract is in topology_check.h. */
+#include "test/unit/topology_check.h"
 
 #include <stdlib.h>
 
@@ -31,7 +31,7 @@ static enum pcoll_result check_members(const struct pcoll_topology *topology, in
     return PCOLL_OK;
 }
 
-enum pcoll_result pcoll_topology_check(const struct pcoll_topology *topology, int nranks, FILE *why)
+enum pcoll_result topology_check(const struct pcoll_topology *topology, int nranks, FILE *why)
 {
     enum pcoll_result result;
     char *seen;
