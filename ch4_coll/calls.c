@@ -64,6 +64,12 @@ static int init(enum pcoll_coll coll, const struct MPIDI_PCOLL_arguments *a,
     return mpi_errno;
 }
 
+/* The same for a call with `comm`, `info`, `request` and these other arguments. */
+#define INIT(NAME, description, fallback, ...)                                                     \
+    init(PCOLL_##NAME,                                                                             \
+         &(const struct MPIDI_PCOLL_arguments){.comm = comm, .info = info, __VA_ARGS__},           \
+         MPIDI_PCOLL_describe_##description, MPIDI_PCOLL_fallback_##fallback, request)
+
 /* ---- the calls ---- */
 
 int MPIDI_PCOLL_Barrier_init(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
@@ -76,29 +82,15 @@ int MPIDI_PCOLL_Barrier_init(MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **re
 int MPIDI_PCOLL_Bcast_init(void *buffer, MPI_Aint count, MPI_Datatype datatype, int root,
                            MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .receive = equal(buffer, count, datatype),
-        .root = root,
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_BCAST, &a, MPIDI_PCOLL_describe_bcast, MPIDI_PCOLL_fallback_bcast, request);
+    return INIT(BCAST, bcast, bcast, .receive = equal(buffer, count, datatype), .root = root);
 }
 
 int MPIDI_PCOLL_Allgather_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                                void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                                MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = one(sendbuf, sendcount, sendtype),
-        .receive = equal(recvbuf, recvcount, recvtype),
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_ALLGATHER, &a, MPIDI_PCOLL_describe_allgather, MPIDI_PCOLL_fallback_allgather,
-                request);
+    return INIT(ALLGATHER, allgather, allgather, .send = one(sendbuf, sendcount, sendtype),
+                .receive = equal(recvbuf, recvcount, recvtype));
 }
 
 int MPIDI_PCOLL_Allgatherv_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -106,31 +98,16 @@ int MPIDI_PCOLL_Allgatherv_init(const void *sendbuf, MPI_Aint sendcount, MPI_Dat
                                 MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Info *info,
                                 MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = one(sendbuf, sendcount, sendtype),
-        .receive = unequal(recvbuf, recvcounts, displs, recvtype),
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_ALLGATHERV, &a, MPIDI_PCOLL_describe_allgatherv,
-                MPIDI_PCOLL_fallback_allgatherv, request);
+    return INIT(ALLGATHERV, allgatherv, allgatherv, .send = one(sendbuf, sendcount, sendtype),
+                .receive = unequal(recvbuf, recvcounts, displs, recvtype));
 }
 
 int MPIDI_PCOLL_Gather_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                             void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
                             MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = equal(sendbuf, sendcount, sendtype),
-        .receive = equal(recvbuf, recvcount, recvtype),
-        .root = root,
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_GATHER, &a, MPIDI_PCOLL_describe_gather, MPIDI_PCOLL_fallback_gather,
-                request);
+    return INIT(GATHER, gather, gather, .send = equal(sendbuf, sendcount, sendtype),
+                .receive = equal(recvbuf, recvcount, recvtype), .root = root);
 }
 
 int MPIDI_PCOLL_Gatherv_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
@@ -138,32 +115,16 @@ int MPIDI_PCOLL_Gatherv_init(const void *sendbuf, MPI_Aint sendcount, MPI_Dataty
                              MPI_Datatype recvtype, int root, MPIR_Comm *comm, MPIR_Info *info,
                              MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = equal(sendbuf, sendcount, sendtype),
-        .receive = unequal(recvbuf, recvcounts, displs, recvtype),
-        .root = root,
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_GATHERV, &a, MPIDI_PCOLL_describe_gatherv, MPIDI_PCOLL_fallback_gatherv,
-                request);
+    return INIT(GATHERV, gatherv, gatherv, .send = equal(sendbuf, sendcount, sendtype),
+                .receive = unequal(recvbuf, recvcounts, displs, recvtype), .root = root);
 }
 
 int MPIDI_PCOLL_Scatter_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                              void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype, int root,
                              MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = equal(sendbuf, sendcount, sendtype),
-        .receive = equal(recvbuf, recvcount, recvtype),
-        .root = root,
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_SCATTER, &a, MPIDI_PCOLL_describe_scatter, MPIDI_PCOLL_fallback_scatter,
-                request);
+    return INIT(SCATTER, scatter, scatter, .send = equal(sendbuf, sendcount, sendtype),
+                .receive = equal(recvbuf, recvcount, recvtype), .root = root);
 }
 
 int MPIDI_PCOLL_Scatterv_init(const void *sendbuf, const MPI_Aint sendcounts[],
@@ -171,31 +132,17 @@ int MPIDI_PCOLL_Scatterv_init(const void *sendbuf, const MPI_Aint sendcounts[],
                               MPI_Aint recvcount, MPI_Datatype recvtype, int root, MPIR_Comm *comm,
                               MPIR_Info *info, MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = unequal(sendbuf, sendcounts, displs, sendtype),
-        .receive = equal(recvbuf, recvcount, recvtype),
-        .root = root,
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_SCATTERV, &a, MPIDI_PCOLL_describe_scatterv, MPIDI_PCOLL_fallback_scatterv,
-                request);
+    return INIT(SCATTERV, scatterv, scatterv,
+                .send = unequal(sendbuf, sendcounts, displs, sendtype),
+                .receive = equal(recvbuf, recvcount, recvtype), .root = root);
 }
 
 int MPIDI_PCOLL_Alltoall_init(const void *sendbuf, MPI_Aint sendcount, MPI_Datatype sendtype,
                               void *recvbuf, MPI_Aint recvcount, MPI_Datatype recvtype,
                               MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = equal(sendbuf, sendcount, sendtype),
-        .receive = equal(recvbuf, recvcount, recvtype),
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_ALLTOALL, &a, MPIDI_PCOLL_describe_alltoall, MPIDI_PCOLL_fallback_alltoall,
-                request);
+    return INIT(ALLTOALL, alltoall, alltoall, .send = equal(sendbuf, sendcount, sendtype),
+                .receive = equal(recvbuf, recvcount, recvtype));
 }
 
 int MPIDI_PCOLL_Alltoallv_init(const void *sendbuf, const MPI_Aint sendcounts[],
@@ -204,15 +151,9 @@ int MPIDI_PCOLL_Alltoallv_init(const void *sendbuf, const MPI_Aint sendcounts[],
                                MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Info *info,
                                MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = unequal(sendbuf, sendcounts, sdispls, sendtype),
-        .receive = unequal(recvbuf, recvcounts, rdispls, recvtype),
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_ALLTOALLV, &a, MPIDI_PCOLL_describe_alltoallv, MPIDI_PCOLL_fallback_alltoallv,
-                request);
+    return INIT(ALLTOALLV, alltoallv, alltoallv,
+                .send = unequal(sendbuf, sendcounts, sdispls, sendtype),
+                .receive = unequal(recvbuf, recvcounts, rdispls, recvtype));
 }
 
 int MPIDI_PCOLL_Alltoallw_init(const void *sendbuf, const MPI_Aint sendcounts[],
@@ -221,15 +162,9 @@ int MPIDI_PCOLL_Alltoallw_init(const void *sendbuf, const MPI_Aint sendcounts[],
                                const MPI_Datatype recvtypes[], MPIR_Comm *comm, MPIR_Info *info,
                                MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = typed(sendbuf, sendcounts, sdispls, sendtypes),
-        .receive = typed(recvbuf, recvcounts, rdispls, recvtypes),
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_ALLTOALLW, &a, MPIDI_PCOLL_describe_alltoallv, MPIDI_PCOLL_fallback_alltoallw,
-                request);
+    return INIT(ALLTOALLW, alltoallv, alltoallw,
+                .send = typed(sendbuf, sendcounts, sdispls, sendtypes),
+                .receive = typed(recvbuf, recvcounts, rdispls, recvtypes));
 }
 
 int MPIDI_PCOLL_Neighbor_allgather_init(const void *sendbuf, MPI_Aint sendcount,
@@ -237,15 +172,9 @@ int MPIDI_PCOLL_Neighbor_allgather_init(const void *sendbuf, MPI_Aint sendcount,
                                         MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Info *info,
                                         MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = one(sendbuf, sendcount, sendtype),
-        .receive = equal(recvbuf, recvcount, recvtype),
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_NEIGHBOR_ALLGATHER, &a, MPIDI_PCOLL_describe_edges,
-                MPIDI_PCOLL_fallback_neighbor_allgather, request);
+    return INIT(NEIGHBOR_ALLGATHER, edges, neighbor_allgather,
+                .send = one(sendbuf, sendcount, sendtype),
+                .receive = equal(recvbuf, recvcount, recvtype));
 }
 
 int MPIDI_PCOLL_Neighbor_allgatherv_init(const void *sendbuf, MPI_Aint sendcount,
@@ -254,15 +183,9 @@ int MPIDI_PCOLL_Neighbor_allgatherv_init(const void *sendbuf, MPI_Aint sendcount
                                          MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Info *info,
                                          MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = one(sendbuf, sendcount, sendtype),
-        .receive = unequal(recvbuf, recvcounts, displs, recvtype),
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_NEIGHBOR_ALLGATHERV, &a, MPIDI_PCOLL_describe_edges,
-                MPIDI_PCOLL_fallback_neighbor_allgatherv, request);
+    return INIT(NEIGHBOR_ALLGATHERV, edges, neighbor_allgatherv,
+                .send = one(sendbuf, sendcount, sendtype),
+                .receive = unequal(recvbuf, recvcounts, displs, recvtype));
 }
 
 int MPIDI_PCOLL_Neighbor_alltoall_init(const void *sendbuf, MPI_Aint sendcount,
@@ -270,15 +193,9 @@ int MPIDI_PCOLL_Neighbor_alltoall_init(const void *sendbuf, MPI_Aint sendcount,
                                        MPI_Datatype recvtype, MPIR_Comm *comm, MPIR_Info *info,
                                        MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = equal(sendbuf, sendcount, sendtype),
-        .receive = equal(recvbuf, recvcount, recvtype),
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_NEIGHBOR_ALLTOALL, &a, MPIDI_PCOLL_describe_edges,
-                MPIDI_PCOLL_fallback_neighbor_alltoalls, request);
+    return INIT(NEIGHBOR_ALLTOALL, edges, neighbor_alltoalls,
+                .send = equal(sendbuf, sendcount, sendtype),
+                .receive = equal(recvbuf, recvcount, recvtype));
 }
 
 int MPIDI_PCOLL_Neighbor_alltoallv_init(const void *sendbuf, const MPI_Aint sendcounts[],
@@ -287,15 +204,9 @@ int MPIDI_PCOLL_Neighbor_alltoallv_init(const void *sendbuf, const MPI_Aint send
                                         const MPI_Aint rdispls[], MPI_Datatype recvtype,
                                         MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = unequal(sendbuf, sendcounts, sdispls, sendtype),
-        .receive = unequal(recvbuf, recvcounts, rdispls, recvtype),
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_NEIGHBOR_ALLTOALLV, &a, MPIDI_PCOLL_describe_edges,
-                MPIDI_PCOLL_fallback_neighbor_alltoalls, request);
+    return INIT(NEIGHBOR_ALLTOALLV, edges, neighbor_alltoalls,
+                .send = unequal(sendbuf, sendcounts, sdispls, sendtype),
+                .receive = unequal(recvbuf, recvcounts, rdispls, recvtype));
 }
 
 int MPIDI_PCOLL_Neighbor_alltoallw_init(const void *sendbuf, const MPI_Aint sendcounts[],
@@ -304,108 +215,54 @@ int MPIDI_PCOLL_Neighbor_alltoallw_init(const void *sendbuf, const MPI_Aint send
                                         const MPI_Aint rdispls[], const MPI_Datatype recvtypes[],
                                         MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = typed(sendbuf, sendcounts, sdispls, sendtypes),
-        .receive = typed(recvbuf, recvcounts, rdispls, recvtypes),
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_NEIGHBOR_ALLTOALLW, &a, MPIDI_PCOLL_describe_edges,
-                MPIDI_PCOLL_fallback_neighbor_alltoalls, request);
+    return INIT(NEIGHBOR_ALLTOALLW, edges, neighbor_alltoalls,
+                .send = typed(sendbuf, sendcounts, sdispls, sendtypes),
+                .receive = typed(recvbuf, recvcounts, rdispls, recvtypes));
 }
 
 int MPIDI_PCOLL_Allreduce_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
                                MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
                                MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = vector(sendbuf),
-        .receive = equal(recvbuf, count, datatype),
-        .op = op,
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_ALLREDUCE, &a, MPIDI_PCOLL_describe_allreduce, MPIDI_PCOLL_fallback_allreduce,
-                request);
+    return INIT(ALLREDUCE, allreduce, allreduce, .send = vector(sendbuf),
+                .receive = equal(recvbuf, count, datatype), .op = op);
 }
 
 int MPIDI_PCOLL_Reduce_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
                             MPI_Datatype datatype, MPI_Op op, int root, MPIR_Comm *comm,
                             MPIR_Info *info, MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = vector(sendbuf),
-        .receive = equal(recvbuf, count, datatype),
-        .op = op,
-        .root = root,
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_REDUCE, &a, MPIDI_PCOLL_describe_reduce, MPIDI_PCOLL_fallback_reduce,
-                request);
+    return INIT(REDUCE, reduce, reduce, .send = vector(sendbuf),
+                .receive = equal(recvbuf, count, datatype), .op = op, .root = root);
 }
 
 int MPIDI_PCOLL_Reduce_scatter_block_init(const void *sendbuf, void *recvbuf, MPI_Aint recvcount,
                                           MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
                                           MPIR_Info *info, MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = vector(sendbuf),
-        .receive = equal(recvbuf, recvcount, datatype),
-        .op = op,
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_REDUCE_SCATTER_BLOCK, &a, MPIDI_PCOLL_describe_reduce_scatter_block,
-                MPIDI_PCOLL_fallback_reduce_scatter_block, request);
+    return INIT(REDUCE_SCATTER_BLOCK, reduce_scatter_block, reduce_scatter_block,
+                .send = vector(sendbuf), .receive = equal(recvbuf, recvcount, datatype), .op = op);
 }
 
 int MPIDI_PCOLL_Reduce_scatter_init(const void *sendbuf, void *recvbuf, const MPI_Aint recvcounts[],
                                     MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm,
                                     MPIR_Info *info, MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = vector(sendbuf),
-        .receive = unequal(recvbuf, recvcounts, NULL, datatype),
-        .op = op,
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_REDUCE_SCATTER, &a, MPIDI_PCOLL_describe_reduce_scatter,
-                MPIDI_PCOLL_fallback_reduce_scatter, request);
+    return INIT(REDUCE_SCATTER, reduce_scatter, reduce_scatter, .send = vector(sendbuf),
+                .receive = unequal(recvbuf, recvcounts, NULL, datatype), .op = op);
 }
 
 int MPIDI_PCOLL_Scan_init(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_Datatype datatype,
                           MPI_Op op, MPIR_Comm *comm, MPIR_Info *info, MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = vector(sendbuf),
-        .receive = equal(recvbuf, count, datatype),
-        .op = op,
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_SCAN, &a, MPIDI_PCOLL_describe_allreduce, MPIDI_PCOLL_fallback_scan, request);
+    return INIT(SCAN, allreduce, scan, .send = vector(sendbuf),
+                .receive = equal(recvbuf, count, datatype), .op = op);
 }
 
 int MPIDI_PCOLL_Exscan_init(const void *sendbuf, void *recvbuf, MPI_Aint count,
                             MPI_Datatype datatype, MPI_Op op, MPIR_Comm *comm, MPIR_Info *info,
                             MPIR_Request **request)
 {
-    const struct MPIDI_PCOLL_arguments a = {
-        .send = vector(sendbuf),
-        .receive = equal(recvbuf, count, datatype),
-        .op = op,
-        .comm = comm,
-        .info = info,
-    };
-
-    return init(PCOLL_EXSCAN, &a, MPIDI_PCOLL_describe_exscan, MPIDI_PCOLL_fallback_exscan,
-                request);
+    return INIT(EXSCAN, exscan, exscan, .send = vector(sendbuf),
+                .receive = equal(recvbuf, count, datatype), .op = op);
 }
