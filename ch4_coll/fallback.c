@@ -124,101 +124,54 @@ int MPIDI_PCOLL_fallback_barrier(const struct MPIDI_PCOLL_arguments *a, MPIR_Req
     return settle(MPIR_Barrier_init_impl(ON_COMM), request);
 }
 
-int MPIDI_PCOLL_fallback_allgatherv(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
-{
-    return settle(MPIR_Allgatherv_init_impl(EQUAL(a->send), UNEQUAL(a->receive), ON_COMM), request);
-}
+#define PASS_ON(name, Name, ...)                                                                   \
+    int MPIDI_PCOLL_fallback_##name(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request) \
+    {                                                                                              \
+        return settle(MPIR_##Name##_init_impl(__VA_ARGS__, ON_COMM), request);                     \
+    }
 
-int MPIDI_PCOLL_fallback_gatherv(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
-{
-    return settle(MPIR_Gatherv_init_impl(EQUAL(a->send), UNEQUAL(a->receive), a->root, ON_COMM),
-                  request);
-}
-
-int MPIDI_PCOLL_fallback_scatterv(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
-{
-    return settle(MPIR_Scatterv_init_impl(UNEQUAL(a->send), EQUAL(a->receive), a->root, ON_COMM),
-                  request);
-}
-
-int MPIDI_PCOLL_fallback_alltoall(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
-{
-    return settle(MPIR_Alltoall_init_impl(EQUAL(a->send), EQUAL(a->receive), ON_COMM), request);
-}
-
-int MPIDI_PCOLL_fallback_alltoallv(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
-{
-    return settle(MPIR_Alltoallv_init_impl(UNEQUAL(a->send), UNEQUAL(a->receive), ON_COMM),
-                  request);
-}
-
-int MPIDI_PCOLL_fallback_alltoallw(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
-{
-    return settle(MPIR_Alltoallw_init_impl(TYPED(a->send), TYPED(a->receive), ON_COMM), request);
-}
-
-int MPIDI_PCOLL_fallback_neighbor_allgather(const struct MPIDI_PCOLL_arguments *a,
-                                            MPIR_Request **request)
-{
-    return settle(MPIR_Neighbor_allgather_init_impl(EQUAL(a->send), EQUAL(a->receive), ON_COMM),
-                  request);
-}
-
-int MPIDI_PCOLL_fallback_neighbor_allgatherv(const struct MPIDI_PCOLL_arguments *a,
-                                             MPIR_Request **request)
-{
-    return settle(MPIR_Neighbor_allgatherv_init_impl(EQUAL(a->send), UNEQUAL(a->receive), ON_COMM),
-                  request);
-}
-
-int MPIDI_PCOLL_fallback_allreduce(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
-{
-    return settle(MPIR_Allreduce_init_impl(a->send.buffer, EQUAL(a->receive), a->op, ON_COMM),
-                  request);
-}
-
-int MPIDI_PCOLL_fallback_reduce(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
-{
-    return settle(MPIR_Reduce_init_impl(a->send.buffer, EQUAL(a->receive), a->op, a->root, ON_COMM),
-                  request);
-}
-
-int MPIDI_PCOLL_fallback_reduce_scatter(const struct MPIDI_PCOLL_arguments *a,
-                                        MPIR_Request **request)
-{
-    return settle(MPIR_Reduce_scatter_init_impl(a->send.buffer, a->receive.buffer,
-                                                a->receive.counts, a->receive.type, a->op, ON_COMM),
-                  request);
-}
-
-int MPIDI_PCOLL_fallback_scan(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
-{
-    return settle(MPIR_Scan_init_impl(a->send.buffer, EQUAL(a->receive), a->op, ON_COMM), request);
-}
-
-int MPIDI_PCOLL_fallback_exscan(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
-{
-    return settle(MPIR_Exscan_init_impl(a->send.buffer, EQUAL(a->receive), a->op, ON_COMM),
-                  request);
-}
+PASS_ON(allgatherv, Allgatherv, EQUAL(a->send), UNEQUAL(a->receive))
+PASS_ON(gatherv, Gatherv, EQUAL(a->send), UNEQUAL(a->receive), a->root)
+PASS_ON(scatterv, Scatterv, UNEQUAL(a->send), EQUAL(a->receive), a->root)
+PASS_ON(alltoall, Alltoall, EQUAL(a->send), EQUAL(a->receive))
+PASS_ON(alltoallv, Alltoallv, UNEQUAL(a->send), UNEQUAL(a->receive))
+PASS_ON(alltoallw, Alltoallw, TYPED(a->send), TYPED(a->receive))
+PASS_ON(neighbor_allgather, Neighbor_allgather, EQUAL(a->send), EQUAL(a->receive))
+PASS_ON(neighbor_allgatherv, Neighbor_allgatherv, EQUAL(a->send), UNEQUAL(a->receive))
+PASS_ON(allreduce, Allreduce, a->send.buffer, EQUAL(a->receive), a->op)
+PASS_ON(reduce, Reduce, a->send.buffer, EQUAL(a->receive), a->op, a->root)
+PASS_ON(reduce_scatter, Reduce_scatter, a->send.buffer, a->receive.buffer, a->receive.counts,
+        a->receive.type, a->op)
+PASS_ON(scan, Scan, a->send.buffer, EQUAL(a->receive), a->op)
+PASS_ON(exscan, Exscan, a->send.buffer, EQUAL(a->receive), a->op)
 
 /* ---- the others ---- */
 
-int MPIDI_PCOLL_fallback_bcast(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
+/* A request for the schedule that `add` fills. */
+static int scheduled(const struct MPIDI_PCOLL_arguments *a,
+                     int (*add)(const struct MPIDI_PCOLL_arguments *a, MPIR_Sched_t sched),
+                     MPIR_Request **request)
 {
     MPIR_Sched_t sched;
-    int mpi_errno;
-
-    if (a->comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || !MPIDI_PCOLL_bcast_runs_at_init())
-        return settle(MPIR_Bcast_init_impl(EQUAL(a->receive), a->root, ON_COMM), request);
-    mpi_errno = MPIDI_PCOLL_schedule_open(a->comm, &sched);
+    int mpi_errno = MPIDI_PCOLL_schedule_open(a->comm, &sched);
     MPIR_ERR_CHECK(mpi_errno);
 
-    mpi_errno = MPIR_Ibcast_intra_sched_binomial(EQUAL(a->receive), a->root, a->comm, sched);
-    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, a->comm, request);
+    return MPIDI_PCOLL_schedule_close(add(a, sched), sched, a->comm, request);
 
 fn_fail:
     return mpi_errno;
+}
+
+static int add_bcast(const struct MPIDI_PCOLL_arguments *a, MPIR_Sched_t sched)
+{
+    return MPIR_Ibcast_intra_sched_binomial(EQUAL(a->receive), a->root, a->comm, sched);
+}
+
+int MPIDI_PCOLL_fallback_bcast(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
+{
+    if (a->comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || !MPIDI_PCOLL_bcast_runs_at_init())
+        return settle(MPIR_Bcast_init_impl(EQUAL(a->receive), a->root, ON_COMM), request);
+    return scheduled(a, add_bcast, request);
 }
 
 /* Allgather: Bruck's algorithm or the ring on one group, an allgatherv between two groups. */
@@ -253,20 +206,11 @@ fn_fail:
 int MPIDI_PCOLL_fallback_allgather(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
 {
     const bool intra = a->comm->comm_kind == MPIR_COMM_KIND__INTRACOMM;
-    MPIR_Sched_t sched;
-    int mpi_errno;
 
     if (intra ? MPIDI_PCOLL_ALLGATHER_REPAIRED : MPIDI_PCOLL_GATHER_REPAIRED)
         return settle(MPIR_Allgather_init_impl(EQUAL(a->send), EQUAL(a->receive), ON_COMM),
                       request);
-    mpi_errno = MPIDI_PCOLL_schedule_open(a->comm, &sched);
-    MPIR_ERR_CHECK(mpi_errno);
-
-    mpi_errno = intra ? add_allgather_intra(a, sched) : add_allgather_inter(a, sched);
-    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, a->comm, request);
-
-fn_fail:
-    return mpi_errno;
+    return scheduled(a, intra ? add_allgather_intra : add_allgather_inter, request);
 }
 
 /* Gather and scatter: linear, as gatherv and scatterv of equal blocks. */
@@ -295,20 +239,10 @@ fn_fail:
 
 int MPIDI_PCOLL_fallback_gather(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
 {
-    MPIR_Sched_t sched;
-    int mpi_errno;
-
     if (MPIDI_PCOLL_GATHER_REPAIRED)
         return settle(MPIR_Gather_init_impl(EQUAL(a->send), EQUAL(a->receive), a->root, ON_COMM),
                       request);
-    mpi_errno = MPIDI_PCOLL_schedule_open(a->comm, &sched);
-    MPIR_ERR_CHECK(mpi_errno);
-
-    mpi_errno = add_gather(a, sched);
-    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, a->comm, request);
-
-fn_fail:
-    return mpi_errno;
+    return scheduled(a, add_gather, request);
 }
 
 static int add_scatter(const struct MPIDI_PCOLL_arguments *a, MPIR_Sched_t sched)
@@ -335,20 +269,10 @@ fn_fail:
 
 int MPIDI_PCOLL_fallback_scatter(const struct MPIDI_PCOLL_arguments *a, MPIR_Request **request)
 {
-    MPIR_Sched_t sched;
-    int mpi_errno;
-
     if (MPIDI_PCOLL_SCATTER_REPAIRED)
         return settle(MPIR_Scatter_init_impl(EQUAL(a->send), EQUAL(a->receive), a->root, ON_COMM),
                       request);
-    mpi_errno = MPIDI_PCOLL_schedule_open(a->comm, &sched);
-    MPIR_ERR_CHECK(mpi_errno);
-
-    mpi_errno = add_scatter(a, sched);
-    return MPIDI_PCOLL_schedule_close(mpi_errno, sched, a->comm, request);
-
-fn_fail:
-    return mpi_errno;
+    return scheduled(a, add_scatter, request);
 }
 
 /* Reduce_scatter_block: between two groups, as a reduce_scatter of equal blocks. */
