@@ -63,7 +63,7 @@ static enum pcoll_result generate_trivial(struct pcoll_plan *plan)
     return PCOLL_OK;
 }
 
-/* True if the plan of some rank may access user memory of another. */
+/* Returns whether the plan of some rank may access user memory of another. */
 static bool can_reach_users(const struct pcoll_algorithm *algorithm,
                             const struct pcoll_signature *signature,
                             const struct pcoll_params *params)

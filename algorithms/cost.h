@@ -18,7 +18,7 @@ static inline double pcoll_larger(double a, double b)
 /* The number of ranks per node, on average and rounded up. */
 int pcoll_ranks_per_node(const struct pcoll_signature *signature);
 
-/* True if the ranks are on several nodes. */
+/* Returns whether the ranks are on several nodes. */
 bool pcoll_is_over_wire(const struct pcoll_signature *signature);
 
 /* The time of one step in which a rank fires `messages` entries and waits for as many. With more

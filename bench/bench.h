@@ -140,7 +140,7 @@ int neighborhood_arrives(const struct neighborhood *hood, int slot);
 void cvars_init(void);
 void cvars_fini(void);
 bool cvars_have_offload(void);
-/* True if the stock request is steered away from its default algorithm, which is wrong. */
+/* Returns whether the stock request is steered away from its default algorithm, which is wrong. */
 bool cvars_steer(enum collective coll);
 /* Requests of `way` are made between enter and leave; `total` is the number of bytes of all blocks.
  */
@@ -204,9 +204,12 @@ struct subject {
     struct summary summary;
 };
 
-bool way_is_persistent(enum way way); /* a persistent collective */
-/* False if the operation cannot be performed so, or so performed is another variant. */
+/* Returns whether that way is a persistent collective. */
+bool way_is_persistent(enum way way);
+
+/* Returns false if the operation cannot be performed in that way, or would be another variant. */
 bool variant_suits(const struct variant *variant, const struct operation *op);
+
 void subject_open(struct subject *self);
 void subject_close(struct subject *self);
 void subject_perform(struct subject *self, int count);
@@ -229,7 +232,7 @@ double overlap_share(const struct subject *exposed);
 
 /* ---- verify.c -------------------------------------------------------------------------------- */
 
-/* Run `rounds` checked operations; true on all ranks if the data was right on all. */
+/* Run `rounds` checked operations. Returns, on all ranks, whether the data was right on all. */
 bool subject_verify(struct subject *self, int rounds);
 
 /* ---- limits.c ------------------------------------------------------------------------------- */
@@ -248,8 +251,8 @@ void measure(struct job *job, struct subject *subjects, int n, const struct opti
 
 /* ---- instructions.c ------------------------------------------------------------------------- */
 
-/* Count the user-mode instructions of one operation on a rank that need not wait. False if the
- * kernel does not count them here. */
+/* Count the user-mode instructions of one operation on a rank that need not wait. Returns false if
+ * the kernel does not count them here. */
 bool instructions_table(struct job *job, const struct options *opts, const struct variant *variants,
                         int num_variants);
 /* --loop: run nothing but the operations, for callgrind. */

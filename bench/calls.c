@@ -1,5 +1,5 @@
 /*
- * The table of the collectives: what each rank sends and receives, which are parts of its buffers,
+ * The table of the collectives: what each rank sends and receives, which are blocks of its buffers,
  * and the calls, each made in three ways from the same arguments.
  *
  * A neighborhood call with faces exchanges the surface of a cube of doubles in C order, and each
@@ -167,63 +167,64 @@ static size_t unequal_bytes(const struct operation *op, int sender, int slot)
 
 /* Opposite directions have the same shape, so it does not matter whether `slot` sends or
  * receives. */
-static void shape_face(const struct operation *op, struct part *part, int slot)
+static void shape_face(const struct operation *op, struct block *block, int slot)
 {
     int step[3];
     neighborhood_step(op->hood, slot, step);
-    part->bytes = face_bytes(op->size, abs(step[0]) + abs(step[1]) + abs(step[2]));
-    size_t row = step[1] && !step[0] ? USUAL_ROW : part->bytes;
+    block->bytes = face_bytes(op->size, abs(step[0]) + abs(step[1]) + abs(step[2]));
+    size_t row = step[1] && !step[0] ? USUAL_ROW : block->bytes;
     size_t chunk = op->row > 0 ? op->row : step[2] ? sizeof(double) : row;
-    bool cut = collective_has(op->coll, STRIDED) && part->bytes > chunk && part->bytes % chunk == 0;
-    part->chunk = cut ? chunk : part->bytes;
+    bool cut =
+        collective_has(op->coll, STRIDED) && block->bytes > chunk && block->bytes % chunk == 0;
+    block->chunk = cut ? chunk : block->bytes;
 }
 
-static void shape_part(const struct operation *op, struct part *part, int i)
+static void shape_block(const struct operation *op, struct block *block, int i)
 {
-    part->bytes =
-        collective_has(op->coll, UNEQUAL) ? unequal_bytes(op, part->sender, part->slot) : op->size;
-    part->chunk = part->bytes;
+    block->bytes = collective_has(op->coll, UNEQUAL) ? unequal_bytes(op, block->sender, block->slot)
+                                                     : op->size;
+    block->chunk = block->bytes;
     if (collective_has(op->coll, FACES))
-        shape_face(op, part, i);
-    part->stride = 2 * part->chunk;
+        shape_face(op, block, i);
+    block->stride = 2 * block->chunk;
 }
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-static struct part received_part(const struct operation *op, int i)
+static struct block received_block(const struct operation *op, int i)
 {
     const struct collective_row *row = &collective_rows[op->coll];
     const struct job *job = op->job;
     if (row->traits & REDUCES)
-        return (struct part){.slot = row->sends == PER_RANK ? job->rank : 0,
-                             .terms = op->coll == SCAN     ? job->rank + 1
-                                      : op->coll == EXSCAN ? job->rank
-                                                           : job->nranks};
+        return (struct block){.slot = row->sends == PER_RANK ? job->rank : 0,
+                              .terms = op->coll == SCAN     ? job->rank + 1
+                                       : op->coll == EXSCAN ? job->rank
+                                                            : job->nranks};
     if (row->traits & NEIGHBOR)
-        return (struct part){.sender = op->hood->from[i],
-                             .slot = row->sends == ONE ? 0 : neighborhood_arrives(op->hood, i),
-                             .terms = 1};
+        return (struct block){.sender = op->hood->from[i],
+                              .slot = row->sends == ONE ? 0 : neighborhood_arrives(op->hood, i),
+                              .terms = 1};
     if (row->sends == ROOT_ONE || row->sends == ROOT_ALL)
-        return (struct part){
+        return (struct block){
             .sender = op->root, .slot = row->sends == ROOT_ALL ? job->rank : 0, .terms = 1};
-    return (struct part){.sender = i, .slot = row->sends == ONE ? 0 : job->rank, .terms = 1};
+    return (struct block){.sender = i, .slot = row->sends == ONE ? 0 : job->rank, .terms = 1};
 }
 
-struct part *parts_list(const struct operation *op, bool sent, int *n_p)
+struct block *blocks_list(const struct operation *op, bool sent, int *n_p)
 {
     const struct collective_row *row = &collective_rows[op->coll];
     int n = number_of(sent ? row->sends : row->receives, op);
-    struct part *parts = calloc((size_t)n + 1, sizeof *parts);
+    struct block *blocks = calloc((size_t)n + 1, sizeof *blocks);
     size_t at = 0;
     for (int i = 0; i < n; i++) {
-        parts[i] = sent ? (struct part){.sender = op->job->rank, .slot = i, .terms = 1}
-                        : received_part(op, i);
-        shape_part(op, &parts[i], i);
-        parts[i].at = at;
-        at += parts[i].bytes * (collective_has(op->coll, STRIDED) ? 2 : 1);
+        blocks[i] = sent ? (struct block){.sender = op->job->rank, .slot = i, .terms = 1}
+                         : received_block(op, i);
+        shape_block(op, &blocks[i], i);
+        blocks[i].at = at;
+        at += blocks[i].bytes * (collective_has(op->coll, STRIDED) ? 2 : 1);
     }
     *n_p = n;
-    return parts;
+    return blocks;
 }
 
 size_t collective_room(enum collective coll, int nranks, int neighbors, size_t size)
@@ -253,28 +254,29 @@ static void copy_chunks(char *to, size_t to_stride, const char *from, size_t fro
             memcpy(to + i * to_stride, from + i * from_stride, chunk);
 }
 
-void part_pack(const struct part *part, const char *base, char *packed)
+void block_pack(const struct block *block, const char *base, char *packed)
 {
-    copy_chunks(packed, part->chunk, base + part->at, part->stride, part->chunk, part->bytes);
+    copy_chunks(packed, block->chunk, base + block->at, block->stride, block->chunk, block->bytes);
 }
 
-void part_unpack(const struct part *part, char *base, const char *packed)
+void block_unpack(const struct block *block, char *base, const char *packed)
 {
-    copy_chunks(base + part->at, part->stride, packed, part->chunk, part->chunk, part->bytes);
+    copy_chunks(base + block->at, block->stride, packed, block->chunk, block->chunk, block->bytes);
 }
 
-void part_copy(const struct part *to, char *to_base, const struct part *from, const char *from_base)
+void block_copy(const struct block *to, char *to_base, const struct block *from,
+                const char *from_base)
 {
     copy_chunks(to_base + to->at, to->stride, from_base + from->at, from->stride, to->chunk,
                 to->bytes);
 }
 
-void part_use(const struct part *part, char *base, bool writes)
+void block_use(const struct block *block, char *base, bool writes)
 {
     enum { LINE = 64 };
-    for (size_t done = 0, at = part->at; done < part->bytes;
-         done += part->chunk, at += part->stride)
-        for (size_t i = 0; i < part->chunk; i += LINE) {
+    for (size_t done = 0, at = block->at; done < block->bytes;
+         done += block->chunk, at += block->stride)
+        for (size_t i = 0; i < block->chunk; i += LINE) {
             volatile char *byte = base + at + i;
             char value = *byte;
             if (writes)
@@ -284,29 +286,29 @@ void part_use(const struct part *part, char *base, bool writes)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Of doubles, as programs have them, unless the part is no whole number of them. */
-static MPI_Datatype part_type(const struct part *part)
+/* Of doubles, as programs have them, unless the block is no whole number of them. */
+static MPI_Datatype block_type(const struct block *block)
 {
-    bool doubles = part->chunk % sizeof(double) == 0;
+    bool doubles = block->chunk % sizeof(double) == 0;
     int unit = doubles ? (int)sizeof(double) : 1;
     MPI_Datatype type;
-    MPI_Type_vector((int)(part->chunk ? part->bytes / part->chunk : 0), (int)part->chunk / unit,
-                    (int)part->stride / unit, doubles ? MPI_DOUBLE : MPI_BYTE, &type);
+    MPI_Type_vector((int)(block->chunk ? block->bytes / block->chunk : 0), (int)block->chunk / unit,
+                    (int)block->stride / unit, doubles ? MPI_DOUBLE : MPI_BYTE, &type);
     MPI_Type_commit(&type);
     return type;
 }
 
 /* Types describe a whole strided block; otherwise elements are counted. */
-static void describe(const struct operation *op, const struct part *parts, int n, int *counts,
+static void describe(const struct operation *op, const struct block *blocks, int n, int *counts,
                      int *displs, MPI_Aint *places, MPI_Datatype *types)
 {
     bool strided = collective_has(op->coll, STRIDED);
     size_t unit = collective_has(op->coll, REDUCES) ? sizeof(double) : 1;
     for (int i = 0; i < n; i++) {
-        counts[i] = strided ? 1 : (int)(parts[i].bytes / unit);
-        displs[i] = (int)(parts[i].at / unit);
-        places[i] = (MPI_Aint)parts[i].at;
-        types[i] = strided ? part_type(&parts[i]) : MPI_BYTE;
+        counts[i] = strided ? 1 : (int)(blocks[i].bytes / unit);
+        displs[i] = (int)(blocks[i].at / unit);
+        places[i] = (MPI_Aint)blocks[i].at;
+        types[i] = strided ? block_type(&blocks[i]) : MPI_BYTE;
     }
 }
 
@@ -319,8 +321,8 @@ struct arguments *arguments_create(const struct operation *op)
     size_t unit = row->traits & REDUCES ? sizeof(double) : 1;
     a->send = job->send;
     a->recv = job->recv;
-    a->sent = parts_list(op, true, &a->nsent);
-    a->received = parts_list(op, false, &a->nrecv);
+    a->sent = blocks_list(op, true, &a->nsent);
+    a->received = blocks_list(op, false, &a->nrecv);
     a->count = (int)(op->size / unit);
     a->own = (int)(row->sends == ROOT_ALL ? a->received[0].bytes : a->sent[0].bytes);
     a->root = op->root;

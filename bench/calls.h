@@ -20,29 +20,33 @@ enum blocks { NONE, ONE, PER_RANK, ROOT_ONE, OTHERS_ONE, ROOT_ALL, PER_NEIGHBOR 
 
 /* A block in a buffer, in chunks that lie `stride` bytes apart: the data that `sender` has in slot
  * `slot`, or the sum of it over `terms` ranks from `sender` on. */
-struct part {
+struct block {
     int sender, slot, terms;
     size_t at, bytes, chunk, stride;
 };
 
-/* The parts that this rank sends or receives, in the order of the blocks; to be freed. */
-struct part *parts_list(const struct operation *op, bool sent, int *n_p);
-/* Copy a part between its chunks from `base` on and contiguous memory, or into a part of the same
- * shape. */
-void part_pack(const struct part *part, const char *base, char *packed);
-void part_unpack(const struct part *part, char *base, const char *packed);
-void part_copy(const struct part *to, char *to_base, const struct part *from,
-               const char *from_base);
+/* The blocks that this rank sends or receives, in their order; to be freed. */
+struct block *blocks_list(const struct operation *op, bool sent, int *n_p);
 
-/* Take a part's memory into the cache of this core, and make it differ from all other copies if
+/* Copy a block from its chunks, from `base` on, to contiguous memory. */
+void block_pack(const struct block *block, const char *base, char *packed);
+
+/* The reverse. */
+void block_unpack(const struct block *block, char *base, const char *packed);
+
+/* Copy a block into another one of the same shape. */
+void block_copy(const struct block *to, char *to_base, const struct block *from,
+                const char *from_base);
+
+/* Take a block's memory into the cache of this core, and make it differ from all other copies if
  * `writes`; its contents stay. */
-void part_use(const struct part *part, char *base, bool writes);
+void block_use(const struct block *block, char *base, bool writes);
 
 /* All that a call can take; counts are in bytes, or in doubles for a reduction. */
 struct arguments {
     char *send, *recv;
     int nsent, nrecv;
-    struct part *sent, *received;
+    struct block *sent, *received;
     int count, own; /* of each block; of the only block of a rank that differs from others' */
     int *scounts, *sdispls, *rcounts, *rdispls;
     MPI_Aint *splaces, *rplaces;

@@ -15,8 +15,8 @@
 #include <stdlib.h>
 
 struct message {
-    const struct part *part;
-    char *buffer; /* the part's place, or a buffer of its own if it is packed */
+    const struct block *block;
+    char *buffer; /* the block's place, or a buffer of its own if it is packed */
     int count, peer, tag;
     MPI_Datatype type;
     bool packed;
@@ -25,23 +25,23 @@ struct message {
 struct halo {
     enum way way;
     const struct arguments *a;
-    int nrecv, nsent, nself; /* messages, and parts that stay on this rank */
+    int nrecv, nsent, nself; /* messages, and blocks that stay on this rank */
     struct message received[MAX_NEIGHBORS], sent[MAX_NEIGHBORS];
-    const struct part *to_self[MAX_NEIGHBORS], *from_self[MAX_NEIGHBORS];
+    const struct block *to_self[MAX_NEIGHBORS], *from_self[MAX_NEIGHBORS];
     MPI_Request requests[2 * MAX_NEIGHBORS]; /* receives, then sends */
 };
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static struct message make_message(enum way way, const struct part *part, char *base,
+static struct message make_message(enum way way, const struct block *block, char *base,
                                    MPI_Datatype type)
 {
-    struct message message = {part, base + part->at, (int)part->bytes, 0, 0, MPI_BYTE, false};
-    if (part->chunk == part->bytes)
+    struct message message = {block, base + block->at, (int)block->bytes, 0, 0, MPI_BYTE, false};
+    if (block->chunk == block->bytes)
         return message;
     if (way == PACKED_HALO) {
         message.packed = true;
-        message.buffer = malloc(part->bytes);
+        message.buffer = malloc(block->bytes);
     } else {
         message.count = 1;
         message.type = type;
@@ -52,14 +52,14 @@ static struct message make_message(enum way way, const struct part *part, char *
 static void add_received(struct halo *halo, const struct operation *op, int slot)
 {
     const struct arguments *a = halo->a;
-    const struct part *part = &a->received[slot];
+    const struct block *block = &a->received[slot];
     if (op->hood->from[slot] == op->job->rank) {
-        halo->to_self[halo->nself] = part;
-        halo->from_self[halo->nself++] = &a->sent[part->slot];
+        halo->to_self[halo->nself] = block;
+        halo->from_self[halo->nself++] = &a->sent[block->slot];
         return;
     }
     struct message *message = &halo->received[halo->nrecv++];
-    *message = make_message(halo->way, part, a->recv, a->rtypes[slot]);
+    *message = make_message(halo->way, block, a->recv, a->rtypes[slot]);
     message->peer = op->hood->from[slot];
     message->tag = slot;
 }
@@ -136,7 +136,7 @@ static void pack_and_start(struct halo *halo)
     for (int i = 0; i < halo->nsent; i++) {
         const struct message *m = &halo->sent[i];
         if (m->packed)
-            part_pack(m->part, halo->a->send, m->buffer);
+            block_pack(m->block, halo->a->send, m->buffer);
         MPI_Start(&halo->requests[halo->nrecv + i]);
     }
 }
@@ -150,7 +150,7 @@ void halo_begin(struct halo *halo)
     else
         pack_and_start(halo);
     for (int i = 0; i < halo->nself; i++)
-        part_copy(halo->to_self[i], halo->a->recv, halo->from_self[i], halo->a->send);
+        block_copy(halo->to_self[i], halo->a->recv, halo->from_self[i], halo->a->send);
 }
 
 static void unpack_arrivals(struct halo *halo)
@@ -160,7 +160,7 @@ static void unpack_arrivals(struct halo *halo)
         MPI_Waitany(halo->nrecv, halo->requests, &i, MPI_STATUS_IGNORE);
         const struct message *m = &halo->received[i];
         if (m->packed)
-            part_unpack(m->part, halo->a->recv, m->buffer);
+            block_unpack(m->block, halo->a->recv, m->buffer);
     }
 }
 

@@ -63,8 +63,8 @@ static bool read_block(const struct subject *self, int from, int block, char *to
 }
 
 /* As many pieces as one call takes, from `first` on; returns their number. */
-static size_t read_pieces(const struct subject *self, const struct part *to,
-                          const struct part *from, size_t first)
+static size_t read_pieces(const struct subject *self, const struct block *to,
+                          const struct block *from, size_t first)
 {
     struct iovec local[MAX_PIECES], remote[MAX_PIECES];
     char *theirs = (char *)(uintptr_t)self->remote[to->sender] + from->at;
@@ -84,9 +84,9 @@ static bool read_neighbors(const struct subject *self)
 {
     const struct arguments *a = self->arguments;
     for (int i = 0; i < a->nrecv; i++) {
-        const struct part *to = &a->received[i], *from = &a->sent[to->slot];
+        const struct block *to = &a->received[i], *from = &a->sent[to->slot];
         if (to->sender == self->op.job->rank) {
-            part_copy(to, a->recv, from, a->send);
+            block_copy(to, a->recv, from, a->send);
             continue;
         }
         for (size_t done = 0; done < to->bytes / to->chunk;) {

@@ -133,13 +133,13 @@ void subject_perform(struct subject *self, int count)
 static void write_sent(const struct arguments *a)
 {
     for (int i = 0; i < a->nsent; i++)
-        part_use(&a->sent[i], a->send, true);
+        block_use(&a->sent[i], a->send, true);
 }
 
 static void read_received(const struct arguments *a)
 {
     for (int i = 0; i < a->nrecv; i++)
-        part_use(&a->received[i], a->recv, false);
+        block_use(&a->received[i], a->recv, false);
 }
 
 /* Each interval includes one reading of the clock, whose cost is measured and subtracted. */

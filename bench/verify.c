@@ -24,8 +24,8 @@ static void pattern_fill(char *at, size_t size, uint64_t round, int block)
 {
     for (size_t done = 0; done < size; done += sizeof(uint64_t)) {
         uint64_t word = pattern_word(round, block, done);
-        size_t part = size - done < sizeof word ? size - done : sizeof word;
-        memcpy(at + done, &word, part);
+        size_t length = size - done < sizeof word ? size - done : sizeof word;
+        memcpy(at + done, &word, length);
     }
 }
 
@@ -33,8 +33,8 @@ static bool pattern_is(const char *at, size_t size, uint64_t round, int block)
 {
     for (size_t done = 0; done < size; done += sizeof(uint64_t)) {
         uint64_t word = pattern_word(round, block, done);
-        size_t part = size - done < sizeof word ? size - done : sizeof word;
-        if (memcmp(at + done, &word, part) != 0)
+        size_t length = size - done < sizeof word ? size - done : sizeof word;
+        if (memcmp(at + done, &word, length) != 0)
             return false;
     }
     return true;
@@ -54,12 +54,13 @@ static void elements_fill(char *at, size_t size, uint64_t round, int block)
     }
 }
 
-static bool elements_are_sums(const char *at, size_t size, uint64_t round, const struct part *part)
+static bool elements_are_sums(const char *at, size_t size, uint64_t round,
+                              const struct block *block)
 {
     for (size_t i = 0; i < size / sizeof(double); i++) {
         double sum = 0, value;
-        for (int rank = 0; rank < part->terms; rank++)
-            sum += element(round, block_of(rank, part->slot), i);
+        for (int rank = 0; rank < block->terms; rank++)
+            sum += element(round, block_of(rank, block->slot), i);
         memcpy(&value, at + i * sizeof value, sizeof value);
         if (value != sum)
             return false;
@@ -67,11 +68,11 @@ static bool elements_are_sums(const char *at, size_t size, uint64_t round, const
     return true;
 }
 
-static size_t span(const struct part *parts, int n, bool strided)
+static size_t span(const struct block *blocks, int n, bool strided)
 {
     size_t max = 0;
     for (int i = 0; i < n; i++) {
-        size_t end = parts[i].at + parts[i].bytes * (strided ? 2 : 1);
+        size_t end = blocks[i].at + blocks[i].bytes * (strided ? 2 : 1);
         max = end > max ? end : max;
     }
     return max;
@@ -86,13 +87,13 @@ static void prepare_round(const struct subject *self, uint64_t round)
     char *packed = malloc(op->size + sizeof(uint64_t));
     memset(a->recv, 0xEE, span(a->received, a->nrecv, collective_has(op->coll, STRIDED)));
     for (int slot = 0; slot < a->nsent; slot++) {
-        const struct part *part = &a->sent[slot];
-        int block = block_of(job->rank, slot);
+        const struct block *block = &a->sent[slot];
+        int number = block_of(job->rank, slot);
         if (collective_has(op->coll, REDUCES))
-            elements_fill(packed, part->bytes, round, block);
+            elements_fill(packed, block->bytes, round, number);
         else
-            pattern_fill(packed, part->bytes, round, block);
-        part_unpack(part, a->send, packed);
+            pattern_fill(packed, block->bytes, round, number);
+        block_unpack(block, a->send, packed);
     }
     free(packed);
     if (round % (uint64_t)job->nranks == (uint64_t)job->rank)
@@ -117,12 +118,12 @@ static bool round_is_right(const struct subject *self, uint64_t round)
     char *packed = malloc(op->size + sizeof(uint64_t));
     bool right = op->coll != BARRIER || all_arrived(op->job, round);
     for (int i = 0; i < a->nrecv; i++) {
-        const struct part *part = &a->received[i];
-        part_pack(part, a->recv, packed);
+        const struct block *block = &a->received[i];
+        block_pack(block, a->recv, packed);
         if (!collective_has(op->coll, REDUCES))
-            right &= pattern_is(packed, part->bytes, round, block_of(part->sender, part->slot));
-        else if (part->terms > 0) /* otherwise the result is undefined */
-            right &= elements_are_sums(packed, part->bytes, round, part);
+            right &= pattern_is(packed, block->bytes, round, block_of(block->sender, block->slot));
+        else if (block->terms > 0) /* otherwise the result is undefined */
+            right &= elements_are_sums(packed, block->bytes, round, block);
     }
     free(packed);
     return right;

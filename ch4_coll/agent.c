@@ -134,7 +134,7 @@ static struct pcoll_agent_options chosen_options(void)
     return options;
 }
 
-static void hire(struct pcoll_agent_options options)
+static void start(struct pcoll_agent_options options)
 {
     int error = pcoll_agent_create(&options, &agent);
 
@@ -147,7 +147,7 @@ static void hire(struct pcoll_agent_options options)
     is_refused = error != 0;
 }
 
-static bool is_bulk(const struct pcoll_plan *plan)
+static bool is_long(const struct pcoll_plan *plan)
 {
     const uint64_t send = pcoll_plan_bytes(plan, PCOLL_SEND);
     const uint64_t recv = pcoll_plan_bytes(plan, PCOLL_RECV);
@@ -158,7 +158,7 @@ static bool is_bulk(const struct pcoll_plan *plan)
 
 bool MPIDI_PCOLL_agent_wants(const struct pcoll_plan *plan)
 {
-    return (MPIDI_PCOLL_agent_is_wanted() || is_for_node()) && is_bulk(plan);
+    return (MPIDI_PCOLL_agent_is_wanted() || is_for_node()) && is_long(plan);
 }
 
 /* ---- one for the node ---- */
@@ -176,7 +176,7 @@ uint64_t MPIDI_PCOLL_agent_candidacy(void)
     return candidacy;
 }
 
-void MPIDI_PCOLL_agent_lacks_core(void)
+void MPIDI_PCOLL_agent_report_no_core(void)
 {
     static bool is_told = false;
 
@@ -193,7 +193,7 @@ int64_t MPIDI_PCOLL_agent_board_from(void)
 }
 
 /* The bell stays: other processes may look at it as long as they have groups. */
-struct pcoll_bell *MPIDI_PCOLL_agent_host(void)
+struct pcoll_bell *MPIDI_PCOLL_agent_start_for_node(void)
 {
     static struct pcoll_bell *bell = NULL;
     struct pcoll_agent_options options;
@@ -206,7 +206,7 @@ struct pcoll_bell *MPIDI_PCOLL_agent_host(void)
         options = chosen_options();
         options.bell = bell;
         options.visit = pcoll_node_visit_boards;
-        hire(options);
+        start(options);
     }
     return agent && is_for_node() ? bell : NULL;
 }
@@ -224,22 +224,22 @@ struct pcoll_bound *MPIDI_PCOLL_agent_serve(const struct pcoll_plan *plan,
     struct pcoll_bound *served;
 
     if (!(bound->medium->traits & PCOLL_LENDS) || !MPIDI_PCOLL_agent_is_wanted() ||
-        (!is_network && !(can_serve && is_bulk(plan))))
+        (!is_network && !(can_serve && is_long(plan))))
         return bound;
-    MPIDI_PCOLL_agent_hire();
+    MPIDI_PCOLL_agent_start();
     if (!agent)
         return bound;
-    if (pcoll_agent_serve(agent, bound, can_serve && is_bulk(plan), &served) == PCOLL_OK)
+    if (pcoll_agent_serve(agent, bound, can_serve && is_long(plan), &served) == PCOLL_OK)
         return served;
     if (is_network)
         pcoll_agent_hold(agent);
     return bound;
 }
 
-void MPIDI_PCOLL_agent_hire(void)
+void MPIDI_PCOLL_agent_start(void)
 {
     if (!agent && MPIDI_PCOLL_agent_is_wanted())
-        hire(chosen_options());
+        start(chosen_options());
 }
 
 bool MPIDI_PCOLL_agent_try_hold(void)
@@ -263,7 +263,7 @@ void MPIDI_PCOLL_agent_report(void)
 {
     char text[PCOLL_AGENT_MESSAGE_BYTES];
 
-    if (agent && pcoll_agent_said(agent, text))
+    if (agent && pcoll_agent_take_message(agent, text))
         MPIDI_PCOLL_report(text);
 }
 
@@ -271,7 +271,7 @@ void MPIDI_PCOLL_agent_report(void)
 
 enum figure { CHUNKS, BEGUN = PCOLL_NUM_WORKERS, ENDED, WAKES, RETIREMENTS, NUM_FIGURES };
 
-static struct pcoll_agent_account former; /* of agents that have been dismissed */
+static struct pcoll_agent_account former; /* of agents that have ended */
 
 static struct pcoll_agent_account account(void)
 {
@@ -329,7 +329,7 @@ void MPIDI_PCOLL_agent_pvars_init(void)
              "how often the agent has retired because others had its core");
 }
 
-void MPIDI_PCOLL_agent_dismiss(void)
+void MPIDI_PCOLL_agent_end(void)
 {
     former = account();
     pcoll_agent_destroy(agent);

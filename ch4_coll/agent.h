@@ -9,22 +9,23 @@
 
 struct pcoll_bell; /* offload/bell.h */
 
-/* True if this process has an agent of its own, or wants one. */
+/* Returns whether the user wants an agent for this process alone. */
 bool MPIDI_PCOLL_agent_is_wanted(void);
 
-/* True if an agent, that of the node or this process' own, would serve the plan. */
+/* Returns whether an agent, that of the node or this process's own, would progress the plan. */
 bool MPIDI_PCOLL_agent_wants(const struct pcoll_plan *plan);
 
-/* What takes the place of the bound plan, with a medium of its own: a served plan, or the same. */
+/* Returns what takes the place of the bound plan: a served plan, with a medium of its own, or the
+ * plan itself. */
 struct pcoll_bound *MPIDI_PCOLL_agent_serve(const struct pcoll_plan *plan,
                                             const struct pcoll_memory *memory,
                                             struct pcoll_bound *bound);
 
-/* Create the agent of this process, if it wants one. */
-void MPIDI_PCOLL_agent_hire(void);
+/* Start the agent of this process, if it is wanted. */
+void MPIDI_PCOLL_agent_start(void);
 
 /* End it; plans that it served remain usable. */
-void MPIDI_PCOLL_agent_dismiss(void);
+void MPIDI_PCOLL_agent_end(void);
 
 /* Print the message that the agent has kept. */
 void MPIDI_PCOLL_agent_report(void);
@@ -33,10 +34,9 @@ void MPIDI_PCOLL_agent_report(void);
  */
 void MPIDI_PCOLL_agent_pvars_init(void);
 
-/* ---- keep the agent away from networks, in all of their functions except those of served plans
- * ---- */
+/* ---- keeping the agent away from networks, in all functions except those of served plans ---- */
 
-/* False: the agent is there now. */
+/* Returns false if the agent uses a network now. */
 bool MPIDI_PCOLL_agent_try_hold(void);
 
 /* Wait until it has left. */
@@ -47,18 +47,18 @@ void MPIDI_PCOLL_agent_release(void);
 
 /* ---- the agent of the node ---- */
 
-/* This process' candidacy for its host; 0: it wants none, or has no core for it. The greatest
- * hosts: it has the lowest local rank. */
+/* This process's candidacy to run it; 0: the process does not want it, or has no core for it. The
+ * process with the greatest candidacy, that of the lowest local rank, runs the agent. */
 uint64_t MPIDI_PCOLL_agent_candidacy(void);
 
-/* No process is a candidate: tell the user once, if this one wants an agent of the node. */
-void MPIDI_PCOLL_agent_lacks_core(void);
+/* Tell the user once that no process has a core for the agent, if this one wants it. */
+void MPIDI_PCOLL_agent_report_no_core(void);
 
-/* The bell of this process' agent, which serves the node from now on; NULL: it cannot. */
-struct pcoll_bell *MPIDI_PCOLL_agent_host(void);
+/* Start the agent of the node in this process. Returns its bell; NULL if there is none. */
+struct pcoll_bell *MPIDI_PCOLL_agent_start_for_node(void);
 
-/* The fewest bytes of a plan that this process leaves to the node's agent; PCOLL_NONE: it leaves
- * none. */
+/* The fewest bytes of a plan that this process leaves to the node's agent; PCOLL_NONE: it leaves no
+ * plan. */
 int64_t MPIDI_PCOLL_agent_board_from(void);
 
 #endif /* AGENT_H_INCLUDED */

@@ -162,7 +162,7 @@ static int choose(struct cpus *cpus, bool is_alone)
     return cpu;
 }
 
-int MPIDI_PCOLL_spare_cpu(bool is_alone, int *has_core_p)
+int MPIDI_PCOLL_spare_cpu(bool is_alone, bool *has_core_p)
 {
     const struct MPIDI_PCOLL_cores cores = MPIDI_PCOLL_cores();
     const int n = MPIR_Process.local_size, nagents = is_alone ? 1 : n;

@@ -29,7 +29,7 @@ static int agree(const struct MPIDI_PCOLL_comm *state, enum pcoll_round round, b
 
 enum {
     NOT_COMMUTING,
-    APART,
+    SCATTERED,
     IN_PLACE,
     UNIT,
     BYTES,
@@ -65,7 +65,7 @@ static void say_call(const struct MPIDI_PCOLL_call *call, struct pcoll_term *ter
 
     terms[NOT_COMMUTING] =
         (struct pcoll_term){.kind = PCOLL_TERM_MAX, .value = !signature->commutes};
-    terms[APART] = (struct pcoll_term){.kind = PCOLL_TERM_MAX, .value = call->is_apart};
+    terms[SCATTERED] = (struct pcoll_term){.kind = PCOLL_TERM_MAX, .value = call->is_scattered};
     terms[IN_PLACE] =
         (struct pcoll_term){.kind = PCOLL_TERM_SAME, .value = (uint64_t)signature->in_place};
     terms[UNIT] = (struct pcoll_term){.kind = PCOLL_TERM_SAME, .value = signature->unit};
@@ -101,7 +101,7 @@ static void hear_call(struct MPIDI_PCOLL_call *call, struct pcoll_choice *choice
     choice->algorithm = terms[ROW].value ? pcoll_algorithms[terms[ROW].value - 1] : NULL;
     if (!call->eligible || !same_blocks || terms[UNIT].differs || (one_place && !same_place))
         choice->algorithm = NULL;
-    call->is_apart = terms[APART].value || !same_blocks || !same_place;
+    call->is_scattered = terms[SCATTERED].value || !same_blocks || !same_place;
     call->signature.in_place = same_place && terms[IN_PLACE].value;
     call->signature.commutes = !terms[NOT_COMMUTING].value;
 }
@@ -115,7 +115,7 @@ static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm 
     int mpi_errno;
 
     say_call(call, terms);
-    if (call->comm->rank == 0 && !call->is_apart)
+    if (call->comm->rank == 0 && !call->is_scattered)
         MPIDI_PCOLL_propose(&call->signature, is_mapped(call), call->info, state, choice);
     say_choice(choice, terms);
     mpi_errno = agree(state, round, &call->eligible, terms, NTERMS);
@@ -127,7 +127,7 @@ static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm 
 
 /* The facts about the edges of all ranks become those of the signature. */
 static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                          struct pcoll_edges_most *most)
+                          struct pcoll_edges_max *max)
 {
     enum { TYPED, LARGEST, DEGREE, IN, OUT, KEPT, PARALLEL, TRAFFIC, NFACTS };
     struct pcoll_signature *signature = &call->signature;
@@ -144,10 +144,10 @@ static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
     int mpi_errno;
 
     if (call->local)
-        terms[PARALLEL].value = (uint64_t)pcoll_edges_most_parallel(call->local, call->comm->rank);
+        terms[PARALLEL].value = (uint64_t)pcoll_edges_max_parallel(call->local, call->comm->rank);
     if (call->local && pcoll_can_have_pairs(signature))
         terms[TRAFFIC].value =
-            (uint64_t)pcoll_pairs_most_traffic(signature, call->local, call->comm->rank);
+            (uint64_t)pcoll_pairs_max_traffic(signature, call->local, call->comm->rank);
     mpi_errno = agree(state, PCOLL_ROUND_EDGES, &call->eligible, terms, NFACTS);
     signature->typed = (int)terms[TYPED].value;
     signature->bytes = terms[LARGEST].value;
@@ -155,22 +155,22 @@ static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
     signature->in_volume = terms[IN].value;
     signature->out_volume = terms[OUT].value;
     signature->kept = terms[KEPT].value;
-    most->parallel = (int)terms[PARALLEL].value;
-    most->traffic = signature->bytes <= PCOLL_EDGE_SLOT ? (int)terms[TRAFFIC].value : 0;
+    max->parallel = (int)terms[PARALLEL].value;
+    max->traffic = signature->bytes <= PCOLL_EDGE_SLOT ? (int)terms[TRAFFIC].value : 0;
     return mpi_errno;
 }
 
 /* What goes wrong makes the call ineligible. */
 static int agree_on_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state)
 {
-    struct pcoll_edges_most most;
+    struct pcoll_edges_max max;
     enum pcoll_result result;
-    int mpi_errno = agree_on_facts(call, state, &most);
+    int mpi_errno = agree_on_facts(call, state, &max);
 
     if (mpi_errno != MPI_SUCCESS || !call->eligible)
         return mpi_errno;
     pcoll_edges_prepare(&call->signature, call->local, call->comm->rank);
-    result = pcoll_edges_swap(state->group->bootstrap, &call->signature, call->local, most);
+    result = pcoll_edges_swap(state->group->bootstrap, &call->signature, call->local, max);
     call->eligible = result == PCOLL_OK;
     if (result == PCOLL_ERR_INVALID)
         call->why = "a rank receives another number of bytes than was sent to it";
@@ -183,7 +183,7 @@ static int agree_on_edges(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
 static void describe_again(struct MPIDI_PCOLL_call *call)
 {
     MPIDI_PCOLL_drop_data(call);
-    call->is_apart = false;
+    call->is_scattered = false;
     call->signature.blocks = NULL;
     call->signature.bytes = 0;
     call->signature.in_place = 0;
@@ -199,7 +199,7 @@ int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *st
 
     if (has_edges && pcoll_coll_has(coll, PCOLL_VECTOR)) {
         mpi_errno = agree_on_call(call, state, PCOLL_ROUND_BLOCKS, choice);
-        if (mpi_errno != MPI_SUCCESS || !call->is_apart)
+        if (mpi_errno != MPI_SUCCESS || !call->is_scattered)
             return mpi_errno;
         describe_again(call);
     }

@@ -27,9 +27,9 @@ struct MPIDI_PCOLL_call {
     struct MPIDI_PCOLL_operator *op; /* of a reduction */
     uint64_t *blocks; /* those of the signature; freed with the plan, or if the call is declined */
     struct pcoll_local *local; /* the edges, or NULL */
-    bool is_apart; /* blocks that may differ do not lie side by side on this rank, or once the ranks
-                    * have agreed, on some rank, or not the same ones */
-    bool eligible; /* as far as this rank can tell, or once the ranks have agreed, on all ranks */
+    bool is_scattered; /* blocks that may differ do not lie side by side on this rank, or once the
+                        * ranks have agreed, on some rank, or not the same ones */
+    bool eligible;   /* as far as this rank can tell, or once the ranks have agreed, on all ranks */
     const char *why; /* why not; NULL: nobody needs to be told */
 };
 
@@ -68,7 +68,7 @@ void MPIDI_PCOLL_add_data(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_data
                           const void *user, MPI_Aint count, MPI_Datatype type, void *outer);
 
 /* The blocks of all ranks, of so many elements of `size` bytes, become those of the call and its
- * signature. False: out of memory. */
+ * signature. Returns false if memory ran out. */
 bool MPIDI_PCOLL_add_blocks(struct MPIDI_PCOLL_call *call, const MPI_Aint counts[], MPI_Aint size);
 
 /* ---- reduction_calls.c ---- */

@@ -9,7 +9,7 @@
  */
 void MPIDI_PCOLL_watch_forks(void);
 
-/* True if this process is such a child. */
+/* Returns whether this process is such a child. */
 bool MPIDI_PCOLL_is_child(void);
 
 /* Prints a message; returns an MPI error code. */

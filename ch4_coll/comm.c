@@ -125,13 +125,14 @@ static int node_in_map(const void *comm, int rank)
 }
 
 /* Find which ranks share a node, and the leaders of nodes: collective, unless a formula tells. */
-static enum pcoll_result find_topology(struct MPIDI_PCOLL_comm *state, int distance, bool differ)
+static enum pcoll_result find_topology(struct MPIDI_PCOLL_comm *state, int distance,
+                                       bool distances_differ)
 {
     enum pcoll_result result;
     const struct pcoll_nodes nodes = {
         .map = {node_in_map, state->comm},
         .distance = distance,
-        .differ = differ,
+        .distances_differ = distances_differ,
         .gather = gather_distances,
     };
 
@@ -280,9 +281,9 @@ static void meet(struct MPIDI_PCOLL_comm *state, const struct settings *settings
     state->bootstrap.coop_from = settings->coop_from;
     state->bootstrap.board_from = MPIDI_PCOLL_agent_board_from();
     if (candidacy > 0 && host == candidacy)
-        state->bootstrap.bell = MPIDI_PCOLL_agent_host();
+        state->bootstrap.bell = MPIDI_PCOLL_agent_start_for_node();
     if (settings->one_node && host == 0 && state->bootstrap.rank == 0)
-        MPIDI_PCOLL_agent_lacks_core();
+        MPIDI_PCOLL_agent_report_no_core();
     if (result == PCOLL_OK)
         open_group(state, settings->medium, settings->one_node, settings->is_mixed);
     if (state->group)

@@ -74,7 +74,7 @@ static void pack(struct mask *mask, const cpu_set_t *set)
         memcpy(mask->bytes, bytes + first, end - first);
 }
 
-/* False: that rank has not published its mask. */
+/* Returns false if that rank has not published its mask. */
 static bool unpack(struct mask *mask, cpu_set_t *set)
 {
     int length;

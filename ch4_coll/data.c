@@ -18,7 +18,7 @@ int MPIDI_PCOLL_data_init(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint co
     data->packed = NULL;
     data->owned = false;
     data->is_copy = false;
-    data->nparts = 0;
+    data->nblocks = 0;
     data->pieces = (struct pcoll_pieces){0};
     data->spans = NULL;
     data->user = user;
@@ -154,12 +154,12 @@ static void use_in_place(struct MPIDI_PCOLL_edge *edges, int n, char *low)
     }
 }
 
-/* A part of data that is settled later. */
-static void init_part(struct MPIDI_PCOLL_data *part, const struct MPIDI_PCOLL_edge *edge)
+/* One of several blocks, settled with the others. */
+static void init_block(struct MPIDI_PCOLL_data *data, const struct MPIDI_PCOLL_edge *edge)
 {
     const struct MPIDI_PCOLL_block *block = &edge->block;
 
-    *part = (struct MPIDI_PCOLL_data){
+    *data = (struct MPIDI_PCOLL_data){
         .user = block->user,
         .count = block->count,
         .type = block->type,
@@ -174,14 +174,14 @@ static int use_packed(struct MPIDI_PCOLL_data *data, const struct MPIDI_PCOLL_ed
 {
     int mpi_errno = MPI_SUCCESS;
 
-    data->parts = MPL_malloc(n * sizeof(*data->parts), MPL_MEM_COLL);
-    MPIR_ERR_CHKANDJUMP(!data->parts, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    data->blocks = MPL_malloc(n * sizeof(*data->blocks), MPL_MEM_COLL);
+    MPIR_ERR_CHKANDJUMP(!data->blocks, mpi_errno, MPI_ERR_OTHER, "**nomem");
     data->is_packed = true;
     data->owned = true;
     for (int i = 0; i < n; i++)
         if (edges[i].edge.bytes > 0 &&
             (i == 0 || !is_same_block(&edges[i].block, &edges[i - 1].block)))
-            init_part(&data->parts[data->nparts++], &edges[i]);
+            init_block(&data->blocks[data->nblocks++], &edges[i]);
     if (data->is_copy)
         mpi_errno = MPIDI_PCOLL_data_settle(data);
 
@@ -216,8 +216,8 @@ int MPIDI_PCOLL_data_settle(struct MPIDI_PCOLL_data *data)
     if (!data->packed)
         data->packed = MPIDI_PCOLL_buffer_get(data->bytes, false);
     MPIR_ERR_CHKANDJUMP(!data->packed, mpi_errno, MPI_ERR_OTHER, "**nomem");
-    for (int i = 0; i < data->nparts; i++)
-        data->parts[i].packed = (char *)data->packed + data->parts[i].first;
+    for (int i = 0; i < data->nblocks; i++)
+        data->blocks[i].packed = (char *)data->packed + data->blocks[i].first;
 
 fn_exit:
     return mpi_errno;
@@ -229,11 +229,11 @@ void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data)
 {
     if (!data->is_packed)
         return;
-    for (int i = 0; i < data->nparts; i++)
-        MPIDI_PCOLL_data_fini(&data->parts[i]);
+    for (int i = 0; i < data->nblocks; i++)
+        MPIDI_PCOLL_data_fini(&data->blocks[i]);
     pcoll_pieces_fini(&data->pieces);
-    if (data->nparts > 0)
-        MPL_free(data->parts);
+    if (data->nblocks > 0)
+        MPL_free(data->blocks);
     else
         MPIR_Datatype_release_if_not_builtin(data->type);
     if (data->owned)
@@ -252,9 +252,9 @@ int MPIDI_PCOLL_data_pack_blocks(const struct MPIDI_PCOLL_data *data)
     MPI_Aint packed = 0;
     int mpi_errno = MPI_SUCCESS;
 
-    if (data->nparts > 0) {
-        for (int i = 0; i < data->nparts && mpi_errno == MPI_SUCCESS; i++)
-            mpi_errno = MPIDI_PCOLL_data_pack(&data->parts[i]);
+    if (data->nblocks > 0) {
+        for (int i = 0; i < data->nblocks && mpi_errno == MPI_SUCCESS; i++)
+            mpi_errno = MPIDI_PCOLL_data_pack(&data->blocks[i]);
         goto fn_exit;
     }
     if (data->spans) {
@@ -277,9 +277,9 @@ int MPIDI_PCOLL_data_unpack_blocks(const struct MPIDI_PCOLL_data *data)
     MPI_Aint unpacked = 0;
     int mpi_errno = MPI_SUCCESS;
 
-    if (data->nparts > 0) {
-        for (int i = 0; i < data->nparts && mpi_errno == MPI_SUCCESS; i++)
-            mpi_errno = MPIDI_PCOLL_data_unpack(&data->parts[i]);
+    if (data->nblocks > 0) {
+        for (int i = 0; i < data->nblocks && mpi_errno == MPI_SUCCESS; i++)
+            mpi_errno = MPIDI_PCOLL_data_unpack(&data->blocks[i]);
         goto fn_exit;
     }
     if (data->spans) {

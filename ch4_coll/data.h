@@ -27,9 +27,9 @@ struct MPIDI_PCOLL_data {
     const struct MPIDI_PCOLL_spans *spans; /* those in `packed`, or NULL */
     struct pcoll_user_layout layout;       /* for that medium */
     struct pcoll_pieces pieces;            /* for the layout, of one block; empty: not listed */
-    int nparts;                            /* 0: one block; otherwise these follow each other */
-    struct MPIDI_PCOLL_data *parts;        /* [nparts] */
-    MPI_Aint first;                        /* of a part: its position among the packed bytes */
+    int nblocks;                           /* 0: there is only one block */
+    struct MPIDI_PCOLL_data *blocks;       /* [nblocks], which follow each other */
+    MPI_Aint first; /* of one of these: its position among the packed bytes */
 };
 
 /* An edge, and where its block is. */
@@ -43,7 +43,7 @@ struct MPIDI_PCOLL_edge {
 int MPIDI_PCOLL_data_init(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint count,
                           MPI_Datatype type, void *outer);
 
-/* The same, with spans. */
+/* As MPIDI_PCOLL_data_init, with spans. */
 int MPIDI_PCOLL_data_init_spans(struct MPIDI_PCOLL_data *data, void *user, MPI_Aint count,
                                 MPI_Datatype type, const struct MPIDI_PCOLL_spans *spans,
                                 void *outer);
@@ -59,33 +59,41 @@ int MPIDI_PCOLL_data_init_blocks(struct MPIDI_PCOLL_data *data, struct MPIDI_PCO
                                  int n, bool is_copy);
 void MPIDI_PCOLL_data_fini(struct MPIDI_PCOLL_data *data);
 
-/* The part in which byte `first` of the packed data lies, or the data itself if it has none. */
-const struct MPIDI_PCOLL_data *MPIDI_PCOLL_data_part(const struct MPIDI_PCOLL_data *data,
-                                                     uint64_t first);
+/* The block in which byte `first` of the packed data lies, or the data itself if it is one block.
+ */
+const struct MPIDI_PCOLL_data *MPIDI_PCOLL_data_block(const struct MPIDI_PCOLL_data *data,
+                                                      uint64_t first);
+
+/* The bytes that the plan works on: `packed`, or the user's. */
 void *MPIDI_PCOLL_data_address(const struct MPIDI_PCOLL_data *data);
 
 /* Free `packed`, if it has no other purpose, and let the medium pack and unpack; the data must not
  * move from then on. NULL: it cannot, or there is nothing to pack; then settle it. */
 const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data);
 
-/* For it: list the pieces of one block, unless they are short and irregular or memory is scarce;
- * the engine packs then. */
+/* List, for the layout, the pieces of one block, unless they are short and irregular or memory is
+ * scarce; the engine packs then. */
 void MPIDI_PCOLL_data_find_pieces(struct MPIDI_PCOLL_data *block);
 
 /* Allocate the buffer of packed data, if that has not been done. */
 int MPIDI_PCOLL_data_settle(struct MPIDI_PCOLL_data *data);
 
-/* True if an element begins at byte `first` of the packed data, or the data ends there. */
+/* Returns whether an element begins at byte `first` of the packed data, or the data ends there. */
 bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t first);
+
+/* Pack the user's data, one block or several. Returns an MPI error code. */
 int MPIDI_PCOLL_data_pack_blocks(const struct MPIDI_PCOLL_data *data);
+
+/* Unpack into the user's memory. Returns an MPI error code. */
 int MPIDI_PCOLL_data_unpack_blocks(const struct MPIDI_PCOLL_data *data);
 
-/* Inline, since every start and completion asks. */
+/* Pack what is to be packed. Inline, since every start asks. */
 static inline int MPIDI_PCOLL_data_pack(const struct MPIDI_PCOLL_data *data)
 {
     return data->packed ? MPIDI_PCOLL_data_pack_blocks(data) : MPI_SUCCESS;
 }
 
+/* Unpack what is to be unpacked. Inline, since every completion asks. */
 static inline int MPIDI_PCOLL_data_unpack(const struct MPIDI_PCOLL_data *data)
 {
     return data->packed ? MPIDI_PCOLL_data_unpack_blocks(data) : MPI_SUCCESS;

@@ -3,8 +3,8 @@
 
 #include "call.h"
 
-/* True if those blocks that are not empty follow each other without gaps. Sets the first one's
- * index, and the number of elements of all. */
+/* Returns whether those blocks that are not empty follow each other without gaps. Sets the first
+ * one's index, and the number of elements of all. */
 static bool lie_side_by_side(const struct MPIDI_PCOLL_blocks *blocks, int n, int *first_p,
                              MPI_Aint *count_p)
 {
@@ -32,8 +32,8 @@ static void describe_blocks(struct MPIDI_PCOLL_call *call)
     int first;
 
     call->signature.in_place = call->in_place == MPIDI_PCOLL_KEEPS_OWN;
-    call->is_apart = !lie_side_by_side(receive, call->comm->local_size, &first, &count);
-    if (call->is_apart)
+    call->is_scattered = !lie_side_by_side(receive, call->comm->local_size, &first, &count);
+    if (call->is_scattered)
         return;
     MPIR_Datatype_get_size_macro(receive->type, size);
     if (!MPIDI_PCOLL_add_blocks(call, receive->counts, size)) {
@@ -43,7 +43,7 @@ static void describe_blocks(struct MPIDI_PCOLL_call *call)
     MPIDI_PCOLL_add_data(call, &call->out, MPIDI_PCOLL_block(receive, first).user, count,
                          receive->type, NULL);
     MPIDI_PCOLL_add_data(call, &call->in, send.user, send.count, send.type, NULL);
-    call->is_apart =
+    call->is_scattered =
         call->in.is_packed || call->out.is_packed ||
         (uint64_t)call->in.bytes != pcoll_block_bytes(&call->signature, call->comm->rank);
 }

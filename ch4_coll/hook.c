@@ -24,8 +24,8 @@ enum use_of_core { KEEP, YIELD, SLEEP };
 
 static unsigned idle_passes = 0;
 
-/* A pass of the progress engine begins, on a rank that shares its core. True if nothing has arrived
- * since the last one and no plan has completed: others may need the core to make progress. */
+/* Returns whether, on a rank that shares its core, others may need the core to make progress:
+ * nothing has arrived since the last pass of the progress engine, and no plan has completed. */
 static bool should_yield(void)
 {
     static int last = 0;

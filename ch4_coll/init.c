@@ -56,7 +56,7 @@ static void print_choice(const struct MPIDI_PCOLL_plan *plan, const struct pcoll
 static struct MPIDI_PCOLL_request *discard(struct MPIDI_PCOLL_request *request)
 {
     if (request)
-        MPIDI_PCOLL_forget_kept(&request->plan);
+        MPIDI_PCOLL_free_kept(&request->plan);
     MPIDI_PCOLL_request_discard(request);
     return NULL;
 }
@@ -73,7 +73,7 @@ static void flush_messages(const struct pcoll_plan *plan)
         MPID_Progress_test(NULL);
 }
 
-static int is_border(const void *plan, enum pcoll_buffer buffer, uint64_t at)
+static bool is_border(const void *plan, enum pcoll_buffer buffer, uint64_t at)
 {
     const struct MPIDI_PCOLL_plan *p = plan;
 
@@ -85,9 +85,9 @@ static int is_border(const void *plan, enum pcoll_buffer buffer, uint64_t at)
 static enum pcoll_result find_memory(struct MPIDI_PCOLL_plan *plan, struct pcoll_plan *raw,
                                      const struct pcoll_medium *medium, struct pcoll_memory *memory)
 {
-    const bool is_apart = !plan->in.is_packed || plan->in.owned; /* SEND is no part of RECV */
+    const bool is_distinct = !plan->in.is_packed || plan->in.owned; /* SEND and RECV are */
 
-    if (is_apart && medium->traits & PCOLL_PACKS && !MPIDI_PCOLL_agent_wants(raw) &&
+    if (is_distinct && medium->traits & PCOLL_PACKS && !MPIDI_PCOLL_agent_wants(raw) &&
         pcoll_plan_can_pack(raw, is_border, plan)) {
         memory->send_layout = MPIDI_PCOLL_data_lay_out(&plan->in);
         memory->recv_layout = MPIDI_PCOLL_data_lay_out(&plan->out);

@@ -10,33 +10,32 @@ struct MPIDI_PCOLL_kept {
     struct MPIDI_PCOLL_data *from, *to;
 };
 
-static struct MPIDI_PCOLL_data *part_at(const struct MPIDI_PCOLL_data *data, uint64_t first)
+static struct MPIDI_PCOLL_data *block_at(const struct MPIDI_PCOLL_data *data, uint64_t first)
 {
-    return &data->parts[MPIDI_PCOLL_data_part(data, first) - data->parts];
+    return &data->blocks[MPIDI_PCOLL_data_block(data, first) - data->blocks];
 }
 
-static int is_part(const void *plan, enum pcoll_buffer buffer, uint64_t first, uint64_t bytes)
+static bool is_block(const void *plan, enum pcoll_buffer buffer, uint64_t first, uint64_t bytes)
 {
     const struct MPIDI_PCOLL_plan *p = plan;
-    const struct MPIDI_PCOLL_data *part = part_at(buffer == PCOLL_SEND ? &p->in : &p->out, first);
+    const struct MPIDI_PCOLL_data *block = block_at(buffer == PCOLL_SEND ? &p->in : &p->out, first);
 
-    return (uint64_t)part->first == first && (uint64_t)part->bytes == bytes;
+    return (uint64_t)block->first == first && (uint64_t)block->bytes == bytes;
 }
 
-static void find_pieces(struct MPIDI_PCOLL_data *part)
+static void find_pieces(struct MPIDI_PCOLL_data *block)
 {
-    if (part->pieces.nrows == 0)
-        MPIDI_PCOLL_data_find_pieces(part);
+    if (block->pieces.nrows == 0)
+        MPIDI_PCOLL_data_find_pieces(block);
 }
 
 /* What nobody else reads is not packed, and what nobody else writes is not unpacked. */
 static struct MPIDI_PCOLL_kept keep_block(const struct MPIDI_PCOLL_plan *plan,
-                                          const struct pcoll_kept *block)
+                                          const struct pcoll_kept *own)
 {
-    struct MPIDI_PCOLL_kept kept = {part_at(&plan->in, block->from),
-                                    part_at(&plan->out, block->to)};
+    struct MPIDI_PCOLL_kept kept = {block_at(&plan->in, own->from), block_at(&plan->out, own->to)};
 
-    if (!block->is_read)
+    if (!own->is_read)
         kept.from->packed = NULL;
     kept.to->packed = NULL;
     find_pieces(kept.from);
@@ -48,12 +47,12 @@ int MPIDI_PCOLL_keep(struct MPIDI_PCOLL_plan *plan, struct pcoll_plan *raw)
 {
     struct pcoll_kept *blocks;
 
-    if (plan->in.nparts == 0 || plan->out.nparts == 0 || plan->in.is_copy)
+    if (plan->in.nblocks == 0 || plan->out.nblocks == 0 || plan->in.is_copy)
         return MPI_SUCCESS;
-    blocks = MPL_malloc(plan->out.nparts * sizeof(*blocks), MPL_MEM_COLL);
-    plan->kept = MPL_malloc(plan->out.nparts * sizeof(*plan->kept), MPL_MEM_COLL);
+    blocks = MPL_malloc(plan->out.nblocks * sizeof(*blocks), MPL_MEM_COLL);
+    plan->kept = MPL_malloc(plan->out.nblocks * sizeof(*plan->kept), MPL_MEM_COLL);
     if (blocks && plan->kept)
-        plan->nkept = pcoll_plan_keep(raw, is_part, plan, blocks, plan->out.nparts);
+        plan->nkept = pcoll_plan_keep(raw, is_block, plan, blocks, plan->out.nblocks);
     for (int i = 0; i < plan->nkept; i++)
         plan->kept[i] = keep_block(plan, &blocks[i]);
     MPL_free(blocks);
@@ -76,7 +75,7 @@ int MPIDI_PCOLL_copy_kept(const struct MPIDI_PCOLL_plan *plan)
     return mpi_errno;
 }
 
-void MPIDI_PCOLL_forget_kept(struct MPIDI_PCOLL_plan *plan)
+void MPIDI_PCOLL_free_kept(struct MPIDI_PCOLL_plan *plan)
 {
     MPL_free(plan->kept);
     plan->kept = NULL;

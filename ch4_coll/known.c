@@ -21,7 +21,7 @@ struct MPIDI_PCOLL_known {
     int next; /* the oldest one */
 };
 
-/* False: names or pointers decide, which may mean something else at the next call. */
+/* Returns false if names or pointers decide, which may mean something else at the next call. */
 static bool is_plain(const struct pcoll_signature *signature, const struct pcoll_hint *hint)
 {
     return !signature->blocks && (!hint->algorithm || strcmp(hint->algorithm, "auto") == 0);

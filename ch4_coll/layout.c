@@ -11,55 +11,55 @@ static const struct MPIDI_PCOLL_data *data_of(const struct pcoll_user_layout *la
     return pcoll_container_of(layout, struct MPIDI_PCOLL_data, layout);
 }
 
-const struct MPIDI_PCOLL_data *MPIDI_PCOLL_data_part(const struct MPIDI_PCOLL_data *data,
-                                                     uint64_t first)
+const struct MPIDI_PCOLL_data *MPIDI_PCOLL_data_block(const struct MPIDI_PCOLL_data *data,
+                                                      uint64_t first)
 {
-    int low = 0, high = data->nparts - 1;
+    int low = 0, high = data->nblocks - 1;
 
-    if (data->nparts == 0)
+    if (data->nblocks == 0)
         return data;
     while (low < high) {
         const int middle = (low + high + 1) / 2;
 
-        if ((uint64_t)data->parts[middle].first <= first)
+        if ((uint64_t)data->blocks[middle].first <= first)
             low = middle;
         else
             high = middle - 1;
     }
-    return &data->parts[low];
+    return &data->blocks[low];
 }
 
-/* The bytes from `first` on that lie in the same part. */
-static size_t piece_of(const struct MPIDI_PCOLL_data *part, uint64_t first, size_t bytes)
+/* The bytes from `first` on that lie in the same block. */
+static size_t piece_of(const struct MPIDI_PCOLL_data *block, uint64_t first, size_t bytes)
 {
-    return MPL_MIN(bytes, (size_t)((uint64_t)(part->first + part->bytes) - first));
+    return MPL_MIN(bytes, (size_t)((uint64_t)(block->first + block->bytes) - first));
 }
 
-static enum pcoll_result pack_piece(const struct MPIDI_PCOLL_data *part, MPI_Aint first, void *to,
+static enum pcoll_result pack_piece(const struct MPIDI_PCOLL_data *block, MPI_Aint first, void *to,
                                     size_t bytes)
 {
     MPI_Aint done;
 
-    if (part->pieces.nrows > 0) {
-        pcoll_pieces_pack(&part->pieces, (uint64_t)first, to, bytes);
+    if (block->pieces.nrows > 0) {
+        pcoll_pieces_pack(&block->pieces, (uint64_t)first, to, bytes);
         return PCOLL_OK;
     }
-    if (MPIDI_PCOLL_typerep_pack(part->user, part->count, part->type, first, to, bytes, &done) !=
+    if (MPIDI_PCOLL_typerep_pack(block->user, block->count, block->type, first, to, bytes, &done) !=
         MPI_SUCCESS)
         return PCOLL_ERR_SYSTEM;
     return (size_t)done == bytes ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 
-static enum pcoll_result unpack_piece(const struct MPIDI_PCOLL_data *part, MPI_Aint first,
+static enum pcoll_result unpack_piece(const struct MPIDI_PCOLL_data *block, MPI_Aint first,
                                       const void *from, size_t bytes)
 {
     MPI_Aint done;
 
-    if (part->pieces.nrows > 0) {
-        pcoll_pieces_unpack(&part->pieces, (uint64_t)first, from, bytes);
+    if (block->pieces.nrows > 0) {
+        pcoll_pieces_unpack(&block->pieces, (uint64_t)first, from, bytes);
         return PCOLL_OK;
     }
-    if (MPIDI_PCOLL_typerep_unpack(from, bytes, part->user, part->count, part->type, first,
+    if (MPIDI_PCOLL_typerep_unpack(from, bytes, block->user, block->count, block->type, first,
                                    &done) != MPI_SUCCESS)
         return PCOLL_ERR_SYSTEM;
     return (size_t)done == bytes ? PCOLL_OK : PCOLL_ERR_SYSTEM;
@@ -71,10 +71,10 @@ static enum pcoll_result pack_range(const struct pcoll_user_layout *layout, uint
     enum pcoll_result result = PCOLL_OK;
 
     for (size_t n; bytes > 0 && result == PCOLL_OK; first += n, bytes -= n) {
-        const struct MPIDI_PCOLL_data *part = MPIDI_PCOLL_data_part(data_of(layout), first);
+        const struct MPIDI_PCOLL_data *block = MPIDI_PCOLL_data_block(data_of(layout), first);
 
-        n = piece_of(part, first, bytes);
-        result = pack_piece(part, (MPI_Aint)first - part->first, to, n);
+        n = piece_of(block, first, bytes);
+        result = pack_piece(block, (MPI_Aint)first - block->first, to, n);
         to = (char *)to + n;
     }
     return result;
@@ -86,22 +86,22 @@ static enum pcoll_result unpack_range(const struct pcoll_user_layout *layout, ui
     enum pcoll_result result = PCOLL_OK;
 
     for (size_t n; bytes > 0 && result == PCOLL_OK; first += n, bytes -= n) {
-        const struct MPIDI_PCOLL_data *part = MPIDI_PCOLL_data_part(data_of(layout), first);
+        const struct MPIDI_PCOLL_data *block = MPIDI_PCOLL_data_block(data_of(layout), first);
 
-        n = piece_of(part, first, bytes);
-        result = unpack_piece(part, (MPI_Aint)first - part->first, from, n);
+        n = piece_of(block, first, bytes);
+        result = unpack_piece(block, (MPI_Aint)first - block->first, from, n);
         from = (const char *)from + n;
     }
     return result;
 }
 
-/* In one pass, where all of it lies in one part on either side and both have pieces. */
+/* In one pass, where all of it lies in one block on either side and both have pieces. */
 static enum pcoll_result copy_range(const struct pcoll_user_layout *from, uint64_t first,
                                     const struct pcoll_user_layout *to, uint64_t to_first,
                                     size_t bytes)
 {
-    const struct MPIDI_PCOLL_data *source = MPIDI_PCOLL_data_part(data_of(from), first);
-    const struct MPIDI_PCOLL_data *target = MPIDI_PCOLL_data_part(data_of(to), to_first);
+    const struct MPIDI_PCOLL_data *source = MPIDI_PCOLL_data_block(data_of(from), first);
+    const struct MPIDI_PCOLL_data *target = MPIDI_PCOLL_data_block(data_of(to), to_first);
 
     if (source->pieces.nrows == 0 || piece_of(source, first, bytes) < bytes ||
         target->pieces.nrows == 0 || piece_of(target, to_first, bytes) < bytes)
@@ -129,12 +129,12 @@ static bool divides(MPI_Aint unit, MPI_Aint bytes)
 
 bool MPIDI_PCOLL_data_is_border(const struct MPIDI_PCOLL_data *data, uint64_t first)
 {
-    const struct MPIDI_PCOLL_data *part;
+    const struct MPIDI_PCOLL_data *block;
 
     if (!data->is_packed || first >= (uint64_t)data->bytes)
         return true;
-    part = MPIDI_PCOLL_data_part(data, first);
-    return divides(uncut_bytes(part->type), (MPI_Aint)first - part->first);
+    block = MPIDI_PCOLL_data_block(data, first);
+    return divides(uncut_bytes(block->type), (MPI_Aint)first - block->first);
 }
 
 const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data *data)
@@ -143,9 +143,9 @@ const struct pcoll_user_layout *MPIDI_PCOLL_data_lay_out(struct MPIDI_PCOLL_data
         return NULL;
     MPIDI_PCOLL_buffer_put(data->packed);
     data->packed = NULL;
-    for (int i = 0; i < data->nparts; i++)
-        MPIDI_PCOLL_data_find_pieces(&data->parts[i]);
-    if (data->nparts == 0)
+    for (int i = 0; i < data->nblocks; i++)
+        MPIDI_PCOLL_data_find_pieces(&data->blocks[i]);
+    if (data->nblocks == 0)
         MPIDI_PCOLL_data_find_pieces(data);
     data->layout = (struct pcoll_user_layout){pack_range, unpack_range, copy_range};
     return &data->layout;

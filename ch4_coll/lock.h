@@ -18,7 +18,8 @@
 
 extern pthread_mutex_t MPIDI_PCOLL_mutex, MPIDI_PCOLL_mutex_of_lists;
 
-/* False also before the end of MPI_Init and within MPI_Finalize. */
+/* Returns whether the process has locks: not before the end of MPI_Init, and not within
+ * MPI_Finalize. */
 static inline bool MPIDI_PCOLL_has_lock(void)
 {
 #if MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__GLOBAL

@@ -79,7 +79,7 @@ static bool network_used = false;
 static void open_network(void)
 {
     network_used = true;
-    MPIDI_PCOLL_agent_hire();
+    MPIDI_PCOLL_agent_start();
     MPIDI_PCOLL_hook_need(MPIDI_PCOLL_NEED_NETWORK);
 }
 

@@ -11,7 +11,8 @@
  * path. */
 int MPIDI_PCOLL_medium_hint(bool one_node);
 
-/* True for a network that MPIDI_PCOLL_provider carries. */
+/* Returns whether the medium is a network over libfabric, whose provider is MPIDI_PCOLL_provider.
+ */
 bool MPIDI_PCOLL_is_libfabric(const struct pcoll_medium *medium);
 
 /* ---- functions of a medium; if it is a network, the agent is kept away from it meanwhile ---- */
@@ -30,7 +31,7 @@ void MPIDI_PCOLL_network_poll(void);
 
 bool MPIDI_PCOLL_network_used(void);
 
-/* True if peers have also unbound all plans that were unbound here. */
+/* Returns whether peers have also unbound all plans that were unbound here. */
 bool MPIDI_PCOLL_network_left(void);
 
 void MPIDI_PCOLL_network_close(void);

@@ -46,8 +46,8 @@ void MPIDI_PCOLL_yield(void);
 
 /* Memory that the other processes of the node can map, or NULL: MPICH's will do. */
 void *MPIDI_PCOLL_alloc_mem(size_t size, struct MPIR_Info *info);
-/* True if the memory came from there and is free now, or *mpi_errno_p is set, as it is not the
- * beginning of an allocation. */
+/* Returns whether the memory came from there and is free now, or *mpi_errno_p is set, as it is not
+ * the beginning of an allocation. */
 bool MPIDI_PCOLL_free_mem(void *memory, int *mpi_errno_p);
 
 /* Used in MPID_Alloc_mem and MPID_Free_mem, which return what it returns. */

@@ -13,7 +13,7 @@ struct MPIDI_PCOLL_plan {
     const struct pcoll_medium *medium;
     struct pcoll_bound *bound;
     struct MPIDI_PCOLL_data in, out; /* packed at start, unpacked at completion */
-    struct MPIDI_PCOLL_kept *kept;   /* [nkept]: blocks that are not, as the rank keeps them */
+    struct MPIDI_PCOLL_kept *kept;   /* [nkept]: blocks that a rank has for itself */
     int nkept;
     struct MPIDI_PCOLL_operator *op; /* of a reduction; otherwise NULL */
     uint64_t *blocks;                /* of plan->signature; owned */
@@ -26,9 +26,9 @@ struct MPIDI_PCOLL_plan {
     bool failed; /* an instance failed; starts are refused */
     struct MPIDI_PCOLL_plan *prev, *next; /* active plans */
 
-    /* The instance has ended, successfully or with an error that the wait call returns; the plan is
-     * inactive. This is the last access of the instance: another thread may start or free the plan
-     * at once. Needs the lock. */
+    /* Called when the instance has ended, successfully or with an error that the wait call returns;
+     * the plan is inactive. This is the last access of the instance: another thread may start or
+     * free the plan at once. Needs the lock. */
     void (*completed)(struct MPIDI_PCOLL_plan *plan, int mpi_errno);
 };
 
@@ -38,17 +38,18 @@ struct MPIDI_PCOLL_plan {
  * is settled. Returns an MPI error code. */
 int MPIDI_PCOLL_keep(struct MPIDI_PCOLL_plan *plan, struct pcoll_plan *raw);
 
-/* The same copies, at start; at least one. Returns an MPI error code. */
+/* Make the same copies, at start; there is at least one. Returns an MPI error code. */
 int MPIDI_PCOLL_copy_kept(const struct MPIDI_PCOLL_plan *plan);
 
-void MPIDI_PCOLL_forget_kept(struct MPIDI_PCOLL_plan *plan);
+/* Free the list of kept blocks. */
+void MPIDI_PCOLL_free_kept(struct MPIDI_PCOLL_plan *plan);
 
 /* ---- run.c: start, progress, completion; the end of a plan ---- */
 
-/* With the lock: an instance has begun, and not ended yet. */
+/* With the lock: note that an instance has begun, and not ended yet. */
 void MPIDI_PCOLL_plan_activate(struct MPIDI_PCOLL_plan *plan);
 
-/* With the lock: an instance has ended. */
+/* With the lock: note that an instance has ended. */
 void MPIDI_PCOLL_plan_complete(struct MPIDI_PCOLL_plan *plan, enum pcoll_result result);
 
 /* Start an inactive plan that has not failed, and whose data is packed. The instance may end within
@@ -67,25 +68,28 @@ static inline int MPIDI_PCOLL_plan_start(struct MPIDI_PCOLL_plan *plan)
     return plan->nkept > 0 ? MPIDI_PCOLL_copy_kept(plan) : MPI_SUCCESS;
 }
 
-/* With the lock: progress all active plans that no other thread is progressing; true if one has
- * completed. */
+/* With the lock: progress all active plans that no other thread is progressing. Returns whether one
+ * has completed. */
 bool MPIDI_PCOLL_progress_plans(void);
+
+/* Returns whether any plan is active. */
 bool MPIDI_PCOLL_has_active_plans(void);
 
-/* Another number whenever a plan becomes active or inactive; 0: none ever was. */
+/* A number that changes whenever a plan becomes active or inactive; 0: none has been active. */
 unsigned long MPIDI_PCOLL_plan_changes(void);
 
-/* In a child of a fork: active plans get the child's medium. */
+/* Give all active plans the child's medium, in a child of a fork. */
 void MPIDI_PCOLL_plans_disown(const struct pcoll_medium *medium);
 
-/* Local: no other rank can reach the plan's memory afterwards. Once is enough. */
+/* Unbind the plan, unless that has been done. Local; no other rank can reach its memory afterwards.
+ */
 void MPIDI_PCOLL_plan_unbind(struct MPIDI_PCOLL_plan *plan);
 
 /* Free what an unbound plan consists of, except its reference to the state. Without the lock, as
  * the last reference to a type calls functions of the user. */
 void MPIDI_PCOLL_plan_fini(struct MPIDI_PCOLL_plan *plan);
 
-/* NULL: nothing. */
+/* Free what a rank knows of edges; NULL: nothing. */
 void MPIDI_PCOLL_local_free(struct pcoll_local *local);
 
 #endif /* PLAN_H_INCLUDED */

@@ -8,10 +8,10 @@
 
 #include "mpir_coll_offload_hooks.h" /* MPIDI_PCOLL_crowded */
 
-/* True if any persistent collective is directed to the backend. */
+/* Returns whether any persistent collective is directed to the backend. */
 bool MPIDI_PCOLL_is_switched_on(void);
 
-/* The ranks of this node have published their cores again: find out whether the cores suffice. */
+/* Find out whether the cores suffice, after the ranks of this node have published theirs again. */
 void MPIDI_PCOLL_see_cores(void);
 
 /* As MPIDI_PCOLL_see_cores, but only if some rank's cores were unknown at the last look. */
@@ -27,15 +27,18 @@ enum MPIDI_PCOLL_need {
     MPIDI_PCOLL_NUM_NEEDS
 };
 
-/* MPICH calls the hook with that id; -1: it calls none any more. Cores and network need it no more.
- */
+/* Note the id with which MPICH knows the hook; -1: MPICH does not call it any more, so that cores
+ * and network do not need it any more. */
 void MPIDI_PCOLL_hook_set(int id);
+
+/* That id. */
 int MPIDI_PCOLL_hook_id(void);
 
-/* Needs the lock; for MPIDI_PCOLL_NEED_END, the lock of lists instead. */
+/* Note a need of the hook. Needs the lock; for MPIDI_PCOLL_NEED_END, the lock of lists instead. */
 void MPIDI_PCOLL_hook_need(enum MPIDI_PCOLL_need need);
 
-/* Needs both locks, as a thread with only one of them may need the hook at the same time. */
+/* Note that this need has ended. Needs both locks, as a thread with only one of them may need the
+ * hook at the same time. */
 void MPIDI_PCOLL_hook_drop(enum MPIDI_PCOLL_need need);
 
 #endif /* PROCESS_H_INCLUDED */

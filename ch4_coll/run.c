@@ -115,7 +115,7 @@ void MPIDI_PCOLL_local_free(struct pcoll_local *local)
 void MPIDI_PCOLL_plan_fini(struct MPIDI_PCOLL_plan *plan)
 {
     pcoll_plan_destroy(plan->plan);
-    MPIDI_PCOLL_forget_kept(plan);
+    MPIDI_PCOLL_free_kept(plan);
     MPIDI_PCOLL_data_fini(&plan->in);
     MPIDI_PCOLL_data_fini(&plan->out);
     MPIDI_PCOLL_operator_destroy(plan->op);

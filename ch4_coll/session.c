@@ -41,7 +41,7 @@ static int finalize(void *extra)
 {
     if (MPIDI_PCOLL_is_child())
         MPIDI_PCOLL_end_child();
-    MPIDI_PCOLL_agent_dismiss();
+    MPIDI_PCOLL_agent_end();
     MPIDI_PCOLL_requests_destroy(MPIDI_PCOLL_unbind_leaving());
     leave_network();
     MPIDI_PCOLL_hook_close();

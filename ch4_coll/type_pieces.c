@@ -26,7 +26,7 @@ struct constructor {
     MPI_Datatype old;
 };
 
-/* False: the type has no constructor with one old type. */
+/* Returns false if the type has no constructor with one old type. */
 static bool read_constructor(const MPIR_Datatype *type, struct constructor *c)
 {
     MPI_Datatype *types;
@@ -76,8 +76,8 @@ static enum pcoll_result add_row(struct list *list, char *at, MPI_Aint bytes, MP
 
 static enum pcoll_result add_element(struct list *list, char *at, MPI_Datatype type);
 
-/* What has been added from byte `first` on comes `count` times, `step` bytes apart. False: it is
- * more than a row. */
+/* Let what has been added from byte `first` on come `count` times, `step` bytes apart. Returns
+ * false if it is more than a row. */
 static bool repeat(struct list *list, uint64_t first, MPI_Aint count, MPI_Aint step)
 {
     return pcoll_pieces_repeat(list->pieces, first, (uint64_t)count, step);

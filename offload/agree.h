@@ -63,8 +63,8 @@ enum pcoll_round {
 
     /* -- after TABLE, GROUP and PLAN, in each node: memory/arena.c -- */
 
-    PCOLL_ROUND_GRANT, /* where has the lowest rank put a block of shared memory (carve_once) */
-    PCOLL_ROUND_SHARE  /* can every rank map its chunk (share_chunk) */
+    PCOLL_ROUND_GRANT, /* where has the lowest rank put an extent (carve_once) */
+    PCOLL_ROUND_SHARE  /* can every rank map its object (share_object) */
 };
 
 /* What a term comes to. */

@@ -36,7 +36,7 @@ bool pcoll_bell_ring(struct pcoll_bell *bell)
     return state != PCOLL_RETIRED;
 }
 
-void pcoll_bell_sleep(struct pcoll_bell *bell, enum pcoll_sleep state, const _Atomic int *stop,
+void pcoll_bell_sleep(struct pcoll_bell *bell, enum pcoll_sleep state, const _Atomic bool *stop,
                       uint64_t nsec)
 {
     const uint64_t end = pcoll_now() + nsec;

@@ -16,19 +16,19 @@ struct pcoll_bell {
     _Atomic uint32_t sleep;      /* enum pcoll_sleep; the futex word */
     _Atomic uint32_t laps;       /* how often the agent has looked for work */
     _Atomic unsigned long wakes; /* how often somebody had to wake it */
-    int has_core;                /* nothing else that matters runs where it does */
+    bool has_core;               /* nothing else that matters runs where it does */
 };
 
-/* There may be work: wake the agent if it sleeps. False: it has retired or ended, so the caller
- * must do the work. */
+/* Wake the agent if it sleeps, since there may be work. Returns false if it has retired or ended,
+ * so that the caller must do the work. */
 bool pcoll_bell_ring(struct pcoll_bell *bell);
 
 /* Wake the agent, in its own process. */
 void pcoll_bell_wake(struct pcoll_bell *bell);
 
-/* The agent sleeps in that state until somebody ends it or *stop is set, at most `nsec` if that is
- * not 0. */
-void pcoll_bell_sleep(struct pcoll_bell *bell, enum pcoll_sleep state, const _Atomic int *stop,
+/* Let the agent sleep in that state until somebody ends it or *stop is set, at most `nsec` if that
+ * is not 0. */
+void pcoll_bell_sleep(struct pcoll_bell *bell, enum pcoll_sleep state, const _Atomic bool *stop,
                       uint64_t nsec);
 
 /* What a look for work has found: none; some that is left to its owners for now; some that cannot

@@ -18,14 +18,14 @@ struct letter {
     int32_t leader, unused; /* of the pair of both nodes on this one; PCOLL_NONE: this rank has no
                              * block in its messages */
     uint64_t arriving;      /* where messages of the pair arrive there */
-    struct end ends[]; /* [2 * most_parallel]: from the first one on those of in edges, from the
-                        * middle on those of out edges */
+    struct end ends[];      /* [2 * max_parallel]: from the first one on those of in edges, from the
+                             * middle on those of out edges */
 };
 
 struct swap {
     const struct pcoll_topology *topology;
     struct pcoll_local *local;
-    int rank, most_parallel;
+    int rank, max_parallel;
     int *ranks; /* [nranks]: all peers, ascending */
     int nranks;
     char *mine, *theirs; /* [nranks]: letters */
@@ -59,24 +59,24 @@ static struct bundle take_bundle(struct pcoll_edge *edges, int n, int rank, int 
     return bundle;
 }
 
-static int most_parallel_of(struct pcoll_edge *edges, int n, int rank)
+static int max_parallel_of(struct pcoll_edge *edges, int n, int rank)
 {
-    int most = 0;
+    int max = 0;
 
     for (int at = 0; at < n;) {
         const struct bundle bundle = next_bundle(edges + at, n - at);
 
-        if (bundle.edges[0].rank != rank && bundle.count > most)
-            most = bundle.count;
+        if (bundle.edges[0].rank != rank && bundle.count > max)
+            max = bundle.count;
         at += bundle.count;
     }
-    return most;
+    return max;
 }
 
-int pcoll_edges_most_parallel(const struct pcoll_local *local, int rank)
+int pcoll_edges_max_parallel(const struct pcoll_local *local, int rank)
 {
-    const int in = most_parallel_of(local->in, local->nin, rank);
-    const int out = most_parallel_of(local->out, local->nout, rank);
+    const int in = max_parallel_of(local->in, local->nin, rank);
+    const int out = max_parallel_of(local->out, local->nout, rank);
 
     return in > out ? in : out;
 }
@@ -146,7 +146,7 @@ static void write_letter(const struct swap *s, int rank, const struct bundle *so
     letter->nin = sources->count;
     letter->nout = targets->count;
     write_ends(letter->ends, sources);
-    write_ends(letter->ends + s->most_parallel, targets);
+    write_ends(letter->ends + s->max_parallel, targets);
     letter->leader = pair ? pair->leader : PCOLL_NONE;
     letter->arriving = pair ? pair->arriving : 0;
 }
@@ -156,7 +156,7 @@ static enum pcoll_result read_letter(const struct swap *s, int rank, const struc
 {
     struct pcoll_pair *pair = pair_with(s, rank);
     enum pcoll_result result =
-        read_ends(sources, letter->ends + s->most_parallel, letter->nout, false);
+        read_ends(sources, letter->ends + s->max_parallel, letter->nout, false);
 
     if (pair && letter->leader != PCOLL_NONE) {
         pair->peer = letter->leader;
@@ -269,7 +269,7 @@ static enum pcoll_result allocate(struct swap *s)
 {
     const size_t room = (size_t)s->local->nin + (size_t)s->local->nout + 1;
 
-    s->letter_bytes = sizeof(struct letter) + 2 * (size_t)s->most_parallel * sizeof(struct end);
+    s->letter_bytes = sizeof(struct letter) + 2 * (size_t)s->max_parallel * sizeof(struct end);
     s->ranks = malloc(room * sizeof(*s->ranks));
     s->mine = calloc(room, s->letter_bytes);
     s->theirs = calloc(room, s->letter_bytes);
@@ -278,18 +278,18 @@ static enum pcoll_result allocate(struct swap *s)
 
 enum pcoll_result pcoll_edges_swap(const struct pcoll_bootstrap *bootstrap,
                                    struct pcoll_signature *signature, struct pcoll_local *local,
-                                   struct pcoll_edges_most most)
+                                   struct pcoll_edges_max max)
 {
-    const bool has_pairs = most.traffic > 0 && pcoll_can_have_pairs(signature);
+    const bool has_pairs = max.traffic > 0 && pcoll_can_have_pairs(signature);
     struct swap s = {.topology = signature->topology,
                      .local = local,
                      .rank = bootstrap->rank,
-                     .most_parallel = most.parallel};
+                     .max_parallel = max.parallel};
     struct pcoll_pairs_swap pairs = {.count = 0};
     enum pcoll_result result = allocate(&s);
 
     if (result == PCOLL_OK && has_pairs)
-        result = pcoll_pairs_swap_init(&pairs, signature, local, bootstrap->rank, most.traffic);
+        result = pcoll_pairs_swap_init(&pairs, signature, local, bootstrap->rank, max.traffic);
     result = pcoll_agree(bootstrap, PCOLL_ROUND_LETTERS, result, NULL, 0);
     if (result == PCOLL_OK && has_pairs)
         result = swap_pairs(bootstrap, &pairs, signature, local);

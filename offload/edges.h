@@ -8,17 +8,17 @@
 #include "offload/bootstrap.h"
 
 /* The most edges of this rank to or from one other rank. */
-int pcoll_edges_most_parallel(const struct pcoll_local *local, int rank);
+int pcoll_edges_max_parallel(const struct pcoll_local *local, int rank);
 
 /* What the swap needs to know: maxima over all ranks. */
-struct pcoll_edges_most {
-    int parallel; /* of pcoll_edges_most_parallel */
-    int traffic;  /* of pcoll_pairs_most_traffic; 0: no edges share a message */
+struct pcoll_edges_max {
+    int parallel; /* of pcoll_edges_max_parallel */
+    int traffic;  /* of pcoll_pairs_max_traffic; 0: no edges share a message */
 };
 
 /* Collective. Ranks with a common edge, even one of 0 bytes, tell each other: fills in `peer_first`
  * and, of out edges, `slot` and `in_cell`. The in edges must have their slots
- * (pcoll_edges_prepare). One message of some 80 most.parallel bytes goes to each of these ranks.
+ * (pcoll_edges_prepare). One message of some 80 max.parallel bytes goes to each of these ranks.
  *
  * If edges may share messages, the ranks of a node have a swap of their own before (pairs.h), and
  * all of them agree once more; then this fills in local->pairs, which the caller must destroy,
@@ -28,6 +28,6 @@ struct pcoll_edges_most {
  * one of them lacks it. */
 enum pcoll_result pcoll_edges_swap(const struct pcoll_bootstrap *bootstrap,
                                    struct pcoll_signature *signature, struct pcoll_local *local,
-                                   struct pcoll_edges_most most) PCOLL_MUST_CHECK;
+                                   struct pcoll_edges_max max) PCOLL_MUST_CHECK;
 
 #endif /* PCOLL_OFFLOAD_EDGES_H */

@@ -13,10 +13,11 @@ struct pcoll_interfaces {
 };
 
 /* Split the list `a,b,c` in bootstrap->interface. Names that are empty or repeated, and names
- * beyond the maximum, are left out with a message. The caller releases the result with
- * pcoll_interfaces_free. */
+ * beyond the maximum, are left out with a message. */
 enum pcoll_result pcoll_interfaces(const struct pcoll_bootstrap *bootstrap,
                                    struct pcoll_interfaces *list) PCOLL_MUST_CHECK;
+
+/* Release what pcoll_interfaces has made. */
 void pcoll_interfaces_free(struct pcoll_interfaces *list);
 
 #endif /* PCOLL_INTERFACES_H */

@@ -48,7 +48,7 @@ const struct pcoll_wire *pcoll_media_wire(const struct pcoll_medium *medium)
     return wire;
 }
 
-int pcoll_media_auto(int one_node, const char *provider)
+int pcoll_media_auto(bool one_node, const char *provider)
 {
     for (int i = 0; i < NMEDIA; i++)
         if (pcoll_media[i]->suits(one_node, provider))
@@ -56,7 +56,7 @@ int pcoll_media_auto(int one_node, const char *provider)
     return PCOLL_NONE;
 }
 
-bool pcoll_media_reaches(const struct pcoll_medium *medium, int one_node)
+bool pcoll_media_reaches(const struct pcoll_medium *medium, bool one_node)
 {
     return one_node || (medium->traits & PCOLL_SPANS_NODES) != 0;
 }
@@ -69,7 +69,7 @@ static bool may_follow(const struct pcoll_medium *medium, int number)
             strcmp(medium->library, pcoll_media[number]->library) == 0);
 }
 
-int pcoll_media_next(int number, int one_node)
+int pcoll_media_next(int number, bool one_node)
 {
     for (int i = number + 1; i < NMEDIA; i++)
         if (pcoll_media_reaches(pcoll_media[i], one_node) && may_follow(pcoll_media[i], number))

@@ -18,23 +18,27 @@ extern const int pcoll_nmedia;
 int pcoll_media_find(const char *name);
 
 /* The number of the medium that is used if the user names none, or PCOLL_NONE. */
-int pcoll_media_auto(int one_node, const char *provider);
+int pcoll_media_auto(bool one_node, const char *provider);
 
 /* The number of the medium to try next if medium `number` is unavailable, or PCOLL_NONE. */
-int pcoll_media_next(int number, int one_node);
+int pcoll_media_next(int number, bool one_node);
 
 /* The wire of that medium, or of another one over the same library, or NULL. */
 const struct pcoll_wire *pcoll_media_wire(const struct pcoll_medium *medium);
 
-/* True if the medium can carry plans between these ranks. */
-bool pcoll_media_reaches(const struct pcoll_medium *medium, int one_node);
+/* Returns whether the medium can carry plans between these ranks. */
+bool pcoll_media_reaches(const struct pcoll_medium *medium, bool one_node);
 
 /* Writes "ofi_trigger, ofi_rma, shm"; returns `text`. */
 const char *pcoll_media_names(char text[PCOLL_MEDIA_BYTES]);
 
-/* These call the functions of each medium. */
+/* Poll all media. */
 void pcoll_media_poll(void);
+
+/* Returns how many unbound plans of all media are left for peers to unbind. */
 int pcoll_media_lingering(void);
+
+/* Destroy the unbound plans of all media, at the end of the process. */
 void pcoll_media_finalize(void);
 
 #endif /* PCOLL_MEDIA_H */

@@ -1,7 +1,7 @@
 /*
  * A medium runs plans: it moves bytes and adds to counters.
  *
- * It is one table of traits and functions, with every slot filled, and a row of media.c; no other
+ * It is one table of traits and functions, with every member set, and a row of media.c; no other
  * code asks which medium it is. Binding is collective over the ranks of the group and exchanges all
  * addresses; from then on only plan entries communicate. Unbinding is local.
  */
@@ -80,17 +80,18 @@ struct pcoll_medium {
     int max_slots; /* the most slots of a ring of communication buffers, where counters are scarce;
                     * 0: unlimited */
 
-    /* True if it should carry plans when the user names no medium. `provider` is as in the
+    /* Returns whether it should carry plans when the user names no medium. `provider` is as in the
      * bootstrap, or PCOLL_OVER_UCX where MPI itself uses UCX instead of libfabric. */
-    bool (*suits)(int one_node, const char *provider);
+    bool (*suits)(bool one_node, const char *provider);
 
-    /* Functions for the whole process. poll does what peers need of this process; every rank that
-     * waits for anything calls it now and then as long as a group exists. lingering destroys the
-     * unbound plans that no peer needs any more, and returns how many are left for peers to unbind.
-     * finalize destroys all of them, when no rank will start or wait for any plan any more (after a
-     * barrier of another kind, as in MPI_Finalize). */
+    /* For the whole process: do what peers need of it. Every rank that waits for anything calls
+     * this now and then as long as a group exists. */
     void (*poll)(void);
+    /* For the whole process: destroy the unbound plans that no peer needs any more. Returns how
+     * many are left for peers to unbind. */
     int (*lingering)(void);
+    /* For the whole process: destroy all unbound plans, when no rank will start or wait for any
+     * plan any more (after a barrier of another kind, as in MPI_Finalize). */
     void (*finalize)(void);
 
     /* Collective. PCOLL_UNSUPPORTED or an error is the same on all ranks. The group keeps a copy of
@@ -131,8 +132,8 @@ struct pcoll_medium {
     uint64_t (*position)(const struct pcoll_bound *bound);
 };
 
-/* True if the medium reaches other nodes. */
-static inline int pcoll_is_network(const struct pcoll_medium *medium)
+/* Returns whether the medium reaches other nodes. */
+static inline bool pcoll_is_network(const struct pcoll_medium *medium)
 {
     return (medium->traits & PCOLL_SPANS_NODES) != 0;
 }

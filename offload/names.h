@@ -1,6 +1,6 @@
 /*
- * What a process knows by the addresses of other processes: a value for each name, found in a time
- * that does not depend on how many there are. Names are any bytes.
+ * A hash table from names, which are any bytes, to values: what a process knows of other processes,
+ * by their addresses. Finding a value takes a time that does not depend on how many there are.
  */
 #ifndef PCOLL_NAMES_H
 #define PCOLL_NAMES_H
@@ -11,7 +11,7 @@
 #include "algorithms/plan/plan.h"
 
 struct pcoll_names {
-    struct pcoll_named *slots; /* [mask + 1], at least half of them empty; NULL: none yet */
+    struct pcoll_named *table; /* [mask + 1], at least half of them empty; NULL: none yet */
     size_t mask, n;
 };
 
@@ -22,13 +22,14 @@ struct pcoll_named {
     void *value; /* NULL: empty */
 };
 
-/* The value of the name, or NULL. */
+/* Returns the value of the name, or NULL. */
 void *pcoll_names_find(const struct pcoll_names *names, const void *name, size_t bytes);
 
 /* Make room for one more name. */
 enum pcoll_result pcoll_names_reserve(struct pcoll_names *names) PCOLL_MUST_CHECK;
 
-/* There must be room, and no such name yet; the value is not NULL. The name is not copied. */
+/* Add a name with a value that is not NULL. There must be room, and no such name yet. The name is
+ * not copied. */
 void pcoll_names_add(struct pcoll_names *names, const void *name, size_t bytes, void *value);
 
 /* Forget all; names and values are the caller's. Accepts a zeroed structure. */

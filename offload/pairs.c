@@ -16,8 +16,8 @@ static int member_rank(const struct pcoll_topology *topology, int node, int memb
     return pcoll_topology_rank(topology, pcoll_topology_first(topology, node) + member);
 }
 
-int pcoll_pairs_most_traffic(const struct pcoll_signature *signature,
-                             const struct pcoll_local *local, int rank)
+int pcoll_pairs_max_traffic(const struct pcoll_signature *signature,
+                            const struct pcoll_local *local, int rank)
 {
     const int others = signature->topology ? signature->topology->nnodes - 1 : 0;
     int n = 0;
@@ -31,14 +31,14 @@ int pcoll_pairs_most_traffic(const struct pcoll_signature *signature,
 
 enum pcoll_result pcoll_pairs_swap_init(struct pcoll_pairs_swap *s,
                                         const struct pcoll_signature *signature,
-                                        const struct pcoll_local *local, int rank, int most)
+                                        const struct pcoll_local *local, int rank, int max)
 {
     const struct pcoll_topology *topology = signature->topology;
     const int node = pcoll_topology_node(topology, rank);
     const int nmembers = pcoll_topology_size(topology, node);
 
     s->count = 0;
-    s->letter_bytes = sizeof(struct letter) + (size_t)most * sizeof(struct pcoll_traffic);
+    s->letter_bytes = sizeof(struct letter) + (size_t)max * sizeof(struct pcoll_traffic);
     s->ranks = malloc((size_t)nmembers * sizeof(*s->ranks));
     s->own = malloc(((size_t)local->nin + (size_t)local->nout + 1) * sizeof(*s->own));
     s->mine = calloc((size_t)nmembers, s->letter_bytes);

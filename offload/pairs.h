@@ -9,8 +9,8 @@
 #include "offload/bootstrap.h"
 
 /* The most other nodes that a rank can have edges with, as far as it can see. */
-int pcoll_pairs_most_traffic(const struct pcoll_signature *signature,
-                             const struct pcoll_local *local, int rank);
+int pcoll_pairs_max_traffic(const struct pcoll_signature *signature,
+                            const struct pcoll_local *local, int rank);
 
 /* The memory of that swap. */
 struct pcoll_pairs_swap {
@@ -23,14 +23,14 @@ struct pcoll_pairs_swap {
     size_t letter_bytes;
 };
 
-/* With letters of up to `most` other nodes. PCOLL_ERR_NOMEM: there is nothing to end. */
+/* With letters of up to `max` other nodes. PCOLL_ERR_NOMEM: there is nothing to end. */
 enum pcoll_result pcoll_pairs_swap_init(struct pcoll_pairs_swap *s,
                                         const struct pcoll_signature *signature,
                                         const struct pcoll_local *local, int rank,
-                                        int most) PCOLL_MUST_CHECK;
+                                        int max) PCOLL_MUST_CHECK;
 void pcoll_pairs_swap_fini(struct pcoll_pairs_swap *s);
 
-/* Collective over each node: one message of some 32 `most` bytes goes to every other rank of the
+/* Collective over each node: one message of some 32 `max` bytes goes to every other rank of the
  * node. Fills in local->pairs and what else pcoll_pairs_prepare does. */
 enum pcoll_result pcoll_pairs_swap_run(struct pcoll_pairs_swap *s,
                                        const struct pcoll_bootstrap *bootstrap,

@@ -14,7 +14,7 @@ enum {
 
 /* ---- making ---- */
 
-/* True if the pieces of `more` continue the row, which they then do. */
+/* Returns whether the pieces of `more` continue the row, which they then do. */
 static bool continue_row(struct pcoll_row *row, const struct pcoll_row *more)
 {
     const uintptr_t first = (uintptr_t)row->at, next = (uintptr_t)more->at;
@@ -243,7 +243,7 @@ static inline size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* True if pieces of so many bytes are those of the row, from here on. */
+/* Returns whether pieces of so many bytes are those of the row, from here on. */
 static inline bool are_whole(const struct cursor *c, size_t bytes)
 {
     return c->bytes == bytes && c->row->bytes == bytes;

@@ -33,24 +33,32 @@ struct pcoll_pieces {
     int nrows, room;
 };
 
-/* Append a piece, or `count` pieces whose beginnings are `step` bytes apart. PCOLL_ERR_NOMEM: the
- * list is as it was. */
+/* Append a piece. PCOLL_ERR_NOMEM: the list is as it was. */
 enum pcoll_result pcoll_pieces_add(struct pcoll_pieces *pieces, char *at,
                                    size_t bytes) PCOLL_MUST_CHECK;
+
+/* Append `count` pieces whose beginnings are `step` bytes apart. PCOLL_ERR_NOMEM: the list is as it
+ * was. */
 enum pcoll_result pcoll_pieces_add_row(struct pcoll_pieces *pieces, char *at, size_t bytes,
                                        ptrdiff_t step, uint64_t count) PCOLL_MUST_CHECK;
+
 /* If the bytes from `first` on, at least one, are one row without layers and nothing else is in it:
  * make it the first of `count` > 0 of them whose beginnings are `step` bytes apart. Returns
  * false otherwise, and the list is as it was. */
 bool pcoll_pieces_repeat(struct pcoll_pieces *pieces, uint64_t first, uint64_t count,
                          ptrdiff_t step);
+
 void pcoll_pieces_fini(struct pcoll_pieces *pieces);
 
-/* Copy `bytes` packed bytes from `first` on, which the list has, to or from contiguous memory, or
- * into those of another list from `to_first` on. Nothing overlaps. */
+/* Copy `bytes` packed bytes from `first` on, which the list has, to contiguous memory. Nothing
+ * overlaps. */
 void pcoll_pieces_pack(const struct pcoll_pieces *pieces, uint64_t first, void *to, size_t bytes);
+
+/* The reverse: copy from contiguous memory to the pieces. */
 void pcoll_pieces_unpack(const struct pcoll_pieces *pieces, uint64_t first, const void *from,
                          size_t bytes);
+
+/* As pcoll_pieces_pack, but to the packed bytes of another list from `to_first` on. */
 void pcoll_pieces_copy(const struct pcoll_pieces *from, uint64_t first,
                        const struct pcoll_pieces *to, uint64_t to_first, size_t bytes);
 

@@ -21,7 +21,7 @@ void pcoll_set_yield(void (*yield)(void));
  */
 void pcoll_rest_usec(unsigned usec);
 
-/* True if this thread may be put to sleep. */
+/* Returns whether this thread may be put to sleep. */
 bool pcoll_may_sleep(void);
 
 /* The time in ns, from a clock that only moves forward. */

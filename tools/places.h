@@ -9,9 +9,9 @@
 
 #include "tuning/locality.h"
 
-/* The first pair of processing units (numbered as by the operating system) of different cores that
- * share a cache; or are in one socket without a shared cache; or are in different sockets. False:
- * there is none. */
+/* Find the first two processing units (numbered as by the operating system) of different cores that
+ * share a cache; or are in one socket without a shared cache; or are in different sockets. Returns
+ * false if there are none. */
 bool places_find(hwloc_topology_t topology, enum pcoll_level level, int units[2]);
 
 /* The locality of a process that may run on these processing units. */

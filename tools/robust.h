@@ -25,7 +25,7 @@ struct estimate estimate_of(double *samples, int n);
  * (where memory lies, what else runs). */
 struct estimate estimate_join(const struct estimate *sittings, int n);
 
-/* True if half the interval is within `relative` of the value, or within `absolute`. */
+/* Returns whether half the interval is within `relative` of the value, or within `absolute`. */
 bool estimate_is_tight(const struct estimate *estimate, double relative, double absolute);
 
 /* Rounded to four digits, since the rest is noise. */

@@ -56,15 +56,15 @@ static void print_entry(const struct pcoll_plan *plan, int index, FILE *out)
         fputs("\"];\n", out);
 }
 
-/* True if entry `index` of the plan is in the picture. */
+/* Returns whether entry `index` of the plan is in the picture. */
 static bool is_shown(const struct pcoll_plan *plan, int phase, int index)
 {
     return phase == PCOLL_NONE || (phase < plan->nphases && index >= plan->phases[phase].first &&
                                    index < plan->phases[phase].first + plan->phases[phase].count);
 }
 
-/* True if such an entry uses counter c of `rank`, which is the rank of one of the plans or a
- * peer. */
+/* Returns whether such an entry uses counter c of `rank`, which is the rank of one of the plans or
+ * a peer. */
 static bool is_used(struct pcoll_plan *const *plans, int count, int phase, int rank, int c)
 {
     if (phase == PCOLL_NONE)

@@ -154,7 +154,7 @@ struct sites {
     int ranks[2];
 };
 
-/* True if a list "a,b" has the name. */
+/* Returns whether a list "a,b" has the name. */
 static bool is_wanted(const struct tune_options *options, const char *name)
 {
     const size_t length = strlen(name);

@@ -75,7 +75,7 @@ static int check_media(const struct cli *cli, const char *list)
     return CLI_GO_ON;
 }
 
-/* True for an algorithm of any collective. */
+/* Returns whether that is an algorithm of any collective. */
 static bool is_algorithm(const char *name)
 {
     for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)

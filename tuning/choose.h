@@ -119,7 +119,7 @@ int pcoll_candidates(const struct pcoll_table *table, const struct pcoll_signatu
  * 4". */
 void pcoll_choice_text(const struct pcoll_choice *choice, char text[PCOLL_CHOICE_BYTES]);
 
-/* True if the two are equal except for the predicted time. */
+/* Returns whether the two are equal except for the predicted time. */
 bool pcoll_choice_same(const struct pcoll_choice *a, const struct pcoll_choice *b);
 
 #endif /* PCOLL_CHOOSE_H */

@@ -226,8 +226,9 @@ static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_pa
     return result;
 }
 
-/* By whom most has to be sent, round by round: the longest block may be part of every round. */
-static double most_sent(const struct pcoll_teams *teams, double longest, double all)
+/* The most that a rank has to send, round by round: the longest block may be part of every round.
+ */
+static double max_sent(const struct pcoll_teams *teams, double longest, double all)
 {
     double sent = 0;
 
@@ -249,7 +250,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     int rounds = pcoll_log_ceil(teams.count, 2);
     double own = (double)signature->bytes, all = (double)all_bytes(signature);
     double crowd = pcoll_cost_crowd(signature, machine), ends = 0;
-    double sent = most_sent(&teams, own * (has_levels ? members : 1), all);
+    double sent = max_sent(&teams, own * (has_levels ? members : 1), all);
     double rate =
         has_levels ? machine->G : crowd * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
     double copies = (rounds > 1 ? 4 : 3) * node.o + (own + all) * node.copy;

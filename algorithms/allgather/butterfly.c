@@ -5,7 +5,7 @@
  * receive" (RTR), and the peer answers with the data (DAT) and "ready to exit" (RTE), which is the
  * signal of the put. Each RTR and RTE of each round has a power of two as its weight, decreasing in
  * the order in which they are needed, so one counter distinguishes them in any order of arrival. As
- * every round writes another part of the receive buffer, all RTR may be sent at the start; the
+ * every round writes other blocks of the receive buffer, all RTR may be sent at the start; the
  * paper's table sends each at the beginning of its round. Path temp: the data goes into
  * communication buffers, which need no RTR, and is copied once at the end.
  *
@@ -18,7 +18,7 @@
  *
  * Cost: n (n + 2) times (2 L + o) + (N - 1) M G, one counter, two banks. Condition: completing k
  * needs every rank's start of k, so two banks of counters and buffers keep instances apart. If a
- * message is cut in two (N not a power of two), its parts arrive in order.
+ * message is cut in two (N not a power of two), its two puts arrive in order.
  */
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
@@ -234,7 +234,7 @@ static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_pa
 
 /* ---- cost ---- */
 
-/* One exchange of a rank: `blocks` blocks in `puts` parts. */
+/* One exchange of a rank: `blocks` blocks in `puts` puts. */
 struct parcel {
     double blocks;
     int puts;
@@ -326,7 +326,7 @@ static struct front cost_of_core(const struct rates *rates, double start, double
     bool has_mixed = false;
 
     for (int i = 0; i < n; i++) {
-        int is_odd = extra >> i & 1;
+        const bool is_odd = extra >> i & 1;
 
         if (is_odd && i == 0)
             mixed = exchange(rates, full, none);

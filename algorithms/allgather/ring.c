@@ -6,10 +6,10 @@
  * previous step. All links carry one block in every step, and no byte is moved twice.
  *
  * In a flat ring equal blocks travel whole: there is nothing to overlap them with. Only the first
- * move of the own block, to the successor, goes part by part together with its copy to the own
- * receive buffer, so that the second move finds it in the cache (path user). Of unequal blocks the
- * long ones travel in segments, so that no link waits for the whole of the largest. An empty block
- * is a signal, so that completing k needs every rank's start.
+ * move of the own block, to the successor, goes segment by segment together with its copy to the
+ * own receive buffer, so that the second move finds it in the cache (path user). Of unequal blocks
+ * the long ones travel in segments, so that no link waits for the whole of the largest. An empty
+ * block is a signal, so that completing k needs every rank's start.
  *
  * On several nodes the ring connects their leaders, and a block is that of a node: the leader's and
  * those that the other members have put beside it (path user: into its receive buffer, when it has
@@ -64,7 +64,7 @@ struct state {
     struct pcoll_segment own; /* the lane in my block */
     int tank;                 /* the counter of the lane */
     uint64_t nsegments;       /* of all teams */
-    uint64_t nown;     /* parts of the own block in step 0 of a flat ring; 0: it moves at once */
+    uint64_t nown;     /* segments of the own block in step 0 of a flat ring; 0: it moves at once */
     uint64_t incoming; /* S: all segments that arrive at the leader of my team */
     uint64_t unit;     /* of a member's tank */
     uint64_t nreads;   /* of a member */
@@ -80,8 +80,8 @@ static bool is_on_user_path(const struct pcoll_params *params)
 /* The shortest segment in a flat ring of unequal blocks, where each link would wait for the whole
  * of the largest: no less than a quarter of the average block in the lane, so that there are O(N)
  * segments. */
-static uint64_t least_segment(const struct pcoll_signature *signature,
-                              const struct pcoll_params *params)
+static uint64_t min_segment(const struct pcoll_signature *signature,
+                            const struct pcoll_params *params)
 {
     const uint64_t lanes =
         (uint64_t)signature->nranks * (uint64_t)pcoll_lanes(params, signature->bytes);
@@ -102,8 +102,8 @@ static uint64_t segments_of(const struct pcoll_signature *signature,
 
     if (bytes == 0 || (is_flat && is_equal))
         return 1;
-    if (is_flat && segment < least_segment(signature, params))
-        segment = least_segment(signature, params);
+    if (is_flat && segment < min_segment(signature, params))
+        segment = min_segment(signature, params);
     n = pcoll_segment_count(bytes, segment, DEFAULT_SEGMENT);
     max = PCOLL_MAX_SEGMENTS / (uint64_t)teams.count + 1;
     return n < max ? n : max;
@@ -125,10 +125,10 @@ static uint64_t segments_of_all(const struct pcoll_blocks *blocks,
     return n;
 }
 
-/* The number of parts of the own block of `block` bytes in step 0 of a flat ring, if it is one
- * segment; 0: it moves at once. */
-static uint64_t parts_of_own(const struct pcoll_signature *signature,
-                             const struct pcoll_params *params, uint64_t block)
+/* The number of segments of the own block of `block` bytes in step 0 of a flat ring, where it later
+ * travels whole; 0: it moves at once. */
+static uint64_t segments_of_own(const struct pcoll_signature *signature,
+                                const struct pcoll_params *params, uint64_t block)
 {
     if (pcoll_teams_of(signature).topology || params->path == PCOLL_PATH_TEMP ||
         signature->in_place || block == 0)
@@ -217,7 +217,7 @@ static void add_copies(const struct state *s, uint64_t level, struct pcoll_stret
     }
 }
 
-/* Step 0 of a flat ring, and the copy of the own block, in parts that may be segments. */
+/* Step 0 of a flat ring, and the copy of the own block, in the same segments. */
 static void add_own_block(const struct state *s, uint64_t base)
 {
     int next = pcoll_team_rank(&s->teams, (s->team + 1) % s->teams.count, 0);
@@ -271,8 +271,7 @@ static uint64_t member_weight(const struct state *s)
     return (s->is_user ? 2 : 1) * (s->incoming + 1);
 }
 
-/* My part of what the leaders' tanks receive at the start. Returns how much my own tank
- * receives. */
+/* What the leaders' tanks receive from me at the start. Returns how much my own tank receives. */
 static uint64_t add_leader_start(const struct state *s)
 {
     int size = pcoll_team_size(&s->teams, s->team);
@@ -390,7 +389,7 @@ static void build_lane(struct state *s, int lane)
     s->own = pcoll_blocks_of(&s->blocks, s->plan->rank);
     s->tank = s->bank * s->blocks.nlanes + lane;
     s->nsegments = segments_of_all(&s->blocks, s->params);
-    s->nown = parts_of_own(signature, s->params, s->own.count);
+    s->nown = segments_of_own(signature, s->params, s->own.count);
     if (s->nown > 0 && segments_of_team(&s->blocks, s->params, s->team) > 1)
         s->nown = segments_of_team(&s->blocks, s->params, s->team);
     s->incoming = incoming_of(s, s->team);
@@ -464,23 +463,23 @@ static struct load load_of(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {
     const int nranks = signature->nranks, nlanes = pcoll_lanes(params, signature->bytes);
-    const double parts =
+    const double segments =
         (double)segments_of(signature, params, signature->bytes / (uint64_t)nlanes);
     const double all = (double)pcoll_block_first(signature, nranks);
     struct load load = {.largest = (double)signature->bytes};
 
-    load.segment = load.largest / parts;
-    load.items = pcoll_larger((all - all / nranks) / load.segment, parts + nranks - 2);
+    load.segment = load.largest / segments;
+    load.items = pcoll_larger((all - all / nranks) / load.segment, segments + nranks - 2);
     return load;
 }
 
-/* Between user buffers: for its own block a rank waits only for the copy of the first part. */
+/* Between user buffers: for its own block a rank waits only for the copy of the first segment. */
 static double cost_user(const struct pcoll_signature *signature, const struct pcoll_params *params,
                         const struct pcoll_machine *machine)
 {
     const struct load load = load_of(signature, params);
     int steps = signature->nranks - 1, nlanes = pcoll_lanes(params, signature->bytes);
-    uint64_t nown = parts_of_own(signature, params, signature->bytes / (uint64_t)nlanes);
+    uint64_t nown = segments_of_own(signature, params, signature->bytes / (uint64_t)nlanes);
     double own = load.largest, segments = nown > 1 ? (double)nown : 1;
     double cached = own <= nlanes * (double)nown * OWN_SEGMENT ? 0.5 : 1;
     double first = pcoll_larger(segments, own / load.segment);
@@ -530,20 +529,21 @@ static double cost_of_levels(const struct pcoll_signature *signature,
 {
     const struct pcoll_teams teams = pcoll_teams_of(signature);
     const struct pcoll_machine node = pcoll_cost_node(machine);
-    int is_user = is_on_user_path(params), members = pcoll_ranks_per_node(signature);
+    const bool is_user = is_on_user_path(params);
+    int members = pcoll_ranks_per_node(signature);
     int nlanes = pcoll_lanes(params, signature->bytes);
     double all = (double)pcoll_block_first(signature, signature->nranks), steps = teams.count - 1;
     double own = (double)signature->bytes;
     double block = signature->blocks ? all / teams.count : own * members;
     double largest = pcoll_larger(block, own);
     double segments = (double)segments_of(signature, params, (uint64_t)(block / nlanes));
-    double parts = nlanes * steps * segments;
+    double moves = nlanes * steps * segments;
     double sent = pcoll_larger(steps * block, largest + (steps - 1) * block / segments);
     double crowd = pcoll_cost_crowd(signature, machine);
-    double firing = is_user ? parts * machine->rma : (parts - steps) * machine->o;
+    double firing = is_user ? moves * machine->rma : (moves - steps) * machine->o;
     double between = firing + sent * machine->G / nlanes;
-    double inside = parts * (is_user ? node.rma : node.o) + all * (is_user ? node.G : node.copy);
-    double last = crowd * inside / parts;
+    double inside = moves * (is_user ? node.rma : node.o) + all * (is_user ? node.G : node.copy);
+    double last = crowd * inside / moves;
 
     between += pcoll_cost_waves(signature, machine, teams.count - !is_user, 1);
     inside = crowd * inside + pcoll_cost_waves(signature, machine, 1, 1);

@@ -3,8 +3,8 @@
  *
  * Idea: ranks exchange halves of their vectors, then halves of these, until each has reduced a
  * slice of all vectors, and gather the slices in the opposite order (shape/halving.h). What is to
- * be reduced goes through TEMP; results go into TEMP and are copied at the end, or (path user)
- * into RECV.
+ * be reduced goes through TEMP; results go into TEMP and are copied at the end, or (path user) into
+ * RECV.
  *
  * Source: Rabenseifner 2004, "Optimization of collective reduction operations".
  *
@@ -18,10 +18,10 @@
  * counter for each bank.
  *
  * Condition (lemma A, two banks): completing a segment needs every rank's first put, which waits
- * until that rank has completed the segment before (that of a folded rank, until both have). What
- * a rank reduces before that comes from one that has completed it, so all have begun it
- * and the bank is free. A part of the result, put into RECV of a peer, depends on that part of what
- * the peer has given or reduced, which in place it therefore no longer needs.
+ * until that rank has completed the segment before (that of a folded rank, until both have). What a
+ * rank reduces before that comes from one that has completed it, so all have begun it and the bank
+ * is free. A byte of the result, put into RECV of a peer, depends on that byte of what the peer has
+ * given or reduced, which in place it therefore no longer needs.
  */
 #include "algorithms/shape/halving.h"
 

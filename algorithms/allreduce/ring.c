@@ -2,8 +2,8 @@
  * Allreduce around a ring through communication buffers, for operators that commute.
  *
  * Idea: the vector has a block for each of N ranks. In steps t = 0 .. N-2 block b travels from rank
- * b on around the ring, and each rank reduces what arrives with its own part of it; so rank b - 1
- * has the result of block b, which in steps N-1 .. 2N-3 travels around the ring once more. In every
+ * b on around the ring, and each rank reduces what arrives with its own operand; so rank b - 1 has
+ * the result of block b, which in steps N-1 .. 2N-3 travels around the ring once more. In every
  * step each link carries one block, whatever the number of ranks, and while a rank reduces a
  * segment of a block the next one arrives.
  *
@@ -166,7 +166,7 @@ static struct pcoll_entry put_on(const struct state *s, uint64_t number, int tri
     return pcoll_entry_signal(put, s->next, slot, WORK);
 }
 
-/* The own part of item `number`, in step 0. */
+/* The own operand of item `number`, in step 0. */
 static void add_first(const struct state *s, uint64_t number, struct pcoll_segment segment)
 {
     const struct pcoll_ring_use use = use_of(s, number);
@@ -182,7 +182,7 @@ static void add_work(const struct state *s, struct pcoll_entry entry, int slot, 
     *level += WORK;
 }
 
-/* Reduce what has arrived with the own part. Returns where the sum is. */
+/* Reduce what has arrived with the own operand. Returns where the sum is. */
 static struct pcoll_place add_reduce(const struct state *s, const struct item *item, int slot,
                                      uint64_t *level)
 {
@@ -321,8 +321,8 @@ static struct pace pace_near(const struct pcoll_signature *signature,
                          put + crowd * 2 * node.o + work};
 }
 
-/* The part of all ranks whose next rank is on another node. */
-static double share_of(const struct pcoll_signature *signature)
+/* The fraction of ranks whose next rank is on another node. */
+static double fraction_of(const struct pcoll_signature *signature)
 {
     return pcoll_is_over_wire(signature) ? (double)signature->topology->nnodes / signature->nranks
                                          : 0;
@@ -332,18 +332,18 @@ static double share_of(const struct pcoll_signature *signature)
 static struct pace pace_of(const struct pcoll_signature *signature, const struct cut *cut,
                            const struct pcoll_machine *machine, bool is_sum)
 {
-    const double bytes = (double)cut->bytes, share = share_of(signature);
+    const double bytes = (double)cut->bytes, fraction = fraction_of(signature);
     const struct pace near = pace_near(signature, machine, bytes, is_sum);
     const struct pace far = pace_far(signature, machine, bytes, is_sum);
     struct pace pace = near;
 
-    if (share > 0) {
+    if (fraction > 0) {
         const double back =
-            far.hop + machine->L + 2 * machine->o + (share < 1 ? near.hop : far.hop);
+            far.hop + machine->L + 2 * machine->o + (fraction < 1 ? near.hop : far.hop);
 
-        pace.hop = share * far.hop + (1 - share) * near.hop;
+        pace.hop = fraction * far.hop + (1 - fraction) * near.hop;
         pace.next = pcoll_larger(far.next, back / (double)cut->nslots);
-        pace.next = share < 1 ? pcoll_larger(pace.next, near.next) : pace.next;
+        pace.next = fraction < 1 ? pcoll_larger(pace.next, near.next) : pace.next;
     }
     return pace;
 }

@@ -31,9 +31,9 @@
  * Cost: 2 log2 N (L + o + s (2 G + reduce)) for the first segment of s bytes, then 2 M G, while the
  * processors reduce. Condition: a result depends on all vectors. A rank that has that of segment i
  * knows that its parent has passed on the segment, so the slot is free, and in the next instance
- * all slots are. A result is put into RECV of a rank that has given its part of it, so it has
- * started, and in place needs that part no longer. Bits are equal, as one rank reduces each part of
- * the result for all.
+ * all slots are. A result is put into RECV of a rank that has given its operand for it, so it has
+ * started, and in place needs that operand no longer. Bits are equal, as one rank reduces each
+ * segment of the result for all.
  */
 #include <assert.h>
 #include <stdbool.h>

@@ -60,7 +60,7 @@ static int team_after(const struct state *s, int distance)
 }
 
 /* The number of exchanges that the first member of a team leads, which leads most. */
-static int most_exchanges(const struct pcoll_teams *teams, int team)
+static int max_exchanges(const struct pcoll_teams *teams, int team)
 {
     const int size = pcoll_team_size(teams, team);
 
@@ -70,7 +70,7 @@ static int most_exchanges(const struct pcoll_teams *teams, int team)
 /* TEMP of the ranks of a team, in blocks. */
 static uint64_t temp_blocks(const struct pcoll_teams *teams, int team, int largest)
 {
-    return (uint64_t)2 * NUM_SIDES * (uint64_t)most_exchanges(teams, team) *
+    return (uint64_t)2 * NUM_SIDES * (uint64_t)max_exchanges(teams, team) *
            (uint64_t)pcoll_team_size(teams, team) * (uint64_t)largest;
 }
 
@@ -92,7 +92,7 @@ static struct pcoll_place block(const struct state *s, int team, int distance, e
 {
     const int size = pcoll_team_size(&s->teams, team);
     const int exchange =
-        (s->bank * NUM_SIDES + (int)side) * most_exchanges(&s->teams, team) + distance / size;
+        (s->bank * NUM_SIDES + (int)side) * max_exchanges(&s->teams, team) + distance / size;
 
     return pcoll_at(PCOLL_TEMP,
                     (uint64_t)exchange * bytes_of(s, size * s->largest) + bytes_of(s, i));
@@ -231,7 +231,7 @@ static void build_phase(struct state *s)
 /* Without teams of several ranks, this is direct through communication buffers. */
 static const struct pcoll_params direct = {.path = PCOLL_PATH_TEMP};
 
-/* With teams of unequal sizes, an upper bound: for s ranks, s most_exchanges < count + s. */
+/* With teams of unequal sizes, an upper bound: for s ranks, s max_exchanges < count + s. */
 static uint64_t temp_bytes(const struct pcoll_signature *signature,
                            const struct pcoll_params *params)
 {

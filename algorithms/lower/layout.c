@@ -1,5 +1,5 @@
 /*
- * Second part of lowering: which new counters a rank gets, and what signals them. The contract is
+ * Second step of lowering: which new counters a rank gets, and what signals them. The contract is
  * in lower/private.h.
  *
  * A counter that peers signal with more than 1 is replaced in one of two ways.
@@ -52,7 +52,7 @@ static int count_weights(const struct pcoll_layout *layout, int counter)
     return n;
 }
 
-/* True if an ADD to the counter is triggered by the counter itself. */
+/* Returns whether an ADD to the counter is triggered by the counter itself. */
 static bool raises_itself(const struct pcoll_layout *layout, int counter)
 {
     const struct pcoll_signal *signals = pcoll_layout_signals(layout, counter);

@@ -1,4 +1,4 @@
-/* Lowering: the sequence of its parts, and the new plan; the contract is in lower.h. */
+/* Lowering: the sequence of its steps, and the new plan; the contract is in lower.h. */
 #include "algorithms/lower/lower.h"
 
 #include <stdbool.h>
@@ -43,7 +43,8 @@ static void move_own(const struct pcoll_layout *layout, int i, struct pcoll_entr
     }
 }
 
-/* True if ADDs raise counters in a circle. depth[c]: the longest chain of ADDs that ends at c. */
+/* Returns whether ADDs raise counters in a circle. depth[c]: the longest chain of ADDs that ends at
+ * c. */
 static bool has_circle(const struct pcoll_plan *plan, int *depth)
 {
     bool rising = true;
@@ -143,7 +144,7 @@ enum pcoll_result pcoll_lower(const struct pcoll_algorithm *algorithm,
 {
     const int rank = (*plan_p)->rank;
     struct pcoll_family family = {algorithm, params, (*plan_p)->signature, NULL, 0, 0};
-    const int is_local = (*plan_p)->local != NULL;
+    const bool is_local = (*plan_p)->local != NULL;
     const bool is_lowered = (*plan_p)->lowered;
     struct pcoll_plan *lowered = NULL;
     enum pcoll_result result;

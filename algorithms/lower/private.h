@@ -1,5 +1,5 @@
 /*
- * Declarations shared by the parts of lowering, not for use elsewhere: lower.c, lower/split.c (one
+ * Declarations shared by the files of lowering, not for use elsewhere: lower.c, lower/split.c (one
  * entry, one deferred work), lower/signals.c (which ranks signal this one), lower/layout.c and
  * lower/stages.c (new counters).
  */

@@ -1,5 +1,5 @@
 /*
- * First part of lowering: one entry, one deferred work. The contract is in lower.h.
+ * First step of lowering: one entry, one deferred work. The contract is in lower.h.
  *
  * What must follow a PUT or GET becomes separate ADDs, triggered by a new counter that counts the
  * moves that are done. Moves with the same sequel share that counter: the j-th of them that is done

@@ -10,8 +10,8 @@
 
 enum { DEEP = 4 }; /* length of the chains of causes that are followed */
 
-/* True if this signal arrives only after `counter` has reached t: its entry waits for that, or for
- * a counter all of whose signals do. */
+/* Returns whether this signal arrives only after `counter` has reached t: its entry waits for that,
+ * or for a counter all of whose signals do. */
 static bool comes_after(const struct pcoll_layout *layout, const struct pcoll_signal *signal,
                         int counter, uint64_t t, int depth)
 {

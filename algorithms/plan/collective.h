@@ -11,6 +11,10 @@
  * distinguishes collectives by name.
  *
  * To add one, add a line to PCOLL_COLLECTIVES and a row to collective.c.
+ *
+ * collective, edges and plan call each other, as they are one subject in three files: a plan has
+ * the signature of its collective, whose row names a pattern of edges, and where an edge's bytes
+ * arrive is a place that entries of a plan name.
  */
 #ifndef PCOLL_COLLECTIVE_H
 #define PCOLL_COLLECTIVE_H
@@ -131,7 +135,7 @@ enum pcoll_trait {
     PCOLL_NEIGHBORS = 1 << 6     /* these are between neighbors in the communicator's topology */
 };
 
-/* What a part of RECV must hold. With `nranks` ranks from `rank` on, these are either `nranks`
+/* What some bytes of RECV must hold. With `nranks` ranks from `rank` on, these are either `nranks`
  * adjacent blocks, where block k is bytes [from, from + bytes) of SEND of rank + k, or, if is_fold
  * is set, one block that is the reduction of all of these in rank order. */
 struct pcoll_piece {
@@ -199,12 +203,13 @@ int pcoll_coll_find(const char *name);
 /* Write all names, "barrier, bcast, ...", truncated to the size of `text`. */
 void pcoll_coll_names(char *text, size_t size);
 
-/* True if it describes a possible call: root and sizes are in range, it has nothing that the
- * collective lacks, and `local` is given if needed. */
+/* Returns whether it describes a possible call: root and sizes are in range, it has nothing that
+ * the collective lacks, and `local` is given if needed. */
 bool pcoll_signature_is_valid(const struct pcoll_signature *signature,
                               const struct pcoll_local *local);
 
-/* True if both are of one call, as far as all ranks must agree. Topologies are not compared. */
+/* Returns whether both are of one call, as far as all ranks must agree. Topologies are not
+ * compared. */
 bool pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_signature *b);
 
 /* The i-th piece of RECV of `rank`; returns false if there are no more. Pieces do not overlap;
@@ -213,17 +218,17 @@ bool pcoll_signature_same(const struct pcoll_signature *a, const struct pcoll_si
 bool pcoll_expect(const struct pcoll_signature *signature, const struct pcoll_local *const *locals,
                   int rank, int i, struct pcoll_piece *piece_p);
 
-/* True if RECV of both ranks must hold the same. */
+/* Returns whether RECV of both ranks must hold the same. */
 bool pcoll_expects_same(const struct pcoll_signature *signature,
                         const struct pcoll_local *const *locals, int rank, int other);
 
-/* True if nothing is to be done with other ranks, whatever the algorithm: a single rank, or no
- * data. */
+/* Returns whether nothing is to be done with other ranks, whatever the algorithm: a single rank, or
+ * no data. */
 bool pcoll_is_trivial(const struct pcoll_signature *signature);
 
-/* True if the block that the rank has for itself is not moved: because SEND lies in RECV, or (a
- * root that scatters) because the block stays in SEND and the rank has no RECV. With a root this
- * concerns the root only. */
+/* Returns whether the block that the rank has for itself is not moved: because SEND lies in RECV,
+ * or (a root that scatters) because the block stays in SEND and the rank has no RECV. With a root
+ * this concerns the root only. */
 bool pcoll_is_in_place(const struct pcoll_signature *signature, const struct pcoll_local *local,
                        int rank);
 

@@ -137,7 +137,7 @@ uint64_t pcoll_edge_room(uint64_t slot_bytes, uint64_t bytes)
 }
 
 /* The most slots of any rank in a bank. */
-static uint64_t most_slots(const struct pcoll_signature *signature)
+static uint64_t max_slots(const struct pcoll_signature *signature)
 {
     if (!pcoll_coll_has(signature->coll, PCOLL_ROOTED))
         return (uint64_t)pcoll_edges_degree(signature);
@@ -154,7 +154,7 @@ int pcoll_edges_banks(const struct pcoll_signature *signature, int slots)
     const uint64_t wanted = slots > 0 ? (uint64_t)slots : is_rooted ? DEFAULT : 2;
     const uint64_t max = slots > 0 ? MAX_ASKED : MAX_BYTES;
     const uint64_t room = pcoll_edge_room(pcoll_edges_slot_bytes(signature), signature->bytes);
-    const uint64_t all = most_slots(signature) * room;
+    const uint64_t all = max_slots(signature) * room;
     const uint64_t degree = (uint64_t)pcoll_edges_degree(signature);
     uint64_t banks = 2;
 
@@ -199,7 +199,7 @@ static void set_slot_of_block(const struct pcoll_signature *signature, struct pc
                               int sender, int receiver)
 {
     const uint64_t own = pcoll_block_bytes(signature, receiver);
-    const int is_after = sender > receiver;
+    const bool is_after = sender > receiver;
     const uint64_t before = pcoll_block_first(signature, sender) - (is_after ? own : 0);
 
     edge->in_cell = pcoll_block_first(signature, signature->nranks) - own <= PCOLL_CELL_BYTES;
@@ -375,7 +375,7 @@ uint64_t pcoll_edges_temp(const struct pcoll_signature *signature, const struct 
 
 uint64_t pcoll_edges_max_temp(const struct pcoll_signature *signature, int nbanks)
 {
-    const uint64_t slots = most_slots(signature);
+    const uint64_t slots = max_slots(signature);
     const uint64_t volume = pcoll_edges_volume(signature) + slots * (PCOLL_CACHE_LINE - 1);
     const uint64_t max =
         slots * pcoll_edge_room(pcoll_edges_slot_bytes(signature), signature->bytes);

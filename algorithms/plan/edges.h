@@ -37,23 +37,31 @@ extern const struct pcoll_pattern pcoll_pattern_spread;
 extern const struct pcoll_pattern pcoll_pattern_torus;
 extern const struct pcoll_pattern pcoll_pattern_spread_torus;
 
-/* Out edge and in edge number i of the rank, to which `local` belongs; false: there are no more. */
+/* Out edge number i of the rank, to which `local` belongs. Returns false if there are no more. */
 bool pcoll_edge_out(const struct pcoll_signature *signature, const struct pcoll_local *local,
                     int rank, int i, struct pcoll_edge *edge_p);
+
+/* The same for in edges. */
 bool pcoll_edge_in(const struct pcoll_signature *signature, const struct pcoll_local *local,
                    int rank, int i, struct pcoll_edge *edge_p);
 
-/* signature.degree and one of its volumes, also for uniform edges; the larger volume. */
+/* Returns signature.degree, also for uniform edges. */
 int pcoll_edges_degree(const struct pcoll_signature *signature);
+
+/* Returns one of the signature's volumes, also for uniform edges. */
 uint64_t pcoll_edges_volume_of(const struct pcoll_signature *signature, bool is_out);
+
+/* Returns the larger volume. */
 uint64_t pcoll_edges_volume(const struct pcoll_signature *signature);
 
 /* The bytes that a rank copies to itself, unless they are part of the volume. */
 uint64_t pcoll_edges_kept(const struct pcoll_signature *signature);
 
-/* The bytes of SEND and of RECV up to the end of the last block. */
+/* The bytes of SEND up to the end of the last block. */
 uint64_t pcoll_edges_send_bytes(const struct pcoll_signature *signature,
                                 const struct pcoll_local *local, int rank);
+
+/* The same of RECV. */
 uint64_t pcoll_edges_recv_bytes(const struct pcoll_signature *signature,
                                 const struct pcoll_local *local, int rank);
 
@@ -64,7 +72,7 @@ void pcoll_edges_prepare(const struct pcoll_signature *signature, struct pcoll_l
 
 /* The number of banks of slots: `slots`, but at most 16 without a root, and fewer if they would
  * take too much memory. 0: two, which suffice if senders also receive, or up to 16 with a root, as
- * whoever only sends runs ahead. Two for blocks longer than a slot. */
+ * a rank that only sends runs ahead. Two for blocks longer than a slot. */
 int pcoll_edges_banks(const struct pcoll_signature *signature, int slots);
 
 /* The most bytes that a slot holds, so longer blocks need it several times: PCOLL_EDGE_SLOT, or
@@ -82,9 +90,11 @@ uint64_t pcoll_edge_room(uint64_t slot_bytes, uint64_t bytes);
 struct pcoll_place pcoll_edge_slot(const struct pcoll_edge *edge, int bank, int nbanks,
                                    uint64_t slot_bytes);
 
-/* The size of TEMP with slots for all banks: of this rank, and an upper bound for all ranks. */
+/* The size of this rank's TEMP with slots for all banks. */
 uint64_t pcoll_edges_temp(const struct pcoll_signature *signature, const struct pcoll_local *local,
                           int rank, int nbanks);
+
+/* An upper bound of that for all ranks. */
 uint64_t pcoll_edges_max_temp(const struct pcoll_signature *signature, int nbanks);
 
 #endif /* PCOLL_EDGES_H */

@@ -78,7 +78,7 @@ struct pcoll_place {
 /* A REDUCE sets `local` to o_0 * o_1 * ... * o_(n-1), where * is the operator of the collective and
  * o_i are its n >= 2 operands, each of `bytes` bytes, a multiple of the signature's unit, in memory
  * of this rank. It evaluates them from the right, o_0 * (o_1 * (... * o_(n-1))), so equal operands
- * give equal bits. An operand lies apart from `local` or is `local`. A REDUCE signals no peer. */
+ * give equal bits. An operand is distinct from `local` or is `local`. A REDUCE signals no peer. */
 struct pcoll_entry {
     enum pcoll_op op;
     int trigger;        /* my counter, or PCOLL_NONE: fires at start */

@@ -1,11 +1,11 @@
-/* A process's free blocks of memory for plans; the contract is in pool.h. */
+/* A process's free arrays for plans; the contract is in pool.h. */
 #include "algorithms/plan/pool.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define MIN_BYTES ((size_t)16 << 10) /* malloc serves smaller blocks without page faults */
+#define MIN_BYTES ((size_t)16 << 10) /* malloc serves smaller arrays without page faults */
 
 /* What precedes the memory; its size keeps the alignment of malloc. */
 union header {
@@ -13,8 +13,8 @@ union header {
     max_align_t align;
 };
 
-/* A thread owns a block while it is not in a slot. */
-static _Atomic(union header *) slots[PCOLL_POOL_BLOCKS];
+/* A thread owns an array while it is not in a place. */
+static _Atomic(union header *) places[PCOLL_POOL_ARRAYS];
 
 #ifdef __SANITIZE_ADDRESS__
 enum { KEEPS = 0 }; /* the sanitizer should see every release */
@@ -22,73 +22,73 @@ enum { KEEPS = 0 }; /* the sanitizer should see every release */
 enum { KEEPS = 1 };
 #endif
 
-/* A block that is much too large stays for a plan that needs it. */
-static bool suits(const union header *block, size_t bytes)
+/* An array that is much too large stays for a plan that needs it. */
+static bool suits(const union header *array, size_t bytes)
 {
-    return block != NULL && block->bytes >= bytes && block->bytes / 4 <= bytes;
+    return array != NULL && array->bytes >= bytes && array->bytes / 4 <= bytes;
 }
 
 static union header *take(int i)
 {
-    return atomic_exchange_explicit(&slots[i], NULL, memory_order_acquire);
+    return atomic_exchange_explicit(&places[i], NULL, memory_order_acquire);
 }
 
-/* Leave the block in slot i if nothing is there. */
-static bool leave(int i, union header *block)
+/* Leave the array in place i if nothing is there. */
+static bool leave(int i, union header *array)
 {
     union header *nothing = NULL;
 
-    return atomic_compare_exchange_strong_explicit(&slots[i], &nothing, block, memory_order_release,
-                                                   memory_order_relaxed);
+    return atomic_compare_exchange_strong_explicit(&places[i], &nothing, array,
+                                                   memory_order_release, memory_order_relaxed);
 }
 
-static void put_back(union header *block)
+static void put_back(union header *array)
 {
-    for (int i = 0; i < PCOLL_POOL_BLOCKS; i++)
-        if (leave(i, block))
+    for (int i = 0; i < PCOLL_POOL_ARRAYS; i++)
+        if (leave(i, array))
             return;
-    free(block);
+    free(array);
 }
 
 void *pcoll_pool_get(size_t bytes)
 {
-    union header *block = NULL;
+    union header *array = NULL;
 
-    for (int i = 0; KEEPS && bytes >= MIN_BYTES && i < PCOLL_POOL_BLOCKS; i++) {
-        block = take(i);
-        if (suits(block, bytes))
-            return block + 1;
-        if (block != NULL)
-            put_back(block);
+    for (int i = 0; KEEPS && bytes >= MIN_BYTES && i < PCOLL_POOL_ARRAYS; i++) {
+        array = take(i);
+        if (suits(array, bytes))
+            return array + 1;
+        if (array != NULL)
+            put_back(array);
     }
-    block = malloc(sizeof(*block) + bytes);
-    if (block == NULL)
+    array = malloc(sizeof(*array) + bytes);
+    if (array == NULL)
         return NULL;
-    block->bytes = bytes;
-    return block + 1;
+    array->bytes = bytes;
+    return array + 1;
 }
 
-/* If all slots are taken, the block takes the place of another one: plans that follow are more
+/* If all places are taken, the array takes the place of another one: plans that follow are more
  * likely to resemble the last one. */
 void pcoll_pool_put(void *memory)
 {
     static atomic_uint turn;
-    union header *block = memory;
+    union header *array = memory;
 
-    if (block == NULL)
+    if (array == NULL)
         return;
-    block--;
-    if (KEEPS && block->bytes >= MIN_BYTES && block->bytes <= PCOLL_POOL_BYTES) {
-        for (int i = 0; i < PCOLL_POOL_BLOCKS; i++)
-            if (leave(i, block))
+    array--;
+    if (KEEPS && array->bytes >= MIN_BYTES && array->bytes <= PCOLL_POOL_BYTES) {
+        for (int i = 0; i < PCOLL_POOL_ARRAYS; i++)
+            if (leave(i, array))
                 return;
-        block = atomic_exchange(&slots[atomic_fetch_add(&turn, 1) % PCOLL_POOL_BLOCKS], block);
+        array = atomic_exchange(&places[atomic_fetch_add(&turn, 1) % PCOLL_POOL_ARRAYS], array);
     }
-    free(block);
+    free(array);
 }
 
 void pcoll_pool_clear(void)
 {
-    for (int i = 0; i < PCOLL_POOL_BLOCKS; i++)
+    for (int i = 0; i < PCOLL_POOL_ARRAYS; i++)
         free(take(i));
 }

@@ -1,4 +1,4 @@
-/* Plans as text for people, and the names of their parts. The contract is in plan.h. */
+/* Plans as text for people, and the names of what they consist of. The contract is in plan.h. */
 #include <inttypes.h>
 
 #include "algorithms/plan/plan.h"

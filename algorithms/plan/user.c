@@ -33,8 +33,8 @@ static bool names(const struct pcoll_plan *plan, struct pcoll_place place, uint6
            overlap(range_of(plan, place.buffer, place.offset, bytes), range);
 }
 
-/* True if data that crosses between this rank and others goes from that range of SEND, or to that
- * range of RECV. */
+/* Returns whether data that crosses between this rank and others goes from that range of SEND, or
+ * to that range of RECV. */
 static bool crosses(const struct pcoll_plan *plan, enum pcoll_buffer buffer, struct range range)
 {
     const struct pcoll_signature *signature = &plan->signature;
@@ -101,7 +101,7 @@ unsigned pcoll_plan_use(const struct pcoll_plan *plan, enum pcoll_buffer buffer,
 
 /* ---- packing on the way ---- */
 
-/* True if the entry's end in SEND or RECV, if it is there, cuts no element. */
+/* Returns whether the entry's end in SEND or RECV, if it is there, cuts no element. */
 static bool cuts_none(pcoll_is_border *is_border, const void *data, const struct pcoll_place *place,
                       uint64_t bytes)
 {
@@ -174,7 +174,7 @@ static bool is_alone(const struct pcoll_plan *plan, const struct pcoll_kept *kep
     return pcoll_plan_use(plan, PCOLL_RECV, kept->to, kept->bytes) == PCOLL_OWN_WRITES;
 }
 
-int pcoll_plan_keep(struct pcoll_plan *plan, pcoll_is_part *is_part, const void *data,
+int pcoll_plan_keep(struct pcoll_plan *plan, pcoll_is_block *is_block, const void *data,
                     struct pcoll_kept *kept, int max)
 {
     const unsigned reads = PCOLL_OWN_READS | PCOLL_PEERS_READ;
@@ -186,8 +186,8 @@ int pcoll_plan_keep(struct pcoll_plan *plan, pcoll_is_part *is_part, const void 
 
         kept[n] =
             (struct pcoll_kept){entry->local.offset, entry->remote.offset, entry->bytes, false};
-        if (is_own_copy(entry) && is_part(data, PCOLL_SEND, kept[n].from, kept[n].bytes) &&
-            is_part(data, PCOLL_RECV, kept[n].to, kept[n].bytes) && is_alone(plan, &kept[n]))
+        if (is_own_copy(entry) && is_block(data, PCOLL_SEND, kept[n].from, kept[n].bytes) &&
+            is_block(data, PCOLL_RECV, kept[n].to, kept[n].bytes) && is_alone(plan, &kept[n]))
             n++;
     }
     for (int i = 0; i < n; i++)

@@ -24,16 +24,17 @@ enum pcoll_use {
  * Peers access only what the collective moves between ranks, and only if plan->user_rma is set. */
 unsigned pcoll_plan_use(const struct pcoll_plan *plan, enum pcoll_buffer buffer, uint64_t first,
                         uint64_t bytes);
-/* The same for peers alone. */
+
+/* As pcoll_plan_use, but only what peers may do. */
 unsigned pcoll_plan_peers_use(const struct pcoll_plan *plan, enum pcoll_buffer buffer,
                               uint64_t first, uint64_t bytes);
 
-/* True if an element begins at byte `at` of the packed data, or the data ends there. */
-typedef int pcoll_is_border(const void *data, enum pcoll_buffer buffer, uint64_t at);
+/* Returns whether an element begins at byte `at` of the packed data, or the data ends there. */
+typedef bool pcoll_is_border(const void *data, enum pcoll_buffer buffer, uint64_t at);
 
-/* True if data can be packed and unpacked on its way: no peer accesses SEND or RECV, and the
- * entries move whole elements, read each byte of SEND at most once, so that this is no more work
- * than packing at start, and never read RECV or reduce. */
+/* Returns whether data can be packed and unpacked on its way: no peer accesses SEND or RECV, and
+ * the entries move whole elements, read each byte of SEND at most once, so that this is no more
+ * work than packing at start, and never read RECV or reduce. */
 bool pcoll_plan_can_pack(const struct pcoll_plan *plan, pcoll_is_border *is_border,
                          const void *data);
 
@@ -43,13 +44,13 @@ struct pcoll_kept {
     bool is_read; /* the plan also reads them in SEND, on this rank or on others */
 };
 
-/* True if these bytes of the packed data are a part that can be packed by itself. */
-typedef int pcoll_is_part(const void *data, enum pcoll_buffer buffer, uint64_t first,
-                          uint64_t bytes);
+/* Returns whether these bytes of the packed data are a block, which can be packed by itself. */
+typedef bool pcoll_is_block(const void *data, enum pcoll_buffer buffer, uint64_t first,
+                            uint64_t bytes);
 
-/* Take the copies of whole parts out of the plan, `max` of them at most, so that the caller can
+/* Take the copies of whole blocks out of the plan, `max` of them at most, so that the caller can
  * copy the user's data at start instead: nothing else accesses `to`. Returns their number. */
-int pcoll_plan_keep(struct pcoll_plan *plan, pcoll_is_part *is_part, const void *data,
+int pcoll_plan_keep(struct pcoll_plan *plan, pcoll_is_block *is_block, const void *data,
                     struct pcoll_kept *kept, int max);
 
 #endif /* PCOLL_USER_H */

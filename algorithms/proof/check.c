@@ -53,8 +53,9 @@ static enum pcoll_result check_move(const struct pcoll_check *check, int rank, i
     return check_place(check, rank, phase, i, remote_owner, entry->remote, get ? "from" : "to");
 }
 
-/* Operands are whole units of this rank's memory, and lie apart from the target or are the target.
- */
+/* Operands are whole units of this rank's memory, and are distinct from the target or are the
+ * target.
+ * */
 static enum pcoll_result check_operand(const struct pcoll_check *check, int rank, int phase, int i,
                                        struct pcoll_place place)
 {
@@ -68,7 +69,7 @@ static enum pcoll_result check_operand(const struct pcoll_check *check, int rank
         return result;
     if (own.buffer == to.buffer && own.offset != to.offset &&
         own.offset < to.offset + entry->bytes && to.offset < own.offset + entry->bytes)
-        return pcoll_check_fail(check, rank, phase, i, "reduces into a part of an operand");
+        return pcoll_check_fail(check, rank, phase, i, "reduces into some bytes of an operand");
     return PCOLL_OK;
 }
 
@@ -289,12 +290,12 @@ static enum pcoll_result check_gains(const struct pcoll_check *check, int rank)
 
 static enum pcoll_result check_form(const struct pcoll_check *check)
 {
-    static enum pcoll_result (*const parts[])(const struct pcoll_check *, int) = {
+    static enum pcoll_result (*const checks[])(const struct pcoll_check *, int) = {
         check_head, check_phases, check_entries, check_gains, check_neighbors};
 
-    for (size_t part = 0; part < sizeof(parts) / sizeof(parts[0]); part++) {
+    for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
         for (int rank = 0; rank < check->nranks; rank++) {
-            enum pcoll_result result = parts[part](check, rank);
+            enum pcoll_result result = checks[i](check, rank);
 
             if (result != PCOLL_OK)
                 return result;

@@ -102,7 +102,7 @@ bool pcoll_flow_before(const struct pcoll_flow *flow, const struct pcoll_access 
     return pcoll_order_before(flow->order, a->ends, b->begins);
 }
 
-/* True if a ends before b begins in the next instance that has b. */
+/* Returns whether a ends before b begins in the next instance that has b. */
 static bool before_next(const struct pcoll_flow *flow, const struct pcoll_access *a,
                         const struct pcoll_access *b)
 {

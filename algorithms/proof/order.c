@@ -187,8 +187,9 @@ static bool keeps_order(const struct pcoll_entry *entry)
     return entry->peer != PCOLL_NONE && (entry->op == PCOLL_OP_PUT || entry->op == PCOLL_OP_ADD);
 }
 
-/* True if the held event also holds back this arrival, because it comes later in order. Entries of
- * one trigger fire in the order of the list, and those of an instance before those of the next. */
+/* Returns whether the held event also holds back this arrival, because it comes later in order.
+ * Entries of one trigger fire in the order of the list, and those of an instance before those of
+ * the next. */
 static bool is_behind(const struct pcoll_order *order, struct pcoll_order_event arrival)
 {
     const struct pcoll_order_event *held = order->run.held;

@@ -1,6 +1,6 @@
 /*
- * Declarations shared by the parts of the plan check, not for use elsewhere: proof/check.c (form,
- * and the sequence of all parts), proof/shared.c (messages), proof/order.c (which event must
+ * Declarations shared by the files of the plan check, not for use elsewhere: proof/check.c (form,
+ * and the sequence of all checks), proof/shared.c (messages), proof/order.c (which event must
  * precede which), proof/flow.c (hazards) and proof/meaning.c (what the collective means).
  */
 #ifndef PCOLL_PLAN_CHECK_PRIVATE_H
@@ -24,7 +24,7 @@ enum pcoll_result pcoll_check_fail(const struct pcoll_check *check, int rank, in
 
 const char *pcoll_check_buffer_name(enum pcoll_buffer buffer);
 
-/* True if that byte holds user input: SEND, and in place also that part of RECV. */
+/* Returns whether that byte holds user input: SEND, and in place also that part of RECV. */
 bool pcoll_check_is_input(const struct pcoll_check *check, int rank, enum pcoll_buffer buffer,
                           uint64_t at);
 /* The same place under one name: in place, SEND is a part of RECV. */
@@ -50,9 +50,9 @@ void pcoll_order_destroy(struct pcoll_order *order);
 /* Checks that all ranks complete if each starts 1, 2 .. nphases instances and no more. */
 enum pcoll_result pcoll_order_check_live(struct pcoll_order *order) PCOLL_MUST_CHECK;
 
-/* True if `later` is impossible before `earlier` has happened. earlier.instance < nphases, as it
- * stands for the same event in all cycles; later.instance < 2 * nphases. After a failed allocation
- * the answer is false, and pcoll_order_failed reports it. */
+/* Returns whether `later` is impossible before `earlier` has happened. earlier.instance < nphases,
+ * as it stands for the same event in all cycles; later.instance < 2 * nphases. After a failed
+ * allocation the answer is false, and pcoll_order_failed reports it. */
 bool pcoll_order_before(struct pcoll_order *order, struct pcoll_order_event earlier,
                         struct pcoll_order_event later);
 bool pcoll_order_failed(const struct pcoll_order *order);
@@ -76,7 +76,7 @@ struct pcoll_flow {
     int *first; /* [nranks * PCOLL_NUM_BUFFERS + 1], see pcoll_flow_buffer */
 };
 
-/* True if access a ends before b begins, both in their instance of cycle 0. */
+/* Returns whether access a ends before b begins, both in their instance of cycle 0. */
 bool pcoll_flow_before(const struct pcoll_flow *flow, const struct pcoll_access *a,
                        const struct pcoll_access *b);
 

@@ -1,4 +1,4 @@
-/* What the parts of the plan check share: the message, and where input lies; the contract is in
+/* What the files of the plan check share: the message, and where input lies; the contract is in
  * proof/private.h. */
 #include "algorithms/proof/private.h"
 

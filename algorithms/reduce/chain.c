@@ -1,10 +1,10 @@
 /*
  * Reduce along a chain of ranks, in segments, through communication buffers.
  *
- * Idea: each rank reduces what the one behind it has sent with its own part and sends it on, while
- * the next segment arrives. So every link carries the vector once. If the operator commutes, the
- * chain begins at the root, counted cyclically; otherwise there is one to either side of the root,
- * whose link carries two vectors unless one of them is empty (shape/order_tree.h, radix 1).
+ * Idea: each rank reduces what the one behind it has sent with its own operand and sends it on,
+ * while the next segment arrives. So every link carries the vector once. If the operator commutes,
+ * the chain begins at the root, counted cyclically; otherwise there is one to either side of the
+ * root, whose link carries two vectors unless one of them is empty (shape/order_tree.h, radix 1).
  *
  * Source: the pipelined chain of every MPI; slots and credits are those of shape/up.h, which has
  * the lemma and the argument why it is safe.

@@ -11,7 +11,7 @@
  *      N = 3:   0:abc 1:def 2:ghi | 0 reduces adg, 1 beh, 2 cfi
  *
  * Cost: L + N o + (N - 1) B (copy + reduce) for each rank; two counters. Condition (lemma A): every
- * rank puts a part to every other, also an empty one to a rank with an empty block, and is done
+ * rank puts an operand to every other, also an empty one to a rank with an empty block, and is done
  * when it has all operands. The operands of (a segment of) k + 2 are put by a rank that has all
  * operands of k + 1. Their senders have reduced k, so two banks are enough. In place, the result
  * takes the place of block 0, or of a part of it, which must have left before. Except for that, the

@@ -13,10 +13,10 @@
  *
  * Cost: 2 L + 3 N o + M (2 copy + reduce), whatever N; two counters (in segments: one more). TEMP
  * holds one segment (of an exscan, two). Condition (lemma A): all ranks are told by all owners,
- * also rank 0, which gets nothing. Rank r is told when its part and its prefix are not needed to
+ * also rank 0, which gets nothing. Rank r is told when its slice and its prefix are not needed to
  * make others any more. So it has got its prefixes of (a segment of) k when it puts operands of k +
- * 1, and overwrites nothing that anybody reads: prefix r of a scan takes the place of part r, and
- * that of an exscan a place of its own, which is overwritten when the next part of rank r has
+ * 1, and overwrites nothing that anybody reads: prefix r of a scan takes the place of slice r, and
+ * that of an exscan a place of its own, which is overwritten when the next slice of rank r has
  * arrived.
  */
 #include <stdbool.h>
@@ -48,8 +48,8 @@ static uint64_t nranks_of(const struct state *s)
     return (uint64_t)s->slices.plan->signature.nranks;
 }
 
-/* The part of rank `r` of this rank's column. */
-static struct pcoll_place part_of(const struct state *s, int r)
+/* The slice of rank `r` in this rank's column. */
+static struct pcoll_place slice_of(const struct state *s, int r)
 {
     if (r == rank_of(s))
         return pcoll_at(PCOLL_SEND, s->slices.cut[r].first);
@@ -71,9 +71,9 @@ static struct pcoll_entry make_prefix(const struct state *s, uint64_t level, int
     const uint64_t bytes = p->cut[rank_of(s)].count;
 
     if (r == 1 && !s->includes_own)
-        return pcoll_entry_copy(p->bank, level, part_of(s, 0), prefix_of(s, 1), bytes);
-    pcoll_plan_operand(p->plan, r == 1 ? part_of(s, 0) : prefix_of(s, r - 1));
-    pcoll_plan_operand(p->plan, part_of(s, s->includes_own ? r : r - 1));
+        return pcoll_entry_copy(p->bank, level, slice_of(s, 0), prefix_of(s, 1), bytes);
+    pcoll_plan_operand(p->plan, r == 1 ? slice_of(s, 0) : prefix_of(s, r - 1));
+    pcoll_plan_operand(p->plan, slice_of(s, s->includes_own ? r : r - 1));
     return pcoll_entry_reduce(p->plan, p->bank, level, 2, prefix_of(s, r), bytes);
 }
 
@@ -82,7 +82,7 @@ static struct pcoll_entry in_sequence(const struct state *s, struct pcoll_entry 
     return s->slices.nsegments > 1 ? pcoll_entry_done(entry, SEQUENCE, 1) : entry;
 }
 
-/* What the counter has reached when the prefix for rank `r` is made and neither it nor part `r` is
+/* What the counter has reached when the prefix for rank `r` is made and neither it nor slice `r` is
  * needed to make another: rank r may get the one and overwrite the other. */
 static uint64_t ready_at(const struct state *s, uint64_t all_operands, int r)
 {

@@ -3,9 +3,9 @@
  *
  * Idea: every rank except the root owns a ring of slots, each with a counter. A slot has room for a
  * segment of every block of the rank's subtree, in the order of places (teams.h), its own first.
- * The parent puts these blocks there without asking; the rank puts each child's part to the child's
- * slot and copies its own block to the user buffer. A parent reuses a slot when its children have
- * returned it ("credit"), half a ring at a time.
+ * The parent puts these blocks there without asking; the rank puts each child's blocks to the
+ * child's slot and copies its own block to the user buffer. A parent reuses a slot when its
+ * children have returned it ("credit"), half a ring at a time.
  *
  * Source: the k-nomial scatter of every MPI; communication buffers and credits as in the broadcast
  * of document 003 (Sugiyama, Nanri), section 4.6.

@@ -64,10 +64,10 @@ struct pcoll_stretch pcoll_blocks_segment(const struct pcoll_blocks *blocks, int
                                           uint64_t nsegments, uint64_t i)
 {
     const uint64_t first = pcoll_blocks_first(blocks, pcoll_team_place(&blocks->teams, team));
-    const struct pcoll_segment part =
+    const struct pcoll_segment segment =
         pcoll_segment_of(pcoll_blocks_bytes(blocks, team), nsegments, i);
 
-    return (struct pcoll_stretch){first + part.first, first + part.first + part.count};
+    return (struct pcoll_stretch){first + segment.first, first + segment.first + segment.count};
 }
 
 /* The place of the block with byte `at` of the series. */

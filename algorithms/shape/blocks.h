@@ -29,7 +29,7 @@ struct pcoll_stretch {
     uint64_t first, end;
 };
 
-/* A part of a stretch that is contiguous in RECV, too. */
+/* Bytes of a stretch that are contiguous in RECV, too. */
 struct pcoll_gathered {
     int rank;       /* of the first block */
     uint64_t at;    /* in the series */

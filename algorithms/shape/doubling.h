@@ -3,9 +3,9 @@
  * the order of the teams, and each gets the result.
  *
  * In each round groups of k ranks exchange what they have reduced so far, and all of a group reduce
- * its k parts, in the order of the teams. So all ranks build the same tree, whatever the operator,
- * and each part is the sum of consecutive teams. What arrives in a round goes into k - 1 slots of
- * TEMP, and is reduced in the last of them.
+ * its k operands, in the order of the teams. So all ranks build the same tree, whatever the
+ * operator, and each operand is the sum of consecutive teams. What arrives in a round goes into k -
+ * 1 slots of TEMP, and is reduced in the last of them.
  *
  * With radix k, k^n <= P < k^(n+1), there are n rounds in groups of k and then, if P / k^n is 2 or
  * more, one in groups of that many: so m = k^n floor(P / k^n) ranks take part, more than half of

@@ -6,7 +6,7 @@
 
 #include "algorithms/number.h"
 
-/* A rank's part in the plan. */
+/* What the entries of a rank depend on. */
 struct state {
     struct pcoll_halving *h;
     struct pcoll_fold fold;
@@ -71,13 +71,13 @@ static struct pcoll_segment half(const struct state *s, struct pcoll_segment sli
                     : (struct pcoll_segment){slice.first, lower};
 }
 
-static int is_upper(const struct state *s, int round)
+static bool is_upper(const struct state *s, int round)
 {
     return s->number >> round & 1;
 }
 
 /* What the rank still reduces after so many rounds. */
-static struct pcoll_segment part_after(const struct state *s, int rounds)
+static struct pcoll_segment slice_after(const struct state *s, int rounds)
 {
     struct pcoll_segment slice = {0, s->h->bytes};
 
@@ -124,7 +124,7 @@ static void rise(struct pcoll_halving *h, uint64_t weight)
     h->threshold = h->level;
 }
 
-/* Reduce what arrives and the own part of it. */
+/* Reduce what arrives with the rank's own data. */
 static void add_reduce(struct pcoll_halving *h, struct pcoll_place left, struct pcoll_place right,
                        struct pcoll_place to, uint64_t bytes, uint64_t weight)
 {
@@ -141,7 +141,7 @@ static void add_reduce(struct pcoll_halving *h, struct pcoll_place left, struct 
 
 static void add_halving(const struct state *s, int round)
 {
-    const struct pcoll_segment all = part_after(s, round), own = part_after(s, round + 1);
+    const struct pcoll_segment all = slice_after(s, round), own = slice_after(s, round + 1);
     const struct pcoll_segment other = half(s, all, !is_upper(s, round));
     const struct pcoll_place sum = s->h->sum, arrives = slot(s, round);
     const struct pcoll_place mine = at(sum, own.first - all.first);
@@ -157,7 +157,7 @@ static void add_halving(const struct state *s, int round)
 
 static void add_gathering(const struct state *s, int round)
 {
-    const struct pcoll_segment own = part_after(s, round + 1);
+    const struct pcoll_segment own = slice_after(s, round + 1);
     const struct pcoll_place to = at(s->h->result, own.first);
 
     pcoll_plan_add(s->h->plan,

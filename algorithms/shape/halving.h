@@ -17,7 +17,7 @@
  * REDUCE of that round, each outweigh all that arrives in later rounds; later REDUCEs do not come
  * early.
  *
- * Condition: a part of the result depends on that part of what every rank has. So when it arrives
+ * Condition: a byte of the result depends on that byte of what every rank has. So when it arrives
  * somewhere, all ranks have begun, and that rank no longer needs what it overwrites: result and sum
  * may be one.
  */

@@ -114,8 +114,8 @@ static uint64_t temp_of(const struct pcoll_signature *signature, const struct pc
     return 2 * room.bank + (uint64_t)(size - 1) * room.slice;
 }
 
-static uint64_t most_temp(const struct pcoll_signature *signature,
-                          const struct pcoll_params *params, enum pcoll_between_way way)
+static uint64_t max_temp(const struct pcoll_signature *signature, const struct pcoll_params *params,
+                         enum pcoll_between_way way)
 {
     const struct pcoll_leaders by = pcoll_leaders_of(signature, params);
 
@@ -125,32 +125,32 @@ static uint64_t most_temp(const struct pcoll_signature *signature,
 uint64_t pcoll_leaders_doubling_temp_bytes(const struct pcoll_signature *signature,
                                            const struct pcoll_params *params)
 {
-    return most_temp(signature, params, PCOLL_BETWEEN_DOUBLING);
+    return max_temp(signature, params, PCOLL_BETWEEN_DOUBLING);
 }
 
 uint64_t pcoll_leaders_halving_temp_bytes(const struct pcoll_signature *signature,
                                           const struct pcoll_params *params)
 {
-    return most_temp(signature, params, PCOLL_BETWEEN_HALVING);
+    return max_temp(signature, params, PCOLL_BETWEEN_HALVING);
 }
 
 uint64_t pcoll_leaders_sliced_temp_bytes(const struct pcoll_signature *signature,
                                          const struct pcoll_params *params)
 {
-    return most_temp(signature, params, PCOLL_BETWEEN_SLICES);
+    return max_temp(signature, params, PCOLL_BETWEEN_SLICES);
 }
 
 /* ---- signals ---- */
 
-/* To a counter come, in this order, parts of members, what leaders of other nodes send, and what
+/* To a counter come, in this order, slices of members, what leaders of other nodes send, and what
  * the leaders of the node tell. One of each outweighs all of the following, which may come early.
- */
+ * */
 static uint64_t weight_of_operand(const struct state *s)
 {
     return pcoll_between_weight(s->way, &s->by);
 }
 
-static int is_leader(const struct state *s)
+static bool is_leader(const struct state *s)
 {
     return s->member < s->by.count;
 }
@@ -167,9 +167,9 @@ static int mates_rank(const struct state *s, int member)
     return pcoll_team_rank(&s->by.teams, s->team, member);
 }
 
-/* ---- in the node: the parts ---- */
+/* ---- in the node: the slices ---- */
 
-static void add_parts(const struct state *s)
+static void add_slices(const struct state *s)
 {
     for (int i = 0; i < s->by.count; i++) {
         const int leader = (s->member + i) % s->by.count;
@@ -184,7 +184,7 @@ static void add_parts(const struct state *s)
     }
 }
 
-/* A leader without other members copies its part, as the sum of its node. */
+/* A leader without other members copies its own slice, as the sum of its node. */
 static struct pcoll_entry copy_own(const struct state *s, struct pcoll_place own, uint64_t bytes)
 {
     return pcoll_entry_copy(s->trigger, s->threshold, own, sum_at(s), bytes);
@@ -286,7 +286,7 @@ static void add_segment(struct state *s)
     uint64_t all;
 
     s->level = s->plan->gain[s->bank];
-    add_parts(s);
+    add_slices(s);
     if (is_leader(s)) {
         add_sum(s);
         add_between(s, slice_of(s, s->member).count);

@@ -15,8 +15,8 @@
  *
  * Rails: for R endpoints a shape of T trees has T R lanes; lane l belongs to tree l div R and has
  * rail l, which is endpoint l mod R. Every rank therefore puts equally on each endpoint, even if it
- * has children in one tree only, and only the segments of one lane need be in order. A lane is a
- * contiguous part of the message.
+ * has children in one tree only, and only the segments of one lane need be in order. A lane is
+ * contiguous.
  *
  * Nodes with several ranks (teams.h): the trees connect the leaders. A leader announces each
  * segment to its followers, which all get it from the leader's buffer at the same time while the
@@ -310,7 +310,7 @@ enum pcoll_result pcoll_pipeline(const struct pcoll_shape *shape, int radix,
 {
     const struct pipeline line = pipeline_of(shape, radix, &plan->signature, params);
     const int team = pcoll_team_of(&line.teams, plan->rank);
-    const int has_followers =
+    const bool has_followers =
         plan->rank == leader_of(&line, team) && nfollowers_of(&line, team) > 0;
 
     if (!pcoll_plan_begin(plan, ntanks_of(&line, team) + has_followers, 1))

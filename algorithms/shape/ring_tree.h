@@ -88,7 +88,7 @@ static inline void pcoll_ring_tree_gate(const struct pcoll_ring_tree *t,
     use->level += PCOLL_RING_GATE;
 }
 
-/* The entry, which empties the slot or a part of it; the credit waits for it if the use counts.
+/* The entry, which empties the slot or some of it; the credit waits for it if the use counts.
  * `work` is what it then adds to the slot's counter, if that is the one that credit waits for. */
 static inline struct pcoll_entry pcoll_ring_tree_work(const struct pcoll_ring_tree *t,
                                                       struct pcoll_ring_tree_use *use,

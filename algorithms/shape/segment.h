@@ -10,7 +10,7 @@
 #include "algorithms/algorithm.h"
 #include "algorithms/number.h"
 
-/* Bytes [first, first + count) of a message that is cut into `nsegments` nearly equal parts. */
+/* Bytes [first, first + count) of a message that is cut into `nsegments` nearly equal segments. */
 struct pcoll_segment {
     uint64_t first, count;
 };

@@ -40,7 +40,7 @@ static int npeers(const struct state *s)
 }
 
 /* Where the owner of a slice reduces it: in form temp, or if it does not receive, in the place of
- * its own part. */
+ * its own operand. */
 static struct pcoll_place result_at(const struct state *s, int owner)
 {
     return s->is_user && receives(s, owner) ? pcoll_at(PCOLL_RECV, s->slices.cut[owner].first)

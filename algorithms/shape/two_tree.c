@@ -47,7 +47,7 @@ static int below(int p, int x, int side)
 /* ---- the two trees ---- */
 
 /* The second tree in order: its leaf 1 is missing. */
-static int lacks_first(const struct pcoll_trees *trees, int tree)
+static bool lacks_first(const struct pcoll_trees *trees, int tree)
 {
     return trees->in_order && tree == 1;
 }

@@ -13,18 +13,18 @@
  *                      \                            ^
  *     agent             claim - start, progress ... end - sleep
  *
- * A start only posts a bulk plan if the agent has a core of its own: the agent then begins the
+ * A start only posts a long plan if the agent has a core of its own: the agent then begins the
  * instance. Otherwise the owner begins it. Either wakes the agent if it sleeps. An agent with a
- * core spins for a while without work; it sleeps while no bulk plan is active, and in short naps
- * while plans wait for their peers. One without looks for work every 50 to 800 us and sleeps when
- * no plan has been active for a while, since a thread that is woken takes the core from the rank.
- * For the same reason it serves a plan within a node only 10 ms after it has first seen the
- * instance, and looks every 5 ms if it has only such plans: ranks that wait copy what it leaves, as
- * fast, and on their own cores. If others preempt it, it retires for a time: a thread that spins
- * where a rank spins costs that rank time slices.
+ * core spins for a while without work; it sleeps while no long plan is active, and in short naps
+ * while plans wait for their peers. An agent without a core looks for work every 50 to 800 us, and
+ * sleeps when no plan has been active for a while, since a thread that is woken takes the core from
+ * the rank. For the same reason it leaves plans within a node to waiting ranks, which copy as fast
+ * and on their own cores, for the first 10 ms of an instance; with only such plans it looks every 5
+ * ms. If others preempt it, it retires for a time: a thread that spins where a rank spins costs
+ * that rank time slices.
  *
- * The agent calls functions of media only. Plans that call what is not ours are not served: those
- * with an operator that is no kernel, and those whose user memory has a layout.
+ * The agent calls functions of media only. A plan that would call code of MPI or the user is not
+ * served: one with an operator that is no kernel, or whose user memory has a layout.
  *
  * The child of a fork has no agent. Its calls fail, and touch nothing.
  */
@@ -38,7 +38,7 @@
 
 struct pcoll_agent_options {
     int cpu;                 /* runs there; PCOLL_NONE: wherever this process may */
-    int has_core;            /* nothing else that matters runs where it does */
+    bool has_core;           /* nothing else that matters runs where it does */
     unsigned spin_usec;      /* how long it spins without work, if it has a core */
     unsigned retired_usec;   /* how long it retires when it is preempted; 0: it does not */
     struct pcoll_bell *bell; /* where it sleeps, in memory that outlives it; NULL: in its own */
@@ -56,41 +56,46 @@ int pcoll_agent_create(const struct pcoll_agent_options *options,
  * the last of them. */
 void pcoll_agent_destroy(struct pcoll_agent *agent);
 
-/* True if plans with that memory can be served on the medium. */
+/* Returns whether plans with that memory can be served on the medium. */
 bool pcoll_agent_can_serve(const struct pcoll_medium *medium, const struct pcoll_memory *memory);
 
 /* Serve a bound plan. The result takes its place, also for unbind, and has a medium of its own:
- * (*served_p)->medium, with the name and traits of the plan's. Plans that are not bulk are left to
- * their owner; they must be handed over only for the shared claim of a medium that spans nodes. */
+ * (*served_p)->medium, with the name and traits of the plan's. A plan that is not long is left to
+ * its owner; such plans must be handed over only for the shared claim of a medium that spans nodes.
+ */
 enum pcoll_result pcoll_agent_serve(struct pcoll_agent *agent, struct pcoll_bound *bound,
-                                    int is_bulk, struct pcoll_bound **served_p) PCOLL_MUST_CHECK;
+                                    bool is_long, struct pcoll_bound **served_p) PCOLL_MUST_CHECK;
 
 /* Keep the agent away from all plans of media that span nodes; calls nest. The owner does so while
- * it calls such a medium in another way than through a served plan. False: the agent has one. */
+ * it calls such a medium in another way than through a served plan. Returns false if the agent has
+ * one of these plans. */
 bool pcoll_agent_try_hold(struct pcoll_agent *agent);
 
-/* The same, but waits for the agent. */
+/* As pcoll_agent_try_hold, but waits for the agent. */
 void pcoll_agent_hold(struct pcoll_agent *agent);
 
 /* Release the plans again. */
 void pcoll_agent_release(struct pcoll_agent *agent);
 
 /* A report of a medium (bootstrap.h) may come from an agent, which must not print. Returns false if
- * the caller is no agent; otherwise the agent keeps its first message for pcoll_agent_said. */
+ * the caller is no agent; otherwise the agent keeps its first message for pcoll_agent_take_message.
+ */
 bool pcoll_agent_keep_message(const char *message);
 #define PCOLL_AGENT_MESSAGE_BYTES 400
-/* Takes that message; false: there is none. */
-bool pcoll_agent_said(struct pcoll_agent *agent, char text[PCOLL_AGENT_MESSAGE_BYTES]);
 
-/* What the agent has done so far: instances that it has begun, or ended; how often it was woken and
- * has retired. */
+/* Take that message. Returns false if there is none. */
+bool pcoll_agent_take_message(struct pcoll_agent *agent, char text[PCOLL_AGENT_MESSAGE_BYTES]);
+
+/* What the agent has done so far: instances that it has begun, or ended; how often it was woken,
+ * and has retired. */
 struct pcoll_agent_account {
     unsigned long begun, ended, wakes, retirements;
 };
+
 struct pcoll_agent_account pcoll_agent_account(const struct pcoll_agent *agent);
 
-/* The number of CPUs in a list such as `2,4-7`, and CPU number `which` modulo that. 0: it is none;
- * *wrong_p is where it goes wrong. */
+/* Returns the number of CPUs in a list such as `2,4-7`; *cpu_p is CPU number `which` modulo that.
+ * Returns 0 if the text is no such list; *wrong_p is where it goes wrong. */
 int pcoll_agent_cpus(const char *list, int which, int *cpu_p, const char **wrong_p);
 
 #endif /* PCOLL_AGENT_H */

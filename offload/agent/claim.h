@@ -13,6 +13,7 @@
 #include "offload/agent/state.h"
 #include "offload/run/line.h"
 
+/* Claim for that holder, unless somebody holds the claim. Returns whether it has succeeded. */
 static inline bool pcoll_claim_try(struct pcoll_claim *claim, enum pcoll_holder holder)
 {
     uint32_t none = PCOLL_HELD_BY_NONE;
@@ -22,11 +23,13 @@ static inline bool pcoll_claim_try(struct pcoll_claim *claim, enum pcoll_holder 
                                                    memory_order_acquire, memory_order_relaxed);
 }
 
+/* Release a claim that is held once. */
 static inline void pcoll_claim_release(struct pcoll_claim *claim)
 {
     atomic_store_explicit(&claim->holder, PCOLL_HELD_BY_NONE, memory_order_release);
 }
 
+/* Claim for the owner, unless the agent holds the claim. Returns whether it has succeeded. */
 static inline bool pcoll_claim_try_own(struct pcoll_claim *claim)
 {
     if (claim->depth == 0 && !pcoll_claim_try(claim, PCOLL_HELD_BY_OWNER))
@@ -35,8 +38,8 @@ static inline bool pcoll_claim_try_own(struct pcoll_claim *claim)
     return true;
 }
 
-/* The agent's visit is short, unless the kernel has preempted it. The yields are for the agent, a
- * kernel thread. */
+/* Claim for the owner, and wait for the agent if it holds the claim. Its visit is short, unless the
+ * kernel has preempted it. The yields are for the agent, a kernel thread. */
 static inline void pcoll_claim_own(struct pcoll_claim *claim)
 {
     const struct timespec nap = {0, 20000};
@@ -50,15 +53,18 @@ static inline void pcoll_claim_own(struct pcoll_claim *claim)
             nanosleep(&nap, NULL);
 }
 
+/* Undo one claim of the owner's. */
 static inline void pcoll_claim_disown(struct pcoll_claim *claim)
 {
     if (--claim->depth == 0)
         pcoll_claim_release(claim);
 }
 
-static inline struct pcoll_claim *pcoll_claim_of(struct pcoll_slots *slots, struct pcoll_slot *slot)
+/* The claim of the plan in that row. */
+static inline struct pcoll_claim *pcoll_claim_of(struct pcoll_served_table *table,
+                                                 struct pcoll_served_row *row)
 {
-    return slots->shared ? slots->shared : &slot->claim;
+    return table->shared ? table->shared : &row->claim;
 }
 
 #endif /* PCOLL_AGENT_CLAIM_H */

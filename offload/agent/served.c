@@ -13,10 +13,10 @@ struct served {
     struct pcoll_medium medium; /* of `base`: the plan's, with the functions below */
     const struct pcoll_medium *own;
     struct pcoll_agent *agent;
-    struct pcoll_slots *slots;
-    struct pcoll_slot *slot;
-    uint64_t bit; /* of the slot */
-    bool is_bulk;
+    struct pcoll_served_table *table;
+    struct pcoll_served_row *row;
+    uint64_t bit; /* of the row */
+    bool is_long;
     uint32_t laps;  /* of the agent, at the last progress */
     unsigned looks; /* since they changed */
 };
@@ -54,44 +54,44 @@ void pcoll_agent_release(struct pcoll_agent *agent)
 
 /* ---- instances; all under the claim ---- */
 
-static enum pcoll_served_phase phase_of(const struct pcoll_slot *slot)
+static enum pcoll_served_phase phase_of(const struct pcoll_served_row *row)
 {
-    return (enum pcoll_served_phase)atomic_load_explicit(&slot->phase, memory_order_seq_cst);
+    return (enum pcoll_served_phase)atomic_load_explicit(&row->phase, memory_order_seq_cst);
 }
 
-static void set_phase(struct pcoll_slot *slot, enum pcoll_served_phase phase)
+static void set_phase(struct pcoll_served_row *row, enum pcoll_served_phase phase)
 {
-    atomic_store_explicit(&slot->phase, (uint32_t)phase, memory_order_release);
+    atomic_store_explicit(&row->phase, (uint32_t)phase, memory_order_release);
 }
 
 /* The bit goes first: once the phase says so, the owner may start again. */
-static enum pcoll_result judge(struct pcoll_slots *slots, struct pcoll_slot *slot,
+static enum pcoll_result judge(struct pcoll_served_table *table, struct pcoll_served_row *row,
                                enum pcoll_result result)
 {
     if (result == PCOLL_PENDING) {
-        set_phase(slot, PCOLL_SERVED_RUNNING);
+        set_phase(row, PCOLL_SERVED_RUNNING);
         return result;
     }
-    slot->result = result;
-    atomic_fetch_and_explicit(&slots->active, ~(UINT64_C(1) << (slot - slots->slots)),
+    row->result = result;
+    atomic_fetch_and_explicit(&table->active, ~(UINT64_C(1) << (row - table->rows)),
                               memory_order_relaxed);
-    set_phase(slot, PCOLL_SERVED_ENDED);
+    set_phase(row, PCOLL_SERVED_ENDED);
     return result;
 }
 
 /* With the claim: begin what is posted; otherwise poll `spins` times, or progress if that is 0. */
-static enum pcoll_result advance(struct pcoll_slots *slots, struct pcoll_slot *slot,
+static enum pcoll_result advance(struct pcoll_served_table *table, struct pcoll_served_row *row,
                                  const struct pcoll_medium *medium, unsigned spins)
 {
-    switch (phase_of(slot)) {
+    switch (phase_of(row)) {
         case PCOLL_SERVED_POSTED:
-            return judge(slots, slot, medium->start(slot->bound));
+            return judge(table, row, medium->start(row->bound));
         case PCOLL_SERVED_RUNNING:
-            return judge(slots, slot,
-                         spins > 0 ? medium->spin(slot->bound, spins)
-                                   : medium->progress(slot->bound));
+            return judge(table, row,
+                         spins > 0 ? medium->spin(row->bound, spins)
+                                   : medium->progress(row->bound));
         default:
-            return slot->result;
+            return row->result;
     }
 }
 
@@ -99,17 +99,17 @@ static enum pcoll_result advance(struct pcoll_slots *slots, struct pcoll_slot *s
 
 static void activate(const struct served *served)
 {
-    atomic_fetch_or_explicit(&served->slots->active, served->bit, memory_order_seq_cst);
+    atomic_fetch_or_explicit(&served->table->active, served->bit, memory_order_seq_cst);
 }
 
 /* The owner begins the instance, unless the agent has. */
 static enum pcoll_result begin(struct served *served)
 {
-    struct pcoll_claim *claim = pcoll_claim_of(served->slots, served->slot);
+    struct pcoll_claim *claim = pcoll_claim_of(served->table, served->row);
     enum pcoll_result result;
 
     pcoll_claim_own(claim);
-    result = advance(served->slots, served->slot, served->own, 0);
+    result = advance(served->table, served->row, served->own, 0);
     pcoll_claim_disown(claim);
     return result;
 }
@@ -118,17 +118,17 @@ static enum pcoll_result begin(struct served *served)
  * what the owner has begun; one that has been completed meanwhile is not active any more. */
 static enum pcoll_result begin_alone(struct served *served)
 {
-    struct pcoll_claim *claim = pcoll_claim_of(served->slots, served->slot);
+    struct pcoll_claim *claim = pcoll_claim_of(served->table, served->row);
     enum pcoll_result result;
 
     pcoll_claim_own(claim);
-    served->slot->since = 0;
-    set_phase(served->slot, PCOLL_SERVED_POSTED);
-    result = advance(served->slots, served->slot, served->own, 0);
-    if (result == PCOLL_PENDING && served->is_bulk)
+    served->row->since = 0;
+    set_phase(served->row, PCOLL_SERVED_POSTED);
+    result = advance(served->table, served->row, served->own, 0);
+    if (result == PCOLL_PENDING && served->is_long)
         activate(served);
     pcoll_claim_disown(claim);
-    if (result == PCOLL_PENDING && served->is_bulk)
+    if (result == PCOLL_PENDING && served->is_long)
         pcoll_bell_ring(served->agent->bell);
     return result;
 }
@@ -140,45 +140,45 @@ static enum pcoll_result served_start(struct pcoll_bound *base)
 
     if (pcoll_agent_is_gone(served->agent))
         return PCOLL_ERR_SYSTEM;
-    if (!served->is_bulk || !served->agent->options.has_core)
+    if (!served->is_long || !served->agent->options.has_core)
         return begin_alone(served);
     activate(served);
-    atomic_store_explicit(&served->slot->phase, PCOLL_SERVED_POSTED, memory_order_seq_cst);
+    atomic_store_explicit(&served->row->phase, PCOLL_SERVED_POSTED, memory_order_seq_cst);
     return pcoll_bell_ring(served->agent->bell) ? PCOLL_PENDING : begin(served);
 }
 
 /* The owner polls `spins` times, or progresses if that is 0. */
 static enum pcoll_result poll(struct served *served, unsigned spins)
 {
-    struct pcoll_claim *claim = pcoll_claim_of(served->slots, served->slot);
+    struct pcoll_claim *claim = pcoll_claim_of(served->table, served->row);
     enum pcoll_result result;
 
     if (pcoll_agent_is_gone(served->agent))
         return PCOLL_ERR_SYSTEM;
     for (unsigned left = spins;; left--) {
-        if (phase_of(served->slot) == PCOLL_SERVED_ENDED)
-            return served->slot->result;
+        if (phase_of(served->row) == PCOLL_SERVED_ENDED)
+            return served->row->result;
         if (pcoll_claim_try_own(claim))
             break;
         if (left == 0)
             return PCOLL_PENDING;
         pcoll_relax();
     }
-    result = advance(served->slots, served->slot, served->own, spins);
+    result = advance(served->table, served->row, served->own, spins);
     pcoll_claim_disown(claim);
     return result;
 }
 
-/* True if the agent has a core, is at work, and nobody keeps it away. An application that tests now
- * and then must not do that work: what its computation costs must not depend on how often it
- * tests. */
+/* Returns whether the agent has a core, is at work, and nobody keeps it away. An application that
+ * tests now and then must not do that work: what its computation costs must not depend on how often
+ * it tests. */
 static bool is_in_good_hands(struct served *served)
 {
     const struct pcoll_agent *agent = served->agent;
     uint32_t laps;
 
-    if (!served->is_bulk || !agent->options.has_core ||
-        pcoll_claim_of(served->slots, served->slot)->depth > 0 ||
+    if (!served->is_long || !agent->options.has_core ||
+        pcoll_claim_of(served->table, served->row)->depth > 0 ||
         atomic_load_explicit(&agent->bell->sleep, memory_order_relaxed) == PCOLL_RETIRED)
         return false;
     laps = atomic_load_explicit(&agent->bell->laps, memory_order_relaxed);
@@ -192,7 +192,7 @@ static enum pcoll_result served_progress(struct pcoll_bound *base)
 {
     struct served *served = served_of(base);
 
-    if (phase_of(served->slot) != PCOLL_SERVED_ENDED && is_in_good_hands(served) &&
+    if (phase_of(served->row) != PCOLL_SERVED_ENDED && is_in_good_hands(served) &&
         !pcoll_agent_is_gone(served->agent))
         return PCOLL_PENDING;
     return poll(served, 0);
@@ -218,52 +218,52 @@ static uint64_t served_position(const struct pcoll_bound *base)
 
 /* ---- lifetime ---- */
 
-static struct pcoll_slots *new_slots(struct pcoll_agent *agent, struct pcoll_claim *shared)
+static struct pcoll_served_table *new_table(struct pcoll_agent *agent, struct pcoll_claim *shared)
 {
-    struct pcoll_slots *slots = NULL, *last;
+    struct pcoll_served_table *table = NULL, *last;
     void *memory = NULL;
 
-    if (posix_memalign(&memory, sizeof(struct pcoll_slot), sizeof(*slots)) != 0)
+    if (posix_memalign(&memory, sizeof(struct pcoll_served_row), sizeof(*table)) != 0)
         return NULL;
-    slots = memory;
-    *slots = (struct pcoll_slots){.shared = shared};
+    table = memory;
+    *table = (struct pcoll_served_table){.shared = shared};
     last = atomic_load_explicit(&agent->first, memory_order_relaxed);
     while (last != NULL && atomic_load_explicit(&last->next, memory_order_relaxed) != NULL)
         last = atomic_load_explicit(&last->next, memory_order_relaxed);
-    atomic_store_explicit(last ? &last->next : &agent->first, slots, memory_order_release);
-    return slots;
+    atomic_store_explicit(last ? &last->next : &agent->first, table, memory_order_release);
+    return table;
 }
 
-/* False: there is no memory. */
-static bool take_slot(struct served *served)
+/* Returns false if there is no memory. */
+static bool take_row(struct served *served)
 {
     struct pcoll_agent *agent = served->agent;
     const bool is_network = (served->own->traits & PCOLL_SPANS_NODES) != 0;
     struct pcoll_claim *shared = is_network ? &agent->network : NULL;
-    struct pcoll_slots *slots = atomic_load_explicit(&agent->first, memory_order_relaxed);
+    struct pcoll_served_table *table = atomic_load_explicit(&agent->first, memory_order_relaxed);
     int i;
 
-    while (slots != NULL && (slots->shared != shared || slots->used == UINT64_MAX))
-        slots = atomic_load_explicit(&slots->next, memory_order_relaxed);
-    if (slots == NULL)
-        slots = new_slots(agent, shared);
-    if (slots == NULL)
+    while (table != NULL && (table->shared != shared || table->used == UINT64_MAX))
+        table = atomic_load_explicit(&table->next, memory_order_relaxed);
+    if (table == NULL)
+        table = new_table(agent, shared);
+    if (table == NULL)
         return false;
-    i = __builtin_ctzll(~slots->used);
-    served->slots = slots;
-    served->slot = &slots->slots[i];
+    i = __builtin_ctzll(~table->used);
+    served->table = table;
+    served->row = &table->rows[i];
     served->bit = UINT64_C(1) << i;
-    slots->used |= served->bit;
+    table->used |= served->bit;
     return true;
 }
 
-/* The agent may be looking at the slot. */
+/* The agent may be looking at the row. */
 static void set_bound(struct served *served, struct pcoll_bound *bound)
 {
-    struct pcoll_claim *claim = pcoll_claim_of(served->slots, served->slot);
+    struct pcoll_claim *claim = pcoll_claim_of(served->table, served->row);
 
     pcoll_claim_own(claim);
-    served->slot->bound = bound;
+    served->row->bound = bound;
     pcoll_claim_disown(claim);
 }
 
@@ -276,14 +276,14 @@ static void served_unbind(struct pcoll_bound *base)
     if (served == NULL || pcoll_agent_is_gone(served->agent))
         return;
     agent = served->agent;
-    bound = served->slot->bound;
+    bound = served->row->bound;
     set_bound(served, NULL);
-    served->slots->used &= ~served->bit;
-    if (served->slots->shared != NULL)
-        pcoll_claim_own(served->slots->shared);
+    served->table->used &= ~served->bit;
+    if (served->table->shared != NULL)
+        pcoll_claim_own(served->table->shared);
     served->own->unbind(bound);
-    if (served->slots->shared != NULL)
-        pcoll_claim_disown(served->slots->shared);
+    if (served->table->shared != NULL)
+        pcoll_claim_disown(served->table->shared);
     free(served);
     pcoll_agent_put(agent);
 }
@@ -295,7 +295,7 @@ bool pcoll_agent_can_serve(const struct pcoll_medium *medium, const struct pcoll
 }
 
 enum pcoll_result pcoll_agent_serve(struct pcoll_agent *agent, struct pcoll_bound *bound,
-                                    int is_bulk, struct pcoll_bound **served_p)
+                                    bool is_long, struct pcoll_bound **served_p)
 {
     struct served *served = calloc(1, sizeof(*served));
 
@@ -303,8 +303,8 @@ enum pcoll_result pcoll_agent_serve(struct pcoll_agent *agent, struct pcoll_boun
         return PCOLL_ERR_NOMEM;
     served->agent = agent;
     served->own = bound->medium;
-    served->is_bulk = is_bulk;
-    if (!take_slot(served)) {
+    served->is_long = is_long;
+    if (!take_row(served)) {
         free(served);
         return PCOLL_ERR_NOMEM;
     }
@@ -324,71 +324,71 @@ enum pcoll_result pcoll_agent_serve(struct pcoll_agent *agent, struct pcoll_boun
 
 /* ---- the agent's visits ---- */
 
-/* True if something moved. The position is that of a plan between calls, not of the slot's former
- * one: a new instance counts as a move. */
-static bool visit_claimed(struct pcoll_agent *agent, struct pcoll_slots *slots,
-                          struct pcoll_slot *slot)
+/* Returns whether something moved. The position is that of a plan between calls, not of the row's
+ * former one: a new instance counts as a move. */
+static bool visit_claimed(struct pcoll_agent *agent, struct pcoll_served_table *table,
+                          struct pcoll_served_row *row)
 {
-    const enum pcoll_served_phase phase = phase_of(slot);
+    const enum pcoll_served_phase phase = phase_of(row);
     const struct pcoll_medium *medium;
     enum pcoll_result result;
     uint64_t position;
 
-    if (slot->bound == NULL || phase == PCOLL_SERVED_ENDED)
+    if (row->bound == NULL || phase == PCOLL_SERVED_ENDED)
         return false;
-    medium = slot->bound->medium;
+    medium = row->bound->medium;
     if (phase == PCOLL_SERVED_POSTED)
         pcoll_agent_count(&agent->begun);
-    result = advance(slots, slot, medium, 0);
+    result = advance(table, row, medium, 0);
     if (result != PCOLL_PENDING) {
         pcoll_agent_count(&agent->ended);
         return true;
     }
-    position = medium->position(slot->bound);
-    if (phase == PCOLL_SERVED_RUNNING && position == slot->position)
+    position = medium->position(row->bound);
+    if (phase == PCOLL_SERVED_RUNNING && position == row->position)
         return false;
-    slot->position = position;
+    row->position = position;
     return true;
 }
 
 /* Without a core of its own, the agent copies on the core of a rank that computes. Within a node
- * that gains nothing for the rank: what it leaves is copied as fast by ranks that wait. So it
- * leaves an instance to them, unless that has been waiting for long. */
-static bool is_young(const struct pcoll_agent *agent, const struct pcoll_slots *slots,
-                     struct pcoll_slot *slot)
+ * that gains nothing for the rank: waiting ranks copy as fast what the agent leaves. So it leaves
+ * an instance to them, unless that has been waiting for long. */
+static bool is_young(const struct pcoll_agent *agent, const struct pcoll_served_table *table,
+                     struct pcoll_served_row *row)
 {
-    if (agent->options.has_core || slots->shared != NULL)
+    if (agent->options.has_core || table->shared != NULL)
         return false;
-    if (slot->since == 0)
-        slot->since = pcoll_now();
-    return pcoll_now() - slot->since < YOUNG;
+    if (row->since == 0)
+        row->since = pcoll_now();
+    return pcoll_now() - row->since < YOUNG;
 }
 
-static enum pcoll_visit visit_slot(struct pcoll_agent *agent, struct pcoll_slots *slots,
-                                   struct pcoll_slot *slot)
+static enum pcoll_visit visit_row(struct pcoll_agent *agent, struct pcoll_served_table *table,
+                                  struct pcoll_served_row *row)
 {
-    struct pcoll_claim *claim = pcoll_claim_of(slots, slot);
+    struct pcoll_claim *claim = pcoll_claim_of(table, row);
     enum pcoll_visit visit = PCOLL_VISIT_YOUNG;
 
     if (!pcoll_claim_try(claim, PCOLL_HELD_BY_AGENT))
         return PCOLL_VISIT_IDLE;
-    if (!is_young(agent, slots, slot))
-        visit = visit_claimed(agent, slots, slot) ? PCOLL_VISIT_MOVED : PCOLL_VISIT_IDLE;
+    if (!is_young(agent, table, row))
+        visit = visit_claimed(agent, table, row) ? PCOLL_VISIT_MOVED : PCOLL_VISIT_IDLE;
     pcoll_claim_release(claim);
     return visit;
 }
 
 enum pcoll_visit pcoll_agent_visit(struct pcoll_agent *agent)
 {
-    struct pcoll_slots *slots = atomic_load_explicit(&agent->first, memory_order_acquire);
+    struct pcoll_served_table *table = atomic_load_explicit(&agent->first, memory_order_acquire);
     enum pcoll_visit visit = PCOLL_VISIT_NONE;
 
-    for (; slots != NULL; slots = atomic_load_explicit(&slots->next, memory_order_acquire)) {
-        uint64_t bits = atomic_load_explicit(&slots->active, memory_order_seq_cst);
+    for (; table != NULL; table = atomic_load_explicit(&table->next, memory_order_acquire)) {
+        uint64_t bits = atomic_load_explicit(&table->active, memory_order_seq_cst);
 
         for (; bits != 0; bits &= bits - 1) {
             const enum pcoll_visit one =
-                visit_slot(agent, slots, &slots->slots[__builtin_ctzll(bits)]);
+                visit_row(agent, table, &table->rows[__builtin_ctzll(bits)]);
 
             if (one > visit)
                 visit = one;
@@ -399,9 +399,10 @@ enum pcoll_visit pcoll_agent_visit(struct pcoll_agent *agent)
 
 bool pcoll_agent_serves_network(const struct pcoll_agent *agent)
 {
-    const struct pcoll_slots *slots = atomic_load_explicit(&agent->first, memory_order_acquire);
+    const struct pcoll_served_table *table =
+        atomic_load_explicit(&agent->first, memory_order_acquire);
 
-    while (slots != NULL && slots->shared == NULL)
-        slots = atomic_load_explicit(&slots->next, memory_order_acquire);
-    return slots != NULL;
+    while (table != NULL && table->shared == NULL)
+        table = atomic_load_explicit(&table->next, memory_order_acquire);
+    return table != NULL;
 }

@@ -1,5 +1,8 @@
 /*
  * The state of an agent and its served plans. Private to this folder.
+ *
+ * served.c and thread.c call each other: the thread visits the served plans, and the last of these
+ * that is unbound frees the agent.
  */
 #ifndef PCOLL_AGENT_STATE_H
 #define PCOLL_AGENT_STATE_H
@@ -27,11 +30,11 @@ enum pcoll_served_phase {
     PCOLL_SERVED_RUNNING
 };
 
-enum { PCOLL_SLOTS = 64 };
+enum { PCOLL_SERVED_ROWS = 64 };
 
-/* A served plan as the agent sees it. Slots live as long as the agent, so that it can look at a
- * slot whose plan is being unbound. */
-struct pcoll_slot {
+/* A served plan as the agent sees it. Rows live as long as the agent, so that it can look at a row
+ * whose plan is being unbound. */
+struct pcoll_served_row {
     _Atomic uint32_t phase; /* enum pcoll_served_phase */
     enum pcoll_result result;
     struct pcoll_claim claim;
@@ -41,29 +44,29 @@ struct pcoll_slot {
     char pad[64 - 4 * sizeof(uint32_t) - sizeof(void *) - 2 * sizeof(uint64_t)];
 };
 
-_Static_assert(sizeof(struct pcoll_slot) == 64, "a slot fills a cache line");
+_Static_assert(sizeof(struct pcoll_served_row) == 64, "a row fills a cache line");
 
 /* The agent visits the plans whose bits are set in `active`. */
-struct pcoll_slots {
-    struct pcoll_slot slots[PCOLL_SLOTS];
+struct pcoll_served_table {
+    struct pcoll_served_row rows[PCOLL_SERVED_ROWS];
     _Atomic uint64_t active;
-    struct pcoll_claim *shared; /* NULL: each slot has a claim of its own */
+    struct pcoll_claim *shared; /* NULL: each row has a claim of its own */
     uint64_t used;
-    _Atomic(struct pcoll_slots *) next;
+    _Atomic(struct pcoll_served_table *) next;
 };
 
 struct pcoll_agent {
     struct pcoll_agent_options options;
     struct pcoll_bell *bell;
     struct pcoll_bell own_bell; /* unless the creator has one */
-    _Atomic int stop;
-    _Atomic(struct pcoll_slots *) first;
+    _Atomic bool stop;
+    _Atomic(struct pcoll_served_table *) first;
     struct pcoll_claim network; /* of all plans of media that span nodes */
     pthread_t thread;
     unsigned forks; /* pcoll_agent_forks when it was created */
     int refs;       /* the user's, and one for each served plan */
     _Atomic unsigned long begun, ended, retirements;
-    _Atomic int has_message; /* set by the agent, cleared by the owner */
+    _Atomic bool has_message; /* set by the agent, cleared by the owner */
     char message[PCOLL_AGENT_MESSAGE_BYTES];
 };
 
@@ -72,14 +75,17 @@ static inline void pcoll_agent_count(_Atomic unsigned long *count)
     atomic_fetch_add_explicit(count, 1, memory_order_relaxed);
 }
 
-/* thread.c */
+/* ---- thread.c ---- */
 
-bool pcoll_agent_is_gone(const struct pcoll_agent *agent); /* this is the child of a fork */
-void pcoll_agent_put(struct pcoll_agent *agent);           /* drops a reference */
+/* Returns whether this process is the child of a fork, in which the agent does not run. */
+bool pcoll_agent_is_gone(const struct pcoll_agent *agent);
 
-/* served.c */
+/* Drop a reference. */
+void pcoll_agent_put(struct pcoll_agent *agent);
 
-/* True if it has served a plan of a medium that spans nodes. */
+/* ---- served.c ---- */
+
+/* Returns whether the agent has served a plan of a medium that spans nodes. */
 bool pcoll_agent_serves_network(const struct pcoll_agent *agent);
 
 /* Visit all active served plans once. */

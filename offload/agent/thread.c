@@ -18,7 +18,7 @@
 
 #define USEC UINT64_C(1000)
 #define NAP (50 * USEC)       /* while plans wait for their peers */
-#define LONGER 4              /* so often a nap without a core doubles */
+#define LONGER 4              /* how often a nap without a core doubles */
 #define SELDOM (5000 * USEC)  /* a nap without a core if nothing may be served soon */
 #define WATCHES 100           /* naps without an active plan before it sleeps until it is woken */
 #define LOOK (1000 * USEC)    /* between looks at how often it was preempted */
@@ -67,7 +67,8 @@ static enum pcoll_visit announce(struct pcoll_agent *agent, enum pcoll_sleep sta
     return visit_all(agent);
 }
 
-/* Nothing has moved for a while. True if it was woken, or something has moved after all. */
+/* Sleep, as nothing has moved for a while. Returns whether the agent was woken, or something has
+ * moved after all. */
 static bool take_nap(struct pcoll_agent *agent)
 {
     const enum pcoll_visit visit = announce(agent, PCOLL_ASLEEP);
@@ -83,9 +84,9 @@ static bool take_nap(struct pcoll_agent *agent)
 }
 
 /* Without a core of its own, the agent would take the core from the rank whose start woke it. So it
- * looks by itself, ever more seldom, while plans are active or have just been. Each look delays the
- * rank by some 10 us. */
-static void take_nap_unseen(struct pcoll_agent *agent, enum pcoll_visit visit, unsigned *naps)
+ * looks by itself, less and less often, while plans are active or have just been. Each look delays
+ * the rank by some 10 us. */
+static void nap_without_core(struct pcoll_agent *agent, enum pcoll_visit visit, unsigned *naps)
 {
     const unsigned doublings = *naps < LONGER ? *naps : LONGER;
     const bool is_seldom = visit <= PCOLL_VISIT_YOUNG && !pcoll_agent_serves_network(agent);
@@ -161,7 +162,7 @@ static void *run(void *argument)
             last = time;
             naps = 0;
         } else if (!has_core) {
-            take_nap_unseen(agent, visit, &naps);
+            nap_without_core(agent, visit, &naps);
         } else if (time - last < spin) {
             pcoll_relax();
         } else if (take_nap(agent)) {
@@ -237,16 +238,16 @@ int pcoll_agent_create(const struct pcoll_agent_options *options, struct pcoll_a
 
 void pcoll_agent_put(struct pcoll_agent *agent)
 {
-    struct pcoll_slots *slots;
+    struct pcoll_served_table *table;
 
     if (--agent->refs > 0)
         return;
-    slots = atomic_load_explicit(&agent->first, memory_order_relaxed);
-    while (slots != NULL) {
-        struct pcoll_slots *next = atomic_load_explicit(&slots->next, memory_order_relaxed);
+    table = atomic_load_explicit(&agent->first, memory_order_relaxed);
+    while (table != NULL) {
+        struct pcoll_served_table *next = atomic_load_explicit(&table->next, memory_order_relaxed);
 
-        free(slots);
-        slots = next;
+        free(table);
+        table = next;
     }
     free(agent);
 }
@@ -256,7 +257,7 @@ void pcoll_agent_destroy(struct pcoll_agent *agent)
 {
     if (agent == NULL || pcoll_agent_is_gone(agent))
         return;
-    atomic_store_explicit(&agent->stop, 1, memory_order_seq_cst);
+    atomic_store_explicit(&agent->stop, true, memory_order_seq_cst);
     pcoll_bell_wake(agent->bell);
     pthread_join(agent->thread, NULL);
     atomic_store_explicit(&agent->bell->sleep, PCOLL_RETIRED, memory_order_seq_cst);
@@ -271,17 +272,17 @@ bool pcoll_agent_keep_message(const char *message)
         return false;
     if (!atomic_load_explicit(&here->has_message, memory_order_acquire)) {
         snprintf(here->message, sizeof(here->message), "%s", message);
-        atomic_store_explicit(&here->has_message, 1, memory_order_release);
+        atomic_store_explicit(&here->has_message, true, memory_order_release);
     }
     return true;
 }
 
-bool pcoll_agent_said(struct pcoll_agent *agent, char text[PCOLL_AGENT_MESSAGE_BYTES])
+bool pcoll_agent_take_message(struct pcoll_agent *agent, char text[PCOLL_AGENT_MESSAGE_BYTES])
 {
     if (!atomic_load_explicit(&agent->has_message, memory_order_acquire))
         return false;
     snprintf(text, PCOLL_AGENT_MESSAGE_BYTES, "%s", agent->message);
-    atomic_store_explicit(&agent->has_message, 0, memory_order_release);
+    atomic_store_explicit(&agent->has_message, false, memory_order_release);
     return true;
 }
 

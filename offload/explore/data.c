@@ -75,7 +75,7 @@ static size_t first_wrong(const unsigned char *is, size_t bytes, int rank, int i
 
 static unsigned char *memory(struct pcoll_explore *explore, int rank, enum pcoll_buffer buffer)
 {
-    return explore->block + explore->rank[rank].buffer[buffer].at;
+    return explore->memory + explore->rank[rank].buffer[buffer].at;
 }
 
 static void set_all(struct pcoll_explore *explore, int rank, enum pcoll_buffer buffer, int value)
@@ -330,7 +330,7 @@ bool pcoll_explore_verify(struct pcoll_explore *explore, int rank, int instance)
 
 void pcoll_explore_reset(struct pcoll_explore *explore)
 {
-    memset(explore->block, 0, explore->block_bytes);
+    memset(explore->memory, 0, explore->memory_bytes);
     for (int r = 0; r < explore->nranks; r++) {
         const struct explore_rank *mine = &explore->rank[r];
 

@@ -16,22 +16,22 @@ static uint64_t *counter_of(const struct pcoll_explore *explore, int rank, int c
     return &explore->counter[explore->rank[rank].first_counter + (size_t)counter];
 }
 
-/* The value that the trigger must have in the instance of this slot. */
-static uint64_t target(const struct pcoll_explore *explore, const struct explore_slot *slot)
+/* The value that the trigger must have in the instance of this task. */
+static uint64_t target(const struct pcoll_explore *explore, const struct explore_task *task)
 {
-    const struct pcoll_plan *plan = explore->rank[slot->rank].plan;
+    const struct pcoll_plan *plan = explore->rank[task->rank].plan;
     const uint64_t cycle =
-        explore->options.first_cycle + (uint64_t)(slot->instance / plan->nphases);
+        explore->options.first_cycle + (uint64_t)(task->instance / plan->nphases);
 
-    return slot->entry->threshold + cycle * plan->gain[slot->entry->trigger];
+    return task->entry->threshold + cycle * plan->gain[task->entry->trigger];
 }
 
-static bool is_triggered(const struct pcoll_explore *explore, const struct explore_slot *slot)
+static bool is_triggered(const struct pcoll_explore *explore, const struct explore_task *task)
 {
-    if (slot->entry->trigger == PCOLL_NONE)
+    if (task->entry->trigger == PCOLL_NONE)
         return true;
-    return (int64_t)(*counter_of(explore, slot->rank, slot->entry->trigger) -
-                     target(explore, slot)) >= 0;
+    return (int64_t)(*counter_of(explore, task->rank, task->entry->trigger) -
+                     target(explore, task)) >= 0;
 }
 
 static bool can_start(const struct pcoll_explore *explore, int rank)
@@ -46,35 +46,35 @@ static bool can_start(const struct pcoll_explore *explore, int rank)
     return true;
 }
 
-static bool can_fire(const struct pcoll_explore *explore, const struct explore_slot *slot)
+static bool can_fire(const struct pcoll_explore *explore, const struct explore_task *task)
 {
-    const struct explore_progress *progress = &explore->progress[slot->rank];
+    const struct explore_progress *progress = &explore->progress[task->rank];
 
-    if (progress->started != slot->instance + 1 || progress->completed != slot->instance)
+    if (progress->started != task->instance + 1 || progress->completed != task->instance)
         return false;
-    if (explore->ordered && slot->previous >= 0 &&
-        !pcoll_explore_lets_pass(explore, slot->previous))
+    if (explore->ordered && task->previous >= 0 &&
+        !pcoll_explore_lets_pass(explore, task->previous))
         return false;
-    return is_triggered(explore, slot);
+    return is_triggered(explore, task);
 }
 
-/* True if everything that this rank did to the peer before has arrived. */
+/* Returns whether everything that this rank did to the peer before has arrived. */
 static bool is_next(const struct pcoll_explore *explore, int index)
 {
     return !explore->ordered ||
-           explore->position[index] == explore->delivered[explore->slot[index].pair] + 1;
+           explore->position[index] == explore->delivered[explore->task[index].connection] + 1;
 }
 
-int pcoll_explore_next_turn(const struct pcoll_explore *explore, int pair)
+int pcoll_explore_next_turn(const struct pcoll_explore *explore, int connection)
 {
-    const uint32_t delivered = pair < 0 ? 0 : explore->delivered[pair];
+    const uint32_t delivered = connection < 0 ? 0 : explore->delivered[connection];
 
-    if (pair < 0 || delivered >= explore->issued[pair])
+    if (connection < 0 || delivered >= explore->issued[connection])
         return -1;
-    return explore->turn[explore->first_turn[pair] + (int)delivered];
+    return explore->turn[explore->first_turn[connection] + (int)delivered];
 }
 
-/* What follows from a slot that is copied in chunks. */
+/* What follows from a task that is copied in chunks. */
 static bool can_after_copy(const struct pcoll_explore *explore, struct explore_event event)
 {
     return (event.kind == EXPLORE_DONE || event.kind == EXPLORE_SIGNAL) &&
@@ -95,13 +95,13 @@ bool pcoll_explore_can(const struct pcoll_explore *explore, struct explore_event
         return pcoll_explore_can_help(explore, event);
     if (!(explore->all[i] & ~explore->happened[i] & 1 << event.kind))
         return false;
-    if (event.kind > EXPLORE_FIRE && pcoll_explore_is_bulk(explore, explore->slot[i].entry))
+    if (event.kind > EXPLORE_FIRE && pcoll_explore_is_bulk(explore, explore->task[i].entry))
         return can_after_copy(explore, event);
-    is_put = explore->slot[i].entry->op == PCOLL_OP_PUT;
+    is_put = explore->task[i].entry->op == PCOLL_OP_PUT;
     moves = explore->all[i] & 1 << EXPLORE_READ;
     switch (event.kind) {
         case EXPLORE_FIRE:
-            return can_fire(explore, &explore->slot[i]);
+            return can_fire(explore, &explore->task[i]);
         case EXPLORE_READ:
             return pcoll_explore_has(explore, i, EXPLORE_FIRE);
         case EXPLORE_WRITE:
@@ -119,7 +119,7 @@ bool pcoll_explore_can(const struct pcoll_explore *explore, struct explore_event
 
 static void print(const struct pcoll_explore *explore, struct explore_event event)
 {
-    const struct explore_slot *slot;
+    const struct explore_task *task;
     FILE *out = explore->options.trace;
 
     if (event.kind == EXPLORE_START || event.kind == EXPLORE_COMPLETE) {
@@ -131,25 +131,25 @@ static void print(const struct pcoll_explore *explore, struct explore_event even
         pcoll_explore_print_help(explore, event);
         return;
     }
-    slot = &explore->slot[event.index];
-    fprintf(out, "rank %d  instance %d  entry %td  %s %s", slot->rank, slot->instance,
-            slot->entry - explore->rank[slot->rank].plan->entries, op_name[slot->entry->op],
+    task = &explore->task[event.index];
+    fprintf(out, "rank %d  instance %d  entry %td  %s %s", task->rank, task->instance,
+            task->entry - explore->rank[task->rank].plan->entries, op_name[task->entry->op],
             kind_name[event.kind]);
     if (event.kind == EXPLORE_SIGNAL)
-        fprintf(out, "  +%llu on counter %d of rank %d", (unsigned long long)slot->entry->peer_add,
-                slot->entry->peer_counter, slot->entry->peer);
+        fprintf(out, "  +%llu on counter %d of rank %d", (unsigned long long)task->entry->peer_add,
+                task->entry->peer_counter, task->entry->peer);
     fputc('\n', out);
 }
 
 static bool touch(struct pcoll_explore *explore, struct explore_event event)
 {
-    unsigned char *way = explore->block + explore->slot[event.index].data;
+    unsigned char *way = explore->memory + explore->task[event.index].data;
     const int n = pcoll_explore_naccesses(explore, event);
     bool ok = true;
 
     for (int i = explore->dry ? 0 : n; i-- > 0 && ok;) {
         const struct explore_access access = pcoll_explore_access(explore, event, i);
-        unsigned char *memory = explore->block + access.at;
+        unsigned char *memory = explore->memory + access.at;
 
         if (event.kind == EXPLORE_WRITE) {
             memcpy(memory, way, access.bytes);
@@ -189,10 +189,10 @@ static bool complete(struct pcoll_explore *explore, int rank)
     return true;
 }
 
-/* The slot's turn ends when its data and its signal have arrived. */
+/* The task's turn ends when its data and its signal have arrived. */
 static bool ends_turn(const struct pcoll_explore *explore, struct explore_event event)
 {
-    const struct pcoll_entry *entry = explore->slot[event.index].entry;
+    const struct pcoll_entry *entry = explore->task[event.index].entry;
 
     if (!explore->ordered || explore->position[event.index] == 0)
         return false;
@@ -208,29 +208,30 @@ static bool queues_at(const struct pcoll_explore *explore, const struct pcoll_en
     return kind == EXPLORE_WRITE && (entry->op == PCOLL_OP_PUT || pcoll_explore_signals(entry));
 }
 
-/* An event of a slot, without moving data. */
+/* An event of a task, without moving data. */
 static void step(struct pcoll_explore *explore, struct explore_event event)
 {
-    const struct explore_slot *slot = &explore->slot[event.index];
-    const struct pcoll_entry *entry = slot->entry;
+    const struct explore_task *task = &explore->task[event.index];
+    const struct pcoll_entry *entry = task->entry;
 
     explore->happened[event.index] |= (uint8_t)(1 << event.kind);
     if (explore->ordered && queues_at(explore, entry, event.kind)) {
-        explore->turn[explore->first_turn[slot->pair] + (int)explore->issued[slot->pair]] =
+        explore
+            ->turn[explore->first_turn[task->connection] + (int)explore->issued[task->connection]] =
             event.index;
-        explore->position[event.index] = ++explore->issued[slot->pair];
+        explore->position[event.index] = ++explore->issued[task->connection];
     }
     if (ends_turn(explore, event))
-        explore->delivered[slot->pair]++;
+        explore->delivered[task->connection]++;
     if (event.kind == EXPLORE_DONE)
-        explore->progress[slot->rank].left--;
+        explore->progress[task->rank].left--;
     if (event.kind == EXPLORE_DONE && entry->done != PCOLL_NONE)
-        *counter_of(explore, slot->rank, entry->done) += entry->done_add;
+        *counter_of(explore, task->rank, entry->done) += entry->done_add;
     if (event.kind == EXPLORE_SIGNAL)
         *counter_of(explore, entry->peer, entry->peer_counter) += entry->peer_add;
 }
 
-/* With its last chunk, all of a slot has been written. */
+/* With its last chunk, all of a task has been written. */
 static bool apply_help(struct pcoll_explore *explore, struct explore_event event)
 {
     int landed;
@@ -264,17 +265,17 @@ static bool fail_deadlock(struct pcoll_explore *explore, int rank)
     const struct pcoll_phase *phase = pcoll_explore_phase(explore, rank, instance);
 
     for (int i = phase->first; i < phase->first + phase->count; i++) {
-        const int index = pcoll_explore_slot(explore, rank, instance, i);
-        const struct explore_slot *slot = &explore->slot[index];
+        const int index = pcoll_explore_task(explore, rank, instance, i);
+        const struct explore_task *task = &explore->task[index];
 
-        if (!pcoll_explore_has(explore, index, EXPLORE_FIRE) && !is_triggered(explore, slot))
+        if (!pcoll_explore_has(explore, index, EXPLORE_FIRE) && !is_triggered(explore, task))
             return pcoll_explore_fail(
                 explore, PCOLL_EXPLORE_FAULT_DEADLOCK,
                 "deadlock: rank %d, instance %d: entry %d (%s) waits for counter "
                 "%d = %llu to reach %llu",
-                rank, instance, i, op_name[slot->entry->op], slot->entry->trigger,
+                rank, instance, i, op_name[task->entry->op], task->entry->trigger,
                 (unsigned long long)*counter_of(explore, rank, plan->entries[i].trigger),
-                (unsigned long long)target(explore, slot));
+                (unsigned long long)target(explore, task));
     }
     return pcoll_explore_fail(explore, PCOLL_EXPLORE_FAULT_DEADLOCK,
                               "deadlock: rank %d, instance %d", rank, instance);

@@ -42,7 +42,7 @@
 
 /* A state on the path from the beginning to the current one, and what to try there. */
 struct frame {
-    unsigned char *block;         /* NULL if there is only one choice */
+    unsigned char *memory;        /* NULL if there is only one choice */
     struct explore_event *choice; /* the same, then `only` */
     struct explore_event only;
     int count;
@@ -56,7 +56,7 @@ static void add_possible(struct explorer *x, enum explore_kind kind, int index)
         x->possible[x->npossible++] = event;
 }
 
-static void list_slots(struct explorer *x, int first, int count)
+static void list_tasks(struct explorer *x, int first, int count)
 {
     const struct pcoll_explore *explore = x->explore;
 
@@ -96,7 +96,7 @@ static void list_possible(struct explorer *x)
         for (int k = 0; k < explore->progress[r].started; k++) {
             const struct pcoll_phase *phase = pcoll_explore_phase(explore, r, k);
 
-            list_slots(x, pcoll_explore_slot(explore, r, k, phase->first), phase->count);
+            list_tasks(x, pcoll_explore_task(explore, r, k, phase->first), phase->count);
         }
     for (int r = 0; r < explore->nranks; r++)
         add_possible(x, EXPLORE_START, r);
@@ -119,11 +119,11 @@ static enum pcoll_result fill_frame(struct explorer *x, struct frame *frame)
         }
     if (frame->count <= 1)
         return PCOLL_OK;
-    frame->block = malloc(explore->block_bytes);
+    frame->memory = malloc(explore->memory_bytes);
     frame->choice = malloc((size_t)frame->count * sizeof(*frame->choice));
-    if (!frame->block || !frame->choice)
+    if (!frame->memory || !frame->choice)
         return PCOLL_ERR_NOMEM;
-    memcpy(frame->block, explore->block, explore->block_bytes);
+    memcpy(frame->memory, explore->memory, explore->memory_bytes);
     memcpy(frame->choice, x->possible, (size_t)frame->count * sizeof(*frame->choice));
     return PCOLL_OK;
 }
@@ -171,8 +171,8 @@ static enum pcoll_result try_choices(struct explorer *x, struct frame *frame, in
     for (int i = 0; i < frame->count && result == PCOLL_OK; i++) {
         const struct explore_event choice = frame->choice ? frame->choice[i] : frame->only;
 
-        if (frame->block)
-            memcpy(explore->block, frame->block, explore->block_bytes);
+        if (frame->memory)
+            memcpy(explore->memory, frame->memory, explore->memory_bytes);
         result = extend_path(x, depth, choice);
         if (result == PCOLL_OK)
             result = pcoll_explore_step(x, choice) ? visit(x, depth + 1) : PCOLL_ERR_INVALID;
@@ -192,7 +192,7 @@ static enum pcoll_result visit(struct explorer *x, int depth)
         x->nalone++;
     else
         result =
-            pcoll_visited_add(&x->visited, x->explore->block, x->explore->block_bytes, &is_new);
+            pcoll_visited_add(&x->visited, x->explore->memory, x->explore->memory_bytes, &is_new);
     if (result != PCOLL_OK)
         return result;
     if (!is_new || is_over_limit(x))
@@ -200,7 +200,7 @@ static enum pcoll_result visit(struct explorer *x, int depth)
     result = fill_frame(x, &frame);
     if (result == PCOLL_OK)
         result = try_choices(x, &frame, depth);
-    free(frame.block);
+    free(frame.memory);
     free(frame.choice);
     return result;
 }
@@ -241,7 +241,7 @@ enum pcoll_result pcoll_explore_all(struct pcoll_explore *explore,
                                     struct pcoll_explore_stats *stats)
 {
     const size_t ranks = (size_t)explore->nranks * (size_t)explore->options.instances;
-    const size_t once = (size_t)explore->nslots * EXPLORE_NUM_KINDS + 2 * ranks + 2;
+    const size_t once = (size_t)explore->ntasks * EXPLORE_NUM_KINDS + 2 * ranks + 2;
     const size_t looks = ((size_t)explore->nnotices + 3) * (size_t)explore->nhelpers;
     struct explorer x = {.explore = explore, .limits = limits, .stats = stats};
     enum pcoll_result result = PCOLL_ERR_NOMEM;

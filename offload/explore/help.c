@@ -63,7 +63,7 @@ static bool owns(const struct pcoll_explore *explore, int number, int at)
 static bool admits(const struct pcoll_explore *explore, const struct explore_notice *notice,
                    int number)
 {
-    const struct pcoll_entry *entry = explore->slot[notice->slot - 1].entry;
+    const struct pcoll_entry *entry = explore->task[notice->task - 1].entry;
 
     return explore->options.admitted == PCOLL_EXPLORE_ANYBODY ||
            (pcoll_entry_is_remote(entry) && entry->peer == number);
@@ -87,7 +87,7 @@ static void sort_helpers(struct pcoll_explore *explore)
         }
 }
 
-/* True if the helper will find another word than it has read. */
+/* Returns whether the helper will find another word than it has read. */
 static bool is_too_late(const struct pcoll_explore *explore, const struct explore_helper *helper)
 {
     bool may_come_late;
@@ -151,9 +151,10 @@ static int count_dead(const struct pcoll_explore *explore)
 /* In order, what its rank did to the peer before must have arrived before the last chunk has. */
 static bool may_write(const struct pcoll_explore *explore, const struct explore_helper *helper)
 {
-    const int pair = explore->slot[helper->slot].pair;
+    const int connection = explore->task[helper->task].connection;
 
-    return !explore->ordered || pair < 0 || explore->issued[pair] == explore->delivered[pair];
+    return !explore->ordered || connection < 0 ||
+           explore->issued[connection] == explore->delivered[connection];
 }
 
 /* The owner claims at once, and tries again if somebody else has changed the word. */
@@ -249,7 +250,7 @@ static void have_chunk(const struct pcoll_explore *explore, struct explore_helpe
         .errand = HELPER_CLAIMED,
         .notice = at,
         .word.epoch = notice->word.epoch,
-        .slot = notice->slot - 1,
+        .task = notice->task - 1,
         .chunk = chunk,
     };
 }
@@ -323,25 +324,25 @@ static void take_back(struct pcoll_explore *explore, struct explore_helper *owne
 static bool move(struct pcoll_explore *explore, const struct explore_helper *helper,
                  enum explore_kind kind, uint64_t bytes)
 {
-    const struct explore_slot *slot = &explore->slot[helper->slot];
-    const struct explore_event event = {kind, helper->slot};
-    const uint64_t at = helper->chunk * explore->options.chunk, left = slot->entry->bytes - at;
+    const struct explore_task *task = &explore->task[helper->task];
+    const struct explore_event event = {kind, helper->task};
+    const uint64_t at = helper->chunk * explore->options.chunk, left = task->entry->bytes - at;
     struct explore_access access = pcoll_explore_access(explore, event, 0);
-    unsigned char *way = explore->block + slot->data + at;
+    unsigned char *way = explore->memory + task->data + at;
 
     access.at += at;
     access.bytes = left < bytes ? left : bytes;
     if (kind == EXPLORE_READ) {
-        memcpy(way, explore->block + access.at, access.bytes);
+        memcpy(way, explore->memory + access.at, access.bytes);
     } else {
-        memcpy(explore->block + access.at, way, access.bytes);
+        memcpy(explore->memory + access.at, way, access.bytes);
         if (explore->options.flaw == PCOLL_EXPLORE_FLAW_NONE) /* or two may have the chunk */
             memset(way, 0, access.bytes);
     }
     return pcoll_explore_check_access(explore, event, &access);
 }
 
-/* Returns the slot that has landed, or -1. */
+/* Returns the task that has landed, or -1. */
 static int finish(struct pcoll_explore *explore, int number)
 {
     struct explore_helper *helper = &explore->helper[number];
@@ -352,7 +353,7 @@ static int finish(struct pcoll_explore *explore, int number)
         helper->errand = HELPER_SIGNALS;
     else
         *helper = (struct explore_helper){0};
-    return is_last ? notice->slot - 1 : -1;
+    return is_last ? notice->task - 1 : -1;
 }
 
 static bool help(struct pcoll_explore *explore, int number, int *landed_p)

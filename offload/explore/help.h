@@ -23,7 +23,7 @@ struct explore_helper {
     int32_t errand;           /* enum explore_errand */
     int32_t notice;           /* number of the notice */
     struct explore_word word; /* as read there; of a chunk that it has, only the epoch */
-    int32_t slot;             /* what it copies, */
+    int32_t task;             /* what it copies, */
     uint32_t chunk;           /* and which chunk */
     int32_t suspect;          /* the helper that may have died */
 };
@@ -31,10 +31,10 @@ struct explore_helper {
 /* The number of helpers, with the owners. */
 int pcoll_explore_count_helpers(const struct pcoll_explore *explore);
 
-/* True if an event EXPLORE_LOOK, HELP, REFUSE or DIE is possible. */
+/* Returns whether an event EXPLORE_LOOK, HELP, REFUSE or DIE is possible. */
 bool pcoll_explore_can_help(const struct pcoll_explore *explore, struct explore_event event);
 
-/* Apply such an event, as pcoll_explore_apply does. *landed_p is the slot of which this was the
+/* Apply such an event, as pcoll_explore_apply does. *landed_p is the task of which this was the
  * last chunk, or -1. */
 bool pcoll_explore_apply_help(struct pcoll_explore *explore, struct explore_event event,
                               int *landed_p);

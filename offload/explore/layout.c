@@ -1,5 +1,5 @@
 /*
- * The explorer: create and destroy a job, and the layout of its block.
+ * The explorer: create and destroy a job, and the layout of its memory.
  */
 #include "offload/explore/help.h"
 
@@ -73,12 +73,12 @@ static int cycles(const struct pcoll_explore *explore, int rank)
     return (explore->options.instances + nphases - 1) / nphases;
 }
 
-/* Take `bytes` bytes of the block, in whole words. */
+/* Take `bytes` bytes of the memory, in whole words. */
 static size_t take(struct pcoll_explore *explore, size_t bytes)
 {
-    size_t at = explore->block_bytes;
+    size_t at = explore->memory_bytes;
 
-    explore->block_bytes += (bytes + 7) & ~(size_t)7;
+    explore->memory_bytes += (bytes + 7) & ~(size_t)7;
     return at;
 }
 
@@ -90,29 +90,29 @@ static int *head_of(const struct pcoll_explore *explore, int rank, int instance,
                 .head[instance % plan->nphases * (plan->ncounters + 1) + trigger + 1];
 }
 
-/* Append the slot to those on the same trigger, of which `last` is the last so far; returns the new
+/* Append the task to those on the same trigger, of which `last` is the last so far; returns the new
  * last one. A plan is already sorted, unless a test has changed it. */
 static int chain(struct pcoll_explore *explore, int index, int number, int last)
 {
-    struct explore_slot *slot = &explore->slot[index];
+    struct explore_task *task = &explore->task[index];
     int before = last;
 
     while (!explore->ordered && before >= 0 &&
-           explore->slot[before].entry->threshold > slot->entry->threshold)
-        before = explore->slot[before].previous;
-    slot->previous = before;
+           explore->task[before].entry->threshold > task->entry->threshold)
+        before = explore->task[before].previous;
+    task->previous = before;
     if (before >= 0) {
-        slot->next = explore->slot[before].next;
-        explore->slot[before].next = index;
+        task->next = explore->task[before].next;
+        explore->task[before].next = index;
     } else {
-        int *head = head_of(explore, slot->rank, slot->instance, slot->entry->trigger);
+        int *head = head_of(explore, task->rank, task->instance, task->entry->trigger);
 
-        slot->next = last < 0 ? -1 : pcoll_explore_slot(explore, slot->rank, slot->instance, *head);
+        task->next = last < 0 ? -1 : pcoll_explore_task(explore, task->rank, task->instance, *head);
         *head = number;
     }
-    if (slot->next >= 0)
-        explore->slot[slot->next].previous = index;
-    return slot->next >= 0 ? last : index;
+    if (task->next >= 0)
+        explore->task[task->next].previous = index;
+    return task->next >= 0 ? last : index;
 }
 
 static uint8_t all_events(const struct pcoll_explore *explore, const struct pcoll_entry *entry)
@@ -128,30 +128,31 @@ static uint8_t all_events(const struct pcoll_explore *explore, const struct pcol
     return (uint8_t)all;
 }
 
-static int pair_of(const struct pcoll_explore *explore, int rank, const struct pcoll_entry *entry)
+static int connection_of(const struct pcoll_explore *explore, int rank,
+                         const struct pcoll_entry *entry)
 {
     if (entry->peer == PCOLL_NONE)
         return -1;
     return (rank * explore->nranks + entry->peer) * explore->nrails + entry->rail;
 }
 
-static void lay_slot(struct pcoll_explore *explore, int rank, int instance, int number)
+static void lay_task(struct pcoll_explore *explore, int rank, int instance, int number)
 {
     const struct pcoll_entry *entry = &explore->rank[rank].plan->entries[number];
 
-    const int index = pcoll_explore_slot(explore, rank, instance, number);
+    const int index = pcoll_explore_task(explore, rank, instance, number);
 
     explore->all[index] = all_events(explore, entry);
-    explore->slot[index] = (struct explore_slot){
+    explore->task[index] = (struct explore_task){
         .rank = rank,
         .instance = instance,
         .entry = entry,
         .data = pcoll_explore_moves(entry) ? take(explore, entry->bytes) : 0,
-        .pair = pair_of(explore, rank, entry),
+        .connection = connection_of(explore, rank, entry),
     };
 }
 
-static enum pcoll_result lay_rank_slots(struct pcoll_explore *explore, int rank)
+static enum pcoll_result lay_rank_tasks(struct pcoll_explore *explore, int rank)
 {
     struct explore_rank *mine = &explore->rank[rank];
     const size_t ntriggers = (size_t)mine->plan->ncounters + 1;
@@ -170,8 +171,8 @@ static enum pcoll_result lay_rank_slots(struct pcoll_explore *explore, int rank)
         for (int i = phase->first; i < phase->first + phase->count; i++) {
             int *last_on = &last[mine->plan->entries[i].trigger + 1];
 
-            lay_slot(explore, rank, k, i);
-            *last_on = chain(explore, pcoll_explore_slot(explore, rank, k, i), i, *last_on);
+            lay_task(explore, rank, k, i);
+            *last_on = chain(explore, pcoll_explore_task(explore, rank, k, i), i, *last_on);
         }
     }
     free(last);
@@ -195,22 +196,22 @@ static void lay_buffers(struct pcoll_explore *explore, int rank)
         mine->buffer[PCOLL_SEND].at = mine->buffer[PCOLL_RECV].at + (size_t)input.first;
 }
 
-/* Room for the slots of each pair in the order in which they will be issued. */
+/* Room for the tasks of each connection in the order in which they will be issued. */
 static enum pcoll_result lay_turns(struct pcoll_explore *explore)
 {
-    const int pairs = explore->nranks * explore->nranks * explore->nrails;
+    const int connections = explore->nranks * explore->nranks * explore->nrails;
 
     if (!explore->ordered)
         return PCOLL_OK;
-    explore->turn = malloc(((size_t)explore->nslots + 1) * sizeof(int));
-    explore->first_turn = calloc((size_t)pairs + 2, sizeof(int));
+    explore->turn = malloc(((size_t)explore->ntasks + 1) * sizeof(int));
+    explore->first_turn = calloc((size_t)connections + 2, sizeof(int));
     if (!explore->turn || !explore->first_turn)
         return PCOLL_ERR_NOMEM;
-    for (int i = 0; i < explore->nslots; i++)
-        if (explore->slot[i].entry && explore->slot[i].pair >= 0)
-            explore->first_turn[explore->slot[i].pair + 1]++;
-    for (int pair = 0; pair < pairs; pair++)
-        explore->first_turn[pair + 1] += explore->first_turn[pair];
+    for (int i = 0; i < explore->ntasks; i++)
+        if (explore->task[i].entry && explore->task[i].connection >= 0)
+            explore->first_turn[explore->task[i].connection + 1]++;
+    for (int connection = 0; connection < connections; connection++)
+        explore->first_turn[connection + 1] += explore->first_turn[connection];
     return PCOLL_OK;
 }
 
@@ -218,55 +219,55 @@ static enum pcoll_result lay_turns(struct pcoll_explore *explore)
 static enum pcoll_result lay_control(struct pcoll_explore *explore)
 {
     const size_t n = (size_t)explore->nranks;
-    const size_t pairs = explore->ordered ? n * n * (size_t)explore->nrails : 0;
-    size_t nslots = 0;
+    const size_t connections = explore->ordered ? n * n * (size_t)explore->nrails : 0;
+    size_t ntasks = 0;
     size_t counter, progress, position, issued, delivered, happened, notice, helper, refused;
 
     for (int r = 0; r < explore->nranks; r++) {
         explore->rank[r].first_notice = pcoll_explore_count_notices(explore, r);
         explore->rank[r].first_counter = explore->ncounters;
-        explore->rank[r].first_slot = (int)nslots;
+        explore->rank[r].first_task = (int)ntasks;
         explore->ncounters += (size_t)explore->rank[r].plan->ncounters;
-        nslots += (size_t)cycles(explore, r) * (size_t)explore->rank[r].plan->nentries;
+        ntasks += (size_t)cycles(explore, r) * (size_t)explore->rank[r].plan->nentries;
     }
-    explore->nslots = (int)nslots;
+    explore->ntasks = (int)ntasks;
     explore->nnotices = pcoll_explore_count_notices(explore, explore->nranks);
     explore->nhelpers = pcoll_explore_count_helpers(explore);
-    explore->slot = calloc(nslots + 1, sizeof(*explore->slot));
-    explore->all = calloc(nslots + 1, sizeof(*explore->all));
-    if (!explore->slot || !explore->all)
+    explore->task = calloc(ntasks + 1, sizeof(*explore->task));
+    explore->all = calloc(ntasks + 1, sizeof(*explore->all));
+    if (!explore->task || !explore->all)
         return PCOLL_ERR_NOMEM;
     counter = take(explore, explore->ncounters * sizeof(uint64_t));
     progress = take(explore, n * sizeof(struct explore_progress));
-    position = take(explore, explore->ordered ? nslots * sizeof(uint32_t) : 0);
-    issued = take(explore, pairs * sizeof(uint32_t));
-    delivered = take(explore, pairs * sizeof(uint32_t));
-    happened = take(explore, nslots);
+    position = take(explore, explore->ordered ? ntasks * sizeof(uint32_t) : 0);
+    issued = take(explore, connections * sizeof(uint32_t));
+    delivered = take(explore, connections * sizeof(uint32_t));
+    happened = take(explore, ntasks);
     notice = take(explore, (size_t)explore->nnotices * sizeof(*explore->notice));
     helper = take(explore, (size_t)explore->nhelpers * sizeof(*explore->helper));
     refused = take(explore, explore->options.helpers ? sizeof(*explore->refused) : 0);
-    explore->control_bytes = explore->block_bytes;
+    explore->control_bytes = explore->memory_bytes;
 
     for (int r = 0; r < explore->nranks; r++)
         lay_buffers(explore, r);
     for (int r = 0; r < explore->nranks; r++)
-        if (lay_rank_slots(explore, r) != PCOLL_OK)
+        if (lay_rank_tasks(explore, r) != PCOLL_OK)
             return PCOLL_ERR_NOMEM;
     if (lay_turns(explore) != PCOLL_OK)
         return PCOLL_ERR_NOMEM;
 
-    explore->block = malloc(explore->block_bytes);
-    if (!explore->block)
+    explore->memory = malloc(explore->memory_bytes);
+    if (!explore->memory)
         return PCOLL_ERR_NOMEM;
-    explore->counter = (uint64_t *)(void *)(explore->block + counter);
-    explore->progress = (struct explore_progress *)(void *)(explore->block + progress);
-    explore->position = (uint32_t *)(void *)(explore->block + position);
-    explore->issued = (uint32_t *)(void *)(explore->block + issued);
-    explore->delivered = (uint32_t *)(void *)(explore->block + delivered);
-    explore->happened = explore->block + happened;
-    explore->notice = (struct explore_notice *)(void *)(explore->block + notice);
-    explore->helper = (struct explore_helper *)(void *)(explore->block + helper);
-    explore->refused = (int32_t *)(void *)(explore->block + refused);
+    explore->counter = (uint64_t *)(void *)(explore->memory + counter);
+    explore->progress = (struct explore_progress *)(void *)(explore->memory + progress);
+    explore->position = (uint32_t *)(void *)(explore->memory + position);
+    explore->issued = (uint32_t *)(void *)(explore->memory + issued);
+    explore->delivered = (uint32_t *)(void *)(explore->memory + delivered);
+    explore->happened = explore->memory + happened;
+    explore->notice = (struct explore_notice *)(void *)(explore->memory + notice);
+    explore->helper = (struct explore_helper *)(void *)(explore->memory + helper);
+    explore->refused = (int32_t *)(void *)(explore->memory + refused);
     return PCOLL_OK;
 }
 
@@ -340,11 +341,11 @@ void pcoll_explore_destroy(struct pcoll_explore *explore)
     free(explore->results);
     free(explore->rank);
     free(explore->locals);
-    free(explore->slot);
+    free(explore->task);
     free(explore->all);
     free(explore->turn);
     free(explore->first_turn);
-    free(explore->block);
+    free(explore->memory);
     free(explore);
 }
 
@@ -353,5 +354,5 @@ int pcoll_explore_first_on(const struct pcoll_explore *explore, int rank, int tr
     const int instance = explore->progress[rank].completed;
     const int number = *head_of(explore, rank, instance, trigger);
 
-    return number < 0 ? -1 : pcoll_explore_slot(explore, rank, instance, number);
+    return number < 0 ? -1 : pcoll_explore_task(explore, rank, instance, number);
 }

@@ -7,16 +7,16 @@ bool pcoll_explore_is_bulk(const struct pcoll_explore *explore, const struct pco
            entry->op != PCOLL_OP_REDUCE && entry->bytes > explore->options.chunk;
 }
 
-static bool slot_is_bulk(const struct pcoll_explore *explore, int slot)
+static bool task_is_bulk(const struct pcoll_explore *explore, int task)
 {
-    return pcoll_explore_is_bulk(explore, explore->slot[slot].entry);
+    return pcoll_explore_is_bulk(explore, explore->task[task].entry);
 }
 
-uint32_t pcoll_explore_nchunks(const struct pcoll_explore *explore, int slot)
+uint32_t pcoll_explore_nchunks(const struct pcoll_explore *explore, int task)
 {
     const uint64_t chunk = explore->options.chunk;
 
-    return (uint32_t)((explore->slot[slot].entry->bytes + chunk - 1) / chunk);
+    return (uint32_t)((explore->task[task].entry->bytes + chunk - 1) / chunk);
 }
 
 int pcoll_explore_count_notices(const struct pcoll_explore *explore, int rank)
@@ -28,9 +28,9 @@ int pcoll_explore_count_notices(const struct pcoll_explore *explore, int rank)
     return n;
 }
 
-static struct explore_notice *notice_of(const struct pcoll_explore *explore, int slot)
+static struct explore_notice *notice_of(const struct pcoll_explore *explore, int task)
 {
-    const struct explore_slot *s = &explore->slot[slot];
+    const struct explore_task *s = &explore->task[task];
     const struct explore_rank *rank = &explore->rank[s->rank];
 
     return &explore->notice[rank->first_notice + (int)(s->entry - rank->plan->entries)];
@@ -42,36 +42,36 @@ void pcoll_explore_open_notices(struct pcoll_explore *explore, int rank)
     const struct pcoll_phase *phase = pcoll_explore_phase(explore, rank, instance);
 
     for (int i = 0; explore->options.helpers > 0 && i < phase->count; i++) {
-        const int slot = pcoll_explore_slot(explore, rank, instance, phase->first + i);
-        struct explore_notice *notice = notice_of(explore, slot);
+        const int task = pcoll_explore_task(explore, rank, instance, phase->first + i);
+        struct explore_notice *notice = notice_of(explore, task);
 
-        if (!slot_is_bulk(explore, slot))
+        if (!task_is_bulk(explore, task))
             continue;
-        notice->slot = slot + 1;
+        notice->task = task + 1;
         notice->word = (struct explore_word){
             .epoch = notice->word.epoch + 1,
-            .left = pcoll_explore_nchunks(explore, slot),
+            .left = pcoll_explore_nchunks(explore, task),
         };
     }
 }
 
 /* ---- what follows a copy ---- */
 
-bool pcoll_explore_lets_pass(const struct pcoll_explore *explore, int slot)
+bool pcoll_explore_lets_pass(const struct pcoll_explore *explore, int task)
 {
-    if (!slot_is_bulk(explore, slot) ||
+    if (!task_is_bulk(explore, task) ||
         pcoll_explore_has_flaw(explore, PCOLL_EXPLORE_FLAW_OVERTAKES))
-        return pcoll_explore_has(explore, slot, EXPLORE_FIRE);
-    return pcoll_explore_has(explore, slot, EXPLORE_DONE);
+        return pcoll_explore_has(explore, task, EXPLORE_FIRE);
+    return pcoll_explore_has(explore, task, EXPLORE_DONE);
 }
 
-bool pcoll_explore_is_copied(const struct pcoll_explore *explore, int slot, enum explore_kind kind)
+bool pcoll_explore_is_copied(const struct pcoll_explore *explore, int task, enum explore_kind kind)
 {
-    const struct explore_notice *notice = notice_of(explore, slot);
-    const uint32_t n = pcoll_explore_nchunks(explore, slot);
-    const bool is_current = notice->slot == slot + 1;
+    const struct explore_notice *notice = notice_of(explore, task);
+    const uint32_t n = pcoll_explore_nchunks(explore, task);
+    const bool is_current = notice->task == task + 1;
 
-    if (pcoll_explore_has(explore, slot, EXPLORE_WRITE))
+    if (pcoll_explore_has(explore, task, EXPLORE_WRITE))
         return kind != EXPLORE_SIGNAL || !notice->is_unsignaled;
     if (pcoll_explore_has_flaw(explore, PCOLL_EXPLORE_FLAW_EARLY_SIGNAL) && kind == EXPLORE_SIGNAL)
         return is_current && notice->word.left < n;
@@ -86,10 +86,10 @@ bool pcoll_explore_check_signals(struct pcoll_explore *explore, int rank)
     const struct pcoll_phase *phase = pcoll_explore_phase(explore, rank, instance);
 
     for (int i = 0; explore->options.helpers > 0 && i < phase->count; i++) {
-        const int slot = pcoll_explore_slot(explore, rank, instance, phase->first + i);
+        const int task = pcoll_explore_task(explore, rank, instance, phase->first + i);
 
-        if (slot_is_bulk(explore, slot) && pcoll_explore_signals(explore->slot[slot].entry) &&
-            !pcoll_explore_has(explore, slot, EXPLORE_SIGNAL))
+        if (task_is_bulk(explore, task) && pcoll_explore_signals(explore->task[task].entry) &&
+            !pcoll_explore_has(explore, task, EXPLORE_SIGNAL))
             return pcoll_explore_fail(explore, PCOLL_EXPLORE_FAULT_LEFTOVER,
                                       "rank %d completes instance %d before entry %d has signaled",
                                       rank, instance, phase->first + i);
@@ -101,13 +101,13 @@ bool pcoll_explore_check_signals(struct pcoll_explore *explore, int rank)
 
 bool pcoll_explore_is_due(const struct pcoll_explore *explore, const struct explore_notice *notice)
 {
-    return pcoll_explore_has(explore, notice->slot - 1, EXPLORE_FIRE);
+    return pcoll_explore_has(explore, notice->task - 1, EXPLORE_FIRE);
 }
 
 bool pcoll_explore_has_chunk(const struct pcoll_explore *explore,
                              const struct explore_notice *notice, bool is_owner)
 {
-    return notice->word.next < pcoll_explore_nchunks(explore, notice->slot - 1) &&
+    return notice->word.next < pcoll_explore_nchunks(explore, notice->task - 1) &&
            (is_owner || notice->word.held == 0);
 }
 

@@ -22,8 +22,8 @@ struct scheduler {
     int slow_rank;                    /* all of its events are late */
     struct keyed *heap;
     int count;
-    uint8_t *offered; /* of slots, then of ranks: bits 1 << kind */
-    int *waiting;     /* for each counter: the first slot on it that has not been offered, or -1 */
+    uint8_t *offered; /* of tasks, then of ranks: bits 1 << kind */
+    int *waiting;     /* for each counter: the first task on it that has not been offered, or -1 */
 };
 
 /* splitmix64 */
@@ -51,7 +51,7 @@ static int rank_of(const struct pcoll_explore *explore, struct explore_event eve
 {
     if (event.kind == EXPLORE_START || event.kind == EXPLORE_COMPLETE)
         return event.index;
-    return explore->slot[event.index].rank;
+    return explore->task[event.index].rank;
 }
 
 static uint64_t key_of(struct scheduler *s, struct explore_event event)
@@ -92,12 +92,12 @@ static struct explore_event pop(struct scheduler *s)
     return first;
 }
 
-/* Queue the event once if it is possible. False: it is not possible yet. */
+/* Queue the event once if it is possible. Returns false if it is not possible yet. */
 static bool offer(struct scheduler *s, enum explore_kind kind, int index)
 {
     const struct explore_event event = {kind, index};
     const bool is_rank = kind == EXPLORE_START || kind == EXPLORE_COMPLETE;
-    uint8_t *offered = &s->offered[is_rank ? s->explore->nslots + index : index];
+    uint8_t *offered = &s->offered[is_rank ? s->explore->ntasks + index : index];
 
     if (*offered >> kind & 1)
         return true;
@@ -113,13 +113,13 @@ static void offer_triggered(struct scheduler *s, int rank, int counter)
     int *waiting = &s->waiting[s->explore->rank[rank].first_counter + (size_t)counter];
 
     while (*waiting >= 0 && offer(s, EXPLORE_FIRE, *waiting))
-        *waiting = s->explore->slot[*waiting].next;
+        *waiting = s->explore->task[*waiting].next;
 }
 
-/* Offer the next slot from the same rank to the same peer, if it has been issued. */
-static void offer_next_of_pair(struct scheduler *s, const struct explore_slot *slot)
+/* Offer the next task from the same rank to the same peer, if it has been issued. */
+static void offer_next_of_connection(struct scheduler *s, const struct explore_task *task)
 {
-    const int next = pcoll_explore_next_turn(s->explore, slot->pair);
+    const int next = pcoll_explore_next_turn(s->explore, task->connection);
 
     if (next >= 0) {
         offer(s, EXPLORE_WRITE, next);
@@ -132,7 +132,7 @@ static void offer_after_start(struct scheduler *s, int rank)
     const struct explore_rank *mine = &s->explore->rank[rank];
 
     for (int i = pcoll_explore_first_on(s->explore, rank, PCOLL_NONE); i >= 0;
-         i = s->explore->slot[i].next)
+         i = s->explore->task[i].next)
         offer(s, EXPLORE_FIRE, i);
     for (int c = 0; c < mine->plan->ncounters; c++) {
         s->waiting[mine->first_counter + (size_t)c] = pcoll_explore_first_on(s->explore, rank, c);
@@ -143,28 +143,28 @@ static void offer_after_start(struct scheduler *s, int rank)
 
 static void offer_after_complete(struct scheduler *s, int rank)
 {
-    s->offered[s->explore->nslots + rank] = 0;
+    s->offered[s->explore->ntasks + rank] = 0;
     for (int r = 0; r < s->explore->nranks; r++)
         offer(s, EXPLORE_START, r);
 }
 
 static void offer_after_step(struct scheduler *s, struct explore_event event)
 {
-    const struct explore_slot *slot = &s->explore->slot[event.index];
+    const struct explore_task *task = &s->explore->task[event.index];
 
     for (int kind = EXPLORE_READ; kind <= EXPLORE_SIGNAL; kind++)
         offer(s, (enum explore_kind)kind, event.index);
-    if (event.kind == EXPLORE_FIRE && slot->next >= 0)
-        offer(s, EXPLORE_FIRE, slot->next);
+    if (event.kind == EXPLORE_FIRE && task->next >= 0)
+        offer(s, EXPLORE_FIRE, task->next);
     if (event.kind == EXPLORE_DONE) {
-        if (slot->entry->done != PCOLL_NONE)
-            offer_triggered(s, slot->rank, slot->entry->done);
-        offer(s, EXPLORE_COMPLETE, slot->rank);
+        if (task->entry->done != PCOLL_NONE)
+            offer_triggered(s, task->rank, task->entry->done);
+        offer(s, EXPLORE_COMPLETE, task->rank);
     }
     if (event.kind == EXPLORE_SIGNAL)
-        offer_triggered(s, slot->entry->peer, slot->entry->peer_counter);
+        offer_triggered(s, task->entry->peer, task->entry->peer_counter);
     if (s->explore->ordered && (event.kind == EXPLORE_SIGNAL || event.kind == EXPLORE_WRITE))
-        offer_next_of_pair(s, slot);
+        offer_next_of_connection(s, task);
 }
 
 static bool run_events(struct scheduler *s)
@@ -191,7 +191,7 @@ static bool run_events(struct scheduler *s)
 
 static enum pcoll_result run(struct scheduler *s)
 {
-    const size_t events = (size_t)s->explore->nslots + (size_t)s->explore->nranks;
+    const size_t events = (size_t)s->explore->ntasks + (size_t)s->explore->nranks;
     enum pcoll_result result = PCOLL_ERR_NOMEM;
 
     if (s->explore->options.helpers > 0)

@@ -26,13 +26,13 @@ struct explorer {
 };
 
 /* A PUT that takes its turn when it fires is not silent. */
-bool pcoll_explore_fire_is_silent(const struct pcoll_explore *explore, int slot);
+bool pcoll_explore_fire_is_silent(const struct pcoll_explore *explore, int task);
 
 /* Let the event happen in a state in which no silent event is possible, and then all silent events
- * that it makes possible. False: a check failed. */
+ * that it makes possible. Returns false if a check failed. */
 bool pcoll_explore_step(struct explorer *x, struct explore_event event);
 
-/* True if t, one of x->possible, is independent of everything that can happen before it. */
+/* Returns whether t, one of x->possible, is independent of everything that can happen before it. */
 bool pcoll_explore_is_independent(struct explorer *x, const struct explore_event *t);
 
 #endif /* PCOLL_EXPLORE_SEARCH_H */

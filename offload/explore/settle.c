@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-bool pcoll_explore_fire_is_silent(const struct pcoll_explore *explore, int slot)
+bool pcoll_explore_fire_is_silent(const struct pcoll_explore *explore, int task)
 {
-    const struct pcoll_entry *entry = explore->slot[slot].entry;
+    const struct pcoll_entry *entry = explore->task[task].entry;
 
     return !explore->ordered || entry->op != PCOLL_OP_PUT || !pcoll_explore_moves(entry) ||
            pcoll_explore_is_bulk(explore, entry);
@@ -59,7 +59,7 @@ static bool access_to_user(const struct pcoll_explore *explore, struct explore_e
 static bool takes_turn(const struct pcoll_explore *explore, struct explore_event event)
 {
     return explore->ordered && (event.kind == EXPLORE_FIRE || event.kind == EXPLORE_WRITE) &&
-           pcoll_explore_queues_at(explore->slot[event.index].entry, event.kind);
+           pcoll_explore_queues_at(explore->task[event.index].entry, event.kind);
 }
 
 static bool is_of_rank(struct explore_event event)
@@ -78,10 +78,10 @@ static bool depend(const struct pcoll_explore *explore, struct explore_event t,
     if (is_of_rank(t) && is_access(u))
         return access_to_user(explore, u, t.index);
     return takes_turn(explore, t) && takes_turn(explore, u) &&
-           explore->slot[t.index].pair == explore->slot[u.index].pair;
+           explore->task[t.index].connection == explore->task[u.index].connection;
 }
 
-/* True if a rank completes the instance of the barrier that t is about to start. */
+/* Returns whether a rank completes the instance of the barrier that t is about to start. */
 static bool slips_through(const struct pcoll_explore *explore, struct explore_event t,
                           struct explore_event u)
 {
@@ -89,7 +89,8 @@ static bool slips_through(const struct pcoll_explore *explore, struct explore_ev
            explore->progress[u.index].completed > explore->progress[t.index].started;
 }
 
-/* Let the event happen if it can. False: a check failed, or in a dry run left_out depends on it. */
+/* Let the event happen if it can. Returns false if a check failed, or in a dry run if left_out
+ * depends on it. */
 static bool attempt(struct explorer *x, enum explore_kind kind, int index)
 {
     const struct explore_event event = {kind, index};
@@ -105,30 +106,30 @@ static bool attempt(struct explorer *x, enum explore_kind kind, int index)
     return !x->clashes;
 }
 
-static bool attempt_fire(struct explorer *x, int slot)
+static bool attempt_fire(struct explorer *x, int task)
 {
-    return (x->left_out == NULL && !pcoll_explore_fire_is_silent(x->explore, slot)) ||
-           attempt(x, EXPLORE_FIRE, slot);
+    return (x->left_out == NULL && !pcoll_explore_fire_is_silent(x->explore, task)) ||
+           attempt(x, EXPLORE_FIRE, task);
 }
 
-static bool lets_pass(const struct pcoll_explore *explore, int slot)
+static bool lets_pass(const struct pcoll_explore *explore, int task)
 {
-    return explore->ordered ? pcoll_explore_lets_pass(explore, slot)
-                            : pcoll_explore_has(explore, slot, EXPLORE_FIRE) ||
-                                  pcoll_explore_is_bulk(explore, explore->slot[slot].entry);
+    return explore->ordered ? pcoll_explore_lets_pass(explore, task)
+                            : pcoll_explore_has(explore, task, EXPLORE_FIRE) ||
+                                  pcoll_explore_is_bulk(explore, explore->task[task].entry);
 }
 
 /* Fire what waits for the counter: each entry can only if those before it have. */
 static bool settle_counter(struct explorer *x, int rank, int counter)
 {
     const struct pcoll_explore *explore = x->explore;
-    int slot;
+    int task;
 
     if (counter == PCOLL_NONE || !pcoll_explore_is_active(explore, rank))
         return true;
-    slot = pcoll_explore_first_on(explore, rank, counter);
-    while (slot >= 0 && attempt_fire(x, slot) && lets_pass(explore, slot))
-        slot = explore->slot[slot].next;
+    task = pcoll_explore_first_on(explore, rank, counter);
+    while (task >= 0 && attempt_fire(x, task) && lets_pass(explore, task))
+        task = explore->task[task].next;
     return x->left_out != NULL ? !x->clashes : true; /* firing fails no check */
 }
 
@@ -141,52 +142,52 @@ static bool settle_start(struct explorer *x, int rank)
     if (!pcoll_explore_is_active(explore, rank))
         return true; /* what waited for counters has run, and nothing else was there */
     for (int i = phase->first; i < phase->first + phase->count; i++)
-        if (!attempt_fire(x, pcoll_explore_slot(explore, rank, instance, i)))
+        if (!attempt_fire(x, pcoll_explore_task(explore, rank, instance, i)))
             return false;
     return attempt(x, EXPLORE_COMPLETE, rank);
 }
 
 /* The rank's next effect on the peer may arrive, if it has been issued. */
-static bool settle_turn(struct explorer *x, const struct explore_slot *slot)
+static bool settle_turn(struct explorer *x, const struct explore_task *task)
 {
     const struct pcoll_explore *explore = x->explore;
-    const int next = explore->ordered ? pcoll_explore_next_turn(explore, slot->pair) : -1;
+    const int next = explore->ordered ? pcoll_explore_next_turn(explore, task->connection) : -1;
 
     return next < 0 || ((x->left_out == NULL || attempt(x, EXPLORE_WRITE, next)) &&
                         attempt(x, EXPLORE_SIGNAL, next));
 }
 
-/* What a step of the slot makes possible for the slot itself. */
-static bool settle_slot(struct explorer *x, int slot)
+/* What a step of the task makes possible for the task itself. */
+static bool settle_task(struct explorer *x, int task)
 {
     const bool is_dry = x->left_out != NULL;
 
-    return (!is_dry || (attempt(x, EXPLORE_READ, slot) && attempt(x, EXPLORE_WRITE, slot))) &&
-           attempt(x, EXPLORE_DONE, slot) && attempt(x, EXPLORE_SIGNAL, slot);
+    return (!is_dry || (attempt(x, EXPLORE_READ, task) && attempt(x, EXPLORE_WRITE, task))) &&
+           attempt(x, EXPLORE_DONE, task) && attempt(x, EXPLORE_SIGNAL, task);
 }
 
-/* What waits for the slot on the same trigger, in order. */
-static bool settle_next(struct explorer *x, const struct explore_slot *slot)
+/* What waits for the task on the same trigger, in order. */
+static bool settle_next(struct explorer *x, const struct explore_task *task)
 {
-    return slot->next < 0 || attempt_fire(x, slot->next);
+    return task->next < 0 || attempt_fire(x, task->next);
 }
 
-/* What a step of the slot makes possible for others. */
+/* What a step of the task makes possible for others. */
 static bool settle_others(struct explorer *x, struct explore_event event)
 {
-    const struct explore_slot *slot = &x->explore->slot[event.index];
-    const struct pcoll_entry *entry = slot->entry;
+    const struct explore_task *task = &x->explore->task[event.index];
+    const struct pcoll_entry *entry = task->entry;
 
     switch (event.kind) {
         case EXPLORE_FIRE:
-            return settle_next(x, slot);
+            return settle_next(x, task);
         case EXPLORE_WRITE:
-            return settle_turn(x, slot);
+            return settle_turn(x, task);
         case EXPLORE_DONE:
-            return settle_counter(x, slot->rank, entry->done) && settle_next(x, slot) &&
-                   attempt(x, EXPLORE_COMPLETE, slot->rank);
+            return settle_counter(x, task->rank, entry->done) && settle_next(x, task) &&
+                   attempt(x, EXPLORE_COMPLETE, task->rank);
         case EXPLORE_SIGNAL:
-            return settle_counter(x, entry->peer, entry->peer_counter) && settle_turn(x, slot);
+            return settle_counter(x, entry->peer, entry->peer_counter) && settle_turn(x, task);
         default:
             return true;
     }
@@ -198,9 +199,9 @@ static bool settle_help(struct explorer *x)
     const struct pcoll_explore *explore = x->explore;
 
     for (int i = 0; i < explore->nnotices; i++) {
-        const int slot = explore->notice[i].slot - 1;
+        const int task = explore->notice[i].task - 1;
 
-        if (slot >= 0 && explore->happened[slot] != explore->all[slot] && !settle_slot(x, slot))
+        if (task >= 0 && explore->happened[task] != explore->all[task] && !settle_task(x, task))
             return false;
     }
     return true;
@@ -214,7 +215,7 @@ static bool settle_after(struct explorer *x, struct explore_event event)
     if (event.kind == EXPLORE_START)
         return settle_start(x, event.index);
     if (event.kind != EXPLORE_COMPLETE)
-        return settle_slot(x, event.index) && settle_others(x, event);
+        return settle_task(x, event.index) && settle_others(x, event);
     for (int r = 0; x->left_out != NULL && r < x->explore->nranks; r++)
         if (!attempt(x, EXPLORE_START, r))
             return false;
@@ -222,7 +223,7 @@ static bool settle_after(struct explorer *x, struct explore_event event)
 }
 
 /* Run all silent events (dry: all events except left_out) to the end that follow from those that
- * have happened. False: a check failed (dry: left_out depends on one of them). */
+ * have happened. Returns false if a check failed (dry: if left_out depends on one of them). */
 static bool settle(struct explorer *x)
 {
     for (int i = 0; i < x->nhappened; i++)
@@ -242,7 +243,7 @@ bool pcoll_explore_is_independent(struct explorer *x, const struct explore_event
 {
     struct pcoll_explore *explore = x->explore;
 
-    memcpy(x->control, explore->block, explore->control_bytes);
+    memcpy(x->control, explore->memory, explore->control_bytes);
     explore->dry = true;
     x->left_out = t;
     x->clashes = false;
@@ -252,6 +253,6 @@ bool pcoll_explore_is_independent(struct explorer *x, const struct explore_event
     (void)(!x->clashes && settle(x));
     x->left_out = NULL;
     explore->dry = false;
-    memcpy(explore->block, x->control, explore->control_bytes);
+    memcpy(explore->memory, x->control, explore->control_bytes);
     return !x->clashes;
 }

@@ -1,5 +1,5 @@
 /*
- * The explorer: what its other files ask of the state: where slots are, what an entry does, and the
+ * The explorer: what its other files ask of the state: where tasks are, what an entry does, and the
  * memory that it touches.
  */
 #include "offload/explore/state.h"
@@ -14,11 +14,11 @@ const struct pcoll_phase *pcoll_explore_phase(const struct pcoll_explore *explor
     return &plan->phases[instance % plan->nphases];
 }
 
-int pcoll_explore_slot(const struct pcoll_explore *explore, int rank, int instance, int entry)
+int pcoll_explore_task(const struct pcoll_explore *explore, int rank, int instance, int entry)
 {
     const struct explore_rank *mine = &explore->rank[rank];
 
-    return mine->first_slot + instance / mine->plan->nphases * mine->plan->nentries + entry;
+    return mine->first_task + instance / mine->plan->nphases * mine->plan->nentries + entry;
 }
 
 bool pcoll_explore_moves(const struct pcoll_entry *entry)
@@ -42,7 +42,7 @@ bool pcoll_explore_queues_at(const struct pcoll_entry *entry, enum explore_kind 
 
 int pcoll_explore_naccesses(const struct pcoll_explore *explore, struct explore_event event)
 {
-    const struct pcoll_entry *entry = explore->slot[event.index].entry;
+    const struct pcoll_entry *entry = explore->task[event.index].entry;
 
     return entry->op == PCOLL_OP_REDUCE && event.kind == EXPLORE_READ ? entry->noperands : 1;
 }
@@ -51,12 +51,12 @@ int pcoll_explore_naccesses(const struct pcoll_explore *explore, struct explore_
 static struct pcoll_place place_of(const struct pcoll_explore *explore, struct explore_event event,
                                    int i)
 {
-    const struct explore_slot *slot = &explore->slot[event.index];
-    const struct pcoll_entry *entry = slot->entry;
+    const struct explore_task *task = &explore->task[event.index];
+    const struct pcoll_entry *entry = task->entry;
     const bool is_read = event.kind == EXPLORE_READ;
 
     if (entry->op == PCOLL_OP_REDUCE)
-        return is_read ? explore->rank[slot->rank].plan->operands[entry->first_operand + i]
+        return is_read ? explore->rank[task->rank].plan->operands[entry->first_operand + i]
                        : entry->local;
     return is_read == (entry->op != PCOLL_OP_GET) ? entry->local : entry->remote;
 }
@@ -69,10 +69,10 @@ static bool is_at_peer(const struct pcoll_entry *entry, enum explore_kind kind)
 struct explore_access pcoll_explore_access(const struct pcoll_explore *explore,
                                            struct explore_event event, int i)
 {
-    const struct explore_slot *slot = &explore->slot[event.index];
-    const struct pcoll_entry *entry = slot->entry;
+    const struct explore_task *task = &explore->task[event.index];
+    const struct pcoll_entry *entry = task->entry;
     const struct pcoll_place place = place_of(explore, event, i);
-    const int owner = is_at_peer(entry, event.kind) ? entry->peer : slot->rank;
+    const int owner = is_at_peer(entry, event.kind) ? entry->peer : task->rank;
 
     return (struct explore_access){
         .owner = owner,
@@ -85,18 +85,18 @@ struct explore_access pcoll_explore_access(const struct pcoll_explore *explore,
 bool pcoll_explore_check_access(struct pcoll_explore *explore, struct explore_event event,
                                 const struct explore_access *access)
 {
-    const struct explore_slot *slot = &explore->slot[event.index];
+    const struct explore_task *task = &explore->task[event.index];
     const struct explore_progress *owner = &explore->progress[access->owner];
 
     if (access->buffer != PCOLL_SEND && access->buffer != PCOLL_RECV)
         return true;
-    if (pcoll_explore_is_active(explore, access->owner) && owner->completed == slot->instance)
+    if (pcoll_explore_is_active(explore, access->owner) && owner->completed == task->instance)
         return true;
     return pcoll_explore_fail(
         explore, PCOLL_EXPLORE_FAULT_MEMORY,
         "rank %d, instance %d, entry %td: %s of %s of rank %d, which %s instance "
         "%d",
-        slot->rank, slot->instance, slot->entry - explore->rank[slot->rank].plan->entries,
+        task->rank, task->instance, task->entry - explore->rank[task->rank].plan->entries,
         event.kind == EXPLORE_READ ? "read" : "write",
         access->buffer == PCOLL_SEND ? "SEND" : "RECV", access->owner,
         pcoll_explore_is_active(explore, access->owner) ? "is in" : "has not started",

@@ -1,8 +1,8 @@
 /*
  * The inside of the explorer: the state of a job and its events.
  *
- * Everything that changes lies in one block of memory, so that the explorer can save, restore and
- * hash it: first the control part (counters, flags), then the data. A slot is one entry in one
+ * Everything that changes lies in one piece of memory, so that the explorer can save, restore and
+ * hash it: first the control part (counters, flags), then the data. A task is one entry in one
  * instance of one rank.
  */
 #ifndef PCOLL_EXPLORE_STATE_H
@@ -14,12 +14,12 @@
 #include "offload/explore/explore.h"
 
 /* The index of START and COMPLETE is a rank, that of HELP, REFUSE and DIE a helper, that of LOOK is
- * notice * nhelpers + helper; that of the others is a slot. */
+ * notice * nhelpers + helper; that of the others is a task. */
 enum explore_kind {
     EXPLORE_START,
     EXPLORE_FIRE,
-    EXPLORE_READ,   /* of the source, into the slot */
-    EXPLORE_WRITE,  /* of the slot, to the target */
+    EXPLORE_READ,   /* of the source; its bytes are in flight then */
+    EXPLORE_WRITE,  /* of these, to the target */
     EXPLORE_DONE,   /* local completion, and the add to the own counter */
     EXPLORE_SIGNAL, /* the add to the peer's counter */
     EXPLORE_COMPLETE,
@@ -35,21 +35,21 @@ struct explore_event {
     int index;
 };
 
-struct explore_slot {
+struct explore_task {
     int rank, instance;
     const struct pcoll_entry *entry;
-    size_t data;        /* offset in the block of the bytes in flight */
+    size_t data;        /* offset in the memory of the bytes in flight */
     int previous, next; /* on the same trigger and instance, or -1 */
-    int pair;           /* (rank * nranks + peer) * nrails + rail, or -1 */
+    int connection;     /* (rank * nranks + peer) * nrails + rail, or -1 */
 };
 
 struct explore_region { /* in place, SEND is a part of RECV */
-    size_t at, bytes;   /* in the block */
+    size_t at, bytes;   /* in the memory */
 };
 
 struct explore_rank {
     const struct pcoll_plan *plan;
-    int first_slot;
+    int first_task;
     int first_notice;
     size_t first_counter;
     int *head; /* first entry for each phase and trigger, see pcoll_explore_first_on */
@@ -70,21 +70,21 @@ struct pcoll_explore {
     const struct pcoll_local **locals; /* [nranks], for pcoll_expect */
     bool synchronizes;                 /* PCOLL_SYNCHRONIZES */
     size_t ncounters;                  /* of all ranks */
-    int nslots, nnotices, nhelpers;
-    struct explore_slot *slot;
-    uint8_t *all; /* events of a slot that are to happen: bits 1 << kind */
-    int *turn;    /* the slots of each pair in the order of their turns, as far as they have been
-                   * issued, also before a state is restored; from first_turn[pair] on */
+    int ntasks, nnotices, nhelpers;
+    struct explore_task *task;
+    uint8_t *all; /* events of a task that are to happen: bits 1 << kind */
+    int *turn; /* the tasks of each connection in the order of their turns, as far as they have been
+                * issued, also before a state is restored; from first_turn[connection] on */
     int *first_turn;
 
-    unsigned char *block;
-    size_t block_bytes, control_bytes;
-    /* in the block */
+    unsigned char *memory;
+    size_t memory_bytes, control_bytes;
+    /* in the memory */
     uint64_t *counter;
     struct explore_progress *progress;
-    uint32_t *position;            /* of a slot: its turn in its pair, from 1 */
-    uint32_t *issued, *delivered;  /* turns for each pair */
-    uint8_t *happened;             /* events of a slot: bits 1 << kind */
+    uint32_t *position;            /* of a task: its turn on its connection, from 1 */
+    uint32_t *issued, *delivered;  /* turns for each connection */
+    uint8_t *happened;             /* events of a task: bits 1 << kind */
     struct explore_notice *notice; /* [nnotices]: of each entry of each rank's plan */
     struct explore_helper *helper; /* [nhelpers]: those of the options, then the owners */
     int32_t *refused;              /* how often the kernel has refused a copy */
@@ -103,24 +103,26 @@ void pcoll_explore_reset(struct pcoll_explore *explore);
 /* At start: fill SEND, and poison RECV. */
 void pcoll_explore_fill(struct pcoll_explore *explore, int rank, int instance);
 
-/* At completion: true if RECV is right. */
+/* Returns whether RECV is right, at completion. */
 bool pcoll_explore_verify(struct pcoll_explore *explore, int rank, int instance);
+
+/* Overwrite the rank's user memory, after completion. */
 void pcoll_explore_scribble(struct pcoll_explore *explore, int rank);
 
-/* True if this event may happen now. It stays possible until it happens. */
+/* Returns whether this event may happen now. It stays possible until it happens. */
 bool pcoll_explore_can(const struct pcoll_explore *explore, struct explore_event event);
 
-/* Let the event happen. False: a check failed. */
+/* Let the event happen. Returns false if a check failed. */
 bool pcoll_explore_apply(struct pcoll_explore *explore, struct explore_event event);
 
-/* No event is possible any more: true if this is the proper end. False: deadlock, or something is
- * left over. */
+/* Returns whether this is the proper end, when no event is possible any more: false means deadlock,
+ * or something is left over. */
 bool pcoll_explore_end(struct pcoll_explore *explore);
 
-/* The slot of entry number `entry` of the plan in that instance. */
-int pcoll_explore_slot(const struct pcoll_explore *explore, int rank, int instance, int entry);
+/* The task of entry number `entry` of the plan in that instance. */
+int pcoll_explore_task(const struct pcoll_explore *explore, int rank, int instance, int entry);
 
-/* The slot of the first entry of the running phase of `rank` on counter `trigger`, or -1. The
+/* The task of the first entry of the running phase of `rank` on counter `trigger`, or -1. The
  * others follow by `next`: in an ordered plan in list order, otherwise by threshold; each can fire
  * only if those before it can. */
 int pcoll_explore_first_on(const struct pcoll_explore *explore, int rank, int trigger);
@@ -128,28 +130,31 @@ int pcoll_explore_first_on(const struct pcoll_explore *explore, int rank, int tr
 const struct pcoll_phase *pcoll_explore_phase(const struct pcoll_explore *explore, int rank,
                                               int instance);
 
-/* The slot whose effects on the peer are to arrive next, or -1: it has not been issued. Only if the
+/* The task whose effects on the peer are to arrive next, or -1: it has not been issued. Only if the
  * plans are ordered. */
-int pcoll_explore_next_turn(const struct pcoll_explore *explore, int pair);
+int pcoll_explore_next_turn(const struct pcoll_explore *explore, int connection);
 
-/* True if the entry moves bytes. */
+/* Returns whether the entry moves bytes. */
 bool pcoll_explore_moves(const struct pcoll_entry *entry);
 
-/* True if it signals a peer. */
+/* Returns whether it signals a peer. */
 bool pcoll_explore_signals(const struct pcoll_entry *entry);
 
-/* True if it takes its turn among its rank's effects on the peer at an event of that kind: already
- * when it fires, or only when its data has landed. */
+/* Returns whether it takes its turn among its rank's effects on the peer at an event of that kind:
+ * already when it fires, or only when its data has landed. */
 bool pcoll_explore_queues_at(const struct pcoll_entry *entry, enum explore_kind kind);
 
-/* The memory that the READ or WRITE of a slot touches, of which there is one range, or one for each
- * operand that a REDUCE reads. */
+/* A range of memory that the READ or WRITE of a task touches. */
 struct explore_access {
     int owner;
     enum pcoll_buffer buffer;
-    size_t at, bytes; /* in the block */
+    size_t at, bytes; /* in the memory */
 };
+
+/* The number of these ranges: one, or one for each operand that a REDUCE reads. */
 int pcoll_explore_naccesses(const struct pcoll_explore *explore, struct explore_event event);
+
+/* Range number i of them. */
 struct explore_access pcoll_explore_access(const struct pcoll_explore *explore,
                                            struct explore_event event, int i);
 
@@ -165,16 +170,16 @@ bool pcoll_explore_check_access(struct pcoll_explore *explore, struct explore_ev
 bool pcoll_explore_fail(struct pcoll_explore *explore, enum pcoll_explore_fault fault,
                         const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* True if the rank is between start and completion. */
+/* Returns whether the rank is between start and completion. */
 static inline bool pcoll_explore_is_active(const struct pcoll_explore *explore, int rank)
 {
     return explore->progress[rank].started > explore->progress[rank].completed;
 }
 
-static inline bool pcoll_explore_has(const struct pcoll_explore *explore, int slot,
+static inline bool pcoll_explore_has(const struct pcoll_explore *explore, int task,
                                      enum explore_kind kind)
 {
-    return explore->happened[slot] >> kind & 1;
+    return explore->happened[task] >> kind & 1;
 }
 
 #endif /* PCOLL_EXPLORE_STATE_H */

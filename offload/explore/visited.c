@@ -22,18 +22,18 @@ static void add_word(struct pcoll_hash *h, const unsigned char *at)
 }
 
 /* The words in even and in odd places are hashed at the same time. */
-static struct pcoll_hash hash_block(const unsigned char *block, size_t bytes)
+static struct pcoll_hash hash_memory(const unsigned char *memory, size_t bytes)
 {
     struct pcoll_hash even = {0x243f6a8885a308d3u, 0x13198a2e03707344u};
     struct pcoll_hash odd = {0xa4093822299f31d0u, 0x082efa98ec4e6c89u};
     size_t i = 0;
 
     for (; i + 2 * sizeof(uint64_t) <= bytes; i += 2 * sizeof(uint64_t)) {
-        add_word(&even, block + i);
-        add_word(&odd, block + i + sizeof(uint64_t));
+        add_word(&even, memory + i);
+        add_word(&odd, memory + i + sizeof(uint64_t));
     }
     if (i < bytes)
-        add_word(&even, block + i);
+        add_word(&even, memory + i);
     return (struct pcoll_hash){mix(even.a + mix(odd.a)) | 1, mix(even.b + mix(odd.b))};
 }
 
@@ -65,10 +65,10 @@ static enum pcoll_result grow(struct pcoll_visited *v)
     return PCOLL_OK;
 }
 
-enum pcoll_result pcoll_visited_add(struct pcoll_visited *visited, const unsigned char *block,
+enum pcoll_result pcoll_visited_add(struct pcoll_visited *visited, const unsigned char *memory,
                                     size_t bytes, bool *is_new_p)
 {
-    const struct pcoll_hash h = hash_block(block, bytes);
+    const struct pcoll_hash h = hash_memory(memory, bytes);
     struct pcoll_hash *place;
 
     if (2 * (visited->count + 1) > visited->mask && grow(visited) != PCOLL_OK)

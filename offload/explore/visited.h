@@ -1,7 +1,7 @@
 /*
  * The set of states that the explorer has visited.
  *
- * A state is recorded as a 128-bit hash of its whole block, so with 10^7 states the chance to take
+ * A state is recorded as a 128-bit hash of its whole memory, so with 10^7 states the chance to take
  * a new one for another is below 10^-24.
  */
 #ifndef PCOLL_EXPLORE_VISITED_H
@@ -23,7 +23,7 @@ struct pcoll_visited {
 };
 
 /* Add a state, a multiple of 8 bytes; *is_new_p says whether the set lacked it. PCOLL_ERR_NOMEM. */
-enum pcoll_result pcoll_visited_add(struct pcoll_visited *visited, const unsigned char *block,
+enum pcoll_result pcoll_visited_add(struct pcoll_visited *visited, const unsigned char *memory,
                                     size_t bytes, bool *is_new_p) PCOLL_MUST_CHECK;
 void pcoll_visited_fini(struct pcoll_visited *visited);
 

@@ -1,7 +1,7 @@
 /*
  * Shared memory of a group; the contract is in memory/arena.h.
  *
- * Rank 0 does the bookkeeping and grants blocks. A new chunk is as large as all existing ones
+ * Rank 0 does the bookkeeping and grants extents. A new object is as large as all existing ones
  * together, but at most GROWTH larger than needed; if the system refuses that, it is just as large
  * as needed.
  */
@@ -20,20 +20,20 @@
 #include "offload/agree.h"
 #include "offload/memory/object.h"
 
-#define FIRST_CHUNK ((size_t)16 * 1024)
+#define FIRST_OBJECT ((size_t)16 * 1024)
 #define GROWTH ((size_t)1024 * 1024)
 #define SPARE ((size_t)1024 * 1024) /* kept although unused */
 
-enum { MAX_DROPS = 8 }; /* number of chunks that ranks are told to give up at a time */
+enum { MAX_DROPS = 8 }; /* number of objects that ranks are told to give up at a time */
 
-/* Rank 0's answer to a request for a block. */
+/* Rank 0's answer to a request for an extent. */
 struct grant {
     uint64_t offset;
-    uint64_t chunk_bytes;           /* size of a chunk that must be mapped first, or 0 */
-    struct pcoll_shm_object object; /* that chunk */
+    uint64_t object_bytes;          /* size of an object that must be mapped first, or 0 */
+    struct pcoll_shm_object object; /* that one */
     struct pcoll_process_id creator;
     uint64_t creator_base; /* address at which the creator has mapped it */
-    int32_t chunk;
+    int32_t number;        /* of the object */
     int16_t drops[MAX_DROPS], ndrops;
 };
 
@@ -54,135 +54,136 @@ void pcoll_shm_arena_init(struct pcoll_shm_arena *arena, int rank, int nranks)
     arena->nranks = nranks;
 }
 
-static void unmap_chunk(struct pcoll_shm_chunk *chunk)
+static void unmap_object(struct pcoll_arena_object *object)
 {
-    if (chunk->mapped)
-        munmap(chunk->base, chunk->bytes);
-    memset(chunk, 0, sizeof(*chunk));
+    if (object->mapped)
+        munmap(object->base, object->bytes);
+    memset(object, 0, sizeof(*object));
 }
 
 void pcoll_shm_arena_fini(struct pcoll_shm_arena *arena)
 {
-    for (int i = 0; i < arena->nchunks; i++)
-        unmap_chunk(&arena->chunks[i]);
-    free(arena->chunks);
+    for (int i = 0; i < arena->nobjects; i++)
+        unmap_object(&arena->objects[i]);
+    free(arena->objects);
     pcoll_extents_fini(&arena->extents);
 }
 
-static struct pcoll_shm_block *block_at(const struct pcoll_shm_arena *arena, int chunk,
-                                        size_t offset)
+static struct pcoll_shm_extent *extent_at(const struct pcoll_shm_arena *arena, int object,
+                                          size_t offset)
 {
-    return (struct pcoll_shm_block *)(void *)(arena->chunks[chunk].base + offset);
+    return (struct pcoll_shm_extent *)(void *)(arena->objects[object].base + offset);
 }
 
-/* ---- chunks, on all ranks ---- */
+/* ---- objects, on all ranks ---- */
 
-/* Make room for chunk `number`; numbers are reused, and are the same on all ranks. */
+/* Make room for object `number`; numbers are reused, and are the same on all ranks. */
 static enum pcoll_result make_room(struct pcoll_shm_arena *arena, int number)
 {
-    struct pcoll_shm_chunk *chunks;
+    struct pcoll_arena_object *objects;
 
-    if (number < arena->nchunks)
+    if (number < arena->nobjects)
         return PCOLL_OK;
-    chunks = realloc(arena->chunks, (size_t)(number + 1) * sizeof(*chunks));
-    if (chunks == NULL)
+    objects = realloc(arena->objects, (size_t)(number + 1) * sizeof(*objects));
+    if (objects == NULL)
         return PCOLL_ERR_NOMEM;
-    arena->chunks = chunks;
-    memset(&chunks[arena->nchunks], 0, (size_t)(number + 1 - arena->nchunks) * sizeof(*chunks));
-    arena->nchunks = number + 1;
+    arena->objects = objects;
+    memset(&objects[arena->nobjects], 0, (size_t)(number + 1 - arena->nobjects) * sizeof(*objects));
+    arena->nobjects = number + 1;
     return PCOLL_OK;
 }
 
-static int map_chunk(struct pcoll_shm_arena *arena, int number, int fd, size_t bytes)
+static int map_object(struct pcoll_shm_arena *arena, int number, int fd, size_t bytes)
 {
     char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
     if (base == MAP_FAILED)
         return errno;
-    arena->chunks[number] = (struct pcoll_shm_chunk){.base = base, .bytes = bytes, .mapped = true};
+    arena->objects[number] =
+        (struct pcoll_arena_object){.base = base, .bytes = bytes, .mapped = true};
     return 0;
 }
 
-/* On the other ranks: map the chunk that rank 0 has made. */
-static int open_chunk(struct pcoll_shm_arena *arena, const struct grant *grant)
+/* On the other ranks: map the object that rank 0 has made. */
+static int open_object(struct pcoll_shm_arena *arena, const struct grant *grant)
 {
     int fd, error = pcoll_shm_object_open(&grant->object, &fd);
 
     if (error != 0)
         return error;
-    error = map_chunk(arena, grant->chunk, fd, (size_t)grant->chunk_bytes);
+    error = map_object(arena, grant->number, fd, (size_t)grant->object_bytes);
     close(fd);
     return error;
 }
 
 /* A rank that is a thread of rank 0's process shares its mapping. If other ranks cannot open an
  * object, it is made again in /dev/shm, and only a failure there causes a message. */
-static enum pcoll_result attach_chunk(struct pcoll_shm_arena *arena,
-                                      const struct pcoll_bootstrap *bootstrap,
-                                      const struct grant *grant)
+static enum pcoll_result attach_object(struct pcoll_shm_arena *arena,
+                                       const struct pcoll_bootstrap *bootstrap,
+                                       const struct grant *grant)
 {
     int error;
 
-    if (make_room(arena, grant->chunk) != PCOLL_OK)
+    if (make_room(arena, grant->number) != PCOLL_OK)
         return PCOLL_ERR_NOMEM;
     if (pcoll_process_is_self(&grant->creator)) {
-        arena->chunks[grant->chunk] = (struct pcoll_shm_chunk){
-            .base = (char *)(uintptr_t)grant->creator_base, .bytes = (size_t)grant->chunk_bytes};
+        arena->objects[grant->number] = (struct pcoll_arena_object){
+            .base = (char *)(uintptr_t)grant->creator_base, .bytes = (size_t)grant->object_bytes};
         return PCOLL_OK;
     }
-    error = open_chunk(arena, grant);
+    error = open_object(arena, grant);
     if (error != 0 && grant->object.in_dev_shm)
         report_errno(bootstrap, "cannot map the object of rank 0 in /dev/shm", error);
     return error == 0 ? PCOLL_OK : PCOLL_ERR_SYSTEM;
 }
 
-static void detach_chunk(struct pcoll_shm_arena *arena, int number)
+static void detach_object(struct pcoll_shm_arena *arena, int number)
 {
-    if (number >= arena->nchunks || arena->chunks[number].base == NULL)
+    if (number >= arena->nobjects || arena->objects[number].base == NULL)
         return;
     if (arena->rank == 0) {
-        pcoll_extents_drop_chunk(&arena->extents, number);
-        arena->total -= arena->chunks[number].bytes;
+        pcoll_extents_drop_object(&arena->extents, number);
+        arena->total -= arena->objects[number].bytes;
     }
-    unmap_chunk(&arena->chunks[number]);
+    unmap_object(&arena->objects[number]);
 }
 
-/* ---- rank 0: which blocks and chunks are in use ---- */
+/* ---- rank 0: which extents and objects are in use ---- */
 
 static bool is_released(const void *context, const struct pcoll_extent *extent)
 {
-    const struct pcoll_shm_block *block = block_at(context, extent->chunk, extent->offset);
+    const struct pcoll_shm_extent *shared = extent_at(context, extent->object, extent->offset);
 
-    return atomic_load_explicit(&block->users, memory_order_acquire) == 0;
+    return atomic_load_explicit(&shared->users, memory_order_acquire) == 0;
 }
 
 /* Frees the pages at once, even if other ranks still map them. */
-static void empty_chunk(struct pcoll_shm_arena *arena, int number)
+static void empty_object(struct pcoll_shm_arena *arena, int number)
 {
-    struct pcoll_shm_chunk *chunk = &arena->chunks[number];
+    struct pcoll_arena_object *object = &arena->objects[number];
 
-    madvise(chunk->base, chunk->bytes, MADV_REMOVE);
-    pcoll_extents_drop_chunk(&arena->extents, number);
-    arena->total -= chunk->bytes;
-    chunk->emptied = true;
+    madvise(object->base, object->bytes, MADV_REMOVE);
+    pcoll_extents_drop_object(&arena->extents, number);
+    arena->total -= object->bytes;
+    object->emptied = true;
 }
 
 static int find_unused(const struct pcoll_shm_arena *arena)
 {
     int found = PCOLL_NONE;
 
-    for (int i = 0; i < arena->nchunks; i++) {
-        const struct pcoll_shm_chunk *chunk = &arena->chunks[i];
+    for (int i = 0; i < arena->nobjects; i++) {
+        const struct pcoll_arena_object *object = &arena->objects[i];
 
-        if (chunk->base != NULL && !chunk->emptied &&
-            (found == PCOLL_NONE || chunk->bytes > arena->chunks[found].bytes) &&
+        if (object->base != NULL && !object->emptied &&
+            (found == PCOLL_NONE || object->bytes > arena->objects[found].bytes) &&
             pcoll_extents_is_unused(&arena->extents, i))
             found = i;
     }
     return found;
 }
 
-/* Give unused chunks back, the largest first, until at most `limit` bytes are left. */
+/* Give unused objects back, the largest first, until at most `limit` bytes are left. */
 static void trim(struct pcoll_shm_arena *arena, size_t limit)
 {
     while (arena->total > limit) {
@@ -190,24 +191,24 @@ static void trim(struct pcoll_shm_arena *arena, size_t limit)
 
         if (unused == PCOLL_NONE)
             return;
-        empty_chunk(arena, unused);
+        empty_object(arena, unused);
     }
 }
 
 static void announce_drops(const struct pcoll_shm_arena *arena, struct grant *grant)
 {
-    for (int i = 0; i < arena->nchunks && i <= INT16_MAX && grant->ndrops < MAX_DROPS; i++)
-        if (arena->chunks[i].emptied)
+    for (int i = 0; i < arena->nobjects && i <= INT16_MAX && grant->ndrops < MAX_DROPS; i++)
+        if (arena->objects[i].emptied)
             grant->drops[grant->ndrops++] = (int16_t)i;
 }
 
-/* ---- rank 0: new chunks ---- */
+/* ---- rank 0: new objects ---- */
 
 static int free_number(const struct pcoll_shm_arena *arena)
 {
     int number = 0;
 
-    while (number < arena->nchunks && arena->chunks[number].base != NULL)
+    while (number < arena->nobjects && arena->objects[number].base != NULL)
         number++;
     return number;
 }
@@ -220,16 +221,16 @@ static int create_sized(struct pcoll_shm_arena *arena, int in_dev_shm, size_t by
 
     if (error != 0)
         return error;
-    error = map_chunk(arena, grant->chunk, grant->object.fd, bytes);
+    error = map_object(arena, grant->number, grant->object.fd, bytes);
     if (error != 0) {
         pcoll_shm_object_close(&grant->object);
         return error;
     }
-    grant->chunk_bytes = bytes;
+    grant->object_bytes = bytes;
     return 0;
 }
 
-/* Create a chunk a little larger than needed, but only if there is room for it. */
+/* Create an object a little larger than needed, but only if there is room for it. */
 static int create_some(struct pcoll_shm_arena *arena, size_t bytes, struct grant *grant)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -237,7 +238,7 @@ static int create_some(struct pcoll_shm_arena *arena, size_t bytes, struct grant
     size_t wish = arena->total < GROWTH ? arena->total : GROWTH;
     int error = ENOMEM;
 
-    wish = pcoll_round_up(wish > FIRST_CHUNK ? wish : FIRST_CHUNK, page);
+    wish = pcoll_round_up(wish > FIRST_OBJECT ? wish : FIRST_OBJECT, page);
     for (int in_dev_shm = arena->in_dev_shm; error != 0 && in_dev_shm <= 1; in_dev_shm++) {
         if (wish > must)
             error = create_sized(arena, in_dev_shm, wish, grant);
@@ -247,15 +248,15 @@ static int create_some(struct pcoll_shm_arena *arena, size_t bytes, struct grant
     return error;
 }
 
-static enum pcoll_result create_chunk(struct pcoll_shm_arena *arena,
-                                      const struct pcoll_bootstrap *bootstrap, size_t bytes,
-                                      struct grant *grant)
+static enum pcoll_result create_object(struct pcoll_shm_arena *arena,
+                                       const struct pcoll_bootstrap *bootstrap, size_t bytes,
+                                       struct grant *grant)
 {
     char what[80];
     int error;
 
-    grant->chunk = free_number(arena);
-    if (make_room(arena, grant->chunk) != PCOLL_OK)
+    grant->number = free_number(arena);
+    if (make_room(arena, grant->number) != PCOLL_OK)
         return PCOLL_ERR_NOMEM;
     error = create_some(arena, bytes, grant);
     if (error != 0) {
@@ -268,15 +269,15 @@ static enum pcoll_result create_chunk(struct pcoll_shm_arena *arena,
         return PCOLL_ERR_SYSTEM;
     }
     grant->creator = *pcoll_process_self();
-    grant->creator_base = (uint64_t)(uintptr_t)arena->chunks[grant->chunk].base;
-    pcoll_extents_add_chunk(&arena->extents, grant->chunk, (size_t)grant->chunk_bytes);
-    arena->total += (size_t)grant->chunk_bytes;
+    grant->creator_base = (uint64_t)(uintptr_t)arena->objects[grant->number].base;
+    pcoll_extents_add_object(&arena->extents, grant->number, (size_t)grant->object_bytes);
+    arena->total += (size_t)grant->object_bytes;
     return PCOLL_OK;
 }
 
 /* ---- granting ---- */
 
-static size_t block_bytes(const struct pcoll_shm_wish *wish)
+static size_t bytes_for(const struct pcoll_shm_wish *wish)
 {
     return pcoll_round_up(wish->bytes, PCOLL_LINE_BYTES) + PCOLL_LINE_BYTES;
 }
@@ -296,51 +297,51 @@ static enum pcoll_result find_room(struct pcoll_shm_arena *arena,
     in_use = pcoll_extents_taken(&arena->extents);
     if (extent == NULL) {
         trim(arena, 2 * in_use + bytes + SPARE);
-        result = create_chunk(arena, bootstrap, bytes, grant);
+        result = create_object(arena, bootstrap, bytes, grant);
         if (result != PCOLL_OK)
             return result;
         extent = pcoll_extents_take(&arena->extents, bytes);
         assert(extent != NULL);
     }
-    grant->chunk = extent->chunk;
+    grant->number = extent->object;
     grant->offset = extent->offset;
     trim(arena, 2 * in_use + SPARE);
     return PCOLL_OK;
 }
 
-static enum pcoll_result grant_block(struct pcoll_shm_arena *arena,
-                                     const struct pcoll_bootstrap *bootstrap,
-                                     const struct pcoll_shm_wish *wish, struct grant *grant)
+static enum pcoll_result grant_extent(struct pcoll_shm_arena *arena,
+                                      const struct pcoll_bootstrap *bootstrap,
+                                      const struct pcoll_shm_wish *wish, struct grant *grant)
 {
-    const enum pcoll_result result = find_room(arena, bootstrap, block_bytes(wish), grant);
-    struct pcoll_shm_block *block;
+    const enum pcoll_result result = find_room(arena, bootstrap, bytes_for(wish), grant);
+    struct pcoll_shm_extent *shared;
 
     announce_drops(arena, grant);
     if (result != PCOLL_OK)
         return result;
-    block = block_at(arena, grant->chunk, (size_t)grant->offset);
-    memset((void *)block, 0, PCOLL_LINE_BYTES);
-    wish->clear(wish->context, (char *)block + PCOLL_LINE_BYTES);
-    atomic_store_explicit(&block->users, (uint32_t)arena->nranks, memory_order_release);
+    shared = extent_at(arena, grant->number, (size_t)grant->offset);
+    memset((void *)shared, 0, PCOLL_LINE_BYTES);
+    wish->clear(wish->context, (char *)shared + PCOLL_LINE_BYTES);
+    atomic_store_explicit(&shared->users, (uint32_t)arena->nranks, memory_order_release);
     return PCOLL_OK;
 }
 
-/* Map the new chunk on all ranks or on none. PCOLL_PENDING: not all ranks can open a memfd, so try
+/* Map the new object on all ranks or on none. PCOLL_PENDING: not all ranks can open a memfd, so try
  * once more. */
-static enum pcoll_result share_chunk(struct pcoll_shm_arena *arena,
-                                     const struct pcoll_bootstrap *bootstrap,
-                                     const struct grant *grant)
+static enum pcoll_result share_object(struct pcoll_shm_arena *arena,
+                                      const struct pcoll_bootstrap *bootstrap,
+                                      const struct grant *grant)
 {
     enum pcoll_result mine = PCOLL_OK, agreed;
 
     if (arena->rank != 0)
-        mine = attach_chunk(arena, bootstrap, grant);
+        mine = attach_object(arena, bootstrap, grant);
     agreed = pcoll_agree(bootstrap, PCOLL_ROUND_SHARE, mine, NULL, 0);
     if (arena->rank == 0)
         pcoll_shm_object_close(&grant->object);
     if (agreed == PCOLL_OK)
         return PCOLL_OK;
-    detach_chunk(arena, grant->chunk);
+    detach_object(arena, grant->number);
     if (agreed != PCOLL_ERR_SYSTEM || grant->object.in_dev_shm)
         return agreed;
     arena->in_dev_shm = true;
@@ -355,19 +356,19 @@ static enum pcoll_result carve_once(struct pcoll_shm_arena *arena,
 
     memset(grant, 0, sizeof(*grant));
     if (arena->rank == 0)
-        result = grant_block(arena, bootstrap, wish, grant);
+        result = grant_extent(arena, bootstrap, wish, grant);
     result = pcoll_tell(bootstrap, PCOLL_ROUND_GRANT, result, grant, sizeof(*grant));
     for (int i = 0; i < grant->ndrops; i++)
-        unmap_chunk(&arena->chunks[grant->drops[i]]);
+        unmap_object(&arena->objects[grant->drops[i]]);
     if (result != PCOLL_OK)
         return result;
-    return grant->chunk_bytes ? share_chunk(arena, bootstrap, grant) : PCOLL_OK;
+    return grant->object_bytes ? share_object(arena, bootstrap, grant) : PCOLL_OK;
 }
 
 enum pcoll_result pcoll_shm_carve(struct pcoll_shm_arena *arena,
                                   const struct pcoll_bootstrap *bootstrap,
                                   const struct pcoll_shm_wish *wish,
-                                  struct pcoll_shm_block **block_p)
+                                  struct pcoll_shm_extent **extent_p)
 {
     struct grant grant;
     enum pcoll_result result;
@@ -376,13 +377,13 @@ enum pcoll_result pcoll_shm_carve(struct pcoll_shm_arena *arena,
         result = carve_once(arena, bootstrap, wish, &grant);
     while (result == PCOLL_PENDING);
     if (result == PCOLL_OK)
-        *block_p = block_at(arena, grant.chunk, (size_t)grant.offset);
+        *extent_p = extent_at(arena, grant.number, (size_t)grant.offset);
     return result;
 }
 
-void pcoll_shm_release(struct pcoll_shm_block *block)
+void pcoll_shm_release(struct pcoll_shm_extent *shared)
 {
-    uint32_t before = atomic_fetch_sub_explicit(&block->users, 1, memory_order_acq_rel);
+    uint32_t before = atomic_fetch_sub_explicit(&shared->users, 1, memory_order_acq_rel);
 
     assert(before > 0);
     (void)before;

@@ -13,7 +13,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct pcoll_attachment *attachments;
 
-/* False if the process refuses, is in another PID namespace, or has freed the memory. */
+/* Returns false if the process refuses, is in another PID namespace, or has freed the memory. */
 static bool map(const struct pcoll_shm_object *object, struct pcoll_attachment *attachment)
 {
     struct stat status;
@@ -41,7 +41,7 @@ static struct pcoll_attachment *add(pid_t pid, const struct pcoll_heap_place *pl
     if (attachment == NULL)
         return NULL;
     attachment->token = place->token;
-    attachment->base = pcoll_heap_chunk(&place->token, &attachment->bytes);
+    attachment->base = pcoll_heap_object(&place->token, &attachment->bytes);
     attachment->is_own = attachment->base != NULL;
     if (!attachment->is_own && !map(&object, attachment)) {
         free(attachment);

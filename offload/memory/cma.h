@@ -7,8 +7,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Move bytes between this process and process `pid`. Return 0 or an errno. */
+/* Copy from the memory of process `pid`. Returns 0 or an errno. */
 int pcoll_cma_read(pid_t pid, void *to, const void *from, size_t bytes);
+
+/* Copy to the memory of process `pid`. Returns 0 or an errno. */
 int pcoll_cma_write(pid_t pid, void *to, const void *from, size_t bytes);
 
 #endif /* PCOLL_MEMORY_CMA_H */

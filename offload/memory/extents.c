@@ -1,4 +1,4 @@
-/* Parts of chunks; the contract is in memory/extents.h. */
+/* Extents of objects; the contract is in memory/extents.h. */
 #include "offload/memory/extents.h"
 
 #include <assert.h>
@@ -35,28 +35,28 @@ static void insert(struct pcoll_extents *extents, int at, struct pcoll_extent ex
     extents->n++;
 }
 
-void pcoll_extents_add_chunk(struct pcoll_extents *extents, int chunk, size_t bytes)
+void pcoll_extents_add_object(struct pcoll_extents *extents, int object, size_t bytes)
 {
     int at = 0;
 
-    while (at < extents->n && extents->list[at].chunk < chunk)
+    while (at < extents->n && extents->list[at].object < object)
         at++;
-    insert(extents, at, (struct pcoll_extent){chunk, false, 0, bytes});
+    insert(extents, at, (struct pcoll_extent){object, false, 0, bytes});
 }
 
-void pcoll_extents_drop_chunk(struct pcoll_extents *extents, int chunk)
+void pcoll_extents_drop_object(struct pcoll_extents *extents, int object)
 {
     int kept = 0;
 
     for (int i = 0; i < extents->n; i++)
-        if (extents->list[i].chunk != chunk)
+        if (extents->list[i].object != object)
             extents->list[kept++] = extents->list[i];
     extents->n = kept;
 }
 
 static bool can_merge(const struct pcoll_extent *a, const struct pcoll_extent *b)
 {
-    return !a->taken && !b->taken && a->chunk == b->chunk;
+    return !a->taken && !b->taken && a->object == b->object;
 }
 
 void pcoll_extents_merge(struct pcoll_extents *extents,
@@ -90,7 +90,7 @@ const struct pcoll_extent *pcoll_extents_take(struct pcoll_extents *extents, siz
     }
     if (best == NULL)
         return NULL;
-    rest = (struct pcoll_extent){best->chunk, false, best->offset + bytes, best->bytes - bytes};
+    rest = (struct pcoll_extent){best->object, false, best->offset + bytes, best->bytes - bytes};
     best->taken = true;
     best->bytes = bytes;
     if (rest.bytes > 0)
@@ -107,10 +107,10 @@ size_t pcoll_extents_taken(const struct pcoll_extents *extents)
     return bytes;
 }
 
-bool pcoll_extents_is_unused(const struct pcoll_extents *extents, int chunk)
+bool pcoll_extents_is_unused(const struct pcoll_extents *extents, int object)
 {
     for (int i = 0; i < extents->n; i++)
-        if (extents->list[i].chunk == chunk && extents->list[i].taken)
+        if (extents->list[i].object == object && extents->list[i].taken)
             return false;
     return true;
 }

@@ -15,18 +15,18 @@
 
 #define FIRST_CHUNK ((size_t)16 << 20)
 
-struct chunk {
-    char *base; /* NULL: no chunk has this number now */
+struct heap_object {
+    char *base; /* NULL: no object has this number now */
     size_t bytes;
     bool is_inherited; /* from the process that forked this one: not of this heap */
-    struct pcoll_shm_object object;
+    struct pcoll_shm_object shared;
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct chunk *chunks;
-static int nchunks;
-static struct pcoll_extents extents; /* the parts of all chunks */
-static size_t total;                 /* the size of all chunks */
+static struct heap_object *objects;
+static int nobjects;
+static struct pcoll_extents extents; /* of all objects */
+static size_t total;                 /* the size of all objects */
 
 /* ---- forks ---- */
 
@@ -35,8 +35,8 @@ static size_t total;                 /* the size of all chunks */
 static void forget(void)
 {
     pthread_mutex_init(&mutex, NULL);
-    for (int i = 0; i < nchunks; i++)
-        chunks[i].is_inherited = chunks[i].base != NULL;
+    for (int i = 0; i < nobjects; i++)
+        objects[i].is_inherited = objects[i].base != NULL;
     extents = (struct pcoll_extents){NULL, 0, 0};
     total = 0;
 }
@@ -46,7 +46,7 @@ static void watch_forks(void)
     pthread_atfork(NULL, NULL, forget);
 }
 
-/* ---- chunks ---- */
+/* ---- objects ---- */
 
 /* If the system commits only the memory that it has, a page may be refused when it is first
  * touched, by a signal. */
@@ -67,87 +67,87 @@ static bool commits_more(void)
     return mode != '2';
 }
 
-/* Room for one more chunk: its number, or PCOLL_NONE. */
+/* Room for one more object: its number, or PCOLL_NONE. */
 static int make_room(void)
 {
-    struct chunk *more;
+    struct heap_object *more;
 
-    for (int i = 0; i < nchunks; i++)
-        if (chunks[i].base == NULL)
+    for (int i = 0; i < nobjects; i++)
+        if (objects[i].base == NULL)
             return i;
-    more = realloc(chunks, (size_t)(nchunks + 1) * sizeof(*chunks));
+    more = realloc(objects, (size_t)(nobjects + 1) * sizeof(*objects));
     if (more == NULL)
         return PCOLL_NONE;
-    chunks = more;
-    chunks[nchunks] = (struct chunk){.base = NULL};
-    return nchunks++;
+    objects = more;
+    objects[nobjects] = (struct heap_object){.base = NULL};
+    return nobjects++;
 }
 
 /* Huge pages come only where the system gives them to shared memory on advice. */
-static bool open_chunk(struct chunk *chunk, size_t bytes)
+static bool open_object(struct heap_object *object, size_t bytes)
 {
     void *base;
 
-    if (pcoll_shm_object_create_sparse(&chunk->object, bytes) != 0)
+    if (pcoll_shm_object_create_sparse(&object->shared, bytes) != 0)
         return false;
-    base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, chunk->object.fd, 0);
+    base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, object->shared.fd, 0);
     if (base == MAP_FAILED) {
-        pcoll_shm_object_close(&chunk->object);
+        pcoll_shm_object_close(&object->shared);
         return false;
     }
     madvise(base, bytes, MADV_HUGEPAGE);
-    chunk->base = base;
-    chunk->bytes = bytes;
+    object->base = base;
+    object->bytes = bytes;
     return true;
 }
 
-static void close_chunk(int number)
+static void close_object(int number)
 {
-    struct chunk *chunk = &chunks[number];
+    struct heap_object *object = &objects[number];
 
-    munmap(chunk->base, chunk->bytes);
-    pcoll_shm_object_close(&chunk->object);
-    pcoll_extents_drop_chunk(&extents, number);
-    total -= chunk->bytes;
-    chunk->base = NULL;
+    munmap(object->base, object->bytes);
+    pcoll_shm_object_close(&object->shared);
+    pcoll_extents_drop_object(&extents, number);
+    total -= object->bytes;
+    object->base = NULL;
 }
 
-/* False: there is no more memory. */
-static bool add_chunk(size_t bytes)
+/* Returns false if there is no more memory. */
+static bool add_object(size_t bytes)
 {
     const size_t wish = total > FIRST_CHUNK ? total : FIRST_CHUNK;
     const int number = make_room();
 
     if (number == PCOLL_NONE)
         return false;
-    if ((bytes >= wish || !open_chunk(&chunks[number], wish)) &&
-        !open_chunk(&chunks[number], bytes))
+    if ((bytes >= wish || !open_object(&objects[number], wish)) &&
+        !open_object(&objects[number], bytes))
         return false;
-    pcoll_extents_add_chunk(&extents, number, chunks[number].bytes);
-    total += chunks[number].bytes;
+    pcoll_extents_add_object(&extents, number, objects[number].bytes);
+    total += objects[number].bytes;
     return true;
 }
 
-/* The chunk, perhaps an inherited one, that contains the bytes, or PCOLL_NONE. */
-static int any_chunk_of(const void *memory, uint64_t bytes)
+/* The object, perhaps an inherited one, that contains the bytes, or PCOLL_NONE. */
+static int any_object_of(const void *memory, uint64_t bytes)
 {
     const uintptr_t at = (uintptr_t)memory;
 
-    for (int i = 0; i < nchunks; i++) {
-        const uintptr_t base = (uintptr_t)chunks[i].base;
+    for (int i = 0; i < nobjects; i++) {
+        const uintptr_t base = (uintptr_t)objects[i].base;
 
-        if (base != 0 && at >= base && at - base < chunks[i].bytes &&
-            bytes <= chunks[i].bytes - (at - base))
+        if (base != 0 && at >= base && at - base < objects[i].bytes &&
+            bytes <= objects[i].bytes - (at - base))
             return i;
     }
     return PCOLL_NONE;
 }
 
-static int chunk_of(const void *memory, uint64_t bytes)
+static int object_of(const void *memory, uint64_t bytes)
 {
-    const int number = any_chunk_of(memory, bytes);
+    const int number = any_object_of(memory, bytes);
 
-    return number == PCOLL_NONE || chunks[number].is_inherited ? PCOLL_NONE : number;
+    return number == PCOLL_NONE || objects[number].is_inherited ? PCOLL_NONE : number;
 }
 
 /* ---- memory ---- */
@@ -166,9 +166,9 @@ static void *take(size_t bytes)
     if (pcoll_extents_reserve(&extents) != PCOLL_OK)
         return NULL;
     extent = pcoll_extents_take(&extents, bytes);
-    if (extent == NULL && add_chunk(bytes))
+    if (extent == NULL && add_object(bytes))
         extent = pcoll_extents_take(&extents, bytes);
-    return extent ? chunks[extent->chunk].base + extent->offset : NULL;
+    return extent ? objects[extent->object].base + extent->offset : NULL;
 }
 
 void *pcoll_heap_get(size_t bytes)
@@ -185,42 +185,43 @@ void *pcoll_heap_get(size_t bytes)
     return memory;
 }
 
-static bool is_part(const void *context, const struct pcoll_extent *extent)
+static bool is_wanted(const void *context, const struct pcoll_extent *extent)
 {
-    const struct pcoll_extent *part = context;
+    const struct pcoll_extent *wanted = context;
 
-    return extent->chunk == part->chunk && extent->offset == part->offset;
+    return extent->object == wanted->object && extent->offset == wanted->offset;
 }
 
-static const struct pcoll_extent *find_taken(int chunk, size_t offset)
+static const struct pcoll_extent *find_taken(int object, size_t offset)
 {
-    const struct pcoll_extent part = {.chunk = chunk, .offset = offset};
+    const struct pcoll_extent wanted = {.object = object, .offset = offset};
 
     for (int i = 0; i < extents.n; i++)
-        if (extents.list[i].taken && is_part(&part, &extents.list[i]))
+        if (extents.list[i].taken && is_wanted(&wanted, &extents.list[i]))
             return &extents.list[i];
     return NULL;
 }
 
-/* The first chunk stays, without pages: programs that allocate and free in turn come back to it. */
+/* The first object stays, without pages: programs that allocate and free in turn come back to it.
+ */
 static enum pcoll_result put(void *memory)
 {
-    const int number = any_chunk_of(memory, 1);
+    const int number = any_object_of(memory, 1);
     const struct pcoll_extent *found;
-    struct pcoll_extent part;
+    struct pcoll_extent wanted;
 
     if (number == PCOLL_NONE)
         return PCOLL_UNSUPPORTED;
-    if (chunks[number].is_inherited)
+    if (objects[number].is_inherited)
         return PCOLL_OK;
-    found = find_taken(number, (size_t)((char *)memory - chunks[number].base));
+    found = find_taken(number, (size_t)((char *)memory - objects[number].base));
     if (found == NULL)
         return PCOLL_ERR_INVALID;
-    part = *found;
-    madvise(memory, part.bytes, MADV_REMOVE);
-    pcoll_extents_merge(&extents, is_part, &part);
+    wanted = *found;
+    madvise(memory, wanted.bytes, MADV_REMOVE);
+    pcoll_extents_merge(&extents, is_wanted, &wanted);
     if (number > 0 && pcoll_extents_is_unused(&extents, number))
-        close_chunk(number);
+        close_object(number);
     return PCOLL_OK;
 }
 
@@ -242,27 +243,27 @@ struct pcoll_heap_place pcoll_heap_find(const void *memory, uint64_t bytes)
     if (bytes == 0)
         return place;
     pthread_mutex_lock(&mutex);
-    number = chunk_of(memory, bytes);
+    number = object_of(memory, bytes);
     if (number != PCOLL_NONE)
         place = (struct pcoll_heap_place){
-            .token = chunks[number].object.token,
-            .offset = (uint64_t)((const char *)memory - chunks[number].base),
-            .fd = chunks[number].object.fd,
+            .token = objects[number].shared.token,
+            .offset = (uint64_t)((const char *)memory - objects[number].base),
+            .fd = objects[number].shared.fd,
         };
     pthread_mutex_unlock(&mutex);
     return place;
 }
 
-char *pcoll_heap_chunk(const struct pcoll_process_id *token, size_t *bytes_p)
+char *pcoll_heap_object(const struct pcoll_process_id *token, size_t *bytes_p)
 {
     char *base = NULL;
 
     pthread_mutex_lock(&mutex);
-    for (int i = 0; i < nchunks && base == NULL; i++)
-        if (chunks[i].base != NULL && !chunks[i].is_inherited &&
-            memcmp(token, &chunks[i].object.token, sizeof(*token)) == 0) {
-            base = chunks[i].base;
-            *bytes_p = chunks[i].bytes;
+    for (int i = 0; i < nobjects && base == NULL; i++)
+        if (objects[i].base != NULL && !objects[i].is_inherited &&
+            memcmp(token, &objects[i].shared.token, sizeof(*token)) == 0) {
+            base = objects[i].base;
+            *bytes_p = objects[i].bytes;
         }
     pthread_mutex_unlock(&mutex);
     return base;

@@ -2,10 +2,10 @@
  * Memory of this process that the other processes of the node can map: MPI_Alloc_mem's, and buffers
  * of plans. A copy between such memories is one memcpy by whichever process performs it.
  *
- * The heap consists of chunks, memfds that take memory page by page as it is touched, like
- * malloc's. A new chunk is at least as large as all others together, so there are few. Other
- * processes attach a chunk when they bind a plan that accesses it, and keep it until the last such
- * plan is unbound; the pages of freed memory are given back at once nevertheless.
+ * The heap consists of objects, memfds that take memory page by page as it is touched, like
+ * malloc's. A new object is at least as large as all others together, so there are few. Other
+ * processes attach an object when they bind a plan that accesses it, and keep it until the last
+ * such plan is unbound; the pages of freed memory are given back at once nevertheless.
  *
  * The memory is shared with the children of a fork, as that of MPI_Win_allocate_shared is. A child
  * cannot free it: that does nothing.
@@ -23,8 +23,8 @@
 
 /* Where memory lies in the heap of a process; plain data. */
 struct pcoll_heap_place {
-    struct pcoll_process_id token; /* of the chunk's object */
-    uint64_t offset;               /* in the chunk */
+    struct pcoll_process_id token; /* of the object */
+    uint64_t offset;               /* in the object */
     int32_t fd;                    /* of the object, in the process; PCOLL_NONE: not in its heap */
     int32_t unused;
 };
@@ -37,15 +37,15 @@ void *pcoll_heap_get(size_t bytes);
  * pcoll_heap_get has returned. */
 enum pcoll_result pcoll_heap_put(void *memory) PCOLL_MUST_CHECK;
 
-/* Where those bytes lie, if all of them are in one chunk. */
+/* Where those bytes lie, if all of them are in one object. */
 struct pcoll_heap_place pcoll_heap_find(const void *memory, uint64_t bytes);
 
-/* The chunk of this process that has the token; NULL: none has. */
-char *pcoll_heap_chunk(const struct pcoll_process_id *token, size_t *bytes_p);
+/* The object of this process that has the token; NULL: none has. */
+char *pcoll_heap_object(const struct pcoll_process_id *token, size_t *bytes_p);
 
 /* ---- attach.c: heaps of other processes ---- */
 
-/* A chunk of another process as it is mapped here. */
+/* An object of another process as it is mapped here. */
 struct pcoll_attachment {
     char *base;
     size_t bytes;
@@ -55,9 +55,11 @@ struct pcoll_attachment {
     struct pcoll_attachment *next;
 };
 
-/* The chunk of that process in which the place is; NULL: it cannot be mapped. Attachments are
- * counted, and a chunk is mapped once. */
+/* The object of that process in which the place is; NULL: it cannot be mapped. Attachments are
+ * counted, and an object is mapped once. */
 struct pcoll_attachment *pcoll_attach(pid_t pid, const struct pcoll_heap_place *place);
-void pcoll_detach(struct pcoll_attachment *attachment); /* NULL: nothing */
+
+/* Give up an attachment; NULL: nothing. */
+void pcoll_detach(struct pcoll_attachment *attachment);
 
 #endif /* PCOLL_MEMORY_HEAP_H */

@@ -133,7 +133,7 @@ static int set_size(int fd, size_t bytes)
     return ftruncate(fd, (off_t)bytes) == 0 ? 0 : errno;
 }
 
-static int create(struct pcoll_shm_object *object, int in_dev_shm, size_t bytes,
+static int create(struct pcoll_shm_object *object, bool in_dev_shm, size_t bytes,
                   int (*provide)(int fd, size_t bytes))
 {
     char name[NAME_BYTES];
@@ -152,7 +152,7 @@ static int create(struct pcoll_shm_object *object, int in_dev_shm, size_t bytes,
     return error;
 }
 
-int pcoll_shm_object_create(struct pcoll_shm_object *object, int in_dev_shm, size_t bytes)
+int pcoll_shm_object_create(struct pcoll_shm_object *object, bool in_dev_shm, size_t bytes)
 {
     return create(object, in_dev_shm, bytes, pcoll_shm_object_reserve);
 }

@@ -26,14 +26,20 @@ struct pcoll_shm_object {
 
 /* Create an object of `bytes` zero bytes, all reserved: a lack of memory is an error here and never
  * a SIGBUS later. It can be opened until it is closed; existing mappings stay. */
-int pcoll_shm_object_create(struct pcoll_shm_object *object, int in_dev_shm, size_t bytes);
-/* The same, a memfd of which nothing is reserved: it takes memory as it is touched. */
+int pcoll_shm_object_create(struct pcoll_shm_object *object, bool in_dev_shm, size_t bytes);
+
+/* Create a memfd of `bytes` zero bytes, of which nothing is reserved: it takes memory as it is
+ * touched. */
 int pcoll_shm_object_create_sparse(struct pcoll_shm_object *object, size_t bytes);
+
 /* Give the memory behind `fd` that size, at least, with all of it reserved. Beyond the process's
  * limit for files this is EFBIG, without a signal. */
 int pcoll_shm_object_reserve(int fd, size_t bytes);
+
+/* Let nobody open the object any more. */
 void pcoll_shm_object_close(const struct pcoll_shm_object *object);
 
+/* Open an object that this or another process has created. The caller closes *fd_p. */
 int pcoll_shm_object_open(const struct pcoll_shm_object *object, int *fd_p);
 
 #endif /* PCOLL_MEMORY_OBJECT_H */

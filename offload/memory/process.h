@@ -17,7 +17,7 @@ struct pcoll_process_id {
  * value. */
 const struct pcoll_process_id *pcoll_process_self(void);
 
-/* True if the process has ended, even if its parent has not been told yet. */
+/* Returns whether the process has ended, even if its parent has not been told yet. */
 bool pcoll_process_is_dead(pid_t pid);
 
 bool pcoll_process_is_self(const struct pcoll_process_id *id);

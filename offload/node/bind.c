@@ -1,4 +1,4 @@
-/* Binding: the ranks tell each other what their plans need, and make the block of all of them. */
+/* Binding: the ranks tell each other what their plans need, and make the plan's extent. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,9 +26,9 @@ int pcoll_node_find_number(const struct pcoll_node_binding *b, int rank)
 
 void pcoll_node_bound_fini(struct pcoll_node_bound *bound)
 {
-    pcoll_node_board_fini(bound); /* before the block: the agent may be there */
-    if (bound->block != NULL)
-        pcoll_shm_release(bound->block);
+    pcoll_node_board_fini(bound); /* before the extent: the agent may be there */
+    if (bound->extent != NULL)
+        pcoll_shm_release(bound->extent);
     pcoll_run_fini(&bound->run);
     pcoll_node_close_views(bound);
     pcoll_pool_put(bound->scratch);
@@ -38,7 +38,7 @@ enum pcoll_result pcoll_node_binding_init(struct pcoll_node_binding *b)
 {
     size_t places = 2;
 
-    while (places < 2 * b->bound->run.most_targets)
+    while (places < 2 * b->bound->run.max_targets)
         places *= 2;
     b->cards = malloc((size_t)b->nlocal * sizeof(*b->cards));
     b->areas = malloc((size_t)b->nlocal * sizeof(*b->areas));
@@ -46,7 +46,7 @@ enum pcoll_result pcoll_node_binding_init(struct pcoll_node_binding *b)
     if (b->index != NULL)
         memset(b->index, 0, places * sizeof(struct pcoll_target *));
     b->index_mask = places - 1;
-    b->signalings = malloc((b->bound->run.most_targets + 1) * sizeof(*b->signalings));
+    b->signalings = malloc((b->bound->run.max_targets + 1) * sizeof(*b->signalings));
     return b->cards && b->areas && b->index && b->signalings ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
@@ -88,7 +88,8 @@ static enum pcoll_result exchange_cards(struct pcoll_node_binding *b,
     own.result = (uint32_t)mine;
     all = pcoll_node_meet(group, &own, sizeof(own));
     for (int i = 0; i < b->nlocal; i++) {
-        const struct pcoll_node_card *card = (const void *)(all + (size_t)i * PCOLL_NODE_SLOT);
+        const struct pcoll_node_card *card =
+            (const void *)(all + (size_t)i * PCOLL_NODE_FIELD_BYTES);
 
         worst = card->result > worst ? card->result : worst;
         if (mine != PCOLL_OK)
@@ -111,7 +112,7 @@ static uint64_t longest_of_all(const struct pcoll_node_binding *b)
 
 /* Clears the counters and the numbers of their signalers, the words that say whether a rank
  * requests a relay, and the board. */
-static void clear_block(const void *context, char *payload)
+static void clear_extent(const void *context, char *payload)
 {
     const struct pcoll_node_binding *b = context;
     size_t relay = b->bound->relay_bytes;
@@ -126,12 +127,12 @@ static void clear_block(const void *context, char *payload)
     memset(payload + b->area_bytes + (size_t)b->nlocal * relay, 0, b->board_bytes);
 }
 
-enum pcoll_result pcoll_node_carve_block(struct pcoll_node_binding *b,
-                                         struct pcoll_node_group *group, enum pcoll_result mine)
+enum pcoll_result pcoll_node_carve_extent(struct pcoll_node_binding *b,
+                                          struct pcoll_node_group *group, enum pcoll_result mine)
 {
     struct pcoll_node_bound *bound = b->bound;
     enum pcoll_result result = exchange_cards(b, group, mine);
-    struct pcoll_shm_wish wish = {.clear = clear_block, .context = b};
+    struct pcoll_shm_wish wish = {.clear = clear_extent, .context = b};
     size_t relays;
 
     if (result != PCOLL_OK)
@@ -140,11 +141,11 @@ enum pcoll_result pcoll_node_carve_block(struct pcoll_node_binding *b,
     relays = (size_t)b->nlocal * bound->relay_bytes;
     b->board_bytes = pcoll_node_board_bytes(b);
     wish.bytes = b->area_bytes + relays + b->board_bytes;
-    result = pcoll_shm_carve(&group->arena, &group->bootstrap, &wish, &bound->block);
+    result = pcoll_shm_carve(&group->arena, &group->bootstrap, &wish, &bound->extent);
     if (result != PCOLL_OK)
         return result;
     bound->group = group;
-    bound->relays = (char *)bound->block + PCOLL_LINE_BYTES + b->area_bytes;
+    bound->relays = (char *)bound->extent + PCOLL_LINE_BYTES + b->area_bytes;
     bound->nrelays = bound->relay_bytes > 0 ? b->nlocal : 0;
     bound->number = pcoll_node_number(b, b->plan->rank);
     pcoll_node_board_place(b, bound->relays + relays, PCOLL_LINE_BYTES + wish.bytes);

@@ -1,5 +1,5 @@
 /*
- * Binding a plan within a node: cards, the block of all ranks, and steps with addresses. Private to
+ * Binding a plan within a node: cards, the plan's extent, and steps with addresses. Private to
  * offload/node and the media on it.
  */
 #ifndef PCOLL_NODE_BINDING_H
@@ -29,7 +29,7 @@ struct pcoll_node_card {
     struct pcoll_heap_place in_heap[PCOLL_RECV + 1]; /* of SEND and RECV */
 };
 
-_Static_assert(sizeof(struct pcoll_node_card) <= PCOLL_NODE_SLOT, "it is told at once");
+_Static_assert(sizeof(struct pcoll_node_card) <= PCOLL_NODE_FIELD_BYTES, "it is told at once");
 
 /* The rank's counters and TEMP, as the plan sees them. */
 static inline size_t pcoll_node_plan_bytes(const struct pcoll_node_card *card)
@@ -51,11 +51,11 @@ struct pcoll_node_binding {
     size_t board_bytes;            /* 0: there is no board */
     struct pcoll_target **index;   /* [index_mask + 1]: by counter; NULL: none */
     size_t index_mask;
-    struct pcoll_node_signaling *signalings; /* [most_targets] */
+    struct pcoll_node_signaling *signalings; /* [max_targets] */
     int nlocal;                              /* number of ranks of the group */
     const int *ranks; /* [nlocal], ascending: number i of the group is ranks[i] of the plan; NULL:
                        * both numberings are the same */
-    int is_alone;     /* treat all other ranks as if they were not in the group */
+    bool is_alone;    /* treat all other ranks as if they were not in the group */
 };
 
 /* Allocates what binding needs, for a bound plan whose run has been initialized. */
@@ -64,11 +64,11 @@ enum pcoll_result pcoll_node_binding_init(struct pcoll_node_binding *b);
 /* Accepts what a failed init left. */
 void pcoll_node_binding_fini(struct pcoll_node_binding *b);
 
-/* Collective over the group: make the block of all ranks, or return the worst result that any rank
- * has so far; `mine` is this rank's. Then each rank resolves its entries and publishes what it
- * signals, all ranks agree, and each calls pcoll_node_find_alone. */
-enum pcoll_result pcoll_node_carve_block(struct pcoll_node_binding *b,
-                                         struct pcoll_node_group *group, enum pcoll_result mine);
+/* Collective over the group: make the plan's extent, or return the worst result that any rank has
+ * so far; `mine` is this rank's. Then each rank resolves its entries and publishes what it signals,
+ * all ranks agree, and each calls pcoll_node_find_alone. */
+enum pcoll_result pcoll_node_carve_extent(struct pcoll_node_binding *b,
+                                          struct pcoll_node_group *group, enum pcoll_result mine);
 
 /* The number of a rank of the plan in the group, or PCOLL_NONE. Each entry asks several times. */
 int pcoll_node_find_number(const struct pcoll_node_binding *binding, int rank);
@@ -91,7 +91,7 @@ char *pcoll_node_own_place(const struct pcoll_node_binding *b, struct pcoll_plac
 /* This rank's counters, which its TEMP follows, and the size of both. */
 char *pcoll_node_own_area(const struct pcoll_node_binding *b, size_t *bytes_p);
 
-/* Where that counter of this rank is in the block. */
+/* The offset of that counter of this rank in the extent. */
 uint64_t pcoll_node_counter_at(const struct pcoll_node_binding *b, int index);
 
 /* The target with which this rank signals a counter of `rank`, which is on this node. */
@@ -102,16 +102,16 @@ struct pcoll_target *pcoll_node_target(const struct pcoll_node_binding *b, int r
 /* The size of a rank's counts of signalers. */
 size_t pcoll_node_signalers_bytes(uint64_t ncounters);
 
-/* This rank may signal a new target, counter `index` of the rank whose counts are at `signalers`.
- */
+/* Note that this rank may signal a new target, counter `index` of the rank whose counts are at
+ * `signalers`. */
 void pcoll_node_signalers_add(const struct pcoll_node_binding *b, const struct pcoll_target *target,
                               char *signalers, int index);
 
-/* Another rank may signal the target in place of this one; NULL: there is none. */
+/* Note that another rank may signal the target in place of this one; NULL: nothing. */
 void pcoll_node_signalers_add_other(const struct pcoll_node_binding *b,
                                     const struct pcoll_target *target);
 
-/* Tell the other ranks. */
+/* Count this rank among the signalers of its targets, for all ranks to see. */
 void pcoll_node_signalers_publish(const struct pcoll_node_binding *b);
 
 /* Find the targets that no other rank signals, once all have published. */

@@ -21,7 +21,7 @@
  * by itself with functions of the user, and in memory that no agent reaches.) The ranks that wait
  * and the agent perform what they can.
  *
- * Memory of the block, of the helper's process, and in heaps that it has mapped is copied with
+ * Memory of the extent, of the helper's process, and in heaps that it has mapped is copied with
  * memcpy. If one end is none of these, an agent, or the rank whose memory the other end is, copies
  * by one call of CMA; if neither is, the entry is left to its owner. If the kernel refuses a
  * helper, it returns the chunk and claims no more such chunks; if it refuses the owner, the owner
@@ -53,51 +53,51 @@ enum pcoll_result pcoll_node_board_init(const struct pcoll_node_binding *b,
 /* Waits until a visit of the agent has ended. Accepts what a failed init left. */
 void pcoll_node_board_fini(struct pcoll_node_bound *bound);
 
-/* Say on this rank's card what it will put on the board. */
+/* Write on this rank's card what it will put on the board. */
 void pcoll_node_board_tell(const struct pcoll_node_binding *b, struct pcoll_node_card *card);
 
 /* The bytes of the boards of all ranks, once the cards are known. 0: no rank offers anything. */
 size_t pcoll_node_board_bytes(const struct pcoll_node_binding *b);
 
-/* The board is at `memory`, which is zero, in the block of `bytes` bytes. */
+/* Place the board at `memory`, which is zero, in the extent of `bytes` bytes. */
 void pcoll_node_board_place(const struct pcoll_node_binding *b, char *memory, size_t bytes);
 
-/* True if the plan has a board on which some rank offers entries to all. */
+/* Returns whether the plan has a board on which some rank offers entries to all. */
 bool pcoll_node_board_is_public(const struct pcoll_node_bound *bound);
 
-/* True if this rank offers the entry. */
+/* Returns whether this rank offers the entry. */
 bool pcoll_node_is_offered(const struct pcoll_node_binding *b, const struct pcoll_entry *entry);
 
 /* Put the step of entry `i`, which has been resolved and is offered, on the board. */
 void pcoll_node_board_step(const struct pcoll_node_binding *b, int i, struct pcoll_step *step);
 
-/* All ranks have resolved their entries: this rank may help, and so may the agent, if it is this
- * rank's. */
+/* Let this rank help, and the agent, if it is this rank's, once all ranks have resolved their
+ * entries. */
 void pcoll_node_board_open(const struct pcoll_node_binding *b);
 
 /* ---- post.c: for the entries' own rank ---- */
 
-/* Start: open the notices of the next phase. */
+/* Open the notices of the next phase, at start. */
 void pcoll_node_post(struct pcoll_node_bound *bound);
 
 /* Fire a step that is on the board. PCOLL_PENDING: call again. */
 enum pcoll_result pcoll_node_post_fire(struct pcoll_node_bound *bound, struct pcoll_step *step);
 
-/* The same as pcoll_node_post, for a start that leaves copies to others: to the agent, which it
- * wakes; or to its peer, if it is the instance's only one and no rank waits for what follows. Fires
+/* As pcoll_node_post, for a start that leaves copies to others: to the agent, which it wakes; or a
+ * copy to its peer, if it is the only one of the instance and no rank waits for what follows. Fires
  * short entries if it can. Returns PCOLL_OK or an error. */
 enum pcoll_result pcoll_node_board_begin(struct pcoll_node_bound *bound);
 
-/* Call this before each further call that progresses the instance. A rank that `waits` leaves
+/* Call this before each further call that progresses the instance. A waiting rank (`waits`) leaves
  * nothing to others. */
 void pcoll_node_board_go_on(struct pcoll_node_bound *bound, bool waits);
 
-/* The instance has ended. */
+/* Call this when the instance has ended. */
 void pcoll_node_board_end(struct pcoll_node_bound *bound);
 
 /* ---- help.c: for others ---- */
 
-/* A rank's instance is not complete: perform what can be done for one other rank. */
+/* Perform what can be done for one other rank, while the instance is not complete. */
 void pcoll_node_help(struct pcoll_node_bound *bound);
 
 #endif /* PCOLL_NODE_BOARD_H */

@@ -11,12 +11,12 @@ static bool is_reachable(const struct pcoll_node_board *board, struct pcoll_plac
     return place.buffer > PCOLL_RECV || board->is_reachable[place.buffer];
 }
 
-/* True if others can perform that reduction. */
+/* Returns whether others can perform that reduction. */
 static bool is_common(const struct pcoll_node_binding *b, const struct pcoll_entry *entry)
 {
     const struct pcoll_node_board *board = b->bound->board;
     bool all = is_reachable(board, entry->local) && board->op != NULL &&
-               board->op->kernel != NULL && board->op->unit <= PCOLL_REDUCE_BLOCK &&
+               board->op->kernel != NULL && board->op->unit <= PCOLL_REDUCE_TILE &&
                entry->noperands <= PCOLL_BOARD_OPERANDS;
 
     for (int i = 0; i < entry->noperands; i++)
@@ -24,7 +24,7 @@ static bool is_common(const struct pcoll_node_binding *b, const struct pcoll_ent
     return all;
 }
 
-/* True for a long copy from or to user memory of a rank of the node. */
+/* Returns whether the entry is a long copy from or to user memory of a rank of the node. */
 static bool is_for_peer(const struct pcoll_node_binding *b, const struct pcoll_entry *entry)
 {
     return pcoll_entry_is_remote(entry) && entry->bytes >= b->bound->board->coop_from &&
@@ -75,11 +75,11 @@ static void count_posts(const struct pcoll_node_binding *b)
     }
 }
 
-/* True if the memory is in a heap, which agents map, or in the agent's own process. */
+/* Returns whether the memory is in a heap, which agents map, or in the agent's own process. */
 static bool is_for_agents(const struct pcoll_node_binding *b, const struct pcoll_node_group *group,
                           const void *memory, enum pcoll_buffer buffer)
 {
-    return group->is_host ||
+    return group->has_agent ||
            pcoll_heap_find(memory, pcoll_plan_bytes(b->plan, buffer)).fd != PCOLL_NONE;
 }
 
@@ -169,7 +169,7 @@ void pcoll_node_board_place(const struct pcoll_node_binding *b, char *memory, si
         return;
     }
     board->active = (void *)memory;
-    board->block_bytes = bytes;
+    board->extent_bytes = bytes;
     for (int i = 0; i < b->nlocal; i++) {
         board->members[i] = (struct board_member){
             .pid = (pid_t)b->cards[i].pid,
@@ -193,16 +193,16 @@ bool pcoll_node_board_is_public(const struct pcoll_node_bound *bound)
 
 static uint64_t place_of(const struct pcoll_node_bound *bound, const struct pcoll_target *target)
 {
-    return target ? (uint64_t)((char *)target->line - (char *)bound->block) : 0;
+    return target ? (uint64_t)((char *)target->line - (char *)bound->extent) : 0;
 }
 
-/* An end of a step: an address of rank `number`, or, if that is this one, perhaps in the block. */
+/* An end of a step: an address of rank `number`, or, if that is this one, perhaps in the extent. */
 static struct pcoll_notice_place end_of(const struct pcoll_node_bound *bound, const void *address,
                                         int number)
 {
-    const uintptr_t offset = (uintptr_t)address - (uintptr_t)bound->block;
+    const uintptr_t offset = (uintptr_t)address - (uintptr_t)bound->extent;
 
-    if (number == bound->number && offset < bound->board->block_bytes)
+    if (number == bound->number && offset < bound->board->extent_bytes)
         return (struct pcoll_notice_place){PCOLL_NONE, offset};
     return (struct pcoll_notice_place){number, (uintptr_t)address};
 }
@@ -217,7 +217,7 @@ static void write_operands(const struct pcoll_node_binding *b,
     notice->to = end_of(bound, reduction->to, bound->number);
     notice->bytes = reduction->bytes;
     notice->unit = (uint32_t)reduction->op->unit;
-    notice->operands = (uint64_t)((char *)places - (char *)bound->block);
+    notice->operands = (uint64_t)((char *)places - (char *)bound->extent);
     notice->noperands = (uint16_t)reduction->n;
     notice->detours = reduction->scratch != NULL;
     for (int i = 0; i < reduction->n; i++) {
@@ -321,7 +321,7 @@ void pcoll_node_board_step(const struct pcoll_node_binding *b, int i, struct pco
 
 /* ---- the end of binding ---- */
 
-/* True if no entry that moves data or signals a peer waits for this one. */
+/* Returns whether no entry that moves data or signals a peer waits for this one. */
 static bool is_last(const struct pcoll_plan *plan, const struct pcoll_entry *entry)
 {
     for (int i = 0; i < plan->nentries; i++) {
@@ -390,6 +390,6 @@ void pcoll_node_board_open(const struct pcoll_node_binding *b)
             board->first_post[p] = board->first_post[p - 1];
     find_only_copies(b);
     find_others(board);
-    if (board->is_public && b->bound->group->is_host)
+    if (board->is_public && b->bound->group->has_agent)
         pcoll_node_visit(board);
 }

@@ -21,8 +21,8 @@ struct board_post {
     bool is_opened;          /* in this instance */
     bool is_asking;          /* the owner of the other memory for a chunk: */
     struct pcoll_step asked; /* that chunk, as a step */
-    uint64_t word; /* of the notice, when it last changed; the agent had made so many laps */
-    uint32_t laps;
+    uint64_t word;           /* of the notice, when it last changed */
+    uint32_t laps;           /* of the agent, then */
 };
 
 struct board_member {
@@ -39,10 +39,10 @@ struct board_other {
 
 struct pcoll_node_board {
     _Atomic uint32_t *active; /* how many ranks have an active instance, if it is public */
-    size_t block_bytes;
+    size_t extent_bytes;
     struct board_post *posts; /* [nposts], in the order of the plan's entries */
     int nposts, room;
-    struct pcoll_notice_place *operands; /* of this rank's reductions, in the block */
+    struct pcoll_notice_place *operands; /* of this rank's reductions, in the extent */
     int noperands, operand_room;
     const struct pcoll_operator *op;
     uint64_t coop_from;                /* as in the bootstrap */
@@ -67,6 +67,7 @@ struct pcoll_node_board {
 
 #define PCOLL_LONG_BYTES ((uint64_t)16 << 10) /* shorter copies are not worth being left */
 
+/* Returns whether the copy is worth being left to others. */
 static inline bool pcoll_node_is_long(const struct pcoll_notice *notice)
 {
     return notice->bytes >= PCOLL_LONG_BYTES;
@@ -89,6 +90,7 @@ struct board_way {
     const struct pcoll_operator *op; /* of reductions */
 };
 
+/* Find out how this process reaches the ends of the notice's copy or reduction. */
 void pcoll_node_chunk_find(const struct pcoll_node_bound *bound, const struct pcoll_notice *notice,
                            struct board_way *way);
 
@@ -103,16 +105,16 @@ void pcoll_node_chunk_finish(const struct pcoll_node_bound *bound, struct pcoll_
 
 /* ---- help.c ---- */
 
-/* Perform a chunk of the notice, if this thread can. True if something moved. */
+/* Perform a chunk of the notice, if this thread can. Returns whether something moved. */
 bool pcoll_node_help_with(struct pcoll_node_bound *bound, struct pcoll_notice *notice,
                           bool is_agent);
 
 /* ---- visit.c ---- */
 
-/* The agent of this process begins to visit the plan. */
+/* Let the agent of this process visit the plan from now on. */
 void pcoll_node_visit(struct pcoll_node_board *board);
 
-/* It stops; no visit is under way any more. */
+/* Let it stop, and wait until no visit is under way. */
 void pcoll_node_leave(struct pcoll_node_board *board);
 
 #endif /* PCOLL_NODE_BOARD_STATE_H */

@@ -20,7 +20,7 @@ enum pcoll_node_kind {
     PCOLL_NODE_REPACK  /* from SEND to RECV, both with a layout */
 };
 
-/* Bits of the alarm of a block: a rank has failed; a rank asks for a copy. */
+/* Bits of the alarm of an extent: a rank has failed; a rank asks for a copy. */
 #define PCOLL_NODE_FAILED 1u
 #define PCOLL_NODE_ASKING 2u
 
@@ -33,10 +33,10 @@ struct pcoll_node_view {
 struct pcoll_node_bound {
     struct pcoll_bound base;
     struct pcoll_run run;
-    struct pcoll_shm_block *block;
+    struct pcoll_shm_extent *extent;
     struct pcoll_node_group *group;
 
-    char *relays; /* [nrelays], each of relay_bytes, in the block: one for each rank */
+    char *relays; /* [nrelays], each of relay_bytes, in the extent: one for each rank */
     size_t relay_bytes;
     int nrelays, number;                                       /* this rank's number */
     const struct pcoll_user_layout *send_layout, *recv_layout; /* NULL: contiguous */
@@ -61,12 +61,12 @@ static inline struct pcoll_node_bound *pcoll_node_bound_of_run(struct pcoll_run 
     return pcoll_container_of(run, struct pcoll_node_bound, run);
 }
 
-/* Signal the counter at this offset in the block of the plan. Several ranks may signal it. */
+/* Signal the counter at this offset in the extent of the plan. Several ranks may signal it. */
 static inline void pcoll_node_signal_at(const struct pcoll_node_bound *bound, uint64_t at,
                                         uint64_t add)
 {
     if (add != 0)
-        pcoll_signal_shared((struct pcoll_line *)(void *)((char *)bound->block + at), add);
+        pcoll_signal_shared((struct pcoll_line *)(void *)((char *)bound->extent + at), add);
 }
 
 /* Releases what the bound plan has, also what a failed bind left. */

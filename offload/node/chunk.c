@@ -10,7 +10,7 @@ static struct board_end reach(const struct pcoll_node_bound *bound, struct pcoll
 {
     const struct board_member *members = bound->board->members;
     const pid_t self = members[bound->number].pid;
-    struct board_end end = {(char *)bound->block + place.at, self};
+    struct board_end end = {(char *)bound->extent + place.at, self};
 
     if (place.number == PCOLL_NONE)
         return end;
@@ -25,7 +25,7 @@ static struct board_end reach(const struct pcoll_node_bound *bound, struct pcoll
 static void find_operands(const struct pcoll_node_bound *bound, const struct pcoll_notice *notice,
                           struct board_way *way)
 {
-    const struct pcoll_notice_place *places = (void *)((char *)bound->block + notice->operands);
+    const struct pcoll_notice_place *places = (void *)((char *)bound->extent + notice->operands);
 
     for (int i = 0; i < way->noperands; i++) {
         way->operands[i] = (const unsigned char *)reach(bound, places[i]).here;
@@ -52,7 +52,7 @@ static int reduce(const struct pcoll_notice *notice, const struct board_way *way
                   struct pcoll_chunk chunk)
 {
     const unsigned char *operands[PCOLL_BOARD_OPERANDS];
-    unsigned char scratch[PCOLL_REDUCE_BLOCK];
+    unsigned char scratch[PCOLL_REDUCE_TILE];
     const struct pcoll_reduction reduction = {
         .op = way->op,
         .to = (unsigned char *)way->to.here + chunk.first,

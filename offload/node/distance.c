@@ -4,39 +4,39 @@
 
 #include "offload/yield.h"
 
-#define BLOCKS 8     /* the least time of so many counts */
-#define EXCHANGES 16 /* per block */
+#define BATCHES 8    /* the shortest of so many counts */
+#define EXCHANGES 16 /* per batch */
 #define LOOKS 20000  /* then the other rank does not run */
 #define LOOKS_CROWDED 500
 #define MAX_YIELDS 100
 #define ONE_CORE 1000 /* nanoseconds: exchanges that take longer are of ranks that share a core */
 
-/* Returns 0 if the other rank does not answer. Where ranks share cores it may need this one's,
+/* Returns whether the other rank has answered. Where ranks share cores it may need this one's,
  * which may still be yielded `*yields` times; 0: they do not. */
-static int has_answer(const struct pcoll_line *own, uint64_t round, int *yields)
+static bool has_answer(const struct pcoll_line *own, uint64_t round, int *yields)
 {
     const int looks = *yields > 0 ? LOOKS_CROWDED : LOOKS;
 
     do {
         for (int i = 0; i < looks; i++) {
             if (atomic_load_explicit(&own->value, memory_order_acquire) >= round)
-                return 1;
+                return true;
             pcoll_relax();
         }
         if (*yields > 0)
             pcoll_yield();
     } while (--*yields > 0);
-    return 0;
+    return false;
 }
 
 /* Two ranks each write the other's line and wait for their own. In nanoseconds for both directions
  * at once; 0: the other rank did not answer, or only when this one yielded its core. */
-static uint64_t exchange(struct pcoll_line *own, struct pcoll_line *other, int is_crowded)
+static uint64_t exchange(struct pcoll_line *own, struct pcoll_line *other, bool is_crowded)
 {
-    uint64_t least = 0, round = 0;
+    uint64_t min = 0, round = 0;
     int yields = is_crowded ? MAX_YIELDS : 0;
 
-    for (int block = 0; block < BLOCKS; block++) {
+    for (int batch = 0; batch < BATCHES; batch++) {
         const uint64_t begin = pcoll_now();
         uint64_t took;
 
@@ -46,10 +46,10 @@ static uint64_t exchange(struct pcoll_line *own, struct pcoll_line *other, int i
                 return 0;
         }
         took = (pcoll_now() - begin) / EXCHANGES;
-        if (block == 0 || took < least)
-            least = took;
+        if (batch == 0 || took < min)
+            min = took;
     }
-    return is_crowded && least > ONE_CORE ? 0 : least;
+    return is_crowded && min > ONE_CORE ? 0 : min;
 }
 
 /* Even ranks start with their right neighbor, odd ranks with their left. Where ranks share cores,

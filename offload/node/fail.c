@@ -1,5 +1,5 @@
 /* How a plan fails within a node: other ranks may wait for this one forever, so it tells them
- * through the block. The contract is in node/bound.h. */
+ * through the extent. The contract is in node/bound.h. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 void pcoll_node_raise(struct pcoll_node_bound *bound)
 {
-    atomic_fetch_or_explicit(&bound->block->alarm, PCOLL_NODE_FAILED, memory_order_release);
+    atomic_fetch_or_explicit(&bound->extent->alarm, PCOLL_NODE_FAILED, memory_order_release);
 }
 
 enum pcoll_result pcoll_node_give_up(struct pcoll_node_bound *bound, const char *why)
@@ -30,7 +30,7 @@ enum pcoll_result pcoll_node_fail(struct pcoll_node_bound *bound, const struct p
 
 __attribute__((noinline)) enum pcoll_result pcoll_node_stop(struct pcoll_node_bound *bound)
 {
-    if (atomic_load_explicit(&bound->block->alarm, memory_order_relaxed) & PCOLL_NODE_FAILED)
+    if (atomic_load_explicit(&bound->extent->alarm, memory_order_relaxed) & PCOLL_NODE_FAILED)
         return PCOLL_ERR_SYSTEM;
     return pcoll_node_give_up(bound,
                               "shared memory: user data cannot be packed, unpacked or reduced");

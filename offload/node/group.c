@@ -40,7 +40,8 @@ static int probe_neighbor(const struct probe *neighbor)
 
 static struct pcoll_line *distance_lines(const struct pcoll_node_group *group)
 {
-    return (void *)(group->meeting->slots + 2 * (size_t)group->bootstrap.nranks * PCOLL_NODE_SLOT);
+    return (void *)(group->meeting->fields +
+                    2 * (size_t)group->bootstrap.nranks * PCOLL_NODE_FIELD_BYTES);
 }
 
 /* Collective: can every rank access the memory of its right neighbor, and how far apart are
@@ -58,7 +59,7 @@ static enum pcoll_result look_around(struct pcoll_node_group *group, bool *can_p
         own = {*self, getpid(), (uint64_t)(uintptr_t)self, (uint64_t)(uintptr_t)&scratch};
     enum pcoll_result result;
 
-    memcpy(&neighbor, pcoll_node_meet(group, &own, sizeof(own)) + next * PCOLL_NODE_SLOT,
+    memcpy(&neighbor, pcoll_node_meet(group, &own, sizeof(own)) + next * PCOLL_NODE_FIELD_BYTES,
            sizeof(neighbor));
     terms[FARTHEST].value = pcoll_node_measure_distance(&group->bootstrap, distance_lines(group));
     terms[CMA].value = (uint64_t)probe_neighbor(&neighbor);
@@ -68,7 +69,7 @@ static enum pcoll_result look_around(struct pcoll_node_group *group, bool *can_p
     return result;
 }
 
-/* Collective: the other ranks map the host's bell. One that cannot offers nothing to all. */
+/* Collective: all ranks map the bell of the agent. A rank that cannot offers nothing to all. */
 static enum pcoll_result find_bell(struct pcoll_node_group *group, struct pcoll_bell *bell)
 {
     enum { PID, PLACE, NTERMS = PLACE + sizeof(struct pcoll_heap_place) / sizeof(uint64_t) };
@@ -90,7 +91,7 @@ static enum pcoll_result find_bell(struct pcoll_node_group *group, struct pcoll_
     if (result != PCOLL_OK || words[PID] == 0)
         return result;
     memcpy(&place, &words[PLACE], sizeof(place));
-    group->is_host = bell != NULL;
+    group->has_agent = bell != NULL;
     if (place.fd != PCOLL_NONE)
         group->bell_at = pcoll_attach((pid_t)words[PID], &place);
     if (group->bell_at != NULL)
@@ -112,17 +113,18 @@ static void sleep_until(struct pcoll_line *arrived, uint64_t all)
     atomic_fetch_sub_explicit(&arrived->sleepers, 1, memory_order_relaxed);
 }
 
-static int has_come(const struct pcoll_line *arrived, uint64_t all, int looks)
+/* Returns whether all have arrived, after so many looks. */
+static bool have_arrived(const struct pcoll_line *arrived, uint64_t all, int looks)
 {
     while (atomic_load_explicit(&arrived->value, memory_order_acquire) < all) {
         if (--looks == 0)
-            return 0;
+            return false;
         pcoll_relax();
     }
-    return 1;
+    return true;
 }
 
-/* The ranks meet in slots of shared memory; a waiting rank keeps the rest of its process
+/* The ranks meet in fields of shared memory; a waiting rank keeps the rest of its process
  * progressing. With fewer cores than ranks it soon sleeps: otherwise the rank that all wait for,
  * often rank 0, would have to take turns with them. */
 const char *pcoll_node_meet(struct pcoll_node_group *group, const void *mine, size_t bytes)
@@ -131,29 +133,29 @@ const char *pcoll_node_meet(struct pcoll_node_group *group, const void *mine, si
     struct pcoll_line *arrived = &meeting->arrived;
     const size_t nranks = (size_t)group->bootstrap.nranks;
     const uint64_t all = ++group->meetings * nranks;
-    char *slots = meeting->slots + group->meetings % 2 * nranks * PCOLL_NODE_SLOT;
+    char *fields = meeting->fields + group->meetings % 2 * nranks * PCOLL_NODE_FIELD_BYTES;
 
-    assert(bytes <= PCOLL_NODE_SLOT);
-    memcpy(slots + (size_t)group->bootstrap.rank * PCOLL_NODE_SLOT, mine, bytes);
+    assert(bytes <= PCOLL_NODE_FIELD_BYTES);
+    memcpy(fields + (size_t)group->bootstrap.rank * PCOLL_NODE_FIELD_BYTES, mine, bytes);
     if (atomic_fetch_add_explicit(&arrived->value, 1, memory_order_seq_cst) + 1 == all &&
         atomic_load_explicit(&arrived->sleepers, memory_order_seq_cst) > 0)
         pcoll_wake(arrived);
-    for (int round = 0; !has_come(arrived, all, group->bootstrap.crowded ? 1 : LOOKS_PER_ROUND);
+    for (int round = 0; !have_arrived(arrived, all, group->bootstrap.crowded ? 1 : LOOKS_PER_ROUND);
          round++) {
         group->outer.idle(group->outer.context);
         if (group->bootstrap.crowded && round >= ROUNDS_BEFORE_SLEEP && pcoll_may_sleep())
             sleep_until(arrived, all);
     }
-    return slots;
+    return fields;
 }
 
 static enum pcoll_result combine_in(void *context, uint64_t *words, int n)
 {
     struct pcoll_node_group *group = context;
-    const char *slots = pcoll_node_meet(group, words, (size_t)n * sizeof(*words));
+    const char *fields = pcoll_node_meet(group, words, (size_t)n * sizeof(*words));
 
     for (int r = 0; r < group->bootstrap.nranks; r++) {
-        const uint64_t *theirs = (const void *)(slots + (size_t)r * PCOLL_NODE_SLOT);
+        const uint64_t *theirs = (const void *)(fields + (size_t)r * PCOLL_NODE_FIELD_BYTES);
 
         for (int i = 0; i < n; i++)
             words[i] = theirs[i] > words[i] ? theirs[i] : words[i];
@@ -194,14 +196,15 @@ static void clear_meeting(const void *context, char *payload)
 static enum pcoll_result open_meeting(struct pcoll_node_group *group,
                                       const struct pcoll_bootstrap *bootstrap)
 {
-    const size_t places = 2 * (size_t)bootstrap->nranks * (PCOLL_NODE_SLOT + PCOLL_LINE_BYTES);
+    const size_t places =
+        2 * (size_t)bootstrap->nranks * (PCOLL_NODE_FIELD_BYTES + PCOLL_LINE_BYTES);
     const size_t bytes = sizeof(*group->meeting) + places;
     const struct pcoll_shm_wish wish = {bytes, clear_meeting, &bytes};
-    enum pcoll_result result = pcoll_shm_carve(&group->arena, bootstrap, &wish, &group->block);
+    enum pcoll_result result = pcoll_shm_carve(&group->arena, bootstrap, &wish, &group->extent);
 
     if (result != PCOLL_OK)
         return result;
-    group->meeting = (void *)((char *)group->block + PCOLL_LINE_BYTES);
+    group->meeting = (void *)((char *)group->extent + PCOLL_LINE_BYTES);
     group->outer = *bootstrap;
     group->coop_from = bootstrap->coop_from;
     group->board_from = bootstrap->board_from;

@@ -9,9 +9,9 @@
 #include "offload/memory/arena.h"
 #include "offload/memory/heap.h"
 
-#define PCOLL_NODE_SLOT (PCOLL_COMBINE_WORDS * sizeof(uint64_t))
+#define PCOLL_NODE_FIELD_BYTES (PCOLL_COMBINE_WORDS * sizeof(uint64_t))
 
-/* Where the ranks of a group meet: two sets of slots, used alternately. A rank can be one meeting
+/* Where the ranks of a group meet: two sets of fields, used alternately. A rank can be one meeting
  * ahead of another, but not two. */
 struct pcoll_node_meeting {
     struct pcoll_line arrived; /* its value counts the ranks that have arrived, over all meetings so
@@ -21,7 +21,8 @@ struct pcoll_node_meeting {
     char pad[PCOLL_LINE_BYTES - sizeof(uint32_t)];
     _Atomic uint32_t sleepers; /* ranks that sleep on a counter */
     char more_pad[PCOLL_LINE_BYTES - sizeof(uint32_t)];
-    char slots[]; /* [2][nranks][PCOLL_NODE_SLOT], then lines for the distance, [2][nranks] */
+    char fields[]; /* [2][nranks][PCOLL_NODE_FIELD_BYTES], then lines for the distance, [2][nranks]
+                    */
 };
 
 struct pcoll_node_group {
@@ -29,14 +30,14 @@ struct pcoll_node_group {
     struct pcoll_shm_arena arena;
     struct pcoll_bootstrap bootstrap; /* its combine is that of this group */
     struct pcoll_bootstrap outer;     /* for swap, idle and report */
-    struct pcoll_shm_block *block;    /* for the meeting */
+    struct pcoll_shm_extent *extent;  /* for the meeting */
     struct pcoll_node_meeting *meeting;
     uint64_t meetings;                /* number of meetings so far */
     uint64_t coop_from;               /* bootstrap->coop_from */
     int64_t board_from;               /* bootstrap->board_from */
     struct pcoll_bell *bell;          /* of the agent that serves the group; NULL: there is none */
     struct pcoll_attachment *bell_at; /* where it is mapped */
-    int is_host;                      /* it is this process' */
+    bool has_agent;                   /* it is this process's */
     unsigned provides;
     uint64_t distance; /* what group_distance returns */
 };
@@ -53,8 +54,8 @@ void pcoll_node_group_destroy(struct pcoll_group *base);
 unsigned pcoll_node_group_provides(const struct pcoll_group *group);
 uint64_t pcoll_node_group_distance(const struct pcoll_group *group);
 
-/* Collective: contribute `bytes` bytes, at most PCOLL_NODE_SLOT. The contribution of rank r is
- * r * PCOLL_NODE_SLOT bytes from the result, until this rank combines or meets again. */
+/* Collective: contribute `bytes` bytes, at most PCOLL_NODE_FIELD_BYTES. The contribution of rank r
+ * is r * PCOLL_NODE_FIELD_BYTES bytes from the result, until this rank combines or meets again. */
 const char *pcoll_node_meet(struct pcoll_node_group *group, const void *mine, size_t bytes);
 
 #endif /* PCOLL_NODE_GROUP_H */

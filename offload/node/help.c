@@ -2,10 +2,10 @@
  * node/board.h. */
 #include "offload/node/board_state.h"
 
-/* True if the open notice can be performed. It was opened after the one in front of it. */
+/* Returns whether the open notice can be performed. It was opened after the one in front of it. */
 static bool is_due(const struct pcoll_node_bound *bound, struct pcoll_notice *notice)
 {
-    const struct pcoll_line *line = (void *)((char *)bound->block + notice->trigger);
+    const struct pcoll_line *line = (void *)((char *)bound->extent + notice->trigger);
     const uint64_t threshold = atomic_load_explicit(&notice->threshold, memory_order_relaxed);
 
     if (notice->is_after && pcoll_notice_is_open(notice - 1))
@@ -14,8 +14,8 @@ static bool is_due(const struct pcoll_node_bound *bound, struct pcoll_notice *no
            (int64_t)(atomic_load_explicit(&line->value, memory_order_acquire) - threshold) >= 0;
 }
 
-/* Finds the ends of the copy or reduction; false: it is not for this thread. A copy that needs the
- * system is for an agent, or for a rank whose memory is one of the ends. */
+/* Finds the ends of the copy or reduction. Returns false if it is not for this thread. A copy that
+ * needs the system is for an agent, or for a rank whose memory is one of the ends. */
 static bool find_way(const struct pcoll_node_bound *bound, const struct pcoll_notice *notice,
                      bool is_agent, struct board_way *way)
 {

@@ -3,7 +3,7 @@
  * the media between nodes, offload/rma.
  *
  *     group     the ranks of a node, and where they meet (group.h)
- *     binding   cards told to all, one block of shared memory, entries resolved into steps with
+ *     binding   cards told to all, one extent of shared memory, entries resolved into steps with
  *               addresses and targets (binding.h)
  *     bound     a plan that runs: its steps, and where others' memory is mapped (bound.h)
  *     helping   entries that others perform or help with (board.h, relay.h)
@@ -18,7 +18,7 @@
 #include "offload/bell.h"
 
 /* For the agent of this process, if it serves the ranks of the node (node/board.h): do what can be
- * done for plans on boards of groups whose host this process is. */
+ * done for plans on boards of groups that it serves. */
 enum pcoll_visit pcoll_node_visit_boards(void);
 
 #endif /* PCOLL_NODE_H */

@@ -66,7 +66,7 @@ struct table {
     int *ranks; /* [circle.nranks], rising */
     struct pcoll_circle circle;
     struct pcoll_shm_arena arena;
-    struct pcoll_shm_block *block;
+    struct pcoll_shm_extent *extent;
 };
 
 static int rank_in_list(const void *list, int i)
@@ -127,8 +127,8 @@ static void end_table(void *owned)
 
     if (table == NULL)
         return;
-    if (table->block)
-        pcoll_shm_release(table->block);
+    if (table->extent)
+        pcoll_shm_release(table->extent);
     pcoll_shm_arena_fini(&table->arena);
     free(table->ranks);
     free(table);
@@ -136,7 +136,7 @@ static void end_table(void *owned)
 
 static int *numbers_of(const struct table *table)
 {
-    return (int *)(void *)((char *)table->block + PCOLL_LINE_BYTES);
+    return (int *)(void *)((char *)table->extent + PCOLL_LINE_BYTES);
 }
 
 /* All of it is written before anybody reads. */
@@ -163,7 +163,7 @@ static enum pcoll_result write_table(struct table *table, const struct pcoll_nod
     enum pcoll_result result;
 
     pcoll_shm_arena_init(&table->arena, bootstrap.rank, bootstrap.nranks);
-    result = pcoll_shm_carve(&table->arena, &bootstrap, &wish, &table->block);
+    result = pcoll_shm_carve(&table->arena, &bootstrap, &wish, &table->extent);
     if (result == PCOLL_OK && bootstrap.rank == 0)
         result = pcoll_topology_write(&nodes->map, distances, nranks, numbers_of(table));
     return result;
@@ -182,13 +182,13 @@ static enum pcoll_result settle_table(const struct pcoll_bootstrap *bootstrap,
         table->bootstrap = bootstrap;
         result = list_ranks(table, &nodes->map);
     }
-    if (nodes->differ && result == PCOLL_OK) {
+    if (nodes->distances_differ && result == PCOLL_OK) {
         distances = calloc((size_t)bootstrap->nranks, sizeof(*distances));
         result = distances ? PCOLL_OK : PCOLL_ERR_NOMEM;
     }
     result = pcoll_agree(bootstrap, PCOLL_ROUND_TABLE, result, NULL, 0);
     if (result == PCOLL_OK) {
-        if (nodes->differ)
+        if (nodes->distances_differ)
             gathered = nodes->gather(bootstrap->context, nodes->distance, distances);
         result = write_table(table, nodes, distances);
         result = pcoll_agree(bootstrap, PCOLL_ROUND_TABLE, gathered == PCOLL_OK ? result : gathered,
@@ -212,7 +212,7 @@ enum pcoll_result pcoll_nodes_settle(const struct pcoll_bootstrap *bootstrap,
     struct pcoll_topology found = {0};
     enum pcoll_result result = pcoll_topology_find(&nodes->map, bootstrap->nranks, &found);
 
-    if (result == PCOLL_OK && nodes->differ)
+    if (result == PCOLL_OK && nodes->distances_differ)
         result = settle_order(bootstrap, nodes->distance, &found);
     if (result != PCOLL_OK)
         pcoll_topology_fini(&found);

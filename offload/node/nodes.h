@@ -16,7 +16,7 @@
 struct pcoll_nodes {
     struct pcoll_node_map map; /* the same on all ranks */
     int distance;              /* of this rank to the network, at least 0 */
-    int differ;                /* the distances of the ranks do: the same on all of them */
+    bool distances_differ;     /* between ranks; the same on all of them */
 
     /* Collective: all[rank] becomes the distance that the rank gave. */
     enum pcoll_result (*gather)(void *context, int own, int *all);

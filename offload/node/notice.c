@@ -3,7 +3,8 @@
 
 #include "algorithms/util.h"
 
-static int change(struct pcoll_notice *notice, uint64_t *word, struct pcoll_notice_state to)
+/* Returns whether the word was still `*word`, so that it is now `to`. */
+static inline bool change(struct pcoll_notice *notice, uint64_t *word, struct pcoll_notice_state to)
 {
     return atomic_compare_exchange_strong_explicit(&notice->word, word, pcoll_notice_word(to),
                                                    memory_order_acq_rel, memory_order_acquire);
@@ -13,7 +14,7 @@ static int change(struct pcoll_notice *notice, uint64_t *word, struct pcoll_noti
 void pcoll_notice_open(struct pcoll_notice *notice, uint64_t threshold)
 {
     const uint64_t word = atomic_load_explicit(&notice->word, memory_order_relaxed);
-    struct pcoll_notice_state next = {.is_open = 1};
+    struct pcoll_notice_state next = {.is_open = true};
 
     next.epoch = (pcoll_notice_read(word).epoch + 1) % PCOLL_MAX_EPOCHS;
     atomic_store_explicit(&notice->threshold, threshold, memory_order_relaxed);
@@ -23,43 +24,43 @@ void pcoll_notice_open(struct pcoll_notice *notice, uint64_t threshold)
 static struct pcoll_chunk chunk_of(const struct pcoll_notice *notice, unsigned number)
 {
     const uint64_t unit = notice->unit > 0 ? notice->unit : 1;
-    const uint64_t part = pcoll_quotient_up(notice->bytes, notice->nchunks);
-    const uint64_t each = pcoll_round_up(part, unit);
+    const uint64_t each = pcoll_round_up(pcoll_quotient_up(notice->bytes, notice->nchunks), unit);
     const uint64_t first = number * each < notice->bytes ? number * each : notice->bytes;
     const uint64_t left = notice->bytes - first;
 
     return (struct pcoll_chunk){number, first, left < each ? left : each};
 }
 
-int pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
-                       struct pcoll_chunk *chunk_p)
+bool pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
+                        struct pcoll_chunk *chunk_p)
 {
     for (;;) {
         struct pcoll_notice_state state = pcoll_notice_read(word);
 
         if (!state.is_open || state.next >= notice->nchunks || (helper > 0 && state.held > 0))
-            return 0;
+            return false;
         *chunk_p = chunk_of(notice, state.next++);
         if (helper > 0) {
             state.helper = helper;
             state.held = state.next;
-            state.is_returned = 0;
+            state.is_returned = false;
         }
         if (change(notice, &word, state))
-            return 1;
+            return true;
         if (helper > 0)
-            return 0;
+            return false;
     }
 }
 
-int pcoll_notice_take_back(struct pcoll_notice *notice, uint64_t word, struct pcoll_chunk *chunk_p)
+bool pcoll_notice_take_back(struct pcoll_notice *notice, uint64_t word, struct pcoll_chunk *chunk_p)
 {
     struct pcoll_notice_state state = pcoll_notice_read(word);
 
     if (!state.is_open || state.held == 0 || state.is_ending)
-        return 0;
+        return false;
     *chunk_p = chunk_of(notice, state.held - 1);
-    state.helper = state.held = state.is_returned = 0;
+    state.helper = state.held = 0;
+    state.is_returned = false;
     return change(notice, &word, state);
 }
 
@@ -71,22 +72,22 @@ void pcoll_notice_return(struct pcoll_notice *notice)
 
     do {
         state = pcoll_notice_read(word);
-        state.is_returned = 1;
+        state.is_returned = true;
     } while (!change(notice, &word, state));
 }
 
-int pcoll_notice_finish(struct pcoll_notice *notice, unsigned helper)
+bool pcoll_notice_finish(struct pcoll_notice *notice, unsigned helper)
 {
     uint64_t word = atomic_load_explicit(&notice->word, memory_order_relaxed);
     struct pcoll_notice_state state;
-    int is_last;
+    bool is_last;
 
     do {
         state = pcoll_notice_read(word);
         is_last = ++state.done == notice->nchunks;
         if (helper > 0) {
             state.held = 0;
-            state.is_ending = is_last ? 1 : 0;
+            state.is_ending = is_last;
             state.helper = is_last ? helper : 0;
         }
     } while (!change(notice, &word, state));
@@ -99,6 +100,7 @@ void pcoll_notice_close(struct pcoll_notice *notice)
     struct pcoll_notice_state state =
         pcoll_notice_read(atomic_load_explicit(&notice->word, memory_order_relaxed));
 
-    state.is_open = state.is_ending = state.helper = 0;
+    state.is_open = state.is_ending = false;
+    state.helper = 0;
     atomic_store_explicit(&notice->word, pcoll_notice_word(state), memory_order_release);
 }

@@ -2,7 +2,7 @@
  * A notice publishes an entry of a plan, a copy or a reduction, in shared memory, where others may
  * perform it. Private to offload/node.
  *
- * One word says all that changes while it is performed, so each step is one compare-and-swap:
+ * One word has all that changes while it is performed, so each step is one compare-and-swap:
  *
  *     epoch | helper | is open, returned, ending | held | done | next
  *
@@ -38,7 +38,7 @@ enum {
 struct pcoll_notice_state {
     uint64_t epoch;
     unsigned helper; /* its number, plus 1; 0: nobody */
-    unsigned is_open, is_returned, is_ending;
+    bool is_open, is_returned, is_ending;
     unsigned held, done, next;
 };
 
@@ -66,14 +66,14 @@ static inline struct pcoll_notice_state pcoll_notice_read(uint64_t word)
     };
 }
 
-/* Memory of a rank, as an address in its process, or of the block, as an offset there. */
+/* Memory of a rank, as an address in its process, or of the extent, as an offset there. */
 struct pcoll_notice_place {
-    int64_t number; /* of the rank; PCOLL_NONE: in the block */
+    int64_t number; /* of the rank; PCOLL_NONE: in the extent */
     uint64_t at;
 };
 
 /* Two lines. The owner writes all but the word at bind, and the threshold at each start. Offsets in
- * the block stand for counters; 0: none. */
+ * the extent stand for counters; 0: none. */
 struct pcoll_notice {
     _Atomic uint64_t word;
     _Atomic uint64_t threshold;
@@ -81,7 +81,7 @@ struct pcoll_notice {
     uint64_t done, done_add, peer, peer_add;
     struct pcoll_notice_place from, to;
     uint64_t bytes;
-    uint64_t operands; /* of a reduction, in place of `from`: [noperands] places in the block */
+    uint64_t operands; /* of a reduction, in place of `from`: [noperands] places in the extent */
     uint32_t nchunks;
     uint32_t unit;       /* a chunk is whole units; 0: it has any length */
     uint16_t noperands;  /* 0: a copy */
@@ -100,34 +100,35 @@ struct pcoll_chunk {
     uint64_t first, bytes;
 };
 
-/* The owner opens the notice for the next instance. */
+/* Open the notice, for the owner, in the next instance. */
 void pcoll_notice_open(struct pcoll_notice *notice, uint64_t threshold);
 
-/* Claim a chunk: for the owner (helper 0), or in the name of a helper, which must have read what
- * it knows of the notice after `word`. False: there is none, or something has changed. */
-int pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
-                       struct pcoll_chunk *chunk_p);
+/* Claim a chunk: for the owner (helper 0), or in the name of a helper, which must have read what it
+ * knows of the notice after `word`. Returns false if there is none, or something has changed. */
+bool pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
+                        struct pcoll_chunk *chunk_p);
 
-/* A helper returns its chunk. */
+/* Return the chunk that the calling helper holds. */
 void pcoll_notice_return(struct pcoll_notice *notice);
 
-/* The owner takes back a chunk that a helper has returned, or that it held when it died: by `word`,
- * which was read before the owner found it dead. Otherwise that helper may have finished its chunk
- * before it died, and the chunk now held be that of a living one. False: there is none, or
- * something has changed. */
-int pcoll_notice_take_back(struct pcoll_notice *notice, uint64_t word, struct pcoll_chunk *chunk_p);
+/* Take back a chunk, for the owner, that a helper has returned, or that it held when it died: by
+ * `word`, which was read before the owner found it dead. Otherwise that helper may have finished
+ * its chunk before it died, and the chunk now held be that of a living one. Returns false if there
+ * is none, or something has changed. */
+bool pcoll_notice_take_back(struct pcoll_notice *notice, uint64_t word,
+                            struct pcoll_chunk *chunk_p);
 
-/* The chunk is done. True if it was the last: the caller signals, and then closes the notice. */
-int pcoll_notice_finish(struct pcoll_notice *notice, unsigned helper);
+/* The chunk is done. Returns whether it was the last: then the caller signals and closes the
+ * notice. */
+bool pcoll_notice_finish(struct pcoll_notice *notice, unsigned helper);
 
-/* The signals of the entry have been given. */
+/* Close the notice, after the signals of the entry have been given. */
 void pcoll_notice_close(struct pcoll_notice *notice);
 
-static inline int pcoll_notice_is_open(struct pcoll_notice *notice)
+/* Returns whether the owner has opened the notice, and it has not been closed since. */
+static inline bool pcoll_notice_is_open(struct pcoll_notice *notice)
 {
-    return (int)(atomic_load_explicit(&notice->word, memory_order_acquire) >>
-                     (3 * PCOLL_CHUNK_BITS) &
-                 1);
+    return atomic_load_explicit(&notice->word, memory_order_acquire) >> (3 * PCOLL_CHUNK_BITS) & 1;
 }
 
 #endif /* PCOLL_NODE_NOTICE_H */

@@ -34,7 +34,7 @@ enum pcoll_result pcoll_node_perform(struct pcoll_run *run, struct pcoll_step *s
 
 enum pcoll_result pcoll_node_attend(struct pcoll_node_bound *bound)
 {
-    const uint32_t alarm = atomic_load_explicit(&bound->block->alarm, memory_order_acquire);
+    const uint32_t alarm = atomic_load_explicit(&bound->extent->alarm, memory_order_acquire);
 
     if (alarm & PCOLL_NODE_FAILED)
         return PCOLL_ERR_SYSTEM;

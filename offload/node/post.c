@@ -58,7 +58,7 @@ static enum pcoll_result do_chunk(struct pcoll_node_bound *bound, struct board_p
     return result;
 }
 
-/* True if the helper that held a chunk when `word` was read has died. */
+/* Returns whether the helper that held a chunk when `word` was read has died. */
 static bool has_died(const struct pcoll_node_board *board, const struct pcoll_notice *notice,
                      uint64_t word)
 {
@@ -152,7 +152,8 @@ void pcoll_node_post(struct pcoll_node_bound *bound)
     }
 }
 
-/* True if an agent with a core of its own is there and makes laps, or sleeps and will be woken. */
+/* Returns whether an agent with a core of its own is there and makes laps, or sleeps and will be
+ * woken. */
 static bool is_in_good_hands(const struct pcoll_node_bound *bound)
 {
     struct pcoll_node_board *board = bound->board;

@@ -14,7 +14,7 @@ enum state { IDLE, ASKED, SERVED };
 /* A rank's request: one line, then the data. */
 struct pcoll_node_relay {
     _Atomic uint32_t state;
-    uint32_t write;
+    uint32_t writes; /* or else it reads */
     int64_t pid; /* of the owner; all ranks answer identically whether that is this process, since
                   * they share a PID namespace */
     uint64_t address, bytes;
@@ -45,13 +45,13 @@ static struct pcoll_node_relay *relay_of(const struct pcoll_node_bound *bound, i
 static void ask(struct pcoll_node_bound *bound, struct pcoll_node_relay *relay)
 {
     const struct pcoll_step *step = bound->asking;
-    size_t most = bound->relay_bytes - PCOLL_LINE_BYTES, left = step->bytes - bound->relayed;
+    size_t max = bound->relay_bytes - PCOLL_LINE_BYTES, left = step->bytes - bound->relayed;
 
-    relay->write = step->kind == PCOLL_NODE_ASK_WRITE;
+    relay->writes = step->kind == PCOLL_NODE_ASK_WRITE;
     relay->pid = step->pid;
-    relay->bytes = left < most ? left : most;
-    relay->address = (uint64_t)(uintptr_t)(relay->write ? step->to : step->from) + bound->relayed;
-    if (relay->write)
+    relay->bytes = left < max ? left : max;
+    relay->address = (uint64_t)(uintptr_t)(relay->writes ? step->to : step->from) + bound->relayed;
+    if (relay->writes)
         memcpy(relay->data, (const char *)step->from + bound->relayed, relay->bytes);
     atomic_store_explicit(&relay->state, ASKED, memory_order_release);
 }
@@ -69,7 +69,7 @@ static enum pcoll_result relay_step(struct pcoll_node_bound *bound, struct pcoll
     if (bound->asking != step ||
         atomic_load_explicit(&relay->state, memory_order_acquire) != SERVED)
         return PCOLL_PENDING;
-    if (!relay->write)
+    if (!relay->writes)
         memcpy((char *)step->to + bound->relayed, relay->data, relay->bytes);
     bound->relayed += relay->bytes;
     if (bound->relayed < step->bytes) {
@@ -89,7 +89,7 @@ enum pcoll_result pcoll_node_ask(struct pcoll_node_bound *bound, struct pcoll_st
     return PCOLL_OK;
 }
 
-static int is_refusal(int error)
+static bool is_refusal(int error)
 {
     return error == EPERM || error == EACCES || error == ENOSYS || error == ENOMEM;
 }
@@ -102,7 +102,7 @@ enum pcoll_result pcoll_node_refused(struct pcoll_node_bound *bound, struct pcol
         return pcoll_node_fail(bound, step, error);
     step->kind = step->kind == PCOLL_NODE_READ ? PCOLL_NODE_ASK_READ : PCOLL_NODE_ASK_WRITE;
     atomic_store_explicit(&bound->group->meeting->refused, 1, memory_order_relaxed);
-    atomic_fetch_or_explicit(&bound->block->alarm, PCOLL_NODE_ASKING, memory_order_release);
+    atomic_fetch_or_explicit(&bound->extent->alarm, PCOLL_NODE_ASKING, memory_order_release);
     return pcoll_node_ask(bound, step);
 }
 
@@ -120,7 +120,8 @@ void pcoll_node_serve(const struct pcoll_node_bound *bound)
             relay->pid != self)
             continue;
         here = (void *)(uintptr_t)relay->address;
-        memcpy(relay->write ? here : relay->data, relay->write ? relay->data : here, relay->bytes);
+        memcpy(relay->writes ? here : relay->data, relay->writes ? relay->data : here,
+               relay->bytes);
         atomic_store_explicit(&relay->state, SERVED, memory_order_release);
     }
 }

@@ -4,9 +4,9 @@
  * When a group is created, it probes whether ranks can access each other's memory. The kernel may
  * refuse it later: after setuid(), prctl(PR_SET_DUMPABLE, 0), or with a new seccomp filter. A rank
  * then asks the owner to copy a piece from or to its memory, through a relay, a small area that
- * each rank of a plan has in the plan's block. The owner serves the request when it progresses this
- * plan. It will, since its instance cannot complete before all accesses of other ranks to its user
- * memory are done.
+ * each rank of a plan has in the plan's extent. The owner serves the request when it progresses
+ * this plan. It will, since its instance cannot complete before all accesses of other ranks to its
+ * user memory are done.
  *
  * The step that asks is pending, and nothing behind it in its queue fires, so order is kept. A
  * waiting rank serves others, so two ranks that ask each other both continue.

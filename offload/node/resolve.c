@@ -11,7 +11,7 @@ static const struct pcoll_node_card *card_of(const struct pcoll_node_binding *b,
 
 static char *area(const struct pcoll_node_binding *b, int rank)
 {
-    return (char *)b->bound->block + PCOLL_LINE_BYTES + b->areas[pcoll_node_number(b, rank)];
+    return (char *)b->bound->extent + PCOLL_LINE_BYTES + b->areas[pcoll_node_number(b, rank)];
 }
 
 char *pcoll_node_own_area(const struct pcoll_node_binding *b, size_t *bytes_p)
@@ -34,14 +34,14 @@ static char *shared_place(const struct pcoll_node_binding *b, int rank, struct p
            place.offset % PCOLL_CELL_BYTES;
 }
 
-static int is_shared(struct pcoll_place place)
+static bool is_shared(struct pcoll_place place)
 {
     return place.buffer == PCOLL_TEMP || place.buffer == PCOLL_CELL;
 }
 
 char *pcoll_node_own_place(const struct pcoll_node_binding *b, struct pcoll_place place)
 {
-    const int is_send = place.buffer == PCOLL_SEND;
+    const bool is_send = place.buffer == PCOLL_SEND;
 
     if (is_shared(place))
         return shared_place(b, b->plan->rank, place);
@@ -76,7 +76,7 @@ static void resolve_reduce(const struct pcoll_node_binding *b, const struct pcol
 static void resolve_move(const struct pcoll_node_binding *b, const struct pcoll_entry *entry,
                          struct pcoll_step *step)
 {
-    int get = entry->op == PCOLL_OP_GET;
+    const bool is_get = entry->op == PCOLL_OP_GET;
     char *local = pcoll_node_own_place(b, entry->local), *remote;
 
     if (entry->op == PCOLL_OP_COPY)
@@ -84,14 +84,14 @@ static void resolve_move(const struct pcoll_node_binding *b, const struct pcoll_
     else
         remote = peer_place(b, entry->peer, entry->remote);
     step->bytes = (size_t)entry->bytes;
-    step->from = get ? remote : local;
-    step->to = get ? local : remote;
+    step->from = is_get ? remote : local;
+    step->to = is_get ? local : remote;
     step->kind = pcoll_node_layout_kind(b->bound, entry);
     if (step->kind != PCOLL_NONE)
         return;
     step->kind = PCOLL_STEP_COPY;
     if (entry->op != PCOLL_OP_COPY && !is_shared(entry->remote)) {
-        step->kind = get ? PCOLL_NODE_READ : PCOLL_NODE_WRITE;
+        step->kind = is_get ? PCOLL_NODE_READ : PCOLL_NODE_WRITE;
         step->pid = (pid_t)card_of(b, entry->peer)->pid;
     }
     /* Equal addresses mean the same memory only within this process. */
@@ -100,11 +100,11 @@ static void resolve_move(const struct pcoll_node_binding *b, const struct pcoll_
 }
 
 /* The position in the index where the target for `line` is or belongs: lines are hashed by their
- * number in the block with a multiplication (Knuth, TAOCP 3, 6.4), with linear probing. */
+ * number in the extent with a multiplication (Knuth, TAOCP 3, 6.4), with linear probing. */
 static struct pcoll_target **find_target(const struct pcoll_node_binding *b,
                                          const struct pcoll_line *line)
 {
-    size_t i = (size_t)(line - (struct pcoll_line *)b->bound->block) * 2654435761u;
+    size_t i = (size_t)(line - (struct pcoll_line *)b->bound->extent) * 2654435761u;
 
     while (b->index[i & b->index_mask] != NULL && b->index[i & b->index_mask]->line != line)
         i++;
@@ -113,7 +113,7 @@ static struct pcoll_target **find_target(const struct pcoll_node_binding *b,
 
 uint64_t pcoll_node_counter_at(const struct pcoll_node_binding *b, int index)
 {
-    return (uint64_t)((char *)counter(b, b->plan->rank, index) - (char *)b->bound->block);
+    return (uint64_t)((char *)counter(b, b->plan->rank, index) - (char *)b->bound->extent);
 }
 
 /* The target for a counter; at its first use this rank becomes one of the signalers. */
@@ -131,7 +131,8 @@ struct pcoll_target *pcoll_node_target(const struct pcoll_node_binding *b, int r
     return *found;
 }
 
-static int is_away(const struct pcoll_node_binding *b, const struct pcoll_entry *entry)
+/* Returns whether the entry's peer is on another node. */
+static bool is_away(const struct pcoll_node_binding *b, const struct pcoll_entry *entry)
 {
     return entry->peer != PCOLL_NONE && pcoll_node_number(b, entry->peer) == PCOLL_NONE;
 }

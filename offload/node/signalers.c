@@ -1,13 +1,13 @@
-/* Which counters does this rank alone signal? In the block each rank's area ends with the numbers
- * of ranks that signal its counters, four in a word: to count in the lines of the counters
- * themselves would fetch every line from another cache once more. */
+/* Which counters this rank alone signals. In the extent each rank's area ends with the numbers of
+ * ranks that signal its counters, four in a word: to count in the lines of the counters themselves
+ * would fetch every line from another cache once more. */
 #include <assert.h>
 
 #include "offload/node/binding.h"
 
 enum { LANE_BITS = 16, LANES = 64 / LANE_BITS };
 
-#define MOST_SIGNALERS ((1u << LANE_BITS) - 1)
+#define MAX_SIGNALERS ((1u << LANE_BITS) - 1)
 
 size_t pcoll_node_signalers_bytes(uint64_t ncounters)
 {
@@ -44,7 +44,7 @@ void pcoll_node_signalers_publish(const struct pcoll_node_binding *b)
 {
     const struct pcoll_node_signaling *s = b->signalings, *end = s + b->bound->run.ntargets;
 
-    assert((unsigned)b->nlocal * 2 <= MOST_SIGNALERS);
+    assert((unsigned)b->nlocal * 2 <= MAX_SIGNALERS);
     while (s < end) {
         _Atomic uint64_t *word = s->word;
         uint64_t sum = 0;
@@ -63,7 +63,7 @@ void pcoll_node_find_alone(const struct pcoll_node_binding *b)
         const struct pcoll_node_signaling *s = &b->signalings[i];
         const uint64_t counts = atomic_load_explicit(s->word, memory_order_relaxed);
 
-        if ((counts >> s->shift & MOST_SIGNALERS) == 1)
+        if ((counts >> s->shift & MAX_SIGNALERS) == 1)
             run->targets[i].signalers = run->sleepers ? PCOLL_ALONE_WATCHED : PCOLL_ALONE;
     }
 }

@@ -19,13 +19,14 @@ static void attach_rank(const struct pcoll_node_binding *b, int number)
     attach(&b->bound->views[number][PCOLL_RECV], &b->cards[number], PCOLL_RECV);
 }
 
-static int has_any(const struct pcoll_node_binding *b)
+/* Returns whether user memory of any rank is in its heap. */
+static bool has_any(const struct pcoll_node_binding *b)
 {
     for (int i = 0; i < b->nlocal; i++)
         if (b->cards[i].in_heap[PCOLL_SEND].fd != PCOLL_NONE ||
             b->cards[i].in_heap[PCOLL_RECV].fd != PCOLL_NONE)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 /* If any rank accesses user memory of another, both ends map it, as both may copy; if entries are
@@ -81,7 +82,7 @@ char *pcoll_node_mapped(const struct pcoll_node_bound *bound, int number, uint64
 void pcoll_node_map_step(const struct pcoll_node_binding *b, const struct pcoll_entry *entry,
                          struct pcoll_step *step)
 {
-    const int reads = step->kind == PCOLL_NODE_READ;
+    const bool reads = step->kind == PCOLL_NODE_READ;
     char *here = pcoll_node_mapped(b->bound, pcoll_node_number(b, entry->peer),
                                    (uint64_t)(uintptr_t)(reads ? step->from : step->to));
 

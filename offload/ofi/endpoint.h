@@ -82,7 +82,7 @@ struct pcoll_ofi_region {
     uint64_t base;     /* peers add an offset to this */
 };
 
-/* True if the provider has reliable datagrams with RMA on this machine. */
+/* Returns whether the provider has reliable datagrams with RMA on this machine. */
 bool pcoll_ofi_has(const char *provider);
 
 /* Open the endpoint, or find the open one with equal options. PCOLL_ERR_INVALID: there is no such
@@ -109,6 +109,8 @@ void pcoll_ofi_stop(struct pcoll_ofi_endpoint *endpoint);
 /* Postpone the destruction of the endpoint from its last close to pcoll_ofi_close_kept, if that
  * comes later. */
 void pcoll_ofi_keep(struct pcoll_ofi_endpoint *endpoint);
+
+/* Destroy the endpoints that were kept and have been closed. */
 void pcoll_ofi_close_kept(void);
 
 /* The handle of a peer; the same name has the same handle. It stays valid until the endpoint is
@@ -124,16 +126,20 @@ enum pcoll_result pcoll_ofi_register(struct pcoll_ofi_endpoint *endpoint,
                                      const struct pcoll_bootstrap *bootstrap, const char *what,
                                      void *address, size_t bytes, struct fid_cntr *counter,
                                      struct pcoll_ofi_region *region) PCOLL_MUST_CHECK;
-void pcoll_ofi_unregister(struct pcoll_ofi_region *region); /* also zeroes it */
+
+/* Undo that, and zero the region. */
+void pcoll_ofi_unregister(struct pcoll_ofi_region *region);
 
 /* Read the completion queue, which also drives the provider's progress. Returns the number of
  * completions. */
 int pcoll_ofi_poll(struct pcoll_ofi_endpoint *endpoint);
 
-void pcoll_ofi_poll_all(void); /* all endpoints of the process */
+/* Poll all endpoints of the process. */
+void pcoll_ofi_poll_all(void);
 
-/* ofi/select.c: what the provider offers for the options; the caller releases it with
- * fi_freeinfo. */
+/* ---- select.c ---- */
+
+/* Find what the provider offers for the options; the caller releases it with fi_freeinfo. */
 enum pcoll_result pcoll_ofi_select(const struct pcoll_ofi_options *options,
                                    const struct pcoll_bootstrap *bootstrap,
                                    struct fi_info **info_p) PCOLL_MUST_CHECK;

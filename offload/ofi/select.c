@@ -126,7 +126,8 @@ static struct fi_info *ask_interface(struct question q)
     return ask_ordered(q);
 }
 
-/* True if the provider exists with these caps, whatever the interface and the other options. */
+/* Returns whether the provider exists with these caps, whatever the interface and the other
+ * options. */
 static bool exists(const struct pcoll_ofi_options *options, uint64_t caps)
 {
     struct pcoll_ofi_options only = {.provider = options->provider};

@@ -6,7 +6,7 @@
 #include "offload/ofi_rma/wire.h"
 #include "offload/rma/rma.h"
 
-static bool suits(int one_node, const char *provider)
+static bool suits(bool one_node, const char *provider)
 {
     return !one_node && (provider == NULL || strcmp(provider, PCOLL_OVER_UCX) != 0);
 }
@@ -18,5 +18,5 @@ const struct pcoll_medium pcoll_medium_ofi_rma = {
     .library = PCOLL_LIBFABRIC,
     .wire = &pcoll_wire_ofi,
     .suits = suits,
-    PCOLL_RMA_SLOTS,
+    PCOLL_RMA_MEMBERS,
 };

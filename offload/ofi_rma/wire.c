@@ -27,8 +27,8 @@ static struct pcoll_wire_endpoint wire_of(const struct pcoll_ofi_endpoint *e)
         .wire = &pcoll_wire_ofi,
         .ordered = e->ordered ? SIZE_MAX : 0,
         .stream = e->stream,
-        .most_put = max,
-        .most_get = max,
+        .max_put = max,
+        .max_get = max,
         .joined = e->ordered && e->joins ? max - PCOLL_WIRE_SIGNAL_BYTES : 0,
         .name_bytes = sizeof(e->name),
         .key_bytes = sizeof(uint64_t),
@@ -106,10 +106,10 @@ static void disconnect_peer(struct pcoll_wire_way *way)
     way->endpoint = NULL;
 }
 
-static int never_lost(const struct pcoll_wire_way *way)
+static bool never_lost(const struct pcoll_wire_way *way)
 {
     (void)way;
-    return 0;
+    return false;
 }
 
 static enum pcoll_result map(struct pcoll_wire_endpoint *endpoint,
@@ -171,7 +171,7 @@ static inline enum pcoll_result judge(ssize_t error, const char **why_p)
 
 static inline enum pcoll_result issue(struct pcoll_wire_way *way,
                                       struct pcoll_wire_request *request,
-                                      const struct pcoll_wire_transfer *t, int is_get,
+                                      const struct pcoll_wire_transfer *t, bool is_get,
                                       uint64_t flags, const char **why_p)
 {
     struct iovec iov = {t->local, t->bytes};
@@ -197,7 +197,7 @@ static inline enum pcoll_result issue(struct pcoll_wire_way *way,
 static enum pcoll_result get(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
                              const struct pcoll_wire_transfer *transfer, const char **why_p)
 {
-    return issue(way, request, transfer, 1, 0, why_p);
+    return issue(way, request, transfer, true, 0, why_p);
 }
 
 static uint64_t must_arrive(const struct pcoll_wire_way *way)
@@ -208,7 +208,7 @@ static uint64_t must_arrive(const struct pcoll_wire_way *way)
 static enum pcoll_result put(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
                              const struct pcoll_wire_transfer *transfer, const char **why_p)
 {
-    return issue(way, request, transfer, 0, must_arrive(way), why_p);
+    return issue(way, request, transfer, false, must_arrive(way), why_p);
 }
 
 /* The provider copies small data: there is nothing to wait for if the order says when it has
@@ -216,10 +216,10 @@ static enum pcoll_result put(struct pcoll_wire_way *way, struct pcoll_wire_reque
 static enum pcoll_result put_signal(struct pcoll_wire_way *way, struct pcoll_wire_request *request,
                                     const struct pcoll_wire_transfer *transfer, const char **why_p)
 {
-    const int can_inject =
+    const bool can_inject =
         way->endpoint->ordered && transfer->bytes <= pcoll_wire_ofi_endpoint(way->endpoint)->inject;
 
-    return issue(way, request, transfer, 0, can_inject ? FI_INJECT : must_arrive(way), why_p);
+    return issue(way, request, transfer, false, can_inject ? FI_INJECT : must_arrive(way), why_p);
 }
 
 static enum pcoll_result put_joined(struct pcoll_wire_way *way, struct pcoll_wire_request *request,

@@ -28,7 +28,7 @@ struct key {
     uint64_t key, base;
 };
 
-struct letter {
+struct card {
     struct pcoll_ofi_name name;
     struct key farewell; /* for the reader's farewell */
     int32_t nwants;
@@ -39,21 +39,21 @@ struct letter {
 struct binding {
     struct trigger_bound *bound;
     const struct pcoll_plan *plan;
-    size_t want_bytes, letter_bytes, keys_bytes;
-    int most;                   /* the most requests of any rank to any neighbor */
-    char *own, *theirs;         /* [neighbor]: letters */
-    struct key *given, *got;    /* [neighbor][most] */
+    size_t want_bytes, card_bytes, keys_bytes;
+    int max_wants;              /* requests of any rank to any neighbor */
+    char *own, *theirs;         /* [neighbor]: cards */
+    struct key *given, *got;    /* [neighbor][max_wants] */
     int *neighbor_of, *want_of; /* [entry] */
 };
 
-static struct letter *letter(const struct binding *b, char *letters, int neighbor)
+static struct card *card(const struct binding *b, char *cards, int neighbor)
 {
-    return (struct letter *)(void *)(letters + (size_t)neighbor * b->letter_bytes);
+    return (struct card *)(void *)(cards + (size_t)neighbor * b->card_bytes);
 }
 
-static struct want *want_at(const struct binding *b, struct letter *l, int i)
+static struct want *want_at(const struct binding *b, struct card *c, int i)
 {
-    return (struct want *)(void *)((char *)(l + 1) + (size_t)i * b->want_bytes);
+    return (struct want *)(void *)((char *)(c + 1) + (size_t)i * b->want_bytes);
 }
 
 static int neighbor_index(const struct pcoll_plan *plan, int rank)
@@ -104,7 +104,7 @@ static int by_want(const void *left, const void *right)
 static int number_wants(struct binding *b, struct wanted *wanted)
 {
     const struct pcoll_plan *plan = b->plan;
-    int most = 0, count = 0;
+    int max = 0, count = 0;
 
     for (int i = 0; i < plan->nentries; i++) {
         b->want_of[i] = PCOLL_NONE;
@@ -121,9 +121,9 @@ static int number_wants(struct binding *b, struct wanted *wanted)
             number += by_want(&wanted[k - 1], &wanted[k]) != 0;
         b->neighbor_of[wanted[k].entry] = neighbor_index(plan, wanted[k].peer);
         b->want_of[wanted[k].entry] = number;
-        most = number + 1 > most ? number + 1 : most;
+        max = number + 1 > max ? number + 1 : max;
     }
-    return most;
+    return max;
 }
 
 static struct key farewell_key(const struct trigger_bound *bound, int neighbor)
@@ -133,28 +133,28 @@ static struct key farewell_key(const struct trigger_bound *bound, int neighbor)
     return (struct key){bound->bell_region.key, bound->bell_region.base + offset};
 }
 
-static void write_letters(struct binding *b)
+static void write_cards(struct binding *b)
 {
     const struct pcoll_plan *plan = b->plan;
 
     for (int n = 0; n < plan->nneighbors; n++) {
-        letter(b, b->own, n)->name = b->bound->endpoint->name;
-        letter(b, b->own, n)->farewell = farewell_key(b->bound, n);
+        card(b, b->own, n)->name = b->bound->endpoint->name;
+        card(b, b->own, n)->farewell = farewell_key(b->bound, n);
     }
     for (int p = 0; p < plan->nphases; p++)
         for (int i = plan->phases[p].first; i < plan->phases[p].first + plan->phases[p].count;
              i++) {
-            struct letter *l;
+            struct card *c;
             struct want *want;
 
             if (b->want_of[i] == PCOLL_NONE)
                 continue;
-            l = letter(b, b->own, b->neighbor_of[i]);
-            want = want_at(b, l, b->want_of[i]);
+            c = card(b, b->own, b->neighbor_of[i]);
+            want = want_at(b, c, b->want_of[i]);
             want->place = place_of(&plan->entries[i]);
             want->signals[p] += want->place.counter != PCOLL_NONE;
-            if (l->nwants <= b->want_of[i])
-                l->nwants = b->want_of[i] + 1;
+            if (c->nwants <= b->want_of[i])
+                c->nwants = b->want_of[i] + 1;
         }
 }
 
@@ -227,26 +227,26 @@ static enum pcoll_result give_all(struct binding *b)
     int n = b->plan->nneighbors;
     enum pcoll_result result = PCOLL_OK;
 
-    b->bound->windows = calloc((size_t)n * (size_t)b->most + 1, sizeof(*b->bound->windows));
+    b->bound->windows = calloc((size_t)n * (size_t)b->max_wants + 1, sizeof(*b->bound->windows));
     if (b->bound->windows == NULL)
         return PCOLL_ERR_NOMEM;
     for (int i = 0; i < n; i++) {
-        struct letter *l = letter(b, b->theirs, i);
+        struct card *c = card(b, b->theirs, i);
 
-        for (int w = 0; result == PCOLL_OK && w < l->nwants; w++)
-            result = give(b, want_at(b, l, w), &b->given[i * b->most + w]);
+        for (int w = 0; result == PCOLL_OK && w < c->nwants; w++)
+            result = give(b, want_at(b, c, w), &b->given[i * b->max_wants + w]);
     }
     return result;
 }
 
 static enum pcoll_result meet_neighbor(struct binding *b, int n)
 {
-    const struct letter *l = letter(b, b->theirs, n);
+    const struct card *c = card(b, b->theirs, n);
     struct trigger_neighbor *neighbor = &b->bound->neighbors[n];
 
-    neighbor->word.key = l->farewell.key;
-    neighbor->word.base = l->farewell.base;
-    return pcoll_ofi_peer(b->bound->endpoint, &b->bound->group->bootstrap, &l->name,
+    neighbor->word.key = c->farewell.key;
+    neighbor->word.base = c->farewell.base;
+    return pcoll_ofi_peer(b->bound->endpoint, &b->bound->group->bootstrap, &c->name,
                           &neighbor->word.peer);
 }
 
@@ -267,7 +267,7 @@ static enum pcoll_result make_works(struct binding *b)
                 pcoll_trigger_work(b->bound, i, NULL);
             continue;
         }
-        key = &b->got[b->neighbor_of[i] * b->most + b->want_of[i]];
+        key = &b->got[b->neighbor_of[i] * b->max_wants + b->want_of[i]];
         target.peer = b->bound->neighbors[b->neighbor_of[i]].word.peer;
         target.key = key->key;
         target.base = key->base;
@@ -284,8 +284,8 @@ static enum pcoll_result talk(struct binding *b)
     int n = b->plan->nneighbors;
     enum pcoll_result outcome, result;
 
-    write_letters(b);
-    outcome = boot->swap(boot->context, neighbors, n, b->own, b->theirs, b->letter_bytes);
+    write_cards(b);
+    outcome = boot->swap(boot->context, neighbors, n, b->own, b->theirs, b->card_bytes);
     result = outcome == PCOLL_OK ? give_all(b) : outcome;
     outcome = boot->swap(boot->context, neighbors, n, b->given, b->got, b->keys_bytes);
     if (result == PCOLL_OK)
@@ -293,15 +293,15 @@ static enum pcoll_result talk(struct binding *b)
     return result == PCOLL_OK ? make_works(b) : result;
 }
 
-static enum pcoll_result get_letters(struct binding *b)
+static enum pcoll_result get_cards(struct binding *b)
 {
     size_t n = (size_t)b->plan->nneighbors + 1;
 
-    b->letter_bytes = sizeof(struct letter) + (size_t)b->most * b->want_bytes;
-    b->letter_bytes = (b->letter_bytes + 7) / 8 * 8;
-    b->keys_bytes = (size_t)b->most * sizeof(struct key);
-    b->own = calloc(n, b->letter_bytes);
-    b->theirs = calloc(n, b->letter_bytes);
+    b->card_bytes = sizeof(struct card) + (size_t)b->max_wants * b->want_bytes;
+    b->card_bytes = (b->card_bytes + 7) / 8 * 8;
+    b->keys_bytes = (size_t)b->max_wants * sizeof(struct key);
+    b->own = calloc(n, b->card_bytes);
+    b->theirs = calloc(n, b->card_bytes);
     b->given = calloc(n, b->keys_bytes + 1);
     b->got = calloc(n, b->keys_bytes + 1);
     return b->own && b->theirs && b->given && b->got ? PCOLL_OK : PCOLL_ERR_NOMEM;
@@ -325,7 +325,7 @@ static enum pcoll_result prepare(struct binding *b, const struct pcoll_memory *m
     if (result == PCOLL_OK && !(wanted && b->want_of && b->neighbor_of))
         result = PCOLL_ERR_NOMEM;
     if (result == PCOLL_OK)
-        b->most = number_wants(b, wanted);
+        b->max_wants = number_wants(b, wanted);
     free(wanted);
     return result;
 }
@@ -340,19 +340,19 @@ static void release(struct binding *b)
     free(b->neighbor_of);
 }
 
-/* The ranks first agree on the size of letters; a rank that cannot allocate them says so in a
+/* The ranks first agree on the size of cards; a rank that cannot allocate them says so in a
  * second vote. */
 static enum pcoll_result bind_together(struct binding *b, const struct pcoll_bootstrap *boot,
                                        const struct pcoll_memory *memory)
 {
     enum pcoll_result result = prepare(b, memory);
-    struct pcoll_term most = {.kind = PCOLL_TERM_MAX, .value = (uint64_t)b->most};
+    struct pcoll_term max = {.kind = PCOLL_TERM_MAX, .value = (uint64_t)b->max_wants};
 
-    result = pcoll_agree(boot, PCOLL_ROUND_PLAN, result, &most, 1);
+    result = pcoll_agree(boot, PCOLL_ROUND_PLAN, result, &max, 1);
     if (result != PCOLL_OK)
         return result;
-    b->most = (int)most.value;
-    result = pcoll_agree(boot, PCOLL_ROUND_READY, get_letters(b), NULL, 0);
+    b->max_wants = (int)max.value;
+    result = pcoll_agree(boot, PCOLL_ROUND_READY, get_cards(b), NULL, 0);
     if (result != PCOLL_OK)
         return result;
     return pcoll_agree(boot, PCOLL_ROUND_BOUND, talk(b), NULL, 0);

@@ -44,7 +44,7 @@ static uint64_t row(const struct trigger_bound *b, const uint64_t *rows, int cou
     return rows[(size_t)b->phase * (size_t)b->ncounters + (size_t)counter];
 }
 
-static int is_armed(const struct trigger_bound *b, int counter)
+static bool is_armed(const struct trigger_bound *b, int counter)
 {
     return b->armed[b->phase * b->ncounters + counter];
 }
@@ -178,7 +178,7 @@ static enum pcoll_result copy_all(struct trigger_bound *b)
     return left ? PCOLL_PENDING : PCOLL_OK;
 }
 
-/* True if all triggers have been reached and all works are done. */
+/* Returns whether all triggers have been reached and all works are done. */
 static bool is_reached(struct trigger_bound *b)
 {
     for (; b->waiting < b->ncounters; b->waiting++)
@@ -243,7 +243,7 @@ static void trigger_rest(struct pcoll_bound *b, unsigned usec)
 
 /* `sockets` emulates deferred work with a thread that needs a core of its own, so the user must
  * request it explicitly. */
-static bool trigger_suits(int one_node, const char *provider)
+static bool trigger_suits(bool one_node, const char *provider)
 {
     return !one_node && provider != NULL && strncmp(provider, "cxi", 3) == 0;
 }

@@ -14,12 +14,12 @@ static void report(const struct trigger_bound *b, const char *message)
 /* The number of works of the largest phase, or of the farewells. */
 static int works_of(const struct pcoll_plan *plan)
 {
-    int most = plan->nneighbors;
+    int max = plan->nneighbors;
 
     for (int p = 0; p < plan->nphases; p++)
-        if (plan->phases[p].count > most)
-            most = plan->phases[p].count;
-    return most;
+        if (plan->phases[p].count > max)
+            max = plan->phases[p].count;
+    return max;
 }
 
 /* Take counters and works from the budget of the process. */
@@ -183,10 +183,10 @@ static enum pcoll_result find_arms(struct trigger_bound *b)
 
 static enum pcoll_result check_sizes(const struct trigger_bound *b)
 {
-    uint64_t most = b->endpoint->info->ep_attr->max_msg_size;
+    uint64_t max = b->endpoint->info->ep_attr->max_msg_size;
 
     for (int i = 0; i < b->plan->nentries; i++)
-        if (b->plan->entries[i].bytes > most && b->plan->entries[i].peer != PCOLL_NONE) {
+        if (b->plan->entries[i].bytes > max && b->plan->entries[i].peer != PCOLL_NONE) {
             report(b, "ofi_trigger: a message is too long for the provider");
             return PCOLL_UNSUPPORTED;
         }

@@ -95,7 +95,7 @@ struct trigger_bound {
      * from the start of the cycle to the end of the phase. */
     uint64_t *need, *total;
     int *data;   /* [nphases]: number of works that the last counter counts */
-    char *armed; /* [nphases * ncounters]: whether it is armed while works are queued */
+    bool *armed; /* [nphases * ncounters]: whether it is armed while works are queued */
     int *copies; /* COPYs and REDUCEs of this instance, [ncopies] */
     int ncopies;
     struct pcoll_reductions reductions;
@@ -138,38 +138,43 @@ static inline bool trigger_reached(const struct trigger_counter *counter, uint64
     return (int64_t)(fi_cntr_read(counter->cntr) - (counter->base + level)) >= 0;
 }
 
-/* ofi_trigger/group.c */
+/* ---- functions of a medium (offload/medium.h): group.c, bind.c, unbind.c ---- */
+
 enum pcoll_result pcoll_trigger_group_create(const struct pcoll_bootstrap *bootstrap,
                                              struct pcoll_group **group_p);
-void pcoll_trigger_group_release(struct trigger_group *group);
 unsigned pcoll_trigger_group_provides(const struct pcoll_group *group);
-
-/* ofi_trigger/bind.c */
 enum pcoll_result pcoll_trigger_bind(struct pcoll_group *base, const struct pcoll_plan *plan,
                                      const struct pcoll_memory *memory,
                                      struct pcoll_bound **bound_p);
-
-/* ofi_trigger/unbind.c */
 void pcoll_trigger_unbind(struct pcoll_bound *bound);
 void pcoll_trigger_group_destroy(struct pcoll_group *base);
-
-/* For the whole process. */
 void pcoll_trigger_poll(void);
 int pcoll_trigger_lingering(void);
 void pcoll_trigger_finalize(void);
 
+/* ---- group.c, unbind.c ---- */
+
+/* Drop a reference. */
+void pcoll_trigger_group_release(struct trigger_group *group);
+
 /* Destroy the lingering plans that no neighbor needs any more. */
 void pcoll_trigger_sweep(void);
 
-/* ofi_trigger/open.c: what a plan needs on this rank, before and after the peers have been
- * asked. */
+/* ---- open.c ---- */
+
+/* Open what the plan needs on this rank, before the peers are asked. */
 enum pcoll_result pcoll_trigger_open(struct trigger_bound *bound, const struct pcoll_plan *plan,
                                      const struct pcoll_memory *memory) PCOLL_MUST_CHECK;
+
+/* Close all of it, also what a failed open left. */
 void pcoll_trigger_close(struct trigger_bound *bound);
 
-/* ofi_trigger/work.c: set up the work of an entry; the peer's address and key must be known. */
+/* ---- work.c ---- */
+
+/* Set up the work of an entry; the peer's address and key must be known. */
 void pcoll_trigger_work(struct trigger_bound *bound, int number,
                         const struct trigger_target *target);
+
 /* Set up the work that writes the farewell to a neighbor. */
 void pcoll_trigger_farewell_work(struct trigger_bound *bound, struct trigger_neighbor *neighbor);
 

@@ -14,7 +14,7 @@
 
 /* Queue as many farewells as the provider accepts. It may refuse one: a neighbor that it cannot
  * reach will not wait for it. */
-static void say_farewell(struct trigger_bound *b)
+static void send_farewells(struct trigger_bound *b)
 {
     enum trigger_farewell farewell = b->failed ? TRIGGER_FAILED : TRIGGER_LEFT;
     int error = 0;
@@ -50,8 +50,8 @@ static enum trigger_farewell hear_farewells(const struct trigger_bound *b)
     return heard;
 }
 
-/* True if the counters have gained everything that the started instances signal. Without order a
- * farewell may have overtaken signals. */
+/* Returns whether the counters have gained everything that the started instances signal. Without
+ * order a farewell may have overtaken signals. */
 static bool has_all_signals(const struct trigger_bound *b)
 {
     const uint64_t *total = b->total + (size_t)b->phase * (size_t)b->ncounters;
@@ -62,20 +62,20 @@ static bool has_all_signals(const struct trigger_bound *b)
     return true;
 }
 
-/* True if no neighbor needs the plan any more. */
+/* Returns whether no neighbor needs the plan any more. */
 static bool is_left(struct trigger_bound *b)
 {
     enum trigger_farewell heard;
 
-    say_farewell(b);
+    send_farewells(b);
     if (b->failed || b->told < b->nneighbors)
         return false;
     heard = hear_farewells(b);
     return heard == TRIGGER_FAILED || (heard == TRIGGER_LEFT && has_all_signals(b));
 }
 
-/* True if the farewells are acknowledged, so that the provider has finished with this plan. Its
- * thread may still hold a counter: adding 0 waits for it. */
+/* Returns whether the farewells are acknowledged, so that the provider has finished with this plan.
+ * Its thread may still hold a counter: adding 0 waits for it. */
 static bool is_done(struct trigger_bound *b)
 {
     if (!trigger_reached(&b->counters[b->ncounters], 0))
@@ -85,7 +85,7 @@ static bool is_done(struct trigger_bound *b)
     return true;
 }
 
-/* True if every work that was queued has ended, successfully or not. */
+/* Returns whether every work that was queued has ended, successfully or not. */
 static bool is_ended(const struct trigger_bound *b)
 {
     const struct trigger_counter *data = &b->counters[b->ncounters];

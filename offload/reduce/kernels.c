@@ -7,7 +7,7 @@
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3")
-#define INDEPENDENT _Pragma("GCC ivdep") /* a target is an operand or lies apart from it */
+#define INDEPENDENT _Pragma("GCC ivdep") /* a target is an operand or distinct from it */
 #elif defined(__clang__)
 #define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -73,27 +73,27 @@
             out[i] = inout[i] * in[i];                                                             \
     }
 
-/* The pair whose value comes `before` that of the other; of equal values the lower location. Values
+/* The element whose value comes `before` that of the other; of equal values the lower index. Values
  * that are no numbers compare false. */
 #define SELECT(function, type, before, not_after)                                                  \
     FOR_ALL_PROCESSORS static void function(void *to, const void *left, const void *right,         \
                                             size_t n)                                              \
     {                                                                                              \
-        typedef PCOLL_PAIR(type) pair;                                                             \
-        const pair *in = left, *inout = right;                                                     \
-        pair *out = to;                                                                            \
+        typedef PCOLL_VALUE_INDEX(type) element;                                                   \
+        const element *in = left, *inout = right;                                                  \
+        element *out = to;                                                                         \
                                                                                                    \
         INDEPENDENT                                                                                \
         for (size_t i = 0; i < n; i++) {                                                           \
             const type a = inout[i].value, b = in[i].value;                                        \
-            const int of_a = inout[i].location, of_b = in[i].location;                             \
+            const int of_a = inout[i].index, of_b = in[i].index;                                   \
             const int other = b before a, tie = b not_after a && of_b < of_a;                      \
                                                                                                    \
             out[i].value = other ? b : a;                                                          \
-            out[i].location = other || tie ? of_b : of_a;                                          \
+            out[i].index = other || tie ? of_b : of_a;                                             \
         }                                                                                          \
     }
-#define PAIRS(NAME, name, type)                                                                    \
+#define WITH_INDEX(NAME, name, type)                                                               \
     SELECT(name##_minloc, type, <, <=)                                                             \
     SELECT(name##_maxloc, type, >, >=)
 
@@ -107,7 +107,7 @@ UNSIGNED(32, uint32_t)
 UNSIGNED(64, uint64_t)
 PCOLL_ELEMENTS_OF_REALS(REAL)
 PCOLL_ELEMENTS_OF_COMPLEX(COMPLEX)
-PCOLL_ELEMENTS_OF_PAIRS(PAIRS)
+PCOLL_ELEMENTS_WITH_INDEX(WITH_INDEX)
 
 #define ROW_OF_LOGICAL(name)                                                                       \
     [PCOLL_OPERATOR_MAX] = name##_max, [PCOLL_OPERATOR_MIN] = name##_min,                          \
@@ -123,7 +123,7 @@ PCOLL_ELEMENTS_OF_PAIRS(PAIRS)
       [PCOLL_ELEMENT_UINT##                                                                        \
           bits] = {ROW_OF_LOGICAL(uint##bits), ROW_OF_SUMS(uint##bits), ROW_OF_BITS(uint##bits)}
 #define ROW_OF_COMPLEX(NAME, name, type) [PCOLL_ELEMENT_##NAME] = {ROW_OF_SUMS(name)},
-#define ROW_OF_PAIRS(NAME, name, type)                                                             \
+#define ROW_WITH_INDEX(NAME, name, type)                                                           \
     [PCOLL_ELEMENT_##NAME] = {                                                                     \
         [PCOLL_OPERATOR_MINLOC] = name##_minloc, [PCOLL_OPERATOR_MAXLOC] = name##_maxloc},
 
@@ -134,7 +134,7 @@ static pcoll_kernel *const kernels[PCOLL_NUM_ELEMENTS][PCOLL_NUM_OPERATORS] = {
     ROWS_OF_INTEGERS(64),
     [PCOLL_ELEMENT_FLOAT] = {ROW_OF_LOGICAL(float), ROW_OF_SUMS(float)},
     [PCOLL_ELEMENT_DOUBLE] = {ROW_OF_LOGICAL(double), ROW_OF_SUMS(double)},
-    PCOLL_ELEMENTS_OF_COMPLEX(ROW_OF_COMPLEX) PCOLL_ELEMENTS_OF_PAIRS(ROW_OF_PAIRS)};
+    PCOLL_ELEMENTS_OF_COMPLEX(ROW_OF_COMPLEX) PCOLL_ELEMENTS_WITH_INDEX(ROW_WITH_INDEX)};
 
 pcoll_kernel *pcoll_kernel_of(enum pcoll_operator_name op, enum pcoll_element element)
 {

@@ -41,19 +41,19 @@
 #define PCOLL_ELEMENTS_OF_COMPLEX(ELEMENT)                                                         \
     ELEMENT(FLOAT_COMPLEX, float_complex, float _Complex)                                          \
     ELEMENT(DOUBLE_COMPLEX, double_complex, double _Complex)
-/* Each as ELEMENT(NAME, name, type of the value); see PCOLL_PAIR. */
-#define PCOLL_ELEMENTS_OF_PAIRS(ELEMENT)                                                           \
+/* Each as ELEMENT(NAME, name, type of the value); see PCOLL_VALUE_INDEX. */
+#define PCOLL_ELEMENTS_WITH_INDEX(ELEMENT)                                                         \
     ELEMENT(FLOAT_INT, float_int, float)                                                           \
     ELEMENT(DOUBLE_INT, double_int, double)                                                        \
     ELEMENT(LONG_INT, long_int, long)                                                              \
     ELEMENT(SHORT_INT, short_int, short)                                                           \
     ELEMENT(INT_INT, int_int, int)
 
-/* A pair, with its gaps, which kernels leave alone. */
-#define PCOLL_PAIR(type)                                                                           \
+/* A value with its index, with gaps, which kernels leave alone. */
+#define PCOLL_VALUE_INDEX(type)                                                                    \
     struct {                                                                                       \
         type value;                                                                                \
-        int location;                                                                              \
+        int index;                                                                                 \
     }
 
 enum pcoll_operator_name {
@@ -66,7 +66,7 @@ enum pcoll_operator_name {
 enum pcoll_element {
 #define VALUE(NAME, name, type) PCOLL_ELEMENT_##NAME,
     PCOLL_ELEMENTS_OF_INTEGERS(VALUE) PCOLL_ELEMENTS_OF_REALS(VALUE)
-        PCOLL_ELEMENTS_OF_COMPLEX(VALUE) PCOLL_ELEMENTS_OF_PAIRS(VALUE)
+        PCOLL_ELEMENTS_OF_COMPLEX(VALUE) PCOLL_ELEMENTS_WITH_INDEX(VALUE)
 #undef VALUE
             PCOLL_NUM_ELEMENTS
 };

@@ -9,8 +9,8 @@
 
 #include "algorithms/plan/plan.h"
 
-/* to[i] = left[i] * right[i] for n units. `to` may be `left` or `right`; otherwise they lie
- * apart. */
+/* to[i] = left[i] * right[i] for n units. `to` may be `left` or `right`; otherwise they are
+ * distinct. */
 typedef void pcoll_kernel(void *to, const void *left, const void *right, size_t n);
 
 struct pcoll_operator {

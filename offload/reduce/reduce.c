@@ -1,8 +1,8 @@
 /*
- * Reductions: n operands, block by block, so that partial results stay in the nearest cache.
+ * Reductions: n operands, tile by tile, so that partial results stay in the nearest cache.
  *
- * A block is folded from the right into the target: t = o_(n-1), t = o_(n-2) * t, ... If the target
- * is an operand that is still needed then, the block is folded into scratch memory first.
+ * A tile is folded from the right into the target: t = o_(n-1), t = o_(n-2) * t, ... If the target
+ * is an operand that is still needed then, the tile is folded into scratch memory first.
  */
 #include "offload/reduce/reduce.h"
 
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The largest block: whole units. */
-static size_t block_bytes(uint64_t unit)
+/* The largest tile: whole units. */
+static size_t tile_bytes(uint64_t unit)
 {
-    return unit < PCOLL_REDUCE_BLOCK ? PCOLL_REDUCE_BLOCK / unit * unit : unit;
+    return unit < PCOLL_REDUCE_TILE ? PCOLL_REDUCE_TILE / unit * unit : unit;
 }
 
 static bool has_reductions(const struct pcoll_plan *plan)
@@ -40,7 +40,7 @@ enum pcoll_result pcoll_reductions_init(struct pcoll_reductions *r, const struct
         return PCOLL_ERR_INVALID;
     r->list = malloc((count(plan) + 1) * sizeof(*r->list));
     r->operands = malloc((size_t)plan->noperands * sizeof(*r->operands));
-    r->scratch = malloc(block_bytes(op->unit));
+    r->scratch = malloc(tile_bytes(op->unit));
     return r->list && r->operands && r->scratch ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
@@ -110,7 +110,7 @@ static enum pcoll_result run_apply(const struct pcoll_reduction *r, unsigned cha
     return result;
 }
 
-static enum pcoll_result run_block(const struct pcoll_reduction *r, size_t at, size_t bytes)
+static enum pcoll_result run_tile(const struct pcoll_reduction *r, size_t at, size_t bytes)
 {
     unsigned char *acc = r->scratch ? r->scratch : r->to + at;
     enum pcoll_result result = PCOLL_OK;
@@ -124,11 +124,11 @@ static enum pcoll_result run_block(const struct pcoll_reduction *r, size_t at, s
     return result;
 }
 
-/* A single pass needs no blocks. */
+/* A single pass needs no tiles. */
 static size_t step_of(const struct pcoll_reduction *r)
 {
     if (r->n > 2 || r->scratch)
-        return block_bytes(r->op->unit);
+        return tile_bytes(r->op->unit);
     return PCOLL_MAX_UNITS <= SIZE_MAX / r->op->unit ? PCOLL_MAX_UNITS * (size_t)r->op->unit
                                                      : (size_t)r->op->unit;
 }
@@ -139,6 +139,6 @@ enum pcoll_result pcoll_reduce(const struct pcoll_reduction *r)
     enum pcoll_result result = PCOLL_OK;
 
     for (size_t at = 0; at < r->bytes && result == PCOLL_OK; at += step)
-        result = run_block(r, at, r->bytes - at < step ? r->bytes - at : step);
+        result = run_tile(r, at, r->bytes - at < step ? r->bytes - at : step);
     return result;
 }

@@ -6,7 +6,7 @@
 
 #include "offload/reduce/operator.h"
 
-#define PCOLL_REDUCE_BLOCK ((size_t)8 << 10) /* bytes of a block, if a unit is not longer */
+#define PCOLL_REDUCE_TILE ((size_t)8 << 10) /* bytes of a tile, if a unit is not longer */
 
 /* A REDUCE entry with all addresses resolved. */
 struct pcoll_reduction {
@@ -15,7 +15,7 @@ struct pcoll_reduction {
     size_t bytes;                   /* of each operand */
     const unsigned char **operands; /* [n] */
     int n;
-    unsigned char *scratch; /* NULL: not needed; otherwise a block */
+    unsigned char *scratch; /* NULL: not needed; otherwise a tile */
 };
 
 /* All of a plan. */
@@ -27,10 +27,12 @@ struct pcoll_reductions {
 };
 
 /* Room for the reductions of the plan with that operator, which may be NULL if the plan has none
- * (PCOLL_ERR_INVALID otherwise). Fini also releases what a failed init left, and accepts zeros. */
+ * (PCOLL_ERR_INVALID otherwise). */
 enum pcoll_result pcoll_reductions_init(struct pcoll_reductions *reductions,
                                         const struct pcoll_plan *plan,
                                         const struct pcoll_operator *op) PCOLL_MUST_CHECK;
+
+/* Accepts what a failed init left, and zeros. */
 void pcoll_reductions_fini(struct pcoll_reductions *reductions);
 
 /* The reduction of an entry of that plan; each entry is added at most once. address_of gives the

@@ -4,7 +4,7 @@
  * Messages at init: three combines of a few words (whether all ranks are able, whether all are
  * ready, whether any has failed), the exchange of the ranks of a node in their shared memory, and
  * one swap with the neighbors on other nodes: addresses and keys of each rail, where the neighbor's
- * slots are in this rank's inbox, and which channels this rank will use there.
+ * lines are in this rank's inbox, and which channels this rank will use there.
  *
  * An entry of rail r uses rail r mod n of the group's n. The plan uses as many rails as its entries
  * name, on any rank, and its memory is registered with no others; and only memory that transfers
@@ -63,15 +63,15 @@ static enum pcoll_result allocate(struct pcoll_rma_binding *b)
  * as any of them needs? If they do not, all ranks use the network. */
 static enum pcoll_result agree_on_offer(struct pcoll_rma_binding *b, enum pcoll_result mine)
 {
-    enum { WANTS_USER_RMA, MOST, NRAILS, KEYED, NTERMS = KEYED + PCOLL_RMA_NMEMORIES };
+    enum { WANTS_USER_RMA, MAX_CHANNELS, NRAILS, KEYED, NTERMS = KEYED + PCOLL_RMA_NMEMORIES };
     struct pcoll_term terms[NTERMS] = {{.kind = PCOLL_TERM_MAX}};
     uint64_t keyed[PCOLL_RMA_NMEMORIES] = {0};
 
     if (mine == PCOLL_OK) {
-        b->node.is_alone = 1;
+        b->node.is_alone = true;
         pcoll_rma_find_links(b);
         terms[WANTS_USER_RMA].value = (b->plan->needs & PCOLL_NEED_USER_RMA) != 0;
-        terms[MOST].value = (uint64_t)pcoll_rma_most_channels(b);
+        terms[MAX_CHANNELS].value = (uint64_t)pcoll_rma_max_channels(b);
         terms[NRAILS].value = (uint64_t)b->bound->nrails;
         pcoll_rma_find_keyed(b, keyed);
     }
@@ -80,7 +80,7 @@ static enum pcoll_result agree_on_offer(struct pcoll_rma_binding *b, enum pcoll_
     mine = pcoll_agree(&b->group->bootstrap, PCOLL_ROUND_PLAN, mine, terms, NTERMS);
     if (mine != PCOLL_OK)
         return mine;
-    b->most = (int)terms[MOST].value;
+    b->max_channels = (int)terms[MAX_CHANNELS].value;
     for (int i = 0; i < PCOLL_RMA_NMEMORIES; i++)
         b->keyed[i] = terms[KEYED + i].value != 0;
     b->node.is_alone = terms[WANTS_USER_RMA].value && !b->group->can_cma;
@@ -92,7 +92,7 @@ static enum pcoll_result agree_on_offer(struct pcoll_rma_binding *b, enum pcoll_
 /* ---- memory -------------------------------------------------------------------------- */
 
 /* A connection to each neighbor over each rail. */
-static void make_ways(struct pcoll_rma_binding *b, struct pcoll_rma_slot *outgoing)
+static void make_ways(struct pcoll_rma_binding *b, struct pcoll_rma_line *outgoing)
 {
     struct pcoll_rma_bound *bound = b->bound;
 
@@ -104,7 +104,7 @@ static void make_ways(struct pcoll_rma_binding *b, struct pcoll_rma_slot *outgoi
         bound->ways[i] = (struct pcoll_rma_way){
             .rank = link->rank,
             .rail = &bound->rails[rail],
-            .arrived = &link->slots[rail],
+            .arrived = &link->lines[rail],
             .outgoing = outgoing + i,
             .bye = {.bound = bound},
         };
@@ -115,7 +115,7 @@ static void make_ways(struct pcoll_rma_binding *b, struct pcoll_rma_slot *outgoi
 static enum pcoll_result make_mailbox(struct pcoll_rma_binding *b)
 {
     struct pcoll_rma_bound *bound = b->bound;
-    size_t steps_end = pcoll_rma_inbox_slots(b) + (size_t)bound->nsteps;
+    size_t steps_end = pcoll_rma_inbox_lines(b) + (size_t)bound->nsteps;
     void *memory = NULL;
 
     b->mail_bytes = (steps_end + (size_t)(bound->nlinks * bound->nrails)) * sizeof(*bound->mailbox);
@@ -123,11 +123,12 @@ static enum pcoll_result make_mailbox(struct pcoll_rma_binding *b)
         return PCOLL_ERR_NOMEM;
     memset(memory, 0, b->mail_bytes);
     bound->mailbox = memory;
-    bound->sources = calloc(pcoll_rma_inbox_slots(b), sizeof(*bound->sources));
+    bound->sources = calloc(pcoll_rma_inbox_lines(b), sizeof(*bound->sources));
     if (bound->sources == NULL)
         return PCOLL_ERR_NOMEM;
     for (int i = 0; i < bound->nlinks; i++)
-        bound->links[i].slots = bound->mailbox + (size_t)i * (size_t)(b->most + bound->nrails);
+        bound->links[i].lines =
+            bound->mailbox + (size_t)i * (size_t)(b->max_channels + bound->nrails);
     make_ways(b, bound->mailbox + steps_end);
     return PCOLL_OK;
 }
@@ -166,7 +167,7 @@ static enum pcoll_result register_with(const struct pcoll_rma_binding *b,
     size_t bytes;
     char *area = pcoll_node_own_area(&b->node, &bytes);
 
-    if (pcoll_wire_needs_key(rail->endpoint, 0, sizeof(struct pcoll_rma_slot)))
+    if (pcoll_wire_needs_key(rail->endpoint, false, sizeof(struct pcoll_rma_line)))
         result =
             register_some(b, rail, "a plan's inbox", b->bound->mailbox, b->mail_bytes, &rail->mail);
     if (result == PCOLL_OK)
@@ -195,7 +196,7 @@ static enum pcoll_result register_memory(struct pcoll_rma_binding *b)
 
 /* ---- collective steps -------------------------------------------------------------- */
 
-static enum pcoll_result get_letters(struct pcoll_rma_binding *b)
+static enum pcoll_result get_cards(struct pcoll_rma_binding *b)
 {
     const size_t nlinks = (size_t)b->bound->nlinks + 1;
 
@@ -210,10 +211,10 @@ static enum pcoll_result connect_ranks(struct pcoll_rma_binding *b)
 {
     const struct pcoll_bootstrap *bootstrap = &b->group->bootstrap;
     enum pcoll_result result =
-        pcoll_node_carve_block(&b->node, pcoll_node_group_of(b->group->node), PCOLL_OK);
+        pcoll_node_carve_extent(&b->node, pcoll_node_group_of(b->group->node), PCOLL_OK);
 
     if (result == PCOLL_OK)
-        result = get_letters(b);
+        result = get_cards(b);
     if (result == PCOLL_OK) {
         pcoll_node_resolve(&b->node);
         result = register_memory(b);

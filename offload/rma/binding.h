@@ -16,11 +16,12 @@ struct pcoll_rma_channel_card {
  * memories and of the inbox, in the room that the group has agreed on. */
 struct pcoll_rma_rail_card {
     uint64_t bases[PCOLL_RMA_NMEMORIES];
-    uint64_t inbox; /* the slots for the neighbor */
+    uint64_t inbox; /* the lines for the neighbor */
     uint64_t port;  /* where the wire delivers what the neighbor writes */
 };
 
-/* Followed by the rails, then the channels: on all ranks there is room for the most of any rank. */
+/* What a rank shows a neighbor. It is followed by the rails, then by the channels, with room for
+ * the most of any rank. */
 struct pcoll_rma_card {
     uint64_t ncounters;
     uint64_t nchannels;
@@ -33,9 +34,9 @@ struct pcoll_rma_binding {
     struct pcoll_rma_bound *bound;
     const struct pcoll_plan *plan;
     const struct pcoll_memory *memory;
-    int *ranks;                     /* [nlinks] */
-    int most;                       /* the most channels from one rank to one neighbor */
-    int keyed[PCOLL_RMA_NMEMORIES]; /* some rank's transfers need the key of that memory */
+    int *ranks;                      /* [nlinks] */
+    int max_channels;                /* from one rank to one neighbor, of all ranks */
+    bool keyed[PCOLL_RMA_NMEMORIES]; /* some rank's transfers need the key of that memory */
     size_t mail_bytes;
     char *mine, *theirs;
     size_t card_bytes;
@@ -63,7 +64,7 @@ static inline size_t pcoll_rma_rail_bytes(const struct pcoll_rma_binding *b)
 static inline size_t pcoll_rma_card_bytes(const struct pcoll_rma_binding *b)
 {
     return sizeof(struct pcoll_rma_card) + (size_t)b->bound->nrails * pcoll_rma_rail_bytes(b) +
-           (size_t)b->most * sizeof(struct pcoll_rma_channel_card);
+           (size_t)b->max_channels * sizeof(struct pcoll_rma_channel_card);
 }
 
 static inline struct pcoll_rma_rail_card *pcoll_rma_rail_of(const struct pcoll_rma_binding *b,
@@ -92,20 +93,29 @@ pcoll_rma_channels_of(const struct pcoll_rma_binding *b, struct pcoll_rma_card *
     return (struct pcoll_rma_channel_card *)(void *)pcoll_rma_rail_of(b, c, b->bound->nrails);
 }
 
-static inline size_t pcoll_rma_inbox_slots(const struct pcoll_rma_binding *b)
+static inline size_t pcoll_rma_inbox_lines(const struct pcoll_rma_binding *b)
 {
-    return (size_t)b->bound->nlinks * (size_t)(b->most + b->bound->nrails);
+    return (size_t)b->bound->nlinks * (size_t)(b->max_channels + b->bound->nrails);
 }
 
-/* swap.c: exchange cards with the neighbors on other nodes. Collective among neighbors. */
+/* ---- swap.c ---- */
+
+/* Exchange cards with the neighbors on other nodes. Collective among neighbors. */
 enum pcoll_result pcoll_rma_swap_cards(struct pcoll_rma_binding *b);
 
-/* resolve.c: find the links to the neighbors that are not in the group in shared memory, their
- * channels and rails; the largest number of channels to one of them; the memories that transfers of
- * this rank name with keys; turn entries into steps. */
+/* ---- resolve.c ---- */
+
+/* Find the links to the neighbors that are not in the group in shared memory, their channels and
+ * rails. */
 void pcoll_rma_find_links(struct pcoll_rma_binding *b);
-int pcoll_rma_most_channels(const struct pcoll_rma_binding *b);
+
+/* The largest number of channels to one of these neighbors. */
+int pcoll_rma_max_channels(const struct pcoll_rma_binding *b);
+
+/* Set to 1 which memories transfers of this rank name with keys. */
 void pcoll_rma_find_keyed(const struct pcoll_rma_binding *b, uint64_t keyed[PCOLL_RMA_NMEMORIES]);
+
+/* Turn the entries to other nodes into steps. */
 enum pcoll_result pcoll_rma_resolve_steps(const struct pcoll_rma_binding *b);
 
 #endif /* PCOLL_RMA_BINDING_H */

@@ -131,7 +131,7 @@ static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine
     for (int i = 0; i < g->nrails; i++) {
         const struct pcoll_wire_endpoint *e = g->endpoints[i];
 
-        terms[ORDERED].value &= e->ordered >= sizeof(struct pcoll_rma_slot);
+        terms[ORDERED].value &= e->ordered >= sizeof(struct pcoll_rma_line);
         terms[NAME].value = e->name_bytes > terms[NAME].value ? e->name_bytes : terms[NAME].value;
         terms[KEY].value = e->key_bytes > terms[KEY].value ? e->key_bytes : terms[KEY].value;
         terms[e->foreign ? FOREIGN : OWN].value = 1;

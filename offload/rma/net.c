@@ -9,7 +9,7 @@ static const char *name_of(const struct pcoll_rma_request *request)
 {
     if (!request->is_move)
         return "signal to";
-    return request->step->get ? "get from" : "put to";
+    return request->step->is_get ? "get from" : "put to";
 }
 
 /* Called once per plan: report what happened and tell the other ranks, which would otherwise wait
@@ -23,14 +23,14 @@ static enum pcoll_result fail(struct pcoll_rma_request *request, const char *why
 
     if (bound->failed)
         return PCOLL_ERR_SYSTEM;
-    bound->failed = 1;
+    bound->failed = true;
     bound->culprit = request->step->way->rank;
     endpoint->wire->describe(endpoint, name, sizeof(name));
     snprintf(text, sizeof(text), "%s: %s: %s rank %d: %s", endpoint->wire->library, name,
              name_of(request), request->step->way->rank, why);
     bootstrap->report(bootstrap->context, text);
     pcoll_node_raise(&bound->node);
-    pcoll_rma_say_farewell(bound, PCOLL_RMA_FAILED);
+    pcoll_rma_send_farewells(bound, PCOLL_RMA_FAILED);
     return PCOLL_ERR_SYSTEM;
 }
 
@@ -49,13 +49,13 @@ static enum pcoll_result judge(struct pcoll_rma_request *request, enum pcoll_res
 static inline struct pcoll_wire_transfer piece_of(const struct pcoll_rma_step *step)
 {
     const struct pcoll_wire_endpoint *endpoint = step->way->wire.endpoint;
-    const size_t most = step->get ? endpoint->most_get : endpoint->most_put;
+    const size_t max = step->is_get ? endpoint->max_get : endpoint->max_put;
     const size_t left = step->bytes - step->moved;
 
     return (struct pcoll_wire_transfer){
         .local = step->local + step->moved,
         .desc = step->desc,
-        .bytes = left < most ? left : most,
+        .bytes = left < max ? left : max,
         .remote = step->remote + step->moved,
         .key = step->key,
     };
@@ -69,17 +69,17 @@ static enum pcoll_result issue_piece(struct pcoll_rma_step *step)
     enum pcoll_result result;
 
     result =
-        (step->get ? wire->get : wire->put)(&step->way->wire, &step->move.base, &transfer, &why);
+        (step->is_get ? wire->get : wire->put)(&step->way->wire, &step->move.base, &transfer, &why);
     result = judge(&step->move, result, why);
     if (result == PCOLL_OK)
         step->moved += transfer.bytes;
     return result;
 }
 
-/* Are signals guaranteed to arrive in order? */
-static inline int keeps_order(const struct pcoll_rma_step *step)
+/* Returns whether signals are guaranteed to arrive in order. */
+static inline bool keeps_order(const struct pcoll_rma_step *step)
 {
-    return step->way->wire.endpoint->ordered >= sizeof(struct pcoll_rma_slot);
+    return step->way->wire.endpoint->ordered >= sizeof(struct pcoll_rma_line);
 }
 
 /* Write the channel's next sum, behind `cell` bytes of data, which end where the sum begins. */
@@ -94,7 +94,7 @@ static inline struct pcoll_wire_transfer write_signal(const struct pcoll_rma_ste
         .local = step->outgoing->cell + first,
         .desc = step->way->rail->mail.desc,
         .bytes = cell + 2 * sizeof(sum),
-        .remote = step->slot + first,
+        .remote = step->line + first,
         .key = step->way->inbox_key.key,
     };
 }
@@ -166,7 +166,7 @@ enum pcoll_result pcoll_rma_advance(struct pcoll_rma_step *step)
         if (result != PCOLL_OK)
             return result;
         step->stage = PCOLL_RMA_MOVING;
-        if (!step->get && step->bytes <= step->way->wire.endpoint->ordered &&
+        if (!step->is_get && step->bytes <= step->way->wire.endpoint->ordered &&
             step->moved == step->bytes)
             step->stage = PCOLL_RMA_SIGNAL;
     } else if (step->stage == PCOLL_RMA_READY) {
@@ -187,7 +187,7 @@ enum pcoll_result pcoll_rma_advance(struct pcoll_rma_step *step)
 /* A piece of data has been moved. */
 static void end_move(struct pcoll_rma_bound *bound, struct pcoll_rma_step *step)
 {
-    int is_waiting = step->stage == PCOLL_RMA_MOVING;
+    const bool is_waiting = step->stage == PCOLL_RMA_MOVING;
 
     if (is_waiting && step->moved < step->bytes) {
         step->stage = PCOLL_RMA_READY;
@@ -231,21 +231,22 @@ void pcoll_rma_event(struct pcoll_wire_request *base, const char *error)
     else if (request->is_move)
         end_move(request->bound, request->step);
     else
-        request->step->channel->is_busy = 0;
+        request->step->channel->is_busy = false;
 }
 
-/* The sum in a slot, if it has landed completely and is new. */
+/* The sum in a line, if it has landed completely and is new. */
 static inline uint64_t read_sum(const struct pcoll_rma_source *source)
 {
-    uint64_t check = atomic_load_explicit(&source->slot->check, memory_order_acquire);
-    uint64_t sum = atomic_load_explicit(&source->slot->sum, memory_order_acquire);
+    uint64_t check = atomic_load_explicit(&source->line->check, memory_order_acquire);
+    uint64_t sum = atomic_load_explicit(&source->line->sum, memory_order_acquire);
 
     return sum == ~check ? sum : source->seen;
 }
 
-static inline int collect(struct pcoll_rma_bound *bound)
+/* Read all sums. Returns whether any has changed. */
+static inline bool collect(struct pcoll_rma_bound *bound)
 {
-    int changed = 0;
+    bool changed = false;
 
     for (int i = 0; i < bound->nsources; i++) {
         struct pcoll_rma_source *source = &bound->sources[i];
@@ -257,10 +258,10 @@ static inline int collect(struct pcoll_rma_bound *bound)
     return changed;
 }
 
-int pcoll_rma_read_inbox(struct pcoll_rma_bound *bound)
+bool pcoll_rma_read_inbox(struct pcoll_rma_bound *bound)
 {
     if (!collect(bound))
-        return 0;
+        return false;
     while (collect(bound))
         continue;
     for (int i = 0; i < bound->nsources; i++) {
@@ -271,12 +272,12 @@ int pcoll_rma_read_inbox(struct pcoll_rma_bound *bound)
             continue;
         source->seen = source->sum;
         if (source->bytes > 0)
-            memcpy(source->cell, source->slot->cell + PCOLL_CELL_BYTES - source->bytes,
+            memcpy(source->cell, source->line->cell + PCOLL_CELL_BYTES - source->bytes,
                    source->bytes);
         if (source->target != NULL)
             pcoll_signal(source->target, risen);
     }
-    return 1;
+    return true;
 }
 
 void pcoll_rma_poll_rails(struct pcoll_rma_bound *bound)
@@ -307,10 +308,10 @@ static enum pcoll_result send_farewell(struct pcoll_rma_way *way)
  * plus one. */
 enum { KIND_BITS = 8 };
 
-int pcoll_rma_say_farewell(struct pcoll_rma_bound *bound, enum pcoll_rma_farewell farewell)
+bool pcoll_rma_send_farewells(struct pcoll_rma_bound *bound, enum pcoll_rma_farewell farewell)
 {
     const uint64_t word = (uint64_t)farewell | (uint64_t)(bound->culprit + 1) << KIND_BITS;
-    int all = 1;
+    bool all = true;
 
     for (int i = 0; i < bound->nways; i++) {
         struct pcoll_rma_way *way = &bound->ways[i];

@@ -5,7 +5,7 @@
 #include "algorithms/util.h"
 #include "offload/rma/binding.h"
 
-static int is_cell_put(const struct pcoll_entry *entry)
+static bool is_cell_put(const struct pcoll_entry *entry)
 {
     return entry->op == PCOLL_OP_PUT && entry->remote.buffer == PCOLL_CELL && entry->bytes > 0;
 }
@@ -19,7 +19,8 @@ static enum pcoll_rma_memory memory_of(enum pcoll_buffer buffer)
 
 /* ---- links and channels -------------------------------------------------------------- */
 
-static int is_channel(const struct pcoll_rma_channel *a, const struct pcoll_rma_channel *b)
+/* Returns whether the two are one channel. */
+static bool is_channel(const struct pcoll_rma_channel *a, const struct pcoll_rma_channel *b)
 {
     return a->link == b->link && a->rail == b->rail && a->counter == b->counter &&
            a->cell == b->cell && a->offset == b->offset && a->bytes == b->bytes;
@@ -49,12 +50,12 @@ static struct pcoll_rma_channel describe(const struct pcoll_rma_binding *b,
 /* The position in the index where the channel is or belongs (Knuth, TAOCP 3, 6.4). */
 static int *find_channel(const struct pcoll_rma_binding *b, const struct pcoll_rma_channel *wanted)
 {
-    const size_t parts[] = {(size_t)wanted->link, (size_t)wanted->rail, (size_t)wanted->counter,
-                            (size_t)wanted->cell, (size_t)wanted->offset};
+    const size_t members[] = {(size_t)wanted->link, (size_t)wanted->rail, (size_t)wanted->counter,
+                              (size_t)wanted->cell, (size_t)wanted->offset};
     size_t i = (size_t)wanted->bytes;
 
-    for (int part = 0; part < 5; part++)
-        i = (i + parts[part]) * 2654435761u;
+    for (int m = 0; m < 5; m++)
+        i = (i + members[m]) * 2654435761u;
     i ^= i >> 15;
     while (b->index[i & b->index_mask] != 0 &&
            !is_channel(&b->bound->channels[b->index[i & b->index_mask] - 1], wanted))
@@ -78,7 +79,7 @@ static struct pcoll_rma_channel *channel_of(const struct pcoll_rma_binding *b,
     return &bound->channels[*found - 1];
 }
 
-static int has_channel(const struct pcoll_entry *entry)
+static bool has_channel(const struct pcoll_entry *entry)
 {
     return entry->peer_counter != PCOLL_NONE || is_cell_put(entry);
 }
@@ -126,14 +127,14 @@ void pcoll_rma_find_links(struct pcoll_rma_binding *b)
     }
 }
 
-int pcoll_rma_most_channels(const struct pcoll_rma_binding *b)
+int pcoll_rma_max_channels(const struct pcoll_rma_binding *b)
 {
-    int most = 0;
+    int max = 0;
 
     for (int l = 0; l < b->bound->nlinks; l++)
-        if (b->bound->links[l].nchannels > most)
-            most = b->bound->links[l].nchannels;
-    return most;
+        if (b->bound->links[l].nchannels > max)
+            max = b->bound->links[l].nchannels;
+    return max;
 }
 
 /* Transfers of this rank that need keys name these memories, here and at the peer. */
@@ -144,7 +145,7 @@ void pcoll_rma_find_keyed(const struct pcoll_rma_binding *b, uint64_t keyed[PCOL
     for (int i = 0; i < plan->nentries; i++) {
         const struct pcoll_entry *entry = &plan->entries[i];
         const struct pcoll_wire_endpoint *endpoint = b->group->endpoints[rail_of(b, entry)];
-        const int is_get = entry->op == PCOLL_OP_GET;
+        const bool is_get = entry->op == PCOLL_OP_GET;
 
         if ((is_get || entry->op == PCOLL_OP_PUT) && !is_cell_put(entry) && entry->bytes > 0 &&
             link_of(b->bound, entry->peer) != PCOLL_NONE &&
@@ -195,14 +196,15 @@ static enum pcoll_result resolve_move(const struct pcoll_rma_binding *b,
 {
     const int rail = rail_of(b, entry);
 
-    step->get = entry->op == PCOLL_OP_GET;
+    step->is_get = entry->op == PCOLL_OP_GET;
     step->bytes = (size_t)entry->bytes;
     step->local = pcoll_node_own_place(&b->node, entry->local);
     step->desc = step->way->rail->memories[memory_of(entry->local.buffer)].desc;
     step->remote = remote_address(b, link, rail, entry->remote);
-    if (!step->get && step->channel != NULL)
+    if (!step->is_get && step->channel != NULL)
         step->joined = step->way->wire.endpoint->joined;
-    if (step->bytes == 0 || !pcoll_wire_needs_key(step->way->wire.endpoint, step->get, step->bytes))
+    if (step->bytes == 0 ||
+        !pcoll_wire_needs_key(step->way->wire.endpoint, step->is_get, step->bytes))
         return PCOLL_OK;
     return find_key(b, link, rail, memory_of(entry->remote.buffer), &step->key);
 }
@@ -232,7 +234,7 @@ static void resolve_cell(const struct pcoll_rma_binding *b, const struct pcoll_e
     step->bytes = (size_t)entry->bytes;
     step->local = step->copy_to;
     step->desc = rail->mail.desc;
-    step->remote = step->slot + first;
+    step->remote = step->line + first;
     step->key = step->way->inbox_key.key;
 }
 
@@ -246,12 +248,12 @@ static enum pcoll_result resolve_step(const struct pcoll_rma_binding *b, int ind
     step->step = &bound->node.run.steps[index];
     step->step->own = step;
     step->way = &bound->links[link].ways[rail_of(b, entry)];
-    step->move = (struct pcoll_rma_request){.bound = bound, .step = step, .is_move = 1};
+    step->move = (struct pcoll_rma_request){.bound = bound, .step = step, .is_move = true};
     step->signal = (struct pcoll_rma_request){.bound = bound, .step = step};
     if (has_channel(entry)) {
         step->channel = channel_of(b, entry, link);
-        step->slot = step->way->inbox + (uint64_t)(bound->nrails + step->channel->number) *
-                                            sizeof(struct pcoll_rma_slot);
+        step->line = step->way->inbox + (uint64_t)(bound->nrails + step->channel->number) *
+                                            sizeof(struct pcoll_rma_line);
     }
     if (is_cell_put(entry))
         resolve_cell(b, entry, step);
@@ -270,7 +272,7 @@ enum pcoll_result pcoll_rma_resolve_steps(const struct pcoll_rma_binding *b)
 
     for (int i = 0; i < b->plan->nentries && result == PCOLL_OK; i++)
         if (bound->node.run.steps[i].kind == PCOLL_STEP_REMOTE) {
-            bound->steps[n].outgoing = bound->mailbox + pcoll_rma_inbox_slots(b) + n;
+            bound->steps[n].outgoing = bound->mailbox + pcoll_rma_inbox_lines(b) + n;
             result = resolve_step(b, i, &bound->steps[n]);
             n++;
         }

@@ -36,7 +36,7 @@ static inline enum pcoll_result rma_fire(struct pcoll_run *run, struct pcoll_ste
     return pcoll_node_fire(run, step);
 }
 
-/* No queue is left: has everything that was sent arrived? */
+/* No queue is left: the instance is complete if everything that was sent has arrived. */
 static enum pcoll_result settle(const struct pcoll_rma_bound *bound, enum pcoll_result result)
 {
     if (bound->failed)
@@ -75,9 +75,10 @@ enum pcoll_result pcoll_rma_start(struct pcoll_bound *base)
     return result == PCOLL_PENDING ? progress(bound) : result;
 }
 
-/* True if this neighbor will take no further part: `fate` says why; the culprit is noted. */
-static int is_gone(struct pcoll_rma_bound *bound, const struct pcoll_rma_way *way, char *fate,
-                   size_t size)
+/* Returns whether this neighbor will take no further part: `fate` says why; the culprit is noted.
+ */
+static bool is_gone(struct pcoll_rma_bound *bound, const struct pcoll_rma_way *way, char *fate,
+                    size_t size)
 {
     int culprit = PCOLL_NONE;
 
@@ -90,20 +91,20 @@ static int is_gone(struct pcoll_rma_bound *bound, const struct pcoll_rma_way *wa
         snprintf(fate, size, "is lost");
         culprit = way->rank;
     } else {
-        return 0;
+        return false;
     }
     bound->culprit = culprit;
-    return 1;
+    return true;
 }
 
-/* The instance is not complete: has a peer given up? */
+/* Find out whether a peer has given up, since the instance is not complete. */
 static enum pcoll_result check_failed(struct pcoll_rma_bound *bound)
 {
     const struct pcoll_rma_group *group = bound->group;
     char text[120], fate[64];
 
     if (pcoll_node_attend(&bound->node) != PCOLL_PENDING)
-        bound->failed = 1;
+        bound->failed = true;
     for (int i = 0; i < bound->nways && !bound->failed; i++) {
         if (!is_gone(bound, &bound->ways[i], fate, sizeof(fate)))
             continue;
@@ -111,11 +112,11 @@ static enum pcoll_result check_failed(struct pcoll_rma_bound *bound)
                  fate);
         group->bootstrap.report(group->bootstrap.context, text);
         pcoll_node_raise(&bound->node);
-        bound->failed = 1;
+        bound->failed = true;
     }
     if (!bound->failed)
         return PCOLL_PENDING;
-    pcoll_rma_say_farewell(bound, PCOLL_RMA_FAILED);
+    pcoll_rma_send_farewells(bound, PCOLL_RMA_FAILED);
     return PCOLL_ERR_SYSTEM;
 }
 

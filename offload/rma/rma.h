@@ -4,18 +4,18 @@
  * both.
  *
  *      source rank                                   target rank (owner)
- *   sum += add                                 inbox slot: [ cell | sum | check ]
+ *   sum += add                                 inbox line: [ cell | sum | check ]
  *   put [cell|sum|check] ------------------->        | progress: check == ~sum, sum has risen:
  *   (a long payload is put before it)                v cell to the counter's line, then add
  *                                              counter line <--- atomic adds of ranks of its node
  *
  * A counter is a word of shared memory of its node. A signal from another node is a put of 16
- * bytes, the cumulative sum of one channel and its complement, into a slot of the owner's inbox
+ * bytes, the cumulative sum of one channel and its complement, into a line of the owner's inbox
  * that only that channel writes. Therefore no atomic operations of the network are needed, and a
  * sum that is overtaken by its successor is no loss. A channel carries the signals of one rank to
  * one counter with one range of its cell. The data of the cell precedes the sum: in the same put if
  * the wire is a stream, otherwise in a put of its own. Other data and the sum that follows it are
- * one message if the wire can join them. The owner polls its slots whenever it waits.
+ * one message if the wire can join them. The owner polls its lines whenever it waits.
  *
  * This is correct because
  *
@@ -25,23 +25,23 @@
  *     wire has joined; or in an earlier put whose order the wire guarantees; or the sum is sent
  *     only when the put of the data is known to have been delivered;
  *   - the effects of one rank on one peer occur in the order fired (PCOLL_NEED_ORDER, offered where
- *     signals keep their order): the slots of an inbox are read as a snapshot, twice with the same
+ *     signals keep their order): the lines of an inbox are read as a snapshot, twice with the same
  *     result, so that no later signal is seen without an earlier one; in an ordered plan nothing
  *     overtakes an operation that must be waited for;
  *   - rails (an endpoint for each interface of a list) share nothing except counters: a channel
  *     belongs to one rail, so its sums arrive in order, and data precedes its sum on the same rail;
- *   - a slot's cell is not written again before the owner has consumed it: that would be a hazard
+ *   - a line's cell is not written again before the owner has consumed it: that would be a hazard
  *     of the plan, which proof/check.h excludes.
  *
- * Progress: if the wire's progress is manual, a rank that makes no call here takes part in
- * nothing: it does not see what arrives, and others cannot read its buffers, even if its own
- * instance is complete. Therefore everything in the process that waits must poll the medium now and
- * then as long as a group exists, and a rank that computes for long can delay others, as with any
+ * Progress: if the wire's progress is manual, a rank that makes no call here takes part in nothing:
+ * it does not see what arrives, and others cannot read its buffers, even if its own instance is
+ * complete. Therefore everything in the process that waits must poll the medium now and then as
+ * long as a group exists, and a rank that computes for long can delay others, as with any
  * rendezvous.
  *
- * The functions below fill the slots of a medium (medium.h). The bootstrap must stay valid as long
- * as the group. An unbound plan lingers on this rank until its neighbors on other nodes have
- * unbound it too, as they may still read and write here.
+ * The functions below are those of a medium (medium.h). The bootstrap must stay valid as long as
+ * the group. An unbound plan lingers on this rank until its neighbors on other nodes have unbound
+ * it too, as they may still read and write here.
  */
 #ifndef PCOLL_RMA_H
 #define PCOLL_RMA_H
@@ -67,13 +67,16 @@ enum pcoll_result pcoll_rma_spin(struct pcoll_bound *base, unsigned spins);
 void pcoll_rma_rest(struct pcoll_bound *base, unsigned usec);
 uint64_t pcoll_rma_position(const struct pcoll_bound *base);
 
-/* For the whole process, of what uses the wire. */
+/* Poll the wire, for the whole process. */
 void pcoll_rma_poll(const struct pcoll_wire *wire);
+
+/* Returns how many unbound plans on the wire wait for their neighbors to unbind them. */
 int pcoll_rma_lingering(const struct pcoll_wire *wire);
+
+/* Destroy all unbound plans on the wire, at the end of the process. */
 void pcoll_rma_finalize(const struct pcoll_wire *wire);
 
-/* The functions of a medium that name its wire, and all of its slots except name, library, wire and
- * suits. */
+/* The functions of a medium that name its wire. */
 #define PCOLL_RMA_FUNCTIONS(MEDIUM, WIRE)                                                          \
     static void rma_poll_all(void)                                                                 \
     {                                                                                              \
@@ -93,7 +96,8 @@ void pcoll_rma_finalize(const struct pcoll_wire *wire);
         return pcoll_rma_group_create(&(MEDIUM), &(WIRE), bootstrap, group_p);                     \
     }
 
-#define PCOLL_RMA_SLOTS                                                                            \
+/* All members of a medium except name, library, wire and suits. */
+#define PCOLL_RMA_MEMBERS                                                                          \
     .traits = PCOLL_SPANS_NODES | PCOLL_LENDS, .node_medium = "shm",                               \
     .group_destroy = pcoll_rma_group_destroy, .group_provides = pcoll_rma_group_provides,          \
     .group_rails = pcoll_rma_group_rails, .group_distance = pcoll_rma_group_distance,              \

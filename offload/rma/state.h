@@ -8,15 +8,15 @@
 #include "offload/rma/wire.h"
 #include "offload/node/binding.h"
 
-/* Where the signals of one channel arrive. The data of the cell ends at `sum`. */
-struct pcoll_rma_slot {
+/* The signals of one channel, here or on their way. The data of the cell ends at `sum`. */
+struct pcoll_rma_line {
     unsigned char cell[PCOLL_CELL_BYTES];
     _Atomic uint64_t sum, check; /* check == ~sum when everything has landed */
 };
 
-_Static_assert(sizeof(struct pcoll_rma_slot) == PCOLL_LINE_BYTES, "a slot fills a cache line");
+_Static_assert(sizeof(struct pcoll_rma_line) == PCOLL_LINE_BYTES, "a line fills a cache line");
 
-/* The state of a neighbor, in its first slots, one for each rail. A farewell overtakes nothing on
+/* The state of a neighbor, in its first lines, one for each rail. A farewell overtakes nothing on
  * its own rail. */
 enum pcoll_rma_farewell { PCOLL_RMA_HERE, PCOLL_RMA_LEFT, PCOLL_RMA_FAILED };
 
@@ -30,8 +30,8 @@ struct pcoll_rma_group {
     struct pcoll_group *node; /* the shared-memory group of the ranks on this node */
     int *node_ranks;          /* [nnode], ascending */
     int nnode;
-    int mine;    /* number of this rank in node_ranks */
-    int can_cma; /* on all nodes */
+    int mine;     /* number of this rank in node_ranks */
+    bool can_cma; /* on all nodes */
     unsigned provides;
     uint64_t distance; /* the longest of all nodes */
     int refs;          /* the user's, and one for each bound plan */
@@ -42,7 +42,7 @@ struct pcoll_rma_request {
     struct pcoll_wire_request base;
     struct pcoll_rma_bound *bound;
     struct pcoll_rma_step *step; /* NULL: a farewell */
-    int is_move;
+    bool is_move;
 };
 
 /* A rank's memory that entries access. */
@@ -57,7 +57,7 @@ struct pcoll_rma_rail {
 /* What a rank has of a region of a neighbor. */
 struct pcoll_rma_key {
     uint64_t key;
-    int is_taken;
+    bool is_taken;
 };
 
 /* The connection to a neighbor on another node over one rail. */
@@ -65,13 +65,13 @@ struct pcoll_rma_way {
     int rank;
     const struct pcoll_rma_rail *rail;
     struct pcoll_wire_way wire;
-    uint64_t inbox; /* my slots in the neighbor's inbox */
+    uint64_t inbox; /* my lines in the neighbor's inbox */
     struct pcoll_rma_key inbox_key, keys[PCOLL_RMA_NMEMORIES];
     uint64_t farewell;                    /* address for my farewell there */
-    const struct pcoll_rma_slot *arrived; /* the neighbor's farewell */
-    struct pcoll_rma_slot *outgoing;      /* my farewell */
+    const struct pcoll_rma_line *arrived; /* the neighbor's farewell */
+    struct pcoll_rma_line *outgoing;      /* my farewell */
     struct pcoll_rma_request bye;
-    int bye_sent;
+    bool bye_sent;
 };
 
 /* A neighbor on another node. */
@@ -79,7 +79,7 @@ struct pcoll_rma_link {
     int rank;
     int nchannels;                /* number of channels to it */
     struct pcoll_rma_way *ways;   /* [nrails] */
-    struct pcoll_rma_slot *slots; /* its slots on this rank: the farewells, then its channels */
+    struct pcoll_rma_line *lines; /* its lines on this rank: the farewells, then its channels */
 };
 
 /* The signals of one rail arrive in order if that is guaranteed: a sum is never less than the
@@ -89,11 +89,11 @@ struct pcoll_rma_channel {
     int rail;
     int counter, cell; /* of the peer, or PCOLL_NONE */
     int offset, bytes; /* within the cell */
-    int number;        /* among the channels to the same neighbor: its slot there, after the
+    int number;        /* among the channels to the same neighbor: its line there, after the
                         * farewells */
     uint64_t sum;
-    int is_busy; /* without order: the last signal has not arrived yet, and the next must not
-                  * overtake it */
+    bool is_busy; /* without order: the last signal has not arrived yet, and the next must not
+                   * overtake it */
 };
 
 enum pcoll_rma_stage {
@@ -104,30 +104,30 @@ enum pcoll_rma_stage {
 
 /* An entry whose peer is on another node. */
 struct pcoll_rma_step {
-    struct pcoll_step *step; /* the part common to all media; its `own` points here */
+    struct pcoll_step *step; /* what all media have of it; its `own` points here */
     struct pcoll_rma_way *way;
     struct pcoll_rma_channel *channel; /* NULL: no signal */
-    struct pcoll_rma_slot *outgoing;   /* the slot's content to put */
-    uint64_t slot;                     /* address of the slot at the peer */
+    struct pcoll_rma_line *outgoing;   /* what to put into the line */
+    uint64_t line;                     /* address of the line at the peer */
     void *copy_to;                     /* where to copy `copy_bytes` first on this rank; 0:
                                         * nothing */
     const void *copy_from;
     size_t copy_bytes;
-    int get;
+    bool is_get;
     char *local; /* data to move separately, of `bytes`; 0: nothing */
     void *desc;
     size_t bytes, moved;
     size_t joined; /* if no more is left to move, the signal travels with it */
     uint64_t remote, key;
     enum pcoll_rma_stage stage;
-    int is_queued;                     /* still at the head of its queue */
+    bool is_queued;                    /* still at the head of its queue */
     struct pcoll_rma_step *next_ready; /* for progress to continue */
     struct pcoll_rma_request move, signal;
 };
 
-/* A slot that is polled. */
+/* A line that is polled. */
 struct pcoll_rma_source {
-    struct pcoll_rma_slot *slot;
+    struct pcoll_rma_line *line;
     uint64_t seen, sum;
     struct pcoll_target *target; /* NULL: none */
     unsigned char *cell;         /* where the data belongs */
@@ -135,13 +135,13 @@ struct pcoll_rma_source {
 };
 
 struct pcoll_rma_bound {
-    struct pcoll_node_bound node; /* the parts shared with the shared-memory medium, and the base */
+    struct pcoll_node_bound node; /* what all media with ranks on one node have, and the base */
     struct pcoll_rma_group *group;
     struct pcoll_rma_rail *rails; /* [nrails]: the group's rails that the plan uses */
     int nrails;
-    int ordered;  /* the plan requires order */
+    bool ordered; /* the plan requires order */
     int inflight; /* operations not yet completed */
-    int failed;
+    bool failed;
     int culprit; /* the rank that caused the failure, or PCOLL_NONE */
     struct pcoll_rma_step *ready, **ready_end;
 
@@ -155,7 +155,7 @@ struct pcoll_rma_bound {
     int nchannels;
     struct pcoll_rma_way *ways; /* [nlinks * nrails] */
     int nways;
-    struct pcoll_rma_slot *mailbox; /* the inbox, followed by outgoing slots; registered */
+    struct pcoll_rma_line *mailbox; /* the inbox, followed by outgoing lines; registered */
     struct pcoll_rma_bound *next_leaving;
 };
 
@@ -174,29 +174,38 @@ static inline struct pcoll_rma_group *pcoll_rma_group_of(const struct pcoll_grou
     return pcoll_container_of(group, struct pcoll_rma_group, base);
 }
 
-/* net.c */
+/* ---- net.c ---- */
 
 /* Continue a step. PCOLL_OK: all its operations are issued; PCOLL_PENDING: not yet. */
 enum pcoll_result pcoll_rma_advance(struct pcoll_rma_step *step);
+
 /* Continue the steps that completions have made ready. */
 enum pcoll_result pcoll_rma_flush(struct pcoll_rma_bound *bound);
-/* Transfer signals from the inbox to the counters; true if there were any. */
-int pcoll_rma_read_inbox(struct pcoll_rma_bound *bound);
+
+/* Transfer signals from the inbox to the counters. Returns whether there were any. */
+bool pcoll_rma_read_inbox(struct pcoll_rma_bound *bound);
+
+/* What the wire calls when a transfer has completed. */
 pcoll_wire_event pcoll_rma_event;
+
 /* Read the completion queues of all rails of the plan. */
 void pcoll_rma_poll_rails(struct pcoll_rma_bound *bound);
-/* Send a farewell over every connection that has none yet; true if all have been sent. */
-int pcoll_rma_say_farewell(struct pcoll_rma_bound *bound, enum pcoll_rma_farewell farewell);
+
+/* Send a farewell over every connection that has none yet. Returns whether all have been sent. */
+bool pcoll_rma_send_farewells(struct pcoll_rma_bound *bound, enum pcoll_rma_farewell farewell);
+
 /* The neighbor's farewell on this connection. `culprit_p` may be NULL; it receives the rank that
  * caused a failure, or PCOLL_NONE, unless the neighbor is still here. */
 enum pcoll_rma_farewell pcoll_rma_farewell_of(const struct pcoll_rma_way *way, int *culprit_p);
 
-/* unbind.c */
+/* ---- unbind.c ---- */
 
 /* Destroy the unbound plans that no peer uses any more. */
 void pcoll_rma_leave_some(void);
+
 /* Destroy a plan that is bound, or that a failed bind left; NULL: nothing. */
 void pcoll_rma_bound_destroy(struct pcoll_rma_bound *bound);
+
 /* Drop a reference. */
 void pcoll_rma_group_release(struct pcoll_rma_group *group);
 

@@ -1,5 +1,5 @@
 /* Binding: the swap with the neighbors on other nodes: addresses and keys of each rail, where the
- * neighbor's slots are in this rank's inbox, and which channels this rank will use there. */
+ * neighbor's lines are in this rank's inbox, and which channels this rank will use there. */
 #include "offload/rma/binding.h"
 
 static void write_region(const struct pcoll_rma_binding *b, struct pcoll_rma_rail_card *card,
@@ -16,12 +16,12 @@ static void write_rail(const struct pcoll_rma_binding *b, int link, int i,
 {
     const struct pcoll_rma_bound *bound = b->bound;
     const struct pcoll_rma_rail *rail = &bound->rails[i];
-    const struct pcoll_rma_slot *slots = bound->links[link].slots;
+    const struct pcoll_rma_line *lines = bound->links[link].lines;
 
     /* without registration, peers name memory by its address */
     card->inbox = rail->mail.handle == NULL
-                      ? (uint64_t)(uintptr_t)slots
-                      : rail->mail.base + (uint64_t)((const char *)slots - (char *)bound->mailbox);
+                      ? (uint64_t)(uintptr_t)lines
+                      : rail->mail.base + (uint64_t)((const char *)lines - (char *)bound->mailbox);
     card->port = (uint64_t)(uintptr_t)&bound->links[link].ways[i].wire;
     b->group->wire->write_name(rail->endpoint, pcoll_rma_name_of(card));
     for (int memory = 0; memory < PCOLL_RMA_NMEMORIES; memory++)
@@ -56,7 +56,7 @@ static void read_channels(const struct pcoll_rma_binding *b, int link)
         const struct pcoll_rma_channel_card *channel = &pcoll_rma_channels_of(b, c)[i];
         struct pcoll_rma_source *source = &bound->sources[bound->nsources++];
 
-        source->slot = bound->links[link].slots + bound->nrails + i;
+        source->line = bound->links[link].lines + bound->nrails + i;
         source->bytes = (size_t)channel->bytes;
         if (channel->counter != PCOLL_NONE)
             source->target = pcoll_node_target(&b->node, b->plan->rank, channel->counter);
@@ -76,11 +76,11 @@ static enum pcoll_result read_rail(const struct pcoll_rma_binding *b, struct pco
     enum pcoll_result result;
 
     way->inbox = card->inbox;
-    way->farewell = way->inbox + (uint64_t)i * sizeof(struct pcoll_rma_slot) +
-                    offsetof(struct pcoll_rma_slot, sum);
+    way->farewell = way->inbox + (uint64_t)i * sizeof(struct pcoll_rma_line) +
+                    offsetof(struct pcoll_rma_line, sum);
     way->wire.port = card->port;
     result = wire->connect(endpoint, bootstrap, pcoll_rma_name_of(card), &way->wire);
-    if (result != PCOLL_OK || !pcoll_wire_needs_key(endpoint, 0, sizeof(struct pcoll_rma_slot)))
+    if (result != PCOLL_OK || !pcoll_wire_needs_key(endpoint, false, sizeof(struct pcoll_rma_line)))
         return result;
     result = wire->take_key(&way->wire, bootstrap, pcoll_rma_key_of(b, card, PCOLL_RMA_NMEMORIES),
                             &way->inbox_key.key);

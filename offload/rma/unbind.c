@@ -74,9 +74,10 @@ void pcoll_rma_bound_destroy(struct pcoll_rma_bound *bound)
 
 static struct pcoll_rma_bound *leaving;
 
-static int is_gone(struct pcoll_rma_bound *bound)
+/* Returns whether no neighbor uses the plan any more. */
+static bool is_gone(struct pcoll_rma_bound *bound)
 {
-    int gone = pcoll_rma_say_farewell(bound, PCOLL_RMA_LEFT);
+    bool gone = pcoll_rma_send_farewells(bound, PCOLL_RMA_LEFT);
 
     for (int i = 0; i < bound->nways; i++)
         gone &= pcoll_rma_farewell_of(&bound->ways[i], NULL) != PCOLL_RMA_HERE;

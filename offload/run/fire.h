@@ -41,7 +41,7 @@ PCOLL_ALWAYS_INLINE void pcoll_step_signal(struct pcoll_step *step)
 /* Fire what the counter of a queue, which is not empty, allows. Sets *moved_p if anything fired. */
 PCOLL_ALWAYS_INLINE enum pcoll_result pcoll_run_drain(struct pcoll_run *run,
                                                       struct pcoll_queue *queue,
-                                                      pcoll_fire_step *fire, int *moved_p)
+                                                      pcoll_fire_step *fire, bool *moved_p)
 {
     uint64_t value = atomic_load_explicit(&queue->line->value, memory_order_acquire);
     struct pcoll_step *step = queue->first;
@@ -51,7 +51,7 @@ PCOLL_ALWAYS_INLINE enum pcoll_result pcoll_run_drain(struct pcoll_run *run,
         result = fire(run, step);
         if (__builtin_expect(result != PCOLL_OK, 0))
             break;
-        *moved_p = 1;
+        *moved_p = true;
         if (++step == queue->end)
             break;
     }
@@ -59,18 +59,18 @@ PCOLL_ALWAYS_INLINE enum pcoll_result pcoll_run_drain(struct pcoll_run *run,
     return result;
 }
 
-/* PCOLL_OK: no queue is left. */
+/* Fire what the counters allow. Returns PCOLL_OK if no queue is left. */
 PCOLL_ALWAYS_INLINE enum pcoll_result pcoll_run_progress(struct pcoll_run *run,
                                                          pcoll_fire_step *fire)
 {
     struct pcoll_queue *end = run->pending_end;
     enum pcoll_result result = PCOLL_OK;
-    int moved = 1;
+    bool moved = true;
 
     while (moved && end != run->pending) {
         struct pcoll_queue *queue = run->pending;
 
-        moved = 0;
+        moved = false;
         while (queue != end) {
             result = pcoll_run_drain(run, queue, fire, &moved);
             if (__builtin_expect(result != PCOLL_OK, 0) && result != PCOLL_PENDING)
@@ -85,8 +85,8 @@ PCOLL_ALWAYS_INLINE enum pcoll_result pcoll_run_progress(struct pcoll_run *run,
     return end == run->pending ? PCOLL_OK : PCOLL_PENDING;
 }
 
-/* Of the steps that wait for nothing, `step` is pending: make them an ordinary queue on a counter
- * that has reached their threshold. */
+/* Make the steps from `step` on, which is pending although it waits for nothing, an ordinary queue
+ * on a counter that has reached their threshold. */
 void pcoll_run_put_off(struct pcoll_run *run, const struct pcoll_queue *queue,
                        struct pcoll_step *step);
 

@@ -16,7 +16,7 @@
 
 #define BRIEF_USEC 50 /* a rank that may not be woken looks so often */
 
-/* True if an entry begins a queue. The plan is sorted by trigger. */
+/* Returns whether an entry begins a queue. The plan is sorted by trigger. */
 static bool begins_queue(const struct pcoll_plan *plan, const struct pcoll_phase *phase, int i)
 {
     return i == phase->first || plan->entries[i].trigger != plan->entries[i - 1].trigger;
@@ -32,7 +32,7 @@ struct room {
 static struct room room_of(const struct pcoll_plan *plan)
 {
     struct room room = {.targets = (size_t)plan->ncounters};
-    size_t most = 0;
+    size_t max = 0;
 
     for (int p = 0; p < plan->nphases; p++) {
         const struct pcoll_phase *phase = &plan->phases[p];
@@ -46,9 +46,9 @@ static struct room room_of(const struct pcoll_plan *plan)
             room.targets += (size_t)(entry->peer_counter != PCOLL_NONE);
         }
         room.queues += queues;
-        most = queues > most ? queues : most;
+        max = queues > max ? queues : max;
     }
-    room.queues += most;
+    room.queues += max;
     return room;
 }
 
@@ -65,7 +65,7 @@ enum pcoll_result pcoll_run_init(struct pcoll_run *run, const struct pcoll_plan 
     run->targets = pcoll_pool_get((room.targets + 1) * sizeof(*run->targets));
     run->phases = malloc((size_t)plan->nphases * sizeof(*run->phases));
     run->nphases = plan->nphases;
-    run->most_targets = room.targets;
+    run->max_targets = room.targets;
     if (!run->steps || !run->queues || !run->targets || !run->phases)
         result = PCOLL_ERR_NOMEM;
     return result;
@@ -138,7 +138,7 @@ struct watch {
     uint32_t value;
 };
 
-enum { MOST_WATCHES = 16 };
+enum { MAX_WATCHES = 16 };
 
 /* 0 if the step at the head of a queue is due: either it is pending, or its signal has just
  * arrived. */
@@ -147,7 +147,7 @@ static int watch_lines(const struct pcoll_run *run, struct watch *watches)
     const struct pcoll_queue *q = run->pending;
     int n = 0;
 
-    for (; q != run->pending_end && n < MOST_WATCHES; q++) {
+    for (; q != run->pending_end && n < MAX_WATCHES; q++) {
         const uint64_t value = atomic_load_explicit(&q->line->value, memory_order_seq_cst);
 
         if ((int64_t)(value - q->first->threshold) >= 0)
@@ -157,12 +157,12 @@ static int watch_lines(const struct pcoll_run *run, struct watch *watches)
     return n;
 }
 
-/* False if the system cannot do that; Linux can since 5.16. */
+/* Returns false if the system cannot do that; Linux can since 5.16. */
 static bool sleep_on_all(const struct watch *watches, int n, unsigned usec)
 {
 #if defined(SYS_futex_waitv) && defined(FUTEX_WAITV_MAX)
-    static _Atomic int refused;
-    struct futex_waitv waits[MOST_WATCHES];
+    static _Atomic bool refused;
+    struct futex_waitv waits[MAX_WATCHES];
     struct timespec until;
 
     if (atomic_load_explicit(&refused, memory_order_relaxed))
@@ -181,15 +181,15 @@ static bool sleep_on_all(const struct watch *watches, int n, unsigned usec)
     if (syscall(SYS_futex_waitv, waits, n, 0, &until, CLOCK_MONOTONIC) >= 0 ||
         (errno != ENOSYS && errno != EPERM))
         return true;
-    atomic_store_explicit(&refused, 1, memory_order_relaxed);
+    atomic_store_explicit(&refused, true, memory_order_relaxed);
 #endif
     (void)watches, (void)n, (void)usec;
     return false;
 }
 
-static unsigned at_most(unsigned usec, unsigned most)
+static unsigned smaller(unsigned a, unsigned b)
 {
-    return usec < most ? usec : most;
+    return a < b ? a : b;
 }
 
 static void sleep_on(const struct watch *watches, int n, unsigned usec)
@@ -199,18 +199,18 @@ static void sleep_on(const struct watch *watches, int n, unsigned usec)
     if (n > 1 && sleep_on_all(watches, n, usec))
         return;
     if (n > 1)
-        usec = at_most(usec, BRIEF_USEC);
+        usec = smaller(usec, BRIEF_USEC);
     limit = (struct timespec){usec / 1000000, (long)(usec % 1000000) * 1000};
     syscall(SYS_futex, pcoll_futex_word(watches[0].line), FUTEX_WAIT, watches[0].value, &limit,
             NULL, 0);
 }
 
-/* Before the sleeper is counted. */
-static void say_what_is_wanted(const struct pcoll_run *run)
+/* Call this before the sleeper is counted. */
+static void publish_thresholds(const struct pcoll_run *run)
 {
     const struct pcoll_queue *q = run->pending;
 
-    for (int n = 0; q != run->pending_end && n < MOST_WATCHES; q++, n++)
+    for (int n = 0; q != run->pending_end && n < MAX_WATCHES; q++, n++)
         atomic_store_explicit(&q->line->wanted, (uint32_t)q->first->threshold,
                               memory_order_relaxed);
 }
@@ -221,22 +221,22 @@ static void count_sleepers(const struct pcoll_run *run, uint32_t by)
 
     if (run->sleepers != NULL)
         atomic_fetch_add_explicit(run->sleepers, by, memory_order_relaxed);
-    for (int n = 0; q != run->pending_end && n < MOST_WATCHES; q++, n++)
+    for (int n = 0; q != run->pending_end && n < MAX_WATCHES; q++, n++)
         atomic_fetch_add_explicit(&q->line->sleepers, by, memory_order_seq_cst);
 }
 
 void pcoll_run_rest(const struct pcoll_run *run, unsigned usec)
 {
-    struct watch watches[MOST_WATCHES];
+    struct watch watches[MAX_WATCHES];
     int n;
 
     if (usec == 0 || !pcoll_run_waits(run) || !pcoll_may_sleep()) {
         pcoll_yield();
         return;
     }
-    if (run->sleepers == NULL || run->pending_end - run->pending > MOST_WATCHES)
-        usec = at_most(usec, BRIEF_USEC);
-    say_what_is_wanted(run);
+    if (run->sleepers == NULL || run->pending_end - run->pending > MAX_WATCHES)
+        usec = smaller(usec, BRIEF_USEC);
+    publish_thresholds(run);
     count_sleepers(run, 1);
     n = watch_lines(run, watches);
     if (n > 0)

@@ -69,16 +69,17 @@ struct pcoll_run {
     struct pcoll_queue *queues; /* of all phases, followed by room for `pending` */
     struct pcoll_target *targets;
     int ntargets;
-    size_t most_targets;        /* room in `targets`: as many as the plan can name */
+    size_t max_targets;         /* room in `targets`: as many as the plan can name */
     _Atomic uint32_t *sleepers; /* as in a target */
     struct pcoll_reductions reductions;
 };
 
 /* Allocates the steps of the plan, its reductions with that operator, which may be NULL if it has
- * none, and as many targets as it can name. Fini also releases what a failed init left, and accepts
- * a zeroed run. */
+ * none, and as many targets as it can name. */
 enum pcoll_result pcoll_run_init(struct pcoll_run *run, const struct pcoll_plan *plan,
                                  const struct pcoll_operator *op) PCOLL_MUST_CHECK;
+
+/* Accepts what a failed init left, and a zeroed run. */
 void pcoll_run_fini(struct pcoll_run *run);
 
 /* Cut the steps, which the caller has resolved, into the queues of their phases; this rank's
@@ -86,7 +87,7 @@ void pcoll_run_fini(struct pcoll_run *run);
 void pcoll_run_cut(struct pcoll_run *run, const struct pcoll_plan *plan,
                    struct pcoll_line *counters);
 
-/* True if a step waits for a counter. */
+/* Returns whether a step waits for a counter. */
 static inline bool pcoll_run_waits(const struct pcoll_run *run)
 {
     return run->pending != run->pending_end;
@@ -99,9 +100,10 @@ uint64_t pcoll_run_position(const struct pcoll_run *run);
  * pending, only yield the core. Where a signal may not wake this rank, it sleeps more briefly. */
 void pcoll_run_rest(const struct pcoll_run *run, unsigned usec);
 
-/* Copy `bytes` bytes between buffers that do not overlap; both are mapped here. pcoll_copy_past
- * always goes past the cache, if the processor can. */
+/* Copy `bytes` bytes between buffers that do not overlap; both are mapped here. */
 void pcoll_copy(void *to, const void *from, size_t bytes);
+
+/* As pcoll_copy, but always past the cache, if the processor can. */
 void pcoll_copy_past(void *to, const void *from, size_t bytes);
 
 #endif /* PCOLL_RUN_H */

@@ -24,7 +24,7 @@ static enum pcoll_result shm_group_create(const struct pcoll_bootstrap *bootstra
 static enum pcoll_result connect_ranks(struct pcoll_node_binding *b, struct pcoll_node_group *group,
                                        enum pcoll_result mine)
 {
-    enum pcoll_result result = pcoll_node_carve_block(b, group, mine);
+    enum pcoll_result result = pcoll_node_carve_extent(b, group, mine);
 
     if (result != PCOLL_OK)
         return result;
@@ -164,7 +164,7 @@ static enum pcoll_result board_spin(struct pcoll_bound *base, unsigned spins)
 
 /* ---- the medium ---- */
 
-static bool shm_suits(int one_node, const char *provider)
+static bool shm_suits(bool one_node, const char *provider)
 {
     (void)provider;
     return one_node;

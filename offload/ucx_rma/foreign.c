@@ -131,7 +131,7 @@ static void on_asked(void *handle, ucs_status_t status, void *peer_to)
     struct pcoll_ucx_peer *peer = peer_to;
 
     pcoll_ucx.ucp_request_free(handle);
-    peer->is_asking = 0;
+    peer->is_asking = false;
     peer->is_lost |= status != UCS_OK;
 }
 

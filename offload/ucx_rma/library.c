@@ -10,9 +10,9 @@
 #include <string.h>
 
 #define LIBRARY "libucp.so.0"
-#define LEAST_MAJOR                                                                                \
-    1 /* the first version whose active messages have headers and may complete at once */
-#define LEAST_MINOR 11
+/* The first version whose active messages have headers and may complete at once. */
+#define MIN_MAJOR 1
+#define MIN_MINOR 11
 
 struct pcoll_ucx pcoll_ucx;
 
@@ -56,7 +56,7 @@ static bool is_too_old(void)
     unsigned major, minor, release;
 
     pcoll_ucx.ucp_get_version(&major, &minor, &release);
-    return major < LEAST_MAJOR || (major == LEAST_MAJOR && minor < LEAST_MINOR);
+    return major < MIN_MAJOR || (major == MIN_MAJOR && minor < MIN_MINOR);
 }
 
 enum pcoll_result pcoll_ucx_load(const struct pcoll_bootstrap *bootstrap)
@@ -83,10 +83,10 @@ enum pcoll_result pcoll_ucx_load(const struct pcoll_bootstrap *bootstrap)
     }
     if (missing != NULL)
         snprintf(text, sizeof(text), LIBRARY " has no %s: version %d.%d or later is needed",
-                 missing, LEAST_MAJOR, LEAST_MINOR);
+                 missing, MIN_MAJOR, MIN_MINOR);
     else
         snprintf(text, sizeof(text), "version %s is too old: %d.%d or later is needed",
-                 pcoll_ucx.ucp_get_version_string(), LEAST_MAJOR, LEAST_MINOR);
+                 pcoll_ucx.ucp_get_version_string(), MIN_MAJOR, MIN_MINOR);
     report(bootstrap, text);
     dlclose(library);
     return PCOLL_ERR_INVALID;

@@ -32,14 +32,14 @@ struct pcoll_ucx_endpoint {
 struct pcoll_ucx_peer {
     struct pcoll_ucx_peer *next;
     ucp_ep_h ep;
-    int is_lost;
-    time_t asked;  /* when the last message was sent to a foreign peer that has no other purpose */
-    int is_asking; /* it has not left yet */
+    bool is_lost;
+    time_t asked;   /* when the last message was sent to a foreign peer that has no other purpose */
+    bool is_asking; /* that message has not left yet */
     unsigned char address[];
 };
 
-/* What an active message says before its data: all of it if a signal is joined to the data,
- * otherwise PCOLL_UCX_PLAIN_BYTES. */
+/* The header of an active message: all of it if a signal is joined to the data, otherwise
+ * PCOLL_UCX_PLAIN_BYTES. */
 struct pcoll_ucx_header {
     uint64_t port; /* the way at the receiver */
     uint64_t to;   /* where the data belongs */
@@ -51,7 +51,7 @@ struct pcoll_ucx_header {
 
 #define PCOLL_UCX_PLAIN_BYTES offsetof(struct pcoll_ucx_header, signal_to)
 
-/* A transfer in flight, in the wire's part of a request. */
+/* A transfer in flight, in the wire's own bytes of a request. */
 struct pcoll_ucx_request {
     struct pcoll_ucx_request *next;
     struct pcoll_ucx_endpoint *endpoint;
@@ -81,7 +81,8 @@ static inline struct pcoll_ucx_peer *pcoll_ucx_peer_of(const struct pcoll_wire_w
     return (struct pcoll_ucx_peer *)(uintptr_t)way->peer;
 }
 
-/* worker.c */
+/* ---- functions of the wire (offload/rma/wire.h): worker.c, memory.c ---- */
+
 enum pcoll_result pcoll_ucx_open(const struct pcoll_wire_options *options,
                                  const struct pcoll_bootstrap *bootstrap,
                                  struct pcoll_wire_endpoint **endpoint_p);
@@ -91,12 +92,6 @@ void pcoll_ucx_close_kept(void);
 void pcoll_ucx_poll(struct pcoll_wire_endpoint *base);
 void pcoll_ucx_poll_all(void);
 void pcoll_ucx_describe(const struct pcoll_wire_endpoint *base, char *text, size_t room);
-ucs_status_t pcoll_ucx_listen(struct pcoll_ucx_endpoint *endpoint); /* to active messages */
-enum pcoll_result pcoll_ucx_complain(const struct pcoll_ucx_endpoint *endpoint,
-                                     const struct pcoll_bootstrap *bootstrap, const char *what,
-                                     ucs_status_t status);
-
-/* memory.c */
 enum pcoll_result pcoll_ucx_map(struct pcoll_wire_endpoint *base,
                                 const struct pcoll_bootstrap *bootstrap, const char *what,
                                 void *address, size_t bytes, struct pcoll_wire_region *region);
@@ -106,25 +101,41 @@ enum pcoll_result pcoll_ucx_take_key(const struct pcoll_wire_way *way,
                                      const struct pcoll_bootstrap *bootstrap, const void *key,
                                      uint64_t *key_p);
 void pcoll_ucx_drop_key(uint64_t key);
-/* The bytes of a key of this endpoint, found by mapping a page. */
+
+/* ---- worker.c, memory.c ---- */
+
+/* Receive active messages from now on. */
+ucs_status_t pcoll_ucx_listen(struct pcoll_ucx_endpoint *endpoint);
+
+/* Report that `what` has failed with that status. Returns PCOLL_ERR_SYSTEM. */
+enum pcoll_result pcoll_ucx_complain(const struct pcoll_ucx_endpoint *endpoint,
+                                     const struct pcoll_bootstrap *bootstrap, const char *what,
+                                     ucs_status_t status);
+
+/* Find the bytes of a key of this endpoint, by mapping a page. */
 enum pcoll_result pcoll_ucx_measure_key(struct pcoll_ucx_endpoint *endpoint,
                                         const struct pcoll_bootstrap *bootstrap);
 
-/* foreign.c: what MPI lends of UCX to the endpoint of that interface; NULL: nothing. */
+/* ---- foreign.c ---- */
+
+/* Returns what MPI lends of UCX to the endpoint of that interface; NULL: nothing. */
 const struct pcoll_ucx_foreign *pcoll_ucx_foreign_of(const struct pcoll_wire_options *options,
                                                      const struct pcoll_bootstrap *bootstrap);
 
-/* Use the foreign worker; then, find out whether it can do what is needed. On failure they have
- * reported why. */
+/* Let the endpoint use the foreign worker. A failure has been reported. */
 enum pcoll_result pcoll_ucx_enter_foreign(struct pcoll_ucx_endpoint *endpoint,
                                           const struct pcoll_bootstrap *bootstrap);
+
+/* Find out whether that worker can do what is needed. If not, the reason has been reported. */
 enum pcoll_result pcoll_ucx_try_foreign(struct pcoll_ucx_endpoint *endpoint,
                                         const struct pcoll_bootstrap *bootstrap);
 
-/* True if it is known that the peer is gone; asked for a foreign peer, now and then. */
+/* Returns whether a foreign peer is known to be gone, and asks it now and then. */
 bool pcoll_ucx_foreign_is_lost(struct pcoll_ucx_peer *peer);
 
-/* wire.c: the handler of active messages. */
+/* ---- wire.c ---- */
+
+/* The handler of active messages. */
 ucs_status_t pcoll_ucx_receive(void *argument, const void *header, size_t header_bytes, void *data,
                                size_t bytes, const ucp_am_recv_param_t *param);
 

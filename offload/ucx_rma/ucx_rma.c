@@ -7,7 +7,7 @@
 #include "offload/rma/rma.h"
 #include "offload/ucx_rma/wire.h"
 
-static bool suits(int one_node, const char *provider)
+static bool suits(bool one_node, const char *provider)
 {
     return !one_node && provider != NULL && strcmp(provider, PCOLL_OVER_UCX) == 0;
 }
@@ -19,5 +19,5 @@ const struct pcoll_medium pcoll_medium_ucx_rma = {
     .library = "UCX",
     .wire = &pcoll_wire_ucx,
     .suits = suits,
-    PCOLL_RMA_SLOTS,
+    PCOLL_RMA_MEMBERS,
 };

@@ -23,7 +23,7 @@ static void lose_peer(void *argument, ucp_ep_h ep, ucs_status_t status)
 
     (void)ep;
     (void)status;
-    peer->is_lost = 1;
+    peer->is_lost = true;
 }
 
 static ucs_status_t find_foreign(const struct pcoll_ucx_endpoint *e, struct pcoll_ucx_peer *peer)
@@ -109,7 +109,7 @@ static void disconnect_peer(struct pcoll_wire_way *way)
     way->endpoint = NULL;
 }
 
-static int is_lost(const struct pcoll_wire_way *way)
+static bool is_lost(const struct pcoll_wire_way *way)
 {
     struct pcoll_ucx_peer *peer = pcoll_ucx_peer_of(way);
 
@@ -133,7 +133,7 @@ static void keep(struct pcoll_wire_way *way, const struct pcoll_ucx_header *head
     struct pcoll_wire_early *early = malloc(sizeof(*early) + bytes);
 
     if (early == NULL) {
-        pcoll_ucx_peer_of(way)->is_lost = 1; /* as the message is */
+        pcoll_ucx_peer_of(way)->is_lost = true; /* as the message is */
         return;
     }
     early->header = *header;
@@ -229,7 +229,7 @@ static inline struct pcoll_ucx_request *begin(const struct pcoll_wire_way *way,
     struct pcoll_ucx_request *request = (struct pcoll_ucx_request *)(void *)base->own;
 
     request->endpoint = pcoll_ucx_endpoint_of(way->endpoint);
-    base->is_silent = 0;
+    base->is_silent = false;
     return request;
 }
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_PLANS = 12, ROUNDS = 30, STARTS = 3 };
+enum { MAX_PLANS = 12, ROUNDS = 30, STARTS = 3 };
 
 /* ---- the system's view ---- */
 
@@ -140,12 +140,12 @@ static void plan_free(struct plan *p, int memory_first)
 /* Plans come and go in random order; before a plan goes, and after, another one runs. */
 static void run_plans(void)
 {
-    struct plan plans[MOST_PLANS];
-    int used[MOST_PLANS] = {0};
+    struct plan plans[MAX_PLANS];
+    int used[MAX_PLANS] = {0};
 
     for (int round = 0; round < ROUNDS && check.errors == 0; round++) {
-        const int i = (int)(check_random(&check.shared) % MOST_PLANS);
-        const int other = (int)(check_random(&check.shared) % MOST_PLANS);
+        const int i = (int)(check_random(&check.shared) % MAX_PLANS);
+        const int other = (int)(check_random(&check.shared) % MAX_PLANS);
 
         check_phase("round %d, plan %d, then %d", round, i, other);
         if (!used[i])
@@ -157,7 +157,7 @@ static void run_plans(void)
         if (used[other])
             plan_run(&plans[other]);
     }
-    for (int i = 0; i < MOST_PLANS; i++)
+    for (int i = 0; i < MAX_PLANS; i++)
         if (used[i])
             plan_free(&plans[i], i % 2);
 }

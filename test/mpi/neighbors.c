@@ -42,7 +42,7 @@ static void graph(int nedges, int among)
 
 /* ---- halos ---- */
 
-enum { MOST_CELLS = 128 };
+enum { MAX_CELLS = 128 };
 
 /* A block of cells with a layer of ghosts around it. Ranks pad their rows differently, so the types
  * of a face differ between its ends. */
@@ -60,8 +60,8 @@ static const int ghost = 0x5EED;
 
 static int cell_value(int step, int rank, const int *at)
 {
-    return ((step * 64 + rank) * MOST_CELLS + at[0]) * MOST_CELLS * MOST_CELLS +
-           at[1] * MOST_CELLS + at[2];
+    return ((step * 64 + rank) * MAX_CELLS + at[0]) * MAX_CELLS * MAX_CELLS + at[1] * MAX_CELLS +
+           at[2];
 }
 
 static void make_face(const struct halo *h, int dim, int layer, struct block *block)

@@ -339,13 +339,13 @@ static void draw_roles(struct random_plan *p, const struct random_row *row, uint
 
 /* The datatypes, the operator and the communicator may be freed as soon as the plan exists. */
 void random_plan_init(struct random_plan *p, const struct random_row *row, uint64_t *shared,
-                      uint64_t *local, size_t most_bytes, MPI_Comm comm)
+                      uint64_t *local, size_t max_bytes, MPI_Comm comm)
 {
     MPI_Info info = row ? call_algorithm(row->algorithm) : MPI_INFO_NULL;
 
     *p = (struct random_plan){.request = MPI_REQUEST_NULL};
     draw_roles(p, row, shared, &comm);
-    p->bytes = random_bytes(shared, p->roles.n, most_bytes);
+    p->bytes = random_bytes(shared, p->roles.n, max_bytes);
     p->call = (struct call){.coll = p->roles.coll,
                             .in_place = is_in_place(&p->roles, p->roles.rank),
                             .root = p->roles.root,

@@ -52,7 +52,7 @@ struct random_plan {
 /* Collective over `comm`. All ranks pass the same `shared`, and `local` differs. `row`: NULL for
  * any collective, and the algorithm that the library chooses. */
 void random_plan_init(struct random_plan *p, const struct random_row *row, uint64_t *shared,
-                      uint64_t *local, size_t most_bytes, MPI_Comm comm);
+                      uint64_t *local, size_t max_bytes, MPI_Comm comm);
 /* Sets new data, poisons the receive memory, and computes its expected contents. */
 void random_plan_prepare(struct random_plan *p);
 void random_plan_verify(const struct random_plan *p);

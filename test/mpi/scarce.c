@@ -29,13 +29,13 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-enum { MOST_SPARED = 256, DEPTH = 64 };
+enum { MAX_SPARED = 256, DEPTH = 64 };
 
 static uintptr_t text_begin, text_end; /* of libmpi */
 static struct {
     uintptr_t begin, end;
     int is_call; /* MPI_X_init(_c): only what itself calls is spared, not what runs below it */
-} spared[MOST_SPARED];
+} spared[MAX_SPARED];
 static int nspared;
 static long countdown = -1; /* -1: nothing fails */
 static int hit;
@@ -75,7 +75,7 @@ static void find_spared(const char *library, uintptr_t base)
             continue;
         if (begun)
             spared[nspared++].end = base + at;
-        begun = nspared < MOST_SPARED && strchr("tT", kind) && (spares(name) || is_init_call(name));
+        begun = nspared < MAX_SPARED && strchr("tT", kind) && (spares(name) || is_init_call(name));
         if (begun) {
             spared[nspared].begin = base + at;
             spared[nspared].is_call = is_init_call(name);

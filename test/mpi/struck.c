@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STOPPED_SECONDS = 2, ROUNDS = 20, MOST_ROUNDS = 20000, SLEEP_USEC = 3000 };
+enum { STOPPED_SECONDS = 2, ROUNDS = 20, MAX_ROUNDS = 20000, SLEEP_USEC = 3000 };
 
 static enum deed { NOTHING, STOP, DIE, SLEEP } deed; /* of this rank */
 static int in_agent, times, strikes;
@@ -152,7 +152,7 @@ static void play(const char *algorithm, size_t bytes)
     strikes = 0;
     for (int round = 0; !is_over(round); round++) {
         check_phase("%s, start %d", algorithm, round);
-        CHECK(round < MOST_ROUNDS); /* otherwise the rank never copies */
+        CHECK(round < MAX_ROUNDS); /* otherwise the rank never copies */
         trial_start(&t);
         trial_wait(&t);
         write_over(&t);

@@ -156,16 +156,15 @@ static int tell_others(struct meeting *meeting, int rank, void *argument)
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     const struct pcoll_local *local = &g->locals[rank];
-    struct pcoll_term most[] = {
-        {.value = (uint64_t)pcoll_edges_most_parallel(local, rank)},
-        {.value = (uint64_t)pcoll_pairs_most_traffic(&g->signature, local, rank)}};
+    struct pcoll_term max[] = {
+        {.value = (uint64_t)pcoll_edges_max_parallel(local, rank)},
+        {.value = (uint64_t)pcoll_pairs_max_traffic(&g->signature, local, rank)}};
     struct pcoll_signature signature = g->signature;
     enum pcoll_result result = PCOLL_OK;
 
-    if (pcoll_agree(&bootstrap, PCOLL_ROUND_EDGES, PCOLL_OK, most, 2) == PCOLL_OK)
-        result =
-            pcoll_edges_swap(&bootstrap, &signature, &g->locals[rank],
-                             (struct pcoll_edges_most){(int)most[0].value, (int)most[1].value});
+    if (pcoll_agree(&bootstrap, PCOLL_ROUND_EDGES, PCOLL_OK, max, 2) == PCOLL_OK)
+        result = pcoll_edges_swap(&bootstrap, &signature, &g->locals[rank],
+                                  (struct pcoll_edges_max){(int)max[0].value, (int)max[1].value});
     result = pcoll_agree(&bootstrap, PCOLL_ROUND_CALL, result, NULL, 0);
     g->crossings[rank] = signature.crossing;
     return result != (g->wrong_rank == PCOLL_NONE ? PCOLL_OK : PCOLL_ERR_INVALID);

@@ -205,7 +205,7 @@ static int play_farewell(const struct scene *scene, struct meeting *meeting,
     bound = pcoll_rma_bound_of(p.bound);
     if (p.rank == 0 && culprit != PCOLL_NONE) {
         bound->culprit = culprit;
-        while (!pcoll_rma_say_farewell(bound, PCOLL_RMA_FAILED))
+        while (!pcoll_rma_send_farewells(bound, PCOLL_RMA_FAILED))
             part->medium->poll();
     }
     if (p.rank == 0)

@@ -93,9 +93,9 @@ static void weaken(struct pcoll_wire_endpoint *e, const struct promise *promise)
     if (promise->most_ordered != 0 && e->ordered != SIZE_MAX)
         e->ordered = e->keyless = promise->most_ordered;
     if (promise->max_message != 0)
-        e->most_put = e->most_get = promise->max_message;
+        e->max_put = e->max_get = promise->max_message;
     limit(&e->joined, e->ordered);
-    limit(&e->joined, e->most_put);
+    limit(&e->joined, e->max_put);
     if (promise->no_room && e->wire != &reluctant) {
         willing = e->wire;
         reluctant = *willing;
@@ -182,7 +182,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     nendpoints = open_weakened(scene, &bootstrap, endpoints);
     if (nendpoints > 0 && medium->group_create(&bootstrap, &part.group) == PCOLL_OK) {
         if (scene->promise != NULL && scene->promise->no_cma)
-            pcoll_rma_group_of(part.group)->can_cma = 0;
+            pcoll_rma_group_of(part.group)->can_cma = false;
         wrong = scene->play(scene, meeting, &part);
     }
     meeting_barrier(meeting);

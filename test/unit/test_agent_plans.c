@@ -12,20 +12,20 @@
 #include "test/unit/tap.h"
 #include "test/unit/toy.h"
 
-enum { MANY = 2 * PCOLL_SLOTS + 1 };
+enum { MANY = 2 * PCOLL_SERVED_ROWS + 1 };
 
 /* A plan that is not bulk is its owner's, and its start wakes nobody. */
 static void test_small(void)
 {
     struct pcoll_agent *agent = toy_hire(&toy_with_core);
     struct toy toy;
-    struct pcoll_bound *served = toy_serve(agent, &toy, 0);
+    struct pcoll_bound *served = toy_serve(agent, &toy, false);
     int good = toy_falls_asleep(agent) && served->medium->start(served) == PCOLL_PENDING;
 
     usleep(5000);
     tap_ok(good && atomic_load(&toy.begun) == 1 && atomic_load(&toy.polled) == 0 &&
                pcoll_agent_account(agent).wakes == 0,
-           "a plan that is not bulk is left to its owner");
+           "a plan that is not long is left to its owner");
     atomic_store(&toy.result, PCOLL_OK);
     tap_ok(served->medium->spin(served, 3) == PCOLL_OK && atomic_load(&toy.polled) == 1,
            "who completes it");
@@ -33,8 +33,8 @@ static void test_small(void)
     pcoll_agent_destroy(agent);
 }
 
-/* More plans than fit in one group of slots, all active at a time, ending from the last to the
- * first; slots are used again. */
+/* More plans than fit in one table, all active at a time, ending from the last to the first; rows
+ * are used again. */
 static void test_many(void)
 {
     struct pcoll_agent *agent = toy_hire(&toy_with_core);
@@ -44,7 +44,7 @@ static void test_many(void)
 
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < MANY; i++)
-            served[i] = toy_serve(agent, &list[i], 1);
+            served[i] = toy_serve(agent, &list[i], true);
         for (int i = 0; i < MANY; i++)
             good &= served[i]->medium->start(served[i]) == PCOLL_PENDING;
         for (int i = MANY - 1; i >= 0; i--) {
@@ -67,18 +67,18 @@ static void test_failure(void)
     struct pcoll_agent *agent = toy_hire(&toy_with_core);
     char text[PCOLL_AGENT_MESSAGE_BYTES];
     struct toy toy;
-    struct pcoll_bound *served = toy_serve(agent, &toy, 1);
+    struct pcoll_bound *served = toy_serve(agent, &toy, true);
     int good;
 
-    tap_ok(!pcoll_agent_keep_message("not from an agent") && !pcoll_agent_said(agent, text),
+    tap_ok(!pcoll_agent_keep_message("not from an agent") && !pcoll_agent_take_message(agent, text),
            "the owner's own messages are not the agent's");
     toy.says = "the toy is broken";
     good = served->medium->start(served) == PCOLL_PENDING && toy_reaches(&toy.polled, 1);
     atomic_store(&toy.result, PCOLL_ERR_SYSTEM);
     good = good && toy_has_ended(agent, 1);
     tap_ok(good && served->medium->spin(served, 1) == PCOLL_ERR_SYSTEM &&
-               pcoll_agent_said(agent, text) && strcmp(text, "the toy is broken") == 0 &&
-               !pcoll_agent_said(agent, text),
+               pcoll_agent_take_message(agent, text) && strcmp(text, "the toy is broken") == 0 &&
+               !pcoll_agent_take_message(agent, text),
            "the agent's failure and its message reach the owner");
     pcoll_agent_destroy(agent);
     toy.says = NULL;
@@ -95,7 +95,7 @@ static void test_retired(void)
 {
     struct pcoll_agent *agent = toy_hire(&toy_with_core);
     struct toy toy;
-    struct pcoll_bound *served = toy_serve(agent, &toy, 1);
+    struct pcoll_bound *served = toy_serve(agent, &toy, true);
     uint32_t asleep = PCOLL_ASLEEP;
     int good = toy_falls_asleep(agent);
 
@@ -126,14 +126,14 @@ static void test_hands(void)
     struct pcoll_medium sticky = toy_medium;
     struct pcoll_agent *agent = toy_hire(&toy_with_core);
     struct toy toy, other;
-    struct pcoll_bound *served = toy_serve(agent, &toy, 1), *stuck;
+    struct pcoll_bound *served = toy_serve(agent, &toy, true), *stuck;
     int good = served->medium->start(served) == PCOLL_PENDING && toy_reaches(&toy.polled, 1);
     unsigned tests = 0;
 
     sticky.progress = stay;
     toy_init(&other);
     other.base.medium = &sticky;
-    if (pcoll_agent_serve(agent, &other.base, 1, &stuck) != PCOLL_OK)
+    if (pcoll_agent_serve(agent, &other.base, true, &stuck) != PCOLL_OK)
         abort();
     good = good && stuck->medium->start(stuck) == PCOLL_PENDING && toy_reaches(&other.polled, 1);
     usleep(1000); /* its visit of the first plan is over */
@@ -160,7 +160,7 @@ static void test_network(void)
     network.traits |= PCOLL_SPANS_NODES;
     toy_init(&toy);
     toy.base.medium = &network;
-    if (pcoll_agent_serve(agent, &toy.base, 1, &served) != PCOLL_OK)
+    if (pcoll_agent_serve(agent, &toy.base, true, &served) != PCOLL_OK)
         abort();
     good = served->medium->start(served) == PCOLL_PENDING && toy_reaches(&toy.polled, 3);
     pcoll_agent_hold(agent);
@@ -189,7 +189,7 @@ static void test_fork(void)
 {
     struct pcoll_agent *agent = toy_hire(&toy_with_core);
     struct toy toy;
-    struct pcoll_bound *served = toy_serve(agent, &toy, 1);
+    struct pcoll_bound *served = toy_serve(agent, &toy, true);
     int good = served->medium->start(served) == PCOLL_PENDING && toy_reaches(&toy.begun, 1), status;
     pid_t child;
 

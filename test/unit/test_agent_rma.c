@@ -45,7 +45,7 @@ static int has_ended(unsigned long ended)
     return 1;
 }
 
-static int bind_served(struct part *p, int is_bulk)
+static int bind_served(struct part *p, bool is_long)
 {
     struct pcoll_bound *served;
     enum pcoll_result result;
@@ -53,7 +53,7 @@ static int bind_served(struct part *p, int is_bulk)
     pcoll_agent_hold(agent);
     result = part_bind(p);
     pcoll_agent_release(agent);
-    if (result != PCOLL_OK || pcoll_agent_serve(agent, p->bound, is_bulk, &served) != PCOLL_OK)
+    if (result != PCOLL_OK || pcoll_agent_serve(agent, p->bound, is_long, &served) != PCOLL_OK)
         return 0;
     p->bound = served;
     return 1;

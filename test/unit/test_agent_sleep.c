@@ -15,7 +15,7 @@ static void test_sleep(const struct pcoll_agent_options *options, const char *wh
 {
     struct pcoll_agent *agent = toy_hire(options);
     struct toy toy;
-    struct pcoll_bound *served = toy_serve(agent, &toy, 1);
+    struct pcoll_bound *served = toy_serve(agent, &toy, true);
     int asleep = toy_falls_asleep(agent), good = asleep, polled;
 
     for (int i = 1; i <= 5 && good; i++) {
@@ -44,7 +44,7 @@ static void test_unseen(void)
 {
     struct pcoll_agent *agent = toy_hire(&toy_without_core);
     struct toy toy;
-    struct pcoll_bound *served = toy_serve(agent, &toy, 1);
+    struct pcoll_bound *served = toy_serve(agent, &toy, true);
     unsigned long wakes = 0;
     int good = toy_falls_asleep(agent);
 
@@ -94,7 +94,7 @@ static void test_young(void)
     struct pcoll_agent *agent = toy_hire(&toy_without_core);
     struct pcoll_medium network = toy_medium;
     struct toy toys[2];
-    struct pcoll_bound *local = toy_serve(agent, &toys[0], 1), *far;
+    struct pcoll_bound *local = toy_serve(agent, &toys[0], true), *far;
     uint64_t of_local = UINT64_MAX, of_far = UINT64_MAX, looks, begin;
 
     for (int i = 0; i < 5; i++) {
@@ -113,7 +113,7 @@ static void test_young(void)
     toy_init(&toys[1]);
     network.traits |= PCOLL_SPANS_NODES;
     toys[1].base.medium = &network;
-    if (pcoll_agent_serve(agent, &toys[1].base, 1, &far) != PCOLL_OK)
+    if (pcoll_agent_serve(agent, &toys[1].base, true, &far) != PCOLL_OK)
         abort();
     for (int i = 0; i < 20; i++) {
         const uint64_t delay = delay_of(far, &toys[1]);
@@ -144,7 +144,7 @@ static void test_idle(const struct pcoll_agent_options *options, const char *wha
 {
     struct pcoll_agent *agent = toy_hire(options);
     struct toy toy;
-    struct pcoll_bound *served = toy_serve(agent, &toy, 1);
+    struct pcoll_bound *served = toy_serve(agent, &toy, true);
     int good = served->medium->start(served) == PCOLL_PENDING && toy_reaches(&toy.polled, 1);
     uint64_t before = 0;
 

@@ -62,7 +62,7 @@ static void clear_bytes(const void *context, char *payload)
 }
 
 static int carve(struct pcoll_shm_arena *arena, const struct pcoll_bootstrap *bootstrap,
-                 size_t bytes, struct pcoll_shm_block **block_p)
+                 size_t bytes, struct pcoll_shm_extent **block_p)
 {
     const struct pcoll_shm_wish wish = {bytes, clear_bytes, &bytes};
 
@@ -71,7 +71,8 @@ static int carve(struct pcoll_shm_arena *arena, const struct pcoll_bootstrap *bo
 }
 
 /* Each rank writes its share and finds what the other ranks wrote. */
-static int use(const struct pcoll_bootstrap *bootstrap, struct pcoll_shm_block *block, size_t bytes)
+static int use(const struct pcoll_bootstrap *bootstrap, struct pcoll_shm_extent *block,
+               size_t bytes)
 {
     unsigned char *payload = (unsigned char *)block + PCOLL_LINE_BYTES;
     size_t share = bytes / (size_t)bootstrap->nranks;
@@ -117,7 +118,7 @@ static int run(int (*body)(struct pcoll_shm_arena *, const struct pcoll_bootstra
 /* Allocates one block after the other, each a little larger. */
 static int grow(struct pcoll_shm_arena *arena, const struct pcoll_bootstrap *bootstrap)
 {
-    struct pcoll_shm_block *small, *block;
+    struct pcoll_shm_extent *small, *block;
     size_t bytes = 0;
     int wrong = carve(arena, bootstrap, 100, &small);
 
@@ -135,7 +136,7 @@ static int grow(struct pcoll_shm_arena *arena, const struct pcoll_bootstrap *boo
 /* Allocates many blocks at a time, then few: pages are returned. */
 static int grow_and_shrink(struct pcoll_shm_arena *arena, const struct pcoll_bootstrap *bootstrap)
 {
-    struct pcoll_shm_block *blocks[100], *block;
+    struct pcoll_shm_extent *blocks[100], *block;
     int wrong = 0;
 
     for (int round = 0; !wrong && round < 3; round++) {
@@ -158,7 +159,7 @@ static int grow_and_shrink(struct pcoll_shm_arena *arena, const struct pcoll_boo
 static int stay_small(struct pcoll_shm_arena *arena, const struct pcoll_bootstrap *bootstrap)
 {
     struct rlimit limit = {20 * KIB, 20 * KIB};
-    struct pcoll_shm_block *blocks[8];
+    struct pcoll_shm_extent *blocks[8];
     int wrong = 0;
 
     signal(SIGXFSZ, SIG_IGN);
@@ -183,7 +184,7 @@ int posix_fallocate(int fd, off_t offset, off_t bytes)
 
 static int be_interrupted(struct pcoll_shm_arena *arena, const struct pcoll_bootstrap *bootstrap)
 {
-    struct pcoll_shm_block *block;
+    struct pcoll_shm_extent *block;
 
     interrupting = 1;
     return carve(arena, bootstrap, 5 * MIB, &block) || (calls == 0 && bootstrap->rank == 0) ||

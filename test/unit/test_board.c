@@ -149,8 +149,8 @@ void __wrap_pcoll_notice_close(struct pcoll_notice *notice)
     pause_at_random();
 }
 
-int __wrap_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
-                              struct pcoll_chunk *chunk_p)
+bool __wrap_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
+                               struct pcoll_chunk *chunk_p)
 {
     pause_at_random();
     return __real_pcoll_notice_claim(notice, word, helper, chunk_p);

@@ -65,8 +65,8 @@ static void die_in(enum death death)
         kill(getpid(), SIGKILL);
 }
 
-int __wrap_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
-                              struct pcoll_chunk *chunk_p)
+bool __wrap_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
+                               struct pcoll_chunk *chunk_p)
 {
     const enum role who = helper > 0 ? HELPER : OWNER;
     int has;

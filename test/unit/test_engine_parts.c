@@ -16,7 +16,7 @@ static void check_queue(void)
     int32_t last_number = -1;
     int right = 1, taken = 0;
 
-    pcoll_event_queue_init(&queue, 0);
+    pcoll_event_queue_init(&queue, false);
     srand(1);
     for (int32_t i = 0; i < 20000; i++) {
         event = (struct pcoll_event){.time = last + rand() % 8 * 0.125, .from = i};

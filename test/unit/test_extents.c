@@ -9,30 +9,30 @@
 
 #define KIB ((size_t)1024)
 
-enum { CHUNKS = 3, PARTS = 200, LINE = PCOLL_LINE_BYTES };
+enum { OBJECTS = 3, EXTENTS = 200, LINE = PCOLL_LINE_BYTES };
 
-static unsigned char owner[CHUNKS][64 * KIB / LINE]; /* 0: free; otherwise 1 + the number of the
-                                                      * part there */
+static unsigned char owner[OBJECTS][64 * KIB / LINE]; /* 0: free; otherwise 1 + the number of the
+                                                       * extent there */
 
-struct part_of_chunk {
-    int chunk;
+struct taken {
+    int object;
     size_t offset, bytes;
 };
 
-static struct part_of_chunk held[PARTS];
+static struct taken held[EXTENTS];
 
 static bool is_given_back(const void *context, const struct pcoll_extent *extent)
 {
     (void)context;
-    return owner[extent->chunk][extent->offset / LINE] == 0;
+    return owner[extent->object][extent->offset / LINE] == 0;
 }
 
-static int paint(const struct part_of_chunk *part, int from, int to)
+static int paint(const struct taken *extent, int from, int to)
 {
-    unsigned char *lines = &owner[part->chunk][part->offset / LINE];
+    unsigned char *lines = &owner[extent->object][extent->offset / LINE];
     int wrong = 0;
 
-    for (size_t i = 0; i < part->bytes / LINE; i++) {
+    for (size_t i = 0; i < extent->bytes / LINE; i++) {
         wrong += lines[i] != from;
         lines[i] = (unsigned char)to;
     }
@@ -56,7 +56,7 @@ static int take_or_give(struct pcoll_extents *extents, int i, unsigned dice)
     extent = pcoll_extents_take(extents, bytes);
     if (extent == NULL)
         return 0;
-    held[i] = (struct part_of_chunk){extent->chunk, extent->offset, extent->bytes};
+    held[i] = (struct taken){extent->object, extent->offset, extent->bytes};
     return paint(&held[i], 0, i + 1) + (extent->bytes != bytes);
 }
 
@@ -66,18 +66,18 @@ static void check_extents(void)
     unsigned dice = 1;
     int wrong = 0;
 
-    for (int c = 0; c < CHUNKS; c++) {
+    for (int c = 0; c < OBJECTS; c++) {
         wrong += pcoll_extents_reserve(&extents) != PCOLL_OK;
-        pcoll_extents_add_chunk(&extents, c, 64 * KIB);
+        pcoll_extents_add_object(&extents, c, 64 * KIB);
     }
     for (int round = 0; round < 200000; round++) {
         dice = dice * 1103515245u + 12345u;
-        wrong += take_or_give(&extents, (int)(dice >> 16) % PARTS, dice >> 8);
+        wrong += take_or_give(&extents, (int)(dice >> 16) % EXTENTS, dice >> 8);
     }
     tap_ok(!wrong, "parts of chunks do not overlap");
     memset(owner, 0, sizeof(owner));
     pcoll_extents_merge(&extents, is_given_back, NULL);
-    tap_ok(extents.n == CHUNKS && pcoll_extents_taken(&extents) == 0 &&
+    tap_ok(extents.n == OBJECTS && pcoll_extents_taken(&extents) == 0 &&
                pcoll_extents_is_unused(&extents, 1),
            "freed parts merge into one");
     pcoll_extents_fini(&extents);

@@ -19,7 +19,7 @@ struct tally {
     int jobs, right, kept, read;
 };
 
-static int is_part(const void *data, enum pcoll_buffer buffer, uint64_t first, uint64_t bytes)
+static bool is_block(const void *data, enum pcoll_buffer buffer, uint64_t first, uint64_t bytes)
 {
     const struct pcoll_local *local = data;
     const struct pcoll_edge *edges = buffer == PCOLL_SEND ? local->out : local->in;
@@ -27,8 +27,8 @@ static int is_part(const void *data, enum pcoll_buffer buffer, uint64_t first, u
 
     for (int i = 0; i < n; i++)
         if (edges[i].first == first && edges[i].bytes == bytes)
-            return 1;
-    return 0;
+            return true;
+    return false;
 }
 
 static int explore(const struct job *job, const struct pcoll_explore_kept *kept)
@@ -60,7 +60,7 @@ static void run_job(struct tally *t, struct job *job)
     for (int r = 0; r < job->signature.nranks; r++) {
         kept[r].blocks = blocks[r];
         kept[r].n =
-            pcoll_plan_keep(job->plans[r], is_part, &job->locals[r], blocks[r], GRAPH_MOST_EDGES);
+            pcoll_plan_keep(job->plans[r], is_block, &job->locals[r], blocks[r], GRAPH_MOST_EDGES);
         t->kept += kept[r].n;
         for (int i = 0; i < kept[r].n; i++)
             t->read += blocks[r][i].is_read;

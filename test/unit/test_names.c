@@ -53,12 +53,12 @@ static void check_many(void)
     wrong += count_wrong(&table, MANY) + (table.n != MANY);
     tap_ok(wrong == 0, "%d names", MANY);
     pcoll_names_fini(&table);
-    tap_ok(count_wrong(&table, 0) == 0 && table.slots == NULL, "nothing is found afterwards");
+    tap_ok(count_wrong(&table, 0) == 0 && table.table == NULL, "nothing is found afterwards");
 }
 
 /* The names of the last slot go on at the first, and none of them is found in the place of
  * another. */
-static void check_slots(void)
+static void check_table(void)
 {
     struct pcoll_names table = {0};
     int chosen[7], n = 0, wrong = 0;
@@ -66,7 +66,7 @@ static void check_slots(void)
     for (int i = 0; i < MANY && n < 7; i++) {
         struct pcoll_names one = {0};
 
-        if (add(&one, i) && one.slots[one.mask].value != NULL)
+        if (add(&one, i) && one.table[one.mask].value != NULL)
             chosen[n++] = i;
         pcoll_names_fini(&one);
     }
@@ -85,6 +85,6 @@ static void check_slots(void)
 int main(void)
 {
     check_many();
-    check_slots();
+    check_table();
     return tap_done();
 }

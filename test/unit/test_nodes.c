@@ -106,7 +106,8 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     const struct pcoll_nodes nodes = {
         .map = {digit, scene->nodes},
         .distance = digit(scene->distances, rank),
-        .differ = strspn(scene->distances, (char[]){scene->distances[0], '\0'}) < (size_t)nranks,
+        .distances_differ =
+            strspn(scene->distances, (char[]){scene->distances[0], '\0'}) < (size_t)nranks,
         .gather = gather,
     };
     struct pcoll_topology topology;

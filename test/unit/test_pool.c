@@ -1,4 +1,4 @@
-/* The pool of memory for plans: what it keeps, that no two owners share a block, threads. */
+/* The pool of memory for plans: what it keeps, that no two owners share an array, threads. */
 #include "algorithms/plan/pool.h"
 
 #include <malloc.h>
@@ -70,7 +70,7 @@ static void check_kept(void)
 #endif
 }
 
-/* Each block is filled with its owner's number as long as it is held. */
+/* Each array is filled with its owner's number as long as it is held. */
 static void *churn(void *argument)
 {
     const uintptr_t number = (uintptr_t)argument;
@@ -107,7 +107,7 @@ static void check_threads(void)
         pthread_join(threads[i], &found);
         wrong += (uintptr_t)found;
     }
-    tap_ok(wrong == 0, "%d threads never hold the same block", THREADS);
+    tap_ok(wrong == 0, "%d threads never hold the same array", THREADS);
 }
 
 int main(void)

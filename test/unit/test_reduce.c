@@ -26,7 +26,7 @@ static double real(unsigned i)
 }
 
 /* Of a few values, so that many are equal; zeros of both signs, and for reals NaN. */
-static double pair_value(unsigned i, int is_real)
+static double indexed_value(unsigned i, int is_real)
 {
     static const double values[] = {0.0, -0.0, 3.0, -3.0, 1.0};
 
@@ -80,7 +80,7 @@ static double pair_value(unsigned i, int is_real)
         }                                                                                          \
     }
 
-/* All lengths up to LENGTH, the target apart and in place of either operand; nothing else may be
+/* All lengths up to LENGTH, the target distinct and in place of either operand; nothing else may be
  * written. */
 #define CHECK(NAME, name, type, left_value, right_value)                                           \
     static int wrong_##name(enum pcoll_operator_name op, pcoll_kernel *kernel)                     \
@@ -89,14 +89,14 @@ static double pair_value(unsigned i, int is_real)
                                                                                                    \
         for (size_t n = 0; n <= LENGTH; n = n < 40 ? n + 1 : n + 16)                               \
             for (int where = 0; where < 3; where++) {                                              \
-                type left[LENGTH + MARGIN], right[LENGTH + MARGIN], apart[LENGTH + MARGIN];        \
+                type left[LENGTH + MARGIN], right[LENGTH + MARGIN], distinct[LENGTH + MARGIN];     \
                 type ought[LENGTH + MARGIN];                                                       \
-                type *to = where == 0 ? apart : where == 1 ? left : right;                         \
+                type *to = where == 0 ? distinct : where == 1 ? left : right;                      \
                                                                                                    \
                 for (unsigned i = 0; i < LENGTH + MARGIN; i++) {                                   \
                     left[i] = (type)(left_value);                                                  \
                     right[i] = (type)(right_value);                                                \
-                    apart[i] = (type)i;                                                            \
+                    distinct[i] = (type)i;                                                         \
                 }                                                                                  \
                 memcpy(ought, to, sizeof(ought));                                                  \
                 for (size_t i = 0; i < n; i++)                                                     \
@@ -107,17 +107,19 @@ static double pair_value(unsigned i, int is_real)
         return wrong;                                                                              \
     }
 
-/* The same for pairs, with gaps that must stay as they are. Some values are no numbers. */
-#define CHECK_PAIR(NAME, name, type)                                                               \
-    typedef PCOLL_PAIR(type) name##_pair;                                                          \
+/* The same for values with an index, with gaps that must stay as they are. Some values are no
+ * numbers. */
+#define CHECK_INDEX(NAME, name, type)                                                              \
+    typedef PCOLL_VALUE_INDEX(type) name##_element;                                                \
                                                                                                    \
-    static name##_pair ought_##name(enum pcoll_operator_name op, name##_pair a, name##_pair b)     \
+    static name##_element ought_##name(enum pcoll_operator_name op, name##_element a,              \
+                                       name##_element b)                                           \
     {                                                                                              \
         if (op == PCOLL_OPERATOR_MAXLOC ? a.value < b.value : a.value > b.value) {                 \
             a.value = b.value;                                                                     \
-            a.location = b.location;                                                               \
+            a.index = b.index;                                                                     \
         } else if (op == PCOLL_OPERATOR_MAXLOC ? a.value <= b.value : a.value >= b.value) {        \
-            a.location = a.location < b.location ? a.location : b.location;                        \
+            a.index = a.index < b.index ? a.index : b.index;                                       \
         }                                                                                          \
         return a;                                                                                  \
     }                                                                                              \
@@ -128,25 +130,25 @@ static double pair_value(unsigned i, int is_real)
                                                                                                    \
         for (size_t n = 0; n <= LENGTH; n = n < 40 ? n + 1 : n + 16)                               \
             for (int where = 0; where < 3; where++) {                                              \
-                static name##_pair left[LENGTH + MARGIN], right[LENGTH + MARGIN];                  \
-                static name##_pair apart[LENGTH + MARGIN], ought[LENGTH + MARGIN];                 \
-                name##_pair *to = where == 0 ? apart : where == 1 ? left : right;                  \
+                static name##_element left[LENGTH + MARGIN], right[LENGTH + MARGIN];               \
+                static name##_element distinct[LENGTH + MARGIN], ought[LENGTH + MARGIN];           \
+                name##_element *to = where == 0 ? distinct : where == 1 ? left : right;            \
                                                                                                    \
                 memset(left, 1, sizeof(left));                                                     \
                 memset(right, 2, sizeof(right));                                                   \
-                memset(apart, 3, sizeof(apart));                                                   \
+                memset(distinct, 3, sizeof(distinct));                                             \
                 for (unsigned i = 0; i < LENGTH + MARGIN; i++) {                                   \
-                    left[i].value = (type)pair_value(i, (type)0.5 > 0);                            \
-                    right[i].value = (type)pair_value(i * 5 / 4, (type)0.5 > 0);                   \
-                    left[i].location = (int)(i * 2654435761u);                                     \
-                    right[i].location = (int)(i * 2246822519u);                                    \
+                    left[i].value = (type)indexed_value(i, (type)0.5 > 0);                         \
+                    right[i].value = (type)indexed_value(i * 5 / 4, (type)0.5 > 0);                \
+                    left[i].index = (int)(i * 2654435761u);                                        \
+                    right[i].index = (int)(i * 2246822519u);                                       \
                 }                                                                                  \
                 memcpy(ought, to, sizeof(ought));                                                  \
                 for (size_t i = 0; i < n; i++) {                                                   \
-                    const name##_pair sum = ought_##name(op, right[i], left[i]);                   \
+                    const name##_element sum = ought_##name(op, right[i], left[i]);                \
                                                                                                    \
                     ought[i].value = sum.value;                                                    \
-                    ought[i].location = sum.location;                                              \
+                    ought[i].index = sum.index;                                                    \
                 }                                                                                  \
                 kernel(to, left, right, n);                                                        \
                 wrong += memcmp(to, ought, sizeof(ought)) != 0;                                    \
@@ -172,14 +174,14 @@ PCOLL_ELEMENTS_OF_REALS(CHECK_REAL)
 PCOLL_ELEMENTS_OF_INTEGERS(CHECK_INTEGER)
 PCOLL_ELEMENTS_OF_COMPLEX(OUGHT_COMPLEX)
 PCOLL_ELEMENTS_OF_COMPLEX(CHECK_COMPLEX)
-PCOLL_ELEMENTS_OF_PAIRS(CHECK_PAIR)
+PCOLL_ELEMENTS_WITH_INDEX(CHECK_INDEX)
 
 static void test_kernels(void)
 {
     static int (*const checks[PCOLL_NUM_ELEMENTS])(enum pcoll_operator_name, pcoll_kernel *) = {
 #define ROW(NAME, name, type) [PCOLL_ELEMENT_##NAME] = wrong_##name,
         PCOLL_ELEMENTS_OF_INTEGERS(ROW) PCOLL_ELEMENTS_OF_REALS(ROW) PCOLL_ELEMENTS_OF_COMPLEX(ROW)
-            PCOLL_ELEMENTS_OF_PAIRS(ROW)};
+            PCOLL_ELEMENTS_WITH_INDEX(ROW)};
     int kernels = 0, wrong = 0;
 
     for (int element = 0; element < PCOLL_NUM_ELEMENTS; element++)
@@ -223,7 +225,7 @@ static enum pcoll_result apply(const struct pcoll_operator *self, const void *le
     return refuses ? PCOLL_ERR_SYSTEM : PCOLL_OK;
 }
 
-static struct map vectors[MOST + 1][UNITS]; /* the last one is apart from all operands */
+static struct map vectors[MOST + 1][UNITS]; /* the last one is distinct from all operands */
 
 static char *address_of(const void *context, struct pcoll_place place)
 {
@@ -288,7 +290,7 @@ static void test_folds(int with_kernel)
             for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
                 if (target < n || target == MOST)
                     wrong += is_wrong(&op, n, target, units[i]);
-    tap_ok(wrong == 0, "%s: 2 to %d operands, the target apart or any of them (%d wrong)",
+    tap_ok(wrong == 0, "%s: 2 to %d operands, the target distinct or any of them (%d wrong)",
            with_kernel ? "kernel" : "function in place", MOST, wrong);
 }
 

@@ -38,7 +38,7 @@ static int soil(struct meeting *meeting, const struct part *p)
 {
     static const size_t sizes[] = {8 * 1024, 256 * 1024};
     struct pcoll_node_group *group = pcoll_node_group_of(p->group);
-    struct pcoll_shm_block *block;
+    struct pcoll_shm_extent *block;
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         const struct pcoll_shm_wish wish = {sizes[i], fill, &sizes[i]};

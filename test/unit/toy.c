@@ -60,12 +60,12 @@ struct pcoll_agent *toy_hire(const struct pcoll_agent_options *options)
     return agent;
 }
 
-struct pcoll_bound *toy_serve(struct pcoll_agent *agent, struct toy *toy, int is_bulk)
+struct pcoll_bound *toy_serve(struct pcoll_agent *agent, struct toy *toy, bool is_long)
 {
     struct pcoll_bound *served = NULL;
 
     toy_init(toy);
-    if (pcoll_agent_serve(agent, &toy->base, is_bulk, &served) != PCOLL_OK)
+    if (pcoll_agent_serve(agent, &toy->base, is_long, &served) != PCOLL_OK)
         abort();
     return served;
 }

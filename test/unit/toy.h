@@ -34,7 +34,7 @@ void toy_init(struct toy *toy);
 struct pcoll_agent *toy_hire(const struct pcoll_agent_options *options);
 
 /* Initializes a plan and has the agent serve it; the program ends if it refuses. */
-struct pcoll_bound *toy_serve(struct pcoll_agent *agent, struct toy *toy, int is_bulk);
+struct pcoll_bound *toy_serve(struct pcoll_agent *agent, struct toy *toy, bool is_long);
 
 /* Each waits, but not forever: until the number is `least`, until the agent has ended so many
  * instances, until it sleeps. Returns 0 if that never happens. */

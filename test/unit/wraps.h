@@ -24,9 +24,9 @@ void __real_pcoll_copy(void *to, const void *from, size_t bytes);
 void __wrap_pcoll_copy(void *to, const void *from, size_t bytes);
 void __real_pcoll_notice_close(struct pcoll_notice *notice);
 void __wrap_pcoll_notice_close(struct pcoll_notice *notice);
-int __real_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
-                              struct pcoll_chunk *chunk_p);
-int __wrap_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
-                              struct pcoll_chunk *chunk_p);
+bool __real_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
+                               struct pcoll_chunk *chunk_p);
+bool __wrap_pcoll_notice_claim(struct pcoll_notice *notice, uint64_t word, unsigned helper,
+                               struct pcoll_chunk *chunk_p);
 
 #endif /* PCOLL_TEST_WRAPS_H */

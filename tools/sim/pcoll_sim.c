@@ -15,7 +15,7 @@
 #include "tools/sim/resources.h"
 #include "tools/sim/timeline.h"
 
-/* `best' tries powers of two from LEAST_SEGMENT on, with at most MOST_SEGMENTS segments. */
+/* `best' tries powers of two from MIN_SEGMENT on, with at most MAX_SEGMENTS segments. */
 enum { MIN_SEGMENT = 1024, MAX_SEGMENTS = 1024 };
 
 /* Ranks 0 .. ppn - 1 are on node 0, and so on; NULL: all ranks are on one node. */

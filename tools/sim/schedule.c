@@ -216,7 +216,7 @@ static int compare_inflows(const void *left, const void *right)
     return 0;
 }
 
-/* True if both arrive in the order of their entries, since the peer's plan is ordered. */
+/* Returns whether both arrive in the order of their entries, since the peer's plan is ordered. */
 static bool queues(const struct inflow *a, const struct inflow *b)
 {
     return a->source != PCOLL_NONE && a->counter == b->counter && a->source == b->source &&

@@ -182,7 +182,7 @@ static void land_request(struct pcoll_engine *e, const struct pcoll_event *event
     answer.from = event->to;
     answer.to = event->from;
     answer.hop = 0;
-    answer.ticket = event->ticket;
+    answer.sequence = event->sequence;
     if (e->symbols != NULL)
         answer.load = pcoll_symbols_read(
             e->symbols, event->to, pcoll_at(pcoll_kind_remote(kind), kind->remote_at), kind->bytes);
@@ -203,7 +203,7 @@ static void land_answer(struct pcoll_engine *e, const struct pcoll_event *event)
     signal.to = event->from;
     signal.load = 0;
     signal.hop = 0;
-    signal.ticket = event->ticket;
+    signal.sequence = event->sequence;
     if (!e->options->host_driven)
         signal.time = pcoll_engine_occupy(e, signal.from, e->options->machine.o, event->time);
     pcoll_event_queue_put(&e->queue, &signal);
@@ -305,7 +305,7 @@ static void fire_out(struct pcoll_engine *e, int rank, const struct pcoll_sim_st
     const struct pcoll_event event = {
         .time = host ? now : pcoll_engine_occupy(e, rank, busy, now),
         .type = PCOLL_EVENT_INJECT,
-        .ticket = host ? e->cause : 0,
+        .sequence = host ? e->cause : 0,
         .message = is_get ? PCOLL_MESSAGE_REQUEST : PCOLL_MESSAGE_SIGNAL,
         .kind = step->kind,
         .from = rank,
@@ -459,7 +459,7 @@ static enum pcoll_result run(struct pcoll_engine *e)
         pcoll_engine_schedule(e, PCOLL_EVENT_START, r,
                               e->options->skew > 0 ? e->options->skew * pcoll_engine_draw(e) : 0);
     while (pcoll_event_queue_take(&e->queue, &event)) {
-        e->cause = event.ticket;
+        e->cause = event.sequence;
         happen(e, &event);
         e->result->events++;
     }

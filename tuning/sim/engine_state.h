@@ -43,7 +43,7 @@ struct pcoll_engine {
     int32_t *core_of;                /* NULL: each rank has a core of its own */
     double *out, *in;                /* [nnodes * ports]: the time at which a port is free */
     double *links;
-    uint32_t cause; /* ticket of the current event */
+    uint32_t cause; /* sequence of the current event */
     uint64_t random;
     bool wrong; /* a wrong result has been reported */
 };

@@ -22,10 +22,10 @@ static int bucket_of(const struct pcoll_event_queue *queue, double time)
     return differ == 0 ? 0 : 64 - __builtin_clzll(differ);
 }
 
-void pcoll_event_queue_init(struct pcoll_event_queue *queue, int by_ticket)
+void pcoll_event_queue_init(struct pcoll_event_queue *queue, bool by_sequence)
 {
     memset(queue, 0, sizeof(*queue));
-    queue->by_ticket = by_ticket;
+    queue->by_sequence = by_sequence;
 }
 
 void pcoll_event_queue_fini(struct pcoll_event_queue *queue)
@@ -55,8 +55,8 @@ void pcoll_event_queue_put(struct pcoll_event_queue *queue, const struct pcoll_e
         return;
     }
     bucket->events[bucket->count] = *event;
-    if (event->ticket == 0)
-        bucket->events[bucket->count].ticket = ++queue->tickets;
+    if (event->sequence == 0)
+        bucket->events[bucket->count].sequence = ++queue->last;
     bucket->count++;
 }
 
@@ -86,13 +86,13 @@ static void spread(struct pcoll_event_queue *queue, struct pcoll_bucket *bucket)
 }
 
 /* Insertion sort: few events are out of order. */
-static void sort_by_ticket(struct pcoll_bucket *bucket)
+static void sort_by_sequence(struct pcoll_bucket *bucket)
 {
     for (size_t i = 1; i < bucket->count; i++) {
         const struct pcoll_event event = bucket->events[i];
         size_t to = i;
 
-        for (; to > 0 && bucket->events[to - 1].ticket > event.ticket; to--)
+        for (; to > 0 && bucket->events[to - 1].sequence > event.sequence; to--)
             bucket->events[to] = bucket->events[to - 1];
         bucket->events[to] = event;
     }
@@ -108,8 +108,8 @@ bool pcoll_event_queue_take(struct pcoll_event_queue *queue, struct pcoll_event 
         if (next == NULL)
             return false;
         spread(queue, next);
-        if (queue->by_ticket)
-            sort_by_ticket(first);
+        if (queue->by_sequence)
+            sort_by_sequence(first);
     }
     *event_p = first->events[queue->head++];
     return true;

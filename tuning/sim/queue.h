@@ -1,7 +1,7 @@
 /*
  * The queue of events: the event with the least time comes first. Among equal times the order is
- * that of insertion or, if requested, of the tickets, so that an event that is put again keeps its
- * place.
+ * that of insertion or, if requested, of the events' sequence numbers, so that an event that is put
+ * again keeps its place.
  *
  * It is a radix heap (Ahuja, Mehlhorn, Orlin, Tarjan, "Faster algorithms for the shortest path
  * problem", 1990): a simulation never schedules anything before the present, so events need only be
@@ -38,10 +38,10 @@ enum pcoll_message_type {
 
 struct pcoll_event {
     double time;
-    uint32_t kind;    /* of the entry; see program.h */
-    int32_t from, to; /* ranks */
-    uint32_t load;    /* symbolic data, see symbol.h; 0: none */
-    uint32_t ticket;  /* 0: the queue assigns the next one */
+    uint32_t kind;     /* of the entry; see program.h */
+    int32_t from, to;  /* ranks */
+    uint32_t load;     /* symbolic data, see symbol.h; 0: none */
+    uint32_t sequence; /* its number in order; 0: the queue assigns the next one */
     uint16_t hop;
     uint8_t type, message;
 };
@@ -53,12 +53,13 @@ struct pcoll_event_queue {
         struct pcoll_event *events;
         size_t count, room;
     } buckets[65];
-    uint32_t tickets; /* number of tickets assigned */
-    int by_ticket;
+    uint32_t last; /* the number that was assigned last */
+    bool by_sequence;
     bool failed; /* out of memory: an event has been lost */
 };
 
-void pcoll_event_queue_init(struct pcoll_event_queue *queue, int by_ticket);
+/* An empty queue; `by_sequence`: order equal times by the sequence numbers. */
+void pcoll_event_queue_init(struct pcoll_event_queue *queue, bool by_sequence);
 void pcoll_event_queue_fini(struct pcoll_event_queue *queue);
 
 /* event.time is not NaN, not negative, and not before the last event taken. */

@@ -38,10 +38,10 @@ uint32_t pcoll_symbols_reduce(struct pcoll_symbols *symbols, uint32_t left, uint
 void pcoll_symbols_write(struct pcoll_symbols *symbols, int rank, struct pcoll_place place,
                          uint64_t bytes, uint32_t load);
 
-/* True if RECV holds the result of the rank's instance. */
+/* Returns whether RECV holds the result of the rank's instance. */
 bool pcoll_symbols_complete(const struct pcoll_symbols *symbols, int rank, int instance);
 
-/* True if memory ran out: then nothing is proved. */
+/* Returns whether memory ran out: then nothing is proved. */
 bool pcoll_symbols_failed(const struct pcoll_symbols *symbols);
 
 #endif /* PCOLL_SIM_SYMBOL_H */

@@ -140,7 +140,7 @@ static void depart(struct pcoll_engine *e, const struct pcoll_event *event, doub
 
     next.type = is_flat ? PCOLL_EVENT_ARRIVE : PCOLL_EVENT_HOP;
     next.time = is_flat ? when + e->options->machine.L : when;
-    next.ticket = 0;
+    next.sequence = 0;
     pcoll_event_queue_put(&e->queue, &next);
 }
 
@@ -208,7 +208,7 @@ bool pcoll_engine_arrive(struct pcoll_engine *e, struct pcoll_event *event)
         begin = pcoll_engine_occupy(e, event->to, machine->o + length, begin);
     *port = begin + machine->g + length;
     event->type = PCOLL_EVENT_LAND;
-    event->ticket = 0;
+    event->sequence = 0;
     event->time = begin + (host ? machine->o : 0) + length_of(e, event, e->tail_G);
     if (event->time <= now)
         return true;

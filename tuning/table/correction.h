@@ -38,13 +38,13 @@ struct pcoll_corrections {
 enum pcoll_result pcoll_corrections_read(struct pcoll_reader *reader, struct json_object *value,
                                          void *to) PCOLL_MUST_CHECK;
 
-/* True if both are for the same candidate on the same shape. */
+/* Returns whether both are for the same candidate on the same shape. */
 bool pcoll_correction_same(const struct pcoll_correction *a, const struct pcoll_correction *b);
 
 /* The same, ignoring slots and rails. */
 bool pcoll_correction_is_near(const struct pcoll_correction *a, const struct pcoll_correction *b);
 
-/* True if `correction`, which must be near `about`, applies to its slots and rails. */
+/* Returns whether `correction`, which must be near `about`, applies to its slots and rails. */
 bool pcoll_correction_fits(const struct pcoll_correction *correction,
                            const struct pcoll_correction *about);
 
