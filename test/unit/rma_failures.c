@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "offload/rma/state.h"
-#include "test/unit/rma_plays.h"
+#include "test/unit/rma_tests.h"
 #include "test/unit/tap.h"
 
 static const struct refusal *refusal;
@@ -50,8 +50,8 @@ static int refuse_each(struct part *p)
 }
 
 /* Rank 1 cannot bind, because it may not register memory or has no plan; the next bind works. */
-static int play_refused_coll(struct meeting *meeting, struct part *p,
-                             const struct pcoll_algorithm *row, int least, int most)
+static int exercise_refused_coll(struct meeting *meeting, struct part *p,
+                                 const struct pcoll_algorithm *row, int least, int most)
 {
     int wrong, n;
 
@@ -75,15 +75,15 @@ static int play_refused_coll(struct meeting *meeting, struct part *p,
     return wrong;
 }
 
-static int play_refused(struct scene *scene, struct meeting *meeting, struct part *part)
+static int exercise_refused(struct setup *setup, struct meeting *meeting, struct part *part)
 {
     int wrong = 0;
 
-    for (int coll = 0; coll < PCOLL_NUM_COLLS && scene->all_sizes && !wrong; coll++) {
+    for (int coll = 0; coll < PCOLL_NUM_COLLS && setup->all_sizes && !wrong; coll++) {
         struct part p = *part;
 
-        p.signature = signature_of(coll, scene->nranks, 40000);
-        wrong = play_refused_coll(meeting, &p, first_of(coll), 1, 20);
+        p.signature = signature_of(coll, setup->nranks, 40000);
+        wrong = exercise_refused_coll(meeting, &p, first_of(coll), 1, 20);
         if (wrong)
             printf("# rank %d: %s\n", p.rank, pcoll_coll_name(p.signature.coll));
     }
@@ -91,18 +91,18 @@ static int play_refused(struct scene *scene, struct meeting *meeting, struct par
         struct part p = *part;
 
         /* gets from communication buffers to the receive buffer, which are both registered */
-        p.signature = signature_of(PCOLL_ALLGATHER, scene->nranks, (uint64_t)1 << 20);
-        wrong =
-            play_refused_coll(meeting, &p, pcoll_algorithm_find(PCOLL_ALLGATHER, "direct"), 3, 20);
+        p.signature = signature_of(PCOLL_ALLGATHER, setup->nranks, (uint64_t)1 << 20);
+        wrong = exercise_refused_coll(meeting, &p, pcoll_algorithm_find(PCOLL_ALLGATHER, "direct"),
+                                      3, 20);
     }
     if (!wrong) {
         const int keyless = pcoll_rma_group_of(part->group)->endpoints[0]->keyless >= 1000;
         struct part p = *part;
 
         /* short puts, for which some wires need no registration */
-        p.signature = signature_of(PCOLL_ALLTOALL, scene->nranks, 1000);
-        wrong = play_refused_coll(meeting, &p, pcoll_algorithm_find(PCOLL_ALLTOALL, "direct"), 1,
-                                  keyless ? 1 : 20);
+        p.signature = signature_of(PCOLL_ALLTOALL, setup->nranks, 1000);
+        wrong = exercise_refused_coll(meeting, &p, pcoll_algorithm_find(PCOLL_ALLTOALL, "direct"),
+                                      1, keyless ? 1 : 20);
     }
     return wrong;
 }
@@ -124,7 +124,7 @@ static enum pcoll_result start_in_vain(const struct part *p, int polls)
 
 /* Rank 1 dies between two instances of one plan of each collective; the other ranks get an error,
  * or wait for what can never arrive. A root that only sends may complete. */
-static int play_death(struct scene *scene, struct meeting *meeting, struct part *part)
+static int exercise_death(struct setup *setup, struct meeting *meeting, struct part *part)
 {
     struct part parts[PCOLL_NUM_COLLS];
     int ends[3] = {0};
@@ -133,7 +133,7 @@ static int play_death(struct scene *scene, struct meeting *meeting, struct part 
         struct part *p = &parts[coll];
 
         *p = *part;
-        p->signature = signature_of(coll, scene->nranks, 1000);
+        p->signature = signature_of(coll, setup->nranks, 1000);
         if (part_init(p, first_of(coll), &no_params) != PCOLL_OK || part_bind(p) != PCOLL_OK ||
             part_run(p, 2))
             return 1;
@@ -165,17 +165,17 @@ static enum pcoll_result fail_joined(struct pcoll_wire_way *way, struct pcoll_wi
 }
 
 /* Rank 1 cannot send data any more; it says so, and no rank completes. */
-static int play_mute(struct scene *scene, struct meeting *meeting, struct part *part)
+static int exercise_mute(struct setup *setup, struct meeting *meeting, struct part *part)
 {
     const struct attendee *attendee = pcoll_rma_group_of(part->group)->bootstrap.context;
-    struct pcoll_wire mute = *scene->subject->wire;
+    struct pcoll_wire mute = *setup->subject->wire;
     struct pcoll_wire_endpoint *endpoint = pcoll_rma_group_of(part->group)->endpoints[0];
     struct part p = *part;
     enum pcoll_result result;
     int wrong;
 
     mute.put_joined = fail_joined;
-    p.signature = signature_of(PCOLL_ALLTOALL, scene->nranks, 1000);
+    p.signature = signature_of(PCOLL_ALLTOALL, setup->nranks, 1000);
     if (part_init(&p, pcoll_algorithm_find(PCOLL_ALLTOALL, "direct"), &no_params) != PCOLL_OK ||
         part_bind(&p) != PCOLL_OK || part_run(&p, 2))
         return 1;
@@ -186,7 +186,7 @@ static int play_mute(struct scene *scene, struct meeting *meeting, struct part *
     wrong = result == PCOLL_OK || result == PCOLL_PENDING;
     if (p.rank == 1)
         wrong |= strstr(attendee->said, "put to rank 2: on purpose") == NULL;
-    endpoint->wire = scene->subject->wire;
+    endpoint->wire = setup->subject->wire;
     meeting_barrier(meeting);
     part_unbind(&p);
     part_fini(&p);
@@ -197,15 +197,15 @@ static int play_mute(struct scene *scene, struct meeting *meeting, struct part *
 void rma_check_failures(const struct subject *subject, const struct refusal *how, int is_main)
 {
     static const struct layout all_away = {"each on a node of its own", "01234567"};
-    struct scene scene = {
+    struct setup setup = {
         .subject = subject, .layout = &all_away, .nranks = 4, .all_sizes = is_main};
 
     refusal = how;
-    scene.play = play_refused;
-    tap_ok(scene_perform(scene) == 0, "%s, a rank cannot bind", subject->name);
-    scene.nranks = 3;
-    scene.play = play_mute;
-    tap_ok(scene_perform(scene) == 0, "%s, a rank cannot send", subject->name);
-    scene.play = play_death;
-    tap_ok(scene_perform(scene) == 1, "%s, a rank dies, the others do not hang", subject->name);
+    setup.exercise = exercise_refused;
+    tap_ok(setup_run(setup) == 0, "%s, a rank cannot bind", subject->name);
+    setup.nranks = 3;
+    setup.exercise = exercise_mute;
+    tap_ok(setup_run(setup) == 0, "%s, a rank cannot send", subject->name);
+    setup.exercise = exercise_death;
+    tap_ok(setup_run(setup) == 1, "%s, a rank dies, the others do not hang", subject->name);
 }

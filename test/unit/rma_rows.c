@@ -44,19 +44,19 @@ static int is_form_to_try(const struct job *job, int form, size_t i)
 }
 
 /* Every counter and buffer is used again in the third instance of a plan with two phases; more of
- * them in one scene let ranks run ahead farther. */
-static int instances(const struct scene *scene, uint64_t bytes)
+ * them in one setup let ranks run ahead farther. */
+static int instances(const struct setup *setup, uint64_t bytes)
 {
     if (bytes > 1000)
         return 5;
-    return scene->all_sizes ? 20 : 7;
+    return setup->all_sizes ? 20 : 7;
 }
 
-static int try_sizes(const struct scene *scene, struct meeting *meeting, const struct part *part,
+static int try_sizes(const struct setup *setup, struct meeting *meeting, const struct part *part,
                      struct job *job)
 {
     static const uint64_t sizes[] = {8, 49, 65537, 0, 1, 48, 1000, BIG};
-    const size_t nsizes = scene->all_sizes ? sizeof(sizes) / sizeof(sizes[0]) : 3;
+    const size_t nsizes = setup->all_sizes ? sizeof(sizes) / sizeof(sizes[0]) : 3;
     int n = job->signature.nranks;
 
     for (size_t i = 0; i < nsizes; i++) {
@@ -68,7 +68,7 @@ static int try_sizes(const struct scene *scene, struct meeting *meeting, const s
             pcoll_coll_has(job->signature.coll, PCOLL_ROOTED) ? (int)(i * 3) % n : 0;
         for (int form = 0; form < JOB_FORMS; form++)
             if (is_form_to_try(job, form, i) && job_take_form(job, form) &&
-                try_one(meeting, part, job, instances(scene, sizes[i])))
+                try_one(meeting, part, job, instances(setup, sizes[i])))
                 return 1;
         if (pcoll_coll_has(job->signature.coll, PCOLL_SYNCHRONIZES))
             break;
@@ -76,11 +76,11 @@ static int try_sizes(const struct scene *scene, struct meeting *meeting, const s
     return 0;
 }
 
-int rma_play_rows(struct scene *scene, struct meeting *meeting, struct part *part, int striped)
+int rma_exercise_rows(struct setup *setup, struct meeting *meeting, struct part *part, int striped)
 {
     PCOLL_EACH_ALGORITHM (row) {
         struct pcoll_params params[JOB_VARIANTS];
-        int n = job_variants(row, scene->nranks, params);
+        int n = job_variants(row, setup->nranks, params);
         double begin = cover_clock();
 
         if (cover_skips(row, part->medium->name))
@@ -88,11 +88,11 @@ int rma_play_rows(struct scene *scene, struct meeting *meeting, struct part *par
         jobs_run = 0;
         for (int i = 0; i < n; i++) {
             struct job job = {.algorithm = row,
-                              .signature = {.coll = row->coll, .nranks = scene->nranks},
+                              .signature = {.coll = row->coll, .nranks = setup->nranks},
                               .params = params[i]};
 
             job.params.segment = row->uses_segment ? 32768 : 0;
-            if ((params[i].rails > 1) == striped && try_sizes(scene, meeting, part, &job))
+            if ((params[i].rails > 1) == striped && try_sizes(setup, meeting, part, &job))
                 return 1;
         }
         if (part->rank == 0)

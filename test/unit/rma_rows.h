@@ -4,10 +4,11 @@
 #ifndef PCOLL_TEST_RMA_ROWS_H
 #define PCOLL_TEST_RMA_ROWS_H
 
-#include "test/unit/scene.h"
+#include "test/unit/setup.h"
 
-/* A rank's part: plays every plan, or every plan that stripes. Returns nonzero if one went wrong.
- */
-int rma_play_rows(struct scene *scene, struct meeting *meeting, struct part *part, int striped);
+/* A rank's part: exercises every plan, or every plan that stripes. Returns nonzero if one went
+ * wrong.
+ * */
+int rma_exercise_rows(struct setup *setup, struct meeting *meeting, struct part *part, int striped);
 
 #endif /* PCOLL_TEST_RMA_ROWS_H */

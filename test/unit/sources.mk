@@ -98,16 +98,16 @@ check_LIBRARIES += %D%/libunit.a
     %D%/strided.h %D%/strided.c \
     %D%/tables.h %D%/tables.c \
     %D%/topology_check.h %D%/topology_check.c \
-    %D%/toy.h %D%/toy.c \
+    %D%/stub.h %D%/stub.c \
     %D%/trial.h %D%/trial.c \
-    %D%/rma_plays.h %D%/rma_plays.c %D%/rma_failures.c \
+    %D%/rma_tests.h %D%/rma_tests.c %D%/rma_failures.c \
     %D%/rma_rows.h %D%/rma_rows.c \
-    %D%/scene.h %D%/scene.c
+    %D%/setup.h %D%/setup.c
 %C%_libunit_a_CPPFLAGS = $(AM_CPPFLAGS) \
     -DPCOLL_TEST_TABLES='"$(abs_top_srcdir)/test/tables"'
 if HAVE_LIBFABRIC
 %C%_libunit_a_SOURCES += \
-    %D%/party.h %D%/party.c
+    %D%/trigger_rank.h %D%/trigger_rank.c
 endif HAVE_LIBFABRIC
 LDADD += %D%/libunit.a
 

@@ -99,7 +99,7 @@ ssize_t vm_copy(vm_call *call, pid_t pid, const struct iovec *local, const struc
 
 /* ---- ranks ------------------------------------------------------------------------- */
 
-struct scene {
+struct setup {
     const struct pcoll_algorithm *row;
     struct pcoll_params params;
     const struct pcoll_agent_options *options;
@@ -119,11 +119,11 @@ static int has_ended(const struct pcoll_agent *agent, unsigned long ended)
 }
 
 /* With a core, agents also begin what is started. Ranks agree, or some would wait for others. */
-static int play_absent(struct part *p, const struct scene *scene,
-                       const struct pcoll_bootstrap *bootstrap, const struct pcoll_agent *agent)
+static int exercise_absent(struct part *p, const struct setup *setup,
+                           const struct pcoll_bootstrap *bootstrap, const struct pcoll_agent *agent)
 {
     const unsigned long ended = pcoll_agent_account(agent).ended;
-    int wrong = part_start(p) || (scene->options->has_core && !p->active);
+    int wrong = part_start(p) || (setup->options->has_core && !p->active);
 
     if (!wrong && p->active && !has_ended(agent, ended + 1)) {
         printf("# rank %d: the agent has not ended instance %d\n", p->rank, p->instance);
@@ -135,23 +135,23 @@ static int play_absent(struct part *p, const struct scene *scene,
     return (p->active && p->bound->medium->progress(p->bound) != PCOLL_OK) || part_wait(p);
 }
 
-static int play(struct part *p, const struct scene *scene, const struct pcoll_bootstrap *bootstrap,
-                const struct pcoll_agent *agent)
+static int exercise(struct part *p, const struct setup *setup,
+                    const struct pcoll_bootstrap *bootstrap, const struct pcoll_agent *agent)
 {
     int wrong = 0;
 
-    for (int i = 0; i < scene->instances && !wrong; i++) {
-        wrong = scene->is_absent ? play_absent(p, scene, bootstrap, agent)
+    for (int i = 0; i < setup->instances && !wrong; i++) {
+        wrong = setup->is_absent ? exercise_absent(p, setup, bootstrap, agent)
                                  : part_start(p) || part_wait(p);
         wrong = wrong || !part_is_untouched(p);
     }
     return wrong;
 }
 
-static int play_served(struct part *p, const struct part_frame *frame)
+static int exercise_served(struct part *p, const struct part_frame *frame)
 {
     const struct pcoll_bootstrap *bootstrap = frame->bootstrap;
-    const struct scene *scene = frame->scene;
+    const struct setup *setup = frame->setup;
     struct pcoll_agent *agent = NULL;
     struct pcoll_bound *bound;
     int wrong;
@@ -162,14 +162,14 @@ static int play_served(struct part *p, const struct part_frame *frame)
         return 1;
     bound = p->bound;
     atomic_store(&fast, bound->medium);
-    if (scene->is_slow)
+    if (setup->is_slow)
         bound->medium = &slow;
-    wrong = pcoll_agent_create(scene->options, &agent) != 0 ||
+    wrong = pcoll_agent_create(setup->options, &agent) != 0 ||
             pcoll_agent_serve(agent, bound, 1, &p->bound) != PCOLL_OK;
     if (pcoll_agree(bootstrap, PCOLL_ROUND_BOUND, wrong ? PCOLL_ERR_SYSTEM : PCOLL_OK, NULL, 0) !=
         PCOLL_OK)
         return 1;
-    wrong = play(p, scene, bootstrap, agent);
+    wrong = exercise(p, setup, bootstrap, agent);
     if (p->rank % 2)
         pcoll_agent_destroy(agent);
     part_unbind(p);
@@ -180,17 +180,17 @@ static int play_served(struct part *p, const struct part_frame *frame)
 
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
-    const struct scene *scene = argument;
+    const struct setup *setup = argument;
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
-    const struct part_frame frame = {meeting,        &bootstrap,  scene->row,
-                                     &scene->params, play_served, scene};
+    const struct part_frame frame = {meeting,        &bootstrap,      setup->row,
+                                     &setup->params, exercise_served, setup};
     struct part p = {
         .medium = shm,
-        .signature = {.coll = scene->row->coll,
-                      .nranks = scene->nranks,
+        .signature = {.coll = setup->row->coll,
+                      .nranks = setup->nranks,
                       .bytes = BYTES,
-                      .in_place = scene->in_place,
+                      .in_place = setup->in_place,
                       .commutes = 1},
         .rank = rank,
         .seed = (unsigned)rank + 1,
@@ -198,33 +198,33 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         .in_heap = rank > 0,
     };
 
-    if (pcoll_coll_has(scene->row->coll, PCOLL_ROOTED))
-        p.signature.root = scene->nranks / 2;
+    if (pcoll_coll_has(setup->row->coll, PCOLL_ROOTED))
+        p.signature.root = setup->nranks / 2;
     return part_perform(&p, &frame);
 }
 
-static int run_ranks(struct scene *scene, int as_threads)
+static int run_ranks(struct setup *setup, int as_threads)
 {
-    return as_threads ? meeting_run_threads(scene->nranks, rank_main, scene)
-                      : meeting_run_processes(scene->nranks, rank_main, scene);
+    return as_threads ? meeting_run_threads(setup->nranks, rank_main, setup)
+                      : meeting_run_processes(setup->nranks, rank_main, setup);
 }
 
 /* Every algorithm on both paths; ranks of processes only add CMA between them. */
-static void test_rows(struct scene scene, int as_threads, const char *what)
+static void test_rows(struct setup setup, int as_threads, const char *what)
 {
     int failed = 0, jobs;
 
-    dawdles = scene.is_slow;
-    scene.nranks = 3;
+    dawdles = setup.is_slow;
+    setup.nranks = 3;
     PCOLL_EACH_ALGORITHM (row)
         for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++) {
             if (!(row->paths & 1u << path))
                 continue;
-            scene.row = row;
-            scene.params.path = (enum pcoll_path)path;
-            scene.params.segment = row->uses_segment ? 4096 : 0;
-            scene.in_place = path == PCOLL_PATH_TEMP && pcoll_coll_has(row->coll, PCOLL_IN_PLACE);
-            if (run_ranks(&scene, as_threads) != 0) {
+            setup.row = row;
+            setup.params.path = (enum pcoll_path)path;
+            setup.params.segment = row->uses_segment ? 4096 : 0;
+            setup.in_place = path == PCOLL_PATH_TEMP && pcoll_coll_has(row->coll, PCOLL_IN_PLACE);
+            if (run_ranks(&setup, as_threads) != 0) {
                 printf("# %s %s, path %d\n", pcoll_coll_name(row->coll), row->name, path);
                 failed++;
             }
@@ -306,7 +306,7 @@ static void test_can_serve(void)
 int main(void)
 {
     const int n = tap_depth() >= TAP_USUAL ? 10 : 4;
-    struct scene scene = {.options = &with_core, .instances = n, .is_absent = 1};
+    struct setup setup = {.options = &with_core, .instances = n, .is_absent = 1};
     struct meeting *page = meeting_create(0); /* any shared page will do */
 
     setvbuf(stdout, NULL, _IOLBF, 0);
@@ -318,24 +318,24 @@ int main(void)
     test_cpus();
     test_create();
     test_can_serve();
-    test_rows(scene, 1, "only agents run plans");
-    scene.options = &without_core;
-    test_rows(scene, 1, "agents without a core");
-    scene.options = &with_core;
-    scene.is_slow = 1;
-    test_rows(scene, 1, "only agents run plans, and dawdle");
-    scene.options = &retiring;
-    scene.is_absent = 0;
-    scene.instances = 2 * n;
-    test_rows(scene, 1, "both run plans, and dawdle");
+    test_rows(setup, 1, "only agents run plans");
+    setup.options = &without_core;
+    test_rows(setup, 1, "agents without a core");
+    setup.options = &with_core;
+    setup.is_slow = 1;
+    test_rows(setup, 1, "only agents run plans, and dawdle");
+    setup.options = &retiring;
+    setup.is_absent = 0;
+    setup.instances = 2 * n;
+    test_rows(setup, 1, "both run plans, and dawdle");
     if (!meeting_is_threads_only()) {
-        scene = (struct scene){.options = &with_core, .instances = n, .is_absent = 1};
-        test_rows(scene, 0, "only agents run plans");
-        scene.is_slow = 1;
-        test_rows(scene, 0, "only agents run plans, and dawdle");
-        scene.options = &retiring;
-        scene.is_absent = 0;
-        test_rows(scene, 0, "both run plans, and dawdle");
+        setup = (struct setup){.options = &with_core, .instances = n, .is_absent = 1};
+        test_rows(setup, 0, "only agents run plans");
+        setup.is_slow = 1;
+        test_rows(setup, 0, "only agents run plans, and dawdle");
+        setup.options = &retiring;
+        setup.is_absent = 0;
+        test_rows(setup, 0, "both run plans, and dawdle");
     }
     meeting_destroy(page);
     return tap_done();

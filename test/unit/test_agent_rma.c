@@ -10,7 +10,7 @@
 #include "offload/agree.h"
 #include "offload/ofi_rma/ofi_rma.h"
 #include "offload/ofi_rma/wire.h"
-#include "test/unit/scene.h"
+#include "test/unit/setup.h"
 #include "test/unit/tap.h"
 #ifdef PCOLL_HAVE_UCX
 #include "offload/ucx_rma/ucx_rma.h"
@@ -104,19 +104,19 @@ static int try_row(const struct pcoll_algorithm *row, const struct part *model, 
     return wrong;
 }
 
-static int play_rows(struct scene *scene, const struct part *part,
-                     const struct pcoll_bootstrap *bootstrap)
+static int exercise_rows(struct setup *setup, const struct part *part,
+                         const struct pcoll_bootstrap *bootstrap)
 {
     PCOLL_EACH_ALGORITHM (row)
         for (uint64_t bytes = 8; bytes <= 65544; bytes += 65536)
-            if ((scene->all_sizes || bytes > 8) && try_row(row, part, bytes, bootstrap))
+            if ((setup->all_sizes || bytes > 8) && try_row(row, part, bytes, bootstrap))
                 return 1;
     return 0;
 }
 
 /* Plans that begin and end in changing order; the third is left to its owner, who now and then
  * binds it again while the others are active. */
-static int play_several(struct scene *scene, struct meeting *meeting, const struct part *part)
+static int exercise_several(struct setup *setup, struct meeting *meeting, const struct part *part)
 {
     static const struct {
         enum pcoll_coll coll;
@@ -133,7 +133,7 @@ static int play_several(struct scene *scene, struct meeting *meeting, const stru
         parts[i] = *part;
         parts[i].starts += 16 * i;
         parts[i].signature = (struct pcoll_signature){
-            .coll = plans[i].coll, .nranks = scene->nranks, .bytes = plans[i].bytes};
+            .coll = plans[i].coll, .nranks = setup->nranks, .bytes = plans[i].bytes};
         wrong = part_init(&parts[i], pcoll_algorithm_find(plans[i].coll, plans[i].algorithm),
                           &params) != PCOLL_OK ||
                 !bind_served(&parts[i], i < 2);
@@ -157,18 +157,18 @@ static int play_several(struct scene *scene, struct meeting *meeting, const stru
     return wrong;
 }
 
-static int play(struct scene *scene, struct meeting *meeting, struct part *part)
+static int exercise(struct setup *setup, struct meeting *meeting, struct part *part)
 {
     const struct pcoll_agent_options options = {PCOLL_NONE, 1, 50, 0};
     struct attendee attendee = {.meeting = meeting, .rank = part->rank};
     const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     int wrong;
 
-    medium = scene->subject->medium;
+    medium = setup->subject->medium;
     if (pcoll_agent_create(&options, &agent) != 0)
         return 1;
     meeting_on_wait = poll_beside_agent;
-    wrong = play_rows(scene, part, &bootstrap) || play_several(scene, meeting, part);
+    wrong = exercise_rows(setup, part, &bootstrap) || exercise_several(setup, meeting, part);
     meeting_barrier(meeting);
     meeting_on_wait = medium->poll;
     pcoll_agent_destroy(agent);
@@ -190,15 +190,14 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t k = 0; k < nsubjects; k++)
         for (size_t i = 0; i < 2; i++) {
-            struct scene scene = {.subject = &subjects[k],
+            struct setup setup = {.subject = &subjects[k],
                                   .layout = &layouts[i],
                                   .nranks = 3,
                                   .all_sizes = tap_depth() > TAP_BRIEF && k == 0,
-                                  .play = play};
+                                  .exercise = exercise};
 
             if (k % 2 == i || tap_depth() == TAP_FULL)
-                tap_ok(scene_perform(scene) == 0, "%s, %s", scene.subject->name,
-                       scene.layout->name);
+                tap_ok(setup_run(setup) == 0, "%s, %s", setup.subject->name, setup.layout->name);
         }
     return tap_done();
 }

@@ -7,34 +7,34 @@
 
 #include "offload/yield.h"
 #include "test/unit/tap.h"
-#include "test/unit/toy.h"
+#include "test/unit/stub.h"
 
 enum { IDLE_USEC = 1000000, LOOK_NSEC = 5000000 /* of an agent without a core */ };
 
 static void test_sleep(const struct pcoll_agent_options *options, const char *what)
 {
-    struct pcoll_agent *agent = toy_hire(options);
-    struct toy toy;
-    struct pcoll_bound *served = toy_serve(agent, &toy, true);
-    int asleep = toy_falls_asleep(agent), good = asleep, polled;
+    struct pcoll_agent *agent = stub_create_agent(options);
+    struct stub stub;
+    struct pcoll_bound *served = stub_serve(agent, &stub, true);
+    int asleep = stub_falls_asleep(agent), good = asleep, polled;
 
     for (int i = 1; i <= 5 && good; i++) {
-        good = served->medium->start(served) == PCOLL_PENDING && toy_reaches(&toy.begun, i) &&
-               toy_reaches(&toy.polled, atomic_load(&toy.polled) + 5);
-        atomic_store(&toy.result, PCOLL_OK);
-        good = good && toy_has_ended(agent, (unsigned long)i) &&
-               served->medium->progress(served) == PCOLL_OK && toy_falls_asleep(agent);
-        atomic_store(&toy.result, PCOLL_PENDING);
+        good = served->medium->start(served) == PCOLL_PENDING && stub_reaches(&stub.begun, i) &&
+               stub_reaches(&stub.polled, atomic_load(&stub.polled) + 5);
+        atomic_store(&stub.result, PCOLL_OK);
+        good = good && stub_has_ended(agent, (unsigned long)i) &&
+               served->medium->progress(served) == PCOLL_OK && stub_falls_asleep(agent);
+        atomic_store(&stub.result, PCOLL_PENDING);
     }
     tap_ok(asleep && good, "%s: sleeps without a plan, and each start wakes it", what);
-    polled = atomic_load(&toy.polled);
+    polled = atomic_load(&stub.polled);
     usleep(20000);
-    tap_ok(polled == atomic_load(&toy.polled) && atomic_load(&agent->bell->sleep) == PCOLL_ASLEEP,
+    tap_ok(polled == atomic_load(&stub.polled) && atomic_load(&agent->bell->sleep) == PCOLL_ASLEEP,
            "%s: visits no plan that is not active", what);
     tap_ok(pcoll_agent_account(agent).wakes >= 1, "%s: %lu starts had to wake it", what,
            pcoll_agent_account(agent).wakes);
     served->medium->unbind(served);
-    tap_ok(toy.unbound == 1, "%s: the plan is unbound", what);
+    tap_ok(stub.unbound == 1, "%s: the plan is unbound", what);
     pcoll_agent_destroy(agent);
 }
 
@@ -42,21 +42,21 @@ static void test_sleep(const struct pcoll_agent_options *options, const char *wh
  * itself. */
 static void test_unseen(void)
 {
-    struct pcoll_agent *agent = toy_hire(&toy_without_core);
-    struct toy toy;
-    struct pcoll_bound *served = toy_serve(agent, &toy, true);
+    struct pcoll_agent *agent = stub_create_agent(&stub_without_core);
+    struct stub stub;
+    struct pcoll_bound *served = stub_serve(agent, &stub, true);
     unsigned long wakes = 0;
-    int good = toy_falls_asleep(agent);
+    int good = stub_falls_asleep(agent);
 
     for (int i = 1; i <= 6 && good; i++) {
         good = served->medium->start(served) == PCOLL_PENDING &&
-               toy_reaches(&toy.polled, atomic_load(&toy.polled) + 2);
+               stub_reaches(&stub.polled, atomic_load(&stub.polled) + 2);
         if (i == 1)
             wakes = pcoll_agent_account(agent).wakes;
-        atomic_store(&toy.result, PCOLL_OK);
-        good = good && toy_has_ended(agent, (unsigned long)i) &&
+        atomic_store(&stub.result, PCOLL_OK);
+        good = good && stub_has_ended(agent, (unsigned long)i) &&
                served->medium->progress(served) == PCOLL_OK;
-        atomic_store(&toy.result, PCOLL_PENDING);
+        atomic_store(&stub.result, PCOLL_PENDING);
         usleep(2000);
     }
     tap_ok(good && wakes == 1 && pcoll_agent_account(agent).wakes == wakes,
@@ -67,41 +67,41 @@ static void test_unseen(void)
 }
 
 /* Microseconds from a start until the agent has polled the plan twice. */
-static uint64_t delay_of(struct pcoll_bound *served, struct toy *toy)
+static uint64_t delay_of(struct pcoll_bound *served, struct stub *stub)
 {
-    const int polled = atomic_load(&toy->polled);
+    const int polled = atomic_load(&stub->polled);
     const uint64_t begin = pcoll_now();
 
-    if (served->medium->start(served) != PCOLL_PENDING || !toy_reaches(&toy->polled, polled + 2))
+    if (served->medium->start(served) != PCOLL_PENDING || !stub_reaches(&stub->polled, polled + 2))
         abort();
     return (pcoll_now() - begin) / 1000;
 }
 
-static void end(struct pcoll_agent *agent, struct pcoll_bound *served, struct toy *toy)
+static void end(struct pcoll_agent *agent, struct pcoll_bound *served, struct stub *stub)
 {
     const unsigned long ended = pcoll_agent_account(agent).ended;
 
-    atomic_store(&toy->result, PCOLL_OK);
-    if (!toy_has_ended(agent, ended + 1) || served->medium->progress(served) != PCOLL_OK)
+    atomic_store(&stub->result, PCOLL_OK);
+    if (!stub_has_ended(agent, ended + 1) || served->medium->progress(served) != PCOLL_OK)
         abort();
-    atomic_store(&toy->result, PCOLL_PENDING);
+    atomic_store(&stub->result, PCOLL_PENDING);
 }
 
 /* Without a core, it leaves each instance of a plan within a node to the ranks for 10 ms, and looks
  * seldom; one of the network it serves as soon as it sees it, here the best of several. */
 static void test_young(void)
 {
-    struct pcoll_agent *agent = toy_hire(&toy_without_core);
-    struct pcoll_medium network = toy_medium;
-    struct toy toys[2];
-    struct pcoll_bound *local = toy_serve(agent, &toys[0], true), *far;
+    struct pcoll_agent *agent = stub_create_agent(&stub_without_core);
+    struct pcoll_medium network = stub_medium;
+    struct stub stubs[2];
+    struct pcoll_bound *local = stub_serve(agent, &stubs[0], true), *far;
     uint64_t of_local = UINT64_MAX, of_far = UINT64_MAX, looks, begin;
 
     for (int i = 0; i < 5; i++) {
-        const uint64_t delay = delay_of(local, &toys[0]);
+        const uint64_t delay = delay_of(local, &stubs[0]);
 
         of_local = delay < of_local ? delay : of_local;
-        end(agent, local, &toys[0]);
+        end(agent, local, &stubs[0]);
     }
     begin = pcoll_now();
     looks = atomic_load(&agent->bell->laps);
@@ -110,16 +110,16 @@ static void test_young(void)
     tap_ok(looks <= (pcoll_now() - begin) / LOOK_NSEC + 2,
            "without a core: it looks seldom for the node's plans (%lu times)",
            (unsigned long)looks);
-    toy_init(&toys[1]);
+    stub_init(&stubs[1]);
     network.traits |= PCOLL_SPANS_NODES;
-    toys[1].base.medium = &network;
-    if (pcoll_agent_serve(agent, &toys[1].base, true, &far) != PCOLL_OK)
+    stubs[1].base.medium = &network;
+    if (pcoll_agent_serve(agent, &stubs[1].base, true, &far) != PCOLL_OK)
         abort();
     for (int i = 0; i < 20; i++) {
-        const uint64_t delay = delay_of(far, &toys[1]);
+        const uint64_t delay = delay_of(far, &stubs[1]);
 
         of_far = delay < of_far ? delay : of_far;
-        end(agent, far, &toys[1]);
+        end(agent, far, &stubs[1]);
     }
     tap_ok(of_local >= 10000, "without a core: the node's plans wait for it (%lu us)",
            (unsigned long)of_local);
@@ -142,15 +142,15 @@ static uint64_t cpu_of(pthread_t thread)
 /* An agent whose plans are all inactive does not run at all: the kernel counts its nanoseconds. */
 static void test_idle(const struct pcoll_agent_options *options, const char *what)
 {
-    struct pcoll_agent *agent = toy_hire(options);
-    struct toy toy;
-    struct pcoll_bound *served = toy_serve(agent, &toy, true);
-    int good = served->medium->start(served) == PCOLL_PENDING && toy_reaches(&toy.polled, 1);
+    struct pcoll_agent *agent = stub_create_agent(options);
+    struct stub stub;
+    struct pcoll_bound *served = stub_serve(agent, &stub, true);
+    int good = served->medium->start(served) == PCOLL_PENDING && stub_reaches(&stub.polled, 1);
     uint64_t before = 0;
 
-    atomic_store(&toy.result, PCOLL_OK);
-    good = good && toy_has_ended(agent, 1) && served->medium->progress(served) == PCOLL_OK &&
-           toy_falls_asleep(agent);
+    atomic_store(&stub.result, PCOLL_OK);
+    good = good && stub_has_ended(agent, 1) && served->medium->progress(served) == PCOLL_OK &&
+           stub_falls_asleep(agent);
     usleep(IDLE_USEC / 10); /* it says so before it sleeps, and may lack a core to do so */
     for (int i = 0; i < 100 && cpu_of(agent->thread) != before; i++) {
         before = cpu_of(agent->thread);
@@ -165,11 +165,11 @@ static void test_idle(const struct pcoll_agent_options *options, const char *wha
 int main(void)
 {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    test_sleep(&toy_with_core, "with a core");
-    test_sleep(&toy_without_core, "without a core");
+    test_sleep(&stub_with_core, "with a core");
+    test_sleep(&stub_without_core, "without a core");
     test_unseen();
     test_young();
-    test_idle(&toy_with_core, "with a core");
-    test_idle(&toy_without_core, "without a core");
+    test_idle(&stub_with_core, "with a core");
+    test_idle(&stub_without_core, "without a core");
     return tap_done();
 }

@@ -32,7 +32,7 @@ enum memory { HEAP, MIXED, PRIVATE };
 enum death { NOBODY, IN_CHUNK, IN_REDUCTION, IN_SIGNALS };
 enum outcome { UNKNOWN, COMPLETE, FAILED, WRONG };
 
-struct scene {
+struct setup {
     const struct pcoll_algorithm *row;
     struct pcoll_params params;
     int in_place, instances, is_absent, is_slow;
@@ -44,7 +44,7 @@ struct scene {
     int has_core;
 };
 
-static const struct scene *playing; /* set before the ranks are there */
+static const struct setup *exercised; /* set before the ranks are there */
 
 /* ---- time ---- */
 
@@ -99,7 +99,7 @@ static void pause_at_random(void)
 {
     const unsigned dice = (unsigned)rand_r(&pause_seed) % 64;
 
-    if (playing == NULL || !playing->is_slow)
+    if (exercised == NULL || !exercised->is_slow)
         return;
     if (dice < 16)
         sched_yield();
@@ -112,7 +112,7 @@ static _Thread_local int is_rank;
 
 static void die_in(enum death death, uint64_t bytes)
 {
-    if (playing != NULL && playing->death == death && !is_rank && bytes > 5000)
+    if (exercised != NULL && exercised->death == death && !is_rank && bytes > 5000)
         kill(getpid(), SIGKILL);
 }
 
@@ -144,7 +144,7 @@ void __wrap_pcoll_notice_close(struct pcoll_notice *notice)
         die_in(IN_SIGNALS, notice->bytes);
     pause_at_random();
     __real_pcoll_notice_close(notice);
-    if (playing != NULL && playing->is_slow && rand_r(&pause_seed) % 8 == 0)
+    if (exercised != NULL && exercised->is_slow && rand_r(&pause_seed) % 8 == 0)
         pause_for(NOTICEABLE); /* so that signals that were still to be given would be missed */
     pause_at_random();
 }
@@ -182,7 +182,7 @@ static int is_done(const struct part *p)
 
 /* Ranks agree, or some would wait for others. When all notices are closed, all signals have been
  * given, so that each rank completes at once. */
-static int play_absent(struct part *p, const struct pcoll_bootstrap *bootstrap)
+static int exercise_absent(struct part *p, const struct pcoll_bootstrap *bootstrap)
 {
     int wrong = part_start(p);
 
@@ -225,12 +225,13 @@ static int has_opened(const struct part *p)
 }
 
 /* A rank with wrong data goes on, since others wait for it. */
-static int play(struct part *p, const struct scene *scene, const struct pcoll_bootstrap *bootstrap)
+static int exercise(struct part *p, const struct setup *setup,
+                    const struct pcoll_bootstrap *bootstrap)
 {
     int wrong = 0;
 
-    for (int i = 0; i < scene->instances && !p->failed; i++) {
-        wrong |= scene->is_absent ? play_absent(p, bootstrap) : part_start(p) || part_wait(p);
+    for (int i = 0; i < setup->instances && !p->failed; i++) {
+        wrong |= setup->is_absent ? exercise_absent(p, bootstrap) : part_start(p) || part_wait(p);
         wrong = wrong || !part_is_untouched(p);
     }
     return wrong || !has_opened(p);
@@ -249,7 +250,7 @@ static int falls_asleep(const struct pcoll_bell *bell)
 /* Rank 1 has the data and starts; of a reduction, rank 0 does, too. The agent copies or reduces it
  * for rank 2, and its process dies, which is rank 0; the others then meet no more. Rank 2 completes
  * by itself, or its plan fails. */
-static int play_death(struct meeting *meeting, struct part *p)
+static int exercise_death(struct meeting *meeting, struct part *p)
 {
     const pid_t host = board_of(p)->members[0].pid;
 
@@ -283,37 +284,37 @@ static enum pcoll_result apply_in_rank(const struct pcoll_operator *self, const 
     return function(self, left, right, n);
 }
 
-static int play_bound(struct part *p, const struct part_frame *frame)
+static int exercise_bound(struct part *p, const struct part_frame *frame)
 {
     const struct pcoll_bootstrap *bootstrap = frame->bootstrap;
-    const struct scene *scene = frame->scene;
+    const struct setup *setup = frame->setup;
     int wrong = 0;
 
     if (part_bind(p) != PCOLL_OK)
         return 1;
     function = p->op.apply;
     p->op.apply = apply_in_rank;
-    if (scene->death != NOBODY)
-        exit(play_death(frame->meeting, p));
-    if (board_of(p) != NULL && !(scene->is_absent && is_with_function(p))) {
-        wrong = play(p, scene, bootstrap);
+    if (setup->death != NOBODY)
+        exit(exercise_death(frame->meeting, p));
+    if (board_of(p) != NULL && !(setup->is_absent && is_with_function(p))) {
+        wrong = exercise(p, setup, bootstrap);
         if (p->rank == 0)
             atomic_fetch_add(&starts[MEETING_MAX_RANKS], 1);
     }
     meeting_barrier(frame->meeting);
-    if (!wrong && bootstrap->bell != NULL && scene->retired_usec == 0)
+    if (!wrong && bootstrap->bell != NULL && setup->retired_usec == 0)
         wrong = !falls_asleep(bootstrap->bell);
     part_unbind(p);
     return wrong;
 }
 
-static struct pcoll_agent *hire(const struct scene *scene, struct pcoll_bell **bell_p)
+static struct pcoll_agent *hire(const struct setup *setup, struct pcoll_bell **bell_p)
 {
     struct pcoll_agent_options options = {
         .cpu = PCOLL_NONE,
-        .has_core = scene->has_core,
+        .has_core = setup->has_core,
         .spin_usec = 20,
-        .retired_usec = scene->retired_usec,
+        .retired_usec = setup->retired_usec,
         .bell = pcoll_heap_get(sizeof(**bell_p)),
         .visit = visit,
     };
@@ -325,61 +326,61 @@ static struct pcoll_agent *hire(const struct scene *scene, struct pcoll_bell **b
     return agent;
 }
 
-static int is_in_heap(const struct scene *scene, int rank)
+static int is_in_heap(const struct setup *setup, int rank)
 {
-    return scene->memory == HEAP || (scene->memory == MIXED && rank == 1);
+    return setup->memory == HEAP || (setup->memory == MIXED && rank == 1);
 }
 
-/* A scene of death ends there. */
+/* A setup of death ends there. */
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
-    const struct scene *scene = argument;
+    const struct setup *setup = argument;
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
-    const struct part_frame frame = {meeting,        &bootstrap, scene->row,
-                                     &scene->params, play_bound, scene};
+    const struct part_frame frame = {meeting,        &bootstrap,     setup->row,
+                                     &setup->params, exercise_bound, setup};
     struct pcoll_agent *agent = NULL;
     struct part p = {
         .medium = shm,
-        .signature = {.coll = scene->row->coll,
+        .signature = {.coll = setup->row->coll,
                       .nranks = RANKS,
-                      .bytes = scene->bytes,
-                      .in_place = scene->in_place,
-                      .commutes = !scene->has_function},
+                      .bytes = setup->bytes,
+                      .in_place = setup->in_place,
+                      .commutes = !setup->has_function},
         .rank = rank,
         .seed = (unsigned)rank + 1,
         .starts = starts,
-        .in_heap = is_in_heap(scene, rank),
+        .in_heap = is_in_heap(setup, rank),
     };
     int wrong;
 
     is_rank = 1;
     bootstrap.board_from = 0;
     if (rank == 0)
-        agent = hire(scene, &bootstrap.bell);
-    if (pcoll_coll_has(scene->row->coll, PCOLL_ROOTED))
-        p.signature.root = scene->death == IN_REDUCTION ? 2 : 1;
+        agent = hire(setup, &bootstrap.bell);
+    if (pcoll_coll_has(setup->row->coll, PCOLL_ROOTED))
+        p.signature.root = setup->death == IN_REDUCTION ? 2 : 1;
     wrong = part_perform(&p, &frame);
     pcoll_agent_destroy(agent);
     return wrong;
 }
 
 /* Every algorithm on both paths. */
-static void test_rows(struct scene scene, const char *what)
+static void test_rows(struct setup setup, const char *what)
 {
     int failed = 0, jobs;
 
-    playing = &scene;
+    exercised = &setup;
     PCOLL_EACH_ALGORITHM (row)
         for (int path = PCOLL_PATH_USER; path <= PCOLL_PATH_TEMP; path++) {
             if (!(row->paths & 1u << path))
                 continue;
-            scene.row = row;
-            scene.params.path = (enum pcoll_path)path;
-            scene.params.segment = row->uses_segment ? scene.segment : 0;
-            scene.in_place = path == PCOLL_PATH_TEMP && pcoll_coll_has(row->coll, PCOLL_IN_PLACE);
+            setup.row = row;
+            setup.params.path = (enum pcoll_path)path;
+            setup.params.segment = row->uses_segment ? setup.segment : 0;
+            setup.in_place = path == PCOLL_PATH_TEMP && pcoll_coll_has(row->coll, PCOLL_IN_PLACE);
             if ((meeting_is_threads_only() ? meeting_run_threads : meeting_run_processes)(
-                    RANKS, rank_main, &scene) != 0) {
+                    RANKS, rank_main, &setup) != 0) {
                 printf("# %s %s, path %d\n", pcoll_coll_name(row->coll), row->name, path);
                 failed++;
             }
@@ -390,7 +391,7 @@ static void test_rows(struct scene scene, const char *what)
 
 static void test_death(enum death death, int in_place, enum outcome outcome, const char *what)
 {
-    struct scene scene = {.row = death == IN_REDUCTION
+    struct setup setup = {.row = death == IN_REDUCTION
                                      ? pcoll_algorithm_find(PCOLL_REDUCE, "knomial")
                                      : pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"),
                           .params = {.radix = RANKS, .segment = 400000},
@@ -402,15 +403,15 @@ static void test_death(enum death death, int in_place, enum outcome outcome, con
     if (meeting_is_threads_only())
         return;
     atomic_store(rank_2, UNKNOWN);
-    playing = &scene;
-    meeting_run_processes(RANKS, rank_main, &scene);
+    exercised = &setup;
+    meeting_run_processes(RANKS, rank_main, &setup);
     tap_ok(atomic_load(rank_2) == (int)outcome, "the agent's process dies %s", what);
 }
 
 int main(void)
 {
     const int n = tap_depth() >= TAP_USUAL ? 10 : 4;
-    struct scene scene = {
+    struct setup setup = {
         .instances = n, .bytes = BYTES, .segment = 4096, .is_absent = 1, .has_core = 1};
     struct meeting *page = meeting_create(0); /* any shared page will do */
 
@@ -423,22 +424,22 @@ int main(void)
     test_death(IN_REDUCTION, 1, FAILED,
                "in a reduction that overwrites an operand: the plan fails");
     test_death(IN_SIGNALS, 0, FAILED, "between signals: the plan fails");
-    test_rows(scene, "only the agent performs entries");
-    scene.is_slow = 1;
-    test_rows(scene, "only the agent performs entries, and dawdles");
-    scene.is_absent = 0;
-    scene.instances = 2 * n;
-    test_rows(scene, "all help");
-    scene.has_function = 1;
-    scene.segment = BYTES + BYTES / 10; /* so phases of some ranks only reduce */
-    test_rows(scene, "all help, with one segment, and a function of the user reduces");
-    scene.has_function = 0;
-    scene.memory = MIXED;
-    scene.retired_usec = 1000;
-    test_rows(scene, "all help, the memory of some ranks is private, and the agent retires");
-    scene.memory = PRIVATE;
-    scene.has_core = 0;
-    test_rows(scene, "all memory is private, and the agent has no core");
+    test_rows(setup, "only the agent performs entries");
+    setup.is_slow = 1;
+    test_rows(setup, "only the agent performs entries, and dawdles");
+    setup.is_absent = 0;
+    setup.instances = 2 * n;
+    test_rows(setup, "all help");
+    setup.has_function = 1;
+    setup.segment = BYTES + BYTES / 10; /* so phases of some ranks only reduce */
+    test_rows(setup, "all help, with one segment, and a function of the user reduces");
+    setup.has_function = 0;
+    setup.memory = MIXED;
+    setup.retired_usec = 1000;
+    test_rows(setup, "all help, the memory of some ranks is private, and the agent retires");
+    setup.memory = PRIVATE;
+    setup.has_core = 0;
+    test_rows(setup, "all memory is private, and the agent has no core");
     meeting_destroy(page);
     return tap_done();
 }

@@ -115,23 +115,23 @@ ssize_t vm_copy(vm_call *call, pid_t pid, const struct iovec *local, const struc
     return moved;
 }
 
-/* ---- scenes ---- */
+/* ---- setups ---- */
 
 /* Rank `away` starts when the other has, so that its copy can begin, or, in every other instance,
  * before the other, and does nothing more until the other has completed. */
-struct scene {
+struct setup {
     const struct pcoll_algorithm *row;
-    int (*play)(struct meeting *meeting, struct part *p, const struct scene *scene);
+    int (*exercise)(struct meeting *meeting, struct part *p, const struct setup *setup);
     int nranks, away, root;
     unsigned in_heap; /* a bit for each rank */
     uint64_t bytes, segment;
 };
 
-static int run_scene(struct scene *scene);
+static int run_setup(struct setup *setup);
 
-static int play_away(struct meeting *meeting, struct part *p, const struct scene *scene)
+static int exercise_away(struct meeting *meeting, struct part *p, const struct setup *setup)
 {
-    const int is_away = p->rank == scene->away;
+    const int is_away = p->rank == setup->away;
     int wrong = 0;
 
     for (int i = 0; i < INSTANCES && !wrong; i++) {
@@ -152,11 +152,11 @@ static int play_away(struct meeting *meeting, struct part *p, const struct scene
 
 /* Rank 1 has begun the next instance, in which its copy may not begin, while rank 0, the root,
  * still waits for the late rank 2 and would help with that copy. */
-static int play_next(struct meeting *meeting, struct part *p, const struct scene *scene)
+static int exercise_next(struct meeting *meeting, struct part *p, const struct setup *setup)
 {
     int wrong = 0;
 
-    (void)scene;
+    (void)setup;
     for (int i = 0; i < INSTANCES && !wrong; i++) {
         if (p->rank < 2)
             wrong = part_start(p);
@@ -177,23 +177,23 @@ static int play_next(struct meeting *meeting, struct part *p, const struct scene
 }
 
 /* Ranks run ahead of each other. */
-static int play_freely(struct meeting *meeting, struct part *p, const struct scene *scene)
+static int exercise_freely(struct meeting *meeting, struct part *p, const struct setup *setup)
 {
     int wrong = 0;
 
-    (void)meeting, (void)scene;
+    (void)meeting, (void)setup;
     for (int i = 0; i < FREE_INSTANCES && !p->failed; i++)
         wrong |= part_start(p) || part_wait(p) || !part_is_untouched(p);
     return wrong;
 }
 
 /* The helper dies before the owner waits; then they meet no more. */
-static int play_death(struct meeting *meeting, struct part *p, const struct scene *scene)
+static int exercise_death(struct meeting *meeting, struct part *p, const struct setup *setup)
 {
-    const pid_t helper = pcoll_node_bound_of(p->bound)->board->members[1 - scene->away].pid;
+    const pid_t helper = pcoll_node_bound_of(p->bound)->board->members[1 - setup->away].pid;
 
     meeting_barrier(meeting);
-    if (p->rank != scene->away)
+    if (p->rank != setup->away)
         exit(part_start(p) || part_wait(p));
     if (part_start(p) == 0)
         while (!pcoll_process_is_dead(helper))
@@ -202,14 +202,14 @@ static int play_death(struct meeting *meeting, struct part *p, const struct scen
     exit(0);
 }
 
-static int play_bound(struct part *p, const struct part_frame *frame)
+static int exercise_bound(struct part *p, const struct part_frame *frame)
 {
-    const struct scene *scene = frame->scene;
+    const struct setup *setup = frame->setup;
     int wrong;
 
     if (part_bind(p) != PCOLL_OK)
         return 1;
-    wrong = scene->play(frame->meeting, p, scene);
+    wrong = setup->exercise(frame->meeting, p, setup);
     meeting_barrier(frame->meeting);
     part_unbind(p);
     return wrong;
@@ -217,18 +217,19 @@ static int play_bound(struct part *p, const struct part_frame *frame)
 
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
-    const struct scene *scene = argument;
+    const struct setup *setup = argument;
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
-    const struct pcoll_params params = {.path = PCOLL_PATH_USER, .segment = scene->segment};
-    const struct part_frame frame = {meeting, &bootstrap, scene->row, &params, play_bound, scene};
+    const struct pcoll_params params = {.path = PCOLL_PATH_USER, .segment = setup->segment};
+    const struct part_frame frame = {meeting, &bootstrap,     setup->row,
+                                     &params, exercise_bound, setup};
     struct part p = {
         .medium = shm,
-        .signature = {scene->row->coll, scene->nranks, scene->root, scene->bytes, 0},
+        .signature = {setup->row->coll, setup->nranks, setup->root, setup->bytes, 0},
         .rank = rank,
         .seed = (unsigned)rank + 1,
         .starts = starts,
-        .in_heap = (int)(scene->in_heap >> rank & 1),
+        .in_heap = (int)(setup->in_heap >> rank & 1),
     };
 
     alarm(60);
@@ -237,10 +238,10 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
 }
 
 /* Between processes a sanitizer sees no race. */
-static int run_scene(struct scene *scene)
+static int run_setup(struct setup *setup)
 {
     return (meeting_is_threads_only() ? meeting_run_threads
-                                      : meeting_run_processes)(scene->nranks, rank_main, scene);
+                                      : meeting_run_processes)(setup->nranks, rank_main, setup);
 }
 
 /* Half of the sizes are no multiple of a chunk. */
@@ -251,8 +252,8 @@ static void check(const char *algorithm, const char *who, int root, int away)
 
     for (unsigned in_heap = 0; in_heap < 4; in_heap++)
         for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-            struct scene scene = {.row = pcoll_algorithm_find(PCOLL_BCAST, algorithm),
-                                  .play = play_away,
+            struct setup setup = {.row = pcoll_algorithm_find(PCOLL_BCAST, algorithm),
+                                  .exercise = exercise_away,
                                   .nranks = 2,
                                   .away = away,
                                   .root = root,
@@ -260,7 +261,7 @@ static void check(const char *algorithm, const char *who, int root, int away)
                                   .bytes = sizes[i]};
 
             if (tap_depth() > TAP_BRIEF || in_heap % 3 == 0)
-                failed += run_scene(&scene);
+                failed += run_setup(&setup);
         }
     tap_ok(failed == 0, "bcast %s, root %d: %s is away", algorithm, root, who);
 }
@@ -270,13 +271,13 @@ static void check_next(void)
     int failed = 0;
 
     for (unsigned in_heap = 0; in_heap < 8; in_heap += 7) {
-        struct scene scene = {.row = pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"),
-                              .play = play_next,
+        struct setup setup = {.row = pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"),
+                              .exercise = exercise_next,
                               .nranks = 3,
                               .in_heap = in_heap,
                               .bytes = 150000};
 
-        failed += run_scene(&scene);
+        failed += run_setup(&setup);
     }
     tap_ok(failed == 0,
            "bcast binomial_get, 3 ranks: nobody helps with the next instance too early");
@@ -299,17 +300,17 @@ static void check_rows(unsigned slow, unsigned refused, const char *what)
     trouble.slow = slow;
     trouble.refused = refused;
     for (int i = 0; i < nrows; i++) {
-        struct scene scene = {.row = rows[i],
-                              .play = play_freely,
+        struct setup setup = {.row = rows[i],
+                              .exercise = exercise_freely,
                               .nranks = 2 + i % 3,
                               .root = pcoll_coll_has(rows[i]->coll, PCOLL_ROOTED) ? i % 2 : 0,
                               .in_heap = refused ? 0 : (unsigned)i,
                               .bytes = 40000,
                               .segment = rows[i]->uses_segment ? 9000 : 0};
 
-        if (run_scene(&scene) == 0)
+        if (run_setup(&setup) == 0)
             continue;
-        printf("# %s %s, %d ranks\n", pcoll_coll_name(rows[i]->coll), rows[i]->name, scene.nranks);
+        printf("# %s %s, %d ranks\n", pcoll_coll_name(rows[i]->coll), rows[i]->name, setup.nranks);
         failed++;
     }
     by_owners = atomic_exchange(&claimed[0], 0);
@@ -322,8 +323,8 @@ static void check_rows(unsigned slow, unsigned refused, const char *what)
 
 static void check_death(enum death death, unsigned in_heap, enum fate expected, const char *what)
 {
-    struct scene scene = {.row = pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"),
-                          .play = play_death,
+    struct setup setup = {.row = pcoll_algorithm_find(PCOLL_BCAST, "binomial_get"),
+                          .exercise = exercise_death,
                           .nranks = 2,
                           .away = 1,
                           .in_heap = in_heap,
@@ -333,7 +334,7 @@ static void check_death(enum death death, unsigned in_heap, enum fate expected, 
         return;
     atomic_store(fate, UNKNOWN);
     trouble.death = death;
-    meeting_run_processes(2, rank_main, &scene);
+    meeting_run_processes(2, rank_main, &setup);
     trouble.death = NOBODY;
     tap_ok(atomic_load(fate) == (int)expected, "a helper dies %s", what);
 }

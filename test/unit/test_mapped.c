@@ -35,7 +35,7 @@ ssize_t vm_copy(vm_call *call, pid_t pid, const struct iovec *local, const struc
 /* Whose memory is in heaps. */
 enum who { ALL, EVEN, ODD };
 
-struct scene {
+struct setup {
     const struct pcoll_algorithm *row;
     int nranks, form, as_threads;
     uint64_t bytes, coop_from;
@@ -58,9 +58,9 @@ static int lines_of_maps(void)
 /* (Ranks that are threads have one pid, so any of them may help with a copy between two others.)
  * Two plans on the same memory: the second one runs before and after the first is gone, and is
  * unbound when the memory has been freed. */
-static int play(struct part *p, const struct part_frame *frame)
+static int exercise(struct part *p, const struct part_frame *frame)
 {
-    const struct scene *scene = frame->scene;
+    const struct setup *setup = frame->setup;
     struct meeting *meeting = frame->meeting;
     struct pcoll_bound *first, *second;
     int wrong;
@@ -85,9 +85,9 @@ static int play(struct part *p, const struct part_frame *frame)
     p->bound = second;
     wrong = wrong || part_run(p, 6);
     meeting_barrier(meeting);
-    if (scene->who == ALL && !scene->as_threads && atomic_load(&shared->cma_calls) > 0) {
+    if (setup->who == ALL && !setup->as_threads && atomic_load(&shared->cma_calls) > 0) {
         printf("# %d ranks, %ld bytes: %d calls of process_vm_readv and process_vm_writev\n",
-               scene->nranks, (long)scene->bytes, atomic_load(&shared->cma_calls));
+               setup->nranks, (long)setup->bytes, atomic_load(&shared->cma_calls));
         wrong = 1;
     }
     part_free_memory(p);
@@ -98,34 +98,34 @@ static int play(struct part *p, const struct part_frame *frame)
 
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
-    const struct scene *scene = argument;
+    const struct setup *setup = argument;
     const struct pcoll_params params = {
         .path = PCOLL_PATH_USER,
-        .segment = scene->row->uses_segment ? 4096 : 0,
+        .segment = setup->row->uses_segment ? 4096 : 0,
     };
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
-    const struct part_frame frame = {meeting, &bootstrap, scene->row, &params, play, scene};
-    struct job job = {.signature = {scene->row->coll, scene->nranks, 0, scene->bytes}};
+    const struct part_frame frame = {meeting, &bootstrap, setup->row, &params, exercise, setup};
+    struct job job = {.signature = {setup->row->coll, setup->nranks, 0, setup->bytes}};
     struct part p = {
         .medium = shm,
         .rank = rank,
         .seed = (unsigned)rank + 1,
         .starts = shared->starts,
-        .in_heap = scene->who == ALL || rank % 2 == (scene->who == ODD),
+        .in_heap = setup->who == ALL || rank % 2 == (setup->who == ODD),
     };
     const int before = lines_of_maps();
     int wrong;
 
-    bootstrap.coop_from = scene->coop_from;
+    bootstrap.coop_from = setup->coop_from;
     alarm(60);
-    (void)job_take_form(&job, scene->form);
+    (void)job_take_form(&job, setup->form);
     p.signature = job.signature;
-    if (pcoll_coll_has(scene->row->coll, PCOLL_ROOTED))
-        p.signature.root = scene->nranks / 2;
+    if (pcoll_coll_has(setup->row->coll, PCOLL_ROOTED))
+        p.signature.root = setup->nranks / 2;
     wrong = part_perform(&p, &frame);
     alarm(0);
-    if (!scene->as_threads && lines_of_maps() > before + p.in_heap) {
+    if (!setup->as_threads && lines_of_maps() > before + p.in_heap) {
         printf("# rank %d maps %d chunks more after all are freed\n", rank,
                lines_of_maps() - before);
         wrong = 1;
@@ -133,11 +133,11 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     return wrong;
 }
 
-static int run(struct scene *scene)
+static int run(struct setup *setup)
 {
-    if (scene->as_threads)
-        return meeting_run_threads(scene->nranks, rank_main, scene);
-    return meeting_run_processes(scene->nranks, rank_main, scene);
+    if (setup->as_threads)
+        return meeting_run_threads(setup->nranks, rank_main, setup);
+    return meeting_run_processes(setup->nranks, rank_main, setup);
 }
 
 /* Sizes below a page, and of several pages and cooperative chunks. */
@@ -156,7 +156,7 @@ static void check_row(const struct pcoll_algorithm *row)
     int failed = 0;
 
     for (size_t i = 0; i < most; i++) {
-        struct scene scene = {row,
+        struct setup setup = {row,
                               all[i].nranks,
                               i % 2 && pcoll_coll_has(row->coll, PCOLL_IN_PLACE),
                               all[i].as_threads,
@@ -164,7 +164,7 @@ static void check_row(const struct pcoll_algorithm *row)
                               all[i].coop_from,
                               all[i].who};
 
-        failed += run(&scene);
+        failed += run(&setup);
     }
     tap_ok(failed == 0, "%s %s", pcoll_coll_name(row->coll), row->name);
 }

@@ -67,7 +67,7 @@ int main(void)
     for (int i = 0; i < pcoll_nmedia; i++)
         tap_ok(strstr(pcoll_media_names(names), pcoll_media[i]->name) != NULL,
                "%s is among the names", pcoll_media[i]->name);
-    tap_ok(pcoll_media_find("humbug") == PCOLL_NONE, "no such medium");
+    tap_ok(pcoll_media_find("unknown") == PCOLL_NONE, "no such medium");
     pcoll_media_poll();
     tap_ok(pcoll_media_lingering() == 0, "nothing lingers if nothing was bound");
     pcoll_media_finalize();

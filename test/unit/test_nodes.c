@@ -12,14 +12,14 @@
 
 enum { LIMIT_SECONDS = 60, CHANGED = 12345 };
 
-struct scene {
+struct setup {
     const char *name;
     const char *nodes, *distances; /* a digit for each rank */
     int is_table, has_order;
     int gather_fails; /* on rank 1 */
 };
 
-static const struct scene scenes[] = {
+static const struct setup setups[] = {
     {"blocks", "000011112222", "000000000000", 0, 0, 0},
     {"a short last node", "00001111222", "00000000000", 0, 0, 0},
     {"round robin", "0120120120", "0000000000", 0, 0, 0},
@@ -38,7 +38,7 @@ static const struct scene scenes[] = {
 };
 
 struct rank {
-    const struct scene *scene;
+    const struct setup *setup;
     struct attendee attendee;
 };
 
@@ -53,18 +53,18 @@ static enum pcoll_result gather(void *context, int own, int *all)
     struct rank *rank = (struct rank *)((char *)attendee - offsetof(struct rank, attendee));
 
     meeting_allgather(attendee, &own, all, sizeof(own));
-    return rank->scene->gather_fails && attendee->rank == 1 ? PCOLL_ERR_SYSTEM : PCOLL_OK;
+    return rank->setup->gather_fails && attendee->rank == 1 ? PCOLL_ERR_SYSTEM : PCOLL_OK;
 }
 
 /* As made from all that is known. */
-static int is_right(const struct pcoll_topology *topology, const struct scene *scene, int nranks)
+static int is_right(const struct pcoll_topology *topology, const struct setup *setup, int nranks)
 {
     int nodes[MEETING_MAX_RANKS], distances[MEETING_MAX_RANKS], good;
     struct pcoll_topology *expected;
 
     for (int r = 0; r < nranks; r++) {
-        nodes[r] = digit(scene->nodes, r);
-        distances[r] = digit(scene->distances, r);
+        nodes[r] = digit(setup->nodes, r);
+        distances[r] = digit(setup->distances, r);
     }
     if (pcoll_topology_create(nodes, distances, nranks, &expected) != PCOLL_OK)
         return 0;
@@ -73,8 +73,8 @@ static int is_right(const struct pcoll_topology *topology, const struct scene *s
     for (int r = 0; r < nranks; r++)
         good = good && pcoll_topology_place(topology, r) == pcoll_topology_place(expected, r) &&
                pcoll_topology_node(topology, r) == pcoll_topology_node(expected, r);
-    good = good && (topology->run == 0) == scene->is_table &&
-           (topology->order != NULL) == scene->has_order;
+    good = good && (topology->run == 0) == setup->is_table &&
+           (topology->order != NULL) == setup->has_order;
     pcoll_topology_destroy(expected);
     return good;
 }
@@ -99,15 +99,15 @@ static int is_shared(const struct pcoll_topology *topology, struct meeting *meet
 
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
-    const struct scene *scene = argument;
-    struct rank self = {scene, {.meeting = meeting, .rank = rank}};
+    const struct setup *setup = argument;
+    struct rank self = {setup, {.meeting = meeting, .rank = rank}};
     const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&self.attendee);
     const int nranks = bootstrap.nranks;
     const struct pcoll_nodes nodes = {
-        .map = {digit, scene->nodes},
-        .distance = digit(scene->distances, rank),
+        .map = {digit, setup->nodes},
+        .distance = digit(setup->distances, rank),
         .distances_differ =
-            strspn(scene->distances, (char[]){scene->distances[0], '\0'}) < (size_t)nranks,
+            strspn(setup->distances, (char[]){setup->distances[0], '\0'}) < (size_t)nranks,
         .gather = gather,
     };
     struct pcoll_topology topology;
@@ -115,9 +115,9 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
 
     alarm(LIMIT_SECONDS);
     if (pcoll_nodes_settle(&bootstrap, &nodes, &topology) != PCOLL_OK)
-        return !scene->gather_fails;
-    wrong = scene->gather_fails || !is_right(&topology, scene, nranks);
-    if (scene->is_table)
+        return !setup->gather_fails;
+    wrong = setup->gather_fails || !is_right(&topology, setup, nranks);
+    if (setup->is_table)
         wrong |= !is_shared(&topology, meeting, rank);
     pcoll_topology_fini(&topology);
     return wrong;
@@ -125,11 +125,11 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
 
 int main(void)
 {
-    for (size_t i = 0; i < sizeof(scenes) / sizeof(*scenes); i++) {
-        struct scene scene = scenes[i];
+    for (size_t i = 0; i < sizeof(setups) / sizeof(*setups); i++) {
+        struct setup setup = setups[i];
 
-        tap_ok(meeting_run_processes((int)strlen(scene.nodes), rank_main, &scene) == 0, "%s",
-               scene.name);
+        tap_ok(meeting_run_processes((int)strlen(setup.nodes), rank_main, &setup) == 0, "%s",
+               setup.name);
     }
     return tap_done();
 }

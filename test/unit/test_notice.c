@@ -209,7 +209,7 @@ static void work(unsigned *seed)
     }
 }
 
-static int play_race(int instances)
+static int exercise_race(int instances)
 {
     int wrong = 0;
     unsigned seed = 1;
@@ -239,7 +239,7 @@ static void test_race(uint32_t nchunks, int instances)
         if (pthread_create(&threads[i], NULL, help, &names[i]) != 0)
             abort();
     }
-    wrong = play_race(instances);
+    wrong = exercise_race(instances);
     atomic_store(&race.stop, 1);
     for (int i = 0; i < HELPERS; i++)
         pthread_join(threads[i], NULL);

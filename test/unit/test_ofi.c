@@ -1,7 +1,7 @@
 /* The medium ofi_rma, over the providers that work on one host. */
 #include "offload/ofi_rma/ofi_rma.h"
 #include "offload/ofi_rma/wire.h"
-#include "test/unit/rma_plays.h"
+#include "test/unit/rma_tests.h"
 #include "test/unit/tap.h"
 
 static struct subject over(const char *provider)

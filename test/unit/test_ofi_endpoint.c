@@ -18,7 +18,7 @@ struct card {
 };
 
 /* The state of a rank; rank r writes words[r]. */
-struct party {
+struct trigger_rank {
     struct meeting *meeting;
     struct pcoll_bootstrap bootstrap;
     struct pcoll_ofi_endpoint *endpoint;
@@ -40,7 +40,7 @@ static void on_event(void *context, const char *error)
         printf("# event: %s\n", error);
 }
 
-static int connect_party(struct party *p)
+static int connect_ranks(struct trigger_rank *p)
 {
     int n = p->bootstrap.nranks;
     struct card own;
@@ -64,9 +64,9 @@ static int connect_party(struct party *p)
     return 0;
 }
 
-static int write_word(struct party *p, int peer, uint64_t value)
+static int write_word(struct trigger_rank *p, int peer, uint64_t value)
 {
-    size_t offset = offsetof(struct party, words) + (size_t)p->bootstrap.rank * 8;
+    size_t offset = offsetof(struct trigger_rank, words) + (size_t)p->bootstrap.rank * 8;
     struct iovec iov = {&p->sources[peer], 8};
     struct fi_rma_iov remote = {p->cards[peer].base + offset, 8, p->cards[peer].key};
     struct fi_msg_rma message = {.msg_iov = &iov,
@@ -87,7 +87,7 @@ static int write_word(struct party *p, int peer, uint64_t value)
 }
 
 /* Every rank writes to every rank, then waits for all words and all completions. */
-static int write_round(struct party *p, uint64_t value)
+static int write_round(struct trigger_rank *p, uint64_t value)
 {
     int n = p->bootstrap.nranks, expected = completions + n - 1, arrived = 0, wrong = 0;
 
@@ -106,7 +106,7 @@ static int write_round(struct party *p, uint64_t value)
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
     struct attendee attendee = {.meeting = meeting, .rank = rank};
-    struct party *p = calloc(1, sizeof(*p));
+    struct trigger_rank *p = calloc(1, sizeof(*p));
     struct pcoll_ofi_endpoint *again = NULL;
     int wrong = 1;
 
@@ -115,7 +115,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     p->bootstrap = meeting_bootstrap(&attendee);
     if (pcoll_ofi_open(argument, &p->bootstrap, &p->endpoint) == PCOLL_OK &&
         pcoll_ofi_open(argument, &p->bootstrap, &again) == PCOLL_OK && again == p->endpoint)
-        wrong = connect_party(p);
+        wrong = connect_ranks(p);
     pcoll_ofi_close(again);
     for (uint64_t i = 1; i <= WRITES && !wrong; i++)
         wrong = write_round(p, i);

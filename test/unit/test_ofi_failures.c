@@ -1,9 +1,9 @@
-/* The medium ofi_rma when something fails: see rma_plays.h. */
+/* The medium ofi_rma when something fails: see rma_tests.h. */
 #include "offload/ofi_rma/ofi_rma.h"
 #include "offload/ofi_rma/wire.h"
 #include "offload/rma/state.h"
 #include "test/unit/refuse.h"
-#include "test/unit/rma_plays.h"
+#include "test/unit/rma_tests.h"
 #include "test/unit/tap.h"
 
 static struct fid_domain *domain_of(const struct pcoll_group *group)

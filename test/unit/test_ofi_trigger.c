@@ -10,7 +10,7 @@
 #include "algorithms/lower/lower.h"
 #include "offload/ofi_trigger/state.h"
 #include "test/unit/cover.h"
-#include "test/unit/party.h"
+#include "test/unit/trigger_rank.h"
 #include "test/unit/tap.h"
 
 enum { PATIENCE = 300 }; /* seconds: a hang is a failure */
@@ -22,13 +22,13 @@ enum { PATIENCE = 300 }; /* seconds: a hang is a failure */
 enum { SMALL_JOB = 3, ROUNDS = 2 };
 
 /* Bind, run and unbind twice: late signals of the first round may arrive in the second. */
-static int run_trial(struct party *party, const struct trial *t)
+static int run_trial(struct trigger_rank *self, const struct trial *t)
 {
     struct part p;
-    int wrong = !party_part(&p, t, party);
+    int wrong = !trigger_rank_part(&p, t, self);
 
     for (int round = 0; round < ROUNDS && !wrong; round++) {
-        meeting_barrier(party->meeting); /* no rank reads the starts of the last round any more */
+        meeting_barrier(self->meeting); /* no rank reads the starts of the last round any more */
         wrong = part_bind(&p) != PCOLL_OK || part_run(&p, t->instances);
         if (p.bound)
             part_unbind(&p);
@@ -40,27 +40,27 @@ static int run_trial(struct party *party, const struct trial *t)
     return wrong;
 }
 
-static int run_sizes(struct party *party, struct trial *t)
+static int run_sizes(struct trigger_rank *self, struct trial *t)
 {
     static const uint64_t sizes[] = {1, 40000, 0, 48, 49, 5000};
-    int is_small = party->bootstrap.nranks <= SMALL_JOB, wrong = 0;
+    int is_small = self->bootstrap.nranks <= SMALL_JOB, wrong = 0;
     /* How an entry becomes deferred work depends on its length, not on the number of ranks: with 3
      * of them all sizes. */
     int has_all = tap_depth() == TAP_FULL
                       ? is_small
-                      : party->bootstrap.nranks == SMALL_JOB && tap_depth() == TAP_USUAL;
+                      : self->bootstrap.nranks == SMALL_JOB && tap_depth() == TAP_USUAL;
     int nsizes = pcoll_coll_has(t->row->coll, PCOLL_SYNCHRONIZES) ? 1 : has_all ? 6 : 2;
 
     for (int i = 0; i < nsizes && !wrong; i++) {
         t->bytes = pcoll_coll_has(t->row->coll, PCOLL_SYNCHRONIZES) ? 0 : sizes[i];
         t->root = i;
         t->instances = sizes[i] == 1 && is_small ? 12 : 3;
-        wrong = run_trial(party, t);
+        wrong = run_trial(self, t);
     }
     return wrong;
 }
 
-static int run_row(struct party *party, const struct pcoll_algorithm *row)
+static int run_row(struct trigger_rank *self, const struct pcoll_algorithm *row)
 {
     double begin = cover_clock();
     int wrong = 0, jobs = 0;
@@ -74,32 +74,32 @@ static int run_row(struct party *party, const struct pcoll_algorithm *row)
             t.params.segment = row->uses_segment ? 4096 : 0;
             if (!(row->paths & 1u << path))
                 continue;
-            wrong += run_sizes(party, &t);
+            wrong += run_sizes(self, &t);
             if (pcoll_coll_has(row->coll, PCOLL_VECTOR)) {
                 t.form = 2 + pcoll_coll_has(row->coll, PCOLL_IN_PLACE);
-                wrong += run_sizes(party, &t);
+                wrong += run_sizes(self, &t);
             }
             jobs++;
         }
-    if (party->bootstrap.rank == 0)
+    if (self->bootstrap.rank == 0)
         cover_row(row, "ofi_trigger", wrong ? 0 : jobs, begin);
     return wrong;
 }
 
 static int run_rows(struct meeting *meeting, int rank, void *argument)
 {
-    struct party party;
-    int wrong = !party_open(&party, meeting, rank);
+    struct trigger_rank self;
+    int wrong = !trigger_rank_open(&self, meeting, rank);
 
     (void)argument;
     PCOLL_EACH_ALGORITHM (row) {
         if (cover_skips(row, "ofi_trigger"))
             continue;
         alarm(PATIENCE);
-        wrong = wrong || run_row(&party, row);
+        wrong = wrong || run_row(&self, row);
     }
     if (!wrong)
-        party_close(&party);
+        trigger_rank_close(&self);
     return wrong;
 }
 
@@ -120,13 +120,13 @@ static const struct pcoll_algorithm *row_of(enum pcoll_coll coll, const char *na
 static int run_long(struct meeting *meeting, int rank, void *argument)
 {
     struct trial t = *(struct trial *)argument;
-    struct party party;
-    int wrong = !party_open(&party, meeting, rank);
+    struct trigger_rank self;
+    int wrong = !trigger_rank_open(&self, meeting, rank);
 
     alarm(PATIENCE);
-    if (wrong || run_trial(&party, &t))
+    if (wrong || run_trial(&self, &t))
         return 1;
-    party_close(&party);
+    trigger_rank_close(&self);
     return 0;
 }
 
@@ -154,12 +154,13 @@ static int run_side_by_side(struct meeting *meeting, int rank, void *argument)
 {
     struct trial *trials = argument;
     struct part parts[SIDE_BY_SIDE];
-    struct party party;
-    int wrong = !party_open(&party, meeting, rank);
+    struct trigger_rank self;
+    int wrong = !trigger_rank_open(&self, meeting, rank);
 
     alarm(PATIENCE);
     for (int i = 0; i < SIDE_BY_SIDE && !wrong; i++)
-        wrong = !party_part(&parts[i], &trials[i], &party) || part_bind(&parts[i]) != PCOLL_OK;
+        wrong =
+            !trigger_rank_part(&parts[i], &trials[i], &self) || part_bind(&parts[i]) != PCOLL_OK;
     for (int instance = 0; instance < 20 && !wrong; instance++) {
         for (int i = 0; i < SIDE_BY_SIDE && !wrong; i++)
             wrong = part_start(&parts[i]);
@@ -172,7 +173,7 @@ static int run_side_by_side(struct meeting *meeting, int rank, void *argument)
         part_unbind(&parts[i]);
         part_fini(&parts[i]);
     }
-    party_close(&party);
+    trigger_rank_close(&self);
     return 0;
 }
 
@@ -189,7 +190,7 @@ static void check_side_by_side(void)
 
 /* --- progress without the processor --- */
 
-enum { WITNESS = MEETING_MAX_RANKS }; /* party_shared[WITNESS]: neighbors that have completed */
+enum { WITNESS = MEETING_MAX_RANKS }; /* trigger_shared[WITNESS]: neighbors that have completed */
 
 /* Rank 0's inner child, or any rank of a barrier, starts and makes no call until all other ranks
  * have completed the instance. */
@@ -199,15 +200,15 @@ static int run_absent(struct meeting *meeting, int rank, void *argument)
     int nranks, absent = t->root; /* the root of the tree is rank 0; `root` holds the absent rank */
     struct trial own = *t;
     struct part p;
-    struct party party;
-    int wrong = !party_open(&party, meeting, rank);
+    struct trigger_rank self;
+    int wrong = !trigger_rank_open(&self, meeting, rank);
 
     alarm(PATIENCE);
     own.root = 0;
-    nranks = party.bootstrap.nranks;
-    wrong = wrong || !party_part(&p, &own, &party) || part_bind(&p) != PCOLL_OK;
+    nranks = self.bootstrap.nranks;
+    wrong = wrong || !trigger_rank_part(&p, &own, &self) || part_bind(&p) != PCOLL_OK;
     for (int i = 0; i < t->instances && !wrong; i++) {
-        volatile int *released = (volatile int *)(uintptr_t)&party_shared[WITNESS];
+        volatile int *released = (volatile int *)(uintptr_t)&trigger_shared[WITNESS];
 
         wrong = part_start(&p);
         meeting_barrier(meeting); /* all have started */
@@ -216,14 +217,14 @@ static int run_absent(struct meeting *meeting, int rank, void *argument)
                 usleep(100);
         wrong = part_wait(&p) || wrong;
         if (rank != absent)
-            atomic_fetch_add(&party_shared[WITNESS], 1);
+            atomic_fetch_add(&trigger_shared[WITNESS], 1);
         meeting_barrier(meeting);
     }
     if (wrong)
         return 1;
     part_unbind(&p);
     part_fini(&p);
-    party_close(&party);
+    trigger_rank_close(&self);
     return 0;
 }
 
@@ -238,7 +239,7 @@ static void check_absent(enum pcoll_coll coll, const char *name, uint64_t bytes,
     };
 
     for (int r = 0; r <= WITNESS; r++)
-        atomic_store(&party_shared[r], 0);
+        atomic_store(&trigger_shared[r], 0);
     tap_ok(meeting_run_processes(5, run_absent, &t) == 0,
            "%s %s: rank %d computes or sleeps, all others complete", pcoll_coll_name(coll), name,
            absent);
@@ -246,9 +247,9 @@ static void check_absent(enum pcoll_coll coll, const char *name, uint64_t bytes,
 
 int main(void)
 {
-    struct meeting *page = meeting_create(0); /* any party_shared page will do */
+    struct meeting *page = meeting_create(0); /* any trigger_shared page will do */
 
-    party_shared = (_Atomic int *)(void *)page;
+    trigger_shared = (_Atomic int *)(void *)page;
     check_absent(PCOLL_BARRIER, "butterfly", 0, 1);
     check_absent(PCOLL_BARRIER, "dissemination", 0, 2);
     check_absent(PCOLL_BCAST, "binomial_put", 200, 2);

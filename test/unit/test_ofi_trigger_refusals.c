@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "offload/ofi_trigger/state.h"
-#include "test/unit/party.h"
+#include "test/unit/trigger_rank.h"
 #include "test/unit/refuse.h"
 #include "test/unit/tap.h"
 
@@ -14,22 +14,22 @@ enum { PATIENCE = 300 }; /* seconds: a hang is a failure */
 
 static int run_refused(struct meeting *meeting, int rank, void *argument)
 {
-    struct party party = {.meeting = meeting, .attendee = {.meeting = meeting, .rank = rank}};
+    struct trigger_rank self = {.meeting = meeting, .attendee = {.meeting = meeting, .rank = rank}};
 
     /* Only one rank has the wrong provider: all must learn of it. */
-    party.bootstrap = meeting_bootstrap(&party.attendee);
-    party.bootstrap.provider = rank == 1 ? argument : "sockets";
-    if (medium->group_create(&party.bootstrap, &party.group) != PCOLL_UNSUPPORTED)
+    self.bootstrap = meeting_bootstrap(&self.attendee);
+    self.bootstrap.provider = rank == 1 ? argument : "sockets";
+    if (medium->group_create(&self.bootstrap, &self.group) != PCOLL_UNSUPPORTED)
         return 1;
     pcoll_medium_ofi_trigger.finalize();
-    return rank == 1 && party.attendee.reports == 0;
+    return rank == 1 && self.attendee.reports == 0;
 }
 
 static int run_budget(struct meeting *meeting, int rank, void *argument)
 {
     struct trial t = {.row = pcoll_algorithm_find(PCOLL_BARRIER, "butterfly"), .instances = 20};
     struct part p, other;
-    struct party party;
+    struct trigger_rank self;
     int wrong;
 
     /* Only one rank is short of counters, or of works. */
@@ -37,20 +37,20 @@ static int run_budget(struct meeting *meeting, int rank, void *argument)
         pcoll_ofi_trigger_settings.counters = 8;
     if (rank == 2 && !argument)
         pcoll_ofi_trigger_settings.works = 7;
-    if (!party_open(&party, meeting, rank) || !party_part(&p, &t, &party) ||
-        !party_part(&other, &t, &party) || part_bind(&p) != PCOLL_OK)
+    if (!trigger_rank_open(&self, meeting, rank) || !trigger_rank_part(&p, &t, &self) ||
+        !trigger_rank_part(&other, &t, &self) || part_bind(&p) != PCOLL_OK)
         return 1;
-    wrong = part_bind(&other) != PCOLL_UNSUPPORTED || (rank == 2 && party.attendee.reports == 0) ||
+    wrong = part_bind(&other) != PCOLL_UNSUPPORTED || (rank == 2 && self.attendee.reports == 0) ||
             part_run(&p, t.instances);
     part_unbind(&p);
     /* When all ranks have left, everything that was taken is available again. */
-    party_leave(&party);
+    trigger_rank_leave(&self);
     if (wrong || part_bind(&other) != PCOLL_OK)
         return 1;
     part_unbind(&other);
     part_fini(&p);
     part_fini(&other);
-    party_close(&party);
+    trigger_rank_close(&self);
     return 0;
 }
 
@@ -62,27 +62,27 @@ static int run_unregistered(struct meeting *meeting, int rank, void *argument)
         .row = pcoll_algorithm_find(PCOLL_BCAST, "binomial_put"), .bytes = 9000, .instances = 3};
     int is_short = rank == 1, wrong = 0, n = 0;
     enum pcoll_result result = PCOLL_ERR_SYSTEM;
-    struct party party;
+    struct trigger_rank self;
     struct part p;
 
     (void)argument;
     alarm(PATIENCE);
-    if (!party_open(&party, meeting, rank) || !party_part(&p, &t, &party))
+    if (!trigger_rank_open(&self, meeting, rank) || !trigger_rank_part(&p, &t, &self))
         return 1;
     while (result == PCOLL_ERR_SYSTEM && ++n < 20) {
         if (is_short)
-            refuse_begin(trigger_group_of(party.group)->endpoint->domain, n);
+            refuse_begin(trigger_group_of(self.group)->endpoint->domain, n);
         result = part_bind(&p);
         if (is_short)
-            refuse_end(trigger_group_of(party.group)->endpoint->domain);
+            refuse_end(trigger_group_of(self.group)->endpoint->domain);
         wrong |= is_short && refused != (result != PCOLL_OK);
     }
-    wrong |= is_short && strstr(party.attendee.said, "cannot register") == NULL;
+    wrong |= is_short && strstr(self.attendee.said, "cannot register") == NULL;
     if (wrong || result != PCOLL_OK || n < 3 || part_run(&p, t.instances))
         return 1;
     part_unbind(&p);
     part_fini(&p);
-    party_close(&party);
+    trigger_rank_close(&self);
     return 0;
 }
 
@@ -91,21 +91,21 @@ static int run_bad_key(struct meeting *meeting, int rank, void *argument)
 {
     struct trial t = {.row = pcoll_algorithm_find(PCOLL_BARRIER, "dissemination"), .instances = 1};
     struct part p;
-    struct party party;
+    struct trigger_rank self;
     int wrong;
 
     (void)argument;
     alarm(PATIENCE);
-    if (!party_open(&party, meeting, rank) || !party_part(&p, &t, &party) ||
+    if (!trigger_rank_open(&self, meeting, rank) || !trigger_rank_part(&p, &t, &self) ||
         part_bind(&p) != PCOLL_OK)
         return 1;
     for (int i = 0; i < p.plan->nentries; i++)
         trigger_bound_of(p.bound)->works[i].remote.key += 1000000;
-    wrong = part_start(&p) || !part_wait(&p) || strstr(party.attendee.said, " rank ") == NULL ||
+    wrong = part_start(&p) || !part_wait(&p) || strstr(self.attendee.said, " rank ") == NULL ||
             medium->start(p.bound) != PCOLL_ERR_SYSTEM;
     part_unbind(&p);
     part_fini(&p);
-    party_close(&party);
+    trigger_rank_close(&self);
     return wrong;
 }
 
@@ -113,11 +113,11 @@ static int run_not_lowered(struct meeting *meeting, int rank, void *argument)
 {
     struct trial t = {.row = pcoll_algorithm_find(PCOLL_BARRIER, "butterfly")};
     struct part p;
-    struct party party;
+    struct trigger_rank self;
     int wrong;
 
     (void)argument;
-    if (!party_open(&party, meeting, rank) || !party_part(&p, &t, &party))
+    if (!trigger_rank_open(&self, meeting, rank) || !trigger_rank_part(&p, &t, &self))
         return 1;
     p.plan->lowered = rank != 1;
     wrong = part_bind(&p) != PCOLL_ERR_INVALID;
@@ -129,7 +129,7 @@ static int run_not_lowered(struct meeting *meeting, int rank, void *argument)
         p.plan->lowered = 1;
     wrong = wrong || part_bind(&p) != PCOLL_ERR_INVALID;
     part_fini(&p);
-    party_close(&party);
+    trigger_rank_close(&self);
     return wrong;
 }
 
@@ -157,7 +157,7 @@ int main(void)
 {
     struct meeting *page = meeting_create(0); /* any shared page will do */
 
-    party_shared = (_Atomic int *)(void *)page;
+    trigger_shared = (_Atomic int *)(void *)page;
     check_refusals();
     meeting_destroy(page);
     return tap_done();

@@ -44,7 +44,7 @@ static int start_alone(struct meeting *meeting, struct part *p)
     return wrong || part_wait(p);
 }
 
-static int play(struct meeting *meeting, struct part *p, const struct trial *trial)
+static int exercise(struct meeting *meeting, struct part *p, const struct trial *trial)
 {
     int wrong = part_bind(p) != PCOLL_OK;
 
@@ -86,7 +86,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     made = part_init(&p, trial->row, &params);
     wrong = made != PCOLL_OK && made != PCOLL_UNSUPPORTED;
     if (made == PCOLL_OK)
-        wrong = play(meeting, &p, trial);
+        wrong = exercise(meeting, &p, trial);
     meeting_barrier(meeting);
     if (trial->refused == PCOLL_NONE && made == PCOLL_OK && p.plan->needs & PCOLL_NEED_USER_RMA &&
         shm->group_provides(p.group) & PCOLL_NEED_USER_RMA) {

@@ -18,9 +18,9 @@
 #include "test/unit/trial.h"
 #include "tuning/choose.h"
 
-#define LIMIT_SECONDS 300 /* per scene: a hang is a failure */
+#define LIMIT_SECONDS 300 /* per setup: a hang is a failure */
 
-struct scene {
+struct setup {
     const char *medium, *provider;
     const char *nodes; /* one digit for each rank */
     int stays_open;    /* the endpoint stays open, as in MPI once a group has been created */
@@ -45,7 +45,7 @@ enum { NCALLS = sizeof(calls) / sizeof(calls[0]), ALL_RANKS = -1 };
 
 /* The state of a rank. */
 struct rank {
-    const struct scene *scene;
+    const struct setup *setup;
     struct meeting *meeting;
     struct pcoll_bootstrap bootstrap;
     struct part part;
@@ -141,7 +141,7 @@ static void leave(struct rank *r)
     meeting_barrier(r->meeting);
     p->medium->group_destroy(p->group);
     meeting_barrier(r->meeting);
-    if (!r->scene->stays_open)
+    if (!r->setup->stays_open)
         p->medium->finalize();
     part_fini(p);
 }
@@ -179,7 +179,7 @@ static struct outcome attempt(const struct rank *model, const struct call *call,
         o.wrong = part_run(&r.part, 3);
     leave(&r);
     o.wrong |= n != PCOLL_NONE && shortage_live() != live;
-    o.wrong |= n != PCOLL_NONE && !r.scene->stays_open &&
+    o.wrong |= n != PCOLL_NONE && !r.setup->stays_open &&
                count_descriptors() != open; /* connections stay open, too */
     if (o.wrong)
         printf("# rank %d, call %d of rank %d fails: %s, %d blocks and %d descriptors kept\n",
@@ -217,31 +217,31 @@ static struct pcoll_topology *topology_of(const char *digits)
 
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
-    const struct scene *scene = argument;
-    const int nranks = (int)strlen(scene->nodes);
+    const struct setup *setup = argument;
+    const int nranks = (int)strlen(setup->nodes);
     struct pcoll_topology *topology = NULL;
     struct attendee attendee = {.meeting = meeting, .rank = rank};
-    struct rank r = {.scene = scene,
+    struct rank r = {.setup = setup,
                      .meeting = meeting,
                      .bootstrap = meeting_bootstrap(&attendee),
-                     .part = {.medium = pcoll_media[pcoll_media_find(scene->medium)],
+                     .part = {.medium = pcoll_media[pcoll_media_find(setup->medium)],
                               .rank = rank,
                               .seed = (unsigned)rank + 1,
-                              .starts = scene->starts}};
+                              .starts = setup->starts}};
     struct pcoll_group *open = NULL;
     /* Where ranks share cores, those on a network wait long for each other. */
-    const int is_brief = scene->provider != NULL && tap_depth() < TAP_FULL;
+    const int is_brief = setup->provider != NULL && tap_depth() < TAP_FULL;
     const int ncalls = is_brief ? 1 + (tap_depth() > TAP_BRIEF) : NCALLS;
     int wrong = 0;
 
     alarm(LIMIT_SECONDS);
     meeting_on_wait = r.part.medium->poll;
-    if (scene->provider != NULL)
-        topology = topology_of(scene->nodes);
+    if (setup->provider != NULL)
+        topology = topology_of(setup->nodes);
     r.bootstrap.topology = topology;
-    r.bootstrap.provider = scene->provider;
-    r.bootstrap.interface = scene->provider ? "127.0.0.1" : NULL;
-    if (scene->stays_open)
+    r.bootstrap.provider = setup->provider;
+    r.bootstrap.interface = setup->provider ? "127.0.0.1" : NULL;
+    if (setup->stays_open)
         wrong = r.part.medium->group_create(&r.bootstrap, &open) != PCOLL_OK;
     (void)attempt(&r, &calls[1], ALL_RANKS, PCOLL_NONE); /* creates what is created only once */
     for (int call = 0; call < ncalls && !wrong; call++)
@@ -255,16 +255,16 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
     return wrong;
 }
 
-static void check_job(struct scene scene)
+static void check_job(struct setup setup)
 {
-    scene.starts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    tap_ok(meeting_run_processes((int)strlen(scene.nodes), rank_main, &scene) == 0,
-           "%s%s%s, nodes of ranks %s", scene.medium, scene.provider ? " on " : "",
-           scene.provider ? scene.provider : "", scene.nodes);
-    munmap((void *)scene.starts, 4096);
+    setup.starts = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    tap_ok(meeting_run_processes((int)strlen(setup.nodes), rank_main, &setup) == 0,
+           "%s%s%s, nodes of ranks %s", setup.medium, setup.provider ? " on " : "",
+           setup.provider ? setup.provider : "", setup.nodes);
+    munmap((void *)setup.starts, 4096);
 }
 
-static const struct scene scenes[] = {
+static const struct setup setups[] = {
     {"shm", NULL, "000", 0, NULL},
 #ifdef PCOLL_HAVE_LIBFABRIC
     {"ofi_rma", "tcp;ofi_rxm", "001", 0, NULL},
@@ -276,8 +276,8 @@ static const struct scene scenes[] = {
 /* test_scarce_jobs [MEDIUM] */
 int main(int argc, char **argv)
 {
-    for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++)
-        if (argc == 1 || strcmp(argv[1], scenes[i].medium) == 0)
-            check_job(scenes[i]);
+    for (size_t i = 0; i < sizeof(setups) / sizeof(setups[0]); i++)
+        if (argc == 1 || strcmp(argv[1], setups[i].medium) == 0)
+            check_job(setups[i]);
     return tap_done();
 }

@@ -58,7 +58,7 @@ static _Atomic int *starts_in_shared_memory; /* [MEETING_MAX_RANKS]: number of t
  * A rank with wrong data goes on, since others wait for it. */
 static int run_twice(struct part *p, const struct part_frame *frame)
 {
-    const struct trial *trial = frame->scene;
+    const struct trial *trial = frame->setup;
     struct meeting *meeting = frame->meeting;
     int wrong = soil(meeting, p);
 

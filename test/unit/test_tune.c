@@ -155,7 +155,7 @@ struct run {
     unsigned char recv[2][2 * BYTES];
 };
 
-static int play(struct pcoll_bound *bound)
+static int exercise(struct pcoll_bound *bound)
 {
     const struct pcoll_medium *medium = bound->medium;
 
@@ -195,7 +195,7 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         return 1;
     if (pcoll_generate(row, &signature, NULL, rank, &params, &plan) == PCOLL_OK &&
         pcoll_medium_shm.bind(group, plan, &memory, &bound) == PCOLL_OK) {
-        wrong = play(bound);
+        wrong = exercise(bound);
         meeting_barrier(meeting);
         pcoll_medium_shm.unbind(bound);
     }

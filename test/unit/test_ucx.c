@@ -10,7 +10,7 @@
 #include "offload/ucx_rma/library.h"
 #include "offload/ucx_rma/ucx_rma.h"
 #include "offload/ucx_rma/wire.h"
-#include "test/unit/rma_plays.h"
+#include "test/unit/rma_tests.h"
 #include "test/unit/tap.h"
 
 static const struct subject tcp = {"UCX, tcp", &pcoll_medium_ucx_rma, &pcoll_wire_ucx, NULL, 0};
@@ -50,7 +50,7 @@ static int end(const struct pcoll_group *group)
     return refused;
 }
 
-/* test_ucx [rails]; UCX reads its environment in the processes of a scene. */
+/* test_ucx [rails]; UCX reads its environment in the processes of a setup. */
 int main(int argc, char **argv)
 {
     static const struct refusal refusal = {begin, end};

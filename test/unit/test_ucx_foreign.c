@@ -11,7 +11,7 @@
 #include "offload/rma/state.h"
 #include "offload/ucx_rma/state.h"
 #include "offload/ucx_rma/ucx_rma.h"
-#include "test/unit/rma_plays.h"
+#include "test/unit/rma_tests.h"
 #include "test/unit/tap.h"
 
 #define ADDRESS_BYTES 2000 /* at least those of a worker */
@@ -170,7 +170,7 @@ static int run_some(struct part *part, int nranks)
 }
 
 /* All ranks use the foreign UCX, or all of them their own; a rank whose UCX is faulty says why. */
-static int play_fault(struct scene *scene, struct meeting *meeting, struct part *part)
+static int exercise_fault(struct setup *setup, struct meeting *meeting, struct part *part)
 {
     const struct pcoll_rma_group *g = pcoll_rma_group_of(part->group);
     const struct attendee *attendee = g->bootstrap.context;
@@ -181,15 +181,15 @@ static int play_fault(struct scene *scene, struct meeting *meeting, struct part 
         (attendee->reports > 0) != speaks ||
         (speaks && strstr(attendee->said, "the test's worker cannot be used") == NULL))
         return 1;
-    return run_some(part, scene->nranks);
+    return run_some(part, setup->nranks);
 }
 
 /* A group that is never destroyed outlives the foreign UCX; the next is on a new one. */
-static int play_sessions(struct scene *scene, struct meeting *meeting, struct part *part)
+static int exercise_sessions(struct setup *setup, struct meeting *meeting, struct part *part)
 {
     const struct pcoll_bootstrap bootstrap = pcoll_rma_group_of(part->group)->bootstrap;
     struct part next = *part;
-    int wrong = run_some(part, scene->nranks);
+    int wrong = run_some(part, setup->nranks);
     void (*on_wait)(void) = meeting_on_wait;
 
     while (part->medium->lingering() > 0)
@@ -202,13 +202,13 @@ static int play_sessions(struct scene *scene, struct meeting *meeting, struct pa
     if (part->medium->group_create(&bootstrap, &next.group) != PCOLL_OK)
         return 1;
     wrong |= opened || !pcoll_rma_group_of(next.group)->endpoints[0]->foreign ||
-             run_some(&next, scene->nranks);
+             run_some(&next, setup->nranks);
     part->medium->group_destroy(next.group);
     return wrong;
 }
 
 /* Rank 0 waits for rank 1, which is dead, and has nothing to send that could fail. */
-static int play_death(struct scene *scene, struct meeting *meeting, struct part *part)
+static int exercise_death(struct setup *setup, struct meeting *meeting, struct part *part)
 {
     static const struct pcoll_params params;
     const struct attendee *attendee = pcoll_rma_group_of(part->group)->bootstrap.context;
@@ -216,7 +216,7 @@ static int play_death(struct scene *scene, struct meeting *meeting, struct part 
     enum pcoll_result result;
 
     p.signature = (struct pcoll_signature){
-        .coll = PCOLL_BCAST, .nranks = scene->nranks, .bytes = 8, .root = 1};
+        .coll = PCOLL_BCAST, .nranks = setup->nranks, .bytes = 8, .root = 1};
     if (part_init(&p, pcoll_algorithm_find(PCOLL_BCAST, "eager"), &params) || part_bind(&p) ||
         part_run(&p, 2))
         return 1;
@@ -239,26 +239,27 @@ static void check_faults(void)
         "rank 1's has no RMA",
         "rank 1's is another copy of the library",
     };
-    struct scene scene = {.subject = &tcp, .layout = &apart, .nranks = 3, .play = play_fault};
+    struct setup setup = {
+        .subject = &tcp, .layout = &apart, .nranks = 3, .exercise = exercise_fault};
 
     for (fault = NOTHING; fault <= OTHER_COPY; fault++)
-        tap_ok(scene_perform(scene) == 0, "foreign UCX: %s", names[fault]);
+        tap_ok(setup_run(setup) == 0, "foreign UCX: %s", names[fault]);
     fault = NOTHING;
-    scene.play = play_sessions;
-    tap_ok(scene_perform(scene) == 0, "foreign UCX: it ends, and another one begins");
-    scene.play = play_death;
-    scene.nranks = 2;
-    tap_ok(scene_perform(scene) == 1, "foreign UCX: a rank dies, which its peer notices");
+    setup.exercise = exercise_sessions;
+    tap_ok(setup_run(setup) == 0, "foreign UCX: it ends, and another one begins");
+    setup.exercise = exercise_death;
+    setup.nranks = 2;
+    tap_ok(setup_run(setup) == 1, "foreign UCX: a rank dies, which its peer notices");
 }
 
 int main(void)
 {
-    static const struct scene_foreign foreign = {open_foreign, poll_foreign, close_foreign};
+    static const struct setup_foreign foreign = {open_foreign, poll_foreign, close_foreign};
 
     setenv("UCX_LOG_LEVEL", "fatal", 0);
     setenv("UCX_NET_DEVICES", "lo", 1);
     setenv("UCX_TLS", "tcp,self", 1);
-    scene_foreign = &foreign;
+    setup_foreign = &foreign;
     check_faults();
     rma_check(&tcp, 0);
     setenv("UCX_PROTO_ENABLE", "y", 1);

@@ -348,7 +348,7 @@ int part_perform(struct part *p, const struct part_frame *frame)
         return 1;
     made = pcoll_agree(frame->bootstrap, PCOLL_ROUND_BOUND, part_init(p, frame->row, frame->params),
                        NULL, 0);
-    wrong = made == PCOLL_OK ? frame->play(p, frame) : made != PCOLL_UNSUPPORTED;
+    wrong = made == PCOLL_OK ? frame->exercise(p, frame) : made != PCOLL_UNSUPPORTED;
     meeting_barrier(frame->meeting);
     if (p->rank == 0)
         meeting_barrier(frame->meeting); /* threads share rank 0's mapping, so rank 0 leaves last */

@@ -1,5 +1,5 @@
 /*
- * One rank's part in a trial of a medium: instances of a plan with changing data, poisoned buffers,
+ * One rank in a run on a medium: instances of a plan with changing data, poisoned buffers,
  * random delays and no barrier, so that ranks run ahead.
  */
 #ifndef PCOLL_TEST_TRIAL_H
@@ -56,19 +56,19 @@ int part_is_untouched(const struct part *p);
  * on, since others wait for it. */
 int part_run(struct part *p, int instances);
 
-/* What all ranks of a trial do together: make a group of their medium, generate the plan, play, and
- * leave. `play` returns nonzero if something went wrong. */
+/* What all ranks of a trial do together: make a group of their medium, generate the plan, exercise,
+ * and leave. `exercise` returns nonzero if something went wrong. */
 struct part_frame {
     struct meeting *meeting;
     const struct pcoll_bootstrap *bootstrap;
     const struct pcoll_algorithm *row;
     const struct pcoll_params *params;
-    int (*play)(struct part *p, const struct part_frame *frame);
-    const void *scene; /* the test's own */
+    int (*exercise)(struct part *p, const struct part_frame *frame);
+    const void *setup; /* the test's own */
 };
 
-/* The caller has set the fields of `p` above `plan`, except the group. Returns what `play` returns,
- * or 0 if the medium cannot run the plan. */
+/* The caller has set the fields of `p` above `plan`, except the group. Returns what `exercise`
+ * returns, or 0 if the medium cannot run the plan. */
 int part_perform(struct part *p, const struct part_frame *frame);
 
 #endif /* PCOLL_TEST_TRIAL_H */

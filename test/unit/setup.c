@@ -1,5 +1,5 @@
-/* Scenes on an RMA medium; the contract is in scene.h. */
-#include "test/unit/scene.h"
+/* Setups on an RMA medium; the contract is in setup.h. */
+#include "test/unit/setup.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -7,24 +7,24 @@
 
 #include "offload/rma/state.h"
 
-#define LIMIT_SECONDS 300 /* per scene; if one rank fails, the others keep waiting */
+#define LIMIT_SECONDS 300 /* per setup; if one rank fails, the others keep waiting */
 
-const struct scene_foreign *scene_foreign;
+const struct setup_foreign *setup_foreign;
 static const struct pcoll_foreign *foreign; /* as this rank has opened it */
 
-void scene_set_network(const struct scene *scene, struct pcoll_bootstrap *bootstrap)
+void setup_set_network(const struct setup *setup, struct pcoll_bootstrap *bootstrap)
 {
-    bootstrap->provider = scene->subject->provider;
+    bootstrap->provider = setup->subject->provider;
     bootstrap->foreign = foreign;
-    if (bootstrap->rank == 1 && scene->fewer != NULL)
-        bootstrap->interface = scene->fewer;
-    else if (scene->interfaces != NULL)
-        bootstrap->interface = scene->interfaces;
+    if (bootstrap->rank == 1 && setup->fewer != NULL)
+        bootstrap->interface = setup->fewer;
+    else if (setup->interfaces != NULL)
+        bootstrap->interface = setup->interfaces;
     else
-        bootstrap->interface = scene_foreign != NULL ? NULL : "127.0.0.1";
+        bootstrap->interface = setup_foreign != NULL ? NULL : "127.0.0.1";
 }
 
-struct pcoll_topology *scene_topology(const struct layout *layout, int nranks)
+struct pcoll_topology *setup_topology(const struct layout *layout, int nranks)
 {
     struct pcoll_topology *topology;
     int node[MEETING_MAX_RANKS];
@@ -113,11 +113,11 @@ static void weaken(struct pcoll_wire_endpoint *e, const struct promise *promise)
 }
 
 /* Opens the endpoints that the group will use; returns how many could be opened. */
-static int open_weakened(const struct scene *scene, const struct pcoll_bootstrap *bootstrap,
+static int open_weakened(const struct setup *setup, const struct pcoll_bootstrap *bootstrap,
                          struct pcoll_wire_endpoint **endpoints)
 {
-    const struct pcoll_wire *wire = scene->subject->wire;
-    struct pcoll_wire_options options = {.provider = scene->subject->provider,
+    const struct pcoll_wire *wire = setup->subject->wire;
+    struct pcoll_wire_options options = {.provider = setup->subject->provider,
                                          .event = pcoll_rma_event};
     struct pcoll_interfaces interfaces;
     int n = 0;
@@ -127,8 +127,8 @@ static int open_weakened(const struct scene *scene, const struct pcoll_bootstrap
     for (options.interface = interfaces.names[0];
          n < interfaces.n && wire->open(&options, bootstrap, &endpoints[n]) == PCOLL_OK;
          options.interface = interfaces.names[n]) {
-        if (scene->promise != NULL)
-            weaken(endpoints[n], scene->promise);
+        if (setup->promise != NULL)
+            weaken(endpoints[n], setup->promise);
         n++;
     }
     pcoll_interfaces_free(&interfaces);
@@ -139,7 +139,7 @@ static const struct pcoll_medium *polled;
 
 static void poll_both(void)
 {
-    scene_foreign->poll();
+    setup_foreign->poll();
     polled->poll();
 }
 
@@ -148,17 +148,17 @@ static void close_foreign(struct meeting *meeting)
 {
     while (polled->lingering() > 0)
         poll_both();
-    scene_foreign->close(meeting);
+    setup_foreign->close(meeting);
     meeting_on_wait = NULL;
 }
 
 static int rank_main(struct meeting *meeting, int rank, void *argument)
 {
-    struct scene *scene = argument;
+    struct setup *setup = argument;
     int wrong = 1;
-    struct pcoll_topology *topology = scene_topology(scene->layout, scene->nranks);
+    struct pcoll_topology *topology = setup_topology(setup->layout, setup->nranks);
     struct attendee attendee = {.meeting = meeting, .rank = rank};
-    const struct pcoll_medium *medium = scene->subject->medium;
+    const struct pcoll_medium *medium = setup->subject->medium;
     struct pcoll_wire_endpoint *endpoints[PCOLL_MAX_RAILS + 1];
     int nendpoints;
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
@@ -166,43 +166,43 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         .medium = medium,
         .rank = rank,
         .seed = (unsigned)rank + 1,
-        .starts = scene->starts,
+        .starts = setup->starts,
         .in_heap = rank % 2,
     };
 
     alarm(LIMIT_SECONDS);
     meeting_on_wait = medium->poll;
     bootstrap.topology = topology;
-    if (scene_foreign != NULL) {
-        foreign = scene_foreign->open(&bootstrap);
+    if (setup_foreign != NULL) {
+        foreign = setup_foreign->open(&bootstrap);
         meeting_on_wait = poll_both;
         polled = medium;
     }
-    scene_set_network(scene, &bootstrap);
-    nendpoints = open_weakened(scene, &bootstrap, endpoints);
+    setup_set_network(setup, &bootstrap);
+    nendpoints = open_weakened(setup, &bootstrap, endpoints);
     if (nendpoints > 0 && medium->group_create(&bootstrap, &part.group) == PCOLL_OK) {
-        if (scene->promise != NULL && scene->promise->no_cma)
+        if (setup->promise != NULL && setup->promise->no_cma)
             pcoll_rma_group_of(part.group)->can_cma = false;
-        wrong = scene->play(scene, meeting, &part);
+        wrong = setup->exercise(setup, meeting, &part);
     }
     meeting_barrier(meeting);
     medium->group_destroy(part.group);
     meeting_barrier(meeting);
-    if (scene_foreign != NULL)
+    if (setup_foreign != NULL)
         close_foreign(meeting);
     medium->finalize();
     while (nendpoints > 0)
-        scene->subject->wire->close(endpoints[--nendpoints]);
+        setup->subject->wire->close(endpoints[--nendpoints]);
     pcoll_topology_destroy(topology);
     return wrong;
 }
 
-int scene_perform(struct scene scene)
+int setup_run(struct setup setup)
 {
     static _Atomic int *shared;
 
     if (shared == NULL)
         shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    scene.starts = shared;
-    return meeting_run_processes(scene.nranks, rank_main, &scene);
+    setup.starts = shared;
+    return meeting_run_processes(setup.nranks, rank_main, &setup);
 }

@@ -1,9 +1,9 @@
 /*
- * A scene on an RMA medium: the ranks are processes on nodes of their own or on the same node, over
- * a wire that works on one host and may guarantee less than it can do.
+ * The setup of a test on an RMA medium: the ranks are processes on nodes of their own or on the
+ * same node, over a wire that works on one host and may guarantee less than it can do.
  */
-#ifndef PCOLL_TEST_SCENE_H
-#define PCOLL_TEST_SCENE_H
+#ifndef PCOLL_TEST_SETUP_H
+#define PCOLL_TEST_SETUP_H
 
 #include "algorithms/plan/topology.h"
 #include "test/unit/meeting.h"
@@ -34,35 +34,35 @@ struct subject {
     int may_be_unordered; /* it can be told to guarantee no order */
 };
 
-struct scene {
+struct setup {
     const struct subject *subject;
     const char *interfaces;
     const char *fewer; /* the interfaces of rank 1; NULL: the same */
     const struct layout *layout;
     int nranks;
     int all_sizes; /* otherwise one size of a cell, one above, and one of several segments */
-    int (*play)(struct scene *scene, struct meeting *meeting, struct part *part);
+    int (*exercise)(struct setup *setup, struct meeting *meeting, struct part *part);
     const struct promise *promise; /* NULL: what the wire guarantees */
     _Atomic int *starts;
 };
 
-/* UCX that the ranks of all scenes open for themselves, as MPI does, and that the medium may use.
+/* UCX that the ranks of all setups open for themselves, as MPI does, and that the medium may use.
  * The bootstrap reaches all ranks. */
-struct scene_foreign {
+struct setup_foreign {
     const struct pcoll_foreign *(*open)(const struct pcoll_bootstrap *bootstrap);
     void (*poll)(void);
     void (*close)(struct meeting *meeting);
 };
-extern const struct scene_foreign *scene_foreign; /* NULL: none */
+extern const struct setup_foreign *setup_foreign; /* NULL: none */
 
-/* What one more group of the scene needs. Its interfaces are loopback unless the scene names
+/* What one more group of the setup needs. Its interfaces are loopback unless the setup names
  * others, because interfaces of this machine may appear and disappear; with a foreign UCX, none is
  * named. `node` has room for all ranks and outlives the topology. */
-void scene_set_network(const struct scene *scene, struct pcoll_bootstrap *bootstrap);
-struct pcoll_topology *scene_topology(const struct layout *layout, int nranks);
+void setup_set_network(const struct setup *setup, struct pcoll_bootstrap *bootstrap);
+struct pcoll_topology *setup_topology(const struct layout *layout, int nranks);
 
-/* Plays the scene on all ranks, each with a group in `part`; returns the number of ranks that found
+/* Plays the setup on all ranks, each with a group in `part`; returns the number of ranks that found
  * an error. */
-int scene_perform(struct scene scene);
+int setup_run(struct setup setup);
 
-#endif /* PCOLL_TEST_SCENE_H */
+#endif /* PCOLL_TEST_SETUP_H */

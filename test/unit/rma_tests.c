@@ -1,5 +1,5 @@
-/* Plans on an RMA medium; the contract is in rma_plays.h. */
-#include "test/unit/rma_plays.h"
+/* Plans on an RMA medium; the contract is in rma_tests.h. */
+#include "test/unit/rma_tests.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,9 +42,9 @@ static int is_common(const struct promise *promise)
     return !promise->unordered && promise->most_ordered == 0;
 }
 
-static int play_all(struct scene *scene, struct meeting *meeting, struct part *part)
+static int exercise_all(struct setup *setup, struct meeting *meeting, struct part *part)
 {
-    return rma_play_rows(scene, meeting, part, 0);
+    return rma_exercise_rows(setup, meeting, part, 0);
 }
 
 /* ---- several plans, several groups --------------------------------------------------- */
@@ -59,23 +59,23 @@ static int init_of(struct part *p, enum pcoll_coll coll, const char *name, uint6
 }
 
 /* Three plans of two groups run at the same time and complete in changing order. */
-static int play_interleaved(struct scene *scene, struct meeting *meeting, struct part *part)
+static int exercise_interleaved(struct setup *setup, struct meeting *meeting, struct part *part)
 {
     struct attendee attendee = {.meeting = meeting, .rank = part->rank};
     struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     struct part parts[3] = {*part, *part, *part};
     int wrong = 0;
-    struct pcoll_topology *topology = scene_topology(&all_away, scene->nranks);
+    struct pcoll_topology *topology = setup_topology(&all_away, setup->nranks);
 
     bootstrap.topology = topology;
-    scene_set_network(scene, &bootstrap);
+    setup_set_network(setup, &bootstrap);
     if (part->medium->group_create(&bootstrap, &parts[1].group) != PCOLL_OK)
         return 1;
     for (int i = 0; i < 3; i++)
         parts[i].starts += 16 * i;
-    wrong = init_of(&parts[0], PCOLL_BARRIER, "dissemination", 0, scene->nranks) ||
-            init_of(&parts[1], PCOLL_ALLGATHER, "direct", 8, scene->nranks) ||
-            init_of(&parts[2], PCOLL_BCAST, "eager", 5000, scene->nranks);
+    wrong = init_of(&parts[0], PCOLL_BARRIER, "dissemination", 0, setup->nranks) ||
+            init_of(&parts[1], PCOLL_ALLGATHER, "direct", 8, setup->nranks) ||
+            init_of(&parts[2], PCOLL_BCAST, "eager", 5000, setup->nranks);
     meeting_barrier(meeting);
     for (int k = 0; k < 100 && !wrong; k++) {
         for (int i = 0; i < 3; i++)
@@ -94,7 +94,7 @@ static int play_interleaved(struct scene *scene, struct meeting *meeting, struct
 
 /* A root that runs ahead returns its memory while credits from other ranks are still in flight; the
  * next plan must not see them. */
-static int play_rebind(struct scene *scene, struct meeting *meeting, struct part *part)
+static int exercise_rebind(struct setup *setup, struct meeting *meeting, struct part *part)
 {
     int wrong = 0;
 
@@ -103,7 +103,7 @@ static int play_rebind(struct scene *scene, struct meeting *meeting, struct part
         struct part p = *part;
 
         wrong = init_of(&p, PCOLL_BCAST, round % 2 ? "eager" : "binomial_get", round % 3 ? 8 : 9000,
-                        scene->nranks);
+                        setup->nranks);
         if (!wrong)
             wrong = part_run(&p, 1 + round % 5);
         part_unbind(&p);
@@ -113,11 +113,11 @@ static int play_rebind(struct scene *scene, struct meeting *meeting, struct part
 }
 
 /* Every rank notices that the data of joined messages is missing. */
-static int play_lossy(struct scene *scene, struct meeting *meeting, struct part *part)
+static int exercise_lossy(struct setup *setup, struct meeting *meeting, struct part *part)
 {
     struct part p = *part;
     int wrong = pcoll_rma_group_of(part->group)->endpoints[0]->joined == 0 ||
-                init_of(&p, PCOLL_ALLGATHER, "bruck", 1000, scene->nranks);
+                init_of(&p, PCOLL_ALLGATHER, "bruck", 1000, setup->nranks);
 
     if (!wrong)
         wrong = !part_run(&p, 1);
@@ -130,14 +130,13 @@ static int play_lossy(struct scene *scene, struct meeting *meeting, struct part 
 static void check_lossy(const struct subject *subject)
 {
     static const struct promise lossy = {.loses_data = 1};
-    const struct scene scene = {.subject = subject,
+    const struct setup setup = {.subject = subject,
                                 .layout = &all_away,
                                 .nranks = 2,
-                                .play = play_lossy,
+                                .exercise = exercise_lossy,
                                 .promise = &lossy};
 
-    tap_ok(scene_perform(scene) == 0, "%s, data lost from joined messages is noticed",
-           subject->name);
+    tap_ok(setup_run(setup) == 0, "%s, data lost from joined messages is noticed", subject->name);
 }
 
 /* ---- rails --------------------------------------------------------------------------- */
@@ -145,9 +144,9 @@ static void check_lossy(const struct subject *subject)
 #define THREE_RAILS "lo,127.0.0.1,127.0.0.2"
 
 /* On fewer rails than the plan was generated for, as many, and more. */
-static int play_rails(struct scene *scene, struct meeting *meeting, struct part *part)
+static int exercise_rails(struct setup *setup, struct meeting *meeting, struct part *part)
 {
-    return rma_play_rows(scene, meeting, part, 1) || play_rebind(scene, meeting, part);
+    return rma_exercise_rows(setup, meeting, part, 1) || exercise_rebind(setup, meeting, part);
 }
 
 static int rails_of(const struct part *part, const char *name, struct pcoll_params params)
@@ -166,14 +165,14 @@ static int rails_of(const struct part *part, const char *name, struct pcoll_para
 }
 
 /* The plan uses as many rails as the rank with the fewest has, and no more than it names. */
-static int play_fewer(struct scene *scene, struct meeting *meeting, struct part *part)
+static int exercise_fewer(struct setup *setup, struct meeting *meeting, struct part *part)
 {
     struct attendee *attendee = pcoll_rma_group_of(part->group)->bootstrap.context;
 
-    part->signature = (struct pcoll_signature){.coll = PCOLL_BCAST, .nranks = scene->nranks};
+    part->signature = (struct pcoll_signature){.coll = PCOLL_BCAST, .nranks = setup->nranks};
     return part->medium->group_rails(part->group) != 2 || attendee->reports != (part->rank == 0) ||
            rails_of(part, "chain", (struct pcoll_params){.rails = 3}) != 2 ||
-           rails_of(part, "chain", no_params) != 1 || play_rails(scene, meeting, part);
+           rails_of(part, "chain", no_params) != 1 || exercise_rails(setup, meeting, part);
 }
 
 /* How many of its connections have brought that farewell, with that culprit. */
@@ -189,8 +188,8 @@ static int count_farewells(const struct pcoll_rma_bound *bound, enum pcoll_rma_f
 
 /* A rank that has unbound a plan, or has given it up because of rank `culprit`, says so on every
  * rail that the plan uses. */
-static int play_farewell(const struct scene *scene, struct meeting *meeting,
-                         const struct part *part, int culprit)
+static int exercise_farewell(const struct setup *setup, struct meeting *meeting,
+                             const struct part *part, int culprit)
 {
     const struct pcoll_params params = {.rails = 3};
     struct part p = *part;
@@ -198,7 +197,7 @@ static int play_farewell(const struct scene *scene, struct meeting *meeting,
     int said;
 
     p.signature =
-        (struct pcoll_signature){.coll = PCOLL_BCAST, .nranks = scene->nranks, .bytes = 1000};
+        (struct pcoll_signature){.coll = PCOLL_BCAST, .nranks = setup->nranks, .bytes = 1000};
     if (part_init(&p, pcoll_algorithm_find(PCOLL_BCAST, "chain"), &params) != PCOLL_OK ||
         part_bind(&p) != PCOLL_OK || part_run(&p, 3))
         return 1;
@@ -222,48 +221,49 @@ static int play_farewell(const struct scene *scene, struct meeting *meeting,
     return 0;
 }
 
-static int play_farewells(struct scene *scene, struct meeting *meeting, struct part *part)
+static int exercise_farewells(struct setup *setup, struct meeting *meeting, struct part *part)
 {
-    return play_farewell(scene, meeting, part, PCOLL_NONE) ||
-           play_farewell(scene, meeting, part, 300);
+    return exercise_farewell(setup, meeting, part, PCOLL_NONE) ||
+           exercise_farewell(setup, meeting, part, 300);
 }
 
 void rma_check_rails(const struct subject *subject)
 {
     const int full = tap_depth() == TAP_FULL;
-    struct scene scene = {.subject = subject, .interfaces = THREE_RAILS, .all_sizes = full};
+    struct setup setup = {.subject = subject, .interfaces = THREE_RAILS, .all_sizes = full};
 
-    scene.layout = &all_away;
-    scene.play = play_rails;
-    for (scene.nranks = full ? 2 : 3; scene.nranks <= (full ? 5 : 3); scene.nranks++)
-        tap_ok(scene_perform(scene) == 0, "%s, %d ranks, 3 rails", subject->name, scene.nranks);
-    scene.nranks = 2;
-    scene.play = play_farewells;
-    tap_ok(scene_perform(scene) == 0, "%s, farewells on 3 rails", subject->name);
-    scene.play = play_rails;
-    scene.layout = &mixes[1];
-    scene.nranks = 4;
-    tap_ok(scene_perform(scene) == 0, "%s, 3 rails, %s", subject->name, scene.layout->name);
-    scene.layout = &all_away;
-    scene.play = play_fewer;
-    scene.fewer = "127.0.0.1,lo";
-    tap_ok(scene_perform(scene) == 0, "%s, a rank has 2 of 3 rails", subject->name);
-    scene.interfaces = "lo,127.0.0.1";
-    scene.fewer = NULL;
-    scene.play = play_all;
-    scene.nranks = 3;
+    setup.layout = &all_away;
+    setup.exercise = exercise_rails;
+    for (setup.nranks = full ? 2 : 3; setup.nranks <= (full ? 5 : 3); setup.nranks++)
+        tap_ok(setup_run(setup) == 0, "%s, %d ranks, 3 rails", subject->name, setup.nranks);
+    setup.nranks = 2;
+    setup.exercise = exercise_farewells;
+    tap_ok(setup_run(setup) == 0, "%s, farewells on 3 rails", subject->name);
+    setup.exercise = exercise_rails;
+    setup.layout = &mixes[1];
+    setup.nranks = 4;
+    tap_ok(setup_run(setup) == 0, "%s, 3 rails, %s", subject->name, setup.layout->name);
+    setup.layout = &all_away;
+    setup.exercise = exercise_fewer;
+    setup.fewer = "127.0.0.1,lo";
+    tap_ok(setup_run(setup) == 0, "%s, a rank has 2 of 3 rails", subject->name);
+    setup.interfaces = "lo,127.0.0.1";
+    setup.fewer = NULL;
+    setup.exercise = exercise_all;
+    setup.nranks = 3;
     for (size_t i = 0; !promises[i].no_cma && tap_depth() > TAP_BRIEF; i++) {
         if (promises[i].unordered != subject->may_be_unordered && !is_common(&promises[i]))
             continue;
-        scene.promise = &promises[i];
-        scene.play = i == 0 || full ? play_all : play_rails; /* other plans use one rail */
-        tap_ok(scene_perform(scene) == 0, "%s, 2 rails, %s", subject->name, promises[i].name);
+        setup.promise = &promises[i];
+        setup.exercise =
+            i == 0 || full ? exercise_all : exercise_rails; /* other plans use one rail */
+        tap_ok(setup_run(setup) == 0, "%s, 2 rails, %s", subject->name, promises[i].name);
     }
 }
 
 /* ---- providers ---------------------------------------------------------------------- */
 
-static void check_apart(struct scene scene, int is_main)
+static void check_apart(struct setup setup, int is_main)
 {
     static const struct {
         int nranks;
@@ -273,38 +273,38 @@ static void check_apart(struct scene scene, int is_main)
                 {4, TAP_FULL, TAP_FULL},  {5, TAP_USUAL, TAP_FULL},  {6, TAP_FULL, TAP_FULL},
                 {8, TAP_FULL, TAP_FULL}};
 
-    scene.layout = &all_away;
-    scene.play = play_all;
+    setup.layout = &all_away;
+    setup.exercise = exercise_all;
     for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
         if ((is_main ? jobs[i].depth : jobs[i].other_depth) > tap_depth())
             continue;
-        scene.nranks = jobs[i].nranks;
-        scene.all_sizes =
-            tap_depth() == TAP_FULL || (is_main && tap_depth() == TAP_USUAL && scene.nranks == 3);
-        tap_ok(scene_perform(scene) == 0, "%s, %d ranks, %s", scene.subject->name, scene.nranks,
+        setup.nranks = jobs[i].nranks;
+        setup.all_sizes =
+            tap_depth() == TAP_FULL || (is_main && tap_depth() == TAP_USUAL && setup.nranks == 3);
+        tap_ok(setup_run(setup) == 0, "%s, %d ranks, %s", setup.subject->name, setup.nranks,
                all_away.name);
     }
 }
 
-/* A few scenes usually show that a provider other than the main one works: how plans run does not
+/* A few setups usually show that a provider other than the main one works: how plans run does not
  * depend on it. */
 void rma_check(const struct subject *subject, int is_main)
 {
     const int full = tap_depth() == TAP_FULL;
-    struct scene scene = {.subject = subject, .layout = &all_away, .all_sizes = full};
+    struct setup setup = {.subject = subject, .layout = &all_away, .all_sizes = full};
 
-    check_apart(scene, is_main);
+    check_apart(setup, is_main);
     for (size_t i = 0; i < sizeof(mixes) / sizeof(mixes[0]); i++) {
         if (!full && i != 1 && (!is_main || tap_depth() == TAP_BRIEF))
             continue;
-        scene.layout = &mixes[i];
-        scene.nranks = (int)strlen(mixes[i].nodes);
-        scene.play = play_all;
+        setup.layout = &mixes[i];
+        setup.nranks = (int)strlen(mixes[i].nodes);
+        setup.exercise = exercise_all;
         if (i > 0 || full) /* otherwise there is also a promise with this layout */
-            tap_ok(scene_perform(scene) == 0, "%s, %d ranks, %s", subject->name, scene.nranks,
+            tap_ok(setup_run(setup) == 0, "%s, %d ranks, %s", subject->name, setup.nranks,
                    mixes[i].name);
-        scene.play = play_interleaved;
-        tap_ok(scene_perform(scene) == 0, "%s, plans and groups interleaved, %s", subject->name,
+        setup.exercise = exercise_interleaved;
+        tap_ok(setup_run(setup) == 0, "%s, plans and groups interleaved, %s", subject->name,
                mixes[i].name);
     }
     for (size_t i = 0; i < sizeof(promises) / sizeof(promises[0]) && (full || is_main); i++) {
@@ -312,18 +312,18 @@ void rma_check(const struct subject *subject, int is_main)
             continue; /* the others run the code of all */
         if (promises[i].unordered != subject->may_be_unordered && !is_common(&promises[i]))
             continue;
-        scene.layout = promises[i].no_cma ? &mixes[0] : &all_away;
-        scene.nranks = promises[i].no_cma ? 4 : 3;
-        scene.promise = &promises[i];
-        scene.play = play_all;
-        tap_ok(scene_perform(scene) == 0, "%s, %d ranks, %s", subject->name, scene.nranks,
+        setup.layout = promises[i].no_cma ? &mixes[0] : &all_away;
+        setup.nranks = promises[i].no_cma ? 4 : 3;
+        setup.promise = &promises[i];
+        setup.exercise = exercise_all;
+        tap_ok(setup_run(setup) == 0, "%s, %d ranks, %s", subject->name, setup.nranks,
                promises[i].name);
     }
-    scene.promise = NULL;
-    scene.layout = &all_away;
-    scene.nranks = 4;
-    scene.play = play_rebind;
-    tap_ok(scene_perform(scene) == 0, "%s, binding again and again", subject->name);
+    setup.promise = NULL;
+    setup.layout = &all_away;
+    setup.nranks = 4;
+    setup.exercise = exercise_rebind;
+    tap_ok(setup_run(setup) == 0, "%s, binding again and again", subject->name);
     if (is_main)
         check_lossy(subject);
 }

@@ -3,12 +3,12 @@
  * their own, or partly on the same node; rails; and what happens when something fails. They print
  * TAP.
  */
-#ifndef PCOLL_TEST_RMA_PLAYS_H
-#define PCOLL_TEST_RMA_PLAYS_H
+#ifndef PCOLL_TEST_RMA_TESTS_H
+#define PCOLL_TEST_RMA_TESTS_H
 
-#include "test/unit/scene.h"
+#include "test/unit/setup.h"
 
-/* A few scenes usually show that a provider other than the main one works: how plans run does not
+/* A few setups usually show that a provider other than the main one works: how plans run does not
  * depend on it. */
 void rma_check(const struct subject *subject, int is_main);
 void rma_check_rails(const struct subject *subject);
@@ -22,4 +22,4 @@ struct refusal {
 
 void rma_check_failures(const struct subject *subject, const struct refusal *refusal, int is_main);
 
-#endif /* PCOLL_TEST_RMA_PLAYS_H */
+#endif /* PCOLL_TEST_RMA_TESTS_H */

@@ -1,8 +1,8 @@
 /*
  * Ranks that meet on the medium whose provider runs plans, over `sockets`.
  */
-#ifndef PCOLL_TEST_PARTY_H
-#define PCOLL_TEST_PARTY_H
+#ifndef PCOLL_TEST_TRIGGER_RANK_H
+#define PCOLL_TEST_TRIGGER_RANK_H
 
 #include "test/unit/job.h"
 #include "test/unit/meeting.h"
@@ -17,7 +17,7 @@ struct trial {
 };
 
 /* The state of a rank. */
-struct party {
+struct trigger_rank {
     struct meeting *meeting;
     struct attendee attendee;
     struct pcoll_bootstrap bootstrap;
@@ -25,16 +25,16 @@ struct party {
     struct job job; /* of the last part */
 };
 
-extern _Atomic int *party_shared; /* [rank]: starts, as trial.h requires; it has the size of a
-                                   * page */
+extern _Atomic int *trigger_shared; /* [rank]: starts, as trial.h requires; it has the size of a
+                                     * page */
 
-int party_open(struct party *p, struct meeting *meeting, int rank);
+int trigger_rank_open(struct trigger_rank *p, struct meeting *meeting, int rank);
 
 /* Waits until all other ranks have unbound, too. */
-void party_leave(struct party *p);
-void party_close(struct party *p);
+void trigger_rank_leave(struct trigger_rank *p);
+void trigger_rank_close(struct trigger_rank *p);
 
 /* Makes the rank's part in that trial; returns 0 if it has none. */
-int party_part(struct part *p, const struct trial *t, struct party *party);
+int trigger_rank_part(struct part *p, const struct trial *t, struct trigger_rank *self);
 
-#endif /* PCOLL_TEST_PARTY_H */
+#endif /* PCOLL_TEST_TRIGGER_RANK_H */
