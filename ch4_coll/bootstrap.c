@@ -65,9 +65,10 @@ static enum pcoll_result combine(void *context, uint64_t *words, int n)
 {
     MPIR_Comm *comm = context;
     const struct pcoll_bootstrap bootstrap = {.context = comm, .swap = swap};
-    const struct pcoll_circle circle = {.mine = comm->rank, .nranks = comm->local_size};
+    const struct pcoll_circle circle = {
+        .outer = &bootstrap, .mine = comm->rank, .nranks = comm->local_size};
 
-    return pcoll_combine_by_swap(&bootstrap, &circle, words, n);
+    return pcoll_combine_by_swap(&circle, words, n);
 }
 
 /* Called while waiting at init: what other ranks need of this process must progress. */

@@ -142,24 +142,13 @@ static enum pcoll_result find_topology(struct MPIDI_PCOLL_comm *state, int dista
     return result;
 }
 
-static enum pcoll_result combine_in_node(void *bootstrap, uint64_t *words, int n)
-{
-    const struct pcoll_circle node = pcoll_circle_of_node(bootstrap);
-
-    return pcoll_combine_by_swap(bootstrap, &node, words, n);
-}
-
 /* Collective over the node: the distance between its ranks; PCOLL_LEVEL_ANY: unknown, or there is
  * only one. *candidacy_p, of this rank, becomes the greatest. */
-static enum pcoll_result agree_in_node(struct MPIDI_PCOLL_comm *state,
-                                       const struct pcoll_circle *node, enum pcoll_level *level_p,
+static enum pcoll_result agree_in_node(struct pcoll_circle *node, enum pcoll_level *level_p,
                                        uint64_t *candidacy_p)
 {
     enum { PACKAGE, CACHE, CANDIDACY, NTERMS };
-    const struct pcoll_bootstrap bootstrap = {.rank = node->mine,
-                                              .nranks = node->nranks,
-                                              .context = &state->bootstrap,
-                                              .combine = combine_in_node};
+    const struct pcoll_bootstrap bootstrap = pcoll_bootstrap_of_circle(node);
     const struct pcoll_locality own = own_locality();
     struct pcoll_term terms[NTERMS] = {
         [PACKAGE] = {.kind = PCOLL_TERM_SAME, .value = (uint64_t)own.package},
@@ -182,9 +171,9 @@ static enum pcoll_result agree_in_node(struct MPIDI_PCOLL_comm *state,
 static enum pcoll_result find_level(struct MPIDI_PCOLL_comm *state, uint64_t *candidacy_p)
 {
     enum { LEVEL, UNKNOWN, NTERMS };
-    const struct pcoll_circle node = pcoll_circle_of_node(&state->bootstrap);
+    struct pcoll_circle node = pcoll_circle_of_node(&state->bootstrap);
     struct pcoll_term terms[NTERMS] = {{.kind = PCOLL_TERM_MAX}};
-    enum pcoll_result result = agree_in_node(state, &node, &state->level, candidacy_p);
+    enum pcoll_result result = agree_in_node(&node, &state->level, candidacy_p);
 
     if (!state->topology)
         return result;

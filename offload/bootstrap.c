@@ -10,9 +10,13 @@
  * more swaps, and a swap takes longer than eight messages where processes wait for cores. */
 #define REACH 4
 
-static int rank_of(const struct pcoll_circle *circle, int i)
+int pcoll_circle_rank(const struct pcoll_circle *circle, int i)
 {
-    return circle->rank_of ? circle->rank_of(circle->list, circle->first + i) : circle->first + i;
+    const int at = circle->first + i;
+
+    if (circle->list == NULL)
+        return at;
+    return circle->rank_of ? circle->rank_of(circle->list, at) : ((const int *)circle->list)[at];
 }
 
 /* The ranks of a swap: 1 .. reach times `distance` before and behind this one on the circle, each
@@ -24,7 +28,7 @@ static int find_others(const struct pcoll_circle *circle, int64_t distance, int 
 
     for (int d = -reach; d <= reach; d++) {
         const int64_t n = circle->nranks, number = ((circle->mine + d * distance) % n + n) % n;
-        const int rank = rank_of(circle, (int)number);
+        const int rank = pcoll_circle_rank(circle, (int)number);
         int at = count;
 
         while (at > 0 && others[at - 1] > rank)
@@ -38,10 +42,10 @@ static int find_others(const struct pcoll_circle *circle, int64_t distance, int 
     return count;
 }
 
-static enum pcoll_result swap_words(const struct pcoll_bootstrap *bootstrap,
-                                    const struct pcoll_circle *circle, int64_t distance, int reach,
+static enum pcoll_result swap_words(const struct pcoll_circle *circle, int64_t distance, int reach,
                                     uint64_t *words, int n)
 {
+    const struct pcoll_bootstrap *outer = circle->outer;
     uint64_t mine[2 * REACH * PCOLL_COMBINE_WORDS] = {0}, theirs[2 * REACH * PCOLL_COMBINE_WORDS];
     const size_t bytes = (size_t)n * sizeof(*words);
     int others[2 * REACH] = {0};
@@ -50,7 +54,7 @@ static enum pcoll_result swap_words(const struct pcoll_bootstrap *bootstrap,
 
     for (int i = 0; i < count; i++)
         memcpy(mine + (ptrdiff_t)i * n, words, bytes);
-    result = bootstrap->swap(bootstrap->context, others, count, mine, theirs, bytes);
+    result = outer->swap(outer->context, others, count, mine, theirs, bytes);
     for (int i = 0; result == PCOLL_OK && i < count * n; i++)
         if (theirs[i] > words[i % n])
             words[i % n] = theirs[i];
@@ -59,8 +63,7 @@ static enum pcoll_result swap_words(const struct pcoll_bootstrap *bootstrap,
 
 /* After each swap a rank knows the maxima of 2 reach + 1 times as many ranks around it; ranks that
  * are counted twice do no harm. */
-enum pcoll_result pcoll_combine_by_swap(const struct pcoll_bootstrap *bootstrap,
-                                        const struct pcoll_circle *circle, uint64_t *words, int n)
+enum pcoll_result pcoll_combine_by_swap(const struct pcoll_circle *circle, uint64_t *words, int n)
 {
     enum pcoll_result result = PCOLL_OK;
     int64_t known = 1;
@@ -71,7 +74,7 @@ enum pcoll_result pcoll_combine_by_swap(const struct pcoll_bootstrap *bootstrap,
 
         while (reach < REACH && known * (2 * reach + 1) < circle->nranks)
             reach++;
-        result = swap_words(bootstrap, circle, known, reach, words, n);
+        result = swap_words(circle, known, reach, words, n);
         known *= 2 * reach + 1;
     }
     return result;
@@ -82,19 +85,52 @@ static int rank_at_place(const void *topology, int place)
     return pcoll_topology_rank(topology, place);
 }
 
-struct pcoll_circle pcoll_circle_of_node(const struct pcoll_bootstrap *bootstrap)
+struct pcoll_circle pcoll_circle_of_node(const struct pcoll_bootstrap *outer)
 {
-    const struct pcoll_topology *topology = bootstrap->topology;
-    struct pcoll_circle circle = {.mine = bootstrap->rank, .nranks = bootstrap->nranks};
+    const struct pcoll_topology *topology = outer->topology;
+    struct pcoll_circle circle = {.outer = outer, .mine = outer->rank, .nranks = outer->nranks};
 
     if (topology != NULL) {
-        const int node = pcoll_topology_node(topology, bootstrap->rank);
+        const int node = pcoll_topology_node(topology, outer->rank);
 
         circle.first = pcoll_topology_first(topology, node);
         circle.nranks = pcoll_topology_size(topology, node);
-        circle.mine = pcoll_topology_place(topology, bootstrap->rank) - circle.first;
+        circle.mine = pcoll_topology_place(topology, outer->rank) - circle.first;
         circle.list = topology;
         circle.rank_of = rank_at_place;
     }
     return circle;
+}
+
+static enum pcoll_result combine_in_circle(void *circle, uint64_t *words, int n)
+{
+    return pcoll_combine_by_swap(circle, words, n);
+}
+
+static void idle_in_circle(void *context)
+{
+    const struct pcoll_bootstrap *outer = ((struct pcoll_circle *)context)->outer;
+
+    outer->idle(outer->context);
+}
+
+static void report_in_circle(void *context, const char *message)
+{
+    const struct pcoll_bootstrap *outer = ((struct pcoll_circle *)context)->outer;
+
+    outer->report(outer->context, message);
+}
+
+struct pcoll_bootstrap pcoll_bootstrap_of_circle(struct pcoll_circle *circle)
+{
+    return (struct pcoll_bootstrap){
+        .rank = circle->mine,
+        .nranks = circle->nranks,
+        .crowded = circle->outer->crowded,
+        .coop_from = circle->outer->coop_from,
+        .context = circle,
+        .combine = combine_in_circle,
+        .idle = idle_in_circle,
+        .report = report_in_circle,
+    };
 }

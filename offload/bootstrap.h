@@ -57,18 +57,25 @@ struct pcoll_bootstrap {
     void (*report)(void *context, const char *message); /* shows the user one line */
 };
 
-/* Combine among nranks ranks, which are rank_of(list, first + i); this rank is number `mine`. There
- * are log9(nranks) swaps with up to 8 other ranks. */
+/* Ranks of a bootstrap that agree among themselves. Number i of nranks is the (first + i)-th of
+ * `list`; this rank is number `mine`. */
 struct pcoll_circle {
+    const struct pcoll_bootstrap *outer;
     int mine, nranks;
     int first;
-    const void *list;
-    int (*rank_of)(const void *list, int i); /* NULL: first + i itself */
+    const void *list;                        /* NULL: 0, 1, 2 ... */
+    int (*rank_of)(const void *list, int i); /* NULL: the list is an array of int */
 };
-enum pcoll_result pcoll_combine_by_swap(const struct pcoll_bootstrap *bootstrap,
-                                        const struct pcoll_circle *circle, uint64_t *words, int n);
 
-/* The ranks of this one's node, by the bootstrap's topology. */
-struct pcoll_circle pcoll_circle_of_node(const struct pcoll_bootstrap *bootstrap);
+int pcoll_circle_rank(const struct pcoll_circle *circle, int i);
+
+/* There are log9(nranks) swaps with up to 8 other ranks. */
+enum pcoll_result pcoll_combine_by_swap(const struct pcoll_circle *circle, uint64_t *words, int n);
+
+/* The ranks of this one's node, by the topology of *outer, in the order of their places. */
+struct pcoll_circle pcoll_circle_of_node(const struct pcoll_bootstrap *outer);
+
+/* A bootstrap by which the ranks of a circle, which must outlive it, agree; it cannot swap. */
+struct pcoll_bootstrap pcoll_bootstrap_of_circle(struct pcoll_circle *circle);
 
 #endif /* PCOLL_BOOTSTRAP_H */

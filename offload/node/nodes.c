@@ -69,11 +69,6 @@ struct table {
     struct pcoll_shm_extent *extent;
 };
 
-static int rank_in_list(const void *list, int i)
-{
-    return ((const int *)list)[i];
-}
-
 /* The ranks of this node; *mine_p: the index of this one. Fills `ranks` if it is not NULL. */
 static int find_ranks(const struct pcoll_bootstrap *bootstrap, const struct pcoll_node_map *map,
                       int *ranks, int *mine_p)
@@ -103,22 +98,8 @@ static enum pcoll_result list_ranks(struct table *table, const struct pcoll_node
         return PCOLL_ERR_NOMEM;
     find_ranks(table->bootstrap, map, table->ranks, &mine);
     table->circle = (struct pcoll_circle){
-        .mine = mine, .nranks = n, .list = table->ranks, .rank_of = rank_in_list};
+        .outer = table->bootstrap, .mine = mine, .nranks = n, .list = table->ranks};
     return PCOLL_OK;
-}
-
-static enum pcoll_result combine_in_node(void *context, uint64_t *words, int n)
-{
-    const struct table *table = context;
-
-    return pcoll_combine_by_swap(table->bootstrap, &table->circle, words, n);
-}
-
-static void report_from_node(void *context, const char *message)
-{
-    const struct table *table = context;
-
-    table->bootstrap->report(table->bootstrap->context, message);
 }
 
 static void end_table(void *owned)
@@ -150,13 +131,7 @@ static void clear_nothing(const void *context, char *payload)
 static enum pcoll_result write_table(struct table *table, const struct pcoll_nodes *nodes,
                                      const int *distances)
 {
-    const struct pcoll_bootstrap bootstrap = {
-        .rank = table->circle.mine,
-        .nranks = table->circle.nranks,
-        .context = table,
-        .combine = combine_in_node,
-        .report = report_from_node,
-    };
+    const struct pcoll_bootstrap bootstrap = pcoll_bootstrap_of_circle(&table->circle);
     const int nranks = table->bootstrap->nranks;
     const struct pcoll_shm_wish wish = {.bytes = pcoll_topology_table_ints(nranks) * sizeof(int),
                                         .clear = clear_nothing};

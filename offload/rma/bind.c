@@ -238,7 +238,7 @@ enum pcoll_result pcoll_rma_bind(struct pcoll_group *group, const struct pcoll_p
 {
     struct pcoll_rma_group *g = pcoll_rma_group_of(group);
     struct pcoll_rma_binding b = {
-        .node = {.plan = plan, .memory = memory, .nlocal = g->nnode, .ranks = g->node_ranks},
+        .node = {.plan = plan, .memory = memory, .nlocal = g->local.nranks, .ranks = g->node_ranks},
         .group = g,
         .plan = plan,
         .memory = memory,

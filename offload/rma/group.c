@@ -3,65 +3,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/plan/topology.h"
 #include "algorithms/util.h"
 #include "offload/agree.h"
 #include "offload/rma/state.h"
 
-/* How the ranks of a node combine at first, before they share memory. */
-static enum pcoll_result node_combine(void *context, uint64_t *words, int n)
-{
-    const struct pcoll_rma_group *g = context;
-    const struct pcoll_circle circle = pcoll_circle_of_node(&g->bootstrap);
-
-    return pcoll_combine_by_swap(&g->bootstrap, &circle, words, n);
-}
-
-static void node_idle(void *context)
-{
-    struct pcoll_rma_group *g = context;
-
-    g->bootstrap.idle(g->bootstrap.context);
-}
-
-static void node_report(void *context, const char *message)
-{
-    struct pcoll_rma_group *g = context;
-
-    g->bootstrap.report(g->bootstrap.context, message);
-}
-
 /* The ranks on this node, in ascending order, so that all of them agree. */
 static enum pcoll_result find_node(struct pcoll_rma_group *g)
 {
-    const struct pcoll_topology *topology = g->bootstrap.topology;
-    const int node = pcoll_topology_node(topology, g->bootstrap.rank);
+    const struct pcoll_circle places = pcoll_circle_of_node(&g->bootstrap);
+    int *ranks = malloc((size_t)places.nranks * sizeof(*ranks));
 
-    g->nnode = topology ? pcoll_topology_size(topology, node) : g->bootstrap.nranks;
-    g->node_ranks = malloc((size_t)g->nnode * sizeof(int));
-    if (g->node_ranks == NULL)
+    if (ranks == NULL)
         return PCOLL_ERR_NOMEM;
-    for (int i = 0; i < g->nnode; i++)
-        g->node_ranks[i] =
-            topology ? pcoll_topology_rank(topology, pcoll_topology_first(topology, node) + i) : i;
-    qsort(g->node_ranks, (size_t)g->nnode, sizeof(int), pcoll_compare_ints);
-    while (g->node_ranks[g->mine] != g->bootstrap.rank)
-        g->mine++;
+    for (int i = 0; i < places.nranks; i++)
+        ranks[i] = pcoll_circle_rank(&places, i);
+    qsort(ranks, (size_t)places.nranks, sizeof(*ranks), pcoll_compare_ints);
+    g->node_ranks = ranks;
+    g->local =
+        (struct pcoll_circle){.outer = &g->bootstrap, .nranks = places.nranks, .list = ranks};
+    while (ranks[g->local.mine] != g->bootstrap.rank)
+        g->local.mine++;
     return PCOLL_OK;
 }
 
 static enum pcoll_result open_node(struct pcoll_rma_group *g)
 {
-    struct pcoll_bootstrap bootstrap = {
-        .rank = g->mine,
-        .nranks = g->nnode,
-        .crowded = g->bootstrap.crowded,
-        .coop_from = g->bootstrap.coop_from,
-        .context = g,
-        .combine = node_combine,
-        .idle = node_idle,
-        .report = node_report,
-    };
+    const struct pcoll_bootstrap bootstrap = pcoll_bootstrap_of_circle(&g->local);
 
     return pcoll_node_group_create(&bootstrap, &g->node);
 }

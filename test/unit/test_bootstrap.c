@@ -13,14 +13,14 @@ static uint64_t word_of(int rank, int i)
     return (uint64_t)((rank * 7 + i * 5) % MEETING_MAX_RANKS) << (i * 3 % 60);
 }
 
-static int combine_right(const struct pcoll_bootstrap *bootstrap, const struct pcoll_circle *circle)
+static int combine_right(const struct pcoll_circle *circle)
 {
     uint64_t words[NWORDS];
 
     for (int n = 1; n <= NWORDS; n += 5) {
         for (int i = 0; i < n; i++)
             words[i] = word_of(circle->mine, i);
-        if (pcoll_combine_by_swap(bootstrap, circle, words, n) != PCOLL_OK)
+        if (pcoll_combine_by_swap(circle, words, n) != PCOLL_OK)
             return 0;
         for (int i = 0; i < n; i++) {
             uint64_t greatest = 0;
@@ -51,19 +51,21 @@ static int circles(struct meeting *meeting, int rank, void *unused)
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
     const int n = bootstrap.nranks, first = rank % 2, middle = n / 2;
-    const struct pcoll_circle half = {
-        .mine = rank / 2, .nranks = (n - first + 1) / 2, .list = &first, .rank_of = every_other};
-    const struct pcoll_circle lower = {.mine = rank, .nranks = middle};
+    const struct pcoll_circle half = {.outer = &bootstrap,
+                                      .mine = rank / 2,
+                                      .nranks = (n - first + 1) / 2,
+                                      .list = &first,
+                                      .rank_of = every_other};
+    const struct pcoll_circle lower = {.outer = &bootstrap, .mine = rank, .nranks = middle};
     const struct pcoll_circle upper = {
-        .mine = rank - middle, .nranks = n - middle, .first = middle};
+        .outer = &bootstrap, .mine = rank - middle, .nranks = n - middle, .first = middle};
     const struct pcoll_circle down = {
-        .mine = n - 1 - rank, .nranks = n, .list = &n, .rank_of = from_last};
-    const struct pcoll_circle all = {.mine = rank, .nranks = n};
+        .outer = &bootstrap, .mine = n - 1 - rank, .nranks = n, .list = &n, .rank_of = from_last};
+    const struct pcoll_circle all = {.outer = &bootstrap, .mine = rank, .nranks = n};
 
     (void)unused;
-    return !(combine_right(&bootstrap, &half) &&
-             combine_right(&bootstrap, rank < middle ? &lower : &upper) &&
-             combine_right(&bootstrap, &down) && combine_right(&bootstrap, &all));
+    return !(combine_right(&half) && combine_right(rank < middle ? &lower : &upper) &&
+             combine_right(&down) && combine_right(&all));
 }
 
 /* Only rank `*bad` has an error. */

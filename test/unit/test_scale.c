@@ -43,7 +43,7 @@ static enum pcoll_result combine(void *context, uint64_t *words, int n)
 
     rank->is_disordered = rank->is_disordered || pcoll_round_of(words[0]) < rank->last;
     rank->last = pcoll_round_of(words[0]);
-    return pcoll_combine_by_swap(&rank->bootstrap, &rank->circle, words, n);
+    return pcoll_combine_by_swap(&rank->circle, words, n);
 }
 
 static enum pcoll_result swap(void *context, const int *ranks, int n, const void *mine,
@@ -60,7 +60,7 @@ static int count_agreements(int nranks, struct count *count)
 {
     struct rank rank = {
         .bootstrap = {.rank = nranks / 3, .nranks = nranks, .context = count, .swap = count_swap},
-        .circle = {.mine = nranks / 3, .nranks = nranks},
+        .circle = {.outer = &rank.bootstrap, .mine = nranks / 3, .nranks = nranks},
     };
     const struct pcoll_bootstrap bootstrap = {
         .rank = nranks / 3, .nranks = nranks, .context = &rank, .combine = combine};
@@ -116,7 +116,7 @@ static struct pcoll_bootstrap bootstrap_of(struct rank *rank, int nranks, struct
 {
     *rank = (struct rank){
         .bootstrap = {.rank = nranks / 3, .nranks = nranks, .context = count, .swap = count_swap},
-        .circle = {.mine = nranks / 3, .nranks = nranks},
+        .circle = {.outer = &rank->bootstrap, .mine = nranks / 3, .nranks = nranks},
     };
     return (struct pcoll_bootstrap){
         .rank = nranks / 3,
