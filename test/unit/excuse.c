@@ -82,7 +82,7 @@ static void read_conditions(char *field, struct excuse *e)
         const char *name = strsep(&field, ",");
 
         if (strncmp(name, "ranks=", 6) == 0)
-            e->most_ranks = atoi(name + 6);
+            e->max_ranks = atoi(name + 6);
         else if (strncmp(name, "threshold=", 10) == 0)
             e->threshold = strtoull(name + 10, NULL, 10);
         else

@@ -26,7 +26,7 @@ struct excuse {
     const char *algorithm;
     unsigned ops, paths; /* bits */
     unsigned conditions; /* of enum excuse_condition, all of which must hold */
-    int most_ranks;
+    int max_ranks;
     uint64_t threshold; /* of the entry */
     const char *reason;
 };

@@ -53,7 +53,7 @@ static void add_links(struct graph *g)
 /* Each rank sends one block to all. */
 static void spread_blocks(struct graph *g)
 {
-    uint64_t bytes[GRAPH_MOST_RANKS];
+    uint64_t bytes[GRAPH_MAX_RANKS];
 
     for (int r = 0; r < g->nranks; r++)
         bytes[r] = graph_bytes(&g->seed);
@@ -73,7 +73,7 @@ void graph_end(struct graph *g)
 static void make_nodes(struct graph *g)
 {
     const uint64_t nnodes = 1 + graph_next(&g->seed) % 4;
-    int ids[GRAPH_MOST_RANKS];
+    int ids[GRAPH_MAX_RANKS];
 
     for (int r = 0; r < g->nranks; r++)
         ids[r] = (int)(graph_next(&g->seed) % nnodes);
@@ -91,7 +91,7 @@ void graph_make(struct graph *g, uint64_t seed)
     g->signature.coll = colls[seed % 4];
     g->wrong_rank = PCOLL_NONE;
     g->seed = seed;
-    g->nranks = 1 + (int)(graph_next(&g->seed) % GRAPH_MOST_RANKS);
+    g->nranks = 1 + (int)(graph_next(&g->seed) % GRAPH_MAX_RANKS);
     g->signature.nranks = g->nranks;
     make_nodes(g);
     if (pcoll_coll_has(g->signature.coll, PCOLL_ROOTED))

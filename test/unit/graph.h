@@ -9,7 +9,7 @@
 #include "algorithms/algorithm.h"
 #include "algorithms/plan/topology.h"
 
-enum { GRAPH_MOST_RANKS = 9, GRAPH_MOST_EDGES = 4 * GRAPH_MOST_RANKS };
+enum { GRAPH_MAX_RANKS = 9, GRAPH_MAX_EDGES = 4 * GRAPH_MAX_RANKS };
 
 /* An edge of the whole graph. */
 struct link {
@@ -29,11 +29,10 @@ struct graph {
     int nranks, nlinks;
     uint64_t seed;
     enum graph_places places; /* may be set before graph_prepare */
-    struct link links[GRAPH_MOST_EDGES];
-    struct pcoll_edge in[GRAPH_MOST_RANKS][GRAPH_MOST_EDGES],
-        out[GRAPH_MOST_RANKS][GRAPH_MOST_EDGES];
-    struct pcoll_local locals[GRAPH_MOST_RANKS];
-    struct pcoll_crossing crossings[GRAPH_MOST_RANKS]; /* as each rank has heard */
+    struct link links[GRAPH_MAX_EDGES];
+    struct pcoll_edge in[GRAPH_MAX_RANKS][GRAPH_MAX_EDGES], out[GRAPH_MAX_RANKS][GRAPH_MAX_EDGES];
+    struct pcoll_local locals[GRAPH_MAX_RANKS];
+    struct pcoll_crossing crossings[GRAPH_MAX_RANKS]; /* as each rank has heard */
     int wrong_rank; /* this rank is wrong about the bytes of an edge; PCOLL_NONE: no rank is */
 };
 

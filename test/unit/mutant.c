@@ -64,7 +64,7 @@ static int excuses(const struct excuse *e, const struct mutant *m, unsigned fact
            (!e->algorithm || strcmp(e->algorithm, plan->algorithm) == 0) &&
            (!e->ops || e->ops >> mutant_entry(m)->op & 1) &&
            (!e->paths || e->paths >> m->job->params.path & 1) && (e->conditions & ~facts) == 0 &&
-           (!e->most_ranks || plan->signature.nranks <= e->most_ranks) &&
+           (!e->max_ranks || plan->signature.nranks <= e->max_ranks) &&
            (!e->threshold || e->threshold == mutant_entry(m)->threshold);
 }
 

@@ -24,7 +24,7 @@ static const struct promise promises[] = {
     {.name = "writes in order, bytes in any", .no_stream = 1},
     {.name = "no order at all", .unordered = 1, .no_stream = 1},
     {.name = "messages of at most 1000 bytes, often no room", .max_message = 1000, .no_room = 1},
-    {.name = "order of short messages", .most_ordered = 64, .max_message = 5000},
+    {.name = "order of short messages", .max_ordered = 64, .max_message = 5000},
     {.name = "no order, short messages, often no room",
      .unordered = 1,
      .no_stream = 1,
@@ -39,7 +39,7 @@ enum { BRIEF_PROMISES = 3 }; /* those left out in brief */
  * of short ones. */
 static int is_common(const struct promise *promise)
 {
-    return !promise->unordered && promise->most_ordered == 0;
+    return !promise->unordered && promise->max_ordered == 0;
 }
 
 static int exercise_all(struct setup *setup, struct meeting *meeting, struct part *part)

@@ -90,8 +90,8 @@ static void weaken(struct pcoll_wire_endpoint *e, const struct promise *promise)
         e->ordered = e->joined = 0;
     if (promise->no_stream)
         e->stream = e->joined = 0;
-    if (promise->most_ordered != 0 && e->ordered != SIZE_MAX)
-        e->ordered = e->keyless = promise->most_ordered;
+    if (promise->max_ordered != 0 && e->ordered != SIZE_MAX)
+        e->ordered = e->keyless = promise->max_ordered;
     if (promise->max_message != 0)
         e->max_put = e->max_get = promise->max_message;
     limit(&e->joined, e->ordered);

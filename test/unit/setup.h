@@ -18,8 +18,8 @@ struct layout {
 struct promise {
     const char *name;
     int unordered, no_stream;
-    int no_room;                      /* for two of three transfers, which must be tried again */
-    size_t max_message, most_ordered; /* where only short writes keep order */
+    int no_room;                     /* for two of three transfers, which must be tried again */
+    size_t max_message, max_ordered; /* where only short writes keep order */
     int no_cma;
     int loses_data; /* of messages that are joined with a signal: a fault, which tests must notice
                      */

@@ -169,7 +169,7 @@ static void test_long_ring(void)
     tap_ok(pcoll_long_ring(eager, &many, &params, 7) == 16, "many ranks have a shorter one");
 }
 
-static uint64_t least_segment(int nranks, uint64_t bytes, int cores, uint64_t max_temp)
+static uint64_t min_segment(int nranks, uint64_t bytes, int cores, uint64_t max_temp)
 {
     const struct pcoll_signature signature = {
         .coll = PCOLL_BCAST, .nranks = nranks, .bytes = bytes};
@@ -184,13 +184,13 @@ static void test_least_segment(void)
 
     const uint64_t bytes = PCOLL_LONG_MESSAGE;
 
-    tap_ok(least_segment(2, bytes - 1, 2, room) == PCOLL_RING_SEGMENT &&
-               least_segment(2, bytes, 2, room) == 2 * PCOLL_RING_SEGMENT &&
-               least_segment(2, 4 * bytes - 1, 2, room) == 2 * PCOLL_RING_SEGMENT &&
-               least_segment(2, 4 * bytes, 2, room) == 4 * PCOLL_RING_SEGMENT &&
-               least_segment(8, bytes, 0, room) == PCOLL_RING_SEGMENT / 2,
+    tap_ok(min_segment(2, bytes - 1, 2, room) == PCOLL_RING_SEGMENT &&
+               min_segment(2, bytes, 2, room) == 2 * PCOLL_RING_SEGMENT &&
+               min_segment(2, 4 * bytes - 1, 2, room) == 2 * PCOLL_RING_SEGMENT &&
+               min_segment(2, 4 * bytes, 2, room) == 4 * PCOLL_RING_SEGMENT &&
+               min_segment(8, bytes, 0, room) == PCOLL_RING_SEGMENT / 2,
            "far rings have long segments");
-    tap_ok(least_segment(3, bytes, 2, room) == 4096 && least_segment(2, bytes, 2, room - 1) == 4096,
+    tap_ok(min_segment(3, bytes, 2, room) == 4096 && min_segment(2, bytes, 2, room - 1) == 4096,
            "not where ranks share cores or memory is short");
 }
 

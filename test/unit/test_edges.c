@@ -128,7 +128,7 @@ static void make_blocks(struct job *job, uint64_t seed)
 
     s->coll = PCOLL_ALLGATHERV;
     s->in_place = seed % 3 == 0;
-    s->nranks = 2 + (int)(graph_next(&random) % GRAPH_MOST_RANKS);
+    s->nranks = 2 + (int)(graph_next(&random) % GRAPH_MAX_RANKS);
     for (int r = 0; r < s->nranks; r++) {
         const uint64_t bytes = r == 1 ? 8 : graph_bytes(&random);
 
@@ -159,7 +159,7 @@ static void test_blocks(void)
 }
 
 /* The most bytes of any rank in one direction; with those that it keeps. */
-static uint64_t most_moved(const struct pcoll_signature *signature, int is_out)
+static uint64_t max_moved(const struct pcoll_signature *signature, int is_out)
 {
     uint64_t most = 0;
 
@@ -191,18 +191,18 @@ static void test_volumes(void)
             const struct pcoll_signature s = {
                 .coll = (enum pcoll_coll)coll, .nranks = n, .bytes = 10};
 
-            right &= volume_with_kept(&s, 0) == most_moved(&s, 0);
-            right &= volume_with_kept(&s, 1) == most_moved(&s, 1);
+            right &= volume_with_kept(&s, 0) == max_moved(&s, 0);
+            right &= volume_with_kept(&s, 1) == max_moved(&s, 1);
         }
     for (uint64_t seed = 1; seed <= GRAPHS; seed++) {
         struct job job = {0};
         const struct pcoll_signature *s = &job.signature;
 
         make_blocks(&job, seed);
-        right &= volume_with_kept(s, 0) >= most_moved(s, 0);
-        right &= s->in_place || volume_with_kept(s, 0) == most_moved(s, 0);
+        right &= volume_with_kept(s, 0) >= max_moved(s, 0);
+        right &= s->in_place || volume_with_kept(s, 0) == max_moved(s, 0);
         right &= volume_with_kept(s, 0) <= volume_with_kept(s, 1);
-        right &= volume_with_kept(s, 1) == most_moved(s, 1);
+        right &= volume_with_kept(s, 1) == max_moved(s, 1);
     }
     tap_ok(right, "what the busiest ranks send and receive follows from patterns and blocks");
 }

@@ -11,7 +11,7 @@
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 
-enum { CHUNK = 2, LEAST_RANKS = 2, MOST_RANKS = 3 };
+enum { CHUNK = 2, MIN_RANKS = 2, MAX_RANKS = 3 };
 
 static const struct mode {
     const char *text;
@@ -89,12 +89,12 @@ static int has_bulk(const struct job *job)
 }
 
 /* Flaws show in the first of them, and more ranks show little that few do not. */
-static uint64_t most_states(int nranks, const struct mode *mode, enum pcoll_explore_flaw flaw)
+static uint64_t max_states(int nranks, const struct mode *mode, enum pcoll_explore_flaw flaw)
 {
     static const uint64_t least = 10000, states[] = {10000, 50000, 100000};
 
     if (tap_depth() < TAP_FULL &&
-        (flaw != PCOLL_EXPLORE_FLAW_NONE || nranks > LEAST_RANKS || mode->deaths > 0))
+        (flaw != PCOLL_EXPLORE_FLAW_NONE || nranks > MIN_RANKS || mode->deaths > 0))
         return least;
     return states[tap_depth()];
 }
@@ -116,7 +116,7 @@ static void explore(struct tally *t, const struct job *job, const struct mode *m
         .flaw = flaw,
     };
     const struct pcoll_explore_limits limits = {PCOLL_EXPLORE_STATES,
-                                                most_states(nranks, mode, flaw)};
+                                                max_states(nranks, mode, flaw)};
     struct pcoll_explore_stats stats;
     struct pcoll_explore *explore;
     enum pcoll_result result;
@@ -136,9 +136,9 @@ static void explore(struct tally *t, const struct job *job, const struct mode *m
 /* The fewest ranks show all flaws, and what follows from a death. */
 static void explore_job(struct tallies *t, struct job *job)
 {
-    const bool is_least = job->signature.nranks == LEAST_RANKS;
-    const int nflaws = is_least ? NFLAWS : 0;
-    const int nmodes = is_least || tap_depth() == TAP_FULL ? NMODES : ANYBODY_DIES;
+    const bool is_smallest = job->signature.nranks == MIN_RANKS;
+    const int nflaws = is_smallest ? NFLAWS : 0;
+    const int nmodes = is_smallest || tap_depth() == TAP_FULL ? NMODES : ANYBODY_DIES;
 
     if (job_make(job) != PCOLL_OK)
         abort();
@@ -203,11 +203,11 @@ static void explore_algorithm(struct tally sums[NFLAWS], const struct pcoll_algo
 
 int main(void)
 {
-    const int most_ranks = tap_depth() == TAP_BRIEF ? LEAST_RANKS : MOST_RANKS;
+    const int max_ranks = tap_depth() == TAP_BRIEF ? MIN_RANKS : MAX_RANKS;
     struct tally sums[NFLAWS] = {0};
 
     PCOLL_EACH_ALGORITHM (a)
-        for (int n = LEAST_RANKS; n <= most_ranks && !cover_skips(a, "helpers"); n++)
+        for (int n = MIN_RANKS; n <= max_ranks && !cover_skips(a, "helpers"); n++)
             explore_algorithm(sums, a, n);
     for (int i = 0; i < NFLAWS && getenv("PCOLL_TEST_ROW") == NULL; i++)
         tap_ok(sums[i].wrong > 0 && 100 * sums[i].wrong >= flaws[i].percent * sums[i].jobs,

@@ -31,7 +31,7 @@ static struct pcoll_job job_of(enum pcoll_coll coll, const char *name, int nrank
 
 /* ---- the text ---- */
 
-enum { MOST_MESSAGES = 1 << 16 };
+enum { MAX_MESSAGES = 1 << 16 };
 
 struct message {
     int is_send, from, to, tag, op;
@@ -48,9 +48,9 @@ struct reader {
     int base, defined;        /* number of operations in earlier blocks; labels l0 .. of this
                                * block */
     int needs;                /* dependencies are being read: no more operations may follow */
-    struct message messages[MOST_MESSAGES];
+    struct message messages[MAX_MESSAGES];
     int nmessages;
-    struct edge edges[MOST_MESSAGES];
+    struct edge edges[MAX_MESSAGES];
     int nedges;
 };
 
@@ -76,7 +76,7 @@ static int read_operation(struct reader *r, const char *line)
     end = 0;
     if (sscanf(line, "l%d: %4s %llub %4s %d tag %d cpu 0 nic 0%n", &label, what, &bytes, way, &peer,
                &tag, &end) != 6 ||
-        line[end] != '\n' || r->nmessages == MOST_MESSAGES)
+        line[end] != '\n' || r->nmessages == MAX_MESSAGES)
         return 0;
     int is_send = strcmp(what, "send") == 0 && strcmp(way, "to") == 0;
     int is_recv = strcmp(what, "recv") == 0 && strcmp(way, "from") == 0;
@@ -110,7 +110,7 @@ static int read_line(struct reader *r, const char *line)
     }
     if (sscanf(line, "l%d requires l%d%n", &first, &second, &end) == 2 && line[end] == '\n') {
         r->needs = 1;
-        if (r->nedges == MOST_MESSAGES)
+        if (r->nedges == MAX_MESSAGES)
             return 0;
         r->edges[r->nedges++] = (struct edge){r->base + second, r->base + first, 0};
         return first >= 0 && second >= 0 && first < r->defined && second < r->defined &&
@@ -139,10 +139,10 @@ static int is_matched(struct reader *r)
 /* Number of messages on the longest path through a matched schedule; NONE: it has a cycle. */
 static int depth_of(struct reader *r)
 {
-    static int depth[2 * MOST_MESSAGES];
+    static int depth[2 * MAX_MESSAGES];
     int again = 1, most = 0;
 
-    for (int i = 0; i < r->nmessages && r->nedges < MOST_MESSAGES; i += 2)
+    for (int i = 0; i < r->nmessages && r->nedges < MAX_MESSAGES; i += 2)
         r->edges[r->nedges++] = (struct edge){r->messages[i + 1].op, r->messages[i].op, 1};
     memset(depth, 0, sizeof(depth));
     for (int pass = 0; again; pass++) {

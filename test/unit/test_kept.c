@@ -52,15 +52,15 @@ static int explore(const struct job *job, const struct pcoll_explore_kept *kept)
 
 static void run_job(struct tally *t, struct job *job)
 {
-    static struct pcoll_kept blocks[GRAPH_MOST_RANKS][GRAPH_MOST_EDGES];
-    struct pcoll_explore_kept kept[GRAPH_MOST_RANKS];
+    static struct pcoll_kept blocks[GRAPH_MAX_RANKS][GRAPH_MAX_EDGES];
+    struct pcoll_explore_kept kept[GRAPH_MAX_RANKS];
 
     if (job_make(job) != PCOLL_OK)
         return;
     for (int r = 0; r < job->signature.nranks; r++) {
         kept[r].blocks = blocks[r];
         kept[r].n =
-            pcoll_plan_keep(job->plans[r], is_block, &job->locals[r], blocks[r], GRAPH_MOST_EDGES);
+            pcoll_plan_keep(job->plans[r], is_block, &job->locals[r], blocks[r], GRAPH_MAX_EDGES);
         t->kept += kept[r].n;
         for (int i = 0; i < kept[r].n; i++)
             t->read += blocks[r][i].is_read;

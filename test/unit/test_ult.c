@@ -17,7 +17,7 @@
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
 
-enum { MOST_RANKS = 5, STACK_BYTES = 1 << 20, INSTANCES = 20 };
+enum { MAX_RANKS = 5, STACK_BYTES = 1 << 20, INSTANCES = 20 };
 
 /* ---- the scheduler ------------------------------------------------------------------ */
 
@@ -25,7 +25,7 @@ static struct ult {
     ucontext_t context;
     char *stack;
     int has_ended;
-} ults[MOST_RANKS];
+} ults[MAX_RANKS];
 
 static ucontext_t scheduler;
 static int running; /* the number of the one that runs */
@@ -153,7 +153,7 @@ static void test_rows(const char *what)
                 job.row = row;
                 job.params = (struct pcoll_params){.path = (enum pcoll_path)path};
                 job.bytes = sizes[i];
-                job.nranks = 2 + (jobs + i) % (MOST_RANKS - 1);
+                job.nranks = 2 + (jobs + i) % (MAX_RANKS - 1);
                 run_job();
                 jobs += job.ran > 0;
             }
@@ -173,7 +173,7 @@ static void test_agent(void)
 
 int main(void)
 {
-    for (int i = 0; i < MOST_RANKS; i++)
+    for (int i = 0; i < MAX_RANKS; i++)
         if ((ults[i].stack = malloc(STACK_BYTES)) == NULL)
             abort();
     alarm(300);
@@ -185,7 +185,7 @@ int main(void)
     test_rows("ranks that share a core, too");
     test_agent();
     pcoll_set_yield(NULL);
-    for (int i = 0; i < MOST_RANKS; i++)
+    for (int i = 0; i < MAX_RANKS; i++)
         free(ults[i].stack);
     return tap_done();
 }
