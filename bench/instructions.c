@@ -1,6 +1,6 @@
 /*
- * Instructions of one operation. Unlike time, their number does not vary from run to run as long as
- * the counting rank never waits; it therefore arrives last on purpose.
+ * Instructions of one operation, or of its init. Unlike time, their number does not vary from run
+ * to run as long as the counting rank never waits; it therefore arrives last on purpose.
  */
 #include "bench.h"
 
@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WARM_UP = 20, TRIES = 50 };
+enum { WARM_UP = 20, TRIES = 50, ROUNDS = 6 };
 
 static int counter_open(void)
 {
@@ -107,35 +107,62 @@ static void loop_one(struct subject *subject, const struct options *opts)
         printf("loop %s %zu %s\n", name, subject->op.size, subject->variant->name);
 }
 
-/* Count the instructions of every operation in every variant, or only run it in the loop. */
-static void count_or_loop(struct operation op, const struct variant *variant,
-                          const struct options *opts, int counter)
+/* Count the instructions of an operation, or only run it in the loop. */
+static void count_or_loop(struct subject *subject, const struct options *opts, int counter)
 {
-    struct subject subject = {.op = op, .variant = variant};
-    subject_open(&subject);
-    subject_perform(&subject, WARM_UP);
+    subject_open(subject);
+    subject_perform(subject, WARM_UP);
     if (opts->loop)
-        loop_one(&subject, opts);
+        loop_one(subject, opts);
     else
-        count_one(&subject, counter);
-    subject_close(&subject);
+        count_one(subject, counter);
+    subject_close(subject);
 }
 
+/* Twice in a row: the second time the library may remember what it has chosen. */
+static void init_twice(struct subject *subject, const struct options *opts, int counter)
+{
+    static const char *const which[] = {"init", "again"};
+    struct job *job = subject->op.job;
+    char name[NAME_LENGTH];
+    (void)counter;
+    if (!way_is_persistent(subject->variant->way))
+        return;
+    operation_text(name, sizeof name, &subject->op);
+    for (int i = 0; i < 2; i++) {
+        job_barrier(job);
+        if (job->rank == opts->late)
+            come_late();
+        subject_open(subject);
+        subject_close(subject);
+        if (job->rank == 0)
+            printf("%s %s %zu %s\n", which[i], name, subject->op.size, subject->variant->name);
+    }
+}
+
+/* Every operation in every variant. */
 static void for_all(struct job *job, const struct options *opts, const struct variant *variants,
-                    int num_variants, int counter)
+                    int num_variants, int counter,
+                    void (*run)(struct subject *, const struct options *, int counter))
 {
     struct operation ops[MAX_OPERATIONS];
     int n = list_operations(job, opts, ops);
     for (int i = 0; i < n; i++)
-        for (int v = 0; v < num_variants; v++)
+        for (int v = 0; v < num_variants; v++) {
+            struct subject subject = {.op = ops[i], .variant = &variants[v]};
             if (variant_suits(&variants[v], &ops[i]))
-                count_or_loop(ops[i], &variants[v], opts, counter);
+                run(&subject, opts, counter);
+        }
 }
 
+/* Inits go round all operations, so that the library has forgotten what it chose in the round
+ * before. */
 void instructions_loop(struct job *job, const struct options *opts, const struct variant *variants,
                        int num_variants)
 {
-    for_all(job, opts, variants, num_variants, -1);
+    for (int i = 0; i < ROUNDS; i++)
+        for_all(job, opts, variants, num_variants, -1, init_twice);
+    for_all(job, opts, variants, num_variants, -1, count_or_loop);
 }
 
 static bool counters_everywhere(int counter)
@@ -164,7 +191,7 @@ bool instructions_table(struct job *job, const struct options *opts, const struc
         printf("User-mode instructions of one operation, where the rank need not wait\n"
                "collective               size  variant                  least rank  most rank\n");
     if (right)
-        for_all(job, opts, variants, num_variants, counter);
+        for_all(job, opts, variants, num_variants, counter, count_or_loop);
     if (counter >= 0)
         close(counter);
     return right;

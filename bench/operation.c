@@ -63,6 +63,16 @@ static void enter_variant(const struct subject *self)
     cvars_enter(op->coll, self->variant->way, op->size * (size_t)op->job->nranks);
 }
 
+/* maint/instructions refers to this function by name. */
+void pcoll_bench_init(struct subject *self, MPI_Info info);
+
+__attribute__((noinline)) void pcoll_bench_init(struct subject *self, MPI_Info info)
+{
+    collective_rows[self->op.coll].persistent(self->arguments, info, &self->request);
+    atomic_signal_fence(
+        memory_order_seq_cst); /* callgrind takes a tail call for the function's end */
+}
+
 void subject_open(struct subject *self)
 {
     self->request = MPI_REQUEST_NULL;
@@ -73,7 +83,7 @@ void subject_open(struct subject *self)
         return;
     MPI_Info info = algorithm_info(self->variant);
     enter_variant(self);
-    collective_rows[self->op.coll].persistent(self->arguments, info, &self->request);
+    pcoll_bench_init(self, info);
     cvars_leave();
     if (info != MPI_INFO_NULL)
         MPI_Info_free(&info);

@@ -326,16 +326,16 @@ suite_stress() {
     runtests stress testlist.stress
 }
 
-# A Start and a Wait may take more instructions only on purpose.
+# A Start, a Wait and an init may take more instructions only on purpose.
 suite_instructions() {
     if ! command -v valgrind >/dev/null; then
-        report skip "instructions of Start and Wait" "valgrind is not installed"
+        report skip "instructions of Start, Wait and init" "valgrind is not installed"
         return
     fi
     need_mpich
-    check "instructions of Start and Wait" "$repo/maint/instructions" \
+    check "instructions of Start, Wait and init" "$repo/maint/instructions" \
         --prefix="$build/install" --check="$repo/test/instructions.tsv"
-    sed 's/^/# /' "$results"/instructions-of-Start-and-Wait.log
+    sed 's/^/# /' "$results"/instructions-of-Start--Wait-and-init.log
 }
 
 configure_mpich_tests() {
