@@ -51,7 +51,7 @@ longest_first() {
 }
 
 unit_programs() {
-    sed -n 's|.*%D%/\(test_[a-z0-9_]*\).*|test/unit/\1|p' "$repo/test/unit/sources.mk"
+    sed -n 's|.*%D%/\(test_[a-z0-9_]*\)\( \\\)*$|test/unit/\1|p' "$repo/test/unit/sources.mk"
 }
 
 every_unit_test_is_listed() {
