@@ -235,7 +235,7 @@ static enum pcoll_result agree_on_settings(const struct pcoll_bootstrap *bootstr
         [MEDIUM] = {.kind = PCOLL_TERM_RANK_0},
         [COOP_FROM] = {.kind = PCOLL_TERM_RANK_0},
         [DISTANCE] = {.kind = PCOLL_TERM_SAME, .value = (uint64_t)distance},
-        [PROVIDER] = {PCOLL_TERM_SAME,
+        [PROVIDER] = {.kind = PCOLL_TERM_SAME,
                       .value = one_node ? 0 : MPIDI_PCOLL_hash(MPIDI_PCOLL_provider())},
     };
     enum pcoll_result result;

@@ -1,9 +1,10 @@
 /*
- * What ranks agree on before a plan runs: every round of it, in order, and how a round is done.
+ * How ranks agree before a plan runs: a list of all rounds of agreement, in order, and the function
+ * that performs one.
  *
- * In a round each rank tells its result so far and some terms. Then all ranks know the worst result
- * and what the terms come to, and so decide alike. A rank that has failed takes part in all rounds
- * that the others wait for.
+ * In a round each rank contributes its result so far and a number of terms. Afterwards all ranks
+ * know the worst result and the combined value of each term, so that they make the same decisions.
+ * A rank that has failed still takes part in every round for which the others wait.
  */
 #ifndef PCOLL_AGREE_H
 #define PCOLL_AGREE_H
@@ -12,72 +13,65 @@
 
 #include "offload/bootstrap.h"
 
-/* In parentheses: the functions that hold the round. "In each node" means that the ranks of a node
- * agree among themselves, not with those of other nodes. */
+/* Code that takes part in a round passes its name to pcoll_agree. "In each node" means that the
+ * ranks of a node agree among themselves, not with those of other nodes. */
 enum pcoll_round {
     /* -- at the first call on a communicator: ch4_coll/comm.c, node/nodes.c -- */
 
     PCOLL_ROUND_SETTINGS, /* has every rank a state, which medium does rank 0 want, are provider and
-                           * distance to the network the same everywhere (agree_on_settings) */
+                           * distance to the network the same everywhere */
     PCOLL_ROUND_ORDER,    /* if distances differ: are those of the i-th ranks of all nodes the same?
-                           * Then one order serves all nodes (settle_order) */
+                           * Then one order serves all nodes */
     PCOLL_ROUND_TABLE,    /* if there is no formula for the nodes, or no one order: can each node
-                           * share a table (settle_table) */
+                           * share a table */
     PCOLL_ROUND_LOCALITY, /* in each node: do its ranks share a cache, a socket; which one hosts the
-                           * node's agent (agree_in_node) */
-    PCOLL_ROUND_LEVEL,    /* on several nodes: the farthest of these (find_level) */
+                           * node's agent */
+    PCOLL_ROUND_LEVEL,    /* on several nodes: the farthest of these */
 
     /* -- when a medium opens a group -- */
 
-    PCOLL_ROUND_GROUP,   /* has every rank a group (pcoll_node_group_create,
-                          * pcoll_rma_group_create) */
+    PCOLL_ROUND_GROUP,   /* has every rank a group */
     PCOLL_ROUND_NODE,    /* in each node: can all access each other's memory, how far apart are the
-                          * cores (look_around in node/group.c) */
-    PCOLL_ROUND_BELL,    /* in each node: where is the agent's bell (find_bell) */
-    PCOLL_ROUND_NETWORK, /* what every endpoint can do, and how many rails there are (agree in
-                          * rma/group.c, pcoll_trigger_group_create) */
+                          * cores */
+    PCOLL_ROUND_BELL,    /* in each node: where is the agent's bell */
+    PCOLL_ROUND_NETWORK, /* what every endpoint can do, and how many rails there are */
 
     /* -- at each call: ch4_coll/agreement.c -- */
 
     PCOLL_ROUND_BLOCKS,  /* do the blocks of an allgatherv lie side by side? Then this round is also
-                          * CALL; otherwise the blocks become edges (agree_on_call) */
-    PCOLL_ROUND_EDGES,   /* the largest of all ranks: bytes, degree, volumes (agree_on_facts) */
-    PCOLL_ROUND_LETTERS, /* has every rank memory for its letters to the other ends of edges, whose
-                          * size follows from EDGES; they are swapped after this round or the next
-                          * (pcoll_edges_swap in offload/edges.c) */
-    PCOLL_ROUND_PAIRS,   /* if edges share messages, once the ranks of each node have told each
-                          * other about theirs: what that comes to (agree_on_crossing) */
-    PCOLL_ROUND_CALL,    /* can all take part, with equal arguments; rank 0's choice
-                          * (agree_on_call) */
+                          * CALL; otherwise the blocks become edges */
+    PCOLL_ROUND_EDGES,   /* the largest of all ranks: bytes, degree, volumes */
+    PCOLL_ROUND_LETTERS, /* has every rank memory for its letters to the other ends of edges? Their
+                          * size follows from EDGES; the swap is after this round, or after PAIRS */
+    PCOLL_ROUND_PAIRS,   /* if edges share messages: a summary of what the ranks of each node have
+                          * told each other about theirs */
+    PCOLL_ROUND_CALL,    /* can all take part, with equal arguments; rank 0's choice */
 
     /* -- when the plan is bound -- */
 
-    PCOLL_ROUND_PLAN,  /* has every rank a plan, and what does it ask of the others (agree_on_offer
-                        * in rma/bind.c, bind_together in ofi_trigger/bind.c); within a node the
-                        * cards say it (exchange_cards in node/bind.c) */
+    PCOLL_ROUND_PLAN,  /* has every rank a plan, and what does it need from the others? Within a
+                        * node, the cards answer that */
     PCOLL_ROUND_READY, /* has every rank memory for its cards to its neighbors, whose size follows
-                        * from PLAN, and has registered its buffers; then the cards are swapped
-                        * (connect_ranks in rma/bind.c, bind_together) */
-    PCOLL_ROUND_BOUND, /* is every rank connected; no rank signals before this (connect_ranks in
-                        * shm/shm.c and rma/bind.c, bind_together) */
+                        * from PLAN, and has registered its buffers; then the cards are swapped */
+    PCOLL_ROUND_BOUND, /* is every rank connected; no rank signals before this */
 
     /* -- after TABLE, GROUP and PLAN, in each node: memory/arena.c -- */
 
-    PCOLL_ROUND_GRANT, /* where has the lowest rank put an extent (carve_once) */
-    PCOLL_ROUND_SHARE  /* can every rank map its object (share_object) */
+    PCOLL_ROUND_GRANT, /* where has the lowest rank put an extent */
+    PCOLL_ROUND_SHARE  /* can every rank map its object */
 };
 
-/* What a term comes to. */
+/* How the values of all ranks are combined. */
 enum pcoll_term_kind {
     PCOLL_TERM_MAX, /* of all ranks */
     PCOLL_TERM_MIN,
-    PCOLL_TERM_SAME,  /* the maximum, and whether all ranks have said the same */
-    PCOLL_TERM_RANK_0 /* what rank 0 says; the others say nothing */
+    PCOLL_TERM_SAME,  /* the maximum, and whether all ranks gave the same */
+    PCOLL_TERM_RANK_0 /* what rank 0 gives */
 };
 
 struct pcoll_term {
     enum pcoll_term_kind kind;
-    bool differs; /* of PCOLL_TERM_SAME, after the round: not all ranks have said the same */
+    bool differs; /* of PCOLL_TERM_SAME, after the round: not all ranks gave the same */
     uint64_t value;
 };
 

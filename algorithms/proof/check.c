@@ -53,9 +53,7 @@ static enum pcoll_result check_move(const struct pcoll_check *check, int rank, i
     return check_place(check, rank, phase, i, remote_owner, entry->remote, get ? "from" : "to");
 }
 
-/* Operands are whole units of this rank's memory, and are distinct from the target or are the
- * target.
- * */
+/* Operands are whole units of this rank's memory; each is the target or does not overlap it. */
 static enum pcoll_result check_operand(const struct pcoll_check *check, int rank, int phase, int i,
                                        struct pcoll_place place)
 {

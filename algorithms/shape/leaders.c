@@ -142,9 +142,9 @@ uint64_t pcoll_leaders_sliced_temp_bytes(const struct pcoll_signature *signature
 
 /* ---- signals ---- */
 
-/* To a counter come, in this order, slices of members, what leaders of other nodes send, and what
- * the leaders of the node tell. One of each outweighs all of the following, which may come early.
- * */
+/* A counter receives, in this order, slices of members, data from leaders of other nodes, and
+ * results from the leaders of the node. One of each outweighs all of the following, which may come
+ * early. */
 static uint64_t weight_of_operand(const struct state *s)
 {
     return pcoll_between_weight(s->way, &s->by);

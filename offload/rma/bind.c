@@ -1,10 +1,10 @@
 /*
  * Binding: the agreements of the ranks, memory, and the order of both.
  *
- * Messages at init: three combines of a few words (whether all ranks are able, whether all are
- * ready, whether any has failed), the exchange of the ranks of a node in their shared memory, and
- * one swap with the neighbors on other nodes: addresses and keys of each rail, where the neighbor's
- * lines are in this rank's inbox, and which channels this rank will use there.
+ * Messages at init: the rounds PLAN, READY and BOUND (agree.h), the exchange of the ranks of a node
+ * in their shared memory, and one swap with the neighbors on other nodes: addresses and keys of
+ * each rail, where the neighbor's lines are in this rank's inbox, and which channels this rank will
+ * use there.
  *
  * An entry of rail r uses rail r mod n of the group's n. The plan uses as many rails as its entries
  * name, on any rank, and its memory is registered with no others; and only memory that transfers

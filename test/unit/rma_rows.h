@@ -7,8 +7,7 @@
 #include "test/unit/setup.h"
 
 /* A rank's part: exercises every plan, or every plan that stripes. Returns nonzero if one went
- * wrong.
- * */
+ * wrong. */
 int rma_exercise_rows(struct setup *setup, struct meeting *meeting, struct part *part, int striped);
 
 #endif /* PCOLL_TEST_RMA_ROWS_H */
