@@ -109,6 +109,7 @@ struct job {
 void job_init(struct job *job_p, const struct options *opts);
 void job_fini(struct job *job);
 double job_now(void);
+double job_faults(void); /* pages that this rank has touched for the first time */
 /* A barrier that all ranks leave as closely together as the machine allows. It keeps MPI
  * progressing but is not built on MPI, since some libraries take milliseconds when ranks outnumber
  * cores. */

@@ -8,7 +8,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { FEWEST_BATCHES = 5 };
+/* The longest ring of the backend has 64 slots; MPICH's messages go through as many cells. */
+enum { FEWEST_BATCHES = 5, SLOTS = 64 };
+
+/* A ring has at most 2 MiB; to touch them takes less even if each page takes 20 us on both sides.
+ */
+static const double longest_warm_up = 0.03;
 
 static double one_batch(struct job *job, struct subject *subject, int count)
 {
@@ -16,16 +21,21 @@ static double one_batch(struct job *job, struct subject *subject, int count)
     return subject->batch(subject, count);
 }
 
-/* The best of three: the first attempts warm up, and others may have occupied the core. */
+/* With all that a batch does untimed, on the slowest rank. */
+static double whole_batch(struct job *job, struct subject *subject, int count)
+{
+    job_barrier(job);
+    double begin = job_now();
+    subject->batch(subject, count);
+    return job_max(job, job_now() - begin);
+}
+
+/* The best of three: others may have occupied the core. */
 static double shortest_of_three(struct job *job, struct subject *subject, int count)
 {
     double shortest = 1e9;
-    for (int i = 0; i < 3; i++) {
-        job_barrier(job);
-        double begin = job_now();
-        subject->batch(subject, count);
-        shortest = fmin(shortest, job_max(job, job_now() - begin));
-    }
+    for (int i = 0; i < 3; i++)
+        shortest = fmin(shortest, whole_batch(job, subject, count));
     return shortest;
 }
 
@@ -35,14 +45,35 @@ static int limited(const struct subject *subject, double count)
     return (int)fmax(1, fmin(count, max));
 }
 
-/* Find how many operations make up a batch. */
-static int calibrate(struct job *job, struct subject *subject, const struct options *opts)
+/* Run operations until each slot of the longest ring has been used. After a quarter of a batch's
+ * time, only operations that still touch new pages go on: the first touch of a page costs more than
+ * a copy of it, so that batches would be too short, and cold. Ranks agree on times and faults, thus
+ * on when to stop. Returns the time of one of the last operations. */
+static double warm_up(struct job *job, struct subject *subject, const struct options *opts)
+{
+    double all = 0, seconds = 0, faults = 0;
+    int count = 1;
+    for (int done = 0; done < SLOTS; done += count) {
+        if (all > opts->batch_seconds / 4 && (faults <= 0 || all > longest_warm_up))
+            break;
+        double before = job_faults();
+        count = limited(subject, fmax(1, 3.0 * done));
+        seconds = whole_batch(job, subject, count);
+        faults = job_max(job, job_faults() - before);
+        all += seconds;
+    }
+    return seconds / count;
+}
+
+/* Find how many operations make up a batch; one takes about so many seconds. */
+static int calibrate(struct job *job, struct subject *subject, const struct options *opts,
+                     double each)
 {
     if (opts->iterations)
         return limited(subject, opts->iterations);
-    int count = 1;
+    int count = limited(subject, opts->batch_seconds / 4 / fmax(each, 1e-9));
     double seconds = shortest_of_three(job, subject, count);
-    while (seconds < opts->batch_seconds / 4 && count < limited(subject, count * 4.0)) {
+    while (seconds < opts->batch_seconds / 8 && count < limited(subject, count * 4.0)) {
         count = limited(subject, count * 4.0);
         seconds = shortest_of_three(job, subject, count);
     }
@@ -117,7 +148,8 @@ void measure(struct job *job, struct subject *subjects, int n, const struct opti
     for (int i = 0; i < n; i++) {
         order[i] = i;
         subjects[i].samples = samples + (size_t)i * (size_t)opts->batches;
-        subjects[i].summary.iterations = calibrate(job, &subjects[i], opts);
+        double each = warm_up(job, &subjects[i], opts);
+        subjects[i].summary.iterations = calibrate(job, &subjects[i], opts, each);
     }
     int batch = 0;
     for (double begin = job_now(); goes_on(job, batch, begin, opts); batch++) {
