@@ -30,7 +30,7 @@ enum {
     MAX_OPERATIONS = (NUM_COLLECTIVES - 1) * MAX_SIZES * NUM_NEIGHBORHOODS + 1,
     MAX_ALGORITHMS = 8,
     NUM_GRAINS = 4, /* of computations in a series */
-    MAX_SUBJECTS = 160,
+    MAX_SUBJECTS = 192,
     NAME_LENGTH = 48,
     CACHE_LINE = 64
 };
@@ -176,6 +176,7 @@ struct variant {
     enum way way;
     const char *algorithm; /* requested through the info key, or NULL */
     const char *info_key;
+    double start_up; /* seconds of the first barrier of the job, or 0 */
 };
 
 struct summary {
@@ -199,6 +200,7 @@ struct subject {
     struct halo *halo;           /* of a variant written by hand */
     uint64_t *remote;            /* for readv: addresses of the other ranks' buffers */
     int max_iterations;          /* 0: no limit */
+    double first_use;            /* seconds; of a variant */
     double packets;              /* per operation, summed over all nodes; negative: not counted */
     bool wrong;
     double *samples;
@@ -217,6 +219,9 @@ void subject_perform(struct subject *self, int count);
 double subject_run(struct subject *self, int count);
 double subject_start(struct subject *self, int count);
 double subject_init(struct subject *self, int count);
+/* One operation as a program that performs no other: init, start, wait and free of a persistent
+ * variant, otherwise the call. Returns its seconds on the slowest rank. */
+double subject_first_use(struct subject *self);
 /* Count the packets of an operation. */
 void subject_count_packets(struct subject *self);
 

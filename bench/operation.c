@@ -57,12 +57,6 @@ static MPI_Info algorithm_info(const struct variant *variant)
     return info;
 }
 
-static void enter_variant(const struct subject *self)
-{
-    const struct operation *op = &self->op;
-    cvars_enter(op->coll, self->variant->way, op->size * (size_t)op->job->nranks);
-}
-
 /* maint/instructions refers to this function by name. */
 void pcoll_bench_init(struct subject *self, MPI_Info info);
 
@@ -73,29 +67,50 @@ __attribute__((noinline)) void pcoll_bench_init(struct subject *self, MPI_Info i
         memory_order_seq_cst); /* callgrind takes a tail call for the function's end */
 }
 
-void subject_open(struct subject *self)
+/* Until leave_variant, requests are those of the variant. */
+static MPI_Info enter_variant(const struct subject *self)
 {
-    self->request = MPI_REQUEST_NULL;
-    self->arguments = arguments_create(&self->op);
-    if (way_is_halo(self->variant->way))
-        self->halo = halo_open(&self->op, self->variant->way, self->arguments);
-    if (!way_is_persistent(self->variant->way))
-        return;
-    MPI_Info info = algorithm_info(self->variant);
-    enter_variant(self);
-    pcoll_bench_init(self, info);
+    const struct operation *op = &self->op;
+    cvars_enter(op->coll, self->variant->way, op->size * (size_t)op->job->nranks);
+    return algorithm_info(self->variant);
+}
+
+static void leave_variant(MPI_Info info)
+{
     cvars_leave();
     if (info != MPI_INFO_NULL)
         MPI_Info_free(&info);
 }
 
-void subject_close(struct subject *self)
+static void make_requests(struct subject *self, MPI_Info info)
+{
+    if (way_is_halo(self->variant->way))
+        self->halo = halo_open(&self->op, self->variant->way, self->arguments);
+    if (way_is_persistent(self->variant->way))
+        pcoll_bench_init(self, info);
+}
+
+static void free_requests(struct subject *self)
 {
     if (self->request != MPI_REQUEST_NULL)
         MPI_Request_free(&self->request);
     halo_close(self->halo);
-    arguments_destroy(self->arguments);
     self->halo = NULL;
+}
+
+void subject_open(struct subject *self)
+{
+    self->request = MPI_REQUEST_NULL;
+    self->arguments = arguments_create(&self->op);
+    MPI_Info info = enter_variant(self);
+    make_requests(self, info);
+    leave_variant(info);
+}
+
+void subject_close(struct subject *self)
+{
+    free_requests(self);
+    arguments_destroy(self->arguments);
     self->arguments = NULL;
 }
 
@@ -198,18 +213,35 @@ double subject_start(struct subject *self, int count)
 double subject_init(struct subject *self, int count)
 {
     MPI_Request request;
-    MPI_Info info = algorithm_info(self->variant);
-    enter_variant(self);
+    MPI_Info info = enter_variant(self);
     double begin = job_now();
     for (int i = 0; i < count; i++) {
         collective_rows[self->op.coll].persistent(self->timed->arguments, info, &request);
         MPI_Request_free(&request);
     }
     double seconds = job_now() - begin;
-    cvars_leave();
-    if (info != MPI_INFO_NULL)
-        MPI_Info_free(&info);
+    leave_variant(info);
     return seconds;
+}
+
+/* Each rank uses its data before, as programs do, so that none finds it where another variant has
+ * left it. */
+double subject_first_use(struct subject *self)
+{
+    self->arguments = arguments_create(&self->op);
+    MPI_Info info = enter_variant(self);
+    write_sent(self->arguments);
+    read_received(self->arguments);
+    job_barrier(self->op.job);
+    double begin = job_now();
+    make_requests(self, info);
+    subject_perform(self, 1);
+    free_requests(self);
+    double seconds = job_now() - begin;
+    leave_variant(info);
+    arguments_destroy(self->arguments);
+    self->arguments = NULL;
+    return job_max(self->op.job, seconds);
 }
 
 /* Counts between two barriers; no rank has left the second when this rank reads the counter. */

@@ -77,6 +77,11 @@ static const char help[] =
     "                      need not wait\n"
     "  -h, --help          this text\n"
     "\n"
+    "Before anything else, a row uses each variant for the first time: init, start, wait\n"
+    "and free of a persistent one, otherwise the call. The second table and the JSON show\n"
+    "this as VARIANT.first, one sample without what the library does once for a\n"
+    "communicator. All other times are those of warm operations: up to 64 run untimed.\n"
+    "\n"
     "The exit status is 0, or 1 if the backend's data was wrong, or 2 for a bad command\n"
     "line.\n";
 

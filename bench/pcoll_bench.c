@@ -106,10 +106,24 @@ static int add_variants(struct row *row, struct subject *subjects, const struct 
         subject->variant = &variants[i];
         subject->apart = opts->apart;
         subject->use_data = opts->use_data;
-        verify_fully(subject);
-        subject_open(subject);
     }
     return row->num_subjects;
+}
+
+/* Nothing may have performed the operation before. Stock comes last, because it touches memory of
+ * MPICH that the other calls need, too. */
+static void time_first_uses(struct subject *subjects, int n)
+{
+    for (int i = n - 1; i >= 0; i--)
+        subjects[i].first_use = subject_first_use(&subjects[i]);
+}
+
+static void open_variants(struct subject *subjects, int n)
+{
+    for (int i = 0; i < n; i++) {
+        verify_fully(&subjects[i]);
+        subject_open(&subjects[i]);
+    }
 }
 
 static void add_limits(struct row *row, struct subject *subjects)
@@ -170,6 +184,16 @@ static void add_costs(struct row *row, struct subject *subjects, int num_variant
     }
 }
 
+/* Each has one sample. */
+static void add_first_uses(struct row *row, struct subject *subjects, int num_variants)
+{
+    for (int i = 0; i < num_variants; i++) {
+        const double once = subjects[i].first_use;
+        struct subject *first = add_cost(row, subjects, &subjects[i], "first", NULL);
+        first->summary = (struct summary){once, once, once, 1, 1};
+    }
+}
+
 /* The costs of init and start are timed in a shorter round of their own. */
 static void time_costs(struct job *job, struct subject *subjects, int n, const struct options *opts)
 {
@@ -205,6 +229,8 @@ static enum verdict run_row(struct operation op, const struct options *opts,
     struct subject subjects[MAX_SUBJECTS];
     struct row row = {.op = op, .subjects = subjects};
     num_variants = add_variants(&row, subjects, variants, num_variants, opts);
+    time_first_uses(subjects, num_variants);
+    open_variants(subjects, num_variants);
     add_limits(&row, subjects);
     int timed = row.num_subjects;
     measure(op.job, subjects, timed, opts);
@@ -214,6 +240,7 @@ static enum verdict run_row(struct operation op, const struct options *opts,
     add_costs(&row, subjects, num_variants, opts);
     if (row.num_subjects > timed)
         time_costs(op.job, subjects + timed, row.num_subjects - timed, opts);
+    add_first_uses(&row, subjects, num_variants);
     close_row(&row, subjects, num_variants);
     if (op.job->rank == 0)
         report_row(&row);
@@ -233,8 +260,23 @@ static void show_progress(const struct operation *op, int done, int all, double 
     fprintf(stderr, "[%3d %%] %s %s%s\n", 100 * done / all, name, size, left);
 }
 
-static enum verdict run_rows(struct job *job, const struct options *opts,
-                             const struct variant *variants, int num_variants)
+/* What a library does once, for the process or for a communicator, is no part of a first use: a
+ * barrier does it before. */
+static void start_up(struct operation op, struct variant *variants, int n)
+{
+    for (int i = n - 1; i >= 0; i--) {
+        struct subject barrier = {.op = {.job = op.job, .coll = BARRIER, .hood = op.hood},
+                                  .variant = &variants[i],
+                                  .request = MPI_REQUEST_NULL};
+        if (variants[i].way >= HALO)
+            continue;
+        double seconds = subject_first_use(&barrier);
+        variants[i].start_up = variants[i].start_up > 0 ? variants[i].start_up : seconds;
+    }
+}
+
+static enum verdict run_rows(struct job *job, const struct options *opts, struct variant *variants,
+                             int num_variants)
 {
     struct operation ops[MAX_OPERATIONS];
     int n = list_operations(job, opts, ops);
@@ -245,6 +287,8 @@ static enum verdict run_rows(struct job *job, const struct options *opts,
     for (int i = 0; i < n; i++) {
         if (opts->progress && job->rank == 0)
             show_progress(&ops[i], i, n, begin);
+        if (i == 0 || ops[i].hood != ops[i - 1].hood)
+            start_up(ops[i], variants, num_variants);
         verdict = worse(verdict, run_row(ops[i], opts, variants, num_variants));
     }
     if (job->rank == 0)

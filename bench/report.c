@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COSTS_LENGTH = 1024 };
+enum { COSTS_LENGTH = 2048 };
 
 /* A row in which another call of the library is faster. */
 struct loss {
@@ -270,7 +270,7 @@ static void append_title(char *line, const struct subject *subject, const char *
 static void append_costs(char *titles, char *line, const struct row *row,
                          const struct subject *timed)
 {
-    static const char *const whats[] = {"start", "init", "overlap", "cpu"};
+    static const char *const whats[] = {"start", "init", "first", "overlap", "cpu"};
     char text[24];
     for (int i = 0; i < (int)(sizeof whats / sizeof *whats); i++) {
         char name[2 * NAME_LENGTH];
@@ -303,18 +303,36 @@ static void keep_costs(const struct row *row, const char *size)
             append_costs(report.cost_titles, line, row, &row->subjects[i]);
 }
 
+static void print_start_up(void)
+{
+    const char *before =
+        "\nMicroseconds of the first barrier of all, with what the library does once: ";
+    char text[24];
+    for (int i = 0; i < report.num_variants; i++) {
+        const struct variant *variant = &report.variants[i];
+        if (variant->start_up <= 0)
+            continue;
+        time_text(text, sizeof text, variant->start_up);
+        printf("%s%s %s", before, variant->name, text);
+        before = ", ";
+    }
+    printf("\n");
+}
+
 static void print_costs(void)
 {
     if (report.cost_titles[0] == '\0')
         return;
     printf(
-        "\nMicroseconds of MPI_Start alone, and of init and free together; share of an operation\n"
-        "that computation hides, and CPU time beyond that computation, of the rank with the\n"
-        "most; packets that all nodes sent for one operation\n\n"
+        "\nMicroseconds of MPI_Start alone, and of init and free together; of the first use, from\n"
+        "init to free or of the call (one sample); share of an operation that computation hides,\n"
+        "and CPU time beyond that computation, of the rank with the most; packets that all nodes\n"
+        "sent for one operation\n\n"
         "%-22s %6s%s\n",
         "collective", "size", report.cost_titles);
     for (int i = 0; i < report.num_rows; i++)
         printf("%s\n", report.costs[i]);
+    print_start_up();
 }
 
 static void print_notes(enum verdict verdict)
@@ -364,6 +382,18 @@ static void json_row(FILE *to, const struct row *row)
     fprintf(to, "}}");
 }
 
+static void json_start_up(FILE *to)
+{
+    const char *before = "";
+    for (int i = 0; i < report.num_variants; i++) {
+        const struct variant *variant = &report.variants[i];
+        if (variant->start_up <= 0)
+            continue;
+        fprintf(to, "%s\"%s\": %.4f", before, variant->name, variant->start_up * 1e6);
+        before = ", ";
+    }
+}
+
 static void json_print(FILE *to, enum verdict verdict)
 {
     const struct job *job = report.job;
@@ -373,11 +403,12 @@ static void json_print(FILE *to, enum verdict verdict)
     fprintf(to,
             "{\"library\": \"%s\", \"ranks\": %d, \"cores\": %d, \"pinned\": %s, \"apart\": %s,\n"
             "  \"offload\": %s, \"stock_allgather_forced\": %s, \"verified\": %s,\n"
-            "  \"rows\": [%s]}\n",
+            "  \"start_up_us\": {",
             library, job->nranks, job->cores, job->pinned ? "true" : "false",
             report.opts->apart ? "true" : "false", cvars_have_offload() ? "true" : "false",
-            cvars_steer(ALLGATHER) ? "true" : "false", verdict == ALL_RIGHT ? "true" : "false",
-            report.json_text);
+            cvars_steer(ALLGATHER) ? "true" : "false", verdict == ALL_RIGHT ? "true" : "false");
+    json_start_up(to);
+    fprintf(to, "},\n  \"rows\": [%s]}\n", report.json_text);
 }
 
 static void json_write(const char *path, enum verdict verdict)

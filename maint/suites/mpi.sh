@@ -138,7 +138,9 @@ compare_json() {
     grep '^bcast' "$results/compare.txt"
     PYTHONPATH=$repo/maint PYTHONDONTWRITEBYTECODE=1 python3 -c 'import results, sys
 rows = {tuple(row[:2]): row[2:] for row in results.read(sys.argv[1])["rows"]}
-sys.exit(set(rows) != {("barrier", "-"), ("bcast", "8")} or not all(row[0] and row[3] for row in rows.values()))' "$file"
+sys.exit(set(rows) != {("barrier", "-"), ("bcast", "8")} or
+         not all(row[0] and row[3] and row[6] and row[7] for row in rows.values()))' "$file"
+    [ "$(sed -n '/^first use/,$p' "$results/compare.txt" | grep -c '^bcast .*[0-9]$')" = 1 ]
 }
 
 # The header says so, and the data that is verified is right, also in strided faces.
@@ -147,6 +149,38 @@ bench_uses_data() {
     timeout 300 "$mpiexec" -n 2 "$build/install/bin/pcoll-bench" --quick --use-data --variants=offload \
         --coll=allreduce,neighbor_alltoallw --sizes=64,8K >"$said"
     grep -q 'with data in use' "$said" && [ "$(grep -c ' yes$' "$said")" = 4 ]
+}
+
+# preload_slow_first FILE: the first broadcast sleeps 100, 200 and 400 ms in init, start and free of a request, and 100
+# ms in its nonblocking call.
+preload_slow_first() {
+    echo '#include <mpi.h>
+        #include <unistd.h>
+        static int next;
+        static void pass(int step) { if (next == step) { next++; usleep(100000 << step); } }
+        int MPI_Bcast_init(void *b, int n, MPI_Datatype t, int root, MPI_Comm c, MPI_Info i, MPI_Request *r)
+        { pass(0); return PMPI_Bcast_init(b, n, t, root, c, i, r); }
+        int MPI_Start(MPI_Request *r) { pass(1); return PMPI_Start(r); }
+        int MPI_Request_free(MPI_Request *r) { pass(2); return PMPI_Request_free(r); }
+        int MPI_Ibcast(void *b, int n, MPI_Datatype t, int root, MPI_Comm c, MPI_Request *r)
+        { static int called; if (!called++) usleep(100000); return PMPI_Ibcast(b, n, t, root, c, r); }' >"$1.c"
+    "$mpicc" -shared -fPIC -o "$1" "$1.c"
+}
+
+# The first use of a row contains what only the first broadcast of the job does, and has one sample.
+bench_first_use() {
+    local said=$results/first.txt json=$results/first.json slow=$results/slow_first.so
+    preload_slow_first "$slow"
+    timeout 100 "$mpiexec" -n 2 env LD_PRELOAD="$slow" "$build/install/bin/pcoll-bench" --quick \
+        --variants=offload,nonblocking --coll=bcast --sizes=8 -o "$json" >"$said"
+    grep -q ' offload.first nonblocking.first' "$said"
+    grep -q ' first barrier .* offload [0-9]' "$said"
+    python3 -c 'import json, sys
+found = json.load(open(sys.argv[1]))
+first, call = (found["rows"][0]["results"][name + ".first"] for name in ("offload", "nonblocking"))
+print(first, call, found["start_up_us"])
+sys.exit(not (first["us"] > 7e5 and call["us"] > 1e5 and first["batches"] == call["batches"] == 1 and
+              set(found["start_up_us"]) == {"offload", "nonblocking"}))' "$json"
 }
 
 # A rank that does not exist would compute nothing, and all would seem hidden.
@@ -289,6 +323,7 @@ suite_mpi() {
     check "mpi: pcoll-tune --plot" draw_candidates
     check "mpi: pcoll-bench --use-data" bench_uses_data
     check "mpi: pcoll-bench --away" bench_away
+    check "mpi: pcoll-bench: first use" bench_first_use
     check "mpi: compare --overlap --series" compare_overlap
     check "mpi: compare --json" compare_json
     check "mpi: texts of control variables" variables_name_algorithms
