@@ -24,7 +24,7 @@ class Peer:
                              "--prefix=" + os.path.dirname(os.path.dirname(mpiexec)),
                              "-ppn", str(hosts)]
         self.options, self.variants = list(options), variants
-        self.bench = os.path.join(ROOT, "build", "bench", name, "pcoll-bench")
+        self.bench = os.path.join(ROOT, "build/bench", re.sub(r"\W+", "-", mpicc).strip("-"), "pcoll-bench")
 
     def exists(self):
         return bool(shutil.which(self.mpicc) and shutil.which(self.mpiexec))
@@ -65,11 +65,20 @@ def openmpi_options(crowded):
     return options
 
 
+def mpich_5():
+    """The prefix of MPICH 5.0.1: stock, or otherwise ours."""
+    folder = os.path.join(ROOT, "build/5.0.1")
+    return next((path for name in ("install-stock", "install") if os.path.isdir(path := os.path.join(folder, name))),
+                folder)
+
+
 # Switches off all plans; the backend then does not change how MPICH waits, either.
 with open(os.path.join(ROOT, "bench/collectives.h"), encoding="utf-8") as header:
     COLLECTIVES = re.findall(r"^ +COLLECTIVE\([A-Z_]+, (\w+), ", header.read(), re.M)
 AGENT, AGENTS, ASYNC = "MPIR_CVAR_COLL_OFFLOAD_AGENT", ("thread", "node"), "MPIR_CVAR_ASYNC_PROGRESS"
 PROGRESSING = ("stock", "nonblocking")
+THROTTLE = "MPIR_CVAR_CH4_PROGRESS_THROTTLE"  # of 5.0 on: a rank that waits yields its core
+THROTTLED = {THROTTLE: "1", f"{THROTTLE}_NO_PROGRESS_COUNT": "1"}
 OFF = {f"MPIR_CVAR_{coll.upper()}_INIT_DEVICE_COLLECTIVE": "0" for coll in COLLECTIVES}
 
 
@@ -89,7 +98,8 @@ def all_peers(args):
                       ("nonblocking",))]
         return [peer for peer in peers if peer.name in (args.peers or peer.name).split(",")]
     peers = [installed("ours", prefix, ("offload",)), installed("off", prefix, KINDS, OFF),
-             installed("yield", prefix + "-yield", KINDS)]
+             installed("yield", prefix + "-yield", KINDS),
+             installed("mpich5", mpich_5(), KINDS, {**OFF, **(THROTTLED if crowded else {})})]
     if not args.hosts:
         peers += [Peer("mpich", "mpicc.mpich", "mpiexec.mpich"),
                   Peer("openmpi", "mpicc.openmpi", "mpiexec.openmpi", openmpi_options(crowded))]

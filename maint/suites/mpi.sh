@@ -143,6 +143,24 @@ sys.exit(set(rows) != {("barrier", "-"), ("bcast", "8")} or
     [ "$(sed -n '/^first use/,$p' "$results/compare.txt" | grep -c '^bcast .*[0-9]$')" = 1 ]
 }
 
+# The peer in build/5.0.1 runs without plans, and throttled only where ranks outnumber cores. Here it is our MPICH under
+# another name, and mpiexec keeps its settings.
+compare_mpich5() {
+    local tree=$results/peers bin=$results/peers/build/5.0.1/install-stock/bin
+    rm -rf "$tree"
+    mkdir -p "$bin"
+    cp -r "$repo/maint" "$repo/bench" "$tree"
+    printf '#!/bin/sh\nexec %q "$@"\n' "$mpicc" >"$bin/mpicc"
+    printf '#!/bin/sh\nenv >%q\nexec %q "$@"\n' "$tree/env" "$mpiexec" >"$bin/mpiexec"
+    chmod +x "$bin"/*
+    "$tree/maint/compare" -n $(($(nproc) + 1)) --quick --rounds=1 --coll=barrier --peers=mpich5 >"$results/peers.txt"
+    grep -q '^barrier .* mpich5 ' "$results/peers.txt"
+    grep -q '^MPIR_CVAR_BCAST_INIT_DEVICE_COLLECTIVE=0' "$tree/env"
+    [ "$(grep -c '^MPIR_CVAR_CH4_PROGRESS_THROTTLE.*=1' "$tree/env")" = 2 ]
+    "$tree/maint/compare" -n 1 --quick --rounds=1 --coll=barrier --peers=mpich5 >"$results/peers.txt"
+    [ "$(grep -c THROTTLE "$tree/env")" = 0 ]
+}
+
 # The header says so, and the data that is verified is right, also in strided faces.
 bench_uses_data() {
     local said=$results/use-data.txt
@@ -326,6 +344,7 @@ suite_mpi() {
     check "mpi: pcoll-bench: first use" bench_first_use
     check "mpi: compare --overlap --series" compare_overlap
     check "mpi: compare --json" compare_json
+    check "mpi: compare --peers=mpich5" compare_mpich5
     check "mpi: texts of control variables" variables_name_algorithms
     check "mpi: mpicc without ccache" mpicc_without_ccache
     check "mpi: build tests" own_mpi_tests
