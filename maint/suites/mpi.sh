@@ -153,11 +153,12 @@ compare_mpich5() {
     printf '#!/bin/sh\nexec %q "$@"\n' "$mpicc" >"$bin/mpicc"
     printf '#!/bin/sh\nenv >%q\nexec %q "$@"\n' "$tree/env" "$mpiexec" >"$bin/mpiexec"
     chmod +x "$bin"/*
-    "$tree/maint/compare" -n $(($(nproc) + 1)) --quick --rounds=1 --coll=barrier --peers=mpich5 >"$results/peers.txt"
+    timeout 600 "$tree/maint/compare" -n $(($(nproc) + 1)) --quick --rounds=1 --coll=barrier \
+        --peers=mpich5 >"$results/peers.txt"
     grep -q '^barrier .* mpich5 ' "$results/peers.txt"
     grep -q '^MPIR_CVAR_BCAST_INIT_DEVICE_COLLECTIVE=0' "$tree/env"
     [ "$(grep -c '^MPIR_CVAR_CH4_PROGRESS_THROTTLE.*=1' "$tree/env")" = 2 ]
-    "$tree/maint/compare" -n 1 --quick --rounds=1 --coll=barrier --peers=mpich5 >"$results/peers.txt"
+    timeout 600 "$tree/maint/compare" -n 1 --quick --rounds=1 --coll=barrier --peers=mpich5 >"$results/peers.txt"
     [ "$(grep -c THROTTLE "$tree/env")" = 0 ]
 }
 
