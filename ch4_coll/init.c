@@ -86,8 +86,9 @@ static enum pcoll_result find_memory(struct MPIDI_PCOLL_plan *plan, struct pcoll
                                      const struct pcoll_medium *medium, struct pcoll_memory *memory)
 {
     const bool is_distinct = !plan->in.is_packed || plan->in.owned; /* SEND and RECV are */
+    const bool is_packed = plan->in.is_packed || plan->out.is_packed;
 
-    if (is_distinct && medium->traits & PCOLL_PACKS && !MPIDI_PCOLL_agent_wants(raw) &&
+    if (is_packed && is_distinct && medium->traits & PCOLL_PACKS && !MPIDI_PCOLL_agent_wants(raw) &&
         pcoll_plan_can_pack(raw, is_border, plan)) {
         memory->send_layout = MPIDI_PCOLL_data_lay_out(&plan->in);
         memory->recv_layout = MPIDI_PCOLL_data_lay_out(&plan->out);

@@ -21,6 +21,8 @@ enum pcoll_result pcoll_node_layout_init(struct pcoll_node_bound *bound,
 {
     uint64_t longest = 0;
 
+    if (bound->send_layout == NULL || bound->recv_layout == NULL)
+        return PCOLL_OK;
     for (int i = 0; i < plan->nentries; i++) {
         const struct pcoll_entry *entry = &plan->entries[i];
 
