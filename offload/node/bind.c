@@ -58,6 +58,32 @@ void pcoll_node_binding_fini(struct pcoll_node_binding *b)
     free(b->signalings);
 }
 
+/* Returns whether no entry writes beyond a short cell, of this rank or another; no rank reads what
+ * no rank has written. */
+static bool has_short_cells(const struct pcoll_plan *plan)
+{
+    if (plan->signature.bytes > PCOLL_SHORT_CELL_BYTES)
+        return false; /* hardly; this saves the search */
+    for (int i = 0; i < plan->nentries; i++) {
+        const struct pcoll_entry *entry = &plan->entries[i];
+        const bool is_to_local = entry->op == PCOLL_OP_GET || entry->op == PCOLL_OP_REDUCE;
+        const struct pcoll_place *to = is_to_local ? &entry->local : &entry->remote;
+
+        if (to->buffer == PCOLL_CELL &&
+            to->offset % PCOLL_CELL_BYTES + entry->bytes > PCOLL_SHORT_CELL_BYTES)
+            return false;
+    }
+    return true;
+}
+
+/* A one-way call takes as long as the lines that it moves between cores, so two of its messages
+ * should share one (doc/notes/one-way.md). Several senders would contend for it: only a rank with
+ * one neighbor asks for half lines. */
+static unsigned stride_of(const struct pcoll_plan *plan)
+{
+    return plan->nneighbors <= 1 ? PCOLL_HALF_LINE_BYTES : PCOLL_LINE_BYTES;
+}
+
 static struct pcoll_node_card own_card(const struct pcoll_node_binding *b)
 {
     struct pcoll_node_card card = {
@@ -67,12 +93,29 @@ static struct pcoll_node_card own_card(const struct pcoll_node_binding *b)
         .ncounters = (uint64_t)b->plan->ncounters,
         .temp_bytes = b->plan->temp_bytes,
         .longest = pcoll_node_longest_reach(b),
+        .is_short = b->halves_lines && has_short_cells(b->plan),
+        .stride = (uint16_t)stride_of(b->plan),
         .in_heap = {pcoll_heap_find(b->memory->send, pcoll_plan_bytes(b->plan, PCOLL_SEND)),
                     pcoll_heap_find(b->memory->recv, pcoll_plan_bytes(b->plan, PCOLL_RECV))},
     };
 
     pcoll_node_board_tell(b, &card);
     return card;
+}
+
+/* Once all cards are known. */
+static void place_areas(struct pcoll_node_binding *b)
+{
+    bool all_short = true;
+
+    for (int i = 0; i < b->nlocal; i++)
+        all_short &= b->cards[i].is_short;
+    for (int i = 0; i < b->nlocal; i++) {
+        if (!all_short)
+            b->cards[i].stride = PCOLL_LINE_BYTES;
+        b->areas[i] = b->area_bytes;
+        b->area_bytes += area_bytes(&b->cards[i]);
+    }
 }
 
 /* The worst of all ranks' results; a rank with a bad result may have neither plan nor memory. */
@@ -85,19 +128,18 @@ static enum pcoll_result exchange_cards(struct pcoll_node_binding *b,
 
     if (mine == PCOLL_OK)
         own = own_card(b);
-    own.result = (uint32_t)mine;
+    own.result = (uint16_t)mine;
     all = pcoll_node_meet(group, &own, sizeof(own));
     for (int i = 0; i < b->nlocal; i++) {
         const struct pcoll_node_card *card =
             (const void *)(all + (size_t)i * PCOLL_NODE_FIELD_BYTES);
 
         worst = card->result > worst ? card->result : worst;
-        if (mine != PCOLL_OK)
-            continue;
-        b->cards[i] = *card;
-        b->areas[i] = b->area_bytes;
-        b->area_bytes += area_bytes(card);
+        if (mine == PCOLL_OK)
+            b->cards[i] = *card;
     }
+    if (mine == PCOLL_OK)
+        place_areas(b);
     return (enum pcoll_result)worst;
 }
 
@@ -118,7 +160,7 @@ static void clear_extent(const void *context, char *payload)
     size_t relay = b->bound->relay_bytes;
 
     for (int i = 0; i < b->nlocal; i++) {
-        memset(payload + b->areas[i], 0, (size_t)b->cards[i].ncounters * PCOLL_LINE_BYTES);
+        memset(payload + b->areas[i], 0, pcoll_node_counters_bytes(&b->cards[i]));
         memset(payload + b->areas[i] + pcoll_node_plan_bytes(&b->cards[i]), 0,
                pcoll_node_signalers_bytes(b->cards[i].ncounters));
         if (relay > 0)

@@ -22,21 +22,32 @@ struct pcoll_node_card {
     int64_t pid;
     uint64_t send, recv; /* addresses in the owner's process */
     uint64_t ncounters, temp_bytes;
-    uint64_t longest; /* the longest move of this rank to or from user memory of another rank */
-    uint32_t result;  /* this rank's result so far */
-    uint32_t offer;   /* enum pcoll_node_offer */
+    uint64_t longest;  /* the longest move of this rank to or from user memory of another rank */
+    uint16_t result;   /* this rank's result so far */
+    uint16_t offer;    /* enum pcoll_node_offer */
+    uint16_t is_short; /* its entries write only to short cells, its own and those of others */
+    uint16_t stride;   /* of its counters, if that is so on all ranks; otherwise it is a line */
     uint32_t nnotices, noperands;                    /* that this rank puts on the board */
     struct pcoll_heap_place in_heap[PCOLL_RECV + 1]; /* of SEND and RECV */
 };
 
 _Static_assert(sizeof(struct pcoll_node_card) <= PCOLL_NODE_FIELD_BYTES, "it is told at once");
 
+static inline size_t pcoll_node_counters_bytes(const struct pcoll_node_card *card)
+{
+    return (size_t)card->ncounters * card->stride;
+}
+
+/* Rounded up to whole lines. */
+static inline size_t pcoll_node_lines(uint64_t bytes)
+{
+    return (size_t)(bytes + PCOLL_LINE_BYTES - 1) / PCOLL_LINE_BYTES * PCOLL_LINE_BYTES;
+}
+
 /* The rank's counters and TEMP, as the plan sees them. */
 static inline size_t pcoll_node_plan_bytes(const struct pcoll_node_card *card)
 {
-    size_t temp = (size_t)(card->temp_bytes + PCOLL_LINE_BYTES - 1) / PCOLL_LINE_BYTES;
-
-    return ((size_t)card->ncounters + temp) * PCOLL_LINE_BYTES;
+    return pcoll_node_lines(pcoll_node_counters_bytes(card)) + pcoll_node_lines(card->temp_bytes);
 }
 
 /* State that exists only while binding. */
@@ -53,9 +64,10 @@ struct pcoll_node_binding {
     size_t index_mask;
     struct pcoll_node_signaling *signalings; /* [max_targets] */
     int nlocal;                              /* number of ranks of the group */
-    const int *ranks; /* [nlocal], ascending: number i of the group is ranks[i] of the plan; NULL:
-                       * both numberings are the same */
-    bool is_alone;    /* treat all other ranks as if they were not in the group */
+    const int *ranks;  /* [nlocal], ascending: number i of the group is ranks[i] of the plan; NULL:
+                        * both numberings are the same */
+    bool is_alone;     /* treat all other ranks as if they were not in the group */
+    bool halves_lines; /* counters with short cells may share lines */
 };
 
 /* Allocates what binding needs, for a bound plan whose run has been initialized. */

@@ -139,7 +139,7 @@ void pcoll_node_board_tell(const struct pcoll_node_binding *b, struct pcoll_node
         return;
     card->nnotices = (uint32_t)board->room;
     card->noperands = (uint32_t)board->operand_room;
-    card->offer = board->room > 0 ? (uint32_t)board->offer : PCOLL_NODE_TO_NOBODY;
+    card->offer = board->room > 0 ? (uint16_t)board->offer : PCOLL_NODE_TO_NOBODY;
 }
 
 size_t pcoll_node_board_bytes(const struct pcoll_node_binding *b)

@@ -9,9 +9,14 @@ static const struct pcoll_node_card *card_of(const struct pcoll_node_binding *b,
     return &b->cards[pcoll_node_number(b, rank)];
 }
 
+static char *area_of_number(const struct pcoll_node_binding *b, int number)
+{
+    return (char *)b->bound->extent + PCOLL_LINE_BYTES + b->areas[number];
+}
+
 static char *area(const struct pcoll_node_binding *b, int rank)
 {
-    return (char *)b->bound->extent + PCOLL_LINE_BYTES + b->areas[pcoll_node_number(b, rank)];
+    return area_of_number(b, pcoll_node_number(b, rank));
 }
 
 char *pcoll_node_own_area(const struct pcoll_node_binding *b, size_t *bytes_p)
@@ -22,14 +27,18 @@ char *pcoll_node_own_area(const struct pcoll_node_binding *b, size_t *bytes_p)
 
 static struct pcoll_line *counter(const struct pcoll_node_binding *b, int rank, int index)
 {
-    return (struct pcoll_line *)(void *)area(b, rank) + index;
+    const int number = pcoll_node_number(b, rank);
+
+    return pcoll_line_at((struct pcoll_line *)(void *)area_of_number(b, number),
+                         b->cards[number].stride, index);
 }
 
 /* An address in TEMP or CELL of any rank, which are mapped here. */
 static char *shared_place(const struct pcoll_node_binding *b, int rank, struct pcoll_place place)
 {
     if (place.buffer == PCOLL_TEMP)
-        return area(b, rank) + card_of(b, rank)->ncounters * PCOLL_LINE_BYTES + place.offset;
+        return area(b, rank) + pcoll_node_lines(pcoll_node_counters_bytes(card_of(b, rank))) +
+               place.offset;
     return (char *)counter(b, rank, (int)(place.offset / PCOLL_CELL_BYTES))->cell +
            place.offset % PCOLL_CELL_BYTES;
 }
@@ -99,12 +108,13 @@ static void resolve_move(const struct pcoll_node_binding *b, const struct pcoll_
         step->kind = PCOLL_STEP_SIGNAL;
 }
 
-/* The position in the index where the target for `line` is or belongs: lines are hashed by their
- * number in the extent with a multiplication (Knuth, TAOCP 3, 6.4), with linear probing. */
+/* The position in the index where the target for `line` is or belongs: counters are hashed by their
+ * place in the extent with a multiplication (Knuth, TAOCP 3, 6.4), with linear probing. */
 static struct pcoll_target **find_target(const struct pcoll_node_binding *b,
                                          const struct pcoll_line *line)
 {
-    size_t i = (size_t)(line - (struct pcoll_line *)b->bound->extent) * 2654435761u;
+    const size_t at = (size_t)((const char *)line - (const char *)b->bound->extent);
+    size_t i = at / PCOLL_HALF_LINE_BYTES * 2654435761u;
 
     while (b->index[i & b->index_mask] != NULL && b->index[i & b->index_mask]->line != line)
         i++;
@@ -182,7 +192,7 @@ void pcoll_node_resolve(const struct pcoll_node_binding *b)
         resolve_entry(b, &b->plan->entries[i], &run->steps[i]);
         offer(b, i, &run->steps[i]);
     }
-    pcoll_run_cut(run, b->plan, counter(b, b->plan->rank, 0));
+    pcoll_run_cut(run, b->plan, counter(b, b->plan->rank, 0), card_of(b, b->plan->rank)->stride);
 }
 
 uint64_t pcoll_node_longest_reach(const struct pcoll_node_binding *b)

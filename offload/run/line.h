@@ -5,6 +5,7 @@
 #define PCOLL_LINE_H
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "algorithms/plan/plan.h"
 
@@ -19,6 +20,18 @@ struct pcoll_line {
 };
 
 _Static_assert(sizeof(struct pcoll_line) == PCOLL_LINE_BYTES, "a counter fills its cache line");
+
+/* Two counters with short cells can share a line: only the first half of each is used. */
+enum {
+    PCOLL_HALF_LINE_BYTES = PCOLL_LINE_BYTES / 2,
+    PCOLL_SHORT_CELL_BYTES = PCOLL_HALF_LINE_BYTES - offsetof(struct pcoll_line, cell)
+};
+
+/* Counter `index` of those that begin at `first`, each `stride` bytes after the one before. */
+static inline struct pcoll_line *pcoll_line_at(struct pcoll_line *first, size_t stride, int index)
+{
+    return (struct pcoll_line *)(void *)((char *)first + stride * (size_t)index);
+}
 
 /* Who else signals a counter. */
 enum pcoll_signalers {

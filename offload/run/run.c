@@ -83,13 +83,13 @@ void pcoll_run_fini(struct pcoll_run *run)
 /* Returns the end of the last queue. */
 static struct pcoll_queue *cut_phase(struct pcoll_run *run, const struct pcoll_plan *plan,
                                      const struct pcoll_phase *phase, struct pcoll_line *counters,
-                                     struct pcoll_queue *queue)
+                                     size_t stride, struct pcoll_queue *queue)
 {
     for (int i = phase->first; i < phase->first + phase->count; i++) {
         int trigger = plan->entries[i].trigger;
 
         if (begins_queue(plan, phase, i)) {
-            queue->line = trigger == PCOLL_NONE ? NULL : counters + trigger;
+            queue->line = trigger == PCOLL_NONE ? NULL : pcoll_line_at(counters, stride, trigger);
             queue++->first = &run->steps[i];
         }
         queue[-1].end = &run->steps[i] + 1;
@@ -98,13 +98,13 @@ static struct pcoll_queue *cut_phase(struct pcoll_run *run, const struct pcoll_p
 }
 
 void pcoll_run_cut(struct pcoll_run *run, const struct pcoll_plan *plan,
-                   struct pcoll_line *counters)
+                   struct pcoll_line *counters, size_t stride)
 {
     struct pcoll_queue *queue = run->queues;
 
     for (int p = 0; p < run->nphases; p++) {
         run->phases[p].queues = queue;
-        queue = cut_phase(run, plan, &plan->phases[p], counters, queue);
+        queue = cut_phase(run, plan, &plan->phases[p], counters, stride, queue);
         run->phases[p].end = queue;
     }
     run->pending = run->pending_end = queue;

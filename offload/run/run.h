@@ -83,9 +83,9 @@ enum pcoll_result pcoll_run_init(struct pcoll_run *run, const struct pcoll_plan 
 void pcoll_run_fini(struct pcoll_run *run);
 
 /* Cut the steps, which the caller has resolved, into the queues of their phases; this rank's
- * counters are at `counters`. */
+ * counters are at `counters`, each `stride` bytes after the one before. */
 void pcoll_run_cut(struct pcoll_run *run, const struct pcoll_plan *plan,
-                   struct pcoll_line *counters);
+                   struct pcoll_line *counters, size_t stride);
 
 /* Returns whether a step waits for a counter. */
 static inline bool pcoll_run_waits(const struct pcoll_run *run)

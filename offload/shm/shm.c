@@ -72,7 +72,7 @@ static enum pcoll_result shm_bind(struct pcoll_group *base, const struct pcoll_p
 {
     struct pcoll_node_group *group = pcoll_node_group_of(base);
     struct pcoll_node_binding b = {
-        .plan = plan, .memory = memory, .nlocal = group->bootstrap.nranks};
+        .plan = plan, .memory = memory, .nlocal = group->bootstrap.nranks, .halves_lines = true};
     enum pcoll_result result = connect_ranks(&b, group, allocate(&b, group));
 
     pcoll_node_binding_fini(&b);

@@ -80,7 +80,7 @@ static int bind_plan(void)
         if (entry->trigger != PCOLL_NONE)
             run.steps[i].gain = plan->gain[entry->trigger];
     }
-    pcoll_run_cut(&run, plan, counters);
+    pcoll_run_cut(&run, plan, counters, sizeof(*counters));
     pcoll_plan_destroy(plan);
     return 1;
 }

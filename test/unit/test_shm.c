@@ -240,6 +240,82 @@ static void check_failure(void)
            "a rank that cannot pack any more fails the plan on all ranks");
 }
 
+/* How far apart the counters of slots are on the ranks that wait for them. Half a line: with one
+ * neighbor, if no cell of any rank has more than 16 bytes. The root is rank nranks / 2. */
+static const struct spacing {
+    enum pcoll_coll coll;
+    const char *name;
+    int nranks;
+    uint64_t bytes;
+    int strides[4]; /* 0: any */
+} spacings[] = {
+    {PCOLL_BCAST, "eager", 2, 8, {32, 0}},
+    {PCOLL_BCAST, "eager", 2, 16, {32, 0}},
+    {PCOLL_BCAST, "eager", 2, 17, {64, 0}},
+    {PCOLL_BCAST, "eager", 4, 8, {64, 32, 0, 32}}, /* rank 0 passes on to rank 1 */
+    {PCOLL_SCATTER, "knomial", 4, 8, {64, 32, 0, 32}},
+    {PCOLL_SCATTER, "knomial", 4, 9, {64, 64, 0, 64}}, /* rank 0 gets two blocks */
+    {PCOLL_REDUCE, "knomial", 2, 8, {0, 32}},
+    {PCOLL_SCAN, "direct", 2, 8, {0, 32}},
+    {PCOLL_SCAN, "direct", 3, 8, {0, 64, 64}},
+};
+
+static int look_at_lines(struct part *p, const struct part_frame *frame)
+{
+    const struct spacing *spacing = frame->setup;
+    const int wanted = spacing->strides[p->rank];
+    const struct pcoll_run *run;
+    int wrong;
+
+    if (part_bind(p) != PCOLL_OK)
+        return 1;
+    run = &pcoll_node_bound_of(p->bound)->run;
+    wrong = wanted > 0 &&
+            (char *)run->phases[2].end[-1].line - (char *)run->phases[1].end[-1].line != wanted;
+    wrong |= part_run(p, 40);
+    part_unbind(p);
+    return wrong;
+}
+
+static int spacing_main(struct meeting *meeting, int rank, void *argument)
+{
+    const struct pcoll_params params = {.path = PCOLL_PATH_TEMP, .radix = 2};
+    const struct spacing *spacing = argument;
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    const struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    const struct part_frame frame = {
+        meeting, &bootstrap,    pcoll_algorithm_find(spacing->coll, spacing->name),
+        &params, look_at_lines, spacing};
+    struct part p = {
+        .medium = shm,
+        .signature = {spacing->coll, spacing->nranks, 0, spacing->bytes},
+        .rank = rank,
+        .seed = (unsigned)rank + 1,
+        .starts = starts_in_shared_memory,
+    };
+
+    if (pcoll_coll_has(spacing->coll, PCOLL_ROOTED))
+        p.signature.root = spacing->nranks / 2;
+    return part_perform(&p, &frame);
+}
+
+static void check_spacings(void)
+{
+    int failed = 0;
+
+    for (size_t i = 0; i < sizeof(spacings) / sizeof(spacings[0]); i++) {
+        struct spacing spacing = spacings[i];
+        const int wrong = meeting_run_threads(spacing.nranks, spacing_main, &spacing);
+
+        if (wrong > 0)
+            printf("# %s/%s of %d B on %d ranks: %d ranks\n", pcoll_coll_name(spacing.coll),
+                   spacing.name, (int)spacing.bytes, spacing.nranks, wrong);
+        failed += wrong;
+    }
+    tap_ok(failed == 0,
+           "two counters share a line where cells are short and a rank has one sender");
+}
+
 /* Odd lengths, odd alignments, nothing beyond the ends. */
 static void check_copies(void (*copy)(void *, const void *, size_t), size_t mega, const char *name)
 {
@@ -274,6 +350,7 @@ int main(void)
             check_row(row, 0, 5);
     }
     check_layouts();
+    check_spacings();
     if (!threads_only)
         check_failure();
     check_copies(pcoll_copy, (size_t)4 << 20, "long");
