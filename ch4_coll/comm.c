@@ -221,6 +221,7 @@ struct settings {
     bool one_node;
     int medium; /* rank 0's settings apply; PCOLL_NONE: MPICH's path */
     uint64_t coop_from;
+    bool measures;
     int distance; /* of this rank to the network */
     bool distances_differ, is_mixed;
 };
@@ -228,12 +229,13 @@ struct settings {
 static enum pcoll_result agree_on_settings(const struct pcoll_bootstrap *bootstrap,
                                            enum pcoll_result mine, struct settings *settings)
 {
-    enum { MEDIUM, COOP_FROM, DISTANCE, PROVIDER, NTERMS };
+    enum { MEDIUM, COOP_FROM, MEASURES, DISTANCE, PROVIDER, NTERMS };
     const bool one_node = have_one_node(bootstrap->context);
     const int distance = one_node ? 0 : distance_from_network();
     struct pcoll_term terms[NTERMS] = {
         [MEDIUM] = {.kind = PCOLL_TERM_RANK_0},
         [COOP_FROM] = {.kind = PCOLL_TERM_RANK_0},
+        [MEASURES] = {.kind = PCOLL_TERM_RANK_0, .value = MPIDI_PCOLL_measures()},
         [DISTANCE] = {.kind = PCOLL_TERM_SAME, .value = (uint64_t)distance},
         [PROVIDER] = {.kind = PCOLL_TERM_SAME,
                       .value = one_node ? 0 : MPIDI_PCOLL_hash(MPIDI_PCOLL_provider())},
@@ -249,6 +251,7 @@ static enum pcoll_result agree_on_settings(const struct pcoll_bootstrap *bootstr
         .one_node = one_node,
         .medium = (int)terms[MEDIUM].value + PCOLL_NONE,
         .coop_from = terms[COOP_FROM].value,
+        .measures = terms[MEASURES].value != 0,
         .distance = distance,
         .distances_differ = terms[DISTANCE].differs,
         .is_mixed = terms[PROVIDER].differs,
@@ -268,6 +271,7 @@ static void meet(struct MPIDI_PCOLL_comm *state, const struct settings *settings
     if (result == PCOLL_OK)
         result = find_level(state, &host);
     state->bootstrap.coop_from = settings->coop_from;
+    state->bootstrap.measures = settings->measures;
     state->bootstrap.board_from = MPIDI_PCOLL_agent_board_from();
     if (candidacy > 0 && host == candidacy)
         state->bootstrap.bell = MPIDI_PCOLL_agent_start_for_node();
@@ -278,6 +282,8 @@ static void meet(struct MPIDI_PCOLL_comm *state, const struct settings *settings
     if (state->group)
         state->level =
             pcoll_level_measured(state->level, state->medium->group_distance(state->group));
+    if (state->group && state->bootstrap.rank == 0)
+        MPIDI_PCOLL_show_machine(state);
 }
 
 /* The part of the state that a rank makes alone; NULL: out of memory. */

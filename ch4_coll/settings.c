@@ -50,6 +50,19 @@ cvars:
         /dev/shm or the memory of a job is small, or where a program keeps hundreds of
         requests.
 
+    - name        : MPIR_CVAR_COLL_OFFLOAD_MEASURE
+      category    : COLLECTIVE
+      type        : boolean
+      default     : true
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        What the cost model knows of a node if there is no tuning table. Values: 1 (two ranks
+        measure copies, flags and reductions at the first persistent collective of a process,
+        which takes some milliseconds once), 0 (the parameters of the built-in table). Set it to
+        0 where the choices, and so the last bits of a reduction, must be the same in every job.
+
     - name        : MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE
       category    : COLLECTIVE
       type        : string
@@ -59,7 +72,8 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         JSON tuning table, which rank 0 of a communicator reads. Values: a path; unset, the
-        built-in table is used. Set it to what pcoll-tune has measured on the machine.
+        built-in table is used, with what ranks measure (MPIR_CVAR_COLL_OFFLOAD_MEASURE). Set it
+        to what pcoll-tune has measured on the machine.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_VERBOSE
       category    : COLLECTIVE
@@ -94,6 +108,29 @@ static unsigned allowed(const struct MPIDI_PCOLL_comm *state)
     if (!MPIDI_PCOLL_forced()->cma && !pcoll_is_network(state->medium))
         provides &= ~(unsigned)PCOLL_NEED_USER_RMA;
     return provides;
+}
+
+bool MPIDI_PCOLL_measures(void)
+{
+    const char *path = MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE;
+
+    return MPIR_CVAR_COLL_OFFLOAD_MEASURE && !(path && *path);
+}
+
+void MPIDI_PCOLL_show_machine(const struct MPIDI_PCOLL_comm *state)
+{
+    const struct pcoll_machine *machine = state->medium->group_machine(state->group);
+
+    if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE < 1 || !state->bootstrap.measures)
+        return;
+    fprintf(stderr, "[%d] pcoll: measured in this node:%s", MPIR_Process.rank,
+            machine->L > 0 ? "" : " nothing (two ranks with a core each are necessary)");
+#define SHOW(member)                                                                               \
+    if (machine->member > 0)                                                                       \
+        fprintf(stderr, " " #member " %.3g", machine->member);
+    PCOLL_MEASURED_MEMBERS(SHOW)
+#undef SHOW
+    fprintf(stderr, "\n");
 }
 
 /* Communicators of one node use no provider, so it is compared when the first communicator with
@@ -241,6 +278,7 @@ static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state)
         .provides = allowed(state),
         .user_rma_threshold = MPIDI_PCOLL_forced()->cma_from,
         .max_temp = temp > 0 ? (uint64_t)temp : 0,
+        .measured = medium->group_machine(state->group),
         .cores = MPIDI_PCOLL_cores().count,
     };
 

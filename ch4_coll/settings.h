@@ -13,4 +13,10 @@ void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped
                          struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice);
 void MPIDI_PCOLL_settings_free(void);
 
+/* Do the ranks of a node measure their machine? A table that the user gives replaces it. */
+bool MPIDI_PCOLL_measures(void);
+
+/* With MPIR_CVAR_COLL_OFFLOAD_VERBOSE, print what they have measured. */
+void MPIDI_PCOLL_show_machine(const struct MPIDI_PCOLL_comm *state);
+
 #endif /* SETTINGS_H_INCLUDED */

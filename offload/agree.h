@@ -34,6 +34,8 @@ enum pcoll_round {
     PCOLL_ROUND_NODE,    /* in each node: can all access each other's memory, how far apart are the
                           * cores */
     PCOLL_ROUND_BELL,    /* in each node: where is the agent's bell */
+    PCOLL_ROUND_MACHINE, /* in each node whose first rank does not know it: what two ranks have
+                          * measured of their machine */
     PCOLL_ROUND_NETWORK, /* what every endpoint can do, and how many rails there are */
 
     /* -- at each call: ch4_coll/agreement.c -- */
@@ -55,7 +57,7 @@ enum pcoll_round {
                         * from PLAN, and has registered its buffers; then the cards are swapped */
     PCOLL_ROUND_BOUND, /* is every rank connected; no rank signals before this */
 
-    /* -- after TABLE, GROUP and PLAN, in each node: memory/arena.c -- */
+    /* -- after TABLE, GROUP, BELL and PLAN, in each node: memory/arena.c -- */
 
     PCOLL_ROUND_GRANT, /* where has the lowest rank put an extent */
     PCOLL_ROUND_SHARE  /* can every rank map its object */

@@ -8,6 +8,7 @@
 #ifndef PCOLL_MEDIUM_H
 #define PCOLL_MEDIUM_H
 
+#include "algorithms/plan/machine.h"
 #include "offload/bootstrap.h"
 
 struct pcoll_operator; /* reduce/operator.h */
@@ -106,6 +107,10 @@ struct pcoll_medium {
     /* The time in nanoseconds in which two neighboring ranks of a node exchange flags, the longest
      * of all; 0: not measured. The same on all ranks. */
     uint64_t (*group_distance)(const struct pcoll_group *group);
+    /* What is known of the machine by measurement, valid as long as the group; members that are 0
+     * are unknown. The first rank of a node knows most: another one may have joined it after the
+     * measurement. */
+    const struct pcoll_machine *(*group_machine)(const struct pcoll_group *group);
 
     /* Collective. `plan` must outlive *bound_p. A rank that could not generate its plan passes
      * NULL, and all ranks get an error. The results agree. */
@@ -162,11 +167,19 @@ static inline int pcoll_one_rail(const struct pcoll_group *group)
     return 1;
 }
 
-/* For media that do not measure the distance of their ranks. */
-static inline uint64_t pcoll_not_measured(const struct pcoll_group *group)
+/* For media that do not measure the distance of their ranks, nor their machine. */
+static inline uint64_t pcoll_no_distance(const struct pcoll_group *group)
 {
     (void)group;
     return 0;
+}
+
+static inline const struct pcoll_machine *pcoll_no_machine(const struct pcoll_group *group)
+{
+    static const struct pcoll_machine unknown;
+
+    (void)group;
+    return &unknown;
 }
 
 #endif /* PCOLL_MEDIUM_H */

@@ -4,6 +4,8 @@
 #ifndef PCOLL_TOOLS_INFO_H
 #define PCOLL_TOOLS_INFO_H
 
+#include <stdbool.h>
+
 #include "tuning/choose.h"
 #include "tools/show.h"
 
@@ -14,6 +16,8 @@ struct info {
     uint64_t max_bytes;
     int64_t candidates; /* list the candidates for this size; -1: print the map */
     int only_check, only_names, only_parameters, no_cma;
+    int measures; /* this machine, as the ranks of a job do */
+    struct pcoll_machine measured;
     struct pcoll_caps caps;
     struct pcoll_table *table;
     struct pcoll_topology *topology;
@@ -39,6 +43,13 @@ struct info_point info_choose(const struct info *info, enum pcoll_coll coll, uin
 /* Prints, for the collectives that are asked for, the map or the candidates; returns the exit
  * status. */
 int info_print_choices(const struct info *info);
+
+/* Two processes measure the machine and print the result, by which *machine is set. Returns false
+ * if they could not. */
+bool info_measure(struct pcoll_machine *machine);
+
+/* Prints a line about a machine parameter, with its unit and meaning. */
+void info_print_parameter(const char *name, double value);
 
 /* Prove the plans of all ranks of the job, and run them in every order where there are few; print
  * what was found. `without_rank` and `without_entry` name an entry to leave out first, as --plan

@@ -20,6 +20,8 @@ const char info_help[] =
     "\n"
     "The choice\n"
     "  --table=FILE        tuning table (the built-in one)\n"
+    "  --this-machine      measure this machine first, as two ranks of a job do where the user\n"
+    "                      gives no table, and show what was measured\n"
     "  --coll=NAME         show one collective only, such as bcast (all)\n"
     "  --max-bytes=B       largest size to show (64M)\n"
     "  --candidates=BYTES  list all candidates for this size, cheapest first\n"

@@ -26,6 +26,7 @@ static const struct cli_option options[] = {
     {OPTION("medium", CLI_TEXT, caps.medium)},
     {OPTION("level", CLI_NAME, caps.level), .name_of = cli_level},
     {OPTION("no-cma", CLI_FLAG, no_cma)},
+    {OPTION("this-machine", CLI_FLAG, measures)},
     {OPTION("coll", CLI_NAME, coll), .name_of = cli_coll},
     {OPTION("max-bytes", CLI_NUMBER, max_bytes), .min = 1, .max = INT64_MAX / 4},
     {OPTION("candidates", CLI_NUMBER, candidates), .min = 0, .max = INT64_MAX / 4},
@@ -98,6 +99,8 @@ static int take_options(struct info *info, int count, char **values)
         status = cli_complain(&cli, "only one of --plan and --prove is allowed");
     if (status == CLI_GO_ON && info->without && !info->prove)
         status = cli_complain(&cli, "--without: only --prove takes it");
+    if (status == CLI_GO_ON && info->measures && info->path)
+        status = cli_complain(&cli, "only one of --table and --this-machine is allowed");
     if (status == CLI_GO_ON && (info->plan || info->prove))
         status = check_plan(info);
     if (info->no_cma)
@@ -154,6 +157,14 @@ static void print_parameters(void)
     for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
         printf("%-10s %-8s %-9s %s\n", pcoll_parameters[i].name, pcoll_parameters[i].unit,
                pcoll_parameters[i].required ? "required" : "optional", pcoll_parameters[i].what);
+}
+
+void info_print_parameter(const char *name, double value)
+{
+    for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
+        if (strcmp(pcoll_parameters[i].name, name) == 0)
+            printf("  %-7s %-9.3g %-8s %s\n", name, value, pcoll_parameters[i].unit,
+                   pcoll_parameters[i].what);
 }
 
 /* ---- a plan ---- */
@@ -270,6 +281,12 @@ int main(int argc, char **argv)
         print_parameters();
     if (info.only_names || info.only_parameters)
         return 0;
+    if (info.measures && !info_measure(&info.measured)) {
+        fprintf(stderr, "pcoll-info: --this-machine: two processes did not get a core each\n");
+        return 1;
+    }
+    if (info.measures)
+        info.caps.measured = &info.measured;
     status = 1;
     if (load(&info) == PCOLL_OK && place(&info) == PCOLL_OK)
         status = info.only_check ? 0 : print_what_is_asked(&info);

@@ -1,7 +1,7 @@
 # Programs beside the library.  pcoll-tune is an MPI program: ../Makefile.am makes it with mpicc.
 bin_PROGRAMS += pcoll-info pcoll-sim
 pcoll_info_SOURCES = \
-    %D%/pcoll_info.c %D%/info.h %D%/info_map.c %D%/info_help.c %D%/info_prove.c \
+    %D%/pcoll_info.c %D%/info.h %D%/info_machine.c %D%/info_map.c %D%/info_help.c %D%/info_prove.c \
     %D%/show.h %D%/show.c %D%/show_dot.c %D%/show_json.c
 pcoll_info_LDADD = %D%/libtools.a libpcoll.a $(JSON_LIBS) $(LIBFABRIC_LIBS) -lm
 pcoll_sim_SOURCES = \

@@ -123,6 +123,7 @@ enum { TUNE_RUNNERS = 32 };
 struct tune_runner {
     int row; /* of pcoll_algorithms */
     struct pcoll_params params;
+    bool by_table;            /* chosen by the table alone, without what ranks measure at init */
     double predicted;         /* us */
     struct estimate measured; /* us; no samples used: the medium cannot hold the plan */
 };

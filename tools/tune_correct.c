@@ -111,11 +111,12 @@ bool tune_correct(const struct tune_options *options, struct pcoll_table *table)
 static void write_runner(const struct tune_runner *runner, FILE *out)
 {
     fprintf(out,
-            "{\"name\": \"%s\", \"segment\": %llu, \"radix\": %d, \"predicted\": %.6g, "
+            "{\"name\": \"%s\", \"by_table\": %s, \"slots\": %d, \"segment\": %llu, \"radix\": %d, "
+            "\"predicted\": %.6g, "
             "\"measured\": %.6g, \"low\": %.6g, \"high\": %.6g}",
-            tune_runner_label(runner), (unsigned long long)runner->params.segment,
-            runner->params.radix, runner->predicted, runner->measured.value, runner->measured.low,
-            runner->measured.high);
+            tune_runner_label(runner), runner->by_table ? "true" : "false", runner->params.slots,
+            (unsigned long long)runner->params.segment, runner->params.radix, runner->predicted,
+            runner->measured.value, runner->measured.low, runner->measured.high);
 }
 
 /* Writes one line of JSON for each point; the chosen candidate comes first. */

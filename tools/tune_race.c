@@ -177,20 +177,27 @@ static int list_named(const struct tune_stage *stage, const struct pcoll_signatu
     return count;
 }
 
-/* What `auto` chooses, which may be by a rule, followed by the others. */
+/* What `auto` chooses, which may be by a rule, what the table alone chooses if that differs, and
+ * the others. */
 static int list_all(const struct tune_stage *stage, const struct pcoll_signature *signature,
                     struct tune_runner *runners)
 {
-    struct pcoll_choice choices[PCOLL_MAX_CANDIDATES], chosen;
+    struct pcoll_choice choices[PCOLL_MAX_CANDIDATES], chosen, by_table;
     const int n =
         pcoll_candidates(stage->table, signature, &stage->caps, choices, PCOLL_MAX_CANDIDATES);
+    struct pcoll_caps unmeasured = stage->caps;
     int count = 0;
 
-    if (pcoll_choose(stage->table, signature, &stage->caps, NULL, NULL, &chosen) != PCOLL_OK)
+    unmeasured.measured = NULL;
+    if (pcoll_choose(stage->table, signature, &stage->caps, NULL, NULL, &chosen) != PCOLL_OK ||
+        pcoll_choose(stage->table, signature, &unmeasured, NULL, NULL, &by_table) != PCOLL_OK)
         return 0;
     add_choice(runners, &count, &chosen);
+    if (!pcoll_choice_same(&chosen, &by_table))
+        add_choice(runners, &count, &by_table);
+    runners[count - 1].by_table = true;
     for (int i = 0; i < n; i++)
-        if (!pcoll_choice_same(&chosen, &choices[i]))
+        if (!pcoll_choice_same(&chosen, &choices[i]) && !pcoll_choice_same(&by_table, &choices[i]))
             add_choice(runners, &count, &choices[i]);
     return count;
 }

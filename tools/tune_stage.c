@@ -22,6 +22,7 @@ static void set_caps(struct tune_stage *stage)
         .rails = stage->medium->group_rails(stage->group),
         .provides = stage->medium->group_provides(stage->group),
         .max_temp = 4 << 20,
+        .measured = stage->medium->group_machine(stage->group),
         .cores = online_cores(),
     };
     pcoll_caps_of_medium(&stage->caps, stage->medium->name, stage->medium->node_medium,
@@ -100,6 +101,7 @@ struct tune_stage *tune_stage_open(const struct tune_options *options,
     stage->table = table;
     stage->bootstrap = tune_bootstrap(&stage->comm, options);
     stage->bootstrap.coop_from = PCOLL_COOP_FROM;
+    stage->bootstrap.measures = options->judge != NULL && options->base == NULL;
     stage->is_crowded = nnodes > 1 || stage->bootstrap.nranks > online_cores();
     take_localities(stage);
     result = open_group(stage, nnodes);

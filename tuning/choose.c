@@ -159,6 +159,17 @@ void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char 
     caps->max_ring = max_slots;
 }
 
+static void take_measured(struct pcoll_machine *machine, const struct pcoll_machine *measured)
+{
+    if (measured == NULL)
+        return;
+#define TAKE(member)                                                                               \
+    if (measured->member > 0)                                                                      \
+        machine->member = measured->member;
+    PCOLL_MEASURED_MEMBERS(TAKE)
+#undef TAKE
+}
+
 /* Fills search->machine, search->cached and search->about, and *node, which search->machine may
  * point to. Returns false if the table lacks the medium. */
 static bool find_machine(struct pcoll_search *search, const struct pcoll_table *table,
@@ -173,10 +184,13 @@ static bool find_machine(struct pcoll_search *search, const struct pcoll_table *
         return false;
     search->machine = *machine;
     search->machine.cores = caps->cores;
+    if (!caps->node_medium)
+        take_measured(&search->machine, caps->measured);
     machine = caps->node_medium ? pcoll_table_level(table, caps->node_medium, caps->level) : NULL;
     if (machine) {
         *node = *machine;
         node->cores = caps->cores;
+        take_measured(node, caps->measured);
         search->machine.node = node;
     }
     search->cached =

@@ -31,7 +31,9 @@ struct pcoll_caps {
                                   * if requested */
     int max_ring;      /* the most slots of a ring, where counters are scarce; 0: unlimited */
     uint64_t max_temp; /* largest TEMP of one rank in bytes; larger plans are not candidates */
-    int cores;         /* as in struct pcoll_machine */
+    const struct pcoll_machine *measured; /* what is known of this machine's nodes: members that are
+                                           * not 0 replace those of the table; NULL: nothing */
+    int cores;                            /* as in struct pcoll_machine */
     int mapped; /* ranks reach each other's user buffers without the kernel, as fast as any cache */
 };
 

@@ -29,9 +29,7 @@ static bool has_answer(const struct pcoll_line *own, uint64_t round, int *yields
     return false;
 }
 
-/* Two ranks each write the other's line and wait for their own. In nanoseconds for both directions
- * at once; 0: the other rank did not answer, or only when this one yielded its core. */
-static uint64_t exchange(struct pcoll_line *own, struct pcoll_line *other, bool is_crowded)
+uint64_t pcoll_exchange_flags(struct pcoll_line *own, struct pcoll_line *other, bool is_crowded)
 {
     uint64_t min = 0, round = 0;
     int yields = is_crowded ? MAX_YIELDS : 0;
@@ -63,10 +61,10 @@ static int partner(const struct pcoll_bootstrap *bootstrap, int turn)
     return rank == first ? first + 1 : first;
 }
 
-uint64_t pcoll_node_measure_distance(const struct pcoll_bootstrap *bootstrap,
-                                     struct pcoll_line *lines)
+struct pcoll_distance pcoll_node_measure_distance(const struct pcoll_bootstrap *bootstrap,
+                                                  struct pcoll_line *lines)
 {
-    uint64_t farthest = 0;
+    struct pcoll_distance farthest = {0, 0};
 
     /* Of two user-level threads of one kernel thread, neither answers while the other looks. */
     for (int turn = 0; turn < 2 && pcoll_may_sleep(); turn++, lines += bootstrap->nranks) {
@@ -75,8 +73,10 @@ uint64_t pcoll_node_measure_distance(const struct pcoll_bootstrap *bootstrap,
 
         if (other == PCOLL_NONE)
             continue;
-        took = exchange(&lines[bootstrap->rank], &lines[other], bootstrap->crowded);
-        farthest = took > farthest ? took : farthest;
+        took = pcoll_exchange_flags(&lines[bootstrap->rank], &lines[other], bootstrap->crowded);
+        if (took > farthest.nanoseconds)
+            farthest =
+                (struct pcoll_distance){took, other < bootstrap->rank ? other : bootstrap->rank};
     }
     return farthest;
 }

@@ -12,6 +12,7 @@
 #include "offload/memory/process.h"
 #include "offload/node/distance.h"
 #include "offload/node/group.h"
+#include "offload/node/measure.h"
 #include "offload/yield.h"
 
 #define ROUNDS_BEFORE_SLEEP 8
@@ -46,14 +47,18 @@ static struct pcoll_line *distance_lines(const struct pcoll_node_group *group)
 
 /* Collective: can every rank access the memory of its right neighbor, and how far apart are
  * neighbors? A refusal is an answer. If all can, all ranks are in one PID namespace: only processes
- * of an outer namespace see those of an inner one, and the ring leads back to its start. */
-static enum pcoll_result look_around(struct pcoll_node_group *group, bool *can_p)
+ * of an outer namespace see those of an inner one, and the ring leads back to its start. *known_p:
+ * the machines that rank 0 knows. */
+static enum pcoll_result look_around(struct pcoll_node_group *group, bool *can_p, uint64_t *known_p)
 {
-    enum { CMA, FARTHEST, NTERMS };
+    enum { CMA, FARTHEST, KNOWN, NTERMS };
     const size_t next = (size_t)((group->bootstrap.rank + 1) % group->bootstrap.nranks);
     const struct pcoll_process_id *self = pcoll_process_self();
     struct pcoll_term terms[NTERMS] = {
-        [CMA] = {.kind = PCOLL_TERM_MIN}, [FARTHEST] = {.kind = PCOLL_TERM_MAX}};
+        [CMA] = {.kind = PCOLL_TERM_MIN},
+        [FARTHEST] = {.kind = PCOLL_TERM_MAX},
+        [KNOWN] = {.kind = PCOLL_TERM_RANK_0, .value = pcoll_machines_known()}};
+    struct pcoll_distance distance;
     struct pcoll_process_id scratch;
     struct probe neighbor,
         own = {*self, getpid(), (uint64_t)(uintptr_t)self, (uint64_t)(uintptr_t)&scratch};
@@ -61,11 +66,14 @@ static enum pcoll_result look_around(struct pcoll_node_group *group, bool *can_p
 
     memcpy(&neighbor, pcoll_node_meet(group, &own, sizeof(own)) + next * PCOLL_NODE_FIELD_BYTES,
            sizeof(neighbor));
-    terms[FARTHEST].value = pcoll_node_measure_distance(&group->bootstrap, distance_lines(group));
+    distance = pcoll_node_measure_distance(&group->bootstrap, distance_lines(group));
+    terms[FARTHEST].value = distance.nanoseconds << 32 | (uint32_t)distance.rank;
     terms[CMA].value = (uint64_t)probe_neighbor(&neighbor);
     result = pcoll_agree(&group->bootstrap, PCOLL_ROUND_NODE, PCOLL_OK, terms, NTERMS);
     *can_p = terms[CMA].value != 0;
-    group->distance = terms[FARTHEST].value;
+    group->farthest =
+        (struct pcoll_distance){terms[FARTHEST].value >> 32, (int)(uint32_t)terms[FARTHEST].value};
+    *known_p = terms[KNOWN].value;
     return result;
 }
 
@@ -97,6 +105,68 @@ static enum pcoll_result find_bell(struct pcoll_node_group *group, struct pcoll_
     if (group->bell_at != NULL)
         group->bell = (void *)(group->bell_at->base + place.offset);
     return PCOLL_OK;
+}
+
+#define COUNT(member) +1
+enum { NMEASURED = PCOLL_MEASURED_MEMBERS(COUNT) };
+#undef COUNT
+
+/* Numbers that are not negative are in the order of their bits. */
+static void put_machine(const struct pcoll_machine *machine, struct pcoll_term *terms)
+{
+#define PUT(member) memcpy(&(terms++)->value, &machine->member, sizeof(double));
+    PCOLL_MEASURED_MEMBERS(PUT)
+#undef PUT
+}
+
+static void take_machine(struct pcoll_machine *machine, const struct pcoll_term *terms)
+{
+#define TAKE(member) memcpy(&machine->member, &(terms++)->value, sizeof(double));
+    PCOLL_MEASURED_MEMBERS(TAKE)
+#undef TAKE
+}
+
+/* Collective: the two neighbors that are farthest apart measure the machine, and all ranks hear
+ * what they have measured; nothing, if there is no memory for it. */
+static enum pcoll_result measure_machine(struct pcoll_node_group *group, bool can_cma)
+{
+    const struct pcoll_shm_wish wish = {.bytes = sizeof(struct pcoll_measure_place),
+                                        .clear = pcoll_node_clear_place};
+    const int pair = group->bootstrap.rank - group->farthest.rank;
+    struct pcoll_term terms[NMEASURED] = {{.kind = PCOLL_TERM_MAX}};
+    struct pcoll_shm_extent *extent;
+    enum pcoll_result result;
+
+    if (pcoll_shm_carve(&group->arena, &group->bootstrap, &wish, &extent) != PCOLL_OK)
+        return PCOLL_OK;
+    if (pair == 0 || pair == 1)
+        pcoll_node_measure((void *)((char *)extent + PCOLL_LINE_BYTES), pair, can_cma,
+                           &group->machine);
+    put_machine(&group->machine, terms);
+    result = pcoll_agree(&group->bootstrap, PCOLL_ROUND_MACHINE, PCOLL_OK, terms, NMEASURED);
+    take_machine(&group->machine, terms);
+    pcoll_shm_release(extent);
+    return result;
+}
+
+/* Collective: what rank 0's process has measured at this distance before is not measured again. A
+ * failure is repeated where each rank has a core, unless another program uses it at times. Of
+ * two user-level threads of one kernel thread, none could run while the other does. */
+static enum pcoll_result know_machine(struct pcoll_node_group *group, bool can_cma, uint64_t known)
+{
+    const uint64_t distance = group->farthest.nanoseconds;
+    enum pcoll_result result;
+
+    if (!group->bootstrap.measures || group->bootstrap.nranks == 1 || !pcoll_may_sleep())
+        return PCOLL_OK;
+    if (known & pcoll_machine_bit(distance)) {
+        pcoll_machine_recall(distance, &group->machine);
+        return PCOLL_OK;
+    }
+    result = measure_machine(group, can_cma);
+    if (result == PCOLL_OK && (group->machine.L > 0 || group->bootstrap.crowded))
+        pcoll_machine_remember(distance, &group->machine);
+    return result;
 }
 
 /* Sleeps until the last rank arrives, but only for a moment: MPI may need this rank for something
@@ -211,6 +281,7 @@ static enum pcoll_result open_meeting(struct pcoll_node_group *group,
     group->bootstrap = (struct pcoll_bootstrap){
         .rank = bootstrap->rank,
         .nranks = bootstrap->nranks,
+        .measures = bootstrap->measures,
         .crowded = bootstrap->crowded,
         .context = group,
         .combine = combine_in,
@@ -228,6 +299,7 @@ enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstra
     enum pcoll_result result =
         pcoll_agree(bootstrap, PCOLL_ROUND_GROUP, group ? PCOLL_OK : PCOLL_ERR_NOMEM, NULL, 0);
     bool can_cma = false;
+    uint64_t known = 0;
 
     if (result != PCOLL_OK) {
         free(group);
@@ -236,9 +308,11 @@ enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstra
     pcoll_shm_arena_init(&group->arena, bootstrap->rank, bootstrap->nranks);
     result = open_meeting(group, bootstrap);
     if (result == PCOLL_OK)
-        result = look_around(group, &can_cma);
+        result = look_around(group, &can_cma, &known);
     if (result == PCOLL_OK)
         result = find_bell(group, bootstrap->bell);
+    if (result == PCOLL_OK)
+        result = know_machine(group, can_cma, known);
     if (result != PCOLL_OK) {
         pcoll_node_group_destroy(&group->base);
         return result;
@@ -265,7 +339,12 @@ void pcoll_node_group_destroy(struct pcoll_group *base)
 
 uint64_t pcoll_node_group_distance(const struct pcoll_group *group)
 {
-    return pcoll_node_group_of(group)->distance;
+    return pcoll_node_group_of(group)->farthest.nanoseconds;
+}
+
+const struct pcoll_machine *pcoll_node_group_machine(const struct pcoll_group *group)
+{
+    return &pcoll_node_group_of(group)->machine;
 }
 
 unsigned pcoll_node_group_provides(const struct pcoll_group *group)

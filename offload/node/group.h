@@ -8,6 +8,7 @@
 #include "offload/medium.h"
 #include "offload/memory/arena.h"
 #include "offload/memory/heap.h"
+#include "offload/node/distance.h"
 
 #define PCOLL_NODE_FIELD_BYTES (PCOLL_COMBINE_WORDS * sizeof(uint64_t))
 
@@ -39,7 +40,8 @@ struct pcoll_node_group {
     struct pcoll_attachment *bell_at; /* where it is mapped */
     bool has_agent;                   /* it is this process's */
     unsigned provides;
-    uint64_t distance; /* what group_distance returns */
+    struct pcoll_distance farthest;
+    struct pcoll_machine machine; /* what group_machine returns */
 };
 
 static inline struct pcoll_node_group *pcoll_node_group_of(const struct pcoll_group *group)
@@ -53,6 +55,7 @@ enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstra
 void pcoll_node_group_destroy(struct pcoll_group *base);
 unsigned pcoll_node_group_provides(const struct pcoll_group *group);
 uint64_t pcoll_node_group_distance(const struct pcoll_group *group);
+const struct pcoll_machine *pcoll_node_group_machine(const struct pcoll_group *group);
 
 /* Collective: contribute `bytes` bytes, at most PCOLL_NODE_FIELD_BYTES. The contribution of rank r
  * is r * PCOLL_NODE_FIELD_BYTES bytes from the result, until this rank combines or meets again. */

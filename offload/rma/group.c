@@ -177,3 +177,8 @@ uint64_t pcoll_rma_group_distance(const struct pcoll_group *group)
 {
     return pcoll_rma_group_of(group)->distance;
 }
+
+const struct pcoll_machine *pcoll_rma_group_machine(const struct pcoll_group *group)
+{
+    return pcoll_node_group_machine(pcoll_rma_group_of(group)->node);
+}

@@ -27,7 +27,7 @@ static void control_variables(void)
 #define VARIABLE(NAME, name) "MPIR_CVAR_" #NAME "_INIT_ALGORITHM",
     static const char *const names[] = {
         COLLECTIVES(VARIABLE, VARIABLE) "MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP",
-        "MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE"};
+        "MPIR_CVAR_COLL_OFFLOAD_MEASURE", "MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE"};
 #undef VARIABLE
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

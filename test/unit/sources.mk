@@ -26,6 +26,7 @@ check_PROGRAMS += \
     %D%/test_levels \
     %D%/test_loads \
     %D%/test_mapped \
+    %D%/test_measure \
     %D%/test_media \
     %D%/test_mutants \
     %D%/test_names \

@@ -90,6 +90,32 @@ static void test_level(void)
     pcoll_table_destroy(table);
 }
 
+/* What ranks have measured replaces the table's parameters of their node, and only those. */
+static void test_measured(void)
+{
+    const struct pcoll_machine nothing = {.L = 0}, fast_copies = {.copy = 1e-6, .cached = 1e-6},
+                               slow_copies = {.copy = 1, .cached = 1};
+    struct pcoll_table *table = tables_good("slow_copy");
+    struct question q = question_of(table, PCOLL_BCAST, 8, 65536);
+    double by_table;
+
+    question_ask(&q);
+    by_table = q.choice.predicted_us;
+    q.caps.measured = &nothing;
+    question_ask(&q);
+    tap_ok(q.choice.params.path == PCOLL_PATH_USER && q.choice.predicted_us == by_table,
+           "without a measurement the table's parameters apply");
+    q.caps.measured = &fast_copies;
+    question_ask(&q);
+    tap_ok(q.choice.params.path == PCOLL_PATH_TEMP && q.choice.predicted_us < by_table,
+           "what is measured replaces them");
+    q.caps.measured = &slow_copies;
+    question_ask(&q);
+    tap_ok(q.choice.params.path == PCOLL_PATH_USER && q.choice.predicted_us == by_table,
+           "the others stay");
+    pcoll_table_destroy(table);
+}
+
 /* 48 ranks on 6 nodes. */
 static void test_nodes(void)
 {
@@ -347,6 +373,7 @@ int main(void)
     test_put(table);
     test_shared_cores(table);
     test_level();
+    test_measured();
     test_nodes();
     test_inside_nodes();
     test_ring_between_nodes(table);

@@ -1,0 +1,346 @@
+/*
+ * Two ranks measure their machine. They exchange flags; after that they take turns: rank 1 prepares
+ * memory, then rank 0 takes the time of its own accesses to it. So only those samples are wrong in
+ * which rank 0 loses its core.
+ *
+ *   L       an exchange of flags (distance.h)
+ *   copy    a byte to a communication buffer that rank 1 has just read, or from one that it has
+ *           just written: its cache still holds the lines
+ *   cached  the same in a ring of 1 MiB, whose buffers have left that cache
+ *   rma     a get of one word
+ *   G       a further byte of a get of what its owner has just written
+ *   put     what a put takes longer, of a byte that its receiver has just read
+ *   reduce  a sum of doubles that are in the cache
+ *
+ * Rank 0 gives up at a deadline. Rank 1 waits for rank 0 as long as it takes, since rank 0 accesses
+ * its memory.
+ */
+#include "offload/node/measure.h"
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "offload/memory/cma.h"
+#include "offload/node/distance.h"
+#include "offload/reduce/kernels.h"
+#include "offload/run/run.h"
+#include "offload/yield.h"
+
+#define LOOKS 10000 /* then a waiting rank reads the clock, and yields its core */
+#define GIVEN_UP UINT64_MAX
+#define PART PCOLL_MEASURE_SLOT_BYTES /* what a sample copies */
+#define PARTS 4                       /* of the user memory */
+#define MAX_SAMPLES 64
+
+struct measurement {
+    struct pcoll_measure_place *place;
+    int rank;
+    uint64_t meetings, deadline;
+    char *user; /* PARTS * PART bytes */
+    volatile char seen;
+};
+
+/* Waits for the other rank. Returns false if one of them has given up. */
+static bool meet(struct measurement *m)
+{
+    struct pcoll_line *arrived = m->place->arrived;
+    const uint64_t meeting = ++m->meetings;
+
+    atomic_store_explicit(&arrived[1 - m->rank].value, meeting, memory_order_release);
+    for (int looks = 1;; looks++) {
+        const uint64_t now = atomic_load_explicit(&arrived[m->rank].value, memory_order_acquire);
+
+        if (now >= meeting)
+            return now != GIVEN_UP;
+        pcoll_relax();
+        if (looks % LOOKS != 0)
+            continue;
+        if (m->rank == 0 && pcoll_now() > m->deadline)
+            return false;
+        pcoll_yield();
+    }
+}
+
+static void give_up(struct measurement *m)
+{
+    atomic_store_explicit(&m->place->arrived[1 - m->rank].value, GIVEN_UP, memory_order_release);
+}
+
+/* ---- what is measured ---- */
+
+/* A figure: in each round rank 1 prepares memory, then rank 0 takes samples in nanoseconds, k = 0,
+ * 1, ... (negative: failed). */
+struct figure {
+    int rounds, samples; /* samples of each round */
+    void (*prepare)(struct measurement *m, int samples);
+    double (*sample)(struct measurement *m, int k);
+};
+
+static void prepare_nothing(struct measurement *m, int samples)
+{
+    (void)m;
+    (void)samples;
+}
+
+/* Slots take turns: one that rank 0 will write, one that it will read. */
+static void use_slots(struct measurement *m, int samples)
+{
+    for (int k = 0; k < samples; k++) {
+        pcoll_copy(m->user, m->place->slots[2 * k], PART);
+        pcoll_copy(m->place->slots[2 * k + 1], m->user, PART);
+    }
+}
+
+static double copy_twice(struct measurement *m, int k)
+{
+    const uint64_t begin = pcoll_now();
+
+    pcoll_copy(m->place->slots[2 * k], m->user, PART);
+    pcoll_copy(m->user, m->place->slots[2 * k + 1], PART);
+    return (double)(pcoll_now() - begin);
+}
+
+static double add_doubles(struct measurement *m, int k)
+{
+    double *to = (void *)m->user, *from = (void *)(m->user + PART + PCOLL_LINE_BYTES);
+    const uint64_t begin = pcoll_now();
+
+    (void)k;
+    pcoll_kernel_of(PCOLL_OPERATOR_SUM, PCOLL_ELEMENT_DOUBLE)(to, from, to, PART / sizeof(*to));
+    return (double)(pcoll_now() - begin);
+}
+
+static pid_t other_process(const struct measurement *m)
+{
+    return (pid_t)m->place->ranks[1 - m->rank].pid;
+}
+
+static char *user_of_other(const struct measurement *m)
+{
+    return (char *)(uintptr_t)m->place->ranks[1 - m->rank].user_at;
+}
+
+static double get_word(struct measurement *m, int k)
+{
+    const uint64_t begin = pcoll_now();
+
+    (void)k;
+    if (pcoll_cma_read(other_process(m), m->user, user_of_other(m), sizeof(uint64_t)) != 0)
+        return -1;
+    return (double)(pcoll_now() - begin);
+}
+
+static void write_user(struct measurement *m, int samples)
+{
+    memset(m->user, samples, PARTS * PART);
+}
+
+static double get_part(struct measurement *m, int k)
+{
+    const uint64_t begin = pcoll_now();
+
+    if (pcoll_cma_read(other_process(m), m->user, user_of_other(m) + k * PART, PART) != 0)
+        return -1;
+    return (double)(pcoll_now() - begin);
+}
+
+static void read_user(struct measurement *m, int samples)
+{
+    (void)samples;
+    for (size_t at = 0; at < PARTS * PART; at += PCOLL_LINE_BYTES)
+        m->seen = (char)(m->seen + m->user[at]);
+}
+
+static double put_part(struct measurement *m, int k)
+{
+    uint64_t begin;
+
+    memset(m->user, k, PART);
+    begin = pcoll_now();
+    if (pcoll_cma_write(other_process(m), user_of_other(m) + k * PART, m->user, PART) != 0)
+        return -1;
+    return (double)(pcoll_now() - begin);
+}
+
+/* ---- samples ---- */
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Sorts the samples. */
+static double lower_quartile(double *samples, int n)
+{
+    qsort(samples, (size_t)n, sizeof(*samples), compare);
+    return samples[n / 4] / 1000;
+}
+
+/* In us, of one sample; negative: given up, or failed. On rank 1 1 instead. */
+static double measure(struct measurement *m, struct figure figure)
+{
+    double samples[MAX_SAMPLES] = {0};
+    int n = 0;
+
+    for (int round = 0; round < figure.rounds; round++) {
+        if (m->rank == 1)
+            figure.prepare(m, figure.samples);
+        if (!meet(m))
+            return -1;
+        for (int k = 0; k < figure.samples && m->rank == 0; k++) {
+            samples[n] = figure.sample(m, k);
+            if (samples[n++] < 0)
+                return -1;
+        }
+        if (!meet(m))
+            return -1;
+    }
+    return m->rank == 0 ? lower_quartile(samples, n) : 1;
+}
+
+/* Each function returns whether nobody has given up; otherwise *machine is incomplete. */
+
+static bool measure_copies(struct measurement *m, struct pcoll_machine *machine)
+{
+    /* Of the first round in the ring, each sample touches memory for the first time. */
+    static const struct figure two = {8, 2, use_slots, copy_twice},
+                               ring = {4, PCOLL_MEASURE_SLOTS / 2, use_slots, copy_twice},
+                               sums = {1, 9, prepare_nothing, add_doubles};
+    const double near = measure(m, two);
+    const double far = near > 0 ? measure(m, ring) : -1;
+    const double sum = far > 0 ? measure(m, sums) : -1;
+
+    machine->copy = near / (2 * PART);
+    machine->cached = far / (2 * PART);
+    machine->reduce = sum / PART;
+    return sum > 0;
+}
+
+/* By how many us; never 0, which means unknown. */
+static double longer_by(double time, double than)
+{
+    return time > than + 0.001 ? time - than : 0.001;
+}
+
+static bool measure_cma(struct measurement *m, struct pcoll_machine *machine)
+{
+    static const struct figure words = {1, 16, prepare_nothing, get_word},
+                               gets = {4, PARTS, write_user, get_part},
+                               puts = {4, PARTS, read_user, put_part};
+    const double word = measure(m, words);
+    const double get = word > 0 ? measure(m, gets) : -1;
+    const double put = get > 0 ? measure(m, puts) : -1;
+
+    machine->rma = word;
+    machine->G = longer_by(get, word) / PART;
+    machine->put = longer_by(put, get) / PART;
+    return put > 0;
+}
+
+/* Waits until the ranks run at the same time: on one core they would find all data in its cache. */
+static bool measure_flags(struct measurement *m, struct pcoll_machine *machine)
+{
+    struct pcoll_measure_place *place = m->place;
+    struct pcoll_line *own = &place->flags[m->rank], *other = &place->flags[1 - m->rank];
+
+    do {
+        uint64_t took;
+
+        if (m->rank == 0 && pcoll_now() > m->deadline)
+            return false;
+        atomic_store_explicit(&own->value, 0, memory_order_relaxed);
+        if (!meet(m))
+            return false;
+        took = pcoll_exchange_flags(own, other, true);
+        if (m->rank == 0)
+            place->distance = took;
+        if (!meet(m))
+            return false;
+    } while (place->distance == 0);
+    machine->L = (double)place->distance / 1000;
+    return true;
+}
+
+void pcoll_node_measure(struct pcoll_measure_place *place, int rank, bool can_cma,
+                        struct pcoll_machine *machine)
+{
+    struct measurement m = {.place = place,
+                            .rank = rank,
+                            .deadline = pcoll_now() + PCOLL_MEASURE_NSEC,
+                            .user = malloc(PARTS * PART)};
+    struct pcoll_machine measured = *machine;
+
+    place->ranks[rank].pid = getpid();
+    place->ranks[rank].user_at = (uint64_t)(uintptr_t)m.user;
+    if (m.user != NULL)
+        memset(m.user, 0, PARTS * PART);
+    if (m.user == NULL || !measure_flags(&m, &measured) || !measure_copies(&m, &measured) ||
+        (can_cma && !measure_cma(&m, &measured)))
+        give_up(&m);
+    else if (rank == 0)
+        *machine = measured;
+    free(m.user);
+}
+
+void pcoll_node_clear_place(const void *context, char *place)
+{
+    (void)context;
+    memset(place, 0, offsetof(struct pcoll_measure_place, slots));
+}
+
+/* ---- what the process knows ---- */
+
+/* Cores with a common cache exchange flags in 50 to 60 ns (doc/notes/near-and-far-cores.md). */
+#define NEAR 110
+#define NDISTANCES 8
+
+static struct {
+    pthread_mutex_t mutex;
+    uint64_t bits;
+    struct pcoll_machine machines[NDISTANCES];
+} known = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+/* 0: unknown; 1 up to NEAR, 2 up to twice that, and so on. */
+static int class_of(uint64_t distance)
+{
+    int number = distance > 0;
+
+    for (; distance > NEAR && number < NDISTANCES - 1; distance /= 2)
+        number++;
+    return number;
+}
+
+uint64_t pcoll_machine_bit(uint64_t distance)
+{
+    return UINT64_C(1) << class_of(distance);
+}
+
+uint64_t pcoll_machines_known(void)
+{
+    uint64_t bits;
+
+    pthread_mutex_lock(&known.mutex);
+    bits = known.bits;
+    pthread_mutex_unlock(&known.mutex);
+    return bits;
+}
+
+void pcoll_machine_remember(uint64_t distance, const struct pcoll_machine *machine)
+{
+    pthread_mutex_lock(&known.mutex);
+    known.machines[class_of(distance)] = *machine;
+    known.bits |= pcoll_machine_bit(distance);
+    pthread_mutex_unlock(&known.mutex);
+}
+
+void pcoll_machine_recall(uint64_t distance, struct pcoll_machine *machine)
+{
+    pthread_mutex_lock(&known.mutex);
+    *machine = known.machines[class_of(distance)];
+    pthread_mutex_unlock(&known.mutex);
+}

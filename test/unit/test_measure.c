@@ -1,0 +1,173 @@
+/*
+ * What ranks measure of their machine: once a process, the same on all ranks of the group, and in
+ * bounded time also if one of them does not run.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "offload/node/measure.h"
+#include "offload/shm/shm.h"
+#include "offload/yield.h"
+#include "test/unit/meeting.h"
+#include "test/unit/tap.h"
+
+/* Other programs may take a core for longer than a rank waits. */
+#define ATTEMPTS 400
+#define GROUPS 20000 /* within which two in a row must be at one distance */
+
+static const struct pcoll_medium *const shm = &pcoll_medium_shm;
+
+static struct pcoll_measure_place *make_place(void)
+{
+    struct pcoll_measure_place *place =
+        mmap(NULL, sizeof(*place), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (place == MAP_FAILED)
+        exit(1);
+    return place;
+}
+
+/* ---- two ranks ---- */
+
+static bool is_time(double us, double most)
+{
+    return us > 0 && us < most;
+}
+
+/* Wide limits: a machine that is busy may be slow. */
+static bool has_copies(const struct pcoll_machine *m)
+{
+    return is_time(m->L, 1000) && is_time(m->copy, 1) && is_time(m->cached, 1) &&
+           is_time(m->reduce, 1);
+}
+
+static bool has_cma(const struct pcoll_machine *m)
+{
+    return is_time(m->rma, 1000) && is_time(m->G, 1) && is_time(m->put, 1);
+}
+
+struct pair {
+    struct pcoll_measure_place *place;
+    bool can_cma;
+    int late; /* this rank comes when the other has given up, if it does; PCOLL_NONE: neither */
+};
+
+#define LATE_USEC (unsigned)(2 * PCOLL_MEASURE_NSEC / 1000)
+
+static int measure(struct meeting *meeting, int rank, void *argument)
+{
+    const struct pair *pair = argument;
+    struct pcoll_machine machine = {.g = 3};
+    uint64_t begin;
+
+    meeting_barrier(meeting);
+    if (rank == pair->late)
+        usleep(LATE_USEC);
+    begin = pcoll_now();
+    pcoll_node_measure(pair->place, rank, pair->can_cma, &machine);
+    if (rank == 1)
+        return machine.L != 0 || machine.copy != 0 || machine.rma != 0;
+    printf("# %.1f ms: L %.3g, copy %.3g, cached %.3g, reduce %.3g, rma %.3g, G %.3g, put %.3g\n",
+           (double)(pcoll_now() - begin) / 1e6, machine.L, machine.copy, machine.cached,
+           machine.reduce, machine.rma, machine.G, machine.put);
+    if (pair->late == 1)
+        return machine.L != 0 || machine.g != 3;
+    return machine.g != 3 || machine.o != 0 || !has_copies(&machine) ||
+           has_cma(&machine) != pair->can_cma;
+}
+
+static void expect(struct pair pair, const char *what)
+{
+    int attempts = 0;
+
+    do {
+        pcoll_node_clear_place(NULL, (char *)pair.place);
+    } while (meeting_run_processes(2, measure, &pair) != 0 && ++attempts < ATTEMPTS);
+    tap_ok(attempts < ATTEMPTS, "%s", what);
+}
+
+static void measure_in_pairs(void)
+{
+    struct pcoll_measure_place *place = make_place();
+
+    expect((struct pair){place, true, PCOLL_NONE}, "2 ranks measure all");
+    expect((struct pair){place, false, PCOLL_NONE}, "2 ranks without CMA measure the rest");
+    expect((struct pair){place, true, 0}, "rank 1 waits for rank 0");
+    expect((struct pair){place, true, 1}, "rank 0 gives up if rank 1 does not run");
+    munmap(place, sizeof(*place));
+}
+
+/* ---- groups ---- */
+
+/* Returns 0 if all ranks got the same; *machine_p is it. */
+static int make_group(struct attendee *attendee, bool measures, struct pcoll_machine *machine_p)
+{
+    struct pcoll_bootstrap bootstrap = meeting_bootstrap(attendee);
+    struct pcoll_machine all[MEETING_MAX_RANKS];
+    struct pcoll_group *group;
+    int wrong = 0;
+
+    bootstrap.measures = measures;
+    if (shm->group_create(&bootstrap, &group) != PCOLL_OK)
+        return 1;
+    *machine_p = *shm->group_machine(group);
+    meeting_allgather(attendee, machine_p, all, sizeof(*machine_p));
+    for (int r = 0; r < bootstrap.nranks; r++)
+        wrong += memcmp(&all[r], machine_p, sizeof(*machine_p)) != 0;
+    shm->group_destroy(group);
+    return wrong;
+}
+
+/* A group after another one has the same machine, which is then not measured again, unless ranks
+ * have moved to cores at another distance in the meantime. */
+static int know_machine(struct meeting *meeting, int rank, void *argument)
+{
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    struct pcoll_machine before = {.L = 0}, machine = {.L = 0};
+
+    (void)argument;
+    if (make_group(&attendee, false, &machine) != 0 || machine.L != 0)
+        return 1;
+    for (int i = 0; i < GROUPS; i++) {
+        if (make_group(&attendee, true, &machine) != 0)
+            return 1;
+        if (machine.L > 0 && memcmp(&before, &machine, sizeof(before)) == 0)
+            return !has_copies(&machine);
+        before = machine;
+    }
+    return 1;
+}
+
+/* Ranks that have no core each agree, whether or not two of them could measure. */
+static int agree(struct meeting *meeting, int rank, void *argument)
+{
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    struct pcoll_machine machine;
+
+    (void)argument;
+    for (int i = 0; i < 10; i++)
+        if (make_group(&attendee, true, &machine) != 0)
+            return 1;
+    return 0;
+}
+
+static int stay_alone(struct meeting *meeting, int rank, void *argument)
+{
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    struct pcoll_machine machine = {.L = 0};
+
+    (void)argument;
+    return make_group(&attendee, true, &machine) != 0 || machine.L != 0;
+}
+
+int main(void)
+{
+    measure_in_pairs();
+    tap_ok(meeting_run_processes(2, know_machine, NULL) == 0,
+           "2 ranks know their machine, measured once");
+    tap_ok(meeting_run_processes(9, agree, NULL) == 0, "9 ranks know the same");
+    tap_ok(meeting_run_processes(1, stay_alone, NULL) == 0, "1 rank knows nothing");
+    return tap_done();
+}
