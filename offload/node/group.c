@@ -149,8 +149,7 @@ static enum pcoll_result measure_machine(struct pcoll_node_group *group, bool ca
     return result;
 }
 
-/* Collective: what rank 0's process has measured at this distance before is not measured again. A
- * failure is repeated where each rank has a core, unless another program uses it at times. Of
+/* Collective: what rank 0's process has measured at this distance before is not measured again. Of
  * two user-level threads of one kernel thread, none could run while the other does. */
 static enum pcoll_result know_machine(struct pcoll_node_group *group, bool can_cma, uint64_t known)
 {
@@ -164,7 +163,7 @@ static enum pcoll_result know_machine(struct pcoll_node_group *group, bool can_c
         return PCOLL_OK;
     }
     result = measure_machine(group, can_cma);
-    if (result == PCOLL_OK && (group->machine.L > 0 || group->bootstrap.crowded))
+    if (result == PCOLL_OK)
         pcoll_machine_remember(distance, &group->machine);
     return result;
 }

@@ -298,10 +298,12 @@ void pcoll_node_clear_place(const void *context, char *place)
 /* Cores with a common cache exchange flags in 50 to 60 ns (doc/notes/near-and-far-cores.md). */
 #define NEAR 110
 #define NDISTANCES 8
+#define MAX_FAILURES 3 /* then nothing is known at a distance, and not measured again */
 
 static struct {
     pthread_mutex_t mutex;
     uint64_t bits;
+    int failures[NDISTANCES];
     struct pcoll_machine machines[NDISTANCES];
 } known = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
@@ -332,9 +334,13 @@ uint64_t pcoll_machines_known(void)
 
 void pcoll_machine_remember(uint64_t distance, const struct pcoll_machine *machine)
 {
+    const int number = class_of(distance);
+
     pthread_mutex_lock(&known.mutex);
-    known.machines[class_of(distance)] = *machine;
-    known.bits |= pcoll_machine_bit(distance);
+    if (machine->L > 0)
+        known.machines[number] = *machine;
+    if (machine->L > 0 || ++known.failures[number] == MAX_FAILURES)
+        known.bits |= pcoll_machine_bit(distance);
     pthread_mutex_unlock(&known.mutex);
 }
 

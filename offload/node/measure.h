@@ -43,7 +43,9 @@ void pcoll_node_clear_place(const void *context, char *place);
 /* What this process knows about machines, each at a distance in nanoseconds (0: unknown): distances
  * that differ by less than a factor of two may be of one machine. Thread-safe. */
 uint64_t pcoll_machine_bit(uint64_t distance);
-uint64_t pcoll_machines_known(void); /* the bits of all distances at which one is known */
+uint64_t pcoll_machines_known(void); /* the bits of all distances at which one is known, or nothing
+                                      * can be */
+/* If nothing could be measured (L is 0), only a few times. */
 void pcoll_machine_remember(uint64_t distance, const struct pcoll_machine *machine);
 void pcoll_machine_recall(uint64_t distance, struct pcoll_machine *machine); /* one is known */
 
