@@ -64,14 +64,14 @@ enum pcoll_result pcoll_agree(const struct pcoll_bootstrap *bootstrap, enum pcol
 }
 
 enum pcoll_result pcoll_tell(const struct pcoll_bootstrap *bootstrap, enum pcoll_round round,
-                             enum pcoll_result mine, void *data, size_t bytes)
+                             enum pcoll_result mine, bool tells, void *data, size_t bytes)
 {
     uint64_t words[PCOLL_COMBINE_WORDS] = {first_word(round, mine)};
     const size_t nwords = 1 + (bytes + sizeof(*words) - 1) / sizeof(*words);
     enum pcoll_result result;
 
     assert(nwords <= PCOLL_COMBINE_WORDS);
-    if (bootstrap->rank == 0)
+    if (tells)
         memcpy(words + 1, data, bytes);
     result = bootstrap->combine(bootstrap->context, words, (int)nwords);
     if (result != PCOLL_OK)

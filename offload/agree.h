@@ -49,6 +49,11 @@ enum pcoll_round {
                           * told each other about theirs */
     PCOLL_ROUND_CALL,    /* can all take part, with equal arguments; rank 0's choice */
 
+    /* -- if candidates run before one is chosen: ch4_coll/race.c, race.c -- */
+
+    PCOLL_ROUND_RIVALS, /* rank 0's other candidates */
+    PCOLL_ROUND_RACE,   /* all ranks are ready for a batch; what the batches took on the slowest */
+
     /* -- when the plan is bound -- */
 
     PCOLL_ROUND_PLAN,  /* has every rank a plan, and what does it need from the others? Within a
@@ -86,10 +91,11 @@ enum pcoll_result pcoll_agree(const struct pcoll_bootstrap *bootstrap, enum pcol
                               enum pcoll_result mine, struct pcoll_term *terms,
                               int n) PCOLL_MUST_CHECK;
 
-/* A round in which only rank 0 has something to tell: `data` becomes that of rank 0. `bytes` is at
- * most 8 * PCOLL_TERM_WORDS. */
+/* A round in which at most one rank `tells` something: `data` becomes what it tells, or 0 if none
+ * does. `bytes` is at most 8 * PCOLL_TERM_WORDS. */
 enum pcoll_result pcoll_tell(const struct pcoll_bootstrap *bootstrap, enum pcoll_round round,
-                             enum pcoll_result mine, void *data, size_t bytes) PCOLL_MUST_CHECK;
+                             enum pcoll_result mine, bool tells, void *data,
+                             size_t bytes) PCOLL_MUST_CHECK;
 
 /* The round of a combine, by its first word. */
 static inline enum pcoll_round pcoll_round_of(uint64_t first_word)

@@ -357,7 +357,8 @@ static enum pcoll_result carve_once(struct pcoll_shm_arena *arena,
     memset(grant, 0, sizeof(*grant));
     if (arena->rank == 0)
         result = grant_extent(arena, bootstrap, wish, grant);
-    result = pcoll_tell(bootstrap, PCOLL_ROUND_GRANT, result, grant, sizeof(*grant));
+    result =
+        pcoll_tell(bootstrap, PCOLL_ROUND_GRANT, result, arena->rank == 0, grant, sizeof(*grant));
     for (int i = 0; i < grant->ndrops; i++)
         unmap_object(&arena->objects[grant->drops[i]]);
     if (result != PCOLL_OK)

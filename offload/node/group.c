@@ -80,30 +80,20 @@ static enum pcoll_result look_around(struct pcoll_node_group *group, bool *can_p
 /* Collective: all ranks map the bell of the agent. A rank that cannot offers nothing to all. */
 static enum pcoll_result find_bell(struct pcoll_node_group *group, struct pcoll_bell *bell)
 {
-    enum { PID, PLACE, NTERMS = PLACE + sizeof(struct pcoll_heap_place) / sizeof(uint64_t) };
-    const struct pcoll_heap_place own = pcoll_heap_find(bell, bell != NULL ? sizeof(*bell) : 0);
-    struct pcoll_term terms[NTERMS] = {{.kind = PCOLL_TERM_MAX}};
-    uint64_t words[NTERMS] = {0};
-    struct pcoll_heap_place place;
-    enum pcoll_result result;
+    struct {
+        int64_t pid; /* 0: there is no agent */
+        struct pcoll_heap_place place;
+    } told = {getpid(), pcoll_heap_find(bell, bell != NULL ? sizeof(*bell) : 0)};
+    const enum pcoll_result result = pcoll_tell(&group->bootstrap, PCOLL_ROUND_BELL, PCOLL_OK,
+                                                bell != NULL, &told, sizeof(told));
 
-    if (bell != NULL) {
-        words[PID] = (uint64_t)getpid();
-        memcpy(&words[PLACE], &own, sizeof(own));
-    }
-    for (int i = 0; i < NTERMS; i++)
-        terms[i].value = words[i];
-    result = pcoll_agree(&group->bootstrap, PCOLL_ROUND_BELL, PCOLL_OK, terms, NTERMS);
-    for (int i = 0; i < NTERMS; i++)
-        words[i] = terms[i].value;
-    if (result != PCOLL_OK || words[PID] == 0)
+    if (result != PCOLL_OK || told.pid == 0)
         return result;
-    memcpy(&place, &words[PLACE], sizeof(place));
     group->has_agent = bell != NULL;
-    if (place.fd != PCOLL_NONE)
-        group->bell_at = pcoll_attach((pid_t)words[PID], &place);
+    if (told.place.fd != PCOLL_NONE)
+        group->bell_at = pcoll_attach((pid_t)told.pid, &told.place);
     if (group->bell_at != NULL)
-        group->bell = (void *)(group->bell_at->base + place.offset);
+        group->bell = (void *)(group->bell_at->base + told.place.offset);
     return PCOLL_OK;
 }
 

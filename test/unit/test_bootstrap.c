@@ -92,7 +92,8 @@ static int agreement(struct meeting *meeting, int rank, void *bad)
         memcpy(text, said, sizeof(said));
     if (pcoll_agree(&bootstrap, PCOLL_ROUND_CALL, mine, terms, NTERMS) != worst)
         return 1;
-    if (pcoll_tell(&bootstrap, PCOLL_ROUND_GRANT, mine, text, sizeof(text)) != worst)
+    if (pcoll_tell(&bootstrap, PCOLL_ROUND_GRANT, mine, bootstrap.rank == 0, text, sizeof(text)) !=
+        worst)
         return 1;
     return terms[MAX].value != 4 + (uint64_t)n || terms[MIN].value != 5 || terms[SAME].differs ||
            terms[SAME].value != 7 || terms[DIFFERENT].differs != (n > 1) ||

@@ -93,8 +93,8 @@ static enum pcoll_result make(struct rank *r, const struct call *call)
     if (choice.algorithm != NULL)
         told.row = (uint64_t)pcoll_algorithm_number(choice.algorithm) + 1;
     told.params = choice.params;
-    if (pcoll_tell(p->group->bootstrap, PCOLL_ROUND_CALL, PCOLL_OK, &told, sizeof(told)) !=
-        PCOLL_OK)
+    if (pcoll_tell(p->group->bootstrap, PCOLL_ROUND_CALL, PCOLL_OK, p->rank == 0, &told,
+                   sizeof(told)) != PCOLL_OK)
         return PCOLL_ERR_INVALID;
     if (told.row == 0)
         return PCOLL_UNSUPPORTED;
