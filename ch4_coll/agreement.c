@@ -34,7 +34,7 @@ enum {
     UNIT,
     BYTES,
     BLOCKS, /* a hash of all blocks */
-    ROW,    /* that rank 0 proposes, from 1 on; 0: none */
+    ROW,    /* that rank 0 proposes, from 1 on, and beyond bit 32 how many rivals; 0: none */
     PARAMS, /* struct pcoll_params as it lies in memory */
     NTERMS = PARAMS + sizeof(struct pcoll_params) / sizeof(uint64_t)
 };
@@ -74,31 +74,37 @@ static void say_call(const struct MPIDI_PCOLL_call *call, struct pcoll_term *ter
         (struct pcoll_term){.kind = PCOLL_TERM_SAME, .value = hash_of_blocks(signature)};
 }
 
-static void say_choice(const struct pcoll_choice *choice, struct pcoll_term *terms)
+static void say_choice(const struct MPIDI_PCOLL_proposal *proposal, struct pcoll_term *terms)
 {
+    const struct pcoll_choice *choice = &proposal->choice;
     uint64_t params[NTERMS - PARAMS] = {0};
 
     if (choice->algorithm)
         memcpy(params, &choice->params, sizeof(choice->params));
     terms[ROW] = (struct pcoll_term){
         .kind = PCOLL_TERM_RANK_0,
-        .value = choice->algorithm ? (uint64_t)pcoll_algorithm_number(choice->algorithm) + 1 : 0};
+        .value = choice->algorithm ? (uint64_t)proposal->nrivals << 32 |
+                                         (uint64_t)(pcoll_algorithm_number(choice->algorithm) + 1)
+                                   : 0};
     for (int i = PARAMS; i < NTERMS; i++)
         terms[i] = (struct pcoll_term){.kind = PCOLL_TERM_RANK_0, .value = params[i - PARAMS]};
 }
 
-static void hear_call(struct MPIDI_PCOLL_call *call, struct pcoll_choice *choice,
+static void hear_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal *proposal,
                       const struct pcoll_term *terms)
 {
+    struct pcoll_choice *choice = &proposal->choice;
     const bool one_place = call->op && !pcoll_coll_has(call->signature.coll, PCOLL_ROOTED);
     const bool same_blocks = !terms[BYTES].differs && !terms[BLOCKS].differs;
     const bool same_place = !terms[IN_PLACE].differs;
+    const uint32_t row = (uint32_t)terms[ROW].value;
     uint64_t params[NTERMS - PARAMS];
 
     for (int i = PARAMS; i < NTERMS; i++)
         params[i - PARAMS] = terms[i].value;
     memcpy(&choice->params, params, sizeof(choice->params));
-    choice->algorithm = terms[ROW].value ? pcoll_algorithms[terms[ROW].value - 1] : NULL;
+    choice->algorithm = row > 0 ? pcoll_algorithms[row - 1] : NULL;
+    proposal->nrivals = (int)(terms[ROW].value >> 32);
     if (!call->eligible || !same_blocks || terms[UNIT].differs || (one_place && !same_place))
         choice->algorithm = NULL;
     call->is_scattered = terms[SCATTERED].value || !same_blocks || !same_place;
@@ -106,20 +112,28 @@ static void hear_call(struct MPIDI_PCOLL_call *call, struct pcoll_choice *choice
     call->signature.commutes = !terms[NOT_COMMUTING].value;
 }
 
-/* *choice becomes rank 0's, of which other ranks get algorithm and parameters; it has no algorithm
- * if the call is declined. */
+/* A user's function is called for the user's data only. */
+static bool may_race(const struct MPIDI_PCOLL_call *call)
+{
+    return !call->op || MPIDI_PCOLL_operator_base(call->op)->kernel;
+}
+
+/* *proposal becomes rank 0's, of which other ranks get the number of rivals, and the choice's
+ * algorithm and parameters; it has no algorithm if the call is declined. */
 static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                         enum pcoll_round round, struct pcoll_choice *choice)
+                         enum pcoll_round round, struct MPIDI_PCOLL_proposal *proposal)
 {
     struct pcoll_term terms[NTERMS];
     int mpi_errno;
 
     say_call(call, terms);
     if (call->comm->rank == 0 && !call->is_scattered)
-        MPIDI_PCOLL_propose(&call->signature, is_mapped(call), call->info, state, choice);
-    say_choice(choice, terms);
+        MPIDI_PCOLL_propose(&call->signature, is_mapped(call), call->info, state, proposal);
+    if (!may_race(call))
+        proposal->nrivals = 0;
+    say_choice(proposal, terms);
     mpi_errno = agree(state, round, &call->eligible, terms, NTERMS);
-    hear_call(call, choice, terms);
+    hear_call(call, proposal, terms);
     return mpi_errno;
 }
 
@@ -191,14 +205,14 @@ static void describe_again(struct MPIDI_PCOLL_call *call)
 }
 
 int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                      struct pcoll_choice *choice)
+                      struct MPIDI_PCOLL_proposal *proposal)
 {
     const enum pcoll_coll coll = call->signature.coll;
     const bool has_edges = pcoll_coll_has(coll, PCOLL_EDGES);
     int mpi_errno = MPI_SUCCESS;
 
     if (has_edges && pcoll_coll_has(coll, PCOLL_VECTOR)) {
-        mpi_errno = agree_on_call(call, state, PCOLL_ROUND_BLOCKS, choice);
+        mpi_errno = agree_on_call(call, state, PCOLL_ROUND_BLOCKS, proposal);
         if (mpi_errno != MPI_SUCCESS || !call->is_scattered)
             return mpi_errno;
         describe_again(call);
@@ -207,5 +221,5 @@ int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *st
         mpi_errno = agree_on_edges(call, state);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
-    return agree_on_call(call, state, PCOLL_ROUND_CALL, choice);
+    return agree_on_call(call, state, PCOLL_ROUND_CALL, proposal);
 }

@@ -4,13 +4,13 @@
 #define AGREEMENT_H_INCLUDED
 
 #include "call.h"
+#include "settings.h"
 
-#include "tuning/choose.h"
-
-/* Collective. The signature becomes that of all ranks, and edges learn about their peers. *choice,
- * which is zeroed, becomes rank 0's, of which other ranks get algorithm and parameters; it has no
- * algorithm, on all ranks, if the call is declined. Returns an MPI error code. */
+/* Collective. The signature becomes that of all ranks, and edges learn about their peers.
+ * *proposal, which is zeroed, becomes rank 0's, of which other ranks get the number of rivals, and
+ * the choice's algorithm and parameters; it has no algorithm, on all ranks, if the call is
+ * declined. Returns an MPI error code. */
 int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                      struct pcoll_choice *choice);
+                      struct MPIDI_PCOLL_proposal *proposal);
 
 #endif /* AGREEMENT_H_INCLUDED */

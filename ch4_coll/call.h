@@ -8,6 +8,8 @@
 #include "operator.h"
 #include "state.h"
 
+#include "tuning/choose.h"
+
 /* MPI_IN_PLACE of a collective with edges. */
 enum MPIDI_PCOLL_in_place {
     MPIDI_PCOLL_MOVES_ALL,
@@ -43,6 +45,13 @@ typedef void MPIDI_PCOLL_describe(struct MPIDI_PCOLL_call *call);
  * MPI error code. */
 int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
                           MPIR_Request **request);
+
+/* Generate this rank's plan, and lower it if the medium cannot run it otherwise; the caller
+ * destroys it. */
+enum pcoll_result MPIDI_PCOLL_generate(const struct MPIDI_PCOLL_call *call,
+                                       const struct MPIDI_PCOLL_comm *state,
+                                       const struct pcoll_choice *choice,
+                                       struct pcoll_plan **plan_p);
 
 static inline bool MPIDI_PCOLL_is_root(const struct MPIDI_PCOLL_call *call)
 {

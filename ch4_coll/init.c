@@ -17,10 +17,10 @@
 #include "algorithms/lower/lower.h"
 #include "algorithms/plan/user.h"
 
-/* Generate the plan, and lower it if the medium cannot run it otherwise. */
-static enum pcoll_result generate(const struct MPIDI_PCOLL_call *call,
-                                  const struct MPIDI_PCOLL_comm *state,
-                                  const struct pcoll_choice *choice, struct pcoll_plan **plan_p)
+enum pcoll_result MPIDI_PCOLL_generate(const struct MPIDI_PCOLL_call *call,
+                                       const struct MPIDI_PCOLL_comm *state,
+                                       const struct pcoll_choice *choice,
+                                       struct pcoll_plan **plan_p)
 {
     enum pcoll_result result = pcoll_generate(choice->algorithm, &call->signature, call->local,
                                               call->comm->rank, &choice->params, plan_p);
@@ -135,7 +135,7 @@ static struct MPIDI_PCOLL_request *make_plan(struct MPIDI_PCOLL_call *call,
     struct pcoll_plan *raw = NULL;
 
     if (plan)
-        result = generate(call, state, choice, &raw);
+        result = MPIDI_PCOLL_generate(call, state, choice, &raw);
     if (result == PCOLL_OK) {
         hand_over(call, plan);
         result = find_memory(plan, raw, state->medium, &memory);
@@ -169,14 +169,17 @@ static void report_declined(const struct MPIDI_PCOLL_call *call)
 static int init_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
                    MPIR_Request **request)
 {
-    struct pcoll_choice choice = {.algorithm = NULL};
+    struct MPIDI_PCOLL_proposal proposal = {.nrivals = 0};
+    struct pcoll_choice *choice = &proposal.choice;
     struct MPIDI_PCOLL_request *made = NULL;
     int mpi_errno;
 
     call->signature.topology = state->topology;
-    mpi_errno = MPIDI_PCOLL_agree(call, state, &choice);
-    if (mpi_errno == MPI_SUCCESS && choice.algorithm)
-        made = make_plan(call, state, &choice);
+    mpi_errno = MPIDI_PCOLL_agree(call, state, &proposal);
+    if (mpi_errno == MPI_SUCCESS && choice->algorithm && proposal.nrivals > 0)
+        mpi_errno = MPIDI_PCOLL_race(call, state, proposal.rivals, proposal.nrivals, choice);
+    if (mpi_errno == MPI_SUCCESS && choice->algorithm)
+        made = make_plan(call, state, choice);
     if (made) {
         *request = MPIDI_PCOLL_request_issue(made);
     } else {

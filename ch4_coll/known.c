@@ -11,6 +11,7 @@ struct question {
     struct pcoll_caps caps;
     int radix;
     uint64_t segment;
+    bool races;
 };
 
 struct MPIDI_PCOLL_known {
@@ -28,24 +29,25 @@ static bool is_plain(const struct pcoll_signature *signature, const struct pcoll
 }
 
 static void ask(const struct pcoll_signature *signature, const struct pcoll_caps *caps,
-                const struct pcoll_hint *hint, struct question *question)
+                const struct pcoll_hint *hint, bool races, struct question *question)
 {
     memset(question, 0, sizeof(*question));
     question->signature = *signature;
     question->caps = *caps;
     question->radix = hint->radix;
     question->segment = hint->segment;
+    question->races = races;
 }
 
 bool MPIDI_PCOLL_recall(const struct MPIDI_PCOLL_known *known,
                         const struct pcoll_signature *signature, const struct pcoll_caps *caps,
-                        const struct pcoll_hint *hint, struct pcoll_choice *choice)
+                        const struct pcoll_hint *hint, bool races, struct pcoll_choice *choice)
 {
     struct question question;
 
     if (!known || !is_plain(signature, hint))
         return false;
-    ask(signature, caps, hint, &question);
+    ask(signature, caps, hint, races, &question);
     for (int i = 0; i < MAX_KNOWN; i++)
         if (known->answers[i].choice.algorithm &&
             memcmp(&known->answers[i].question, &question, sizeof(question)) == 0) {
@@ -55,19 +57,26 @@ bool MPIDI_PCOLL_recall(const struct MPIDI_PCOLL_known *known,
     return false;
 }
 
-void MPIDI_PCOLL_remember(struct MPIDI_PCOLL_known **known_p,
+bool MPIDI_PCOLL_remember(struct MPIDI_PCOLL_known **known_p,
                           const struct pcoll_signature *signature, const struct pcoll_caps *caps,
-                          const struct pcoll_hint *hint, const struct pcoll_choice *choice)
+                          const struct pcoll_hint *hint, bool races,
+                          const struct pcoll_choice *choice)
 {
     struct MPIDI_PCOLL_known *known = *known_p;
 
     if (!is_plain(signature, hint))
-        return;
+        return false;
     if (!known)
         known = *known_p = MPL_calloc(1, sizeof(*known), MPL_MEM_COLL);
     if (!known)
-        return;
-    ask(signature, caps, hint, &known->answers[known->next].question);
+        return false;
+    ask(signature, caps, hint, races, &known->answers[known->next].question);
     known->answers[known->next].choice = *choice;
     known->next = (known->next + 1) % MAX_KNOWN;
+    return true;
+}
+
+void MPIDI_PCOLL_correct(struct MPIDI_PCOLL_known *known, const struct pcoll_choice *choice)
+{
+    known->answers[(known->next + MAX_KNOWN - 1) % MAX_KNOWN].choice = *choice;
 }

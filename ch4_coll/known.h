@@ -7,14 +7,20 @@
 
 #include "tuning/choose.h"
 
-/* The choice that was remembered for the same arguments, if there is one; `known` may be NULL. */
+/* The choice that was remembered for the same arguments, if there is one; `known` may be NULL.
+ * `races`: a race decides, or has decided. */
 bool MPIDI_PCOLL_recall(const struct MPIDI_PCOLL_known *known,
                         const struct pcoll_signature *signature, const struct pcoll_caps *caps,
-                        const struct pcoll_hint *hint, struct pcoll_choice *choice);
+                        const struct pcoll_hint *hint, bool races, struct pcoll_choice *choice);
 
-/* *known_p is NULL at first; if memory is scarce, nothing is remembered. MPL_free frees it. */
-void MPIDI_PCOLL_remember(struct MPIDI_PCOLL_known **known_p,
+/* *known_p is NULL at first; MPL_free frees it. Returns false if nothing is remembered, as memory
+ * is scarce or what the choice depends on may change. */
+bool MPIDI_PCOLL_remember(struct MPIDI_PCOLL_known **known_p,
                           const struct pcoll_signature *signature, const struct pcoll_caps *caps,
-                          const struct pcoll_hint *hint, const struct pcoll_choice *choice);
+                          const struct pcoll_hint *hint, bool races,
+                          const struct pcoll_choice *choice);
+
+/* Replace the choice that was remembered last. */
+void MPIDI_PCOLL_correct(struct MPIDI_PCOLL_known *known, const struct pcoll_choice *choice);
 
 #endif /* KNOWN_H_INCLUDED */

@@ -10,6 +10,7 @@
 #include "report.h"
 
 #include "offload/media.h"
+#include "offload/race.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -123,6 +124,18 @@ enum pcoll_result MPIDI_PCOLL_bind(struct pcoll_group *group, const struct pcoll
 
     hold_agent(group->medium);
     result = group->medium->bind(group, plan, memory, bound_p);
+    release_agent(group->medium);
+    return result;
+}
+
+enum pcoll_result MPIDI_PCOLL_run_race(struct pcoll_group *group,
+                                       const struct pcoll_plan *const *plans, int n,
+                                       const struct pcoll_memory *memory, double *us)
+{
+    enum pcoll_result result;
+
+    hold_agent(group->medium);
+    result = pcoll_race(group, plans, n, memory, us);
     release_agent(group->medium);
     return result;
 }

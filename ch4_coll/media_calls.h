@@ -15,7 +15,8 @@ int MPIDI_PCOLL_medium_hint(bool one_node);
  */
 bool MPIDI_PCOLL_is_libfabric(const struct pcoll_medium *medium);
 
-/* ---- functions of a medium; if it is a network, the agent is kept away from it meanwhile ---- */
+/* ---- functions of a medium, and a race on it (offload/race.h); if it is a network, the agent is
+ * kept away from it meanwhile ---- */
 
 enum pcoll_result MPIDI_PCOLL_group_create(const struct pcoll_medium *medium,
                                            const struct pcoll_bootstrap *bootstrap,
@@ -23,6 +24,9 @@ enum pcoll_result MPIDI_PCOLL_group_create(const struct pcoll_medium *medium,
 void MPIDI_PCOLL_group_destroy(const struct pcoll_medium *medium, struct pcoll_group *group);
 enum pcoll_result MPIDI_PCOLL_bind(struct pcoll_group *group, const struct pcoll_plan *plan,
                                    const struct pcoll_memory *memory, struct pcoll_bound **bound_p);
+enum pcoll_result MPIDI_PCOLL_run_race(struct pcoll_group *group,
+                                       const struct pcoll_plan *const *plans, int n,
+                                       const struct pcoll_memory *memory, double *us);
 
 /* ---- the network, from the first group of such a medium on ---- */
 

@@ -50,6 +50,19 @@ cvars:
         /dev/shm or the memory of a job is small, or where a program keeps hundreds of
         requests.
 
+    - name        : MPIR_CVAR_COLL_OFFLOAD_EFFORT
+      category    : COLLECTIVE
+      type        : string
+      default     : estimate
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        How much an init may do for the choice. Values: estimate (the cost model chooses),
+        measure (at the first init of a shape on a communicator, up to 4 candidates run on
+        memory of their own, for some milliseconds, and the fastest is taken); info key
+        coll_offload_effort. Set it to measure where requests are started thousands of times.
+
     - name        : MPIR_CVAR_COLL_OFFLOAD_MEASURE
       category    : COLLECTIVE
       type        : boolean
@@ -243,6 +256,30 @@ static struct names names_of(enum pcoll_coll coll)
     return all[coll];
 }
 
+/* A value of coll_offload_effort or its variable. */
+static bool is_measure(const char *value, const char *origin, FILE *out)
+{
+    if (strcmp(value, "measure") == 0)
+        return true;
+    if (strcmp(value, "estimate") != 0)
+        fprintf(out, "%s: no effort '%.30s' (allowed: estimate, measure); using estimate\n", origin,
+                value);
+    return false;
+}
+
+static bool wants_race(MPIR_Info *info, FILE *out)
+{
+    const char *usual = MPIR_CVAR_COLL_OFFLOAD_EFFORT;
+    char value[MPI_MAX_INFO_VAL + 1];
+    int found = 0;
+
+    if (info)
+        MPIR_Info_get_impl(info, "coll_offload_effort", sizeof(value) - 1, value, &found);
+    if (found)
+        return is_measure(value, "info key coll_offload_effort", out);
+    return usual && *usual && is_measure(usual, "MPIR_CVAR_COLL_OFFLOAD_EFFORT", out);
+}
+
 static const char *const KEY = "coll_offload_algorithm";
 
 static struct pcoll_hint hint_of(enum pcoll_coll coll, MPIR_Info *info, char *value, int length,
@@ -324,9 +361,27 @@ static void show_messages(void)
         MPIDI_PCOLL_report_lines(messages.text);
 }
 
-static void choose(const struct pcoll_signature *signature, bool is_mapped, MPIR_Info *info,
-                   struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice, FILE *out)
+/* The cheapest candidates besides the choice. The model may be wrong by a factor of three or four
+ * where cores change their distance or share caches. */
+static void find_rivals(const struct pcoll_signature *signature, const struct pcoll_caps *caps,
+                        struct MPIDI_PCOLL_proposal *proposal)
 {
+    enum { LIMIT = 4 };
+    const struct pcoll_choice *choice = &proposal->choice;
+    struct pcoll_choice list[PCOLL_MAX_CANDIDATES];
+    const int count = pcoll_candidates(table, signature, caps, list, PCOLL_MAX_CANDIDATES);
+
+    for (int i = 0; i < count && proposal->nrivals < MPIDI_PCOLL_MAX_RIVALS; i++)
+        if (!pcoll_choice_same(&list[i], choice) &&
+            list[i].predicted_us <= LIMIT * choice->predicted_us)
+            proposal->rivals[proposal->nrivals++] = list[i];
+}
+
+static void choose(const struct pcoll_signature *signature, bool is_mapped, MPIR_Info *info,
+                   struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal, FILE *out)
+{
+    const bool races = wants_race(info, out);
+    struct pcoll_choice *choice = &proposal->choice;
     char value[MPI_MAX_INFO_VAL + 1];
     struct pcoll_hint hint = hint_of(signature->coll, info, value, sizeof(value), out);
     struct pcoll_caps caps = caps_of(state);
@@ -342,23 +397,25 @@ static void choose(const struct pcoll_signature *signature, bool is_mapped, MPIR
         warn_of_other_provider(state, out);
     if (!table)
         return;
-    if (!MPIDI_PCOLL_recall(state->known, signature, &caps, &hint, choice)) {
+    if (!MPIDI_PCOLL_recall(state->known, signature, &caps, &hint, races, choice)) {
         if (pcoll_choose(table, signature, &caps, &hint, out, choice) != PCOLL_OK)
             return;
-        MPIDI_PCOLL_remember(&state->known, signature, &caps, &hint, choice);
+        if (MPIDI_PCOLL_remember(&state->known, signature, &caps, &hint, races, choice) && races &&
+            strcmp(choice->reason, "model") == 0)
+            find_rivals(signature, &caps, proposal);
     }
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)
         print_losers(signature, &caps, choice);
 }
 
 void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped, MPIR_Info *info,
-                         struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice)
+                         struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal)
 {
     FILE *out = open_messages();
 
-    *choice = (struct pcoll_choice){.algorithm = NULL};
+    *proposal = (struct MPIDI_PCOLL_proposal){.nrivals = 0};
     if (!out)
         return;
-    choose(signature, is_mapped, info, state, choice, out);
+    choose(signature, is_mapped, info, state, proposal, out);
     show_messages();
 }

@@ -3,14 +3,22 @@
 #ifndef SETTINGS_H_INCLUDED
 #define SETTINGS_H_INCLUDED
 
+#include "race.h"
 #include "state.h"
 
 #include "tuning/choose.h"
 
-/* Rank 0's proposal for a call; choice->algorithm is NULL for MPICH's path. `is_mapped`: its user
- * buffers lie in memory of MPI_Alloc_mem, and so, it expects, do those of other ranks. */
+/* Rank 0's proposal for a call: an algorithm, NULL for MPICH's path, and the other candidates that
+ * should run before one is chosen (race.h). */
+struct MPIDI_PCOLL_proposal {
+    struct pcoll_choice choice, rivals[MPIDI_PCOLL_MAX_RIVALS];
+    int nrivals;
+};
+
+/* `is_mapped`: rank 0's user buffers lie in memory of MPI_Alloc_mem, and so, it expects, do those
+ * of other ranks. */
 void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped, MPIR_Info *info,
-                         struct MPIDI_PCOLL_comm *state, struct pcoll_choice *choice);
+                         struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal);
 void MPIDI_PCOLL_settings_free(void);
 
 /* Do the ranks of a node measure their machine? A table that the user gives replaces it. */

@@ -1,7 +1,7 @@
 # The sources of this folder, for both builds: ours and MPICH's.
 pcoll_sources += \
     %D%/medium.h %D%/media.h %D%/media.c %D%/bootstrap.h %D%/bootstrap.c %D%/agree.h %D%/agree.c \
-    %D%/edges.h %D%/edges.c %D%/pairs.h %D%/pairs.c \
+    %D%/race.h %D%/race.c %D%/edges.h %D%/edges.c %D%/pairs.h %D%/pairs.c \
     %D%/interfaces.h %D%/interfaces.c \
     %D%/yield.h %D%/yield.c %D%/bell.h %D%/bell.c %D%/pieces.h %D%/pieces.c %D%/tally.h %D%/tally.c \
     %D%/names.h %D%/names.c \

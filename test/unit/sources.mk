@@ -38,6 +38,7 @@ check_PROGRAMS += \
     %D%/test_plan_check \
     %D%/test_pool \
     %D%/test_proof \
+    %D%/test_race \
     %D%/test_reduce \
     %D%/test_refusals \
     %D%/test_relay \

@@ -1,0 +1,125 @@
+/* MEASURE: candidates run before one is chosen. */
+
+#include "race.h"
+
+#include "known.h"
+#include "media_calls.h"
+
+#include "offload/agree.h"
+
+/* A candidate as rank 0 tells it. */
+struct rival {
+    uint64_t row; /* its number */
+    struct pcoll_params params;
+};
+
+_Static_assert(MPIDI_PCOLL_MAX_RIVALS * sizeof(struct rival) <= PCOLL_TERM_WORDS * sizeof(uint64_t),
+               "they are told in one round");
+
+/* All ranks hear rank 0's rivals, as candidates[1 .. nrivals]. */
+static enum pcoll_result tell_rivals(const struct MPIDI_PCOLL_comm *state,
+                                     const struct pcoll_choice *rivals, int nrivals,
+                                     struct pcoll_choice *candidates)
+{
+    struct rival told[MPIDI_PCOLL_MAX_RIVALS];
+    enum pcoll_result result;
+
+    memset(told, 0, sizeof(told));
+    for (int i = 0; i < nrivals && state->bootstrap.rank == 0; i++) {
+        told[i].row = (uint64_t)pcoll_algorithm_number(rivals[i].algorithm);
+        told[i].params = rivals[i].params;
+    }
+    result = pcoll_tell(state->group->bootstrap, PCOLL_ROUND_RIVALS, PCOLL_OK,
+                        state->bootstrap.rank == 0, told, sizeof(told));
+    for (int i = 0; i < nrivals && result == PCOLL_OK; i++) {
+        if (state->bootstrap.rank == 0)
+            candidates[i + 1] = rivals[i];
+        candidates[i + 1].algorithm = pcoll_algorithms[told[i].row];
+        candidates[i + 1].params = told[i].params;
+    }
+    return result;
+}
+
+/* As much memory as the longest of the plans needs. Unwritten memory would be one page of zeros,
+ * which is always in the cache. */
+static void *scratch(struct pcoll_plan *const *plans, int n, enum pcoll_buffer buffer)
+{
+    uint64_t bytes = 1;
+    void *memory;
+
+    for (int i = 0; i < n; i++)
+        if (plans[i] && pcoll_plan_bytes(plans[i], buffer) > bytes)
+            bytes = pcoll_plan_bytes(plans[i], buffer);
+    memory = MPL_malloc(bytes, MPL_MEM_COLL);
+    if (memory)
+        memset(memory, 1, bytes);
+    return memory;
+}
+
+/* A rank without memory takes part without plans, so that no plan can be bound. */
+static enum pcoll_result run(const struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
+                             const struct pcoll_choice *candidates, int n, double *us)
+{
+    struct pcoll_plan *plans[PCOLL_RACE_PLANS] = {NULL};
+    const struct pcoll_plan *taking_part[PCOLL_RACE_PLANS] = {NULL};
+    struct pcoll_memory memory = {.op = MPIDI_PCOLL_operator_base(call->op)};
+    enum pcoll_result result;
+
+    for (int i = 0; i < n; i++)
+        if (MPIDI_PCOLL_generate(call, state, &candidates[i], &plans[i]) != PCOLL_OK)
+            plans[i] = NULL;
+    memory.send = scratch(plans, n, PCOLL_SEND);
+    memory.recv = scratch(plans, n, PCOLL_RECV);
+    for (int i = 0; i < n && memory.send && memory.recv; i++)
+        taking_part[i] = plans[i];
+    result = MPIDI_PCOLL_run_race(state->group, taking_part, n, &memory, us);
+    for (int i = 0; i < n; i++)
+        pcoll_plan_destroy(plans[i]);
+    MPL_free(memory.send);
+    MPL_free(memory.recv);
+    return result;
+}
+
+static int fastest(const double *us, int n)
+{
+    int best = 0;
+
+    for (int i = 1; i < n; i++)
+        if (us[i] >= 0 && (us[best] < 0 || us[i] < us[best]))
+            best = i;
+    return best;
+}
+
+static void print_race(const struct pcoll_choice *candidates, const double *us, int n)
+{
+    char text[PCOLL_CHOICE_BYTES];
+
+    for (int i = 0; i < n; i++) {
+        pcoll_choice_text(&candidates[i], text);
+        fprintf(stderr, "[%d] pcoll: race: %s: %.2f us, predicted %.2f\n", MPIR_Process.rank, text,
+                us[i], candidates[i].predicted_us);
+    }
+}
+
+int MPIDI_PCOLL_race(const struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
+                     const struct pcoll_choice *rivals, int nrivals, struct pcoll_choice *choice)
+{
+    struct pcoll_choice candidates[PCOLL_RACE_PLANS] = {*choice};
+    double us[PCOLL_RACE_PLANS];
+    enum pcoll_result result = tell_rivals(state, rivals, nrivals, candidates);
+    int mpi_errno = MPI_SUCCESS;
+
+    if (result == PCOLL_OK)
+        result = run(call, state, candidates, nrivals + 1, us);
+    if (result != PCOLL_OK) {
+        MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+        return mpi_errno;
+    }
+    *choice = candidates[fastest(us, nrivals + 1)];
+    choice->reason = "race";
+    if (state->bootstrap.rank == 0)
+        MPIDI_PCOLL_correct(state->known, choice);
+    if (state->bootstrap.rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
+        print_race(candidates, us, nrivals + 1);
+    return mpi_errno;
+}

@@ -1,0 +1,131 @@
+/*
+ * A race: its rounds.
+ *
+ * A plan is fast only once the pages of its communication buffers have been touched, and a ring has
+ * up to 64 slots: before the race each plan is started so many times, or for some milliseconds. In
+ * each round all plans run a batch of starts, one plan after the other, so that a change in the
+ * machine's speed affects all of them equally. The fastest of its rounds counts for a plan, and the
+ * slowest of the ranks for a round.
+ */
+#include "offload/race.h"
+
+#include <assert.h>
+
+#include "offload/agree.h"
+#include "offload/yield.h"
+
+#define ROUNDS 4
+#define BUDGET_NSEC 2e6
+#define WARM_STARTS 64
+#define WARM_NSEC 8e6
+#define SPINS 1000
+
+struct lane {
+    struct pcoll_bound *bound; /* NULL: it does not run */
+    int starts;                /* of a batch */
+    double nanoseconds;        /* of one start, the fastest so far */
+};
+
+static enum pcoll_result play(const struct pcoll_bootstrap *bootstrap, struct pcoll_bound *bound,
+                              int starts)
+{
+    const struct pcoll_medium *medium = bound->medium;
+
+    for (int i = 0; i < starts; i++) {
+        enum pcoll_result result = medium->start(bound);
+
+        while (result == PCOLL_PENDING) {
+            result = medium->spin(bound, bootstrap->crowded ? 1 : SPINS);
+            if (result != PCOLL_PENDING)
+                break;
+            bootstrap->idle(bootstrap->context);
+            medium->rest(bound, 0);
+        }
+        if (result != PCOLL_OK)
+            return result;
+    }
+    return PCOLL_OK;
+}
+
+/* Collective: each plan runs its batch. The terms become the nanoseconds of a start. */
+static enum pcoll_result run_round(const struct pcoll_bootstrap *bootstrap,
+                                   const struct lane *lanes, int n, struct pcoll_term *terms)
+{
+    for (int i = 0; i < n; i++) {
+        enum pcoll_result result;
+        uint64_t begin;
+
+        terms[i] = (struct pcoll_term){.kind = PCOLL_TERM_MAX};
+        if (lanes[i].bound == NULL)
+            continue;
+        result = pcoll_agree(bootstrap, PCOLL_ROUND_RACE, PCOLL_OK, NULL, 0);
+        begin = pcoll_now();
+        if (result == PCOLL_OK)
+            result = play(bootstrap, lanes[i].bound, lanes[i].starts);
+        if (result != PCOLL_OK)
+            return result;
+        terms[i].value = (pcoll_now() - begin) / (uint64_t)lanes[i].starts;
+    }
+    return pcoll_agree(bootstrap, PCOLL_ROUND_RACE, PCOLL_OK, terms, n);
+}
+
+static int between(double starts, int min, int max)
+{
+    return starts < min ? min : starts > max ? max : (int)starts;
+}
+
+/* The first start says how many follow. */
+static enum pcoll_result warm_up(const struct pcoll_bootstrap *bootstrap, struct lane *lanes, int n)
+{
+    struct pcoll_term terms[PCOLL_RACE_PLANS];
+    enum pcoll_result result;
+
+    for (int i = 0; i < n; i++)
+        lanes[i].starts = 1;
+    result = run_round(bootstrap, lanes, n, terms);
+    for (int i = 0; i < n && result == PCOLL_OK; i++)
+        lanes[i].starts = between(WARM_NSEC / ((double)terms[i].value + 1), 1, WARM_STARTS);
+    if (result == PCOLL_OK)
+        result = run_round(bootstrap, lanes, n, terms);
+    for (int i = 0; i < n && result == PCOLL_OK; i++) {
+        lanes[i].nanoseconds = (double)terms[i].value + 1;
+        lanes[i].starts =
+            between(BUDGET_NSEC / (ROUNDS * n * lanes[i].nanoseconds), 1, 100 * WARM_STARTS);
+    }
+    return result;
+}
+
+static enum pcoll_result run_rounds(const struct pcoll_bootstrap *bootstrap, struct lane *lanes,
+                                    int n)
+{
+    struct pcoll_term terms[PCOLL_RACE_PLANS];
+    enum pcoll_result result = warm_up(bootstrap, lanes, n);
+
+    for (int round = 0; round < ROUNDS && result == PCOLL_OK; round++) {
+        result = run_round(bootstrap, lanes, n, terms);
+        for (int i = 0; i < n && result == PCOLL_OK; i++)
+            if ((double)terms[i].value < lanes[i].nanoseconds)
+                lanes[i].nanoseconds = (double)terms[i].value;
+    }
+    return result;
+}
+
+enum pcoll_result pcoll_race(struct pcoll_group *group, const struct pcoll_plan *const *plans,
+                             int n, const struct pcoll_memory *memory, double *us)
+{
+    const struct pcoll_medium *medium = group->medium;
+    struct lane lanes[PCOLL_RACE_PLANS] = {{.bound = NULL}};
+    enum pcoll_result result;
+
+    assert(n >= 1 && n <= PCOLL_RACE_PLANS);
+    for (int i = 0; i < n; i++)
+        if (medium->bind(group, plans[i], memory, &lanes[i].bound) != PCOLL_OK)
+            lanes[i].bound = NULL;
+    result = run_rounds(group->bootstrap, lanes, n);
+    for (int i = 0; i < n; i++) {
+        us[i] = lanes[i].bound != NULL ? lanes[i].nanoseconds / 1000 : -1;
+        if (lanes[i].bound != NULL)
+            medium->unbind(lanes[i].bound);
+    }
+    return result;
+}

@@ -1,0 +1,21 @@
+/*
+ * A race: all ranks run several plans for one call, in turns, to find the fastest.
+ */
+#ifndef PCOLL_RACE_H
+#define PCOLL_RACE_H
+
+#include "offload/medium.h"
+
+#define PCOLL_RACE_PLANS 4 /* the most plans in one race */
+
+/* Collective over the ranks of the group, and as long as no other thread calls its medium. Binds
+ * the n plans of this rank, 1 <= n <= PCOLL_RACE_PLANS, to `memory`, in which any data will do, and
+ * leaves it undefined; NULL stands for a plan that this rank could not generate. us[i] becomes the
+ * time of an instance on the slowest rank, the same on all ranks, or negative if plan i could not
+ * be bound. After the plans have been started often enough to touch their communication buffers,
+ * the race takes 2 ms, or 4 starts of each plan if that takes longer. An error of a start is
+ * returned on the rank where it occurred; the group cannot be used any more. */
+enum pcoll_result pcoll_race(struct pcoll_group *group, const struct pcoll_plan *const *plans,
+                             int n, const struct pcoll_memory *memory, double *us) PCOLL_MUST_CHECK;
+
+#endif /* PCOLL_RACE_H */

@@ -1,0 +1,91 @@
+/*
+ * A race: the same result on all ranks, also for a plan that one of them cannot run, and the group
+ * can be used afterwards.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/algorithm.h"
+#include "offload/race.h"
+#include "offload/shm/shm.h"
+#include "test/unit/meeting.h"
+#include "test/unit/tap.h"
+
+enum { BYTES = 64 << 10, NPLANS = 3 };
+
+static const struct pcoll_medium *const shm = &pcoll_medium_shm;
+
+/* The second plan has a thousand times as many entries as the first one. */
+static const struct {
+    const char *algorithm;
+    struct pcoll_params params;
+} candidates[NPLANS] = {
+    {"eager", {.segment = BYTES, .slots = 16, .path = PCOLL_PATH_TEMP}},
+    {"shared", {.segment = 64, .slots = 4, .path = PCOLL_PATH_TEMP}},
+    {"eager", {.segment = BYTES, .slots = 4, .path = PCOLL_PATH_TEMP}},
+};
+
+static bool generate(int nranks, int rank, struct pcoll_plan **plans)
+{
+    const struct pcoll_signature signature = {
+        .coll = PCOLL_BCAST, .nranks = nranks, .bytes = BYTES};
+    bool good = true;
+
+    for (int i = 0; i < NPLANS; i++)
+        good &=
+            pcoll_generate(pcoll_algorithm_find(PCOLL_BCAST, candidates[i].algorithm), &signature,
+                           NULL, rank, &candidates[i].params, &plans[i]) == PCOLL_OK;
+    return good;
+}
+
+/* Returns 0 if all ranks got the same times, and the third plan, which the last rank does not have,
+ * none. */
+static int judge(struct attendee *attendee, int nranks, const double *us)
+{
+    double all[MEETING_MAX_RANKS][NPLANS];
+
+    meeting_allgather(attendee, us, all, NPLANS * sizeof(*us));
+    for (int r = 0; r < nranks; r++)
+        if (memcmp(all[r], us, NPLANS * sizeof(*us)) != 0)
+            return 1;
+    return us[0] <= 0 || us[1] <= us[0] || us[2] >= 0;
+}
+
+static int race(struct meeting *meeting, int rank, void *argument)
+{
+    const int nranks = *(int *)argument;
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    struct pcoll_plan *plans[NPLANS] = {NULL};
+    char *memory = calloc(1, BYTES);
+    const struct pcoll_memory user = {.send = memory, .recv = memory};
+    struct pcoll_group *group;
+    int races;
+
+    bootstrap.crowded = nranks > 2;
+    if (memory == NULL || !generate(nranks, rank, plans) ||
+        shm->group_create(&bootstrap, &group) != PCOLL_OK)
+        return 1;
+    for (races = 0; races < 3; races++) {
+        const struct pcoll_plan *const mine[NPLANS] = {plans[0], plans[1],
+                                                       rank < nranks - 1 ? plans[2] : NULL};
+        double us[NPLANS];
+
+        if (pcoll_race(group, mine, NPLANS, &user, us) != PCOLL_OK ||
+            judge(&attendee, nranks, us) != 0)
+            break;
+    }
+    for (int i = 0; i < NPLANS; i++)
+        pcoll_plan_destroy(plans[i]);
+    shm->group_destroy(group);
+    free(memory);
+    return races < 3;
+}
+
+int main(void)
+{
+    for (int nranks = 2; nranks <= 4; nranks++)
+        tap_ok(meeting_run_processes(nranks, race, &nranks) == 0, "%d ranks agree on their times",
+               nranks);
+    return tap_done();
+}
