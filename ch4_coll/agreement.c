@@ -128,9 +128,8 @@ static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm 
 
     say_call(call, terms);
     if (call->comm->rank == 0 && !call->is_scattered)
-        MPIDI_PCOLL_propose(&call->signature, is_mapped(call), call->info, state, proposal);
-    if (!may_race(call))
-        proposal->nrivals = 0;
+        MPIDI_PCOLL_propose(&call->signature, is_mapped(call), may_race(call), call->info, state,
+                            proposal);
     say_choice(proposal, terms);
     mpi_errno = agree(state, round, &call->eligible, terms, NTERMS);
     hear_call(call, proposal, terms);

@@ -6,6 +6,7 @@
 #include "agent.h"
 #include "child.h"
 #include "comm.h"
+#include "known.h"
 #include "lock.h"
 #include "media_calls.h"
 #include "network.h"
@@ -176,6 +177,8 @@ static int init_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
 
     call->signature.topology = state->topology;
     mpi_errno = MPIDI_PCOLL_agree(call, state, &proposal);
+    if (proposal.nrivals > 0 && !choice->algorithm && call->comm->rank == 0)
+        MPIDI_PCOLL_correct(state->known, choice); /* the next init of the shape races */
     if (mpi_errno == MPI_SUCCESS && choice->algorithm && proposal.nrivals > 0)
         mpi_errno = MPIDI_PCOLL_race(call, state, proposal.rivals, proposal.nrivals, choice);
     if (mpi_errno == MPI_SUCCESS && choice->algorithm)

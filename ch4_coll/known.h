@@ -20,7 +20,7 @@ bool MPIDI_PCOLL_remember(struct MPIDI_PCOLL_known **known_p,
                           const struct pcoll_hint *hint, bool races,
                           const struct pcoll_choice *choice);
 
-/* Replace the choice that was remembered last. */
+/* Replace the choice that was remembered last; without an algorithm, forget it. */
 void MPIDI_PCOLL_correct(struct MPIDI_PCOLL_known *known, const struct pcoll_choice *choice);
 
 #endif /* KNOWN_H_INCLUDED */

@@ -377,10 +377,11 @@ static void find_rivals(const struct pcoll_signature *signature, const struct pc
             proposal->rivals[proposal->nrivals++] = list[i];
 }
 
-static void choose(const struct pcoll_signature *signature, bool is_mapped, MPIR_Info *info,
-                   struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal, FILE *out)
+static void choose(const struct pcoll_signature *signature, bool is_mapped, bool may_race,
+                   MPIR_Info *info, struct MPIDI_PCOLL_comm *state,
+                   struct MPIDI_PCOLL_proposal *proposal, FILE *out)
 {
-    const bool races = wants_race(info, out);
+    const bool races = wants_race(info, out) && may_race;
     struct pcoll_choice *choice = &proposal->choice;
     char value[MPI_MAX_INFO_VAL + 1];
     struct pcoll_hint hint = hint_of(signature->coll, info, value, sizeof(value), out);
@@ -408,14 +409,15 @@ static void choose(const struct pcoll_signature *signature, bool is_mapped, MPIR
         print_losers(signature, &caps, choice);
 }
 
-void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped, MPIR_Info *info,
-                         struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal)
+void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped, bool may_race,
+                         MPIR_Info *info, struct MPIDI_PCOLL_comm *state,
+                         struct MPIDI_PCOLL_proposal *proposal)
 {
     FILE *out = open_messages();
 
     *proposal = (struct MPIDI_PCOLL_proposal){.nrivals = 0};
     if (!out)
         return;
-    choose(signature, is_mapped, info, state, proposal, out);
+    choose(signature, is_mapped, may_race, info, state, proposal, out);
     show_messages();
 }

@@ -16,9 +16,10 @@ struct MPIDI_PCOLL_proposal {
 };
 
 /* `is_mapped`: rank 0's user buffers lie in memory of MPI_Alloc_mem, and so, it expects, do those
- * of other ranks. */
-void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped, MPIR_Info *info,
-                         struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal);
+ * of other ranks. `may_race`: there may be rivals, if the user wants them. */
+void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped, bool may_race,
+                         MPIR_Info *info, struct MPIDI_PCOLL_comm *state,
+                         struct MPIDI_PCOLL_proposal *proposal);
 void MPIDI_PCOLL_settings_free(void);
 
 /* Do the ranks of a node measure their machine? A table that the user gives replaces it. */

@@ -48,9 +48,6 @@ int info_print_choices(const struct info *info);
  * if they could not. */
 bool info_measure(struct pcoll_machine *machine);
 
-/* Prints a line about a machine parameter, with its unit and meaning. */
-void info_print_parameter(const char *name, double value);
-
 /* Prove the plans of all ranks of the job, and run them in every order where there are few; print
  * what was found. `without_rank` and `without_entry` name an entry to leave out first, as --plan
  * numbers it; PCOLL_NONE: none. Returns the exit status: 1 if the plans are wrong or there are

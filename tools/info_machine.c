@@ -1,4 +1,5 @@
 /* Two processes measure this machine, as the ranks of a job do. */
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,12 +9,20 @@
 
 #define ATTEMPTS 300 /* a busy machine may have a core for only one of two processes */
 
+static void print_parameter(const char *name, double value)
+{
+    for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
+        if (strcmp(pcoll_parameters[i].name, name) == 0)
+            printf("  %-7s %-9.3g %-8s %s\n", name, value, pcoll_parameters[i].unit,
+                   pcoll_parameters[i].what);
+}
+
 static void print_measured(const struct pcoll_machine *machine)
 {
     printf("Two processes of this machine measured:\n");
 #define ROW(member)                                                                                \
     if (machine->member > 0)                                                                       \
-        info_print_parameter(#member, machine->member);
+        print_parameter(#member, machine->member);
     PCOLL_MEASURED_MEMBERS(ROW)
 #undef ROW
     printf("\n");

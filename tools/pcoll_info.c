@@ -159,14 +159,6 @@ static void print_parameters(void)
                pcoll_parameters[i].required ? "required" : "optional", pcoll_parameters[i].what);
 }
 
-void info_print_parameter(const char *name, double value)
-{
-    for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
-        if (strcmp(pcoll_parameters[i].name, name) == 0)
-            printf("  %-7s %-9.3g %-8s %s\n", name, value, pcoll_parameters[i].unit,
-                   pcoll_parameters[i].what);
-}
-
 /* ---- a plan ---- */
 
 static const char *option_of_plan(const struct info *info)
