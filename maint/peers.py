@@ -39,16 +39,16 @@ class Peer:
         subprocess.run([self.mpicc, "-std=c11", "-O2", "-Wno-stringop-overread",
                         "-Wno-stringop-overflow", "-o", self.bench, *units, "-lm"], check=True)
 
-    def run(self, ranks, arguments):
+    def run(self, ranks, arguments, seconds=600):
         """Return the JSON of one run, or a text that says why there is none."""
         with tempfile.NamedTemporaryFile(suffix=".json") as output:
             line = [*self.launcher, *self.options, "-n", str(ranks), self.bench,
                     "--variants=" + ",".join(self.variants), "-o", output.name, *arguments]
             try:
-                done = subprocess.run(line, capture_output=True, text=True, timeout=600,
+                done = subprocess.run(line, capture_output=True, text=True, timeout=seconds,
                                       check=False, env={**os.environ, **self.settings})
             except subprocess.TimeoutExpired:
-                return f"{self.name}: timed out after 600 s: {' '.join(line)}"
+                return f"{self.name}: timed out after {seconds:.0f} s: {' '.join(line)}"
             try:
                 with open(output.name, encoding="utf-8") as file:
                     return json.load(file)

@@ -162,6 +162,24 @@ compare_mpich5() {
     [ "$(grep -c THROTTLE "$tree/env")" = 0 ]
 }
 
+# What is packed runs elsewhere, and each collective has a row of results.
+many_cores() {
+    local folder=$results/many-cores out=$results/many-cores-results
+    rm -rf "$folder" "$out"
+    "$repo/maint/many-cores" pack --folder="$folder" --build="$build"
+    mv "$folder" "$folder.moved"
+    "$repo/maint/many-cores" run --folder="$folder.moved" --out="$out" --ranks=2 --sizes=8 --seconds=400 \
+        --steps=machine,bench,judge,data
+    rm -r "$folder.moved"
+    PYTHONPATH=$repo/maint PYTHONDONTWRITEBYTECODE=1 python3 -c 'import json, results, sys
+rows = results.read(sys.argv[1] + "/2-ranks.json")["rows"]
+data = json.load(open(sys.argv[1] + "/data.json"))
+judged = open(sys.argv[1] + "/untuned2.json").readlines()
+print(len(rows), len(data), len(judged), [row for row in rows if not row[-1]], [test for test in data if not test["right"]])
+sys.exit(not (len(rows) == len(judged) == 22 and all(row[-1] and row[3] for row in rows) and
+              len(data) > 3 and all(test["right"] for test in data)))' "$out"
+}
+
 # The header says so, and the data that is verified is right, also in strided faces.
 bench_uses_data() {
     local said=$results/use-data.txt
@@ -349,6 +367,7 @@ suite_mpi() {
     check "mpi: texts of control variables" variables_name_algorithms
     check "mpi: mpicc without ccache" mpicc_without_ccache
     check "mpi: build tests" own_mpi_tests
+    check "mpi: many-cores" many_cores
     if lends_ucx; then
         check "mpi: plans share MPICH's UCX" ucx_is_shared
         check "mpi: segments over TCP are set for MPICH's UCX" segments_are 256 256
