@@ -1,5 +1,6 @@
 # The sources of this folder, for both builds: ours and MPICH's.
 pcoll_sources += \
+    %D%/plan/caches.h %D%/plan/caches.c \
     %D%/plan/collective.h %D%/plan/collective.c \
     %D%/plan/edges.h %D%/plan/edges.c \
     %D%/plan/node_pairs.h %D%/plan/node_pairs.c %D%/plan/pairs.h %D%/plan/pairs.c \

@@ -20,6 +20,7 @@
 #include "offload/agree.h"
 #include "offload/media.h"
 #include "offload/node/nodes.h"
+#include "offload/sysfs.h"
 #include "tuning/locality.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
@@ -91,24 +92,6 @@ static int distance_from_network(void)
     return far;
 }
 
-/* The object of that type that contains all cores to which this process is bound. */
-static int32_t own_object(MPIR_hwtopo_type_e type)
-{
-    MPIR_hwtopo_gid_t gid = MPIR_hwtopo_get_obj_by_type(type);
-
-    return gid == MPIR_HWTOPO_GID_ROOT ? PCOLL_NONE : gid;
-}
-
-static struct pcoll_locality own_locality(void)
-{
-    struct pcoll_locality locality = {own_object(MPIR_HWTOPO_TYPE__PACKAGE), PCOLL_NONE};
-
-    for (int type = MPIR_HWTOPO_TYPE__L5CACHE;
-         type >= MPIR_HWTOPO_TYPE__L1CACHE && locality.cache == PCOLL_NONE; type--)
-        locality.cache = own_object(type);
-    return locality;
-}
-
 static enum pcoll_result gather_distances(void *context, int own, int *distances)
 {
     int mpi_errno;
@@ -149,7 +132,7 @@ static enum pcoll_result agree_in_node(struct pcoll_circle *node, enum pcoll_lev
 {
     enum { PACKAGE, CACHE, CANDIDACY, NTERMS };
     const struct pcoll_bootstrap bootstrap = pcoll_bootstrap_of_circle(node);
-    const struct pcoll_locality own = own_locality();
+    const struct pcoll_locality own = pcoll_sysfs_here().locality;
     struct pcoll_term terms[NTERMS] = {
         [PACKAGE] = {.kind = PCOLL_TERM_SAME, .value = (uint64_t)own.package},
         [CACHE] = {.kind = PCOLL_TERM_SAME, .value = (uint64_t)own.cache},
@@ -157,7 +140,8 @@ static enum pcoll_result agree_in_node(struct pcoll_circle *node, enum pcoll_lev
     };
     const enum pcoll_result result =
         pcoll_agree(&bootstrap, PCOLL_ROUND_LOCALITY, PCOLL_OK, terms, NTERMS);
-    const struct pcoll_locality max = {(int32_t)terms[PACKAGE].value, (int32_t)terms[CACHE].value};
+    const struct pcoll_locality max = {.package = (int32_t)terms[PACKAGE].value,
+                                       .cache = (int32_t)terms[CACHE].value};
 
     *candidacy_p = terms[CANDIDACY].value;
     *level_p = node->nranks == 1

@@ -93,8 +93,6 @@ int tune_nodes(void);
 bool tune_sit(int unit);      /* bind to one processing unit; false: failed */
 void tune_sit_anywhere(void); /* undo tune_sit */
 int tune_sockets(void);
-double tune_cache(void); /* three times the MiB of the largest cache; 0: unknown */
-struct pcoll_locality tune_locality(void); /* where this process is bound */
 
 /* ---- tune_stage.c: the medium that all ranks use ---- */
 

@@ -60,39 +60,6 @@ int tune_sockets(void)
     return with_topology(count_sockets, NULL);
 }
 
-static int look_for_cache(hwloc_topology_t topology, void *bytes)
-{
-    *(uint64_t *)bytes = places_cache(topology);
-    return 1;
-}
-
-double tune_cache(void)
-{
-    uint64_t bytes = 0;
-
-    with_topology(look_for_cache, &bytes);
-    return 3 * (double)bytes / (1 << 20);
-}
-
-static int look_for_locality(hwloc_topology_t topology, void *locality)
-{
-    hwloc_cpuset_t units = hwloc_bitmap_alloc();
-    const bool known = units && hwloc_get_cpubind(topology, units, 0) == 0;
-
-    if (known)
-        *(struct pcoll_locality *)locality = places_locality(topology, units);
-    hwloc_bitmap_free(units);
-    return known;
-}
-
-struct pcoll_locality tune_locality(void)
-{
-    struct pcoll_locality locality = {PCOLL_NONE, PCOLL_NONE};
-
-    with_topology(look_for_locality, &locality);
-    return locality;
-}
-
 /* ---- nodes ---- */
 
 static int count_ranks(void)

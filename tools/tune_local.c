@@ -5,6 +5,7 @@
 
 #include "offload/media.h"
 #include "offload/rma/wire.h"
+#include "offload/sysfs.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -117,15 +118,23 @@ static double measure_reduce(void *context)
     return (tune_now() - begin) / COPY_BYTES * 1e6;
 }
 
-/* It is known, not measured. */
-static void take_cache(struct tune_result *result)
+static void take(struct tune_result *result, enum pcoll_parameter parameter, double value)
 {
-    const double size = tune_cache();
-
-    if (size <= 0)
+    if (value <= 0)
         return;
-    result->estimates[PCOLL_PARAMETER_CACHE] = (struct estimate){size, size, size, 1, 0};
-    result->given |= pcoll_parameter_bit(PCOLL_PARAMETER_CACHE);
+    result->estimates[parameter] = (struct estimate){value, value, value, 1, 0};
+    result->given |= pcoll_parameter_bit(parameter);
+}
+
+/* They are known, not measured. */
+static void take_caches(struct tune_result *result)
+{
+    const struct pcoll_sysfs here = pcoll_sysfs_here();
+    struct pcoll_machine known = {.L = 0};
+
+    pcoll_caches_tell(&here.caches, &known);
+    take(result, PCOLL_PARAMETER_CACHE, known.cache);
+    take(result, PCOLL_PARAMETER_SHARE, known.share);
 }
 
 void tune_host(struct tune_result *result)
@@ -133,7 +142,7 @@ void tune_host(struct tune_result *result)
     struct handover handover = {.unit = sched_getcpu()};
     struct buffers buffers = {.from = calloc(2, COPY_BYTES), .to = calloc(1, COPY_BYTES)};
 
-    take_cache(result);
+    take_caches(result);
     if (tune_sit(handover.unit))
         repeat(result, PCOLL_PARAMETER_TURN, measure_turn, &handover);
     if (buffers.from && buffers.to) {

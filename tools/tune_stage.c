@@ -3,6 +3,8 @@
 
 #include "algorithms/plan/topology.h"
 #include "offload/media.h"
+#include "offload/sysfs.h"
+#include "tuning/locality.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -71,7 +73,7 @@ static void take_localities(const struct tune_stage *stage)
 static void find_level(struct tune_stage *stage)
 {
     const int nranks = stage->bootstrap.nranks;
-    const struct pcoll_locality own = tune_locality();
+    const struct pcoll_locality own = pcoll_sysfs_here().locality;
     struct pcoll_locality *localities = malloc((size_t)nranks * sizeof(*localities));
 
     if (!localities) {

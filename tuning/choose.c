@@ -193,6 +193,8 @@ static bool find_machine(struct pcoll_search *search, const struct pcoll_table *
         take_measured(node, caps->measured);
         search->machine.node = node;
     }
+    search->limits =
+        pcoll_limits_of(search->machine.node ? search->machine.node : &search->machine);
     search->cached =
         caps->mapped ? search->machine : pcoll_cost_cached(search->signature, &search->machine);
     snprintf(search->about.medium, sizeof(search->about.medium), "%s", caps->medium);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "algorithms/algorithm.h"
+#include "algorithms/plan/caches.h"
 #include "tuning/table/table.h"
 
 /* What the user asks for on one call. Empty fields leave the choice open. */
@@ -42,45 +43,36 @@ struct pcoll_caps {
 void pcoll_caps_of_medium(struct pcoll_caps *caps, const char *name, const char *node_medium,
                           int max_slots);
 
-/* ---- caches and credit: doc/notes/caches.md and credits.md say how the limits were found ---- */
+/* ---- parameters that are worth weighing: doc/notes/caches.md and credits.md say how they were
+ * found ---- */
 
-/* Communication buffers of at least this size are far: they leave the private caches of the ranks
- * before they are filled again. In smaller ones each line must be taken from another cache. */
-#define PCOLL_FAR_BYTES (UINT64_C(768) << 10)
-
-/* Copies take the time of cached ones (algorithms/cost.h) in rings of PCOLL_FAR_BYTES to
- * PCOLL_LONG_RING_BYTES of communication buffers and in banks of PCOLL_FAR_BYTES to
- * PCOLL_LONG_BANKS_BYTES.
+/* The number of slots that is a candidate beside the default length of a ring, if TEMP then has at
+ * most limits->ring bytes, or PCOLL_NEAR_RING_BYTES on a network. A rank that fills a ring waits
+ * for credit once per half ring.
  *
- * pcoll_long_ring: the number of slots that is a candidate beside the default length of a ring, if
- * TEMP then has at most PCOLL_LONG_RING_BYTES, or PCOLL_NEAR_RING_BYTES on a network. A rank that
- * fills a ring waits for credit once per half ring.
- *
- * - In a node, as many slots as PCOLL_LONG_RING_BYTES hold, between 16 and 64. Where 64 are not
- *   far, fewer do as well and cost less at init: 32, or 16 if 64 take less than
- *   PCOLL_NEAR_RING_BYTES, as short messages should stay in the first-level cache.
+ * - In a node, as many slots as limits->ring holds, between 16 and 64. Where 64 are not far, fewer
+ *   do as well and cost less at init: 32, or 16 if 64 take less than PCOLL_NEAR_RING_BYTES, as
+ *   short messages should stay in the first-level cache.
  * - With fewer cores than ranks, a rank that waits for credit also waits for the turns of all ranks
  *   on its core: up to 128, but at most 512 over the ranks of a node, as all ranks of a core
  *   generate their entries in turns.
  * - On a network, 64.
  * - Banks of whole messages may be as few as 4: hardly any rank waits for their credit.
  *
- * `cores` is that of struct pcoll_caps. */
+ * `cores` is that of struct pcoll_caps, `limits` those of the node. */
 #define PCOLL_NEAR_RING_BYTES (UINT64_C(256) << 10)
-#define PCOLL_LONG_RING_BYTES (UINT64_C(2) << 20)
-#define PCOLL_LONG_BANKS_BYTES (UINT64_C(4) << 20)
 int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
                     const struct pcoll_signature *signature, const struct pcoll_params *params,
-                    int cores);
+                    int cores, const struct pcoll_limits *limits);
 
 /* The shortest segment that is a candidate: in the ring of a node with a core for each rank
- * PCOLL_RING_SEGMENT; half of it with more than two ranks, which pass segments on; twice as much
+ * limits->segment; half of it with more than two ranks, which pass segments on; twice as much
  * from PCOLL_LONG_MESSAGE on and four times from four times that on, since init takes time for each
  * segment. Otherwise 4 KiB. */
-#define PCOLL_RING_SEGMENT (UINT64_C(32) << 10)
 #define PCOLL_LONG_MESSAGE (UINT64_C(1) << 20)
 uint64_t pcoll_min_segment(const struct pcoll_algorithm *algorithm,
-                           const struct pcoll_signature *signature, const struct pcoll_caps *caps);
+                           const struct pcoll_signature *signature, const struct pcoll_caps *caps,
+                           const struct pcoll_limits *limits);
 
 struct pcoll_choice {
     const struct pcoll_algorithm *algorithm;

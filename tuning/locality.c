@@ -43,12 +43,9 @@ enum pcoll_level pcoll_level_of_node(struct pcoll_locality max, bool packages_di
                                                     : PCOLL_LEVEL_SAME_CACHE;
 }
 
-/* Through a common cache an exchange took 50 to 60 ns; between the caches of one socket 240, on
- * another machine 138 to 299 (doc/notes/near-and-far-cores.md). */
 enum pcoll_level pcoll_level_measured(enum pcoll_level reported, uint64_t nanoseconds)
 {
-    enum { FAR = 110 };
-
-    return reported == PCOLL_LEVEL_SAME_CACHE && nanoseconds > FAR ? PCOLL_LEVEL_OTHER_CACHE
-                                                                   : reported;
+    return reported == PCOLL_LEVEL_SAME_CACHE && nanoseconds > PCOLL_NEAR_NSEC
+               ? PCOLL_LEVEL_OTHER_CACHE
+               : reported;
 }

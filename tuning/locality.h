@@ -8,13 +8,6 @@
 
 #include "algorithms/plan/topology.h"
 
-/* Two ranks of a node with equal numbers share the object. PCOLL_NONE: unknown, or there is
- * none. */
-struct pcoll_locality {
-    int32_t package; /* socket */
-    int32_t cache;   /* the largest data cache that all cores of the rank's binding share */
-};
-
 /* The distance between the ranks of a node: that of the two ranks that are farthest apart.
  * localities[i] belongs to rank i; topology NULL: all ranks are on one node. PCOLL_LEVEL_ANY:
  * unknown, or no node has two ranks. */

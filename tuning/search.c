@@ -46,11 +46,11 @@ static int min_slots(const struct pcoll_algorithm *algorithm)
 /* With so much TEMP, communication buffers are used again only when they have left the caches of
  * those who read them, unless they are a short ring. */
 static bool is_far(const struct pcoll_algorithm *algorithm, const struct pcoll_params *params,
-                   uint64_t temp)
+                   const struct pcoll_limits *limits, uint64_t temp)
 {
     if (algorithm->uses_slots == PCOLL_BANKS)
-        return temp >= PCOLL_FAR_BYTES && temp <= PCOLL_LONG_BANKS_BYTES;
-    return temp >= PCOLL_FAR_BYTES && temp <= PCOLL_LONG_RING_BYTES &&
+        return temp >= PCOLL_FAR_BYTES && temp <= limits->banks;
+    return temp >= PCOLL_FAR_BYTES && temp <= limits->ring &&
            (params->slots > 0 || params->segment > MAX_TEMP_SEGMENT);
 }
 
@@ -118,7 +118,7 @@ static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm 
     search->refusals |= refusal;
     if (refusal)
         return -1;
-    if (!is_far(algorithm, params, temp))
+    if (!is_far(algorithm, params, &search->limits, temp))
         machine = &search->machine;
     if (search->tells_apart)
         factor = find_factor(search, algorithm, params);
@@ -198,16 +198,17 @@ static int radix_candidates(const struct pcoll_search *search,
 }
 
 uint64_t pcoll_min_segment(const struct pcoll_algorithm *algorithm,
-                           const struct pcoll_signature *signature, const struct pcoll_caps *caps)
+                           const struct pcoll_signature *signature, const struct pcoll_caps *caps,
+                           const struct pcoll_limits *limits)
 {
     if (!algorithm->uses_slots || !has_caches(signature, caps->cores) ||
-        caps->max_temp < PCOLL_LONG_RING_BYTES)
+        caps->max_temp < limits->ring || limits->ring < PCOLL_FAR_BYTES)
         return MIN_SEGMENT;
     if (signature->nranks > 2)
-        return PCOLL_RING_SEGMENT / 2;
+        return limits->segment / 2;
     if (signature->bytes < PCOLL_LONG_MESSAGE)
-        return PCOLL_RING_SEGMENT;
-    return (signature->bytes < 4 * PCOLL_LONG_MESSAGE ? 2 : 4) * PCOLL_RING_SEGMENT;
+        return limits->segment;
+    return (signature->bytes < 4 * PCOLL_LONG_MESSAGE ? 2 : 4) * limits->segment;
 }
 
 /* Fills values[0 .. return). Of the segments that hold the whole message, only the smallest is a
@@ -221,7 +222,8 @@ static int segment_candidates(const struct pcoll_search *search,
     const uint64_t max = path != PCOLL_PATH_TEMP ? MAX_SEGMENT
                          : has_far               ? MAX_FAR_SEGMENT
                                                  : MAX_TEMP_SEGMENT;
-    const uint64_t min = pcoll_min_segment(algorithm, search->signature, search->caps);
+    const uint64_t min =
+        pcoll_min_segment(algorithm, search->signature, search->caps, &search->limits);
     int count = 0;
 
     values[0] = 0;
@@ -249,7 +251,8 @@ static uint64_t ring_bytes(const struct pcoll_algorithm *algorithm,
 }
 
 static int crowded_ring(const struct pcoll_algorithm *algorithm,
-                        const struct pcoll_signature *signature, const struct pcoll_params *params)
+                        const struct pcoll_signature *signature, const struct pcoll_params *params,
+                        const struct pcoll_limits *limits)
 {
     enum { LONGEST = 128, MAX_ENTRIES = 512 };
     const int nranks = pcoll_ranks_per_node(signature);
@@ -257,27 +260,27 @@ static int crowded_ring(const struct pcoll_algorithm *algorithm,
 
     while (slots > min_slots(algorithm) &&
            (slots * nranks > MAX_ENTRIES ||
-            ring_bytes(algorithm, signature, params, slots) > PCOLL_LONG_RING_BYTES))
+            ring_bytes(algorithm, signature, params, slots) > limits->ring))
         slots /= 2;
     return slots;
 }
 
 int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
                     const struct pcoll_signature *signature, const struct pcoll_params *params,
-                    int cores)
+                    int cores, const struct pcoll_limits *limits)
 {
-    enum { SHORTEST = 16, SHORT = 32, LONGEST = 64 };
+    enum { SHORTEST = 16, SHORT = 32 };
     uint64_t bytes;
-    int slots = LONGEST;
+    int slots = PCOLL_MAX_RING_SLOTS;
 
     if (is_crowded(signature, cores))
-        return crowded_ring(algorithm, signature, params);
+        return crowded_ring(algorithm, signature, params, limits);
     if (pcoll_is_over_wire(signature))
-        return LONGEST;
+        return slots;
     bytes = ring_bytes(algorithm, signature, params, slots);
     if (bytes < PCOLL_FAR_BYTES)
         return bytes < PCOLL_NEAR_RING_BYTES ? SHORTEST : SHORT;
-    while (slots > min_slots(algorithm) && bytes > PCOLL_LONG_RING_BYTES)
+    while (slots > min_slots(algorithm) && bytes > limits->ring)
         bytes = ring_bytes(algorithm, signature, params, slots /= 2);
     return slots;
 }
@@ -288,9 +291,9 @@ static int longer_ring(const struct pcoll_search *search, const struct pcoll_alg
 {
     const struct pcoll_signature *signature = search->signature;
     const int cores = search->caps->cores;
-    const int slots = pcoll_long_ring(algorithm, signature, params, cores);
+    const int slots = pcoll_long_ring(algorithm, signature, params, cores, &search->limits);
     const uint64_t max =
-        pcoll_is_over_wire(signature) ? PCOLL_NEAR_RING_BYTES : PCOLL_LONG_RING_BYTES;
+        pcoll_is_over_wire(signature) ? PCOLL_NEAR_RING_BYTES : search->limits.ring;
     uint64_t bytes;
 
     if (refusal_of_ring(search->caps, slots))
@@ -320,8 +323,8 @@ static int slots_candidates(const struct pcoll_search *search,
         return 1;
     }
     slots = algorithm->uses_slots ? longer_ring(search, algorithm, params) : 0;
-    if (!is_long ||
-        (slots == 0 && is_far(algorithm, params, ring_bytes(algorithm, signature, params, 0))))
+    if (!is_long || (slots == 0 && is_far(algorithm, params, &search->limits,
+                                          ring_bytes(algorithm, signature, params, 0))))
         values[count++] = 0;
     if (slots > 0)
         values[count++] = slots;

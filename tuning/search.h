@@ -31,6 +31,7 @@ struct pcoll_search {
     const struct pcoll_caps *caps;
     const struct pcoll_table *table;
     struct pcoll_machine machine, cached; /* the latter for plans that stay in the caches */
+    struct pcoll_limits limits;           /* of the node */
     struct pcoll_params fixed;            /* a nonzero parameter allows only that value */
     bool below_threshold;                 /* PCOLL_PATH_USER may be used at any size */
 

@@ -23,12 +23,13 @@ struct pcoll_machine {
                     * a get: its receiver has the buffer in its caches, and has to get it back */
     double cached; /* per byte, memory copy with communication buffers that stay in the caches */
     double cache;  /* up to so many MiB of the users' data in a node */
+    double share;  /* MiB of the last cache that fall to each core which shares it; 0: unknown */
     const struct pcoll_machine *node; /* inside a node, if this is between nodes; NULL: the same
                                        * machine */
 };
 
-/* The members that two ranks of a node can measure when they meet. Where the machine is a
- * measurement, 0 means that nothing is known. */
+/* The members that two ranks of a node can measure when they meet, and those that the kernel tells
+ * (plan/caches.h). Where the machine is a measurement, 0 means that nothing is known. */
 #define PCOLL_MEASURED_MEMBERS(MEMBER)                                                             \
     MEMBER(L)                                                                                      \
     MEMBER(G)                                                                                      \
@@ -36,6 +37,8 @@ struct pcoll_machine {
     MEMBER(copy)                                                                                   \
     MEMBER(reduce)                                                                                 \
     MEMBER(put)                                                                                    \
-    MEMBER(cached)
+    MEMBER(cached)                                                                                 \
+    MEMBER(cache)                                                                                  \
+    MEMBER(share)
 
 #endif /* PCOLL_MACHINE_H */

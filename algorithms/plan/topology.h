@@ -36,6 +36,19 @@ enum pcoll_level {
 };
 extern const char *const pcoll_level_names[PCOLL_NUM_LEVELS]; /* "any", "same_cache" .. */
 
+/* Ranks that take no longer to exchange flags are near each other, as if they shared a cache. Such
+ * ranks took 50 to 60 ns; ranks with caches of their own in one socket 240, on another machine 138
+ * to 299 (doc/notes/near-and-far-cores.md). */
+#define PCOLL_NEAR_NSEC 110
+
+/* Where a rank is bound in its node. Two ranks of a node with equal numbers share the object.
+ * PCOLL_NONE: unknown, or its cores have none in common. */
+struct pcoll_locality {
+    int32_t package; /* socket */
+    int32_t cache;   /* the largest data cache that all its cores share */
+    int32_t numa;
+};
+
 /* Read nnodes; for the rest use the functions. Belongs to the communicator and outlives all its
  * plans. */
 struct pcoll_topology {

@@ -23,10 +23,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "algorithms/plan/topology.h"
 #include "offload/memory/cma.h"
 #include "offload/node/distance.h"
 #include "offload/reduce/kernels.h"
 #include "offload/run/run.h"
+#include "offload/sysfs.h"
 #include "offload/yield.h"
 
 #define LOOKS 10000 /* then a waiting rank reads the clock, and yields its core */
@@ -273,8 +275,10 @@ void pcoll_node_measure(struct pcoll_measure_place *place, int rank, bool can_cm
                             .rank = rank,
                             .deadline = pcoll_now() + PCOLL_MEASURE_NSEC,
                             .user = malloc(PARTS * PART)};
+    const struct pcoll_sysfs here = pcoll_sysfs_here();
     struct pcoll_machine measured = *machine;
 
+    pcoll_caches_tell(&here.caches, &measured);
     place->ranks[rank].pid = getpid();
     place->ranks[rank].user_at = (uint64_t)(uintptr_t)m.user;
     if (m.user != NULL)
@@ -295,8 +299,6 @@ void pcoll_node_clear_place(const void *context, char *place)
 
 /* ---- what the process knows ---- */
 
-/* Cores with a common cache exchange flags in 50 to 60 ns (doc/notes/near-and-far-cores.md). */
-#define NEAR 110
 #define NDISTANCES 8
 #define MAX_FAILURES 3 /* then nothing is known at a distance, and not measured again */
 
@@ -307,12 +309,12 @@ static struct {
     struct pcoll_machine machines[NDISTANCES];
 } known = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
-/* 0: unknown; 1 up to NEAR, 2 up to twice that, and so on. */
+/* 0: unknown; 1 up to PCOLL_NEAR_NSEC, 2 up to twice that, and so on. */
 static int class_of(uint64_t distance)
 {
     int number = distance > 0;
 
-    for (; distance > NEAR && number < NDISTANCES - 1; distance /= 2)
+    for (; distance > PCOLL_NEAR_NSEC && number < NDISTANCES - 1; distance /= 2)
         number++;
     return number;
 }

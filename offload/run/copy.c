@@ -7,48 +7,26 @@
  * each core has its share, of which a plan's buffers fill half. Vectors to be reduced go through
  * the cache (doc/notes/caches.md).
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* for the sizes of caches */
-#endif
-
 #include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "offload/run/run.h"
+#include "offload/sysfs.h"
 
 #define SHORT_COPY ((size_t)1 << 20) /* always through the cache */
-#define USUAL_LONG_COPY ((size_t)4 << 20)
 
-#if defined(_SC_LEVEL2_CACHE_SIZE) && defined(_SC_LEVEL3_CACHE_SIZE)
-/* Source and target together may fill half of a core's share of the last cache, or four times the
- * core's own cache if that is more. */
-static size_t measure_long_copy(void)
-{
-    const long own = sysconf(_SC_LEVEL2_CACHE_SIZE), last = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-    if (own <= 0 || last <= 0 || cores <= 0)
-        return USUAL_LONG_COPY;
-    return (size_t)(last / (4 * cores) > 2 * own ? last / (4 * cores) : 2 * own);
-}
-#else
-static size_t measure_long_copy(void)
-{
-    return USUAL_LONG_COPY;
-}
-#endif
-
-/* To ask the processor takes as long as a copy of some KiB. */
+/* To ask the kernel takes as long as a copy of a MiB. */
 static size_t long_copy(void)
 {
-    static _Atomic size_t measured;
-    size_t bytes = atomic_load_explicit(&measured, memory_order_relaxed);
+    static _Atomic size_t known;
+    size_t bytes = atomic_load_explicit(&known, memory_order_relaxed);
 
     if (bytes == 0) {
-        bytes = measure_long_copy();
-        atomic_store_explicit(&measured, bytes, memory_order_relaxed);
+        const struct pcoll_sysfs here = pcoll_sysfs_here();
+
+        bytes = pcoll_long_copy(&here.caches);
+        atomic_store_explicit(&known, bytes, memory_order_relaxed);
     }
     return bytes;
 }

@@ -136,6 +136,9 @@ static void test_text(void)
     tap_ok(strcmp(text, "butterfly") == 0, "a choice without parameters: %s", text);
 }
 
+/* Of a machine that tells nothing about its caches. */
+static struct pcoll_limits limits;
+
 static int long_ring(const struct pcoll_topology *topology, uint64_t bytes, uint64_t segment,
                      int cores)
 {
@@ -143,7 +146,8 @@ static int long_ring(const struct pcoll_topology *topology, uint64_t bytes, uint
         .coll = PCOLL_BCAST, .nranks = 8, .bytes = bytes, .topology = topology};
     const struct pcoll_params params = {.segment = segment};
 
-    return pcoll_long_ring(pcoll_algorithm_find(PCOLL_BCAST, "eager"), &signature, &params, cores);
+    return pcoll_long_ring(pcoll_algorithm_find(PCOLL_BCAST, "eager"), &signature, &params, cores,
+                           &limits);
 }
 
 static void test_long_ring(void)
@@ -166,7 +170,8 @@ static void test_long_ring(void)
                long_ring(NULL, 1 << 20, 16384, 7) == 64 &&
                long_ring(NULL, 1 << 20, 1 << 17, 7) == 16,
            "where ranks share cores the ring is the longest that few ranks fill");
-    tap_ok(pcoll_long_ring(eager, &many, &params, 7) == 16, "many ranks have a shorter one");
+    tap_ok(pcoll_long_ring(eager, &many, &params, 7, &limits) == 16,
+           "many ranks have a shorter one");
 }
 
 static uint64_t min_segment(int nranks, uint64_t bytes, int cores, uint64_t max_temp)
@@ -175,20 +180,21 @@ static uint64_t min_segment(int nranks, uint64_t bytes, int cores, uint64_t max_
         .coll = PCOLL_BCAST, .nranks = nranks, .bytes = bytes};
     const struct pcoll_caps caps = {.cores = cores, .max_temp = max_temp};
 
-    return pcoll_min_segment(pcoll_algorithm_find(PCOLL_BCAST, "eager"), &signature, &caps);
+    return pcoll_min_segment(pcoll_algorithm_find(PCOLL_BCAST, "eager"), &signature, &caps,
+                             &limits);
 }
 
 static void test_least_segment(void)
 {
-    const uint64_t room = PCOLL_LONG_RING_BYTES;
+    const uint64_t room = limits.ring;
 
     const uint64_t bytes = PCOLL_LONG_MESSAGE;
 
-    tap_ok(min_segment(2, bytes - 1, 2, room) == PCOLL_RING_SEGMENT &&
-               min_segment(2, bytes, 2, room) == 2 * PCOLL_RING_SEGMENT &&
-               min_segment(2, 4 * bytes - 1, 2, room) == 2 * PCOLL_RING_SEGMENT &&
-               min_segment(2, 4 * bytes, 2, room) == 4 * PCOLL_RING_SEGMENT &&
-               min_segment(8, bytes, 0, room) == PCOLL_RING_SEGMENT / 2,
+    tap_ok(min_segment(2, bytes - 1, 2, room) == limits.segment &&
+               min_segment(2, bytes, 2, room) == 2 * limits.segment &&
+               min_segment(2, 4 * bytes - 1, 2, room) == 2 * limits.segment &&
+               min_segment(2, 4 * bytes, 2, room) == 4 * limits.segment &&
+               min_segment(8, bytes, 0, room) == limits.segment / 2,
            "far rings have long segments");
     tap_ok(min_segment(3, bytes, 2, room) == 4096 && min_segment(2, bytes, 2, room - 1) == 4096,
            "not where ranks share cores or memory is short");
@@ -196,8 +202,10 @@ static void test_least_segment(void)
 
 int main(void)
 {
+    static const struct pcoll_machine unknown;
     struct pcoll_table *even = tables_good("even"), *table = tables_default();
 
+    limits = pcoll_limits_of(&unknown);
     test_lists(even);
     test_both_paths(table);
     test_room(even);

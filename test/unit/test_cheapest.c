@@ -35,6 +35,13 @@ static struct pcoll_machine machine_of(const struct question *q)
     return machine;
 }
 
+static struct pcoll_limits limits_of(const struct question *q)
+{
+    const struct pcoll_machine machine = machine_of(q);
+
+    return pcoll_limits_of(&machine);
+}
+
 /* True if the candidate is possible, and sensible as choose.h says. */
 static int is_candidate(const struct question *q, const struct pcoll_algorithm *row,
                         const struct pcoll_params *params)
@@ -43,13 +50,15 @@ static int is_candidate(const struct question *q, const struct pcoll_algorithm *
     const int nnodes = q->signature.topology ? q->signature.topology->nnodes : 1;
     const int per_node = (q->signature.nranks + nnodes - 1) / nnodes;
     const int is_crowded = q->caps.cores > 0 && per_node > q->caps.cores;
-    const uint64_t most = is_crowded || nnodes > 1 ? PCOLL_NEAR_RING_BYTES : PCOLL_LONG_RING_BYTES;
+    const struct pcoll_limits limits = limits_of(q);
+    const uint64_t most = is_crowded || nnodes > 1 ? PCOLL_NEAR_RING_BYTES : limits.ring;
 
     if (pcoll_refusal_of(row, params, &q->signature, &q->caps) != 0)
         return 0;
     if (params->path == PCOLL_PATH_USER && q->signature.bytes < q->caps.user_rma_threshold)
         return 0;
-    if (row->uses_segment && params->segment < pcoll_min_segment(row, &q->signature, &q->caps))
+    if (row->uses_segment &&
+        params->segment < pcoll_min_segment(row, &q->signature, &q->caps, &limits))
         return 0;
     if (params->path == PCOLL_PATH_TEMP && params->segment > 1 << 17)
         return 0; /* communication buffers stay in the cache */
@@ -69,8 +78,11 @@ static int params_number(int n, const struct question *q, const struct pcoll_alg
         .path = n / 5 % 2 ? PCOLL_PATH_TEMP : PCOLL_PATH_USER,
         .segment = row->uses_segment ? UINT64_C(4096) << n / 20 : 0,
     };
-    if (n / 10 % 2)
-        params->slots = pcoll_long_ring(row, &q->signature, params, q->caps.cores);
+    if (n / 10 % 2) {
+        const struct pcoll_limits limits = limits_of(q);
+
+        params->slots = pcoll_long_ring(row, &q->signature, params, q->caps.cores, &limits);
+    }
     return n < 5 * 2 * 2 * 9;
 }
 

@@ -1,4 +1,5 @@
 /* The tuning table: what is read. */
+#include "algorithms/plan/caches.h"
 #include "test/unit/tables.h"
 
 #include <math.h>

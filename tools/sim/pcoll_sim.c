@@ -50,7 +50,8 @@ static struct pcoll_engine_options engine_of(const struct options *options,
 {
     struct pcoll_engine_options engine = options->engine;
 
-    if (job->algorithm->temp_bytes(&job->signature, &job->params) <= PCOLL_LONG_RING_BYTES)
+    if (job->algorithm->temp_bytes(&job->signature, &job->params) <=
+        pcoll_limits_of(&engine.machine).ring)
         engine.machine = pcoll_cost_cached(&job->signature, &engine.machine);
     engine.ports = ports;
     return engine;

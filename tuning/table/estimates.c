@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "algorithms/plan/caches.h"
+
 #define REQUIRED(NAME, name, unit, what)                                                           \
     [PCOLL_PARAMETER_##NAME] = {#name, unit, what, 1, offsetof(struct pcoll_machine, name)},
 #define OPTIONAL(NAME, name, unit, what) [PCOLL_PARAMETER_##NAME] = {#name, unit, what, 0, 0},
@@ -60,6 +62,7 @@ struct pcoll_machine pcoll_estimates_machine(const struct pcoll_estimates *estim
     machine.put = optional(estimates, PCOLL_PARAMETER_PUT, 0);
     machine.cached = optional(estimates, PCOLL_PARAMETER_CACHED, machine.copy);
     machine.cache = optional(estimates, PCOLL_PARAMETER_CACHE, PCOLL_CACHE_MIB);
+    machine.share = optional(estimates, PCOLL_PARAMETER_SHARE, 0);
     return machine;
 }
 
