@@ -8,11 +8,34 @@
 
 #include "mpich_version.h"
 #include "node_blocks.h"
+#include "report.h"
 
 #include "mpidu_init_shm.h"
 
 #include <sched.h>
 #include <stdatomic.h>
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_COLL_OFFLOAD_OVERSUBSCRIBED
+      category    : COLLECTIVE
+      type        : string
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Whether a rank of this node may have to share its core, so that it yields the core or
+        sleeps, whatever MPI call it waits in, instead of spinning. Values: auto (yes if more
+        ranks are bound to this rank's cores than there are, or ranks outnumber all cores), yes,
+        no. Set it to yes where ranks have fewer cores than they seem to: several jobs on one
+        machine, or a CI machine or container whose limit is a quota of CPU time, which no
+        affinity mask shows; to no where every rank has a core although masks overlap.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
 
 enum { MASK_BYTES = 56, PUBLISHED = 0x70636f6c };
 
@@ -115,6 +138,37 @@ bool MPIDI_PCOLL_cores_of(int local_rank, cpu_set_t *set)
     return true;
 }
 
+/* Returns whether the user's setting is `wish`. */
+static bool is_set_to(const char *wish)
+{
+    const char *value = MPIR_CVAR_COLL_OFFLOAD_OVERSUBSCRIBED;
+    char line[120];
+
+    if (!value || !*value || strcmp(value, "auto") == 0)
+        return false;
+    if (strcmp(value, "yes") == 0 || strcmp(value, "no") == 0)
+        return strcmp(value, wish) == 0;
+    snprintf(line, sizeof(line),
+             "MPIR_CVAR_COLL_OFFLOAD_OVERSUBSCRIBED: '%.30s' is not allowed (allowed: auto, yes, "
+             "no); using auto",
+             value);
+    MPIDI_PCOLL_report(line);
+    return false;
+}
+
+static void believe_user(struct MPIDI_PCOLL_cores *cores)
+{
+    const int n = MPIR_Process.local_size;
+
+    if (is_set_to("yes")) {
+        cores->crowded = true;
+        cores->count = MPL_MAX(1, MPL_MIN(cores->count, n - 1));
+    } else if (is_set_to("no")) {
+        cores->crowded = false;
+        cores->count = MPL_MAX(cores->count, n);
+    }
+}
+
 struct MPIDI_PCOLL_cores MPIDI_PCOLL_cores(void)
 {
     struct MPIDI_PCOLL_cores cores = {.all_known = true};
@@ -137,5 +191,6 @@ struct MPIDI_PCOLL_cores MPIDI_PCOLL_cores(void)
     }
     cores.count = CPU_COUNT(&all);
     cores.crowded = confined > CPU_COUNT(&own) || n > cores.count;
+    believe_user(&cores);
     return cores;
 }

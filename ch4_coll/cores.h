@@ -9,12 +9,13 @@
 struct MPIDI_PCOLL_cores {
     int count;      /* cores that at least one rank of the node may use */
     bool crowded;   /* this rank may have to share its core: more ranks are confined to its cores
-                     * than there are such cores, or all ranks outnumber all cores */
+                     * than there are such cores, or all ranks outnumber all cores; the user may
+                     * know better */
     bool all_known; /* otherwise some rank has not published, and is assumed to use the same cores
                      * as this one */
 };
 
-/* Publish to the ranks of this node which cores this rank may use now. */
+/* Publish to the other ranks of this node, if any, which cores this rank may use now. */
 void MPIDI_PCOLL_cores_publish(void);
 struct MPIDI_PCOLL_cores MPIDI_PCOLL_cores(void);
 

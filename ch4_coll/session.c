@@ -112,8 +112,9 @@ fn_fail:
 
 int MPIDI_PCOLL_init_completed(void)
 {
-    if (!MPIDI_PCOLL_is_switched_on() || MPIR_Process.local_size == 1)
+    if (!MPIDI_PCOLL_is_switched_on())
         return MPI_SUCCESS;
-    MPIDI_PCOLL_cores_publish();
+    if (MPIR_Process.local_size > 1)
+        MPIDI_PCOLL_cores_publish();
     return MPIDI_PCOLL_cores().crowded ? MPIDI_PCOLL_session_open() : MPI_SUCCESS;
 }
