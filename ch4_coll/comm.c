@@ -20,8 +20,6 @@
 #include "offload/agree.h"
 #include "offload/media.h"
 #include "offload/node/nodes.h"
-#include "offload/sysfs.h"
-#include "tuning/locality.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
 
@@ -125,46 +123,14 @@ static enum pcoll_result find_topology(struct MPIDI_PCOLL_comm *state, int dista
     return result;
 }
 
-/* Collective over the node: the distance between its ranks; PCOLL_LEVEL_ANY: unknown, or there is
- * only one. *candidacy_p, of this rank, becomes the greatest. */
-static enum pcoll_result agree_in_node(struct pcoll_circle *node, enum pcoll_level *level_p,
-                                       uint64_t *candidacy_p)
+/* Collective: returns the greatest candidacy. */
+static enum pcoll_result find_host(const struct pcoll_bootstrap *bootstrap, uint64_t own,
+                                   uint64_t *greatest_p)
 {
-    enum { PACKAGE, CACHE, CANDIDACY, NTERMS };
-    const struct pcoll_bootstrap bootstrap = pcoll_bootstrap_of_circle(node);
-    const struct pcoll_locality own = pcoll_sysfs_here().locality;
-    struct pcoll_term terms[NTERMS] = {
-        [PACKAGE] = {.kind = PCOLL_TERM_SAME, .value = (uint64_t)own.package},
-        [CACHE] = {.kind = PCOLL_TERM_SAME, .value = (uint64_t)own.cache},
-        [CANDIDACY] = {.kind = PCOLL_TERM_MAX, .value = *candidacy_p},
-    };
-    const enum pcoll_result result =
-        pcoll_agree(&bootstrap, PCOLL_ROUND_LOCALITY, PCOLL_OK, terms, NTERMS);
-    const struct pcoll_locality max = {.package = (int32_t)terms[PACKAGE].value,
-                                       .cache = (int32_t)terms[CACHE].value};
+    struct pcoll_term term = {.kind = PCOLL_TERM_MAX, .value = own};
+    const enum pcoll_result result = pcoll_agree(bootstrap, PCOLL_ROUND_HOST, PCOLL_OK, &term, 1);
 
-    *candidacy_p = terms[CANDIDACY].value;
-    *level_p = node->nranks == 1
-                   ? PCOLL_LEVEL_ANY
-                   : pcoll_level_of_node(max, terms[PACKAGE].differs, terms[CACHE].differs);
-    return result;
-}
-
-/* Collective: the ranks of each node determine the distance between them, then all ranks take the
- * maximum. */
-static enum pcoll_result find_level(struct MPIDI_PCOLL_comm *state, uint64_t *candidacy_p)
-{
-    enum { LEVEL, UNKNOWN, NTERMS };
-    struct pcoll_circle node = pcoll_circle_of_node(&state->bootstrap);
-    struct pcoll_term terms[NTERMS] = {{.kind = PCOLL_TERM_MAX}};
-    enum pcoll_result result = agree_in_node(&node, &state->level, candidacy_p);
-
-    if (!state->topology)
-        return result;
-    terms[LEVEL].value = state->level;
-    terms[UNKNOWN].value = node.nranks > 1 && state->level == PCOLL_LEVEL_ANY;
-    result = pcoll_agree(&state->bootstrap, PCOLL_ROUND_LEVEL, result, terms, NTERMS);
-    state->level = terms[UNKNOWN].value ? PCOLL_LEVEL_ANY : (enum pcoll_level)terms[LEVEL].value;
+    *greatest_p = term.value;
     return result;
 }
 
@@ -247,13 +213,11 @@ static enum pcoll_result agree_on_settings(const struct pcoll_bootstrap *bootstr
 static void meet(struct MPIDI_PCOLL_comm *state, const struct settings *settings)
 {
     const uint64_t candidacy = settings->one_node ? MPIDI_PCOLL_agent_candidacy() : 0;
-    uint64_t host = candidacy; /* the greatest candidacy */
-    enum pcoll_result result = PCOLL_OK;
+    uint64_t host = 0; /* the greatest candidacy */
+    const enum pcoll_result result =
+        settings->one_node ? find_host(&state->bootstrap, candidacy, &host)
+                           : find_topology(state, settings->distance, settings->distances_differ);
 
-    if (!settings->one_node)
-        result = find_topology(state, settings->distance, settings->distances_differ);
-    if (result == PCOLL_OK)
-        result = find_level(state, &host);
     state->bootstrap.coop_from = settings->coop_from;
     state->bootstrap.measures = settings->measures;
     state->bootstrap.board_from = MPIDI_PCOLL_agent_board_from();
@@ -264,8 +228,7 @@ static void meet(struct MPIDI_PCOLL_comm *state, const struct settings *settings
     if (result == PCOLL_OK)
         open_group(state, settings->medium, settings->one_node, settings->is_mixed);
     if (state->group)
-        state->level =
-            pcoll_level_measured(state->level, state->medium->group_distance(state->group));
+        state->level = state->medium->group_level(state->group);
     if (state->group && state->bootstrap.rank == 0)
         MPIDI_PCOLL_show_machine(state);
 }

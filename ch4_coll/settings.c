@@ -9,6 +9,8 @@
 #include "network.h"
 #include "report.h"
 
+#include "offload/node/sharing.h"
+
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
 
@@ -97,9 +99,11 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         What rank 0 prints on standard error. Values: 0 (messages about wrong settings
-        only), 1 (one line for each persistent collective, with the choice, its predicted
-        time and its resources), 2 (also the candidates that were not chosen, with their
-        predicted times, and its plan, entry by entry). Set it to find out what runs.
+        only), 1 (for each communicator what was measured, and which ranks of the node
+        share a cache, a NUMA domain, a socket; one line for each persistent collective,
+        with the choice, its predicted time and its resources), 2 (also the candidates
+        that were not chosen, with their predicted times, and its plan, entry by entry).
+        Set it to find out what runs.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -130,11 +134,11 @@ bool MPIDI_PCOLL_measures(void)
     return MPIR_CVAR_COLL_OFFLOAD_MEASURE && !(path && *path);
 }
 
-void MPIDI_PCOLL_show_machine(const struct MPIDI_PCOLL_comm *state)
+static void show_measured(const struct MPIDI_PCOLL_comm *state)
 {
     const struct pcoll_machine *machine = state->medium->group_machine(state->group);
 
-    if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE < 1 || !state->bootstrap.measures)
+    if (!state->bootstrap.measures)
         return;
     fprintf(stderr, "[%d] pcoll: measured in this node:%s", MPIR_Process.rank,
             machine->L > 0 ? "" : " nothing (two ranks with a core each are necessary)");
@@ -144,6 +148,22 @@ void MPIDI_PCOLL_show_machine(const struct MPIDI_PCOLL_comm *state)
     PCOLL_MEASURED_MEMBERS(SHOW)
 #undef SHOW
     fprintf(stderr, "\n");
+}
+
+void MPIDI_PCOLL_show_machine(const struct MPIDI_PCOLL_comm *state)
+{
+    const struct pcoll_sharing *sharing = state->medium->group_sharing(state->group);
+
+    if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE < 1)
+        return;
+    show_measured(state);
+    for (int what = 0; sharing && what < PCOLL_NUM_SHARED; what++) {
+        char text[200];
+
+        pcoll_sharing_text(sharing, (enum pcoll_shared)what, text, sizeof(text));
+        fprintf(stderr, "[%d] pcoll: ranks of this node that share %s: %s\n", MPIR_Process.rank,
+                pcoll_shared_names[what], *text ? text : "unknown");
+    }
 }
 
 /* Communicators of one node use no provider, so it is compared when the first communicator with

@@ -24,19 +24,18 @@ enum pcoll_round {
                            * Then one order serves all nodes */
     PCOLL_ROUND_TABLE,    /* if there is no formula for the nodes, or no one order: can each node
                            * share a table */
-    PCOLL_ROUND_LOCALITY, /* in each node: do its ranks share a cache, a socket; which one hosts the
-                           * node's agent */
-    PCOLL_ROUND_LEVEL,    /* on several nodes: the farthest of these */
+    PCOLL_ROUND_HOST,     /* if all are on one node: which rank hosts the node's agent */
 
     /* -- when a medium opens a group -- */
 
     PCOLL_ROUND_GROUP,   /* has every rank a group */
-    PCOLL_ROUND_NODE,    /* in each node: can all access each other's memory, how far apart are the
-                          * cores */
+    PCOLL_ROUND_NODE,    /* in each node, after ranks have told where they are bound: can all access
+                          * each other's memory, how far apart are the cores */
     PCOLL_ROUND_BELL,    /* in each node: where is the agent's bell */
     PCOLL_ROUND_MACHINE, /* in each node whose first rank does not know it: what two ranks have
                           * measured of their machine */
-    PCOLL_ROUND_NETWORK, /* what every endpoint can do, and how many rails there are */
+    PCOLL_ROUND_NETWORK, /* what every endpoint can do, how many rails there are, how far apart the
+                          * ranks of a node are */
 
     /* -- at each call: ch4_coll/agreement.c -- */
 

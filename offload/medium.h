@@ -9,10 +9,12 @@
 #define PCOLL_MEDIUM_H
 
 #include "algorithms/plan/machine.h"
+#include "algorithms/plan/topology.h"
 #include "offload/bootstrap.h"
 
 struct pcoll_operator; /* reduce/operator.h */
 struct pcoll_wire;     /* rma/wire.h */
+struct pcoll_sharing;  /* node/sharing.h */
 
 /* How the bytes of SEND or RECV lie in user memory that is not contiguous. `pack` reads bytes
  * [first, first + bytes) of SEND, `unpack` writes those of RECV; entries name no other ranges. */
@@ -104,9 +106,11 @@ struct pcoll_medium {
     /* The number of endpoints to spread the rails of a plan over (plan.h); the same on all
      * ranks. */
     int (*group_rails)(const struct pcoll_group *group);
-    /* The time in nanoseconds in which two neighboring ranks of a node exchange flags, the longest
-     * of all; 0: not measured. The same on all ranks. */
-    uint64_t (*group_distance)(const struct pcoll_group *group);
+    /* How far apart the ranks of a node are, those two of all nodes that are farthest apart. The
+     * same on all ranks. */
+    enum pcoll_level (*group_level)(const struct pcoll_group *group);
+    /* Which ranks of this rank's node share what; NULL: unknown. */
+    const struct pcoll_sharing *(*group_sharing)(const struct pcoll_group *group);
     /* What is known of the machine by measurement, valid as long as the group; members that are 0
      * are unknown. The first rank of a node knows most: another one may have joined it after the
      * measurement. */
@@ -167,11 +171,17 @@ static inline int pcoll_one_rail(const struct pcoll_group *group)
     return 1;
 }
 
-/* For media that do not measure the distance of their ranks, nor their machine. */
-static inline uint64_t pcoll_no_distance(const struct pcoll_group *group)
+/* For media that know nothing of their nodes. */
+static inline enum pcoll_level pcoll_no_level(const struct pcoll_group *group)
 {
     (void)group;
-    return 0;
+    return PCOLL_LEVEL_ANY;
+}
+
+static inline const struct pcoll_sharing *pcoll_no_sharing(const struct pcoll_group *group)
+{
+    (void)group;
+    return NULL;
 }
 
 static inline const struct pcoll_machine *pcoll_no_machine(const struct pcoll_group *group)

@@ -14,6 +14,7 @@ pcoll_sources += \
     %D%/memory/heap.h %D%/memory/heap.c %D%/memory/attach.c %D%/memory/cma.h %D%/memory/cma.c \
     %D%/node/node.h %D%/node/nodes.h %D%/node/nodes.c %D%/node/group.h %D%/node/group.c \
     %D%/node/distance.h %D%/node/distance.c %D%/node/measure.h %D%/node/measure.c \
+    %D%/node/sharing.h %D%/node/sharing.c \
     %D%/node/bound.h %D%/node/fire.h %D%/node/perform.c %D%/node/fail.c %D%/node/layout.c %D%/node/views.c \
     %D%/node/binding.h %D%/node/bind.c %D%/node/resolve.c %D%/node/signalers.c \
     %D%/node/relay.h %D%/node/relay.c %D%/node/notice.h %D%/node/notice.c \

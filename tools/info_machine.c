@@ -1,10 +1,19 @@
-/* Two processes measure this machine, as the ranks of a job do. */
+/* Two processes measure this machine, as the ranks of a job do; and which of its cores share what.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* for cpu_set_t */
+#endif
+
+#include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "offload/node/measure.h"
+#include "offload/node/sharing.h"
+#include "offload/sysfs.h"
 #include "tools/info.h"
 
 #define ATTEMPTS 300 /* a busy machine may have a core for only one of two processes */
@@ -26,6 +35,42 @@ static void print_measured(const struct pcoll_machine *machine)
     PCOLL_MEASURED_MEMBERS(ROW)
 #undef ROW
     printf("\n");
+}
+
+/* Fills localities[0 .. return), of the CPUs that this process may use. */
+static int see_cpus(struct pcoll_locality localities[CPU_SETSIZE])
+{
+    cpu_set_t all, one;
+    int n = 0;
+
+    if (sched_getaffinity(0, sizeof(all), &all) != 0)
+        return 0;
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &all))
+            continue;
+        CPU_ZERO(&one);
+        CPU_SET(cpu, &one);
+        localities[n++] = pcoll_sysfs_read(PCOLL_SYSFS_ROOT, &one).locality;
+    }
+    return n;
+}
+
+static void print_sharing(void)
+{
+    static struct pcoll_locality localities[CPU_SETSIZE];
+    const int n = see_cpus(localities);
+    struct pcoll_sharing sharing;
+    char text[4096];
+
+    if (n == 0 || pcoll_sharing_init(&sharing, localities, sizeof(*localities), n) != PCOLL_OK)
+        return;
+    printf("With a rank on each CPU that this process may use (%d), they share\n", n);
+    for (int what = 0; what < PCOLL_NUM_SHARED; what++) {
+        pcoll_sharing_text(&sharing, (enum pcoll_shared)what, text, sizeof(text));
+        printf("  %-15s %s\n", pcoll_shared_names[what], *text ? text : "unknown");
+    }
+    printf("\n");
+    pcoll_sharing_fini(&sharing);
 }
 
 /* Returns false if no child could be made. */
@@ -59,5 +104,6 @@ bool info_measure(struct pcoll_machine *machine)
     if (machine->L == 0)
         return false;
     print_measured(machine);
+    print_sharing();
     return true;
 }

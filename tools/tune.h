@@ -9,7 +9,6 @@
 
 #include "offload/medium.h"
 #include "tuning/choose.h"
-#include "tuning/locality.h"
 #include "tuning/table/table.h"
 #include "tools/robust.h"
 

@@ -3,8 +3,6 @@
 
 #include "algorithms/plan/topology.h"
 #include "offload/media.h"
-#include "offload/sysfs.h"
-#include "tuning/locality.h"
 
 #include <sched.h>
 #include <stdio.h>
@@ -21,6 +19,7 @@ static int online_cores(void)
 static void set_caps(struct tune_stage *stage)
 {
     stage->caps = (struct pcoll_caps){
+        .level = stage->medium->group_level(stage->group),
         .rails = stage->medium->group_rails(stage->group),
         .provides = stage->medium->group_provides(stage->group),
         .max_temp = 4 << 20,
@@ -68,25 +67,6 @@ static void take_localities(const struct tune_stage *stage)
     tune_sit(unit);
 }
 
-/* The distance between the ranks of a node, as MPI finds it, with the ranks bound as they are
- * now. */
-static void find_level(struct tune_stage *stage)
-{
-    const int nranks = stage->bootstrap.nranks;
-    const struct pcoll_locality own = pcoll_sysfs_here().locality;
-    struct pcoll_locality *localities = malloc((size_t)nranks * sizeof(*localities));
-
-    if (!localities) {
-        fputs("pcoll-tune: out of memory\n", stderr);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-        return;
-    }
-    MPI_Allgather(&own, sizeof(own), MPI_BYTE, localities, sizeof(own), MPI_BYTE, stage->comm);
-    stage->caps.level = pcoll_level_measured(pcoll_level_of(localities, nranks, stage->topology),
-                                             stage->medium->group_distance(stage->group));
-    free(localities);
-}
-
 struct tune_stage *tune_stage_open(const struct tune_options *options,
                                    const struct pcoll_table *table)
 {
@@ -115,7 +95,6 @@ struct tune_stage *tune_stage_open(const struct tune_options *options,
         return NULL;
     }
     set_caps(stage);
-    find_level(stage);
     return stage;
 }
 

@@ -8,7 +8,6 @@ pcoll_sources += \
     %D%/table/identity.h %D%/table/identity.c \
     %D%/table/media.h %D%/table/media.c \
     %D%/table/rules.h %D%/table/rules.c \
-    %D%/locality.h %D%/locality.c \
     %D%/table/reader.h %D%/table/reader.c \
     %D%/table/text.h %D%/table/text.c \
     %D%/sim/contents.h %D%/sim/contents.c \

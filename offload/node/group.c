@@ -1,5 +1,6 @@
 /* A group of ranks that share memory, and the probe of what the kernel permits. */
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/futex.h>
@@ -13,6 +14,7 @@
 #include "offload/node/distance.h"
 #include "offload/node/group.h"
 #include "offload/node/measure.h"
+#include "offload/sysfs.h"
 #include "offload/yield.h"
 
 #define ROUNDS_BEFORE_SLEEP 8
@@ -26,6 +28,12 @@ struct probe {
     int64_t pid;
     uint64_t id_at, scratch_at; /* addresses in this process: of the id, and of the same number of
                                  * bytes to write to */
+};
+
+/* What a rank tells when the ranks of a node look around. */
+struct look {
+    struct probe probe;
+    struct pcoll_locality locality;
 };
 
 static int probe_neighbor(const struct probe *neighbor)
@@ -45,10 +53,10 @@ static struct pcoll_line *distance_lines(const struct pcoll_node_group *group)
                     2 * (size_t)group->bootstrap.nranks * PCOLL_NODE_FIELD_BYTES);
 }
 
-/* Collective: can every rank access the memory of its right neighbor, and how far apart are
- * neighbors? A refusal is an answer. If all can, all ranks are in one PID namespace: only processes
- * of an outer namespace see those of an inner one, and the ring leads back to its start. *known_p:
- * the machines that rank 0 knows. */
+/* Collective: can every rank access the memory of its right neighbor, who shares what, and how far
+ * apart are neighbors? A refusal is an answer. If all can, all ranks are in one PID namespace: only
+ * processes of an outer namespace see those of an inner one, and the ring leads back to its start.
+ * *known_p: the machines that rank 0 knows. */
 static enum pcoll_result look_around(struct pcoll_node_group *group, bool *can_p, uint64_t *known_p)
 {
     enum { CMA, FARTHEST, KNOWN, NTERMS };
@@ -60,16 +68,20 @@ static enum pcoll_result look_around(struct pcoll_node_group *group, bool *can_p
         [KNOWN] = {.kind = PCOLL_TERM_RANK_0, .value = pcoll_machines_known()}};
     struct pcoll_distance distance;
     struct pcoll_process_id scratch;
-    struct probe neighbor,
-        own = {*self, getpid(), (uint64_t)(uintptr_t)self, (uint64_t)(uintptr_t)&scratch};
-    enum pcoll_result result;
+    const struct look own = {
+        {*self, getpid(), (uint64_t)(uintptr_t)self, (uint64_t)(uintptr_t)&scratch},
+        pcoll_sysfs_here().locality};
+    const char *told = pcoll_node_meet(group, &own, sizeof(own));
+    struct probe neighbor;
+    enum pcoll_result result =
+        pcoll_sharing_init(&group->sharing, told + offsetof(struct look, locality),
+                           PCOLL_NODE_FIELD_BYTES, group->bootstrap.nranks);
 
-    memcpy(&neighbor, pcoll_node_meet(group, &own, sizeof(own)) + next * PCOLL_NODE_FIELD_BYTES,
-           sizeof(neighbor));
+    memcpy(&neighbor, told + next * PCOLL_NODE_FIELD_BYTES, sizeof(neighbor));
     distance = pcoll_node_measure_distance(&group->bootstrap, distance_lines(group));
     terms[FARTHEST].value = distance.nanoseconds << 32 | (uint32_t)distance.rank;
     terms[CMA].value = (uint64_t)probe_neighbor(&neighbor);
-    result = pcoll_agree(&group->bootstrap, PCOLL_ROUND_NODE, PCOLL_OK, terms, NTERMS);
+    result = pcoll_agree(&group->bootstrap, PCOLL_ROUND_NODE, result, terms, NTERMS);
     *can_p = terms[CMA].value != 0;
     group->farthest =
         (struct pcoll_distance){terms[FARTHEST].value >> 32, (int)(uint32_t)terms[FARTHEST].value};
@@ -322,13 +334,21 @@ void pcoll_node_group_destroy(struct pcoll_group *base)
         return;
     group = pcoll_node_group_of(base);
     pcoll_detach(group->bell_at);
+    pcoll_sharing_fini(&group->sharing);
     pcoll_shm_arena_fini(&group->arena);
     free(group);
 }
 
-uint64_t pcoll_node_group_distance(const struct pcoll_group *group)
+enum pcoll_level pcoll_node_group_level(const struct pcoll_group *group)
 {
-    return pcoll_node_group_of(group)->farthest.nanoseconds;
+    const struct pcoll_node_group *g = pcoll_node_group_of(group);
+
+    return pcoll_sharing_distance(&g->sharing, g->farthest.nanoseconds);
+}
+
+const struct pcoll_sharing *pcoll_node_group_sharing(const struct pcoll_group *group)
+{
+    return &pcoll_node_group_of(group)->sharing;
 }
 
 const struct pcoll_machine *pcoll_node_group_machine(const struct pcoll_group *group)

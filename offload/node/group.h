@@ -9,6 +9,7 @@
 #include "offload/memory/arena.h"
 #include "offload/memory/heap.h"
 #include "offload/node/distance.h"
+#include "offload/node/sharing.h"
 
 #define PCOLL_NODE_FIELD_BYTES (PCOLL_COMBINE_WORDS * sizeof(uint64_t))
 
@@ -41,6 +42,7 @@ struct pcoll_node_group {
     bool has_agent;                   /* it is this process's */
     unsigned provides;
     struct pcoll_distance farthest;
+    struct pcoll_sharing sharing;
     struct pcoll_machine machine; /* what group_machine returns */
 };
 
@@ -54,7 +56,8 @@ enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstra
                                           struct pcoll_group **group_p);
 void pcoll_node_group_destroy(struct pcoll_group *base);
 unsigned pcoll_node_group_provides(const struct pcoll_group *group);
-uint64_t pcoll_node_group_distance(const struct pcoll_group *group);
+enum pcoll_level pcoll_node_group_level(const struct pcoll_group *group);
+const struct pcoll_sharing *pcoll_node_group_sharing(const struct pcoll_group *group);
 const struct pcoll_machine *pcoll_node_group_machine(const struct pcoll_group *group);
 
 /* Collective: contribute `bytes` bytes, at most PCOLL_NODE_FIELD_BYTES. The contribution of rank r

@@ -82,7 +82,7 @@ static void settle_rails(struct pcoll_rma_group *g, uint64_t many, uint64_t few)
  * their own. */
 static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine, bool *mixed)
 {
-    enum { CMA, ORDERED, MANY, FEW, NAME, KEY, FOREIGN, OWN, DISTANCE, NTERMS };
+    enum { CMA, ORDERED, MANY, FEW, NAME, KEY, FOREIGN, OWN, LEVEL, UNKNOWN, NTERMS };
     const uint32_t rank = (uint32_t)g->bootstrap.rank;
     struct pcoll_term terms[NTERMS] = {
         [CMA] = {.kind = PCOLL_TERM_MIN},
@@ -93,7 +93,8 @@ static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine
 
     if (mine == PCOLL_OK) {
         terms[CMA].value = (pcoll_node_group_provides(g->node) & PCOLL_NEED_USER_RMA) != 0;
-        terms[DISTANCE].value = pcoll_node_group_distance(g->node);
+        terms[LEVEL].value = pcoll_node_group_level(g->node);
+        terms[UNKNOWN].value = g->local.nranks > 1 && terms[LEVEL].value == PCOLL_LEVEL_ANY;
     }
     for (int i = 0; i < g->nrails; i++) {
         const struct pcoll_wire_endpoint *e = g->endpoints[i];
@@ -110,7 +111,7 @@ static enum pcoll_result agree(struct pcoll_rma_group *g, enum pcoll_result mine
     g->name_bytes = terms[NAME].value;
     g->key_bytes = terms[KEY].value;
     g->can_cma = terms[CMA].value != 0;
-    g->distance = terms[DISTANCE].value;
+    g->level = terms[UNKNOWN].value ? PCOLL_LEVEL_ANY : (enum pcoll_level)terms[LEVEL].value;
     g->provides = PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_USER_RMA;
     if (terms[ORDERED].value)
         g->provides |= PCOLL_NEED_ORDER;
@@ -173,9 +174,14 @@ int pcoll_rma_group_rails(const struct pcoll_group *group)
     return pcoll_rma_group_of(group)->nrails;
 }
 
-uint64_t pcoll_rma_group_distance(const struct pcoll_group *group)
+enum pcoll_level pcoll_rma_group_level(const struct pcoll_group *group)
 {
-    return pcoll_rma_group_of(group)->distance;
+    return pcoll_rma_group_of(group)->level;
+}
+
+const struct pcoll_sharing *pcoll_rma_group_sharing(const struct pcoll_group *group)
+{
+    return pcoll_node_group_sharing(pcoll_rma_group_of(group)->node);
 }
 
 const struct pcoll_machine *pcoll_rma_group_machine(const struct pcoll_group *group)

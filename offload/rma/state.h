@@ -32,8 +32,8 @@ struct pcoll_rma_group {
     struct pcoll_circle local; /* of these */
     bool can_cma;              /* on all nodes */
     unsigned provides;
-    uint64_t distance; /* the longest of all nodes */
-    int refs;          /* the user's, and one for each bound plan */
+    enum pcoll_level level; /* of the node whose ranks are farthest apart */
+    int refs;               /* the user's, and one for each bound plan */
 };
 
 /* A transfer of the wire, which must come first. */

@@ -50,6 +50,7 @@ check_PROGRAMS += \
     %D%/test_scale \
     %D%/test_shapes \
     %D%/test_coop \
+    %D%/test_sharing \
     %D%/test_shm \
     %D%/test_signalers \
     %D%/test_order \

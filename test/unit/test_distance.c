@@ -4,6 +4,7 @@
  */
 #include <sched.h>
 
+#include "offload/node/group.h"
 #include "offload/shm/shm.h"
 #include "test/unit/meeting.h"
 #include "test/unit/tap.h"
@@ -29,7 +30,7 @@ static int measure(struct attendee *attendee, int is_crowded, uint64_t *distance
     bootstrap.crowded = is_crowded;
     if (shm->group_create(&bootstrap, &group) != PCOLL_OK)
         return 1;
-    *distance_p = shm->group_distance(group);
+    *distance_p = pcoll_node_group_of(group)->farthest.nanoseconds;
     meeting_allgather(attendee, distance_p, all, sizeof(*distance_p));
     for (int r = 0; r < bootstrap.nranks; r++)
         wrong += all[r] != *distance_p;

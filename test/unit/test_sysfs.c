@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "offload/node/sharing.h"
 #include "test/unit/tap.h"
-#include "tuning/locality.h"
 
 #define MIB 1048576
 
@@ -293,9 +293,13 @@ static void expect_level(int first_a, int last_a, int first_b, int last_b, enum 
 {
     const struct pcoll_locality localities[2] = {read_of(first_a, last_a).locality,
                                                  read_of(first_b, last_b).locality};
+    struct pcoll_sharing sharing;
 
-    tap_ok(pcoll_level_of(localities, 2, NULL) == level, "bound to %d-%d and %d-%d: %s", first_a,
+    if (pcoll_sharing_init(&sharing, localities, sizeof(localities[0]), 2) != PCOLL_OK)
+        abort();
+    tap_ok(pcoll_sharing_distance(&sharing, 0) == level, "bound to %d-%d and %d-%d: %s", first_a,
            last_a, first_b, last_b, pcoll_level_names[level]);
+    pcoll_sharing_fini(&sharing);
 }
 
 static void test_levels(void)
@@ -310,6 +314,34 @@ static void test_levels(void)
     expect_level(0, 0, 8, 8, PCOLL_LEVEL_OTHER_SOCKET);
     expect_level(0, 7, 8, 15, PCOLL_LEVEL_OTHER_SOCKET);
     expect_level(0, 15, 0, 15, PCOLL_LEVEL_ANY);
+    end();
+}
+
+static void expect_text(const struct pcoll_sharing *sharing, enum pcoll_shared what,
+                        const char *expected)
+{
+    char text[200];
+
+    pcoll_sharing_text(sharing, what, text, sizeof(text));
+    if (!tap_ok(strcmp(text, expected) == 0, "%s: %s", pcoll_shared_names[what], expected))
+        printf("# got %s\n", text);
+}
+
+/* Ranks of 2 x 8 cores, each bound to one core, round robin over the sockets. */
+static void test_sharing(void)
+{
+    struct pcoll_locality localities[16];
+    struct pcoll_sharing sharing;
+
+    begin_machine("pack:2 [numa] l3:2(size=16777216) l2:4(size=1048576) core:1 pu:1");
+    for (int r = 0; r < 16; r++)
+        localities[r] = read_of(r / 2 + r % 2 * 8, r / 2 + r % 2 * 8).locality;
+    if (pcoll_sharing_init(&sharing, localities, sizeof(localities[0]), 16) != PCOLL_OK)
+        abort();
+    expect_text(&sharing, PCOLL_SHARED_CACHE, "{0,2,4,6} {1,3,5,7} {8,10,12,14} {9,11,13,15}");
+    expect_text(&sharing, PCOLL_SHARED_NUMA, "{0,2,4,6,8,10,12,14} {1,3,5,7,9,11,13,15}");
+    expect_text(&sharing, PCOLL_SHARED_SOCKET, "{0,2,4,6,8,10,12,14} {1,3,5,7,9,11,13,15}");
+    pcoll_sharing_fini(&sharing);
     end();
 }
 
@@ -348,6 +380,7 @@ int main(void)
     test_unknown();
     test_refusals();
     test_levels();
+    test_sharing();
     test_here();
     return tap_done();
 }

@@ -1,0 +1,51 @@
+/*
+ * Which ranks of a node share a cache, a NUMA domain, a socket: the levels of the topology below
+ * the node.
+ *
+ * This says who is together. The distance between the two ranks that are farthest apart (enum
+ * pcoll_level), which the cost model takes, follows from it: SAME_CACHE if all share a cache, and
+ * so on. But a kernel may report a cache that cores do not share, as in a virtual machine. Then the
+ * time of an exchange of flags (distance.h) makes the distance longer; who shares what stays as
+ * the kernel tells it.
+ *
+ * The three are not always nested: NUMA domains of some processors divide the cores under a cache.
+ */
+#ifndef PCOLL_NODE_SHARING_H
+#define PCOLL_NODE_SHARING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "algorithms/plan/topology.h"
+
+enum pcoll_shared { PCOLL_SHARED_CACHE, PCOLL_SHARED_NUMA, PCOLL_SHARED_SOCKET, PCOLL_NUM_SHARED };
+extern const char *const pcoll_shared_names[PCOLL_NUM_SHARED]; /* "a cache", "a NUMA domain" .. */
+
+/* The same on all ranks of the node, which have the numbers that their group gives them. */
+struct pcoll_sharing {
+    int nranks;
+    int *first; /* [PCOLL_NUM_SHARED][nranks]: the lowest of the ranks that share it with that one;
+                 * PCOLL_NONE: unknown, or the rank's cores have none in common */
+};
+
+/* Of the localities of all ranks, `stride` bytes apart. Takes O(nranks log nranks) time. */
+enum pcoll_result pcoll_sharing_init(struct pcoll_sharing *sharing, const void *localities,
+                                     size_t stride, int nranks) PCOLL_MUST_CHECK;
+void pcoll_sharing_fini(struct pcoll_sharing *sharing);
+
+static inline int pcoll_sharing_first(const struct pcoll_sharing *sharing, enum pcoll_shared what,
+                                      int rank)
+{
+    return sharing->first[(int)what * sharing->nranks + rank];
+}
+
+/* The distance, if the neighbors that are farthest apart exchange flags in so many nanoseconds; 0:
+ * not measured. PCOLL_LEVEL_ANY: unknown, or there is one rank. */
+enum pcoll_level pcoll_sharing_distance(const struct pcoll_sharing *sharing, uint64_t nanoseconds);
+
+/* Writes which ranks share it, as `{0-7} {8-15}`, into `size` bytes, as far as that fits. Ranks of
+ * which nothing is known are left out. */
+void pcoll_sharing_text(const struct pcoll_sharing *sharing, enum pcoll_shared what, char *text,
+                        size_t size);
+
+#endif /* PCOLL_NODE_SHARING_H */
