@@ -21,7 +21,7 @@ pcoll_sources = \
     %D%/blocks.h %D%/blocks.c \
     %D%/call.h %D%/calls.c %D%/block_calls.c %D%/edge_calls.c %D%/reduction_calls.c %D%/edges.c \
     %D%/operator.h %D%/operator.c \
-    %D%/agreement.h %D%/agreement.c %D%/race.h %D%/race.c %D%/init.c \
+    %D%/agreement.h %D%/agreement.c %D%/race.h %D%/race.c %D%/wisdom.h %D%/wisdom.c %D%/init.c \
     %D%/plan.h %D%/run.c %D%/waiting.h %D%/waiting.c \
     %D%/state.h %D%/state.c %D%/request.h %D%/request.c %D%/child.h %D%/child.c %D%/lock.h %D%/lock.c \
     %D%/process.h %D%/process.c %D%/hook.h %D%/hook.c %D%/session.h %D%/session.c

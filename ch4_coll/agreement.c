@@ -53,7 +53,7 @@ static uint64_t hash_of_blocks(const struct pcoll_signature *signature)
     return hash;
 }
 
-static bool is_mapped(const struct MPIDI_PCOLL_call *call)
+bool MPIDI_PCOLL_is_mapped(const struct MPIDI_PCOLL_call *call)
 {
     return pcoll_heap_find(call->in.user, 1).fd != PCOLL_NONE ||
            pcoll_heap_find(call->out.user, 1).fd != PCOLL_NONE;
@@ -128,8 +128,8 @@ static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm 
 
     say_call(call, terms);
     if (call->comm->rank == 0 && !call->is_scattered)
-        MPIDI_PCOLL_propose(&call->signature, is_mapped(call), may_race(call), call->info, state,
-                            proposal);
+        MPIDI_PCOLL_propose(&call->signature, MPIDI_PCOLL_is_mapped(call), may_race(call),
+                            call->info, state, proposal);
     say_choice(proposal, terms);
     mpi_errno = agree(state, round, &call->eligible, terms, NTERMS);
     hear_call(call, proposal, terms);

@@ -13,4 +13,7 @@
 int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
                       struct MPIDI_PCOLL_proposal *proposal);
 
+/* Does a buffer of this rank lie in memory of MPI_Alloc_mem? */
+bool MPIDI_PCOLL_is_mapped(const struct MPIDI_PCOLL_call *call);
+
 #endif /* AGREEMENT_H_INCLUDED */

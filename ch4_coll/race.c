@@ -2,10 +2,12 @@
 
 #include "race.h"
 
+#include "agreement.h"
 #include "known.h"
 #include "media_calls.h"
 
 #include "offload/agree.h"
+#include "offload/memory/heap.h"
 
 /* A candidate as rank 0 tells it. */
 struct rival {
@@ -40,20 +42,30 @@ static enum pcoll_result tell_rivals(const struct MPIDI_PCOLL_comm *state,
     return result;
 }
 
-/* As much memory as the longest of the plans needs. Unwritten memory would be one page of zeros,
- * which is always in the cache. */
-static void *scratch(struct pcoll_plan *const *plans, int n, enum pcoll_buffer buffer)
+/* As much memory as the longest of the plans needs, of the kind that the user's is. Unwritten
+ * memory would be one page of zeros, which is always in the cache. */
+static void *scratch(struct pcoll_plan *const *plans, int n, enum pcoll_buffer buffer,
+                     const void *user)
 {
+    void *memory = NULL;
     uint64_t bytes = 1;
-    void *memory;
 
     for (int i = 0; i < n; i++)
         if (plans[i] && pcoll_plan_bytes(plans[i], buffer) > bytes)
             bytes = pcoll_plan_bytes(plans[i], buffer);
-    memory = MPL_malloc(bytes, MPL_MEM_COLL);
+    if (pcoll_heap_find(user, 1).fd != PCOLL_NONE)
+        memory = pcoll_heap_get(bytes);
+    if (!memory)
+        memory = MPL_malloc(bytes, MPL_MEM_COLL);
     if (memory)
         memset(memory, 1, bytes);
     return memory;
+}
+
+static void free_scratch(void *memory)
+{
+    if (pcoll_heap_put(memory) == PCOLL_UNSUPPORTED)
+        MPL_free(memory);
 }
 
 /* A rank without memory takes part without plans, so that no plan can be bound. */
@@ -68,26 +80,16 @@ static enum pcoll_result run(const struct MPIDI_PCOLL_call *call, struct MPIDI_P
     for (int i = 0; i < n; i++)
         if (MPIDI_PCOLL_generate(call, state, &candidates[i], &plans[i]) != PCOLL_OK)
             plans[i] = NULL;
-    memory.send = scratch(plans, n, PCOLL_SEND);
-    memory.recv = scratch(plans, n, PCOLL_RECV);
+    memory.send = scratch(plans, n, PCOLL_SEND, call->in.user);
+    memory.recv = scratch(plans, n, PCOLL_RECV, call->out.user);
     for (int i = 0; i < n && memory.send && memory.recv; i++)
         taking_part[i] = plans[i];
     result = MPIDI_PCOLL_run_race(state->group, taking_part, n, &memory, us);
     for (int i = 0; i < n; i++)
         pcoll_plan_destroy(plans[i]);
-    MPL_free(memory.send);
-    MPL_free(memory.recv);
+    free_scratch(memory.send);
+    free_scratch(memory.recv);
     return result;
-}
-
-static int fastest(const double *us, int n)
-{
-    int best = 0;
-
-    for (int i = 1; i < n; i++)
-        if (us[i] >= 0 && (us[best] < 0 || us[i] < us[best]))
-            best = i;
-    return best;
 }
 
 static void print_race(const struct pcoll_choice *candidates, const double *us, int n)
@@ -115,10 +117,12 @@ int MPIDI_PCOLL_race(const struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_com
         MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
         return mpi_errno;
     }
-    *choice = candidates[fastest(us, nrivals + 1)];
+    *choice = candidates[pcoll_race_winner(us, nrivals + 1)];
     choice->reason = "race";
-    if (state->bootstrap.rank == 0)
+    if (state->bootstrap.rank == 0) {
         MPIDI_PCOLL_correct(state->known, choice);
+        MPIDI_PCOLL_learn(&call->signature, MPIDI_PCOLL_is_mapped(call), state, choice);
+    }
     if (state->bootstrap.rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
         print_race(candidates, us, nrivals + 1);
     return mpi_errno;

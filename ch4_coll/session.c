@@ -41,6 +41,8 @@ static int finalize(void *extra)
 {
     if (MPIDI_PCOLL_is_child())
         MPIDI_PCOLL_end_child();
+    else
+        MPIDI_PCOLL_settings_keep();
     MPIDI_PCOLL_agent_end();
     MPIDI_PCOLL_requests_destroy(MPIDI_PCOLL_unbind_leaving());
     leave_network();

@@ -8,6 +8,7 @@
 #include "known.h"
 #include "network.h"
 #include "report.h"
+#include "wisdom.h"
 
 #include "offload/node/sharing.h"
 
@@ -166,6 +167,8 @@ void MPIDI_PCOLL_show_machine(const struct MPIDI_PCOLL_comm *state)
     }
 }
 
+static const char GOES_ON[] = "used all the same";
+
 /* Communicators of one node use no provider, so it is compared when the first communicator with
  * several nodes is served. */
 static void warn_of_other_provider(const struct MPIDI_PCOLL_comm *state, FILE *out)
@@ -178,7 +181,7 @@ static void warn_of_other_provider(const struct MPIDI_PCOLL_comm *state, FILE *o
     provider_compared = true;
     pcoll_identity_text(here.provider, provider);
     pcoll_identity_compare(pcoll_table_identity(table), &here, "MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE",
-                           out);
+                           GOES_ON, out);
 }
 
 /* Settings of 0.1 that have become what the program or the tuning table decides. A message for one
@@ -212,7 +215,7 @@ static struct pcoll_table *load_table(FILE *out)
 
     if (path && *path && pcoll_table_read(path, out, &text) == PCOLL_OK) {
         if (pcoll_table_parse(path, text, out, &loaded) == PCOLL_OK) {
-            pcoll_identity_compare(pcoll_table_identity(loaded), &here, path, out);
+            pcoll_identity_compare(pcoll_table_identity(loaded), &here, path, GOES_ON, out);
             free(text);
             return loaded;
         }
@@ -223,18 +226,6 @@ static struct pcoll_table *load_table(FILE *out)
     if (pcoll_table_parse("built-in table", pcoll_tuning_default_json, out, &loaded) != PCOLL_OK)
         return NULL;
     return loaded;
-}
-
-void MPIDI_PCOLL_settings_free(void)
-{
-    pcoll_table_destroy(table);
-    table = NULL;
-    if (messages.stream)
-        fclose(messages.stream);
-    free(messages.text);
-    messages.stream = NULL;
-    messages.text = NULL;
-    provider_compared = false;
 }
 
 /* A number from an info key; `fallback` if the key is absent. */
@@ -381,22 +372,6 @@ static void show_messages(void)
         MPIDI_PCOLL_report_lines(messages.text);
 }
 
-/* The cheapest candidates besides the choice. The model may be wrong by a factor of three or four
- * where cores change their distance or share caches. */
-static void find_rivals(const struct pcoll_signature *signature, const struct pcoll_caps *caps,
-                        struct MPIDI_PCOLL_proposal *proposal)
-{
-    enum { LIMIT = 4 };
-    const struct pcoll_choice *choice = &proposal->choice;
-    struct pcoll_choice list[PCOLL_MAX_CANDIDATES];
-    const int count = pcoll_candidates(table, signature, caps, list, PCOLL_MAX_CANDIDATES);
-
-    for (int i = 0; i < count && proposal->nrivals < MPIDI_PCOLL_MAX_RIVALS; i++)
-        if (!pcoll_choice_same(&list[i], choice) &&
-            list[i].predicted_us <= LIMIT * choice->predicted_us)
-            proposal->rivals[proposal->nrivals++] = list[i];
-}
-
 static void choose(const struct pcoll_signature *signature, bool is_mapped, bool may_race,
                    MPIR_Info *info, struct MPIDI_PCOLL_comm *state,
                    struct MPIDI_PCOLL_proposal *proposal, FILE *out)
@@ -413,17 +388,25 @@ static void choose(const struct pcoll_signature *signature, bool is_mapped, bool
     if (!table) {
         warn_of_old_names(out);
         table = load_table(out);
+        if (table)
+            MPIDI_PCOLL_wisdom_read(table, out);
     }
     if (table)
         warn_of_other_provider(state, out);
     if (!table)
         return;
     if (!MPIDI_PCOLL_recall(state->known, signature, &caps, &hint, races, choice)) {
-        if (pcoll_choose(table, signature, &caps, &hint, out, choice) != PCOLL_OK)
+        struct pcoll_choice few[PCOLL_RACE_PLANS];
+        int n;
+
+        if (pcoll_choose_few(table, signature, &caps, &hint, out, few, races ? PCOLL_RACE_PLANS : 1,
+                             &n) != PCOLL_OK)
             return;
-        if (MPIDI_PCOLL_remember(&state->known, signature, &caps, &hint, races, choice) && races &&
-            strcmp(choice->reason, "model") == 0)
-            find_rivals(signature, &caps, proposal);
+        *choice = few[0];
+        if (MPIDI_PCOLL_remember(&state->known, signature, &caps, &hint, races, choice)) {
+            proposal->nrivals = n - 1;
+            memcpy(proposal->rivals, few + 1, (size_t)proposal->nrivals * sizeof(*few));
+        }
     }
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)
         print_losers(signature, &caps, choice);
@@ -440,4 +423,40 @@ void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped
         return;
     choose(signature, is_mapped, may_race, info, state, proposal, out);
     show_messages();
+}
+
+/* Where an operator does not commute, fewer candidates have raced than a rule would be for. */
+void MPIDI_PCOLL_learn(const struct pcoll_signature *signature, bool is_mapped,
+                       const struct MPIDI_PCOLL_comm *state, const struct pcoll_choice *choice)
+{
+    struct pcoll_caps caps = caps_of(state);
+    struct pcoll_rule rule;
+
+    if (pcoll_coll_has(signature->coll, PCOLL_REDUCES) && !signature->commutes)
+        return;
+    caps.mapped = is_mapped;
+    rule = pcoll_rule_of(signature, &caps, choice);
+    MPIDI_PCOLL_wisdom_add(table, &rule);
+}
+
+void MPIDI_PCOLL_settings_keep(void)
+{
+    FILE *out = table ? open_messages() : NULL;
+
+    if (!out)
+        return;
+    MPIDI_PCOLL_wisdom_keep(table, out);
+    show_messages();
+}
+
+void MPIDI_PCOLL_settings_free(void)
+{
+    pcoll_table_destroy(table);
+    table = NULL;
+    if (messages.stream)
+        fclose(messages.stream);
+    free(messages.text);
+    messages.stream = NULL;
+    messages.text = NULL;
+    provider_compared = false;
 }

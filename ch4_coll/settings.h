@@ -20,6 +20,13 @@ struct MPIDI_PCOLL_proposal {
 void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped, bool may_race,
                          MPIR_Info *info, struct MPIDI_PCOLL_comm *state,
                          struct MPIDI_PCOLL_proposal *proposal);
+
+/* Note on rank 0 that this choice won the race for such a call (MPIR_CVAR_COLL_OFFLOAD_WISDOM). */
+void MPIDI_PCOLL_learn(const struct pcoll_signature *signature, bool is_mapped,
+                       const struct MPIDI_PCOLL_comm *state, const struct pcoll_choice *choice);
+
+/* At the end: write what was learned, and free everything. */
+void MPIDI_PCOLL_settings_keep(void);
 void MPIDI_PCOLL_settings_free(void);
 
 /* Do the ranks of a node measure their machine? A table that the user gives replaces it. */

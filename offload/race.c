@@ -26,8 +26,8 @@ struct lane {
     double nanoseconds;        /* of one start, the fastest so far */
 };
 
-static enum pcoll_result play(const struct pcoll_bootstrap *bootstrap, struct pcoll_bound *bound,
-                              int starts)
+enum pcoll_result pcoll_race_batch(const struct pcoll_bootstrap *bootstrap,
+                                   struct pcoll_bound *bound, int starts)
 {
     const struct pcoll_medium *medium = bound->medium;
 
@@ -61,7 +61,7 @@ static enum pcoll_result run_round(const struct pcoll_bootstrap *bootstrap,
         result = pcoll_agree(bootstrap, PCOLL_ROUND_RACE, PCOLL_OK, NULL, 0);
         begin = pcoll_now();
         if (result == PCOLL_OK)
-            result = play(bootstrap, lanes[i].bound, lanes[i].starts);
+            result = pcoll_race_batch(bootstrap, lanes[i].bound, lanes[i].starts);
         if (result != PCOLL_OK)
             return result;
         terms[i].value = (pcoll_now() - begin) / (uint64_t)lanes[i].starts;
@@ -87,11 +87,8 @@ static enum pcoll_result warm_up(const struct pcoll_bootstrap *bootstrap, struct
         lanes[i].starts = between(WARM_NSEC / ((double)terms[i].value + 1), 1, WARM_STARTS);
     if (result == PCOLL_OK)
         result = run_round(bootstrap, lanes, n, terms);
-    for (int i = 0; i < n && result == PCOLL_OK; i++) {
+    for (int i = 0; i < n && result == PCOLL_OK; i++)
         lanes[i].nanoseconds = (double)terms[i].value + 1;
-        lanes[i].starts =
-            between(BUDGET_NSEC / (ROUNDS * n * lanes[i].nanoseconds), 1, 100 * WARM_STARTS);
-    }
     return result;
 }
 
@@ -102,10 +99,13 @@ static enum pcoll_result run_rounds(const struct pcoll_bootstrap *bootstrap, str
     enum pcoll_result result = warm_up(bootstrap, lanes, n);
 
     for (int round = 0; round < ROUNDS && result == PCOLL_OK; round++) {
+        for (int i = 0; i < n; i++)
+            lanes[i].starts =
+                between(BUDGET_NSEC / (ROUNDS * n * lanes[i].nanoseconds), 1, 100 * WARM_STARTS);
         result = run_round(bootstrap, lanes, n, terms);
         for (int i = 0; i < n && result == PCOLL_OK; i++)
-            if ((double)terms[i].value < lanes[i].nanoseconds)
-                lanes[i].nanoseconds = (double)terms[i].value;
+            if ((double)terms[i].value + 1 < lanes[i].nanoseconds)
+                lanes[i].nanoseconds = (double)terms[i].value + 1;
     }
     return result;
 }
@@ -128,4 +128,14 @@ enum pcoll_result pcoll_race(struct pcoll_group *group, const struct pcoll_plan 
             medium->unbind(lanes[i].bound);
     }
     return result;
+}
+
+int pcoll_race_winner(const double *us, int n)
+{
+    int best = 0;
+
+    for (int i = 1; i < n; i++)
+        if (us[i] >= 0 && (us[best] < 0 || us[i] < us[best]))
+            best = i;
+    return best;
 }

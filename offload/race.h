@@ -18,4 +18,12 @@
 enum pcoll_result pcoll_race(struct pcoll_group *group, const struct pcoll_plan *const *plans,
                              int n, const struct pcoll_memory *memory, double *us) PCOLL_MUST_CHECK;
 
+/* The plan that took least, by what pcoll_race has set. */
+int pcoll_race_winner(const double *us, int n);
+
+/* A batch: start a plan so many times, and wait for each instance, as one of a program that does
+ * nothing else. `bootstrap` is that of its group. */
+enum pcoll_result pcoll_race_batch(const struct pcoll_bootstrap *bootstrap,
+                                   struct pcoll_bound *bound, int starts) PCOLL_MUST_CHECK;
+
 #endif /* PCOLL_RACE_H */

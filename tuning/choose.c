@@ -1,6 +1,7 @@
 #include "tuning/choose.h"
 
 #include "algorithms/cost.h"
+#include "algorithms/plan/edges.h"
 #include "algorithms/plan/topology.h"
 #include "tuning/search.h"
 #include "tuning/table/text.h"
@@ -49,18 +50,58 @@ static bool search_within(struct pcoll_search *search, const struct pcoll_algori
 
 static bool search_model(struct pcoll_search *search)
 {
+    search->listed = 0;
     PCOLL_EACH_ALGORITHM (row)
         if (row->coll == search->signature->coll)
             pcoll_search_algorithm(search, row);
     return found(search, "model");
 }
 
-static bool rule_matches(const struct pcoll_rule *rule, const struct pcoll_signature *signature)
+struct pcoll_rule pcoll_rule_of(const struct pcoll_signature *signature,
+                                const struct pcoll_caps *caps, const struct pcoll_choice *choice)
 {
     const uint64_t nranks = (uint64_t)signature->nranks;
+    struct pcoll_rule rule = {
+        .coll = signature->coll,
+        .ranks = {nranks, nranks},
+        .bytes = {signature->bytes, signature->bytes},
+        .nodes = signature->topology ? signature->topology->nnodes : 1,
+        .level = caps->level,
+        .cores = caps->cores,
+        .memory = caps->mapped ? PCOLL_MEMORY_MAPPED : PCOLL_MEMORY_PRIVATE,
+        .algorithm = choice->algorithm,
+        .params = choice->params,
+    };
 
-    return rule->coll == signature->coll && nranks >= rule->ranks[0] && nranks <= rule->ranks[1] &&
-           signature->bytes >= rule->bytes[0] && signature->bytes <= rule->bytes[1];
+    if (pcoll_coll_has(signature->coll, PCOLL_EDGES))
+        rule.degree = pcoll_edges_degree(signature);
+    snprintf(rule.medium, sizeof(rule.medium), "%s", caps->medium);
+    return rule;
+}
+
+static bool is_within(const uint64_t range[2], uint64_t value)
+{
+    return value >= range[0] && value <= range[1];
+}
+
+/* What a rule leaves open, or nobody knows of the call, matches. */
+static bool matches(int of_rule, int of_call)
+{
+    return of_rule == 0 || of_call == 0 || of_rule == of_call;
+}
+
+static bool rule_matches(const struct pcoll_rule *rule, const struct pcoll_signature *signature,
+                         const struct pcoll_caps *caps)
+{
+    const struct pcoll_rule call =
+        pcoll_rule_of(signature, caps, &(struct pcoll_choice){.algorithm = NULL});
+
+    return rule->coll == call.coll && is_within(rule->ranks, call.ranks[0]) &&
+           is_within(rule->bytes, call.bytes[0]) &&
+           (rule->medium[0] == '\0' || strcmp(rule->medium, call.medium) == 0) &&
+           matches(rule->nodes, call.nodes) && matches(rule->degree, call.degree) &&
+           matches((int)rule->level, (int)call.level) && matches(rule->cores, call.cores) &&
+           matches((int)rule->memory, (int)call.memory);
 }
 
 static bool search_rules(struct pcoll_search *search, const struct pcoll_table *table)
@@ -71,7 +112,7 @@ static bool search_rules(struct pcoll_search *search, const struct pcoll_table *
     bool done = false;
 
     for (size_t i = 0; i < count && !done; i++) {
-        if (!rule_matches(&rules[i], search->signature))
+        if (!rule_matches(&rules[i], search->signature, search->caps))
             continue;
         search->fixed = rules[i].params;
         if (requested.radix != 0)
@@ -203,28 +244,34 @@ static bool find_machine(struct pcoll_search *search, const struct pcoll_table *
     return true;
 }
 
+static enum pcoll_result choose(struct pcoll_search *search, const struct pcoll_hint *hint,
+                                FILE *report)
+{
+    static const struct pcoll_hint open = {0};
+    struct pcoll_machine node;
+
+    if (!hint)
+        hint = &open;
+    if (!find_machine(search, search->table, &node)) {
+        say(report, hint->origin, "the tuning table lacks medium '%s'", search->caps->medium);
+        return PCOLL_UNSUPPORTED;
+    }
+    take_params(search, hint, report);
+    if (!search_hint(search, hint, report) && !search_rules(search, search->table) &&
+        !search_model(search) && !search_without_params(search, hint, report))
+        return PCOLL_UNSUPPORTED;
+    search->best.weighed = search->weighed;
+    return PCOLL_OK;
+}
+
 enum pcoll_result pcoll_choose(const struct pcoll_table *table,
                                const struct pcoll_signature *signature,
                                const struct pcoll_caps *caps, const struct pcoll_hint *hint,
                                FILE *report, struct pcoll_choice *choice_p)
 {
-    static const struct pcoll_hint open = {0};
-    struct pcoll_search search = {.signature = signature, .caps = caps, .table = table};
-    struct pcoll_machine node;
+    int n;
 
-    if (!hint)
-        hint = &open;
-    if (!find_machine(&search, table, &node)) {
-        say(report, hint->origin, "the tuning table lacks medium '%s'", caps->medium);
-        return PCOLL_UNSUPPORTED;
-    }
-    take_params(&search, hint, report);
-    if (!search_hint(&search, hint, report) && !search_rules(&search, table) &&
-        !search_model(&search) && !search_without_params(&search, hint, report))
-        return PCOLL_UNSUPPORTED;
-    *choice_p = search.best;
-    choice_p->weighed = search.weighed;
-    return PCOLL_OK;
+    return pcoll_choose_few(table, signature, caps, hint, report, choice_p, 1, &n);
 }
 
 /* ---- all candidates ---- */
@@ -249,6 +296,34 @@ int pcoll_candidates(const struct pcoll_table *table, const struct pcoll_signatu
         search_model(&search);
     qsort(list, (size_t)search.listed, sizeof(*list), by_cost);
     return search.listed;
+}
+
+enum pcoll_result pcoll_choose_few(const struct pcoll_table *table,
+                                   const struct pcoll_signature *signature,
+                                   const struct pcoll_caps *caps, const struct pcoll_hint *hint,
+                                   FILE *report, struct pcoll_choice *few, int max, int *n_p)
+{
+    struct pcoll_choice list[PCOLL_MAX_CANDIDATES];
+    struct pcoll_search search = {.signature = signature,
+                                  .caps = caps,
+                                  .table = table,
+                                  .list = max > 1 ? list : NULL,
+                                  .max = PCOLL_MAX_CANDIDATES};
+    const enum pcoll_result result = choose(&search, hint, report);
+    int n = 0;
+
+    if (result != PCOLL_OK)
+        return result;
+    few[n++] = search.best;
+    if (strcmp(search.best.reason, "model") != 0)
+        search.listed = 0;
+    qsort(list, (size_t)search.listed, sizeof(*list), by_cost);
+    for (int i = 0; i < search.listed && n < max; i++)
+        if (!pcoll_choice_same(&list[i], &few[0]) &&
+            list[i].predicted_us <= PCOLL_RACE_WITHIN * few[0].predicted_us)
+            few[n++] = list[i];
+    *n_p = n;
+    return PCOLL_OK;
 }
 
 /* ---- a choice in words ---- */

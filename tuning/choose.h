@@ -100,6 +100,21 @@ enum pcoll_result pcoll_choose(const struct pcoll_table *table,
                                const struct pcoll_caps *caps, const struct pcoll_hint *hint,
                                FILE *report, struct pcoll_choice *choice_p) PCOLL_MUST_CHECK;
 
+/* The same for a race, at most `max` candidates of which run before one is chosen: few[0] is the
+ * choice, which reports as above, and if the model made it, those whose predicted times are within
+ * PCOLL_RACE_WITHIN times its own follow, of each algorithm and path the cheapest. The model may be
+ * wrong by a factor of three or four where cores change their distance or share caches. */
+#define PCOLL_RACE_WITHIN 4
+enum pcoll_result pcoll_choose_few(const struct pcoll_table *table,
+                                   const struct pcoll_signature *signature,
+                                   const struct pcoll_caps *caps, const struct pcoll_hint *hint,
+                                   FILE *report, struct pcoll_choice *few, int max,
+                                   int *n_p) PCOLL_MUST_CHECK;
+
+/* The rule by which calls like this one, on communicators like this one, get that choice. */
+struct pcoll_rule pcoll_rule_of(const struct pcoll_signature *signature,
+                                const struct pcoll_caps *caps, const struct pcoll_choice *choice);
+
 /* The candidates of the model for one call, without hints and rules: for each algorithm and path
  * the one with the cheapest parameters. Fills list[0 .. return), at most `max`, cheapest first.
  * Returns 0 if the table lacks the medium. */

@@ -10,6 +10,8 @@ pcoll_sources += \
     %D%/table/rules.h %D%/table/rules.c \
     %D%/table/reader.h %D%/table/reader.c \
     %D%/table/text.h %D%/table/text.c \
+    %D%/table/wisdom.h %D%/table/wisdom.c \
+    %D%/table/write.c \
     %D%/sim/contents.h %D%/sim/contents.c \
     %D%/sim/engine.h %D%/sim/engine_state.h %D%/sim/engine.c %D%/sim/wire.c \
     %D%/sim/intern.h %D%/sim/intern.c \
@@ -19,5 +21,3 @@ pcoll_sources += \
     %D%/sim/symbol.h %D%/sim/symbol.c \
     %D%/sim/trace.h %D%/sim/trace.c \
     %D%/sim/walk.h %D%/sim/walk.c
-pcoll_tool_sources += \
-    %D%/table/write.c

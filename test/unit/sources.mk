@@ -59,6 +59,7 @@ check_PROGRAMS += \
     %D%/test_tune \
     %D%/test_ult \
     %D%/test_walk \
+    %D%/test_wisdom \
     %D%/test_write
 if HAVE_LIBFABRIC
 check_PROGRAMS += \

@@ -136,6 +136,29 @@ static void test_text(void)
     tap_ok(strcmp(text, "butterfly") == 0, "a choice without parameters: %s", text);
 }
 
+/* A race is between the choice, if the model made it, and what may be as fast. */
+static void test_few(const struct pcoll_table *table)
+{
+    struct question q = question_of(table, PCOLL_ALLGATHER, 4, 65536);
+    struct pcoll_choice few[3], all[PCOLL_MAX_CANDIDATES];
+    const int count = pcoll_candidates(table, &q.signature, &q.caps, all, PCOLL_MAX_CANDIDATES);
+    bool good;
+    int n = 0;
+
+    question_ask(&q);
+    good = pcoll_choose_few(table, &q.signature, &q.caps, NULL, NULL, few, 3, &n) == PCOLL_OK &&
+           n == 3 && count > 3;
+    for (int i = 0; i < n; i++)
+        good = good && pcoll_choice_same(&few[i], &all[i]) &&
+               few[i].predicted_us <= PCOLL_RACE_WITHIN * few[0].predicted_us;
+    tap_ok(good && pcoll_choice_same(&few[0], &q.choice), "the choice races with the cheapest");
+    good = pcoll_choose_few(table, &q.signature, &q.caps, NULL, NULL, few, 1, &n) == PCOLL_OK;
+    tap_ok(good && n == 1 && pcoll_choice_same(&few[0], &q.choice), "at most so many");
+    q.hint.algorithm = all[2].algorithm->name;
+    good = pcoll_choose_few(table, &q.signature, &q.caps, &q.hint, NULL, few, 3, &n) == PCOLL_OK;
+    tap_ok(good && n == 1 && few[0].algorithm == all[2].algorithm, "a hint does not race");
+}
+
 /* Of a machine that tells nothing about its caches. */
 static struct pcoll_limits limits;
 
@@ -210,6 +233,7 @@ int main(void)
     test_both_paths(table);
     test_room(even);
     test_text();
+    test_few(table);
     test_long_ring();
     test_least_segment();
     pcoll_table_destroy(even);

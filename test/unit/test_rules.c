@@ -83,6 +83,65 @@ static void test_slots_and_rails(const struct pcoll_table *table)
            "a rule with too many slots is skipped; a rule's rails are used");
 }
 
+/* What a rule names of the communicator must be as it says, unless that is unknown. */
+static void test_calls(const struct pcoll_table *table)
+{
+    struct question q = question_of(table, PCOLL_BCAST, 4, 65536);
+
+    q.caps.level = PCOLL_LEVEL_OTHER_CACHE;
+    q.caps.cores = 4;
+    tap_ok(question_gets(&q, "shared", "rule", NULL), "a rule for a level and private memory");
+    q.caps.mapped = 1;
+    tap_ok(question_gets(&q, "knomial_get", "rule", NULL), "a rule for mapped memory");
+    q.caps.cores = 2;
+    question_ask(&q);
+    tap_ok(q.result == PCOLL_OK && strcmp(q.choice.reason, "model") == 0, "other cores: no rule");
+    q.caps.level = PCOLL_LEVEL_SAME_CACHE;
+    tap_ok(question_gets(&q, "chain", "rule", NULL), "a rule for another level");
+    q = question_of(table, PCOLL_BCAST, 4, 65536);
+    tap_ok(question_gets(&q, "shared", "rule", NULL), "an unknown level: the first rule");
+    q = question_of(table, PCOLL_NEIGHBOR_ALLTOALL, 8, 65536);
+    q.signature.degree = 4;
+    q.signature.in_volume = q.signature.out_volume = 4 * 65536;
+    tap_ok(question_gets(&q, "direct_get", "rule", NULL), "a rule for neighborhoods of degree 4");
+    q.signature.degree = 3;
+    question_ask(&q);
+    tap_ok(q.result == PCOLL_OK && strcmp(q.choice.reason, "model") == 0, "not of degree 3");
+}
+
+/* The rule that is made from a choice leads to that choice, and to it only for such calls. */
+static void test_rule_of(void)
+{
+    struct pcoll_table *table = tables_good("slow_rma");
+    struct question q = question_of(table, PCOLL_BCAST, 4, 65536);
+    struct pcoll_choice slow;
+    struct pcoll_rule rule;
+    size_t n;
+
+    q.caps.level = PCOLL_LEVEL_SAME_CACHE;
+    q.caps.cores = 4;
+    q.hint.algorithm = "knomial_get";
+    question_ask(&q);
+    slow = q.choice;
+    rule = pcoll_rule_of(&q.signature, &q.caps, &slow);
+    tap_ok(pcoll_table_prefer(table, &rule) == PCOLL_OK &&
+               pcoll_table_prefer(table, &rule) == PCOLL_OK,
+           "the same rule twice");
+    pcoll_table_rules(table, &n);
+    q.hint.algorithm = NULL;
+    tap_ok(n == 1 && question_gets(&q, "knomial_get", "rule", NULL) &&
+               pcoll_choice_same(&q.choice, &slow),
+           "is one rule, by which the slow candidate is chosen");
+    q.caps.level = PCOLL_LEVEL_OTHER_CACHE;
+    question_ask(&q);
+    tap_ok(strcmp(q.choice.reason, "model") == 0, "not at another distance");
+    q.caps.level = PCOLL_LEVEL_SAME_CACHE;
+    q.signature.bytes += 1;
+    question_ask(&q);
+    tap_ok(strcmp(q.choice.reason, "model") == 0, "not at another size");
+    pcoll_table_destroy(table);
+}
+
 /* ---- corrections ---- */
 
 /* What was measured on a communicator of that shape applies, and only there. */
@@ -132,6 +191,8 @@ int main(void)
     with_table("rules", test_and_hint);
     with_table("rule_path", test_path);
     with_table("rule_slots", test_slots_and_rails);
+    with_table("rule_calls", test_calls);
+    test_rule_of();
     with_table("correction", test_correction);
     with_table("correction_slots", test_correction_of_slots);
     return tap_done();

@@ -144,24 +144,25 @@ static void test_identity(void)
            "its identity");
     report = open_memstream(&message, &size);
     here = (struct pcoll_identity){.processor = "6502", .cores = 1, .pcoll = "9"};
-    tap_ok(pcoll_identity_compare(&other, &here, "t.json", report) == 2, "two differences");
+    tap_ok(pcoll_identity_compare(&other, &here, "t.json", "used all the same", report) == 2,
+           "two differences");
     fclose(report);
     tap_ok(strcmp(message,
                   "t.json: made for processor 'Z80', this is '6502'; used all the same\n"
                   "t.json: made for 7 cores, this machine has 1; used all the same\n") == 0,
            "each difference has its line");
     free(message);
-    tap_ok(pcoll_identity_compare(&other, &other, "t.json", stdout) == 0 &&
+    tap_ok(pcoll_identity_compare(&other, &other, "t.json", "used all the same", stdout) == 0 &&
                pcoll_identity_compare(&(struct pcoll_identity){.cores = 0}, &other, "t.json",
-                                      stdout) == 0,
+                                      "used all the same", stdout) == 0,
            "no line if they are the same or not known");
     here = (struct pcoll_identity){.provider = "tcp;ofi_rxm"};
-    tap_ok(pcoll_identity_compare(&other, &here, "t.json", stdout) == 0,
+    tap_ok(pcoll_identity_compare(&other, &here, "t.json", "used all the same", stdout) == 0,
            "a provider is the same below another layer");
     pcoll_identity_text(here.provider, "tcp2");
     report = fopen("/dev/null", "w");
-    tap_ok(pcoll_identity_compare(&other, &here, "t.json", report) == 1 &&
-               pcoll_identity_compare(&here, &other, "t.json", report) == 1,
+    tap_ok(pcoll_identity_compare(&other, &here, "t.json", "used all the same", report) == 1 &&
+               pcoll_identity_compare(&here, &other, "t.json", "used all the same", report) == 1,
            "a provider whose name has the other as a prefix differs");
     fclose(report);
     pcoll_table_destroy(table);

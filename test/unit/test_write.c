@@ -1,6 +1,7 @@
 /* A tuning table that is written and read again is the same. */
 #include "test/unit/tables.h"
 
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,7 +45,9 @@ static int same_rules(const struct pcoll_table *a, const struct pcoll_table *b)
         same = x[i].coll == y[i].coll && x[i].algorithm == y[i].algorithm &&
                memcmp(x[i].ranks, y[i].ranks, sizeof(x[i].ranks)) == 0 &&
                memcmp(x[i].bytes, y[i].bytes, sizeof(x[i].bytes)) == 0 &&
-               x[i].params.radix == y[i].params.radix &&
+               strcmp(x[i].medium, y[i].medium) == 0 && x[i].nodes == y[i].nodes &&
+               x[i].degree == y[i].degree && x[i].level == y[i].level && x[i].cores == y[i].cores &&
+               x[i].memory == y[i].memory && x[i].params.radix == y[i].params.radix &&
                x[i].params.segment == y[i].params.segment &&
                x[i].params.slots == y[i].params.slots && x[i].params.rails == y[i].params.rails &&
                x[i].params.path == y[i].params.path;
@@ -111,6 +114,23 @@ static void test_full_stream(void)
     pcoll_table_destroy(table);
 }
 
+/* An application may have chosen a locale in which numbers have commas. */
+static void test_locale(void)
+{
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE", "fr_FR.UTF-8", "fr_FR"};
+    struct pcoll_table *table = tables_default();
+    size_t i = 0;
+
+    while (i < sizeof(names) / sizeof(names[0]) && !setlocale(LC_NUMERIC, names[i]))
+        i++;
+    if (i == sizeof(names) / sizeof(names[0]))
+        tap_ok(1, "numbers with commas # skip no such locale");
+    else
+        test_round_trip("where numbers have commas", table);
+    setlocale(LC_NUMERIC, "C");
+    pcoll_table_destroy(table);
+}
+
 int main(void)
 {
     static const char *const names[] = {"rule_full", "levels", "correction_full", "identity"};
@@ -125,5 +145,6 @@ int main(void)
     }
     test_made();
     test_full_stream();
+    test_locale();
     return tap_done();
 }

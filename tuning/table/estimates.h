@@ -8,6 +8,8 @@
 #include "algorithms/algorithm.h"
 #include "algorithms/plan/topology.h"
 
+#define PCOLL_MEDIUM_NAME_BYTES 32
+
 /*
  * The parameters of a machine, each as PARAMETER(NAME, name, unit, what). Every medium must give
  * the required ones: cost functions use them as the members of that name in struct pcoll_machine.

@@ -56,37 +56,44 @@ struct pcoll_identity pcoll_identity_here(void)
 
 /* ---- the table's machine and this one ---- */
 
-static int differs(const char *table, const char *here, const char *what, const char *name,
-                   FILE *report)
+struct comparison {
+    const char *name, *so;
+    FILE *report;
+};
+
+static int differs(const struct comparison *comparison, const char *table, const char *here,
+                   const char *what)
 {
     if (!table[0] || !here[0] || strcmp(table, here) == 0)
         return 0;
-    fprintf(report, "%s: made for %s '%s', this is '%s'; used all the same\n", name, what, table,
-            here);
+    fprintf(comparison->report, "%s: made for %s '%s', this is '%s'; %s\n", comparison->name, what,
+            table, here, comparison->so);
     return 1;
 }
 
 /* "tcp;ofi_rxm" is tcp below another layer. */
-static int differs_in_provider(const char *table, const char *here, const char *name, FILE *report)
+static int differs_in_provider(const struct comparison *comparison, const char *table,
+                               const char *here)
 {
     const size_t length = strcspn(table, ";");
 
     if (length == strcspn(here, ";") && memcmp(table, here, length) == 0)
         return 0;
-    return differs(table, here, "provider", name, report);
+    return differs(comparison, table, here, "provider");
 }
 
 int pcoll_identity_compare(const struct pcoll_identity *table, const struct pcoll_identity *here,
-                           const char *name, FILE *report)
+                           const char *name, const char *so, FILE *report)
 {
-    int count = differs(table->processor, here->processor, "processor", name, report) +
-                differs_in_provider(table->provider, here->provider, name, report) +
-                differs(table->pcoll, here->pcoll, "version", name, report);
+    const struct comparison comparison = {.name = name, .so = so, .report = report};
+    int count = differs(&comparison, table->processor, here->processor, "processor") +
+                differs_in_provider(&comparison, table->provider, here->provider) +
+                differs(&comparison, table->pcoll, here->pcoll, "version");
 
     if (table->cores == 0 || here->cores == 0 || table->cores == here->cores)
         return count;
-    fprintf(report, "%s: made for %d cores, this machine has %d; used all the same\n", name,
-            table->cores, here->cores);
+    fprintf(report, "%s: made for %d cores, this machine has %d; %s\n", name, table->cores,
+            here->cores, so);
     return count + 1;
 }
 

@@ -33,9 +33,10 @@ struct pcoll_identity pcoll_identity_here(void);
 void pcoll_identity_text(char to[PCOLL_IDENTITY_BYTES], const char *from);
 
 /* Compare processor, cores, provider and pcoll, and write one line to `report` for each that both
- * know and that differs. `name` is that of the table. Returns the number of differences. */
+ * know and that differs. `name` is that of the table, `so` what follows: "used all the same".
+ * Returns the number of differences. */
 int pcoll_identity_compare(const struct pcoll_identity *table, const struct pcoll_identity *here,
-                           const char *name, FILE *report);
+                           const char *name, const char *so, FILE *report);
 
 /* Each is a pcoll_read (reader.h): from the members `machine` and `library` of a table to struct
  * pcoll_identity. */

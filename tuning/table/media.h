@@ -7,7 +7,6 @@
 #include "tuning/table/estimates.h"
 #include "tuning/table/reader.h"
 
-#define PCOLL_MEDIUM_NAME_BYTES 32
 #define PCOLL_MAX_PARAMETER 1e9 /* us, us/byte */
 
 struct pcoll_table_medium {

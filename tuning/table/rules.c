@@ -10,7 +10,8 @@
 /* A rule as it is written in the table. */
 struct draft {
     struct pcoll_subject subject;
-    int64_t ranks[2], bytes[2], radix, segment, slots, rails;
+    const char *medium, *level, *memory;
+    int64_t ranks[2], bytes[2], nodes, degree, cores, radix, segment, slots, rails;
 };
 
 struct range {
@@ -52,6 +53,12 @@ static enum pcoll_result read_bytes(struct pcoll_reader *reader, struct json_obj
     return read_range(reader, value, 0, INT64_MAX, to);
 }
 
+static enum pcoll_result read_count(struct pcoll_reader *reader, struct json_object *value,
+                                    void *to)
+{
+    return pcoll_reader_integer(reader, value, 1, INT_MAX, to);
+}
+
 static enum pcoll_result read_radix(struct pcoll_reader *reader, struct json_object *value,
                                     void *to)
 {
@@ -83,6 +90,12 @@ static const struct pcoll_field rule_fields[] = {
     {"coll", pcoll_reader_string, offsetof(struct draft, subject.coll), 1},
     {"ranks", read_ranks, offsetof(struct draft, ranks), 0},
     {"bytes", read_bytes, offsetof(struct draft, bytes), 0},
+    {"medium", pcoll_reader_string, offsetof(struct draft, medium), 0},
+    {"nodes", read_count, offsetof(struct draft, nodes), 0},
+    {"degree", read_count, offsetof(struct draft, degree), 0},
+    {"level", pcoll_reader_string, offsetof(struct draft, level), 0},
+    {"cores", read_count, offsetof(struct draft, cores), 0},
+    {"memory", pcoll_reader_string, offsetof(struct draft, memory), 0},
     {"algorithm", pcoll_reader_string, offsetof(struct draft, subject.algorithm), 1},
     {"radix", read_radix, offsetof(struct draft, radix), 0},
     {"segment", read_segment, offsetof(struct draft, segment), 0},
@@ -157,11 +170,39 @@ enum pcoll_result pcoll_subject_find(struct pcoll_reader *reader, const struct p
     return result == PCOLL_OK ? find_path(reader, record, subject, rule) : result;
 }
 
+/* The names, which may be NULL, of the calls that a rule is for. */
+static enum pcoll_result find_calls(struct pcoll_reader *reader, const struct pcoll_record *record,
+                                    const struct draft *draft, struct pcoll_rule *rule)
+{
+    const size_t length = draft->medium ? strlen(draft->medium) : 1;
+    const int level = draft->level ? pcoll_level_find(draft->level) : PCOLL_LEVEL_ANY;
+
+    if (length == 0 || length >= PCOLL_MEDIUM_NAME_BYTES)
+        return pcoll_reader_refuse_field(reader, record, "medium", "no name of a medium");
+    if (draft->level && level <= PCOLL_LEVEL_ANY)
+        return pcoll_reader_refuse_field(reader, record, "level",
+                                         "unknown (allowed: same_cache, other_cache, "
+                                         "other_socket, other_host)");
+    if (draft->medium)
+        memcpy(rule->medium, draft->medium, length + 1);
+    rule->level = (enum pcoll_level)level;
+    if (!draft->memory)
+        return PCOLL_OK;
+    rule->memory =
+        strcmp(draft->memory, "mapped") == 0 ? PCOLL_MEMORY_MAPPED : PCOLL_MEMORY_PRIVATE;
+    if (rule->memory == PCOLL_MEMORY_PRIVATE && strcmp(draft->memory, "private") != 0)
+        return pcoll_reader_refuse_field(reader, record, "memory",
+                                         "unknown (allowed: mapped, private)");
+    return PCOLL_OK;
+}
+
 static enum pcoll_result finish_rule(struct pcoll_reader *reader, const struct pcoll_record *record,
                                      const struct draft *draft, struct pcoll_rule *rule)
 {
-    const enum pcoll_result result = pcoll_subject_find(reader, record, &draft->subject, rule);
+    enum pcoll_result result = pcoll_subject_find(reader, record, &draft->subject, rule);
 
+    if (result == PCOLL_OK)
+        result = find_calls(reader, record, draft, rule);
     if (result != PCOLL_OK)
         return result;
     if (draft->radix && !rule->algorithm->uses_radix)
@@ -173,6 +214,9 @@ static enum pcoll_result finish_rule(struct pcoll_reader *reader, const struct p
     if (draft->slots && !rule->algorithm->uses_slots)
         return pcoll_reader_refuse_field(reader, record, "slots", "'%s' has none",
                                          rule->algorithm->name);
+    rule->nodes = (int)draft->nodes;
+    rule->degree = (int)draft->degree;
+    rule->cores = (int)draft->cores;
     rule->params.radix = (int)draft->radix;
     rule->params.slots = (int)draft->slots;
     rule->params.rails = (int)draft->rails;

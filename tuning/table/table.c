@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -195,6 +196,33 @@ const struct pcoll_rule *pcoll_table_rules(const struct pcoll_table *table, size
 void pcoll_table_drop_rules(struct pcoll_table *table)
 {
     table->rules.count = 0;
+}
+
+static bool are_for_the_same(const struct pcoll_rule *a, const struct pcoll_rule *b)
+{
+    return a->coll == b->coll && memcmp(a->ranks, b->ranks, sizeof(a->ranks)) == 0 &&
+           memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0 && strcmp(a->medium, b->medium) == 0 &&
+           a->nodes == b->nodes && a->degree == b->degree && a->level == b->level &&
+           a->cores == b->cores && a->memory == b->memory;
+}
+
+enum pcoll_result pcoll_table_prefer(struct pcoll_table *table, const struct pcoll_rule *rule)
+{
+    const size_t count = table->rules.count;
+    struct pcoll_rule *rules = realloc(table->rules.rules, (count + 1) * sizeof(*rules));
+    size_t i = 0;
+
+    if (!rules)
+        return PCOLL_ERR_NOMEM;
+    table->rules.rules = rules;
+    while (i < count && !are_for_the_same(&rules[i], rule))
+        i++;
+    if (i == count && count >= PCOLL_TABLE_MAX_RULES)
+        i = count - 1;
+    table->rules.count += i == count;
+    memmove(rules + 1, rules, i * sizeof(*rules));
+    rules[0] = *rule;
+    return PCOLL_OK;
 }
 
 double pcoll_table_factor(const struct pcoll_table *table, const struct pcoll_correction *about,

@@ -13,11 +13,23 @@ struct pcoll_correction; /* tuning/table/correction.h */
 
 #define PCOLL_TABLE_MAX_BYTES (1u << 20) /* of the text */
 
+#define PCOLL_TABLE_MAX_RULES                                                                      \
+    2048 /* that are added to a table; their text is shorter than that                             \
+          */
+
+/* User buffers that other ranks of the node can map, as those of MPI_Alloc_mem, or cannot. */
+enum pcoll_memory_kind { PCOLL_MEMORY_ANY, PCOLL_MEMORY_PRIVATE, PCOLL_MEMORY_MAPPED };
+
 /* Calls of `coll` with this many ranks and bytes (as in struct pcoll_signature; both ends included)
  * use this algorithm. Parameters that are 0 stay open. */
 struct pcoll_rule {
     enum pcoll_coll coll;
     uint64_t ranks[2], bytes[2];
+    char medium[PCOLL_MEDIUM_NAME_BYTES]; /* between all ranks; "": any */
+    int nodes, degree;                    /* of edges, the most of a rank; 0: any */
+    enum pcoll_level level;               /* as in struct pcoll_caps; PCOLL_LEVEL_ANY: any */
+    int cores;                            /* as in struct pcoll_machine; 0: any */
+    enum pcoll_memory_kind memory;
     const struct pcoll_algorithm *algorithm;
     struct pcoll_params params;
 };
@@ -58,6 +70,11 @@ enum pcoll_result pcoll_table_describe(struct pcoll_table *table,
 const struct pcoll_rule *pcoll_table_rules(const struct pcoll_table *table, size_t *count_p);
 
 void pcoll_table_drop_rules(struct pcoll_table *table);
+
+/* Put a rule before all others, and drop one for the same calls; with PCOLL_TABLE_MAX_RULES, also
+ * the last one. */
+enum pcoll_result pcoll_table_prefer(struct pcoll_table *table,
+                                     const struct pcoll_rule *rule) PCOLL_MUST_CHECK;
 
 /* The factor for the candidate and shape of `about` (whose own points are ignored): that of the
  * correction that applies and names most of its parameters, or 1 if there is none. *tells_apart_p

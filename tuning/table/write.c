@@ -3,6 +3,7 @@
 #include "tuning/table/state.h"
 
 #include <limits.h>
+#include <locale.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,12 +192,32 @@ static void write_slots(struct writer *writer, int slots, int rails)
         fprintf(writer->out, ", \"rails\": %d", rails);
 }
 
+static void write_calls(struct writer *writer, const struct pcoll_rule *rule)
+{
+    write_range(writer, "ranks", rule->ranks, 1, INT_MAX);
+    write_range(writer, "bytes", rule->bytes, 0, INT64_MAX);
+    if (rule->medium[0]) {
+        fputs(", \"medium\": ", writer->out);
+        write_text(writer, rule->medium);
+    }
+    if (rule->nodes)
+        fprintf(writer->out, ", \"nodes\": %d", rule->nodes);
+    if (rule->degree)
+        fprintf(writer->out, ", \"degree\": %d", rule->degree);
+    if (rule->level != PCOLL_LEVEL_ANY)
+        fprintf(writer->out, ", \"level\": \"%s\"", pcoll_level_names[rule->level]);
+    if (rule->cores)
+        fprintf(writer->out, ", \"cores\": %d", rule->cores);
+    if (rule->memory != PCOLL_MEMORY_ANY)
+        fprintf(writer->out, ", \"memory\": \"%s\"",
+                rule->memory == PCOLL_MEMORY_MAPPED ? "mapped" : "private");
+}
+
 static void write_rule(struct writer *writer, const struct pcoll_rule *rule)
 {
     begin_line(writer);
     fprintf(writer->out, "{ \"coll\": \"%s\"", pcoll_coll_name(rule->coll));
-    write_range(writer, "ranks", rule->ranks, 1, INT_MAX);
-    write_range(writer, "bytes", rule->bytes, 0, INT64_MAX);
+    write_calls(writer, rule);
     fprintf(writer->out, ", \"algorithm\": \"%s\"", rule->algorithm->name);
     if (rule->params.radix)
         fprintf(writer->out, ", \"radix\": %d", rule->params.radix);
@@ -253,6 +274,8 @@ static void write_corrections(struct writer *writer, const struct pcoll_correcti
 enum pcoll_result pcoll_table_write(const struct pcoll_table *table, FILE *out)
 {
     struct writer writer = {.out = out, .depth = 1, .first = true};
+    const locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0); /* no comma in numbers */
+    const locale_t before = uselocale(c);
 
     fputc('{', out);
     key(&writer, "pcoll_tuning");
@@ -267,5 +290,8 @@ enum pcoll_result pcoll_table_write(const struct pcoll_table *table, FILE *out)
     write_corrections(&writer, &table->corrections);
     leave(&writer, '}');
     fputc('\n', out);
+    uselocale(before);
+    if (c)
+        freelocale(c);
     return fflush(out) != 0 || ferror(out) ? PCOLL_ERR_SYSTEM : PCOLL_OK;
 }
