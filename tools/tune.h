@@ -103,7 +103,6 @@ struct tune_stage {
     struct pcoll_group *group;
     struct pcoll_caps caps;
     const struct pcoll_table *table; /* on rank 0 */
-    bool is_crowded;
 };
 
 /* Collective over all ranks; rank 0 has the table. Returns NULL, on all ranks, if there is no
@@ -121,6 +120,7 @@ struct tune_runner {
     int row; /* of pcoll_algorithms */
     struct pcoll_params params;
     bool by_table;            /* chosen by the table alone, without what ranks measure at init */
+    bool races, by_race;      /* would run before an init chooses by a race; has won that race */
     double predicted;         /* us */
     struct estimate measured; /* us; no samples used: the medium cannot hold the plan */
 };
@@ -130,6 +130,10 @@ struct tune_runner {
  * that would be chosen comes first. */
 int tune_race(const struct tune_stage *stage, enum pcoll_coll coll, uint64_t bytes,
               const char *names, struct tune_runner runners[TUNE_RUNNERS]);
+
+/* Collective. Let those runners race that would at an init, and mark the winner. */
+void tune_mark_winner(const struct tune_stage *stage, enum pcoll_coll coll, uint64_t bytes,
+                      struct tune_runner *runners, int count);
 
 const char *tune_runner_label(const struct tune_runner *runner); /* "chain, user"; static */
 

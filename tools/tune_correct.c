@@ -111,10 +111,12 @@ bool tune_correct(const struct tune_options *options, struct pcoll_table *table)
 static void write_runner(const struct tune_runner *runner, FILE *out)
 {
     fprintf(out,
-            "{\"name\": \"%s\", \"by_table\": %s, \"slots\": %d, \"segment\": %llu, \"radix\": %d, "
+            "{\"name\": \"%s\", \"by_table\": %s, \"by_race\": %s, \"slots\": %d, \"segment\": "
+            "%llu, \"radix\": %d, "
             "\"predicted\": %.6g, "
             "\"measured\": %.6g, \"low\": %.6g, \"high\": %.6g}",
-            tune_runner_label(runner), runner->by_table ? "true" : "false", runner->params.slots,
+            tune_runner_label(runner), runner->by_table ? "true" : "false",
+            runner->by_race ? "true" : "false", runner->params.slots,
             (unsigned long long)runner->params.segment, runner->params.radix, runner->predicted,
             runner->measured.value, runner->measured.low, runner->measured.high);
 }
@@ -127,6 +129,7 @@ static void judge_point(const struct tune_options *options, const struct tune_st
     const int count = tune_race(stage, coll, bytes, options->algorithms, runners);
     int nranks, written = 0;
 
+    tune_mark_winner(stage, coll, bytes, runners, count);
     if (!out)
         return;
     MPI_Comm_size(MPI_COMM_WORLD, &nranks);

@@ -11,6 +11,7 @@
 #include "tools/tune.h"
 
 #include "algorithms/lower/lower.h"
+#include "offload/race.h"
 #include "offload/reduce/kernels.h"
 
 #include <math.h>
@@ -19,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SITTINGS = 3, ROUNDS = 5, FEWEST_ROUNDS = 2, MAX_BATCH = 1000, SPINS = 1000 };
+enum { SITTINGS = 3, ROUNDS = 5, FEWEST_ROUNDS = 2, MAX_BATCH = 1000 };
 
 #define BATCH_US 3e3
 #define CROWDED_BATCH_US 1e4 /* several of the scheduler's time slices */
@@ -40,23 +41,12 @@ struct lane {
 
 /* ---- running ---- */
 
-static void play(const struct tune_stage *stage, struct pcoll_bound *bound, int times)
+static void expect(const struct tune_stage *stage, enum pcoll_result result)
 {
-    const struct pcoll_medium *medium = bound->medium;
-
-    for (int i = 0; i < times; i++) {
-        enum pcoll_result result = medium->start(bound);
-
-        while (result == PCOLL_PENDING) {
-            result = medium->spin(bound, stage->is_crowded ? 1 : SPINS);
-            if (result == PCOLL_PENDING)
-                medium->rest(bound, 0);
-        }
-        if (result != PCOLL_OK) {
-            fprintf(stderr, "pcoll-tune: %s: %s\n", stage->medium->name, pcoll_result_text(result));
-            MPI_Abort(MPI_COMM_WORLD, 1);
-        }
-    }
+    if (result == PCOLL_OK)
+        return;
+    fprintf(stderr, "pcoll-tune: %s: %s\n", stage->medium->name, pcoll_result_text(result));
+    MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 /* us per instance on the slowest rank; the same on all ranks. */
@@ -68,32 +58,45 @@ static double time_batch(const struct tune_stage *stage, struct pcoll_bound *bou
     MPI_Ibarrier(stage->comm, &request);
     tune_wait(&request, false);
     mine = tune_now();
-    play(stage, bound, times);
+    expect(stage, pcoll_race_batch(&stage->bootstrap, bound, times));
     mine = tune_now() - mine;
     MPI_Iallreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, stage->comm, &request);
     tune_wait(&request, false);
     return longest / times * 1e6;
 }
 
+/* NULL: this rank cannot. */
+static struct pcoll_plan *generate(const struct tune_stage *stage, const struct tune_runner *runner,
+                                   const struct pcoll_signature *signature)
+{
+    const struct pcoll_algorithm *row = pcoll_algorithms[runner->row];
+    struct pcoll_plan *plan = NULL;
+    enum pcoll_result result =
+        pcoll_generate(row, signature, NULL, stage->bootstrap.rank, &runner->params, &plan);
+
+    if (result == PCOLL_OK && !(stage->caps.provides & PCOLL_NEED_WEIGHTS))
+        result = pcoll_lower(row, &runner->params, &plan);
+    if (result == PCOLL_OK)
+        return plan;
+    pcoll_plan_destroy(plan);
+    return NULL;
+}
+
 static void bind_lane(const struct tune_stage *stage, const struct tune_runner *runner,
                       const struct pcoll_signature *signature, const struct pcoll_memory *memory,
                       struct lane *lane)
 {
-    const struct pcoll_algorithm *row = pcoll_algorithms[runner->row];
-    enum pcoll_result result =
-        pcoll_generate(row, signature, NULL, stage->bootstrap.rank, &runner->params, &lane->plan);
+    enum pcoll_result result;
 
-    if (result == PCOLL_OK && !(stage->caps.provides & PCOLL_NEED_WEIGHTS))
-        result = pcoll_lower(row, &runner->params, &lane->plan);
-    result = stage->medium->bind(stage->group, result == PCOLL_OK ? lane->plan : NULL, memory,
-                                 &lane->bound);
+    lane->plan = generate(stage, runner, signature);
+    result = stage->medium->bind(stage->group, lane->plan, memory, &lane->bound);
     lane->is_done = lane->is_out = result != PCOLL_OK;
 }
 
 /* Chooses the number of starts per batch. */
 static void warm_up(const struct tune_stage *stage, struct lane *lane)
 {
-    const double batch = stage->is_crowded ? CROWDED_BATCH_US : BATCH_US;
+    const double batch = stage->bootstrap.crowded ? CROWDED_BATCH_US : BATCH_US;
     double one = time_batch(stage, lane->bound, 1);
 
     if (one < batch / 4)
@@ -177,27 +180,41 @@ static int list_named(const struct tune_stage *stage, const struct pcoll_signatu
     return count;
 }
 
+static bool is_among(const struct pcoll_choice *few, int n, const struct pcoll_choice *choice)
+{
+    for (int i = 0; i < n; i++)
+        if (pcoll_choice_same(&few[i], choice))
+            return true;
+    return false;
+}
+
 /* What `auto` chooses, which may be by a rule, what the table alone chooses if that differs, and
  * the others. */
 static int list_all(const struct tune_stage *stage, const struct pcoll_signature *signature,
                     struct tune_runner *runners)
 {
-    struct pcoll_choice choices[PCOLL_MAX_CANDIDATES], chosen, by_table;
+    struct pcoll_choice choices[PCOLL_MAX_CANDIDATES], few[PCOLL_RACE_PLANS], by_table;
     const int n =
         pcoll_candidates(stage->table, signature, &stage->caps, choices, PCOLL_MAX_CANDIDATES);
     struct pcoll_caps unmeasured = stage->caps;
-    int count = 0;
+    int nfew, count = 0;
 
     unmeasured.measured = NULL;
-    if (pcoll_choose(stage->table, signature, &stage->caps, NULL, NULL, &chosen) != PCOLL_OK ||
+    if (pcoll_choose_few(stage->table, signature, &stage->caps, NULL, NULL, few, PCOLL_RACE_PLANS,
+                         &nfew) != PCOLL_OK ||
         pcoll_choose(stage->table, signature, &unmeasured, NULL, NULL, &by_table) != PCOLL_OK)
         return 0;
-    add_choice(runners, &count, &chosen);
-    if (!pcoll_choice_same(&chosen, &by_table))
+    for (int i = 0; i < nfew; i++) {
+        add_choice(runners, &count, &few[i]);
+        runners[i].races = true;
+        runners[i].by_table = pcoll_choice_same(&few[i], &by_table);
+    }
+    if (!is_among(few, nfew, &by_table)) {
         add_choice(runners, &count, &by_table);
-    runners[count - 1].by_table = true;
+        runners[count - 1].by_table = true;
+    }
     for (int i = 0; i < n; i++)
-        if (!pcoll_choice_same(&chosen, &choices[i]) && !pcoll_choice_same(&by_table, &choices[i]))
+        if (!is_among(few, nfew, &choices[i]) && !pcoll_choice_same(&by_table, &choices[i]))
             add_choice(runners, &count, &choices[i]);
     return count;
 }
@@ -231,16 +248,26 @@ static void *allocate(uint64_t bytes)
     return memset(memory, 1, bytes);
 }
 
-static void sit(const struct tune_stage *stage, const struct pcoll_signature *signature,
-                const struct tune_runner *runners, struct lane *lanes, int count)
+/* `sum` becomes the operator of a reduction. */
+static struct pcoll_memory make_memory(const struct tune_stage *stage,
+                                       const struct pcoll_signature *signature,
+                                       struct pcoll_operator *sum)
 {
     const struct pcoll_collective *row = pcoll_collective_of(signature);
     const int rank = stage->bootstrap.rank;
-    const struct pcoll_operator sum = {
+
+    *sum = (struct pcoll_operator){
         .unit = UNIT, .kernel = pcoll_kernel_of(PCOLL_OPERATOR_SUM, PCOLL_ELEMENT_DOUBLE)};
-    const struct pcoll_memory memory = {.send = allocate(row->send_bytes(signature, NULL, rank)),
-                                        .recv = allocate(row->recv_bytes(signature, NULL, rank)),
-                                        .op = row->traits & PCOLL_REDUCES ? &sum : NULL};
+    return (struct pcoll_memory){.send = allocate(row->send_bytes(signature, NULL, rank)),
+                                 .recv = allocate(row->recv_bytes(signature, NULL, rank)),
+                                 .op = row->traits & PCOLL_REDUCES ? sum : NULL};
+}
+
+static void sit(const struct tune_stage *stage, const struct pcoll_signature *signature,
+                const struct tune_runner *runners, struct lane *lanes, int count)
+{
+    struct pcoll_operator sum;
+    const struct pcoll_memory memory = make_memory(stage, signature, &sum);
 
     for (int i = 0; i < count; i++) {
         lanes[i].is_done = lanes[i].is_out;
@@ -264,16 +291,23 @@ static void sit(const struct tune_stage *stage, const struct pcoll_signature *si
     free(memory.recv);
 }
 
+static struct pcoll_signature signature_of(const struct tune_stage *stage, enum pcoll_coll coll,
+                                           uint64_t bytes)
+{
+    const bool reduces = pcoll_coll_has(coll, PCOLL_REDUCES);
+
+    return (struct pcoll_signature){.coll = coll,
+                                    .nranks = stage->bootstrap.nranks,
+                                    .bytes = bytes,
+                                    .topology = stage->topology,
+                                    .unit = reduces ? UNIT : 0,
+                                    .commutes = reduces};
+}
+
 int tune_race(const struct tune_stage *stage, enum pcoll_coll coll, uint64_t bytes,
               const char *names, struct tune_runner runners[TUNE_RUNNERS])
 {
-    const bool reduces = pcoll_coll_has(coll, PCOLL_REDUCES);
-    const struct pcoll_signature signature = {.coll = coll,
-                                              .nranks = stage->bootstrap.nranks,
-                                              .bytes = bytes,
-                                              .topology = stage->topology,
-                                              .unit = reduces ? UNIT : 0,
-                                              .commutes = reduces};
+    const struct pcoll_signature signature = signature_of(stage, coll, bytes);
     struct lane lanes[TUNE_RUNNERS] = {{.times = 0}};
     const int count = list_runners(stage, &signature, names, runners);
 
@@ -283,6 +317,28 @@ int tune_race(const struct tune_stage *stage, enum pcoll_coll coll, uint64_t byt
         if (lanes[i].nsittings > 0)
             runners[i].measured = estimate_join(lanes[i].sittings, lanes[i].nsittings);
     return count;
+}
+
+void tune_mark_winner(const struct tune_stage *stage, enum pcoll_coll coll, uint64_t bytes,
+                      struct tune_runner *runners, int count)
+{
+    const struct pcoll_signature signature = signature_of(stage, coll, bytes);
+    struct pcoll_operator sum;
+    const struct pcoll_memory memory = make_memory(stage, &signature, &sum);
+    const struct pcoll_plan *plans[PCOLL_RACE_PLANS];
+    double us[PCOLL_RACE_PLANS];
+    int n = 0;
+
+    for (int i = 0; i < count && runners[i].races; i++)
+        plans[n++] = generate(stage, &runners[i], &signature);
+    if (n > 0) {
+        expect(stage, pcoll_race(stage->group, plans, n, &memory, us));
+        runners[pcoll_race_winner(us, n)].by_race = true;
+    }
+    for (int i = 0; i < n; i++)
+        pcoll_plan_destroy((struct pcoll_plan *)plans[i]);
+    free((void *)memory.send);
+    free(memory.recv);
 }
 
 const char *tune_runner_label(const struct tune_runner *runner)

@@ -57,7 +57,7 @@ static void take_localities(const struct tune_stage *stage)
     cpu_set_t all;
     int unit = -1;
 
-    if (stage->is_crowded || sched_getaffinity(0, sizeof(all), &all) != 0 ||
+    if (stage->bootstrap.crowded || sched_getaffinity(0, sizeof(all), &all) != 0 ||
         CPU_COUNT(&all) < online_cores())
         return;
     for (int i = 0; i <= stage->bootstrap.rank; i++)
@@ -84,7 +84,7 @@ struct tune_stage *tune_stage_open(const struct tune_options *options,
     stage->bootstrap = tune_bootstrap(&stage->comm, options);
     stage->bootstrap.coop_from = PCOLL_COOP_FROM;
     stage->bootstrap.measures = options->judge != NULL && options->base == NULL;
-    stage->is_crowded = nnodes > 1 || stage->bootstrap.nranks > online_cores();
+    stage->bootstrap.crowded = nnodes > 1 || stage->bootstrap.nranks > online_cores();
     take_localities(stage);
     result = open_group(stage, nnodes);
     if (result != PCOLL_OK) {
