@@ -174,12 +174,25 @@ static void measure_all(int rounds)
                 0.5 * LATE_USEC / (check.size - 1));
 }
 
+static void check_session(void)
+{
+    int mine = (int)getsid(0), least, most;
+
+    check_phase("session");
+    MPI(MPI_Allreduce(&mine, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    MPI(MPI_Allreduce(&mine, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    CHECK((least == most) == (check.size > sysconf(_SC_NPROCESSORS_ONLN)));
+    CHECK(getpgrp() == getpid());
+}
+
 int main(int argc, char **argv)
 {
     int rounds;
 
     check_init(&argc, &argv, MPI_THREAD_SINGLE);
     rounds = (int)check_number("rounds", 100);
+    if (check_option("session") != NULL)
+        check_session();
     if (check_option("spins") != NULL)
         measure_spinning((rounds + 9) / 10);
     else
