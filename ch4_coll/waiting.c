@@ -23,11 +23,10 @@
 
 #define SLEEP_USEC_SIGNALED 200 /* where a signal ends the sleep */
 
-/* How long a rank that shares its core yields in one wait, before it sleeps. The kernel gives equal
- * time to all that are ready to run: a rank that has copied for long does not run again before
- * those that only yield have had as much. Several times the cost of a wake-up, so that one sleep
- * does not trigger the next. */
-#define YIELDING_USEC 100
+/* How often a rank that shares its core yields it in one wait before it sleeps. A yield that lets a
+ * rank compute counts once, however long it takes: it was of use. Yields that come back at once let
+ * nobody run who computes, or all ranks of this core wait. */
+#define YIELDS_BEFORE_SLEEP_SHARED 100
 
 /* How often the kernel has run others in place of this thread, which was ready to run: because its
  * time slice was over, or because it yielded and somebody took the core. */
@@ -110,67 +109,22 @@ static void wait_spinning(struct MPIDI_PCOLL_plan *plan)
     }
 }
 
-/* A wait has yielded `yields` times in `usec` microseconds. Ranks that wait return the core after
- * some microseconds, so a yield that takes very long has given a whole time slice to somebody who
- * computes. A rank that sleeps until it is signaled gets the core back at once: it sleeps in its
- * next waits, and then tries yields again, less and less often if they are still slow. */
-static unsigned waits_to_sleep = 0;
-
-static void judge_yields(double usec, unsigned yields)
-{
-    enum { LOST_USEC = 400, LONG_YIELD_USEC = 100, MIN_TERM = 64, MAX_TERM = 16384, CALM = 64 };
-    static unsigned term = MIN_TERM, calm = 0;
-
-    if (usec > LOST_USEC && usec > (double)yields * LONG_YIELD_USEC) {
-        waits_to_sleep = term;
-        term = MPL_MIN(2 * term, MAX_TERM);
-        calm = 0;
-    } else if (++calm == CALM) {
-        term = MIN_TERM;
-    }
-}
-
-static double usec_since(MPL_time_t *begin)
-{
-    MPL_time_t end;
-    double seconds;
-
-    MPL_wtime(&end);
-    MPL_wtime_diff(begin, &end, &seconds);
-    return seconds * 1e6;
-}
-
 /* Where ranks share cores. */
 static void wait_yielding(struct MPIDI_PCOLL_plan *plan)
 {
-    const bool was_told_to_sleep = waits_to_sleep > 0;
-    bool sleeps = was_told_to_sleep;
-    unsigned yields = 0;
-    double usec = 0;
-    MPL_time_t begin;
-
     for (unsigned round = 1; plan->active; round++) {
+        const bool sleeps = round > YIELDS_BEFORE_SLEEP_SHARED;
         enum pcoll_result result = plan->medium->spin(plan->bound, POLLS_CROWDED);
 
         if (result != PCOLL_PENDING) {
             MPIDI_PCOLL_plan_complete(plan, result);
-            break;
+            return;
         }
         if (sleeps || round % YIELDS_PER_LOOK == 0)
             MPID_Progress_test(NULL);
-        if (!plan->active)
-            break;
-        if (!sleeps && yields == 0)
-            MPL_wtime(&begin);
-        else if (!sleeps)
-            sleeps = (usec = usec_since(&begin)) > YIELDING_USEC;
-        plan->medium->rest(plan->bound, sleeps ? SLEEP_USEC_SIGNALED : 0);
-        yields += !sleeps;
+        if (plan->active)
+            plan->medium->rest(plan->bound, sleeps ? SLEEP_USEC_SIGNALED : 0);
     }
-    if (was_told_to_sleep)
-        waits_to_sleep--;
-    else if (yields > 0)
-        judge_yields(sleeps ? usec : usec_since(&begin), yields);
 }
 
 void MPIDI_PCOLL_plan_wait(struct MPIDI_PCOLL_plan *plan)
