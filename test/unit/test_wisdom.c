@@ -402,7 +402,7 @@ int main(void)
 {
     char command[80];
 
-    alarm(100);
+    alarm(300);
     if (!mkdtemp(folder))
         return 2;
     snprintf(file, sizeof(file), "%s/wisdom.json", folder);
