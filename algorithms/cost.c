@@ -17,6 +17,19 @@ bool pcoll_is_over_wire(const struct pcoll_signature *signature)
     return signature->topology && signature->topology->nnodes > 1;
 }
 
+double pcoll_arrival(const struct pcoll_signature *signature, const struct pcoll_machine *machine)
+{
+    return pcoll_is_over_wire(signature) ? 0 : 2 * machine->L;
+}
+
+double pcoll_cost_accessors(double ranks, double stride)
+{
+    enum { LOCKED_MIB = 2 };
+    const double places = ranks * stride / (LOCKED_MIB * MIB);
+
+    return places <= 1 ? 1 : places < ranks ? places : ranks;
+}
+
 double pcoll_cost_crowd(const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine)
 {
@@ -88,10 +101,12 @@ struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
                                        const struct pcoll_machine *machine)
 {
     struct pcoll_machine own = *machine;
+    const bool is_crowded = pcoll_cost_crowd(signature, machine) > 1;
 
-    if (pcoll_is_over_wire(signature) || touched(signature) > machine->cache * MIB)
+    if (pcoll_is_over_wire(signature) || touched(signature) > machine->cache * MIB ||
+        (!is_crowded && signature->nranks > 2))
         return own;
-    own.copy = pcoll_cost_crowd(signature, machine) > 1 ? (own.copy + own.cached) / 2 : own.cached;
+    own.copy = is_crowded ? (own.copy + own.cached) / 2 : own.cached;
     return own;
 }
 
@@ -103,15 +118,24 @@ static double turns(const struct pcoll_signature *signature, const struct pcoll_
     return crowd > 1 ? crowd * machine->turn : 0;
 }
 
-double pcoll_cost_wave(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
-                       double messages, bool is_last)
+static double wave_of(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
+                      double messages, double gap, bool is_last)
 {
     double crowd = pcoll_cost_crowd(signature, machine);
-    double gap = pcoll_larger(machine->g, machine->o);
     double firing = messages > 1 ? machine->o + (messages - 1) * gap : messages * machine->o;
     double one = machine->L + turns(signature, machine) + firing * crowd;
 
     return is_last || one > messages * gap * crowd ? one : messages * gap * crowd;
+}
+
+double pcoll_cost_wave(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
+                       double messages, bool is_last)
+{
+    const double gap = pcoll_larger(machine->g, machine->o);
+    const bool is_apart = pcoll_cost_crowd(signature, machine) == 1;
+
+    return wave_of(signature, machine, messages,
+                   is_apart ? pcoll_larger(gap, machine->arrival) : gap, is_last);
 }
 
 double pcoll_cost_waves(const struct pcoll_signature *signature,
@@ -121,6 +145,15 @@ double pcoll_cost_waves(const struct pcoll_signature *signature,
         return machine->call;
     return machine->call + (waves - 1) * pcoll_cost_wave(signature, machine, messages, false) +
            pcoll_cost_wave(signature, machine, messages, true);
+}
+
+double pcoll_cost_fans(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
+                       int fans, double messages)
+{
+    const double gap = pcoll_larger(machine->g, machine->o);
+
+    return machine->call + (fans - 1) * wave_of(signature, machine, messages, gap, false) +
+           wave_of(signature, machine, messages, gap, true);
 }
 
 /* The time of the processor to fire a message, and to reduce all of a wave. */
@@ -145,7 +178,9 @@ static double gap_of(const struct pcoll_link *link, double bytes)
 {
     const struct pcoll_machine *m = &link->machine;
 
-    return link->senders > 0 ? m->g + bytes * m->G : link->crowd * m->g;
+    if (link->senders > 0)
+        return m->g + bytes * m->G;
+    return link->crowd > 1 ? link->crowd * m->g : pcoll_larger(m->g, m->arrival);
 }
 
 double pcoll_wave_busy(const struct pcoll_link *link, struct pcoll_wave wave)

@@ -31,6 +31,10 @@ double pcoll_cost_wave(const struct pcoll_signature *signature, const struct pco
 double pcoll_cost_waves(const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine, int waves, double messages);
 
+/* The same of steps in which some ranks fire `messages` entries to ranks that wait for one. */
+double pcoll_cost_fans(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
+                       int fans, double messages);
+
 /* The time to put `bytes` bytes between user buffers: `first` from firing the entry until the
  * signal is seen, `gap` until the next message can follow, and `in` between the arrivals of signals
  * that several ranks send to one. */
@@ -68,6 +72,17 @@ struct pcoll_waves {
 void pcoll_waves_add(struct pcoll_waves *waves, const struct pcoll_signature *signature,
                      const struct pcoll_link *link, struct pcoll_wave wave);
 
+/* The time between the signals of several ranks to a counter, for machine->arrival: the counter's line
+ * moves to the rank that signals and back to the one that polls, and each takes about as long as a
+ * signal. Between nodes 0. */
+double pcoll_arrival(const struct pcoll_signature *signature, const struct pcoll_machine *machine);
+
+/* How many of `ranks` ranks of a node access the user memory of one process at the same time, if
+ * they do so at places `stride` bytes apart (0: the same one): at least 1. The others wait in the
+ * kernel, which locks one page of its page table at a time, and thereby 2 MiB (cf. Chakraborty et
+ * al., CLUSTER 2017). */
+double pcoll_cost_accessors(double ranks, double stride);
+
 /* The number of ranks that share one core, at least 1. */
 double pcoll_cost_crowd(const struct pcoll_signature *signature,
                         const struct pcoll_machine *machine);
@@ -97,7 +112,8 @@ struct pcoll_machine pcoll_cost_leaders(const struct pcoll_signature *signature,
 
 /* The machine for a call whose ranks are on one node and touch little enough user memory: copies to
  * and from communication buffers take the time of cached ones, or half-way to it if ranks share
- * cores and thereby caches. For other calls, the same machine. */
+ * cores and thereby caches. For other calls, the same machine; also for three ranks and more that
+ * have a core each: what one of them writes several read, so that its lines do not stay. */
 struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
                                        const struct pcoll_machine *machine);
 

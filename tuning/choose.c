@@ -236,6 +236,7 @@ static bool find_machine(struct pcoll_search *search, const struct pcoll_table *
     }
     search->limits =
         pcoll_limits_of(search->machine.node ? search->machine.node : &search->machine);
+    search->machine.arrival = pcoll_arrival(search->signature, &search->machine);
     search->cached =
         caps->mapped ? search->machine : pcoll_cost_cached(search->signature, &search->machine);
     snprintf(search->about.medium, sizeof(search->about.medium), "%s", caps->medium);

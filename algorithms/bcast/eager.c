@@ -166,7 +166,7 @@ static double cost_of_cores(const struct pcoll_signature *signature, const struc
     double one = (double)signature->bytes / segments * machine->copy + machine->o;
 
     own.call = 0;
-    return pcoll_cost_waves(signature, &own, depth, radix - 1) +
+    return pcoll_cost_fans(signature, &own, depth, radix - 1) +
            steps * (radix * one + (segments > 1 ? machine->L : 0));
 }
 

@@ -65,14 +65,15 @@ static enum pcoll_result generate(struct pcoll_plan *plan, const struct pcoll_pa
 }
 
 /* The time from a rank's announcement to its children until theirs. Over a network a get is a
- * request and an answer, and the gets of several children share the port. */
+ * request and an answer, and the gets of several children share the port. In a node they read the
+ * same memory one after the other. */
 static struct pcoll_hop hop_of(const struct pcoll_signature *signature,
                                const struct pcoll_machine *machine)
 {
     bool is_wire = pcoll_is_over_wire(signature);
     double length = (double)signature->bytes * pcoll_cost_rate(signature, machine, PCOLL_PATH_USER);
     double tell = machine->g > machine->o ? machine->g : machine->o;
-    double answer = is_wire ? machine->g + length : 0;
+    double answer = (is_wire ? machine->g : machine->rma) + length;
 
     return (struct pcoll_hop){
         .first = machine->o + machine->L + machine->o + machine->rma + length +
@@ -96,7 +97,8 @@ static double cost_of_telling(struct pcoll_tree tree, const struct pcoll_machine
     return cost;
 }
 
-/* With shared cores, all reads together take crowd * one, however the tree distributes them. */
+/* With shared cores, all reads together take crowd * one, however the tree distributes them, but in
+ * a node those of the root's children follow each other. */
 static double cost_of_crowd(const struct pcoll_signature *signature, struct pcoll_tree tree,
                             const struct pcoll_machine *machine, double crowd)
 {
@@ -105,9 +107,9 @@ static double cost_of_crowd(const struct pcoll_signature *signature, struct pcol
     int readers = is_one_node ? 1 : tree.radix - 1; /* number of readers that share the parent's
                                                      * link */
     double one = machine->rma + readers * (double)signature->bytes * machine->G;
+    double turns = pcoll_larger(crowd, is_one_node ? pcoll_tree_nchildren(tree, 0) : depth);
 
-    return pcoll_cost_waves(signature, machine, depth + 1, tree.radix - 1) +
-           (crowd > depth ? crowd : depth) * one;
+    return pcoll_cost_fans(signature, machine, depth + 1, tree.radix - 1) + turns * one;
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,

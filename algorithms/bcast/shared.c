@@ -132,7 +132,7 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
     if (crowd > 1)
         return machine->call + crowd * own.turn +
                copies_of_crowd(signature, ring, machine) * (fill + machine->o);
-    return pcoll_cost_waves(signature, &own, 1, others) + fill +
+    return pcoll_cost_fans(signature, &own, 1, others) + fill +
            segments * (fill + machine->L + segment * machine->G);
 }
 
@@ -149,7 +149,7 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
 
     if (!pcoll_is_over_wire(signature))
         return cost_in_node(signature, &ring, machine);
-    return pcoll_cost_waves(signature, &own, 1, signature->nranks - 1) + fill +
+    return pcoll_cost_fans(signature, &own, 1, signature->nranks - 1) + fill +
            segments * (fill + get + move);
 }
 

@@ -186,12 +186,29 @@ static double cost_of_kept(const struct pcoll_signature *signature,
            machine->copy;
 }
 
+/* The least that all ranks do who access the memory of the root, or nothing if the root itself does
+ * or there is none. */
+static struct load load_of_root_memory(const struct pcoll_signature *signature, bool receivers_move)
+{
+    const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
+    const double degree = pcoll_edges_degree(signature);
+    const double bytes = (double)pcoll_edges_volume_of(signature, receivers_move);
+    const double accessors = pcoll_cost_accessors(degree, bytes / degree);
+
+    if (pattern != (receivers_move ? &pcoll_pattern_from_root : &pcoll_pattern_to_root))
+        return (struct load){0, 0};
+    return (struct load){degree / accessors, bytes / accessors};
+}
+
 double pcoll_edges_cost_user(const struct pcoll_signature *signature,
                              const struct pcoll_machine *machine, bool receivers_move)
 {
     const struct load in = load_of(signature, machine, false),
                       out = load_of(signature, machine, true);
-    const struct load moved = receivers_move ? in : out;
+    const struct load own = receivers_move ? in : out;
+    const struct load all = load_of_root_memory(signature, receivers_move);
+    const struct load moved = {pcoll_larger(own.messages, all.messages),
+                               pcoll_larger(own.bytes, all.bytes)};
     const double degree = pcoll_edges_degree(signature);
     const double packed = signature->typed ? (in.bytes + out.bytes) * machine->pack : 0;
     const double released = receivers_move ? in.messages * machine->o : 0;

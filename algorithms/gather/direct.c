@@ -105,9 +105,10 @@ static double cost_of_crowd(const struct pcoll_signature *signature,
 {
     double peers = signature->nranks - 1;
     double one = machine->rma + (double)signature->bytes * pcoll_cost_put_rate(signature, machine);
+    double writers = pcoll_cost_accessors(peers, (double)signature->bytes);
 
     return pcoll_cost_waves(signature, machine, 2, 1) +
-           peers * (2 * machine->o + one) / machine->cores +
+           peers * (2 * machine->o + one) / (writers < machine->cores ? writers : machine->cores) +
            (double)signature->bytes * machine->copy;
 }
 
@@ -117,15 +118,15 @@ static double cost_put(const struct pcoll_signature *signature, const struct pco
     const struct pcoll_machine own = pcoll_cost_leaders(signature, machine);
     struct pcoll_hop hop = pcoll_cost_hop(signature, &own, (double)signature->bytes);
     double peers = signature->nranks - 1, length = (double)signature->bytes * own.G;
-    double tell = pcoll_larger(own.g, own.o), arrive = own.g;
+    double tell = pcoll_larger(own.g, own.o), arrive = own.g + length;
+    double writers = pcoll_cost_accessors(peers, (double)signature->bytes);
 
     (void)params;
-    if (pcoll_is_over_wire(signature))
-        arrive += length;
     if (!pcoll_is_over_wire(signature) && pcoll_cost_crowd(signature, machine) > 1)
         return cost_of_crowd(signature, machine);
-    return machine->call + own.o + own.L + hop.first +
-           (peers - 1) * pcoll_larger(tell, pcoll_is_over_wire(signature) ? arrive : 0);
+    if (!pcoll_is_over_wire(signature))
+        arrive = hop.gap / writers;
+    return machine->call + own.o + own.L + hop.first + (peers - 1) * pcoll_larger(tell, arrive);
 }
 
 const struct pcoll_algorithm pcoll_gather_direct = {

@@ -123,7 +123,7 @@ static double cost_put(const struct pcoll_signature *signature, const struct pco
     return machine->call + turns + ready + pcoll_larger(sent, peers * (own.o + own.rma) + copy);
 }
 
-/* In a node all ranks that have a core read at the same time. */
+/* In a node ranks that have a core read at the same time if their blocks are long enough. */
 static double cost_get(const struct pcoll_signature *signature, const struct pcoll_params *params,
                        const struct pcoll_machine *machine)
 {
@@ -133,13 +133,14 @@ static double cost_get(const struct pcoll_signature *signature, const struct pco
     const double tell = pcoll_larger(own.g, own.o), one = own.rma + own.o + length;
     const bool is_wire = pcoll_is_over_wire(signature);
     const double telling = own.o + own.L + (peers - 1) * tell;
+    const double readers = pcoll_cost_accessors(peers, (double)signature->bytes);
 
     (void)params;
     if (crowd > 1 && !is_wire)
         return machine->call + 2 * crowd * machine->turn + telling + own.L +
-               peers * (one + own.o) / machine->cores;
+               peers * (one + own.o) / (readers < machine->cores ? readers : machine->cores);
     if (!is_wire)
-        return machine->call + telling + one + own.L;
+        return machine->call + telling + peers * one / readers + own.L;
     return machine->call + pcoll_larger(4 * own.L + 2 * own.o + one +
                                             (peers - 1) * pcoll_larger(tell, own.g + length),
                                         2 * own.L + peers * (2 * own.g + length));

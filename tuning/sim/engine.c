@@ -13,7 +13,9 @@
 
 struct pcoll_engine_counter {
     uint64_t value;
-    uint32_t next; /* the step of the phase that it triggers next; PCOLL_NO_STEP: none */
+    uint32_t next;    /* the step of the phase that it triggers next; PCOLL_NO_STEP: none */
+    int32_t signaler; /* the rank of the node that signals it last */
+    double signaled;  /* when the counter gets that signal; 0: none has been sent */
 };
 
 #define PCOLL_NO_STEP UINT32_MAX
@@ -159,10 +161,39 @@ static void entry_ends(struct pcoll_engine *e, const struct pcoll_event *event)
 
 /* ---- messages from other nodes, or of this one ---- */
 
+static bool is_near(const struct pcoll_engine *e, int rank, int peer)
+{
+    return pcoll_engine_node(e, peer) == pcoll_engine_node(e, rank);
+}
+
+/* Returns whether a signal waits until the signals of other ranks of the node have moved the
+ * counter's line; its event then happens again. */
+static bool waits_for_line(struct pcoll_engine *e, const struct pcoll_event *event, int32_t counter)
+{
+    struct pcoll_engine_counter *c =
+        &e->counters[e->program.ranks[event->to].first_counter + (uint64_t)counter];
+    struct pcoll_event again = *event;
+    double gap;
+
+    if (event->hop > 0 || e->core_of != NULL || !is_near(e, event->from, event->to))
+        return false;
+    gap = c->signaled > 0 && c->signaler != event->from ? e->node.arrival : 0;
+    c->signaled = pcoll_larger(event->time, c->signaled + gap);
+    c->signaler = event->from;
+    if (c->signaled == event->time)
+        return false;
+    again.time = c->signaled;
+    again.hop = 1;
+    pcoll_event_queue_put(&e->queue, &again);
+    return true;
+}
+
 static void land_signal(struct pcoll_engine *e, const struct pcoll_event *event)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, event->kind);
 
+    if (kind->peer_counter != PCOLL_NONE && waits_for_line(e, event, kind->peer_counter))
+        return;
     if (event->load != 0)
         pcoll_symbols_write(e->symbols, event->to,
                             pcoll_at(pcoll_kind_remote(kind), kind->remote_at), kind->bytes,
@@ -231,11 +262,6 @@ static void count_message(struct pcoll_engine *e, const struct pcoll_kind *kind,
         e->result->wire_messages++;
         e->result->wire_bytes += bytes;
     }
-}
-
-static bool is_near(const struct pcoll_engine *e, int rank, int peer)
-{
-    return pcoll_engine_node(e, peer) == pcoll_engine_node(e, rank);
 }
 
 /* ---- within the rank and the node: the processor does all the work ---- */
