@@ -72,9 +72,9 @@ struct pcoll_waves {
 void pcoll_waves_add(struct pcoll_waves *waves, const struct pcoll_signature *signature,
                      const struct pcoll_link *link, struct pcoll_wave wave);
 
-/* The time between the signals of several ranks to a counter, for machine->arrival: the counter's line
- * moves to the rank that signals and back to the one that polls, and each takes about as long as a
- * signal. Between nodes 0. */
+/* The time between the signals of several ranks to a counter, for machine->arrival: the counter's
+ * line moves to the rank that signals and back to the one that polls, and each takes about as long
+ * as a signal. Between nodes 0. */
 double pcoll_arrival(const struct pcoll_signature *signature, const struct pcoll_machine *machine);
 
 /* How many of `ranks` ranks of a node access the user memory of one process at the same time, if

@@ -30,7 +30,7 @@ void pcoll_caches_tell(const struct pcoll_caches *caches, struct pcoll_machine *
 /* Communication buffers of this size leave the private cache of the rank that has read them before
  * they are filled again; in smaller ones each line must be taken from another cache. No rule gives
  * it: 768 KiB were necessary with private caches of 1 MiB, 256 KiB sufficed with 2 MiB, and on far
- * cores of 512 KiB it makes no difference. */
+ * cores of 512 KiB no difference was seen. */
 #define PCOLL_FAR_BYTES (UINT64_C(768) << 10)
 
 /* In bytes. Copies take the time of cached ones (algorithms/cost.h) in rings of PCOLL_FAR_BYTES to
