@@ -17,15 +17,18 @@ bool pcoll_is_over_wire(const struct pcoll_signature *signature)
     return signature->topology && signature->topology->nnodes > 1;
 }
 
-double pcoll_arrival(const struct pcoll_signature *signature, const struct pcoll_machine *machine)
+void pcoll_cost_contend(const struct pcoll_signature *signature, bool mapped,
+                        struct pcoll_machine *machine)
 {
-    return pcoll_is_over_wire(signature) ? 0 : 2 * machine->L;
+    const bool is_contended = !pcoll_is_over_wire(signature) && signature->nranks > 2;
+
+    machine->arrival = is_contended ? 2 * machine->L : 0;
+    machine->locked = is_contended && !mapped ? 2 * MIB : 0;
 }
 
-double pcoll_cost_accessors(double ranks, double stride)
+double pcoll_cost_accessors(const struct pcoll_machine *machine, double ranks, double stride)
 {
-    enum { LOCKED_MIB = 2 };
-    const double places = ranks * stride / (LOCKED_MIB * MIB);
+    const double places = machine->locked > 0 ? ranks * stride / machine->locked : ranks;
 
     return places <= 1 ? 1 : places < ranks ? places : ranks;
 }
@@ -132,10 +135,10 @@ double pcoll_cost_wave(const struct pcoll_signature *signature, const struct pco
                        double messages, bool is_last)
 {
     const double gap = pcoll_larger(machine->g, machine->o);
-    const bool is_apart = pcoll_cost_crowd(signature, machine) == 1;
+    const bool has_cores = pcoll_cost_crowd(signature, machine) == 1;
 
     return wave_of(signature, machine, messages,
-                   is_apart ? pcoll_larger(gap, machine->arrival) : gap, is_last);
+                   has_cores ? pcoll_larger(gap, machine->arrival) : gap, is_last);
 }
 
 double pcoll_cost_waves(const struct pcoll_signature *signature,

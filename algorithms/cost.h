@@ -72,16 +72,19 @@ struct pcoll_waves {
 void pcoll_waves_add(struct pcoll_waves *waves, const struct pcoll_signature *signature,
                      const struct pcoll_link *link, struct pcoll_wave wave);
 
-/* The time between the signals of several ranks to a counter, for machine->arrival: the counter's
- * line moves to the rank that signals and back to the one that polls, and each takes about as long
- * as a signal. Between nodes 0. */
-double pcoll_arrival(const struct pcoll_signature *signature, const struct pcoll_machine *machine);
+/* Sets what tables do not have, for calls within a node; between nodes and where nobody contends it
+ * is 0:
+ * - arrival: the line of a counter moves to the rank that signals and back to the one that polls,
+ * and each takes about as long as a signal;
+ * - locked, unless ranks have mapped each other's memory: the kernel locks a page of its page table
+ * for each page that it reads or writes for another process (cf. Chakraborty et al., CLUSTER 2017).
+ * One maps 2 MiB of pages of 4 KiB. */
+void pcoll_cost_contend(const struct pcoll_signature *signature, bool mapped,
+                        struct pcoll_machine *machine);
 
 /* How many of `ranks` ranks of a node access the user memory of one process at the same time, if
- * they do so at places `stride` bytes apart (0: the same one): at least 1. The others wait in the
- * kernel, which locks one page of its page table at a time, and thereby 2 MiB (cf. Chakraborty et
- * al., CLUSTER 2017). */
-double pcoll_cost_accessors(double ranks, double stride);
+ * they do so at places `stride` bytes apart (0: the same one): at least 1. The others wait. */
+double pcoll_cost_accessors(const struct pcoll_machine *machine, double ranks, double stride);
 
 /* The number of ranks that share one core, at least 1. */
 double pcoll_cost_crowd(const struct pcoll_signature *signature,
@@ -113,7 +116,7 @@ struct pcoll_machine pcoll_cost_leaders(const struct pcoll_signature *signature,
 /* The machine for a call whose ranks are on one node and touch little enough user memory: copies to
  * and from communication buffers take the time of cached ones, or half-way to it if ranks share
  * cores and thereby caches. For other calls, the same machine; also for three ranks and more that
- * have a core each: what one of them writes several read, so that its lines do not stay. */
+ * have a core each, for which no gain was measured (doc/notes/many-cores.md). */
 struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
                                        const struct pcoll_machine *machine);
 

@@ -376,10 +376,11 @@ static void choose(const struct pcoll_signature *signature, bool is_mapped, bool
                    MPIR_Info *info, struct MPIDI_PCOLL_comm *state,
                    struct MPIDI_PCOLL_proposal *proposal, FILE *out)
 {
-    const bool races = wants_race(info, out) && may_race;
     struct pcoll_choice *choice = &proposal->choice;
     char value[MPI_MAX_INFO_VAL + 1];
     struct pcoll_hint hint = hint_of(signature->coll, info, value, sizeof(value), out);
+    /* What wins with parameters that a hint has fixed would be learned for calls without it. */
+    const bool races = wants_race(info, out) && may_race && hint.radix == 0 && hint.segment == 0;
     struct pcoll_caps caps = caps_of(state);
 
     caps.mapped = is_mapped;

@@ -4,6 +4,9 @@
 
 #include "mpidimpl.h"
 
+#include <limits.h>
+#include <unistd.h>
+
 #include "tuning/table/wisdom.h"
 
 /*
@@ -28,23 +31,32 @@ cvars:
 */
 
 static struct {
+    char path[PATH_MAX];      /* absolute: the program may change its folder meanwhile; "": none */
     struct pcoll_rule *rules; /* not in the file yet */
     size_t n;
     bool is_refused; /* the file is not to be written */
 } found;
 
-static const char *path(void)
+static void find_path(void)
 {
     const char *name = MPIR_CVAR_COLL_OFFLOAD_WISDOM;
+    char folder[PATH_MAX];
 
-    return name && *name ? name : NULL;
+    found.path[0] = '\0';
+    if (!name || !*name)
+        return;
+    if (*name == '/' || !getcwd(folder, sizeof(folder)))
+        snprintf(found.path, sizeof(found.path), "%s", name);
+    else if ((size_t)snprintf(found.path, sizeof(found.path), "%s/%s", folder, name) >= PATH_MAX)
+        snprintf(found.path, sizeof(found.path), "%s", name);
 }
 
 void MPIDI_PCOLL_wisdom_read(struct pcoll_table *table, FILE *out)
 {
-    if (!path())
+    find_path();
+    if (!found.path[0])
         return;
-    found.is_refused = pcoll_wisdom_read(path(), table, out) != PCOLL_OK;
+    found.is_refused = pcoll_wisdom_read(found.path, table, out) != PCOLL_OK;
     if (found.is_refused)
         fprintf(out, "MPIR_CVAR_COLL_OFFLOAD_WISDOM: going on without, and leaving it as it is\n");
 }
@@ -54,7 +66,7 @@ void MPIDI_PCOLL_wisdom_add(struct pcoll_table *table, const struct pcoll_rule *
 {
     struct pcoll_rule *rules;
 
-    if (!path() || found.is_refused || pcoll_table_prefer(table, rule) != PCOLL_OK)
+    if (!found.path[0] || found.is_refused || pcoll_table_prefer(table, rule) != PCOLL_OK)
         return;
     rules = MPL_realloc(found.rules, (found.n + 1) * sizeof(*rules), MPL_MEM_COLL);
     if (!rules)
@@ -65,7 +77,7 @@ void MPIDI_PCOLL_wisdom_add(struct pcoll_table *table, const struct pcoll_rule *
 
 void MPIDI_PCOLL_wisdom_keep(struct pcoll_table *table, FILE *out)
 {
-    if (found.n > 0 && pcoll_wisdom_merge(path(), table, found.rules, found.n, out) != PCOLL_OK)
+    if (found.n > 0 && pcoll_wisdom_merge(found.path, table, found.rules, found.n, out) != PCOLL_OK)
         fprintf(out, "MPIR_CVAR_COLL_OFFLOAD_WISDOM: what races found is lost\n");
     MPL_free(found.rules);
     memset(&found, 0, sizeof(found));

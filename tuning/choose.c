@@ -90,29 +90,27 @@ static bool matches(int of_rule, int of_call)
     return of_rule == 0 || of_call == 0 || of_rule == of_call;
 }
 
-static bool rule_matches(const struct pcoll_rule *rule, const struct pcoll_signature *signature,
-                         const struct pcoll_caps *caps)
+static bool rule_matches(const struct pcoll_rule *rule, const struct pcoll_rule *call)
 {
-    const struct pcoll_rule call =
-        pcoll_rule_of(signature, caps, &(struct pcoll_choice){.algorithm = NULL});
-
-    return rule->coll == call.coll && is_within(rule->ranks, call.ranks[0]) &&
-           is_within(rule->bytes, call.bytes[0]) &&
-           (rule->medium[0] == '\0' || strcmp(rule->medium, call.medium) == 0) &&
-           matches(rule->nodes, call.nodes) && matches(rule->degree, call.degree) &&
-           matches((int)rule->level, (int)call.level) && matches(rule->cores, call.cores) &&
-           matches((int)rule->memory, (int)call.memory);
+    return rule->coll == call->coll && is_within(rule->ranks, call->ranks[0]) &&
+           is_within(rule->bytes, call->bytes[0]) &&
+           (rule->medium[0] == '\0' || strcmp(rule->medium, call->medium) == 0) &&
+           matches(rule->nodes, call->nodes) && matches(rule->degree, call->degree) &&
+           matches((int)rule->level, (int)call->level) && matches(rule->cores, call->cores) &&
+           matches((int)rule->memory, (int)call->memory);
 }
 
 static bool search_rules(struct pcoll_search *search, const struct pcoll_table *table)
 {
     const struct pcoll_params requested = search->fixed;
+    const struct pcoll_rule call =
+        pcoll_rule_of(search->signature, search->caps, &(struct pcoll_choice){.algorithm = NULL});
     size_t count;
     const struct pcoll_rule *rules = pcoll_table_rules(table, &count);
     bool done = false;
 
     for (size_t i = 0; i < count && !done; i++) {
-        if (!rule_matches(&rules[i], search->signature, search->caps))
+        if (!rule_matches(&rules[i], &call))
             continue;
         search->fixed = rules[i].params;
         if (requested.radix != 0)
@@ -236,7 +234,7 @@ static bool find_machine(struct pcoll_search *search, const struct pcoll_table *
     }
     search->limits =
         pcoll_limits_of(search->machine.node ? search->machine.node : &search->machine);
-    search->machine.arrival = pcoll_arrival(search->signature, &search->machine);
+    pcoll_cost_contend(search->signature, caps->mapped, &search->machine);
     search->cached =
         caps->mapped ? search->machine : pcoll_cost_cached(search->signature, &search->machine);
     snprintf(search->about.medium, sizeof(search->about.medium), "%s", caps->medium);

@@ -489,7 +489,7 @@ static double cost_user(const struct pcoll_signature *signature, const struct pc
     double work = nlanes * (load.items - 1 + segments) * machine->rma + copying +
                   load.items * load.segment * pcoll_cost_forward(signature, machine) / nlanes;
 
-    return pcoll_cost_waves(signature, machine, steps + 1, 1) +
+    return pcoll_cost_fans(signature, machine, steps + 1, 1) +
            pcoll_cost_crowd(signature, machine) * work;
 }
 

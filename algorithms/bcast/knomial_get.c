@@ -2,15 +2,16 @@
  * Broadcast down a k-nomial tree by get, directly between the user buffers.
  *
  * Idea: a parent that has the message tells all its children at once; each child gets it and tells
- * the parent "done". The reads of siblings overlap.
+ * the parent "done". The reads of siblings overlap, except in the kernel.
  *
  * Source: document 003 (Sugiyama, Nanri), section 4.3 and equation (2), get. Radix 2 is its
  * binomial tree.
  *
  *      N = 5, radix 2:   0 -> 4, 2, 1    2 -> 3
  *
- * Cost: log_k N times (L + rma + M G), between nodes 2 L more for request and answer, + L; 2
- * counters, one bank. Condition: a rank completes k only after the "done" of all its children, so k
+ * Cost: log_k N times (L + rma + M G), between nodes 2 L more for request and answer, + L; in a
+ * node siblings read one after the other, unless memory is mapped; 2 counters, one bank. Condition:
+ * a rank completes k only after the "done" of all its children, so k
  * + 1 can disturb neither its buffer nor the counts of k.
  */
 #include "algorithms/cost.h"
@@ -73,7 +74,7 @@ static struct pcoll_hop hop_of(const struct pcoll_signature *signature,
     bool is_wire = pcoll_is_over_wire(signature);
     double length = (double)signature->bytes * pcoll_cost_rate(signature, machine, PCOLL_PATH_USER);
     double tell = machine->g > machine->o ? machine->g : machine->o;
-    double answer = (is_wire ? machine->g : machine->rma) + length;
+    double answer = is_wire ? machine->g + length : machine->locked > 0 ? machine->rma + length : 0;
 
     return (struct pcoll_hop){
         .first = machine->o + machine->L + machine->o + machine->rma + length +
@@ -107,9 +108,10 @@ static double cost_of_crowd(const struct pcoll_signature *signature, struct pcol
     int readers = is_one_node ? 1 : tree.radix - 1; /* number of readers that share the parent's
                                                      * link */
     double one = machine->rma + readers * (double)signature->bytes * machine->G;
-    double turns = pcoll_larger(crowd, is_one_node ? pcoll_tree_nchildren(tree, 0) : depth);
+    bool is_locked = is_one_node && machine->locked > 0;
+    double reads = pcoll_larger(crowd, is_locked ? pcoll_tree_nchildren(tree, 0) : depth);
 
-    return pcoll_cost_fans(signature, machine, depth + 1, tree.radix - 1) + turns * one;
+    return pcoll_cost_fans(signature, machine, depth + 1, tree.radix - 1) + reads * one;
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -142,7 +144,7 @@ const struct pcoll_algorithm pcoll_bcast_knomial_get = {
     .name = "knomial_get",
     .coll = PCOLL_BCAST,
     .description = "k-nomial tree, children read from the user buffer",
-    .when = "long messages in a node, as the readers' cores copy; the radix grows with the ranks",
+    .when = "long messages on two ranks of a node, or of mapped memory, as the readers' cores copy",
     .generate = generate,
     .cost = cost,
     .temp_bytes = pcoll_no_temp,

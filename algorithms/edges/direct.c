@@ -186,14 +186,15 @@ static double cost_of_kept(const struct pcoll_signature *signature,
            machine->copy;
 }
 
-/* The least that all ranks do who access the memory of the root, or nothing if the root itself does
- * or there is none. */
-static struct load load_of_root_memory(const struct pcoll_signature *signature, bool receivers_move)
+/* What the ranks that access the root's memory do at least, or nothing if the root itself moves the
+ * blocks or there is none. */
+static struct load load_of_root_memory(const struct pcoll_signature *signature,
+                                       const struct pcoll_machine *machine, bool receivers_move)
 {
     const struct pcoll_pattern *pattern = pcoll_collective_of(signature)->pattern;
     const double degree = pcoll_edges_degree(signature);
     const double bytes = (double)pcoll_edges_volume_of(signature, receivers_move);
-    const double accessors = pcoll_cost_accessors(degree, bytes / degree);
+    const double accessors = pcoll_cost_accessors(machine, degree, bytes / degree);
 
     if (pattern != (receivers_move ? &pcoll_pattern_from_root : &pcoll_pattern_to_root))
         return (struct load){0, 0};
@@ -206,17 +207,19 @@ double pcoll_edges_cost_user(const struct pcoll_signature *signature,
     const struct load in = load_of(signature, machine, false),
                       out = load_of(signature, machine, true);
     const struct load own = receivers_move ? in : out;
-    const struct load all = load_of_root_memory(signature, receivers_move);
+    const struct load all = load_of_root_memory(signature, machine, receivers_move);
     const struct load moved = {pcoll_larger(own.messages, all.messages),
                                pcoll_larger(own.bytes, all.bytes)};
     const double degree = pcoll_edges_degree(signature);
     const double packed = signature->typed ? (in.bytes + out.bytes) * machine->pack : 0;
     const double released = receivers_move ? in.messages * machine->o : 0;
     const double rate = machine->G + (receivers_move ? 0 : machine->put);
+    const double wave = pcoll_coll_has(signature->coll, PCOLL_ROOTED)
+                            ? pcoll_cost_fans(signature, machine, 1, degree) - machine->call
+                            : pcoll_cost_wave(signature, machine, degree, true);
 
-    return machine->call + 2 * pcoll_cost_wave(signature, machine, degree, true) + released +
-           moved.messages * machine->rma + moved.bytes * rate + packed +
-           cost_of_kept(signature, machine);
+    return machine->call + 2 * wave + released + moved.messages * machine->rma +
+           moved.bytes * rate + packed + cost_of_kept(signature, machine);
 }
 
 /* A root copies all blocks, and meanwhile each other rank its own. A rank with slots of its own

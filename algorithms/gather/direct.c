@@ -11,13 +11,13 @@
  *
  *      N = 5, root 0, put:   0 -> 1, 2, 3, 4: ready    1, 2, 3, 4 -> 0: block
  *
- * Cost: put 2 L + N o + rma + M (G + put) in a node, where all write at the same time; between
- * nodes the blocks share the root's port, N M G. get 2 L + N (2 o + rma + M G), between nodes 2 L
- * more for request and answer. One counter, one bank. Condition (lemma C): put: no rank writes k
- * before the root has started k, and the root tells of k + 1 only after all blocks of k have
- * arrived; so neither "ready" nor the arrivals of k + 1 can substitute for those of k. get: nothing
- * is read before all ranks have started k, and a rank tells of k + 1 only after the root is done
- * with its block of k.
+ * Cost: put 2 L + N (o + rma + M (G + put)) in a node, where the kernel lets one write at a time
+ * (several if blocks are long: pcoll_cost_accessors); between nodes the blocks share the root's
+ * port, N M G. get 2 L + N (2 o + rma + M G), between nodes 2 L more for request and answer. One
+ * counter, one bank. Condition (lemma C): put: no rank writes k before the root has started k, and
+ * the root tells of k + 1 only after all blocks of k have arrived; so neither "ready" nor the
+ * arrivals of k + 1 can substitute for those of k. get: nothing is read before all ranks have
+ * started k, and a rank tells of k + 1 only after the root is done with its block of k.
  */
 #include "algorithms/cost.h"
 #include "algorithms/number.h"
@@ -105,7 +105,7 @@ static double cost_of_crowd(const struct pcoll_signature *signature,
 {
     double peers = signature->nranks - 1;
     double one = machine->rma + (double)signature->bytes * pcoll_cost_put_rate(signature, machine);
-    double writers = pcoll_cost_accessors(peers, (double)signature->bytes);
+    double writers = pcoll_cost_accessors(machine, peers, (double)signature->bytes);
 
     return pcoll_cost_waves(signature, machine, 2, 1) +
            peers * (2 * machine->o + one) / (writers < machine->cores ? writers : machine->cores) +
@@ -119,13 +119,13 @@ static double cost_put(const struct pcoll_signature *signature, const struct pco
     struct pcoll_hop hop = pcoll_cost_hop(signature, &own, (double)signature->bytes);
     double peers = signature->nranks - 1, length = (double)signature->bytes * own.G;
     double tell = pcoll_larger(own.g, own.o), arrive = own.g + length;
-    double writers = pcoll_cost_accessors(peers, (double)signature->bytes);
+    double writers = pcoll_cost_accessors(machine, peers, (double)signature->bytes);
 
     (void)params;
     if (!pcoll_is_over_wire(signature) && pcoll_cost_crowd(signature, machine) > 1)
         return cost_of_crowd(signature, machine);
     if (!pcoll_is_over_wire(signature))
-        arrive = hop.gap / writers;
+        arrive = writers < peers ? (machine->rma + length) / writers : 0;
     return machine->call + own.o + own.L + hop.first + (peers - 1) * pcoll_larger(tell, arrive);
 }
 

@@ -8,24 +8,25 @@
  * the node, for one level or (`node`) two. Times are in microseconds, rates in microseconds per
  * byte. */
 struct pcoll_machine {
-    double L;       /* latency of a signal or a small put */
-    double o;       /* processor time to fire an entry */
-    double g;       /* gap between two messages of one rank */
-    double G;       /* per byte, directly between user buffers (RMA, CMA) */
-    double rma;     /* fixed cost of one RMA operation on user buffers */
-    double copy;    /* per byte, memory copy within or through shared memory */
-    double call;    /* start and wait of an empty plan */
-    double turn;    /* a rank without a core waits this long for its turn */
-    int cores;      /* cores that the ranks of a node share; 0: one for each rank */
-    double reduce;  /* per byte, reduction of one operand with another */
-    double pack;    /* per byte, copy of data that is not contiguous */
-    double put;     /* per byte, by how much a put between user buffers of a node takes longer than
-                     * a get: its receiver has the buffer in its caches, and has to get it back */
-    double cached;  /* per byte, memory copy with communication buffers that stay in the caches */
-    double cache;   /* up to so many MiB of the users' data in a node */
-    double share;   /* MiB of the last cache that fall to each core which shares it; 0: unknown */
-    double arrival; /* between the signals of several ranks to a counter, if each has a core; not in
-                     * tables: pcoll_arrival */
+    double L;      /* latency of a signal or a small put */
+    double o;      /* processor time to fire an entry */
+    double g;      /* gap between two messages of one rank */
+    double G;      /* per byte, directly between user buffers (RMA, CMA) */
+    double rma;    /* fixed cost of one RMA operation on user buffers */
+    double copy;   /* per byte, memory copy within or through shared memory */
+    double call;   /* start and wait of an empty plan */
+    double turn;   /* a rank without a core waits this long for its turn */
+    int cores;     /* cores that the ranks of a node share; 0: one for each rank */
+    double reduce; /* per byte, reduction of one operand with another */
+    double pack;   /* per byte, copy of data that is not contiguous */
+    double put;    /* per byte, by how much a put between user buffers of a node takes longer than
+                    * a get: its receiver has the buffer in its caches, and has to get it back */
+    double cached; /* per byte, memory copy with communication buffers that stay in the caches */
+    double cache;  /* up to so many MiB of the users' data in a node */
+    double share;  /* MiB of the last cache that fall to each core which shares it; 0: unknown */
+    /* What tables do not have: see pcoll_cost_contend. */
+    double arrival; /* between the signals of several ranks to a counter, if each has a core */
+    double locked;  /* bytes of a process's memory that only one other accesses at a time */
     const struct pcoll_machine *node; /* inside a node, if this is between nodes; NULL: the same
                                        * machine */
 };

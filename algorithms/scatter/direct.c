@@ -133,7 +133,7 @@ static double cost_get(const struct pcoll_signature *signature, const struct pco
     const double tell = pcoll_larger(own.g, own.o), one = own.rma + own.o + length;
     const bool is_wire = pcoll_is_over_wire(signature);
     const double telling = own.o + own.L + (peers - 1) * tell;
-    const double readers = pcoll_cost_accessors(peers, (double)signature->bytes);
+    const double readers = pcoll_cost_accessors(machine, peers, (double)signature->bytes);
 
     (void)params;
     if (crowd > 1 && !is_wire)

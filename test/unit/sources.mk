@@ -79,7 +79,9 @@ check_PROGRAMS += \
 endif HAVE_UCX
 
 if HAVE_HWLOC
-check_PROGRAMS += %D%/test_places %D%/test_sysfs
+check_PROGRAMS += \
+    %D%/test_places \
+    %D%/test_sysfs
 %C%_test_places_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)
 %C%_test_places_LDADD = $(LDADD) $(HWLOC_LIBS)
 %C%_test_sysfs_CPPFLAGS = $(AM_CPPFLAGS) $(HWLOC_CFLAGS)

@@ -32,7 +32,7 @@ static struct pcoll_machine machine_of(const struct question *q)
     struct pcoll_machine machine = *pcoll_table_machine(q->table, q->caps.medium);
 
     machine.cores = q->caps.cores;
-    machine.arrival = pcoll_arrival(&q->signature, &machine);
+    pcoll_cost_contend(&q->signature, q->caps.mapped, &machine);
     return machine;
 }
 

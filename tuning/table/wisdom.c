@@ -87,12 +87,17 @@ static enum pcoll_result sign(struct pcoll_table *table)
                                        "(MPIR_CVAR_COLL_OFFLOAD_WISDOM).");
 }
 
-/* *table_p becomes what the file is to hold, also after a failure. */
+/* *table_p becomes what the file is to hold, also after a failure. A new file has no rules of other
+ * tables: these may change, and what a wisdom file holds goes before them. */
 static enum pcoll_result compose(const char *path, const struct pcoll_rule *rules, size_t n,
                                  FILE *report, struct pcoll_table **table_p)
 {
-    enum pcoll_result result = is_absent(path) ? PCOLL_OK : read_file(path, report, table_p);
+    enum pcoll_result result = PCOLL_OK;
 
+    if (is_absent(path))
+        pcoll_table_drop_rules(*table_p);
+    else
+        result = read_file(path, report, table_p);
     if (result == PCOLL_OK)
         result = prefer_all(*table_p, rules, n);
     return result == PCOLL_OK ? sign(*table_p) : result;
