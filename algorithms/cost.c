@@ -114,19 +114,21 @@ struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
 }
 
 /* Without a core of its own, each rank waits for the turns of all ranks that share the core. */
-static double turns(const struct pcoll_signature *signature, const struct pcoll_machine *machine)
+static double turns_of(double crowd, const struct pcoll_machine *machine)
 {
-    double crowd = pcoll_cost_crowd(signature, machine);
-
     return crowd > 1 ? crowd * machine->turn : 0;
 }
 
-static double wave_of(const struct pcoll_signature *signature, const struct pcoll_machine *machine,
-                      double messages, double gap, bool is_last)
+static double turns(const struct pcoll_signature *signature, const struct pcoll_machine *machine)
 {
-    double crowd = pcoll_cost_crowd(signature, machine);
+    return turns_of(pcoll_cost_crowd(signature, machine), machine);
+}
+
+static double wave_of(double crowd, const struct pcoll_machine *machine, double messages,
+                      double gap, bool is_last)
+{
     double firing = messages > 1 ? machine->o + (messages - 1) * gap : messages * machine->o;
-    double one = machine->L + turns(signature, machine) + firing * crowd;
+    double one = machine->L + turns_of(crowd, machine) + firing * crowd;
 
     return is_last || one > messages * gap * crowd ? one : messages * gap * crowd;
 }
@@ -135,10 +137,10 @@ double pcoll_cost_wave(const struct pcoll_signature *signature, const struct pco
                        double messages, bool is_last)
 {
     const double gap = pcoll_larger(machine->g, machine->o);
-    const bool has_cores = pcoll_cost_crowd(signature, machine) == 1;
+    const double crowd = pcoll_cost_crowd(signature, machine);
 
-    return wave_of(signature, machine, messages,
-                   has_cores ? pcoll_larger(gap, machine->arrival) : gap, is_last);
+    return wave_of(crowd, machine, messages, crowd > 1 ? gap : pcoll_larger(gap, machine->arrival),
+                   is_last);
 }
 
 double pcoll_cost_waves(const struct pcoll_signature *signature,
@@ -154,9 +156,10 @@ double pcoll_cost_fans(const struct pcoll_signature *signature, const struct pco
                        int fans, double messages)
 {
     const double gap = pcoll_larger(machine->g, machine->o);
+    const double crowd = pcoll_cost_crowd(signature, machine);
 
-    return machine->call + (fans - 1) * wave_of(signature, machine, messages, gap, false) +
-           wave_of(signature, machine, messages, gap, true);
+    return machine->call + (fans - 1) * wave_of(crowd, machine, messages, gap, false) +
+           wave_of(crowd, machine, messages, gap, true);
 }
 
 /* The time of the processor to fire a message, and to reduce all of a wave. */

@@ -92,8 +92,7 @@ static bool matches(int of_rule, int of_call)
 
 static bool rule_matches(const struct pcoll_rule *rule, const struct pcoll_rule *call)
 {
-    return rule->coll == call->coll && is_within(rule->ranks, call->ranks[0]) &&
-           is_within(rule->bytes, call->bytes[0]) &&
+    return is_within(rule->ranks, call->ranks[0]) && is_within(rule->bytes, call->bytes[0]) &&
            (rule->medium[0] == '\0' || strcmp(rule->medium, call->medium) == 0) &&
            matches(rule->nodes, call->nodes) && matches(rule->degree, call->degree) &&
            matches((int)rule->level, (int)call->level) && matches(rule->cores, call->cores) &&
@@ -103,13 +102,17 @@ static bool rule_matches(const struct pcoll_rule *rule, const struct pcoll_rule 
 static bool search_rules(struct pcoll_search *search, const struct pcoll_table *table)
 {
     const struct pcoll_params requested = search->fixed;
-    const struct pcoll_rule call =
-        pcoll_rule_of(search->signature, search->caps, &(struct pcoll_choice){.algorithm = NULL});
+    struct pcoll_rule call = {.coll = PCOLL_NUM_COLLS}; /* made if a rule is of its collective */
     size_t count;
     const struct pcoll_rule *rules = pcoll_table_rules(table, &count);
     bool done = false;
 
     for (size_t i = 0; i < count && !done; i++) {
+        if (rules[i].coll != search->signature->coll)
+            continue;
+        if (call.coll == PCOLL_NUM_COLLS)
+            call = pcoll_rule_of(search->signature, search->caps,
+                                 &(struct pcoll_choice){.algorithm = NULL});
         if (!rule_matches(&rules[i], &call))
             continue;
         search->fixed = rules[i].params;
@@ -316,7 +319,8 @@ enum pcoll_result pcoll_choose_few(const struct pcoll_table *table,
     few[n++] = search.best;
     if (strcmp(search.best.reason, "model") != 0)
         search.listed = 0;
-    qsort(list, (size_t)search.listed, sizeof(*list), by_cost);
+    if (search.listed > 0)
+        qsort(list, (size_t)search.listed, sizeof(*list), by_cost);
     for (int i = 0; i < search.listed && n < max; i++)
         if (!pcoll_choice_same(&list[i], &few[0]) &&
             list[i].predicted_us <= PCOLL_RACE_WITHIN * few[0].predicted_us)
