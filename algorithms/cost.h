@@ -72,8 +72,7 @@ struct pcoll_waves {
 void pcoll_waves_add(struct pcoll_waves *waves, const struct pcoll_signature *signature,
                      const struct pcoll_link *link, struct pcoll_wave wave);
 
-/* Sets what tables do not have, for calls within a node; between nodes and where nobody contends it
- * is 0:
+/* Sets what tables do not have. Both are 0 between nodes and on two ranks, where nobody contends:
  * - arrival: the line of a counter moves to the rank that signals and back to the one that polls,
  * and each takes about as long as a signal;
  * - locked, unless ranks have mapped each other's memory: the kernel locks a page of its page table

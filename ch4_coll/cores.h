@@ -7,10 +7,11 @@
 #include <stdbool.h>
 
 struct MPIDI_PCOLL_cores {
-    int count;      /* cores that at least one rank of the node may use */
+    int count;      /* cores that at least one rank of the node may use, or what the user's word
+                     * (MPIR_CVAR_COLL_OFFLOAD_OVERSUBSCRIBED) makes of them */
     bool crowded;   /* this rank may have to share its core: more ranks are confined to its cores
-                     * than there are such cores, or all ranks outnumber all cores; the user may
-                     * know better */
+                     * than there are such cores, or all ranks outnumber all cores, or the user
+                     * says so */
     bool all_known; /* otherwise some rank has not published, and is assumed to use the same cores
                      * as this one */
 };

@@ -77,7 +77,8 @@ cvars:
         What the cost model knows of a node if there is no tuning table. Values: 1 (two ranks
         measure copies, flags and reductions at the first persistent collective of a process,
         which takes some milliseconds once), 0 (the parameters of the built-in table). Set it to
-        0 where the choices, and so the last bits of a reduction, must be the same in every job.
+        0 where the choices, and so the last bits of a reduction, must be the same in every job,
+        and let no race choose (..._EFFORT, ..._WISDOM).
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_TUNING_FILE
       category    : COLLECTIVE

@@ -23,9 +23,9 @@
 
 #define SLEEP_USEC_SIGNALED 200 /* where a signal ends the sleep */
 
-/* How often a rank that shares its core yields it in one wait before it sleeps. A yield that lets a
- * rank compute counts once, however long it takes: it was of use. Yields that come back at once let
- * nobody run who computes, or all ranks of this core wait. */
+/* How often a rank that shares its core yields it in one wait before it sleeps. A yield that lets
+ * another rank compute counts once, however long it takes, since it was of use. After so many
+ * yields that return at once, no rank on this core computes. */
 #define YIELDS_BEFORE_SLEEP_SHARED 100
 
 /* How often the kernel has run others in place of this thread, which was ready to run: because its

@@ -31,7 +31,7 @@ cvars:
 */
 
 static struct {
-    char path[PATH_MAX];      /* absolute: the program may change its folder meanwhile; "": none */
+    char path[2 * PATH_MAX];  /* absolute: the program may change its folder meanwhile; "": none */
     struct pcoll_rule *rules; /* not in the file yet */
     size_t n;
     bool is_refused; /* the file is not to be written */
@@ -40,15 +40,13 @@ static struct {
 static void find_path(void)
 {
     const char *name = MPIR_CVAR_COLL_OFFLOAD_WISDOM;
-    char folder[PATH_MAX];
+    char folder[PATH_MAX] = "";
 
-    found.path[0] = '\0';
     if (!name || !*name)
         return;
-    if (*name == '/' || !getcwd(folder, sizeof(folder)))
-        snprintf(found.path, sizeof(found.path), "%s", name);
-    else if ((size_t)snprintf(found.path, sizeof(found.path), "%s/%s", folder, name) >= PATH_MAX)
-        snprintf(found.path, sizeof(found.path), "%s", name);
+    if (*name != '/' && getcwd(folder, sizeof(folder) - 1))
+        strcat(folder, "/");
+    snprintf(found.path, sizeof(found.path), "%s%s", folder, name);
 }
 
 void MPIDI_PCOLL_wisdom_read(struct pcoll_table *table, FILE *out)

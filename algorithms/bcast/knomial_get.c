@@ -11,8 +11,8 @@
  *
  * Cost: log_k N times (L + rma + M G), between nodes 2 L more for request and answer, + L; in a
  * node siblings read one after the other, unless memory is mapped; 2 counters, one bank. Condition:
- * a rank completes k only after the "done" of all its children, so k
- * + 1 can disturb neither its buffer nor the counts of k.
+ * a rank completes k only after the "done" of all its children, so k + 1 can disturb neither its
+ * buffer nor the counts of k.
  */
 #include "algorithms/cost.h"
 #include "algorithms/number.h"

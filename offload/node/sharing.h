@@ -2,11 +2,11 @@
  * Which ranks of a node share a cache, a NUMA domain, a socket: the levels of the topology below
  * the node.
  *
- * This says who is together. The distance between the two ranks that are farthest apart (enum
- * pcoll_level), which the cost model takes, follows from it: SAME_CACHE if all share a cache, and
- * so on. But a kernel may report a cache that cores do not share, as in a virtual machine. Then the
- * time of an exchange of flags (distance.h) makes the distance longer; who shares what stays as
- * the kernel tells it.
+ * The cost model takes one distance (enum pcoll_level), that between the two ranks that are
+ * farthest apart. It follows from what all ranks share: SAME_CACHE if they share a cache, and so
+ * on. A kernel may report a cache that cores do not share, as in a virtual machine. If an exchange
+ * of flags (distance.h) takes too long for a common cache, the distance is OTHER_CACHE; what ranks
+ * share remains as the kernel tells it.
  *
  * The three are not always nested: NUMA domains of some processors divide the cores under a cache.
  */
