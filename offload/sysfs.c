@@ -119,7 +119,8 @@ static bool see_cache(const struct view *view, int number, struct cache *cache)
     if (strcmp(line, "Instruction") == 0 ||
         !read_line(line, view->root, "cpu/cpu%d/cache/index%d/size", view->first, number))
         return true;
-    cache->bytes = strtoull(line, &unit, 10) << (*unit == 'K' ? 10 : *unit == 'M' ? 20 : 0);
+    cache->bytes = strtoull(line, &unit, 10);
+    cache->bytes <<= *unit == 'K' ? 10 : *unit == 'M' ? 20 : 0;
     if (cache->bytes == 0 ||
         !read_line(line, view->root, "cpu/cpu%d/cache/index%d/shared_cpu_list", view->first,
                    number) ||
