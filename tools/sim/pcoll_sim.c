@@ -53,6 +53,7 @@ static struct pcoll_engine_options engine_of(const struct options *options,
     if (job->algorithm->temp_bytes(&job->signature, &job->params) <=
         pcoll_limits_of(&engine.machine).ring)
         engine.machine = pcoll_cost_cached(&job->signature, &engine.machine);
+    pcoll_cost_contend(&job->signature, false, &engine.machine);
     engine.ports = ports;
     return engine;
 }

@@ -166,24 +166,36 @@ static bool is_near(const struct pcoll_engine *e, int rank, int peer)
     return pcoll_engine_node(e, peer) == pcoll_engine_node(e, rank);
 }
 
-/* Returns whether a signal waits until the signals of other ranks of the node have moved the
- * counter's line; its event then happens again. */
-static bool waits_for_line(struct pcoll_engine *e, const struct pcoll_event *event, int32_t counter)
+/* When the counter gets the signal, which is the next one to move its line. */
+static double moves_line(struct pcoll_engine *e, const struct pcoll_event *event, int32_t counter)
 {
     struct pcoll_engine_counter *c =
         &e->counters[e->program.ranks[event->to].first_counter + (uint64_t)counter];
+    const bool is_moved = c->signaled > 0 && c->signaler != event->from;
+
+    c->signaled = pcoll_larger(event->time, c->signaled + (is_moved ? e->node.arrival : 0));
+    c->signaler = event->from;
+    return c->signaled;
+}
+
+/* Returns whether a signal waits: until its rank's earlier ones have been seen, and until those of
+ * other ranks of the node have moved the line of its counter. Its event then happens again. */
+static bool waits(struct pcoll_engine *e, const struct pcoll_event *event, int32_t counter)
+{
+    double *seen = &e->ranks[event->from].seen;
     struct pcoll_event again = *event;
-    double gap;
 
     if (event->hop > 0 || e->core_of != NULL || !is_near(e, event->from, event->to))
         return false;
-    gap = c->signaled > 0 && c->signaler != event->from ? e->node.arrival : 0;
-    c->signaled = pcoll_larger(event->time, c->signaled + gap);
-    c->signaler = event->from;
-    if (c->signaled == event->time)
+    if (event->time < *seen) {
+        again.time = *seen;
+    } else if (counter != PCOLL_NONE) {
+        again.time = moves_line(e, event, counter);
+        again.hop = 1;
+        *seen = again.time;
+    }
+    if (again.time == event->time)
         return false;
-    again.time = c->signaled;
-    again.hop = 1;
     pcoll_event_queue_put(&e->queue, &again);
     return true;
 }
@@ -192,7 +204,7 @@ static void land_signal(struct pcoll_engine *e, const struct pcoll_event *event)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, event->kind);
 
-    if (kind->peer_counter != PCOLL_NONE && waits_for_line(e, event, kind->peer_counter))
+    if (waits(e, event, kind->peer_counter))
         return;
     if (event->load != 0)
         pcoll_symbols_write(e->symbols, event->to,

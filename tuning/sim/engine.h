@@ -12,8 +12,8 @@
  *   in a node   (parameters of machine.node) The processor moves the bytes: o + rma + s G, or
  *               o + s copy if the peer's communication buffers are touched, but at least g. The
  *               signal is seen L later. If each rank has a core, a counter gets the signals of
- *               several ranks `arrival` apart; a rank's later signal to another counter may
- *               overtake one that waits, so a run that verifies data needs an arrival of 0.
+ *               several ranks `arrival` apart, and the signals of one rank are seen in the order in
+ *               which it sends them.
  *   ports       A node has `ports` of them; rail r uses number r mod ports. Out: a message holds
  *               the port for rma + g + (s - 1) G. In: g + (s - 1) G. All ranks of a node share
  *               the ports, in the order in which they ask.

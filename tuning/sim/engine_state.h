@@ -14,6 +14,7 @@
 
 struct pcoll_engine_rank {
     double finish;    /* when everything done so far in the instance is finished */
+    double seen;      /* when its last signal to a rank of its node has been seen */
     int32_t instance; /* the running one, or the next */
     uint32_t left;    /* entries of the instance that are not done */
     bool active;
