@@ -75,22 +75,74 @@ int pcoll_team_size(const struct pcoll_teams *teams, int team)
     return teams->topology ? pcoll_topology_size(teams->topology, node_of(teams, team)) : 1;
 }
 
-/* The position of the rank among the members of its node. */
-static int listed_at(const struct pcoll_topology *topology, int rank)
+/* Places of one team of a level. */
+struct range {
+    int first, size;
+};
+
+static struct range range_of(const struct pcoll_topology *topology, int rank)
 {
-    return pcoll_topology_place(topology, rank) -
-           pcoll_topology_first(topology, pcoll_topology_node(topology, rank));
+    const int node = pcoll_topology_node(topology, rank);
+
+    return (struct range){pcoll_topology_first(topology, node),
+                          pcoll_topology_size(topology, node)};
 }
 
-/* The root swaps places with the leader of its node. */
-static int exchange(const struct pcoll_teams *teams, int team, int member)
+/* Between i places, and i' of those from `at` on, cyclically. */
+static int turned(int i, int at, int n)
 {
-    int roots;
+    return (i - at + n) % n;
+}
+
+static int unturned(int i, int at, int n)
+{
+    return (i + at) % n;
+}
+
+/* The root swaps places with the leader of its team on the last level. */
+static int swapped(int member, int root)
+{
+    return member == 0 ? root : member == root ? 0 : member;
+}
+
+/* The place of a member: the parts of the root's teams are counted from the root's on. */
+static int place_of(const struct pcoll_teams *teams, int team, int member)
+{
+    const int first = pcoll_topology_first(teams->topology, node_of(teams, team));
+    struct range range;
 
     if (team != 0 || teams->root == PCOLL_NONE)
-        return member;
-    roots = listed_at(teams->topology, teams->root);
-    return member == 0 ? roots : member == roots ? 0 : member;
+        return first + member;
+    range = range_of(teams->topology, teams->root);
+    for (const struct pcoll_topology *t = teams->topology->below; t != NULL; t = t->below) {
+        const struct range part = range_of(t, teams->root);
+
+        if (member >= part.size)
+            return range.first + unturned(member, part.first - range.first, range.size);
+        range = part;
+    }
+    return range.first +
+           swapped(member, pcoll_topology_place(teams->topology, teams->root) - range.first);
+}
+
+/* The inverse. */
+static int member_at(const struct pcoll_teams *teams, int team, int place)
+{
+    struct range range;
+
+    if (team != 0 || teams->root == PCOLL_NONE)
+        return place - pcoll_topology_first(teams->topology, node_of(teams, team));
+    range = range_of(teams->topology, teams->root);
+    for (const struct pcoll_topology *t = teams->topology->below; t != NULL; t = t->below) {
+        const struct range part = range_of(t, teams->root);
+        const int member = turned(place - range.first, part.first - range.first, range.size);
+
+        if (member >= part.size)
+            return member;
+        range = part;
+    }
+    return swapped(place - range.first,
+                   pcoll_topology_place(teams->topology, teams->root) - range.first);
 }
 
 int pcoll_team_rank(const struct pcoll_teams *teams, int team, int member)
@@ -99,8 +151,7 @@ int pcoll_team_rank(const struct pcoll_teams *teams, int team, int member)
 
     if (teams->topology == NULL)
         return node;
-    return pcoll_topology_rank(teams->topology, pcoll_topology_first(teams->topology, node) +
-                                                    exchange(teams, team, member));
+    return pcoll_topology_rank(teams->topology, place_of(teams, team, member));
 }
 
 int pcoll_team_of(const struct pcoll_teams *teams, int rank)
@@ -114,8 +165,89 @@ int pcoll_team_member(const struct pcoll_teams *teams, int rank)
 {
     if (teams->topology == NULL)
         return 0;
-    return exchange(teams, pcoll_team_of(teams, rank), listed_at(teams->topology, rank));
+    return member_at(teams, pcoll_team_of(teams, rank),
+                     pcoll_topology_place(teams->topology, rank));
 }
+
+/* ---- parts of teams ---- */
+
+int pcoll_teams_depth(const struct pcoll_teams *teams)
+{
+    int depth = 0;
+
+    for (const struct pcoll_topology *t = teams->topology; t != NULL; t = t->below)
+        depth++;
+    return depth;
+}
+
+/* With the parts of the team that the other members say. */
+static void find_parts(struct pcoll_mates *mates, int rank)
+{
+    const struct pcoll_topology *row = mates->row, *parts = mates->parts;
+    const int last = mates->first + mates->size - 1;
+
+    mates->part = pcoll_topology_node(parts, pcoll_topology_rank(row, mates->first));
+    mates->count = pcoll_topology_node(parts, pcoll_topology_rank(row, last)) - mates->part + 1;
+    if (mates->root != PCOLL_NONE)
+        mates->turn = pcoll_topology_node(parts, mates->root) - mates->part;
+    mates->mine = turned(pcoll_topology_node(parts, rank) - mates->part, mates->turn, mates->count);
+}
+
+struct pcoll_mates pcoll_teams_mates(const struct pcoll_teams *teams, int rank, int depth)
+{
+    const struct pcoll_topology *topology = teams->topology;
+    struct pcoll_mates mates = {.row = topology, .root = PCOLL_NONE};
+    struct range range;
+
+    for (int i = 0; i < depth; i++)
+        topology = topology->below;
+    range = range_of(topology, rank);
+    mates.first = range.first;
+    mates.size = range.size;
+    mates.parts = topology->below;
+    if (teams->root != PCOLL_NONE &&
+        pcoll_topology_node(topology, teams->root) == pcoll_topology_node(topology, rank))
+        mates.root = teams->root;
+    if (mates.parts != NULL) {
+        find_parts(&mates, rank);
+        return mates;
+    }
+    mates.count = range.size;
+    if (mates.root != PCOLL_NONE)
+        mates.turn = pcoll_topology_place(topology, mates.root) - range.first;
+    mates.mine = swapped(pcoll_topology_place(topology, rank) - range.first, mates.turn);
+    return mates;
+}
+
+int pcoll_mate_rank(const struct pcoll_mates *mates, int mate)
+{
+    int place = mates->first;
+
+    if (mate == 0 && mates->root != PCOLL_NONE)
+        return mates->root;
+    if (mates->parts != NULL)
+        place = pcoll_topology_first(mates->parts,
+                                     mates->part + unturned(mate, mates->turn, mates->count));
+    else
+        place += swapped(mate, mates->turn);
+    return pcoll_topology_rank(mates->row, place);
+}
+
+int pcoll_mate_place(const struct pcoll_mates *mates, int mate)
+{
+    int leads, at;
+
+    if (mate == mates->count)
+        return mates->size;
+    if (mates->parts == NULL)
+        return mate;
+    leads = pcoll_topology_first(mates->parts, mates->part + mates->turn);
+    at =
+        pcoll_topology_first(mates->parts, mates->part + unturned(mate, mates->turn, mates->count));
+    return turned(at, leads, mates->size);
+}
+
+/* ---- the row ---- */
 
 int pcoll_team_place(const struct pcoll_teams *teams, int team)
 {

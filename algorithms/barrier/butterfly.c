@@ -63,7 +63,7 @@ static void build_leader(struct state *s, int p, int n)
 {
     uint64_t top = s->weight;
 
-    s->level = pcoll_barrier_gathered(&s->teams, p, top);
+    s->level = pcoll_barrier_gathered(&s->teams, s->plan->rank, top);
     s->weight = top / 2;
     if (p >= 1 << n) {
         send_round(s, p - (1 << n));

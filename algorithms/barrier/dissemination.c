@@ -58,7 +58,7 @@ static void add_round(struct state *s, int p, int64_t distance)
 
 static void build_leader(struct state *s, int p)
 {
-    s->level = pcoll_barrier_gathered(&s->teams, p, s->weight);
+    s->level = pcoll_barrier_gathered(&s->teams, s->plan->rank, s->weight);
     for (int64_t distance = 1; distance < s->teams.count; distance *= s->radix) {
         s->weight /= (uint64_t)s->radix;
         add_round(s, p, distance);

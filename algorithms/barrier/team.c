@@ -7,30 +7,50 @@
 
 #include "algorithms/cost.h"
 
-uint64_t pcoll_barrier_gathered(const struct pcoll_teams *teams, int team, uint64_t weight)
+/* The depth at which the rank follows a mate; PCOLL_NONE: it leads its team. */
+static int depth_below(const struct pcoll_teams *teams, int rank)
 {
-    return (uint64_t)(pcoll_team_size(teams, team) - 1) * weight;
+    int depth = pcoll_teams_depth(teams) - 1;
+
+    while (depth >= 0 && pcoll_teams_mates(teams, rank, depth).mine == 0)
+        depth--;
+    return depth;
+}
+
+uint64_t pcoll_barrier_gathered(const struct pcoll_teams *teams, int rank, uint64_t weight)
+{
+    uint64_t followers = 0;
+
+    for (int i = depth_below(teams, rank) + 1; i < pcoll_teams_depth(teams); i++)
+        followers += (uint64_t)pcoll_teams_mates(teams, rank, i).count - 1;
+    return followers * weight;
 }
 
 void pcoll_barrier_follow(struct pcoll_plan *plan, const struct pcoll_teams *teams, int bank,
                           uint64_t weight)
 {
-    const int leader = pcoll_team_rank(teams, pcoll_team_of(teams, plan->rank), 0);
+    const struct pcoll_mates mates =
+        pcoll_teams_mates(teams, plan->rank, depth_below(teams, plan->rank));
+    const uint64_t all = pcoll_barrier_gathered(teams, plan->rank, weight);
+    const struct pcoll_entry arrive = pcoll_entry_add(all > 0 ? bank : PCOLL_NONE, all);
 
-    pcoll_plan_add(plan, pcoll_entry_signal(pcoll_entry_add(PCOLL_NONE, 0), leader, bank, weight));
-    pcoll_plan_add(plan, pcoll_entry_wait(bank, 1));
-    plan->gain[bank] = 1;
+    pcoll_plan_add(plan, pcoll_entry_signal(arrive, pcoll_mate_rank(&mates, 0), bank, weight));
+    pcoll_barrier_release(plan, teams, bank, all + 1);
 }
 
 void pcoll_barrier_release(struct pcoll_plan *plan, const struct pcoll_teams *teams, int bank,
                            uint64_t level)
 {
-    const int team = pcoll_team_of(teams, plan->rank), size = pcoll_team_size(teams, team);
     const struct pcoll_entry tell = pcoll_entry_add(bank, level);
+    int followers = 0;
 
-    for (int i = 1; i < size; i++)
-        pcoll_plan_add(plan, pcoll_entry_signal(tell, pcoll_team_rank(teams, team, i), bank, 1));
-    if (size == 1)
+    for (int i = depth_below(teams, plan->rank) + 1; i < pcoll_teams_depth(teams); i++) {
+        const struct pcoll_mates mates = pcoll_teams_mates(teams, plan->rank, i);
+
+        for (int mate = 1; mate < mates.count; mate++, followers++)
+            pcoll_plan_add(plan, pcoll_entry_signal(tell, pcoll_mate_rank(&mates, mate), bank, 1));
+    }
+    if (followers == 0)
         pcoll_plan_add(plan, pcoll_entry_wait(bank, level));
     plan->gain[bank] = level;
 }

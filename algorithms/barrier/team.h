@@ -8,13 +8,14 @@
 #include "algorithms/teams.h"
 
 /*
- * The ends of a hierarchical barrier: members other than the leader signal `weight` on its counter
- * `bank` and wait to be released (pcoll_barrier_follow). When all of them have arrived, the counter
- * of the leader of `team` holds pcoll_barrier_gathered. When it has reached `level`, the sum of
- * everything that it receives in an instance, all ranks have started, and the leader releases its
- * members.
+ * The ends of a hierarchical barrier. Members of a team arrive along a tree: a rank tells the one
+ * that it follows, in its team on the last level where it does not lead (pcoll_mates), when all
+ * that follow itself have arrived. Each signals `weight` on counter `bank`, which then holds
+ * pcoll_barrier_gathered. Ranks other than the leader of the team are released in the same way
+ * (pcoll_barrier_follow). When the counter of the leader has reached `level`, the sum of everything
+ * that it receives in an instance, all ranks have started, and it releases those that follow it.
  */
-uint64_t pcoll_barrier_gathered(const struct pcoll_teams *teams, int team, uint64_t weight);
+uint64_t pcoll_barrier_gathered(const struct pcoll_teams *teams, int rank, uint64_t weight);
 void pcoll_barrier_follow(struct pcoll_plan *plan, const struct pcoll_teams *teams, int bank,
                           uint64_t weight);
 void pcoll_barrier_release(struct pcoll_plan *plan, const struct pcoll_teams *teams, int bank,

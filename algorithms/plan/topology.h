@@ -16,6 +16,14 @@
  *            node's ranks serves them all.
  *   table    Anything else: two numbers for each rank and one for each node. They may belong to
  *            another: ranks of one node can share them.
+ *
+ * Ranks of a node may be nearer to some of their node than to others: those that share a cache, a
+ * NUMA domain, a socket. Such teams are *levels* below the node, each of which is a topology too,
+ * whose nodes are its teams. A team of one level is a part of a team of the level above. All levels
+ * have the same row: the parts of a team follow each other, the one of the team's leader comes
+ * first, and the first of a part leads it.
+ *
+ *      caches {0 2} {1 3} {4 5}, sockets {0 1 2 3} {4 5}:   places of ranks  0 2 1 3 4 5
  */
 #ifndef PCOLL_TOPOLOGY_H
 #define PCOLL_TOPOLOGY_H
@@ -61,6 +69,11 @@ struct pcoll_topology {
     const int *first;   /* [nnodes + 1]: places [first[i], first[i + 1]) are those of node i */
     const int *members; /* [nranks]: the rank at each place */
     const int *places;  /* [nranks]: the place of each rank */
+
+    const struct pcoll_topology *below; /* the next level; NULL: there is none */
+    int most_parts;                     /* of any node, on that level */
+    bool in_node;                       /* all ranks are on one node, and its nodes are teams */
+    enum pcoll_level level;             /* if it is a level: the distance of ranks of one team */
 
     void *owned; /* what `disown` ends; NULL: nothing */
     void (*disown)(void *owned);
@@ -110,6 +123,23 @@ struct pcoll_topology pcoll_topology_of_table(const int *table, int nranks); /* 
 enum pcoll_result pcoll_topology_create(const int *node_ids, const int *distance, int nranks,
                                         struct pcoll_topology **topology_p) PCOLL_MUST_CHECK;
 void pcoll_topology_destroy(struct pcoll_topology *topology);
+
+enum { PCOLL_MAX_DIVISIONS = 3 };
+
+/* A level that may exist: the team of each rank, any numbers, PCOLL_NONE for unknown, and the
+ * distance of ranks of one team. */
+struct pcoll_division {
+    const int *teams;
+    enum pcoll_level level;
+};
+
+/* The topology with such levels, from coarse to fine: *levels_p has the nodes of `topology`, and is
+ * the first level if there is one node (NULL); *levels_p owns the levels below. A level is left out
+ * unless its teams are known, divide those of the level above into more teams, and have two members
+ * or more on average. PCOLL_UNSUPPORTED: no level is left. */
+enum pcoll_result pcoll_topology_divide(const struct pcoll_topology *topology, int nranks,
+                                        const struct pcoll_division *divisions, int n,
+                                        struct pcoll_topology *levels_p) PCOLL_MUST_CHECK;
 
 /* End what *topology owns. */
 void pcoll_topology_fini(struct pcoll_topology *topology);

@@ -47,49 +47,84 @@ static int children_on(struct line line, int at, int *children)
     return n;
 }
 
-/* ---- nodes ---- */
+/* ---- levels: 0 is all ranks, the last one is of single ranks, and between them are teams ---- */
 
-static int node_of(const struct pcoll_order_tree *tree, int rank)
+/* Positions [first, end). */
+struct team {
+    int first, end;
+};
+
+static int root_of(const struct pcoll_order_tree *tree)
 {
-    return pcoll_topology_node(tree->topology, rank);
+    return tree->turned ? 0 : tree->root;
 }
 
-/* The first rank of a node. */
-static int first_of(const struct pcoll_order_tree *tree, int node)
+static const struct pcoll_topology *topology_of(const struct pcoll_order_tree *tree, int level)
 {
-    return tree->topology ? pcoll_topology_first(tree->topology, node) : 0;
+    const struct pcoll_topology *topology = tree->topology;
+
+    while (--level > 0)
+        topology = topology->below;
+    return topology;
 }
 
-static struct line within(const struct pcoll_order_tree *tree, int node)
+/* The number of the team on a level, 0 < level. */
+static int number_of(const struct pcoll_order_tree *tree, int level, int position)
 {
-    const int home = node_of(tree, tree->root), first = first_of(tree, node);
-    const int end = tree->topology ? first_of(tree, node + 1) : tree->nranks;
-    const int root = tree->turned ? 0 : tree->root;
-    const int head = node < home ? end - 1 : node > home ? first : root;
-
-    return (struct line){end - first, head - first, tree->radix};
+    return level > tree->nlevels ? position
+                                 : pcoll_topology_node(topology_of(tree, level), position);
 }
 
-static struct line between(const struct pcoll_order_tree *tree)
+static struct team numbered(const struct pcoll_order_tree *tree, int level, int number)
 {
-    return (struct line){tree->topology ? tree->topology->nnodes : 1, node_of(tree, tree->root),
-                         tree->radix};
+    const struct pcoll_topology *topology;
+
+    if (level > tree->nlevels)
+        return (struct team){number, number + 1};
+    topology = topology_of(tree, level);
+    return (struct team){pcoll_topology_first(topology, number),
+                         pcoll_topology_first(topology, number + 1)};
 }
 
-static int leader_of(const struct pcoll_order_tree *tree, int node)
+static struct team team_of(const struct pcoll_order_tree *tree, int level, int position)
 {
-    return first_of(tree, node) + within(tree, node).head;
+    if (level == 0)
+        return (struct team){0, tree->nranks};
+    return numbered(tree, level, number_of(tree, level, position));
+}
+
+/* The one that is nearest to the root. */
+static int leader_of(const struct pcoll_order_tree *tree, struct team team)
+{
+    const int root = root_of(tree);
+
+    return team.end <= root ? team.end - 1 : team.first > root ? team.first : root;
+}
+
+/* The teams of the next level in the team of `position` on this one; *number_p: of the first. */
+static struct line line_of(const struct pcoll_order_tree *tree, int level, int position,
+                           int *number_p)
+{
+    const struct team team = team_of(tree, level, position);
+    const int first = number_of(tree, level + 1, team.first);
+    const int last = number_of(tree, level + 1, team.end - 1);
+    const int head = number_of(tree, level + 1, leader_of(tree, team));
+
+    *number_p = first;
+    return (struct line){last - first + 1, head - first, tree->radix};
 }
 
 struct pcoll_order_tree pcoll_order_tree_of(const struct pcoll_signature *signature, int radix)
 {
-    const struct pcoll_topology *topology = signature->topology;
-    const bool has_levels = radix > 1 && topology && topology->nnodes > 1 &&
-                            topology->nnodes < signature->nranks &&
-                            pcoll_topology_is_consecutive(topology);
+    const struct pcoll_topology *topology = signature->topology, *level = topology;
+    int nlevels = 0;
 
+    if (radix > 1 && topology && topology->nnodes > 1 && topology->nnodes < signature->nranks)
+        for (; level && pcoll_topology_is_consecutive(level); level = level->below)
+            nlevels++;
     return (struct pcoll_order_tree){
-        .topology = has_levels ? topology : NULL,
+        .topology = nlevels > 0 ? topology : NULL,
+        .nlevels = nlevels,
         .nranks = signature->nranks,
         .root = signature->root,
         .radix = radix,
@@ -113,29 +148,36 @@ static int rank_at(const struct pcoll_order_tree *tree, int position)
 static int parent_of(const void *whole, int rank)
 {
     const struct pcoll_order_tree *tree = whole;
-    const int node = node_of(tree, rank), first = first_of(tree, node);
+    const int position = position_of(tree, rank);
+    int level = tree->nlevels, number, to;
+    struct line line;
 
     if (rank == tree->root)
         return PCOLL_NONE;
-    if (rank == leader_of(tree, node))
-        return leader_of(tree, parent_on(between(tree), node));
-    return rank_at(tree, first + parent_on(within(tree, node), position_of(tree, rank) - first));
+    while (position == leader_of(tree, team_of(tree, level, position)))
+        level--;
+    line = line_of(tree, level, position, &number);
+    to = number + parent_on(line, number_of(tree, level + 1, position) - number);
+    return rank_at(tree, leader_of(tree, numbered(tree, level + 1, to)));
 }
 
 static int children_of(const void *whole, int rank, int *children)
 {
     const struct pcoll_order_tree *tree = whole;
-    const int node = node_of(tree, rank), first = first_of(tree, node);
-    int outside = 0, n;
+    const int position = position_of(tree, rank);
+    int n = 0;
 
-    if (rank == leader_of(tree, node))
-        outside = children_on(between(tree), node, children);
-    for (int i = 0; i < outside; i++)
-        children[i] = leader_of(tree, children[i]);
-    n = outside +
-        children_on(within(tree, node), position_of(tree, rank) - first, children + outside);
-    for (int i = outside; i < n; i++)
-        children[i] = rank_at(tree, children[i] + first);
+    for (int level = tree->nlevels; level >= 0; level--) {
+        int number, end;
+        const struct line line = line_of(tree, level, position, &number);
+
+        end = n + children_on(line, number_of(tree, level + 1, position) - number, children + n);
+        for (; n < end; n++)
+            children[n] =
+                rank_at(tree, leader_of(tree, numbered(tree, level + 1, number + children[n])));
+        if (position != leader_of(tree, team_of(tree, level, position)))
+            break;
+    }
     return n;
 }
 
@@ -166,5 +208,8 @@ int pcoll_order_tree_max_children(const struct pcoll_order_tree *tree)
         return tree->turned || tree->root == 0 || tree->root == tree->nranks - 1 ? 1 : 2;
     max = ((int64_t)tree->radix - 1) * 2 *
           (pcoll_log_ceil(nnodes, tree->radix) + pcoll_log_ceil(tree->nranks, tree->radix));
+    for (int level = 1; level < tree->nlevels; level++)
+        max += ((int64_t)tree->radix - 1) * 2 *
+               pcoll_log_ceil(topology_of(tree, level)->most_parts, tree->radix);
     return max < tree->nranks - 1 ? (int)max : tree->nranks - 1;
 }

@@ -4,7 +4,8 @@
  *
  * To the right of the root lies a k-nomial tree, and to its left the mirror image of one. If every
  * node consists of consecutive ranks, the tree crosses the network once for each node: such a tree
- * of nodes, in which the rank nearest to the root's node leads, and one in each node.
+ * of nodes, in which the rank nearest to the root leads, and one in each node. The same holds for
+ * levels below the node (plan/topology.h): trees of the parts of each team.
  *
  *      N = 7, root 2, radix 2: the children of 2 are 0, 1, 3, 4 and 6, and that of 4 is 5
  *
@@ -22,7 +23,8 @@
 #include "algorithms/shape/tree.h"
 
 struct pcoll_order_tree {
-    const struct pcoll_topology *topology; /* NULL: one level */
+    const struct pcoll_topology *topology; /* NULL: all ranks in one line */
+    int nlevels;                           /* of the topology, from it on down */
     int nranks, root, radix;
     bool turned; /* ranks are counted from the root on */
 };

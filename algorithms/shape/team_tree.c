@@ -6,56 +6,89 @@ static struct pcoll_tree between(const struct pcoll_team_tree *tree)
     return (struct pcoll_tree){tree->teams.count, tree->radix};
 }
 
-static struct pcoll_tree within(const struct pcoll_team_tree *tree, int team)
+static struct pcoll_tree within(const struct pcoll_team_tree *tree, struct pcoll_mates mates)
 {
-    return (struct pcoll_tree){pcoll_team_size(&tree->teams, team), tree->radix};
+    return (struct pcoll_tree){mates.count, tree->radix};
+}
+
+/* Where the rank hangs below a mate: the depth; PCOLL_NONE: it leads its team. */
+static int depth_below(const struct pcoll_team_tree *tree, int rank, struct pcoll_mates *mates)
+{
+    int depth = pcoll_teams_depth(&tree->teams) - 1;
+
+    for (; depth >= 0; depth--) {
+        *mates = pcoll_teams_mates(&tree->teams, rank, depth);
+        if (mates->mine > 0)
+            break;
+    }
+    return depth;
 }
 
 int pcoll_team_tree_parent(const struct pcoll_team_tree *tree, int rank)
 {
-    const struct pcoll_teams *teams = &tree->teams;
-    int team = pcoll_team_of(teams, rank), member = pcoll_team_member(teams, rank);
+    const int team = pcoll_team_of(&tree->teams, rank);
+    struct pcoll_mates mates;
 
-    if (member > 0)
-        return pcoll_team_rank(teams, team, pcoll_tree_parent(within(tree, team), member));
+    if (depth_below(tree, rank, &mates) >= 0)
+        return pcoll_mate_rank(&mates, pcoll_tree_parent(within(tree, mates), mates.mine));
     if (team > 0)
-        return pcoll_team_rank(teams, pcoll_tree_parent(between(tree), team), 0);
+        return pcoll_team_rank(&tree->teams, pcoll_tree_parent(between(tree), team), 0);
     return PCOLL_NONE;
 }
 
-static int nchildren_outside(const struct pcoll_team_tree *tree, int rank)
+/* Child i of the rank, if it has so many; *n_p becomes their number. */
+static int find_child(const struct pcoll_team_tree *tree, int rank, int i, int *n_p)
 {
-    if (pcoll_team_member(&tree->teams, rank) > 0)
-        return 0;
-    return pcoll_tree_nchildren(between(tree), pcoll_team_of(&tree->teams, rank));
+    const int team = pcoll_team_of(&tree->teams, rank);
+    struct pcoll_mates mates;
+    int depth = depth_below(tree, rank, &mates), child = PCOLL_NONE;
+
+    *n_p = 0;
+    if (depth < 0) {
+        *n_p = pcoll_tree_nchildren(between(tree), team);
+        if (i < *n_p)
+            child = pcoll_team_rank(&tree->teams, pcoll_tree_child(between(tree), team, i), 0);
+        depth = 0;
+    }
+    for (; depth < pcoll_teams_depth(&tree->teams); depth++) {
+        int here;
+
+        mates = pcoll_teams_mates(&tree->teams, rank, depth);
+        here = pcoll_tree_nchildren(within(tree, mates), mates.mine);
+        if (i >= *n_p && i < *n_p + here)
+            child = pcoll_mate_rank(&mates,
+                                    pcoll_tree_child(within(tree, mates), mates.mine, i - *n_p));
+        *n_p += here;
+    }
+    return child;
 }
 
 int pcoll_team_tree_nchildren(const struct pcoll_team_tree *tree, int rank)
 {
-    int team = pcoll_team_of(&tree->teams, rank), member = pcoll_team_member(&tree->teams, rank);
+    int n;
 
-    return nchildren_outside(tree, rank) + pcoll_tree_nchildren(within(tree, team), member);
+    find_child(tree, rank, 0, &n);
+    return n;
 }
 
 int pcoll_team_tree_child(const struct pcoll_team_tree *tree, int rank, int i)
 {
-    const struct pcoll_teams *teams = &tree->teams;
-    int team = pcoll_team_of(teams, rank), member = pcoll_team_member(teams, rank);
-    int outside = nchildren_outside(tree, rank);
+    int n;
 
-    if (i < outside)
-        return pcoll_team_rank(teams, pcoll_tree_child(between(tree), team, i), 0);
-    return pcoll_team_rank(teams, team, pcoll_tree_child(within(tree, team), member, i - outside));
+    return find_child(tree, rank, i, &n);
 }
 
 int pcoll_team_tree_span(const struct pcoll_team_tree *tree, int rank)
 {
     const struct pcoll_teams *teams = &tree->teams;
-    int team = pcoll_team_of(teams, rank), member = pcoll_team_member(teams, rank);
-    int end;
+    struct pcoll_mates mates;
+    int team, end;
 
-    if (member > 0)
-        return pcoll_tree_span(within(tree, team), member);
+    if (depth_below(tree, rank, &mates) >= 0) {
+        end = mates.mine + pcoll_tree_span(within(tree, mates), mates.mine);
+        return pcoll_mate_place(&mates, end) - pcoll_mate_place(&mates, mates.mine);
+    }
+    team = pcoll_team_of(teams, rank);
     end = team + pcoll_tree_span(between(tree), team);
     return pcoll_team_place(teams, end) - pcoll_team_place(teams, team);
 }

@@ -1,7 +1,8 @@
 /*
  * The k-nomial tree over all ranks that crosses the network once for each node: a tree between the
- * leaders of teams (teams.h), and a tree in each team below its leader. The root of the collective
- * is its root. Without a topology it is the k-nomial tree over the ranks, counted from the root.
+ * leaders of teams (teams.h), and a tree in each team below its leader, between the leaders of its
+ * parts, and in each of these. The root of the collective is its root. Without a topology it is the
+ * k-nomial tree over the ranks, counted from the root.
  */
 #ifndef PCOLL_TEAM_TREE_H
 #define PCOLL_TEAM_TREE_H
@@ -16,7 +17,8 @@ struct pcoll_team_tree {
 
 int pcoll_team_tree_parent(const struct pcoll_team_tree *tree, int rank); /* PCOLL_NONE: the root */
 
-/* Children in other teams come first, and among those the larger subtrees. */
+/* Children in other teams come first, then those that lead larger parts of the team, and among
+ * those of one level the larger subtrees. */
 int pcoll_team_tree_nchildren(const struct pcoll_team_tree *tree, int rank);
 int pcoll_team_tree_child(const struct pcoll_team_tree *tree, int rank, int i);
 

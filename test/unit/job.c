@@ -94,6 +94,17 @@ int job_take_form(struct job *job, int form)
     return 1;
 }
 
+static int is_dealt(enum job_map map)
+{
+    return map == JOB_ROUND_ROBIN || map == JOB_LEVELS_DEALT;
+}
+
+/* That have such levels. */
+static int least_ranks(enum job_map map)
+{
+    return map == JOB_LEVELS ? 4 : map == JOB_LEVELS_DEALT ? 8 : 1;
+}
+
 static int node_of(enum job_map map, int rank, int nranks)
 {
     static const int unequal[] = {0, 1, 1, 1, 1, 2, 2};
@@ -107,9 +118,33 @@ static int node_of(enum job_map map, int rank, int nranks)
             return rank / 7 * 3 + unequal[rank % 7];
         case JOB_ROUND_ROBIN:
             return rank % (nranks < 6 ? 2 : 3);
+        case JOB_LEVELS:
+            return rank / 7;
+        case JOB_LEVELS_DEALT:
+            return rank % 2;
         default:
             return rank;
     }
+}
+
+/* Put levels below the nodes of *topology_p. */
+static void add_levels(enum job_map map, int nranks, struct pcoll_topology **topology_p)
+{
+    static const int sockets[] = {0, 0, 0, 0, 0, 1, 1}, caches[] = {0, 0, 0, 1, 1, 2, 2};
+    int socket_of[JOB_MOST_RANKS], cache_of[JOB_MOST_RANKS];
+    const struct pcoll_division divisions[] = {{socket_of, PCOLL_LEVEL_OTHER_CACHE},
+                                               {cache_of, PCOLL_LEVEL_SAME_CACHE}};
+    struct pcoll_topology *levels = malloc(sizeof(*levels));
+
+    for (int r = 0; r < nranks; r++) {
+        socket_of[r] = map == JOB_LEVELS ? r / 7 * 7 + sockets[r % 7] : r % 2;
+        cache_of[r] = map == JOB_LEVELS ? r / 7 * 7 + caches[r % 7] : r % 4;
+    }
+    if (!levels ||
+        pcoll_topology_divide(*topology_p, nranks, divisions, 2, levels) == PCOLL_ERR_NOMEM)
+        abort();
+    pcoll_topology_destroy(*topology_p);
+    *topology_p = levels;
 }
 
 const struct pcoll_topology *job_topology(enum job_map map, int nranks)
@@ -117,22 +152,25 @@ const struct pcoll_topology *job_topology(enum job_map map, int nranks)
     static struct pcoll_topology *made[JOB_NUM_MAPS][JOB_MOST_RANKS];
     int ids[JOB_MOST_RANKS], distance[JOB_MOST_RANKS];
 
-    if (map == JOB_ONE_NODE || nranks >= JOB_MOST_RANKS)
+    if (map == JOB_ONE_NODE || nranks >= JOB_MOST_RANKS || nranks < least_ranks(map))
         return NULL;
     for (int r = 0; r < nranks; r++) {
         ids[r] = node_of(map, r, nranks);
-        distance[r] = map == JOB_ROUND_ROBIN ? -r : 0;
+        distance[r] = is_dealt(map) ? -r : 0;
     }
-    if (!made[map][nranks] &&
-        pcoll_topology_create(ids, distance, nranks, &made[map][nranks]) != PCOLL_OK)
-        abort();
+    if (!made[map][nranks]) {
+        if (pcoll_topology_create(ids, distance, nranks, &made[map][nranks]) != PCOLL_OK)
+            abort();
+        if (map >= JOB_LEVELS)
+            add_levels(map, nranks, &made[map][nranks]);
+    }
     return made[map][nranks];
 }
 
 void job_place(struct pcoll_signature *signature, enum job_map map)
 {
     signature->topology = job_topology(map, signature->nranks);
-    signature->commutes = map == JOB_ROUND_ROBIN && pcoll_coll_has(signature->coll, PCOLL_REDUCES);
+    signature->commutes = is_dealt(map) && pcoll_coll_has(signature->coll, PCOLL_REDUCES);
 }
 
 /* Compares the printed text, since entries have padding bytes that nothing sets. */
@@ -173,12 +211,19 @@ int job_map_matters(const struct pcoll_algorithm *algorithm, enum job_map map, i
 {
     struct job flat = {.algorithm = algorithm, .signature = {algorithm->coll, nranks, 0, 1, 0}};
     struct job job = flat;
+    struct pcoll_topology nodes;
 
     if (map == JOB_ONE_NODE)
         return 1;
     if (map == JOB_LAST_ALONE && nranks <= 3)
         return 0; /* the same as JOB_PAIRS */
     job_place(&job.signature, map);
+    if (map >= JOB_LEVELS && job.signature.topology && job.signature.topology->below) {
+        nodes = *job.signature.topology;
+        nodes.below = NULL;
+        flat.signature.topology = &nodes;
+        flat.signature.commutes = job.signature.commutes;
+    }
     return !same_plans(&flat, &job);
 }
 

@@ -40,25 +40,32 @@ int job_variants(const struct pcoll_algorithm *algorithm, int nranks, struct pco
 enum { JOB_FORMS = 4 };
 int job_take_form(struct job *job, int form);
 
-/* How ranks are mapped to nodes. With JOB_ROUND_ROBIN the highest rank of a node leads it. */
+/* How ranks are mapped to nodes, and to levels below them. With JOB_ROUND_ROBIN the highest rank of
+ * a node leads it. */
 enum job_map {
     JOB_ONE_NODE,
-    JOB_PAIRS,       /* 0 0 1 1 2 2 .. */
-    JOB_LAST_ALONE,  /* 0 0 .. 0 1 */
-    JOB_UNEQUAL,     /* 0 1 1 1 1 2 2 3 .. */
-    JOB_ROUND_ROBIN, /* 0 1 0 1 .., with 6 ranks and more 0 1 2 0 .. */
-    JOB_APART,       /* 0 1 2 .. */
+    JOB_PAIRS,        /* 0 0 1 1 2 2 .. */
+    JOB_LAST_ALONE,   /* 0 0 .. 0 1 */
+    JOB_UNEQUAL,      /* 0 1 1 1 1 2 2 3 .. */
+    JOB_ROUND_ROBIN,  /* 0 1 0 1 .., with 6 ranks and more 0 1 2 0 .. */
+    JOB_APART,        /* 0 1 2 .. */
+    JOB_LEVELS,       /* nodes of 7 ranks, sockets 0 0 0 0 0 1 1, caches 0 0 0 1 1 2 2; with 7 ranks
+                       * and fewer the sockets, or if there is one, the caches are the teams */
+    JOB_LEVELS_DEALT, /* from 8 ranks on: nodes 0 1 0 1 .., in each of them caches 0 1 0 1 ..; the
+                       * highest rank leads */
     JOB_NUM_MAPS
 };
 
-/* The nodes of nranks ranks; NULL for JOB_ONE_NODE. job.c owns the result. */
+/* The nodes of nranks ranks; NULL for JOB_ONE_NODE, and for levels that so few ranks do not have.
+ * job.c owns the result. */
 const struct pcoll_topology *job_topology(enum job_map map, int nranks);
 
-/* Put the signature on such nodes. Round robin, a reduction commutes: otherwise its algorithms keep
- * the rank order without regard to nodes. */
+/* Put the signature on such nodes. Round robin or dealt, a reduction commutes: otherwise its
+ * algorithms keep the rank order without regard to nodes. */
 void job_place(struct pcoll_signature *signature, enum job_map map);
 
-/* True if there is something to test: the plans differ from those on one node. */
+/* True if there is something to test: the plans differ from those on one node, and if there are
+ * levels below the nodes, from those without. */
 int job_map_matters(const struct pcoll_algorithm *algorithm, enum job_map map, int nranks);
 
 /* True for a job with several nodes or rails, which is tested in fewer ways than the plain job. */

@@ -8,7 +8,13 @@
 #include "test/unit/job.h"
 #include "test/unit/tap.h"
 
-enum { ALL_ORDERS = 4, LARGEST = 8, LARGE = 16, FEW = 4 /* with several nodes or rails */ };
+enum {
+    ALL_ORDERS = 4,
+    LARGEST = 8,
+    LARGE = 16,
+    FEW = 4 /* with several nodes or rails */,
+    NESTED = 6 /* with levels: the fewest that have two */
+};
 enum { STATES_INSTANCES = 3, STATES_LIMIT = 100000, BRIEF_RANKS = 2 };
 
 struct tally {
@@ -116,7 +122,8 @@ static void explore_params(struct tally *states, struct tally *traces,
                     continue;
                 if ((root > 1 && (size > 0 || nranks > ALL_ORDERS)) || is_repetition(&job))
                     continue;
-                if (algorithm->uses_segment && job_is_variation(&job) && nranks > FEW)
+                if (algorithm->uses_segment && job_is_variation(&job) && nranks > FEW &&
+                    !(map == JOB_LEVELS && nranks == NESTED))
                     continue;
                 job.params.segment = sizes[size].segment;
                 explore_job(root == 0 && size < STATES_SIZES && params.rails <= 1 ? states : NULL,

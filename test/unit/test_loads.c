@@ -148,7 +148,7 @@ static void test_nodes(void)
 
         for (enum job_map map = JOB_PAIRS; map < JOB_NUM_MAPS; map++)
             for (int n = 3; n < 60; n++)
-                bad += !crosses_once(names[i], n, map, n / 3);
+                bad += job_topology(map, n) && !crosses_once(names[i], n, map, n / 3);
         tap_ok(bad == 0, "%s: the message arrives once at each node", names[i]);
     }
 }

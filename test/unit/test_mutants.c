@@ -19,7 +19,13 @@
 #include "test/unit/operands.h"
 #include "test/unit/tap.h"
 
-enum { MAX_RANKS = 4, BRIEF_RANKS = 2, SEEDS = 8, STATES_LIMIT = 30000 };
+enum {
+    MAX_RANKS = 4,
+    NESTED = 6 /* the fewest with two levels */,
+    BRIEF_RANKS = 2,
+    SEEDS = 8,
+    STATES_LIMIT = 30000
+};
 
 enum { NFAULTS = PCOLL_EXPLORE_FAULT_LEFTOVER + 1 };
 
@@ -134,7 +140,7 @@ static void run_mutant(struct tally *t, const struct mutant *m, struct pcoll_pla
 /* One rank has the mutant instead of its plan. Takes ownership of the mutant. */
 static void run_one(struct tally *t, const struct mutant *m, struct pcoll_plan *changed)
 {
-    struct pcoll_plan *plans[MAX_RANKS];
+    struct pcoll_plan *plans[NESTED];
 
     memcpy(plans, m->job->plans, (size_t)m->job->signature.nranks * sizeof(plans[0]));
     plans[m->rank] = changed;
@@ -148,7 +154,7 @@ static void run_one(struct tally *t, const struct mutant *m, struct pcoll_plan *
 static void run_collapsed(struct tally *t, const struct job *job)
 {
     const struct mutant m = {MUTANT_COLLAPSE, job, 0, 0};
-    struct pcoll_plan *plans[MAX_RANKS];
+    struct pcoll_plan *plans[NESTED];
 
     if (!mutate_collapse(job->plans, job->signature.nranks, plans)) {
         t->failures++;
@@ -272,6 +278,17 @@ static void test_algorithm(const struct pcoll_algorithm *algorithm, int nranks, 
     print_tally(algorithm, nranks, lowered, &t, begin);
 }
 
+static void test_levels(const struct pcoll_algorithm *algorithm)
+{
+    struct tally t = {0};
+    double begin = cover_clock();
+
+    if (!job_map_matters(algorithm, JOB_LEVELS, NESTED))
+        return;
+    test_map(&t, algorithm, NESTED, JOB_LEVELS, 0);
+    print_tally(algorithm, NESTED, 0, &t, begin);
+}
+
 /* A ring with several turns in one instance, also if the vector takes two rings, in place, where
  * results wait for what has left; on one node, and on nodes of two ranks. */
 static void test_turns(const struct pcoll_algorithm *algorithm, int nranks)
@@ -334,6 +351,8 @@ int main(int argc, char **argv)
         for (int n = 2; n <= (tap_depth() == TAP_BRIEF ? BRIEF_RANKS : MAX_RANKS); n++)
             for (int lowered = 0; lowered <= (n <= most_lowered); lowered++)
                 test_algorithm(a, n, lowered);
+        if (tap_depth() == TAP_FULL || (tap_depth() == TAP_USUAL && !a->uses_segment))
+            test_levels(a);
         for (int n = 2; n <= 3; n++)
             test_turns(a, n);
         test_order(a, PCOLL_PATH_USER);

@@ -114,11 +114,12 @@ static int is_root_to_test(const struct job *job)
            root == nranks - 1;
 }
 
-/* All maps of small jobs; of other jobs one besides that of one node. */
+/* All maps of small jobs; of other jobs one besides those of one node and of levels. */
 static int is_map_to_test(const struct pcoll_algorithm *algorithm, enum job_map map, int nranks,
                           int lowered)
 {
-    if (map != JOB_ONE_NODE && nranks > 9 && (int)map != JOB_PAIRS + nranks % 4)
+    if (map != JOB_ONE_NODE && map != JOB_LEVELS && nranks > 9 &&
+        (int)map != JOB_PAIRS + nranks % 4)
         return 0;
     return (!lowered || map <= JOB_PAIRS) && job_map_matters(algorithm, map, nranks);
 }

@@ -270,6 +270,131 @@ static void check_teams(void)
     pcoll_topology_destroy(one);
 }
 
+/* --- levels --- */
+
+enum { L = 12 };
+
+/* Nodes {0 .. 7} {8 .. 11}. In the first, sockets {0 2 4 6} {1 3 5 7}, of which the latter's caches
+ * are {1 3 5} {7}; in the second, one socket, and caches {8 10} {9 11}. */
+static const int level_node[L] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1};
+static const int level_socket[L] = {5, 6, 5, 6, 5, 6, 5, 6, 9, 9, 9, 9};
+static const int level_cache[L] = {1, 2, 1, 2, 1, 2, 1, 3, 4, 5, 4, 5};
+static const int level_distance[L] = {3, 0, 3, 3, 3, 3, 3, 3, 3, 3, 3, 2};
+
+static struct pcoll_topology divided(const struct pcoll_topology *base)
+{
+    const struct pcoll_division divisions[] = {{level_socket, PCOLL_LEVEL_OTHER_CACHE},
+                                               {level_cache, PCOLL_LEVEL_SAME_CACHE}};
+    struct pcoll_topology levels;
+
+    if (pcoll_topology_divide(base, L, divisions, 2, &levels) != PCOLL_OK)
+        abort();
+    return levels;
+}
+
+/* What mates say of each other, for each rank at each depth, and what teams say. */
+static int mates_agree(const struct pcoll_signature *signature)
+{
+    const struct pcoll_teams teams = pcoll_teams_of(signature);
+
+    for (int rank = 0; rank < signature->nranks; rank++) {
+        const int member = pcoll_team_member(&teams, rank);
+        int begin = 0, end = pcoll_team_size(&teams, pcoll_team_of(&teams, rank));
+
+        for (int depth = 0; depth < pcoll_teams_depth(&teams); depth++) {
+            const struct pcoll_mates mates = pcoll_teams_mates(&teams, rank, depth);
+
+            if (pcoll_mate_place(&mates, 0) != 0 ||
+                pcoll_mate_place(&mates, mates.count) != end - begin)
+                return 0;
+            for (int i = 0; i < mates.count; i++) {
+                const int mate = pcoll_mate_rank(&mates, i), at = pcoll_mate_place(&mates, i);
+
+                if (at >= pcoll_mate_place(&mates, i + 1) ||
+                    pcoll_team_of(&teams, mate) != pcoll_team_of(&teams, rank) ||
+                    pcoll_team_member(&teams, mate) != begin + at ||
+                    pcoll_teams_mates(&teams, mate, depth).mine != i)
+                    return 0;
+            }
+            end = begin + pcoll_mate_place(&mates, mates.mine + 1);
+            begin += pcoll_mate_place(&mates, mates.mine);
+            if (member < begin || member >= end)
+                return 0;
+        }
+        if (end != begin + 1)
+            return 0;
+    }
+    return 1;
+}
+
+static void check_mates(const struct pcoll_topology *levels, const char *what)
+{
+    struct pcoll_signature signature = {PCOLL_BCAST, L, 0, 1, 0, levels};
+    int agree = 1;
+
+    for (; signature.root < L; signature.root++)
+        agree = agree && teams_agree(&signature) && mates_agree(&signature);
+    signature.root = 0;
+    signature.coll = PCOLL_BARRIER;
+    tap_ok(agree && teams_agree(&signature) && mates_agree(&signature),
+           "%s: mates lead the parts of each team, whatever the root", what);
+}
+
+static void check_levels(void)
+{
+    static const int node[L] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1};
+    static const int socket[L] = {1, 0, 1, 0, 1, 0, 1, 0, 2, 2, 2, 2};
+    static const int cache[L] = {2, 0, 2, 0, 2, 0, 2, 1, 4, 3, 4, 3};
+    static const int row[L] = {1, 3, 5, 7, 0, 2, 4, 6, 11, 9, 8, 10};
+    struct pcoll_topology *base = make(level_node, level_distance, L);
+    struct pcoll_topology levels = divided(base), inside = divided(NULL);
+    const struct pcoll_topology *sockets = levels.below;
+
+    tap_ok(is(&levels, node, row, L) && !levels.in_node && levels.most_parts == 2,
+           "levels have the same nodes; each part's members follow each other");
+    tap_ok(sockets && is(sockets, socket, row, L) && sockets->level == PCOLL_LEVEL_OTHER_CACHE &&
+               sockets->below && is(sockets->below, cache, row, L) &&
+               sockets->below->level == PCOLL_LEVEL_SAME_CACHE && !sockets->below->below,
+           "sockets and caches, those of leaders first");
+    tap_ok(inside.in_node && inside.nnodes == 3 && inside.below && inside.below->nnodes == 5,
+           "in a node the first level's teams stand for nodes");
+    check_mates(&levels, "nodes, sockets, caches");
+    check_mates(&inside, "sockets, caches");
+    check_mates(inside.below, "caches");
+    pcoll_topology_fini(&levels);
+    pcoll_topology_fini(&inside);
+    pcoll_topology_destroy(base);
+}
+
+static int levels_of(const int *coarse, const int *fine, int nranks)
+{
+    const struct pcoll_division divisions[] = {{coarse, PCOLL_LEVEL_ANY}, {fine, PCOLL_LEVEL_ANY}};
+    struct pcoll_topology levels;
+    int n = 0;
+
+    if (pcoll_topology_divide(NULL, nranks, divisions, 2, &levels) != PCOLL_OK)
+        return 0;
+    for (const struct pcoll_topology *t = &levels; t != NULL; t = t->below)
+        n++;
+    pcoll_topology_fini(&levels);
+    return n;
+}
+
+static void check_no_levels(void)
+{
+    static const int one[6] = {0}, each[6] = {0, 1, 2, 3, 4, 5}, halves[6] = {0, 0, 0, 1, 1, 1};
+    static const int pairs[6] = {0, 0, 1, 1, 2, 2}, four[6] = {0, 0, 1, 2, 3, 3};
+    static const int unknown[6] = {0, 0, 0, 1, 1, PCOLL_NONE}, within[6] = {0, 0, 0, 1, 1, 2};
+
+    tap_ok(levels_of(one, one, 6) == 0 && levels_of(each, each, 6) == 0,
+           "one team, or a team for each rank, is no level");
+    tap_ok(levels_of(halves, halves, 6) == 1 && levels_of(halves, pairs, 6) == 1 &&
+               levels_of(halves, within, 6) == 2,
+           "a level divides the one above, and keeps its bounds");
+    tap_ok(levels_of(four, unknown, 6) == 0 && levels_of(unknown, pairs, 6) == 1,
+           "neither teams of less than two members nor unknown ones are a level");
+}
+
 int main(void)
 {
     static const int by_rank[N] = {0, 3, 5, 1, 2, 6, 4}, by_distance[N] = {5, 0, 3, 2, 6, 1, 4};
@@ -280,5 +405,7 @@ int main(void)
     check_no_formula();
     check_refusals();
     check_teams();
+    check_levels();
+    check_no_levels();
     return tap_done();
 }
