@@ -54,6 +54,7 @@ struct options {
     double row_seconds; /* a row ends after this time even with fewer batches */
     bool quick, json, progress, pin, instructions;
     bool alloc_mem;     /* user buffers come from MPI_Alloc_mem */
+    int skew;           /* bytes from a page to the user buffers */
     double overlap;     /* work in multiples of an operation's time; 0: not measured */
     int away;           /* the only rank that works, or -1: all do */
     bool series;        /* computations of several grains beside each operation */
@@ -93,6 +94,7 @@ struct job {
     bool crowded;        /* more ranks than cores */
     bool pinned;
     bool alloc_mem;       /* opts->alloc_mem */
+    int skew;             /* opts->skew */
     double away;          /* opts->overlap */
     bool works;           /* for so long; otherwise it waits for those that do */
     struct line *gate;    /* two lines: how many ranks have arrived, generation */

@@ -163,22 +163,23 @@ static size_t room_of(const struct job *job, const struct options *opts, enum co
     return max;
 }
 
-static char *get_buffer(size_t bytes, bool alloc_mem)
+static char *get_buffer(const struct job *job, size_t bytes)
 {
     char *at;
-    if (!alloc_mem)
-        return page_aligned(bytes);
+    bytes += (size_t)job->skew;
+    if (!job->alloc_mem)
+        return page_aligned(bytes) + job->skew;
     MPI_Alloc_mem((MPI_Aint)(bytes ? bytes : 1), MPI_INFO_NULL, &at);
     memset(at, 1, bytes);
-    return at;
+    return at + job->skew;
 }
 
-static void put_buffer(char *at, bool alloc_mem)
+static void put_buffer(const struct job *job, char *at)
 {
-    if (alloc_mem)
-        MPI_Free_mem(at);
+    if (job->alloc_mem)
+        MPI_Free_mem(at - job->skew);
     else
-        free(at);
+        free(at - job->skew);
 }
 
 static void make_buffers(struct job *job, const struct options *opts)
@@ -189,8 +190,9 @@ static void make_buffers(struct job *job, const struct options *opts)
         max = room > max ? room : max;
     }
     job->alloc_mem = opts->alloc_mem;
-    job->send = get_buffer(max, opts->alloc_mem);
-    job->recv = get_buffer(max, opts->alloc_mem);
+    job->skew = opts->skew;
+    job->send = get_buffer(job, max);
+    job->recv = get_buffer(job, max);
 }
 
 void job_init(struct job *job_p, const struct options *opts)
@@ -214,8 +216,8 @@ void job_fini(struct job *job)
         munmap(job->gate, lines_of(job) * sizeof(struct line));
     neighborhoods_fini(job);
     free(job->pids);
-    put_buffer(job->send, job->alloc_mem);
-    put_buffer(job->recv, job->alloc_mem);
+    put_buffer(job, job->send);
+    put_buffer(job, job->recv);
 }
 
 /* Ranks without a core of their own sleep so that they disturb nobody. They keep MPI progressing,

@@ -62,6 +62,8 @@ static const char help[] =
     "                      MPI_Test after each: nothing, a product of 4x4 or of 40x40\n"
     "                      matrices, or all at once and MPI_Wait; report time and the CPU time\n"
     "                      beyond that computation; needs a core for each rank\n"
+    "  --skew=BYTES        where user buffers begin behind a page (0), a multiple of 8; those of\n"
+    "                      malloc begin at 16 if they are long\n"
     "  --alloc-mem         take the user buffers from MPI_Alloc_mem instead of malloc\n"
     "  --no-pin            keep the launcher's binding; otherwise ranks are bound to the cores\n"
     "                      in turn\n"
@@ -210,6 +212,7 @@ enum {
     OPT_ALGORITHM,
     OPT_INFO_KEY,
     OPT_ROOT,
+    OPT_SKEW,
     OPT_QUICK,
     OPT_BATCHES,
     OPT_ITERATIONS,
@@ -245,6 +248,7 @@ static const struct option long_options[] = {
     {"overlap", optional_argument, NULL, OPT_OVERLAP},
     {"away", required_argument, NULL, OPT_AWAY},
     {"series", no_argument, NULL, OPT_SERIES},
+    {"skew", required_argument, NULL, OPT_SKEW},
     {"alloc-mem", no_argument, NULL, OPT_ALLOC_MEM},
     {"no-pin", no_argument, NULL, OPT_NO_PIN},
     {"json", no_argument, NULL, OPT_JSON},
@@ -296,6 +300,8 @@ static bool read_option(struct options *opts, int option, char *value)
             return opts->series = true;
         case OPT_ALLOC_MEM:
             return opts->alloc_mem = true;
+        case OPT_SKEW:
+            return read_int(value, 0, &opts->skew) && opts->skew % 8 == 0;
         case OPT_NO_PIN:
             return !(opts->pin = false);
         case OPT_JSON:

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/copy.h"
+
 enum {
     FEWEST_ROWS = 4,
     UNROLLED = 16,   /* bytes of the longest pieces of which a loop copies four at a time */
-    LONG_PIECE = 128 /* from here on, a call of memcpy for each takes no longer */
+    LONG_PIECE = 128 /* from here on, a call for each takes no longer */
 };
 
 /* ---- making ---- */
@@ -190,10 +192,16 @@ static void move_short(struct move m)
         move_exact(m, 1);
 }
 
+static void move_long(struct move m)
+{
+    for (; m.n > 0; m.n--, m.to += m.to_step, m.from += m.from_step)
+        pcoll_copy(m.to, m.from, m.bytes);
+}
+
 static inline void move_pieces(struct move m)
 {
     if (m.n == 1 || m.bytes >= LONG_PIECE)
-        move_each(m, m.bytes);
+        move_long(m);
     else
         move_short(m);
 }

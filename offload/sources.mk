@@ -3,11 +3,12 @@ pcoll_sources += \
     %D%/medium.h %D%/media.h %D%/media.c %D%/bootstrap.h %D%/bootstrap.c %D%/agree.h %D%/agree.c \
     %D%/race.h %D%/race.c %D%/edges.h %D%/edges.c %D%/pairs.h %D%/pairs.c \
     %D%/interfaces.h %D%/interfaces.c \
-    %D%/sysfs.h %D%/sysfs.c %D%/yield.h %D%/yield.c %D%/bell.h %D%/bell.c %D%/pieces.h %D%/pieces.c %D%/tally.h %D%/tally.c \
+    %D%/sysfs.h %D%/sysfs.c %D%/yield.h %D%/yield.c %D%/bell.h %D%/bell.c %D%/pieces.h %D%/pieces.c \
+    %D%/copy.h %D%/copy.c %D%/tally.h %D%/tally.c \
     %D%/names.h %D%/names.c \
     %D%/reduce/operator.h %D%/reduce/reduce.h %D%/reduce/reduce.c \
     %D%/reduce/kernels.h %D%/reduce/kernels.c \
-    %D%/run/line.h %D%/run/run.h %D%/run/run.c %D%/run/fire.h %D%/run/copy.c \
+    %D%/run/line.h %D%/run/run.h %D%/run/run.c %D%/run/fire.h \
     %D%/agent/agent.h %D%/agent/state.h %D%/agent/claim.h %D%/agent/served.c %D%/agent/thread.c %D%/agent/cpus.c \
     %D%/memory/process.h %D%/memory/process.c %D%/memory/object.h %D%/memory/object.c \
     %D%/memory/arena.h %D%/memory/arena.c %D%/memory/extents.h %D%/memory/extents.c \

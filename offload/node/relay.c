@@ -52,7 +52,7 @@ static void ask(struct pcoll_node_bound *bound, struct pcoll_node_relay *relay)
     relay->bytes = left < max ? left : max;
     relay->address = (uint64_t)(uintptr_t)(relay->writes ? step->to : step->from) + bound->relayed;
     if (relay->writes)
-        memcpy(relay->data, (const char *)step->from + bound->relayed, relay->bytes);
+        pcoll_copy(relay->data, (const char *)step->from + bound->relayed, relay->bytes);
     atomic_store_explicit(&relay->state, ASKED, memory_order_release);
 }
 
@@ -70,7 +70,7 @@ static enum pcoll_result relay_step(struct pcoll_node_bound *bound, struct pcoll
         atomic_load_explicit(&relay->state, memory_order_acquire) != SERVED)
         return PCOLL_PENDING;
     if (!relay->writes)
-        memcpy((char *)step->to + bound->relayed, relay->data, relay->bytes);
+        pcoll_copy((char *)step->to + bound->relayed, relay->data, relay->bytes);
     bound->relayed += relay->bytes;
     if (bound->relayed < step->bytes) {
         ask(bound, relay);
@@ -120,8 +120,8 @@ void pcoll_node_serve(const struct pcoll_node_bound *bound)
             relay->pid != self)
             continue;
         here = (void *)(uintptr_t)relay->address;
-        memcpy(relay->writes ? here : relay->data, relay->writes ? relay->data : here,
-               relay->bytes);
+        pcoll_copy(relay->writes ? here : relay->data, relay->writes ? relay->data : here,
+                   relay->bytes);
         atomic_store_explicit(&relay->state, SERVED, memory_order_release);
     }
 }

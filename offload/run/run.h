@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "offload/copy.h"
 #include "offload/medium.h"
 #include "offload/reduce/reduce.h"
 #include "offload/run/line.h"
@@ -99,11 +100,5 @@ uint64_t pcoll_run_position(const struct pcoll_run *run);
 /* Sleep until a counter that a queue waits for moves, at most `usec`; if that is 0 or nothing is
  * pending, only yield the core. Where a signal may not wake this rank, it sleeps more briefly. */
 void pcoll_run_rest(const struct pcoll_run *run, unsigned usec);
-
-/* Copy `bytes` bytes between buffers that do not overlap; both are mapped here. */
-void pcoll_copy(void *to, const void *from, size_t bytes);
-
-/* As pcoll_copy, but always past the cache, if the processor can. */
-void pcoll_copy_past(void *to, const void *from, size_t bytes);
 
 #endif /* PCOLL_RUN_H */

@@ -319,8 +319,8 @@ static void check_spacings(void)
 /* Odd lengths, odd alignments, nothing beyond the ends. */
 static void check_copies(void (*copy)(void *, const void *, size_t), size_t mega, const char *name)
 {
-    size_t room = mega + 300;
-    unsigned char *from = malloc(room), *to = malloc(room);
+    const size_t page = 4096, room = (mega + 300 + page - 1) / page * page;
+    unsigned char *from = aligned_alloc(page, room), *to = aligned_alloc(page, room);
     int wrong = from == NULL || to == NULL;
 
     for (size_t i = 0; !wrong && i < room; i++)
@@ -354,6 +354,7 @@ int main(void)
     if (!threads_only)
         check_failure();
     check_copies(pcoll_copy, (size_t)4 << 20, "long");
+    check_copies(pcoll_copy, 3000, "short");
     check_copies(pcoll_copy_past, (size_t)64 << 10, "past the cache");
     meeting_destroy(page);
     return tap_done();
