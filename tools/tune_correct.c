@@ -121,11 +121,26 @@ static void write_runner(const struct tune_runner *runner, FILE *out)
             runner->measured.value, runner->measured.low, runner->measured.high);
 }
 
-/* Writes one line of JSON for each point; the chosen candidate comes first. */
+/* us; NaN: ranks share cores, or no barrier ran. */
+static double time_barrier(const struct tune_stage *stage)
+{
+    struct tune_runner runners[TUNE_RUNNERS];
+
+    if (stage->bootstrap.crowded ||
+        tune_race(stage, PCOLL_BARRIER, 0, "dissemination", runners) == 0 ||
+        runners[0].measured.used == 0)
+        return NAN;
+    return runners[0].measured.value;
+}
+
+/* Writes one line of JSON for each point; the chosen candidate comes first. Where each rank has a
+ * core, `barrier` tells how far apart these cores were just before: in a virtual machine that may
+ * change. */
 static void judge_point(const struct tune_options *options, const struct tune_stage *stage,
                         enum pcoll_coll coll, uint64_t bytes, FILE *out)
 {
     struct tune_runner runners[TUNE_RUNNERS];
+    const double barrier = time_barrier(stage);
     const int count = tune_race(stage, coll, bytes, options->algorithms, runners);
     int nranks, written = 0;
 
@@ -133,8 +148,11 @@ static void judge_point(const struct tune_options *options, const struct tune_st
     if (!out)
         return;
     MPI_Comm_size(MPI_COMM_WORLD, &nranks);
-    fprintf(out, "{\"coll\": \"%s\", \"ranks\": %d, \"nodes\": %d, \"bytes\": %llu, \"runners\": [",
+    fprintf(out, "{\"coll\": \"%s\", \"ranks\": %d, \"nodes\": %d, \"bytes\": %llu, ",
             pcoll_coll_name(coll), nranks, tune_stage_nnodes(stage), (unsigned long long)bytes);
+    if (!isnan(barrier))
+        fprintf(out, "\"barrier\": %.4g, ", barrier);
+    fputs("\"runners\": [", out);
     for (int i = 0; i < count; i++) {
         if (runners[i].measured.used == 0)
             continue;

@@ -20,9 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SITTINGS = 3, ROUNDS = 5, FEWEST_ROUNDS = 2, MAX_BATCH = 1000 };
+enum { SITTINGS = 3, ROUNDS = 5, FEWEST_ROUNDS = 2, MAX_BATCH = 1000, WARM_STARTS = 64 };
 
 #define BATCH_US 3e3
+#define WARM_US 2e4
 #define CROWDED_BATCH_US 1e4 /* several of the scheduler's time slices */
 #define RUNNER_US 2e5        /* beyond this, FEWEST_ROUNDS of one sitting are enough */
 #define HOPELESS 2           /* the same if a candidate takes this many times as long as the best */
@@ -93,14 +94,17 @@ static void bind_lane(const struct tune_stage *stage, const struct tune_runner *
     lane->is_done = lane->is_out = result != PCOLL_OK;
 }
 
-/* Chooses the number of starts per batch. */
+/* Touches all slots of a ring, as in offload/race.c, and then chooses the number of starts per
+ * batch: a batch of few starts would find the ring in no cache. */
 static void warm_up(const struct tune_stage *stage, struct lane *lane)
 {
     const double batch = stage->bootstrap.crowded ? CROWDED_BATCH_US : BATCH_US;
-    double one = time_batch(stage, lane->bound, 1);
+    double one = 0, spent = 0;
 
-    if (one < batch / 4)
-        one = time_batch(stage, lane->bound, 10);
+    for (int times = 1; times < WARM_STARTS && spent < WARM_US; times *= 2) {
+        one = time_batch(stage, lane->bound, times);
+        spent += times * one;
+    }
     lane->times = (int)fmax(1, fmin(MAX_BATCH, batch / fmax(one, 1e-3)));
 }
 
