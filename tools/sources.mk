@@ -28,6 +28,7 @@ noinst_LIBRARIES += %D%/libtools.a
     %D%/probes.h %D%/probes.c \
     %D%/robust.h %D%/robust.c \
     %D%/sim/goal.h %D%/sim/goal.c \
+    %D%/sim/node_file.h %D%/sim/node_file.c \
     %D%/sim/resources.h %D%/sim/resources.c \
     %D%/sim/schedule.h %D%/sim/schedule.c
 if HAVE_HWLOC

@@ -13,9 +13,11 @@ pcoll_sources += \
     %D%/table/wisdom.h %D%/table/wisdom.c \
     %D%/table/write.c \
     %D%/sim/contents.h %D%/sim/contents.c \
-    %D%/sim/engine.h %D%/sim/engine_state.h %D%/sim/engine.c %D%/sim/wire.c \
+    %D%/sim/engine.h %D%/sim/engine_state.h %D%/sim/engine_state.c %D%/sim/engine.c \
+    %D%/sim/wire.c %D%/sim/within.c \
     %D%/sim/intern.h %D%/sim/intern.c \
     %D%/sim/network.h %D%/sim/network.c \
+    %D%/sim/node.h %D%/sim/node.c \
     %D%/sim/program.h %D%/sim/program.c \
     %D%/sim/queue.h %D%/sim/queue.c \
     %D%/sim/symbol.h %D%/sim/symbol.c \

@@ -58,6 +58,7 @@ check_PROGRAMS += \
     %D%/test_topology \
     %D%/test_tune \
     %D%/test_ult \
+    %D%/test_sim_node \
     %D%/test_walk \
     %D%/test_wisdom \
     %D%/test_write

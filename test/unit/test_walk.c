@@ -238,7 +238,7 @@ static void check_blocks(const char *name, enum pcoll_path path, int is_ramp, do
 /* ---- many ranks that reach one: memory, and counters ---- */
 
 /* Ranks that access the memory of one process follow each other, except at places far apart, or if
- * it is mapped; the walk knows nothing of that. */
+ * it is mapped; in the walk, too. */
 static void check_turns(enum pcoll_coll coll, const char *name, uint64_t bytes, double turns)
 {
     const struct pcoll_signature signature = {.coll = coll, .nranks = 17, .bytes = bytes};
@@ -246,16 +246,20 @@ static void check_turns(enum pcoll_coll coll, const char *name, uint64_t bytes, 
     const struct pcoll_algorithm *row = pcoll_algorithm_find(coll, name);
     const double one = memory.rma + (double)bytes * memory.G;
     struct pcoll_machine machine = memory;
-    double cost, mapped;
+    double cost, mapped, walked;
 
     pcoll_cost_contend(&signature, true, &machine);
     mapped = row->cost(&signature, &params, &machine);
     pcoll_cost_contend(&signature, false, &machine);
     cost = row->cost(&signature, &params, &machine);
+    walked = pcoll_cost_walk(row, &signature, &params, &machine);
     tap_ok(cost > 0.9 * turns * one && cost < 1.25 * turns * one + 8 &&
                (turns == 1 ? mapped == cost : mapped < 2 * one + 8),
            "%s %s of %d bytes on 17 ranks takes as long as %.0f accesses (%.2f, mapped %.2f)",
            pcoll_coll_name(coll), name, (int)bytes, turns, cost / one, mapped / one);
+    tap_ok(cost > 0.9 * walked && cost < 1.1 * walked,
+           "%s %s of %d bytes on 17 ranks: closed form is %.3f of the walk", pcoll_coll_name(coll),
+           name, (int)bytes, cost / walked);
 }
 
 /* Where a counter gets the signals of several ranks, one after the other. */

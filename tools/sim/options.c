@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/sim/node_file.h"
 #include "tools/sim/timeline.h"
 #include "tuning/table/table.h"
 #include "tools/cli.h"
@@ -29,6 +30,7 @@ static const struct cli_option options_known[] = {
     {OPTION("path", CLI_NAME, params.path), .name_of = cli_path},
     {OPTION("segment", CLI_TEXT, segment)},
     {OPTION("lower", CLI_FLAG, lowered)},
+    {OPTION("node", CLI_TEXT, inside)},
     {OPTION("table", CLI_TEXT, table)},
     {OPTION("medium", CLI_TEXT, medium)},
     {OPTION("node-medium", CLI_TEXT, node_medium)},
@@ -109,28 +111,85 @@ static void override(struct pcoll_machine *machine, struct pcoll_machine *wanted
     }
     if (wanted->copy >= 0)
         machine->cached = wanted->copy;
-    machine->cores = wanted->cores;
+    if (wanted->L >= 0)
+        machine->arrival = 2 * wanted->L;
 }
 
-static int make_machine(struct options *options)
+/* The parameters inside nodes, from --node. */
+static int read_inside(struct options *options)
 {
-    struct pcoll_machine *machine = &options->engine.machine;
+    struct pcoll_sim_node *inside = &options->engine.inside;
+    const bool has_medium = options->medium && options->ppn == 0;
+    char *text = NULL;
+    enum pcoll_result result;
+
+    if (options->node_medium || has_medium)
+        return cli_complain(&cli, "only one of --node and --%s is allowed",
+                            has_medium ? "medium" : "node-medium");
+    result = pcoll_table_read(options->inside, stderr, &text);
+    if (result == PCOLL_OK)
+        result = pcoll_sim_node_parse(options->inside, text, stderr, inside);
+    free(text);
+    if (result != PCOLL_OK)
+        return CLI_WRONG;
+    if (inside->nlevels > 0 && options->wanted.cores > 0)
+        return cli_complain(&cli, "--cores: the levels of --node say it");
+    options->node = inside->machine;
+    return CLI_GO_ON;
+}
+
+/* What is wanted applies at all levels, where one node is all that there is. */
+static void override_node(struct options *options)
+{
+    struct pcoll_sim_node *inside = &options->engine.inside;
+
+    override(&options->node, &options->wanted);
+    for (int level = 0; level < inside->nlevels; level++)
+        override(&inside->levels[level].machine, &options->wanted);
+    options->engine.machine = options->node;
+}
+
+static int read_media(struct options *options)
+{
     const char *usual = options->ppn == 0 ? "shm" : "ofi_rma";
+    const char *node_medium = options->node_medium ? options->node_medium : "shm";
     struct pcoll_table *table;
     int status = read_table(options->table, &table);
 
     if (status != CLI_GO_ON)
         return status;
-    status = find_machine(table, options->medium ? options->medium : usual, machine);
-    if (status == CLI_GO_ON)
-        status = find_machine(table, options->node_medium ? options->node_medium : "shm",
-                              &options->node);
+    if (!options->inside)
+        status = find_machine(table, node_medium, &options->node);
+    if (status == CLI_GO_ON && !(options->inside && options->ppn == 0))
+        status = find_machine(table, options->medium ? options->medium : usual,
+                              &options->engine.machine);
     pcoll_table_destroy(table);
-    override(machine, &options->wanted);
+    return status;
+}
+
+static int make_machine(struct options *options)
+{
+    struct pcoll_machine *machine = &options->engine.machine;
+    int status = CLI_GO_ON;
+
+    if (options->ppn < 0)
+        options->ppn = options->inside ? 0 : 1;
+    if (options->inside)
+        status = read_inside(options);
+    if (status == CLI_GO_ON)
+        status = read_media(options);
+    if (status != CLI_GO_ON)
+        return status;
+    if (options->inside && options->ppn == 0)
+        override_node(options);
+    else
+        override(machine, &options->wanted);
+    machine->cores =
+        options->wanted.cores > 0 ? options->wanted.cores : options->engine.inside.machine.cores;
     machine->node = options->ppn == 0 ? NULL : &options->node;
     if (options->engine.network.G < 0)
         options->engine.network.G = machine->G;
-    return status;
+    return CLI_GO_ON;
 }
 
 /* ---- what to run ---- */
@@ -223,7 +282,7 @@ static struct options usual_options(void)
         .ranks = {{64}, 1},
         .bytes = {{8}, 1},
         .ports = {{1}, 1},
-        .ppn = 1,
+        .ppn = -1,
         .network = "flat",
         .wanted = {PCOLL_REQUIRED_PARAMETERS(NOT_WANTED)},
         .engine = {.seed = 1, .max_memory = UINT64_C(6) << 30, .why = stderr, .network.G = -1},

@@ -17,7 +17,8 @@ struct options {
     const struct pcoll_algorithm *algorithms[MAX_ALGORITHMS];
     int nalgorithms;
     struct cli_list ranks, bytes, ports;
-    int ppn, root;
+    int ppn; /* negative: all, if `inside` is given, otherwise 1 */
+    int root;
     struct pcoll_params params;
     bool best_segment; /* the best of several segments is chosen */
     int lowered;
@@ -28,6 +29,7 @@ struct options {
 
     /* as given on the command line */
     const char *segment, *network, *table, *medium, *node_medium;
+    const char *inside;          /* the file of a node */
     struct pcoll_machine wanted; /* negative: the table's value */
 };
 

@@ -49,11 +49,17 @@ static struct pcoll_engine_options engine_of(const struct options *options,
                                              const struct pcoll_job *job, int ports)
 {
     struct pcoll_engine_options engine = options->engine;
+    struct pcoll_sim_node *inside = &engine.inside;
 
     if (job->algorithm->temp_bytes(&job->signature, &job->params) <=
-        pcoll_limits_of(&engine.machine).ring)
+        pcoll_limits_of(&engine.machine).ring) {
         engine.machine = pcoll_cost_cached(&job->signature, &engine.machine);
-    pcoll_cost_contend(&job->signature, false, &engine.machine);
+        for (int level = 0; level < inside->nlevels; level++)
+            inside->levels[level].machine =
+                pcoll_cost_cached(&job->signature, &inside->levels[level].machine);
+    }
+    if (options->inside == NULL)
+        pcoll_cost_contend(&job->signature, false, &engine.machine);
     engine.ports = ports;
     return engine;
 }

@@ -11,15 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct pcoll_engine_counter {
-    uint64_t value;
-    uint32_t next;    /* the step of the phase that it triggers next; PCOLL_NO_STEP: none */
-    int32_t signaler; /* the rank of the node that signals it last */
-    double signaled;  /* when the counter gets that signal; 0: none has been sent */
-};
-
-#define PCOLL_NO_STEP UINT32_MAX
-
 /* Entries cause each other: what is fired raises counters, at once or by a message, and a counter
  * that is raised fires. */
 static void fire(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step, double now);
@@ -171,9 +162,10 @@ static double moves_line(struct pcoll_engine *e, const struct pcoll_event *event
 {
     struct pcoll_engine_counter *c =
         &e->counters[e->program.ranks[event->to].first_counter + (uint64_t)counter];
+    const struct pcoll_machine *machine = pcoll_engine_between(e, event->from, event->to);
     const bool is_moved = c->signaled > 0 && c->signaler != event->from;
 
-    c->signaled = pcoll_larger(event->time, c->signaled + (is_moved ? e->node.arrival : 0));
+    c->signaled = pcoll_larger(event->time, c->signaled + (is_moved ? machine->arrival : 0));
     c->signaler = event->from;
     return c->signaled;
 }
@@ -298,7 +290,7 @@ static void raise_counter(struct pcoll_engine *e, int rank, const struct pcoll_s
     const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
     const bool near = is_near(e, rank, step->peer);
     const struct pcoll_event event = {
-        .time = near ? end + e->node.L : end,
+        .time = near ? end + pcoll_engine_between(e, rank, step->peer)->L : end,
         .type = near ? PCOLL_EVENT_LAND : PCOLL_EVENT_INJECT,
         .message = PCOLL_MESSAGE_SIGNAL,
         .kind = step->kind,
@@ -312,18 +304,29 @@ static void raise_counter(struct pcoll_engine *e, int rank, const struct pcoll_s
         pcoll_event_queue_put(&e->queue, &event);
 }
 
+/* What a COPY moves stays with the rank. */
+static const struct pcoll_machine *machine_of(const struct pcoll_engine *e, int rank,
+                                              const struct pcoll_sim_step *step)
+{
+    const bool is_own = pcoll_engine_kind(e, step->kind)->op == PCOLL_OP_COPY;
+
+    return pcoll_engine_between(e, rank, is_own ? PCOLL_NONE : step->peer);
+}
+
 static void fire_within(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step,
                         double now)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
-    const double work = e->node.o + moving(&e->node, kind);
-    const double busy = step->peer != PCOLL_NONE ? pcoll_larger(work, e->node.g) : work;
-    const double end = pcoll_engine_occupy(e, rank, busy, now) + work;
+    const struct pcoll_machine *machine = machine_of(e, rank, step);
+    const double work = machine->o + moving(machine, kind);
+    const double busy = step->peer != PCOLL_NONE ? pcoll_larger(work, machine->g) : work;
+    const double begin = pcoll_engine_occupy(e, rank, busy, now);
+    const double end = e->is_shared ? pcoll_engine_pass(e, rank, step, begin, work) : begin + work;
     const uint32_t load = read_source(e, rank, step);
     const bool is_away = kind->op == PCOLL_OP_PUT || kind->op == PCOLL_OP_ADD;
 
     if (e->trace)
-        pcoll_trace_work(e->trace, rank, step->kind, end - work, end);
+        pcoll_trace_work(e->trace, rank, step->kind, begin, end);
     if (step->peer != PCOLL_NONE)
         raise_counter(e, rank, step, is_away ? load : 0, end);
     end_here(e, rank, step->kind, is_away ? 0 : load, end);
@@ -362,13 +365,11 @@ static void fire_out(struct pcoll_engine *e, int rank, const struct pcoll_sim_st
         pcoll_engine_inject(e, &event);
 }
 
-static void fire(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step, double now)
+/* The processor turns to an entry, or is told what it does next. */
+static void perform(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step, double now)
 {
     const struct pcoll_kind *kind = pcoll_engine_kind(e, step->kind);
 
-    e->result->entries++;
-    if (e->trace)
-        pcoll_trace_fire(e->trace, rank, step->kind, now);
     if (kind->op == PCOLL_OP_WAIT)
         pcoll_engine_entry_done(e, rank, step->kind,
                                 e->core_of ? pcoll_engine_occupy(e, rank, 0, now) : now);
@@ -376,6 +377,25 @@ static void fire(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *
         fire_within(e, rank, step, now);
     else
         fire_out(e, rank, step, now);
+}
+
+static void fire(struct pcoll_engine *e, int rank, const struct pcoll_sim_step *step, double now)
+{
+    e->result->entries++;
+    if (e->trace)
+        pcoll_trace_fire(e->trace, rank, step->kind, now);
+    if (!pcoll_engine_defer(e, rank, step, now))
+        perform(e, rank, step, now);
+}
+
+static void turn(struct pcoll_engine *e, int rank, double now)
+{
+    struct pcoll_engine_task task;
+
+    if (!pcoll_engine_take(e, rank, now, &task))
+        return;
+    perform(e, task.rank, &task.step, now);
+    pcoll_engine_turn(e, rank, now);
 }
 
 /* ---- instances ---- */
@@ -468,6 +488,9 @@ static void happen(struct pcoll_engine *e, struct pcoll_event *event)
         case PCOLL_EVENT_LAND:
             land(e, event);
             break;
+        case PCOLL_EVENT_TURN:
+            turn(e, event->to, event->time);
+            break;
         case PCOLL_EVENT_DONE:
             entry_ends(e, event);
             break;
@@ -506,67 +529,6 @@ static enum pcoll_result run(struct pcoll_engine *e)
     return check_end(e);
 }
 
-/* Assigns a core to each rank where a node has fewer cores than ranks. */
-static bool share_cores(struct pcoll_engine *e, int nranks)
-{
-    const struct pcoll_topology *topology = e->job->signature.topology;
-    const int cores = e->options->machine.cores;
-
-    if (cores <= 0 || (topology && topology->nnodes == nranks) || nranks <= cores)
-        return true;
-    e->core_of = calloc((size_t)nranks, sizeof(*e->core_of));
-    if (e->core_of == NULL)
-        return false;
-    for (int i = 0; i < nranks; i++) {
-        const int rank = topology ? pcoll_topology_rank(topology, i) : i;
-        const int node = pcoll_topology_node(topology, rank);
-        const int member = topology ? i - pcoll_topology_first(topology, node) : i;
-
-        e->core_of[rank] = node * cores + member % cores;
-    }
-    return true;
-}
-
-static void *zeroed(int64_t n, size_t size)
-{
-    return calloc((size_t)n + 1, size);
-}
-
-static enum pcoll_result allocate(struct pcoll_engine *e)
-{
-    const int nranks = e->program.nranks, cores = e->options->machine.cores;
-    const int64_t nports = (int64_t)e->nnodes * e->ports;
-
-    if (!share_cores(e, nranks))
-        return PCOLL_ERR_NOMEM;
-    e->ranks = zeroed(nranks, sizeof(*e->ranks));
-    e->counters = zeroed((int64_t)e->program.ncounters, sizeof(*e->counters));
-    e->cores = zeroed(e->core_of ? (int64_t)e->nnodes * cores : nranks, sizeof(*e->cores));
-    e->out = zeroed(nports, sizeof(*e->out));
-    e->in = zeroed(nports, sizeof(*e->in));
-    e->links = zeroed(pcoll_network_nlinks(&e->options->network, e->nnodes), sizeof(*e->links));
-    if (!e->ranks || !e->counters || !e->cores || !e->out || !e->in || !e->links)
-        return PCOLL_ERR_NOMEM;
-    for (uint64_t c = 0; c < e->program.ncounters; c++)
-        e->counters[c].next = PCOLL_NO_STEP;
-    return e->options->verify ? pcoll_symbols_create(&e->job->signature, &e->symbols) : PCOLL_OK;
-}
-
-static void destroy(struct pcoll_engine *e)
-{
-    pcoll_symbols_destroy(e->symbols);
-    pcoll_event_queue_fini(&e->queue);
-    if (!e->trace)
-        pcoll_program_destroy(&e->program);
-    free(e->links);
-    free(e->in);
-    free(e->out);
-    free(e->cores);
-    free(e->core_of);
-    free(e->counters);
-    free(e->ranks);
-}
-
 static enum pcoll_result prepare_trace(struct pcoll_engine *e)
 {
     struct pcoll_trace *trace = e->options->trace;
@@ -580,37 +542,16 @@ static enum pcoll_result prepare_trace(struct pcoll_engine *e)
     return result;
 }
 
-static struct pcoll_engine engine_of(const struct pcoll_job *job,
-                                     const struct pcoll_engine_options *options,
-                                     struct pcoll_engine_result *result)
-{
-    const struct pcoll_topology *topology = job->signature.topology;
-    const struct pcoll_machine *machine = &options->machine;
-    const bool is_flat = options->network.kind == PCOLL_FLAT;
-
-    return (struct pcoll_engine){
-        .job = job,
-        .options = options,
-        .result = result,
-        .node = machine->node ? *machine->node : *machine,
-        .tail_G = is_flat ? machine->G : pcoll_larger(machine->G, options->network.G),
-        .ports = options->ports > 0 ? options->ports : 1,
-        .instances = options->instances > 0 ? options->instances : 1,
-        .nnodes = topology ? topology->nnodes : 1,
-        .topology = topology,
-        .random = options->seed,
-    };
-}
-
 enum pcoll_result pcoll_engine_run(const struct pcoll_job *job,
                                    const struct pcoll_engine_options *options,
                                    struct pcoll_engine_result *result)
 {
-    struct pcoll_engine e = engine_of(job, options, result);
+    struct pcoll_engine e = pcoll_engine_of(job, options, result);
     const uint64_t max =
         options->max_memory ? options->max_memory / sizeof(struct pcoll_sim_step) : UINT64_MAX;
-    const unsigned keep = (options->verify || options->trace ? PCOLL_KEEP_PLACES : 0) |
-                          (options->trace ? PCOLL_KEEP_APART : 0);
+    const bool places = options->verify || options->trace || e.node.locked > 0;
+    const unsigned keep =
+        (places ? PCOLL_KEEP_PLACES : 0) | (options->trace ? PCOLL_KEEP_APART : 0);
     enum pcoll_result outcome;
 
     memset(result, 0, sizeof(*result));
@@ -625,11 +566,11 @@ enum pcoll_result pcoll_engine_run(const struct pcoll_job *job,
     pcoll_event_queue_init(&e.queue, options->host_driven);
     outcome = prepare_trace(&e);
     if (outcome == PCOLL_OK)
-        outcome = allocate(&e);
+        outcome = pcoll_engine_allocate(&e);
     if (outcome == PCOLL_OK)
         outcome = run(&e);
     if (e.trace && outcome != PCOLL_OK)
         pcoll_trace_destroy(e.trace);
-    destroy(&e);
+    pcoll_engine_free(&e);
     return outcome;
 }

@@ -14,12 +14,15 @@
  *               signal is seen L later. If each rank has a core, a counter gets the signals of
  *               several ranks `arrival` apart, and the signals of one rank are seen in the order in
  *               which it sends them.
- *   ports       A node has `ports` of them; rail r uses number r mod ports. Out: a message holds
- *               the port for rma + g + (s - 1) G. In: g + (s - 1) G. All ranks of a node share
- *               the ports, in the order in which they ask.
- *   a put       The head leaves o + rma after it gets the port, reaches the port of the receiver L
- *               (plus the hops of the network) later, and the message is complete (s - 1) G after
- *               it gets that port: o + rma + L + (s - 1) G on idle ports.
+ *   levels      (of `inside`) The parameters between two ranks of a node are those of their level.
+ * A put or a get also goes through the domains that it leaves, the one that holds both ranks, and
+ * those that it enters: each carries one byte at a time, at `shared`. readers     Accesses to the
+ * user memory of one process within one extent of machine.node.locked bytes follow each other, each
+ * for rma + s G; the processors wait. ports       A node has `ports` of them; rail r uses number r
+ * mod ports. Out: a message holds the port for rma + g + (s - 1) G. In: g + (s - 1) G. All ranks of
+ * a node share the ports, in the order in which they ask. a put       The head leaves o + rma after
+ * it gets the port, reaches the port of the receiver L (plus the hops of the network) later, and
+ * the message is complete (s - 1) G after it gets that port: o + rma + L + (s - 1) G on idle ports.
  *   a get       A message without bytes goes to the peer, whose port answers without its processor:
  *               o + rma + 2 L + (s - 1) G on idle ports. Its signal is a further message.
  *   host        In the host-driven form, that of LogGOPSim, a message leaves when both port and
@@ -38,20 +41,22 @@
 #define PCOLL_SIM_ENGINE_H
 
 #include "tuning/sim/network.h"
+#include "tuning/sim/node.h"
 #include "tuning/sim/trace.h"
 
 struct pcoll_engine_options {
     struct pcoll_machine machine;
     struct pcoll_network network;
-    int ports;                 /* per node; 0 means 1 */
-    int host_driven;           /* receivers pay overhead, too */
-    int instances;             /* that each rank runs, one after another; 0 means 1 */
-    double skew, noise;        /* us */
-    uint64_t seed;             /* for both */
-    int verify;                /* move symbolic data, see symbol.h */
-    uint64_t max_memory;       /* bytes for the steps of all ranks; 0: unlimited */
-    FILE *why;                 /* receives one line about an error; NULL: none */
-    struct pcoll_trace *trace; /* filled if the run completes; NULL: none */
+    struct pcoll_sim_node inside; /* the levels in each node; its `machine` is not used */
+    int ports;                    /* per node; 0 means 1 */
+    int host_driven;              /* receivers pay overhead, too */
+    int instances;                /* that each rank runs, one after another; 0 means 1 */
+    double skew, noise;           /* us */
+    uint64_t seed;                /* for both */
+    int verify;                   /* move symbolic data, see symbol.h */
+    uint64_t max_memory;          /* bytes for the steps of all ranks; 0: unlimited */
+    FILE *why;                    /* receives one line about an error; NULL: none */
+    struct pcoll_trace *trace;    /* filled if the run completes; NULL: none */
 };
 
 struct pcoll_engine_result {

@@ -24,6 +24,7 @@ enum pcoll_event_type {
     PCOLL_EVENT_HOP,      /* the head of the message is at a link */
     PCOLL_EVENT_ARRIVE,   /* the head of the message is at the receiver's node */
     PCOLL_EVENT_LAND,     /* the whole message has arrived */
+    PCOLL_EVENT_TURN,     /* the rank's processor turns to the next entry that waits for it */
     PCOLL_EVENT_DONE,     /* an entry is done: the rank's own counter rises */
     PCOLL_EVENT_COMPLETE, /* the last entry of the instance is done */
     PCOLL_EVENT_NUM_TYPES

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum pcoll_result read_parameter(struct pcoll_reader *reader, struct json_object *value,
-                                        void *to)
+enum pcoll_result pcoll_parameter_read(struct pcoll_reader *reader, struct json_object *value,
+                                       void *to)
 {
     return pcoll_reader_number(reader, value, PCOLL_MAX_PARAMETER, to);
 }
@@ -22,7 +22,7 @@ static enum pcoll_result read_bound(struct pcoll_reader *reader, struct json_obj
 {
     struct bounds *bounds = to;
 
-    return read_parameter(reader, value, &bounds->ends[bounds->count++]);
+    return pcoll_parameter_read(reader, value, &bounds->ends[bounds->count++]);
 }
 
 static int find_parameter(const char *name)
@@ -86,26 +86,25 @@ static enum pcoll_result check_intervals(struct pcoll_reader *reader,
 static enum pcoll_result read_levels(struct pcoll_reader *reader, struct json_object *value,
                                      void *to);
 
-/* In the order of enum pcoll_parameter, followed by the other members of a level, and then those of
- * a medium. */
-#define FIELD(NAME, name, is_required)                                                             \
-    {#name, read_parameter,                                                                        \
-     offsetof(struct pcoll_estimates, value) + PCOLL_PARAMETER_##NAME * sizeof(double),            \
-     is_required},
-#define REQUIRED(NAME, name, unit, what) FIELD(NAME, name, 1)
-#define OPTIONAL(NAME, name, unit, what) FIELD(NAME, name, 0)
-
+/* The members of a level, and those of a medium. */
 static const struct pcoll_field level_fields[] = {
-    PCOLL_REQUIRED_PARAMETERS(OPTIONAL)
-        PCOLL_OPTIONAL_PARAMETERS(OPTIONAL){"intervals", read_intervals, 0, 0},
+    PCOLL_REQUIRED_PARAMETERS(PCOLL_OPTIONAL_FIELD)
+        PCOLL_OPTIONAL_PARAMETERS(PCOLL_OPTIONAL_FIELD){"intervals", read_intervals, 0, 0},
     {NULL, NULL, 0, 0}};
 static const struct pcoll_field medium_fields[] = {
-    PCOLL_REQUIRED_PARAMETERS(REQUIRED)
-        PCOLL_OPTIONAL_PARAMETERS(OPTIONAL){"intervals", read_intervals, 0, 0},
+    PCOLL_REQUIRED_PARAMETERS(PCOLL_REQUIRED_FIELD)
+        PCOLL_OPTIONAL_PARAMETERS(PCOLL_OPTIONAL_FIELD){"intervals", read_intervals, 0, 0},
     {"levels", read_levels, 0, 0},
     {NULL, NULL, 0, 0}};
 _Static_assert(sizeof(medium_fields) / sizeof(medium_fields[0]) <= PCOLL_READER_MAX_FIELDS,
                "a record has a line for each field");
+
+void pcoll_estimates_note(struct pcoll_estimates *estimates, const struct pcoll_record *record)
+{
+    for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
+        if (record->lines[i] != 0)
+            estimates->given |= pcoll_parameter_bit((enum pcoll_parameter)i);
+}
 
 static enum pcoll_result read_estimates(struct pcoll_reader *reader, struct json_object *value,
                                         const struct pcoll_field *fields,
@@ -116,9 +115,7 @@ static enum pcoll_result read_estimates(struct pcoll_reader *reader, struct json
 
     if (result != PCOLL_OK)
         return result;
-    for (int i = 0; i < PCOLL_NUM_PARAMETERS; i++)
-        if (record.lines[i] != 0)
-            estimates->given |= pcoll_parameter_bit((enum pcoll_parameter)i);
+    pcoll_estimates_note(estimates, &record);
     return check_intervals(reader, &record, estimates);
 }
 

@@ -9,12 +9,14 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define MAX_DEPTH 16
+
 static void print_refusal(const struct pcoll_reader *reader, const char *format, va_list arguments)
 {
     if (!reader->report)
         return;
     fprintf(reader->report, "%s:%d: %s: ", reader->name, reader->line,
-            reader->path[0] ? reader->path : "the table");
+            reader->path[0] ? reader->path : reader->what);
     vfprintf(reader->report, format, arguments);
     fputc('\n', reader->report);
 }
@@ -34,6 +36,36 @@ enum pcoll_result pcoll_reader_no_memory(const struct pcoll_reader *reader)
     if (reader->report)
         fprintf(reader->report, "%s: out of memory\n", reader->name);
     return PCOLL_ERR_NOMEM;
+}
+
+enum pcoll_result pcoll_reader_parse(struct pcoll_reader *reader, const char *text,
+                                     struct json_object **value_p)
+{
+    const struct pcoll_text start = {.at = text, .line = 1};
+    const size_t length = strnlen(text, PCOLL_TABLE_MAX_BYTES + 1);
+    struct json_tokener *tokener;
+    enum json_tokener_error error;
+
+    reader->text = start;
+    reader->line = 1;
+    if (length > PCOLL_TABLE_MAX_BYTES)
+        return pcoll_reader_refuse(reader, "too long (allowed: %u bytes)", PCOLL_TABLE_MAX_BYTES);
+    tokener = json_tokener_new_ex(MAX_DEPTH);
+    if (!tokener)
+        return pcoll_reader_no_memory(reader);
+    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
+    *value_p = json_tokener_parse_ex(tokener, text, (int)length + 1);
+    error = json_tokener_get_error(tokener);
+    pcoll_text_advance(&reader->text, json_tokener_get_parse_end(tokener));
+    json_tokener_free(tokener);
+    if (error == json_tokener_success) {
+        reader->text = start;
+        return PCOLL_OK;
+    }
+    reader->line = reader->text.line;
+    return pcoll_reader_refuse(reader, "%s",
+                               error == json_tokener_continue ? "ends too early"
+                                                              : json_tokener_error_desc(error));
 }
 
 /* Append a key to the path; leave() with the return value removes it again. */

@@ -14,6 +14,7 @@
 struct pcoll_reader {
     const char *name;       /* of the file, used in messages */
     FILE *report;           /* NULL: no messages */
+    const char *what;       /* the whole, in messages: "the table" */
     struct pcoll_text text; /* at the value that is being read */
     const char *key;        /* of the member that is being read */
     int line;               /* of that key */
@@ -38,6 +39,11 @@ struct pcoll_record {
     void *to;
     int lines[PCOLL_READER_MAX_FIELDS]; /* output: the line of each field; 0: absent */
 };
+
+/* Begin to read `text`, whose objects the caller releases with json_object_put; NULL is JSON's
+ * null. Of *reader, `name`, `report` and `what` are set. */
+enum pcoll_result pcoll_reader_parse(struct pcoll_reader *reader, const char *text,
+                                     struct json_object **value_p) PCOLL_MUST_CHECK;
 
 /* Report what is wrong with the value that is being read. Returns PCOLL_ERR_INVALID. */
 enum pcoll_result pcoll_reader_refuse(const struct pcoll_reader *reader, const char *format, ...)

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #define VERSION 1
-#define MAX_DEPTH 16
 
 /* ---- the whole table ---- */
 
@@ -50,32 +49,6 @@ static const struct pcoll_field table_fields[] = {
     {"corrections", pcoll_corrections_read, offsetof(struct pcoll_table, corrections), 0},
     {NULL, NULL, 0, 0}};
 
-/* Returns the objects of `text`, to be released with json_object_put(); NULL is JSON's null. */
-static enum pcoll_result parse_json(struct pcoll_reader *reader, const char *text,
-                                    struct json_object **value_p)
-{
-    const size_t length = strnlen(text, PCOLL_TABLE_MAX_BYTES + 1);
-    struct json_tokener *tokener;
-    enum json_tokener_error error;
-
-    if (length > PCOLL_TABLE_MAX_BYTES)
-        return pcoll_reader_refuse(reader, "too long (allowed: %u bytes)", PCOLL_TABLE_MAX_BYTES);
-    tokener = json_tokener_new_ex(MAX_DEPTH);
-    if (!tokener)
-        return pcoll_reader_no_memory(reader);
-    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
-    *value_p = json_tokener_parse_ex(tokener, text, (int)length + 1);
-    error = json_tokener_get_error(tokener);
-    pcoll_text_advance(&reader->text, json_tokener_get_parse_end(tokener));
-    json_tokener_free(tokener);
-    if (error == json_tokener_success)
-        return PCOLL_OK;
-    reader->line = reader->text.line;
-    return pcoll_reader_refuse(reader, "%s",
-                               error == json_tokener_continue ? "ends too early"
-                                                              : json_tokener_error_desc(error));
-}
-
 static enum pcoll_result read_table(struct pcoll_reader *reader, struct json_object *value,
                                     struct pcoll_table **table_p)
 {
@@ -96,14 +69,12 @@ static enum pcoll_result read_table(struct pcoll_reader *reader, struct json_obj
 enum pcoll_result pcoll_table_parse(const char *name, const char *text, FILE *report,
                                     struct pcoll_table **table_p)
 {
-    const struct pcoll_text start = {.at = text, .line = 1};
-    struct pcoll_reader reader = {.name = name, .report = report, .text = start, .line = 1};
+    struct pcoll_reader reader = {.name = name, .report = report, .what = "the table"};
     struct json_object *value = NULL;
-    enum pcoll_result result = parse_json(&reader, text, &value);
+    enum pcoll_result result = pcoll_reader_parse(&reader, text, &value);
 
     if (result != PCOLL_OK)
         return result;
-    reader.text = start;
     result = read_table(&reader, value, table_p);
     json_object_put(value);
     return result;

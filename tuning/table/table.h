@@ -7,11 +7,10 @@
 
 #include "tuning/table/estimates.h"
 #include "tuning/table/identity.h"
+#include "tuning/table/text.h"
 
 struct pcoll_table;
 struct pcoll_correction; /* tuning/table/correction.h */
-
-#define PCOLL_TABLE_MAX_BYTES (1u << 20) /* of the text */
 
 #define PCOLL_TABLE_MAX_RULES                                                                      \
     2048 /* that are added to a table; their text is shorter than that                             \

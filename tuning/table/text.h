@@ -9,6 +9,8 @@
 
 #include <stddef.h>
 
+#define PCOLL_TABLE_MAX_BYTES (1u << 20) /* of the text of a table, or of a node */
+
 /* A position in NUL-terminated text. The functions below expect text that json-c has accepted in
  * strict mode; in any other text they stop at the NUL at the latest. */
 struct pcoll_text {
