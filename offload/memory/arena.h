@@ -35,6 +35,7 @@ struct pcoll_shm_arena {
     int nobjects;
     struct pcoll_extents extents; /* on rank 0: of all objects that are not emptied */
     size_t total;                 /* on rank 0: the size of these objects in bytes */
+    size_t lately;                /* on rank 0: the bytes that were in use in the last requests */
 };
 
 void pcoll_shm_arena_init(struct pcoll_shm_arena *arena, int rank, int nranks);
@@ -54,9 +55,9 @@ struct pcoll_shm_wish {
 /* Collective: carve an extent; its payload follows *extent_p by one line. If there is no room, a
  * new object is made (memory/object.h); objects that all ranks have left are given back when they
  * become many, or when the system has no more memory. The arena thus holds at most about twice what
- * is in use and 1 MiB, besides gaps between extents in use. All ranks return the same result; the
- * rank that failed reports why. On success the caller must make one more exchange, `pcoll_agree`,
- * before other ranks may use the extent. */
+ * has lately been in use and 1 MiB, besides gaps between extents in use. All ranks return the same
+ * result; the rank that failed reports why. On success the caller must make one more exchange,
+ * `pcoll_agree`, before other ranks may use the extent. */
 enum pcoll_result pcoll_shm_carve(struct pcoll_shm_arena *arena,
                                   const struct pcoll_bootstrap *bootstrap,
                                   const struct pcoll_shm_wish *wish,

@@ -145,13 +145,26 @@ static int grow_and_shrink(struct pcoll_shm_arena *arena, const struct pcoll_boo
         wrong = wrong || mapped() < 29 * MIB || mapped() > 40 * MIB;
         for (int i = 0; !wrong && i < 100; i++)
             wrong = use(bootstrap, blocks[(i * 37) % 100], 300 * KIB);
-        for (int i = 0; !wrong && i < 20; i++)
+        for (int i = 0; !wrong && i < 40; i++)
             wrong = carve(arena, bootstrap, 100, &block) || use(bootstrap, block, 100);
         if (mapped() > 3 * MIB) {
             printf("# %zu bytes mapped for 100 in use\n", mapped());
             wrong = 1;
         }
     }
+    return wrong;
+}
+
+/* A long block and a short one in turn: the memory of the long one is kept. */
+static int alternate(struct pcoll_shm_arena *arena, const struct pcoll_bootstrap *bootstrap)
+{
+    struct pcoll_shm_extent *small, *block;
+    int wrong = carve(arena, bootstrap, 100, &small);
+
+    for (int i = 0; !wrong && i < 10; i++)
+        wrong = carve(arena, bootstrap, 3 * MIB, &block) || use(bootstrap, block, 3 * MIB) ||
+                carve(arena, bootstrap, 100, &block) || use(bootstrap, block, 100) ||
+                mapped() < 3 * MIB || mapped() > 5 * MIB;
     return wrong;
 }
 
@@ -314,6 +327,7 @@ int main(void)
     tap_ok(run(grow, 0) == 0, "blocks of growing sizes take no more memory than one of them");
     tap_ok(run(grow, 1) == 0, "the same in /dev/shm");
     tap_ok(run(grow_and_shrink, 0) == 0, "unused memory goes back to the system");
+    tap_ok(run(alternate, 0) == 0, "memory that is soon needed again is kept");
     tap_ok(run(stay_small, 0) == 0, "no more memory than needed where there is no more");
     tap_ok(run(stay_small, 1) == 0, "the same in /dev/shm");
     tap_ok(run(be_interrupted, 0) == 0, "signals do not keep memory from being reserved");
