@@ -210,6 +210,20 @@ static void check_order(void)
            "ranks that share a core never signal at the same time");
 }
 
+/* Teams below a node are no nodes. */
+static void check_teams(void)
+{
+    struct pcoll_engine_options options = options_of(machine);
+    struct pcoll_job job = job_of(PCOLL_BARRIER, "butterfly", 7, 0);
+    struct pcoll_engine_result result;
+
+    job.signature.topology = job_topology(JOB_LEVELS, 7);
+    tap_ok(job.signature.topology->in_node &&
+               pcoll_engine_run(&job, &options, &result) == PCOLL_OK && result.messages > 0 &&
+               result.wire_messages == 0,
+           "levels below a node: all messages stay in it");
+}
+
 /* ---- the network ---- */
 
 static double waited_on_torus(const char *name)
@@ -293,6 +307,7 @@ static void check_all(void)
         check_row(row, JOB_ONE_NODE, 2 * machine.L);
         check_row(row, JOB_APART, 0);
         check_row(row, JOB_ROUND_ROBIN, 0);
+        check_row(row, JOB_LEVELS, 0);
     }
 }
 
@@ -401,6 +416,7 @@ int main(void)
     check_closed_forms();
     check_node();
     check_order();
+    check_teams();
     check_neighbors();
     check_fat_tree();
     check_all();

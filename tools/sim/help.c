@@ -25,6 +25,7 @@ const char options_help[] =
     "                      --ppn=0)\n"
     "  --node=FILE         a node with levels (tuning/data/nodes), for all ranks or, with\n"
     "                      --ppn=N, in place of the node medium\n"
+    "  --levels=NAME,...   its levels that plans know (none)\n"
     "  --node-medium=NAME  medium whose parameters apply inside a node (shm)\n"
     "  --L= --o= --g= --G= --rma= --copy= --call= --turn= --cores=    override the table\n"
     "  --network=NET       flat, torus:AxBxC, fat_tree:DOWN:UP (flat)\n"

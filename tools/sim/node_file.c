@@ -7,10 +7,10 @@
 
 #define VERSION 1
 #define LOCKED 2097152.0 /* one page of a page table maps so many bytes of pages of 4 KiB */
-#define MAX_NAME 32
 
 struct level {
     struct pcoll_estimates estimates; /* first: the fields of parameters are relative to it */
+    char name[PCOLL_SIM_NAME_BYTES];
     int64_t cores;
     double shared, link, caches;
 };
@@ -46,10 +46,12 @@ static enum pcoll_result read_name(struct pcoll_reader *reader, struct json_obje
     const char *name = "";
     const enum pcoll_result result = pcoll_reader_string(reader, value, &name);
 
-    (void)to;
-    if (result == PCOLL_OK && (name[0] == '\0' || strlen(name) > MAX_NAME))
-        return pcoll_reader_refuse(reader, "a name has 1 to %d bytes", MAX_NAME);
-    return result;
+    if (result != PCOLL_OK)
+        return result;
+    if (name[0] == '\0' || strlen(name) >= PCOLL_SIM_NAME_BYTES)
+        return pcoll_reader_refuse(reader, "a name has 1 to %d bytes", PCOLL_SIM_NAME_BYTES - 1);
+    memcpy(to, name, strlen(name) + 1);
+    return PCOLL_OK;
 }
 
 static enum pcoll_result read_cores(struct pcoll_reader *reader, struct json_object *value,
@@ -77,8 +79,8 @@ static enum pcoll_result read_level(struct pcoll_reader *reader, struct json_obj
                                     void *to)
 {
     static const struct pcoll_field fields[] = {
-        PCOLL_REQUIRED_PARAMETERS(PCOLL_OPTIONAL_FIELD)
-            PCOLL_OPTIONAL_PARAMETERS(PCOLL_OPTIONAL_FIELD){"name", read_name, 0, 1},
+        PCOLL_REQUIRED_PARAMETERS(PCOLL_OPTIONAL_FIELD) PCOLL_OPTIONAL_PARAMETERS(
+            PCOLL_OPTIONAL_FIELD){"name", read_name, offsetof(struct level, name), 1},
         {"cores", read_cores, offsetof(struct level, cores), 1},
         {"shared", pcoll_parameter_read, offsetof(struct level, shared), 0},
         {"link", pcoll_parameter_read, offsetof(struct level, link), 0},
@@ -155,6 +157,7 @@ static struct pcoll_sim_node node_of(struct file *file)
                                                   .link = level->link,
                                                   .caches = level->caches,
                                                   .machine = machine_of(file, &level->estimates)};
+        memcpy(node.levels[i].name, level->name, sizeof(level->name));
     }
     node.machine.cores = pcoll_sim_node_cores(&node);
     for (int i = 0; i < node.nlevels; i++)

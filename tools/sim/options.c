@@ -31,6 +31,7 @@ static const struct cli_option options_known[] = {
     {OPTION("segment", CLI_TEXT, segment)},
     {OPTION("lower", CLI_FLAG, lowered)},
     {OPTION("node", CLI_TEXT, inside)},
+    {OPTION("levels", CLI_TEXT, levels)},
     {OPTION("table", CLI_TEXT, table)},
     {OPTION("medium", CLI_TEXT, medium)},
     {OPTION("node-medium", CLI_TEXT, node_medium)},
@@ -167,6 +168,30 @@ static int read_media(struct options *options)
     return status;
 }
 
+/* The levels that plans know, by name, in the order of the node. */
+static int read_levels(struct options *options)
+{
+    const struct pcoll_sim_node *inside = &options->engine.inside;
+    const char *list = options->levels;
+    char name[PCOLL_SIM_NAME_BYTES], allowed[PCOLL_SIM_LEVELS * PCOLL_SIM_NAME_BYTES] = "";
+
+    if (!options->inside)
+        return cli_complain(&cli, "--levels: only --node has levels");
+    for (int level = 0; level + 1 < inside->nlevels; level++)
+        snprintf(allowed + strlen(allowed), sizeof(allowed) - strlen(allowed), "%s%s",
+                 level ? ", " : "", inside->levels[level].name);
+    while (cli_next_name(&list, name, sizeof(name))) {
+        int level = 0;
+
+        while (level + 1 < inside->nlevels && strcmp(inside->levels[level].name, name) != 0)
+            level++;
+        if (level + 1 >= inside->nlevels)
+            return cli_refuse(&cli, "--levels", name, allowed);
+        options->knows[level] = true;
+    }
+    return CLI_GO_ON;
+}
+
 static int make_machine(struct options *options)
 {
     struct pcoll_machine *machine = &options->engine.machine;
@@ -176,6 +201,8 @@ static int make_machine(struct options *options)
         options->ppn = options->inside ? 0 : 1;
     if (options->inside)
         status = read_inside(options);
+    if (status == CLI_GO_ON && options->levels)
+        status = read_levels(options);
     if (status == CLI_GO_ON)
         status = read_media(options);
     if (status != CLI_GO_ON)

@@ -23,13 +23,15 @@ struct options {
     bool best_segment; /* the best of several segments is chosen */
     int lowered;
     struct pcoll_engine_options engine; /* ports are set for each row */
+    bool knows[PCOLL_SIM_LEVELS];       /* the levels of engine.inside that plans know */
     struct pcoll_machine node;          /* engine.machine.node points here */
     int json, resources;
     const char *plot, *goal, *timeline;
 
     /* as given on the command line */
     const char *segment, *network, *table, *medium, *node_medium;
-    const char *inside;          /* the file of a node */
+    const char *inside; /* the file of a node */
+    const char *levels;
     struct pcoll_machine wanted; /* negative: the table's value */
 };
 

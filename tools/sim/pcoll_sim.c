@@ -2,6 +2,7 @@
  * pcoll-sim: simulates plans at any scale on one core. See engine.h for the model and options.c for
  * the command line.
  */
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 enum { MIN_SEGMENT = 1024, MAX_SEGMENTS = 1024 };
 
 /* Ranks 0 .. ppn - 1 are on node 0, and so on; NULL: all ranks are on one node. */
-static enum pcoll_result make_topology(int nranks, int ppn, struct pcoll_topology **topology_p)
+static enum pcoll_result make_nodes(int nranks, int ppn, struct pcoll_topology **topology_p)
 {
     enum pcoll_result result;
     int *nodes;
@@ -34,6 +35,57 @@ static enum pcoll_result make_topology(int nranks, int ppn, struct pcoll_topolog
         nodes[r] = r / ppn;
     result = pcoll_topology_create(nodes, NULL, nranks, topology_p);
     free(nodes);
+    return result;
+}
+
+/* The domain of a rank on a level of its node, by any number. */
+static int domain_of(const struct options *options, int level, int rank)
+{
+    const struct pcoll_sim_node *inside = &options->engine.inside;
+    const int ppn = options->ppn ? options->ppn : INT_MAX, cores = pcoll_sim_node_cores(inside);
+
+    return rank / ppn * cores + rank % ppn % cores / inside->levels[level].cores;
+}
+
+/* Give the topology the levels that plans know, or leave it as it is if they divide nothing. */
+static enum pcoll_result add_levels(const struct options *options, int nranks,
+                                    struct pcoll_topology **topology_p)
+{
+    struct pcoll_division divisions[PCOLL_MAX_DIVISIONS];
+    struct pcoll_topology *levels = malloc(sizeof(*levels));
+    int *domains = malloc((size_t)nranks * PCOLL_MAX_DIVISIONS * sizeof(*domains)), n = 0;
+    enum pcoll_result result = PCOLL_ERR_NOMEM;
+
+    for (int level = PCOLL_SIM_LEVELS; domains != NULL && level-- > 0;) {
+        int *mine = domains + (size_t)n * (size_t)nranks;
+
+        if (!options->knows[level] || n == PCOLL_MAX_DIVISIONS)
+            continue;
+        for (int r = 0; r < nranks; r++)
+            mine[r] = domain_of(options, level, r);
+        divisions[n++] = (struct pcoll_division){mine, PCOLL_LEVEL_OTHER_CACHE};
+    }
+    if (domains != NULL && levels != NULL)
+        result = pcoll_topology_divide(*topology_p, nranks, divisions, n, levels);
+    free(domains);
+    if (result != PCOLL_OK) {
+        free(levels);
+        return result == PCOLL_UNSUPPORTED ? PCOLL_OK : result;
+    }
+    pcoll_topology_destroy(*topology_p);
+    *topology_p = levels;
+    return PCOLL_OK;
+}
+
+static enum pcoll_result make_topology(const struct options *options, int nranks,
+                                       struct pcoll_topology **topology_p)
+{
+    enum pcoll_result result = make_nodes(nranks, options->ppn, topology_p);
+
+    if (result == PCOLL_OK && options->levels)
+        result = add_levels(options, nranks, topology_p);
+    if (result != PCOLL_OK)
+        pcoll_topology_destroy(*topology_p);
     return result;
 }
 
@@ -120,7 +172,7 @@ static enum pcoll_result write_timeline(const struct options *options, struct pc
 static enum pcoll_result make_job(const struct options *options, const struct row *row,
                                   struct pcoll_topology **topology_p, struct pcoll_job *job)
 {
-    enum pcoll_result result = make_topology(row->nranks, options->ppn, topology_p);
+    enum pcoll_result result = make_topology(options, row->nranks, topology_p);
 
     *job = (struct pcoll_job){
         .algorithm = row->algorithm,

@@ -7,7 +7,8 @@ struct pcoll_engine pcoll_engine_of(const struct pcoll_job *job,
                                     const struct pcoll_engine_options *options,
                                     struct pcoll_engine_result *result)
 {
-    const struct pcoll_topology *topology = job->signature.topology;
+    const struct pcoll_topology *given = job->signature.topology;
+    const struct pcoll_topology *topology = given && given->in_node ? NULL : given;
     const struct pcoll_machine *machine = &options->machine;
     const bool is_flat = options->network.kind == PCOLL_FLAT;
 
@@ -28,7 +29,7 @@ struct pcoll_engine pcoll_engine_of(const struct pcoll_job *job,
 /* Assigns a core to each rank where a node has fewer cores than ranks. */
 static bool share_cores(struct pcoll_engine *e, int nranks)
 {
-    const struct pcoll_topology *topology = e->job->signature.topology;
+    const struct pcoll_topology *topology = e->topology;
     const int cores = e->options->machine.cores;
 
     if (cores <= 0 || (topology && topology->nnodes == nranks) || nranks <= cores)

@@ -10,9 +10,10 @@
 
 #include "algorithms/algorithm.h"
 
-enum { PCOLL_SIM_LEVELS = 8, PCOLL_SIM_CORES = 1 << 16 };
+enum { PCOLL_SIM_LEVELS = 8, PCOLL_SIM_CORES = 1 << 16, PCOLL_SIM_NAME_BYTES = 32 };
 
 struct pcoll_sim_level {
+    char name[PCOLL_SIM_NAME_BYTES];
     int cores;     /* of each domain */
     double shared; /* us per byte of all that goes through a domain or stays in it; 0: unlimited */
     double link;   /* the same of what enters or leaves a domain */
