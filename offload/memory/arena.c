@@ -303,7 +303,6 @@ static enum pcoll_result find_room(struct pcoll_shm_arena *arena,
         return result;
     pcoll_extents_merge(&arena->extents, is_released, arena);
     extent = pcoll_extents_take(&arena->extents, bytes);
-    note_use(arena);
     if (extent == NULL) {
         trim(arena, 2 * arena->lately + bytes + SPARE);
         result = create_object(arena, bootstrap, bytes, grant);
@@ -314,6 +313,7 @@ static enum pcoll_result find_room(struct pcoll_shm_arena *arena,
     }
     grant->number = extent->object;
     grant->offset = extent->offset;
+    note_use(arena);
     trim(arena, 2 * arena->lately + SPARE);
     return PCOLL_OK;
 }
