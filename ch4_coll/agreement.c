@@ -112,10 +112,11 @@ static void hear_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal
     call->signature.commutes = !terms[NOT_COMMUTING].value;
 }
 
-/* A user's function is called for the user's data only. */
+/* A user's function is called for the user's data only. An ordinary call is no init, which may take
+ * milliseconds. */
 static bool may_race(const struct MPIDI_PCOLL_call *call)
 {
-    return !call->op || MPIDI_PCOLL_operator_base(call->op)->kernel;
+    return !call->is_promoted && (!call->op || MPIDI_PCOLL_operator_base(call->op)->kernel);
 }
 
 /* *proposal becomes rank 0's, of which other ranks get the number of rivals, and the choice's
@@ -128,8 +129,7 @@ static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm 
 
     say_call(call, terms);
     if (call->comm->rank == 0 && !call->is_scattered)
-        MPIDI_PCOLL_propose(&call->signature, MPIDI_PCOLL_is_mapped(call), may_race(call),
-                            call->info, state, proposal);
+        MPIDI_PCOLL_propose(call, MPIDI_PCOLL_is_mapped(call), may_race(call), state, proposal);
     say_choice(proposal, terms);
     mpi_errno = agree(state, round, &call->eligible, terms, NTERMS);
     hear_call(call, proposal, terms);

@@ -18,6 +18,8 @@ enum MPIDI_PCOLL_in_place {
                             * theirs has left */
 };
 
+struct MPIDI_PCOLL_plan;
+
 struct MPIDI_PCOLL_call {
     struct MPIDI_PCOLL_arguments arguments; /* with edges, also in place, `send` is what the rank
                                              * sends once `describe` (below) has returned */
@@ -31,6 +33,8 @@ struct MPIDI_PCOLL_call {
     struct pcoll_local *local; /* the edges, or NULL */
     bool is_scattered; /* blocks that may differ do not lie side by side on this rank, or once the
                         * ranks have agreed, on some rank, or not the same ones */
+    bool is_promoted;  /* the plan is to serve ordinary calls: it takes no path between user
+                        * buffers */
     bool eligible;   /* as far as this rank can tell, or once the ranks have agreed, on all ranks */
     const char *why; /* why not; NULL: nobody needs to be told */
 };
@@ -45,6 +49,11 @@ typedef void MPIDI_PCOLL_describe(struct MPIDI_PCOLL_call *call);
  * MPI error code. */
 int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
                           MPIR_Request **request);
+
+/* The same for a plan without a request, with the lock: *plan, which is empty, becomes one; NULL:
+ * out of memory. *made_p tells, on all ranks, whether it has. Returns an MPI error code. */
+int MPIDI_PCOLL_call_plan(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
+                          struct MPIDI_PCOLL_plan *plan, bool *made_p);
 
 /* Generate this rank's plan, and lower it if the medium cannot run it otherwise; the caller
  * destroys it. */

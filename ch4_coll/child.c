@@ -5,6 +5,7 @@
 #include "child.h"
 
 #include "media_calls.h"
+#include "promote.h"
 #include "report.h"
 #include "request.h"
 
@@ -68,6 +69,7 @@ static const struct pcoll_medium medium_of_child = {
 static void disown(void)
 {
     is_child = true;
+    MPIDI_PCOLL_promotion_end();
     MPIDI_PCOLL_plans_disown(&medium_of_child);
     MPIDI_PCOLL_requests_disown(&medium_of_child);
     MPIDI_PCOLL_network_disown();

@@ -32,7 +32,7 @@ static int node_of(const MPIR_Comm *comm, int rank)
 }
 
 /* The answer is the same on all ranks: one group of processes of one MPI_COMM_WORLD. */
-static bool is_served(MPIR_Comm *comm)
+static bool is_served(const MPIR_Comm *comm)
 {
     if (comm->comm_kind != MPIR_COMM_KIND__INTRACOMM)
         return false;
@@ -53,19 +53,20 @@ static int delete_state(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-static int make_keyval(void)
-{
-    if (keyval != MPI_KEYVAL_INVALID)
-        return MPI_SUCCESS;
-    return MPIR_Comm_create_keyval_impl(MPI_COMM_NULL_COPY_FN, delete_state, &keyval, NULL);
-}
-
-static int attach_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm *state)
+int MPIDI_PCOLL_attach(MPIR_Comm *comm, int *own_keyval, MPI_Comm_delete_attr_function *end,
+                       void *value)
 {
     MPII_Keyval *keyval_ptr;
+    int mpi_errno = MPI_SUCCESS;
 
-    MPII_Keyval_get_ptr(keyval, keyval_ptr);
-    return MPIDI_PCOLL_set_attr(comm, keyval_ptr, state);
+    if (*own_keyval == MPI_KEYVAL_INVALID)
+        mpi_errno = MPIR_Comm_create_keyval_impl(MPI_COMM_NULL_COPY_FN, end, own_keyval, NULL);
+    MPIR_ERR_CHECK(mpi_errno);
+    MPII_Keyval_get_ptr(*own_keyval, keyval_ptr);
+    mpi_errno = MPIDI_PCOLL_set_attr(comm, keyval_ptr, value);
+
+fn_fail:
+    return mpi_errno;
 }
 
 static bool have_one_node(const MPIR_Comm *comm)
@@ -74,6 +75,11 @@ static bool have_one_node(const MPIR_Comm *comm)
         if (node_of(comm, i) != node_of(comm, 0))
             return false;
     return true;
+}
+
+bool MPIDI_PCOLL_is_on_one_node(const MPIR_Comm *comm)
+{
+    return is_served(comm) && have_one_node(comm);
 }
 
 /* A rank bound to cores near the network devices is a better leader of its node: the number of
@@ -236,11 +242,9 @@ static void meet(struct MPIDI_PCOLL_comm *state, const struct settings *settings
 /* The part of the state that a rank makes alone; NULL: out of memory. */
 static struct MPIDI_PCOLL_comm *make_state(MPIR_Comm *comm, const struct pcoll_bootstrap *bootstrap)
 {
-    struct MPIDI_PCOLL_comm *state = NULL;
+    struct MPIDI_PCOLL_comm *state = MPIDI_PCOLL_state_create(comm, bootstrap);
 
-    if (make_keyval() == MPI_SUCCESS)
-        state = MPIDI_PCOLL_state_create(comm, bootstrap);
-    if (!state || attach_state(comm, state) == MPI_SUCCESS)
+    if (!state || MPIDI_PCOLL_attach(comm, &keyval, delete_state, state) == MPI_SUCCESS)
         return state;
     MPIDI_PCOLL_state_release(state);
     return NULL;
@@ -293,13 +297,18 @@ fn_fail:
     goto fn_exit;
 }
 
-void MPIDI_PCOLL_comm_free_keyval(void)
+void MPIDI_PCOLL_free_keyval(int *own_keyval)
 {
     MPII_Keyval *keyval_ptr;
 
-    if (keyval == MPI_KEYVAL_INVALID)
+    if (*own_keyval == MPI_KEYVAL_INVALID)
         return;
-    MPII_Keyval_get_ptr(keyval, keyval_ptr);
+    MPII_Keyval_get_ptr(*own_keyval, keyval_ptr);
     MPIR_free_keyval(keyval_ptr);
-    keyval = MPI_KEYVAL_INVALID;
+    *own_keyval = MPI_KEYVAL_INVALID;
+}
+
+void MPIDI_PCOLL_comm_free_keyval(void)
+{
+    MPIDI_PCOLL_free_keyval(&keyval);
 }

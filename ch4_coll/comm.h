@@ -10,4 +10,16 @@
 int MPIDI_PCOLL_comm_get(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p);
 void MPIDI_PCOLL_comm_free_keyval(void);
 
+/* The answer is the same on all ranks: one group of processes of one MPI_COMM_WORLD, whose nodes
+ * are known, and are one node. */
+bool MPIDI_PCOLL_is_on_one_node(const MPIR_Comm *comm);
+
+/* ---- for what is kept as an attribute of a communicator ---- */
+
+/* Attach `value`, with a keyval of our own, which is made if it is MPI_KEYVAL_INVALID. Returns an
+ * MPI error code. */
+int MPIDI_PCOLL_attach(MPIR_Comm *comm, int *keyval, MPI_Comm_delete_attr_function *end,
+                       void *value);
+void MPIDI_PCOLL_free_keyval(int *keyval);
+
 #endif /* COMM_H_INCLUDED */

@@ -12,6 +12,7 @@ struct MPIDI_PCOLL_forced {
     uint64_t coop_from;  /* as in struct pcoll_bootstrap */
     bool share_ucx;      /* plans may use MPICH's UCX */
     uint64_t agent_from; /* bytes of the smallest plan that an agent progresses; 0: all */
+    int promote_after;   /* calls of a kind until they are promoted */
     unsigned agent_spin_usec; /* for which an agent with a core polls in vain before it sleeps */
 };
 

@@ -31,7 +31,8 @@ enum pcoll_result MPIDI_PCOLL_generate(const struct MPIDI_PCOLL_call *call,
     return result;
 }
 
-static void print_choice(const struct MPIDI_PCOLL_plan *plan, const struct pcoll_choice *choice)
+static void print_choice(const struct MPIDI_PCOLL_plan *plan, const struct pcoll_choice *choice,
+                         bool is_promoted)
 {
     const char *provider = MPIDI_PCOLL_is_libfabric(plan->medium) ? MPIDI_PCOLL_provider() : NULL;
     const struct pcoll_signature *sig = &plan->plan->signature;
@@ -42,24 +43,17 @@ static void print_choice(const struct MPIDI_PCOLL_plan *plan, const struct pcoll
     if (sig->topology)
         snprintf(nodes, sizeof(nodes), " of %d nodes", sig->topology->nnodes);
     fprintf(stderr,
-            "[%d] pcoll: %s %llu B on %d ranks%s: %s on %s%s%s (%s), predicted %.2f us; "
+            "[%d] pcoll: %s%s %llu B on %d ranks%s: %s on %s%s%s (%s), predicted %.2f us; "
             "%d counters, %d entries, %d messages, %llu B of state; ranks of a node: %s\n",
-            MPIR_Process.rank, pcoll_coll_name(sig->coll), (unsigned long long)sig->bytes,
-            sig->nranks, nodes, text, plan->medium->name, provider ? " over " : "",
-            provider ? provider : "", choice->reason, choice->predicted_us, account.counters,
-            account.entries, account.messages, (unsigned long long)account.state_bytes,
+            MPIR_Process.rank, is_promoted ? "promoted " : "", pcoll_coll_name(sig->coll),
+            (unsigned long long)sig->bytes, sig->nranks, nodes, text, plan->medium->name,
+            provider ? " over " : "", provider ? provider : "", choice->reason,
+            choice->predicted_us, account.counters, account.entries, account.messages,
+            (unsigned long long)account.state_bytes,
             plan->state->level == PCOLL_LEVEL_ANY ? "distance unknown"
                                                   : pcoll_level_names[plan->state->level]);
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 1)
         pcoll_plan_print(plan->plan, stderr);
-}
-
-static struct MPIDI_PCOLL_request *discard(struct MPIDI_PCOLL_request *request)
-{
-    if (request)
-        MPIDI_PCOLL_free_kept(&request->plan);
-    MPIDI_PCOLL_request_discard(request);
-    return NULL;
 }
 
 /* MPICH regards a short message as sent once libfabric has it, but a provider with manual progress
@@ -121,16 +115,13 @@ static void take_back(struct MPIDI_PCOLL_call *call, const struct MPIDI_PCOLL_pl
     call->out = plan->out;
 }
 
-/* Generate and bind the plan. NULL, on all ranks, if that is declined. A rank that has run out of
- * memory, or cannot even generate the plan, still takes part in the steps that all others wait
- * for. */
-static struct MPIDI_PCOLL_request *make_plan(struct MPIDI_PCOLL_call *call,
-                                             struct MPIDI_PCOLL_comm *state,
-                                             const struct pcoll_choice *choice)
+/* Generate and bind the plan; NULL: memory ran out. Returns false, on all ranks, if that is
+ * declined. A rank that has run out of memory, or cannot even generate the plan, still takes part
+ * in the steps that all others wait for. */
+static bool make_plan(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
+                      const struct pcoll_choice *choice, struct MPIDI_PCOLL_plan *plan)
 {
     struct pcoll_memory memory = {.op = NULL};
-    struct MPIDI_PCOLL_request *request = MPIDI_PCOLL_request_create();
-    struct MPIDI_PCOLL_plan *plan = request ? &request->plan : NULL;
     enum pcoll_result result = PCOLL_ERR_NOMEM;
     struct pcoll_bound *bound = NULL;
     struct pcoll_plan *raw = NULL;
@@ -146,7 +137,7 @@ static struct MPIDI_PCOLL_request *make_plan(struct MPIDI_PCOLL_call *call,
         if (raw)
             take_back(call, plan);
         pcoll_plan_destroy(raw);
-        return discard(request);
+        return false;
     }
     if (pcoll_is_network(state->medium))
         flush_messages(raw);
@@ -156,8 +147,8 @@ static struct MPIDI_PCOLL_request *make_plan(struct MPIDI_PCOLL_call *call,
     plan->state = state;
     state->refs++;
     if (call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
-        print_choice(plan, choice);
-    return request;
+        print_choice(plan, choice, call->is_promoted);
+    return true;
 }
 
 static void report_declined(const struct MPIDI_PCOLL_call *call)
@@ -167,12 +158,11 @@ static void report_declined(const struct MPIDI_PCOLL_call *call)
                 pcoll_coll_name(call->signature.coll), call->why);
 }
 
-static int init_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
-                   MPIR_Request **request)
+static int plan_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
+                   struct MPIDI_PCOLL_plan *plan, bool *made_p)
 {
     struct MPIDI_PCOLL_proposal proposal = {.nrivals = 0};
     struct pcoll_choice *choice = &proposal.choice;
-    struct MPIDI_PCOLL_request *made = NULL;
     int mpi_errno;
 
     call->signature.topology = state->topology;
@@ -182,10 +172,8 @@ static int init_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
     if (mpi_errno == MPI_SUCCESS && choice->algorithm && proposal.nrivals > 0)
         mpi_errno = MPIDI_PCOLL_race(call, state, proposal.rivals, proposal.nrivals, choice);
     if (mpi_errno == MPI_SUCCESS && choice->algorithm)
-        made = make_plan(call, state, choice);
-    if (made) {
-        *request = MPIDI_PCOLL_request_issue(made);
-    } else {
+        *made_p = make_plan(call, state, choice, plan);
+    if (!*made_p) {
         MPIDI_PCOLL_drop_data(call);
         MPIDI_PCOLL_operator_destroy(call->op);
         MPIDI_PCOLL_local_free(call->local);
@@ -207,20 +195,37 @@ static int find_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
     return MPI_SUCCESS;
 }
 
-int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
-                          MPIR_Request **request)
+int MPIDI_PCOLL_call_plan(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
+                          struct MPIDI_PCOLL_plan *plan, bool *made_p)
 {
     struct MPIDI_PCOLL_comm *state = NULL;
     int mpi_errno;
 
-    *request = NULL;
-    MPIDI_PCOLL_lock();
+    *made_p = false;
     mpi_errno = find_state(call->comm, &state);
-    if (mpi_errno == MPI_SUCCESS && state) {
-        if (describe)
-            describe(call);
-        mpi_errno = init_on(call, state, request);
-    }
+    if (mpi_errno != MPI_SUCCESS || !state)
+        return mpi_errno;
+    if (describe)
+        describe(call);
+    mpi_errno = plan_on(call, state, plan, made_p);
+    if (!*made_p && plan)
+        MPIDI_PCOLL_free_kept(plan);
+    return mpi_errno;
+}
+
+int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
+                          MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_request *own;
+    bool made;
+    int mpi_errno;
+
+    MPIDI_PCOLL_lock();
+    own = MPIDI_PCOLL_request_create();
+    mpi_errno = MPIDI_PCOLL_call_plan(call, describe, own ? &own->plan : NULL, &made);
+    *request = made ? MPIDI_PCOLL_request_issue(own) : NULL;
+    if (!made)
+        MPIDI_PCOLL_request_discard(own);
     MPIDI_PCOLL_unlock();
     return mpi_errno;
 }

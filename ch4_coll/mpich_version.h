@@ -55,14 +55,17 @@ static inline bool MPIDI_PCOLL_bcast_runs_at_init(void)
         return mpi_errno;                                                                          \
     } while (0)
 #define MPIDI_PCOLL_ERRFLAG &errflag
+typedef MPIR_Errflag_t *MPIDI_PCOLL_errflag_t;
 #define MPIDI_PCOLL_WAIT_ERRFLAG , &errflag
 #else
 #define MPIDI_PCOLL_ATTEMPT(call) return (call)
 #define MPIDI_PCOLL_WAIT_ERRFLAG
 #if !MPIDI_PCOLL_SINCE(5, 0, 0)
 #define MPIDI_PCOLL_ERRFLAG MPIR_ERR_NONE
+typedef MPIR_Errflag_t MPIDI_PCOLL_errflag_t;
 #else
 #define MPIDI_PCOLL_ERRFLAG 0
+typedef int MPIDI_PCOLL_errflag_t;
 #endif
 #endif
 
@@ -108,6 +111,20 @@ static inline int MPIDI_PCOLL_allgather_int(int own, int *all, MPIR_Comm *comm)
 {
     MPIDI_PCOLL_ATTEMPT(MPIR_Allgather_fallback(&own, 1, MPIDI_PCOLL_INT, all, 1, MPIDI_PCOLL_INT,
                                                 comm, MPIDI_PCOLL_ERRFLAG));
+}
+
+/* Whether MPICH has made the communicator for its own algorithms, of the ranks of a node or of one
+ * of each node, or (4.2) its ranks are threads. 5.0: a communicator has attributes in place of a
+ * kind. */
+static inline bool MPIDI_PCOLL_is_internal(const MPIR_Comm *comm)
+{
+#if MPIDI_PCOLL_SINCE(5, 0, 0)
+    return comm->attr & MPIR_COMM_ATTR__SUBCOMM || comm->threadcomm;
+#elif MPIDI_PCOLL_SINCE(4, 2, 0)
+    return comm->hierarchy_kind > MPIR_COMM_HIERARCHY_KIND__PARENT || comm->threadcomm;
+#else
+    return comm->hierarchy_kind > MPIR_COMM_HIERARCHY_KIND__PARENT;
+#endif
 }
 
 /* ---- datatypes ---- */

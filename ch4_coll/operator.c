@@ -116,17 +116,23 @@ static int element_of_other(MPI_Datatype type, enum pcoll_element *element_p)
     return 0;
 }
 
-static pcoll_kernel *kernel_of(MPI_Op op, MPI_Datatype type)
+int MPIDI_PCOLL_element_of(MPI_Datatype type)
 {
     const MPI_Datatype named = MPIDI_PCOLL_named_type(type);
     enum pcoll_element element;
 
+    return element_of(named, &element) || element_of_other(named, &element) ? (int)element : -1;
+}
+
+static pcoll_kernel *kernel_of(MPI_Op op, MPI_Datatype type)
+{
+    const int element = HANDLE_IS_BUILTIN(op) ? MPIDI_PCOLL_element_of(type) : -1;
+
 #define TRY(NAME)                                                                                  \
     if (op == MPI_##NAME)                                                                          \
-        return pcoll_kernel_of(PCOLL_OPERATOR_##NAME, element);
+        return pcoll_kernel_of(PCOLL_OPERATOR_##NAME, (enum pcoll_element)element);
 
-    if (!HANDLE_IS_BUILTIN(op) ||
-        !(element_of(named, &element) || element_of_other(named, &element)))
+    if (element < 0)
         return NULL;
     PCOLL_OPERATORS(TRY)
 #undef TRY

@@ -16,6 +16,9 @@ struct MPIDI_PCOLL_operator;
 const char *MPIDI_PCOLL_operator_create(MPI_Op op, MPI_Datatype type,
                                         struct MPIDI_PCOLL_operator **op_p);
 void MPIDI_PCOLL_operator_destroy(struct MPIDI_PCOLL_operator *op); /* NULL: nothing */
+/* The element that a predefined type consists of, as enum pcoll_element; -1: it is none of them. */
+int MPIDI_PCOLL_element_of(MPI_Datatype type);
+
 /* As media see it; NULL for NULL. */
 const struct pcoll_operator *MPIDI_PCOLL_operator_base(const struct MPIDI_PCOLL_operator *op);
 

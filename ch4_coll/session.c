@@ -14,6 +14,7 @@
 #include "mpich_version.h"
 #include "mpir_coll_offload_hooks.h"
 #include "process.h"
+#include "promote.h"
 #include "report.h"
 #include "request.h"
 #include "settings.h"
@@ -43,11 +44,13 @@ static int finalize(void *extra)
         MPIDI_PCOLL_end_child();
     else
         MPIDI_PCOLL_settings_keep();
+    MPIDI_PCOLL_promotion_end();
     MPIDI_PCOLL_agent_end();
     MPIDI_PCOLL_requests_destroy(MPIDI_PCOLL_unbind_leaving());
     leave_network();
     MPIDI_PCOLL_hook_close();
     MPIDI_PCOLL_crowded = false;
+    MPIDI_PCOLL_promotion_free_keyval();
     MPIDI_PCOLL_comm_free_keyval();
     MPIDI_PCOLL_settings_free();
     MPIDI_PCOLL_report_free();
@@ -80,6 +83,10 @@ void MPIDI_PCOLL_pvars_init(void)
              "persistent collectives that run as plans");
     REGISTER(coll_offload_fallbacks, &MPIDI_PCOLL_fallback_count,
              "persistent collectives on MPICH's own schedules");
+    REGISTER(coll_offload_promoted_plans, &MPIDI_PCOLL_promoted_plans,
+             "plans that serve ordinary blocking collectives");
+    REGISTER(coll_offload_promoted_calls, &MPIDI_PCOLL_promoted_calls,
+             "ordinary blocking collectives that plans have served");
     MPIDI_PCOLL_agent_pvars_init();
 }
 
@@ -118,5 +125,6 @@ int MPIDI_PCOLL_init_completed(void)
         return MPI_SUCCESS;
     if (MPIR_Process.local_size > 1)
         MPIDI_PCOLL_cores_publish();
-    return MPIDI_PCOLL_cores().crowded ? MPIDI_PCOLL_session_open() : MPI_SUCCESS;
+    return MPIDI_PCOLL_promotion_open() || MPIDI_PCOLL_cores().crowded ? MPIDI_PCOLL_session_open()
+                                                                       : MPI_SUCCESS;
 }

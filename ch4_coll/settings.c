@@ -92,6 +92,21 @@ cvars:
         built-in table is used, with what ranks measure (MPIR_CVAR_COLL_OFFLOAD_MEASURE). Set it
         to what pcoll-tune has measured on the machine.
 
+    - name        : MPIR_CVAR_COLL_OFFLOAD_PROMOTE
+      category    : COLLECTIVE
+      type        : string
+      default     : off
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Which ordinary blocking calls get plans once they have been repeated often enough:
+        barrier, bcast, reduce and allreduce of up to 4096 bytes on communicators within a node.
+        Values: off, exact (those whose results cannot depend on the order in which ranks
+        reduce, so that no bit changes when a call gets its plan: no sums or products of
+        floating-point numbers), all. Set it where a program spends much time in short
+        collectives, with the same value on all ranks.
+
     - name        : MPIR_CVAR_COLL_OFFLOAD_VERBOSE
       category    : COLLECTIVE
       type        : int
@@ -119,12 +134,12 @@ static struct {
 static bool provider_compared = false; /* the table's provider has been compared with the one in
                                         * use */
 
-/* What the medium provides. */
-static unsigned allowed(const struct MPIDI_PCOLL_comm *state)
+/* What the medium provides to a call. */
+static unsigned allowed(const struct MPIDI_PCOLL_comm *state, bool is_promoted)
 {
     unsigned provides = state->medium->group_provides(state->group);
 
-    if (!MPIDI_PCOLL_forced()->cma && !pcoll_is_network(state->medium))
+    if (is_promoted || (!MPIDI_PCOLL_forced()->cma && !pcoll_is_network(state->medium)))
         provides &= ~(unsigned)PCOLL_NEED_USER_RMA;
     return provides;
 }
@@ -317,14 +332,14 @@ static struct pcoll_hint hint_of(enum pcoll_coll coll, MPIR_Info *info, char *va
     return hint;
 }
 
-static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state)
+static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state, bool is_promoted)
 {
     const int temp = MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP;
     const struct pcoll_medium *medium = state->medium;
     struct pcoll_caps caps = {
         .level = state->level,
         .rails = medium->group_rails(state->group),
-        .provides = allowed(state),
+        .provides = allowed(state, is_promoted),
         .user_rma_threshold = MPIDI_PCOLL_forced()->cma_from,
         .max_temp = temp > 0 ? (uint64_t)temp : 0,
         .measured = medium->group_machine(state->group),
@@ -373,16 +388,17 @@ static void show_messages(void)
         MPIDI_PCOLL_report_lines(messages.text);
 }
 
-static void choose(const struct pcoll_signature *signature, bool is_mapped, bool may_race,
-                   MPIR_Info *info, struct MPIDI_PCOLL_comm *state,
-                   struct MPIDI_PCOLL_proposal *proposal, FILE *out)
+static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may_race,
+                   struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal, FILE *out)
 {
+    const struct pcoll_signature *signature = &call->signature;
     struct pcoll_choice *choice = &proposal->choice;
     char value[MPI_MAX_INFO_VAL + 1];
-    struct pcoll_hint hint = hint_of(signature->coll, info, value, sizeof(value), out);
+    struct pcoll_hint hint = hint_of(signature->coll, call->info, value, sizeof(value), out);
     /* What wins with parameters that a hint has fixed would be learned for calls without it. */
-    const bool races = wants_race(info, out) && may_race && hint.radix == 0 && hint.segment == 0;
-    struct pcoll_caps caps = caps_of(state);
+    const bool races =
+        wants_race(call->info, out) && may_race && hint.radix == 0 && hint.segment == 0;
+    struct pcoll_caps caps = caps_of(state, call->is_promoted);
 
     caps.mapped = is_mapped;
     if (hint.algorithm && strcmp(hint.algorithm, "mpich") == 0)
@@ -414,16 +430,15 @@ static void choose(const struct pcoll_signature *signature, bool is_mapped, bool
         print_losers(signature, &caps, choice);
 }
 
-void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped, bool may_race,
-                         MPIR_Info *info, struct MPIDI_PCOLL_comm *state,
-                         struct MPIDI_PCOLL_proposal *proposal)
+void MPIDI_PCOLL_propose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may_race,
+                         struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal)
 {
     FILE *out = open_messages();
 
     *proposal = (struct MPIDI_PCOLL_proposal){.nrivals = 0};
     if (!out)
         return;
-    choose(signature, is_mapped, may_race, info, state, proposal, out);
+    choose(call, is_mapped, may_race, state, proposal, out);
     show_messages();
 }
 
@@ -431,7 +446,7 @@ void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped
 void MPIDI_PCOLL_learn(const struct pcoll_signature *signature, bool is_mapped,
                        const struct MPIDI_PCOLL_comm *state, const struct pcoll_choice *choice)
 {
-    struct pcoll_caps caps = caps_of(state);
+    struct pcoll_caps caps = caps_of(state, false);
     struct pcoll_rule rule;
 
     if (pcoll_coll_has(signature->coll, PCOLL_REDUCES) && !signature->commutes)

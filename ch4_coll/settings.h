@@ -17,9 +17,8 @@ struct MPIDI_PCOLL_proposal {
 
 /* `is_mapped`: rank 0's user buffers lie in memory of MPI_Alloc_mem, and so, it expects, do those
  * of other ranks. `may_race`: there may be rivals, if the user wants them. */
-void MPIDI_PCOLL_propose(const struct pcoll_signature *signature, bool is_mapped, bool may_race,
-                         MPIR_Info *info, struct MPIDI_PCOLL_comm *state,
-                         struct MPIDI_PCOLL_proposal *proposal);
+void MPIDI_PCOLL_propose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may_race,
+                         struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal);
 
 /* Note on rank 0 that this choice won the race for such a call (MPIR_CVAR_COLL_OFFLOAD_WISDOM). */
 void MPIDI_PCOLL_learn(const struct pcoll_signature *signature, bool is_mapped,

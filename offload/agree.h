@@ -16,6 +16,11 @@
 /* Code that takes part in a round passes its name to pcoll_agree. "In each node" means that the
  * ranks of a node agree among themselves, not with those of other nodes. */
 enum pcoll_round {
+    /* -- at ordinary calls, now and then: ch4_coll/promote.c -- */
+
+    PCOLL_ROUND_REVIEW, /* have all ranks made the same calls; how much memory have the plans that
+                         * serve some of them */
+
     /* -- at the first call on a communicator: ch4_coll/comm.c, node/nodes.c -- */
 
     PCOLL_ROUND_SETTINGS, /* has every rank a state, which medium does rank 0 want, are provider and
