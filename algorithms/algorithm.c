@@ -1,6 +1,8 @@
 /* The table of algorithms; the contract is in algorithm.h. */
 #include "algorithms/algorithm.h"
 
+#include "algorithms/plan/topology.h"
+
 #include <stdbool.h>
 #include <string.h>
 
@@ -26,6 +28,18 @@ int pcoll_algorithm_number(const struct pcoll_algorithm *algorithm)
     return number;
 }
 
+const struct pcoll_signature *pcoll_signature_of_teams(const struct pcoll_signature *signature,
+                                                       int teams, struct pcoll_signature *room)
+{
+    const struct pcoll_topology *level = signature->levels;
+
+    for (int i = 1; level != NULL && i < teams; i++)
+        level = level->below;
+    *room = *signature;
+    room->topology = level;
+    return level != NULL ? room : NULL;
+}
+
 static enum pcoll_result check(const struct pcoll_algorithm *algorithm,
                                const struct pcoll_signature *signature,
                                const struct pcoll_local *local, int rank,
@@ -33,10 +47,12 @@ static enum pcoll_result check(const struct pcoll_algorithm *algorithm,
 {
     if (!pcoll_signature_is_valid(signature, local) || rank < 0 || rank >= signature->nranks ||
         signature->coll != algorithm->coll || params->radix < 0 || params->radix == 1 ||
-        params->rails < 0 || params->slots < 0 || params->slots == 1 ||
+        params->rails < 0 || params->teams < 0 || params->slots < 0 || params->slots == 1 ||
         (params->slots & (params->slots - 1)) != 0)
         return PCOLL_ERR_INVALID;
     if (algorithm->must_commute && !signature->commutes)
+        return PCOLL_UNSUPPORTED;
+    if (params->teams > 0 && !algorithm->uses_teams)
         return PCOLL_UNSUPPORTED;
     if (params->path != PCOLL_PATH_AUTO && !(algorithm->paths & 1u << params->path))
         return PCOLL_UNSUPPORTED;
@@ -78,11 +94,15 @@ enum pcoll_result pcoll_generate(const struct pcoll_algorithm *algorithm,
                                  const struct pcoll_params *params, struct pcoll_plan **plan_p)
 {
     struct pcoll_params own = *params;
+    struct pcoll_signature room;
+    const struct pcoll_signature *view;
     struct pcoll_plan *plan;
     enum pcoll_result result = check(algorithm, signature, local, rank, params);
 
-    if (result == PCOLL_OK)
-        result = pcoll_plan_create(signature, local, rank, &plan);
+    if (result != PCOLL_OK)
+        return result;
+    view = pcoll_signature_view(signature, params->teams, &room);
+    result = view ? pcoll_plan_create(view, local, rank, &plan) : PCOLL_UNSUPPORTED;
     if (result != PCOLL_OK)
         return result;
     if (!algorithm->uses_radix)

@@ -24,6 +24,8 @@ struct pcoll_params {
     uint64_t segment; /* bytes of a pipeline segment */
     int slots;        /* communication buffers of a ring, a power of two >= 2 */
     enum pcoll_path path;
+    int teams; /* of which level (signature.levels) the teams are that take the place of nodes: 1
+                * for the first one; 0: none */
     int rails; /* number of rails that pipelined broadcasts and rings stripe over, see plan.h */
     int paper; /* the single-instance form printed in document 001: one phase, no protection against
                 * run-ahead; for printing only */
@@ -70,11 +72,23 @@ struct pcoll_algorithm {
     uint64_t (*temp_bytes)(const struct pcoll_signature *signature,
                            const struct pcoll_params *params);
 
-    unsigned paths;               /* PCOLL_PATH_BIT_* that generate accepts */
-    int uses_radix, uses_segment; /* which parameters have a meaning */
+    unsigned paths;                           /* PCOLL_PATH_BIT_* that generate accepts */
+    int uses_radix, uses_segment, uses_teams; /* which parameters have a meaning */
     enum pcoll_slot_use uses_slots;
     bool must_commute; /* it permutes operands: without signature.commutes the call does not suit */
 };
+
+const struct pcoll_signature *pcoll_signature_of_teams(const struct pcoll_signature *signature,
+                                                       int teams, struct pcoll_signature *room);
+
+/* The signature as `generate`, `cost` and `temp_bytes` see it with that parameter `teams`: itself
+ * for 0, otherwise *room, in which the topology is the level; NULL if there is no such level. */
+static inline const struct pcoll_signature *
+pcoll_signature_view(const struct pcoll_signature *signature, int teams,
+                     struct pcoll_signature *room)
+{
+    return teams == 0 ? signature : pcoll_signature_of_teams(signature, teams, room);
+}
 
 /* The `temp_bytes` of an algorithm without communication buffers. */
 uint64_t pcoll_no_temp(const struct pcoll_signature *signature, const struct pcoll_params *params);

@@ -12,9 +12,14 @@ int pcoll_ranks_per_node(const struct pcoll_signature *signature)
     return (signature->nranks + nnodes - 1) / nnodes;
 }
 
+int pcoll_cost_mates(const struct pcoll_topology *level)
+{
+    return level->below ? level->most_parts : (level->nranks + level->nnodes - 1) / level->nnodes;
+}
+
 bool pcoll_is_over_wire(const struct pcoll_signature *signature)
 {
-    return signature->topology && signature->topology->nnodes > 1;
+    return signature->topology && signature->topology->nnodes > 1 && !signature->topology->in_node;
 }
 
 void pcoll_cost_contend(const struct pcoll_signature *signature, bool mapped,

@@ -15,8 +15,13 @@ static inline double pcoll_larger(double a, double b)
     return a > b ? a : b;
 }
 
-/* The number of ranks per node, on average and rounded up. */
+/* The number of ranks per node, on average and rounded up. If the topology is a level, its teams
+ * take the place of nodes here and in all that follows. */
 int pcoll_ranks_per_node(const struct pcoll_signature *signature);
+
+/* The number of mates (teams.h) of a team of this level: the most, or on the last level on average
+ * and rounded up. */
+int pcoll_cost_mates(const struct pcoll_topology *level);
 
 /* Returns whether the ranks are on several nodes. */
 bool pcoll_is_over_wire(const struct pcoll_signature *signature);
@@ -119,7 +124,7 @@ struct pcoll_machine pcoll_cost_leaders(const struct pcoll_signature *signature,
 struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
                                        const struct pcoll_machine *machine);
 
-/* The level inside a node, as a machine whose plans start in no time. */
+/* Inside a node, or inside a team, as a machine whose plans start in no time. */
 struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine);
 
 #endif /* PCOLL_COST_H */

@@ -21,6 +21,8 @@ struct info {
     struct pcoll_caps caps;
     struct pcoll_table *table;
     struct pcoll_topology *topology;
+    int nsockets, ndomains, ncaches; /* of a node, which consecutive ranks fill; 1: no level */
+    struct pcoll_topology *levels;   /* those of the only node; NULL: none */
 
     const char *plan;    /* COLLECTIVE/ALGORITHM, or only the collective; NULL: no plan */
     const char *prove;   /* the same, for --prove */

@@ -17,6 +17,7 @@ static struct pcoll_signature signature_of(const struct info *info, enum pcoll_c
         .nranks = info->nranks,
         .bytes = bytes,
         .topology = info->topology,
+        .levels = info->levels,
         .commutes = pcoll_coll_has(coll, PCOLL_REDUCES),
     };
 

@@ -21,6 +21,9 @@ static const struct cli_option options[] = {
     {OPTION("table", CLI_TEXT, path)},
     {OPTION("ranks", CLI_INT, nranks), .min = 1, .max = MAX_RANKS},
     {OPTION("nodes", CLI_INT, nnodes), .min = 1, .max = MAX_RANKS},
+    {OPTION("sockets", CLI_INT, nsockets), .min = 1, .max = MAX_RANKS},
+    {OPTION("domains", CLI_INT, ndomains), .min = 1, .max = MAX_RANKS},
+    {OPTION("caches", CLI_INT, ncaches), .min = 1, .max = MAX_RANKS},
     {OPTION("cores", CLI_INT, caps.cores), .min = 0, .max = MAX_RANKS},
     {OPTION("rails", CLI_INT, caps.rails), .min = 1, .max = 64},
     {OPTION("medium", CLI_TEXT, caps.medium)},
@@ -43,6 +46,7 @@ static const struct cli_option options[] = {
     {OPTION("radix", CLI_INT, params.radix), .min = 2, .max = MAX_RANKS},
     {OPTION("segment", CLI_NUMBER, params.segment), .min = 1, .max = UINT64_C(1) << 40},
     {OPTION("slots", CLI_INT, params.slots), .min = 2, .max = 1 << 16},
+    {OPTION("teams", CLI_INT, params.teams), .min = 0, .max = PCOLL_MAX_DIVISIONS},
     {OPTION("path", CLI_NAME, params.path), .name_of = cli_path},
     {OPTION("lowered", CLI_FLAG, show.lowered)},
     {OPTION("paper", CLI_FLAG, paper)},
@@ -142,6 +146,45 @@ static enum pcoll_result place(struct info *info)
     return result;
 }
 
+/* teams[rank]: the `count` teams of each node. */
+static void fill_teams(const struct info *info, int count, int *teams)
+{
+    for (int r = 0; r < info->nranks; r++) {
+        const int node = pcoll_topology_node(info->topology, r);
+        const int first = info->topology ? pcoll_topology_first(info->topology, node) : 0;
+        const int size = info->topology ? pcoll_topology_size(info->topology, node) : info->nranks;
+
+        teams[r] = node * count + (int)((int64_t)(r - first) * count / size);
+    }
+}
+
+/* With several nodes the levels are those of the topology. */
+static enum pcoll_result divide(struct info *info)
+{
+    const size_t n = (size_t)info->nranks;
+    int *teams = malloc(3 * n * sizeof(*teams));
+    struct pcoll_topology *levels = malloc(sizeof(*levels));
+    const struct pcoll_division divisions[] = {{teams, PCOLL_LEVEL_OTHER_CACHE},
+                                               {teams + n, PCOLL_LEVEL_OTHER_CACHE},
+                                               {teams + 2 * n, PCOLL_LEVEL_SAME_CACHE}};
+    enum pcoll_result result = PCOLL_ERR_NOMEM;
+
+    if (info->nsockets == 1 && info->ndomains == 1 && info->ncaches == 1) {
+        result = PCOLL_UNSUPPORTED;
+    } else if (teams && levels) {
+        fill_teams(info, info->nsockets, teams);
+        fill_teams(info, info->ndomains, teams + n);
+        fill_teams(info, info->ncaches, teams + 2 * n);
+        result = pcoll_topology_divide(info->topology, info->nranks, divisions, 3, levels);
+    }
+    free(teams);
+    if (result == PCOLL_OK)
+        info->levels = levels;
+    else
+        free(levels);
+    return result == PCOLL_UNSUPPORTED ? PCOLL_OK : result;
+}
+
 /* ---- lists ---- */
 
 static void print_names(void)
@@ -184,6 +227,8 @@ static int choose_algorithm(const struct info *info, struct pcoll_job *job)
         job->params.segment = given->segment;
     if (given->slots)
         job->params.slots = given->slots;
+    if (given->teams)
+        job->params.teams = given->teams;
     if (given->path != PCOLL_PATH_AUTO)
         job->params.path = given->path;
     return CLI_GO_ON;
@@ -204,6 +249,7 @@ static int take_job(const struct info *info, struct pcoll_job *job)
     job->signature.coll = (enum pcoll_coll)coll;
     job->signature.nranks = info->nranks;
     job->signature.topology = info->topology;
+    job->signature.levels = info->levels;
     if (pcoll_coll_has(job->signature.coll, PCOLL_SYNCHRONIZES))
         job->signature.bytes = 0;
     if (!pcoll_coll_has(job->signature.coll, PCOLL_ROOTED))
@@ -255,6 +301,9 @@ int main(int argc, char **argv)
         .coll = -1,
         .nranks = 8,
         .nnodes = 1,
+        .nsockets = 1,
+        .ndomains = 1,
+        .ncaches = 1,
         .max_bytes = UINT64_C(64) << 20,
         .candidates = -1,
         .caps = {.provides =
@@ -280,8 +329,9 @@ int main(int argc, char **argv)
     if (info.measures)
         info.caps.measured = &info.measured;
     status = 1;
-    if (load(&info) == PCOLL_OK && place(&info) == PCOLL_OK)
+    if (load(&info) == PCOLL_OK && place(&info) == PCOLL_OK && divide(&info) == PCOLL_OK)
         status = info.only_check ? 0 : print_what_is_asked(&info);
+    pcoll_topology_destroy(info.levels);
     pcoll_topology_destroy(info.topology);
     pcoll_table_destroy(info.table);
     return status;

@@ -212,6 +212,38 @@ static void take_measured(struct pcoll_machine *machine, const struct pcoll_mach
 #undef TAKE
 }
 
+static double lesser(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+/* Fills search->between and search->within: ranks of a team are no farther from each other than all
+ * ranks are, whatever was measured between the farthest. */
+static void find_levels(struct pcoll_search *search)
+{
+    const struct pcoll_topology *level = search->signature->levels;
+    const struct pcoll_machine *above = &search->machine;
+
+    for (int i = 0; level != NULL; level = level->below, i++) {
+        struct pcoll_machine *between = &search->between[i], *within = &search->within[i];
+        const struct pcoll_machine *near =
+            pcoll_table_level(search->table, search->caps->medium, level->level);
+
+        *within = *above;
+        if (near != NULL) {
+            within->L = lesser(above->L, near->L);
+            within->copy = lesser(above->copy, near->copy);
+            within->reduce = lesser(above->reduce, near->reduce);
+        }
+        within->arrival = pcoll_cost_mates(level) > 2 ? 2 * within->L : 0;
+        within->node = level->below ? within + 1 : NULL;
+        *between = search->machine;
+        between->arrival = level->nnodes > 2 ? 2 * between->L : 0;
+        between->node = within;
+        above = within;
+    }
+}
+
 /* Fills search->machine, search->cached and search->about, and *node, which search->machine may
  * point to. Returns false if the table lacks the medium. */
 static bool find_machine(struct pcoll_search *search, const struct pcoll_table *table,
@@ -240,6 +272,8 @@ static bool find_machine(struct pcoll_search *search, const struct pcoll_table *
     pcoll_cost_contend(search->signature, caps->mapped, &search->machine);
     search->cached =
         caps->mapped ? search->machine : pcoll_cost_cached(search->signature, &search->machine);
+    if (search->signature->levels && search->signature->levels->in_node)
+        find_levels(search);
     snprintf(search->about.medium, sizeof(search->about.medium), "%s", caps->medium);
     search->about.nranks = search->signature->nranks;
     search->about.nnodes = topology ? topology->nnodes : 1;
@@ -356,6 +390,7 @@ void pcoll_choice_text(const struct pcoll_choice *choice, char text[PCOLL_CHOICE
         append(text, "segment", params->segment);
     if (algorithm->uses_slots)
         append(text, "slots", (unsigned long long)params->slots);
+    append(text, "teams of level", (unsigned long long)params->teams);
     if (params->rails > 1)
         append(text, "rails", (unsigned long long)params->rails);
 }
@@ -364,5 +399,6 @@ bool pcoll_choice_same(const struct pcoll_choice *a, const struct pcoll_choice *
 {
     return a->algorithm == b->algorithm && a->params.path == b->params.path &&
            a->params.radix == b->params.radix && a->params.segment == b->params.segment &&
-           a->params.slots == b->params.slots && a->params.rails == b->params.rails;
+           a->params.slots == b->params.slots && a->params.teams == b->params.teams &&
+           a->params.rails == b->params.rails;
 }

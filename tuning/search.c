@@ -86,6 +86,16 @@ static unsigned refusal_but_temp(const struct pcoll_algorithm *algorithm,
     return refusal ? refusal : refusal_of_ring(caps, params->slots);
 }
 
+/* The bytes of TEMP, for teams that exist. */
+static uint64_t temp_of(const struct pcoll_algorithm *algorithm,
+                        const struct pcoll_signature *signature, const struct pcoll_params *params)
+{
+    struct pcoll_signature room;
+    const struct pcoll_signature *view = pcoll_signature_view(signature, params->teams, &room);
+
+    return view ? algorithm->temp_bytes(view, params) : UINT64_MAX;
+}
+
 unsigned pcoll_refusal_of(const struct pcoll_algorithm *algorithm,
                           const struct pcoll_params *params,
                           const struct pcoll_signature *signature, const struct pcoll_caps *caps)
@@ -94,7 +104,7 @@ unsigned pcoll_refusal_of(const struct pcoll_algorithm *algorithm,
 
     if (refusal || pcoll_is_trivial(signature))
         return refusal;
-    return refusal_of_temp(caps, algorithm->temp_bytes(signature, params));
+    return refusal_of_temp(caps, temp_of(algorithm, signature, params));
 }
 
 /* ---- weighing one candidate ---- */
@@ -113,13 +123,15 @@ static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm 
         return -1;
     if (pcoll_is_trivial(search->signature))
         return search->machine.call;
-    temp = algorithm->temp_bytes(search->signature, params);
+    temp = temp_of(algorithm, search->signature, params);
     refusal = refusal_of_temp(search->caps, temp);
     search->refusals |= refusal;
     if (refusal)
         return -1;
     if (!is_far(algorithm, params, &search->limits, temp))
         machine = &search->machine;
+    if (params->teams > 0)
+        machine = &search->between[params->teams - 1];
     if (search->tells_apart)
         factor = find_factor(search, algorithm, params);
     cost = factor * pcoll_cost_of(algorithm, search->signature, params, machine);
@@ -136,7 +148,7 @@ static bool is_better(const struct pcoll_choice *candidate, const struct pcoll_c
 {
     const struct pcoll_params *a = &candidate->params, *b = &other->params;
     const bool is_shorter = candidate->algorithm == other->algorithm && a->path == b->path &&
-                            a->radix == b->radix && a->segment < b->segment;
+                            a->radix == b->radix && a->teams == b->teams && a->segment < b->segment;
 
     return candidate->predicted_us <
            other->predicted_us * (is_shorter ? 1 + ROUNDING : 1 - ROUNDING);
@@ -247,7 +259,7 @@ static uint64_t ring_bytes(const struct pcoll_algorithm *algorithm,
     struct pcoll_params own = *params;
 
     own.slots = slots;
-    return algorithm->temp_bytes(signature, &own);
+    return temp_of(algorithm, signature, &own);
 }
 
 static int crowded_ring(const struct pcoll_algorithm *algorithm,
@@ -413,6 +425,19 @@ static void weigh_segments(struct pcoll_search *search, const struct pcoll_algor
     }
 }
 
+/* Levels are candidates on one node where each rank has a core. */
+static int most_teams(const struct pcoll_search *search, const struct pcoll_algorithm *algorithm)
+{
+    const struct pcoll_topology *level = search->signature->levels;
+    int n = 0;
+
+    if (algorithm->uses_teams && level && level->in_node &&
+        has_caches(search->signature, search->caps->cores))
+        for (; level != NULL; level = level->below)
+            n++;
+    return n;
+}
+
 static void weigh_path(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
                        enum pcoll_path path)
 {
@@ -423,10 +448,11 @@ static void weigh_path(struct pcoll_search *search, const struct pcoll_algorithm
     struct pcoll_params params = {.path = path};
 
     search->factor = find_factor(search, algorithm, &params);
-    for (int r = 0; r < nradixes; r++) {
-        params.radix = radixes[r];
-        weigh_segments(search, algorithm, &params, segments, nsegments);
-    }
+    for (params.teams = 0; params.teams <= most_teams(search, algorithm); params.teams++)
+        for (int r = 0; r < nradixes; r++) {
+            params.radix = radixes[r];
+            weigh_segments(search, algorithm, &params, segments, nsegments);
+        }
 }
 
 void pcoll_search_algorithm(struct pcoll_search *search, const struct pcoll_algorithm *algorithm)

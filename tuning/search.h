@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 
+#include "algorithms/plan/topology.h"
 #include "tuning/choose.h"
 #include "tuning/table/correction.h"
 
@@ -31,9 +32,11 @@ struct pcoll_search {
     const struct pcoll_caps *caps;
     const struct pcoll_table *table;
     struct pcoll_machine machine, cached; /* the latter for plans that stay in the caches */
-    struct pcoll_limits limits;           /* of the node */
-    struct pcoll_params fixed;            /* a nonzero parameter allows only that value */
-    bool below_threshold;                 /* PCOLL_PATH_USER may be used at any size */
+    struct pcoll_machine between[PCOLL_MAX_DIVISIONS], within[PCOLL_MAX_DIVISIONS]; /* teams of each
+                                                                                     * level */
+    struct pcoll_limits limits; /* of the node */
+    struct pcoll_params fixed;  /* a nonzero parameter allows only that value */
+    bool below_threshold;       /* PCOLL_PATH_USER may be used at any size */
 
     /* The answer so far. */
     struct pcoll_choice best; /* algorithm NULL: none yet */

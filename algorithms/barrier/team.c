@@ -58,10 +58,16 @@ void pcoll_barrier_release(struct pcoll_plan *plan, const struct pcoll_teams *te
 double pcoll_cost_barrier_team(const struct pcoll_signature *signature,
                                const struct pcoll_machine *machine)
 {
-    const struct pcoll_machine node = pcoll_cost_node(machine);
+    const struct pcoll_topology *level = pcoll_teams_of(signature).topology;
+    struct pcoll_machine node = *machine;
+    double cost = 0;
 
-    if (pcoll_teams_of(signature).topology == NULL)
-        return 0;
-    return pcoll_cost_waves(signature, &node, 1, 1) +
-           pcoll_cost_waves(signature, &node, 1, pcoll_ranks_per_node(signature) - 1);
+    for (; level != NULL; level = level->below) {
+        const int followers = pcoll_cost_mates(level) - 1;
+
+        node = pcoll_cost_node(&node);
+        cost += pcoll_cost_waves(signature, &node, 1, node.arrival > 0 ? followers : 1) +
+                pcoll_cost_fans(signature, &node, 1, followers);
+    }
+    return cost;
 }

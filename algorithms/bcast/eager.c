@@ -155,19 +155,38 @@ static double cost_between(const struct pcoll_signature *signature, const struct
 }
 
 /* Where each rank has a core, a rank that copies a segment out fetches what another core has just
- * written: the two operations hardly overlap, so segments gain less than the walk predicts. */
+ * written: the two operations hardly overlap, so segments gain less than the walk predicts.
+ * `followers` segments follow the first. */
 static double cost_of_cores(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
-                            struct pcoll_tree tree, const struct pcoll_machine *machine)
+                            struct pcoll_tree tree, double followers,
+                            const struct pcoll_machine *machine)
 {
     struct pcoll_machine own = pcoll_ring_machine(ring, machine);
     int radix = tree.radix < tree.nranks ? tree.radix : tree.nranks;
     int depth = pcoll_log_ceil(tree.nranks, radix);
-    double segments = (double)ring->nsegments, steps = depth + segments - 1;
+    double segments = (double)ring->nsegments, steps = depth + followers;
     double one = (double)signature->bytes / segments * machine->copy + machine->o;
 
     own.call = 0;
     return pcoll_cost_fans(signature, &own, depth, radix - 1) +
            steps * (radix * one + (segments > 1 ? machine->L : 0));
+}
+
+/* The first segment goes down all levels, and the others follow it at the pace of the first, whose
+ * ranks are farthest apart. */
+static double cost_of_levels(const struct pcoll_signature *signature, const struct pcoll_ring *ring,
+                             struct pcoll_tree between, const struct pcoll_machine *machine)
+{
+    struct pcoll_machine node = *machine;
+    double cost = cost_of_cores(signature, ring, between, (double)ring->nsegments - 1, machine);
+
+    for (const struct pcoll_topology *t = signature->topology; t != NULL; t = t->below) {
+        const struct pcoll_tree within = {pcoll_cost_mates(t), between.radix};
+
+        node = pcoll_cost_node(&node);
+        cost += cost_of_cores(signature, ring, within, 0, &node);
+    }
+    return cost;
 }
 
 /* The work of ranks that share cores is to send and to copy out, so a star is best. */
@@ -178,7 +197,7 @@ static double cost_in_node(const struct pcoll_signature *signature, const struct
 
     return pcoll_cost_crowd(signature, node) > 1
                ? pcoll_ring_tree_cost_crowded(signature, ring, tree, 2, 0, node)
-               : cost_of_cores(signature, ring, tree, node);
+               : cost_of_cores(signature, ring, tree, (double)ring->nsegments - 1, node);
 }
 
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
@@ -190,6 +209,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     struct pcoll_tree tree = {teams.count, pcoll_radix(params)};
     double cost = machine->call;
 
+    if (!pcoll_is_over_wire(signature) && teams.topology)
+        return cost + cost_of_levels(signature, &ring, tree, machine);
     if (!pcoll_is_over_wire(signature))
         return cost + cost_in_node(signature, &ring, pcoll_radix(params), machine);
     cost += cost_between(signature, &ring, tree, machine, node.copy);
@@ -208,5 +229,6 @@ const struct pcoll_algorithm pcoll_bcast_eager = {
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_radix = 1,
     .uses_segment = 1,
+    .uses_teams = 1,
     .uses_slots = PCOLL_RING,
 };

@@ -27,8 +27,8 @@ struct pcoll_machine {
     /* What tables do not have: see pcoll_cost_contend. */
     double arrival; /* between the signals of several ranks to a counter, if each has a core */
     double locked;  /* bytes of a process's memory that only one other accesses at a time */
-    const struct pcoll_machine *node; /* inside a node, if this is between nodes; NULL: the same
-                                       * machine */
+    const struct pcoll_machine *node; /* inside a node, if this is between nodes, or inside a team
+                                       * if this is between teams; NULL: the same machine */
 };
 
 /* The members that two ranks of a node can measure when they meet, and those that the kernel tells

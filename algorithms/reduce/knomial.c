@@ -18,6 +18,7 @@
 #include "algorithms/reduce/knomial.h"
 
 #include "algorithms/cost.h"
+#include "algorithms/number.h"
 #include "algorithms/shape/order_tree.h"
 #include "algorithms/shape/up.h"
 
@@ -88,6 +89,36 @@ static double cost_of_levels(struct levels l, double segments)
     return first + (segments - 1) * next;
 }
 
+/* The same where processors move segments of `bytes` bytes. */
+static double cost_of_cores(int count, double more, double segments, double bytes,
+                            const struct pcoll_machine *m)
+{
+    const struct levels levels = {count, more, m->L + m->o + bytes * m->copy, 0,
+                                  m->o + bytes * m->reduce};
+
+    return cost_of_levels(levels, segments);
+}
+
+/* Between the teams of a node, and from each level to the next. */
+static double cost_in_teams(const struct pcoll_order_tree *tree, double more, double segments,
+                            double bytes, const struct pcoll_machine *machine)
+{
+    const struct pcoll_topology *level = tree->topology;
+    struct pcoll_machine node = *machine;
+    double cost =
+        cost_of_cores(pcoll_log_ceil(level->nnodes, tree->radix), more, segments, bytes, machine);
+
+    for (int i = 0; i < tree->nlevels; i++, level = level->below) {
+        const int mates = i + 1 < tree->nlevels
+                              ? level->most_parts
+                              : (level->nranks + level->nnodes - 1) / level->nnodes;
+
+        node = pcoll_cost_node(&node);
+        cost += cost_of_cores(pcoll_log_ceil(mates, tree->radix), more, segments, bytes, &node);
+    }
+    return cost;
+}
+
 static double cost(const struct pcoll_signature *signature, const struct pcoll_params *params,
                    const struct pcoll_machine *machine)
 {
@@ -107,6 +138,8 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const struct levels inside = {is_flat ? 0 : depth.within, more,
                                   in.L + in.o + crowd * segment * in.copy + turn, 0, crowd * work};
 
+    if (!wire && tree.topology)
+        return machine->call + in.o + cost_in_teams(&tree, more, segments, segment, &all);
     return machine->call + in.o + cost_of_levels(outside, segments) +
            cost_of_levels(inside, segments);
 }
@@ -136,5 +169,6 @@ const struct pcoll_algorithm pcoll_reduce_knomial = {
     .paths = PCOLL_PATH_BIT_TEMP,
     .uses_radix = 1,
     .uses_segment = 1,
+    .uses_teams = 1,
     .uses_slots = PCOLL_RING,
 };

@@ -377,7 +377,9 @@ static struct pcoll_link link_of(const struct pcoll_leaders *by,
     struct pcoll_link link = {*machine, pcoll_ranks_per_node(signature), crowd};
 
     if (!is_flat(by)) {
-        link = (struct pcoll_link){*machine, by->count, crowd_of(machine, by->count)};
+        const int senders = pcoll_is_over_wire(signature) ? by->count : 0;
+
+        link = (struct pcoll_link){*machine, senders, crowd_of(machine, by->count)};
         link.machine.cores = 0; /* leaders take turns only with leaders */
     } else if (!pcoll_is_over_wire(signature)) {
         link = (struct pcoll_link){pcoll_cost_node(machine), 0, crowd};

@@ -98,6 +98,25 @@ enum pcoll_level pcoll_sharing_distance(const struct pcoll_sharing *sharing, uin
                : PCOLL_LEVEL_OTHER_CACHE;
 }
 
+/* ---- levels ---- */
+
+enum pcoll_result pcoll_sharing_levels(const struct pcoll_sharing *sharing,
+                                       struct pcoll_topology *levels_p)
+{
+    static const struct {
+        enum pcoll_shared what;
+        enum pcoll_level level;
+    } wanted[] = {{PCOLL_SHARED_SOCKET, PCOLL_LEVEL_OTHER_CACHE},
+                  {PCOLL_SHARED_NUMA, PCOLL_LEVEL_OTHER_CACHE},
+                  {PCOLL_SHARED_CACHE, PCOLL_LEVEL_SAME_CACHE}};
+    struct pcoll_division divisions[PCOLL_NUM_SHARED];
+
+    for (int i = 0; i < PCOLL_NUM_SHARED; i++)
+        divisions[i] = (struct pcoll_division){
+            sharing->first + (int)wanted[i].what * sharing->nranks, wanted[i].level};
+    return pcoll_topology_divide(NULL, sharing->nranks, divisions, PCOLL_NUM_SHARED, levels_p);
+}
+
 /* ---- in words ---- */
 
 struct text {

@@ -43,6 +43,11 @@ static inline int pcoll_sharing_first(const struct pcoll_sharing *sharing, enum 
  * not measured. PCOLL_LEVEL_ANY: unknown, or there is one rank. */
 enum pcoll_level pcoll_sharing_distance(const struct pcoll_sharing *sharing, uint64_t nanoseconds);
 
+/* The levels of the node (pcoll_topology_divide): sockets, NUMA domains, caches.
+ * PCOLL_UNSUPPORTED: there are none. */
+enum pcoll_result pcoll_sharing_levels(const struct pcoll_sharing *sharing,
+                                       struct pcoll_topology *levels_p) PCOLL_MUST_CHECK;
+
 /* Writes which ranks share it, as `{0-7} {8-15}`, into `size` bytes, as far as that fits. Ranks of
  * which nothing is known are left out. */
 void pcoll_sharing_text(const struct pcoll_sharing *sharing, enum pcoll_shared what, char *text,

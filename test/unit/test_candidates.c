@@ -1,4 +1,5 @@
 /* Which parameters are candidates; their list, for users and for pcoll-tune; a choice in words. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/plan/topology.h"
@@ -223,6 +224,101 @@ static void test_least_segment(void)
            "not where ranks share cores or memory is short");
 }
 
+/* ---- levels ---- */
+
+enum { RANKS = 32 };
+
+/* Two sockets, each of which has two caches. */
+static struct pcoll_topology make_levels(void)
+{
+    int sockets[RANKS], caches[RANKS];
+    const struct pcoll_division divisions[] = {{sockets, PCOLL_LEVEL_OTHER_CACHE},
+                                               {caches, PCOLL_LEVEL_SAME_CACHE}};
+    struct pcoll_topology levels;
+
+    for (int r = 0; r < RANKS; r++) {
+        sockets[r] = r / (RANKS / 2);
+        caches[r] = r / (RANKS / 4);
+    }
+    if (pcoll_topology_divide(NULL, RANKS, divisions, 2, &levels) != PCOLL_OK)
+        abort();
+    return levels;
+}
+
+/* Without and with levels: is the choice the same? */
+static int same_choice(struct question q, const struct pcoll_topology *levels)
+{
+    struct question with = q;
+
+    with.signature.levels = levels;
+    question_ask(&q);
+    question_ask(&with);
+    return pcoll_choice_same(&q.choice, &with.choice) &&
+           q.choice.predicted_us == with.choice.predicted_us;
+}
+
+static struct question question_far(const struct pcoll_table *table, enum pcoll_coll coll,
+                                    uint64_t bytes)
+{
+    struct question q = question_of(table, coll, RANKS, bytes);
+
+    q.caps.level = PCOLL_LEVEL_OTHER_SOCKET;
+    q.caps.max_temp = UINT64_C(64) << 20;
+    q.signature.commutes = pcoll_coll_has(coll, PCOLL_REDUCES);
+    return q;
+}
+
+static void test_level(const struct pcoll_table *table, const struct pcoll_topology *levels,
+                       enum pcoll_coll coll, uint64_t bytes)
+{
+    struct question flat = question_far(table, coll, bytes), q = flat;
+    int good;
+
+    q.signature.levels = levels;
+    question_ask(&flat);
+    question_ask(&q);
+    good = q.choice.params.teams > 0 && q.choice.predicted_us < flat.choice.predicted_us &&
+           question_plans_fit(&q);
+    tap_ok(good, "%s of %llu bytes goes over teams of level %d", pcoll_coll_name(coll),
+           (unsigned long long)bytes, q.choice.params.teams);
+    q.caps.cores = flat.caps.cores = RANKS / 2;
+    tap_ok(same_choice(flat, levels), "but not if ranks share cores");
+}
+
+/* A row without that parameter, and a level that does not exist. */
+static void test_no_teams(const struct pcoll_topology *levels)
+{
+    const struct pcoll_signature signature = {
+        .coll = PCOLL_BARRIER, .nranks = RANKS, .levels = levels};
+    const struct pcoll_signature bcast = {
+        .coll = PCOLL_BCAST, .nranks = RANKS, .bytes = 8, .levels = levels};
+    struct pcoll_plan *plan;
+
+    tap_ok(pcoll_generate(pcoll_algorithm_find(PCOLL_BARRIER, "dissemination"), &signature, NULL, 0,
+                          &(struct pcoll_params){.teams = 3}, &plan) == PCOLL_UNSUPPORTED &&
+               pcoll_generate(pcoll_algorithm_find(PCOLL_BCAST, "kary"), &bcast, NULL, 0,
+                              &(struct pcoll_params){.teams = 1}, &plan) == PCOLL_UNSUPPORTED,
+           "no teams of a level that does not exist, nor in rows without the parameter");
+}
+
+static void test_levels(const struct pcoll_table *table)
+{
+    struct pcoll_topology levels = make_levels(), nodes = levels;
+    int same = 1;
+
+    test_level(table, &levels, PCOLL_BCAST, 8);
+    test_level(table, &levels, PCOLL_REDUCE, 8);
+    test_level(table, &levels, PCOLL_ALLREDUCE, 65536);
+    nodes.in_node = false;
+    for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)
+        same = same && same_choice(question_far(table, (enum pcoll_coll)coll,
+                                                coll == PCOLL_BARRIER ? 0 : 4096),
+                                   &nodes);
+    tap_ok(same, "levels below several nodes are no candidates");
+    test_no_teams(&levels);
+    pcoll_topology_fini(&levels);
+}
+
 int main(void)
 {
     static const struct pcoll_machine unknown;
@@ -234,6 +330,7 @@ int main(void)
     test_room(even);
     test_text();
     test_few(table);
+    test_levels(table);
     test_long_ring();
     test_least_segment();
     pcoll_table_destroy(even);

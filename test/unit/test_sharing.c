@@ -86,6 +86,26 @@ static void test_first(void)
     pcoll_sharing_fini(&sharing);
 }
 
+/* Two sockets of 4 ranks, of which the first has a NUMA domain for each pair; the caches are those
+ * of the domains, or of half of a domain. */
+static void test_topology(void)
+{
+    static const struct pcoll_locality ranks[8] = {{0, 1, 0}, {0, 1, 0}, {0, 2, 1}, {0, 2, 1},
+                                                   {9, 4, 5}, {9, 4, 5}, {9, 4, 5}, {9, 4, 5}};
+    struct pcoll_sharing sharing = sharing_of(ranks, 8), one = sharing_of(ranks + 4, 4);
+    struct pcoll_topology levels;
+
+    if (pcoll_sharing_levels(&sharing, &levels) != PCOLL_OK)
+        abort();
+    tap_ok(levels.in_node && levels.nnodes == 2 && levels.below && levels.below->nnodes == 3 &&
+               !levels.below->below && levels.level == PCOLL_LEVEL_OTHER_CACHE,
+           "sockets, then domains; caches that divide none of them are no level");
+    tap_ok(pcoll_sharing_levels(&one, &levels) == PCOLL_UNSUPPORTED,
+           "who shares everything has no levels");
+    pcoll_sharing_fini(&sharing);
+    pcoll_sharing_fini(&one);
+}
+
 /* The ranks of a group know of each other what the kernel tells them of themselves: here the same,
  * as none of them is bound. */
 static int see(struct meeting *meeting, int rank, void *argument)
@@ -117,6 +137,7 @@ int main(void)
     test_levels();
     test_one();
     test_first();
+    test_topology();
     tap_ok(meeting_run_processes(3, see, NULL) == 0, "3 ranks of a group see what they share");
     tap_ok(meeting_run_processes(1, see, NULL) == 0, "a rank alone sees itself");
     return tap_done();

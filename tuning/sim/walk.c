@@ -38,19 +38,29 @@ static bool suits(const struct pcoll_job *job)
     return true;
 }
 
+/* The cost of a row without its own. */
+static double cost_of_few(const struct pcoll_job *job, const struct pcoll_machine *machine)
+{
+    enum pcoll_result result = PCOLL_ERR_NOMEM;
+    double cost;
+
+    if (job->signature.nranks <= PCOLL_WALK_RANKS)
+        result = walk(job, machine, PCOLL_WALK_STEPS * sizeof(struct pcoll_sim_step), &cost);
+    if (result == PCOLL_OK)
+        return cost;
+    return result == PCOLL_ERR_NOMEM && suits(job) ? PCOLL_COST_UNKNOWN : -1;
+}
+
 double pcoll_cost_of(const struct pcoll_algorithm *algorithm,
                      const struct pcoll_signature *signature, const struct pcoll_params *params,
                      const struct pcoll_machine *machine)
 {
-    const struct pcoll_job job = {algorithm, *signature, *params, 0};
-    enum pcoll_result result = PCOLL_ERR_NOMEM;
-    double cost;
+    struct pcoll_signature room;
+    const struct pcoll_signature *view = pcoll_signature_view(signature, params->teams, &room);
 
+    if (view == NULL)
+        return -1;
     if (algorithm->cost)
-        return algorithm->cost(signature, params, machine);
-    if (signature->nranks <= PCOLL_WALK_RANKS)
-        result = walk(&job, machine, PCOLL_WALK_STEPS * sizeof(struct pcoll_sim_step), &cost);
-    if (result == PCOLL_OK)
-        return cost;
-    return result == PCOLL_ERR_NOMEM && suits(&job) ? PCOLL_COST_UNKNOWN : -1;
+        return algorithm->cost(view, params, machine);
+    return cost_of_few(&(struct pcoll_job){algorithm, *signature, *params, 0}, machine);
 }

@@ -14,7 +14,8 @@ double pcoll_cost_walk(const struct pcoll_algorithm *algorithm,
                        const struct pcoll_signature *signature, const struct pcoll_params *params,
                        const struct pcoll_machine *machine);
 
-/* The cost of a row: its own `cost`, or that of a walk if it has none.
+/* The cost of a row: its own `cost`, or that of a walk if it has none; negative also if there are
+ * no such teams (params->teams).
  *
  * A walk takes the time of a run, not of a formula: up to 2 ms at init for each set of parameters,
  * on every rank. So it is limited to jobs of PCOLL_WALK_RANKS ranks with PCOLL_WALK_STEPS entries
