@@ -292,7 +292,7 @@ static enum pcoll_result arrange_by_rank(struct pcoll_topology *topology, const 
     if (!pcoll_topology_is_even(topology) || !distances_repeat(topology, distance))
         return PCOLL_UNSUPPORTED;
     n = pcoll_topology_size(topology, 0);
-    of_node = malloc((size_t)n * sizeof(*of_node));
+    of_node = calloc((size_t)n, sizeof(*of_node));
     if (of_node == NULL)
         return PCOLL_ERR_NOMEM;
     for (int i = 0; i < n; i++)

@@ -391,9 +391,9 @@ enum pcoll_result pcoll_shm_carve(struct pcoll_shm_arena *arena,
     return result;
 }
 
-void pcoll_shm_release(struct pcoll_shm_extent *shared)
+void pcoll_shm_release(struct pcoll_shm_extent *extent)
 {
-    uint32_t before = atomic_fetch_sub_explicit(&shared->users, 1, memory_order_acq_rel);
+    uint32_t before = atomic_fetch_sub_explicit(&extent->users, 1, memory_order_acq_rel);
 
     assert(before > 0);
     (void)before;

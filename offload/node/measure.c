@@ -33,8 +33,8 @@
 
 #define LOOKS 10000 /* then a waiting rank reads the clock, and yields its core */
 #define GIVEN_UP UINT64_MAX
-#define PART PCOLL_MEASURE_SLOT_BYTES /* what a sample copies */
-#define PARTS 4                       /* of the user memory */
+#define PART ((size_t)PCOLL_MEASURE_SLOT_BYTES) /* what a sample copies */
+#define PARTS ((size_t)4)                       /* of the user memory */
 #define MAX_SAMPLES 64
 
 struct measurement {
@@ -91,8 +91,8 @@ static void prepare_nothing(struct measurement *m, int samples)
 static void use_slots(struct measurement *m, int samples)
 {
     for (int k = 0; k < samples; k++) {
-        pcoll_copy(m->user, m->place->slots[2 * k], PART);
-        pcoll_copy(m->place->slots[2 * k + 1], m->user, PART);
+        pcoll_copy(m->user, m->place->slots[k][0], PART);
+        pcoll_copy(m->place->slots[k][1], m->user, PART);
     }
 }
 
@@ -100,8 +100,8 @@ static double copy_twice(struct measurement *m, int k)
 {
     const uint64_t begin = pcoll_now();
 
-    pcoll_copy(m->place->slots[2 * k], m->user, PART);
-    pcoll_copy(m->user, m->place->slots[2 * k + 1], PART);
+    pcoll_copy(m->place->slots[k][0], m->user, PART);
+    pcoll_copy(m->user, m->place->slots[k][1], PART);
     return (double)(pcoll_now() - begin);
 }
 
@@ -144,7 +144,7 @@ static double get_part(struct measurement *m, int k)
 {
     const uint64_t begin = pcoll_now();
 
-    if (pcoll_cma_read(other_process(m), m->user, user_of_other(m) + k * PART, PART) != 0)
+    if (pcoll_cma_read(other_process(m), m->user, user_of_other(m) + (size_t)k * PART, PART) != 0)
         return -1;
     return (double)(pcoll_now() - begin);
 }
@@ -162,7 +162,7 @@ static double put_part(struct measurement *m, int k)
 
     memset(m->user, k, PART);
     begin = pcoll_now();
-    if (pcoll_cma_write(other_process(m), user_of_other(m) + k * PART, m->user, PART) != 0)
+    if (pcoll_cma_write(other_process(m), user_of_other(m) + (size_t)k * PART, m->user, PART) != 0)
         return -1;
     return (double)(pcoll_now() - begin);
 }
@@ -211,7 +211,7 @@ static bool measure_copies(struct measurement *m, struct pcoll_machine *machine)
 {
     /* Of the first round in the ring, each sample touches memory for the first time. */
     static const struct figure two = {8, 2, use_slots, copy_twice},
-                               ring = {4, PCOLL_MEASURE_SLOTS / 2, use_slots, copy_twice},
+                               ring = {4, PCOLL_MEASURE_PAIRS, use_slots, copy_twice},
                                sums = {1, 9, prepare_nothing, add_doubles};
     const double near = measure(m, two);
     const double far = near > 0 ? measure(m, ring) : -1;

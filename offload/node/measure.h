@@ -12,7 +12,7 @@
 #include "algorithms/plan/machine.h"
 #include "offload/run/line.h"
 
-enum { PCOLL_MEASURE_SLOTS = 32, PCOLL_MEASURE_SLOT_BYTES = 32 << 10 };
+enum { PCOLL_MEASURE_PAIRS = 16, PCOLL_MEASURE_SLOT_BYTES = 32 << 10 };
 
 /* Memory that the two ranks share. All except `slots` is zero at first. */
 struct pcoll_measure_place {
@@ -24,7 +24,7 @@ struct pcoll_measure_place {
     } ranks[2];
     uint64_t distance; /* in nanoseconds; 0: unknown */
     char pad[PCOLL_LINE_BYTES - 5 * sizeof(int64_t)];
-    char slots[PCOLL_MEASURE_SLOTS][PCOLL_MEASURE_SLOT_BYTES];
+    char slots[PCOLL_MEASURE_PAIRS][2][PCOLL_MEASURE_SLOT_BYTES]; /* a pair for each sample */
 };
 
 /* The longest time of a measurement in nanoseconds. Usually it takes a tenth of that. */

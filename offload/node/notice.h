@@ -46,7 +46,7 @@ static inline uint64_t pcoll_notice_word(struct pcoll_notice_state s)
 {
     return s.epoch << PCOLL_EPOCH_AT |
            (uint64_t)s.helper << (3 * PCOLL_CHUNK_BITS + PCOLL_FLAG_BITS) |
-           (uint64_t)(s.is_open | s.is_returned << 1 | s.is_ending << 2) << (3 * PCOLL_CHUNK_BITS) |
+           (uint64_t)(s.is_open + 2 * s.is_returned + 4 * s.is_ending) << (3 * PCOLL_CHUNK_BITS) |
            (uint64_t)s.held << (2 * PCOLL_CHUNK_BITS) | (uint64_t)s.done << PCOLL_CHUNK_BITS |
            s.next;
 }

@@ -56,7 +56,7 @@ enum pcoll_result pcoll_sharing_init(struct pcoll_sharing *sharing, const void *
             memcpy(&locality, (const char *)localities + (size_t)r * stride, sizeof(locality));
             keys[r] = (uint64_t)(uint32_t)object_of(&locality, what) << 32 | (uint32_t)r;
         }
-        find_first(keys, nranks, first + what * nranks);
+        find_first(keys, nranks, first + (size_t)what * (size_t)nranks);
     }
     free(keys);
     *sharing = (struct pcoll_sharing){nranks, first};
@@ -113,7 +113,7 @@ enum pcoll_result pcoll_sharing_levels(const struct pcoll_sharing *sharing,
 
     for (int i = 0; i < PCOLL_NUM_SHARED; i++)
         divisions[i] = (struct pcoll_division){
-            sharing->first + (int)wanted[i].what * sharing->nranks, wanted[i].level};
+            sharing->first + (size_t)wanted[i].what * (size_t)sharing->nranks, wanted[i].level};
     return pcoll_topology_divide(NULL, sharing->nranks, divisions, PCOLL_NUM_SHARED, levels_p);
 }
 

@@ -72,7 +72,7 @@ static enum pcoll_result check_cores(struct pcoll_reader *reader, const struct p
                                      "%lld do not hold domains of the level before (allowed: "
                                      "multiples of %lld, from %lld on)",
                                      (long long)level->cores, (long long)nearer,
-                                     (long long)(2 * nearer));
+                                     2 * (long long)nearer);
 }
 
 static enum pcoll_result read_level(struct pcoll_reader *reader, struct json_object *value,

@@ -2,6 +2,7 @@
  * pcoll-sim: simulates plans at any scale on one core. See engine.h for the model and options.c for
  * the command line.
  */
+#include <assert.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -38,12 +39,13 @@ static enum pcoll_result make_nodes(int nranks, int ppn, struct pcoll_topology *
     return result;
 }
 
-/* The domain of a rank on a level of its node, by any number. */
+/* The domain of a rank on a level of its node, which has levels, by any number. */
 static int domain_of(const struct options *options, int level, int rank)
 {
     const struct pcoll_sim_node *inside = &options->engine.inside;
     const int ppn = options->ppn ? options->ppn : INT_MAX, cores = pcoll_sim_node_cores(inside);
 
+    assert(cores > 0);
     return rank / ppn * cores + rank % ppn % cores / inside->levels[level].cores;
 }
 

@@ -6,6 +6,7 @@
  * needs from now on. */
 #include "tuning/sim/engine_state.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -40,15 +41,17 @@ bool pcoll_engine_share(struct pcoll_engine *e)
 
 /* ---- levels ---- */
 
-/* The core of a rank in its node. */
+/* The core of a rank in its node, which has levels. */
 static int core_of(const struct pcoll_engine *e, int rank)
 {
     const int node = pcoll_engine_node(e, rank);
     const int member = e->topology ? pcoll_topology_place(e->topology, rank) -
                                          pcoll_topology_first(e->topology, node)
                                    : rank;
+    const int cores = pcoll_sim_node_cores(&e->options->inside);
 
-    return member % pcoll_sim_node_cores(&e->options->inside);
+    assert(cores > 0);
+    return member % cores;
 }
 
 const struct pcoll_machine *pcoll_engine_between(const struct pcoll_engine *e, int rank, int peer)
