@@ -18,12 +18,12 @@
 #include "offload/reduce/kernels.h"
 
 enum {
-    FIRST_AFTER = 4, /* the first review comes after so many times the calls that make a plan */
-    MAX_KEYS = 48,   /* of a communicator; later keys are not promoted */
-    KEY_SLOTS = 64,  /* a power of two */
-    MAX_PLANS = 16,  /* of a communicator */
-    MAX_STATE = 256 << 10, /* bytes of its plans on a rank; the last one may exceed it */
-    CACHED = 16            /* a power of two */
+    FIRST_AFTER = 4,     /* the first review comes after so many times the calls that make a plan */
+    MAX_KEYS = 48,       /* of a communicator; later keys are not promoted */
+    KEY_SLOTS = 64,      /* a power of two */
+    MAX_PLANS = 16,      /* of a communicator */
+    MAX_STATE = 4 << 20, /* bytes of its plans on a rank; the last one may exceed it */
+    CACHED = 16          /* a power of two */
 };
 
 struct key {
