@@ -104,8 +104,10 @@ cvars:
         barrier, bcast, reduce and allreduce of up to 4096 bytes on communicators within a node.
         Values: off, exact (those whose results cannot depend on the order in which ranks
         reduce, so that no bit changes when a call gets its plan: no sums or products of
-        floating-point numbers), all. Set it where a program spends much time in short
-        collectives, with the same value on all ranks.
+        floating-point numbers; of zeros of both signs, or a number and a NaN, a minimum or
+        maximum may be either), all. Set it where a program spends much time in short
+        collectives. All ranks must have the same value; otherwise calls of such
+        communicators hang.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_VERBOSE
       category    : COLLECTIVE
