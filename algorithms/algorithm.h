@@ -20,12 +20,12 @@ enum pcoll_path {
 /* Free parameters. 0 means the algorithm's default; an algorithm ignores parameters that it does
  * not use. */
 struct pcoll_params {
-    int radix;        /* fan-out of a tree, base of a dissemination or of a doubling; >= 2 */
+    int radix; /* fan-out of a tree, base of a dissemination or of a doubling; >= 2 */
+    int teams; /* of which level (signature.levels) the teams are that take the place of nodes: 1
+                * for the first one; 0: none */
     uint64_t segment; /* bytes of a pipeline segment */
     int slots;        /* communication buffers of a ring, a power of two >= 2 */
     enum pcoll_path path;
-    int teams; /* of which level (signature.levels) the teams are that take the place of nodes: 1
-                * for the first one; 0: none */
     int rails; /* number of rails that pipelined broadcasts and rings stripe over, see plan.h */
     int paper; /* the single-instance form printed in document 001: one phase, no protection against
                 * run-ahead; for printing only */
