@@ -277,14 +277,16 @@ static enum pcoll_result create_object(struct pcoll_shm_arena *arena,
 
 /* ---- granting ---- */
 
-/* What is in use comes back soon in many programs: it is forgotten by an eighth at each request. */
-static void note_use(struct pcoll_shm_arena *arena)
+/* How much is kept. What was in use is needed again soon in many programs: it is forgotten by an
+ * eighth at each request. */
+static size_t bytes_to_keep(struct pcoll_shm_arena *arena)
 {
     const size_t now = pcoll_extents_taken(&arena->extents);
 
     arena->lately -= arena->lately / 8;
     if (now > arena->lately)
         arena->lately = now;
+    return SPARE + (2 * now > arena->lately ? 2 * now : arena->lately);
 }
 
 static size_t bytes_for(const struct pcoll_shm_wish *wish)
@@ -304,7 +306,7 @@ static enum pcoll_result find_room(struct pcoll_shm_arena *arena,
     pcoll_extents_merge(&arena->extents, is_released, arena);
     extent = pcoll_extents_take(&arena->extents, bytes);
     if (extent == NULL) {
-        trim(arena, 2 * arena->lately + bytes + SPARE);
+        trim(arena, 2 * pcoll_extents_taken(&arena->extents) + bytes + SPARE);
         result = create_object(arena, bootstrap, bytes, grant);
         if (result != PCOLL_OK)
             return result;
@@ -313,8 +315,7 @@ static enum pcoll_result find_room(struct pcoll_shm_arena *arena,
     }
     grant->number = extent->object;
     grant->offset = extent->offset;
-    note_use(arena);
-    trim(arena, 2 * arena->lately + SPARE);
+    trim(arena, bytes_to_keep(arena));
     return PCOLL_OK;
 }
 

@@ -55,9 +55,9 @@ struct pcoll_shm_wish {
 /* Collective: carve an extent; its payload follows *extent_p by one line. If there is no room, a
  * new object is made (memory/object.h); objects that all ranks have left are given back when they
  * become many, or when the system has no more memory. The arena thus holds at most about twice what
- * has lately been in use and 1 MiB, besides gaps between extents in use. All ranks return the same
- * result; the rank that failed reports why. On success the caller must make one more exchange,
- * `pcoll_agree`, before other ranks may use the extent. */
+ * is in use, or what was lately, and 1 MiB, besides gaps between extents in use. All ranks return
+ * the same result; the rank that failed reports why. On success the caller must make one more
+ * exchange, `pcoll_agree`, before other ranks may use the extent. */
 enum pcoll_result pcoll_shm_carve(struct pcoll_shm_arena *arena,
                                   const struct pcoll_bootstrap *bootstrap,
                                   const struct pcoll_shm_wish *wish,
