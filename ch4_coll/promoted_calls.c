@@ -58,6 +58,16 @@ static int run(struct MPIDI_PCOLL_promoted *plan, bool sends, const void *sent, 
 
 /* ---- the calls ---- */
 
+static int find_reduction(enum pcoll_coll coll, int root, MPI_Aint count, MPI_Datatype type,
+                          MPI_Op op, MPIR_Comm *comm, struct MPIDI_PCOLL_promoted **plan_p)
+{
+    MPI_Aint bytes;
+
+    MPIDI_Datatype_check_size(type, count, bytes);
+    return MPIDI_PCOLL_promote(comm, MPIDI_PCOLL_reduction_key(coll, root, bytes, op, type), op,
+                               type, plan_p);
+}
+
 int MPIDI_PCOLL_Barrier(MPIR_Comm *comm, MPIDI_PCOLL_errflag_t errflag)
 {
     struct MPIDI_PCOLL_promoted *plan;
@@ -91,12 +101,8 @@ int MPIDI_PCOLL_Reduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MPI_D
 {
     const void *sent = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
     struct MPIDI_PCOLL_promoted *plan;
-    MPI_Aint bytes;
-    int mpi_errno;
+    int mpi_errno = find_reduction(PCOLL_REDUCE, root, count, type, op, comm, &plan);
 
-    MPIDI_Datatype_check_size(type, count, bytes);
-    mpi_errno = MPIDI_PCOLL_promote(
-        comm, MPIDI_PCOLL_reduction_key(PCOLL_REDUCE, root, bytes, op, type), op, type, &plan);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     if (!plan)
@@ -109,12 +115,8 @@ int MPIDI_PCOLL_Allreduce(const void *sendbuf, void *recvbuf, MPI_Aint count, MP
 {
     const void *sent = sendbuf == MPI_IN_PLACE ? recvbuf : sendbuf;
     struct MPIDI_PCOLL_promoted *plan;
-    MPI_Aint bytes;
-    int mpi_errno;
+    int mpi_errno = find_reduction(PCOLL_ALLREDUCE, 0, count, type, op, comm, &plan);
 
-    MPIDI_Datatype_check_size(type, count, bytes);
-    mpi_errno = MPIDI_PCOLL_promote(
-        comm, MPIDI_PCOLL_reduction_key(PCOLL_ALLREDUCE, 0, bytes, op, type), op, type, &plan);
     if (mpi_errno != MPI_SUCCESS)
         return mpi_errno;
     if (!plan)

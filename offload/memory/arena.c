@@ -277,16 +277,16 @@ static enum pcoll_result create_object(struct pcoll_shm_arena *arena,
 
 /* ---- granting ---- */
 
-/* How much is kept. What was in use is needed again soon in many programs: it is forgotten by an
- * eighth at each request. */
-static size_t bytes_to_keep(struct pcoll_shm_arena *arena)
+/* At the end of a request. As many programs soon need again what was in use, that is forgotten by
+ * an eighth at each request. */
+static void trim_unused(struct pcoll_shm_arena *arena)
 {
     const size_t now = pcoll_extents_taken(&arena->extents);
 
     arena->lately -= arena->lately / 8;
     if (now > arena->lately)
         arena->lately = now;
-    return SPARE + (2 * now > arena->lately ? 2 * now : arena->lately);
+    trim(arena, SPARE + (2 * now > arena->lately ? 2 * now : arena->lately));
 }
 
 static size_t bytes_for(const struct pcoll_shm_wish *wish)
@@ -315,7 +315,7 @@ static enum pcoll_result find_room(struct pcoll_shm_arena *arena,
     }
     grant->number = extent->object;
     grant->offset = extent->offset;
-    trim(arena, bytes_to_keep(arena));
+    trim_unused(arena);
     return PCOLL_OK;
 }
 

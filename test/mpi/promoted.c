@@ -340,7 +340,7 @@ static void make_call(struct thread *t, struct call *c)
     MPI_Comm_rank(c->comm, &c->rank);
     MPI_Comm_size(c->comm, &c->n);
     /* Ranks of different communicators draw the same numbers: their shared states must not part.
-     * Most calls of a round are alike. */
+     * Most calls of a round have the same root. */
     c->root = (draw(shared, 4) ? t->round : draw(shared, 1000)) % c->n;
     bytes = random_bytes(shared);
     if (c->what == REDUCE) /* MPICH 4.0.2 itself crashes in place where another rank is the root of
