@@ -1,6 +1,7 @@
 /* Which cores the ranks of this node may use. Each rank publishes its affinity mask (the launcher's
- * binding, taskset, cpusets) in its block of shared memory (that of MPICH's initialization, or our
- * own), and reads the masks of the others when it needs them. No rank waits for another. */
+ * binding, taskset, cpusets), and a setting, in its block of shared memory (that of MPICH's
+ * initialization, or our own), and reads those of the others when it needs them. No rank waits for
+ * another. */
 
 #include "cores.h"
 
@@ -43,7 +44,8 @@ enum { MASK_BYTES = 56, PUBLISHED = 0x70636f6c };
  * the whole machine. */
 struct mask {
     _Atomic uint32_t published;
-    int32_t first; /* first byte of the mask; -1: the whole machine */
+    int16_t first;    /* first byte of the mask; -1: the whole machine */
+    uint16_t setting; /* of this rank */
     char bytes[MASK_BYTES];
 };
 
@@ -51,6 +53,7 @@ _Static_assert(sizeof(struct mask) <= MPIDU_INIT_SHM_BLOCK_SIZE, "its block hold
 
 static cpu_set_t own;
 static bool own_known = false;
+static uint16_t own_setting = 0;
 
 static void whole_machine(cpu_set_t *set)
 {
@@ -92,9 +95,14 @@ static void pack(struct mask *mask, const cpu_set_t *set)
     while (bytes[end - 1] == 0)
         end -= 1;
     memset(mask->bytes, 0, MASK_BYTES);
-    mask->first = end - first <= MASK_BYTES ? first : -1;
+    mask->first = (int16_t)(end - first <= MASK_BYTES ? first : -1);
     if (mask->first >= 0)
         memcpy(mask->bytes, bytes + first, end - first);
+}
+
+static bool is_published(struct mask *mask)
+{
+    return mask && atomic_load_explicit(&mask->published, memory_order_acquire) == PUBLISHED;
 }
 
 /* Returns false if that rank has not published its mask. */
@@ -102,7 +110,7 @@ static bool unpack(struct mask *mask, cpu_set_t *set)
 {
     int length;
 
-    if (!mask || atomic_load_explicit(&mask->published, memory_order_acquire) != PUBLISHED)
+    if (!is_published(mask))
         return false;
     if (mask->first < 0) {
         whole_machine(set);
@@ -125,7 +133,25 @@ void MPIDI_PCOLL_cores_publish(void)
     if (!mask)
         return;
     pack(mask, &own);
+    mask->setting = own_setting;
     atomic_store_explicit(&mask->published, PUBLISHED, memory_order_release);
+}
+
+bool MPIDI_PCOLL_setting_publish(uint16_t setting)
+{
+    own_setting = setting;
+    MPIDI_PCOLL_cores_publish();
+    return is_published(mask_of(MPIR_Process.local_rank));
+}
+
+bool MPIDI_PCOLL_setting_of(int local_rank, uint16_t *setting_p)
+{
+    struct mask *mask = mask_of(local_rank);
+
+    if (!is_published(mask))
+        return false;
+    *setting_p = mask->setting;
+    return true;
 }
 
 bool MPIDI_PCOLL_cores_of(int local_rank, cpu_set_t *set)

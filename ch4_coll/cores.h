@@ -5,6 +5,7 @@
 
 #include <sched.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct MPIDI_PCOLL_cores {
     int count;      /* cores that at least one rank of the node may use, or what the user's word
@@ -20,7 +21,14 @@ struct MPIDI_PCOLL_cores {
 void MPIDI_PCOLL_cores_publish(void);
 struct MPIDI_PCOLL_cores MPIDI_PCOLL_cores(void);
 
-/* Those of a local rank; false: it has not published them. */
+/* Publish a setting with them. Returns false if this rank is alone on its node, or the others
+ * cannot see what it publishes. */
+bool MPIDI_PCOLL_setting_publish(uint16_t setting);
+
+/* The setting of a local rank; false: it has not published it yet. */
+bool MPIDI_PCOLL_setting_of(int local_rank, uint16_t *setting_p);
+
+/* The cores of a local rank; false: it has not published them. */
 bool MPIDI_PCOLL_cores_of(int local_rank, cpu_set_t *set);
 
 #endif /* CORES_H_INCLUDED */

@@ -6,9 +6,11 @@
 #include "call.h"
 #include "child.h"
 #include "comm.h"
+#include "cores.h"
 #include "forced.h"
 #include "lock.h"
 #include "mpich_version.h"
+#include "process.h"
 #include "report.h"
 #include "waiting.h"
 
@@ -51,6 +53,7 @@ bool MPIDI_PCOLL_promotes = false;
 unsigned long MPIDI_PCOLL_promoted_plans = 0, MPIDI_PCOLL_promoted_calls = 0;
 
 static enum { OFF, EXACT, ALL } level = OFF; /* what is promoted */
+static bool is_agreed = false;               /* by all ranks of the node */
 static struct calls *cached[CACHED];         /* by the address of the communicator */
 static int keyval = MPI_KEYVAL_INVALID;
 
@@ -62,7 +65,6 @@ static void read_level(void)
     const char *wish = MPIR_CVAR_COLL_OFFLOAD_PROMOTE;
     char text[120];
 
-    level = OFF;
     if (!wish || !*wish)
         return;
     for (int i = OFF; i <= ALL; i++)
@@ -82,10 +84,51 @@ static void read_level(void)
  * ranks of a communicator, so only the build decides. */
 bool MPIDI_PCOLL_promotion_open(void)
 {
-    if (MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__GLOBAL)
+    level = OFF;
+    is_agreed = false;
+    if (MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__GLOBAL &&
+        MPIDI_PCOLL_is_switched_on())
         read_level();
+    if (MPIR_Process.local_size == 1 || !MPIDI_PCOLL_setting_publish((uint16_t)level))
+        level = OFF;
     MPIDI_PCOLL_promotes = level != OFF;
     return MPIDI_PCOLL_promotes;
+}
+
+static uint16_t setting_of(int local_rank)
+{
+    uint16_t setting;
+
+    for (unsigned round = 0; !MPIDI_PCOLL_setting_of(local_rank, &setting); round++) {
+        MPID_Progress_test(NULL);
+        MPIDI_PCOLL_wait_round(round);
+    }
+    return setting;
+}
+
+/* Whether all ranks of this node promote the same; otherwise none of them promotes any more. The
+ * ranks publish their settings at the end of MPI_Init without waiting for each other, so only a
+ * rank that is not there yet is waited for. */
+static bool agree_on_level(void)
+{
+    int first = MPIR_Process.local_size; /* that promotes: it says why it no longer does */
+    bool differs = false;
+
+    if (is_agreed)
+        return true;
+    for (int i = MPIR_Process.local_size - 1; i >= 0; i--) {
+        const uint16_t setting = setting_of(i);
+
+        differs |= setting != level;
+        if (setting != OFF)
+            first = i;
+    }
+    is_agreed = !differs;
+    MPIDI_PCOLL_promotes = is_agreed;
+    if (differs && first == MPIR_Process.local_rank)
+        MPIDI_PCOLL_report("MPIR_CVAR_COLL_OFFLOAD_PROMOTE: not the same on all ranks of this "
+                           "node; using off");
+    return is_agreed;
 }
 
 void MPIDI_PCOLL_promotion_end(void)
@@ -408,8 +451,11 @@ static int review(struct calls *calls)
 {
     uint64_t bytes;
     struct key *key;
-    int mpi_errno = compare(calls, MPI_SUCCESS, &bytes);
+    int mpi_errno = MPI_SUCCESS;
 
+    calls->is_closed = !agree_on_level();
+    if (!calls->is_closed)
+        mpi_errno = compare(calls, MPI_SUCCESS, &bytes);
     while (mpi_errno == MPI_SUCCESS && !calls->is_closed) {
         const bool is_full = calls->nplans == MAX_PLANS || bytes >= MAX_STATE;
 

@@ -10,7 +10,9 @@
  * equal on all ranks. Plans are built in reviews: after an agreed number of calls, whatever their
  * keys, the ranks compare a hash of all their keys. If it is the same everywhere, so are their
  * counts, and they build the same plans; otherwise the program has broken a rule of MPI, and its
- * communicator is left to MPICH. Nothing is promoted between nodes. */
+ * communicator is left to MPICH. Before its first review a rank looks whether all ranks of the node
+ * have the same setting; if not, none of them promotes anything. Nothing is promoted between
+ * nodes. */
 
 #ifndef PROMOTE_H_INCLUDED
 #define PROMOTE_H_INCLUDED
@@ -28,7 +30,8 @@ struct MPIDI_PCOLL_promoted {
 /* For MPI_T: how many plans serve ordinary calls, and how many calls they have served. */
 extern unsigned long MPIDI_PCOLL_promoted_plans, MPIDI_PCOLL_promoted_calls;
 
-/* At the end of MPI_Init: read the user's setting. Returns whether plans serve ordinary calls. */
+/* At the end of MPI_Init: read the user's setting, and publish it with the cores that this rank may
+ * use. Returns whether plans serve ordinary calls. */
 bool MPIDI_PCOLL_promotion_open(void);
 
 /* At the beginning of MPI_Finalize, or in a child of a fork: no more calls are served. */

@@ -121,10 +121,9 @@ fn_fail:
 
 int MPIDI_PCOLL_init_completed(void)
 {
+    const bool promotes = MPIDI_PCOLL_promotion_open();
+
     if (!MPIDI_PCOLL_is_switched_on())
         return MPI_SUCCESS;
-    if (MPIR_Process.local_size > 1)
-        MPIDI_PCOLL_cores_publish();
-    return MPIDI_PCOLL_promotion_open() || MPIDI_PCOLL_cores().crowded ? MPIDI_PCOLL_session_open()
-                                                                       : MPI_SUCCESS;
+    return promotes || MPIDI_PCOLL_cores().crowded ? MPIDI_PCOLL_session_open() : MPI_SUCCESS;
 }

@@ -106,8 +106,7 @@ cvars:
         reduce, so that no bit changes when a call gets its plan: no sums or products of
         floating-point numbers; of zeros of both signs, or a number and a NaN, a minimum or
         maximum may be either), all. Set it where a program spends much time in short
-        collectives. All ranks must have the same value; otherwise calls of such
-        communicators hang.
+        collectives. If the ranks of a node have different values, none of them promotes.
 
     - name        : MPIR_CVAR_COLL_OFFLOAD_VERBOSE
       category    : COLLECTIVE

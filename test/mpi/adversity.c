@@ -253,16 +253,25 @@ static void bind_to_first(void)
         check_fail(__FILE__, __LINE__, "sched_setaffinity: %s", strerror(errno));
 }
 
+static void set_variable(const char *text)
+{
+    char *copy = text != NULL ? strdup(text) : NULL, *rest = copy;
+    const char *who = strsep(&rest, ":"), *name = strsep(&rest, "=");
+
+    if (meant(who) && rest != NULL)
+        setenv(name, rest, 1);
+    free(copy);
+}
+
 void adversity_before_init(const char *cma, int one_core, const char *memfd, const char *own_pid,
-                           const char *sockets)
+                           const char *variable)
 {
     if (meant(own_pid))
         enter_container();
     if (one_core)
         bind_to_first();
     adversity_deny_cma(cma, 0);
-    if (meant(sockets))
-        setenv("MPIR_CVAR_COLL_OFFLOAD_PROVIDER", "sockets", 1);
+    set_variable(variable);
     if (meant(memfd))
         deny_calls(__NR_memfd_create, __NR_memfd_create, ENOSYS);
 }

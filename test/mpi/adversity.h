@@ -6,9 +6,9 @@
 
 #include <mpi.h>
 
-/* `sockets`: plans go over that provider, in this process. */
+/* `variable`: "WHO:NAME=VALUE", an environment variable. */
 void adversity_before_init(const char *deny_cma, int one_core, const char *no_memfd,
-                           const char *own_pid, const char *sockets);
+                           const char *own_pid, const char *variable);
 /* Applies from now on. `unknown`: fail as if the kernel did not have the call. */
 void adversity_deny_cma(const char *who, int unknown);
 void adversity_after_init(MPI_Comm comm, const char *no_shm, const char *own_shm, int tiny_shm,

@@ -160,8 +160,7 @@ void check_begin(int argc, char **argv)
     }
     set_algorithm(check_option("algorithm"));
     adversity_before_init(check_option("deny-cma"), check_option("one-core") != NULL,
-                          check_option("no-memfd"), check_option("own-pid"),
-                          check_option("sockets"));
+                          check_option("no-memfd"), check_option("own-pid"), check_option("env"));
     adversity_limit(check_option("limit"));
     adversity_limit_in_init(check_option("limit-in-init"));
     adversity_deny(check_option("deny"));

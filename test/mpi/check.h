@@ -8,7 +8,8 @@
  *    -no-memfd=all|RANK    memfd_create fails with ENOSYS (seccomp)
  *    -own-pid=all|RANK     run in a PID namespace with its own /proc, as in a container, from the
  *                          start (needs root)
- *    -sockets=all|RANK     set MPIR_CVAR_COLL_OFFLOAD_PROVIDER=sockets
+ *    -env=all|RANK:NAME=VALUE
+ *                          set an environment variable, from the start
  *    -limit=RESOURCE:VALUE[@RANK]
  *                          as ulimit, from the start; the resource is as, data, fsize, nofile or
  *                          nproc; nofile:+N: N descriptors more than are open

@@ -11,6 +11,7 @@
  *   -exit            only this: each rank finalizes as soon as it has completed its own part */
 
 #include "trial.h"
+#include "usage.h"
 #include <pthread.h>
 #include <unistd.h>
 
@@ -192,18 +193,6 @@ static void threads(void)
 
 /* ---- many, and the end ---- */
 
-static long resident_kib(void)
-{
-    long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-
-    if (file == NULL || fscanf(file, "%*d %ld", &pages) != 1)
-        check_fail(__FILE__, __LINE__, "no /proc/self/statm");
-    if (file != NULL)
-        fclose(file);
-    return pages * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
 /* After a quarter of the rounds all memory has reached its final size. */
 static void many(void)
 {
@@ -219,9 +208,9 @@ static void many(void)
         trial_free(&guest.plan);
         MPI(MPI_Request_free(&guest.holder));
         if (i == n / 4)
-            before = resident_kib();
+            before = usage_resident_kib();
     }
-    after = resident_kib();
+    after = usage_resident_kib();
     check_note("%ld KiB after %d communicators, %ld after %d", before, n / 4, after, n);
     if (after > before + 2048 + n / 8)
         check_fail(__FILE__, __LINE__, "%ld KiB after %d communicators, %ld after %d", before,

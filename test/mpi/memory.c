@@ -2,27 +2,13 @@
  * hundreds of communicators with a plan each. */
 
 #include "trial.h"
+#include "usage.h"
 
 enum { SIZES = 300, COMMS = 300 };
 
-static size_t shared_bytes(void)
-{
-    FILE *maps = fopen("/proc/self/maps", "r");
-    unsigned long from, to;
-    char line[512];
-    size_t bytes = 0;
-
-    while (maps != NULL && fgets(line, sizeof(line), maps) != NULL)
-        if (strstr(line, " rw-s ") != NULL && sscanf(line, "%lx-%lx", &from, &to) == 2)
-            bytes += to - from;
-    if (maps != NULL)
-        fclose(maps);
-    return bytes;
-}
-
 static void check_bytes(size_t before, size_t limit)
 {
-    size_t now = shared_bytes();
+    size_t now = usage_shared_bytes();
 
     check_note("%zu bytes more are mapped, %zu are allowed", now - before, limit);
     if (now > before + limit)
@@ -33,7 +19,7 @@ static void check_bytes(size_t before, size_t limit)
 /* No plan uses more than a copy of all ranks' data for each rank, or a ring of 2 MiB. */
 static void ever_larger(void)
 {
-    size_t before = shared_bytes(), limit = 0;
+    size_t before = usage_shared_bytes(), limit = 0;
 
     for (int i = 1; i <= SIZES && check.errors == 0; i++) {
         size_t bytes = (size_t)i * 1024;
@@ -55,7 +41,7 @@ static void many_communicators(void)
 {
     MPI_Comm *comms = calloc(COMMS, sizeof(*comms));
     struct trial *trials = calloc(COMMS, sizeof(*trials));
-    size_t before = shared_bytes();
+    size_t before = usage_shared_bytes();
 
     for (int i = 0; i < COMMS; i++) {
         check_phase("communicator %d", i);

@@ -8,11 +8,15 @@
  *   -counts           beforehand: which calls does the library promote? They must be promoted from
  *                     the first one on (PCOLL_TEST_PROMOTE_AFTER=0); -counts=exact: with that
  *                     setting
+ *   -none             nothing must be promoted
+ *   -comms=N          afterwards: communicators, created, used and freed one after the other, and
+ *                     200 calls for each of them: nothing may grow
  */
 
 #include "board.h"
 #include "elements.h"
 #include "layout.h"
+#include "usage.h"
 
 #include <pthread.h>
 
@@ -512,6 +516,70 @@ static void count_promoted(int is_exact)
     }
 }
 
+/* ---- what is used ---- */
+
+/* Five calls; `i` tells what they deliver. */
+static void call_each(MPI_Comm comm, int i)
+{
+    static char bytes[4096];
+    const int root = i % 2 % check.size, n = check.size, length = i % 3 == 0 ? 4096 : 64;
+    long in = check.rank + i, out = -1, all = -1;
+    double largest = -1, own = check.rank == root ? i : -2;
+
+    memset(bytes, check.rank == root ? i : ~i, (size_t)length);
+    MPI(MPI_Barrier(comm));
+    MPI(MPI_Bcast(bytes, length, MPI_BYTE, root, comm));
+    MPI(MPI_Reduce(&in, &out, 1, MPI_LONG, MPI_SUM, root, comm));
+    MPI(MPI_Allreduce(&in, &all, 1, MPI_LONG, MPI_SUM, comm));
+    MPI(MPI_Allreduce(&own, &largest, 1, MPI_DOUBLE, MPI_MAX, comm));
+    CHECK(bytes[0] == (char)i && bytes[length - 1] == (char)i);
+    CHECK(all == (long)n * i + n * (n - 1) / 2 && (check.rank != root || out == all));
+    CHECK(largest == i);
+}
+
+struct usage {
+    long resident_kib, shared_kib;
+    int descriptors;
+};
+
+static struct usage usage_now(void)
+{
+    return (struct usage){usage_resident_kib(), (long)(usage_shared_bytes() / 1024),
+                          usage_descriptors()};
+}
+
+/* After a quarter of the communicators everything has reached its final size. */
+static void stay_flat(int comms)
+{
+    enum { OF_EACH = 20 };
+    struct usage before = usage_now(), after;
+    MPI_Comm lasting;
+
+    check_phase("%d communicators, one after the other", comms);
+    MPI(MPI_Comm_dup(MPI_COMM_WORLD, &lasting));
+    for (int i = 0; i < comms && check.errors == 0; i++) {
+        MPI_Comm comm;
+
+        MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+        for (int k = 0; k < OF_EACH; k++) {
+            call_each(comm, i + k);
+            call_each(lasting, i + k);
+        }
+        MPI(MPI_Comm_free(&comm));
+        if (i == comms / 4)
+            before = usage_now();
+        check_progress();
+    }
+    after = usage_now();
+    MPI(MPI_Comm_free(&lasting));
+    check_note("resident, shared KiB, descriptors: %ld, %ld, %d, then %ld, %ld, %d",
+               before.resident_kib, before.shared_kib, before.descriptors, after.resident_kib,
+               after.shared_kib, after.descriptors);
+    CHECK(after.resident_kib <= before.resident_kib + 2048 + comms / 8);
+    CHECK(after.shared_kib <= before.shared_kib + 2048);
+    CHECK(after.descriptors <= before.descriptors + 2);
+}
+
 int main(int argc, char **argv)
 {
     int nthreads = 1;
@@ -528,6 +596,10 @@ int main(int argc, char **argv)
     check_phase("%d rounds in %d threads", rounds, nthreads);
     run_threads(nthreads);
     check_note("%lld calls have been promoted", check_pvar("coll_offload_promoted_calls"));
+    if (check_option("comms"))
+        stay_flat((int)check_number("comms", 0));
+    if (check_option("none"))
+        CHECK(check_pvar("coll_offload_promoted_calls") == 0);
     elements_free(&elements[nelements - 1]);
     return check_done();
 }
