@@ -59,6 +59,7 @@ struct options {
     int away;           /* the only rank that works, or -1: all do */
     bool series;        /* computations of several grains beside each operation */
     bool apart;         /* an untimed barrier precedes each operation */
+    bool once;          /* each operation is init, start, wait and free, with other buffers */
     bool use_data;      /* and ranks write what they send, and read what they have received */
     const char *output; /* file for the JSON, or NULL */
     int loop, late;     /* number of operations to run for callgrind, or 0; the rank that arrives
@@ -103,7 +104,9 @@ struct job {
     struct line *word;    /* one line per rank, for job_max */
     cpu_set_t cpus;       /* those that any rank of the node may use */
     pid_t *pids;
-    char *send, *recv; /* as much each as any operation needs */
+    char *send, *recv; /* as much each as any operation needs, in each place */
+    int places;        /* for buffers, the distance between which is: */
+    size_t step;
     struct neighborhood hoods[NUM_NEIGHBORHOODS];
     uint64_t flag_round, verify_round;
 };
@@ -196,7 +199,8 @@ struct subject {
     const struct variant *variant;
     const struct subject *timed; /* the subject whose request a "start" subject uses */
     int grain;                   /* of a series */
-    bool apart, use_data;        /* as in the options */
+    bool apart, use_data, once;  /* as in the options */
+    int place;                   /* of the buffers */
     MPI_Request request;
     struct arguments *arguments; /* of a variant, or for readv */
     struct halo *halo;           /* of a variant written by hand */
@@ -218,6 +222,8 @@ bool variant_suits(const struct variant *variant, const struct operation *op);
 void subject_open(struct subject *self);
 void subject_close(struct subject *self);
 void subject_perform(struct subject *self, int count);
+/* Take the next buffers, if operations are performed once. */
+void subject_move_on(struct subject *self);
 double subject_run(struct subject *self, int count);
 double subject_start(struct subject *self, int count);
 double subject_init(struct subject *self, int count);

@@ -184,6 +184,7 @@ static void put_buffer(const struct job *job, char *at)
 
 static void make_buffers(struct job *job, const struct options *opts)
 {
+    enum { PAGE = 4096, PLACES = 5 }; /* the kernel and caches may prefer powers of two */
     size_t max = 0;
     for (enum collective coll = BARRIER; coll < NUM_COLLECTIVES; coll++) {
         size_t room = opts->coll[coll] ? room_of(job, opts, coll) : 0;
@@ -191,8 +192,10 @@ static void make_buffers(struct job *job, const struct options *opts)
     }
     job->alloc_mem = opts->alloc_mem;
     job->skew = opts->skew;
-    job->send = get_buffer(job, max);
-    job->recv = get_buffer(job, max);
+    job->places = opts->once ? PLACES : 1;
+    job->step = (max + PAGE - 1) / PAGE * PAGE;
+    job->send = get_buffer(job, (size_t)job->places * job->step);
+    job->recv = get_buffer(job, (size_t)job->places * job->step);
 }
 
 void job_init(struct job *job_p, const struct options *opts)

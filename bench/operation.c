@@ -86,7 +86,7 @@ static void make_requests(struct subject *self, MPI_Info info)
 {
     if (way_is_halo(self->variant->way))
         self->halo = halo_open(&self->op, self->variant->way, self->arguments);
-    if (way_is_persistent(self->variant->way))
+    if (way_is_persistent(self->variant->way) && !self->once)
         pcoll_bench_init(self, info);
 }
 
@@ -144,14 +144,50 @@ static void run_halo(struct halo *halo, int count)
     }
 }
 
-void subject_perform(struct subject *self, int count)
+void subject_move_on(struct subject *self)
 {
-    if (way_is_persistent(self->variant->way))
+    const struct job *job = self->op.job;
+    if (!self->once)
+        return;
+    self->place = (self->place + 1) % job->places;
+    self->arguments->send = job->send + (size_t)self->place * job->step;
+    self->arguments->recv = job->recv + (size_t)self->place * job->step;
+}
+
+static void run_once(struct subject *self, int count, MPI_Info info)
+{
+    MPI_Request request;
+    for (int i = 0; i < count; i++) {
+        if (i > 0)
+            subject_move_on(self);
+        if (!way_is_persistent(self->variant->way)) {
+            run_calls(self, 1);
+            continue;
+        }
+        collective_rows[self->op.coll].persistent(self->arguments, info, &request);
+        run_persistent(&request, 1);
+        MPI_Request_free(&request);
+    }
+}
+
+static void perform(struct subject *self, int count, MPI_Info info)
+{
+    if (self->once)
+        run_once(self, count, info);
+    else if (way_is_persistent(self->variant->way))
         run_persistent(&self->request, count);
     else if (self->halo)
         run_halo(self->halo, count);
     else
         run_calls(self, count);
+}
+
+void subject_perform(struct subject *self, int count)
+{
+    MPI_Info info = self->once ? enter_variant(self) : MPI_INFO_NULL;
+    perform(self, count, info);
+    if (self->once)
+        leave_variant(info);
 }
 
 /* As a program that computes what it sends, and computes with what it receives. */
@@ -168,16 +204,17 @@ static void read_received(const struct arguments *a)
 }
 
 /* Each interval includes one reading of the clock, whose cost is measured and subtracted. */
-static double run_apart(struct subject *self, int count)
+static double run_apart(struct subject *self, int count, MPI_Info info)
 {
     double sum = 0;
     for (int i = 0; i < count; i++) {
+        subject_move_on(self);
         if (self->use_data)
             write_sent(self->arguments);
         MPI_Barrier(MPI_COMM_WORLD);
         double empty = job_now();
         double begin = job_now();
-        subject_perform(self, 1);
+        perform(self, 1, info);
         sum += job_now() - begin - (begin - empty);
         if (self->use_data)
             read_received(self->arguments);
@@ -185,13 +222,20 @@ static double run_apart(struct subject *self, int count)
     return sum > 0 ? sum : 0;
 }
 
+static double run_together(struct subject *self, int count, MPI_Info info)
+{
+    double begin = job_now();
+    perform(self, count, info);
+    return job_now() - begin;
+}
+
 double subject_run(struct subject *self, int count)
 {
-    if (self->apart)
-        return run_apart(self, count);
-    double begin = job_now();
-    subject_perform(self, count);
-    return job_now() - begin;
+    MPI_Info info = self->once ? enter_variant(self) : MPI_INFO_NULL;
+    double seconds = (self->apart ? run_apart : run_together)(self, count, info);
+    if (self->once)
+        leave_variant(info);
+    return seconds;
 }
 
 /* MPI_Start alone, without the cost of reading the clock. */
@@ -235,7 +279,7 @@ double subject_first_use(struct subject *self)
     job_barrier(self->op.job);
     double begin = job_now();
     make_requests(self, info);
-    subject_perform(self, 1);
+    perform(self, 1, info);
     free_requests(self);
     double seconds = job_now() - begin;
     leave_variant(info);

@@ -54,6 +54,10 @@ static const char help[] =
     "  --use-data          as --apart; before the barrier each rank also writes what it will "
     "send,\n"
     "                      and after the operation it reads what it has received, untimed\n"
+    "  --once              an operation of a persistent variant is init, start, wait and free, as\n"
+    "                      of programs that use a request once, and all variants find other\n"
+    "                      buffers each time; not with --overlap, --series, --instructions\n"
+    "                      or --loop\n"
     "  --overlap[=C]       also report the share of each operation that is hidden behind\n"
     "                      computation between start and wait, C times as long as the\n"
     "                      operation (1), and the CPU time beyond that computation\n"
@@ -219,6 +223,7 @@ enum {
     OPT_ROW_SECONDS,
     OPT_APART,
     OPT_USE_DATA,
+    OPT_ONCE,
     OPT_OVERLAP,
     OPT_AWAY,
     OPT_SERIES,
@@ -245,6 +250,7 @@ static const struct option long_options[] = {
     {"row-seconds", required_argument, NULL, OPT_ROW_SECONDS},
     {"apart", no_argument, NULL, OPT_APART},
     {"use-data", no_argument, NULL, OPT_USE_DATA},
+    {"once", no_argument, NULL, OPT_ONCE},
     {"overlap", optional_argument, NULL, OPT_OVERLAP},
     {"away", required_argument, NULL, OPT_AWAY},
     {"series", no_argument, NULL, OPT_SERIES},
@@ -291,6 +297,8 @@ static bool read_option(struct options *opts, int option, char *value)
             return opts->apart = true;
         case OPT_USE_DATA:
             return opts->apart = opts->use_data = true;
+        case OPT_ONCE:
+            return opts->once = true;
         case OPT_OVERLAP:
             opts->overlap = 1;
             return !value || read_seconds(value, &opts->overlap);
@@ -350,5 +358,9 @@ enum options_result options_parse(struct options *opts_p, int argc, char **argv)
         neighbors_given |= option == OPT_NEIGHBORS;
     }
     finish_defaults(opts_p, sizes_given, neighbors_given);
+    if (opts_p->once &&
+        (opts_p->overlap > 0 || opts_p->series || opts_p->loop > 0 || opts_p->instructions))
+        return bad(opts_p, "--once does not go with",
+                   "--overlap, --series, --instructions, --loop");
     return optind < argc ? bad(opts_p, "unexpected argument", argv[optind]) : OPTIONS_RUN;
 }

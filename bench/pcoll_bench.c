@@ -40,7 +40,7 @@ static int list_variants(const struct options *opts, struct variant *variants)
         variants[n++] = (struct variant){.name = "stock", .way = STOCK};
     if (opts->way[OFFLOAD] && cvars_have_offload())
         n += add_offload(opts, variants + n);
-    for (enum way way = BLOCKING; way < NUM_WAYS; way++) {
+    for (enum way way = BLOCKING; way < (opts->once ? HALO : NUM_WAYS); way++) {
         if (!opts->way[way])
             continue;
         variants[n] = (struct variant){.way = way};
@@ -106,6 +106,7 @@ static int add_variants(struct row *row, struct subject *subjects, const struct 
         subject->variant = &variants[i];
         subject->apart = opts->apart;
         subject->use_data = opts->use_data;
+        subject->once = opts->once;
     }
     return row->num_subjects;
 }
@@ -177,7 +178,7 @@ static void add_costs(struct row *row, struct subject *subjects, int num_variant
             add_cost(row, subjects, &subjects[i], "overlap", subject_overlap);
             add_cost(row, subjects, &subjects[i], "cpu", subject_cpu);
         }
-        if (!way_is_persistent(subjects[i].variant->way))
+        if (!way_is_persistent(subjects[i].variant->way) || opts->once)
             continue;
         add_cost(row, subjects, &subjects[i], "start", subject_start);
         add_cost(row, subjects, &subjects[i], "init", subject_init);

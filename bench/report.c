@@ -136,7 +136,8 @@ static void print_header(void)
            job->pinned    ? ", one each"
            : job->crowded ? ", more ranks than cores"
                           : "");
-    printf("Microseconds per operation%s; median of batches, all variants in turn\n\n",
+    printf("Microseconds per operation%s%s; median of batches, all variants in turn\n\n",
+           report.opts->once ? ", from init to free, with other buffers each time" : "",
            report.opts->use_data ? ", each after an untimed barrier, with data in use"
            : report.opts->apart  ? ", each after an untimed barrier"
                                  : "");
@@ -401,12 +402,14 @@ static void json_print(FILE *to, enum verdict verdict)
     library_text(library, sizeof library);
     fflush(report.json);
     fprintf(to,
-            "{\"library\": \"%s\", \"ranks\": %d, \"cores\": %d, \"pinned\": %s, \"apart\": %s,\n"
+            "{\"library\": \"%s\", \"ranks\": %d, \"cores\": %d, \"pinned\": %s, \"apart\": %s, "
+            "\"once\": %s,\n"
             "  \"offload\": %s, \"stock_allgather_forced\": %s, \"verified\": %s,\n"
             "  \"start_up_us\": {",
             library, job->nranks, job->cores, job->pinned ? "true" : "false",
-            report.opts->apart ? "true" : "false", cvars_have_offload() ? "true" : "false",
-            cvars_steer(ALLGATHER) ? "true" : "false", verdict == ALL_RIGHT ? "true" : "false");
+            report.opts->apart ? "true" : "false", report.opts->once ? "true" : "false",
+            cvars_have_offload() ? "true" : "false", cvars_steer(ALLGATHER) ? "true" : "false",
+            verdict == ALL_RIGHT ? "true" : "false");
     json_start_up(to);
     fprintf(to, "},\n  \"rows\": [%s]}\n", report.json_text);
 }

@@ -134,6 +134,7 @@ bool subject_verify(struct subject *self, int rounds)
     bool wrong = false;
     for (int i = 0; i < rounds; i++) {
         uint64_t round = ++self->op.job->verify_round;
+        subject_move_on(self);
         prepare_round(self, round);
         subject_perform(self, 1);
         wrong |= !round_is_right(self, round);

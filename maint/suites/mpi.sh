@@ -220,6 +220,21 @@ sys.exit(not (first["us"] > 7e5 and call["us"] > 1e5 and first["batches"] == cal
               set(found["start_up_us"]) == {"offload", "nonblocking"}))' "$json"
 }
 
+# All collectives, whose requests are used once; the options that need one request are refused.
+bench_once() {
+    local said=$results/once.txt json=$results/once.json bench=("$mpiexec" -n 2 "$build/install/bin/pcoll-bench" --once)
+    timeout 300 "${bench[@]}" --quick --variants=offload,nonblocking,ihalo --sizes=64,64K --iterations=20 --batches=5 \
+        -o "$json" >"$said"
+    python3 -c 'import json, sys
+found = json.load(open(sys.argv[1]))
+names = {name for row in found["rows"] for name in row["results"]} - {"flag", "readv"}
+print(names, len(found["rows"]))
+sys.exit(not (found["once"] and len({row["collective"] for row in found["rows"]}) == 22 and
+              names == {"offload", "nonblocking", "offload.first", "nonblocking.first"} and
+              all(row["results"]["offload"]["right"] for row in found["rows"])))' "$json"
+    ! timeout 100 "${bench[@]}" --series >"$said" 2>&1 && grep -q -e '--once does not go with' "$said"
+}
+
 # A rank that does not exist would compute nothing, and all would seem hidden.
 bench_away() {
     local said=$results/away.txt bench=("$mpiexec" -n 2 "$build/install/bin/pcoll-bench" --quick --variants=offload
@@ -359,6 +374,7 @@ suite_mpi() {
     check "mpi: pcoll-tune --judge -o" tune_refuses "--output is not allowed" --judge=x.json -o y.json
     check "mpi: pcoll-tune --plot" draw_candidates
     check "mpi: pcoll-bench --use-data" bench_uses_data
+    check "mpi: pcoll-bench --once" bench_once
     check "mpi: pcoll-bench --away" bench_away
     check "mpi: pcoll-bench: first use" bench_first_use
     check "mpi: compare --overlap --series" compare_overlap
