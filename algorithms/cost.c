@@ -22,12 +22,17 @@ bool pcoll_is_over_wire(const struct pcoll_signature *signature)
     return signature->topology && signature->topology->nnodes > 1 && !signature->topology->in_node;
 }
 
+double pcoll_cost_arrival(const struct pcoll_machine *machine, int ranks)
+{
+    return ranks > 2 ? 2 * machine->L : 0;
+}
+
 void pcoll_cost_contend(const struct pcoll_signature *signature, bool mapped,
                         struct pcoll_machine *machine)
 {
     const bool is_contended = !pcoll_is_over_wire(signature) && signature->nranks > 2;
 
-    machine->arrival = is_contended ? 2 * machine->L : 0;
+    machine->arrival = is_contended ? pcoll_cost_arrival(machine, signature->nranks) : 0;
     machine->locked = is_contended && !mapped ? 2 * MIB : 0;
 }
 

@@ -77,9 +77,13 @@ struct pcoll_waves {
 void pcoll_waves_add(struct pcoll_waves *waves, const struct pcoll_signature *signature,
                      const struct pcoll_link *link, struct pcoll_wave wave);
 
-/* Sets what tables do not have. Both are 0 between nodes and on two ranks, where nobody contends:
- * - arrival: the line of a counter moves to the rank that signals and back to the one that polls,
- * and each takes about as long as a signal;
+/* The time between the signals of several of `ranks` ranks of a node to one: the line of a counter
+ * moves to the rank that signals and back to the one that polls, and each takes about as long as a
+ * signal. 0 for two ranks, where nobody contends. */
+double pcoll_cost_arrival(const struct pcoll_machine *machine, int ranks);
+
+/* Sets what tables do not have. Both are 0 between nodes and on two ranks:
+ * - arrival: pcoll_cost_arrival;
  * - locked, unless ranks have mapped each other's memory: the kernel locks a page of its page table
  * for each page that it reads or writes for another process (cf. Chakraborty et al., CLUSTER 2017).
  * One maps 2 MiB of pages of 4 KiB. */

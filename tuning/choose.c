@@ -6,6 +6,7 @@
 #include "tuning/search.h"
 #include "tuning/table/text.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -73,6 +74,9 @@ struct pcoll_rule pcoll_rule_of(const struct pcoll_signature *signature,
         .params = choice->params,
     };
 
+    if (choice->algorithm && choice->algorithm->uses_teams && signature->levels &&
+        choice->params.teams == 0)
+        rule.params.teams = PCOLL_NONE;
     if (pcoll_coll_has(signature->coll, PCOLL_EDGES))
         rule.degree = pcoll_edges_degree(signature);
     snprintf(rule.medium, sizeof(rule.medium), "%s", caps->medium);
@@ -120,6 +124,8 @@ static bool search_rules(struct pcoll_search *search, const struct pcoll_table *
             search->fixed.radix = requested.radix;
         if (requested.segment != 0)
             search->fixed.segment = requested.segment;
+        if (requested.teams != 0)
+            search->fixed.teams = requested.teams;
         done = search_within(search, rules[i].algorithm, "rule");
     }
     search->fixed = requested;
@@ -175,6 +181,7 @@ static bool search_hint(struct pcoll_search *search, const struct pcoll_hint *hi
 static void take_params(struct pcoll_search *search, const struct pcoll_hint *hint, FILE *report)
 {
     search->fixed.segment = hint->segment;
+    search->fixed.teams = hint->teams < search->nlevels ? hint->teams : search->nlevels;
     if (hint->radix >= 2)
         search->fixed.radix = hint->radix;
     else if (hint->radix != 0)
@@ -217,14 +224,14 @@ static double lesser(double a, double b)
     return a < b ? a : b;
 }
 
-/* Fills search->between and search->within: ranks of a team are no farther from each other than all
- * ranks are, whatever was measured between the farthest. */
+/* Fills search->between, search->within and search->nlevels: ranks of a team are no farther from
+ * each other than all ranks are, whatever was measured between the farthest. */
 static void find_levels(struct pcoll_search *search)
 {
     const struct pcoll_topology *level = search->signature->levels;
     const struct pcoll_machine *above = &search->machine;
 
-    for (int i = 0; level != NULL; level = level->below, i++) {
+    for (int i = 0; level != NULL; level = level->below, search->nlevels = ++i) {
         struct pcoll_machine *between = &search->between[i], *within = &search->within[i];
         const struct pcoll_machine *near =
             pcoll_table_level(search->table, search->caps->medium, level->level);
@@ -235,13 +242,49 @@ static void find_levels(struct pcoll_search *search)
             within->copy = lesser(above->copy, near->copy);
             within->reduce = lesser(above->reduce, near->reduce);
         }
-        within->arrival = pcoll_cost_mates(level) > 2 ? 2 * within->L : 0;
+        within->arrival = pcoll_cost_arrival(within, pcoll_cost_mates(level));
         within->node = level->below ? within + 1 : NULL;
         *between = search->machine;
-        between->arrival = level->nnodes > 2 ? 2 * between->L : 0;
+        between->arrival = pcoll_cost_arrival(between, level->nnodes);
         between->node = within;
         above = within;
     }
+}
+
+/* Consecutive ranks of a plan without teams are near each other, too, if teams are consecutive
+ * ranks: of its steps, each twice as far as the one before, those within a team are as fast as
+ * there. */
+static double mean_latency(const struct pcoll_search *search)
+{
+    const struct pcoll_topology *level = search->signature->levels;
+    double steps = log2(level->nnodes), sum = steps * search->machine.L;
+
+    for (int i = 0; level != NULL; level = level->below, i++) {
+        const double within = log2(pcoll_cost_mates(level));
+
+        steps += within;
+        sum += within * search->within[i].L;
+    }
+    return sum / steps;
+}
+
+static void come_nearer(struct pcoll_search *search)
+{
+    struct pcoll_machine *const machines[] = {&search->machine, &search->cached};
+    const double latency = mean_latency(search);
+
+    for (int i = 0; i < 2; i++) {
+        machines[i]->L = latency;
+        machines[i]->arrival = pcoll_cost_arrival(machines[i], search->signature->nranks);
+    }
+}
+
+static bool are_consecutive(const struct pcoll_topology *level)
+{
+    for (int rank = 0; rank < level->nranks; rank++)
+        if (pcoll_topology_place(level, rank) != rank)
+            return false;
+    return true;
 }
 
 /* Fills search->machine, search->cached and search->about, and *node, which search->machine may
@@ -274,6 +317,8 @@ static bool find_machine(struct pcoll_search *search, const struct pcoll_table *
         caps->mapped ? search->machine : pcoll_cost_cached(search->signature, &search->machine);
     if (search->signature->levels && search->signature->levels->in_node)
         find_levels(search);
+    if (search->nlevels > 0 && are_consecutive(search->signature->levels))
+        come_nearer(search);
     snprintf(search->about.medium, sizeof(search->about.medium), "%s", caps->medium);
     search->about.nranks = search->signature->nranks;
     search->about.nnodes = topology ? topology->nnodes : 1;

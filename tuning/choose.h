@@ -17,6 +17,7 @@ struct pcoll_hint {
     const char *origin;    /* for messages: "MPIR_CVAR_BCAST_INIT_ALGORITHM", "info key ..." */
     int radix;             /* 0: open */
     uint64_t segment;      /* 0: open */
+    int teams;             /* the last level there is, if there are fewer; 0: open */
 };
 
 /* The capabilities of the medium. They are the same on all ranks. */
@@ -102,8 +103,8 @@ enum pcoll_result pcoll_choose(const struct pcoll_table *table,
 
 /* The same for a race, at most `max` candidates of which run before one is chosen: few[0] is the
  * choice, which reports as above, and if the model made it, those whose predicted times are within
- * PCOLL_RACE_WITHIN times its own follow, of each algorithm and path the cheapest. The model may be
- * wrong by a factor of three or four where cores change their distance or share caches. */
+ * PCOLL_RACE_WITHIN times its own follow, of each algorithm, path and level the cheapest. The model
+ * may be wrong by a factor of three or four where cores change their distance or share caches. */
 #define PCOLL_RACE_WITHIN 4
 enum pcoll_result pcoll_choose_few(const struct pcoll_table *table,
                                    const struct pcoll_signature *signature,
@@ -115,14 +116,14 @@ enum pcoll_result pcoll_choose_few(const struct pcoll_table *table,
 struct pcoll_rule pcoll_rule_of(const struct pcoll_signature *signature,
                                 const struct pcoll_caps *caps, const struct pcoll_choice *choice);
 
-/* The candidates of the model for one call, without hints and rules: for each algorithm and path
- * the one with the cheapest parameters. Fills list[0 .. return), at most `max`, cheapest first.
- * Returns 0 if the table lacks the medium. */
+/* The candidates of the model for one call, without hints and rules: for each algorithm, path and
+ * level the one with the cheapest parameters. Fills list[0 .. return), at most `max`, cheapest
+ * first. Returns 0 if the table lacks the medium. */
 int pcoll_candidates(const struct pcoll_table *table, const struct pcoll_signature *signature,
                      const struct pcoll_caps *caps, struct pcoll_choice *list, int max);
 
 /* More than any collective can have. */
-#define PCOLL_MAX_CANDIDATES 32
+#define PCOLL_MAX_CANDIDATES 48
 
 /* Writes algorithm, path and parameters for people to read: "knomial_put, user buffers, radix
  * 4". */

@@ -154,13 +154,14 @@ static bool is_better(const struct pcoll_choice *candidate, const struct pcoll_c
            other->predicted_us * (is_shorter ? 1 + ROUNDING : 1 - ROUNDING);
 }
 
-/* Candidates of one algorithm and path follow each other. */
+/* Candidates of one algorithm, path and level follow each other. */
 static void list_candidate(struct pcoll_search *search, const struct pcoll_choice *candidate)
 {
     struct pcoll_choice *last = search->listed > 0 ? &search->list[search->listed - 1] : NULL;
 
     if (last && last->algorithm == candidate->algorithm &&
-        last->params.path == candidate->params.path) {
+        last->params.path == candidate->params.path &&
+        last->params.teams == candidate->params.teams) {
         if (is_better(candidate, last))
             *last = *candidate;
     } else if (search->listed < search->max) {
@@ -425,17 +426,19 @@ static void weigh_segments(struct pcoll_search *search, const struct pcoll_algor
     }
 }
 
-/* Levels are candidates on one node where each rank has a core. */
-static int most_teams(const struct pcoll_search *search, const struct pcoll_algorithm *algorithm)
+/* The levels that are candidates, *first .. return: none and, if each rank has a core, all. */
+static int find_teams(const struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
+                      int *first)
 {
-    const struct pcoll_topology *level = search->signature->levels;
-    int n = 0;
+    const int fixed = search->fixed.teams;
 
-    if (algorithm->uses_teams && level && level->in_node &&
-        has_caches(search->signature, search->caps->cores))
-        for (; level != NULL; level = level->below)
-            n++;
-    return n;
+    *first = 0;
+    if (!algorithm->uses_teams || pcoll_is_trivial(search->signature) || fixed == PCOLL_NONE)
+        return 0;
+    *first = fixed;
+    return fixed > 0 && fixed < search->nlevels                              ? fixed
+           : fixed > 0 || has_caches(search->signature, search->caps->cores) ? search->nlevels
+                                                                             : 0;
 }
 
 static void weigh_path(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
@@ -446,9 +449,10 @@ static void weigh_path(struct pcoll_search *search, const struct pcoll_algorithm
     const int nradixes = radix_candidates(search, algorithm, radixes);
     const int nsegments = segment_candidates(search, algorithm, path, segments);
     struct pcoll_params params = {.path = path};
+    const int last = find_teams(search, algorithm, &params.teams);
 
     search->factor = find_factor(search, algorithm, &params);
-    for (params.teams = 0; params.teams <= most_teams(search, algorithm); params.teams++)
+    for (; params.teams <= last; params.teams++)
         for (int r = 0; r < nradixes; r++) {
             params.radix = radixes[r];
             weigh_segments(search, algorithm, &params, segments, nsegments);

@@ -34,15 +34,18 @@ struct pcoll_search {
     struct pcoll_machine machine, cached; /* the latter for plans that stay in the caches */
     struct pcoll_machine between[PCOLL_MAX_DIVISIONS], within[PCOLL_MAX_DIVISIONS]; /* teams of each
                                                                                      * level */
+    int nlevels;                /* of one node */
     struct pcoll_limits limits; /* of the node */
-    struct pcoll_params fixed;  /* a nonzero parameter allows only that value */
+    struct pcoll_params fixed;  /* a nonzero parameter allows only that value; teams PCOLL_NONE:
+                                 * none */
     bool below_threshold;       /* PCOLL_PATH_USER may be used at any size */
 
     /* The answer so far. */
     struct pcoll_choice best; /* algorithm NULL: none yet */
     int weighed;
     unsigned refusals;         /* enum pcoll_refusal */
-    struct pcoll_choice *list; /* the cheapest of each algorithm and path; NULL: not requested */
+    struct pcoll_choice *list; /* the cheapest of each algorithm, path and level; NULL: not
+                                * requested */
     int listed, max;
 
     /* What is being weighed. */

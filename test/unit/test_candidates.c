@@ -301,7 +301,90 @@ static void test_no_teams(const struct pcoll_topology *levels)
            "no teams of a level that does not exist, nor in rows without the parameter");
 }
 
-static void test_levels(const struct pcoll_table *table)
+/* A hint names the last level if there are fewer, a rule none; both do so also for ranks that share
+ * cores. */
+static void test_fixed_teams(struct pcoll_table *table, const struct pcoll_topology *levels)
+{
+    struct question q = question_far(table, PCOLL_REDUCE, 8);
+    struct pcoll_choice choice = {.algorithm = pcoll_algorithm_find(PCOLL_REDUCE, "knomial")};
+    struct pcoll_rule rule;
+
+    q.signature.levels = levels;
+    q.caps.cores = RANKS / 2;
+    q.hint.teams = 3;
+    tap_ok(question_gets(&q, "knomial", "model", NULL) && q.choice.params.teams == 2,
+           "a hint names the last level");
+    q.hint.teams = 0;
+    for (int teams = 3; teams >= 0; teams--) {
+        choice.params.teams = teams;
+        rule = pcoll_rule_of(&q.signature, &q.caps, &choice);
+        q.caps.cores = rule.cores = teams == 0 ? RANKS : RANKS / 2;
+        if (pcoll_table_prefer(table, &rule) != PCOLL_OK)
+            abort();
+        question_ask(&q);
+        tap_ok(q.result == PCOLL_OK && q.choice.params.teams == (teams < 3 ? teams : 0) &&
+                   strcmp(q.choice.reason, teams < 3 ? "rule" : "model") == 0,
+               "a rule for level %d", teams);
+    }
+    q.signature.nranks = 1;
+    q.signature.levels = NULL;
+    rule.ranks[0] = 1;
+    rule.params.teams = 1;
+    if (pcoll_table_prefer(table, &rule) != PCOLL_OK)
+        abort();
+    question_ask(&q);
+    tap_ok(q.choice.params.teams == 0, "a rank alone has none");
+}
+
+/* All levels of a row race. */
+static void test_race(const struct pcoll_table *table, const struct pcoll_topology *levels)
+{
+    struct question q = question_far(table, PCOLL_BARRIER, 0);
+    struct pcoll_choice all[PCOLL_MAX_CANDIDATES];
+    int seen = 0, n;
+
+    q.signature.levels = levels;
+    n = pcoll_candidates(table, &q.signature, &q.caps, all, PCOLL_MAX_CANDIDATES);
+    for (int i = 0; i < n; i++)
+        if (strcmp(all[i].algorithm->name, "dissemination") == 0)
+            seen |= 1 << all[i].params.teams;
+    tap_ok(seen == 7, "a row is a candidate without levels and with each");
+}
+
+static double cost_of_barrier(const struct pcoll_table *table, const struct pcoll_topology *levels)
+{
+    static const struct pcoll_machine far = {.L = 1}; /* in the table, L is less */
+    struct question q = question_far(table, PCOLL_BARRIER, 0);
+    struct pcoll_choice all[PCOLL_MAX_CANDIDATES];
+    int n;
+
+    q.caps.measured = &far;
+    q.signature.levels = levels;
+    n = pcoll_candidates(table, &q.signature, &q.caps, all, PCOLL_MAX_CANDIDATES);
+    for (int i = 0; i < n; i++)
+        if (all[i].params.teams == 0)
+            return all[i].predicted_us;
+    return -1;
+}
+
+/* Without teams, too, ranks that are near each other count as near, if they are consecutive. */
+static void test_near_ranks(const struct pcoll_table *table, const struct pcoll_topology *levels)
+{
+    int sockets[RANKS];
+    const struct pcoll_division division = {sockets, PCOLL_LEVEL_OTHER_CACHE};
+    struct pcoll_topology dealt;
+
+    for (int r = 0; r < RANKS; r++)
+        sockets[r] = r % 2;
+    if (pcoll_topology_divide(NULL, RANKS, &division, 1, &dealt) != PCOLL_OK)
+        abort();
+    tap_ok(cost_of_barrier(table, levels) < cost_of_barrier(table, NULL) &&
+               cost_of_barrier(table, &dealt) == cost_of_barrier(table, NULL),
+           "near steps count in flat plans of consecutive ranks");
+    pcoll_topology_fini(&dealt);
+}
+
+static void test_levels(struct pcoll_table *table)
 {
     struct pcoll_topology levels = make_levels(), nodes = levels;
     int same = 1;
@@ -316,6 +399,9 @@ static void test_levels(const struct pcoll_table *table)
                                    &nodes);
     tap_ok(same, "levels below several nodes are no candidates");
     test_no_teams(&levels);
+    test_race(table, &levels);
+    test_near_ranks(table, &levels);
+    test_fixed_teams(table, &levels);
     pcoll_topology_fini(&levels);
 }
 

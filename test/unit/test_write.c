@@ -50,7 +50,7 @@ static int same_rules(const struct pcoll_table *a, const struct pcoll_table *b)
                x[i].memory == y[i].memory && x[i].params.radix == y[i].params.radix &&
                x[i].params.segment == y[i].params.segment &&
                x[i].params.slots == y[i].params.slots && x[i].params.rails == y[i].params.rails &&
-               x[i].params.path == y[i].params.path;
+               x[i].params.teams == y[i].params.teams && x[i].params.path == y[i].params.path;
     return same;
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/plan/topology.h"
+
 #define MAX_SLOTS (1 << 16)
 #define MAX_RAILS 64
 
@@ -11,7 +13,7 @@
 struct draft {
     struct pcoll_subject subject;
     const char *medium, *level, *memory;
-    int64_t ranks[2], bytes[2], nodes, degree, cores, radix, segment, slots, rails;
+    int64_t ranks[2], bytes[2], nodes, degree, cores, radix, segment, slots, rails, teams;
 };
 
 struct range {
@@ -86,6 +88,18 @@ enum pcoll_result pcoll_rails_read(struct pcoll_reader *reader, struct json_obje
     return pcoll_reader_integer(reader, value, 1, MAX_RAILS, to);
 }
 
+static enum pcoll_result read_teams(struct pcoll_reader *reader, struct json_object *value,
+                                    void *to)
+{
+    const enum pcoll_result result =
+        pcoll_reader_integer(reader, value, 0, PCOLL_MAX_DIVISIONS, to);
+    int64_t *const teams = to;
+
+    if (result == PCOLL_OK && *teams == 0)
+        *teams = PCOLL_NONE;
+    return result;
+}
+
 static const struct pcoll_field rule_fields[] = {
     {"coll", pcoll_reader_string, offsetof(struct draft, subject.coll), 1},
     {"ranks", read_ranks, offsetof(struct draft, ranks), 0},
@@ -101,6 +115,7 @@ static const struct pcoll_field rule_fields[] = {
     {"segment", read_segment, offsetof(struct draft, segment), 0},
     {"slots", pcoll_slots_read, offsetof(struct draft, slots), 0},
     {"rails", pcoll_rails_read, offsetof(struct draft, rails), 0},
+    {"teams", read_teams, offsetof(struct draft, teams), 0},
     {"path", pcoll_reader_string, offsetof(struct draft, subject.path), 0},
     {NULL, NULL, 0, 0}};
 
@@ -214,12 +229,16 @@ static enum pcoll_result finish_rule(struct pcoll_reader *reader, const struct p
     if (draft->slots && !rule->algorithm->uses_slots)
         return pcoll_reader_refuse_field(reader, record, "slots", "'%s' has none",
                                          rule->algorithm->name);
+    if (draft->teams > 0 && !rule->algorithm->uses_teams)
+        return pcoll_reader_refuse_field(reader, record, "teams", "'%s' has none",
+                                         rule->algorithm->name);
     rule->nodes = (int)draft->nodes;
     rule->degree = (int)draft->degree;
     rule->cores = (int)draft->cores;
     rule->params.radix = (int)draft->radix;
     rule->params.slots = (int)draft->slots;
     rule->params.rails = (int)draft->rails;
+    rule->params.teams = (int)draft->teams;
     rule->params.segment = (uint64_t)draft->segment;
     for (int end = 0; end < 2; end++) {
         rule->ranks[end] = (uint64_t)draft->ranks[end];

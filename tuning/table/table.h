@@ -30,7 +30,7 @@ struct pcoll_rule {
     int cores;                            /* as in struct pcoll_machine; 0: any */
     enum pcoll_memory_kind memory;
     const struct pcoll_algorithm *algorithm;
-    struct pcoll_params params;
+    struct pcoll_params params; /* 0: open; teams PCOLL_NONE: none */
 };
 
 /* Parse `text`, the content of file `name`, which only messages use. On failure one line with file,

@@ -224,6 +224,8 @@ static void write_rule(struct writer *writer, const struct pcoll_rule *rule)
     if (rule->params.segment)
         fprintf(writer->out, ", \"segment\": %llu", (unsigned long long)rule->params.segment);
     write_slots(writer, rule->params.slots, rule->params.rails);
+    if (rule->params.teams)
+        fprintf(writer->out, ", \"teams\": %d", rule->params.teams > 0 ? rule->params.teams : 0);
     write_path(writer, rule->params.path);
     fputs(" }", writer->out);
 }
