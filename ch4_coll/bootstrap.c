@@ -2,6 +2,7 @@
 
 #include "bootstrap.h"
 
+#include "forced.h"
 #include "lock.h"
 #include "mpich_version.h"
 #include "network.h"
@@ -95,6 +96,7 @@ struct pcoll_bootstrap MPIDI_PCOLL_bootstrap(MPIR_Comm *comm)
         .interface = MPIDI_PCOLL_interface(),
         .foreign = MPIDI_PCOLL_foreign(),
         .crowded = MPIDI_PCOLL_crowded,
+        .locality = MPIDI_PCOLL_forced()->locality,
         .context = comm,
         .combine = combine,
         .swap = swap,

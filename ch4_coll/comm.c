@@ -20,6 +20,7 @@
 #include "offload/agree.h"
 #include "offload/media.h"
 #include "offload/node/nodes.h"
+#include "offload/node/sharing.h"
 
 static int keyval = MPI_KEYVAL_INVALID;
 
@@ -172,6 +173,14 @@ static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node
     }
 }
 
+/* Media between nodes do not use levels. */
+static void see_node(struct MPIDI_PCOLL_comm *state)
+{
+    state->level = state->medium->group_level(state->group);
+    if (!pcoll_is_network(state->medium))
+        state->levels = pcoll_sharing_levels(state->medium->group_sharing(state->group));
+}
+
 /* What the ranks of a communicator know of each other before they meet. */
 struct settings {
     bool one_node;
@@ -234,7 +243,7 @@ static void meet(struct MPIDI_PCOLL_comm *state, const struct settings *settings
     if (result == PCOLL_OK)
         open_group(state, settings->medium, settings->one_node, settings->is_mixed);
     if (state->group)
-        state->level = state->medium->group_level(state->group);
+        see_node(state);
     if (state->group && state->bootstrap.rank == 0)
         MPIDI_PCOLL_show_machine(state);
 }

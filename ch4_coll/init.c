@@ -40,7 +40,7 @@ static void print_choice(const struct MPIDI_PCOLL_plan *plan, const struct pcoll
     char text[PCOLL_CHOICE_BYTES], nodes[24] = "";
 
     pcoll_choice_text(choice, text);
-    if (sig->topology)
+    if (sig->topology && !sig->topology->in_node)
         snprintf(nodes, sizeof(nodes), " of %d nodes", sig->topology->nnodes);
     fprintf(stderr,
             "[%d] pcoll: %s%s %llu B on %d ranks%s: %s on %s%s%s (%s), predicted %.2f us; "
@@ -166,6 +166,7 @@ static int plan_on(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state
     int mpi_errno;
 
     call->signature.topology = state->topology;
+    call->signature.levels = state->levels;
     mpi_errno = MPIDI_PCOLL_agree(call, state, &proposal);
     if (proposal.nrivals > 0 && !choice->algorithm && call->comm->rank == 0)
         MPIDI_PCOLL_correct(state->known, choice); /* the next init of the shape races */

@@ -171,16 +171,19 @@ static void show_measured(const struct MPIDI_PCOLL_comm *state)
 void MPIDI_PCOLL_show_machine(const struct MPIDI_PCOLL_comm *state)
 {
     const struct pcoll_sharing *sharing = state->medium->group_sharing(state->group);
+    char text[200];
 
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE < 1)
         return;
     show_measured(state);
     for (int what = 0; sharing && what < PCOLL_NUM_SHARED; what++) {
-        char text[200];
-
         pcoll_sharing_text(sharing, (enum pcoll_shared)what, text, sizeof(text));
         fprintf(stderr, "[%d] pcoll: ranks of this node that share %s: %s\n", MPIR_Process.rank,
                 pcoll_shared_names[what], *text ? text : "unknown");
+    }
+    if (state->levels) {
+        pcoll_sharing_levels_text(sharing, text, sizeof(text));
+        fprintf(stderr, "[%d] pcoll: levels below the node: %s\n", MPIR_Process.rank, text);
     }
 }
 
@@ -321,6 +324,7 @@ static struct pcoll_hint hint_of(enum pcoll_coll coll, MPIR_Info *info, char *va
     check_cvar("MPIR_CVAR_COLL_OFFLOAD_RADIX", MPIR_CVAR_COLL_OFFLOAD_RADIX, 0, out);
     check_cvar("MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE", MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE, 0, out);
     check_cvar("MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP", MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP, 0, out);
+    hint.teams = MPIDI_PCOLL_forced()->teams;
     hint.radix = radix > INT_MAX ? INT_MAX : (int)radix;
     hint.segment =
         info_number(info, "coll_offload_segment_size", MPIR_CVAR_COLL_OFFLOAD_SEGMENT_SIZE, out);

@@ -69,7 +69,8 @@ static void print_sharing(void)
         pcoll_sharing_text(&sharing, (enum pcoll_shared)what, text, sizeof(text));
         printf("  %-15s %s\n", pcoll_shared_names[what], *text ? text : "unknown");
     }
-    printf("\n");
+    pcoll_sharing_levels_text(&sharing, text, sizeof(text));
+    printf("Levels below the node: %s\n\n", text);
     pcoll_sharing_fini(&sharing);
 }
 

@@ -70,7 +70,7 @@ static enum pcoll_result look_around(struct pcoll_node_group *group, bool *can_p
     struct pcoll_process_id scratch;
     const struct look own = {
         {*self, getpid(), (uint64_t)(uintptr_t)self, (uint64_t)(uintptr_t)&scratch},
-        pcoll_sysfs_here().locality};
+        group->outer.locality ? *group->outer.locality : pcoll_sysfs_here().locality};
     const char *told = pcoll_node_meet(group, &own, sizeof(own));
     struct probe neighbor;
     enum pcoll_result result =

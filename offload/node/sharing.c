@@ -38,11 +38,31 @@ static void find_first(uint64_t *keys, int nranks, int *first)
     }
 }
 
+static enum pcoll_result find_levels(struct pcoll_sharing *sharing)
+{
+    static const struct {
+        enum pcoll_shared what;
+        enum pcoll_level level;
+    } wanted[] = {{PCOLL_SHARED_SOCKET, PCOLL_LEVEL_OTHER_CACHE},
+                  {PCOLL_SHARED_NUMA, PCOLL_LEVEL_OTHER_CACHE},
+                  {PCOLL_SHARED_CACHE, PCOLL_LEVEL_SAME_CACHE}};
+    struct pcoll_division divisions[PCOLL_NUM_SHARED];
+    enum pcoll_result result;
+
+    for (int i = 0; i < PCOLL_NUM_SHARED; i++)
+        divisions[i] = (struct pcoll_division){
+            sharing->first + (size_t)wanted[i].what * (size_t)sharing->nranks, wanted[i].level};
+    result =
+        pcoll_topology_divide(NULL, sharing->nranks, divisions, PCOLL_NUM_SHARED, &sharing->levels);
+    return result == PCOLL_UNSUPPORTED ? PCOLL_OK : result;
+}
+
 enum pcoll_result pcoll_sharing_init(struct pcoll_sharing *sharing, const void *localities,
                                      size_t stride, int nranks)
 {
     uint64_t *keys = malloc((size_t)nranks * sizeof(*keys));
     int *first = malloc(PCOLL_NUM_SHARED * (size_t)nranks * sizeof(*first));
+    enum pcoll_result result;
 
     if (keys == NULL || first == NULL) {
         free(keys);
@@ -59,14 +79,18 @@ enum pcoll_result pcoll_sharing_init(struct pcoll_sharing *sharing, const void *
         find_first(keys, nranks, first + (size_t)what * (size_t)nranks);
     }
     free(keys);
-    *sharing = (struct pcoll_sharing){nranks, first};
-    return PCOLL_OK;
+    *sharing = (struct pcoll_sharing){.nranks = nranks, .first = first};
+    result = find_levels(sharing);
+    if (result != PCOLL_OK)
+        pcoll_sharing_fini(sharing);
+    return result;
 }
 
 void pcoll_sharing_fini(struct pcoll_sharing *sharing)
 {
     free(sharing->first);
-    sharing->first = NULL;
+    pcoll_topology_fini(&sharing->levels);
+    *sharing = (struct pcoll_sharing){.nranks = 0};
 }
 
 /* ---- the distance ---- */
@@ -96,25 +120,6 @@ enum pcoll_level pcoll_sharing_distance(const struct pcoll_sharing *sharing, uin
     return is_shared_by_all(sharing, PCOLL_SHARED_CACHE) && nanoseconds <= PCOLL_NEAR_NSEC
                ? PCOLL_LEVEL_SAME_CACHE
                : PCOLL_LEVEL_OTHER_CACHE;
-}
-
-/* ---- levels ---- */
-
-enum pcoll_result pcoll_sharing_levels(const struct pcoll_sharing *sharing,
-                                       struct pcoll_topology *levels_p)
-{
-    static const struct {
-        enum pcoll_shared what;
-        enum pcoll_level level;
-    } wanted[] = {{PCOLL_SHARED_SOCKET, PCOLL_LEVEL_OTHER_CACHE},
-                  {PCOLL_SHARED_NUMA, PCOLL_LEVEL_OTHER_CACHE},
-                  {PCOLL_SHARED_CACHE, PCOLL_LEVEL_SAME_CACHE}};
-    struct pcoll_division divisions[PCOLL_NUM_SHARED];
-
-    for (int i = 0; i < PCOLL_NUM_SHARED; i++)
-        divisions[i] = (struct pcoll_division){
-            sharing->first + (size_t)wanted[i].what * (size_t)sharing->nranks, wanted[i].level};
-    return pcoll_topology_divide(NULL, sharing->nranks, divisions, PCOLL_NUM_SHARED, levels_p);
 }
 
 /* ---- in words ---- */
@@ -155,6 +160,21 @@ static void append_ranks(struct text *text, const struct pcoll_sharing *sharing,
         between = ",";
     }
     append(text, "}");
+}
+
+void pcoll_sharing_levels_text(const struct pcoll_sharing *sharing, char *text, size_t size)
+{
+    struct text rest = {text, size};
+    int number = 0;
+
+    *text = '\0';
+    for (const struct pcoll_topology *level = pcoll_sharing_levels(sharing); level != NULL;
+         level = level->below) {
+        number++;
+        append(&rest, "%s%d of %d teams", number > 1 ? ", " : "", number, level->nnodes);
+    }
+    if (number == 0)
+        append(&rest, "none");
 }
 
 void pcoll_sharing_text(const struct pcoll_sharing *sharing, enum pcoll_shared what, char *text,

@@ -26,6 +26,7 @@ struct pcoll_sharing {
     int nranks;
     int *first; /* [PCOLL_NUM_SHARED][nranks]: the lowest of the ranks that share it with that one;
                  * PCOLL_NONE: unknown, or the rank's cores have none in common */
+    struct pcoll_topology levels; /* read it by pcoll_sharing_levels */
 };
 
 /* Of the localities of all ranks, `stride` bytes apart. Takes O(nranks log nranks) time. */
@@ -43,14 +44,19 @@ static inline int pcoll_sharing_first(const struct pcoll_sharing *sharing, enum 
  * not measured. PCOLL_LEVEL_ANY: unknown, or there is one rank. */
 enum pcoll_level pcoll_sharing_distance(const struct pcoll_sharing *sharing, uint64_t nanoseconds);
 
-/* The levels of the node (pcoll_topology_divide): sockets, NUMA domains, caches.
- * PCOLL_UNSUPPORTED: there are none. */
-enum pcoll_result pcoll_sharing_levels(const struct pcoll_sharing *sharing,
-                                       struct pcoll_topology *levels_p) PCOLL_MUST_CHECK;
+/* The levels of the node (pcoll_topology_divide): sockets, NUMA domains, caches. NULL: there are
+ * none. */
+static inline const struct pcoll_topology *pcoll_sharing_levels(const struct pcoll_sharing *sharing)
+{
+    return sharing->levels.nranks > 0 ? &sharing->levels : NULL;
+}
 
 /* Writes which ranks share it, as `{0-7} {8-15}`, into `size` bytes, as far as that fits. Ranks of
  * which nothing is known are left out. */
 void pcoll_sharing_text(const struct pcoll_sharing *sharing, enum pcoll_shared what, char *text,
                         size_t size);
+
+/* The same of the levels, as `1 of 2 teams, 2 of 8 teams`. */
+void pcoll_sharing_levels_text(const struct pcoll_sharing *sharing, char *text, size_t size);
 
 #endif /* PCOLL_NODE_SHARING_H */

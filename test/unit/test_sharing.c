@@ -93,15 +93,18 @@ static void test_topology(void)
     static const struct pcoll_locality ranks[8] = {{0, 1, 0}, {0, 1, 0}, {0, 2, 1}, {0, 2, 1},
                                                    {9, 4, 5}, {9, 4, 5}, {9, 4, 5}, {9, 4, 5}};
     struct pcoll_sharing sharing = sharing_of(ranks, 8), one = sharing_of(ranks + 4, 4);
-    struct pcoll_topology levels;
+    const struct pcoll_topology *levels = pcoll_sharing_levels(&sharing);
+    char text[64];
 
-    if (pcoll_sharing_levels(&sharing, &levels) != PCOLL_OK)
-        abort();
-    tap_ok(levels.in_node && levels.nnodes == 2 && levels.below && levels.below->nnodes == 3 &&
-               !levels.below->below && levels.level == PCOLL_LEVEL_OTHER_CACHE,
+    tap_ok(levels && levels->in_node && levels->nnodes == 2 && levels->below &&
+               levels->below->nnodes == 3 && !levels->below->below &&
+               levels->level == PCOLL_LEVEL_OTHER_CACHE,
            "sockets, then domains; caches that divide none of them are no level");
-    tap_ok(pcoll_sharing_levels(&one, &levels) == PCOLL_UNSUPPORTED,
-           "who shares everything has no levels");
+    pcoll_sharing_levels_text(&sharing, text, sizeof(text));
+    tap_ok(strcmp(text, "1 of 2 teams, 2 of 3 teams") == 0, "in words: %s", text);
+    pcoll_sharing_levels_text(&one, text, sizeof(text));
+    tap_ok(!pcoll_sharing_levels(&one) && strcmp(text, "none") == 0,
+           "ranks that share everything have no levels");
     pcoll_sharing_fini(&sharing);
     pcoll_sharing_fini(&one);
 }
@@ -132,13 +135,43 @@ static int see(struct meeting *meeting, int rank, void *argument)
     return wrong;
 }
 
+/* Ranks of which one says something else, or does not know: all find the same levels, or none. */
+static int see_levels(struct meeting *meeting, int rank, void *argument)
+{
+    static const struct pcoll_locality unknown = {PCOLL_NONE, PCOLL_NONE, PCOLL_NONE};
+    const bool *all_know = argument;
+    const struct pcoll_locality mine = {0, rank / 3, 0};
+    struct attendee attendee = {.meeting = meeting, .rank = rank};
+    struct pcoll_bootstrap bootstrap = meeting_bootstrap(&attendee);
+    const struct pcoll_topology *levels;
+    struct pcoll_group *group;
+    int wrong = 0;
+
+    bootstrap.locality = rank < 4 || *all_know ? &mine : &unknown;
+    if (pcoll_medium_shm.group_create(&bootstrap, &group) != PCOLL_OK)
+        return 1;
+    levels = pcoll_sharing_levels(pcoll_medium_shm.group_sharing(group));
+    if (*all_know)
+        for (int r = 0; r < 5; r++)
+            wrong += !levels || pcoll_topology_node(levels, r) != r / 3;
+    else
+        wrong = levels != NULL;
+    pcoll_medium_shm.group_destroy(group);
+    return wrong;
+}
+
 int main(void)
 {
+    bool all_know = true, one_does_not = false;
+
     test_levels();
     test_one();
     test_first();
     test_topology();
     tap_ok(meeting_run_processes(3, see, NULL) == 0, "3 ranks of a group see what they share");
+    tap_ok(meeting_run_processes(5, see_levels, &all_know) == 0, "5 ranks find the same level");
+    tap_ok(meeting_run_processes(5, see_levels, &one_does_not) == 0,
+           "one that does not know where it is bound: no level");
     tap_ok(meeting_run_processes(1, see, NULL) == 0, "a rank alone sees itself");
     return tap_done();
 }
