@@ -29,6 +29,8 @@
  * start of k, as a block comes from each, so two banks of counters and buffers keep instances
  * apart.
  */
+#include <math.h>
+
 #include "algorithms/algorithm.h"
 #include "algorithms/cost.h"
 #include "algorithms/teams.h"
@@ -286,12 +288,15 @@ static double cost(const struct pcoll_signature *signature, const struct pcoll_p
     const double members = pcoll_ranks_per_node(signature);
     const double messages = pcoll_larger(1, (teams.count - 1) / members); /* of a rank */
     const double all = (double)signature->nranks * (double)signature->bytes;
-    double packed, exchanged, unpacked;
+    const double led = ceil(teams.count / members); /* exchanges of a rank */
+    double packs = puts_of(&teams), packed, exchanged, unpacked;
 
     (void)params;
     if (teams.topology == NULL)
         return pcoll_alltoall_direct.cost(signature, &direct, machine);
-    packed = pcoll_cost_wave(signature, &node, puts_of(&teams), true) + crowd * all * node.copy;
+    if (!pcoll_is_over_wire(signature)) /* where many puts arrive, they take longer than to fire */
+        packs = pcoll_larger(packs, led * (members - 1));
+    packed = pcoll_cost_wave(signature, &node, packs, true) + crowd * all * node.copy;
     exchanged = pcoll_cost_wave(signature, machine, 1, true) +
                 pcoll_larger(crowd * (messages - 1) * machine->o, (teams.count - 2) * machine->g) +
                 all * pcoll_cost_rate(signature, machine, PCOLL_PATH_TEMP);
@@ -309,4 +314,5 @@ const struct pcoll_algorithm pcoll_alltoall_node_aware = {
     .cost = cost,
     .temp_bytes = temp_bytes,
     .paths = PCOLL_PATH_BIT_TEMP,
+    .uses_teams = 1,
 };

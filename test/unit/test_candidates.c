@@ -392,6 +392,7 @@ static void test_levels(struct pcoll_table *table)
     test_level(table, &levels, PCOLL_BCAST, 8);
     test_level(table, &levels, PCOLL_REDUCE, 8);
     test_level(table, &levels, PCOLL_ALLREDUCE, 65536);
+    test_level(table, &levels, PCOLL_ALLTOALL, 64);
     nodes.in_node = false;
     for (int coll = 0; coll < PCOLL_NUM_COLLS; coll++)
         same = same && same_choice(question_far(table, (enum pcoll_coll)coll,
