@@ -7,6 +7,7 @@
 #include "bootstrap.h"
 #include "cores.h"
 #include "forced.h"
+#include "job_report.h"
 #include "lock.h"
 #include "media_calls.h"
 #include "mpich_version.h"
@@ -187,6 +188,7 @@ struct settings {
     int medium; /* rank 0's settings apply; PCOLL_NONE: MPICH's path */
     uint64_t coop_from;
     bool measures;
+    bool reports; /* all ranks */
     int distance; /* of this rank to the network */
     bool distances_differ, is_mixed;
 };
@@ -194,13 +196,14 @@ struct settings {
 static enum pcoll_result agree_on_settings(const struct pcoll_bootstrap *bootstrap,
                                            enum pcoll_result mine, struct settings *settings)
 {
-    enum { MEDIUM, COOP_FROM, MEASURES, DISTANCE, PROVIDER, NTERMS };
+    enum { MEDIUM, COOP_FROM, MEASURES, REPORTS, DISTANCE, PROVIDER, NTERMS };
     const bool one_node = have_one_node(bootstrap->context);
     const int distance = one_node ? 0 : distance_from_network();
     struct pcoll_term terms[NTERMS] = {
         [MEDIUM] = {.kind = PCOLL_TERM_RANK_0},
         [COOP_FROM] = {.kind = PCOLL_TERM_RANK_0},
         [MEASURES] = {.kind = PCOLL_TERM_RANK_0, .value = MPIDI_PCOLL_measures()},
+        [REPORTS] = {.kind = PCOLL_TERM_MIN, .value = MPIDI_PCOLL_job_may_report_all()},
         [DISTANCE] = {.kind = PCOLL_TERM_SAME, .value = (uint64_t)distance},
         [PROVIDER] = {.kind = PCOLL_TERM_SAME,
                       .value = one_node ? 0 : MPIDI_PCOLL_hash(MPIDI_PCOLL_provider())},
@@ -217,6 +220,7 @@ static enum pcoll_result agree_on_settings(const struct pcoll_bootstrap *bootstr
         .medium = (int)terms[MEDIUM].value + PCOLL_NONE,
         .coop_from = terms[COOP_FROM].value,
         .measures = terms[MEASURES].value != 0,
+        .reports = terms[REPORTS].value != 0,
         .distance = distance,
         .distances_differ = terms[DISTANCE].differs,
         .is_mixed = terms[PROVIDER].differs,
@@ -272,6 +276,8 @@ static int create_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
     MPIDI_PCOLL_cores_publish();
     if (agree_on_settings(&bootstrap, state ? PCOLL_OK : PCOLL_ERR_NOMEM, &settings) == PCOLL_OK) {
         MPIDI_PCOLL_see_cores();
+        if (settings.reports)
+            MPIDI_PCOLL_job_reports_all(comm);
         meet(state, &settings);
         return MPI_SUCCESS;
     }

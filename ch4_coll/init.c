@@ -6,6 +6,7 @@
 #include "agent.h"
 #include "child.h"
 #include "comm.h"
+#include "job_report.h"
 #include "known.h"
 #include "lock.h"
 #include "media_calls.h"
@@ -146,6 +147,7 @@ static bool make_plan(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *st
     plan->plan = raw;
     plan->state = state;
     state->refs++;
+    MPIDI_PCOLL_job_add_plan(call, plan, choice);
     if (call->comm->rank == 0 && MPIR_CVAR_COLL_OFFLOAD_VERBOSE > 0)
         print_choice(plan, choice, call->is_promoted);
     return true;
@@ -211,6 +213,8 @@ int MPIDI_PCOLL_call_plan(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *d
     mpi_errno = plan_on(call, state, plan, made_p);
     if (!*made_p && plan)
         MPIDI_PCOLL_free_kept(plan);
+    if (!*made_p && mpi_errno == MPI_SUCCESS)
+        MPIDI_PCOLL_job_add_declined(call);
     return mpi_errno;
 }
 

@@ -10,6 +10,7 @@
 #include "cores.h"
 #include "fallback.h"
 #include "hook.h"
+#include "job_report.h"
 #include "media_calls.h"
 #include "mpich_version.h"
 #include "mpir_coll_offload_hooks.h"
@@ -42,8 +43,10 @@ static int finalize(void *extra)
 {
     if (MPIDI_PCOLL_is_child())
         MPIDI_PCOLL_end_child();
-    else
+    else {
+        MPIDI_PCOLL_job_report();
         MPIDI_PCOLL_settings_keep();
+    }
     MPIDI_PCOLL_promotion_end();
     MPIDI_PCOLL_agent_end();
     MPIDI_PCOLL_requests_destroy(MPIDI_PCOLL_unbind_leaving());
@@ -53,6 +56,7 @@ static int finalize(void *extra)
     MPIDI_PCOLL_promotion_free_keyval();
     MPIDI_PCOLL_comm_free_keyval();
     MPIDI_PCOLL_settings_free();
+    MPIDI_PCOLL_job_report_free();
     MPIDI_PCOLL_report_free();
     return 0;
 }
@@ -88,6 +92,7 @@ void MPIDI_PCOLL_pvars_init(void)
     REGISTER(coll_offload_promoted_calls, &MPIDI_PCOLL_promoted_calls,
              "ordinary blocking collectives that plans have served");
     MPIDI_PCOLL_agent_pvars_init();
+    MPIDI_PCOLL_job_pvars_init();
 }
 
 #if MPIDI_PCOLL_HAS_ULTS

@@ -374,6 +374,15 @@ static void print_losers(const struct pcoll_signature *signature, const struct p
     }
 }
 
+void MPIDI_PCOLL_absolute_path(const char *name, char path[MPIDI_PCOLL_PATH_BYTES])
+{
+    char folder[PATH_MAX] = "";
+
+    if (name && *name && *name != '/' && getcwd(folder, sizeof(folder) - 1))
+        strcat(folder, "/");
+    snprintf(path, MPIDI_PCOLL_PATH_BYTES, "%s%s", folder, name ? name : "");
+}
+
 /* The stream of messages to the user, empty; NULL: out of memory. */
 static FILE *open_messages(void)
 {

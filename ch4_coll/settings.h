@@ -8,6 +8,8 @@
 
 #include "tuning/choose.h"
 
+#include <limits.h>
+
 /* Rank 0's proposal for a call: an algorithm, NULL for MPICH's path, and the other candidates that
  * should run before one is chosen (race.h). */
 struct MPIDI_PCOLL_proposal {
@@ -33,5 +35,11 @@ bool MPIDI_PCOLL_measures(void);
 
 /* With MPIR_CVAR_COLL_OFFLOAD_VERBOSE, print what they have measured. */
 void MPIDI_PCOLL_show_machine(const struct MPIDI_PCOLL_comm *state);
+
+#define MPIDI_PCOLL_PATH_BYTES (2 * PATH_MAX)
+
+/* The name of a file as it is to be used later, when the program may have changed its folder; ""
+ * for NULL. */
+void MPIDI_PCOLL_absolute_path(const char *name, char path[MPIDI_PCOLL_PATH_BYTES]);
 
 #endif /* SETTINGS_H_INCLUDED */

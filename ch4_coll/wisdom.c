@@ -4,8 +4,7 @@
 
 #include "mpidimpl.h"
 
-#include <limits.h>
-#include <unistd.h>
+#include "settings.h"
 
 #include "tuning/table/wisdom.h"
 
@@ -31,27 +30,15 @@ cvars:
 */
 
 static struct {
-    char path[2 * PATH_MAX];  /* absolute: the program may change its folder meanwhile; "": none */
-    struct pcoll_rule *rules; /* not in the file yet */
+    char path[MPIDI_PCOLL_PATH_BYTES]; /* "": none */
+    struct pcoll_rule *rules;          /* not in the file yet */
     size_t n;
     bool is_refused; /* the file is not to be written */
 } found;
 
-static void find_path(void)
-{
-    const char *name = MPIR_CVAR_COLL_OFFLOAD_WISDOM;
-    char folder[PATH_MAX] = "";
-
-    if (!name || !*name)
-        return;
-    if (*name != '/' && getcwd(folder, sizeof(folder) - 1))
-        strcat(folder, "/");
-    snprintf(found.path, sizeof(found.path), "%s%s", folder, name);
-}
-
 void MPIDI_PCOLL_wisdom_read(struct pcoll_table *table, FILE *out)
 {
-    find_path();
+    MPIDI_PCOLL_absolute_path(MPIR_CVAR_COLL_OFFLOAD_WISDOM, found.path);
     if (!found.path[0])
         return;
     found.is_refused = pcoll_wisdom_read(found.path, table, out) != PCOLL_OK;

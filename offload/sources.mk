@@ -4,7 +4,7 @@ pcoll_sources += \
     %D%/race.h %D%/race.c %D%/edges.h %D%/edges.c %D%/pairs.h %D%/pairs.c \
     %D%/interfaces.h %D%/interfaces.c \
     %D%/sysfs.h %D%/sysfs.c %D%/yield.h %D%/yield.c %D%/bell.h %D%/bell.c %D%/pieces.h %D%/pieces.c \
-    %D%/copy.h %D%/copy.c %D%/tally.h %D%/tally.c \
+    %D%/copy.h %D%/copy.c %D%/times.h %D%/times.c %D%/tally.h %D%/tally.c \
     %D%/names.h %D%/names.c \
     %D%/reduce/operator.h %D%/reduce/reduce.h %D%/reduce/reduce.c \
     %D%/reduce/kernels.h %D%/reduce/kernels.c \
