@@ -367,6 +367,8 @@ int main(int argc, char **argv)
     enum options_result result = options_parse(&opts, argc, argv);
     if (result == OPTIONS_RUN)
         set_algorithm(&opts);
+    if (!opts.once)
+        setenv("MPIR_CVAR_COLL_OFFLOAD_USED_ONCE", "0", 0); /* inits are those of plans */
     MPI_Init(NULL, NULL);
     int status = run_or_tell(&opts, result);
     MPI_Finalize();

@@ -24,7 +24,7 @@ pcoll_sources = \
     %D%/agreement.h %D%/agreement.c %D%/race.h %D%/race.c %D%/wisdom.h %D%/wisdom.c %D%/init.c \
     %D%/plan.h %D%/run.c %D%/waiting.h %D%/waiting.c \
     %D%/promote.h %D%/promote.c %D%/promoted_calls.c \
-    %D%/state.h %D%/state.c %D%/request.h %D%/request.c %D%/child.h %D%/child.c %D%/lock.h %D%/lock.c \
+    %D%/state.h %D%/state.c %D%/request.h %D%/request.c %D%/once.h %D%/once.c %D%/child.h %D%/child.c %D%/lock.h %D%/lock.c \
     %D%/process.h %D%/process.c %D%/hook.h %D%/hook.c %D%/session.h %D%/session.c
 ## Sources that only tests and tools need; not built here.
 pcoll_tool_sources =

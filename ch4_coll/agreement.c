@@ -4,6 +4,7 @@
 
 #include "agreement.h"
 
+#include "once.h"
 #include "settings.h"
 
 #include "offload/agree.h"
@@ -30,10 +31,10 @@ static int agree(const struct MPIDI_PCOLL_comm *state, enum pcoll_round round, b
 enum {
     NOT_COMMUTING,
     SCATTERED,
+    WANTED, /* does a rank want a plan (once.h) */
     IN_PLACE,
-    UNIT,
     BYTES,
-    BLOCKS, /* a hash of all blocks */
+    SHAPE,  /* a hash of the unit and all blocks */
     ROW,    /* that rank 0 proposes, from 1 on, and beyond bit 32 how many rivals; 0: none */
     PARAMS, /* struct pcoll_params as it lies in memory */
     NTERMS = PARAMS + sizeof(struct pcoll_params) / sizeof(uint64_t)
@@ -41,15 +42,16 @@ enum {
 
 _Static_assert(sizeof(struct pcoll_params) % sizeof(uint64_t) == 0, "they are whole words");
 _Static_assert(NTERMS + (ROW - IN_PLACE) <= PCOLL_TERM_WORDS,
-               "they fit into a round, in which those from IN_PLACE to BLOCKS take two words each");
+               "they fit into a round, in which those from IN_PLACE to SHAPE take two words each");
 
-/* 0 if there are none (FNV-1a, by words). */
-static uint64_t hash_of_blocks(const struct pcoll_signature *signature)
+/* FNV-1a, by words; without blocks it differs wherever the unit does. */
+static uint64_t hash_of_shape(const struct pcoll_signature *signature)
 {
-    uint64_t hash = signature->blocks ? UINT64_C(0xcbf29ce484222325) : 0;
+    const uint64_t prime = UINT64_C(0x100000001b3);
+    uint64_t hash = (UINT64_C(0xcbf29ce484222325) ^ signature->unit) * prime;
 
     for (int r = 0; signature->blocks && r <= signature->nranks; r++)
-        hash = (hash ^ signature->blocks[r]) * UINT64_C(0x100000001b3);
+        hash = (hash ^ signature->blocks[r]) * prime;
     return hash;
 }
 
@@ -59,19 +61,20 @@ bool MPIDI_PCOLL_is_mapped(const struct MPIDI_PCOLL_call *call)
            pcoll_heap_find(call->out.user, 1).fd != PCOLL_NONE;
 }
 
-static void say_call(const struct MPIDI_PCOLL_call *call, struct pcoll_term *terms)
+static void say_call(const struct MPIDI_PCOLL_call *call, const struct MPIDI_PCOLL_comm *state,
+                     struct pcoll_term *terms)
 {
     const struct pcoll_signature *signature = &call->signature;
 
     terms[NOT_COMMUTING] =
         (struct pcoll_term){.kind = PCOLL_TERM_MAX, .value = !signature->commutes};
     terms[SCATTERED] = (struct pcoll_term){.kind = PCOLL_TERM_MAX, .value = call->is_scattered};
+    terms[WANTED] = (struct pcoll_term){
+        .kind = PCOLL_TERM_MAX, .value = call->is_wanted || MPIDI_PCOLL_wants_plan(call, state)};
     terms[IN_PLACE] =
         (struct pcoll_term){.kind = PCOLL_TERM_SAME, .value = (uint64_t)signature->in_place};
-    terms[UNIT] = (struct pcoll_term){.kind = PCOLL_TERM_SAME, .value = signature->unit};
     terms[BYTES] = (struct pcoll_term){.kind = PCOLL_TERM_SAME, .value = signature->bytes};
-    terms[BLOCKS] =
-        (struct pcoll_term){.kind = PCOLL_TERM_SAME, .value = hash_of_blocks(signature)};
+    terms[SHAPE] = (struct pcoll_term){.kind = PCOLL_TERM_SAME, .value = hash_of_shape(signature)};
 }
 
 static void say_choice(const struct MPIDI_PCOLL_proposal *proposal, struct pcoll_term *terms)
@@ -90,12 +93,24 @@ static void say_choice(const struct MPIDI_PCOLL_proposal *proposal, struct pcoll
         terms[i] = (struct pcoll_term){.kind = PCOLL_TERM_RANK_0, .value = params[i - PARAMS]};
 }
 
+/* A call that no rank wants a plan for is declined. */
+static void hear_wish(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state, bool is_wanted)
+{
+    call->is_wanted = is_wanted;
+    if (is_wanted)
+        return;
+    call->is_once = true;
+    call->eligible = false;
+    call->why = "the last requests were used once; so for 64 inits";
+    MPIDI_PCOLL_stop_asking(state, call->signature.coll);
+}
+
 static void hear_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal *proposal,
                       const struct pcoll_term *terms)
 {
     struct pcoll_choice *choice = &proposal->choice;
     const bool one_place = call->op && !pcoll_coll_has(call->signature.coll, PCOLL_ROOTED);
-    const bool same_blocks = !terms[BYTES].differs && !terms[BLOCKS].differs;
+    const bool same_shape = !terms[BYTES].differs && !terms[SHAPE].differs;
     const bool same_place = !terms[IN_PLACE].differs;
     const uint32_t row = (uint32_t)terms[ROW].value;
     uint64_t params[NTERMS - PARAMS];
@@ -105,9 +120,9 @@ static void hear_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal
     memcpy(&choice->params, params, sizeof(choice->params));
     choice->algorithm = row > 0 ? pcoll_algorithms[row - 1] : NULL;
     proposal->nrivals = (int)(terms[ROW].value >> 32);
-    if (!call->eligible || !same_blocks || terms[UNIT].differs || (one_place && !same_place))
+    if (!call->eligible || !same_shape || (one_place && !same_place))
         choice->algorithm = NULL;
-    call->is_scattered = terms[SCATTERED].value || !same_blocks || !same_place;
+    call->is_scattered = terms[SCATTERED].value || !same_shape || !same_place;
     call->signature.in_place = same_place && terms[IN_PLACE].value;
     call->signature.commutes = !terms[NOT_COMMUTING].value;
 }
@@ -127,11 +142,13 @@ static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm 
     struct pcoll_term terms[NTERMS];
     int mpi_errno;
 
-    say_call(call, terms);
+    say_call(call, state, terms);
     if (call->comm->rank == 0 && !call->is_scattered)
         MPIDI_PCOLL_propose(call, MPIDI_PCOLL_is_mapped(call), may_race(call), state, proposal);
     say_choice(proposal, terms);
     mpi_errno = agree(state, round, &call->eligible, terms, NTERMS);
+    if (mpi_errno == MPI_SUCCESS)
+        hear_wish(call, state, terms[WANTED].value != 0);
     hear_call(call, proposal, terms);
     return mpi_errno;
 }
@@ -142,7 +159,7 @@ static int agree_on_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm 
 static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state,
                           struct pcoll_edges_max *max)
 {
-    enum { TYPED, LARGEST, DEGREE, IN, OUT, KEPT, PARALLEL, TRAFFIC, NFACTS };
+    enum { TYPED, LARGEST, DEGREE, IN, OUT, KEPT, PARALLEL, TRAFFIC, WANTED_HERE, NFACTS };
     struct pcoll_signature *signature = &call->signature;
     struct pcoll_term terms[NFACTS] = {
         [TYPED] = {.kind = PCOLL_TERM_MAX, .value = (uint64_t)signature->typed},
@@ -153,6 +170,8 @@ static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
         [KEPT] = {.kind = PCOLL_TERM_MAX, .value = signature->kept},
         [PARALLEL] = {.kind = PCOLL_TERM_MAX},
         [TRAFFIC] = {.kind = PCOLL_TERM_MAX},
+        [WANTED_HERE] = {.kind = PCOLL_TERM_MAX,
+                         .value = call->is_wanted || MPIDI_PCOLL_wants_plan(call, state)},
     };
     int mpi_errno;
 
@@ -162,6 +181,8 @@ static int agree_on_facts(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm
         terms[TRAFFIC].value =
             (uint64_t)pcoll_pairs_max_traffic(signature, call->local, call->comm->rank);
     mpi_errno = agree(state, PCOLL_ROUND_EDGES, &call->eligible, terms, NFACTS);
+    if (mpi_errno == MPI_SUCCESS)
+        hear_wish(call, state, terms[WANTED_HERE].value != 0);
     signature->typed = (int)terms[TYPED].value;
     signature->bytes = terms[LARGEST].value;
     signature->degree = (int)terms[DEGREE].value;
@@ -212,13 +233,13 @@ int MPIDI_PCOLL_agree(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *st
 
     if (has_edges && pcoll_coll_has(coll, PCOLL_VECTOR)) {
         mpi_errno = agree_on_call(call, state, PCOLL_ROUND_BLOCKS, proposal);
-        if (mpi_errno != MPI_SUCCESS || !call->is_scattered)
+        if (mpi_errno != MPI_SUCCESS || !call->is_scattered || call->is_once)
             return mpi_errno;
         describe_again(call);
     }
     if (has_edges)
         mpi_errno = agree_on_edges(call, state);
-    if (mpi_errno != MPI_SUCCESS)
+    if (mpi_errno != MPI_SUCCESS || call->is_once)
         return mpi_errno;
     return agree_on_call(call, state, PCOLL_ROUND_CALL, proposal);
 }

@@ -35,6 +35,8 @@ struct MPIDI_PCOLL_call {
                         * ranks have agreed, on some rank, or not the same ones */
     bool is_promoted;  /* the plan is to serve ordinary calls: it takes no path between user
                         * buffers */
+    bool is_wanted;    /* once the ranks have agreed: a rank wants a plan (once.h) */
+    bool is_once;      /* MPICH serves the call, since no rank does */
     bool eligible;   /* as far as this rank can tell, or once the ranks have agreed, on all ranks */
     const char *why; /* why not; NULL: nobody needs to be told */
 };

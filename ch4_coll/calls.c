@@ -5,6 +5,7 @@
 
 #include "ch4_coll_redirect.h"
 #include "fallback.h"
+#include "once.h"
 
 #define ONE(Name) +1
 _Static_assert((MPIDI_PCOLL_CALLS(ONE)) == PCOLL_NUM_COLLS, "one call for each collective");
@@ -61,6 +62,8 @@ static int init(enum pcoll_coll coll, const struct MPIDI_PCOLL_arguments *a,
 
     if (mpi_errno == MPI_SUCCESS && !*request)
         mpi_errno = fallback(a, request);
+    if (mpi_errno == MPI_SUCCESS && call.is_once)
+        MPIDI_PCOLL_watch(*request, coll);
     return mpi_errno;
 }
 

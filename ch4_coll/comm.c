@@ -312,6 +312,17 @@ fn_fail:
     goto fn_exit;
 }
 
+struct MPIDI_PCOLL_comm *MPIDI_PCOLL_comm_find(MPIR_Comm *comm)
+{
+    struct MPIDI_PCOLL_comm *state = NULL;
+    int found = 0;
+
+    if (keyval != MPI_KEYVAL_INVALID &&
+        MPIDI_PCOLL_get_attr(comm, keyval, &state, &found) == MPI_SUCCESS && found)
+        return state;
+    return NULL;
+}
+
 void MPIDI_PCOLL_free_keyval(int *own_keyval)
 {
     MPII_Keyval *keyval_ptr;

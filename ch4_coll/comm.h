@@ -8,6 +8,8 @@
 /* Collective over comm at its first call. *state_p is NULL, on all ranks, if the backend does not
  * serve the communicator. */
 int MPIDI_PCOLL_comm_get(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p);
+/* The state that has been made, or NULL. */
+struct MPIDI_PCOLL_comm *MPIDI_PCOLL_comm_find(MPIR_Comm *comm);
 void MPIDI_PCOLL_comm_free_keyval(void);
 
 /* The answer is the same on all ranks: one group of processes of one MPI_COMM_WORLD, whose nodes

@@ -11,6 +11,7 @@
 #include "lock.h"
 #include "media_calls.h"
 #include "network.h"
+#include "once.h"
 #include "report.h"
 #include "request.h"
 #include "session.h"
@@ -198,16 +199,12 @@ static int find_state(MPIR_Comm *comm, struct MPIDI_PCOLL_comm **state_p)
     return MPI_SUCCESS;
 }
 
-int MPIDI_PCOLL_call_plan(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
-                          struct MPIDI_PCOLL_plan *plan, bool *made_p)
+static int plan_with_data(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
+                          struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_plan *plan,
+                          bool *made_p)
 {
-    struct MPIDI_PCOLL_comm *state = NULL;
     int mpi_errno;
 
-    *made_p = false;
-    mpi_errno = find_state(call->comm, &state);
-    if (mpi_errno != MPI_SUCCESS || !state)
-        return mpi_errno;
     if (describe)
         describe(call);
     mpi_errno = plan_on(call, state, plan, made_p);
@@ -218,19 +215,46 @@ int MPIDI_PCOLL_call_plan(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *d
     return mpi_errno;
 }
 
+int MPIDI_PCOLL_call_plan(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
+                          struct MPIDI_PCOLL_plan *plan, bool *made_p)
+{
+    struct MPIDI_PCOLL_comm *state = NULL;
+    int mpi_errno = find_state(call->comm, &state);
+
+    *made_p = false;
+    if (mpi_errno == MPI_SUCCESS && state)
+        mpi_errno = plan_with_data(call, describe, state, plan, made_p);
+    return mpi_errno;
+}
+
+static int plan_with_request(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
+                             struct MPIDI_PCOLL_comm *state, MPIR_Request **request)
+{
+    struct MPIDI_PCOLL_request *own = MPIDI_PCOLL_request_create();
+    bool made = false;
+    int mpi_errno = plan_with_data(call, describe, state, own ? &own->plan : NULL, &made);
+
+    if (made)
+        *request = MPIDI_PCOLL_request_issue(own);
+    else
+        MPIDI_PCOLL_request_discard(own);
+    return mpi_errno;
+}
+
 int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *describe,
                           MPIR_Request **request)
 {
-    struct MPIDI_PCOLL_request *own;
-    bool made;
+    struct MPIDI_PCOLL_comm *state = NULL;
     int mpi_errno;
 
+    *request = NULL;
     MPIDI_PCOLL_lock();
-    own = MPIDI_PCOLL_request_create();
-    mpi_errno = MPIDI_PCOLL_call_plan(call, describe, own ? &own->plan : NULL, &made);
-    *request = made ? MPIDI_PCOLL_request_issue(own) : NULL;
-    if (!made)
-        MPIDI_PCOLL_request_discard(own);
+    mpi_errno = find_state(call->comm, &state);
+    if (mpi_errno == MPI_SUCCESS && state) {
+        call->is_once = MPIDI_PCOLL_is_unasked(state, call->signature.coll);
+        if (!call->is_once)
+            mpi_errno = plan_with_request(call, describe, state, request);
+    }
     MPIDI_PCOLL_unlock();
     return mpi_errno;
 }

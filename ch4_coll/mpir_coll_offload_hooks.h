@@ -25,6 +25,11 @@ int MPIDI_PCOLL_start(struct MPIR_Request *preq);
 /* Releases the plan of a request of ours; the caller frees the request itself. */
 void MPIDI_PCOLL_free(struct MPIR_Request *preq);
 
+/* The same for a request of MPICH's that is watched (once.h), whose schedule the caller frees: is
+ * it of MPIR_SCHED_NORMAL, or of MPIR_SCHED_GENTRAN? */
+int MPIDI_PCOLL_start_watched(struct MPIR_Request *preq);
+bool MPIDI_PCOLL_is_normal(const struct MPIR_Request *preq);
+
 /* MPI_Wait calls this for an active, incomplete request of ours before it enters the general
  * progress loop; it may complete the request, but need not. */
 void MPIDI_PCOLL_wait_hint(struct MPIR_Request *preq);
@@ -100,7 +105,8 @@ int MPIDI_PCOLL_last_barrier(void);
             mpi_errno = MPIDI_PCOLL_start(preq);                                                   \
             MPIR_ERR_CHECK(mpi_errno);                                                             \
         } else {                                                                                   \
-            MPIR_Assert(0);                                                                        \
+            mpi_errno = MPIDI_PCOLL_start_watched(preq);                                           \
+            MPIR_ERR_CHECK(mpi_errno);                                                             \
         }                                                                                          \
     } while (0)
 
@@ -108,8 +114,10 @@ int MPIDI_PCOLL_last_barrier(void);
     do {                                                                                           \
         if (MPIDI_PCOLL_IS_OURS(preq))                                                             \
             MPIDI_PCOLL_free(preq);                                                                \
+        else if (MPIDI_PCOLL_is_normal(preq))                                                      \
+            MPIR_Sched_free((preq)->u.persist_coll.sched);                                         \
         else                                                                                       \
-            MPIR_Assert(0);                                                                        \
+            MPIR_TSP_sched_free((preq)->u.persist_coll.sched);                                     \
     } while (0)
 
 #define MPIR_COLL_OFFLOAD_WAIT(preq)                                                               \

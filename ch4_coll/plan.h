@@ -9,6 +9,14 @@
 #include "operator.h"
 #include "state.h"
 
+/* What a start must know of earlier ones. */
+enum MPIDI_PCOLL_past {
+    MPIDI_PCOLL_PLAIN, /* nothing */
+    MPIDI_PCOLL_NEVER_STARTED,
+    MPIDI_PCOLL_STARTED_ONCE,
+    MPIDI_PCOLL_FAILED /* an instance failed; starts are refused */
+};
+
 struct MPIDI_PCOLL_plan {
     const struct pcoll_medium *medium;
     struct pcoll_bound *bound;
@@ -22,8 +30,8 @@ struct MPIDI_PCOLL_plan {
     struct MPIDI_PCOLL_comm *state; /* the plan has a reference */
 
     bool active;
-    bool busy;   /* a thread is progressing it, perhaps in a user's function without the lock */
-    bool failed; /* an instance failed; starts are refused */
+    bool busy; /* a thread is progressing it, perhaps in a user's function without the lock */
+    enum MPIDI_PCOLL_past past;
     struct MPIDI_PCOLL_plan *prev, *next; /* active plans */
 
     /* Called when the instance has ended, successfully or with an error that the wait call returns;

@@ -508,7 +508,7 @@ int MPIDI_PCOLL_promoted_run(struct MPIDI_PCOLL_promoted *promoted)
     struct MPIDI_PCOLL_plan *plan = &promoted->plan;
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(plan->failed, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    MPIR_ERR_CHKANDJUMP(plan->past == MPIDI_PCOLL_FAILED, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     MPIDI_PCOLL_promoted_calls++;
     mpi_errno = MPIDI_PCOLL_plan_start(plan);
     MPIR_ERR_CHECK(mpi_errno);

@@ -15,6 +15,7 @@
 #include "lock.h"
 #include "mpich_version.h"
 #include "mpir_coll_offload_hooks.h"
+#include "once.h"
 #include "process.h"
 #include "waiting.h"
 
@@ -67,6 +68,7 @@ struct MPIDI_PCOLL_request *MPIDI_PCOLL_request_create(void)
     if (!request)
         return NULL;
     request->plan.completed = complete;
+    request->plan.past = MPIDI_PCOLL_NEVER_STARTED;
     request->real = create_real();
     request->preq = create_preq();
     if (request->real && request->preq)
@@ -101,13 +103,33 @@ MPIR_Request *MPIDI_PCOLL_request_issue(struct MPIDI_PCOLL_request *request)
 
 /* ---- start and wait ---- */
 
+static int look_back(struct MPIDI_PCOLL_plan *plan)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    switch (plan->past) {
+        case MPIDI_PCOLL_NEVER_STARTED:
+            plan->past = MPIDI_PCOLL_STARTED_ONCE;
+            break;
+        case MPIDI_PCOLL_STARTED_ONCE:
+            plan->past = MPIDI_PCOLL_PLAIN;
+            MPIDI_PCOLL_started_again(plan->state, plan->plan->signature.coll);
+            break;
+        default:
+            MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    }
+    return mpi_errno;
+}
+
 int MPIDI_PCOLL_start(MPIR_Request *preq)
 {
     struct MPIDI_PCOLL_request *request = preq->u.persist_coll.sched;
     MPIR_Request *real = request->real;
     int mpi_errno = MPI_SUCCESS;
 
-    MPIR_ERR_CHKANDJUMP(request->plan.failed, mpi_errno, MPI_ERR_OTHER, "**coll_fail");
+    if (unlikely(request->plan.past != MPIDI_PCOLL_PLAIN))
+        mpi_errno = look_back(&request->plan);
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDI_PCOLL_data_pack(&request->plan.in);
     MPIR_ERR_CHECK(mpi_errno);
     MPIR_cc_set(&real->cc, 1);
@@ -156,6 +178,8 @@ void MPIDI_PCOLL_free(MPIR_Request *preq)
     const bool leaves = MPIDI_PCOLL_has_lock() || request->plan.active;
 
     MPIDI_PCOLL_lock_lists();
+    if (request->plan.past != MPIDI_PCOLL_PLAIN && request->plan.past != MPIDI_PCOLL_FAILED)
+        MPIDI_PCOLL_used_once(state, &request->plan.plan->signature);
     preq->comm = NULL;
     DL_DELETE(state->requests, request);
     request->next = NULL;

@@ -46,7 +46,7 @@ static int fail(struct MPIDI_PCOLL_plan *plan)
 {
     int mpi_errno = MPI_SUCCESS;
 
-    plan->failed = true;
+    plan->past = MPIDI_PCOLL_FAILED;
     MPIDI_PCOLL_agent_report();
     MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**coll_fail");
     return mpi_errno;

@@ -402,6 +402,19 @@ static void show_messages(void)
         MPIDI_PCOLL_report_lines(messages.text);
 }
 
+bool MPIDI_PCOLL_has_wishes(const struct MPIDI_PCOLL_call *call)
+{
+    char value[MPI_MAX_INFO_VAL + 1];
+    FILE *out = open_messages();
+    struct pcoll_hint hint;
+
+    if (!out)
+        return false;
+    hint = hint_of(call->signature.coll, call->info, value, sizeof(value), out);
+    return (hint.algorithm && *hint.algorithm && strcmp(hint.algorithm, "auto") != 0) ||
+           hint.radix > 0 || hint.segment > 0 || wants_race(call->info, out);
+}
+
 static void choose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may_race,
                    struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal, FILE *out)
 {

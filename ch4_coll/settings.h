@@ -22,6 +22,9 @@ struct MPIDI_PCOLL_proposal {
 void MPIDI_PCOLL_propose(const struct MPIDI_PCOLL_call *call, bool is_mapped, bool may_race,
                          struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_proposal *proposal);
 
+/* Returns whether the user has said by a CVAR or an info key, on this rank, how to choose. */
+bool MPIDI_PCOLL_has_wishes(const struct MPIDI_PCOLL_call *call);
+
 /* Note on rank 0 that this choice won the race for such a call (MPIR_CVAR_COLL_OFFLOAD_WISDOM). */
 void MPIDI_PCOLL_learn(const struct pcoll_signature *signature, bool is_mapped,
                        const struct MPIDI_PCOLL_comm *state, const struct pcoll_choice *choice);

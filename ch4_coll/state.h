@@ -12,18 +12,25 @@
 struct MPIDI_PCOLL_known;
 struct MPIDI_PCOLL_request;
 
+/* Of one collective: see once.h. */
+struct MPIDI_PCOLL_once {
+    int used_once; /* guarded by the lock of lists */
+    int unasked;   /* inits that MPICH serves without agreement */
+};
+
 /* Exists as long as the communicator or any of its plans. */
 struct MPIDI_PCOLL_comm {
     int refs;
-    MPIR_Comm *comm;                       /* NULL after the communicator has been freed */
-    const struct pcoll_medium *medium;     /* of the group */
-    struct pcoll_group *group;             /* NULL: the backend cannot serve this communicator */
-    struct pcoll_topology places;          /* owned; zero if all ranks are on one node */
-    struct pcoll_topology *topology;       /* that; NULL: all ranks are on one node */
-    const struct pcoll_topology *levels;   /* below the only node, of the group; NULL: none */
-    enum pcoll_level level;                /* the distance between the ranks of a node */
-    struct pcoll_bootstrap bootstrap;      /* for the group, and valid as long as the group */
-    struct MPIDI_PCOLL_known *known;       /* on rank 0, its last proposals; or NULL */
+    MPIR_Comm *comm;                     /* NULL after the communicator has been freed */
+    const struct pcoll_medium *medium;   /* of the group */
+    struct pcoll_group *group;           /* NULL: the backend cannot serve this communicator */
+    struct pcoll_topology places;        /* owned; zero if all ranks are on one node */
+    struct pcoll_topology *topology;     /* that; NULL: all ranks are on one node */
+    const struct pcoll_topology *levels; /* below the only node, of the group; NULL: none */
+    enum pcoll_level level;              /* the distance between the ranks of a node */
+    struct pcoll_bootstrap bootstrap;    /* for the group, and valid as long as the group */
+    struct MPIDI_PCOLL_known *known;     /* on rank 0, its last proposals; or NULL */
+    struct MPIDI_PCOLL_once once[PCOLL_NUM_COLLS];
     struct MPIDI_PCOLL_request *requests;  /* those that have not been freed */
     struct MPIDI_PCOLL_comm *next_leaving; /* freed, but not yet released */
     struct MPIDI_PCOLL_comm *prev, *next;  /* the list of all states */

@@ -158,6 +158,7 @@ void check_begin(int argc, char **argv)
         capture_stderr();
         atexit(show_captured);
     }
+    setenv("MPIR_CVAR_COLL_OFFLOAD_USED_ONCE", "0", 0);
     set_algorithm(check_option("algorithm"));
     adversity_before_init(check_option("deny-cma"), check_option("one-core") != NULL,
                           check_option("no-memfd"), check_option("own-pid"), check_option("env"));

@@ -1,0 +1,151 @@
+/* Requests that are used once: init, start, wait, free with other lengths, roots and memory each
+ * time. Plans, MPICH's schedules and plans again serve them, as ch4_coll/once.h says; the data is
+ * right all the time.
+ *
+ *   -times=N   N cycles of each collective, in which no memory and no descriptor is lost
+ *   -plans     only plans ought to serve them */
+
+#include "trial.h"
+#include "usage.h"
+
+enum { ENOUGH = 8, UNASKED = 63, CYCLES = 150, IN_FLIGHT = 4, MAX_BYTES = 3000 };
+
+/* ---- what ought to serve the next request ---- */
+
+static struct {
+    int has_plans, used_once, unasked;
+} rule;
+
+static int rule_says_mpich(void)
+{
+    if (rule.has_plans || (rule.unasked == 0 && rule.used_once < ENOUGH))
+        return 0;
+    rule.unasked = rule.unasked == 0 ? UNASKED : rule.unasked - 1;
+    return 1;
+}
+
+static void rule_learns(int starts, int is_mpich)
+{
+    if (starts > 1)
+        rule.used_once = 0;
+    else if (!is_mpich)
+        rule.used_once++;
+}
+
+/* ---- one cycle ---- */
+
+static MPI_Comm comm;
+static struct edges edges;
+
+/* Returns whether MPICH serves it. */
+static int begin(struct trial *t, enum trial_kind kind, int cycle)
+{
+    const size_t bytes = check_random(&check.shared) % MAX_BYTES;
+    const long long before = check_pvar("coll_offload_fallbacks");
+    int is_mpich;
+
+    trial_init_on(t, kind, bytes, cycle % check.size, (uint64_t)cycle, comm, &edges, MPI_INFO_NULL);
+    is_mpich = check_pvar("coll_offload_fallbacks") > before;
+    if (is_mpich != rule_says_mpich())
+        check_fail(__FILE__, __LINE__, "cycle %d of %s: %s serves it", cycle, trial_name(kind),
+                   is_mpich ? "MPICH" : "a plan");
+    return is_mpich;
+}
+
+static void end(struct trial *t, int starts, int is_mpich)
+{
+    rule_learns(starts, is_mpich);
+    trial_free(t);
+}
+
+/* A plan, and later a request of MPICH's, is started several times; some are not started. */
+static void one_by_one(enum trial_kind kind)
+{
+    for (int i = 0; i < CYCLES; i++) {
+        const int starts = i == 5 || i == 40 ? 3 : i % 7 == 3 ? 0 : 1;
+        struct trial t;
+        const int is_mpich = begin(&t, kind, i);
+
+        trial_run(&t, starts);
+        end(&t, starts, is_mpich);
+    }
+}
+
+/* Ranks start them in different orders. */
+static void in_flight(enum trial_kind kind)
+{
+    for (int i = 0; i < CYCLES; i += IN_FLIGHT) {
+        struct trial t[IN_FLIGHT];
+        int is_mpich[IN_FLIGHT];
+
+        for (int k = 0; k < IN_FLIGHT; k++)
+            is_mpich[k] = begin(&t[k], kind, i + k);
+        for (int k = 0; k < IN_FLIGHT; k++)
+            trial_start(&t[(k + check.rank) % IN_FLIGHT]);
+        check_delay();
+        for (int k = 0; k < IN_FLIGHT; k++)
+            trial_wait(&t[k]);
+        for (int k = 0; k < IN_FLIGHT; k++)
+            end(&t[k], 1, is_mpich[k]);
+    }
+}
+
+static void with_each_kind(void (*cycles)(enum trial_kind kind), const char *how)
+{
+    for (int i = 0; i < TRIAL_KINDS; i++) {
+        const enum trial_kind kind = (enum trial_kind)i;
+
+        if (!trial_wanted(kind))
+            continue;
+        check_phase("%s, %s", trial_name(kind), how);
+        comm = topology_any(MPI_COMM_WORLD, (uint64_t)i, &edges);
+        rule.has_plans = check_option("plans") != NULL || coll_has(trial_coll(kind), REDUCES);
+        rule.used_once = rule.unasked = 0;
+        cycles(kind);
+        MPI(MPI_Comm_free(&comm));
+    }
+}
+
+/* ---- nothing is lost ---- */
+
+static long times;
+
+static void many(enum trial_kind kind)
+{
+    enum { WARM_UP = 500, ALLOWED = 1024 };
+    long kib = 0;
+    int descriptors = 0;
+
+    for (int i = 0; i < times + WARM_UP; i++) {
+        struct trial t;
+        const int starts = i % 1000 == 999 ? 2 : 1, is_mpich = begin(&t, kind, i);
+
+        if (i == WARM_UP) {
+            kib = usage_resident_kib();
+            descriptors = usage_descriptors();
+        }
+        for (int k = 0; k < starts; k++) {
+            trial_start(&t);
+            trial_wait(&t);
+        }
+        end(&t, starts, is_mpich);
+        check_progress();
+    }
+    CHECK(usage_descriptors() <= descriptors);
+    if (usage_resident_kib() > kib + ALLOWED)
+        check_fail(__FILE__, __LINE__, "%ld KiB more after %ld cycles", usage_resident_kib() - kib,
+                   times);
+}
+
+int main(int argc, char **argv)
+{
+    check_init(&argc, &argv, MPI_THREAD_SINGLE);
+    times = check_number("times", 0);
+    if (times > 0) {
+        with_each_kind(many, "many times");
+    } else {
+        with_each_kind(one_by_one, "one by one");
+        with_each_kind(in_flight, "several in flight");
+    }
+    return check_done();
+}
