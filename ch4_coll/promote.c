@@ -24,7 +24,7 @@ enum {
     MAX_KEYS = 48,       /* of a communicator; later keys are not promoted */
     KEY_SLOTS = 64,      /* a power of two */
     MAX_PLANS = 16,      /* of a communicator */
-    MAX_STATE = 4 << 20, /* bytes of its plans on a rank; the last one may exceed it */
+    MAX_STATE = 1 << 20, /* bytes of its plans on a rank; the last one may exceed it */
     CACHED = 16          /* a power of two */
 };
 
@@ -138,34 +138,62 @@ void MPIDI_PCOLL_promotion_end(void)
 
 /* ---- keys ---- */
 
-/* 256 B, 1 KiB and 4 KiB are 1 to 3; 0: there is none. */
-static uint64_t class_of(MPI_Aint bytes)
+/* What the bytes of a key say. */
+union fields {
+    uint64_t key;
+    struct {
+        uint32_t type; /* a number for it; of a reduction, as op */
+        uint16_t root;
+        uint8_t op;
+        uint8_t coll : 5, length : 3; /* its class */
+    };
+};
+
+_Static_assert(sizeof(union fields) == sizeof(uint64_t), "all fields are in the key");
+_Static_assert(PCOLL_NUM_COLLS <= 32, "they fit into their field");
+
+/* The first one fits beside a counter. Where a vector is longer than the last one, its copies to
+ * and from the buffers of the plan take what the plan saves. */
+static const MPI_Aint classes[] = {0, PCOLL_CELL_BYTES, 256, 1024};
+enum { CLASSES = sizeof(classes) / sizeof(*classes) };
+
+/* The shortest class of whole elements that holds so many bytes; 0: there is none. */
+static uint8_t class_of(MPI_Aint bytes, MPI_Aint element)
 {
     if (bytes <= 0)
         return 0;
-    return bytes <= 256 ? 1 : bytes <= 1024 ? 2 : bytes <= 4096 ? 3 : 0;
+    for (uint8_t i = 1; i < CLASSES; i++)
+        if (bytes <= classes[i] && classes[i] % element == 0)
+            return i;
+    return 0;
 }
 
 static MPI_Aint class_bytes(uint64_t key)
 {
-    return (MPI_Aint)64 << 2 * (key >> 5 & 7);
+    return classes[(union fields){key}.length];
 }
 
 static enum pcoll_coll coll_of(uint64_t key)
 {
-    return (enum pcoll_coll)(key & 31);
+    return (enum pcoll_coll)(union fields){key}.coll;
 }
 
-static int root_of(uint64_t key)
+static uint64_t key_of(enum pcoll_coll coll, uint8_t length, int root, uint8_t op, uint32_t type)
 {
-    return (int)(key >> 16 & 0xffff);
+    const union fields fields = {
+        .coll = (uint8_t)coll,
+        .length = length,
+        .root = (uint16_t)root,
+        .op = op,
+        .type = type,
+    };
+
+    return length > 0 && root <= UINT16_MAX ? fields.key : 0;
 }
 
 uint64_t MPIDI_PCOLL_key(enum pcoll_coll coll, int root, MPI_Aint bytes)
 {
-    const uint64_t class = class_of(bytes);
-
-    return class > 0 && root <= 0xffff ? (uint64_t)coll | class << 5 | (uint64_t)root << 16 : 0;
+    return key_of(coll, class_of(bytes, 1), root, 0, 0);
 }
 
 /* A number for each predefined type: the same for those whose elements are the same in memory,
@@ -199,17 +227,15 @@ static bool is_exact(MPI_Op op, uint32_t number)
 uint64_t MPIDI_PCOLL_reduction_key(enum pcoll_coll coll, int root, MPI_Aint bytes, MPI_Op op,
                                    MPI_Datatype type)
 {
-    uint64_t key = 0;
     uint32_t number;
 
     if (!HANDLE_IS_BUILTIN(op) || !HANDLE_IS_BUILTIN(type))
         return 0;
     number = number_of_type(type);
-    if (level == ALL || is_exact(op, number))
-        key = MPIDI_PCOLL_key(coll, root, bytes);
-    if (key == 0 || class_bytes(key) % MPIR_Datatype_get_basic_size(type) != 0)
+    if (level != ALL && !is_exact(op, number))
         return 0;
-    return key | (uint64_t)(op & 0xff) << 8 | (uint64_t)number << 32;
+    return key_of(coll, class_of(bytes, MPIR_Datatype_get_basic_size(type)), root,
+                  (uint8_t)(op & 0xff), number);
 }
 
 /* The slot of a key, a new one if it has none yet; NULL: there is no room. */
@@ -355,7 +381,7 @@ static struct MPIDI_PCOLL_arguments arguments_of(const struct key *key, MPIR_Com
                     .count = class_bytes(key->key) / MPIR_Datatype_get_basic_size(type),
                     .type = type},
         .op = key->op,
-        .root = root_of(key->key),
+        .root = (union fields){key->key}.root,
         .comm = comm,
     };
 }
@@ -375,7 +401,7 @@ static int build_plan(struct calls *calls, struct key *key)
                                   promoted ? promoted->out : NULL),
         .signature = {.coll = coll_of(key->key),
                       .nranks = calls->comm->local_size,
-                      .root = root_of(key->key)},
+                      .root = (union fields){key->key}.root},
         .comm = calls->comm,
         .eligible = promoted != NULL,
         .is_promoted = true,

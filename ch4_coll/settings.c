@@ -101,7 +101,7 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         Which ordinary blocking calls get plans once they have been repeated often enough:
-        barrier, bcast, reduce and allreduce of up to 4096 bytes on communicators within a node.
+        barrier, bcast, reduce and allreduce of up to 1024 bytes on communicators within a node.
         Values: off, exact (those whose results cannot depend on the order in which ranks
         reduce, so that no bit changes when a call gets its plan: no sums or products of
         floating-point numbers; of zeros of both signs, or a number and a NaN, a minimum or
@@ -337,6 +337,9 @@ static struct pcoll_hint hint_of(enum pcoll_coll coll, MPIR_Info *info, char *va
     return hint;
 }
 
+/* Ordinary calls have many plans, and a rank seldom runs many calls ahead of the others. */
+#define PROMOTED_TEMP (UINT64_C(64) << 10)
+
 static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state, bool is_promoted)
 {
     const int temp = MPIR_CVAR_COLL_OFFLOAD_MAX_TEMP;
@@ -351,6 +354,8 @@ static struct pcoll_caps caps_of(const struct MPIDI_PCOLL_comm *state, bool is_p
         .cores = MPIDI_PCOLL_cores().count,
     };
 
+    if (is_promoted && caps.max_temp > PROMOTED_TEMP)
+        caps.max_temp = PROMOTED_TEMP;
     pcoll_caps_of_medium(&caps, medium->name, medium->node_medium, medium->max_slots);
     return caps;
 }

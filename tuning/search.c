@@ -298,17 +298,20 @@ int pcoll_long_ring(const struct pcoll_algorithm *algorithm,
     return slots;
 }
 
-/* A longer ring than by default; 0: there is none. */
+/* A longer ring than by default, as far as TEMP may hold it; 0: there is none. */
 static int longer_ring(const struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
                        const struct pcoll_params *params)
 {
     const struct pcoll_signature *signature = search->signature;
     const int cores = search->caps->cores;
-    const int slots = pcoll_long_ring(algorithm, signature, params, cores, &search->limits);
+    int slots = pcoll_long_ring(algorithm, signature, params, cores, &search->limits);
     const uint64_t max =
         pcoll_is_over_wire(signature) ? PCOLL_NEAR_RING_BYTES : search->limits.ring;
     uint64_t bytes;
 
+    while (slots > min_slots(algorithm) &&
+           refusal_of_temp(search->caps, ring_bytes(algorithm, signature, params, slots)))
+        slots /= 2;
     if (refusal_of_ring(search->caps, slots))
         return 0;
     bytes = ring_bytes(algorithm, signature, params, slots);

@@ -448,6 +448,18 @@ write_mpich_testlist() {
     printf '%s strict=false\n' 'p_barrier 7' 'p_bcast 9' 'p_bcast2 10' 'p_allgather 6'
 }
 
+# MPICH's programs of ordinary collectives that plans may serve, each with plans from the second call of a kind on; at
+# night all programs on all numbers of ranks.
+write_promoted_testlist() {
+    local listed=$build/mpich-src/test/mpi/coll/testlist.in
+    if [ "$PCOLL_TEST_DEPTH" -lt 2 ]; then
+        grep -E '^(allred[2-6]|allredmany|bcasttest|bcastzerotype|longuser|op(prod|sum|max)|reduce) [2-5]( |$)' "$listed" |
+            sort -u -k 1,1
+    else
+        grep '^[a-z]' "$listed" | grep -v '^p_\|^coll_large\|mem=' # these need gigabytes
+    fi | sed 's/$/ env=MPIR_CVAR_COLL_OFFLOAD_PROMOTE=all env=PCOLL_TEST_PROMOTE_AFTER=1/'
+}
+
 # test_variant VARIANT MPICC TESTLIST: the test programs on another build of MPICH.
 test_variant() {
     local mpiexec=$build/install-$1/bin/mpiexec mpicc=$build/install-$1/bin/$2
@@ -477,6 +489,8 @@ suite_mpich() {
     cd "$build/test-mpich/coll"
     write_mpich_testlist >testlist.persistent
     runtests mpich testlist.persistent
+    write_promoted_testlist >testlist.promoted
+    runtests mpich-promoted testlist.promoted
 }
 
 # The MPI suites on the other supported versions, as far as their trees lie in the cache folder or have been

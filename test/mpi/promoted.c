@@ -20,7 +20,7 @@
 
 #include <pthread.h>
 
-enum { COMMS = 3, MAX_ELEMENTS = 12, MAX_THREADS = 4, MAX_PENDING = 5, ROOM = 5000 };
+enum { COMMS = 3, MAX_ELEMENTS = 12, MAX_THREADS = 4, MAX_PENDING = 5, ROOM = 1500 };
 enum what { BARRIER, BCAST, REDUCE, ALLREDUCE, WHATS };
 enum way { BLOCKING, NONBLOCKING, PERSISTENT };
 
@@ -313,7 +313,7 @@ static void init_persistent(struct call *c)
 /* The bytes of a class, one less, one more; and others. */
 static long random_bytes(uint64_t *state)
 {
-    static const long at[] = {0, 1, 8, 16, 240, 256, 1024, 4096};
+    static const long at[] = {0, 1, 8, 16, 48, 240, 256, 1024};
     const long bytes = at[draw(state, 8)] + draw(state, 3) - 1;
 
     return draw(state, 3) == 0 ? draw(state, ROOM) : bytes < 0 ? 0 : bytes;
@@ -490,8 +490,8 @@ static void count_promoted(int is_exact)
     } sorts[] = {
         {"no int", 0, MPI_INT, MPI_SUM, 0},
         {"ints", 7, MPI_INT, MPI_SUM, 1},
-        {"4096 B of longs", 512, MPI_LONG, MPI_PROD, 1},
-        {"4104 B of longs", 513, MPI_LONG, MPI_PROD, 0},
+        {"1024 B of longs", 128, MPI_LONG, MPI_PROD, 1},
+        {"1032 B of longs", 129, MPI_LONG, MPI_PROD, 0},
         {"a minimum", 1, MPI_DOUBLE, MPI_MIN, 1},
         {"a sum of doubles", 1, MPI_DOUBLE, MPI_SUM, !is_exact},
         {"a product of complex numbers", 1, MPI_C_FLOAT_COMPLEX, MPI_PROD, !is_exact},
@@ -521,8 +521,8 @@ static void count_promoted(int is_exact)
 /* Five calls; `i` tells what they deliver. */
 static void call_each(MPI_Comm comm, int i)
 {
-    static char bytes[4096];
-    const int root = i % 2 % check.size, n = check.size, length = i % 3 == 0 ? 4096 : 64;
+    static char bytes[1024];
+    const int root = i % 2 % check.size, n = check.size, length = i % 3 == 0 ? 1024 : 64;
     long in = check.rank + i, out = -1, all = -1;
     double largest = -1, own = check.rank == root ? i : -2;
 
@@ -595,9 +595,9 @@ int main(int argc, char **argv)
         count_promoted(strcmp(check_option("counts"), "exact") == 0);
     check_phase("%d rounds in %d threads", rounds, nthreads);
     run_threads(nthreads);
-    check_note("%lld calls have been promoted", check_pvar("coll_offload_promoted_calls"));
     if (check_option("comms"))
         stay_flat((int)check_number("comms", 0));
+    check_note("%lld calls have been promoted", check_pvar("coll_offload_promoted_calls"));
     if (check_option("none"))
         CHECK(check_pvar("coll_offload_promoted_calls") == 0);
     elements_free(&elements[nelements - 1]);
