@@ -101,7 +101,7 @@ static void hear_wish(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *st
         return;
     call->is_once = true;
     call->eligible = false;
-    call->why = "the last requests were used once; so for 64 inits";
+    call->why = "the last requests were used once each; nor will the next 63 inits make plans";
     MPIDI_PCOLL_stop_asking(state, call->signature.coll);
 }
 

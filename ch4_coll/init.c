@@ -210,8 +210,6 @@ static int plan_with_data(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *d
     mpi_errno = plan_on(call, state, plan, made_p);
     if (!*made_p && plan)
         MPIDI_PCOLL_free_kept(plan);
-    if (!*made_p && mpi_errno == MPI_SUCCESS)
-        MPIDI_PCOLL_job_add_declined(call);
     return mpi_errno;
 }
 
@@ -224,6 +222,8 @@ int MPIDI_PCOLL_call_plan(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *d
     *made_p = false;
     if (mpi_errno == MPI_SUCCESS && state)
         mpi_errno = plan_with_data(call, describe, state, plan, made_p);
+    if (mpi_errno == MPI_SUCCESS && !*made_p)
+        MPIDI_PCOLL_job_add_declined(call);
     return mpi_errno;
 }
 
@@ -255,6 +255,8 @@ int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *d
         if (!call->is_once)
             mpi_errno = plan_with_request(call, describe, state, request);
     }
+    if (mpi_errno == MPI_SUCCESS && !*request)
+        MPIDI_PCOLL_job_add_declined(call);
     MPIDI_PCOLL_unlock();
     return mpi_errno;
 }

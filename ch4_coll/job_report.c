@@ -149,7 +149,12 @@ void MPIDI_PCOLL_job_add_declined(const struct MPIDI_PCOLL_call *call)
     if (!wants_report())
         return;
     key_of(call, &key);
-    snprintf(key.how, sizeof(key.how), "%s", call->why ? call->why : "");
+    if (call->is_once)
+        key.bytes = 0; /* most of these calls are not described */
+    snprintf(key.how, sizeof(key.how), "%s",
+             call->is_once ? "requests were used once each"
+             : call->why   ? call->why
+                           : "");
     row = find_row(&job.own, &key);
     if (row)
         row->inits++;

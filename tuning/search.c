@@ -429,7 +429,8 @@ static void weigh_segments(struct pcoll_search *search, const struct pcoll_algor
     }
 }
 
-/* The levels that are candidates, *first .. return: none and, if each rank has a core, all. */
+/* The levels that are candidates, from *first to the one that is returned: what is fixed, or none
+ * (0) and, if each rank has a core, all. */
 static int find_teams(const struct pcoll_search *search, const struct pcoll_algorithm *algorithm,
                       int *first)
 {
@@ -438,10 +439,10 @@ static int find_teams(const struct pcoll_search *search, const struct pcoll_algo
     *first = 0;
     if (!algorithm->uses_teams || pcoll_is_trivial(search->signature) || fixed == PCOLL_NONE)
         return 0;
+    if (fixed == 0)
+        return has_caches(search->signature, search->caps->cores) ? search->nlevels : 0;
     *first = fixed;
-    return fixed > 0 && fixed < search->nlevels                              ? fixed
-           : fixed > 0 || has_caches(search->signature, search->caps->cores) ? search->nlevels
-                                                                             : 0;
+    return fixed < search->nlevels ? fixed : search->nlevels;
 }
 
 static void weigh_path(struct pcoll_search *search, const struct pcoll_algorithm *algorithm,

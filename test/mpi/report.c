@@ -1,6 +1,7 @@
 /* MPI_Finalize reports what a job got from its persistent collectives
  * (MPIR_CVAR_COLL_OFFLOAD_REPORT): each process names a file; that of rank 0 counts.
  *
+ *   -once     after two requests that are used once MPICH serves the next ones
  *   -parts    no communicator has all ranks: each leader writes a file of its own
  *   -one      only rank 0 wants a report
  *   -bad      there is no such folder: a message, and the table on standard error */
@@ -11,6 +12,9 @@
 #include <unistd.h>
 
 enum { BARRIERS = 20, PLANS = 3, STARTS = 5, BYTES = 24 };
+
+/* Of the requests that are used once, so many have a plan, and so many have none. */
+enum { ONCE = 2, NO_MORE = 3 };
 
 /* The first 8 starts of a plan are timed, then every eighth. */
 enum { TIMED_BARRIERS = 10 };
@@ -80,6 +84,14 @@ static int has(const char *row, const char *name, int number)
     return strstr(row, text) != NULL;
 }
 
+static int has_used_once(const char *text)
+{
+    return has(row_of(text, "\"allgather\", \"bytes\": 24,"), "inits", ONCE) &&
+           has(row_of(text, "\"allgather\", \"bytes\": 0,"), "inits", NO_MORE) &&
+           strstr(row_of(text, "\"allgather\", \"bytes\": 0,"),
+                  "\"plan\": null, \"why\": \"requests");
+}
+
 static int is_right(const char *text, int ranks, int reporting, int declined)
 {
     char begin[100];
@@ -142,6 +154,7 @@ static int has_printed_all(void)
 
 int main(int argc, char **argv)
 {
+    const int once = has_option(argc, argv, "-once");
     const int parts = has_option(argc, argv, "-parts"), one = has_option(argc, argv, "-one");
     const int bad = has_option(argc, argv, "-bad"), all = !parts && !one && !bad;
     const char *rank = getenv("PMI_RANK");
@@ -156,6 +169,8 @@ int main(int argc, char **argv)
     snprintf(printed, sizeof(printed), "/tmp/pcoll-test-printed-%ld", (long)getpid());
     if (bad && !freopen(printed, "w", stderr))
         return 1;
+    if (once)
+        setenv("MPIR_CVAR_COLL_OFFLOAD_USED_ONCE", "2", 1);
     check_init(&argc, &argv, MPI_THREAD_SINGLE);
     if (parts)
         MPI(MPI_Comm_split(MPI_COMM_WORLD, check.rank / 2, 0, &comm));
@@ -169,6 +184,8 @@ int main(int argc, char **argv)
             run(i == 0 ? TRIAL_BARRIER : TRIAL_BCAST, i == 0 ? BARRIERS : STARTS, comm);
     if (all && size > 1)
         be_declined(comm);
+    for (int i = 0; once && i < ONCE + NO_MORE; i++)
+        run(TRIAL_ALLGATHER, 1, comm);
     snprintf(path_of_rank, sizeof(path_of_rank), "%s.%d", path, check.rank);
     if (parts)
         MPI(MPI_Comm_free(&comm));
@@ -176,6 +193,10 @@ int main(int argc, char **argv)
     if (bad && leads && !has_printed_all())
         status = 1;
     remove(printed);
+    if (once && leads && !has_used_once(read_text(path))) {
+        fprintf(stderr, "requests that are used once have other rows\n");
+        status = 1;
+    }
     status |= expect(path, all && leads, size, size, size > 1);
     return status | expect(path_of_rank, (parts && leads) || (one && leads), size, 1, 0);
 }
