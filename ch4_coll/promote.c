@@ -152,8 +152,8 @@ union fields {
 _Static_assert(sizeof(union fields) == sizeof(uint64_t), "all fields are in the key");
 _Static_assert(PCOLL_NUM_COLLS <= 32, "they fit into their field");
 
-/* The first one fits beside a counter. Where a vector is longer than the last one, its copies to
- * and from the buffers of the plan take what the plan saves. */
+/* The first one fits beside a counter. None is longer than the last one: of 4 KiB, a broadcast on 2
+ * ranks and an allreduce on 4 took longer than MPICH's calls. */
 static const MPI_Aint classes[] = {0, PCOLL_CELL_BYTES, 256, 1024};
 enum { CLASSES = sizeof(classes) / sizeof(*classes) };
 
