@@ -38,15 +38,16 @@ static int measure(struct attendee *attendee, int is_crowded, uint64_t *distance
     return wrong;
 }
 
-static int stay_on_one_core(void)
+/* Of the cores that this process may use, all in turn. */
+static int stay_on_core(int number)
 {
     cpu_set_t cpus;
     int cpu = 0;
 
     if (sched_getaffinity(0, sizeof(cpus), &cpus) != 0)
         return -1;
-    while (!CPU_ISSET(cpu, &cpus))
-        cpu++;
+    for (number %= CPU_COUNT(&cpus); !CPU_ISSET(cpu, &cpus) || number > 0; cpu++)
+        number -= CPU_ISSET(cpu, &cpus) != 0;
     CPU_ZERO(&cpus);
     CPU_SET(cpu, &cpus);
     return sched_setaffinity(0, sizeof(cpus), &cpus);
@@ -58,7 +59,10 @@ static int live_in(struct meeting *meeting, int rank, void *argument)
     struct attendee attendee = {.meeting = meeting, .rank = rank};
     uint64_t distance = 0;
 
-    if (hood->is_one_core && stay_on_one_core() != 0)
+    /* Those that must measure would never run at once if they shared a core, and other programs the
+     * other one. */
+    if ((hood->is_one_core || hood->must_measure) &&
+        stay_on_core(hood->is_one_core ? 0 : rank) != 0)
         return 1;
     for (int i = 0; i < TRIES && distance == 0; i++) {
         if (measure(&attendee, hood->is_crowded, &distance) != 0)
