@@ -97,12 +97,8 @@ static void say_choice(const struct MPIDI_PCOLL_proposal *proposal, struct pcoll
 static void hear_wish(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_comm *state, bool is_wanted)
 {
     call->is_wanted = is_wanted;
-    if (is_wanted)
-        return;
-    call->is_once = true;
-    call->eligible = false;
-    call->why = "the last requests were used once each; nor will the next 63 inits make plans";
-    MPIDI_PCOLL_stop_asking(state, call->signature.coll);
+    if (!is_wanted)
+        MPIDI_PCOLL_stop_asking(state, call);
 }
 
 static void hear_call(struct MPIDI_PCOLL_call *call, struct MPIDI_PCOLL_proposal *proposal,

@@ -250,11 +250,8 @@ int MPIDI_PCOLL_call_init(struct MPIDI_PCOLL_call *call, MPIDI_PCOLL_describe *d
     *request = NULL;
     MPIDI_PCOLL_lock();
     mpi_errno = find_state(call->comm, &state);
-    if (mpi_errno == MPI_SUCCESS && state) {
-        call->is_once = MPIDI_PCOLL_is_unasked(state, call->signature.coll);
-        if (!call->is_once)
-            mpi_errno = plan_with_request(call, describe, state, request);
-    }
+    if (mpi_errno == MPI_SUCCESS && state && !MPIDI_PCOLL_is_unasked(state, call))
+        mpi_errno = plan_with_request(call, describe, state, request);
     if (mpi_errno == MPI_SUCCESS && !*request)
         MPIDI_PCOLL_job_add_declined(call);
     MPIDI_PCOLL_unlock();

@@ -9,6 +9,9 @@
 #include "report.h"
 #include "settings.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "offload/times.h"
 
 /*
@@ -65,7 +68,8 @@ static struct {
     char path[MPIDI_PCOLL_PATH_BYTES]; /* "": a table on standard error */
     int keyval;                        /* of an attribute of MPI_COMM_SELF */
     bool has_attribute;
-    bool is_of_all;   /* one table tells of all ranks of the job */
+    bool is_of_all; /* one table tells of all ranks of the job */
+    bool is_reported;
     struct table own; /* plans point to the times of its rows */
 } job = {.keyval = MPI_KEYVAL_INVALID};
 
@@ -151,10 +155,7 @@ void MPIDI_PCOLL_job_add_declined(const struct MPIDI_PCOLL_call *call)
     key_of(call, &key);
     if (call->is_once)
         key.bytes = 0; /* most of these calls are not described */
-    snprintf(key.how, sizeof(key.how), "%s",
-             call->is_once ? "requests were used once each"
-             : call->why   ? call->why
-                           : "");
+    snprintf(key.how, sizeof(key.how), "%s", call->why ? call->why : "");
     row = find_row(&job.own, &key);
     if (row)
         row->inits++;
@@ -382,6 +383,17 @@ static void write_table(const struct table *table, int n, const char *whose, FIL
     fputs("\n]}\n", out);
 }
 
+/* NULL: see errno. A FIFO that nobody reads is refused, not waited for. */
+static FILE *open_file(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
+    FILE *out = fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "w") : NULL;
+
+    if (fd >= 0 && !out)
+        close(fd);
+    return out;
+}
+
 /* Returns false if there is no such file, which a message says. */
 static bool write_file(const struct table *table, int n, const char *whose)
 {
@@ -390,7 +402,7 @@ static bool write_file(const struct table *table, int n, const char *whose)
     bool good;
 
     snprintf(path, sizeof(path), job.is_of_all ? "%s" : "%s.%d", job.path, MPIR_Process.rank);
-    out = fopen(path, "w");
+    out = open_file(path);
     good = out != NULL;
     if (good) {
         write_table(table, n, whose, out);
@@ -436,30 +448,32 @@ static void add_led(struct table *table)
             add_row(table, job.own.rows[i]);
 }
 
-/* Collective over the job. */
-static void report_all(void)
+/* Collective over the job if one table tells of all ranks. */
+void MPIDI_PCOLL_job_report(void)
 {
     struct table table = {.rows = {NULL}};
 
-    add_own(&table);
-    if (gather(&table) != MPI_SUCCESS)
-        MPIDI_PCOLL_report(
-            "MPIR_CVAR_COLL_OFFLOAD_REPORT: a message was lost, and the report tells "
-            "of some ranks only");
-    if (MPIR_Process.rank == 0)
+    if (job.is_reported)
+        return;
+    job.is_reported = true;
+    (job.is_of_all ? add_own : add_led)(&table);
+    if (job.is_of_all && gather(&table) != MPI_SUCCESS)
+        MPIDI_PCOLL_report("MPIR_CVAR_COLL_OFFLOAD_REPORT: a message was lost, and the report "
+                           "tells of some ranks only");
+    if (job.is_of_all ? MPIR_Process.rank == 0 : table.rows[0] != NULL)
         show(&table);
     free_table(&table);
 }
 
 /* ---- from the first communicator to the end ---- */
 
-/* The attributes of MPI_COMM_SELF are deleted before all else that MPI_Finalize does;
- * MPI_COMM_WORLD still works then. */
+/* Until 4.0, MPI_COMM_WORLD is gone when MPI_Finalize calls its callbacks, but works while the
+ * attributes of MPI_COMM_SELF are deleted; since 4.1, it works in callbacks, which come first. */
 static int delete_attribute(MPI_Comm comm, int key, void *value, void *extra)
 {
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     if (job.is_of_all && !MPIDI_PCOLL_is_child())
-        report_all();
+        MPIDI_PCOLL_job_report();
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     return MPI_SUCCESS;
 }
@@ -478,18 +492,6 @@ void MPIDI_PCOLL_job_reports_all(const MPIR_Comm *comm)
 {
     if (comm->local_size == MPIR_Process.size)
         job.is_of_all = true;
-}
-
-void MPIDI_PCOLL_job_report(void)
-{
-    struct table table = {.rows = {NULL}};
-
-    if (job.is_of_all)
-        return;
-    add_led(&table);
-    if (table.rows[0])
-        show(&table);
-    free_table(&table);
 }
 
 void MPIDI_PCOLL_job_report_free(void)

@@ -23,8 +23,8 @@ void MPIDI_PCOLL_job_add_declined(const struct MPIDI_PCOLL_call *call);
 /* For MPI_T: register what is counted. */
 void MPIDI_PCOLL_job_pvars_init(void);
 
-/* In MPI_Finalize: report on the communicators of which this process is rank 0, unless there has
- * been a report of all ranks. */
+/* In MPI_Finalize: report, unless that has been done; on the communicators of which this process is
+ * rank 0 if there is no report of all ranks. */
 void MPIDI_PCOLL_job_report(void);
 
 /* Once no plan is left: forget everything. */

@@ -35,11 +35,21 @@ static const uint64_t SHORT = 64 << 10;
 
 /* ---- at init ---- */
 
-bool MPIDI_PCOLL_is_unasked(struct MPIDI_PCOLL_comm *state, enum pcoll_coll coll)
+static void leave_to_mpich(struct MPIDI_PCOLL_call *call)
 {
-    if (state->once[coll].unasked == 0)
+    call->is_once = true;
+    call->eligible = false;
+    call->why = "the last requests were used once each";
+}
+
+bool MPIDI_PCOLL_is_unasked(struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_call *call)
+{
+    int *unasked = &state->once[call->signature.coll].unasked;
+
+    if (*unasked == 0)
         return false;
-    state->once[coll].unasked--;
+    --*unasked;
+    leave_to_mpich(call);
     return true;
 }
 
@@ -58,9 +68,10 @@ bool MPIDI_PCOLL_wants_plan(const struct MPIDI_PCOLL_call *call,
     return used_once < enough || MPIDI_PCOLL_has_wishes(call);
 }
 
-void MPIDI_PCOLL_stop_asking(struct MPIDI_PCOLL_comm *state, enum pcoll_coll coll)
+void MPIDI_PCOLL_stop_asking(struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_call *call)
 {
-    state->once[coll].unasked = MPIDI_PCOLL_UNASKED;
+    state->once[call->signature.coll].unasked = MPIDI_PCOLL_UNASKED;
+    leave_to_mpich(call);
 }
 
 /* ---- what has been counted ---- */

@@ -19,15 +19,15 @@ enum { MPIDI_PCOLL_UNASKED = 63 };
 
 /* ---- at init, with the lock ---- */
 
-/* Returns whether this is one of the inits without agreement, which it uses up. */
-bool MPIDI_PCOLL_is_unasked(struct MPIDI_PCOLL_comm *state, enum pcoll_coll coll);
+/* If this is one of the inits without agreement, leave it to MPICH. Returns whether it is. */
+bool MPIDI_PCOLL_is_unasked(struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_call *call);
 
 /* Returns whether this rank wants a plan for the call, as far as it has counted. */
 bool MPIDI_PCOLL_wants_plan(const struct MPIDI_PCOLL_call *call,
                             const struct MPIDI_PCOLL_comm *state);
 
-/* No rank wants a plan. */
-void MPIDI_PCOLL_stop_asking(struct MPIDI_PCOLL_comm *state, enum pcoll_coll coll);
+/* No rank wants a plan: leave this call to MPICH, and the next ones without agreement. */
+void MPIDI_PCOLL_stop_asking(struct MPIDI_PCOLL_comm *state, struct MPIDI_PCOLL_call *call);
 
 /* Watch a new request of MPICH's. */
 void MPIDI_PCOLL_watch(MPIR_Request *preq, enum pcoll_coll coll);
