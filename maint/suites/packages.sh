@@ -91,11 +91,10 @@ run_debian_tests() {
     count_tap debian "$PWD/debian.tap" 0
 }
 
-# At night with all kernels of the datatype engine, which compile for an hour.
+# All kernels of the datatype engine would compile for an hour; PCOLL_YAKSA_NESTING= (empty) makes them.
 suite_debian() {
-    local why before=$failed PCOLL_YAKSA_NESTING=
-    [ "$PCOLL_TEST_DEPTH" -ge 2 ] || PCOLL_YAKSA_NESTING=2
-    export PCOLL_YAKSA_NESTING
+    local why before=$failed
+    local -x PCOLL_YAKSA_NESTING=${PCOLL_YAKSA_NESTING-2}
     why=$(why_no_root)
     if [ -n "$why" ]; then
         report skip "debian" "$why"
