@@ -17,10 +17,9 @@
 #include "elements.h"
 #include "layout.h"
 #include "usage.h"
+#include "workers.h"
 
-#include <pthread.h>
-
-enum { COMMS = 3, MAX_ELEMENTS = 12, MAX_THREADS = 4, MAX_PENDING = 5, ROOM = 1500 };
+enum { COMMS = 3, MAX_ELEMENTS = 12, MAX_PENDING = 5, ROOM = 1500 };
 enum what { BARRIER, BCAST, REDUCE, ALLREDUCE, WHATS };
 enum way { BLOCKING, NONBLOCKING, PERSISTENT };
 
@@ -39,9 +38,8 @@ struct call {
 };
 
 struct thread {
-    MPI_Comm world, comms[COMMS];
-    uint64_t shared; /* random state, the same on all ranks */
-    uint64_t local;
+    struct worker *worker;
+    MPI_Comm comms[COMMS];
     uint32_t *board; /* the last barrier that each rank has reached */
     int step, round;
 };
@@ -332,7 +330,7 @@ static void choose_layout(struct call *c, uint64_t *local)
 
 static void make_call(struct thread *t, struct call *c)
 {
-    uint64_t *shared = &t->shared;
+    uint64_t *shared = &t->worker->shared;
     long bytes;
     int e;
 
@@ -354,7 +352,7 @@ static void make_call(struct thread *t, struct call *c)
     c->e = c->what >= REDUCE ? &elements[e] : NULL;
     c->count = c->what == BCAST ? bytes : c->e ? bytes / c->e->form.extent : 0;
     if (c->what == BCAST)
-        choose_layout(c, &t->local);
+        choose_layout(c, &t->worker->local);
     else if (c->e)
         c->type = c->e->type;
     make_memory(c);
@@ -388,19 +386,19 @@ static int may_wait(const struct call *c)
 
 static void renew_comm(struct thread *t, int i, int is_first)
 {
-    const int form = draw(&t->shared, 3), half = draw(&t->shared, 2);
+    const int form = draw(&t->worker->shared, 3), half = draw(&t->worker->shared, 2);
     int rank, n;
 
     if (!is_first)
         MPI(MPI_Comm_free(&t->comms[i]));
-    MPI_Comm_rank(t->world, &rank);
-    MPI_Comm_size(t->world, &n);
+    MPI_Comm_rank(t->worker->world, &rank);
+    MPI_Comm_size(t->worker->world, &n);
     if (form == 0)
-        MPI(MPI_Comm_dup(t->world, &t->comms[i]));
+        MPI(MPI_Comm_dup(t->worker->world, &t->comms[i]));
     else if (form == 1)
-        MPI(MPI_Comm_split(t->world, 0, n - rank, &t->comms[i]));
+        MPI(MPI_Comm_split(t->worker->world, 0, n - rank, &t->comms[i]));
     else
-        MPI(MPI_Comm_split(t->world, rank % 2 == half, rank, &t->comms[i]));
+        MPI(MPI_Comm_split(t->worker->world, rank % 2 == half, rank, &t->comms[i]));
 }
 
 static void run_round(struct thread *t)
@@ -408,13 +406,13 @@ static void run_round(struct thread *t)
     struct call pending[MAX_PENDING], c;
     int n = 0;
 
-    renew_comm(t, draw(&t->shared, COMMS), 0);
+    renew_comm(t, draw(&t->worker->shared, COMMS), 0);
     for (int i = 0; i < calls; i++) {
         make_call(t, &c);
         if (c.way == PERSISTENT)
             init_persistent(&c);
         prepare(t, &c);
-        if (draw(&t->local, 40) == 0)
+        if (draw(&t->worker->local, 40) == 0)
             check_delay();
         if (c.way == BLOCKING) {
             run_blocking(&c);
@@ -430,49 +428,27 @@ static void run_round(struct thread *t)
             else
                 finish(t, &c);
         }
-        if (n > 0 && draw(&t->shared, 4) == 0)
+        if (n > 0 && draw(&t->worker->shared, 4) == 0)
             finish(t, &pending[--n]);
     }
     while (n > 0)
         finish(t, &pending[--n]);
-    if (draw(&t->shared, 4) == 0)
+    if (draw(&t->worker->shared, 4) == 0)
         call_wrongly(t);
     check_progress();
 }
 
-static void *thread_main(void *argument)
+static void work(struct worker *worker)
 {
-    struct thread *t = argument;
+    struct thread t = {.worker = worker, .board = board_map(check.size, worker->world)};
 
     for (int i = 0; i < COMMS; i++)
-        renew_comm(t, i, 1);
-    for (t->round = 0; t->round < rounds; t->round++)
-        run_round(t);
+        renew_comm(&t, i, 1);
+    for (t.round = 0; t.round < rounds; t.round++)
+        run_round(&t);
     for (int i = 0; i < COMMS; i++)
-        MPI(MPI_Comm_free(&t->comms[i]));
-    return NULL;
-}
-
-static void run_threads(int nthreads)
-{
-    struct thread threads[MAX_THREADS];
-    pthread_t handles[MAX_THREADS];
-
-    for (int i = 0; i < nthreads; i++) {
-        threads[i] = (struct thread){.shared = check_random(&check.shared),
-                                     .local = check_random(&check.local),
-                                     .board = board_map(check.size, MPI_COMM_WORLD)};
-        MPI(MPI_Comm_dup(MPI_COMM_WORLD, &threads[i].world));
-    }
-    for (int i = 1; i < nthreads; i++)
-        CHECK(pthread_create(&handles[i], NULL, thread_main, &threads[i]) == 0);
-    thread_main(&threads[0]);
-    for (int i = 1; i < nthreads; i++)
-        pthread_join(handles[i], NULL);
-    for (int i = 0; i < nthreads; i++) {
-        board_unmap(threads[i].board, check.size);
-        MPI(MPI_Comm_free(&threads[i].world));
-    }
+        MPI(MPI_Comm_free(&t.comms[i]));
+    board_unmap(t.board, check.size);
 }
 
 /* ---- what is promoted ---- */
@@ -582,19 +558,15 @@ static void stay_flat(int comms)
 
 int main(int argc, char **argv)
 {
-    int nthreads = 1;
+    const int nthreads = workers_init(&argc, &argv);
 
-    for (int i = 1; i < argc; i++)
-        if (sscanf(argv[i], "-threads=%d", &nthreads) == 1 && nthreads > MAX_THREADS)
-            nthreads = MAX_THREADS;
-    check_init(&argc, &argv, nthreads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     rounds = (int)check_number("rounds", 60);
     calls = (int)check_number("calls", 60);
     make_elements();
     if (check_option("counts"))
         count_promoted(strcmp(check_option("counts"), "exact") == 0);
     check_phase("%d rounds in %d threads", rounds, nthreads);
-    run_threads(nthreads);
+    workers_run(nthreads, work);
     if (check_option("comms"))
         stay_flat((int)check_number("comms", 0));
     check_note("%lld calls have been promoted", check_pvar("coll_offload_promoted_calls"));

@@ -11,17 +11,11 @@
  *   -rows=COLLECTIVE/ALGORITHM,...   one of these for each plan, by its name */
 
 #include "random_plan.h"
+#include "workers.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
-enum { MAX_PLANS = 6, MAX_THREADS = 4, MAX_ROWS = 100 };
-
-struct thread {
-    MPI_Comm world;
-    uint64_t shared, local; /* random states: the same on all ranks, and different ones */
-    unsigned long starts;
-};
+enum { MAX_PLANS = 6, MAX_ROWS = 100 };
 
 static int max_starts, max_bytes, rounds;
 static struct random_row rows[MAX_ROWS];
@@ -123,101 +117,77 @@ static void shuffle(int *order, int n, uint64_t *state)
 
 /* Each rank starts all plans in its own order; the completion of a plan may wait only for another
  * rank's start of the same plan. */
-static void start_and_complete(struct random_plan *plans, int n, struct thread *t)
+static void start_and_complete(struct random_plan *plans, int n, struct worker *w)
 {
     MPI_Request requests[MAX_PLANS];
     int order[MAX_PLANS];
 
-    shuffle(order, n, &t->local);
+    shuffle(order, n, &w->local);
     for (int i = 0; i < n; i++) {
         random_plan_prepare(&plans[order[i]]);
         requests[i] = plans[order[i]].request;
     }
-    if (draw(&t->local, 2))
+    if (draw(&w->local, 2))
         MPI(MPI_Startall(n, requests));
     else
         for (int i = 0; i < n; i++)
             MPI(MPI_Start(&requests[i]));
-    if (draw(&t->local, 4) == 0)
+    if (draw(&w->local, 4) == 0)
         check_delay();
-    complete(requests, n, draw(&t->local, 9));
+    complete(requests, n, draw(&w->local, 9));
     for (int i = 0; i < n; i++)
         random_plan_verify(&plans[i]);
-    t->starts += (unsigned long)n;
+    all_starts += (unsigned long)n;
 }
 
 /* A communicator of all ranks in another order, or of some of them. */
-static MPI_Comm random_comm(struct thread *t)
+static MPI_Comm random_comm(struct worker *w)
 {
-    int form = draw(&t->shared, 4), colors = 1 + draw(&t->shared, 3), color = 0, key = 0;
+    int form = draw(&w->shared, 4), colors = 1 + draw(&w->shared, 3), color = 0, key = 0;
     MPI_Comm comm;
     int rank, n;
 
-    MPI_Comm_rank(t->world, &rank);
-    MPI_Comm_size(t->world, &n);
+    MPI_Comm_rank(w->world, &rank);
+    MPI_Comm_size(w->world, &n);
     for (int i = 0; i < n; i++) {
-        int its_color = draw(&t->shared, colors), its_key = draw(&t->shared, 1000);
+        int its_color = draw(&w->shared, colors), its_key = draw(&w->shared, 1000);
 
         color = i == rank ? its_color : color;
         key = i == rank ? its_key : key;
     }
     if (form == 0)
-        MPI(MPI_Comm_dup(t->world, &comm));
+        MPI(MPI_Comm_dup(w->world, &comm));
     else
-        MPI(MPI_Comm_split(t->world, form == 1 ? 0 : color, key, &comm));
+        MPI(MPI_Comm_split(w->world, form == 1 ? 0 : color, key, &comm));
     return comm;
 }
 
-static void run_round(struct thread *t, int round)
+static void run_round(struct worker *w)
 {
     struct random_plan plans[MAX_PLANS];
-    MPI_Comm comm = random_comm(t);
-    uint64_t state = check_random(&t->shared);
+    MPI_Comm comm = random_comm(w);
+    uint64_t state = check_random(&w->shared);
     int n = 1 + draw(&state, MAX_PLANS), starts = draw(&state, max_starts + 1);
     int early = draw(&state, 3) == 0, order[MAX_PLANS];
 
-    (void)round;
     for (int i = 0; i < n; i++)
         random_plan_init(&plans[i], nrows > 0 ? &rows[draw(&state, nrows)] : NULL, &state,
-                         &t->local, (size_t)max_bytes, comm);
+                         &w->local, (size_t)max_bytes, comm);
     if (early)
         MPI(MPI_Comm_free(&comm));
     for (int k = 0; k < starts; k++)
-        start_and_complete(plans, n, t);
-    shuffle(order, n, &t->local);
+        start_and_complete(plans, n, w);
+    shuffle(order, n, &w->local);
     for (int i = 0; i < n; i++)
         random_plan_free(&plans[order[i]]);
     if (!early)
         MPI(MPI_Comm_free(&comm));
 }
 
-static void *thread_main(void *argument)
+static void work(struct worker *worker)
 {
-    struct thread *t = argument;
-
     for (int round = 0; round < rounds; round++)
-        run_round(t, round);
-    all_starts += t->starts;
-    return NULL;
-}
-
-static void run_threads(int nthreads)
-{
-    struct thread threads[MAX_THREADS];
-    pthread_t handles[MAX_THREADS];
-
-    for (int i = 0; i < nthreads; i++) {
-        threads[i] = (struct thread){.shared = check_random(&check.shared),
-                                     .local = check_random(&check.local)};
-        MPI(MPI_Comm_dup(MPI_COMM_WORLD, &threads[i].world));
-    }
-    for (int i = 1; i < nthreads; i++)
-        CHECK(pthread_create(&handles[i], NULL, thread_main, &threads[i]) == 0);
-    thread_main(&threads[0]);
-    for (int i = 1; i < nthreads; i++)
-        pthread_join(handles[i], NULL);
-    for (int i = 0; i < nthreads; i++)
-        MPI(MPI_Comm_free(&threads[i].world));
+        run_round(worker);
 }
 
 /* The rows name parts of the list, which is cut into its words. */
@@ -241,13 +211,8 @@ int main(int argc, char **argv)
 {
     const char *list;
     char *words;
+    const int nthreads = workers_init(&argc, &argv);
 
-    int nthreads = 1;
-
-    for (int i = 1; i < argc; i++)
-        if (sscanf(argv[i], "-threads=%d", &nthreads) == 1 && nthreads > MAX_THREADS)
-            nthreads = MAX_THREADS;
-    check_init(&argc, &argv, nthreads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE);
     rounds = (int)check_number("rounds", 40);
     max_starts = (int)check_number("starts", 8);
     max_bytes = (int)check_number("bytes", 20000);
@@ -255,7 +220,7 @@ int main(int argc, char **argv)
     words = strdup(list ? list : "");
     find_rows(words);
     check_phase("%d rounds in %d threads", rounds, nthreads);
-    run_threads(nthreads);
+    workers_run(nthreads, work);
     free(words);
     check_note("%lu starts", (unsigned long)all_starts);
     return check_done();
