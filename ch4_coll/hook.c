@@ -83,6 +83,12 @@ static void see_changes(void)
     seen = changes;
 }
 
+/* A rank that shares its core still yields in the first pass. */
+void MPIDI_PCOLL_hook_new_wait(void)
+{
+    idle_passes = MPL_MIN(idle_passes, IDLE_PASSES_CROWDED);
+}
+
 /* With the lock. */
 static enum use_of_core have_progress(int *made_progress)
 {

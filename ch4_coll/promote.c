@@ -8,6 +8,7 @@
 #include "comm.h"
 #include "cores.h"
 #include "forced.h"
+#include "hook.h"
 #include "lock.h"
 #include "mpich_version.h"
 #include "process.h"
@@ -499,8 +500,10 @@ int MPIDI_PCOLL_promote(MPIR_Comm *comm, uint64_t key, MPI_Op op, MPI_Datatype t
 {
     struct calls *calls;
     struct key *slot;
-    int mpi_errno = calls_of(comm, &calls);
+    int mpi_errno;
 
+    MPIDI_PCOLL_hook_new_wait();
+    mpi_errno = calls_of(comm, &calls);
     *plan_p = NULL;
     if (mpi_errno != MPI_SUCCESS || !calls || calls->is_closed)
         return mpi_errno;
