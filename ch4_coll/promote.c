@@ -230,7 +230,7 @@ uint64_t MPIDI_PCOLL_reduction_key(enum pcoll_coll coll, int root, MPI_Aint byte
 {
     uint32_t number;
 
-    if (!HANDLE_IS_BUILTIN(op) || !HANDLE_IS_BUILTIN(type))
+    if (bytes > classes[CLASSES - 1] || !HANDLE_IS_BUILTIN(op) || !HANDLE_IS_BUILTIN(type))
         return 0;
     number = number_of_type(type);
     if (level != ALL && !is_exact(op, number))
@@ -437,14 +437,16 @@ static struct key *next_key(struct calls *calls)
     return NULL;
 }
 
-/* The distance of reviews grows with the number of calls, within bounds. */
+/* The distance of reviews grows with the number of calls, so that they cost less and less of what
+ * the calls do. */
 static uint64_t next_review(const struct calls *calls)
 {
-    enum { GROWTH = 4, MAX_DISTANCE = 64 };
+    enum { GROWTH = 4 };
     const uint64_t after = (uint64_t)MPIDI_PCOLL_forced()->promote_after;
-    const uint64_t distance = MPL_MIN(calls->number / GROWTH, MAX_DISTANCE * after);
 
-    return calls->number + MPL_MAX(distance, MPL_MAX(after, 1));
+    if (after == 0)
+        return calls->number + 1;
+    return calls->number + MPL_MAX(calls->number / GROWTH, after);
 }
 
 /* Collective: have all ranks made the same calls, and is all well so far (mpi_errno)? Then *bytes_p
@@ -502,7 +504,8 @@ int MPIDI_PCOLL_promote(MPIR_Comm *comm, uint64_t key, MPI_Op op, MPI_Datatype t
     struct key *slot;
     int mpi_errno;
 
-    MPIDI_PCOLL_hook_new_wait();
+    if (MPIDI_PCOLL_crowded)
+        MPIDI_PCOLL_hook_new_wait();
     mpi_errno = calls_of(comm, &calls);
     *plan_p = NULL;
     if (mpi_errno != MPI_SUCCESS || !calls || calls->is_closed)

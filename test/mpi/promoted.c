@@ -11,6 +11,7 @@
  *   -none             nothing must be promoted
  *   -comms=N          afterwards: communicators, created, used and freed one after the other, and
  *                     200 calls for each of them: nothing may grow
+ *   -times=N          afterwards: calls on one communicator: nothing may grow
  */
 
 #include "board.h"
@@ -524,11 +525,24 @@ static struct usage usage_now(void)
                           usage_descriptors()};
 }
 
+/* `extra`: KiB that may come on top. */
+static void must_be_flat(const struct usage *before, int extra)
+{
+    const struct usage after = usage_now();
+
+    check_note("resident, shared KiB, descriptors: %ld, %ld, %d, then %ld, %ld, %d",
+               before->resident_kib, before->shared_kib, before->descriptors, after.resident_kib,
+               after.shared_kib, after.descriptors);
+    CHECK(after.resident_kib <= before->resident_kib + 2048 + extra);
+    CHECK(after.shared_kib <= before->shared_kib + 2048);
+    CHECK(after.descriptors <= before->descriptors + 2);
+}
+
 /* After a quarter of the communicators everything has reached its final size. */
 static void stay_flat(int comms)
 {
     enum { OF_EACH = 20 };
-    struct usage before = usage_now(), after;
+    struct usage before = usage_now();
     MPI_Comm lasting;
 
     check_phase("%d communicators, one after the other", comms);
@@ -546,14 +560,27 @@ static void stay_flat(int comms)
             before = usage_now();
         check_progress();
     }
-    after = usage_now();
     MPI(MPI_Comm_free(&lasting));
-    check_note("resident, shared KiB, descriptors: %ld, %ld, %d, then %ld, %ld, %d",
-               before.resident_kib, before.shared_kib, before.descriptors, after.resident_kib,
-               after.shared_kib, after.descriptors);
-    CHECK(after.resident_kib <= before.resident_kib + 2048 + comms / 8);
-    CHECK(after.shared_kib <= before.shared_kib + 2048);
-    CHECK(after.descriptors <= before.descriptors + 2);
+    must_be_flat(&before, comms / 8);
+}
+
+/* After a quarter of the calls all plans exist. */
+static void call_often(long times)
+{
+    enum { CALLS = 5 };
+    struct usage before = usage_now();
+    const long long promoted = check_pvar("coll_offload_promoted_calls");
+
+    check_phase("%ld calls on a communicator", times);
+    for (long i = 0; i < times / CALLS && check.errors == 0; i++) {
+        call_each(MPI_COMM_WORLD, (int)i);
+        if (i == times / CALLS / 4)
+            before = usage_now();
+        check_progress();
+    }
+    check_note("of %ld calls, %lld were promoted", times,
+               check_pvar("coll_offload_promoted_calls") - promoted);
+    must_be_flat(&before, 0);
 }
 
 int main(int argc, char **argv)
@@ -569,6 +596,8 @@ int main(int argc, char **argv)
     workers_run(nthreads, work);
     if (check_option("comms"))
         stay_flat((int)check_number("comms", 0));
+    if (check_option("times"))
+        call_often(check_number("times", 0));
     check_note("%lld calls have been promoted", check_pvar("coll_offload_promoted_calls"));
     if (check_option("none"))
         CHECK(check_pvar("coll_offload_promoted_calls") == 0);
