@@ -437,16 +437,15 @@ static struct key *next_key(struct calls *calls)
     return NULL;
 }
 
-/* The distance of reviews grows with the number of calls, so that they cost less and less of what
- * the calls do. */
+/* The distance of reviews grows with the number of calls, within bounds: a review takes as long as
+ * many calls, and a key that comes late waits for one. */
 static uint64_t next_review(const struct calls *calls)
 {
-    enum { GROWTH = 4 };
+    enum { GROWTH = 4, MAX_DISTANCE = 256 };
     const uint64_t after = (uint64_t)MPIDI_PCOLL_forced()->promote_after;
+    const uint64_t distance = MPL_MIN(calls->number / GROWTH, MAX_DISTANCE * after);
 
-    if (after == 0)
-        return calls->number + 1;
-    return calls->number + MPL_MAX(calls->number / GROWTH, after);
+    return calls->number + MPL_MAX(distance, MPL_MAX(after, 1));
 }
 
 /* Collective: have all ranks made the same calls, and is all well so far (mpi_errno)? Then *bytes_p
