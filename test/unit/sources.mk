@@ -99,6 +99,7 @@ check_LIBRARIES += %D%/libunit.a
     %D%/graph.h %D%/graph.c \
     %D%/job.h %D%/job.c \
     %D%/meeting.h %D%/meeting.c \
+    %D%/net_rank.h %D%/net_rank.c \
     %D%/excuse.h %D%/excuse.c \
     %D%/mutant.h %D%/mutant.c %D%/mutant_same.c \
     %D%/mutate.h %D%/mutate.c \
@@ -115,10 +116,6 @@ check_LIBRARIES += %D%/libunit.a
     %D%/setup.h %D%/setup.c
 %C%_libunit_a_CPPFLAGS = $(AM_CPPFLAGS) \
     -DPCOLL_TEST_TABLES='"$(abs_top_srcdir)/test/tables"'
-if HAVE_LIBFABRIC
-%C%_libunit_a_SOURCES += \
-    %D%/trigger_rank.h %D%/trigger_rank.c
-endif HAVE_LIBFABRIC
 LDADD += %D%/libunit.a
 
 # Where the calls of CMA of these tests go.

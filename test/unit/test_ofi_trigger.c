@@ -10,7 +10,7 @@
 #include "algorithms/lower/lower.h"
 #include "offload/ofi_trigger/state.h"
 #include "test/unit/cover.h"
-#include "test/unit/trigger_rank.h"
+#include "test/unit/net_rank.h"
 #include "test/unit/tap.h"
 
 enum { PATIENCE = 300 }; /* seconds: a hang is a failure */
@@ -22,10 +22,10 @@ enum { PATIENCE = 300 }; /* seconds: a hang is a failure */
 enum { SMALL_JOB = 3, ROUNDS = 2 };
 
 /* Bind, run and unbind twice: late signals of the first round may arrive in the second. */
-static int run_trial(struct trigger_rank *self, const struct trial *t)
+static int run_trial(struct net_rank *self, const struct trial *t)
 {
     struct part p;
-    int wrong = !trigger_rank_part(&p, t, self);
+    int wrong = !net_rank_part(&p, t, self);
 
     for (int round = 0; round < ROUNDS && !wrong; round++) {
         meeting_barrier(self->meeting); /* no rank reads the starts of the last round any more */
@@ -40,7 +40,7 @@ static int run_trial(struct trigger_rank *self, const struct trial *t)
     return wrong;
 }
 
-static int run_sizes(struct trigger_rank *self, struct trial *t)
+static int run_sizes(struct net_rank *self, struct trial *t)
 {
     static const uint64_t sizes[] = {1, 40000, 0, 48, 49, 5000};
     int is_small = self->bootstrap.nranks <= SMALL_JOB, wrong = 0;
@@ -60,7 +60,7 @@ static int run_sizes(struct trigger_rank *self, struct trial *t)
     return wrong;
 }
 
-static int run_row(struct trigger_rank *self, const struct pcoll_algorithm *row)
+static int run_row(struct net_rank *self, const struct pcoll_algorithm *row)
 {
     double begin = cover_clock();
     int wrong = 0, jobs = 0;
@@ -88,8 +88,8 @@ static int run_row(struct trigger_rank *self, const struct pcoll_algorithm *row)
 
 static int run_rows(struct meeting *meeting, int rank, void *argument)
 {
-    struct trigger_rank self;
-    int wrong = !trigger_rank_open(&self, meeting, rank);
+    struct net_rank self;
+    int wrong = !net_rank_open(&self, meeting, rank);
 
     (void)argument;
     PCOLL_EACH_ALGORITHM (row) {
@@ -99,7 +99,7 @@ static int run_rows(struct meeting *meeting, int rank, void *argument)
         wrong = wrong || run_row(&self, row);
     }
     if (!wrong)
-        trigger_rank_close(&self);
+        net_rank_close(&self);
     return wrong;
 }
 
@@ -120,13 +120,13 @@ static const struct pcoll_algorithm *row_of(enum pcoll_coll coll, const char *na
 static int run_long(struct meeting *meeting, int rank, void *argument)
 {
     struct trial t = *(struct trial *)argument;
-    struct trigger_rank self;
-    int wrong = !trigger_rank_open(&self, meeting, rank);
+    struct net_rank self;
+    int wrong = !net_rank_open(&self, meeting, rank);
 
     alarm(PATIENCE);
     if (wrong || run_trial(&self, &t))
         return 1;
-    trigger_rank_close(&self);
+    net_rank_close(&self);
     return 0;
 }
 
@@ -154,13 +154,12 @@ static int run_side_by_side(struct meeting *meeting, int rank, void *argument)
 {
     struct trial *trials = argument;
     struct part parts[SIDE_BY_SIDE];
-    struct trigger_rank self;
-    int wrong = !trigger_rank_open(&self, meeting, rank);
+    struct net_rank self;
+    int wrong = !net_rank_open(&self, meeting, rank);
 
     alarm(PATIENCE);
     for (int i = 0; i < SIDE_BY_SIDE && !wrong; i++)
-        wrong =
-            !trigger_rank_part(&parts[i], &trials[i], &self) || part_bind(&parts[i]) != PCOLL_OK;
+        wrong = !net_rank_part(&parts[i], &trials[i], &self) || part_bind(&parts[i]) != PCOLL_OK;
     for (int instance = 0; instance < 20 && !wrong; instance++) {
         for (int i = 0; i < SIDE_BY_SIDE && !wrong; i++)
             wrong = part_start(&parts[i]);
@@ -173,7 +172,7 @@ static int run_side_by_side(struct meeting *meeting, int rank, void *argument)
         part_unbind(&parts[i]);
         part_fini(&parts[i]);
     }
-    trigger_rank_close(&self);
+    net_rank_close(&self);
     return 0;
 }
 
@@ -190,7 +189,7 @@ static void check_side_by_side(void)
 
 /* --- progress without the processor --- */
 
-enum { WITNESS = MEETING_MAX_RANKS }; /* trigger_shared[WITNESS]: neighbors that have completed */
+enum { WITNESS = MEETING_MAX_RANKS }; /* net_shared[WITNESS]: neighbors that have completed */
 
 /* Rank 0's inner child, or any rank of a barrier, starts and makes no call until all other ranks
  * have completed the instance. */
@@ -200,15 +199,15 @@ static int run_absent(struct meeting *meeting, int rank, void *argument)
     int nranks, absent = t->root; /* the root of the tree is rank 0; `root` holds the absent rank */
     struct trial own = *t;
     struct part p;
-    struct trigger_rank self;
-    int wrong = !trigger_rank_open(&self, meeting, rank);
+    struct net_rank self;
+    int wrong = !net_rank_open(&self, meeting, rank);
 
     alarm(PATIENCE);
     own.root = 0;
     nranks = self.bootstrap.nranks;
-    wrong = wrong || !trigger_rank_part(&p, &own, &self) || part_bind(&p) != PCOLL_OK;
+    wrong = wrong || !net_rank_part(&p, &own, &self) || part_bind(&p) != PCOLL_OK;
     for (int i = 0; i < t->instances && !wrong; i++) {
-        volatile int *released = (volatile int *)(uintptr_t)&trigger_shared[WITNESS];
+        volatile int *released = (volatile int *)(uintptr_t)&net_shared[WITNESS];
 
         wrong = part_start(&p);
         meeting_barrier(meeting); /* all have started */
@@ -217,14 +216,14 @@ static int run_absent(struct meeting *meeting, int rank, void *argument)
                 usleep(100);
         wrong = part_wait(&p) || wrong;
         if (rank != absent)
-            atomic_fetch_add(&trigger_shared[WITNESS], 1);
+            atomic_fetch_add(&net_shared[WITNESS], 1);
         meeting_barrier(meeting);
     }
     if (wrong)
         return 1;
     part_unbind(&p);
     part_fini(&p);
-    trigger_rank_close(&self);
+    net_rank_close(&self);
     return 0;
 }
 
@@ -239,7 +238,7 @@ static void check_absent(enum pcoll_coll coll, const char *name, uint64_t bytes,
     };
 
     for (int r = 0; r <= WITNESS; r++)
-        atomic_store(&trigger_shared[r], 0);
+        atomic_store(&net_shared[r], 0);
     tap_ok(meeting_run_processes(5, run_absent, &t) == 0,
            "%s %s: rank %d computes or sleeps, all others complete", pcoll_coll_name(coll), name,
            absent);
@@ -247,9 +246,11 @@ static void check_absent(enum pcoll_coll coll, const char *name, uint64_t bytes,
 
 int main(void)
 {
-    struct meeting *page = meeting_create(0); /* any trigger_shared page will do */
+    struct meeting *page = meeting_create(0); /* any net_shared page will do */
 
-    trigger_shared = (_Atomic int *)(void *)page;
+    net_medium = &pcoll_medium_ofi_trigger;
+    net_provider = "sockets";
+    net_shared = (_Atomic int *)(void *)page;
     check_absent(PCOLL_BARRIER, "butterfly", 0, 1);
     check_absent(PCOLL_BARRIER, "dissemination", 0, 2);
     check_absent(PCOLL_BCAST, "binomial_put", 200, 2);

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "offload/ofi_trigger/state.h"
-#include "test/unit/trigger_rank.h"
+#include "test/unit/net_rank.h"
 #include "test/unit/refuse.h"
 #include "test/unit/tap.h"
 
@@ -14,7 +14,7 @@ enum { PATIENCE = 300 }; /* seconds: a hang is a failure */
 
 static int run_refused(struct meeting *meeting, int rank, void *argument)
 {
-    struct trigger_rank self = {.meeting = meeting, .attendee = {.meeting = meeting, .rank = rank}};
+    struct net_rank self = {.meeting = meeting, .attendee = {.meeting = meeting, .rank = rank}};
 
     /* Only one rank has the wrong provider: all must learn of it. */
     self.bootstrap = meeting_bootstrap(&self.attendee);
@@ -29,7 +29,7 @@ static int run_budget(struct meeting *meeting, int rank, void *argument)
 {
     struct trial t = {.row = pcoll_algorithm_find(PCOLL_BARRIER, "butterfly"), .instances = 20};
     struct part p, other;
-    struct trigger_rank self;
+    struct net_rank self;
     int wrong;
 
     /* Only one rank is short of counters, or of works. */
@@ -37,20 +37,20 @@ static int run_budget(struct meeting *meeting, int rank, void *argument)
         pcoll_ofi_trigger_settings.counters = 8;
     if (rank == 2 && !argument)
         pcoll_ofi_trigger_settings.works = 7;
-    if (!trigger_rank_open(&self, meeting, rank) || !trigger_rank_part(&p, &t, &self) ||
-        !trigger_rank_part(&other, &t, &self) || part_bind(&p) != PCOLL_OK)
+    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self) ||
+        !net_rank_part(&other, &t, &self) || part_bind(&p) != PCOLL_OK)
         return 1;
     wrong = part_bind(&other) != PCOLL_UNSUPPORTED || (rank == 2 && self.attendee.reports == 0) ||
             part_run(&p, t.instances);
     part_unbind(&p);
     /* When all ranks have left, everything that was taken is available again. */
-    trigger_rank_leave(&self);
+    net_rank_leave(&self);
     if (wrong || part_bind(&other) != PCOLL_OK)
         return 1;
     part_unbind(&other);
     part_fini(&p);
     part_fini(&other);
-    trigger_rank_close(&self);
+    net_rank_close(&self);
     return 0;
 }
 
@@ -62,12 +62,12 @@ static int run_unregistered(struct meeting *meeting, int rank, void *argument)
         .row = pcoll_algorithm_find(PCOLL_BCAST, "binomial_put"), .bytes = 9000, .instances = 3};
     int is_short = rank == 1, wrong = 0, n = 0;
     enum pcoll_result result = PCOLL_ERR_SYSTEM;
-    struct trigger_rank self;
+    struct net_rank self;
     struct part p;
 
     (void)argument;
     alarm(PATIENCE);
-    if (!trigger_rank_open(&self, meeting, rank) || !trigger_rank_part(&p, &t, &self))
+    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self))
         return 1;
     while (result == PCOLL_ERR_SYSTEM && ++n < 20) {
         if (is_short)
@@ -82,7 +82,7 @@ static int run_unregistered(struct meeting *meeting, int rank, void *argument)
         return 1;
     part_unbind(&p);
     part_fini(&p);
-    trigger_rank_close(&self);
+    net_rank_close(&self);
     return 0;
 }
 
@@ -91,12 +91,12 @@ static int run_bad_key(struct meeting *meeting, int rank, void *argument)
 {
     struct trial t = {.row = pcoll_algorithm_find(PCOLL_BARRIER, "dissemination"), .instances = 1};
     struct part p;
-    struct trigger_rank self;
+    struct net_rank self;
     int wrong;
 
     (void)argument;
     alarm(PATIENCE);
-    if (!trigger_rank_open(&self, meeting, rank) || !trigger_rank_part(&p, &t, &self) ||
+    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self) ||
         part_bind(&p) != PCOLL_OK)
         return 1;
     for (int i = 0; i < p.plan->nentries; i++)
@@ -105,7 +105,7 @@ static int run_bad_key(struct meeting *meeting, int rank, void *argument)
             medium->start(p.bound) != PCOLL_ERR_SYSTEM;
     part_unbind(&p);
     part_fini(&p);
-    trigger_rank_close(&self);
+    net_rank_close(&self);
     return wrong;
 }
 
@@ -113,11 +113,11 @@ static int run_not_lowered(struct meeting *meeting, int rank, void *argument)
 {
     struct trial t = {.row = pcoll_algorithm_find(PCOLL_BARRIER, "butterfly")};
     struct part p;
-    struct trigger_rank self;
+    struct net_rank self;
     int wrong;
 
     (void)argument;
-    if (!trigger_rank_open(&self, meeting, rank) || !trigger_rank_part(&p, &t, &self))
+    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self))
         return 1;
     p.plan->lowered = rank != 1;
     wrong = part_bind(&p) != PCOLL_ERR_INVALID;
@@ -129,7 +129,7 @@ static int run_not_lowered(struct meeting *meeting, int rank, void *argument)
         p.plan->lowered = 1;
     wrong = wrong || part_bind(&p) != PCOLL_ERR_INVALID;
     part_fini(&p);
-    trigger_rank_close(&self);
+    net_rank_close(&self);
     return wrong;
 }
 
@@ -157,7 +157,9 @@ int main(void)
 {
     struct meeting *page = meeting_create(0); /* any shared page will do */
 
-    trigger_shared = (_Atomic int *)(void *)page;
+    net_medium = &pcoll_medium_ofi_trigger;
+    net_provider = "sockets";
+    net_shared = (_Atomic int *)(void *)page;
     check_refusals();
     meeting_destroy(page);
     return tap_done();
