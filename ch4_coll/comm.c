@@ -164,7 +164,7 @@ static bool is_refused(const struct MPIDI_PCOLL_comm *state, bool is_mixed)
  * none is. */
 static void open_group(struct MPIDI_PCOLL_comm *state, int number, bool one_node, bool is_mixed)
 {
-    for (; number != PCOLL_NONE; number = pcoll_media_next(number, one_node)) {
+    for (; number != PCOLL_NONE; number = MPIDI_PCOLL_medium_next(number, one_node)) {
         state->medium = pcoll_media[number];
         if (is_refused(state, is_mixed))
             continue;

@@ -49,6 +49,12 @@ static void report_hint(const char *name, bool exists)
     MPIDI_PCOLL_report(line);
 }
 
+/* What MPI's own messages use. */
+static const char *provider(void)
+{
+    return MPIDI_PCOLL_over_ucx() ? PCOLL_OVER_UCX : MPIDI_PCOLL_provider();
+}
+
 int MPIDI_PCOLL_medium_hint(bool one_node)
 {
     const char *name = MPIR_CVAR_COLL_OFFLOAD_MEDIUM;
@@ -62,8 +68,12 @@ int MPIDI_PCOLL_medium_hint(bool one_node)
             return number;
         report_hint(name, number != PCOLL_NONE);
     }
-    return pcoll_media_auto(one_node,
-                            MPIDI_PCOLL_over_ucx() ? PCOLL_OVER_UCX : MPIDI_PCOLL_provider());
+    return pcoll_media_auto(one_node, provider());
+}
+
+int MPIDI_PCOLL_medium_next(int number, bool one_node)
+{
+    return pcoll_media_next(number, one_node, provider());
 }
 
 bool MPIDI_PCOLL_is_libfabric(const struct pcoll_medium *medium)

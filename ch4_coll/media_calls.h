@@ -11,6 +11,9 @@
  * path. */
 int MPIDI_PCOLL_medium_hint(bool one_node);
 
+/* The medium to try next if medium `number` is unavailable, likewise. */
+int MPIDI_PCOLL_medium_next(int number, bool one_node);
+
 /* Returns whether the medium is a network over libfabric, whose provider is MPIDI_PCOLL_provider.
  */
 bool MPIDI_PCOLL_is_libfabric(const struct pcoll_medium *medium);

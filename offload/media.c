@@ -16,8 +16,7 @@
 
 const struct pcoll_medium *const pcoll_media[] = {
 #ifdef PCOLL_HAVE_LIBFABRIC
-    &pcoll_medium_ofi_trigger,
-    &pcoll_medium_ofi_rma,
+    &pcoll_medium_ofi_trigger, &pcoll_medium_ofi_rma,
 #endif
 #ifdef PCOLL_HAVE_UCX
     &pcoll_medium_ucx_rma,
@@ -69,8 +68,11 @@ static bool may_follow(const struct pcoll_medium *medium, int number)
             strcmp(medium->library, pcoll_media[number]->library) == 0);
 }
 
-int pcoll_media_next(int number, bool one_node)
+int pcoll_media_next(int number, bool one_node, const char *provider)
 {
+    if (number != PCOLL_NONE && pcoll_is_network(pcoll_media[number]) &&
+        pcoll_media[number]->library == NULL)
+        return pcoll_media_auto(one_node, provider);
     for (int i = number + 1; i < NMEDIA; i++)
         if (pcoll_media_reaches(pcoll_media[i], one_node) && may_follow(pcoll_media[i], number))
             return i;

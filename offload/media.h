@@ -1,6 +1,7 @@
 /*
  * The media of this build, in the order in which they are tried: if one is unavailable, the next
- * of the same library, or of none, that reaches all ranks follows.
+ * of the same library, or of none, that reaches all ranks follows. A network without a library,
+ * which only the user can have named, is followed by what is used if the user names none.
  */
 #ifndef PCOLL_MEDIA_H
 #define PCOLL_MEDIA_H
@@ -21,7 +22,7 @@ int pcoll_media_find(const char *name);
 int pcoll_media_auto(bool one_node, const char *provider);
 
 /* The number of the medium to try next if medium `number` is unavailable, or PCOLL_NONE. */
-int pcoll_media_next(int number, bool one_node);
+int pcoll_media_next(int number, bool one_node, const char *provider);
 
 /* The wire of that medium, or of another one over the same library, or NULL. */
 const struct pcoll_wire *pcoll_media_wire(const struct pcoll_medium *medium);

@@ -29,14 +29,19 @@ static void test_row(int i)
 /* Whatever is tried first, the last resort works: shared memory within a node. */
 static void test_next(void)
 {
+    const int named = pcoll_media_find("tcp_kernel") + 1; /* it is the first; PCOLL_NONE is -1 */
     int last = PCOLL_NONE, distant = 0, steps = 0;
 
-    for (int i = 0; i != PCOLL_NONE; i = pcoll_media_next(i, 1), steps++)
+    for (int i = named; i != PCOLL_NONE; i = pcoll_media_next(i, 1, NULL), steps++)
         last = i;
-    tap_ok(steps == pcoll_nmedia - (pcoll_media_find("ucx_rma") != PCOLL_NONE) &&
+    tap_ok(steps == pcoll_nmedia - named - (pcoll_media_find("ucx_rma") != PCOLL_NONE) &&
                strcmp(pcoll_media[last]->name, "shm") == 0,
            "within a node all media of a library are tried, shm last");
-    for (int i = pcoll_media_next(PCOLL_NONE, 0); i != PCOLL_NONE; i = pcoll_media_next(i, 0))
+    tap_ok(named == 0 || (pcoll_media_next(0, 1, NULL) == pcoll_media_auto(1, NULL) &&
+                          pcoll_media_next(0, 0, "ucx") == pcoll_media_auto(0, "ucx")),
+           "a network without a library is followed by what would be used without it");
+    for (int i = pcoll_media_next(PCOLL_NONE, 0, NULL); i != PCOLL_NONE;
+         i = pcoll_media_next(i, 0, NULL))
         distant += pcoll_media_reaches(pcoll_media[i], 0) ? 1 : pcoll_nmedia;
     tap_ok(distant <= pcoll_nmedia, "between nodes only the media that reach them are tried");
 }
@@ -51,8 +56,12 @@ static void test_auto(void)
            "between nodes: ofi_rma where there is libfabric");
     tap_ok(pcoll_media_auto(0, "ucx") == pcoll_media_find("ucx_rma"), "ucx_rma where MPI uses UCX");
     tap_ok(pcoll_media_find("ofi_rma") == PCOLL_NONE ||
-               pcoll_media_next(pcoll_media_find("ofi_rma"), 0) == PCOLL_NONE,
+               pcoll_media_next(pcoll_media_find("ofi_rma"), 0, NULL) == PCOLL_NONE,
            "no library that MPI does not use follows by itself");
+    for (int one_node = 0; one_node < 2; one_node++)
+        tap_ok(pcoll_media_find("tcp_kernel") == PCOLL_NONE ||
+                   pcoll_media_auto(one_node, "tcp") != pcoll_media_find("tcp_kernel"),
+               "tcp_kernel must be named");
     tap_ok(offloaded == pcoll_media_find("ofi_trigger"),
            "ofi_trigger where the network runs plans by itself");
 }
