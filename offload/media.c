@@ -10,11 +10,17 @@
 #include "offload/ofi_rma/ofi_rma.h"
 #include "offload/ofi_trigger/ofi_trigger.h"
 #endif
+#ifdef PCOLL_HAVE_LIBURING
+#include "offload/tcp_kernel/tcp_kernel.h"
+#endif
 #ifdef PCOLL_HAVE_UCX
 #include "offload/ucx_rma/ucx_rma.h"
 #endif
 
 const struct pcoll_medium *const pcoll_media[] = {
+#ifdef PCOLL_HAVE_LIBURING
+    &pcoll_medium_tcp_kernel,
+#endif
 #ifdef PCOLL_HAVE_LIBFABRIC
     &pcoll_medium_ofi_trigger, &pcoll_medium_ofi_rma,
 #endif

@@ -43,6 +43,13 @@ pcoll_ucx_sources = \
     %D%/ucx_rma/state.h %D%/ucx_rma/foreign.h %D%/ucx_rma/foreign.c %D%/ucx_rma/worker.c %D%/ucx_rma/memory.c \
     %D%/ucx_rma/wire.h %D%/ucx_rma/wire.c
 
+# Only where there is liburing.
+pcoll_uring_sources = \
+    %D%/tcp_kernel/tcp_kernel.h %D%/tcp_kernel/tcp_kernel.c %D%/tcp_kernel/state.h \
+    %D%/tcp_kernel/address.c %D%/tcp_kernel/bind.c %D%/tcp_kernel/chain.c \
+    %D%/tcp_kernel/connect.c %D%/tcp_kernel/group.c %D%/tcp_kernel/order.c \
+    %D%/tcp_kernel/probe.c %D%/tcp_kernel/script.c %D%/tcp_kernel/unbind.c
+
 # Only for tests and tools.
 pcoll_tool_sources += \
     %D%/explore/explore.h %D%/explore/state.h %D%/explore/state.c %D%/explore/search.h \

@@ -3,7 +3,8 @@ bin_PROGRAMS += pcoll-info pcoll-sim
 pcoll_info_SOURCES = \
     %D%/pcoll_info.c %D%/info.h %D%/info_machine.c %D%/info_map.c %D%/info_help.c %D%/info_prove.c \
     %D%/show.h %D%/show.c %D%/show_dot.c %D%/show_json.c
-pcoll_info_LDADD = %D%/libtools.a libpcoll.a $(JSON_LIBS) $(LIBFABRIC_LIBS) -lm
+pcoll_info_LDADD = %D%/libtools.a libpcoll.a $(JSON_LIBS) $(LIBFABRIC_LIBS) \
+    $(LIBURING_LIBS) -lm
 pcoll_sim_SOURCES = \
     %D%/sim/options.h %D%/sim/options.c \
     %D%/sim/help.c \

@@ -161,7 +161,7 @@ suite_aarch64() {
 matrix_of_tests() {
     local columns='' printed=("$results"/unit-test_*.log)
     [ -e "${printed[0]}" ] || printed=()
-    [[ " $chosen " != *" unit "* ]] || columns="proof,orders,random,mutants,helpers,shm,ofi_rma,ofi_trigger,ucx_rma"
+    [[ " $chosen " != *" unit "* ]] || columns="proof,orders,random,mutants,helpers,shm,ofi_rma,ofi_trigger,ucx_rma,tcp_kernel"
     [[ " $chosen " != *" mpi "* ]] || columns=${columns:+$columns,}MPI
     [ -n "$columns" ] || return 0
     check "matrix: every algorithm is in every column, or has a reason not to be" "$repo/maint/matrix" \

@@ -80,6 +80,12 @@ check_PROGRAMS += \
     %D%/test_ucx_wire
 endif HAVE_UCX
 
+if HAVE_LIBURING
+check_PROGRAMS += \
+    %D%/test_tcp_kernel \
+    %D%/test_tcp_kernel_failures
+endif HAVE_LIBURING
+
 if HAVE_HWLOC
 check_PROGRAMS += \
     %D%/test_places \

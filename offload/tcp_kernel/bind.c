@@ -1,0 +1,142 @@
+/*
+ * Binding: ranks find their scripts together, then connect to their neighbors.
+ *
+ * All ranks take the same steps, whatever has failed on some of them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "offload/agree.h"
+#include "offload/tcp_kernel/state.h"
+
+static enum pcoll_result get_memory(struct tcp_bound *b, const struct pcoll_memory *memory)
+{
+    const struct pcoll_plan *plan = b->plan;
+
+    b->sizes[PCOLL_SEND] = pcoll_plan_bytes(plan, PCOLL_SEND);
+    b->sizes[PCOLL_RECV] = pcoll_plan_bytes(plan, PCOLL_RECV);
+    b->sizes[PCOLL_TEMP] = plan->temp_bytes;
+    b->sizes[PCOLL_CELL] = (uint64_t)plan->ncounters * PCOLL_CELL_BYTES;
+    b->buffers[PCOLL_SEND] = memory->send;
+    b->buffers[PCOLL_RECV] = memory->recv;
+    b->buffers[PCOLL_TEMP] = malloc(b->sizes[PCOLL_TEMP] + 1);
+    b->buffers[PCOLL_CELL] = malloc(b->sizes[PCOLL_CELL] + 1);
+    return b->buffers[PCOLL_TEMP] && b->buffers[PCOLL_CELL] ? PCOLL_OK : PCOLL_ERR_NOMEM;
+}
+
+static char *address_of(const void *bound, struct pcoll_place place)
+{
+    const struct tcp_bound *b = bound;
+
+    return b->buffers[place.buffer] + place.offset;
+}
+
+static enum pcoll_result get_reductions(struct tcp_bound *b, const struct pcoll_operator *op)
+{
+    const struct pcoll_plan *plan = b->plan;
+    enum pcoll_result result = pcoll_reductions_init(&b->reductions, plan, op);
+
+    for (int i = 0; i < plan->nentries && result == PCOLL_OK; i++)
+        if (plan->entries[i].op == PCOLL_OP_REDUCE)
+            b->reduction_of[i] =
+                pcoll_reductions_add(&b->reductions, plan, &plan->entries[i], op, address_of, b);
+    return result;
+}
+
+static enum pcoll_result get_tables(struct tcp_bound *b)
+{
+    b->links = calloc((size_t)b->nneighbors + 1, sizeof(*b->links));
+    b->scripts = calloc((size_t)b->nphases + 1, sizeof(*b->scripts));
+    b->reduction_of = calloc((size_t)b->plan->nentries + 1, sizeof(*b->reduction_of));
+    for (int n = 0; b->links && n < b->nneighbors; n++)
+        b->links[n].socket = -1;
+    return b->links && b->scripts && b->reduction_of ? PCOLL_OK : PCOLL_ERR_NOMEM;
+}
+
+/* What this rank can do alone. */
+static enum pcoll_result prepare(struct tcp_bound *b, const struct pcoll_plan *plan,
+                                 const struct pcoll_memory *memory)
+{
+    enum pcoll_result result;
+
+    if (b == NULL)
+        return PCOLL_ERR_NOMEM;
+    if (plan == NULL)
+        return PCOLL_ERR_INVALID;
+    b->plan = plan;
+    b->nphases = plan->nphases;
+    b->nneighbors = plan->nneighbors;
+    result = get_tables(b);
+    if (result == PCOLL_OK)
+        result = get_memory(b, memory);
+    return result == PCOLL_OK ? get_reductions(b, memory->op) : result;
+}
+
+/* A ring for the longest chain of all phases. */
+static enum pcoll_result get_ring(struct tcp_bound *b)
+{
+    enum pcoll_result result;
+
+    b->room = 1;
+    for (int p = 0; p < b->nphases; p++)
+        if (b->scripts[p].n > b->room)
+            b->room = b->scripts[p].n;
+    if (b->room > pcoll_tcp_kernel_settings.chain)
+        b->room = pcoll_tcp_kernel_settings.chain;
+    result = pcoll_tcp_ring(&b->group->bootstrap, (unsigned)b->room, &b->ring);
+    b->has_ring = result == PCOLL_OK;
+    return result;
+}
+
+static enum pcoll_result meet(struct tcp_bound *b, struct tcp_walk *walk,
+                              struct tcp_reception *reception)
+{
+    enum pcoll_result result = pcoll_tcp_walk(walk);
+
+    if (result == PCOLL_OK)
+        result = get_ring(b);
+    return pcoll_tcp_reception_meet(reception, result);
+}
+
+static enum pcoll_result bind_together(struct tcp_bound *b, const struct pcoll_bootstrap *boot,
+                                       const struct pcoll_plan *plan,
+                                       const struct pcoll_memory *memory)
+{
+    struct tcp_reception *reception = NULL;
+    struct tcp_walk *walk = NULL;
+    enum pcoll_result result = prepare(b, plan, memory);
+
+    if (result == PCOLL_OK)
+        result = pcoll_tcp_walk_create(b, &walk);
+    if (result == PCOLL_OK)
+        result = pcoll_tcp_reception_open(b, &reception);
+    result = pcoll_agree(boot, PCOLL_ROUND_PLAN, result, NULL, 0);
+    if (result == PCOLL_OK)
+        result = pcoll_agree(boot, PCOLL_ROUND_BOUND, meet(b, walk, reception), NULL, 0);
+    pcoll_tcp_reception_close(reception);
+    pcoll_tcp_walk_destroy(walk);
+    return result;
+}
+
+enum pcoll_result pcoll_tcp_bind(struct pcoll_group *base, const struct pcoll_plan *plan,
+                                 const struct pcoll_memory *memory, struct pcoll_bound **bound_p)
+{
+    struct tcp_group *group = tcp_group_of(base);
+    struct tcp_bound *b = calloc(1, sizeof(*b));
+    enum pcoll_result result;
+
+    pcoll_tcp_poll();
+    if (b) {
+        b->base.medium = base->medium;
+        b->group = group;
+        group->refs++;
+    }
+    result = bind_together(b, &group->bootstrap, plan, memory);
+    if (result == PCOLL_OK) {
+        *bound_p = &b->base;
+    } else if (b) {
+        pcoll_tcp_release(b);
+        pcoll_tcp_close(b);
+    }
+    return result;
+}

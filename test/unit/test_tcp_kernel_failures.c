@@ -1,0 +1,459 @@
+/*
+ * The medium that lets Linux run the plan, where something is refused or fails: all ranks have the
+ * same answer, and at last the right data or an error.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "offload/tcp_kernel/state.h"
+#include "test/unit/net_rank.h"
+#include "test/unit/tap.h"
+
+static const struct pcoll_medium *const medium = &pcoll_medium_tcp_kernel;
+
+enum { PATIENCE = 60 }; /* seconds: a hang is a failure */
+
+enum { VISITS = MEETING_MAX_RANKS }; /* net_shared[VISITS]: how often strangers have connected */
+
+static struct trial long_chain(void)
+{
+    return (struct trial){.row = pcoll_algorithm_find(PCOLL_BCAST, "chain"),
+                          .params = {.segment = 50000},
+                          .bytes = 2000000,
+                          .instances = 20};
+}
+
+/* --- what is refused --- */
+
+/* From now on this process may not set up io_uring. */
+static int forbid_io_uring(int error)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof(filter) / sizeof(filter[0]), filter};
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0;
+}
+
+/* Only rank 1 meets with a refusal: all must learn of it. */
+struct refusal {
+    int error;             /* of io_uring_setup; 0: none */
+    const char *interface; /* NULL: the right one */
+    const char *said;
+};
+
+static int run_refused(struct meeting *meeting, int rank, void *argument)
+{
+    const struct refusal *refusal = argument;
+    struct net_rank self = {.meeting = meeting, .attendee = {.meeting = meeting, .rank = rank}};
+
+    alarm(PATIENCE);
+    self.bootstrap = meeting_bootstrap(&self.attendee);
+    if (rank == 1 && refusal->error && forbid_io_uring(refusal->error))
+        return 1;
+    if (rank == 1 && refusal->interface)
+        self.bootstrap.interface = refusal->interface;
+    return medium->group_create(&self.bootstrap, &self.group) != PCOLL_UNSUPPORTED ||
+           (rank == 1 && strstr(self.attendee.said, refusal->said) == NULL);
+}
+
+static void check_refusals(void)
+{
+    struct refusal seccomp = {.error = EPERM, .said = "seccomp"};
+    struct refusal missing = {.error = ENOSYS, .said = "the kernel lacks it"};
+    struct refusal unknown = {.interface = "carrier0", .said = "'carrier0'"};
+
+    tap_ok(meeting_run_processes(3, run_refused, &seccomp) == 0,
+           "a seccomp filter on one rank: unsupported on all");
+    tap_ok(meeting_run_processes(3, run_refused, &missing) == 0,
+           "a kernel without io_uring on one rank: unsupported on all");
+    tap_ok(meeting_run_processes(3, run_refused, &unknown) == 0,
+           "an unknown interface on one rank: unsupported on all");
+}
+
+static void limit_files(rlim_t files)
+{
+    struct rlimit limit;
+
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = files;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        abort();
+}
+
+/* One rank may open `n` files more, for every n until a bind succeeds. */
+static int run_few_files(struct meeting *meeting, int rank, void *argument)
+{
+    struct trial t = long_chain();
+    enum pcoll_result result = PCOLL_UNSUPPORTED;
+    struct rlimit usual;
+    struct net_rank self;
+    struct part p;
+    int n = 0, next, wrong;
+
+    (void)argument;
+    alarm(PATIENCE);
+    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self))
+        return 1;
+    getrlimit(RLIMIT_NOFILE, &usual);
+    next = dup(0);
+    close(next);
+    while (result == PCOLL_UNSUPPORTED && n++ < 20) {
+        if (rank == 1)
+            limit_files((rlim_t)(next + n - 1));
+        result = part_bind(&p);
+        limit_files(usual.rlim_cur);
+    }
+    wrong = result != PCOLL_OK || n < 4 || part_run(&p, t.instances) ||
+            (rank == 1 && strstr(self.attendee.said, "RLIMIT_NOFILE") == NULL);
+    if (wrong)
+        return 1;
+    part_unbind(&p);
+    part_fini(&p);
+    net_rank_close(&self);
+    return 0;
+}
+
+/* One rank's sockets have no room for a piece. */
+static int run_small_buffers(struct meeting *meeting, int rank, void *argument)
+{
+    const struct pcoll_tcp_kernel_settings usual = pcoll_tcp_kernel_settings;
+    struct trial t = long_chain();
+    struct net_rank self;
+    struct part p;
+    int wrong;
+
+    (void)argument;
+    alarm(PATIENCE);
+    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self))
+        return 1;
+    if (rank == 1)
+        pcoll_tcp_kernel_settings.piece = (size_t)1 << 31;
+    wrong = part_bind(&p) != PCOLL_UNSUPPORTED ||
+            (rank == 1 && strstr(self.attendee.said, "net.core.wmem_max") == NULL);
+    pcoll_tcp_kernel_settings = usual;
+    if (wrong || part_bind(&p) != PCOLL_OK || part_run(&p, 3))
+        return 1;
+    part_unbind(&p);
+    part_fini(&p);
+    net_rank_close(&self);
+    return 0;
+}
+
+/* A rank without a plan. */
+static int run_no_plan(struct meeting *meeting, int rank, void *argument)
+{
+    struct trial t = long_chain();
+    struct net_rank self;
+    struct part p;
+    int wrong;
+
+    (void)argument;
+    alarm(PATIENCE);
+    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self))
+        return 1;
+    if (rank == 0) {
+        pcoll_plan_destroy(p.plan);
+        p.plan = NULL;
+    }
+    wrong = part_bind(&p) != PCOLL_ERR_INVALID;
+    part_fini(&p);
+    net_rank_close(&self);
+    return wrong;
+}
+
+/* --- strangers --- */
+
+/* The ports of 127.0.0.1 that somebody listens on. */
+static int find_listeners(unsigned short *ports, int room)
+{
+    FILE *table = fopen("/proc/net/tcp", "re");
+    unsigned address, port, state;
+    char line[256];
+    int n = 0;
+
+    while (table && n < room && fgets(line, sizeof(line), table))
+        if (sscanf(line, " %*d: %8X:%4X %*8X:%*4X %2X", &address, &port, &state) == 3 &&
+            address == htonl(INADDR_LOOPBACK) && state == 10)
+            ports[n++] = (unsigned short)port;
+    if (table)
+        fclose(table);
+    return n;
+}
+
+/* Connect, and show nothing, half a key, a wrong one, or much. */
+static void visit(unsigned short port, int manner)
+{
+    static const size_t lengths[] = {0, TCP_KEY_BYTES / 2, TCP_KEY_BYTES, 5000};
+    static char key[5000];
+    struct sockaddr_in there = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return;
+    if (connect(fd, (struct sockaddr *)&there, sizeof(there)) == 0 || errno == EINPROGRESS) {
+        usleep(100);
+        if (send(fd, key, lengths[manner], MSG_NOSIGNAL) == (ssize_t)lengths[manner])
+            atomic_fetch_add(&net_shared[VISITS], 1);
+    }
+    if (manner % 2)
+        close(fd); /* others stay connected */
+}
+
+static pid_t let_strangers_in(void)
+{
+    const pid_t stranger = fork();
+    unsigned short ports[64];
+
+    if (stranger != 0)
+        return stranger;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int i = 0;; i++)
+        for (int n = find_listeners(ports, 64); n > 0; n--)
+            visit(ports[n - 1], (i + n) % 4);
+}
+
+/* While strangers knock at every port of this host, bind again and again. */
+static int run_visited(struct meeting *meeting, int rank, void *argument)
+{
+    struct trial t = long_chain();
+    struct net_rank self;
+    struct part p;
+
+    (void)argument;
+    alarm(PATIENCE);
+    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self))
+        return 1;
+    for (int i = 0; i < 30; i++) {
+        meeting_barrier(meeting);
+        if (part_bind(&p) != PCOLL_OK || part_run(&p, 3))
+            return 1;
+        part_unbind(&p);
+    }
+    part_fini(&p);
+    net_rank_close(&self);
+    return 0;
+}
+
+/* No key serves two neighbors. */
+static int run_keys(struct meeting *meeting, int rank, void *argument)
+{
+    struct tcp_bound *bound;
+    struct trial t = long_chain();
+    struct net_rank self;
+    struct part p;
+    int wrong;
+
+    (void)argument;
+    alarm(PATIENCE);
+    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self) ||
+        part_bind(&p) != PCOLL_OK)
+        return 1;
+    bound = tcp_bound_of(p.bound);
+    wrong = 0;
+    for (int n = 1; n < bound->nneighbors; n++)
+        wrong |= memcmp(bound->links[0].own, bound->links[n].own, TCP_KEY_BYTES) == 0;
+    wrong |= part_run(&p, 3);
+    part_unbind(&p);
+    part_fini(&p);
+    net_rank_close(&self);
+    return wrong;
+}
+
+static void check_strangers(void)
+{
+    pid_t stranger;
+    int status;
+
+    atomic_store(&net_shared[VISITS], 0);
+    stranger = let_strangers_in();
+    tap_ok(meeting_run_processes(4, run_visited, NULL) == 0, "strangers are turned away");
+    kill(stranger, SIGKILL);
+    waitpid(stranger, &status, 0);
+    tap_ok(net_shared[VISITS] > 100, "%d strangers came", (int)net_shared[VISITS]);
+    tap_ok(meeting_run_processes(4, run_keys, NULL) == 0, "each neighbor has its own key");
+}
+
+/* --- what interferes --- */
+
+static void ignore(int number)
+{
+    (void)number;
+}
+
+static void ring_alarms(int flags)
+{
+    struct sigaction action = {.sa_handler = ignore, .sa_flags = flags};
+    struct itimerval often = {{0, 300}, {0, 300}};
+
+    sigaction(SIGPROF, &action, NULL);
+    setitimer(ITIMER_PROF, &often, NULL);
+}
+
+static void *start(void *part)
+{
+    return (void *)(intptr_t)part_start(part);
+}
+
+static int start_elsewhere(struct part *p)
+{
+    pthread_t thread;
+    void *result;
+
+    if (pthread_create(&thread, NULL, start, p) != 0)
+        return 1;
+    pthread_join(thread, &result);
+    return (int)(intptr_t)result;
+}
+
+/* A child that has the memory of this rank, and overwrites it. */
+static void fork_child(struct part *p)
+{
+    const pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        memset(p->recv, 0x99, pcoll_plan_bytes(p->plan, PCOLL_RECV));
+        usleep(2000);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+}
+
+enum interference { SIGNALS, RESTARTED_SIGNALS, THREADS, FORKS };
+
+static int run_disturbed(struct meeting *meeting, int rank, void *argument)
+{
+    const enum interference interference = *(enum interference *)argument;
+    struct trial t = long_chain();
+    struct net_rank self;
+    struct part p;
+    int wrong;
+
+    alarm(PATIENCE);
+    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self) ||
+        part_bind(&p) != PCOLL_OK)
+        return 1;
+    if (interference == SIGNALS || interference == RESTARTED_SIGNALS)
+        ring_alarms(interference == SIGNALS ? 0 : SA_RESTART);
+    wrong = 0;
+    for (int i = 0; i < t.instances && !wrong; i++) {
+        wrong = interference == THREADS ? start_elsewhere(&p) : part_start(&p);
+        if (interference == FORKS && rank > 0)
+            fork_child(&p);
+        wrong = wrong || part_wait(&p);
+    }
+    if (wrong)
+        return 1;
+    part_unbind(&p);
+    part_fini(&p);
+    net_rank_close(&self);
+    return 0;
+}
+
+static void check_interference(void)
+{
+    static const char *const names[] = {
+        "signals without SA_RESTART",
+        "signals with SA_RESTART",
+        "starts in threads that end at once",
+        "forks while chains are in flight",
+    };
+
+    for (enum interference i = SIGNALS; i <= FORKS; i++)
+        tap_ok(meeting_run_processes(4, run_disturbed, &i) == 0, "%s: right data", names[i]);
+}
+
+/* --- ranks that fail --- */
+
+enum end { KILLED, UNBOUND, FINALIZED };
+
+/* Rank 1 ends in the midst of an instance: all others have an error, or had completed. */
+static int run_deserted(struct meeting *meeting, int rank, void *argument)
+{
+    const enum end end = *(enum end *)argument;
+    struct trial t = long_chain();
+    struct net_rank self;
+    struct part p;
+
+    alarm(PATIENCE);
+    t.params.segment = 4000;
+    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self) ||
+        part_bind(&p) != PCOLL_OK || part_run(&p, 2))
+        return 1;
+    meeting_barrier(meeting);
+    if (rank == 1) {
+        (void)part_start(&p); /* rank 0 has not: the chain is in flight */
+        if (end == KILLED)
+            kill(getpid(), SIGKILL);
+        part_unbind(&p);
+        memset(p.recv, 0x33, t.bytes);
+        part_free_memory(&p);
+        if (end == FINALIZED)
+            medium->finalize();
+        usleep(100000);
+        return 0;
+    }
+    usleep(20000);
+    for (int i = 0; i < t.instances && !p.failed; i++)
+        if (part_start(&p) || part_wait(&p))
+            break;
+    /* The plan cannot be used any more, and can be unbound. */
+    if (!p.failed || medium->start(p.bound) != PCOLL_ERR_SYSTEM ||
+        strstr(self.attendee.said, " rank ") == NULL)
+        return 1;
+    part_unbind(&p);
+    return medium->lingering() != 0;
+}
+
+static void check_ends(void)
+{
+    static const char *const names[] = {"is killed", "unbinds its plan", "finalizes"};
+
+    for (enum end end = KILLED; end <= FINALIZED; end++) {
+        const int failed = meeting_run_processes(4, run_deserted, &end);
+
+        tap_ok(failed == (end == KILLED), "a rank %s in the midst of a start: all others fail",
+               names[end]);
+    }
+}
+
+int main(void)
+{
+    struct meeting *page = meeting_create(0); /* any shared page will do */
+
+    net_medium = medium;
+    net_shared = (_Atomic int *)(void *)page;
+    if (!net_is_available())
+        return tap_done();
+    check_refusals();
+    tap_ok(meeting_run_processes(3, run_few_files, NULL) == 0,
+           "no file descriptor left on one rank: unsupported on all, until there are some");
+    tap_ok(meeting_run_processes(3, run_small_buffers, NULL) == 0,
+           "sockets without room on one rank: unsupported on all");
+    tap_ok(meeting_run_processes(3, run_no_plan, NULL) == 0, "a plan is missing: an error on all");
+    check_strangers();
+    check_interference();
+    check_ends();
+    meeting_destroy(page);
+    return tap_done();
+}
