@@ -6,6 +6,10 @@
  * each round all plans run a batch of starts, one plan after the other, so that a change in the
  * machine's speed affects all of them equally. The fastest of its rounds counts for a plan, and the
  * slowest of the ranks for a round.
+ *
+ * The ranks use their data between the starts. Otherwise all lines of a block that is read from its
+ * owner's memory would stay in the reader's cache, and such plans would win
+ * (doc/notes/who-copies.md).
  */
 #include "offload/race.h"
 
@@ -19,31 +23,74 @@
 #define WARM_STARTS 64
 #define WARM_NSEC 8e6
 #define SPINS 1000
+#define LINE_BYTES 64    /* of a cache */
+#define TIMED_BYTES 4096 /* fewer are used in less time than it takes to read the clock */
 
 struct lane {
     struct pcoll_bound *bound; /* NULL: it does not run */
-    int starts;                /* of a batch */
-    double nanoseconds;        /* of one start, the fastest so far */
+    struct pcoll_race_data data;
+    int starts;         /* of a batch */
+    double nanoseconds; /* of one start, the fastest so far */
 };
 
-enum pcoll_result pcoll_race_batch(const struct pcoll_bootstrap *bootstrap,
-                                   struct pcoll_bound *bound, int starts)
+struct pcoll_race_data pcoll_race_data_of(const struct pcoll_plan *plan,
+                                          const struct pcoll_memory *memory)
+{
+    return (struct pcoll_race_data){.send = (char *)(uintptr_t)memory->send,
+                                    .recv = memory->recv,
+                                    .send_bytes = pcoll_plan_bytes(plan, PCOLL_SEND),
+                                    .recv_bytes = pcoll_plan_bytes(plan, PCOLL_RECV)};
+}
+
+/* Elements keep their values, as sums of arbitrary ones can be slow. */
+static void write_data(const struct pcoll_race_data *data)
+{
+    for (uint64_t at = 0; at < data->send_bytes; at += LINE_BYTES)
+        data->send[at] = data->send[at];
+}
+
+static void read_data(const struct pcoll_race_data *data)
+{
+    for (uint64_t at = 0; at < data->recv_bytes; at += LINE_BYTES)
+        (void)data->recv[at];
+}
+
+static enum pcoll_result complete(const struct pcoll_bootstrap *bootstrap,
+                                  struct pcoll_bound *bound)
 {
     const struct pcoll_medium *medium = bound->medium;
+    enum pcoll_result result = medium->start(bound);
 
+    while (result == PCOLL_PENDING) {
+        result = medium->spin(bound, bootstrap->crowded ? 1 : SPINS);
+        if (result != PCOLL_PENDING)
+            break;
+        bootstrap->idle(bootstrap->context);
+        medium->rest(bound, 0);
+    }
+    return result;
+}
+
+enum pcoll_result pcoll_race_batch(const struct pcoll_bootstrap *bootstrap,
+                                   struct pcoll_bound *bound, const struct pcoll_race_data *data,
+                                   int starts, uint64_t *nsec)
+{
+    const bool is_timed = data->send_bytes + data->recv_bytes >= TIMED_BYTES;
+    uint64_t begin = pcoll_now();
+
+    *nsec = 0;
     for (int i = 0; i < starts; i++) {
-        enum pcoll_result result = medium->start(bound);
+        enum pcoll_result result;
 
-        while (result == PCOLL_PENDING) {
-            result = medium->spin(bound, bootstrap->crowded ? 1 : SPINS);
-            if (result != PCOLL_PENDING)
-                break;
-            bootstrap->idle(bootstrap->context);
-            medium->rest(bound, 0);
-        }
+        write_data(data);
+        begin = is_timed ? pcoll_now() : begin;
+        result = complete(bootstrap, bound);
         if (result != PCOLL_OK)
             return result;
+        *nsec += is_timed ? pcoll_now() - begin : 0;
+        read_data(data);
     }
+    *nsec += is_timed ? 0 : pcoll_now() - begin;
     return PCOLL_OK;
 }
 
@@ -53,18 +100,18 @@ static enum pcoll_result run_round(const struct pcoll_bootstrap *bootstrap,
 {
     for (int i = 0; i < n; i++) {
         enum pcoll_result result;
-        uint64_t begin;
+        uint64_t nsec;
 
         terms[i] = (struct pcoll_term){.kind = PCOLL_TERM_MAX};
         if (lanes[i].bound == NULL)
             continue;
         result = pcoll_agree(bootstrap, PCOLL_ROUND_RACE, PCOLL_OK, NULL, 0);
-        begin = pcoll_now();
         if (result == PCOLL_OK)
-            result = pcoll_race_batch(bootstrap, lanes[i].bound, lanes[i].starts);
+            result =
+                pcoll_race_batch(bootstrap, lanes[i].bound, &lanes[i].data, lanes[i].starts, &nsec);
         if (result != PCOLL_OK)
             return result;
-        terms[i].value = (pcoll_now() - begin) / (uint64_t)lanes[i].starts;
+        terms[i].value = nsec / (uint64_t)lanes[i].starts;
     }
     return pcoll_agree(bootstrap, PCOLL_ROUND_RACE, PCOLL_OK, terms, n);
 }
@@ -121,6 +168,8 @@ enum pcoll_result pcoll_race(struct pcoll_group *group, const struct pcoll_plan 
     for (int i = 0; i < n; i++)
         if (medium->bind(group, plans[i], memory, &lanes[i].bound) != PCOLL_OK)
             lanes[i].bound = NULL;
+        else
+            lanes[i].data = pcoll_race_data_of(plans[i], memory);
     result = run_rounds(group->bootstrap, lanes, n);
     for (int i = 0; i < n; i++) {
         us[i] = lanes[i].bound != NULL ? lanes[i].nanoseconds / 1000 : -1;

@@ -21,9 +21,21 @@ enum pcoll_result pcoll_race(struct pcoll_group *group, const struct pcoll_plan 
 /* The plan that took least, by what pcoll_race has set. */
 int pcoll_race_winner(const double *us, int n);
 
-/* A batch: start a plan so many times, and wait for each instance, as one of a program that does
- * nothing else. `bootstrap` is that of its group. */
+/* The user memory of a plan, which its rank uses as programs do: it writes each line of what it
+ * sends before a start, and reads each line of what it has received after the wait. */
+struct pcoll_race_data {
+    volatile char *send;
+    const volatile char *recv;
+    uint64_t send_bytes, recv_bytes;
+};
+struct pcoll_race_data pcoll_race_data_of(const struct pcoll_plan *plan,
+                                          const struct pcoll_memory *memory);
+
+/* A batch: start a plan so many times, and wait for each instance. *nsec becomes the time of all
+ * instances, without that in which the rank uses more than a few lines of data. `bootstrap` is that
+ * of the plan's group. */
 enum pcoll_result pcoll_race_batch(const struct pcoll_bootstrap *bootstrap,
-                                   struct pcoll_bound *bound, int starts) PCOLL_MUST_CHECK;
+                                   struct pcoll_bound *bound, const struct pcoll_race_data *data,
+                                   int starts, uint64_t *nsec) PCOLL_MUST_CHECK;
 
 #endif /* PCOLL_RACE_H */

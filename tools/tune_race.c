@@ -3,8 +3,9 @@
  *
  * All candidates are bound at once. Each round gives one sample of each, so that a change in the
  * machine's speed affects all of them equally. A sample is a batch of starts and waits that all
- * ranks begin together; its time is that of the slowest rank. After some rounds all candidates are
- * bound again, to other memory (a sitting), since much depends on where memory happens to lie.
+ * ranks begin together, and between which they use their data; its time is that of the slowest
+ * rank. After some rounds all candidates are bound again, to other memory (a sitting), since much
+ * depends on where memory happens to lie.
  *
  * Blocks are equal and contiguous; reductions sum doubles.
  */
@@ -33,6 +34,7 @@ enum { SITTINGS = 3, ROUNDS = 5, FEWEST_ROUNDS = 2, MAX_BATCH = 1000, WARM_START
 struct lane {
     struct pcoll_plan *plan;
     struct pcoll_bound *bound; /* NULL: the medium cannot hold the plan, on all ranks */
+    struct pcoll_race_data data;
     int times, nsamples, nsittings;
     bool is_done; /* in this sitting */
     bool is_out;  /* in all later sittings as well */
@@ -51,19 +53,17 @@ static void expect(const struct tune_stage *stage, enum pcoll_result result)
 }
 
 /* us per instance on the slowest rank; the same on all ranks. */
-static double time_batch(const struct tune_stage *stage, struct pcoll_bound *bound, int times)
+static double time_batch(const struct tune_stage *stage, const struct lane *lane, int times)
 {
     MPI_Request request;
-    double mine, longest;
+    uint64_t nsec, longest;
 
     MPI_Ibarrier(stage->comm, &request);
     tune_wait(&request, false);
-    mine = tune_now();
-    expect(stage, pcoll_race_batch(&stage->bootstrap, bound, times));
-    mine = tune_now() - mine;
-    MPI_Iallreduce(&mine, &longest, 1, MPI_DOUBLE, MPI_MAX, stage->comm, &request);
+    expect(stage, pcoll_race_batch(&stage->bootstrap, lane->bound, &lane->data, times, &nsec));
+    MPI_Iallreduce(&nsec, &longest, 1, MPI_UINT64_T, MPI_MAX, stage->comm, &request);
     tune_wait(&request, false);
-    return longest / times * 1e6;
+    return (double)longest / times / 1e3;
 }
 
 /* NULL: this rank cannot. */
@@ -92,6 +92,8 @@ static void bind_lane(const struct tune_stage *stage, const struct tune_runner *
     lane->plan = generate(stage, runner, signature);
     result = stage->medium->bind(stage->group, lane->plan, memory, &lane->bound);
     lane->is_done = lane->is_out = result != PCOLL_OK;
+    if (result == PCOLL_OK)
+        lane->data = pcoll_race_data_of(lane->plan, memory);
 }
 
 /* Touches all slots of a ring, as in offload/race.c, and then chooses the number of starts per
@@ -101,8 +103,8 @@ static void warm_up(const struct tune_stage *stage, struct lane *lane)
     const double batch = stage->bootstrap.crowded ? CROWDED_BATCH_US : BATCH_US;
     double one = 0, spent = 0;
 
-    for (int times = 1; times < WARM_STARTS && spent < WARM_US; times *= 2) {
-        one = time_batch(stage, lane->bound, times);
+    for (int times = 1; times <= WARM_STARTS && spent < WARM_US; times *= 2) {
+        one = time_batch(stage, lane, times);
         spent += times * one;
     }
     lane->times = (int)fmax(1, fmin(MAX_BATCH, batch / fmax(one, 1e-3)));
@@ -136,7 +138,7 @@ static void run_rounds(const struct tune_stage *stage, struct lane *lanes, int c
 
             if (lane->is_done)
                 continue;
-            sample = time_batch(stage, lane->bound, lane->times);
+            sample = time_batch(stage, lane, lane->times);
             lane->samples[lane->nsamples++] = sample;
             lane->spent += sample * lane->times;
             best = fmin(best, sample);
