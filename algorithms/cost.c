@@ -95,19 +95,27 @@ struct pcoll_machine pcoll_cost_node(const struct pcoll_machine *machine)
     return node;
 }
 
-/* The bytes of user memory that all ranks read or write. A root does most of the copying alone, so
- * that long messages leave its caches: they count as ROOT_WEIGHT times as long. */
-static double touched(const struct pcoll_signature *signature)
+/* The bytes of user memory that a rank reads or writes, or the root if there is one. */
+static uint64_t touched(const struct pcoll_signature *signature)
 {
-    enum { ROOT_WEIGHT = 4 };
     const struct pcoll_collective *row = pcoll_collective_of(signature);
-    const int root = signature->root, ranks = signature->nranks;
-    const double times = row->traits & PCOLL_ROOTED ? ROOT_WEIGHT * ranks : ranks;
+    const int root = signature->root;
 
     if (row->traits & PCOLL_EDGES)
-        return times * 2 * (double)(pcoll_edges_volume(signature) + pcoll_edges_kept(signature));
-    return times * (double)(row->send_bytes(signature, NULL, root) +
-                            row->recv_bytes(signature, NULL, root));
+        return 2 * (pcoll_edges_volume(signature) + pcoll_edges_kept(signature));
+    return row->send_bytes(signature, NULL, root) + row->recv_bytes(signature, NULL, root);
+}
+
+/* Returns whether the user memory of all ranks stays in their last cache. A root does most of the
+ * copying alone, so that long messages leave its caches: they count as ROOT_WEIGHT times as long.
+ */
+static bool stays_in_last_cache(const struct pcoll_signature *signature,
+                                const struct pcoll_machine *machine)
+{
+    enum { ROOT_WEIGHT = 4 };
+    const int weight = pcoll_coll_has(signature->coll, PCOLL_ROOTED) ? ROOT_WEIGHT : 1;
+
+    return (double)touched(signature) * weight * signature->nranks <= machine->cache * MIB;
 }
 
 struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
@@ -116,8 +124,8 @@ struct pcoll_machine pcoll_cost_cached(const struct pcoll_signature *signature,
     struct pcoll_machine own = *machine;
     const bool is_crowded = pcoll_cost_crowd(signature, machine) > 1;
 
-    if (pcoll_is_over_wire(signature) || touched(signature) > machine->cache * MIB ||
-        (!is_crowded && signature->nranks > 2))
+    if (pcoll_is_over_wire(signature) || !stays_in_last_cache(signature, machine) ||
+        (!is_crowded && (signature->nranks > 2 || !pcoll_is_own_data(machine, touched(signature)))))
         return own;
     own.copy = is_crowded ? (own.copy + own.cached) / 2 : own.cached;
     return own;

@@ -135,6 +135,7 @@ static void take_caches(struct tune_result *result)
     pcoll_caches_tell(&here.caches, &known);
     take(result, PCOLL_PARAMETER_CACHE, known.cache);
     take(result, PCOLL_PARAMETER_SHARE, known.share);
+    take(result, PCOLL_PARAMETER_OWN, known.own);
 }
 
 void tune_host(struct tune_result *result)

@@ -270,10 +270,10 @@ static double mean_latency(const struct pcoll_search *search)
 
 static void come_nearer(struct pcoll_search *search)
 {
-    struct pcoll_machine *const machines[] = {&search->machine, &search->cached};
+    struct pcoll_machine *const machines[] = {&search->machine, &search->cached, &search->direct};
     const double latency = mean_latency(search);
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         machines[i]->L = latency;
         machines[i]->arrival = pcoll_cost_arrival(machines[i], search->signature->nranks);
     }
@@ -287,8 +287,19 @@ static bool are_consecutive(const struct pcoll_topology *level)
     return true;
 }
 
-/* Fills search->machine, search->cached and search->about, and *node, which search->machine may
- * point to. Returns false if the table lacks the medium. */
+/* Between user buffers of a node, ranks only copy their own blocks, in which no other core has
+ * lines. */
+static struct pcoll_machine direct(const struct pcoll_search *search)
+{
+    struct pcoll_machine machine = search->machine;
+
+    if (!pcoll_is_over_wire(search->signature))
+        machine.copy = lesser(machine.copy, machine.cached);
+    return machine;
+}
+
+/* Fills the machines of *search, search->about, and *node, which search->machine may point to.
+ * Returns false if the table lacks the medium. */
 static bool find_machine(struct pcoll_search *search, const struct pcoll_table *table,
                          struct pcoll_machine *node)
 {
@@ -315,6 +326,7 @@ static bool find_machine(struct pcoll_search *search, const struct pcoll_table *
     pcoll_cost_contend(search->signature, caps->mapped, &search->machine);
     search->cached =
         caps->mapped ? search->machine : pcoll_cost_cached(search->signature, &search->machine);
+    search->direct = direct(search);
     if (search->signature->levels && search->signature->levels->in_node)
         find_levels(search);
     if (search->nlevels > 0 && are_consecutive(search->signature->levels))

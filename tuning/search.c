@@ -128,7 +128,9 @@ static double cost_of(struct pcoll_search *search, const struct pcoll_algorithm 
     search->refusals |= refusal;
     if (refusal)
         return -1;
-    if (!is_far(algorithm, params, &search->limits, temp))
+    if (params->path == PCOLL_PATH_USER)
+        machine = &search->direct;
+    else if (!is_far(algorithm, params, &search->limits, temp))
         machine = &search->machine;
     if (params->teams > 0)
         machine = &search->between[params->teams - 1];

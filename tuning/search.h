@@ -31,7 +31,9 @@ struct pcoll_search {
     const struct pcoll_signature *signature;
     const struct pcoll_caps *caps;
     const struct pcoll_table *table;
-    struct pcoll_machine machine, cached; /* the latter for plans that stay in the caches */
+    struct pcoll_machine machine;
+    struct pcoll_machine cached; /* for plans that stay in the caches */
+    struct pcoll_machine direct; /* for plans between user buffers */
     struct pcoll_machine between[PCOLL_MAX_DIVISIONS], within[PCOLL_MAX_DIVISIONS]; /* teams of each
                                                                                      * level */
     int nlevels;                /* of one node */

@@ -21,6 +21,12 @@ void pcoll_caches_tell(const struct pcoll_caches *caches, struct pcoll_machine *
         return;
     machine->share = (double)share / MIB;
     machine->cache = 3 * (double)caches->last / MIB;
+    machine->own = (double)caches->own / MIB;
+}
+
+bool pcoll_is_own_data(const struct pcoll_machine *machine, uint64_t bytes)
+{
+    return machine->own == 0 || (double)(bytes + PCOLL_FAR_BYTES) <= machine->own * MIB;
 }
 
 /* Half of a core's share of the last cache: the users' data needs the other half. Longer rings than

@@ -9,6 +9,7 @@
 #ifndef PCOLL_CACHES_H
 #define PCOLL_CACHES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,7 +22,7 @@ struct pcoll_caches {
     int sharers;   /* cores that share the last one */
 };
 
-/* Sets share and cache of *machine, if they are known. */
+/* Sets share, cache and own of *machine, if they are known. */
 void pcoll_caches_tell(const struct pcoll_caches *caches, struct pcoll_machine *machine);
 
 /* `cache` of a machine of which nothing else is known, in MiB: three times its last cache of 32. */
@@ -32,6 +33,11 @@ void pcoll_caches_tell(const struct pcoll_caches *caches, struct pcoll_machine *
  * it: 768 KiB were necessary with private caches of 1 MiB, 256 KiB sufficed with 2 MiB, and on far
  * cores of 512 KiB no difference was seen. */
 #define PCOLL_FAR_BYTES (UINT64_C(768) << 10)
+
+/* Returns whether the data that a user gives one rank stays in the core's own cache beside a far
+ * buffer. Otherwise copies between the two also fetch the user's lines from elsewhere. Where
+ * nothing is known, it does. */
+bool pcoll_is_own_data(const struct pcoll_machine *machine, uint64_t bytes);
 
 /* In bytes. Copies take the time of cached ones (algorithms/cost.h) in rings of PCOLL_FAR_BYTES to
  * `ring` and in banks of PCOLL_FAR_BYTES to `banks` of communication buffers. */

@@ -17,13 +17,14 @@ struct pcoll_machine {
     double call;   /* start and wait of an empty plan */
     double turn;   /* a rank without a core waits this long for its turn */
     int cores;     /* cores that the ranks of a node share; 0: one for each rank */
-    double reduce; /* per byte, reduction of one operand with another */
+    double reduce; /* per byte, reduction of an operand that another rank has written */
     double pack;   /* per byte, copy of data that is not contiguous */
     double put;    /* per byte, by how much a put between user buffers of a node takes longer than
                     * a get: its receiver has the buffer in its caches, and has to get it back */
     double cached; /* per byte, memory copy with communication buffers that stay in the caches */
     double cache;  /* up to so many MiB of the users' data in a node */
     double share;  /* MiB of the last cache that fall to each core which shares it; 0: unknown */
+    double own;    /* MiB of the largest cache that a core has to itself; 0: unknown */
     /* What tables do not have: see pcoll_cost_contend. */
     double arrival; /* between the signals of several ranks to a counter, if each has a core */
     double locked;  /* bytes of a process's memory that only one other accesses at a time */
@@ -42,6 +43,7 @@ struct pcoll_machine {
     MEMBER(put)                                                                                    \
     MEMBER(cached)                                                                                 \
     MEMBER(cache)                                                                                  \
-    MEMBER(share)
+    MEMBER(share)                                                                                  \
+    MEMBER(own)
 
 #endif /* PCOLL_MACHINE_H */

@@ -10,7 +10,7 @@
  *   rma     a get of one word
  *   G       a further byte of a get of what its owner has just written
  *   put     what a put takes longer, of a byte that its receiver has just read
- *   reduce  a sum of doubles that are in the cache
+ *   reduce  a byte of a sum of doubles with those that rank 1 has just written
  *
  * Rank 0 gives up at a deadline. Rank 1 waits for rank 0 as long as it takes, since rank 0 accesses
  * its memory.
@@ -107,10 +107,9 @@ static double copy_twice(struct measurement *m, int k)
 
 static double add_doubles(struct measurement *m, int k)
 {
-    double *to = (void *)m->user, *from = (void *)(m->user + PART + PCOLL_LINE_BYTES);
+    double *to = (void *)m->user, *from = (void *)m->place->slots[k][1];
     const uint64_t begin = pcoll_now();
 
-    (void)k;
     pcoll_kernel_of(PCOLL_OPERATOR_SUM, PCOLL_ELEMENT_DOUBLE)(to, from, to, PART / sizeof(*to));
     return (double)(pcoll_now() - begin);
 }
@@ -212,7 +211,7 @@ static bool measure_copies(struct measurement *m, struct pcoll_machine *machine)
     /* Of the first round in the ring, each sample touches memory for the first time. */
     static const struct figure two = {8, 2, use_slots, copy_twice},
                                ring = {4, PCOLL_MEASURE_PAIRS, use_slots, copy_twice},
-                               sums = {1, 9, prepare_nothing, add_doubles};
+                               sums = {8, 2, use_slots, add_doubles};
     const double near = measure(m, two);
     const double far = near > 0 ? measure(m, ring) : -1;
     const double sum = far > 0 ? measure(m, sums) : -1;

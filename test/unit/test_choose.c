@@ -116,6 +116,38 @@ static void test_measured(void)
     pcoll_table_destroy(table);
 }
 
+/* Copies through communication buffers take the time of cached ones only as long as the users' data
+ * stays in a core's own cache. The figures are those of a Xeon whose own cache has 2 MiB. */
+static void test_own_cache(void)
+{
+    static const uint64_t bytes[] = {65536, 1 << 20};
+    struct pcoll_machine xeon = {.L = 0.13,
+                                 .G = 1.05e-4,
+                                 .rma = 0.42,
+                                 .copy = 7.3e-5,
+                                 .reduce = 4.9e-5,
+                                 .cached = 4.9e-5,
+                                 .cache = 1440,
+                                 .share = 240};
+    struct pcoll_table *table = tables_default();
+    enum pcoll_path paths[2][2];
+
+    for (int knows_own = 0; knows_own < 2; knows_own++)
+        for (int i = 0; i < 2; i++) {
+            struct question q = question_of(table, PCOLL_ALLGATHER, 2, bytes[i]);
+
+            xeon.own = knows_own * 2;
+            q.caps.measured = &xeon;
+            question_ask(&q);
+            paths[knows_own][i] = q.choice.params.path;
+        }
+    tap_ok(paths[0][0] == PCOLL_PATH_TEMP && paths[0][1] == PCOLL_PATH_TEMP,
+           "an unknown own cache holds all data");
+    tap_ok(paths[1][0] == PCOLL_PATH_TEMP && paths[1][1] == PCOLL_PATH_USER,
+           "data that leaves a core's own cache is copied once");
+    pcoll_table_destroy(table);
+}
+
 /* 48 ranks on 6 nodes. */
 static void test_nodes(void)
 {
@@ -374,6 +406,7 @@ int main(void)
     test_shared_cores(table);
     test_level();
     test_measured();
+    test_own_cache();
     test_nodes();
     test_inside_nodes();
     test_ring_between_nodes(table);

@@ -33,7 +33,8 @@
     PARAMETER(PUT, put, "us/byte", "what a put in a node takes longer than a get")                 \
     PARAMETER(CACHED, cached, "us/byte", "memory copy with buffers that stay in the caches")       \
     PARAMETER(CACHE, cache, "MiB", "up to how much of the users' data that holds")                 \
-    PARAMETER(SHARE, share, "MiB", "part of the last cache for each core that shares it")
+    PARAMETER(SHARE, share, "MiB", "part of the last cache for each core that shares it")          \
+    PARAMETER(OWN, own, "MiB", "largest cache that a core has to itself")
 
 #define PCOLL_PARAMETER_VALUE(NAME, name, unit, what) PCOLL_PARAMETER_##NAME,
 enum pcoll_parameter {
@@ -75,7 +76,7 @@ void pcoll_estimates_inherit(struct pcoll_estimates *estimates, const struct pco
 
 /* The parameters that cost functions use. Required ones that are not given are 0. Unless they are
  * given, a reduction and a cached copy take the time of a copy, and packing twice that, a put
- * that of a get, `cache` is PCOLL_CACHE_MIB (plan/caches.h), and `share` is unknown. */
+ * that of a get, `cache` is PCOLL_CACHE_MIB (plan/caches.h), and `share` and `own` are unknown. */
 struct pcoll_machine pcoll_estimates_machine(const struct pcoll_estimates *estimates);
 
 /* The level with that name, or -1. */
