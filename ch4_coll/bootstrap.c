@@ -96,6 +96,7 @@ struct pcoll_bootstrap MPIDI_PCOLL_bootstrap(MPIR_Comm *comm)
         .interface = MPIDI_PCOLL_interface(),
         .foreign = MPIDI_PCOLL_foreign(),
         .crowded = MPIDI_PCOLL_crowded,
+        .maps = MPIR_CVAR_CH4_XPMEM_ENABLE,
         .locality = MPIDI_PCOLL_forced()->locality,
         .context = comm,
         .combine = combine,

@@ -117,7 +117,8 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         What rank 0 prints on standard error. Values: 0 (messages about wrong settings
-        only), 1 (for each communicator what was measured, and which ranks of the node
+        only), 1 (for each communicator what was measured, how ranks reach the memory of
+        others of their node, and which of them
         share a cache, a NUMA domain, a socket; one line for each persistent collective,
         with the choice, its predicted time and its resources), 2 (also the candidates
         that were not chosen, with their predicted times, and its plan, entry by entry).
@@ -171,11 +172,15 @@ static void show_measured(const struct MPIDI_PCOLL_comm *state)
 void MPIDI_PCOLL_show_machine(const struct MPIDI_PCOLL_comm *state)
 {
     const struct pcoll_sharing *sharing = state->medium->group_sharing(state->group);
-    char text[200];
+    char text[300];
 
     if (MPIR_CVAR_COLL_OFFLOAD_VERBOSE < 1)
         return;
     show_measured(state);
+    state->medium->group_reach(state->group, text, sizeof(text));
+    if (*text)
+        fprintf(stderr, "[%d] pcoll: user memory of other ranks of this node: %s\n",
+                MPIR_Process.rank, text);
     for (int what = 0; sharing && what < PCOLL_NUM_SHARED; what++) {
         pcoll_sharing_text(sharing, (enum pcoll_shared)what, text, sizeof(text));
         fprintf(stderr, "[%d] pcoll: ranks of this node that share %s: %s\n", MPIR_Process.rank,

@@ -128,6 +128,7 @@ struct pcoll_bootstrap pcoll_bootstrap_of_circle(struct pcoll_circle *circle)
         .nranks = circle->nranks,
         .measures = circle->outer->measures,
         .crowded = circle->outer->crowded,
+        .maps = circle->outer->maps,
         .coop_from = circle->outer->coop_from,
         .context = circle,
         .combine = combine_in_circle,

@@ -39,6 +39,8 @@ struct pcoll_bootstrap {
     bool crowded;  /* ranks outnumber cores: a waiting rank must yield its core */
     const struct pcoll_locality *locality; /* where this rank is bound in its node; NULL: where the
                                             * kernel says (sysfs.h) */
+    bool maps;          /* memory of other processes may be mapped by XPMEM, if all ranks of the
+                         * node can */
     uint64_t coop_from; /* copies of user memory of so many bytes or more may be shared by two ranks
                          * of a node; 0: none; the same on all ranks */
     struct pcoll_bell *bell; /* that of this process' agent, in its heap, if the agent serves all

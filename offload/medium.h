@@ -111,6 +111,8 @@ struct pcoll_medium {
     enum pcoll_level (*group_level)(const struct pcoll_group *group);
     /* Which ranks of this rank's node share what; NULL: unknown. */
     const struct pcoll_sharing *(*group_sharing)(const struct pcoll_group *group);
+    /* Writes into `size` bytes how ranks reach user memory of others of their node, for people. */
+    void (*group_reach)(const struct pcoll_group *group, char *text, size_t size);
     /* What is known of the machine by measurement, valid as long as the group; members that are 0
      * are unknown. The first rank of a node knows most: another one may have joined it after the
      * measurement. */
@@ -182,6 +184,13 @@ static inline const struct pcoll_sharing *pcoll_no_sharing(const struct pcoll_gr
 {
     (void)group;
     return NULL;
+}
+
+static inline void pcoll_no_reach(const struct pcoll_group *group, char *text, size_t size)
+{
+    (void)group;
+    if (size > 0)
+        *text = '\0';
 }
 
 static inline const struct pcoll_machine *pcoll_no_machine(const struct pcoll_group *group)

@@ -114,6 +114,7 @@ struct pcoll_bootstrap tune_bootstrap(MPI_Comm *comm, const struct tune_options 
     struct pcoll_bootstrap bootstrap = {
         .provider = options->provider,
         .interface = options->interface,
+        .maps = true,
         .context = comm,
         .combine = combine,
         .swap = swap,

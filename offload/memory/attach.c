@@ -9,6 +9,7 @@
 
 #include "offload/memory/heap.h"
 #include "offload/memory/object.h"
+#include "offload/memory/xpmem.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct pcoll_attachment *attachments;
@@ -85,6 +86,10 @@ void pcoll_detach(struct pcoll_attachment *attachment)
 {
     if (attachment == NULL)
         return;
+    if (attachment->apid != 0) {
+        pcoll_xpmem_detach(attachment);
+        return;
+    }
     pthread_mutex_lock(&mutex);
     if (--attachment->refs == 0)
         drop(attachment);

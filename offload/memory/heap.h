@@ -45,10 +45,11 @@ char *pcoll_heap_object(const struct pcoll_process_id *token, size_t *bytes_p);
 
 /* ---- attach.c: heaps of other processes ---- */
 
-/* An object of another process as it is mapped here. */
+/* An object of another process as it is mapped here; or other memory of one (xpmem.h). */
 struct pcoll_attachment {
     char *base;
     size_t bytes;
+    int64_t apid; /* XPMEM's permission; 0: an object, of which the rest tells */
     struct pcoll_process_id token;
     bool is_own; /* it is this process' (ranks may be threads), and mapped as long as it exists */
     int refs;

@@ -84,21 +84,21 @@ static unsigned stride_of(const struct pcoll_plan *plan)
     return plan->nneighbors <= 1 ? PCOLL_HALF_LINE_BYTES : PCOLL_LINE_BYTES;
 }
 
-static struct pcoll_node_card own_card(const struct pcoll_node_binding *b)
+static struct pcoll_node_card own_card(const struct pcoll_node_binding *b,
+                                       const struct pcoll_node_group *group)
 {
     struct pcoll_node_card card = {
         .pid = getpid(),
         .send = (uint64_t)(uintptr_t)b->memory->send,
         .recv = (uint64_t)(uintptr_t)b->memory->recv,
-        .ncounters = (uint64_t)b->plan->ncounters,
+        .ncounters = (uint32_t)b->plan->ncounters,
         .temp_bytes = b->plan->temp_bytes,
         .longest = pcoll_node_longest_reach(b),
         .is_short = b->halves_lines && has_short_cells(b->plan),
         .stride = (uint16_t)stride_of(b->plan),
-        .in_heap = {pcoll_heap_find(b->memory->send, pcoll_plan_bytes(b->plan, PCOLL_SEND)),
-                    pcoll_heap_find(b->memory->recv, pcoll_plan_bytes(b->plan, PCOLL_RECV))},
     };
 
+    pcoll_node_tell_views(b, group, &card);
     pcoll_node_board_tell(b, &card);
     return card;
 }
@@ -127,7 +127,7 @@ static enum pcoll_result exchange_cards(struct pcoll_node_binding *b,
     uint64_t worst = 0;
 
     if (mine == PCOLL_OK)
-        own = own_card(b);
+        own = own_card(b, group);
     own.result = (uint16_t)mine;
     all = pcoll_node_meet(group, &own, sizeof(own));
     for (int i = 0; i < b->nlocal; i++) {

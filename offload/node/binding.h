@@ -17,18 +17,32 @@ struct pcoll_node_signaling {
 /* To whom a rank offers its entries: board.h. */
 enum pcoll_node_offer { PCOLL_NODE_TO_NOBODY, PCOLL_NODE_TO_PEERS, PCOLL_NODE_TO_ALL };
 
+/* How other ranks map SEND or RECV of a rank. */
+enum pcoll_node_mapping { PCOLL_NODE_UNMAPPED, PCOLL_NODE_IN_HEAP, PCOLL_NODE_BY_XPMEM };
+
+/* Where it is, by that way. */
+union pcoll_node_there {
+    struct pcoll_heap_place heap;
+    struct {
+        pcoll_xpmem_id segment;
+        uint64_t bytes; /* > 0 */
+    } xpmem;
+};
+
 /* What each rank tells all others. */
 struct pcoll_node_card {
     int64_t pid;
     uint64_t send, recv; /* addresses in the owner's process */
-    uint64_t ncounters, temp_bytes;
+    uint32_t ncounters;
+    uint16_t mapping[PCOLL_RECV + 1]; /* of SEND and RECV: enum pcoll_node_mapping */
+    uint64_t temp_bytes;
     uint64_t longest;  /* the longest move of this rank to or from user memory of another rank */
     uint16_t result;   /* this rank's result so far */
     uint16_t offer;    /* enum pcoll_node_offer */
     uint16_t is_short; /* its entries write only to short cells, its own and those of others */
     uint16_t stride;   /* of its counters, if that is so on all ranks; otherwise it is a line */
-    uint32_t nnotices, noperands;                    /* that this rank puts on the board */
-    struct pcoll_heap_place in_heap[PCOLL_RECV + 1]; /* of SEND and RECV */
+    uint32_t nnotices, noperands; /* that this rank puts on the board */
+    union pcoll_node_there there[PCOLL_RECV + 1];
 };
 
 _Static_assert(sizeof(struct pcoll_node_card) <= PCOLL_NODE_FIELD_BYTES, "it is told at once");
@@ -131,7 +145,11 @@ void pcoll_node_find_alone(const struct pcoll_node_binding *b);
 
 /* ---- views.c ---- */
 
-/* Map user memory of all neighbors that lies in their heaps, once the cards are known. */
+/* Write on this rank's card how others map its user memory. */
+void pcoll_node_tell_views(const struct pcoll_node_binding *b, const struct pcoll_node_group *group,
+                           struct pcoll_node_card *card);
+
+/* Map user memory of all neighbors, as far as that is possible, once the cards are known. */
 void pcoll_node_open_views(const struct pcoll_node_binding *b);
 
 /* Make a READ or WRITE an ordinary copy, if the other memory is mapped. */

@@ -75,11 +75,11 @@ static void count_posts(const struct pcoll_node_binding *b)
     }
 }
 
-/* Returns whether the memory is in a heap, which agents map, or in the agent's own process. */
+/* Returns whether agents map the memory, or it is in the agent's own process. */
 static bool is_for_agents(const struct pcoll_node_binding *b, const struct pcoll_node_group *group,
                           const void *memory, enum pcoll_buffer buffer)
 {
-    return group->has_agent ||
+    return group->has_agent || group->can_map ||
            pcoll_heap_find(memory, pcoll_plan_bytes(b->plan, buffer)).fd != PCOLL_NONE;
 }
 

@@ -117,9 +117,10 @@ enum pcoll_result pcoll_node_repack(const struct pcoll_node_bound *bound,
 
 /* ---- views.c ---- */
 
-/* Where that address in the process of rank `number` of the group is mapped here; NULL: it is
- * not. */
-char *pcoll_node_mapped(const struct pcoll_node_bound *bound, int number, uint64_t address);
+/* Where `bytes` bytes at that address in the process of rank `number` of the group are mapped here;
+ * NULL: not all of them are. */
+char *pcoll_node_mapped(const struct pcoll_node_bound *bound, int number, uint64_t address,
+                        uint64_t bytes);
 
 /* Unmap all of it. */
 void pcoll_node_close_views(struct pcoll_node_bound *bound);

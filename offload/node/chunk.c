@@ -6,7 +6,8 @@
 
 #include "offload/memory/cma.h"
 
-static struct board_end reach(const struct pcoll_node_bound *bound, struct pcoll_notice_place place)
+static struct board_end reach(const struct pcoll_node_bound *bound, struct pcoll_notice_place place,
+                              uint64_t bytes)
 {
     const struct board_member *members = bound->board->members;
     const pid_t self = members[bound->number].pid;
@@ -17,7 +18,7 @@ static struct board_end reach(const struct pcoll_node_bound *bound, struct pcoll
     end.here = (char *)(uintptr_t)place.at;
     end.pid = members[place.number].pid;
     if (end.pid != self)
-        end.here = pcoll_node_mapped(bound, (int)place.number, place.at);
+        end.here = pcoll_node_mapped(bound, (int)place.number, place.at, bytes);
     return end;
 }
 
@@ -28,7 +29,7 @@ static void find_operands(const struct pcoll_node_bound *bound, const struct pco
     const struct pcoll_notice_place *places = (void *)((char *)bound->extent + notice->operands);
 
     for (int i = 0; i < way->noperands; i++) {
-        way->operands[i] = (const unsigned char *)reach(bound, places[i]).here;
+        way->operands[i] = (const unsigned char *)reach(bound, places[i], notice->bytes).here;
         if (way->operands[i] == NULL || way->op == NULL || way->op->kernel == NULL)
             way->to.here = NULL;
     }
@@ -37,14 +38,14 @@ static void find_operands(const struct pcoll_node_bound *bound, const struct pco
 void pcoll_node_chunk_find(const struct pcoll_node_bound *bound, const struct pcoll_notice *notice,
                            struct board_way *way)
 {
-    way->to = reach(bound, notice->to);
+    way->to = reach(bound, notice->to, notice->bytes);
     way->from = (struct board_end){NULL, 0};
     way->noperands = notice->noperands;
     way->op = bound->board->op;
     if (way->noperands > 0)
         find_operands(bound, notice, way);
     else
-        way->from = reach(bound, notice->from);
+        way->from = reach(bound, notice->from, notice->bytes);
 }
 
 /* A kernel refuses nothing. */

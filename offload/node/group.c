@@ -1,6 +1,7 @@
 /* A group of ranks that share memory, and the probe of what the kernel permits. */
 #include <assert.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/futex.h>
@@ -33,6 +34,7 @@ struct probe {
 /* What a rank tells when the ranks of a node look around. */
 struct look {
     struct probe probe;
+    pcoll_xpmem_id segment; /* PCOLL_NONE: nobody can map its memory */
     struct pcoll_locality locality;
 };
 
@@ -47,32 +49,52 @@ static int probe_neighbor(const struct probe *neighbor)
            pcoll_cma_write((pid_t)neighbor->pid, scratch, &seen, sizeof(seen)) == 0;
 }
 
+/* The same by XPMEM. */
+static bool can_map_neighbor(const struct look *neighbor)
+{
+    const struct probe *probe = &neighbor->probe;
+    struct pcoll_attachment *attachment;
+    bool can;
+
+    if (neighbor->segment == PCOLL_NONE)
+        return false;
+    attachment = pcoll_xpmem_attach(neighbor->segment, probe->id_at, sizeof(probe->id));
+    if (attachment == NULL)
+        return false;
+    can = memcmp(attachment->base + (probe->id_at - pcoll_xpmem_page(probe->id_at)), &probe->id,
+                 sizeof(probe->id)) == 0;
+    pcoll_detach(attachment);
+    return can;
+}
+
 static struct pcoll_line *distance_lines(const struct pcoll_node_group *group)
 {
     return (void *)(group->meeting->fields +
                     2 * (size_t)group->bootstrap.nranks * PCOLL_NODE_FIELD_BYTES);
 }
 
-/* Collective: can every rank access the memory of its right neighbor, who shares what, and how far
- * apart are neighbors? A refusal is an answer. If all can, all ranks are in one PID namespace: only
- * processes of an outer namespace see those of an inner one, and the ring leads back to its start.
- * *known_p: the machines that rank 0 knows. */
-static enum pcoll_result look_around(struct pcoll_node_group *group, bool *can_p, uint64_t *known_p)
+/* Collective: can every rank access, or map, the memory of its right neighbor, who shares what, and
+ * how far apart are neighbors? A refusal is an answer. If all can, all ranks are in one PID
+ * namespace: only processes of an outer namespace see those of an inner one, and the ring leads
+ * back to its start. *known_p: the machines that rank 0 knows. */
+static enum pcoll_result look_around(struct pcoll_node_group *group, uint64_t *known_p)
 {
-    enum { CMA, FARTHEST, KNOWN, NTERMS };
+    enum { CMA, XPMEM, FARTHEST, KNOWN, NTERMS };
     const size_t next = (size_t)((group->bootstrap.rank + 1) % group->bootstrap.nranks);
     const struct pcoll_process_id *self = pcoll_process_self();
     struct pcoll_term terms[NTERMS] = {
         [CMA] = {.kind = PCOLL_TERM_MIN},
+        [XPMEM] = {.kind = PCOLL_TERM_MIN},
         [FARTHEST] = {.kind = PCOLL_TERM_MAX},
         [KNOWN] = {.kind = PCOLL_TERM_RANK_0, .value = pcoll_machines_known()}};
     struct pcoll_distance distance;
     struct pcoll_process_id scratch;
     const struct look own = {
         {*self, getpid(), (uint64_t)(uintptr_t)self, (uint64_t)(uintptr_t)&scratch},
+        group->maps && group->bootstrap.nranks > 1 ? pcoll_xpmem_segment() : PCOLL_NONE,
         group->outer.locality ? *group->outer.locality : pcoll_sysfs_here().locality};
     const char *told = pcoll_node_meet(group, &own, sizeof(own));
-    struct probe neighbor;
+    struct look neighbor;
     enum pcoll_result result =
         pcoll_sharing_init(&group->sharing, told + offsetof(struct look, locality),
                            PCOLL_NODE_FIELD_BYTES, group->bootstrap.nranks);
@@ -80,9 +102,11 @@ static enum pcoll_result look_around(struct pcoll_node_group *group, bool *can_p
     memcpy(&neighbor, told + next * PCOLL_NODE_FIELD_BYTES, sizeof(neighbor));
     distance = pcoll_node_measure_distance(&group->bootstrap, distance_lines(group));
     terms[FARTHEST].value = distance.nanoseconds << 32 | (uint32_t)distance.rank;
-    terms[CMA].value = (uint64_t)probe_neighbor(&neighbor);
+    terms[CMA].value = (uint64_t)probe_neighbor(&neighbor.probe);
+    terms[XPMEM].value = own.segment != PCOLL_NONE && can_map_neighbor(&neighbor);
     result = pcoll_agree(&group->bootstrap, PCOLL_ROUND_NODE, result, terms, NTERMS);
-    *can_p = terms[CMA].value != 0;
+    group->can_cma = terms[CMA].value != 0;
+    group->can_map = terms[XPMEM].value != 0;
     group->farthest =
         (struct pcoll_distance){terms[FARTHEST].value >> 32, (int)(uint32_t)terms[FARTHEST].value};
     *known_p = terms[KNOWN].value;
@@ -277,6 +301,7 @@ static enum pcoll_result open_meeting(struct pcoll_node_group *group,
         return result;
     group->meeting = (void *)((char *)group->extent + PCOLL_LINE_BYTES);
     group->outer = *bootstrap;
+    group->maps = bootstrap->maps;
     group->coop_from = bootstrap->coop_from;
     group->board_from = bootstrap->board_from;
     group->bootstrap = (struct pcoll_bootstrap){
@@ -299,7 +324,6 @@ enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstra
     struct pcoll_node_group *group = calloc(1, sizeof(*group));
     enum pcoll_result result =
         pcoll_agree(bootstrap, PCOLL_ROUND_GROUP, group ? PCOLL_OK : PCOLL_ERR_NOMEM, NULL, 0);
-    bool can_cma = false;
     uint64_t known = 0;
 
     if (result != PCOLL_OK) {
@@ -309,17 +333,17 @@ enum pcoll_result pcoll_node_group_create(const struct pcoll_bootstrap *bootstra
     pcoll_shm_arena_init(&group->arena, bootstrap->rank, bootstrap->nranks);
     result = open_meeting(group, bootstrap);
     if (result == PCOLL_OK)
-        result = look_around(group, &can_cma, &known);
+        result = look_around(group, &known);
     if (result == PCOLL_OK)
         result = find_bell(group, bootstrap->bell);
     if (result == PCOLL_OK)
-        result = know_machine(group, can_cma, known);
+        result = know_machine(group, group->can_cma, known);
     if (result != PCOLL_OK) {
         pcoll_node_group_destroy(&group->base);
         return result;
     }
     group->provides = PCOLL_NEED_WEIGHTS | PCOLL_NEED_GET | PCOLL_NEED_ORDER;
-    if (can_cma)
+    if (group->can_cma || group->can_map)
         group->provides |= PCOLL_NEED_USER_RMA;
     group->base.bootstrap = &group->bootstrap;
     *group_p = &group->base;
@@ -349,6 +373,28 @@ enum pcoll_level pcoll_node_group_level(const struct pcoll_group *group)
 const struct pcoll_sharing *pcoll_node_group_sharing(const struct pcoll_group *group)
 {
     return &pcoll_node_group_of(group)->sharing;
+}
+
+static const char *why_not_mapped(const struct pcoll_node_group *group)
+{
+    if (!group->maps)
+        return "switched off";
+    return pcoll_xpmem_segment() == PCOLL_NONE ? pcoll_xpmem_refusal()
+                                               : "a rank of the node cannot use it";
+}
+
+void pcoll_node_group_reach(const struct pcoll_group *base, char *text, size_t size)
+{
+    const struct pcoll_node_group *group = pcoll_node_group_of(base);
+
+    if (group->bootstrap.nranks == 1)
+        snprintf(text, size, "not needed, there is one rank");
+    else if (group->can_map)
+        snprintf(text, size, "mapped (XPMEM)");
+    else
+        snprintf(text, size, "%s; not mapped (XPMEM: %s)",
+                 group->can_cma ? "copied by the kernel (CMA)" : "out of reach (CMA is refused)",
+                 why_not_mapped(group));
 }
 
 const struct pcoll_machine *pcoll_node_group_machine(const struct pcoll_group *group)

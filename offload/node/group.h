@@ -8,6 +8,7 @@
 #include "offload/medium.h"
 #include "offload/memory/arena.h"
 #include "offload/memory/heap.h"
+#include "offload/memory/xpmem.h"
 #include "offload/node/distance.h"
 #include "offload/node/sharing.h"
 
@@ -41,6 +42,8 @@ struct pcoll_node_group {
     struct pcoll_attachment *bell_at; /* where it is mapped */
     bool has_agent;                   /* it is this process's */
     unsigned provides;
+    bool maps;             /* bootstrap->maps */
+    bool can_cma, can_map; /* every rank can access memory of the others by CMA; map it by XPMEM */
     struct pcoll_distance farthest;
     struct pcoll_sharing sharing;
     struct pcoll_machine machine; /* what group_machine returns */
@@ -59,6 +62,7 @@ unsigned pcoll_node_group_provides(const struct pcoll_group *group);
 enum pcoll_level pcoll_node_group_level(const struct pcoll_group *group);
 const struct pcoll_sharing *pcoll_node_group_sharing(const struct pcoll_group *group);
 const struct pcoll_machine *pcoll_node_group_machine(const struct pcoll_group *group);
+void pcoll_node_group_reach(const struct pcoll_group *group, char *text, size_t size);
 
 /* Collective: contribute `bytes` bytes, at most PCOLL_NODE_FIELD_BYTES. The contribution of rank r
  * is r * PCOLL_NODE_FIELD_BYTES bytes from the result, until this rank combines or meets again. */

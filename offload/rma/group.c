@@ -184,6 +184,11 @@ const struct pcoll_sharing *pcoll_rma_group_sharing(const struct pcoll_group *gr
     return pcoll_node_group_sharing(pcoll_rma_group_of(group)->node);
 }
 
+void pcoll_rma_group_reach(const struct pcoll_group *group, char *text, size_t size)
+{
+    pcoll_node_group_reach(pcoll_rma_group_of(group)->node, text, size);
+}
+
 const struct pcoll_machine *pcoll_rma_group_machine(const struct pcoll_group *group)
 {
     return pcoll_node_group_machine(pcoll_rma_group_of(group)->node);

@@ -62,7 +62,8 @@ check_PROGRAMS += \
     %D%/test_sim_node \
     %D%/test_walk \
     %D%/test_wisdom \
-    %D%/test_write
+    %D%/test_write \
+    %D%/test_xpmem
 if HAVE_LIBFABRIC
 check_PROGRAMS += \
     %D%/test_agent_rma \
@@ -133,11 +134,17 @@ vm_wraps = -Wl,--wrap=process_vm_readv -Wl,--wrap=process_vm_writev
 %C%_test_mapped_LDFLAGS = $(AM_LDFLAGS) $(vm_wraps)
 %C%_test_relay_LDFLAGS = $(AM_LDFLAGS) $(vm_wraps)
 
+# Where what these tests know of XPMEM comes from.
+xpmem_wraps = -Wl,--wrap=open -Wl,--wrap=dlopen -Wl,--wrap=dlsym -Wl,--wrap=dlclose
+%C%_test_xpmem_SOURCES = %D%/test_xpmem.c %D%/standin.h %D%/standin.c %D%/wraps.c
+%C%_test_xpmem_LDFLAGS = $(AM_LDFLAGS) $(xpmem_wraps) $(vm_wraps)
+
 # Where test_agent pauses.
 %C%_test_agent_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=syscall $(vm_wraps)
 
 # Where test_board pauses, or dies.
-%C%_test_board_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pcoll_copy -Wl,--wrap=pcoll_notice_close \
+%C%_test_board_SOURCES = %D%/test_board.c %D%/standin.c
+%C%_test_board_LDFLAGS = $(AM_LDFLAGS) $(xpmem_wraps) -Wl,--wrap=pcoll_copy -Wl,--wrap=pcoll_notice_close \
     -Wl,--wrap=pcoll_notice_claim -Wl,--wrap=pcoll_reduce -Wl,--wrap=pcoll_node_attend
 
 # Where ranks of test_coop pause, are refused, or die.

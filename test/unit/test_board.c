@@ -17,6 +17,7 @@
 #include "offload/node/node.h"
 #include "offload/shm/shm.h"
 #include "test/unit/meeting.h"
+#include "test/unit/standin.h"
 #include "test/unit/tap.h"
 #include "test/unit/trial.h"
 #include "test/unit/wraps.h"
@@ -28,7 +29,10 @@ static _Atomic int *starts; /* as trial.h requires; then the number of jobs that
 static _Atomic int *rank_2; /* what became of rank 2 (enum outcome), */
 static _Atomic int *now;    /* and the time */
 
-enum memory { HEAP, MIXED, PRIVATE };
+static const struct part_source arena = {standin_get, standin_put};
+static struct standin *standin;
+
+enum memory { HEAP, MIXED, PRIVATE, MAPPED };
 enum death { NOBODY, IN_CHUNK, IN_REDUCTION, IN_SIGNALS };
 enum outcome { UNKNOWN, COMPLETE, FAILED, WRONG };
 
@@ -351,9 +355,13 @@ static int rank_main(struct meeting *meeting, int rank, void *argument)
         .seed = (unsigned)rank + 1,
         .starts = starts,
         .in_heap = is_in_heap(setup, rank),
+        .source = setup->memory == MAPPED ? &arena : NULL,
     };
     int wrong;
 
+    if (setup->memory == MAPPED)
+        standin_enter(standin, rank);
+    bootstrap.maps = setup->memory == MAPPED;
     is_rank = 1;
     bootstrap.board_from = 0;
     if (rank == 0)
@@ -416,6 +424,7 @@ int main(void)
     struct meeting *page = meeting_create(0); /* any shared page will do */
 
     setvbuf(stdout, NULL, _IOLBF, 0);
+    standin = standin_create();
     starts = (_Atomic int *)(void *)page;
     rank_2 = &starts[MEETING_MAX_RANKS + 1];
     now = &starts[MEETING_MAX_RANKS + 2];
@@ -425,6 +434,10 @@ int main(void)
                "in a reduction that overwrites an operand: the plan fails");
     test_death(IN_SIGNALS, 0, FAILED, "between signals: the plan fails");
     test_rows(setup, "only the agent performs entries");
+    setup.memory = MAPPED;
+    if (!meeting_is_threads_only())
+        test_rows(setup, "only the agent performs entries, in private memory that XPMEM maps");
+    setup.memory = HEAP;
     setup.is_slow = 1;
     test_rows(setup, "only the agent performs entries, and dawdles");
     setup.is_absent = 0;
@@ -440,6 +453,7 @@ int main(void)
     setup.memory = PRIVATE;
     setup.has_core = 0;
     test_rows(setup, "all memory is private, and the agent has no core");
+    standin_destroy(standin);
     meeting_destroy(page);
     return tap_done();
 }

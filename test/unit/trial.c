@@ -132,17 +132,30 @@ enum { ODD = 4096 + 13 }; /* where it lies in what the heap gave */
 
 static unsigned char *get_memory(const struct part *p, uint64_t bytes)
 {
-    unsigned char *memory = p->in_heap ? pcoll_heap_get(bytes + ODD) : malloc(bytes + 1);
+    unsigned char *memory;
 
+    if (p->source != NULL)
+        return p->source->get(bytes + 1);
+    memory = p->in_heap ? pcoll_heap_get(bytes + ODD) : malloc(bytes + 1);
     return p->in_heap && memory != NULL ? memory + ODD : memory;
 }
 
 static void put_memory(const struct part *p, unsigned char *memory)
 {
-    if (!p->in_heap)
+    if (memory != NULL && p->source != NULL)
+        p->source->put(memory);
+    else if (!p->in_heap)
         free(memory);
     else if (memory != NULL && pcoll_heap_put(memory - ODD) != PCOLL_OK)
         abort();
+}
+
+enum pcoll_result part_get_memory(struct part *p)
+{
+    p->recv = get_memory(p, recv_bytes(p));
+    p->send = lies_in_recv(p) ? p->recv + pcoll_input_in_recv(&p->signature, NULL, p->rank).first
+                              : get_memory(p, send_bytes(p));
+    return p->recv != NULL && p->send != NULL ? PCOLL_OK : PCOLL_ERR_NOMEM;
 }
 
 void part_free_memory(struct part *p)
@@ -162,11 +175,9 @@ enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
     enum pcoll_result result;
 
     p->signature.commutes |= row->must_commute;
-    p->recv = get_memory(p, recv_bytes(p));
-    p->send = lies_in_recv(p) ? p->recv + pcoll_input_in_recv(sig, NULL, p->rank).first
-                              : get_memory(p, send_bytes(p));
-    if (p->recv == NULL || p->send == NULL)
-        return PCOLL_ERR_NOMEM;
+    result = part_get_memory(p);
+    if (result != PCOLL_OK)
+        return result;
     result = pcoll_generate(row, sig, NULL, p->rank, params, &p->plan);
     if (result == PCOLL_OK && !(p->medium->group_provides(p->group) & PCOLL_NEED_WEIGHTS))
         result = pcoll_lower(row, params, &p->plan);

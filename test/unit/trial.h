@@ -13,6 +13,12 @@
 #include "test/unit/meeting.h"
 #include "test/unit/strided.h"
 
+/* Where user memory comes from. */
+struct part_source {
+    unsigned char *(*get)(uint64_t bytes); /* at least one byte; NULL: there is no more */
+    void (*put)(unsigned char *memory);
+};
+
 struct part {
     const struct pcoll_medium *medium;
     struct pcoll_group *group;
@@ -26,8 +32,9 @@ struct part {
     struct pcoll_operator op; /* on bytes: a sum if the signature commutes, else a composition */
     int instance;             /* the next one */
     int active;
-    int failed;      /* start or progress has returned an error */
-    int in_heap;     /* set by the caller: `send` and `recv` lie in the heap, at odd places */
+    int failed;  /* start or progress has returned an error */
+    int in_heap; /* set by the caller: `send` and `recv` lie in the heap, at odd places */
+    const struct part_source *source; /* set by the caller: they come from here; NULL: elsewhere */
     int has_layouts; /* set by the caller: `send` and `recv` are copies of these: */
     struct strided strided_send, strided_recv;
 };
@@ -38,6 +45,8 @@ struct part {
 enum pcoll_result part_init(struct part *p, const struct pcoll_algorithm *row,
                             const struct pcoll_params *params) PCOLL_MUST_CHECK;
 void part_fini(struct part *p);
+/* Allocate the buffers, which part_init does, too. */
+enum pcoll_result part_get_memory(struct part *p) PCOLL_MUST_CHECK;
 /* Free the buffers alone, perhaps while a plan is bound, which must not be started any more. */
 void part_free_memory(struct part *p);
 
