@@ -138,6 +138,20 @@ static inline bool MPIDI_PCOLL_is_internal(const MPIR_Comm *comm)
 #define MPIDI_PCOLL_IOV_BYTES
 #endif
 
+/* Half precision, as far as it is known how MPICH computes it: an IEEE half in the compiler's type
+ * for it (4.x lacks the type, 5.0 computes without it, if the compiler has none), and a bfloat16 as
+ * 5.0 rounds it. */
+#if defined(HAVE_FLOAT16) || defined(MPIR_FLOAT16_CTYPE)
+#define MPIDI_PCOLL_FLOAT16 MPIX_C_FLOAT16
+#else
+#define MPIDI_PCOLL_FLOAT16 MPI_DATATYPE_NULL
+#endif
+#if MPIDI_PCOLL_SINCE(5, 0, 0) && !MPIDI_PCOLL_SINCE(5, 1, 0)
+#define MPIDI_PCOLL_BFLOAT16 MPIX_BFLOAT16
+#else
+#define MPIDI_PCOLL_BFLOAT16 MPI_DATATYPE_NULL
+#endif
+
 /* The handle by which programs name a predefined type. */
 static inline MPI_Datatype MPIDI_PCOLL_named_type(MPI_Datatype type)
 {

@@ -63,6 +63,8 @@ static int element_of(MPI_Datatype type, enum pcoll_element *element_p)
         {MPI_LONG_INT, PCOLL_ELEMENT_LONG_INT},
         {MPI_SHORT_INT, PCOLL_ELEMENT_SHORT_INT},
         {MPI_2INT, PCOLL_ELEMENT_INT_INT},
+        {MPIDI_PCOLL_FLOAT16, PCOLL_ELEMENT_FLOAT16},
+        {MPIDI_PCOLL_BFLOAT16, PCOLL_ELEMENT_BFLOAT16},
     };
 
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)

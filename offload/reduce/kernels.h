@@ -4,6 +4,12 @@
  * They give the same bits as the loops of MPICH 4.0.2 (src/mpi/coll/op/op*.c), which call the right
  * operand a and the left one b: a + b, a * b, a > b ? a : b, and so on. What has no kernel here
  * (bits of reals, types of other sizes, those of Fortran) goes through MPICH's own functions.
+ *
+ * Half precision: an IEEE half is the compiler's _Float16; without it there are no kernels. One
+ * operation on two of them, rounded, has the same bits in whatever wider format a processor
+ * computes it (Figueroa 1995). A bfloat16 has the bits of MPICH 5.0's sum, which adds floats and
+ * rounds away from zero where the bits that are cut off are half or more. Which of two NaNs a sum
+ * or product gives, no implementation says.
  */
 #ifndef PCOLL_KERNELS_H
 #define PCOLL_KERNELS_H
@@ -38,6 +44,11 @@
 #define PCOLL_ELEMENTS_OF_REALS(ELEMENT)                                                           \
     ELEMENT(FLOAT, float, float)                                                                   \
     ELEMENT(DOUBLE, double, double)
+#ifdef __FLT16_MAX__
+#define PCOLL_ELEMENTS_OF_HALVES(ELEMENT) ELEMENT(FLOAT16, float16, _Float16)
+#else
+#define PCOLL_ELEMENTS_OF_HALVES(ELEMENT)
+#endif
 #define PCOLL_ELEMENTS_OF_COMPLEX(ELEMENT)                                                         \
     ELEMENT(FLOAT_COMPLEX, float_complex, float _Complex)                                          \
     ELEMENT(DOUBLE_COMPLEX, double_complex, double _Complex)
@@ -68,7 +79,9 @@ enum pcoll_element {
     PCOLL_ELEMENTS_OF_INTEGERS(VALUE) PCOLL_ELEMENTS_OF_REALS(VALUE)
         PCOLL_ELEMENTS_OF_COMPLEX(VALUE) PCOLL_ELEMENTS_WITH_INDEX(VALUE)
 #undef VALUE
-            PCOLL_NUM_ELEMENTS
+            PCOLL_ELEMENT_FLOAT16,
+    PCOLL_ELEMENT_BFLOAT16,
+    PCOLL_NUM_ELEMENTS
 };
 
 /* NULL: there is none. Its units are elements. */

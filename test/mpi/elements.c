@@ -277,6 +277,84 @@ struct elements elements_complex(MPI_Op op, MPI_Datatype type)
     return e;
 }
 
+/* An integer below 2^11 as an IEEE half. */
+static uint16_t half_of(int value)
+{
+    const int size = abs(value);
+    int exponent = 0;
+
+    while (size >> exponent > 1)
+        exponent++;
+    return size == 0 ? 0
+                     : (uint16_t)((value < 0 ? 0x8000 : 0) + ((exponent + 15) << 10) +
+                                  ((size << (10 - exponent)) & 1023));
+}
+
+static uint16_t bfloat16_of(int value)
+{
+    const float x = (float)value;
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof(bits));
+    return (uint16_t)(bits >> 16);
+}
+
+static void set_halves(const struct elements *e, void *dense, int rank, int step, long first,
+                       long n)
+{
+    uint16_t *to = dense;
+
+    (void)e;
+    for (long i = 0; i < n; i++)
+        to[i] = half_of(value_of(rank, step, first + i));
+}
+
+static void set_bfloat16(const struct elements *e, void *dense, int rank, int step, long first,
+                         long n)
+{
+    uint16_t *to = dense;
+
+    (void)e;
+    for (long i = 0; i < n; i++)
+        to[i] = bfloat16_of(value_of(rank, step, first + i));
+}
+
+/* A type that this MPI lacks is null, or has no size. */
+static struct elements of_two_bytes(const char *name, MPI_Op op, MPI_Datatype type)
+{
+    struct elements e = {name, 0, {.extent = 2, .head = 2}, type, op, NULL, fold_as_mpi};
+    int size = 0;
+
+    if (type != MPI_DATATYPE_NULL)
+        MPI(MPI_Type_size(type, &size));
+    e.size = size == 2 ? 2 : 0;
+    return e;
+}
+
+struct elements elements_halves(MPI_Op op)
+{
+#ifdef MPIX_C_FLOAT16
+    struct elements e = of_two_bytes("halves", op, MPIX_C_FLOAT16);
+#else
+    struct elements e = of_two_bytes("halves", op, MPI_DATATYPE_NULL);
+#endif
+
+    e.set = set_halves;
+    return e;
+}
+
+struct elements elements_bfloat16(void)
+{
+#ifdef MPIX_BFLOAT16
+    struct elements e = of_two_bytes("bfloat16", MPI_SUM, MPIX_BFLOAT16);
+#else
+    struct elements e = of_two_bytes("bfloat16", MPI_SUM, MPI_DATATYPE_NULL);
+#endif
+
+    e.set = set_bfloat16;
+    return e;
+}
+
 /* Numbers of such different sizes that every association of a sum has other bits. */
 static void set_uneven(const struct elements *e, void *dense, int rank, int step, long first,
                        long n)

@@ -41,6 +41,10 @@ struct elements elements_pairs(MPI_Op op, MPI_Datatype type);
 struct elements elements_integers(MPI_Op op, MPI_Datatype type);
 /* Gaussian integers, of either C type, so small that sums and products are exact. */
 struct elements elements_complex(MPI_Op op, MPI_Datatype type);
+/* Integers in half precision, so small that sums are exact; of size 0 if this MPI lacks the type.
+ */
+struct elements elements_halves(MPI_Op op);
+struct elements elements_bfloat16(void);
 /* Of such different sizes that every association of a sum has other bits; they cannot be folded. */
 struct elements elements_doubles(void);
 

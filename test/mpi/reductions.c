@@ -192,6 +192,20 @@ static void complex_numbers(enum coll coll, int count, MPI_Info info)
         reduce(&all[i], coll, 0, count, info);
 }
 
+static void half_precision(enum coll coll, int count, MPI_Info info)
+{
+    const struct elements all[] = {
+        elements_halves(MPI_SUM),
+        elements_halves(MPI_MAX),
+        elements_halves(MPI_MIN),
+        elements_bfloat16(),
+    };
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if (all[i].size > 0)
+            reduce(&all[i], coll, 0, count, info);
+}
+
 static void pairs(enum coll coll, MPI_Op op, MPI_Datatype type, int count, MPI_Info info)
 {
     const struct elements e = elements_pairs(op, type);
@@ -217,6 +231,7 @@ static void all_predefined(enum coll coll, int count, MPI_Info info)
         pairs(coll, MPI_MAXLOC, with_int[t], count, info);
     }
     complex_numbers(coll, count, info);
+    half_precision(coll, count, info);
     predefined(coll, MPI_MINLOC, MPI_2INT, count, info);
     predefined(coll, MPI_MAXLOC, MPI_2INT, count, info);
     predefined(coll, MPI_BXOR, MPI_BYTE, count, info);

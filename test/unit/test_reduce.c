@@ -168,6 +168,141 @@ static double indexed_value(unsigned i, int is_real)
 #define CHECK_INTEGER(NAME, name, type)                                                            \
     CHECK(NAME, name, type, i % 5 ? i * 2654435761u * 40503u : 0, i % 3 ? i * 2246822519u : 0)
 
+/* ---- half precision ---- */
+
+/* The value of an IEEE half that is a number. */
+static double value_of_half(uint16_t bits)
+{
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double size = exponent == 31  ? INFINITY
+                        : exponent == 0 ? ldexp(fraction, -24)
+                                        : ldexp(1024 + fraction, exponent - 25);
+
+    return bits & 0x8000 ? -size : size;
+}
+
+/* The half that is nearest to the value, an even one of two, in the environment's way of rounding.
+ */
+static uint16_t nearest_half(double value)
+{
+    const uint16_t sign = signbit(value) ? 0x8000 : 0;
+    int exponent;
+    double steps;
+
+    value = fabs(value);
+    if (value == 0 || value < 0x1p-26)
+        return sign;
+    frexp(value, &exponent);
+    exponent = exponent < -13 ? -13 : exponent; /* of the smallest that are not subnormal */
+    steps = nearbyint(ldexp(value, 11 - exponent));
+    if (isinf(value) || ldexp(steps, exponent - 11) >= 65536)
+        return sign | 0x7c00;
+    return (uint16_t)(sign + ((unsigned)(exponent + 13) << 10) + (unsigned)steps);
+}
+
+static int is_number(uint16_t half)
+{
+    return (half & 0x7fff) <= 0x7c00;
+}
+
+static double ought_of_halves(enum pcoll_operator_name op, double a, double b)
+{
+    switch (op) {
+        case PCOLL_OPERATOR_SUM:
+            return a + b;
+        case PCOLL_OPERATOR_PROD:
+            return a * b;
+        case PCOLL_OPERATOR_MAX:
+            return a > b ? a : b;
+        default:
+            return a < b ? a : b;
+    }
+}
+
+/* Sums and products of two halves are exact as doubles, so the result is rounded once. Returns how
+ * many of n pairs are wrong. */
+static int wrong_halves(enum pcoll_operator_name op, const uint16_t *left, const uint16_t *right,
+                        size_t n)
+{
+    static uint16_t to[1 << 16];
+    int wrong = 0;
+
+    pcoll_kernel_of(op, PCOLL_ELEMENT_FLOAT16)(to, left, right, n);
+    for (size_t i = 0; i < n; i++) {
+        const double ought = ought_of_halves(op, value_of_half(right[i]), value_of_half(left[i]));
+
+        if (is_number(left[i]) && is_number(right[i]))
+            wrong += isnan(ought) ? is_number(to[i]) : to[i] != nearest_half(ought);
+        else if (op == PCOLL_OPERATOR_SUM || op == PCOLL_OPERATOR_PROD)
+            wrong += is_number(to[i]);
+    }
+    return wrong;
+}
+
+/* All halves with many others. */
+static void test_halves(void)
+{
+    static const enum pcoll_operator_name ops[] = {PCOLL_OPERATOR_SUM, PCOLL_OPERATOR_PROD,
+                                                   PCOLL_OPERATOR_MAX, PCOLL_OPERATOR_MIN};
+    static uint16_t left[1 << 16], right[1 << 16];
+    const unsigned times = tap_depth() == TAP_BRIEF ? 5 : tap_depth() == TAP_USUAL ? 100 : 3000;
+    int wrong = 0;
+
+    if (pcoll_kernel_of(PCOLL_OPERATOR_SUM, PCOLL_ELEMENT_FLOAT16) == NULL) {
+        printf("# skip: this compiler has no _Float16\n");
+        return;
+    }
+    for (unsigned k = 0; k < times; k++)
+        for (size_t j = 0; j < sizeof(ops) / sizeof(ops[0]); j++) {
+            for (unsigned i = 0; i < 1 << 16; i++) {
+                left[i] = (uint16_t)(i * 40503u);
+                right[i] = (uint16_t)((i * 2654435761u + k * k) >> 7);
+            }
+            wrong += wrong_halves(ops[j], left, right, 1 << 16);
+        }
+    tap_ok(wrong == 0, "halves are rounded once, to the nearest (%d wrong)", wrong);
+}
+
+/* MPICH 5.0: the float sum, cut after 16 bits, plus one if the first bit that is cut off is set. */
+static uint16_t ought_bfloat16(enum pcoll_operator_name op, uint16_t a, uint16_t b)
+{
+    const uint32_t bits_a = (uint32_t)a << 16, bits_b = (uint32_t)b << 16;
+    float x, y, sum;
+    uint32_t bits;
+
+    (void)op;
+    memcpy(&x, &bits_a, sizeof(x));
+    memcpy(&y, &bits_b, sizeof(y));
+    sum = x + y;
+    memcpy(&bits, &sum, sizeof(bits));
+    return (uint16_t)((bits >> 16) + (bits >> 15 & 1));
+}
+
+/* The upper half of a float. */
+static uint16_t upper(double value)
+{
+    const float x = (float)value;
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof(bits));
+    return (uint16_t)(bits >> 16);
+}
+
+CHECK(BFLOAT16, bfloat16, uint16_t, upper(real(i)), upper(real(i / 2 + 5) * (i % 7)))
+
+#define OUGHT_HALF(NAME, name, type)                                                               \
+    static type ought_##name(enum pcoll_operator_name op, type a, type b)                          \
+    {                                                                                              \
+        return op == PCOLL_OPERATOR_SUM    ? a + b                                                 \
+               : op == PCOLL_OPERATOR_PROD ? a * b                                                 \
+               : op == PCOLL_OPERATOR_MAX  ? (a > b ? a : b)                                       \
+                                           : (a < b ? a : b);                                       \
+    }
+
+/* ---- all ---- */
+
+PCOLL_ELEMENTS_OF_HALVES(OUGHT_HALF)
+PCOLL_ELEMENTS_OF_HALVES(CHECK_REAL)
 PCOLL_ELEMENTS_OF_REALS(OUGHT_REAL)
 PCOLL_ELEMENTS_OF_INTEGERS(OUGHT_INTEGER)
 PCOLL_ELEMENTS_OF_REALS(CHECK_REAL)
@@ -180,8 +315,10 @@ static void test_kernels(void)
 {
     static int (*const checks[PCOLL_NUM_ELEMENTS])(enum pcoll_operator_name, pcoll_kernel *) = {
 #define ROW(NAME, name, type) [PCOLL_ELEMENT_##NAME] = wrong_##name,
-        PCOLL_ELEMENTS_OF_INTEGERS(ROW) PCOLL_ELEMENTS_OF_REALS(ROW) PCOLL_ELEMENTS_OF_COMPLEX(ROW)
-            PCOLL_ELEMENTS_WITH_INDEX(ROW)};
+        PCOLL_ELEMENTS_OF_INTEGERS(ROW) PCOLL_ELEMENTS_OF_REALS(ROW) PCOLL_ELEMENTS_OF_HALVES(ROW)
+            PCOLL_ELEMENTS_OF_COMPLEX(ROW) PCOLL_ELEMENTS_WITH_INDEX(ROW)[PCOLL_ELEMENT_BFLOAT16] =
+                wrong_bfloat16};
+    const int halves = checks[PCOLL_ELEMENT_FLOAT16] != NULL ? 4 : 0;
     int kernels = 0, wrong = 0;
 
     for (int element = 0; element < PCOLL_NUM_ELEMENTS; element++)
@@ -193,7 +330,7 @@ static void test_kernels(void)
             if (kernel)
                 wrong += checks[element]((enum pcoll_operator_name)op, kernel);
         }
-    tap_ok(kernels == 8 * 10 + 2 * 7 + 2 * 2 + 5 * 2 && wrong == 0,
+    tap_ok(kernels == 8 * 10 + 2 * 7 + halves + 1 + 2 * 2 + 5 * 2 && wrong == 0,
            "%d kernels give the bits of MPICH's loops (%d wrong)", kernels, wrong);
 }
 
@@ -311,6 +448,7 @@ static void test_large_units(void)
 int main(void)
 {
     test_kernels();
+    test_halves();
     test_folds(1);
     test_folds(0);
     test_large_units();
