@@ -26,7 +26,8 @@ static const struct pcoll_medium *const medium = &pcoll_medium_tcp_kernel;
 
 enum { PATIENCE = 60 }; /* seconds: a hang is a failure */
 
-enum { VISITS = MEETING_MAX_RANKS }; /* net_shared[VISITS]: how often strangers have connected */
+/* What net_shared counts beside starts: connections of strangers, ranks whose plan has failed. */
+enum { VISITS = MEETING_MAX_RANKS, FAILURES };
 
 static struct trial long_chain(void)
 {
@@ -325,8 +326,22 @@ static int start_elsewhere(struct part *p)
     return (int)(intptr_t)result;
 }
 
-/* A child that has the memory of this rank, and overwrites it. */
-static void fork_child(struct part *p)
+/* Returns whether this process has the memory of a ring. */
+static int maps_ring(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char line[512];
+    int found = 0;
+
+    while (maps && !found && fgets(line, sizeof(line), maps))
+        found = strstr(line, "[io_uring]") != NULL;
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+/* A child overwrites its copy of this rank's memory, and has no ring. */
+static int fork_child(struct part *p)
 {
     const pid_t child = fork();
     int status;
@@ -334,9 +349,9 @@ static void fork_child(struct part *p)
     if (child == 0) {
         memset(p->recv, 0x99, pcoll_plan_bytes(p->plan, PCOLL_RECV));
         usleep(2000);
-        _exit(0);
+        _exit(maps_ring());
     }
-    waitpid(child, &status, 0);
+    return waitpid(child, &status, 0) != child || status != 0 || !maps_ring();
 }
 
 enum interference { SIGNALS, RESTARTED_SIGNALS, THREADS, FORKS };
@@ -359,8 +374,8 @@ static int run_disturbed(struct meeting *meeting, int rank, void *argument)
     for (int i = 0; i < t.instances && !wrong; i++) {
         wrong = interference == THREADS ? start_elsewhere(&p) : part_start(&p);
         if (interference == FORKS && rank > 0)
-            fork_child(&p);
-        wrong = wrong || part_wait(&p);
+            wrong = fork_child(&p) || wrong;
+        wrong = part_wait(&p) || wrong;
     }
     if (wrong)
         return 1;
@@ -417,7 +432,11 @@ static int run_deserted(struct meeting *meeting, int rank, void *argument)
     for (int i = 0; i < t.instances && !p.failed; i++)
         if (part_start(&p) || part_wait(&p))
             break;
-    /* The plan cannot be used any more, and can be unbound. */
+    /* A plan that has failed still tells its neighbors. */
+    atomic_fetch_add(&net_shared[FAILURES], p.failed);
+    while (atomic_load(&net_shared[FAILURES]) < self.bootstrap.nranks - 1)
+        usleep(100);
+    /* It cannot be used any more, and can be unbound. */
     if (!p.failed || medium->start(p.bound) != PCOLL_ERR_SYSTEM ||
         strstr(self.attendee.said, " rank ") == NULL)
         return 1;
@@ -430,7 +449,10 @@ static void check_ends(void)
     static const char *const names[] = {"is killed", "unbinds its plan", "finalizes"};
 
     for (enum end end = KILLED; end <= FINALIZED; end++) {
-        const int failed = meeting_run_processes(4, run_deserted, &end);
+        int failed;
+
+        atomic_store(&net_shared[FAILURES], 0);
+        failed = meeting_run_processes(4, run_deserted, &end);
 
         tap_ok(failed == (end == KILLED), "a rank %s in the midst of a start: all others fail",
                names[end]);
