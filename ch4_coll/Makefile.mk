@@ -41,6 +41,10 @@ if BUILD_CH4_COLL_UCX
 AM_CPPFLAGS += -DPCOLL_HAVE_UCX
 pcoll_sources += $(pcoll_ucx_sources)
 endif BUILD_CH4_COLL_UCX
+if BUILD_CH4_COLL_URING
+AM_CPPFLAGS += -DPCOLL_HAVE_LIBURING
+pcoll_sources += $(pcoll_uring_sources)
+endif BUILD_CH4_COLL_URING
 mpi_core_sources += $(pcoll_sources) src/mpid/ch4/ch4_coll/tuning/default_json.c
 
 endif BUILD_CH4_COLL_OFFLOAD

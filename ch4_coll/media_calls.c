@@ -27,8 +27,9 @@ cvars:
         Medium of persistent collectives. Values: auto (shm on one node, otherwise
         ofi_trigger if the network runs plans by itself, otherwise ofi_rma or ucx_rma,
         whichever library MPICH uses), shm, ofi_rma (libfabric RMA), ofi_trigger (libfabric
-        deferred work), ucx_rma (UCX), mpich (MPICH's own schedules). Set it to compare
-        media, or to mpich if a medium fails.
+        deferred work), ucx_rma (UCX), tcp_kernel (Linux runs plans over TCP by io_uring),
+        mpich (MPICH's own schedules). Set it to compare media, to mpich if a medium fails, or
+        to tcp_kernel if ranks of several hosts compute between start and wait.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
