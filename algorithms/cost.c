@@ -1,6 +1,7 @@
 /* Terms of the costs; the contract is in cost.h. */
 #include "algorithms/cost.h"
 
+#include "algorithms/plan/caches.h"
 #include "algorithms/plan/edges.h"
 
 #define MIB 1048576.0

@@ -206,6 +206,17 @@ static void *map_pages(const struct arena *arena, int at, size_t bytes)
                 in_file(arena, arena->file[at] - 1));
 }
 
+/* A page of globals, and what a sanitizer puts between them. */
+__attribute__((no_sanitize_address)) static void copy_words(void *to, const void *from,
+                                                            size_t bytes)
+{
+    volatile uint64_t *target = to;
+    const volatile uint64_t *source = from;
+
+    for (size_t i = 0; i < bytes / sizeof(*target); i++)
+        target[i] = source[i];
+}
+
 static void *map_copy(const struct arena *arena, off_t from, size_t bytes)
 {
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -215,7 +226,7 @@ static void *map_copy(const struct arena *arena, off_t from, size_t bytes)
     if (base == MAP_FAILED)
         return base;
     if (arena->pid == getpid())
-        memcpy(base, there.iov_base, bytes);
+        copy_words(base, there.iov_base, bytes);
     else if (syscall(SYS_process_vm_readv, arena->pid, &here, 1, &there, 1, 0) != (long)bytes) {
         munmap(base, bytes);
         return MAP_FAILED;
@@ -336,7 +347,12 @@ int __wrap_dlclose(void *of)
     return of == &handle ? 0 : __real_dlclose(of);
 }
 
-void *__wrap_dlsym(void *of, const char *name)
+/* The thread sanitizer asks for functions before it can be told of calls. */
+#ifdef __clang__
+__attribute__((disable_sanitizer_instrumentation))
+#endif
+void *
+__wrap_dlsym(void *of, const char *name)
 {
     static const struct {
         const char *name;

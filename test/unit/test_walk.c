@@ -313,6 +313,7 @@ static struct pcoll_choice best_of(const struct pcoll_table *table,
                                   .table = table,
                                   .machine = memory,
                                   .cached = memory,
+                                  .direct = memory,
                                   .about = {.medium = "shm"}};
 
     pcoll_search_algorithm(&search, row);
