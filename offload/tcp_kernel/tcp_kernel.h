@@ -14,9 +14,8 @@
  * order. This is right because
  *
  *   - the walk is a run that the plan permits, so it gives the right result (proof/check.h);
- *   - every start repeats it: each rank does the same in the same order, and a connection of its
- * own carries what one rank sends to another, in order; only a rank's own script touches its
- * memory;
+ *   - every start repeats it: each rank does the same in the same order, what one rank sends to
+ *     another arrives in order, and only a rank's own script touches its memory;
  *   - therefore signals without data are needed only where the result is that all have started; all
  *     others are left out, and with them every rendezvous;
  *   - no rank waits in a circle: within a round a rank sends each piece before it receives one, and

@@ -100,7 +100,7 @@ static void limit_files(rlim_t files)
         abort();
 }
 
-/* One rank may open `n` files more, for every n until a bind succeeds. */
+/* One rank may open only n more files; n grows from 0 until a bind succeeds. */
 static int run_few_files(struct meeting *meeting, int rank, void *argument)
 {
     struct trial t = long_chain();
