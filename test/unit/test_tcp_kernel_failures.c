@@ -26,8 +26,9 @@ static const struct pcoll_medium *const medium = &pcoll_medium_tcp_kernel;
 
 enum { PATIENCE = 60 }; /* seconds: a hang is a failure */
 
-/* What net_shared counts beside starts: connections of strangers, ranks whose plan has failed. */
-enum { VISITS = MEETING_MAX_RANKS, FAILURES };
+/* What net_shared holds beside starts: the number of strangers, whether that is enough, the number
+ * of ranks whose plan has failed. */
+enum { VISITS = MEETING_MAX_RANKS, ENDED, FAILURES };
 
 static struct trial long_chain(void)
 {
@@ -183,73 +184,95 @@ static int run_no_plan(struct meeting *meeting, int rank, void *argument)
 
 /* --- strangers --- */
 
-/* The ports of 127.0.0.1 that somebody listens on. */
-static int find_listeners(unsigned short *ports, int room)
-{
-    FILE *table = fopen("/proc/net/tcp", "re");
-    unsigned address, port, state;
-    char line[256];
-    int n = 0;
+enum { ENOUGH = 100, LINGERERS = 32 };
 
-    while (table && n < room && fgets(line, sizeof(line), table))
-        if (sscanf(line, " %*d: %8X:%4X %*8X:%*4X %2X", &address, &port, &state) == 3 &&
-            address == htonl(INADDR_LOOPBACK) && state == 10)
-            ports[n++] = (unsigned short)port;
-    if (table)
-        fclose(table);
-    return n;
+/* The port that a socket of this process listens on; 0: that is no such socket. */
+static in_port_t listening_port(int fd)
+{
+    struct sockaddr_in here = {0};
+    socklen_t size = sizeof(int);
+    int listens = 0;
+
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || !listens)
+        return 0;
+    size = sizeof(here);
+    return getsockname(fd, (struct sockaddr *)&here, &size) == 0 ? here.sin_port : 0;
 }
 
-/* Connect, and show nothing, half a key, a wrong one, or much. */
-static void visit(unsigned short port, int manner)
+/* Connect, and show nothing, half a key, a wrong one, or much; then close, or linger. */
+static void visit(in_port_t port, unsigned n, int lingerers[LINGERERS])
 {
     static const size_t lengths[] = {0, TCP_KEY_BYTES / 2, TCP_KEY_BYTES, 5000};
-    static char key[5000];
-    struct sockaddr_in there = {
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    static const char key[5000];
+    const struct sockaddr_in there = {
+        .sin_family = AF_INET, .sin_port = port, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const size_t length = lengths[n % 4];
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int *place = &lingerers[n % LINGERERS];
 
     if (fd < 0)
         return;
-    if (connect(fd, (struct sockaddr *)&there, sizeof(there)) == 0 || errno == EINPROGRESS) {
+    if (connect(fd, (const struct sockaddr *)&there, sizeof(there)) == 0 || errno == EINPROGRESS) {
         usleep(100);
-        if (send(fd, key, lengths[manner], MSG_NOSIGNAL) == (ssize_t)lengths[manner])
+        if (send(fd, key, length, MSG_NOSIGNAL) == (ssize_t)length)
             atomic_fetch_add(&net_shared[VISITS], 1);
     }
-    if (manner % 2)
-        close(fd); /* others stay connected */
+    if (*place >= 0)
+        close(*place);
+    *place = n / 4 % 2 ? -1 : fd;
+    if (*place < 0)
+        close(fd);
 }
 
-static pid_t let_strangers_in(void)
+/* A thread that knocks at the ports of its own process; half of its sockets stay connected for
+ * some time. */
+static void *let_strangers_in(void *over)
 {
-    const pid_t stranger = fork();
-    unsigned short ports[64];
+    int lingerers[LINGERERS];
+    unsigned n = 0;
 
-    if (stranger != 0)
-        return stranger;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    for (int i = 0;; i++)
-        for (int n = find_listeners(ports, 64); n > 0; n--)
-            visit(ports[n - 1], (i + n) % 4);
+    for (int i = 0; i < LINGERERS; i++)
+        lingerers[i] = -1;
+    while (!atomic_load((_Atomic int *)over)) {
+        for (int at = 0; at < 256; at++) {
+            const in_port_t port = listening_port(at);
+
+            if (port != 0)
+                visit(port, n++, lingerers);
+        }
+        usleep(50);
+    }
+    for (int i = 0; i < LINGERERS; i++)
+        if (lingerers[i] >= 0)
+            close(lingerers[i]);
+    return NULL;
 }
 
-/* While strangers knock at every port of this host, bind again and again. */
+/* Bind again and again while strangers knock, until enough have come. */
 static int run_visited(struct meeting *meeting, int rank, void *argument)
 {
     struct trial t = long_chain();
+    _Atomic int over = 0;
     struct net_rank self;
+    pthread_t strangers;
     struct part p;
 
     (void)argument;
     alarm(PATIENCE);
-    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self))
+    if (!net_rank_open(&self, meeting, rank) || !net_rank_part(&p, &t, &self) ||
+        pthread_create(&strangers, NULL, let_strangers_in, &over) != 0)
         return 1;
-    for (int i = 0; i < 30; i++) {
-        meeting_barrier(meeting);
+    do {
         if (part_bind(&p) != PCOLL_OK || part_run(&p, 3))
-            return 1;
+            exit(1);
         part_unbind(&p);
-    }
+        meeting_barrier(meeting);
+        if (rank == 0)
+            atomic_store(&net_shared[ENDED], net_shared[VISITS] >= ENOUGH);
+        meeting_barrier(meeting);
+    } while (!atomic_load(&net_shared[ENDED]));
+    atomic_store(&over, 1);
+    pthread_join(strangers, NULL);
     part_fini(&p);
     net_rank_close(&self);
     return 0;
@@ -282,15 +305,9 @@ static int run_keys(struct meeting *meeting, int rank, void *argument)
 
 static void check_strangers(void)
 {
-    pid_t stranger;
-    int status;
-
     atomic_store(&net_shared[VISITS], 0);
-    stranger = let_strangers_in();
     tap_ok(meeting_run_processes(4, run_visited, NULL) == 0, "strangers are turned away");
-    kill(stranger, SIGKILL);
-    waitpid(stranger, &status, 0);
-    tap_ok(net_shared[VISITS] > 100, "%d strangers came", (int)net_shared[VISITS]);
+    tap_ok(net_shared[VISITS] >= ENOUGH, "%d strangers came", (int)net_shared[VISITS]);
     tap_ok(meeting_run_processes(4, run_keys, NULL) == 0, "each neighbor has its own key");
 }
 
