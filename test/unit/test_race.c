@@ -1,7 +1,9 @@
 /*
  * A race: the same result on all ranks, also for a plan that one of them cannot run, and the group
- * can be used afterwards.
+ * can be used afterwards; how its ranks wait.
  */
+#include <limits.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,10 +84,64 @@ static int race(struct meeting *meeting, int rank, void *argument)
     return races < 3;
 }
 
+/* ---- waiting ---- */
+
+enum { ROUNDS = 64 };
+
+static struct {
+    unsigned spins, rests, looks; /* calls, since the start */
+} calls;
+
+static enum pcoll_result count_start(struct pcoll_bound *bound)
+{
+    (void)bound;
+    memset(&calls, 0, sizeof(calls));
+    return PCOLL_PENDING;
+}
+
+static enum pcoll_result count_spin(struct pcoll_bound *bound, unsigned spins)
+{
+    (void)bound;
+    (void)spins;
+    return ++calls.spins < ROUNDS ? PCOLL_PENDING : PCOLL_OK;
+}
+
+static void count_rest(struct pcoll_bound *bound, unsigned usec)
+{
+    (void)bound;
+    (void)usec;
+    calls.rests++;
+}
+
+static void count_look(void *context)
+{
+    (void)context;
+    calls.looks++;
+}
+
+/* How often a rank looks at other communication while it waits for one start. */
+static unsigned count_looks(bool is_crowded)
+{
+    static const struct pcoll_medium counting = {
+        .start = count_start, .spin = count_spin, .rest = count_rest};
+    const struct pcoll_bootstrap bootstrap = {.crowded = is_crowded, .idle = count_look};
+    const struct pcoll_race_data nothing = {NULL};
+    struct pcoll_bound bound = {&counting};
+    uint64_t nsec;
+
+    if (pcoll_race_batch(&bootstrap, &bound, &nothing, 1, &nsec) != PCOLL_OK ||
+        calls.rests != ROUNDS - 1)
+        return UINT_MAX;
+    return calls.looks;
+}
+
 int main(void)
 {
     for (int nranks = 2; nranks <= 4; nranks++)
         tap_ok(meeting_run_processes(nranks, race, &nranks) == 0, "%d ranks agree on their times",
                nranks);
+    tap_ok(count_looks(false) == ROUNDS - 1, "a rank with a core looks around after each poll");
+    tap_ok(count_looks(true) > 0 && count_looks(true) <= ROUNDS / 8,
+           "a crowded rank seldom looks around, as users' ranks do");
     return tap_done();
 }
