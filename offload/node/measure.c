@@ -7,8 +7,8 @@
  *   copy    a byte to a communication buffer that rank 1 has just read, or from one that it has
  *           just written: its cache still holds the lines
  *   cached  the same in a ring of 1 MiB, whose buffers have left that cache
- *   rma     a get of one word
- *   G       a further byte of a get of what its owner has just written
+ *   rma     a get of one word that its owner has just written
+ *   G       a further byte of such a get
  *   put     what a put takes longer, of a byte that its receiver has just read
  *   reduce  a byte of a sum of doubles with those that rank 1 has just written
  *
@@ -81,12 +81,6 @@ struct figure {
     double (*sample)(struct measurement *m, int k);
 };
 
-static void prepare_nothing(struct measurement *m, int samples)
-{
-    (void)m;
-    (void)samples;
-}
-
 /* Slots take turns: one that rank 0 will write, one that it will read. */
 static void use_slots(struct measurement *m, int samples)
 {
@@ -126,10 +120,10 @@ static char *user_of_other(const struct measurement *m)
 
 static double get_word(struct measurement *m, int k)
 {
+    char *const from = user_of_other(m) + (size_t)k * PART;
     const uint64_t begin = pcoll_now();
 
-    (void)k;
-    if (pcoll_cma_read(other_process(m), m->user, user_of_other(m), sizeof(uint64_t)) != 0)
+    if (pcoll_cma_read(other_process(m), m->user, from, sizeof(uint64_t)) != 0)
         return -1;
     return (double)(pcoll_now() - begin);
 }
@@ -230,7 +224,7 @@ static double longer_by(double time, double than)
 
 static bool measure_cma(struct measurement *m, struct pcoll_machine *machine)
 {
-    static const struct figure words = {1, 16, prepare_nothing, get_word},
+    static const struct figure words = {4, PARTS, write_user, get_word},
                                gets = {4, PARTS, write_user, get_part},
                                puts = {4, PARTS, read_user, put_part};
     const double word = measure(m, words);
