@@ -142,8 +142,7 @@ static double cost_over_wire(const struct pcoll_signature *signature,
 }
 
 /* What a core of the node does for one direction of the edges: the messages and bytes of the rank
- * with the most, and of ranks as busy as the average of the others that share its core. A root that
- * moves everything gets only its share of the core while the others wait. */
+ * with the most, and of ranks as busy as the average of the others that share its core. */
 struct load {
     double messages, bytes;
 };
@@ -157,7 +156,7 @@ static double of_core(const struct pcoll_signature *signature, const struct pcol
 
     if (others == 0)
         return max;
-    return max >= all ? crowd * max : max + (crowd - 1) * (all - max) / others;
+    return max + (crowd - 1) * (all - max) / others;
 }
 
 /* Between a root and others, the root's volume is that of all ranks. Without a root, ranks that
@@ -178,12 +177,14 @@ static struct load load_of(const struct pcoll_signature *signature,
                          of_core(signature, machine, max, is_of_root ? max : back)};
 }
 
-/* The bytes that each rank gives itself. */
+/* The bytes that each rank gives itself, or the root if there is one. */
 static double cost_of_kept(const struct pcoll_signature *signature,
                            const struct pcoll_machine *machine)
 {
-    return pcoll_cost_crowd(signature, machine) * (double)pcoll_edges_kept(signature) *
-           machine->copy;
+    const double crowd = pcoll_cost_crowd(signature, machine);
+    const double keepers = pcoll_coll_has(signature->coll, PCOLL_ROOTED) ? 1 : crowd;
+
+    return keepers * (double)pcoll_edges_kept(signature) * machine->copy;
 }
 
 /* What the ranks that access the root's memory do at least, or nothing if the root itself moves the
@@ -222,8 +223,8 @@ double pcoll_edges_cost_user(const struct pcoll_signature *signature,
            moved.bytes * rate + packed + cost_of_kept(signature, machine);
 }
 
-/* A root copies all blocks, and meanwhile each other rank its own. A rank with slots of its own
- * copies its block once, and then tells its receivers. */
+/* A root copies all blocks, and meanwhile each other rank its own, unless they share its core. A
+ * rank with slots of its own copies its block once, and then tells its receivers. */
 double pcoll_edges_cost_slots(const struct pcoll_signature *signature,
                               const struct pcoll_edge_slots *slots,
                               const struct pcoll_machine *machine)
@@ -234,7 +235,8 @@ double pcoll_edges_cost_slots(const struct pcoll_signature *signature,
     const struct pcoll_machine own =
         slots->ring.slots > 0 ? pcoll_ring_machine(&slots->ring, machine) : *machine;
     const double sent = slots->at_sender ? out.bytes / degree : out.bytes;
-    const double copied = pcoll_coll_has(signature->coll, PCOLL_ROOTED)
+    const double crowd = pcoll_cost_crowd(signature, machine);
+    const double copied = crowd == 1 && pcoll_coll_has(signature->coll, PCOLL_ROOTED)
                               ? pcoll_larger(in.bytes, out.bytes)
                               : in.bytes + sent;
     const double segments =
@@ -242,7 +244,7 @@ double pcoll_edges_cost_slots(const struct pcoll_signature *signature,
     const double filled = slots->at_sender ? (double)slots->nrounds : 0;
 
     return machine->call + pcoll_cost_wave(signature, &own, degree, true) +
-           pcoll_cost_crowd(signature, machine) * (2 * segments + filled) * machine->o +
+           crowd * (2 * segments + filled) * machine->o +
            copied * pcoll_edges_per_byte(signature, machine) + cost_of_kept(signature, machine);
 }
 

@@ -142,7 +142,7 @@ const struct pcoll_algorithm pcoll_gather_direct = {
 };
 
 /* Over a network a get takes a request more than a put: roughly, which suffices, as put is no
- * slower. In a node the root gets only its share of the core while the others wait. */
+ * slower. In a node the others only yield the core while the root reads. */
 static double cost_get(const struct pcoll_signature *signature, const struct pcoll_params *params,
                        const struct pcoll_machine *machine)
 {
@@ -153,8 +153,7 @@ static double cost_get(const struct pcoll_signature *signature, const struct pco
     if (pcoll_is_over_wire(signature))
         return cost_put(signature, params, machine) + 2 * machine->L;
     return machine->call + turns + 2 * machine->L + machine->o +
-           crowd *
-               (peers * (machine->o + machine->rma + bytes * machine->G) + bytes * machine->copy);
+           peers * (machine->o + machine->rma + bytes * machine->G) + bytes * machine->copy;
 }
 
 const struct pcoll_algorithm pcoll_gather_direct_get = {

@@ -105,7 +105,7 @@ static struct pcoll_machine port_of_root(const struct pcoll_signature *signature
     return pcoll_cost_leaders(signature, machine);
 }
 
-/* In a node the root gets only its share of the core while the others wait. */
+/* In a node the others only yield the core while the root writes. */
 static double cost_put(const struct pcoll_signature *signature, const struct pcoll_params *params,
                        const struct pcoll_machine *machine)
 {
@@ -119,7 +119,7 @@ static double cost_put(const struct pcoll_signature *signature, const struct pco
 
     (void)params;
     if (!pcoll_is_over_wire(signature))
-        return machine->call + turns + ready + crowd * (sent + copy);
+        return machine->call + turns + ready + sent + copy;
     return machine->call + turns + ready + pcoll_larger(sent, peers * (own.o + own.rma) + copy);
 }
 

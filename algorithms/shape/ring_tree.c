@@ -113,5 +113,5 @@ double pcoll_ring_tree_cost_crowded(const struct pcoll_signature *signature,
     const double copies = pcoll_ring_runs_ahead(ring) ? others / node->cores : (others + crowd) / 2;
 
     return crowd * own.turn * pcoll_tree_depth(tree) +
-           pcoll_larger(moves * copies, crowd * alone) * segments * one;
+           pcoll_larger(moves * copies, alone + crowd - 1) * segments * one;
 }

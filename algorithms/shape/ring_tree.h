@@ -138,8 +138,8 @@ double pcoll_ring_tree_cost_credit(const struct pcoll_ring *ring, struct pcoll_t
  * pcoll_ring_runs_ahead: the cost is the total work, `moves` copies of each segment, and a turn for
  * each level of the tree, as only forwarding needs another rank. Otherwise the root copies
  * what is for or from all others while they wait, and those that share a core copy one after the
- * other while it waits. Of the `alone` copies of a segment that the root makes while the others
- * have little to do, it gets only its share of the core. */
+ * other while it waits. The root makes `alone` copies of a segment, and each other rank on its core
+ * makes one: that core needs as long at least. */
 double pcoll_ring_tree_cost_crowded(const struct pcoll_signature *signature,
                                     const struct pcoll_ring *ring, struct pcoll_tree tree,
                                     double moves, double alone, const struct pcoll_machine *node);

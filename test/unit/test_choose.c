@@ -72,8 +72,8 @@ static void test_shared_cores(const struct pcoll_table *table)
     q = question_of(table, PCOLL_GATHERV, 8, 1 << 16);
     q.caps.cores = 2;
     q.caps.level = PCOLL_LEVEL_OTHER_CACHE;
-    tap_ok(question_gets(&q, "direct", "model", NULL) && q.choice.params.path == PCOLL_PATH_USER,
-           "a root that shares its core does not copy alone");
+    tap_ok(question_gets(&q, "direct_get", "model", NULL),
+           "a root that shares its core copies alone, as the others yield it");
 }
 
 static void test_level(void)
